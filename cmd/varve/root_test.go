@@ -90,7 +90,7 @@ func TestUsageErrors(t *testing.T) {
 		{"check FILE --dtype ssh=int32", "--dtype ssh=int32"},
 		{"check FILE --config nosuch.yaml", "--config"},
 		{"check FILE --new-dim run=list:nosuch", "--new-dim run=list:nosuch"},
-		{"export zarr OUT no.zarr --chunks depth=3", "no array has a dimension depth"},
+		{"export zarr OUT no.zarr --chunks depth=3", "no array has the dimension depth"},
 	} {
 		args := strings.Fields(strings.NewReplacer("OUT", out, "FILE", file).Replace(tt.line))
 		for i := range args {

@@ -13,14 +13,14 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// cast returns what turns elements that are not packed into those of another type: nil if they
-// are the same.
+// cast returns the converter of elements without packing to another type. It is nil if the types are
+// equal.
 func cast(from, to codec.Type) (converter, error) {
 	switch {
 	case from.Equal(to):
 		return nil, nil
 	case !Safe(from, to):
-		return nil, fmt.Errorf("%s to %s: %w, it would lose something", from, to, errors.ErrUnsupported)
+		return nil, fmt.Errorf("a cast from %s to %s could lose information: %w", from, to, errors.ErrUnsupported)
 	case from.Kind == codec.Bool:
 		return numbers(cf.Packing{Type: from}, to, nil)
 	case from.Kind == codec.Complex:
@@ -28,7 +28,7 @@ func cast(from, to codec.Type) (converter, error) {
 	case to.Kind == codec.String:
 		return texts{from}, nil
 	case to.Kind == codec.Bytes:
-		return untold{}, nil
+		return asBytes{}, nil
 	case to.Kind == codec.DateTime, to.Kind == codec.TimeDelta:
 		n, err := stepsOf(from, to)
 		return ticks{n}, err
@@ -36,16 +36,16 @@ func cast(from, to codec.Type) (converter, error) {
 	if from.Kind == codec.Struct {
 		return castFields(from, to)
 	}
-	return padded{from.Size, to.Size}, nil
+	return lengthened{from.Size, to.Size}, nil
 }
 
-// fields turns structs into others, field by field.
+// fields converts structs field by field.
 type fields struct {
 	from, to int
 	list     []field
 }
 
-// field is one of them: where it lies in both, and what it takes; nil for none.
+// field is one field: its offset and size in both structs, and its converter; nil for none.
 type field struct {
 	fromAt, from, toAt, to int
 	converter
@@ -79,24 +79,24 @@ func (c fields) convert(dst, src codec.Elems) error {
 		for i := range n {
 			column = append(column, src.Fixed[i*c.from+f.fromAt:][:f.from]...)
 		}
-		told := column
+		converted := column
 		if f.converter != nil {
-			told = make([]byte, n*f.to)
-			if err := f.convert(codec.Elems{Fixed: told}, codec.Elems{Fixed: column}); err != nil {
+			converted = make([]byte, n*f.to)
+			if err := f.convert(codec.Elems{Fixed: converted}, codec.Elems{Fixed: column}); err != nil {
 				return err
 			}
 		}
 		for i := range n {
-			copy(dst.Fixed[i*c.to+f.toAt:][:f.to], told[i*f.to:])
+			copy(dst.Fixed[i*c.to+f.toAt:][:f.to], converted[i*f.to:])
 		}
 	}
 	return nil
 }
 
-// padded makes fixed elements longer with NULs.
-type padded struct{ from, to int }
+// lengthened extends elements of a fixed size with NULs.
+type lengthened struct{ from, to int }
 
-func (p padded) convert(dst, src codec.Elems) error {
+func (p lengthened) convert(dst, src codec.Elems) error {
 	for i := range len(src.Fixed) / p.from {
 		n := copy(dst.Fixed[i*p.to:], src.Fixed[i*p.from:][:p.from])
 		clear(dst.Fixed[i*p.to+n : (i+1)*p.to])
@@ -104,7 +104,7 @@ func (p padded) convert(dst, src codec.Elems) error {
 	return nil
 }
 
-// texts makes texts of any length of padded ones.
+// texts converts padded texts to texts of varying length.
 type texts struct{ from codec.Type }
 
 func (t texts) convert(dst, src codec.Elems) error {
@@ -116,16 +116,16 @@ func (t texts) convert(dst, src codec.Elems) error {
 		}
 		dst.Var[i] = bytes.TrimRight(element, "\x00")
 		if !utf8.Valid(dst.Var[i]) {
-			return fmt.Errorf("%q is no text: %w", dst.Var[i], codec.ErrCorrupt)
+			return fmt.Errorf("%q is not valid UTF-8: %w", dst.Var[i], codec.ErrCorrupt)
 		}
 	}
 	return nil
 }
 
-// untold takes texts for the bytes that they are.
-type untold struct{}
+// asBytes converts texts to their bytes.
+type asBytes struct{}
 
-func (untold) convert(dst, src codec.Elems) error {
+func (asBytes) convert(dst, src codec.Elems) error {
 	copy(dst.Var, src.Var)
 	return nil
 }
@@ -138,7 +138,7 @@ func fromUTF32(element []byte) []byte {
 	return bytes.TrimRight(text, "\x00")
 }
 
-// ticks tells NumPy's times in shorter steps.
+// ticks converts NumPy's times to shorter steps.
 type ticks struct{ times int64 }
 
 func (t ticks) convert(dst, src codec.Elems) error {
@@ -147,7 +147,7 @@ func (t ticks) convert(dst, src codec.Elems) error {
 		if n != math.MinInt64 { // NaT
 			hi, lo := bits.Mul64(uint64(max(n, -n)), uint64(t.times))
 			if hi != 0 || lo > math.MaxInt64 {
-				return fmt.Errorf("time %d × %d: out of the range of int64", n, t.times)
+				return fmt.Errorf("time %d × %d is out of the range of int64", n, t.times)
 			}
 			n *= t.times
 		}
@@ -156,16 +156,17 @@ func (t ticks) convert(dst, src codec.Elems) error {
 	return nil
 }
 
-// stepsOf is how many steps of one type make a step of another.
+// stepsOf returns the number of steps of type to in one step of type from.
 func stepsOf(from, to codec.Type) (int64, error) {
 	a, b := picoseconds(from), picoseconds(to)
 	if a == 0 || b == 0 || a%b != 0 {
-		return 0, fmt.Errorf("%s to %s: %w, want a multiple", from, to, errors.ErrUnsupported)
+		return 0, fmt.Errorf("steps of %s are not a multiple of steps of %s: %w", from, to, errors.ErrUnsupported)
 	}
 	return a / b, nil
 }
 
-// picoseconds is the length of a step of NumPy's times, or 0 for those that are not alike.
+// picoseconds returns the length of a step of NumPy's times. It is 0 for months and years, whose
+// lengths differ.
 func picoseconds(t codec.Type) int64 {
 	lengths := map[string]int64{
 		"ps": 1, "ns": 1e3, "us": 1e6, "ms": 1e9, "s": 1e12,

@@ -1,16 +1,14 @@
-// Package convert turns elements of a tile's variable into elements of an array's schema: what
-// stands between what one file stores and what all files together declare.
+// Package convert converts elements of a tile's variable to elements of an array's schema.
 //
 //	stored ─ manifest.AsStored ─ cast ─ masks become the schema's ────────────── schema
 //	       ─ manifest.Unpacked ─ sign ─ masks become NaN ─ ×scale+offset ─ cast ─ schema
 //	       ─ manifest.Retimed ── moment ─ in the schema's units and calendar ──── schema
 //
-// A mask is an element that the attributes _FillValue and missing_value call missing. Casts
-// are those that NumPy calls safe: no integer changes, no float gets shorter. Arithmetic is
-// done in float64 and rounded once.
+// A mask is an element that _FillValue or missing_value marks as missing. Casts are those that NumPy
+// calls safe: no integer changes and no float gets shorter. Arithmetic is done in float64 and rounded
+// once.
 //
-// A conversion that changes no bit says so, and a chunk of such a tile can be served as it is
-// stored.
+// A conversion that changes no bit reports that, so that chunks of such a tile can be verbatim.
 package convert
 
 import (
@@ -23,24 +21,29 @@ import (
 	"varve/zarrjson"
 )
 
-// Conversion turns elements of one variable into those of a schema. Any number of goroutines
-// may use it.
+// errPacked is returned if a reading does not suit the packing of the variable or the schema.
+var errPacked = errors.New("the values have to be unpacked into a float type without packing")
+
+// errNoMask is returned if a schema cannot represent missing values of the variable.
+var errNoMask = errors.New("the schema has no element for missing values")
+
+// Conversion converts elements of one variable to elements of a schema. It may be used by any number
+// of goroutines.
 type Conversion struct {
 	from, to codec.Type
-	steps    converter // nil: elements stay as they are
+	steps    converter // nil if elements do not change
 	fill     []byte
 }
 
-// converter converts as many elements as there are. Elements of a fixed size lie in buffers
-// that hold as many of them.
+// converter converts all elements of src. dst has the same number of elements.
 type converter interface {
 	convert(dst, src codec.Elems) error
 }
 
-// New returns the conversion of a variable's elements. Of the schema its data type and its
-// attributes count, which have to be in keeping with the reading: a schema that unpacks what the
-// variable does not pack, or that has no element for what the variable calls missing, is an
-// error, and so is a cast that loses anything.
+// New returns the conversion of a variable's elements. It uses the schema's data type and attributes,
+// which must suit the reading. It returns an error if the schema would unpack values that the variable
+// does not pack, if it has no element for missing values of the variable, or if a cast could lose
+// information.
 func New(v *manifest.Variable, schema *zarrjson.Array, reading manifest.Reading) (*Conversion, error) {
 	c := &Conversion{from: v.Type, to: schema.DataType.Type()}
 	if err := errors.Join(check(c.from), check(c.to)); err != nil {
@@ -63,7 +66,7 @@ func New(v *manifest.Variable, schema *zarrjson.Array, reading manifest.Reading)
 	return c, c.convertFill(v)
 }
 
-// Known are conversions that were made before, for those who make the same again.
+// Known caches conversions by variable and schema.
 type Known map[knownBy]*Conversion
 
 type knownBy struct {
@@ -71,13 +74,12 @@ type knownBy struct {
 	schema *zarrjson.Array
 }
 
-// Add keeps a conversion of a variable's elements into those of a schema. Neither may change
-// from now on.
+// Add adds a conversion. The variable and schema must not change afterwards.
 func (k Known) Add(v *manifest.Variable, schema *zarrjson.Array, c *Conversion) {
 	k[knownBy{v, schema}] = c
 }
 
-// Conversion returns the conversion that is known, or a new one.
+// Conversion returns the cached conversion, or a new one.
 func (k Known) Conversion(v *manifest.Variable, schema *zarrjson.Array, reading manifest.Reading) (*Conversion, error) {
 	if c := k[knownBy{v, schema}]; c != nil {
 		return c, nil
@@ -85,14 +87,14 @@ func (k Known) Conversion(v *manifest.Variable, schema *zarrjson.Array, reading 
 	return New(v, schema, reading)
 }
 
-// Identity reports whether elements stay as they are, bit for bit.
+// Identity reports whether elements do not change, bit for bit.
 func (c *Conversion) Identity() bool { return c.steps == nil }
 
-// Apply fills dst with the elements of src, which are as many. They must not overlap, unless
-// they are the same and of one size.
+// Apply sets dst to the converted elements of src. Both have the same number of elements. They must
+// not overlap, unless they are the same memory and the elements have the same size.
 func (c *Conversion) Apply(dst, src codec.Elems) error {
 	if n, m := count(c.to, dst), count(c.from, src); n != m || n < 0 {
-		return fmt.Errorf("%d elements of %s for %d of %s", n, c.to, m, c.from)
+		return fmt.Errorf("the destination has %d elements of %s, the source %d of %s", n, c.to, m, c.from)
 	}
 	if c.steps == nil {
 		copy(dst.Fixed, src.Fixed)
@@ -102,7 +104,7 @@ func (c *Conversion) Apply(dst, src codec.Elems) error {
 	return c.steps.convert(dst, src)
 }
 
-// count is the number of elements, or -1 if it is not whole.
+// count returns the number of elements, or -1 if the bytes are not a whole number of them.
 func count(t codec.Type, e codec.Elems) int {
 	switch {
 	case t.Varies():
@@ -113,20 +115,20 @@ func count(t codec.Type, e codec.Elems) int {
 	return len(e.Fixed) / t.Size
 }
 
-// Fill is one element of the schema: what a cell of the variable that was never written reads as.
-// It must not be changed.
+// Fill returns the schema's element for elements of the variable that were never written. It must not
+// be changed.
 func (c *Conversion) Fill() []byte { return c.fill }
 
-// convertFill takes what unwritten cells hold the way of stored elements.
+// convertFill converts the variable's fill value like a stored element.
 func (c *Conversion) convertFill(v *manifest.Variable) error {
 	stored := v.Fill.Value
 	if stored == nil {
 		stored = make([]byte, v.Type.Size)
 	}
-	src, dst := one(c.from, stored), one(c.to, make([]byte, c.to.Size))
+	src, dst := elemsOf(c.from, stored), elemsOf(c.to, make([]byte, c.to.Size))
 	err := c.Apply(dst, src)
 	if r, ok := c.steps.(retime); ok && err != nil {
-		copy(dst.Fixed, r.to.Fill) // no moment at all, as netCDF's default for float64
+		copy(dst.Fixed, r.to.Fill) // not a time at all, like netCDF's default fill value for float64
 		err = nil
 	}
 	if err != nil {
@@ -139,14 +141,14 @@ func (c *Conversion) convertFill(v *manifest.Variable) error {
 	return nil
 }
 
-func one(t codec.Type, element []byte) codec.Elems {
+func elemsOf(t codec.Type, element []byte) codec.Elems {
 	if t.Varies() {
 		return codec.Elems{Var: [][]byte{element}}
 	}
 	return codec.Elems{Fixed: element}
 }
 
-// packings are those of a variable's numbers and of a schema's.
+// packings returns the packing of a variable and of a schema.
 func packings(v *manifest.Variable, schema *zarrjson.Array) (tile, declared cf.Packing, err error) {
 	if tile, err = cf.PackingOf(v); err == nil {
 		declared, err = packingOf(schema)
@@ -154,7 +156,7 @@ func packings(v *manifest.Variable, schema *zarrjson.Array) (tile, declared cf.P
 	return tile, declared, err
 }
 
-// asStored casts, and gives the schema's mask to what the variable calls missing.
+// asStored returns a converter that casts elements and replaces the variable's masks by the schema's.
 func asStored(v *manifest.Variable, schema *zarrjson.Array) (converter, error) {
 	if !cf.IsNumber(v.Type) {
 		return cast(v.Type, schema.DataType.Type())
@@ -164,18 +166,19 @@ func asStored(v *manifest.Variable, schema *zarrjson.Array) (converter, error) {
 		return nil, err
 	}
 	if !tile.SameScale(declared) {
-		return nil, fmt.Errorf("packed as × %v + %v, the schema as × %v + %v: it has to be unpacked",
-			tile.Scale.Or(1), tile.Offset.Or(0), declared.Scale.Or(1), declared.Offset.Or(0))
+		return nil, fmt.Errorf("the variable is packed as × %v + %v, but the schema as × %v + %v: %w",
+			tile.Scale.Or(1), tile.Offset.Or(0), declared.Scale.Or(1), declared.Offset.Or(0), errPacked)
 	}
-	turned := !tile.Type.Equal(v.Type)
-	if turned != !declared.Type.Equal(schema.DataType.Type()) || turned && !v.Type.Equal(schema.DataType.Type()) {
-		return nil, fmt.Errorf("%s as %s, the schema %s as %s: it has to be unpacked", v.Type, tile.Type, schema.DataType.Type(), declared.Type)
+	hasOtherSign := !tile.Type.Equal(v.Type)
+	if hasOtherSign != !declared.Type.Equal(schema.DataType.Type()) || hasOtherSign && !v.Type.Equal(schema.DataType.Type()) {
+		return nil, fmt.Errorf("the variable reads %s as %s, but the schema reads %s as %s: %w", v.Type, tile.Type, schema.DataType.Type(), declared.Type, errPacked)
 	}
+	// The stored numbers are kept, so only their masks matter here.
 	tile.Type, tile.Scale, tile.Offset = v.Type, nil, nil
 	return numbers(tile, schema.DataType.Type(), declared.Masks)
 }
 
-// unpacked undoes the variable's own packing.
+// unpacked returns a converter that undoes the variable's own packing.
 func unpacked(v *manifest.Variable, schema *zarrjson.Array) (converter, error) {
 	if !cf.IsNumber(v.Type) {
 		return cast(v.Type, schema.DataType.Type())
@@ -185,10 +188,10 @@ func unpacked(v *manifest.Variable, schema *zarrjson.Array) (converter, error) {
 		return nil, err
 	}
 	if declared.Scaled() || !declared.Type.Equal(schema.DataType.Type()) {
-		return nil, fmt.Errorf("unpacked into a schema that is packed itself")
+		return nil, fmt.Errorf("the schema is packed itself: %w", errPacked)
 	}
 	if tile.Scaled() && (declared.Type.Kind != codec.Float || len(declared.Masks) > 0 && !cf.IsNaN(declared.Type, declared.Masks[0])) {
-		return nil, fmt.Errorf("unpacked into %s: want a float, and NaN for what is missing", declared.Type)
+		return nil, fmt.Errorf("the schema has type %s instead of a float with NaN for missing values: %w", declared.Type, errPacked)
 	}
 	return numbers(tile, declared.Type, declared.Masks)
 }

@@ -9,8 +9,7 @@ import (
 	"varve/zarrjson"
 )
 
-// FuzzNew makes conversions from whatever attributes a header and a schema may have, and applies
-// those that there are.
+// FuzzNew makes conversions for random attributes of a header and a schema, and applies them.
 func FuzzNew(f *testing.F) {
 	f.Add(uint8(codec.Int), uint8(2), uint8(codec.Float), uint8(4), uint8(1), []byte("\x01\x02\x03\x04\x05\x06\x07\x08"), "true", `{"_FillValue":"AAAAAAAA+H8="}`)
 	f.Add(uint8(codec.Float), uint8(8), uint8(codec.Float), uint8(8), uint8(0), []byte("\x00\x00\x00\x00\x00\x00\xf0\x3f"), "", `{"scale_factor":1.0,"missing_value":[1,"x",1e400,-0]}`)

@@ -8,11 +8,11 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// wide is what elements are taken up as.
+// wide is the type of elements during a conversion.
 type wide interface{ uint64 | float64 }
 
-// loadWords fills dst with elements from the start of src: integers with their sign extended,
-// floats as their bits.
+// loadWords fills dst with elements from the start of src: integers with their sign extended, floats
+// as their bits.
 func loadWords(dst []uint64, src []byte, t codec.Type) {
 	if t.Kind == codec.Int {
 		loadSigned(dst, src, t.Size)
@@ -21,7 +21,7 @@ func loadWords(dst []uint64, src []byte, t codec.Type) {
 	loadUnsigned(dst, src, t.Size)
 }
 
-// loadIntegers is loadWords for arithmetic.
+// loadIntegers fills dst with integers from the start of src, as floats.
 func loadIntegers(dst []float64, src []byte, t codec.Type) {
 	if t.Kind == codec.Int {
 		loadSigned(dst, src, t.Size)
@@ -89,7 +89,7 @@ func loadFloats(dst []float64, src []byte, size int) {
 	}
 }
 
-// storeWords puts down the low bytes of words.
+// storeWords stores the low bytes of words.
 func storeWords(dst []byte, src []uint64, size int) {
 	switch size {
 	case 1:

@@ -12,10 +12,10 @@ import (
 
 var float64Type = codec.Type{Kind: codec.Float, Size: 8}
 
-// numbers returns what turns packed numbers into those of a schema: nil if no bit changes.
+// numbers returns the converter of packed numbers to numbers of a schema. It is nil if no bit changes.
 func numbers(p cf.Packing, to codec.Type, declared [][]byte) (converter, error) {
 	if !p.Scaled() && !Safe(p.Type, to) {
-		return nil, fmt.Errorf("%s to %s: %w, it would lose something", p.Type, to, errors.ErrUnsupported)
+		return nil, fmt.Errorf("a cast from %s to %s could lose information: %w", p.Type, to, errors.ErrUnsupported)
 	}
 	masks := changing(p, to, declared)
 	target, err := targetOf(to, declared, len(masks) > 0)
@@ -30,7 +30,7 @@ func numbers(p cf.Packing, to codec.Type, declared [][]byte) (converter, error) 
 	return newWords(p, to, masks, target), nil
 }
 
-// changing are the masks that the schema knows by another element, or not at all.
+// changing returns the masks that the schema does not have, or has as another element.
 func changing(p cf.Packing, to codec.Type, declared [][]byte) (masks [][]byte) {
 	for _, m := range p.Masks {
 		if cf.IsNaN(p.Type, m) && (len(declared) == 0 || cf.IsNaN(to, declared[0])) {
@@ -45,7 +45,7 @@ func changing(p cf.Packing, to codec.Type, declared [][]byte) (masks [][]byte) {
 	return masks
 }
 
-// targetOf is the element of the schema for what is missing: its mask, or else NaN.
+// targetOf returns the schema's element for missing values: its mask, or else NaN.
 func targetOf(to codec.Type, declared [][]byte, needed bool) ([]byte, error) {
 	switch {
 	case len(declared) > 0:
@@ -55,18 +55,18 @@ func targetOf(to codec.Type, declared [][]byte, needed bool) ([]byte, error) {
 	case !needed:
 		return nil, nil
 	}
-	return nil, fmt.Errorf("the schema has no element of %s for what is missing", to)
+	return nil, fmt.Errorf("%w: its type is %s", errNoMask, to)
 }
 
-// blockLen elements fit the first-level cache as often as a conversion looks at them. A block
-// is on the stack.
+// blockLen is the number of elements of a block. A block is on the stack, and stays in the first-level
+// cache while several passes read it.
 const blockLen = 512
 
-// words moves numbers that stay the same: from integers to integers, or to the same type.
+// words converts numbers without changing their value: integers to integers, or to the same type.
 type words struct {
 	from, to codec.Type
-	masks    []uint64 // as Extend has them
-	infinity uint64   // every float above it is NaN, and masked; 0: none is
+	masks    []uint64 // in the form of cf.Extend
+	infinity uint64   // if NaN is masked: the bits of infinity, above which all floats are NaN; else 0
 	target   uint64
 }
 
@@ -78,7 +78,7 @@ func newWords(p cf.Packing, to codec.Type, masks [][]byte, target []byte) *words
 			inf, _ := cf.Cast(p.Type, float64Type, cf.AppendWord(nil, math.Float64bits(math.Inf(1)), 8))
 			w.infinity = cf.Word(inf)
 		case p.Type.Kind == codec.Float && cf.Float(p.Type, m) == 0:
-			w.masks = append(w.masks, 0, 1<<(8*p.Type.Size-1)) // and -0
+			w.masks = append(w.masks, 0, 1<<(8*p.Type.Size-1)) // and -0, which equals 0
 		default:
 			w.masks = append(w.masks, cf.Extend(p.Type, m))
 		}
@@ -121,24 +121,24 @@ func (w *words) replaceNaN(b []uint64) {
 	}
 }
 
-// floats calculates with numbers.
+// floats converts numbers by arithmetic in float64.
 type floats struct {
 	from, to      codec.Type
-	words         []uint64  // masks of integers, as Extend has them
+	words         []uint64  // masks of integers, in the form of cf.Extend
 	masks         []float64 // masks of floats
-	nan           bool      // NaN is masked by something else
+	masksNaN      bool      // NaN is a mask and has to be replaced
 	target        float64
-	scaled        bool
+	isScaled      bool
 	scale, offset float64
 }
 
 func newFloats(p cf.Packing, to codec.Type, masks [][]byte, target []byte) *floats {
-	f := &floats{from: p.Type, to: to, target: cf.Float(to, target), scaled: p.Scaled()}
+	f := &floats{from: p.Type, to: to, target: cf.Float(to, target), isScaled: p.Scaled()}
 	f.scale, f.offset = p.Affine()
 	for _, m := range masks {
 		switch {
 		case cf.IsNaN(p.Type, m):
-			f.nan = true
+			f.masksNaN = true
 		case p.Type.Kind == codec.Float:
 			f.masks = append(f.masks, cf.Float(p.Type, m))
 		default:
@@ -154,7 +154,7 @@ func (f *floats) convert(dst, src codec.Elems) error {
 	for len(in) > 0 {
 		b := block[:min(blockLen, len(in)/f.from.Size)]
 		f.load(b, in)
-		if f.scaled {
+		if f.isScaled {
 			for i, v := range b {
 				b[i] = cf.Unpacked(v, f.scale, f.offset)
 			}
@@ -165,7 +165,7 @@ func (f *floats) convert(dst, src codec.Elems) error {
 	return nil
 }
 
-// load takes up numbers, and masks them.
+// load loads numbers and replaces masks by the target.
 func (f *floats) load(b []float64, in []byte) {
 	switch {
 	case f.from.Kind == codec.Float:
@@ -182,7 +182,7 @@ func (f *floats) load(b []float64, in []byte) {
 			}
 		}
 	}
-	if f.nan {
+	if f.masksNaN {
 		for i, v := range b {
 			if v != v {
 				b[i] = f.target
@@ -191,8 +191,10 @@ func (f *floats) load(b []float64, in []byte) {
 	}
 }
 
-// loadMasked compares integers as such: not all of them are float64s.
+// loadMasked replaces masks before it converts integers: float64 cannot distinguish all 64-bit
+// integers.
 func (f *floats) loadMasked(b []float64, in []byte) {
+	// Up to 32 bits, floats are exact, so masks can be compared after the conversion.
 	if f.from.Size <= 4 {
 		loadIntegers(b, in, f.from)
 		for _, m := range f.words {

@@ -6,10 +6,10 @@ import (
 	"varve/zarrjson"
 )
 
-// packingNames are the attributes that a packing is made of.
+// packingNames are the attributes of a packing.
 var packingNames = []string{cf.Unsigned, cf.ScaleFactor, cf.AddOffset, cf.FillValue, cf.MissingValue}
 
-// packingOf reads what the attributes of a schema say of its numbers.
+// packingOf returns the packing that a schema's attributes declare.
 func packingOf(schema *zarrjson.Array) (cf.Packing, error) {
 	v := manifest.Variable{Path: "the schema", Type: schema.DataType.Type()}
 	for name, value := range schema.Attributes.Select(packingNames...) {
@@ -22,7 +22,7 @@ func packingOf(schema *zarrjson.Array) (cf.Packing, error) {
 	return cf.PackingOf(&v)
 }
 
-// text is an attribute of a schema that is one text, or empty.
+// text returns an attribute of a schema that is a text, or "".
 func text(schema *zarrjson.Array, name string) string {
 	raw, _ := schema.Attributes.Get(name)
 	text, _ := cf.TextOf(raw)

@@ -9,7 +9,7 @@ import (
 	"varve/zarrjson"
 )
 
-// retime tells times in the reference of a schema.
+// retime converts times to the units and calendar of a schema.
 type retime struct {
 	from cf.Times // without elements
 	to   cf.Reference
@@ -25,7 +25,7 @@ func retimed(v *manifest.Variable, schema *zarrjson.Array) (converter, error) {
 		return nil, err
 	}
 	if declared.Scaled() || !cf.IsNumber(declared.Type) {
-		return nil, fmt.Errorf("times told in %s: want numbers that are not packed", declared.Type)
+		return nil, fmt.Errorf("times in %s: the schema needs numbers that are not packed", declared.Type)
 	}
 	var fill []byte
 	if len(declared.Masks) > 0 {

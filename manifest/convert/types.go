@@ -8,7 +8,7 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// check refuses types that no reader makes.
+// check returns an error for a type that no reader makes.
 func check(t codec.Type) error {
 	ok := t.Size > 0
 	switch t.Kind {
@@ -26,14 +26,14 @@ func check(t codec.Type) error {
 		ok = ok && t.Size%4 == 0
 	}
 	if !ok {
-		return fmt.Errorf("%s of %d bytes: %w, there is no such type", t, t.Size, codec.ErrCorrupt)
+		return fmt.Errorf("type %s of %d bytes does not exist: %w", t, t.Size, codec.ErrCorrupt)
 	}
 	return nil
 }
 
-// Promote returns the type that elements of two types have in common, by NumPy's rules: the
-// smallest that both can be cast to safely. A 64-bit integer and a float, or one with a sign
-// and one without, have float64 in common, which is what NumPy calls safe.
+// Promote returns the common type of two types by NumPy's rules: the smallest to which both can be
+// cast safely. A 64-bit integer and a float have float64 in common, and so have a signed and an
+// unsigned 64-bit integer. NumPy calls that safe, although large integers are rounded.
 func Promote(a, b codec.Type) (codec.Type, error) {
 	switch {
 	case a.Equal(b):
@@ -53,17 +53,17 @@ func Promote(a, b codec.Type) (codec.Type, error) {
 	case a.Kind == codec.Struct && b.Kind == codec.Struct && len(a.Fields) == len(b.Fields):
 		return promoteFields(a, b)
 	}
-	return codec.Type{}, fmt.Errorf("%s and %s: %w, no type holds both", a, b, errors.ErrUnsupported)
+	return codec.Type{}, fmt.Errorf("%s and %s have no common type: %w", a, b, errors.ErrUnsupported)
 }
 
-// promoteFields promotes structs of the same names field by field.
+// promoteFields promotes structs with the same field names, field by field.
 func promoteFields(a, b codec.Type) (codec.Type, error) {
 	out := codec.Type{Kind: codec.Struct}
 	for i, f := range a.Fields {
 		g := b.Fields[i]
 		common, err := Promote(f.Type, g.Type)
 		if err != nil || f.Name != g.Name || common.Varies() {
-			return out, fmt.Errorf("fields %q of %s and %q of %s: %w, no type holds both", f.Name, f.Type, g.Name, g.Type, errors.ErrUnsupported)
+			return out, fmt.Errorf("fields %q of %s and %q of %s have no common type: %w", f.Name, f.Type, g.Name, g.Type, errors.ErrUnsupported)
 		}
 		out.Fields = append(out.Fields, codec.Field{Name: f.Name, Type: common})
 		out.Size += common.Size
@@ -105,12 +105,12 @@ func promoteNumbers(a, b codec.Type) codec.Type {
 	return codec.Type{Kind: codec.Int, Size: 2 * b.Size}
 }
 
-// floatFor is the smallest float that NumPy casts an integer to safely.
+// floatFor returns the smallest float type to which NumPy casts an integer safely.
 func floatFor(t codec.Type) codec.Type {
 	return codec.Type{Kind: codec.Float, Size: min(2*t.Size, 8)}
 }
 
-// finer is the type of two with the shorter steps, if those of the other are whole in it.
+// finer returns the type with the shorter steps, if a step of the other is a multiple.
 func finer(a, b codec.Type) (codec.Type, error) {
 	if _, err := stepsOf(a, b); err == nil {
 		return b, nil
@@ -119,8 +119,7 @@ func finer(a, b codec.Type) (codec.Type, error) {
 	return a, err
 }
 
-// Safe reports whether elements of a type can be cast to another without loss, as NumPy's
-// can_cast does.
+// Safe reports whether a cast is without loss in the sense of NumPy's can_cast.
 func Safe(from, to codec.Type) bool {
 	common, err := Promote(from, to)
 	return err == nil && common.Equal(to)

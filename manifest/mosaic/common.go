@@ -8,47 +8,47 @@ import (
 	"varve/manifest"
 )
 
-// common is what mosaics find out that others on the same layout can use: an archive has many
-// arrays, few ways to store them, and a header that all of them look for their variable in.
+// common caches results that all mosaics of a layout share: an archive has many arrays, but few ways
+// to store them, and all arrays look up their variables in the same headers.
 type common struct {
 	pipelines codec.Pipelines
-	lists     sync.Map // *manifest.Header → *list
+	indexes   sync.Map // *manifest.Header → *list
 }
 
-// list is the variables of a header, and what dimensions its source has no name for.
-type list struct {
+// index finds the variables of a header by path, and its dimensions without names.
+type headerIndex struct {
 	at      map[string]int // by path
-	skip    []int64        // rows of refs before each
+	skip    []int64        // rows of refs before each variable
 	unnamed map[string]bool
 }
 
-// few is up to how many variables, or dimensions, a header is searched one by one.
+// few is the number of variables or dimensions up to which a header is searched without an index.
 const few = 64
 
-// list returns what a header's variables are listed in.
-func (c *common) list(h *manifest.Header) *list {
-	known, ok := c.lists.Load(h)
+// index returns the index of a header. It makes it at the first call.
+func (c *common) index(h *manifest.Header) *headerIndex {
+	known, ok := c.indexes.Load(h)
 	if !ok {
-		known, _ = c.lists.LoadOrStore(h, newList(h))
+		known, _ = c.indexes.LoadOrStore(h, newHeaderIndex(h))
 	}
-	return known.(*list)
+	return known.(*headerIndex)
 }
 
-// isUnnamed reports whether a dimension of a header is one that its source has no name for.
+// isUnnamed reports whether a dimension of a header has no name in its source.
 func (c *common) isUnnamed(h *manifest.Header, path string) bool {
 	if len(h.Dimensions) > few {
-		return c.list(h).unnamed[path]
+		return c.index(h).unnamed[path]
 	}
 	return slices.ContainsFunc(h.Dimensions, func(d manifest.Dimension) bool { return d.Anonymous && d.Path == path })
 }
 
-// find returns the place of the first of some paths that a header has, and the rows of refs
-// before those of the variable, or -1.
+// find returns the index of the first path that the header has, and the rows of refs before that
+// variable. at is -1 if it has none of them.
 func (c *common) find(h *manifest.Header, paths []string) (at int, skip int64) {
 	if len(h.Variables) <= few {
-		return search1(h, paths)
+		return findOneByOne(h, paths)
 	}
-	l := c.list(h)
+	l := c.index(h)
 	for _, path := range paths {
 		if at, ok := l.at[path]; ok {
 			return at, l.skip[at]
@@ -57,7 +57,7 @@ func (c *common) find(h *manifest.Header, paths []string) (at int, skip int64) {
 	return -1, 0
 }
 
-func search1(h *manifest.Header, paths []string) (at int, skip int64) {
+func findOneByOne(h *manifest.Header, paths []string) (at int, skip int64) {
 	for _, path := range paths {
 		if at = h.Find(path); at < 0 {
 			continue
@@ -70,8 +70,8 @@ func search1(h *manifest.Header, paths []string) (at int, skip int64) {
 	return -1, 0
 }
 
-func newList(h *manifest.Header) *list {
-	l := &list{at: make(map[string]int, len(h.Variables)), skip: make([]int64, len(h.Variables)), unnamed: map[string]bool{}}
+func newHeaderIndex(h *manifest.Header) *headerIndex {
+	l := &headerIndex{at: make(map[string]int, len(h.Variables)), skip: make([]int64, len(h.Variables)), unnamed: map[string]bool{}}
 	rows := int64(0)
 	for i := range h.Variables {
 		v := h.Variables[i]

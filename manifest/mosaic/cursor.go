@@ -6,20 +6,20 @@ import (
 	"varve/grid"
 )
 
-// cursor is a chunk of a box of chunk coordinates, which it goes through in C order, any
-// number of chunks at a time.
+// cursor is a chunk of a box of chunk coordinates. It moves through the box in C order, any number of
+// chunks at a time.
 type cursor struct {
 	grid   *grid.Grid
 	box    grid.Region
 	coords []int64
 	chunk  grid.Chunk
-	spans  []grid.Span // that the chunk is in
+	spans  []grid.Span // the spans of equal chunks that contain the chunk
 }
 
-// newCursor returns the first chunk of a box, or none if there is no chunk in it.
+// newCursor returns a cursor at the first chunk of a box, or nil if the box is empty.
 func newCursor(g *grid.Grid, box grid.Region) (*cursor, error) {
 	if !grid.Whole(g.Counts()).Contains(box) {
-		return nil, fmt.Errorf("chunks %v: %w: there are %v", box, grid.ErrOutOfBounds, g.Counts())
+		return nil, fmt.Errorf("chunks %v: %w: the numbers of chunks are %v", box, grid.ErrOutOfBounds, g.Counts())
 	}
 	if box.IsEmpty() {
 		return nil, nil
@@ -34,6 +34,7 @@ func newCursor(g *grid.Grid, box grid.Region) (*cursor, error) {
 
 func (c *cursor) set(axis int, coord int64) {
 	s := &c.spans[axis]
+	// Look up the span only when the cursor leaves it: a span can cover millions of chunks.
 	if coord < s.First || coord-s.First >= s.Count {
 		*s = c.grid.Dim(axis).Span(coord)
 	}
@@ -43,7 +44,7 @@ func (c *cursor) set(axis int, coord int64) {
 	c.chunk.Shape[axis] = min(s.Data, c.grid.Shape()[axis]-at)
 }
 
-// advance goes on by n chunks, and reports whether that is still in the box.
+// advance moves the cursor by n chunks, and reports whether it is still in the box.
 func (c *cursor) advance(n int64) bool {
 	for k := len(c.coords) - 1; k >= 0 && n > 0; k-- {
 		first, length := c.box.Origin[k], c.box.Shape[k]
@@ -58,9 +59,9 @@ func (c *cursor) advance(n int64) bool {
 	return n == 0
 }
 
-// before is how many chunks along an axis, from this one on, have equal edges and end no
-// later than an index.
-func (c *cursor) before(axis int, end int64) int64 {
+// countBefore returns the number of chunks along an axis, from this one on, that have equal edges and end
+// at or before an index. It is at least 1.
+func (c *cursor) countBefore(axis int, end int64) int64 {
 	s := &c.spans[axis]
 	n := min(c.box.End(axis), s.First+s.Count) - c.coords[axis]
 	if end < c.grid.Shape()[axis] {

@@ -1,8 +1,7 @@
-// Package mosaic says of every declared chunk of an array where its bytes are: in which
-// tile, at which row of the table of refs, and whether they are what the schema declares.
-// It does no I/O.
+// Package mosaic computes the location of every declared chunk of an array: its tile, its row in the
+// table of refs, and whether its stored bytes match the schema. It does no I/O.
 //
-//	array      0         31        59              placement: where tiles begin
+//	array      0         31        59              placement: where tiles start
 //	           ├─ tile 0 ─┼─ tile 1 ─┼─ tile 2 ─┤
 //	schema       ├──┼──┼──┼─┼──┼──┼──┼┤ …            declared chunks
 //	stored     ├──┼──┼──┼─┤                        the chunks of a tile's own variable
@@ -10,8 +9,7 @@
 //	             └ row of refs = first row of the file + rows of the variables before
 //	                             + the number of the stored chunk
 //
-// A chunk that coincides with one stored chunk, in place and in codec shape, is verbatim
-// if decoding and conversion make the same of it. The cells of a chunk that lie past the
-// array's extent count for nothing, so that a stored chunk on the border of its file fits
-// the one on the border of the array, padding and all.
+// A declared chunk is verbatim if it coincides with one stored chunk in position and codec shape, and
+// decoding and conversion give the same elements. Elements beyond the array's shape do not count. So
+// the padded last chunk of the last file is verbatim too.
 package mosaic

@@ -15,50 +15,51 @@ import (
 	"varve/manifest/convert"
 )
 
-// Fit is how the variable of a header fits the schema: all tiles whose sources have equal
-// headers share it.
+// Fit describes how the variable of a header provides elements of the schema. All tiles whose sources
+// have equal headers share it.
 type Fit struct {
 	Variable   *manifest.Variable
 	Conversion *convert.Conversion
 
 	m     *Mosaic
-	grid  *grid.Grid   // the variable's chunks, in its own axes
-	axes  []storedAxis // for each of the array's
+	grid  *grid.Grid   // the variable's chunk grid, in its own axes
+	axes  []storedAxis // one for each axis of the array
 	skip  int64        // rows of refs before those of the variable
 	order []int        // see Order
 
-	straight bool // the axes are in the array's order
-	sameFill bool // cells that were never written read as the schema's fill
-	raw      bool // the only codec is "bytes": elements have fixed places
-	memory   bool // and are stored as they are in memory
-	element  int64
-	row      int64 // bytes of one index of the first axis, if raw
-	stride   int64 // from one to the next
+	isStraight   bool  // the axes have the array's order
+	hasSameFill  bool  // elements that were never written read as the schema's fill
+	isRaw        bool  // "bytes" is the only codec: an element's index gives its offset
+	isMemoryForm bool  // raw, and the bytes equal the elements in memory
+	element      int64 // bytes of an element
+	row          int64 // bytes of one index of the first axis, if raw
+	stride       int64 // bytes from one index of the first axis to the next
 
 	pipe pipelines // of stored chunks, in the variable's axes
 	mu   sync.RWMutex
 	same []sameness
 }
 
-// storedAxis is one axis of the array as the variable has it.
+// storedAxis is one axis of the array, as the variable has it.
 type storedAxis struct {
-	axis   int   // of the variable; -1 for one it lacks: it is the same at every index of its tile
-	length int64 // of the variable along it; 1 for one it lacks
+	axis   int   // of the variable; -1 if it lacks the axis: then the values repeat along the tile
+	length int64 // of the variable along the axis; 1 if it lacks it
 	dim    grid.Dimension
-	size   int64 // of the chunks along it, if that is one; else 0
+	size   int64 // of the chunks along it, if all have the same; else 0
 	chunks int64
-	rows   int64 // of refs from one of its chunks to the next
-	bytes  int64 // from one index to the next, if the variable is one run of elements
+	rows   int64 // rows of refs from one chunk to the next along the axis
+	bytes  int64 // bytes from one index to the next, if the elements are one run
 }
 
-// sameness is whether stored chunks of a shape, stored with a mask, are what the schema declares.
+// sameness remembers whether stored chunks with this shape and filter mask decode to the elements that
+// the schema declares.
 type sameness struct {
 	shape []int64
 	mask  uint32
 	same  bool
 }
 
-// orNone is f, or nil for the fit of a header that has no such variable.
+// orNone returns f, or nil if the header has no such variable.
 func (f *Fit) orNone() (*Fit, error) {
 	if f.Variable == nil {
 		return nil, nil
@@ -90,12 +91,12 @@ func (f *Fit) check(unnamed string) (err error) {
 		return fmt.Errorf("%s: %w", v.Unreadable, errors.ErrUnsupported)
 	}
 	if v.Storage.Layout == manifest.Valued {
-		return fmt.Errorf("its values can only be kept in the manifest: %w", errors.ErrUnsupported)
+		return fmt.Errorf("only the reader can decode its values, so they have to be stored in the manifest: %w", errors.ErrUnsupported)
 	}
 	if f.Conversion, err = f.m.known.Conversion(v, f.m.schema, f.m.spec.Reading); err != nil {
 		return err
 	}
-	f.sameFill = bytes.Equal(f.Conversion.Fill(), f.m.fill)
+	f.hasSameFill = bytes.Equal(f.Conversion.Fill(), f.m.fill)
 	if f.grid, err = v.Grid(); err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (f *Fit) form(shape []int64) codec.Form {
 	return codec.Form{Type: f.Variable.Type, Shape: shape, Fill: f.Variable.Fill.Value}
 }
 
-// HasRefs reports whether there is anything stored: else all is fill.
+// HasRefs reports whether the variable has stored bytes. If not, it is all fill.
 func (f *Fit) HasRefs() bool {
 	switch f.Variable.Storage.Layout {
 	case manifest.Chunked, manifest.Strided, manifest.Inline:
@@ -124,16 +125,17 @@ func (f *Fit) HasRefs() bool {
 	return false
 }
 
-// matchAxes finds the variable's axis for each of the array's.
+// matchAxes finds the variable's axis for each axis of the array.
 func (f *Fit) matchAxes(unnamed string) error {
 	v, used := f.Variable, make([]bool, len(f.Variable.Dims))
 	if len(v.Dims) != len(v.Shape) {
-		return corruptf("%d dimensions for %d axes", len(v.Dims), len(v.Shape))
+		return corruptf("%d dimensions are named for %d axes", len(v.Dims), len(v.Shape))
 	}
 	for _, want := range f.m.spec.Dims {
 		s := storedAxis{axis: -1, length: 1, size: 1, chunks: 1}
 		for i, have := range v.Dims {
-			if !used[i] && f.m.called(i, have, unnamed) == want {
+			// The used axes are skipped: a variable can have the same dimension twice.
+			if !used[i] && f.m.dimPath(i, have, unnamed) == want {
 				used[i] = true
 				dim := f.grid.Dim(i)
 				s = storedAxis{axis: i, length: v.Shape[i], dim: dim, chunks: dim.Chunks()}
@@ -148,13 +150,13 @@ func (f *Fit) matchAxes(unnamed string) error {
 	}
 	f.countRows()
 	if i := slices.Index(used, false); i >= 0 {
-		return corruptf("its dimension %s is none of the array's, %v", v.Dims[i], f.m.spec.Dims)
+		return corruptf("its dimension %s is not one of the array's dimensions %v", v.Dims[i], f.m.spec.Dims)
 	}
-	f.straight = slices.IsSorted(f.order)
+	f.isStraight = slices.IsSorted(f.order)
 	return nil
 }
 
-// countRows finds how far the rows of neighbouring chunks are from one another.
+// countRows computes the distance of neighbouring chunks in the table of refs, for each axis.
 func (f *Fit) countRows() {
 	for k := range f.axes {
 		a := &f.axes[k]
@@ -168,14 +170,14 @@ func (f *Fit) countRows() {
 	}
 }
 
-// The marks of axes, see unnamed.
+// Marks of axes for unnamed.
 const (
 	hasName = '-'
 	hasNone = '?'
 )
 
-// unnamed has a mark for each axis of a variable: whether its source has a name for the
-// dimension. It is empty where the array does not ask.
+// unnamed returns a mark for each axis of a variable: whether its source names the dimension. It is
+// empty if the array has no Unnamed.
 func (m *Mosaic) unnamed(h *manifest.Header, v *manifest.Variable) string {
 	if len(m.spec.Unnamed) == 0 {
 		return ""
@@ -189,8 +191,8 @@ func (m *Mosaic) unnamed(h *manifest.Header, v *manifest.Variable) string {
 	return string(marks)
 }
 
-// called is the path that the array has for the dimension of a variable's axis.
-func (m *Mosaic) called(axis int, dim, unnamed string) string {
+// dimPath returns the array's path for the dimension of a variable's axis.
+func (m *Mosaic) dimPath(axis int, dim, unnamed string) string {
 	if axis < min(len(unnamed), len(m.spec.Unnamed)) && unnamed[axis] == hasNone && m.spec.Unnamed[axis] != "" {
 		return m.spec.Unnamed[axis]
 	}
@@ -200,28 +202,29 @@ func (m *Mosaic) called(axis int, dim, unnamed string) string {
 	return dim
 }
 
-// Order says which of the variable's axes the array's are, without those that the variable
-// lacks; straight reports whether that is the order they have.
-func (f *Fit) Order() (order []int, straight bool) { return f.order, f.straight }
+// Order returns the variable's axes in the order of the array's, without axes that the variable lacks.
+// straight reports whether this is the variable's own order.
+func (f *Fit) Order() (order []int, straight bool) { return f.order, f.isStraight }
 
-// measure finds out where elements of a variable are that has no codec but "bytes".
+// measure computes the distances of elements in bytes, if "bytes" is the only codec.
 func (f *Fit) measure() error {
 	v := f.Variable
 	f.element = int64(v.Type.Size)
-	f.raw = len(v.Storage.Codecs) == 1 && v.Storage.Codecs[0].Name == "bytes" && f.element > 0
+	f.isRaw = len(v.Storage.Codecs) == 1 && v.Storage.Codecs[0].Name == "bytes" && f.element > 0
 	if err := f.measureForm(); err != nil || v.Storage.Layout == manifest.Chunked {
 		return err
 	}
-	if v.Storage.Stride != 0 && (!f.raw || len(v.Shape) == 0) {
-		return fmt.Errorf("%v, %d bytes apart, with codecs: %w", v.Shape, v.Storage.Stride, errors.ErrUnsupported)
+	if v.Storage.Stride != 0 && (!f.isRaw || len(v.Shape) == 0) {
+		return fmt.Errorf("shape %v with a stride of %d bytes and codecs: %w", v.Shape, v.Storage.Stride, errors.ErrUnsupported)
 	}
-	if !f.raw || len(v.Shape) == 0 {
+	if !f.isRaw || len(v.Shape) == 0 {
 		return nil
 	}
 	inner, err := grid.Elements(v.Shape[1:])
 	if err != nil {
 		return err
 	}
+	// A hostile header may have a shape whose size overflows.
 	hi, row := bits.Mul64(uint64(inner), uint64(f.element))
 	f.row, f.stride = int64(row), v.Storage.Stride
 	if f.stride == 0 {
@@ -229,13 +232,13 @@ func (f *Fit) measure() error {
 	}
 	rows := max(v.Shape[0], 1)
 	if hi != 0 || f.row < 0 || f.stride < f.row || f.stride > math.MaxInt64/rows {
-		return corruptf("%v of %d bytes, %d bytes apart", v.Shape, f.element, v.Storage.Stride)
+		return corruptf("shape %v of elements of %d bytes does not fit a stride of %d bytes", v.Shape, f.element, v.Storage.Stride)
 	}
 	f.countBytes()
 	return nil
 }
 
-// countBytes finds how far elements are from their neighbours.
+// countBytes computes the distance of neighbouring elements in bytes, for each axis.
 func (f *Fit) countBytes() {
 	for k := range f.axes {
 		switch a := &f.axes[k]; a.axis {
@@ -251,18 +254,18 @@ func (f *Fit) countBytes() {
 	}
 }
 
-// HasAxis reports whether the variable has an axis of the array.
+// HasAxis reports whether the variable has this axis of the array.
 func (f *Fit) HasAxis(axis int) bool { return f.axes[axis].axis >= 0 }
 
-// IsRaw reports whether "bytes" is the only codec, and elements have a fixed size.
-func (f *Fit) IsRaw() bool { return f.raw }
+// IsRaw reports whether "bytes" is the only codec and elements have a fixed size.
+func (f *Fit) IsRaw() bool { return f.isRaw }
 
-// memoryForm is how elements lie in memory.
+// memoryForm is the codec pipeline of elements in memory.
 var memoryForm = []codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}}
 
-// measureForm finds out whether elements are stored as they are in memory.
+// measureForm determines whether stored bytes equal the elements in memory.
 func (f *Fit) measureForm() error {
-	if !f.raw {
+	if !f.isRaw {
 		return nil
 	}
 	one, known := f.form(nil), &f.m.layout.common.pipelines
@@ -271,37 +274,38 @@ func (f *Fit) measureForm() error {
 		return err
 	}
 	memory, err := known.New(memoryForm, one)
-	f.memory = err == nil && stored.SameDecode(memory)
+	f.isMemoryForm = err == nil && stored.SameDecode(memory)
 	return err
 }
 
-// IsMemoryForm reports whether stored bytes are elements as they are in memory.
-func (f *Fit) IsMemoryForm() bool { return f.memory }
+// IsMemoryForm reports whether stored bytes equal the elements in memory.
+func (f *Fit) IsMemoryForm() bool { return f.isMemoryForm }
 
-// Strides returns how many bytes one index of the first axis has, and how many there are
-// from one to the next. They are the same where there are no gaps, or not only "bytes".
+// Strides returns the number of bytes of one index of the first axis, and the distance to the next
+// index. They are equal if there are no gaps, and if the variable is not raw.
 func (f *Fit) Strides() (row, stride int64) { return f.row, f.stride }
 
-// Pipeline is that of a stored chunk of a codec shape, in the variable's axes. A chunk
-// reaches if it extends over the variable's shape.
+// Pipeline returns the codec pipeline of a stored chunk with this codec shape, in the variable's axes.
+// reaches says that the chunk extends beyond the variable's shape.
 func (f *Fit) Pipeline(shape []int64, mask uint32, reaches bool) (*codec.Pipeline, error) {
-	p, err := f.pipe.get(shape, f.mask(mask, reaches))
+	p, err := f.pipe.get(shape, f.skippedFilters(mask, reaches))
 	if err != nil {
 		return nil, f.m.wrap(fmt.Errorf("variable %s: %w", f.Variable.Path, err))
 	}
 	return p, nil
 }
 
-// mask is a ref's, with the filters that a chunk over the border goes without.
-func (f *Fit) mask(mask uint32, reaches bool) uint32 {
+// skippedFilters returns the filters that were skipped for a chunk: those of the ref's mask or, for a chunk
+// beyond the border of a variable with RawEdges, all.
+func (f *Fit) skippedFilters(skippedFilters uint32, reaches bool) uint32 {
 	all := uint32(1)<<min(max(f.Variable.Storage.Filters, 0), 31) - 1
 	if reaches && f.Variable.Storage.RawEdges {
 		return all
 	}
-	return mask & all
+	return skippedFilters & all
 }
 
-// codecs are those of chunks that were stored without the filters of a mask.
+// codecs returns the codecs of chunks for which the filters of a mask were skipped.
 func (f *Fit) codecs(mask uint32) []codec.Spec {
 	s := &f.Variable.Storage
 	if mask == 0 {
@@ -317,8 +321,8 @@ func (f *Fit) codecs(mask uint32) []codec.Spec {
 	return used
 }
 
-// isSame reports whether chunks of a codec shape, in the array's axes, that were stored with
-// a mask of filters decode to what the schema declares.
+// isSame reports whether stored chunks with this codec shape, in the array's axes, and this filter
+// mask decode to the elements that the schema declares.
 func (f *Fit) isSame(shape []int64, mask uint32) bool {
 	f.mu.RLock()
 	for i := range f.same {
@@ -331,15 +335,15 @@ func (f *Fit) isSame(shape []int64, mask uint32) bool {
 	found := sameness{slices.Clone(shape), mask, f.compare(shape, mask)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.same) >= maxKept {
-		f.same = append(f.same[:0:0], f.same[maxKept/2:]...)
+	if len(f.same) >= maxCached {
+		f.same = append(f.same[:0:0], f.same[maxCached/2:]...)
 	}
 	f.same = append(f.same, found)
 	return found.same
 }
 
-// compare builds the stored chunk's pipeline for the array's axes: one that the variable
-// lacks has length 1, which most codecs do not care about. Those that do refuse the form.
+// compare computes isSame. It builds the stored chunk's pipeline for the array's axes, with length 1
+// for axes that the variable lacks. Most codecs ignore such axes, and the others reject the form.
 func (f *Fit) compare(shape []int64, mask uint32) bool {
 	declared, err := f.m.pipe.get(shape, 0)
 	if err != nil {

@@ -2,18 +2,18 @@ package mosaic
 
 import "varve/manifest"
 
-// Kind is how a declared chunk gets its bytes.
+// Kind is the way in which a declared chunk gets its bytes.
 type Kind uint8
 
-// The kinds.
+// The kinds of chunks.
 const (
 	Missing   Kind = iota // all fill: nothing is stored
-	Verbatim              // the stored bytes are what the schema declares
-	Prefix                // the stored bytes begin with what the schema declares
-	Reencoded             // everything else: decoded, converted, encoded
+	Verbatim              // the stored bytes match the schema
+	Prefix                // the stored bytes start with the bytes that match the schema
+	Reencoded             // everything else: decoded, converted and encoded
 )
 
-// AddTo counts so many chunks of the kind.
+// AddTo adds a number of chunks of this kind to the counts.
 func (k Kind) AddTo(c *manifest.Counts, chunks int64) {
 	switch k {
 	case Missing:
@@ -27,7 +27,7 @@ func (k Kind) AddTo(c *manifest.Counts, chunks int64) {
 	}
 }
 
-// String is the kind as documents name it.
+// String returns the kind in the form that documents use.
 func (k Kind) String() string {
 	names := [...]string{"missing", "verbatim", "prefix", "re-encoded"}
 	if int(k) < len(names) {

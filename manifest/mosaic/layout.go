@@ -10,22 +10,20 @@ import (
 	"varve/manifest"
 )
 
-// Layout finds the tiles of a placement. Arrays of one placement share it, and what they find
-// out that others can use. Tiles do not change.
+// Layout finds the tiles of a placement. All arrays of a placement share it. Tiles do not change.
 //
-// Every bound of a tile cuts its axis, and the cuts make cells, each of them in one tile or
-// in none:
+// The bounds of all tiles cut each axis, and the cuts form cells. Each cell is in one tile or in none:
 //
-//	cuts      0     31    59        90     tile 2 begins behind a gap
+//	cuts      0     31    59        90     tile 2 starts after a gap
 //	cells     │  0  │  1  │    2    │  3
 //	table        0     1      none     2
 //
-// In nearly all archives tiles lie along one axis, or are the product of cuts along several,
-// and there are not many more cells than tiles. Where there would be, tiles are found by
-// bounding boxes instead.
+// In nearly all archives tiles follow one another along one axis, or are the product of cuts along
+// several axes, so there are not many more cells than tiles. If there would be too many cells, a tree
+// of bounding boxes finds the tiles instead.
 type Layout struct {
 	dims  []string
-	tiles []int64 // file, then origin, start and shape of each tile
+	tiles []int64 // for each tile: file, origin, start and shape
 	n     int
 
 	cuts  [][]int64
@@ -35,13 +33,13 @@ type Layout struct {
 	common *common
 }
 
-// none is the number of no tile.
+// none is the tile number of a cell that is in no tile.
 const none = int32(-1)
 
-// maxTiles is how many tiles a placement may have.
+// maxTiles is the largest number of tiles of a placement.
 const maxTiles = math.MaxInt32 / 16
 
-// Arrange makes the layout of a placement. Tiles that overlap are refused.
+// Arrange returns the layout of a placement. Tiles that overlap are an error.
 func Arrange(p *manifest.Placement) (*Layout, error) {
 	a := NewArranger(p.Dims)
 	for i := range p.Tiles {
@@ -56,30 +54,31 @@ func Arrange(p *manifest.Placement) (*Layout, error) {
 	return l, nil
 }
 
-// Arranger makes a Layout of tiles that come one by one, so that nobody has to hold them
-// all in the form of manifest.Tile.
+// Arranger makes a Layout from one tile after another, so that not all of them have to be in memory as
+// manifest.Tile.
 type Arranger struct{ l *Layout }
 
-// NewArranger returns an arranger of tiles along dimensions.
+// NewArranger returns an arranger of tiles along these dimensions.
 func NewArranger(dims []string) *Arranger {
 	return &Arranger{&Layout{dims: slices.Clone(dims), common: &common{}}}
 }
 
-// Add takes in the next tile.
+// Add adds the next tile.
 func (a *Arranger) Add(t *manifest.Tile) error {
 	l := a.l
 	n := len(l.dims)
 	if len(t.Origin) != n || len(t.Start) != n || len(t.Shape) != n {
-		return corruptf("tile %d: %d, %d and %d numbers for %d dimensions", l.n, len(t.Origin), len(t.Start), len(t.Shape), n)
+		return corruptf("tile %d: origin, start and shape have %d, %d and %d numbers for %d dimensions", l.n, len(t.Origin), len(t.Start), len(t.Shape), n)
 	}
 	for k := range n {
 		if t.Origin[k] < 0 || t.Start[k] < 0 || t.Shape[k] < 0 || t.Origin[k] > math.MaxInt64-t.Shape[k] || t.Start[k] > math.MaxInt64-t.Shape[k] {
-			return corruptf("tile %d: %d from %d on at %d along %s", l.n, t.Shape[k], t.Start[k], t.Origin[k], l.dims[k])
+			return corruptf("tile %d: length %d, start %d or origin %d along %s is out of range", l.n, t.Shape[k], t.Start[k], t.Origin[k], l.dims[k])
 		}
 	}
 	if l.n == maxTiles {
-		return fmt.Errorf("more than %d tiles: %w", maxTiles, errors.ErrUnsupported)
+		return fmt.Errorf("more than %d tiles are %w", maxTiles, errors.ErrUnsupported)
 	}
+	// Grow by a half: append would double a slice that can be most of the memory.
 	if l.n == cap(l.tiles)/max(l.stride(), 1) {
 		l.tiles = slices.Grow(l.tiles, max(l.stride(), len(l.tiles)/2))
 	}
@@ -89,7 +88,7 @@ func (a *Arranger) Add(t *manifest.Tile) error {
 	return nil
 }
 
-// Layout is the layout of all tiles that were added. The arranger is of no use afterwards.
+// Layout returns the layout of all tiles that were added. The arranger must not be used afterwards.
 func (a *Arranger) Layout() (*Layout, error) {
 	l := a.l
 	for k := range l.dims {
@@ -108,7 +107,7 @@ func (a *Arranger) Layout() (*Layout, error) {
 		return nil, err
 	}
 	if taken != none {
-		return nil, corruptf("tile %d, of source %d, lies over another", taken, l.file(taken))
+		return nil, corruptf("tile %d of source %d overlaps another tile", taken, l.file(taken))
 	}
 	return l, nil
 }
@@ -117,7 +116,7 @@ func corruptf(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", codec.ErrCorrupt, fmt.Errorf(format, args...))
 }
 
-// stride is how many numbers a tile has.
+// stride is the number of integers that store a tile.
 func (l *Layout) stride() int { return 1 + 3*len(l.dims) }
 
 func (l *Layout) file(t int32) int64 { return l.tiles[int(t)*l.stride()] }
@@ -131,17 +130,17 @@ func (l *Layout) numbers(t int32, which int) []int64 {
 	return l.tiles[at : at+n : at+n]
 }
 
-// along is where a tile lies along one axis.
+// along returns the position of a tile along one axis.
 func (l *Layout) along(t int32, axis int) (origin, start, length int64) {
 	n := len(l.dims)
 	of := l.tiles[int(t)*l.stride()+1:]
 	return of[axis], of[n+axis], of[2*n+axis]
 }
 
-// isEmpty reports whether a tile has no element.
+// isEmpty reports whether a tile has no elements.
 func (l *Layout) isEmpty(t int32) bool { return slices.Contains(l.shape(t), 0) }
 
-// cutsAlong returns where cells begin along an axis. The last one has no end.
+// cutsAlong returns the start of each cell along an axis. The last cell has no end.
 func (l *Layout) cutsAlong(axis int) []int64 {
 	cuts := make([]int64, 0, l.n+1)
 	add := func(at int64) {
@@ -162,8 +161,8 @@ func (l *Layout) cutsAlong(axis int) []int64 {
 	return slices.Compact(cuts)
 }
 
-// fillTable gives each cell its tile. It is not ok if there would be too many cells; taken
-// is a tile that wants a cell that another has.
+// fillTable sets the tile of each cell. ok is false if there would be too many cells. taken is a tile
+// that overlaps another, or none.
 func (l *Layout) fillTable() (taken int32, ok bool, err error) {
 	limit, cells := 1<<16+8*l.n, 1
 	for _, cuts := range l.cuts {
@@ -197,7 +196,7 @@ func (l *Layout) fillTable() (taken int32, ok bool, err error) {
 	return none, true, nil
 }
 
-// overlap returns a tile that lies over another, or none.
+// overlap returns a tile that overlaps another, or none.
 func (l *Layout) overlap() (int32, error) {
 	end := make([]int64, len(l.dims))
 	var found []int32
@@ -209,15 +208,15 @@ func (l *Layout) overlap() (int32, error) {
 			end[k] = at + l.shape(t)[k]
 		}
 		found = l.tree.meeting(found[:0], l.origin(t), end)
-		if len(found) > 1 {
+		if len(found) > 1 { // besides the tile itself
 			return t, nil
 		}
 	}
 	return none, nil
 }
 
-// eachCell calls do with the number of every cell in a box of them, as long as it returns
-// true. A layout without axes has one cell.
+// eachCell calls do with the number of every cell in a box of cells, until do returns false. A layout
+// without axes has one cell.
 func (l *Layout) eachCell(lo, hi []int, do func(cell int) bool) {
 	var at [8]int
 	cell := at[:]
@@ -250,8 +249,8 @@ func (l *Layout) cellNumber(cell []int) (number int) {
 	return number
 }
 
-// search returns the cell that holds an index, or -1 before the first cut. Hint is a cell
-// that it may well be in, or in the next.
+// search returns the cell that contains an index, or -1 before the first cut. hint is a likely cell:
+// neighbouring chunks are in the same cell or in the next.
 func search(cuts []int64, index int64, hint int) int {
 	if hint >= 0 && hint < len(cuts) && cuts[hint] <= index {
 		if hint+1 == len(cuts) || index < cuts[hint+1] {

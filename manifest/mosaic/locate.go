@@ -7,45 +7,45 @@ import (
 	"varve/manifest"
 )
 
-// Place is where a declared chunk is, as far as that can be told without its ref.
+// Place is the location of a declared chunk as far as it is known without its ref.
 type Place struct {
-	// Kind is the best that the chunk can be, whatever the ref at Row says: one that is
-	// Verbatim here can turn out to be Re-encoded or Missing. One that is Missing stays so.
+	// Kind is the best kind that the chunk can have. Depending on the ref, a Verbatim chunk can turn
+	// out to be Re-encoded or Missing. A Missing chunk stays Missing.
 	Kind Kind
-	Tile int32 // the one tile that meets the chunk; -1 if there are none or several
-	Row  int64 // of the ref of all that is stored of the chunk; -1 if there is not one
+	Tile int32 // the only tile that meets the chunk; -1 if there is none or several
+	Row  int64 // of the only ref that contains stored bytes of the chunk; -1 if there is none or several
 
 	fit          *Fit
-	offset, size int64 // of the chunk's bytes in those that the ref is of; size -1 for all
-	covered      bool  // all of the chunk is in the tile
-	reaches      bool
-	same         bool // if the ref has no mask
+	offset, size int64 // of the chunk's bytes within the ref's bytes; size is -1 for all of them
+	isCovered    bool  // the tile contains the whole chunk
+	isBeyond     bool  // the stored chunk extends beyond the variable's shape
+	isSame       bool  // see Fit.isSame, for a ref without a mask
 }
 
-// Locator finds places one after another, faster where they are near each other. It is for
-// one goroutine.
+// Locator finds the places of chunks, faster if they are near each other. It is not safe for
+// concurrent use.
 type Locator struct {
-	ctx    context.Context // of the search: headers may have to be read
+	ctx    context.Context // of the search: the files may have to read headers
 	m      *Mosaic
-	lo, hi []int // the cells that the last chunk met, by the layout's axes
+	lo, hi []int // the cells that the last chunk met, for each axis of the layout
 	origin []int64
 	end    []int64
 	found  []int32
 
-	one bool // that is one cell
+	isOneCell bool // the last chunk met only one cell
 
 	header *manifest.Header // of the last tile
 	fit    *Fit
 	last   sheet
 }
 
-// Locator returns a new one.
+// Locator returns a new locator.
 func (m *Mosaic) Locator(ctx context.Context) *Locator {
 	n := len(m.axes)
 	return &Locator{ctx: ctx, m: m, lo: make([]int, n), hi: make([]int, n), origin: make([]int64, n), end: make([]int64, n)}
 }
 
-// Locate finds the place of a declared chunk.
+// Locate returns the place of a declared chunk.
 func (m *Mosaic) Locate(ctx context.Context, coords []int64) (Place, error) {
 	c, ok := m.grid.Chunk(coords)
 	if !ok {
@@ -54,7 +54,7 @@ func (m *Mosaic) Locate(ctx context.Context, coords []int64) (Place, error) {
 	return m.Locator(ctx).Place(&c)
 }
 
-// Place finds the place of a chunk of the array's grid.
+// Place returns the place of a chunk of the array's grid.
 func (l *Locator) Place(c *grid.Chunk) (Place, error) {
 	tiles := l.tiles(c.Region)
 	only, fit, covered := none, (*Fit)(nil), false
@@ -81,12 +81,13 @@ func (l *Locator) Place(c *grid.Chunk) (Place, error) {
 	return fit.place(only, c, covered), nil
 }
 
-// tiles returns the tiles whose boxes meet a region, in their order.
+// tiles returns the tiles whose boxes meet a region, in increasing order. The slice is valid until the
+// next call.
 func (l *Locator) tiles(r grid.Region) []int32 {
 	l.found = l.found[:0]
 	lay := l.m.layout
 	one := lay.tree == nil
-	l.one = false
+	l.isOneCell = false
 	for j, k := range l.m.axes {
 		if r.Shape[k] == 0 {
 			return nil
@@ -102,17 +103,17 @@ func (l *Locator) tiles(r grid.Region) []int32 {
 		l.found = lay.tree.meeting(l.found, l.origin, l.end)
 		return l.found
 	}
-	if l.one = one; one {
+	if l.isOneCell = one; one {
 		if t := lay.table[lay.cellNumber(l.lo)]; t != none {
 			l.found = append(l.found, t)
 		}
 		return l.found
 	}
-	return l.several()
+	return l.tilesOfCells()
 }
 
-// several collects the tiles of more than one cell.
-func (l *Locator) several() []int32 {
+// tilesOfCells returns the tiles of more than one cell.
+func (l *Locator) tilesOfCells() []int32 {
 	lay := l.m.layout
 	lo, hi := make([]int, len(l.lo)), l.hi
 	for j := range lo {
@@ -143,11 +144,11 @@ func (l *Locator) fitOf(t int32) (*Fit, error) {
 	return f, nil
 }
 
-// extent is where a tile's variable lies along an axis of the array: not further than the
-// variable goes, and all along an axis that it lacks.
+// extent returns the range of indices of the array along an axis that a tile's variable covers. The
+// range ends where the variable ends. Along an axis that the variable lacks it is the whole tile.
 func (f *Fit) extent(t int32, axis int) (from, to int64) {
 	have := f.axes[axis].length
-	j := f.m.placed[axis]
+	j := f.m.layoutAxes[axis]
 	if j < 0 {
 		return 0, have
 	}
@@ -158,13 +159,13 @@ func (f *Fit) extent(t int32, axis int) (from, to int64) {
 	return from, from + max(min(length, have-start), 0)
 }
 
-// within is the index of the variable that is at an index of the array: along an axis that it
-// lacks the only one.
+// within returns the variable's index for an index of the array. It is 0 along an axis that the
+// variable lacks.
 func (f *Fit) within(t int32, axis int, at int64) int64 {
 	if f.axes[axis].axis < 0 {
 		return 0
 	}
-	j := f.m.placed[axis]
+	j := f.m.layoutAxes[axis]
 	if j < 0 {
 		return at
 	}
@@ -172,8 +173,8 @@ func (f *Fit) within(t int32, axis int, at int64) int64 {
 	return at - origin + start
 }
 
-// meets reports whether a tile's variable has any element of a region, and whether it has
-// all of them.
+// meets reports whether a tile's variable has some elements of a region, and whether it has all of
+// them.
 func (f *Fit) meets(t int32, r grid.Region) (some, all bool) {
 	all = true
 	for k := range f.axes {

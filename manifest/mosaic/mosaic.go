@@ -13,34 +13,34 @@ import (
 	"varve/zarrjson"
 )
 
-// Files tells what is in the sources that tiles name, by their rows.
+// Files provides the headers and refs of sources by their rows.
 type Files interface {
-	// Header returns what is in a source, or nil if there is no such row. Sources with equal
-	// headers share one. It is asked for those only whose tiles meet what is looked at.
+	// Header returns the header of a source, or nil if there is no such row. Sources with equal
+	// headers share one pointer. It is called only for sources whose tiles meet the region of
+	// interest.
 	Header(ctx context.Context, row int64) (*manifest.Header, error)
-	// Row is the first of the source's refs.
+	// Row returns the row of the source's first ref.
 	Row(row int64) int64
 }
 
-// Mosaic is one array: its schema, and the tiles behind it. It may be used by any number of
-// goroutines.
+// Mosaic is one array: its schema and its tiles. It may be used by any number of goroutines.
 type Mosaic struct {
-	spec   *manifest.Array
-	schema *zarrjson.Array
-	grid   *grid.Grid
-	layout *Layout
-	files  Files
-	fill   []byte // one element of the schema: what cells in no tile read as
-	placed []int  // the layout's axis of each of the array's, or -1
-	axes   []int  // the array's axis of each of the layout's
-	known  convert.Known
+	spec       *manifest.Array
+	schema     *zarrjson.Array
+	grid       *grid.Grid
+	layout     *Layout
+	files      Files
+	fill       []byte // one element of the schema: the value of positions in no tile
+	layoutAxes []int  // the layout's axis for each axis of the array, or -1
+	axes       []int  // the array's axis for each axis of the layout
+	known      convert.Known
 
 	pipe pipelines // of the schema
 	fits sync.Map  // *manifest.Header → *Fit
 	same sync.Map  // fitKey → *Fit
 }
 
-// New returns the mosaic of an array whose tiles are in a layout.
+// New returns the mosaic of an array with the tiles of a layout.
 func New(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
 	m := &Mosaic{spec: a, schema: a.Schema, layout: l, files: files}
 	var err error
@@ -48,9 +48,9 @@ func New(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
 		return nil, m.wrap(err)
 	}
 	if len(a.Dims) != m.grid.Rank() {
-		return nil, m.wrap(corruptf("%d dimensions, the schema has %d", len(a.Dims), m.grid.Rank()))
+		return nil, m.wrap(corruptf("%d dimensions are named, but the schema has %d", len(a.Dims), m.grid.Rank()))
 	}
-	if err := m.place(); err != nil {
+	if err := m.findAxes(); err != nil {
 		return nil, m.wrap(err)
 	}
 	m.fill = a.Schema.Fill
@@ -63,21 +63,21 @@ func New(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
 	return m, nil
 }
 
-// Know has the mosaic use conversions that were made before. It comes before any other method.
+// Know sets conversions that were made before and can be used again. Call it before any other method.
 func (m *Mosaic) Know(known convert.Known) { m.known = known }
 
-// place finds the array's axes along which tiles are placed.
-func (m *Mosaic) place() error {
-	m.placed = make([]int, m.grid.Rank())
-	for k := range m.placed {
-		m.placed[k] = -1
+// findAxes finds the array's axis for each axis of the layout.
+func (m *Mosaic) findAxes() error {
+	m.layoutAxes = make([]int, m.grid.Rank())
+	for k := range m.layoutAxes {
+		m.layoutAxes[k] = -1
 	}
 	for j, dim := range m.layout.dims {
 		k := slices.Index(m.spec.Dims, dim)
 		if k < 0 {
-			return corruptf("tiles are placed along %s, which is none of %v", dim, m.spec.Dims)
+			return corruptf("tiles are placed along %s, which is not one of the dimensions %v", dim, m.spec.Dims)
 		}
-		m.placed[k] = j
+		m.layoutAxes[k] = j
 		m.axes = append(m.axes, k)
 	}
 	return nil
@@ -85,18 +85,18 @@ func (m *Mosaic) place() error {
 
 func (m *Mosaic) wrap(err error) error { return fmt.Errorf("%s: %w", m.spec.Path, err) }
 
-// Grid is how the schema is cut into chunks.
+// Grid returns the chunk grid of the schema.
 func (m *Mosaic) Grid() *grid.Grid { return m.grid }
 
-// File is the row of a tile's source.
+// File returns the row of a tile's source.
 func (m *Mosaic) File(tile int32) int64 { return m.layout.file(tile) }
 
-// header returns what is in a tile's source.
+// header returns the header of a tile's source.
 func (m *Mosaic) header(ctx context.Context, tile int32) (*manifest.Header, error) {
 	row := m.layout.file(tile)
 	h, err := m.files.Header(ctx, row)
 	if err == nil && h == nil {
-		err = corruptf("tile %d names source %d, which is not there", tile, row)
+		err = corruptf("tile %d uses source %d, which does not exist", tile, row)
 	}
 	if err != nil {
 		return nil, m.wrap(err)
@@ -104,7 +104,7 @@ func (m *Mosaic) header(ctx context.Context, tile int32) (*manifest.Header, erro
 	return h, nil
 }
 
-// fit returns how the variable of a header fits the schema, or nil if the header has none.
+// fit returns the fit of a header's variable, or nil if the header does not have the variable.
 func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
 	if f, ok := m.fits.Load(h); ok {
 		return f.(*Fit).orNone()
@@ -117,33 +117,33 @@ func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
 	return kept.(*Fit).orNone()
 }
 
-// fitKey is all that a fit depends on: headers that differ in other variables only have one fit, as
-// they share this one.
+// fitKey identifies everything that a fit depends on. Headers that differ only in other variables have
+// equal keys, because they share the pointer of this variable.
 type fitKey struct {
 	variable *manifest.Variable
 	skip     int64
-	unnamed  string // of its axes, where the array says what these are
+	unnamed  string // marks of its axes, see Mosaic.unnamed
 }
 
-// pipelines keeps those of some codecs, by the shape of chunks and the mask of filters.
+// pipelines caches pipelines by chunk shape and filter mask.
 type pipelines struct {
 	of func(shape []int64, mask uint32) (*codec.Pipeline, error)
 
-	mu   sync.RWMutex
-	kept []keptPipeline
+	mu     sync.RWMutex
+	cached []maskedPipeline
 }
 
-type keptPipeline struct {
+type maskedPipeline struct {
 	*codec.Pipeline
 	mask uint32
 }
 
-// maxKept is how many things are kept that nearly always are a few.
-const maxKept = 64
+// maxCached limits caches that nearly always have only a few entries.
+const maxCached = 64
 
 func (p *pipelines) get(shape []int64, mask uint32) (*codec.Pipeline, error) {
 	p.mu.RLock()
-	for _, q := range p.kept {
+	for _, q := range p.cached {
 		if q.mask == mask && slices.Equal(q.Form().Shape, shape) {
 			p.mu.RUnlock()
 			return q.Pipeline, nil
@@ -156,9 +156,10 @@ func (p *pipelines) get(shape []int64, mask uint32) (*codec.Pipeline, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.kept) >= maxKept {
-		p.kept = append(p.kept[:0:0], p.kept[maxKept/2:]...)
+	// Drop the older half: which entries are dropped hardly matters.
+	if len(p.cached) >= maxCached {
+		p.cached = append(p.cached[:0:0], p.cached[maxCached/2:]...)
 	}
-	p.kept = append(p.kept, keptPipeline{q, mask})
+	p.cached = append(p.cached, maskedPipeline{q, mask})
 	return q, nil
 }

@@ -10,33 +10,34 @@ import (
 	"varve/grid"
 )
 
-// Part is what one stored chunk of a tile has of a region.
+// Part is the part of a region that one stored chunk of a tile provides.
 type Part struct {
 	Tile int32
 	Fit  *Fit
-	// Row is that of the stored chunk's ref, or -1 if the variable has no refs: all is fill.
+	// Row is the row of the stored chunk's ref. It is -1 if the variable has no refs and is all fill.
 	Row int64
-	// Box is the part in the array, Within the same in the stored chunk, in the variable's
-	// axes: they have the same elements, in another order unless the Fit is straight, and each as
-	// often as Box is long along axes that the variable lacks.
+	// Box is the part in the array's coordinates. Within is the same part in the stored chunk, in the
+	// variable's axes. They have the same elements, in another order unless the Fit is straight. Along
+	// axes that the variable lacks, each element repeats over the length of Box.
 	Box, Within grid.Region
-	// Codec is the shape of the stored chunk, and Reaches whether it extends over the variable's.
+	// Codec is the codec shape of the stored chunk. Reaches says that the chunk extends beyond the
+	// variable's shape.
 	Codec   []int64
 	Reaches bool
-	// All reports whether the part is all of the stored chunk that counts.
+	// All says that the part is the whole stored chunk, except padding.
 	All bool
 }
 
-// IsWhole reports whether the part is all that the stored chunk decodes to.
+// IsWhole reports whether the part is everything that the stored chunk decodes to, including padding.
 func (p *Part) IsWhole() bool { return grid.Whole(p.Codec).Equal(p.Within) }
 
-// Pipeline decodes the stored chunk if its ref has a mask.
+// Pipeline returns the codec pipeline of the stored chunk for its ref's filter mask.
 func (p *Part) Pipeline(mask uint32) (*codec.Pipeline, error) {
 	return p.Fit.Pipeline(p.Codec, mask, p.Reaches)
 }
 
-// Parts yields what stored chunks have of a region of the array, tile by tile. What is in
-// no part is fill. The Part is overwritten by the next; an error ends it.
+// Parts yields the parts of a region that stored chunks provide, tile by tile. All other elements are
+// fill. Each Part is valid until the next one. An error ends the sequence.
 func (m *Mosaic) Parts(ctx context.Context, r grid.Region) iter.Seq2[*Part, error] {
 	return func(yield func(*Part, error) bool) {
 		if len(r.Origin) != m.grid.Rank() || !grid.Whole(m.grid.Shape()).Contains(r) {
@@ -60,7 +61,7 @@ func (m *Mosaic) Parts(ctx context.Context, r grid.Region) iter.Seq2[*Part, erro
 	}
 }
 
-// parts yields those of one tile, and reports whether to go on.
+// parts yields the parts of one tile, and reports whether to continue.
 func (f *Fit) parts(t int32, r grid.Region, yield func(*Part, error) bool) bool {
 	n := len(f.axes)
 	box := grid.MakeRegion(n)
@@ -103,7 +104,7 @@ func (f *Fit) parts(t int32, r grid.Region, yield func(*Part, error) bool) bool 
 	return true
 }
 
-// inVariable is a box of the array in the coordinates and axes of the variable.
+// inVariable returns a box of the array in the coordinates and axes of the variable.
 func (f *Fit) inVariable(t int32, box grid.Region) grid.Region {
 	v := grid.MakeRegion(len(f.order))
 	for k := range f.axes {
@@ -115,8 +116,8 @@ func (f *Fit) inVariable(t int32, box grid.Region) grid.Region {
 	return v
 }
 
-// boxOf sets the part's Box to what its Within is in the array, while that is still in the
-// variable's coordinates: all is wanted, which is box there.
+// boxOf sets the part's Box to the array's coordinates of its Within, which must still be in the
+// variable's coordinates. wanted is the variable's box for box.
 func (f *Fit) boxOf(p *Part, box, wanted grid.Region) {
 	for k := range f.axes {
 		if axis := f.axes[k].axis; axis >= 0 {

@@ -7,12 +7,13 @@ import (
 	"varve/manifest"
 )
 
-// place is the place of a chunk that meets one tile, which may cover it.
+// place returns the place of a chunk that meets one tile. covered says that the tile contains the
+// whole chunk.
 func (f *Fit) place(t int32, c *grid.Chunk, covered bool) Place {
-	p := Place{Kind: Reencoded, Tile: t, Row: -1, fit: f, size: -1, covered: covered}
+	p := Place{Kind: Reencoded, Tile: t, Row: -1, fit: f, size: -1, isCovered: covered}
 	switch {
 	case !f.HasRefs():
-		if f.sameFill {
+		if f.hasSameFill {
 			p.Kind = Missing
 		}
 	case !covered:
@@ -24,16 +25,16 @@ func (f *Fit) place(t int32, c *grid.Chunk, covered bool) Place {
 	return p
 }
 
-// isRun reports whether each element's place follows from its index and one ref.
-func (f *Fit) isRun() bool { return f.raw && f.Variable.Storage.Layout != manifest.Chunked }
+// isRun reports whether an element's index and one ref give the element's offset.
+func (f *Fit) isRun() bool { return f.isRaw && f.Variable.Storage.Layout != manifest.Chunked }
 
-// isPlain reports whether decoded elements are the schema's, in the array's order.
-func (f *Fit) isPlain() bool { return f.straight && f.Conversion.Identity() }
+// isPlain reports whether decoded elements need no conversion and have the array's order of axes.
+func (f *Fit) isPlain() bool { return f.isStraight && f.Conversion.Identity() }
 
-// first is the row of the first of the refs of the variable in a tile's source.
-func (f *Fit) first(t int32) int64 { return f.m.files.Row(f.m.layout.file(t)) + f.skip }
+// firstRow returns the row of the variable's first ref in a tile's source.
+func (f *Fit) firstRow(t int32) int64 { return f.m.files.Row(f.m.layout.file(t)) + f.skip }
 
-// placeChunk compares a declared chunk with the stored one that holds its first element.
+// placeChunk compares a declared chunk with the stored chunk that contains its first element.
 func (f *Fit) placeChunk(p *Place, c *grid.Chunk) {
 	row, begins, whole, leads, long := int64(0), true, true, true, false
 	for k := range f.axes {
@@ -43,24 +44,26 @@ func (f *Fit) placeChunk(p *Place, c *grid.Chunk) {
 			at := f.within(p.Tile, k, c.Origin[k])
 			n, offset, stored := a.find(at)
 			if offset < 0 || c.Shape[k] > offset+stored-at {
+				// The chunk spans several stored chunks: no single ref has its bytes.
 				return
 			}
 			row, size = row+n*a.rows, stored
 			begins = begins && offset == at
-			p.reaches = p.reaches || stored > a.length-offset
+			p.isBeyond = p.isBeyond || stored > a.length-offset
 		}
-		// In C order a part leads if, behind the first axis that is longer than 1 in it, it
-		// is all of the stored chunk.
+		// In C order a part is at the start of the stored chunk's bytes if it is the full length along
+		// every axis after the first one along which it is longer than 1.
 		leads = leads && c.Codec[k] <= size && (!long || c.Codec[k] == size)
 		long = long || c.Codec[k] > 1
 		whole = whole && c.Codec[k] == size
 	}
-	p.Row = f.first(p.Tile) + row
-	if !begins || !f.isPlain() || !whole && (!leads || !f.raw) {
+	p.Row = f.firstRow(p.Tile) + row
+	if !begins || !f.isPlain() || !whole && (!leads || !f.isRaw) {
 		return
 	}
-	p.same = f.isSame(c.Codec, f.mask(0, p.reaches))
-	if !p.same && f.Variable.Storage.Filters <= 0 { // else a mask could make them the same
+	p.isSame = f.isSame(c.Codec, f.skippedFilters(0, p.isBeyond))
+	// Filters that a ref's mask skips could still make the elements the same.
+	if !p.isSame && f.Variable.Storage.Filters <= 0 {
 		return
 	}
 	p.Kind = Verbatim
@@ -69,8 +72,8 @@ func (f *Fit) placeChunk(p *Place, c *grid.Chunk) {
 	}
 }
 
-// find returns the number, the offset and the codec size of the stored chunk that holds an
-// index of the variable.
+// find returns the number, offset and codec size of the stored chunk that contains an index of the
+// variable. offset is -1 if there is none.
 func (a *storedAxis) find(at int64) (n, offset, size int64) {
 	if a.size > 0 {
 		n = at / a.size
@@ -83,10 +86,10 @@ func (a *storedAxis) find(at int64) (n, offset, size int64) {
 	return n, a.dim.Offset(n), a.dim.CodecSize(n)
 }
 
-// placeRun finds a declared chunk in a variable of which each element's place follows from
-// its index, if the chunk is one run of bytes there, and nothing of it lies outside.
+// placeRun finds the bytes of a declared chunk in a raw variable. The chunk must be inside the
+// variable and contiguous there.
 func (f *Fit) placeRun(p *Place, c *grid.Chunk) {
-	p.Row = f.first(p.Tile)
+	p.Row = f.firstRow(p.Tile)
 	if !f.isPlain() {
 		return
 	}
@@ -103,12 +106,11 @@ func (f *Fit) placeRun(p *Place, c *grid.Chunk) {
 	if rows && f.row != f.stride || !f.isSame(c.Codec, 0) {
 		return
 	}
-	p.Kind, p.same = Verbatim, true
+	p.Kind, p.isSame = Verbatim, true
 	p.offset, p.size = offset, f.bytesOf(c.Codec)
 }
 
-// bytesOf is how many bytes the elements of a shape take, which a pipeline's form was
-// checked for or will be.
+// bytesOf returns the size of the elements of a shape in bytes, or -1 if it overflows.
 func (f *Fit) bytesOf(shape []int64) int64 {
 	n, err := grid.Elements(shape)
 	if err != nil || n > math.MaxInt64/f.element {

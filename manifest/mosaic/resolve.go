@@ -10,18 +10,18 @@ import (
 	"varve/manifest"
 )
 
-// Location is where the bytes of a declared chunk are. Of one that is Missing or Re-encoded
-// only Coords and Kind are set.
+// Location is the location of a declared chunk's bytes. A Missing or Re-encoded chunk has only Coords
+// and Kind.
 type Location struct {
 	Coords       []int64
 	Kind         Kind
-	Source       int64 // row of the source that Offset is in; -1 if the bytes are Inline
-	Inline       int64 // row in the table of inline bytes that Offset is in; -1 if they are not there
+	Source       int64 // row of the source that Offset is in; -1 if the bytes are inline
+	Inline       int64 // row in the table of inline bytes that Offset is in; -1 if the bytes are in a source
 	Offset, Size int64
 }
 
-// Locations yields every chunk in a box of chunk coordinates, in C order. The Location is
-// overwritten by the next; an error ends it.
+// Locations yields every chunk in a box of chunk coordinates, in C order. Each Location is valid until
+// the next one. An error ends the sequence.
 func (m *Mosaic) Locations(ctx context.Context, refs RefReader, chunks grid.Region) iter.Seq2[*Location, error] {
 	return func(yield func(*Location, error) bool) {
 		for r, err := range m.Runs(ctx, refs, chunks) {
@@ -38,13 +38,13 @@ func (m *Mosaic) Locations(ctx context.Context, refs RefReader, chunks grid.Regi
 	}
 }
 
-// Count counts the array's chunks by how they are served.
+// Count returns the numbers of the array's chunks by the way they are served.
 func (m *Mosaic) Count(ctx context.Context, refs RefReader) (manifest.Counts, error) {
 	return m.CountIn(ctx, refs, grid.Whole(m.grid.Counts()))
 }
 
-// CountIn counts the chunks in a box of chunk coordinates. It does not read rows that refs, if
-// they are a PlainReader, know to be plain.
+// CountIn returns the numbers of chunks in a box of chunk coordinates. If refs is a PlainReader, rows
+// that it knows to be plain are not read.
 func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region) (c manifest.Counts, err error) {
 	l := &lister{m: m, refs: refs, yield: func(r *Run) bool {
 		r.Kind.AddTo(&c, r.Chunks)
@@ -55,7 +55,7 @@ func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region
 	return c, err
 }
 
-// Find says where one chunk is.
+// Find returns the location of one chunk.
 func (m *Mosaic) Find(ctx context.Context, refs RefReader, coords []int64) (Location, error) {
 	p, err := m.Locate(ctx, coords)
 	if err != nil {
@@ -65,7 +65,7 @@ func (m *Mosaic) Find(ctx context.Context, refs RefReader, coords []int64) (Loca
 	c, _ := m.grid.Chunk(coords)
 	if p.Row < 0 {
 		if p.Kind == Reencoded {
-			at.Kind, err = m.emptiness(ctx, refs, c.Region)
+			at.Kind, err = m.missingOrReencoded(ctx, refs, c.Region)
 		}
 		return at, err
 	}
@@ -86,13 +86,13 @@ func noChunk(coords []int64, g *grid.Grid) error {
 	return fmt.Errorf("chunk %v: %w: there are %v", coords, grid.ErrOutOfBounds, g.Counts())
 }
 
-// resolve is what becomes, with its ref, of a chunk of a codec shape that has one: a run
-// of it without Offsets and Sizes.
+// resolve returns the kind and source of a chunk once its ref is known: a Run without Offsets and
+// Sizes.
 func (p *Place) resolve(ref manifest.Ref, codec []int64) Run {
 	r := Run{Kind: Reencoded, Source: -1, Inline: -1}
 	switch {
 	case !ref.Stored():
-		if p.fit.sameFill {
+		if p.fit.hasSameFill {
 			r.Kind = Missing
 		}
 	case p.Kind != Reencoded && p.accepts(ref, codec):
@@ -106,20 +106,20 @@ func (p *Place) resolve(ref manifest.Ref, codec []int64) Run {
 	return r
 }
 
-// accepts reports whether what a ref says keeps a chunk what its place made it.
+// accepts reports whether the ref confirms the kind of the chunk's place.
 func (p *Place) accepts(ref manifest.Ref, codec []int64) bool {
 	strided := p.fit.Variable.Storage.Layout == manifest.Strided
 	if p.size >= 0 && !strided && (p.offset > ref.Size || p.size > ref.Size-p.offset) {
 		return false
 	}
-	mask := p.fit.mask(ref.Mask, p.reaches)
-	if mask == p.fit.mask(0, p.reaches) {
-		return p.same
+	mask := p.fit.skippedFilters(ref.Mask, p.isBeyond)
+	if mask == p.fit.skippedFilters(0, p.isBeyond) {
+		return p.isSame
 	}
 	return p.fit.isSame(codec, mask)
 }
 
-// bytesOf is where the chunk's bytes are in the source, or in the inline bytes, of a ref.
+// bytesOf returns the range of the chunk's bytes in its source or in its inline bytes.
 func (p *Place) bytesOf(ref manifest.Ref) (offset, size int64) {
 	if offset, size = p.offset, p.size; size < 0 {
 		size = ref.Size
@@ -130,7 +130,7 @@ func (p *Place) bytesOf(ref manifest.Ref) (offset, size int64) {
 	return offset, size
 }
 
-// SourceOf is the row of the source that the offset of a tile's ref is in.
+// SourceOf returns the row of the source that the offset of a tile's ref is in.
 func (m *Mosaic) SourceOf(tile int32, ref manifest.Ref) int64 {
 	if ref.Other > 0 {
 		return int64(ref.Other) - 1
@@ -138,15 +138,15 @@ func (m *Mosaic) SourceOf(tile int32, ref manifest.Ref) int64 {
 	return m.layout.file(tile)
 }
 
-// emptiness is Missing for a chunk in which nothing was ever written and that reads as the
-// schema's fill all over, else Re-encoded.
-func (m *Mosaic) emptiness(ctx context.Context, refs RefReader, chunk grid.Region) (Kind, error) {
+// missingOrReencoded returns Missing for a chunk of which nothing was ever written and whose elements all read
+// as the schema's fill, else Re-encoded.
+func (m *Mosaic) missingOrReencoded(ctx context.Context, refs RefReader, chunk grid.Region) (Kind, error) {
 	var read manifest.RefColumns
 	for p, err := range m.Parts(ctx, chunk) {
 		if err != nil {
 			return Reencoded, err
 		}
-		if !p.Fit.sameFill {
+		if !p.Fit.hasSameFill {
 			return Reencoded, nil
 		}
 		if p.Row < 0 {

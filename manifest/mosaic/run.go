@@ -11,31 +11,31 @@ import (
 
 // RefReader reads rows of the table of refs.
 type RefReader interface {
-	// ReadColumns makes dst the refs of n rows from a row on.
+	// ReadColumns sets dst to the refs of n rows, starting at row.
 	ReadColumns(ctx context.Context, row int64, n int, dst *manifest.RefColumns) error
 }
 
-// PlainReader is a RefReader that knows of some rows what becomes of them without reading them.
+// PlainReader is implemented by a RefReader that knows the relevant content of some rows without
+// reading them.
 type PlainReader interface {
-	// IsPlain reports whether all that some rows say is known to be where bytes are in the file
-	// itself, and that all filters were used.
+	// IsPlain reports whether the rows are known to contain nothing but offsets and sizes in the file
+	// itself, with all filters used.
 	IsPlain(row, rows int64) bool
 }
 
-// Run is chunks that follow one another, in C order of the box of chunks that they are
-// listed for, and get their bytes in the same way. Where exactly a run ends means nothing:
-// the next may be of the same kind.
+// Run is a run of consecutive chunks, in C order of the box of chunks that is being listed, which get
+// their bytes in the same way. The next run may have the same kind and source too.
 type Run struct {
 	Coords []int64 // of the first chunk
 	Chunks int64
 	Kind   Kind
-	Source int64 // row of the source that Offsets are in; -1 if the bytes are Inline
-	Inline int64 // row in the table of inline bytes that Offsets are in; -1 if they are not there
-	// Offsets and Sizes are of each chunk, unless they are Missing or Re-encoded.
+	Source int64 // row of the source that Offsets are in; -1 if the bytes are inline
+	Inline int64 // row in the table of inline bytes that Offsets are in; -1 if the bytes are in a source
+	// Offsets and Sizes have one entry for each chunk. They are nil for Missing and Re-encoded chunks.
 	Offsets, Sizes []int64
 }
 
-// Locations yields the chunks of a run that was listed for a box, one by one.
+// Locations yields the chunks of a run one by one. chunks is the box that the run was listed for.
 func (r *Run) Locations(chunks grid.Region) iter.Seq[*Location] {
 	return func(yield func(*Location) bool) {
 		out := Location{Coords: slices.Clone(r.Coords), Kind: r.Kind, Source: r.Source, Inline: r.Inline}
@@ -51,8 +51,8 @@ func (r *Run) Locations(chunks grid.Region) iter.Seq[*Location] {
 	}
 }
 
-// Runs yields all chunks in a box of chunk coordinates, in C order. The Run is overwritten by
-// the next; an error ends it.
+// Runs yields all chunks in a box of chunk coordinates, in C order. Each Run is valid until the next
+// one. An error ends the sequence.
 func (m *Mosaic) Runs(ctx context.Context, refs RefReader, chunks grid.Region) iter.Seq2[*Run, error] {
 	return func(yield func(*Run, error) bool) {
 		l := &lister{m: m, refs: refs, yield: func(r *Run) bool { return yield(r, nil) }}
@@ -74,14 +74,14 @@ func (l *lister) list(ctx context.Context, chunks grid.Region) (err error) {
 	return err
 }
 
-// lister makes runs.
+// lister lists the chunks of a box as runs.
 type lister struct {
 	m       *Mosaic
 	refs    RefReader
 	at      *cursor
 	locator *Locator
 	yield   func(*Run) bool
-	plain   PlainReader // nil if Offsets and Sizes are wanted
+	plain   PlainReader // nil if the caller needs Offsets and Sizes
 
 	sheet   *sheet
 	columns manifest.RefColumns
@@ -90,11 +90,11 @@ type lister struct {
 	out     Run
 }
 
-// runLength bounds the chunks of a run whose refs are read.
+// runLength is the largest number of chunks of a run whose refs are read.
 const runLength = 4096
 
-// next lists what follows the chunk that the cursor is at and is placed alike. It reports
-// whether there is more to list.
+// next lists the chunks that follow the cursor and have the same place as its chunk, except for the
+// row. It reports whether there are more.
 func (l *lister) next(ctx context.Context) (more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -108,11 +108,11 @@ func (l *lister) next(ctx context.Context) (more bool, err error) {
 		return err == nil && l.emit(Run{Kind: kind, Source: -1, Inline: -1}, r.chunks), err
 	}
 	if r.rows == 0 {
-		return l.ofOne(ctx, r)
+		return l.listShared(ctx, r)
 	}
 	for row := l.sheet.Row; r.chunks > 0 && err == nil; {
 		n := min(r.chunks, runLength)
-		if more, err = l.ofEach(ctx, row, n); !more {
+		if more, err = l.listEach(ctx, row, n); !more {
 			break
 		}
 		row, r.chunks = row+n, r.chunks-n
@@ -120,8 +120,8 @@ func (l *lister) next(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// ofEach lists chunks that have a ref each.
-func (l *lister) ofEach(ctx context.Context, row, n int64) (more bool, err error) {
+// listEach lists n chunks that have a ref each.
+func (l *lister) listEach(ctx context.Context, row, n int64) (more bool, err error) {
 	if l.plain != nil && l.sheet.size < 0 && l.plain.IsPlain(row, n) {
 		return l.emit(l.sheet.resolve(manifest.Ref{}, l.at.chunk.Codec), n), nil
 	}
@@ -131,8 +131,8 @@ func (l *lister) ofEach(ctx context.Context, row, n int64) (more bool, err error
 	return l.split(int(n)), nil
 }
 
-// ofOne lists chunks that have one ref.
-func (l *lister) ofOne(ctx context.Context, r run) (more bool, err error) {
+// listShared lists chunks that share one ref.
+func (l *lister) listShared(ctx context.Context, r run) (more bool, err error) {
 	if err := l.refs.ReadColumns(ctx, l.sheet.Row, 1, &l.columns); err != nil {
 		return false, l.m.wrap(err)
 	}
@@ -158,13 +158,13 @@ func (l *lister) ofOne(ctx context.Context, r run) (more bool, err error) {
 	return true, nil
 }
 
-// split lists chunks that have a ref each, those that were read last, in runs of what becomes
-// of them alike.
+// split lists the chunks whose refs were read last, as runs of equal kind and source.
 func (l *lister) split(n int) (more bool) {
 	c, codec := &l.columns, l.at.chunk.Codec
 	for i := 0; i < n; {
 		out := l.sheet.resolve(c.At(i), codec)
 		end := i + 1
+		// The usual case: all refs point into the file itself, so one comparison for each is enough.
 		if c.Masks == nil && c.Others == nil && c.Offsets[i] >= 0 && l.sheet.size < 0 {
 			for end < n && c.Offsets[end] >= 0 {
 				end++
@@ -176,7 +176,7 @@ func (l *lister) split(n int) (more bool) {
 		}
 		if out.Kind == Verbatim || out.Kind == Prefix {
 			out.Offsets, out.Sizes = c.Offsets[i:end], c.Sizes[i:end]
-			l.place(&out)
+			l.toChunks(&out)
 		}
 		if !l.emit(out, int64(end-i)) {
 			return false
@@ -186,13 +186,13 @@ func (l *lister) split(n int) (more bool) {
 	return true
 }
 
-// isLike reports whether chunks can be in one run.
+// isLike reports whether chunks of both can be in one run.
 func (r Run) isLike(s *Run) bool {
 	return r.Kind == s.Kind && r.Source == s.Source && r.Inline == s.Inline
 }
 
-// place turns offsets and sizes of refs into those of chunks.
-func (l *lister) place(out *Run) {
+// toChunks replaces the offsets and sizes of refs by those of the chunks.
+func (l *lister) toChunks(out *Run) {
 	if l.sheet.size >= 0 {
 		for i := range out.Sizes {
 			out.Sizes[i] = l.sheet.size
@@ -210,8 +210,8 @@ func (l *lister) place(out *Run) {
 	}
 }
 
-// along is how the sheet goes on in C order from its first chunk, as far as rows of refs
-// follow one another, or stay the same.
+// along returns how far the sheet extends in C order from its first chunk while the rows of refs are
+// consecutive, or stay the same.
 func (s *sheet) along(c *cursor) run {
 	all := run{chunks: 1}
 	for k := len(s.axes) - 1; k >= 0; k-- {
@@ -234,19 +234,18 @@ func (s *sheet) along(c *cursor) run {
 	return all
 }
 
-// kindOf is what the chunks of the sheet are, where no one ref decides.
+// kindOf returns the kind of the chunks of a sheet that no single ref decides.
 func (l *lister) kindOf(ctx context.Context) (Kind, error) {
 	if l.sheet.Kind == Missing {
 		return Missing, nil
 	}
-	if l.sheet.covered && !l.sheet.fit.sameFill {
+	if l.sheet.isCovered && !l.sheet.fit.hasSameFill {
 		return Reencoded, nil
 	}
-	return l.m.emptiness(ctx, l.refs, l.at.chunk.Region)
+	return l.m.missingOrReencoded(ctx, l.refs, l.at.chunk.Region)
 }
 
-// emit yields some chunks and goes on to those behind them. It reports whether there are any
-// that somebody wants.
+// emit yields a number of chunks and moves the cursor past them. It reports whether to continue.
 func (l *lister) emit(r Run, chunks int64) bool {
 	r.Coords, r.Chunks = l.at.coords, chunks
 	l.out = r

@@ -13,8 +13,8 @@ import (
 	"varve/zarrjson"
 )
 
-// randomMosaic is an array in tiles of any kind: what is stored fits the schema, nearly fits
-// it, or does not.
+// randomMosaic makes an array with tiles whose stored chunks match the schema, nearly match it, or do
+// not.
 type randomMosaic struct {
 	*rand.Rand
 	files
@@ -69,7 +69,7 @@ func (w *randomMosaic) edges(length int64) grid.Sizes {
 	return grid.RunLength(runs...)
 }
 
-// codecs are mostly the schema's.
+// codecs returns mostly the codecs of the schema.
 func (w *randomMosaic) codecs() []string {
 	if w.chain == nil || w.IntN(12) == 0 {
 		return [][]string{{"bytes", "shuffle", "zlib1"}, {"bytes"}, {"bytes", "shuffle"}, {"bytes"}, {"big"}}[w.IntN(5)]
@@ -77,7 +77,7 @@ func (w *randomMosaic) codecs() []string {
 	return w.chain
 }
 
-// place cuts the array into tiles along the placement's dimensions, mostly between chunks.
+// place divides the array into tiles along the placement's dimensions, mostly between chunks.
 func (w *randomMosaic) place(p *manifest.Placement, box grid.Region) {
 	cut := grid.Region{Origin: box.Origin[:len(p.Dims)], Shape: box.Shape[:len(p.Dims)]}.Clone()
 	for k := range cut.Shape {
@@ -162,7 +162,7 @@ func (w *randomMosaic) addTile(p *manifest.Placement, tile manifest.Tile, box gr
 	p.Tiles = append(p.Tiles, tile)
 }
 
-// gap is a distance of rows that leaves room between them, or none.
+// gap returns a distance of rows that leaves room between them, or none.
 func (w *randomMosaic) gap(shape []int64) int64 {
 	if len(shape) == 0 || w.IntN(2) == 0 {
 		return 0
@@ -195,7 +195,7 @@ func (w *randomMosaic) refsOf(v *manifest.Variable) []manifest.Ref {
 	return out
 }
 
-// box is all chunks, or some of them.
+// box returns all chunks, or some of them.
 func (w *randomMosaic) box(g *grid.Grid) grid.Region {
 	box := grid.Whole(g.Counts()).Clone()
 	for k, n := range g.Counts() {
@@ -207,8 +207,8 @@ func (w *randomMosaic) box(g *grid.Grid) grid.Region {
 	return box
 }
 
-// TestRuns holds what is found of chunks in runs to what is found of each alone, and that to
-// what the stored chunks say that it meets.
+// TestRuns compares the chunks in runs with each chunk found alone, and that with the stored chunks
+// that it meets.
 func TestRuns(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -244,24 +244,24 @@ func TestRuns(t *testing.T) {
 	}
 	t.Logf("%d chunks in %d runs: %v", chunks, runs, seen)
 	if seen[Missing] < 1000 || seen[Verbatim] < 1000 || seen[Prefix] < 10 || seen[Reencoded] < 1000 || 4*chunks < 5*int64(runs) {
-		t.Error("too few of a kind, or too few in runs, to mean anything")
+		t.Error("the test covers too few chunks of some kind, or too few in runs")
 	}
 }
 
-// checkEmpty compares a chunk that no ref is the place of with what is stored of it.
+// checkEmpty compares a chunk without a single ref with the stored chunks that it meets.
 func (w *randomMosaic) checkEmpty(m *Mosaic, l *Location) error {
 	if l.Kind != Missing && l.Kind != Reencoded {
 		return nil
 	}
 	c, _ := m.Grid().Chunk(l.Coords)
-	kind, err := m.emptiness(context.Background(), w, c.Region)
+	kind, err := m.missingOrReencoded(context.Background(), w, c.Region)
 	if err == nil && kind != l.Kind {
-		err = fmt.Errorf("chunk %v is %v, what is stored of it says %v", l.Coords, l.Kind, kind)
+		err = fmt.Errorf("chunk %v is %v, but its stored chunks make it %v", l.Coords, l.Kind, kind)
 	}
 	return err
 }
 
-// plainFiles knows of its refs which are plain.
+// plainFiles knows which of its refs are plain.
 type plainFiles struct {
 	*files
 	asked, read int64
@@ -279,7 +279,8 @@ func (f *plainFiles) ReadColumns(ctx context.Context, row int64, n int, dst *man
 	return f.files.ReadColumns(ctx, row, n, dst)
 }
 
-// TestCountPlain: what is counted without reading refs is what is counted with them.
+// TestCountPlain checks that counting without reading plain refs gives the same numbers as with
+// reading them.
 func TestCountPlain(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -300,6 +301,6 @@ func TestCountPlain(t *testing.T) {
 	}
 	t.Logf("%d refs asked for, %d read", asked, read)
 	if asked < 1000 || read < 1000 {
-		t.Error("too few to mean anything")
+		t.Error("the test covers too few refs")
 	}
 }

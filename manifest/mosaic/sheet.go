@@ -1,25 +1,24 @@
 package mosaic
 
-// sheet is a box of chunks whose places differ in nothing but the row of the ref, or the
-// offset behind that of the ref, and there by the same from each chunk to the next along an
-// axis.
+// sheet is a box of chunks whose places differ only in the row of the ref, or in the offset after the
+// ref's offset. That difference is constant along each axis.
 //
-//	tile       ├──┬──┬──┬──┬─┤            the last stored chunk is not what the schema declares
+//	tile       ├──┬──┬──┬──┬─┤            the last stored chunk does not match the schema
 //	schema       ├──┼──┼──┼──┼─┼┤
-//	           └──sheet────┴─┘            one sheet here, and another
+//	           └──sheet────┴─┘            so there are two sheets
 type sheet struct {
-	Place       // of its first chunk
-	axes  []run // how it goes on, by axes
+	Place       // of the sheet's first chunk
+	axes  []run // the extent along each axis
 }
 
-// run is some chunks that follow one another.
+// run is a number of consecutive chunks.
 type run struct {
 	chunks int64
-	rows   int64 // from one to the next
-	bytes  int64
+	rows   int64 // difference from one to the next
+	bytes  int64 // difference from one to the next
 }
 
-// sheet finds the place of a chunk, and how many others are placed alike.
+// sheet returns the place of the cursor's chunk, and the box of chunks with the same place.
 func (l *Locator) sheet(c *cursor) (*sheet, error) {
 	s := &l.last
 	if s.axes == nil {
@@ -35,35 +34,35 @@ func (l *Locator) sheet(c *cursor) (*sheet, error) {
 	switch {
 	case s.Tile == none:
 		l.extendNone(c)
-	case s.covered:
+	case s.isCovered:
 		s.extend(c)
 	}
 	return s, nil
 }
 
-// extendNone extends a sheet of chunks in no tile, or in one of a source without the
-// variable, over what is left of its cell. A tile whose variable ends before the chunk has
-// none of those behind it either.
+// extendNone extends a sheet of chunks that have no tile, or a tile whose source lacks the variable,
+// over the rest of the cell. If a tile's variable ends before a chunk, it also lacks the chunks after
+// it.
 func (l *Locator) extendNone(c *cursor) {
-	if l.last.Kind != Missing || !l.one {
+	if l.last.Kind != Missing || !l.isOneCell {
 		return
 	}
 	for k := range l.last.axes {
 		end := c.grid.Shape()[k]
-		if j := l.m.placed[k]; j >= 0 {
+		if j := l.m.layoutAxes[k]; j >= 0 {
 			if cuts := l.m.layout.cuts[j]; l.lo[j]+1 < len(cuts) {
 				end = min(end, cuts[l.lo[j]+1])
 			}
 		}
-		l.last.axes[k].chunks = c.before(k, end)
+		l.last.axes[k].chunks = c.countBefore(k, end)
 	}
 }
 
-// extend extends a sheet of chunks that one tile covers.
+// extend extends a sheet of chunks that one tile contains.
 func (s *sheet) extend(c *cursor) {
 	f := s.fit
 	if s.Row < 0 && f.HasRefs() {
-		return // several refs are of each chunk, of the next perhaps one
+		return // each chunk has several refs, but the next may have only one
 	}
 	for k := range s.axes {
 		if c.coords[k]+1 == c.box.End(k) {
@@ -71,7 +70,7 @@ func (s *sheet) extend(c *cursor) {
 		}
 		_, end := f.extent(s.Tile, k)
 		r := &s.axes[k]
-		r.chunks = c.before(k, end)
+		r.chunks = c.countBefore(k, end)
 		switch {
 		case r.chunks == 1 || s.Row < 0 || f.axes[k].axis < 0:
 		case f.isRun():
@@ -82,7 +81,7 @@ func (s *sheet) extend(c *cursor) {
 	}
 }
 
-// extendRun has a sheet end where chunks would reach behind the bytes.
+// extendRun ends a sheet where chunks would extend beyond the variable.
 func (s *sheet) extendRun(c *cursor, k int, r *run) {
 	if s.Kind == Reencoded {
 		return
@@ -96,7 +95,7 @@ func (s *sheet) extendRun(c *cursor, k int, r *run) {
 	r.bytes = size * a.bytes
 }
 
-// extendChunks has a sheet go along with stored chunks of the same size, or within one.
+// extendChunks extends a sheet along stored chunks of the same size, or within one stored chunk.
 func (s *sheet) extendChunks(c *cursor, k int, r *run) {
 	a, schema := &s.fit.axes[k], &c.spans[k]
 	at := s.fit.within(s.Tile, k, c.chunk.Origin[k])
@@ -114,7 +113,8 @@ func (s *sheet) extendChunks(c *cursor, k int, r *run) {
 		span := a.dim.Span(n)
 		left = span.First + span.Count - n
 	}
-	if s.fit.Variable.Storage.RawEdges { // the chunk that reaches over the border is another
+	// The chunk beyond the border is stored without filters, so it differs.
+	if s.fit.Variable.Storage.RawEdges {
 		left = max(min(left, (a.length-at)/size), 1)
 	}
 	r.chunks, r.rows = min(r.chunks, left), a.rows

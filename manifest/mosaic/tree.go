@@ -1,12 +1,12 @@
 package mosaic
 
-// boxTree finds boxes by the boxes around them: tiles in the order in which they are placed,
-// 16 of them under one box, 16 of those under another. It is for boxes that do not line up,
-// such as those of HDF5's virtual datasets.
+// boxTree finds tiles by bounding boxes: the tiles in their order, one box around each 16 of them, one
+// box around each 16 of these, and so on. It serves tiles that do not form a grid, as in HDF5's
+// virtual datasets.
 type boxTree struct {
 	rank   int
 	count  int
-	levels [][]int64 // boxes as origin, end; the tiles' own first, one box last
+	levels [][]int64 // boxes as origin and end: those of the tiles first, the single root last
 }
 
 const treeWidth = 16
@@ -27,7 +27,7 @@ func newBoxTree(l *Layout) *boxTree {
 	return b
 }
 
-// above returns the boxes around each 16 of n.
+// above returns the boxes around each 16 of n boxes.
 func (b *boxTree) above(boxes []int64, n int) []int64 {
 	size := 2 * b.rank
 	var up []int64
@@ -46,7 +46,7 @@ func (b *boxTree) above(boxes []int64, n int) []int64 {
 	return up
 }
 
-// meeting appends the tiles that meet the box from origin to end, in their order.
+// meeting appends the tiles that meet the box from origin to end, in increasing order.
 func (b *boxTree) meeting(found []int32, origin, end []int64) []int32 {
 	if b.count == 0 {
 		return found

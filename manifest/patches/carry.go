@@ -1,12 +1,11 @@
-// Package patches keeps what was re-encoded of arrays when their plan is made anew, or their
-// chunks are merged.
+// Package patches keeps compacted chunks of arrays when a new plan is made or chunks are merged.
 //
-//	before        a: tiles 0 1 2 3      chunks 0 1 2 3, kept
-//	now     x y   a: tiles 0 1 2 3 z    chunks 0 … 6: 2 to 5 are the old ones, kept
+//	before        a: tiles 0 1 2 3      chunks 0 1 2 3, compacted
+//	now     x y   a: tiles 0 1 2 3 z    chunks 0 … 6: 2 to 5 are the old ones, and kept
 //
-// A chunk is the same if it is made of the same parts of the same variables, in the same
-// places in it, and nothing else, and is encoded alike. That is shown for all chunks of an
-// array at once, or none of them is kept.
+// A chunk is unchanged if it consists of the same parts of the same variables at the same positions,
+// and is encoded in the same way. The package proves this for all chunks of an array together, or
+// keeps none of them.
 package patches
 
 import (
@@ -22,23 +21,22 @@ import (
 	"varve/zarrjson"
 )
 
-// pageCache is for tables that are read once.
+// pageCache is the cache for tables that are read only once, in bytes.
 const pageCache = 8 << 20
 
-// Chunks says what becomes of chunks that were merged.
+// Chunks says whether earlier merging of chunks is repeated.
 type Chunks uint8
 
 const (
-	// AsPlanned leaves the schemas as they are.
+	// AsPlanned leaves the schemas unchanged.
 	AsPlanned Chunks = iota
-	// AsMerged gives schemas the edges that older ones had, where tiles are those that they
-	// were of, and their chunks had been merged.
+	// AsMerged gives schemas the edges of the older ones, for tiles whose chunks had been merged.
 	AsMerged
 )
 
-// Carry gives the arrays of a snapshot, which is not published yet, those patches of an older
-// one that are right for them and that they do not have, and lists their files. It returns
-// how many rows of patches they got, and counts no chunks.
+// Carry adds to the arrays of an unpublished snapshot the compacted chunks of an older snapshot that
+// are still correct and that they do not have, and lists their files. It returns the number of rows
+// that it added. It does not update the counts of chunks.
 func Carry(ctx context.Context, repo *manifest.Repository, old, now *manifest.Snapshot, chunks Chunks) (rows int64, err error) {
 	if !slices.ContainsFunc(old.Arrays, func(a manifest.Array) bool { return len(a.Patches) > 0 }) {
 		return 0, nil
@@ -52,8 +50,9 @@ func Carry(ctx context.Context, repo *manifest.Repository, old, now *manifest.Sn
 		return 0, err
 	}
 	defer c.is.Close()
+	// Compacted chunks depend on row numbers of sources, which must have the same meaning in both.
 	if same, err := table.Begins(ctx, c.was, c.is, false); errors.Is(err, codec.ErrCorrupt) {
-		return 0, nil // of an older snapshot that was removed meanwhile
+		return 0, nil // GC has removed the older snapshot's tables in the meantime
 	} else if !same || err != nil {
 		return 0, err
 	}
@@ -77,15 +76,15 @@ type carrier struct {
 	old, now *manifest.Snapshot
 	chunks   Chunks
 	was, is  *table.Reader
-	moves    map[[2]string]*move // by the ids of placements, old and new
+	moves    map[[2]string]*move // by the IDs of the old and the new placement
 }
 
-// move is what became of the tiles of a placement.
+// move is the displacement of the tiles of a placement.
 type move struct {
-	by []int64 // along each of its dimensions; nil if they are not all there as they were
+	by []int64 // along each of its dimensions; nil if the tiles did not all move alike
 }
 
-// array carries the patches of one array.
+// array carries over the compacted chunks of one array.
 func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int64, err error) {
 	if len(was.Patches) == 0 {
 		return 0, nil
@@ -118,7 +117,7 @@ func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int
 		if slices.ContainsFunc(now.Patches, func(q manifest.Patched) bool { return p.Table == q.Table && p.Row == q.Row }) {
 			continue
 		}
-		left, err := within(&p, was.Schema, now.Schema, by)
+		left, err := adaptRun(&p, was.Schema, now.Schema, by)
 		if err != nil {
 			return rows, err
 		}
@@ -133,7 +132,7 @@ func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int
 	return rows, nil
 }
 
-// mergeAgain gives a schema the edges of an older one along the axes on which that was merged.
+// mergeAgain gives a schema the edges of an older one, along the axes on which its chunks were merged.
 func (c *carrier) mergeAgain(was, now *manifest.Array, by []int64) error {
 	for axis, dim := range now.Dims {
 		if lengthOf(dim, c.old.Merged) == 0 {
@@ -147,7 +146,7 @@ func (c *carrier) mergeAgain(was, now *manifest.Array, by []int64) error {
 		if err != nil {
 			return err
 		}
-		if edges := spliced(a.Dim(axis), b.Dim(axis), by[axis]); edges != nil {
+		if edges := spliceEdges(a.Dim(axis), b.Dim(axis), by[axis]); edges != nil {
 			if err := setEdges(now, b, axis, edges); err != nil {
 				return err
 			}
@@ -156,9 +155,9 @@ func (c *carrier) mergeAgain(was, now *manifest.Array, by []int64) error {
 	return nil
 }
 
-// spliced are the edges of a dimension with those of another in place of its own from an
-// index on, or nil if they do not fit in.
-func spliced(old, now grid.Dimension, from int64) []grid.Run {
+// spliceEdges returns the edges of a dimension after replacing those from an index on by the edges of an
+// older one. It is nil if they do not fit between chunk boundaries.
+func spliceEdges(old, now grid.Dimension, from int64) []grid.Run {
 	to, last := from+old.Extent(), old.Chunks()-1
 	if last < 0 || to > now.Extent() || old.Offset(last)+old.Span(last).Data != old.Extent() {
 		return nil
@@ -173,7 +172,8 @@ func spliced(old, now grid.Dimension, from int64) []grid.Run {
 	return appendEdges(edges, now, next, now.Chunks())
 }
 
-// boundary is the number of the chunk that begins at an index, which may be the end.
+// boundary returns the number of the chunk that starts at an index. The end of the dimension counts as
+// a start too.
 func boundary(d grid.Dimension, at int64) (chunk int64, ok bool) {
 	if at == d.Extent() {
 		return d.Chunks(), true
@@ -182,7 +182,7 @@ func boundary(d grid.Dimension, at int64) (chunk int64, ok bool) {
 	return chunk, err == nil && d.Offset(chunk) == at
 }
 
-// appendEdges appends the edges of some chunks. It takes a step for each run.
+// appendEdges appends the edges of a range of chunks. It takes one step for each run.
 func appendEdges(edges []grid.Run, d grid.Dimension, from, to int64) []grid.Run {
 	for from < to {
 		s := d.Span(from)
@@ -197,7 +197,7 @@ func appendEdges(edges []grid.Run, d grid.Dimension, from, to int64) []grid.Run 
 	return edges
 }
 
-// list lists the files of a run, unless they are not what was written.
+// list lists the two files of a run in the new snapshot. It returns false if one of them is damaged.
 func (c *carrier) list(ctx context.Context, left bool, p *manifest.Patched) (bool, error) {
 	if !left {
 		return false, nil
@@ -228,7 +228,7 @@ func (c *carrier) list(ctx context.Context, left bool, p *manifest.Patched) (boo
 	return true, nil
 }
 
-// List lists a file behind the others of its kind, unless it is listed.
+// List adds a table to a snapshot after the others of its kind, unless it is listed already.
 func List(s *manifest.Snapshot, t manifest.Table) {
 	t.First = 0
 	for _, have := range s.Tables {
@@ -250,7 +250,7 @@ func placement(s *manifest.Snapshot, id string) *manifest.PlacementTable {
 	return &s.Placements[i]
 }
 
-// move compares placements, once for all arrays that have them.
+// move compares two placements, once for all arrays that have them.
 func (c *carrier) move(ctx context.Context, old, now string) (*move, error) {
 	key := [2]string{old, now}
 	if m, ok := c.moves[key]; ok {
@@ -267,15 +267,15 @@ func (c *carrier) move(ctx context.Context, old, now string) (*move, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.by = movedBy(was.Tiles, is.Tiles)
+		m.by = findDisplacement(was.Tiles, is.Tiles)
 	}
 	c.moves[key] = m
 	return m, nil
 }
 
-// movedBy returns how far all tiles were moved, if they were moved alike, are there as they
-// were, in the same order, and all others lie outside of the box that they are in.
-func movedBy(was, now []manifest.Tile) (by []int64) {
+// findDisplacement returns the displacement of all tiles. It is nil unless they all moved alike, kept their
+// order, and no other tile meets the box that contains them.
+func findDisplacement(was, now []manifest.Tile) (by []int64) {
 	if len(was) == 0 || len(now) < len(was) {
 		return nil
 	}
@@ -309,7 +309,7 @@ func movedBy(was, now []manifest.Tile) (by []int64) {
 	return by
 }
 
-// sameTile reports whether two tiles are the same part of one source, wherever they lie.
+// sameTile reports whether two tiles are the same part of one source, at any position.
 func sameTile(a, b *manifest.Tile) bool {
 	return a.File == b.File && slices.Equal(a.Start, b.Start) && slices.Equal(a.Shape, b.Shape)
 }
@@ -323,9 +323,9 @@ func isMoved(from, to, by []int64) bool {
 	return true
 }
 
-// within moves a run to a schema in which the elements of another are so much further along
-// each axis, and bounds it to the chunks that both have. It reports whether there are any.
-func within(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left bool, err error) {
+// adaptRun adapts a run to a schema in which the elements are displaced by by, and limits it to the
+// chunks that both schemas have. It reports whether any chunk is left.
+func adaptRun(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left bool, err error) {
 	a, err := was.Grid()
 	if err != nil {
 		return false, err
@@ -339,18 +339,18 @@ func within(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left boo
 		first := int64(0)
 		if by != nil && by[axis] > 0 {
 			if first, err = b.Dim(axis).Find(by[axis]); err != nil || b.Dim(axis).Offset(first) != by[axis] {
-				return false, nil // outside, or within a chunk
+				return false, nil // outside the array, or inside a chunk
 			}
 		}
-		left = p.Move(axis, first, common(a.Dim(axis), b.Dim(axis), first)) && left
+		left = p.Move(axis, first, countCommon(a.Dim(axis), b.Dim(axis), first)) && left
 	}
 	return left, nil
 }
 
-// common counts the leading chunks of a dimension that another has from one on.
-func common(a, b grid.Dimension, first int64) int64 {
+// countCommon returns how many leading chunks of a equal the chunks of b from first on.
+func countCommon(a, b grid.Dimension, first int64) int64 {
 	n := grid.CommonPrefix(a, b, first)
-	// The last chunk may not have been filled by one of them.
+	// The last chunk of one of them may be cut by the array's end.
 	if n > 0 && a.DataSize(n-1) != b.DataSize(first+n-1) {
 		n--
 	}

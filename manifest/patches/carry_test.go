@@ -35,11 +35,11 @@ func TestMovedBy(t *testing.T) {
 		"cut off":     {[]manifest.Tile{tile(1, 0, 4), tile(2, 4, 3)}, nil},
 		"none":        {nil, nil},
 	} {
-		if got := movedBy(old, test.now); !slices.Equal(got, test.want) || (got == nil) != (test.want == nil) {
+		if got := findDisplacement(old, test.now); !slices.Equal(got, test.want) || (got == nil) != (test.want == nil) {
 			t.Errorf("%s: by %v, want %v", name, got, test.want)
 		}
 	}
-	if got := movedBy(old[1:], old[1:]); !slices.Equal(got, []int64{0}) {
+	if got := findDisplacement(old[1:], old[1:]); !slices.Equal(got, []int64{0}) {
 		t.Errorf("not from 0 on: %v", got)
 	}
 }
@@ -79,7 +79,7 @@ func TestCommon(t *testing.T) {
 		{"another kind", fixed(5, 15), dimension(t, 20, 5, 5, 5, 5), 0, 3},
 		{"nothing", fixed(5, 15), fixed(3, 15), 0, 0},
 	} {
-		if got := common(test.a, test.b, test.first); got != test.want {
+		if got := countCommon(test.a, test.b, test.first); got != test.want {
 			t.Errorf("%s: %d, want %d", test.name, got, test.want)
 		}
 	}
@@ -99,7 +99,7 @@ func TestSpliced(t *testing.T) {
 		{"too long", dimension(t, 6, 3, 3), dimension(t, 7, 1, 6), 2, "[]"},
 		{"reaches over", dimension(t, 5, 3, 3), dimension(t, 8, 3, 2, 3), 0, "[]"},
 	} {
-		if got := fmt.Sprint(spliced(test.old, test.now, test.from)); got != test.want {
+		if got := fmt.Sprint(spliceEdges(test.old, test.now, test.from)); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}

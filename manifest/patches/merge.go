@@ -12,14 +12,13 @@ import (
 	"varve/zarrjson"
 )
 
-// DimensionError is the error of naming a dimension that no array has.
+// DimensionError is returned for a dimension that no array has.
 type DimensionError struct{ Name string }
 
 // Error names the dimension.
-func (e *DimensionError) Error() string { return fmt.Sprintf("no array has a dimension %s", e.Name) }
+func (e *DimensionError) Error() string { return fmt.Sprintf("no array has the dimension %s", e.Name) }
 
-// CheckDims looks for the dimensions that chunks are to be merged along. The error is a
-// *DimensionError.
+// CheckDims returns a *DimensionError for the first name that is not a dimension of any array.
 func CheckDims(arrays []manifest.Array, chunks map[string]int64) error {
 	for name := range chunks {
 		if !slices.ContainsFunc(arrays, func(a manifest.Array) bool {
@@ -31,10 +30,10 @@ func CheckDims(arrays []manifest.Array, chunks map[string]int64) error {
 	return nil
 }
 
-// isCalled reports whether a name is that of a dimension, or its path.
+// isCalled reports whether name is the name or the path of a dimension.
 func isCalled(dim, name string) bool { return dim == name || path.Base(dim) == name }
 
-// lengthOf is how long chunks are to be along a dimension; 0 if nothing is said.
+// lengthOf returns the length of merged chunks along a dimension, or 0 if none is given.
 func lengthOf(dim string, chunks map[string]int64) int64 {
 	if n, ok := chunks[dim]; ok {
 		return n
@@ -42,14 +41,13 @@ func lengthOf(dim string, chunks map[string]int64) int64 {
 	return chunks[path.Base(dim)]
 }
 
-// Merge merges chunks of an array with their neighbours along dimensions, given by name or
-// path, as long as they are not longer together than a length, and reports whether there were
-// any. What was kept of chunks from the first that is longer now on is not the array's any
-// more. No value becomes another. An array in codecs in which not everything can be stored is
-// left as it is.
+// Merge merges neighbouring chunks of an array along the given dimensions, named by name or path, up
+// to the given lengths. It reports whether it merged any. Compacted chunks after the first merged
+// chunk are dropped from the array. No value changes. It does nothing if the array's codecs cannot
+// store all values exactly.
 func Merge(a *manifest.Array, chunks map[string]int64) (merged bool, err error) {
 	if a.Placement == "" {
-		return false, nil // its values are in the manifest
+		return false, nil // the manifest stores its values
 	}
 	if exact, err := isExact(a.Schema); !exact {
 		return false, err
@@ -66,7 +64,7 @@ func Merge(a *manifest.Array, chunks map[string]int64) (merged bool, err error) 
 	return merged, nil
 }
 
-// isExact reports whether any elements can be stored as chunks of an array.
+// isExact reports whether the array's codecs can store any elements exactly.
 func isExact(schema *zarrjson.Array) (bool, error) {
 	g, err := schema.Grid()
 	if err != nil {
@@ -93,7 +91,7 @@ func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {
 		m.run(r, g.Shape()[axis])
 	}
 	m.flush()
-	if !m.merged {
+	if !m.hasMerged {
 		return false, nil
 	}
 	old := a.Schema
@@ -103,7 +101,7 @@ func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {
 	patches := a.Patches
 	a.Patches = nil
 	for _, p := range patches {
-		left, err := within(&p, old, a.Schema, nil)
+		left, err := adaptRun(&p, old, a.Schema, nil)
 		if err != nil {
 			return false, err
 		}
@@ -114,22 +112,22 @@ func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {
 	return true, nil
 }
 
-// merger puts edges together as long as they are not longer than a length.
+// merger merges edges, up to a length.
 type merger struct {
 	length int64
-	at     int64 // where the next edge begins
+	at     int64 // start of the next edge
 	out    []grid.Run
 
-	pending int64 // data of edges that wait for more
-	only    grid.Edge
-	edges   int64
-	merged  bool
+	pending   int64 // data size of the edges that wait to be merged
+	only      grid.Edge
+	edges     int64
+	hasMerged bool
 }
 
-// run takes edges in. It takes no step for each of them.
+// run adds edges. The number of steps does not depend on the number of equal edges.
 func (m *merger) run(r grid.Run, extent int64) {
 	for count := r.Count; count > 0 && m.at < extent; {
-		whole := min(count, (extent-m.at)/r.Data) // those that the extent does not cut
+		whole := min(count, (extent-m.at)/r.Data) // edges that the array's end does not cut
 		each := m.length / r.Data
 		switch {
 		case r.Data >= m.length:
@@ -137,17 +135,17 @@ func (m *merger) run(r grid.Run, extent int64) {
 			m.push(r.Edge, count)
 			m.at += min(extent-m.at, count*r.Data)
 			return
-		case whole == 0: // the last one
+		case whole == 0: // the last edge
 			m.take(r.Edge, 1, extent-m.at)
 			count = 0
-		case m.edges == 0 && each == 1 && whole > 1: // no two of them
+		case m.edges == 0 && each == 1 && whole > 1: // two of them are too long together
 			m.push(r.Edge, whole-1)
 			m.at += (whole - 1) * r.Data
 			count -= whole - 1
-		case m.edges == 0 && each > 1 && whole/each > 1: // the last of them waits for more
+		case m.edges == 0 && each > 1 && whole/each > 1: // merge all but the last group, which may grow
 			some := whole/each - 1
 			m.push(grid.Full(each*r.Data), some)
-			m.merged = true
+			m.hasMerged = true
 			m.at += some * each * r.Data
 			count -= some * each
 		default:
@@ -162,7 +160,7 @@ func (m *merger) run(r grid.Run, extent int64) {
 	}
 }
 
-// take has n edges wait, each of which has so much data.
+// take adds n edges with this data size to those that wait.
 func (m *merger) take(e grid.Edge, n, data int64) {
 	if m.pending+data > m.length {
 		m.flush()
@@ -173,14 +171,14 @@ func (m *merger) take(e grid.Edge, n, data int64) {
 	m.at += n * data
 }
 
-// flush makes one edge of those that wait. One alone stays what it is.
+// flush makes one edge of the edges that wait. A single one is not changed.
 func (m *merger) flush() {
 	switch {
 	case m.edges == 1:
 		m.push(m.only, 1)
 	case m.edges > 1:
 		m.push(grid.Full(m.pending), 1)
-		m.merged = true
+		m.hasMerged = true
 	}
 	m.pending, m.edges = 0, 0
 }
@@ -193,7 +191,7 @@ func (m *merger) push(e grid.Edge, count int64) {
 	m.out = append(m.out, grid.Run{Edge: e, Count: count})
 }
 
-// setEdges gives an array a schema with other edges along an axis.
+// setEdges gives an array a copy of its schema with other edges along an axis.
 func setEdges(a *manifest.Array, g *grid.Grid, axis int, runs []grid.Run) (err error) {
 	schema := *a.Schema
 	if schema.ChunkGrid, err = withEdges(&schema, g, axis, runs); err == nil {
@@ -202,11 +200,11 @@ func setEdges(a *manifest.Array, g *grid.Grid, axis int, runs []grid.Run) (err e
 	return err
 }
 
-// withEdges is the chunk grid of a schema with other edges along an axis: regular if it was and
-// can be, also when the array grows by whole chunks.
+// withEdges returns the chunk grid of a schema with other edges along an axis. A regular grid stays
+// regular if that is possible, also when the array grows by whole chunks later.
 func withEdges(schema *zarrjson.Array, g *grid.Grid, axis int, runs []grid.Run) (c zarrjson.ChunkGrid, err error) {
 	if schema.ChunkGrid.Encoded != nil {
-		return c, fmt.Errorf("merging chunks of a grid with encoded_chunk_shapes: %w", errors.ErrUnsupported)
+		return c, fmt.Errorf("merging chunks of a grid with encoded_chunk_shapes is %w", errors.ErrUnsupported)
 	}
 	if size := runs[0].Data; g.IsRegular() && len(runs) == 1 && g.Shape()[axis]%size == 0 {
 		shape, _ := g.ChunkShape()

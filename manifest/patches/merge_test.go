@@ -48,14 +48,14 @@ func TestMerge(t *testing.T) {
 				m.run(r, test.extent)
 			}
 			m.flush()
-			if m.merged != (test.want != nil) || test.want != nil && !slices.Equal(m.out, test.want) {
-				t.Errorf("got %v (%v), want %v", m.out, m.merged, test.want)
+			if m.hasMerged != (test.want != nil) || test.want != nil && !slices.Equal(m.out, test.want) {
+				t.Errorf("got %v (%v), want %v", m.out, m.hasMerged, test.want)
 			}
 		})
 	}
 }
 
-// TestMergeRandom compares with merging edge by edge.
+// TestMergeRandom compares Merge with merging one edge at a time.
 func TestMergeRandom(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -113,7 +113,7 @@ func oneByOne(edges []int64, extent, length int64) (out []int64) {
 	return out
 }
 
-// TestMergeFace: what was kept stays as far as chunks are what they were.
+// TestMergeSchema checks that compacted chunks before the first merged chunk are kept.
 func TestMergeSchema(t *testing.T) {
 	bytes, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Uint, Size: 1})
 	if err != nil {
@@ -134,7 +134,7 @@ func TestMergeSchema(t *testing.T) {
 	schema.Codecs = append(schema.Codecs, codec.Spec{Name: "numcodecs.bz2"})
 	inexact.Schema = &schema
 	if merged, err := Merge(&inexact, map[string]int64{"time": 10}); merged || err != nil || len(inexact.Patches) != 2 {
-		t.Errorf("in codecs that do not encode: merged %v: %v", merged, err)
+		t.Errorf("codecs that cannot encode: merged %v: %v", merged, err)
 	}
 	merged, err := Merge(&a, map[string]int64{"time": 10})
 	if err != nil || !merged || a.Schema == old {

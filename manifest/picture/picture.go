@@ -1,9 +1,9 @@
-// Package picture draws arrays as mosaics: which files lie where, how they are cut into
-// chunks, and how these are served.
+// Package picture draws arrays as mosaics: the positions of files, the chunks, and the way in which
+// they are served.
 //
 //	┌────────┬───────┬────────┬────┐   chunks, to scale, by colour: verbatim, prefix,
-//	│        │       │        │    │   re-encoded, missing; where there are too many to tell
-//	└────────┴───────┴────────┴────┘   apart, their shares
+//	│        │       │        │    │   re-encoded, missing; if there are too many to
+//	└────────┴───────┴────────┴────┘   distinguish, their shares
 //	╘════════╧═══════╧═════════════╛   files
 package picture
 
@@ -16,42 +16,41 @@ import (
 	"varve/manifest/mosaic"
 )
 
-// Picture is an array seen along one axis or two.
+// Picture is an array along one axis or two.
 type Picture struct {
-	Across, Down Axis // Down has no name where files lie along one dimension only
-	// Cells are by rows, as many as Across and Down have bins.
+	Across, Down Axis // Down has no name if files are placed along one dimension only
+	// Cells has the counts of chunks for each bin of Down and Across, row by row.
 	Cells []manifest.Counts
-	// Titles say of each cell what is shown when it is pointed at; nil for nothing.
+	// Titles are texts to show for each cell when the pointer is on it; nil for none.
 	Titles []string
 	Files  []File
 
 	x, y *binning
 }
 
-// Axis is one side of a picture: bins of one chunk or more, by where they begin.
+// Axis is one side of a picture, divided into bins of one chunk or more.
 type Axis struct {
 	Name   string
 	Extent int64
-	Bins   []int64 // where each begins, and the end of the last
+	Bins   []int64 // the start of each bin, and the end of the last
 	Chunks int64
 }
 
-// File is where one file lies, as shares of the extents.
+// File is the position of one file, as fractions of the extents.
 type File struct {
 	X, Y, Width, Height float64
 }
 
-// maxBins and maxFiles bound what is drawn along an axis.
+// maxBins and maxFiles limit the bins of an axis and the files of a picture.
 const (
 	maxBins  = 240
 	maxFiles = 600
 )
 
-// Limits bound the bins along the sides of a picture.
+// Limits are the largest numbers of bins along the sides of a picture.
 type Limits struct{ Across, Down int }
 
-// New returns the picture of a grid along two of its axes, of which each may be -1 for none,
-// without any chunks yet.
+// New returns the picture of a grid along two of its axes, without any chunks. An axis is -1 for none.
 func New(g *grid.Grid, names []string, across, down int, most Limits) *Picture {
 	pic := &Picture{}
 	pic.Across, pic.x = newAxis(g, names, across, most.Across)
@@ -60,23 +59,23 @@ func New(g *grid.Grid, names []string, across, down int, most Limits) *Picture {
 	return pic
 }
 
-// Add counts a chunk, and returns the number of its cell.
+// Add counts a chunk, and returns the index of its cell.
 func (pic *Picture) Add(coords []int64, kind mosaic.Kind) (cell int) {
 	cell = pic.y.of(coords)*pic.x.n + pic.x.of(coords)
-	tally(&pic.Cells[cell], kind)
+	addKind(&pic.Cells[cell], kind)
 	return cell
 }
 
-// First is the first chunk of a bin.
+// First returns the first chunk of a bin.
 func (x Axis) First(bin int) int64 {
 	n := int64(x.Len())
 	return (int64(bin)*x.Chunks + n - 1) / n
 }
 
-// Len is the number of bins.
+// Len returns the number of bins.
 func (x Axis) Len() int { return len(x.Bins) - 1 }
 
-// Draw looks at every chunk of an array.
+// Draw returns the picture of an array with all its chunks and files.
 func Draw(ctx context.Context, a *manifest.Array, p *manifest.Placement, m *mosaic.Mosaic, refs mosaic.RefReader) (*Picture, error) {
 	across, down := axesOf(a, p)
 	pic := New(m.Grid(), namesOf(a), across, down, Limits{maxBins, maxBins})
@@ -90,11 +89,11 @@ func Draw(ctx context.Context, a *manifest.Array, p *manifest.Placement, m *mosa
 	return pic, nil
 }
 
-// axesOf picks the array's axes to draw: those along which files are placed, the longest
-// across; of an array without any the first.
+// axesOf returns the array's axes to draw: those along which files are placed, the one with most files
+// across. An array without files is drawn along its first axis.
 func axesOf(a *manifest.Array, p *manifest.Placement) (across, down int) {
 	across, down = -1, -1
-	cuts := func(axis int) int64 { return int64(len(distinct(a, p, axis))) }
+	cuts := func(axis int) int64 { return int64(len(originsAlong(a, p, axis))) }
 	for k := range a.Dims {
 		if cuts(k) < 1 {
 			continue
@@ -117,8 +116,8 @@ func axesOf(a *manifest.Array, p *manifest.Placement) (across, down int) {
 	return across, down
 }
 
-// distinct are the origins of tiles along an axis of the array.
-func distinct(a *manifest.Array, p *manifest.Placement, axis int) map[int64]bool {
+// originsAlong returns the origins of tiles along an axis of the array.
+func originsAlong(a *manifest.Array, p *manifest.Placement, axis int) map[int64]bool {
 	out := map[int64]bool{}
 	for k, dim := range p.Dims {
 		if dim != a.Dims[axis] {
@@ -131,7 +130,7 @@ func distinct(a *manifest.Array, p *manifest.Placement, axis int) map[int64]bool
 	return out
 }
 
-// binning groups the chunks of an axis.
+// binning maps chunks of an axis to bins.
 type binning struct {
 	axis   int // -1 for none
 	n      int
@@ -159,7 +158,8 @@ func newAxis(g *grid.Grid, names []string, k, most int) (Axis, *binning) {
 	return x, b
 }
 
-// namesOf are the dimensions of an array as its schema calls them, or else as the manifest does.
+// namesOf returns the names of an array's dimensions in its schema or, if it has none, in the
+// manifest.
 func namesOf(a *manifest.Array) []string {
 	names := slices.Clone(a.Dims)
 	for k, schema := range a.Schema.DimensionNames {
@@ -170,7 +170,7 @@ func namesOf(a *manifest.Array) []string {
 	return names
 }
 
-func tally(c *manifest.Counts, kind mosaic.Kind) {
+func addKind(c *manifest.Counts, kind mosaic.Kind) {
 	switch kind {
 	case mosaic.Verbatim:
 		c.Verbatim++
@@ -183,7 +183,7 @@ func tally(c *manifest.Counts, kind mosaic.Kind) {
 	}
 }
 
-// placeFiles notes where files lie, unless there are too many to see.
+// placeFiles adds the positions of files, unless there are too many to see.
 func (pic *Picture) placeFiles(a *manifest.Array, p *manifest.Placement, across, down int) {
 	if len(p.Tiles) > maxFiles {
 		return

@@ -8,8 +8,8 @@ import (
 	"varve/manifest/mosaic"
 )
 
-// TestBins: every chunk is counted in the bin that begins at or before it, whatever the
-// number of bins, and none is lost.
+// TestBins checks that every chunk is counted in the last bin that starts at or before it, for any
+// number of bins.
 func TestBins(t *testing.T) {
 	for _, chunks := range []int64{1, 2, 3, 7, 239, 240, 241, 1000} {
 		for _, most := range []int{1, 2, 5, 240} {

@@ -9,24 +9,24 @@ import (
 	"varve/manifest/report"
 )
 
-// What is drawn, in units of the picture.
+// Sizes in units of the picture.
 const (
 	width    = 900.0
 	strip    = 64.0  // height of a picture along one axis
-	row      = 30.0  // and of a row of one along two, unless there are many
-	square   = 320.0 // and of all of them at most
+	row      = 30.0  // height of a row of a picture along two axes
+	square   = 320.0 // largest height of all rows together
 	fileRow  = 10.0
 	textRow  = 16.0
 	topSpace = 4.0
 )
 
-// Style are the rules that pictures need on a page, for light and dark.
+// Style is the CSS that pictures need on a page, for light and dark mode.
 const Style = `.mosaic{width:100%;height:auto;font:11px system-ui,sans-serif}
 .mosaic .v{fill:#2f9e6e}.mosaic .p{fill:#7cb342}.mosaic .r{fill:#e8912d}.mosaic .m{fill:#9aa0a655}
 .mosaic .e{stroke:#ffffff;stroke-width:.6}.mosaic .f{fill:none;stroke:#4a76c9;stroke-width:1}
 .mosaic text{fill:currentColor}`
 
-// SVG draws the picture.
+// SVG returns the picture as an SVG element.
 func (pic *Picture) SVG() string {
 	height := min(max(strip, row*float64(pic.Down.Len())), square)
 	var b strings.Builder
@@ -66,7 +66,7 @@ func (pic *Picture) label() string {
 	return fmt.Sprintf("%d chunks verbatim, %d prefix, %d re-encoded, %d missing", c.Verbatim, c.Prefix, c.Reencoded, c.Missing)
 }
 
-// cell draws the chunks of one bin as a stack of their shares.
+// cell draws the chunks of one bin as a stack of shares.
 func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
 	left, right := pic.Across.at(x, width), pic.Across.at(x+1, width)
 	top, bottom := topSpace+pic.Down.at(y, height), topSpace+pic.Down.at(y+1, height)
@@ -90,7 +90,7 @@ func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
 	}
 }
 
-// title ends an element of a cell.
+// title closes the element of a cell, with its title.
 func (pic *Picture) title(cell int, element string) string {
 	if pic.Titles == nil {
 		return "/>"
@@ -98,7 +98,7 @@ func (pic *Picture) title(cell int, element string) string {
 	return "><title>" + html.EscapeString(pic.Titles[cell]) + "</title></" + element + ">"
 }
 
-// edge separates cells that are wide enough for it.
+// edge returns the CSS class of a border, for cells that are wide enough for one.
 func edge(size float64) string {
 	if size < 3 {
 		return ""
@@ -106,7 +106,7 @@ func edge(size float64) string {
 	return " e"
 }
 
-// at is where a bin begins, of a side of some length.
+// at returns the start of a bin on a side of this length.
 func (x Axis) at(bin int, length float64) float64 {
 	if x.Extent == 0 {
 		return 0
@@ -114,7 +114,7 @@ func (x Axis) at(bin int, length float64) float64 {
 	return float64(x.Bins[bin]) / float64(x.Extent) * length
 }
 
-// file draws a bracket below the cells or, where files lie along two axes, a frame.
+// file draws a bracket below the cells or, if files are placed along two axes, a frame.
 func (pic *Picture) file(b *strings.Builder, f File, height float64) {
 	left, right := f.X*width+0.5, (f.X+f.Width)*width-0.5
 	if pic.Down.Name != "" {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// rising reports whether coordinates grow with their cells, or there are none.
-func (a *Axis) rising() bool {
+// isRising reports whether coordinates increase with the cell, or there are none.
+func (a *Axis) isRising() bool {
 	return len(a.At) < 2 || a.At[len(a.At)-1] >= a.At[0]
 }
 
-// monotonic reports whether a coordinate says where a cell is.
-func (a *Axis) monotonic() bool {
+// isMonotonic reports whether coordinates increase or decrease strictly.
+func (a *Axis) isMonotonic() bool {
 	up, down := true, true
 	for i := 1; i < len(a.At); i++ {
 		up = up && a.At[i] > a.At[i-1]
@@ -22,20 +22,20 @@ func (a *Axis) monotonic() bool {
 	return len(a.At) > 1 && (up || down)
 }
 
-// mark is a tick of an axis: where it is, in cells, and what it is called.
+// mark is a tick of an axis: its position in cells, and its text.
 type mark struct {
 	cell float64
 	name string
 }
 
-// marks returns the ticks of the axis: round coordinates or, where a coordinate has a name of
-// its own, cells at equal distances.
+// marks returns the ticks of the axis: round coordinates or, for coordinates with texts of their own,
+// cells at equal distances.
 func (a *Axis) marks(most int) []mark {
 	if a.At == nil {
-		return a.numbered(most)
+		return a.marksByIndex(most)
 	}
-	if a.Name != nil || !a.monotonic() {
-		return a.named(most)
+	if a.Name != nil || !a.isMonotonic() {
+		return a.marksByName(most)
 	}
 	low, high := a.At[0], a.At[len(a.At)-1]
 	var all []mark
@@ -45,7 +45,7 @@ func (a *Axis) marks(most int) []mark {
 	return all
 }
 
-func (a *Axis) numbered(most int) (all []mark) {
+func (a *Axis) marksByIndex(most int) (all []mark) {
 	for _, t := range ticks(0, float64(a.Len-1), most) {
 		if t == math.Trunc(t) {
 			all = append(all, mark{t, number(t)})
@@ -54,8 +54,8 @@ func (a *Axis) numbered(most int) (all []mark) {
 	return all
 }
 
-func (a *Axis) named(most int) (all []mark) {
-	n := min(a.Len, max(most-2, 2)) // names are long
+func (a *Axis) marksByName(most int) (all []mark) {
+	n := min(a.Len, max(most-2, 2)) // texts are long
 	for i := range n {
 		cell := 0
 		if n > 1 {
@@ -73,21 +73,21 @@ func (a *Axis) name(v float64) string {
 	return a.Name(v)
 }
 
-// cellOf returns where between cells a coordinate is.
+// cellOf returns the fractional cell of a coordinate.
 func (a *Axis) cellOf(v float64) float64 {
 	n := len(a.At)
-	up := a.rising()
+	up := a.isRising()
 	i := sort.Search(n, func(i int) bool { return up == (a.At[i] >= v) || a.At[i] == v })
 	i = min(max(i, 1), n-1)
 	return float64(i-1) + (v-a.At[i-1])/(a.At[i]-a.At[i-1])
 }
 
-// draw draws the ticks and the label of an axis, below the frame or beside it.
+// draw draws the ticks and the label of an axis, below the frame or to its left.
 func (a *Axis) draw(c canvas, frame box, beside bool) {
 	for _, m := range a.marks(7) {
 		at := (m.cell + 0.5) / float64(a.Len)
 		if beside {
-			if a.rising() {
+			if a.isRising() {
 				at = 1 - at
 			}
 			y := frame.y + frame.h*at
@@ -97,7 +97,7 @@ func (a *Axis) draw(c canvas, frame box, beside bool) {
 		}
 		x := frame.x + frame.w*at
 		c.line([]point{{x, frame.y + frame.h}, {x, frame.y + frame.h + 4}}, 1, ink)
-		c.text(point{min(x, Width-3.5*float64(len(m.name))), frame.y + frame.h + 19}, m.name, middle) // a long last one stays inside
+		c.text(point{min(x, Width-3.5*float64(len(m.name))), frame.y + frame.h + 19}, m.name, middle) // keep a long last text inside
 	}
 	if beside {
 		c.text(point{16, frame.y + frame.h/2}, abbreviate(a.Label, 46), upright)
@@ -106,7 +106,7 @@ func (a *Axis) draw(c canvas, frame box, beside bool) {
 	c.text(point{frame.x + frame.w/2, frame.y + frame.h + 44}, abbreviate(a.Label, 80), middle)
 }
 
-// ticks returns round numbers from low to high, about so many.
+// ticks returns about most round numbers from low to high.
 func ticks(low, high float64, most int) []float64 {
 	if !(high > low) || math.IsInf(high-low, 0) {
 		return []float64{low}
@@ -114,16 +114,17 @@ func ticks(low, high float64, most int) []float64 {
 	step := niceStep((high - low) / float64(most))
 	first := math.Ceil(low/step - 1e-9)
 	var all []float64
+	// The tolerance keeps ticks at both ends despite rounding.
 	for i := first; i*step <= high+step*1e-9 && len(all) < 4*most; i++ {
 		all = append(all, i*step)
 	}
-	if len(all) == 0 { // numbers too near to tell apart
+	if len(all) == 0 { // the numbers are too close for float64
 		return []float64{low}
 	}
 	return all
 }
 
-// niceStep returns the next 1, 2 or 5 times a power of ten.
+// niceStep returns the smallest 1, 2 or 5 times a power of ten that is at least least.
 func niceStep(least float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(least)))
 	for _, m := range []float64{1, 2, 5, 10} {
@@ -134,7 +135,7 @@ func niceStep(least float64) float64 {
 	return 10 * power
 }
 
-// number writes a tick: no digits that are the noise of adding.
+// number returns the text of a tick, without digits that are rounding errors.
 func number(v float64) string {
 	if v == 0 {
 		return "0"

@@ -13,7 +13,7 @@ import (
 //go:embed font/colours.txt
 var colourText string
 
-// colours are the maps by name, each at equal steps.
+// colours returns the colour maps by name, each at equal steps.
 var colours = sync.OnceValue(func() map[string][]color.NRGBA {
 	maps := map[string][]color.NRGBA{}
 	for line := range strings.Lines(colourText) {
@@ -21,7 +21,7 @@ var colours = sync.OnceValue(func() map[string][]color.NRGBA {
 		for _, f := range fields[1:] {
 			c := color.NRGBA{A: 0xff}
 			if _, err := fmt.Sscanf(f, "%02x%02x%02x", &c.R, &c.G, &c.B); err != nil {
-				panic("font/colours.txt: " + err.Error()) // it is part of the program
+				panic("font/colours.txt: " + err.Error()) // an embedded file, checked by the tests
 			}
 			maps[fields[0]] = append(maps[fields[0]], c)
 		}
@@ -29,14 +29,14 @@ var colours = sync.OnceValue(func() map[string][]color.NRGBA {
 	return maps
 })
 
-// scale gives values places from 0 to 1, and colours.
+// scale maps values to positions from 0 to 1, and to colours.
 type scale struct {
 	low, high float64
 	table     []color.NRGBA
 }
 
-// newScale returns the scale of all finite values: a map of two arms where they are on both
-// sides of zero, else one of one.
+// newScale returns the scale of all finite values. It uses a diverging colour map, centred on zero, if
+// values are on both sides of zero.
 func newScale(values []float64) scale {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -53,6 +53,7 @@ func newScale(values []float64) scale {
 		high = max(-low, high)
 		low = -high
 	}
+	// Equal values need a range too.
 	if low == high {
 		pad := max(math.Abs(low)/10, 0.5)
 		low, high = low-pad, high+pad
@@ -60,7 +61,7 @@ func newScale(values []float64) scale {
 	return scale{low, high, colours()[name]}
 }
 
-// at returns the place of a value.
+// at returns the position of a value.
 func (s scale) at(v float64) float64 {
 	return min(max((v/2-s.low/2)/(s.high/2-s.low/2), 0), 1)
 }
@@ -79,7 +80,7 @@ func mix(a, b color.NRGBA, f float64) color.NRGBA {
 	return color.NRGBA{part(a.R, b.R), part(a.G, b.G), part(a.B, b.B), 0xff}
 }
 
-// ramp is the picture of the colour bar.
+// ramp returns the image of the colour bar.
 func (s scale) ramp() image.Image {
 	const steps = 256
 	img := image.NewNRGBA(image.Rect(0, 0, 1, steps))

@@ -1,5 +1,5 @@
-// Package plot draws slices of arrays: a line for one axis, a field of colours for two, with
-// ticks, units and a colour bar, as PNG or SVG. What is missing is grey.
+// Package plot draws slices of arrays as PNG or SVG: a line for one axis, a field of colours for two,
+// with ticks, units and a colour bar. Missing values are grey.
 //
 //	┌ Title ──────────────────────────┐
 //	│ y ┌───────────────────┐  ┌─┐ max │
@@ -10,7 +10,7 @@
 //	│            x                     │
 //	└─────────────────────────────────┘
 //
-// A plot is laid out once, on a canvas; pictures of pixels and of vectors are two canvases.
+// A plot draws on a canvas; there is one canvas for pixels and one for vectors.
 package plot
 
 import (
@@ -21,32 +21,32 @@ import (
 	"math"
 )
 
-// Axis is what lies along a side of a plot.
+// Axis is one side of a plot.
 type Axis struct {
 	Label string    // name and units
-	Len   int       // cells along the axis
-	At    []float64 // coordinates of the cells; nil for their numbers
-	// Name writes a coordinate, such as a time; nil writes numbers.
+	Len   int       // number of cells
+	At    []float64 // coordinates of the cells; nil to show their indices
+	// Name returns the text of a coordinate, such as a date; nil shows numbers.
 	Name func(float64) string
 }
 
-// Plot is a slice of an array. Without a Y it is a line.
+// Plot is a slice of an array. Without Y it is a line.
 type Plot struct {
 	Title string
 	X     Axis
 	Y     *Axis
-	// Values are those of the cells, row by row of Y; NaN is missing.
+	// Values are the values of the cells, row by row of Y. NaN is missing.
 	Values []float64
-	Unit   string // of the values, with their name
+	Unit   string // name and units of the values
 }
 
-// The size of a picture.
+// The size of a picture in pixels.
 const (
 	Width  = 760
 	Height = 440
 )
 
-// frame is what is left to a field beside its colour bar, and to a line without one.
+// frame returns the area of the field or line. A field leaves room for the colour bar.
 func (p *Plot) frame() box {
 	if p.Y == nil {
 		return box{78, 36, 656, 336}
@@ -56,27 +56,27 @@ func (p *Plot) frame() box {
 
 const maxCells = 1 << 26
 
-// check returns nil for a plot that can be drawn.
+// check returns an error for a plot that cannot be drawn.
 func (p *Plot) check() error {
 	cells := p.X.Len
 	if p.Y != nil {
 		if p.Y.Len < 1 || cells > maxCells/p.Y.Len {
-			return fmt.Errorf("a plot of %d × %d cells", p.X.Len, p.Y.Len)
+			return fmt.Errorf("plot: %d × %d cells are too few or too many", p.X.Len, p.Y.Len)
 		}
 		cells *= p.Y.Len
 	}
 	if p.X.Len < 1 || cells != len(p.Values) {
-		return fmt.Errorf("a plot of %d cells with %d values", cells, len(p.Values))
+		return fmt.Errorf("plot: there are %d cells, but %d values", cells, len(p.Values))
 	}
 	for _, a := range []*Axis{&p.X, p.Y} {
 		if a != nil && a.At != nil && len(a.At) != a.Len {
-			return fmt.Errorf("an axis of %d cells with %d coordinates", a.Len, len(a.At))
+			return fmt.Errorf("plot: an axis has %d cells, but %d coordinates", a.Len, len(a.At))
 		}
 	}
 	return nil
 }
 
-// PNG writes the plot as a picture of pixels.
+// PNG writes the plot as a PNG image.
 func (p *Plot) PNG(w io.Writer) error {
 	if err := p.check(); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (p *Plot) PNG(w io.Writer) error {
 	return c.encode(w)
 }
 
-// SVG writes the plot as vectors. Its text follows the reader's choice of light or dark.
+// SVG writes the plot as SVG. Its text follows the reader's choice of light or dark mode.
 func (p *Plot) SVG(w io.Writer) error {
 	if err := p.check(); err != nil {
 		return err
@@ -96,16 +96,16 @@ func (p *Plot) SVG(w io.Writer) error {
 	return c.encode(w)
 }
 
-// box is a rectangle by its corner and size.
+// box is a rectangle, by its top left corner and size.
 type box struct{ x, y, w, h float64 }
 
-// canvas is what plots are drawn on.
+// canvas is the target of drawing.
 type canvas interface {
 	rect(b box, fill color.Color)
 	line(points []point, width float64, stroke color.Color)
-	// picture fills a box with an image, each pixel a cell.
+	// picture stretches an image over a box.
 	picture(b box, img image.Image)
-	// text is centred on a point along its direction, begins or ends there.
+	// text writes s around a point: centred, from it, or up to it.
 	text(at point, s string, how align)
 }
 
@@ -117,7 +117,7 @@ const (
 	begin align = iota
 	middle
 	end
-	upright // centred, read from below
+	upright // centred, rotated to read upwards
 )
 
 var (
@@ -140,7 +140,7 @@ func (p *Plot) draw(c canvas) {
 	p.X.draw(c, frame, false)
 }
 
-// drawField draws a row of colours for each row of values, rising coordinates upwards.
+// drawField draws a row of colours for each row of values. Coordinates increase upwards.
 func (p *Plot) drawField(c canvas, frame box, s scale) {
 	img := p.field(s)
 	c.rect(frame, missing)
@@ -157,16 +157,16 @@ func (p *Plot) drawField(c canvas, frame box, s scale) {
 	c.text(point{Width - 10, bar.y + bar.h/2}, abbreviate(p.Unit, 46), upright)
 }
 
-// maxSide bounds the pixels of a picture; beyond it cells are drawn one of several.
+// maxSide limits the pixels of a side. If there are more cells, only some are drawn.
 const maxSide = 1200
 
-// field returns the values as colours.
+// field returns the values as an image.
 func (p *Plot) field(s scale) image.Image {
 	w, h := min(p.X.Len, maxSide), min(p.Y.Len, maxSide)
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
 		row := y * p.Y.Len / h
-		if p.Y.rising() {
+		if p.Y.isRising() {
 			row = p.Y.Len - 1 - row
 		}
 		for x := range w {
@@ -177,7 +177,7 @@ func (p *Plot) field(s scale) image.Image {
 	return img
 }
 
-// drawLine draws values over the axis, with gaps where they are missing.
+// drawLine draws the values as a line with gaps at missing values.
 func (p *Plot) drawLine(c canvas, frame box, s scale) {
 	for _, t := range ticks(s.low, s.high, 6) {
 		y := frame.y + frame.h*(1-s.at(t))
@@ -198,8 +198,7 @@ func (p *Plot) drawLine(c canvas, frame box, s scale) {
 	drawRun(c, run)
 }
 
-// drawRun draws neighbours as a line, and one alone as a dot. Of many in one column of pixels
-// only the first, the least, the greatest and the last can be seen.
+// drawRun draws neighbouring points as a line, and a single point as a dot.
 func drawRun(c canvas, run []point) {
 	switch len(run) {
 	case 0:
@@ -210,6 +209,8 @@ func drawRun(c canvas, run []point) {
 	}
 }
 
+// thin reduces the points in each column of pixels to the first, lowest, highest and last: no others
+// are visible.
 func thin(run []point) []point {
 	if len(run) < 4*Width {
 		return run
@@ -235,7 +236,7 @@ func drawFrame(c canvas, b box) {
 	c.line([]point{{b.x, b.y}, {b.x + b.w, b.y}, {b.x + b.w, b.y + b.h}, {b.x, b.y + b.h}, {b.x, b.y}}, 1, ink)
 }
 
-// abbreviate keeps a text to so many characters.
+// abbreviate shortens a text to most characters.
 func abbreviate(s string, most int) string {
 	runes := []rune(s)
 	if len(runes) <= most {

@@ -86,7 +86,7 @@ func TestPictures(t *testing.T) {
 func checkXML(t *testing.T, doc string) {
 	t.Helper()
 	if strings.Contains(doc, "NaN") || strings.Contains(doc, "Inf") {
-		t.Error("a place is no number")
+		t.Error("a coordinate is not a number")
 	}
 	for d := xml.NewDecoder(strings.NewReader(doc)); ; {
 		if _, err := d.Token(); err == io.EOF {
@@ -97,7 +97,7 @@ func checkXML(t *testing.T, doc string) {
 	}
 }
 
-// TestFieldIsUpright: the greatest latitude is at the top, whichever way the rows go.
+// TestFieldIsUpright checks that the greatest latitude is at the top, in either order of the rows.
 func TestFieldIsUpright(t *testing.T) {
 	for name, at := range map[string][]float64{"rising": {-10, 10}, "falling": {10, -10}, "none": nil} {
 		values := []float64{1, 1, 2, 2} // rows of Y
@@ -117,7 +117,7 @@ func TestFieldIsUpright(t *testing.T) {
 			want = s.colour(1)
 		}
 		if top != want {
-			t.Errorf("%s: the top is %v, not %v", name, top, want)
+			t.Errorf("%s: the top is %v, want %v", name, top, want)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestRefuses(t *testing.T) {
 		"overflow":          {X: Axis{Len: 1 << 40}, Y: &Axis{Len: 1 << 40}, Values: nil},
 	} {
 		if err := p.PNG(io.Discard); err == nil {
-			t.Errorf("%s: drawn", name)
+			t.Errorf("%s: drawing succeeds, want an error", name)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestTicks(t *testing.T) {
 			got = append(got, number(v))
 		}
 		if !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%g to %g: %q, not %q", c.low, c.high, got, c.want)
+			t.Errorf("%g to %g: got %q, want %q", c.low, c.high, got, c.want)
 		}
 	}
 }

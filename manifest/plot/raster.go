@@ -48,7 +48,7 @@ func (r *raster) picture(b box, img image.Image) {
 	}
 }
 
-// line draws each piece as dots of the line's width, covered by how near the line is.
+// line draws an anti-aliased polyline: the distance of a pixel from the line determines its opacity.
 func (r *raster) line(points []point, width float64, c color.Color) {
 	mask := image.NewAlpha(r.img.Bounds())
 	for i := 1; i < len(points); i++ {
@@ -58,7 +58,7 @@ func (r *raster) line(points []point, width float64, c color.Color) {
 	draw.DrawMask(r.img, bounds, image.NewUniform(c), image.Point{}, mask, bounds.Min, draw.Over)
 }
 
-// stripe covers the pixels near a piece of a line.
+// stripe adds the pixels near a line segment to the mask.
 func stripe(mask *image.Alpha, a, b point, radius float64) {
 	reach := radius + 1
 	area := image.Rect(int(math.Floor(min(a.x, b.x)-reach)), int(math.Floor(min(a.y, b.y)-reach)),
@@ -88,11 +88,11 @@ var (
 	fontText string
 )
 
-// glyph is a column of the atlas.
+// glyph is a character's part of the font image.
 type glyph struct {
 	advance float64
-	left    int // of the picture, from where the pen is
-	x, w    int // in the atlas
+	left    int // offset of the image from the pen
+	x, w    int // columns in the font image
 }
 
 const (
@@ -105,11 +105,11 @@ type font struct {
 	glyphs map[rune]glyph
 }
 
-// sans is DejaVu Sans at 12 pixels.
+// sans is the font DejaVu Sans at 12 pixels.
 var sans = sync.OnceValue(func() font {
 	atlas, err := png.Decode(bytes.NewReader(fontImage))
 	if err != nil {
-		panic("font/sans.png: " + err.Error()) // it is part of the program
+		panic("font/sans.png: " + err.Error()) // an embedded file, checked by the tests
 	}
 	f := font{atlas, map[rune]glyph{}}
 	x := 0
@@ -161,7 +161,7 @@ func (r *raster) text(at point, s string, how align) {
 	r.stamp(label, at, width, how)
 }
 
-// stamp puts the picture of a text where it belongs.
+// stamp draws the image of a text at its position.
 func (r *raster) stamp(label *image.Alpha, at point, width float64, how align) {
 	x, y := round(at.x), round(at.y)-fontBaseline
 	switch how {
@@ -170,15 +170,15 @@ func (r *raster) stamp(label *image.Alpha, at point, width float64, how align) {
 	case end:
 		x -= round(width)
 	case upright:
-		label = turned(label)
+		label = rotateLeft(label)
 		x, y = x-fontBaseline, y+fontBaseline-round(width/2)
 	}
 	to := label.Rect.Add(image.Pt(x, y))
 	draw.DrawMask(r.img, to, image.NewUniform(ink), image.Point{}, label, image.Point{}, draw.Over)
 }
 
-// turned returns a picture turned by a quarter, to be read from below.
-func turned(img *image.Alpha) *image.Alpha {
+// rotateLeft returns an image rotated by a quarter, to read upwards.
+func rotateLeft(img *image.Alpha) *image.Alpha {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	out := image.NewAlpha(image.Rect(0, 0, h, w))
 	for y := range h {

@@ -11,7 +11,7 @@ import (
 	"io"
 )
 
-// vector is a canvas that becomes SVG.
+// vector is a canvas that writes SVG.
 type vector struct {
 	out bytes.Buffer
 	err error

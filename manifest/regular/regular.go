@@ -1,13 +1,12 @@
-// Package regular gives arrays whose chunks differ in length chunks of one shape, for clients
-// that know no other: those of the server's regular view, and of references that are asked to
-// be regular.
+// Package regular gives arrays with chunks of several lengths a regular chunk grid, for clients that
+// support no other: clients of the server's regular view, and of regular kerchunk references.
 //
 //	edges of the source    31   28   31   30   31
-//	edges of the array     31 │ 31 │ 31 │ 31 │ 31    the length that most of an axis is in
+//	edges of the array     31 │ 31 │ 31 │ 31 │ 31    the edge that covers most of the axis
 //
-// A chunk that is one of the source, cell for cell, stays what it is there. Every other one is
-// read through all that it meets, and encoded; where the source's codecs do not encode, or do
-// not give back what they encode, all of them are, in others.
+// A chunk that coincides with a chunk of the source is served like that one. All other chunks are read
+// from the source and encoded. If the source's codecs cannot encode, or not exactly, all chunks are
+// re-encoded with other codecs.
 package regular
 
 import (
@@ -21,7 +20,7 @@ import (
 	"varve/zarrjson"
 )
 
-// Source is an array that is cut anew; *store.Array is one.
+// Source is the array to give a regular grid. *store.Array implements it.
 type Source interface {
 	Schema() *zarrjson.Array
 	Grid() *grid.Grid
@@ -30,16 +29,16 @@ type Source interface {
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error
 }
 
-// Array is a source under a regular grid. It may be used by any number of goroutines.
+// Array is a source with a regular grid. It may be used by any number of goroutines.
 type Array struct {
-	source   Source
-	schema   *zarrjson.Array
-	grid     *grid.Grid
-	pipeline *codec.Pipeline
-	recoded  bool // no chunk is one of the source
+	source    Source
+	schema    *zarrjson.Array
+	grid      *grid.Grid
+	pipeline  *codec.Pipeline
+	isRecoded bool // the codecs differ, so no chunk equals one of the source
 }
 
-// New cuts an array anew.
+// New returns the source with a regular grid.
 func New(source Source) (*Array, error) {
 	schema, from := *source.Schema(), source.Grid()
 	shape := make([]int64, from.Rank())
@@ -66,8 +65,8 @@ func New(source Source) (*Array, error) {
 	return &Array{source, &schema, g, p, !same}, nil
 }
 
-// commonEdge is the length of chunks that covers the most of an axis; of several, the longest.
-// What lies past the extent is none of the axis.
+// commonEdge returns the edge whose chunks cover the largest part of an axis. If several do, it
+// returns the longest.
 func commonEdge(d grid.Dimension) int64 {
 	covered := map[int64]int64{}
 	best, left := int64(1), d.Extent()
@@ -86,23 +85,24 @@ func commonEdge(d grid.Dimension) int64 {
 	return best
 }
 
-// Schema is the array with its regular grid. It must not be changed.
+// Schema returns the Zarr schema with the regular grid. It must not be changed.
 func (a *Array) Schema() *zarrjson.Array { return a.schema }
 
-// Grid is how the array is cut into chunks.
+// Grid returns the regular grid.
 func (a *Array) Grid() *grid.Grid { return a.grid }
 
-// Pipeline is that of all chunks.
+// Pipeline returns the codec pipeline of all chunks.
 func (a *Array) Pipeline() *codec.Pipeline { return a.pipeline }
 
-// own finds the chunk of the source that is the same, if there is one.
-func (a *Array) own(c *grid.Chunk) (coords []int64, ok bool, err error) {
+// sourceChunk returns the coordinates of the source's chunk that coincides with c. ok is false if there is
+// none.
+func (a *Array) sourceChunk(c *grid.Chunk) (coords []int64, ok bool, err error) {
 	coords, within, err := a.source.Grid().Locate(c.Origin)
 	if err != nil {
 		return nil, false, err
 	}
 	own, ok := a.source.Grid().Chunk(coords)
-	ok = ok && !a.recoded
+	ok = ok && !a.isRecoded
 	begins := !slices.ContainsFunc(within, func(n int64) bool { return n != 0 })
 	return coords, ok && begins && slices.Equal(own.Codec, c.Codec) && slices.Equal(own.Shape, c.Shape), nil
 }
@@ -110,20 +110,21 @@ func (a *Array) own(c *grid.Chunk) (coords []int64, ok bool, err error) {
 func (a *Array) chunk(coords []int64) (grid.Chunk, error) {
 	c, ok := a.grid.Chunk(coords)
 	if !ok {
-		return c, fmt.Errorf("chunk %v: %w: there are %v", coords, grid.ErrOutOfBounds, a.grid.Counts())
+		return c, fmt.Errorf("chunk %v: %w: the numbers of chunks are %v", coords, grid.ErrOutOfBounds, a.grid.Counts())
 	}
 	return c, nil
 }
 
-// Locate says where the bytes of a chunk are. That of one which the source has is the
-// source's, coordinates too; one that meets only missing chunks is missing.
+// Locate returns the location of a chunk's bytes. For a chunk that coincides with one of the source,
+// it is the source's location with the source's coordinates. A chunk that meets only missing chunks is
+// missing.
 func (a *Array) Locate(ctx context.Context, coords []int64) (store.Location, error) {
 	loc := store.Location{Coords: slices.Clone(coords), Kind: store.Missing}
 	c, err := a.chunk(coords)
 	if err != nil {
 		return loc, err
 	}
-	if own, ok, err := a.own(&c); ok || err != nil {
+	if own, ok, err := a.sourceChunk(&c); ok || err != nil {
 		if err != nil {
 			return loc, err
 		}
@@ -147,13 +148,13 @@ func (a *Array) Locate(ctx context.Context, coords []int64) (store.Location, err
 	return loc, nil
 }
 
-// Chunk returns the bytes of a chunk. What reaches over the array's end is fill.
+// Chunk returns the bytes of a chunk. Elements beyond the array's shape are fill.
 func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	c, err := a.chunk(coords)
 	if err != nil {
 		return nil, err
 	}
-	if own, ok, err := a.own(&c); ok || err != nil {
+	if own, ok, err := a.sourceChunk(&c); ok || err != nil {
 		if err != nil {
 			return nil, err
 		}
@@ -168,14 +169,14 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	}
 	whole := codec.NewElems(a.pipeline.Form())
 	whole.SetFill(a.pipeline.Form())
-	if err := place(whole, read, &c, a.pipeline.Form().Type); err != nil {
+	if err := copyInto(whole, read, &c, a.pipeline.Form().Type); err != nil {
 		return nil, err
 	}
 	return a.pipeline.Encode([]byte{}, whole)
 }
 
-// place copies what counts of a chunk into the room of a whole one.
-func place(whole, read codec.Elems, c *grid.Chunk, t codec.Type) error {
+// copyInto copies the elements inside the array into those of a whole chunk.
+func copyInto(whole, read codec.Elems, c *grid.Chunk, t codec.Type) error {
 	into := grid.Region{Origin: c.Origin, Shape: c.Codec}
 	if t.Varies() {
 		return grid.Copy(grid.Window[[]byte]{Data: whole.Var, Region: into}, grid.Window[[]byte]{Data: read.Var, Region: c.Region}, c.Region, 1)

@@ -18,8 +18,7 @@ import (
 
 const fill = 7
 
-// memory is a source whose elements are their own numbers, or fill in rows of chunks that are
-// missing.
+// memory is a source in which each element is its index, or fill in rows of chunks that are missing.
 type memory struct {
 	schema  *zarrjson.Array
 	grid    *grid.Grid
@@ -41,7 +40,7 @@ func (m *memory) Chunk(_ context.Context, coords []int64) ([]byte, error) {
 	return fmt.Append(nil, coords), nil
 }
 
-// at is the element at a place.
+// at returns the element at a position.
 func (m *memory) at(row, column int64) uint16 {
 	if chunk, err := m.grid.Dim(0).Find(row); err != nil || m.missing[chunk] || column >= m.schema.Shape[1] {
 		return fill
@@ -96,8 +95,8 @@ func newMemory(t *testing.T, r *rand.Rand) *memory {
 	return m
 }
 
-// TestRandom cuts random arrays anew: chunks that the source has are the source's, others hold
-// its elements and fill behind them, and one is missing only where all of it is.
+// TestRandom makes random arrays regular. Chunks that the source has must be the source's, all
+// others must have its elements followed by fill, and a chunk is missing only if all of it is.
 func TestRandom(t *testing.T) {
 	seed := rand.Uint64()
 	seen := map[store.Kind]int{}
@@ -112,7 +111,7 @@ func TestRandom(t *testing.T) {
 				seen[check(t, m, a, &w.Chunk, w.Coords)]++
 			}
 			if _, err := a.Chunk(t.Context(), a.Grid().Counts()); !errors.Is(err, grid.ErrOutOfBounds) {
-				t.Errorf("past the end: %v", err)
+				t.Errorf("beyond the last chunk: %v", err)
 			}
 		})
 	}
@@ -138,13 +137,13 @@ func check(t *testing.T, m *memory, a *Array, c *grid.Chunk, coords []int64) sto
 	theirs, _ := m.grid.Chunk(own)
 	if theirs.Region.Equal(c.Region) && slices.Equal(theirs.Codec, c.Codec) {
 		if !slices.Equal(l.Coords, own) || string(b) != fmt.Sprint(own) || (l.Kind == store.Missing) != m.missing[own[0]] {
-			t.Errorf("chunk %v is %v of the source, and not %+v", coords, own, l)
+			t.Errorf("chunk %v should be chunk %v of the source, got %+v", coords, own, l)
 		}
 		return l.Kind
 	}
 	want := m.elements(grid.Region{Origin: c.Origin, Shape: c.Codec})
 	if !slices.Equal(b, want) {
-		t.Errorf("chunk %v holds %v, not %v", coords, b, want)
+		t.Errorf("chunk %v: got %v, want %v", coords, b, want)
 	}
 	empty := true
 	for row := c.Origin[0]; row < c.End(0); row++ {
@@ -156,7 +155,8 @@ func check(t *testing.T, m *memory, a *Array, c *grid.Chunk, coords []int64) sto
 	return l.Kind
 }
 
-// TestRecoded: where codecs do not encode, every chunk is encoded in others.
+// TestRecoded checks that all chunks are encoded with other codecs if the source's codecs cannot
+// encode.
 func TestRecoded(t *testing.T) {
 	seed := rand.Uint64()
 	for i := range 20 {
@@ -187,7 +187,7 @@ func TestRecoded(t *testing.T) {
 	}
 }
 
-// TestHugeChunk: where chunks would be longer than any that is made there is no regular grid.
+// TestHugeChunk checks that an array whose regular chunks would be too long is rejected.
 func TestHugeChunk(t *testing.T) {
 	m := newMemory(t, rand.New(rand.NewPCG(1, 1)))
 	m.schema.ChunkGrid = zarrjson.RectilinearGrid(grid.List(1, 1<<58), grid.List(m.schema.Shape[1], 1))
@@ -218,7 +218,7 @@ func TestCommonEdge(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := commonEdge(g.Dim(0)); got != test.want {
-			t.Errorf("%s: %d, not %d", test.name, got, test.want)
+			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// cut says when a page and a row group end: when either has as many rows, or as many bytes.
+// cut limits pages and row groups: each ends when it has this many rows, or this many bytes.
 type cut struct {
 	pageRows, pageBytes   int
 	groupRows, groupBytes int
 }
 
-// cutOf returns how tables of a kind are cut. A page of refs is what one lookup decodes, and
-// 48 KiB in the cache; pages of bytes are small so that one value costs little to read.
+// cutOf returns the limits for tables of a kind. One lookup decodes one page of refs, which takes 48
+// KiB in the cache. Pages of bytes are small, so that reading one value is cheap.
 func cutOf(kind manifest.TableKind) cut {
 	switch kind {
 	case manifest.Refs:
@@ -30,34 +30,34 @@ func cutOf(kind manifest.TableKind) cut {
 	}
 }
 
-// maxValue is the most bytes that one value may have.
+// maxValue is the largest size of one value in bytes.
 const maxValue = 1 << 29
 
-// builder collects rows until they make a row group.
+// builder collects rows until they fill a row group.
 type builder struct {
-	out     *parquet.Writer
-	kind    manifest.TableKind
-	columns []parquet.Column
-	values  []parquet.Values
-	place   []int // of the columns in the file
-	part    bool  // the file is a part's
-	width   int   // columns of the file
-	cut     cut
+	out         *parquet.Writer
+	kind        manifest.TableKind
+	columns     []parquet.Column
+	values      []parquet.Values
+	fileColumns []int // indices of the columns in the file
+	isPart      bool  // the file is a scan part
+	width       int   // number of columns of the file
+	cut         cut
 
 	rows, bytes         int // of the row group
 	pageRows, pageBytes int
 	starts              []int
 	total               int64
 	arena               []byte
-	err                 error // the first
+	err                 error // the first error
 }
 
 func newBuilder(out *parquet.Writer, kind manifest.TableKind, columns []parquet.Column) *builder {
 	b := &builder{out: out, kind: kind, columns: columns, cut: cutOf(kind)}
 	b.values = make([]parquet.Values, len(columns))
-	b.place = make([]int, len(columns))
+	b.fileColumns = make([]int, len(columns))
 	for i := range columns {
-		b.place[i] = i
+		b.fileColumns[i] = i
 	}
 	return b
 }
@@ -90,7 +90,7 @@ func (b *builder) present(column int, one uint8) {
 	}
 }
 
-// text adds a text; one that is empty is null, where that is allowed.
+// text adds a text. An empty text is null in an optional column.
 func (b *builder) text(column int, s string) {
 	if s == "" && b.columns[column].Optional {
 		b.null(column)
@@ -101,7 +101,7 @@ func (b *builder) text(column int, s string) {
 	b.add(column, b.arena[at:])
 }
 
-// blob adds bytes; none are null, where that is allowed.
+// blob adds bytes. No bytes are null in an optional column.
 func (b *builder) blob(column int, p []byte) {
 	if len(p) == 0 && b.columns[column].Optional {
 		b.null(column)
@@ -112,7 +112,7 @@ func (b *builder) blob(column int, p []byte) {
 	b.add(column, b.arena[at:])
 }
 
-// own adds bytes that nobody will change, and does not copy them.
+// own adds bytes without copying them. They must not change afterwards.
 func (b *builder) own(column int, p []byte) {
 	b.bound(column, len(p))
 	b.add(column, p)
@@ -120,14 +120,14 @@ func (b *builder) own(column int, p []byte) {
 
 func (b *builder) bound(column, n int) {
 	if n > maxValue && b.err == nil {
-		b.err = fmt.Errorf("table of %s, row %d: %s of %d bytes, more than %d: %w",
+		b.err = fmt.Errorf("table of %s, row %d: %s has %d bytes, and more than %d are %w",
 			b.kind, b.total, b.columns[column].Name, n, maxValue, errors.ErrUnsupported)
 	}
 }
 
 const arenaBytes = 256 << 10
 
-// room makes room in the arena. Values that are in an old one keep it alive.
+// room ensures that the arena has room for n bytes. Earlier values keep former arenas alive.
 func (b *builder) room(column, n int) int {
 	b.bound(column, n)
 	if n > cap(b.arena)-len(b.arena) {
@@ -143,7 +143,7 @@ func (b *builder) add(column int, value []byte) {
 	b.pageBytes += len(value)
 }
 
-// endRow ends a row, all columns of which were added to.
+// endRow ends a row. Every column must have got a value.
 func (b *builder) endRow() error {
 	if b.pageRows == 0 {
 		b.starts = append(b.starts, b.rows)
@@ -160,12 +160,12 @@ func (b *builder) endRow() error {
 	return b.err
 }
 
-// flush writes the rows that are there as a row group.
+// flush writes the present rows as a row group.
 func (b *builder) flush() error {
 	if b.err != nil || b.rows == 0 {
 		return b.err
 	}
-	b.err = b.out.RowGroup(b.rows, b.starts, b.placed())
+	b.err = b.out.RowGroup(b.rows, b.starts, b.inFile())
 	for i := range b.values {
 		v := &b.values[i]
 		*v = parquet.Values{Ints: v.Ints[:0], Bytes: v.Bytes[:0], Present: v.Present[:0]}
@@ -175,22 +175,22 @@ func (b *builder) flush() error {
 	return b.err
 }
 
-// placed returns the values by the columns of the file.
-func (b *builder) placed() []parquet.Values {
-	if !b.part {
+// inFile returns the values by the columns of the file.
+func (b *builder) inFile() []parquet.Values {
+	if !b.isPart {
 		return b.values
 	}
 	values := make([]parquet.Values, b.width)
 	values[0] = parquet.Values{Bytes: [][]byte{[]byte(b.kind)}, Same: true}
 	for i, v := range b.values {
-		values[b.place[i]] = v
+		values[b.fileColumns[i]] = v
 	}
 	return values
 }
 
-// close writes the last row group and, unless the file is a part's, its footer.
+// close writes the last row group and, unless the file is a scan part, the footer.
 func (b *builder) close() error {
-	if err := b.flush(); err != nil || b.part {
+	if err := b.flush(); err != nil || b.isPart {
 		return err
 	}
 	return b.out.Close()

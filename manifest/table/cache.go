@@ -5,19 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// Cache keeps decoded pages of any number of tables, up to a number of bytes. What goes first
-// is what was not used since the hand of a clock last passed it: a use costs a mark, where the
-// order of a list would cost writes all over memory. It may be used by any number of
+// Cache keeps decoded pages of any number of tables, up to a number of bytes. It evicts by the clock
+// algorithm: first a page that was not used since the hand last passed it. A use then only sets a
+// mark, while moving entries of a list would write all over memory. It may be used by any number of
 // goroutines.
 type Cache struct {
 	mu    sync.RWMutex
 	limit int64
 	bytes int64
 	items map[cacheKey]*cacheItem
-	hand  *cacheItem // in a ring of all
+	hand  *cacheItem // in a ring of all items
 }
 
-// cacheKey names what is kept of a table: a page of a row group, or a part of one.
+// cacheKey identifies an entry: a page of a row group of a table, or a part of one.
 type cacheKey struct {
 	table uint64
 	group int32
@@ -25,13 +25,13 @@ type cacheKey struct {
 	what  content
 }
 
-// content is what is kept.
+// content is the kind of an entry.
 type content uint16
 
-// The contents. Those of single columns come behind the others.
+// The kinds of entries. Columns and their dictionaries have numbers after the others.
 const (
 	layoutContent content = iota
-	pageContent           // the page, decoded as its kind is
+	pageContent           // the page, decoded in the form of its table kind
 	documentContent
 	dictionaryContent
 	columnContent = dictionaryContent + 256
@@ -41,14 +41,14 @@ type cacheItem struct {
 	key        cacheKey
 	value      any
 	size       int64
-	used       atomic.Bool // since the hand passed
+	used       atomic.Bool // since the hand passed it
 	last, next *cacheItem
 }
 
-// itemBytes is about what an item takes besides its value.
+// itemBytes is the approximate memory of an item without its value.
 const itemBytes = 160
 
-// NewCache returns a cache. It keeps one page even if that is larger than the limit.
+// NewCache returns a cache with a limit in bytes. It keeps one page even if that is larger.
 func NewCache(limit int64) *Cache {
 	return &Cache{limit: limit, items: map[cacheKey]*cacheItem{}}
 }
@@ -66,7 +66,7 @@ func (c *Cache) get(key cacheKey) any {
 	return item.value
 }
 
-// put keeps a value, and returns it or one that another goroutine was faster to put.
+// put adds a value and returns it, or returns the value that another goroutine added first.
 func (c *Cache) put(key cacheKey, value any, size int64) any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,6 +77,7 @@ func (c *Cache) put(key cacheKey, value any, size int64) any {
 	c.items[key] = item
 	c.bytes += item.size
 	c.link(item)
+	// The new item itself is never evicted: the caller is about to use it.
 	for c.bytes > c.limit && len(c.items) > 1 {
 		if c.hand == item || c.hand.used.Swap(false) {
 			c.hand = c.hand.next
@@ -87,7 +88,7 @@ func (c *Cache) put(key cacheKey, value any, size int64) any {
 	return value
 }
 
-// link puts an item where the hand comes last.
+// link inserts an item where the hand comes last.
 func (c *Cache) link(item *cacheItem) {
 	if c.hand == nil {
 		item.last, item.next, c.hand = item, item, item
@@ -97,7 +98,7 @@ func (c *Cache) link(item *cacheItem) {
 	item.last.next, item.next.last = item, item
 }
 
-// drop takes an item out. The hand moves on if it is there.
+// drop removes an item. If the hand is at it, the hand moves on.
 func (c *Cache) drop(item *cacheItem) {
 	item.last.next, item.next.last = item.next, item.last
 	if c.hand == item {
@@ -110,7 +111,7 @@ func (c *Cache) drop(item *cacheItem) {
 	}
 }
 
-// forget drops all that is kept of a table.
+// forget removes all entries of a table.
 func (c *Cache) forget(table uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,8 +122,8 @@ func (c *Cache) forget(table uint64) {
 	}
 }
 
-// kept returns what the cache has under a key, or loads and keeps it.
-func kept[T any](c *Cache, key cacheKey, load func() (T, int64, error)) (T, error) {
+// cached returns the entry of a key, or loads and adds it.
+func cached[T any](c *Cache, key cacheKey, load func() (T, int64, error)) (T, error) {
 	if v, ok := c.get(key).(T); ok {
 		return v, nil
 	}

@@ -1,5 +1,5 @@
-// Package table keeps the rows of a manifest in Parquet files: one file a kind and a build
-// or append, or all kinds in one file, which is then called a part.
+// Package table stores the rows of a manifest in Parquet files: one file for each kind and build or
+// append, or all kinds in one file, a scan part.
 //
 //	table file                              part file
 //	┌──────────────────────────────┐        ┌──────────────────────────────┐
@@ -13,15 +13,14 @@
 //	│ footer, its size, PAR1       │        │ footer, its size, PAR1       │
 //	└──────────────────────────────┘        └──────────────────────────────┘
 //
-// Rows of a kind are numbered through all its tables, in the order of Table.First, and are
-// found by arithmetic: table, row group, page. All columns have the pages of a row group in
-// common, but for those that hold one value only, which have one page of a few bytes.
-// docs/format.md says what each column holds.
+// The rows of a kind are numbered through all its tables, in the order of Table.First. A row is found
+// by arithmetic: table, row group, page. All columns have the same pages in a row group, except a
+// column with only one value, which has one page of a few bytes. docs/format.md describes the columns.
+// Package internal/parquet describes the bytes.
 //
-// What is written depends on the rows alone: equal rows make equal files.
+// Equal rows always make equal files.
 //
-// Files are read as if an enemy had written them. What is wrong with one is a
-// manifest.DamageError that names it; nothing is allocated that the size of the file does not
-// justify, but for what zstd and runs of equal values can expand to, which is bounded by the
-// limits of a page.
+// Files are read as if an attacker had written them. Every error is a manifest.DamageError that names
+// the file. Allocations are bounded by the size of the file, or, for zstd and runs of equal values, by
+// the limits of a page.
 package table

@@ -11,7 +11,7 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// documentRows returns the cells of the table of docs/format.md under a heading.
+// documentRows returns the cells of the table under a heading of docs/format.md.
 func documentRows(t *testing.T, heading string) (rows [][]string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/format.md")
@@ -35,7 +35,7 @@ func documentRows(t *testing.T, heading string) (rows [][]string) {
 	return rows[1:]
 }
 
-// TestDocumentColumns holds the table of columns against what is written.
+// TestDocumentColumns compares the documented columns with those that are written.
 func TestDocumentColumns(t *testing.T) {
 	var want []string
 	for _, kind := range []manifest.TableKind{
@@ -62,7 +62,7 @@ func TestDocumentColumns(t *testing.T) {
 	}
 }
 
-// TestDocumentLayouts holds the table of layouts against the rows that variables have.
+// TestDocumentLayouts compares the documented layouts with the rows of variables.
 func TestDocumentLayouts(t *testing.T) {
 	rows := documentRows(t, "| layout | rows | what they say |")
 	if len(rows) != 6 {
@@ -80,7 +80,7 @@ func TestDocumentLayouts(t *testing.T) {
 	}
 }
 
-// TestDocumentCuts holds the numbers of rows against those that are written.
+// TestDocumentCuts compares the documented limits of pages with those of the writer.
 func TestDocumentCuts(t *testing.T) {
 	refs, tiles, sources, others := cutOf(manifest.Refs), cutOf(manifest.Tiles), cutOf(manifest.Sources), cutOf(manifest.Headers)
 	want := map[string]string{
@@ -91,7 +91,7 @@ func TestDocumentCuts(t *testing.T) {
 		"key-value metadata": "`varve`: `" + metaOf(manifest.Refs).Value + "`",
 	}
 	if tiles.pageRows != refs.pageRows || sources.groupRows != others.groupRows || sources.groupBytes != others.groupBytes {
-		t.Error("the page says less than there is")
+		t.Error("the page lists fewer limits than the writer has")
 	}
 	found := 0
 	for _, row := range documentRows(t, "| | |") {
@@ -103,7 +103,7 @@ func TestDocumentCuts(t *testing.T) {
 		}
 	}
 	if found != len(want) {
-		t.Errorf("%d of %d lines are there", found, len(want))
+		t.Errorf("found %d of %d lines", found, len(want))
 	}
 }
 

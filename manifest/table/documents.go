@@ -13,24 +13,24 @@ import (
 	"varve/manifest"
 )
 
-// Header reads a header. One that is asked for again is the same in memory, as long as the
-// cache keeps it. It must not be changed. The error for an id that no table has is
-// fs.ErrNotExist; so it is for Groups and Values.
+// Header returns a header by its ID. While the cache keeps it, every call returns the same pointer. It
+// must not be changed. If no table has the ID, the error is fs.ErrNotExist, also for Groups and
+// Values.
 func (r *Reader) Header(ctx context.Context, id string) (*manifest.Header, error) {
 	return document(ctx, r, manifest.Headers, id, parseHeader)
 }
 
-// Groups reads attributes of groups. They must not be changed.
+// Groups returns group attributes by their ID. They must not be changed.
 func (r *Reader) Groups(ctx context.Context, id string) (*manifest.GroupAttributes, error) {
 	return document(ctx, r, manifest.Groups, id, parseGroups)
 }
 
-// Values reads values. They must not be changed.
+// Values returns values by their ID. They must not be changed.
 func (r *Reader) Values(ctx context.Context, id string) (*manifest.Values, error) {
 	return document(ctx, r, manifest.ValueOf, id, parseValues)
 }
 
-// keyedRow is a row of a table in the order of ids: the id and the columns behind it.
+// keyedRow is a row of a table that is sorted by ID: the ID and the other columns.
 type keyedRow struct {
 	of   *section
 	id   string
@@ -67,37 +67,37 @@ func parseValues(row keyedRow) (*manifest.Values, error) {
 	return v, nil
 }
 
-// unpackTexts undoes packTexts.
+// unpackTexts reverts packTexts.
 func unpackTexts(packed []byte) ([][]byte, error) {
 	if len(packed) == 0 {
 		return nil, nil
 	}
 	if len(packed) < 4 || uint64(binary.LittleEndian.Uint32(packed)) > uint64(len(packed)-4)/4 {
-		return nil, fmt.Errorf("%d bytes of texts are cut off", len(packed))
+		return nil, fmt.Errorf("%d bytes of texts are truncated", len(packed))
 	}
 	texts := make([][]byte, binary.LittleEndian.Uint32(packed))
 	packed = packed[4:]
 	for i := range texts {
 		if len(packed) < 4 || uint64(binary.LittleEndian.Uint32(packed)) > uint64(len(packed)-4) {
-			return nil, fmt.Errorf("text %d is cut off", i)
+			return nil, fmt.Errorf("text %d is truncated", i)
 		}
 		n := 4 + binary.LittleEndian.Uint32(packed)
 		texts[i], packed = bytes.Clone(packed[4:n]), packed[n:]
 	}
 	if len(packed) > 0 {
-		return nil, fmt.Errorf("%d bytes behind the last of %d texts", len(packed), len(texts))
+		return nil, fmt.Errorf("%d bytes follow the last of %d texts", len(packed), len(texts))
 	}
 	return texts, nil
 }
 
-// document finds a row by its id, and parses it. The newest table is asked first.
+// document finds a row by its ID and parses it. It searches the newest table first.
 func document[T any](ctx context.Context, r *Reader, kind manifest.TableKind, id string, parse func(keyedRow) (T, error)) (v T, err error) {
 	s, at, err := r.seek(ctx, kind, id)
 	if err != nil {
 		return v, err
 	}
 	key := cacheKey{s.id, int32(at >> 31), int32(at & (1<<31 - 1)), documentContent}
-	return kept(r.cache, key, func() (T, int64, error) {
+	return cached(r.cache, key, func() (T, int64, error) {
 		var row keyedRow
 		var none T
 		p, err := s.find(at)
@@ -111,12 +111,12 @@ func document[T any](ctx context.Context, r *Reader, kind manifest.TableKind, id
 		if err != nil {
 			return none, 0, s.damaged(fmt.Errorf("%s %s: %w", kind, id, err))
 		}
-		return v, 3 * int64(len(row.rest[0])+len(row.rest[1])), nil
+		return v, 3 * int64(len(row.rest[0])+len(row.rest[1])), nil // parsed documents take about three times their text
 	})
 }
 
 // keyed returns a row of a page, through the cache.
-func (s *section) keyed(p place, i int) (row keyedRow, err error) {
+func (s *section) keyed(p pagePlace, i int) (row keyedRow, err error) {
 	for column := range s.columns {
 		texts, err := s.column(p, column)
 		if err != nil {
@@ -131,7 +131,7 @@ func (s *section) keyed(p place, i int) (row keyedRow, err error) {
 	return row, nil
 }
 
-// seek finds the row with an id.
+// seek returns the table and the number of the row with an ID.
 func (r *Reader) seek(ctx context.Context, kind manifest.TableKind, id string) (*section, int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
@@ -142,7 +142,7 @@ func (r *Reader) seek(ctx context.Context, kind manifest.TableKind, id string) (
 		if err != nil {
 			return nil, 0, err
 		}
-		row, found, err := s.search(func(p place, i int) (int, error) {
+		row, found, err := s.search(func(p pagePlace, i int) (int, error) {
 			ids, err := s.column(p, idColumn)
 			if err != nil {
 				return 0, err
@@ -156,8 +156,9 @@ func (r *Reader) seek(ctx context.Context, kind manifest.TableKind, id string) (
 	return nil, 0, fmt.Errorf("%s %.80q: %w", kind, id, fs.ErrNotExist)
 }
 
-// search looks for a row among rows that rise. Compare says where row i of a page stands.
-func (s *section) search(compare func(p place, i int) (int, error)) (row int64, found bool, err error) {
+// search is a binary search for a row. compare returns a negative number if row i of a page is before
+// the wanted row, and a positive one if it is after it.
+func (s *section) search(compare func(p pagePlace, i int) (int, error)) (row int64, found bool, err error) {
 	for low, high := int64(0), s.rows; low < high; {
 		row = (low + high) / 2
 		p, err := s.find(row)
@@ -177,7 +178,7 @@ func (s *section) search(compare func(p place, i int) (int, error)) (row int64, 
 	return 0, false, nil
 }
 
-// documents reads all rows of a table in the order of ids.
+// documents yields all rows of a table in the order of IDs.
 func documents[T any](ctx context.Context, r *Reader, kind manifest.TableKind, parse func(keyedRow) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for row, err := range r.keyedRows(ctx, kind, 0, r.Rows(kind)) {
@@ -194,7 +195,7 @@ func documents[T any](ctx context.Context, r *Reader, kind manifest.TableKind, p
 	}
 }
 
-// keyedRows reads rows that have ids, past the cache. Each may be kept.
+// keyedRows yields rows with IDs without using the cache. The caller may keep them.
 func (r *Reader) keyedRows(ctx context.Context, kind manifest.TableKind, row, rows int64) iter.Seq2[keyedRow, error] {
 	return func(yield func(keyedRow, error) bool) {
 		for s, err := range r.strips(ctx, kind, row, rows) {
@@ -215,23 +216,23 @@ func (r *Reader) keyedRows(ctx context.Context, kind manifest.TableKind, row, ro
 	}
 }
 
-// ScanHeaders reads all headers, in the order of their tables and ids. Each may be kept.
+// ScanHeaders yields all headers, in the order of their tables and IDs. The caller may keep them.
 func (r *Reader) ScanHeaders(ctx context.Context) iter.Seq2[*manifest.Header, error] {
 	return documents(ctx, r, manifest.Headers, parseHeader)
 }
 
-// ScanGroups reads the attributes of groups, in the order of their tables and ids. Each may be
-// kept.
+// ScanGroups yields all group attributes, in the order of their tables and IDs. The caller may keep
+// them.
 func (r *Reader) ScanGroups(ctx context.Context) iter.Seq2[*manifest.GroupAttributes, error] {
 	return documents(ctx, r, manifest.Groups, parseGroups)
 }
 
-// ScanValues reads values, in the order of their tables and ids. Each may be kept.
+// ScanValues yields all values, in the order of their tables and IDs. The caller may keep them.
 func (r *Reader) ScanValues(ctx context.Context) iter.Seq2[*manifest.Values, error] {
 	return documents(ctx, r, manifest.ValueOf, parseValues)
 }
 
-// Inline reads one row of the inline bytes. They must not be changed.
+// Inline returns one row of the inline bytes. They must not be changed.
 func (r *Reader) Inline(ctx context.Context, row int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -11,14 +11,13 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// Fold writes the rows of a kind, from a table's first one on, as one table. Rows that are
-// found by their number keep it; of rows that are found by an id each is written once. What
-// is written is what would have been, had all of the rows been added at once. It returns
-// their number.
+// Fold writes the rows of a kind, from the table that starts at row first on, as one table, and
+// returns their number. Rows that are found by number keep it. Of rows that are found by ID,
+// duplicates are removed. The result equals the table that writing all these rows at once would give.
 func (r *Reader) Fold(ctx context.Context, kind manifest.TableKind, first int64, w io.Writer) (rows int64, err error) {
 	k := r.kinds[kind]
 	if k == nil || first < 0 || first > k.rows {
-		return 0, fmt.Errorf("rows of %s from %d on, of which there are %d", kind, first, r.Rows(kind))
+		return 0, fmt.Errorf("cannot fold rows of %s from row %d on: there are %d rows", kind, first, r.Rows(kind))
 	}
 	switch kind {
 	case manifest.Refs:
@@ -36,7 +35,7 @@ func (r *Reader) Fold(ctx context.Context, kind manifest.TableKind, first int64,
 	case manifest.ValueOf:
 		return r.foldByID(ctx, newTable(w, kind, valueColumns), first)
 	}
-	return 0, fmt.Errorf("folding tables of %s: %w", kind, errors.ErrUnsupported)
+	return 0, fmt.Errorf("folding tables of %s is %w", kind, errors.ErrUnsupported)
 }
 
 func (r *Reader) foldRefs(ctx context.Context, first int64, w io.Writer) (int64, error) {
@@ -52,7 +51,7 @@ func (r *Reader) foldRefs(ctx context.Context, first int64, w io.Writer) (int64,
 	return out.Rows(), out.Close()
 }
 
-// sourceColumns are those that the tables of sources have, from a row on.
+// sourceColumns returns the columns of the tables of sources from a row on.
 func (r *Reader) sourceColumns(ctx context.Context, first int64) ([]parquet.Column, error) {
 	for _, t := range r.kinds[manifest.Sources].tables {
 		if t.table.First < first {
@@ -66,7 +65,7 @@ func (r *Reader) sourceColumns(ctx context.Context, first int64) ([]parquet.Colu
 			return sourceColumns, nil
 		}
 	}
-	return placedColumns, nil
+	return unmovedColumns, nil
 }
 
 // foldRows writes rows in the order of their numbers.
@@ -87,7 +86,7 @@ func (r *Reader) foldRows(ctx context.Context, out *builder, first int64) (int64
 	return out.total, out.close()
 }
 
-// value adds what a row of another table holds.
+// value adds a value from another table.
 func (b *builder) value(column int, from *parquet.Values, i int) {
 	switch {
 	case from.Null(i):
@@ -99,7 +98,7 @@ func (b *builder) value(column int, from *parquet.Values, i int) {
 	}
 }
 
-// foldByID merges tables, each of which is in the order of ids.
+// foldByID merges tables that are sorted by ID.
 func (r *Reader) foldByID(ctx context.Context, out *builder, first int64) (int64, error) {
 	var heads []*idHead
 	defer func() {
@@ -127,7 +126,7 @@ func (r *Reader) foldByID(ctx context.Context, out *builder, first int64) (int64
 			return out.total, out.close()
 		}
 		if least.id <= last {
-			return 0, least.of.damaged(fmt.Errorf("%s %q comes behind %q", out.kind, least.id, last))
+			return 0, least.of.damaged(fmt.Errorf("%s %q follows %q, but IDs have to increase", out.kind, least.id, last))
 		}
 		last = least.id
 		out.text(idColumn, least.id)
@@ -140,7 +139,7 @@ func (r *Reader) foldByID(ctx context.Context, out *builder, first int64) (int64
 	}
 }
 
-// idHead is the row of a table that comes next.
+// idHead is the next row of a table that is being merged.
 type idHead struct {
 	row  keyedRow
 	more bool
@@ -153,7 +152,8 @@ func (h *idHead) step() (err error) {
 	return err
 }
 
-// leastOf takes the row with the least id from all tables that have it; nil behind the last.
+// leastOf returns the row with the smallest ID and advances all tables that have it. It returns nil at
+// the end.
 func leastOf(heads []*idHead) (*keyedRow, error) {
 	var least *idHead
 	for _, h := range heads {
@@ -175,8 +175,8 @@ func leastOf(heads []*idHead) (*keyedRow, error) {
 	return &row, nil
 }
 
-// FoldTiles writes the tiles of segments as one table, where they lie after the segments'
-// moves. It returns their number.
+// FoldTiles writes the tiles of segments as one table, with the segments' shifts applied. It returns
+// their number.
 func (r *Reader) FoldTiles(ctx context.Context, segments []manifest.Segment, dims int, w io.Writer) (int64, error) {
 	out := NewTiles(w, dims)
 	for _, s := range segments {

@@ -2,17 +2,17 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"varve/manifest"
 )
 
-// stretches cuts n rows into a few tables.
+// stretches divides n rows among a few tables.
 func stretches(rng *rand.Rand, n int) (cuts []int) {
 	cuts = []int{0, n}
 	for range 1 + rng.IntN(6) {
@@ -22,7 +22,7 @@ func stretches(rng *rand.Rand, n int) (cuts []int) {
 	return slices.Compact(cuts)
 }
 
-// folded is a kind of table whose rows are cut anywhere, and folded.
+// folded is a kind of table whose rows are divided anywhere, and folded.
 type folded struct {
 	kind  manifest.TableKind
 	rows  int
@@ -55,7 +55,7 @@ func foldedKinds(t *testing.T, rng *rand.Rand) []folded {
 	}
 }
 
-// Tables that are folded are what they would be, had all rows been written at once.
+// TestFold checks that folded tables equal the table that writing all rows at once gives.
 func TestFold(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -74,14 +74,14 @@ func TestFold(t *testing.T) {
 				t.Fatalf("%d rows from %d on of %d: %v", rows, first, f.rows, err)
 			}
 			if !bytes.Equal(out.Bytes(), f.write(first, f.rows)) {
-				t.Errorf("rows from %d on, in tables that begin at %d, are other bytes", first, cuts)
+				t.Errorf("rows from %d on, in tables that start at %d, give other bytes", first, cuts)
 			}
 			checkBegins(t, &m, f.kind, first, rows, out.Bytes())
 		})
 	}
 }
 
-// checkBegins compares tables with themselves, folded from a row on and with rows behind.
+// checkBegins compares tables with themselves, after folding from a row on and with rows added.
 func checkBegins(t *testing.T, m *memoryTables, kind manifest.TableKind, first int, rows int64, fold []byte) {
 	t.Helper()
 	if kind != manifest.Refs && kind != manifest.Sources && kind != manifest.Blobs {
@@ -102,19 +102,19 @@ func checkBegins(t *testing.T, m *memoryTables, kind manifest.TableKind, first i
 	now.tables = slices.DeleteFunc(now.tables, func(t manifest.Table) bool { return t.Kind == "other" })
 	was, is := m.reader(t, 1<<20), now.reader(t, 1<<20)
 	if same, err := Begins(t.Context(), was, is, true); err != nil || !same {
-		t.Errorf("folded rows are others: %v, %v", same, err)
+		t.Errorf("folded rows: got %v, %v", same, err)
 	}
 	longer := &memoryTables{tables: slices.Clone(now.tables), data: now.data}
 	longer.add(kind, rows, fold)
 	if same, err := Begins(t.Context(), is, longer.reader(t, 1<<20), true); err != nil || !same || longer.opened > 0 {
-		t.Errorf("rows behind others: %v, %v, %d tables read", same, err, longer.opened)
+		t.Errorf("added rows: got %v, %v, with %d tables read", same, err, longer.opened)
 	}
 	if same, err := Begins(t.Context(), longer.reader(t, 1<<20), is, true); err != nil || same {
-		t.Errorf("fewer rows are the same: %v", err)
+		t.Errorf("fewer rows count as the same: %v", err)
 	}
 }
 
-// Rows that differ in one column only are found, wherever pages are cut.
+// TestBeginsWithOthers checks that rows which differ in one column are found, whatever the pages are.
 func TestBeginsWithOthers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	refs := randomRefs(rng, 20_000)
@@ -148,7 +148,7 @@ func TestBeginsWithOthers(t *testing.T) {
 	}
 }
 
-// A row whose id is in several tables is written once.
+// TestFoldTwice checks that a row whose ID is in several tables is written once.
 func TestFoldTwice(t *testing.T) {
 	all := testValues(rand.New(rand.NewPCG(3, 4)), 300)
 	var m memoryTables
@@ -161,14 +161,14 @@ func TestFoldTwice(t *testing.T) {
 		t.Errorf("%d rows, %v", rows, err)
 	}
 	if _, err := m.reader(t, 1<<20).Fold(t.Context(), manifest.ValueOf, 600, &out); err == nil {
-		t.Error("rows that there are not were folded")
+		t.Error("folding rows that do not exist succeeds, want an error")
 	}
 	if _, err := m.reader(t, 1<<20).Fold(t.Context(), manifest.Patches, 0, &out); err == nil {
-		t.Error("patches were folded")
+		t.Error("folding patches succeeds, want an error")
 	}
 }
 
-// Tables whose ids do not rise are not made into one that seems sound.
+// TestFoldRefusesDisorder checks that tables whose IDs do not increase are not folded.
 func TestFoldRefusesDisorder(t *testing.T) {
 	var m memoryTables
 	b := &bytes.Buffer{}
@@ -185,8 +185,9 @@ func TestFoldRefusesDisorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.add(manifest.ValueOf, 2, b.Bytes())
-	if _, err := m.reader(t, 1<<20).Fold(t.Context(), manifest.ValueOf, 0, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "comes behind") {
-		t.Errorf("error %v", err)
+	var damage *manifest.DamageError
+	if _, err := m.reader(t, 1<<20).Fold(t.Context(), manifest.ValueOf, 0, &bytes.Buffer{}); !errors.As(err, &damage) || damage.Damage != manifest.FileCorrupt {
+		t.Errorf("got %v, want FileCorrupt", err)
 	}
 }
 
@@ -205,7 +206,7 @@ func TestFoldTiles(t *testing.T) {
 		t.Errorf("%d rows, %v", rows, err)
 	}
 	if _, err := m.reader(t, 1<<20).FoldTiles(t.Context(), []manifest.Segment{{Table: a.Name, Rows: 4}}, 1, &out); err == nil {
-		t.Error("tiles that there are not were folded")
+		t.Error("folding tiles that do not exist succeeds, want an error")
 	}
 }
 

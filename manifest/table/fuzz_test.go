@@ -11,8 +11,8 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// fixFooter gives a file the checksum that its footer has, so that what comes behind that
-// check is reached too.
+// fixFooter sets the right checksum of a damaged footer, so that the code after that check is tested
+// too.
 func fixFooter(data []byte) {
 	if len(data) < 16 {
 		return
@@ -27,14 +27,14 @@ func fixFooter(data []byte) {
 func rewrite(t testing.TB, data []byte, from, to string) []byte {
 	t.Helper()
 	if bytes.Count(data, []byte(from)) != 1 || len(from) != len(to) {
-		t.Fatalf("%q is not there once, or is not as long as %q", from, to)
+		t.Fatalf("%q does not occur exactly once, or does not have the length of %q", from, to)
 	}
 	out := bytes.Replace(data, []byte(from), []byte(to), 1)
 	fixFooter(out)
 	return out
 }
 
-// readHostile reads all of a table whose number of rows nobody vouches for.
+// readHostile reads all rows of a table with an untrusted number of rows.
 func readHostile(kind manifest.TableKind, data []byte) {
 	f, err := parquet.Open(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"varve/manifest"
 )
 
-// everyKind are small tables of all kinds.
+// everyKind returns small tables of all kinds.
 func everyKind(t testing.TB) map[manifest.TableKind][]byte {
 	rng := rand.New(rand.NewPCG(4, 4))
 	return map[manifest.TableKind][]byte{
@@ -31,7 +31,7 @@ func everyKind(t testing.TB) map[manifest.TableKind][]byte {
 	}
 }
 
-// readEverything asks for all that a table can be asked for, and returns the first error.
+// readEverything calls all read methods of a table, and returns the first error.
 func readEverything(r *Reader, kind manifest.TableKind, name string) error {
 	ctx := context.Background()
 	rows := r.Rows(kind)
@@ -87,8 +87,8 @@ func ended[T any](all func(func(T, error) bool)) (last error) {
 	return last
 }
 
-// TestDamage: each table cut off, changed, or in the place of another is an error that names
-// the file, or reads as it was.
+// TestDamage checks that a table that is truncated, changed or replaced by another is an error that
+// names the file, or reads without a difference.
 func TestDamage(t *testing.T) {
 	for kind, data := range everyKind(t) {
 		rows := rowsOf(t, kind, data)
@@ -155,7 +155,7 @@ func TestOtherVersionAndKind(t *testing.T) {
 	}
 }
 
-// TestAllocation: what a file makes the reader allocate is bounded by its size.
+// TestAllocation checks that a reader's allocations are bounded by the size of the file.
 func TestAllocation(t *testing.T) {
 	for kind, data := range everyKind(t) {
 		var before, after runtime.MemStats
@@ -167,7 +167,7 @@ func TestAllocation(t *testing.T) {
 			readHostile(kind, bad)
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
-				t.Errorf("%s: byte %d: %d bytes are allocated for a file of %d", kind, i, n, len(data))
+				t.Errorf("%s: byte %d: allocated %d bytes for a file of %d bytes", kind, i, n, len(data))
 			}
 		}
 	}

@@ -30,7 +30,7 @@ type expectation struct {
 	Columns map[string][]any `json:"columns"`
 }
 
-// interopFolder is a folder of tables, and what is in them.
+// interopFolder is a folder of tables, and their expected rows.
 type interopFolder struct {
 	*testing.T
 	dir string
@@ -53,7 +53,7 @@ func (f *interopFolder) write(path string, data []byte) {
 	}
 }
 
-// typed turns cells into what JSON has: numbers, texts, null.
+// typed converts cells to JSON's types: numbers, texts, null.
 func typed(c cells) map[string][]any {
 	out := map[string][]any{}
 	for name, column := range c {
@@ -68,7 +68,7 @@ func typed(c cells) map[string][]any {
 	return out
 }
 
-// TestInteropTables has pyarrow and DuckDB read tables of all kinds, and a part.
+// TestInteropTables lets pyarrow and DuckDB read tables of all kinds, and a part.
 func TestInteropTables(t *testing.T) {
 	f := &interopFolder{T: t, dir: t.TempDir()}
 	rng := rand.New(rand.NewPCG(21, 21))
@@ -136,7 +136,7 @@ func (f *interopFolder) addValues(rng *rand.Rand) {
 	f.add("values-all", write(f.T, start(NewValues), values...), len(values), columns)
 }
 
-// archive is a small one of three files along time, which a manifest is made of.
+// archive is a small archive of three files along time, and its manifest.
 type archive struct {
 	*testing.T
 	r     *manifest.Repository
@@ -150,7 +150,7 @@ const (
 	archiveWidth = 8
 )
 
-// archiveHeader is that of a file of some days, whose variables may come in another order.
+// archiveHeader returns the header of a file of some days. Its variables may come in another order.
 func archiveHeader(days int64, turned bool) *manifest.Header {
 	variable := func(name string) *manifest.Variable {
 		return &manifest.Variable{
@@ -170,8 +170,8 @@ func archiveHeader(days int64, turned bool) *manifest.Header {
 	return h
 }
 
-// newArchive publishes a manifest of two arrays over three files of 30, 20 and 40 days, whose
-// rows of tiles are in two segments.
+// newArchive publishes a manifest of two arrays over three files of 30, 20 and 40 days, with the rows
+// of tiles in two segments.
 func newArchive(t *testing.T) *archive {
 	t.Helper()
 	r, err := manifest.Create(t.Context(), filepath.Join(t.TempDir(), "archive.varve"), false)
@@ -199,7 +199,7 @@ func newArchive(t *testing.T) *archive {
 	return a
 }
 
-// addRefs adds the refs of a variable, and remembers where its chunks are.
+// addRefs adds the refs of a variable, and remembers the locations of its chunks.
 func (a *archive) addRefs(v *manifest.Variable, url string, first, at int64) int64 {
 	for row := range v.Rows() {
 		ref := manifest.Ref{Offset: at, Size: 100 + row}

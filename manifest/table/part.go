@@ -16,15 +16,15 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// PartWriter writes all that a scan found to one Parquet file. It takes refs and inline bytes
-// while the scan runs, as they come, and the files at its end.
+// PartWriter writes the results of a scan to one Parquet file, a scan part. It takes refs and inline
+// bytes while the scan runs, and the files at the end.
 type PartWriter struct {
 	out    *parquet.Writer
 	refs   RefWriter
 	inline *Writer[[]byte]
 }
 
-// NewPart starts a part.
+// NewPart starts a scan part.
 func NewPart(w io.Writer) *PartWriter {
 	p := &PartWriter{out: parquet.NewWriter(w, partColumns(), partMeta())}
 	p.refs.b = p.builder(manifest.Refs, refColumns)
@@ -32,40 +32,40 @@ func NewPart(w io.Writer) *PartWriter {
 	return p
 }
 
-// partMeta says which generation of varve scanned a part, too.
+// partMeta returns the metadata of a part, which includes the generation of the program that scanned.
 func partMeta() parquet.Pair {
 	return parquet.Pair{Key: metaKey, Value: fmt.Sprintf(`{"version":%d,"generation":%d%s`, manifest.Version, manifest.Generation, partMark())}
 }
 
-// partMark is what the metadata of all parts ends in.
+// partMark returns the text in which the metadata of every part ends.
 func partMark() string { return metaOf(partTable).Value[len(`{"version":1`):] }
 
-// builder returns a builder of rows of a kind, in the columns that all kinds share.
+// builder returns a builder of rows of a kind, for the columns that all kinds share.
 func (w *PartWriter) builder(kind manifest.TableKind, columns []parquet.Column) *builder {
 	b := newBuilder(w.out, kind, columns)
 	shared := partColumns()
-	b.part, b.width = true, len(shared)
+	b.isPart, b.width = true, len(shared)
 	for i, c := range columns {
-		b.place[i] = slices.IndexFunc(shared, func(s parquet.Column) bool { return s.Name == c.Name })
+		b.fileColumns[i] = slices.IndexFunc(shared, func(s parquet.Column) bool { return s.Name == c.Name })
 	}
 	return b
 }
 
-// Append adds refs, as RefWriter.Append does.
+// Append adds refs, like RefWriter.Append.
 func (w *PartWriter) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
 	return w.refs.Append(offsets, sizes, masks, others)
 }
 
-// Inline adds bytes that refs point at, and returns their row.
+// Inline adds inline bytes and returns their row.
 func (w *PartWriter) Inline(b []byte) (row int64, err error) {
 	row = w.inline.Rows()
 	return row, w.inline.Append(b)
 }
 
-// Close writes the files, and with them their headers, groups and values, each once.
+// Close writes the files and their headers, groups and values, each once.
 func (w *PartWriter) Close(files []*manifest.File) error {
 	headers, groups, values := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
-	sources := sourcesIn(w.builder(manifest.Sources, placedColumns))
+	sources := sourcesIn(w.builder(manifest.Sources, unmovedColumns))
 	for _, f := range files {
 		if f.Header != nil {
 			headers[f.Header.ID] = f.Header
@@ -92,7 +92,7 @@ func (w *PartWriter) Close(files []*manifest.File) error {
 	return w.out.Close()
 }
 
-// appendSorted writes rows in the order of their ids.
+// appendSorted writes rows in the order of their IDs.
 func appendSorted[T any](w *Writer[T], rows map[string]T) error {
 	ids := make([]string, 0, len(rows))
 	for id := range rows {
@@ -107,8 +107,8 @@ func appendSorted[T any](w *Writer[T], rows map[string]T) error {
 	return w.Close()
 }
 
-// IsPart reports whether a file is a part, by its footer. A Parquet file that is cut off is an
-// error, since it may have been one.
+// IsPart reports from its footer whether a file is a scan part. A truncated Parquet file is an error,
+// because it may have been one.
 func IsPart(r io.ReaderAt, size int64) (bool, error) {
 	footer, err := parquet.Footer(r, size)
 	if err != nil || footer == nil {
@@ -117,15 +117,15 @@ func IsPart(r io.ReaderAt, size int64) (bool, error) {
 	return bytes.Contains(footer, []byte(partMark())), nil
 }
 
-// Part is an open part. Its rows are numbered from 0 on, for each kind.
+// Part is an open scan part. The rows of each kind are numbered from 0.
 type Part struct {
 	*Reader
 	file File
-	// Generation is that of what scanned the sources.
+	// Generation is the generation of the program that scanned the sources.
 	Generation int
 }
 
-// OpenPart opens a part by the name that errors call it. Closing it closes the file.
+// OpenPart opens a part. name is its name in errors. Closing the part closes the file.
 func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 	failed := &section{name: name}
 	file, err := parquet.Open(f, f.Size())
@@ -150,7 +150,7 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 		kind, ok := file.Single(g, 0)
 		k := p.kinds[manifest.TableKind(kind.Bytes)]
 		if !ok || k == nil {
-			return nil, failed.damaged(fmt.Errorf("row group %d is of no table, or of a table %.40q", g, kind.Bytes))
+			return nil, failed.damaged(fmt.Errorf("row group %d belongs to no table, or to an unknown table %.40q", g, kind.Bytes))
 		}
 		s := k.tables[0].ready.Load()
 		s.addGroup(g)
@@ -167,8 +167,8 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 // Close closes the file.
 func (p *Part) Close() error { return errors.Join(p.Reader.Close(), p.file.Close()) }
 
-// Files reads all sources with what they hold, which is shared. What only refs of others point at
-// holds nothing.
+// Files returns all sources with their headers, groups and values, which are deduplicated by shared. A
+// source that only provides bytes for refs of others has none.
 func (r *Reader) Files(ctx context.Context, shared *manifest.Shared) ([]*manifest.File, error) {
 	headers, err := byID(r.ScanHeaders(ctx), func(h *manifest.Header) (string, *manifest.Header) { return h.ID, shared.Header(h, nil) })
 	if err != nil {
@@ -210,16 +210,16 @@ func byID[T any](all iter.Seq2[T, error], shared func(T) (string, T)) (map[strin
 	return out, nil
 }
 
-// file puts a source and what other tables hold of it together.
+// file joins a source with its rows in other tables.
 func (s *SourceRow) file(headers map[string]*manifest.Header, groups map[string]*manifest.GroupAttributes, values map[string]*manifest.Values) (*manifest.File, error) {
 	f := &manifest.File{Source: s.Source, Row: s.Row, Bytes: s.Bytes, Hidden: s.Hidden, Header: headers[s.Header], Groups: groups[s.Groups]}
 	switch {
 	case f.Groups == nil && s.Groups != "":
-		return nil, missing("groups", s.Groups)
+		return nil, missingRow("groups", s.Groups)
 	case f.Header == nil && s.Header != "":
-		return nil, missing("header", s.Header)
+		return nil, missingRow("header", s.Header)
 	case f.Header == nil && !s.Hidden:
-		return nil, fmt.Errorf("%w: it has no header", codec.ErrCorrupt)
+		return nil, fmt.Errorf("%w: the source has no header", codec.ErrCorrupt)
 	}
 	f.Groups = cmp.Or(f.Groups, &manifest.GroupAttributes{})
 	if f.Header == nil {
@@ -234,14 +234,14 @@ func (s *SourceRow) file(headers map[string]*manifest.Header, groups map[string]
 			v = values[id]
 		}
 		if i < 0 || v == nil {
-			return nil, missing("values of "+path+", which are", id)
+			return nil, missingRow("values of "+path+", which are", id)
 		}
 		f.Values[i] = v
 	}
 	for path, parts := range s.Parts {
 		i := f.Header.Find(path)
 		if i < 0 {
-			return nil, missing("variable", path)
+			return nil, missingRow("variable", path)
 		}
 		if f.Parts == nil {
 			f.Parts = map[int][]manifest.Part{}
@@ -251,6 +251,6 @@ func (s *SourceRow) file(headers map[string]*manifest.Header, groups map[string]
 	return f, nil
 }
 
-func missing(what, id string) error {
+func missingRow(what, id string) error {
 	return fmt.Errorf("%w: no table has the %s %.80q", codec.ErrCorrupt, what, id)
 }

@@ -15,7 +15,7 @@ import (
 	"varve/manifest"
 )
 
-// testFiles are those of a scan, with the refs that their headers ask for.
+// testFiles returns the files of a scan, with the refs that their headers need.
 func testFiles(rng *rand.Rand, n int) (files []*manifest.File, refs []manifest.Ref) {
 	shared := &manifest.Values{Data: []byte("12345678")}
 	shared.SetID()
@@ -49,7 +49,7 @@ func writePart(t testing.TB, files []*manifest.File, refs []manifest.Ref, inline
 	}
 	for i, p := range inline {
 		if row, err := w.Inline(p); err != nil || row != int64(i) {
-			t.Fatalf("inline row %d, not %d: %v", row, i, err)
+			t.Fatalf("got inline row %d, want %d: %v", row, i, err)
 		}
 	}
 	if err := w.Append(b.Offsets[half:], b.Sizes[half:], b.Masks[half:], b.Others[half:]); err != nil {
@@ -71,10 +71,10 @@ func TestPart(t *testing.T) {
 	inline := [][]byte{[]byte("one"), {}, bytes.Repeat([]byte("large"), 3<<20)}
 	data := writePart(t, files, refs, inline)
 	if !bytes.Equal(data, writePart(t, files, refs, inline)) {
-		t.Error("equal parts are not equal bytes")
+		t.Error("equal parts have different bytes")
 	}
 	if is, err := IsPart(inMemory(data), int64(len(data))); !is || err != nil {
-		t.Errorf("it is not known as a part: %v", err)
+		t.Errorf("IsPart is false: %v", err)
 	}
 	p, err := OpenPart("part.parquet", inMemory(data), NewCache(1<<20))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestPart(t *testing.T) {
 	checkRefs(t, rng, p.Reader, refs)
 	for i, want := range inline {
 		if got, err := p.Inline(ctx, int64(i)); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("inline row %d: %d bytes, not %d: %v", i, len(got), len(want), err)
+			t.Errorf("inline row %d: got %d bytes, want %d: %v", i, len(got), len(want), err)
 		}
 	}
 	got, err := p.Files(ctx, manifest.NewShared())
@@ -152,7 +152,7 @@ func TestIsPart(t *testing.T) {
 	}
 }
 
-// TestFilesOfMissingRows: what a source names has to be there.
+// TestFilesOfMissingRows checks that a source that refers to a missing row is an error.
 func TestFilesOfMissingRows(t *testing.T) {
 	for name, row := range map[string]*SourceRow{
 		"no header":            {},
@@ -181,7 +181,8 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestFullDisk: what cannot be written is an error, wherever it happens, and stays one.
+// TestFullDisk checks that a failing write is an error wherever it happens, and that no later call
+// succeeds.
 func TestFullDisk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	files, refs := testFiles(rng, 20)
@@ -200,7 +201,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("after %d bytes of %d: %v", left, size, err)
 		}
 		if err := w.Close(files); err == nil {
-			t.Fatalf("after %d bytes of %d: it can be closed in the end", left, size)
+			t.Fatalf("after %d bytes of %d: a second Close succeeds", left, size)
 		}
 	}
 }

@@ -11,18 +11,18 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// Patch says where in a file of chunks the bytes of a re-encoded chunk are.
+// Patch is the location of a compacted chunk in a file of chunks.
 type Patch struct {
-	Chunk          int64 // see manifest.Patched
+	Chunk          int64 // number of the chunk; see manifest.Patched
 	Offset, Length int64
 	Checksum       uint32 // CRC-32C of the bytes
 }
 
-// NewPatches starts a table of patches. The chunks of each run have to rise.
+// NewPatches starts a table of patches. The chunk numbers of each run have to increase.
 func NewPatches(w io.Writer) *Writer[Patch] {
 	return &Writer[Patch]{b: newTable(w, manifest.Patches, patchColumns), add: func(b *builder, p Patch) error {
 		if p.Chunk < 0 || p.Offset < 0 || p.Length < 0 {
-			return fmt.Errorf("patch %d: chunk %d has %d bytes from %d on", b.total, p.Chunk, p.Length, p.Offset)
+			return fmt.Errorf("patch %d: chunk %d has length %d and offset %d", b.total, p.Chunk, p.Length, p.Offset)
 		}
 		for i, n := range []int64{p.Chunk, p.Offset, p.Length, int64(p.Checksum)} {
 			b.int(i, n)
@@ -31,24 +31,25 @@ func NewPatches(w io.Writer) *Writer[Patch] {
 	}}
 }
 
-// patchPage is a page of patches.
+// patchPage is a decoded page of patches.
 type patchPage struct {
-	first int64 // row, within the table
+	first int64 // row within the table
 	rows  []Patch
 }
 
-// Patch finds a chunk, if it is there, by its number in a run.
+// Patch returns a chunk of a run by its number. ok is false if the run does not have it.
 func (r *Reader) Patch(ctx context.Context, run *manifest.Patched, chunk int64) (p Patch, ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return p, false, err
 	}
-	s, err := r.named(ctx, manifest.Patches, run.Table)
+	s, err := r.byName(ctx, manifest.Patches, run.Table)
 	if err != nil {
 		return p, false, err
 	}
 	if run.Row < 0 || run.Rows < 0 || run.Rows > s.rows || run.Row > s.rows-run.Rows {
-		return p, false, s.damaged(fmt.Errorf("a run has %d of its rows from %d on, and there are %d", run.Rows, run.Row, s.rows))
+		return p, false, s.damaged(fmt.Errorf("a run has %d rows from row %d on, but the table has %d", run.Rows, run.Row, s.rows))
 	}
+	// A binary search over rows, which reads one page at each step.
 	for low, high := run.Row, run.Row+run.Rows; low < high; {
 		page, err := s.patchPage((low + high) / 2)
 		if err != nil {
@@ -78,7 +79,7 @@ func (s *section) patchPage(row int64) (*patchPage, error) {
 		return nil, err
 	}
 	key := cacheKey{s.id, int32(at.group), int32(at.page), pageContent}
-	return kept(s.cache, key, func() (*patchPage, int64, error) {
+	return cached(s.cache, key, func() (*patchPage, int64, error) {
 		p := &patchPage{first: at.first, rows: make([]Patch, at.rows)}
 		var columns [4]parquet.Values
 		for i := range columns {

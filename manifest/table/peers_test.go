@@ -16,7 +16,7 @@ import (
 	"varve/manifest"
 )
 
-// cells are the values of a file by column, as texts; null is "NULL".
+// cells are the values of a file by column, as texts. null is "NULL".
 type cells map[string][]string
 
 const null = "NULL"
@@ -128,7 +128,7 @@ func parquetGoColumn(t *testing.T, column parquetgo.ColumnChunk) (out []string) 
 	return out
 }
 
-// refCells are what the columns of refs have to hold.
+// refCells returns the expected columns of refs.
 func refCells(refs []manifest.Ref) cells {
 	out := cells{}
 	for i, r := range refs {
@@ -148,7 +148,7 @@ func (want cells) check(t *testing.T, got cells) {
 	t.Helper()
 	for name := range want {
 		if len(got[name]) != len(want[name]) {
-			t.Errorf("column %s has %d rows, not %d", name, len(got[name]), len(want[name]))
+			t.Errorf("column %s has %d rows, want %d", name, len(got[name]), len(want[name]))
 			continue
 		}
 		for i, w := range want[name] {
@@ -160,7 +160,7 @@ func (want cells) check(t *testing.T, got cells) {
 	}
 }
 
-// TestOthersRead: libraries that know nothing of varve read the same.
+// TestOthersRead checks that other Parquet libraries read the same values.
 func TestOthersRead(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	for reader, read := range map[string]func(*testing.T, []byte) cells{"arrow": arrowCells, "parquet-go": parquetGoCells} {
@@ -174,7 +174,7 @@ func TestOthersRead(t *testing.T) {
 			for kind, data := range everyKind(t) {
 				for name, column := range read(t, data) {
 					if len(column) != int(rowsOf(t, kind, data)) {
-						t.Errorf("%s: column %s has %d rows, not %d", kind, name, len(column), rowsOf(t, kind, data))
+						t.Errorf("%s: column %s has %d rows, want %d", kind, name, len(column), rowsOf(t, kind, data))
 					}
 				}
 			}
@@ -207,7 +207,7 @@ func checkSourceCells(t *testing.T, read func(*testing.T, []byte) cells) {
 	want.check(t, read(t, write(t, start(NewSources), rows...)))
 }
 
-// checkPartCells: rows of a part are told apart by the column table.
+// checkPartCells checks that the column table distinguishes the rows of a part.
 func checkPartCells(t *testing.T, read func(*testing.T, []byte) cells) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(13, 13))
@@ -229,7 +229,7 @@ func checkPartCells(t *testing.T, read func(*testing.T, []byte) cells) {
 	}
 }
 
-// BenchmarkParquetGoWritesRefs is why refs are not written by parquet-go.
+// BenchmarkParquetGoWritesRefs shows why refs are not written by parquet-go.
 func BenchmarkParquetGoWritesRefs(b *testing.B) {
 	type ref struct {
 		Offset int64  `parquet:"offset,delta"`

@@ -11,24 +11,23 @@ import (
 	"varve/manifest"
 )
 
-// File is the open file of a table. A *manifest.TableFile is one.
+// File is the open file of a table, such as a *manifest.TableFile.
 type File interface {
 	io.ReaderAt
 	io.Closer
 	Size() int64
 }
 
-// Opener opens the file of a table when it is first read.
+// Opener opens the file of a table. It is called when the table is first read.
 type Opener func(ctx context.Context, t manifest.Table) (File, error)
 
-// InRepository opens tables of a repository.
+// InRepository returns an opener for the tables of a repository.
 func InRepository(r *manifest.Repository) Opener {
 	return func(ctx context.Context, t manifest.Table) (File, error) { return r.OpenTable(ctx, t) }
 }
 
-// Reader reads the tables of a snapshot, or of a part. It may be used by any number of
-// goroutines. Rows that are asked for by number are decoded by pages, which the cache keeps;
-// scans pass the cache by.
+// Reader reads the tables of a snapshot or a scan part. It may be used by any number of goroutines.
+// Rows that are read by number come from decoded pages in the cache. Scans do not use the cache.
 type Reader struct {
 	open  Opener
 	cache *Cache
@@ -42,8 +41,8 @@ type kindTables struct {
 	rows   int64
 }
 
-// Open checks that the tables of each kind follow one another without gaps. It reads nothing:
-// the file of a table is opened when a row of it is first asked for.
+// Open returns a reader of tables. It checks that the rows of each kind have no gaps, but reads
+// nothing: a table's file is opened when its first row is read.
 func Open(tables []manifest.Table, open Opener, cache *Cache) (*Reader, error) {
 	r := &Reader{open: open, cache: cache, kinds: map[manifest.TableKind]*kindTables{}}
 	for _, t := range tables {
@@ -62,25 +61,25 @@ func Open(tables []manifest.Table, open Opener, cache *Cache) (*Reader, error) {
 	return r, nil
 }
 
-// arrange brings tables in the order of their rows.
+// arrange sorts tables by their rows, and checks that they have no gaps.
 func (k *kindTables) arrange() error {
 	slices.SortStableFunc(k.tables, func(a, b *lazySection) int {
 		if a.table.First != b.table.First {
 			return int(min(max(a.table.First-b.table.First, -1), 1))
 		}
-		return int(min(max(a.table.Rows-b.table.Rows, -1), 1)) // empty ones first
+		return int(min(max(a.table.Rows-b.table.Rows, -1), 1)) // empty tables first
 	})
 	for _, t := range k.tables {
 		if t.table.First != k.rows || t.table.Rows < 0 {
 			return &manifest.DamageError{Name: t.table.Name, Damage: manifest.FileCorrupt,
-				Detail: fmt.Sprintf("it is listed with %d rows from %d on; the tables of %s before it end at %d", t.table.Rows, t.table.First, k.kind, k.rows)}
+				Detail: fmt.Sprintf("the snapshot lists it with %d rows from row %d on, but the tables of %s before it end at %d", t.table.Rows, t.table.First, k.kind, k.rows)}
 		}
 		k.rows += t.table.Rows
 	}
 	return nil
 }
 
-// Close closes the files that are open. What is asked for later is fs.ErrClosed.
+// Close closes the open files. Later reads return fs.ErrClosed.
 func (r *Reader) Close() error {
 	var all error
 	for _, k := range r.kinds {
@@ -97,7 +96,7 @@ func (t *lazySection) close(cache *Cache) error {
 	if s := t.ready.Swap(nil); s != nil {
 		cache.forget(s.id)
 	}
-	t.closed = true
+	t.isClosed = true
 	if t.file == nil {
 		return nil
 	}
@@ -106,13 +105,13 @@ func (t *lazySection) close(cache *Cache) error {
 	return err
 }
 
-// OpenAll opens the files of all tables, so that what becomes of their names does not matter any
-// more. It goes on where one cannot be opened.
+// OpenAll opens the files of all tables, so that they can be read even if they are renamed or removed
+// later. It continues after errors.
 func (r *Reader) OpenAll(ctx context.Context) error {
 	var all error
 	for kind, k := range r.kinds {
 		if kind == manifest.Chunks {
-			continue // which are no tables
+			continue // not a table
 		}
 		for _, t := range k.tables {
 			_, err := r.section(ctx, t)
@@ -122,7 +121,7 @@ func (r *Reader) OpenAll(ctx context.Context) error {
 	return all
 }
 
-// Rows is the number of rows of a kind.
+// Rows returns the number of rows of a kind.
 func (r *Reader) Rows(kind manifest.TableKind) int64 {
 	if k := r.kinds[kind]; k != nil {
 		return k.rows
@@ -130,7 +129,7 @@ func (r *Reader) Rows(kind manifest.TableKind) int64 {
 	return 0
 }
 
-// section returns an open table.
+// section returns the table t, opening it if necessary.
 func (r *Reader) section(ctx context.Context, t *lazySection) (*section, error) {
 	if s := t.ready.Load(); s != nil {
 		return s, nil
@@ -140,7 +139,7 @@ func (r *Reader) section(ctx context.Context, t *lazySection) (*section, error) 
 	if s := t.ready.Load(); s != nil {
 		return s, nil
 	}
-	if t.closed {
+	if t.isClosed {
 		return nil, fmt.Errorf("%s: %w", t.table.Name, fs.ErrClosed)
 	}
 	f, err := r.open(ctx, t.table)
@@ -156,11 +155,11 @@ func (r *Reader) section(ctx context.Context, t *lazySection) (*section, error) 
 	return s, nil
 }
 
-// table returns the table with a row, and the number of the row within it.
+// table returns the table that contains a row, and the row's number within it.
 func (r *Reader) table(ctx context.Context, kind manifest.TableKind, row int64) (*section, int64, error) {
 	k := r.kinds[kind]
 	if k == nil || row < 0 || row >= k.rows {
-		return nil, 0, fmt.Errorf("row %d of %s, of which there are %d: %w", row, kind, r.Rows(kind), fs.ErrNotExist)
+		return nil, 0, fmt.Errorf("row %d of %s: there are %d rows: %w", row, kind, r.Rows(kind), fs.ErrNotExist)
 	}
 	low, high := 0, len(k.tables)
 	for low+1 < high {
@@ -175,17 +174,17 @@ func (r *Reader) table(ctx context.Context, kind manifest.TableKind, row int64) 
 	return s, row - t.table.First, err
 }
 
-// span is a run of rows of one table.
+// span is a range of rows of one table.
 type span struct {
 	*section
 	start, end int64 // within the table
-	first      int64 // the number of the table's first row among all
+	first      int64 // number of the table's first row among all tables
 }
 
-// spans calls do with the tables that hold rows, in order, until it returns false.
+// spans calls do for the tables that contain a range of rows, in order, until it returns false.
 func (r *Reader) spans(ctx context.Context, kind manifest.TableKind, row, rows int64, do func(span) bool) error {
 	if row < 0 || rows < 0 || rows > r.Rows(kind) || row > r.Rows(kind)-rows {
-		return fmt.Errorf("%d rows of %s from %d on, of which there are %d: %w", rows, kind, row, r.Rows(kind), fs.ErrNotExist)
+		return fmt.Errorf("%d rows of %s from row %d on: there are %d rows: %w", rows, kind, row, r.Rows(kind), fs.ErrNotExist)
 	}
 	for end := row + rows; row < end; {
 		s, at, err := r.table(ctx, kind, row)

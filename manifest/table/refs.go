@@ -10,18 +10,18 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// refPage are the refs of a page, in 8 bytes each where that will do.
+// refPage is a decoded page of refs, in 8 bytes for each ref where possible.
 type refPage struct {
-	first   int64 // row, within the table
-	base    int64 // offsets count from here
-	near    []uint32
-	far     []int64 // offsets; instead of near
-	short   []uint32
-	long    []int64 // sizes; instead of short
-	masks   []uint32
-	others  []int32
-	oneMask uint32 // if masks is nil
-	other   int32  // if others is nil
+	first    int64 // row, within the table
+	base     int64 // added to near offsets
+	near     []uint32
+	far      []int64 // offsets, instead of near
+	short    []uint32
+	long     []int64 // sizes, instead of short
+	masks    []uint32
+	others   []int32
+	oneMask  uint32 // if masks is nil
+	oneOther int32  // if others is nil
 }
 
 func (p *refPage) at(i int) (ref manifest.Ref) {
@@ -35,7 +35,7 @@ func (p *refPage) at(i int) (ref manifest.Ref) {
 	} else {
 		ref.Size = p.long[i]
 	}
-	ref.Mask, ref.Other = p.oneMask, p.other
+	ref.Mask, ref.Other = p.oneMask, p.oneOther
 	if p.masks != nil {
 		ref.Mask = p.masks[i]
 	}
@@ -51,7 +51,7 @@ func (p *refPage) bytes() int64 {
 	return int64(200 + 4*(len(p.near)+len(p.short)+len(p.masks)+len(p.others)) + 8*(len(p.far)+len(p.long)))
 }
 
-// ReadRefs reads the refs of len(dst) rows from a row on.
+// ReadRefs reads the refs of len(dst) rows, starting at row.
 func (r *Reader) ReadRefs(ctx context.Context, row int64, dst []manifest.Ref) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -75,11 +75,11 @@ func (r *Reader) ReadRefs(ctx context.Context, row int64, dst []manifest.Ref) er
 	return nil
 }
 
-// refPageRows is how many rows the writer puts in a page of refs.
+// refPageRows is the number of rows in a page of refs.
 const refPageRows = 1 << 12
 
-// refPage returns the page with a row. Pages are looked for in the cache by where they are if
-// they have the usual number of rows, so that a lookup there needs no layout.
+// refPage returns the page that contains a row. If pages have the usual number of rows, the cache key
+// follows from the row, so that a lookup of a cached page needs no layout.
 func (s *section) refPage(row int64) (*refPage, error) {
 	group := s.group(row)
 	key := cacheKey{s.id, int32(group), int32((row - s.firsts[group]) / refPageRows), pageContent}
@@ -99,8 +99,8 @@ func (s *section) refPage(row int64) (*refPage, error) {
 	return p, nil
 }
 
-// RefBatch is a run of refs, by columns of equal length. The next step of a scan overwrites it.
-type RefBatch struct {
+// RefBatch is a run of refs, in columns of equal length. It is valid until the next step of the scan.
+type RefBatch struct { // of the first ref
 	Row     int64 // of the first
 	Offsets []int64
 	Sizes   []int64
@@ -110,7 +110,7 @@ type RefBatch struct {
 	columns [4]parquet.Values
 }
 
-// pack returns the refs in little memory.
+// pack returns the refs in a form that takes little memory.
 func (b *RefBatch) pack(first int64) *refPage {
 	p := &refPage{first: first}
 	low, high, most := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
@@ -119,21 +119,21 @@ func (b *RefBatch) pack(first int64) *refPage {
 	}
 	p.base = low
 	if uint64(high-low) <= math.MaxUint32 {
-		p.near = narrow(b.Offsets, low)
+		p.near = subtractBase(b.Offsets, low)
 	} else {
 		p.far = append([]int64(nil), b.Offsets...)
 	}
 	if most <= math.MaxUint32 {
-		p.short = narrow(b.Sizes, 0)
+		p.short = subtractBase(b.Sizes, 0)
 	} else {
 		p.long = append([]int64(nil), b.Sizes...)
 	}
-	p.masks, p.oneMask = packed(b.Masks)
-	p.others, p.other = packed(b.Others)
+	p.masks, p.oneMask = compress(b.Masks)
+	p.others, p.oneOther = compress(b.Others)
 	return p
 }
 
-func narrow(values []int64, base int64) []uint32 {
+func subtractBase(values []int64, base int64) []uint32 {
 	out := make([]uint32, len(values))
 	for i, v := range values {
 		out[i] = uint32(v - base)
@@ -141,8 +141,8 @@ func narrow(values []int64, base int64) []uint32 {
 	return out
 }
 
-// packed returns a copy of values, or the one that all are.
-func packed[T comparable](values []T) ([]T, T) {
+// compress returns a copy of values or, if all are equal, nil and the value.
+func compress[T comparable](values []T) ([]T, T) {
 	for _, v := range values {
 		if v != values[0] {
 			return append([]T(nil), values...), v
@@ -152,7 +152,7 @@ func packed[T comparable](values []T) ([]T, T) {
 }
 
 // readRefs reads the refs of a page.
-func (s *section) readRefs(p place, b *RefBatch) error {
+func (s *section) readRefs(p pagePlace, b *RefBatch) error {
 	for i := range b.columns {
 		if err := s.read(p, i, &b.columns[i]); err != nil {
 			return err
@@ -160,8 +160,8 @@ func (s *section) readRefs(p place, b *RefBatch) error {
 	}
 	b.Offsets, b.Sizes = b.columns[offsetColumn].Ints, b.columns[lengthColumn].Ints
 	var err error
-	if b.Masks, err = within(b.Masks, b.columns[maskColumn].Ints, 0, math.MaxUint32); err == nil {
-		b.Others, err = within(b.Others, b.columns[otherColumn].Ints, 0, math.MaxInt32)
+	if b.Masks, err = narrowTo(b.Masks, b.columns[maskColumn].Ints, 0, math.MaxUint32); err == nil {
+		b.Others, err = narrowTo(b.Others, b.columns[otherColumn].Ints, 0, math.MaxInt32)
 	}
 	if err == nil {
 		err = b.fillSizes(b.columns[lengthColumn].Present)
@@ -172,45 +172,45 @@ func (s *section) readRefs(p place, b *RefBatch) error {
 	return nil
 }
 
-// fillSizes works out the lengths that are not written down.
+// fillSizes computes the sizes that the table leaves out: up to the next ref's offset.
 func (b *RefBatch) fillSizes(present []uint8) error {
 	for i, one := range present {
 		if one != 0 {
 			continue
 		}
 		if i+1 == len(b.Offsets) {
-			return fmt.Errorf("the last of %d rows of a page has no length", len(present))
+			return fmt.Errorf("the last row of a page of %d rows has no length", len(present))
 		}
 		b.Sizes[i] = b.Offsets[i+1] - b.Offsets[i]
 	}
 	for i, size := range b.Sizes {
 		if size < 0 {
-			return fmt.Errorf("row %d of the page: a length of %d", i, size)
+			return fmt.Errorf("row %d of the page has length %d", i, size)
 		}
 	}
 	return nil
 }
 
-// within narrows integers, each of which has to lie between two.
-func within[T uint32 | int32](dst []T, values []int64, low, high int64) ([]T, error) {
+// narrowTo converts integers to a smaller type. Each has to be in the range from low to high.
+func narrowTo[T uint32 | int32](dst []T, values []int64, low, high int64) ([]T, error) {
 	if cap(dst) < len(values) {
 		dst = make([]T, len(values))
 	}
 	dst = dst[:len(values)]
 	for i, v := range values {
 		if v < low || v > high {
-			return dst, fmt.Errorf("row %d of the page: %d does not lie between %d and %d", i, v, low, high)
+			return dst, fmt.Errorf("row %d of the page has value %d, outside the range %d to %d", i, v, low, high)
 		}
 		dst[i] = T(v)
 	}
 	return dst, nil
 }
 
-// ScanRefs reads refs in order, past the cache.
+// ScanRefs yields refs in order without using the cache.
 func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBatch, error] {
 	return func(yield func(*RefBatch, error) bool) {
 		var b RefBatch
-		err := r.scanPages(ctx, manifest.Refs, row, rows, func(s span, p place) (more bool, err error) {
+		err := r.scanPages(ctx, manifest.Refs, row, rows, func(s span, p pagePlace) (more bool, err error) {
 			if err := s.readRefs(p, &b); err != nil {
 				return false, err
 			}
@@ -227,11 +227,11 @@ func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBa
 	}
 }
 
-// scanPages calls do with each page that holds rows, until it wants no more.
-func (r *Reader) scanPages(ctx context.Context, kind manifest.TableKind, row, rows int64, do func(span, place) (bool, error)) (failed error) {
+// scanPages calls do with each page that contains some of the rows, until do returns false.
+func (r *Reader) scanPages(ctx context.Context, kind manifest.TableKind, row, rows int64, do func(span, pagePlace) (bool, error)) (failed error) {
 	more := true
 	err := r.spans(ctx, kind, row, rows, func(s span) bool {
-		err := s.pages(s.start, s.end, func(p place) bool {
+		err := s.pages(s.start, s.end, func(p pagePlace) bool {
 			if failed = ctx.Err(); failed == nil {
 				more, failed = do(s, p)
 			}

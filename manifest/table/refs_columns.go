@@ -7,7 +7,7 @@ import (
 	"varve/manifest"
 )
 
-// ReadColumns makes dst the refs of n rows from a row on. It keeps the memory that dst has.
+// ReadColumns sets dst to the refs of n rows, starting at row. It reuses the memory of dst.
 func (r *Reader) ReadColumns(ctx context.Context, row int64, n int, dst *manifest.RefColumns) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -31,24 +31,24 @@ func (r *Reader) ReadColumns(ctx context.Context, row int64, n int, dst *manifes
 	return nil
 }
 
-// appendTo appends some of the page's refs.
+// appendTo appends a range of the page's refs.
 func (p *refPage) appendTo(dst *manifest.RefColumns, from, to int) {
 	had := len(dst.Offsets)
 	if p.near != nil {
-		dst.Offsets = widened(dst.Offsets, p.near[from:to], p.base)
+		dst.Offsets = appendWidened(dst.Offsets, p.near[from:to], p.base)
 	} else {
 		dst.Offsets = append(dst.Offsets, p.far[from:to]...)
 	}
 	if p.short != nil {
-		dst.Sizes = widened(dst.Sizes, p.short[from:to], 0)
+		dst.Sizes = appendWidened(dst.Sizes, p.short[from:to], 0)
 	} else {
 		dst.Sizes = append(dst.Sizes, p.long[from:to]...)
 	}
-	dst.Masks = spread(dst.Masks, had, p.masks, p.oneMask, from, to)
-	dst.Others = spread(dst.Others, had, p.others, p.other, from, to)
+	dst.Masks = appendRepeated(dst.Masks, had, p.masks, p.oneMask, from, to)
+	dst.Others = appendRepeated(dst.Others, had, p.others, p.oneOther, from, to)
 }
 
-func widened(dst []int64, values []uint32, base int64) []int64 {
+func appendWidened(dst []int64, values []uint32, base int64) []int64 {
 	at := len(dst)
 	dst = slices.Grow(dst, len(values))[:at+len(values)]
 	for i, v := range values {
@@ -57,8 +57,9 @@ func widened(dst []int64, values []uint32, base int64) []int64 {
 	return dst
 }
 
-// spread appends values, or one as often, to a column that stays nil as long as all are zero.
-func spread[T int32 | uint32](dst []T, had int, values []T, one T, from, to int) []T {
+// appendRepeated appends values, or one value repeatedly, to a column that stays nil while all its
+// values are zero.
+func appendRepeated[T int32 | uint32](dst []T, had int, values []T, one T, from, to int) []T {
 	if values == nil && one == 0 && dst == nil {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 	"varve/manifest"
 )
 
-// refColumnsOf returns refs by columns.
+// refColumnsOf returns refs in columns.
 func refColumnsOf(refs []manifest.Ref) (b RefBatch) {
 	for _, r := range refs {
 		b.Offsets, b.Sizes = append(b.Offsets, r.Offset), append(b.Sizes, r.Size)
@@ -41,13 +41,13 @@ func writeRefs(t testing.TB, rng *rand.Rand, refs []manifest.Ref) []byte {
 		t.Fatal(err)
 	}
 	if w.Rows() != int64(len(refs)) {
-		t.Fatalf("%d rows were written, not %d", w.Rows(), len(refs))
+		t.Fatalf("wrote %d rows, want %d", w.Rows(), len(refs))
 	}
 	return out.Bytes()
 }
 
-// randomRefs returns refs as archives have them: in file order with gaps, in another order,
-// missing, inline, masked, in other files, and at the ends of what numbers can be.
+// randomRefs returns refs that occur in archives: in file order with gaps, in another order, missing,
+// inline, masked, in other files, and with extreme numbers.
 func randomRefs(rng *rand.Rand, n int) []manifest.Ref {
 	refs := make([]manifest.Ref, n)
 	at := int64(0)
@@ -89,7 +89,7 @@ func TestRefs(t *testing.T) {
 		some := randomRefs(rng, n)
 		data := writeRefs(t, rng, some)
 		if !bytes.Equal(data, writeRefs(t, rng, some)) {
-			t.Fatalf("%d refs: other batches make other bytes", n)
+			t.Fatalf("%d refs: other batches give other bytes", n)
 		}
 		refs = append(refs, some...)
 		m.add(manifest.Refs, int64(n), data)
@@ -99,7 +99,7 @@ func TestRefs(t *testing.T) {
 	}
 }
 
-// TestIsPlain: rows of which a writer knows all are plain.
+// TestIsPlain checks that all rows of plain pages are plain.
 func TestIsPlain(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -132,15 +132,15 @@ func TestIsPlain(t *testing.T) {
 		plain++
 		for _, r := range refs[row : row+rows] {
 			if r.Offset < 0 || r.Mask != 0 || r.Other != 0 {
-				t.Fatalf("rows %d to %d: %+v is among them", row, row+rows, r)
+				t.Fatalf("plain rows %d to %d contain %+v", row, row+rows, r)
 			}
 		}
 	}
 	if plain < 300 {
-		t.Errorf("of 1000 runs %d are plain", plain)
+		t.Errorf("%d of 1000 runs are plain", plain)
 	}
 	if w.IsPlain(-1, 1) || w.IsPlain(99_999, 2) {
-		t.Error("rows that are not there are plain")
+		t.Error("rows that do not exist are plain")
 	}
 }
 
@@ -149,7 +149,7 @@ func checkRefs(t *testing.T, rng *rand.Rand, r *Reader, refs []manifest.Ref) {
 	ctx := context.Background()
 	rows := int64(len(refs))
 	if r.Rows(manifest.Refs) != rows {
-		t.Fatalf("%d rows, not %d", r.Rows(manifest.Refs), rows)
+		t.Fatalf("got %d rows, want %d", r.Rows(manifest.Refs), rows)
 	}
 	dst := make([]manifest.Ref, 10_000)
 	var columns manifest.RefColumns
@@ -188,7 +188,7 @@ func checkScan(t *testing.T, r *Reader, refs []manifest.Ref, row, rows int64) {
 			t.Fatal(err)
 		}
 		if b.Row != next {
-			t.Fatalf("a batch from row %d on, not %d", b.Row, next)
+			t.Fatalf("a batch starts at row %d, want %d", b.Row, next)
 		}
 		for i := range b.Offsets {
 			if got := (manifest.Ref{Offset: b.Offsets[i], Size: b.Sizes[i], Mask: b.Masks[i], Other: b.Others[i]}); got != refs[next] {
@@ -211,7 +211,7 @@ func TestRefsRefused(t *testing.T) {
 		"masks that differ":   w.Append([]int64{1, 2}, []int64{1, 2}, []uint32{0}, nil),
 	} {
 		if err == nil {
-			t.Errorf("%s: written", name)
+			t.Errorf("%s: writing succeeds, want an error", name)
 		}
 	}
 	var m memoryTables
@@ -237,8 +237,8 @@ func TestRefsRefused(t *testing.T) {
 	}
 }
 
-// TestOpenReadsNothing: a table is opened when it is asked for, and one lookup reads one page
-// of each column that varies.
+// TestOpenReadsNothing checks that a table is opened when it is first needed, and that a lookup reads
+// one page of each column with several values.
 func TestOpenReadsNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	refs := make([]manifest.Ref, 3*4096)

@@ -12,14 +12,14 @@ import (
 
 // RefWriter writes a table of refs.
 type RefWriter struct {
-	b      *builder
-	masked bool // a mask of the row group is not 0
-	others bool
-	odd    oddPages
+	b         *builder
+	hasMasks  bool // a mask of the row group is not 0
+	hasOthers bool
+	odd       oddPages
 }
 
-// oddPages marks pages, by bits, with a ref that says more than where the bytes are in the
-// file itself.
+// oddPages has a bit for each page that contains a ref with more than an offset and size in its own
+// file.
 type oddPages []uint64
 
 func (o *oddPages) mark(row int64) {
@@ -30,27 +30,26 @@ func (o *oddPages) mark(row int64) {
 	(*o)[page/64] |= 1 << (page % 64)
 }
 
-// has reports whether the page of a row is marked.
+// has reports whether the page of a row has its bit set.
 func (o oddPages) has(row int64) bool {
 	page := row / refPageRows
 	return page/64 < int64(len(o)) && o[page/64]>>(page%64)&1 != 0
 }
 
-// NewRefs starts a table of refs. Rows reach w in row groups; Close writes the last of them.
+// NewRefs starts a table of refs. It writes to w one row group at a time; Close writes the last one.
 func NewRefs(w io.Writer) *RefWriter {
 	return &RefWriter{b: newTable(w, manifest.Refs, refColumns)}
 }
 
-// Append adds refs, given by columns of equal length. Masks and others may be nil, which
-// stands for zeros.
+// Append adds refs, in columns of equal length. masks and others may be nil if all are zero.
 func (w *RefWriter) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
 	n := len(offsets)
 	if len(sizes) != n || masks != nil && len(masks) != n || others != nil && len(others) != n {
-		return fmt.Errorf("refs: %d offsets, %d sizes, %d masks, %d others", n, len(sizes), len(masks), len(others))
+		return fmt.Errorf("refs: the numbers of offsets (%d), sizes (%d), masks (%d) and others (%d) differ", n, len(sizes), len(masks), len(others))
 	}
 	for i, size := range sizes {
 		if size < 0 || offsets[i] > 1<<62 || size > 1<<62 {
-			return fmt.Errorf("refs: row %d: %d bytes at offset %d", w.Rows()+int64(i), size, offsets[i])
+			return fmt.Errorf("refs: row %d has size %d and offset %d", w.Rows()+int64(i), size, offsets[i])
 		}
 		if offsets[i] < 0 {
 			w.odd.mark(w.b.total + int64(i))
@@ -59,8 +58,8 @@ func (w *RefWriter) Append(offsets, sizes []int64, masks []uint32, others []int3
 	for at := 0; at < n; {
 		end := min(n, at+w.b.cut.groupRows-w.b.rows)
 		w.fill(offsets[at:end], sizes[at:end])
-		fillOther(w, maskColumn, &w.masked, part(masks, at, end), end-at)
-		fillOther(w, otherColumn, &w.others, part(others, at, end), end-at)
+		fillOther(w, maskColumn, &w.hasMasks, part(masks, at, end), end-at)
+		fillOther(w, otherColumn, &w.hasOthers, part(others, at, end), end-at)
 		w.b.rows += end - at
 		w.b.total += int64(end - at)
 		at = end
@@ -73,7 +72,7 @@ func (w *RefWriter) Append(offsets, sizes []int64, masks []uint32, others []int3
 	return w.b.err
 }
 
-// part is a slice of values, or nil for zeros.
+// part returns a part of values, or nil for zeros.
 func part[T any](values []T, from, to int) []T {
 	if values == nil {
 		return nil
@@ -81,7 +80,7 @@ func part[T any](values []T, from, to int) []T {
 	return values[from:to]
 }
 
-// manyRows is from how many rows of a row group on room is made for all that it can have.
+// manyRows is the number of rows from which on memory for a full row group is allocated at once.
 const manyRows = 1 << 14
 
 func (w *RefWriter) fill(offsets, sizes []int64) {
@@ -94,14 +93,15 @@ func (w *RefWriter) fill(offsets, sizes []int64) {
 	v[lengthColumn].Ints = append(v[lengthColumn].Ints, sizes...)
 }
 
-// fillOther adds n values to a column that is zeros for nearly all archives. It stays empty as
-// long as it is.
+// fillOther adds n values to a column that is zero in nearly all archives. The column stays empty
+// while it is zero.
 func fillOther[T int32 | uint32](w *RefWriter, column int, some *bool, values []T, n int) {
 	v := &w.b.values[column]
 	if !*some {
 		if !slices.ContainsFunc(values, func(x T) bool { return x != 0 }) {
 			return
 		}
+		// The first value that is not zero: fill in the zeros before it.
 		*some = true
 		v.Ints = append(v.Ints[:0], make([]int64, w.b.rows)...)
 	}
@@ -116,8 +116,8 @@ func fillOther[T int32 | uint32](w *RefWriter, column int, some *bool, values []
 	}
 }
 
-// IsPlain reports whether all that some rows say is known to be where bytes are in the file
-// itself, so that nobody has to read them to know what becomes of them. It looks at whole pages.
+// IsPlain reports whether some rows are known to contain nothing but offsets and sizes in their own
+// file, so that nobody has to read them. It decides for whole pages.
 func (w *RefWriter) IsPlain(row, rows int64) bool {
 	if row < 0 || row+rows > w.b.total {
 		return false
@@ -130,31 +130,31 @@ func (w *RefWriter) IsPlain(row, rows int64) bool {
 	return true
 }
 
-// flush makes a row group of what is there. A length that only says that the next row's offset
-// is where the bytes end is left out, but never in the last row of a page.
+// flush writes the present rows as a row group. It leaves out a size if the chunk ends where the next
+// one starts, except in the last row of a page.
 func (w *RefWriter) flush() error {
 	v, rows := w.b.values, w.b.rows
 	if rows == 0 {
 		return w.b.err
 	}
-	v[lengthColumn].Present = follow(v[lengthColumn].Present[:0], v[offsetColumn].Ints, v[lengthColumn].Ints, w.b.cut.pageRows)
-	if !w.masked {
+	v[lengthColumn].Present = markSizes(v[lengthColumn].Present[:0], v[offsetColumn].Ints, v[lengthColumn].Ints, w.b.cut.pageRows)
+	if !w.hasMasks {
 		v[maskColumn] = allZeros()
 	}
-	if !w.others {
+	if !w.hasOthers {
 		v[otherColumn] = allZeros()
 	}
 	for at := 0; at < rows; at += w.b.cut.pageRows {
 		w.b.starts = append(w.b.starts, at)
 	}
-	w.masked, w.others = false, false
+	w.hasMasks, w.hasOthers = false, false
 	return w.b.flush()
 }
 
 func allZeros() parquet.Values { return parquet.Values{Ints: []int64{0}, Same: true} }
 
-// follow appends for each ref whether its length has to be written down.
-func follow(dst []uint8, offsets, sizes []int64, pageRows int) []uint8 {
+// markSizes appends 1 for each ref whose size has to be written, else 0.
+func markSizes(dst []uint8, offsets, sizes []int64, pageRows int) []uint8 {
 	at := len(dst)
 	dst = slices.Grow(dst, len(sizes))[:at+len(sizes)]
 	for from := 0; from < len(sizes); from += pageRows {
@@ -172,10 +172,10 @@ func follow(dst []uint8, offsets, sizes []int64, pageRows int) []uint8 {
 	return dst
 }
 
-// Rows is the number of refs so far.
+// Rows returns the number of refs so far.
 func (w *RefWriter) Rows() int64 { return w.b.total }
 
-// Close writes what is left, and the footer. It does not close the io.Writer.
+// Close writes the remaining rows and the footer. It does not close the io.Writer.
 func (w *RefWriter) Close() error {
 	return errors.Join(w.flush(), w.b.close())
 }

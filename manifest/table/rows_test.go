@@ -92,7 +92,7 @@ func TestSources(t *testing.T) {
 		}
 	}
 	if _, err := r.Source(ctx, int64(len(want))); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a row too far: %v", err)
+		t.Errorf("row after the last: %v", err)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestValues(t *testing.T) {
 		n++
 	}
 	if n != len(want) {
-		t.Errorf("%d values, not %d", n, len(want))
+		t.Errorf("got %d values, want %d", n, len(want))
 	}
 }
 
@@ -197,7 +197,7 @@ func TestDocuments(t *testing.T) {
 			t.Fatalf("%s: %v\ngot  %+v\nwant %+v", id, err, got, want)
 		}
 		if again, err := r.Header(ctx, id); err != nil || again != got {
-			t.Fatalf("%s: it is another when it is read again: %v", id, err)
+			t.Fatalf("%s: the second read returns another pointer: %v", id, err)
 		}
 	}
 	for id, want := range groups {
@@ -206,7 +206,7 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 	if _, err := r.Header(ctx, "none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("an id that is not there: %v", err)
+		t.Errorf("missing ID: %v", err)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestOrderIsHeld(t *testing.T) {
 		"too many dims":     NewTiles(io.Discard, 65).Append(manifest.Tile{}),
 	} {
 		if err == nil {
-			t.Errorf("%s: written", name)
+			t.Errorf("%s: writing succeeds, want an error", name)
 		}
 	}
 }
@@ -256,7 +256,7 @@ func TestInline(t *testing.T) {
 	for range 500 {
 		row := rng.IntN(len(want))
 		if got, err := r.Inline(context.Background(), int64(row)); err != nil || !bytes.Equal(got, want[row]) {
-			t.Fatalf("row %d: %d bytes, not %d: %v", row, len(got), len(want[row]), err)
+			t.Fatalf("row %d: got %d bytes, want %d: %v", row, len(got), len(want[row]), err)
 		}
 	}
 	if _, err := r.Inline(context.Background(), -1); !errors.Is(err, fs.ErrNotExist) {
@@ -317,7 +317,7 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// TestPatches looks for every chunk of several runs of two tables, and for those between.
+// TestPatches looks up every chunk of several runs of two tables, and chunks between them.
 func TestPatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	var m memoryTables
@@ -364,7 +364,7 @@ func TestPatches(t *testing.T) {
 	}
 }
 
-// TestTogether has many goroutines read through a cache that holds next to nothing.
+// TestTogether reads with many goroutines through a cache that is almost empty.
 func TestTogether(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	refs := randomRefs(rng, 50_000)
@@ -403,7 +403,7 @@ func readTogether(t *testing.T, r *Reader, rng *rand.Rand, refs []manifest.Ref, 
 		var ref [1]manifest.Ref
 		i, j, k := rng.IntN(len(refs)), rng.IntN(len(sources)), rng.IntN(len(values))
 		if err := r.ReadRefs(ctx, int64(i), ref[:]); err != nil || ref[0] != refs[i] {
-			t.Errorf("ref %d: %+v, not %+v: %v", i, ref[0], refs[i], err)
+			t.Errorf("ref %d: got %+v, want %+v: %v", i, ref[0], refs[i], err)
 		}
 		if s, err := r.Source(ctx, int64(j)); err != nil || !reflect.DeepEqual(s, sources[j]) {
 			t.Errorf("source %d: %+v: %v", j, s, err)
@@ -414,7 +414,7 @@ func readTogether(t *testing.T, r *Reader, rng *rand.Rand, refs []manifest.Ref, 
 	}
 }
 
-// manySources writes the sources of an archive: one file a day, two headers.
+// manySources writes the sources of an archive with one file for each day, and two headers.
 func manySources(b *testing.B, n int) *memoryTables {
 	b.Helper()
 	var out bytes.Buffer

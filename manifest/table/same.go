@@ -10,18 +10,17 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// Begins reports whether the sources, refs and inline bytes of an older state of a manifest
-// are the first of those of a newer one, so that the numbers of rows mean the same in both.
-// Tables that both have at their beginning are not read; others are, since an append may have
-// folded them into larger ones. Sources that lie elsewhere now are the same, unless placed is set,
-// for those who name them.
+// Begins reports whether the sources, refs and inline bytes of an older snapshot are the first ones of
+// a newer snapshot, so that row numbers have the same meaning in both. Leading tables that both
+// snapshots have are not read. Other tables are, because an append may have folded them into larger
+// ones. A source that was moved counts as the same, unless placed is set.
 func Begins(ctx context.Context, was, is *Reader, placed bool) (bool, error) {
 	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs} {
 		rows := was.Rows(kind)
 		if rows > is.Rows(kind) {
 			return false, nil
 		}
-		row := inCommon(was.kinds[kind], is.kinds[kind])
+		row := countCommonRows(was.kinds[kind], is.kinds[kind])
 		equal := sameColumns
 		if kind == manifest.Sources && !placed {
 			equal = sameScanned
@@ -33,8 +32,8 @@ func Begins(ctx context.Context, was, is *Reader, placed bool) (bool, error) {
 	return true, nil
 }
 
-// inCommon counts the rows of the leading tables that are the same file.
-func inCommon(a, b *kindTables) (rows int64) {
+// countCommonRows returns the number of rows of the leading tables that both have.
+func countCommonRows(a, b *kindTables) (rows int64) {
 	if a == nil || b == nil {
 		return 0
 	}
@@ -47,15 +46,15 @@ func inCommon(a, b *kindTables) (rows int64) {
 	return rows
 }
 
-// strip is a run of rows, by columns. The next step of a scan overwrites it.
+// strip is a run of rows in columns. It is valid until the next step of the scan.
 type strip struct {
 	of       *section
 	columns  []parquet.Values
 	from, to int
 }
 
-// strips reads rows in order, past the cache. Lengths of refs that are not written down are
-// worked out, since it depends on the pages which are.
+// strips yields rows in order without using the cache. It computes the sizes of refs that are left
+// out, because pages determine which ones are, and pages may differ.
 func (r *Reader) strips(ctx context.Context, kind manifest.TableKind, row, rows int64) iter.Seq2[strip, error] {
 	return func(yield func(strip, error) bool) {
 		if rows == 0 {
@@ -63,7 +62,7 @@ func (r *Reader) strips(ctx context.Context, kind manifest.TableKind, row, rows 
 		}
 		var refs RefBatch
 		var columns []parquet.Values
-		err := r.scanPages(ctx, kind, row, rows, func(s span, p place) (bool, error) {
+		err := r.scanPages(ctx, kind, row, rows, func(s span, p pagePlace) (bool, error) {
 			if kind == manifest.Refs {
 				if err := s.readRefs(p, &refs); err != nil {
 					return false, err
@@ -82,7 +81,7 @@ func (r *Reader) strips(ctx context.Context, kind manifest.TableKind, row, rows 
 }
 
 // readColumns reads all columns of a page.
-func (s *section) readColumns(p place, columns *[]parquet.Values) error {
+func (s *section) readColumns(p pagePlace, columns *[]parquet.Values) error {
 	if len(*columns) != len(s.columns) {
 		*columns = make([]parquet.Values, len(s.columns))
 	}
@@ -94,7 +93,7 @@ func (s *section) readColumns(p place, columns *[]parquet.Values) error {
 	return nil
 }
 
-// sameStrips reports whether two scans yield equal rows, however their pages are cut.
+// sameStrips reports whether two scans yield equal rows, even if their pages differ.
 func sameStrips(a, b iter.Seq2[strip, error], equal func(x, y *strip, n int) (bool, error)) (bool, error) {
 	next, stop := iter.Pull2(b)
 	defer stop()
@@ -131,7 +130,7 @@ func sameColumns(x, y *strip, n int) (bool, error) {
 	return true, nil
 }
 
-// sameScanned compares the first n rows of sources, wherever they lie.
+// sameScanned compares the first n rows of sources, wherever the sources are now.
 func sameScanned(x, y *strip, n int) (bool, error) {
 	placed := true
 	for i, c := range sourceColumns {
@@ -144,6 +143,7 @@ func sameScanned(x, y *strip, n int) (bool, error) {
 			}
 		}
 	}
+	// Only the locations differ: compare which versions were scanned.
 	if placed {
 		return true, nil
 	}
@@ -164,7 +164,7 @@ func sameScanned(x, y *strip, n int) (bool, error) {
 	return true, nil
 }
 
-// sameColumn compares a column of the first n rows of two strips.
+// sameColumn compares one column of the first n rows of two strips.
 func sameColumn(x, y *strip, column, n int) bool {
 	a, b := &x.columns[column], &y.columns[column]
 	if a.Present != nil || b.Present != nil {

@@ -10,7 +10,7 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// The columns of each kind of table, in their order. docs/format.md says what they hold.
+// The columns of each kind of table, in order. docs/format.md describes them.
 var (
 	sourceColumns = []parquet.Column{
 		{Name: "url", Type: parquet.Text},
@@ -55,7 +55,7 @@ var (
 	}
 )
 
-// The places of columns in their tables.
+// Indices of columns in their tables.
 const (
 	offsetColumn, lengthColumn, maskColumn, otherColumn = 0, 1, 2, 3
 
@@ -66,14 +66,14 @@ const (
 	scannedColumn           = 14
 )
 
-// placedColumns are those of a table of sources that all lie where they were scanned, which is of
-// all tables that are not "varve relocate"'s: the last column is left out there.
-var placedColumns = sourceColumns[:scannedColumn]
+// unmovedColumns are the columns of a table of sources that were not moved since they were
+// scanned. Only tables that "varve relocate" writes have the last column too.
+var unmovedColumns = sourceColumns[:scannedColumn]
 
-// maxDims bounds the dimensions that files are placed along.
+// maxDims is the largest number of dimensions along which files are placed.
 const maxDims = 64
 
-// tileColumns are those of a table of tiles that are placed along a number of dimensions.
+// tileColumns returns the columns of a table of tiles for a number of dimensions.
 func tileColumns(dims int) []parquet.Column {
 	columns := []parquet.Column{{Name: "file", Type: parquet.Int}}
 	for i := range dims {
@@ -84,7 +84,7 @@ func tileColumns(dims int) []parquet.Column {
 	return columns
 }
 
-// columnsOf returns the columns of a kind. Those of tiles depend on the file.
+// columnsOf returns the columns of a kind. The columns of tiles depend on the file.
 func columnsOf(kind manifest.TableKind, f *parquet.File) ([]parquet.Column, error) {
 	switch kind {
 	case manifest.Sources:
@@ -102,17 +102,17 @@ func columnsOf(kind manifest.TableKind, f *parquet.File) ([]parquet.Column, erro
 	case manifest.Tiles:
 		return tileColumns(min(len(f.Columns)/3, maxDims)), nil
 	}
-	return nil, fmt.Errorf("tables of %q: %w", kind, errors.ErrUnsupported)
+	return nil, fmt.Errorf("tables of kind %q are %w", kind, errors.ErrUnsupported)
 }
 
-// kindColumn says in a part which table the rows of a row group are of.
+// kindColumn is the column of a part that says to which table the rows of a row group belong.
 var kindColumn = parquet.Column{Name: "table", Type: parquet.Text}
 
-// partKinds are the tables that a part holds.
+// partKinds are the tables in a part.
 var partKinds = []manifest.TableKind{manifest.Refs, manifest.Blobs, manifest.Sources, manifest.Headers, manifest.Groups, manifest.ValueOf}
 
-// partColumns are the columns of all of them, each once. All but the first are optional, since
-// rows of one table have nothing in the columns of others.
+// partColumns returns the columns of all these tables, without duplicates. All except the first are
+// optional, because rows of one table have no values in the columns of the others.
 func partColumns() []parquet.Column {
 	columns := []parquet.Column{kindColumn}
 	have := map[string]bool{}
@@ -122,7 +122,7 @@ func partColumns() []parquet.Column {
 			continue
 		}
 		if kind == manifest.Sources {
-			of = placedColumns
+			of = unmovedColumns
 		}
 		for _, c := range of {
 			if !have[c.Name] {
@@ -134,17 +134,17 @@ func partColumns() []parquet.Column {
 	return columns
 }
 
-// metaKey is the key of the metadata by which a file is known to be varve's.
+// metaKey is the metadata key by which a file is recognised as varve's.
 const metaKey = "varve"
 
-// partTable is the table that a part is said to be.
+// partTable is the table kind in the metadata of a part.
 const partTable = manifest.TableKind("part")
 
-// meta is the value of metaKey.
+// meta is the JSON value of metaKey.
 type meta struct {
 	Version int                `json:"version"`
 	Table   manifest.TableKind `json:"table"`
-	// Generation is that of what scanned a part.
+	// Generation is the generation of the program that scanned a part.
 	Generation int `json:"generation"`
 }
 
@@ -152,20 +152,20 @@ func metaOf(kind manifest.TableKind) parquet.Pair {
 	return parquet.Pair{Key: metaKey, Value: fmt.Sprintf(`{"version":%d,"table":%q}`, manifest.Version, kind)}
 }
 
-// readMeta reads what a file says of itself, and holds it to what it has to be.
+// readMeta returns the metadata of a file, and checks its version and kind.
 func readMeta(f *parquet.File, kind manifest.TableKind) (m meta, err error) {
 	text, ok := f.Lookup(metaKey)
 	if !ok {
-		return m, errors.New("its metadata has no key varve")
+		return m, errors.New("its metadata lacks the key varve")
 	}
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		return m, fmt.Errorf("metadata: varve: %w", err)
 	}
 	if m.Version != manifest.Version {
-		return m, fmt.Errorf("a table of version %d: %w: this is varve %d", m.Version, errors.ErrUnsupported, manifest.Version)
+		return m, fmt.Errorf("the table has version %d, which is %w: this varve reads version %d", m.Version, errors.ErrUnsupported, manifest.Version)
 	}
 	if m.Table != kind {
-		return m, fmt.Errorf("it holds %.40q, not %q", m.Table, kind)
+		return m, fmt.Errorf("it contains %.40q instead of %q", m.Table, kind)
 	}
 	return m, nil
 }

@@ -13,20 +13,20 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// section is the rows of one kind in one file.
+// section contains the rows of one kind in one file.
 type section struct {
 	name    string // of the file, for errors
-	id      uint64 // in the cache
+	id      uint64 // for cache keys
 	kind    manifest.TableKind
 	file    *parquet.File
 	groups  []int   // of the file
-	firsts  []int64 // the first row of each group, within the section
+	firsts  []int64 // first row of each group, within the section
 	rows    int64
-	columns []int // places in the file, by the kind's columns; -1: left out, all null
+	columns []int // index in the file for each column of the kind; -1 if the file does not have it: all null
 	cache   *Cache
 }
 
-// sectionIDs tells tables apart in the caches.
+// sectionIDs distinguishes tables in caches.
 var sectionIDs atomic.Uint64
 
 // newSection finds the rows of a kind in a file.
@@ -40,7 +40,7 @@ func newSection(name string, file *parquet.File, kind manifest.TableKind, cache 
 		i := slices.IndexFunc(file.Columns, func(have parquet.Column) bool { return have.Name == c.Name })
 		leftOut := i < 0 && kind == manifest.Sources && column == scannedColumn
 		if !leftOut && (i < 0 || file.Columns[i].Type != c.Type) {
-			return nil, s.damaged(fmt.Errorf("no column %s of %v", c.Name, c.Type))
+			return nil, s.damaged(fmt.Errorf("it has no column %s of type %v", c.Name, c.Type))
 		}
 		s.columns = append(s.columns, i)
 	}
@@ -54,7 +54,7 @@ func (s *section) addGroup(group int) {
 	s.rows += s.file.Groups[group].Rows
 }
 
-// openTable opens a file that holds one table.
+// openTable opens a file that contains one table.
 func openTable(f File, t manifest.Table, cache *Cache) (*section, error) {
 	failed := &section{name: t.Name}
 	if f.Size() != t.Bytes {
@@ -68,7 +68,7 @@ func openTable(f File, t manifest.Table, cache *Cache) (*section, error) {
 		return nil, failed.refuse(err)
 	}
 	if file.Rows != t.Rows {
-		return nil, failed.damaged(fmt.Errorf("%d rows, not %d", file.Rows, t.Rows))
+		return nil, failed.damaged(fmt.Errorf("it has %d rows instead of %d", file.Rows, t.Rows))
 	}
 	s, err := newSection(t.Name, file, t.Kind, cache)
 	if err != nil {
@@ -80,15 +80,15 @@ func openTable(f File, t manifest.Table, cache *Cache) (*section, error) {
 	return s, s.checkRows(f.Size())
 }
 
-// rowsOfByte bounds the rows of kinds of which all are read at once: more than so many to a
-// byte of the file is more than any table that was written has.
+// rowsOfByte limits the rows of kinds that are read as a whole, for each byte of the file. No table
+// that varve writes has more.
 var rowsOfByte = map[manifest.TableKind]int64{
 	manifest.Sources: 4, manifest.Headers: 4, manifest.Groups: 4, manifest.ValueOf: 4, manifest.Tiles: 64,
 }
 
 func (s *section) checkRows(size int64) error {
 	if most, ok := rowsOfByte[s.kind]; ok && s.rows/most > size {
-		return s.damaged(fmt.Errorf("%d rows of %s in %d bytes", s.rows, s.kind, size))
+		return s.damaged(fmt.Errorf("it claims %d rows of %s in %d bytes", s.rows, s.kind, size))
 	}
 	return nil
 }
@@ -98,10 +98,10 @@ func sizeError(t manifest.Table, size int64) error {
 	if size < t.Bytes {
 		damage = manifest.FileTruncated
 	}
-	return &manifest.DamageError{Name: t.Name, Damage: damage, Detail: fmt.Sprintf("it has %d bytes, not %d", size, t.Bytes)}
+	return &manifest.DamageError{Name: t.Name, Damage: damage, Detail: fmt.Sprintf("it has %d bytes instead of %d", size, t.Bytes)}
 }
 
-// fail names the file in an error of reading it. What is wrong with the bytes is a DamageError.
+// fail adds the file's name to an error of reading it. An error about the bytes becomes a DamageError.
 func (s *section) fail(err error) error {
 	var damage *manifest.DamageError
 	switch {
@@ -119,7 +119,7 @@ func (s *section) damaged(err error) error {
 	return &manifest.DamageError{Name: s.name, Damage: manifest.FileCorrupt, Detail: err.Error()}
 }
 
-// refuse is fail for errors that are the file's fault unless they are about what is supported.
+// refuse is fail for errors that are damage unless they are errors.ErrUnsupported.
 func (s *section) refuse(err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return s.fail(err)
@@ -127,16 +127,16 @@ func (s *section) refuse(err error) error {
 	return s.damaged(err)
 }
 
-// place is where a row is.
-type place struct {
-	group  int // in section.groups
+// pagePlace is the page that contains a row.
+type pagePlace struct {
+	group  int // index in section.groups
 	layout *parquet.Layout
 	page   int
-	first  int64 // row of the page, within the section
-	rows   int64 // of the page
+	first  int64 // first row of the page, within the section
+	rows   int64 // number of rows of the page
 }
 
-// group returns the row group with a row of the section.
+// group returns the index of the row group that contains a row of the section.
 func (s *section) group(row int64) int {
 	low, high := 0, len(s.firsts)
 	for low+1 < high {
@@ -149,24 +149,24 @@ func (s *section) group(row int64) int {
 	return low
 }
 
-// find returns the place of a row of the section.
-func (s *section) find(row int64) (place, error) {
+// find returns the page that contains a row of the section.
+func (s *section) find(row int64) (pagePlace, error) {
 	group := s.group(row)
 	l, err := s.layout(group)
 	if err != nil {
-		return place{}, err
+		return pagePlace{}, err
 	}
-	return s.placeOf(group, l, l.Find(int(row-s.firsts[group]))), nil
+	return s.pageAt(group, l, l.Find(int(row-s.firsts[group]))), nil
 }
 
-func (s *section) placeOf(group int, l *parquet.Layout, page int) place {
+func (s *section) pageAt(group int, l *parquet.Layout, page int) pagePlace {
 	start, end := l.Rows(page)
-	return place{group, l, page, s.firsts[group] + int64(start), int64(end - start)}
+	return pagePlace{group, l, page, s.firsts[group] + int64(start), int64(end - start)}
 }
 
 func (s *section) layout(group int) (*parquet.Layout, error) {
 	key := cacheKey{s.id, int32(group), 0, layoutContent}
-	return kept(s.cache, key, func() (*parquet.Layout, int64, error) {
+	return cached(s.cache, key, func() (*parquet.Layout, int64, error) {
 		l, err := s.file.Layout(s.groups[group])
 		if err != nil {
 			return nil, 0, s.fail(err)
@@ -176,7 +176,7 @@ func (s *section) layout(group int) (*parquet.Layout, error) {
 }
 
 // read reads a column of a page.
-func (s *section) read(p place, column int, dst *parquet.Values) error {
+func (s *section) read(p pagePlace, column int, dst *parquet.Values) error {
 	group, in := s.groups[p.group], s.columns[column]
 	if in < 0 {
 		*dst = parquet.Values{Bytes: make([][]byte, p.rows), Present: make([]uint8, p.rows)}
@@ -195,8 +195,9 @@ func (s *section) read(p place, column int, dst *parquet.Values) error {
 	return s.checkNulls(p, column, dst)
 }
 
-// checkNulls: the columns of a part are all optional, but rows of their own table have values.
-func (s *section) checkNulls(p place, column int, v *parquet.Values) error {
+// checkNulls checks that required columns have no nulls: in a part all columns are optional in
+// Parquet's schema.
+func (s *section) checkNulls(p pagePlace, column int, v *parquet.Values) error {
 	if v.Present == nil {
 		return nil
 	}
@@ -214,7 +215,7 @@ func (s *section) checkNulls(p place, column int, v *parquet.Values) error {
 
 func (s *section) dictionary(group, column int) ([][]byte, error) {
 	key := cacheKey{s.id, int32(group), 0, dictionaryContent + content(column)}
-	return kept(s.cache, key, func() ([][]byte, int64, error) {
+	return cached(s.cache, key, func() ([][]byte, int64, error) {
 		d, err := s.file.Dictionary(s.groups[group], s.columns[column])
 		if err != nil {
 			return nil, 0, s.fail(err)
@@ -223,7 +224,7 @@ func (s *section) dictionary(group, column int) ([][]byte, error) {
 	})
 }
 
-// bytesOf is about what texts take in memory.
+// bytesOf returns the approximate memory that texts take.
 func bytesOf(texts [][]byte) int64 {
 	n := 24 * int64(len(texts))
 	for _, t := range texts {
@@ -232,10 +233,10 @@ func bytesOf(texts [][]byte) int64 {
 	return n
 }
 
-// column returns a column of a page of texts, from the cache if it is there.
-func (s *section) column(p place, column int) ([][]byte, error) {
+// column returns a column of a page of texts, through the cache.
+func (s *section) column(p pagePlace, column int) ([][]byte, error) {
 	key := cacheKey{s.id, int32(p.group), int32(p.page), columnContent + content(column)}
-	return kept(s.cache, key, func() ([][]byte, int64, error) {
+	return cached(s.cache, key, func() ([][]byte, int64, error) {
 		var v parquet.Values
 		if err := s.read(p, column, &v); err != nil {
 			return nil, 0, err
@@ -244,9 +245,8 @@ func (s *section) column(p place, column int) ([][]byte, error) {
 	})
 }
 
-// pages calls do with the pages of the section that hold rows, in order, and stops when it
-// returns false.
-func (s *section) pages(row, end int64, do func(place) bool) error {
+// pages calls do with the pages that contain a range of rows, in order, until it returns false.
+func (s *section) pages(row, end int64, do func(pagePlace) bool) error {
 	for row < end {
 		p, err := s.find(row)
 		if err != nil {
@@ -267,5 +267,5 @@ type lazySection struct {
 	ready atomic.Pointer[section]
 	file  File
 
-	closed bool
+	isClosed bool
 }

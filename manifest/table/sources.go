@@ -12,7 +12,7 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// Source reads one row of the sources. It must not be changed.
+// Source returns one row of the sources. It must not be changed.
 func (r *Reader) Source(ctx context.Context, row int64) (*SourceRow, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -26,17 +26,17 @@ func (r *Reader) Source(ctx context.Context, row int64) (*SourceRow, error) {
 		return nil, err
 	}
 	key := cacheKey{s.id, int32(p.group), int32(p.page), pageContent}
-	rows, err := kept(r.cache, key, func() ([]SourceRow, int64, error) { return s.readSources(p) })
+	rows, err := cached(r.cache, key, func() ([]SourceRow, int64, error) { return s.readSources(p) })
 	if err != nil {
 		return nil, err
 	}
 	return &rows[at-p.first], nil
 }
 
-// ScanSources reads sources in order, past the cache. Each may be kept.
+// ScanSources yields sources in order without using the cache. The caller may keep them.
 func (r *Reader) ScanSources(ctx context.Context, row, rows int64) iter.Seq2[*SourceRow, error] {
 	return func(yield func(*SourceRow, error) bool) {
-		err := r.scanPages(ctx, manifest.Sources, row, rows, func(s span, p place) (bool, error) {
+		err := r.scanPages(ctx, manifest.Sources, row, rows, func(s span, p pagePlace) (bool, error) {
 			sources, _, err := s.readSources(p)
 			if err != nil {
 				return false, err
@@ -54,11 +54,11 @@ func (r *Reader) ScanSources(ctx context.Context, row, rows int64) iter.Seq2[*So
 	}
 }
 
-// sourceBytes is about what a row takes in memory besides its texts.
+// sourceBytes is the approximate memory of a row without its texts.
 const sourceBytes = 250
 
-// readSources reads a page of sources, and says what it takes in memory.
-func (s *section) readSources(p place) ([]SourceRow, int64, error) {
+// readSources reads a page of sources, and returns the memory that it takes.
+func (s *section) readSources(p pagePlace) ([]SourceRow, int64, error) {
 	columns := make([]parquet.Values, len(sourceColumns))
 	size := sourceBytes * p.rows
 	for i := range columns {
@@ -77,11 +77,11 @@ func (s *section) readSources(p place) ([]SourceRow, int64, error) {
 	return rows, size, nil
 }
 
-// sourceDecoder decodes rows of one page, and shares texts that they have in common.
+// sourceDecoder decodes rows of one page, and deduplicates their texts.
 type sourceDecoder struct {
 	columns []parquet.Values
 	shared  map[string]string
-	last    []byte // JSON of the values of the row before
+	last    []byte // JSON of the values of the previous row
 	values  map[string]string
 }
 
@@ -95,12 +95,12 @@ func (d *sourceDecoder) decode(row *SourceRow, i int) (err error) {
 	row.Hidden = c[13].Ints[i] != 0
 	row.Header, row.Groups = d.share(c[headerColumn].Bytes[i]), d.share(c[8].Bytes[i])
 	if row.Size < 0 || row.Row < 0 || row.Bytes < 0 {
-		return fmt.Errorf("size %d, row %d, bytes %d", row.Size, row.Row, row.Bytes)
+		return fmt.Errorf("size %d, row %d or bytes %d is negative", row.Size, row.Row, row.Bytes)
 	}
 	return d.decodeJSON(row, c[9].Bytes[i], c[10].Bytes[i])
 }
 
-// source is what a row says of the source itself, but for its format.
+// source returns the columns about the source itself, except its format.
 func (d *sourceDecoder) source(i int) (s manifest.Source, err error) {
 	c := d.columns
 	s.URL = string(c[0].Bytes[i])
@@ -155,19 +155,19 @@ func (d *sourceDecoder) decodeJSON(row *SourceRow, values, parts []byte) error {
 	return nil
 }
 
-// SourceIndex is what a lookup of chunks has to know of each source: 12 bytes.
+// SourceIndex has the data of each source that a lookup of chunks needs, in 12 bytes.
 type SourceIndex struct {
-	IDs    []string // of headers, each once; the first is empty, for sources without
-	Header []uint32 // place in IDs, by the row of the source
-	Row    []int64  // of the first ref, by the row of the source
+	IDs    []string // IDs of headers without duplicates; the first is empty, for sources without a header
+	Header []uint32 // index in IDs, by the row of the source
+	Row    []int64  // row of the first ref, by the row of the source
 }
 
-// Index reads the headers' ids and the first refs of all sources, and nothing else of them.
+// Index reads only the header IDs and first refs of all sources.
 func (r *Reader) Index(ctx context.Context) (*SourceIndex, error) {
 	index := &SourceIndex{IDs: []string{""}}
 	places := map[string]uint32{"": 0}
 	var rows, headers parquet.Values
-	err := r.scanPages(ctx, manifest.Sources, 0, r.Rows(manifest.Sources), func(s span, p place) (bool, error) {
+	err := r.scanPages(ctx, manifest.Sources, 0, r.Rows(manifest.Sources), func(s span, p pagePlace) (bool, error) {
 		if err := s.read(p, rowColumn, &rows); err != nil {
 			return false, err
 		}

@@ -18,7 +18,7 @@ import (
 
 var billion = flag.Bool("billion", false, "run the tests and benchmarks of a manifest of a billion refs too: 2.7 GB of disk, minutes")
 
-// order says how the refs of a synthetic archive follow one another.
+// order is the order of the refs of a synthetic archive.
 type order string
 
 const (
@@ -28,8 +28,8 @@ const (
 	raw         order = "raw"           // chunks of one size
 )
 
-// synthetic makes the refs of an archive whose chunks have 19 bits of entropy a length, as
-// many at a time as asked for.
+// synthetic makes the refs of an archive whose chunk lengths have 19 bits of entropy, a batch at a
+// time.
 type synthetic struct {
 	order order
 	rng   *rand.Rand
@@ -88,7 +88,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestBytesPerRef holds what a ref may take on disk.
+// TestBytesPerRef limits the bytes on disk for each ref.
 func TestBytesPerRef(t *testing.T) {
 	for o, most := range map[order]float64{inFileOrder: 2.75, interleaved: 5.5, shuffled: 8, raw: 0.04} {
 		var c counter
@@ -140,7 +140,7 @@ type diskFile struct {
 
 func (f diskFile) Size() int64 { return f.size }
 
-// residentBytes is the memory that the process has at present.
+// residentBytes returns the memory of the process.
 func residentBytes(t testing.TB) int64 {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/statm")
@@ -180,7 +180,7 @@ func testFirstLookup(t *testing.T, rows int64, within time.Duration, most int64)
 
 func TestFirstLookup(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it writes ten million refs")
+		t.Skip("writes ten million refs")
 	}
 	testFirstLookup(t, 10_000_000, 50*time.Millisecond, 4<<20)
 }
@@ -192,7 +192,7 @@ func TestFirstLookupOfABillion(t *testing.T) {
 	testFirstLookup(t, 1_000_000_000, time.Second, 64<<20)
 }
 
-// reportRate reports how many refs a second of one processor is good for.
+// reportRate reports the number of refs for each second of one processor.
 func reportRate(b *testing.B, refs int64, since time.Duration) {
 	b.Helper()
 	b.ReportMetric(float64(refs)/(system.UserTime(b)-since).Seconds()/1e6, "Mrefs/cpu-s")

@@ -10,21 +10,21 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// ScanTiles reads the tiles of a segment in order, moved as it says. Each may be kept. The
-// number of dimensions is that of the table if Shift is nil.
+// ScanTiles yields the tiles of a segment in order, with its shift applied. The caller may keep them.
+// If Shift is nil, the number of dimensions is the table's.
 func (r *Reader) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
 	return func(yield func(manifest.Tile, error) bool) {
 		fail := func(err error) { yield(manifest.Tile{}, err) }
-		t, err := r.named(ctx, manifest.Tiles, s.Table)
+		t, err := r.byName(ctx, manifest.Tiles, s.Table)
 		if err == nil && (s.Row < 0 || s.Rows < 0 || s.Rows > t.rows || s.Row > t.rows-s.Rows) {
-			err = t.damaged(fmt.Errorf("a segment has %d of its rows from %d on, and there are %d", s.Rows, s.Row, t.rows))
+			err = t.damaged(fmt.Errorf("a segment has %d rows from row %d on, but the table has %d", s.Rows, s.Row, t.rows))
 		}
 		if err != nil {
 			fail(err)
 			return
 		}
 		var failed error
-		err = t.pages(s.Row, s.Row+s.Rows, func(p place) bool {
+		err = t.pages(s.Row, s.Row+s.Rows, func(p pagePlace) bool {
 			if failed = ctx.Err(); failed != nil {
 				return false
 			}
@@ -54,8 +54,8 @@ func (r *Reader) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[ma
 	}
 }
 
-// named returns an open table by its name.
-func (r *Reader) named(ctx context.Context, kind manifest.TableKind, name string) (*section, error) {
+// byName returns an open table by its name.
+func (r *Reader) byName(ctx context.Context, kind manifest.TableKind, name string) (*section, error) {
 	if k := r.kinds[kind]; k != nil {
 		for _, t := range k.tables {
 			if t.table.Name == name {
@@ -63,14 +63,14 @@ func (r *Reader) named(ctx context.Context, kind manifest.TableKind, name string
 			}
 		}
 	}
-	return nil, &manifest.DamageError{Name: name, Damage: manifest.FileMissing, Detail: "it is named as one of the " + string(kind) + ", and the snapshot does not list it"}
+	return nil, &manifest.DamageError{Name: name, Damage: manifest.FileMissing, Detail: "the snapshot uses this table of kind " + string(kind) + ", but does not list it"}
 }
 
 // tiles reads a page of tiles.
-func (s *section) tiles(p place, shift []int64) ([]manifest.Tile, error) {
+func (s *section) tiles(p pagePlace, shift []int64) ([]manifest.Tile, error) {
 	dims := (len(s.columns) - 1) / 3
 	if shift != nil && len(shift) != dims {
-		return nil, s.damaged(fmt.Errorf("its tiles are placed along %d dimensions, and a segment along %d", dims, len(shift)))
+		return nil, s.damaged(fmt.Errorf("its tiles have %d dimensions, but a segment has %d", dims, len(shift)))
 	}
 	columns := make([]parquet.Values, len(s.columns))
 	for i := range columns {
@@ -87,35 +87,35 @@ func (s *section) tiles(p place, shift []int64) ([]manifest.Tile, error) {
 		for d := range dims {
 			t.Origin[d], t.Start[d], t.Shape[d] = columns[1+3*d].Ints[i], columns[2+3*d].Ints[i], columns[3+3*d].Ints[i]
 			if shift != nil {
-				t.Origin[d] = moved(t.Origin[d], shift[d])
+				t.Origin[d] = shifted(t.Origin[d], shift[d])
 			}
 		}
 	}
 	return tiles, nil
 }
 
-// moved returns where a tile lies after a move, or -1 if that is out of range.
-func moved(origin, shift int64) int64 {
+// shifted returns an origin after a shift, or -1 if that is out of range.
+func shifted(origin, shift int64) int64 {
 	if to := origin + shift; (to < origin) == (shift < 0) {
 		return to
 	}
 	return -1
 }
 
-// checkTile checks that a tile lies where one may.
+// checkTile returns an error if a tile's source or position is out of range.
 func checkTile(t *manifest.Tile) error {
 	if t.File < 0 || t.File == math.MaxInt32 {
-		return fmt.Errorf("of source %d", t.File)
+		return fmt.Errorf("source %d is out of range", t.File)
 	}
 	for d := range t.Origin {
 		if t.Origin[d] < 0 || t.Start[d] < 0 || t.Shape[d] < 0 || t.Origin[d] > math.MaxInt64-t.Shape[d] || t.Start[d] > math.MaxInt64-t.Shape[d] {
-			return fmt.Errorf("%d long from %d on at %d", t.Shape[d], t.Start[d], t.Origin[d])
+			return fmt.Errorf("length %d, start %d or origin %d is out of range", t.Shape[d], t.Start[d], t.Origin[d])
 		}
 	}
 	return nil
 }
 
-// Placement reads all tiles of a placement.
+// Placement returns a placement with all its tiles.
 func (r *Reader) Placement(ctx context.Context, p manifest.PlacementTable) (*manifest.Placement, error) {
 	out := &manifest.Placement{ID: p.ID, Dims: p.Dims}
 	for _, s := range p.Segments {
@@ -125,7 +125,7 @@ func (r *Reader) Placement(ctx context.Context, p manifest.PlacementTable) (*man
 			}
 			if len(tile.Origin) != len(p.Dims) {
 				return nil, &manifest.DamageError{Name: s.Table, Damage: manifest.FileCorrupt,
-					Detail: fmt.Sprintf("its tiles are placed along %d dimensions, and placement %s along %d", len(tile.Origin), p.ID, len(p.Dims))}
+					Detail: fmt.Sprintf("its tiles have %d dimensions, but placement %s has %d", len(tile.Origin), p.ID, len(p.Dims))}
 			}
 			out.Tiles = append(out.Tiles, tile)
 		}

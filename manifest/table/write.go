@@ -13,14 +13,14 @@ import (
 	"varve/manifest"
 )
 
-// Writer writes a table whose rows are of one type.
+// Writer writes a table with rows of type T.
 type Writer[T any] struct {
 	b   *builder
 	add func(*builder, T) error
-	key string // of the last row, in tables that are in the order of keys
+	key string // of the last row, in tables that are sorted by key
 }
 
-// Append adds rows. After an error nothing can be added.
+// Append adds rows. After an error nothing more can be added.
 func (w *Writer[T]) Append(rows ...T) error {
 	for _, row := range rows {
 		if w.b.err == nil {
@@ -36,19 +36,19 @@ func (w *Writer[T]) Append(rows ...T) error {
 	return nil
 }
 
-// Rows is the number of rows so far.
+// Rows returns the number of rows so far.
 func (w *Writer[T]) Rows() int64 { return w.b.total }
 
-// Close writes what is left, and the footer. It does not close the io.Writer.
+// Close writes the remaining rows and the footer. It does not close the io.Writer.
 func (w *Writer[T]) Close() error { return w.b.close() }
 
-// inOrder wraps add for rows that have to come in the order of their keys.
+// inOrder returns a writer of rows that have to come in the order of their keys.
 func inOrder[T any](b *builder, key func(T) string, add func(*builder, T) error) *Writer[T] {
 	w := &Writer[T]{b: b}
 	w.add = func(b *builder, row T) error {
 		k := key(row)
 		if k <= w.key {
-			return fmt.Errorf("table of %s: row %d: %q comes behind %q; ids have to rise", b.kind, b.total, k, w.key)
+			return fmt.Errorf("table of %s: row %d: ID %q follows %q, but IDs have to increase", b.kind, b.total, k, w.key)
 		}
 		w.key = k
 		return add(b, row)
@@ -56,20 +56,20 @@ func inOrder[T any](b *builder, key func(T) string, add func(*builder, T) error)
 	return w
 }
 
-// SourceRow is one row of the table of sources: a manifest.File whose header, groups and
-// values are in other tables.
+// SourceRow is one row of the table of sources: a manifest.File whose header, groups and values are in
+// other tables.
 type SourceRow struct {
 	manifest.Source
-	Header string                     // id; empty if the source is only what refs of others point at
-	Groups string                     // id
-	Values map[string]string          // ids by the path of the variable, for those that were read; see Summed
+	Header string                     // ID; empty if the source only provides bytes for refs of others
+	Groups string                     // ID
+	Values map[string]string          // IDs by the path of the variable, for variables that were read; see Summed
 	Parts  map[string][]manifest.Part // by the path of the variable; File is a row of the sources
-	Row    int64                      // of its first ref, among all refs of the manifest
+	Row    int64                      // row of its first ref, among all refs of the manifest
 	Bytes  int64
 	Hidden bool
 }
 
-// NewSourceRow returns the row of a file. Parts and Row stay as they are in the file.
+// NewSourceRow returns the row of a file. It copies Parts and Row unchanged.
 func NewSourceRow(f *manifest.File) *SourceRow {
 	row := &SourceRow{Source: f.Source, Row: f.Row, Bytes: f.Bytes, Hidden: f.Hidden}
 	if f.Groups != nil {
@@ -100,7 +100,8 @@ func NewSourceRow(f *manifest.File) *SourceRow {
 	return row
 }
 
-// sumOf begins the ids of values that were only compared: there is no row of them.
+// sumOf is the prefix of IDs of values that were only compared. The table of values does not have
+// them.
 const sumOf = "sum:"
 
 func idOf(v *manifest.Values) string {
@@ -113,20 +114,20 @@ func idOf(v *manifest.Values) string {
 	return sumOf + v.ID + " " + v.Summary.String()
 }
 
-// Summed returns the values of an id of a row of the sources, if only their sum was kept.
+// Summed returns the values of such an ID. It reports false for an ordinary ID.
 func Summed(id string) (*manifest.Values, bool) {
 	text, ok := strings.CutPrefix(id, sumOf)
 	id, summary, _ := strings.Cut(text, " ")
 	return &manifest.Values{ID: id, Summed: true, Summary: manifest.ParseSummary(summary)}, ok
 }
 
-// NewSources starts a table of sources, in the order of their rows, that lie where they were
-// scanned.
+// NewSources starts a table of sources that were not moved since they were scanned, in the order of
+// their rows.
 func NewSources(w io.Writer) *Writer[*SourceRow] {
-	return sourcesIn(newTable(w, manifest.Sources, placedColumns))
+	return sourcesIn(newTable(w, manifest.Sources, unmovedColumns))
 }
 
-// NewMovedSources starts a table of sources some of which lie elsewhere.
+// NewMovedSources starts a table of sources of which some were moved.
 func NewMovedSources(w io.Writer) *Writer[*SourceRow] {
 	return sourcesIn(newTable(w, manifest.Sources, sourceColumns))
 }
@@ -168,12 +169,12 @@ func addSource(b *builder, s *SourceRow) error {
 	case len(b.columns) > scannedColumn:
 		b.text(scannedColumn, s.Scanned)
 	case s.Scanned != "":
-		return fmt.Errorf("%s: a source that lies elsewhere than where it was scanned, in a table of those that do not", s.URL)
+		return fmt.Errorf("%s: the source was moved, but the table has no column for that", s.URL)
 	}
 	return nil
 }
 
-// addURL writes a name of a file that is not UTF-8 twice: as it is, and so that it can be shown.
+// addURL adds a URL. A name that is not UTF-8 is stored twice: its bytes, and a text to display.
 func (b *builder) addURL(url string) {
 	if utf8.ValidString(url) {
 		b.text(0, url)
@@ -194,7 +195,7 @@ func (b *builder) addModified(s *SourceRow) {
 	b.int(4, int64(s.Modified.Nanosecond()))
 }
 
-// storedPart is a manifest.Part as it is written.
+// storedPart is the stored form of a manifest.Part.
 type storedPart struct {
 	File   int     `json:"file"`
 	Origin []int64 `json:"origin"`
@@ -217,8 +218,8 @@ func storedParts(parts map[string][]manifest.Part) map[string][]storedPart {
 	return out
 }
 
-// rawKey begins a key that stands for a path that is not UTF-8, which JSON cannot hold. Paths
-// begin with a slash.
+// rawKey is the prefix of a key for a path that is not UTF-8, which JSON cannot contain. A path itself
+// starts with a slash.
 const rawKey = "base64:"
 
 func keyOfPath(path string) string {
@@ -235,7 +236,7 @@ func pathOfKey(key string) string {
 	}
 	path, err := base64.StdEncoding.DecodeString(coded)
 	if err != nil {
-		return key // no variable has this path
+		return key // cannot be a path of a variable
 	}
 	return string(path)
 }
@@ -248,7 +249,8 @@ func withKeys(values map[string]string, key func(string) string) map[string]stri
 	return out
 }
 
-// NewHeaders starts a table of headers. They have to come in the order of their ids, each once.
+// NewHeaders starts a table of headers. They have to come in the order of their IDs, without
+// duplicates.
 func NewHeaders(w io.Writer) *Writer[*manifest.Header] {
 	return headersIn(newTable(w, manifest.Headers, documentColumns))
 }
@@ -259,8 +261,8 @@ func headersIn(b *builder) *Writer[*manifest.Header] {
 	})
 }
 
-// NewGroups starts a table of the attributes of groups. They have to come in the order of
-// their ids, each once.
+// NewGroups starts a table of group attributes. They have to come in the order of their IDs, without
+// duplicates.
 func NewGroups(w io.Writer) *Writer[*manifest.GroupAttributes] {
 	return groupsIn(newTable(w, manifest.Groups, documentColumns))
 }
@@ -281,7 +283,7 @@ func addDocument(b *builder, id string, document json.Marshaler) error {
 	return nil
 }
 
-// NewValues starts a table of values. They have to come in the order of their ids, each once.
+// NewValues starts a table of values. They have to come in the order of their IDs, without duplicates.
 func NewValues(w io.Writer) *Writer[*manifest.Values] {
 	return valuesIn(newTable(w, manifest.ValueOf, valueColumns))
 }
@@ -295,8 +297,10 @@ func valuesIn(b *builder) *Writer[*manifest.Values] {
 	})
 }
 
-// packTexts packs texts as numcodecs' vlen-bytes does: their number, then each behind its size,
-// in 4 bytes, little-endian.
+// packTexts packs texts in the format of numcodecs' vlen-bytes: their number, then each with its size
+// in front, all in 4 bytes, little-endian.
+//
+//	texts "ab", "c":  02 00 00 00 │ 02 00 00 00 'a' 'b' │ 01 00 00 00 'c'
 func packTexts(texts [][]byte) []byte {
 	if len(texts) == 0 {
 		return nil
@@ -308,7 +312,7 @@ func packTexts(texts [][]byte) []byte {
 	return out
 }
 
-// NewInline starts a table of the bytes that refs point at.
+// NewInline starts a table of inline bytes.
 func NewInline(w io.Writer) *Writer[[]byte] {
 	return inlineIn(newTable(w, manifest.Blobs, inlineColumns))
 }
@@ -320,15 +324,15 @@ func inlineIn(b *builder) *Writer[[]byte] {
 	}}
 }
 
-// NewTiles starts a table of tiles that are placed along a number of dimensions.
+// NewTiles starts a table of tiles for a number of dimensions.
 func NewTiles(w io.Writer, dims int) *Writer[manifest.Tile] {
 	b := newTable(w, manifest.Tiles, tileColumns(dims))
 	if dims < 0 || dims > maxDims {
-		b.err = fmt.Errorf("tiles along %d dimensions, more than %d: %w", dims, maxDims, errors.ErrUnsupported)
+		b.err = fmt.Errorf("tiles along %d dimensions, and more than %d are %w", dims, maxDims, errors.ErrUnsupported)
 	}
 	return &Writer[manifest.Tile]{b: b, add: func(b *builder, t manifest.Tile) error {
 		if len(t.Origin) != dims || len(t.Start) != dims || len(t.Shape) != dims {
-			return fmt.Errorf("tile %d: origin %v, start %v, shape %v along %d dimensions", b.total, t.Origin, t.Start, t.Shape, dims)
+			return fmt.Errorf("tile %d: origin %v, start %v or shape %v does not have %d dimensions", b.total, t.Origin, t.Start, t.Shape, dims)
 		}
 		b.int(0, int64(t.File))
 		for i := range dims {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Calendar is one of CF's calendars. Names that mean the same are one.
+// Calendar is one of CF's calendars. Names with the same meaning are one calendar.
 type Calendar uint8
 
-// The calendars.
+// The calendars of CF.
 const (
 	Standard  Calendar = iota // also "gregorian": Julian before 15 October 1582
-	Proleptic                 // "proleptic_gregorian": today's rules for all times
+	Proleptic                 // "proleptic_gregorian": the Gregorian rules for all times
 	Julian                    // "julian"
 	NoLeap                    // "noleap", "365_day"
 	AllLeap                   // "all_leap", "366_day"
@@ -21,7 +21,8 @@ const (
 
 var calendarNames = [...]string{"standard", "proleptic_gregorian", "julian", "noleap", "all_leap", "360_day"}
 
-// ParseCalendar reads the attribute calendar; empty stands for none, which is Standard.
+// ParseCalendar parses the attribute calendar. An empty text means that there is none, which is
+// Standard.
 func ParseCalendar(name string) (Calendar, error) {
 	switch lower := strings.ToLower(strings.TrimSpace(name)); lower {
 	case "", "gregorian":
@@ -37,53 +38,54 @@ func ParseCalendar(name string) (Calendar, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("calendar %q: %w, want one of %s", name, errors.ErrUnsupported, strings.Join(calendarNames[:], ", "))
+	return 0, fmt.Errorf("calendar %q is %w; use one of %s", name, errors.ErrUnsupported, strings.Join(calendarNames[:], ", "))
 }
 
 // String returns the calendar's name.
 func (c Calendar) String() string { return calendarNames[c] }
 
-// SameLine reports whether instants of two calendars can be told in either. Standard and
-// Proleptic differ in how they call days before 15 October 1582, and in nothing else.
+// SameLine reports whether times of both calendars can be converted to each other. Standard and
+// Proleptic differ only in the dates of days before 15 October 1582.
 func SameLine(a, b Calendar) bool { return a == b || a <= Proleptic && b <= Proleptic }
 
-// real reports whether days are those of the earth, and not of a model.
-func (c Calendar) real() bool { return c <= Julian }
+// isReal reports whether the calendar counts real days, and not days of a climate model.
+func (c Calendar) isReal() bool { return c <= Julian }
 
-// yearZero reports whether there is a year between -1 and 1.
-func (c Calendar) yearZero() bool { return c != Standard && c != Julian }
+// hasYearZero reports whether there is a year between -1 and 1.
+func (c Calendar) hasYearZero() bool { return c != Standard && c != Julian }
 
-// Date is a day as a calendar calls it.
+// Date is the date of a day in some calendar.
 type Date struct {
 	Year       int64
 	Month, Day int
 }
 
-// shift is 15 October 1582, the first day of Standard that is not Julian, in days since 1970.
+// shift is 15 October 1582, the first Gregorian day of Standard, in days since 1970.
 const shift = -141427
 
-// maxYear bounds years so that no sum of days and seconds overflows.
+// maxYear limits years, so that sums of days and seconds cannot overflow.
 const maxYear = 10_000_000
 
-// days returns the number of a day, counted from 1 January 1970: of today's calendar for real
-// calendars, of its own for the others.
+// days returns the number of a day, counted from 1 January 1970. Real calendars count real days, and
+// model calendars their own.
 func (c Calendar) days(d Date) (int64, error) {
-	if d.Year > maxYear || d.Year < -maxYear || d.Year == 0 && !c.yearZero() {
-		return 0, fmt.Errorf("year %d is none of the %s calendar", d.Year, c)
+	if d.Year > maxYear || d.Year < -maxYear || d.Year == 0 && !c.hasYearZero() {
+		return 0, fmt.Errorf("the %[2]s calendar has no year %[1]d", d.Year, c)
 	}
 	if d.Month < 1 || d.Month > 12 || d.Day < 1 || d.Day > 31 {
-		return 0, fmt.Errorf("%d-%02d-%02d is no date", d.Year, d.Month, d.Day)
+		return 0, fmt.Errorf("%d-%02d-%02d is not a date", d.Year, d.Month, d.Day)
 	}
+	// Converting back finds days such as 30 February.
 	n := c.number(d)
 	if c.Date(n) != d {
-		return 0, fmt.Errorf("%d-%02d-%02d is no day of the %s calendar", d.Year, d.Month, d.Day, c)
+		return 0, fmt.Errorf("%d-%02d-%02d is not a day of the %s calendar", d.Year, d.Month, d.Day, c)
 	}
 	return n, nil
 }
 
 func (c Calendar) number(d Date) int64 {
 	year := d.Year
-	if year < 0 && !c.yearZero() {
+	if year < 0 && !c.hasYearZero() {
 		year++
 	}
 	switch c {
@@ -104,7 +106,7 @@ func (c Calendar) number(d Date) int64 {
 	return civil(year, d.Month, d.Day, false)
 }
 
-// Date returns the day of a number, counted from 1 January 1970.
+// Date returns the date of a day, counted from 1 January 1970.
 func (c Calendar) Date(n int64) (d Date) {
 	switch c {
 	case NoLeap, AllLeap:
@@ -140,10 +142,10 @@ func (c Calendar) modelDate(n int64) Date {
 	}
 }
 
-// cumulative are the days of a common year before each month.
+// cumulative are the days before each month of a common year.
 var cumulative = [...]int{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334}
 
-// leapDay is 1 for months behind the leap day.
+// leapDay returns 1 for months after February, else 0.
 func leapDay(month int) int {
 	if month > 2 {
 		return 1
@@ -151,8 +153,8 @@ func leapDay(month int) int {
 	return 0
 }
 
-// civil counts days from 1 January 1970. Years begin in March, so that the leap day is their
-// last, and are counted with a year 0.
+// civil returns the days since 1 January 1970. Years start in March, so that the leap day is the last
+// day, and there is a year 0.
 func civil(year int64, month, day int, gregorian bool) int64 {
 	if month <= 2 {
 		year--
@@ -166,7 +168,7 @@ func civil(year int64, month, day int, gregorian bool) int64 {
 
 // civilDate is the inverse of civil.
 func civilDate(n int64, gregorian bool) Date {
-	era, length := int64(1461), int64(4) // days and years after which all repeats
+	era, length := int64(1461), int64(4) // days and years after which the pattern repeats
 	n += 719470
 	if gregorian {
 		era, length = 146097, 400

@@ -4,9 +4,10 @@ import (
 	"fmt"
 )
 
-// Common finds a reference without looking at times: whole numbers of the coarsest length in
-// which the units and their epochs are whole or, if times need not be whole numbers, of
-// nanoseconds. Missing says that some are no time.
+// Common returns a reference for several units without looking at times. Its unit is the coarsest in
+// which all units and the distances of their epochs are whole numbers. If whole is false, times are
+// not whole numbers, and the unit is nanoseconds (microseconds for cftime's calendars). missing says
+// that some elements are not times.
 func Common(units []Units, whole, missing bool) (*Reference, error) {
 	var s survey
 	s.units = units
@@ -17,7 +18,7 @@ func Common(units []Units, whole, missing bool) (*Reference, error) {
 			return nil, &CalendarError{A: units[0].Calendar, B: u.Calendar}
 		}
 		length = gcd(length, u.Nanoseconds)
-		// What is left of whole days and seconds between epochs; 86,400 s is a multiple of all.
+		// The rest after whole days between epochs; 86,400 s is a multiple of all units up to a day.
 		apart := u.Epoch.add(epoch.negative())
 		_, rest := floorDiv(apart.Seconds, 86400)
 		length = gcd(gcd(length, rest*second), int64(apart.Nanoseconds))
@@ -27,13 +28,13 @@ func Common(units []Units, whole, missing bool) (*Reference, error) {
 	}
 	if !whole {
 		length = 1
-		if !units[0].Calendar.real() || units[0].Calendar == Julian {
-			length = 1000 // cftime knows nothing shorter
+		if !units[0].Calendar.isReal() || units[0].Calendar == Julian {
+			length = 1000 // cftime's resolution
 		} else {
 			epoch = Instant{}
 		}
 	}
-	u := Units{Nanoseconds: named(length), Epoch: epoch, Calendar: s.calendar()}
+	u := Units{Nanoseconds: longestWithName(length), Epoch: epoch, Calendar: s.calendar()}
 	parsed, err := ParseUnits(u.String(), u.Calendar.String())
 	if err != nil {
 		return nil, fmt.Errorf("common units of times: %w", err)
@@ -41,7 +42,7 @@ func Common(units []Units, whole, missing bool) (*Reference, error) {
 	var fill []byte
 	t := int64Type
 	switch {
-	case missing && parsed.coarse:
+	case missing && parsed.isCoarse:
 		t, fill = float64Type, NaN(float64Type)
 	case missing:
 		fill = AppendWord(nil, 1<<63, 8)
@@ -50,8 +51,8 @@ func Common(units []Units, whole, missing bool) (*Reference, error) {
 	return &r, nil
 }
 
-// named is the greatest length with a name that divides another.
-func named(length int64) int64 {
+// unitWithName returns the greatest unit of time with a name that divides length.
+func longestWithName(length int64) int64 {
 	for _, n := range []int64{day, 3600 * second, 60 * second, second, 1e6, 1e3} {
 		if length%n == 0 {
 			return n

@@ -6,21 +6,21 @@ import (
 	"varve/zarrjson"
 )
 
-// Placed is an array of a hierarchy.
+// Placed is an array with a path in a hierarchy.
 type Placed interface {
 	Path() string
 	Schema() *zarrjson.Array
 }
 
-// Hierarchy returns the array at a path that begins with a slash, if there is one.
+// Hierarchy returns the array at an absolute path, if there is one.
 type Hierarchy[A Placed] func(path string) (A, bool)
 
-// IsCoordinate reports whether an array is named as its only dimension (section 2.1).
+// IsCoordinate reports whether an array has the name of its only dimension (CF section 2.1).
 func IsCoordinate[A Placed](a A) bool {
 	return len(a.Schema().Shape) == 1 && a.Schema().Dim(0) == path.Base(a.Path())
 }
 
-// Nearest finds an array by its name in the group of another, or in one above it.
+// Nearest returns the array with this name in a's group, or in the nearest group above it.
 func (at Hierarchy[A]) Nearest(a A, name string) (found A, ok bool) {
 	for group := path.Dir(a.Path()); ; group = path.Dir(group) {
 		if found, ok = at(path.Join(group, name)); ok || group == "/" {
@@ -29,9 +29,9 @@ func (at Hierarchy[A]) Nearest(a A, name string) (found A, ok bool) {
 	}
 }
 
-// Coordinate finds the coordinate of a dimension of an array: the nearest array of its name, if
-// that lies along this dimension and no other, and is as long. One that is further away belongs
-// to another dimension of the name.
+// Coordinate returns the coordinate of a dimension of an array: the nearest array with the dimension's
+// name, if it has exactly this dimension and the same length. A different length means that it belongs
+// to another dimension of the same name.
 func (at Hierarchy[A]) Coordinate(a A, dim string) (A, bool) {
 	var none A
 	c, ok := at.Nearest(a, dim)

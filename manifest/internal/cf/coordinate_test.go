@@ -14,7 +14,7 @@ type placed struct {
 func (p *placed) Path() string            { return p.path }
 func (p *placed) Schema() *zarrjson.Array { return p.schema }
 
-// TestCoordinate: the nearest array of a dimension's name is its coordinate, or there is none.
+// TestCoordinate checks that only the nearest array of a dimension's name can be its coordinate.
 func TestCoordinate(t *testing.T) {
 	all := map[string]*placed{}
 	at := Hierarchy[*placed](func(path string) (*placed, bool) { p, ok := all[path]; return p, ok })

@@ -6,8 +6,8 @@ import (
 	"varve/codec"
 )
 
-// IsDrawable reports whether elements are numbers, or can be taken for some: truth for 0 and 1,
-// NumPy's times for their ticks.
+// IsDrawable reports whether elements have a numeric value to draw: numbers, booleans (0 and 1), and
+// NumPy's times (their ticks).
 func IsDrawable(t codec.Type) bool {
 	switch t.Kind {
 	case codec.Bool, codec.DateTime, codec.TimeDelta:
@@ -16,7 +16,7 @@ func IsDrawable(t codec.Type) bool {
 	return IsNumber(t)
 }
 
-// Unpack returns the number that an element of a drawable type stands for; NaN if it is missing.
+// Unpack returns the numeric value of an element of a drawable type, or NaN if it is missing.
 func (p Packing) Unpack(t codec.Type, element []byte) float64 {
 	switch {
 	case t.Kind == codec.Bool:

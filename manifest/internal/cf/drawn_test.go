@@ -28,10 +28,10 @@ func TestUnpack(t *testing.T) {
 		{"no duration", Packing{}, codec.Type{Kind: codec.TimeDelta, Size: 8}, word(math.MinInt64), "NaN"},
 	} {
 		if got := fmt.Sprint(c.packing.Unpack(c.typ, c.element)); got != c.want || !IsDrawable(c.typ) {
-			t.Errorf("%s: %s, not %s", c.name, got, c.want)
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
 	if IsDrawable(codec.Type{Kind: codec.String}) {
-		t.Error("texts can be drawn")
+		t.Error("IsDrawable is true for texts")
 	}
 }

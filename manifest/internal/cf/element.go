@@ -8,15 +8,15 @@ import (
 	"varve/codec"
 )
 
-// errInexact marks times that an element of the reference cannot say.
+// errInexact is returned for times that no element of the reference represents exactly.
 var errInexact = errors.New("not exact")
 
 // Same reports whether elements of the times mean the same in the reference.
 func (r Reference) Same(t Times) bool {
-	return r.times.alike(t)
+	return r.times.isLike(t)
 }
 
-// Append appends one time told in the reference. It allocates only if dst has to grow.
+// Append appends one element of t, converted to the reference. It allocates only if dst has to grow.
 func (r Reference) Append(dst []byte, t Times, element []byte) ([]byte, error) {
 	if r.Same(t) {
 		return append(dst, element...), nil
@@ -24,10 +24,10 @@ func (r Reference) Append(dst []byte, t Times, element []byte) ([]byte, error) {
 	return r.append(dst, t, element)
 }
 
-// append is Append for times that are not in the reference already.
+// append is Append for times that are not in the reference's form already.
 func (r Reference) append(dst []byte, t Times, element []byte) ([]byte, error) {
 	if r.times.Packing.Scaled() {
-		return dst, fmt.Errorf("%s, packed: %w", r.Text, errors.ErrUnsupported)
+		return dst, fmt.Errorf("%s with packed numbers is %w", r.Text, errors.ErrUnsupported)
 	}
 	at, ok, err := t.Instant(element)
 	switch {
@@ -40,10 +40,10 @@ func (r Reference) append(dst []byte, t Times, element []byte) ([]byte, error) {
 	case r.Type.Kind == codec.Float:
 		return append(dst, NaN(r.Type)...), nil
 	}
-	return dst, fmt.Errorf("missing: %s without a fill value has no room for it", r.Text)
+	return dst, fmt.Errorf("a missing time cannot be stored in %s without a fill value", r.Text)
 }
 
-// at appends the element of the reference that a client decodes to a moment.
+// at appends the element that a client decodes to this instant.
 func (r Reference) at(dst []byte, t Instant) ([]byte, error) {
 	u := &r.times.Units
 	n, rest, ok := t.add(u.Epoch.negative()).over(u.Nanoseconds)
@@ -58,7 +58,7 @@ func (r Reference) at(dst []byte, t Instant) ([]byte, error) {
 	return AppendWord(dst, uint64(n), r.Type.Size), nil
 }
 
-// fitsInteger reports whether an integer type has a number.
+// fitsInteger reports whether an integer type can represent n.
 func fitsInteger(t codec.Type, n int64) bool {
 	bits := 8 * t.Size
 	if t.Kind == codec.Uint {
@@ -67,8 +67,8 @@ func fitsInteger(t codec.Type, n int64) bool {
 	return n<<(64-bits)>>(64-bits) == n
 }
 
-// float looks for the float next to f that is decoded to t: xarray cuts off, so that it may be
-// one that is too great by itself.
+// float appends the float next to f that clients decode to t. xarray truncates, so the nearest float
+// can decode to a time that is too early.
 func (r Reference) float(dst []byte, t Instant, f float64) ([]byte, error) {
 	for _, near := range [...]float64{f, math.Nextafter(f, math.Inf(1)), math.Nextafter(f, math.Inf(-1))} {
 		end := appendFloat(dst, r.Type.Size, near)
@@ -80,5 +80,5 @@ func (r Reference) float(dst []byte, t Instant, f float64) ([]byte, error) {
 }
 
 func (r Reference) inexact(t Instant) error {
-	return fmt.Errorf("%s as %s of %s: %w", t.Format(r.times.Units.Calendar), r.Type, r.Text, errInexact)
+	return fmt.Errorf("%s as %s in %s is %w", t.Format(r.times.Units.Calendar), r.Type, r.Text, errInexact)
 }

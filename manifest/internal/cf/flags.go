@@ -9,14 +9,14 @@ import (
 	"varve/manifest"
 )
 
-// Flag is a value of a variable and the word for what it means (CF 3.5).
+// Flag is a value of a variable and the word for its meaning (CF section 3.5).
 type Flag struct {
 	Value int64
 	Word  string
 }
 
-// FlagsOf reads flag_values and flag_meanings. It reports false where there are none, not as many
-// words as values, or flag_masks, by which values are more than one word each.
+// FlagsOf parses flag_values and flag_meanings. It reports false if there are none, if their numbers
+// differ, or if there are flag_masks, with which a value can have several words.
 func FlagsOf(attributes []manifest.Attribute) ([]Flag, bool) {
 	values := manifest.Lookup(attributes, FlagValues)
 	words, ok := Text(attributes, FlagMeanings)
@@ -35,8 +35,8 @@ func FlagsOf(attributes []manifest.Attribute) ([]Flag, bool) {
 	return flags, len(flags) == len(list) && len(flags) > 0
 }
 
-// JoinFlags adds flags to others. It reports false if a value would mean two words, or a word two
-// values.
+// JoinFlags returns the union of flags. It reports false if a value would have two words, or a word
+// two values.
 func JoinFlags(flags, more []Flag) ([]Flag, bool) {
 	for _, f := range more {
 		at := slices.IndexFunc(flags, func(g Flag) bool { return g.Value == f.Value || g.Word == f.Word })
@@ -50,7 +50,7 @@ func JoinFlags(flags, more []Flag) ([]Flag, bool) {
 	return flags, true
 }
 
-// FlagAttributes spells flags.
+// FlagAttributes returns flag_values and flag_meanings as JSON.
 func FlagAttributes(flags []Flag) (values, meanings []byte, err error) {
 	t := codec.Type{Kind: codec.Int, Size: 8}
 	a := manifest.Attribute{Type: t}

@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// maxSeconds bounds instants so that two of them can be added and subtracted.
+// maxSeconds limits instants, so that adding or subtracting two of them cannot overflow.
 const maxSeconds = 1 << 61
 
-// product is n × length nanoseconds as an instant, or false if it is out of range.
+// product returns n × length nanoseconds as an instant. It reports false if that is out of range.
 func product(n, length int64) (Instant, bool) {
 	hi, lo := bits.Mul64(magnitude(n), uint64(length))
 	if hi >= uint64(second) {
@@ -39,7 +39,7 @@ func (t Instant) negative() Instant {
 	return Instant{-t.Seconds - 1, int32(second) - t.Nanoseconds}
 }
 
-// add is t later by u.
+// add returns the instant that is u later than t.
 func (t Instant) add(u Instant) Instant {
 	sum := Instant{t.Seconds + u.Seconds, t.Nanoseconds + u.Nanoseconds}
 	if sum.Nanoseconds >= int32(second) {
@@ -48,8 +48,8 @@ func (t Instant) add(u Instant) Instant {
 	return sum
 }
 
-// over divides a length of time by another: the whole part towards negative infinity, and the
-// rest in nanoseconds. It is false if the whole part is out of range.
+// over divides a time span by a length in nanoseconds. It returns the quotient, rounded down, and the
+// rest in nanoseconds. ok is false if the quotient is out of range.
 func (t Instant) over(length int64) (whole, rest int64, ok bool) {
 	negative := t.Seconds < 0
 	if negative {
@@ -75,20 +75,20 @@ func (t Instant) over(length int64) (whole, rest int64, ok bool) {
 	return whole, rest, true
 }
 
-// at is the moment of a whole number, or false if it is out of range.
+// at returns the instant of a whole number. It reports false if that is out of range.
 func (u Units) at(n int64) (Instant, bool) {
 	t, ok := product(n, u.Nanoseconds)
 	return u.Epoch.add(t), ok
 }
 
-// atFloat is the moment that xarray makes of a number: it calculates in float64 and cuts off
-// what is less than a nanosecond, where datetime64 has the moment and the calendar; otherwise
-// cftime calculates with 64 bits of precision, and rounds to microseconds.
+// atFloat returns the instant of a float in the way of xarray. If datetime64 can represent the instant
+// and the calendar, xarray calculates in float64 and truncates to nanoseconds. Otherwise cftime
+// calculates with a mantissa of 64 bits and rounds to microseconds.
 func (u Units) atFloat(f float64) (Instant, bool) {
-	if !u.coarse || u.Nanoseconds < 1000 {
+	if !u.isCoarse || u.Nanoseconds < 1000 {
 		if x := f * float64(u.Nanoseconds); math.Abs(x) < 0x1p63 {
 			t, _ := product(int64(x), 1)
-			if t = u.Epoch.add(t); t.fine() || u.Nanoseconds < 1000 {
+			if t = u.Epoch.add(t); t.fitsDatetime64() || u.Nanoseconds < 1000 {
 				return t, true
 			}
 		}
@@ -101,8 +101,8 @@ func (u Units) atFloat(f float64) (Instant, bool) {
 	return u.Epoch.add(t), ok
 }
 
-// microseconds is f × length as cftime rounds it: to even, but to a whole second rather than
-// to the microsecond beside it.
+// microseconds returns f × length as cftime rounds it: to even, but to a whole second if that is one
+// microsecond away.
 func (u Units) microseconds(f float64) (int64, bool) {
 	whole, fraction, ok := extended(math.Abs(f), uint64(u.Nanoseconds/1000))
 	if !ok {
@@ -121,7 +121,7 @@ func (u Units) microseconds(f float64) (int64, bool) {
 	return n, true
 }
 
-// beside is the integer above or below a number that is none.
+// beside returns the integer next to a number with a fraction, above or below it.
 func beside(whole uint64, negative, up bool) int64 {
 	switch {
 	case negative && up:
@@ -134,8 +134,9 @@ func beside(whole uint64, negative, up bool) int64 {
 	return int64(whole)
 }
 
-// extended multiplies as the x87 does: the product rounded to a mantissa of 64 bits, as whole
-// part and binary fraction. It is false from 2^62 on, and for what is no number.
+// extended multiplies like the x87 processor, whose long double cftime uses: it rounds the product to
+// a mantissa of 64 bits, and returns its integer part and binary fraction. It reports false from 2^62
+// on, and for NaN.
 func extended(f float64, factor uint64) (whole, fraction uint64, ok bool) {
 	if !(f*float64(factor) < 0x1p62) {
 		return 0, 0, false
@@ -145,7 +146,7 @@ func extended(f float64, factor uint64) (whole, fraction uint64, ok bool) {
 	exponent -= 53
 	if n := bits.Len64(hi); n > 0 {
 		lo, exponent = roundOff(hi, lo, n), exponent+n
-		if lo == 0 { // carried out of the mantissa
+		if lo == 0 { // the carry left the mantissa
 			lo, exponent = 1<<63, exponent+1
 		}
 	}
@@ -160,12 +161,12 @@ func extended(f float64, factor uint64) (whole, fraction uint64, ok bool) {
 	return 0, 0, true
 }
 
-// roundOff takes n bits off the end of a number of 128 bits, to the nearest, ties to even. It
-// is 0 if that carries beyond 64 bits.
+// roundOff removes the last n bits of a 128-bit number and rounds to nearest, ties to even. The result
+// is 0 if the carry leaves 64 bits.
 func roundOff(hi, lo uint64, n int) uint64 {
-	kept, lost := hi<<(64-n)|lo>>n, lo<<(64-n)
-	if lost > 1<<63 || lost == 1<<63 && kept&1 == 1 {
-		kept++
+	high, low := hi<<(64-n)|lo>>n, lo<<(64-n)
+	if low > 1<<63 || low == 1<<63 && high&1 == 1 {
+		high++
 	}
-	return kept
+	return high
 }

@@ -11,8 +11,9 @@ import (
 	"varve/zarrjson"
 )
 
-// AttributeJSON writes an attribute as xarray does to Zarr: a list of one number is a number,
-// floats are widened to float64. A list of one text stays one, unless CF knows it as a text.
+// AttributeJSON returns the JSON of an attribute in the form that xarray writes to Zarr: a list of one
+// number becomes a number, and floats are widened to float64. A list of one text stays a list, unless
+// CF defines the attribute as one text.
 func AttributeJSON(a *manifest.Attribute) ([]byte, error) {
 	switch {
 	case a.JSON != "":
@@ -23,7 +24,7 @@ func AttributeJSON(a *manifest.Attribute) ([]byte, error) {
 		}
 		return textsJSON(a.Texts)
 	case a.Type.Size == 0:
-		return nil, errors.New("there is no value")
+		return nil, errors.New("the attribute has no value")
 	case len(a.Data) == a.Type.Size:
 		return ElementJSON(a.Type, a.Data)
 	}
@@ -41,10 +42,10 @@ func AttributeJSON(a *manifest.Attribute) ([]byte, error) {
 	return append(list, ']'), nil
 }
 
-// ElementJSON writes one element of an attribute.
+// ElementJSON returns the JSON of one element of an attribute.
 func ElementJSON(t codec.Type, element []byte) ([]byte, error) {
 	switch t.Kind {
-	case codec.Float: // as Python does: float(x)
+	case codec.Float: // the value of Python's float(x)
 		double := codec.Type{Kind: codec.Float, Size: 8}
 		element, _ = Cast(double, t, element)
 		t = double
@@ -73,7 +74,7 @@ func textsJSON(texts []string) ([]byte, error) {
 	return append(list, ']'), nil
 }
 
-// TextJSON writes a text, with what is not UTF-8 in it replaced.
+// TextJSON returns the JSON of a text. Bytes that are not UTF-8 are replaced.
 func TextJSON(text string) ([]byte, error) {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return []byte(`"` + text + `"`), nil

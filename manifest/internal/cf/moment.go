@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// parseMoment reads what stands behind since: a date, a time of day and a zone, all but the
-// date optional.
+// parseMoment parses the text after "since": a date, then optionally a time of day and a zone.
 //
 //	1990-1-1   1990-01-01T06:30Z   1990-01-01 00:00:0.0 +02:00   19900101   -4713-01-01 12:00 UTC
 //	1990-01-01 00:00:00 0:00
 //
-// The last is how ARM and UDUNITS write UTC. xarray takes a zone without a sign for another
-// time of day, so that at midnight alone it means the same to all.
+// ARM and UDUNITS write UTC as in the last example. xarray reads a zone without a sign as another time
+// of day, so only at midnight all programs agree, and only that is accepted.
 func parseMoment(text string, c Calendar) (Instant, error) {
 	p := parser{rest: text}
 	n, err := p.date(c)
@@ -42,7 +41,7 @@ func (p *parser) number(most int) (n int64, digits int) {
 	return n, digits
 }
 
-// skip passes over one of some bytes, if it is next.
+// skip reads the next byte if it is one of any. Otherwise it returns 0.
 func (p *parser) skip(any string) byte {
 	if p.rest == "" || strings.IndexByte(any, p.rest[0]) < 0 {
 		return 0
@@ -52,7 +51,7 @@ func (p *parser) skip(any string) byte {
 	return b
 }
 
-// date reads a day: year, month and day, or eight digits, or less of it from the left.
+// date reads a day: year, month and day, or eight digits, or only the year or year and month.
 func (p *parser) date(c Calendar) (int64, error) {
 	whole := p.rest
 	sign := p.skip("+-")
@@ -60,7 +59,7 @@ func (p *parser) date(c Calendar) (int64, error) {
 	d := Date{year, 1, 1}
 	switch {
 	case digits == 0:
-		return 0, fmt.Errorf("%q begins with no year", whole)
+		return 0, fmt.Errorf("%q does not start with a year", whole)
 	case digits == 8 && sign == 0:
 		d = Date{year / 10000, int(year / 100 % 100), int(year % 100)}
 	case p.skip("-") != 0:
@@ -95,11 +94,11 @@ func (p *parser) clock() (seconds int64, nanoseconds int32, err error) {
 	for ; i < 3 && p.skip(":") != 0; i++ {
 		var n int
 		if parts[i], n = p.number(2); n == 0 {
-			return 0, 0, fmt.Errorf("%q is no time of day", before)
+			return 0, 0, fmt.Errorf("%q is not a time of day", before)
 		}
 	}
 	if parts[0] > 23 || parts[1] > 59 || parts[2] > 59 {
-		return 0, 0, fmt.Errorf("%q is no time of day", before)
+		return 0, 0, fmt.Errorf("%q is not a time of day", before)
 	}
 	if i == 3 && p.skip(".") != 0 {
 		nanoseconds = p.fraction()
@@ -107,7 +106,7 @@ func (p *parser) clock() (seconds int64, nanoseconds int32, err error) {
 	return 3600*parts[0] + 60*parts[1] + parts[2], nanoseconds, nil
 }
 
-// fraction reads the digits of a part of a second. What is less than a nanosecond is nothing.
+// fraction reads the decimals of a second and truncates them to nanoseconds.
 func (p *parser) fraction() int32 {
 	n, digits := p.number(9)
 	for ; digits < 9; digits++ {
@@ -117,7 +116,7 @@ func (p *parser) fraction() int32 {
 	return int32(n)
 }
 
-// zone reads how far a clock is ahead of that of Greenwich, in seconds.
+// zone reads the offset of a time zone from UTC, in seconds.
 func (p *parser) zone(midnight bool) (int64, error) {
 	text := strings.TrimSpace(p.rest)
 	switch strings.ToUpper(text) {
@@ -131,7 +130,7 @@ func (p *parser) zone(midnight bool) (int64, error) {
 	minutes, m := p.number(2)
 	unsigned := sign == 0 && !(midnight && hours == 0 && minutes == 0)
 	if unsigned || n == 0 || m == 1 || p.rest != "" || hours > 23 || minutes > 59 {
-		return 0, fmt.Errorf("%q is no time zone: want Z, UTC or hours and minutes as +02:00", text)
+		return 0, fmt.Errorf("%q is not a time zone; use Z, UTC or hours and minutes such as +02:00", text)
 	}
 	if sign == '-' {
 		return -3600*hours - 60*minutes, nil

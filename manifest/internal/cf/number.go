@@ -7,12 +7,12 @@ import (
 	"varve/codec"
 )
 
-// IsNumber reports whether elements are integers or floats, of a size that these have.
+// IsNumber reports whether elements are integers or floats of a size that exists.
 func IsNumber(t codec.Type) bool {
 	return IsInteger(t) || t.Kind == codec.Float && (t.Size == 2 || t.Size == 4 || t.Size == 8)
 }
 
-// IsInteger reports whether elements are integers, with a sign or without.
+// IsInteger reports whether elements are signed or unsigned integers of a size that exists.
 func IsInteger(t codec.Type) bool {
 	return (t.Kind == codec.Int || t.Kind == codec.Uint) && (t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8)
 }
@@ -44,7 +44,7 @@ func AppendWord(dst []byte, w uint64, size int) []byte {
 	return dst
 }
 
-// Extend returns an integer as a word of 64 bits, with its sign if its type has one.
+// Extend returns an integer as a word of 64 bits, with the sign extended if the type is signed.
 func Extend(t codec.Type, b []byte) uint64 {
 	w := Word(b)
 	if t.Kind == codec.Int {
@@ -69,7 +69,7 @@ func Float(t codec.Type, b []byte) float64 {
 	return math.Float64frombits(Word(b))
 }
 
-// HalfToFloat widens an IEEE 754 binary16, which is exact.
+// HalfToFloat converts an IEEE 754 binary16 without loss.
 func HalfToFloat(h uint16) float64 {
 	sign, exponent, fraction := uint64(h>>15)<<63, int(h>>10&31), uint64(h&1023)
 	switch exponent {
@@ -88,6 +88,7 @@ func FloatToHalf(f float64) uint16 {
 	sign := uint16(bits>>48) & 0x8000
 	abs := math.Abs(f)
 	switch {
+	// Keep the sign and payload of NaN, but make it quiet.
 	case f != f:
 		return sign | 0x7e00 | uint16(bits>>42)&0x1ff
 	case abs >= 65520:
@@ -100,8 +101,8 @@ func FloatToHalf(f float64) uint16 {
 	return sign | uint16(exponent+15)<<10 + (fraction - 1024)
 }
 
-// Cast returns a number as an element of another type of numbers, or false if no such element
-// has its value. To floats it is rounded.
+// Cast returns a number as an element of another numeric type. It reports false if that type is an
+// integer type without this value. A cast to a float type rounds.
 func Cast(to, from codec.Type, b []byte) ([]byte, bool) {
 	switch {
 	case to.Equal(from):
@@ -118,6 +119,7 @@ func castInteger(to, from codec.Type, b []byte) ([]byte, bool) {
 	w := Extend(from, b)
 	out := AppendWord(nil, w, to.Size)
 	negative := from.Kind == codec.Int && int64(w) < 0
+	// A value fits if it survives the way back with the same sign.
 	back := Extend(to, out)
 	return out, back == w && negative == (to.Kind == codec.Int && int64(back) < 0)
 }
@@ -125,7 +127,7 @@ func castInteger(to, from codec.Type, b []byte) ([]byte, bool) {
 func integerOf(to codec.Type, f float64) ([]byte, bool) {
 	var w uint64
 	switch {
-	case f != math.Trunc(f) || f < -0x1p63 || f >= 0x1p64: // NaN is none of them
+	case f != math.Trunc(f) || f < -0x1p63 || f >= 0x1p64: // also true for NaN
 		return nil, false
 	case f < 0x1p63:
 		w = uint64(int64(f))
@@ -138,7 +140,7 @@ func integerOf(to codec.Type, f float64) ([]byte, bool) {
 
 func floatOf(to codec.Type, f float64) ([]byte, bool) { return appendFloat(nil, to.Size, f), true }
 
-// appendFloat appends a float of a size, rounded.
+// appendFloat appends a float of a size in bytes, rounded.
 func appendFloat(dst []byte, size int, f float64) []byte {
 	switch size {
 	case 2:
@@ -149,8 +151,7 @@ func appendFloat(dst []byte, size int, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f))
 }
 
-// NaN is the float of a type that is no number, as everybody else writes it: Go's own has one
-// bit more.
+// NaN returns the usual bits of NaN. Those of Go's math.NaN differ in one bit.
 func NaN(t codec.Type) []byte {
 	switch t.Size {
 	case 2:
@@ -161,7 +162,7 @@ func NaN(t codec.Type) []byte {
 	return AppendWord(nil, 0x7ff8<<48, 8)
 }
 
-// IsNaN reports whether an element is a float that is no number.
+// IsNaN reports whether an element is a float that is NaN.
 func IsNaN(t codec.Type, b []byte) bool {
 	if t.Kind != codec.Float {
 		return false

@@ -26,36 +26,38 @@ const (
 	FlagMasks    = "flag_masks"
 )
 
-// Telling are the attributes that say what elements stand for.
+// Telling are the attributes that determine the meaning of elements.
 var Telling = []string{UnitsName, CalendarName, ScaleFactor, AddOffset, Unsigned, FillValue, MissingValue}
 
 // Naming are the attributes whose words name other variables: sections 3.4, 4.3.3, 5, 5.6, 7.1, 7.2
 // and 7.4 of CF 1.11.
 var Naming = []string{"coordinates", "bounds", "climatology", "grid_mapping", "formula_terms", Ancillary, "cell_measures"}
 
-// Ancillary is the attribute that names variables without which this one says no less.
+// Ancillary is the attribute that names variables which describe this one but do not change its
+// meaning.
 const Ancillary = "ancillary_variables"
 
-// Packing is how the numbers of a variable stand for others: stored × Scale + Offset, where
-// stored is one of Type and none of Masks.
+// Packing describes how stored numbers represent values: value = stored × Scale + Offset, where stored
+// has the type Type. Stored elements in Masks are missing data.
 type Packing struct {
-	// Type is that of the stored numbers, with the sign that _Unsigned gives them.
+	// Type is the type of the stored numbers, after _Unsigned was applied.
 	Type codec.Type
-	// Scale and Offset are nil where the variable has none.
+	// Scale and Offset are nil if the variable does not have the attribute.
 	Scale, Offset *Number
-	// Masks are the stored elements that stand for missing data, each once: those of
-	// _FillValue, then those of missing_value.
+	// Masks are the stored elements for missing data, without duplicates: those of _FillValue first,
+	// then those of missing_value.
 	Masks [][]byte
 }
 
-// Number is a number of an attribute, with the type that it has there.
+// Number is the value of a numeric attribute, with its type in the attribute.
 type Number struct {
 	Type  codec.Type
 	Value float64
 }
 
-// PackingOf reads _Unsigned, scale_factor, add_offset, _FillValue and missing_value. What is
-// no number is never packed; a value that no element can have masks nothing.
+// PackingOf returns the packing that _Unsigned, scale_factor, add_offset, _FillValue and missing_value
+// declare. A variable that is not numeric is never packed. A mask that no element can equal is
+// ignored.
 func PackingOf(v *manifest.Variable) (Packing, error) {
 	p := Packing{Type: v.Type}
 	if !IsNumber(v.Type) {
@@ -63,7 +65,7 @@ func PackingOf(v *manifest.Variable) (Packing, error) {
 	}
 	for _, name := range []string{Unsigned, ScaleFactor, AddOffset, FillValue, MissingValue} {
 		if a := manifest.Lookup(v.Attributes, name); a != nil && a.Unreadable != "" {
-			return Packing{}, fmt.Errorf("%s: %s has no value: %s", v.Path, name, a.Unreadable)
+			return Packing{}, fmt.Errorf("%s: %s cannot be read: %s", v.Path, name, a.Unreadable)
 		}
 	}
 	p.Type = signed(v)
@@ -79,7 +81,7 @@ func PackingOf(v *manifest.Variable) (Packing, error) {
 	return p, nil
 }
 
-// signed is the type of the stored integers once _Unsigned has had its say.
+// signed returns the type of the stored integers after _Unsigned was applied.
 func signed(v *manifest.Variable) codec.Type {
 	t := v.Type
 	switch says, ok := Text(v.Attributes, Unsigned); {
@@ -92,7 +94,7 @@ func signed(v *manifest.Variable) codec.Type {
 	return t
 }
 
-// Text returns an attribute that is one text.
+// Text returns the value of an attribute that is a single text.
 func Text(attributes []manifest.Attribute, name string) (string, bool) {
 	a := manifest.Lookup(attributes, name)
 	if a == nil || len(a.Texts) != 1 {
@@ -101,7 +103,7 @@ func Text(attributes []manifest.Attribute, name string) (string, bool) {
 	return a.Texts[0], true
 }
 
-// number reads an attribute that is one number. Some writers spell it out as text.
+// number returns an attribute that is a single number. Some writers store it as text.
 func number(v *manifest.Variable, name string) (*Number, error) {
 	a := manifest.Lookup(v.Attributes, name)
 	if a == nil {
@@ -110,15 +112,15 @@ func number(v *manifest.Variable, name string) (*Number, error) {
 	if text, ok := Text(v.Attributes, name); ok {
 		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s is %q, want a number", v.Path, name, text)
+			return nil, fmt.Errorf("%s: %s is %q instead of a number", v.Path, name, text)
 		}
 		return &Number{codec.Type{Kind: codec.Float, Size: 8}, f}, nil
 	}
 	if a.JSON != "" {
-		return nil, fmt.Errorf("%s: %s is %.40s, want one number", v.Path, name, a.JSON)
+		return nil, fmt.Errorf("%s: %s is %.40s instead of one number", v.Path, name, a.JSON)
 	}
 	if !IsNumber(a.Type) || len(a.Data) != a.Type.Size {
-		return nil, fmt.Errorf("%s: %s is %d bytes of %s, want one number", v.Path, name, len(a.Data), a.Type)
+		return nil, fmt.Errorf("%s: %s has %d bytes of %s instead of one number", v.Path, name, len(a.Data), a.Type)
 	}
 	return &Number{a.Type, Float(a.Type, a.Data)}, nil
 }
@@ -134,7 +136,7 @@ func appendMasks(masks [][]byte, v *manifest.Variable, name string) [][]byte {
 		}
 		mask, ok := Cast(v.Type, a.Type, element)
 		if !ok {
-			mask, ok = Cast(signed(v), a.Type, element) // the same bytes under _Unsigned
+			mask, ok = Cast(signed(v), a.Type, element) // the same bytes after _Unsigned was applied
 		}
 		if ok && !slices.ContainsFunc(masks, func(m []byte) bool { return bytes.Equal(m, mask) }) {
 			masks = append(masks, mask)
@@ -143,24 +145,24 @@ func appendMasks(masks [][]byte, v *manifest.Variable, name string) [][]byte {
 	return masks
 }
 
-// Scaled reports whether numbers are multiplied or moved.
+// Scaled reports whether unpacking changes numbers.
 func (p Packing) Scaled() bool { return p.factor() != 1 || p.term() != 0 }
 
-// SameScale reports whether two packings multiply and move alike.
+// SameScale reports whether two packings have the same scale and offset.
 func (p Packing) SameScale(q Packing) bool { return p.factor() == q.factor() && p.term() == q.term() }
 
-// Affine returns what stored numbers are multiplied with, and what is added then.
+// Affine returns the scale and offset, with their defaults 1 and 0.
 func (p Packing) Affine() (scale, offset float64) { return p.factor(), p.term() }
 
-// Unpacked is a stored number times a scale, plus an offset. Each is rounded, as everywhere
-// else that files are unpacked: without the conversion, processors that have an instruction
-// for both (arm64's, for one) would round once, and give other numbers.
+// Unpacked returns stored × scale + offset, with each operation rounded, like all other programs.
+// Without the conversion to float64, a processor with a fused multiply-add, such as arm64, would round
+// once and give other values.
 func Unpacked(stored, scale, offset float64) float64 { return float64(stored*scale) + offset }
 
 func (p Packing) factor() float64 { return p.Scale.Or(1) }
 func (p Packing) term() float64   { return p.Offset.Or(0) }
 
-// Or returns the number, or what stands for none.
+// Or returns the number's value, or f if n is nil.
 func (n *Number) Or(f float64) float64 {
 	if n == nil {
 		return f
@@ -168,8 +170,8 @@ func (n *Number) Or(f float64) float64 {
 	return n.Value
 }
 
-// FloatType is the smallest float that unpacked numbers lose nothing in that xarray would keep:
-// float32 for what is at most two bytes, or a float32, if scale and offset are float32s too.
+// FloatType returns the type that xarray unpacks to: float32 for stored numbers of at most two bytes
+// or float32, if scale and offset are float32 too; else float64.
 func (p Packing) FloatType() codec.Type {
 	narrow := p.Type.Size <= 2 || p.Type.Kind == codec.Float && p.Type.Size == 4
 	for _, n := range []*Number{p.Scale, p.Offset} {
@@ -183,18 +185,18 @@ func (p Packing) FloatType() codec.Type {
 	return codec.Type{Kind: codec.Float, Size: 4}
 }
 
-// isDefault reports whether a number of p changes nothing.
+// isDefault reports whether a scale or offset changes nothing.
 func isDefault(n *Number, p Packing) bool {
 	return n == p.Scale && n.Value == 1 || n == p.Offset && n.Value == 0
 }
 
-// IsMask reports whether a stored element is one of the masks: as a number, so that 0 is -0,
-// and every NaN is NaN.
+// IsMask reports whether a stored element equals one of the masks as a number: 0 equals -0, and all
+// NaNs are equal.
 func (p Packing) IsMask(stored codec.Type, element []byte) bool {
 	return slices.ContainsFunc(p.Masks, func(m []byte) bool { return SameNumber(stored, m, element) })
 }
 
-// SameNumber reports whether two elements are the same number, or both none.
+// SameNumber reports whether two elements are the same number, or both NaN.
 func SameNumber(t codec.Type, a, b []byte) bool {
 	if t.Kind != codec.Float {
 		return bytes.Equal(a, b)

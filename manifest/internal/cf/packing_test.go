@@ -16,7 +16,7 @@ var (
 	stringType = codec.Type{Kind: codec.String}
 )
 
-// numeric is an attribute of numbers.
+// numeric returns an attribute of numbers.
 func numeric(name string, t codec.Type, values ...float64) manifest.Attribute {
 	a := manifest.Attribute{Name: name, Type: t, Scalar: len(values) == 1}
 	for _, f := range values {

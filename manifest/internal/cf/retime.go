@@ -7,17 +7,17 @@ import (
 	"varve/codec"
 )
 
-// Reference is what the times of many files are told in.
+// Reference is the common form of the times of many files: units, calendar and type.
 type Reference struct {
 	Text     string     // the attribute units
 	Calendar string     // the attribute calendar
-	Type     codec.Type // of the numbers; int64, if the files do not agree on another
-	Fill     []byte     // one element for what is no time; nil if all are
+	Type     codec.Type // of the elements; int64 unless the files agree on another
+	Fill     []byte     // element for a missing time; nil if none is missing
 
-	times Times // what numbers of the reference mean
+	times Times // the form of the reference's elements
 }
 
-// NewReference returns the reference of an array that says so. Fill may be nil.
+// NewReference returns the reference that the attributes of an array declare. fill may be nil.
 func NewReference(units, calendar string, t codec.Type, fill []byte) (Reference, error) {
 	u, err := ParseUnits(units, calendar)
 	if err != nil {
@@ -35,18 +35,18 @@ func reference(u Units, t codec.Type, fill []byte) Reference {
 	return r
 }
 
-// Units are those that the reference is told in.
+// Units returns the units and calendar of the reference.
 func (r Reference) Units() Units { return r.times.Units }
 
-// CalendarError says that times are of calendars that have no common one.
+// CalendarError is returned for times of calendars that cannot be converted to each other.
 type CalendarError struct {
-	File int // the first that differs from file 0
+	File int // index of the first file that differs from file 0
 	A, B Calendar
 }
 
 // Error implements error.
 func (e *CalendarError) Error() string {
-	return fmt.Sprintf("calendars %s and %s: a day of one need not be in the other", e.A, e.B)
+	return fmt.Sprintf("calendars %s and %s have different days, so times cannot be converted between them", e.A, e.B)
 }
 
 var (
@@ -54,33 +54,33 @@ var (
 	float64Type = codec.Type{Kind: codec.Float, Size: 8}
 )
 
-// Retime finds one reference for the times of many files: that of the files if they agree,
-// else the coarsest unit in which all are whole numbers of int64. A unit that all files have
-// stays if it will do. The reference is never packed.
+// Retime returns one reference for the times of many files: the files' own if they agree, else the
+// coarsest unit in which all times are whole numbers of int64. It keeps a unit that all files have, if
+// possible. The reference is never packed.
 func Retime(files []Times) (Reference, error) {
 	if len(files) == 0 {
-		return Reference{}, fmt.Errorf("no times")
+		return Reference{}, fmt.Errorf("there are no times")
 	}
 	agree := !files[0].Packing.Scaled()
 	for i, t := range files {
 		if !SameLine(t.Units.Calendar, files[0].Units.Calendar) {
 			return Reference{}, &CalendarError{i, files[0].Units.Calendar, t.Units.Calendar}
 		}
-		agree = agree && t.alike(files[0])
+		agree = agree && t.isLike(files[0])
 	}
 	if agree {
-		return keep(files[0]), nil
+		return referenceOf(files[0]), nil
 	}
 	var all survey
 	for _, t := range files {
-		if err := all.look(t); err != nil {
+		if err := all.add(t); err != nil {
 			return Reference{}, err
 		}
 	}
 	return all.choose()
 }
 
-func keep(t Times) Reference {
+func referenceOf(t Times) Reference {
 	r := reference(t.Units, t.Type, nil)
 	if len(t.Packing.Masks) > 0 {
 		r.Fill = t.Packing.Masks[0]
@@ -90,15 +90,15 @@ func keep(t Times) Reference {
 	return r
 }
 
-// survey is what a reference has to be good for.
+// survey collects the properties of times that a reference has to represent.
 type survey struct {
-	units       []Units // the different ones
-	first, last Instant
-	some, none  bool // there are times, and elements that are none
-	moments     []Instant
+	units                []Units // without duplicates that follow one another
+	first, last          Instant
+	hasTimes, hasMissing bool // there are times; there are elements that are not times
+	moments              []Instant
 }
 
-func (s *survey) look(t Times) error {
+func (s *survey) add(t Times) error {
 	if n := len(s.units); n == 0 || s.units[n-1] != t.Units {
 		s.units = append(s.units, t.Units)
 	}
@@ -108,22 +108,22 @@ func (s *survey) look(t Times) error {
 	}
 	for i, moment := range at {
 		if !ok[i] {
-			s.none = true
+			s.hasMissing = true
 			continue
 		}
-		if !s.some || moment.Compare(s.first) < 0 {
+		if !s.hasTimes || moment.Compare(s.first) < 0 {
 			s.first = moment
 		}
-		if !s.some || moment.Compare(s.last) > 0 {
+		if !s.hasTimes || moment.Compare(s.last) > 0 {
 			s.last = moment
 		}
-		s.some = true
+		s.hasTimes = true
 		s.moments = append(s.moments, moment)
 	}
 	return nil
 }
 
-// choose tries the epochs that are good to read, the best first.
+// choose returns the first reference that works, with the best epochs tried first.
 func (s *survey) choose() (Reference, error) {
 	for _, epoch := range s.epochs() {
 		u := Units{Epoch: epoch, Calendar: s.calendar()}
@@ -132,11 +132,11 @@ func (s *survey) choose() (Reference, error) {
 			return s.finish(u)
 		}
 	}
-	return Reference{}, fmt.Errorf("times from %s to %s: no unit in which all of them fit int64",
+	return Reference{}, fmt.Errorf("times from %s to %s do not fit int64 in any unit in which all are whole numbers",
 		s.first.Format(s.calendar()), s.last.Format(s.calendar()))
 }
 
-// calendar is Proleptic if all files say so, else Standard, on their common line.
+// calendar returns Standard if one of the files uses it, else the calendar of all files.
 func (s *survey) calendar() Calendar {
 	c := s.units[0].Calendar
 	for _, u := range s.units {
@@ -145,7 +145,8 @@ func (s *survey) calendar() Calendar {
 	return c
 }
 
-// epochs are that of all files or else the day of the earliest, and the day of the first time.
+// epochs returns the epochs to try: the common one or else the day of the earliest, then the day of
+// the first time, then 1970.
 func (s *survey) epochs() (epochs []Instant) {
 	epoch, same := s.units[0].Epoch, true
 	for _, u := range s.units {
@@ -157,20 +158,22 @@ func (s *survey) epochs() (epochs []Instant) {
 	if !same {
 		epoch = epoch.midnight()
 	}
-	if s.readable(epoch) {
+	if s.isReadable(epoch) {
 		epochs = append(epochs, epoch)
 	}
-	if s.some {
+	if s.hasTimes {
 		epochs = append(epochs, s.first.midnight())
 	}
 	return append(epochs, Instant{}, epoch)
 }
 
-// readable reports whether xarray decodes times since an epoch as finely as they are: it does
-// not if the epoch is out of the range of datetime64 and the times are not.
-func (s *survey) readable(epoch Instant) bool {
-	fits := func(t Instant) bool { return t.fine() && (s.calendar() != Standard || t.Seconds >= shift*86400) }
-	return !s.calendar().real() || fits(epoch) || !s.some || !fits(s.first)
+// isReadable reports whether xarray decodes times since an epoch with full precision. It does not if
+// datetime64 can represent the times but not the epoch.
+func (s *survey) isReadable(epoch Instant) bool {
+	fits := func(t Instant) bool {
+		return t.fitsDatetime64() && (s.calendar() != Standard || t.Seconds >= shift*86400)
+	}
+	return !s.calendar().isReal() || fits(epoch) || !s.hasTimes || !fits(s.first)
 }
 
 func (t Instant) midnight() Instant {
@@ -178,12 +181,12 @@ func (t Instant) midnight() Instant {
 	return Instant{Seconds: n * 86400}
 }
 
-// length is the common unit of all files, if all times are whole in it, or the coarsest that
-// they are whole in. It is false if they do not fit, or if a client that calculates in float64
-// would round them.
+// length returns the common unit of all files, if all times are whole numbers of it, or the coarsest
+// such unit. It reports false if the numbers are too large, for int64 or for clients that calculate in
+// float64.
 func (s *survey) length(u Units) (int64, bool) {
 	limit := int64(math.MaxInt64)
-	if u.Calendar == Julian || !u.Calendar.real() || !u.Epoch.fine() || !s.first.fine() || !s.last.fine() {
+	if u.Calendar == Julian || !u.Calendar.isReal() || !u.Epoch.fitsDatetime64() || !s.first.fitsDatetime64() || !s.last.fitsDatetime64() {
 		limit = 1 << 53
 	}
 	candidates := []int64{day, 3600 * second, 60 * second, second, 1e6, 1e3, 1}
@@ -228,16 +231,16 @@ func (s *survey) finish(u Units) (Reference, error) {
 		return Reference{}, err
 	}
 	switch {
-	case !s.none:
+	case !s.hasMissing:
 		return reference(parsed, int64Type, nil), nil
-	case parsed.Calendar.real() && !parsed.coarse:
+	case parsed.Calendar.isReal() && !parsed.isCoarse:
 		return reference(parsed, int64Type, AppendWord(nil, 1<<63, 8)), nil
 	}
-	// cftime makes a date of the least int64, and none of NaN.
+	// cftime decodes the smallest int64 to a date, but not NaN.
 	return reference(parsed, float64Type, NaN(float64Type)), nil
 }
 
-// Elements returns times told in the reference.
+// Elements returns the elements of t, converted to the reference.
 func (r Reference) Elements(t Times) ([]byte, error) {
 	if r.Same(t) {
 		return append([]byte(nil), t.Elements...), nil

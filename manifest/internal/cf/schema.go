@@ -12,7 +12,7 @@ import (
 	"varve/zarrjson"
 )
 
-// VariableOf returns the schema of an array as CF sees it: a variable with typed attributes.
+// VariableOf returns the schema of an array as a variable with typed attributes.
 func VariableOf(path string, schema *zarrjson.Array) *manifest.Variable {
 	v := &manifest.Variable{Path: path, Shape: schema.Shape, Type: schema.DataType.Type()}
 	for name, value := range schema.Attributes.All() {
@@ -23,7 +23,7 @@ func VariableOf(path string, schema *zarrjson.Array) *manifest.Variable {
 	return v
 }
 
-// AttributeOf types an attribute of a schema: text, or numbers.
+// AttributeOf parses an attribute of a schema that is a text or numbers.
 func AttributeOf(schema *zarrjson.Array, name string, value []byte) (manifest.Attribute, bool) {
 	if name == FillValue {
 		mask, err := schema.DataType.DecodeMask(value)
@@ -42,14 +42,14 @@ func AttributeOf(schema *zarrjson.Array, name string, value []byte) (manifest.At
 	}
 	a.Type, a.Data = codec.Type{Kind: codec.Float, Size: 8}, nil
 	for _, literal := range literals {
-		f, _ := literal.Float64() // it was one a moment ago
+		f, _ := literal.Float64() // numbersOf has checked it
 		a.Data = AppendWord(a.Data, math.Float64bits(f), 8)
 	}
 	return a, true
 }
 
-// exactly keeps integers as they are, of which a double holds no more than 53 bits: as signed
-// ones if all can be, else as unsigned ones.
+// exactly stores integers exactly, where float64 would keep only 53 bits: as int64 if all fit, else as
+// uint64. It reports false if they do not fit either.
 func exactly(a *manifest.Attribute, literals []json.Number) bool {
 	for _, kind := range []codec.Kind{codec.Int, codec.Uint} {
 		a.Type, a.Data = codec.Type{Kind: kind, Size: 8}, nil
@@ -74,7 +74,7 @@ func exactly(a *manifest.Attribute, literals []json.Number) bool {
 	return false
 }
 
-// TextOf reads the JSON of an attribute that is a text.
+// TextOf parses the JSON of an attribute that is a text.
 func TextOf(value []byte) (text string, ok bool) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", false
@@ -83,15 +83,15 @@ func TextOf(value []byte) (text string, ok bool) {
 	return text, err == nil
 }
 
-// TextIn returns an attribute that is a text, or nothing.
+// TextIn returns an attribute that is a text, or "".
 func TextIn(attributes zarrjson.Attributes, name string) string {
 	value, _ := attributes.Get(name)
 	text, _ := TextOf(value)
 	return text
 }
 
-// Label is what people call an array, or else the name that it has, with its units. Those of times
-// are told with each of them.
+// Label returns the long name of an array, or else its name, followed by its units. isTime leaves out
+// the units, because dates show them.
 func Label(attributes zarrjson.Attributes, name string, timed bool) string {
 	label := cmp.Or(TextIn(attributes, "long_name"), name)
 	if units := TextIn(attributes, UnitsName); units != "" && !timed {
@@ -100,7 +100,7 @@ func Label(attributes zarrjson.Attributes, name string, timed bool) string {
 	return label
 }
 
-// numbersOf reads a number, or a list of them.
+// numbersOf parses a number, or a list of numbers.
 func numbersOf(value []byte) (numbers []json.Number, scalar, ok bool) {
 	var items []json.RawMessage
 	if scalar = !bytes.HasPrefix(value, []byte("[")); scalar {

@@ -9,7 +9,7 @@ import (
 	"varve/zarrjson"
 )
 
-// TestVariableOf types the attributes of a schema; null is no number.
+// TestVariableOf checks the typed attributes of a schema. null is not a number.
 func TestVariableOf(t *testing.T) {
 	attributes, err := zarrjson.ParseAttributes([]byte(`{"units":"K","scale_factor":0.5,"range":[1,2],"nothing":null,"object":{}}`))
 	if err != nil {

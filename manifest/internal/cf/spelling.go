@@ -8,10 +8,11 @@ import (
 	"unicode"
 )
 
-// spellings are words that UDUNITS-2 takes for one unit, a line each: its names, symbols and plurals.
-// The first is the one that is shown. Latitudes, longitudes and angles stay apart, though all are one unit to
-// UDUNITS: CF tells coordinates by them. What it takes for something else, such as mb, is not here.
-var spellings = spelledAlike(
+// spellings maps names, symbols and plurals to one spelling of the unit. Each line has the words that
+// UDUNITS-2 takes for one unit, and its first word is shown. Latitudes, longitudes and angles are
+// separate here, though UDUNITS takes them for one unit, because CF distinguishes coordinates by them.
+// Words with another meaning in UDUNITS, such as mb, are left out.
+var spellings = mapSpellings(
 	"m meter meters metre metres",
 	"km kilometer kilometers kilometre kilometres",
 	"cm centimeter centimeters centimetre centimetres",
@@ -42,12 +43,12 @@ var spellings = spelledAlike(
 	"% percent",
 )
 
-// alone are units that are not multiplied by others: products of degrees Celsius are none, and those of degrees
-// and of percent UDUNITS rounds.
+// alone are units that UnitKey does not multiply with others: products of degrees Celsius do not
+// exist, and UDUNITS rounds those of degrees and of percent.
 var alone = []string{"degC", "degrees", "degrees_north", "degrees_east", "%"}
 
-// spelledAlike gives each word of lines the first of its line.
-func spelledAlike(lines ...string) map[string]string {
+// mapSpellings maps each word of a line to the first word of that line.
+func mapSpellings(lines ...string) map[string]string {
 	words := map[string]string{}
 	for _, line := range lines {
 		list := strings.Fields(line)
@@ -58,9 +59,10 @@ func spelledAlike(lines ...string) map[string]string {
 	return words
 }
 
-// UnitKey is the same of two texts only if they stand for one unit, however it is spelt: words of the table
-// with whole powers, multiplied by blanks, dots or asterisks and divided by slashes, as UDUNITS reads them from
-// the left. It is empty for 1, as for no units. Of other texts it is the text.
+// UnitKey returns a key that is equal for two texts only if they are the same unit, however it is
+// written. It understands words of the table with integer powers, multiplied by blanks, dots or
+// asterisks and divided by slashes, from left to right as in UDUNITS. The key is empty for 1, as for
+// no units. For a text that it does not understand the key is the text itself.
 func UnitKey(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "1" {
@@ -100,7 +102,7 @@ func UnitKey(text string) string {
 	return strings.Join(factors, " ")
 }
 
-// cutFactor takes a word of the table and its power from the begin of a text.
+// cutFactor removes a word of the table and its power from the start of a text.
 func cutFactor(text string) (name string, power int, rest string, ok bool) {
 	at := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune("_%°", r) })
 	if at < 0 {
@@ -125,8 +127,8 @@ func cutFactor(text string) (name string, power int, rest string, ok bool) {
 	return name, power, digits[end:], err == nil && power != 0 && power > -100 && power < 100
 }
 
-// cutOperator takes what is between two factors from the begin of a text: blanks, a slash that may have some
-// around it, an asterisk or a dot. over is -1 if the next one divides.
+// cutOperator removes the operator between two factors from the start of a text: blanks, an asterisk,
+// a dot, or a slash with or without blanks around it. over is -1 if the next factor divides.
 func cutOperator(text string) (rest string, over int, ok bool) {
 	rest = strings.TrimLeft(text, " ")
 	switch {

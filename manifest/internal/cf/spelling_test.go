@@ -2,7 +2,7 @@ package cf
 
 import "testing"
 
-// TestUnitKey: what UDUNITS 2.2 takes for one unit, and what it does not. The pairs were compared with it.
+// TestUnitKey checks pairs of units against UDUNITS 2.2, with which they were compared.
 func TestUnitKey(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -1,8 +1,7 @@
 package cf
 
-// IsOneText reports whether an attribute is one text wherever CF is understood, though some
-// writers of HDF5 make a list of one of it: those of CF's appendix A that are of type S, and
-// two of netCDF's.
+// IsOneText reports whether CF defines an attribute as a single text, although some HDF5 writers store
+// it as a list of one: those of type S in CF's appendix A, and two of netCDF's.
 func IsOneText(name string) bool { return oneText[name] }
 
 var oneText = map[string]bool{

@@ -10,37 +10,37 @@ import (
 	"varve/manifest"
 )
 
-// Times are the times of one file, as they are stored.
+// Times are the times of one file, in stored form.
 type Times struct {
 	Units    Units
-	Packing  Packing    // masks are no time
+	Packing  Packing    // elements in Masks are not times
 	Type     codec.Type // of the stored numbers
 	Elements []byte     // in memory form
 }
 
-// TimesOf joins a variable and its values. The variable must have units of times.
+// TimesOf returns the times of a variable, which must have units of time, and its values.
 func TimesOf(v *manifest.Variable, values *manifest.Values) (Times, error) {
 	u, ok, err := UnitsOf(v)
 	if err != nil {
 		return Times{}, err
 	}
 	if !ok {
-		return Times{}, fmt.Errorf("%s: no units of time", v.Path)
+		return Times{}, fmt.Errorf("%s: the variable has no units of time", v.Path)
 	}
 	p, err := PackingOf(v)
 	if err != nil {
 		return Times{}, err
 	}
 	if len(values.Data)%v.Type.Size != 0 {
-		return Times{}, fmt.Errorf("%s: %d bytes of values of %d each", v.Path, len(values.Data), v.Type.Size)
+		return Times{}, fmt.Errorf("%s: %d bytes are not a whole number of values of %d bytes", v.Path, len(values.Data), v.Type.Size)
 	}
 	return Times{u, p, v.Type, values.Data}, nil
 }
 
-// Len is the number of times.
+// Len returns the number of elements.
 func (t Times) Len() int { return len(t.Elements) / t.Type.Size }
 
-// Instants returns the moments, as xarray decodes them. Where there is none, ok is false.
+// Instants returns the instants that xarray decodes. ok is false for elements that are not times.
 func (t Times) Instants() (at []Instant, ok []bool, err error) {
 	at, ok = make([]Instant, t.Len()), make([]bool, t.Len())
 	for i := range at {
@@ -51,9 +51,9 @@ func (t Times) Instants() (at []Instant, ok []bool, err error) {
 	return at, ok, nil
 }
 
-// Instant returns the moment of one stored element, and false if it is none.
+// Instant returns the instant of one stored element. ok is false if it is not a time.
 func (t Times) Instant(element []byte) (at Instant, ok bool, err error) {
-	if t.none(element) {
+	if t.isMissing(element) {
 		return at, false, nil
 	}
 	switch {
@@ -70,24 +70,24 @@ func (t Times) Instant(element []byte) (at Instant, ok bool, err error) {
 	switch {
 	case ok:
 		return at, true, nil
-	case t.unwritten(element):
+	case t.isUnwritten(element):
 		return at, false, nil
 	}
-	return at, false, fmt.Errorf("%v %s is out of range", Float(t.Packing.Type, element), t.Units)
+	return at, false, fmt.Errorf("the time %v %s is out of range", Float(t.Packing.Type, element), t.Units)
 }
 
-// netcdfFill is what netCDF puts where nobody wrote a float (NC_FILL_FLOAT, NC_FILL_DOUBLE).
+// netcdfFill is netCDF's default for floats that were never written (NC_FILL_FLOAT, NC_FILL_DOUBLE).
 const netcdfFill = 9.9692099683868690e+36
 
-// unwritten reports whether an element that is out of range stands for no time at all: it is
-// infinite, or what netCDF puts where nobody wrote, of which files without a _FillValue are full.
-func (t Times) unwritten(element []byte) bool {
+// isUnwritten reports whether an element out of range means that there is no time: infinity, or
+// netCDF's default fill value, which is common in files without _FillValue.
+func (t Times) isUnwritten(element []byte) bool {
 	f := Float(t.Type, element)
 	return t.Type.Kind == codec.Float && (f == netcdfFill || math.IsInf(f, 0))
 }
 
-// none reports whether an element is no time: masked, NaN, or NumPy's NaT.
-func (t Times) none(element []byte) bool {
+// isMissing reports whether an element is not a time: masked, NaN, or NumPy's NaT.
+func (t Times) isMissing(element []byte) bool {
 	if t.Type.Kind == codec.Float {
 		return IsNaN(t.Type, element) || t.Packing.IsMask(t.Type, element)
 	}
@@ -95,8 +95,8 @@ func (t Times) none(element []byte) bool {
 	return signed && t.Type.Size == 8 && Word(element) == 1<<63 || t.Packing.IsMask(t.Type, element)
 }
 
-// alike reports whether equal elements are equal times.
-func (t Times) alike(u Times) bool {
+// isLike reports whether equal elements are equal times.
+func (t Times) isLike(u Times) bool {
 	return t.Units.Same(u.Units) && t.Type.Equal(u.Type) &&
 		t.Packing.Type.Equal(u.Packing.Type) && t.Packing.SameScale(u.Packing) &&
 		slices.EqualFunc(t.Packing.Masks, u.Packing.Masks, bytes.Equal)

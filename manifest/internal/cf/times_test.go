@@ -75,8 +75,8 @@ func TestInstantsAreXarrays(t *testing.T) {
 	}
 }
 
-// TestRetimeKeepsInstants puts times of many units into one reference, and looks whether they
-// are still the same moments.
+// TestRetimeKeepsInstants converts times of many units to one reference, and checks that the instants
+// are the same.
 func TestRetimeKeepsInstants(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -122,7 +122,7 @@ func instantOf(t *testing.T, f Times) Instant {
 	return at[0]
 }
 
-// instant is what a client makes of f once it is told in r.
+// instant returns the instant to which a client decodes f after conversion to r.
 func instant(t *testing.T, r Reference, f Times) Instant {
 	t.Helper()
 	elements, err := r.Elements(f)
@@ -299,7 +299,7 @@ func TestBoundsInheritUnits(t *testing.T) {
 		}
 	}
 	if len(h.Variables[1].Attributes) != 1 {
-		t.Error("the header has changed")
+		t.Error("Bounds changed the header")
 	}
 }
 

@@ -10,14 +10,15 @@ import (
 	"varve/manifest"
 )
 
-// Instant is a moment of a calendar: whole seconds since 1970-01-01, and nanoseconds. Instants
-// of Standard, Proleptic and Julian are on one line, those of any other calendar on their own.
+// Instant is a point in time: whole seconds since 1970-01-01 in a calendar, and nanoseconds. Instants
+// of Standard, Proleptic and Julian can be compared with each other, those of other calendars only
+// within the calendar.
 type Instant struct {
 	Seconds     int64
 	Nanoseconds int32 // 0 to 999,999,999
 }
 
-// Compare is -1, 0 or 1.
+// Compare returns -1, 0 or 1.
 func (t Instant) Compare(u Instant) int {
 	return cmp.Or(cmp.Compare(t.Seconds, u.Seconds), cmp.Compare(t.Nanoseconds, u.Nanoseconds))
 }
@@ -27,25 +28,25 @@ const (
 	day    = 86400 * second
 )
 
-// Units are those of times: a length since a moment.
+// Units are units of time: a length since an epoch.
 type Units struct {
 	Nanoseconds int64 // the length
 	Epoch       Instant
 	Calendar    Calendar
 
-	coarse bool   // xarray leaves them to cftime, which knows microseconds
-	text   string // as they were spelt
+	isCoarse bool   // xarray lets cftime decode them, which has a resolution of microseconds
+	text     string // the attribute's text
 }
 
-// Same reports whether equal numbers are equal times, to the last digit that xarray has.
+// Same reports whether equal numbers are equal times, to the last digit that xarray decodes.
 func (u Units) Same(v Units) bool {
-	return u.coarse == v.coarse && u.Nanoseconds == v.Nanoseconds && u.Epoch == v.Epoch && SameLine(u.Calendar, v.Calendar)
+	return u.isCoarse == v.isCoarse && u.Nanoseconds == v.Nanoseconds && u.Epoch == v.Epoch && SameLine(u.Calendar, v.Calendar)
 }
 
 type unit struct {
 	nanoseconds int64
-	names       string   // the first two are xarray's, the others only cftime's
-	only        Calendar // the one that has it; Standard for all
+	names       string   // xarray knows the first two, the others only cftime
+	only        Calendar // the only calendar that has the unit; Standard for all
 }
 
 var unitTable = []unit{
@@ -60,7 +61,7 @@ var unitTable = []unit{
 	{365 * day, "common_year common_years", NoLeap},
 }
 
-// parseLength reads the word before "since".
+// parseLength parses the word before "since".
 func parseLength(word string, c Calendar) (length int64, coarse bool, err error) {
 	word = strings.ToLower(word)
 	for _, u := range unitTable {
@@ -69,15 +70,15 @@ func parseLength(word string, c Calendar) (length int64, coarse bool, err error)
 				continue
 			}
 			if u.only != Standard && u.only != c {
-				return 0, false, fmt.Errorf("%s of the %s calendar: %w, their lengths differ", word, c, errors.ErrUnsupported)
+				return 0, false, fmt.Errorf("%s of varying length in the %s calendar are %w", word, c, errors.ErrUnsupported)
 			}
 			return u.nanoseconds, i > 1, nil
 		}
 	}
-	return 0, false, fmt.Errorf("time unit %q: %w, want nanoseconds to days", word, errors.ErrUnsupported)
+	return 0, false, fmt.Errorf("time unit %q is %w; use nanoseconds to days", word, errors.ErrUnsupported)
 }
 
-// lengthName is the word for a length, in the plural.
+// lengthName returns the plural of a unit's name.
 func lengthName(nanoseconds int64) string {
 	for _, u := range unitTable {
 		if u.nanoseconds == nanoseconds {
@@ -87,7 +88,7 @@ func lengthName(nanoseconds int64) string {
 	return fmt.Sprint(nanoseconds, " nanoseconds")
 }
 
-// ParseUnits reads the attributes units and calendar.
+// ParseUnits parses the attributes units and calendar.
 func ParseUnits(units, calendar string) (Units, error) {
 	c, err := ParseCalendar(calendar)
 	if err != nil {
@@ -95,24 +96,24 @@ func ParseUnits(units, calendar string) (Units, error) {
 	}
 	word, since, ok := cutSince(units)
 	if !ok {
-		return Units{}, fmt.Errorf("time units %q: want a unit since a date", units)
+		return Units{}, fmt.Errorf("time units %q do not have the form UNIT since DATE", units)
 	}
 	u := Units{Calendar: c, text: units}
-	if u.Nanoseconds, u.coarse, err = parseLength(word, c); err == nil {
+	if u.Nanoseconds, u.isCoarse, err = parseLength(word, c); err == nil {
 		u.Epoch, err = parseMoment(since, c)
 	}
 	if err != nil {
 		return Units{}, fmt.Errorf("time units %q: %w", units, err)
 	}
-	u.coarse = u.coarse || !c.real() || c == Julian || !u.Epoch.fine() || c == Standard && u.Epoch.Seconds < shift*86400
+	u.isCoarse = u.isCoarse || !c.isReal() || c == Julian || !u.Epoch.fitsDatetime64() || c == Standard && u.Epoch.Seconds < shift*86400
 	return u, nil
 }
 
-// Coarse reports whether xarray leaves times in these units to cftime, which has no word for what is
-// no time: it makes no dates of any if one is the least int64, and of a NaN that from which they count.
-func (u Units) Coarse() bool { return u.coarse }
+// Coarse reports whether xarray lets cftime decode these units. cftime has no value for a missing
+// time: with one element that is the smallest int64 it decodes none, and it decodes NaN to the epoch.
+func (u Units) Coarse() bool { return u.isCoarse }
 
-// cutSince splits units at the word since.
+// cutSince splits units at the word "since".
 func cutSince(units string) (word, since string, ok bool) {
 	fields := strings.Fields(units)
 	if len(fields) < 3 || !strings.EqualFold(fields[1], "since") {
@@ -121,10 +122,10 @@ func cutSince(units string) (word, since string, ok bool) {
 	return fields[0], strings.Join(fields[2:], " "), true
 }
 
-// fine reports whether nanoseconds since 1970 fit an int64, which is what xarray decodes to.
-func (t Instant) fine() bool { return t.Seconds > -9223372036 && t.Seconds < 9223372036 }
+// fitsDatetime64 reports whether datetime64[ns] can represent the instant: nanoseconds since 1970 fit an int64.
+func (t Instant) fitsDatetime64() bool { return t.Seconds > -9223372036 && t.Seconds < 9223372036 }
 
-// UnitsOf returns the units of a variable, and false if it does not hold times.
+// UnitsOf returns the units of a variable. It reports false if the variable does not contain times.
 func UnitsOf(v *manifest.Variable) (Units, bool, error) {
 	if v.Type.Kind == codec.DateTime {
 		length, err := tick(v.Type)
@@ -142,17 +143,17 @@ func UnitsOf(v *manifest.Variable) (Units, bool, error) {
 	return u, true, nil
 }
 
-// tick is the length of one step of NumPy's datetime64.
+// tick returns the length of one step of NumPy's datetime64 in nanoseconds.
 func tick(t codec.Type) (int64, error) {
 	lengths := map[string]int64{"ns": 1, "us": 1e3, "ms": 1e6, "s": second, "m": 60 * second, "h": 3600 * second, "D": day, "W": 7 * day}
 	length, ok := lengths[t.Unit]
 	if !ok || t.Ticks > 1e6 {
-		return 0, fmt.Errorf("%s: %w, want a unit from ns to W", t, errors.ErrUnsupported)
+		return 0, fmt.Errorf("%s is %w; use a unit from ns to W", t, errors.ErrUnsupported)
 	}
 	return length * int64(max(t.Ticks, 1)), nil
 }
 
-// String writes the units as the attribute does, where they come from one.
+// String returns the attribute's text, if the units come from one, else a text in its form.
 func (u Units) String() string {
 	if u.text != "" {
 		return u.text
@@ -160,7 +161,8 @@ func (u Units) String() string {
 	return lengthName(u.Nanoseconds) + " since " + u.Epoch.Format(u.Calendar)
 }
 
-// Format writes an instant as its calendar calls it: no more of the time of day than there is.
+// Format returns an instant as a date of its calendar, with only as much of the time of day as is not
+// zero.
 func (t Instant) Format(c Calendar) string {
 	n, rest := floorDiv(t.Seconds, 86400)
 	d := c.Date(n)
@@ -175,15 +177,14 @@ func (t Instant) Format(c Calendar) string {
 	return text
 }
 
-// Parents are the variables of times of a header by the paths of those that they name as their
-// bounds.
+// Parents maps the path of a bounds variable to the time variable that names it.
 type Parents map[string]*manifest.Variable
 
 // BoundsRoles are the attributes that name bounds.
 var BoundsRoles = []string{"bounds", "climatology"}
 
-// ParentsOf looks through the variables of a header. Of several that name the same bounds the
-// first counts.
+// ParentsOf returns the parents in a header. If several variables name the same bounds, the first
+// counts.
 func ParentsOf(h *manifest.Header) Parents {
 	var all Parents
 	for i := range h.Variables {
@@ -209,8 +210,8 @@ func ParentsOf(h *manifest.Header) Parents {
 	return all
 }
 
-// Bounds returns a variable of the header or, if it is the bounds of a variable of times and
-// says no units of its own, a copy that has that variable's, as CF 7.1 has it.
+// Bounds returns the variable itself or, if it contains the bounds of a time variable and has no
+// units, a copy with the units and calendar of that variable, as CF 7.1 requires.
 func (all Parents) Bounds(v *manifest.Variable) *manifest.Variable {
 	parent := all.Bounded(v)
 	if parent == nil {
@@ -226,8 +227,8 @@ func (all Parents) Bounds(v *manifest.Variable) *manifest.Variable {
 	return &child
 }
 
-// Bounded is the variable of times that has v for its bounds and says their units; nil if these
-// say them themselves, or are no bounds of times.
+// Bounded returns the time variable whose bounds v contains and whose units apply to v. It is nil if v
+// has units itself, or is not the bounds of times.
 func (all Parents) Bounded(v *manifest.Variable) *manifest.Variable {
 	parent := all[v.Path]
 	if parent == nil || manifest.Lookup(v.Attributes, UnitsName) != nil || !IsNumber(v.Type) {

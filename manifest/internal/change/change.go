@@ -1,6 +1,6 @@
-// Package change tells which chunks of an array differ between two snapshots of a manifest, so
-// that an export of the one can be carried on to the other by writing those and no others, and
-// that a server knows whether who has read the documents of the one may be given chunks of the other.
+// Package change computes which chunks of an array differ between two snapshots of a manifest. An
+// export of the older snapshot can then be updated by writing only these chunks, and a server knows
+// whether a client that has the metadata of the older one may get chunks of the newer one.
 package change
 
 import (
@@ -21,85 +21,86 @@ import (
 	"varve/zarrjson"
 )
 
-// Past is what has to be known of a manifest to compare a snapshot with one that an export was
-// made of.
+// Past provides the data of a manifest that are needed to compare its current snapshot with the one
+// that was exported.
 type Past interface {
 	Tables
-	// Load returns a snapshot of the manifest by its id; without one, an fs.ErrNotExist.
+	// Load returns a snapshot of the manifest by its ID. A missing one is an fs.ErrNotExist.
 	Load(ctx context.Context, id string) (*manifest.Snapshot, error)
 }
 
-// Tables are what has to be known of two snapshots besides what is in them.
+// Tables provides the tables of two snapshots.
 type Tables interface {
 	// ScanTiles yields the tiles of a segment of a snapshot.
 	ScanTiles(ctx context.Context, of *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error]
-	// Begins reports whether the rows of sources and refs of a snapshot are the first of a
-	// newer one's, so that their numbers mean the same.
+	// Begins reports whether the first rows of a newer snapshot's sources and refs are the older one's
+	// rows, so that row numbers have the same meaning in both.
 	Begins(ctx context.Context, old, now *manifest.Snapshot) (bool, error)
 }
 
-// Change says which chunks of an array are not as they were.
+// Change says which chunks of an array differ.
 type Change struct {
 	Kind Kind
 	Axis int
-	From int64  // with Behind, the number of the first such chunk along the axis
-	Why  string // with Everything, what keeps it from being less
+	From int64  // for Behind: the number of the first such chunk along the axis
+	Why  string // for Everything: the reason why it is not less
 }
 
 func everything(format string, args ...any) Change {
 	return Change{Kind: Everything, Why: fmt.Sprintf(format, args...)}
 }
 
-// Kind is how much of an array differs.
+// Kind is the extent of a change.
 type Kind uint8
 
-// The kinds.
+// The kinds of changes.
 const (
 	None       Kind = iota
-	Behind          // only chunks from a place on along one axis
-	Everything      // all, for all that is known
+	Behind          // only chunks from some index on along one axis
+	Everything      // possibly all
 )
 
-// Snapshots compares the arrays of two snapshots of a manifest. What it cannot tell to be as
-// it was, it calls changed.
+// Snapshots compares the arrays of two snapshots of a manifest. It reports an array as changed unless
+// it can prove that it is not.
 type Snapshots struct {
 	Old, Now *manifest.Snapshot
 	Past     Tables
 
-	rows  func() (bool, error) // whether they mean what they did, once that was asked for
-	tiled map[tiling]bool      // what was found out of placements, which many arrays share
+	rows        func() (bool, error)   // the result of sameRows, once it is known
+	sameTilesOf map[tilesQuestion]bool // results of sameTiles: many arrays share a placement
 }
 
-// tiling is whether all tiles of a placement are those of another, but for some behind an end.
-type tiling struct {
+// tilesQuestion is the question whether the tiles of a placement are those of another one, plus others from
+// an end on.
+type tilesQuestion struct { // IDs of the placements
 	was, is string // the ids of the placements
 	dim     int
 	end     int64
 }
 
-// Of compares the chunks of an array of the snapshot Now, whose grid is given: what they hold,
-// how they are cut, and that whatever the older ones are in is still there.
+// Of compares the chunks of an array of the snapshot Now, which has the grid is: their values, their
+// grid, and whether the files that the older chunks are in still belong to the manifest.
 func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) (Change, error) {
 	old := c.before(now)
 	switch {
 	case old == nil:
-		return everything(isNew), nil
+		return everything(whyNew), nil
 	case !keepsPatches(old, now):
-		return everything("files of its re-encoded chunks are no longer used"), nil
+		return everything("files of its compacted chunks are no longer used"), nil
 	}
 	g, err := old.Schema.Grid()
 	if err != nil {
-		return Change{}, fmt.Errorf("%s: the array as it was: %w", old.Path, err)
+		return Change{}, fmt.Errorf("%s in the older snapshot: %w", old.Path, err)
 	}
 	return c.confirm(ctx, Growth(g, is), old, now)
 }
 
-// Elements compares the elements of an array of the snapshot Now, however it is cut into
-// chunks: with Behind, From is the first index along the axis that was not there.
+// Elements compares the elements of an array of the snapshot Now, whatever its chunk grid is. For
+// Behind, From is the first new index along the axis.
 func (c *Snapshots) Elements(ctx context.Context, now *manifest.Array) (Change, error) {
 	old := c.before(now)
 	if old == nil {
-		return everything(isNew), nil
+		return everything(whyNew), nil
 	}
 	was, is := old.Schema.Shape, now.Schema.Shape
 	if len(was) != len(is) {
@@ -118,16 +119,16 @@ func (c *Snapshots) Elements(ctx context.Context, now *manifest.Array) (Change, 
 	return c.confirm(ctx, ch, old, now)
 }
 
-const isNew = "it was not there"
+const whyNew = "the array is new"
 
 func grownOtherwise(was, is []int64) Change {
 	if slices.Equal(was, is) {
-		return everything("it is cut into other chunks along more than one dimension")
+		return everything("its chunk grid changed along more than one dimension")
 	}
-	return everything("its shape was %v and is %v: not one dimension alone grew", was, is)
+	return everything("its shape changed from %v to %v, which is not growth along one dimension", was, is)
 }
 
-// before is an array as it was, or nil.
+// before returns the array in the older snapshot, or nil.
 func (c *Snapshots) before(now *manifest.Array) *manifest.Array {
 	i := slices.IndexFunc(c.Old.Arrays, func(o manifest.Array) bool { return o.Path == now.Path })
 	if i < 0 {
@@ -136,7 +137,7 @@ func (c *Snapshots) before(now *manifest.Array) *manifest.Array {
 	return &c.Old.Arrays[i]
 }
 
-// confirm returns a change if that is all that changed of an array.
+// confirm returns ch if nothing else changed, else Everything.
 func (c *Snapshots) confirm(ctx context.Context, ch Change, old, now *manifest.Array) (Change, error) {
 	if ch.Kind == Everything {
 		return ch, nil
@@ -151,16 +152,15 @@ func (c *Snapshots) confirm(ctx context.Context, ch Change, old, now *manifest.A
 	return ch, nil
 }
 
-// keepsPatches reports whether the files of re-encoded chunks that an array had are still its:
-// refs lead into them, and a file that no array needs is deleted some day.
+// keepsPatches reports whether the array still uses its files of compacted chunks. References of an
+// export point into them, and GC removes a file that no array uses.
 func keepsPatches(old, now *manifest.Array) bool {
 	return !slices.ContainsFunc(old.Patches, func(was manifest.Patched) bool {
 		return !slices.ContainsFunc(now.Patches, func(is manifest.Patched) bool { return is.File == was.File })
 	})
 }
 
-// Growth compares grids of which the newer one counts. They have to be alike but for one axis,
-// which may have grown.
+// Growth compares grids. They have to be equal except that the newer one may be longer along one axis.
 func Growth(old, now *grid.Grid) Change {
 	if old.Rank() != now.Rank() {
 		return grownOtherwise(old.Shape(), now.Shape())
@@ -176,16 +176,16 @@ func Growth(old, now *grid.Grid) Change {
 		}
 		from := grid.CommonPrefix(a, b, 0)
 		if from > 0 && b.Offset(from-1)+b.DataSize(from-1) > a.Extent() {
-			from-- // a chunk that the array did not fill
+			from-- // the old end cut this chunk, so it has new elements
 		}
 		ch = Change{Kind: Behind, Axis: axis, From: from}
 	}
 	return ch
 }
 
-// Chunks compares grids of which the newer one counts: ok reports whether every chunk that there
-// was is still there, at its coordinates and with its edges; filled whether one of them has
-// elements now that lay behind the array's end.
+// Chunks compares grids. ok reports whether every chunk of the older grid exists in the newer one,
+// with the same coordinates and edges. filled reports whether one of them has new elements, which were
+// beyond the array's shape.
 func Chunks(old, now *grid.Grid) (ok, filled bool) {
 	if old.Rank() != now.Rank() {
 		return false, false
@@ -201,22 +201,22 @@ func Chunks(old, now *grid.Grid) (ok, filled bool) {
 	return true, filled
 }
 
-// OtherReading says what keeps equal tiles, or equal pieces, from becoming equal bytes in two
-// arrays, if something does but for how they are cut into chunks.
+// OtherReading returns the reason why equal tiles or pieces would give different bytes in two arrays,
+// apart from their chunk grids. It is empty if there is none.
 func OtherReading(old, now *manifest.Array) (why string, err error) {
 	switch {
 	case !slices.Equal(old.Variables, now.Variables):
-		return fmt.Sprintf("it was made of the variables %q and is of %q", old.Variables, now.Variables), nil
+		return fmt.Sprintf("its variables changed from %q to %q", old.Variables, now.Variables), nil
 	case !slices.Equal(old.Dims, now.Dims) || !maps.Equal(old.Renamed, now.Renamed) || !slices.Equal(old.Unnamed, now.Unnamed):
-		return fmt.Sprintf("its dimensions were %q and are %q", old.Dims, now.Dims), nil
+		return fmt.Sprintf("its dimensions changed from %q to %q", old.Dims, now.Dims), nil
 	case old.Reading != now.Reading:
-		return "stored elements are read in another way", nil
+		return "the conversion of stored elements changed", nil
 	}
 	return OtherEncoding(old.Schema, now.Schema)
 }
 
-// OtherEncoding says what keeps equal elements from becoming equal bytes under two schemas, or from
-// meaning the same, if something does but for how they are cut into chunks.
+// OtherEncoding returns the reason why equal elements would give other bytes, or have another meaning,
+// under two schemas, apart from their chunk grids. It is empty if there is none.
 func OtherEncoding(old, now *zarrjson.Array) (why string, err error) {
 	was, err := encoding(old)
 	if err != nil {
@@ -229,7 +229,7 @@ func OtherEncoding(old, now *zarrjson.Array) (why string, err error) {
 	return "its " + strings.Join(otherMembers(was, is), ", ") + " changed", nil
 }
 
-// otherMembers names what differs between two documents, or one of which only one has.
+// otherMembers returns the names of members that differ between two JSON objects.
 func otherMembers(a, b []byte) (names []string) {
 	var was, is map[string]json.RawMessage
 	if json.Unmarshal(a, &was) != nil || json.Unmarshal(b, &is) != nil {
@@ -249,7 +249,7 @@ func otherMembers(a, b []byte) (names []string) {
 	return names
 }
 
-// encoding is what a schema says of the bytes of its chunks, but for their shapes.
+// encoding returns the parts of a schema that determine the bytes of chunks, except their shapes.
 func encoding(schema *zarrjson.Array) ([]byte, error) {
 	f := *schema
 	ones := slices.Repeat([]int64{1}, len(schema.Shape))
@@ -265,42 +265,42 @@ func encoding(schema *zarrjson.Array) ([]byte, error) {
 }
 
 const (
-	movedFiles  = "files came in front of or between those that were there, or took their places"
-	movedValues = "values that the manifest keeps of it came in front of or between others, or took their places"
-	isKept      = "its values are in the manifest now, or were"
-	otherTiles  = "it is put together along other dimensions"
-	otherRows   = "the manifest's tables of files or references were not only added to"
-	otherAxis   = "it grew along a dimension that files are not joined along"
+	whyMovedFiles   = "files were inserted before or between the former ones, or replaced them"
+	whyMovedValues  = "values in the manifest were inserted before or between the former ones, or replaced them"
+	whyOtherStorage = "its values moved into or out of the manifest"
+	whyOtherTiles   = "its files are placed along other dimensions"
+	whyOtherRows    = "the manifest's tables of sources or references were changed, not only extended"
+	whyOtherAxis    = "it grew along a dimension along which no files are placed"
 )
 
-// elsewhere says what keeps everything that an array had from being where it was, and all that
-// it has besides from lying behind what there was along the axis of a change, if something does.
+// elsewhere returns the reason if some former values are not at the same place as before, or if some
+// new values are before the end of the former ones along the axis of ch. It is empty otherwise.
 func (c *Snapshots) elsewhere(ctx context.Context, ch Change, old, now *manifest.Array) (why string, err error) {
-	end := int64(math.MaxInt64) // nothing new may be anywhere
+	end := int64(math.MaxInt64) // no new values may be anywhere
 	if ch.Kind == Behind {
 		end = old.Schema.Shape[ch.Axis]
 	}
 	switch {
 	case old.Placement == "" && now.Placement == "":
-		return unless(piecesBehind(old.Pieces, now.Pieces, ch.Axis, end), movedValues), nil
+		return unless(piecesBehind(old.Pieces, now.Pieces, ch.Axis, end), whyMovedValues), nil
 	case old.Placement == "" || now.Placement == "":
-		return isKept, nil
+		return whyOtherStorage, nil
 	}
 	was, is := placement(c.Old, old.Placement), placement(c.Now, now.Placement)
 	if was == nil || is == nil || !slices.Equal(was.Dims, is.Dims) {
-		return otherTiles, nil
+		return whyOtherTiles, nil
 	}
 	if same, err := c.sameRows(ctx); !same || err != nil {
-		return otherRows, err
+		return whyOtherRows, err
 	}
-	dim := -1 // nothing may be new along any; a scalar has none
+	dim := -1 // along no dimension new values may come; a scalar has none
 	if ch.Kind == Behind {
 		if dim = slices.Index(is.Dims, now.Dims[ch.Axis]); dim < 0 {
-			return otherAxis, nil
+			return whyOtherAxis, nil
 		}
 	}
 	same, err := c.sameTiles(ctx, was, is, dim, end)
-	return unless(same, movedFiles), err
+	return unless(same, whyMovedFiles), err
 }
 
 func unless(ok bool, why string) string {
@@ -310,10 +310,11 @@ func unless(ok bool, why string) string {
 	return why
 }
 
-// sameTiles is tilesBehind for placements, whose first segments need not be read if they are equal.
+// sameTiles is tilesBehind for placements. It skips equal leading segments without reading them, and
+// remembers its results.
 func (c *Snapshots) sameTiles(ctx context.Context, was, is *manifest.PlacementTable, dim int, end int64) (bool, error) {
-	key := tiling{was.ID, is.ID, dim, end}
-	if same, known := c.tiled[key]; known {
+	key := tilesQuestion{was.ID, is.ID, dim, end}
+	if same, known := c.sameTilesOf[key]; known {
 		return same, nil
 	}
 	had, has := was.Segments, is.Segments
@@ -324,10 +325,10 @@ func (c *Snapshots) sameTiles(ctx context.Context, was, is *manifest.PlacementTa
 	if err != nil {
 		return false, err
 	}
-	if c.tiled == nil {
-		c.tiled = map[tiling]bool{}
+	if c.sameTilesOf == nil {
+		c.sameTilesOf = map[tilesQuestion]bool{}
 	}
-	c.tiled[key] = same
+	c.sameTilesOf[key] = same
 	return same, nil
 }
 
@@ -335,8 +336,8 @@ func equalSegments(a, b manifest.Segment) bool {
 	return a.Table == b.Table && a.Row == b.Row && a.Rows == b.Rows && slices.Equal(a.Shift, b.Shift)
 }
 
-// sameRows reports whether the rows of sources and refs mean what they did, which is the same
-// for all arrays.
+// sameRows reports whether row numbers of sources and refs have the same meaning. The result is the
+// same for all arrays, so it is computed once.
 func (c *Snapshots) sameRows(ctx context.Context) (bool, error) {
 	if c.rows == nil {
 		same, err := c.Past.Begins(ctx, c.Old, c.Now)
@@ -368,8 +369,8 @@ func (c *Snapshots) tiles(ctx context.Context, of *manifest.Snapshot, segments [
 	}
 }
 
-// tilesBehind reports whether tiles are those that there were, in the same order, with
-// others among them that all lie behind an end along one dimension.
+// tilesBehind reports whether all old tiles are among the new ones, in the same order, and all other
+// tiles start at or after end along one dimension.
 func tilesBehind(old, now iter.Seq2[manifest.Tile, error], dim int, end int64) (bool, error) {
 	next, stop := iter.Pull2(old)
 	defer stop()

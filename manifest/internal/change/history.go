@@ -11,27 +11,28 @@ import (
 	"varve/manifest/table"
 )
 
-// History is the Past of a manifest in its own folder.
+// History is the Past of a manifest that is stored in a repository.
 type History struct {
-	repository *manifest.Repository
-	readers    map[string]*table.Reader // by snapshot
-	placed     bool
+	repository     *manifest.Repository
+	readers        map[string]*table.Reader // by snapshot
+	comparesPlaces bool                     // sources that were moved count as different
 }
 
-// NewHistory reads from a repository, which stays the caller's to close. It is for exports that
-// hold values.
+// NewHistory returns the history of a repository, for exports that contain values. The caller closes
+// the repository.
 func NewHistory(r *manifest.Repository) *History {
 	return &History{repository: r, readers: map[string]*table.Reader{}}
 }
 
-// NewPlaces is NewHistory for exports that name sources: those that lie elsewhere now are others.
+// NewPlaces is NewHistory for exports that contain locations of sources: a source that was moved
+// counts as another one.
 func NewPlaces(r *manifest.Repository) *History {
 	h := NewHistory(r)
-	h.placed = true
+	h.comparesPlaces = true
 	return h
 }
 
-// Load implements Past. A snapshot that the manifest no longer has is an fs.ErrNotExist.
+// Load implements Past.
 func (h *History) Load(ctx context.Context, id string) (*manifest.Snapshot, error) {
 	s, err := h.repository.Load(ctx, id)
 	var damage *manifest.DamageError
@@ -62,7 +63,7 @@ func (h *History) Begins(ctx context.Context, old, now *manifest.Snapshot) (bool
 	if err != nil {
 		return false, err
 	}
-	return table.Begins(ctx, was, is, h.placed)
+	return table.Begins(ctx, was, is, h.comparesPlaces)
 }
 
 func (h *History) reader(of *manifest.Snapshot) (*table.Reader, error) {
@@ -76,7 +77,7 @@ func (h *History) reader(of *manifest.Snapshot) (*table.Reader, error) {
 	return r, err
 }
 
-// Close closes the tables that were read.
+// Close closes the tables that were opened.
 func (h *History) Close() (err error) {
 	for _, r := range h.readers {
 		err = errors.Join(err, r.Close())

@@ -8,10 +8,10 @@ import (
 	"varve/manifest/table"
 )
 
-// Open are the Tables of two snapshots that are open already.
+// Open implements Tables for two snapshots whose tables are open already.
 type Open struct {
 	Old, Now *manifest.Snapshot
-	Was, Is  *table.Reader // of the one and of the other
+	Was, Is  *table.Reader // the tables of Old and Now
 }
 
 // ScanTiles implements Tables.

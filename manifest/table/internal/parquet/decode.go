@@ -2,7 +2,7 @@ package parquet
 
 import "encoding/binary"
 
-// reset makes room for the values of rows.
+// reset allocates room for the values of rows.
 func (v *Values) reset(kind Type, rows int) {
 	v.Present = nil
 	if kind != Int {
@@ -16,9 +16,9 @@ func (v *Values) reset(kind Type, rows int) {
 	v.Ints = v.Ints[:rows]
 }
 
-// fill makes all values the only one.
+// fill sets all values to the only value of a column.
 func (v *Values) fill(c *chunk, rows int) {
-	if c.null {
+	if c.isNull {
 		v.Present = make([]uint8, rows)
 	}
 	for i := range v.Ints {
@@ -29,14 +29,14 @@ func (v *Values) fill(c *chunk, rows int) {
 	}
 }
 
-// decode takes the body of a page apart: levels, values.
+// decode decodes the body of a page: the levels, then the values.
 func (v *Values) decode(column Column, h pageHead, body []byte, dictionary [][]byte) error {
 	rows, present := len(v.Ints)+len(v.Bytes), 0
 	if !column.Optional {
 		return v.decodeValues(h, body, dictionary)
 	}
 	if len(body) < 4 || uint64(binary.LittleEndian.Uint32(body)) > uint64(len(body)-4) {
-		return corruptf("levels are cut off")
+		return corruptf("the levels are truncated")
 	}
 	n := 4 + binary.LittleEndian.Uint32(body)
 	levels := make([]uint8, rows)
@@ -53,7 +53,7 @@ func (v *Values) decode(column Column, h pageHead, body []byte, dictionary [][]b
 	return v.decodeSome(h, body[n:], dictionary, present)
 }
 
-// decodeSome reads values, and spreads them over the rows that have one.
+// decodeSome decodes values, and distributes them over the rows that are not null.
 func (v *Values) decodeSome(h pageHead, body []byte, dictionary [][]byte, present int) error {
 	some := *v
 	if v.Ints != nil {
@@ -74,8 +74,8 @@ func (v *Values) decodeSome(h pageHead, body []byte, dictionary [][]byte, presen
 	return nil
 }
 
-// spread moves the values at the beginning of a slice to the rows that have one, from the last
-// on, so that none is overwritten before it is moved.
+// spread moves the values at the start of a slice to the rows that are not null. It goes backwards, so
+// that no value is overwritten before it is moved.
 func spread[T any](values []T, present []uint8, n int) {
 	var none T
 	for i := len(values) - 1; i >= 0; i-- {
@@ -99,12 +99,12 @@ func (v *Values) decodeValues(h pageHead, body []byte, dictionary [][]byte) erro
 	case h.encoding == dictionaryEncoding && v.Bytes != nil:
 		return readIndexes(v.Bytes, body, dictionary)
 	}
-	return corruptf("encoding %d", h.encoding)
+	return corruptf("encoding %d does not suit the column", h.encoding)
 }
 
 func readPlainInts(dst []int64, body []byte) error {
 	if len(body) != 8*len(dst) {
-		return corruptf("%d integers in %d bytes", len(dst), len(body))
+		return corruptf("%d integers do not take %d bytes", len(dst), len(body))
 	}
 	for i := range dst {
 		dst[i] = int64(binary.LittleEndian.Uint64(body[8*i:]))
@@ -115,7 +115,7 @@ func readPlainInts(dst []int64, body []byte) error {
 func readPlainBytes(dst [][]byte, body []byte) error {
 	for i := range dst {
 		if len(body) < 4 || uint64(binary.LittleEndian.Uint32(body)) > uint64(len(body)-4) {
-			return corruptf("value %d is cut off", i)
+			return corruptf("value %d is truncated", i)
 		}
 		n := 4 + binary.LittleEndian.Uint32(body)
 		dst[i], body = body[4:n:n], body[n:]
@@ -128,10 +128,10 @@ func readIndexes(dst [][]byte, body []byte, dictionary [][]byte) error {
 		if len(dst) == 0 {
 			return nil
 		}
-		return corruptf("%d indexes of a dictionary of %d in %d bytes", len(dst), len(dictionary), len(body))
+		return corruptf("%d indexes into a dictionary of %d entries cannot be in %d bytes", len(dst), len(dictionary), len(body))
 	}
 	if body[0] > 32 {
-		return corruptf("indexes of %d bits", body[0])
+		return corruptf("indexes have %d bits, more than 32", body[0])
 	}
 	indexes := make([]uint32, len(dst))
 	if err := readHybrid(indexes, body[1:], int(body[0]), uint32(len(dictionary)-1)); err != nil {

@@ -5,18 +5,24 @@ import (
 	"math/bits"
 )
 
-// Integers as differences (Encodings.md, DELTA_BINARY_PACKED):
+// The encoding of integers as differences (Encodings.md, DELTA_BINARY_PACKED):
 //
-//	uvarint 128, uvarint 4, uvarint count, varint first
-//	for each 128 that follow: varint least difference, 4 widths of a byte,
-//	    4 × 32 differences less the least one, each of as many bits as its width
+//	uvarint blockValues, uvarint minis, uvarint count, varint first
+//	for each blockValues that follow:
+//	    varint least difference, minis widths of a byte,
+//	    minis × miniValues differences minus the least one, each of as many bits as its width
+//
+// For example, 7, 9, 12 become
+//
+//	80 01  04  03  0e │ 04  01 00 00 00  02 00 00 00
+//	128    4   3   7  │ 2   widths       differences 0, 1 in one bit each, then 30 zeros
 const (
 	blockValues = 128
 	miniValues  = 32
 	minis       = blockValues / miniValues
 )
 
-// appendDelta appends integers. Differences wrap around.
+// appendDelta appends integers. Differences may wrap around.
 func appendDelta(dst []byte, values []int64) []byte {
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, blockValues), minis)
 	dst = binary.AppendUvarint(dst, uint64(len(values)))
@@ -34,8 +40,8 @@ func appendDelta(dst []byte, values []int64) []byte {
 	return dst
 }
 
-// differences fills a block with the differences of neighbours, less the least of them, and
-// with zeros behind them.
+// differences fills a block with the differences of neighbours minus the least of them, followed by
+// zeros. It returns the least difference.
 func differences(block *[blockValues]uint64, values []int64) (least int64) {
 	least = values[1] - values[0]
 	for i := range values[1:] {
@@ -67,24 +73,24 @@ func appendBlock(dst []byte, block *[blockValues]uint64) []byte {
 	return dst
 }
 
-// appendMini packs 32 numbers of a width, the lowest bits first: width words of 4 bytes.
+// appendMini packs the numbers of a miniblock, lowest bits first. Each width of bits takes 4 bytes.
 func appendMini(dst []byte, mini *[miniValues]uint64, width uint) []byte {
-	held, have := uint64(0), uint(0)
+	pending, have := uint64(0), uint(0)
 	for _, v := range mini {
-		held |= v << have
+		pending |= v << have
 		if have += width; have >= 64 {
-			dst = binary.LittleEndian.AppendUint64(dst, held)
+			dst = binary.LittleEndian.AppendUint64(dst, pending)
 			have -= 64
-			held = v >> (width - have)
+			pending = v >> (width - have)
 		}
 	}
 	if have > 0 {
-		dst = binary.LittleEndian.AppendUint32(dst, uint32(held))
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(pending))
 	}
 	return dst
 }
 
-// readDelta fills dst, which says how many integers there have to be.
+// readDelta decodes len(dst) integers.
 func readDelta(dst []int64, data []byte) error {
 	data, err := deltaHead(dst, data)
 	if err != nil || len(dst) == 0 {
@@ -111,9 +117,9 @@ func readDelta(dst []int64, data []byte) error {
 	return nil
 }
 
-var errDelta = corruptf("integers in DELTA_BINARY_PACKED are cut off")
+var errDelta = corruptf("integers in DELTA_BINARY_PACKED are truncated")
 
-// deltaHead reads the head and the first integer.
+// deltaHead decodes the head and the first integer.
 func deltaHead(dst []int64, data []byte) ([]byte, error) {
 	var head [3]uint64
 	for i := range head {
@@ -124,7 +130,7 @@ func deltaHead(dst []int64, data []byte) ([]byte, error) {
 		head[i], data = v, data[size:]
 	}
 	if head[0] != blockValues || head[1] != minis || head[2] != uint64(len(dst)) {
-		return nil, corruptf("%d integers in blocks of %d and miniblocks of %d; want %d, %d, %d",
+		return nil, corruptf("%d integers in blocks of %d values and %d miniblocks; varve reads %d, %d and %d",
 			head[2], head[0], head[1], len(dst), blockValues, minis)
 	}
 	first, size := binary.Varint(data)
@@ -137,7 +143,7 @@ func deltaHead(dst []int64, data []byte) ([]byte, error) {
 	return data[size:], nil
 }
 
-// readMini adds up at most 32 differences of a width, for which data has the bytes.
+// readMini decodes a miniblock of differences and adds them up.
 func readMini(dst []int64, data []byte, width uint, last, least int64) int64 {
 	if width == 0 {
 		for i := range dst {
@@ -146,6 +152,7 @@ func readMini(dst []int64, data []byte, width uint, last, least int64) int64 {
 		}
 		return last
 	}
+	// The fast way loads 8 bytes for each value, which must not be beyond the data.
 	if width <= 56 && len(data) >= int(width)*miniValues/8+8 {
 		mask := uint64(1)<<width - 1
 		for i := range dst {
@@ -158,7 +165,7 @@ func readMini(dst []int64, data []byte, width uint, last, least int64) int64 {
 	return readMiniSlowly(dst, data, width, last, least)
 }
 
-// readMiniSlowly reads no byte behind the miniblock, and takes any width.
+// readMiniSlowly is readMini for any width. It reads no byte after the miniblock.
 func readMiniSlowly(dst []int64, data []byte, width uint, last, least int64) int64 {
 	for i := range dst {
 		v := uint64(0)

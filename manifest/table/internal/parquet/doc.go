@@ -1,31 +1,36 @@
-// Package parquet writes and reads the part of Parquet that the tables of a manifest are in:
-// flat rows of 64-bit integers, texts and bytes, some of which may be null.
+// Package parquet writes and reads a subset of Parquet for the tables of a manifest: flat rows of
+// 64-bit integers, texts and bytes, which may be null.
 //
-//	"PAR1"
+//	"PAR1"                                   magic
 //	for each row group, for each column:
 //	    [dictionary page]                    PLAIN; only with RLE_DICTIONARY
 //	    data page, data page, …              version 1; each with a CRC-32
 //	for each row group, for each column:
-//	    OffsetIndex                          where pages are, and the first row of each
-//	CRC-32 of the FileMetaData, 4 bytes      ours; Parquet lets anything lie between the parts
+//	    OffsetIndex                          location and first row of each page
+//	CRC-32 of the FileMetaData, 4 bytes      checkBytes; varve's own, where Parquet allows any bytes
 //	FileMetaData                             Thrift's compact protocol
-//	size of the FileMetaData, 4 bytes
+//	size of the FileMetaData, 4 bytes        tailBytes, with the magic
 //	"PAR1"
 //
-// A column of a row group is in one of these forms (Encodings.md of the specification):
+// A column of a row group has one of these forms (Encodings.md of the specification):
 //
 //	one value only    one data page, RLE_DICTIONARY, indexes of 0 bits; or no values at all
 //	integers          DELTA_BINARY_PACKED, blocks of 128 in 4 miniblocks
-//	                  (PLAIN if a page would be without values)
-//	texts, bytes      RLE_DICTIONARY where values repeat, PLAIN otherwise
+//	                  (PLAIN if a page would have no values)
+//	texts, bytes      RLE_DICTIONARY if values repeat, else PLAIN
 //
-// and all in ZSTD, also what it does not make smaller: libraries are about that take the
-// compression of the first row group for that of all. All columns but those of one value have their page boundaries in
-// common, so that a page is a run of rows. The statistics of a column say whether it has one
-// value only, and which: it takes no reading to know.
+// All pages are compressed with ZSTD, even if that makes them larger, because some libraries take the
+// compression of the first row group for that of all. In a row group, all columns have the same page
+// boundaries, except columns with one value, so a page is a run of rows. The statistics of a column
+// tell whether it has only one value, and which one, without reading a page.
 //
-// Why by hand: a lookup of one row takes the libraries at hand a hundred times as long, and
-// they allocate whatever a footer or a page header claims. docs/format.md has the figures.
+// For example, a table with the only column offset (INT64) and the rows 5, 5 is
+//
+//	50 41 52 31 │ dictionary page: 5 │ data page: 2 indexes of 0 bits │ OffsetIndex │ CRC-32 │
+//	FileMetaData: 2 rows, 1 group, least and greatest value 5 │ its size │ 50 41 52 31
+//
+// The package exists because the available libraries take a hundred times as long to look up one row,
+// and allocate whatever a footer or page header claims. docs/format.md has the figures.
 package parquet
 
 import (
@@ -34,10 +39,10 @@ import (
 	"varve/codec"
 )
 
-// Type is what a column holds.
+// Type is the type of a column.
 type Type uint8
 
-// The types of columns.
+// The types of columns, with their physical type and annotation.
 const (
 	Int   Type = iota // INT64
 	Text              // BYTE_ARRAY, STRING: UTF-8
@@ -54,13 +59,13 @@ type Column struct {
 	Optional bool
 }
 
-// Values are those of one column in a run of rows: one each, nulls included.
+// Values are the values of one column in a run of rows, including nulls.
 type Values struct {
 	Ints  []int64
 	Bytes [][]byte
-	// Present has a 1 for each value and a 0 for each null. It is nil if there are no nulls.
+	// Present has 1 for each value and 0 for each null. It is nil if there are no nulls.
 	Present []uint8
-	// Same: there is one value, which stands for all rows. It is for writing only.
+	// Same says that the only value applies to all rows. It is for writing only.
 	Same bool
 }
 
@@ -86,12 +91,12 @@ const (
 	dictionaryPage = 2
 )
 
-// What a file may have. Rows that hold one value only take no bytes, so that nothing else
-// bounds what a page of them takes in memory.
+// Limits of a file. Rows of columns with one value take no bytes, so the file's size does not bound
+// the memory of a page of them.
 const (
 	MaxGroupRows = 1 << 20
 	MaxPageRows  = 1 << 16
-	singleRows   = 1 << 12 // where no column says where pages end
+	singleRows   = 1 << 12 // rows of a page if no column has page boundaries
 	MaxColumns   = 256
 	maxPageBytes = 1 << 30
 	maxNameBytes = 128

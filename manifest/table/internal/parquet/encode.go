@@ -11,20 +11,20 @@ import (
 	"varve/readers/thrift"
 )
 
-// encoder turns the values of a column in a row group into pages. Its buffers are used again.
-type encoder struct {
-	out   []byte // the pages
-	raw   []byte // the pages' bodies, before compression
+// encoder encodes the values of a column in a row group as pages. It reuses its buffers.
+type encoder struct { // the encoded pages
+	out   []byte // the bodies of the pages, before compression
+	raw   []byte // ends of the bodies in raw
 	ends  []int  // of the bodies in raw
 	zip   []byte
 	index []uint32
 	head  thrift.Writer
 }
 
-// maxStatistic is the size from which on texts are left out of the statistics.
+// maxStatistic is the largest size in bytes of a text in the statistics.
 const maxStatistic = 64
 
-// encode writes pages to e.out. Offsets in what it returns count from there.
+// encode writes pages to e.out. The offsets in the result are relative to it.
 func (e *encoder) encode(column Column, rows int, starts []int, v *Values) (c writtenChunk) {
 	e.out, e.raw, e.ends = e.out[:0], e.raw[:0], e.ends[:0]
 	v = v.tidy(rows)
@@ -46,7 +46,7 @@ func (e *encoder) encode(column Column, rows int, starts []int, v *Values) (c wr
 	return c
 }
 
-// tidy makes nil of slices that are empty, and nulls of values that are not there.
+// tidy returns values in which empty slices are nil, and values that are not given are null.
 func (v *Values) tidy(rows int) *Values {
 	t := *v
 	if len(t.Ints) == 0 {
@@ -64,7 +64,7 @@ func (v *Values) tidy(rows int) *Values {
 	return &t
 }
 
-// single writes the one page of a column that holds one value only.
+// single writes the only page of a column with one value.
 func (e *encoder) single(c *writtenChunk, column Column, rows int, v *Values) {
 	level := uint8(1)
 	var d *dictionary
@@ -87,7 +87,7 @@ func (e *encoder) single(c *writtenChunk, column Column, rows int, v *Values) {
 	e.pages(c, []int{0}, rows, d)
 }
 
-// levels appends levels, with their size before them.
+// levels appends levels, with their size in front.
 func (e *encoder) levels(write func([]byte) []byte) {
 	at := len(e.raw)
 	e.raw = write(append(e.raw, 0, 0, 0, 0))
@@ -101,8 +101,8 @@ func countNulls(v *Values) (n int64) {
 	return n
 }
 
-// statistics fills in the least and the greatest value, and reports whether they say that the
-// column holds one value only, null being one.
+// statistics sets the least and greatest value. It reports whether the column has only one value,
+// possibly null.
 func (e *encoder) statistics(c *writtenChunk, rows int, v *Values) (single bool) {
 	if c.nulls == int64(rows) {
 		return true
@@ -113,7 +113,7 @@ func (e *encoder) statistics(c *writtenChunk, rows int, v *Values) (single bool)
 		c.high = binary.LittleEndian.AppendUint64(nil, uint64(high))
 		return low == high && c.nulls == 0
 	}
-	if c.nulls > 0 || len(v.Bytes[0]) > maxStatistic || !same(v.Bytes) {
+	if c.nulls > 0 || len(v.Bytes[0]) > maxStatistic || !allEqual(v.Bytes) {
 		return false
 	}
 	c.low = append([]byte{}, v.Bytes[0]...)
@@ -121,7 +121,7 @@ func (e *encoder) statistics(c *writtenChunk, rows int, v *Values) (single bool)
 	return true
 }
 
-func same(values [][]byte) bool {
+func allEqual(values [][]byte) bool {
 	for _, b := range values[1:] {
 		if !bytes.Equal(b, values[0]) {
 			return false
@@ -150,13 +150,13 @@ func extremes(v *Values) (low, high int64) {
 
 // dictionary numbers the distinct values of a column.
 type dictionary struct {
-	place map[string]uint32
-	plain []byte // in PLAIN
-	count int
-	width int
+	numbers map[string]uint32
+	plain   []byte // the values in PLAIN
+	count   int
+	width   int
 }
 
-// choose decides on the encoding.
+// choose sets the encoding, and returns the dictionary if there is one.
 func (e *encoder) choose(c *writtenChunk, column Column, starts []int, rows int, v *Values) *dictionary {
 	switch {
 	case v.Ints != nil:
@@ -167,14 +167,15 @@ func (e *encoder) choose(c *writtenChunk, column Column, starts []int, rows int,
 	case column.Type == Bytes:
 		return nil
 	}
-	d := repeated(v, rows)
+	d := findRepeated(v, rows)
 	if d != nil {
 		c.encoding = dictionaryEncoding
 	}
 	return d
 }
 
-// everyPageHasValues: some readers fail on pages in DELTA_BINARY_PACKED that have none.
+// everyPageHasValues reports whether no page consists of nulls only: some readers fail on such pages
+// in DELTA_BINARY_PACKED.
 func everyPageHasValues(present []uint8, starts []int) bool {
 	for i, start := range starts {
 		end := len(present)
@@ -188,24 +189,24 @@ func everyPageHasValues(present []uint8, starts []int) bool {
 	return true
 }
 
-// repeated returns a dictionary if values occur four times each or more.
-func repeated(v *Values, rows int) *dictionary {
+// findRepeated returns a dictionary if values occur at least four times on average, else nil.
+func findRepeated(v *Values, rows int) *dictionary {
 	limit := rows / 4
 	if limit == 0 {
 		return nil
 	}
-	d := &dictionary{place: map[string]uint32{}}
+	d := &dictionary{numbers: map[string]uint32{}}
 	for i, b := range v.Bytes {
 		if v.Present != nil && v.Present[i] == 0 {
 			continue
 		}
-		if _, ok := d.place[string(b)]; ok {
+		if _, ok := d.numbers[string(b)]; ok {
 			continue
 		}
 		if d.count == limit {
 			return nil
 		}
-		d.place[string(b)] = uint32(d.count)
+		d.numbers[string(b)] = uint32(d.count)
 		d.plain = appendPlain(d.plain, b)
 		d.count++
 	}
@@ -217,7 +218,7 @@ func appendPlain(dst, b []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(dst, uint32(len(b))), b...)
 }
 
-// body appends levels and values of a page to e.raw.
+// body appends the levels and values of a page to e.raw.
 func (e *encoder) body(c *writtenChunk, column Column, v *Values, start, end int, d *dictionary) {
 	switch {
 	case !column.Optional:
@@ -247,12 +248,12 @@ func (e *encoder) indexes(page *Values, d *dictionary) {
 	e.raw = append(e.raw, byte(d.width))
 	e.index = e.index[:0]
 	for _, b := range page.Bytes {
-		e.index = append(e.index, d.place[string(b)])
+		e.index = append(e.index, d.numbers[string(b)])
 	}
 	e.raw = appendHybrid(e.raw, e.index, d.width)
 }
 
-// between returns the values of rows, nulls left out.
+// between returns the values of a range of rows without nulls.
 func (v *Values) between(start, end int, nulls bool) (page Values) {
 	if v.Ints != nil {
 		page.Ints = v.Ints[start:end]
@@ -275,7 +276,7 @@ func (v *Values) between(start, end int, nulls bool) (page Values) {
 	return some
 }
 
-// pages writes the bodies in e.raw to e.out, with their headers.
+// pages compresses the bodies in e.raw and writes them to e.out, with their headers.
 func (e *encoder) pages(c *writtenChunk, starts []int, rows int, d *dictionary) {
 	if d != nil {
 		e.page(c, dictionaryPage, d.count, d.plain)
@@ -296,20 +297,20 @@ func (e *encoder) pages(c *writtenChunk, starts []int, rows int, d *dictionary) 
 	c.stored = int64(len(e.out))
 }
 
-// windowBytes is how far back a page looks for what it repeats. Nearly all pages are smaller, and
-// the memory of a writer is twice as much.
+// windowBytes is the distance over which zstd finds repetitions. Nearly all pages are smaller. A
+// writer takes twice this memory.
 const windowBytes = 1 << 20
 
-// zstdWriter: one at a time, so that equal input makes equal output.
+// zstdWriter is the shared encoder. It is not concurrent, so that equal input gives equal output.
 var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(windowBytes))
 	if err != nil {
-		panic(err) // options that are constant
+		panic(err) // cannot happen: the options are constant
 	}
 	return w
 })
 
-// page writes a page with its header: a PageHeader in Thrift.
+// page writes a page with its PageHeader in Thrift.
 func (e *encoder) page(c *writtenChunk, kind int32, values int, body []byte) {
 	e.zip = zstdWriter().EncodeAll(body, e.zip[:0])
 	stored := e.zip

@@ -19,37 +19,38 @@ type File struct {
 	Meta    []Pair
 
 	r    io.ReaderAt
-	data int64 // what lies before this offset is pages and indexes
+	data int64 // offset of the checksum; all pages and indexes are before it
 }
 
 // Group is a row group.
 type Group struct {
-	First  int64 // the number of its first row
+	First  int64 // number of its first row
 	Rows   int64
 	chunks []chunk
 }
 
 // chunk is a column of a row group.
 type chunk struct {
-	single bool
-	null   bool // if single
-	codec  uint8
-	start  int64 // of the first page, a dictionary included
-	data   int64 // of the first data page
-	size   int64 // of all pages
-	index  int64 // of the offset index
-	length int32
-	value  int64  // if single
-	text   []byte // if single
+	isSingle bool
+	isNull   bool // if single
+	codec    uint8
+	start    int64 // offset of the first page, possibly a dictionary
+	data     int64 // offset of the first data page
+	size     int64 // of all pages
+	index    int64 // offset of the offset index
+	length   int32
+	value    int64  // if single
+	text     []byte // if single
 }
 
-// tail is what stands behind the footer, and check what stands in front of it.
+// tailBytes is the size of everything after the footer, and checkBytes the size of the checksum
+// before it.
 const (
-	tail  = 8
-	check = 4
+	tailBytes  = 8
+	checkBytes = 4
 )
 
-// Open reads the footer.
+// Open reads the footer of a file.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	footer, at, err := readFooter(r, size)
 	if err != nil {
@@ -59,38 +60,38 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	t := thrift.NewReader(footer)
 	f.readMetadata(t)
 	if t.Err() != nil {
-		return nil, fmt.Errorf("footer at offset %d, byte %d: %w", at+check, t.Offset(), t.Err())
+		return nil, fmt.Errorf("footer at offset %d, byte %d: %w", at+checkBytes, t.Offset(), t.Err())
 	}
 	return f, f.checkRows()
 }
 
-// readFooter returns the footer and the offset of the checksum before it.
+// readFooter returns the footer, and the offset of the checksum before it.
 func readFooter(r io.ReaderAt, size int64) ([]byte, int64, error) {
-	if size < int64(len(magic)+check+tail) {
-		return nil, 0, corruptf("%d bytes are no Parquet file", size)
+	if size < int64(len(magic)+checkBytes+tailBytes) {
+		return nil, 0, corruptf("a file of %d bytes is too short for Parquet", size)
 	}
 	n, err := footerSize(r, size)
 	if err != nil {
 		return nil, 0, err
 	}
-	if n > size-int64(len(magic)+check+tail) {
-		return nil, 0, corruptf("no checksum before a footer of %d bytes in a file of %d", n, size)
+	if n > size-int64(len(magic)+checkBytes+tailBytes) {
+		return nil, 0, corruptf("there is no room for a checksum before a footer of %d bytes in a file of %d bytes", n, size)
 	}
-	at := size - tail - n - check
-	footer := make([]byte, check+n)
+	at := size - tailBytes - n - checkBytes
+	footer := make([]byte, checkBytes+n)
 	if err := readFull(r, footer, at); err != nil {
 		return nil, 0, err
 	}
-	if want := binary.LittleEndian.Uint32(footer); crc32.ChecksumIEEE(footer[check:]) != want {
-		return nil, 0, corruptf("the footer at offset %d does not have the checksum %08x", at+check, want)
+	if want := binary.LittleEndian.Uint32(footer); crc32.ChecksumIEEE(footer[checkBytes:]) != want {
+		return nil, 0, corruptf("the checksum of the footer at offset %d is not %08x", at+checkBytes, want)
 	}
-	return footer[check:], at, nil
+	return footer[checkBytes:], at, nil
 }
 
-// Footer returns the footer of any Parquet file, as it stands there. It is nil if the file
-// does not begin like one. One that begins so and does not end so is an error.
+// Footer returns the footer of any Parquet file. It returns nil if the file does not start like
+// Parquet, and an error if it starts like Parquet but does not end like it.
 func Footer(r io.ReaderAt, size int64) ([]byte, error) {
-	if size < int64(len(magic)+tail) {
+	if size < int64(len(magic)+tailBytes) {
 		return nil, nil
 	}
 	var head [len(magic)]byte
@@ -102,20 +103,20 @@ func Footer(r io.ReaderAt, size int64) ([]byte, error) {
 		return nil, err
 	}
 	footer := make([]byte, n)
-	return footer, readFull(r, footer, size-tail-n)
+	return footer, readFull(r, footer, size-tailBytes-n)
 }
 
 func footerSize(r io.ReaderAt, size int64) (int64, error) {
-	var end [tail]byte
-	if err := readFull(r, end[:], size-tail); err != nil {
+	var end [tailBytes]byte
+	if err := readFull(r, end[:], size-tailBytes); err != nil {
 		return 0, err
 	}
 	if string(end[4:]) != magic {
-		return 0, corruptf("it ends in %q, not in %s: it is cut off, or no Parquet file", end[4:], magic)
+		return 0, corruptf("the file ends in %q instead of %s: it is truncated, or not Parquet", end[4:], magic)
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
-	if n > size-int64(len(magic)+tail) {
-		return 0, corruptf("a footer of %d bytes in a file of %d", n, size)
+	if n > size-int64(len(magic)+tailBytes) {
+		return 0, corruptf("a footer of %d bytes does not fit a file of %d bytes", n, size)
 	}
 	return n, nil
 }
@@ -131,7 +132,7 @@ func readFull(r io.ReaderAt, p []byte, at int64) error {
 	return fmt.Errorf("offset %d: %w", at+int64(n), err)
 }
 
-// leastStruct is the fewest bytes of a struct that is an element of a list here.
+// leastStruct is the smallest size of a struct in a list of the footer.
 const leastStruct = 2
 
 func (f *File) readMetadata(t *thrift.Reader) {
@@ -264,7 +265,7 @@ func (f *File) readGroup(t *thrift.Reader, g *Group) {
 	}
 }
 
-// chunkCounts are what says that a column holds one value only.
+// chunkCounts are the statistics that show whether a column has only one value.
 type chunkCounts struct {
 	values, nulls int64
 	low, high     []byte
@@ -286,7 +287,7 @@ func (f *File) readChunk(t *thrift.Reader, column int, c *chunk) {
 		}
 	}
 	if t.Err() == nil {
-		c.judge(f.Columns[column].Type, &counts)
+		c.findSingle(f.Columns[column].Type, &counts)
 		t.Check(f.checkChunk(column, c))
 	}
 }
@@ -340,29 +341,29 @@ func readStatistics(t *thrift.Reader, counts *chunkCounts) {
 	}
 }
 
-// judge decides whether the statistics say that the column holds one value only.
-func (c *chunk) judge(kind Type, counts *chunkCounts) {
+// findSingle sets single if the statistics show that the column has only one value.
+func (c *chunk) findSingle(kind Type, counts *chunkCounts) {
 	switch {
 	case counts.nulls == counts.values:
-		c.single, c.null = true, true
+		c.isSingle, c.isNull = true, true
 	case counts.nulls != 0 || counts.low == nil || !bytes.Equal(counts.low, counts.high):
 	case kind != Int:
-		c.single, c.text = true, counts.low
+		c.isSingle, c.text = true, counts.low
 	case len(counts.low) == 8:
-		c.single, c.value = true, int64(binary.LittleEndian.Uint64(counts.low))
+		c.isSingle, c.value = true, int64(binary.LittleEndian.Uint64(counts.low))
 	}
 }
 
-// checkChunk holds the places of a chunk against the file.
+// checkChunk checks the offsets of a chunk against the file.
 func (f *File) checkChunk(column int, c *chunk) error {
 	name := f.Columns[column].Name
 	switch {
 	case c.size < 0 || c.start < 4 || c.data < c.start || c.size > f.data || c.start > f.data-c.size || c.data-c.start > c.size:
-		return corruptf("column %s: %d bytes at offset %d, data from %d on; the pages end at %d", name, c.size, c.start, c.data, f.data)
+		return corruptf("column %s: %d bytes at offset %d with data from %d on are outside the pages, which end at %d", name, c.size, c.start, c.data, f.data)
 	case c.index < 4 || c.length < 0 || c.index > f.data-int64(c.length):
-		return corruptf("column %s: an offset index of %d bytes at offset %d; the footer begins at %d", name, c.length, c.index, f.data)
-	case c.single && c.null && !f.Columns[column].Optional:
-		return corruptf("column %s holds nulls and is not optional", name)
+		return corruptf("column %s: an offset index of %d bytes at offset %d is not before the footer at %d", name, c.length, c.index, f.data)
+	case c.isSingle && c.isNull && !f.Columns[column].Optional:
+		return corruptf("column %s has nulls, but is required", name)
 	}
 	return nil
 }
@@ -371,13 +372,13 @@ func (f *File) checkRows() error {
 	rows := int64(0)
 	for i := range f.Groups {
 		f.Groups[i].First = rows
-		rows += f.Groups[i].Rows // at most 2^20 each
+		rows += f.Groups[i].Rows // at most MaxGroupRows each, so the sum cannot overflow
 	}
 	if rows != f.Rows {
-		return corruptf("%d rows in row groups, not %d", rows, f.Rows)
+		return corruptf("the row groups have %d rows, but the file %d", rows, f.Rows)
 	}
 	if len(f.Columns) == 0 {
-		return corruptf("no columns")
+		return corruptf("the file has no columns")
 	}
 	return nil
 }

@@ -5,19 +5,22 @@ import (
 	"math/bits"
 )
 
-// Numbers of a width of bits as runs of equal ones and runs of packed ones (Encodings.md, RLE):
+// The encoding of small numbers as runs of equal numbers and runs of packed numbers (Encodings.md,
+// RLE):
 //
-//	varint n<<1      a number in whole bytes, n times
-//	varint n<<1 | 1  8·n numbers, each of width bits, the lowest first
+//	uvarint n<<1      one number in whole bytes, repeated n times
+//	uvarint n<<1 | 1  8·n numbers of width bits each, lowest bits first
 //
-// small are levels, and indexes of dictionaries.
-type small interface{ ~uint8 | ~uint32 }
+// For example, with a width of 1 bit, twenty ones and then 0, 1, 0 are 28 01 │ 03 02.
+//
+// smallNumber is the type of levels, and indexes of dictionaries.
+type smallNumber interface{ ~uint8 | ~uint32 }
 
 // equalRun is the number of equal numbers from which on a run of its own is shorter.
 const equalRun = 16
 
-// appendHybrid appends numbers of a width.
-func appendHybrid[T small](dst []byte, values []T, width int) []byte {
+// appendHybrid appends numbers of a width in bits.
+func appendHybrid[T smallNumber](dst []byte, values []T, width int) []byte {
 	for at := 0; at < len(values); {
 		run := runLength(values[at:])
 		if run >= equalRun || width == 0 {
@@ -25,6 +28,7 @@ func appendHybrid[T small](dst []byte, values []T, width int) []byte {
 			at += run
 			continue
 		}
+		// Packed runs have a multiple of 8 numbers; stop before a long run of equal ones.
 		end := at + 8
 		for end < len(values) && runLength(values[end:min(end+equalRun, len(values))]) < equalRun {
 			end += 8
@@ -36,7 +40,7 @@ func appendHybrid[T small](dst []byte, values []T, width int) []byte {
 	return dst
 }
 
-func runLength[T small](values []T) int {
+func runLength[T smallNumber](values []T) int {
 	for i, v := range values {
 		if v != values[0] {
 			return i
@@ -45,7 +49,7 @@ func runLength[T small](values []T) int {
 	return len(values)
 }
 
-func appendRun[T small](dst []byte, v T, n, width int) []byte {
+func appendRun[T smallNumber](dst []byte, v T, n, width int) []byte {
 	dst = binary.AppendUvarint(dst, uint64(n)<<1)
 	for i := range (width + 7) / 8 {
 		dst = append(dst, byte(uint32(v)>>(8*i)))
@@ -53,26 +57,26 @@ func appendRun[T small](dst []byte, v T, n, width int) []byte {
 	return dst
 }
 
-func appendPacked[T small](dst []byte, values []T, width int) []byte {
+func appendPacked[T smallNumber](dst []byte, values []T, width int) []byte {
 	groups := (len(values) + 7) / 8
 	dst = binary.AppendUvarint(dst, uint64(groups)<<1|1)
-	held, have := uint64(0), 0
+	pending, have := uint64(0), 0
 	for i := range groups * 8 {
 		if i < len(values) {
-			held |= uint64(values[i]) << have
+			pending |= uint64(values[i]) << have
 		}
 		for have += width; have >= 8; have -= 8 {
-			dst = append(dst, byte(held))
-			held >>= 8
+			dst = append(dst, byte(pending))
+			pending >>= 8
 		}
 	}
 	return dst
 }
 
-var errRuns = corruptf("runs of small numbers are cut off")
+var errRuns = corruptf("runs of small numbers are truncated")
 
-// readHybrid fills dst, and checks that no number exceeds a limit.
-func readHybrid[T small](dst []T, data []byte, width int, limit uint32) error {
+// readHybrid decodes len(dst) numbers, and checks that none exceeds the limit.
+func readHybrid[T smallNumber](dst []T, data []byte, width int, limit uint32) error {
 	for at := 0; at < len(dst); {
 		n, size := binary.Uvarint(data)
 		if size <= 0 || n>>1 == 0 {
@@ -96,7 +100,7 @@ func readHybrid[T small](dst []T, data []byte, width int, limit uint32) error {
 	return nil
 }
 
-func readRun[T small](dst []T, data []byte, width int, limit uint32) ([]byte, error) {
+func readRun[T smallNumber](dst []T, data []byte, width int, limit uint32) ([]byte, error) {
 	n := (width + 7) / 8
 	if len(data) < n {
 		return nil, errRuns
@@ -106,7 +110,7 @@ func readRun[T small](dst []T, data []byte, width int, limit uint32) ([]byte, er
 		v |= uint32(data[i]) << (8 * i)
 	}
 	if v > limit || v>>width != 0 {
-		return nil, corruptf("%d, of at most %d and %d bits", v, limit, width)
+		return nil, corruptf("number %d exceeds the limit %d or %d bits", v, limit, width)
 	}
 	for i := range dst {
 		dst[i] = T(v)
@@ -114,28 +118,28 @@ func readRun[T small](dst []T, data []byte, width int, limit uint32) ([]byte, er
 	return data[n:], nil
 }
 
-func readPacked[T small](dst []T, data []byte, width int, limit uint32) ([]byte, error) {
+func readPacked[T smallNumber](dst []T, data []byte, width int, limit uint32) ([]byte, error) {
 	size := (len(dst) + 7) / 8 * width
 	if len(data) < size {
 		return nil, errRuns
 	}
-	held, have, at := uint64(0), 0, 0
+	pending, have, at := uint64(0), 0, 0
 	for i := range dst {
 		for have < width {
-			held |= uint64(data[at]) << have
+			pending |= uint64(data[at]) << have
 			at++
 			have += 8
 		}
-		v := uint32(held & (1<<width - 1))
-		held >>= width
+		v := uint32(pending & (1<<width - 1))
+		pending >>= width
 		have -= width
 		if v > limit {
-			return nil, corruptf("%d, of at most %d", v, limit)
+			return nil, corruptf("number %d exceeds the limit %d", v, limit)
 		}
 		dst[i] = T(v)
 	}
 	return data[size:], nil
 }
 
-// widthOf is the number of bits that numbers up to a limit take.
+// widthOf returns the number of bits for numbers up to a limit.
 func widthOf(limit int) int { return bits.Len(uint(limit)) }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// testTable is a file's rows.
+// testTable is the rows of a file.
 type testTable struct {
 	columns []Column
 	groups  []testGroup
@@ -98,7 +98,7 @@ func (table *testTable) check(t *testing.T, data []byte) {
 	}
 }
 
-// compare holds the values of a page against those that were written.
+// compare compares the values of a page with those that were written.
 func compare(want, got *Values, start int) error {
 	for i := range len(got.Ints) + len(got.Bytes) {
 		row := start + i
@@ -116,7 +116,7 @@ func compare(want, got *Values, start int) error {
 	return nil
 }
 
-// randomTable makes a table of all types, and of values that repeat more or less.
+// randomTable makes a table with all types, and values that repeat more or less.
 func randomTable(rng *rand.Rand) *testTable {
 	table := &testTable{}
 	for i := range 1 + rng.IntN(8) {
@@ -172,7 +172,7 @@ func TestRandomTables(t *testing.T) {
 		table := randomTable(rng)
 		data := table.encode(t)
 		if !bytes.Equal(data, table.encode(t)) {
-			t.Fatalf("seed %d, table %d: equal rows make other bytes", seed, i)
+			t.Fatalf("seed %d, table %d: equal rows give other bytes", seed, i)
 		}
 		table.check(t, data)
 		if t.Failed() {
@@ -208,7 +208,7 @@ func TestDelta(t *testing.T) {
 	}
 }
 
-// TestEveryBit flips each bit of a file: it must be found, or change nothing.
+// TestEveryBit flips each bit of a file, and checks that the damage is found or changes nothing.
 func TestEveryBit(t *testing.T) {
 	table := &testTable{
 		columns: []Column{{"n", Int, true}, {"s", Text, false}, {"one", Int, false}},
@@ -239,4 +239,16 @@ func TestEveryBit(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d bits change nothing that is read", unnoticed, 8*len(data))
+}
+
+// TestWorkedExamples checks the bytes of the examples in the comments on both encodings.
+func TestWorkedExamples(t *testing.T) {
+	delta := appendDelta(nil, []int64{7, 9, 12})
+	if want := "\x80\x01\x04\x03\x0e\x04\x01\x00\x00\x00\x02\x00\x00\x00"; string(delta) != want {
+		t.Errorf("delta: got % x, want % x", delta, want)
+	}
+	bits := append(bytes.Repeat([]byte{1}, 20), 0, 1, 0)
+	if got, want := appendHybrid(nil, bits, 1), "\x28\x01\x03\x02"; string(got) != want {
+		t.Errorf("hybrid: got % x, want % x", got, want)
+	}
 }

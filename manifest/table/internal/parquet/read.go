@@ -11,11 +11,11 @@ import (
 	"varve/readers/thrift"
 )
 
-// Layout says where the pages of a row group are. It does not change.
+// Layout has the locations of the pages of a row group. It does not change.
 type Layout struct {
 	group  *Group
-	starts []int32    // the first row of each page
-	pages  [][]extent // by column; nil for those of one value only
+	starts []int32    // first row of each page
+	pages  [][]extent // by column; nil for columns with one value
 }
 
 type extent struct {
@@ -23,10 +23,10 @@ type extent struct {
 	size   int32
 }
 
-// Pages is the number of pages, which are runs of rows.
+// Pages returns the number of pages.
 func (l *Layout) Pages() int { return len(l.starts) }
 
-// Rows returns the rows of a page within the row group.
+// Rows returns the range of rows of a page within the row group.
 func (l *Layout) Rows(page int) (start, end int) {
 	end = int(l.group.Rows)
 	if page+1 < len(l.starts) {
@@ -35,7 +35,7 @@ func (l *Layout) Rows(page int) (start, end int) {
 	return int(l.starts[page]), end
 }
 
-// Find returns the page with a row of the row group.
+// Find returns the page that contains a row of the row group.
 func (l *Layout) Find(row int) int {
 	low, high := 0, len(l.starts)
 	for low+1 < high {
@@ -48,7 +48,7 @@ func (l *Layout) Find(row int) int {
 	return low
 }
 
-// Bytes is about what the layout takes in memory.
+// Bytes returns the approximate memory of the layout.
 func (l *Layout) Bytes() int64 {
 	n := 64 + 4*len(l.starts)
 	for _, p := range l.pages {
@@ -64,12 +64,12 @@ func (f *File) Layout(group int) (*Layout, error) {
 	first := true
 	for i := range g.chunks {
 		c := &g.chunks[i]
-		if c.single {
+		if c.isSingle {
 			continue
 		}
 		starts, pages, err := f.index(g, c)
 		if err == nil && !first && !equal(starts, l.starts) {
-			err = corruptf("its pages begin elsewhere than those of other columns")
+			err = corruptf("its page boundaries differ from those of other columns")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("row group %d, column %s: offset index at offset %d: %w", group, f.Columns[i].Name, c.index, err)
@@ -87,7 +87,7 @@ func (f *File) Layout(group int) (*Layout, error) {
 func (l *Layout) checkRows(group int) error {
 	for i := range l.starts {
 		if start, end := l.Rows(i); end-start > MaxPageRows {
-			return corruptf("row group %d: page %d has %d rows, more than %d", group, i, end-start, MaxPageRows)
+			return corruptf("row group %d: page %d has %d rows, the limit is %d", group, i, end-start, MaxPageRows)
 		}
 	}
 	return nil
@@ -105,11 +105,11 @@ func equal(a, b []int32) bool {
 	return true
 }
 
-// leastLocation is the fewest bytes of a PageLocation.
+// leastLocation is the smallest size of a PageLocation.
 const leastLocation = 7
 
-// index reads an OffsetIndex. Pages have to follow one another without gaps, which is what
-// finds most that may be wrong with it.
+// index reads an OffsetIndex. Pages have to follow one another without gaps: this finds most kinds of
+// damage.
 func (f *File) index(g *Group, c *chunk) ([]int32, []extent, error) {
 	data := make([]byte, c.length)
 	if err := readFull(f.r, data, c.index); err != nil {
@@ -129,7 +129,7 @@ func (f *File) index(g *Group, c *chunk) ([]int32, []extent, error) {
 		for i := range n {
 			p := readLocation(t)
 			if p.offset != at || p.size < 1 || p.row < 0 || p.row >= g.Rows || i == 0 && p.row != 0 || i > 0 && p.row <= int64(starts[i-1]) {
-				return nil, nil, corruptf("page %d: %d bytes at offset %d from row %d on", i, p.size, p.offset, p.row)
+				return nil, nil, corruptf("page %d: size %d, offset %d or first row %d does not follow the page before", i, p.size, p.offset, p.row)
 			}
 			starts[i], pages[i] = int32(p.row), extent{p.offset, p.size}
 			at += int64(p.size)
@@ -139,7 +139,7 @@ func (f *File) index(g *Group, c *chunk) ([]int32, []extent, error) {
 		return nil, nil, t.Err()
 	}
 	if len(starts) == 0 || at != c.start+c.size {
-		return nil, nil, corruptf("%d pages that end at offset %d, not at %d", len(starts), at, c.start+c.size)
+		return nil, nil, corruptf("%d pages end at offset %d instead of %d", len(starts), at, c.start+c.size)
 	}
 	return starts, pages, nil
 }
@@ -160,40 +160,40 @@ func readLocation(t *thrift.Reader) (p pageLocation) {
 	return p
 }
 
-// Single is the value of a column of a row group that holds no other.
+// Single is the only value of a column of a row group.
 type Single struct {
 	Null  bool
 	Int   int64
 	Bytes []byte
 }
 
-// Single returns the value of a column in a row group, if it is one only.
+// Single returns the only value of a column in a row group. It reports false if there are several.
 func (f *File) Single(group, column int) (Single, bool) {
 	c := &f.Groups[group].chunks[column]
-	return Single{c.null, c.value, c.text}, c.single
+	return Single{c.isNull, c.value, c.text}, c.isSingle
 }
 
-// HasDictionary reports whether the pages of a column speak of a dictionary.
+// HasDictionary reports whether the pages of a column refer to a dictionary.
 func (f *File) HasDictionary(group, column int) bool {
 	c := &f.Groups[group].chunks[column]
-	return !c.single && c.start < c.data
+	return !c.isSingle && c.start < c.data
 }
 
 // Dictionary reads the dictionary of a column in a row group.
 func (f *File) Dictionary(group, column int) ([][]byte, error) {
 	c := &f.Groups[group].chunks[column]
 	if f.Columns[column].Type == Int {
-		return nil, fmt.Errorf("a dictionary of integers: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("a dictionary of integers is %w", errors.ErrUnsupported)
 	}
 	h, body, err := f.page(c, extent{c.start, int32(min(c.data-c.start, 1<<31-1))})
 	if err != nil {
 		return nil, f.at(group, column, c.start, err)
 	}
 	if h.kind != dictionaryPage || h.encoding != plainEncoding {
-		return nil, f.at(group, column, c.start, corruptf("a page of type %d in encoding %d where the dictionary is", h.kind, h.encoding))
+		return nil, f.at(group, column, c.start, corruptf("the dictionary page has type %d and encoding %d", h.kind, h.encoding))
 	}
 	if h.values > int64(len(body)/4) {
-		return nil, f.at(group, column, c.start, corruptf("%d texts in %d bytes", h.values, len(body)))
+		return nil, f.at(group, column, c.start, corruptf("%d texts cannot be in %d bytes", h.values, len(body)))
 	}
 	entries := make([][]byte, h.values)
 	if err := readPlainBytes(entries, body); err != nil {
@@ -206,21 +206,21 @@ func (f *File) at(group, column int, offset int64, err error) error {
 	return fmt.Errorf("row group %d, column %s, page at offset %d: %w", group, f.Columns[column].Name, offset, err)
 }
 
-// Page reads the values of a column in one page. Ints of dst are used again; what is in Bytes
-// is new, or from the dictionary.
+// Page reads the values of a column in one page. It reuses dst.Ints. dst.Bytes is new, or refers to
+// the dictionary.
 func (f *File) Page(group int, l *Layout, column, page int, dictionary [][]byte, dst *Values) error {
 	c := &f.Groups[group].chunks[column]
 	start, end := l.Rows(page)
 	kind := f.Columns[column].Type
 	dst.reset(kind, end-start)
-	if c.single {
+	if c.isSingle {
 		dst.fill(c, end-start)
 		return nil
 	}
 	where := l.pages[column][page]
 	h, body, err := f.page(c, where)
 	if err == nil && (h.kind != dataPage || h.values != int64(end-start)) {
-		err = corruptf("a page of type %d with %d rows, not a data page with %d", h.kind, h.values, end-start)
+		err = corruptf("the page has type %d and %d rows instead of being a data page with %d rows", h.kind, h.values, end-start)
 	}
 	if err == nil {
 		err = dst.decode(f.Columns[column], h, body, dictionary)
@@ -238,7 +238,7 @@ type pageHead struct {
 	values, encoding    int64
 }
 
-// page reads a page. It returns its head and its body, uncompressed.
+// page reads a page. It returns the header and the uncompressed body.
 func (f *File) page(c *chunk, where extent) (h pageHead, body []byte, err error) {
 	data := make([]byte, where.size)
 	if err := readFull(f.r, data, where.offset); err != nil {
@@ -251,10 +251,10 @@ func (f *File) page(c *chunk, where extent) (h pageHead, body []byte, err error)
 	}
 	data = data[t.Offset():]
 	if h.stored != int64(len(data)) || h.plain < 0 || h.values < 0 {
-		return h, nil, corruptf("%d bytes of %d, %d values", h.stored, len(data), h.values)
+		return h, nil, corruptf("the page header claims %d of %d bytes and %d values", h.stored, len(data), h.values)
 	}
 	if crc32.ChecksumIEEE(data) != h.sum {
-		return h, nil, corruptf("the page does not have the checksum %08x", h.sum)
+		return h, nil, corruptf("the checksum of the page is not %08x", h.sum)
 	}
 	body, err = decompress(c.codec, data, h.plain)
 	return h, body, err
@@ -271,7 +271,7 @@ func (h *pageHead) read(t *thrift.Reader) {
 			h.stored = t.Integer(id)
 		case 4:
 			h.sum = uint32(t.Integer(id))
-		case 5, 7: // DataPageHeader, DictionaryPageHeader: the first fields are the same
+		case 5, 7: // DataPageHeader, DictionaryPageHeader: their first fields are the same
 			t.Open(id)
 			for id := (thrift.Field{}); t.Next(&id); {
 				switch id.ID {
@@ -289,7 +289,7 @@ func (h *pageHead) read(t *thrift.Reader) {
 	}
 }
 
-// maxExpansion is what zstd can make of a byte: blocks of 128 KiB take 4 bytes at least.
+// maxExpansion is the greatest ratio of zstd: a block of 128 KiB takes at least 4 bytes.
 const maxExpansion = 1 << 15
 
 var zstdReaders = sync.Pool{New: func() any {
@@ -303,16 +303,16 @@ var zstdReaders = sync.Pool{New: func() any {
 func decompress(codec uint8, data []byte, size int64) ([]byte, error) {
 	if codec == uncompressed {
 		if int64(len(data)) != size {
-			return nil, corruptf("%d bytes, not %d", len(data), size)
+			return nil, corruptf("the page has %d bytes instead of %d", len(data), size)
 		}
 		return data, nil
 	}
 	if size > maxPageBytes || size > maxExpansion*(int64(len(data))+1) {
-		return nil, corruptf("%d bytes compressed to %d", size, len(data))
+		return nil, corruptf("%d bytes cannot be compressed to %d bytes", size, len(data))
 	}
 	r, ok := zstdReaders.Get().(*zstd.Decoder)
 	if !ok {
-		return nil, errors.New("zstd does not take its options")
+		return nil, errors.New("zstd rejects its options")
 	}
 	defer zstdReaders.Put(r)
 	out, err := r.DecodeAll(data, make([]byte, 0, size))
@@ -320,7 +320,7 @@ func decompress(codec uint8, data []byte, size int64) ([]byte, error) {
 		return nil, corruptf("zstd: %w", err)
 	}
 	if int64(len(out)) != size {
-		return nil, corruptf("%d bytes uncompressed, not %d", len(out), size)
+		return nil, corruptf("the page has %d bytes after decompression instead of %d", len(out), size)
 	}
 	return out, nil
 }

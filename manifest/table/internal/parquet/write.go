@@ -13,7 +13,7 @@ import (
 // Pair is an entry of a file's key-value metadata.
 type Pair struct{ Key, Value string }
 
-// Writer writes a file. What it writes depends on its arguments alone.
+// Writer writes a file. The output depends only on the arguments.
 type Writer struct {
 	w       io.Writer
 	at      int64
@@ -22,7 +22,7 @@ type Writer struct {
 	groups  []writtenGroup
 	rows    int64
 	enc     encoder
-	err     error // the first; nothing is written after one
+	err     error // the first error; nothing is written after it
 }
 
 type writtenGroup struct {
@@ -30,16 +30,16 @@ type writtenGroup struct {
 	chunks []writtenChunk
 }
 
-// writtenChunk is a column of a row group.
+// writtenChunk is a column of a row group that was written.
 type writtenChunk struct {
 	encoding   int32
 	values     int64
 	nulls      int64
-	dictionary int64 // its offset; 0: none
+	dictionary int64 // offset of the dictionary; 0 if there is none
 	data       int64 // offset of the first data page
-	plain      int64 // bytes of its pages as if uncompressed
+	plain      int64 // bytes of its pages before compression
 	stored     int64
-	low, high  []byte // the least and the greatest value, if known
+	low, high  []byte // least and greatest value, if known
 	pages      []pageLocation
 
 	index     int64
@@ -48,8 +48,8 @@ type writtenChunk struct {
 
 type pageLocation struct {
 	offset int64
-	size   int32 // with its header
-	row    int64 // the first, within the row group
+	size   int32 // includes the header
+	row    int64 // first row, within the row group
 }
 
 var errClosed = errors.New("the table is closed")
@@ -59,11 +59,11 @@ func NewWriter(w io.Writer, columns []Column, meta ...Pair) *Writer {
 	return &Writer{w: w, columns: columns, meta: meta}
 }
 
-// Rows is the number of rows so far.
+// Rows returns the number of rows so far.
 func (w *Writer) Rows() int64 { return w.rows }
 
-// RowGroup writes a row group. Starts are the first rows of pages; columns that are the zero
-// Values are all null. What the slices hold may be reused.
+// RowGroup writes a row group. starts are the first rows of pages. A column whose Values are zero is
+// all null. The slices may be reused afterwards.
 func (w *Writer) RowGroup(rows int, starts []int, values []Values) error {
 	if w.err != nil {
 		return w.err
@@ -77,7 +77,7 @@ func (w *Writer) RowGroup(rows int, starts []int, values []Values) error {
 	g := writtenGroup{rows: int64(rows), chunks: make([]writtenChunk, len(values))}
 	for i := range values {
 		c := w.enc.encode(w.columns[i], rows, starts, &values[i])
-		c.place(w.at)
+		c.shift(w.at)
 		w.write(w.enc.out)
 		g.chunks[i] = c
 	}
@@ -86,8 +86,8 @@ func (w *Writer) RowGroup(rows int, starts []int, values []Values) error {
 	return w.err
 }
 
-// place moves a chunk, whose offsets count from its own beginning, to where it is written.
-func (c *writtenChunk) place(at int64) {
+// shift changes offsets from relative to the chunk to relative to the file.
+func (c *writtenChunk) shift(at int64) {
 	if c.encoding == dictionaryEncoding {
 		c.dictionary = at
 	}
@@ -124,7 +124,7 @@ func (w *Writer) Close() error {
 	}
 	footer := w.footer()
 	if len(footer) > 1<<30 {
-		return fmt.Errorf("a footer of %d bytes: %w", len(footer), errors.ErrUnsupported)
+		return fmt.Errorf("a footer of %d bytes is %w", len(footer), errors.ErrUnsupported)
 	}
 	w.write(binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(footer)))
 	w.write(footer)
@@ -152,7 +152,7 @@ func (w *Writer) writeIndex(c *writtenChunk) {
 	w.write(t.Out)
 }
 
-// footer returns the FileMetaData.
+// footer returns the encoded FileMetaData.
 func (w *Writer) footer() []byte {
 	var t thrift.Writer
 	t.Begin()
@@ -174,7 +174,7 @@ func (w *Writer) footer() []byte {
 	t.List(7, thrift.Struct, len(w.columns))
 	for range w.columns {
 		t.Begin()
-		t.Empty(1) // TypeDefinedOrder: the statistics are in the order of the type
+		t.Empty(1) // TypeDefinedOrder: statistics use the order of the type
 		t.End()
 	}
 	t.End()
@@ -208,7 +208,7 @@ func (c Column) physical() int32 {
 	return byteArrayType
 }
 
-// annotate says what bytes stand for: a ConvertedType, and a LogicalType.
+// annotate writes the meaning of bytes: a ConvertedType and a LogicalType.
 func (c Column) annotate(t *thrift.Writer) {
 	converted, logical := int32(0), int16(1) // UTF8, STRING
 	switch c.Type {
@@ -246,7 +246,7 @@ func (w *Writer) group(t *thrift.Writer, g *writtenGroup) {
 	t.End()
 }
 
-// start is the offset of the first page.
+// start returns the offset of the first page.
 func (c *writtenChunk) start() int64 {
 	if c.dictionary > 0 {
 		return c.dictionary
