@@ -20,6 +20,7 @@ func (p *layout) checkBroadcast() error {
 			return slices.ContainsFunc(called, func(at string) bool { return how(p.dims[at]) })
 		}
 		switch {
+		case p.dropsAll(s.Array): // then the option has nothing left to do
 		case len(called) == 0:
 			return wrong("no dimension is called " + s.Dim + listed(p.dimOrder))
 		case is(func(d *dim) bool { return d.role == spoiled }): // which is refused
@@ -208,7 +209,7 @@ func (p *layout) refuseRepeated(a *array) {
 			files := p.holders(a)
 			p.find(p.odd(report.Finding{Code: report.BroadcastTooLarge, Array: a.path, Effect: report.Refused,
 				Args:     report.Args{"limit": report.Bytes(mostTimes), "dims": dimList(a.placed[:len(a.made)])},
-				Remedies: []report.Remedy{report.Do(report.Coords, string(CoordsFirst), report.FirstCounts), report.DropPath(a.path[1:])}}, files, a.files))
+				Remedies: []report.Remedy{report.DropPath(a.path[1:])}}, files, a.files))
 			return
 		}
 	}

@@ -118,7 +118,7 @@ func (p *survey) overridden(o *Override) (dims []string, found bool) {
 // checkConcat looks for the dimensions along which files are to follow one another.
 func (p *directions) checkConcat() error {
 	for _, name := range p.opts.Concat {
-		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) {
+		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) {
 			err := optionError(report.Concat, name, "no dimension has this name"+listed(p.dimOrder))
 			if at := "/" + strings.Trim(name, "/"); p.anyHas(at) {
 				err.Remedies = []report.Remedy{stackBy(at, report.StackByValue)}
@@ -127,6 +127,32 @@ func (p *directions) checkConcat() error {
 		}
 	}
 	return nil
+}
+
+// dropsAll reports whether files have variables that match a glob, and the options drop all of them. Other options
+// that name them then mean nothing, and are no error: users add drop to options that was refused.
+func (p *survey) dropsAll(glob string) bool {
+	if len(p.opts.Drop) == 0 || slices.ContainsFunc(p.classes, func(c *class) bool {
+		return slices.ContainsFunc(c.vars, func(x lensed) bool { return matches([]string{glob}, x.path) })
+	}) {
+		return false
+	}
+	lens := p.lens()
+	return slices.ContainsFunc(p.classes, func(c *class) bool {
+		return slices.ContainsFunc(c.header.Variables, func(v *manifest.Variable) bool {
+			return matches([]string{glob}, lens.dim(v.Path)) && matches(p.opts.Drop, lens.dim(v.Path))
+		})
+	})
+}
+
+// dropsDim reports whether only variables that the options drop have a dimension.
+func (p *survey) dropsDim(name string) bool {
+	lens := p.lens()
+	return len(p.opts.Drop) > 0 && slices.ContainsFunc(p.classes, func(c *class) bool {
+		return slices.ContainsFunc(c.header.Variables, func(v *manifest.Variable) bool {
+			return matches(p.opts.Drop, lens.dim(v.Path)) && slices.ContainsFunc(v.Dims, func(d string) bool { return calls(name, lens.dim(d)) })
+		})
+	})
 }
 
 // nothingLeft says which options leave no variable of any file.

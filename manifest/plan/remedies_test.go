@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// mostTried is the number of refusals of one code whose remedies are tried; random tests refuse thousands.
+const mostTried = 40
+
+// tried counts the refusals whose remedies have been tried, by code, and failed holds the ones that did not help.
+var (
+	tried  = map[report.Code]int{}
+	failed []string
+)
+
+// tryRemedies applies each remedy of a refusal to the same files, and notes those that leave the refusal in place or are no
+// valid options. Remedies with words for the user to replace are left out.
+func tryRemedies(files []*manifest.File, opts *Options, refused *Error) {
+	for i := range refused.Findings {
+		f := &refused.Findings[i]
+		if tried[f.Code]++; tried[f.Code] > mostTried {
+			continue
+		}
+		for _, r := range f.Remedies {
+			if r.Incomplete || r.Option == report.Allow { // which takes another scan
+				continue
+			}
+			if says := tryRemedy(files, opts, f, &r); says != "" {
+				failed = append(failed, fmt.Sprintf("%s of %s %v: %s", reasonText(&r), f.Code, f.Arrays, says))
+			}
+		}
+	}
+}
+
+func reasonText(r *report.Remedy) string {
+	words := []string{string(r.Option) + "=" + r.Value}
+	for _, s := range r.With {
+		words = append(words, string(s.Option)+"="+s.Value)
+	}
+	return strings.Join(words, " ")
+}
+
+// tryRemedy returns why a remedy does not help, or "".
+func tryRemedy(files []*manifest.File, opts *Options, f *report.Finding, r *report.Remedy) string {
+	var again Options
+	if opts != nil {
+		again = *opts
+	}
+	left := files
+	switch r.Option {
+	case report.LeaveOut, report.Separate:
+		odd := slices.Collect(f.Files.All())
+		if len(odd) == len(files) {
+			odd = odd[1:] // a manifest for each file
+		}
+		left = slices.DeleteFunc(slices.Clone(files), func(x *manifest.File) bool { return slices.Contains(odd, x.URL) })
+	default:
+		for _, s := range append([]report.Setting{r.Setting}, r.With...) {
+			if err := apply(s, &again); err != nil {
+				return err.Error()
+			}
+		}
+	}
+	_, _, err := New(left, &again)
+	var wrong *OptionError
+	var refused *Error
+	switch {
+	case errors.As(err, &wrong) && r.Option != report.Separate: // other files take other options
+		return err.Error()
+	case !errors.As(err, &refused):
+		return "" // planned, or in need of values
+	}
+	for i := range refused.Findings {
+		g := &refused.Findings[i]
+		if g.Code == f.Code && g.Array == f.Array && slices.Equal(g.Arrays, f.Arrays) && g.Dim == f.Dim && f.Files.Equal(g.Files) {
+			return "refused again: " + err.Error()
+		}
+	}
+	return ""
+}
+
+// apply sets an option of a remedy.
+func apply(s report.Setting, opts *Options) error {
+	list := func() []string {
+		fields, err := csv.NewReader(strings.NewReader(s.Value)).Read()
+		if err != nil {
+			panic(err)
+		}
+		return fields
+	}
+	var err error
+	switch s.Option {
+	case report.Concat:
+		opts.Concat = append(slices.Clone(opts.Concat), list()...)
+	case report.Drop:
+		opts.Drop = append(slices.Clone(opts.Drop), list()...)
+	case report.Coords:
+		opts.Coords = Coords(s.Value)
+	case report.Pad:
+		opts.Pad = Pad(s.Value)
+	case report.Overlap:
+		opts.Overlap = Overlap(s.Value)
+	case report.Missing:
+		if opts.Missing = Missing(s.Value); s.Value == "fill" {
+			opts.Missing = MissingFill
+		}
+	case report.Tolerance:
+		opts.Tolerance, err = strconv.ParseFloat(s.Value, 64)
+	case report.ValueBytes:
+		opts.ValueBytes, err = strconv.ParseInt(s.Value, 10, 64)
+	case report.Rename:
+		var r Rename
+		r, err = ParseRename(s.Value)
+		opts.Rename = append(slices.Clone(opts.Rename), r)
+	case report.Broadcast:
+		var b Broadcast
+		b, err = ParseBroadcast(s.Value)
+		opts.Broadcast = append(slices.Clone(opts.Broadcast), b)
+	case report.NewDim:
+		var d NewDim
+		d, _, err = ParseNewDim(s.Value)
+		opts.NewDims = append(slices.Clone(opts.NewDims), d)
+	case report.DataType:
+		array, name, _ := strings.Cut(s.Value, "=")
+		opts.Schemas = append(slices.Clone(opts.Schemas), Override{Array: array, Type: name})
+	default:
+		return fmt.Errorf("a test cannot apply %s", s.Option)
+	}
+	return err
+}
