@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"varve/codec/grib"
@@ -73,12 +74,23 @@ func (d *gribDescriber) field(f *gribreader.Field) document {
 	}
 	doc["numberOfPoints"] = grid.Points
 	if d.opts.values {
-		doc["values"] = d.hashValues(packed, info)
+		values := d.hashValues(packed, info)
+		if low, ok := values["min"].(float64); ok && info.BitsPerValue < 0 {
+			high, _ := values["max"].(float64)
+			doc["bitsPerValue"] = impliedBits(low, high, info)
+		}
+		doc["values"] = values
 		if !grid.Spectral() {
 			doc["coordinates"] = d.coordinates(f, grid)
 		}
 	}
 	return doc
+}
+
+// impliedBits is the number of bits that simple packing would take for values packed in second order: what ecCodes gives for these.
+func impliedBits(low, high float64, info grib.Info) int {
+	span := math.Ceil(math.Abs((high - low) * math.Pow(10, float64(info.DecimalScale)) * math.Pow(2, float64(-info.BinaryScale))))
+	return bits.Len64(uint64(span))
 }
 
 func (d *gribDescriber) hashValues(packed *grib.Field, info grib.Info) document {

@@ -61,24 +61,48 @@ func (f *Field) identity(out map[string]any) {
 	}
 }
 
-// template1 is the product template of edition 2 that a field of edition 1 would have.
+// template1 is the product template of edition 2 that ecCodes has for a field of edition 1.
 func (f *Field) template1() int {
-	n, total := 0, int64(0)
-	if f.StepType() != "instant" {
-		n = 8
-	}
-	if _, ok := f.extra.Int("perturbationNumber"); ok {
-		total, _ = f.extra.Int("numberOfForecastsInEnsemble")
-	}
-	switch kind := f.label("marsType", "type"); {
-	case kind == "em" || kind == "es":
-		if number, _ := f.localNumber(); number == 1 {
-			return n + map[int]int{0: 2, 8: 4}[n]
+	point, interval := 0, 8
+	kind := f.label("marsType", "type")
+	statistical := kind == "em" || kind == "es"
+	total, _ := f.extra.Int("numberOfForecastsInEnsemble")
+	indicator, _ := f.ident.Int("timeRangeIndicator")
+	number, _ := f.localNumber()
+	switch {
+	case (number == 1 || number == 30 || number == 36) && statistical:
+		point, interval = 2, 12
+	case (number == 1 || number == 36) && total != 0, number == 30, number == 15, number == 18, number == 218, number == 26:
+		point, interval = 1, 11
+	case number == 13:
+		point = 99
+		if stream := f.label("marsStream", "stream"); stream == "ewla" || stream == "waef" {
+			point = 100
 		}
-	case total > 0:
-		return n + map[int]int{0: 1, 8: 3}[n]
+		interval = point
+	case number == 5:
+		if point = 5; indicator >= 3 && indicator <= 5 {
+			point = 9
+		}
+		interval = point
+	}
+	n := point
+	if f.StepType() != "instant" {
+		n = interval
+	}
+	if converted := f.conversion(); converted == "accum" || converted == "max" || converted == "min" || converted == "avg" {
+		n = map[bool]int{true: 11, false: 8}[n == 1]
+	}
+	if _, has := f.extra.Int("perturbationNumber"); has && total > 0 && (n == 0 || n == 8) {
+		return map[int]int{0: 1, 8: 11}[n]
 	}
 	return n
+}
+
+// conversion is the statistic that ecCodes knows a parameter to be of, whatever the message says.
+func (f *Field) conversion() string {
+	name, _ := concepts.Find("stepTypeForConversion", f, concepts.List{Folder: "grib1/localConcepts/" + f.Centre()}, concepts.List{Folder: "grib1"})
+	return name
 }
 
 // PackingFacts are what a field says of its packing.
@@ -86,6 +110,9 @@ func (f *Field) PackingFacts(packed *grib.Field, info grib.Info) map[string]any 
 	out := map[string]any{
 		"packingType": info.Packing, "bitsPerValue": info.BitsPerValue, "referenceValue": info.Reference, "binaryScaleFactor": info.BinaryScale,
 		"decimalScaleFactor": info.DecimalScale, "bitmapPresent": flag(packed.Bitmap != nil), "numberOfValues": info.Coded,
+	}
+	if f.Edition == 1 && info.Packing == "spectral_complex" && len(packed.Section4) > 13 {
+		out["N"] = keys.Unsigned(packed.Section4[11:13]) // where the packed data begin
 	}
 	if f.Edition == 2 {
 		out["dataRepresentationTemplateNumber"] = info.Template
@@ -95,6 +122,9 @@ func (f *Field) PackingFacts(packed *grib.Field, info grib.Info) map[string]any 
 	}
 	return out
 }
+
+// missingDouble is what ecCodes gives for a number that is missing.
+const missingDouble = -1e100
 
 // degrees are angles of grid definitions: the key that is stored, and what Facts call it.
 var degrees = []string{
@@ -113,9 +143,11 @@ func (f *Field) gridFacts(out map[string]any) {
 			out[key] = n
 		}
 	}
-	f.copy(out, "N", "J", "K", "M", "numberOfGridUsed", "shapeOfTheEarth")
-	if f.Edition == 1 && !g.Spectral() {
-		out["shapeOfTheEarth"] = 0
+	f.copy(out, "N", "J", "K", "M", "numberOfGridUsed", "shapeOfTheEarth", "Nside>N")
+	if f.Edition == 1 {
+		if out["shapeOfTheEarth"] = 0; g.Spectral() {
+			out["Nj"] = 0
+		}
 	}
 	if g.Scans {
 		out["scanningMode"] = g.Scan
@@ -129,8 +161,10 @@ func (f *Field) gridFacts(out map[string]any) {
 	}
 	f.projectionFacts(out, g)
 	for axis, name := range map[string]string{"i": "iDirectionIncrement", "j": "jDirectionIncrement"} {
-		if v, ok := g.Increment(axis); ok {
+		if v, ok := g.Spacing(axis); ok {
 			out[name] = v
+		} else if flags, has := g.Int("resolutionAndComponentFlags"); f.Edition == 2 && g.Missing(name) && has && flags&map[string]int64{"i": 0x20, "j": 0x10}[axis] != 0 {
+			out[name] = missingDouble
 		}
 	}
 	if flags, ok := g.Int("resolutionAndComponentFlags"); ok {
@@ -191,19 +225,48 @@ func (f *Field) levelFacts(out map[string]any) {
 }
 
 func (f *Field) timeFacts(out map[string]any) {
-	if when, err := f.Reference(); err == nil {
-		out["dataDate"], out["dataTime"] = when.Year()*10000+int(when.Month())*100+when.Day(), when.Hour()*100+when.Minute()
-	}
+	_, err := f.Reference()
+	out["dataDate"], out["dataTime"] = f.dates()
 	out["stepType"] = f.StepType()
 	f.copy(out, "typeOfStatisticalProcessing")
+	if number, _ := f.localNumber(); f.Edition == 1 && (number == 12 || number == 16) {
+		out["typeOfStatisticalProcessing"] = 0 // averages over months
+	}
 	s, ok := f.Step()
 	if !ok {
+		if f.Edition == 1 {
+			out["stepUnits"] = "h"
+		}
 		return
 	}
 	out["stepRange"], out["startStep"], out["endStep"], out["stepUnits"] = s.Range(), s.StartText(), s.EndText(), s.Unit
-	if when, ok := f.Valid(); ok {
-		out["validityDate"], out["validityTime"] = when.Year()*10000+int(when.Month())*100+when.Day(), when.Hour()*100+when.Minute()
+	switch year, _ := f.ident.Int("yearOfCentury"); {
+	case f.Edition == 1 && year == 255:
+		out["validityDate"], out["validityTime"] = out["dataDate"], out["dataTime"]
+	case err == nil:
+		if when, ok := f.Valid(); ok {
+			out["validityDate"], out["validityTime"] = when.Year()*10000+int(when.Month())*100+when.Day(), when.Hour()*100+when.Minute()
+		}
 	}
+}
+
+// dates are the reference date and time as they are stored, in ecCodes' form. A date of edition 1 without a year is of a climatology.
+func (f *Field) dates() (date, clock int64) {
+	var t [5]int64
+	for i, key := range []string{"year", "month", "day", "hour", "minute"} {
+		t[i], _ = f.ident.Int(key)
+	}
+	if f.Edition == 1 {
+		century, _ := f.ident.Int("centuryOfReferenceTimeOfData")
+		year, _ := f.ident.Int("yearOfCentury")
+		switch t[0] = (century-1)*100 + year; {
+		case year == 255 && t[2] == 255 && t[1] >= 1 && t[1] <= 12:
+			return t[1], t[3]*100 + t[4]
+		case year == 255 && t[1] >= 1 && t[1] <= 12:
+			t[0] = 0
+		}
+	}
+	return t[0]*10000 + t[1]*100 + t[2], t[3]*100 + t[4]
 }
 
 func (f *Field) ensembleFacts(out map[string]any) {
@@ -223,6 +286,11 @@ func (f *Field) ensembleFacts(out map[string]any) {
 	if kind, ok := out["marsType"]; ok {
 		out["dataType"] = kind
 	}
+	if number, _ := f.localNumber(); f.Edition == 1 && number == 1 {
+		if total, _ := f.extra.Int("numberOfForecastsInEnsemble"); total != 0 && out["marsType"] != "em" && out["marsType"] != "es" {
+			out["typeOfEnsembleForecast"] = 1
+		}
+	}
 	f.projectFacts(out)
 }
 
@@ -236,13 +304,14 @@ func (f *Field) projectFacts(out map[string]any) {
 	switch status {
 	case 4, 5, 6, 7:
 		out["marsClass"] = map[bool]string{true: "ti", false: "s2"}[status < 6]
-		out["expver"] = "prod"
+		out["expver"] = map[int64]string{0: "prod", 1: "test"}[status%2]
 		if name := map[int64]string{2: "fc", 3: "cf", 4: "pf"}[kind]; name != "" {
 			out["marsType"] = name
 		}
 		out["marsStream"] = map[bool]string{true: "oper", false: "enfo"}[kind == 0 || kind == 2]
 	case 8, 9, 10, 11:
 		out["marsClass"] = map[bool]string{true: "ur", false: "rr"}[status < 10]
+		out["expver"] = map[int64]string{0: "prod", 1: "test"}[status%2]
 		if name := map[int64]string{0: "an", 1: "fc"}[kind]; name != "" {
 			out["marsType"] = name
 		}
@@ -275,7 +344,7 @@ func (f *Field) vertical() []float64 {
 	}
 	out := make([]float64, n)
 	for i := range out {
-		out[i] = read(b[at+4*i:][:4])
+		out[i] = read(b[at+4*i:][:4]) + 0 // ecCodes has no negative zero
 	}
 	return out
 }

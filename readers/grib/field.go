@@ -31,6 +31,7 @@ type Field struct {
 	definition                     []byte // of the grid, shared by fields that have the same
 	ident, labels, extra, param    keys.Values
 	template                       int // of the product
+	labelsAt                       int // in the local section
 	pressure                       string
 	names                          *Names
 }
@@ -60,10 +61,13 @@ func (f *Field) read() {
 		f.template = int(keys.Unsigned(f.product[7:9]))
 		f.param = keys.Read(f.productLayout(), f.product, 9)
 	}
+	f.project()
 	if at := f.localAt(); at > 0 && f.centreForLocal() == ecmwf {
 		f.labels = keys.Read("2.98", f.local, at)
 		if n, ok := f.labels.Int("grib2LocalSectionNumber"); ok && n != 0 {
-			f.extra = keys.Read(fmt.Sprintf("2.98.%d", n), f.local, f.labels.End())
+			if more := keys.Read(fmt.Sprintf("2.98.%d", n), f.local, f.labels.End()); more.End() > 0 {
+				f.extra = more
+			}
 		} else {
 			f.labels = keys.Values{}
 		}
@@ -96,16 +100,43 @@ func (f *Field) productLayout() string {
 	return name
 }
 
-// localProjects are the statuses of production whose section 2 begins with a part of the project's own.
-var localProjects = map[int64]bool{4: true, 5: true, 8: true, 9: true, 10: true, 11: true, 12: true, 13: true, 14: true, 15: true, 16: true, 17: true}
+// localProjects are the projects that have a part of their own at the beginning of section 2, by the status of production.
+var localProjects = map[int64]string{
+	4: "tigge", 5: "tigge", 8: "uerra", 9: "uerra", 10: "crra", 11: "crra", 12: "destine", 13: "destine", 14: "lcgcr", 15: "lcgcr", 16: "wpmip", 17: "wpmip",
+}
 
-// localAt is where the labels begin in the local section, or 0 if there is none that is known.
-func (f *Field) localAt() int {
+// digitalTwins are the datasets of Destination Earth whose layout is known.
+var digitalTwins = map[int64]string{1: "climate-dt", 4: "on-demand-extremes-dt"}
+
+// project reads the part of section 2 that is of a project, and finds what is behind it.
+func (f *Field) project() {
 	status, _ := f.ident.Int("productionStatusOfProcessedData")
-	if len(f.local) <= 5 || localProjects[status] {
+	name := localProjects[status]
+	f.labelsAt = 5
+	if name == "" || len(f.local) < 7 {
+		return
+	}
+	version := keys.Unsigned(f.local[5:7])
+	layout := fmt.Sprintf("2.%s.%d", name, version)
+	f.extra = keys.Read(layout, f.local, 7)
+	f.labelsAt = 0
+	switch twin, _ := f.extra.Int("dataset"); {
+	case name == "destine" && digitalTwins[twin] != "":
+		f.extra = keys.Read("2.destine."+digitalTwins[twin], f.local, 9)
+		f.labelsAt = f.extra.End()
+	case name == "destine":
+		f.labelsAt = 9
+	case name != "destine" && keys.Known(layout):
+		f.labelsAt = f.extra.End()
+	}
+}
+
+// localAt is where the labels begin in the local section, or 0 if there are none.
+func (f *Field) localAt() int {
+	if len(f.local) <= 5 || f.labelsAt+2 > len(f.local) {
 		return 0
 	}
-	return 5
+	return f.labelsAt
 }
 
 func (f *Field) centreForLocal() int64 {
@@ -131,6 +162,9 @@ func (f *Field) Int(key string) (int64, bool) {
 	}
 	return 0, false
 }
+
+// IntAt returns the nth integer of a list of the product.
+func (f *Field) IntAt(key string, nth int) (int64, bool) { return f.param.IntAt(key, nth) }
 
 // Missing reports whether a key is there, with all bits set.
 func (f *Field) Missing(key string) bool {
@@ -172,6 +206,10 @@ func (f *Field) computed(key string) (int64, bool) {
 	case "genVertHeightCoords":
 		n, _ := f.param.Int("typeOfFirstFixedSurface")
 		return flag(n == 150), f.Edition == 2
+	case "generatingProcessIdentifier":
+		return f.param.Int("observationGeneratingProcessIdentifier") // if it is of satellites
+	case "gribTablesVersionNo":
+		return f.ident.Int("table2Version")
 	case "localDefinitionNumber":
 		return f.localNumber()
 	}

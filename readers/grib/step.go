@@ -68,7 +68,7 @@ func (f *Field) StepType() string {
 		return strconv.Itoa(int(f.identification[20]))
 	}
 	n, ok := f.param.Int("typeOfStatisticalProcessing")
-	if !ok {
+	if !ok || f.Grid == nil || f.Grid.Type == unknown { // ecCodes reads no further than a grid that it does not know
 		return "instant"
 	}
 	if increment, _ := f.param.Int("typeOfTimeIncrement"); n == 0 && increment == 1 && f.variant() == ".lte33" {

@@ -168,10 +168,10 @@ func (g *Grid) parse1(s []byte) error {
 	switch {
 	case g.Spectral():
 		g.Points = g.coefficients()
+	case g.Rows != nil && g.Type == "reduced_ll":
+		g.Points = g.total()
 	case g.Rows != nil:
-		for _, n := range g.Rows {
-			g.Points += n
-		}
+		g.Points = g.PartPoints()
 	case g.Ni > 0 && g.Nj > 0:
 		g.Points = g.Ni * g.Nj
 	}
@@ -181,9 +181,9 @@ func (g *Grid) parse1(s []byte) error {
 // VerticalAt is where the vertical coordinates of a section 2 of edition 1 begin, or would.
 func (g *Grid) VerticalAt(s []byte) int {
 	if at := int(s[4]); at != 255 && at > 0 {
-		return at - 1
+		return max(at-1, g.End())
 	}
-	return 32
+	return max(32, g.End())
 }
 
 // common reads what all grids have that have rows.
@@ -278,6 +278,28 @@ func (g *Grid) Increment(axis string) (float64, bool) {
 	return d, true
 }
 
+// Spacing is Increment or, of parallels and meridians of edition 1, what follows from the first and the last of them.
+func (g *Grid) Spacing(axis string) (float64, bool) {
+	d, ok := g.Increment(axis)
+	if ok || g.Edition != 1 || g.given(axis) || !g.Has(axis+"DirectionIncrement") || !g.Has("jDirectionIncrement") {
+		return d, ok
+	}
+	first, last, n, back := g.angle("latitudeOfFirstGridPoint"), g.angle("latitudeOfLastGridPoint"), g.Nj, g.Scan&jPositive == 0
+	if axis == "i" {
+		first, last, n, back = g.angle("longitudeOfFirstGridPoint"), g.angle("longitudeOfLastGridPoint"), g.Ni, g.Scan&iNegative != 0
+	}
+	if n < 2 {
+		return 0, false
+	}
+	if back {
+		first, last = last, first
+	}
+	if last <= first {
+		last += 360
+	}
+	return (last - first) / float64(n-1), true
+}
+
 // errShape is the error of rows that do not come to the points that there are.
 func (g *Grid) errShape() error {
 	return corrupt.Errorf("grid %s: %d × %d points, and %d in all", g.Type, g.Ni, g.Nj, g.Points)
@@ -364,6 +386,13 @@ func (g *Grid) coordinates() func(lat, lon []float64) error {
 	case "healpix":
 		return g.healpix
 	}
+	// Grids that ecCodes has no name for, since they have the lengths of their rows in octets of another number.
+	switch {
+	case g.Type == "unknown_PLPresent" && g.Template == 0 && g.Ni < 0:
+		return g.reducedLatLon
+	case g.Type == "unknown_PLPresent" && g.Template == 40 && g.Ni < 0:
+		return g.reducedGaussian
+	}
 	return nil
 }
 
@@ -383,10 +412,13 @@ const (
 	radian = 180 / math.Pi
 )
 
-// Equivalent is the template of edition 2 that has the same grid.
+// Equivalent is the template of edition 2 that has the same grid. For Mercator's projection of edition 1 ecCodes says 20.
 func (g *Grid) Equivalent() int {
-	if g.Edition == 2 {
+	switch {
+	case g.Edition == 2:
 		return g.Template
+	case g.Type == "mercator":
+		return 20
 	}
 	return templates1[g.Template].template
 }

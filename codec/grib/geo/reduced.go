@@ -122,9 +122,15 @@ func (g *Grid) part(all, lat, lon []float64) error {
 	return corrupt.Errorf("grid %s: no part of the globe between longitudes %g and %g has %d points", g.Type, first, last, g.Points)
 }
 
-// PartPoints is how many points a reduced Gaussian grid has between its first and last longitude.
+// PartPoints is how many points a reduced Gaussian grid has between its first and last longitude. One that begins at 0 and ends within a
+// step of 360 goes around.
 func (g *Grid) PartPoints() int {
 	first, last := g.span()
+	if len(g.Rows) > 0 && first == 0 && last > 0 {
+		if step := 360 / float64(max(slices.Max(g.Rows), 1)); last >= 360-step-g.basic/g.divisor {
+			return g.total()
+		}
+	}
 	n := 0
 	for _, row := range g.Rows {
 		_, points := exactRow(row, first, last)

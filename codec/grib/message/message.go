@@ -87,7 +87,7 @@ func field1(f *section.Field, bytes func(section.Section) []byte) (*grib.Field, 
 	out.Points = g.Points
 	shape(out, g)
 	if out.Bitmap == nil {
-		if info, err := out.Describe(); err == nil && info.BitsPerValue > 0 {
+		if info, err := out.Describe(); err == nil && info.BitsPerValue != 0 {
 			g.Count(info.Coded)
 			out.Points = g.Points
 		}

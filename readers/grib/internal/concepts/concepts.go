@@ -27,6 +27,8 @@ var compressedCodes []byte
 type Keys interface {
 	// Int returns an integer, and whether the message has it.
 	Int(key string) (int64, bool)
+	// IntAt returns the nth integer of a list.
+	IntAt(key string, nth int) (int64, bool)
 	// Missing reports whether the message has a key, with all bits set.
 	Missing(key string) bool
 	// Text returns a key as a text, and whether the message has it.
@@ -40,6 +42,7 @@ type List struct{ Folder, Variant string }
 type condition struct {
 	key     string
 	values  []int64
+	isList  bool   // that it has all of them, one behind the other
 	text    string // instead
 	isText  bool
 	missing bool // instead
@@ -53,6 +56,15 @@ func (c *condition) holds(k Keys) bool {
 		text, ok := k.Text(c.key)
 		return ok && text == c.text
 	}
+	if c.isList {
+		for i, v := range c.values {
+			if n, ok := k.IntAt(c.key, i); !ok || n != v {
+				return false
+			}
+		}
+		_, more := k.IntAt(c.key, len(c.values))
+		return !more
+	}
 	n, ok := k.Int(c.key)
 	if ok && k.Missing(c.key) {
 		n = math.MinInt64 // equal to no value
@@ -63,6 +75,7 @@ func (c *condition) holds(k Keys) bool {
 // row is one name of each of the concepts of a block, and its conditions.
 type row struct {
 	conditions []condition
+	weight     int // how many conditions there are, each value of a list for one
 	names      []string
 }
 
@@ -144,6 +157,11 @@ func (b *block) parse() {
 		for i, v := range strings.Fields(values) {
 			r.conditions = append(r.conditions, newCondition(keys[i], v))
 		}
+		for _, c := range r.conditions {
+			if r.weight++; c.isList {
+				r.weight += len(c.values) - 1
+			}
+		}
 		if n, ok := r.number(); ok {
 			b.byNumber[n] = append(b.byNumber[n], len(b.rows))
 		} else {
@@ -161,7 +179,8 @@ func newCondition(key, value string) condition {
 	case value[0] == '\'' || value[0] == '"':
 		c.isText, c.text = true, strings.Trim(value, `'"`)
 	default:
-		for v := range strings.SplitSeq(value, "|") {
+		c.isList = strings.Contains(value, ",")
+		for v := range strings.SplitSeq(strings.ReplaceAll(value, ",", "|"), "|") {
 			n, err := strconv.ParseInt(v, 10, 64)
 			if err != nil {
 				n = math.MinInt64 // a fraction: no key is equal to it
@@ -221,10 +240,10 @@ func Find(concept string, k Keys, lists ...List) (name string, ok bool) {
 		for _, candidates := range [][]int{b.byNumber[number], b.others} {
 			for _, i := range candidates {
 				r := &b.rows[i]
-				if n := len(r.conditions); n < most || n == most && i < last || slices.ContainsFunc(r.conditions, func(c condition) bool { return !c.holds(k) }) {
+				if n := r.weight; n < most || n == most && i < last || slices.ContainsFunc(r.conditions, func(c condition) bool { return !c.holds(k) }) {
 					continue
 				}
-				most, last, name, ok = len(r.conditions), i, r.names[column], true
+				most, last, name, ok = r.weight, i, r.names[column], true
 			}
 		}
 	}
