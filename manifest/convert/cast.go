@@ -75,6 +75,7 @@ func castFields(from, to codec.Type) (converter, error) {
 func (c fields) convert(dst, src codec.Elems) error {
 	n := len(src.Fixed) / c.from
 	for _, f := range c.list {
+		// Converters work on contiguous elements, so gather the field first.
 		column := make([]byte, 0, n*f.from)
 		for i := range n {
 			column = append(column, src.Fixed[i*c.from+f.fromAt:][:f.from]...)

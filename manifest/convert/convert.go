@@ -122,6 +122,7 @@ func (c *Conversion) Fill() []byte { return c.fill }
 // convertFill converts the variable's fill value like a stored element.
 func (c *Conversion) convertFill(v *manifest.Variable) error {
 	stored := v.Fill.Value
+	// No fill value means zeros.
 	if stored == nil {
 		stored = make([]byte, v.Type.Size)
 	}

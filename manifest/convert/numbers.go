@@ -33,6 +33,7 @@ func numbers(p cf.Packing, to codec.Type, declared [][]byte) (converter, error) 
 // changing returns the masks that the schema does not have, or has as another element.
 func changing(p cf.Packing, to codec.Type, declared [][]byte) (masks [][]byte) {
 	for _, m := range p.Masks {
+		// NaN stays NaN in the schema.
 		if cf.IsNaN(p.Type, m) && (len(declared) == 0 || cf.IsNaN(to, declared[0])) {
 			continue
 		}

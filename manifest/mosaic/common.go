@@ -75,6 +75,7 @@ func newHeaderIndex(h *manifest.Header) *headerIndex {
 	rows := int64(0)
 	for i := range h.Variables {
 		v := h.Variables[i]
+		// A damaged header may name a path twice; the first counts, as in Header.Find.
 		if _, twice := l.at[v.Path]; !twice {
 			l.at[v.Path] = i
 		}

@@ -46,6 +46,7 @@ func (c *cursor) set(axis int, coord int64) {
 
 // advance moves the cursor by n chunks, and reports whether it is still in the box.
 func (c *cursor) advance(n int64) bool {
+	// Like an odometer: the last axis moves fastest and carries into the one before.
 	for k := len(c.coords) - 1; k >= 0 && n > 0; k-- {
 		first, length := c.box.Origin[k], c.box.Shape[k]
 		at := c.coords[k] - first + n

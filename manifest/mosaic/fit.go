@@ -73,6 +73,7 @@ func (m *Mosaic) newFit(h *manifest.Header) (*Fit, error) {
 		return &Fit{}, nil
 	}
 	v := h.Variables[at]
+	// Another header may share the variable, and so its fit.
 	key := fitKey{v, skip, m.unnamed(h, v)}
 	if f, ok := m.same.Load(key); ok {
 		return f.(*Fit), nil
@@ -299,6 +300,7 @@ func (f *Fit) Pipeline(shape []int64, mask uint32, reaches bool) (*codec.Pipelin
 // beyond the border of a variable with RawEdges, all.
 func (f *Fit) skippedFilters(skippedFilters uint32, reaches bool) uint32 {
 	all := uint32(1)<<min(max(f.Variable.Storage.Filters, 0), 31) - 1
+	// HDF5 can be told not to filter chunks that extend beyond the array.
 	if reaches && f.Variable.Storage.RawEdges {
 		return all
 	}

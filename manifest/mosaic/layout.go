@@ -100,6 +100,7 @@ func (a *Arranger) Layout() (*Layout, error) {
 	}
 	if !ok {
 		l.cuts, l.table = nil, nil
+		// Tiles that do not line up would need a table as large as the square of their number.
 		l.tree = newBoxTree(l)
 		taken, err = l.overlap()
 	}
@@ -149,6 +150,7 @@ func (l *Layout) cutsAlong(axis int) []int64 {
 		}
 	}
 	for t := range int32(l.n) {
+		// Empty tiles have no elements, so they cut nothing.
 		if !l.isEmpty(t) {
 			at := l.origin(t)[axis]
 			add(at)
@@ -180,6 +182,7 @@ func (l *Layout) fillTable() (taken int32, ok bool, err error) {
 			continue
 		}
 		for k, at := range l.origin(t) {
+			// Tiles come in order, so the last cell is a good hint.
 			lo[k] = search(l.cuts[k], at, lo[k])
 			hi[k] = search(l.cuts[k], at+l.shape(t)[k]-1, lo[k])
 		}
@@ -218,6 +221,7 @@ func (l *Layout) overlap() (int32, error) {
 // eachCell calls do with the number of every cell in a box of cells, until do returns false. A layout
 // without axes has one cell.
 func (l *Layout) eachCell(lo, hi []int, do func(cell int) bool) {
+	// On the stack for the usual numbers of dimensions: this runs for each tile and chunk.
 	var at [8]int
 	cell := at[:]
 	if len(lo) > len(cell) {

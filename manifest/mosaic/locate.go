@@ -70,6 +70,7 @@ func (l *Locator) Place(c *grid.Chunk) (Place, error) {
 		if !some {
 			continue
 		}
+		// A second tile has a part of it, so no stored chunk can be the whole.
 		if only != none {
 			return Place{Kind: Reencoded, Tile: none, Row: -1}, nil
 		}
@@ -127,6 +128,7 @@ func (l *Locator) tilesOfCells() []int32 {
 		}
 		return true
 	})
+	// A tile that covers several of the cells was found several times.
 	l.found = sortedUnique(l.found)
 	return l.found
 }

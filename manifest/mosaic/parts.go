@@ -84,6 +84,7 @@ func (f *Fit) parts(t int32, r grid.Region, yield func(*Part, error) bool) bool 
 	if err != nil {
 		return yield(nil, f.m.wrap(err)) && false
 	}
+	// boxOf changes Box, and needs the unchanged box for it.
 	p.Box = box.Clone()
 	first := f.m.files.Row(f.m.layout.file(t)) + f.skip
 	for w.Next() {

@@ -109,6 +109,7 @@ func (p *Place) resolve(ref manifest.Ref, codec []int64) Run {
 // accepts reports whether the ref confirms the kind of the chunk's place.
 func (p *Place) accepts(ref manifest.Ref, codec []int64) bool {
 	strided := p.fit.Variable.Storage.Layout == manifest.Strided
+	// The stored chunk may be shorter than its shape says: a damaged or foreign file.
 	if p.size >= 0 && !strided && (p.offset > ref.Size || p.size > ref.Size-p.offset) {
 		return false
 	}

@@ -103,6 +103,7 @@ func (l *lister) next(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	r := l.sheet.along(l.at)
+	// No single ref decides about these chunks.
 	if l.sheet.Row < 0 {
 		kind, err := l.kindOf(ctx)
 		return err == nil && l.emit(Run{Kind: kind, Source: -1, Inline: -1}, r.chunks), err

@@ -65,6 +65,7 @@ func (s *sheet) extend(c *cursor) {
 		return // each chunk has several refs, but the next may have only one
 	}
 	for k := range s.axes {
+		// The box ends here: nothing to extend.
 		if c.coords[k]+1 == c.box.End(k) {
 			continue
 		}

@@ -33,6 +33,7 @@ func (b *boxTree) above(boxes []int64, n int) []int64 {
 	var up []int64
 	for i := range n {
 		box := boxes[i*size : (i+1)*size]
+		// The first box of a new parent.
 		if i%treeWidth == 0 {
 			up = append(up, box...)
 			continue

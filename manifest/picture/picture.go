@@ -110,6 +110,7 @@ func axesOf(a *manifest.Array, p *manifest.Placement) (across, down int) {
 	if across < 0 && len(a.Dims) > 0 {
 		across = 0
 	}
+	// One file along an axis makes nothing visible there.
 	if down >= 0 && cuts(down) < 2 {
 		down = -1
 	}
@@ -185,6 +186,7 @@ func addKind(c *manifest.Counts, kind mosaic.Kind) {
 
 // placeFiles adds the positions of files, unless there are too many to see.
 func (pic *Picture) placeFiles(a *manifest.Array, p *manifest.Placement, across, down int) {
+	// Their frames would be one dark band.
 	if len(p.Tiles) > maxFiles {
 		return
 	}

@@ -82,6 +82,7 @@ func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
 		if part.n == 0 {
 			continue
 		}
+		// From the bottom up, so that verbatim chunks are always at the bottom.
 		share := float64(part.n) / total * (bottom - top)
 		bottom -= share
 		top, bottom := bottom, bottom+share

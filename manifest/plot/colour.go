@@ -50,6 +50,7 @@ func newScale(values []float64) scale {
 	name := "viridis"
 	if low < 0 && high > 0 {
 		name = "RdBu_r"
+		// The middle colour has to be zero.
 		high = max(-low, high)
 		low = -high
 	}

@@ -187,6 +187,7 @@ func (p *Plot) drawLine(c canvas, frame box, s scale) {
 	c.text(point{16, frame.y + frame.h/2}, abbreviate(p.Unit, 46), upright)
 	var run []point
 	for i, v := range p.Values {
+		// A missing value is a gap in the line.
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			drawRun(c, run)
 			run = run[:0]

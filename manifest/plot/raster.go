@@ -74,6 +74,7 @@ func stripe(mask *image.Alpha, a, b point, radius float64) {
 			}
 			far := math.Hypot(px-t*dx, py-t*dy)
 			cover := uint8(255 * min(max(radius+0.5-far, 0), 1))
+			// The maximum, and not the sum, so that joints of segments are not darker.
 			if cover > mask.AlphaAt(x, y).A {
 				mask.SetAlpha(x, y, color.Alpha{A: cover})
 			}

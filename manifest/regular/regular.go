@@ -73,6 +73,7 @@ func commonEdge(d grid.Dimension) int64 {
 	for run := range d.Runs() {
 		size := run.Edge.Codec
 		n := left
+		// The last run may extend beyond the array. The division avoids an overflow.
 		if run.Count <= left/run.Data {
 			n = run.Data * run.Count
 		}
@@ -102,6 +103,7 @@ func (a *Array) sourceChunk(c *grid.Chunk) (coords []int64, ok bool, err error) 
 		return nil, false, err
 	}
 	own, ok := a.source.Grid().Chunk(coords)
+	// Other codecs give other bytes, even for the same elements.
 	ok = ok && !a.isRecoded
 	begins := !slices.ContainsFunc(within, func(n int64) bool { return n != 0 })
 	return coords, ok && begins && slices.Equal(own.Codec, c.Codec) && slices.Equal(own.Shape, c.Shape), nil
@@ -164,6 +166,7 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	if err := a.source.ReadRegion(ctx, c.Region, read); err != nil {
 		return nil, err
 	}
+	// A chunk inside the array needs no padding.
 	if slices.Equal(c.Shape, c.Codec) {
 		return a.pipeline.Encode([]byte{}, read)
 	}

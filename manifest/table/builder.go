@@ -138,6 +138,7 @@ func (b *builder) room(column, n int) int {
 
 func (b *builder) add(column int, value []byte) {
 	v := &b.values[column]
+	// The capacity is cut, so that appending to the value cannot change the one after it.
 	v.Bytes = append(v.Bytes, value[:len(value):len(value)])
 	b.present(column, 1)
 	b.pageBytes += len(value)
@@ -146,6 +147,7 @@ func (b *builder) add(column int, value []byte) {
 // endRow ends a row. Every column must have got a value.
 func (b *builder) endRow() error {
 	if b.pageRows == 0 {
+		// The first row of a page.
 		b.starts = append(b.starts, b.rows)
 	}
 	b.rows++
@@ -181,6 +183,7 @@ func (b *builder) inFile() []parquet.Values {
 		return b.values
 	}
 	values := make([]parquet.Values, b.width)
+	// All rows of a row group belong to one table, so the column costs nothing.
 	values[0] = parquet.Values{Bytes: [][]byte{[]byte(b.kind)}, Same: true}
 	for i, v := range b.values {
 		values[b.fileColumns[i]] = v

@@ -60,6 +60,7 @@ func (c *Cache) get(key cacheKey) any {
 	if item == nil {
 		return nil
 	}
+	// Read before writing: a store would take the cache line from all other cores.
 	if !item.used.Load() {
 		item.used.Store(true)
 	}

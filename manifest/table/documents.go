@@ -138,6 +138,7 @@ func (r *Reader) seek(ctx context.Context, kind manifest.TableKind, id string) (
 	}
 	k := r.kinds[kind]
 	for i := 0; k != nil && i < len(k.tables); i++ {
+		// An append usually looks for what it has just written.
 		s, err := r.section(ctx, k.tables[len(k.tables)-1-i])
 		if err != nil {
 			return nil, 0, err
@@ -159,6 +160,7 @@ func (r *Reader) seek(ctx context.Context, kind manifest.TableKind, id string) (
 // search is a binary search for a row. compare returns a negative number if row i of a page is before
 // the wanted row, and a positive one if it is after it.
 func (s *section) search(compare func(p pagePlace, i int) (int, error)) (row int64, found bool, err error) {
+	// Each step decodes one page, or finds it in the cache.
 	for low, high := int64(0), s.rows; low < high; {
 		row = (low + high) / 2
 		p, err := s.find(row)

@@ -125,6 +125,7 @@ func (r *Reader) foldByID(ctx context.Context, out *builder, first int64) (int64
 		if least == nil {
 			return out.total, out.close()
 		}
+		// Sorted output is what lookups by ID rely on, so disorder must not be copied.
 		if least.id <= last {
 			return 0, least.of.damaged(fmt.Errorf("%s %q follows %q, but IDs have to increase", out.kind, least.id, last))
 		}

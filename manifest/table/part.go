@@ -74,6 +74,7 @@ func (w *PartWriter) Close(files []*manifest.File) error {
 			groups[f.Groups.ID] = f.Groups
 		}
 		for _, v := range f.Values {
+			// Values of which only the sum is known have no row.
 			if v != nil && !v.Summed {
 				values[v.ID] = v
 			}
@@ -146,6 +147,7 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 		lazy.ready.Store(s)
 		p.kinds[kind] = &kindTables{kind: kind, tables: []*lazySection{lazy}}
 	}
+	// The row groups of all kinds are mixed: sort them into one section for each kind.
 	for g := range file.Groups {
 		kind, ok := file.Single(g, 0)
 		k := p.kinds[manifest.TableKind(kind.Bytes)]
@@ -221,6 +223,7 @@ func (s *SourceRow) file(headers map[string]*manifest.Header, groups map[string]
 	case f.Header == nil && !s.Hidden:
 		return nil, fmt.Errorf("%w: the source has no header", codec.ErrCorrupt)
 	}
+	// Callers can rely on a value, also for sources without attributes.
 	f.Groups = cmp.Or(f.Groups, &manifest.GroupAttributes{})
 	if f.Header == nil {
 		f.Header = &manifest.Header{}

@@ -55,6 +55,7 @@ func (r *Reader) Patch(ctx context.Context, run *manifest.Patched, chunk int64) 
 		if err != nil {
 			return p, false, err
 		}
+		// The run may start or end within the page.
 		from, to := max(low-page.first, 0), min(high-page.first, int64(len(page.rows)))
 		at, found := slices.BinarySearchFunc(page.rows[from:to], chunk, func(p Patch, chunk int64) int {
 			return int(min(max(p.Chunk-chunk, -1), 1))

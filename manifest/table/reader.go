@@ -63,6 +63,7 @@ func Open(tables []manifest.Table, open Opener, cache *Cache) (*Reader, error) {
 
 // arrange sorts tables by their rows, and checks that they have no gaps.
 func (k *kindTables) arrange() error {
+	// A snapshot may list its tables in any order.
 	slices.SortStableFunc(k.tables, func(a, b *lazySection) int {
 		if a.table.First != b.table.First {
 			return int(min(max(a.table.First-b.table.First, -1), 1))
@@ -93,6 +94,7 @@ func (r *Reader) Close() error {
 func (t *lazySection) close(cache *Cache) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// Free the cache for other tables now, since nobody will ask for these pages again.
 	if s := t.ready.Swap(nil); s != nil {
 		cache.forget(s.id)
 	}

@@ -83,6 +83,7 @@ const refPageRows = 1 << 12
 func (s *section) refPage(row int64) (*refPage, error) {
 	group := s.group(row)
 	key := cacheKey{s.id, int32(group), int32((row - s.firsts[group]) / refPageRows), pageContent}
+	// Other programs may have written pages of another size, so check that the row is in it.
 	if p, ok := s.cache.get(key).(*refPage); ok && p.first <= row && row < p.first+int64(p.rows()) {
 		return p, nil
 	}
@@ -118,6 +119,7 @@ func (b *RefBatch) pack(first int64) *refPage {
 		low, high, most = min(low, offset), max(high, offset), max(most, b.Sizes[i])
 	}
 	p.base = low
+	// In most files the chunks of one page are close together.
 	if uint64(high-low) <= math.MaxUint32 {
 		p.near = subtractBase(b.Offsets, low)
 	} else {
@@ -178,6 +180,7 @@ func (b *RefBatch) fillSizes(present []uint8) error {
 		if one != 0 {
 			continue
 		}
+		// Pages are decoded one by one, so a size cannot depend on the next page.
 		if i+1 == len(b.Offsets) {
 			return fmt.Errorf("the last row of a page of %d rows has no length", len(present))
 		}

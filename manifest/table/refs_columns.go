@@ -63,6 +63,7 @@ func appendRepeated[T int32 | uint32](dst []T, had int, values []T, one T, from,
 	if values == nil && one == 0 && dst == nil {
 		return nil
 	}
+	// The first value that is not zero: fill in the zeros before it.
 	if dst == nil {
 		dst = make([]T, had)
 	}

@@ -51,6 +51,7 @@ func (w *RefWriter) Append(offsets, sizes []int64, masks []uint32, others []int3
 		if size < 0 || offsets[i] > 1<<62 || size > 1<<62 {
 			return fmt.Errorf("refs: row %d has size %d and offset %d", w.Rows()+int64(i), size, offsets[i])
 		}
+		// Missing and inline chunks.
 		if offsets[i] < 0 {
 			w.odd.mark(w.b.total + int64(i))
 		}
@@ -85,6 +86,7 @@ const manyRows = 1 << 14
 
 func (w *RefWriter) fill(offsets, sizes []int64) {
 	v := w.b.values
+	// Doubling a large slice again and again would copy it and leave garbage.
 	if w.b.rows+len(offsets) > manyRows && cap(v[offsetColumn].Ints) < w.b.cut.groupRows {
 		v[offsetColumn].Ints = slices.Grow(v[offsetColumn].Ints, w.b.cut.groupRows-w.b.rows)
 		v[lengthColumn].Ints = slices.Grow(v[lengthColumn].Ints, w.b.cut.groupRows-w.b.rows)
@@ -122,6 +124,7 @@ func (w *RefWriter) IsPlain(row, rows int64) bool {
 	if row < 0 || row+rows > w.b.total {
 		return false
 	}
+	// The marks are for whole pages, so start at the first row of the page.
 	for at := row - row%refPageRows; at < row+rows; at += refPageRows {
 		if w.odd.has(at) {
 			return false
@@ -160,6 +163,7 @@ func markSizes(dst []uint8, offsets, sizes []int64, pageRows int) []uint8 {
 	for from := 0; from < len(sizes); from += pageRows {
 		to := min(from+pageRows, len(sizes))
 		page, offsets, sizes := dst[at+from:at+to], offsets[from:to], sizes[from:to]
+		// The last size of a page is always written, so that a page can be decoded alone.
 		last := len(page) - 1
 		for i := range last {
 			page[i] = 1

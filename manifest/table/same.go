@@ -17,6 +17,7 @@ import (
 func Begins(ctx context.Context, was, is *Reader, placed bool) (bool, error) {
 	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs} {
 		rows := was.Rows(kind)
+		// Rows were removed, so the older ones cannot all be there.
 		if rows > is.Rows(kind) {
 			return false, nil
 		}
@@ -68,6 +69,7 @@ func (r *Reader) strips(ctx context.Context, kind manifest.TableKind, row, rows 
 					return false, err
 				}
 				columns = refs.columns[:]
+				// readRefs has computed the sizes that were left out.
 				columns[lengthColumn].Present = nil
 			} else if err := s.readColumns(p, &columns); err != nil {
 				return false, err
@@ -106,6 +108,7 @@ func sameStrips(a, b iter.Seq2[strip, error], equal func(x, y *strip, n int) (bo
 					return false, err
 				}
 			}
+			// The two may have pages of different sizes: compare the rows that both have here.
 			n := min(x.to-x.from, y.to-y.from)
 			if same, err := equal(&x, &y, n); !same || err != nil {
 				return false, err

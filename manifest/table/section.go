@@ -38,6 +38,7 @@ func newSection(name string, file *parquet.File, kind manifest.TableKind, cache 
 	}
 	for column, c := range columns {
 		i := slices.IndexFunc(file.Columns, func(have parquet.Column) bool { return have.Name == c.Name })
+		// Only tables of moved sources have this column.
 		leftOut := i < 0 && kind == manifest.Sources && column == scannedColumn
 		if !leftOut && (i < 0 || file.Columns[i].Type != c.Type) {
 			return nil, s.damaged(fmt.Errorf("it has no column %s of type %v", c.Name, c.Type))
@@ -57,6 +58,7 @@ func (s *section) addGroup(group int) {
 // openTable opens a file that contains one table.
 func openTable(f File, t manifest.Table, cache *Cache) (*section, error) {
 	failed := &section{name: t.Name}
+	// Cheaper than a checksum, and finds truncated files before anything is read.
 	if f.Size() != t.Bytes {
 		return nil, sizeError(t, f.Size())
 	}
@@ -178,6 +180,7 @@ func (s *section) layout(group int) (*parquet.Layout, error) {
 // read reads a column of a page.
 func (s *section) read(p pagePlace, column int, dst *parquet.Values) error {
 	group, in := s.groups[p.group], s.columns[column]
+	// The file does not have the column: all values are null.
 	if in < 0 {
 		*dst = parquet.Values{Bytes: make([][]byte, p.rows), Present: make([]uint8, p.rows)}
 		return nil

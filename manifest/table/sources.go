@@ -119,6 +119,7 @@ func (d *sourceDecoder) source(i int) (s manifest.Source, err error) {
 }
 
 func (d *sourceDecoder) share(text []byte) string {
+	// A million sources share a few formats and header IDs.
 	if s, ok := d.shared[string(text)]; ok {
 		return s
 	}
@@ -129,6 +130,7 @@ func (d *sourceDecoder) share(text []byte) string {
 
 func (d *sourceDecoder) decodeJSON(row *SourceRow, values, parts []byte) error {
 	if values != nil {
+		// Neighbouring files often have equal values: parse them once.
 		if !bytes.Equal(values, d.last) {
 			d.last, d.values = values, nil
 			if err := json.Unmarshal(values, &d.values); err != nil {

@@ -79,9 +79,11 @@ func (s *section) tiles(p pagePlace, shift []int64) ([]manifest.Tile, error) {
 		}
 	}
 	tiles := make([]manifest.Tile, p.rows)
+	// One allocation for all tiles of the page.
 	room := make([]int64, 3*dims*len(tiles))
 	for i := range tiles {
 		t := &tiles[i]
+		// Clip to values that checkTile rejects, so that the conversion cannot wrap around.
 		t.File = int(min(max(columns[0].Ints[i], -1), math.MaxInt32))
 		t.Origin, t.Start, t.Shape, room = room[:dims:dims], room[dims:2*dims:2*dims], room[2*dims:3*dims:3*dims], room[3*dims:]
 		for d := range dims {

@@ -47,6 +47,7 @@ func inOrder[T any](b *builder, key func(T) string, add func(*builder, T) error)
 	w := &Writer[T]{b: b}
 	w.add = func(b *builder, row T) error {
 		k := key(row)
+		// Readers search by ID, so disorder would hide rows.
 		if k <= w.key {
 			return fmt.Errorf("table of %s: row %d: ID %q follows %q, but IDs have to increase", b.kind, b.total, k, w.key)
 		}

@@ -117,6 +117,7 @@ func (c Calendar) Date(n int64) (d Date) {
 	case Proleptic:
 		return civilDate(n, true)
 	}
+	// Standard is Gregorian from shift on, and Julian before it.
 	d = civilDate(n, c == Standard && n >= shift)
 	if d.Year <= 0 {
 		d.Year--

@@ -22,6 +22,7 @@ func Common(units []Units, whole, missing bool) (*Reference, error) {
 		apart := u.Epoch.add(epoch.negative())
 		_, rest := floorDiv(apart.Seconds, 86400)
 		length = gcd(gcd(length, rest*second), int64(apart.Nanoseconds))
+		// Whole days apart: any unit that divides a day keeps the numbers whole.
 		if rest == 0 && apart.Nanoseconds == 0 && apart.Seconds != 0 {
 			length = gcd(length, day)
 		}

@@ -51,6 +51,7 @@ func (r Reference) at(dst []byte, t Instant) ([]byte, error) {
 	case !ok:
 		return dst, r.inexact(t)
 	case r.Type.Kind == codec.Float:
+		// The quotient is only a candidate: float checks it against the decoding of clients.
 		return r.float(dst, t, float64(n)+float64(rest)/float64(u.Nanoseconds))
 	case rest != 0 || !fitsInteger(r.Type, n):
 		return dst, r.inexact(t)

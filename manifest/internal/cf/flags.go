@@ -27,6 +27,7 @@ func FlagsOf(attributes []manifest.Attribute) ([]Flag, bool) {
 	list := strings.Fields(words)
 	for element := range slices.Chunk(values.Data, values.Type.Size) {
 		x := Float(values.Type, element)
+		// Beyond 2^53 a float64 cannot tell neighbouring integers apart.
 		if x != math.Trunc(x) || math.Abs(x) > 1<<53 || len(flags) == len(list) {
 			return nil, false
 		}

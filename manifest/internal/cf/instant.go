@@ -11,6 +11,7 @@ const maxSeconds = 1 << 61
 // product returns n × length nanoseconds as an instant. It reports false if that is out of range.
 func product(n, length int64) (Instant, bool) {
 	hi, lo := bits.Mul64(magnitude(n), uint64(length))
+	// The quotient would not fit 64 bits, on which Div64 panics.
 	if hi >= uint64(second) {
 		return Instant{}, false
 	}
@@ -58,6 +59,7 @@ func (t Instant) over(length int64) (whole, rest int64, ok bool) {
 	hi, lo := bits.Mul64(uint64(t.Seconds), uint64(second))
 	lo, carry := bits.Add64(lo, uint64(t.Nanoseconds), 0)
 	hi += carry
+	// The quotient would not fit 64 bits, on which Div64 panics.
 	if hi >= uint64(length) {
 		return 0, 0, false
 	}

@@ -93,6 +93,7 @@ func FloatToHalf(f float64) uint16 {
 		return sign | 0x7e00 | uint16(bits>>42)&0x1ff
 	case abs >= 65520:
 		return sign | 0x7c00
+	// Subnormal numbers have a fixed step.
 	case abs < 0x1p-14:
 		return sign | uint16(math.RoundToEven(abs*0x1p24))
 	}

@@ -76,6 +76,7 @@ func PackingOf(v *manifest.Variable) (Packing, error) {
 	if p.Offset, err = number(v, AddOffset); err != nil {
 		return Packing{}, err
 	}
+	// In this order: the first mask is the one that converted data use.
 	p.Masks = appendMasks(p.Masks, v, FillValue)
 	p.Masks = appendMasks(p.Masks, v, MissingValue)
 	return p, nil

@@ -155,6 +155,7 @@ func (s *survey) epochs() (epochs []Instant) {
 			epoch = u.Epoch
 		}
 	}
+	// No common epoch: a round date is easier to read than one file's own.
 	if !same {
 		epoch = epoch.midnight()
 	}
@@ -186,6 +187,7 @@ func (t Instant) midnight() Instant {
 // float64.
 func (s *survey) length(u Units) (int64, bool) {
 	limit := int64(math.MaxInt64)
+	// cftime and float clients calculate with 53 bits.
 	if u.Calendar == Julian || !u.Calendar.isReal() || !u.Epoch.fitsDatetime64() || !s.first.fitsDatetime64() || !s.last.fitsDatetime64() {
 		limit = 1 << 53
 	}

@@ -37,6 +37,7 @@ func AttributeOf(schema *zarrjson.Array, name string, value []byte) (manifest.At
 		return manifest.Attribute{}, false
 	}
 	a := manifest.Attribute{Name: name, Scalar: scalar}
+	// A mask has to equal stored integers exactly.
 	if name == MissingValue && exactly(&a, literals) {
 		return a, true
 	}

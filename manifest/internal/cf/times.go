@@ -65,6 +65,7 @@ func (t Times) Instant(element []byte) (at Instant, ok bool, err error) {
 	default:
 		w := Extend(t.Packing.Type, element)
 		at, ok = t.Units.at(int64(w))
+		// A large unsigned number would wrap around to a time before the epoch.
 		ok = ok && (t.Packing.Type.Kind != codec.Uint || w <= math.MaxInt64)
 	}
 	switch {

@@ -201,6 +201,7 @@ func ParentsOf(h *manifest.Header) Parents {
 			if all == nil {
 				all = Parents{}
 			}
+			// CF names the bounds without a path: they are in the same group.
 			at := p.Path[:strings.LastIndexByte(p.Path, '/')+1] + child
 			if all[at] == nil {
 				all[at] = p

@@ -171,6 +171,7 @@ func Growth(old, now *grid.Grid) Change {
 		if a.Extent() == b.Extent() && a.Chunks() == b.Chunks() && grid.CommonPrefix(a, b, 0) == a.Chunks() {
 			continue
 		}
+		// A second axis differs, or elements are gone.
 		if ch.Kind != None || b.Extent() < a.Extent() {
 			return grownOtherwise(old.Shape(), now.Shape())
 		}
@@ -318,6 +319,7 @@ func (c *Snapshots) sameTiles(ctx context.Context, was, is *manifest.PlacementTa
 		return same, nil
 	}
 	had, has := was.Segments, is.Segments
+	// An append keeps the segments before its own, so this usually leaves little to read.
 	for len(had) > 0 && len(has) > 0 && equalSegments(had[0], has[0]) {
 		had, has = had[1:], has[1:]
 	}

@@ -46,6 +46,7 @@ func (v *Values) decode(column Column, h pageHead, body []byte, dictionary [][]b
 	for _, p := range levels {
 		present += int(p)
 	}
+	// Without nulls no level has to be kept.
 	if present == rows {
 		return v.decodeValues(h, body[n:], dictionary)
 	}
@@ -118,6 +119,7 @@ func readPlainBytes(dst [][]byte, body []byte) error {
 			return corruptf("value %d is truncated", i)
 		}
 		n := 4 + binary.LittleEndian.Uint32(body)
+		// Values alias the page, which is not reused.
 		dst[i], body = body[4:n:n], body[n:]
 	}
 	return nil

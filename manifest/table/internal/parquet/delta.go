@@ -46,6 +46,7 @@ func differences(block *[blockValues]uint64, values []int64) (least int64) {
 	least = values[1] - values[0]
 	for i := range values[1:] {
 		d := values[i+1] - values[i]
+		// The mask spares the check of bounds.
 		block[i&(blockValues-1)] = uint64(d)
 		least = min(least, d)
 	}
@@ -81,6 +82,7 @@ func appendMini(dst []byte, mini *[miniValues]uint64, width uint) []byte {
 		if have += width; have >= 64 {
 			dst = binary.LittleEndian.AppendUint64(dst, pending)
 			have -= 64
+			// The bits of v that did not fit the word.
 			pending = v >> (width - have)
 		}
 	}

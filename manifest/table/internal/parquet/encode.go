@@ -30,6 +30,7 @@ func (e *encoder) encode(column Column, rows int, starts []int, v *Values) (c wr
 	v = v.tidy(rows)
 	c = writtenChunk{values: int64(rows), encoding: plainEncoding}
 	c.nulls = countNulls(v)
+	// One value for all rows takes no pages worth mentioning.
 	if e.statistics(&c, rows, v) {
 		e.single(&c, column, rows, v)
 		return c
@@ -113,6 +114,7 @@ func (e *encoder) statistics(c *writtenChunk, rows int, v *Values) (single bool)
 		c.high = binary.LittleEndian.AppendUint64(nil, uint64(high))
 		return low == high && c.nulls == 0
 	}
+	// Long texts would make the footer, which every open reads, large.
 	if c.nulls > 0 || len(v.Bytes[0]) > maxStatistic || !allEqual(v.Bytes) {
 		return false
 	}
@@ -164,6 +166,7 @@ func (e *encoder) choose(c *writtenChunk, column Column, starts []int, rows int,
 			c.encoding = deltaEncoding
 		}
 		return nil
+	// Values and inline chunks hardly ever repeat.
 	case column.Type == Bytes:
 		return nil
 	}
@@ -203,6 +206,7 @@ func findRepeated(v *Values, rows int) *dictionary {
 		if _, ok := d.numbers[string(b)]; ok {
 			continue
 		}
+		// Too many distinct values: an index for each would not save anything.
 		if d.count == limit {
 			return nil
 		}

@@ -111,6 +111,7 @@ func footerSize(r io.ReaderAt, size int64) (int64, error) {
 	if err := readFull(r, end[:], size-tailBytes); err != nil {
 		return 0, err
 	}
+	// Writers write the end last, so a wrong end usually means a truncated file.
 	if string(end[4:]) != magic {
 		return 0, corruptf("the file ends in %q instead of %s: it is truncated, or not Parquet", end[4:], magic)
 	}
@@ -126,6 +127,7 @@ func readFull(r io.ReaderAt, p []byte, at int64) error {
 	if n == len(p) {
 		return nil
 	}
+	// The size was known before, so an early end is damage and not the normal end.
 	if err == nil || err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
@@ -231,6 +233,7 @@ func (f *File) readGroups(t *thrift.Reader, n int) {
 		return
 	}
 	f.Groups = make([]Group, n)
+	// One allocation for all groups. t.List has checked that the footer is long enough for n.
 	chunks := make([]chunk, n*len(f.Columns))
 	for i := range f.Groups {
 		g := &f.Groups[i]
@@ -321,6 +324,7 @@ func (f *File) readChunkMetadata(t *thrift.Reader, column int, c *chunk, counts 
 			t.Skip(id)
 		}
 	}
+	// A dictionary comes before the data pages.
 	if c.start = c.data; dictionary > 0 {
 		c.start = dictionary
 	}

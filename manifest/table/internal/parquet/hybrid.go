@@ -83,6 +83,7 @@ func readHybrid[T smallNumber](dst []T, data []byte, width int, limit uint32) er
 			return errRuns
 		}
 		data = data[size:]
+		// Clip before multiplying by 8, so that a hostile count cannot overflow.
 		count := int(min(n>>1, uint64(len(dst))))
 		var err error
 		if n&1 == 0 {

@@ -77,6 +77,7 @@ func (f *File) Layout(group int) (*Layout, error) {
 		first, l.starts, l.pages[i] = false, starts, pages
 	}
 	if first {
+		// All columns have one value, so any division into pages is right.
 		for at := int64(singleRows); at < g.Rows; at += singleRows {
 			l.starts = append(l.starts, int32(at))
 		}
@@ -253,6 +254,7 @@ func (f *File) page(c *chunk, where extent) (h pageHead, body []byte, err error)
 	if h.stored != int64(len(data)) || h.plain < 0 || h.values < 0 {
 		return h, nil, corruptf("the page header claims %d of %d bytes and %d values", h.stored, len(data), h.values)
 	}
+	// Check before decompressing, so that zstd never sees damaged bytes.
 	if crc32.ChecksumIEEE(data) != h.sum {
 		return h, nil, corruptf("the checksum of the page is not %08x", h.sum)
 	}
@@ -307,6 +309,7 @@ func decompress(codec uint8, data []byte, size int64) ([]byte, error) {
 		}
 		return data, nil
 	}
+	// Check before allocating: the size comes from the file.
 	if size > maxPageBytes || size > maxExpansion*(int64(len(data))+1) {
 		return nil, corruptf("%d bytes cannot be compressed to %d bytes", size, len(data))
 	}

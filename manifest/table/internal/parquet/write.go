@@ -123,6 +123,7 @@ func (w *Writer) Close() error {
 		}
 	}
 	footer := w.footer()
+	// Other readers take the size for a signed 32-bit integer.
 	if len(footer) > 1<<30 {
 		return fmt.Errorf("a footer of %d bytes is %w", len(footer), errors.ErrUnsupported)
 	}
@@ -148,6 +149,7 @@ func (w *Writer) writeIndex(c *writtenChunk) {
 		t.End()
 	}
 	t.End()
+	// The locations are not needed any more; there may be millions.
 	c.index, c.indexSize, c.pages = w.at, int32(len(t.Out)), nil
 	w.write(t.Out)
 }
