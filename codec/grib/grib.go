@@ -24,8 +24,6 @@ package grib
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/bits"
 
 	"varve/codec/internal/corrupt"
 )
@@ -60,7 +58,7 @@ type Field struct {
 type Info struct {
 	Packing      string  // packingType: "grid_simple"
 	Template     int     // dataRepresentationTemplateNumber of edition 2
-	BitsPerValue int     // bitsPerValue; -1 where the message does not say it, see BitsFor
+	BitsPerValue int     // bitsPerValue; -1 where the message does not say it
 	Reference    float64 // referenceValue
 	BinaryScale  int     // binaryScaleFactor
 	DecimalScale int     // decimalScaleFactor
@@ -69,12 +67,6 @@ type Info struct {
 	Values       int     // values that Decode gives
 	Constant     bool    // all values are Value, and none is missing
 	Value        float64
-}
-
-// BitsFor returns the bits a value of a field whose values are from least to most. That is how
-// ecCodes finds bitsPerValue where the message does not have it.
-func (i Info) BitsFor(least, most float64) int {
-	return bits.Len64(uint64(math.Ceil(math.Abs(most-least) * power(2, -i.BinaryScale) * power(10, i.DecimalScale))))
 }
 
 // packing is a way to pack values, with its parameters read and checked.
