@@ -4,7 +4,7 @@
 # make beam     vet, staticcheck and the tests of cmd/varve-beam, which is a module of its own
 # make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
-# make large    what very large archives cost: the tables of docs/planning.md; FILES, OWN and APPENDS say how large
+# make large    what very large archives cost: the tables of docs/explanation/planning.md; FILES, OWN and APPENDS say how large
 # make fuzz     every fuzz target for FUZZTIME
 # make soak     the server under all kinds of requests for a minute
 # make wine     the demo and the tests of paths, locks and open files on Windows, under Wine
@@ -96,7 +96,7 @@ wine:
 	@GO="$(GO)" fixtures/wine/run.sh "$(WINE)"
 
 screenshots:
-	VARVE_SCREENSHOTS=$(CURDIR)/docs $(GO) test -count=1 -run '^TestPagesInChromium$$' -v ./manifest/serve
+	VARVE_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count=1 -run '^TestPagesInChromium$$' -v ./manifest/serve
 
 demo:
 	$(GO) run ./cmd/varve demo

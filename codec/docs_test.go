@@ -95,16 +95,16 @@ func describe(t *testing.T, info Info) []string {
 	return []string{info.Name, info.V2, filter, stage, encodes, part, info.Client.String()}
 }
 
-// tableBehind returns the rows of the table in docs/codecs.md with the given header.
+// tableBehind returns the rows of the table in docs/reference/codecs.md with the given header.
 func tableBehind(t *testing.T, header string) [][]string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/codecs.md")
+	text, err := os.ReadFile("../docs/reference/codecs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(string(text), header+"\n")
 	if !found {
-		t.Fatalf("docs/codecs.md has no table %q", header)
+		t.Fatalf("docs/reference/codecs.md has no table %q", header)
 	}
 	var rows [][]string
 	for _, line := range strings.Split(rest, "\n")[1:] {
@@ -128,23 +128,23 @@ func TestDocumentedCodecs(t *testing.T) {
 	}
 	for _, info := range Table() {
 		if got, want := documented[info.Name], describe(t, info); !slices.Equal(got, want) {
-			t.Errorf("docs/codecs.md says %q, the code %q", got, want)
+			t.Errorf("docs/reference/codecs.md says %q, the code %q", got, want)
 		}
 		delete(documented, info.Name)
 	}
 	for name := range documented {
-		t.Errorf("docs/codecs.md lists %q, which is no codec", name)
+		t.Errorf("docs/reference/codecs.md lists %q, which is no codec", name)
 	}
 }
 
 func TestDocumentedRefusals(t *testing.T) {
 	rows := tableBehind(t, "| name | why |")
 	if len(rows) != len(refusedCodecs) {
-		t.Errorf("docs/codecs.md lists %d refused codecs, the code has %d", len(rows), len(refusedCodecs))
+		t.Errorf("docs/reference/codecs.md lists %d refused codecs, the code has %d", len(rows), len(refusedCodecs))
 	}
 	for _, row := range rows {
 		if refusedCodecs[row[0]] != row[1] {
-			t.Errorf("docs/codecs.md says of %q: %q, the code %q", row[0], row[1], refusedCodecs[row[0]])
+			t.Errorf("docs/reference/codecs.md says of %q: %q, the code %q", row[0], row[1], refusedCodecs[row[0]])
 		}
 	}
 }

@@ -32,7 +32,7 @@ type filter struct {
 }
 
 // spec returns the codec of a filter, configured by the client values as in
-// docs/codecs.md.
+// docs/reference/codecs.md.
 func (f filter) spec() (codec.Spec, error) {
 	info, ok := codec.LookupFilter(f.ID)
 	if !ok {

@@ -18,7 +18,7 @@ const (
 	NoClient                          // no client: varve re-encodes such chunks
 )
 
-// String returns the client's name in docs/codecs.md.
+// String returns the client's name in docs/reference/codecs.md.
 func (c Client) String() string {
 	return [...]string{"", "any", "cast-value-rs", "imagecodecs-zarr", "none"}[c]
 }

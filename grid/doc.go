@@ -22,7 +22,7 @@
 // A [Dimension] is [Fixed] (all edges have one size), [Varying] (run-length encoded
 // edges) or [Tiled] (a repeating pattern, such as the lengths of months). A [Grid] has
 // one Dimension for each axis and the array's shape. The specifications are the "regular"
-// grid of Zarr v3 and the "rectilinear" grid of zarr-extensions; docs/chunk-grids.md
+// grid of Zarr v3 and the "rectilinear" grid of zarr-extensions; docs/reference/chunk-grids.md
 // states this package's behaviour where implementations disagree.
 //
 // # Counts

@@ -47,7 +47,7 @@ func readTables(t *testing.T, path string) []table {
 	return tables
 }
 
-// TestDocument checks every row of every table in docs/chunk-grids.md.
+// TestDocument checks every row of every table in docs/reference/chunk-grids.md.
 func TestDocument(t *testing.T) {
 	checks := map[string]func(t *testing.T, row []string){
 		"kind, declared by, memory, finds a chunk, written as":                 checkKind,
@@ -62,7 +62,7 @@ func TestDocument(t *testing.T) {
 		"edges, extent, chunks selected, chunks read":                          checkBlocks,
 		"shards, extent, inner lengths, divide, inner edges, cut":              checkInner,
 	}
-	for _, table := range readTables(t, "../docs/chunk-grids.md") {
+	for _, table := range readTables(t, "../docs/reference/chunk-grids.md") {
 		check, ok := checks[table.header]
 		if !ok || len(table.rows) == 0 {
 			t.Errorf("nothing holds the table %q of %d rows true", table.header, len(table.rows))

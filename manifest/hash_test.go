@@ -114,7 +114,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestMoved checks that ScanID stays the same after a move, and that it is the hash in docs/format.md.
+// TestMoved checks that ScanID stays the same after a move, and that it is the hash in docs/reference/format.md.
 func TestMoved(t *testing.T) {
 	at := source.Identity{Size: 3, Modified: time.Unix(5, 7), ETag: `"x"`}
 	s := Source{URL: "/a", Size: at.Size, Modified: at.Modified, ETag: at.ETag, Format: "netCDF-3"}

@@ -1,5 +1,5 @@
 // Command large measures the time and memory of varve's commands on archives of very many files. It prints
-// the tables of docs/planning.md, "Large archives".
+// the tables of docs/explanation/planning.md, "Large archives".
 //
 //	make large                                        takes some minutes and 3 GB of disk
 //	make large FILES=10000 OWN=5000 APPENDS=100

@@ -101,7 +101,7 @@ func isExported(receiver ast.Expr) bool {
 	return false
 }
 
-// TestNamedExamples: the examples that docs/library.md names are there.
+// TestNamedExamples: the examples that docs/reference/library.md names are there.
 func TestNamedExamples(t *testing.T) {
 	there := map[string]bool{}
 	goFiles(t, func(name string, file *ast.File) {
@@ -111,7 +111,7 @@ func TestNamedExamples(t *testing.T) {
 			}
 		}
 	})
-	text, err := os.ReadFile("../../docs/library.md")
+	text, err := os.ReadFile("../../docs/reference/library.md")
 	if err != nil {
 		t.Fatal(err)
 	}

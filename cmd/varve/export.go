@@ -11,7 +11,7 @@ func newExportCommand() *cobra.Command {
 		Use:   "export FORMAT OUT DEST",
 		Short: "Write a virtual dataset as what other tools read",
 		Long: `Write the manifest OUT as what other tools read without varve. What each format can carry,
-and what it cannot, is in docs/exports.md.
+and what it cannot, is in docs/reference/exports.md.
 
 DEST is local, or in an object store: s3://BUCKET/NAME, gs:// or az://. Readers find it there
 when all of it is there.`,

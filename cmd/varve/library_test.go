@@ -23,7 +23,7 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 // the same document declare.
 func TestDocumentedCode(t *testing.T) {
 	exports := exportData(t)
-	for _, name := range []string{"README.md", "docs/library.md", "docs/serving.md"} {
+	for _, name := range []string{"README.md", "docs/reference/library.md", "docs/reference/http.md"} {
 		text, err := os.ReadFile("../../" + name)
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ func newScanCommand() *cobra.Command {
 		Short: "Only scan files; build and append take the result for them",
 		Long: `Scan files and write what was found into one part: where every stored chunk is, headers and
 coordinates. "varve build" and "varve append" take parts wherever they take files, so that
-many machines can scan (docs/cluster.md). PART is a file or an object (s3://, gs://, az://), and is there when it
+many machines can scan (docs/how-to/clusters.md). PART is a file or an object (s3://, gs://, az://), and is there when it
 is whole; what stood there is replaced.
 
 ` + sourcesHelp,

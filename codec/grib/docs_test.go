@@ -12,9 +12,9 @@ import (
 	"varve/codec/grib"
 )
 
-// TestDocumentedPackings: docs/codecs.md has the templates that are decoded, and no others.
+// TestDocumentedPackings: docs/reference/codecs.md has the templates that are decoded, and no others.
 func TestDocumentedPackings(t *testing.T) {
-	text, err := os.ReadFile("../../docs/codecs.md")
+	text, err := os.ReadFile("../../docs/reference/codecs.md")
 	if err != nil {
 		t.Fatal(err)
 	}

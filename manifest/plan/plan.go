@@ -7,7 +7,7 @@
 //	   │                                   what do the files disagree on, and who is the odd one out?
 //	array: schema, edges, tiles              what is declared so that most bytes stay as they are?
 //
-// docs/planning.md says what is decided and how. A plan is a function of its input: the same
+// docs/explanation/planning.md says what is decided and how. A plan is a function of its input: the same
 // files in another order make the same plan.
 //
 // What is known at a time has a type, which embeds that of the time before, so that no step looks at

@@ -211,10 +211,10 @@ func get(t *testing.T, address string) (int, string) {
 	return resp.StatusCode, string(data)
 }
 
-// TestFaultTable holds the table of faults in docs/serving.md against the tests it names, and
+// TestFaultTable holds the table of faults in docs/reference/http.md against the tests it names, and
 // against what has to be in it. Each of the tests looks whether anything is left afterwards.
 func TestFaultTable(t *testing.T) {
-	text, err := os.ReadFile("../../docs/serving.md")
+	text, err := os.ReadFile("../../docs/reference/http.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestFaultTable(t *testing.T) {
 	for _, fault := range []string{"source deleted", "source truncated", "source replaced by one of the same size", "permission lost",
 		"remote server hangs half-way", "bursts of 5xx", "wrong answer to Range", "slow client", "client goes away", "10,000 connections", "full disk"} {
 		if !listed[fault] {
-			t.Errorf("docs/serving.md does not say what becomes of: %s", fault)
+			t.Errorf("docs/reference/http.md does not say what becomes of: %s", fault)
 		}
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// documentRows returns the cells of the table under a heading of docs/format.md.
+// documentRows returns the cells of the table under a heading of docs/reference/format.md.
 func documentRows(t *testing.T, heading string) (rows [][]string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/format.md")
+	text, err := os.ReadFile("../../docs/reference/format.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, ok := strings.Cut(string(text), "\n"+heading+"\n")
 	if !ok {
-		t.Fatalf("docs/format.md has no table %q", heading)
+		t.Fatalf("docs/reference/format.md has no table %q", heading)
 	}
 	for line := range strings.Lines(rest) {
 		if !strings.HasPrefix(line, "|") {

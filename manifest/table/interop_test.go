@@ -305,7 +305,7 @@ func TestInRepository(t *testing.T) {
 	}
 }
 
-// TestInteropLookup runs the program of docs/format.md for every chunk of an archive.
+// TestInteropLookup runs the program of docs/reference/format.md for every chunk of an archive.
 func TestInteropLookup(t *testing.T) {
 	a := newArchive(t)
 	var cases bytes.Buffer
@@ -322,5 +322,5 @@ func TestInteropLookup(t *testing.T) {
 	if err := a.r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	python(t, "lookup", "../../docs/format.md", a.r.Name(), path)
+	python(t, "lookup", "../../docs/reference/format.md", a.r.Name(), path)
 }

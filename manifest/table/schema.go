@@ -10,7 +10,7 @@ import (
 	"varve/manifest/table/internal/parquet"
 )
 
-// The columns of each kind of table, in order. docs/format.md describes them.
+// The columns of each kind of table, in order. docs/reference/format.md describes them.
 var (
 	sourceColumns = []parquet.Column{
 		{Name: "url", Type: parquet.Text},

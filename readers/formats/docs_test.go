@@ -13,9 +13,9 @@ import (
 	"varve/readers/source"
 )
 
-// TestDocumentedFormats checks the verdicts in docs/formats.md.
+// TestDocumentedFormats checks the verdicts in docs/reference/formats.md.
 func TestDocumentedFormats(t *testing.T) {
-	text, err := os.ReadFile("../../docs/formats.md")
+	text, err := os.ReadFile("../../docs/reference/formats.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +28,11 @@ func TestDocumentedFormats(t *testing.T) {
 		rows++
 		sample, want := strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2])
 		if got, why := verdict(t, filepath.Join("../../fixtures", sample)); got != want {
-			t.Errorf("docs/formats.md says that %s is %s; it is %s: %v", sample, want, got, why)
+			t.Errorf("docs/reference/formats.md says that %s is %s; it is %s: %v", sample, want, got, why)
 		}
 	}
 	if rows < 35 {
-		t.Errorf("docs/formats.md has %d rows", rows)
+		t.Errorf("docs/reference/formats.md has %d rows", rows)
 	}
 }
 

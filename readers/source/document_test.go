@@ -14,13 +14,13 @@ import (
 // section returns the rows of the table under a heading, each as its cells joined by "|".
 func section(t *testing.T, heading string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/sources.md")
+	text, err := os.ReadFile("../../docs/reference/sources.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, ok := strings.Cut(string(text), "\n"+heading+"\n")
 	if !ok {
-		t.Fatalf("docs/sources.md has no heading %q", heading)
+		t.Fatalf("docs/reference/sources.md has no heading %q", heading)
 	}
 	rest, _, _ = strings.Cut(rest, "\n#")
 	var rows []string

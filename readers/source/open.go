@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Options say how sources are opened and read. What is zero is as docs/sources.md says.
+// Options say how sources are opened and read. What is zero is as docs/reference/sources.md says.
 type Options struct {
 	// CacheBytes bounds the memory of the blocks of all sources of an Opener.
 	CacheBytes int64

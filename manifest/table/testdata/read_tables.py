@@ -1,4 +1,4 @@
-"""Reads tables with pyarrow and DuckDB, and finds chunks as docs/format.md says.
+"""Reads tables with pyarrow and DuckDB, and finds chunks as docs/reference/format.md says.
 
 read_tables.py tables EXPECTED.jsonl    each line: file, rows, and some of its columns as they have to be
 read_tables.py lookup FORMAT.md MANIFEST CASES.jsonl    each line: array, chunk, and where it is

@@ -30,7 +30,7 @@
 //	FileMetaData: 2 rows, 1 group, least and greatest value 5 │ its size │ 50 41 52 31
 //
 // The package exists because the available libraries take a hundred times as long to look up one row,
-// and allocate whatever a footer or page header claims. docs/format.md has the figures.
+// and allocate whatever a footer or page header claims. docs/reference/format.md has the figures.
 package parquet
 
 import (
