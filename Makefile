@@ -2,6 +2,8 @@
 # make test     every test; sets up a pinned Python for those against zarr-python and h5py
 # make check    what a commit must pass: format, vet, staticcheck, layers, other systems, tests, race, beam
 # make beam     vet, staticcheck and the tests of cmd/varve-beam, which is a module of its own
+# make python   lint, types and tests of cmd/varve-python, with pinned and with the newest xarray, zarr and dask
+# make wheel    its wheels for TARGETS (GOOS/GOARCH, by default all six) into dist/, inspected; this machine's is installed
 # make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
 # make large    what very large archives cost: the tables of docs/explanation/planning.md; FILES, OWN and APPENDS say how large
@@ -20,9 +22,11 @@ APPENDS ?= 10000
 SETUP := fixtures/python/setup.sh
 MODULES ?= $(CURDIR)/.zarrita
 STORES ?= $(CURDIR)/.stores
+PYVENV ?= $(CURDIR)/.venv-python
+TARGETS ?=
 WINE ?= $(CURDIR)/.wine
 
-.PHONY: beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
+.PHONY: python wheel beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -64,6 +68,19 @@ platforms:
 beam:
 	@staticcheck=$$($(GO) tool -n staticcheck) && cd cmd/varve-beam && export CGO_ENABLED=0 && \
 	$(GO) vet ./... && "$$staticcheck" ./... && $(GO) test ./...
+
+# Tests that start hundreds of processes and read gigabytes are done once, with the pinned versions.
+python: build
+	@set -e; export VARVE_BINARY="$(CURDIR)/varve"; cd cmd/varve-python; \
+	python=$$(./setup.sh "$(PYVENV)"); if [ -z "$$python" ]; then exit 0; fi; \
+	"$$python" -m ruff check .; "$$python" -m ruff format --check .; "$$python" -m mypy; \
+	"$$python" -m pytest tests; \
+	newest=$$(./setup.sh "$(PYVENV)-newest" newest); \
+	"$$newest" -m pytest tests/test_backend.py tests/test_store.py
+
+wheel:
+	@set -e; python=$$(cmd/varve-python/setup.sh "$(PYVENV)"); if [ -z "$$python" ]; then exit 0; fi; \
+	rm -rf dist; cd cmd/varve-python; GO="$(GO)" "$$python" wheels.py ../../dist $(TARGETS)
 
 # The race detector needs a C compiler; without one the tests run without it, and say so.
 race:

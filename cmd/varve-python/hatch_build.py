@@ -34,11 +34,13 @@ class CustomBuildHook(BuildHookInterface[Any]):
             raise ValueError(f"VARVE_TARGET={target}: want one of {', '.join(TAGS)}")
         system, _, architecture = target.partition("/")
         name = "varve.exe" if system == "windows" else "varve"
+        top = Path(self.root).parent.parent
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=top, capture_output=True, text=True, check=False).stdout.strip()
         self._room = tempfile.TemporaryDirectory()
         binary = Path(self._room.name, name)
         subprocess.run(
-            [os.environ.get("GO", "go"), "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", binary, "./cmd/varve"],
-            cwd=Path(self.root).parent.parent,
+            [os.environ.get("GO", "go"), "build", "-trimpath", f"-ldflags=-s -w -X main.buildCommit={commit}", "-o", binary, "./cmd/varve"],
+            cwd=top,
             env={**os.environ, "CGO_ENABLED": "0", "GOOS": system, "GOARCH": architecture},
             check=True,
         )

@@ -27,6 +27,9 @@ func version() string {
 		return "varve, of an unknown build"
 	}
 	commit, dirty := "unknown commit", ""
+	if len(buildCommit) >= 12 {
+		commit = buildCommit[:12]
+	}
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision" && len(s.Value) >= 12:
@@ -46,8 +49,14 @@ func versionName() string {
 	return "unknown"
 }
 
+// buildCommit is set by the linker in wheels, which may be built where Go finds no repository.
+var buildCommit string
+
 // commitName is the commit alone.
 func commitName() string {
+	if buildCommit != "" {
+		return buildCommit
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
