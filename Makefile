@@ -94,11 +94,14 @@ clean-tree:
 	@dirty=$$(git status --porcelain); \
 	if [ -n "$$dirty" ]; then echo "the tree is not clean:" >&2; echo "$$dirty" >&2; exit 1; fi
 
-bench:
+bench: build
 	@python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python $(GO) run ./cmd/bars
 	@if pkg-config --exists libdeflate 2>/dev/null; then \
 		python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python CGO_ENABLED=1 $(GO) run -tags libdeflate ./cmd/bars; \
 	else echo "skipped: the row with libdeflate, for want of libdeflate-dev" >&2; fi
+	@set -e; python=$$(cmd/varve-python/setup.sh "$(PYVENV)"); if [ -z "$$python" ]; then exit 0; fi; \
+	mkdir -p .bench; CGO_ENABLED=0 $(GO) build -o .bench/bars ./cmd/bars; \
+	READ="$(CURDIR)/.bench/bars read" VARVE_BINARY="$(CURDIR)/varve" "$$python" cmd/varve-python/bars.py .bench
 
 large: build
 	$(GO) run ./cmd/large -varve ./varve -files $(FILES) -own $(OWN) -appends $(APPENDS)

@@ -8,11 +8,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 )
 
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == "read" {
+		if err := readOnce(context.Background(), os.Stdout, os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, "bars:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := measure(os.Stdout, os.Getenv("VARVE_PYTHON")); err != nil {
 		fmt.Fprintln(os.Stderr, "bars:", err)
 		os.Exit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import signal
@@ -165,10 +166,9 @@ class _TerminalBar:
 
 class _NotebookBar:
     def __enter__(self) -> Progress:
-        from IPython.display import HTML, display
-
-        self._html = HTML
-        self._shown = display(HTML(""), display_id=True)
+        shown: Any = importlib.import_module("IPython.display")
+        self._html = shown.HTML
+        self._shown = shown.display(shown.HTML(""), display_id=True)
         return self._show
 
     def _show(self, what: str, done: int, total: int) -> None:

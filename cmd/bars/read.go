@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest/store"
+)
+
+// readOnce prints the seconds that one read of an array into one buffer takes, from the opening of
+// its manifest on: what cmd/varve-python/bars.py compares itself with.
+func readOnce(ctx context.Context, out io.Writer, name, array string) error {
+	begun := time.Now()
+	st, err := store.Open(ctx, name, nil)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	a, err := st.Array(array)
+	if err != nil {
+		return err
+	}
+	region := grid.Whole(a.Grid().Shape())
+	if err := a.ReadRegion(ctx, region, codec.NewElems(a.Schema().Form(region.Shape))); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, time.Since(begun).Seconds())
+	return err
+}
