@@ -10,12 +10,14 @@ import (
 // span is the part of a body that an answer sends.
 type span struct{ from, length int64 }
 
-var errUnsatisfiable = errors.New("no byte of the range is there")
+var errUnsatisfiable = errors.New("the range starts beyond the last byte")
 
-// parseRange returns the part that the header Range asks for; ok is false where there is none
-// that this server knows, and all is sent: other units, several ranges, nonsense.
+// parseRange returns the part of a body of size bytes that a Range header selects. ok is false, and the part
+// is the whole body, if the server does not support the header: other units, several ranges or invalid
+// syntax.
 func parseRange(header string, size int64) (s span, ok bool, err error) {
 	text, found := strings.CutPrefix(header, "bytes=")
+	// RFC 9110 permits a server to ignore a range that it does not support; clients then get the whole body.
 	if !found || strings.Contains(text, ",") {
 		return span{0, size}, false, nil
 	}
@@ -26,13 +28,13 @@ func parseRange(header string, size int64) (s span, ok bool, err error) {
 	if first == "" {
 		return suffixRange(last, size)
 	}
-	from, good := number(first)
+	from, good := parseNumber(first)
 	if !good {
 		return span{0, size}, false, nil
 	}
 	end := size - 1
 	if last != "" {
-		if end, good = number(last); !good || end < from {
+		if end, good = parseNumber(last); !good || end < from {
 			return span{0, size}, false, nil
 		}
 		end = min(end, size-1)
@@ -44,7 +46,7 @@ func parseRange(header string, size int64) (s span, ok bool, err error) {
 }
 
 func suffixRange(text string, size int64) (span, bool, error) {
-	n, good := number(text)
+	n, good := parseNumber(text)
 	if !good {
 		return span{0, size}, false, nil
 	}
@@ -55,8 +57,9 @@ func suffixRange(text string, size int64) (span, bool, error) {
 	return span{size - n, n}, true, nil
 }
 
-// number reads digits, of which more than fit are as good as the largest that do.
-func number(text string) (int64, bool) {
+// parseNumber parses decimal digits. Numbers that overflow become the largest int64: a range beyond that has
+// no more bytes anyway.
+func parseNumber(text string) (int64, bool) {
 	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return 0, false
 	}
@@ -67,7 +70,8 @@ func number(text string) (int64, bool) {
 	return n, true
 }
 
-// matches reports whether a list of entity tags has one, or, where that will do, its weak form.
+// matches reports whether a list of entity tags contains etag. If weak is true, weak tags with the same value
+// match too.
 func matches(header, etag string, weak bool) bool {
 	for item := range strings.SplitSeq(header, ",") {
 		item = strings.TrimSpace(item)
@@ -81,17 +85,17 @@ func matches(header, etag string, weak bool) bool {
 	return false
 }
 
-// Values of headers that never change are not made for each answer.
+// Header values that never change, allocated once.
 var (
-	noCache     = []string{"no-cache"} // ask whether it still is the same
+	noCache     = []string{"no-cache"} // clients must revalidate before reuse
 	inBytes     = []string{"bytes"}
 	octetStream = []string{"application/octet-stream"}
 	jsonType    = []string{"application/json"}
 )
 
-// settled answers 412 if the client wants another version than the tag's, and 304 if it has
-// that.
-func settled(w http.ResponseWriter, r *http.Request, etag string) bool {
+// answerConditional answers 412 if If-Match excludes the entity tag, and 304 if If-None-Match includes it. It
+// reports whether it answered.
+func answerConditional(w http.ResponseWriter, r *http.Request, etag string) bool {
 	if header := r.Header.Get("If-Match"); header != "" && !matches(header, etag, false) {
 		refuse(w, r, errOtherVersion)
 		return true
@@ -108,14 +112,14 @@ func settled(w http.ResponseWriter, r *http.Request, etag string) bool {
 	return true
 }
 
-// begin writes the head of an answer of which size bytes are there, and returns what of them
-// the body is to be; ok is false where there is to be none.
+// begin writes the status and headers of an answer with size bytes. It returns the part that the body has to
+// contain; ok is false if no body follows.
 func begin(w http.ResponseWriter, r *http.Request, etag string, size int64) (part span, ok bool) {
 	h := w.Header()
 	h.Set("ETag", etag)
 	h["Cache-Control"] = noCache
 	h["Accept-Ranges"] = inBytes
-	part, partial, err := choose(r, etag, size)
+	part, partial, err := selectPart(r, etag, size)
 	if err != nil {
 		h.Set("Content-Range", "bytes */"+strconv.FormatInt(size, 10))
 		refuse(w, r, &fault{Status: http.StatusRequestedRangeNotSatisfiable, Kind: "range", Reason: err.Error()})
@@ -132,24 +136,25 @@ func begin(w http.ResponseWriter, r *http.Request, etag string, size int64) (par
 	return part, r.Method != http.MethodHead
 }
 
-// choose returns the part of a body that a request wants, which may be all.
-func choose(r *http.Request, etag string, size int64) (part span, partial bool, err error) {
+// selectPart returns the part of a body that the request selects, or the whole body.
+func selectPart(r *http.Request, etag string, size int64) (part span, partial bool, err error) {
 	header := r.Header.Get("Range")
+	// After a change of the source, joining an old and a new part would give a file that never existed.
 	if header == "" || !rangeCounts(r, etag) {
 		return span{0, size}, false, nil
 	}
 	return parseRange(header, size)
 }
 
-// rangeCounts reports whether a range is wanted of this version, and else all of it.
+// rangeCounts reports whether the Range header applies: If-Range is absent or names this version.
 func rangeCounts(r *http.Request, etag string) bool {
 	condition := r.Header.Get("If-Range")
 	return condition == "" || condition == etag
 }
 
-// serveBytes answers with bytes that are in memory.
+// serveBytes answers with bytes from memory.
 func serveBytes(w http.ResponseWriter, r *http.Request, b body) {
-	if settled(w, r, b.etag) {
+	if answerConditional(w, r, b.etag) {
 		return
 	}
 	part, ok := begin(w, r, b.etag, int64(len(b.data)))
@@ -157,6 +162,6 @@ func serveBytes(w http.ResponseWriter, r *http.Request, b body) {
 		return
 	}
 	if _, err := w.Write(b.data[part.from : part.from+part.length]); err != nil {
-		return // the client is gone
+		return // the client has disconnected
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"varve/zarrjson"
 )
 
-// array is what is served of an array: a store's, or another view of it.
+// array is an array that the server can serve: an array of a store, or a re-chunked view of it.
 type array interface {
 	Path() string
 	Schema() *zarrjson.Array
@@ -25,31 +25,31 @@ type array interface {
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error
 }
 
-// dataset is what is served of a manifest.
+// dataset is an open snapshot of a manifest.
 type dataset interface {
 	Snapshot() *manifest.Snapshot
 	Groups() []manifest.GroupSchema
 	Members() []array
 	Source(ctx context.Context, row int64) (manifest.Source, error)
 	OpenLocal(ctx context.Context, row int64) (*store.Local, error)
-	// Once is make, done once for all who want the same at a time, and kept.
+	// Once calls make once for all concurrent callers with the same owner and number, and caches the result.
 	Once(ctx context.Context, owner any, number int64, make func() ([]byte, error)) ([]byte, error)
-	// IsKept reports whether the manifest still has the snapshot.
+	// IsKept reports whether the manifest still contains the snapshot.
 	IsKept(ctx context.Context) (bool, error)
-	// Since compares with an older snapshot of the manifest: what is returned says what keeps the
-	// elements that an array had then from being where they were, and meaning what they did, if
-	// something does.
+	// Since compares the snapshot with an older one of the same manifest. The returned function says why
+	// elements of an array moved or changed, or returns "" if all old elements kept their positions and
+	// meaning.
 	Since(older dataset) (moved func(ctx context.Context, path string) (why string, err error))
 	Close() error
 }
 
-// once is a dataset's Once.
+// once is the type of dataset.Once.
 type once func(ctx context.Context, owner any, number int64, make func() ([]byte, error)) ([]byte, error)
 
-// opened is a store as a dataset.
-type opened struct{ *store.Store }
+// storeDataset implements dataset with a store.
+type storeDataset struct{ *store.Store }
 
-func (o opened) Members() []array {
+func (o storeDataset) Members() []array {
 	arrays := o.Arrays()
 	members := make([]array, len(arrays))
 	for i, a := range arrays {
@@ -58,12 +58,14 @@ func (o opened) Members() []array {
 	return members
 }
 
-// Since compares the tiles of arrays, and the values of those that are kept in the manifest, which
-// appends lay out anew.
-func (o opened) Since(older dataset) func(ctx context.Context, path string) (string, error) {
-	was, ok := older.(opened)
+// Since compares the tiles of arrays. Arrays whose values are in the manifest have no tiles and are compared
+// by value, because appends store them again.
+func (o storeDataset) Since(older dataset) func(ctx context.Context, path string) (string, error) {
+	was, ok := older.(storeDataset)
 	if !ok {
-		return func(context.Context, string) (string, error) { return "it is not of the same manifest", nil }
+		return func(context.Context, string) (string, error) {
+			return "the older snapshot is not from the same kind of store", nil
+		}
 	}
 	c := &change.Snapshots{Old: was.Snapshot(), Now: o.Snapshot()}
 	c.Past = &change.Open{Old: c.Old, Now: c.Now, Was: was.Tables(), Is: o.Tables()}
@@ -84,8 +86,8 @@ func (o opened) Since(older dataset) func(ctx context.Context, path string) (str
 	}
 }
 
-// otherValues says what keeps an array, of which nothing was cut into other chunks, from beginning
-// with the elements of another.
+// otherValues compares all elements of the old array with the same positions of the new one. It returns "" if
+// they are equal, or the reason. The caller has checked that the chunk grids agree.
 func otherValues(ctx context.Context, old, now array) (why string, err error) {
 	w, err := old.Grid().WalkRegion(grid.Whole(old.Grid().Shape()))
 	if err != nil {
@@ -100,7 +102,7 @@ func otherValues(ctx context.Context, old, now array) (why string, err error) {
 			return "", err
 		}
 		if !bytes.Equal(a.Fixed, b.Fixed) || !slices.EqualFunc(a.Var, b.Var, bytes.Equal) {
-			return "the manifest keeps other values of it", nil
+			return "the values that the manifest stores changed", nil
 		}
 	}
 	return "", nil

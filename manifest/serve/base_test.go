@@ -13,7 +13,7 @@ import (
 
 var links = regexp.MustCompile(`(?:href|src)="([^"?#]+)"`)
 
-// TestBase: a Handler that is part of another server has all its links below its own path.
+// TestBase checks that a Handler that is mounted below a path puts all its links below that path.
 func TestBase(t *testing.T) {
 	for _, c := range []struct{ base, at string }{{"", ""}, {"/archive", "/archive"}, {"a b/ü%41/", "/a%20b/%C3%BC%2541"}} {
 		for _, dirs := range [][]string{{"one.varve"}, {"one.varve", "two x.varve"}} {
@@ -41,14 +41,14 @@ func TestBase(t *testing.T) {
 				t.Errorf("the newest of %s%s is at %s", c.at, named, got)
 			}
 			if got := ask(t, "GET", s.URL+c.at, "Accept", browser); got.status != 200 {
-				t.Errorf("%s without its slash: %d", c.base, got.status)
+				t.Errorf("%s without its final slash: %d", c.base, got.status)
 			}
 			checkLinks(t, s.URL, c.at, named)
 		}
 	}
 }
 
-// checkLinks follows all links of the pages of a manifest.
+// checkLinks follows all links on the pages of a manifest.
 func checkLinks(t *testing.T, server, at, named string) {
 	t.Helper()
 	for _, page := range []string{at + "/", at + named + "/", at + named + "/t2m"} {
@@ -66,7 +66,7 @@ func checkLinks(t *testing.T, server, at, named string) {
 			}
 		}
 		if strings.Contains(body, "open_zarr") && !strings.Contains(html.UnescapeString(body), server+at+named) {
-			t.Errorf("%s tells clients of another address", page)
+			t.Errorf("%s shows clients another address", page)
 		}
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// nowhere is a ResponseWriter that keeps nothing.
+// nowhere is a ResponseWriter that discards everything.
 type nowhere struct{ header http.Header }
 
 func (n *nowhere) Header() http.Header         { return n.header }
 func (n *nowhere) WriteHeader(int)             {}
 func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
-// BenchmarkOverhead is what an answer costs besides reading and sending it.
+// BenchmarkOverhead measures the cost of an answer without reading and sending its data.
 func BenchmarkOverhead(b *testing.B) {
 	h := newHandlerOf(b, &Options{open: fakeOpen(newFake(b))}, "a")
 	for name, path := range map[string]string{"missing": "/small/c/2/0", "verbatim": "/small/c/0/0", "file": "/big/c/0/0", "document": "/zarr.json"} {
@@ -27,8 +27,8 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// BenchmarkSendfile asks for a chunk over TCP again and again; the client reads it in the same
-// process, so that this is less than a client elsewhere sees.
+// BenchmarkSendfile requests a chunk over TCP repeatedly. The client runs in the same process, so a remote
+// client would see a higher rate.
 func BenchmarkSendfile(b *testing.B) {
 	s := start(b, newHandler(b, newFake(b)))
 	ask(b, "GET", s.URL+"/big/c/0/0")

@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// pagesShown are the pages of the demo, by the names of their pictures.
+// pagesShown lists the pages of the demo, by the names of their screenshots.
 var pagesShown = []struct{ name, path, size string }{
 	{"group", "/", "1180,1120"},
 	{"array", "/t2m", "1180,1420"},
 }
 
-// lights are the flags of Chromium for what people prefer.
+// lights has Chromium's flags for the preferred colour scheme.
 var lights = map[string]string{"light": "--blink-settings=preferredColorScheme=1", "dark": "--blink-settings=preferredColorScheme=0"}
 
-// TestPagesInChromium: the pages are whole in a real browser, are light and dark, and their
-// script, which is all that runs, does so. With VARVE_SCREENSHOTS it leaves pictures of them in that folder.
+// TestPagesInChromium checks that the pages are complete in a real browser, light and dark, and that only
+// their own script runs. With VARVE_SCREENSHOTS it writes screenshots to that folder.
 func TestPagesInChromium(t *testing.T) {
 	chromium(t)
 	if testing.Short() {
-		t.Skip("a browser takes its time")
+		t.Skip("skipped with -short: starting a browser is slow")
 	}
 	address, _ := serveFiles(t, months(t)...)
 	wants := map[string][]string{
@@ -51,7 +51,7 @@ func TestPagesInChromium(t *testing.T) {
 	checkLoads(t, address)
 }
 
-// shoot takes a picture of a page.
+// shoot takes a screenshot of a page.
 func shoot(t *testing.T, address, size string, flags ...string) []byte {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "page.png")
@@ -63,7 +63,7 @@ func shoot(t *testing.T, address, size string, flags ...string) []byte {
 	return data
 }
 
-// checkLight looks at the paper of a page.
+// checkLight checks the background colour of a page.
 func checkLight(t *testing.T, light string, picture []byte) {
 	t.Helper()
 	img, err := png.Decode(bytes.NewReader(picture))
@@ -72,11 +72,12 @@ func checkLight(t *testing.T, light string, picture []byte) {
 	}
 	r, g, b, _ := img.At(3, 30).RGBA() // below the stripe
 	if dark := r+g+b < 3*0x4000; dark != (light == "dark") {
-		t.Errorf("the page is not %s: its paper is %x %x %x", light, r>>8, g>>8, b>>8)
+		t.Errorf("the page is not %s: its background is %x %x %x", light, r>>8, g>>8, b>>8)
 	}
 }
 
-// checkLoads has a page beside see that Chromium can draw the plots, and says of what size.
+// checkLoads checks that Chromium decodes the plots, by loading them in another page that reports their
+// sizes.
 func checkLoads(t *testing.T, address string) {
 	t.Helper()
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -99,7 +100,7 @@ addEventListener("load", () => setTimeout(() => { document.getElementById("resul
 	}
 }
 
-// maxPicture bounds the pictures, which are kept with the code.
+// maxPicture bounds the size of the screenshots, which are stored in the repository.
 const maxPicture = 150 << 10
 
 func keep(t *testing.T, name string, picture []byte) {

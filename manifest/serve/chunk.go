@@ -9,15 +9,15 @@ import (
 	"varve/zarrjson"
 )
 
-// served is an array with the names of its chunks in one view.
+// served is an array together with its chunk keys in one view.
 type served struct {
 	array
 	keys zarrjson.KeyEncoding
-	// tag tells what re-encoded chunks are made of: the same tag and coordinates, the same bytes.
+	// tag identifies the inputs of re-encoded chunks: equal tags and coordinates mean equal bytes.
 	tag []byte
 }
 
-// serveChunk answers with a chunk.
+// serveChunk answers a request for one chunk.
 func (s *site) serveChunk(w http.ResponseWriter, r *http.Request, a *served, coords []int64) {
 	loc, err := a.Locate(r.Context(), coords)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *site) serveChunk(w http.ResponseWriter, r *http.Request, a *served, coo
 	}
 }
 
-// serveStored answers with bytes of a source as they are.
+// serveStored answers with unchanged bytes of a source.
 func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location) {
 	from, err := s.origins.get(r.Context(), s.data, loc.Source)
 	if err != nil {
@@ -49,9 +49,10 @@ func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, lo
 		return
 	}
 	etag := from.etag(loc.Offset, loc.Size)
-	if settled(w, r, etag) {
+	if answerConditional(w, r, etag) {
 		return
 	}
+	// Local files go through sendfile, without passing through memory; the store reads everything else.
 	if done, err := from.serveFile(w, r, loc); done || err != nil {
 		if err != nil {
 			s.fail(w, r, err)
@@ -61,15 +62,16 @@ func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, lo
 	s.serveRead(w, r, a, loc, etag)
 }
 
-// serveRead answers with bytes of a source that the store reads: those that are asked for, or
-// one to see that the source still has them.
+// serveRead answers with bytes that the store reads from the source. A HEAD request reads one byte, to check
+// that the source still has the chunk.
 func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location, etag string) {
 	var data []byte
-	part, _, err := choose(r, etag, loc.Size)
+	part, _, err := selectPart(r, etag, loc.Size)
 	if err == nil {
 		if r.Method == http.MethodHead {
 			part.length = min(part.length, 1)
 		}
+		// Memory for answers is limited; a slow client must not exhaust it for the others.
 		done, ok := s.answers.take(r.Context(), part.length)
 		if !ok {
 			s.fail(w, r, errSlow)
@@ -82,18 +84,19 @@ func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc 
 		}
 	}
 	if _, ok := begin(w, r, etag, loc.Size); !ok {
+		// begin has answered an invalid range or a HEAD request.
 		return
 	}
 	if _, err := w.Write(data); err != nil {
-		return // the client is gone
+		return // the client has disconnected
 	}
 }
 
-// serveRebuilt answers with bytes that are made now. What they are made of tells their tag, so
-// that nothing is made for a client that has them.
+// serveReencoded answers with a chunk that is encoded for this request. Its entity tag depends only on the
+// inputs, so a client that has the chunk gets 304 without any encoding.
 func (s *site) serveReencoded(w http.ResponseWriter, r *http.Request, a *served, coords []int64) {
 	etag := tagOf("re-encoded", a.tag, a.keys.Append(nil, coords))
-	if settled(w, r, etag) {
+	if answerConditional(w, r, etag) {
 		return
 	}
 	data, done, err := s.reencode(r.Context(), a, coords)
@@ -105,8 +108,9 @@ func (s *site) serveReencoded(w http.ResponseWriter, r *http.Request, a *served,
 	s.serveData(w, r, data, etag)
 }
 
-// re-encode makes a chunk when it is its turn, which is over before a client receives it: who is
-// slow keeps memory, but nobody from having chunks made. Who has sent the data says so.
+// reencode creates a chunk within the limit of concurrent re-encoding. The limit is released before the
+// client receives the data, so a slow client occupies memory but does not block others. The caller calls done
+// after sending the data.
 func (s *site) reencode(ctx context.Context, a *served, coords []int64) (data []byte, done func(), err error) {
 	made, ok := s.reencodes.take(ctx, 1)
 	if !ok {
@@ -122,8 +126,8 @@ func (s *site) reencode(ctx context.Context, a *served, coords []int64) (data []
 	return data, done, nil
 }
 
-// serveData answers with the bytes of a chunk; nil, and not no bytes, is one that turned out
-// to be all fill.
+// serveData answers with the bytes of a chunk. data is nil if all elements are the fill value; an empty,
+// non-nil slice is an empty chunk.
 func (s *site) serveData(w http.ResponseWriter, r *http.Request, data []byte, etag string) {
 	if data == nil {
 		note(w, kindMissing)
@@ -133,13 +137,13 @@ func (s *site) serveData(w http.ResponseWriter, r *http.Request, data []byte, et
 	serveBytes(w, r, body{data, etag})
 }
 
-// fail answers with what is to be told of an error.
+// fail answers with the fault that describes an error, and records the error for the log.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	if rec, ok := w.(*recorder); ok {
 		rec.err = err
 	}
 	if errors.Is(r.Context().Err(), context.Canceled) {
-		return // nobody is there to be told
+		return // the client has disconnected
 	}
 	refuse(w, r, faultOf(err))
 }

@@ -26,7 +26,7 @@ import (
 	"varve/manifest/store"
 )
 
-// demo are three months as three files, which disagree about codecs and byte order.
+// demo is a folder of three monthly files with different codecs and byte orders.
 const demo = "../../fixtures/demo"
 
 // serveFiles builds a manifest of files and serves it over TCP.
@@ -51,7 +51,7 @@ func serveFiles(t *testing.T, files ...string) (address, dir string) {
 	return s.URL, dir
 }
 
-// months are the demo's files.
+// months returns the files of the demo.
 func months(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(demo, "*.nc"))
@@ -94,8 +94,8 @@ func sum(values []float64) (total float64) {
 	return total
 }
 
-// TestInteropPython: zarr-python, xarray with and without dask, and zarrs read what netCDF-C
-// reads of the files, through every view, with and without consolidated metadata.
+// TestInteropPython checks that zarr-python, xarray with and without dask, and zarrs read the values that
+// netCDF-C reads from the files, in every view, with and without consolidated metadata.
 func TestInteropPython(t *testing.T) {
 	python := venv.Python(t, "clients of Zarr")
 	files := months(t)
@@ -122,13 +122,13 @@ func TestInteropPython(t *testing.T) {
 	}
 }
 
-// TestInteropGDAL: GDAL's driver reads the view of format 2 over /vsicurl.
+// TestInteropGDAL checks that GDAL's driver reads the format 2 view over /vsicurl.
 func TestInteropGDAL(t *testing.T) {
 	program, err := exec.LookPath("gdalmdiminfo")
 	if err != nil {
 		t.Skip("there is no gdalmdiminfo; Debian has it in gdal-bin")
 	}
-	// GDAL of Debian 12 does not know the shuffle filter, which the last month is without.
+	// GDAL in Debian 12 does not support the shuffle filter, which the last month does not use.
 	address, dir := serveFiles(t, months(t)[2])
 	cmd := exec.CommandContext(t.Context(), program, `ZARR:"/vsicurl/`+address+`/v2"`, "-array", "t2m", "-detailed")
 	cmd.Env = append(os.Environ(), "no_proxy=127.0.0.1")
@@ -155,7 +155,7 @@ func TestInteropGDAL(t *testing.T) {
 	}
 }
 
-// chromium is the browser's program.
+// chromium returns the path of the browser.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -167,10 +167,10 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// browse has Chromium load a page, with flags such as --dump-dom.
+// browse loads a page in Chromium with flags such as --dump-dom.
 func browse(t *testing.T, address string, flags ...string) string {
 	t.Helper()
-	// Not below t.TempDir: its processes may write there after the first of them has ended.
+	// Not in t.TempDir, because Chromium's other processes may write there after the first has ended.
 	profile, err := os.MkdirTemp("", "varve-chromium-")
 	if err != nil {
 		t.Fatal(err)
@@ -190,8 +190,7 @@ func browse(t *testing.T, address string, flags ...string) string {
 
 var resultOf = regexp.MustCompile(`(?s)<pre id="result">(.*?)</pre>`)
 
-// TestInteropZarrita: zarrita in Chromium reads the regular views, from a page of another
-// origin.
+// TestInteropZarrita checks that zarrita in Chromium reads the regular views from a page of another origin.
 func TestInteropZarrita(t *testing.T) {
 	modules := os.Getenv("VARVE_ZARRITA")
 	if modules == "" {

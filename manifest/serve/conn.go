@@ -9,27 +9,26 @@ import (
 	"time"
 )
 
-// conn is a connection that sends parts of files. One file may be sent by many connections
-// at a time, for none of them moves its position; and the head of an answer leaves together
-// with the first bytes of the file.
+// conn is a connection that sends parts of files with sendfile. Many connections can send the same file,
+// because none changes the file's position. The header of an answer leaves in the same packet as the first
+// bytes of the file.
 type conn struct {
 	socket
 	raw syscall.RawConn
-	// more says that a file follows what is written next.
+	// more is true if a file follows the next write.
 	more bool
-	// late is the deadline for writing, which is left as it is if it is to move by less than
-	// leeway.
+	// late is the current write deadline. Moving it by less than leeway is skipped.
 	late   time.Time
 	leeway time.Duration
 }
 
-// socket is a connection of the system.
+// socket is a network connection with access to its file descriptor.
 type socket interface {
 	net.Conn
 	syscall.Conn
 }
 
-// newConn returns the connection as one that sends files, if it can.
+// newConn returns c as a connection that sends files, or c itself if the system does not support it.
 func newConn(c net.Conn) net.Conn {
 	s, ok := c.(socket)
 	if !ok {
@@ -44,7 +43,7 @@ func newConn(c net.Conn) net.Conn {
 
 type connKey struct{}
 
-// withConn has requests know their connection.
+// withConn stores the connection in the contexts of its requests.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	if k, ok := c.(*conn); ok {
 		return context.WithValue(ctx, connKey{}, k)
@@ -52,15 +51,15 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// expectFile has the head of an answer wait for the file behind it.
+// expectFile delays the header of an answer until the file that follows it.
 func expectFile(r *http.Request) {
 	if k, ok := r.Context().Value(connKey{}).(*conn); ok {
 		k.more = true
 	}
 }
 
-// SetWriteDeadline implements net.Conn. A timer that is set for each of many small answers
-// costs more than it tells: a client has the time that it was promised less a quarter.
+// SetWriteDeadline implements net.Conn. Setting a timer for each of many small answers is expensive, so a
+// deadline may be up to a quarter of the client's time earlier than requested.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	if by := t.Sub(c.late); by >= 0 && by < c.leeway {
 		return nil
@@ -81,7 +80,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.socket.Write(p)
 }
 
-// CloseWrite tells the client that nothing more comes, which the server does before it closes.
+// CloseWrite tells the client that no more data follows. The HTTP server calls it before closing.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.socket.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -89,21 +88,22 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// ReadFrom implements io.ReaderFrom, which is how the server hands on what it has not to see.
+// ReadFrom implements io.ReaderFrom, which the HTTP server uses for bodies that it copies unchanged.
 func (c *conn) ReadFrom(src io.Reader) (int64, error) {
+	// Wrapped in struct{ io.Writer }, c has no ReadFrom, so io.Copy below does not call this method again.
 	if p, ok := src.(*filePart); ok {
 		return c.sendFile(p)
 	}
 	return io.Copy(struct{ io.Writer }{c}, src)
 }
 
-// filePart reads a part of a file, without moving the file's position.
+// filePart reads a part of a file without changing the file's position.
 type filePart struct {
 	file *descriptor
 	span
 }
 
-// Read implements io.Reader, for connections that do not send files.
+// Read implements io.Reader, for connections without sendfile.
 func (p *filePart) Read(b []byte) (int, error) {
 	if p.length == 0 {
 		return 0, io.EOF

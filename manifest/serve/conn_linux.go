@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// writeMore writes what more is to follow at once.
+// writeMore writes p and tells the system that more data follows at once, so that it sends one packet for
+// both.
 func (c *conn) writeMore(p []byte) (int, error) {
 	sent := 0
 	var failed error
@@ -16,6 +17,7 @@ func (c *conn) writeMore(p []byte) (int, error) {
 			n, err := syscall.SendmsgN(int(fd), p[sent:], nil, nil, syscall.MSG_MORE|syscall.MSG_NOSIGNAL)
 			switch {
 			case errors.Is(err, syscall.EINTR):
+			// The system calls the function again when the socket can accept data.
 			case errors.Is(err, syscall.EAGAIN):
 				return false
 			case err != nil:
@@ -30,10 +32,10 @@ func (c *conn) writeMore(p []byte) (int, error) {
 	return sent, errors.Join(err, failed)
 }
 
-// maxSend is how much the system is asked to send at once.
+// maxSend is the largest number of bytes per sendfile call.
 const maxSend = 1 << 30
 
-// sendFile has the system send a part of a file.
+// sendFile sends a part of a file from the kernel, without copying it into this process.
 func (c *conn) sendFile(p *filePart) (int64, error) {
 	want := p.length
 	var failed error
@@ -48,6 +50,7 @@ func (c *conn) sendFile(p *filePart) (int64, error) {
 				failed = os.NewSyscallError("sendfile", err)
 				return true
 			case n == 0:
+				// The file is shorter than when it was opened.
 				failed = io.ErrUnexpectedEOF
 				return true
 			default:

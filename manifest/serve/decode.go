@@ -10,7 +10,7 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// readNumbers reads a region as numbers: packed ones are unpacked, and what is missing is NaN.
+// readNumbers reads a region as float64. Packed numbers are unpacked; missing values become NaN.
 func (s *site) readNumbers(ctx context.Context, a array, r grid.Region) ([]float64, error) {
 	if err := s.spec(a).CheckDecoding(); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *site) readNumbers(ctx context.Context, a array, r grid.Region) ([]float
 	return out, nil
 }
 
-// coordinate is the coordinate of a dimension, if there is one that can be drawn.
+// coordinate returns the drawable coordinate of a dimension, or nil.
 func (s *site) coordinate(a array, dim string) array {
 	arrays := cf.Hierarchy[array](func(path string) (array, bool) {
 		c := s.v3.arrays[relative(path)]
@@ -46,13 +46,14 @@ func (s *site) coordinate(a array, dim string) array {
 	return nil
 }
 
-// momentNames returns what writes the coordinates of an array of times, or nil for others.
+// momentNames returns a function that formats elements of a time coordinate, or nil for other arrays.
 func momentNames(c array) func(float64) string {
 	units, ok, err := cf.UnitsOf(cf.VariableOf(c.Path(), c.Schema()))
 	if !ok || err != nil {
 		return nil
 	}
 	return func(f float64) string {
+		// cf.Times decodes stored bytes, so the number is passed as the bytes of a float64.
 		times := cf.Times{Units: units, Type: codec.Type{Kind: codec.Float, Size: 8}, Elements: binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))}
 		times.Packing.Type = times.Type
 		at, good, err := times.Instants()

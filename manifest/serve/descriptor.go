@@ -6,8 +6,7 @@ import (
 	"varve/manifest/store"
 )
 
-// descriptor is an open file that several answers read at a time. It is closed when the last
-// of them, and whoever keeps it, has left it.
+// descriptor is an open file that several answers read concurrently. It is closed when its last user leaves.
 type descriptor struct {
 	*store.Local
 	fd    int
@@ -15,7 +14,7 @@ type descriptor struct {
 	users users
 }
 
-// newDescriptor takes over a file, and is one user of it.
+// newDescriptor takes ownership of f. The caller is the first user and calls leave.
 func newDescriptor(f *store.Local) (*descriptor, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -30,24 +29,25 @@ func newDescriptor(f *store.Local) (*descriptor, error) {
 	return d, raw.Control(func(fd uintptr) { d.fd = int(fd) })
 }
 
-// enter reports whether the file is open, and keeps it so until leave.
+// enter adds a user and reports whether the file is still open. The user calls leave.
 func (d *descriptor) enter() bool { return d.users.enter() }
 
 func (d *descriptor) leave() {
 	if d.users.Add(-1) == 0 {
-		_ = d.Close() // it was only read from
+		_ = d.Close() // the file was only read, so Close loses no data
 	}
 }
 
-// users counts who uses something that is closed when nobody does any more.
+// users counts the users of something that closes when the last one leaves.
 type users struct{ atomic.Int64 }
 
-// enter takes in one more, unless there is none.
+// enter adds a user, unless the count is already 0.
 func (u *users) enter() bool {
 	for {
 		n := u.Load()
 		if n == 0 {
 			return false
+			// Adding to 0 would revive something that is being closed, so compare and swap instead of Add.
 		}
 		if u.CompareAndSwap(n, n+1) {
 			return true

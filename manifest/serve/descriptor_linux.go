@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// stamp tells a file, and any change to it: of its bytes, its name or its permissions. As
-// long as the file is open no other gets its number.
+// stamp identifies a file and changes when its bytes, name or permissions change. The inode number is not
+// reused while the file is open.
 type stamp struct {
 	device, number uint64
 	size           int64
@@ -25,7 +25,7 @@ func stampOf(info fs.FileInfo) stamp {
 	return stamp{}
 }
 
-// isCurrent reports whether the file of a name is the open one, and nothing happened to it.
+// isCurrent reports whether name still refers to the open file and the file is unchanged.
 func (d *descriptor) isCurrent(name string) bool {
 	var now syscall.Stat_t
 	return syscall.Stat(name, &now) == nil && newStamp(&now) == d.stamp

@@ -1,37 +1,36 @@
-// Package serve shows manifests over HTTP: as Zarr to clients, as pages to people.
+// Package serve serves manifests over HTTP: as Zarr to clients and as pages to browsers.
 //
 //	/zarr.json                   the root group, with consolidated metadata
 //	/GROUP/ARRAY/zarr.json       an array
-//	/GROUP/ARRAY/c/0/1/2         a chunk: 404 where it is all fill
+//	/GROUP/ARRAY/c/0/1/2         a chunk; 404 if all elements are the fill value
 //	/v2/…                        the arrays with regular grids in Zarr format 2
-//	/regular/…                   all arrays, the rectilinear ones cut anew into equal chunks
-//	/, /GROUP/ARRAY              pages, for whoever asks for HTML
-//	/@SNAPSHOT/…                 the same of one snapshot, for good
-//	/@newest                     leads to the address of the newest
-//	/healthz, /metrics           for whoever watches
+//	/regular/…                   all arrays; rectilinear ones are re-chunked to a regular grid
+//	/, /GROUP/ARRAY              pages, for clients that accept HTML
+//	/@SNAPSHOT/…                 all of these for one snapshot, permanently
+//	/@newest                     redirects to the address of the current snapshot
+//	/healthz, /metrics           for monitoring
 //
-// All of it stands below Options.Base. With several manifests all but the last line stands below /NAME/. The plain address follows new
-// snapshots as far as they extend the one that is there, since clients ask for chunks by documents
-// that they have read before.
+// All paths are below Options.Base. With several manifests, all paths except the monitoring ones are below /NAME/.
 //
-// A chunk that is stored as it is declared goes from its file to the socket without passing
-// through the memory of this process; the store opens the file, if it may be read and is what
-// was scanned. Every answer is of that version of the source, or an error:
+// Clients ask for chunks by documents that they have read before. So the plain address follows a new snapshot only
+// in the hierarchies in which it extends the old one; see extension.
 //
-//	404  there is no such key, or the chunk is all fill
-//	400  a # that nobody escaped may have cut the key
-//	403  the source may not be read
-//	409  the source has changed, or is gone
-//	410  the manifest has no such snapshot any more
+// A verbatim chunk of a local file goes from the file to the socket without passing through this process. The store
+// opens the file, which checks that reading is allowed and that the file is still the scanned version. Every answer
+// has the bytes of that version, or is an error:
+//
+//	404  the key does not exist, or the chunk has only fill values
+//	400  an unescaped # may have cut the key
+//	403  reading the source is not allowed
+//	409  the source has changed or is gone
+//	410  the manifest no longer contains the snapshot
 //	502  the source cannot be reached
-//	500  what was read is corrupt
+//	500  the data is corrupt
 //
-// A Handler is one among others in a server of your own, behind your own middleware, which gets a
-// panic of http.ErrAbortHandler where a source changed while it was sent: to break the connection
-// is the only way to tell. A ResponseWriter that wraps another should have an Unwrap for
-// http.ResponseController, without which clients are given all the time they want, and a ReadFrom,
-// without which chunks pass through memory. Server is what the command line listens with.
+// Clients replace 404 by fill values, so no other error is ever reported as 404. Errors are JSON that names the source.
 //
-// Clients fill in what is 404, so nothing but fill is ever answered so. Errors are JSON that
-// names the source.
+// A Handler can be part of your own server, behind your own middleware. If a source changes while it is sent, the
+// handler panics with http.ErrAbortHandler, because only a broken connection tells the client. A ResponseWriter that
+// wraps another needs two methods: Unwrap, so that http.ResponseController can set deadlines for slow clients, and
+// ReadFrom, so that chunks do not pass through memory. Server is the server of the command line.
 package serve

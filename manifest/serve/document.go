@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// document is a JSON document, ready to be sent.
+// document is an encoded JSON document, plain and compressed.
 type document struct {
 	plain, zipped body
 }
 
-// body is bytes with the tag of their content.
+// body is the content of an answer and its entity tag.
 type body struct {
 	data []byte
 	etag string
 }
 
-// minZipped is the size from which a document is compressed for those who take it.
+// minZipped is the size in bytes from which a document is also compressed.
 const minZipped = 512
 
 func newDocument(data []byte) *document {
@@ -32,17 +32,18 @@ func newDocument(data []byte) *document {
 	z := gzip.NewWriter(&b)
 	_, err := z.Write(data)
 	if cerr := z.Close(); err != nil || cerr != nil || b.Len() >= len(data) {
-		return d // memory does not fail; then it is sent as it is
+		return d // not worth compressing; writing to memory does not fail
 	}
 	d.zipped = body{b.Bytes(), tagOf("gzip", data)}
 	return d
 }
 
-// tagOf returns a strong entity tag of anything that tells the bytes of an answer.
+// tagOf returns a strong entity tag: a digest of kind and parts, which must identify the answer's bytes.
 func tagOf(kind string, parts ...[]byte) string {
 	h := sha256.New()
 	h.Write([]byte(kind))
 	for _, p := range parts {
+		// The separator keeps ("ab", "c") and ("a", "bc") apart.
 		h.Write([]byte{0})
 		h.Write(p)
 	}
@@ -62,8 +63,8 @@ func (d *document) serve(w http.ResponseWriter, r *http.Request) {
 	serveBytes(w, r, b)
 }
 
-// takesGzip reports whether a client asks for gzip, and not for a range, which is one of the
-// document as it is.
+// takesGzip reports whether the client accepts gzip. Requests with a range get the plain document, because a
+// range counts its bytes.
 func takesGzip(r *http.Request) bool {
 	if r.Header.Get("Range") != "" {
 		return false

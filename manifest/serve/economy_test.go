@@ -17,7 +17,7 @@ import (
 	"varve/readers/source"
 )
 
-// counted serves files and counts the bytes that it sends of them.
+// counted is a ResponseWriter that counts the bytes sent.
 type counted struct {
 	http.ResponseWriter
 	sent *atomic.Int64
@@ -28,8 +28,7 @@ func (c counted) Write(p []byte) (int, error) {
 	return c.ResponseWriter.Write(p)
 }
 
-// farDemo serves the demo's first and third month, which lie on a server that counts what is asked of
-// it and takes its time.
+// farDemo serves the demo's first and third month from a slow server that counts requests and bytes.
 func farDemo(t *testing.T, opts store.Options) (address string, requests, sent *atomic.Int64) {
 	t.Helper()
 	requests, sent = &atomic.Int64{}, &atomic.Int64{}
@@ -54,7 +53,7 @@ func farDemo(t *testing.T, opts store.Options) (address string, requests, sent *
 		t.Fatal(err)
 	}
 	read := source.DefaultOptions()
-	read.HeadBytes = 1 // else a file this small comes whole
+	read.HeadBytes = 1 // otherwise files as small as these are read completely
 	opts.Trusted, opts.Opener = true, source.NewOpener(&read)
 	h, err := serve.New(t.Context(), []string{dir}, &serve.Options{Reload: -1, Store: opts})
 	if err != nil {
@@ -70,7 +69,7 @@ func farDemo(t *testing.T, opts store.Options) (address string, requests, sent *
 	return s.URL, requests, sent
 }
 
-// asked is the answer to a request with headers that are given as names and values by turns.
+// asked returns the answer to a request; headers alternates names and values.
 func asked(t *testing.T, method, address string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
@@ -96,7 +95,7 @@ func asked(t *testing.T, method, address string, headers ...string) *httptest.Re
 	return w
 }
 
-// TestRemoteRange: of a chunk on a server only that part is asked for which a client wants.
+// TestRemoteRange checks that only the requested part of a remote chunk is downloaded.
 func TestRemoteRange(t *testing.T) {
 	address, _, sent := farDemo(t, store.Options{CacheBytes: -1})
 	const key = "/t2m/c/0/0/0"
@@ -137,7 +136,7 @@ func TestRemoteRange(t *testing.T) {
 		t.Errorf("with its tag: %d", got.Code)
 	}
 	if sent.Load() != before {
-		t.Errorf("%d bytes of the server for what needs none", sent.Load()-before)
+		t.Errorf("%d bytes of the server for requests that need none", sent.Load()-before)
 	}
 	if got := asked(t, "HEAD", address+key); got.Code != 200 || got.Header().Get("Content-Length") != fmt.Sprint(whole.Body.Len()) {
 		t.Errorf("HEAD: %d %v", got.Code, got.Header())
@@ -147,8 +146,8 @@ func TestRemoteRange(t *testing.T) {
 	}
 }
 
-// TestBursts: what many ask for at a time costs as much as what one asks for, whether it is
-// stored, re-encoded or cut anew, and asking again costs nothing.
+// TestBursts checks that many concurrent requests for a chunk cost as much as one, for stored, re-encoded and
+// re-chunked chunks, and that repeating a request costs nothing.
 func TestBursts(t *testing.T) {
 	for _, key := range []string{"/t2m/c/0/0/0", "/t2m/c/2/0/0", "/regular/t2m/c/0/0/0"} {
 		t.Run(strings.ReplaceAll(key, "/", " "), func(t *testing.T) {
@@ -174,7 +173,7 @@ func TestBursts(t *testing.T) {
 				t.Errorf("%d requests of the server for 40 at a time, %d for one", n, cost)
 			}
 			if got := asked(t, "GET", address+key, "Range", "bytes=3-5"); got.Body.String() != want.Body.String()[3:6] {
-				t.Errorf("a part of what is kept: %d %q", got.Code, got.Body)
+				t.Errorf("a part of a cached chunk: %d %q", got.Code, got.Body)
 			}
 			if n := requests.Load() - before; n != cost {
 				t.Errorf("%d requests after asking again, want %d", n, cost)

@@ -14,8 +14,7 @@ import (
 	"varve/manifest/store"
 )
 
-// A manifest is part of another server: below a path of it, behind its own middleware, and with
-// its log.
+// A manifest is part of another server: mounted below a path, behind its middleware, with its log.
 func ExampleNew() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "varve")

@@ -13,38 +13,41 @@ import (
 	"varve/zarrjson"
 )
 
-// A snapshot extends another if whoever has read documents of the older one may be given any
-// chunk of the newer one: every array is still there, every chunk that it had has the edges and
-// the coordinates that it had, is encoded alike, and holds the same elements. It may hold more
-// of them behind the end that the array had, as the last chunk of a growing coordinate does;
-// clients that know the older document take the same part of it as before.
+// extension compares two snapshots. A snapshot extends an older one if a client that has read documents of
+// the older one can be given any chunk of the newer one:
 //
-// That is asked of each hierarchy by itself, since they cut arrays differently and format 2 does
-// not have all of them.
+//   - every old array still exists;
+//   - every old chunk has the same edges, coordinates, encoding and elements.
+//
+// The newer snapshot may have more elements after the old end, for example in the last chunk of a growing
+// coordinate. Clients that have the old document ignore them.
+//
+// Hierarchies are compared separately, because they chunk arrays differently and format 2 does not contain
+// all of them.
 type extension struct {
 	old, now *site
 	moved    func(ctx context.Context, path string) (why string, err error)
-	known    map[string]string // what moved said
+	known    map[string]string // results of moved, by array path
 }
 
 func newExtension(old, now *site) *extension {
 	return &extension{old, now, now.data.Since(old.data), map[string]string{}}
 }
 
-// check returns why the newer snapshot does not extend the older one in a hierarchy; empty if it
-// does. An error says that it could not be found out.
+// check returns why the newer snapshot does not extend the older one in a hierarchy, or "" if it does. It
+// returns an error if the snapshots cannot be compared now.
 func (x *extension) check(ctx context.Context, k hierarchy) (why string, err error) {
 	if !slices.Equal(x.old.shadows(), x.now.shadows()) {
-		return "other arrays or groups are called as a hierarchy is", nil
+		return "the arrays or groups whose names hide a hierarchy have changed", nil
 	}
 	for _, n := range x.old.nodes {
 		if n.unlisted == nil && x.now.isUnlisted(n.path) {
-			return "/" + n.path + ": clients would take it for another", nil
+			return "/" + n.path + ": clients would confuse it with another path", nil
 		}
 	}
 	old, err := x.old.view(k)
 	if err != nil {
-		return "", nil // nobody has read anything of it
+		return "", nil // no client has read this hierarchy
 	}
 	now, err := x.now.view(k)
 	if err != nil {
@@ -53,7 +56,7 @@ func (x *extension) check(ctx context.Context, k hierarchy) (why string, err err
 	for _, path := range slices.Sorted(maps.Keys(old.arrays)) {
 		is := now.arrays[path]
 		if is == nil {
-			return "/" + path + ": this view has no such array any more", nil
+			return "/" + path + ": the array is no longer in this view", nil
 		}
 		if why, err = x.array(ctx, old.arrays[path], is); why != "" || err != nil {
 			return why, err
@@ -61,7 +64,7 @@ func (x *extension) check(ctx context.Context, k hierarchy) (why string, err err
 	}
 	for _, key := range slices.Sorted(maps.Keys(old.documents)) {
 		if now.documents[key] == nil {
-			return "there is no " + k.prefix() + key + " any more", nil
+			return k.prefix() + key + " no longer exists", nil
 		}
 	}
 	return "", nil
@@ -74,16 +77,16 @@ func (x *extension) array(ctx context.Context, was, is *served) (why string, err
 	}
 	ok, filled := change.Chunks(was.Grid(), is.Grid())
 	if !ok {
-		return path + ": it is cut into other chunks, or shorter", nil
+		return path + ": the chunks have other edges, or the array is shorter", nil
 	}
 	if filled && isSharded(is.Schema()) {
-		return path + ": there is more in its last shard, of which clients read a piece after another", nil
+		return path + ": its last shard has grown, and clients read shards in pieces, so they could mix two versions", nil
 	}
 	why, known := x.known[path]
 	if !known {
 		var damage *manifest.DamageError
 		if why, err = x.moved(ctx, path); errors.As(err, &damage) {
-			why, err = "it cannot be compared: "+err.Error(), nil // nor later
+			why, err = "cannot compare: "+err.Error(), nil // a damaged manifest cannot be compared later either
 		}
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", path, err)
@@ -96,7 +99,7 @@ func (x *extension) array(ctx context.Context, was, is *served) (why string, err
 	return why, nil
 }
 
-// isSharded reports whether clients read chunks of an array by pieces.
+// isSharded reports whether clients read chunks of the array in pieces.
 func isSharded(schema *zarrjson.Array) bool {
 	for _, c := range schema.Codecs {
 		if c.Name == "sharding_indexed" {
@@ -106,19 +109,19 @@ func isSharded(schema *zarrjson.Array) bool {
 	return false
 }
 
-// isGone reports whether an error is about tables that are no longer there.
+// isGone reports whether an error says that files of the manifest are missing.
 func isGone(err error) bool {
 	var damage *manifest.DamageError
 	return errors.As(err, &damage) && damage.Damage == manifest.FileMissing
 }
 
-// isUnlisted reports whether a node is in no list of a group.
+// isUnlisted reports whether a node is omitted from the groups' lists.
 func (s *site) isUnlisted(path string) bool {
 	n, ok := s.node(path)
 	return ok && n.unlisted != nil
 }
 
-// shadows are the nodes that go before keys of the other hierarchies, in order.
+// shadows returns the sorted paths of nodes whose names hide keys of the other hierarchies.
 func (s *site) shadows() (paths []string) {
 	for _, n := range s.nodes {
 		for k := inV2; k < hierarchies; k++ {

@@ -10,31 +10,31 @@ import (
 	"varve/manifest/store"
 )
 
-// sharded is a document whose chunks are shards.
+// sharded returns the document with a sharding codec.
 func sharded(doc string) string {
 	const bytes = `{"name":"bytes","configuration":{"endian":"little"}}`
 	return strings.Replace(doc, bytes, `{"name":"sharding_indexed","configuration":{"chunk_shape":[1,1],"codecs":[`+bytes+`],
 		"index_codecs":[`+bytes+`],"index_location":"end"}}`, 1)
 }
 
-// bare is a regular document with the attributes of a rectilinear one.
+// bare returns a regular document with the attributes of a rectilinear one.
 func bare(shape, chunks string) string {
 	return strings.Replace(regularDoc(shape, chunks), `{"units":"K","long_name":"sea & <b>"}`, "{}", 1)
 }
 
-// TestExtension: which snapshots may take the place of others, by hierarchy.
+// TestExtension checks in which hierarchies one snapshot may replace another.
 func TestExtension(t *testing.T) {
 	type arrays map[string]string
 	const all, none = 1<<inFull | 1<<inV2 | 1<<inRegular, 0
 	gzip := strings.Replace(regularDoc("[4,2]", "[2,2]"), `}}],"attributes"`, `}},{"name":"gzip","configuration":{"level":1}}],"attributes"`, 1)
 	if gzip == regularDoc("[4,2]", "[2,2]") {
-		t.Fatal("the document is not as it was")
+		t.Fatal("sharded did not change the document")
 	}
 	for _, test := range []struct {
 		name     string
 		old, now arrays
 		changed  string
-		want     int // bits of the hierarchies in which it is one
+		want     int // bits of the hierarchies that it extends
 	}{
 		{"the same", arrays{"/a": regularDoc("[4,2]", "[2,2]")}, arrays{"/a": regularDoc("[4,2]", "[2,2]")}, "", all},
 		{"longer", arrays{"/a": regularDoc("[4,2]", "[2,2]")}, arrays{"/a": regularDoc("[6,2]", "[2,2]")}, "", all},
@@ -75,7 +75,8 @@ func TestExtension(t *testing.T) {
 	}
 }
 
-// TestExtensionThatFails: what cannot be read now is no answer, but what is gone or damaged is.
+// TestExtensionThatFails checks that a comparison fails if data cannot be read now, and gives a reason if
+// data is missing or damaged.
 func TestExtensionThatFails(t *testing.T) {
 	old, now := newFake(t), newFake(t)
 	log := slog.New(slog.DiscardHandler)
@@ -91,7 +92,7 @@ func TestExtensionThatFails(t *testing.T) {
 	if c, err := newSite("", now, nil, log); err != nil {
 		t.Fatal(err)
 	} else if why, _ := newExtension(a, c).check(t.Context(), inFull); why != "/big: this view has no such array any more" {
-		t.Errorf("the first of what is not there any more: %q", why)
+		t.Errorf("the first missing array: %q", why)
 	}
 	now.fail(errors.New("the network is down"))
 	if why, err := newExtension(a, b).check(t.Context(), inFull); err == nil || why != "" {

@@ -24,8 +24,8 @@ import (
 	"varve/zarrjson"
 )
 
-// fakeArray is an array of float32 whose elements are their own number, stored raw. Which of
-// its chunks are verbatim, re-encoded or missing goes by turns.
+// fakeArray is an array of float32 whose elements are their own index, stored without compression. kinds says
+// which chunks are verbatim, re-encoded or missing.
 type fakeArray struct {
 	path     string
 	schema   *zarrjson.Array
@@ -95,7 +95,7 @@ func (a *fakeArray) ReadStored(ctx context.Context, l *store.Location, from, len
 	return data[from : from+length], nil
 }
 
-// bytes are the elements of a box, those outside of the array too.
+// bytes returns the elements of a box, including positions outside the array.
 func (a *fakeArray) bytes(origin, shape []int64) []byte {
 	var out []byte
 	box := grid.Region{Origin: origin, Shape: shape}
@@ -130,10 +130,10 @@ type fakeData struct {
 	reads    atomic.Int64 // calls of Chunk
 	closed   atomic.Int64
 	removed  atomic.Bool     // from the manifest
-	changed  map[string]bool // arrays that hold other elements than in older snapshots
+	changed  map[string]bool // arrays whose elements differ from those in older snapshots
 
 	mu  sync.Mutex
-	err error // of every read that does not fail by itself
+	err error // of every read that does not fail otherwise
 }
 
 func (d *fakeData) Snapshot() *manifest.Snapshot   { return &d.snapshot }
@@ -143,7 +143,7 @@ func (d *fakeData) Close() error                   { d.closed.Add(1); return nil
 
 func (d *fakeData) IsKept(context.Context) (bool, error) { return !d.removed.Load(), nil }
 
-// Since calls those arrays changed that are said to be.
+// Since reports the arrays in changed.
 func (d *fakeData) Since(dataset) func(context.Context, string) (string, error) {
 	return func(_ context.Context, path string) (why string, err error) {
 		if d.changed[path] {
@@ -180,7 +180,7 @@ func (d *fakeData) fail(err error) {
 	d.err = err
 }
 
-// turnsOf makes chunks verbatim, re-encoded and missing by turns.
+// turnsOf makes chunks verbatim, re-encoded and missing, in rotation.
 func turnsOf(number int64) store.Kind {
 	return [3]store.Kind{store.Verbatim, store.Reencoded, store.Missing}[number%3]
 }
@@ -302,7 +302,7 @@ type answer struct {
 	body   string
 }
 
-// ask sends a request with headers that are given as names and values by turns.
+// ask sends a request; headers alternates names and values.
 func ask(tb testing.TB, method, url string, headers ...string) answer {
 	tb.Helper()
 	r, err := http.NewRequestWithContext(tb.Context(), method, url, nil)

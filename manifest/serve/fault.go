@@ -14,12 +14,12 @@ import (
 	"varve/readers/source"
 )
 
-// fault is an answer that says what went wrong.
+// fault is an error that is sent to the client as JSON.
 type fault struct {
 	Status int    `json:"status"`
-	Kind   string `json:"error"` // a word for programs
+	Kind   string `json:"error"` // a short name for programs
 	Reason string `json:"reason"`
-	// Retry is in how many seconds it may be worth to ask again; 0 says nothing.
+	// Retry is the number of seconds after which the client may try again; 0 sends no Retry-After.
 	Retry int `json:"-"`
 }
 
@@ -28,18 +28,19 @@ func (f *fault) Error() string { return f.Reason }
 var (
 	errNoKey = &fault{Status: http.StatusNotFound, Kind: "no such key", Reason: "there is no such key"}
 	errFill  = &fault{Status: http.StatusNotFound, Kind: "missing chunk", Reason: "the chunk is all fill value"}
-	errCut   = &fault{Status: http.StatusBadRequest, Kind: "cut key", Reason: "a name here has a #, which ends the path of a URL unless it is written %23: " +
-		"what this client does not escape it cannot read; kerchunk references, Icechunk repositories and copies have the same names and no URLs"}
-	errOtherVersion = &fault{Status: http.StatusPreconditionFailed, Kind: "other version", Reason: "this is not the version that If-Match asks for"}
+	errCut   = &fault{Status: http.StatusBadRequest, Kind: "cut key", Reason: "the name contains '#', which ends the path of a URL; write it as %23. " +
+		"A client that cannot escape it can read an export (kerchunk, Icechunk or Zarr) instead"}
+	errOtherVersion = &fault{Status: http.StatusPreconditionFailed, Kind: "other version", Reason: "the current version does not match If-Match"}
 
 	errBusy = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "too many chunks are being re-encoded", Retry: 1}
-	errSlow = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "clients have not received yet what is in memory for them", Retry: 1}
+	errSlow = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "answers that slow clients have not yet received fill the memory limit", Retry: 1}
 
-	errClosing = &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down", Retry: 1}
+	errClosing = &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is shutting down", Retry: 1}
 )
 
-// faultOf returns what a client is told of an error. What is not known is taken for a server
-// that others have to look after: only a fault that says so is a 404.
+// faultOf returns the fault that describes an error to the client. Unknown errors become 502, as if an
+// upstream server failed. Only a fault that says so becomes 404, because clients replace 404 by the fill
+// value.
 func faultOf(err error) *fault {
 	var known *fault
 	var damage *manifest.DamageError
@@ -76,12 +77,13 @@ func faultOf(err error) *fault {
 // refuse answers with a fault.
 func refuse(w http.ResponseWriter, r *http.Request, f *fault) {
 	h := w.Header()
+	// The handler may have set headers that describe the chunk, not the error.
 	for _, name := range []string{"Content-Encoding", "ETag", "Accept-Ranges", "Vary"} {
 		h.Del(name)
 	}
 	data, err := json.Marshal(f)
 	if err != nil {
-		data = []byte(`{}`) // a struct of texts and numbers has a form in JSON
+		data = []byte(`{}`) // cannot happen: the struct has only strings and numbers
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
@@ -94,6 +96,6 @@ func refuse(w http.ResponseWriter, r *http.Request, f *fault) {
 		return
 	}
 	if _, err := w.Write(append(data, '\n')); err != nil {
-		return // the client is gone
+		return // the client has disconnected
 	}
 }

@@ -27,9 +27,8 @@ import (
 	"varve/readers/source"
 )
 
-// TestSourceFaults: what becomes of local sources behind the server's back. A chunk that was
-// served before is asked for again, so that small ones come from the store and large ones by
-// sendfile.
+// TestSourceFaults changes local sources while they are served, and requests a chunk that was served before:
+// small ones are read by the store, large ones sent by sendfile.
 func TestSourceFaults(t *testing.T) {
 	replace := func(name string) error {
 		other := name + ".new"
@@ -74,7 +73,7 @@ func TestSourceFaults(t *testing.T) {
 					t.Fatal(again)
 				}
 				row := d.arrays[map[bool]int{true: 0, false: 1}[strings.HasPrefix(key, "/big")]].(*fakeArray).source
-				time.Sleep(5 * time.Millisecond) // longer than the clock of files needs to tell
+				time.Sleep(5 * time.Millisecond) // longer than the resolution of file times
 				if err := c.hurt(d.sources[row].URL); errors.Is(err, errors.ErrUnsupported) {
 					t.Skip(err)
 				} else if err != nil {
@@ -86,7 +85,7 @@ func TestSourceFaults(t *testing.T) {
 				}
 				checkReason(t, got, "source ü.bin")
 				if got := ask(t, "GET", s.URL+key, "If-None-Match", good.header.Get("ETag")); got.status != 304 {
-					t.Errorf("what the client has is still what was published: %d", got.status)
+					t.Errorf("the client's copy is still valid, got %d", got.status)
 				}
 			})
 		}
@@ -106,11 +105,11 @@ func checkReason(t *testing.T, got answer, names string) {
 		t.Errorf("the reason is %+v", reason)
 	}
 	if got.header.Get("ETag") != "" || got.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("a fault can be kept: %v", got.header)
+		t.Errorf("a fault may be cached: %v", got.header)
 	}
 }
 
-// TestFaults: what errors of the store become, and that none becomes a 404.
+// TestFaults checks the status of each error of the store, and that none is 404.
 func TestFaults(t *testing.T) {
 	leavesNothing(t)
 	wrap := func(err error) error { return fmt.Errorf("s3://bucket/x.nc: %w", err) }
@@ -158,7 +157,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestHugeFill: a chunk of fill values that a document says is huge is refused before it is made.
+// TestHugeFill checks that a huge chunk of fill values is rejected before it is allocated.
 func TestHugeFill(t *testing.T) {
 	d := newFake(t)
 	d.add(t, "/huge", regularDoc("[2,3]", "[288230376151711744,3]"), func(int64) store.Kind { return store.Missing })
@@ -170,7 +169,7 @@ func TestHugeFill(t *testing.T) {
 	checkReason(t, got, "more than 4 GiB")
 }
 
-// TestCutOffWhileSending: a file that changes while it is sent is never taken for whole.
+// TestCutOffWhileSending checks that a client never mistakes a file that changes during sending for complete.
 func TestCutOffWhileSending(t *testing.T) {
 	hurts := map[string]func(f *os.File) error{
 		"truncated": func(f *os.File) error { return f.Truncate(1 << 20) },
@@ -216,13 +215,13 @@ func TestCutOffWhileSending(t *testing.T) {
 			}
 			n, err := io.Copy(io.Discard, resp.Body)
 			if err == nil {
-				t.Errorf("the client got %d bytes and takes them for whole", n+1000)
+				t.Errorf("the client got %d bytes and mistakes them for a complete answer", n+1000)
 			}
 		})
 	}
 }
 
-// TestFullDisk: a log that cannot be written keeps nobody from being served.
+// TestFullDisk checks that requests succeed if the log cannot be written.
 func TestFullDisk(t *testing.T) {
 	leavesNothing(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -249,7 +248,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestClientsThatLeave: reads are given up when nobody waits for them.
+// TestClientsThatLeave checks that reads stop when their client disconnects.
 func TestClientsThatLeave(t *testing.T) {
 	leavesNothing(t)
 	d := newFake(t)
@@ -278,7 +277,7 @@ func TestClientsThatLeave(t *testing.T) {
 	}
 }
 
-// stuckArray reads until nobody wants it any more, or it is let go.
+// stuckArray blocks reads until their context is done or it is released.
 type stuckArray struct {
 	array
 	began chan struct{}
@@ -297,7 +296,7 @@ func (a *stuckArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) 
 	}
 }
 
-// TestBusy: who cannot get a turn in time is told to come again.
+// TestBusy checks that a request that waits too long gets 503 with Retry-After.
 func TestBusy(t *testing.T) {
 	leavesNothing(t)
 	d := newFake(t)
@@ -331,7 +330,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// slowWriter is a client that receives the head of an answer, and nothing more until it is freed.
+// slowWriter is a client that receives only the header until it is released.
 type slowWriter struct {
 	*httptest.ResponseRecorder
 	began, free chan struct{}
@@ -350,8 +349,8 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 	return w.ResponseRecorder.Write(p)
 }
 
-// TestSlowClientsKeepNoTurns: who receives a chunk slowly keeps the memory for it, and nobody from having
-// others made, as long as there is memory; what goes by sendfile takes none.
+// TestSlowClientsKeepNoTurns checks that a client that receives a chunk slowly occupies memory but does not
+// block re-encoding for others while memory is left. Data sent by sendfile takes no memory.
 func TestSlowClientsKeepNoTurns(t *testing.T) {
 	leavesNothing(t)
 	d := newFake(t)
@@ -418,7 +417,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// TestTooManyOpenFiles: that no more files can be opened passes.
+// TestTooManyOpenFiles checks that the server recovers after the process had too many open files.
 func TestTooManyOpenFiles(t *testing.T) {
 	leavesNothing(t)
 	d := newFake(t)

@@ -18,33 +18,32 @@ import (
 	"varve/readers/source"
 )
 
-// Options say how manifests are served. What is zero is as the field says; nil options are all
-// zero.
+// Options configure a Handler. Zero values select the defaults; nil is the same as the zero Options.
 type Options struct {
-	// Base is the path that the Handler is mounted at, such as /archive, empty for the root. Requests
-	// have it in their paths, as a http.ServeMux hands them on, and so do the links of pages.
+	// Base is the path at which the Handler is mounted, such as /archive, or empty for the root. Request
+	// paths must still contain it, as http.ServeMux passes them; links in pages contain it too.
 	Base string
-	// Store is how manifests are opened. Its Snapshot keeps the plain address at one.
+	// Store configures how manifests are opened. If Store.Snapshot is set, the plain address stays at it.
 	Store store.Options
-	// Reload is how often to look for new snapshots; 0 stands for a second, less for never.
+	// Reload is the interval at which the server looks for new snapshots: 0 means one second, negative means
+	// never.
 	Reload time.Duration
-	// Rebuilds bounds how many chunks and plots are made at a time; 0 stands for 4 a core.
+	// Reencodes bounds how many chunks and plots are created concurrently; 0 means 4 per core.
 	Reencodes int
-	// AnswerBytes bounds what is kept in memory for answers that clients are still receiving;
-	// 0 stands for 256 MiB. What goes from a file to the socket does not count.
+	// AnswerBytes bounds the memory for answers that clients are still receiving; 0 means 256 MiB. Data that
+	// goes from a file to the socket does not count.
 	AnswerBytes int64
-	// Patience is how long a request waits for its turn among these; 0 stands for 30 s.
+	// Patience is how long a request waits when one of these limits is reached; 0 means 30 s.
 	Patience time.Duration
-	// Body is how long a client may take to receive 4 MiB, or an answer that is smaller; 0
-	// stands for a minute.
+	// Body is how long a client may take to receive 4 MiB, or a smaller answer; 0 means one minute.
 	Body time.Duration
-	// Log takes what goes wrong; nil for nowhere.
+	// Log receives warnings and errors; nil discards them.
 	Log *slog.Logger
-	// Access takes every request; nil for nowhere.
+	// Access receives one record per request; nil discards them.
 	Access *slog.Logger
 
 	open func(ctx context.Context, dir string, opts *store.Options) (dataset, error)
-	idle time.Duration // how long snapshots stay open that nobody reads at their own addresses
+	idle time.Duration // how long a snapshot at its own address stays open without readers
 }
 
 func (o Options) withDefaults() Options {
@@ -81,31 +80,31 @@ func openStore(ctx context.Context, dir string, opts *store.Options) (dataset, e
 		return nil, err
 	}
 	if !source.IsObject(dir) {
-		// Tables that are open can be read after "varve gc" has removed them, be it to compare the
-		// next snapshot with this one. What cannot be opened is told to whoever needs it.
+		// Open tables stay readable after "varve gc" has removed them, so that the next snapshot can be
+		// compared with this one. An error here is reported to the request that needs the table.
 		_ = s.Tables().OpenAll(ctx)
 	}
-	return opened{s}, nil
+	return storeDataset{s}, nil
 }
 
 // Handler serves manifests. It is an http.Handler.
 type Handler struct {
 	opts    Options
-	base    string // the path of everything, with a slash at its end
-	places  []*standing
-	byName  map[string]*standing
+	base    string // the path of the Handler, with a final slash
+	places  []*mount
+	byName  map[string]*mount
 	metrics *metrics
 	limits  *limits
 	shelf   *shelf
-	watch   http.Handler // of the metrics
+	watch   http.Handler // serves /metrics
 
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 	draining atomic.Bool
 }
 
-// New opens manifests to be served: one at the root, several below their folders' names
-// without the extension. The Handler has to be closed. It outlives ctx, which ends the opening only.
+// New opens manifests for serving: one at the root, several below the names of their folders without
+// extension. The caller closes the Handler. ctx bounds only the opening.
 func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -113,7 +112,7 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 	if len(dirs) == 0 {
 		return nil, errors.New("no manifest to serve")
 	}
-	h := &Handler{opts: opts.withDefaults(), byName: map[string]*standing{}, metrics: newMetrics(), base: "/"}
+	h := &Handler{opts: opts.withDefaults(), byName: map[string]*mount{}, metrics: newMetrics(), base: "/"}
 	if base := strings.Trim(h.opts.Base, "/"); base != "" {
 		h.base = "/" + base + "/"
 	}
@@ -134,7 +133,7 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 }
 
 func (h *Handler) add(ctx context.Context, dir string, named bool) error {
-	p := &standing{dir: dir, base: escapePath(h.base)}
+	p := &mount{dir: dir, base: escapePath(h.base)}
 	if named {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
@@ -152,18 +151,18 @@ func (h *Handler) add(ctx context.Context, dir string, named bool) error {
 		return err
 	}
 	for k := range hierarchies {
-		p.lead(k, s, h.opts.Log)
+		p.setPlain(k, s, h.opts.Log)
 	}
 	s.leave(h.opts.Log)
-	h.told(p, &outlook{newest: s.data.Snapshot().ID})
+	h.setOutlook(p, &outlook{newest: s.data.Snapshot().ID})
 	h.byName[p.name] = p
 	h.places = append(h.places, p)
 	return nil
 }
 
-// load opens a snapshot of a manifest, which stays open until it is left.
-func (h *Handler) load(ctx context.Context, p *standing, opts store.Options) (*site, error) {
-	// Who gives up loading it ends that, and not the requests that are under way later.
+// load opens a snapshot of a manifest. The caller is its first user and calls leave.
+func (h *Handler) load(ctx context.Context, p *mount, opts store.Options) (*site, error) {
+	// Cancelling ctx must stop the opening, but later requests must not depend on ctx.
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, end)()
 	data, err := h.opts.open(life, p.dir, &opts)
@@ -173,6 +172,7 @@ func (h *Handler) load(ctx context.Context, p *standing, opts store.Options) (*s
 	}
 	s, err := newSite(p.name, data, h.limits, h.opts.Log)
 	if err != nil {
+		// newSite failed: close the data here, because nothing else refers to it.
 		h.metrics.loads.WithLabelValues("failed").Inc()
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.dir, err), data.Close())
 	}
@@ -180,7 +180,7 @@ func (h *Handler) load(ctx context.Context, p *standing, opts store.Options) (*s
 	return s, nil
 }
 
-// Snapshots returns the paths of the addresses of the snapshots that are served, by manifest.
+// Snapshots returns, for each manifest, its folder and the path of the current snapshot's own address.
 func (h *Handler) Snapshots() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, p := range h.places {
@@ -197,10 +197,10 @@ func (h *Handler) Snapshots() iter.Seq2[string, string] {
 	}
 }
 
-// Drain has /healthz answer that no more requests should be sent here.
+// Drain makes /healthz answer 503, so that load balancers send no more requests.
 func (h *Handler) Drain() { h.draining.Store(true) }
 
-// Close closes all manifests, each as soon as no request needs it any more.
+// Close closes all manifests, each after its last request.
 func (h *Handler) Close() error {
 	if h.stop != nil {
 		h.stop()
@@ -209,7 +209,7 @@ func (h *Handler) Close() error {
 	h.shelf.close()
 	for _, p := range h.places {
 		for k := range hierarchies {
-			p.lead(k, nil, h.opts.Log)
+			p.setPlain(k, nil, h.opts.Log)
 		}
 	}
 	return nil
@@ -222,6 +222,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.metrics.busy.Inc()
 	defer func() {
 		h.metrics.busy.Dec()
+		// No status was written: the client disconnected before the answer.
 		if rec.status == 0 {
 			rec.status = statusGone
 		}
@@ -232,7 +233,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.serve(rec, r)
 }
 
-// statusGone is noted of a request whose client did not wait.
+// statusGone is logged for a request whose client disconnected before the answer, as nginx does.
 const statusGone = 499
 
 func (h *Handler) serve(w *recorder, r *http.Request) {
@@ -244,7 +245,7 @@ func (h *Handler) serve(w *recorder, r *http.Request) {
 		return
 	default:
 		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
-		refuse(w, r, &fault{Status: http.StatusMethodNotAllowed, Kind: "read-only", Reason: "only GET, HEAD and OPTIONS are known here"})
+		refuse(w, r, &fault{Status: http.StatusMethodNotAllowed, Kind: "read-only", Reason: "the server is read-only: use GET, HEAD or OPTIONS"})
 		return
 	}
 	k, ok := h.below(r)
@@ -260,13 +261,13 @@ func (h *Handler) serve(w *recorder, r *http.Request) {
 	}
 }
 
-// below is what a request asks for of what is mounted here, if it does.
+// below returns the part of the request path below the mount point; ok is false if the path is outside it.
 func (h *Handler) below(r *http.Request) (k key, ok bool) {
 	if k.path, ok = strings.CutPrefix(r.URL.Path, h.base); !ok {
 		return key{}, r.URL.Path+"/" == h.base
 	}
 	if k.raw, ok = strings.CutPrefix(r.URL.EscapedPath(), escapePath(h.base)); !ok {
-		k.raw = k.path // the client escapes the path up to here in another way
+		k.raw = k.path // the client escapes the mount point in another way
 	}
 	return k, true
 }
@@ -291,21 +292,21 @@ func (h *Handler) servePath(w *recorder, r *http.Request, k key) {
 
 func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request) {
 	if h.draining.Load() {
-		refuse(w, r, &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is going down"})
+		refuse(w, r, &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is shutting down"})
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	serveBytes(w, r, body{[]byte("{\"status\":\"ok\"}\n"), `"ok"`})
 }
 
-// allowOrigins lets pages of any origin read: nothing here depends on who asks.
+// allowOrigins permits pages of any origin to read the answers, which do not depend on the user.
 func allowOrigins(h http.Header) {
 	h["Access-Control-Allow-Origin"] = originAny
 	h["Access-Control-Expose-Headers"] = exposed
 	h["X-Content-Type-Options"] = noSniff
 }
 
-// servePreflight tells a browser what a page of another origin may ask for.
+// servePreflight answers a browser's question about cross-origin requests.
 func servePreflight(w http.ResponseWriter) {
 	h := w.Header()
 	h["Access-Control-Allow-Methods"] = methods
@@ -323,7 +324,7 @@ var (
 	noSniff   = []string{"nosniff"}
 )
 
-// log writes the line of a request, and one more of what went wrong on this side.
+// log writes the access record of a request, and a warning if the server failed.
 func (h *Handler) log(r *http.Request, rec *recorder, took time.Duration) {
 	gone := errors.Is(r.Context().Err(), context.Canceled)
 	if rec.err != nil && !gone {

@@ -55,8 +55,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestListed: names by which clients that do not escape them would ask for others, or for fill, are
-// in no list; who asks for them as URLs have them gets them.
+// TestListed checks that paths that clients would confuse if they do not escape them are in no list, but are
+// served to clients that escape them.
 func TestListed(t *testing.T) {
 	d := newFake(t)
 	names := map[string]bool{"a\tb": false, "a\nb": false, "a\rb": false, "a%20b": false, "a b": true, "b%20a": true, "a?b": true, "a#b": true, "100%": true, "%zz": true,
@@ -80,8 +80,8 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// TestNamesInURLs: who makes a URL of a name without escaping what is a percent sign in it asks for
-// something else, such as A for %41, and gets the array; one that is called so goes before it.
+// TestNamesInURLs checks that a client that does not escape a percent sign in a name, and so requests A
+// instead of %41, gets the array. An array that really has that name takes precedence.
 func TestNamesInURLs(t *testing.T) {
 	d := newFake(t)
 	for _, name := range []string{"/odd/%41", "/é%2d%zz/x%20y", "/%42", "/B"} {
@@ -103,14 +103,14 @@ func TestNamesInURLs(t *testing.T) {
 	}
 }
 
-// TestChunks: every chunk of every array has the bytes of its elements, or is 404.
+// TestChunks checks that every chunk of every array has the bytes of its elements or is 404.
 func TestChunks(t *testing.T) {
 	d := newFake(t)
 	s := start(t, newHandler(t, d))
 	for _, m := range d.arrays {
 		a := m.(*fakeArray)
 		coords := make([]int64, a.grid.Rank())
-		for range 2 { // the second time past the store, where that can be
+		for range 2 { // the second time without the store, if possible
 			for n := range a.grid.Chunks() {
 				a.grid.Coords(n, coords)
 				key := string(a.schema.Keys.Append([]byte(a.path+"/"), coords))
@@ -150,7 +150,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestSendsFiles: what is local does not go through the store.
+// TestSendsFiles checks that local chunks do not pass through the store.
 func TestSendsFiles(t *testing.T) {
 	d := newFake(t)
 	s := start(t, newHandler(t, d))
@@ -164,7 +164,7 @@ func TestSendsFiles(t *testing.T) {
 	}
 }
 
-// TestDots: an array whose name leads elsewhere is not served, and spoils nothing.
+// TestDots checks that an array with ".." in its name is not served and does not affect others.
 func TestDots(t *testing.T) {
 	d := newFake(t)
 	d.add(t, "/..", regularDoc("[2,2]", "[2,2]"), turnsOf)
@@ -185,7 +185,7 @@ func TestNames(t *testing.T) {
 		"/g%20h/%C3%BC%20%23%2541%3Ax%3F&/zarr.json": 200,
 		"/g%20h/%C3%BC%20%23%2541:x%3F%26/zarr.json": 200,
 		"/g%20h/%C3%BC%20%23%2541:x%3F%26/c/0/0":     200,
-		"/g%20h/%C3%BC%20%23A:x%3F%26/zarr.json":     200, // as of a client that takes %41 for A
+		"/g%20h/%C3%BC%20%23A:x%3F%26/zarr.json":     200, // for a client that decodes %41 to A
 		"/big/c/0/0/":                                404,
 		"/big/c/00/0":                                404,
 		"/big/c/0":                                   404,
@@ -213,7 +213,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestUnescapedPercent: fsspec and others send names with a percent sign as they are.
+// TestUnescapedPercent checks names with an unescaped percent sign, as fsspec and others send them.
 func TestUnescapedPercent(t *testing.T) {
 	d := newFake(t)
 	d.add(t, "/p%20q", regularDoc("[2,2]", "[2,2]"), turnsOf)
@@ -225,8 +225,8 @@ func TestUnescapedPercent(t *testing.T) {
 	}
 }
 
-// TestUnescapedMarks: a question mark that a client does not escape is put back; of a key that a #
-// cut nothing is said to be missing, which clients would take for fill.
+// TestUnescapedMarks checks that an unescaped question mark is restored, and that a key that an unescaped #
+// cut is not reported as missing, which clients would replace by fill values.
 func TestUnescapedMarks(t *testing.T) {
 	d := newFake(t)
 	for _, name := range []string{"/p?q r", "/#refs#/0", "/g/a#b", "/g/c?d#e", "/g/%41%20#f"} {
@@ -385,8 +385,8 @@ func TestV2(t *testing.T) {
 			t.Errorf("chunk %s differs", n)
 		}
 	}
-	// Format 2 without a mask has no fill value, so that a chunk that is left out reads as
-	// zeros, and not as the NaN that it is.
+	// Without a mask, format 2 has no fill value here, so an omitted chunk would read as zeros instead of
+	// NaN.
 	missing := ask(t, "GET", s.URL+"/v2/small/2.0")
 	if want := strings.Repeat("\x00\x00\xc0\x7f", 6); missing.status != 200 || missing.body != want {
 		t.Errorf("a chunk of fill: %d %q", missing.status, missing.body)
@@ -428,8 +428,8 @@ func TestRegular(t *testing.T) {
 	}
 }
 
-// TestRegularBorder: what reaches over the end is fill, and chunks that meet fill only are
-// missing.
+// TestRegularBorder checks that elements beyond the array's end are fill values, and that chunks of fill
+// values only are missing.
 func TestRegularBorder(t *testing.T) {
 	d := newFake(t)
 	a := d.add(t, "/r2", rectilinearDoc("[7,3]", "[[3,3,1],[2,1]]"), func(n int64) store.Kind {
@@ -471,11 +471,11 @@ func TestSeveralManifests(t *testing.T) {
 		}
 	}
 	if _, err := New(t.Context(), []string{"/a/x.varve", "/b/x.varve"}, opts); err == nil || !strings.Contains(err.Error(), "/b/x.varve") {
-		t.Errorf("two of one name: %v", err)
+		t.Errorf("two manifests of the same name: %v", err)
 	}
 }
 
-// TestNodesWin: an array that is called like a view is still found.
+// TestNodesWin checks that an array with the name of a view is found.
 func TestNodesWin(t *testing.T) {
 	d := newFake(t)
 	d.add(t, "/v2", regularDoc("[2,2]", "[2,2]"), turnsOf)
@@ -500,7 +500,7 @@ func TestMetrics(t *testing.T) {
 		`varve_arrays{manifest="a.varve"} 4`,
 		`varve_http_requests_in_flight 1`,
 	}
-	// A request is counted when all of its answer is sent, which its client can be ahead of.
+	// A request is counted after its answer is sent, so the client may be ahead of the count.
 	var left []string
 	for range 250 {
 		text := ask(t, "GET", s.URL+"/metrics").body

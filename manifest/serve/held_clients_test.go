@@ -18,7 +18,7 @@ import (
 	"varve/zarrjson"
 )
 
-// reader is a client that has read the documents of a hierarchy once, and asks for chunks by them.
+// reader is a client that reads the documents of a hierarchy once and then requests chunks by them.
 type reader struct {
 	address string
 	schemas map[string]*zarrjson.Array
@@ -106,7 +106,7 @@ func (c *reader) array(ctx context.Context, name string, schema *zarrjson.Array)
 	return out.Fixed, nil
 }
 
-// pythonClients starts clients in Python, which are told what to do a line at a time.
+// pythonClients starts clients in Python that execute one command per line.
 func pythonClients(t *testing.T) (tell func(t *testing.T, command string) (read map[string]any)) {
 	t.Helper()
 	python := venv.Python(t, "clients of Zarr")
@@ -139,7 +139,7 @@ func pythonClients(t *testing.T) (tell func(t *testing.T, command string) (read 
 		return read
 	}
 	t.Cleanup(func() {
-		_ = in.Close() // which ends it, if its context has not
+		_ = in.Close() // which ends the process, unless its context has ended it
 		_ = cmd.Wait()
 	})
 	return tell

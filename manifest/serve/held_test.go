@@ -30,8 +30,8 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// archive is a folder of files of some days each, whose elements say which day they are of, and
-// a manifest of it that is served while it changes.
+// archive is a folder of files of a few days each, whose elements name their day, and a manifest of them that
+// is served while it changes.
 type archive struct {
 	testing.TB
 	dir, out string
@@ -46,7 +46,7 @@ func newArchive(t testing.TB, out string) *archive {
 	return a
 }
 
-// days writes a file of some days, packed by a scale.
+// days writes a file of some days, packed with a scale factor.
 func (a *archive) days(first, count int, scale float64) string {
 	a.Helper()
 	var times []float64
@@ -70,7 +70,7 @@ func (a *archive) days(first, count int, scale float64) string {
 	return name
 }
 
-// sameFile is a file of four days that is there once.
+// sameFile writes the same file of four days once.
 func (a *archive) sameFile() string {
 	a.Helper()
 	name := filepath.Join(a.dir, "same.nc")
@@ -106,7 +106,7 @@ func (a *archive) compact(chunks map[string]int64) {
 	a.must(err)
 }
 
-// relocate copies a file, and has the manifest read the copy.
+// relocate copies a file and makes the manifest read the copy.
 func (a *archive) relocate(name string) {
 	a.Helper()
 	data, err := os.ReadFile(name)
@@ -131,7 +131,7 @@ func (a *archive) current() (id string) {
 	return id
 }
 
-// restoreFirst makes the oldest snapshot the current one.
+// restoreFirst makes the oldest snapshot current.
 func (a *archive) restoreFirst() {
 	a.Helper()
 	a.repository(func(r *manifest.Repository) error {
@@ -152,7 +152,7 @@ func (a *archive) collect() {
 	a.repository(func(r *manifest.Repository) error { _, err := r.GC(a.Context(), 1); return err })
 }
 
-// serve looks for new snapshots so often, and closes those that nobody reads after so long.
+// serve starts a server with the given reload interval and idle time.
 func (a *archive) serve(reload, idle time.Duration) {
 	a.Helper()
 	opts := &serve.Options{Reload: reload, Store: store.Options{Trusted: true}, Log: slog.New(slog.NewTextHandler(a.Output(), nil))}
@@ -167,7 +167,7 @@ func (a *archive) serve(reload, idle time.Duration) {
 	})
 }
 
-// settle waits until the server has seen the snapshot that is current.
+// settle waits until the server has seen the current snapshot.
 func (a *archive) settle() (newest string) {
 	a.Helper()
 	want := "/@" + a.current() + "/"
@@ -185,7 +185,7 @@ func (a *archive) settle() (newest string) {
 	return ""
 }
 
-// mustRead opens an address anew and reads it.
+// mustRead opens an address again and reads it.
 func (a *archive) mustRead(address string) (*reader, map[string]string) {
 	a.Helper()
 	c, err := openReader(a.Context(), address)
@@ -210,15 +210,15 @@ func (a *archive) truth() map[string]string {
 	return all
 }
 
-// heldCases are what happens to a manifest while clients have it open. The plain address follows
-// in those hierarchies in which that takes nothing from them.
+// heldCases are changes of a manifest while clients have it open. The plain address follows the new snapshot
+// only in the hierarchies where old clients lose nothing.
 var heldCases = []struct {
 	name              string
 	begin, then       func(a *archive)
-	full, regular, v2 bool // whether they follow
+	full, regular, v2 bool // whether each hierarchy follows
 	fails             bool // an old client may get errors
-	gone              bool // so may one that has the old snapshot's own address open
-	between           bool // what does not follow is of a snapshot between the first and the last
+	gone              bool // so may one with the old snapshot's own address
+	between           bool // hierarchies that do not follow serve a snapshot between the first and the last
 }{
 	{name: "files behind", full: true, regular: true, v2: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
@@ -293,9 +293,9 @@ var heldCases = []struct {
 		then:  func(a *archive) { a.append(a.days(0, 4, 1)); a.settle(); a.collect() }},
 }
 
-// TestHeldOpen: who has opened the plain address reads the same from then on, or gets an error,
-// whatever is published; who opens it anew reads a snapshot as it is, and so does who opens a
-// snapshot's own address, before and after.
+// TestHeldOpen checks three promises, whatever is published: a client that has opened the plain address reads
+// the same values from then on, or gets an error; a client that opens it again reads one consistent snapshot;
+// and so does a client of a snapshot's own address, before and after.
 func TestHeldOpen(t *testing.T) {
 	for _, test := range heldCases {
 		t.Run(test.name, func(t *testing.T) {
@@ -325,8 +325,8 @@ func TestHeldOpen(t *testing.T) {
 	}
 }
 
-// keepReading has clients open the plain address and a snapshot's own, which is what is there, and
-// read until it is stopped what they read at first.
+// keepReading starts clients that open the plain address and a snapshot's own address, and read the same
+// values repeatedly until they are stopped.
 func (a *archive) keepReading(own string, fails, gone bool) (stop func()) {
 	a.Helper()
 	var wg sync.WaitGroup
@@ -364,7 +364,7 @@ func lengths(values map[string]string) map[string]int {
 	return out
 }
 
-// compare finds the same document at two addresses.
+// compare checks that two addresses have the same document.
 func (a *archive) compare(is, want string) {
 	a.Helper()
 	status, x, err := download(a.Context(), is)
@@ -376,9 +376,9 @@ func (a *archive) compare(is, want string) {
 	}
 }
 
-// TestInteropHeldOpen: zarr-python and xarray that were opened before a snapshot was published read
-// what they read then, through every view, or fail where a source has changed; also where a view
-// does not have it any more. The new snapshot they read at its own address.
+// TestInteropHeldOpen checks that zarr-python and xarray, opened before a snapshot is published, read the
+// same values afterwards in every view, or fail if a source has changed or a view no longer has the array.
+// They read the new snapshot at its own address.
 func TestInteropHeldOpen(t *testing.T) {
 	tell := pythonClients(t)
 	for _, test := range heldCases {
@@ -408,8 +408,7 @@ func TestInteropHeldOpen(t *testing.T) {
 	}
 }
 
-// TestInteropSnapshotGone: clients that have a snapshot open that was removed get errors, and never
-// take its chunks for fill.
+// TestInteropSnapshotGone checks that clients of a removed snapshot get errors, never fill values.
 func TestInteropSnapshotGone(t *testing.T) {
 	tell := pythonClients(t)
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -443,8 +442,8 @@ func TestInteropSnapshotGone(t *testing.T) {
 	}
 }
 
-// TestCollectedAtOnce: a snapshot that is gone before the next one is looked at can still be
-// compared with it, though nobody has read any of its tables yet.
+// TestCollectedAtOnce checks that a removed snapshot can be compared with the next one, although no table of
+// it was read before.
 func TestCollectedAtOnce(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	a := newArchive(t, "")
@@ -452,7 +451,7 @@ func TestCollectedAtOnce(t *testing.T) {
 	a.serve(2*time.Second, 0)
 	c, err := openReader(t.Context(), a.address)
 	a.must(err)
-	for i := range 8 { // appends fold the tables of those before
+	for i := range 8 { // appends merge the tables of earlier ones
 		a.append(a.days(4+4*i, 4, 1))
 	}
 	a.collect()
@@ -461,8 +460,8 @@ func TestCollectedAtOnce(t *testing.T) {
 	a.must(err)
 }
 
-// TestObjectStores: a manifest in an object store is followed likewise. Its tables are not held
-// open: what was removed of the snapshot that is served is an error that says so, and never fill.
+// TestObjectStores checks that a manifest in an object store is followed too. Its tables are not kept open,
+// so reading a removed snapshot is an error that says so, never fill values.
 func TestObjectStores(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	m := storetest.NewMemory(t)
@@ -477,7 +476,7 @@ func TestObjectStores(t *testing.T) {
 	newest := a.settle()
 	stop()
 	a.compare(a.address+"/zarr.json", old+"/zarr.json")
-	m.Pass(time.Hour) // no writer is at work any more
+	m.Pass(time.Hour) // no writer is active any more
 	a.collect()
 	a.mustRead(newest)
 	for _, address := range []string{a.address, old} {

@@ -13,8 +13,7 @@ import (
 	"varve/manifest/store"
 )
 
-// readAll is what a client of zarr-python does: it opens each view by its address and adds up
-// what it reads.
+// readAll is a script for zarr-python: it opens each view and sums its elements.
 const readAll = `
 import json, sys, warnings
 try:
@@ -37,12 +36,12 @@ answer["xarray"] = [float(dataset.big.sum()), len(dataset.data_vars)]
 print(json.dumps(answer))
 `
 
-// TestInteropMadeUp: zarr-python and xarray read what was put in, through every view.
+// TestInteropMadeUp checks that zarr-python and xarray read the fake arrays' values in every view.
 func TestInteropMadeUp(t *testing.T) {
 	python := venv.Python(t, "zarr-python, fsspec and aiohttp")
 	d := newFake(t)
 	d.arrays = d.arrays[:3] // zarr-python does not escape the last one's name
-	// The fake has values in chunks that it calls missing, which shows where they are cut anew.
+	// The fake has values in chunks that it reports as missing, which would show after re-chunking.
 	d.arrays[2].(*fakeArray).kinds = func(int64) store.Kind { return store.Reencoded }
 	s := start(t, newHandler(t, d))
 	var failure bytes.Buffer
@@ -79,7 +78,7 @@ func TestInteropMadeUp(t *testing.T) {
 	}
 }
 
-// sums returns the sum of the elements that are not missing, and the number of those that are.
+// sums returns the sum of the elements that are not missing, and the number of missing ones.
 func (a *fakeArray) sums() (out [2]float64) {
 	coords := make([]int64, a.grid.Rank())
 	for n := range a.grid.Chunks() {

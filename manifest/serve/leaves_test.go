@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// LeavesNothing is for the tests outside of the package.
+// LeavesNothing exports leavesNothing to tests outside the package.
 var LeavesNothing = leavesNothing
 
-// SetIdle is for the tests outside of the package: how long a snapshot stays open that nobody reads.
+// SetIdle sets how long a snapshot stays open without readers, for tests outside the package.
 func SetIdle(o *Options, idle time.Duration) { o.idle = idle }
 
-// leavesNothing holds that a test ends with no more goroutines and files than it began with,
-// once all that it asks for to be cleaned up is. It has to be called first.
+// leavesNothing checks that a test ends, after its cleanups, with no more goroutines and files than before.
+// Call it first.
 func leavesNothing(t testing.TB) {
 	t.Helper()
-	// What watches connections comes with the first of them, and stays.
+	// The runtime's network poller starts with the first connection and stays.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func openFiles(t testing.TB) int {
 	return len(entries)
 }
 
-// settle waits until there are no more of something than before.
+// settle waits until the count is at most before.
 func settle(t testing.TB, what string, before int, count func() int) {
 	t.Helper()
 	var now int

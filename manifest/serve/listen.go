@@ -17,26 +17,26 @@ import (
 	"varve/readers/source"
 )
 
-// Server is a Handler that listens.
+// Server listens for HTTP requests and passes them to a Handler.
 type Server struct {
-	// Connections bounds those that are open at a time; 0 stands for 16,384. More of them wait, and
-	// so do more than half the files that the process may have open.
+	// Connections bounds the open connections; 0 means 16,384. It is also bounded by half the files that the
+	// process may open. More connections wait.
 	Connections int
-	// Header and Idle are how long a client may take to say what it wants, and to ask again. 0
-	// stands for 10 s and 2 minutes.
+	// Header is how long a client may take to send a request's header, and Idle how long a connection may
+	// stay without requests; 0 means 10 s and 2 minutes.
 	Header, Idle time.Duration
-	// Drain is how long requests under way may take when the server stops; 0 stands for 30 s.
+	// Drain is how long running requests may take when the server stops; 0 means 30 s.
 	Drain time.Duration
-	// Cert and Key are files for TLS; without them there is none.
+	// Cert and Key are PEM files for TLS; empty means no TLS.
 	Cert, Key string
-	// Log takes what goes wrong with connections; nil for nowhere.
+	// Log receives errors of connections; nil discards them.
 	Log *slog.Logger
 }
 
 const maxHeaderBytes = 64 << 10
 
-// Listen returns a listener for HOST:PORT, where port 0 picks one, or for unix:PATH, and what
-// to call it. Files for TLS that cannot be used are told before anybody calls.
+// Listen returns a listener for HOST:PORT (port 0 picks a free one) or unix:PATH, and its URL. It fails early
+// if the TLS files are unusable.
 func (s *Server) Listen(ctx context.Context, address string) (net.Listener, string, error) {
 	if s.Cert != "" {
 		if _, err := tls.LoadX509KeyPair(s.Cert, s.Key); err != nil {
@@ -62,7 +62,8 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, stri
 	return l, scheme + l.Addr().String(), nil
 }
 
-// removeSocket removes what a server left behind that was killed, and nothing else.
+// removeSocket removes the socket of a server that was killed. It fails if the path is not a socket or a
+// server listens on it.
 func removeSocket(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,17 +73,18 @@ func removeSocket(ctx context.Context, path string) error {
 		return err
 	}
 	if info.Mode()&os.ModeSocket == 0 {
-		return fmt.Errorf("%s: %w, and is no socket", path, fs.ErrExist)
+		return fmt.Errorf("%s: %w and is not a socket; choose another path", path, fs.ErrExist)
 	}
 	var dialer net.Dialer
+	// Only a failed connection shows that no server uses the socket any more.
 	if c, err := dialer.DialContext(ctx, "unix", path); err == nil {
-		return errors.Join(fmt.Errorf("%s: somebody listens there", path), c.Close())
+		return errors.Join(fmt.Errorf("%s: another server listens on this socket", path), c.Close())
 	}
 	return os.Remove(path)
 }
 
-// Serve answers on a listener until ctx is done; then it takes no more requests, lets those
-// under way finish, and returns nil.
+// Serve answers requests on l until ctx is done. Then it accepts no more requests, waits for the running
+// ones, and returns nil.
 func (s *Server) Serve(ctx context.Context, l net.Listener, h *Handler) error {
 	server := s.newServer(h)
 	limited := newLimited(l, server, source.ShareOfOpen(orDefault(s.Connections, 16384), 2))
@@ -100,10 +102,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, h *Handler) error {
 	case <-ctx.Done():
 	}
 	h.Drain()
+	// ctx is already done here, so the wait needs a context of its own.
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), orDefault(s.Drain, 30*time.Second))
 	defer cancel()
 	if err := server.Shutdown(late); err != nil {
-		return errors.Join(fmt.Errorf("requests under way did not finish: %w", err), server.Close())
+		return errors.Join(fmt.Errorf("running requests did not finish in time: %w", err), server.Close())
 	}
 	return nil
 }
@@ -131,20 +134,20 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 	return v
 }
 
-// limited is a listener that accepts no more than so many connections at a time.
+// limited is a listener that bounds the number of open connections.
 type limited struct {
 	net.Listener
-	places chan struct{}
-	done   chan struct{}
-	once   sync.Once
+	slots chan struct{}
+	done  chan struct{}
+	once  sync.Once
 }
 
 func newLimited(l net.Listener, server *http.Server, n int) *limited {
-	limit := &limited{Listener: l, places: make(chan struct{}, n), done: make(chan struct{})}
+	limit := &limited{Listener: l, slots: make(chan struct{}, n), done: make(chan struct{})}
 	server.ConnContext = withConn
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed || state == http.StateHijacked {
-			<-limit.places
+			<-limit.slots
 		}
 	}
 	return limit
@@ -153,13 +156,13 @@ func newLimited(l net.Listener, server *http.Server, n int) *limited {
 // Accept implements net.Listener.
 func (l *limited) Accept() (net.Conn, error) {
 	select {
-	case l.places <- struct{}{}:
+	case l.slots <- struct{}{}:
 	case <-l.done:
 		return nil, net.ErrClosed
 	}
 	c, err := l.Listener.Accept()
 	if err != nil {
-		<-l.places
+		<-l.slots
 		return nil, err
 	}
 	return newConn(c), nil

@@ -31,7 +31,7 @@ import (
 	"varve/readers/source"
 )
 
-// run serves on an address, and returns the name of it and what stops it.
+// run serves on an address and returns its URL and a function that stops the server.
 func run(tb testing.TB, s *Server, h *Handler, address string) (name string, stop func() error) {
 	tb.Helper()
 	l, name, err := s.Listen(tb.Context(), address)
@@ -141,7 +141,7 @@ func TestListenRefuses(t *testing.T) {
 	}
 }
 
-// TestGracefulStop: a request under way is finished, and nobody else is let in.
+// TestGracefulStop checks that a running request finishes and no new one is accepted.
 func TestGracefulStop(t *testing.T) {
 	d := newFake(t)
 	stuck := &stuckArray{array: d.arrays[1], began: make(chan struct{}), ended: make(chan error, 1), free: make(chan struct{})}
@@ -173,15 +173,15 @@ func TestGracefulStop(t *testing.T) {
 	}
 	close(stuck.free)
 	if got := <-first; got != "200 24 <nil>" {
-		t.Errorf("the request under way got %s", got)
+		t.Errorf("the running request got %s", got)
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
 }
 
-// TestSlowClients: one that takes its time to ask, and one that takes it to listen, are cut
-// off; nothing of them stays.
+// TestSlowClients checks that clients that send or receive too slowly are disconnected and leave nothing
+// open.
 func TestSlowClients(t *testing.T) {
 	leavesNothing(t)
 	const limit = 100 * time.Millisecond
@@ -218,7 +218,7 @@ func TestSlowClients(t *testing.T) {
 		}
 	}
 	settle(t, "goroutines", before+2, runtime.NumGoroutine)         // two of the server itself
-	settle(t, "files", files+5, func() int { return openFiles(t) }) // the four here, and the listener
+	settle(t, "files", files+5, func() int { return openFiles(t) }) // four clients and the listener
 }
 
 func TestHeaderLimit(t *testing.T) {
@@ -229,8 +229,8 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// TestManyConnections: all are open at a time, and all are answered. The clients are another
-// process, because the system allows each only so many.
+// TestManyConnections opens all connections at once and checks that all get answers. The clients are another
+// process, because each process has a limit of open files.
 func TestManyConnections(t *testing.T) {
 	leavesNothing(t)
 	n := 10_000
@@ -257,7 +257,7 @@ func TestManyConnections(t *testing.T) {
 	}
 }
 
-// TestConnectionsWait: those above the limit wait until others are done.
+// TestConnectionsWait checks that connections above the limit wait for others to close.
 func TestConnectionsWait(t *testing.T) {
 	leavesNothing(t)
 	h := newHandler(t, newFake(t))
@@ -268,7 +268,7 @@ func TestConnectionsWait(t *testing.T) {
 	}
 }
 
-// connect opens connections and asks nothing yet.
+// connect opens connections without sending a request.
 func connect(t *testing.T, host string, n int) []net.Conn {
 	t.Helper()
 	conns := make([]net.Conn, n)
@@ -282,7 +282,7 @@ func connect(t *testing.T, host string, n int) []net.Conn {
 	return conns
 }
 
-// askAll asks for a chunk on each connection, and then reads the answers.
+// askAll requests a chunk on each connection and then reads the answers.
 func askAll(t *testing.T, conns []net.Conn) {
 	t.Helper()
 	for i, c := range conns {
@@ -302,14 +302,14 @@ func askAll(t *testing.T, conns []net.Conn) {
 	}
 }
 
-// warm has the file of a chunk kept open: the store reads it first.
+// warm requests a chunk so that its file is open afterwards.
 func warm(h http.Handler, key string) {
 	for range 2 {
 		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", key, nil))
 	}
 }
 
-// TestReload: a snapshot that is published is served, and no request notices.
+// TestReload checks that a published snapshot is served while requests continue.
 func TestReload(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a.varve")
 	repo, err := manifest.Create(t.Context(), dir, false)

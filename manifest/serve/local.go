@@ -16,20 +16,20 @@ import (
 	"varve/readers/source"
 )
 
-// origin is a source as chunks of it are served.
+// origin is a source whose chunks are being served.
 type origin struct {
 	data    dataset
 	row     int64
-	version string // tells the version of the source
-	path    string // of a local file; empty for all else
+	version string // identifies the version of the source
+	path    string // of a local file; otherwise empty
 	size    int64
 
-	file atomic.Pointer[descriptor] // kept open, or nil
-	gone atomic.Bool                // nothing is to be kept open any more
+	file atomic.Pointer[descriptor] // the open file, or nil
+	gone atomic.Bool                // after close: keep no file open
 }
 
-// origins keep what was asked for last of the sources of a manifest, which may have a million
-// of them, and their files open.
+// origins is a cache of recently used sources with their open files. A manifest may have a million sources,
+// so each row shares its slot with others.
 type origins []atomic.Pointer[origin]
 
 func newOrigins() origins { return make(origins, source.ShareOfOpen(512, 8)) }
@@ -50,7 +50,7 @@ func (o origins) get(ctx context.Context, data dataset, row int64) (*origin, err
 	return found, nil
 }
 
-// close closes the files that are kept open, each as soon as nobody reads it.
+// close closes the open files, each after its last reader.
 func (o origins) close() {
 	for i := range o {
 		if known := o[i].Load(); known != nil {
@@ -68,7 +68,7 @@ func newOrigin(data dataset, row int64, src manifest.Source) *origin {
 	return o
 }
 
-// etag is that of bytes of the source, as they are.
+// etag returns the entity tag of a byte range of the source.
 func (o *origin) etag(offset, size int64) string {
 	b := make([]byte, 0, 64)
 	b = append(append(b, '"'), o.version...)
@@ -77,8 +77,7 @@ func (o *origin) etag(offset, size int64) string {
 	return string(append(b, '"'))
 }
 
-// take returns the open file of the source, to be left after use, or nil if only the store
-// can read it.
+// take returns the open file of the source, or nil if only the store can read it. The caller calls leave.
 func (o *origin) take(ctx context.Context) (*descriptor, error) {
 	if o.path == "" {
 		return nil, nil
@@ -90,16 +89,18 @@ func (o *origin) take(ctx context.Context) (*descriptor, error) {
 	if err != nil {
 		return nil, err
 	}
+	// One user for the cache in o.file, one for the caller.
 	d.users.Add(1)
 	if !o.file.CompareAndSwap(nil, d) {
 		d.leave()
+		// close may have run between open and CompareAndSwap, and would not see this file again.
 	} else if o.gone.Load() {
 		o.forget(d)
 	}
 	return d, nil
 }
 
-// forget has a file closed when nobody reads it any more.
+// forget removes a file from the cache. It is closed after its last reader.
 func (o *origin) forget(d *descriptor) {
 	if o.file.CompareAndSwap(d, nil) {
 		d.leave()
@@ -113,8 +114,8 @@ func (o *origin) close() {
 	}
 }
 
-// renew gives up a file that is not any more what it was. What is there now may be the same
-// version, copied back or with other permissions.
+// renew drops an open file that has changed on disk, and checks the file that is now at the path: it may be
+// the same version, copied back or with other permissions.
 func (o *origin) renew(ctx context.Context, d *descriptor) error {
 	o.forget(d)
 	now, err := o.open(ctx)
@@ -125,7 +126,7 @@ func (o *origin) renew(ctx context.Context, d *descriptor) error {
 	return nil
 }
 
-// open opens the file of a source, if it may be read and is the one that was scanned.
+// open opens the file if reading it is allowed and it is still the scanned version.
 func (o *origin) open(ctx context.Context) (*descriptor, error) {
 	f, err := o.data.OpenLocal(ctx, o.row)
 	if err != nil {
@@ -138,8 +139,8 @@ func (o *origin) open(ctx context.Context) (*descriptor, error) {
 	return d, nil
 }
 
-// serveFile answers with a part of the source's file: done is false where nothing was sent
-// and the store has to read it.
+// serveFile answers with a part of the local file. done is false if nothing was sent and the store has to
+// read it.
 func (o *origin) serveFile(w http.ResponseWriter, r *http.Request, loc *store.Location) (done bool, err error) {
 	d, err := o.take(r.Context())
 	if d == nil || err != nil {
@@ -147,7 +148,7 @@ func (o *origin) serveFile(w http.ResponseWriter, r *http.Request, loc *store.Lo
 	}
 	defer d.leave()
 	if loc.Offset < 0 || o.size < loc.Size || loc.Offset > o.size-loc.Size {
-		return false, nil // a store that knows the whole path to these bytes says it better
+		return false, nil // the store's error names array, chunk and file
 	}
 	if loc.Size < minSendfile {
 		return o.serveRead(w, r, d, loc)
@@ -166,14 +167,13 @@ func (o *origin) serveFile(w http.ResponseWriter, r *http.Request, loc *store.Lo
 	return true, nil
 }
 
-// minSendfile is the size from which it is cheaper to have the system send a part of a file
-// than to read and write it.
+// minSendfile is the size in bytes from which sendfile is faster than reading and writing.
 const minSendfile = 32 << 10
 
 var readBuffers = sync.Pool{New: func() any { return new([minSendfile]byte) }}
 
-// serveRead answers with a part of a file that is read first. That the file still is the same
-// is seen afterwards, so that all that was read was of it.
+// serveRead reads a small part of a file and sends it. It checks the file after reading, so all bytes are
+// from the scanned version.
 func (o *origin) serveRead(w http.ResponseWriter, r *http.Request, d *descriptor, loc *store.Location) (done bool, err error) {
 	buffer := readBuffers.Get().(*[minSendfile]byte)
 	defer readBuffers.Put(buffer)
@@ -186,14 +186,14 @@ func (o *origin) serveRead(w http.ResponseWriter, r *http.Request, d *descriptor
 	return true, nil
 }
 
-// minHeld is the size from which sending takes long enough for a file to change meanwhile.
-const minHeld = 1 << 20
+// minChecked is the size in bytes from which a file can change while it is sent, so that it is checked again
+// before the last byte.
+const minChecked = 1 << 20
 
-// send copies a part of the file to the client. The last byte of a large one goes only once
-// the file is known to be the same after all others went, so that the client does not take
-// for whole what is not.
+// send copies a part of the file to the client. For large parts the last byte waits until the file is checked
+// again: if it changed, the client gets an incomplete answer, which it does not mistake for a complete one.
 func (o *origin) send(w http.ResponseWriter, part *filePart) error {
-	if part.length < minHeld {
+	if part.length < minChecked {
 		return o.copy(w, part)
 	}
 	first := *part
@@ -202,7 +202,7 @@ func (o *origin) send(w http.ResponseWriter, part *filePart) error {
 		return err
 	}
 	if !part.file.isCurrent(o.path) {
-		return part.file.Changed("while it was sent")
+		return part.file.Changed("during sending")
 	}
 	return o.copy(w, &filePart{part.file, span{part.from + part.length - 1, 1}})
 }
@@ -211,13 +211,13 @@ func (o *origin) copy(w http.ResponseWriter, part *filePart) error {
 	n := part.length
 	sent, err := io.Copy(w, part)
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && sent < n {
-		err = part.file.Changed("it was cut off")
+		err = part.file.Changed("it was truncated")
 	}
 	return err
 }
 
-// abort breaks the connection, the only way to tell a client that what it got is not whole.
-// The server knows the value, and passes it over in silence.
+// abort breaks the connection: after the header is sent, this is the only way to report an error. net/http
+// recognises the panic value and does not log it.
 func abort(w http.ResponseWriter, err error) {
 	if rec, ok := w.(*recorder); ok {
 		rec.err = err

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// kind is what an answer is, for those who count.
+// kind classifies answers for the metrics.
 type kind uint8
 
 const (
@@ -29,14 +29,14 @@ func (k kind) String() string {
 	return [kinds]string{"other", "document", "verbatim", "inline", "re-encoded", "missing", "page", "plot"}[k]
 }
 
-// scrapesAtOnce is how many may read the metrics at a time.
+// scrapesAtOnce bounds concurrent requests for the metrics.
 const scrapesAtOnce = 4
 
-// metrics count what is served.
+// metrics counts requests and answers for Prometheus.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
-	verbatim map[int]prometheus.Counter // of requests, those that are most of them
+	verbatim map[int]prometheus.Counter // counters of the most frequent answers, by status
 	seconds  [kinds]prometheus.Observer
 	bytes    [kinds]prometheus.Counter
 	busy     prometheus.Gauge
@@ -48,11 +48,11 @@ type metrics struct {
 func newMetrics() *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "varve_http_requests_total", Help: "Answers, by what they were and their status."}, []string{"kind", "code"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "varve_http_requests_total", Help: "Answers, by kind and status."}, []string{"kind", "code"}),
 		busy:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "varve_http_requests_in_flight", Help: "Requests that are being answered."}),
-		loads:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "varve_snapshot_loads_total", Help: "Snapshots that were opened, by whether it went well."}, []string{"result"}),
+		loads:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "varve_snapshot_loads_total", Help: "Attempts to open a snapshot, by result."}, []string{"result"}),
 		arrays:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "varve_arrays", Help: "Arrays of a manifest."}, []string{"manifest"}),
-		held:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "varve_snapshot_held", Help: "1 where the plain address stays with an older snapshot, which the newest does not extend."}, []string{"manifest", "path"}),
+		held:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "varve_snapshot_held", Help: "1 if the plain address still serves an older snapshot because the newest does not extend it."}, []string{"manifest", "path"}),
 	}
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "varve_http_request_seconds", Help: "Time to answer.",
@@ -82,7 +82,8 @@ func (m *metrics) observe(rec *recorder, took time.Duration) {
 	m.bytes[rec.kind].Add(float64(rec.sent))
 }
 
-// answers counts those of a kind and status. To look for them by name costs more than to count.
+// answers returns the counter of a kind and status. Looking up a counter by its labels costs more than
+// counting, so the frequent ones are cached.
 func (m *metrics) answers(k kind, status int) prometheus.Counter {
 	if c := m.verbatim[status]; c != nil && k == kindVerbatim {
 		return c

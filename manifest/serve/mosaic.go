@@ -13,19 +13,18 @@ import (
 	"varve/manifest/store"
 )
 
-// look bounds the picture of an array's mosaic: the chunks that are looked at, and for how
-// long.
-var look = picture.Limits{Across: 120, Down: 16}
+// mosaicLimits bounds the cells of the picture that shows the kinds of an array's chunks.
+var mosaicLimits = picture.Limits{Across: 120, Down: 16}
 
-const lookTime = 3 * time.Second
+const mosaicTime = 3 * time.Second
 
-// mosaic draws where chunks are, along the two axes that have most of them; where there are
-// too many to tell apart, the first of some stands for them.
+// mosaic draws the kinds of an array's chunks along the two axes with the most chunks. If there are too many
+// chunks, each cell shows the first of several.
 func (s *site) mosaic(ctx context.Context, a array) (svg template.HTML, note string) {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, mosaicTime)
 	defer cancel()
 	across, down := longestAxes(a.Grid())
-	pic := picture.New(a.Grid(), a.Schema().Dims(), across, down, look)
+	pic := picture.New(a.Grid(), a.Schema().Dims(), across, down, mosaicLimits)
 	pic.Titles = make([]string, len(pic.Cells))
 	sources := make([]int64, len(pic.Cells))
 	coords := make([]int64, a.Grid().Rank())
@@ -41,6 +40,7 @@ func (s *site) mosaic(ctx context.Context, a array) (svg template.HTML, note str
 				count *= pic.Down.First(y+1) - coords[down]
 			}
 			loc, err := a.Locate(ctx, coords)
+			// A damaged table should not hide the cells drawn so far.
 			if err != nil {
 				return template.HTML(pic.SVG()), "The rest cannot be shown: " + err.Error()
 			}
@@ -53,7 +53,7 @@ func (s *site) mosaic(ctx context.Context, a array) (svg template.HTML, note str
 	return template.HTML(pic.SVG()), ""
 }
 
-// sourceOf is the source of a stored chunk, or -1.
+// sourceOf returns the source of a stored chunk, or -1.
 func sourceOf(loc *store.Location) int64 {
 	if isStored(loc) {
 		return loc.Source
@@ -61,13 +61,13 @@ func sourceOf(loc *store.Location) int64 {
 	return -1
 }
 
-// filesOf frames the cells of one source that lie side by side.
+// filesOf returns rectangles around adjacent cells of the same source.
 func filesOf(pic *picture.Picture, sources []int64) []picture.File {
 	if pic.Across.Extent == 0 || pic.Down.Extent == 0 {
 		return nil
 	}
 	width, height := float64(pic.Across.Extent), float64(pic.Down.Extent)
-	open := map[[3]int64]int{} // files of the row above, by where they begin, end, and source
+	open := map[[3]int64]int{} // rectangles that reach the row above, by first column, end column and source
 	var files []picture.File
 	for y := range pic.Down.Len() {
 		row, below := sources[y*pic.Across.Len():(y+1)*pic.Across.Len()], map[[3]int64]int{}
@@ -92,7 +92,7 @@ func filesOf(pic *picture.Picture, sources []int64) []picture.File {
 	return files
 }
 
-// longestAxes returns the axes with the most chunks, -1 for those with one.
+// longestAxes returns the two axes with the most chunks; -1 if an axis would have only one.
 func longestAxes(g *grid.Grid) (across, down int) {
 	across, down = -1, -1
 	for axis := range g.Rank() {
@@ -119,7 +119,7 @@ func classOf(loc *store.Location) string {
 	return loc.Kind.String()
 }
 
-// describe says of a chunk what and where it is.
+// describe returns a tooltip: the chunk's key, index ranges, kind and location.
 func (s *site) describe(ctx context.Context, a array, coords []int64, loc *store.Location, count int64) string {
 	c, ok := a.Grid().Chunk(coords)
 	if !ok {
@@ -143,7 +143,7 @@ func keyOf(coords []int64) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(coords), "[]"), " ", "/")
 }
 
-// sourceName is the last part of a source's name.
+// sourceName returns the last element of a source's URL.
 func (s *site) sourceName(ctx context.Context, row int64) string {
 	src, err := s.data.Source(ctx, row)
 	if err != nil {

@@ -32,7 +32,7 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// pages is parsed when the first page is asked for, and not by every command.
+// pages parses the template on first use, so that other commands do not pay for it.
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"bytes": byteSize, "percent": percent, "thousands": report.Thousands, "short": short,
@@ -41,20 +41,20 @@ var pages = sync.OnceValue(func() *template.Template {
 	}).Parse(pageText))
 })
 
-// policy allows a page its own style, pictures and script, and nothing else: whatever an
-// attribute says, it does not run.
+// policy allows a page its own style, pictures and script only, so that scripts hidden in attributes do not
+// run.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 }()
 
-// wantsPage reports whether a client is a browser that goes to an address.
+// wantsPage reports whether the client asks for HTML, as browsers do.
 func wantsPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// servePage answers with the page of a node, or a plot of it.
+// servePage answers with the page or a plot of a node; false if there is none.
 func (s *site) servePage(w http.ResponseWriter, r *http.Request, at *address, p string) bool {
 	n, ok := s.node(strings.Trim(p, "/"))
 	if !ok {
@@ -89,7 +89,7 @@ func (s *site) node(p string) (node, bool) {
 	return node{}, false
 }
 
-// servePageData runs the template. Nothing on a page comes from elsewhere.
+// servePageData executes the template. Pages load nothing from other servers.
 func servePageData(w http.ResponseWriter, r *http.Request, data any) {
 	var b bytes.Buffer
 	if err := pages().Execute(&b, data); err != nil {
@@ -103,32 +103,32 @@ func servePageData(w http.ResponseWriter, r *http.Request, data any) {
 	serveBytes(w, r, body{b.Bytes(), tagOf("page", b.Bytes())})
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Title, Lead string
-	Index       []string // names of manifests, on a page that lists them
-	Base        string   // the path that the manifest stands at, with a slash at its end
+	Index       []string // names of manifests, on the page that lists them
+	Base        string   // the path of the manifest, with a final slash
 	Doc         string   // the path of the node's zarr.json
 	Crumbs      []link
 	Snapshot    *manifest.Snapshot
-	Own         string // the snapshot's own address, which never leads to another
-	Newer       *link  // the newest snapshot, if the page is of an older one
-	Held        string // why the newest is not at this address
+	Own         string // the snapshot's own, permanent address
+	Newer       *link  // the newest snapshot, if the page shows an older one
+	Held        string // why the newest snapshot is not at this address
 	Tiles       []fact
 	Dims        []fact
 	Coords      []row
 	Tree        []row
 	Beside      []link
-	All         *link // the group, if Beside does not list all of it
+	All         *link // link to the group, if Beside omits some of its arrays
 	Facts       []fact
 	Attrs       []fact
 	Array       *arrayPage
-	Ways        []fact // to open it, by client
+	Ways        []fact // code to open it, by client
 }
 
 type link struct{ Name, Href string }
 
-// row is an array in the list of arrays of a group.
+// row is an array in the list of a group.
 type row struct {
 	link
 	Depth  int
@@ -139,21 +139,21 @@ type row struct {
 	Chunks int64
 	Counts manifest.Counts
 	Total  int64
-	Inline bool // its values are in the manifest
+	Inline bool // the values are stored in the manifest
 
-	Label   string // what the attributes say it is
-	Preview string // the first values and the last
+	Label   string // long_name and units
+	Preview string // the first and last values
 	coord   bool
 	array   array
 }
 
 type fact struct{ Name, Value string }
 
-// arrayPage is what an array has besides.
+// arrayPage is the part of a page that only arrays have.
 type arrayPage struct {
 	Name     string
-	Mosaic   template.HTML // empty for an array that the manifest keeps
-	Note     string        // on the mosaic
+	Mosaic   template.HTML // empty for an array whose values are in the manifest
+	Note     string        // a note about the mosaic
 	Drawable bool
 	Why      string
 	Plot     template.URL // the query of the plot
@@ -178,7 +178,7 @@ type chunkRow struct {
 
 func pageOf(s *site, r *http.Request, at *address, n node) *page {
 	p := &page{Base: at.base, Snapshot: s.data.Snapshot()}
-	p.tellSnapshots(s, at, n)
+	p.addSnapshots(s, at, n)
 	p.Doc = p.Base + escapePath(path.Join(n.path, "zarr.json"))
 	p.Title = path.Base("/" + n.path)
 	if n.path == "" {
@@ -203,19 +203,19 @@ func pageOf(s *site, r *http.Request, at *address, n node) *page {
 	return p
 }
 
-// tellSnapshots says where the page's snapshot has its own address, and what is newer.
-func (p *page) tellSnapshots(s *site, at *address, n node) {
+// addSnapshots adds the permanent address of the snapshot, and a link to a newer one.
+func (p *page) addSnapshots(s *site, at *address, n node) {
 	id := s.data.Snapshot().ID
 	p.Own = at.own(id) + escapePath(n.path)
 	if o := at.outlook.Load(); o.newest != id {
 		p.Newer = &link{short(o.newest), at.own(o.newest)}
-		if at.base == at.standing.base {
+		if at.base == at.mount.base {
 			p.Held = o.held[inFull]
 		}
 	}
 }
 
-// plainJSON shows a text without its quotes.
+// plainJSON returns a JSON string without its quotes, and other JSON unchanged.
 func plainJSON(raw []byte) string {
 	if text, ok := cf.TextOf(raw); ok {
 		return text
@@ -262,7 +262,7 @@ func (r *row) fill(a array, spec *manifest.Array) {
 	r.Total = r.Counts.Verbatim + r.Counts.Prefix + r.Counts.Reencoded + r.Counts.Missing
 }
 
-// spec is what the snapshot says of an array, or nil.
+// spec returns the snapshot's entry for an array, or nil.
 func (s *site) spec(a array) *manifest.Array {
 	for i := range s.data.Snapshot().Arrays {
 		if spec := &s.data.Snapshot().Arrays[i]; spec.Path == a.Path() {
@@ -272,37 +272,38 @@ func (s *site) spec(a array) *manifest.Array {
 	return nil
 }
 
-// choose sets the form of the slice to what the query says.
+// choose fills the form that selects the slice to draw, from the query.
 func (p *arrayPage) choose(a array, query url.Values) {
 	sl, err := parseSlice(a, query)
 	if err != nil {
 		p.Why = err.Error()
+		// The page should still show a form when the query is invalid.
 		if sl, err = parseSlice(a, url.Values{}); err != nil {
 			return
 		}
 	} else {
 		p.Drawable = true
 	}
-	kept := url.Values{"as": {"svg"}}
+	plotQuery := url.Values{"as": {"svg"}}
 	for axis, name := range sl.names {
 		choice := axisChoice{Name: name, Length: a.Grid().Shape()[axis], X: axis == sl.x, Y: axis == sl.y, Value: query.Get(name)}
 		p.Axes = append(p.Axes, choice)
 		if choice.Value != "" {
-			kept.Set(name, choice.Value)
+			plotQuery.Set(name, choice.Value)
 		}
 	}
 	for _, key := range []string{"across", "up"} {
 		if v := query.Get(key); v != "" {
-			kept.Set(key, v)
+			plotQuery.Set(key, v)
 		}
 	}
-	p.Plot = template.URL("?" + kept.Encode())
+	p.Plot = template.URL("?" + plotQuery.Encode())
 }
 
-// chunksShown is how many chunks are listed at a time.
+// chunksShown is the number of chunks that a page lists.
 const chunksShown = 20
 
-// list shows where chunks lie, from a number on.
+// list adds the locations of chunks, starting at a chunk number.
 func (p *arrayPage) list(ctx context.Context, s *site, a array, from string) {
 	first, ok := position(from, 0, a.Grid().Chunks())
 	if !ok {
@@ -340,7 +341,7 @@ func (s *site) chunkRow(ctx context.Context, a array, coords []int64, loc *store
 	return row
 }
 
-// serveIndex lists manifests, for whoever asks for a page.
+// serveIndex answers with a page that lists the manifests, if the client asks for HTML.
 func (h *Handler) serveIndex(w http.ResponseWriter, r *http.Request) bool {
 	if !wantsPage(r) {
 		return false
@@ -354,7 +355,7 @@ func (h *Handler) serveIndex(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// escape returns a name as a segment of a path.
+// escape escapes a name as one segment of a URL path.
 func escape(name string) string { return url.PathEscape(name) }
 
 func escapePath(p string) string {
@@ -383,6 +384,6 @@ func percent(part, total int64) string {
 	if total == 0 {
 		return "0%"
 	}
-	// Not all is never said to be all.
+	// Rounded down, so that 99.96 % is not shown as 100 %.
 	return fmt.Sprintf("%.4g%%", math.Floor(1000*float64(part)/float64(total))/10)
 }

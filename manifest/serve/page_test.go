@@ -25,7 +25,7 @@ var show = flag.String("show", "", "write the pages of the tests to this folder"
 
 const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
 
-// weather is a dataset with coordinates, packed numbers, times, and names that are markup.
+// weather returns a dataset with coordinates, packed numbers, times and names with markup.
 func weather(t *testing.T) *fakeData {
 	t.Helper()
 	d := newFake(t)
@@ -85,7 +85,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// checkScript holds that a page has one script, its own, and that nothing else may run.
+// checkScript checks that a page has only its own script and allows no other.
 func checkScript(t *testing.T, path string, got answer) {
 	t.Helper()
 	_, after, _ := strings.Cut(got.body, "<script>")
@@ -98,7 +98,7 @@ func checkScript(t *testing.T, path string, got answer) {
 	}
 }
 
-// TestWays: lines to paste mean what they say, whatever names are in them.
+// TestWays checks that the code to paste is correct for all names.
 func TestWays(t *testing.T) {
 	d := newFake(t)
 	const name = `a"]; import os; os.system("x") #'; rm -rf ~; '`
@@ -112,7 +112,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// TestEveryArrayHasAPage: whatever its type, shape and kind.
+// TestEveryArrayHasAPage requests the pages of arrays of all types, shapes and kinds.
 func TestEveryArrayHasAPage(t *testing.T) {
 	d := weather(t)
 	d.add(t, "/scalar", arrayDoc("[]", `{"name":"regular","configuration":{"chunk_shape":[]}}`, "", `{}`, `[]`), turnsOf)
@@ -175,7 +175,7 @@ func TestPlots(t *testing.T) {
 	}
 }
 
-// TestPlotCalibrated: what is no packing of CF is not drawn, and the page says why.
+// TestPlotCalibrated checks that unsupported packing is not drawn and that the page says why.
 func TestPlotCalibrated(t *testing.T) {
 	d := weather(t)
 	for i := range d.snapshot.Arrays {
@@ -211,8 +211,7 @@ func checkPicture(t *testing.T, query string, got answer) {
 	}
 }
 
-// TestPlotValues: what is drawn are the elements of the slice as CF decodes them, whichever
-// axis lies where.
+// TestPlotValues checks that plots have the decoded elements of the slice for every order of axes.
 func TestPlotValues(t *testing.T) {
 	d := weather(t)
 	h := newHandler(t, d)
@@ -253,8 +252,8 @@ func TestPlotValues(t *testing.T) {
 	}
 }
 
-// TestPlotAxes: an axis is labelled with the coordinate by which regions of the array are selected,
-// and with no array that is only called the same.
+// TestPlotAxes checks that an axis is labelled with the coordinate by which regions are selected, not with
+// another array of the same name.
 func TestPlotAxes(t *testing.T) {
 	d := weather(t)
 	one, flat := `{"name":"regular","configuration":{"chunk_shape":[4]}}`, `{"name":"regular","configuration":{"chunk_shape":[4,5]}}`

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestPermissionLost: what may not be read any more is not served, though it was before and
-// is open; and it is served again when it may be. Root may read all, and has nobody try.
+// TestPermissionLost checks that a file is not served after its permissions are removed, although it is open,
+// and is served again when they are restored. Root may read everything, so the test runs as nobody.
 func TestPermissionLost(t *testing.T) {
 	leavesNothing(t)
 	if os.Getuid() == 0 {
@@ -49,7 +49,7 @@ func TestPermissionLost(t *testing.T) {
 	}
 }
 
-// asNobody runs the test as a user who owns nothing.
+// asNobody runs the test as a user without files.
 func asNobody(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "varve-nobody-")
@@ -70,7 +70,7 @@ func asNobody(t *testing.T) {
 	}
 }
 
-// copyProgram copies this program to where anybody may run it.
+// copyProgram copies the test program to a place where every user may run it.
 func copyProgram(to string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -8,62 +8,63 @@ import (
 	"sync/atomic"
 )
 
-// standing is where a manifest stands.
-type standing struct {
+// mount is a manifest and the address where it is served.
+type mount struct {
 	name, dir string
-	base      string // the path of its plain address, with a slash at its end
-	// plain are the snapshots that the hierarchies at the plain address are of: one, unless a
-	// newer one extends what was there of some of them only.
+	base      string // the path of its plain address, with a final slash
+	// plain holds the snapshots that the hierarchies at the plain address serve. They differ if a newer
+	// snapshot extends the old one in some hierarchies only.
 	plain   [hierarchies]atomic.Pointer[site]
 	outlook atomic.Pointer[outlook]
 }
 
-// outlook is what is known of newer snapshots than those at the plain address.
+// outlook describes the newest snapshot, compared with those at the plain address.
 type outlook struct {
-	newest string              // the id of the snapshot that is current
-	held   [hierarchies]string // why a hierarchy is not of it; empty if it is
+	newest string              // the id of the current snapshot
+	held   [hierarchies]string // why a hierarchy does not serve it; empty if it does
 }
 
-// lead has a hierarchy at the plain address be of a snapshot, or of none.
-func (p *standing) lead(k hierarchy, s *site, log *slog.Logger) {
+// setPlain replaces the snapshot that a hierarchy at the plain address serves; nil removes it.
+func (p *mount) setPlain(k hierarchy, s *site, log *slog.Logger) {
 	if s != nil {
-		s.users.Add(1) // its caller keeps it open
+		s.users.Add(1) // the caller keeps it open during the call
 	}
 	if old := p.plain[k].Swap(s); old != nil {
 		old.leave(log)
 	}
 }
 
-// current returns the snapshot that a hierarchy at the plain address is of, kept open until it
-// is left; nil if the server is going down.
-func (p *standing) current(k hierarchy) *site {
+// current returns the snapshot that a hierarchy at the plain address serves, or nil if the server is shutting
+// down. The caller calls leave.
+func (p *mount) current(k hierarchy) *site {
 	for {
 		s := p.plain[k].Load()
+		// enter fails if the snapshot was replaced and closed since Load; the next Load finds the new one.
 		if s == nil || s.enter() {
 			return s
 		}
 	}
 }
 
-// key is what is left of the path of a request, as it is meant and as the client wrote it.
+// key is the rest of a request path, unescaped and as the client wrote it.
 type key struct{ path, raw string }
 
-// cut takes away the first name, and reports whether there is a slash behind it.
+// cut removes the first path element and reports whether a slash followed it.
 func (k *key) cut() (name string, slash bool) {
 	name, k.path, slash = strings.Cut(k.path, "/")
 	_, k.raw, _ = strings.Cut(k.raw, "/")
 	return name, slash
 }
 
-// address is one that a manifest is served at: the plain one, or that of a snapshot.
+// address is an address of a manifest: the plain one, or one of a snapshot.
 type address struct {
-	*standing
-	base  string                  // its path, with a slash at its end
-	enter func(k hierarchy) *site // kept open until it is left; nil if the server is going down
+	*mount
+	base  string                  // its path, with a final slash
+	enter func(k hierarchy) *site // returns an open site, or nil if the server is shutting down; the caller calls leave
 }
 
-// serveAt answers for a path below that of a manifest.
-func (h *Handler) serveAt(w *recorder, r *http.Request, p *standing, k key) {
+// serveAt answers a request for a path below a manifest.
+func (h *Handler) serveAt(w *recorder, r *http.Request, p *mount, k key) {
 	below := k
 	name, _ := below.cut()
 	if name == newestName && below.path == "" {
@@ -88,7 +89,7 @@ func (h *Handler) serveAt(w *recorder, r *http.Request, p *standing, k key) {
 	h.serveAddress(w, r, &address{p, p.own(id), same}, below)
 }
 
-// serveAddress answers for a path below that of an address.
+// serveAddress answers a request for a path below an address.
 func (h *Handler) serveAddress(w http.ResponseWriter, r *http.Request, at *address, k key) {
 	s := at.enter(inFull)
 	if s == nil {
@@ -96,13 +97,13 @@ func (h *Handler) serveAddress(w http.ResponseWriter, r *http.Request, at *addre
 		return
 	}
 	defer s.leave(h.opts.Log)
-	// A client that does not escape a percent sign in a name means the path as it stands.
+	// Some clients send a percent sign in a name without escaping it; for them the raw path is the name.
 	if h.serveKey(w, r, at, s, k.path) || k.raw != k.path && h.serveKey(w, r, at, s, k.raw) {
 		return
 	}
 	asked := k.path
 	if r.URL.RawQuery != "" {
-		// Nor does it escape a question mark.
+		// Such clients do not escape a question mark either, so the query may be part of the name.
 		asked += "?" + query(r)
 		if h.serveKey(w, r, at, s, asked) {
 			return
@@ -119,7 +120,7 @@ func (h *Handler) serveAddress(w http.ResponseWriter, r *http.Request, at *addre
 	refuse(w, r, errNoKey)
 }
 
-// query is what stands behind the question mark, as text.
+// query returns the unescaped query of a request.
 func query(r *http.Request) string {
 	if text, err := url.PathUnescape(r.URL.RawQuery); err == nil {
 		return text
@@ -127,7 +128,7 @@ func query(r *http.Request) string {
 	return r.URL.RawQuery
 }
 
-// isCut reports whether a path may be what is left of a key, of which a # ended it.
+// isCut reports whether the path may be the beginning of a key whose name contains a '#'.
 func (h *Handler) isCut(at *address, s *site, path string) bool {
 	if s.cut[path] {
 		return true
@@ -144,8 +145,8 @@ func (h *Handler) isCut(at *address, s *site, path string) bool {
 	return of.cut[below]
 }
 
-// serveKey answers for a key of one of the hierarchies, if it has it. What the manifest has itself
-// goes before hierarchies that happen to be called the same.
+// serveKey answers a request for a key of one of the hierarchies and reports whether the key exists. Nodes of
+// the manifest take precedence over hierarchies of the same name.
 func (h *Handler) serveKey(w http.ResponseWriter, r *http.Request, at *address, s *site, path string) bool {
 	if s.serveView(w, r, s.v3, path) {
 		return true

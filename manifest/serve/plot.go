@@ -12,7 +12,7 @@ import (
 	"varve/manifest/plot"
 )
 
-// servePlot draws a slice, when it is its turn.
+// servePlot answers with a drawing of a slice.
 func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form string) {
 	sl, err := parseSlice(a, r.URL.Query())
 	if err == nil && form != "svg" && form != "png" {
@@ -23,7 +23,7 @@ func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form s
 		return
 	}
 	etag := tagOf("plot", []byte(s.data.Snapshot().ID), []byte(a.Path()), []byte(r.URL.RawQuery))
-	if settled(w, r, etag) {
+	if answerConditional(w, r, etag) {
 		return
 	}
 	data, done, err := s.draw(r.Context(), sl, form)
@@ -41,7 +41,7 @@ func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form s
 	serveBytes(w, r, body{data, etag})
 }
 
-// draw makes a plot, as re-encode does a chunk.
+// draw creates a plot under the same limits as reencode creates a chunk.
 func (s *site) draw(ctx context.Context, sl *slice, form string) (data []byte, done func(), err error) {
 	made, ok := s.reencodes.take(ctx, 1)
 	if !ok {
@@ -66,7 +66,7 @@ func (s *site) draw(ctx context.Context, sl *slice, form string) (data []byte, d
 	return b.Bytes(), done, nil
 }
 
-// plot reads the slice and its coordinates.
+// plot reads the elements of the slice and its coordinates.
 func (s *site) plot(ctx context.Context, sl *slice) (*plot.Plot, error) {
 	values, err := s.readNumbers(ctx, sl.array, sl.region)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *site) plot(ctx context.Context, sl *slice) (*plot.Plot, error) {
 			return nil, err
 		}
 		p.Y = &y
-		if sl.y > sl.x { // rows are those of x, as the array has them
+		if sl.y > sl.x { // elements are in row-major order of the array, so x varies slowest
 			p.Values = make([]float64, len(values))
 			if err := grid.Transpose(p.Values, values, []int64{int64(p.X.Len), int64(y.Len)}, []int{1, 0}, 1); err != nil {
 				return nil, err
@@ -93,7 +93,7 @@ func (s *site) plot(ctx context.Context, sl *slice) (*plot.Plot, error) {
 	return p, err
 }
 
-// label names what an array holds, with its units.
+// label returns the name or long name of an array with its units.
 func label(a array, name string) string {
 	return cf.Label(a.Schema().Attributes, name, momentNames(a) != nil)
 }
@@ -119,7 +119,7 @@ func (s *site) axis(ctx context.Context, sl *slice, axis int) (plot.Axis, error)
 	return out, nil
 }
 
-// title says where on the other axes the slice is.
+// title names the array and the position of the slice on the other axes.
 func (s *site) title(ctx context.Context, sl *slice) (string, error) {
 	title := path.Base(sl.array.Path())
 	for axis, name := range sl.names {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// recorder is a ResponseWriter that notes what was answered.
+// recorder is a ResponseWriter that records status and size for metrics and log.
 type recorder struct {
 	http.ResponseWriter
 	kind   kind
 	status int
 	sent   int64
-	err    error // why the answer is a fault
+	err    error // why the request failed
 	limit  time.Duration
 }
 
-// note says what an answer is.
+// note records the kind of an answer.
 func note(w http.ResponseWriter, k kind) {
 	if rec, ok := w.(*recorder); ok {
 		rec.kind = k
@@ -41,8 +41,8 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// setDeadline bounds how long the client may take to receive the answer, by its size. What it
-// took to make it does not count.
+// setDeadline bounds how long the client may take to receive the answer, in proportion to its size. The time
+// before the first byte does not count.
 func (rec *recorder) setDeadline() {
 	size, err := strconv.ParseInt(rec.Header().Get("Content-Length"), 10, 64)
 	if err != nil {
@@ -50,14 +50,14 @@ func (rec *recorder) setDeadline() {
 	}
 	late := time.Now().Add(rec.limit * time.Duration(1+size/bodyUnit))
 	if err := http.NewResponseController(rec.ResponseWriter).SetWriteDeadline(late); err != nil {
-		return // there is no connection, as in a test
+		return // the writer has no connection, as in tests
 	}
 }
 
-// bodyUnit is how many bytes may take as long as Options.Body.
+// bodyUnit is the number of bytes that Options.Body allows a client to receive.
 const bodyUnit = 4 << 20
 
-// ReadFrom implements io.ReaderFrom: the server's own way to send a file without copying it.
+// ReadFrom implements io.ReaderFrom, so that the server can send a file without copying it.
 func (rec *recorder) ReadFrom(src io.Reader) (int64, error) {
 	if rec.status == 0 {
 		rec.WriteHeader(http.StatusOK)
@@ -67,5 +67,5 @@ func (rec *recorder) ReadFrom(src io.Reader) (int64, error) {
 	return n, err
 }
 
-// Unwrap implements what http.ResponseController asks for.
+// Unwrap gives http.ResponseController access to the connection.
 func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }

@@ -9,7 +9,7 @@ import (
 	"varve/readers/source"
 )
 
-// reload looks for new snapshots until it is stopped.
+// reload looks for new snapshots until ctx is done.
 func (h *Handler) reload(ctx context.Context) {
 	tick := time.NewTicker(h.opts.Reload)
 	defer tick.Stop()
@@ -25,10 +25,10 @@ func (h *Handler) reload(ctx context.Context) {
 	}
 }
 
-// refresh looks for a snapshot that was published since, and has the hierarchies at the plain
-// address be of it where it extends what they are of. Requests under way finish with the one
-// that they found. What cannot be opened is tried again, and the old one goes on.
-func (h *Handler) refresh(ctx context.Context, p *standing) {
+// refresh looks for a new snapshot and serves it at the plain address, in the hierarchies in which it extends
+// the old one. Running requests finish with the snapshot that they started with. If opening or comparing
+// fails, the old snapshot stays and the next call tries again.
+func (h *Handler) refresh(ctx context.Context, p *mount) {
 	log := h.opts.Log.With("manifest", p.dir)
 	id, err := currentID(ctx, p.dir, p.plain[inFull].Load())
 	if err != nil {
@@ -53,23 +53,27 @@ func (h *Handler) refresh(ctx context.Context, p *standing) {
 		}
 		return
 	}
+	// Clients that hold documents of the old snapshot would read wrong chunks if a hierarchy changed that is
+	// not extended.
 	for k, why := range found.held {
 		if why == "" {
-			p.lead(hierarchy(k), next, log)
+			p.setPlain(hierarchy(k), next, log)
 			continue
 		}
-		log.Warn("the new snapshot does not extend the one that is served here, which goes on: open clients anew at the address of the new one, or restart the server",
+		log.Warn("STALE: still serving an older snapshot, because the new one does not extend it; reopen clients at its own address or restart the server",
 			"path", p.base+hierarchy(k).prefix(), "why", why, "served", p.own(p.plain[k].Load().data.Snapshot().ID), "new", p.own(found.newest))
 	}
+	// next has users besides this function only if a hierarchy now serves it.
 	if next.users.Load() > 1 {
 		log.Info("new snapshot", "snapshot", found.newest)
 	}
-	h.told(p, found)
+	h.setOutlook(p, found)
 }
 
-// compare finds out which hierarchies may be of a new snapshot.
-func (p *standing) compare(ctx context.Context, next *site) (*outlook, error) {
+// compare returns, for each hierarchy, why it cannot serve the new snapshot.
+func (p *mount) compare(ctx context.Context, next *site) (*outlook, error) {
 	found := &outlook{newest: next.data.Snapshot().ID}
+	// Hierarchies that serve the same old snapshot share its comparison.
 	compared := map[*site]*extension{}
 	for k := range hierarchies {
 		old := p.plain[k].Load()
@@ -89,8 +93,8 @@ func (p *standing) compare(ctx context.Context, next *site) (*outlook, error) {
 	return found, nil
 }
 
-// told has all who ask be told of what was found.
-func (h *Handler) told(p *standing, found *outlook) {
+// setOutlook makes the result of a comparison visible to pages, redirects and metrics.
+func (h *Handler) setOutlook(p *mount, found *outlook) {
 	p.outlook.Store(found)
 	h.metrics.arrays.WithLabelValues(p.dir).Set(float64(len(p.plain[inFull].Load().v3.arrays)))
 	for k, why := range found.held {
@@ -102,8 +106,8 @@ func (h *Handler) told(p *standing, found *outlook) {
 	}
 }
 
-// currentID asks which snapshot is current. A folder may have been replaced by another, and is
-// opened for it; of an object store the one that is open is asked, with its connections.
+// currentID returns the id of the current snapshot. A folder is opened again, because it may have been
+// replaced by another one. For an object store the open connection is reused.
 func currentID(ctx context.Context, dir string, old *site) (id string, err error) {
 	if open, ok := old.data.(interface {
 		Current(context.Context) (string, error)

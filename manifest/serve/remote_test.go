@@ -19,7 +19,7 @@ import (
 	"varve/readers/source"
 )
 
-// badServer has files, and does what it is told to instead of sending them.
+// badServer is a file server that misbehaves on request.
 type badServer struct {
 	files http.Handler
 	mode  atomic.Pointer[func(w http.ResponseWriter, r *http.Request, good http.Handler)]
@@ -38,7 +38,7 @@ func status(code int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(code) }
 }
 
-// bursts fails twice, then answers once, and so on.
+// bursts fails twice, then answers once, repeatedly.
 func bursts() func(http.ResponseWriter, *http.Request, http.Handler) {
 	var n atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request, good http.Handler) {
@@ -50,14 +50,14 @@ func bursts() func(http.ResponseWriter, *http.Request, http.Handler) {
 	}
 }
 
-// recorded is the good answer.
+// recorded returns the correct answer.
 func recorded(r *http.Request, good http.Handler) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	good.ServeHTTP(w, r)
 	return w
 }
 
-// half promises an answer, sends half of it, and hangs until the client is gone.
+// half announces a full answer, sends half of it, and waits until the client disconnects.
 func half(w http.ResponseWriter, r *http.Request, good http.Handler) {
 	answer := recorded(r, good)
 	for name, values := range answer.Header() {
@@ -69,7 +69,7 @@ func half(w http.ResponseWriter, r *http.Request, good http.Handler) {
 	<-r.Context().Done()
 }
 
-// short ends an answer before it is whole.
+// short ends an answer early.
 func short(w http.ResponseWriter, r *http.Request, good http.Handler) {
 	answer := recorded(r, good)
 	for name, values := range answer.Header() {
@@ -80,7 +80,7 @@ func short(w http.ResponseWriter, r *http.Request, good http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
-// elsewhere sends a part of the file that nobody asked for.
+// elsewhere sends a part of the file that was not requested.
 func elsewhere(w http.ResponseWriter, r *http.Request, good http.Handler) {
 	answer := recorded(r, good)
 	n := answer.Body.Len()
@@ -89,20 +89,20 @@ func elsewhere(w http.ResponseWriter, r *http.Request, good http.Handler) {
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// whole knows no ranges.
+// whole ignores ranges.
 func whole(w http.ResponseWriter, r *http.Request, good http.Handler) {
 	r.Header.Del("Range")
 	good.ServeHTTP(w, r)
 }
 
-// changed has another version of the file.
+// changed sends another version of the file.
 func changed(w http.ResponseWriter, r *http.Request, good http.Handler) {
 	w.Header().Set("ETag", `"2"`)
 	good.ServeHTTP(w, r)
 }
 
-// TestRemoteFaults: what clients see of a server that sources are on and that misbehaves: the
-// right bytes or a fault, and all is well as soon as the server is.
+// TestRemoteFaults checks that clients get the right bytes or a fault when the server with the sources
+// misbehaves, and that requests succeed when the server recovers.
 func TestRemoteFaults(t *testing.T) {
 	data, err := filepath.Abs(demo)
 	if err != nil {
@@ -167,7 +167,7 @@ func TestRemoteFaults(t *testing.T) {
 	}
 }
 
-// serveRemote serves a manifest whose sources an opener reads.
+// serveRemote serves a manifest whose sources are read by opener.
 func serveRemote(t *testing.T, dir string, opener *source.Opener) string {
 	t.Helper()
 	h, err := serve.New(t.Context(), []string{dir}, &serve.Options{Reload: -1, Store: store.Options{Trusted: true, Opener: opener, CacheBytes: -1}})
@@ -187,7 +187,7 @@ func serveRemote(t *testing.T, dir string, opener *source.Opener) string {
 	return s.URL
 }
 
-// fetch reads a chunk while all is well.
+// fetch reads a chunk from the working server.
 func fetch(t *testing.T, dir string, opener *source.Opener) string {
 	t.Helper()
 	code, body := get(t, serveRemote(t, dir, opener)+"/t2m/c/0/0/0")
@@ -211,8 +211,8 @@ func get(t *testing.T, address string) (int, string) {
 	return resp.StatusCode, string(data)
 }
 
-// TestFaultTable holds the table of faults in docs/reference/http.md against the tests it names, and
-// against what has to be in it. Each of the tests looks whether anything is left afterwards.
+// TestFaultTable checks that the table of faults in docs/reference/http.md names existing tests and is complete, and
+// that each of these tests checks for leaks.
 func TestFaultTable(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference/http.md")
 	if err != nil {
@@ -235,18 +235,18 @@ func TestFaultTable(t *testing.T) {
 			t.Errorf("there is no test %s", test)
 		}
 		if !strings.Contains(strings.ToLower(body), "leavesnothing(t)") {
-			t.Errorf("%s does not look at what is left", function)
+			t.Errorf("%s does not check for leaks", function)
 		}
 	}
 	for _, fault := range []string{"source deleted", "source truncated", "source replaced by one of the same size", "permission lost",
 		"remote server hangs half-way", "bursts of 5xx", "wrong answer to Range", "slow client", "client goes away", "10,000 connections", "full disk"} {
 		if !listed[fault] {
-			t.Errorf("docs/reference/http.md does not say what becomes of: %s", fault)
+			t.Errorf("docs/reference/http.md does not describe: %s", fault)
 		}
 	}
 }
 
-// testCode is all the tests of this folder.
+// testCode returns the source of all tests in this folder.
 func testCode(t *testing.T) string {
 	t.Helper()
 	var code strings.Builder

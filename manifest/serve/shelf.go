@@ -13,20 +13,20 @@ import (
 	"varve/manifest/store"
 )
 
-// Every snapshot has an address of its own: that of the manifest, an @ and the id. No node of a
-// hierarchy is served that is called so.
+// Every snapshot has an address of its own: the address of the manifest, "@" and the id. Nodes with such a
+// name are not served.
 //
-//	/@8c2f…/zarr.json            as long as the manifest has the snapshot
-//	/@newest                     leads to the address of the one that is current
+//	/@8c2f…/zarr.json            as long as the manifest contains the snapshot
+//	/@newest                     redirects to the address of the current snapshot
 const (
 	ownPrefix  = "@"
 	newestName = ownPrefix + "newest"
 )
 
-// own is the path of a snapshot's own address.
-func (p *standing) own(id string) string { return p.base + ownPrefix + id + "/" }
+// own returns the path of a snapshot's own address.
+func (p *mount) own(id string) string { return p.base + ownPrefix + id + "/" }
 
-// snapshotOf returns the id of the snapshot whose address a name begins.
+// snapshotOf returns the snapshot id in the first path element of a snapshot's address.
 func snapshotOf(name string) (id string, ok bool) {
 	if id, ok = strings.CutPrefix(name, ownPrefix); !ok {
 		return "", false
@@ -35,7 +35,7 @@ func snapshotOf(name string) (id string, ok bool) {
 	return id, err == nil && len(sum) == 32 && strings.ToLower(id) == id
 }
 
-// isAddress reports whether a name means something else than a node.
+// isAddress reports whether a name is reserved for addresses of snapshots.
 func isAddress(name string) bool {
 	_, ok := snapshotOf(name)
 	return ok || name == newestName
@@ -43,20 +43,19 @@ func isAddress(name string) bool {
 
 func goneError(id string) error {
 	return &fault{Status: http.StatusGone, Kind: "no such snapshot",
-		Reason: "the manifest has no snapshot " + id + ", or no longer: it was removed (varve gc); the newest is at " + newestName}
+		Reason: "the manifest does not contain snapshot " + id + " (it may have been removed by varve gc); the newest is at " + newestName}
 }
 
-// serveNewest leads to the snapshot that is current. Only the address does, and no key below it,
-// so that whoever follows it stays with that one.
-func (h *Handler) serveNewest(w http.ResponseWriter, r *http.Request, p *standing) {
+// serveNewest redirects to the current snapshot. Keys below @newest do not exist, so a client that follows
+// the redirect stays with one snapshot.
+func (h *Handler) serveNewest(w http.ResponseWriter, r *http.Request, p *mount) {
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, p.own(p.outlook.Load().newest), http.StatusTemporaryRedirect)
 }
 
-// shelf keeps snapshots open that are read at their own addresses: a few at a time, each for a
-// while after it was read last.
+// shelf caches open snapshots that are read at their own addresses: at most shelfRoom, each until it is idle.
 type shelf struct {
-	open func(context.Context, *standing, store.Options) (*site, error)
+	open func(context.Context, *mount, store.Options) (*site, error)
 	opts store.Options
 	log  *slog.Logger
 	life context.Context
@@ -69,34 +68,34 @@ type shelf struct {
 	books map[book]*shelved
 }
 
-// book is one snapshot.
+// book is the cache key of a snapshot.
 type book struct {
-	of *standing
+	of *mount
 	id string
 }
 
-// shelved is a snapshot that is open, or about to be.
+// shelved is a snapshot that is open or being opened.
 type shelved struct {
-	ready chan struct{} // closed once site or err is there
+	ready chan struct{} // closed when site or err is set
 	site  *site
 	err   error
 	used  time.Time
 }
 
 const (
-	// shelfRoom is how many snapshots are open at a time besides those at plain addresses.
+	// shelfRoom bounds the snapshots that are open in addition to those at plain addresses.
 	shelfRoom = 4
-	// shelfIdle is how long one of them stays open that nobody reads.
+	// shelfIdle is how long such a snapshot stays open without readers.
 	shelfIdle = time.Minute
-	// shelfPatience bounds how long it may take to open one.
+	// shelfPatience bounds the time to open one.
 	shelfPatience = time.Minute
 )
 
 var errFullShelf = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", Reason: "too many snapshots are being read", Retry: 1}
 
-func newShelf(ctx context.Context, o Options, open func(context.Context, *standing, store.Options) (*site, error)) *shelf {
+func newShelf(ctx context.Context, o Options, open func(context.Context, *mount, store.Options) (*site, error)) *shelf {
 	f := &shelf{open: open, opts: o.Store, log: o.Log, idle: o.idle, books: map[book]*shelved{}}
-	// Together they keep as many chunks as one that is at a plain address.
+	// Together they cache as many bytes of chunks as one snapshot at a plain address.
 	if f.opts.CacheBytes == 0 {
 		f.opts.CacheBytes = store.DefaultCacheBytes
 	}
@@ -108,8 +107,9 @@ func newShelf(ctx context.Context, o Options, open func(context.Context, *standi
 	return f
 }
 
-// enter returns a snapshot, kept open until it is left.
-func (f *shelf) enter(ctx context.Context, p *standing, id string) (*site, error) {
+// enter returns an open snapshot. The caller calls leave.
+func (f *shelf) enter(ctx context.Context, p *mount, id string) (*site, error) {
+	// A snapshot at the plain address is already open.
 	for k := range hierarchies {
 		if s := p.current(k); s != nil {
 			if s.data.Snapshot().ID == id {
@@ -131,14 +131,15 @@ func (f *shelf) enter(ctx context.Context, p *standing, id string) (*site, error
 		if b.err != nil {
 			return nil, b.err
 		}
+		// The snapshot may have been evicted since it became ready; then open it again.
 		if b.site.enter() {
 			return b.site, nil
 		}
 	}
 }
 
-// take finds a snapshot on the shelf, or has it opened.
-func (f *shelf) take(p *standing, id string) (*shelved, error) {
+// take returns the cache entry of a snapshot, and starts opening it if it is new.
+func (f *shelf) take(p *mount, id string) (*shelved, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.life.Err() != nil {
@@ -152,13 +153,14 @@ func (f *shelf) take(p *standing, id string) (*shelved, error) {
 		}
 		b = &shelved{ready: make(chan struct{})}
 		f.books[at] = b
+		// In the background: the caller may give up while others wait for the same snapshot.
 		f.sweeping.Go(func() { f.fetch(at, b) })
 	}
 	b.used = time.Now()
 	return b, nil
 }
 
-// fetch opens a snapshot. One that cannot be opened is not kept, so that it is tried again.
+// fetch opens a snapshot. A failure is not cached, so the next request tries again.
 func (f *shelf) fetch(at book, b *shelved) {
 	ctx, cancel := context.WithTimeout(f.life, shelfPatience)
 	defer cancel()
@@ -182,7 +184,7 @@ func (f *shelf) fetch(at book, b *shelved) {
 	close(b.ready)
 }
 
-// clearOne puts away the snapshot that was not read for longest, if nobody reads it.
+// clearOne evicts the idle snapshot that was used least recently; false if none is idle.
 func (f *shelf) clearOne() bool {
 	var oldest *book
 	for at, b := range f.books {
@@ -197,7 +199,7 @@ func (f *shelf) clearOne() bool {
 	return true
 }
 
-// isIdle reports whether nobody but the shelf holds a snapshot.
+// isIdle reports whether only the shelf uses the snapshot.
 func (b *shelved) isIdle() bool { return b.site != nil && b.site.users.Load() == 1 }
 
 func (f *shelf) putAway(at book) {
@@ -206,7 +208,7 @@ func (f *shelf) putAway(at book) {
 	b.site.leave(f.log)
 }
 
-// sweep puts away what nobody reads any more, until the shelf is closed.
+// sweep evicts idle snapshots until the shelf is closed.
 func (f *shelf) sweep() {
 	tick := time.NewTicker(f.idle / 4)
 	defer tick.Stop()
@@ -226,10 +228,10 @@ func (f *shelf) sweep() {
 	}
 }
 
-// close closes all snapshots, each as soon as no request needs it any more.
+// close closes all snapshots, each after its last request.
 func (f *shelf) close() {
 	f.mu.Lock()
-	f.stop() // nothing is opened any more
+	f.stop() // no snapshot is opened after this
 	f.mu.Unlock()
 	f.sweeping.Wait()
 	f.mu.Lock()

@@ -17,16 +17,16 @@ import (
 	"varve/manifest/store"
 )
 
-// library is a manifest of several snapshots; the first is current.
+// library is a manifest with several snapshots; the first is current.
 type library struct {
 	testing.TB
 	ids []string
 
 	mu     sync.Mutex
 	opened map[string][]*fakeData
-	open   int // how many are
+	open   int // number of open snapshots
 	most   int
-	wait   chan struct{} // if not nil, opening an older one waits for it
+	wait   chan struct{} // if not nil, opening an older snapshot waits for it
 }
 
 func newLibrary(t testing.TB, snapshots int) *library {
@@ -37,7 +37,7 @@ func newLibrary(t testing.TB, snapshots int) *library {
 	return l
 }
 
-// lent is a snapshot of a library.
+// lent is an open snapshot of a library.
 type lent struct {
 	*fakeData
 	from *library
@@ -77,8 +77,8 @@ func (l *library) options() *Options {
 	}}
 }
 
-// TestOwnAddresses: each snapshot stands at its own address, with all of its views, and is opened
-// once for all who read it; the plain address has what it has open already.
+// TestOwnAddresses checks that each snapshot has all views at its own address and is opened once for all
+// clients. The current one shares the plain address's open snapshot.
 func TestOwnAddresses(t *testing.T) {
 	leavesNothing(t)
 	l := newLibrary(t, 2)
@@ -110,7 +110,7 @@ func TestOwnAddresses(t *testing.T) {
 		t.Errorf("/@newest: %v", got.header)
 	}
 	if got := ask(t, "GET", s.URL+"/@"+strings.Repeat("ff", 32)+"/zarr.json"); !strings.Contains(got.body, "varve gc") || !strings.Contains(got.body, "@newest") {
-		t.Errorf("what is not there: %s", got.body)
+		t.Errorf("a removed snapshot: %s", got.body)
 	}
 	for _, id := range l.ids {
 		if n := len(l.opened[id]); n != 1 {
@@ -119,7 +119,8 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// TestOwnAddressesOfSeveral: with several manifests they stand below each one's name.
+// TestOwnAddressesOfSeveral checks the addresses of snapshots of several manifests, which are below their
+// names.
 func TestOwnAddressesOfSeveral(t *testing.T) {
 	l := newLibrary(t, 2)
 	s := start(t, newHandlerOf(t, l.options(), "/data/one.varve", "/data/two x.varve"))
@@ -134,7 +135,7 @@ func TestOwnAddressesOfSeveral(t *testing.T) {
 	}
 }
 
-// TestReservedNames: nothing that is called as an address is served as a node.
+// TestReservedNames checks that no node with the name of an address is served.
 func TestReservedNames(t *testing.T) {
 	d := newFake(t)
 	d.add(t, "/@newest", regularDoc("[2,2]", "[2,2]"), turnsOf)
@@ -149,8 +150,8 @@ func TestReservedNames(t *testing.T) {
 	}
 }
 
-// TestFewSnapshotsOpen: however many snapshots are asked for, few are open at a time; those that
-// are read stay, and who asks for more is told to come back.
+// TestFewSnapshotsOpen checks that few snapshots are open at once: those being read stay open, and further
+// requests get 503.
 func TestFewSnapshotsOpen(t *testing.T) {
 	leavesNothing(t)
 	const snapshots = 40
@@ -178,7 +179,7 @@ func TestFewSnapshotsOpen(t *testing.T) {
 	}
 	for i, one := range held {
 		if n := l.opened[l.ids[1+i]]; n[len(n)-1].closed.Load() > 0 {
-			t.Error("what is read was closed")
+			t.Error("a snapshot was closed while it was read")
 		}
 		one.leave(h.opts.Log)
 	}
@@ -187,7 +188,7 @@ func TestFewSnapshotsOpen(t *testing.T) {
 	}
 }
 
-// TestIdleSnapshots: what nobody reads is closed after a while, and opened again.
+// TestIdleSnapshots checks that an idle snapshot closes and opens again.
 func TestIdleSnapshots(t *testing.T) {
 	leavesNothing(t)
 	l := newLibrary(t, 3)
@@ -208,8 +209,8 @@ func TestIdleSnapshots(t *testing.T) {
 	}
 }
 
-// TestSnapshotThatOpensSlowly: who asks for it waits, who leaves takes nothing from the others,
-// and the server can be closed meanwhile.
+// TestSnapshotThatOpensSlowly checks that clients wait for a snapshot, that a client that leaves does not
+// affect others, and that the server can close in the meantime.
 func TestSnapshotThatOpensSlowly(t *testing.T) {
 	leavesNothing(t)
 	l := newLibrary(t, 3)
@@ -224,7 +225,7 @@ func TestSnapshotThatOpensSlowly(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", "/@"+l.ids[1]+"/zarr.json", nil))
 		if w.Code != 200 {
-			t.Errorf("who waits: %d %s", w.Code, w.Body)
+			t.Errorf("a waiting client: %d %s", w.Code, w.Body)
 		}
 	})
 	leave()
@@ -245,7 +246,7 @@ func TestSnapshotThatOpensSlowly(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRemovedTables: tables that are missing because their snapshot was removed are not damage.
+// TestRemovedTables checks that missing tables of a removed snapshot are not reported as damage.
 func TestRemovedTables(t *testing.T) {
 	leavesNothing(t)
 	d := newFake(t)
@@ -264,7 +265,8 @@ func TestRemovedTables(t *testing.T) {
 	}
 }
 
-// TestHeldPage: the page of a snapshot names its own address, and what is newer and why it is not here.
+// TestHeldPage checks that a snapshot's page shows its own address, a newer snapshot, and why that one is not
+// at the plain address.
 func TestHeldPage(t *testing.T) {
 	l := newLibrary(t, 2)
 	h := newHandlerOf(t, l.options(), "a.varve")
@@ -273,7 +275,7 @@ func TestHeldPage(t *testing.T) {
 	if got := page("/a10"); !strings.Contains(got, `href="/@`+l.ids[0]+`/a10"`) || strings.Contains(got, "older snapshot") {
 		t.Errorf("the newest: %s", got)
 	}
-	h.told(h.places[0], &outlook{newest: l.ids[1], held: [hierarchies]string{inFull: "it is <cut> otherwise"}})
+	h.setOutlook(h.places[0], &outlook{newest: l.ids[1], held: [hierarchies]string{inFull: "it is <cut> otherwise"}})
 	for path, wants := range map[string][]string{
 		"/":                      {`href="/@` + l.ids[0] + `/"`, `href="/@` + l.ids[1] + `/"`, "it is &lt;cut&gt; otherwise"},
 		"/@" + l.ids[0] + "/a10": {`href="/@` + l.ids[0] + `/a10"`, `href="/@` + l.ids[1] + `/"`, `xr.open_zarr(&#34;` + s.URL + `/@` + l.ids[0] + `&#34;)`},
@@ -286,7 +288,7 @@ func TestHeldPage(t *testing.T) {
 		}
 	}
 	if got := page("/@" + l.ids[0] + "/"); strings.Contains(got, "otherwise") {
-		t.Error("a snapshot's own address says why another is not there")
+		t.Error("a snapshot's own address explains a difference to the plain address")
 	}
 	if got := ask(t, "GET", s.URL+"/metrics"); got.status != http.StatusOK || !strings.Contains(got.body, `varve_snapshot_held{manifest="a.varve",path="/"} 1`) {
 		t.Errorf("%s", got.body)

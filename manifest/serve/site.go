@@ -7,25 +7,25 @@ import (
 	"sync"
 )
 
-// site is one snapshot of a manifest, ready to be served. It is closed when nobody holds it any
-// more: neither an address that leads to it nor a request that found it there.
+// site is an open snapshot of a manifest. It closes when its last user leaves: an address that serves it, or
+// a request.
 type site struct {
-	name    string // of the manifest; empty for the only one
+	name    string // of the manifest; empty if there is only one
 	data    dataset
 	nodes   []node
 	v3      *view
-	cut     map[string]bool // what is left of keys in URLs that a # in a name ends
+	cut     map[string]bool // the parts of keys that arrive if a '#' in a name ends the URL's path
 	v2      func() (*view, error)
 	regular func() (*view, error)
 	origins origins
 	*limits
 
-	users users // requests, addresses, and whoever opened it
+	users users // requests, addresses, and the function that opened it
 }
 
 func newSite(name string, data dataset, l *limits, log *slog.Logger) (*site, error) {
-	nodes, left := withoutKeys(nodesOf(data.Groups(), data.Members()))
-	for _, why := range left {
+	nodes, omitted := withoutKeys(nodesOf(data.Groups(), data.Members()))
+	for _, why := range omitted {
 		log.Warn("not served", "why", why)
 	}
 	for _, n := range nodes {
@@ -45,7 +45,7 @@ func newSite(name string, data dataset, l *limits, log *slog.Logger) (*site, err
 	return s, nil
 }
 
-// enter reports whether the site is open, and keeps it so until leave.
+// enter adds a user and reports whether the site is still open. The user calls leave.
 func (s *site) enter() bool { return s.users.enter() }
 
 func (s *site) leave(log *slog.Logger) {
@@ -58,20 +58,20 @@ func (s *site) leave(log *slog.Logger) {
 	}
 }
 
-// hierarchy is one of the views that a snapshot is served as.
+// hierarchy is one of the views of a snapshot.
 type hierarchy int
 
 const (
-	inFull    hierarchy = iota // format 3
-	inV2                       // format 2
-	inRegular                  // format 3, regular grids only
+	inFull    hierarchy = iota // Zarr format 3
+	inV2                       // Zarr format 2
+	inRegular                  // Zarr format 3, regular grids only
 	hierarchies
 )
 
-// prefix is what the keys of a hierarchy begin with.
+// prefix returns the first path element of the hierarchy's keys.
 func (k hierarchy) prefix() string { return [hierarchies]string{"", "v2/", "regular/"}[k] }
 
-// hierarchyOf returns the hierarchy that a key is of, and the key within it.
+// hierarchyOf splits a key into the hierarchy and the key within it.
 func hierarchyOf(key string) (k hierarchy, below string) {
 	for k := inV2; k < hierarchies; k++ {
 		if below, ok := strings.CutPrefix(key, k.prefix()); ok {
@@ -81,18 +81,18 @@ func hierarchyOf(key string) (k hierarchy, below string) {
 	return inFull, key
 }
 
-// ask returns a hierarchy for a client, and logs what is not in it when the first one asks.
+// ask returns a hierarchy for a client. On the first call it logs which arrays the hierarchy omits.
 func (s *site) ask(k hierarchy, log *slog.Logger) (*view, error) {
 	v, err := s.view(k)
 	if err == nil && !v.asked.Swap(true) {
-		for _, why := range v.left {
+		for _, why := range v.omitted {
 			log.Info("not in the view", "view", strings.Trim(k.prefix(), "/"), "why", why)
 		}
 	}
 	return v, err
 }
 
-// view returns a hierarchy, which is made when it is first needed.
+// view returns a hierarchy, which is created on first use.
 func (s *site) view(k hierarchy) (*view, error) {
 	switch k {
 	case inV2:
@@ -103,8 +103,8 @@ func (s *site) view(k hierarchy) (*view, error) {
 	return s.v3, nil
 }
 
-// fail answers with what is to be told of an error. Where the snapshot was removed meanwhile that
-// is why tables are missing, and not that they are damaged.
+// fail answers with the fault that describes an error. If the snapshot has been removed, missing tables are
+// not reported as damage.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if isGone(err) {
 		if kept, failed := s.data.IsKept(r.Context()); !kept && failed == nil {
@@ -114,8 +114,8 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	fail(w, r, err)
 }
 
-// cutKeys are what a server sees of the keys below nodes whose names have a #, where clients do
-// not escape it: in a URL it ends the path.
+// cutKeys returns the paths that the server receives for keys whose names contain a '#', if the client does
+// not escape it: the path of a URL ends there.
 func cutKeys(nodes []node) map[string]bool {
 	cut := map[string]bool{}
 	for _, n := range nodes {

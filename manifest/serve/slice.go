@@ -12,33 +12,32 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// slice is a part of an array with one axis or two.
+// slice is a region of an array that is drawn along one or two axes.
 type slice struct {
 	array  array
 	names  []string // of the dimensions
 	region grid.Region
-	x, y   int // axes; y is -1 where there is one only
+	x, y   int // axes; y is -1 if only one is drawn
 }
 
-// maxSlice bounds the elements of a slice, which is drawn from memory.
+// maxSlice bounds the elements of a slice, which is held in memory.
 const maxSlice = 4 << 20
 
 func badSlice(format string, args ...any) error {
 	return &fault{Status: http.StatusBadRequest, Kind: "no such slice", Reason: fmt.Sprintf(format, args...)}
 }
 
-// parseSlice reads a slice from a query: across and up name dimensions, of which up can be
-// "-" for none; for each dimension that is called by its name "5" is an index and "3:10" a
-// range. Without them the last axes are
-// drawn, at the first index of all others.
+// parseSlice reads a slice from a query. "across" and "up" name the axes to draw ("-" for no second axis). A
+// dimension's name selects an index ("5") or a range ("3:10"). Without them, the last two axes are drawn, at
+// index 0 of the others.
 func parseSlice(a array, query url.Values) (*slice, error) {
 	if !cf.IsDrawable(a.Schema().DataType.Type()) {
-		return nil, badSlice("%s holds %s, and only numbers can be drawn", a.Path(), a.Schema().DataType.Name())
+		return nil, badSlice("%s has the data type %s; only numbers can be drawn", a.Path(), a.Schema().DataType.Name())
 	}
 	shape := a.Grid().Shape()
 	s := &slice{array: a, names: a.Schema().Dims(), region: grid.Whole(shape).Clone(), x: -1, y: -1}
 	if len(shape) == 0 {
-		return nil, badSlice("%s is one value", a.Path())
+		return nil, badSlice("%s is a scalar, which has no axis to draw", a.Path())
 	}
 	if err := s.pickAxes(query); err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func (s *slice) pickAxes(query url.Values) error {
 			continue
 		}
 		if *axis = slices.Index(s.names, name); *axis < 0 {
-			return badSlice("%s=%.80q is none of the dimensions %s", key, name, strings.Join(s.names, ", "))
+			return badSlice("%s=%.80q is not a dimension (%s)", key, name, strings.Join(s.names, ", "))
 		}
 	}
 	rank := len(s.names)
@@ -75,12 +74,12 @@ func (s *slice) pickAxes(query url.Values) error {
 		}
 	}
 	if s.x == s.y {
-		return badSlice("across and up are both %s", s.names[s.x])
+		return badSlice("across and up are both %s; name two dimensions", s.names[s.x])
 	}
 	return nil
 }
 
-// narrow takes one index of an axis or, if it is drawn, a range.
+// narrow applies an index or, for a drawn axis, a range to the region.
 func (s *slice) narrow(axis int, text string) error {
 	n := s.region.Shape[axis]
 	drawn := axis == s.x || axis == s.y
@@ -97,16 +96,16 @@ func (s *slice) narrow(axis int, text string) error {
 		to, okTo = from+1, true
 	}
 	if !okFrom || !okTo || from >= to || to > n {
-		return badSlice("%s=%.80q is no index and no range of %d", s.names[axis], text, n)
+		return badSlice("%s=%.80q is not an index or range within 0:%d", s.names[axis], text, n)
 	}
 	if ranged && !drawn && to-from > 1 {
-		return badSlice("%s=%.80q is a range of an axis that is not drawn", s.names[axis], text)
+		return badSlice("%s=%.80q is a range, but the axis is not drawn; give one index", s.names[axis], text)
 	}
 	s.region.Origin[axis], s.region.Shape[axis] = from, to-from
 	return nil
 }
 
-// position reads an index, counted from the end if it is negative.
+// position parses an index; a negative one counts from the end.
 func position(text string, otherwise, n int64) (int64, bool) {
 	if text == "" {
 		return otherwise, true
@@ -121,7 +120,7 @@ func position(text string, otherwise, n int64) (int64, bool) {
 	return i, i >= 0
 }
 
-// clip shortens axes of which nobody said how much of them to draw.
+// clip shortens the axes for which the query has no range, so that the slice has at most maxSlice elements.
 func (s *slice) clip(query url.Values) error {
 	if s.region.IsEmpty() {
 		return badSlice("%s has no elements", s.array.Path())
@@ -131,6 +130,7 @@ func (s *slice) clip(query url.Values) error {
 			continue
 		}
 		others := int64(1)
+		// x + y - axis is the other drawn axis.
 		if other := s.x + s.y - axis; s.y >= 0 {
 			others = min(s.region.Shape[other], 2048)
 		}
@@ -139,7 +139,7 @@ func (s *slice) clip(query url.Values) error {
 		}
 	}
 	if n, err := s.region.Elements(); err != nil || n > maxSlice {
-		return badSlice("the slice has more than the %d elements that are drawn at most; give a range of each axis, such as %s=0:100", maxSlice, s.names[s.x])
+		return badSlice("the slice has more than %d elements, the limit for drawing; select ranges, such as %s=0:100", maxSlice, s.names[s.x])
 	}
 	return nil
 }

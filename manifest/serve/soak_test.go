@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// soak is how long the test takes; VARVE_SOAK says otherwise.
+// soak returns the duration of the test, from VARVE_SOAK if set.
 func soak(t *testing.T) time.Duration {
 	t.Helper()
 	if text := os.Getenv("VARVE_SOAK"); text != "" {
@@ -28,8 +28,8 @@ func soak(t *testing.T) time.Duration {
 	return 5 * time.Second
 }
 
-// TestSoak: whatever is asked for, and whoever leaves before the answer, memory, goroutines
-// and files stay what they were after the first third.
+// TestSoak checks that memory, goroutines and files stay constant after the first third, whatever clients
+// request and whenever they disconnect.
 func TestSoak(t *testing.T) {
 	leavesNothing(t)
 	d := weather(t)
@@ -37,7 +37,7 @@ func TestSoak(t *testing.T) {
 	name, stop := run(t, &Server{}, h, "127.0.0.1:0")
 	keys := []string{"/zarr.json", "/big/c/0/0", "/big/c/1/0", "/big/c/2/0", "/small/c/0/0", "/rect/c/1/0", "/regular/rect/c/0/0",
 		"/v2/small/0.0", "/v2/.zmetadata", "/t2m?as=svg", "/t2m?as=png&time=2", "/nothing", "/healthz"}
-	// More than scrapesAtOnce at a time would be refused.
+	// More than scrapesAtOnce concurrent requests would be refused.
 	scrapers := append(slices.Clip(keys), "/metrics")
 	total := soak(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
@@ -72,7 +72,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// visit asks for something, and now and then does not wait for all of the answer.
+// visit requests an address, and sometimes disconnects before the end of the answer.
 func visit(t *testing.T, transport *http.Transport, address string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -17,8 +17,7 @@ import (
 	"varve/zarrjson"
 )
 
-// summarize adds what is in a group, as xarray would show it: dimensions, coordinates, and all
-// else.
+// summarize adds the contents of a group, as xarray shows them: dimensions, coordinates and data variables.
 func (p *page) summarize(ctx context.Context, s *site, n node) {
 	var bytes, chunks, arrays int64
 	var counts manifest.Counts
@@ -41,17 +40,17 @@ func (p *page) summarize(ctx context.Context, s *site, n node) {
 	}
 	p.Tiles = []fact{{"sources", report.Thousands(s.data.Snapshot().Sources)}, {"arrays", report.Thousands(arrays)},
 		{"decoded", byteSize(bytes)}, {"chunks", report.Thousands(chunks)}}
-	p.tellServed(counts)
+	p.addVerbatimShare(counts)
 }
 
-// tellServed says how much is served as it is stored.
-func (p *page) tellServed(c manifest.Counts) {
+// addVerbatimShare adds the percentage of chunks that clients get unchanged.
+func (p *page) addVerbatimShare(c manifest.Counts) {
 	if total := c.Verbatim + c.Prefix + c.Reencoded; total > 0 {
 		p.Tiles = append(p.Tiles, fact{"verbatim", percent(c.Verbatim+c.Prefix, total)})
 	}
 }
 
-// maxDims bounds the dimensions that a page lists.
+// maxDims bounds the dimensions on a page.
 const maxDims = 60
 
 func (p *page) addDims(a array, seen map[fact]bool) {
@@ -64,10 +63,10 @@ func (p *page) addDims(a array, seen map[fact]bool) {
 	}
 }
 
-// maxPreviews bounds the coordinates whose values are shown.
+// maxPreviews bounds the coordinates whose values are shown on a page.
 const maxPreviews = 40
 
-// tree lists what is below a group.
+// tree lists the nodes below a group.
 func (s *site) tree(ctx context.Context, base, group string) []row {
 	specs := map[string]*manifest.Array{}
 	for i := range s.data.Snapshot().Arrays {
@@ -101,7 +100,7 @@ func (s *site) tree(ctx context.Context, base, group string) []row {
 	return rows
 }
 
-// preview shows the first values of a coordinate, and its last.
+// preview returns the first and last values of a coordinate.
 func (s *site) preview(ctx context.Context, a array) string {
 	n := a.Grid().Shape()[0]
 	if n == 0 || !cf.IsDrawable(a.Schema().DataType.Type()) {
@@ -132,7 +131,7 @@ func (s *site) preview(ctx context.Context, a array) string {
 	return strings.Join(parts, ", ")
 }
 
-// labelOf is what the attributes say an array is, and in which units.
+// labelOf returns the long name of an array and its units.
 func labelOf(schema *zarrjson.Array) string {
 	label := cf.TextIn(schema.Attributes, "long_name")
 	if label == "" {
@@ -150,23 +149,24 @@ func labelOf(schema *zarrjson.Array) string {
 	return label
 }
 
-// maxBeside bounds the arrays that the page of another lists.
+// maxBeside bounds the sibling arrays on the page of an array.
 const maxBeside = 40
 
-// describe adds what is known of an array.
+// describe adds the properties of an array.
 func (p *page) describe(ctx context.Context, s *site, a array, query url.Values) {
 	schema, spec := a.Schema(), s.spec(a)
 	var r row
 	r.fill(a, spec)
 	p.Tiles = []fact{{"dimensions", r.Dims}, {"data type", r.Type}, {"decoded", byteSize(r.Bytes)}, {"chunks", report.Thousands(r.Chunks)}}
 	if !r.Inline {
-		p.tellServed(r.Counts)
+		p.addVerbatimShare(r.Counts)
 	}
 	p.Facts = []fact{{"data type", plainJSON(schema.DataType.JSON())}, {"grid", string(schema.ChunkGrid.Name)}, {"chunks", edgesOf(a)}}
 	if fill, err := schema.DataType.FillJSON(schema.Fill); err == nil {
 		p.Facts = append(p.Facts, fact{"fill value", shorten(string(fill))})
 	}
 	ap := &arrayPage{Name: relative(a.Path()), Codecs: codecsOf(schema.Codecs)}
+	// Arrays in the manifest have no chunks in sources to show.
 	if !r.Inline {
 		ap.Mosaic, ap.Note = s.mosaic(ctx, a)
 	}
@@ -180,7 +180,7 @@ func (p *page) describe(ctx context.Context, s *site, a array, query url.Values)
 	p.listBeside(s, a)
 }
 
-// listBeside lists the arrays of the group that an array is in.
+// listBeside adds links to the other arrays of the same group.
 func (p *page) listBeside(s *site, a array) {
 	group, count := parentOf(relative(a.Path())), 0
 	for _, n := range s.nodes {
@@ -196,10 +196,10 @@ func (p *page) listBeside(s *site, a array) {
 	}
 }
 
-// maxRuns bounds the runs of edges that are shown of an axis.
+// maxRuns bounds the runs of edges shown for an axis.
 const maxRuns = 12
 
-// edgesOf lists the lengths of chunks along each axis, runs as length×count.
+// edgesOf lists the lengths of chunks along each axis; runs of equal lengths are written as length×count.
 func edgesOf(a array) string {
 	var axes []string
 	for axis, name := range a.Schema().Dims() {
@@ -216,7 +216,7 @@ func edgesOf(a array) string {
 	return strings.Join(axes, "\n")
 }
 
-// codecsOf are names of codecs, without what most of them begin with, and their configurations.
+// codecsOf returns a short name and the configuration of each codec.
 func codecsOf(specs []codec.Spec) []fact {
 	var out []fact
 	for _, spec := range specs {
@@ -234,12 +234,12 @@ func codecsOf(specs []codec.Spec) []fact {
 	return out
 }
 
-// ways are lines to paste, by the client that they are for. Names come from files, and the
-// lines are run: they are quoted as each language does.
+// ways returns code to paste for each client. Names come from files and the code is executed, so every name
+// is quoted for its language.
 func ways(address string, n node) []fact {
 	regular := n.array == nil || n.array.Schema().ChunkGrid.Name == zarrjson.Regular
 	literal := func(s string) string {
-		b, err := json.Marshal(s) // a literal of Python and of JavaScript as well
+		b, err := json.Marshal(s) // a JSON string is a valid literal in Python and JavaScript
 		if err != nil {
 			return `""`
 		}
@@ -277,5 +277,5 @@ func ways(address string, n node) []fact {
 	}
 }
 
-// shellQuoted is a word of a shell that means just what it says.
+// shellQuoted quotes a word for a POSIX shell.
 func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

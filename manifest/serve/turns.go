@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// limits are what all snapshots that are served share.
+// limits bound memory and work across all snapshots.
 type limits struct {
-	reencodes *turns // chunks and plots that are being made
-	answers   *turns // bytes of answers that are in memory until clients have them
+	reencodes *turns // chunks and plots that are being created
+	answers   *turns // bytes of answers in memory that clients have not received
 }
 
-// turns bound how much there is of something at a time, and how long others wait for their turn.
+// turns bounds a resource and how long requests wait for it.
 type turns struct {
 	places *semaphore.Weighted
 	size   int64
@@ -24,8 +24,8 @@ func newTurns(size int64, wait time.Duration) *turns {
 	return &turns{semaphore.NewWeighted(size), size, wait}
 }
 
-// take waits for so many places, or all if there are fewer, and reports whether they came. Who has them
-// gives them back.
+// take waits for n units, or all units if there are fewer, and reports whether it got them. The caller calls
+// give to return them.
 func (t *turns) take(ctx context.Context, n int64) (give func(), ok bool) {
 	n = min(n, t.size)
 	if !t.places.TryAcquire(n) {

@@ -13,27 +13,27 @@ import (
 	"varve/zarrjson"
 )
 
-// view is one hierarchy of keys: documents, and chunks of arrays.
+// view is one hierarchy: documents and chunks of arrays by key.
 type view struct {
 	documents map[string]*document // by key, without the first slash
-	arrays    map[string]*served   // by path, likewise
-	meant     map[string]string    // paths, by what clients ask for that make URLs of names without escaping them
-	left      []string             // what is not in the view, and why
-	asked     atomic.Bool          // by a client
+	arrays    map[string]*served   // by path, without the first slash
+	unescaped map[string]string    // paths by the form in which clients that do not escape names request them
+	omitted   []string             // why arrays are not in the view
+	asked     atomic.Bool          // whether a client has used it
 }
 
 func newView(nodes []node) *view {
-	v := &view{documents: map[string]*document{}, arrays: map[string]*served{}, meant: map[string]string{}}
+	v := &view{documents: map[string]*document{}, arrays: map[string]*served{}, unescaped: map[string]string{}}
 	for _, n := range nodes {
 		if plain := unescaped(n.path); plain != n.path && n.unlisted == nil {
-			v.meant[plain] = n.path
+			v.unescaped[plain] = n.path
 		}
 	}
 	return v
 }
 
-// unescaped is a path without the escapes that stand in it: what is left of %41 in a name when the
-// path is taken for that of a URL.
+// unescaped replaces the percent escapes in a path: a name that contains "%41" literally becomes "A" if a
+// client puts it into a URL without escaping.
 func unescaped(path string) string {
 	var out strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -47,20 +47,20 @@ func unescaped(path string) string {
 	return out.String()
 }
 
-// find returns what a key names, or what it is meant to name: a document, or an array and the
-// coordinates of a chunk.
+// find returns the document or the chunk of a key. If none has exactly this key, it tries the paths of
+// clients that do not escape names.
 func (v *view) find(key string) (doc *document, a *served, coords []int64) {
-	doc, a, coords = v.named(key)
-	for i := 0; i < len(key) && len(v.meant) > 0 && doc == nil && a == nil; i++ {
-		if path, ok := v.meant[key[:i]]; ok && key[i] == '/' {
-			doc, a, coords = v.named(path + key[i:])
+	doc, a, coords = v.lookUp(key)
+	for i := 0; i < len(key) && len(v.unescaped) > 0 && doc == nil && a == nil; i++ {
+		if path, ok := v.unescaped[key[:i]]; ok && key[i] == '/' {
+			doc, a, coords = v.lookUp(path + key[i:])
 		}
 	}
 	return doc, a, coords
 }
 
-// named returns what a key names.
-func (v *view) named(key string) (doc *document, a *served, coords []int64) {
+// lookUp returns the document, or the array and chunk coordinates, with exactly this key.
+func (v *view) lookUp(key string) (doc *document, a *served, coords []int64) {
 	if doc := v.documents[key]; doc != nil {
 		return doc, nil, nil
 	}
@@ -86,7 +86,7 @@ func inGrid(a *served, coords []int64) bool {
 	return ok
 }
 
-// serve answers for a key, unless the view does not have it.
+// serveView answers a request for a key and reports whether the view has it.
 func (s *site) serveView(w http.ResponseWriter, r *http.Request, v *view, key string) bool {
 	doc, a, coords := v.find(key)
 	switch {
@@ -101,17 +101,17 @@ func (s *site) serveView(w http.ResponseWriter, r *http.Request, v *view, key st
 	return true
 }
 
-// node is a group or an array of a hierarchy.
+// node is a group or array.
 type node struct {
 	path  string // without the first slash; "" is the root
 	group zarrjson.Attributes
-	array array // nil: a group
+	array array // nil for a group
 
-	unlisted error // why it is in no list of a group, if it is in none
+	unlisted error // why no list of a group contains it; nil if it is listed
 }
 
-// nodesOf returns the hierarchy of a dataset, the root first, parents before children. Groups
-// that nobody mentions but that arrays are in are there as well.
+// nodesOf returns the hierarchy of a dataset, sorted by path, so parents come before children. Groups that
+// only appear in paths of arrays are added.
 func nodesOf(groups []manifest.GroupSchema, arrays []array) []node {
 	byPath := map[string]node{"": {}}
 	for _, g := range groups {
@@ -137,43 +137,44 @@ func nodesOf(groups []manifest.GroupSchema, arrays []array) []node {
 	return nodes
 }
 
-// withoutKeys takes out what clients would not find, or take for another. It returns the
-// reasons too.
-func withoutKeys(nodes []node) (kept []node, left []error) {
+// withoutKeys removes nodes that clients could not find or would confuse with others, and returns the
+// reasons.
+func withoutKeys(nodes []node) (served []node, omitted []error) {
 	for _, n := range nodes {
 		err := zarrjson.CheckPath(n.path)
 		if first, _, _ := strings.Cut(n.path, "/"); err == nil && isAddress(first) {
-			err = fmt.Errorf("/%s is called as the address of a snapshot: build with --rename OLD=NEW, or --drop it", n.path)
+			err = manifest.WithRemedy(fmt.Errorf("/%s: the name is reserved for the address of a snapshot", n.path), "build/rename", "OLD=NEW").Or("build/drop", "PATH")
 		}
 		if err != nil {
-			left = append(left, err)
+			omitted = append(omitted, err)
 			continue
 		}
-		kept = append(kept, n)
+		served = append(served, n)
 	}
-	there := map[string]int{}
-	for _, n := range kept {
-		there[unescaped(n.path)]++
+	counts := map[string]int{}
+	for _, n := range served {
+		counts[unescaped(n.path)]++
 	}
-	for i := range kept {
-		kept[i].unlisted = unlisted(kept[i].path, there)
+	for i := range served {
+		served[i].unlisted = unlisted(served[i].path, counts)
 	}
-	return kept, left
+	return served, omitted
 }
 
-// unlisted says why a path is not to be listed for clients, if it is not; there counts those of all
-// nodes as clients ask for them that do not escape. Of these is fsspec, by which zarr-python and
-// xarray read: it makes URLs of what is listed, and leaves some escapes in them as they are and not
-// others. Where what comes of that is another's path too it would ask for that one's chunks, and
-// where it is none's, which is not noticed when characters are gone, for what is fill to it. Who
-// escapes finds what is not listed.
-func unlisted(path string, there map[string]int) error {
+// unlisted returns why a path must not be listed for clients, or nil. counts has the number of nodes per
+// unescaped path.
+//
+// fsspec, through which zarr-python and xarray read, builds URLs from listed names and leaves some escapes in
+// them unchanged. If the result is the path of another node, the client would read that node's chunks. If it
+// is no node's path, the client would read fill values. Clients that escape names correctly can still read an
+// unlisted node.
+func unlisted(path string, counts map[string]int) error {
 	if i := strings.IndexAny(path, "\t\n\r"); i >= 0 {
-		return fmt.Errorf("the path %q has a %q, which clients leave out of URLs", path, path[i])
+		return fmt.Errorf("the path %q contains %q, which clients remove from URLs", path, path[i])
 	}
 	plain := unescaped(path)
-	if first, _, _ := strings.Cut(plain, "/"); plain != path && (there[plain] > 1 || isAddress(first)) {
-		return fmt.Errorf("the path %q, which clients do not escape in URLs, is %q to them, as another is", path, plain)
+	if first, _, _ := strings.Cut(plain, "/"); plain != path && (counts[plain] > 1 || isAddress(first)) {
+		return fmt.Errorf("the path %q becomes %q in clients that do not escape it, which is also the path of another node", path, plain)
 	}
 	return nil
 }
@@ -188,7 +189,7 @@ func parentOf(p string) string {
 	return up
 }
 
-// newV3 returns the view of format 3.
+// newV3 returns the hierarchy in Zarr format 3.
 func newV3(nodes []node, tag string) (*view, error) {
 	v := newView(nodes)
 	for i, n := range nodes {
@@ -210,7 +211,7 @@ func newV3(nodes []node, tag string) (*view, error) {
 	return v, nil
 }
 
-// groupDocument returns the zarr.json of the first node, a group, with the metadata of all
+// groupDocument returns the zarr.json of the first node, a group, with the consolidated metadata of all nodes
 // below it.
 func groupDocument(nodes []node) ([]byte, error) {
 	group := consolidate(nodes)
@@ -223,7 +224,7 @@ func consolidate(nodes []node) *zarrjson.Group {
 	for _, n := range nodes[1:] {
 		below, ok := strings.CutPrefix(n.path, root.path)
 		if !ok {
-			break // nor do those behind it begin so
+			break // the nodes are sorted, so no later node is below the root either
 		}
 		if root.path != "" {
 			if below, ok = strings.CutPrefix(below, "/"); !ok {

@@ -12,31 +12,31 @@ import (
 	"varve/zarrjson"
 )
 
-// newRegular returns the view for clients that know regular grids only. Arrays that have one
-// are as they are.
+// newRegular returns the hierarchy for clients that support only regular grids. Arrays with a regular grid are
+// unchanged.
 func newRegular(nodes []node, tag string, keep once) (*view, error) {
-	cut := make([]node, 0, len(nodes))
-	var left []string
+	regularNodes := make([]node, 0, len(nodes))
+	var omitted []string
 	for _, n := range nodes {
 		if n.array != nil && n.array.Schema().ChunkGrid.Name != zarrjson.Regular {
-			anew, err := regular.New(n.array)
+			cut, err := regular.New(n.array)
 			if err != nil {
-				left = append(left, fmt.Sprintf("/%s: %v", n.path, err))
+				omitted = append(omitted, fmt.Sprintf("/%s: %v", n.path, err))
 				continue
 			}
-			n.array = &regridded{n.array, anew, keep}
+			n.array = &regridded{n.array, cut, keep}
 		}
-		cut = append(cut, n)
+		regularNodes = append(regularNodes, n)
 	}
-	v, err := newV3(cut, path.Join(tag, "regular"))
+	v, err := newV3(regularNodes, path.Join(tag, "regular"))
 	if err != nil {
 		return nil, err
 	}
-	v.left = left
+	v.omitted = omitted
 	return v, nil
 }
 
-// regridded is an array whose chunks are cut anew.
+// regridded is an array with a regular chunk grid that replaces its rectilinear one.
 type regridded struct {
 	array
 	cut  *regular.Array
@@ -48,8 +48,8 @@ func (a *regridded) Grid() *grid.Grid        { return a.cut.Grid() }
 
 func (a *regridded) Pipeline([]int64) (*codec.Pipeline, error) { return a.cut.Pipeline(), nil }
 
-// Locate finds chunks that are the array's own, others that are to be re-encoded, and those
-// missing that meet missing ones only.
+// Locate returns the location of a chunk. Chunks with the same edges as in the source stay verbatim; chunks
+// that touch only missing chunks are missing; all others are re-encoded.
 func (a *regridded) Locate(ctx context.Context, coords []int64) (store.Location, error) {
 	if _, ok := a.cut.Grid().Number(coords); !ok {
 		return store.Location{}, errNoKey
@@ -57,7 +57,7 @@ func (a *regridded) Locate(ctx context.Context, coords []int64) (store.Location,
 	return a.cut.Locate(ctx, coords)
 }
 
-// Chunk returns a chunk, which is made once for all who ask for it at a time.
+// Chunk returns a re-encoded chunk. Concurrent requests share one encoding.
 func (a *regridded) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	number, ok := a.cut.Grid().Number(coords)
 	if !ok {

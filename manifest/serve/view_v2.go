@@ -11,12 +11,14 @@ import (
 	"varve/zarrjson"
 )
 
-// newV2 returns the view of format 2: the arrays that it can say, and all groups.
+// newV2 returns the hierarchy in Zarr format 2: all groups, and the arrays that the format can describe.
 func newV2(nodes []node, tag string) (*view, error) {
 	v := newView(nodes)
 	all := &zarrjson.V2Consolidated{}
 	for _, n := range nodes {
 		listed := all
+		// An unlisted node is served but must not appear in .zmetadata, so its entry goes into a list that is
+		// discarded.
 		if n.unlisted != nil {
 			listed = &zarrjson.V2Consolidated{}
 		}
@@ -27,7 +29,7 @@ func newV2(nodes []node, tag string) (*view, error) {
 			continue
 		}
 		if err := v.addV2(n, listed, tag); err != nil {
-			v.left = append(v.left, fmt.Sprintf("/%s: %v", n.path, err))
+			v.omitted = append(v.omitted, fmt.Sprintf("/%s: %v", n.path, err))
 		}
 	}
 	data, err := all.Encode(zarrjson.Indented)
@@ -63,7 +65,7 @@ func (v *view) addV2(n node, all *zarrjson.V2Consolidated, tag string) error {
 	return nil
 }
 
-// sameFill reports whether a missing chunk reads as the schema says.
+// sameFill reports whether format 2 gives a missing chunk the same value as the schema.
 func sameFill(schema *zarrjson.Array, missing []byte) bool {
 	if t := schema.DataType.Type(); !t.Varies() {
 		zeros := make([]byte, t.Size)
@@ -79,8 +81,8 @@ func orElse(b, instead []byte) []byte {
 	return b
 }
 
-// filled is an array without missing chunks: in format 2 the fill value is the mask as well,
-// so that a chunk that is left out would read as something else.
+// filled is an array without missing chunks. In format 2 the fill value also masks elements; if no element is
+// masked, a missing chunk would read as another value, so it is sent explicitly.
 type filled struct{ array }
 
 func (f filled) Locate(ctx context.Context, coords []int64) (store.Location, error) {
