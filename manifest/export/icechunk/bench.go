@@ -14,7 +14,7 @@ import (
 	"varve/readers/icechunk/file"
 )
 
-// bench is what one worker needs for a manifest, used again for the next.
+// bench has the buffers with which one worker writes manifests, reused from one manifest to the next.
 type bench struct {
 	*writer
 	encoder *zstd.Encoder
@@ -25,13 +25,13 @@ type bench struct {
 	file    []byte
 	kept    []*keptChunk
 
-	places map[int64]placed // of sources whose location is in the tail
-	last   int64            // the source of the ref before
+	places map[int64]placed // by source whose location is in the tail
+	last   int64            // the source of the previous ref
 	place  placed
 }
 
-// keptChunk is one whose bytes the repository itself holds. Its record is set when all
-// chunks of the manifest are done, as several are worked on at a time.
+// keptChunk is a chunk whose bytes the repository stores itself. Several are re-encoded concurrently, so its
+// record is set when all chunks of the manifest are done.
 type keptChunk struct {
 	array  *arrayRefs
 	record int
@@ -40,7 +40,7 @@ type keptChunk struct {
 	length int
 }
 
-// do writes one manifest, unless there is nothing to be in it.
+// do writes one manifest, unless it would be empty.
 func (b *bench) do(ctx context.Context, j *job) error {
 	b.used, b.tail.data, b.last, b.kept = 0, b.tail.data[:0], -1, b.kept[:0]
 	clear(b.places)
@@ -51,6 +51,7 @@ func (b *bench) do(ctx context.Context, j *job) error {
 			break
 		}
 	}
+	// Prefer the error of a worker to the cancellation that it caused.
 	if err := group.Wait(); err != nil && (failed == nil || errors.Is(failed, context.Canceled)) {
 		failed = err
 	}
@@ -69,10 +70,10 @@ func (b *bench) do(ctx context.Context, j *job) error {
 	return b.save(ctx, j, slices.DeleteFunc(slices.Clone(arrays), func(a *arrayRefs) bool { return a.n == 0 }))
 }
 
-// maxReserved bounds the refs that room is made for before they are seen.
+// maxReserved bounds the refs for which memory is reserved in advance.
 const maxReserved = 1 << 16
 
-// array returns room for the refs of a part.
+// array returns a buffer for the refs of a part.
 func (b *bench) array(p *part) *arrayRefs {
 	if b.used == len(b.arrays) {
 		b.arrays = append(b.arrays, &arrayRefs{})
@@ -92,14 +93,14 @@ func (b *bench) save(ctx context.Context, j *job, arrays []*arrayRefs) (err erro
 	return b.add(ctx, b.file, manifestsFolder, j.id)
 }
 
-// countEvery is how many refs that are quickly made are counted at a time.
+// countEvery is the number of quick refs per progress update.
 const countEvery = 1 << 10
 
-// part makes the records of one array.
+// part adds the records of one array.
 func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part) error {
 	a := b.array(p)
 	numbers := make([]int64, 0, min(chunks(p.box), maxReserved))
-	seen := int64(0) // and not yet counted
+	seen := int64(0) // refs not yet reported as progress
 	for l, err := range p.array.chunks.Locations(ctx, p.box) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.array.spec.Path, err)
@@ -123,6 +124,7 @@ func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part
 		}
 	}
 	b.seen.Add(seen)
+	// Parts of one array in several workers share the log.
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, n := range numbers {
@@ -131,10 +133,10 @@ func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part
 	return nil
 }
 
-// isNew reports whether a chunk is not one that the repository had before.
+// isNew reports whether the repository did not contain the chunk before.
 func (p *part) isNew(coords []int64) bool { return p.axis < 0 || coords[p.axis] >= p.fresh }
 
-// record makes the record of one chunk.
+// record adds the record of one chunk.
 func (b *bench) record(ctx context.Context, group *errgroup.Group, j *job, p *part, a *arrayRefs, l *store.Location) error {
 	if l.Kind == store.Reencoded {
 		return b.reencode(ctx, group, p, b.reserve(a, l.Coords), slices.Clone(l.Coords))
@@ -145,6 +147,7 @@ func (b *bench) record(ctx context.Context, group *errgroup.Group, j *job, p *pa
 	if l.Size <= 0 || l.Offset < 0 {
 		return corruptf("%d bytes at %d of source %d", l.Size, l.Offset, l.Source)
 	}
+	// Consecutive chunks usually have the same source, so the last one is cached.
 	if l.Source != b.last {
 		if err := b.find(ctx, l.Source); err != nil {
 			return err
@@ -158,7 +161,7 @@ func (b *bench) record(ctx context.Context, group *errgroup.Group, j *job, p *pa
 	return nil
 }
 
-// find sets where the refs of a source point, and remembers it for this manifest.
+// find sets the location that refs of a source use, and caches it for this manifest.
 func (b *bench) find(ctx context.Context, row int64) error {
 	if p, ok := b.places[row]; ok {
 		b.last, b.place = row, p
@@ -182,7 +185,7 @@ func (b *bench) find(ctx context.Context, row int64) error {
 	return nil
 }
 
-// reserve makes a record that is set later.
+// reserve adds a record that settle sets later.
 func (b *bench) reserve(a *arrayRefs, coords []int64) *keptChunk {
 	a.next(dropped, coords)
 	k := &keptChunk{array: a, record: a.added() - 1}
@@ -190,7 +193,7 @@ func (b *bench) reserve(a *arrayRefs, coords []int64) *keptChunk {
 	return k
 }
 
-// re-encode has a chunk re-encoded while others go on.
+// reencode starts re-encoding a chunk in the background.
 func (b *bench) reencode(ctx context.Context, group *errgroup.Group, p *part, k *keptChunk, coords []int64) error {
 	select {
 	case b.reencoded <- struct{}{}:
@@ -212,8 +215,8 @@ func (b *bench) reencode(ctx context.Context, group *errgroup.Group, p *part, k 
 	return nil
 }
 
-// keep stores the bytes of a chunk: in the manifest if they are few, or as an object. There
-// may be none, of a chunk that turned out to be missing.
+// keep stores the bytes of a chunk: in the manifest if they are few, otherwise as an object. Empty means that
+// the chunk is missing.
 func (w *writer) keep(ctx context.Context, k *keptChunk, stored []byte) (err error) {
 	if k.length = len(stored); k.length <= w.inline {
 		k.inline = bytes.Clone(stored)
@@ -225,11 +228,12 @@ func (w *writer) keep(ctx context.Context, k *keptChunk, stored []byte) (err err
 	return w.add(ctx, stored, chunksFolder, k.id)
 }
 
-// settle sets the records of the chunks that were kept.
+// settle sets the records of the re-encoded chunks.
 func (b *bench) settle(count *Counts) {
 	for _, k := range b.kept {
 		switch {
 		case k.length == 0:
+			// All elements turned out to be the fill value: the record stays dropped.
 			k.array.n--
 		case k.inline != nil:
 			putInline(k.array.set(k.record, inlined), b.tail.put(k.inline))

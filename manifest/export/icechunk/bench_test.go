@@ -19,7 +19,7 @@ import (
 	"varve/zarrjson"
 )
 
-// sampleManifest is what refs of files with 1,000 chunks each look like.
+// sampleManifest returns refs like those of files with 1,000 chunks each.
 func sampleManifest(n int) (*arrayRefs, *tail) {
 	random := rand.New(rand.NewPCG(1, 2))
 	a, t := &arrayRefs{}, &tail{}
@@ -84,8 +84,7 @@ func BenchmarkLog(b *testing.B) {
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "refs/s")
 }
 
-// manyRefs is an array of n refs, a thousand a source, whose offsets and lengths are like
-// those of small chunks.
+// manyRefs returns an array of n refs, 1,000 per source, with offsets and lengths like those of small chunks.
 type manyRefs struct{ grid *grid.Grid }
 
 func (m manyRefs) Locations(_ context.Context, box grid.Region) iter.Seq2[*store.Location, error] {
@@ -113,8 +112,7 @@ func (m manyRefs) Chunk(context.Context, []int64) ([]byte, error) { return nil, 
 
 func BenchmarkWrite(b *testing.B) { benchmarkWrite(b, 1_000_000) }
 
-// BenchmarkTenMillion tells what memory ten million refs take: the most that the process ever
-// had, so that it means something only if the benchmark runs alone.
+// BenchmarkTenMillion reports the memory for ten million refs: the peak of the process, so run it alone.
 func BenchmarkTenMillion(b *testing.B) {
 	benchmarkWrite(b, 10_000_000)
 	b.ReportMetric(float64(system.PeakMemory(b))/(1<<20), "peak-MiB")
@@ -141,7 +139,7 @@ func benchmarkWrite(b *testing.B, n int64) {
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "refs/s")
 }
 
-// BenchmarkAppend commits a thousand refs on top of a million.
+// BenchmarkAppend commits 1,000 refs on top of a million.
 func BenchmarkAppend(b *testing.B) {
 	const before, after = 1_000_000, 1_001_000
 	old, now := manyInput(b, before), manyInput(b, after)
@@ -174,7 +172,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// manyInput is a manifest of one array of n refs, a thousand a file.
+// manyInput returns a manifest with one array of n refs, 1,000 per file.
 func manyInput(b *testing.B, n int64) *input {
 	b.Helper()
 	schema, err := zarrjson.ParseArray(fmt.Appendf(nil, `{"shape":[%d,160,160],"data_type":"int16","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,16,16]}},
@@ -196,7 +194,7 @@ func manyInput(b *testing.B, n int64) *input {
 	return in
 }
 
-// manyPast are the snapshots of manyInput, whose tiles are a file each.
+// manyPast has the snapshots of manyInput, with one tile per file.
 type manyPast map[string]*manifest.Snapshot
 
 func (p manyPast) Load(_ context.Context, id string) (*manifest.Snapshot, error) { return p[id], nil }

@@ -7,8 +7,7 @@ import (
 	"varve/readers/icechunk/file"
 )
 
-// value is what a field of a table holds: one of the types below, or nil for an absent
-// field.
+// value is the content of a table field: one of the types below, or nil for an absent field.
 type value interface{ size() int }
 
 type (
@@ -17,17 +16,17 @@ type (
 	u32       uint32
 	u64       uint64
 	structure []byte       // a struct of bytes
-	text      string       // a string: a NUL follows it
+	text      string       // a string, followed by a NUL
 	bytesOf   []byte       // a vector of bytes
 	flags     []uint16     // a vector of numbers
 	packed    packedVector // a vector of structs
 	tables    []fields     // a vector of tables
 	texts     []string     // a vector of strings
-	later     int          // a vector of offsets that somebody else sets
+	later     int          // a vector of offsets that the caller sets
 	fields    []value      // a table, its fields by number
 )
 
-// packedVector is a vector of n structs of bytes or 4-byte numbers.
+// packedVector is a vector of n structs, which consist of bytes or 4-byte numbers.
 type packedVector struct {
 	n    int
 	data []byte
@@ -49,8 +48,8 @@ func (fields) size() int      { return offsetSize }
 
 const offsetSize = 4
 
-// build writes a buffer whose root is a table. It goes front to back: a table, then what its
-// fields lead to, so that every offset leads forward as FlatBuffers wants it.
+// build returns a buffer whose root is the given table. It writes each table before the objects that its
+// fields refer to, because FlatBuffers offsets point forward.
 func build(root fields) []byte {
 	b := builder{data: append(make([]byte, offsetSize, 1024), file.Identifier...)}
 	b.point(0, root)
@@ -59,7 +58,7 @@ func build(root fields) []byte {
 
 type builder struct{ data []byte }
 
-// align pads so that the place after another n bytes is a multiple of size.
+// align pads with zeros so that the position after n more bytes is a multiple of size.
 func (b *builder) align(size, n int) {
 	for (len(b.data)+n)%size != 0 {
 		b.data = append(b.data, 0)
@@ -68,13 +67,13 @@ func (b *builder) align(size, n int) {
 
 func (b *builder) u32(v int) { b.data = binary.LittleEndian.AppendUint32(b.data, uint32(v)) }
 
-// point writes what a value leads to, and its place at an offset.
+// point writes the object of a value and stores the distance to it at offset.
 func (b *builder) point(offset int, v value) {
 	at := b.target(v)
 	binary.LittleEndian.PutUint32(b.data[offset:], uint32(at-offset))
 }
 
-// target writes what a value leads to and returns where.
+// target writes the object of a value and returns its position.
 func (b *builder) target(v value) int {
 	switch v := v.(type) {
 	case text:
@@ -117,16 +116,17 @@ func (b *builder) vector(n int, data []byte) int {
 	return at
 }
 
-// table writes a vtable, the table behind it with the largest fields first, and what it
-// leads to.
+// table writes a vtable, then the table with its largest fields first, then the objects that its fields refer
+// to.
 func (b *builder) table(t fields) int {
 	vtable := len(b.data) + len(b.data)%2
 	b.align(2, 0)
 	b.data = append(b.data, make([]byte, 4+2*len(t))...)
-	b.align(8, offsetSize) // fields of 8 bytes stand first, behind the distance to the vtable
+	b.align(8, offsetSize) // fields of 8 bytes come first, after the 4-byte distance to the vtable
 	at := len(b.data)
 	b.u32(at - vtable)
 	places := make([]int, len(t))
+	// Descending sizes keep every field aligned without padding.
 	for _, size := range []int{8, 4, 2, 1} {
 		for i, v := range t {
 			if v != nil && places[i] == 0 && alignment(v) == size {
@@ -148,7 +148,7 @@ func (b *builder) table(t fields) int {
 	return at
 }
 
-// alignment is the size of the numbers in a field.
+// alignment returns the size of the numbers in a field.
 func alignment(v value) int {
 	if _, ok := v.(structure); ok {
 		return 1
@@ -164,7 +164,7 @@ func isOffset(v value) bool {
 	return true
 }
 
-// inline writes what of a value is in the table itself.
+// inline writes the part of a value that is stored in the table itself.
 func (b *builder) inline(v value) {
 	switch v := v.(type) {
 	case u8:
@@ -178,11 +178,12 @@ func (b *builder) inline(v value) {
 	case structure:
 		b.data = append(b.data, v...)
 	default:
+		// A placeholder for an offset that point sets.
 		b.data = append(b.data, 0, 0, 0, 0)
 	}
 }
 
-// orNone is a vector that is absent where there is nothing in it.
+// orNone returns nil, an absent field, if the list is nil, and v otherwise.
 func orNone[T ~[]E, E any](list T, v value) value {
 	if list == nil {
 		return nil
@@ -190,7 +191,7 @@ func orNone[T ~[]E, E any](list T, v value) value {
 	return v
 }
 
-// sorted returns a packed vector of node ids in order.
+// sorted returns a packed vector of the sorted node ids.
 func sorted(ids []nodeID) packed {
 	ids = slices.Clone(ids)
 	slices.SortFunc(ids, func(a, b nodeID) int { return slices.Compare(a[:], b[:]) })

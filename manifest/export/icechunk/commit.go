@@ -14,7 +14,7 @@ import (
 	"varve/readers/icechunk/file"
 )
 
-// commit is one snapshot that is being made, on a repository that is or is being made.
+// commit is a snapshot that is being written to a new or existing repository.
 type commit struct {
 	writer
 	opts *Options
@@ -22,8 +22,8 @@ type commit struct {
 
 	repo *repoInfo
 	base *snapshot // the tip of the branch; nil if it is empty
-	ours *snapshot // what varve committed last on the branch; nil if nothing
-	from origin    // what that was an export of
+	ours *snapshot // varve's last commit on the branch; nil if there is none
+	from origin    // the manifest snapshot that ours exported
 
 	initial string // the backup of the file repo before the first commit
 }
@@ -35,7 +35,7 @@ func (e *export) commit(h home) *commit {
 	}
 }
 
-// first writes the empty snapshot that every repository begins with.
+// first writes the empty snapshot with which every repository begins.
 func (c *commit) first(ctx context.Context) error {
 	if err := c.home.prepare(); err != nil {
 		return err
@@ -65,7 +65,8 @@ func (c *commit) first(ctx context.Context) error {
 	return err
 }
 
-// saveBackup keeps the file repo as it is, under a name that sorts the newest first.
+// saveBackup stores a copy of the file repo. The name contains the time left until the year 3000, so that the
+// newest sorts first, as in Icechunk.
 func (c *commit) saveBackup(ctx context.Context, file []byte) (string, error) {
 	id, err := c.ids.object()
 	if err != nil {
@@ -78,8 +79,7 @@ func (c *commit) saveBackup(ctx context.Context, file []byte) (string, error) {
 	return name, c.home.create(ctx, file, key)
 }
 
-// run writes all but the file that says that it is there, and has it on the disk when it
-// returns.
+// run writes everything except the file repo, and returns when it is on disk.
 func (c *commit) run(ctx context.Context) (*Result, error) {
 	result, err := c.merge(ctx)
 	return result, errors.Join(err, c.home.settle())
@@ -106,20 +106,20 @@ func (c *commit) merge(ctx context.Context) (*Result, error) {
 	if err := m.merge(ctx, targets); err != nil {
 		return nil, err
 	}
-	if m.log.empty() && c.ours != nil {
+	if m.log.isEmpty() && c.ours != nil {
 		return &Result{Snapshot: parent.String(), Unchanged: true}, nil
 	}
 	return c.save(ctx, m, parent)
 }
 
-// compare finds what the last export was of.
+// compare loads the manifest snapshot of the last export and prepares the comparison with it.
 func (c *commit) compare(ctx context.Context, m *merger) error {
 	if c.ours == nil {
 		return nil
 	}
 	old, err := c.past.Load(ctx, c.from.snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s holds snapshot %.12s of a manifest, which this one does not have in its history, or no longer: export to another folder, or replace the repository: %w", c.home.name(""), c.from.snapshot, fs.ErrExist)
+		return fmt.Errorf("%s is an export of snapshot %.12s, which is not in the history of this manifest; export to another folder or replace the repository: %w", c.home.name(""), c.from.snapshot, fs.ErrExist)
 	}
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (c *commit) compare(ctx context.Context, m *merger) error {
 	return nil
 }
 
-// save writes manifests, the log and the snapshot.
+// save writes manifests, log and snapshot.
 func (c *commit) save(ctx context.Context, m *merger, parent objectID) (*Result, error) {
 	jobs, err := pile(m.parts, m.most, c.ids)
 	if err != nil {
@@ -149,6 +149,7 @@ func (c *commit) save(ctx context.Context, m *merger, parent objectID) (*Result,
 	total := int64(0)
 	for _, p := range m.parts {
 		total += chunks(p.box)
+		// Progress counts chunks, including missing ones, because only the walk over them finds out.
 	}
 	c.seen = progress.New(c.opts.Progress, total)
 	if err := c.write(ctx, jobs, c.opts.Workers); err != nil {
@@ -183,7 +184,7 @@ func (c *commit) save(ctx context.Context, m *merger, parent objectID) (*Result,
 	return result, c.publish(s, parent, result)
 }
 
-// message is that of the commit.
+// message returns the message of the commit.
 func (c *commit) message() string {
 	if c.opts.Message != "" {
 		return c.opts.Message
@@ -191,7 +192,7 @@ func (c *commit) message() string {
 	return fmt.Sprintf("varve export of snapshot %.12s", c.in.snapshot.ID)
 }
 
-// publish notes the snapshot in what is to become the file repo.
+// publish adds the snapshot to the repository's metadata in memory.
 func (c *commit) publish(s *snapshot, parent objectID, result *Result) (err error) {
 	result.Containers = c.reach.list()
 	config, added, err := withContainers(c.repo.config, result.Containers, c.opts.S3)
@@ -205,7 +206,7 @@ func (c *commit) publish(s *snapshot, parent objectID, result *Result) (err erro
 	return nil
 }
 
-// link tells the arrays of a job where their refs are.
+// link adds the manifest to the arrays of a job.
 func (j *job) link(nodes []node) {
 	for _, p := range j.parts {
 		i := slices.IndexFunc(nodes, func(n node) bool { return n.id == p.node })
@@ -215,7 +216,7 @@ func (j *job) link(nodes []node) {
 	}
 }
 
-// keepUsed drops manifests that no array has anything in.
+// keepUsed removes manifests that no array uses.
 func (s *snapshot) keepUsed() {
 	used := map[objectID]bool{}
 	for _, n := range s.nodes {
@@ -240,14 +241,14 @@ func (c *commit) pack(ctx context.Context, k file.Kind, folder string, id object
 	return c.add(ctx, pack(k, e, buffer), folder, id)
 }
 
-// saveLog writes the log of a commit. One of more chunks than Icechunk can read of any is
-// left out: without it a snapshot reads as ever, and only its difference cannot be shown.
+// saveLog writes the transaction log of a commit. A log with more chunks than Icechunk can read is omitted:
+// snapshots are readable without it, but Icechunk cannot show their difference.
 func (c *commit) saveLog(ctx context.Context, t *transaction) error {
-	if !t.readable() {
+	if !t.isReadable() {
 		return nil
 	}
 	key := transactionsFolder + "/" + t.id.String()
-	if t.id != firstSnapshot { // which is another's as well
+	if t.id != firstSnapshot { // the first snapshot is the same in every repository
 		c.begin(key)
 	}
 	return c.home.stream(ctx, func(w io.Writer) error {
@@ -262,7 +263,7 @@ func (c *commit) saveLog(ctx context.Context, t *transaction) error {
 	}, key)
 }
 
-// encodeRepo returns the file that makes the commit visible.
+// encodeRepo returns the file repo, which makes the commit visible.
 func (c *commit) encodeRepo() ([]byte, error) {
 	buffer, err := c.repo.encode()
 	if err != nil {
@@ -275,13 +276,13 @@ func (c *commit) encodeRepo() ([]byte, error) {
 	return pack(file.Repo, e, buffer), nil
 }
 
-// appendTo commits to a repository that is there.
+// appendTo commits to an existing repository.
 func (e *export) appendTo(ctx context.Context, h home) (result *Result, err error) {
 	c := e.commit(h)
 	var was fetched
 	was.data, was.version, err = h.fetch(ctx, repoKey)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is a repository of Icechunk 1: upgrade it, or export to another folder: %w", h.name(""), errors.ErrUnsupported)
+		return nil, fmt.Errorf("%s is an Icechunk 1 repository; upgrade it or export to another folder: %w", h.name(""), errors.ErrUnsupported)
 	}
 	if err != nil {
 		return nil, err
@@ -297,7 +298,7 @@ func (e *export) appendTo(ctx context.Context, h home) (result *Result, err erro
 	return result, c.replaceRepo(ctx, was)
 }
 
-// takeBack removes what was created, if that came to an error.
+// takeBack removes the created files if err is not nil.
 func (c *commit) takeBack(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -305,7 +306,7 @@ func (c *commit) takeBack(ctx context.Context, err error) error {
 	return errors.Join(err, c.home.remove(ctx, c.made...))
 }
 
-// open reads what the repository holds.
+// open reads the state of the repository.
 func (c *commit) open(ctx context.Context, data []byte) error {
 	f, err := unpack(file.Repo, data)
 	if err != nil {
@@ -315,7 +316,7 @@ func (c *commit) open(ctx context.Context, data []byte) error {
 		return err
 	}
 	if c.repo.status.availability != 0 {
-		return fmt.Errorf("the repository is not open for writing: %s: %w", c.repo.status.reason, fs.ErrPermission)
+		return fmt.Errorf("the repository is not open for writing (%s): %w", c.repo.status.reason, fs.ErrPermission)
 	}
 	tip, err := c.repo.branch(c.opts.Branch)
 	if err != nil {
@@ -326,7 +327,7 @@ func (c *commit) open(ctx context.Context, data []byte) error {
 		return err
 	}
 	if c.past == nil {
-		return fmt.Errorf("is there; only a manifest in its own folder can be appended: %w", fs.ErrExist)
+		return fmt.Errorf("the repository exists, and only a manifest that is opened from its folder can be appended: %w", fs.ErrExist)
 	}
 	if c.base, err = c.load(ctx, tip); err != nil {
 		return err
@@ -350,8 +351,9 @@ func (c *commit) load(ctx context.Context, id objectID) (*snapshot, error) {
 	return s, nil
 }
 
-// exported returns the newest snapshot of a branch that varve wrote, and what of.
+// exported returns varve's newest snapshot on a branch and the manifest snapshot that it exported.
 func (r *repoInfo) exported(tip objectID) (objectID, origin, error) {
+	// Bounded by the number of snapshots, because a damaged file may have a cycle of parents.
 	for id, steps := tip, 0; steps <= len(r.snapshots); steps++ {
 		s := r.find(id)
 		if s == nil {
@@ -365,7 +367,7 @@ func (r *repoInfo) exported(tip objectID) (objectID, origin, error) {
 		}
 		id = s.parent
 	}
-	return objectID{}, origin{}, fmt.Errorf("is there, and nothing on its branch was exported by varve: export to another folder, or replace the repository: %w", fs.ErrExist)
+	return objectID{}, origin{}, fmt.Errorf("the repository exists and varve has written no snapshot on its branch; export to another folder or replace the repository: %w", fs.ErrExist)
 }
 
 func (r *repoInfo) message(id objectID) string {
@@ -375,8 +377,7 @@ func (r *repoInfo) message(id objectID) string {
 	return ""
 }
 
-// replaceRepo keeps a copy of the file repo and puts the new one in its place, if it is still
-// the one that was read.
+// replaceRepo backs up the file repo and replaces it, if it has not changed since it was read.
 func (c *commit) replaceRepo(ctx context.Context, was fetched) error {
 	if err := c.home.prepare(); err != nil {
 		return err
@@ -389,8 +390,8 @@ func (c *commit) replaceRepo(ctx context.Context, was fetched) error {
 	return c.swap(ctx, was)
 }
 
-// swap puts the repository as it is now in the place of what it was. If nobody knows whether
-// that was done, what was created stays.
+// swap replaces the file repo. If the outcome is unknown, the created files stay, because the new repo may
+// refer to them.
 func (c *commit) swap(ctx context.Context, was fetched) error {
 	file, err := c.encodeRepo()
 	if err != nil {

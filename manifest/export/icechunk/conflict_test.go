@@ -11,15 +11,15 @@ import (
 	"varve/manifest"
 )
 
-// during has something happen while an archive is exported.
+// during calls do while an archive is exported.
 func (a *archive) during(dest string, happens func() error) (*Result, error) {
 	in := a.input()
 	in.source = func(_ context.Context, row int64) (manifest.Source, error) { return a.sources[row], happens() }
 	return write(context.Background(), in, dest, (*Options)(nil).defaults(), a)
 }
 
-// TestCreateMeanwhile: what comes to stand at the destination while a repository is written
-// stays, and is an error.
+// TestCreateMeanwhile checks that files created at the destination during an export stay, and that the export
+// fails.
 func TestCreateMeanwhile(t *testing.T) {
 	a := newArchive(t)
 	a.add(t, "/v", 3, 2, 3)
@@ -36,8 +36,8 @@ func TestCreateMeanwhile(t *testing.T) {
 	}
 }
 
-// TestCommitMeanwhile: what somebody commits while an export is appended stays, and the
-// export takes back what it wrote.
+// TestCommitMeanwhile checks that a commit during an append stays, and that the append fails and removes its
+// files.
 func TestCommitMeanwhile(t *testing.T) {
 	a := newArchive(t)
 	v := a.add(t, "/v", 3, 2, 3)

@@ -12,7 +12,7 @@ import (
 	"varve/manifest/store"
 )
 
-// A manifest of two files is exported; then it gets a third, and the export what that adds.
+// Exports a manifest of two files, adds a third file, and appends the new chunks to the export.
 func ExampleWrite() {
 	if err := exportTwice(context.Background()); err != nil {
 		fmt.Println(err)
@@ -55,7 +55,7 @@ func exportTwice(ctx context.Context) error {
 	return nil
 }
 
-// export opens the manifest as it is now and writes it.
+// export opens the current snapshot of the manifest and exports it.
 func export(ctx context.Context, out, dest string) (*icechunk.Result, error) {
 	s, err := store.Open(ctx, out, &store.Options{Trusted: true})
 	if err != nil {

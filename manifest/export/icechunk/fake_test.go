@@ -22,9 +22,8 @@ import (
 	"varve/zarrjson"
 )
 
-// archive is a manifest that a test makes up: arrays of int32 along one axis, each element
-// the number of its place, that lie in files as raw bytes, one file a chunk along the first
-// axis.
+// archive is a manifest in memory with arrays of int32, whose elements are their own index. They are stored
+// as raw bytes, one file per chunk along the first axis.
 type archive struct {
 	id      string
 	dir     string
@@ -39,18 +38,17 @@ func newArchive(t testing.TB) *archive {
 	return &archive{id: "first", dir: t.TempDir(), past: map[string]*manifest.Snapshot{}}
 }
 
-// fakeArray has chunks of some lengths along the first axis and all along the others.
+// fakeArray has chunks of different lengths along the first axis and one chunk along the others.
 type fakeArray struct {
 	spec  manifest.Array
 	grid  *grid.Grid
 	of    *archive
 	rows  []int64              // the sources of chunks
 	kinds map[int64]store.Kind // by chunk; Verbatim if absent
-	kept  bool                 // in the manifest
+	kept  bool                 // the values are stored in the manifest
 }
 
-// add adds an array with the given edges along the first axis, and width elements along a
-// second one.
+// add adds an array with the given edges along the first axis and width elements along the second.
 func (a *archive) add(t testing.TB, path string, width int64, edges ...int64) *fakeArray {
 	t.Helper()
 	f := &fakeArray{of: a, kinds: map[int64]store.Kind{}}
@@ -60,7 +58,7 @@ func (a *archive) add(t testing.TB, path string, width int64, edges ...int64) *f
 	return f
 }
 
-// grow gives the array these edges; those it had before must be the first of them.
+// grow sets new edges, which must begin with the old ones.
 func (f *fakeArray) grow(t testing.TB, width int64, edges ...int64) {
 	t.Helper()
 	total := int64(0)
@@ -95,7 +93,7 @@ func list(edges []int64) string {
 	return string(append(b, ']'))
 }
 
-// raw returns n rows from a row on.
+// raw returns n rows, starting at a row.
 func (f *fakeArray) raw(from, n, width int64) []byte {
 	var b []byte
 	for i := from * width; i < (from+n)*width; i++ {
@@ -148,7 +146,7 @@ func (f *fakeArray) Chunk(_ context.Context, coords []int64) ([]byte, error) {
 	return f.raw(c.Origin[0], c.Shape[0], c.Shape[1]), nil
 }
 
-// snapshot returns the archive as a snapshot says it, and remembers it.
+// snapshot returns the archive as a snapshot, and stores it for later comparisons.
 func (a *archive) snapshot() *manifest.Snapshot {
 	s := &manifest.Snapshot{ID: a.id}
 	for _, f := range a.arrays {
@@ -178,7 +176,7 @@ func (a *archive) Load(_ context.Context, id string) (*manifest.Snapshot, error)
 
 func (a *archive) Begins(_ context.Context, _, _ *manifest.Snapshot) (bool, error) { return true, nil }
 
-// ScanTiles says that each tile is where the chunk of its number is.
+// ScanTiles yields one tile per chunk, at the chunk's position.
 func (a *archive) ScanTiles(_ context.Context, _ *manifest.Snapshot, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
 	return func(yield func(manifest.Tile, error) bool) {
 		i := slices.IndexFunc(a.arrays, func(f *fakeArray) bool { return f.spec.Path == s.Table })
@@ -190,7 +188,7 @@ func (a *archive) ScanTiles(_ context.Context, _ *manifest.Snapshot, s manifest.
 	}
 }
 
-// export writes the archive, with ids that a seed makes.
+// export exports the archive, with ids from a seeded generator.
 func (a *archive) export(t testing.TB, dest string, opts Options) *Result {
 	t.Helper()
 	r, err := a.try(dest, opts)
@@ -207,7 +205,7 @@ func (a *archive) try(dest string, opts Options) (*Result, error) {
 	return write(context.Background(), a.input(), dest, opts.defaults(), a)
 }
 
-// tree returns the files in a folder with what is in them.
+// tree returns the contents of the files in a folder.
 func tree(t testing.TB, dir string) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -258,7 +256,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// TestProgress: the last that is told is that all chunks are done.
+// TestProgress checks that the last report says that all chunks are done.
 func TestProgress(t *testing.T) {
 	a := newArchive(t)
 	a.add(t, "/g/v", 3, 2, 3, 2)

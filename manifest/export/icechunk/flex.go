@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// FlexBuffers is the form of the configuration of a repository, and of the metadata of
-// snapshots: JSON in binary, each container with the width of its own numbers. Written here
-// are strings, booleans, numbers, vectors and maps, all 8 bytes wide:
+// FlexBuffers encode the configuration of a repository and the metadata of snapshots: binary JSON in which
+// each container chooses the width of its numbers. This writer supports strings, booleans, numbers, vectors
+// and maps, with all numbers 8 bytes wide:
 //
 //	string   length(8)  bytes  0
 //	key      bytes  0
 //	vector   length(8)  elements(8 each)  types(1 each)
 //	map      keys: distance(8)  width of a distance there(8)  length(8)  values(8 each)  types(1 each)
-//	         where keys are  length(8)  distances to the keys, which are in order
+//	         keys are  length(8)  distances to the keys, sorted
 //	end      distance to the root, or the root itself(8)  its type(1)  width(1)
 //
-// A distance leads back, to where elements begin. A type is a kind, shifted by 2, and the
-// logarithm of the width of what it leads to.
+// A distance points backwards, to the first element. A type is a kind shifted left by 2, plus the logarithm
+// of the width of the referenced value.
 
 // The kinds of values.
 const (
@@ -29,10 +29,10 @@ const (
 	flexFloat      = 3
 	flexKey        = 4
 	flexString     = 5
-	flexInIndirect = 6 // an int64 elsewhere; then uint64 and float64
+	flexInIndirect = 6 // an int64 stored elsewhere; 7 and 8 are uint64 and float64
 	flexMap        = 9
 	flexVector     = 10
-	flexTyped      = 11 // a vector of int64; then of uint64, float64, keys
+	flexTyped      = 11 // a vector of int64; 12 to 14 are uint64, float64 and keys
 	flexBlob       = 25
 	flexBool       = 26
 	flexBools      = 36
@@ -42,8 +42,7 @@ const flexWidth = 8
 
 type flexWriter struct{ data []byte }
 
-// encodeFlex writes a value: nil, a bool, int64, uint64, float64, string, []byte, []any or
-// map[string]any.
+// encodeFlex encodes nil, a bool, int64, uint64, float64, string, []byte, []any or map[string]any.
 func encodeFlex(v any) ([]byte, error) {
 	w := &flexWriter{}
 	word, kind, err := w.put(v)
@@ -63,7 +62,7 @@ func (w *flexWriter) align() {
 
 func (w *flexWriter) u64(v uint64) { w.data = binary.LittleEndian.AppendUint64(w.data, v) }
 
-// word writes an element: a number, or the distance to what was put at a place.
+// word writes an element: a number, or the distance back to position v.
 func (w *flexWriter) word(v uint64, kind byte) {
 	switch kind {
 	case flexNull, flexInt, flexUint, flexFloat, flexBool:
@@ -73,7 +72,7 @@ func (w *flexWriter) word(v uint64, kind byte) {
 	}
 }
 
-// put writes what an element leads to, if anything, and returns the number or the place.
+// put writes the object that an element refers to, if any, and returns the number or the position.
 func (w *flexWriter) put(v any) (word uint64, kind byte, err error) {
 	switch v := v.(type) {
 	case nil:
@@ -98,7 +97,7 @@ func (w *flexWriter) put(v any) (word uint64, kind byte, err error) {
 	case map[string]any:
 		return w.mapping(v)
 	}
-	return 0, 0, newerf("a %T in FlexBuffers", v)
+	return 0, 0, newerf("FlexBuffers: cannot encode a %T", v)
 }
 
 func (w *flexWriter) text(v []byte, kind byte) uint64 {

@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// flexReader reads FlexBuffers of any widths. As with flat no distance is believed.
+// flexReader reads FlexBuffers of all widths. Every distance is checked against the buffer.
 type flexReader struct {
 	data   []byte
-	values int // that may still be read: a small buffer can lead to the same one many times
+	values int // the number of values that may still be read; a small buffer can refer to the same one many times
 }
 
 const (
@@ -17,7 +17,7 @@ const (
 	maxFlexValues = 1 << 20
 )
 
-// decodeFlex reads a value that encodeFlex can write again. Vectors of one type become []any.
+// decodeFlex returns a value that encodeFlex can encode. Typed vectors become []any.
 func decodeFlex(data []byte) (any, error) {
 	if len(data) < 3 {
 		return nil, corruptf("FlexBuffers of %d bytes", len(data))
@@ -27,10 +27,10 @@ func decodeFlex(data []byte) (any, error) {
 	return r.value(len(r.data)-width, width, kind, maxFlexDepth)
 }
 
-// number returns the unsigned number at a place.
+// number returns the unsigned number at a position.
 func (r *flexReader) number(at, width int) (uint64, error) {
 	if at < 0 || at > len(r.data) || width > len(r.data)-at {
-		return 0, corruptf("FlexBuffers: %d bytes at %d do not lie in the %d there are", width, at, len(r.data))
+		return 0, corruptf("FlexBuffers: %d bytes at %d exceed the buffer of %d bytes", width, at, len(r.data))
 	}
 	switch b := r.data[at:]; width {
 	case 1:
@@ -42,22 +42,22 @@ func (r *flexReader) number(at, width int) (uint64, error) {
 	case 8:
 		return binary.LittleEndian.Uint64(b), nil
 	}
-	return 0, corruptf("FlexBuffers: numbers of %d bytes", width)
+	return 0, corruptf("FlexBuffers: invalid width of %d bytes", width)
 }
 
-// follow returns the place that a distance leads back to.
+// follow returns the position that a distance refers to.
 func (r *flexReader) follow(at, width int) (int, error) {
 	distance, err := r.number(at, width)
 	if err != nil {
 		return 0, err
 	}
 	if distance > uint64(at) {
-		return 0, corruptf("FlexBuffers: a distance of %d at %d", distance, at)
+		return 0, corruptf("FlexBuffers: distance %d at %d points before the buffer", distance, at)
 	}
 	return at - int(distance), nil
 }
 
-// value reads the element at a place in a container of a width.
+// value reads the element at a position in a container with elements of the given width.
 func (r *flexReader) value(at, width int, packed byte, depth int) (any, error) {
 	if r.values--; depth == 0 || r.values < 0 {
 		return nil, corruptf("FlexBuffers: more than %d values, or nested more than %d deep", maxFlexValues, maxFlexDepth)
@@ -101,6 +101,7 @@ func (r *flexReader) scalar(at, width int, kind byte) (any, error) {
 	case flexBool:
 		return n != 0, nil
 	case flexInt:
+		// Shift left, then arithmetically right, to extend the sign.
 		shift := 64 - 8*width
 		return int64(n<<shift) >> shift, nil
 	case flexFloat:
@@ -117,19 +118,19 @@ func (r *flexReader) scalar(at, width int, kind byte) (any, error) {
 func (r *flexReader) key(at int) (string, error) {
 	n := bytes.IndexByte(r.data[at:], 0)
 	if n < 0 {
-		return "", corruptf("FlexBuffers: a key at %d has no end", at)
+		return "", corruptf("FlexBuffers: the key at %d is not terminated", at)
 	}
 	return string(r.data[at : at+n]), nil
 }
 
-// length returns the length in front of a place, of elements of a size.
+// length returns the length stored before a position, for elements of the given size.
 func (r *flexReader) length(at, width, size int) (int, error) {
 	n, err := r.number(at-width, width)
 	if err != nil {
 		return 0, err
 	}
 	if n > uint64((len(r.data)-at)/size) {
-		return 0, corruptf("FlexBuffers: %d elements at %d", n, at)
+		return 0, corruptf("FlexBuffers: %d elements at %d exceed the buffer", n, at)
 	}
 	return int(n), nil
 }
@@ -145,7 +146,7 @@ func (r *flexReader) text(at, width int, kind byte) (any, error) {
 	return string(r.data[at : at+n]), nil
 }
 
-// vector reads elements of one type, or of types that stand behind them if packed is 0.
+// vector reads elements of one type or, if packed is 0, of the types that follow the elements.
 func (r *flexReader) vector(at, width int, packed byte, depth int) ([]any, error) {
 	size := width
 	if packed == 0 {

@@ -36,8 +36,8 @@ func TestFlexRoundTrip(t *testing.T) {
 	}
 }
 
-// TestFlexOfOthers reads what Google's library and Icechunk's write: narrow widths, typed
-// vectors, indirect numbers.
+// TestFlexOfOthers reads buffers written by Google's library and by Icechunk: narrow widths, typed vectors,
+// indirect numbers.
 func TestFlexOfOthers(t *testing.T) {
 	for _, test := range []struct {
 		name, hex string
@@ -84,7 +84,7 @@ func FuzzFlex(f *testing.F) {
 	})
 }
 
-// equalFlex takes NaN for equal to itself.
+// equalFlex compares values; NaN equals NaN.
 func equalFlex(a, b any) bool {
 	x, errX := encodeFlex(a)
 	y, errY := encodeFlex(b)

@@ -58,7 +58,7 @@ func sampleSnapshot() *snapshot {
 	}
 }
 
-// TestRepoRoundTrip writes every field that a repository may have and reads it back.
+// TestRepoRoundTrip encodes every field of a repository and decodes it.
 func TestRepoRoundTrip(t *testing.T) {
 	want := sampleRepo()
 	b, err := want.encode()
@@ -74,7 +74,7 @@ func TestRepoRoundTrip(t *testing.T) {
 	}
 	want.snapshots[0].parent = objectID{77}
 	if _, err := want.encode(); err == nil {
-		t.Error("a parent that is not there was written")
+		t.Error("a missing parent was encoded")
 	}
 }
 
@@ -89,7 +89,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	}
 }
 
-// TestCommitShifts puts a snapshot between others: what leads to them must still.
+// TestCommitShifts inserts a snapshot between others and checks all references to them.
 func TestCommitShifts(t *testing.T) {
 	r := sampleRepo()
 	id := objectID{1, 5}
@@ -128,7 +128,7 @@ func TestUpdatesOverflow(t *testing.T) {
 	}
 }
 
-// FuzzRepo and FuzzSnapshot read buffers that nobody wrote.
+// FuzzRepo and FuzzSnapshot decode arbitrary buffers.
 func FuzzRepo(f *testing.F) {
 	b, err := sampleRepo().encode()
 	if err != nil {
@@ -153,7 +153,7 @@ func FuzzSnapshot(f *testing.F) {
 	})
 }
 
-// TestManifestReadsBack looks at the buffer of a manifest field by field.
+// TestManifestReadsBack decodes the buffer of a manifest field by field.
 func TestManifestReadsBack(t *testing.T) {
 	tail := &tail{}
 	where := tail.put([]byte("file:///a"))
@@ -195,8 +195,7 @@ func TestManifestReadsBack(t *testing.T) {
 	}
 }
 
-// TestSplit holds random boxes against what parts have to be: apart, all of the box, none too
-// large, in order.
+// TestSplit checks, for random boxes, that the parts are disjoint, complete, sorted and not too large.
 func TestSplit(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))

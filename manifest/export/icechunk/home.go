@@ -19,29 +19,28 @@ import (
 	"varve/readers/icechunk/file"
 )
 
-// home is where a repository is, or is to be: a folder, or a prefix of an object store. Keys have
-// slashes.
+// home is the folder or object-store prefix of a repository. Keys use slashes.
 type home interface {
-	// name is what to call a file in an error.
+	// name returns the name of a file for error messages.
 	name(key string) string
 	prepare() error
-	// fetch reads a file, and tells the version that swap takes.
+	// fetch reads a file and returns its version, which swap compares.
 	fetch(ctx context.Context, key string) (data []byte, version string, err error)
-	// add writes a file that nobody leads to yet. It is there to stay when settle returns.
+	// add writes a file that no other file refers to yet. It is durable when settle returns.
 	add(ctx context.Context, data []byte, key string) error
 	settle() error
-	// create is add of a file that is there to stay when it returns.
+	// create writes a file that is durable when create returns.
 	create(ctx context.Context, data []byte, key string) error
-	// stream is create of what does not fit in memory.
+	// stream is create for content that does not fit in memory.
 	stream(ctx context.Context, write func(io.Writer) error, key string) error
-	// swap puts what was created under a key in the place of the file repo, or its data, if that
-	// still is what was fetched; else the error is manifest.ErrConflict. That it is unsure means
-	// that it may have been done all the same.
+	// swap replaces the file repo by data, if it is still the fetched version; otherwise the error is
+	// manifest.ErrConflict. If unsure is true, the replacement may have happened in spite of the error. draft
+	// is a key for temporary use.
 	swap(ctx context.Context, data []byte, was fetched, draft string) (unsure bool, err error)
-	// remove deletes files that nothing leads to.
+	// remove deletes files that no other file refers to.
 	remove(ctx context.Context, keys ...string) error
-	// re-encoding is how many chunks are worth re-encoding at a time, where so many cores do it.
-	reencodeing(workers int) int
+	// concurrency returns how many chunks to re-encode at once, with the given number of workers.
+	concurrency(workers int) int
 }
 
 // fetched is the file repo as it was read.
@@ -50,13 +49,13 @@ type fetched struct {
 	version string
 }
 
-// folder is a local home.
+// folder is a home in the local file system.
 type folder struct {
 	dir     string
-	syncing errgroup.Group // files that are being brought to the disk
+	syncing errgroup.Group // files being synced to disk
 }
 
-// maxSyncing bounds the files that are being brought to the disk.
+// maxSyncing bounds the files being synced to disk.
 const maxSyncing = 8
 
 func openFolder(dir string) *folder {
@@ -67,7 +66,7 @@ func openFolder(dir string) *folder {
 
 func (f *folder) name(key string) string { return filepath.Join(f.dir, filepath.FromSlash(key)) }
 
-// prepare makes the folders of a repository.
+// prepare creates the folders of a repository.
 func (f *folder) prepare() error {
 	for _, name := range folders {
 		if err := os.MkdirAll(f.name(name), 0o777); err != nil {
@@ -88,14 +87,14 @@ func readBounded(name string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > file.MaxSize {
-		return nil, fmt.Errorf("%s: %d bytes, of which at most %d are read: %w", name, info.Size(), file.MaxSize, errors.ErrUnsupported)
+		return nil, fmt.Errorf("%s: the file has %d bytes, more than the limit of %d: %w", name, info.Size(), file.MaxSize, errors.ErrUnsupported)
 	}
 	return os.ReadFile(name)
 }
 
-// add has the file come to the disk while others are made.
+// add syncs the file in the background.
 func (f *folder) add(_ context.Context, data []byte, key string) error {
-	file, err := f.begun(key)
+	file, err := f.createFile(key)
 	if err != nil {
 		return err
 	}
@@ -112,9 +111,9 @@ func (f *folder) create(ctx context.Context, data []byte, key string) error {
 	return f.stream(ctx, func(w io.Writer) error { _, err := w.Write(data); return err }, key)
 }
 
-// stream removes a file that fails.
+// stream removes the file if writing fails.
 func (f *folder) stream(_ context.Context, write func(io.Writer) error, key string) error {
-	out, err := f.begun(key)
+	out, err := f.createFile(key)
 	if err != nil {
 		return err
 	}
@@ -128,8 +127,8 @@ func (f *folder) stream(_ context.Context, write func(io.Writer) error, key stri
 	return nil
 }
 
-// begun opens a file that is not there yet.
-func (f *folder) begun(key string) (*os.File, error) {
+// createFile creates a file; it fails if the file exists.
+func (f *folder) createFile(key string) (*os.File, error) {
 	return os.OpenFile(f.name(key), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
@@ -142,7 +141,7 @@ func (f *folder) swap(ctx context.Context, data []byte, was fetched, draft strin
 		return false, err
 	}
 	if !bytes.Equal(now, was.data) {
-		return false, fmt.Errorf("%s: %w: somebody committed meanwhile; export again", f.dir, manifest.ErrConflict)
+		return false, fmt.Errorf("%s: %w: another process committed in the meantime; export again", f.dir, manifest.ErrConflict)
 	}
 	return false, os.Rename(f.name(draft), f.name(repoKey))
 }
@@ -157,10 +156,10 @@ func (f *folder) remove(_ context.Context, keys ...string) error {
 	return failed
 }
 
-func (f *folder) reencodeing(workers int) int { return workers }
+func (f *folder) concurrency(workers int) int { return workers }
 
-// prefix is a home in an object store. An object is there to stay when it is stored, and all but
-// repo and what every repository begins with have names that nobody else uses.
+// prefix is a home in an object store. An object is durable when it is stored. All keys are unique to one
+// export, except repo and the first snapshot.
 type prefix struct{ *dest.Prefix }
 
 func (p prefix) name(key string) string { return p.Name(key) }
@@ -185,10 +184,11 @@ func (p prefix) stream(ctx context.Context, write func(io.Writer) error, key str
 
 func (p prefix) swap(ctx context.Context, data []byte, was fetched, _ string) (unsure bool, err error) {
 	err = p.Publish(ctx, repoKey, bytes.NewReader(data), was.version)
+	// Only these two errors are certain to leave the old repo in place.
 	return err != nil && !errors.Is(err, manifest.ErrConflict) && !errors.Is(err, fs.ErrPermission), err
 }
 
-// remove goes on where an export was interrupted.
+// remove deletes objects even if ctx is cancelled, so that an interrupted export leaves nothing.
 func (p prefix) remove(ctx context.Context, keys ...string) error {
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -196,11 +196,11 @@ func (p prefix) remove(ctx context.Context, keys ...string) error {
 	return p.RemoveThese(ctx, keys...)
 }
 
-// re-encoding is more than there are cores, as chunks wait for the store most of the time.
-func (p prefix) reencodeing(workers int) int { return max(workers, 16) }
+// concurrency exceeds the number of cores, because chunks mostly wait for the object store.
+func (p prefix) concurrency(workers int) int { return max(workers, 16) }
 
-// standing is what stands at the prefix.
-func (p prefix) standing(ctx context.Context) (standsThere, error) {
+// destination returns what exists at the prefix.
+func (p prefix) destination(ctx context.Context) (destination, error) {
 	names, err := p.Top(ctx)
 	if err != nil || len(names) == 0 {
 		return nothing, err
@@ -214,18 +214,20 @@ func (p prefix) standing(ctx context.Context) (standsThere, error) {
 			is = somethingElse
 		}
 	}
+	// Icechunk 1 stores its branches below refs/.
 	for _, err := range p.Walk(ctx, "refs/branch.main/") {
 		return repository, err
 	}
 	if is == somethingElse {
 		return is, nil
 	}
+	// A failed export leaves the first snapshot, whose key all exports share.
 	for key, err := range p.Walk(ctx, "") {
 		if err != nil || !strings.HasSuffix(key, "/"+firstSnapshot.String()) {
 			return leftovers, err
 		}
 	}
-	return nothing, nil // but what every repository begins with, and an export that fails leaves
+	return nothing, nil // except the files of the first snapshot
 }
 
 func isFolder(name string) bool {

@@ -15,7 +15,7 @@ import (
 	"varve/zarrjson"
 )
 
-// input is what is exported: a store, or what a test makes up.
+// input is the hierarchy to export: from a store, or from a test.
 type input struct {
 	snapshot *manifest.Snapshot
 	groups   []manifest.GroupSchema
@@ -29,7 +29,7 @@ type inputArray struct {
 	chunks chunkSource
 }
 
-// chunkSource is what an export asks of an array: *store.Array.
+// chunkSource reads the chunks of an array; *store.Array implements it.
 type chunkSource interface {
 	Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error]
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
@@ -43,28 +43,28 @@ func storeInput(s *store.Store) *input {
 	return in
 }
 
-// snapshotInput is what a snapshot of a manifest would have exported, but for its chunks.
+// snapshotInput returns the hierarchy that an export of an older snapshot wrote, without chunks.
 func snapshotInput(s *manifest.Snapshot) (*input, error) {
 	in := &input{snapshot: s, groups: s.Groups}
 	for i := range s.Arrays {
 		a := &s.Arrays[i]
 		g, err := a.Schema.Grid()
 		if err != nil {
-			return nil, fmt.Errorf("%s: the array as it was: %w", a.Path, err)
+			return nil, fmt.Errorf("%s: chunk grid of the last exported version: %w", a.Path, err)
 		}
 		in.arrays = append(in.arrays, inputArray{spec: a, grid: g})
 	}
 	return in, nil
 }
 
-// target is a node as the export wants it.
+// target is a node that the export has to write.
 type target struct {
 	path  string
 	doc   []byte
 	array *inputArray // nil for a group
 }
 
-// targets returns all nodes, and a group wherever there is something below.
+// targets returns all nodes, including groups that only occur in paths.
 func (in *input) targets() ([]target, error) {
 	groups := map[string]zarrjson.Attributes{"/": {}}
 	for _, g := range in.groups {
@@ -94,7 +94,7 @@ func (in *input) targets() ([]target, error) {
 	return out, checkPaths(out)
 }
 
-// addParents makes a group of everything that a path leads through.
+// addParents adds a group for every parent of a path.
 func addParents(groups map[string]zarrjson.Attributes, path string) {
 	for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {
 		if _, ok := groups[path[:i]]; !ok {
@@ -103,34 +103,33 @@ func addParents(groups map[string]zarrjson.Attributes, path string) {
 	}
 }
 
-// checkPaths refuses what Icechunk takes no node by.
+// checkPaths rejects paths that Icechunk or its clients cannot use.
 func checkPaths(targets []target) error {
 	for i, t := range targets {
 		if i > 0 && targets[i-1].path == t.path {
-			return fmt.Errorf("%s is an array and a group; Icechunk has room for one: rename one of them", t.path)
+			return fmt.Errorf("%s: an array and a group have the same path; rename one of them", t.path)
 		}
 		if t.path == "/" && t.array == nil {
 			continue
 		}
 		for _, name := range strings.Split(strings.TrimPrefix(t.path, "/"), "/") {
 			if !strings.HasPrefix(t.path, "/") || name == "" || name == "." || name == ".." {
-				return fmt.Errorf("%q is no path of Icechunk, which is absolute and has no empty, . or .. in it: rename it", t.path)
+				return fmt.Errorf("%q: Icechunk paths must be absolute, without empty names, . or ..; rename the variable", t.path)
 			}
 			if name == "zarr.json" {
-				return fmt.Errorf("%s: zarr-python takes what has this name for a document, and finds no node: build with --rename OLD=NEW, or --drop it: %w", t.path, errors.ErrUnsupported)
+				return manifest.WithRemedy(fmt.Errorf("%s: zarr-python would read an array or group with this name as a metadata document: %w", t.path, errors.ErrUnsupported), "build/rename", "OLD=NEW").Or("build/drop", "PATH")
 			}
 		}
 	}
 	return nil
 }
 
-// arrayDocument returns the zarr.json of an array as Icechunk wants it: chunks under the
-// default keys, which are the only ones it knows, and a rectilinear grid as lists, since it
-// takes no bare integer for an axis.
+// arrayDocument returns the zarr.json of an array in the form that Icechunk supports: default chunk keys, and
+// a rectilinear grid with lists of edges, because Icechunk rejects a single integer for an axis.
 func arrayDocument(a *inputArray) ([]byte, error) {
 	for axis, n := range a.grid.Counts() {
 		if n > math.MaxUint32 {
-			return nil, fmt.Errorf("%d chunks along axis %d, of which Icechunk counts %d: ask for larger chunks", n, axis, uint32(math.MaxUint32))
+			return nil, fmt.Errorf("axis %[2]d has %[1]d chunks, more than Icechunk's limit of %[3]d; choose larger chunks", n, axis, uint32(math.MaxUint32))
 		}
 	}
 	schema := *a.spec.Schema
@@ -145,7 +144,7 @@ func arrayDocument(a *inputArray) ([]byte, error) {
 	return schema.Encode(zarrjson.Indented)
 }
 
-// data returns what a snapshot says of the array besides, but for manifests.
+// data returns the snapshot's description of an array, without manifests.
 func (a *inputArray) data() *arrayData {
 	d := &arrayData{named: a.spec.Schema.DimensionNames != nil}
 	for _, n := range a.spec.Schema.DimensionNames {

@@ -17,7 +17,7 @@ import (
 	"varve/manifest/store"
 )
 
-// peer runs Icechunk's side of a test, or skips the test.
+// peer runs a test's Python script with Icechunk, or skips the test.
 func peer(t *testing.T, args ...string) {
 	t.Helper()
 	interpreter := venv.Python(t, "icechunk, zarr and xarray")
@@ -27,11 +27,11 @@ func peer(t *testing.T, args ...string) {
 	venv.Run(t, "icechunk, zarr and xarray", append([]string{"testdata/peer.py"}, args...)...)
 }
 
-// expected is what Icechunk is to find.
+// expected is the content that Icechunk has to find.
 type expected struct {
 	Arrays   map[string]expectedArray `json:"arrays"`
-	Messages []string                 `json:"messages"` // the newest first
-	Updated  map[string][][]int64     `json:"updated"`  // chunks, by the newest commit
+	Messages []string                 `json:"messages"` // newest first
+	Updated  map[string][][]int64     `json:"updated"`  // chunks of the newest commit
 	Tags     []string                 `json:"tags"`
 }
 
@@ -41,7 +41,7 @@ type expectedArray struct {
 	Chunks [][]int64 `json:"chunks"`
 }
 
-// expect returns what the arrays of an archive hold.
+// expect returns the elements of an archive's arrays.
 func (a *archive) expect(t *testing.T) expected {
 	t.Helper()
 	e := expected{Arrays: map[string]expectedArray{}, Updated: map[string][][]int64{}, Tags: []string{}}
@@ -77,7 +77,7 @@ func (e expected) read(t *testing.T, repo string) {
 
 const rootMessage = "Repository initialized"
 
-// rows are the chunks of some rows of a grid that is one chunk wide.
+// rows returns the chunks of some rows of a grid that is one chunk wide.
 func rows(from, to int64) (out [][]int64) {
 	for i := from; i < to; i++ {
 		out = append(out, []int64{i, 0})
@@ -85,7 +85,7 @@ func rows(from, to int64) (out [][]int64) {
 	return out
 }
 
-// TestInteropRead has Icechunk read every kind of ref, in one manifest and in several.
+// TestInteropRead checks that Icechunk reads every kind of ref, in one manifest and in several.
 func TestInteropRead(t *testing.T) {
 	for name, most := range map[string]int64{"one manifest": 0, "many manifests": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestInteropAppend(t *testing.T) {
 	}
 	e.read(t, dest)
 	if r := a.export(t, dest, Options{}); !r.Unchanged {
-		t.Errorf("nothing is new, and yet %+v", r)
+		t.Errorf("nothing changed, but the result is %+v", r)
 	}
 	peer(t, "commit", dest, "other")
 	a.id = "third"
@@ -147,8 +147,8 @@ func TestInteropAppend(t *testing.T) {
 	more.read(t, dest)
 }
 
-// TestInteropChange lets Icechunk write into an array: it has to read all of its manifests
-// rightly, and varve must not write over it.
+// TestInteropChange lets Icechunk write to an array: Icechunk must still read all its manifests, and varve
+// must not overwrite the change.
 func TestInteropChange(t *testing.T) {
 	a := newArchive(t)
 	v := a.add(t, "/g/v", 1, 2, 3, 1, 2, 2)
@@ -176,7 +176,7 @@ func TestInteropChange(t *testing.T) {
 	v.grow(t, 1, 2, 3, 1, 2, 2, 1)
 	var conflict *ConflictError
 	if _, err := a.try(dest, Options{}); !errors.As(err, &conflict) || conflict.Path != "/g/v" {
-		t.Errorf("growing an array that somebody changed: got %v", err)
+		t.Errorf("growing an array that another writer changed: got %v", err)
 	} else if !strings.Contains(err.Error(), "two") {
 		t.Errorf("%v does not say which commit", err)
 	}
@@ -185,7 +185,7 @@ func TestInteropChange(t *testing.T) {
 	}
 }
 
-// TestInteropStale changes a source: Icechunk must not read it.
+// TestInteropStale checks that Icechunk does not read a source that has changed.
 func TestInteropStale(t *testing.T) {
 	a := newArchive(t)
 	a.add(t, "/v", 1, 2, 3)

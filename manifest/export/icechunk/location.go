@@ -16,46 +16,46 @@ import (
 	"varve/readers/source"
 )
 
-// location returns the URL that Icechunk finds a source by. It parses URLs, so that every
-// byte which means something in one is percent-encoded, in the way of RFC 3986.
+// location returns the URL of a source for Icechunk. Icechunk parses URLs, so special bytes are
+// percent-encoded as in RFC 3986.
 func location(name string) (string, error) {
 	if path, err := source.LocalPath(name); err == nil {
 		if !utf8.ValidString(path) {
-			return "", fmt.Errorf("%q: the name is not UTF-8, and Icechunk knows no others: rename the file: %w", name, errors.ErrUnsupported)
+			return "", fmt.Errorf("%q: the name is not UTF-8, which Icechunk requires; rename the file: %w", name, errors.ErrUnsupported)
 		}
 		return fileLocation(path)
 	}
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok {
-		return "", fmt.Errorf("%q: neither a path nor a URL", name)
+		return "", fmt.Errorf("%q: want a path or a URL", name)
 	}
 	if scheme == "http" || scheme == "https" {
 		return httpLocation(name)
 	}
 	if _, known := stores[scheme]; !known {
-		return "", fmt.Errorf("%s: Icechunk has no virtual chunks in %s: %w", name, scheme, errors.ErrUnsupported)
+		return "", fmt.Errorf("%s: Icechunk does not support virtual chunks in %s: %w", name, scheme, errors.ErrUnsupported)
 	}
 	host, key, _ := strings.Cut(rest, "/")
 	return scheme + "://" + host + "/" + escape(key), nil
 }
 
-// fileLocation returns the URL of a local file. A drive's colon is not escaped.
+// fileLocation returns the URL of a local file. The colon of a Windows drive is not escaped.
 func fileLocation(path string) (string, error) {
 	drive := filepath.VolumeName(path)
 	below := filepath.ToSlash(path[len(drive):])
 	switch {
 	case len(drive) > len("C:"):
-		return "", fmt.Errorf("%q: Icechunk reads no files of network shares: give the share a drive letter, and build the manifest by it: %w", path, errors.ErrUnsupported)
+		return "", fmt.Errorf("%q: Icechunk does not read network shares; map the share to a drive letter and build the manifest with it: %w", path, errors.ErrUnsupported)
 	case drive == "" && strings.LastIndexByte(below, '/') < 1, !strings.HasPrefix(below, "/"):
-		return "", fmt.Errorf("%q: Icechunk reads files by absolute paths, and none directly in /: move the file: %w", path, errors.ErrUnsupported)
+		return "", fmt.Errorf("%q: Icechunk needs an absolute path with a folder below /; move the file: %w", path, errors.ErrUnsupported)
 	case drive != "":
 		drive = "/" + drive
 	}
 	return "file://" + drive + escape(below), nil
 }
 
-// httpLocation returns a URL that is one already. A query is not part of what Icechunk asks
-// for, and a password is nobody's to hand on.
+// httpLocation returns an HTTP URL in normal form. Icechunk does not send queries, and the export must not
+// contain passwords.
 func httpLocation(name string) (string, error) {
 	u, err := url.Parse(name)
 	if err != nil {
@@ -63,16 +63,16 @@ func httpLocation(name string) (string, error) {
 	}
 	switch {
 	case u.User != nil:
-		return "", fmt.Errorf("%s: a user and a password stand in the URL, which every reader of the export would see: %w", u.Redacted(), errors.ErrUnsupported)
+		return "", fmt.Errorf("%s: the URL contains a user name or password, which every reader of the export would see: %w", u.Redacted(), errors.ErrUnsupported)
 	case u.RawQuery != "" || u.ForceQuery:
-		return "", fmt.Errorf("%s: Icechunk leaves out what stands behind the ?: %w", u.Redacted(), errors.ErrUnsupported)
+		return "", fmt.Errorf("%s: Icechunk does not send the query after the ?: %w", u.Redacted(), errors.ErrUnsupported)
 	}
 	host := strings.ToLower(u.Host)
 	host = strings.TrimSuffix(host, map[string]string{"http": ":80", "https": ":443"}[u.Scheme])
 	return u.Scheme + "://" + host + u.EscapedPath(), nil
 }
 
-// escape percent-encodes all but slashes and what is never special.
+// escape percent-encodes all bytes except slashes and RFC 3986's unreserved characters.
 func escape(path string) string {
 	var b strings.Builder
 	for _, c := range []byte(path) {
@@ -89,12 +89,12 @@ func unreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// check returns the precondition that a read of a source makes. Icechunk has no other check
-// than that: If-Unmodified-Since with the seconds or If-Match with the ETag.
+// check returns the precondition for reads of a source. Icechunk supports two: If-Unmodified-Since, in whole
+// seconds, and If-Match with an ETag.
 //
-//	files   the next whole second after the change, since theirs are finer
+//	files   the modification time, rounded up to a second
 //	S3      the ETag
-//	others  the time of the last change, which servers know to the second
+//	others  the modification time, which servers report in seconds
 func check(s manifest.Source, where string) (k refKind, seconds uint32, etag string) {
 	if strings.HasPrefix(where, "s3://") && s.ETag != "" && !strings.HasPrefix(s.ETag, "W/") {
 		return tagged, 0, s.ETag
@@ -112,29 +112,29 @@ func check(s manifest.Source, where string) (k refKind, seconds uint32, etag str
 	return modified, uint32(max(at.Unix(), 1)), ""
 }
 
-// stores are the kinds of stores that virtual chunks can be in, by scheme.
+// stores maps URL schemes to Icechunk's names of virtual chunk stores.
 var stores = map[string]string{
 	"file": "local_file_system", "http": "http", "https": "http", "s3": "s3",
 	"gs": "gcs", "gcs": "gcs", "az": "azure", "azure": "azure", "abfs": "azure",
 }
 
-// reach collects where virtual chunks are, as the longest folders that hold all sources of a
-// server: those are what a reader has to allow.
+// reach collects the prefixes that readers have to allow: per server, the longest folder that contains all
+// its sources.
 type reach struct {
 	mu       sync.Mutex
-	prefixes map[string]string // by scheme and server; below / by the first folder
+	prefixes map[string]string // by scheme and server; local files also by the first folder
 }
 
-// add notes a location.
+// add includes a location.
 func (r *reach) add(where string) {
 	scheme, rest, _ := strings.Cut(where, "://")
 	parts := strings.Split(rest, "/")
-	top := 1 // a server, or the root
+	top := 1 // the server, or the root
 	if scheme == "file" && len(parts) > 2 {
-		top = 2 // a container of all files is refused
+		top = 2 // Icechunk rejects a container of all local files
 	}
-	// Icechunk compares prefixes with names that are not escaped, and writers compare
-	// them with names that are: only what is the same both ways does for both.
+	// Icechunk compares prefixes with unescaped names, and other writers compare them with escaped names. So
+	// the prefix ends before the first name that needs escaping.
 	folders := top
 	for folders < len(parts)-1 && !strings.Contains(parts[folders], "%") {
 		folders++
@@ -155,7 +155,7 @@ func (r *reach) add(where string) {
 	r.prefixes[key] = prefix
 }
 
-// common returns the longest folder that holds two.
+// common returns the longest folder that contains both.
 func common(a, b string) string {
 	for !strings.HasPrefix(b, a) {
 		a = a[:strings.LastIndexByte(a[:len(a)-1], '/')+1]
@@ -163,7 +163,7 @@ func common(a, b string) string {
 	return a
 }
 
-// list returns the prefixes.
+// list returns the sorted prefixes.
 func (r *reach) list() []string {
 	out := []string{}
 	for _, p := range r.prefixes {
@@ -173,7 +173,7 @@ func (r *reach) list() []string {
 	return out
 }
 
-// covers reports whether a container is one that holds everything under a prefix.
+// covers reports whether a container in the configuration includes everything below prefix.
 func covers(containers map[string]any, prefix string) bool {
 	for name, c := range containers {
 		if m, ok := c.(map[string]any); ok {
@@ -188,14 +188,14 @@ func covers(containers map[string]any, prefix string) bool {
 	return false
 }
 
-// withContainers adds containers to a configuration, nil for none, and reports whether there
-// was any to add.
+// withContainers adds the containers that a configuration lacks, and returns their prefixes. A nil
+// configuration is empty.
 func withContainers(config []byte, prefixes []string, s3 S3) (out []byte, added []string, err error) {
 	root := map[string]any{}
 	if config != nil {
 		v, err := decodeFlex(config)
 		if err != nil {
-			return nil, nil, fmt.Errorf("the configuration of the repository: %w", err)
+			return nil, nil, fmt.Errorf("configuration of the repository: %w", err)
 		}
 		if m, ok := v.(map[string]any); ok {
 			root = m
@@ -235,11 +235,11 @@ func container(prefix string, s3 S3) map[string]any {
 	return map[string]any{"url_prefix": prefix, "store": map[string]any{kind: config}}
 }
 
-// S3 says how a reader reaches the S3 buckets that virtual chunks are in. Credentials are the
-// reader's own.
+// S3 configures how readers reach the S3 buckets of virtual chunks. Credentials are not stored; readers
+// supply their own.
 type S3 struct {
 	Region    string
-	Endpoint  string // empty for Amazon's
+	Endpoint  string // empty for Amazon S3
 	Anonymous bool
 	AllowHTTP bool
 	PathStyle bool

@@ -9,24 +9,23 @@ import (
 	"varve/readers/icechunk/file"
 )
 
-// refKind is which fields a ref has.
+// refKind determines which fields the record of a ref has.
 type refKind uint8
 
 const (
-	virtual  refKind = iota // in another file, of which nothing is known
-	modified                // in another file, not changed after a time
-	tagged                  // in another file of this ETag
+	virtual  refKind = iota // in another file, without a check
+	modified                // in another file, unmodified since a time
+	tagged                  // in another file, with this ETag
 	native                  // an object of the repository
 	inlined                 // bytes in the manifest
-	dropped                 // a record that is left out
+	dropped                 // a record that is not written
 	refKinds = int(dropped)
 )
 
-// A record is the table of one ref, with its vtable in front and the vector of its index
-// behind. Records of every kind are equally long, so that where each begins is arithmetic,
-// and a chunk that has to be re-encoded can get its place before anybody knows what it will be:
+// A record is the table of one ref, preceded by its vtable and followed by the vector of its index. All kinds
+// have the same length, so positions are computed, and a chunk can get its record before it is re-encoded:
 //
-//	0         vtable(24, zeros behind it)
+//	0         vtable(24, padded with zeros)
 //	          24      28      32           40           48          52
 //	virtual   24(4)   28(4)   offset(8)    length(8)    location(4)
 //	modified  24(4)   28(4)   offset(8)    length(8)    location(4) seconds(4)
@@ -35,8 +34,8 @@ const (
 //	inlined   24(4)   28(4)   bytes(4)
 //	56        rank(4)  coordinates(4 each)  zeros to a multiple of 8
 //
-// One vtable for all would take less memory, but a larger file: the distance to it differs
-// from ref to ref, and zstd finds nothing that repeats in numbers that grow.
+// One vtable for all records would take less memory, but make the file larger: the distance to it differs
+// from record to record, and zstd cannot compress growing numbers.
 const (
 	tableAt    = 24
 	indexAt    = tableAt + 4
@@ -50,7 +49,7 @@ const (
 	refSize    = tableAt + 32
 )
 
-// refHeads are the vtables of the kinds and what follows them in every record.
+// refHeads has, by kind, the vtable and the constant fields of a record.
 var refHeads = [refKinds][]byte{
 	virtual:  refHead(indexAt, 0, offsetAt, lengthAt, 0, locationAt),
 	modified: refHead(indexAt, 0, offsetAt, lengthAt, 0, locationAt, 0, checkAt),
@@ -59,7 +58,7 @@ var refHeads = [refKinds][]byte{
 	inlined:  refHead(indexAt, bytesAt),
 }
 
-// refHead makes a vtable of the places of index, inline, offset, length, chunk_id, location,
+// refHead encodes a vtable from the positions of index, inline, offset, length, chunk_id, location,
 // checksum_etag and checksum_last_modified in a record.
 func refHead(places ...uint16) []byte {
 	b := binary.LittleEndian.AppendUint16(nil, uint16(4+2*len(places)))
@@ -72,8 +71,8 @@ func refHead(places ...uint16) []byte {
 	return binary.LittleEndian.AppendUint32(b, refSize-indexAt)
 }
 
-// arrayRefs are the records of one array, in C order of the chunks. While they are made
-// offsets count from the beginning of the tail.
+// arrayRefs are the records of one array, in C order of its chunks. Until finish, their offsets count from
+// the beginning of the tail.
 type arrayRefs struct {
 	node    nodeID
 	stride  int
@@ -82,13 +81,13 @@ type arrayRefs struct {
 	records []byte
 }
 
-// reset makes room for about n records.
+// reset empties the buffer and reserves memory for about n records.
 func (a *arrayRefs) reset(id nodeID, rank, n int) {
 	a.node, a.stride, a.n, a.kinds, a.records = id, refSize+(4+4*rank+7)/8*8, 0, a.kinds[:0], a.records[:0]
 	a.records, a.kinds = slices.Grow(a.records, n*a.stride), slices.Grow(a.kinds, n)
 }
 
-// next adds a record.
+// next adds a record and returns its bytes.
 func (a *arrayRefs) next(k refKind, coords []int64) []byte {
 	at := len(a.records)
 	a.records = slices.Grow(a.records, a.stride)[:at+a.stride]
@@ -106,7 +105,7 @@ func (a *arrayRefs) next(k refKind, coords []int64) []byte {
 	return r
 }
 
-// set makes a record that was dropped one of another kind.
+// set changes the kind of a dropped record.
 func (a *arrayRefs) set(i int, k refKind) []byte {
 	r := a.at(i)
 	a.kinds[i] = k
@@ -114,13 +113,13 @@ func (a *arrayRefs) set(i int, k refKind) []byte {
 	return r
 }
 
-// at returns a record that was added.
+// at returns the i-th added record.
 func (a *arrayRefs) at(i int) []byte { return a.records[i*a.stride:][:a.stride] }
 
-// added is how many records were added.
+// added returns the number of added records, including dropped ones.
 func (a *arrayRefs) added() int { return len(a.kinds) }
 
-// tail holds what records lead to, each string once however many refs name it.
+// tail holds the strings that records refer to, each once per manifest.
 //
 //	length(4)  bytes  0  zeros to a multiple of 4
 type tail struct{ data []byte }
@@ -135,7 +134,7 @@ func (t *tail) put(b []byte) uint32 {
 	return uint32(at)
 }
 
-// placed is where a source is, as records say it.
+// placed is the location and check of a source, as stored in records.
 type placed struct {
 	kind     refKind
 	location uint32 // in the tail
@@ -158,11 +157,11 @@ func putInline(r []byte, at uint32) {
 	binary.LittleEndian.PutUint32(r[bytesAt:], at)
 }
 
-// maxBuffer is how large a FlatBuffers buffer may be.
+// maxBuffer is the maximum size of a FlatBuffers buffer.
 const maxBuffer = math.MaxInt32
 
-// encodeManifest returns the buffer of the table Manifest, in memory that dst has if it is
-// enough. It uses up the arrays, which have to be sorted by node.
+// encodeManifest returns the buffer of the table Manifest, reusing dst's memory if it suffices. It changes
+// the arrays, which must be sorted by node.
 //
 //	root offset  "Ichk"  vtables of both  Manifest  offsets of arrays
 //	for each array:  ArrayManifest  offsets of refs  records
@@ -173,7 +172,7 @@ func encodeManifest(dst []byte, id objectID, arrays []*arrayRefs, tail []byte) (
 		size += 64 + 4*a.n + len(a.records)
 	}
 	if size > maxBuffer {
-		return nil, fmt.Errorf("a manifest of %d bytes, where FlatBuffers hold %d: split it into smaller ones", size, maxBuffer)
+		return nil, fmt.Errorf("a manifest of %d bytes exceeds the FlatBuffers limit of %d; write fewer refs per manifest", size, maxBuffer)
 	}
 	m := manifestWriter{builder: builder{data: slices.Grow(dst[:0], size)}}
 	m.head(id, len(arrays))
@@ -188,11 +187,11 @@ func encodeManifest(dst []byte, id objectID, arrays []*arrayRefs, tail []byte) (
 type manifestWriter struct {
 	builder
 	table int   // the vtable of arrays
-	list  int   // where the offsets of arrays are
-	first []int // where the records of each array begin
+	list  int   // position of the offsets of arrays
+	first []int // position of each array's first record
 }
 
-// head writes all in front of the arrays.
+// head writes everything before the arrays.
 func (m *manifestWriter) head(id objectID, arrays int) {
 	m.data = append(m.data, 0, 0, 0, 0)
 	m.data = append(m.data, file.Identifier...)
@@ -236,6 +235,7 @@ func (m *manifestWriter) array(i int, a *arrayRefs) {
 	if a.n == a.added() {
 		m.data = append(m.data, a.records...)
 	} else {
+		// Copy record by record, to leave out the dropped ones.
 		for k := range a.added() {
 			if a.kinds[k] != dropped {
 				m.data = append(m.data, a.at(k)...)
@@ -245,7 +245,8 @@ func (m *manifestWriter) array(i int, a *arrayRefs) {
 	m.first = append(m.first, first)
 }
 
-// finish sets the offsets in records, which now stand where they stay, and writes the tail.
+// finish turns the offsets in records, whose positions are now final, into relative ones, and writes the
+// tail.
 func (m *manifestWriter) finish(arrays []*arrayRefs, tail []byte) {
 	end := len(m.data)
 	for i, a := range arrays {
@@ -269,7 +270,7 @@ func (m *manifestWriter) finish(arrays []*arrayRefs, tail []byte) {
 	m.data = append(m.data, tail...)
 }
 
-// lead makes an offset into the tail one from where it stands.
+// lead adds distance to a field, which turns an offset in the tail into one relative to the field.
 func lead(field []byte, distance int) {
 	binary.LittleEndian.PutUint32(field, binary.LittleEndian.Uint32(field)+uint32(distance))
 }

@@ -10,32 +10,30 @@ import (
 	"varve/manifest/internal/change"
 )
 
-// ConflictError is the error of an append to a branch on which somebody else changed what
-// varve would change.
+// ConflictError reports that another writer changed a node that this append would change.
 type ConflictError struct {
 	Path   string // of the node
-	Commit string // the newest on the branch, and what its message says
+	Commit string // the tip of the branch and its message
 	Why    string
 }
 
-// Error says what changed, and what can be done.
+// Error returns the conflict and how to resolve it.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("%s %s since varve wrote it (the branch is at %s); keep it and export to another folder or branch, or undo that commit", e.Path, e.Why, e.Commit)
+	return fmt.Sprintf("%s %s since varve's last export (the branch is at %s); export to another folder or branch, or undo that commit", e.Path, e.Why, e.Commit)
 }
 
-// merger brings together what the branch holds, what varve wrote on it last, and what is to
-// be on it.
+// merger merges three versions: the tip of the branch, varve's last export on it, and the new export.
 type merger struct {
-	tip, ours map[string]*node  // by path: the branch, and the last export on it
-	before    map[string]target // what that export wanted there
-	others    map[string]bool   // where that export left what others had changed
-	changes   *change.Snapshots // nil if there is nothing to compare with
-	most      int64             // refs of a manifest
+	tip, ours map[string]*node  // nodes by path, of the tip and of varve's last export
+	before    map[string]target // the targets of that export, by path
+	others    map[string]bool   // paths where that export kept another writer's changes
+	changes   *change.Snapshots // nil if there is no earlier export
+	most      int64             // maximum number of refs in a manifest
 	ids       *names
 	commit    string
 
 	nodes []node
-	kept  []string // the paths where others changed what varve wrote before, and that stays
+	kept  []string // paths whose changes by another writer are kept
 	parts []*part
 	log   *transaction
 }
@@ -50,7 +48,7 @@ func byPath(s *snapshot) map[string]*node {
 	return out
 }
 
-// merge sets the nodes of the next snapshot, the parts that are to be written, and the log.
+// merge computes the nodes of the next snapshot, the parts to write and the log.
 func (m *merger) merge(ctx context.Context, targets []target) error {
 	wanted := map[string]bool{}
 	for _, t := range targets {
@@ -74,7 +72,7 @@ func (m *merger) conflict(path, why string) error {
 	return &ConflictError{Path: path, Commit: m.commit, Why: why}
 }
 
-// target brings one node to what it is to be.
+// target merges one node of the new export.
 func (m *merger) target(ctx context.Context, t target) error {
 	before, wrote := m.before[t.path]
 	tip := m.tip[t.path]
@@ -84,7 +82,7 @@ func (m *merger) target(ctx context.Context, t target) error {
 	case tip == nil:
 		return m.create(t)
 	case !wrote:
-		return m.conflict(t.path, "was made by somebody else")
+		return m.conflict(t.path, "was created by another writer")
 	}
 	ch, err := m.change(ctx, t, before)
 	if err != nil {
@@ -104,7 +102,7 @@ func (m *merger) target(ctx context.Context, t target) error {
 	return nil
 }
 
-// theirs reports whether somebody changed what varve wrote at a path.
+// theirs reports whether another writer changed a node that varve wrote.
 func (m *merger) theirs(path string) bool {
 	tip, ours := m.tip[path], m.ours[path]
 	return m.others[path] || ours == nil || tip.id != ours.id || !bytes.Equal(tip.doc, ours.doc) || !tip.array.equal(ours.array)
@@ -113,7 +111,7 @@ func (m *merger) theirs(path string) bool {
 func (m *merger) change(ctx context.Context, t, before target) (change.Change, error) {
 	switch {
 	case (t.array == nil) != (before.array == nil):
-		return change.Change{}, m.conflict(t.path, "has to become a group from an array, or the reverse: it cannot")
+		return change.Change{}, m.conflict(t.path, "would change between a group and an array, which Icechunk does not allow")
 	case t.array == nil:
 		return change.Change{}, nil
 	case m.changes == nil:
@@ -139,7 +137,7 @@ func (m *merger) create(t target) error {
 	return nil
 }
 
-// update brings a node that is as varve left it to what it is to be.
+// update changes a node that only varve has written.
 func (m *merger) update(t target, n node, ch change.Change) error {
 	if !bytes.Equal(n.doc, t.doc) {
 		if t.array == nil {
@@ -158,9 +156,9 @@ func (m *merger) update(t target, n node, ch change.Change) error {
 	return nil
 }
 
-// rewrite has the chunks written that changed, and returns the manifests that stay. One
-// that holds any of those chunks does not: Icechunk may read a ref again that a snapshot
-// left out of what a manifest is about.
+// rewrite adds the changed chunks to the parts to write, and returns the manifests that stay. A manifest with
+// any changed chunk is replaced as a whole, because Icechunk may use any ref in a manifest, whatever extents
+// the snapshot gives.
 func (m *merger) rewrite(a *inputArray, id nodeID, old []manifestRef, ch change.Change) []manifestRef {
 	box := grid.Whole(a.grid.Counts()).Clone()
 	switch ch.Kind {
@@ -177,14 +175,15 @@ func (m *merger) rewrite(a *inputArray, id nodeID, old []manifestRef, ch change.
 	return slices.DeleteFunc(slices.Clone(old), func(r manifestRef) bool { return int64(r.extents[ch.Axis].to) > from })
 }
 
-// start returns where new manifests have to begin along the axis of a change: where those
-// begin that hold changed chunks; and where small ones begin, so that many appends do not
-// leave many manifests. A manifest is rewritten only by one at least half as large, so that
-// each ref is rewritten a number of times that is logarithmic in how many there are.
+// start returns the first chunk, along the axis of a change, that new manifests contain. It is the beginning
+// of the first manifest with changed chunks, or of earlier small manifests, so that many appends do not leave
+// many manifests. A manifest is replaced only by one that is at least half as large, so each ref is rewritten
+// a logarithmic number of times.
 func (m *merger) start(box grid.Region, old []manifestRef, ch change.Change) int64 {
 	from := ch.From
 	for again := true; again; {
 		again = false
+		// Moving the start may reach into another manifest, so repeat until none overlaps.
 		for _, r := range old {
 			e := r.extents[ch.Axis]
 			if int64(e.to) > from && int64(e.from) < from {
@@ -202,8 +201,8 @@ func (m *merger) start(box grid.Region, old []manifestRef, ch change.Change) int
 	}
 }
 
-// lastSlab returns where the manifest begins that ends at a place along an axis, if it holds
-// all chunks that lie there; or -1.
+// lastSlab returns the start, along an axis, of a manifest that ends at end and contains all chunks between,
+// or -1.
 func lastSlab(old []manifestRef, box grid.Region, axis int, end int64) int64 {
 	for _, r := range old {
 		whole := int64(r.extents[axis].to) == end
@@ -217,7 +216,7 @@ func lastSlab(old []manifestRef, box grid.Region, axis int, end int64) int64 {
 	return -1
 }
 
-// write has the refs of a box written.
+// write adds a box of chunks to the parts to write.
 func (m *merger) write(a *inputArray, id nodeID, box grid.Region, ch change.Change) {
 	if box.IsEmpty() {
 		return
@@ -229,15 +228,15 @@ func (m *merger) write(a *inputArray, id nodeID, box grid.Region, ch change.Chan
 	}
 }
 
-// other settles a node of the branch that is not to be on it: varve's own goes, anybody
-// else's stays.
+// other merges a node of the tip that the new export does not have: one of varve is deleted, one of another
+// writer stays.
 func (m *merger) other(path string, tip *node) error {
 	if _, wrote := m.before[path]; !wrote {
 		m.nodes = append(m.nodes, *tip)
 		return nil
 	}
 	if m.theirs(path) {
-		return m.conflict(path, "is no longer in the manifest and was changed")
+		return m.conflict(path, "was removed from the manifest, but another writer changed it")
 	}
 	if tip.array == nil {
 		m.log.deletedGroups = append(m.log.deletedGroups, tip.id)
@@ -247,7 +246,7 @@ func (m *merger) other(path string, tip *node) error {
 	return nil
 }
 
-// orphans refuses nodes whose group went, or became an array.
+// orphans rejects nodes whose parent group was deleted or became an array.
 func (m *merger) orphans() error {
 	groups := map[string]bool{"": true}
 	for _, n := range m.nodes {
@@ -257,7 +256,7 @@ func (m *merger) orphans() error {
 	}
 	for _, n := range m.nodes {
 		if parent := n.path[:lastSlash(n.path)]; n.path != "/" && !groups[parent] {
-			return m.conflict(parent, "has something in it that somebody else made, and is to go or to become an array")
+			return m.conflict(parent, "contains nodes of another writer, but would be deleted or become an array")
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ const (
 	below = "bucket/a b/repo%/"
 )
 
-// stored returns the objects of a repository with what is in them.
+// stored returns the contents of a repository's objects.
 func stored(m *storetest.Memory) map[string][]byte {
 	out := map[string][]byte{}
 	for _, name := range m.Names(below) {
@@ -33,8 +33,7 @@ func stored(m *storetest.Memory) map[string][]byte {
 	return out
 }
 
-// isStored reports a file of a repository in a folder that is another in the store, and what is
-// only there.
+// isStored checks that a repository in a store has the same objects as one in a folder, and no others.
 func isStored(t *testing.T, m *storetest.Memory, dir string) {
 	t.Helper()
 	got, want := stored(m), tree(t, dir)
@@ -49,7 +48,7 @@ func isStored(t *testing.T, m *storetest.Memory, dir string) {
 	}
 }
 
-// lastPut is the object of the repository that was stored last.
+// lastPut returns the object of the repository that was stored last.
 func lastPut(m *storetest.Memory) (last string) {
 	for _, r := range m.Log() {
 		if key, ok := strings.CutPrefix(r, "PUT "+below); ok {
@@ -59,8 +58,8 @@ func lastPut(m *storetest.Memory) (last string) {
 	return last
 }
 
-// TestObjects: what is in a store is what would be in a folder, as it is made, appended to and
-// replaced; repo comes last.
+// TestObjects checks that creating, appending and replacing write the same files in a store as in a folder,
+// and that repo is stored last.
 func TestObjects(t *testing.T) {
 	m := storetest.NewMemory(t)
 	a := newArchive(t)
@@ -114,8 +113,8 @@ func TestOthersInStore(t *testing.T) {
 	}
 }
 
-// TestStoppedInStore ends exports before the file repo: there is none, or the old one, and what
-// was written is gone. One that nothing is heard of any more leaves what only --force goes past.
+// TestStoppedInStore stops exports before the file repo: the old repo or none remains, and the new objects
+// are removed. Objects of a killed export block later ones, except with Replace.
 func TestStoppedInStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	a := newArchive(t)
@@ -172,8 +171,8 @@ func TestStoppedInStore(t *testing.T) {
 	}
 }
 
-// TestMeanwhileInStore: who finds that somebody committed, or made the repository, takes back what
-// he wrote.
+// TestMeanwhileInStore checks that an export removes its objects if another process has committed or created
+// the repository.
 func TestMeanwhileInStore(t *testing.T) {
 	for name, opts := range map[string]*Options{"made": nil, "appended": {}, "replaced": {Replace: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -205,7 +204,7 @@ func TestMeanwhileInStore(t *testing.T) {
 	}
 }
 
-// TestLostAnswers: of what was done and not answered the outcome is found out.
+// TestLostAnswers checks that the outcome of requests without answers is found out.
 func TestLostAnswers(t *testing.T) {
 	m := storetest.NewMemory(t)
 	a := newArchive(t)

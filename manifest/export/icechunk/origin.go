@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// origin is what varve notes in the metadata of a snapshot: what it is an export of.
+// origin is varve's entry in the metadata of a snapshot: the exported manifest snapshot.
 //
 //	"varve": {"snapshot": ID, "others": [PATH, …]}
 type origin struct {
 	snapshot string          // of the manifest
-	others   map[string]bool // where somebody had changed what varve wrote, and varve left it
+	others   map[string]bool // paths where varve kept another writer's changes
 }
 
 const originName = "varve"
@@ -36,7 +36,7 @@ func (o origin) encode() (item, error) {
 	return item{originName, value}, err
 }
 
-// readOrigin returns what a snapshot is an export of, if varve wrote it.
+// readOrigin returns varve's entry in a snapshot's metadata; ok is false if varve did not write it.
 func readOrigin(metadata []item) (o origin, ok bool) {
 	for _, i := range metadata {
 		if i.name != originName {

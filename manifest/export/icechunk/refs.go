@@ -13,21 +13,21 @@ import (
 	"varve/manifest/export/internal/progress"
 )
 
-// part is a box of an array's chunks whose refs are to be written.
+// part is a box of an array's chunks whose refs are written to one manifest.
 type part struct {
 	array *inputArray
 	node  nodeID
 	box   grid.Region
 	log   *written
-	// Only chunks from here on along an axis are new; the others were in the repository
-	// before, in a manifest that this one takes the place of.
+	// Chunks before fresh along axis were in the repository already, in a manifest that this one replaces.
+	// axis is -1 if all chunks are new.
 	axis  int
 	fresh int64
 
-	refs int // in the manifest, once it is written
+	refs int // number of refs in the manifest, after writing
 }
 
-// job is one manifest that is to be written.
+// job is one manifest to write.
 type job struct {
 	id    objectID
 	parts []*part
@@ -35,10 +35,10 @@ type job struct {
 	count Counts
 }
 
-// Counts are refs by where the bytes are.
+// Counts has the number of refs by the place of their bytes.
 type Counts struct {
 	Virtual   int64 // in a source
-	Unguarded int64 // of these, those whose source has nothing that Icechunk could check
+	Unguarded int64 // virtual refs without a check, because the source has no time or ETag
 	Native    int64 // in an object of the repository
 	Inline    int64 // in a manifest
 }
@@ -50,7 +50,7 @@ func (c *Counts) add(d Counts) {
 	c.Inline += d.Inline
 }
 
-// pile gathers parts into jobs: small arrays share a manifest.
+// pile groups parts into jobs of at most most chunks, so that small arrays share a manifest.
 func pile(parts []*part, most int64, ids *names) (jobs []*job, err error) {
 	n := most + 1
 	for _, p := range parts {
@@ -66,48 +66,49 @@ func pile(parts []*part, most int64, ids *names) (jobs []*job, err error) {
 		last.parts = append(last.parts, p)
 		n += size
 	}
+	// Icechunk searches the arrays of a manifest by node id.
 	for _, j := range jobs {
 		slices.SortFunc(j.parts, func(a, b *part) int { return slices.Compare(a.node[:], b.node[:]) })
 	}
 	return jobs, nil
 }
 
-// writer writes manifests and the chunks of the repository that they name.
+// writer writes manifests and re-encoded chunks.
 type writer struct {
 	home      home
 	in        *input
-	inline    int // bytes that go into a manifest rather than into an object
+	inline    int // maximum bytes of a chunk that is stored in a manifest instead of an object
 	ids       *names
 	reach     reach
-	reencoded chan struct{} // holds as many as may be re-encoded at a time
+	reencoded chan struct{} // semaphore of concurrent re-encodings
 	seen      *progress.Counter
 
 	mu   sync.Mutex
-	made []string // the files that were created
+	made []string // keys of created files
 }
 
-// begin notes a file that is about to be created.
+// begin records a file before it is created, so that takeBack can remove it.
 func (w *writer) begin(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.made = append(w.made, key)
 }
 
-// add creates a file. What leads to it has to wait until the home is settled.
+// add creates a file. Files that refer to it must be written after home.settle.
 func (w *writer) add(ctx context.Context, data []byte, folder string, id objectID) error {
 	key := folder + "/" + id.String()
-	if id != firstSnapshot { // which is another's as well
+	if id != firstSnapshot { // the first snapshot is the same in every repository
 		w.begin(key)
 	}
 	return w.home.add(ctx, data, key)
 }
 
-// write does jobs, as many at a time as there are workers.
+// write writes the manifests of all jobs; workers bounds the concurrency.
 func (w *writer) write(ctx context.Context, jobs []*job, workers int) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	w.reencoded = make(chan struct{}, w.home.reencodeing(workers))
+	w.reencoded = make(chan struct{}, w.home.concurrency(workers))
 	queue := make(chan *job)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {

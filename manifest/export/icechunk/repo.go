@@ -10,33 +10,33 @@ import (
 	"varve/readers/icechunk/file"
 )
 
-// repoInfo is the table Repo: the file "repo", which alone ever changes.
+// repoInfo is the table Repo in the file "repo", the only file that changes.
 type repoInfo struct {
 	tags, branches []ref
 	deletedTags    []string
 	snapshots      []snapshotInfo
 	status         status
 	metadata       []item
-	updates        []update // the newest first
-	before         string   // the file with updates before these
+	updates        []update // newest first
+	before         string   // the backup file that has older updates
 	config         []byte
 	enabled        []uint16 // feature flags
 	disabled       []uint16
 	extra          []byte
 }
 
-// ref is a branch or a tag.
+// ref is a branch or tag.
 type ref struct {
 	name     string
 	snapshot objectID
 }
 
-// snapshotInfo is what a repository says of a snapshot. Parents are known by id here and by
-// their place in the list in a file, which an insertion shifts.
+// snapshotInfo is a repository's entry for a snapshot. Files identify parents by their position in the sorted
+// list; here they are ids, because insertions change positions.
 type snapshotInfo struct {
 	id        objectID
 	parent    objectID
-	root      bool // it has no parent
+	root      bool // without a parent
 	flushedAt uint64
 	message   string
 	metadata  []item
@@ -55,8 +55,8 @@ type item struct {
 	value []byte
 }
 
-// update is an entry in the log of what was done to a repository. Its backup is the file as
-// it was before, which only the entries behind the newest have.
+// update is an entry in the log of operations. backup names a copy of the repo file from before the
+// operation; the newest entry has none.
 type update struct {
 	kind   uint8
 	body   fields
@@ -64,19 +64,19 @@ type update struct {
 	backup string
 }
 
-// The types of updates, of the union UpdateType.
+// Members of the union UpdateType.
 const (
 	initialized   = 1
 	configChanged = 3
 	newCommit     = 10
 )
 
-// read reads the table Repo.
+// read decodes the table Repo.
 func (r *repoInfo) read(f *file.Buffer) error {
 	t := f.Root()
 	t.Known("Repo", 13)
 	if version := t.U8(0); version != formatVersion && f.Err() == nil {
-		return newerf("version %d of the format, where only %d is written to", version, formatVersion)
+		return newerf("format version %d is not supported for writing (only %d)", version, formatVersion)
 	}
 	r.readSnapshots(t)
 	r.tags, r.branches = r.refs(t.Vector(1, 4)), r.refs(t.Vector(2, 4))
@@ -104,7 +104,7 @@ func (r *repoInfo) readSnapshots(repo file.Table) {
 	})
 	for i, p := range parents {
 		if p >= int32(len(parents)) {
-			repo.Fail(corruptf("the parent of snapshot %v is number %d of %d", r.snapshots[i].id, p, len(parents)))
+			repo.Fail(corruptf("snapshot %v: invalid parent %d of %d", r.snapshots[i].id, p, len(parents)))
 		}
 		if r.snapshots[i].root = p < 0; p >= 0 && repo.Err() == nil {
 			r.snapshots[i].parent = r.snapshots[p].id
@@ -116,7 +116,7 @@ func (r *repoInfo) refs(v file.Vector) (out []ref) {
 	v.Each(func(t file.Table) {
 		at := t.U32(1)
 		if int(at) >= len(r.snapshots) {
-			t.Fail(corruptf("%.80q is snapshot %d of %d", t.Text(0), at, len(r.snapshots)))
+			t.Fail(corruptf("%.80q refers to snapshot %d of %d", t.Text(0), at, len(r.snapshots)))
 		}
 		if t.Err() == nil {
 			out = append(out, ref{t.Text(0), r.snapshots[at].id})
@@ -133,15 +133,15 @@ func items(v file.Vector) (out []item) {
 	return out
 }
 
-// updateFields are what the tables of the union UpdateType hold, so that a copy loses nothing:
-// s a string, i and j an id of 12 bytes, b one byte, h two.
+// updateFields describes the fields of each table in the union UpdateType, so that copies are complete: s is
+// a string, i an id of 12 bytes, b one byte, h two bytes, t a status.
 var updateFields = [...]string{1: "", 2: "bb", 3: "", 4: "", 5: "s", 6: "si", 7: "s", 8: "si", 9: "si", 10: "si", 11: "sii", 12: "i", 13: "", 14: "", 15: "hbb", 16: "t"}
 
 func readUpdate(t file.Table) update {
 	t.Known("Update", 4)
 	u := update{kind: t.U8(0), at: t.U64(2), backup: t.Text(3)}
 	if int(u.kind) >= len(updateFields) || u.kind == 0 {
-		t.Fail(newerf("an update of type %d, of which %d are known", u.kind, len(updateFields)-1))
+		t.Fail(newerf("update of unknown type %d (known: 1 to %d)", u.kind, len(updateFields)-1))
 		return u
 	}
 	body, form := t.Inner(1), updateFields[u.kind]
@@ -191,7 +191,7 @@ func (r *repoInfo) encode() ([]byte, error) {
 		if s.root {
 			parent = ^u32(0) // -1
 		} else if !ok {
-			return nil, corruptf("the parent of snapshot %v, %v, is not there", s.id, s.parent)
+			return nil, corruptf("snapshot %v: its parent %v does not exist", s.id, s.parent)
 		}
 		snapshots = append(snapshots, s.fields(parent))
 	}
@@ -233,7 +233,7 @@ func itemTables(items []item) (out tables) {
 	return out
 }
 
-// find returns a snapshot by its id, or nil.
+// find returns the entry of a snapshot, or nil.
 func (r *repoInfo) find(id objectID) *snapshotInfo {
 	i := sort.Search(len(r.snapshots), func(i int) bool { return slices.Compare(r.snapshots[i].id[:], id[:]) >= 0 })
 	if i == len(r.snapshots) || r.snapshots[i].id != id {
@@ -249,11 +249,10 @@ func (r *repoInfo) branch(name string) (objectID, error) {
 			return b.snapshot, nil
 		}
 	}
-	return objectID{}, fmt.Errorf("there is no branch %q", name)
+	return objectID{}, fmt.Errorf("branch %q does not exist", name)
 }
 
-// commit puts a snapshot on a branch. Times in a repository only grow, whatever the clock
-// says.
+// commit adds a snapshot to a branch. s.flushedAt must be later than all times in the repository.
 func (r *repoInfo) commit(s snapshotInfo, branch string) {
 	r.insert(s)
 	for i := range r.branches {
@@ -269,8 +268,8 @@ func (r *repoInfo) insert(s snapshotInfo) {
 	r.snapshots = slices.Insert(r.snapshots, i, s)
 }
 
-// updatesKept is how many updates a file holds, Icechunk's default; the older ones are found
-// through the backup of the last.
+// updatesKept is the number of updates in the file, Icechunk's default. Older ones are in the backup of the
+// last.
 const updatesKept = 1000
 
 func (r *repoInfo) log(u update) {
@@ -283,14 +282,15 @@ func (r *repoInfo) log(u update) {
 	}
 }
 
-// backup notes where the file is as it was before the newest update.
+// backup records the name of the copy of the file from before the newest update.
 func (r *repoInfo) backup(name string) {
 	if len(r.updates) > 1 {
 		r.updates[1].backup = name
 	}
 }
 
-// now is a time that is later than all in the repository, in microseconds.
+// now returns the time in microseconds, or a later one if the repository already has that time: times must
+// increase, whatever the clock says.
 func (r *repoInfo) now(clock time.Time) uint64 {
 	at := uint64(clock.UnixMicro())
 	if len(r.updates) > 0 {

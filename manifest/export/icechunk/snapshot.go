@@ -12,15 +12,15 @@ import (
 // snapshot is the table Snapshot: all nodes of one version of the hierarchy.
 type snapshot struct {
 	id        objectID
-	nodes     []node // by path
+	nodes     []node // sorted by path
 	flushedAt uint64
 	message   string
 	metadata  []item
-	manifests []manifestInfo // by id
+	manifests []manifestInfo // sorted by id
 	extra     []byte
 }
 
-// node is an array or a group.
+// node is an array or group.
 type node struct {
 	id    nodeID
 	path  string
@@ -29,11 +29,11 @@ type node struct {
 	extra []byte
 }
 
-// arrayData is what a snapshot says of an array besides its document.
+// arrayData is a snapshot's description of an array, in addition to its document.
 type arrayData struct {
 	shape     []dimension
 	names     []dimensionName
-	named     bool // there is a list of names
+	named     bool // whether the array has dimension names
 	manifests []manifestRef
 }
 
@@ -47,17 +47,17 @@ type dimensionName struct {
 	named bool
 }
 
-// manifestRef is a manifest with the chunks of an array that are in it. Those of one array
-// do not overlap: Icechunk asks the first that could hold a chunk, and no other.
+// manifestRef is a manifest with the extents of an array's chunks in it. Extents of one array must not
+// overlap: Icechunk reads only the first manifest that could contain a chunk.
 type manifestRef struct {
 	id      objectID
 	extents []extent
 }
 
-// extent is a range of chunks along one axis; the end is excluded.
+// extent is a range of chunks along one axis, excluding to.
 type extent struct{ from, to uint32 }
 
-// manifestInfo is what a snapshot says of the file of a manifest.
+// manifestInfo is a snapshot's entry for a manifest file.
 type manifestInfo struct {
 	id    objectID
 	size  uint64
@@ -66,11 +66,11 @@ type manifestInfo struct {
 }
 
 const (
-	arrayNode = 1 // in the union NodeData
+	arrayNode = 1 // members of the union NodeData
 	groupNode = 2
 )
 
-// read reads the table Snapshot.
+// read decodes the table Snapshot.
 func (s *snapshot) read(f *file.Buffer) error {
 	t := f.Root()
 	t.Known("Snapshot", 9)
@@ -82,7 +82,7 @@ func (s *snapshot) read(f *file.Buffer) error {
 		s.manifests = append(s.manifests, manifestInfo{objectAt(t, 0), t.U64(1), t.U32(2), t.Bytes(3)})
 	})
 	if t.Vector(6, 24).N > 0 && f.Err() == nil {
-		return newerf("a snapshot that Icechunk 1 wrote, which only Icechunk itself can carry on")
+		return newerf("the snapshot was written by Icechunk 1; only Icechunk can append to it")
 	}
 	return f.Err()
 }
@@ -120,6 +120,7 @@ func readManifestRef(t file.Table) manifestRef {
 
 // encode returns the buffer of the table Snapshot.
 func (s *snapshot) encode() []byte {
+	// Icechunk finds nodes and manifests by binary search.
 	slices.SortFunc(s.nodes, func(a, b node) int { return strings.Compare(a.path, b.path) })
 	slices.SortFunc(s.manifests, func(a, b manifestInfo) int { return slices.Compare(a.id[:], b.id[:]) })
 	nodes, manifests := tables{}, tables{}
@@ -169,7 +170,7 @@ func (a *arrayData) fields() fields {
 	return f
 }
 
-// equal reports whether an array is as it was.
+// equal reports whether two versions of an array have the same shape and manifests.
 func (a *arrayData) equal(b *arrayData) bool {
 	if (a == nil) != (b == nil) {
 		return false

@@ -2,12 +2,12 @@ package icechunk
 
 import "varve/grid"
 
-// split cuts a box of chunks into boxes of at most some chunks, each of which is one run in
-// C order of the box: they do not overlap, and come in order. An empty box is none.
+// split cuts a non-empty box of chunks into boxes of at most most chunks. Each is contiguous in the C order
+// of the box; they do not overlap and are sorted. Their shapes:
 //
-//	axes before k   one index each
-//	axis k          some
-//	axes behind k   all
+//	axes before k   one index
+//	axis k          a range
+//	axes after k    all
 func split(box grid.Region, most int64) []grid.Region {
 	if box.IsEmpty() {
 		return nil
@@ -49,8 +49,8 @@ func advance(part, box grid.Region, axis int) bool {
 	return false
 }
 
-// chunks counts the chunks in a box, at most as many as an int64 holds since a grid has no
-// more.
+// chunks returns the number of chunks in a box. It cannot overflow, because a grid has at most an int64 of
+// chunks.
 func chunks(box grid.Region) int64 {
 	n := int64(1)
 	for _, s := range box.Shape {
@@ -59,7 +59,7 @@ func chunks(box grid.Region) int64 {
 	return n
 }
 
-// extents returns a box as a snapshot says it.
+// extents returns a box in the form of a snapshot.
 func extents(box grid.Region) []extent {
 	out := []extent{}
 	for k, from := range box.Origin {

@@ -11,7 +11,7 @@ import (
 	"varve/grid"
 )
 
-// transaction is the table TransactionLog: what a commit changed.
+// transaction is the table TransactionLog: the changes of a commit.
 type transaction struct {
 	id                           objectID
 	newGroups, newArrays         []nodeID
@@ -20,7 +20,7 @@ type transaction struct {
 	chunks                       []*written
 }
 
-// written are the chunks of an array that a commit wrote: a bit for each of the grid.
+// written is the set of an array's chunks that a commit wrote, with one bit per chunk of the grid.
 type written struct {
 	node nodeID
 	grid *grid.Grid
@@ -32,7 +32,7 @@ func newWritten(id nodeID, g *grid.Grid) *written {
 	return &written{node: id, grid: g, bits: make([]uint64, (g.Chunks()+63)/64)}
 }
 
-// add notes a chunk by its number in C order, once.
+// add adds a chunk by its number in C order. The number must not be in the set.
 func (w *written) add(number int64) {
 	w.bits[number/64] |= 1 << (number % 64)
 	w.n++
@@ -42,6 +42,7 @@ func (w *written) add(number int64) {
 func (w *written) each(do func(coords []int64) error) error {
 	coords := make([]int64, w.grid.Rank())
 	for i, word := range w.bits {
+		// word & (word-1) clears the lowest set bit.
 		for ; word != 0; word &= word - 1 {
 			w.grid.Coords(int64(i)*64+int64(bits.TrailingZeros64(word)), coords)
 			if err := do(coords); err != nil {
@@ -52,23 +53,23 @@ func (w *written) each(do func(coords []int64) error) error {
 	return nil
 }
 
-// A record is the table of a chunk's coordinates, and they:
+// A chunk record is the table of a chunk's coordinates, followed by them:
 //
 //	vtable(8)  8(4)  4(4)  rank(4)  coordinates(4 each)
 //
-// Each has its own vtable, as in a manifest.
+// Each record has its own vtable, as in a manifest.
 const chunkRecord = 20
 
 func (w *written) stride() int64 { return chunkRecord + 4*int64(w.grid.Rank()) }
 
-// empty reports whether the commit changes nothing.
-func (t *transaction) empty() bool {
+// isEmpty reports whether the commit changes nothing.
+func (t *transaction) isEmpty() bool {
 	return len(t.newGroups)+len(t.newArrays)+len(t.updatedArrays)+len(t.updatedGroups)+len(t.deletedArrays)+len(t.deletedGroups)+len(t.chunks) == 0
 }
 
-// readable reports whether Icechunk can read the log: it stops at 50 million tables, and
-// FlatBuffers at 2 GiB.
-func (t *transaction) readable() bool {
+// isReadable reports whether Icechunk can read the log: its limits are 50 million tables and, from
+// FlatBuffers, 2 GiB.
+func (t *transaction) isReadable() bool {
 	size, tables := int64(1<<20), int64(0)
 	for _, c := range t.chunks {
 		size, tables = size+c.size(), tables+c.n+1
@@ -76,13 +77,12 @@ func (t *transaction) readable() bool {
 	return size <= maxBuffer && tables < 50_000_000
 }
 
-// size is how many bytes the chunks take.
+// size returns the encoded size of the chunks in bytes.
 func (w *written) size() int64 { return arrayHead + w.n*(4+w.stride()) }
 
-// write writes the buffer of the table. Where everything is in it is known from the numbers
-// of chunks, so that it needs no memory for them.
+// write encodes the table. All positions follow from the numbers of chunks, so it streams without a buffer.
 //
-//	what build makes of the table, but for the offsets in updated_chunks
+//	the table as build writes it, with empty offsets in updated_chunks
 //	for each array:  ArrayUpdatedChunks  offsets of records  records
 func (t *transaction) write(w io.Writer) error {
 	slices.SortFunc(t.chunks, func(a, b *written) int { return slices.Compare(a.node[:], b.node[:]) })
@@ -104,7 +104,7 @@ func (t *transaction) write(w io.Writer) error {
 	return cmp.Or(err, out.Flush())
 }
 
-// The vtables, padded to 8 bytes.
+// Vtables, padded to 8 bytes.
 var (
 	updatedTable = [4]uint16{8, 16, 4, 12}
 	indicesTable = [4]uint16{6, 8, 4}
@@ -115,19 +115,18 @@ const (
 	arrayHead  = vtableSize + 16 + 4 // ArrayUpdatedChunks with its vtable, and the number of chunks
 )
 
-// head returns what stands in front of the chunks, and where the offsets of arrays are: at
-// its end.
+// head returns the bytes before the chunks, and the position of the offsets of arrays, which are at its end.
 func (t *transaction) head() (head []byte, list int) {
 	head = build(fields{structure(t.id[:]), sorted(t.newGroups), sorted(t.newArrays), sorted(t.deletedGroups),
 		sorted(t.deletedArrays), sorted(t.updatedArrays), sorted(t.updatedGroups), later(len(t.chunks))})
 	return head, len(head) - offsetSize*len(t.chunks)
 }
 
-// write writes the chunks of one array, from a place in the buffer on.
+// write encodes the chunks of one array; at is the position in the buffer.
 func (w *written) write(out *bufio.Writer, at int64) error {
 	head := appendTable(make([]byte, 0, arrayHead), updatedTable)
 	head = append(head, w.node[:]...)
-	head = binary.LittleEndian.AppendUint32(head, 4) // on to the number of chunks
+	head = binary.LittleEndian.AppendUint32(head, 4) // distance to the number of chunks
 	head = binary.LittleEndian.AppendUint32(head, uint32(w.n))
 	if _, err := out.Write(head); err != nil {
 		return err
@@ -141,8 +140,9 @@ func (w *written) write(out *bufio.Writer, at int64) error {
 		}
 	}
 	b := appendTable(make([]byte, 0, stride), indicesTable)
-	b = binary.LittleEndian.AppendUint32(b, 4) // on to the coordinates
+	b = binary.LittleEndian.AppendUint32(b, 4) // distance to the coordinates
 	b = binary.LittleEndian.AppendUint32(b, uint32(w.grid.Rank()))[:stride]
+	// Records differ only in the coordinates, so one buffer serves all.
 	return w.each(func(coords []int64) error {
 		for i, c := range coords {
 			binary.LittleEndian.PutUint32(b[chunkRecord+4*i:], uint32(c))
@@ -152,7 +152,7 @@ func (w *written) write(out *bufio.Writer, at int64) error {
 	})
 }
 
-// appendTable appends a vtable and the beginning of its table.
+// appendTable appends a vtable and the distance to it, with which a table begins.
 func appendTable(b []byte, vtable [4]uint16) []byte {
 	for _, v := range vtable {
 		b = binary.LittleEndian.AppendUint16(b, v)

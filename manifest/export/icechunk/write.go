@@ -19,42 +19,42 @@ import (
 	"varve/readers/source"
 )
 
-// Options say how an export is written. What is zero is as the field says.
+// Options configure an export. Zero values select the defaults.
 type Options struct {
-	// Replace has a repository that stands there replaced, with all its history.
+	// Replace replaces an existing repository with all its history.
 	Replace bool
-	// Branch is what is committed to; empty for main. A repository that is made has only main.
+	// Branch is the branch to commit to; empty means main. A new repository has only main.
 	Branch string
-	// Message is that of the commit; empty for one that says which snapshot was exported.
+	// Message is the message of the commit; empty means one that names the exported snapshot.
 	Message string
-	// Manifest is the manifest that the store was opened from. Without it nothing can be
-	// appended, as nobody knows what was exported before.
+	// Manifest is the repository from which the store was opened. It is needed to append, because appending
+	// compares snapshots.
 	Manifest *manifest.Repository
-	// ManifestRefs is how many refs a manifest may hold; 0 stands for 65,536.
+	// ManifestRefs is the maximum number of refs in a manifest; 0 means 65,536.
 	ManifestRefs int64
-	// InlineBytes is the size up to which a chunk that is not in a source is kept in a
-	// manifest, and not as an object of its own; 0 stands for 512, as in Icechunk.
+	// InlineBytes is the maximum size of a chunk that is stored in a manifest instead of an object; 0 means
+	// 512, as in Icechunk.
 	InlineBytes int
-	// Workers is how many manifests are written at a time; 0 stands for GOMAXPROCS.
+	// Workers is the number of concurrent manifest writers; 0 means GOMAXPROCS.
 	Workers int
-	// S3 is put into the configuration for chunks in buckets.
+	// S3 is stored in the repository's configuration, for sources in S3 buckets.
 	S3 S3
-	// Progress is told how many chunks are done, now and then, by one goroutine at a time.
+	// Progress is called from time to time, by one goroutine at a time.
 	Progress func(done, total int64)
 
 	random io.Reader
 	clock  func() time.Time
 }
 
-// Result is what was written.
+// Result describes an export.
 type Result struct {
-	Counts              // of refs in new manifests
-	Snapshot   string   // the id of the commit, or of the one that holds all of it already
-	Appended   bool     // to a repository that was there
-	Unchanged  bool     // there was nothing to commit
-	Manifests  int      // that were written
-	Bytes      int64    // of these
-	Containers []string // the prefixes that a reader has to allow
+	Counts              // refs in new manifests
+	Snapshot   string   // id of the commit, or of the existing one if nothing changed
+	Appended   bool     // whether the repository existed
+	Unchanged  bool     // whether there was nothing to commit
+	Manifests  int      // number of written manifests
+	Bytes      int64    // size of the written manifests
+	Containers []string // prefixes that readers have to allow
 }
 
 const (
@@ -83,13 +83,12 @@ func (o *Options) defaults() *Options {
 	return &d
 }
 
-// Write exports what a store holds to an Icechunk repository in a local folder, or below a
-// prefix of an object store.
+// Write exports a store to an Icechunk repository in a local folder or below a prefix of an object store.
 //
-// If there is none it is made, and appears when all of it is written. If varve made it from
-// an earlier snapshot of the same manifest, what is new is committed on top: history, tags,
-// and what others committed stay. Anything else that stands there is left alone, and an
-// error, as is a commit of somebody else to an array that would have to be written.
+// A new repository appears when it is complete. If varve created the existing repository from an earlier
+// snapshot of the same manifest, the changes are committed on top; history, tags and commits of other writers
+// stay. Write fails without changes if anything else exists at dest, or if another writer has changed an
+// array that the commit would change.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
 	if err := s.Snapshot().CheckNames(); err != nil {
 		return nil, err
@@ -112,16 +111,16 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 func write(ctx context.Context, in *input, dest string, o *Options, p change.Past) (*Result, error) {
 	e := &export{in: in, opts: o, past: p}
 	if source.IsObject(dest) {
-		return e.away(ctx, dest)
+		return e.exportToStore(ctx, dest)
 	}
 	dest = filepath.Clean(dest)
-	is, err := standing(dest)
+	is, err := inspect(dest)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case is == somethingElse:
-		return nil, noRepository(dest)
+		return nil, notRepository(dest)
 	case is == repository && !o.Replace:
 		return e.appendTo(ctx, openFolder(dest))
 	default:
@@ -129,23 +128,23 @@ func write(ctx context.Context, in *input, dest string, o *Options, p change.Pas
 	}
 }
 
-func noRepository(dest string) error {
-	return fmt.Errorf("%s is there and is no Icechunk repository: export to another folder: %w", dest, manifest.ErrForeign)
+func notRepository(dest string) error {
+	return fmt.Errorf("%s exists and is not an Icechunk repository; export to another folder: %w", dest, manifest.ErrForeign)
 }
 
-// standing is what stands where an export is to go.
-type standsThere uint8
+// destination is the kind of content at the destination.
+type destination uint8
 
 const (
-	nothing standsThere = iota
+	nothing destination = iota
 	repository
-	leftovers // what a repository has but for the file repo
+	leftovers // files of a repository without the file repo
 	somethingElse
 )
 
-func standing(dest string) (standsThere, error) {
+func inspect(dest string) (destination, error) {
 	if strings.Contains(dest, "://") || strings.HasPrefix(dest, "s3:/") {
-		return 0, fmt.Errorf("%s: repositories are written to local folders and to s3://, gs:// and az://: %w", dest, errors.ErrUnsupported)
+		return 0, fmt.Errorf("%s: want a local folder, s3://, gs:// or az://: %w", dest, errors.ErrUnsupported)
 	}
 	entries, err := os.ReadDir(dest)
 	switch {
@@ -169,7 +168,7 @@ type export struct {
 	past change.Past
 }
 
-// create writes a whole repository beside where it is to stand, and moves it there.
+// create writes a new repository next to its destination and renames it when it is complete.
 func (e *export) create(ctx context.Context, dest string, replace bool) (result *Result, err error) {
 	if err := e.checkBranch(); err != nil {
 		return nil, err
@@ -198,12 +197,12 @@ func (e *export) create(ctx context.Context, dest string, replace bool) (result 
 
 func (e *export) checkBranch() error {
 	if e.opts.Branch != defaultBranch {
-		return fmt.Errorf("a new repository has only the branch %s, and not %q", defaultBranch, e.opts.Branch)
+		return fmt.Errorf("a new repository has only the branch %s; %q does not exist", defaultBranch, e.opts.Branch)
 	}
 	return nil
 }
 
-// whole writes all of a repository but the file that says that it is there.
+// whole writes a repository except for the file repo.
 func (c *commit) whole(ctx context.Context) (*Result, error) {
 	if err := c.first(ctx); err != nil {
 		return nil, err
@@ -213,22 +212,22 @@ func (c *commit) whole(ctx context.Context) (*Result, error) {
 	return result, err
 }
 
-// away exports to an object store.
-func (e *export) away(ctx context.Context, name string) (result *Result, err error) {
+// exportToStore exports to an object store.
+func (e *export) exportToStore(ctx context.Context, name string) (result *Result, err error) {
 	at, err := dest.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, at.Close()) }()
 	p := prefix{at}
-	is, err := p.standing(ctx)
+	is, err := p.destination(ctx)
 	switch {
 	case err != nil:
 		return nil, err
 	case is == somethingElse:
-		return nil, noRepository(name)
+		return nil, notRepository(name)
 	case is == leftovers && !e.opts.Replace:
-		return nil, fmt.Errorf("%s holds what is left of a repository, or of an export that was stopped or is under way: export to another place, or replace it: %w", name, fs.ErrExist)
+		return nil, fmt.Errorf("%s contains parts of a repository, or of an export that was stopped or is still running; export to another place or replace it: %w", name, fs.ErrExist)
 	}
 	if err := p.Heeds(ctx, overwrittenFolder+"/check"); err != nil {
 		return nil, err
@@ -236,13 +235,13 @@ func (e *export) away(ctx context.Context, name string) (result *Result, err err
 	if is == repository && !e.opts.Replace {
 		return e.appendTo(ctx, p)
 	}
-	return e.createAway(ctx, p)
+	return e.createInStore(ctx, p)
 }
 
-// createAway writes a repository where it is to stand, repo last. What it replaces is there until
-// then, and is removed when nobody can come to it any more. What others write meanwhile is not
-// among that; if it is to become the repository, it fails.
-func (e *export) createAway(ctx context.Context, p prefix) (result *Result, err error) {
+// createInStore writes a repository in place, repo last. The files of a replaced repository stay until then,
+// and are removed when no reader can find them any more. Files that other writers add in the meantime are not
+// removed; if one of them is repo, the export fails.
+func (e *export) createInStore(ctx context.Context, p prefix) (result *Result, err error) {
 	if err := e.checkBranch(); err != nil {
 		return nil, err
 	}
@@ -259,6 +258,7 @@ func (e *export) createAway(ctx context.Context, p prefix) (result *Result, err 
 			old = append(old, key)
 		}
 	}
+	// List the old files before writing, so that the new ones are not among them.
 	c := e.commit(p)
 	if result, err = c.whole(ctx); err == nil {
 		err = c.swap(ctx, was)

@@ -10,17 +10,17 @@ import (
 	"varve/manifest/store"
 )
 
-// located is a store.Run that stays, without coordinates: they follow from the order.
+// located is a copy of a store.Run without coordinates, which follow from the order.
 type located struct {
 	kind           store.Kind
 	chunks         int64
 	source         int64
-	offsets, sizes []int64 // of each chunk that is a range
+	offsets, sizes []int64 // one per chunk, for chunks that are byte ranges
 	inline         []byte
 	patch          bool // in a file of the manifest
 }
 
-// skip takes chunks off the front.
+// skip removes the first n chunks.
 func (l *located) skip(n int64) {
 	l.chunks -= n
 	if l.offsets != nil {
@@ -28,24 +28,23 @@ func (l *located) skip(n int64) {
 	}
 }
 
-// part is some runs of a slab, or the error that ended it.
+// part is a batch of runs of a slab, or the error that ended it.
 type part struct {
 	runs   []located
 	chunks int64
-	ranges []int64 // room for offsets and sizes
+	ranges []int64 // memory for offsets and sizes
 	err    error
 }
 
-// Locations of an array are found by several cores, each of them busy with a slab of chunks
-// that follow each other in C order. Slabs are as large as memory ahead of the consumer may
-// be.
+// Several cores locate chunks concurrently, each in one slab of chunks that are consecutive in C order. The
+// size of slabs bounds the memory for locations that wait for the consumer.
 const (
 	partLength = 4096
 	slabParts  = 8
 )
 
-// locations yields the locations of an array in C order from a chunk on, some at a time. The
-// list is overwritten by the next.
+// locations yields the locations of an array's chunks in C order in batches, starting at chunk number from. A
+// batch is valid until the next one.
 func (e *export) locations(ctx context.Context, a array, from int64) iter.Seq2[[]located, error] {
 	return func(yield func([]located, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -59,8 +58,9 @@ func (e *export) locations(ctx context.Context, a array, from int64) iter.Seq2[[
 				ahead = append(ahead, l.start(ctx, slabs[0]))
 				slabs = slabs[1:]
 			}
+			// Slabs are consumed in order, while later ones are located in the background.
 			for p := range ahead[0] {
-				if !yield(behind(p.runs, &before), p.err) || p.err != nil {
+				if !yield(dropFirst(p.runs, &before), p.err) || p.err != nil {
 					return
 				}
 				l.recycle(p)
@@ -70,8 +70,8 @@ func (e *export) locations(ctx context.Context, a array, from int64) iter.Seq2[[
 	}
 }
 
-// behind is what is left of runs without as many chunks, which it counts down.
-func behind(runs []located, before *int64) []located {
+// dropFirst removes the first *before chunks from runs, and subtracts them from *before.
+func dropFirst(runs []located, before *int64) []located {
 	for len(runs) > 0 && *before >= runs[0].chunks {
 		*before -= runs[0].chunks
 		runs = runs[1:]
@@ -83,14 +83,14 @@ func behind(runs []located, before *int64) []located {
 	return runs
 }
 
-// locator finds the locations of an array.
+// locator locates the chunks of an array.
 type locator struct {
 	array
 	working sync.WaitGroup
 	free    chan *part
 }
 
-// start has a slab worked on.
+// start locates the chunks of a slab in the background.
 func (l *locator) start(ctx context.Context, slab grid.Region) <-chan *part {
 	out := make(chan *part, slabParts)
 	send := func(p *part) bool {
@@ -126,9 +126,10 @@ func (l *locator) start(ctx context.Context, slab grid.Region) <-chan *part {
 	return out
 }
 
-// add adds a copy of a run.
+// add appends a copy of a run.
 func (p *part) add(r *store.Run) {
 	p.chunks += r.Chunks
+	// The store reuses r after the iteration, so all slices are copied.
 	l := located{kind: r.Kind, chunks: r.Chunks, source: r.Source, patch: r.IsPatch()}
 	if r.Inline != nil {
 		l.inline = append([]byte{}, r.Inline...)
@@ -141,7 +142,7 @@ func (p *part) add(r *store.Run) {
 	p.runs = append(p.runs, l)
 }
 
-// part is room for a part.
+// part returns an empty part, reusing memory if possible.
 func (l *locator) part() *part {
 	select {
 	case p := <-l.free:
@@ -153,7 +154,7 @@ func (l *locator) part() *part {
 	}
 }
 
-// recycle takes a part whose runs have been used.
+// recycle returns a part to the free list.
 func (l *locator) recycle(p *part) {
 	select {
 	case l.free <- p:
@@ -161,8 +162,8 @@ func (l *locator) recycle(p *part) {
 	}
 }
 
-// slabsOf cuts a grid into boxes of chunks that follow each other in C order, those before a
-// chunk left out. It returns how many chunks of the first box come before that.
+// slabsOf cuts a grid into slabs of chunks that are consecutive in C order, beginning with the slab that
+// contains chunk from. before is the number of chunks in that slab before from.
 func slabsOf(g *grid.Grid, from int64) (slabs []grid.Region, before int64) {
 	counts := g.Counts()
 	axis := slices.IndexFunc(counts, func(n int64) bool { return n != 1 })

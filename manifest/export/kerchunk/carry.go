@@ -17,8 +17,8 @@ import (
 	"varve/manifest/internal/change"
 )
 
-// mark is what a Parquet set says of its origin, in .zmetadata beside the documents, where
-// fsspec does not look. A later export carries it on if all but the snapshot is the same.
+// mark is a Parquet set's record of its origin. It is stored in .zmetadata beside the documents, where fsspec
+// ignores it. A later export can append if everything except the snapshot is equal.
 type mark struct {
 	Snapshot string   `json:"snapshot"`
 	Record   int64    `json:"record_size"`
@@ -31,10 +31,10 @@ func (e *export) mark() mark {
 	return mark{e.snapshot, e.opts.RecordSize, e.opts.InlineBytes, string(e.patches.path), e.result.Regular}
 }
 
-// past tells how an array differs from what it was in a snapshot.
+// past returns how an array differs from its version in an older snapshot.
 type past func(ctx context.Context, snapshot string, a array) (change.Change, error)
 
-// pastOf compares with the snapshots in a repository.
+// pastOf returns a past that compares with snapshots of the repository, and a function to release it.
 func pastOf(r *manifest.Repository, now *manifest.Snapshot) (past, func() error) {
 	h := change.NewPlaces(r)
 	var c *change.Snapshots
@@ -54,13 +54,13 @@ func pastOf(r *manifest.Repository, now *manifest.Snapshot) (past, func() error)
 	}, h.Close
 }
 
-// carried is a set that stands at the destination and is carried on.
+// carried is an existing set to which the export appends.
 type carried struct {
 	folder   string
 	snapshot string
 }
 
-// carryOn finds what stands at the destination, if it can be carried on.
+// carryOn returns the set at the destination, or nil if it cannot be appended to.
 func (e *export) carryOn() (*carried, error) {
 	if e.past == nil {
 		return nil, nil
@@ -88,10 +88,10 @@ func (e *export) carryOn() (*carried, error) {
 	return &carried{e.dest, old.Snapshot}, nil
 }
 
-// kept is how many chunks of an array, from the first on, are as they were.
-func (e *export) kept(ctx context.Context, from *carried, a array) (int64, error) {
+// unchanged returns how many chunks of an array, from the first one on, are the same as in the old set.
+func (e *export) unchanged(ctx context.Context, from *carried, a array) (int64, error) {
 	c, err := e.past(ctx, from.snapshot, a)
-	if errors.Is(err, fs.ErrNotExist) { // the snapshot is no longer there
+	if errors.Is(err, fs.ErrNotExist) { // the snapshot was removed
 		return 0, nil
 	}
 	if err != nil || c.Kind == change.Everything {
@@ -104,7 +104,7 @@ func (e *export) kept(ctx context.Context, from *carried, a array) (int64, error
 	inner := int64(1)
 	for axis, n := range g.Counts() {
 		if axis < c.Axis && n != 1 {
-			return 0, nil // new chunks stand between old ones
+			return 0, nil // new chunks are between old ones
 		}
 		if axis > c.Axis {
 			inner *= n
@@ -113,16 +113,17 @@ func (e *export) kept(ctx context.Context, from *carried, a array) (int64, error
 	return min(c.From*inner, g.Chunks()), nil
 }
 
-// keep has the records of chunks that are as they were stand in the new set too, and returns
-// the number of the first chunk behind them.
+// keep links the records of unchanged chunks into the new set, and returns the number of the first chunk
+// after them.
 func (p *parquetSink) keep(ctx context.Context, a array) (int64, error) {
 	if p.from == nil {
 		return 0, nil
 	}
-	chunks, err := p.kept(ctx, p.from, a)
+	chunks, err := p.unchanged(ctx, p.from, a)
 	if err != nil {
 		return 0, err
 	}
+	// A partly filled record can be kept only if the array has not grown.
 	records := chunks / p.opts.RecordSize
 	if chunks == a.Grid().Chunks() {
 		records = (chunks + p.opts.RecordSize - 1) / p.opts.RecordSize
@@ -144,7 +145,8 @@ func (p *parquetSink) keep(ctx context.Context, a array) (int64, error) {
 	return kept, nil
 }
 
-// share makes a file that never changes stand under another name too.
+// share makes a file that never changes available under another name, as a hard link if possible, otherwise
+// as a copy.
 func share(old, name string) error {
 	err := os.Link(old, name)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -163,9 +165,9 @@ func share(old, name string) error {
 	return errors.Join(err, out.Close())
 }
 
-// carry has the file of patches go on behind what is in it. Who still reads the old set finds
-// there what there was. Of those who carry on a set at a time one may: each would count on what
-// it writes being next.
+// carry appends to the old file of patches. Readers of the old set are not affected, because their part of
+// the file does not change. Only one export at a time may append, because each assumes that its chunks come
+// next.
 func (s *sideFile) carry(old string) error {
 	err := share(old, s.temp)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,7 +177,7 @@ func (s *sideFile) carry(old string) error {
 		return err
 	}
 	if s.lock, err = draft.Lock(filepath.Dir(old)); err != nil {
-		return fmt.Errorf("%s: another export appends to it; try again when it is done: %w", old, err)
+		return fmt.Errorf("%s: another export is appending; try again later: %w", old, err)
 	}
 	info, err := os.Stat(s.temp)
 	if err != nil {
@@ -188,20 +190,19 @@ func (s *sideFile) carry(old string) error {
 	return err
 }
 
-// giveUp takes away what was written behind what is carried on, which the old set has to itself
-// again.
+// giveUp truncates the file of patches to its size in the old set.
 func (s *sideFile) giveUp() error {
 	if s.file == nil {
 		return nil
 	}
-	_ = s.close() // what it says has been said, or does not matter any more
+	_ = s.close() // the export has already failed with another error
 	if s.lock == nil {
 		return nil
 	}
 	return os.Truncate(s.temp, s.carried)
 }
 
-// release lets others carry on the set.
+// release lets other exports append to the set.
 func (s *sideFile) release() error {
 	if s.lock == nil {
 		return nil

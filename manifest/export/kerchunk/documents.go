@@ -13,13 +13,13 @@ import (
 	"varve/zarrjson"
 )
 
-// documents are what describes a hierarchy, under their keys.
+// documents are the metadata documents of a hierarchy.
 type documents struct {
 	format  int
-	because string // of format 3
+	because string // why format 3 was needed
 	list    []document
-	// leaveOut says of each array whether its missing chunks can be left out: every client
-	// fills them with the array's own fill value.
+	// leaveOut says, for each array, whether missing chunks can be omitted, because every client fills them
+	// with the array's fill value.
 	leaveOut []bool
 }
 
@@ -30,7 +30,7 @@ type document struct {
 
 func (d *documents) add(key string, json []byte) { d.list = append(d.list, document{key, json}) }
 
-// translate writes the hierarchy in format 2 or, if that cannot say all of it, in format 3.
+// translate encodes the hierarchy in Zarr format 2 if possible, otherwise in format 3.
 func (e *export) translate() (*documents, error) {
 	root, err := e.tree()
 	if err != nil {
@@ -47,18 +47,18 @@ func (e *export) translate() (*documents, error) {
 	return d, err
 }
 
-// whyFormat3 is what format 2 cannot say, by the error of a translation to it, and what would do.
+// whyFormat3 returns why format 2 was not possible, from the error of the translation.
 func whyFormat3(arrays []array, err error) string {
 	for _, a := range arrays {
 		if a.Schema().ChunkGrid.Name == zarrjson.Rectilinear {
-			return a.Path() + " has chunks of several lengths; --regular cuts it anew"
+			return a.Path() + " has chunks of several lengths; a regular grid (option regular) allows format 2"
 		}
 	}
-	return "format 2 cannot say this: " + err.Error()
+	return "format 2 cannot represent this: " + err.Error()
 }
 
-// tree is the root with everything below it: groups, those that are only a part of a path
-// too, and then the arrays in their own order.
+// tree returns the root group with all groups, including those that occur only in paths, followed by the
+// arrays.
 func (e *export) tree() (*zarrjson.Group, error) {
 	root := &zarrjson.Group{Consolidated: &zarrjson.Consolidated{}}
 	known := map[string]bool{"": true}
@@ -91,14 +91,14 @@ func (e *export) tree() (*zarrjson.Group, error) {
 		}
 		path := arrayKey(a)
 		if known[path] || path == "" {
-			return nil, fmt.Errorf("%s: a group and an array cannot both stand there", a.Path())
+			return nil, fmt.Errorf("%s: a group and an array have the same path", a.Path())
 		}
 		root.Consolidated.Members = append(root.Consolidated.Members, zarrjson.Member{Path: path, Node: zarrjson.Node{Array: &schema}})
 	}
 	return root, nil
 }
 
-// arrayKey is what the keys of an array begin with.
+// arrayKey returns the first part of an array's keys.
 func arrayKey(a array) string { return strings.Trim(a.Path(), "/") }
 
 func (e *export) format2(root *zarrjson.Group) (*documents, error) {
@@ -134,8 +134,8 @@ func attributesJSON(a zarrjson.Attributes) []byte {
 	return []byte("{}")
 }
 
-// fillsAlike reports whether all clients fill missing chunks as the n-th array declares.
-// Without a fill value zarr-python fills with zeros, but VirtualiZarr makes NaN of that.
+// fillsAlike reports whether all clients fill missing chunks of the n-th array with its fill value. Without a
+// fill value in format 2, zarr-python uses zeros but VirtualiZarr uses NaN.
 func (e *export) fillsAlike(n int, v *zarrjson.V2Array) bool {
 	t := v.DataType.Type()
 	if v.Fill == nil && (t.Kind == codec.Float || t.Kind == codec.Complex) {
@@ -144,7 +144,7 @@ func (e *export) fillsAlike(n int, v *zarrjson.V2Array) bool {
 	return bytes.Equal(fillOf(e.arrays[n].Schema().Fill, t), fillOf(v.Missing(), t))
 }
 
-// fillOf spells out the zeros that nil stands for.
+// fillOf returns the bytes of a fill value; nil means zeros.
 func fillOf(fill []byte, t codec.Type) []byte {
 	if fill == nil {
 		return make([]byte, t.Size)
@@ -152,7 +152,7 @@ func fillOf(fill []byte, t codec.Type) []byte {
 	return fill
 }
 
-// format3 writes zarr.json documents and, for Parquet, what fsspec counts chunks by.
+// format3 encodes zarr.json documents and, for Parquet, the .zarray stubs from which fsspec counts chunks.
 func (e *export) format3(root *zarrjson.Group) (*documents, error) {
 	d := &documents{format: 3}
 	raw, err := root.Encode(zarrjson.Compact)
@@ -180,8 +180,8 @@ func (e *export) format3(root *zarrjson.Group) (*documents, error) {
 	return d, nil
 }
 
-// addStub adds the .zarray that tells fsspec how many chunks a folder of a Parquet set has.
-// Without it fsspec finds none of them, and says nothing.
+// addStub adds a .zarray that tells fsspec the number of chunks in a folder of a Parquet set. Without it,
+// fsspec silently finds none.
 func (e *export) addStub(d *documents, path string, counts []int64) {
 	if e.isJSON() {
 		return

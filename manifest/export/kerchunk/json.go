@@ -19,10 +19,10 @@ import (
 	"varve/zarrjson"
 )
 
-// documentName is what the references are called in the draft.
+// documentName is the name of the references in the draft.
 const documentName = "refs.json"
 
-// writeJSON writes a file beside the destination and renames it when it is whole.
+// writeJSON writes the files next to the destination and renames them when they are complete.
 func (e *export) writeJSON(ctx context.Context) (err error) {
 	d, err := draft.NewFile(ctx, e.dest)
 	if err != nil {
@@ -47,9 +47,8 @@ func (e *export) writeJSON(ctx context.Context) (err error) {
 	return e.replaceJSON(ctx, d)
 }
 
-// publishJSON stores the files. Patches have a name of their own each time, so that whoever reads
-// meanwhile finds the old references with the old patches, or the new ones with theirs. Those
-// that the references lead to no longer are then removed.
+// publishJSON stores the files. Each export's file of patches has a unique name, so concurrent readers find
+// the old references with the old patches or the new with the new. Old patches are removed at the end.
 func (e *export) publishJSON(ctx context.Context, d *draft.Draft) (err error) {
 	p, key, err := dest.OpenOf(ctx, e.dest)
 	if err != nil {
@@ -70,6 +69,7 @@ func (e *export) publishJSON(ctx context.Context, d *draft.Draft) (err error) {
 		}
 	}
 	err = d.PublishFile(ctx, documentName, e.dest, e.opts.Force)
+	// Another process has replaced the references; the patches of this export would never be used.
 	if errors.Is(err, manifest.ErrConflict) {
 		return errors.Join(err, p.RemoveThese(ctx, own))
 	}
@@ -79,9 +79,9 @@ func (e *export) publishJSON(ctx context.Context, d *draft.Draft) (err error) {
 	return p.RemoveThese(ctx, old...)
 }
 
-// replaceJSON gives the files their names. Whoever reads meanwhile finds the old references
-// with the old patches, none at all, or the new ones. After an error there is what there was. One
-// export at a time does so, or references of one would stand beside the patches of another.
+// replaceJSON renames the files to their final names. Concurrent readers find the old references with the old
+// patches, no references, or the new ones with the new patches. After an error, the old files are restored.
+// Only one export at a time may rename, because references of one must not meet patches of another.
 func (e *export) replaceJSON(ctx context.Context, d *draft.Draft) (err error) {
 	done, err := draft.Turn(ctx, filepath.Dir(e.dest))
 	if err != nil {
@@ -92,6 +92,7 @@ func (e *export) replaceJSON(ctx context.Context, d *draft.Draft) (err error) {
 		return err
 	}
 	var undo []func() error
+	// Restore in reverse order, so that the references come back after their patches.
 	defer func() {
 		for _, back := range slices.Backward(undo) {
 			if err != nil {
@@ -119,7 +120,7 @@ func (e *export) replaceJSON(ctx context.Context, d *draft.Draft) (err error) {
 	return d.PublishFile(ctx, documentName, e.dest, false)
 }
 
-// jsonBuffer is how much is written at a time.
+// jsonBuffer is the number of bytes per write.
 const jsonBuffer = 1 << 20
 
 // jsonWriter writes references as JSON, entry by entry.
@@ -127,15 +128,15 @@ type jsonWriter struct {
 	*export
 	file *os.File
 	buf  []byte
-	more bool // an entry stands before the next
+	more bool // an entry precedes the next
 
-	// of the array that is being written
-	prefix []byte // of its keys: the quote and the path
+	// The fields below belong to the current array.
+	prefix []byte // beginning of its keys: the quote and the path
 	keys   zarrjson.KeyEncoding
 	chunks grid.Region
 	coords []int64
 
-	source int64 // the last one
+	source int64 // the previous one
 	path   []byte
 }
 
@@ -159,7 +160,7 @@ func (w *jsonWriter) all(ctx context.Context) error {
 	return w.flush(0)
 }
 
-// next begins an entry on a line of its own.
+// next begins an entry on its own line.
 func (w *jsonWriter) next() {
 	if w.more {
 		w.buf = append(w.buf, ',')
@@ -168,7 +169,7 @@ func (w *jsonWriter) next() {
 	w.buf = append(w.buf, '\n')
 }
 
-// flush writes the buffer if it holds more than some bytes.
+// flush writes the buffer if it holds more than above bytes.
 func (w *jsonWriter) flush(above int) error {
 	if len(w.buf) <= above {
 		return nil
@@ -178,7 +179,7 @@ func (w *jsonWriter) flush(above int) error {
 	return err
 }
 
-// begin readies the keys of an array.
+// begin prepares the keys of an array.
 func (w *jsonWriter) begin(a array) {
 	quoted := appendString(nil, arrayKey(a)+"/")
 	w.prefix = quoted[:len(quoted)-1]
@@ -191,7 +192,7 @@ func (w *jsonWriter) begin(a array) {
 	w.source = nowhere
 }
 
-// fits implements sink: a file of JSON has room for everything.
+// fits implements sink: JSON has no limit.
 func (w *jsonWriter) fits([]byte) bool { return true }
 
 // put implements sink.
@@ -216,7 +217,7 @@ func (w *jsonWriter) put(ctx context.Context, r *ref) error {
 	return w.flush(jsonBuffer)
 }
 
-// putRange writes where the bytes are of the key that was written.
+// putRange writes the source range of the current key.
 func (w *jsonWriter) putRange(offset, size int64) {
 	w.buf = append(w.buf, `":[`...)
 	w.buf = append(w.buf, w.path...)
@@ -245,7 +246,7 @@ func (w *jsonWriter) putRanges(ctx context.Context, source int64, offsets, sizes
 	return nil
 }
 
-// name makes path that of a source, or of the patches.
+// name sets path to the path of a source or of the patches.
 func (w *jsonWriter) name(ctx context.Context, source int64) error {
 	if source == w.source {
 		return nil
@@ -261,11 +262,11 @@ func (w *jsonWriter) name(ctx context.Context, source int64) error {
 	return nil
 }
 
-// appendString appends text as JSON.
+// appendString appends text as a JSON string.
 func appendString(dst []byte, text string) []byte {
 	for i := range len(text) {
 		if c := text[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f || c == '<' || c == '>' || c == '&' {
-			raw, _ := json.Marshal(text) // text is all that can be marshalled
+			raw, _ := json.Marshal(text) // a string can always be marshalled
 			return append(dst, raw...)
 		}
 	}

@@ -1,33 +1,35 @@
-// Package kerchunk writes a manifest as references that fsspec reads, so that zarr-python,
-// xarray and what stands on them open an archive without varve:
+// Package kerchunk exports a manifest as kerchunk references. zarr-python, xarray and other clients read them
+// through fsspec, without varve:
 //
 //	DEST.json           {"version":1,"refs":{
 //	                      ".zgroup":"{…}", "x/.zarray":"{…}",      documents, as text
 //	                      "x/0.0":["/data/a.nc",4016,1032],        a range of a source
 //	                      "x/0.1":"base64:AAAA"                    the bytes themselves
 //	                    }}
-//	DEST.json.patches   chunks that no source holds as a client reads them
+//	DEST.json.patches   re-encoded chunks
 //
 //	DEST.parquet/       any name that does not end in .json
 //	  .zmetadata        {"metadata":{".zgroup":{…},"x/.zarray":{…}},"record_size":100000}
-//	  x/refs.0.parq     a row a chunk, in C order: path, offset, size, raw
+//	  x/refs.0.parq     a row per chunk, in C order: path, offset, size, raw
 //	  x/refs.1.parq     chunks from number record_size on
 //	  .patches
 //
-// Where every array can be said in Zarr format 2, all of them are, which every reader of
-// references knows. Otherwise all are documents of format 3: fsspec and zarr-python read
-// those too, grids with chunks of different lengths among them. In Parquet fsspec counts
-// chunks by .zarray documents, and gets some that hold shape and chunks and nothing else.
+// The documents are in Zarr format 2, which every reader of references supports, if it can represent all
+// arrays. Otherwise all documents are in format 3: fsspec and zarr-python read those too, including
+// rectilinear grids. For Parquet, fsspec counts chunks from .zarray documents, so format 3 adds stubs with
+// only shape and chunks.
 //
-// What the references hold is right in every reader, or is not written:
-//   - a chunk that is not stored as its array declares it is re-encoded, and its bytes go
-//     among the references or into the file of patches;
-//   - a missing chunk that a reader would fill with something else than the array's own
-//     fill value is written out;
-//   - in Parquet every missing chunk is, since readers do not agree on a row without path.
+// Every reader gets the right values:
+//   - A chunk whose stored bytes do not match the schema is re-encoded. Its bytes go into the references or
 //
-// References carry nothing that identifies a source: not its size, time or ETag. Whoever
-// reads them will not notice that a file has changed.
+// into the file of patches.
+//   - A missing chunk is written out if a reader would fill it with another value than the array's fill
+//
+// value.
+//   - In Parquet every missing chunk is written out, because readers disagree about rows without a path.
+//
+// References contain nothing that identifies the version of a source: no size, time or ETag. Readers do not
+// notice when a file has changed.
 package kerchunk
 
 import (
@@ -55,58 +57,57 @@ import (
 	"varve/zarrjson"
 )
 
-// Options say how references are written. What is zero is as the field says.
+// Options configure an export. Zero values select the defaults.
 type Options struct {
-	// Force replaces what stands at the destination.
+	// Force replaces existing references at the destination.
 	Force bool
-	// Append, the repository of the manifest, has a Parquet set that was written from an
-	// earlier snapshot carried on: records whose chunks are as they were are kept as they
-	// are. What cannot be carried on is written anew. It replaces what Force would.
+	// Append is the repository of the manifest. If it is set, an export to Parquet references from an earlier
+	// snapshot keeps the records whose chunks are unchanged, and writes the others. It implies Force.
 	Append *manifest.Repository
-	// Regular gives arrays whose chunks differ in length chunks of one shape, for clients
-	// that know no other: what does not coincide is re-encoded.
+	// Regular re-chunks arrays with rectilinear grids to regular ones, for clients that support no others.
+	// Chunks with other edges are re-encoded.
 	Regular bool
-	// NoPatch refuses, with a PatchError, what would need re-encoded chunks.
+	// NoPatch makes exports that need re-encoded chunks fail with a PatchError.
 	NoPatch bool
-	// RecordSize is the number of chunks in a Parquet file; 0 stands for 100,000.
+	// RecordSize is the number of chunks per Parquet file; 0 means 100,000.
 	RecordSize int64
-	// InlineBytes is the most that a re-encoded chunk may have to stand among the references;
-	// 0 stands for 4 KiB. It does not bind where the sources are remote and PatchURL is
-	// empty: fsspec reads one kind of file system at a time.
+	// InlineBytes is the maximum size of a re-encoded chunk in the references; 0 means 4 KiB. It is ignored
+	// if the sources are remote and PatchURL is empty, because fsspec reads from one kind of file system at a
+	// time.
 	InlineBytes int64
-	// PatchURL is where readers will find the file of patches, once somebody has put it
-	// there; empty for where it is written.
+	// PatchURL is the URL at which readers will find the file of patches, if you move it there; empty means
+	// the location where it is written.
 	PatchURL string
-	// Workers bounds the cores that re-encode and compress; 0 stands for GOMAXPROCS.
+	// Workers bounds the cores that re-encode and compress; 0 means GOMAXPROCS.
 	Workers int
-	// Progress is told how many chunks are done, now and then, by one goroutine at a time.
+	// Progress is called from time to time, by one goroutine at a time.
 	Progress func(done, total int64)
 }
 
-// The defaults and limits of Options.
+// Defaults and limits of Options.
 const (
 	defaultRecord = 100_000
 	maxRecord     = 1_000_000
 	defaultInline = 4 << 10
 )
 
-// Result is what was written.
+// Result describes an export.
 type Result struct {
 	Format  int      // of the Zarr documents: 2 or 3
 	Because string   // why Format is 3
-	Regular []string // arrays that were given another grid
+	Regular []string // arrays that were re-chunked to a regular grid
 	Arrays  int
 	Refs    int64 // ranges of sources
-	Inline  int64 // chunks among the references: fill, re-encoded ones, what the manifest holds
+	Inline  int64 // chunks in the references: fill values, re-encoded chunks, and values stored in the manifest
 	Patched int64 // chunks in the file of patches
-	Missing int64 // chunks that were left out
-	Kept    int64 // chunks in records of the set that was carried on, none of the above
-	// Patches is the name of the file of patches, and PatchBytes its size, where there is one.
+	Missing int64 // omitted chunks
+	Kept    int64 // chunks in records kept from the old set, not counted above
+	// Patches is the file of patches and PatchBytes its size; empty if there is none.
 	Patches    string
 	PatchBytes int64
 }
 
-// PatchError says which arrays have chunks that would have to be re-encoded.
+// PatchError lists the arrays with chunks that would have to be re-encoded.
 type PatchError struct{ Arrays []Unpatched }
 
 // Unpatched is an array with chunks that would have to be re-encoded.
@@ -116,18 +117,18 @@ type Unpatched struct {
 	First  []int64 // coordinates
 }
 
-// Error lists the arrays, one a line.
+// Error lists the arrays, one per line.
 func (e *PatchError) Error() string {
 	var b strings.Builder
-	b.WriteString("chunks are not stored as clients read them, and patches are not wanted; varve compact keeps such chunks as ranges of files:")
+	b.WriteString("some chunks have to be re-encoded, but re-encoding is disabled; varve compact stores such chunks as ranges of files:")
 	for _, a := range e.Arrays {
 		fmt.Fprintf(&b, "\n  %s: %d chunks, the first at %v", a.Path, a.Chunks, a.First)
 	}
 	return b.String()
 }
 
-// Write writes the arrays of a manifest as references at dest, which is local or in an object
-// store. Nothing is at dest before everything is.
+// Write exports the arrays of a manifest as references to dest, which is local or in an object store. dest
+// appears when the export is complete.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
 	if err := s.Snapshot().CheckNames(); err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	return result, errors.Join(err, done())
 }
 
-// array is what an export asks of an array; *store.Array is one.
+// array is an array to export; *store.Array implements it.
 type array interface {
 	Path() string
 	Schema() *zarrjson.Array
@@ -162,24 +163,24 @@ type array interface {
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error
 }
 
-// hierarchy is what an export asks of a manifest.
+// hierarchy is the manifest to export.
 type hierarchy struct {
 	groups []manifest.GroupSchema
 	arrays []array
 	source func(ctx context.Context, row int64) (manifest.Source, error)
-	// sources is how many of them there are.
+	// sources is the number of sources.
 	sources int64
-	// snapshot is what is exported, past how it differs from others; nil if nobody asks.
+	// snapshot is the exported snapshot; past compares with older ones, or is nil.
 	snapshot string
 	past     past
 }
 
-// export is one run of Write.
+// export is one call of Write.
 type export struct {
 	hierarchy
 	opts    Options
-	dest    string // absolute, or in an object store
-	own     string // behind the name of patches whose own name nobody else uses
+	dest    string // absolute path, or URL in an object store
+	own     string // unique suffix of the patches' name, in an object store
 	docs    *documents
 	paths   *paths
 	patches *sideFile
@@ -223,13 +224,13 @@ func newExport(ctx context.Context, h hierarchy, dest string, opts *Options) (*e
 		e.opts.Workers = runtime.GOMAXPROCS(0)
 	}
 	if n := e.opts.RecordSize; n < 1 || n > maxRecord {
-		return nil, fmt.Errorf("a record of %d chunks; allowed are 1 to %d", n, maxRecord)
+		return nil, fmt.Errorf("RecordSize: want 1 to %[2]d chunks, got %[1]d", n, maxRecord)
 	}
 	var err error
 	if e.dest = strings.TrimSuffix(dest, "/"); !source.IsObject(dest) {
 		e.dest, err = filepath.Abs(dest)
 	} else if e.past != nil {
-		return nil, fmt.Errorf("%s: references in object stores are not carried on (--append), as their files cannot be shared: have them replaced (--force): %w", dest, errors.ErrUnsupported)
+		return nil, manifest.WithRemedy(fmt.Errorf("%s: cannot append to references in an object store, because objects cannot be shared by two sets: %w", dest, errors.ErrUnsupported), "force", "")
 	} else if e.isJSON() {
 		e.own = "-" + rand.Text()
 	}
@@ -241,7 +242,7 @@ func newExport(ctx context.Context, h hierarchy, dest string, opts *Options) (*e
 
 func (e *export) isJSON() bool { return strings.HasSuffix(e.dest, ".json") }
 
-// checkDest refuses names that fsspec reads as something else, and what is there already.
+// checkDest rejects destinations that fsspec would misread or that exist.
 func (e *export) checkDest(ctx context.Context) error {
 	switch {
 	case e.isJSON() && source.IsObject(e.dest):
@@ -249,9 +250,9 @@ func (e *export) checkDest(ctx context.Context) error {
 	case e.isJSON():
 		return errors.Join(e.checkFree(e.dest), e.checkFree(e.patchesFile()))
 	case strings.ContainsAny(e.dest, "{}"):
-		return fmt.Errorf("%s: fsspec finds no chunk of Parquet references under a name with braces; write them elsewhere, or as .json", e.dest)
+		return fmt.Errorf("%s: fsspec cannot read Parquet references below a name with braces; choose another name, or write .json", e.dest)
 	case strings.Contains(e.dest, ".json"):
-		return fmt.Errorf("%s: fsspec takes every name that holds .json for a file of JSON; write Parquet references elsewhere", e.dest)
+		return fmt.Errorf("%s: fsspec reads every name that contains .json as JSON; choose another name for Parquet references", e.dest)
 	}
 	if source.IsObject(e.dest) {
 		return e.checkPrefix(ctx)
@@ -259,16 +260,15 @@ func (e *export) checkDest(ctx context.Context) error {
 	return e.checkFree(e.dest)
 }
 
-// chooseAnother says what to do about a name that is taken.
+// chooseAnother adds the advice for a name that exists.
 func chooseAnother(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w; choose another name, or have it replaced", err)
+	return fmt.Errorf("%w; choose another name or replace it", err)
 }
 
-// checkPrefix is checkFree of a prefix in an object store. What a stopped export left there may
-// go.
+// checkPrefix is checkFree for a prefix in an object store. Objects of a stopped export may be replaced.
 func (e *export) checkPrefix(ctx context.Context) (err error) {
 	p, err := dest.Open(ctx, e.dest)
 	if err != nil {
@@ -287,16 +287,16 @@ func (e *export) checkPrefix(ctx context.Context) (err error) {
 	if rest, err := p.IsRest(ctx); rest || err != nil {
 		return err
 	}
-	return holdsNone(e.dest)
+	return notReferences(e.dest)
 }
 
-// holdsNone is the error of a place that is no former export.
-func holdsNone(name string) error {
-	return fmt.Errorf("%s: %w; it is a folder that holds no references, and is not replaced", name, manifest.ErrForeign)
+// notReferences returns the error for a folder that is not an earlier export.
+func notReferences(name string) error {
+	return fmt.Errorf("%s: %w: the folder contains no references, so it is not replaced; choose another name", name, manifest.ErrForeign)
 }
 
-// checkFree refuses a name that is taken. Even with Force no folder goes but one of
-// references.
+// checkFree rejects a name that exists. With Force, it still rejects everything that is not an earlier
+// export.
 func (e *export) checkFree(name string) error {
 	info, err := os.Lstat(name)
 	switch {
@@ -305,12 +305,12 @@ func (e *export) checkFree(name string) error {
 	case err != nil:
 		return err
 	case info.Mode().Type()&^(fs.ModeSymlink|fs.ModeDir) != 0:
-		return fmt.Errorf("%s: %w; it is neither a file nor a folder, and is not replaced", name, manifest.ErrForeign)
+		return fmt.Errorf("%s: %w: neither a file nor a folder, so it is not replaced; choose another name", name, manifest.ErrForeign)
 	case info.IsDir() && e.isJSON():
-		return fmt.Errorf("%s: %w; it is a folder, which is not replaced by a file", name, manifest.ErrForeign)
+		return fmt.Errorf("%s: %w: a folder, which is not replaced by a file; choose another name", name, manifest.ErrForeign)
 	case info.IsDir():
 		if _, err := os.Lstat(filepath.Join(name, metadataName)); err != nil {
-			return holdsNone(name)
+			return notReferences(name)
 		}
 	}
 	if e.opts.Force {
@@ -319,7 +319,7 @@ func (e *export) checkFree(name string) error {
 	return chooseAnother(fmt.Errorf("%s: %w", name, fs.ErrExist))
 }
 
-// prepare translates the documents and readies what all arrays share.
+// prepare translates the documents and initialises everything that arrays share.
 func (e *export) prepare(ctx context.Context) error {
 	if e.opts.Regular {
 		if err := e.regularize(); err != nil {
@@ -344,7 +344,7 @@ func (e *export) prepare(ctx context.Context) error {
 	return err
 }
 
-// checkNames refuses arrays and groups whose names mean something else among references.
+// checkNames rejects names of arrays and groups that have another meaning in references.
 func (e *export) checkNames() error {
 	for _, a := range e.arrays {
 		if err := e.checkName(a.Path()); err != nil {
@@ -361,14 +361,14 @@ func (e *export) checkNames() error {
 
 func (e *export) checkName(name string) error {
 	if key := strings.Trim(name, "/"); key != "" && !fs.ValidPath(path.Clean(key)) {
-		return fmt.Errorf("%q is no path of an array or a group", name)
+		return fmt.Errorf("%q is not a valid path of an array or group", name)
 	}
 	if e.isJSON() {
 		return nil
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".z") || part == patchesName {
-			return fmt.Errorf("%s: a name like %s is no array's in Parquet references; rename it, or write .json: %w", name, part, errors.ErrUnsupported)
+			return fmt.Errorf("%s: the name %s is reserved in Parquet references; rename the variable or write .json: %w", name, part, errors.ErrUnsupported)
 		}
 	}
 	return nil

@@ -135,7 +135,7 @@ func TestWhyFormat3(t *testing.T) {
 		spec      spec
 	}{
 		{"one length", "", spec{path: "/v", shape: []int64{15}, chunks: []int64{10}, dtype: "int32", codecs: "[" + little + "]"}},
-		{"several lengths", "/v has chunks of several lengths; --regular cuts it anew", spec{path: "/v", shape: []int64{15}, edges: several, dtype: "int32", codecs: "[" + little + "]"}},
+		{"several lengths", "/v has chunks of several lengths; a regular grid (option regular) allows format 2", spec{path: "/v", shape: []int64{15}, edges: several, dtype: "int32", codecs: "[" + little + "]"}},
 		{"a codec", "format 2 cannot say this: consolidated_metadata.metadata[v].codecs", spec{path: "/v", shape: []int64{15}, chunks: []int64{10}, dtype: "int32",
 			codecs: `[{"name":"sharding_indexed","configuration":{"chunk_shape":[5],"codecs":[` + little + `],"index_codecs":[` + little + `,{"name":"crc32c"}]}}]`}},
 	} {

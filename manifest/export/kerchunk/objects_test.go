@@ -120,8 +120,10 @@ func TestObjects(t *testing.T) {
 			}
 			carried := a.hierarchy
 			carried.past, _ = pastOf(nil, nil)
-			if _, err := write(t.Context(), carried, at, nil); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "--force") {
-				t.Errorf("carried on: %v", err)
+			_, err := write(t.Context(), carried, at, nil)
+			var advice *manifest.RemedyError
+			if !errors.Is(err, errors.ErrUnsupported) || !errors.As(err, &advice) || advice.Remedies[0].Option != "force" {
+				t.Errorf("appended: %v", err)
 			}
 			if got := namesIn(m); !slices.Equal(got, before) {
 				t.Errorf("there are %q, not %q", got, before)

@@ -19,10 +19,10 @@ import (
 	"varve/manifest/export/internal/parquet"
 )
 
-// metadataName is the file of documents in the folder of a Parquet set.
+// metadataName is the file of documents in a Parquet set.
 const metadataName = ".zmetadata"
 
-// refColumns are the columns of refs.N.parq, in the order that fsspec wants.
+// refColumns are the columns of refs.N.parq, in the order that fsspec expects.
 var refColumns = []parquet.Column{
 	{Name: "path", Kind: parquet.Text, Optional: true},
 	{Name: "offset", Kind: parquet.Int64},
@@ -30,14 +30,14 @@ var refColumns = []parquet.Column{
 	{Name: "raw", Kind: parquet.Bytes, Optional: true},
 }
 
-// writeParquet writes a folder beside the destination and renames it when it is whole.
+// writeParquet writes a folder next to the destination and renames it when it is complete.
 func (e *export) writeParquet(ctx context.Context) (err error) {
 	d, ctx, err := draft.NewFolder(ctx, e.dest)
 	if err != nil {
 		return err
 	}
 	defer func() { err = d.Discard(err) }()
-	if err := e.checkDest(ctx); err != nil { // somebody may have been faster
+	if err := e.checkDest(ctx); err != nil { // another process may have created it
 		return err
 	}
 	e.patches.temp = d.Path(patchesName)
@@ -66,7 +66,7 @@ func (e *export) fillFolder(ctx context.Context, dir string) error {
 	return errors.Join(e.finish(), e.writeMetadata(dir))
 }
 
-// keys are what becomes folders and files.
+// keys returns the paths of all files and folders.
 func (e *export) keys() []string {
 	keys := []string{metadataName, patchesName}
 	for _, a := range e.arrays {
@@ -75,7 +75,7 @@ func (e *export) keys() []string {
 	return keys
 }
 
-// writeMetadata writes the documents. fsspec wants them as objects, not as text.
+// writeMetadata writes the documents. fsspec expects JSON objects here, not text.
 func (e *export) writeMetadata(dir string) error {
 	var b bytes.Buffer
 	b.WriteString(`{"metadata":{`)
@@ -94,8 +94,7 @@ func (e *export) writeMetadata(dir string) error {
 	return os.WriteFile(filepath.Join(dir, metadataName), b.Bytes(), 0o666)
 }
 
-// writeRecords fills the records of all arrays one after the other, while others compress
-// those that are full.
+// writeRecords fills the records of all arrays in turn, while other goroutines compress the full ones.
 func (e *export) writeRecords(ctx context.Context, dir string, from *carried) error {
 	work, ctx := errgroup.WithContext(ctx)
 	full, empty := make(chan *record), make(chan *record, e.opts.Workers+1)
@@ -130,15 +129,15 @@ func (e *export) writeRecords(ctx context.Context, dir string, from *carried) er
 	return work.Wait()
 }
 
-// parquetSink cuts the refs of an array into records.
+// parquetSink collects the refs of an array into records.
 type parquetSink struct {
 	*export
 	dir         string
-	from        *carried // nil if there is none
+	from        *carried // nil if there is no old set
 	full, empty chan *record
-	*record     // the one that is being filled
+	*record     // the current record
 	folder      string
-	number      int64 // of the next record
+	number      int64 // number of the next record
 }
 
 func (p *parquetSink) array(ctx context.Context, n int, a array) error {
@@ -163,7 +162,7 @@ func (p *parquetSink) array(ctx context.Context, n int, a array) error {
 	return p.hand(ctx)
 }
 
-// hand gives the record to be written and takes an empty one.
+// hand passes the full record on for writing and takes an empty one.
 func (p *parquetSink) hand(ctx context.Context) error {
 	p.record.file = filepath.Join(p.folder, "refs."+strconv.FormatInt(p.number, 10)+".parq")
 	p.number++
@@ -215,8 +214,8 @@ func (p *parquetSink) putRanges(ctx context.Context, source int64, offsets, size
 	return nil
 }
 
-// setSource makes a source that of the next row. Rows without one have an empty path, as a
-// null makes fsspec fail at times.
+// setSource sets the source of the next rows. Rows without a source have an empty path, because fsspec fails
+// on some nulls.
 func (p *parquetSink) setSource(ctx context.Context, source int64) error {
 	var text []byte
 	switch source {
@@ -243,16 +242,16 @@ func (p *parquetSink) setSource(ctx context.Context, source int64) error {
 // maxRaw bounds the bytes of chunks in a record.
 const maxRaw = 32 << 20
 
-// record is what goes into one file.
+// record is the content of one Parquet file.
 type record struct {
 	file                    string
 	path, offset, size, raw parquet.Data
 
-	known map[int64]int32 // places of sources in path.Values
+	known map[int64]int32 // index of each source in path.Values
 	last  int64           // source of the last row
-	index int32           // its place
+	index int32           // its index in path.Values
 
-	raws  map[*byte]int32 // places of bytes in raw.Values
+	raws  map[*byte]int32 // index of each chunk in raw.Values
 	bytes int
 }
 
@@ -264,7 +263,7 @@ func (r *record) reset() {
 	r.raws, r.bytes = map[*byte]int32{}, 0
 }
 
-// noSource is before the first row.
+// noSource is the source before the first row.
 const noSource = -9
 
 func (r *record) add(c *ref) {
@@ -278,7 +277,7 @@ func (r *record) add(c *ref) {
 	}
 }
 
-// addRanges adds ranges of the source that was set last.
+// addRanges adds ranges of the current source.
 func (r *record) addRanges(offsets, sizes []int64) {
 	r.offset.Ints, r.size.Ints = append(r.offset.Ints, offsets...), append(r.size.Ints, sizes...)
 	for range offsets {
@@ -291,13 +290,15 @@ func (r *record) addRanges(offsets, sizes []int64) {
 	}
 }
 
-// addRaw makes bytes those of the last row.
+// addRaw sets the bytes of the last row.
 func (r *record) addRaw(raw []byte) {
+	// The column raw starts empty; earlier rows get nulls when the first chunk with bytes arrives.
 	for len(r.raw.Index) < len(r.offset.Ints)-1 {
 		r.raw.Index = append(r.raw.Index, -1)
 	}
 	index, ok := int32(0), false
 	if len(raw) > 0 {
+		// Chunks of fill values share their memory, so the address finds duplicates.
 		index, ok = r.raws[&raw[0]]
 	}
 	if !ok {
@@ -311,7 +312,7 @@ func (r *record) addRaw(raw []byte) {
 	r.raw.Index = append(r.raw.Index, index)
 }
 
-// guarded writes bytes that happen to begin like base64 in base64, as fsspec decodes them.
+// guarded encodes bytes in base64 if they begin with "base64:", because fsspec would decode them.
 func guarded(raw []byte) []byte {
 	const mark = "base64:"
 	if !bytes.HasPrefix(raw, []byte(mark)) {
@@ -327,6 +328,7 @@ func (p *parquetSink) fits(raw []byte) bool {
 			return true
 		}
 	}
+	// Without a reachable file of patches, the references are the only place for re-encoded chunks.
 	limit := maxRaw
 	if p.patches.unreachable {
 		limit *= 8

@@ -10,8 +10,8 @@ import (
 	"varve/readers/source"
 )
 
-// paths are the sources as references name them: local files by their plain absolute path,
-// with slashes, which fsspec opens as it stands, whatever is in it; all else by its URL.
+// paths caches the names of sources in references: an absolute path with slashes for local files, which
+// fsspec opens without unescaping; otherwise the URL.
 type paths struct {
 	source func(ctx context.Context, row int64) (manifest.Source, error)
 	last   int64
@@ -19,10 +19,10 @@ type paths struct {
 	known  map[int64][]byte
 }
 
-// maxPaths bounds how many paths are kept at a time.
+// maxPaths bounds the cached paths.
 const maxPaths = 1 << 16
 
-// of returns the path of the source of a row. It stays as it is.
+// of returns the path of a source. The caller must not modify it.
 func (p *paths) of(ctx context.Context, row int64) ([]byte, error) {
 	if row == p.last {
 		return p.text, nil
@@ -46,10 +46,10 @@ func (p *paths) of(ctx context.Context, row int64) ([]byte, error) {
 	return text, nil
 }
 
-// clientPath is the name by which fsspec opens a source.
+// clientPath returns the name by which fsspec opens a source.
 func clientPath(url string) (string, error) {
 	if !utf8.ValidString(url) {
-		return "", fmt.Errorf("%q: references hold names in UTF-8 only; rename the file, or link to it", url)
+		return "", fmt.Errorf("%q: the name is not UTF-8, which references require; rename the file or create a link", url)
 	}
 	path, err := source.LocalPath(url)
 	if err != nil {
@@ -59,5 +59,5 @@ func clientPath(url string) (string, error) {
 	return filepath.ToSlash(path), err
 }
 
-// isLocal reports whether a reference's path is that of a local file.
+// isLocal reports whether a path in a reference is a local file.
 func isLocal(path string) bool { return filepath.IsAbs(path) }

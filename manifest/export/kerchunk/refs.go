@@ -11,40 +11,39 @@ import (
 	"varve/manifest/store"
 )
 
-// ref is what references say of a chunk: a range of a source, or of the file of patches, or
-// the bytes themselves. One that says nothing is left out.
+// ref is the reference of a chunk: a range of a source or of the file of patches, or the bytes themselves.
 type ref struct {
-	source       int64 // row of the source, or one of the below
+	source       int64 // row of the source, or one of the constants below
 	offset, size int64
-	raw          []byte // with inRefs
+	raw          []byte // if source is inRefs
 }
 
-// What a ref's source may be instead of a row.
+// Values of ref.source that are not rows.
 const (
-	nowhere   = -1 // there is no such chunk
+	nowhere   = -1 // the chunk is missing and omitted
 	inPatches = -2
 	inRefs    = -3
 )
 
-// sink takes the refs of an array, in C order of its chunks.
+// sink receives the refs of an array in C order of its chunks.
 type sink interface {
 	put(ctx context.Context, r *ref) error
-	// putRanges puts the refs of ranges of one source.
+	// putRanges puts refs of ranges of one source.
 	putRanges(ctx context.Context, source int64, offsets, sizes []int64) error
-	// fits reports whether there is room for bytes among the references.
+	// fits reports whether the references have room for the bytes.
 	fits(raw []byte) bool
 }
 
-// stream is the way of an array's chunks to a sink. Chunks that have to be re-encoded are
-// worked on by several cores; what comes behind them waits, so that the order stays.
+// stream passes an array's chunks to a sink. Several cores re-encode chunks; later refs wait, so that the
+// order is kept.
 type stream struct {
 	*export
 	array
 	leaveOut bool
 	sink     sink
-	fills    map[string]ref // of missing chunks, by the shape that their codecs decode
+	fills    map[string]ref // refs of missing chunks, by decoded shape
 	unfit    Unpatched
-	number   int64 // of the chunk that is worked on
+	number   int64 // number of the current chunk
 
 	ahead   sync.WaitGroup
 	waiting []waiting
@@ -54,19 +53,19 @@ type stream struct {
 // waiting is a ref, or a chunk that is being re-encoded.
 type waiting struct {
 	ref    ref
-	made   chan made // nil: the ref is ready
+	made   chan made // nil if the ref is ready
 	coords []int64   // of the chunk that is being re-encoded
 }
 
 type made struct {
-	data []byte // nil: all is fill
+	data []byte // nil if all elements are the fill value
 	err  error
 }
 
-// maxWaiting bounds the refs that wait for a chunk to be re-encoded.
+// maxWaiting bounds the refs that wait for a re-encoded chunk.
 const maxWaiting = 1 << 16
 
-// stream puts the refs of the n-th array into a sink, from a chunk on.
+// stream passes the refs of the n-th array to a sink, starting at a chunk number.
 func (e *export) stream(ctx context.Context, n int, from int64, to sink) error {
 	a := e.arrays[n]
 	s := &stream{export: e, array: a, leaveOut: e.docs.leaveOut[n] && e.isJSON(), sink: to, fills: map[string]ref{}, number: from}
@@ -98,18 +97,20 @@ func (e *export) stream(ctx context.Context, n int, from int64, to sink) error {
 	return ctx.Err()
 }
 
-// coords are those of the chunk that is worked on.
+// coords returns the coordinates of the current chunk.
 func (s *stream) coords() []int64 {
 	coords := make([]int64, s.Grid().Rank())
 	s.Grid().Coords(s.number, coords)
 	return coords
 }
 
-// add is what becomes of some chunks.
+// add passes on a run of chunks.
 func (s *stream) add(ctx context.Context, l *located) error {
+	// A remote reader cannot open local files of the manifest, so compacted chunks are re-encoded.
 	if l.patch && s.patches.remote {
 		l.kind, l.offsets, l.sizes = store.Reencoded, nil, nil
 	}
+	// The common case: ranges pass in bulk when nothing waits before them.
 	if l.offsets != nil && len(s.waiting) == 0 && !slices.Contains(l.sizes, 0) {
 		s.number += l.chunks
 		s.result.Refs += l.chunks
@@ -125,7 +126,7 @@ func (s *stream) add(ctx context.Context, l *located) error {
 	return nil
 }
 
-// addOne is what becomes of the i-th chunk of a run.
+// addOne passes on the i-th chunk of a run.
 func (s *stream) addOne(ctx context.Context, l *located, i int64) (err error) {
 	var r ref
 	switch {
@@ -151,7 +152,7 @@ func (s *stream) addOne(ctx context.Context, l *located, i int64) (err error) {
 	return s.wait(ctx, waiting{ref: r})
 }
 
-// wait has a ref wait behind those that do, and passes on what does not fit.
+// wait queues a ref, and passes on the first ones while the queue is full.
 func (s *stream) wait(ctx context.Context, w waiting) error {
 	s.waiting = append(s.waiting, w)
 	for s.making > 2*s.opts.Workers || len(s.waiting) > maxWaiting {
@@ -162,8 +163,9 @@ func (s *stream) wait(ctx context.Context, w waiting) error {
 	return nil
 }
 
-// re-encode has the chunk that is worked on re-encoded.
+// reencode starts re-encoding the current chunk.
 func (s *stream) reencode(ctx context.Context) error {
+	// Count all chunks, so that the error is complete.
 	if s.opts.NoPatch {
 		s.seen.Add(1)
 		if s.unfit.Chunks++; s.unfit.Chunks == 1 {
@@ -183,9 +185,10 @@ func (s *stream) reencode(ctx context.Context) error {
 	return s.wait(ctx, w)
 }
 
-// pass hands on the first that waits.
+// pass passes on the first ref of the queue.
 func (s *stream) pass(ctx context.Context) error {
 	w := s.waiting[0]
+	// Release the memory of the entry; the slice keeps its array.
 	s.waiting[0] = waiting{}
 	if s.waiting = s.waiting[1:]; len(s.waiting) == 0 {
 		s.waiting = nil
@@ -211,9 +214,8 @@ func (s *stream) pass(ctx context.Context) error {
 	return s.hand(ctx, &r)
 }
 
-// maxHeld is the most that a chunk that the manifest holds itself may have to stand among
-// the references.
-const maxHeld = 1 << 20
+// maxManifestInline bounds the size of a chunk from the manifest that is put into the references.
+const maxManifestInline = 1 << 20
 
 // hand puts a ref into the sink.
 func (s *stream) hand(ctx context.Context, r *ref) error {
@@ -224,8 +226,8 @@ func (s *stream) hand(ctx context.Context, r *ref) error {
 	case inPatches:
 		s.result.Patched++
 	case inRefs:
-		if int64(len(r.raw)) > maxHeld || !s.sink.fits(r.raw) {
-			moved, err := s.keep(r.raw, maxHeld)
+		if int64(len(r.raw)) > maxManifestInline || !s.sink.fits(r.raw) {
+			moved, err := s.keep(r.raw, maxManifestInline)
 			if err != nil {
 				return err
 			}
@@ -241,8 +243,7 @@ func (s *stream) hand(ctx context.Context, r *ref) error {
 	return s.sink.put(ctx, r)
 }
 
-// keep finds a place for the bytes of a chunk: among the references up to a size, else in
-// the file of patches.
+// keep stores the bytes of a chunk: in the references up to limit bytes, otherwise in the file of patches.
 func (s *stream) keep(data []byte, limit int64) (ref, error) {
 	fits := s.sink.fits(data)
 	if fits && (int64(len(data)) <= limit || s.patches.unreachable) {
@@ -255,8 +256,8 @@ func (s *stream) keep(data []byte, limit int64) (ref, error) {
 	return ref{source: inPatches, offset: offset, size: int64(len(data))}, err
 }
 
-// missing is the ref of a chunk that is all fill: none where clients fill alike, else one of
-// an encoded chunk of fill values, which all missing chunks of a shape share.
+// missing returns the ref of a chunk of fill values: none if all clients use the same fill value, otherwise
+// an encoded chunk, which all missing chunks of the same shape share.
 func (s *stream) missing(coords []int64) (ref, error) {
 	if s.leaveOut {
 		return ref{source: nowhere}, nil
@@ -289,11 +290,11 @@ func (s *stream) missing(coords []int64) (ref, error) {
 	return r, nil
 }
 
-// maxFills bounds how many shapes of fill are kept.
+// maxFills bounds the shapes of cached fill chunks.
 const maxFills = 256
 
-// fillLimit is the most that a chunk of fill may have to stand among the references. In a
-// Parquet file all of them are one value of a dictionary.
+// fillLimit is the maximum size of a chunk of fill values in the references. In a Parquet file, all of them
+// share one dictionary value.
 func (e *export) fillLimit() int64 {
 	if e.isJSON() {
 		return e.opts.InlineBytes

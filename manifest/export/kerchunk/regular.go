@@ -13,7 +13,7 @@ import (
 	"varve/zarrjson"
 )
 
-// regularize gives every array whose chunks differ in length chunks of one shape.
+// regularize re-chunks arrays with rectilinear grids to regular ones.
 func (e *export) regularize() error {
 	e.arrays = slices.Clone(e.arrays)
 	for n, a := range e.arrays {
@@ -22,7 +22,7 @@ func (e *export) regularize() error {
 		}
 		cut, err := regular.New(a)
 		if err != nil {
-			return fmt.Errorf("%s: no regular grid: %w", a.Path(), err)
+			return fmt.Errorf("%s: cannot use a regular grid: %w", a.Path(), err)
 		}
 		e.arrays[n] = &regularized{a, cut}
 		e.result.Regular = append(e.result.Regular, a.Path())
@@ -30,7 +30,7 @@ func (e *export) regularize() error {
 	return nil
 }
 
-// regularized is an array under a regular grid.
+// regularized is an array with a regular grid.
 type regularized struct {
 	array
 	cut *regular.Array

@@ -14,31 +14,30 @@ import (
 	"varve/readers/source"
 )
 
-// patchesName is the file of patches in the folder of a Parquet set, and what the name of
-// that of a JSON file ends in.
+// patchesName is the file of patches in a Parquet set, and the suffix of its name for JSON.
 const patchesName = ".patches"
 
-var errPatchURL = errors.New("too many re-encoded chunks to stand among the references; say where readers will find the file of patches")
+var errPatchURL = errors.New("the re-encoded chunks do not fit into the references; give the URL at which readers will find the file of patches (PatchURL)")
 
-// sideFile is the file of patches: chunks behind one another, and nothing else.
+// sideFile is the file of patches: concatenated chunks.
 type sideFile struct {
 	file *os.File
 	out  *bufio.Writer
 	temp string
-	path []byte // as references name it
+	path []byte // the path in references
 	size int64
-	// Of one that goes on behind what was there: how much that was, and what keeps others away.
+	// When appending: size of the old file, and the lock that excludes other exports.
 	carried int64
 	lock    io.Closer
-	// remote: the sources are. A reader has one kind of file system at a time, so what the
-	// manifest keeps in files of its own is treated as what has to be re-encoded.
+	// remote is true if the sources are remote. A reader uses one kind of file system at a time, so chunks in
+	// files of the manifest are re-encoded.
 	remote bool
-	// unreachable: the sources are where the file is not, so all patches stand among the
-	// references.
+	// unreachable is true if the file is in another kind of file system than the sources, so that all patches
+	// have to be in the references.
 	unreachable bool
 }
 
-// newSideFile readies the file of patches, which append creates.
+// newSideFile prepares the file of patches, which append creates.
 func (e *export) newSideFile(ctx context.Context) (*sideFile, error) {
 	s := &sideFile{path: []byte(e.patchesFile())}
 	if !source.IsObject(e.dest) {
@@ -58,7 +57,7 @@ func (e *export) newSideFile(ctx context.Context) (*sideFile, error) {
 	return s, nil
 }
 
-// schemeOf tells which kind of file system a name is in; it is empty for a local one.
+// schemeOf returns the kind of file system of a name; empty for local files.
 func schemeOf(name string) string {
 	scheme, _, ok := strings.Cut(name, "://")
 	if !ok {
@@ -67,7 +66,7 @@ func schemeOf(name string) string {
 	return scheme
 }
 
-// patchesFile is where the file of patches is in the end.
+// patchesFile returns the final name of the file of patches.
 func (e *export) patchesFile() string {
 	switch {
 	case e.isJSON():
@@ -95,7 +94,7 @@ func (s *sideFile) append(data []byte) (int64, error) {
 
 func (s *sideFile) start() { s.out = bufio.NewWriterSize(s.file, 1<<20) }
 
-// close writes what is left.
+// close writes the remaining bytes and closes the file.
 func (s *sideFile) close() error {
 	if s.file == nil {
 		return nil
@@ -103,7 +102,7 @@ func (s *sideFile) close() error {
 	return errors.Join(s.out.Flush(), s.file.Close())
 }
 
-// finish closes the file of patches, and refuses the export if patches were not wanted.
+// finish closes the file of patches, and fails if chunks needed patches that NoPatch excludes.
 func (e *export) finish() error {
 	if err := e.patches.close(); err != nil {
 		return fmt.Errorf("patches: %w", err)
