@@ -9,21 +9,21 @@ import (
 	"varve/readers"
 )
 
-// request is what is wanted of a source besides headers and small values.
+// request says what to read of a source in addition to headers and small values.
 type request struct {
-	indexes bool    // all of them, and not only those of wanted values
-	stream  *stream // takes rows while they are read; nil: all rows are handed on with what was found
+	indexes bool    // read the indexes of all variables, not only of wanted values
+	stream  *stream // receives rows while they are read; nil returns all rows with the result
 }
 
-// account is what is put down of variables of a source: what they are, and where their bytes lie.
+// account collects the variables of a source: their headers, refs and small values.
 type account struct {
 	*opened
 	asked  request
 	found  *found
 	header *manifest.Header
-	known  map[*readers.Dimension]bool // that are in the header
+	known  map[*readers.Dimension]bool // dimensions in the header
 	others others
-	handed int64 // bytes that rows point at that were handed on
+	handed int64 // bytes referenced by rows that were passed on
 }
 
 func newAccount(o *opened, asked request) *account {
@@ -45,8 +45,8 @@ func (a *account) addDimension(d *readers.Dimension) {
 	})
 }
 
-// addGuess adds a dimension that a source does not say an axis has, and returns its path: one beside the
-// dimension that it is taken for.
+// addGuess adds a dimension for an axis whose dimension the source does not name, and returns its path, which
+// is next to the dimension assumed for it. like lists the alternatives.
 func (a *account) addGuess(taken *readers.Dimension, like []*readers.Dimension) string {
 	group, name := path.Split(taken.Path)
 	for at := group + "#" + name; ; at += "#" {
@@ -55,7 +55,7 @@ func (a *account) addGuess(taken *readers.Dimension, like []*readers.Dimension) 
 			return at
 		}
 		if i >= 0 {
-			continue // whose name is such a one
+			continue // a dimension of the source has this name
 		}
 		guess := manifest.Dimension{Path: at, Length: int64(min(taken.Length, math.MaxInt64)), Unlimited: taken.Unlimited, Anonymous: true, Like: []string{taken.Path}}
 		for _, d := range like {
@@ -68,20 +68,20 @@ func (a *account) addGuess(taken *readers.Dimension, like []*readers.Dimension) 
 	}
 }
 
-// addInline keeps bytes, which must be nobody else's, and returns the offset of a ref to them.
+// addInline stores bytes and returns the offset of a ref to them. It takes ownership of b.
 func (a *account) addInline(b []byte) int64 {
 	a.found.inline = append(a.found.inline, b)
 	return manifest.InlineRow(int64(len(a.found.inline) - 1))
 }
 
-// others are the sources that the refs of one source point at.
+// others are the sources to which refs of one source point.
 type others struct {
-	last   *readers.Other // refs come in runs that share one
+	last   *readers.Other // consecutive refs usually share one
 	number int32
 	known  map[string]int32
 }
 
-// other returns the number of a source among the others, from 1 on.
+// other returns the number of a source among the others, starting at 1.
 func (a *account) other(x *readers.Other) (int32, error) {
 	o := &a.others
 	if x == o.last {

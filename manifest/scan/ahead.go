@@ -11,23 +11,23 @@ import (
 	"varve/readers"
 )
 
-// prepared is what was read of a variable before its turn: all that does not depend on the other
-// variables of the source.
+// prepared is the part of a variable that can be read before its turn, because it does not depend on the
+// other variables of the source.
 type prepared struct {
 	attributes []manifest.Attribute
-	chunks     []readers.Ref // of a small index, if all could be read
+	chunks     []readers.Ref // of a small index, if it was read completely
 	whole      bool
-	panicked   any // what whoever adds the variable is to panic with
+	panicked   any // panic value to raise when the variable is added
 }
 
 const (
-	manyVariables = 64  // pay for the goroutines
-	readAhead     = 256 // at a time
-	smallIndex    = 64  // chunks
+	manyVariables = 64  // enough to pay for the goroutines
+	readAhead     = 256 // variables at a time
+	smallIndex    = 64  // maximum number of chunks
 )
 
-// addAll adds variables. Where there are many, all cores read what can be read of those that come
-// next, also while others are added, unless reading them one by one makes larger requests.
+// addAll adds variables. If there are many, all cores read ahead while earlier variables are added. Remote
+// sources are read in order, because that allows larger requests.
 func (r *reading) addAll(list []*readers.Variable) error {
 	if len(list) < manyVariables || r.src.Far() {
 		for _, v := range list {
@@ -38,7 +38,7 @@ func (r *reading) addAll(list []*readers.Variable) error {
 		return nil
 	}
 	next := r.prepare(list)
-	defer func() { next.workers.Wait() }() // nobody reads from a source that its owner takes for done
+	defer func() { next.workers.Wait() }() // the caller closes the source, so no goroutine may still read it
 	for len(next.list) > 0 {
 		now := next
 		now.workers.Wait()
@@ -51,14 +51,14 @@ func (r *reading) addAll(list []*readers.Variable) error {
 	return nil
 }
 
-// coming are variables of which is read what can be read before their turn.
+// coming is a batch of variables that is read ahead.
 type coming struct {
 	list    []*readers.Variable
 	found   []prepared
-	workers sync.WaitGroup // are done when all is read
+	workers sync.WaitGroup // done when everything is read
 }
 
-// prepare begins to read of the first variables of a list.
+// prepare starts to read ahead the first variables of a list.
 func (r *reading) prepare(list []*readers.Variable) *coming {
 	list = list[:min(len(list), readAhead)]
 	s := &coming{list: list, found: make([]prepared, len(list))}
@@ -75,6 +75,7 @@ func (r *reading) prepare(list []*readers.Variable) *coming {
 
 func (r *reading) addPrepared(s *coming) error {
 	for i, v := range s.list {
+		// Raise a reader's panic in the goroutine that reports it as an error of this source.
 		if p := s.found[i].panicked; p != nil {
 			panic(p)
 		}
@@ -93,7 +94,7 @@ func (r *reading) prepareOne(found *prepared, v *readers.Variable) {
 	}
 }
 
-// isSmall reports whether a variable has an index of a few chunks.
+// isSmall reports whether a variable's index has at most smallIndex chunks.
 func isSmall(v *readers.Variable) bool {
 	s := &v.Storage
 	if s.Layout != readers.Chunked || s.ReadIndex == nil || s.Source != "" || len(s.ChunkShape) != len(v.Shape) {
@@ -109,13 +110,14 @@ func isSmall(v *readers.Variable) bool {
 	return true
 }
 
-// readSmall reads an index, unless it is larger or other than it should be: that is for
-// readIndex to see.
+// readSmall reads an index. It gives up if the index is larger than expected or damaged; then readIndex reads
+// it again and reports the error.
 func (r *reading) readSmall(s *readers.Storage) (chunks []readers.Ref, whole bool) {
 	for ref, err := range s.ReadIndex(r.ctx) {
 		if err != nil || ref.Other != nil || len(chunks) >= smallIndex {
 			return nil, false
 		}
+		// The reader reuses ref.Index.
 		kept := *ref
 		kept.Index = slices.Clone(ref.Index)
 		chunks = append(chunks, kept)

@@ -11,8 +11,8 @@ import (
 	"varve/readers"
 )
 
-// unfold turns a variable whose elements are arrays into one of the elements of these, which
-// has their axes behind its own: so HDF5's users see it. Stored bytes stay as they are.
+// unfold returns a variable whose elements are arrays as one whose elements are those of the arrays, with
+// additional last axes, as h5py does. The stored bytes are unchanged.
 func (e *entry) unfold() (*readers.Variable, error) {
 	v, out := e.v, &e.out
 	t, inner := flatten(v.Type)
@@ -41,13 +41,13 @@ func (e *entry) unfold() (*readers.Variable, error) {
 	fill := v.Fill.Value
 	one := fill[:min(t.Size, len(fill))]
 	if len(fill) > 0 && !bytes.Equal(fill, bytes.Repeat(one, len(fill)/len(one))) {
-		return nil, fmt.Errorf("the fill value is an array of different elements: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("the fill value is an array with different elements, which Zarr cannot describe: %w", errors.ErrUnsupported)
 	}
 	flat.Fill.Value = one
 	return &flat, nil
 }
 
-// flatten returns the type of the elements of arrays of arrays, and all their lengths.
+// flatten returns the element type of nested array types, and all their lengths.
 func flatten(t *readers.Type) (*readers.Type, []int) {
 	var inner []int
 	for t.Class == readers.Array && t.InMemory == nil {

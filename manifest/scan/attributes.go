@@ -13,10 +13,10 @@ import (
 	"varve/readers"
 )
 
-// jsonTag marks, in readers, texts that stand for a value of any kind as JSON.
+// jsonTag marks texts of readers that hold any value as JSON.
 const jsonTag = "json"
 
-// attributes brings attributes into the form of a manifest.
+// attributes converts attributes to the form of a manifest.
 func attributes(list []readers.Attribute) []manifest.Attribute {
 	if len(list) == 0 {
 		return nil
@@ -29,20 +29,20 @@ func attributes(list []readers.Attribute) []manifest.Attribute {
 	return out
 }
 
-// attribute keeps one value, or a list of them, as what it is. All else is JSON:
+// attribute converts an attribute. Scalars and lists keep their type; everything else becomes JSON:
 //
 //	more than one axis        lists of lists
 //	sequences                 lists
 //	compounds                 objects
 //	references to objects     their paths
 //
-// What there is no JSON for, such as references to regions, keeps its name.
+// Values without a JSON form, such as references to regions, keep only their name.
 func attribute(a *readers.Attribute) manifest.Attribute {
 	if a.Err != nil {
 		return unreadable(a.Name, a.Err)
 	}
 	if a.Type == nil {
-		return unreadable(a.Name, errors.New("its type is not known"))
+		return unreadable(a.Name, errors.New("its type is unknown"))
 	}
 	inner, axes := flatten(a.Type)
 	shape := slices.Clone(a.Shape)
@@ -52,7 +52,7 @@ func attribute(a *readers.Attribute) manifest.Attribute {
 	out, isFlat := manifest.Attribute{Name: a.Name, Scalar: len(shape) == 0 && !a.Null}, isList(shape)
 	switch {
 	case a.Null && a.Type.Class == readers.String:
-		// So netCDF-4 writes the empty text.
+		// netCDF-4 stores the empty string as a null string.
 		return manifest.Attribute{Name: a.Name, Type: codec.Type{Kind: codec.String}, Texts: []string{""}, Scalar: true}
 	case a.Type.Tag == jsonTag && len(a.Texts) == 1:
 		out.JSON, out.Scalar = compacted(a.Texts[0]), false
@@ -86,12 +86,12 @@ func unreadable(name string, err error) manifest.Attribute {
 	return manifest.Attribute{Name: name, Unreadable: reasonOf(err)}
 }
 
-// hasTexts reports whether a value's texts are in Texts.
+// hasTexts reports whether a value's elements are in Texts.
 func hasTexts(t *readers.Type) bool {
 	return t.Class == readers.String || t.Class == readers.VarLen && (t.IsText || t.InMemory != nil)
 }
 
-// isList reports whether all elements lie along one axis.
+// isList reports whether at most one axis has a length other than 1.
 func isList(shape []uint64) bool {
 	long := 0
 	for _, n := range shape {
@@ -102,8 +102,8 @@ func isList(shape []uint64) bool {
 	return long <= 1
 }
 
-// compacted returns JSON without white space, so that equal values are equal texts. What Python
-// writes, and JSON does not have, stays as it is.
+// compacted returns JSON without white space, so that equal values have equal texts. Text that is not valid
+// JSON, such as Python's NaN, is unchanged.
 func compacted(text []byte) string {
 	var out bytes.Buffer
 	if json.Compact(&out, text) != nil {
@@ -112,17 +112,17 @@ func compacted(text []byte) string {
 	return out.String()
 }
 
-// maxSpelled bounds what the names of a compound can make of a few bytes.
+// maxSpelled bounds the JSON of an attribute in bytes: field names of compounds can multiply a small input.
 const maxSpelled = 16 << 20
 
 // speller writes elements as JSON. It keeps the first error.
 type speller struct {
 	readers.ValueReader
-	texts [][]byte // instead
+	texts [][]byte // source of texts, instead of ValueReader
 	out   []byte
 }
 
-// attribute is one that has what was written as its value.
+// attribute returns an attribute with the written JSON.
 func (w *speller) attribute(name string) manifest.Attribute {
 	if w.Err != nil {
 		return unreadable(name, w.Err)
@@ -130,7 +130,7 @@ func (w *speller) attribute(name string) manifest.Attribute {
 	return manifest.Attribute{Name: name, JSON: string(w.out)}
 }
 
-// nest writes elements as lists of lists.
+// nest writes elements as nested lists.
 func (w *speller) nest(shape []uint64, element func()) {
 	if len(shape) == 0 {
 		element()
@@ -145,7 +145,7 @@ func (w *speller) list(n uint64, one func()) {
 		w.comma(i)
 		one()
 		if len(w.out) > maxSpelled {
-			w.Err = fmt.Errorf("as JSON it takes more than %d bytes", maxSpelled)
+			w.Err = fmt.Errorf("its JSON form has more than %d bytes", maxSpelled)
 		}
 	}
 	w.out = append(w.out, ']')
@@ -160,7 +160,7 @@ func (w *speller) comma(i uint64) {
 // text writes the next text.
 func (w *speller) text() {
 	if len(w.texts) == 0 {
-		w.Err = readers.Corruptf("there are fewer texts than elements")
+		w.Err = readers.Corruptf("fewer texts than elements")
 		return
 	}
 	w.quoted(w.texts[0])

@@ -10,9 +10,9 @@ import (
 	"varve/manifest"
 )
 
-// Blocks hands on the elements of a variable in their order, some at a time, in memory form and
-// valid until the next. Those of one dimension are read chunk by chunk, however many they are;
-// others as a whole, up to manifest.MostSummed bytes.
+// Blocks passes the elements of a variable to do in order, in blocks in memory form. A block is valid until
+// the next call. One-dimensional variables are read chunk by chunk without a limit; others are read as a
+// whole, up to manifest.MostSummed bytes.
 func (l *Later) Blocks(variable int, do func(elements []byte) error) error {
 	if known := l.file.Values[variable]; known != nil && !known.Summed {
 		return do(known.Data)
@@ -21,7 +21,7 @@ func (l *Later) Blocks(variable int, do func(elements []byte) error) error {
 	return l.look(variable, func(e *entry) error { return e.eachBlock(do) })
 }
 
-// unbounded has more bytes read than others may be kept of, until what it returns is called.
+// unbounded raises the limit on read values until done is called.
 func (l *Later) unbounded() (done func()) {
 	own := l.at.Options
 	large := *own
@@ -30,10 +30,10 @@ func (l *Later) unbounded() (done func()) {
 	return func() { l.at.Options = own }
 }
 
-// Size of what is handed on at a time of what is stored without chunks.
+// blockBytes is the size of blocks of variables that are stored without chunks.
 const blockBytes = 1 << 20
 
-// BlockMemory is how many bytes it takes to hand on the elements of a variable.
+// BlockMemory returns the memory in bytes that Blocks needs for a variable.
 func BlockMemory(v *manifest.Variable) int64 {
 	form := codec.Form{Type: v.Type, Shape: v.Shape}
 	switch {
@@ -49,7 +49,7 @@ func BlockMemory(v *manifest.Variable) int64 {
 	return max(2*int64(form.Bytes()), 0)
 }
 
-// inBlocks reports whether a variable can be read some elements at a time.
+// inBlocks reports whether a variable can be read in blocks.
 func inBlocks(v *manifest.Variable) bool {
 	if len(v.Shape) != 1 || v.Type.Varies() {
 		return false
@@ -77,7 +77,7 @@ func (e *entry) eachBlock(do func([]byte) error) error {
 	return b.fill(out.Shape[0])
 }
 
-// blocks hands on the elements of a variable of one dimension.
+// blocks passes on the elements of a one-dimensional variable.
 type blocks struct {
 	decoder
 	do func([]byte) error
@@ -92,7 +92,7 @@ func (b *blocks) chunks() error {
 	})
 }
 
-// fill hands on elements that nobody wrote.
+// fill passes on n fill values.
 func (b *blocks) fill(n int64) error {
 	form := codec.Form{Type: b.v.Type, Shape: []int64{b.most(n)}, Fill: b.v.Fill.Value}
 	elems := codec.NewElems(form)
@@ -107,10 +107,10 @@ func (b *blocks) fill(n int64) error {
 	return nil
 }
 
-// most is how many of some elements are handed on at a time.
+// most returns how many of n elements fit into a block.
 func (b *blocks) most(n int64) int64 { return min(n, max(blockBytes/int64(b.v.Type.Size), 1)) }
 
-// pieces hands on what lies in one piece, or in records at a distance.
+// pieces passes on elements that are stored contiguously or in records.
 func (b *blocks) pieces() error {
 	size := int64(b.v.Type.Size)
 	ref, stride := b.ref(0), cmp.Or(b.v.Storage.Stride, size)
@@ -125,6 +125,7 @@ func (b *blocks) pieces() error {
 		if stored, err = b.records(stored[:0], manifest.Ref{Offset: ref.Offset + at*stride, Other: ref.Other}, n, size, stride); err != nil {
 			return err
 		}
+		// Only the last block has another length, so the pipeline is rebuilt at most once.
 		if form := (codec.Form{Type: b.v.Type, Shape: []int64{n}}); p == nil || !slices.Equal(p.Form().Shape, form.Shape) {
 			if p, err = b.shared.pipelines.New(b.v.Storage.Codecs, form); err != nil {
 				return err

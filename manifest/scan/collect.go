@@ -6,26 +6,26 @@ import (
 	"varve/manifest"
 )
 
-// found is what a worker found in one source. Numbers of rows and files count from 0 within
-// it: only the collector knows what came before.
+// found is the result of scanning one source. Rows and files are numbered from 0 within it; the collector
+// adds the numbers of earlier sources.
 type found struct {
 	url    string
-	err    error // nothing else is set
+	err    error // if set, all other fields are empty
 	file   *manifest.File
 	refs   *refs
-	inline [][]byte          // what refs to inline bytes point at
-	others []manifest.Source // what the refs' others, less 1, point at
-	hidden []*found          // what the file's Parts point at
-	spared bool              // of what is damaged, as nobody asks for it
+	inline [][]byte          // the bytes of inline refs
+	others []manifest.Source // the sources of refs.others, whose numbers start at 1
+	hidden []*found          // the files of the file's Parts
+	spared bool              // whether damage was ignored because Choice excludes it
 }
 
-// collector puts together what workers found, in order.
+// collector combines the results of workers in the order of the sources.
 type collector struct {
 	*scanner
 	result   *Result
 	progress Progress
-	first    int64          // row of the file whose turn it is
-	others   map[string]int // rows of sources that refs point at, by URL
+	first    int64          // row of the current file
+	others   map[string]int // files of sources to which refs point, by URL
 }
 
 func newCollector(s *scanner, sources int) *collector {
@@ -37,18 +37,19 @@ func newCollector(s *scanner, sources int) *collector {
 	}
 }
 
-// begin is called when it is the turn of a source.
+// begin is called before the rows of each source.
 func (c *collector) begin() { c.first = c.result.Rows }
 
-// more hands on rows of the source whose turn it is.
+// more passes on rows of the current source.
 func (c *collector) more(b *batch) error {
 	return c.append(&found{refs: b.refs, inline: b.inline})
 }
 
-// take adds a source.
+// take adds the result of a source.
 func (c *collector) take(f *found) error {
 	c.progress.Done++
 	if f.err != nil {
+		// Rows of this source are already in the sink and cannot be removed, so the scan has to restart.
 		if errors.Is(f.err, errHanded) || c.SkipBroken && c.result.Rows > c.first {
 			return errHanded
 		}
@@ -68,7 +69,7 @@ func (c *collector) take(f *found) error {
 	return nil
 }
 
-// add adds a file, whose rows begin at first, and the hidden ones that belong to it.
+// add adds a file, whose rows begin at first, and its hidden files.
 func (c *collector) add(f *found, first int64) error {
 	c.result.Files = append(c.result.Files, f.file)
 	c.result.Spared = c.result.Spared || f.spared
@@ -91,7 +92,7 @@ func (c *collector) add(f *found, first int64) error {
 	return nil
 }
 
-// append hands refs on, with what they point at.
+// append passes on refs and their inline bytes.
 func (c *collector) append(f *found) error {
 	n := f.refs.len()
 	c.progress.Refs += int64(n)
@@ -111,7 +112,7 @@ func (c *collector) append(f *found) error {
 	return nil
 }
 
-// number turns the numbers within a file into those of the whole.
+// number replaces numbers within a file by numbers in the whole result.
 func (c *collector) number(f *found) error {
 	inline := make([]int64, len(f.inline))
 	for i, b := range f.inline {
@@ -141,7 +142,7 @@ func (c *collector) number(f *found) error {
 	return nil
 }
 
-// other returns the row of a source that refs point at.
+// other returns the file number of a source to which refs point.
 func (c *collector) other(o manifest.Source) int {
 	row, ok := c.others[o.URL]
 	if !ok {

@@ -9,31 +9,32 @@ import (
 	"varve/readers"
 )
 
-// Choice says what is asked for of sources. What is damaged, and not asked for, is described as what no
-// array can hold, and does not make a source one that cannot be used:
+// Choice selects the variables and attributes that are needed. Damage of the others does not make a source
+// unusable; they are described as unreadable:
 //
-//	a variable               unless it is wanted, or lies along a dimension of one that is, and may say where
+//	a variable               unless it is wanted, or may be a coordinate of a wanted one
 //	an attribute of a group  if it is dropped
-//	what is not known to be  if it is dropped: what is lost with it may be wanted
+//	an unknown object        if it is dropped, because a wanted variable may be lost with it
 //
-// Paths are those in the source; that of an attribute is /group/@name.
+// Paths are as in the source; the path of an attribute is /group/@name.
 type Choice interface {
-	Wanted(path string) bool  // a variable is asked for by itself
-	Dropped(path string) bool // it is left out, whatever else needs it
+	Wanted(path string) bool  // whether the variable itself is needed
+	Dropped(path string) bool // whether the variable is omitted, whatever else needs it
 }
 
-// damage is what is damaged of a source, and asked for.
+// damage is the damage of needed parts of a source.
 type damage struct {
 	errs  []error
-	paths []string        // what could be dropped
-	known map[string]bool // what was noted
-	whole bool            // no choice would do without all of it
+	paths []string        // paths whose omission would help
+	known map[string]bool // noted paths
+	whole bool            // no choice would make the source usable
 }
 
-// isDamage reports whether bytes are to blame for an error, and no network or user.
+// isDamage reports whether an error is due to damaged bytes, not to the network or the user.
 func isDamage(err error) bool { return errors.Is(err, readers.ErrCorrupt) && !isReason(err) }
 
-// note takes the error of what is at a path of the dataset: v, or nil for what is no variable that is known.
+// note handles the error of the object at a path; v is its variable, or nil if the path is not a known
+// variable. It returns errors that end the scan of the source.
 func (r *reading) note(at string, v *readers.Variable, err error) error {
 	switch {
 	case !isReason(err) && !isDamage(err):
@@ -51,7 +52,7 @@ func (r *reading) note(at string, v *readers.Variable, err error) error {
 	return nil
 }
 
-// damaged notes damage of what is asked for. Whoever drops it may do without.
+// damaged records damage of a needed object. may is true if dropping it makes the source usable.
 func (r *reading) damaged(at string, may bool, err error) {
 	d := &r.damage
 	if d.known[at] {
@@ -65,7 +66,7 @@ func (r *reading) damaged(at string, may bool, err error) {
 	d.whole = d.whole || !may
 }
 
-// damageErr is the error of a source of which something is damaged that is asked for.
+// damageErr returns the error of a source with damaged needed objects, or nil.
 func (r *reading) damageErr() error {
 	d := &r.damage
 	if len(d.errs) == 0 {
@@ -78,7 +79,7 @@ func (r *reading) damageErr() error {
 	return &partial{err, d.paths}
 }
 
-// partial is the error of a source that can be used without what is damaged of it.
+// partial is the error of a source that is usable without its damaged objects.
 type partial struct {
 	error
 	paths []string
@@ -86,7 +87,7 @@ type partial struct {
 
 func (e *partial) Unwrap() error { return e.error }
 
-// spares reports whether damage of what is at a path is none of what is asked for.
+// spares reports whether damage at a path affects nothing that is needed.
 func (r *reading) spares(at string, v *readers.Variable) bool {
 	if r.Choice == nil || v == nil && r.surrounds(at, func(below string) bool { return !r.Choice.Dropped(below) }) {
 		return false
@@ -94,7 +95,7 @@ func (r *reading) spares(at string, v *readers.Variable) bool {
 	return r.Choice.Dropped(at) || v != nil && !r.Choice.Wanted(at) && (len(v.Dims) != 1 || !r.uses(v.Dims[0]))
 }
 
-// surrounds reports whether variables are below a path of which something is so; that of the root is around all.
+// surrounds reports whether is holds for a variable below the path; always true for the root.
 func (r *reading) surrounds(at string, is func(path string) bool) (found bool) {
 	if at == "/" {
 		return true
@@ -108,8 +109,8 @@ func (r *reading) surrounds(at string, is func(path string) bool) (found bool) {
 	return found
 }
 
-// uses reports whether something that is wanted lies along a dimension, or may: what links lead to is not
-// looked at for that.
+// uses reports whether a wanted variable has, or may have, a dimension. Variables behind links are not
+// examined, so any link means that it may.
 func (r *reading) uses(d *readers.Dimension) bool {
 	if r.used == nil {
 		r.used = map[*readers.Dimension]bool{}
@@ -127,7 +128,7 @@ func (r *reading) uses(d *readers.Dimension) bool {
 	return used || !own || len(r.data.Links) > 0
 }
 
-// noteAttributes notes those of a group that cannot be read.
+// noteAttributes records the damaged attributes of a group.
 func (r *reading) noteAttributes(g *readers.Group) error {
 	for i := range g.Attributes {
 		err := damagedAttribute(g.Attributes[i : i+1])

@@ -14,19 +14,19 @@ import (
 	"varve/readers/source"
 )
 
-// decoder reads the values of a variable by its storage and its refs, which is all that there
-// is where a source only points at another.
+// decoder reads the values of a variable from its storage and refs. That is the only way if the source only
+// points at another one.
 type decoder struct {
 	*opened
 	v     *manifest.Variable
 	f     *found
-	parts []manifest.Part // of the variable, by their place among f.hidden
+	parts []manifest.Part // of the variable; files are indices of f.hidden
 	open  map[int32]*source.Source
 	out   codec.Elems
 	buf   []byte
 }
 
-// decode returns all values of a variable whose refs in f begin at row first.
+// decode returns all values of a variable whose first ref is row first of f.
 func (o *opened) decode(v *manifest.Variable, f *found, first int, parts []manifest.Part) (codec.Elems, error) {
 	form := codec.Form{Type: v.Type, Shape: v.Shape, Fill: v.Fill.Value}
 	if form.Bytes() < 0 || int64(form.Bytes()) > o.ValueBytes || int64(form.Count()) > o.ValueBytes {
@@ -36,7 +36,7 @@ func (o *opened) decode(v *manifest.Variable, f *found, first int, parts []manif
 	return d.out, d.close(d.read(first, form))
 }
 
-// close closes what was opened besides the source itself.
+// close closes the other sources that were opened.
 func (d *decoder) close(err error) error {
 	for _, src := range d.open {
 		err = errors.Join(err, src.Close())
@@ -59,7 +59,7 @@ func (d *decoder) read(first int, form codec.Form) error {
 	return nil
 }
 
-// ref returns a row of refs.
+// ref returns the ref in a row.
 func (d *decoder) ref(row int) manifest.Ref {
 	rows := d.f.refs
 	out := manifest.Ref{Offset: rows.offsets[row], Size: rows.sizes[row]}
@@ -72,7 +72,7 @@ func (d *decoder) ref(row int) manifest.Ref {
 	return out
 }
 
-// bytes returns stored bytes, which are valid until the next.
+// bytes returns the stored bytes of a ref, valid until the next call.
 func (d *decoder) bytes(ref manifest.Ref) ([]byte, error) {
 	if row, ok := ref.Inline(); ok {
 		return d.f.inline[row], nil
@@ -87,7 +87,7 @@ func (d *decoder) bytes(ref manifest.Ref) ([]byte, error) {
 	if ref.Offset > src.Size() || ref.Size > src.Size()-ref.Offset {
 		return nil, readers.Corruptf("%d bytes at offset %d of %s, which has %d", ref.Size, ref.Offset, src.Name(), src.Size())
 	}
-	if d.v.Type.Varies() { // elements alias what they are decoded from
+	if d.v.Type.Varies() { // decoded elements share memory with their input
 		d.buf = nil
 	}
 	if int64(cap(d.buf)) < ref.Size {
@@ -98,7 +98,7 @@ func (d *decoder) bytes(ref manifest.Ref) ([]byte, error) {
 	return b, err
 }
 
-// source returns the source that offsets are in.
+// source returns the source of a ref; other is its number, or 0 for the source itself.
 func (d *decoder) source(other int32) (*source.Source, error) {
 	if other == 0 {
 		return d.src, nil
@@ -126,7 +126,7 @@ func (d *decoder) source(other int32) (*source.Source, error) {
 	return src, nil
 }
 
-// readWhole reads what is in one piece, or in rows at a distance.
+// readWhole reads values that are stored contiguously or in records.
 func (d *decoder) readWhole(row int) error {
 	p, err := d.shared.pipelines.New(d.v.Storage.Codecs, codec.Form{Type: d.v.Type, Shape: d.v.Shape})
 	if err != nil {
@@ -148,10 +148,10 @@ func (d *decoder) readWhole(row int) error {
 	return p.Decode(d.out, stored)
 }
 
-// mostGap is how far records may lie apart that are read with what is between them.
+// mostGap is the largest distance between records, in bytes, at which the gaps are read too.
 const mostGap = 4 << 10
 
-// records appends n records of a size, which lie at a distance from a place on.
+// records appends n records of the given size, which are stride bytes apart.
 func (d *decoder) records(dst []byte, ref manifest.Ref, n, size, stride int64) ([]byte, error) {
 	for n > 0 {
 		some := int64(1)
@@ -179,8 +179,8 @@ func (d *decoder) readChunks(first int) error {
 	})
 }
 
-// eachChunk calls visit with all chunks in C order, whose refs begin at row first, and with what
-// they decode to, which is valid until the next; there is nothing of those that are not stored.
+// eachChunk calls visit with all chunks in C order; their refs begin at row first. elems is valid until the
+// next call and empty if the chunk is not stored.
 func (d *decoder) eachChunk(first int, visit func(c *grid.Chunk, elems codec.Elems, stored bool) error) error {
 	g, err := d.v.Grid()
 	if err != nil {
@@ -215,10 +215,11 @@ func (d *decoder) eachChunk(first int, visit func(c *grid.Chunk, elems codec.Ele
 	return nil
 }
 
-// pipeline returns a pipeline for chunks of a shape, the last one if that is the shape.
+// pipeline returns a pipeline for chunks of a shape, reusing the last one if possible.
 func (d *decoder) pipeline(last *codec.Pipeline, shape []int64, stored int64) (*codec.Pipeline, error) {
 	form := codec.Form{Type: d.v.Type, Shape: shape, Fill: d.v.Fill.Value}
 	all := codec.Form{Type: d.v.Type, Shape: d.v.Shape}.MemorySize()
+	// Limits come first: a damaged header may declare huge chunks.
 	if err := cmp.Or(form.CheckSize(), form.CheckSpare(all), form.CheckGrowth(stored)); err != nil {
 		return nil, err
 	}
@@ -235,6 +236,7 @@ func (d *decoder) decodeChunk(p *codec.Pipeline, c *grid.Chunk, ref manifest.Ref
 		return err
 	}
 	mask := ref.Mask
+	// The format stores edge chunks without filters, so all codecs are skipped.
 	if d.v.Storage.RawEdges && !slices.Equal(c.Shape, c.Codec) {
 		mask = ^uint32(0)
 	}
@@ -244,7 +246,7 @@ func (d *decoder) decodeChunk(p *codec.Pipeline, c *grid.Chunk, ref manifest.Ref
 	return p.Decode(chunk, b)
 }
 
-// place copies a box of elements of a shape to an origin.
+// place copies a box of elements to its origin in the variable.
 func (d *decoder) place(src codec.Elems, shape []int64, box grid.Region, origin []int64) error {
 	to := grid.Region{Origin: origin, Shape: box.Shape}
 	from := grid.Whole(shape)
@@ -258,7 +260,7 @@ func (d *decoder) place(src codec.Elems, shape []int64, box grid.Region, origin 
 	return grid.Copy(grid.Window[byte]{Region: grid.Whole(d.v.Shape), Data: d.out.Fixed}, grid.Window[byte]{Region: from, Data: src.Fixed}, to, int64(d.v.Type.Size))
 }
 
-// readParts reads values that are in other files.
+// readParts reads values that are stored in other files.
 func (d *decoder) readParts() error {
 	last, values := -1, codec.Elems{}
 	for _, part := range d.parts {
@@ -288,8 +290,7 @@ func (d *decoder) readHidden(h *found, v *manifest.Variable) (codec.Elems, error
 	return out, errors.Join(err, src.Close())
 }
 
-// readAll reads all values through the reader. What is kept of other files belongs to these
-// versions of them.
+// readAll reads all values through the reader. The versions of other files that they come from are recorded.
 func (e *entry) readAll() (readers.Value, error) {
 	value, err := e.v.ReadAll(e.ctx, uint64(e.ValueBytes))
 	if err != nil {
@@ -329,7 +330,7 @@ func (e *entry) readThrough() (*manifest.Values, error) {
 	return &manifest.Values{Data: data}, nil
 }
 
-// padded lays texts out as elements of one size, with NULs at the end.
+// padded returns texts as elements of one size, padded with NULs.
 func padded(texts [][]byte, size int) []byte {
 	out := make([]byte, len(texts)*size)
 	for i, t := range texts {

@@ -13,20 +13,20 @@ import (
 	"varve/readers"
 )
 
-// entry is a variable on its way into an account.
+// entry is a variable that is being added to an account.
 type entry struct {
 	*account
-	v      *readers.Variable // as the file has it
-	in     *opened           // the file that it is in, by whose place it names others
-	ahead  *prepared         // nil if nothing was read before its turn
+	v      *readers.Variable // as described by the file
+	in     *opened           // the file that contains it, which resolves relative names
+	ahead  *prepared         // nil if it was not read ahead
 	out    manifest.Variable
-	number int              // among the account's variables
+	number int              // index among the account's variables
 	first  int              // row of its first ref
-	tabled *manifest.Values // of rows, which were read to know their type
-	by     *reading         // of a source whose variables are asked for; nil for one that others name
+	tabled *manifest.Values // values that were read to determine the type of rows
+	by     *reading         // the reading of the source; nil for variables of other files
 }
 
-// entry describes a variable but for its storage.
+// entry describes a variable, without its storage.
 func (a *account) entry(v *readers.Variable, in *opened, ahead *prepared) *entry {
 	e := &entry{account: a, v: v, in: in, ahead: ahead, number: len(a.header.Variables), first: a.found.refs.len()}
 	e.out = manifest.Variable{
@@ -50,7 +50,7 @@ func (a *account) entry(v *readers.Variable, in *opened, ahead *prepared) *entry
 	return e
 }
 
-// store finds out where the values are.
+// store adds type, storage and refs.
 func (e *entry) store() error {
 	out := &e.out
 	if err := damagedAttribute(e.v.Attributes); err != nil {
@@ -96,8 +96,8 @@ func (e *entry) store() error {
 	return e.place(v)
 }
 
-// damagedAttribute returns the error of an attribute that cannot be read. Any may be the one
-// that says what the values mean.
+// damagedAttribute returns the error of the first damaged attribute. Each attribute may determine the meaning
+// of the values, so damage of one affects the variable.
 func damagedAttribute(list []readers.Attribute) error {
 	for i := range list {
 		if err := list[i].Err; err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -107,8 +107,8 @@ func damagedAttribute(list []readers.Attribute) error {
 	return nil
 }
 
-// extend gives a variable the length of its unlimited dimensions, as netcdf-c does: what lies
-// beyond the variable's own chunks was never written.
+// extend extends a variable to the length of its unlimited dimensions, as netCDF-C does. Elements beyond the
+// variable's own chunks are fill values.
 func (e *entry) extend(v *readers.Variable) error {
 	out := &e.out
 	for i, d := range v.Dims {
@@ -116,7 +116,7 @@ func (e *entry) extend(v *readers.Variable) error {
 			continue
 		}
 		if v.Storage.RawEdges {
-			return fmt.Errorf("is shorter than its dimension %s, and its chunks at the border are stored without filters: %w", d.Path, errors.ErrUnsupported)
+			return fmt.Errorf("is shorter than its dimension %s, and its edge chunks are stored without filters: %w", d.Path, errors.ErrUnsupported)
 		}
 		if v.Storage.Layout != readers.Chunked {
 			continue
@@ -127,28 +127,28 @@ func (e *entry) extend(v *readers.Variable) error {
 	return err
 }
 
-// extendCoordinate does likewise with a coordinate whose values are kept themselves, of which
-// there has to be one for each place of its dimension; extended makes them as many. Other
-// variables are read as tiles that are shorter than their array.
+// extendCoordinate extends a coordinate that is stored by value, because it needs a value for each position
+// of its dimension; the method extended adds the values. Other variables become tiles that are shorter than
+// the array.
 func (e *entry) extendCoordinate(v *readers.Variable) {
 	if d := v.Dims; isCoordinate(&e.out) && d[0].Unlimited && !d[0].Anonymous && d[0].Length > v.Shape[0] {
 		e.out.Shape[0] = int64(min(d[0].Length, math.MaxInt64))
 	}
 }
 
-// elements is the product of a shape.
+// elements returns the product of a shape.
 func elements(shape []int64) (int64, error) {
 	n := int64(1)
 	for _, k := range shape {
 		if k < 0 || k > 0 && n > math.MaxInt64/16/k {
-			return 0, fmt.Errorf("shape %v is of more elements than can be counted: %w", shape, errors.ErrUnsupported)
+			return 0, fmt.Errorf("shape %v has too many elements: %w", shape, errors.ErrUnsupported)
 		}
 		n *= k
 	}
 	return n, nil
 }
 
-// place fills in the storage of a variable whose values codecs can decode, and its refs.
+// place sets the storage and refs of a variable whose values codecs can decode.
 func (e *entry) place(v *readers.Variable) error {
 	out := &e.out
 	s := &v.Storage
@@ -168,6 +168,7 @@ func (e *entry) place(v *readers.Variable) error {
 		if !errors.As(err, &none) {
 			return err
 		}
+		// Mappings without boxes can still be read by value, if the values are small.
 		if n > e.ValueBytes/int64(max(out.Type.Size, v.Type.Size, 1)) {
 			return &noBoxes{tooLargeFor(fmt.Errorf("%w; values of shape %v take more than %d bytes of the manifest", none.err, out.Shape, e.ValueBytes))}
 		}
@@ -192,8 +193,8 @@ func (e *entry) place(v *readers.Variable) error {
 	return e.placeRuns(v, n)
 }
 
-// checkNull gives a variable that has no shape and no element, which is less than one without a
-// shape has, an axis of no length: Zarr knows no other way to have none.
+// checkNull adds an axis of length 0 to a variable with a null dataspace, which has no elements although it
+// has no shape. Zarr has no other way to represent that.
 func (e *entry) checkNull(v *readers.Variable) error {
 	out := &e.out
 	if len(v.Shape) > 0 {
@@ -208,7 +209,7 @@ func (e *entry) checkNull(v *readers.Variable) error {
 	return err
 }
 
-// placeRuns places values that lie in one run of bytes, or in one for each record.
+// placeRuns places values that are stored contiguously, or in one run per record.
 func (e *entry) placeRuns(v *readers.Variable, n int64) error {
 	out := &e.out
 	s := &v.Storage
@@ -227,7 +228,7 @@ func (e *entry) placeRuns(v *readers.Variable, n int64) error {
 	return nil
 }
 
-// fillOf is what cells of a variable hold that nobody wrote.
+// fillOf returns the fill value of a variable, for elements that were never written.
 func fillOf(v *readers.Variable, t codec.Type) manifest.Fill {
 	if v.Fill.State != readers.FillUser || v.Fill.Never {
 		return manifest.Fill{}
@@ -246,7 +247,7 @@ func (e *entry) attributes() []manifest.Attribute {
 	return attributes(e.v.Attributes)
 }
 
-// refsOf streams the refs of a storage.
+// refsOf yields the refs of a storage.
 func (e *entry) refsOf(s *readers.Storage) iter.Seq2[*readers.Ref, error] {
 	if e.ahead == nil || !e.ahead.whole || s != &e.v.Storage {
 		return s.ReadIndex(e.ctx)

@@ -9,14 +9,14 @@ import (
 	"varve/readers"
 )
 
-// maxSparse is how many rows a variable may have whatever its source's size. Beyond this, a
-// source must be able to hold that many chunks.
+// maxSparse is the number of rows that a variable may have regardless of its source's size. Beyond it, the
+// source must be large enough for that many chunks.
 const maxSparse = 1 << 20
 
 // maxRows bounds the rows of a variable whose chunks are not in its source.
 const maxRows = 1 << 27
 
-// placeChunks finds the chunks of a variable.
+// placeChunks adds the chunks of a variable.
 func (e *entry) placeChunks(s *readers.Storage) error {
 	out := &e.out
 	out.Storage.Layout = manifest.Chunked
@@ -49,6 +49,7 @@ func (e *entry) placeChunks(s *readers.Storage) error {
 	}
 	if e.streams(s, rows) {
 		err := e.streamIndex(rows, counts, s)
+		// The rows that were passed on must be removed, although the damage itself does not matter.
 		if err != nil && isDamage(err) && e.by != nil && e.by.spares(e.v.Path, e.v) {
 			return errHanded
 		}
@@ -61,19 +62,19 @@ func (e *entry) placeChunks(s *readers.Storage) error {
 	return e.readIndex(first, counts, s)
 }
 
-// checkRows refuses variables of far more chunks than can be stored.
+// checkRows rejects variables with more chunks than the file can contain, as damaged headers declare.
 func (e *entry) checkRows(rows int64) error {
 	limit := int64(maxRows)
 	if f := e.in; f.src.Size() > 0 && !f.src.IsFolder() && f.holdsChunks() {
 		limit = min(limit, maxSparse+f.src.Size())
 	}
 	if rows > limit {
-		return fmt.Errorf("is cut into %d chunks, more than %d, which such a file can hold: %w", rows, limit, errors.ErrUnsupported)
+		return fmt.Errorf("has %d chunks, more than a file of this size can contain (%d): %w", rows, limit, errors.ErrUnsupported)
 	}
 	return nil
 }
 
-// chunkCounts is the number of chunks along each axis.
+// chunkCounts returns the number of chunks along each axis.
 func chunkCounts(v *manifest.Variable) ([]int64, error) {
 	if v.Storage.Edges != nil {
 		g, err := v.Grid()
@@ -99,7 +100,7 @@ func chunkCounts(v *manifest.Variable) ([]int64, error) {
 	return counts, nil
 }
 
-// readIndex fills rows from first on with the refs of a storage.
+// readIndex fills the rows from first on with the refs of a storage.
 func (e *entry) readIndex(first int, counts []int64, s *readers.Storage) error {
 	rows := e.found.refs
 	for ref, err := range e.refsOf(s) {
@@ -118,7 +119,7 @@ func (e *entry) readIndex(first int, counts []int64, s *readers.Storage) error {
 				rows.set(row, manifest.Ref{Offset: ref.Offset, Size: int64(ref.Size), Mask: ref.Mask})
 				continue
 			}
-			err = readers.Corruptf("chunk %v is in the index twice", ref.Index)
+			err = readers.Corruptf("chunk %v occurs twice in the index", ref.Index)
 		}
 		if err != nil {
 			return err
@@ -127,8 +128,8 @@ func (e *entry) readIndex(first int, counts []int64, s *readers.Storage) error {
 	return nil
 }
 
-// numberOf is the number of a chunk in C order, or -1 if there is none. Along the axes of
-// elements, which are behind those of an index, there is one place only.
+// numberOf returns the number of a chunk in C order, or -1 if it is outside the grid. The axes of array
+// elements follow those of the index and have one chunk each.
 func numberOf(index []uint64, counts []int64) (at int64) {
 	for k, i := range index {
 		n := counts[k]
@@ -141,10 +142,10 @@ func numberOf(index []uint64, counts []int64) (at int64) {
 }
 
 func noChunk(ref *readers.Ref, counts []int64) error {
-	return readers.Corruptf("chunk %v is none of the %v there are", ref.Index, counts)
+	return readers.Corruptf("chunk %v is outside the chunk grid %v", ref.Index, counts)
 }
 
-// setOther sets a row to a ref whose bytes are not in the source that was opened.
+// setOther sets a row to a ref whose bytes are not in the opened source.
 func (e *entry) setOther(row int, ref *readers.Ref, s *readers.Storage) error {
 	o := ref.Other
 	if o == nil {
@@ -167,7 +168,7 @@ func (e *entry) setOther(row int, ref *readers.Ref, s *readers.Storage) error {
 		size = uint64(all - ref.Offset)
 	}
 	if ref.Offset < 0 || ref.Offset > all || size > uint64(all-ref.Offset) {
-		return readers.Corruptf("chunk %v is %d bytes at offset %d of %s, which has %d", ref.Index, size, ref.Offset, o.Source, all)
+		return readers.Corruptf("chunk %v: %d bytes at offset %d exceed the size of %s (%d)", ref.Index, size, ref.Offset, o.Source, all)
 	}
 	e.found.refs.set(row, manifest.Ref{Offset: ref.Offset, Size: int64(size), Mask: ref.Mask, Other: k})
 	return nil

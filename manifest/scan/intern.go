@@ -8,7 +8,7 @@ import (
 	"varve/manifest"
 )
 
-// interner keeps one of all that is equal of what is scanned, for several goroutines.
+// interner stores equal headers, groups and values once. It is safe for concurrent use.
 type interner struct {
 	mu     sync.Mutex
 	shared *manifest.Shared
@@ -30,7 +30,7 @@ func (x *interner) header(h *manifest.Header) *manifest.Header {
 	})
 }
 
-// groups keeps the attributes alone, and nothing that they are a part of.
+// groups stores attributes without retaining the memory of which they are a part.
 func (x *interner) groups(list []manifest.Group) *manifest.GroupAttributes {
 	g := &manifest.GroupAttributes{Groups: list}
 	g.SetID()
@@ -43,8 +43,7 @@ func (x *interner) groups(list []manifest.Group) *manifest.GroupAttributes {
 	})
 }
 
-// own makes the bytes of attributes those of nobody else: what a reader gives may be a part of
-// a source in memory.
+// own copies the bytes of attributes, which readers may return as parts of a source in memory.
 func own(list []manifest.Attribute) {
 	size := 0
 	for i := range list {

@@ -11,26 +11,26 @@ import (
 	"varve/readers"
 )
 
-// What a link leads to in another file is in the source under the path of the link, as if it
-// stood there: a variable with storage in another source, or a group with all that is in it.
+// The target of a link into another file appears at the path of the link: a variable with storage in another
+// source, or a group with everything in it.
 //
 //	source            file that a link names
 //	/entry/data_1 ──▶ /entry/data          a variable
 //	/scan_1       ──▶ /run/scan            a group
 //	/scan_1/y     ──▶ /run/scan/y
 
-// Limits of how much the links of one source lead to, and of how much is looked through for it.
+// Limits of the objects that links of one source add, and of the search for them.
 const (
 	maxLinked = 1 << 18
 	maxSteps  = 1 << 26
 )
 
-// addLinked adds what links lead to.
+// addLinked adds the targets of links.
 func (r *reading) addLinked() error {
 	return r.addLinks(&mount{from: r.opened, at: "/", target: "/", way: []string{r.url + "\x00/"}}, r.opened)
 }
 
-// addLinks adds what the links of a file lead to, as far as they are in what stands in its place.
+// addLinks adds the targets of a file's links that are within the mounted object.
 func (r *reading) addLinks(m *mount, n *opened) error {
 	for _, l := range n.data.Links {
 		if !isWithin(l.Path, m.target) {
@@ -49,18 +49,19 @@ func (r *reading) addLinks(m *mount, n *opened) error {
 	return r.ctx.Err()
 }
 
-// addLink adds what one link of a file leads to.
+// addLink adds the target of one link.
 func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) error {
 	n, err := from.linked(l)
 	if n == nil && err == nil {
-		err = fmt.Errorf("is %s of the file %q, which is not there: %w", l.Target, l.File, errors.ErrUnsupported)
+		err = fmt.Errorf("links to %s of the file %q, which does not exist: %w", l.Target, l.File, errors.ErrUnsupported)
 	}
 	if err != nil {
 		return err
 	}
 	m := &mount{from: n, at: at, target: n.names.path(l.Target)}
+	// A link that leads back to an object it is in would repeat forever.
 	if m.way = append(slices.Clip(up.way), n.url+"\x00"+l.Target); slices.Contains(up.way, m.way[len(up.way)]) {
-		return fmt.Errorf("is %s of the file %q, which it is in itself: %w", l.Target, l.File, errors.ErrUnsupported)
+		return fmt.Errorf("links to %s of the file %q, which contains the link itself: %w", l.Target, l.File, errors.ErrUnsupported)
 	}
 	if onward, target := n.onward(m.target); onward != nil {
 		return r.addLink(at, readers.Link{File: onward.File, Target: target}, m, n)
@@ -73,7 +74,7 @@ func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) er
 	if r.steps > maxSteps || len(r.header.Variables)+len(list)+len(r.groups) > maxLinked {
 		return fmt.Errorf("links lead to more than %d groups and variables: %w", maxLinked, errors.ErrUnsupported)
 	}
-	// What cannot be told by refs is kept, and belongs to this version of the file.
+	// Values that refs cannot describe are stored, and belong to this version of the file.
 	if _, err := r.other(&readers.Other{Source: n.url}); err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) er
 	return r.addLinks(m, n)
 }
 
-// problem notes that what is at a path cannot be read.
+// problem records that the object at a path cannot be read.
 func (r *reading) problem(at string, err error) {
 	if r.problems == nil {
 		r.problems = map[string]error{}
@@ -107,24 +108,24 @@ func (r *reading) problem(at string, err error) {
 	r.problems[at] = err
 }
 
-// mount is what a link leads to, standing in the place of the link.
+// mount is the target of a link at the path of the link.
 type mount struct {
-	from   *opened  // the file that it is in
-	target string   // where it is in that file
+	from   *opened  // the file that contains the target
+	target string   // path of the target in that file
 	at     string   // the path of the link
-	way    []string // the links that led here, by what they lead to
+	way    []string // targets of the links that led here
 
 	dims  map[*readers.Dimension]*readers.Dimension
 	taken map[string]bool // paths of dimensions
 }
 
-// isWithin reports whether a path is another, or below it.
+// isWithin reports whether a path is top or below it.
 func isWithin(at, top string) bool {
 	rest, ok := strings.CutPrefix(at, strings.TrimSuffix(top, "/"))
 	return ok && (rest == "" || rest[0] == '/' || rest[0] == '#')
 }
 
-// path is where what is at a path of the file, within the target, stands.
+// path returns the mounted path of an object within the target.
 func (m *mount) path(at string) string {
 	rest := strings.Trim(strings.TrimPrefix(at, strings.TrimSuffix(m.target, "/")), "/")
 	switch {
@@ -136,7 +137,7 @@ func (m *mount) path(at string) string {
 	return strings.TrimSuffix(m.at, "/") + "/" + rest
 }
 
-// mounted adds the groups of what a link leads to, and lists its variables.
+// mounted adds the groups of a link's target, and returns its variables.
 func (r *reading) mounted(m *mount) ([]*readers.Variable, error) {
 	v, g := m.from.find(m.target)
 	switch {
@@ -150,10 +151,10 @@ func (r *reading) mounted(m *mount) ([]*readers.Variable, error) {
 			return nil, p.Err
 		}
 	}
-	return nil, fmt.Errorf("is %s of the file %s, in which there is no such variable or group: %w", m.target, m.from.src.Name(), errors.ErrUnsupported)
+	return nil, fmt.Errorf("links to %s of the file %s, which has no such variable or group: %w", m.target, m.from.src.Name(), errors.ErrUnsupported)
 }
 
-// group stands a group in its place, with those below it.
+// group returns a group with its mounted paths, and all groups below it.
 func (m *mount) group(g *readers.Group) *readers.Group {
 	out := &readers.Group{Path: m.path(g.Path), Attributes: m.attributes(g.Attributes)}
 	out.Name = path.Base(out.Path)
@@ -169,7 +170,7 @@ func (m *mount) group(g *readers.Group) *readers.Group {
 	return out
 }
 
-// variable stands a variable in its place.
+// variable returns a variable with its mounted paths.
 func (m *mount) variable(v *readers.Variable) *readers.Variable {
 	out := *v
 	out.Path = m.path(v.Path)
@@ -188,7 +189,7 @@ func (m *mount) variable(v *readers.Variable) *readers.Variable {
 	if out.Storage.Source == "" {
 		out.Storage.Source = m.from.url
 	}
-	out.Storage.InOrder = false // of refs that are all in another source
+	out.Storage.InOrder = false // all refs are in another source
 	out.Attributes = m.attributes(v.Attributes)
 	if v.Type.IsPath() {
 		m.turnPaths(&out)
@@ -196,7 +197,7 @@ func (m *mount) variable(v *readers.Variable) *readers.Variable {
 	return &out
 }
 
-// turnPaths has a variable of paths say where the objects stand.
+// turnPaths makes a variable of object paths return the mounted paths.
 func (m *mount) turnPaths(v *readers.Variable) {
 	if texts := v.Storage.Texts; texts != nil {
 		v.Storage.Texts = func(ctx context.Context, stored []byte) ([][]byte, error) {
@@ -217,7 +218,7 @@ func (m *mount) turnPaths(v *readers.Variable) {
 	}
 }
 
-// attributes are those of what stands in its place: references to objects say where these stand.
+// attributes returns attributes in which references to objects are mounted paths.
 func (m *mount) attributes(list []readers.Attribute) []readers.Attribute {
 	own := false
 	for i := range list {
@@ -238,7 +239,7 @@ func (m *mount) attributes(list []readers.Attribute) []readers.Attribute {
 	return list
 }
 
-// paths are those at which objects of the file stand.
+// paths returns the mounted paths of objects.
 func (m *mount) paths(list [][]byte) ([][]byte, error) {
 	out := make([][]byte, len(list))
 	for i, text := range list {
@@ -253,19 +254,19 @@ func (m *mount) paths(list [][]byte) ([][]byte, error) {
 // placed is the type of paths in compounds and sequences.
 var placed = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Size: 8, Tag: readers.PathTag}
 
-// place is the path at which an object of the file stands; none for none.
+// place returns the mounted path of an object; an empty path stays empty.
 func (m *mount) place(at []byte) ([]byte, error) {
 	switch {
 	case len(at) == 0:
 		return nil, nil
 	case !isWithin(string(at), m.target):
-		return nil, fmt.Errorf("it refers to %s of the other file, which is not within what the link leads to: %w", at, errors.ErrUnsupported)
+		return nil, fmt.Errorf("refers to %s of the other file, which is outside the link's target: %w", at, errors.ErrUnsupported)
 	}
 	return []byte(m.path(string(at))), nil
 }
 
-// dimension stands a dimension in its place. One of a group above the target belongs to what
-// stands for this.
+// dimension returns a dimension with its mounted path. A dimension of a group above the target becomes
+// anonymous, next to the target.
 func (m *mount) dimension(d *readers.Dimension) *readers.Dimension {
 	if out := m.dims[d]; out != nil {
 		return out

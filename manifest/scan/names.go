@@ -10,8 +10,8 @@ import (
 	"varve/readers"
 )
 
-// spell replaces what is not UTF-8 in n names that stand beside each other, as JSON has no
-// other, and keeps those apart that would become the same.
+// spell replaces invalid UTF-8 in the n names of a group, which JSON cannot hold, and keeps the names
+// distinct.
 func spell(n int, name func(i int) *string) {
 	var taken map[string]bool
 	for i := range n {
@@ -33,7 +33,7 @@ func spell(n int, name func(i int) *string) {
 	}
 }
 
-// spelt returns a type whose fields have names that JSON can hold.
+// spelt returns a type whose field names are valid UTF-8.
 func spelt(t codec.Type) codec.Type {
 	if t.Kind != codec.Struct {
 		return t
@@ -46,11 +46,10 @@ func spelt(t codec.Type) codec.Type {
 	return t
 }
 
-// spelling is what stands for names that are not UTF-8, as the paths of arrays in Zarr are: by
-// the paths of what has them, as they are in the source.
+// spelling maps paths in the source to UTF-8 names, where these differ. Zarr paths must be UTF-8.
 type spelling map[string]string
 
-// spellPaths gives all that is in a dataset paths of UTF-8.
+// spellPaths gives all objects of a dataset UTF-8 paths.
 func spellPaths(data *readers.Dataset) spelling {
 	s := spelling{}
 	data.Root.Walk(func(g *readers.Group) bool {
@@ -79,8 +78,7 @@ func spellPaths(data *readers.Dataset) spelling {
 	return s
 }
 
-// add spells the names that stand beside each other in a group: a variable and its dimension
-// have the same one.
+// add adds the names of a group's members. A variable and its dimension share one name.
 func (s spelling) add(g *readers.Group) {
 	if isSpelt(g) {
 		return
@@ -112,7 +110,7 @@ func isSpelt(g *readers.Group) bool {
 		!slices.ContainsFunc(g.Groups, func(g *readers.Group) bool { return !utf8.ValidString(g.Name) })
 }
 
-// put spells a path and the name at its end.
+// put replaces a path and the name at its end.
 func (s spelling) put(path, name *string) {
 	if utf8.ValidString(*path) {
 		return
@@ -124,7 +122,7 @@ func (s spelling) put(path, name *string) {
 	*path, *name = s.path(*path), spelt
 }
 
-// path spells a path, which may be spelt already.
+// path returns the UTF-8 form of a path, which may be UTF-8 already.
 func (s spelling) path(at string) string {
 	if utf8.ValidString(at) {
 		return at
@@ -138,8 +136,8 @@ func (s spelling) path(at string) string {
 	return strings.Join(elements, "/")
 }
 
-// element is the last one of a path. An axis that has no dimension in the file is called as its
-// variable is, with a # and a name behind it.
+// element returns the UTF-8 form of a path's last element. An axis without a dimension in the file is named
+// after its variable: a "#" and a name follow.
 func (s spelling) element(at, name string) string {
 	if spelt, ok := s[at]; ok {
 		return spelt

@@ -13,32 +13,32 @@ import (
 	"varve/readers/source"
 )
 
-// opened is a source that is open, with what is in it and what it leads to.
+// opened is an open source with its dataset and the files that it names.
 type opened struct {
 	*scanner
 	ctx   context.Context
-	url   string // by which it is kept
+	url   string // the name stored in the manifest
 	src   *source.Source
-	data  *readers.Dataset // nil where only bytes are wanted
-	names spelling         // of paths of data
+	data  *readers.Dataset // nil if only bytes are needed
+	names spelling         // UTF-8 names for paths of data
 
 	trail     trail
-	near      map[string]*opened // the files that virtual datasets and links of it name, by these names
-	here      *opened            // the same source, where it is named by itself
+	near      map[string]*opened // files of virtual datasets and links, by the names they use
+	here      *opened            // the same source, named by its own virtual datasets
 	described map[string]*described
 
-	groups    map[string]*readers.Group // what is in data, by path, once somebody asked
+	groups    map[string]*readers.Group // objects of data by path, filled by find
 	variables map[string]*readers.Variable
 }
 
-// trail is how virtual datasets and links led to a source.
+// trail describes how virtual datasets and links led to a source.
 type trail struct {
-	depth   int      // how many of them
-	folders []string // those of the files that led here, which may name what is in them
-	count   *int     // variables that mappings named, here and wherever they lead
+	depth   int      // number of files on the way
+	folders []string // folders of the files on the way; files in them may be opened
+	count   *int     // number of variables that mappings named, shared by the whole trail
 }
 
-// on is the trail to what is named at the end of a trail.
+// on returns the trail to a file that the last file of a trail names.
 func (t *trail) on(folders ...string) trail {
 	if t.count == nil {
 		t.count = new(int)
@@ -46,14 +46,14 @@ func (t *trail) on(folders ...string) trail {
 	return trail{depth: t.depth + 1, folders: append(slices.Clip(t.folders), folders...), count: t.count}
 }
 
-// described is a variable that a mapping named, of which there may be more.
+// described is a variable that mappings name, possibly several.
 type described struct {
 	v     *manifest.Variable
 	f     *found
-	shape []uint64 // that mappings are of
+	shape []uint64 // the shape for mappings
 }
 
-// from opens the file that a mapping of the source names. There need not be one.
+// from opens the file that a mapping names, or returns nil if it does not exist.
 func (o *opened) from(name string) (*opened, error) {
 	if name != "." {
 		return o.neighbour(name)
@@ -64,7 +64,7 @@ func (o *opened) from(name string) (*opened, error) {
 	return o.here, nil
 }
 
-// load reads what is in the source.
+// load reads the dataset of the source.
 func (o *opened) load() (err error) {
 	if o.data, err = formats.Open(o.ctx, o.src, o.Allow...); err == nil {
 		o.names = spellPaths(o.data)
@@ -72,11 +72,12 @@ func (o *opened) load() (err error) {
 	return err
 }
 
-// neighbour opens a file that the source names. There need not be one.
+// neighbour opens a file that the source names, or returns nil if it does not exist.
 func (o *opened) neighbour(name string) (*opened, error) {
 	if n, ok := o.near[name]; ok {
 		return n, nil
 	}
+	// Virtual datasets may name thousands of files; keep few open.
 	if len(o.near) >= maxOpen {
 		if err := o.closeNeighbours(); err != nil {
 			return nil, err
@@ -100,7 +101,7 @@ func (o *opened) neighbour(name string) (*opened, error) {
 	return n, nil
 }
 
-// closeNeighbours closes what the source led to.
+// closeNeighbours closes the files that the source named.
 func (o *opened) closeNeighbours() error {
 	var failed error
 	for _, n := range o.near {
@@ -113,20 +114,20 @@ func (o *opened) closeNeighbours() error {
 	return failed
 }
 
-// openBeside opens a file that the source names, by a path from its own folder.
+// openBeside opens a file by a name relative to the source's folder.
 func (o *opened) openBeside(name string) (*source.Source, error) {
 	o.ledOn.Store(true)
 	return source.OpenBeside(o.src.Name(), name, func(place string) (*source.Source, error) { return o.openNamed(o.ctx, place) })
 }
 
-// mapped is describe of what a mapping names, with its refs and its own parts; nil if there is
-// nothing of the name. All who name it get the same.
+// mapped returns the variable that a mapping names, with refs and parts, or nil if it does not exist. The
+// result is shared.
 func (o *opened) mapped(name string) (*described, error) {
 	if d := o.described[name]; d != nil {
 		return d, nil
 	}
 	if *o.trail.count++; *o.trail.count > maxParts {
-		return nil, fmt.Errorf("is made of more than %d others, or these of others: %w", maxParts, errors.ErrUnsupported)
+		return nil, fmt.Errorf("is composed of more than %d variables, directly or indirectly: %w", maxParts, errors.ErrUnsupported)
 	}
 	v, in, err := o.named(name)
 	if v == nil || err != nil {
@@ -147,17 +148,16 @@ func (o *opened) mapped(name string) (*described, error) {
 	return d, nil
 }
 
-// describe makes a variable of one that was located, with its refs and its own parts in an account
-// that has nothing else.
+// describe describes a located variable, with refs and parts, in an account of its own.
 func (o *opened) describe(v *readers.Variable, in *opened) (*entry, error) {
 	if o.trail.depth > maxNesting {
-		return nil, fmt.Errorf("virtual datasets lead to others more than %d times: %w", maxNesting, errors.ErrUnsupported)
+		return nil, fmt.Errorf("virtual datasets are nested more than %d deep: %w", maxNesting, errors.ErrUnsupported)
 	}
 	e := newAccount(o, request{indexes: true}).entry(v, in, nil)
 	return e, e.store()
 }
 
-// find returns what is at a path of the source, a variable or a group.
+// find returns the variable or group at a path.
 func (o *opened) find(at string) (*readers.Variable, *readers.Group) {
 	if o.groups == nil {
 		o.groups, o.variables = map[string]*readers.Group{}, map[string]*readers.Variable{}
@@ -172,22 +172,22 @@ func (o *opened) find(at string) (*readers.Variable, *readers.Group) {
 	return o.variables[at], o.groups[at]
 }
 
-// linked opens the file that a link leads into. There need not be one.
+// linked opens the file of a link, or returns nil if it does not exist.
 func (o *opened) linked(l readers.Link) (*opened, error) {
 	n, err := o.neighbour(l.File)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return nil, fmt.Errorf("is %s of %q: %w", l.Target, l.File, err)
+		return nil, fmt.Errorf("links to %s of %q: %w", l.Target, l.File, err)
 	case n == nil || err != nil:
 		return nil, err
 	case n.trail.depth > maxNesting:
-		return nil, fmt.Errorf("links lead to others more than %d times: %w", maxNesting, errors.ErrUnsupported)
+		return nil, fmt.Errorf("links are nested more than %d deep: %w", maxNesting, errors.ErrUnsupported)
 	}
 	return n, nil
 }
 
-// locate returns the variable at a path, and the file that it is in, which is another if links
-// lead there. There need not be one.
+// locate returns the variable at a path and the file that contains it, which differs from o if links lead
+// there. v is nil if it does not exist.
 func (o *opened) locate(at string) (v *readers.Variable, in *opened, err error) {
 	at = o.names.path(at)
 	if v, _ = o.find(at); v != nil {
@@ -199,7 +199,7 @@ func (o *opened) locate(at string) (v *readers.Variable, in *opened, err error) 
 	return nil, nil, nil
 }
 
-// named is locate of what a mapping names.
+// named is locate for the names in mappings.
 func (o *opened) named(name string) (v *readers.Variable, in *opened, err error) {
 	if o.data.LookupVirtual == nil {
 		return o.locate("/" + strings.Trim(name, "/"))
@@ -216,7 +216,7 @@ func (o *opened) named(name string) (v *readers.Variable, in *opened, err error)
 	return v, o, o.problemOf(v)
 }
 
-// problemOf returns why a variable cannot be read.
+// problemOf returns why a variable cannot be read, or nil.
 func (o *opened) problemOf(v *readers.Variable) error {
 	for _, p := range o.data.Problems {
 		if p.Path == v.Path {
@@ -226,7 +226,7 @@ func (o *opened) problemOf(v *readers.Variable) error {
 	return nil
 }
 
-// beyond returns what locate finds at a path of the file that a link leads into.
+// beyond applies locate to the target of a link.
 func (o *opened) beyond(l *readers.Link, target string, locate func(*opened, string) (*readers.Variable, *opened, error)) (v *readers.Variable, in *opened, err error) {
 	n, err := o.linked(*l)
 	if n == nil || err != nil {
@@ -238,7 +238,7 @@ func (o *opened) beyond(l *readers.Link, target string, locate func(*opened, str
 	return (&mount{from: n, at: l.Path, target: n.names.path(l.Target)}).variable(v), in, nil
 }
 
-// onward returns the link that is on a path, if there is one, and where it leads on to.
+// onward returns the link on a path, or nil, and the path in the link's file.
 func (o *opened) onward(at string) (l *readers.Link, target string) {
 	for i := range o.data.Links {
 		if l = &o.data.Links[i]; isWithin(at, l.Path) {
@@ -249,7 +249,7 @@ func (o *opened) onward(at string) (l *readers.Link, target string) {
 	return nil, ""
 }
 
-// holdsChunks reports whether chunks are in the source itself.
+// holdsChunks reports whether the format stores chunks in the source itself.
 func (o *opened) holdsChunks() bool {
 	f := o.data.Format
 	return strings.HasPrefix(f, "HDF5") || strings.HasPrefix(f, "netCDF") || f == "FITS" || f == "HDF4"

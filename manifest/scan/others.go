@@ -15,7 +15,8 @@ import (
 	"varve/readers/source"
 )
 
-// identify opens a source that another names, and says which version it is.
+// identify opens a source that another one names, and returns its version. It fails if the version is not the
+// recorded one.
 func (o *opened) identify(x *readers.Other) (manifest.Source, error) {
 	src, err := o.openNamed(o.ctx, x.Source)
 	if err != nil {
@@ -26,15 +27,15 @@ func (o *opened) identify(x *readers.Other) (manifest.Source, error) {
 		return out, err
 	}
 	if x.ETag != "" && out.ETag != "" && strings.Trim(x.ETag, `"`) != strings.Trim(out.ETag, `"`) {
-		return out, fmt.Errorf("%s: %w: its ETag is %s, and %s says %s", x.Source, source.ErrChanged, out.ETag, o.src.Name(), x.ETag)
+		return out, fmt.Errorf("%s: %w: its ETag is %s, but %s expects %s", x.Source, source.ErrChanged, out.ETag, o.src.Name(), x.ETag)
 	}
 	if !x.Modified.IsZero() && out.Modified.Truncate(time.Second).After(x.Modified) {
-		return out, fmt.Errorf("%s: %w: it was modified on %s, and %s knows it as of %s", x.Source, source.ErrChanged, out.Modified, o.src.Name(), x.Modified)
+		return out, fmt.Errorf("%s: %w: it was modified on %s, but %s refers to the version of %s", x.Source, source.ErrChanged, out.Modified, o.src.Name(), x.Modified)
 	}
 	return out, nil
 }
 
-// openNamed opens a source that the one being read names, if that may be.
+// openNamed opens a source that the current one names, if reading it is allowed.
 func (o *opened) openNamed(ctx context.Context, name string) (*source.Source, error) {
 	if path, err := source.LocalPath(name); err == nil {
 		src, err := source.OpenWithin(ctx, name, o.folders()...)
@@ -75,7 +76,7 @@ func forbid(name string) error {
 // folder returns the folder that has to be allowed.
 func (name forbidden) folder() string { return besides(string(name)) }
 
-// besides is the folder that a file lies in, or the URL of one.
+// besides returns the folder of a file, as a path or URL.
 func besides(name string) string {
 	if path, err := source.LocalPath(name); err == nil {
 		return filepath.Dir(path)
@@ -83,7 +84,7 @@ func besides(name string) string {
 	return name[:strings.LastIndexByte(name, '/')]
 }
 
-// folders are those of which files may be opened that the source names.
+// folders returns the folders whose files the source may name.
 func (o *opened) folders() []string {
 	folder := o.src.Name()
 	if path, err := source.LocalPath(folder); err == nil {
@@ -101,5 +102,5 @@ func (o *opened) folders() []string {
 	return list
 }
 
-// isAbsent reports whether an error is that there is no such file.
+// isAbsent reports whether an error means that the file does not exist.
 func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

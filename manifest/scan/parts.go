@@ -8,29 +8,29 @@ import (
 	"varve/manifest"
 )
 
-// A variable whose values are in other files has parts: boxes, each of which is a box of the
-// only variable of a hidden file. That variable stands in for the real one in the other file:
-// it has the path, the dimensions and the attributes of the variable that it is a part of, and
-// the type, the fill value and the storage of the one that it is.
+// A variable whose values are in other files has parts: boxes, each of which corresponds to a box of the only
+// variable of a hidden file. The hidden variable has the path, dimensions and attributes of the combined
+// variable, and the type, fill value and storage of the variable in the other file.
 //
 //	variable    ├──── part 0 ────┼──── part 1 ────┼─ fill ─┤
 //	                  │                 │
 //	hidden file    variable          variable
 
-// Limits of what a variable may be made of.
+// Limits of the parts of a variable.
 const (
 	maxParts   = 1 << 18
 	maxNesting = 8
 	maxOpen    = 32
 )
 
-// box is a part whose file is not numbered yet.
+// box is a part whose file has no number yet.
 type box struct {
-	hidden               int // among the parts' hidden files
+	hidden               int // index of the hidden file
 	origin, start, shape []int64
 }
 
-// noBoxes says why the values of a variable are no boxes of others. They can be read all the same.
+// noBoxes is the error if the values of a variable are not boxes of other variables. They can still be read
+// by value.
 type noBoxes struct{ err error }
 
 func (e *noBoxes) Error() string   { return e.err.Error() }
@@ -41,7 +41,7 @@ func noBoxesf(format string, args ...any) error { return &noBoxes{fmt.Errorf(for
 // parted collects the parts of a variable.
 type parted struct {
 	of    *entry
-	files map[string]int // hidden files by what they are
+	files map[string]int // index of each hidden file, by key
 	found []*found
 	boxes []box
 }
@@ -54,8 +54,8 @@ func (p *parted) add(b box) error {
 	return nil
 }
 
-// finish gives the parts to the file. What no part covers is a part that was never written, so
-// that it reads as the fill value that this variable has.
+// finish adds the parts to the file. Elements outside all parts become a part without stored chunks, so that
+// they read as this variable's fill value.
 func (p *parted) finish() error {
 	e := p.of
 	free, err := uncovered(e.out.Shape, p.boxes)
@@ -88,10 +88,10 @@ func (p *parted) finish() error {
 	return nil
 }
 
-// maxFree bounds in how many boxes a variable's uncovered cells may lie.
+// maxFree bounds the boxes of a variable's uncovered elements.
 const maxFree = 1 << 12
 
-// uncovered returns boxes of a shape that cover what others leave.
+// uncovered returns boxes that cover the elements of a shape outside the given boxes.
 func uncovered(shape []int64, taken []box) ([]box, error) {
 	zero := make([]int64, len(shape))
 	free := []box{{origin: zero, start: zero, shape: shape}}
@@ -104,18 +104,19 @@ func uncovered(shape []int64, taken []box) ([]box, error) {
 			left = f.without(left, t)
 		}
 		if free = left; len(free) > maxFree {
-			return nil, noBoxesf("leaves more than %d boxes to no other file", maxFree)
+			return nil, noBoxesf("has more than %d boxes that no other file covers", maxFree)
 		}
 	}
 	return free, nil
 }
 
-// maxHidden bounds how often boxes are compared that lie over one another.
+// maxHidden bounds the comparisons of overlapping boxes.
 const maxHidden = 1 << 24
 
-// visible returns what can be seen of boxes: later ones hide earlier ones, as libhdf5 writes the
-// values of one over those of another. What no box covers is free.
+// visible returns the visible parts of boxes. Later boxes hide earlier ones, because libhdf5 copies them in
+// order. free has the boxes that no box covers.
 func visible(shape []int64, boxes, free []box) ([]box, error) {
+	// Disjoint boxes cover each element once, so if the sizes add up to the shape's, nothing overlaps.
 	left, err := elements(shape)
 	if err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func visible(shape []int64, boxes, free []box) ([]box, error) {
 			}
 			parts = rest
 			if compared += 1 + len(parts); compared > maxHidden || len(seen) > maxParts {
-				return nil, noBoxesf("is made of too many boxes of other files that lie over one another")
+				return nil, noBoxesf("has too many overlapping boxes of other files")
 			}
 		}
 		seen = append(seen, parts...)
@@ -154,8 +155,8 @@ func visible(shape []int64, boxes, free []box) ([]box, error) {
 	return seen, nil
 }
 
-// without appends what is left of a box when another is taken out of it: along each axis
-// what lies before it and behind it, and along the next axes only what is level with it.
+// without appends the parts of b outside t: along each axis the parts before and after t, limited on earlier
+// axes to the range of t.
 func (b box) without(left []box, t box) []box {
 	for k := range b.shape {
 		if b.origin[k] >= t.origin[k]+t.shape[k] || t.origin[k] >= b.origin[k]+b.shape[k] {
@@ -178,7 +179,7 @@ func (b box) clone() box {
 	return box{hidden: b.hidden, origin: slices.Clone(b.origin), start: slices.Clone(b.start), shape: slices.Clone(b.shape)}
 }
 
-// piece appends the part of a box between two indices of an axis, if there is any.
+// piece appends the part of a box between two indices of an axis, unless it is empty.
 func (b box) piece(left []box, axis int, from, to int64) []box {
 	if from >= to {
 		return left
@@ -189,7 +190,7 @@ func (b box) piece(left []box, axis int, from, to int64) []box {
 	return append(left, out)
 }
 
-// hide makes a hidden file of one variable, whose dimensions are those of the one that it is a part of.
+// hide returns a hidden file with one variable. Its dimensions are those of the combined variable.
 func (e *entry) hide(id manifest.Source, v manifest.Variable, rows *refs) *found {
 	dims := slices.DeleteFunc(slices.Clone(e.header.Dimensions), func(d manifest.Dimension) bool { return !slices.Contains(v.Dims, d.Path) })
 	f := &manifest.File{

@@ -9,7 +9,7 @@ import (
 	"varve/readers/source"
 )
 
-// stretch is a run of a variable's bytes that lies in another file.
+// stretch is a contiguous range of a variable's bytes in another file.
 type stretch struct {
 	name   string
 	offset int64 // in the file
@@ -30,35 +30,35 @@ func stretches(files []readers.ExternalFile, size int64) ([]stretch, error) {
 			continue
 		}
 		if f.Offset > 1<<62 {
-			return nil, readers.Corruptf("values from offset %d of %s on", f.Offset, f.Name)
+			return nil, readers.Corruptf("invalid offset %d in the external file %s", f.Offset, f.Name)
 		}
 		out = append(out, stretch{name: f.Name, offset: int64(f.Offset), from: at, size: int64(n)})
 		at += int64(n)
 	}
 	if at < size {
-		return nil, readers.Corruptf("values take %d bytes, and the files that hold them %d", size, at)
+		return nil, readers.Corruptf("the values need %d bytes, but the external files provide %d", size, at)
 	}
 	return out, nil
 }
 
-// open opens the file of a stretch, which must have all of it.
+// openStretch opens the file of a stretch. The file must contain all of it.
 func (e *entry) openStretch(s stretch) (*source.Source, error) {
 	src, err := e.in.openBeside(s.name)
 	if isAbsent(err) {
-		err = fmt.Errorf("values are in the file %q, which is not there: %w", s.name, errors.ErrUnsupported)
+		err = fmt.Errorf("the external file %q with the values does not exist: %w", s.name, errors.ErrUnsupported)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if s.size > src.Size()-s.offset {
-		err := readers.Corruptf("values take %d bytes from offset %d of %s on, which has %d", s.size, s.offset, src.Name(), src.Size())
+		err := readers.Corruptf("%d bytes at offset %d exceed the size of %s (%d)", s.size, s.offset, src.Name(), src.Size())
 		return nil, errors.Join(err, src.Close())
 	}
 	return src, nil
 }
 
-// placeExternal places values that lie in other files one after another. Where a file ends
-// within a row, its part is several boxes.
+// placeExternal adds values that are stored in other files, one after another. If a file ends within a row,
+// its part becomes several boxes.
 func (e *entry) placeExternal(files []readers.ExternalFile) error {
 	out := &e.out
 	n, err := elements(out.Shape)
@@ -73,7 +73,7 @@ func (e *entry) placeExternal(files []readers.ExternalFile) error {
 	p := &parted{of: e}
 	for _, s := range list {
 		if s.from%width != 0 || s.size%width != 0 {
-			return fmt.Errorf("an element lies partly in %s and partly in another file: %w", s.name, errors.ErrUnsupported)
+			return fmt.Errorf("an element is split between %s and another file: %w", s.name, errors.ErrUnsupported)
 		}
 		if err := p.addStretch(s, width); err != nil {
 			return err
@@ -108,13 +108,12 @@ func (p *parted) addStretch(s stretch, width int64) error {
 	})
 }
 
-// runBoxes calls add with boxes that make up the elements from number a to b in C order, in
-// this order.
+// runBoxes calls add with boxes that consist of the elements number a to b in C order, sorted.
 func runBoxes(shape []int64, a, b int64, add func(origin, shape []int64) error) error {
 	return appendRun(nil, shape, a, b, add)
 }
 
-// appendRun is runBoxes within the place that the first indices say.
+// appendRun is runBoxes for the sub-array at the indices first.
 func appendRun(first, shape []int64, a, b int64, add func(origin, shape []int64) error) error {
 	if a >= b {
 		return nil
@@ -126,6 +125,7 @@ func appendRun(first, shape []int64, a, b int64, add func(origin, shape []int64)
 	if len(shape) == 0 || a%inner == 0 && b%inner == 0 {
 		return add(wholeRows(first, shape, a/inner, b/inner))
 	}
+	// A partial row at the beginning; the rest is handled after it.
 	row := a / inner
 	if a%inner != 0 || b < (row+1)*inner {
 		end := min(b, (row+1)*inner)
@@ -142,7 +142,7 @@ func appendRun(first, shape []int64, a, b int64, add func(origin, shape []int64)
 	return appendRun(first, shape, middle, b, add)
 }
 
-// wholeRows is the box of rows from i to j within the place that the first indices say.
+// wholeRows returns the box of rows i to j of the sub-array at the indices first.
 func wholeRows(first, shape []int64, i, j int64) (origin, size []int64) {
 	origin = append(origin, first...)
 	for range first {

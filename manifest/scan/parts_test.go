@@ -16,7 +16,7 @@ import (
 func TestPanic(t *testing.T) {
 	s := &scanner{Options: &Options{}} // without what opens sources
 	f := s.guarded(context.Background(), &job{name: "/a/file.nc"})
-	if f.err == nil || f.url != "/a/file.nc" || !strings.Contains(f.err.Error(), "defect of varve") {
+	if f.err == nil || f.url != "/a/file.nc" || !strings.Contains(f.err.Error(), "nil pointer") {
 		t.Errorf("got %v", f.err)
 	}
 }

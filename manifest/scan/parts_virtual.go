@@ -9,8 +9,8 @@ import (
 	"varve/readers/virtual"
 )
 
-// placeVirtual places the parts of a virtual dataset. Where there is no source, or no file of
-// it, there is fill: so libhdf5 has it.
+// placeVirtual adds the parts of a virtual dataset. As in libhdf5, elements whose source does not exist are
+// fill values.
 func (e *entry) placeVirtual(v *readers.Variable) error {
 	p := &parted{of: e, files: map[string]int{}}
 	err := virtual.Pieces(v.Storage.Mappings, func(piece *virtual.Piece) (bool, error) { return p.addPiece(piece, v.Shape) })
@@ -23,7 +23,7 @@ func (e *entry) placeVirtual(v *readers.Variable) error {
 	return e.ctx.Err()
 }
 
-// addPiece adds the boxes of what is of one source, and reports whether that is there.
+// addPiece adds the boxes of one source, and reports whether the source exists.
 func (p *parted) addPiece(piece *virtual.Piece, shape []uint64) (bool, error) {
 	n, err := p.of.in.from(piece.File)
 	if n == nil || err != nil {
@@ -34,7 +34,7 @@ func (p *parted) addPiece(piece *virtual.Piece, shape []uint64) (bool, error) {
 		return false, err
 	}
 	if !d.v.Type.Equal(p.of.out.Type) || len(d.v.Shape) != len(d.shape) {
-		return true, noBoxesf("is of type %s, and its part in %s of type %s", p.of.out.Type, piece.File, d.v.Type)
+		return true, noBoxesf("has the type %s, but its part in %s has the type %s", p.of.out.Type, piece.File, d.v.Type)
 	}
 	m, err := piece.Match(d.shape, shape)
 	if err != nil {
@@ -47,17 +47,17 @@ func (p *parted) addPiece(piece *virtual.Piece, shape []uint64) (bool, error) {
 	return true, p.addMapped(piece.File+"\x00"+piece.Dataset, n, boxes, d)
 }
 
-// addMapped adds the boxes of a match with a variable.
+// addMapped adds the boxes that a mapping matches with a variable.
 func (p *parted) addMapped(key string, n *opened, boxes *virtual.Boxes, d *described) error {
 	switch {
 	case boxes.Len(maxParts) == 0:
 		return nil
 	case boxes.Len(maxParts) > maxParts:
-		return noBoxesf("is made of more than %d boxes of other files", maxParts)
+		return noBoxesf("has more than %d boxes of other files", maxParts)
 	case d.v.Storage.Layout == manifest.Parted:
 		return p.addNested(key, boxes, d.f)
 	case d.v.Storage.Layout == manifest.Valued:
-		return noBoxesf("elements of a part can only be had through a reader")
+		return noBoxesf("the elements of a part can only be decoded by its reader")
 	}
 	id := identity(n.url, n.src, n.data.Format)
 	k, err := p.file(key, boxes, func() (*found, error) {
@@ -73,7 +73,7 @@ func (p *parted) addMapped(key string, n *opened, boxes *virtual.Boxes, d *descr
 	})
 }
 
-// file returns the number of a hidden file, and makes it the first time.
+// file returns the index of a hidden file, creating it on first use.
 func (p *parted) file(key string, boxes *virtual.Boxes, create func() (*found, error)) (int, error) {
 	key += fmt.Sprint(boxes.Axes)
 	if k, ok := p.files[key]; ok {
@@ -88,7 +88,7 @@ func (p *parted) file(key string, boxes *virtual.Boxes, create func() (*found, e
 	return len(p.found) - 1, nil
 }
 
-// standIn is the variable that a hidden file has for v.
+// standIn returns the variable of a hidden file, which represents v.
 func (p *parted) standIn(v *manifest.Variable, boxes *virtual.Boxes) manifest.Variable {
 	out := *v
 	out.Path, out.Dims, out.Attributes, out.Enum = p.of.out.Path, p.of.out.Dims, p.of.out.Attributes, p.of.out.Enum
@@ -97,13 +97,13 @@ func (p *parted) standIn(v *manifest.Variable, boxes *virtual.Boxes) manifest.Va
 		out.Storage.Chunks = boxes.Arrange(v.Storage.Chunks, 1)
 	}
 	if v.Storage.Stride != 0 && boxes.Axes[0] != 0 {
-		// Rows at a distance are those of the first axis, which is another now.
-		out.Unreadable = "is rows with gaps between them, along what is not the first axis"
+		// Records are at a distance along the first axis, which is another axis after rearranging.
+		out.Unreadable = "is stored in records along an axis that is not the first"
 	}
 	return out
 }
 
-// addNested adds the parts of a part that is itself in other files.
+// addNested adds the parts of a part whose values are themselves in other files.
 func (p *parted) addNested(key string, boxes *virtual.Boxes, f *found) error {
 	for _, part := range f.file.Parts[0] {
 		inner := f.hidden[part.File]

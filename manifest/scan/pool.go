@@ -7,18 +7,17 @@ import (
 	"sync"
 )
 
-// ahead is how many sources may be finished for each worker before an earlier one is.
+// ahead bounds how many sources per worker may be finished before an earlier one.
 const ahead = 8
 
-// job is a source on its way.
+// job is a source to scan.
 type job struct {
 	name string
-	rows *stream // nil if none are handed on before all is found
+	rows *stream // nil if rows are passed on only with the result
 	done chan *found
 }
 
-// end says that there is no more than f, or nothing if nobody looked at the source: whoever
-// waits for its rows goes on.
+// end delivers the result, or nil if the source was not scanned, and unblocks the receiver of its rows.
 func (j *job) end(f *found) {
 	if j.rows != nil {
 		close(j.rows.batches)
@@ -26,8 +25,8 @@ func (j *job) end(f *found) {
 	j.done <- f
 }
 
-// run scans the names by several workers, and gives a collector what they find, in order, until
-// it returns an error.
+// run scans the names with several workers and passes the results to a collector in order, until it returns
+// an error.
 func (s *scanner) run(ctx context.Context, names []string, c *collector) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -51,7 +50,7 @@ func (s *scanner) run(ctx context.Context, names []string, c *collector) error {
 				j.rows = newStream(room)
 			}
 			select {
-			case line <- j: // waits when the line is full, which bounds memory
+			case line <- j: // blocks when the line is full, which bounds memory
 			case <-ctx.Done():
 				return
 			}
@@ -65,13 +64,13 @@ func (s *scanner) run(ctx context.Context, names []string, c *collector) error {
 	}()
 	err := collect(ctx, line, c)
 	cancel()
-	for range line { // lets the feeder go
+	for range line { // unblocks the feeder
 	}
 	workers.Wait()
 	return err
 }
 
-// collect takes what was found, in order.
+// collect takes the results in order.
 func collect(ctx context.Context, line <-chan *job, c *collector) error {
 	for j := range line {
 		c.begin()
@@ -91,12 +90,12 @@ func collect(ctx context.Context, line <-chan *job, c *collector) error {
 	return ctx.Err()
 }
 
-// guarded scans a source. What goes wrong within a reader is the source's fault only, and
-// ends up among the broken ones.
+// guarded scans a source. A panic in a reader becomes the error of this source, so that the others are still
+// scanned.
 func (s *scanner) guarded(ctx context.Context, j *job) (f *found) {
 	defer func() {
 		if p := recover(); p != nil {
-			f = &found{url: absolute(j.name), err: fmt.Errorf("varve failed on this file, which is a defect of varve; please report it: %v\n%s", p, debug.Stack())}
+			f = &found{url: absolute(j.name), err: fmt.Errorf("varve failed on this file because of a bug; please report it: %v\n%s", p, debug.Stack())}
 		}
 	}()
 	return s.scan(ctx, j.name, j.rows)

@@ -14,15 +14,14 @@ import (
 	"varve/readers/source"
 )
 
-// reading is one source on its way into what a manifest knows of it: all that is in it, and all that
-// its links lead to.
+// reading collects everything that a manifest stores about a source, including the targets of its links.
 type reading struct {
 	*account
 	groups   []manifest.Group
-	problems map[string]error // of what cannot be read, by path
-	steps    int              // taken to follow links
+	problems map[string]error // objects that cannot be read, by path
+	steps    int              // steps taken to follow links
 	damage   damage
-	used     map[*readers.Dimension]bool // by what is wanted; nil until somebody asks
+	used     map[*readers.Dimension]bool // dimensions of wanted variables; nil until needed
 }
 
 // scan reads a source.
@@ -62,8 +61,8 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, 
 	return r.found, nil
 }
 
-// absolute is the name by which a source is kept: other processes run in other folders, and
-// others read what is written.
+// absolute returns the name under which a source is stored: absolute, because other processes run in other
+// folders, and without secrets, because the manifest may be published.
 func absolute(name string) string {
 	path, err := source.LocalPath(name)
 	if err != nil {
@@ -75,7 +74,7 @@ func absolute(name string) string {
 	return path
 }
 
-// read reads all that a manifest keeps of the dataset.
+// read reads everything that a manifest stores about the dataset.
 func (r *reading) read() error {
 	if err := r.sortProblems(); err != nil {
 		return err
@@ -111,7 +110,7 @@ func identity(url string, src *source.Source, format string) manifest.Source {
 	return manifest.Source{URL: url, Size: id.Size, Modified: id.Modified, ETag: id.ETag, Format: format}
 }
 
-// sortProblems notes what cannot be read.
+// sortProblems records the objects that the reader could not read.
 func (r *reading) sortProblems() error {
 	for _, p := range r.data.Problems {
 		v, _ := r.find(p.Path)
@@ -122,7 +121,7 @@ func (r *reading) sortProblems() error {
 	return nil
 }
 
-// listProblems adds what is in the file and cannot be read, so that it is not just missing.
+// listProblems adds unreadable objects as variables, so that users see why they are missing.
 func (r *reading) listProblems() {
 	paths := make([]string, 0, len(r.problems))
 	for path := range r.problems {
@@ -145,7 +144,7 @@ func (r *reading) listProblems() {
 	}
 }
 
-// addGroups adds a group and those below it, and lists their variables.
+// addGroups adds a group with all groups below it, and returns their variables.
 func (r *reading) addGroups(root *readers.Group) (list []*readers.Variable, failed error) {
 	root.Walk(func(g *readers.Group) bool {
 		failed = errors.Join(failed, r.noteAttributes(g))
@@ -159,7 +158,7 @@ func (r *reading) addGroups(root *readers.Group) (list []*readers.Variable, fail
 	return list, failed
 }
 
-// add adds a variable that is in a file, with its refs and values.
+// add adds a variable with its refs and values.
 func (r *reading) add(v *readers.Variable, in *opened, ahead *prepared) error {
 	e := r.entry(v, in, ahead)
 	e.by = r
@@ -176,6 +175,7 @@ func (r *reading) add(v *readers.Variable, in *opened, ahead *prepared) error {
 		e.out.Type.Kind = codec.Bytes
 	}
 	if err != nil {
+		// Undo everything that was added before the error; the variable becomes unreadable.
 		if err := r.note(v.Path, v, err); err != nil {
 			return err
 		}
@@ -185,24 +185,24 @@ func (r *reading) add(v *readers.Variable, in *opened, ahead *prepared) error {
 		e.out.Unreadable, e.out.Elsewhere, e.out.Damaged, e.out.Storage = reasonOf(err), elsewhereOf(err), isDamage(err), manifest.Storage{}
 		values, err = nil, nil
 	}
-	out := e.out // and nothing of how it was read
+	out := e.out // without the state of reading
 	r.header.Variables = append(r.header.Variables, &out)
 	r.found.file.Values = append(r.found.file.Values, values)
 	return err
 }
 
-// isUTF8 reports whether texts are what Zarr takes for texts. What is known of none is.
+// isUTF8 reports whether all texts are UTF-8, which Zarr strings require. Unknown values count as UTF-8.
 func isUTF8(values *manifest.Values) bool {
 	return values == nil || !slices.ContainsFunc(values.Texts, func(t []byte) bool { return !utf8.Valid(t) })
 }
 
-// isReason reports whether an error is why one variable is not read.
+// isReason reports whether an error affects only one variable.
 func isReason(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, source.ErrForbidden)
 }
 
-// reason is the text of an error without the name of the file, so that what is wrong in all
-// files of an archive is the same in all.
+// reasonOf returns the text of an error without the file name, so that the same problem has the same text in
+// all files.
 func reasonOf(err error) string {
 	if located, ok := err.(*readers.Error); ok {
 		err = located.Err
@@ -214,7 +214,7 @@ func reasonOf(err error) string {
 	return text
 }
 
-// elsewhereOf is the folder that has to be allowed, if that is what an error is about.
+// elsewhereOf returns the folder that has to be allowed, or "" if an error has another cause.
 func elsewhereOf(err error) string {
 	if name := forbidden(""); errors.As(err, &name) {
 		return name.folder()

@@ -8,7 +8,7 @@ import (
 	"varve/readers"
 )
 
-// refs are rows of refs, by column. The last two are nil as long as all in them is 0.
+// refs has one row per ref, in columns. masks and others are nil while all their values are 0.
 type refs struct {
 	offsets, sizes []int64
 	masks          []uint32
@@ -18,12 +18,12 @@ type refs struct {
 
 var freeRefs = sync.Pool{New: func() any { return new(refs) }}
 
-// maxKept is how many rows are kept to be used again.
+// maxKept bounds the rows of buffers kept for reuse.
 const maxKept = 1 << 20
 
 func newRefs() *refs { return freeRefs.Get().(*refs) }
 
-// free gives the memory back.
+// free returns the buffer to the pool.
 func (r *refs) free() {
 	if cap(r.offsets) > maxKept {
 		return
@@ -32,7 +32,7 @@ func (r *refs) free() {
 	freeRefs.Put(r)
 }
 
-// clone returns rows of their own: those that are handed on are renumbered, and given back.
+// clone returns a copy. The rows of a result are renumbered and freed, so two results must not share them.
 func (r *refs) clone() *refs {
 	out := newRefs()
 	out.offsets, out.sizes = append(out.offsets, r.offsets...), append(out.sizes, r.sizes...)
@@ -42,7 +42,7 @@ func (r *refs) clone() *refs {
 
 func (r *refs) len() int { return len(r.offsets) }
 
-// add appends n rows of what is not stored, and returns the number of the first.
+// add appends n rows without stored bytes, and returns the number of the first.
 func (r *refs) add(n int) int {
 	first := len(r.offsets)
 	r.offsets, r.sizes = extend(r.offsets, n), extend(r.sizes, n)
@@ -58,7 +58,7 @@ func (r *refs) add(n int) int {
 	return first
 }
 
-// grow makes room for n more rows.
+// grow reserves memory for n more rows.
 func (r *refs) grow(n int) {
 	r.offsets, r.sizes = slices.Grow(r.offsets, n), slices.Grow(r.sizes, n)
 }
@@ -70,7 +70,7 @@ func extend(s []int64, n int) []int64 {
 	return append(s, make([]int64, n)...)
 }
 
-// append adds the row of a chunk that is in the source itself.
+// append adds the row of a chunk in the source itself.
 func (r *refs) append(ref *readers.Ref) {
 	r.offsets, r.sizes = append(r.offsets, ref.Offset), append(r.sizes, int64(ref.Size))
 	r.stored += int64(ref.Size)
@@ -82,7 +82,7 @@ func (r *refs) append(ref *readers.Ref) {
 	}
 }
 
-// cut removes rows from the end.
+// cut removes all rows from n on.
 func (r *refs) cut(n int) {
 	for _, size := range r.sizes[n:] {
 		r.stored -= size

@@ -11,16 +11,16 @@ import (
 	"varve/readers"
 )
 
-// Rows are compounds that have texts of varying length beside other members, such as tables of
-// anndata. Zarr knows no such element: its texts are as long as the longest of each member, in
-// steps so that files with other texts have the same type more often than not.
+// Rows are compounds with strings of varying length, such as the tables of anndata. Zarr has no such data
+// type, so each string becomes a fixed-length string of the longest length in its column. Lengths are
+// multiples of textStep, so that files with other strings usually have the same type.
 const textStep = 16
 
-// maxRow is the most that an element of Zarr has here.
+// maxRow bounds the size of a row in bytes.
 const maxRow = 1 << 20
 
-// rows reads all elements of a variable of rows, and says of which type they are: t with texts
-// that are long enough.
+// rows reads all elements of a variable of rows. It returns them and their type: t with strings of sufficient
+// length.
 func (e *entry) rows(t codec.Type) (codec.Type, *manifest.Values, error) {
 	n, err := elements(e.out.Shape)
 	if err != nil || n > e.ValueBytes/int64(e.v.Type.Size) {
@@ -40,13 +40,13 @@ func (e *entry) rows(t codec.Type) (codec.Type, *manifest.Values, error) {
 	return t, &manifest.Values{Data: data}, err
 }
 
-// fitTexts makes the texts of a type as long as the longest in rows.
+// fitTexts sets the length of the type's strings to the longest in rows.
 func fitTexts(t *codec.Type, rows []byte) error {
 	longest := make([]int, len(t.Fields))
 	err := eachMember(t.Fields, rows, func(k int, stored []byte) error {
 		if isText(&t.Fields[k]) {
 			if !utf8.Valid(stored) {
-				return fmt.Errorf("%q has a text that is not UTF-8: %w", t.Fields[k].Name, errors.ErrUnsupported)
+				return fmt.Errorf("field %q contains text that is not UTF-8: %w", t.Fields[k].Name, errors.ErrUnsupported)
 			}
 			longest[k] = max(longest[k], utf8.RuneCount(stored))
 		}
@@ -62,12 +62,12 @@ func fitTexts(t *codec.Type, rows []byte) error {
 		t.Size += t.Fields[k].Type.Size
 	}
 	if t.Size > maxRow {
-		return fmt.Errorf("the longest texts of a row take %d bytes, more than %d: %w", t.Size, maxRow, errors.ErrUnsupported)
+		return fmt.Errorf("a row needs %d bytes for its longest strings, more than the limit of %d: %w", t.Size, maxRow, errors.ErrUnsupported)
 	}
 	return nil
 }
 
-// layRows lays n rows out as elements of a type that has room for their texts.
+// layRows encodes n rows as elements of t.
 func layRows(t codec.Type, rows []byte, n int64) ([]byte, error) {
 	out := make([]byte, 0, n*int64(t.Size))
 	err := eachMember(t.Fields, rows, func(k int, stored []byte) error {
@@ -85,22 +85,23 @@ func layRows(t codec.Type, rows []byte, n int64) ([]byte, error) {
 	return out, err
 }
 
-// isText reports whether a field is one of the texts: of HDF5, nothing else is UTF-32.
+// isText reports whether a field is a string of varying length. No other type of HDF5 becomes UTF-32.
 func isText(f *codec.Field) bool { return f.Type.Kind == codec.FixedUTF32 }
 
-// eachMember takes elements apart in which texts stand behind their length in 8 bytes.
+// eachMember calls visit with the stored bytes of each field of each row. Strings are preceded by their
+// length in 8 bytes.
 func eachMember(fields []codec.Field, data []byte, visit func(k int, stored []byte) error) error {
 	for len(data) > 0 {
 		for k, f := range fields {
 			size := uint64(f.Type.Size)
 			if isText(&f) {
 				if len(data) < 8 {
-					return readers.Corruptf("a text of %q has no length", f.Name)
+					return readers.Corruptf("field %q: the length of a string is missing", f.Name)
 				}
 				size, data = binary.LittleEndian.Uint64(data), data[8:]
 			}
 			if size > uint64(len(data)) {
-				return readers.Corruptf("%q takes %d bytes, of which there are %d", f.Name, size, len(data))
+				return readers.Corruptf("field %q needs %d bytes, but %d remain", f.Name, size, len(data))
 			}
 			if err := visit(k, data[:size]); err != nil {
 				return err

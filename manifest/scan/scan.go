@@ -1,22 +1,20 @@
-// Package scan reads what is in the sources of an archive: the headers that a plan is made
-// from, and where every stored chunk is.
+// Package scan reads the sources of an archive: their headers, from which a plan is made, and the location of
+// every stored chunk.
 //
 //	names ─┬─ worker ── open, read metadata, read indexes ─┬─ in the order of the names ─┬─ Files
 //	       ├─ worker                                       │                             └─ RefSink
 //	       └─ …                                            └─ Broken
 //
-// Sources are read in parallel and handed on in order, so that equal archives give equal
-// results, byte for byte. No more sources are under way than a few for each worker: memory
-// does not grow with the archive but by its files' own entries, and what files have in common
-// is kept once.
+// Sources are read in parallel and passed on in order, so that equal archives give equal results, byte for
+// byte. Only a few sources per worker are being read at a time, so memory grows only by the entries of the
+// files; equal headers and values are stored once.
 //
-//	opened     a source that is open, with what is in it and what it leads to
-//	account    what is put down of variables of a source: a header, rows of refs, small values
-//	entry      one variable on its way into an account
-//	reading    a source on its way into an account of all that is in it and that links lead to
+//	opened     an open source with its dataset and the files that it names
+//	account    collects the variables of a source: a header, rows of refs, small values
+//	entry      a variable that is being added to an account
+//	reading    a source with its links, being added to an account
 //
-// A variable that a virtual dataset is made of, or whose values are wanted later, has an account of
-// its own.
+// A variable that is a part of a virtual dataset, or whose values are read later, has an account of its own.
 package scan
 
 import (
@@ -32,24 +30,23 @@ import (
 	"varve/readers/source"
 )
 
-// Options say how sources are scanned. What is zero is as described.
+// Options configure a scan. Zero values select the defaults.
 type Options struct {
-	Workers int            // sources read at a time; 0: as many as there are processors
-	Opener  *source.Opener // nil: one with default options
+	Workers int            // sources read concurrently; 0 means one per processor
+	Opener  *source.Opener // nil means an opener with default options
 
-	// ValueBytes bounds what is read of one variable's values while scanning: coordinates,
-	// and what only a reader can decode, such as strings of varying length. 0: 16 MiB.
+	// ValueBytes bounds the values that are read of one variable: coordinates, and values that only a reader
+	// can decode, such as strings of varying length. 0 means 16 MiB.
 	ValueBytes int64
-	// Allow names folders and URLs that files may be in that sources name, besides the
-	// folder of the source and those in it.
+	// Allow lists folders and URLs of other files that sources may name, in addition to the folder of the
+	// source.
 	Allow []string
-	// Choice says what is asked for; nil: everything.
+	// Choice selects the needed variables; nil selects all.
 	Choice Choice
-	// SkipBroken makes broken sources no error.
+	// SkipBroken makes Scan succeed in spite of broken sources.
 	SkipBroken bool
 
-	// FirstFile and FirstRow are the numbers of the first file and of its first ref, where
-	// others are known from before.
+	// FirstFile and FirstRow are the numbers of the first file and of its first ref, if others precede them.
 	FirstFile int
 	FirstRow  int64
 
@@ -57,34 +54,34 @@ type Options struct {
 	Progress func(Progress) // called by one goroutine
 }
 
-// RefSink takes refs, in the order of files, variables and chunks. It is called by one
-// goroutine. Slices are only valid during the call.
+// RefSink receives refs in the order of files, variables and chunks. It is called by one goroutine. Slices
+// are valid during the call only.
 type RefSink interface {
-	// Append adds rows; all four are of one length. Masks and others may be nil, which stands
-	// for zeros.
+	// Append adds rows; all slices have the same length. Nil masks or others mean zeros.
 	Append(offsets, sizes []int64, masks []uint32, others []int32) error
-	// Inline adds bytes that a ref will point at, and returns their row.
+	// Inline adds the bytes of a later ref and returns their row.
 	Inline(b []byte) (row int64, err error)
 }
 
-// Progress says how far a scan is.
+// Progress describes the progress of a scan.
 type Progress struct {
 	Sources, Done, Broken int
-	Refs                  int64 // rows
-	Bytes                 int64 // that refs point at
+	Refs                  int64 // number of rows
+	Bytes                 int64 // bytes that refs point at
 }
 
-// Result is what a scan found.
+// Result is the result of a scan.
 type Result struct {
-	// Files are the sources that are not broken in the order of their names, each followed
-	// by the hidden ones that it brought up.
+	// Files are the usable sources in the order of their names, each followed by the hidden files that it
+	// adds.
 	Files  []*manifest.File
 	Broken []Broken
-	Rows   int64 // of refs
-	// LedOn says that sources lead to others, be these there or not: virtual datasets, links, stores of
-	// many objects. What was found may then be other though no source has changed.
+	Rows   int64 // number of refs
+	// LedOn is true if sources name other files, existing or not: virtual datasets, links, stores of many
+	// objects. Then a later scan may have another result although no source has changed.
 	LedOn bool
-	// Spared says that some of what was not asked for is damaged. With another Choice its sources may be broken.
+	// Spared is true if damage was ignored because Choice excludes it. With another Choice the sources may be
+	// broken.
 	Spared bool
 }
 
@@ -92,16 +89,16 @@ type Result struct {
 type Broken struct {
 	URL string
 	Err error
-	// Drop are the paths of all that is damaged, if a Choice may do without.
+	// Drop lists the paths of all damaged objects, if the source is usable without them.
 	Drop []string
 }
 
-// BrokenError is the error of a scan that met broken sources.
+// BrokenError reports broken sources.
 type BrokenError struct{ Broken []Broken }
 
 const maxListed = 20
 
-// Error lists the first of the sources, one a line.
+// Error lists the first sources, one per line.
 func (e *BrokenError) Error() string {
 	var b strings.Builder
 	noun := "sources"
@@ -151,9 +148,8 @@ func (o *Options) withDefaults() *Options {
 	return &out
 }
 
-// Scan reads the sources of the given names: paths and URLs, one each. All sources are looked
-// at even if some are broken; without SkipBroken these make a BrokenError, which comes with
-// the result all the same.
+// Scan reads the sources with the given names, which are paths and URLs. It reads all sources even if some
+// are broken; without SkipBroken, it then returns a BrokenError together with the result.
 func Scan(ctx context.Context, names []string, opts *Options) (*Result, error) {
 	o := opts.withDefaults()
 	if o.Opener == nil {
@@ -165,8 +161,8 @@ func Scan(ctx context.Context, names []string, opts *Options) (*Result, error) {
 	return s.all(ctx, names)
 }
 
-// all scans all sources, and again if rows were handed on that have to be taken back: of a
-// source that is broken, or not understood, further on, or whose index is not in order.
+// all scans all sources. It scans again if rows were passed on that have to be removed: of a source that
+// turned out to be broken or unsupported, or whose index is not sorted.
 func (s *scanner) all(ctx context.Context, names []string) (*Result, error) {
 	c := newCollector(s, len(names))
 	defer func() {
@@ -186,11 +182,11 @@ func (s *scanner) all(ctx context.Context, names []string) (*Result, error) {
 	return c.result, err
 }
 
-// scanner is what all workers of a scan share.
+// scanner is the state that all workers of a scan share.
 type scanner struct {
 	*Options
 	shared *interner
-	early  bool        // rows are handed on while files are read
-	batch  int         // so many at a time
-	ledOn  atomic.Bool // a source named another
+	early  bool        // whether rows are passed on while files are read
+	batch  int         // rows per batch
+	ledOn  atomic.Bool // a source named another file
 }

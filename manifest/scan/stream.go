@@ -7,41 +7,41 @@ import (
 	"varve/readers"
 )
 
-// stream takes the rows of a file while it is read, a batch at a time, so that an index of
-// many chunks is neither in memory as a whole nor waited for.
+// stream passes on the rows of a file in batches while it is read, so that a large index is neither held in
+// memory nor waited for.
 //
-//	worker ── batch ── batch ── batch ── found          one stream a file
+//	worker ── batch ── batch ── batch ── found          one stream per file
 //	             │        │        │       │
 //	collector ───┴────────┴────────┴───────┴── next file
 //
-// Batches of a file whose turn it is wait until they are taken; those of other files need room
-// among a number of batches that all files have together.
+// Batches of the current file wait until they are taken. Batches of later files need room among a limited
+// number for all files.
 type stream struct {
 	batches chan *batch
-	turn    chan struct{} // closed when it is the file's turn
-	room    chan struct{} // of all files
+	turn    chan struct{} // closed when the file is the current one
+	room    chan struct{} // semaphore of all files
 }
 
-// batch is the next rows of a file, with the inline bytes that they point at.
+// batch is a number of consecutive rows of a file, with their inline bytes.
 type batch struct {
 	refs   *refs
 	inline [][]byte
-	early  bool // it takes up room
+	early  bool // it occupies a place in room
 }
 
 const (
 	batchRows  = 1 << 13
-	maxBatches = 1 << 7 // that wait, which are 16 MiB of refs
+	maxBatches = 1 << 7 // waiting batches, which are 16 MiB of refs
 )
 
-// errHanded says that rows were handed on that have to be taken back.
+// errHanded means that rows were passed on that have to be removed.
 var errHanded = errors.New("rows were handed on that are none")
 
-// Restarter is a RefSink that can begin anew. Only such a sink gets rows of files that are
-// not yet read to the end, which may turn out to be broken.
+// Restarter is a RefSink that can start again. Only a Restarter gets rows of files before they are read
+// completely, because they may turn out to be broken.
 type Restarter interface {
 	RefSink
-	// Restart forgets all that the scan handed on.
+	// Restart discards everything that the scan has passed on.
 	Restart(ctx context.Context) error
 }
 
@@ -49,7 +49,7 @@ func newStream(room chan struct{}) *stream {
 	return &stream{make(chan *batch, maxBatches), make(chan struct{}), room}
 }
 
-// put hands a batch on. If others wait that are before it, it may wait for them.
+// put passes on a batch. It may block until earlier batches are taken.
 func (s *stream) put(ctx context.Context, b *batch) error {
 	select {
 	case <-s.turn:
@@ -70,7 +70,7 @@ func (s *stream) put(ctx context.Context, b *batch) error {
 	}
 }
 
-// each calls take with the batches of the file, whose turn it is, until it is read.
+// each calls take with the batches of the current file until it is read completely.
 func (s *stream) each(take func(*batch) error) error {
 	close(s.turn)
 	for b := range s.batches {
@@ -84,7 +84,7 @@ func (s *stream) each(take func(*batch) error) error {
 	return nil
 }
 
-// hand hands on the rows that there are.
+// hand passes on the collected rows.
 func (a *account) hand() error {
 	if a.found.refs.len() == 0 {
 		return nil
@@ -95,13 +95,13 @@ func (a *account) hand() error {
 	return a.asked.stream.put(a.ctx, b)
 }
 
-// streams reports whether rows of a variable are handed on while they are read: many, of an
-// index in order, that nothing else is wanted from.
+// streams reports whether the rows of a variable are passed on while they are read: if they are many, their
+// index is sorted, and nothing else needs them.
 func (e *entry) streams(s *readers.Storage, rows int64) bool {
 	return e.asked.stream != nil && s.InOrder && rows > int64(e.batch) && e.holdsChunks() && !wanted(&e.out)
 }
 
-// streamIndex hands on the rows of a storage whose chunks come in order.
+// streamIndex passes on the rows of a storage with a sorted index.
 func (a *account) streamIndex(rows int64, counts []int64, s *readers.Storage) error {
 	if err := a.hand(); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (a *account) streamIndex(rows int64, counts []int64, s *readers.Storage) er
 	return a.room(rows - next)
 }
 
-// handed is an error that came behind rows that were handed on. A variable that is not
-// understood has none.
+// handed converts an error after rows were passed on. An unsupported variable must have no rows, so the scan
+// has to restart.
 func handed(err error) error {
 	if isReason(err) {
 		return errHanded
@@ -139,7 +139,7 @@ func handed(err error) error {
 	return err
 }
 
-// room adds rows of what is not stored, and makes room for one more.
+// room adds rows of missing chunks, and reserves memory for one more.
 func (a *account) room(missing int64) error {
 	for {
 		n := min(missing, int64(a.batch-a.found.refs.len()))

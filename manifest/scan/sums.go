@@ -8,20 +8,20 @@ import (
 	"varve/manifest"
 )
 
-// Sums knows the sums of what is stored in some bytes: an archive has the same grid in all of
-// its files, which is decoded in one of them. It may be used by several goroutines.
+// Sums caches digests of values by the digest of their stored bytes: all files of an archive often have the
+// same grid, which then is decoded only once. It is safe for concurrent use.
 type Sums struct {
 	mu   sync.Mutex
 	seen map[storedSum]*manifest.Values
 }
 
-// storedSum is of the bytes in which values are stored, and of how. The zero value is none.
+// storedSum is a digest of stored bytes and their encoding. The zero value means none.
 type storedSum [sha256.Size]byte
 
-// NewSums returns what knows no sums yet.
+// NewSums returns an empty cache.
 func NewSums() *Sums { return &Sums{seen: map[storedSum]*manifest.Values{}} }
 
-// Sum reads all values of a variable, as Blocks does, and returns what tells them from others.
+// Sum reads all values of a variable, as Blocks does, and returns their digest.
 func (l *Later) Sum(variable int, sums *Sums) (sum *manifest.Values, err error) {
 	if known := l.file.Values[variable]; known != nil {
 		return known.Sum(), nil
@@ -77,8 +77,8 @@ func (s *Sums) keep(stored storedSum, sum *manifest.Values) {
 	s.seen[stored] = sum
 }
 
-// sumStored sums up what a variable is stored in, if that is chunks, or one piece that it takes
-// more to decode than to sum up.
+// sumStored returns the digest of a variable's stored bytes, if they are chunks or contiguous and compressed,
+// so that decoding costs more than the digest; otherwise the zero value.
 func (e *entry) sumStored() (sum storedSum, err error) {
 	v := &e.out
 	switch {

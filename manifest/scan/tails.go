@@ -7,38 +7,37 @@ import (
 	"varve/readers"
 )
 
-// Texts that end at a NUL can have something behind it, as those of C programs do:
+// Strings that end at a NUL can be followed by other bytes, as in memory of C programs:
 //
 //	s w e \0 e t \0
 //
-// It is no part of the text, and who is given the stored bytes takes it for one. Nor are the
-// blanks that other texts are padded with.
+// These bytes are not part of the string, but clients that get the stored bytes would show them. The same is
+// true of padding with blanks.
 
-// hasTails reports whether a text of a variable, or one in a compound, has a tail. Variables
-// of more than ValueBytes are not looked at.
+// hasTails reports whether any string of a variable or its compounds has a tail. Variables with more than
+// ValueBytes are not checked.
 func (e *entry) hasTails(v *readers.Variable) bool {
 	if !endsAtNUL(v.Type) || v.Type.InMemory != nil || v.Type.Varies() {
 		return false
 	}
 	value, err := v.ReadAll(e.ctx, uint64(e.ValueBytes))
 	if err != nil {
-		return false // which is told when the values are wanted
+		return false // reported when the values are read
 	}
 	return cutTails(v.Type, bytes.Clone(value.Data))
 }
 
-// endsAtNUL reports whether elements of a type are, or hold, texts that can have a tail.
+// endsAtNUL reports whether elements are or contain strings that can have a tail.
 func endsAtNUL(t *readers.Type) bool {
 	return holdsText(t, func(t *readers.Type) bool { return t.Padding == readers.NullTerminated && t.Size > 1 })
 }
 
-// endsWithBlanks reports whether elements of a type are, or hold, texts that are padded with
-// blanks.
+// endsWithBlanks reports whether elements are or contain strings padded with blanks.
 func endsWithBlanks(t *readers.Type) bool {
 	return holdsText(t, func(t *readers.Type) bool { return t.Padding == readers.SpacePadded && t.InMemory == nil })
 }
 
-// holdsText reports whether elements of a type are, or hold, texts of some kind.
+// holdsText reports whether elements are or contain strings of some kind.
 func holdsText(t *readers.Type, kind func(*readers.Type) bool) bool {
 	switch t.Class {
 	case readers.String:
@@ -51,8 +50,8 @@ func holdsText(t *readers.Type, kind func(*readers.Type) bool) bool {
 	return false
 }
 
-// cutTails clears the tails and blanks at the end of texts in elements in memory form, and
-// reports whether there were any.
+// cutTails clears the tails and trailing blanks of strings in elements in memory form, and reports whether
+// there were any.
 func cutTails(t *readers.Type, data []byte) bool {
 	in := readers.ValueReader{Data: data}
 	cut := false

@@ -13,23 +13,22 @@ import (
 	"varve/readers"
 )
 
-// way is how elements are had.
+// way is how elements are decoded.
 type way int
 
 const (
-	byCodecs      way = iota // codecs turn stored bytes into elements
-	throughReader            // only the reader can
+	byCodecs      way = iota // by codecs, from the stored bytes
+	throughReader            // only by the reader
 )
 
-// elementOf returns the type of the elements in memory of a stored type. The error of a type
-// that has none is errors.ErrUnsupported.
+// elementOf returns the type in memory of a stored type, or errors.ErrUnsupported.
 func elementOf(t *readers.Type) (codec.Type, way, error) {
 	if element, ok := t.Element(); ok && element.Varies() {
 		return element, byCodecs, nil
 	}
 	if element, _, ok := t.Plain(); ok {
 		if endsWithBlanks(t) {
-			return spelt(element), throughReader, nil // they are no part of the text
+			return spelt(element), throughReader, nil // blanks are not part of the string
 		}
 		return spelt(element), byCodecs, nil
 	}
@@ -49,7 +48,7 @@ func elementOf(t *readers.Type) (codec.Type, way, error) {
 	return codec.Type{}, 0, fmt.Errorf("elements of type %.200s have no counterpart in Zarr: %w", t, errors.ErrUnsupported)
 }
 
-// integer returns the type of the integers of a type that has them, or nil.
+// integer returns the type of a type's integers, or nil if it has none.
 func integer(t *readers.Type) *readers.Type {
 	if t.Class == readers.Enum {
 		t = t.Base
@@ -63,8 +62,8 @@ func integer(t *readers.Type) *readers.Type {
 	return t
 }
 
-// widen turns little-endian numbers of odd bits into whole ones of type to. All else is left
-// as it is.
+// widen converts little-endian numbers with unusual numbers of bits to the type to. Other elements are
+// unchanged.
 func widen(t *readers.Type, to codec.Type, data []byte) []byte {
 	one := wideFloat
 	if t.Class == readers.Float {
@@ -87,6 +86,7 @@ func widen(t *readers.Type, to codec.Type, data []byte) []byte {
 func wideInteger(dst []byte, t *readers.Type, to codec.Type, stored []byte) []byte {
 	var word [8]byte
 	copy(word[:], stored)
+	// Shift the value to the top, so that the shift back extends the sign.
 	v := binary.LittleEndian.Uint64(word[:]) >> t.BitOffset << (64 - t.Precision)
 	if to.Kind == codec.Int {
 		v = uint64(int64(v) >> (64 - t.Precision))
@@ -108,7 +108,7 @@ func wideFloat(dst []byte, t *readers.Type, to codec.Type, stored []byte) []byte
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
 }
 
-// choices are the names of an enumeration's values.
+// choices returns the names of an enumeration's values.
 func choices(t *readers.Type) []manifest.Choice {
 	if t.Class != readers.Enum || t.InMemory != nil || integer(t) == nil {
 		return nil

@@ -13,11 +13,11 @@ import (
 	"varve/readers/source"
 )
 
-// maxScalar is how large a scalar may be to be read while scanning.
+// maxScalar is the maximum size in bytes of a scalar that is read while scanning.
 const maxScalar = 64
 
-// values reads the values that a manifest keeps of each file: those of coordinates, of
-// scalars, and of what codecs cannot decode.
+// values reads the values that a manifest stores for each file: coordinates, scalars, and values that codecs
+// cannot decode.
 func (e *entry) values() (*manifest.Values, error) {
 	out := &e.out
 	if !wanted(out) {
@@ -37,7 +37,7 @@ func (e *entry) values() (*manifest.Values, error) {
 	case valued || errors.Is(err, readers.ErrCorrupt) || e.ctx.Err() != nil:
 		return nil, err
 	}
-	return nil, nil // whoever needs them will ask, and be told
+	return nil, nil // the error is reported when the values are needed
 }
 
 func (e *entry) tooLarge(shape []int64) error {
@@ -59,19 +59,17 @@ func isSmallScalar(v *manifest.Variable) bool {
 	return len(v.Shape) == 0 && !v.Type.Varies() && v.Type.Size <= maxScalar
 }
 
-// Later reads values of a file that was scanned. The file must not have changed since. It is for
-// one goroutine.
+// Later reads values of a scanned file, which must not have changed. It is not safe for concurrent use.
 type Later struct {
 	file *manifest.File
 	at   *opened
-	own  *source.Opener // nil if it is somebody else's
+	own  *source.Opener // nil if the caller owns the opener
 }
 
-// Reopen opens a file that was scanned. Of the options, ValueBytes, Allow and
-// Opener count.
+// Reopen opens a scanned file. It uses only ValueBytes, Allow and Opener of the options.
 func Reopen(ctx context.Context, f *manifest.File, opts *Options) (*Later, error) {
 	if f.Hidden {
-		return nil, fmt.Errorf("%s: values of a hidden file are those of the file that it is a part of", f.URL)
+		return nil, fmt.Errorf("%s: a hidden file cannot be opened; open the file that contains it", f.URL)
 	}
 	l := &Later{file: f, at: &opened{scanner: &scanner{Options: opts.withDefaults(), shared: newInterner()}, ctx: ctx, url: f.URL}}
 	if l.at.Opener == nil {
@@ -100,7 +98,7 @@ func (l *Later) closeOwn() error {
 	return l.own.Close()
 }
 
-// Values reads all values of a variable, if they take up to ValueBytes.
+// Values reads all values of a variable, up to ValueBytes.
 func (l *Later) Values(variable int) (values *manifest.Values, err error) {
 	if known := l.file.Values[variable]; known != nil && !known.Summed {
 		return known, nil
@@ -116,13 +114,13 @@ func (l *Later) Values(variable int) (values *manifest.Values, err error) {
 	return values, nil
 }
 
-// Elements reads all values of a variable that are not to be kept, up to manifest.MostSummed bytes.
+// Elements reads all values of a variable without storing them, up to manifest.MostSummed bytes.
 func (l *Later) Elements(variable int) (*manifest.Values, error) {
 	defer l.unbounded()()
 	return l.Values(variable)
 }
 
-// look has a variable looked at as it is in the file, with its refs.
+// look describes a variable again, with its refs, and calls do.
 func (l *Later) look(variable int, do func(*entry) error) error {
 	known := l.file.Header.Variables[variable]
 	failed := func(err error) error { return fmt.Errorf("%s: %s: %w", l.file.URL, known.Path, err) }
@@ -134,7 +132,7 @@ func (l *Later) look(variable int, do func(*entry) error) error {
 		return failed(err)
 	}
 	if v == nil {
-		return failed(fmt.Errorf("the file has no such variable any more: %w", source.ErrChanged))
+		return failed(fmt.Errorf("the variable no longer exists: %w", source.ErrChanged))
 	}
 	e, err := l.at.describe(v, in)
 	if err != nil {
@@ -147,7 +145,7 @@ func (l *Later) look(variable int, do func(*entry) error) error {
 	return nil
 }
 
-// open opens a file that was scanned, in the version that it was.
+// open opens a scanned file and checks that its version is the scanned one.
 func (o *Options) open(ctx context.Context, f *manifest.File) (*source.Source, error) {
 	src, err := o.Opener.Open(ctx, f.URL)
 	if err != nil {
@@ -175,7 +173,7 @@ func (e *entry) readValues() (*manifest.Values, error) {
 	return &manifest.Values{Data: elems.Fixed, Texts: elems.Var}, err
 }
 
-// extended is values with what nobody wrote behind them, if the variable was extended.
+// extended appends fill values if the variable was extended.
 func (e *entry) extended(values *manifest.Values) *manifest.Values {
 	out := &e.out
 	if !isCoordinate(out) || uint64(out.Shape[0]) <= e.v.Shape[0] {
@@ -183,7 +181,7 @@ func (e *entry) extended(values *manifest.Values) *manifest.Values {
 	}
 	form := codec.Form{
 		Type: out.Type, Shape: []int64{out.Shape[0] - int64(e.v.Shape[0])},
-		Fill: bytes.Clone(out.Fill.Value), // as of yet it is in memory that is used for other files afterwards
+		Fill: bytes.Clone(out.Fill.Value), // copied, because its memory is reused for other files
 	}
 	rest := codec.NewElems(form)
 	rest.SetFill(form)

@@ -9,12 +9,12 @@ import (
 	"varve/readers/source"
 )
 
-// wholeBits is the logarithm of the size up to which files at hand are read at once. In a
-// small file, metadata are all over the place; one read costs less than twenty.
+// wholeBits is the logarithm of the maximum size of local files that are read at once. The metadata of small
+// files are scattered, and one read costs less than twenty.
 const wholeBits = 19
 
-// whole is a small file in memory. It is the file as of one moment, and belongs to one
-// reading, which takes nothing out of it that is not copied.
+// whole is a small file in memory, as it was at one moment. Its memory is reused after one reading, so
+// everything that is kept has to be copied.
 type whole struct {
 	data []byte
 	id   source.Identity
@@ -22,8 +22,8 @@ type whole struct {
 
 var wholes = sync.Pool{New: func() any { return &whole{data: make([]byte, 0, 1<<wholeBits)} }}
 
-// readWhole returns a source like src that is in memory, if that is worth it, and src if not.
-// Closing it does not close src.
+// readWhole returns a source in memory with the contents of src if that is faster, otherwise src. Closing it
+// does not close src.
 func readWhole(ctx context.Context, src *source.Source) (*source.Source, *whole, error) {
 	if src.IsFolder() || src.Far() || src.Size() > 1<<wholeBits || src.Size() == 0 {
 		return src, nil, nil
@@ -55,7 +55,7 @@ func (w *whole) Identity() source.Identity { return w.id }
 // Close implements source.Ranges.
 func (w *whole) Close() error { return nil }
 
-// BlockBits implements source.Blocker: all is one block.
+// BlockBits implements source.Blocker: the file is one block.
 func (w *whole) BlockBits() int { return wholeBits }
 
 // Prefetched implements source.Prefetcher.

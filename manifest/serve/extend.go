@@ -38,11 +38,11 @@ func newExtension(old, now *site) *extension {
 // returns an error if the snapshots cannot be compared now.
 func (x *extension) check(ctx context.Context, k hierarchy) (why string, err error) {
 	if !slices.Equal(x.old.shadows(), x.now.shadows()) {
-		return "the arrays or groups whose names hide a hierarchy have changed", nil
+		return "arrays or groups with the name of a view were added or removed", nil
 	}
 	for _, n := range x.old.nodes {
 		if n.unlisted == nil && x.now.isUnlisted(n.path) {
-			return "/" + n.path + ": clients would confuse it with another path", nil
+			return "/" + n.path + " now has the name of another address", nil
 		}
 	}
 	old, err := x.old.view(k)
@@ -56,7 +56,7 @@ func (x *extension) check(ctx context.Context, k hierarchy) (why string, err err
 	for _, path := range slices.Sorted(maps.Keys(old.arrays)) {
 		is := now.arrays[path]
 		if is == nil {
-			return "/" + path + ": the array is no longer in this view", nil
+			return "/" + path + " is no longer in this view", nil
 		}
 		if why, err = x.array(ctx, old.arrays[path], is); why != "" || err != nil {
 			return why, err
@@ -77,10 +77,10 @@ func (x *extension) array(ctx context.Context, was, is *served) (why string, err
 	}
 	ok, filled := change.Chunks(was.Grid(), is.Grid())
 	if !ok {
-		return path + ": the chunks have other edges, or the array is shorter", nil
+		return path + ": its chunks changed, or it is shorter", nil
 	}
 	if filled && isSharded(is.Schema()) {
-		return path + ": its last shard has grown, and clients read shards in pieces, so they could mix two versions", nil
+		return path + ": its last shard grew, and clients read a shard in pieces", nil
 	}
 	why, known := x.known[path]
 	if !known {

@@ -91,7 +91,7 @@ func TestExtensionThatFails(t *testing.T) {
 	now.arrays = now.arrays[:0]
 	if c, err := newSite("", now, nil, log); err != nil {
 		t.Fatal(err)
-	} else if why, _ := newExtension(a, c).check(t.Context(), inFull); why != "/big: the array is no longer in this view" {
+	} else if why, _ := newExtension(a, c).check(t.Context(), inFull); why != "/big is no longer in this view" {
 		t.Errorf("the first missing array: %q", why)
 	}
 	now.fail(errors.New("the network is down"))

@@ -3,6 +3,9 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
 	"time"
 
 	"varve/manifest"
@@ -55,19 +58,38 @@ func (h *Handler) refresh(ctx context.Context, p *mount) {
 	}
 	// Clients that hold documents of the old snapshot would read wrong chunks if a hierarchy changed that is
 	// not extended.
+	var stale staleWarning
 	for k, why := range found.held {
 		if why == "" {
 			p.setPlain(hierarchy(k), next, log)
 			continue
 		}
-		log.Warn("STALE: still serving an older snapshot, because the new one does not extend it; reopen clients at its own address or restart the server",
-			"path", p.base+hierarchy(k).prefix(), "why", why, "served", p.own(p.plain[k].Load().data.Snapshot().ID), "new", p.own(found.newest))
+		stale.add(p.base+hierarchy(k).prefix(), why, p.plain[k].Load().data.Snapshot().ID)
 	}
+	stale.log(log, found.newest, p.own(found.newest))
 	// next has users besides this function only if a hierarchy now serves it.
 	if next.users.Load() > 1 {
 		log.Info("new snapshot", "snapshot", found.newest)
 	}
 	h.setOutlook(p, found)
+}
+
+// staleWarning collects the addresses that keep an older snapshot, so that an append logs one warning,
+// and not one for each view of the manifest.
+type staleWarning struct {
+	paths       []string
+	why, served string
+}
+
+func (w *staleWarning) add(path, why, served string) {
+	w.paths, w.why, w.served = append(w.paths, path), why, served
+}
+
+func (w *staleWarning) log(log *slog.Logger, newest, address string) {
+	if len(w.paths) == 0 {
+		return
+	}
+	log.Warn(fmt.Sprintf("STALE: %s still serves %.7s because %s; restart to serve %.7s", strings.Join(w.paths, ", "), w.served, w.why, newest), "new", address)
 }
 
 // compare returns, for each hierarchy, why it cannot serve the new snapshot.

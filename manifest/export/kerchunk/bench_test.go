@@ -15,7 +15,7 @@ import (
 	"varve/manifest/store"
 )
 
-// many is an array of chunks a thousand of which lie in each source.
+// many is an array with a thousand chunks per source.
 type many struct{ *faked }
 
 func (m many) Runs(_ context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
@@ -53,7 +53,7 @@ func manyRefs(b *testing.B, chunks int64) hierarchy {
 	}}
 }
 
-// BenchmarkWrite makes references of locations that cost next to nothing.
+// BenchmarkWrite writes references; locating the chunks costs almost nothing.
 func BenchmarkWrite(b *testing.B) {
 	for _, name := range []string{"r.parquet", "r.json"} {
 		b.Run(name, func(b *testing.B) {
@@ -71,8 +71,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkTenMillion tells what memory ten million refs take: the most that the process ever
-// had, so that it means something only if the benchmark runs alone.
+// BenchmarkTenMillion reports the memory for ten million refs: the peak of the process, so run it alone.
 func BenchmarkTenMillion(b *testing.B) {
 	for _, name := range []string{"r.parquet", "r.json"} {
 		b.Run(name, func(b *testing.B) {
@@ -89,7 +88,7 @@ func BenchmarkTenMillion(b *testing.B) {
 	}
 }
 
-// BenchmarkAppend carries a set of a million refs on by a thousand.
+// BenchmarkAppend appends a thousand refs to a set of a million.
 func BenchmarkAppend(b *testing.B) {
 	const before, after = 1_000_000, 1_001_000
 	old, now := manyRefs(b, before), manyRefs(b, after)

@@ -18,7 +18,7 @@ import (
 	"varve/manifest/store"
 )
 
-// head is the array as it was when it was shorter.
+// head is an earlier, shorter version of the array.
 func head(t *testing.T, f *faked, length int64) *faked {
 	t.Helper()
 	schema := *f.schema
@@ -67,7 +67,7 @@ func TestAppendKeeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Of 60 chunks 8 records are full, of 10 one; and of 7 all is as it was.
+	// Of one array's 60 chunks 8 records are full, of the other's 10 one; all 7 of the third are unchanged.
 	if result.Kept != 56+7+7 {
 		t.Errorf("%d chunks kept, not 70", result.Kept)
 	}
@@ -75,13 +75,14 @@ func TestAppendKeeps(t *testing.T) {
 		t.Error("a record that did not change was written again")
 	}
 	if os.SameFile(before, infoOf(t, dest, "other/refs.0.parq")) {
-		t.Error("a record is another's")
+		t.Error("a record is from another array")
 	}
 	leftovers(t, dir, "r.parquet")
 	a.check(dest)
 }
 
-// TestAppendFails: a set that was to be carried on is as it was, the file of patches included, which both share.
+// TestAppendFails checks that a failed append leaves the old set unchanged, including the file of patches
+// that both share.
 func TestAppendFails(t *testing.T) {
 	a, old := growing(t)
 	dest := filepath.Join(t.TempDir(), "r.parquet")
@@ -104,8 +105,8 @@ func TestAppendFails(t *testing.T) {
 	if err != nil || lock == nil {
 		t.Skipf("no locks here: %v", err)
 	}
-	if _, err := write(t.Context(), a.hierarchy, dest, opts); err == nil || !strings.Contains(err.Error(), "another export appends to it") {
-		t.Errorf("while another export appends: %v", err)
+	if _, err := write(t.Context(), a.hierarchy, dest, opts); !errors.Is(err, draft.ErrTaken) {
+		t.Errorf("while another export is appending: %v", err)
 	}
 	if now := infoOf(t, dest, patchesName).Size(); now != size {
 		t.Errorf("the patches take %d bytes, %d before", now, size)
@@ -131,7 +132,7 @@ func infoOf(t *testing.T, dest, name string) os.FileInfo {
 	return info
 }
 
-// TestProgress: the last that is told is that all chunks are done, of a set that is carried on too.
+// TestProgress checks that the last report says that all chunks are done, also when appending.
 func TestProgress(t *testing.T) {
 	a, old := growing(t)
 	var most, total int64
@@ -154,7 +155,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestAppendWritesAnew what was written in another way, or from nobody knows what.
+// TestAppendWritesAnew checks that a set with other options or of unknown origin is written completely.
 func TestAppendWritesAnew(t *testing.T) {
 	for name, c := range map[string]struct {
 		snapshot string
@@ -184,7 +185,7 @@ func TestAppendWritesAnew(t *testing.T) {
 	}
 }
 
-// TestAppendThatFails leaves the set as it was.
+// TestAppendThatFails checks that a failed append leaves the set unchanged.
 func TestAppendThatFails(t *testing.T) {
 	a, old := growing(t)
 	dir := t.TempDir()
@@ -235,7 +236,7 @@ func TestSlabs(t *testing.T) {
 	}
 }
 
-// TestInteropAppend has a set that was carried on read as it would be otherwise.
+// TestInteropAppend checks that clients read an appended set like a new one.
 func TestInteropAppend(t *testing.T) {
 	a, old := growing(t)
 	dest := filepath.Join(t.TempDir(), "r.parquet")

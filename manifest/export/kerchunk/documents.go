@@ -17,7 +17,9 @@ import (
 type documents struct {
 	format  int
 	because string // why format 3 was needed
-	list    []document
+	// irregular reports that the reason is an irregular chunk grid.
+	irregular bool
+	list      []document
 	// leaveOut says, for each array, whether missing chunks can be omitted, because every client fills them
 	// with the array's fill value.
 	leaveOut []bool
@@ -40,21 +42,22 @@ func (e *export) translate() (*documents, error) {
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return d, err
 	}
-	because := whyFormat3(e.arrays, err)
+	because, irregular := whyFormat3(e.arrays, err)
 	if d, err = e.format3(root); err == nil {
-		d.because = because
+		d.because, d.irregular = because, irregular
 	}
 	return d, err
 }
 
-// whyFormat3 returns why format 2 was not possible, from the error of the translation.
-func whyFormat3(arrays []array, err error) string {
+// whyFormat3 returns why format 2 was not possible, from the error of the translation, and whether the
+// reason is an irregular chunk grid.
+func whyFormat3(arrays []array, err error) (because string, irregular bool) {
 	for _, a := range arrays {
 		if a.Schema().ChunkGrid.Name == zarrjson.Rectilinear {
-			return a.Path() + " has chunks of several lengths; a regular grid (option regular) allows format 2"
+			return a.Path() + " has chunks of different lengths", true
 		}
 	}
-	return "format 2 cannot represent this: " + err.Error()
+	return "Zarr 2 cannot describe it: " + err.Error(), false
 }
 
 // tree returns the root group with all groups, including those that occur only in paths, followed by the

@@ -11,8 +11,8 @@ import (
 	"varve/manifest/store"
 )
 
-// Three files of a month each become references, once as they are and once for clients that
-// know chunks of one shape only.
+// Exports three monthly files as references: once with their own chunks, and once for clients that support
+// only regular grids.
 func ExampleWrite() {
 	if err := references(context.Background()); err != nil {
 		fmt.Println(err)

@@ -30,7 +30,7 @@ type archive struct {
 	rand  *rand.Rand
 }
 
-// nasty are names that have a meaning somewhere on the way to a reader.
+// nasty are names with characters that some client or library interprets.
 var nasty = []string{"day 1.nc", "100%.nc", "%41.nc", "über-ß-日本.nc", "a#b?c=d&e.nc", "[x]{y}.nc", "it's \"so\".nc", "a:b.nc", "plus+sign.nc", "{{u}}.nc", "~x.nc", "a::b*.nc"}
 
 func newArchive(t testing.TB, names ...string) *archive {
@@ -60,23 +60,23 @@ type faked struct {
 	locations map[string]store.Location
 }
 
-// spec says what an array of the archive is like.
+// spec describes an array of the archive.
 type spec struct {
 	path       string
 	shape      []int64
-	edges      []grid.Sizes // nil: chunks
+	edges      []grid.Sizes // nil means a regular grid
 	chunks     []int64
 	dtype      string
 	fill       string
 	codecs     string
 	attributes string
-	kinds      []store.Kind // what chunks are, in turn; nil stands for verbatim
+	kinds      []store.Kind // kinds of chunks, in rotation; nil means verbatim
 }
 
-// inline, among the kinds of a spec, stands for chunks that the manifest holds.
+// inline is a kind for chunks that the manifest stores.
 const inline = store.Kind(99)
 
-// add makes up elements and stores them in the sources.
+// add creates elements and stores them in the sources.
 func (a *archive) add(s spec) *faked {
 	a.t.Helper()
 	f := &faked{path: s.path, schema: s.document(a.t), locations: map[string]store.Location{}}
@@ -152,7 +152,7 @@ func (a *archive) randomize(f *faked) {
 	}
 }
 
-// place stores the elements of one chunk as the kind wants it.
+// place stores the elements of one chunk as its kind requires.
 func (a *archive) place(f *faked, w *grid.Walker, kind store.Kind) {
 	a.t.Helper()
 	key := string(wholes(w.Coords))
@@ -190,7 +190,7 @@ func (a *archive) append(source int64, data []byte) (offset, size int64) {
 	return info.Size(), int64(len(data))
 }
 
-// copy copies what counts of a chunk between the array's elements and a chunk's.
+// copy copies the part of a chunk inside the array, between the array's elements and the chunk's.
 func (f *faked) copy(chunk codec.Elems, c grid.Chunk, out bool) error {
 	small, large := grid.Region{Origin: c.Origin, Shape: c.Codec}, grid.Whole(f.schema.Shape)
 	if f.elements.Var != nil {
@@ -262,7 +262,7 @@ func (f *faked) ReadRegion(_ context.Context, r grid.Region, dst codec.Elems) er
 	return f.copy(dst, grid.Chunk{Region: r, Codec: r.Shape}, true)
 }
 
-// expectations writes the elements of all arrays for the readers to compare with.
+// expectations writes the elements of all arrays for the comparison by other readers.
 func (a *archive) expectations() string {
 	a.t.Helper()
 	type entry struct {
@@ -301,7 +301,7 @@ const (
 	zstd   = `,{"name":"zstd","configuration":{"level":1,"checksum":false}}`
 )
 
-// regularArchive has all kinds of chunks and all kinds of types that format 2 knows.
+// regularArchive has all kinds of chunks and all data types of format 2.
 func regularArchive(t testing.TB) *archive {
 	a := newArchive(t, nasty...)
 	all := []store.Kind{store.Verbatim, store.Reencoded, store.Missing, inline, store.Verbatim}
@@ -332,7 +332,7 @@ func attributes(t testing.TB, doc string) zarrjson.Attributes {
 	return a
 }
 
-// rectilinearArchive adds arrays whose chunks differ in length.
+// rectilinearArchive adds arrays with rectilinear grids.
 func rectilinearArchive(t testing.TB) *archive {
 	a := regularArchive(t)
 	all := []store.Kind{store.Verbatim, store.Reencoded, store.Missing, inline, store.Verbatim}
@@ -341,8 +341,8 @@ func rectilinearArchive(t testing.TB) *archive {
 	return a
 }
 
-// plainArchive has what VirtualiZarr's parsers know: numbers in the root group, in files
-// whose names are plain.
+// plainArchive has only features that VirtualiZarr's parsers support: numbers in the root group, in files
+// with plain names.
 func plainArchive(t testing.TB) *archive {
 	a := newArchive(t, "a.nc", "b.nc", "c.nc")
 	for _, x := range regularArchive(t).arrays {

@@ -9,7 +9,7 @@ import (
 	"varve/fixtures/venv"
 )
 
-// python has the readers that people use compare what they read.
+// python compares the elements that common Python readers read.
 func python(t *testing.T, args ...string) {
 	t.Helper()
 	interpreter := venv.Python(t, "xarray, fsspec, kerchunk and VirtualiZarr")

@@ -93,15 +93,18 @@ const (
 
 // Result describes an export.
 type Result struct {
-	Format  int      // of the Zarr documents: 2 or 3
-	Because string   // why Format is 3
-	Regular []string // arrays that were re-chunked to a regular grid
-	Arrays  int
-	Refs    int64 // ranges of sources
-	Inline  int64 // chunks in the references: fill values, re-encoded chunks, and values stored in the manifest
-	Patched int64 // chunks in the file of patches
-	Missing int64 // omitted chunks
-	Kept    int64 // chunks in records kept from the old set, not counted above
+	Format  int    // of the Zarr documents: 2 or 3
+	Because string // why Format is 3
+	// Irregular reports that an array has chunks of different lengths, so that Format is 3; with
+	// Options.Regular it would be 2.
+	Irregular bool
+	Regular   []string // arrays that were re-chunked to a regular grid
+	Arrays    int
+	Refs      int64 // ranges of sources
+	Inline    int64 // chunks in the references: fill values, re-encoded chunks, and values stored in the manifest
+	Patched   int64 // chunks in the file of patches
+	Missing   int64 // omitted chunks
+	Kept      int64 // chunks in records kept from the old set, not counted above
 	// Patches is the file of patches and PatchBytes its size; empty if there is none.
 	Patches    string
 	PatchBytes int64
@@ -333,7 +336,7 @@ func (e *export) prepare(ctx context.Context) error {
 	if e.docs, err = e.translate(); err != nil {
 		return err
 	}
-	e.result.Format, e.result.Because, e.result.Arrays = e.docs.format, e.docs.because, len(e.arrays)
+	e.result.Format, e.result.Because, e.result.Irregular, e.result.Arrays = e.docs.format, e.docs.because, e.docs.irregular, len(e.arrays)
 	e.paths = &paths{source: e.source, last: -1}
 	total := int64(0)
 	for _, a := range e.arrays {

@@ -23,8 +23,7 @@ import (
 	"varve/zarrjson"
 )
 
-// check compares every element of a set of references with the archive's own, through
-// varve's reader.
+// check compares every element of a set of references with the archive, through varve's reader.
 func (a *archive) check(dest string) {
 	a.t.Helper()
 	src, err := source.Open(a.t.Context(), dest)
@@ -62,7 +61,7 @@ func (a *archive) check(dest string) {
 	}
 }
 
-// leftovers reports what is in a folder besides what is wanted.
+// leftovers checks that a folder contains only the wanted files.
 func leftovers(t *testing.T, dir string, wanted ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -114,7 +113,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestRegularKeepsChunks: chunks that a regular grid has too are not re-encoded.
+// TestRegularKeepsChunks checks that chunks with the edges of the regular grid are not re-encoded.
 func TestRegularKeepsChunks(t *testing.T) {
 	a := newArchive(t, "a.nc")
 	a.add(spec{path: "/v", shape: []int64{95}, edges: []grid.Sizes{grid.RunLength(grid.Times(10, 9), grid.Times(5, 1))}, dtype: "int32", codecs: "[" + little + "]"})
@@ -127,7 +126,7 @@ func TestRegularKeepsChunks(t *testing.T) {
 	}
 }
 
-// TestWhyFormat3 says which array it is, and the option that would do without.
+// TestWhyFormat3 checks the reason for format 3.
 func TestWhyFormat3(t *testing.T) {
 	several := []grid.Sizes{grid.List(10, 5)}
 	for _, c := range []struct {
@@ -135,8 +134,8 @@ func TestWhyFormat3(t *testing.T) {
 		spec      spec
 	}{
 		{"one length", "", spec{path: "/v", shape: []int64{15}, chunks: []int64{10}, dtype: "int32", codecs: "[" + little + "]"}},
-		{"several lengths", "/v has chunks of several lengths; a regular grid (option regular) allows format 2", spec{path: "/v", shape: []int64{15}, edges: several, dtype: "int32", codecs: "[" + little + "]"}},
-		{"a codec", "format 2 cannot say this: consolidated_metadata.metadata[v].codecs", spec{path: "/v", shape: []int64{15}, chunks: []int64{10}, dtype: "int32",
+		{"several lengths", "/v has chunks of different lengths", spec{path: "/v", shape: []int64{15}, edges: several, dtype: "int32", codecs: "[" + little + "]"}},
+		{"a codec", "Zarr 2 cannot describe it: consolidated_metadata.metadata[v].codecs", spec{path: "/v", shape: []int64{15}, chunks: []int64{10}, dtype: "int32",
 			codecs: `[{"name":"sharding_indexed","configuration":{"chunk_shape":[5],"codecs":[` + little + `],"index_codecs":[` + little + `,{"name":"crc32c"}]}}]`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -174,7 +173,7 @@ func TestNoPatch(t *testing.T) {
 	}
 }
 
-// TestNothingHalf: an export that fails leaves what was there, and nothing else.
+// TestNothingHalf checks that a failed export leaves the old files and no others.
 func TestNothingHalf(t *testing.T) {
 	boom := errors.New("boom")
 	for _, name := range []string{"r.json", "r.parquet"} {
@@ -198,7 +197,7 @@ func TestNothingHalf(t *testing.T) {
 	}
 }
 
-// TestNothingPublished: where the last file cannot get its name, the others have not got theirs.
+// TestNothingPublished checks that if the last file cannot be renamed, the others keep their old contents.
 func TestNothingPublished(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		dir := t.TempDir()
@@ -238,8 +237,8 @@ func TestNothingPublished(t *testing.T) {
 	}
 }
 
-// TestOneAtATime: of two exports that began while nothing was there, the later one leaves what the other has
-// published; with Force it takes the place of both files.
+// TestOneAtATime checks two concurrent exports to an empty destination: the later one fails or, with Force,
+// replaces both files.
 func TestOneAtATime(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		a, dir := regularArchive(t), t.TempDir()
@@ -301,7 +300,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// failing cannot re-encode a chunk.
+// failing is an array whose chunks cannot be re-encoded.
 type failing struct {
 	*faked
 	err error
@@ -337,12 +336,12 @@ func TestRefusedNames(t *testing.T) {
 	for name, c := range map[string]struct{ dest, array, says string }{
 		"braces":               {filepath.Join(dir, "{x}"), "/v", "braces"},
 		"json in a folder":     {filepath.Join(dir, "a.json.d", "r.parquet"), "/v", ".json"},
-		"a folder of data":     {precious, "/v", "holds no references"},
+		"a folder of data":     {precious, "/v", precious},
 		"no folder":            {filepath.Join(dir, "none", "r.parquet"), "/v", "none"},
 		"meta":                 {filepath.Join(dir, "r.parquet"), "/g/.zeta", ".zeta"},
-		"patches":              {filepath.Join(dir, "r.parquet"), "/.patches", "rename"},
-		"out of the folder":    {filepath.Join(dir, "r.parquet"), "/../../v", "no path"},
-		"a group and an array": {filepath.Join(dir, "r.json"), "/g", "both"},
+		"patches":              {filepath.Join(dir, "r.parquet"), "/.patches", ".patches"},
+		"out of the folder":    {filepath.Join(dir, "r.parquet"), "/../../v", "/../../v"},
+		"a group and an array": {filepath.Join(dir, "r.json"), "/g", "/g"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newArchive(t, "a.nc")
@@ -350,14 +349,14 @@ func TestRefusedNames(t *testing.T) {
 			a.add(spec{path: c.array, shape: []int64{4}, chunks: []int64{4}, dtype: "int32", codecs: "[" + little + "]"})
 			_, err := write(t.Context(), a.hierarchy, c.dest, &Options{Force: true})
 			if err == nil || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%v, which does not say %q", err, c.says)
+				t.Errorf("%v, want an error that names %q", err, c.says)
 			}
 			leftovers(t, dir, "precious")
 		})
 	}
 }
 
-// TestHugeFill: a chunk of fill values that nobody could hold is refused before it is made.
+// TestHugeFill checks that a huge chunk of fill values is rejected before it is allocated.
 func TestHugeFill(t *testing.T) {
 	a := newArchive(t, "a.nc")
 	a.add(spec{path: "/v", shape: []int64{4}, chunks: []int64{4}, dtype: "int32", fill: "7", codecs: "[" + little + "]", kinds: []store.Kind{store.Missing}})
@@ -373,7 +372,7 @@ func TestHugeFill(t *testing.T) {
 	}
 }
 
-// TestBase64Bytes: bytes that begin like base64 come back as they are.
+// TestBase64Bytes checks that bytes that begin like base64 are read unchanged.
 func TestBase64Bytes(t *testing.T) {
 	for _, name := range []string{"r.json", "r.parquet"} {
 		a := newArchive(t, "a.nc")
@@ -388,7 +387,7 @@ func TestBase64Bytes(t *testing.T) {
 	}
 }
 
-// TestRemote: where sources are remote no patch is in a local file, unless it is to be moved.
+// TestRemote checks that patches of remote sources are not in a local file, unless PatchURL is set.
 func TestRemote(t *testing.T) {
 	a := regularArchive(t)
 	a.source = func(context.Context, int64) (manifest.Source, error) {

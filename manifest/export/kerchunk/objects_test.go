@@ -38,7 +38,7 @@ func stored(t *testing.T, m *storetest.Memory) *archive {
 	return a
 }
 
-// namesIn are what the keys of an export go on with.
+// namesIn returns the suffixes of an export's keys.
 func namesIn(m *storetest.Memory) (names []string) {
 	for _, name := range m.Names("bucket/a b/") {
 		names = append(names, strings.TrimPrefix(name, "bucket/a b/"))
@@ -46,8 +46,7 @@ func namesIn(m *storetest.Memory) (names []string) {
 	return names
 }
 
-// same holds an export in a store against one of the same options in a folder, whose patches
-// are there too.
+// same compares an export in a store with one in a folder with the same options and patch URL.
 func (a *archive) same(m *storetest.Memory, at string, r *Result, opts *Options) {
 	a.t.Helper()
 	o := Options{}
@@ -120,7 +119,7 @@ func TestObjects(t *testing.T) {
 			}
 			carried := a.hierarchy
 			carried.past, _ = pastOf(nil, nil)
-			_, err := write(t.Context(), carried, at, nil)
+			_, err = write(t.Context(), carried, at, nil)
 			var advice *manifest.RemedyError
 			if !errors.Is(err, errors.ErrUnsupported) || !errors.As(err, &advice) || advice.Remedies[0].Option != "force" {
 				t.Errorf("appended: %v", err)
@@ -138,7 +137,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestElsewhere: where the sources are not in the store, patches stand among the references.
+// TestElsewhere checks that patches go into the references if the sources are not in the store.
 func TestElsewhere(t *testing.T) {
 	storetest.NewMemory(t)
 	a := regularArchive(t)
@@ -151,7 +150,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestOthersInStore: what is no former export stays as it is.
+// TestOthersInStore checks that objects that are not an earlier export stay unchanged.
 func TestOthersInStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	a := stored(t, m)
@@ -168,8 +167,8 @@ func TestOthersInStore(t *testing.T) {
 	}
 }
 
-// TestStoppedInStore: an export that ends in the middle is none, whatever it replaced, and is in
-// nobody's way.
+// TestStoppedInStore checks that a stopped export is not visible, whatever it replaced, and does not block
+// later ones.
 func TestStoppedInStore(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		m := storetest.NewMemory(t)
@@ -203,7 +202,7 @@ func TestStoppedInStore(t *testing.T) {
 	}
 }
 
-// TestMeanwhileInStore: what somebody stores while an export is made, who does not heed claims, stays.
+// TestMeanwhileInStore checks that objects stored by another process during an export stay.
 func TestMeanwhileInStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	a := stored(t, m)
@@ -225,8 +224,8 @@ func TestMeanwhileInStore(t *testing.T) {
 	}
 }
 
-// TestFasterInStore: of those who replace the same references one wins, and what the other stored
-// is gone.
+// TestFasterInStore checks that of two processes that replace the same references one wins, and that the
+// other removes its objects.
 func TestFasterInStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	a := stored(t, m)

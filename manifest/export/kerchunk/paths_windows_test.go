@@ -2,7 +2,8 @@ package kerchunk
 
 import "testing"
 
-// TestWindowsClientPath: fsspec has paths with slashes, those of shares with two in front.
+// TestWindowsClientPath checks that fsspec gets paths with slashes, and two leading slashes for network
+// shares.
 func TestWindowsClientPath(t *testing.T) {
 	for url, want := range map[string]string{
 		`C:\data\a b#.nc`:       "C:/data/a b#.nc",

@@ -67,7 +67,7 @@ func begin(dest string, mode fs.FileMode) (*Draft, error) {
 			return nil, err
 		}
 		f, err := lock(dir)
-		if errors.Is(err, errTaken) || errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, ErrTaken) || errors.Is(err, fs.ErrNotExist) {
 			continue // somebody took it for one that was left
 		}
 		if err != nil {
@@ -77,8 +77,8 @@ func begin(dest string, mode fs.FileMode) (*Draft, error) {
 	}
 }
 
-// errTaken is the error of locking a draft that another process writes.
-var errTaken = errors.New("another process writes it")
+// ErrTaken is the error of locking a draft that another process writes.
+var ErrTaken = errors.New("another process is writing here")
 
 // Lock keeps others who ask for it from a folder until it is closed. It may be nil, where the file
 // system has no locks.
@@ -98,7 +98,7 @@ func Turn(ctx context.Context, folder string) (done func() error, err error) {
 	}
 	for {
 		f, err := lockWithin(folder)
-		if !errors.Is(err, errTaken) {
+		if !errors.Is(err, ErrTaken) {
 			return func() error { return unlock(f) }, err
 		}
 		select {

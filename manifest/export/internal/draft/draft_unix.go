@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock locks a folder until what is returned is closed, or is errTaken. It is nil where the file system has no locks of folders.
+// lock locks a folder until what is returned is closed, or is ErrTaken. It is nil where the file system has no locks of folders.
 func lock(dir string) (io.Closer, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -18,7 +18,7 @@ func lock(dir string) (io.Closer, error) {
 	}
 	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		return nil, errors.Join(errTaken, f.Close())
+		return nil, errors.Join(ErrTaken, f.Close())
 	case err != nil:
 		return nil, f.Close()
 	}
@@ -26,7 +26,7 @@ func lock(dir string) (io.Closer, error) {
 	if err == nil {
 		var there os.FileInfo
 		if there, err = os.Lstat(dir); err == nil && !os.SameFile(mine, there) {
-			err = errTaken
+			err = ErrTaken
 		}
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 //	.NAME.lock      of the folder NAME
 //	.varve.lock     in a folder that is nobody's own
 
-// lock locks a folder until what is returned is closed, or is errTaken. It is nil where nobody
+// lock locks a folder until what is returned is closed, or is ErrTaken. It is nil where nobody
 // may make files.
 func lock(dir string) (io.Closer, error) {
 	if _, err := os.Lstat(dir); err != nil {
@@ -47,7 +47,7 @@ func lockFile(name string) (io.Closer, error) {
 		case err == nil:
 			return os.NewFile(uintptr(h), name), nil
 		case errors.Is(err, windows.ERROR_SHARING_VIOLATION):
-			return nil, errTaken
+			return nil, ErrTaken
 		case !errors.Is(err, windows.ERROR_ACCESS_DENIED):
 			return nil, &os.PathError{Op: "lock", Path: name, Err: err}
 		case time.Since(began) > patience:
