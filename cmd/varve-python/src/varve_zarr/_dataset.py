@@ -135,8 +135,9 @@ class Dataset:
             return engine.ask(op, struct.pack("<I", self.handle(engine)) + body, into)
 
         for _ in range(9):
+            at = self._at  # a dataset stays with its process: to look for another takes as long as a small read
             with contextlib.suppress(Closed):  # by another thread, just now
-                return _engine.ask_retrying(self.options.storage, do)
+                return _engine.ask_retrying(self.options.storage, do, at[0] if at else None)
             self._at = None
         return _engine.ask_retrying(self.options.storage, do)
 

@@ -142,6 +142,7 @@ class Engine:
     def __init__(self, environment: dict[str, str]) -> None:
         self._idle: deque[Connection] = deque()
         self._dropped: deque[int] = deque()
+        self.is_usable = True  # until it ended, or belongs to the parent of this process
         self.binary = _binary.find()
         self._control: socket.socket | IO[bytes]
         try:
@@ -204,7 +205,11 @@ class Engine:
         assert isinstance(self._control, socket.socket)
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(self._control, [b"c"], [theirs.fileno()])
+            try:
+                socket.send_fds(self._control, [b"c"], [theirs.fileno()])
+            except OSError:
+                ours.close()
+                raise
         return Connection(ours)
 
     def ask(self, op: int, body: bytes, into: NDArray | None = None) -> tuple[int, bytes]:
@@ -249,9 +254,6 @@ class Engine:
                 handles.append(self._dropped.popleft())
         connection.ask(CLOSE, struct.pack(f"<{len(handles)}I", *handles))
 
-    def is_alive(self) -> bool:
-        return self.process.poll() is None
-
     def said(self) -> str:
         """Say how the process ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -272,6 +274,7 @@ class Engine:
 
     def abandon(self) -> None:
         """Close what this process has of the connections."""
+        self.is_usable = False
         while self._idle:
             self._idle.pop().close()
         with contextlib.suppress(OSError):
@@ -332,9 +335,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-def ask_retrying[T](storage: tuple[tuple[str, str], ...], do: Callable[[Engine], T]) -> T:
+def ask_retrying[T](storage: tuple[tuple[str, str], ...], do: Callable[[Engine], T], engine: Engine | None = None) -> T:
     """Return ``do(engine)``, with another process if the first one ends meanwhile: requests change nothing."""
-    engine = get(storage)
+    if engine is None or not engine.is_usable:
+        engine = get(storage)
     try:
         return do(engine)
     except _Lost:
