@@ -9,26 +9,26 @@ import (
 	"varve/manifest/report"
 )
 
-// array is a variable of all files that have it.
+// array is a variable of the combined dataset, with the variables of the files that provide it.
 type array struct {
 	path      string
 	members   []member
-	parts     []member // of hidden files
-	dims      []string // the axes, as most files have them
-	made      []string // new dimensions, and those along which it is laid, in front of them
-	broadcast bool     // laid along some of these
-	laid      bool     // some files' values are laid along an axis that others have
-	placed    []*dim   // along which files are placed, in the order of axes
-	aux       bool     // a coordinate, or one that others name
-	flows     bool     // along a dimension of times, or one that grows: files hold different parts of it
-	files     int64    // that have it
-	where     *placing // nil: alike in all files
-	pieces    bool     // the values are kept in the manifest
-	orphan    bool     // bounds of times, and no array says of which
+	parts     []member // from hidden files
+	dims      []string // the dimensions in the order of most files, without made
+	made      []string // dimensions in front of dims: new ones, and those that the array is broadcast along
+	broadcast bool     // one value of each file is repeated along some of made
+	laid      bool     // some files lack a dimension of dims and are broadcast along it
+	placed    []*dim   // the dimensions along which files are placed, in the order of allDims
+	aux       bool     // a coordinate, or a variable that another one names
+	flows     bool     // has a time or unlimited dimension, so files hold different parts of it
+	files     int64    // the number of files that have it
+	where     *placing // nil if the array is equal in all files
+	pieces    bool     // the values are stored in the manifest
+	orphan    bool     // bounds of times, and no array names them as its bounds
 	dropped   bool
 }
 
-// all are the members, those of hidden files included.
+// all returns the members, including those of hidden files.
 func (a *array) all() []member {
 	if len(a.parts) == 0 {
 		return a.members
@@ -36,10 +36,10 @@ func (a *array) all() []member {
 	return append(slices.Clone(a.members), a.parts...)
 }
 
-// allDims are the axes, new dimensions included.
+// allDims returns the paths of all dimensions, new dimensions first.
 func (a *array) allDims() []string { return slices.Concat(a.made, a.dims) }
 
-// dimAt is one of allDims.
+// dimAt returns allDims()[axis] without the copy.
 func (a *array) dimAt(axis int) string {
 	if axis < len(a.made) {
 		return a.made[axis]
@@ -47,15 +47,15 @@ func (a *array) dimAt(axis int) string {
 	return a.dims[axis-len(a.made)]
 }
 
-// member is the variable of one class.
+// member is the variable that one class of files provides for an array.
 type member struct {
 	class   int32
-	*lensed         // in the class
-	narrow  *lensed // the same without axes that it lacks; nil if it lacks none
-	axes    []int   // of the variable, for each of the array's own dims
+	*lensed         // as the class sees it
+	narrow  *lensed // the same, without dimensions that the file lacks; nil if it lacks none
+	axes    []int   // the axis of the variable for each of the array's dims
 }
 
-// collectArrays finds the variables of all classes.
+// collectArrays makes an array for each distinct path among the variables of all classes.
 func (p *layout) collectArrays() {
 	found, members := map[string]*array{}, map[string]int{}
 	for _, c := range p.classes {
@@ -87,7 +87,7 @@ func (p *layout) collectArrays() {
 	}
 }
 
-// arraysByPath are all arrays, by their paths.
+// arraysByPath indexes the arrays by path.
 func (p *layout) arraysByPath() map[string]*array {
 	at := make(map[string]*array, len(p.arrays))
 	for _, a := range p.arrays {
@@ -96,8 +96,8 @@ func (p *layout) arraysByPath() map[string]*array {
 	return at
 }
 
-// readable leaves out variables that no array can hold, and refuses those that one could if
-// folders were allowed, or files were sound.
+// readable reports whether all files' variables can be read. It drops variables that no array can
+// hold, and refuses variables that could be read if a folder were allowed or a file were undamaged.
 func (p *survey) readable(a *array) bool {
 	var unreadable, elsewhere, damaged problem
 	folders := map[string]bool{}
@@ -130,7 +130,8 @@ func (p *survey) readable(a *array) bool {
 	return len(elsewhere.files)+len(damaged.files)+len(unreadable.files) == 0
 }
 
-// problem is what keeps a variable of some files from being read, as the last of them has it.
+// problem is a reason why a variable cannot be read, with the files that have it. If reasons
+// differ, the last one is kept.
 type problem struct {
 	reason string
 	files  []int32
@@ -140,7 +141,7 @@ func (r *problem) add(reason string, files []int32) {
 	r.reason, r.files = reason, append(r.files, files...)
 }
 
-// reportProblem adds the finding of a problem, if any file has it.
+// reportProblem adds the finding for a problem if any file has it.
 func (p *inquiry) reportProblem(a *array, r *problem, f report.Finding) {
 	if len(r.files) > 0 {
 		f.Array, f.Args = a.path, report.Args{"reason": r.reason}
@@ -148,7 +149,7 @@ func (p *inquiry) reportProblem(a *array, r *problem, f report.Finding) {
 	}
 }
 
-// fewFolders are folders that hold some, in their order: the one that all are in, if they are many.
+// fewFolders returns the folders, or their common parent if there are too many for a message.
 func fewFolders(folders []string) []string {
 	if len(folders) <= mostExamples {
 		return folders
@@ -164,8 +165,8 @@ func fewFolders(folders []string) []string {
 	return folders
 }
 
-// settleDims finds the axes, in the order that most files have, and refuses those whose axes are
-// others.
+// settleDims decides the dimensions of an array and their order. It refuses files whose dimensions
+// cannot be mapped to these.
 func (p *layout) settleDims(a *array) bool {
 	p.widen(a)
 	groups := map[string][]int{}
@@ -197,12 +198,13 @@ func (p *layout) settleDims(a *array) bool {
 	return ok
 }
 
-// leads reports whether the axes of some members count before those of others: those that have names,
-// then those among which the others are, then those that more files have.
+// leads reports whether the dimensions of members x are preferred to those of members y. Complete
+// names come first, then a superset of the other dimensions, then the larger number of files.
 func (p *survey) leads(a *array, x, y []int, more int64) bool {
 	isTorn := func(members []int) bool {
 		return slices.ContainsFunc(a.members[members[0]].dims, func(d string) bool { return p.torn[d] })
 	}
+	// A generated name says less than a name in a file, even if most files have none.
 	if torn := isTorn(x); torn != isTorn(y) {
 		return !torn
 	}
@@ -228,11 +230,12 @@ func (p *survey) filesOfMembers(a *array, members []int) (files []int32) {
 	return files
 }
 
-// otherDims takes files with axes in another order, and refuses those with other axes.
+// otherDims accepts members with the same dimensions in another order, and refuses other
+// dimensions.
 func (p *layout) otherDims(a *array, odd, most []int) bool {
 	dims := a.members[odd[0]].dims
 	names := baseNames
-	if slices.Equal(names(dims), names(a.dims)) { // in other groups
+	if slices.Equal(names(dims), names(a.dims)) { // the groups differ, so show full paths
 		names = func(dims []string) []string { return dims }
 	}
 	files := p.filesOfMembers(a, odd)
@@ -260,12 +263,12 @@ func (p *layout) otherDims(a *array, odd, most []int) bool {
 	return false
 }
 
-// renameRemedy returns the remedy that gives dimensions the names of others, and false if there is none.
+// renameRemedy returns the remedy that renames dims to want, or false if a rename cannot help.
 func (p *survey) renameRemedy(dims, want []string) (r report.Remedy, ok bool) {
 	if len(dims) != len(want) {
 		return r, false
 	}
-	lack := slices.Clone(want) // those that the axes do not have yet
+	lack := slices.Clone(want) // the dimensions of want that dims lacks
 	dims = slices.DeleteFunc(slices.Clone(dims), func(d string) bool {
 		i := slices.Index(lack, d)
 		if i >= 0 {
@@ -288,7 +291,7 @@ func (p *survey) renameRemedy(dims, want []string) (r report.Remedy, ok bool) {
 	return r, len(dims) > 0
 }
 
-// mayRename reports whether a dimension may have the name of another, in all files that have both.
+// mayRename reports whether `from` can be renamed to `to` without a conflict in any file.
 func (p *survey) mayRename(from, to string) bool {
 	return !slices.ContainsFunc(p.classes, func(c *class) bool {
 		if c.find(from) >= 0 && c.find(to) >= 0 {
@@ -302,7 +305,7 @@ func (p *survey) mayRename(from, to string) bool {
 	})
 }
 
-// renaming says which dimension is renamed, and how: by their names, if these are enough.
+// renaming returns the value OLD=NEW of the rename option in its shortest unambiguous form.
 func (p *survey) renaming(from, to string) string {
 	base, dir := path.Base(from), path.Dir(from)
 	name := base
@@ -326,7 +329,7 @@ func (p *survey) renaming(from, to string) string {
 
 func names(dims []string) string { return strings.Join(baseNames(dims), ", ") }
 
-// baseNames returns the last elements of paths.
+// baseNames returns the last element of each path.
 func baseNames(paths []string) []string {
 	short := make([]string, len(paths))
 	for i, at := range paths {
@@ -335,7 +338,7 @@ func baseNames(paths []string) []string {
 	return short
 }
 
-// axesOf returns the axis of each of some dimensions among others, or nil if one is not there.
+// axesOf returns, for each dimension in want, its axis in have, or nil if have lacks one.
 func axesOf(have, want []string) []int {
 	axes := make([]int, len(want))
 	used := make([]bool, len(have))
@@ -353,12 +356,12 @@ func axesOf(have, want []string) []int {
 	return axes
 }
 
-// spoiledBy reports whether one of an array's dimensions is refused.
+// spoiledBy reports whether one of the array's dimensions was refused.
 func (p *directions) spoiledBy(a *array) bool {
 	return slices.ContainsFunc(a.dims, func(d string) bool { return p.dims[d].role == spoiled })
 }
 
-// placeArrays says where the files of each array lie.
+// placeArrays decides the placement of each array, and drops arrays that were refused.
 func (p *layout) placeArrays() {
 	kept := p.arrays[:0]
 	for _, a := range p.arrays {
@@ -384,6 +387,8 @@ func (p *layout) placeArrays() {
 		p.placeParted(a)
 		kept = append(kept, a)
 	}
+	// Placement comes after all arrays are final, because arrays with equal dimensions and files
+	// share one placing.
 	p.arrays = kept
 	for _, a := range p.arrays {
 		if len(a.placed) > 0 {
@@ -392,8 +397,8 @@ func (p *layout) placeArrays() {
 	}
 }
 
-// passEmpty passes over files that hold nothing along a dimension of which others hold something:
-// they are in no array, so that their types and packing are no business of one.
+// passEmpty removes members of length 0 along a dimension along which other files have elements.
+// These files provide no element, so their types and packing must not affect the schema.
 func (p *survey) passEmpty(a *array) {
 	along := slices.Clone(a.dims)
 	for _, d := range a.placed {
@@ -418,8 +423,8 @@ func (p *survey) passEmpty(a *array) {
 	}
 }
 
-// twice refuses an array that has a flowing dimension on two axes: a file would lie on the
-// diagonal, and nothing beside it.
+// twice refuses an array that has a concatenated dimension on two axes. Each file would fill a
+// square on the diagonal, and no file would fill the rest.
 func (p *directions) twice(a *array) bool {
 	for i, at := range a.dims {
 		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 && slices.Contains(a.dims[:i], at) {
@@ -431,17 +436,16 @@ func (p *directions) twice(a *array) bool {
 	return false
 }
 
-// isAxis reports whether the values of an array say where along its dimension files lie: a
-// coordinate, or times along a dimension of another name.
+// isAxis reports whether the values of an array place files along its only dimension: a coordinate,
+// or times along a dimension with another name.
 func (p *directions) isAxis(a *array) bool {
 	return len(a.dims) == 1 && p.dims[a.dims[0]].coord == a.path
 }
 
-// isCoordinate reports whether an array is the coordinate of the dimension of its name.
+// isCoordinate reports whether an array is the coordinate of the dimension with its name.
 func (p *directions) isCoordinate(a *array) bool { return p.isAxis(a) && a.dims[0] == a.path }
 
-// flowing reports whether files follow one another along any dimension, be it that all but one
-// hold nothing of it.
+// flowing reports whether files are concatenated along any dimension. Empty files count, too.
 func (p *directions) flowing() bool {
 	for _, at := range p.dimOrder {
 		if d := p.dims[at]; d.role == flowing && len(d.coords) > 1 {
@@ -451,9 +455,10 @@ func (p *directions) flowing() bool {
 	return len(p.opts.NewDims) > 0
 }
 
-// likely is more for a dimension without values that more likely is one along which files follow
-// one another.
+// likely scores how probable it is that files are concatenated along a dimension without values.
+// The score only orders the remedies of a finding.
 func (p *survey) likely(d *dim) (n int) {
+	// Archives grow along unlimited and time dimensions more often than along any other.
 	if d.hinted {
 		n += 2
 	}
@@ -475,19 +480,20 @@ func (p *survey) bareRemedies(d *dim) []report.Remedy {
 	return remedies
 }
 
-// counts reports whether the coordinate of a dimension is no more than a number of each element, also of the only one.
+// counts reports whether the coordinate only numbers its elements (0, 1, 2, …), also if there is
+// only one element.
 func (d *dim) counts() bool {
 	return len(d.order) == 1 && d.order[0].countsIn(d.nature)
 }
 
-// hasTimes reports whether a variable says of which moment each element of a dimension is.
+// hasTimes reports whether a variable holds the time of each element of a dimension.
 func (p *layout) hasTimes(at string) bool {
 	return slices.ContainsFunc(p.arrays, func(a *array) bool {
 		return slices.Equal(a.dims, []string{at}) && natureOf(a.members[0].v) == instant
 	})
 }
 
-// momentOf is the variable that says of which moment each file is, if there is just one.
+// momentOf returns the path of the only scalar time that every file has, or "".
 func (p *directions) momentOf() string {
 	found := map[string]int{}
 	for _, c := range p.classes {

@@ -12,7 +12,7 @@ import (
 	"varve/manifest/report"
 )
 
-// settle decides whether files follow one another along a dimension, and in which order.
+// settle decides whether files are concatenated along a dimension, and in which order.
 func (p *survey) settle(d *dim) error {
 	live := d.live()
 	switch {
@@ -25,6 +25,8 @@ func (p *survey) settle(d *dim) error {
 		return nil
 	case len(live) == 0:
 		return nil
+	// All files have the same values, so they share the dimension. A single time is an exception:
+	// more files will follow, and their chunks must be able to grow along it.
 	case len(live) == 1 && !d.flowsAlone():
 		d.length = live[0].n
 		d.order = live
@@ -37,10 +39,11 @@ func (p *survey) settle(d *dim) error {
 	return p.lineUp(d, live)
 }
 
-// flowsAlone reports whether files follow one another along a dimension, though only one has been seen.
+// flowsAlone reports whether a dimension counts as concatenated even if only one coordinate is
+// known.
 func (d *dim) flowsAlone() bool { return d.named || d.nature == instant }
 
-// live are the coordinates that have values.
+// live returns the coordinates that have values.
 func (d *dim) live() (live []*coord) {
 	for _, c := range d.coords {
 		if c.n > 0 {
@@ -50,7 +53,7 @@ func (d *dim) live() (live []*coord) {
 	return live
 }
 
-// allPlaced refuses files that lack the coordinate along which others differ, or follow one another.
+// allPlaced refuses files without a coordinate along a dimension whose position they need.
 func (p *survey) allPlaced(d *dim, live []*coord) bool {
 	var lack []int32
 	for f, n := range d.of {
@@ -74,7 +77,7 @@ func (p *survey) allPlaced(d *dim, live []*coord) bool {
 	return false
 }
 
-// sameDirection refuses files whose values run the other way.
+// sameDirection refuses files whose values increase where most decrease, or the reverse.
 func (p *inquiry) sameDirection(d *dim, live []*coord) bool {
 	ways := map[string][]*coord{}
 	for _, c := range live {
@@ -98,7 +101,7 @@ func (p *inquiry) sameDirection(d *dim, live []*coord) bool {
 	return false
 }
 
-// lineUp puts coordinates one behind the other in the order of their values.
+// lineUp concatenates coordinates in the order of their values.
 func (p *inquiry) lineUp(d *dim, live []*coord) error {
 	falling := slices.ContainsFunc(live, func(c *coord) bool { return c.dir == -1 })
 	order := slices.Clone(live)
@@ -116,7 +119,7 @@ func (p *inquiry) lineUp(d *dim, live []*coord) error {
 		if err != nil {
 			return err
 		}
-		if !ok && !d.hinted && !d.named && d.nature != text { // --overlap is about another one
+		if !ok && !d.hinted && !d.named && d.nature != text { // the dimension is not concatenated, so the overlap option does not apply to it
 			return p.settleConflict(d, live)
 		}
 		if !ok {
@@ -130,7 +133,7 @@ func (p *inquiry) lineUp(d *dim, live []*coord) error {
 	return nil
 }
 
-// labels reports whether the values are texts of which no two are equal.
+// labels reports whether the values are distinct texts, such as station names.
 func (d *dim) labels(order []*coord) bool {
 	seen := map[string]bool{}
 	total := 0
@@ -161,7 +164,7 @@ func (p *inquiry) compareCoords(a, b *coord, falling, label bool) int {
 	return c
 }
 
-// clustersOf parts coordinates wherever the values of all before lie before those of all after.
+// clustersOf splits sorted coordinates into groups whose value ranges do not overlap.
 func clustersOf(order []*coord, falling bool) (clusters [][]*coord) {
 	begin, reach := 0, order[0]
 	for i := 1; i < len(order); i++ {
@@ -182,8 +185,9 @@ func clustersOf(order []*coord, falling bool) (clusters [][]*coord) {
 	return append(clusters, order[begin:])
 }
 
-// mergeCluster places coordinates whose values share a range: each has to be a stretch of all
-// their values, or it is not ok. It returns where the next begins.
+// mergeCluster places coordinates whose value ranges overlap, starting at `at`. Each must be a
+// contiguous part of the sorted union of their values; otherwise ok is false. end is where the next
+// cluster starts.
 func (p *inquiry) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, ok bool, err error) {
 	if len(cluster) == 1 {
 		cluster[0].start = at
@@ -196,6 +200,8 @@ func (p *inquiry) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, o
 	if err != nil {
 		return 0, false, err
 	}
+	// Without a common value, nothing says that the files must interleave. The user named the
+	// dimension, or texts have no order worth keeping, so each file stays in one piece.
 	if apart && (d.nature == text || d.named) {
 		return p.endToEnd(d, cluster, at), true, nil
 	}
@@ -220,7 +226,7 @@ func (p *inquiry) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, o
 	return at + int64(len(all)), true, nil
 }
 
-// endToEnd places coordinates of which none has a value of another, though they do not run on.
+// endToEnd concatenates coordinates that share no value although their ranges overlap.
 func (p *inquiry) endToEnd(d *dim, cluster []*coord, at int64) int64 {
 	for _, c := range cluster {
 		c.start, at = at, at+c.n
@@ -232,7 +238,7 @@ func (p *inquiry) endToEnd(d *dim, cluster []*coord, at int64) int64 {
 	return at
 }
 
-// valuesOf are the values of some coordinates, and whether no two are equal.
+// valuesOf returns the values of coordinates; apart reports that no two values are equal.
 func (p *inquiry) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool, err error) {
 	lists, apart = make([][]key, len(cluster)), true
 	seen := map[key]bool{}
@@ -248,7 +254,7 @@ func (p *inquiry) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool,
 	return lists, apart, nil
 }
 
-// refuseInterleaved refuses files whose steps lie between those of other files.
+// refuseInterleaved refuses files whose values interleave with those of other files.
 func (p *inquiry) refuseInterleaved(d *dim, cluster []*coord) {
 	d.role = spoiled
 	files := d.filesOf(cluster...)
@@ -268,12 +274,12 @@ func (p *inquiry) refuseInterleaved(d *dim, cluster []*coord) {
 		Remedies: []report.Remedy{remedy}}, files, d.total()))
 }
 
-// rangeOf is from where to where the values of a coordinate reach.
+// rangeOf returns a description such as "a.nc from 1 to 9".
 func (p *inquiry) rangeOf(c *coord) string {
 	return p.label(p.files[c.rep].URL) + " from " + c.say(0) + " to " + c.say(c.n-1)
 }
 
-// compareAll returns the remedy that compares the values of coordinates one by one.
+// compareAll returns the remedy that raises the size limit so that all values are compared.
 func compareAll(coords []*coord) report.Remedy {
 	most := int64(0)
 	for _, c := range coords {
@@ -282,7 +288,7 @@ func compareAll(coords []*coord) report.Remedy {
 	return report.Do(report.ValueBytes, strconv.FormatInt(most, 10), report.CompareValues)
 }
 
-// settleConflict deals with coordinates that ought to be equal and are not.
+// settleConflict decides about coordinates that should be equal but differ.
 func (p *inquiry) settleConflict(d *dim, live []*coord) error {
 	standard := p.standard(live)
 	if p.opts.Coords == CoordsFirst {
@@ -312,6 +318,7 @@ func (p *inquiry) settleConflict(d *dim, live []*coord) error {
 	for _, c := range live {
 		d.length = max(d.length, c.n)
 	}
+	// Different lengths cannot be a rounding difference, so padding decides and not the tolerance.
 	switch {
 	case len(odd) > 0 && !equal:
 		return p.settleWidths(d, live)
@@ -324,17 +331,17 @@ func (p *inquiry) settleConflict(d *dim, live []*coord) error {
 	return p.refuseCoords(d, odd, standard, moved)
 }
 
-// standard is the coordinate of most files; of equals that of the first.
+// standard returns the coordinate that most files have; of equals, the one of the first file name.
 func (p *inquiry) standard(live []*coord) *coord {
 	return slices.MinFunc(live, func(a, b *coord) int { return cmp.Or(cmp.Compare(b.files, a.files), p.compareFirst(a, b)) })
 }
 
-// compareFirst compares the first files that have one of two coordinates.
+// compareFirst compares the names of the first files that have the coordinates.
 func (p *inquiry) compareFirst(a, b *coord) int {
 	return natural(p.files[a.rep].URL, p.files[b.rep].URL)
 }
 
-// isNear reports whether two coordinates differ by no more than the user allows.
+// isNear reports whether two coordinates differ by at most the tolerance.
 func (p *inquiry) isNear(d *dim, a, b *coord) (bool, error) {
 	if p.opts.Tolerance <= 0 {
 		return false, nil
@@ -343,8 +350,8 @@ func (p *inquiry) isNear(d *dim, a, b *coord) (bool, error) {
 	return delta <= p.opts.Tolerance, err
 }
 
-// apart is by how much two coordinates differ at most, and the least step of the second; no
-// numbers where they cannot be compared.
+// apart returns the largest difference between two numeric coordinates, and the smallest step of b.
+// Both are NaN if the coordinates cannot be compared.
 func (d *dim) apart(a, b *coord) (delta, step float64, err error) {
 	if a.n != b.n || d.nature != real && d.nature != whole || a.summarized() || b.summarized() {
 		return math.NaN(), math.NaN(), nil
@@ -367,7 +374,8 @@ func (d *dim) apart(a, b *coord) (delta, step float64, err error) {
 	return delta, step, nil
 }
 
-// allowDifference returns the remedies for coordinates that differ: a tolerance, if that is small beside their steps.
+// allowDifference returns the remedies for coordinates that differ. It suggests a tolerance only if
+// that is less than a tenth of the smallest step: a larger one could equate neighbouring positions.
 func (d *dim) allowDifference(odd []*coord, standard *coord) ([]report.Remedy, error) {
 	most, least := 0.0, math.Inf(1)
 	for _, c := range odd {
@@ -380,13 +388,15 @@ func (d *dim) allowDifference(odd []*coord, standard *coord) ([]report.Remedy, e
 	if !(most < least/10) || math.IsInf(least, 1) {
 		return []report.Remedy{takeFirst}, nil
 	}
-	// Rounded up to one digit, so that the tolerance is easy to read and allows all of these files.
+	// Round up to one digit, so that the tolerance is easy to read and still covers all of these
+	// files.
 	digit := math.Pow(10, math.Floor(math.Log10(most)))
 	tolerance := strconv.FormatFloat(math.Ceil(most/digit*(1+1e-9))*digit, 'g', 2, 64)
 	return []report.Remedy{report.Do(report.Tolerance, tolerance, report.IfNear), takeFirst}, nil
 }
 
-// permuted reports whether a coordinate has the values of another in another order.
+// permuted reports whether two coordinates have the same values in another order. Then data of one
+// file would get the labels of the other, so no option may ignore the difference.
 func (d *dim) permuted(a, b *coord) (bool, error) {
 	if a.n != b.n || a.low != b.low || a.high != b.high {
 		return false, nil
@@ -412,7 +422,7 @@ func (p *inquiry) noteOther(d *dim, other []*coord, standard *coord) {
 	}
 }
 
-// noteNear reports files whose coordinates differ from those that are used by no more than the tolerance.
+// noteNear reports files whose coordinates differ from the used one by at most the tolerance.
 func (p *inquiry) noteNear(d *dim, near []*coord, standard *coord) {
 	if len(near) > 0 {
 		p.find(p.odd(report.Finding{Code: report.CoordinateNear, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.byTolerance(),
@@ -436,7 +446,7 @@ func (p *inquiry) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool
 			return err
 		}
 		has, others := odd[0].say(at), standard.say(at)
-		if has == others { // 0.1 of one type is not that of another
+		if has == others { // 0.1 as float32 differs from 0.1 as float64
 			has, others = has+" of "+odd[0].v.Type.String(), others+" of "+standard.v.Type.String()
 		}
 		f.Args = report.Args{"example": p.file(odd[0].rep), "value": has, "index": at, "standard": p.file(standard.rep), "other": others}

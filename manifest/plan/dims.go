@@ -14,45 +14,45 @@ import (
 	"varve/manifest/report"
 )
 
-// role is what a dimension is to the files that have it.
+// role says how a dimension relates to the files that have it.
 type role uint8
 
 const (
-	fixed   role = iota // alike in all files, from its begin to its end
-	flowing             // files hold parts of it
-	spoiled             // refused: what has it is not looked at any further
+	fixed   role = iota // files have the whole dimension
+	flowing             // files have parts of it and are concatenated
+	spoiled             // refused; arrays with it are not planned further
 )
 
-// dim is a dimension of the plan.
+// dim is a dimension of the plan, with the coordinates that files have along it.
 type dim struct {
 	path    string
 	classes []int32
-	coord   string // path of the variable whose values say where a file lies; empty if there is none
+	coord   string // path of the variable whose values place files; empty if there is none
 	role    role
-	named   bool // by the user
-	hinted  bool // unlimited, or of times
-	made    bool // its values are the user's
-	owned   bool // made, of one that files have themselves
+	named   bool // the user named it in Options.Concat
+	hinted  bool // unlimited or a time, so files are probably concatenated along it
+	made    bool // an option gives its values
+	owned   bool // made, but files also have a dimension with this path
 	length  int64
 
 	nature    nature
 	ranks     map[string]int64
-	coords    []*coord // different ones
-	large     bool     // of some of these only the summary is known
-	of        []int32  // the coord of each file; noCoord, noDim
-	order     []*coord // those with values, along the axis
-	first     bool     // the first file's coordinate counts
-	overruled bool     // and others are not near it
-	inNames   bool     // in the order of names
-	settled   bool     // by attributes
+	coords    []*coord // the distinct coordinates
+	large     bool     // of some coords only the summary is known
+	of        []int32  // index into coords for each file, or noCoord or noDim
+	order     []*coord // the non-empty coords, sorted by start
+	first     bool     // the first file's coordinate is used for all files
+	overruled bool     // first, and some coordinates differ by more than the tolerance
+	inNames   bool     // files are placed in the order of their names
+	settled   bool     // file attributes decide the placement
 }
 
 const (
 	noDim   = -1 // the file does not have the dimension
-	noCoord = -2 // the file has no values for it
+	noCoord = -2 // the file has no values along it
 )
 
-// starts reports where along a flowing dimension a file lies.
+// starts returns where a file starts along a concatenated dimension, and its length there.
 func (d *dim) starts(file int32) (start, length int64, ok bool) {
 	n := d.of[file]
 	if n < 0 {
@@ -61,7 +61,7 @@ func (d *dim) starts(file int32) (start, length int64, ok bool) {
 	return d.coords[n].start, d.coords[n].n, true
 }
 
-// collectDims finds the dimensions that variables have.
+// collectDims collects the dimensions of all variables.
 func (p *directions) collectDims() {
 	p.dims = map[string]*dim{}
 	for n, c := range p.classes {
@@ -89,7 +89,7 @@ func (p *directions) collectDims() {
 		p.dimOrder = append(p.dimOrder, at)
 		switch {
 		case p.isStep(at):
-			d.coord = "" // which the step is from now on
+			d.coord = "" // the new dimension replaces the coordinate
 		case d.coord == "":
 			d.coord = p.timesAlong(d)
 		}
@@ -101,10 +101,10 @@ func (p *inquiry) isNamed(at string) bool {
 	return slices.ContainsFunc(p.opts.Concat, func(name string) bool { return calls(name, at) })
 }
 
-// calls reports whether a user means a dimension by a name.
+// calls reports whether name, as a user writes it, means the dimension at a path.
 func calls(name, at string) bool { return name == at || "/"+name == at || name == path.Base(at) }
 
-// find returns the place among its variables of the one at a path, or -1.
+// find returns the index in c.vars of the variable at a path, or -1.
 func (c *class) find(at string) int {
 	if i, ok := c.search(at); ok {
 		return i
@@ -116,12 +116,13 @@ func (c *class) search(at string) (int, bool) {
 	return slices.BinarySearchFunc(c.vars, at, func(x lensed, at string) int { return cmp.Compare(x.path, at) })
 }
 
-// guessed reports whether what says where files lie along a dimension has another name.
+// guessed reports whether the variable that places files has another name than the dimension. CF
+// does not call it a coordinate variable then, so this is a guess.
 func (d *dim) guessed() bool { return d.coord != "" && d.coord != d.path && !d.made }
 
-// needless forgets the times along a dimension that has another name, if nobody asked for them:
-// new dimensions tell all files apart, and all have as much of this one. They are the valid times
-// of forecasts, and not where one file goes on behind another.
+// needless discards guessed times along a dimension if new dimensions already distinguish all files
+// and all files have the same length along it. These are the valid times of forecasts, along which
+// files are not concatenated. Times that the user asked for are kept.
 func (p *directions) needless(d *dim) {
 	if !d.guessed() || d.named || d.settled || len(p.made) == 0 {
 		return
@@ -147,7 +148,7 @@ func (p *directions) needless(d *dim) {
 	}
 }
 
-// readCoords finds the different coordinates that files have along a dimension.
+// readCoords collects the distinct coordinates that files have along a dimension.
 func (p *survey) readCoords(d *dim) error {
 	d.of = make([]int32, len(p.files))
 	for i := range d.of {
@@ -161,7 +162,7 @@ func (p *survey) readCoords(d *dim) error {
 			at = c.find(d.coord)
 		}
 		if at >= 0 && !slices.Equal(c.vars[at].dims, []string{d.path}) {
-			at = -1 // the same name, along something else
+			at = -1 // the variable has other dimensions in this class
 		}
 		for _, f := range c.files {
 			d.of[f] = noCoord
@@ -184,9 +185,10 @@ func (p *survey) readCoords(d *dim) error {
 	return p.measure(d)
 }
 
+// none stands for the values of a variable without elements, or without written elements.
 var none = &manifest.Values{}
 
-// values are those of a variable, if there are any: else they are asked for.
+// values returns the elements of a variable, or requests them and returns false.
 func (p *inquiry) values(file int32, at int, elements int64) (*manifest.Values, bool) {
 	if elements == 0 {
 		return none, true
@@ -204,23 +206,25 @@ func (p *inquiry) values(file int32, at int, elements int64) (*manifest.Values, 
 	return values, p.fault == nil
 }
 
-// course is how the values of a variable of one dimension run: the values themselves, or their
-// summary if they are many.
+// course returns the values of a one-dimensional variable, or their summary if they are too many.
+// It requests unknown ones and returns false.
 func (p *inquiry) course(file int32, c *class, at int, elements int64) (*manifest.Values, bool) {
 	known, v := p.valuesIn(file, at), c.header.Variables[at]
+	// Summaries exist only for numbers and times that state their own units.
 	if known != nil && !known.Summed || !p.isLarge(v) || natureOf(v) == text || c.meaning(at) != v {
 		return p.values(file, at, elements)
 	}
 	return p.summary(file, at, v)
 }
 
-// isLarge reports whether the values of a variable are too many to be looked at one by one.
+// isLarge reports whether a variable has more bytes than Options.ValueBytes, so that only a summary
+// of its values is read.
 func (p *inquiry) isLarge(v *manifest.Variable) bool {
 	return elementsOf(v) > cmp.Or(p.opts.ValueBytes, manifest.DefaultValueBytes)/int64(max(v.Type.Size, 1))
 }
 
-// summary is the summary of the values of a variable of numbers or times, whose meaning another
-// may say. It may be asked for.
+// summary returns the summary of a variable of numbers or times, or requests it. means is the
+// variable that states the units, for example the time of time bounds.
 func (p *inquiry) summary(file int32, at int, means *manifest.Variable) (*manifest.Values, bool) {
 	values := p.valuesIn(file, at)
 	if values == nil || !summaries(values.Summary, means) {
@@ -230,7 +234,7 @@ func (p *inquiry) summary(file int32, at int, means *manifest.Variable) (*manife
 	return values, true
 }
 
-// sum is what tells the values of a variable from others. It may be asked for.
+// sum returns values that have at least a digest, or requests the digest.
 func (p *inquiry) sum(file int32, at int) (*manifest.Values, bool) {
 	values := p.valuesIn(file, at)
 	if values == nil {
@@ -239,7 +243,7 @@ func (p *inquiry) sum(file int32, at int) (*manifest.Values, bool) {
 	return values, values != nil
 }
 
-// valuesIn is what is known of the values of a variable.
+// valuesIn returns the known values of a variable, or nil.
 func (p *inquiry) valuesIn(file int32, at int) *manifest.Values {
 	if known := p.files[file].Values; at < len(known) {
 		return known[at]
@@ -255,7 +259,7 @@ func lengthOf(v *manifest.Variable, values *manifest.Values) int64 {
 	return int64(len(values.Data)) / int64(max(v.Type.Size, 1))
 }
 
-// measure makes values comparable, and coordinates with equal values one.
+// measure computes comparable keys for all coordinates, and merges coordinates with equal values.
 func (p *inquiry) measure(d *dim) error {
 	if !p.settleNature(d) {
 		return nil
@@ -267,6 +271,8 @@ func (p *inquiry) measure(d *dim) error {
 		if err := c.measure(d.nature, d.ranks); err != nil {
 			return p.inFile(c.rep, err)
 		}
+		// The full values of large coordinates are unknown, so the end points choose the
+		// candidates.
 		if d.large {
 			c.sum = hashKeys([]key{c.first, c.last})
 		}
@@ -295,7 +301,8 @@ func (p *inquiry) measure(d *dim) error {
 	return nil
 }
 
-// absorb takes over the files of an equal coordinate.
+// absorb merges an equal coordinate into c. The file that comes first by name represents both, so
+// that the order of the input does not matter.
 func (c *coord) absorb(p *inquiry, other *coord) {
 	c.files += other.files
 	if natural(p.files[other.rep].URL, p.files[c.rep].URL) < 0 {
@@ -318,7 +325,8 @@ func (d *dim) equal(a, b *coord) (bool, error) {
 	return slices.Equal(x, y), err
 }
 
-// settleNature says what the values of all files are, or refuses those that are something else.
+// settleNature decides whether a dimension's values are numbers, times or text. It refuses files
+// whose values cannot be compared with the others, and returns false if there are any.
 func (p *inquiry) settleNature(d *dim) bool {
 	if len(d.coords) == 0 {
 		return true
@@ -341,11 +349,11 @@ func (p *inquiry) settleNature(d *dim) bool {
 	return false
 }
 
-// sort is a kind of coordinates that can be compared with one another: numbers of one unit, times of one
-// calendar, or text.
+// sort identifies coordinates that can be compared with one another: numbers with one unit, times
+// with one calendar, or text.
 type sort struct {
 	kind string // "text", "times" or "numbers"
-	unit string // of numbers, or the calendar of times
+	unit string // the unit of numbers, or the calendar of times
 }
 
 func sortOf(c *coord) sort {
@@ -358,7 +366,7 @@ func sortOf(c *coord) sort {
 	return sort{kind: "text"}
 }
 
-// String describes a sort for people: "times (noleap calendar)".
+// String returns a description for messages, such as "times (noleap calendar)".
 func (s sort) String() string {
 	switch {
 	case s.kind == "times":
@@ -370,7 +378,7 @@ func (s sort) String() string {
 }
 
 func calendarOf(c *coord) string {
-	if c.times.Units.Calendar <= 1 { // alike since 1582
+	if c.times.Units.Calendar <= 1 { // standard and Gregorian calendars agree since 1582
 		return "standard"
 	}
 	return c.times.Units.Calendar.String()
@@ -379,7 +387,7 @@ func calendarOf(c *coord) string {
 // refuseSorts refuses files whose coordinates cannot be compared with those of most files.
 func (p *inquiry) refuseSorts(d *dim, groups map[sort][]*coord) {
 	most := majority(p, groups, sort.String)
-	var numbers []*coord // of other units: files may have as many units as there are files
+	var numbers []*coord // with other units; one finding for all, because every file may have its own units
 	units := 0
 	for _, s := range slices.SortedFunc(maps.Keys(groups), func(a, b sort) int { return strings.Compare(a.String(), b.String()) }) {
 		switch {
@@ -398,7 +406,7 @@ func (p *inquiry) refuseSorts(d *dim, groups map[sort][]*coord) {
 	d.role = spoiled
 }
 
-// refuseNumbers refuses coordinates of numbers whose units are not those of most files.
+// refuseNumbers refuses numeric coordinates whose units differ from those of most files.
 func (p *inquiry) refuseNumbers(d *dim, odd []*coord, units int, most sort) {
 	first := slices.MinFunc(odd, p.compareFirst)
 	f := report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": sortOf(first).String(), "others": most.String()}}
@@ -407,7 +415,8 @@ func (p *inquiry) refuseNumbers(d *dim, odd []*coord, units int, most sort) {
 		f.Remedies = []report.Remedy{takeFirst}
 	}
 	if _, _, err := cf.UnitsOf(first.v); err != nil {
-		// These are meant to be times, so their order is that of the files' names at best.
+		// Units such as "days since launch" are times that cannot be decoded, so only file names
+		// give an order.
 		f.Args["invalid"] = strings.TrimPrefix(err.Error(), fmt.Sprintf("%s: time units %q: ", first.v.Path, first.units))
 		f.Remedies = []report.Remedy{withoutValues(d)}
 	}
@@ -419,7 +428,8 @@ func (p *inquiry) refuseSort(d *dim, odd []*coord, f report.Finding) {
 	p.find(p.odd(f, d.filesOf(odd...), d.total()))
 }
 
-// majority returns the key that most files go by; of equals, the one whose first file has the first name.
+// majority returns the key with the most files. If several have as many, the first file name
+// decides.
 func majority[K comparable](p *inquiry, groups map[K][]*coord, text func(K) string) (best K) {
 	bestFiles, bestName := int64(-1), ""
 	for _, key := range slices.SortedFunc(maps.Keys(groups), func(a, b K) int { return strings.Compare(text(a), text(b)) }) {
@@ -437,10 +447,10 @@ func majority[K comparable](p *inquiry, groups map[K][]*coord, text func(K) stri
 	return best
 }
 
-// name returns the name by which users know a dimension.
+// name returns the dimension's name as users know it, without its group.
 func (d *dim) name() string { return path.Base(d.path) }
 
-// filesWhose lists the files of whose coordinates something is so.
+// filesWhose lists the files whose coordinate satisfies a condition.
 func (d *dim) filesWhose(is func(c *coord) bool) (files []int32) {
 	for f, n := range d.of {
 		if n >= 0 && is(d.coords[n]) {
@@ -450,7 +460,7 @@ func (d *dim) filesWhose(is func(c *coord) bool) (files []int32) {
 	return files
 }
 
-// filesOf lists the files that have one of some coordinates.
+// filesOf lists the files that have one of the given coordinates.
 func (d *dim) filesOf(coords ...*coord) []int32 {
 	if len(coords) == 1 {
 		return d.filesWhose(func(c *coord) bool { return c == coords[0] })

@@ -14,20 +14,19 @@ import (
 	"varve/zarrjson"
 )
 
-// Extension is what files that follow all others add to a plan.
+// Extension is the change that new files make to a plan.
 type Extension struct {
-	Arrays     []manifest.Array     // all, as they are now
-	Placements []manifest.Placement // the new tiles only
-	Values     []*manifest.Values   // the new ones only
+	Arrays     []manifest.Array     // all arrays, with their new shapes
+	Placements []manifest.Placement // only the new tiles
+	Values     []*manifest.Values   // only the new values
 	State      json.RawMessage
 }
 
-// Extend plans files behind those that a state was made of, without seeing the old ones.
-// first is the row of the first new file in the table of sources; the tiles name rows. There
-// is no extension when anything about the new files has to be weighed against the old ones:
-// then New has to plan all of them. If it returns needs, it has to be called again with these
-// values in place. valueBytes is as among Options. Arrays grow behind whole chunks, and keep what
-// they declare.
+// Extend plans files that come after those of an earlier plan, without reading the old files. first
+// is the row of the first new file in the table of sources; Tile.File is such a row. Extend returns
+// nil if new files have to be compared with old ones: then call New with all files. If it returns
+// needs, add these values and call it again. valueBytes is Options.ValueBytes. Arrays grow only at
+// the end of a whole chunk, and keep their type, codecs and attributes.
 func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int, valueBytes int64) (*Extension, []Need, error) {
 	if len(old) == 0 || string(old) == "null" || len(files) == 0 {
 		return nil, nil, nil
@@ -64,7 +63,7 @@ func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File
 	return x.ext, nil, nil
 }
 
-// extending is an extension in the making.
+// extending holds an extension while it is made.
 type extending struct {
 	p      *inquiry
 	state  state
@@ -72,20 +71,20 @@ type extending struct {
 	arrays []manifest.Array
 	ext    *Extension
 
-	classes []*class // of each file
-	headers []int    // of each file, among those of the state
+	classes []*class // for each file
+	headers []int    // index into state.Headers, for each file
 	dim     dim
 	order   []stretch
 	length  int64
 }
 
-// stretch is what some new files hold along the dimension.
+// stretch is one distinct coordinate, with the new files that have it.
 type stretch struct {
 	*coord
 	files []int32
 }
 
-// look checks that nothing about the files is new but their places and values.
+// look reports whether the new files differ from the old ones only in their places and values.
 func (x *extending) look() bool {
 	known := map[string]*class{}
 	for f, file := range x.p.files {
@@ -113,7 +112,7 @@ func (x *extending) look() bool {
 	return true
 }
 
-// askBroadcast asks for the values of a file that are laid along the dimension.
+// askBroadcast requests the values of a file that are broadcast along the dimension.
 func (x *extending) askBroadcast(f int32) {
 	for _, at := range x.state.Broadcast {
 		i := x.classes[f].find(at)
@@ -126,8 +125,8 @@ func (x *extending) askBroadcast(f int32) {
 	}
 }
 
-// sameStatics reports whether the values of a file that are to be alike in all files are, as
-// far as they are known. It asks for the sums of others.
+// sameStatics reports whether the values that all files must share are the same in a file. It
+// requests unknown digests and assumes that they match.
 func (x *extending) sameStatics(f int32) bool {
 	for _, v := range x.classes[f].vars {
 		ids, ok := x.state.Static[v.path]
@@ -148,8 +147,8 @@ func (x *extending) sameStatics(f int32) bool {
 	return true
 }
 
-// static is what tells values from others; of coordinates all that a plan wants to know, for when
-// all files are planned again.
+// static returns the values or digest that identify a variable's values. For large coordinates it
+// requests the summary, because New needs that if Extend gives up.
 func (x *extending) static(f int32, v *lensed) (*manifest.Values, bool) {
 	if len(v.dims) == 1 && v.dims[0] == v.path && x.p.isLarge(v.v) {
 		return x.p.course(f, x.classes[f], v.at, v.v.Shape[0])
@@ -185,7 +184,7 @@ func (x *extending) sameGroups(file *manifest.File) bool {
 	return true
 }
 
-// coordinates collects what the files' coordinates are. It asks for the summaries of large ones.
+// coordinates collects the coordinates of the new files. It requests summaries of large ones.
 func (x *extending) coordinates() bool {
 	s := &x.state
 	in := newInterned(x.p.files)
@@ -213,7 +212,7 @@ func (x *extending) coordinates() bool {
 	return true
 }
 
-// line puts the files in order behind the old ones.
+// line sorts the new files and appends them to the old ones.
 func (x *extending) line() bool {
 	s := &x.state
 	for _, c := range x.dim.coords {
@@ -234,7 +233,7 @@ func (x *extending) line() bool {
 	return x.follow()
 }
 
-// fits reports whether a coordinate runs as the old ones do.
+// fits reports whether a coordinate has the nature, units and direction of the old ones.
 func (x *extending) fits(c *coord) bool {
 	s := &x.state
 	if c.nature != s.Nature && !(s.Nature == real && c.nature == whole) || c.nature != instant && c.unit != cf.UnitKey(s.Units) {
@@ -249,7 +248,7 @@ func (x *extending) fits(c *coord) bool {
 	return c.dir == 0 || c.dir == 1 && !s.Falling || c.dir == -1 && s.Falling
 }
 
-// follow places the stretches, each of which has to lie behind the one before.
+// follow places the coordinates, or returns false if one does not start after the one before.
 func (x *extending) follow() bool {
 	s := &x.state
 	last := keyOf(s.Last)
@@ -268,7 +267,7 @@ func (x *extending) follow() bool {
 	return true
 }
 
-// grow adds what the new files hold of an array.
+// grow adds the new files' part of an array.
 func (x *extending) grow(a *manifest.Array) bool {
 	axis := slices.Index(a.Dims, x.state.Dim)
 	if axis < 0 {
@@ -290,7 +289,7 @@ func (x *extending) grow(a *manifest.Array) bool {
 	return ok && extendGrid(&schema, axis, x.state.Length, runs)
 }
 
-// growTiles adds tiles of the new files, and returns the chunks that they have.
+// growTiles adds tiles for the new files, and returns their chunk lengths.
 func (x *extending) growTiles(a *manifest.Array) (runs []run, ok bool) {
 	chunks := builder{at: x.state.Length}
 	var tiles []manifest.Tile
@@ -308,7 +307,8 @@ func (x *extending) growTiles(a *manifest.Array) (runs []run, ok bool) {
 	return chunks.runs, true
 }
 
-// newPieces are those of an array that is kept in the manifest, along its first dimension.
+// newPieces returns the new pieces of an array that is stored in the manifest. The dimension must
+// be its first.
 func (x *extending) newPieces(a *manifest.Array) (pieces []piece, ok bool) {
 	for _, c := range x.order {
 		f, m := x.holder(a, &c)
@@ -327,7 +327,8 @@ func (x *extending) newPieces(a *manifest.Array) (pieces []piece, ok bool) {
 	return pieces, true
 }
 
-// holder is the only one of the files of a stretch that has an array.
+// holder returns the only file with this coordinate that has the array, or nil if several have it.
+// Files with equal coordinates may all have the coordinate itself.
 func (x *extending) holder(a *manifest.Array, c *stretch) (file int32, v *lensed) {
 	for _, f := range c.files {
 		at := x.classes[f].find(a.Path)
@@ -351,7 +352,8 @@ func (x *extending) addTiles(a *manifest.Array, tiles []manifest.Tile) {
 	x.ext.Placements = append(x.ext.Placements, manifest.Placement{ID: a.Placement, Dims: []string{x.state.Dim}, Tiles: tiles})
 }
 
-// converted are the values that a file has of an array, as pieces of it of a length.
+// converted returns the values of a file as pieces of the array's type, with the given length along
+// the first dimension.
 func (x *extending) converted(a *manifest.Array, m *lensed, f int32, length int64) ([]piece, bool) {
 	values := x.p.valuesIn(f, m.at)
 	if values == nil || values.Summed || !slices.Contains(x.state.Broadcast, a.Path) && !slices.Equal(m.dims, a.Dims) {
@@ -375,7 +377,7 @@ func (x *extending) converted(a *manifest.Array, m *lensed, f int32, length int6
 	return canvas.pieces(), err == nil
 }
 
-// addPieces adds new pieces, the first joined to the old last one if that is short.
+// addPieces appends pieces, and joins the first one to a short last piece of the array.
 func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
 	if slices.Contains(x.state.Small, a.Path) && !x.small(a) || slices.Contains(x.state.Broadcast, a.Path) && !isWithin(a, mostTimes) {
 		return false
@@ -398,18 +400,18 @@ func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
 	return true
 }
 
-// small reports whether an array may still be kept in the manifest.
+// small reports whether an array may still be stored in the manifest.
 func (x *extending) small(a *manifest.Array) bool {
 	return isWithin(a, cmp.Or(x.state.Options.Inline, DefaultInline))
 }
 
-// isWithin reports whether the elements of an array, of a fixed size, take no more than so many bytes.
+// isWithin reports whether an array of fixed-size elements takes at most `most` bytes.
 func isWithin(a *manifest.Array, most int64) bool {
 	n := codec.Form{Type: a.Schema.DataType.Type(), Shape: a.Schema.Shape}.Bytes()
 	return n >= 0 && int64(n) <= most
 }
 
-// joined makes one of neighbours of a fixed element size that are short together.
+// joined concatenates adjacent pieces of fixed-size elements that are short.
 func joined(pieces []piece) (out []piece) {
 	for _, p := range pieces {
 		k := len(out) - 1
@@ -425,10 +427,13 @@ func joined(pieces []piece) (out []piece) {
 	return out
 }
 
-// extendGrid adds edges behind a length. It is not possible if that is no end of a chunk.
+// extendGrid appends chunk lengths to a grid that ends at length. It returns false if length is not
+// the end of a chunk.
 func extendGrid(schema *zarrjson.Array, axis int, length int64, runs []run) bool {
 	c := schema.ChunkGrid
 	size, regular := c.Sizes[axis].RegularSize()
+	// Regular grids stay regular if all new chunks fit. Only the last chunk may be shorter, because
+	// Zarr clips it at the shape of the array.
 	if regular {
 		if length%size != 0 {
 			return false
@@ -448,6 +453,8 @@ func extendGrid(schema *zarrjson.Array, axis int, length int64, runs []run) bool
 		}
 		runs = append(runsOf(c.Sizes[axis].Runs()), runs...)
 	}
+	// A rectilinear grid has explicit lengths for every axis, so the other axes are spelled out,
+	// too.
 	sizes := slices.Clone(c.Sizes)
 	for k := range sizes {
 		n, regular := sizes[k].RegularSize()
@@ -469,7 +476,7 @@ func runsOf(list []grid.Run) (runs []run) {
 	return runs
 }
 
-// around is the first edge along all axes of a grid but one.
+// around returns the first chunk length along each axis except one.
 func around(c zarrjson.ChunkGrid, axis int) []int64 {
 	out := make([]int64, len(c.Sizes))
 	for k, s := range c.Sizes {

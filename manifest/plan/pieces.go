@@ -16,30 +16,34 @@ import (
 	"varve/zarrjson"
 )
 
-// Limits of what is kept in the manifest.
+// Limits of values that are stored in the manifest.
 const (
-	mostTimes     = 64 << 20 // bytes of times that are told anew
-	pieceElements = 1 << 20  // of one piece
-	leastChunk    = 512      // elements of a chunk along a dimension that may grow
+	mostTimes     = 64 << 20 // bytes of times that are converted to common units
+	pieceElements = 1 << 20  // elements of one piece; 8 MiB of float64, which a client reads at once
+	leastChunk    = 512      // elements; a smaller chunk would make many requests once the dimension has grown
 )
 
-// decidePieces says whether the values of an array are kept in the manifest, and asks for them.
+// decidePieces decides whether an array's values are stored in the manifest, and requests them.
 func (p *layout) decidePieces(a *array) error {
 	a.orphan = p.isOrphan(a)
 	switch {
+	// The files store no chunks of such values, so a client cannot read them from there.
 	case slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }):
 		a.pieces = true
+	// Clients read coordinates first. Storing them in the manifest saves one request for each file.
 	case p.isAxis(a):
 		a.pieces = !p.dims[a.dims[0]].large
 	case a.parted():
 		return nil
 	case p.keepsBroadcast(a):
 		a.pieces = true
+	// Times with different units share no encoding, so all are converted once, at build time.
 	case p.retold(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
 		a.pieces = true
 	case p.retold(a) && p.inherits(a):
 		p.find(p.odd(report.Finding{Code: report.BoundsTooLarge, Array: a.path, Effect: report.Refused, Args: report.Args{"limit": report.Bytes(mostTimes)},
 			Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, p.holders(a), int64(len(p.files))))
+	// Values that the plan has read anyway cost nothing more to store.
 	default:
 		known, _ := p.known(a)
 		a.pieces = known && p.bytesOf(a) <= p.inline() && !p.hasLarge(a)
@@ -59,15 +63,15 @@ func (p *layout) decidePieces(a *array) error {
 	return nil
 }
 
-// hasLarge reports whether the values of some file are too many to be looked at one by one.
+// hasLarge reports whether any file's variable is larger than the size limit for values.
 func (p *inquiry) hasLarge(a *array) bool {
 	return slices.ContainsFunc(a.members, func(m member) bool { return p.isLarge(m.v) })
 }
 
-// inline is the size up to which a whole array is kept in the manifest.
+// inline returns the size in bytes up to which a whole array is stored in the manifest.
 func (p *inquiry) inline() int64 { return cmp.Or(p.opts.Inline, DefaultInline) }
 
-// memberOf is the member of a class.
+// memberOf returns the member of a class, or nil.
 func (a *array) memberOf(class int32) *member {
 	i := placeOf(a.members, class)
 	if i == len(a.members) || a.members[i].class != class {
@@ -76,13 +80,14 @@ func (a *array) memberOf(class int32) *member {
 	return &a.members[i]
 }
 
-// placeOf is where the member of a class is, if there is one: they are in the order of classes.
+// placeOf returns the index at which the member of a class is or would be. Members are sorted by
+// class.
 func placeOf(members []member, class int32) int {
 	i, _ := slices.BinarySearchFunc(members, class, func(m member, c int32) int { return int(m.class - c) })
 	return i
 }
 
-// holders are the files whose values of an array count.
+// holders returns the files that provide the array's values.
 func (p *layout) holders(a *array) []int32 {
 	if a.where == nil {
 		return []int32{p.counting(a)}
@@ -94,8 +99,8 @@ func (p *layout) holders(a *array) []int32 {
 	return files
 }
 
-// retold reports whether the times of an array are in different units, or are bounds in units
-// that may not be those in which all files' times are told.
+// retold reports whether the times of an array must be converted to common units: their units
+// differ, or they are bounds whose parent's units do.
 func (p *layout) retold(a *array) bool {
 	if p.adrift(a) {
 		return true
@@ -119,8 +124,8 @@ func (p *layout) retold(a *array) bool {
 	return false
 }
 
-// adrift reports whether an array is of bounds that have their units from variables which have
-// others in other files, be it files without the bounds.
+// adrift reports whether an array holds bounds whose parent variables have different units in
+// different files, including files without the bounds.
 func (p *layout) adrift(a *array) bool {
 	bounded, _ := p.bounded(a)
 	if len(bounded) == 0 {
@@ -129,8 +134,9 @@ func (p *layout) adrift(a *array) bool {
 	return slices.ContainsFunc(p.arrays, func(b *array) bool { return bounded[b.path] && !b.sameUnits() })
 }
 
-// isOrphan reports whether an array is of bounds in all files, which have their units from
-// variables of which no array says so: these are left out, or name other bounds in other files.
+// isOrphan reports whether an array holds bounds in all files, but no array of the plan names it as
+// its bounds. The parents were dropped, or name other bounds in other files, so the array has to
+// state its own units.
 func (p *layout) isOrphan(a *array) bool {
 	bounded, all := p.bounded(a)
 	return all && !slices.ContainsFunc(p.arrays, func(b *array) bool {
@@ -141,8 +147,8 @@ func (p *layout) isOrphan(a *array) bool {
 	})
 }
 
-// bounded are the paths of the variables from which the members of an array have their units, as
-// their bounds; all says that every member has such a variable, be it one that is left out.
+// bounded returns the paths of the parent variables of the array's members, which are their bounds.
+// all is true if every member has a parent, even a dropped one.
 func (p *layout) bounded(a *array) (paths map[string]bool, all bool) {
 	paths, all = map[string]bool{}, true
 	for _, m := range a.members {
@@ -153,7 +159,7 @@ func (p *layout) bounded(a *array) (paths map[string]bool, all bool) {
 			continue
 		}
 		i := slices.IndexFunc(c.vars, func(x lensed) bool { return x.v == v })
-		if i < 0 { // or with an axis that it lacks in the file
+		if i < 0 { // or it was broadcast, which replaced the variable
 			i = slices.IndexFunc(c.vars, func(x lensed) bool { return c.header.Variables[x.at] == v })
 		}
 		if i >= 0 {
@@ -163,8 +169,8 @@ func (p *layout) bounded(a *array) (paths map[string]bool, all bool) {
 	return paths, all
 }
 
-// bounds is what an array names as its bounds: what all files name that name any, if the others
-// have nothing of that name.
+// bounds returns the name of an array's bounds, or "". All files that name bounds must agree, and
+// the other files must have no variable with that name.
 func (p *layout) bounds(a *array, role string) string {
 	name := ""
 	for _, m := range a.members {
@@ -181,12 +187,12 @@ func (p *layout) bounds(a *array, role string) string {
 	return name
 }
 
-// boundsIn is what a member names as its bounds.
+// boundsIn returns the bounds that a member names.
 func (p *layout) boundsIn(m *member, role string) string {
 	return textOf(p.newNames(m.class, m.v), role)
 }
 
-// sameUnits reports whether the times of all members are told alike.
+// sameUnits reports whether all members have equal units and calendars.
 func (a *array) sameUnits() bool {
 	first := a.members[0].v.Attributes
 	return !slices.ContainsFunc(a.members, func(m member) bool {
@@ -197,7 +203,7 @@ func (a *array) sameUnits() bool {
 	})
 }
 
-// inherits reports whether a member is of bounds that have their units from another variable.
+// inherits reports whether a member holds bounds that take their units from another variable.
 func (p *inquiry) inherits(a *array) bool {
 	return slices.ContainsFunc(a.members, func(m member) bool {
 		_, own, err := cf.UnitsOf(m.v)
@@ -213,7 +219,7 @@ func (p *directions) bytesOf(a *array) int64 {
 	return n
 }
 
-// elementSize is that of the largest elements in memory.
+// elementSize returns the size in bytes of the largest element type.
 func elementSize(members []member) int64 {
 	size := int64(1)
 	for _, m := range members {
@@ -222,8 +228,8 @@ func elementSize(members []member) int64 {
 	return size
 }
 
-// referenceOf finds one reference for the times of an array that is kept in the manifest; nil
-// if it needs none.
+// referenceOf returns common units for the times of an array that is stored in the manifest, or nil
+// if the units agree already.
 func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 	var first *manifest.Variable
 	differ := p.adrift(a)
@@ -258,14 +264,15 @@ func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 	}
 	r, err := cf.Retime(all)
 	if other := (*cf.CalendarError)(nil); errors.As(err, &other) {
-		return nil, nil // which the schema refuses, with the files' names
+		return nil, nil // the schema refuses these, with the names of the files
 	} else if err != nil {
 		return nil, advise(fmt.Errorf("%s: %w", a.path, err), report.DropPath(a.path[1:]))
 	}
 	return &r, nil
 }
 
-// declarePieces lays the values of files on one canvas, in the type of the schema, and keeps it.
+// declarePieces converts the values of all files to the type of the schema and stores them in the
+// plan.
 func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error {
 	out.Schema.Codecs = kept(out.Schema.DataType.Type(), out.Schema.Shape)
 	out.Schema.ChunkGrid = p.pieceGrid(a, out.Schema.Shape)
@@ -283,11 +290,12 @@ func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error
 	return nil
 }
 
-// leastPacked is the size in bytes from which values in the manifest are compressed for
-// clients: coordinates are steps, of which shuffling leaves next to nothing.
+// leastPacked is the size in bytes from which values in the manifest are compressed. Coordinates
+// are mostly equal steps, which shuffle and zstd reduce to almost nothing; below this size the
+// codec's own header and start-up cost outweigh that.
 const leastPacked = 4096
 
-// kept are the codecs of an array whose values are in the manifest.
+// kept returns the codecs of an array whose values are stored in the manifest.
 func kept(t codec.Type, shape []int64) []codec.Spec {
 	switch {
 	case t.Kind == codec.String:
@@ -310,11 +318,12 @@ func kept(t codec.Type, shape []int64) []codec.Spec {
 		`{"typesize":%d,"cname":"zstd","clevel":5,"shuffle":"shuffle","blocksize":0}`, t.Size)})
 }
 
-// pieceGrid makes one chunk of most arrays.
+// pieceGrid returns the chunk grid of an array in the manifest: one chunk for most arrays.
 func (p *inquiry) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
 	chunk := make([]int64, len(shape))
 	inner := int64(1)
 	for k := len(shape) - 1; k >= 0; k-- {
+		// The inner dimensions are kept whole, so that a chunk is a contiguous range of elements.
 		chunk[k] = max(min(shape[k], pieceElements/max(inner, 1)), 1)
 		inner *= max(shape[k], 1)
 	}
@@ -324,7 +333,7 @@ func (p *inquiry) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
 	return zarrjson.RegularGrid(chunk...)
 }
 
-// madeArray is the coordinate of a new dimension.
+// madeArray returns the coordinate array of a new dimension. It adds a class for its variable.
 func (p *survey) madeArray(d *dim) *array {
 	c := d.order[0]
 	h := &manifest.Header{Variables: []*manifest.Variable{c.v}}
@@ -334,7 +343,7 @@ func (p *survey) madeArray(d *dim) *array {
 		members: []member{{class: int32(len(p.classes) - 1), lensed: &lensed{v: h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
 }
 
-// paintAll converts the values of files and puts them in their places.
+// paintAll converts the values of all files and writes them to the canvas.
 func (p *layout) paintAll(a *array, out *manifest.Array, c *canvas) error {
 	conversions := map[*manifest.Variable]*convert.Conversion{}
 	paint := func(v *manifest.Variable, values *manifest.Values, s stamp) error {
@@ -348,6 +357,7 @@ func (p *layout) paintAll(a *array, out *manifest.Array, c *canvas) error {
 		}
 		return c.paint(conversion, v, values, s)
 	}
+	// Files share coordinates, so each distinct one is painted once and not once for each file.
 	if d := p.dims[a.path]; p.isCoordinate(a) && len(d.order) > 0 && d.order[0].v != nil {
 		return p.paintCoordinate(d, paint)
 	}
@@ -367,7 +377,7 @@ func (p *layout) paintAll(a *array, out *manifest.Array, c *canvas) error {
 
 type painter func(v *manifest.Variable, values *manifest.Values, s stamp) error
 
-// paintCoordinate paints each of the different coordinates once.
+// paintCoordinate paints each distinct coordinate once.
 func (p *layout) paintCoordinate(d *dim, paint painter) error {
 	order := d.order
 	if d.role == fixed {
@@ -385,7 +395,7 @@ func (p *layout) paintCoordinate(d *dim, paint painter) error {
 	return nil
 }
 
-// fixedCoord is the coordinate that all files have, or that counts for all.
+// fixedCoord returns the coordinate that all files have, or the one used for all of them.
 func (p *layout) fixedCoord(d *dim) *coord {
 	if d.first {
 		return p.firstCoord(d)
@@ -393,7 +403,7 @@ func (p *layout) fixedCoord(d *dim) *coord {
 	return d.order[0]
 }
 
-// firstCoord is the coordinate of the first of all files.
+// firstCoord returns the coordinate of the first file by rank.
 func (p *layout) firstCoord(d *dim) *coord {
 	first := int32(-1)
 	for f, n := range d.of {
@@ -434,7 +444,8 @@ func (p *survey) paintFile(a *array, m *member, f int32, t manifest.Tile, paint 
 	return nil
 }
 
-// paintAlong paints a variable at every index along axes that it lacks, where it has one element.
+// paintAlong calls paint at every index along dimensions in which the variable has one element and
+// the canvas has more.
 func paintAlong(s stamp, shape []int64, made int, paint func(stamp) error) error {
 	for k := made; k < len(s.shape); k++ {
 		if s.shape[k] <= 1 || shape[s.order[k-made]] != 1 {

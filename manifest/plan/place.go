@@ -11,21 +11,21 @@ import (
 	"varve/manifest/report"
 )
 
-// placing is where files lie along some dimensions. Arrays with equal dimensions and equal
-// files share one.
+// placing is the placement of files along some dimensions. Arrays with equal dimensions and equal
+// files share one, which keeps the manifest small.
 type placing struct {
 	id     string
 	dims   []*dim
 	tiles  []manifest.Tile
-	cut    bool             // some tiles are not whole files
-	holes  bool             // not everything is in a tile
-	runs   map[string][]run // edges that were found before
-	used   bool             // by an array whose values are not in the manifest
-	absent []int32          // files that are placed where no file has a tile
-	twins  [][]int32        // files that lie in one place and have to hold the same there
+	cut    bool             // some tiles are parts of files
+	holes  bool             // the tiles do not cover the whole array
+	runs   map[string][]run // cache of computed chunk lengths
+	used   bool             // by an array that reads its chunks from files
+	absent []int32          // files whose position no tile covers
+	twins  [][]int32        // groups of files with equal positions, which must hold equal values
 }
 
-// place finds or makes the placing of an array.
+// place returns the placing of an array, and makes it if necessary.
 func (p *layout) place(a *array) *placing {
 	w := p.placingOf(a)
 	if len(w.twins) > 0 {
@@ -43,9 +43,9 @@ func (p *layout) placingOf(a *array) *placing {
 	p.placings[key] = w
 	p.placeOrder = append(p.placeOrder, w)
 	w.tiles = p.wholeTiles(a)
-	if p.isAxis(a) { // its values are what places files
+	if p.isAxis(a) { // its values decide the placement, so they cannot conflict with it
 		if p.dims[a.dims[0]].large {
-			w.tiles, _ = p.settleTwins(a, w.tiles) // they are in one place because they are equal
+			w.tiles, _ = p.settleTwins(a, w.tiles) // equal positions mean equal values
 		}
 	} else {
 		p.overlaps(a, w)
@@ -77,8 +77,8 @@ func (p *layout) placingKey(a *array) string {
 	return b.String()
 }
 
-// writeWidths writes which members of an array are wider than others: of files in one place these
-// count. Most arrays have members of one width.
+// writeWidths writes the order of the members' sizes: of files in one place, the widest counts.
+// Most arrays have members of one size, and then nothing is written.
 func (p *inquiry) writeWidths(b *strings.Builder, a *array) {
 	widths := map[int64]int{}
 	for _, m := range a.members {
@@ -95,10 +95,11 @@ func (p *inquiry) writeWidths(b *strings.Builder, a *array) {
 	}
 }
 
-// wholeTiles makes one tile of each file.
+// wholeTiles returns a tile for each file that has elements.
 func (p *survey) wholeTiles(a *array) []manifest.Tile {
 	k := len(a.placed)
 	tiles := make([]manifest.Tile, 0, a.files)
+	// One allocation for all tiles: archives have millions of files.
 	slab := make([]int64, 3*k*int(a.files))
 	for _, m := range a.members {
 	files:
@@ -124,8 +125,11 @@ func (p *inquiry) sortTiles(tiles []manifest.Tile) {
 	})
 }
 
-// overlaps finds tiles that hold the same place, and cuts them if the user says how.
+// overlaps finds tiles that share positions. It cuts them as the overlap option says, or refuses
+// them.
 func (p *layout) overlaps(a *array, w *placing) {
+	// Small and auxiliary variables are often repeated in every file. That is not a conflict as
+	// long as the values are equal, which statics checks later.
 	if p.opts.Overlap == OverlapRefuse && p.repeated(a) {
 		if tiles, twins := p.settleTwins(a, w.tiles); len(overlapping(tiles)) == 0 {
 			w.tiles, w.twins = tiles, twins
@@ -167,9 +171,9 @@ func dimList(dims []*dim) []string {
 	return short
 }
 
-// repeated reports whether files that hold the same place of an array may do so, if they hold
-// the same values: what is small, and what lacks a dimension along which files follow one
-// another, such as a land mask in tiles of many days.
+// repeated reports whether several files may hold the same positions of an array, provided that
+// their values are equal. This holds for auxiliary and one-dimensional arrays, and for arrays
+// without one of the concatenated dimensions, such as a land mask in tiles of many days.
 func (p *layout) repeated(a *array) bool {
 	if a.aux || a.broadcast || len(a.dims) == 1 {
 		return true
@@ -177,14 +181,14 @@ func (p *layout) repeated(a *array) bool {
 	return slices.ContainsFunc(p.flows, func(d *dim) bool { return d.role == flowing && len(d.coords) > 1 && !slices.Contains(a.placed, d) })
 }
 
-// doubt is an array of which files hold the same places: they have to hold the same values.
+// doubt is an array with files in equal positions, whose values have yet to be compared.
 type doubt struct {
 	a     *array
-	twins [][]int32 // files in one place
+	twins [][]int32 // groups of files with equal positions
 }
 
-// settleTwins leaves every place to the file whose values count of those that hold it, the twins.
-// Tiles are sorted.
+// settleTwins keeps one tile of each group with equal positions: the one of the widest file. It
+// returns the groups as twins. The tiles must be sorted.
 func (p *layout) settleTwins(a *array, tiles []manifest.Tile) (kept []manifest.Tile, twins [][]int32) {
 	for from := 0; from < len(tiles); {
 		to := from + 1
@@ -208,17 +212,18 @@ func (p *layout) settleTwins(a *array, tiles []manifest.Tile) (kept []manifest.T
 	return kept, twins
 }
 
-// samePlace reports whether two tiles begin in one place and are as long, as long as they may be
-// where narrower ones are padded.
+// samePlace reports whether two tiles start at the same position and have the same shape. With
+// padding, shapes may differ.
 func (p *inquiry) samePlace(a, b *manifest.Tile) bool {
 	return slices.Equal(a.Origin, b.Origin) && (p.opts.Pad == PadFill || slices.Equal(a.Shape, b.Shape))
 }
 
-// overlapping lists pairs of tiles that share a place: each tile with the first that it meets.
+// overlapping returns pairs of overlapping tiles: each tile with the first one that it overlaps.
 func overlapping(tiles []manifest.Tile) (pairs [][2]int32) {
 	if len(tiles) == 0 || len(tiles[0].Origin) == 0 {
 		return nil
 	}
+	// In a lattice only neighbours can overlap, so a million tiles take one pass.
 	if latticed(tiles) {
 		for i := 1; i < len(tiles); i++ {
 			if slices.Equal(tiles[i-1].Origin, tiles[i].Origin) {
@@ -227,7 +232,7 @@ func overlapping(tiles []manifest.Tile) (pairs [][2]int32) {
 		}
 		return pairs
 	}
-	var active []int32 // tiles that reach past the current origin of the first dimension
+	var active []int32 // tiles that end behind the current start along the first dimension
 	for i := range tiles {
 		kept := active[:0]
 		met := false
@@ -246,8 +251,8 @@ func overlapping(tiles []manifest.Tile) (pairs [][2]int32) {
 	return pairs
 }
 
-// latticed reports whether tiles are the cells of a lattice: along each dimension their places
-// are either the same or apart.
+// latticed reports whether the tiles are cells of a lattice: along each dimension, two tiles cover
+// either the same positions or disjoint ones.
 func latticed(tiles []manifest.Tile) bool {
 	for k := range tiles[0].Origin {
 		length := make(map[int64]int64)
@@ -280,7 +285,7 @@ func meet(a, b *manifest.Tile) bool {
 	return true
 }
 
-// refuseOverlap names the files that hold the same place.
+// refuseOverlap refuses files that hold the same positions, and suggests how to resolve that.
 func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 	var files []int32
 	for _, pair := range pairs {
@@ -296,6 +301,9 @@ func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 		sameBegin = sameBegin && slices.Equal(x.Origin, y.Origin)
 		sameLength = sameLength && slices.Equal(x.Shape, y.Shape)
 	}
+	// The way in which the files overlap hints at its cause: equal extents suggest an ensemble,
+	// equal starts suggest files that were cut short, and the rest suggests forecasts of several
+	// runs.
 	switch {
 	case sameBegin && sameLength:
 		remedies = append(remedies, report.Fill(report.NewDim, "NAME=PATTERN", report.IfEnsemble))
@@ -311,13 +319,13 @@ func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 		remedies = slices.Insert(remedies, 0, broadcast)
 	}
 	if p.opts.Overlap != OverlapRefuse {
-		remedies = nil // the user's choice leaves two tiles in one place
+		remedies = nil // the user's option is already set and did not resolve the overlap
 	}
 	p.find(p.odd(report.Finding{Code: report.Overlapping, Array: a.path, Effect: report.Refused, Remedies: remedies,
 		Args: report.Args{"first": p.file(int32(x.File)), "second": p.file(int32(y.File)), "shared": w.shared(x, y)}}, files, int64(len(w.tiles))))
 }
 
-// shared returns the stretches of the dimensions that two tiles share.
+// shared returns the range along each dimension that two tiles share.
 func (w *placing) shared(a, b *manifest.Tile) (stretches []report.Stretch) {
 	for k, d := range w.dims {
 		from, to := max(a.Origin[k], b.Origin[k]), min(end(a, k), end(b, k))
@@ -333,8 +341,8 @@ func (w *placing) shared(a, b *manifest.Tile) (stretches []report.Stretch) {
 	return stretches
 }
 
-// cutTiles leaves every place to one tile: the one that begins first, or last. Tiles may
-// overlap along one dimension only.
+// cutTiles cuts overlapping tiles so that each position has one: the tile that starts first, or
+// last. It returns false if tiles overlap along more than one dimension.
 func cutTiles(tiles []manifest.Tile, last bool) ([]manifest.Tile, bool) {
 	if len(tiles) == 0 {
 		return tiles, true
@@ -369,7 +377,7 @@ func sortedByOrigin(tiles []manifest.Tile) []manifest.Tile {
 	return tiles
 }
 
-// rowKey is the place of a tile in all dimensions but one.
+// rowKey identifies the extent of a tile in all dimensions except one.
 func rowKey(t *manifest.Tile, along int) string {
 	var b strings.Builder
 	for k := range t.Origin {
@@ -380,8 +388,8 @@ func rowKey(t *manifest.Tile, along int) string {
 	return b.String()
 }
 
-// paint lays the tiles of a row over one another along a dimension. They come sorted by their
-// begins.
+// paint cuts the tiles of a row along a dimension, so that the first or the last tile wins. The row
+// must be sorted by origin.
 func paint(row []manifest.Tile, along int, last bool) (out []manifest.Tile) {
 	if !last {
 		reach := int64(math.MinInt64)
@@ -399,7 +407,7 @@ func paint(row []manifest.Tile, along int, last bool) (out []manifest.Tile) {
 	return out
 }
 
-// uncovered is what is left of a tile under those that come later.
+// uncovered returns the parts of a tile that no later tile covers.
 func uncovered(t manifest.Tile, over []manifest.Tile, along int) (out []manifest.Tile) {
 	from, to := t.Origin[along], end(&t, along)
 	for i := range over {
@@ -418,7 +426,7 @@ func uncovered(t manifest.Tile, over []manifest.Tile, along int) (out []manifest
 	return out
 }
 
-// sliced is the part of a tile between two places.
+// sliced returns the part of a tile between two positions.
 func sliced(t manifest.Tile, along int, from, to int64) manifest.Tile {
 	if from == t.Origin[along] && to == end(&t, along) {
 		return t
@@ -429,7 +437,8 @@ func sliced(t manifest.Tile, along int, from, to int64) manifest.Tile {
 	return s
 }
 
-// cover says how many of the cells of an array tiles hold, along the dimensions of a placing.
+// cover returns how many positions the tiles hold, and how many there are, along the dimensions of
+// a placing. The numbers are floats because products of lengths may overflow.
 func (w *placing) cover() (held, all float64) {
 	all = 1
 	for _, d := range w.dims {

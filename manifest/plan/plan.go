@@ -1,23 +1,24 @@
-// Package plan decides how files become arrays. It looks at headers and at the values of
-// coordinates, and does no input or output: what else it has to see it asks for.
+// Package plan decides how files are combined into arrays. It reads headers and coordinate values
+// that the caller has in memory. It does no input or output: New returns the values that it still
+// needs.
 //
-//	files ── headers ── variables          what is there
-//	   │                                   along which dimensions do files follow one another?
-//	placement: tile, tile, tile, …         where does each file begin, in the order of coordinates?
-//	   │                                   what do the files disagree on, and who is the odd one out?
-//	array: schema, edges, tiles              what is declared so that most bytes stay as they are?
+//	files ── headers ── variables          classes: one for each distinct header
+//	   │                                   along which dimensions are files concatenated?
+//	placement: tile, tile, tile, …         where does each file start, in coordinate order?
+//	   │                                   which files disagree, and about what?
+//	array: schema, edges, tiles            which schema keeps most chunks verbatim?
 //
-// docs/explanation/planning.md says what is decided and how. A plan is a function of its input: the same
-// files in another order make the same plan.
+// docs/explanation/planning.md explains the rules. A plan depends only on the set of files and on
+// the options: the order in which files are given does not change it.
 //
-// What is known at a time has a type, which embeds that of the time before, so that no step looks at
-// what is not decided yet:
+// Planning has five stages. Each stage has a type that embeds the type of the stage before, so a
+// stage cannot read results of a later stage:
 //
-//	inquiry      the files and options; what is needed, and what is reported
-//	survey       headers: classes of files, and their variables
-//	directions   dimensions, and along which of them files follow one another
-//	layout       variables of all files, and where these lie; statics compares what has to be equal
-//	planner      schemas, placements and groups: the plan
+//	inquiry      inputs: files and options; outputs: needed values and findings
+//	survey       classes of files with equal headers, and their variables
+//	directions   dimensions, and along which of them files are concatenated
+//	layout       arrays, and the placement of their files; statics compares values that must be equal
+//	planner      schemas, placements and groups of the finished plan
 package plan
 
 import (
@@ -35,46 +36,47 @@ import (
 	"varve/manifest/report"
 )
 
-// Plan is what becomes of files.
+// Plan describes the combined dataset.
 type Plan struct {
 	Arrays     []manifest.Array
 	Placements []manifest.Placement
 	Groups     []manifest.GroupSchema
-	Values     []*manifest.Values // those that pieces of arrays name
+	Values     []*manifest.Values // the values that the arrays' pieces name by ID
 	Report     *report.Report
-	State      json.RawMessage // what Extend has to know
-	// Conversions are those of the variables of files into the arrays' schemas, as far as they
-	// had to be made.
+	State      json.RawMessage // the input of Extend
+	// Conversions caches the conversions from source variables to array schemas that planning made,
+	// so that a build does not make them again.
 	Conversions convert.Known
-	// Compared are values that were only asked for to be compared: their sums are enough from now on.
+	// Compared lists values that were read only to compare files. From now on, the caller may keep
+	// their digests instead.
 	Compared []Need
-	// Inexact are the paths of arrays declared in codecs that do not encode, or do not give
-	// back all that they encode. If any of their chunks has to be re-encoded, New has to be called
-	// again with them among Options.Exact.
+	// Inexact lists the paths of arrays whose codecs cannot encode, or do not restore all values
+	// that they encode. If a chunk of these arrays has to be re-encoded, call New again with their
+	// paths in Options.Exact.
 	Inexact []string
 }
 
-// Need names values that a plan cannot be made without: they go into the file's Values.
+// Need names values that New requires. The caller stores them in File.Values.
 type Need struct {
-	File     int // among the files given to New
-	Variable int // among those of the file's header
+	File     int // index into the files given to New
+	Variable int // index into the variables of the file's header
 	Extent   Extent
 }
 
-// Extent is how much of values has to be known.
+// Extent says in which form the values of a Need are required.
 type Extent uint8
 
-// What has to be known.
+// The forms in which values can be required.
 const (
-	All        Extent = iota // the elements
-	Sum                      // they only have to be told from others: manifest.Values.Sum will do
-	Summarized               // they are many: what a Gauge makes of them will do
-	Compared                 // the elements, be they many: they are not kept
+	All        Extent = iota // all elements
+	Sum                      // only an identity to compare files by: manifest.Values.Sum is enough
+	Summarized               // a summary by a Gauge, because there are too many elements to keep
+	Compared                 // all elements, of any size, for one comparison; they are not kept
 )
 
-// New plans. If it returns needs, it has to be called again with these values in place; a
-// plan is returned only when there are none left. An *Error says that the files cannot be
-// combined as asked. The files of tiles are places in files.
+// New makes a plan. If it returns needs, add these values to the files and call New again; it
+// returns a plan only when no needs are left. The error is an *Error if the files cannot be
+// combined with these options. Tile.File is an index into files.
 func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -104,65 +106,65 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	return p.out, nil, nil
 }
 
-// inquiry is what is asked, and what is said to that.
+// inquiry holds the inputs of a plan, and the needs and findings so far.
 type inquiry struct {
 	files  []*manifest.File
 	opts   *Options
 	report *report.Report
 	needs  []Need
 	needed map[Need]bool
-	fault  error           // of values that do not fit their variable
-	sorted sync.Once       // makes names and places when a finding first needs them
-	names  *report.Sources // of the files in their natural order
-	places []int32         // of each file among the names
+	fault  error           // the first error about values that do not fit their variable
+	sorted sync.Once       // guards names and places, which are computed when a finding first needs them
+	names  *report.Sources // the files in natural order of their names
+	places []int32         // the index of each file in names
 	named  map[*manifest.Variable]lensed
 }
 
-// survey is what the headers say.
+// survey holds the classes of files with equal headers.
 type survey struct {
 	inquiry
 	classes []*class
-	classOf []int32       // of each file; -1 for those that are left out
-	hidden  map[int]int32 // classes of files that are parts
+	classOf []int32       // index into classes, for each file; -1 if the file is left out
+	hidden  map[int]int32 // the class of each hidden file, which is part of another file
 
-	numbered map[string]bool // dimensions without a name, by what they are called all the same
-	torn     map[string]bool // those of them that files have several names for
-	guesses  []guess         // at those that no file has a name for
-	beside   map[string]bool // dimensions along which options say where files without values of their own lie
-	spared   bool            // coordinates were taken along whose dimension only other files have a name for
+	numbered map[string]bool // paths of the generated names of unnamed dimensions
+	torn     map[string]bool // the generated names for which other files have conflicting names
+	guesses  []guess         // candidates for unnamed dimensions that no file names
+	beside   map[string]bool // dimensions along which an option gives the position of files without coordinate values
+	spared   bool            // a coordinate was included only because another file names its dimension
 }
 
-// directions are the dimensions, and along which of them files follow one another.
+// directions holds the dimensions, and decides along which of them files are concatenated.
 type directions struct {
 	survey
 	dims     map[string]*dim
 	dimOrder []string
-	made     []*dim // by options
+	made     []*dim // dimensions that options add
 }
 
-// layout is which arrays there are, and where their files lie.
+// layout holds the arrays and the placement of their files.
 type layout struct {
 	directions
 	arrays []*array
-	flows  []*dim  // those along which files follow one another
-	rank   []int32 // the place of each file among all
+	flows  []*dim  // the dimensions along which files are concatenated
+	rank   []int32 // the position of each file when all are sorted by placement
 
 	placings    map[string]*placing
 	placeOrder  []*placing
-	territories map[string]*territory // by dimensions
+	territories map[string]*territory // by the paths of their dimensions
 	unordered   []*array
 	doubtful    []doubt
-	targets     map[string]*array // what arrays point into that have to point into the same in all files
-	compared    map[Need]bool     // values that were asked for only to be compared
-	held        int64             // their size
+	targets     map[string]*array // arrays that others hold indices into, so they must be equal in all files
+	compared    map[Need]bool     // values that were requested only to compare files
+	held        int64             // the size of compared, in bytes
 }
 
-// planner is all of a plan in the making.
+// planner holds a plan while its schemas are decided.
 type planner struct {
 	layout
-	common     schema.Common    // of all arrays
-	ids        map[string]int64 // of placements: the last number behind each
-	calibrated bool             // some files are of HDF4
+	common     schema.Common    // shared by all arrays, so that equal parts are stored once
+	ids        map[string]int64 // the last number in use for each placement name
+	calibrated bool             // some files are HDF4 files, whose calibration differs from CF packing
 	out        *Plan
 }
 
@@ -181,12 +183,12 @@ func (p *inquiry) need(file int32, variable int, extent Extent) {
 	}
 }
 
-// inFile says which file an error is about.
+// inFile adds the name of the file to an error.
 func (p *inquiry) inFile(file int32, err error) error {
 	return fmt.Errorf("%s: %w", p.files[file].URL, err)
 }
 
-// total counts the files that arrays are made of.
+// total counts the files that contribute to the plan.
 func (p *survey) total() (n int64) {
 	for _, c := range p.classOf {
 		if c >= 0 {
@@ -196,7 +198,7 @@ func (p *survey) total() (n int64) {
 	return n
 }
 
-// headers looks at what there is.
+// headers groups the files by header and applies the options to their variables.
 func (p *survey) headers() error {
 	if p.given() == 0 {
 		return errors.New("no files to plan")
@@ -216,12 +218,12 @@ func (p *survey) headers() error {
 	return nil
 }
 
-// isFile reports whether a user means a file by a name.
+// isFile reports whether name, as a user writes it, means the file f.
 func isFile(f *manifest.File, name string) bool {
 	return f.URL == name || report.Base(f.URL) == report.Base(name)
 }
 
-// leaveOutEmpty forgets files of which the options leave nothing.
+// leaveOutEmpty excludes files in which the options select no variable.
 func (p *survey) leaveOutEmpty() {
 	var empty []int32
 	for _, c := range p.classes {
@@ -239,7 +241,8 @@ func (p *survey) leaveOutEmpty() {
 	}
 }
 
-// dimensions finds out along which dimensions files follow one another.
+// dimensions decides along which dimensions files are concatenated. It returns early if it needs
+// values.
 func (p *directions) dimensions() error {
 	if err := p.stepsBeside(); err != nil || len(p.needs) > 0 {
 		return err
@@ -257,6 +260,9 @@ func (p *directions) dimensions() error {
 	if len(p.needs) > 0 {
 		return nil
 	}
+	// A dimension whose coordinate has its own name is decided first, and new dimensions next.
+	// Times with another name are only a guess: new dimensions can make that guess unnecessary, so
+	// these dimensions come last.
 	p.byDomains()
 	if err := p.settleAll(func(d *dim) bool { return !d.guessed() }); err != nil {
 		return err
@@ -281,7 +287,7 @@ func (p *directions) settleAll(which func(d *dim) bool) error {
 	return nil
 }
 
-// variables finds arrays, and where their files lie.
+// variables collects the arrays and places their files.
 func (p *layout) variables() error {
 	p.rankFiles()
 	p.collectArrays()
@@ -296,8 +302,8 @@ func (p *layout) variables() error {
 	return nil
 }
 
-// rankFiles puts files in the order in which they lie: along the first dimension, then the
-// next, at last by their names.
+// rankFiles sorts the files by their position along the first concatenated dimension, then along
+// the next one, and finally by name.
 func (p *layout) rankFiles() {
 	for _, at := range p.dimOrder {
 		if d := p.dims[at]; d.role == flowing {

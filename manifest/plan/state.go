@@ -10,45 +10,47 @@ import (
 	"varve/manifest"
 )
 
-// state is what Extend has to know of the files of a plan: no more than a few lines for each
-// header, whatever the number of files. There is none for plans that files cannot simply be
-// added to: placed along several dimensions, in the order of names, cut, made of parts, or
-// declared in codecs that one more file may force others on.
+// state is the input of Extend. It holds a few lines for each header, and nothing for each file, so
+// that an append costs the same for ten files and for a million. keepState writes no state for
+// plans that Extend could not continue: files placed along several dimensions or by name, cut
+// tiles, hidden parts, or codecs that one more file could change.
 type state struct {
 	Options *Options
-	Dim     string // the dimension along which files follow one another
-	Coord   string // the variable whose values say where they lie
+	Dim     string // the dimension along which files are concatenated
+	Coord   string // the path of the variable whose values place the files
 	Nature  nature
-	Units   string `json:",omitempty"` // of coordinates that are no times
-	Line    string `json:",omitempty"` // the calendar of times
+	Units   string `json:",omitempty"` // only for coordinates that are not times
+	Line    string `json:",omitempty"` // the calendar, only for times
 	Last    [2]int64
 	Falling bool `json:",omitempty"`
 	Length  int64
 
 	Headers []string
-	// Chunks are the lengths of chunks along the dimension, by array and by header.
+	// Chunks holds the chunk length along the dimension, by array and header. A negative length
+	// means that the last chunk of a file is padded.
 	Chunks map[string][]int64
-	// Static are the ids of values that are alike in all files, by array; where equal bytes are
-	// not equal values in all headers, or of other shapes, each behind the place of its header.
+	// Static holds, by array, the IDs of values that are equal in all files. If equal bytes do not
+	// mean equal values, because headers differ in type, units or shape, an ID follows the number
+	// of its header.
 	Static map[string][]string
-	// Broadcast are arrays that are kept in the manifest as they are laid along the dimension.
+	// Broadcast lists arrays that are broadcast along the dimension and stored in the manifest.
 	Broadcast []string `json:"Spread,omitempty"`
-	// Small are arrays that are kept in the manifest only as long as they are small.
+	// Small lists arrays that are stored in the manifest only while they are small.
 	Small []string `json:",omitempty"`
-	// Groups are sums of the attributes that groups declare.
+	// Groups holds hashes of the attributes that groups declare.
 	Groups map[string]map[string]uint64
-	// Tails are the elements of last pieces, as long as they are few.
+	// Tails holds the elements of short last pieces, which the next append joins to its own.
 	Tails map[string][]byte `json:",omitempty"`
 }
 
-// Limits of a state.
+// Limits of a state. With more headers or values, planning again is cheaper than a large state.
 const (
 	mostHeaders = 64
 	mostStatic  = 8
 	mostTail    = 1 << 7
 )
 
-// keepState writes what Extend has to know, if it can do anything.
+// keepState writes the input of Extend, or nothing if Extend could not continue this plan.
 func (p *planner) keepState() error {
 	d := p.onlyFlow()
 	if d == nil || len(p.classes) > mostHeaders || p.opts.Strict || len(p.out.Inexact)+len(p.opts.Exact) > 0 {
@@ -61,6 +63,7 @@ func (p *planner) keepState() error {
 	if d.nature == instant {
 		s.Line = calendarOf(last)
 	}
+	// The first two coordinates decide if every file holds a single step, which has no direction.
 	if slices.ContainsFunc(d.order, func(c *coord) bool { return c.dir == -1 }) || len(d.order) > 1 && d.order[1].low.compare(d.order[0].low) < 0 {
 		s.Falling, end = true, last.low
 	}
@@ -80,8 +83,8 @@ func (p *planner) keepState() error {
 	return err
 }
 
-// onlyFlow is the dimension along which files are placed, if there is one only and its values
-// say where.
+// onlyFlow returns the dimension along which files are placed. It returns nil if there are several
+// such dimensions, or if something other than increasing or decreasing values places the files.
 func (p *layout) onlyFlow() *dim {
 	var only *dim
 	for _, w := range p.placeOrder {
@@ -132,7 +135,7 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 		}
 		n := c.chunkAlong(axis, m)
 		if m.v.Storage.Layout == manifest.Chunked && !a.broadcast {
-			n = -n // padded
+			n = -n // negative: each file ends with a padded chunk
 		}
 		s.Chunks[a.path][m.class] = n
 	}
@@ -147,8 +150,8 @@ func (p *planner) arrayAt(path string) *manifest.Array {
 	return &p.out.Arrays[i]
 }
 
-// staticIDs are the ids of the different values that files have of an array which is alike in
-// all of them.
+// staticIDs returns the distinct IDs of the values of an array that is equal in all files. It is
+// false if the values are not known or too various to keep.
 func (p *layout) staticIDs(a *array) (ids []string, ok bool) {
 	alike := p.comparing(a).alike && a.sameShape()
 	for _, m := range a.members {
@@ -158,7 +161,7 @@ func (p *layout) staticIDs(a *array) (ids []string, ok bool) {
 		for _, f := range p.classes[m.class].files {
 			values := p.valuesIn(f, m.at)
 			if values == nil {
-				return nil, a.files == 1 // one file is not compared to anything, but the next is
+				return nil, a.files == 1 // a single file was never compared, so its values are unknown, but the next file needs them
 			}
 			id := idOf(values)
 			if !alike {
@@ -175,15 +178,15 @@ func (p *layout) staticIDs(a *array) (ids []string, ok bool) {
 	return ids, true
 }
 
-// sameShape reports whether files have as much of an array.
+// sameShape reports whether the array has the same shape in all files.
 func (a *array) sameShape() bool {
 	return !slices.ContainsFunc(a.members, func(m member) bool { return !slices.Equal(m.v.Shape, a.members[0].v.Shape) })
 }
 
-// staticOf is the id of values as those of one header only.
+// staticOf returns an ID that is only valid for files with one header.
 func staticOf(header int, id string) string { return strconv.Itoa(header) + " " + id }
 
-// keepGroups remembers the attributes that all files have in common.
+// keepGroups stores hashes of the group attributes that all files have in common.
 func (p *planner) keepGroups(s *state) {
 	first := p.files[p.inRank()[0]]
 	lens := p.lens()
@@ -222,8 +225,8 @@ func attributeSum(a *manifest.Attribute) uint64 {
 	return h.Sum64()
 }
 
-// keepTails keeps the elements of short last pieces, so that the next ones can be joined to
-// them: a manifest that grows by a step at a time is not to have a piece for each.
+// keepTails stores the elements of short last pieces, so that the next append can join its own to
+// them. Otherwise a manifest that grows by one step a day would have one piece for each day.
 func (p *planner) keepTails(s *state) {
 	values := map[string]*manifest.Values{}
 	for _, v := range p.out.Values {

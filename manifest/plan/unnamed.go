@@ -11,13 +11,13 @@ import (
 	"varve/manifest/report"
 )
 
-// Dimensions that a file has no name for are numbered by its reader, as netcdf-c does: within a
-// group, variables of one length have one. The numbers say nothing of another file, in which
-// another length or one variable less has them all counted otherwise. What files have in common
-// are the axes of their variables: so that is what such dimensions are told by, also beside files
-// that have names for them.
+// Netcdf-c invents names for unnamed dimensions, and so does varve: within a group, variables with
+// equal lengths share one number. These numbers cannot be compared between files, because one more
+// variable or another length changes all of them. The axes of variables can be compared: this file
+// identifies an unnamed dimension by the variables and axes that have it, also in files that do
+// name the dimension.
 
-// slot is an axis of a variable. Those of variables of another rank are others.
+// slot is an axis of the variables with one path and rank.
 type slot struct {
 	path       string
 	rank, axis int
@@ -27,14 +27,14 @@ func (a slot) compare(b slot) int {
 	return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.rank, b.rank), cmp.Compare(a.axis, b.axis))
 }
 
-// called is what files call an axis.
+// called holds the names that files have for one slot.
 type called struct {
-	in    map[int]string    // the class's own path, before options, where the axis has no name
-	names map[string]string // in files that have one: what it is renamed to, by what it is in the file
-	named map[int]string    // in each class that has one: for axes by several names only
+	in    map[int]string    // the generated path in each class where the axis has no name
+	names map[string]string // where it has a name: from the name in the file to the renamed one
+	named map[int]string    // the name in each class that has one; only filled if classes disagree
 }
 
-// name is the one that all files which have one call the axis by.
+// name returns the name of the axis if all files that name it agree, or "".
 func (c *called) name() string {
 	found := map[string]bool{}
 	for _, now := range c.names {
@@ -46,18 +46,18 @@ func (c *called) name() string {
 	return sorted(found)[0]
 }
 
-// unnamed is a dimension that some files have no name for: axes that have one dimension in every
+// unnamed is a dimension without a name in some files: the slots that share one dimension in every
 // file.
 type unnamed struct {
 	slots   []slot
-	like    *called        // one of them
-	in      map[int]string // what it is called in each class of files without a name for it
-	named   map[int]string // and in others, where these do not agree
-	classes []int          // those without a name, in the order of the names of their first files
+	like    *called        // any of the slots; all have equal names
+	in      map[int]string // the generated path in each class without a name
+	named   map[int]string // the name in the other classes, if these disagree
+	classes []int          // the keys of in, sorted by the name of each class's first file
 }
 
-// matchUnnamed gives dimensions without a name the same one in all files: the one that other
-// files have for the axis, if they agree.
+// matchUnnamed gives an unnamed dimension the same name in all files. If other files name the axis
+// and agree, it takes that name.
 func (p *survey) matchUnnamed() {
 	axes := p.callAxes()
 	if len(axes) == 0 {
@@ -74,7 +74,7 @@ func (p *survey) matchUnnamed() {
 	p.noteUnnamed(axes, name)
 }
 
-// callAxes collects what files call the axes of variables of which one has no name in some file.
+// callAxes collects the names of all slots of variables that have an unnamed axis in some file.
 func (p *survey) callAxes() map[slot]*called {
 	type ranked struct {
 		path string
@@ -115,6 +115,8 @@ func (p *survey) callAxes() map[slot]*called {
 			at.names[source] = now
 		}
 	})
+	// A second pass, because only now it is known which slots have conflicting names. Most have
+	// none, and then the map is not needed.
 	each(func(at *called, class int, source, now string, unnamed bool) {
 		if unnamed || len(at.in) == 0 || len(at.names) < 2 {
 			return
@@ -127,16 +129,16 @@ func (p *survey) callAxes() map[slot]*called {
 	return axes
 }
 
-// unnamedOf puts axes together that are of one dimension in each class that has both, and that
-// other files have the same names for. What they are renamed to does not count: options that are
-// added do not change what dimensions there are.
+// unnamedOf groups slots into dimensions. Slots share a dimension if they do so in each class that
+// has both and if other files have the same names for them. Renaming does not count, so that an
+// added option does not change which dimensions exist.
 func unnamedOf(axes map[slot]*called) []*unnamed {
 	type place struct {
 		class int
 		name  string
 	}
 	var all []*unnamed
-	at := map[place][]int{} // of all
+	at := map[place][]int{} // index into all
 	for _, s := range slices.SortedFunc(maps.Keys(axes), slot.compare) {
 		c := axes[s]
 		if len(c.in) == 0 {
@@ -167,12 +169,12 @@ func unnamedOf(axes map[slot]*called) []*unnamed {
 	return all
 }
 
-// allows reports whether an axis is of the dimension in each class that has both.
+// allows reports whether a slot can belong to the dimension: no class contradicts it.
 func (u *unnamed) allows(c *called) bool {
 	return maps.Equal(u.like.names, c.names) && agree(u.in, c.in) && agree(u.named, c.named)
 }
 
-// agree reports whether two axes are called the same wherever both are called something.
+// agree reports whether two maps have equal values for their common keys.
 func agree(a, b map[int]string) bool {
 	for class, name := range b {
 		if mine, ok := a[class]; ok && mine != name {
@@ -182,8 +184,8 @@ func agree(a, b map[int]string) bool {
 	return true
 }
 
-// sortUnnamed puts dimensions in the order of the names of the first files that have them: files
-// that are appended seldom come before the others, and then change no names.
+// sortUnnamed sorts dimensions by the name of the first file that has them. Appended files usually
+// sort last, so an append does not change existing names.
 func (p *survey) sortUnnamed(all []*unnamed) {
 	first := make([]string, len(p.classes))
 	for i, c := range p.classes {
@@ -195,9 +197,9 @@ func (p *survey) sortUnnamed(all []*unnamed) {
 	slices.SortStableFunc(all, func(a, b *unnamed) int { return natural(first[a.classes[0]], first[b.classes[0]]) })
 }
 
-// nameUnnamed chooses the name of each axis without one. Each dimension has one that no other has:
-// that of the first of its files, or of the next if something else has that. Options rename it by
-// this one. It gives way to the name that other files have for the axis.
+// nameUnnamed chooses a unique name for each unnamed dimension, and returns the names by slot. It
+// takes the generated name of the first file, or of the next file if the name is in use. Rename
+// options apply to that name. If other files name the axis, their name replaces it.
 func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]string {
 	taken := map[string]bool{}
 	p.numbered = map[string]bool{}
@@ -237,7 +239,8 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 	return name
 }
 
-// name chooses a name that is not taken: of what is guessed to be another, one that says so.
+// name returns a name that is not taken. If the dimension is probably another one, the name says
+// so.
 func (u *unnamed) name(taken map[string]bool, guess string) string {
 	if like := likeName(guess); guess != "" && !taken[like] {
 		return like
@@ -254,8 +257,8 @@ func (u *unnamed) name(taken map[string]bool, guess string) string {
 	}
 }
 
-// crosses reports whether files have a name for one axis of a variable, and others have it for
-// another one: then the variable would have the dimension twice, of which no file says so.
+// crosses reports whether using a name for an axis would give a variable the same dimension twice,
+// although no file does so. This happens if files name the axes in different orders.
 func (p *survey) crosses(axes map[slot]*called, u *unnamed, name string) bool {
 	for _, s := range u.slots {
 		for k := range s.rank {
@@ -271,7 +274,7 @@ func (p *survey) crosses(axes map[slot]*called, u *unnamed, name string) bool {
 	return false
 }
 
-// namesBoth reports whether a file has a name for two axes of a variable.
+// namesBoth reports whether a file uses a name for two axes of a variable.
 func (p *survey) namesBoth(s slot, other int, name string) bool {
 	return slices.ContainsFunc(p.classes, func(c *class) bool {
 		i := c.find(s.path)
@@ -284,9 +287,8 @@ func (p *survey) namesBoth(s slot, other int, name string) bool {
 	})
 }
 
-// renameUnnamed gives axes the names that were found, and the class the dimensions of these. It
-// takes coordinates along that were left out, as nothing that is wanted seemed to have their
-// dimension.
+// renameUnnamed applies the chosen names to a class. It also includes spare coordinates whose
+// dimension turns out to be used.
 func (p *survey) renameUnnamed(n int32, name map[slot]string) {
 	c := p.classes[n]
 	now := map[string]manifest.Dimension{}
@@ -303,7 +305,7 @@ func (p *survey) renameUnnamed(n int32, name map[slot]string) {
 			}
 		}
 	}
-	long := map[string]map[int64][]string{} // variables, by dimensions and their lengths
+	long := map[string]map[int64][]string{} // paths of variables, by dimension and length
 	for i := range c.vars {
 		x := &c.vars[i]
 		was := x.dims
@@ -340,7 +342,7 @@ func (p *survey) renameUnnamed(n int32, name map[slot]string) {
 	c.findCoords()
 }
 
-// refuseLengths refuses files in which variables would share a dimension and are not equally long.
+// refuseLengths refuses files in which one dimension would have several lengths.
 func (p *survey) refuseLengths(n int32, at string, long map[int64][]string) {
 	files := p.classes[n].files
 	lengths := sorted(long)
@@ -367,7 +369,7 @@ func (p *survey) refuseLengths(n int32, at string, long map[int64][]string) {
 		Args: report.Args{"lengths": shown}}, files, int64(p.given())))
 }
 
-// noteUnnamed says which files have no names for axes that others have names for.
+// noteUnnamed reports files without names for axes that other files name.
 func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 	type array struct {
 		path string

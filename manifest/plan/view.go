@@ -16,35 +16,35 @@ import (
 	"varve/manifest/report"
 )
 
-// class is all files with one header, seen through the options: what is left out is not in
-// it, and what is renamed has its new name.
+// class holds the files with one header, as the options show it: dropped variables are absent, and
+// renamed ones have their new names.
 type class struct {
 	header  *manifest.Header
 	vars    []lensed
-	spare   []lensed                      // coordinates of no dimension that is wanted, as far as names tell
+	spare   []lensed                      // coordinates whose dimension no wanted variable has, judging by names
 	dims    map[string]manifest.Dimension // by new path
-	unnamed map[string]bool               // dimensions that the files have no name for, by path in the header
-	loose   []lensed                      // scalars that nobody asked for
-	scalars map[string]*manifest.Variable // those that are coordinates, of one element each, by dimension
-	given   map[string]bool               // dimensions along which an option says where the files lie, beside others that have them
-	like    map[string][]string           // those of them that may be others, which are as long, by new path; these have no new names yet
+	unnamed map[string]bool               // paths, in the header, of dimensions without a name in the files
+	loose   []lensed                      // unwanted scalars, which may still place the files
+	scalars map[string]*manifest.Variable // scalars that became coordinates of length 1, by dimension
+	given   map[string]bool               // dimensions along which an option places these files, although other files have coordinates
+	like    map[string][]string           // for unnamed dimensions, by new path: named dimensions of the same length that each may be; not yet renamed
 	files   []int32
-	first   int32 // of the files, once they are ranked
+	first   int32 // the first file by rank; valid if ranked
 	ranked  bool
-	coords  map[string]int // the place in vars of the coordinate of a dimension
-	parents cf.Parents     // of the header
+	coords  map[string]int // for each dimension, the index in vars of its coordinate
+	parents cf.Parents     // the variables that bounds take their units from
 }
 
-// lensed is a variable of a class.
+// lensed is a variable of a class with the options applied to its names.
 type lensed struct {
 	at   int // in the header
 	v    *manifest.Variable
-	path string   // the new one
-	dims []string // the new ones; of other classes, too
-	aux  bool     // another variable names it: a coordinate, bounds, a mapping
+	path string   // the new path
+	dims []string // the new paths; may include dimensions of other classes
+	aux  bool     // another variable names it as a coordinate, bounds or grid mapping
 }
 
-// classify sorts files by their headers.
+// classify groups files by header and makes a class for each group.
 func (p *survey) classify() error {
 	known := map[*manifest.Header]int32{}
 	byID := map[string]int32{}
@@ -74,12 +74,13 @@ func (p *survey) classify() error {
 	return nil
 }
 
-// check reports what is wrong with a variable that no reader gives out.
+// check returns an error for a variable that no correct reader returns. Scans may come from files
+// that someone else wrote, so the planner does not rely on their shapes.
 func check(v *manifest.Variable) error {
 	if len(v.Dims) != len(v.Shape) {
 		return fmt.Errorf("%s: %w: %d dimensions for %d axes", v.Path, codec.ErrCorrupt, len(v.Dims), len(v.Shape))
 	}
-	if v.Unreadable != "" { // for whatever its shape is
+	if v.Unreadable != "" { // its shape is only shown, so it may be of any size
 		if slices.ContainsFunc(v.Shape, func(n int64) bool { return n < 0 }) {
 			return fmt.Errorf("%s: %w: shape %v", v.Path, codec.ErrCorrupt, v.Shape)
 		}
@@ -96,7 +97,7 @@ func check(v *manifest.Variable) error {
 	return nil
 }
 
-// look makes the class of a file's header.
+// look applies the options to the header of a file and returns its class.
 func (p *inquiry) look(f *manifest.File) (*class, error) {
 	h := f.Header
 	for i := range h.Variables {
@@ -143,7 +144,7 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 	return c, nil
 }
 
-// unnamedIn are the dimensions of a header that its files have no name for, by path; nil if there are none.
+// unnamedIn returns the paths of a header's unnamed dimensions, or nil if there are none.
 func unnamedIn(h *manifest.Header) (unnamed map[string]bool) {
 	for _, d := range h.Dimensions {
 		if d.Anonymous && unnamed == nil {
@@ -156,7 +157,8 @@ func unnamedIn(h *manifest.Header) (unnamed map[string]bool) {
 	return unnamed
 }
 
-// number gives a variable the dimensions that its file has no name for.
+// number sets the dimensions that the file does not name to their generated paths, without
+// renaming. Options rename generated names only after all files agree on them.
 func (c *class) number(x *lensed, lens lens) {
 	if len(lens.rename) == 0 || c.unnamed == nil {
 		return
@@ -169,7 +171,7 @@ func (c *class) number(x *lensed, lens lens) {
 	}
 }
 
-// findCoords finds the coordinates of dimensions among the variables.
+// findCoords indexes the coordinate variables of dimensions.
 func (c *class) findCoords() {
 	c.coords = map[string]int{}
 	for i, x := range c.vars {
@@ -179,7 +181,7 @@ func (c *class) findCoords() {
 	}
 }
 
-// all are the variables, and those that may become some.
+// all yields the variables, including spare ones that may still be included.
 func (c *class) all() iter.Seq[*lensed] {
 	return func(yield func(*lensed) bool) {
 		for _, list := range [][]lensed{c.vars, c.spare} {
@@ -192,7 +194,7 @@ func (c *class) all() iter.Seq[*lensed] {
 	}
 }
 
-// usedBy are the dimensions of the variables that are wanted.
+// usedBy returns the dimensions of the variables that the options select.
 func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
 	used := map[string]bool{}
 	for i := range h.Variables {
@@ -207,7 +209,7 @@ func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
 	return used
 }
 
-// isSeen reports whether a variable is wanted, or needed as the coordinate of a dimension that is used.
+// isSeen reports whether a variable is selected, or needed as the coordinate of a used dimension.
 func (p *inquiry) isSeen(v *manifest.Variable, lens lens, used bool) bool {
 	if used {
 		return p.notDropped(v.Path)
@@ -216,8 +218,8 @@ func (p *inquiry) isSeen(v *manifest.Variable, lens lens, used bool) bool {
 	return within && p.wanted(v.Path)
 }
 
-// through is a variable with its new names. Those that headers have in common have their names in
-// common, too.
+// through returns a variable with its new names. Headers share equal variables, so the result is
+// cached by variable.
 func (p *inquiry) through(lens lens, v *manifest.Variable) lensed {
 	if x, ok := p.named[v]; ok {
 		return x
@@ -237,8 +239,7 @@ func (p *inquiry) through(lens lens, v *manifest.Variable) lensed {
 	return x
 }
 
-// setCoord makes a variable the coordinate of its dimension, beside the others or in the place
-// of the one of its path.
+// setCoord makes x the coordinate of its dimension. It replaces a variable with the same path.
 func (c *class) setCoord(x lensed) {
 	at, there := c.search(x.path)
 	if there {
@@ -257,8 +258,9 @@ func (c *class) setCoord(x lensed) {
 	}
 }
 
-// settleDims finds the dimensions by their new names: those of variables, of which only they may
-// know the length, and then the others. What two are called they are together, if they are as long.
+// settleDims collects the dimensions by their new names: first those of variables, because only
+// variables may state the length, and then the others. Two dimensions may get one name if they have
+// the same length.
 func (c *class) settleDims(lens lens) error {
 	known, was := map[string]manifest.Dimension{}, map[string]string{}
 	for _, d := range c.header.Dimensions {
@@ -285,7 +287,7 @@ func (c *class) settleDims(lens lens) error {
 	}
 	for _, d := range c.header.Dimensions {
 		if d.Anonymous {
-			d.Path = lens.number(d.Path) // which is renamed once it is known what it is in all files
+			d.Path = lens.number(d.Path) // renamed later, when all files agree on what it is
 			c.addLike(d, lens)
 		} else {
 			d.Path = lens.dim(d.Path)
@@ -297,7 +299,7 @@ func (c *class) settleDims(lens lens) error {
 	return nil
 }
 
-// addLike notes what a dimension may be.
+// addLike records which named dimensions an unnamed one may be.
 func (c *class) addLike(d manifest.Dimension, lens lens) {
 	for _, other := range d.Like {
 		if c.like == nil {
@@ -307,12 +309,12 @@ func (c *class) addLike(d manifest.Dimension, lens lens) {
 	}
 }
 
-// meaning is a variable of the header; bounds of times have the units of what they bound.
+// meaning returns a variable of the header; bounds of times get the units of their parent variable.
 func (c *class) meaning(at int) *manifest.Variable { return c.parents.Bounds(c.header.Variables[at]) }
 
-// lens is how paths of sources become paths of arrays.
+// lens maps paths in sources to paths in the combined dataset.
 type lens struct {
-	group  string // with a slash at the end
+	group  string // ends with a slash
 	rename []Rename
 }
 
@@ -324,13 +326,13 @@ func (p *inquiry) lens() lens {
 	return lens{"/" + group, p.opts.Rename}
 }
 
-// path is that of an array, or false for what is outside of the group.
+// path returns the path of an array, and false if the source path is outside of the group.
 func (l lens) path(at string) (string, bool) {
 	rest, ok := strings.CutPrefix(at, l.group)
 	return l.renamed("/" + rest), ok
 }
 
-// dim is the path of a dimension; those of the groups around the chosen one are its own.
+// dim returns the path of a dimension. Dimensions of parent groups move into the chosen group.
 func (l lens) dim(at string) string {
 	if moved, ok := l.path(at); ok {
 		return moved
@@ -338,7 +340,7 @@ func (l lens) dim(at string) string {
 	return l.outer(at)
 }
 
-// number is the path of a dimension that a file has no name for, before it is renamed.
+// number returns the path of an unnamed dimension, without renaming.
 func (l lens) number(at string) string { return lens{group: l.group}.dim(at) }
 
 func (l lens) outer(at string) string { return l.renamed("/" + path.Base(at)) }
@@ -355,26 +357,27 @@ func (l lens) renamed(at string) string {
 	return at
 }
 
-// wanted reports whether the globs choose a variable.
+// wanted reports whether the selection options select a variable.
 func (p *inquiry) wanted(at string) bool {
 	return (len(p.opts.Vars) == 0 || matches(p.opts.Vars, at)) && p.notDropped(at)
 }
 
 func (p *inquiry) notDropped(at string) bool { return !matches(p.opts.Drop, at) }
 
-// Wanted reports whether a variable of a source is asked for by itself, and not only as others need it.
+// Wanted reports whether the options select a variable of a source by itself, and not only because
+// another variable needs it.
 func (o *Options) Wanted(at string) bool {
 	p := inquiry{opts: o}
 	_, within := p.lens().path(at)
 	return within && p.wanted(at)
 }
 
-// Dropped reports whether what is at a path of a source is left out, whatever else needs it: a variable, a group,
-// or an attribute of a group, as manifest.AttributePath has it.
+// Dropped reports whether the options exclude a path of a source, no matter what needs it. The path
+// may be of a variable, a group, or an attribute of a group as manifest.AttributePath writes it.
 func (o *Options) Dropped(at string) bool {
 	group, dir := (&inquiry{opts: o}).lens().group, strings.TrimSuffix(path.Dir(at), "/")+"/"
 	if !strings.HasPrefix(dir, group) && !strings.HasPrefix(group, dir) {
-		return true // neither in the group nor in one around it
+		return true // neither in the group nor in one of its parents
 	}
 	if isAttribute(at) {
 		return matches(o.dropAttributes(), at)
@@ -382,15 +385,15 @@ func (o *Options) Dropped(at string) bool {
 	return matches(o.Drop, at)
 }
 
-// dropAttributes are the globs of attributes to leave out.
+// dropAttributes returns the patterns that exclude attributes.
 func (o *Options) dropAttributes() []string {
 	return slices.DeleteFunc(slices.Clone(o.Drop), func(g string) bool { return !isAttribute("/" + g) })
 }
 
-// isAttribute reports whether a path is that of an attribute, and no variable's.
+// isAttribute reports whether a path names an attribute.
 func isAttribute(at string) bool { return strings.Contains(at, "/@") }
 
-// matches reports whether a path, or its last element, fits one of some globs.
+// matches reports whether a path or its last element matches any of the patterns.
 func matches(globs []string, at string) bool {
 	for _, g := range globs {
 		if ok, _ := path.Match(g, path.Base(at)); ok || g == path.Base(at) {
@@ -403,7 +406,8 @@ func matches(globs []string, at string) bool {
 	return false
 }
 
-// newNames is a variable of a class whose attributes name others as the arrays are called.
+// newNames returns a variable whose attributes (such as coordinates and bounds) name other
+// variables by their new names.
 func (p *survey) newNames(class int32, v *manifest.Variable) *manifest.Variable {
 	if len(p.opts.Rename) == 0 {
 		return v
@@ -434,8 +438,8 @@ func (p *survey) newNames(class int32, v *manifest.Variable) *manifest.Variable 
 	return &out
 }
 
-// references returns the paths of variables that others name in their attributes, and say less
-// without.
+// references returns the paths of variables that others name in attributes that CF readers need to
+// interpret the data. Ancillary variables are excluded.
 func references(h *manifest.Header) map[string]bool {
 	named, paths := map[string]bool{}, map[string]bool{}
 	for i := range h.Variables {
@@ -459,7 +463,8 @@ func references(h *manifest.Header) map[string]bool {
 	return named
 }
 
-// resolve finds, among paths, that of the variable that a name means which the one at from uses.
+// resolve returns the path of the variable that the variable at `from` means by name: in its own
+// group, or in the nearest parent group that has one. It returns "" if there is none.
 func resolve(paths map[string]bool, from, name string) string {
 	if strings.HasPrefix(name, "/") {
 		if paths[name] {
