@@ -10,9 +10,9 @@ import (
 	"varve/manifest/report"
 )
 
-// absences finds the files that lie where no tile is. Whose boxes meet tiles are looked at, and no
-// others, so that it costs what there is and not what there is not: many variables that one file
-// each has are lacked by all others.
+// absences finds the files at positions that no tile of an array covers. It visits only files whose
+// boxes overlap tiles. The cost grows with the tiles that exist, not with those that are missing:
+// an archive may have many variables that only one file has.
 func (p *layout) absences(a *array, w *placing) {
 	held, all := w.cover()
 	w.holes = held < all
@@ -32,12 +32,12 @@ func (p *layout) absences(a *array, w *placing) {
 	w.absent = t.without(present)
 }
 
-// territory is where files lie along some dimensions, whatever variables they have.
+// territory holds the positions of files along some dimensions, regardless of their variables.
 type territory struct {
-	boxes   map[int32]*manifest.Tile // of files that hold something
-	byName  []int32                  // these files
-	byStart []int32                  // along the only dimension
-	begins  map[string][]int32       // along several, by where they begin
+	boxes   map[int32]*manifest.Tile // of files that are not empty
+	byName  []int32                  // the files of boxes, by name
+	byStart []int32                  // the files of boxes by origin, if there is one dimension
+	begins  map[string][]int32       // the files of boxes by origin, if there are several dimensions
 }
 
 func (p *layout) territoryOf(dims []*dim) *territory {
@@ -75,7 +75,7 @@ func dimPaths(dims []*dim) string {
 	return b.String()
 }
 
-// boxOf is where a file lies along dimensions; nil if it holds nothing along one of them.
+// boxOf returns the position of a file along dimensions, or nil if it is empty along one of them.
 func (p *survey) boxOf(file int32, dims []*dim) *manifest.Tile {
 	if p.classOf[file] < 0 {
 		return nil
@@ -91,7 +91,7 @@ func (p *survey) boxOf(file int32, dims []*dim) *manifest.Tile {
 	return box
 }
 
-// under adds the files whose boxes tiles hold. Tiles are sorted.
+// under adds the files whose boxes tiles cover. The tiles must be sorted.
 func (t *territory) under(tiles []manifest.Tile, found map[int32]bool) {
 	if t.byStart == nil {
 		for i := range tiles {
@@ -120,7 +120,7 @@ func (t *territory) under(tiles []manifest.Tile, found map[int32]bool) {
 	}
 }
 
-// without returns the files of the territory that are not among some.
+// without returns the files of the territory that are not in some.
 func (t *territory) without(some map[int32]bool) []int32 {
 	if len(some) == len(t.byName) {
 		return nil
@@ -134,7 +134,7 @@ func (t *territory) without(some map[int32]bool) []int32 {
 	return rest
 }
 
-// settleAbsent says which variables some files lack, and does what the user wants of them.
+// settleAbsent reports variables that some files lack, and applies the option for them.
 func (p *layout) settleAbsent() {
 	groups := map[*placing][]*array{}
 	for _, a := range p.arrays {
@@ -172,8 +172,8 @@ func (p *layout) settleAbsent() {
 	p.settleHoles()
 }
 
-// settleHoles says where a mosaic has no file at all. Where that is half of it or more, and
-// nobody asked for it, a file more likely has other coordinates by mistake.
+// settleHoles reports positions of a mosaic that no file covers. If half of it or more is uncovered
+// and the user did not ask for it, it refuses: more likely, some files have wrong coordinates.
 func (p *layout) settleHoles() {
 	for _, w := range p.placeOrder {
 		held, all := w.cover()
@@ -190,7 +190,7 @@ func (p *layout) settleHoles() {
 	}
 }
 
-// doubtful is a dimension along which files may not be meant to follow one another.
+// doubtful returns a dimension along which files are perhaps not meant to be concatenated, or nil.
 func (w *placing) doubtful(share float64) *dim {
 	if share > 0.5 {
 		return nil
@@ -203,7 +203,7 @@ func (w *placing) doubtful(share float64) *dim {
 	return nil
 }
 
-// smallest are the files of all coordinates but the one that most files have.
+// smallest returns the files of all coordinates except the most frequent one.
 func (p *inquiry) smallest(d *dim) []int32 {
 	standard := p.standard(d.order)
 	var odd []*coord

@@ -7,16 +7,16 @@ import (
 	"varve/manifest"
 )
 
-// band is a stretch of a placed axis with the chunks that most bytes in it have.
+// band is a range along a dimension, with the chunk length that most bytes in it have.
 type band struct {
 	from, to int64
-	phase    int64 // of the tile's own chunks at from
-	length   int64 // of chunks; 0 for a tile that is one chunk
-	member   int32 // with a list of edges of its own, or -1
-	padded   bool  // a short chunk at the end is stored at full length
+	phase    int64 // offset of from within the tile's own chunk
+	length   int64 // chunk length; 0 for a tile that is one chunk
+	member   int32 // the member with a list of edges, or -1
+	padded   bool  // a short last chunk is stored at full length
 }
 
-// bandSource makes the bands of tiles.
+// bandSource makes bands from tiles.
 type bandSource struct {
 	c        *cutting
 	axis, at int
@@ -33,7 +33,7 @@ func (c *cutting) bandSource(axis, at int) *bandSource {
 	return s
 }
 
-// band is the band of a tile, and what it counts.
+// band returns the band of a tile and the weight of its vote.
 func (s *bandSource) band(t *manifest.Tile) (b band, votes int64) {
 	k := placeOf(s.c.members, s.c.p.classOfAny(t.File))
 	m := &s.c.members[k]
@@ -54,12 +54,12 @@ func (s *bandSource) band(t *manifest.Tile) (b band, votes int64) {
 	return b, votes
 }
 
-// eachBand cuts an axis where tiles begin and end, and yields what is between in order.
+// eachBand splits a dimension at the ends of tiles, and yields the bands in order.
 func (c *cutting) eachBand(axis, at int, yield func(band)) {
 	s := c.bandSource(axis, at)
 	tiles := c.a.where.tiles
 	if len(c.a.where.dims) == 1 {
-		for i := range tiles { // in order, and apart
+		for i := range tiles { // sorted and disjoint
 			b, _ := s.band(&tiles[i])
 			yield(b)
 		}
@@ -75,7 +75,9 @@ func (c *cutting) eachBand(axis, at int, yield func(band)) {
 	}
 }
 
-// bandWeight is 1 more than nothing for members whose chunks are not served as they are stored.
+// bandWeight returns the weight of a member's vote per element. Chunks that can be served verbatim
+// outweigh all others; matching chunks along the other dimensions do so even more, because only
+// those actually stay verbatim. Members that are re-encoded in any case only break ties.
 func (c *cutting) bandWeight(i int) int64 {
 	m := &c.members[i]
 	switch {
@@ -89,7 +91,7 @@ func (c *cutting) bandWeight(i int) int64 {
 	return 1 << 10
 }
 
-// fits reports whether a member has the chunks chosen for the axes that are not placed.
+// fits reports whether a member has the chunk lengths chosen in around.
 func (c *cutting) fits(m *member) bool {
 	s := c.stored(m)
 	for k := range s {
@@ -100,8 +102,10 @@ func (c *cutting) fits(m *member) bool {
 	return true
 }
 
-// chunkAlong is the length of a member's chunks along a placed axis.
+// chunkAlong returns the chunk length of a member along a dimension in which files are placed.
 func (c *cutting) chunkAlong(axis int, m *member) int64 {
+	// A broadcast value is re-encoded in any case, so the chunks may be as long as is good for
+	// readers.
 	if c.isBroadcastAlong(axis) {
 		return max(leastBytes/stepOf(m), 1)
 	}
@@ -125,8 +129,8 @@ func (c *cutting) chunkAlong(axis int, m *member) int64 {
 	return min(split(lengths, len(c.a.made), c.element, m.v.Storage.Stride != 0)[axis], length)
 }
 
-// settleBands lets the heaviest of the bands in each place count. The bands come out in order
-// and apart.
+// settleBands resolves overlapping bands: at each position, the band with most votes wins. The
+// result is sorted and disjoint.
 func settleBands(votes map[band]int64) []band {
 	all := make([]band, 0, len(votes))
 	for b := range votes {
@@ -140,7 +144,7 @@ func settleBands(votes map[band]int64) []band {
 	})
 	var out []band
 	for i := 0; i < len(all); {
-		// a group of bands that overlap one another
+		// A group of bands that overlap one another.
 		j, reach := i+1, all[i].to
 		for j < len(all) && all[j].from < reach {
 			reach = max(reach, all[j].to)
@@ -152,14 +156,14 @@ func settleBands(votes map[band]int64) []band {
 	return out
 }
 
-// overlaid cuts overlapping bands at all their ends.
+// overlaid splits overlapping bands at all their ends, and keeps the winner of each part.
 func overlaid(group []band, votes map[band]int64) (out []band) {
 	same := true
 	for _, b := range group[1:] {
 		same = same && b.from == group[0].from && b.to == group[0].to
 	}
 	if same {
-		return []band{group[0]} // the heaviest comes first
+		return []band{group[0]} // the band with most votes is first
 	}
 	var cuts []int64
 	for _, b := range group {
@@ -184,7 +188,7 @@ func overlaid(group []band, votes map[band]int64) (out []band) {
 	return out
 }
 
-// builder lines up the edges of bands.
+// builder appends the edges of bands.
 type builder struct {
 	extent, usual int64
 	own           func(member int32) []run
@@ -192,7 +196,7 @@ type builder struct {
 	runs          []run
 }
 
-// fill covers what no tile holds.
+// fill appends edges of the usual length up to a position that the next tile covers.
 func (b *builder) fill(to int64) {
 	if b.at < to {
 		b.chunks(to, b.usual, 0, false)
@@ -212,8 +216,8 @@ func (b *builder) add(s band) {
 	b.chunks(s.to, length, s.phase, s.padded)
 }
 
-// chunks adds edges of a length up to a place. The first is what is left of a chunk behind the
-// phase.
+// chunks appends edges of a length up to a position. With a phase, the first edge is the rest of a
+// chunk.
 func (b *builder) chunks(to, length, phase int64, padded bool) {
 	if phase > 0 {
 		n := min(length-phase, to-b.at)
@@ -231,7 +235,7 @@ func (b *builder) chunks(to, length, phase int64, padded bool) {
 	}
 }
 
-// list adds the edges that a variable itself lists.
+// list appends the edges that a variable lists itself.
 func (b *builder) list(s band) {
 	at, origin := int64(0), s.from-s.phase
 	for _, r := range b.own(s.member) {
@@ -263,7 +267,7 @@ func (b *builder) push(r run) {
 	b.runs = append(b.runs, r)
 }
 
-// ownEdges gives the edges that a member's variable lists along an axis.
+// ownEdges returns a function that returns the edges that a member lists along an axis.
 func (c *cutting) ownEdges(axis int) func(int32) []run {
 	return func(member int32) (runs []run) {
 		m := &c.members[member]

@@ -7,7 +7,7 @@ import (
 	"varve/manifest/report"
 )
 
-// settleBare deals with a dimension that no file has values for.
+// settleBare decides about a dimension without coordinate values.
 func (p *survey) settleBare(d *dim) error {
 	if d.named {
 		p.inOrderOfNames(d)
@@ -27,8 +27,8 @@ func (p *survey) settleBare(d *dim) error {
 	return nil
 }
 
-// settleWidths deals with coordinates of different lengths: with padding the longest counts,
-// which the others have to begin like.
+// settleWidths decides about coordinates of different lengths. With padding, the longest is used,
+// and the others must equal its first values.
 func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 	longest := slices.MaxFunc(live, func(a, b *coord) int { return int(a.n - b.n) })
 	var odd []*coord
@@ -67,16 +67,17 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 	return nil
 }
 
-// relation is how the values of narrower files are to those of the longest.
+// relation says how the values of narrow files relate to the longest coordinate.
 type relation uint8
 
 const (
-	alike     relation = iota // in one place, be they others
-	apart                     // those of some files are all beyond
-	elsewhere                 // those of some files are among them, in other places
+	alike     relation = iota // the same positions, possibly with other values
+	apart                     // some files have only values outside of its range
+	elsewhere                 // some files have its values at other positions
 )
 
-// begins reports whether a coordinate begins like the longest, of which no more than a summary may be known.
+// begins reports whether c equals the first values of longest. It is false if only summaries are
+// known.
 func (d *dim) begins(c, longest *coord) (bool, error) {
 	if c == longest || c.summarized() || longest.summarized() {
 		return c == longest, nil
@@ -85,7 +86,7 @@ func (d *dim) begins(c, longest *coord) (bool, error) {
 	return at == c.n, err
 }
 
-// within reports whether a coordinate has values of another alone, wherever these are.
+// within reports whether all values of c are values of longest, in any order.
 func (d *dim) within(c, longest *coord) (bool, error) {
 	if c.summarized() || longest.summarized() {
 		return false, nil
@@ -102,7 +103,7 @@ func (d *dim) within(c, longest *coord) (bool, error) {
 	return !slices.ContainsFunc(x, func(k key) bool { return !there[k] }), err
 }
 
-// usual is the length that most files have; of equals the smallest.
+// usual returns the length that most files have; of equals, the smallest.
 func usual(lengths map[int64][]int32) (most int64) {
 	for i, n := range sorted(lengths) {
 		if i == 0 || len(lengths[n]) > len(lengths[most]) {
@@ -160,8 +161,8 @@ func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, are relation) 
 	p.find(p.odd(f, odd, d.total()))
 }
 
-// inOrderOfNames puts files end to end by their names. Files that have no variable in common
-// lie side by side.
+// inOrderOfNames concatenates files in the order of their names. Files that share no variable are
+// placed at the same positions.
 func (p *survey) inOrderOfNames(d *dim) {
 	d.role, d.inNames = flowing, true
 	d.coords = nil
@@ -192,8 +193,8 @@ func (p *inquiry) byName(a, b int32) int {
 	return natural(p.files[a].URL, p.files[b].URL)
 }
 
-// sideBySide groups the classes of a dimension so that those that share a variable along it are
-// in one group.
+// sideBySide groups the classes of a dimension: classes that share a variable along it are in one
+// group.
 func (p *survey) sideBySide(d *dim) [][]int32 {
 	sets := newSets(len(d.classes))
 	owner := map[string]int{}
@@ -220,7 +221,7 @@ func (p *survey) sideBySide(d *dim) [][]int32 {
 	return groups
 }
 
-// sets are disjoint sets of small numbers.
+// sets is a union-find structure over the numbers 0 to n-1.
 type sets []int
 
 func newSets(n int) sets {
@@ -244,7 +245,7 @@ func (s sets) join(a, b int) {
 	s[max(a, b)] = min(a, b)
 }
 
-// all lists the sets by their first members.
+// all returns the sets, ordered by their smallest members.
 func (s sets) all() (all [][]int) {
 	at := map[int]int{}
 	for i := range s {
@@ -258,7 +259,7 @@ func (s sets) all() (all [][]int) {
 	return all
 }
 
-// foreign refuses files that share no variable with the rest.
+// foreign refuses files that share no variable with the largest group of files.
 func (p *survey) foreign() {
 	sets := newSets(len(p.classes))
 	owner := map[string]int{}
@@ -297,7 +298,7 @@ func (p *survey) foreign() {
 		Remedies: []report.Remedy{report.Do(report.LeaveOut, "", "")}}, odd, int64(len(odd)+len(rest))))
 }
 
-// forget leaves a class out of all that follows.
+// forget excludes a class from the plan.
 func (p *survey) forget(c *class) {
 	for _, f := range c.files {
 		p.classOf[f] = -1
@@ -305,7 +306,8 @@ func (p *survey) forget(c *class) {
 	c.files, c.vars, c.dims = nil, nil, nil
 }
 
-// largest is the group of classes with most files; of equals the one whose name comes first.
+// largest returns the index of the group with most files; of equals, the one with the first file
+// name.
 func (p *survey) largest(groups [][]int) int {
 	best, bestFiles, bestName := -1, -1, ""
 	for i, g := range groups {

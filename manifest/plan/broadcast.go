@@ -9,7 +9,7 @@ import (
 	"varve/manifest/report"
 )
 
-// checkBroadcast reports options that lay nothing along a dimension.
+// checkBroadcast returns an error for a broadcast option that has no effect.
 func (p *layout) checkBroadcast() error {
 	for _, s := range p.opts.Broadcast {
 		wrong := func(says string, remedies ...report.Remedy) error {
@@ -20,10 +20,10 @@ func (p *layout) checkBroadcast() error {
 			return slices.ContainsFunc(called, func(at string) bool { return how(p.dims[at]) })
 		}
 		switch {
-		case p.dropsAll(s.Array): // then the option has nothing left to do
+		case p.dropsAll(s.Array): // the option has nothing left to do
 		case len(called) == 0:
 			return wrong("no dimension is called " + s.Dim + listed(p.dimOrder))
-		case is(func(d *dim) bool { return d.role == spoiled }): // which is refused
+		case is(func(d *dim) bool { return d.role == spoiled }): // refused already
 		case !is((*dim).places):
 			says := "files are not concatenated along " + s.Dim
 			if is(func(d *dim) bool { return d.coord == "" }) {
@@ -46,8 +46,8 @@ func (d *dim) places() bool {
 	return d.role == flowing && (len(d.order) > 1 || d.nature == instant || d.named)
 }
 
-// broadcasts is the dimension that an option lays an array along, or nil if it does not. What says itself
-// where files lie has a place.
+// broadcasts returns the dimension along which an option broadcasts an array, or nil. Coordinates
+// are never broadcast, because they define the positions.
 func (p *directions) broadcasts(s *Broadcast, a *array) *dim {
 	if !matches([]string{s.Array}, a.path) || p.isAxis(a) || p.dims[a.path] != nil {
 		return nil
@@ -59,8 +59,8 @@ func (p *directions) broadcasts(s *Broadcast, a *array) *dim {
 	return d
 }
 
-// dimFor is the dimension of a name along which files are placed that an array sees: the one of the nearest
-// group around it, or else the only one.
+// dimFor returns the dimension with a name along which files are placed, as seen from an array: the
+// one of the nearest parent group, or else the only one. It returns nil if there are several.
 func (p *directions) dimFor(name, array string) (found *dim) {
 	nearest, several := -1, false
 	for _, at := range p.dimOrder {
@@ -80,7 +80,8 @@ func (p *directions) dimFor(name, array string) (found *dim) {
 	return found
 }
 
-// near is more for a dimension of a group that is nearer around an array, and -1 for one of another.
+// near returns a larger number for a dimension whose group is nearer to an array, and -1 for a
+// dimension of an unrelated group.
 func (d *dim) near(array string) int {
 	switch dir := path.Dir(d.path); {
 	case dir == "/":
@@ -91,7 +92,7 @@ func (d *dim) near(array string) int {
 	return -1
 }
 
-// giveBroadcast gives an array the dimensions that the user lays it along.
+// giveBroadcast adds the dimensions along which the user broadcasts an array.
 func (p *layout) giveBroadcast(a *array) {
 	for i := range p.opts.Broadcast {
 		d := p.broadcasts(&p.opts.Broadcast[i], a)
@@ -104,7 +105,7 @@ func (p *layout) giveBroadcast(a *array) {
 	}
 }
 
-// refuseUnplaced refuses files with an array that is laid along a dimension which they do not have.
+// refuseUnplaced refuses files whose position along a broadcast dimension is not known.
 func (p *layout) refuseUnplaced(a *array) bool {
 	if !a.broadcast {
 		return false
@@ -125,8 +126,8 @@ func (p *layout) refuseUnplaced(a *array) bool {
 	return false
 }
 
-// broadcastOption is the option that keeps the values of all of some groups of files, by laying them along
-// dimensions on which the files lie in other places; empty if none does.
+// broadcastRemedy returns the remedy that keeps the values of all groups of files by broadcasting
+// the array along dimensions that distinguish the groups, and false if there are none.
 func (c *comparison) broadcastRemedy(groups [][]int32) (r report.Remedy, ok bool) {
 	p, a := c.p, c.a
 	if p.isAxis(a) || p.dims[a.path] != nil {
@@ -145,6 +146,7 @@ func (c *comparison) broadcastRemedy(groups [][]int32) (r report.Remedy, ok bool
 	slices.SortStableFunc(likely, func(d, e *dim) int {
 		return cmp.Or(cmp.Compare(p.likely(d), p.likely(e)), cmp.Compare(d.near(a.path), e.near(a.path)))
 	})
+	// Leave out dimensions that are not needed, the least likely ones first.
 	for _, d := range likely {
 		rest := slices.DeleteFunc(slices.Clone(dims), func(e *dim) bool { return e == d })
 		if len(rest) > 0 && tell(rest, groups) {
@@ -163,7 +165,7 @@ func (c *comparison) broadcastRemedy(groups [][]int32) (r report.Remedy, ok bool
 	return r, len(dims) > 0
 }
 
-// nameFor returns the name by which an array finds a dimension: its base name if that is enough.
+// nameFor returns the shortest name by which an array finds a dimension.
 func (p *directions) nameFor(d *dim, array string) string {
 	if name := d.name(); p.dimFor(name, array) == d {
 		return name
@@ -171,12 +173,13 @@ func (p *directions) nameFor(d *dim, array string) string {
 	return d.path
 }
 
-// isSmall reports whether what a file has of an array is so little that it is not served index by index.
+// isSmall reports whether each file's values are so few that readers should not request them index
+// by index.
 func (a *array) isSmall() bool {
 	return !slices.ContainsFunc(a.members, func(m member) bool { return stepOf(&m) >= leastBytes })
 }
 
-// stepOf is the size of what a file has of an array, at each index along which that is laid.
+// stepOf returns the size in bytes of a member's values at one index of a broadcast dimension.
 func stepOf(m *member) int64 {
 	unit := int64(max(m.v.Type.Size, 1))
 	if m.v.Type.Varies() {
@@ -185,10 +188,10 @@ func stepOf(m *member) int64 {
 	return max(elementsOf(m.v), 1) * unit
 }
 
-// textSize is what a text takes in memory, at least.
+// textSize is the least size in bytes of a text in memory.
 const textSize = 24
 
-// refuseRepeated refuses what would be kept in the manifest, over and over, and is too much for that.
+// refuseRepeated refuses a broadcast array that is too large to store in the manifest.
 func (p *layout) refuseRepeated(a *array) {
 	size := int64(0)
 	for i := range a.where.tiles {
@@ -215,7 +218,7 @@ func (p *layout) refuseRepeated(a *array) {
 	}
 }
 
-// isBroadcastAlong reports whether an axis is one that variables of files lack, and are alike along.
+// isBroadcastAlong reports whether the array is broadcast along an axis.
 func (c *cutting) isBroadcastAlong(axis int) bool {
 	if !c.a.broadcast || axis >= len(c.a.made) {
 		return false
@@ -224,7 +227,7 @@ func (c *cutting) isBroadcastAlong(axis int) bool {
 	return at >= 0 && !c.a.where.dims[at].made
 }
 
-// keepsBroadcast reports whether the manifest has the values of an array that is laid along a dimension.
+// keepsBroadcast reports whether the values of a broadcast array are stored in the manifest.
 func (p *layout) keepsBroadcast(a *array) bool {
 	return a.broadcast && a.isSmall() && !p.hasLarge(a) && !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Type.Varies() }) && p.bytesOf(a) <= mostTimes
 }

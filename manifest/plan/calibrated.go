@@ -7,12 +7,13 @@ import (
 	"varve/manifest/report"
 )
 
-// isCalibrated reports whether add_offset in a file is HDF4's.
+// isCalibrated reports whether a file uses HDF4's meaning of add_offset.
 func isCalibrated(f *manifest.File) bool { return f.Format == "HDF4" }
 
-// noteCalibrated says where add_offset is not what CF calls so, and whether it is not anywhere. To HDF4 a value is
-// scale_factor · (stored - add_offset). That stays as it is, and is for users to compute; where varve would
-// have to compute it, since files differ or leave cells out, it is refused.
+// noteCalibrated reports files in which add_offset has HDF4's meaning, and whether there are any.
+// In HDF4, value = scale_factor · (stored - add_offset); in CF, value = scale_factor · stored +
+// add_offset. The attributes are served unchanged. If varve would have to unpack the values, it
+// refuses them.
 func (p *planner) noteCalibrated(a *array, made *schema.Schema) bool {
 	var files []int32
 	of := 0

@@ -12,16 +12,16 @@ import (
 	"varve/zarrjson"
 )
 
-// stamp is where the values of a variable go.
+// stamp says which part of a variable goes where in an array.
 type stamp struct {
 	source []int64 // the shape of the variable
-	order  []int   // its axes in the array's order; nil if they are the same
-	origin []int64 // in the array
-	start  []int64 // in the variable, in the array's order of axes
+	order  []int   // the variable's axes in the array's order; nil if these are equal
+	origin []int64 // first position in the array
+	start  []int64 // first position in the variable, in the array's axis order
 	shape  []int64
 }
 
-// canvas holds all values of an array.
+// canvas holds all elements of an array while files write to it. It starts with the fill value.
 type canvas struct {
 	schema *zarrjson.Array
 	elems  codec.Elems
@@ -56,13 +56,13 @@ func (c *canvas) paint(conversion *convert.Conversion, v *manifest.Variable, val
 			return err
 		}
 	}
-	lacks := s.shape[:len(s.shape)-len(shape)] // along these the variable is the same everywhere
+	lacks := s.shape[:len(s.shape)-len(shape)] // dimensions that the variable lacks: repeat it along these
 	times := int(product(lacks))
 	dst = codec.Elems{Fixed: bytes.Repeat(dst.Fixed, times), Var: slices.Repeat(dst.Var, times)}
 	return c.put(dst, slices.Concat(lacks, shape), s)
 }
 
-// turned puts the axes of elements in the array's order.
+// turned transposes elements to the axis order of the array.
 func turned(src codec.Elems, s stamp, unit int64) (codec.Elems, []int64, error) {
 	shape := make([]int64, len(s.order))
 	for k, axis := range s.order {
@@ -75,9 +75,9 @@ func turned(src codec.Elems, s stamp, unit int64) (codec.Elems, []int64, error) 
 	return dst, shape, grid.Transpose(dst.Fixed, src.Fixed, s.source, s.order, unit)
 }
 
-// put copies a part of elements of a shape to their place.
+// put copies a region of src, which has a shape, to its position.
 func (c *canvas) put(src codec.Elems, shape []int64, s stamp) error {
-	moved := make([]int64, len(shape)) // where the variable begins in the array
+	moved := make([]int64, len(shape)) // the position of the variable's first element in the array
 	for k := range moved {
 		moved[k] = s.origin[k] - s.start[k]
 	}
@@ -95,7 +95,7 @@ type piece struct {
 	values *manifest.Values
 }
 
-// pieces cuts a canvas along its first axis into parts that are not too long.
+// pieces splits a canvas along its first axis into parts of at most pieceElements elements.
 func (c *canvas) pieces() (out []piece) {
 	shape := c.schema.Shape
 	if len(shape) == 0 {

@@ -15,24 +15,24 @@ import (
 	"varve/manifest/report"
 )
 
-// key is a coordinate's value for comparison: whole numbers and times exactly, other numbers
-// by bits that sort as they do, texts by their rank among all of the dimension.
+// key is a coordinate value in a comparable form. Whole numbers and times are exact. Floats are
+// bits that sort as the numbers do. Texts are ranks among the texts of the dimension.
 type key struct {
 	hi int64
-	lo uint64 // nanoseconds of times; by how much whole numbers exceed an int64, or a float64 below them
+	lo uint64 // nanoseconds of a time; of whole numbers, the excess above an int64, or the deficit of a float64 below it
 }
 
-// pair is a key as it is kept.
+// pair returns the key in its stored form.
 func (k key) pair() [2]int64 { return [2]int64{k.hi, int64(k.lo)} }
 
 func keyOf(pair [2]int64) key { return key{pair[0], uint64(pair[1])} }
 
 func (k key) compare(l key) int { return cmp.Or(cmp.Compare(k.hi, l.hi), cmp.Compare(k.lo, l.lo)) }
 
-// noTime is a missing value among times.
+// noTime is the key of a missing time, which sorts last.
 var noTime = key{math.MaxInt64, 0}
 
-// nature is what the values of a coordinate are.
+// nature is the kind of a coordinate's values.
 type nature uint8
 
 const (
@@ -42,29 +42,30 @@ const (
 	text
 )
 
-// coord is one list of coordinate values that some files have along a dimension.
+// coord is one distinct coordinate, which some files have along a dimension.
 type coord struct {
 	*meaning
-	values *manifest.Values // those of large ones are summaries
+	values *manifest.Values // only a summary, if there are many
 	course
-	sum     uint64 // hash of the keys; of a summary, and what may equal one, of the ends
+	sum     uint64 // hash of the keys; of the end points if some coordinate of the dimension is a summary
 	summary *manifest.Summary
 
 	files int64
-	rep   int32 // the file whose name comes first
-	start int64 // along the axis, once there is one
+	rep   int32 // the file with the first name
+	start int64 // position along the dimension, once it is decided
 }
 
-// course is how values run.
+// course describes the order and the range of values.
 type course struct {
 	n           int64
-	dir         int8 // 1 rising, -1 falling, 0 for fewer than two values, 2 neither
+	dir         int8 // 1 increasing, -1 decreasing, 0 fewer than two values, 2 neither
 	first, last key
 	low, high   key
-	step        float64 // the largest between neighbours
+	step        float64 // the largest difference between neighbours
 }
 
-// add takes the next value. What is missing has no place among the others.
+// add appends a value. A missing value has no order, so the course becomes neither increasing nor
+// decreasing.
 func (c *course) add(k key, as nature) {
 	none := missing(k, as)
 	switch {
@@ -90,13 +91,13 @@ func (c *course) add(k key, as nature) {
 	c.n++
 }
 
-// onlyCounts reports whether coordinates that differ by their lengths count the elements of each file from the
-// same number.
+// onlyCounts reports whether several coordinates only number the elements of each file from 0 or 1,
+// so that they do not place files.
 func (d *dim) onlyCounts() bool {
 	return len(d.coords) > 1 && !slices.ContainsFunc(d.coords, func(c *coord) bool { return !c.countsIn(d.nature) })
 }
 
-// countsIn reports whether values are 0, 1, 2 and so on, or 1, 2, 3.
+// countsIn reports whether the values are 0, 1, 2, … or 1, 2, 3, ….
 func (c *course) countsIn(as nature) bool {
 	if as != whole && as != real {
 		return false
@@ -105,12 +106,12 @@ func (c *course) countsIn(as nature) bool {
 	return (c.n <= 1 || c.dir == 1 && c.step == 1) && (from == 0 || from == 1)
 }
 
-// missing reports whether a value is none: no time, or not a number.
+// missing reports whether a key is a missing time or NaN.
 func missing(k key, as nature) bool {
 	return as == instant && k == noTime || as == real && math.IsNaN(unsorted(k.hi))
 }
 
-// measure finds out how the values run, once it is known what those of all files are.
+// measure computes the course of a coordinate, once the nature of all files' values is known.
 func (c *coord) measure(as nature, ranks map[string]int64) error {
 	if c.summarized() {
 		c.course = courseOf(c.values.Summary, c.nature, as)
@@ -144,7 +145,7 @@ func hashKeys(keys []key) uint64 {
 	return h.Sum64()
 }
 
-// distance from one value to another: seconds between times.
+// distance returns b - a; of times, in seconds.
 func distance(a, b key, as nature) float64 {
 	switch as {
 	case instant:
@@ -156,7 +157,7 @@ func distance(a, b key, as nature) float64 {
 	}
 }
 
-// keys are the values for comparison.
+// keys returns the values in a comparable form.
 func (c *coord) keys(as nature, ranks map[string]int64) ([]key, error) {
 	switch as {
 	case instant:
@@ -182,7 +183,7 @@ func (c *coord) timeKeys() ([]key, error) {
 	keys := make([]key, len(at))
 	for i, t := range at {
 		keys[i] = timeKey(t)
-		if !ok[i] { // no time comes after all times
+		if !ok[i] { // a missing time sorts after all times
 			keys[i] = noTime
 		}
 	}
@@ -207,7 +208,7 @@ func (c *coord) numberKeys(as nature) ([]key, error) {
 	return keys, nil
 }
 
-// texts are the values of a coordinate of texts, without padding.
+// texts returns the values of a text coordinate, without padding.
 func (c *coord) texts() []string {
 	return textsOf(c.v, c.values)
 }
@@ -246,7 +247,7 @@ func utf32(element []byte) string {
 	return b.String()
 }
 
-// sortable maps floats to integers in the same order, zeros alike.
+// sortable maps floats to integers with the same order. Both zeros map to 0.
 func sortable(f float64) int64 {
 	if f == 0 {
 		f = 0
@@ -265,7 +266,7 @@ func unsorted(k int64) float64 {
 	return math.Float64frombits(uint64(k))
 }
 
-// say writes a value for a message.
+// say formats a value for a message.
 func (c *coord) say(i int64) string {
 	if c.summarized() {
 		return c.sayEnd(i)

@@ -7,14 +7,14 @@ import (
 	"varve/manifest/report"
 )
 
-// domain is what NEMO's attributes DOMAIN_* say of a file: one tile of many.
+// domain holds NEMO's DOMAIN_* attributes, by which a file says which tile of a mosaic it is.
 type domain struct {
 	ids, global, local, from []int64
 }
 
-// byDomains places files that say themselves which tile they are, along dimensions that have
-// no coordinates. Attributes that do not fit the lengths of dimensions in every file, or fit
-// in more than one way as to lengths and numbers, are not believed.
+// byDomains places files by their DOMAIN_* attributes along dimensions without coordinates. It
+// ignores the attributes unless they match the dimension lengths of every file in exactly one way:
+// the attributes survive when tools cut or merge the tiles, and are wrong then.
 func (p *directions) byDomains() {
 	domains := map[int32]domain{}
 	for f, c := range p.classOf {
@@ -67,8 +67,8 @@ func domainOf(g *manifest.GroupAttributes) (d domain, ok bool) {
 	return d, n > 0 && n < 4 && len(d.global) == n && len(d.local) == n && len(d.from) == n
 }
 
-// matchDomains finds the dimensions that the attributes mean, in their order: the only ones
-// whose lengths are those said in all files or, of several, those whose numbers are said.
+// matchDomains returns the dimensions that the attributes mean, in their order, or nil. The lengths
+// decide; if they fit several dimensions, the dimension numbers decide.
 func (p *directions) matchDomains(domains map[int32]domain) []*dim {
 	var free []*dim
 	for _, at := range p.dimOrder {
@@ -105,8 +105,8 @@ func (p *directions) matchDomains(domains map[int32]domain) []*dim {
 	return ways[0]
 }
 
-// numberDomains reports whether dimensions have the numbers that the attributes say, which count
-// those of a file from 1.
+// numberDomains reports whether the dimensions have the numbers in the attributes, which count the
+// dimensions of a file from 1.
 func (p *survey) numberDomains(dims []*dim, domains map[int32]domain) bool {
 	lens := p.lens()
 	for f, d := range domains {
@@ -132,7 +132,7 @@ func (p *survey) fitDomains(dims []*dim, domains map[int32]domain) bool {
 	return true
 }
 
-// choices lists the ways to take k of n things, order counting.
+// choices lists the ordered selections of k out of n numbers.
 func choices(n, k int) (all [][]int) {
 	if k == 0 {
 		return [][]int{nil}

@@ -8,35 +8,38 @@ import (
 	"varve/zarrjson"
 )
 
-// Sizes of the chunks of what can be cut anywhere.
+// Limits for chunks of contiguous storage, whose length varve may choose freely. Below a few KiB a
+// request costs more than its bytes; above a few MiB a reader fetches much that it does not need.
 const (
-	mostBytes   = 4 << 20 // of one chunk of contiguous storage
-	leastBytes  = 4 << 10 // likewise, where that is not the end of it
-	leastRecord = 8       // of a record that is a chunk of its own
-	smallRecord = 512     // of one that is, where there are not many of them
+	mostBytes   = 4 << 20 // the largest chunk
+	leastBytes  = 4 << 10 // the smallest chunk, unless the array is smaller
+	leastRecord = 8       // bytes; records from this size may be chunks of their own
+	smallRecord = 512     // bytes; if there are many records, only records from this size may be
 	manyRecords = 64 << 10
-	mostRecords = 64 << 10 // bytes of those that are in one chunk
+	mostRecords = 64 << 10 // the largest chunk that holds several records
 )
 
-// cutting is how the chunks of an array are decided.
+// cutting decides the chunk grid of an array.
 type cutting struct {
 	p       *survey
 	a       *array
 	members []member
-	kept    []bool // of each member: its chunks may be served as they are stored
-	element int64  // size of one in memory
+	kept    []bool // for each member: its chunks can be served verbatim
+	element int64  // size of an element in memory
 	shape   []int64
-	around  []int64 // chunk length along axes that are not placed; 0 for placed ones
-	usual   []int64 // along placed axes, where there is no tile
+	around  []int64 // chunk length along dimensions in which files are not placed; 0 for the others
+	usual   []int64 // chunk length along the other dimensions, for positions that no tile covers
 }
 
-// gridOf decides the chunks of an array. kept says of each member, those of parts included,
-// whether its chunks may be served as they are stored.
+// gridOf decides the chunk grid of an array. kept says for each of a.all() whether its chunks can
+// be served verbatim.
 func (p *survey) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid {
 	c := &cutting{p: p, a: a, members: a.all(), kept: kept, shape: shape}
 	c.element = elementSize(c.members)
 	c.chooseAround()
 	axes := make([][]run, len(shape))
+	// Readers support regular grids everywhere and rectilinear ones seldom, so a regular grid is
+	// declared unless it would re-encode chunks and the user allows the alternative.
 	regular := !p.opts.Rectilinear || len(a.placed) == 0
 	sizes := make([]int64, len(shape))
 	for k := range shape {
@@ -59,14 +62,14 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid
 	return zarrjson.RectilinearGrid(declared...)
 }
 
-// run is count edges in a row. padded says that the last of them is stored at full size though
-// less of it counts: length is what is stored then, and data what counts.
+// run is a number of equal edges in a row. If the last edge is padded, length is its codec size and
+// data its data size; otherwise the two are equal.
 type run struct {
 	length, count int64
 	data          int64
 }
 
-// plain are the runs of a list of edges: the last one may reach past the end.
+// plain converts runs to the form of a grid. The last edge may extend beyond the array.
 func plain(runs []run) []grid.Run {
 	var out []grid.Run
 	for i, r := range runs {
@@ -91,8 +94,8 @@ func appendRun(out []grid.Run, length, count int64) []grid.Run {
 	return out
 }
 
-// evenly returns the one length of the chunks of an axis, and whether there is one: of equal
-// edges but for a last one that is padded to the same length.
+// evenly returns the common length of the chunks along an axis. It is not ok if they differ; only
+// the last one may be shorter, if it is padded.
 func evenly(runs []run, extent int64) (size int64, ok bool) {
 	if extent == 0 || len(runs) == 0 {
 		if len(runs) > 0 {
@@ -115,7 +118,7 @@ func evenly(runs []run, extent int64) (size int64, ok bool) {
 	return size, true
 }
 
-// broadcast repeats lengths that a user gave until they reach the extent.
+// broadcast repeats the last of the given lengths until they cover extent.
 func broadcast(lengths []int64, extent int64) (runs []run) {
 	at := int64(0)
 	for _, n := range lengths[:len(lengths)-1] {
@@ -133,7 +136,7 @@ func broadcast(lengths []int64, extent int64) (runs []run) {
 	return runs
 }
 
-// override returns the lengths that the user wants along an axis.
+// override returns the chunk lengths that the user wants along an axis, or nil.
 func (p *inquiry) override(a *array, axis int) (lengths []int64) {
 	at := a.dimAt(axis)
 	for _, o := range p.opts.Schemas {
@@ -149,7 +152,7 @@ func (p *inquiry) override(a *array, axis int) (lengths []int64) {
 	return lengths
 }
 
-// placedAt returns the place of an axis among the dimensions of the placing, or -1.
+// placedAt returns the index of an axis among the dimensions of the placing, or -1.
 func (c *cutting) placedAt(axis int) int {
 	if c.a.where == nil {
 		return -1
@@ -158,8 +161,8 @@ func (c *cutting) placedAt(axis int) int {
 	return slices.IndexFunc(c.a.where.dims, func(d *dim) bool { return d.path == at })
 }
 
-// stored is the chunk shape of a member along the array's axes, new ones included. 0 stands
-// for what can be cut anywhere.
+// stored returns the chunk shape of a member in the array's axis order, new dimensions included. A
+// length of 0 means that the storage is contiguous and can be cut anywhere.
 func (c *cutting) stored(m *member) []int64 {
 	out := make([]int64, len(c.shape))
 	for k := range out {
@@ -176,7 +179,8 @@ func (c *cutting) stored(m *member) []int64 {
 	return out
 }
 
-// weight is the bytes of a member that count for the shape of chunks.
+// weight returns the bytes with which a member votes for the shape of chunks. Members that must be
+// re-encoded in any case have no vote.
 func (c *cutting) weight(i int) int64 {
 	m := &c.members[i]
 	if l := m.v.Storage.Layout; !slices.IsSorted(m.axes) || l == manifest.Parted || l == manifest.Nothing {
@@ -185,8 +189,8 @@ func (c *cutting) weight(i int) int64 {
 	return max(elementsOf(m.v), 1) * int64(max(m.v.Type.Size, 1)) * int64(len(c.p.classes[m.class].files))
 }
 
-// chooseAround picks the lengths of chunks along axes on which all files begin at 0, and the
-// usual ones along the others.
+// chooseAround chooses the chunk lengths along dimensions in which files are not placed, and the
+// lengths for uncovered positions along the others.
 func (c *cutting) chooseAround() {
 	c.around, c.usual = make([]int64, len(c.shape)), make([]int64, len(c.shape))
 	best := c.bestShape()
@@ -202,8 +206,9 @@ func (c *cutting) chooseAround() {
 	}
 }
 
-// bestShape is the chunk shape of the file that the user names; else that of most bytes that may
-// be served as they are stored; else of most bytes; else, where nothing is chunked, a free choice.
+// bestShape returns the chunk shape that keeps most bytes verbatim. The file that the user named
+// comes first, then the shape of most bytes that can be verbatim, then the shape of most bytes, and
+// then a free choice for contiguous storage.
 func (c *cutting) bestShape() []int64 {
 	if i := c.p.chosen(c.a); i >= 0 && c.members[i].v.Storage.Layout == manifest.Chunked {
 		return c.stored(&c.members[i])
@@ -234,8 +239,8 @@ func (c *cutting) bestShape() []int64 {
 	return c.free()
 }
 
-// usualAlong is the length of chunks along a placed axis that most bytes have; of equals the
-// longest.
+// usualAlong returns the chunk length that most bytes have along a dimension in which files are
+// placed; of equals, the longest.
 func (c *cutting) usualAlong(axis int) (usual int64) {
 	weights := map[int64]int64{}
 	for i := range c.members {
@@ -249,7 +254,7 @@ func (c *cutting) usualAlong(axis int) (usual int64) {
 	return max(usual, 1)
 }
 
-// masked is a chunk shape without its lengths along placed axes.
+// masked returns a chunk shape with 0 for dimensions in which files are placed.
 func (c *cutting) masked(s []int64) []int64 {
 	out := slices.Clone(s)
 	for k := range out {
@@ -269,8 +274,8 @@ func appendShape(b []byte, s []int64) []byte {
 	return b
 }
 
-// free chooses the chunks of what can be cut anywhere: stretches of bytes that are not too
-// long, and no longer than a record where records lie apart.
+// free chooses a chunk shape for contiguous storage: contiguous byte ranges of at most mostBytes.
+// Records that are stored apart from one another become separate chunks.
 func (c *cutting) free() []int64 {
 	lengths := make([]int64, len(c.shape))
 	big := int64(-1)
@@ -290,7 +295,8 @@ func (c *cutting) free() []int64 {
 	return split(lengths, len(c.a.made), c.element, of.v.Storage.Stride != 0)
 }
 
-// split shortens the leading axes of a shape until it is no more than a chunk should hold.
+// split shortens the leading axes of a shape until a chunk holds at most mostBytes. Only the
+// leading axes are cut, so that each chunk stays one contiguous byte range.
 func split(lengths []int64, first int, element int64, records bool) []int64 {
 	out := slices.Clone(lengths)
 	inner := element
@@ -304,6 +310,9 @@ func split(lengths []int64, first int, element int64, records bool) []int64 {
 			out[j] = 1
 		}
 	}
+	// The bytes between two records belong to other variables, so a chunk of several records cannot
+	// be verbatim. Tiny records are joined anyway: a request for each would be slower than
+	// re-encoding.
 	if records && first < len(lengths) {
 		record := element
 		for _, n := range out[first+1:] {
@@ -317,8 +326,8 @@ func split(lengths []int64, first int, element int64, records bool) []int64 {
 	return out
 }
 
-// evenCut is how many of n rows of a size a chunk of at most so many bytes has: all chunks have as
-// many, unless each would be next to nothing then.
+// evenCut returns how many of n rows a chunk should hold, at most `most` bytes. It prefers a
+// divisor of n, so that all chunks are equal, unless these chunks would be smaller than leastBytes.
 func evenCut(n, row, most int64) int64 {
 	if even := divisor(n, most/row); even*row >= leastBytes || even == n {
 		return even
@@ -326,7 +335,7 @@ func evenCut(n, row, most int64) int64 {
 	return max(min(n, most/row), 1)
 }
 
-// divisor is the largest number up to a limit that divides n.
+// divisor returns the largest divisor of n that is at most limit.
 func divisor(n, limit int64) int64 {
 	limit = max(min(n, limit), 1)
 	if limit == n {
@@ -345,7 +354,7 @@ func divisor(n, limit int64) int64 {
 	return best
 }
 
-// edges are those along one axis.
+// edges returns the edges along one axis. They are cached in the placing.
 func (c *cutting) edges(axis int) []run {
 	at := c.placedAt(axis)
 	if at < 0 {
@@ -366,7 +375,8 @@ func (c *cutting) edges(axis int) []run {
 	return b.runs
 }
 
-// bandKey is all that edges depend on besides the tiles. Arrays of one placing mostly have one.
+// bandKey returns a key of everything except the tiles that the edges depend on. Most arrays of a
+// placing have equal keys.
 func (c *cutting) bandKey(axis int) string {
 	b := appendShape(nil, []int64{int64(axis - len(c.a.made)), c.shape[axis], c.usual[axis]})
 	b = append(b, c.a.dimAt(axis)...)

@@ -16,8 +16,7 @@ import (
 	"varve/manifest/report"
 )
 
-// Gauge makes the summary of numbers or times that are too many to be kept, which come some at
-// a time.
+// Gauge summarizes numbers or times that are too many to keep. The caller adds them in blocks.
 type Gauge struct {
 	*meaning
 	course
@@ -25,11 +24,11 @@ type Gauge struct {
 	packing cf.Packing
 	raw     *manifest.ValueHasher
 	hash    hash.Hash
-	w       *bufio.Writer // to hash
+	w       *bufio.Writer // buffers writes to hash
 	bag     uint64
 }
 
-// NewGauge returns one for a variable of a header.
+// NewGauge returns a Gauge for a variable of a header.
 func NewGauge(h *manifest.Header, variable int) (*Gauge, error) {
 	v := h.Variables[variable]
 	what, err := newMeaning(cf.ParentsOf(h).Bounds(v))
@@ -39,7 +38,7 @@ func NewGauge(h *manifest.Header, variable int) (*Gauge, error) {
 	return newGauge(what, what.nature, elementsOf(v)*int64(v.Type.Size))
 }
 
-// newGauge returns one for so many bytes of values, taken for something.
+// newGauge returns a Gauge for values of a nature, with a total size in bytes.
 func newGauge(what *meaning, as nature, bytes int64) (*Gauge, error) {
 	g := &Gauge{meaning: what, as: as, hash: sha256.New(), raw: manifest.NewValueHasher(bytes)}
 	g.w = bufio.NewWriter(g.hash)
@@ -50,7 +49,7 @@ func newGauge(what *meaning, as nature, bytes int64) (*Gauge, error) {
 	return g, err
 }
 
-// summaryOf makes the summary of values that are known, taken for something.
+// summaryOf summarizes known values as values of a nature.
 func summaryOf(what *meaning, as nature, values *manifest.Values) (*manifest.Summary, error) {
 	g, err := newGauge(what, as, int64(len(values.Data)))
 	if err == nil {
@@ -62,7 +61,7 @@ func summaryOf(what *meaning, as nature, values *manifest.Values) (*manifest.Sum
 	return g.Values().Summary, nil
 }
 
-// Add takes the next elements, in memory form.
+// Add appends elements in memory form (little-endian).
 func (g *Gauge) Add(elements []byte) error {
 	_, _ = g.raw.Write(elements)
 	if g.as == instant {
@@ -110,13 +109,14 @@ func (g *Gauge) missing(element []byte) bool {
 	return slices.ContainsFunc(g.packing.Masks, func(m []byte) bool { return cf.SameNumber(g.packing.Type, m, element) })
 }
 
-// mean takes what an element stands for.
+// mean adds the meaning of an element to the digests. The bag is a sum, so it does not depend on
+// the order of the elements.
 func (g *Gauge) mean(k key) {
 	writeKey(g.w, k)
 	g.bag += mixed(uint64(k.hi) ^ mixed(uint64(k.lo)+1))
 }
 
-// mixed broadcasts bits over a word, as SplitMix64 does.
+// mixed mixes the bits of a word as SplitMix64 does.
 func mixed(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -124,9 +124,9 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Values are what is kept of the elements: their sum, and their summary.
+// Values returns the digest and the summary of the elements.
 func (g *Gauge) Values() *manifest.Values {
-	_ = g.w.Flush() // a hash takes everything
+	_ = g.w.Flush() // a hash never fails
 	return &manifest.Values{ID: g.raw.ID(), Summed: true, Summary: &manifest.Summary{
 		Nature: natureWords[g.as], Count: g.n, Run: g.dir, Step: g.step,
 		First: g.first.pair(), Last: g.last.pair(), Least: g.low.pair(), Greatest: g.high.pair(),
@@ -134,16 +134,16 @@ func (g *Gauge) Values() *manifest.Values {
 	}}
 }
 
-// natureWords are the natures that summaries are told in.
+// natureWords names the natures in stored summaries.
 var natureWords = [...]string{whole: "whole", real: "numbers", instant: "times"}
 
-// summaries reports whether a summary is one of a variable.
+// summaries reports whether o can be a summary of a variable.
 func summaries(o *manifest.Summary, v *manifest.Variable) bool {
 	n := natureOf(v)
 	return o != nil && n != text && o.Nature == natureWords[n] && o.Count == elementsOf(v)
 }
 
-// courseOf is how summarized values run that are of one nature, and are compared as another.
+// courseOf returns the course of summarized values of one nature, compared as another.
 func courseOf(o *manifest.Summary, of, as nature) course {
 	place := func(p [2]int64) key {
 		if of == whole && as == real {
@@ -158,7 +158,7 @@ func courseOf(o *manifest.Summary, of, as nature) course {
 // summarized reports whether only the summary of a coordinate is known.
 func (c *coord) summarized() bool { return c.values != nil && c.values.Summary != nil }
 
-// sameSummaries compares the summaries of coordinates.
+// sameSummaries compares the summaries of two coordinates.
 func sameSummaries(a, b *coord, same func(x, y *manifest.Summary) bool) (bool, error) {
 	x, err := a.summaryOf()
 	if err != nil {
@@ -168,7 +168,7 @@ func sameSummaries(a, b *coord, same func(x, y *manifest.Summary) bool) (bool, e
 	return err == nil && same(x, y), err
 }
 
-// summaryOf is the summary of a coordinate, be it that its values are known.
+// summaryOf returns the summary of a coordinate, and computes it from known values if necessary.
 func (c *coord) summaryOf() (o *manifest.Summary, err error) {
 	switch {
 	case c.summarized():
@@ -179,7 +179,7 @@ func (c *coord) summaryOf() (o *manifest.Summary, err error) {
 	return c.summary, err
 }
 
-// sayEnd writes the first or the last of values of which only the summary is known.
+// sayEnd formats the first or the last value of a summary for a message.
 func (c *coord) sayEnd(i int64) string {
 	at := c.values.Summary.First
 	if i > 0 {
@@ -198,10 +198,11 @@ func (c *coord) sayEnd(i int64) string {
 	return strconv.FormatFloat(unsorted(at[0]), 'g', -1, bits)
 }
 
-// missingNumber is the key of what is called missing, and of NaN: clients see no difference.
+// missingNumber is the key of missing values and NaN, which clients cannot distinguish.
 var missingNumber = key{0, 1}
 
-// exact is a number that is alike in all types: whole ones are told apart from others.
+// exact returns a key that is equal for equal numbers of all types. Whole numbers have their own
+// keys, because a float64 cannot represent all of them.
 func (x numbers) exact(i int) key {
 	const wholeNumber, above = 2, 3 // within an int64, and above
 	if x.t.Kind != codec.Float && x.scale == 1 && x.offset == 0 {

@@ -12,7 +12,7 @@ import (
 	"varve/zarrjson"
 )
 
-// finish declares groups, and gives placements their names.
+// finish declares the groups and the placements.
 func (p *planner) finish() error {
 	if len(p.report.Refused()) > 0 {
 		return nil
@@ -32,8 +32,8 @@ func (p *planner) finish() error {
 	return p.keepState()
 }
 
-// placementID is the name of a placing: that of its dimensions, and a number if there are
-// several.
+// placementID returns the ID of a placing: the names of its dimensions, and a number if several
+// placings have these.
 func (p *planner) placementID(w *placing) string {
 	if w.id != "" {
 		return w.id
@@ -51,13 +51,13 @@ func (p *planner) placementID(w *placing) string {
 	return w.id
 }
 
-// merged are the attributes of a group in all files.
+// merged holds the attributes of a group over all files.
 type merged struct {
 	order  []string
 	values map[string]manifest.Attribute
 	differ map[string]bool
 	files  int64
-	seen   map[string]int64 // how many files have a name
+	seen   map[string]int64 // for each name, the number of files that have it
 }
 
 func (g *merged) add(attributes []manifest.Attribute) {
@@ -75,7 +75,7 @@ func (g *merged) add(attributes []manifest.Attribute) {
 	}
 }
 
-// declareGroups keeps the attributes on which all files agree.
+// declareGroups declares the attributes on which all files agree.
 func (p *planner) declareGroups() error {
 	groups := p.mergeGroups()
 	for _, a := range p.arrays {
@@ -93,8 +93,8 @@ func (p *planner) declareGroups() error {
 	return nil
 }
 
-// mergeGroups finds the groups of all files, in their order, by new path. There are those as well that
-// only arrays are in, and the root.
+// mergeGroups merges the groups of all files in rank order, by new path. It includes the root and
+// groups that only contain arrays.
 func (p *planner) mergeGroups() map[string]*merged {
 	groups := map[string]*merged{}
 	lens, drop := p.lens(), p.opts.dropAttributes()
@@ -129,7 +129,7 @@ func (p *planner) mergeGroups() map[string]*merged {
 	return groups
 }
 
-// differentGroups are the groups of files, those that are the same in several files once.
+// differentGroups returns the groups of files. Files that share their groups provide them once.
 func (p *planner) differentGroups() (list []*manifest.GroupAttributes) {
 	known := map[*manifest.GroupAttributes]bool{}
 	for _, f := range p.inRank() {
@@ -141,7 +141,7 @@ func (p *planner) differentGroups() (list []*manifest.GroupAttributes) {
 	return list
 }
 
-// groupPath is the path of a group seen through the lens.
+// groupPath returns the new path of a group, and false if it is outside of the chosen group.
 func (l lens) groupPath(at string) (string, bool) {
 	if strings.TrimSuffix(l.group, "/") == strings.TrimSuffix(at, "/") {
 		return "/", true
@@ -182,7 +182,7 @@ func (p *planner) declareGroup(at string, g *merged) error {
 	return nil
 }
 
-// inRank are the files of the plan in their order.
+// inRank returns the files of the plan, sorted by rank.
 func (p *layout) inRank() []int32 {
 	order := make([]int32, len(p.files))
 	for f, r := range p.rank {

@@ -10,20 +10,21 @@ import (
 	"varve/manifest/report"
 )
 
-// An axis of which a file of HDF5 does not say what dimension it has may have any of its group that are as
-// long. netCDF takes the first: that is a guess, which another length in another file can tell to be wrong.
+// An HDF5 file may not say which dimension an axis has. The axis may then have any dimension of its
+// group with the same length. The netCDF library takes the first. That is a guess, and another
+// file, in which the lengths differ, may show that it is wrong.
 
-// guess is what a dimension without a name in any file may be.
+// guess holds the named dimensions that an unnamed dimension may be.
 type guess struct {
 	of   *unnamed
-	own  string   // what it is called if the guess is not taken
-	name string   // the guess; empty if there is none for all files
-	sure bool     // it can be nothing else
-	like []string // what it is taken for in some file
-	may  []string // what it can be in all files
+	own  string   // its own name, if the guess is rejected
+	name string   // the guess; empty if there is none that fits all files
+	sure bool     // no other dimension is possible
+	like []string // the first candidate of each file
+	may  []string // candidates that are possible in all files
 }
 
-// guessAll finds what dimensions may be, as far as lengths tell in all files together.
+// guessAll finds the candidates for each unnamed dimension, from the lengths in all files.
 func (p *survey) guessAll(all []*unnamed) []guess {
 	out, at := make([]guess, len(all)), map[slot]int{}
 	for n, u := range all {
@@ -32,6 +33,8 @@ func (p *survey) guessAll(all []*unnamed) []guess {
 			at[s] = n
 		}
 	}
+	// If an axis can have only one dimension, other axes of the variable cannot have it. Each
+	// exclusion may allow the next, so this repeats until nothing changes.
 	for narrowed := true; narrowed; {
 		narrowed = false
 		for n := range out {
@@ -53,7 +56,7 @@ func (p *survey) guessAll(all []*unnamed) []guess {
 	return out
 }
 
-// likely is what it is called like: the guess, or the first of what it can be.
+// likely returns the guess, or the first candidate.
 func (g *guess) likely() string {
 	if g.name == "" && len(g.may) > 0 {
 		return g.may[0]
@@ -61,7 +64,7 @@ func (g *guess) likely() string {
 	return g.name
 }
 
-// isElsewhere reports whether another axis of a variable has a dimension, and can have no other.
+// isElsewhere reports whether another axis of the same variable must have the dimension `name`.
 func (g *guess) isElsewhere(name string, at map[slot]int, all []guess) bool {
 	return slices.ContainsFunc(g.of.slots, func(s slot) bool {
 		for k := range s.rank {
@@ -73,8 +76,8 @@ func (g *guess) isElsewhere(name string, at map[slot]int, all []guess) bool {
 	})
 }
 
-// takeGuesses gives dimensions the names that they are guessed to have, unless a variable would have one on two
-// axes, of which no file says so.
+// takeGuesses applies the guesses. It rejects a guess that would give a variable the same dimension
+// on two axes, which no file does.
 func (p *survey) takeGuesses(name map[slot]string) {
 	want, lens := maps.Clone(name), p.lens()
 	for i := range p.guesses {
@@ -97,7 +100,7 @@ func (p *survey) takeGuesses(name map[slot]string) {
 	}
 }
 
-// isTwice reports whether another axis of a variable has the same name.
+// isTwice reports whether another axis of the variable has the same name.
 func isTwice(name map[slot]string, s slot) bool {
 	for k := range s.rank {
 		if k != s.axis && name[slot{s.path, s.rank, k}] == name[s] {
@@ -107,7 +110,8 @@ func isTwice(name map[slot]string, s slot) bool {
 	return false
 }
 
-// guessOf finds what one dimension can be: what is as long in all files.
+// guessOf finds the candidates for one dimension: named dimensions with the same length in all
+// files.
 func (p *survey) guessOf(u *unnamed) guess {
 	g := guess{of: u}
 	first := map[string]bool{}
@@ -128,8 +132,7 @@ func (p *survey) guessOf(u *unnamed) guess {
 	return g
 }
 
-// differs reports whether a class has a dimension of a name that one of its own cannot be, or does not have it where
-// that one is like others.
+// differs reports whether a class rules out that its dimension `own` is the dimension `name`.
 func (p *survey) differs(class int, own, name string) bool {
 	c := p.classes[class]
 	if len(c.like[own]) > 0 {
@@ -139,7 +142,8 @@ func (p *survey) differs(class int, own, name string) bool {
 	return has
 }
 
-// shownNumber is what users call a dimension without a name: that of a guess says what it is like.
+// shownNumber returns the name of an unnamed dimension for users. If there is a candidate, the name
+// includes it.
 func shownNumber(at string) string {
 	group, name := path.Split(at)
 	if guess, ok := strings.CutPrefix(name, "#"); ok {
@@ -148,14 +152,14 @@ func shownNumber(at string) string {
 	return at
 }
 
-// likeName is the name of what may be another dimension, and is not said to be.
+// likeName returns the name of an unnamed dimension that may be the dimension at a path.
 func likeName(at string) string {
 	group, name := path.Split(at)
 	return group + "like_" + name
 }
 
-// settleGuesses says which guesses are not taken, and refuses those by which files would follow one another where
-// something else in each of them is as long.
+// settleGuesses reports rejected guesses. It refuses a guess by which files would be concatenated
+// if another dimension is possible, because a wrong guess would mix up data.
 func (p *layout) settleGuesses() {
 	if len(p.guesses) == 0 {
 		return

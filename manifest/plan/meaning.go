@@ -8,16 +8,16 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// meaning is what the elements of some variables mean by their attributes.
+// meaning describes, from the attributes of a variable, what its elements mean.
 type meaning struct {
 	v      *manifest.Variable
 	nature nature
-	units  string   // those of what is no time, as they are spelt
-	unit   string   // which one that is, however it is spelt
+	units  string   // of numbers, as spelt in the file
+	unit   string   // the same units in a normalized spelling
 	times  cf.Times // without elements
 }
 
-// unknown is the meaning of a coordinate of which nothing is known but its length.
+// unknown is the meaning of a coordinate of which only the length is known.
 var unknown = &meaning{}
 
 func newMeaning(v *manifest.Variable) (*meaning, error) {
@@ -32,7 +32,7 @@ func newMeaning(v *manifest.Variable) (*meaning, error) {
 	return m, err
 }
 
-// natureOf says what the elements of a variable are, for a coordinate.
+// natureOf returns the nature of a variable's elements.
 func natureOf(v *manifest.Variable) nature {
 	if _, ok, err := cf.UnitsOf(v); ok && err == nil {
 		return instant
@@ -46,18 +46,18 @@ func natureOf(v *manifest.Variable) nature {
 	case codec.Float:
 		return real
 	}
-	return text // or something else that is equal or not, and no more
+	return text // or another type that can only be compared for equality
 }
 
 func scaled(v *manifest.Variable) bool {
 	return manifest.Lookup(v.Attributes, "scale_factor") != nil || manifest.Lookup(v.Attributes, "add_offset") != nil
 }
 
-// interned finds coordinates again by what they are made of.
+// interned finds equal coordinates, so that a million files with one coordinate share it.
 type interned struct {
 	files   []*manifest.File
-	meaning map[*manifest.Variable]int // variables that mean the same by their values
-	said    map[string]int             // likewise, by what says so
+	meaning map[*manifest.Variable]int // index into meant, for each variable
+	said    map[string]int             // index into meant, by meaningKey
 	meant   []*meaning
 	coords  map[meant]int32
 }
@@ -97,12 +97,12 @@ func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manife
 	return nil
 }
 
-// newInterned returns what knows no coordinates yet.
+// newInterned returns an empty interned.
 func newInterned(files []*manifest.File) *interned {
 	return &interned{files: files, meaning: map[*manifest.Variable]int{}, said: map[string]int{}, coords: map[meant]int32{}}
 }
 
-// meaningKey is equal for variables whose equal elements stand for equal values.
+// meaningKey returns a key that is equal for variables whose equal elements mean equal values.
 func meaningKey(v *manifest.Variable) string {
 	bare := manifest.Variable{Type: v.Type}
 	for _, name := range cf.Telling {
@@ -114,7 +114,7 @@ func meaningKey(v *manifest.Variable) string {
 	return string(h.AppendKey(nil))
 }
 
-// sameMeaning reports whether equal elements of two variables stand for equal values.
+// sameMeaning reports whether equal elements of two variables mean equal values.
 func sameMeaning(v, w *manifest.Variable) bool {
 	if !v.Type.Equal(w.Type) {
 		return false

@@ -10,8 +10,8 @@ import (
 	"varve/manifest"
 )
 
-// mended are faults that manifests were built with, each with the first generation without it, and
-// with what a manifest has to hold to have it.
+// mended lists faults of earlier versions that affect stored manifests. Each has the first
+// generation without the fault, and a function that reports whether a manifest may have it.
 var mended = []struct {
 	in    int
 	holds func(s *manifest.Snapshot, o *Options) bool
@@ -23,11 +23,11 @@ var mended = []struct {
 	{1, holdsReplaced, "found no values of variables whose names are not UTF-8"},
 }
 
-// Mended says what a manifest may be wrong in, as it was built before that was mended.
+// Mended describes the faults that a manifest may have because an earlier version built it.
 func Mended(s *manifest.Snapshot) (says []string) {
 	opts := &Options{}
 	if len(s.Options) > 0 && json.Unmarshal(s.Options, opts) != nil {
-		return nil // what appends refuses
+		return nil // an append refuses these options
 	}
 	for _, m := range mended {
 		if s.Generation < m.in && m.holds(s, opts) {
@@ -37,7 +37,7 @@ func Mended(s *manifest.Snapshot) (says []string) {
 	return says
 }
 
-// holdsUnnamed reports whether an array of several files has two axes by the numbers of readers.
+// holdsUnnamed reports whether an array from several files has two unnamed dimensions.
 func holdsUnnamed(s *manifest.Snapshot, _ *Options) bool {
 	return s.Sources > 1 && slices.ContainsFunc(s.Arrays, func(a manifest.Array) bool {
 		numbered := slices.DeleteFunc(slices.Clone(a.Dims), func(d string) bool { return !strings.HasPrefix(path.Base(d), "phony_dim_") })
@@ -45,7 +45,7 @@ func holdsUnnamed(s *manifest.Snapshot, _ *Options) bool {
 	})
 }
 
-// holdsWords reports whether a coordinate is of whole numbers that may be 2^63 or more.
+// holdsWords reports whether a coordinate has whole numbers that may be 2^63 or more.
 func holdsWords(s *manifest.Snapshot, _ *Options) bool {
 	return slices.ContainsFunc(s.Arrays, func(a manifest.Array) bool {
 		t := a.Schema.DataType.Type()
@@ -53,7 +53,8 @@ func holdsWords(s *manifest.Snapshot, _ *Options) bool {
 	})
 }
 
-// holdsReplaced reports whether the name of an array has what stands for bytes that are not UTF-8.
+// holdsReplaced reports whether an array's name contains the replacement character for invalid
+// UTF-8.
 func holdsReplaced(s *manifest.Snapshot, _ *Options) bool {
 	return slices.ContainsFunc(s.Arrays, func(a manifest.Array) bool { return strings.ContainsRune(a.Path, '\uFFFD') })
 }

@@ -7,16 +7,16 @@ import (
 	"varve/manifest/report"
 )
 
-// mostExamples is the number of examples that a finding gives.
+// mostExamples is the number of examples in a finding.
 const mostExamples = 10
 
-// odd fills in the files of a finding.
+// odd sets the files of a finding, and the number of files that they are compared with.
 func (p *inquiry) odd(f report.Finding, files []int32, of int64) report.Finding {
 	f.Files, f.Count, f.Of = p.fileSet(files), int64(len(files)), of
 	return f
 }
 
-// fileSet returns files as the findings hold them.
+// fileSet returns files in the form of findings.
 func (p *inquiry) fileSet(files []int32) report.Files {
 	p.sorted.Do(p.sortNames) // schemas are decided in parallel
 	places := make([]int32, len(files))
@@ -26,7 +26,7 @@ func (p *inquiry) fileSet(files []int32) report.Files {
 	return p.names.Files(places)
 }
 
-// sortNames puts the names of all files in their natural order.
+// sortNames sorts the names of all files in natural order.
 func (p *inquiry) sortNames() {
 	order := make([]int32, len(p.files))
 	for i := range order {
@@ -44,7 +44,7 @@ func (p *inquiry) sortNames() {
 // file returns the name of a file as an argument of a finding.
 func (p *inquiry) file(f int32) report.File { return report.File(p.files[f].URL) }
 
-// span returns the first and the last of some files by their names.
+// span returns the first and the last of files by name.
 func (p *inquiry) span(files []int32) []report.File {
 	first, last := files[0], files[0]
 	for _, f := range files[1:] {
@@ -61,13 +61,13 @@ func (p *inquiry) span(files []int32) []report.File {
 	return []report.File{p.file(first), p.file(last)}
 }
 
-// label returns the name of a file within a text.
+// label returns the short name of a file for a text.
 func (p *inquiry) label(url string) string {
 	p.sorted.Do(p.sortNames) // schemas are decided in parallel
 	return p.names.Label(url)
 }
 
-// find adds a finding to the report. Strict plans refuse what would re-encode or fill.
+// find adds a finding to the report. With Options.Strict, re-encoding and filling are refused.
 func (p *inquiry) find(f report.Finding) {
 	if p.opts.Strict && (f.Effect == report.Reencoded || f.Effect == report.Filled) {
 		f.Effect, f.By, f.Remedies = report.Refused, report.Setting{Option: report.Strict}, nil
@@ -75,11 +75,11 @@ func (p *inquiry) find(f report.Finding) {
 	p.report.Add(f)
 }
 
-// CompareNames compares names of files as a plan orders files that nothing else tells apart.
+// CompareNames compares file names in natural order, which decides when nothing else does.
 func CompareNames(a, b string) int { return natural(a, b) }
 
-// natural compares names as people do: numbers in them by their values. Files come in the same order
-// where folders are divided by a backslash.
+// natural compares names in natural order: digits compare as numbers, so a2 sorts before a10. A
+// backslash equals a slash, so that Windows gives the same order.
 func natural(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
@@ -109,7 +109,7 @@ func slash(c byte) byte {
 	return c
 }
 
-// digits is the length of the number that a text begins with.
+// digits returns the number of digits at the start of a text.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -118,7 +118,7 @@ func digits(s string) int {
 	return n
 }
 
-// number compares two numbers of any length.
+// number compares two decimal numbers of any length.
 func number(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	if len(a) != len(b) {

@@ -9,8 +9,8 @@ import (
 	"varve/manifest/report"
 )
 
-// joinNear makes one group of files whose coordinates differ from those that count by no more than
-// the user allows, and says which these are. It asks for values that are not known.
+// joinNear merges the groups of files whose coordinates differ from the used ones by at most the
+// tolerance, and reports them. It requests unknown values.
 func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error) {
 	p := c.p
 	if p.opts.Tolerance <= 0 || !c.tolerable() {
@@ -50,13 +50,13 @@ func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error
 	return append([][]int32{append(slices.Clip(counts), near...)}, others...), nil
 }
 
-// tolerable reports whether values are coordinates that may differ by what is lost where numbers
-// are computed anew.
+// tolerable reports whether the tolerance applies: to auxiliary coordinates that are not whole
+// numbers. Programs that compute these again get slightly other values.
 func (c *comparison) tolerable() bool {
 	return c.a.aux && !slices.ContainsFunc(c.means, func(v *manifest.Variable) bool { return natureOf(v) != real })
 }
 
-// lattice is numbers of a shape.
+// lattice is an array of numbers with a shape.
 type lattice struct {
 	numbers
 	packing cf.Packing
@@ -64,8 +64,8 @@ type lattice struct {
 	unit    string
 }
 
-// numbers are those that a file has of the variable, with the axes of the array. There are none
-// where nothing was written, and of what is too much.
+// numbers returns the numbers that a file has for the variable, in the array's axis order. It is
+// not ok if nothing was written, or if they exceed the memory limit.
 func (c *comparison) numbers(file int32) (x lattice, ok bool, err error) {
 	at := placeOf(c.a.members, c.p.classOf[file])
 	m := &c.a.members[at]
@@ -94,8 +94,8 @@ func (c *comparison) numbers(file int32) (x lattice, ok bool, err error) {
 	return x, true, nil
 }
 
-// apart is by how much the numbers of a file differ at most from those that count, of which it may
-// hold what they begin with where narrower files are padded.
+// apart returns the largest difference between the numbers of a file and the used ones. With
+// padding, a file may be narrower, and is compared with the part that it has.
 func (c *comparison) apart(x, y lattice) (float64, error) {
 	if c.p.opts.Pad == PadFill && within(y.shape, x.shape) {
 		var err error
@@ -106,7 +106,7 @@ func (c *comparison) apart(x, y lattice) (float64, error) {
 	return x.apart(y), nil
 }
 
-// within reports whether a shape is nowhere wider than another.
+// within reports whether a shape is at most as long as another along each axis.
 func within(shape, of []int64) bool {
 	for k, n := range shape {
 		if n > of[k] {
@@ -116,7 +116,7 @@ func within(shape, of []int64) bool {
 	return true
 }
 
-// begins are the numbers up to a shape.
+// begins returns the numbers cropped to a shape.
 func (x lattice) begins(shape []int64) (lattice, error) {
 	values, err := beginning(&manifest.Values{Data: x.data}, x.shape, shape, x.t)
 	if err == nil {
@@ -125,8 +125,8 @@ func (x lattice) begins(shape []int64) (lattice, error) {
 	return x, err
 }
 
-// apart is by how much numbers differ at most; what is missing in both, and what is equal, is not
-// apart.
+// apart returns the largest difference between numbers, or infinity if they cannot be compared.
+// Missing values equal one another.
 func (x lattice) apart(y lattice) (delta float64) {
 	if !slices.Equal(x.shape, y.shape) || x.unit != y.unit {
 		return math.Inf(1)
@@ -144,7 +144,7 @@ func (x lattice) apart(y lattice) (delta float64) {
 	return delta
 }
 
-// real is an element as a float64, unpacked: NaN where it is called missing.
+// real returns an element as an unpacked float64, or NaN if it is missing.
 func (x lattice) real(i int) float64 {
 	if x.packing.IsMask(x.t, x.element(i)[:x.t.Size]) {
 		return math.NaN()
@@ -152,7 +152,8 @@ func (x lattice) real(i int) float64 {
 	return x.numbers.real(i)
 }
 
-// elements are those of a file, only to be compared, however many: the sum of many is all that is kept.
+// elements returns all elements of a file for one comparison. Of large variables, only the digest
+// is kept afterwards.
 func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
 	p, need := c.p, Need{File: int(file), Variable: m.at, Extent: All}
 	if p.isLarge(m.v) && m.v.Storage.Layout != manifest.Valued {
@@ -169,8 +170,8 @@ func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
 	return p.values(file, m.at, elementsOf(m.v))
 }
 
-// holds reports whether there is room for the elements of a variable besides those that are held
-// to be compared.
+// holds reports whether memory suffices for the elements of a variable besides those that are
+// already held for comparisons.
 func (c *comparison) holds(v *manifest.Variable) bool {
 	if v.Type.Varies() {
 		return !c.p.isLarge(v)
@@ -178,5 +179,5 @@ func (c *comparison) holds(v *manifest.Variable) bool {
 	return c.p.held+sizeOf(v) <= manifest.MostSummed
 }
 
-// sizeOf is the size of elements in memory, but for those of varying length.
+// sizeOf returns the size of fixed-size elements in memory.
 func sizeOf(v *manifest.Variable) int64 { return elementsOf(v) * int64(v.Type.Size) }

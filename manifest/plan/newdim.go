@@ -12,8 +12,8 @@ import (
 	"varve/manifest/report"
 )
 
-// makeDims gives files the dimensions that they do not have, and values to those that they have
-// of one element each.
+// makeDims adds the dimensions that options define, and gives values to dimensions of length 1 that
+// files have without a coordinate.
 func (p *directions) makeDims() error {
 	for _, n := range p.opts.NewDims {
 		at := "/" + strings.Trim(n.Name, "/")
@@ -41,12 +41,12 @@ func (p *directions) makeDims() error {
 	return nil
 }
 
-// refuseLack refuses files that have no value for a new dimension.
+// refuseLack refuses files without a value for a new dimension.
 func (p *survey) refuseLack(n *NewDim, at string, lack []int32, of int) {
 	p.find(p.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name}, lack, int64(of)))
 }
 
-// checkNew refuses a name that files have something else by.
+// checkNew refuses a new dimension whose name is in use for something else in the files.
 func (p *directions) checkNew(n *NewDim, at string) error {
 	variable := "/" + strings.Trim(n.Variable, "/")
 	wrong := func(says string, remedies ...report.Remedy) error {
@@ -73,14 +73,14 @@ func (p *directions) checkNew(n *NewDim, at string) error {
 	return wrong("files have a variable of this name", report.Do(report.NewDim, n.Name+"=var:"+n.Name, report.StackByValue), rename, report.DropPath(n.Name))
 }
 
-// isStep reports whether an option takes the steps along a dimension of its own coordinate.
+// isStep reports whether a new dimension takes its values from the coordinate of the same name.
 func (p *survey) isStep(at string) bool {
 	return !p.beside[at] && p.holdsStep(at) && slices.ContainsFunc(p.opts.NewDims, func(n NewDim) bool {
 		return "/"+strings.Trim(n.Name, "/") == at && "/"+strings.Trim(n.Variable, "/") == at
 	})
 }
 
-// holdsStep reports whether all files have a dimension of one element, and one value by its name, along it or not.
+// holdsStep reports whether every file has a dimension of length 1 and one value under its name.
 func (p *survey) holdsStep(at string) bool {
 	return !slices.ContainsFunc(p.classes, func(c *class) bool {
 		i := c.find(at)
@@ -88,7 +88,7 @@ func (p *survey) holdsStep(at string) bool {
 	})
 }
 
-// why says what keeps a dimension from being given values.
+// why explains, for a message, why a dimension cannot be given values.
 func (p *directions) why(d *dim) string {
 	if d.coord != "" {
 		return ", and " + d.coord + " its values"
@@ -96,7 +96,7 @@ func (p *directions) why(d *dim) string {
 	return fmt.Sprintf(", of up to %d elements", p.longest(d))
 }
 
-// longest is the length of a dimension in the file that has most of it.
+// longest returns the greatest length of a dimension in any file.
 func (p *survey) longest(d *dim) (n int64) {
 	for _, class := range d.classes {
 		n = max(n, p.classes[class].dims[d.path].Length)
@@ -108,13 +108,13 @@ func (p *survey) anyHas(variable string) bool {
 	return slices.ContainsFunc(p.classes, func(c *class) bool { return c.find(variable) >= 0 })
 }
 
-// step is the value of a new dimension in a file.
+// step is the value of a new dimension for one file.
 type step struct {
 	v      *manifest.Variable
 	values *manifest.Values
 }
 
-// stepsOf finds the value of each file of some classes, and the files that have none.
+// stepsOf returns the value of each file in the chosen classes, and the files without a value.
 func (p *survey) stepsOf(n *NewDim, at string, among func(*class) bool) (steps map[int32]step, lack []int32, err error) {
 	if n.Variable != "" {
 		return p.stepsIn("/"+strings.Trim(n.Variable, "/"), at, among)
@@ -138,11 +138,11 @@ func (p *survey) stepsOf(n *NewDim, at string, among func(*class) bool) (steps m
 	return steps, lack, nil
 }
 
-// stepsIn takes the steps from a variable that has one element in each file. It is the
-// coordinate from now on or, if it has another name than the dimension, what it says is.
+// stepsIn takes the values from a variable that has one element in each file. This variable becomes
+// the coordinate, under the name of the dimension.
 func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps map[int32]step, lack []int32, err error) {
 	steps = map[int32]step{}
-	var turned []func() // variables into coordinates, once it is known that all files have one
+	var turned []func() // turns variables into coordinates; called only if all files have one
 	for _, c := range p.classes {
 		if !among(c) {
 			continue
@@ -183,7 +183,7 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 	return steps, lack, p.fault
 }
 
-// isMissing reports whether the one element of a variable is called missing, or is no number.
+// isMissing reports whether the single element of a variable is missing or NaN.
 func isMissing(v *manifest.Variable, values *manifest.Values) bool {
 	what, err := newMeaning(v)
 	if err != nil || what.nature == text {
@@ -191,7 +191,7 @@ func isMissing(v *manifest.Variable, values *manifest.Values) bool {
 	}
 	g, err := newGauge(what, what.nature, int64(len(values.Data)))
 	if err != nil || g.Add(values.Data) != nil {
-		return false // what is wrong with it is found where it is read
+		return false // reading the variable reports this error
 	}
 	return missing(g.first, g.as) || g.as != instant && g.missing(values.Data[:g.packing.Type.Size])
 }
@@ -206,7 +206,7 @@ func (p *inquiry) given() (n int) {
 	return n
 }
 
-// makeDim makes a dimension of steps, in their order.
+// makeDim adds a dimension with one position for each distinct value, in increasing order.
 func (p *directions) makeDim(at string, steps map[int32]step) error {
 	d := &dim{path: at, coord: at, made: true, named: true, role: flowing}
 	if own := p.dims[at]; own != nil {
@@ -240,9 +240,8 @@ func (p *directions) makeDim(at string, steps map[int32]step) error {
 	return nil
 }
 
-// giveMade gives an array the new dimensions, unless it is alike in all files: a coordinate, or
-// a variable whose values are known to be. Of dimensions that files have themselves only a scalar
-// lacks one.
+// giveMade adds the new dimensions to an array, unless all files have the same values for it. A
+// dimension that files have themselves is added only to scalars.
 func (p *layout) giveMade(a *array) {
 	made := slices.DeleteFunc(slices.Clone(p.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 || slices.Contains(a.made, d.path) })
 	made = append(made, p.besideAll(a)...)
@@ -260,8 +259,8 @@ func (p *layout) giveMade(a *array) {
 	a.placed = append(slices.Clone(made), a.placed...)
 }
 
-// namesake refuses an array that has a dimension of the name of a new one already, in another
-// group: an array's axes are told apart by these names.
+// namesake refuses an array that has a dimension with the base name of a new one, in another group.
+// Zarr and xarray know dimensions by their base names only.
 func (p *layout) namesake(a *array) bool {
 	for _, made := range a.made {
 		for _, at := range a.dims {
@@ -280,12 +279,13 @@ func (p *layout) namesake(a *array) bool {
 	return false
 }
 
-// madeFor are the new dimensions that tell which values a file has of a variable that others name:
-// none if all have the same. It asks for values that are not known, unless the first file's count.
+// madeFor returns the new dimensions that distinguish the values of an auxiliary variable: none if
+// all files have the same values. It requests unknown values, unless the first file's are used
+// anyway.
 func (p *layout) madeFor(a *array, of []*dim, known bool) []*dim {
 	c := p.comparing(a)
 	if !known && (p.opts.Coords == CoordsFirst || c.largest() > manifest.MostSummed) {
-		return nil // which is said where such variables are compared
+		return nil // statics reports this when it compares the variable
 	}
 	groups, err := c.parts(p.filesHaving(a))
 	p.fault = cmp.Or(p.fault, err)
@@ -301,7 +301,7 @@ func (p *layout) madeFor(a *array, of []*dim, known bool) []*dim {
 	return made
 }
 
-// tell reports whether files of several groups lie in several places along some dimensions.
+// tell reports whether dimensions distinguish groups of files: no two groups share a position.
 func tell(dims []*dim, groups [][]int32) bool {
 	held := map[string]int{}
 	for i, files := range groups {

@@ -7,8 +7,8 @@ import (
 	"varve/manifest"
 )
 
-// stepsBeside gives files without a value along a dimension that others have with values of their own the
-// step along it that an option says. What files say themselves stays.
+// stepsBeside applies new dimensions that some files have already: files without their own value
+// along the dimension get the value from the option. Files that have a value keep it.
 func (p *directions) stepsBeside() error {
 	for i := range p.opts.NewDims {
 		n := &p.opts.NewDims[i]
@@ -23,14 +23,14 @@ func (p *directions) stepsBeside() error {
 	return nil
 }
 
-// isAlong reports whether a class has a variable of a path along a dimension alone.
+// isAlong reports whether a class has a variable at a path whose only dimension is at.
 func (c *class) isAlong(path, at string) bool {
 	i := c.find(path)
 	return i >= 0 && slices.Equal(c.vars[i].dims, []string{at})
 }
 
-// giveSteps gives the files that have no value along a dimension the one that an option says, if there are
-// such files. One of which it says none stays as it is, unless it has variables that lack the dimension.
+// giveSteps gives the option's value to files without a value along a dimension. A file without a
+// value in the option stays as it was, unless its variables need the dimension.
 func (p *directions) giveSteps(n *NewDim, at string) error {
 	variable, has := "/"+strings.Trim(n.Variable, "/"), p.having(at)
 	among := map[*class]bool{}
@@ -63,6 +63,7 @@ func (p *directions) giveSteps(n *NewDim, at string) error {
 		p.refuseLack(n, at, lack, len(lack)+len(steps))
 		return nil
 	}
+	// The caller keeps the slice, and hold replaces some of its files.
 	p.files = slices.Clone(p.files)
 	for _, c := range p.classes {
 		if !among[c] {
@@ -79,7 +80,8 @@ func (p *directions) giveSteps(n *NewDim, at string) error {
 	return nil
 }
 
-// hold has the files of a class have the steps that are theirs, as if they were in them.
+// hold adds the coordinate of a new dimension to the header and values of each file in a class. It
+// copies what it changes.
 func (p *survey) hold(c *class, at string, steps map[int32]step) {
 	h := *c.header
 	h.Variables = append(slices.Clone(h.Variables), nil)
@@ -97,8 +99,8 @@ func (p *survey) hold(c *class, at string, steps map[int32]step) {
 	c.setCoord(lensed{at: last, v: &v, path: at, dims: []string{at}, aux: true})
 }
 
-// besideAll are the dimensions along which an option says where all files of an array lie, that has them in
-// none.
+// besideAll returns the dimensions along which an option places all files of an array that lacks
+// them.
 func (p *layout) besideAll(a *array) (dims []*dim) {
 	for _, at := range sorted(p.beside) {
 		if d := p.dims[at]; d != nil && d.places() && !slices.Contains(a.allDims(), at) &&

@@ -16,16 +16,16 @@ import (
 	"varve/manifest/report"
 )
 
-// told is the value of a new dimension in a file, as it is told.
+// told is the value of a new dimension for one file, as text.
 type told struct {
-	texts [7]string // year to second and day of the year, or a text
+	texts [7]string // year, month, day, hour, minute, second and day of the year; or one text in texts[0]
 	dated bool
 }
 
-// timeGroups are the names of groups that tell a part of a moment, as strftime has them.
+// timeGroups lists the names of pattern groups that are parts of a time, as in strftime.
 var timeGroups = []string{"y", "m", "d", "H", "M", "S", "j"}
 
-// stepsTold finds what the names or the attributes of files, or a list, say.
+// stepsTold reads the values from file names, attributes or a list.
 func (p *survey) stepsTold(n *NewDim, among func(*class) bool) (steps map[int32]told, lack []int32, err error) {
 	var pattern *regexp.Regexp
 	if n.Pattern != "" {
@@ -65,7 +65,7 @@ func (p *survey) stepsTold(n *NewDim, among func(*class) bool) (steps map[int32]
 	return steps, lack, nil
 }
 
-// patternOf reads a pattern, and refuses one of which a named group would not count.
+// patternOf compiles a pattern. It refuses a pattern with named groups that would be ignored.
 func patternOf(text string) (*regexp.Regexp, error) {
 	pattern, err := regexp.Compile(text)
 	if err != nil {
@@ -90,7 +90,7 @@ func patternOf(text string) (*regexp.Regexp, error) {
 	return pattern, nil
 }
 
-// matchStep looks at the name of a file, and at its whole path if the name does not match.
+// matchStep matches the name of a file, and its whole path if the name does not match.
 func matchStep(pattern *regexp.Regexp, url string) (s told, ok bool) {
 	m := pattern.FindStringSubmatch(report.Base(url))
 	if m == nil {
@@ -109,9 +109,8 @@ func matchStep(pattern *regexp.Regexp, url string) (s told, ok bool) {
 	return s, true
 }
 
-// CheckRenamed is the error of a file that has another name now, if a dimension is made of what
-// names say and this one says something else: what is planned anew later would place the file
-// elsewhere.
+// CheckRenamed returns an error if a file's new name gives it another position than its old name. A
+// later plan would move such a file without notice.
 func (o *Options) CheckRenamed(was, is string) error {
 	for _, n := range o.NewDims {
 		if n.Pattern == "" {
@@ -154,8 +153,8 @@ func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
 	return "", false
 }
 
-// elementsOfSteps chooses a type for steps: times, whole numbers, numbers or texts, the first that
-// fits all.
+// elementsOfSteps chooses the type of the values: the first of times, whole numbers, floats and
+// texts that can represent all of them.
 func elementsOfSteps(at string, steps map[int32]told) (*manifest.Variable, map[int32]*manifest.Values, error) {
 	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
 	element := told.whole
@@ -183,7 +182,7 @@ func elementsOfSteps(at string, steps map[int32]told) (*manifest.Variable, map[i
 	return v, values, nil
 }
 
-// fits reports whether all steps are elements of a kind.
+// fits reports whether all values can be represented as elements of a kind.
 func fits(steps map[int32]told, element func(told) (*manifest.Values, error)) bool {
 	for _, s := range steps {
 		if _, err := element(s); err != nil {
@@ -202,7 +201,8 @@ func (s told) whole() (*manifest.Values, error) {
 	return wordOf(uint64(n)), err
 }
 
-// number is a float, unless it is a whole number with more digits than one has.
+// number returns a float64, or an error if the text is a whole number beyond int64, which a float64
+// would round.
 func (s told) number() (*manifest.Values, error) {
 	if _, err := strconv.ParseInt(s.texts[0], 10, 64); errors.Is(err, strconv.ErrRange) {
 		return nil, err
@@ -215,7 +215,8 @@ func (s told) text() (*manifest.Values, error) {
 	return &manifest.Values{Texts: [][]byte{[]byte(s.texts[0])}}, nil
 }
 
-// unitOf is the first unit that tells all steps, if these are moments. A date that is none is an error.
+// unitOf returns the coarsest unit in which all times are whole numbers, and whether all values are
+// times. An invalid date in named groups is an error.
 func unitOf(steps map[int32]told) (unit stepUnit, moments bool, err error) {
 	units, moments := stepUnits, true
 	for _, f := range sorted(steps) {
@@ -232,18 +233,18 @@ func unitOf(steps map[int32]told) (unit stepUnit, moments bool, err error) {
 	return units[0], moments, nil
 }
 
-// stepUnit is what moments are counted in.
+// stepUnit is a unit of time.
 type stepUnit struct {
 	name   string
 	length time.Duration
 }
 
-// stepUnits are the units of steps; of these the first counts that tells all of them.
+// stepUnits lists the units for values, coarsest first.
 var stepUnits = []stepUnit{
 	{"days", 24 * time.Hour}, {"seconds", time.Second}, {"milliseconds", time.Millisecond}, {"microseconds", time.Microsecond}, {"nanoseconds", 1},
 }
 
-// tells reports whether a moment is a whole number of units.
+// tells reports whether a time is a whole number of units.
 func (u stepUnit) tells(t time.Time) bool {
 	if u.length >= time.Second {
 		return t.Nanosecond() == 0 && t.Unix()%int64(u.length/time.Second) == 0
@@ -251,7 +252,7 @@ func (u stepUnit) tells(t time.Time) bool {
 	return t.Nanosecond()%int(u.length) == 0
 }
 
-// count is how many units a moment is after 1970.
+// count returns the number of units since 1970-01-01.
 func (u stepUnit) count(t time.Time) (int64, error) {
 	if u.length >= time.Second {
 		return t.Unix() / int64(u.length/time.Second), nil
@@ -263,7 +264,7 @@ func (u stepUnit) count(t time.Time) (int64, error) {
 	return t.Unix()*each + int64(t.Nanosecond())/int64(u.length), nil
 }
 
-// element is the moment of a step in units.
+// element returns the time of a value in units.
 func (u stepUnit) element(s told) (*manifest.Values, error) {
 	t, err := s.time()
 	if err != nil {
@@ -281,7 +282,7 @@ func (u stepUnit) attributes() []manifest.Attribute {
 	return list
 }
 
-// time is the moment of a step: of named groups, or of a date written as ISO 8601 has it.
+// time parses a value: named groups, or an ISO 8601 date.
 func (s told) time() (time.Time, error) {
 	if !s.dated {
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"} {

@@ -14,12 +14,12 @@ import (
 	"varve/manifest"
 )
 
-// comparison is of the values that files have of one variable.
+// comparison compares the values that files have for one variable.
 type comparison struct {
 	p     *layout
 	a     *array
-	means []*manifest.Variable // what says what the values of each member mean
-	alike bool                 // equal bytes are equal values of all members
+	means []*manifest.Variable // the variable whose attributes give each member's values their meaning
+	alike bool                 // equal bytes mean equal values in all members
 }
 
 func (p *layout) comparing(a *array) *comparison {
@@ -31,7 +31,7 @@ func (p *layout) comparing(a *array) *comparison {
 	return c
 }
 
-// parts are files by their values. It asks for values that are not known.
+// parts groups files by equal values. It requests unknown values, and leaves their files out.
 func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	found := newComparer(c.alike)
 	if err := c.crop(found, files); err != nil {
@@ -41,7 +41,7 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 		at := placeOf(c.a.members, c.p.classOf[f])
 		m := &c.a.members[at]
 		if c.p.opts.Pad == PadFill && elementsOf(m.v) == 0 {
-			continue // which any begins with
+			continue // an empty file agrees with any other
 		}
 		values, ok := c.values(f, m, c.means[at])
 		if !ok || len(c.p.needs) > 0 {
@@ -54,10 +54,10 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	return found.groups, nil
 }
 
-// counting is the file whose values count for all that have a variable, where it is alike in all.
+// counting returns the file that provides the values of an array that is equal in all files.
 func (p *layout) counting(a *array) int32 { return p.widest(a, p.filesHaving(a)) }
 
-// widest is the one of some files in one place whose values count: the first of the widest.
+// widest returns the file with the most elements; of equals, the one with the lowest rank.
 func (p *layout) widest(a *array, files []int32) int32 {
 	best, most := int32(-1), int64(-1)
 	for _, f := range files {
@@ -69,13 +69,14 @@ func (p *layout) widest(a *array, files []int32) int32 {
 	return best
 }
 
-// firstOf is the first of some files in the order of places.
+// firstOf returns the file with the lowest rank.
 func (p *layout) firstOf(files []int32) int32 {
 	return slices.MinFunc(files, func(x, y int32) int { return cmp.Compare(p.rank[x], p.rank[y]) })
 }
 
-// crop has what narrower files would have of the values that count found as equal to these:
-// behind the end of theirs, the widest says what there is.
+// crop registers the values of the widest file, cropped to the shapes of narrower files. A narrow
+// file with these values then falls into the group of the widest file. It applies with padding
+// only.
 func (c *comparison) crop(found *comparer, files []int32) error {
 	file, shapes := c.narrower(files)
 	if len(shapes) == 0 || !c.fits(files) {
@@ -103,14 +104,14 @@ func (c *comparison) crop(found *comparer, files []int32) error {
 	return nil
 }
 
-// fits reports whether there is room for the values that narrower files are compared with.
+// fits reports whether memory suffices for the values that narrower files are compared with.
 func (c *comparison) fits(files []int32) bool {
 	widest, shapes := c.narrower(files)
 	return len(shapes) == 0 || c.holds(c.a.memberOf(c.p.classOf[widest]).v)
 }
 
-// narrower are the shapes of those of some files that are narrower than the widest, with its axes,
-// where they may be.
+// narrower returns the widest file, and the distinct shapes of narrower files in the axis order of
+// the widest. There are none without padding.
 func (c *comparison) narrower(files []int32) (widest int32, shapes [][]int64) {
 	widest = c.p.widest(c.a, files)
 	if c.p.opts.Pad != PadFill {
@@ -134,8 +135,8 @@ func (c *comparison) narrower(files []int32) (widest int32, shapes [][]int64) {
 	return widest, shapes
 }
 
-// values are those of a file, or their sum or summary where that will do: many elements are not
-// kept only because they were compared.
+// values returns the values of a file, or only their digest or summary where that is enough to
+// compare them. Large values are not kept just because they were compared.
 func (c *comparison) values(file int32, m *member, means *manifest.Variable) (*manifest.Values, bool) {
 	n, known := elementsOf(m.v), c.p.valuesIn(file, m.at)
 	switch {
@@ -151,8 +152,7 @@ func (c *comparison) values(file int32, m *member, means *manifest.Variable) (*m
 	return c.p.values(file, m.at, n)
 }
 
-// largest is the size of the values of the file that has most of them, among those that are
-// read as a whole.
+// largest returns the size in bytes of the largest member that is read as a whole.
 func (c *comparison) largest() (n int64) {
 	for _, m := range c.a.members {
 		if m.v.Storage.Layout != manifest.Nothing && len(m.v.Shape) != 1 {
@@ -172,14 +172,14 @@ func product(shape []int64) int64 {
 	return n
 }
 
-// comparer parts files by values, of which it keeps sums.
+// comparer groups files by equal values. It keeps a digest of each group instead of its values.
 type comparer struct {
-	alike  bool // equal bytes are equal values of all members
+	alike  bool // equal bytes mean equal values in all members
 	seen   map[valued]int
 	bySum  map[[sha256.Size]byte]int
 	groups [][]int32
 	hash   hash.Hash
-	w      *bufio.Writer // to hash
+	w      *bufio.Writer // buffers writes to hash
 }
 
 func newComparer(alike bool) *comparer {
@@ -187,7 +187,7 @@ func newComparer(alike bool) *comparer {
 	return &comparer{alike: alike, seen: map[valued]int{}, bySum: map[[sha256.Size]byte]int{}, hash: h, w: bufio.NewWriter(h)}
 }
 
-// valued are values of files of one class.
+// valued identifies values that were compared before: files share values in memory.
 type valued struct {
 	class  int32
 	values *manifest.Values
@@ -213,7 +213,7 @@ func (c *comparer) add(file int32, x content) error {
 	return nil
 }
 
-// find returns the group of equal values, a new one if there is none.
+// find returns the group of equal values, and makes one if there is none.
 func (c *comparer) find(x content) (int, error) {
 	sum, err := c.sum(x)
 	if err != nil {
@@ -228,7 +228,7 @@ func (c *comparer) find(x content) (int, error) {
 	return at, nil
 }
 
-// count takes what files of a shape would have of values into a group.
+// count adds the digest of values, cropped to a shape, to a group.
 func (c *comparer) count(x content, shape []int64, group int) error {
 	m, narrow, v := *x.m, *x.m.lensed, *x.m.v
 	v.Shape = shape
@@ -244,7 +244,7 @@ func (c *comparer) count(x content, shape []int64, group int) error {
 	return err
 }
 
-// begins are the values up to a shape.
+// begins returns the values cropped to a shape.
 func (x content) begins(shape []int64) (*manifest.Values, error) {
 	if x.values == none {
 		return none, nil
@@ -252,7 +252,7 @@ func (x content) begins(shape []int64) (*manifest.Values, error) {
 	return beginning(x.values, x.m.v.Shape, shape, x.m.v.Type)
 }
 
-// beginning is values of a shape up to another.
+// beginning returns values of shape `of` cropped to shape.
 func beginning(values *manifest.Values, of, shape []int64, t codec.Type) (*manifest.Values, error) {
 	from, to, unit := grid.Whole(of), grid.Whole(shape), int64(t.Size)
 	n := product(shape)
@@ -264,19 +264,19 @@ func beginning(values *manifest.Values, of, shape []int64, t codec.Type) (*manif
 	return out, grid.Copy(grid.Window[byte]{Data: out.Data, Region: to}, grid.Window[byte]{Data: values.Data, Region: from}, to, unit)
 }
 
-// sum is the same of values that mean the same.
+// sum returns a digest that is equal for values with the same meaning.
 func (c *comparer) sum(x content) (sum [sha256.Size]byte, err error) {
 	c.hash.Reset()
 	c.w.Reset(c.hash)
 	if err := c.write(x); err != nil {
 		return sum, err
 	}
-	_ = c.w.Flush() // a hash takes everything
+	_ = c.w.Flush() // a hash never fails
 	c.hash.Sum(sum[:0])
 	return sum, nil
 }
 
-// write writes what values have in common that mean the same.
+// write writes a form of the values that is equal for values with the same meaning.
 func (c *comparer) write(x content) error {
 	var shape []int64
 	var err error
@@ -287,6 +287,7 @@ func (c *comparer) write(x content) error {
 	if elementsOf(x.m.v) == 0 {
 		return nil
 	}
+	// With equal types and units, the digest of the bytes decides, and no value is converted.
 	if c.alike {
 		c.w.WriteString(idOf(x.values))
 		return nil
@@ -305,7 +306,7 @@ func (c *comparer) write(x content) error {
 	if o == nil {
 		o, err = summaryOf(what, what.nature, x.values)
 	}
-	if err != nil && what.nature == instant { // past all times
+	if err != nil && what.nature == instant { // the times are out of range
 		o, err = summaryOf(what, real, x.values)
 	}
 	if err != nil {
@@ -318,8 +319,9 @@ func (c *comparer) write(x content) error {
 	return nil
 }
 
-// inOrder are the values as the array has its axes, and their shape. Of what was never written
-// there is one element; summaries stay as they are, and equal none of values in another order.
+// inOrder returns the values in the axis order of the array, and their shape. A variable that was
+// never written has one element. Summaries cannot be transposed, so they get a shape that equals no
+// other.
 func (x content) inOrder() (*manifest.Values, []int64, error) {
 	shape := make([]int64, len(x.m.axes))
 	for k, axis := range x.m.axes {
@@ -337,7 +339,7 @@ func (x content) inOrder() (*manifest.Values, []int64, error) {
 	return &manifest.Values{Data: elems.Fixed, Texts: elems.Var}, shape, err
 }
 
-// unwritten is one of the elements of a variable that was never written.
+// unwritten returns one element of a variable that was never written: its fill value.
 func unwritten(v *manifest.Variable) *manifest.Values {
 	fill := v.Fill.Value
 	switch {
@@ -355,8 +357,8 @@ func writeKey(w *bufio.Writer, k key) {
 	_, _ = w.Write(binary.LittleEndian.AppendUint32(word, uint32(k.lo)))
 }
 
-// known reports whether the values of an array are known in all files, or their sums, and
-// whether they are equal.
+// known reports whether the values or digests of an array are known for all files, and whether they
+// are equal.
 func (p *survey) known(a *array) (known, equal bool) {
 	first := ""
 	equal = true
@@ -376,8 +378,8 @@ func (p *survey) known(a *array) (known, equal bool) {
 	return true, equal
 }
 
-// meanSame reports whether values that are known, and are not the same bytes in all files, mean
-// the same: such as those of other types.
+// meanSame reports whether known values that differ in bytes have the same meaning, for example
+// equal numbers of different types.
 func (p *layout) meanSame(a *array) bool {
 	c := p.comparing(a)
 	if c.alike {
@@ -387,7 +389,7 @@ func (p *layout) meanSame(a *array) bool {
 	return err == nil && len(groups) == 1
 }
 
-// idOf is the ID of values, be it that it was not set.
+// idOf returns the ID of values, and computes it if it is not set.
 func idOf(v *manifest.Values) string {
 	if v.ID == "" {
 		x := *v

@@ -17,7 +17,7 @@ import (
 	"varve/zarrjson"
 )
 
-// schemas decides what each array declares.
+// schemas decides the schema of each array, then its chunk grid and placement.
 func (p *planner) schemas() error {
 	for _, a := range p.arrays {
 		if err := p.decidePieces(a); err != nil {
@@ -35,6 +35,8 @@ func (p *planner) schemas() error {
 	p.calibrated = slices.ContainsFunc(p.files, isCalibrated)
 	slices.SortFunc(p.arrays, func(a, b *array) int { return strings.Compare(a.path, b.path) })
 	p.out.Arrays, p.out.Conversions = slices.Grow(p.out.Arrays, len(p.arrays)), make(convert.Known, len(p.arrays))
+	// Schemas are decided in parallel, but declared in the order of the arrays: declaring adds
+	// findings and numbers placements, and both must not depend on timing.
 	declared := func() error { return nil }
 	for arrays := range slices.Chunk(p.arrays, decidedAtOnce) {
 		declare := p.decideAll(arrays)
@@ -46,11 +48,12 @@ func (p *planner) schemas() error {
 	return declared()
 }
 
-// decidedAtOnce is how many arrays' schemas are decided while as many before them are declared.
+// decidedAtOnce is the number of arrays whose schemas are decided while the arrays before them are
+// declared. It bounds memory, and is large enough to keep all cores busy.
 const decidedAtOnce = 64
 
-// decideAll has all cores decide the schemas of arrays, which takes most of the time. What it
-// returns waits for that, and declares the arrays in their order.
+// decideAll starts workers that decide the schemas of arrays, which takes most of the time of a
+// plan. The returned function waits for them and declares the arrays in order.
 func (p *planner) decideAll(arrays []*array) (declare func() error) {
 	decided := make([]decided, len(arrays))
 	for i, a := range arrays {
@@ -82,7 +85,7 @@ func (p *planner) decideAll(arrays []*array) (declare func() error) {
 	}
 }
 
-// decided is a schema that was decided.
+// decided holds the inputs and the result of schema.Decide for one array.
 type decided struct {
 	*declared
 	opts     schema.Options
@@ -97,17 +100,17 @@ func (d *decided) decide() {
 	}
 }
 
-// declared is the members of an array as a schema is decided from them: those that are alike are
-// one.
+// declared holds the members from which an array's schema is decided. Members of the array with
+// equal variables are merged, because an archive may have a million members and one variable.
 type declared struct {
 	members []schema.Member
-	of      []int   // the member of each of the array's members
-	classes []int32 // the class of each of the array's members
-	firsts  []int32 // the first file of each member
+	of      []int   // for each member of the array, its index in members
+	classes []int32 // for each member of the array, its class
+	firsts  []int32 // for each of members, its first file
 }
 
-// declare declares an array of a schema and decides its chunks, and collects its values if they
-// are to be kept.
+// declare completes the schema of an array with its chunk grid, and adds the array to the plan. It
+// also stores the values of an array in the manifest if they belong there.
 func (p *planner) declare(a *array, d *decided) error {
 	if d.err != nil {
 		return d.err
@@ -154,12 +157,15 @@ func (p *planner) declare(a *array, d *decided) error {
 	return nil
 }
 
-// faceFinding adds what the schema has to say. What is kept in the manifest is not re-encoded.
+// schemaFinding adds a finding about a schema. Values in the manifest are converted once, at build
+// time, so findings about codecs and re-encoding do not apply to them.
 func (p *directions) schemaFinding(a *array, f report.Finding) {
 	if a.pieces && f.Effect != report.Refused {
 		switch f.Code {
 		case report.CodecsDiffer, report.CodecSettings, report.CodecsUnsupported, report.CodecsInexact, report.CodecFromUnusable, report.ChunksDiffer:
 			return
+		// The fill value of a complete array is never read, so a disagreement about it has no
+		// effect.
 		case report.FillDiffers, report.MissingDiffers, report.FillChosen, report.FillNeedsType, report.FillAmbiguous, report.FillTime:
 			if !p.gaps(a) {
 				return
@@ -172,14 +178,14 @@ func (p *directions) schemaFinding(a *array, f report.Finding) {
 	p.find(f)
 }
 
-// membersFor joins the classes whose variables are alike but for their lengths.
+// membersFor merges the array's members whose variables are equal except for their lengths.
 func (p *layout) membersFor(a *array) *declared {
 	f := &declared{}
 	byVariable, byKey := map[*manifest.Variable]int{}, map[string]int{}
 	all := a.all()
 	for _, m := range all {
 		v := p.newNames(m.class, p.meaningOf(a, &m))
-		k, ok := byVariable[v] // which headers have in common
+		k, ok := byVariable[v] // headers share equal variables
 		if !ok {
 			key := ""
 			if len(all) > 1 {
@@ -209,7 +215,7 @@ func (p *layout) membersFor(a *array) *declared {
 	return f
 }
 
-// namesOf returns the files of some members of what is declared.
+// namesOf returns the files of some members of f.
 func (p *layout) namesOf(f *declared, members []int) report.Files {
 	wanted := make([]bool, len(f.members))
 	for _, k := range members {
@@ -224,7 +230,7 @@ func (p *layout) namesOf(f *declared, members []int) report.Files {
 	return p.fileSet(files)
 }
 
-// firstOfClass returns the file of a class that comes first.
+// firstOfClass returns the file of a class with the lowest rank.
 func (p *layout) firstOfClass(class int32) int32 {
 	c := p.classes[class]
 	if !c.ranked {
@@ -238,7 +244,8 @@ func (p *layout) firstOfClass(class int32) int32 {
 	return c.first
 }
 
-// sort puts members in the order of their first files.
+// sort orders members by the rank of their first files, which makes the plan independent of the
+// order of the input.
 func (f *declared) sort(rank []int32) {
 	order := make([]int, len(f.members))
 	for i := range order {
@@ -256,8 +263,8 @@ func (f *declared) sort(rank []int32) {
 	f.members, f.firsts = members, firsts
 }
 
-// meaningOf is the variable of a member; bounds of times have the units of what they bound if
-// they are to be told anew, or if no array says that they are bounds.
+// meaningOf returns the variable of a member. Bounds of times get the units of their parent if
+// their values are converted, or if no array names them as its bounds.
 func (p *survey) meaningOf(a *array, m *member) *manifest.Variable {
 	if !a.pieces && !a.orphan || m.v.Path == "" {
 		return m.v
@@ -268,7 +275,7 @@ func (p *survey) meaningOf(a *array, m *member) *manifest.Variable {
 	return m.v
 }
 
-// faceKey is what members have in common that are alike but for their lengths.
+// schemaKey returns a key that is equal for variables that differ only in path and lengths.
 func schemaKey(v *manifest.Variable) string {
 	bare := *v
 	bare.Path, bare.Shape = "", make([]int64, len(v.Shape))
@@ -304,8 +311,9 @@ func (p *planner) schemaOptions(a *array, f *declared) (schema.Options, error) {
 	return opts, nil
 }
 
-// gaps reports whether some of an array is in no file: where files are placed each has to be as
-// wide as the array, else one of them.
+// gaps reports whether some positions of an array are in no file, so that readers get the fill
+// value. A narrow file leaves a gap where files are placed; otherwise one file of full width is
+// enough.
 func (p *directions) gaps(a *array) bool {
 	if a.where != nil && a.where.holes {
 		return true
@@ -325,7 +333,7 @@ func (p *directions) gaps(a *array) bool {
 	return slices.ContainsFunc(a.members, isNarrow)
 }
 
-// codecFrom is 1 more than the member of the file that a user names.
+// codecFrom returns 1 plus the index, in f.members, of the file whose codecs the user wants, or 0.
 func (p *survey) codecFrom(a *array, f *declared) int {
 	if i := p.chosen(a); i >= 0 {
 		return f.of[i] + 1
@@ -333,8 +341,7 @@ func (p *survey) codecFrom(a *array, f *declared) int {
 	return 0
 }
 
-// chosen is the place among the members of the one of the file whose codecs and chunks the user
-// wants, or -1.
+// chosen returns the index of the member whose codecs and chunks the user wants, or -1.
 func (p *survey) chosen(a *array) int {
 	if p.opts.CodecFrom == "" {
 		return -1
@@ -354,7 +361,7 @@ func typeNamed(name string) (codec.Type, error) {
 	return t.Type(), err
 }
 
-// shapeOf is the shape of an array.
+// shapeOf returns the shape of an array, new dimensions included.
 func (p *directions) shapeOf(a *array) []int64 {
 	shape := make([]int64, 0, len(a.made)+len(a.dims))
 	for _, at := range a.allDims() {
@@ -371,7 +378,8 @@ func dimensionNames(dims []string) []zarrjson.DimensionName {
 	return out
 }
 
-// sourcePaths sets the paths that a variable and its dimensions have in the files.
+// sourcePaths records the paths that the variable and its dimensions have in the files, so that a
+// reader of the manifest finds them there.
 func (p *survey) sourcePaths(a *array, out *manifest.Array) {
 	unnamed, otherwise := make([]string, len(out.Dims)), false
 	for _, m := range a.all() {
@@ -398,11 +406,13 @@ func (p *survey) sourcePaths(a *array, out *manifest.Array) {
 	}
 }
 
-// placementOf is the id of an array's placement. One that is alike in all files is in the one
-// that counts.
+// placementOf returns the ID of an array's placement. An array that is equal in all files is read
+// from one of them.
 func (p *planner) placementOf(a *array) string {
 	if a.where == nil {
 		first := p.counting(a)
+		// Large coordinates differ between files within the tolerance, so the file must be one that
+		// has the chosen values.
 		if p.isAxis(a) && p.dims[a.dims[0]].large {
 			d := p.dims[a.dims[0]]
 			first = p.firstOf(d.filesOf(p.fixedCoord(d)))

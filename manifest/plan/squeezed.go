@@ -11,8 +11,8 @@ import (
 	"varve/manifest/report"
 )
 
-// takeScalars makes coordinates of the scalars by which files say where they lie along dimensions that
-// others have, where they have variables that lack these.
+// takeScalars turns scalars into coordinates. If files lack a dimension that others have, but have
+// a scalar with the name of its coordinate, that scalar tells their position along it.
 func (p *directions) takeScalars() {
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
@@ -42,7 +42,7 @@ func (p *directions) takeScalars() {
 	}
 }
 
-// having are the paths of variables that have a dimension in some file.
+// having returns the paths of variables that have a dimension in any file.
 func (p *survey) having(at string) map[string]bool {
 	has := map[string]bool{}
 	for _, c := range p.classes {
@@ -55,8 +55,8 @@ func (p *survey) having(at string) map[string]bool {
 	return has
 }
 
-// mayStand reports whether files are one step along a dimension, if they say where: they have one of it
-// without a coordinate, or variables that have it in other files.
+// mayStand reports whether files can be a single position along a dimension. They have the
+// dimension with length 1 and no coordinate, or variables that have it in other files.
 func (c *class) mayStand(coord, at string, has map[string]bool) bool {
 	used, lacks := false, false
 	for i := range c.vars {
@@ -71,7 +71,7 @@ func (c *class) mayStand(coord, at string, has map[string]bool) bool {
 	return used && c.dims[at].Length == 1 || !used && lacks
 }
 
-// scalarAt is the variable of a path, if it is one element without axes; loose says that nobody asked for it.
+// scalarAt returns the scalar variable with a path; loose reports that no option selects it.
 func (c *class) scalarAt(at string) (x lensed, loose, ok bool) {
 	isScalar := func(x lensed) bool {
 		return x.path == at && len(x.v.Shape) == 0 && x.v.Unreadable == "" && x.v.Storage.Layout != manifest.Nothing
@@ -85,7 +85,7 @@ func (c *class) scalarAt(at string) (x lensed, loose, ok bool) {
 	return x, false, false
 }
 
-// stand makes a scalar the coordinate of a dimension of one element.
+// stand makes a scalar the coordinate of a dimension of length 1.
 func (c *class) stand(x lensed, at string) {
 	if c.scalars == nil {
 		c.scalars = map[string]*manifest.Variable{}
@@ -95,7 +95,7 @@ func (c *class) stand(x lensed, at string) {
 	c.setCoord(x)
 }
 
-// withAxis is a variable with an axis of one element more.
+// withAxis returns a copy of a variable with an additional axis of length 1.
 func withAxis(v *manifest.Variable, axis int, dim string) *manifest.Variable {
 	out := *v
 	out.Dims, out.Shape = slices.Insert(slices.Clone(v.Dims), axis, dim), slices.Insert(slices.Clone(v.Shape), axis, 1)
@@ -107,8 +107,8 @@ func withAxis(v *manifest.Variable, axis int, dim string) *manifest.Variable {
 	return &out
 }
 
-// widen gives variables the axes that they lack and have in other files, as far as a file is one step
-// along these, or the user lays it along them.
+// widen adds dimensions to members that lack some that other members have. The file must be a
+// single position along these dimensions, or the user must broadcast the array along them.
 func (p *layout) widen(a *array) {
 	if !slices.ContainsFunc(a.members, func(m member) bool { return len(m.dims) != len(a.members[0].dims) }) {
 		return
@@ -129,7 +129,7 @@ func (p *layout) widen(a *array) {
 			}
 			key := fmt.Sprint(args)
 			found[key], argsOf[key] = append(found[key], p.classes[m.class].files...), args
-			var empty []string // of which the file holds nothing
+			var empty []string // dimensions of length 0 in the file
 			for _, at := range laid {
 				if p.classes[m.class].dims[at].Length == 0 {
 					empty = append(empty, at)
@@ -144,7 +144,8 @@ func (p *layout) widen(a *array) {
 	}
 }
 
-// kindsOfAxes are the different axes that members have: the most axes first, then those of most files.
+// kindsOfAxes returns the distinct dimension lists of members: longest first, then by number of
+// files.
 func (p *survey) kindsOfAxes(a *array) (kinds [][]string) {
 	known, files := map[string][]string{}, map[string]int64{}
 	for i := range a.members {
@@ -161,8 +162,8 @@ func (p *survey) kindsOfAxes(a *array) (kinds [][]string) {
 	return kinds
 }
 
-// standsIn reports whether files lie somewhere along all that a variable lacks of some axes, and which of
-// these the user lays it along.
+// standsIn reports whether the missing dimensions of a member can be added. laid lists those along
+// which the user broadcasts the array.
 func (p *layout) standsIn(a *array, m *member, dims []string) (laid []string, ok bool) {
 	missing := lacking(m.dims, dims)
 	if len(missing) == 0 || p.isFirm(a, m) {
@@ -170,7 +171,7 @@ func (p *layout) standsIn(a *array, m *member, dims []string) (laid []string, ok
 	}
 	for _, at := range missing {
 		switch d := p.dims[at]; {
-		case d.role == spoiled: // which is refused
+		case d.role == spoiled: // already refused, so add no second finding
 		case p.isStepOf(m, d):
 		case p.lays(a, d) && p.placesAll(m, d):
 			laid = append(laid, at)
@@ -181,7 +182,7 @@ func (p *layout) standsIn(a *array, m *member, dims []string) (laid []string, ok
 	return laid, true
 }
 
-// lacking are those of some axes that others do not have, if they have all the rest.
+// lacking returns the dimensions in `of` that `have` lacks, or nil if `have` is not a subset.
 func lacking(have, of []string) (missing []string) {
 	if len(have) >= len(of) || axesOf(of, have) == nil {
 		return nil
@@ -201,8 +202,9 @@ func lacking(have, of []string) (missing []string) {
 	return missing
 }
 
-// isFirm reports whether a variable can have no more axes than it has in its files: its values are in others, or
-// its axes have no name, nor have those of files where they are told by their places among more.
+// isFirm reports whether a member can have no additional dimensions: its values are in other files,
+// or its dimensions are unnamed. Unnamed dimensions are matched by position, which an additional
+// dimension would shift.
 func (p *survey) isFirm(a *array, m *member) bool {
 	if m.v.Storage.Layout == manifest.Parted || m.v.Unreadable != "" {
 		return true
@@ -215,8 +217,8 @@ func (p *survey) isFirm(a *array, m *member) bool {
 	})
 }
 
-// isStepOf reports whether all files of a variable are one step along a dimension that it lacks, say which, and the
-// variable is of that.
+// isStepOf reports whether each file of a member is a single known position along a dimension that
+// the member lacks, and whether that position applies to the variable.
 func (p *layout) isStepOf(m *member, d *dim) bool {
 	c := p.classes[m.class]
 	if scalar := c.scalars[d.path]; scalar != nil && !c.isOf(m.v, scalar) {
@@ -231,13 +233,13 @@ func (p *layout) isStepOf(m *member, d *dim) bool {
 	return d.role == flowing || d.length == 1 || p.opts.Pad == PadFill
 }
 
-// reach is how much a file holds along a dimension, if it is known where.
+// reach returns the length of a file along a dimension, and false if its position is not known.
 func (p *layout) reach(d *dim, file int32) (length int64, ok bool) {
 	_, length, ok = p.extent(d, file)
 	return length, ok
 }
 
-// placesAll reports whether it is known where all files of a variable lie along a dimension.
+// placesAll reports whether the positions of all files of a member along a dimension are known.
 func (p *layout) placesAll(m *member, d *dim) bool {
 	return d.places() && !slices.ContainsFunc(p.classes[m.class].files, func(f int32) bool {
 		_, ok := p.reach(d, f)
@@ -245,8 +247,8 @@ func (p *layout) placesAll(m *member, d *dim) bool {
 	})
 }
 
-// isOf reports whether a variable is of the moment, or the like, that a scalar tells: not one that names
-// its coordinates and leaves it out, where others do not.
+// isOf reports whether a scalar coordinate applies to a variable. It does not if v lists its
+// coordinates without the scalar while other variables list it.
 func (c *class) isOf(v, scalar *manifest.Variable) bool {
 	paths := map[string]bool{scalar.Path: true}
 	isNamed := func(v *manifest.Variable) bool {
@@ -255,15 +257,16 @@ func (c *class) isOf(v, scalar *manifest.Variable) bool {
 	return textOf(v, "coordinates") == "" || isNamed(v) || !slices.ContainsFunc(c.header.Variables, isNamed)
 }
 
-// lays reports whether the user lays an array along a dimension.
+// lays reports whether the user broadcasts an array along a dimension.
 func (p *layout) lays(a *array, d *dim) bool {
 	return slices.ContainsFunc(p.opts.Broadcast, func(s Broadcast) bool {
 		return matches([]string{s.Array}, a.path) && p.dimFor(s.Dim, a.path) == d
 	})
 }
 
-// widen gives a variable the axes that it lacks of some, in their order if its own are in that. Along some of them
-// there is nothing. Variables that headers have in common stay one.
+// widen adds the dimensions that the member lacks of dims, in the order of dims if its own
+// dimensions are in that order. Dimensions in empty get the length 0. known keeps the result shared
+// between headers that share the variable.
 func (m *member) widen(dims, empty []string, known map[string]*lensed) {
 	wide := *m.lensed
 	m.narrow, m.lensed = m.lensed, &wide
@@ -288,7 +291,7 @@ func (m *member) widen(dims, empty []string, known map[string]*lensed) {
 	known[key] = &wide
 }
 
-// inFile is the variable of a member with the axes that it has in its files.
+// inFile returns the variable of a member with the dimensions that it has in its files.
 func (m *member) inFile() *lensed {
 	if m.narrow != nil {
 		return m.narrow
@@ -296,7 +299,8 @@ func (m *member) inFile() *lensed {
 	return m.lensed
 }
 
-// as is what says what the values of a member mean, with its axes.
+// as returns `means`, the variable that gives a member's values their meaning, with the member's
+// shape.
 func (m *member) as(means *manifest.Variable) *manifest.Variable {
 	switch {
 	case m.narrow == nil:
@@ -309,7 +313,8 @@ func (m *member) as(means *manifest.Variable) *manifest.Variable {
 	return &wide
 }
 
-// lackRemedy returns the remedy for files that lack dimensions which others have, and false if there is none.
+// lackRemedy returns the remedy for files that lack dimensions of other files, and false if there
+// is none.
 func (p *layout) lackRemedy(a *array, odd []int, missing []string) (r report.Remedy, ok bool) {
 	if slices.ContainsFunc(odd, func(i int) bool { return p.isFirm(a, &a.members[i]) }) {
 		return r, false
@@ -339,7 +344,8 @@ func (p *layout) lackRemedy(a *array, odd []int, missing []string) (r report.Rem
 	return r, len(missing) > 0
 }
 
-// makeRemedy returns the remedy that makes files steps along a dimension that others have.
+// makeRemedy returns the remedy that turns files into single positions along a dimension of other
+// files.
 func (p *layout) makeRemedy(d *dim, files []int32) report.Remedy {
 	if !slices.ContainsFunc(files, func(f int32) bool { _, _, ok := p.classes[p.classOf[f]].scalarAt(d.coord); return !ok }) {
 		return stackBy(d.coord, report.IfOneStep)
@@ -347,8 +353,8 @@ func (p *layout) makeRemedy(d *dim, files []int32) report.Remedy {
 	return report.Fill(report.NewDim, d.path[1:]+"=PATTERN", report.IfOneStep)
 }
 
-// stepRemedy returns makeRemedy for groups of files that lack a dimension along which others are concatenated,
-// and false if there is no such dimension.
+// stepRemedy returns makeRemedy for groups of files that lack a dimension along which others are
+// concatenated, and false if there is no such dimension.
 func (p *layout) stepRemedy(groups [][]int32) (r report.Remedy, ok bool) {
 	for _, d := range p.flows {
 		files := slices.Concat(groups...)
@@ -359,8 +365,8 @@ func (p *layout) stepRemedy(groups [][]int32) (r report.Remedy, ok bool) {
 	return r, false
 }
 
-// mayMake reports whether files may be steps along a dimension, and an option gives it values: files follow one
-// another along it or might, and it has values in all that have it, or one element and none.
+// mayMake reports whether an option can give files a position along a dimension. Files are or may
+// be concatenated along it, and it has a coordinate, or length 1 and none.
 func (p *layout) mayMake(d *dim) bool {
 	switch {
 	case d.made || d.role == fixed && !d.hinted && p.longest(d) > 1:
