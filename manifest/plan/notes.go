@@ -11,7 +11,7 @@ import (
 	"varve/zarrjson"
 )
 
-// noteAxes says what there is to know of dimensions.
+// noteAxes reports facts about dimensions: empty files, lengths and gaps.
 func (p *directions) noteAxes() {
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
@@ -23,7 +23,7 @@ func (p *directions) noteAxes() {
 	}
 }
 
-// noteEmpty names files that hold nothing of a dimension.
+// noteEmpty reports files of length 0 along a dimension.
 func (p *inquiry) noteEmpty(d *dim) {
 	empty := d.filesWhose(func(c *coord) bool { return c.n == 0 })
 	if len(empty) > 0 && len(d.order) > 0 {
@@ -31,7 +31,7 @@ func (p *inquiry) noteEmpty(d *dim) {
 	}
 }
 
-// noteLengths says that files are not equally long.
+// noteLengths reports that files have different lengths. The last file may be shorter.
 func (p *inquiry) noteLengths(d *dim) {
 	if d.made || len(d.order) < 2 {
 		return
@@ -48,8 +48,8 @@ func (p *inquiry) noteLengths(d *dim) {
 	p.find(p.odd(report.Finding{Code: report.LengthsDiffer, Effect: report.Verbatim, Dim: d.name(), Args: report.Args{"min": least, "max": most}}, files, d.total()))
 }
 
-// addChunkLengths adds the length of the chunks along a dimension to the finding on the lengths of files, if
-// all arrays along it have chunks of that one length: then nothing comes of the finding.
+// addChunkLengths adds the chunk length along a dimension to the finding that files have different
+// lengths, if all arrays along it have one chunk length. Then the finding has no consequence.
 func (p *planner) addChunkLengths() {
 	for i := range p.report.Findings {
 		f := &p.report.Findings[i]
@@ -61,7 +61,7 @@ func (p *planner) addChunkLengths() {
 			a := &p.out.Arrays[k]
 			at := slices.IndexFunc(a.Dims, func(dim string) bool { return path.Base(dim) == f.Dim })
 			if at < 0 || len(a.Dims) == 1 && path.Base(a.Path) == f.Dim {
-				continue // coordinates are kept in the manifest, in chunks of its own
+				continue // coordinates are stored in the manifest, with their own chunks
 			}
 			n, isRegular := a.Schema.ChunkGrid.Sizes[at].RegularSize()
 			if !isRegular || length != 0 && n != length {
@@ -76,8 +76,9 @@ func (p *planner) addChunkLengths() {
 	}
 }
 
-// noteGaps names the places where steps are missing between files: steps that are longer by
-// half than any within the files around, and than most between files.
+// noteGaps reports positions where files may be missing: the step from one file to the next is more
+// than 1.5 times any step within these files and the median step between files. The factor
+// tolerates months of 28 to 31 days and small drifts of instruments.
 func (p *inquiry) noteGaps(d *dim) {
 	if d.nature != instant && d.nature != whole && d.nature != real || d.inNames || d.made || len(d.order) < 2 {
 		return
@@ -104,7 +105,7 @@ func (p *inquiry) noteGaps(d *dim) {
 	}
 }
 
-// between is the step from one coordinate to the next.
+// between returns the step from coordinate i-1 to coordinate i, or 0 if they overlap.
 func (d *dim) between(i int) float64 {
 	a, b := d.order[i-1], d.order[i]
 	if b.start < a.start+a.n {
@@ -130,7 +131,7 @@ func (p *inquiry) sayGaps(d *dim, gaps []int) {
 	p.find(p.odd(report.Finding{Code: report.GapBetweenFiles, Array: d.coord, Effect: report.Noted, Dim: d.name(), Args: report.Args{"gaps": shown}}, files, d.total()))
 }
 
-// noteUnwritten names files that never wrote a variable.
+// noteUnwritten reports files in which a variable was never written.
 func (p *survey) noteUnwritten(a *array) {
 	var files []int32
 	for _, m := range a.members {
@@ -143,7 +144,7 @@ func (p *survey) noteUnwritten(a *array) {
 	}
 }
 
-// noteChunks names the files whose chunks have another shape than those of the schema.
+// noteChunks reports files whose chunks have another shape than the schema's.
 func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 	g, err := schema.Grid()
 	if err != nil {
@@ -180,7 +181,8 @@ func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 	p.notePadding(a, schema)
 }
 
-// notePadding says that short chunks inside the array are stored at full length.
+// notePadding reports files whose short last chunk lies inside the array: it is stored at full
+// length and has to be re-encoded.
 func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
 	if a.where == nil || !a.mayPad() {
 		return
@@ -197,7 +199,7 @@ func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
 	}
 }
 
-// shapeText writes a shape as 1×90×180.
+// shapeText formats a shape as 1×90×180.
 func shapeText(shape []int64) string {
 	words := make([]string, len(shape))
 	for i, n := range shape {
@@ -206,7 +208,7 @@ func shapeText(shape []int64) string {
 	return strings.Join(words, "×")
 }
 
-// mayPad reports whether any file ends in a short chunk.
+// mayPad reports whether any file may end in a short chunk. It is a cheap test before pads.
 func (a *array) mayPad() bool {
 	if a.where.cut {
 		return true
@@ -225,7 +227,7 @@ func (a *array) mayPad() bool {
 	return false
 }
 
-// pads reports whether a tile ends in a short chunk inside of the array.
+// pads reports whether a tile ends in a short chunk before the end of the array.
 func (a *array) pads(m *member, t *manifest.Tile, shape []int64) bool {
 	if m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Chunks == nil {
 		return false

@@ -11,7 +11,7 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// numbers are the elements of a variable, read one by one.
+// numbers gives access to the elements of a numeric variable.
 type numbers struct {
 	data          []byte
 	t             codec.Type
@@ -46,7 +46,7 @@ func readNumbers(v *manifest.Variable, data []byte) (numbers, error) {
 
 func (x numbers) element(i int) []byte { return x.data[i*x.t.Size:] }
 
-// whole is an element that is a whole number.
+// whole returns the key of an element that is a whole number.
 func (x numbers) whole(i int) key {
 	n := x.word(i)
 	if x.t.Kind == codec.Uint && n < 0 {
@@ -55,7 +55,7 @@ func (x numbers) whole(i int) key {
 	return key{hi: n}
 }
 
-// number is a whole number as a float64.
+// number returns a whole number as a float64.
 func (k key) number() float64 {
 	if k.lo > 0 {
 		return float64(math.MaxInt64 + k.lo)
@@ -63,7 +63,8 @@ func (k key) number() float64 {
 	return float64(k.hi)
 }
 
-// asReal is the key of a whole number among such that need not be whole, exactly.
+// asReal returns the key of a whole number among floats, without rounding: the next lower float64,
+// and the difference to it.
 func (k key) asReal() key {
 	f := k.number()
 	if k.lo > 0 {
@@ -79,7 +80,7 @@ func (k key) asReal() key {
 	return key{sortable(f), uint64(k.hi - int64(f))}
 }
 
-// sayWhole writes a whole number.
+// sayWhole formats a whole number.
 func (k key) sayWhole() string {
 	if k.lo > 0 {
 		return strconv.FormatUint(math.MaxInt64+k.lo, 10)
@@ -87,7 +88,7 @@ func (k key) sayWhole() string {
 	return strconv.FormatInt(k.hi, 10)
 }
 
-// word is an element that is a whole number, in 64 bits.
+// word returns an element that is a whole number, sign-extended to 64 bits.
 func (x numbers) word(i int) int64 {
 	b := x.element(i)
 	switch x.t.Size {
@@ -112,7 +113,7 @@ func (x numbers) word(i int) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-// real is an element as a float64, unpacked.
+// real returns an element as an unpacked float64.
 func (x numbers) real(i int) float64 {
 	var f float64
 	switch {
@@ -128,7 +129,7 @@ func (x numbers) real(i int) float64 {
 	return cf.Unpacked(f, x.scale, x.offset)
 }
 
-// realKey is the key of an element among numbers that need not be whole.
+// realKey returns the key of an element among floats.
 func (x numbers) realKey(i int) key {
 	if x.t.Kind != codec.Float && x.scale == 1 && x.offset == 0 {
 		return x.whole(i).asReal()

@@ -6,132 +6,133 @@ import (
 	"strings"
 )
 
-// Options say what a user wants of a plan. The zero value refuses whatever would lose or
-// invent data. They are kept with a snapshot, so that an append plans alike.
+// Options are the user's choices for a plan. The zero value refuses everything that would lose or
+// invent data. They are stored with a snapshot, so that an append makes the same choices.
 type Options struct {
-	// Concat names the dimensions along which files follow one another, by name or by path.
-	// Those whose coordinates differ are found without being named.
+	// Concat names the dimensions along which files are concatenated, by name or path. Dimensions
+	// whose coordinates differ between files need not be named.
 	Concat []string `json:",omitempty"`
-	// NewDims are dimensions that the files do not have.
+	// NewDims are dimensions to add to the files.
 	NewDims []NewDim `json:",omitempty"`
 
-	Vars   []string `json:",omitempty"` // globs of the variables to keep; none for all
-	Drop   []string `json:",omitempty"` // globs of the variables to leave out, and of attributes of groups: @NAME
-	Group  string   `json:",omitempty"` // only what is below this group, which becomes the root
-	Rename []Rename `json:",omitempty"` // of variables and dimensions
+	Vars   []string `json:",omitempty"` // patterns of the variables to include; all if empty
+	Drop   []string `json:",omitempty"` // patterns of the variables to exclude, and of group attributes: @NAME
+	Group  string   `json:",omitempty"` // include only this group, which becomes the root
+	Rename []Rename `json:",omitempty"` // new names of variables and dimensions
 
-	Missing Missing `json:",omitempty"` // what becomes of a variable that some files lack
-	Pad     Pad     `json:",omitempty"` // what becomes of files that are narrower than others
-	Coords  Coords  `json:",omitempty"` // what becomes of coordinates that should be equal
-	Overlap Overlap `json:",omitempty"` // what becomes of places that several files hold
-	// Tolerance is by how much coordinates may differ that ought to be equal.
+	Missing Missing `json:",omitempty"` // for variables that some files lack
+	Pad     Pad     `json:",omitempty"` // for files that are shorter along a dimension than others
+	Coords  Coords  `json:",omitempty"` // for coordinates that should be equal and differ
+	Overlap Overlap `json:",omitempty"` // for positions that several files hold
+	// Tolerance is the absolute difference up to which numeric coordinates count as equal.
 	Tolerance float64 `json:",omitempty"`
 
-	// Broadcast lays variables along dimensions that they do not have.
+	// Broadcast lists variables to broadcast along dimensions that they lack.
 	Broadcast []Broadcast `json:"Spread,omitempty"`
 
-	// Inline is the size in bytes up to which a whole array is kept in the manifest, if its
-	// values are known. 0 stands for DefaultInline, less for coordinates only.
+	// Inline is the size in bytes up to which a whole array is stored in the manifest if its values
+	// are known. 0 means DefaultInline; a negative size means coordinates only.
 	Inline int64 `json:",omitempty"`
-	// ValueBytes is how many bytes of values of one file are looked at one by one; of more numbers
-	// or times a summary does. 0: manifest.DefaultValueBytes. It is not kept.
+	// ValueBytes is the size in bytes up to which the values of a variable in one file are read.
+	// Larger variables are summarized. 0 means manifest.DefaultValueBytes. It is not stored.
 	ValueBytes int64 `json:"-"`
-	// Strict refuses what is not served as it is stored.
+	// Strict refuses all chunks that are not verbatim.
 	Strict bool `json:",omitempty"`
-	// Rectilinear declares lists of edges where a regular grid would do, so that files of
-	// other lengths can be appended.
+	// Rectilinear declares lists of edges where a regular grid would suffice now, so that files
+	// with other lengths can be appended.
 	Rectilinear bool `json:",omitempty"`
-	// CodecFrom names the file whose codecs and chunks arrays declare.
+	// CodecFrom names the file whose codecs and chunks the arrays declare.
 	CodecFrom string `json:",omitempty"`
-	// Exact are the paths of arrays of which chunks have to be re-encoded, in whatever codecs.
+	// Exact lists the paths of arrays that need codecs which restore all values. See Plan.Inexact.
 	Exact []string `json:"-"`
-	// Schemas override what is decided for single arrays.
+	// Schemas override the decisions for some arrays.
 	Schemas []Override `json:"Faces,omitempty"`
 }
 
-// DefaultInline is the size of a small array.
+// DefaultInline is the default of Options.Inline, in bytes.
 const DefaultInline = 16 << 10
 
-// Missing says what becomes of a variable that some files lack.
+// Missing says how to treat a variable that some files lack.
 type Missing string
 
-// What can become of it.
+// The values of Missing.
 const (
-	MissingFill   Missing = "" // fill where it is absent
+	MissingFill   Missing = "" // read as the fill value in these files
 	MissingDrop   Missing = "drop"
 	MissingRefuse Missing = "refuse"
 )
 
-// Pad says what becomes of files whose axes are shorter than others'.
+// Pad says how to treat files that are shorter along a dimension than others.
 type Pad string
 
-// What can become of them.
+// The values of Pad.
 const (
 	PadRefuse Pad = ""
-	PadFill   Pad = "fill" // fill behind the end of shorter axes
+	PadFill   Pad = "fill" // pad shorter files with the fill value
 )
 
-// Coords says what becomes of coordinates and variables that ought to be equal in all files.
+// Coords says how to treat coordinates and variables that should be equal in all files.
 type Coords string
 
-// What can become of them.
+// The values of Coords.
 const (
 	CoordsEqual Coords = ""
-	CoordsFirst Coords = "first" // the first file's count, the others' are not looked at
+	CoordsFirst Coords = "first" // use the first file's values and ignore the others
 )
 
-// Overlap says which of several files that hold the same place counts.
+// Overlap says which file is used for positions that several files hold.
 type Overlap string
 
-// The files that may count.
+// The values of Overlap.
 const (
 	OverlapRefuse Overlap = ""
-	OverlapFirst  Overlap = "first" // the one that begins first
-	OverlapLast   Overlap = "last"  // the one that begins last
+	OverlapFirst  Overlap = "first" // the file that starts first
+	OverlapLast   Overlap = "last"  // the file that starts last
 )
 
-// Rename gives a variable or a dimension another name.
+// Rename gives a variable or dimension a new name.
 type Rename struct {
 	Old, New string
 }
 
-// means reports whether it is for what is at a path.
+// means reports whether the option applies to a path.
 func (r *Rename) means(at string) bool {
 	return r.Old == at || r.Old == path.Base(at) || "/"+r.Old == at
 }
 
-// NewDim is a dimension that files do not have: each file is one step of it. Exactly one of
-// Pattern, Attribute, Variable and Values says where the coordinate comes from.
+// NewDim is a dimension that files lack: each file is one position on it. Exactly one of Pattern,
+// Attribute, Variable and Values provides the coordinate.
 type NewDim struct {
 	Name string
-	// Pattern is a regular expression on the file's name. Groups named y, m, d, H, M and S, or
-	// j for the day of the year, make a time; otherwise the first group is a number if it is one in all files, or text.
+	// Pattern is a regular expression for the file's name. Groups named y, m, d, H, M and S, or j
+	// for the day of the year, make a time. Without them, the first group is the value: numbers if
+	// all files have numbers, or else text.
 	Pattern string `json:",omitempty"`
 	// Attribute names an attribute of the root group.
 	Attribute string `json:",omitempty"`
-	// Variable names a variable of one element. One that has the name of the dimension becomes
-	// the coordinate as it is.
+	// Variable names a variable with one element. If it has the name of the dimension, it becomes
+	// the coordinate.
 	Variable string `json:",omitempty"`
-	// Values has one entry for each file, in the order of the files.
+	// Values has one value for each file, in the order of the files.
 	Values []string `json:",omitempty"`
 }
 
-// Broadcast lays variables along a dimension that they do not have and along which files follow one
-// another: what a file has of them is at every index of what it holds of the dimension.
+// Broadcast repeats the values of variables along a dimension that they lack and along which files
+// are concatenated. A file's values apply to all positions of that file.
 type Broadcast struct {
-	Array string // a glob on the array's path
-	Dim   string // by name or by path
+	Array string // a pattern for the array's path
+	Dim   string // name or path
 }
 
-// Override is what a user wants of the schema of some arrays.
+// Override changes the schema of some arrays.
 type Override struct {
-	Array  string             // a glob on the array's path
-	Chunks map[string][]int64 `json:",omitempty"` // edges by name of the dimension; one for a regular axis
-	Type   string             `json:",omitempty"` // name of an element type, as NumPy has it
+	Array  string             // a pattern for the array's path
+	Chunks map[string][]int64 `json:",omitempty"` // chunk lengths by dimension; the last one repeats
+	Type   string             `json:",omitempty"` // element type, as NumPy names it
 }
 
-// ParseNewDim reads NAME=PATTERN, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE or NAME=list:FILE. For a
-// list it returns the name of the file, whose lines are to become the Values.
+// ParseNewDim parses NAME=PATTERN, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE or NAME=list:FILE. For a
+// list it returns the name of the file; the caller sets Values to its lines.
 func ParseNewDim(text string) (dim NewDim, list string, err error) {
 	name, from, ok := strings.Cut(text, "=")
 	if !ok || name == "" || from == "" {
@@ -156,7 +157,7 @@ func ParseNewDim(text string) (dim NewDim, list string, err error) {
 	return dim, "", nil
 }
 
-// ParseBroadcast reads ARRAY=DIM.
+// ParseBroadcast parses ARRAY=DIM.
 func ParseBroadcast(text string) (Broadcast, error) {
 	i := strings.LastIndex(text, "=")
 	if i <= 0 || i == len(text)-1 {
@@ -165,7 +166,7 @@ func ParseBroadcast(text string) (Broadcast, error) {
 	return Broadcast{Array: text[:i], Dim: text[i+1:]}, nil
 }
 
-// ParseRename reads OLD=NEW.
+// ParseRename parses OLD=NEW.
 func ParseRename(text string) (Rename, error) {
 	old, name, ok := strings.Cut(text, "=")
 	if !ok || old == "" || name == "" {

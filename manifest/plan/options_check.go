@@ -10,15 +10,15 @@ import (
 	english "varve/manifest/report/text"
 )
 
-// OptionError is the error of an option whose value is none that there is, or that means
-// nothing in any of the files, such as one that was mistyped.
+// OptionError is the error for an option with an invalid value, or with a value that applies to no
+// file, such as a mistyped name.
 type OptionError struct {
 	report.Setting
 	Says     string
-	Remedies []report.Remedy // options to give in its place, or with it
+	Remedies []report.Remedy // options to use instead or in addition
 }
 
-// Error names the option as the library does, and the reason.
+// Error returns the option's name in the library, the reason and the remedies.
 func (e *OptionError) Error() string {
 	var printer english.Printer
 	out := printer.Setting(e.Setting) + ": " + e.Says
@@ -28,17 +28,17 @@ func (e *OptionError) Error() string {
 	return out
 }
 
-// optionError returns the error of an option and its value.
+// optionError returns the error for an option and its value.
 func optionError(option report.Option, value, says string) *OptionError {
 	return &OptionError{Setting: report.Setting{Option: option, Value: value}, Says: says}
 }
 
-// advise returns an error together with an option that avoids it.
+// advise adds an option that avoids the error to it.
 func advise(err error, r report.Remedy) error {
 	return manifest.WithRemedy(err, string(r.Option), r.Value)
 }
 
-// checkOptions reports options that mean nothing in any file.
+// checkOptions returns an error for an option that applies to no file.
 func (p *survey) checkOptions() error {
 	if from := p.opts.CodecFrom; from != "" && !slices.ContainsFunc(p.files, func(f *manifest.File) bool { return isFile(f, from) }) {
 		return optionError(report.CodecFrom, from, "it is not among the files")
@@ -56,8 +56,8 @@ func (p *survey) checkOptions() error {
 	return nil
 }
 
-// renames reports whether anything is called as an option says. A dimension without a name is, by
-// the number that any file has for it: files that are added may take that away.
+// renames reports whether any file has the old name of a rename. For unnamed dimensions, the
+// generated name of any file counts, because an added file may replace it.
 func (p *survey) renames(r *Rename) bool {
 	for d := range p.numbered {
 		if r.means(d) {
@@ -72,7 +72,7 @@ func (p *survey) renames(r *Rename) bool {
 	})
 }
 
-// checkOverride looks for the arrays that an override is for, and for its dimensions.
+// checkOverride returns an error if no array, or none of its dimensions, matches an override.
 func (p *survey) checkOverride(o *Override) error {
 	dims, found := p.overridden(o)
 	if o.Type != "" {
@@ -92,8 +92,8 @@ func (p *survey) checkOverride(o *Override) error {
 	return nil
 }
 
-// overridden returns the dimensions of arrays that an override is for, and whether there are
-// any such.
+// overridden returns the dimensions of the arrays that match an override, and whether any array
+// does.
 func (p *survey) overridden(o *Override) (dims []string, found bool) {
 	for _, made := range p.opts.NewDims {
 		dims = append(dims, "/"+made.Name)
@@ -115,7 +115,7 @@ func (p *survey) overridden(o *Override) (dims []string, found bool) {
 	return dims, found
 }
 
-// checkConcat looks for the dimensions along which files are to follow one another.
+// checkConcat returns an error if no file has a dimension that the user named.
 func (p *directions) checkConcat() error {
 	for _, name := range p.opts.Concat {
 		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) {
@@ -129,8 +129,9 @@ func (p *directions) checkConcat() error {
 	return nil
 }
 
-// dropsAll reports whether files have variables that match a glob, and the options drop all of them. Other options
-// that name them then mean nothing, and are no error: users add drop to options that was refused.
+// dropsAll reports whether the options drop all variables that match a pattern. Other options for
+// these variables then have no effect. That is no error, because users add drop to options that
+// were refused.
 func (p *survey) dropsAll(glob string) bool {
 	if len(p.opts.Drop) == 0 || slices.ContainsFunc(p.classes, func(c *class) bool {
 		return slices.ContainsFunc(c.vars, func(x lensed) bool { return matches([]string{glob}, x.path) })
@@ -145,7 +146,7 @@ func (p *survey) dropsAll(glob string) bool {
 	})
 }
 
-// dropsDim reports whether only variables that the options drop have a dimension.
+// dropsDim reports whether only dropped variables have a dimension.
 func (p *survey) dropsDim(name string) bool {
 	lens := p.lens()
 	return len(p.opts.Drop) > 0 && slices.ContainsFunc(p.classes, func(c *class) bool {
@@ -155,7 +156,7 @@ func (p *survey) dropsDim(name string) bool {
 	})
 }
 
-// nothingLeft says which options leave no variable of any file.
+// nothingLeft returns the error that the options exclude all variables.
 func (p *survey) nothingLeft() error {
 	var given []report.Setting
 	for _, s := range []report.Setting{{Option: report.Group, Value: p.opts.Group}, {Option: report.Vars, Value: strings.Join(p.opts.Vars, ",")},
@@ -170,7 +171,7 @@ func (p *survey) nothingLeft() error {
 	return &OptionError{Setting: given[0], Says: "nothing is left of any file" + p.whichThere()}
 }
 
-// whichThere says which variables the files have.
+// whichThere lists the variables of the files, for a message.
 func (p *survey) whichThere() string {
 	var paths []string
 	for _, c := range p.classes {
@@ -181,10 +182,10 @@ func (p *survey) whichThere() string {
 	return listed(paths)
 }
 
-// mostListed is how many names help to find the one that was meant.
+// mostListed is the number of names in a message, enough to find the intended one.
 const mostListed = 20
 
-// listed says which names there are.
+// listed returns the end of a message with the names that exist.
 func listed(names []string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	if len(names) == 0 {

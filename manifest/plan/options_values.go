@@ -10,8 +10,8 @@ import (
 	"varve/manifest/report"
 )
 
-// Check reports every option whose value is none that there is, whatever the files are. Each
-// is an *OptionError. New does so first; who scans files for hours asks before.
+// Check returns the errors of all options that are invalid for any files, each as an *OptionError.
+// New calls it first. Call it before a long scan.
 func (o *Options) Check() error {
 	errs := []error{
 		checkChoice(report.Missing, o.Missing, MissingFill, MissingDrop, MissingRefuse),
@@ -36,8 +36,7 @@ func (o *Options) Check() error {
 	return errors.Join(errs...)
 }
 
-// checkChoice reports a word that is none of those that there are, of which the empty one is
-// always one.
+// checkChoice returns an error for a word that is not known. The empty word is always known.
 func checkChoice[T ~string](option report.Option, word T, known ...T) error {
 	if slices.Contains(known, word) {
 		return nil

@@ -10,19 +10,20 @@ import (
 	"varve/manifest/report"
 )
 
-// parted reports whether the values of some members are in other files.
+// parted reports whether the values of some members are in other files, as in HDF5 virtual
+// datasets.
 func (a *array) parted() bool {
 	return slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Parted })
 }
 
-// servesParts reports whether values are served out of other files. Those of a coordinate are
-// known, unless it is large.
+// servesParts reports whether readers get values from other files. The values of a small coordinate
+// are in the manifest instead.
 func (p *directions) servesParts(a *array) bool {
 	return a.parted() && (!p.isAxis(a) || p.dims[a.dims[0]].large)
 }
 
-// placeParted places the files of an array with parts along all of its dimensions, since parts
-// may begin anywhere, and takes the variables of the hidden files for members.
+// placeParted places the files of an array with parts along all of its dimensions, because parts
+// may start anywhere. It makes the variables of hidden files members.
 func (p *directions) placeParted(a *array) {
 	if !p.servesParts(a) {
 		return
@@ -64,7 +65,7 @@ func (p *survey) addPart(a *array, of *member, file int) {
 	p.classes = append(p.classes, &class{header: h, unnamed: unnamedIn(h), files: []int32{int32(file)}})
 }
 
-// classOfAny is the class of a file, hidden or not.
+// classOfAny returns the class of a file, hidden or not.
 func (p *survey) classOfAny(file int) int32 {
 	if c, ok := p.hidden[file]; ok {
 		return c
@@ -72,7 +73,7 @@ func (p *survey) classOfAny(file int) int32 {
 	return p.classOf[file]
 }
 
-// partTiles puts the parts of files in the places of the files.
+// partTiles replaces the tiles of files by tiles of their parts.
 func (p *survey) partTiles(a *array, whole []manifest.Tile) (tiles []manifest.Tile) {
 	for _, t := range whole {
 		m := a.memberOf(p.classOf[t.File])
@@ -112,7 +113,8 @@ func (p *inquiry) partTile(a *array, m *member, t manifest.Tile, part manifest.P
 	return s, true
 }
 
-// extent is where a file lies along a dimension: at the begin of one that is not flowing.
+// extent returns the position and length of a file along a dimension. The position is 0 if files
+// are not concatenated along it.
 func (p *survey) extent(d *dim, file int32) (start, length int64, ok bool) {
 	if d.role == flowing {
 		return d.starts(file)
@@ -128,7 +130,7 @@ func (d *dim) coordOf(file int32) *coord {
 	return nil
 }
 
-// partsOverlap refuses files whose parts lie over one another: which one counts is not said.
+// partsOverlap refuses files whose parts overlap, because nothing says which part is on top.
 func (p *survey) partsOverlap(a *array, w *placing) {
 	pairs := overlapping(w.tiles)
 	if len(pairs) == 0 {
@@ -144,8 +146,7 @@ func (p *survey) partsOverlap(a *array, w *placing) {
 		Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, files, a.files))
 }
 
-// fillOfParts is what an array of parts reads as where there is none: what its files say. They
-// have to agree.
+// fillOfParts sets the fill value for positions that no part covers. The files must agree on it.
 func (p *survey) fillOfParts(a *array, f *declared, out *manifest.Array) error {
 	var fill []byte
 	var odd []int32

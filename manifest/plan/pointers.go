@@ -9,18 +9,18 @@ import (
 	"varve/manifest/report"
 )
 
-// pointers are arrays of which the numbers are places in another one beside them: the rows of
-// sparse matrices, and categories, as anndata, SciPy and pandas write them.
+// pointers lists arrays whose values are indices into an array in the same group. AnnData, SciPy
+// and pandas write sparse matrices and categories in this form.
 var pointers = []struct {
 	name   string
-	beside []string // all of these; places are in the first
+	beside []string // arrays that must exist in the group; the indices refer to the first
 }{
 	{"indptr", []string{"indices", "data"}},
 	{"codes", []string{"categories"}},
 }
 
-// refusePointers refuses numbers that are places in what their own file has, where files follow one
-// another: put end to end they would point into other files.
+// refusePointers refuses indices into an array or dimension along which files are concatenated: in
+// the combined dataset, they would refer to elements of other files.
 func (p *layout) refusePointers() {
 	if len(p.flows) == 0 {
 		return
@@ -50,16 +50,16 @@ func (p *layout) refusePointers() {
 	}
 }
 
-// withoutPointers returns the remedies where files differ in the array that another holds indexes into.
+// withoutPointers returns the remedies if files differ in an array that others hold indices into.
 func withoutPointers(a *array) []report.Remedy {
 	return []report.Remedy{report.Do(report.Separate, "", ""), report.DropPath(a.path[1:])}
 }
 
-// overruled reports whether a dimension has the coordinate of the first file though others have another.
+// overruled reports whether a dimension uses the first file's coordinate although others differ.
 func (p *directions) overruled(at string) bool { return p.dims[at] != nil && p.dims[at].overruled }
 
-// aim notes which arrays an array points into, of which each file has its own part: what these hold has to be the same in
-// all files, whatever counts elsewhere.
+// aim records the arrays that an array holds indices into. Each file has its own indices, so these
+// arrays must be equal in all files, even if an option says that the first file is used.
 func (p *layout) aim(a, beside *array, along []string) {
 	if beside != nil {
 		p.targets[beside.path] = a
@@ -71,7 +71,7 @@ func (p *layout) aim(a, beside *array, along []string) {
 	}
 }
 
-// pointsBeside is the array beside one of pointers; nil if there is none.
+// pointsBeside returns the array that an array of pointers refers to, or nil.
 func (p *layout) pointsBeside(a *array, at map[string]*array) *array {
 	dir, name := path.Split(a.path)
 	for _, x := range pointers {
@@ -83,8 +83,8 @@ func (p *layout) pointsBeside(a *array, at map[string]*array) *array {
 	return nil
 }
 
-// pointed are the dimensions along which the numbers of arrays are places, by the paths of these. Attributes say
-// so, also those of variables that are left out.
+// pointed returns, by array path, the dimensions that the array's values are indices into,
+// according to attributes. Attributes of dropped variables count, too.
 func (p *layout) pointed() map[string][]string {
 	out := map[string][]string{}
 	for n := range p.classes {
@@ -107,24 +107,25 @@ func (p *layout) pointed() map[string][]string {
 	return out
 }
 
-// pointing says that the numbers of a variable are places along dimensions.
+// pointing says that the values of a variable are indices along dimensions.
 type pointing struct {
 	from *manifest.Variable
-	dims []string // as arrays have them
+	dims []string // new paths
 }
 
-// conventions are what attributes of a class's variables say, as CF and UGRID have it.
+// conventions reads the attributes of a class's variables according to CF and UGRID.
 type conventions struct {
 	p     *survey
 	class *class
 	paths map[string]bool // of the header's variables
 }
 
-// connects is how the attributes end by which a mesh names its connectivities: that of face_node_connectivity
-// has places of nodes.
+// connects is the suffix of the attributes that name a mesh's connectivity: face_node_connectivity
+// names a variable with indices of nodes.
 const connects = "_connectivity"
 
-// pointers are the variables of numbers that are places, as far as one variable says so.
+// pointers returns the variables that hold indices, as far as the attributes of one variable say
+// so.
 func (c *conventions) pointers(v *manifest.Variable) (out []pointing) {
 	for i := range v.Attributes {
 		a := &v.Attributes[i]
@@ -148,7 +149,7 @@ func (c *conventions) pointers(v *manifest.Variable) (out []pointing) {
 	return out
 }
 
-// elements are the dimensions of a mesh's nodes, edges, schemas or volumes.
+// elements returns the dimensions of a mesh's nodes, edges, faces or volumes.
 func (c *conventions) elements(mesh *manifest.Variable, kind string) []string {
 	dims := c.dimsNamed(mesh, strings.Fields(textOf(mesh, kind+"_dimension")))
 	for _, v := range c.variables(mesh, strings.Fields(textOf(mesh, kind+"_coordinates"))) {
@@ -165,7 +166,7 @@ func (c *conventions) elements(mesh *manifest.Variable, kind string) []string {
 	return dims
 }
 
-// variables are those that one means by names.
+// variables returns the variables that `from` means by names.
 func (c *conventions) variables(from *manifest.Variable, names []string) (out []*manifest.Variable) {
 	all := c.class.header.Variables
 	if c.paths == nil && len(names) > 0 {
@@ -182,7 +183,7 @@ func (c *conventions) variables(from *manifest.Variable, names []string) (out []
 	return out
 }
 
-// dims are the dimensions of a variable, be it left out or not.
+// dims returns the dimensions of a variable, even if it was dropped.
 func (c *conventions) dims(v *manifest.Variable) []string {
 	for i := range c.class.vars {
 		if c.class.vars[i].v == v {
@@ -192,7 +193,8 @@ func (c *conventions) dims(v *manifest.Variable) []string {
 	return c.p.through(c.p.lens(), v).dims
 }
 
-// dimsNamed are the dimensions that a variable means by names: those of its group, or of the nearest around it.
+// dimsNamed returns the dimensions that a variable means by names, in its group or the nearest
+// parent group that has one.
 func (c *conventions) dimsNamed(from *manifest.Variable, names []string) (out []string) {
 	for _, name := range names {
 		for dir := path.Dir(from.Path); ; dir = path.Dir(dir) {
@@ -209,7 +211,7 @@ func (c *conventions) dimsNamed(from *manifest.Variable, names []string) (out []
 	return out
 }
 
-// follows reports whether files follow one another along a dimension that they have themselves.
+// follows reports whether files are concatenated along a dimension that they have themselves.
 func (p *directions) follows(at string) bool {
 	d := p.dims[at]
 	return d != nil && d.role == flowing && !d.made && len(d.order) > 1

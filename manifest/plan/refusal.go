@@ -7,13 +7,13 @@ import (
 	english "varve/manifest/report/text"
 )
 
-// Error says why files cannot be combined as asked: every reason with its files and the options that allow
-// it.
+// Error says why files cannot be combined with the given options. Each finding has its files, and
+// the options that resolve it.
 type Error struct {
 	Findings []report.Finding
 }
 
-// Error lists the reasons, one a line, with options by their names in the library.
+// Error returns one line for each finding, with options under their names in the library.
 func (e *Error) Error() string {
 	var printer english.Printer
 	lines := make([]string, len(e.Findings))

@@ -7,13 +7,13 @@ import (
 	"varve/manifest/report"
 )
 
-// Remedies that several findings offer.
+// Remedies that several findings share.
 var (
 	takeFirst      = report.Do(report.Coords, string(CoordsFirst), report.FirstCounts)
 	stackByPattern = report.Fill(report.NewDim, "NAME=PATTERN", report.Stacks)
 )
 
-// stackBy returns the remedy that makes a dimension of the variable at a path.
+// stackBy returns the remedy that makes a new dimension from the variable at a path.
 func stackBy(at string, consequence report.Consequence) report.Remedy {
 	return report.Do(report.NewDim, path.Base(at)+"=var:"+at[1:], consequence)
 }
@@ -23,14 +23,14 @@ func concatAlong(d *dim, consequence report.Consequence) report.Remedy {
 	return report.Do(report.Concat, report.ListItem(d.name()), consequence)
 }
 
-// withoutValues returns the remedy that puts files in the order of their names, whatever values they have.
+// withoutValues returns the remedy that orders files by name and drops the coordinate.
 func withoutValues(d *dim) report.Remedy {
 	r := report.DropPath(path.Base(d.coord)).And(report.Concat, report.ListItem(d.name()))
 	r.Consequence = report.ByName
 	return r
 }
 
-// byFirst and byTolerance are the options that allow coordinates to differ.
+// byFirst and byTolerance return the options that accept different coordinates.
 func (p *inquiry) byFirst() report.Setting {
 	return report.Setting{Option: report.Coords, Value: string(CoordsFirst)}
 }

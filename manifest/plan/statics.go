@@ -8,7 +8,7 @@ import (
 	"varve/manifest/report"
 )
 
-// statics compares what has to be equal.
+// statics compares values that must be equal in all files, or in all files with equal positions.
 func (p *layout) statics() error {
 	for _, a := range p.arrays {
 		if err := p.settleStatic(a); err != nil {
@@ -24,7 +24,8 @@ func (p *layout) statics() error {
 	return nil
 }
 
-// settleDoubt compares what files hold that lie in the same place, unless the first counts.
+// settleDoubt compares the values of files with equal positions, unless the first file is used
+// anyway.
 func (p *layout) settleDoubt(d doubt) error {
 	c := p.comparing(d.a)
 	if p.opts.Coords == CoordsFirst && p.targets[d.a.path] == nil {
@@ -38,7 +39,7 @@ func (p *layout) settleDoubt(d doubt) error {
 	return nil
 }
 
-// settleStatic deals with arrays that no file holds a part of: they have to be equal in all.
+// settleStatic decides about an array without placement: all files must have equal values.
 func (p *layout) settleStatic(a *array) error {
 	if a.where != nil || a.files < 2 || p.isCoordinate(a) {
 		return nil
@@ -52,8 +53,8 @@ func (p *layout) settleStatic(a *array) error {
 	return p.comparing(a).refuseOdd(p.filesHaving(a))
 }
 
-// noteFirst says which files' values do not count, of those in each place, where enough of them is
-// known to be compared and alike bytes are alike values: to find out more is what the user has forgone.
+// noteFirst reports files whose values are not used, as far as known values show that they differ.
+// It requests nothing: the user chose not to read more.
 func (c *comparison) noteFirst(places [][]int32) error {
 	p := c.p
 	if !c.alike {
@@ -88,7 +89,7 @@ func (c *comparison) noteFirst(places [][]int32) error {
 	return nil
 }
 
-// told reports whether values are known of all of some files, as far as it takes to compare them.
+// told reports whether enough is known of the values of files to compare them.
 func (c *comparison) told(files []int32) bool {
 	_, shapes := c.narrower(files)
 	for _, f := range files {
@@ -103,7 +104,8 @@ func (c *comparison) told(files []int32) bool {
 	return true
 }
 
-// refuseUnordered refuses a variable of which every file holds a part when nothing says which.
+// refuseUnordered refuses a variable that probably differs in every file if nothing gives the order
+// of the files.
 func (p *layout) refuseUnordered(a *array) bool {
 	if len(a.dims) == 0 || p.flowing() || !a.flows && a.files < p.total() {
 		return false
@@ -117,10 +119,10 @@ func (p *layout) refuseUnordered(a *array) bool {
 	return true
 }
 
-// unknown reports whether it takes reading to know the values.
+// unknown reports whether the values must be read to know them.
 func (m *member) unknown() bool { return m.v.Storage.Layout != manifest.Nothing }
 
-// refuseAllUnordered makes one refusal of all variables of one set of dimensions.
+// refuseAllUnordered adds one finding for all variables with the same dimensions.
 func (p *layout) refuseAllUnordered() {
 	groups := map[string][]*array{}
 	for _, a := range p.unordered {
@@ -142,9 +144,9 @@ func (p *layout) refuseAllUnordered() {
 	}
 }
 
-// orderRemedies returns the ways to put files in order that have an array without a coordinate.
+// orderRemedies returns the ways to order files that have an array without a coordinate.
 func (p *layout) orderRemedies(a *array) []report.Remedy {
-	var bare *dim // the likeliest
+	var bare *dim // the most likely one
 	for _, at := range a.dims {
 		if d := p.dims[at]; d.coord == "" && (bare == nil || p.likely(d) > p.likely(bare)) {
 			bare = d
@@ -166,7 +168,7 @@ func (p *layout) orderRemedies(a *array) []report.Remedy {
 	return []report.Remedy{stackByPattern}
 }
 
-// refuseOdd refuses those of some files whose values differ from those of most others.
+// refuseOdd refuses files whose values differ from those of most others.
 func (c *comparison) refuseOdd(files []int32) error {
 	p, a := c.p, c.a
 	if n := c.largest(); n > manifest.MostSummed {
@@ -209,8 +211,8 @@ func (c *comparison) refuseOdd(files []int32) error {
 	return nil
 }
 
-// remedies returns the ways to allow values of groups of files that should be equal and are not. A way
-// that keeps all of them, if there is one, comes first.
+// remedies returns the ways to accept different values in groups of files. A way that keeps all
+// values comes first.
 func (c *comparison) remedies(groups [][]int32) []report.Remedy {
 	p, a := c.p, c.a
 	one := []report.Remedy{takeFirst, report.DropPath(a.path[1:])}

@@ -9,9 +9,8 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// timesAlong finds the variable of times along a dimension that has no coordinate: a swath's
-// lines are at times, but the dimension has another name. The two ends of one time, which are its
-// bounds, are no course of times.
+// timesAlong returns the variable of times along a dimension without a coordinate. For example, the
+// lines of a swath have times, but the dimension is not called time. Bounds are not considered.
 func (p *survey) timesAlong(d *dim) string {
 	found := times{}
 	for _, n := range d.classes {
@@ -25,8 +24,8 @@ func (p *survey) timesAlong(d *dim) string {
 	return found.that()
 }
 
-// useTimes adds, of dimensions that are used and have no coordinate, the times along them that nobody
-// asked for: they say where files lie. What is damaged may be some.
+// useTimes marks as used the times along used dimensions without a coordinate, even if the user did
+// not select them, because they place the files. Damaged variables count: they may hold times.
 func (p *inquiry) useTimes(h *manifest.Header, parents cf.Parents, used map[string]bool) {
 	if len(p.opts.Vars) == 0 {
 		return
@@ -42,7 +41,7 @@ func (p *inquiry) useTimes(h *manifest.Header, parents cf.Parents, used map[stri
 		along[v.Dims[0]].add(v.Path, v, parents)
 	}
 	for _, v := range h.Variables {
-		delete(along, v.Path) // which has a coordinate
+		delete(along, v.Path) // this dimension has a coordinate
 		if v.Damaged && len(v.Dims) == 1 && used[v.Dims[0]] {
 			used[v.Path] = true
 		}
@@ -54,18 +53,19 @@ func (p *inquiry) useTimes(h *manifest.Header, parents cf.Parents, used map[stri
 	}
 }
 
-// times are variables of times along one dimension, by their paths.
+// times holds the time variables along one dimension, by path.
 type times map[string][]*manifest.Variable
 
-// add adds a variable along the dimension, if it is of times and no bounds of others.
+// add adds a variable if it holds times and is not the bounds of another.
 func (t times) add(at string, v *manifest.Variable, parents cf.Parents) {
 	if v.Unreadable == "" && parents[v.Path] == nil && natureOf(v) == instant {
 		t[at] = append(t[at], v)
 	}
 }
 
-// that is the path of those that say where a file lies: of several, such as times and the same by
-// atomic clocks, the one that CF marks, or that is called so.
+// that returns the path of the variable that places files, or "". A file may have several, for
+// example UTC and atomic time. Then the one that CF attributes mark is taken, or the one called
+// time.
 func (t times) that() string {
 	for _, marked := range []func(at string, v *manifest.Variable) bool{
 		func(string, *manifest.Variable) bool { return true },

@@ -15,14 +15,14 @@ import (
 	"varve/zarrjson"
 )
 
-// machinery are attributes by which HDF5 and netCDF-4 keep their own books.
+// machinery lists attributes that HDF5 and netCDF-4 write for their own use.
 var machinery = []string{
 	"DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates",
 	"_nc3_strict", "_NCProperties", "_NCCOPY", "_ARRAY_DIMENSIONS",
 }
 
-// isMachinery reports whether an attribute of a name is not about the data. Others than dimension
-// scales have classes and names too.
+// isMachinery reports whether an attribute does not describe the data. CLASS and NAME belong to
+// HDF5 only on dimension scales.
 func (d *decision) isMachinery(name string) bool {
 	if name != "CLASS" && name != "NAME" {
 		return slices.Contains(machinery, name)
@@ -33,8 +33,8 @@ func (d *decision) isMachinery(name string) bool {
 	})
 }
 
-// attributes keeps those on which all members agree, less those that the reading has used up,
-// and says which masks the schema has.
+// attributes declares the attributes on which all members agree, except those that the conversion
+// applies itself.
 func (d *decision) attributes() {
 	used, names := d.used(), d.attributeNames()
 	d.declared = make([]zarrjson.Attribute, 0, len(names))
@@ -57,11 +57,11 @@ func (d *decision) attributes() {
 	}
 }
 
-// ofStored are attributes about numbers as they are stored.
+// ofStored lists attributes about stored numbers, which are invalid once numbers are converted.
 var ofStored = []string{"valid_min", "valid_max", "valid_range", cf.FlagValues, cf.FlagMasks, cf.FlagMeanings}
 
-// noteUsed says which attributes are left out that say something nobody can say of the schema:
-// those about numbers that are not as they were stored, and masks of what is no number.
+// noteUsed reports dropped attributes that users may miss: attributes about stored numbers after a
+// conversion, and missing values of types that are not numbers.
 func (d *decision) noteUsed(names, used []string) {
 	masks := []string{cf.FillValue, cf.MissingValue}
 	if d.numeric() {
@@ -80,7 +80,8 @@ func (d *decision) noteLost(code report.Code, which, names, used []string, args 
 	}
 }
 
-// leaveOut reports whether JSON cannot hold an attribute as some files have it, and adds the finding.
+// leaveOut reports whether some files have an attribute that JSON cannot hold, and adds the
+// finding.
 func (d *decision) leaveOut(name string) bool {
 	f := report.Finding{Code: report.AttributeUnreadable, Effect: report.Dropped}
 	var lost []int
@@ -104,7 +105,7 @@ func (d *decision) leaveOut(name string) bool {
 	return true
 }
 
-// set declares an attribute: in its place if there is one of that name, else behind the others.
+// set declares an attribute. It replaces one with the same name.
 func (d *decision) set(name string, raw []byte) {
 	if i := d.places.find(len(d.declared), name, func(i int) string { return d.declared[i].Name }); i >= 0 {
 		d.declared[i].JSON = raw
@@ -113,7 +114,7 @@ func (d *decision) set(name string, raw []byte) {
 	d.declared = append(d.declared, zarrjson.Attribute{Name: name, JSON: raw})
 }
 
-// attribute is the one of a name, or nil.
+// attribute returns the attribute with a name, or nil.
 func (m *member) attribute(name string) *manifest.Attribute {
 	all := m.Variable.Attributes
 	if i := m.places.find(len(all), name, func(i int) string { return all[i].Name }); i >= 0 {
@@ -122,16 +123,16 @@ func (m *member) attribute(name string) *manifest.Attribute {
 	return nil
 }
 
-// places finds names in a list, which may grow. In a short one it looks through it; a long one,
-// which nobody writes for people to read, it goes through once.
+// places finds names in a list that may grow. Short lists are searched; for long lists, which only
+// programs write, it builds an index.
 type places struct {
 	first map[string]int
-	known int // how many of the list are in first
+	known int // the number of list elements in first
 }
 
 const longList = 64
 
-// find returns the first place of a name, or -1.
+// find returns the first index of a name, or -1.
 func (p *places) find(n int, name string, at func(i int) string) int {
 	if n < longList {
 		for i := range n {
@@ -155,7 +156,7 @@ func (p *places) find(n int, name string, at func(i int) string) int {
 	return -1
 }
 
-// attributeNames are those of all members, each where it occurs first.
+// attributeNames returns the names in all members, in the order of their first occurrence.
 func (d *decision) attributeNames() []string {
 	first := d.members[0].Variable.Attributes
 	names := make([]string, 0, len(first))
@@ -180,7 +181,7 @@ func (d *decision) attributeNames() []string {
 	return names
 }
 
-// used are the attributes that mean nothing anymore, or are declared by this package.
+// used returns the attributes that the conversion applies, or that this package declares itself.
 func (d *decision) used() []string {
 	used := append(make([]string, 0, 16), cf.FillValue, cf.MissingValue)
 	touched := slices.ContainsFunc(d.members, func(m member) bool {
@@ -207,10 +208,9 @@ func (d *decision) used() []string {
 	return used
 }
 
-// appendIdle appends the names of scales and offsets, none of which changes a number, unless
-// clients of the files have other types because of them: integers with one become floats, and
-// floats doubles with one that is a double. JSON knows doubles only, so that others would
-// widen floats here that the files leave as they are.
+// appendIdle appends the names of scales and offsets that change no number. It keeps those that
+// determine the type that clients see: integers with one become floats, and floats become doubles
+// if it is a double. JSON has doubles only, so a kept float32 attribute would widen float32 data.
 func (d *decision) appendIdle(used []string) []string {
 	for _, name := range []string{cf.ScaleFactor, cf.AddOffset} {
 		a := d.members[0].attribute(name)
@@ -225,12 +225,12 @@ func (d *decision) scaled() bool {
 	return slices.ContainsFunc(d.members, func(m member) bool { return m.packing.Scaled() })
 }
 
-// timed reports whether all members hold times that text alone does not compare.
+// timed reports whether all members hold numeric times.
 func (d *decision) timed() bool {
 	return !slices.ContainsFunc(d.members, func(m member) bool { return !m.timed || !cf.IsNumber(m.Variable.Type) })
 }
 
-// attribute keeps one attribute if all members have it alike, or says who does not.
+// attribute declares an attribute if all members agree on it, or reports the members that do not.
 func (d *decision) attribute(name string) error {
 	if d.alone() {
 		return d.keep(name)
@@ -257,14 +257,14 @@ func (d *decision) attribute(name string) error {
 			return d.keep(name)
 		}
 		d.finding(report.UnitsDiffer, report.Dropped, t, nil)
-	case cf.ScaleFactor, cf.AddOffset, cf.Unsigned: // said already, and equal as numbers
+	case cf.ScaleFactor, cf.AddOffset, cf.Unsigned: // reported already, and equal as numbers
 	default:
 		d.finding(report.AttributeDiffers, report.Dropped, t, report.Args{"name": name})
 	}
 	return nil
 }
 
-// ofOneUnit reports whether all members have one physical unit, however it is spelt.
+// ofOneUnit reports whether all members have the same physical units, in any spelling.
 func (d *decision) ofOneUnit() bool {
 	first, _ := cf.Text(d.members[0].Variable.Attributes, cf.UnitsName)
 	return !slices.ContainsFunc(d.members, func(m member) bool {
@@ -273,8 +273,8 @@ func (d *decision) ofOneUnit() bool {
 	})
 }
 
-// flags declares the flags of all members together, as archives get new ones over the years. If
-// they contradict each other no client is told any.
+// flags declares the union of all members' flags, because archives get new flags over the years. If
+// the flags contradict one another, it declares none.
 func (d *decision) flags(name string, t tally) error {
 	var all []cf.Flag
 	for i := range d.members {
@@ -300,7 +300,7 @@ func (d *decision) flags(name string, t tally) error {
 	return nil
 }
 
-// keep keeps an attribute as the first member has it of those that do.
+// keep declares an attribute with the value of the first member that has it.
 func (d *decision) keep(name string) error {
 	having := slices.IndexFunc(d.members, func(m member) bool { return m.attribute(name) != nil })
 	raw, err := d.spell(d.members[having].attribute(name))
@@ -310,7 +310,7 @@ func (d *decision) keep(name string) error {
 	return err
 }
 
-// declare sets what the schema itself says of its elements.
+// declare sets the attributes that describe the schema itself: units of times, and missing values.
 func (d *decision) declare() error {
 	if reference := d.opts.Reference; d.schema.Reading == manifest.Retimed {
 		if err := d.setText(cf.UnitsName, reference.Text); err != nil {
@@ -352,8 +352,8 @@ func (d *decision) declare() error {
 	return err
 }
 
-// declareUnits keeps the units and the calendar of times as the first file spells them, since
-// the others mean the same.
+// declareUnits declares the units and calendar of times in the spelling of the first file. The
+// others have the same meaning.
 func (d *decision) declareUnits() error {
 	for _, name := range []string{cf.UnitsName, cf.CalendarName} {
 		t := d.count(d.attributeNamed(name))
@@ -378,7 +378,7 @@ func (d *decision) declareUnits() error {
 	return nil
 }
 
-// calendar is the one that names all members' days: Standard, if one of them says so.
+// calendar returns the calendar that is valid for all members: Standard, if any member has it.
 func (d *decision) calendar() cf.Calendar {
 	c := d.members[0].units.Calendar
 	for i := range d.members {
@@ -395,7 +395,7 @@ func (d *decision) setText(name, text string) error {
 	return err
 }
 
-// attributeNamed compares members by an attribute, as JSON has it.
+// attributeNamed compares members by the JSON of an attribute.
 func (d *decision) attributeNamed(name string) having {
 	return having{
 		key: func(m *member) string {
@@ -408,7 +408,7 @@ func (d *decision) attributeNamed(name string) having {
 	}
 }
 
-// spelt is the JSON of an attribute, to compare it by.
+// spelt returns a text to compare an attribute by: its JSON, if it has one.
 func (d *decision) spelt(a *manifest.Attribute) string {
 	raw, err := d.spell(a)
 	if err != nil {
@@ -417,8 +417,8 @@ func (d *decision) spelt(a *manifest.Attribute) string {
 	return string(raw)
 }
 
-// spell is cf.AttributeJSON. Many variables and many files have equal attributes, of which texts are
-// spelt sooner than looked up.
+// spell returns cf.AttributeJSON. It caches attributes other than single texts: many variables and
+// files have equal ones, and encoding a single text is faster than the cache.
 func (d *decision) spell(a *manifest.Attribute) ([]byte, error) {
 	if len(a.Texts) == 1 || a.JSON != "" {
 		return cf.AttributeJSON(a)
@@ -442,7 +442,7 @@ func (d *decision) spell(a *manifest.Attribute) ([]byte, error) {
 	return raw, err
 }
 
-// attributeText is an attribute for people; empty for none.
+// attributeText formats an attribute for messages, or returns "" for nil.
 func attributeText(a *manifest.Attribute) string {
 	if a == nil {
 		return ""

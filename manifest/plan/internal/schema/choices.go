@@ -10,7 +10,7 @@ import (
 	"varve/manifest/report"
 )
 
-// choice is the name of a number in a member's enumeration, or empty.
+// choice returns the name of a number in a member's enumeration, or "".
 func (m *member) choice(number int64) string {
 	for _, c := range m.Variable.Enum {
 		if c.Value == number {
@@ -20,8 +20,8 @@ func (m *member) choice(number int64) string {
 	return ""
 }
 
-// choices refuses enumerations that call one number by several names: what it stands for would
-// depend on the file. Members that name fewer numbers, or none, are not at odds with others.
+// choices refuses enumerations that give one number several names, because its meaning would depend
+// on the file. Members may have fewer names than others, or none.
 func (d *decision) choices() {
 	d.chosen = map[int64]string{}
 	for i := range d.members {
@@ -48,8 +48,7 @@ func (d *decision) refuseChoice(number int64) {
 	d.refused = true
 }
 
-// declareChoices tells clients the names of an enumeration's numbers as CF does, unless files do
-// so themselves.
+// declareChoices declares the names of an enumeration as CF flags, unless files have flags already.
 func (d *decision) declareChoices() error {
 	if len(d.chosen) == 0 || d.scaled() {
 		return nil

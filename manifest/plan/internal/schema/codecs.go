@@ -11,8 +11,8 @@ import (
 	"varve/manifest/report"
 )
 
-// fill decides what cells hold that no file has written: what most unwritten ones of the files
-// are, so that their chunks can stay missing; where files leave gaps, what is missing.
+// fill decides the fill value. For complete arrays it is the fill value of most bytes, so that
+// unwritten chunks need not be stored. With gaps, it is a missing value.
 func (d *decision) fill() {
 	typ := d.schema.DataType.Type()
 	if d.opts.Gaps {
@@ -34,18 +34,19 @@ func (d *decision) fill() {
 		key:  func(m *member) string { return string(own(m)) },
 		says: func(m *member) string { return number(typ, own(m)) },
 	})
-	if t.differ() && d.schema.Reading != manifest.Unpacked { // there the packing is told, which makes it differ
+	if t.differ() && d.schema.Reading != manifest.Unpacked { // otherwise the packing differs, and is reported
 		d.finding(report.FillDiffers, report.Reencoded, t, nil)
 	}
 }
 
-// mayBeUnwritten reports whether the files may lack chunks.
+// mayBeUnwritten reports whether files may lack chunks of the member.
 func (m *member) mayBeUnwritten() bool {
 	l := m.Variable.Storage.Layout
 	return l == manifest.Chunked || l == manifest.Nothing || l == manifest.Parted
 }
 
-// ownFill is that of most bytes; what is all written counts only if nothing else is there.
+// ownFill returns the fill value of most bytes among members that may be unwritten, or of any
+// member if there is none.
 func (d *decision) ownFill() (best []byte) {
 	weights, most := map[string]int64{}, int64(-1)
 	for i := range d.members {
@@ -62,7 +63,7 @@ func (d *decision) ownFill() (best []byte) {
 	return best
 }
 
-// gap is one element for cells of which no file knows anything.
+// gap returns the element for positions that are in no file.
 func (d *decision) gap(typ codec.Type) []byte {
 	switch {
 	case len(d.masks) > 0:
@@ -78,8 +79,8 @@ func (d *decision) gap(typ codec.Type) []byte {
 	return d.schema.DataType.DefaultFill()
 }
 
-// blank is the text by which all members say that there is none, or nil. No client takes a mask of
-// texts, but cells that are in no file read as those that files leave empty.
+// blank returns the text that all members declare as the missing value, or nil. Clients ignore
+// missing values of texts, but at least gaps then read like empty elements of the files.
 func (d *decision) blank() (text []byte) {
 	typ := d.schema.DataType.Type()
 	for i := range d.members {
@@ -98,7 +99,7 @@ func (d *decision) blank() (text []byte) {
 	return nil
 }
 
-// sayGap says what cells read as that are in no file, where nothing shows that they are missing.
+// sayGap reports the value that gaps have, if clients cannot distinguish it from data.
 func (d *decision) sayGap(typ codec.Type) {
 	switch typ.Kind {
 	case codec.Float, codec.Complex, codec.DateTime, codec.TimeDelta:
@@ -112,8 +113,8 @@ func (d *decision) sayGap(typ codec.Type) {
 	}
 }
 
-// codecs decides the chain: that of most bytes, among those that any client decodes, of members
-// whose elements stay as they are.
+// codecs decides the codec pipeline: the one of most bytes, among pipelines that all clients decode
+// and members whose elements need no conversion.
 func (d *decision) codecs() {
 	chains := d.chains()
 	best := d.best(chains)
@@ -128,23 +129,23 @@ func (d *decision) codecs() {
 	d.sayCodecs(chains, best)
 }
 
-// chain is one way in which members are stored.
+// chain is one distinct codec pipeline of members.
 type chain struct {
 	specs []codec.Spec
-	from  int    // the member that has it with most bytes
-	bytes int64  // of members that have exactly this
-	class *class // nil: no client knows it
+	from  int    // the member with this pipeline that has most bytes
+	bytes int64  // of members with exactly this pipeline
+	class *class // nil if some client cannot decode it
 	most  int64
-	exact bool // any elements can be stored so
+	exact bool // it restores all values that it encodes
 }
 
-// class are chains that decode alike.
+// class holds pipelines that decode in the same way, although their encoder settings may differ.
 type class struct {
 	specs []codec.Spec
 	bytes int64
 }
 
-// chains returns the chain of each member whose elements stay as they are, nil for others.
+// chains returns the pipeline of each member, or nil if its elements must be converted.
 func (d *decision) chains() []*chain {
 	all := make([]*chain, len(d.members))
 	known := map[string]*chain{}
@@ -181,7 +182,7 @@ func stored(v *manifest.Variable) bool {
 	return l == manifest.Chunked || l == manifest.Strided || l == manifest.Inline
 }
 
-// chainKey is equal for variables whose pipelines are.
+// chainKey returns a key that is equal for variables with equal pipelines.
 func chainKey(v *manifest.Variable) string {
 	raw, err := json.Marshal(v.Storage.Codecs)
 	if err != nil {
@@ -190,7 +191,7 @@ func chainKey(v *manifest.Variable) string {
 	return fmt.Sprint(v.Type, chunkShape(v), string(raw))
 }
 
-// chunkShape is that of the variable's chunks, of the first if they differ.
+// chunkShape returns the shape of a variable's chunks; of its first chunk if they differ.
 func chunkShape(v *manifest.Variable) []int64 {
 	switch {
 	case v.Storage.Edges != nil:
@@ -207,8 +208,8 @@ func chunkShape(v *manifest.Variable) []int64 {
 	return v.Shape
 }
 
-// classify finds the class of a variable's chain, or adds one. There is none for what some
-// client cannot decode.
+// classify finds the class of a variable's pipeline, or adds one. A pipeline that some client
+// cannot decode gets none.
 func (d *decision) classify(to *chain, v *manifest.Variable, classes []*class) []*class {
 	form := codec.Form{Type: v.Type, Shape: chunkShape(v), Fill: v.Fill.Value}
 	p, err := d.common.pipelines.New(v.Storage.Codecs, form)
@@ -226,8 +227,8 @@ func (d *decision) classify(to *chain, v *manifest.Variable, classes []*class) [
 	return append(classes, to.class)
 }
 
-// best is the chain of most bytes in the class of most bytes, or the one that was asked for.
-// Where chunks have to be re-encoded it is one in which they can be.
+// best returns the pipeline that the user asked for, or the most frequent one of the most frequent
+// class, by bytes. With Options.Exact it must restore all values.
 func (d *decision) best(chains []*chain) (best *chain) {
 	if at := d.opts.CodecFrom - 1; at >= 0 && at < len(chains) {
 		if c := chains[at]; c != nil && c.class != nil && (c.exact || !d.opts.Exact) {
@@ -246,11 +247,11 @@ func (d *decision) best(chains []*chain) (best *chain) {
 	return best
 }
 
-// sayCodecs tells which members' chains are not the schema's. Why members have none is said
-// elsewhere.
+// sayCodecs reports members with another pipeline. Members whose elements are converted are
+// reported elsewhere.
 func (d *decision) sayCodecs(chains []*chain, best *chain) {
 	if best != nil && len(chains) == 1 {
-		return // it cannot differ
+		return // a single pipeline cannot differ
 	}
 	t := tally{byKey: map[string]*group{}}
 	for i, c := range chains {
@@ -279,7 +280,7 @@ func (d *decision) sayCodecs(chains []*chain, best *chain) {
 	}
 }
 
-// saySettings tells which members' codecs are set otherwise, and decode alike.
+// saySettings reports members whose encoder settings differ, which has no effect on readers.
 func (d *decision) saySettings(chains []*chain, best *chain) {
 	t := tally{byKey: map[string]*group{}}
 	for i, c := range chains {
@@ -293,7 +294,7 @@ func (d *decision) saySettings(chains []*chain, best *chain) {
 	}
 }
 
-// settings are codecs with all that is said of them, but for how they lay out bytes.
+// settings returns the codecs with their settings, except the byte order.
 func settings(specs []codec.Spec) string {
 	var parts []string
 	for _, s := range specs {
@@ -304,7 +305,7 @@ func settings(specs []codec.Spec) string {
 	return strings.Join(parts, "+")
 }
 
-// chainText names codecs for people.
+// chainText formats codec names for messages.
 func chainText(specs []codec.Spec) string {
 	var names []string
 	big := ""

@@ -7,17 +7,17 @@ import (
 	"varve/zarrjson"
 )
 
-// Common keeps what arrays of an archive have in common, so that it is worked out once. It may
-// be used by any number of goroutines.
+// Common caches results that arrays of an archive share. It is safe for concurrent use.
 type Common struct {
 	pipelines codec.Pipelines
 
 	mu    sync.RWMutex
-	texts map[string][]byte // attributes as JSON, by their bytes
+	texts map[string][]byte // attribute JSON, by the attribute's bytes
 	types []zarrjson.DataType
 }
 
-// maxTexts bounds what is kept of attributes, most of which are few or all different.
+// maxTexts limits the cached attributes. Archives have few distinct ones, or so many that a cache
+// is useless.
 const maxTexts = 1 << 14
 
 func (c *Common) text(key []byte) ([]byte, bool) {
@@ -36,7 +36,7 @@ func (c *Common) keep(key, raw []byte) {
 	c.texts[string(key)] = raw
 }
 
-// maxTypes bounds the types that are kept.
+// maxTypes limits the cached types.
 const maxTypes = 64
 
 func (c *Common) dataType(t codec.Type) (zarrjson.DataType, error) {

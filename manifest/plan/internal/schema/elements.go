@@ -16,7 +16,7 @@ import (
 	"varve/manifest/report"
 )
 
-// elements decides the element type, the reading and the masks.
+// elements decides the element type, the conversion and the missing values.
 func (d *decision) elements() {
 	d.schema.Reading = manifest.AsStored
 	typ, err := d.times()
@@ -50,8 +50,8 @@ func (d *decision) elements() {
 	d.sayRounding(typ)
 }
 
-// sayRounding says that a float does not tell all whole numbers of the members' types apart,
-// unless a user chose it.
+// sayRounding reports that float64 cannot represent all 64-bit integers of the members, unless the
+// user chose it.
 func (d *decision) sayRounding(typ codec.Type) {
 	if typ.Kind != codec.Float || typ.Size != 8 || d.opts.Type.Kind == codec.Float || d.schema.Reading == manifest.Retimed {
 		return
@@ -75,7 +75,7 @@ func (d *decision) byType() tally {
 	return d.count(having{name, name})
 }
 
-// refuseTypes names the files whose type is the odd one.
+// refuseTypes refuses the files with another type than most.
 func (d *decision) refuseTypes(err error) {
 	t := d.byType()
 	if !t.differ() {
@@ -90,7 +90,7 @@ func (d *decision) numeric() bool {
 	return !slices.ContainsFunc(d.members, func(m member) bool { return !cf.IsNumber(m.Variable.Type) })
 }
 
-// promote finds the type that all members' have in common.
+// promote returns the common type of all members.
 func (d *decision) promote(typeOf func(m *member) codec.Type) (codec.Type, error) {
 	typ := typeOf(&d.members[0])
 	var err error
@@ -103,10 +103,10 @@ func (d *decision) promote(typeOf func(m *member) codec.Type) (codec.Type, error
 	return typ, nil
 }
 
-// numbers decides for numbers whose packing is a matter of the schema.
+// numbers decides the type of numbers, which depends on the packing.
 //
-// One packing for all stays packed. If packings differ, each member is unpacked; if it is only
-// signs that differ, the numbers stay integers.
+// Equal packings stay packed. If packings differ, each member is unpacked to floats. If only the
+// signedness differs, the numbers stay integers.
 func (d *decision) numbers() (codec.Type, error) {
 	d.sayPackings()
 	first := &d.members[0]
@@ -141,7 +141,7 @@ func (d *decision) sayPackings() {
 	}
 }
 
-// maskText lists the masks of a member as numbers.
+// maskText lists the missing values of a member as numbers.
 func maskText(m *member) string {
 	var text strings.Builder
 	for _, mask := range m.packing.Masks {
@@ -150,7 +150,7 @@ func maskText(m *member) string {
 	return strings.TrimSpace(text.String())
 }
 
-// numberText writes a number for people, with no more digits than its type has.
+// numberText formats a number with no more digits than its type has.
 func numberText(t codec.Type, element []byte) string {
 	switch {
 	case t.Kind == codec.Float:
@@ -161,7 +161,7 @@ func numberText(t codec.Type, element []byte) string {
 	return strconv.FormatUint(cf.Word(element), 10)
 }
 
-// masked decides how missing values are told among numbers that stay as packed as they are.
+// masked decides the missing values of numbers that stay packed.
 func (d *decision) masked(typeOf func(m *member) codec.Type) (codec.Type, error) {
 	typ, err := d.promote(typeOf)
 	if err != nil {
@@ -193,8 +193,8 @@ func (d *decision) masked(typeOf func(m *member) codec.Type) (codec.Type, error)
 	return d.maskWhole(typ, typeOf)
 }
 
-// commonMasks are the elements that every member calls missing, in the order of the first.
-// What else a member calls missing becomes the first of them.
+// commonMasks returns the missing values that all members share, in the order of the first member.
+// A member's other missing values are converted to the first of these.
 func (d *decision) commonMasks(typ codec.Type, typeOf func(m *member) codec.Type) (common [][]byte) {
 	for i := range d.members {
 		masks := masksIn(typ, typeOf(&d.members[i]), d.members[i].packing.Masks)
@@ -209,7 +209,7 @@ func (d *decision) commonMasks(typ codec.Type, typeOf func(m *member) codec.Type
 	return common
 }
 
-// masksIn are masks as elements of another type.
+// masksIn converts missing values to another type, and leaves out those that it cannot hold.
 func masksIn(to, from codec.Type, masks [][]byte) (out [][]byte) {
 	for _, m := range masks {
 		if cast, ok := cf.Cast(to, from, m); ok && !slices.ContainsFunc(out, func(o []byte) bool { return bytes.Equal(o, cast) }) {
@@ -223,8 +223,8 @@ func (d *decision) anyMask() bool {
 	return slices.ContainsFunc(d.members, func(m member) bool { return len(m.packing.Masks) > 0 })
 }
 
-// boolean reports whether all members are truth values: of that type, or numbers as xarray writes
-// them. These have no room for missing ones.
+// boolean reports whether all members are booleans, by type or as numbers that xarray marks.
+// Booleans have no room for a missing value.
 func (d *decision) boolean() bool {
 	return !slices.ContainsFunc(d.members, func(m member) bool {
 		says, _ := cf.Text(m.Variable.Attributes, typeName)
@@ -232,10 +232,10 @@ func (d *decision) boolean() bool {
 	})
 }
 
-// typeName is the attribute by which xarray says that numbers are truth values.
+// typeName is the attribute by which xarray marks numbers as booleans.
 const typeName = "dtype"
 
-// float unpacks into the smallest float that loses nothing, in which NaN is what is missing.
+// float unpacks to the smallest float type that loses nothing. NaN is the missing value.
 func (d *decision) float() (codec.Type, error) {
 	d.schema.Reading = manifest.Unpacked
 	typ, err := d.promote(func(m *member) codec.Type { return m.floatType() })
@@ -256,9 +256,8 @@ func (m *member) floatType() codec.Type {
 	return m.packing.FloatType()
 }
 
-// maskWhole makes room among whole numbers for what no file has, or what files call missing in
-// several ways: netCDF's default fill value, since no program that writes netCDF takes it for a
-// number. Single bytes have none and become floats.
+// maskWhole chooses a missing value for whole numbers: netCDF's default fill value, which netCDF
+// programs do not use for data. Single bytes have no such value and become floats.
 func (d *decision) maskWhole(typ codec.Type, typeOf func(m *member) codec.Type) (codec.Type, error) {
 	signs := typ
 	if d.members[0].packing.Type.Size == typ.Size && typeOf(&d.members[0]).Equal(d.members[0].Variable.Type) {
@@ -282,7 +281,7 @@ func (d *decision) maskWhole(typ codec.Type, typeOf func(m *member) codec.Type) 
 	return typ, nil
 }
 
-// defaultFill is netCDF's NC_FILL_… of an integer type, or nil for single bytes.
+// defaultFill returns netCDF's NC_FILL_… of an integer type, or nil for single bytes.
 func defaultFill(t codec.Type) []byte {
 	if t.Size < 2 {
 		return nil
@@ -301,7 +300,7 @@ func defaultFill(t codec.Type) []byte {
 	return cf.AppendWord(nil, least+1, t.Size)
 }
 
-// number writes an element for people.
+// number formats an element for messages.
 func number(t codec.Type, element []byte) string {
 	if spelt, err := cf.ElementJSON(t, element); err == nil {
 		return strings.Trim(string(spelt), `"`)

@@ -1,14 +1,14 @@
-// Package schema decides what an array declares: its element type, what becomes of elements,
-// the fill value, attributes and codecs.
+// Package schema decides the schema of an array: element type, conversion, fill value, attributes
+// and codecs.
 //
-//	members ─┬─ types, packings, masks ── type, reading, mask     so that no value changes its meaning
-//	         ├─ attributes ───────────── attributes               on which all agree
+//	members ─┬─ types, packings, masks ── type, reading, mask     no value changes its meaning
+//	         ├─ attributes ───────────── attributes               on which all members agree
 //	         ├─ conversions ──────────── fill value               of most unwritten bytes
-//	         └─ codecs ───────────────── codecs                   of most bytes, among those clients have
+//	         └─ codecs ───────────────── codecs                   of most bytes, if all clients decode them
 //
-// What clients see has to be what xarray would show of each file. A client takes missing
-// values from the attribute _FillValue only; the fill value of the array says what chunks hold
-// that are not there, and masks nothing.
+// Clients must see the values that xarray shows for each file. Clients take missing values only
+// from the attribute _FillValue. The fill value of the array is the content of missing chunks, and
+// marks nothing as missing.
 package schema
 
 import (
@@ -22,61 +22,63 @@ import (
 	"varve/zarrjson"
 )
 
-// Member stands for all files whose variable is alike but for its length along the axes of
-// concatenation.
+// Member represents all files whose variable is equal, except for its length along concatenated
+// dimensions.
 type Member struct {
 	Variable *manifest.Variable
 	Files    int64  // the number of files
-	First    string // the name of the first of them
-	Bytes    int64  // the size of the elements of all of them in memory
+	First    string // the name of the first file
+	Bytes    int64  // the size of all elements of all files, decoded
 }
 
-// Options are what the planner knows, and what users choose.
+// Options are facts that the planner knows, and choices of the user.
 type Options struct {
 	Array string // the path, for findings
-	// Names returns the files of members, for findings. If it is nil, findings name the first file of each.
+	// Names returns the files of members, for findings. If it is nil, findings name the first file
+	// of each member.
 	Names func(members []int) report.Files
-	// Gaps says that some cells of the array are in no member: files that lack the variable,
-	// holes of the mosaic.
+	// Gaps says that some positions of the array are in no member: files lack the variable, or the
+	// mosaic has holes.
 	Gaps bool
-	// Type, if it is not the zero value, is the element type to declare.
+	// Type is the element type to declare. The zero value leaves the choice to Decide.
 	Type codec.Type
-	// CodecFrom, if it is not 0, is 1 more than the place of the member whose codecs to declare.
+	// CodecFrom is 1 plus the index of the member whose codecs to declare, or 0.
 	CodecFrom int
-	// Exact says that chunks have to be re-encoded, and so declared in codecs that encode, and give
-	// back what they encode.
+	// Exact says that chunks have to be re-encoded, so the codecs must be able to encode and
+	// restore all values.
 	Exact bool
-	// Reference is what times are told in that are not in the same units in all files. Without
-	// one it is found without looking at values.
+	// Reference has the common units of times whose units differ. Without it, Decide chooses units
+	// that fit all times without looking at values.
 	Reference *cf.Reference
-	// Keep are attributes that are kept as those members have them that have any.
+	// Keep lists attributes to declare with the value of the first member that has them, even if
+	// members disagree.
 	Keep []string
-	// Common is what decisions share that are made of one archive; nil for one alone.
+	// Common caches results for other decisions in the same archive. It may be nil.
 	Common *Common
 }
 
-// Schema is what an array declares, but for its shape, grid and dimensions.
+// Schema is the schema of an array without shape, chunk grid and dimensions.
 type Schema struct {
 	DataType   zarrjson.DataType
 	Reading    manifest.Reading
 	Fill       []byte
 	Codecs     []codec.Spec
 	Attributes zarrjson.Attributes
-	// From is the place of the member whose codecs these are, or -1 if no member's will do.
+	// From is the index of the member whose codecs these are, or -1 if no member's codecs are
+	// suitable.
 	From int
-	// Kept says of each member whether its elements and its codecs are those of the schema, so
-	// that its chunks may be served as they are stored.
+	// Kept says for each member whether its chunks can be verbatim: its elements and its codecs are
+	// those of the schema.
 	Kept []bool
-	// Conversions are of each member's elements into the schema's.
+	// Conversions convert the elements of each member to the schema.
 	Conversions []*convert.Conversion
-	// Inexact says that not everything can be stored in these codecs.
+	// Inexact says that the codecs cannot encode, or do not restore, all values.
 	Inexact bool
 }
 
-// Decide returns the schema that serves most bytes as they are stored, and what there is to say
-// of it. Members are in the order of their first files, and have equally many axes. If the
-// members cannot be one array, a finding with the effect report.Refused says why, and there is
-// no schema.
+// Decide returns the schema that keeps most bytes verbatim, and findings about it. Members must be
+// sorted by their first files, and have the same number of axes. If the members cannot form one
+// array, the schema is nil and a finding with the effect report.Refused says why.
 func Decide(members []Member, opts Options) (*Schema, []report.Finding, error) {
 	if len(members) == 0 {
 		return nil, nil, fmt.Errorf("%s: no file has it", opts.Array)
@@ -90,16 +92,16 @@ func Decide(members []Member, opts Options) (*Schema, []report.Finding, error) {
 	return &d.schema, d.findings, nil
 }
 
-// decision is a schema in the making.
+// decision holds a schema while it is decided.
 type decision struct {
 	members  []member
 	opts     Options
 	files    int64
 	schema   Schema
-	masks    [][]byte         // of the schema
+	masks    [][]byte         // the missing values of the schema
 	chosen   map[int64]string // the names of an enumeration's numbers
 	declared []zarrjson.Attribute
-	places   places // of what is declared
+	places   places // index of declared
 	findings []report.Finding
 	refused  bool
 
@@ -109,12 +111,12 @@ type decision struct {
 
 type member struct {
 	Member
-	at         int // its place among the members
+	at         int // index among the members
 	packing    cf.Packing
 	units      cf.Units
 	timed      bool // units are valid
 	conversion *convert.Conversion
-	places     places // of the attributes
+	places     places // index of the attributes
 }
 
 func newDecision(members []Member, opts Options) *decision {
@@ -130,15 +132,15 @@ func newDecision(members []Member, opts Options) *decision {
 	return d
 }
 
-// alone reports whether there is nobody to disagree with.
+// alone reports whether there is only one member, so that nothing can differ.
 func (d *decision) alone() bool { return len(d.members) == 1 }
 
-// array is the schema as conversions want it.
+// array returns the schema in the form that conversions take.
 func (d *decision) array() *zarrjson.Array {
 	return &zarrjson.Array{DataType: d.schema.DataType, Attributes: d.schema.Attributes}
 }
 
-// meaning reads what the attributes of each member say of its numbers.
+// meaning reads packing and units of each member.
 func (d *decision) meaning() {
 	for i := range d.members {
 		m := &d.members[i]
@@ -148,12 +150,12 @@ func (d *decision) meaning() {
 			return
 		}
 		if m.units, m.timed, err = cf.UnitsOf(m.Variable); err != nil {
-			m.timed = false // as text they are kept if all files have the same
+			m.timed = false // kept as text, if all files have the same
 		}
 	}
 }
 
-// conversions are made for each member; one that loses anything is a refusal.
+// conversions makes the conversion of each member. It refuses a conversion that loses data.
 func (d *decision) conversions() {
 	schema := d.array()
 	d.schema.Conversions = make([]*convert.Conversion, len(d.members))
@@ -168,14 +170,14 @@ func (d *decision) conversions() {
 	}
 }
 
-// add adds a finding, and returns it so that more can be added to it.
+// add adds a finding, and returns it so that the caller can extend it.
 func (d *decision) add(f report.Finding) *report.Finding {
 	f.Array, f.Of = d.opts.Array, d.files
 	d.findings = append(d.findings, f)
 	return &d.findings[len(d.findings)-1]
 }
 
-// refuse adds the finding that there is no schema, because of an error in a member.
+// refuse adds the finding that there is no schema because of an error in a member.
 func (d *decision) refuse(code report.Code, m *member, err error) *report.Finding {
 	d.refused = true
 	return d.add(report.Finding{Code: code, Effect: report.Refused, Files: d.filesOf([]int{m.at}), Count: m.Files, Args: report.Args{"reason": err.Error()}})
@@ -190,7 +192,7 @@ func (d *decision) note(code report.Code, effect report.Effect, args report.Args
 	return d.add(report.Finding{Code: code, Effect: effect, Files: d.filesOf(all), Count: d.files, Args: args})
 }
 
-// drop is the remedy that leaves out the array.
+// drop returns the remedy that excludes the array.
 func (d *decision) drop() []report.Remedy {
 	return []report.Remedy{report.DropPath(d.members[0].Variable.Path)}
 }

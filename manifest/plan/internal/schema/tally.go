@@ -6,25 +6,25 @@ import (
 	"varve/manifest/report"
 )
 
-// tally counts files by what they have.
+// tally groups members by a property, and counts their files.
 type tally struct {
 	groups   []*group // in the order of their first files
 	byKey    map[string]*group
-	declared *group // what the schema has, which need not be what most files have; nil if that is not known
+	declared *group // the property of the schema, which need not be the most frequent one; nil if not known
 }
 
-// group are the files that have the same.
+// group holds the members with one value of the property.
 type group struct {
-	of      *member // the first
+	of      *member // the first member
 	tell    func(m *member) string
 	files   int64
-	members []int // their places
+	members []int // indices
 }
 
-// says is what they have, for people; empty for nothing.
+// says returns the value for messages, or "" if the members have none.
 func (g *group) says() string { return g.tell(g.of) }
 
-// having is what members are counted by: what they have is compared by key, and told as says.
+// having is the property by which members are grouped: key compares it, and says formats it.
 type having struct {
 	key, says func(m *member) string
 }
@@ -41,7 +41,7 @@ func (d *decision) count(h having) tally {
 	return t
 }
 
-// newGroup is the group of a member alone.
+// newGroup returns the group of a single member.
 func newGroup(m *member, h having) *group {
 	return &group{of: m, tell: h.says, files: m.Files, members: []int{m.at}}
 }
@@ -59,7 +59,7 @@ func (t *tally) add(m *member, h having) {
 	g.members = append(g.members, m.at)
 }
 
-// main is what is declared, or else what most files have; of several the first.
+// main returns the declared group, or else the one with most files; of equals, the first.
 func (t tally) main() *group {
 	if t.declared != nil {
 		return t.declared
@@ -73,7 +73,7 @@ func (t tally) main() *group {
 	return most
 }
 
-// differ reports whether there is anything to say.
+// differ reports whether members differ in the property.
 func (t tally) differ() bool { return len(t.groups) > 1 }
 
 // odd returns the number of files that do not have the main value, their members and their values.

@@ -9,8 +9,8 @@ import (
 	"varve/manifest/report"
 )
 
-// times decides for times whose units differ. The type is the zero value if the reading is a
-// matter of numbers.
+// times decides the type of times whose units differ. It returns the zero value if the times need
+// no conversion, so that they are treated as numbers.
 func (d *decision) times() (typ codec.Type, err error) {
 	for i := range d.members {
 		if !d.members[i].timed || d.members[i].Variable.Type.Kind == codec.DateTime {
@@ -47,7 +47,7 @@ func (d *decision) times() (typ codec.Type, err error) {
 	return reference.Type, nil
 }
 
-// withRoom is a reference that has an element for what no file has, if there is such.
+// withRoom returns a reference that has a missing value if the array has gaps.
 func (d *decision) withRoom(r *cf.Reference) (*cf.Reference, error) {
 	if !d.opts.Gaps || r.Fill != nil {
 		return r, nil
@@ -61,23 +61,23 @@ func (d *decision) withRoom(r *cf.Reference) (*cf.Reference, error) {
 	case typ.Kind == codec.Float:
 		fill = cf.NaN(typ)
 	case typ.Kind == codec.Int && typ.Size == 8:
-		fill = cf.AppendWord(nil, 1<<63, 8) // NaT, as it is
+		fill = cf.AppendWord(nil, 1<<63, 8) // the bits of NaT
 	}
 	roomy, err := cf.NewReference(r.Text, r.Calendar, typ, fill)
 	return &roomy, err
 }
 
-// coarse reports whether the members hold times that xarray leaves to cftime.
+// coarse reports whether all members hold times that xarray decodes with cftime.
 func (d *decision) coarse() bool {
 	return !slices.ContainsFunc(d.members, func(m member) bool { return !m.timed || !m.units.Coarse() })
 }
 
-// noteCoarse says what clients make of cells without a time.
+// noteCoarse reports the time that clients show for missing elements.
 func (d *decision) noteCoarse(u cf.Units) {
 	d.note(report.FillTime, report.Noted, report.Args{"time": u.Epoch.Format(u.Calendar)})
 }
 
-// refuseCalendars names the files whose calendar is the odd one.
+// refuseCalendars refuses the files with another calendar than most.
 func (d *decision) refuseCalendars() {
 	name := func(m *member) string {
 		if m.units.Calendar == cf.Proleptic {
@@ -100,7 +100,8 @@ func (d *decision) sayUnits(reference *cf.Reference) {
 	}
 }
 
-// reference tells times without looking at them: all units are whole in nanoseconds.
+// reference chooses common units from the members' units alone. All units are whole numbers of
+// nanoseconds, so the values need not be read.
 func (d *decision) reference() (*cf.Reference, error) {
 	units := make([]cf.Units, len(d.members))
 	whole := true
