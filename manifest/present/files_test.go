@@ -156,9 +156,9 @@ func TestPNG(t *testing.T) {
 		{name: "field", isel: []string{"time=0"}, grey: true, atLeast: 10},
 		{name: "line", isel: []string{"lat=0", "lon=0"}, atLeast: 3},
 		{name: "one index is no axis", isel: []string{"time=0:1"}, grey: true, atLeast: 10},
-		{name: "axes", bad: "time (12), lat (3), lon (4) are selected, and a picture has two axes; pick one index of all others, such as --isel time=0"},
+		{name: "axes", bad: "time (12), lat (3), lon (4)"},
 		{name: "point", isel: []string{"time=0", "lat=0", "lon=0"}, bad: "one value"},
-		{name: "nothing", isel: []string{"time=0:0"}, bad: "nothing is selected"},
+		{name: "nothing", isel: []string{"time=0:0"}, bad: "selection is empty"},
 	} {
 		s := selected(t, st, "sst", c.isel, nil)
 		var out bytes.Buffer

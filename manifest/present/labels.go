@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"varve/codec"
+	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/store"
 )
@@ -52,10 +53,10 @@ func (s *Selection) explain(st *store.Store, term string, err error) error {
 	case len(dims) == 1 && dims[0] == name: // the coordinate of a dimension that others have
 		return err
 	case len(dims) == 0:
-		return fmt.Errorf("%s is one value and the label of no dimension", a.Path())
+		return fmt.Errorf("%s is a scalar, which labels no dimension", a.Path())
 	}
-	return fmt.Errorf("%s has the dimensions (%s) and is the label of none; select %s by index with --isel",
-		a.Path(), strings.Join(dims, ", "), strings.Join(dims, " and "))
+	return manifest.WithRemedy(fmt.Errorf("%s has the dimensions (%s), so it labels none of them; select by index",
+		a.Path(), strings.Join(dims, ", ")), "isel", strings.Join(dims, "=INDEX,")+"=INDEX")
 }
 
 // arraysOf finds the arrays of a store.
@@ -96,9 +97,9 @@ func (s *Selection) coordinate(st *store.Store, dim string) (*store.Array, error
 		return c, nil
 	}
 	if c, ok := arraysOf(st).Nearest(s.Array, dim); ok && c.Grid().Rank() > 1 {
-		return nil, fmt.Errorf("%s has %d dimensions and is the label of none; select by index with --isel", c.Path(), c.Grid().Rank())
+		return nil, manifest.WithRemedy(fmt.Errorf("%s has %d dimensions, so it labels none of them; select by index", c.Path(), c.Grid().Rank()), "isel", dim+"=INDEX")
 	}
-	return nil, fmt.Errorf("dimension %s has no coordinate; select it by index with --isel", dim)
+	return nil, manifest.WithRemedy(fmt.Errorf("dimension %s has no coordinate; select by index", dim), "isel", dim+"=INDEX")
 }
 
 func labelsOf(ctx context.Context, coordinate *store.Array) (*labelSet, error) {
@@ -119,7 +120,7 @@ func labelsOf(ctx context.Context, coordinate *store.Array) (*labelSet, error) {
 	case cf.IsNumber(d.typ):
 		l.labels = newNumberLabels(d, elems.Fixed)
 	default:
-		err = fmt.Errorf("%s holds %s: %w by value; select by index with --isel", coordinate.Path(), coordinate.Schema().DataType.Name(), errors.ErrUnsupported)
+		err = manifest.WithRemedy(fmt.Errorf("%s has the data type %s: selecting by value: %w", coordinate.Path(), coordinate.Schema().DataType.Name(), errors.ErrUnsupported), "isel", "DIM=INDEX")
 	}
 	return l, err
 }
@@ -139,7 +140,7 @@ func (l *labelSet) narrow(x *Axis, text string) error {
 		if first < 0 {
 			first = i
 		} else if last != i-1 {
-			return fmt.Errorf("the labels of %s that are meant are not next to one another: %d is, %d is not; select by index with --isel", l.name, last, last+1)
+			return manifest.WithRemedy(fmt.Errorf("%s: the selected labels are not contiguous: index %d matches, %d does not; select by index", l.name, last, last+1), "isel", "DIM=FROM:TO")
 		}
 		last = i
 	}

@@ -93,7 +93,7 @@ func (d *Decoder) writeFloats(out io.Writer, elems []byte, size int) error {
 // npyTimes writes times as datetime64[ns], which knows the calendar of our days only.
 func (d *Decoder) npyTimes() (npyElements, error) {
 	if c := d.times.Units.Calendar; c != cf.Standard && c != cf.Proleptic {
-		return npyElements{}, fmt.Errorf("%s: times of the calendar %s have no datetime64: %w; leave --decode out, or write a .csv", d.array.Path(), c, errors.ErrUnsupported)
+		return npyElements{}, fmt.Errorf("%s: NumPy's datetime64 cannot represent the calendar %s: %w; write undecoded values or a .csv file", d.array.Path(), c, errors.ErrUnsupported)
 	}
 	return npyElements{"'<M8[ns]'", func(out io.Writer, elems codec.Elems) error {
 		for at := 0; at < len(elems.Fixed); at += d.typ.Size {
@@ -122,7 +122,7 @@ func (d *Decoder) nanoseconds(e []byte) (int64, error) {
 	}
 	const most = math.MaxInt64/int64(1e9) - 1
 	if at.Seconds > most || at.Seconds < -most {
-		return 0, fmt.Errorf("%s: %s: %w in datetime64[ns], which goes from 1677 to 2262; leave --decode out, or write a .csv",
+		return 0, fmt.Errorf("%s: %s is outside the range of datetime64[ns] (1677 to 2262): %w; write undecoded values or a .csv file",
 			d.array.Path(), at.Format(d.times.Units.Calendar), errors.ErrUnsupported)
 	}
 	return at.Seconds*1e9 + int64(at.Nanoseconds), nil

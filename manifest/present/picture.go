@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"varve/codec"
+	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/plot"
 	"varve/manifest/store"
@@ -81,14 +82,14 @@ func (s *Selection) drawn() (axes []int, err error) {
 	}
 	switch n := len(axes); {
 	case s.Count() == 0:
-		return nil, fmt.Errorf("%s: nothing is selected, so that there is nothing to draw", s.Array.Path())
+		return nil, fmt.Errorf("%s: the selection is empty", s.Array.Path())
 	case n == 0 && single < 0:
-		return nil, fmt.Errorf("%s: one value is selected, and a line takes two", s.Array.Path())
+		return nil, fmt.Errorf("%s: the selection has one value, but a line needs two", s.Array.Path())
 	case n == 0:
 		return []int{single}, nil
 	case n > 2:
-		return nil, fmt.Errorf("%s: %s are selected, and a picture has two axes; pick one index of all others, such as --isel %s",
-			s.Array.Path(), strings.Join(long, ", "), strings.Join(names[:n-2], ","))
+		return nil, manifest.WithRemedy(fmt.Errorf("%s: the selection has the axes %s, but a picture has two; select one index of each other axis",
+			s.Array.Path(), strings.Join(long, ", ")), "isel", strings.Join(names[:n-2], ","))
 	}
 	return axes, nil
 }

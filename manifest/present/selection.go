@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/store"
 )
 
@@ -154,7 +155,7 @@ func parseIndex(text string, missing, n int64) (int64, error) {
 	}
 	i, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("index %q is no whole number; --sel selects by coordinate", text)
+		return 0, manifest.WithRemedy(fmt.Errorf("index %q is not an integer; to select by coordinate, use labels", text), "sel", "DIM=LABEL")
 	}
 	if i < 0 {
 		i += n

@@ -140,7 +140,7 @@ func TestSelect(t *testing.T) {
 		{sel: "time=2011", bad: "the nearest is 2010-02-08 12:00:00"},
 		{sel: "time=2010-02-01T13:00", bad: "the nearest are 2010-02-01 12:00:00 and 2010-02-02 12:00:00"},
 		{sel: "time=soon", bad: `"soon" is no time of the calendar standard, such as 2010-02`},
-		{sel: "area=3", bad: "/area has the dimensions (lat, lon) and is the label of none; select lat and lon by index with --isel"},
+		{sel: "area=3", bad: "/area has the dimensions (lat, lon)"},
 		{sel: "flags=3", bad: "/flags has the dimensions (lat)"},
 		{sel: "depth=3", bad: "/sst has no dimension depth; it has time, lat, lon"},
 		{isel: "depth=3", bad: "/sst has no dimension depth"},

@@ -288,7 +288,7 @@ func (c *checker) sameHeader(ctx context.Context, id string, is *manifest.Header
 		return err
 	}
 	unlike := func(says string) error {
-		return fmt.Errorf("%w: %s (files that an older varve scanned may look otherwise to this one: --deep compares their bytes)", errOther, says)
+		return manifest.WithRemedy(fmt.Errorf("%w: %s (an older version of varve may have scanned the file differently; comparing the bytes is certain)", errOther, says), "deep", "")
 	}
 	for i := range was.Variables {
 		path := was.Variables[i].Path

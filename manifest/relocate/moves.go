@@ -59,7 +59,7 @@ func newMoves(list []Move) (moves, error) {
 			return nil, err
 		}
 		if from.text == to.text {
-			return nil, refuse("%s is where the sources are; those that have changed there can only be built anew, with build --force", shownPlace(from))
+			return nil, manifest.WithRemedy(refuse("%s is the current location of the sources; to use files that have changed there, build again", shownPlace(from)), "build/force", "")
 		}
 		if slices.ContainsFunc(all, func(m *move) bool { return m.from.text == from.text }) {
 			return nil, refuse("%s is moved twice", shownPlace(from))

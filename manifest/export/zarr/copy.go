@@ -20,10 +20,10 @@ import (
 	"varve/manifest/export/internal/progress"
 )
 
-// counts are those of a Result while several count.
+// counts are the counters of a Result, for concurrent use.
 type counts struct{ verbatim, inner, encoded, missing, resumed, bytes atomic.Int64 }
 
-// run copies what there is to copy, verifies it, and publishes it.
+// run copies all chunks that are not yet copied, verifies them and publishes the copy.
 func (c *copier) run(ctx context.Context) (result *Result, err error) {
 	if c.journal, err = c.home.open(ctx); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (c *copier) run(ctx context.Context) (result *Result, err error) {
 	return result, c.home.removeJournal(ctx)
 }
 
-// write does what run does, with the journal open.
+// write is run with the journal open.
 func (c *copier) write(ctx context.Context) (*Result, error) {
 	if err := c.begin(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.home.name(""), err)
@@ -64,7 +64,7 @@ func (c *copier) write(ctx context.Context) (*Result, error) {
 		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append}, nil
 }
 
-// begin has the journal be one of this copy.
+// begin starts the journal, or continues it if it belongs to the same copy.
 func (c *copier) begin(ctx context.Context) error {
 	var sizes []int64
 	for _, t := range c.arrays {
@@ -80,7 +80,7 @@ func (c *copier) begin(ctx context.Context) error {
 	return c.journal.begin(ctx, c.identity(), sizes)
 }
 
-// copyAll copies boxes of chunks, several at a time, as memory allows.
+// copyAll copies boxes of chunks, concurrently within the memory limit.
 func (c *copier) copyAll(ctx context.Context) error {
 	total := int64(0)
 	for _, t := range c.arrays {
@@ -97,7 +97,7 @@ func (c *copier) copyAll(ctx context.Context) error {
 		}
 		for box := range plan.boxes(t.grid) {
 			if ctx.Err() != nil {
-				return cmp.Or(g.Wait(), ctx.Err()) // an error of a part is what ended the others
+				return cmp.Or(g.Wait(), ctx.Err()) // the first error cancelled the others
 			}
 			w := &work{copier: c, target: t, box: box}
 			g.Go(func() error {
@@ -115,20 +115,20 @@ func (c *copier) copyAll(ctx context.Context) error {
 	return g.Wait()
 }
 
-// boxing says how many chunks are copied at a time along each axis, and what memory that takes.
+// boxing is the number of chunks per box along each axis, and the memory of a box in bytes.
 type boxing struct {
 	step  []int64
 	bytes int64
 }
 
-// wholeBytes is about what is copied at a time of chunks that are as the source has them.
+// wholeBytes is the approximate size of a box of chunks that are copied unchanged.
 const wholeBytes = 32 << 20
 
-// perElement is what an element of varying length is taken to need.
+// perElement is the assumed size in bytes of an element of varying length.
 const perElement = 64
 
-// plan makes boxes larger along the axis along which chunks of the source stick out the most,
-// until none does or memory is used up: each is decoded once for every box that it meets.
+// plan chooses the size of boxes. It doubles the axis along which source chunks exceed a box the most, until
+// none does or memory is used up, because a source chunk is decoded once for every box that it intersects.
 func (t *target) plan(o *Options) (boxing, error) {
 	p := boxing{step: make([]int64, t.grid.Rank())}
 	from, to := make([]int64, t.grid.Rank()), make([]int64, t.grid.Rank())
@@ -142,15 +142,15 @@ func (t *target) plan(o *Options) (boxing, error) {
 		to[k] = largest(t.grid.Dim(k))
 		from[k] = largest(t.source.Grid().Dim(k))
 		if p.bytes > o.Memory/max(to[k], 1) {
-			return p, fmt.Errorf("a chunk takes more than the %d bytes of memory that may be used: ask for smaller chunks or allow more", o.Memory)
+			return p, fmt.Errorf("a chunk needs more than the memory limit of %d bytes; choose smaller chunks or raise the limit", o.Memory)
 		}
 		p.bytes *= max(to[k], 1)
 	}
 	budget := o.Memory / int64(o.Workers)
 	if t.whole {
-		budget = min(budget, wholeBytes) // so that all workers have as much to do
+		budget = min(budget, wholeBytes) // keeps all workers busy
 	}
-	if p.bytes *= 2; p.bytes > o.Memory { // elements, and what they are encoded to
+	if p.bytes *= 2; p.bytes > o.Memory { // elements and their encoded form
 		p.bytes = o.Memory
 	}
 	for p.bytes <= budget/2 {
@@ -169,7 +169,7 @@ func (t *target) plan(o *Options) (boxing, error) {
 	return p, nil
 }
 
-// largest is the longest edge of an axis.
+// largest returns the longest edge of an axis.
 func largest(d grid.Dimension) (n int64) {
 	for e := range d.Unique() {
 		n = max(n, e.Codec)
@@ -177,7 +177,7 @@ func largest(d grid.Dimension) (n int64) {
 	return n
 }
 
-// boxes yields all chunks of a grid as boxes of chunk coordinates.
+// boxes yields the chunks of a grid as boxes of chunk coordinates.
 func (p boxing) boxes(g *grid.Grid) iter.Seq[grid.Region] {
 	return func(yield func(grid.Region) bool) {
 		counts := g.Counts()
@@ -210,15 +210,15 @@ type work struct {
 	*copier
 	target  *target
 	box     grid.Region
-	read    bool // the elements of the box are read
+	read    bool // whether elems has the elements of the box
 	region  grid.Region
 	elems   codec.Elems
 	records []record
-	shard   shard  // of the source, that was opened last
-	file    opened // likewise, to copy from
+	shard   shard  // the source shard that was opened last
+	file    opened // the source file that was opened last
 }
 
-// do copies the chunks of the box that have to be and are not yet.
+// do copies the chunks of the box that are wanted and not yet copied.
 func (w *work) do(ctx context.Context) error {
 	chunks, err := w.target.grid.WalkChunks(w.box)
 	if err != nil {
@@ -244,6 +244,7 @@ func (w *work) do(ctx context.Context) error {
 
 // copy copies one chunk.
 func (w *work) copy(ctx context.Context, at *grid.Walker, number int64) error {
+	// The same cells and shape: the stored bytes can be copied from file to file.
 	if coords, ok := w.target.coincides(at.Region, at.Codec); ok && !w.target.apart {
 		r, done, err := w.copyDirect(ctx, coords, at)
 		if err != nil {
@@ -262,7 +263,7 @@ func (w *work) copy(ctx context.Context, at *grid.Walker, number int64) error {
 	return w.store(ctx, at.Coords, number, stored)
 }
 
-// chunk returns the bytes of a chunk, or none if it is not to be stored.
+// chunk returns the encoded bytes of a chunk, or nil if it is not stored.
 func (w *work) chunk(ctx context.Context, at *grid.Walker) ([]byte, error) {
 	if w.target.sharded() {
 		if b, ok, err := w.assemble(ctx, at); ok || err != nil {
@@ -287,7 +288,7 @@ func (w *work) chunk(ctx context.Context, at *grid.Walker) ([]byte, error) {
 	return p.Encode(nil, elems)
 }
 
-// elements returns those of a chunk of the copy, with fill value behind what counts.
+// elements returns the elements of a chunk, padded with the fill value beyond the array.
 func (w *work) elements(ctx context.Context, p *codec.Pipeline, region grid.Region) (codec.Elems, error) {
 	if err := w.load(ctx); err != nil {
 		return codec.Elems{}, err
@@ -308,7 +309,7 @@ func sameShape(a, b []int64) bool {
 	return true
 }
 
-// load reads the elements of the box, once.
+// load reads the elements of the box on the first call.
 func (w *work) load(ctx context.Context) (err error) {
 	if w.read {
 		return nil
@@ -321,7 +322,7 @@ func (w *work) load(ctx context.Context) (err error) {
 	return w.target.source.ReadRegion(ctx, w.region, w.elems)
 }
 
-// place copies the elements of a chunk out of those of the box.
+// place copies the elements of a chunk from the box.
 func (w *work) place(dst codec.Elems, into, region grid.Region) error {
 	if unit := w.target.unit(); unit > 0 {
 		return grid.Copy(grid.Window[byte]{Data: dst.Fixed, Region: into}, grid.Window[byte]{Data: w.elems.Fixed, Region: w.region}, region, unit)
@@ -335,6 +336,7 @@ func (w *work) store(ctx context.Context, coords []int64, number int64, stored [
 	key := w.target.key(coords)
 	var err error
 	if len(stored) == 0 {
+		// The file may exist from an earlier append.
 		w.missing.Add(1)
 		err = w.home.remove(ctx, key)
 	} else {
@@ -346,7 +348,7 @@ func (w *work) store(ctx context.Context, coords []int64, number int64, stored [
 	return w.note(ctx, r)
 }
 
-// note makes an entry for the journal, which is written with others.
+// note queues a record for the journal, so that several are written at once.
 func (w *work) note(ctx context.Context, r record) error {
 	w.bytes.Add(r.size)
 	w.records = append(w.records, r)
@@ -358,14 +360,14 @@ func (w *work) note(ctx context.Context, r record) error {
 	return err
 }
 
-const recordsKept = 64 // before they go to the journal
+const recordsKept = 64 // records per write
 
-// key is what the file of a chunk is called.
+// key returns the key of a chunk.
 func (t *target) key(coords []int64) string {
 	return path.Join(strings.TrimPrefix(t.spec.Path, "/"), string(t.keys.Append(nil, coords)))
 }
 
-// verify reads every file back that was written.
+// verify reads every written file again and compares it with its record.
 func (c *copier) verify(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.opts.Workers)
@@ -385,7 +387,7 @@ func (c *copier) verify(ctx context.Context) error {
 	return cmp.Or(g.Wait(), err)
 }
 
-// checkAll reads the files of records.
+// checkAll checks the files of several records.
 func (c *copier) checkAll(ctx context.Context, records []record) error {
 	for _, r := range records {
 		err := ctx.Err()
@@ -399,12 +401,12 @@ func (c *copier) checkAll(ctx context.Context, records []record) error {
 	return nil
 }
 
-// check looks at the file of a record.
+// check checks the file of a record.
 func (c *copier) check(ctx context.Context, r record) error {
 	t := c.arrays[r.array]
 	coords := make([]int64, t.grid.Rank())
 	if !t.grid.Coords(r.chunk, coords) {
-		return fmt.Errorf("the journal names chunk %d of %s, which has %d", r.chunk, t.spec.Path, t.grid.Chunks())
+		return fmt.Errorf("the journal has a record of chunk %d of %s, which has %d chunks", r.chunk, t.spec.Path, t.grid.Chunks())
 	}
 	return c.home.check(ctx, t.key(coords), r)
 }

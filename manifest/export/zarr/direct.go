@@ -12,24 +12,24 @@ import (
 	"varve/manifest/store"
 )
 
-// minDirect is the size from which it pays to open a source's file for one chunk.
+// minDirect is the size in bytes from which opening the source's file for one chunk is worthwhile.
 const minDirect = 32 << 10
 
-// isDirect reports whether a chunk may be copied from file to file. Those that the manifest
-// keeps have checksums, which the store checks.
+// isDirect reports whether a chunk may be copied from file to file. Compacted chunks have checksums, which
+// only the store checks.
 func isDirect(l *store.Location) bool {
 	return (l.Kind == store.Verbatim || l.Kind == store.Prefix) && l.Source >= 0 && !l.IsPatch() && l.Size >= minDirect
 }
 
-// opened is the file of a source, which stays open for the chunks that follow.
+// opened is the open file of a source, kept for the next chunks.
 type opened struct {
 	*store.Local
 	row, size int64
 }
 
-// copyDirect copies a chunk from a local file to another without having it in memory. Blocks
-// stay in the processor's cache between being read, summed and written, which takes less than
-// to have the system copy the range, and to read it again for the sum.
+// copyDirect copies a chunk from one local file to another in small blocks. They stay in the processor's
+// cache between reading, checksum and writing, which is faster than letting the system copy and reading again
+// for the checksum.
 func (w *work) copyDirect(ctx context.Context, coords []int64, at *grid.Walker) (r record, done bool, err error) {
 	near, ok := w.home.(*folder)
 	if !ok {
@@ -45,14 +45,14 @@ func (w *work) copyDirect(ctx context.Context, coords []int64, at *grid.Walker) 
 		return r, false, err
 	}
 	if w.file.size < loc.Size || loc.Offset > w.file.size-loc.Size {
-		return r, false, nil // the store says it better
+		return r, false, nil // the store's error names array, chunk and file
 	}
 	r.size = loc.Size
 	err = near.fill(w.target.key(at.Coords), func(to *os.File) error {
 		r.sum, err = copyRange(to, w.file, loc.Offset, loc.Size)
 		return err
 	})
-	// A file that was changed meanwhile, or cut off, is not what was to be copied.
+	// The file may have changed or been truncated during the copy.
 	if changed := w.file.Check(); changed != nil {
 		err = changed
 	}
@@ -81,7 +81,7 @@ func copyRange(to io.Writer, from io.ReaderAt, offset, size int64) (sum uint32, 
 	return sum, nil
 }
 
-// open has the file of a source open.
+// open opens the file of a source, unless it is the current one.
 func (w *work) open(ctx context.Context, row int64) error {
 	if w.file.Local != nil && w.file.row == row {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"varve/zarrjson"
 )
 
-// document is a file of metadata.
+// document is a metadata file.
 type document struct {
 	key  string
 	data []byte
 }
 
-// documents returns all metadata, the root's last.
+// documents returns all metadata files, the root's last.
 func documents(groups []manifest.GroupSchema, arrays []*target, o *Options) ([]document, error) {
 	root := zarrjson.Group{Consolidated: &zarrjson.Consolidated{}}
 	for path, attributes := range everyGroup(groups, arrays) {
@@ -44,8 +44,7 @@ func documents(groups []manifest.GroupSchema, arrays []*target, o *Options) ([]d
 	return out, checkNames(root.Consolidated.Members, out)
 }
 
-// checkNames refuses groups and arrays that stand where a document does, or what the copy keeps
-// for itself.
+// checkNames rejects groups and arrays with the path of a document or of the copy's own folder.
 func checkNames(members []zarrjson.Member, documents []document) error {
 	taken := map[string]bool{stateFolder: true}
 	for _, d := range documents {
@@ -53,7 +52,7 @@ func checkNames(members []zarrjson.Member, documents []document) error {
 	}
 	for _, m := range members {
 		if taken[m.Path] {
-			return fmt.Errorf("/%s: the copy has something else of this name: build with --rename OLD=NEW, or --drop it: %w", m.Path, errors.ErrUnsupported)
+			return manifest.WithRemedy(fmt.Errorf("/%s: the name is reserved in a copy: %w", m.Path, errors.ErrUnsupported), "build/rename", "OLD=NEW").Or("build/drop", "PATH")
 		}
 	}
 	return nil
@@ -81,7 +80,7 @@ func encodeNode(n zarrjson.Node) ([]byte, error) {
 	return g.Encode(zarrjson.Indented)
 }
 
-// everyGroup returns the attributes of groups, with one for all that paths lead through.
+// everyGroup returns the attributes of all groups, including groups that occur only in paths.
 func everyGroup(groups []manifest.GroupSchema, arrays []*target) map[string]zarrjson.Attributes {
 	out := map[string]zarrjson.Attributes{"/": {}}
 	parents := func(path string) {
@@ -103,14 +102,14 @@ func everyGroup(groups []manifest.GroupSchema, arrays []*target) map[string]zarr
 	return out
 }
 
-// v2Documents returns the same metadata in format 2. What says that the root is a group comes
-// behind all that is in it.
+// v2Documents returns the metadata in format 2. The root's .zgroup follows its members.
 func v2Documents(root *zarrjson.Group) ([]document, error) {
 	all, err := root.ToV2(v2Options)
 	if err != nil {
 		return nil, err
 	}
 	nodes := slices.Clone(all.Nodes)
+	// Readers must not find the root before its members.
 	slices.SortStableFunc(nodes, func(a, b zarrjson.V2Node) int { return cmp.Compare(min(len(b.Path), 1), min(len(a.Path), 1)) })
 	var out []document
 	for _, n := range nodes {
@@ -134,7 +133,7 @@ func v2Documents(root *zarrjson.Group) ([]document, error) {
 	return append(out, document{".zmetadata", data}), err
 }
 
-// publish writes the documents, those that are not so already; the root's in place of a version.
+// publish writes the documents that have changed; the root replaces the given version.
 func (c *copier) publish(ctx context.Context, version string) error {
 	last := len(c.documents) - 1
 	for _, d := range c.documents[:last] {

@@ -16,41 +16,43 @@ import (
 	"varve/readers/source"
 )
 
-// home is where a copy is written: a folder, or a prefix of an object store. Keys have slashes.
+// home is the folder or object-store prefix of a copy. Keys use slashes.
 type home interface {
-	// name is what to call a file in an error.
+	// name returns the name of a file for error messages.
 	name(key string) string
-	// isEmpty reports whether nothing stands there; what varve did not copy is an error.
+	// isEmpty reports whether nothing exists at the destination. It fails for anything except a copy by
+	// varve.
 	isEmpty(ctx context.Context) (bool, error)
 	has(ctx context.Context, key string) (bool, error)
-	// takes is an error if files of some keys cannot stand there.
+	// takes fails if the destination cannot have files with these keys.
 	takes(keys []string) error
-	// read reads a document; where there is none the error is fs.ErrNotExist.
+	// read reads a document, or fails with fs.ErrNotExist.
 	read(ctx context.Context, key string) ([]byte, error)
-	// write writes the file of a chunk. One that readers have already is replaced as a whole.
+	// write writes the file of a chunk. An existing file is replaced atomically.
 	write(ctx context.Context, key string, stored []byte) error
-	// check holds a file against what was written; its size is 0 if there is to be none.
+	// check compares a file with its record; size 0 means that there must be no file.
 	check(ctx context.Context, key string, r record) error
-	// replace writes a document that readers see whole or not at all.
+	// replace writes a document atomically.
 	replace(ctx context.Context, key string, data []byte) error
-	// version tells what publish is to replace; it is empty if that is nothing, or does not matter.
+	// version returns the version that publish replaces; empty if none exists or the home does not need it.
 	version(ctx context.Context, key string) (string, error)
-	// publish is replace of the document that has readers find the others.
+	// publish replaces the document through which readers find the others.
 	publish(ctx context.Context, key string, data []byte, version string) error
-	// remove removes the file of a chunk, if it may be there.
+	// remove removes the file of a chunk, if it exists.
 	remove(ctx context.Context, key string) error
-	// clear removes everything: first that it is a copy, last that varve may remove it.
+	// clear removes everything: first the files that identify a copy, last the folder that allows varve to
+	// remove it.
 	clear(ctx context.Context) error
-	// begun is how a journal begins, so many bytes of it; nil if there is none.
+	// begun returns the first n bytes of the journal, or nil if there is none.
 	begun(ctx context.Context, n int) ([]byte, error)
-	// open opens the journal, or makes one.
+	// open opens or creates the journal.
 	open(ctx context.Context) (*journal, error)
 	removeJournal(ctx context.Context) error
-	// close gives the place back, and returns what became of a copy that ended with an error.
+	// close releases the destination; err is the error of the copy, or nil.
 	close(err error) error
 }
 
-// openHome returns where a copy goes, and the context by which it is written.
+// openHome opens the destination, and returns the context for writing to it.
 func openHome(ctx context.Context, dest string, o *Options) (home, context.Context, error) {
 	if source.IsObject(dest) {
 		return openPrefix(ctx, dest, o.Append)
@@ -63,32 +65,32 @@ func openHome(ctx context.Context, dest string, o *Options) (home, context.Conte
 	return f, ctx, nil
 }
 
-// What a copy keeps for itself, and what has readers find it.
+// Files of the copy itself.
 const (
 	stateFolder = ".varve"
 	journalName = stateFolder + "/journal"
 	stateName   = stateFolder + "/copy.json"
 )
 
-// telling is what goes first when a copy is removed.
+// telling returns the keys that clear removes first.
 func telling(journal string) []string { return []string{stateName, journal, "zarr.json", ".zmetadata"} }
 
-// foreign is the error of a place that varve did not copy to.
+// foreign returns the error for a destination that is not a copy by varve.
 func foreign(name string) error {
-	return fmt.Errorf("%s is there, and varve did not copy it: export to another folder: %w", name, manifest.ErrForeign)
+	return fmt.Errorf("%s exists and is not a copy by varve; export to another folder: %w", name, manifest.ErrForeign)
 }
 
-// folder is a local home.
+// folder is a home in the local file system.
 type folder struct {
 	dir   string
-	whole bool      // files are replaced as a whole
-	lock  io.Closer // nil where the file system has no locks
+	whole bool      // whether files are replaced atomically
+	lock  io.Closer // nil if the file system has no locks
 }
 
-// openFolder keeps others from copying to the folder, who would write the same files.
+// openFolder opens and locks a folder, so that no other process writes the same files.
 func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir}
-	if err := os.MkdirAll(dir, 0o777); err != nil { // or no folder is there, but a file, or a pipe
+	if err := os.MkdirAll(dir, 0o777); err != nil { // the destination may be a file or a pipe
 		return nil, err
 	}
 	real, err := filepath.EvalSymlinks(dir)
@@ -96,7 +98,7 @@ func openFolder(dir string) (*folder, error) {
 		return nil, err
 	}
 	if f.lock, err = draft.Lock(real); err != nil {
-		return nil, fmt.Errorf("another export copies to it; try again when it is done: %w", err)
+		return nil, fmt.Errorf("another export is writing to it; try again later: %w", err)
 	}
 	return f, nil
 }
@@ -167,7 +169,7 @@ func (f *folder) clear(ctx context.Context) error {
 			return err
 		}
 	}
-	return os.RemoveAll(f.name(stateFolder)) // and not the folder, which is locked, and may be a mount
+	return os.RemoveAll(f.name(stateFolder)) // the folder itself stays, because it is locked and may be a mount point
 }
 
 func (f *folder) begun(_ context.Context, n int) ([]byte, error) {
@@ -224,7 +226,7 @@ func (f *folder) write(_ context.Context, key string, stored []byte) error {
 	})
 }
 
-// fill is write of what somebody writes.
+// fill writes the file of a chunk with a function.
 func (f *folder) fill(key string, fill func(*os.File) error) error {
 	name := f.name(key)
 	if !f.whole {
@@ -239,7 +241,7 @@ func (f *folder) fill(key string, fill func(*os.File) error) error {
 
 func writeFile(name string, fill func(*os.File) error) error {
 	f, err := os.Create(name)
-	if errors.Is(err, fs.ErrNotExist) { // the first one of its folder
+	if errors.Is(err, fs.ErrNotExist) { // the first file of its folder
 		if err = os.MkdirAll(filepath.Dir(name), 0o777); err == nil {
 			f, err = os.Create(name)
 		}
@@ -269,7 +271,7 @@ func (f *folder) check(_ context.Context, key string, r record) error {
 	}
 	sum, err := copyRange(io.Discard, file, 0, r.size)
 	if err == nil && sum != r.sum {
-		err = errors.New("its checksum is not that of what was written: copy again")
+		err = errors.New("the checksum differs from the written data; copy again")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -278,5 +280,5 @@ func (f *folder) check(_ context.Context, key string, r record) error {
 }
 
 func otherSize(name string, want, is int64) error {
-	return fmt.Errorf("%s: %d bytes were written, and %d are there: copy again", name, want, is)
+	return fmt.Errorf("%s: %d bytes were written, but the file has %d; copy again", name, want, is)
 }

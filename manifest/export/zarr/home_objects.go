@@ -14,12 +14,12 @@ import (
 	"varve/manifest/export/internal/dest"
 )
 
-// prefix is a home in an object store. It is claimed, as chunks have the same names whoever
-// copies. What is stored is whole, and the store has held it against its MD5.
+// prefix is a home in an object store. It is claimed, because all copies use the same keys for chunks.
+// Objects are complete, and the store has checked their MD5.
 type prefix struct {
 	*dest.Prefix
 	claim *dest.Claim
-	// carried on: chunks that are all fill now may have been something else.
+	// carried is true when appending: chunks that are now fill values may have had other values.
 	carried bool
 }
 
@@ -54,7 +54,7 @@ func (p *prefix) isEmpty(ctx context.Context) (bool, error) {
 
 func (p *prefix) has(ctx context.Context, key string) (bool, error) { return p.Has(ctx, key) }
 
-// maxDocument bounds the documents that are read.
+// maxDocument bounds the size of documents.
 const maxDocument = 1 << 30
 
 func (p *prefix) read(ctx context.Context, key string) ([]byte, error) {
@@ -79,7 +79,7 @@ func (p *prefix) check(ctx context.Context, key string, r record) error {
 	return err
 }
 
-// isThere reports whether a document is what it is to be.
+// isThere reports whether a document already has the data.
 func (p *prefix) isThere(ctx context.Context, key string, data []byte) (bool, error) {
 	old, err := p.read(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,13 +116,13 @@ func (p *prefix) clear(ctx context.Context) error {
 	return p.Clear(ctx, telling(segmentName(0))...)
 }
 
-// segments are what a journal is kept in where files cannot grow: objects, each with what came
-// next when it was stored, called by where in the journal that is:
+// segments are a journal in an object store, where files cannot grow: a series of objects, each with the
+// records since the previous one and named after its position in the journal:
 //
 //	.varve/journal-0000000000000000
 //	.varve/journal-00000000000015e2
 //
-// What was not stored yet when a copy was killed is copied again.
+// Chunks whose records were not stored when a copy was killed are copied again.
 type segments struct {
 	*prefix
 	mu    sync.Mutex
@@ -132,7 +132,7 @@ type segments struct {
 
 const (
 	segmentStart = journalName + "-"
-	// saveEvery is how much work may be lost, and maxSegment how large a segment may be.
+	// saveEvery bounds the work that may be lost, and maxSegment the size of a segment.
 	saveEvery  = 10 * time.Second
 	maxSegment = 16 << 20
 )
@@ -159,8 +159,7 @@ func (p *prefix) open(ctx context.Context) (*journal, error) {
 	return &journal{file: file, away: s}, nil
 }
 
-// load appends the segments to a file, as far as they follow each other. Those behind are no
-// good.
+// load appends consecutive segments to a file and removes the others.
 func (s *segments) load(ctx context.Context, file *os.File) error {
 	var rest []string
 	for key, err := range s.Walk(ctx, segmentStart) {
@@ -183,14 +182,14 @@ func (s *segments) load(ctx context.Context, file *os.File) error {
 	return s.RemoveThese(ctx, rest...)
 }
 
-// begin makes the segments what the journal was found to be.
+// begin makes the segments equal to the valid part of the journal.
 func (s *segments) begin(ctx context.Context, file *os.File) error {
 	s.claim.Dirty()
 	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
-	if s.saved > info.Size() { // they ended with what is no record
+	if s.saved > info.Size() { // the segments ended with an invalid record
 		if err := s.removeJournal(ctx); err != nil {
 			return err
 		}
@@ -199,10 +198,10 @@ func (s *segments) begin(ctx context.Context, file *os.File) error {
 	return s.save(ctx, file)
 }
 
-// keep stores what is new, if it is time to.
+// keep stores new records every saveEvery.
 func (s *segments) keep(ctx context.Context, file *os.File) error {
 	if !s.mu.TryLock() {
-		return nil // somebody does
+		return nil // another worker is storing them
 	}
 	defer s.mu.Unlock()
 	if time.Since(s.at) < saveEvery {
@@ -224,7 +223,7 @@ func (s *segments) save(ctx context.Context, file *os.File) error {
 	return err
 }
 
-// removeJournal removes the segments, the first of which says that there is a journal.
+// removeJournal removes the segments. The first one goes first, because it marks the journal's existence.
 func (p *prefix) removeJournal(ctx context.Context) error {
 	if err := p.RemoveThese(ctx, segmentName(0)); err != nil {
 		return err

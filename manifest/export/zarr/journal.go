@@ -19,20 +19,23 @@ import (
 	"varve/manifest/export/internal/dest"
 )
 
-// journal is the file that says which chunks are copied, so that a copy that was stopped can
-// go on, and what they have to be, so that it can be verified.
+// journal records the copied chunks, so that a stopped copy can continue, and their checksums, so that it can
+// be verified.
 //
-//	"varve copy 1\n"  identity(32)  records…
+//	"varve copy 1
+//
+// "  identity(32)  records…
+//
 //	record   array(4)  size(8)  chunk(8)  CRC-32C of the file(4)  CRC-32C of the record so far(4)
 //
-// A record is written when its file is, so that what a record names is there. What follows a
-// damaged record is none. The size of a chunk that is all fill, and has no file, is 0.
+// A record is written after its file. Records after a damaged one are ignored. A chunk of fill values has no
+// file and size 0.
 type journal struct {
 	mu   sync.Mutex
 	file *os.File
-	away *segments // where it is kept, if the file is not there to stay
+	away *segments // copies the journal to an object store; nil for a local one
 	head int64
-	done [][]uint64 // by array, a bit for each chunk
+	done [][]uint64 // by array, one bit per chunk
 }
 
 const (
@@ -71,7 +74,7 @@ func parseRecord(b []byte) (r record, ok bool) {
 	}, true
 }
 
-// identity is what two copies have in common that are the same.
+// identity returns a digest that is equal for copies with the same snapshot, arrays and documents.
 func (c *copier) identity() [sha256.Size]byte {
 	h := sha256.New()
 	fmt.Fprintln(h, c.snapshot.ID)
@@ -85,15 +88,15 @@ func (c *copier) identity() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// journalHead is how the journal of a copy begins.
+// journalHead returns the beginning of the copy's journal.
 func (c *copier) journalHead() []byte { return journalHead(c.identity()) }
 
 func journalHead(identity [sha256.Size]byte) []byte {
 	return append([]byte(journalMagic), identity[:]...)
 }
 
-// begin starts a journal of arrays of so many chunks, or reads what is in it if it is of the
-// same copy.
+// begin starts a journal, or reads the records if it belongs to the same copy. chunks has the number of
+// chunks per array.
 func (j *journal) begin(ctx context.Context, identity [sha256.Size]byte, chunks []int64) error {
 	head, f := journalHead(identity), j.file
 	j.head = int64(len(head))
@@ -125,7 +128,7 @@ func writeAt(f *os.File, b []byte, at int64) error {
 	return err
 }
 
-// check reports whether the journal has to be begun, or that it is of another copy.
+// check reports whether the journal is new. It fails if the journal belongs to another copy.
 func (j *journal) check(head []byte) (fresh bool, err error) {
 	got := make([]byte, len(head))
 	n, err := j.file.ReadAt(got, 0)
@@ -141,7 +144,7 @@ func (j *journal) check(head []byte) (fresh bool, err error) {
 	return false, nil
 }
 
-// each calls do with every record and counts them.
+// each calls do with every valid record and returns their number.
 func (j *journal) each(do func(record) error) (n int64, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(j.file, j.head, math.MaxInt64-j.head), 1<<16)
 	var b [recordSize]byte
@@ -170,7 +173,7 @@ func (j *journal) has(array int, chunk int64) bool {
 	return j.done[array][chunk/64]>>(chunk%64)&1 != 0
 }
 
-// add notes that chunks are copied.
+// add records copied chunks.
 func (j *journal) add(ctx context.Context, records []record) error {
 	if err := j.write(records); err != nil || j.away == nil {
 		return err
@@ -194,11 +197,12 @@ func (j *journal) write(records []record) error {
 	return nil
 }
 
-// close closes the journal of a copy that ended with an error. What it says last is kept.
+// close closes the journal of a copy that ended with err, after storing the last records.
 func (j *journal) close(ctx context.Context, err error) error {
 	if j.away == nil {
 		return errors.Join(err, j.file.Close())
 	}
+	// ctx may be cancelled, but the records save work in the next attempt.
 	if err != nil && !j.away.claim.IsLost() {
 		const patience = 10 * time.Second
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)

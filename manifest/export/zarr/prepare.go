@@ -12,32 +12,32 @@ import (
 	"varve/manifest/internal/change"
 )
 
-// prepare settles what stands at the destination.
+// prepare decides about existing content at the destination: continue, append, replace or fail.
 func (c *copier) prepare(ctx context.Context) error {
 	if empty, err := c.home.isEmpty(ctx); empty || err != nil {
 		return err
 	}
-	done, begun, err := c.standing(ctx)
+	done, begun, err := c.existing(ctx)
 	switch {
 	case err != nil:
 		return err
 	case !done && begun == nil:
-		return c.home.clear(ctx) // what a removal left
+		return c.home.clear(ctx) // the rest of an interrupted removal
 	case !done && bytes.Equal(begun, c.journalHead()):
-		return nil // this copy was begun, and goes on
+		return nil // continue this copy
 	case c.opts.Force:
 		return c.home.clear(ctx)
 	case c.opts.Append:
 		return c.extend(ctx, begun)
 	case begun != nil:
-		return nil // the journal says why not
+		return nil // the journal's check returns the error
 	}
 	return fmt.Errorf("%s is there: append to it (--append), or replace it: %w", c.home.name(""), fs.ErrExist)
 }
 
-// standing reports whether there is a copy, and how the journal begins of one that is being
-// made or appended to; nil without a journal.
-func (c *copier) standing(ctx context.Context) (done bool, begun []byte, err error) {
+// existing reports whether a complete copy exists, and returns the beginning of the journal of a running copy
+// or append, or nil.
+func (c *copier) existing(ctx context.Context) (done bool, begun []byte, err error) {
 	if done, err = c.home.has(ctx, stateName); err != nil {
 		return false, nil, err
 	}
@@ -45,8 +45,8 @@ func (c *copier) standing(ctx context.Context) (done bool, begun []byte, err err
 	return done, begun, err
 }
 
-// extend finds what is new since the copy was made. An append to it that was begun, and is
-// not this one, is forgotten: what it wrote is among what is new.
+// extend finds the chunks that are new since the copy. The journal of another unfinished append is discarded,
+// because its chunks are among the new ones.
 func (c *copier) extend(ctx context.Context, begun []byte) error {
 	dest := c.home.name("")
 	b, err := c.home.read(ctx, stateName)
@@ -81,7 +81,7 @@ func (c *copier) extend(ctx context.Context, begun []byte) error {
 	return c.home.removeJournal(ctx)
 }
 
-// compare leaves of every array what is new.
+// compare sets the changes of every array.
 func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 	for _, t := range c.arrays {
 		old, err := previous(s.Old, t, c.opts)
@@ -89,7 +89,7 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 			return err
 		}
 		if old == nil {
-			continue // an array that is new
+			continue // a new array
 		}
 		t.old = old
 		ch, err := s.Elements(ctx, t.spec)
@@ -98,7 +98,7 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 		}
 		t.fresh = change.Growth(old.grid, t.grid)
 		if ch.Kind == change.Everything && t.kept() {
-			t.fresh = ch // an array that is in the manifest is small: it is written again
+			t.fresh = ch // arrays in the manifest are small and are written again
 			continue
 		}
 		if ch.Kind == change.Everything || t.fresh.Kind == change.Everything {
@@ -111,8 +111,8 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 	return nil
 }
 
-// isCutAnew reports whether chunks that were copied have other lengths now. Who reads the copy
-// while it grows would take the new ones for the old.
+// isCutAnew reports whether copied chunks have other lengths now. A client that reads during the append would
+// confuse the new chunks with the old.
 func (t *target) isCutAnew() bool {
 	if t.fresh.Kind != change.Behind {
 		return false

@@ -10,13 +10,13 @@ import (
 	"varve/grid"
 )
 
-// sharded reports whether the copy's shards are made here.
+// sharded reports whether this export creates the shards.
 func (t *target) sharded() bool {
 	return !t.whole && len(t.schema.Codecs) == 1 && t.schema.Codecs[0].Name == shardingName
 }
 
-// coincides returns the chunk of the source that holds the cells of a region, and in it no
-// others. Of a source that is taken apart that is the shard that the region is in.
+// coincides returns the source chunk with exactly the elements of a region. If chunks within source shards
+// are copied, it returns the shard that contains the region.
 func (t *target) coincides(region grid.Region, shape []int64) ([]int64, bool) {
 	if t.anew {
 		return nil, false
@@ -33,17 +33,17 @@ func (t *target) coincides(region grid.Region, shape []int64) ([]int64, bool) {
 	return coords, ok && c.Region.Equal(region) && sameShape(c.Codec, shape)
 }
 
-// shard is one of the source's, and how it comes apart.
+// shard is an open shard of the source.
 type shard struct {
 	coords []int64
 	chunk  grid.Chunk
 	parts  *codec.Shards
 	stored []byte
-	index  *codec.ShardIndex // nil if nothing is stored
+	index  *codec.ShardIndex // nil if the shard is missing
 }
 
-// stored returns the bytes that the source has of a region as a chunk of a shape, if it has
-// it as one. They are nil where all of it is fill.
+// stored returns the source's encoded bytes of a region, if the source has it as one chunk of the given
+// shape. They are nil if all elements are fill values.
 func (w *work) stored(ctx context.Context, region grid.Region, shape []int64) (b []byte, ok bool, err error) {
 	coords, ok := w.target.coincides(region, shape)
 	if !ok {
@@ -94,7 +94,7 @@ func readIndex(parts *codec.Shards, stored []byte) (*codec.ShardIndex, error) {
 	return parts.Index(stored[at.Offset:at.End()], size)
 }
 
-// part returns the inner chunk that holds the cells of a region.
+// part returns the encoded inner chunk with exactly the elements of a region.
 func (s *shard) part(region grid.Region, shape []int64) ([]byte, bool, error) {
 	within := region.Clone()
 	within.Shift(s.chunk.Origin)
@@ -120,17 +120,17 @@ func (s *shard) part(region grid.Region, shape []int64) ([]byte, bool, error) {
 	return s.stored[at.Offset:at.End()], true, nil
 }
 
-// assembly is a shard that is put together from its inner chunks: they one after another,
-// then for each its offset and length, or all ones.
+// assembly is a shard that is composed of encoded inner chunks. The chunks come first, then the offset and
+// length of each, or all ones for a missing one.
 type assembly struct {
 	parts [][]byte
 	size  int
 	index []byte
-	new   int // inner chunks that were encoded
+	new   int // number of inner chunks that were encoded
 }
 
-// assemble makes a shard of which some inner chunks are copied as the source has them; ok is
-// false if none can be.
+// assemble creates a shard and copies inner chunks from the source where possible; ok is false if none can be
+// copied.
 func (w *work) assemble(ctx context.Context, at *grid.Walker) (b []byte, ok bool, err error) {
 	p, err := w.target.pipeline(at.Codec)
 	if err != nil {
@@ -164,7 +164,7 @@ func (w *work) assemble(ctx context.Context, at *grid.Walker) (b []byte, ok bool
 	return b, true, err
 }
 
-// worthwhile reports whether an inner chunk of a shard may be one of the source's.
+// worthwhile reports whether any inner chunk of a shard may be copied from the source.
 func (t *target) worthwhile(at *grid.Walker, parts *grid.Grid) bool {
 	for inner := parts.Walk(); inner.Next(); {
 		if region := inArray(at, inner); !region.IsEmpty() {
@@ -176,7 +176,7 @@ func (t *target) worthwhile(at *grid.Walker, parts *grid.Grid) bool {
 	return false
 }
 
-// inArray is what counts of an inner chunk, in the array's coordinates.
+// inArray returns the part of an inner chunk inside the array, in the array's coordinates.
 func inArray(at, inner *grid.Walker) grid.Region {
 	region := inner.Region.Clone()
 	for axis := range region.Origin {
@@ -191,7 +191,7 @@ type innerPart struct {
 	encoded int
 }
 
-// innerChunk returns the bytes of an inner chunk, none if it is all fill or past the array.
+// innerChunk returns the bytes of an inner chunk, empty if it has only fill values or is outside the array.
 func (w *work) innerChunk(ctx context.Context, at, inner *grid.Walker, parts *codec.Shards) (innerPart, error) {
 	region := inArray(at, inner)
 	if region.IsEmpty() {
@@ -224,9 +224,9 @@ func (a *assembly) add(stored []byte) {
 	a.index = binary.LittleEndian.AppendUint64(a.index, size)
 }
 
-const checksumSize = 4 // behind an index
+const checksumSize = 4 // CRC-32C after the index
 
-// finish joins the parts and appends the index.
+// finish concatenates the parts and the index.
 func (a *assembly) finish(counts []int64) ([]byte, error) {
 	shape := append(slices.Clone(counts), 2)
 	p, err := codec.New(indexCodecs, codec.Form{Type: codec.Type{Kind: codec.Uint, Size: 8}, Shape: shape})

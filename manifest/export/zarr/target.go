@@ -17,29 +17,29 @@ import (
 	"varve/zarrjson"
 )
 
-// target is an array as it is to be.
+// target is an array of the copy.
 type target struct {
 	spec   *manifest.Array
 	source *store.Array
-	number int // among the arrays
+	number int // index among the arrays
 
-	schema *zarrjson.Array // as of format 3
+	schema *zarrjson.Array // in format 3
 	grid   *grid.Grid
 	v2     *zarrjson.V2Array // nil in format 3
 	keys   zarrjson.KeyEncoding
 
 	whole bool          // chunks and codecs are the source's
-	anew  bool          // all chunks are encoded anew: the source's codecs are not for any elements
-	apart bool          // what is copied are the chunks within the source's shards
-	fill  bool          // chunks that are all fill are written too
-	old   *target       // as it was copied before; nil if it was not
-	fresh change.Change // of what it was
+	anew  bool          // all chunks are encoded, because the source's codecs do not preserve all elements
+	apart bool          // chunks within the source's shards are copied
+	fill  bool          // chunks of fill values are written too
+	old   *target       // the array as it was copied before; nil if it is new
+	fresh change.Change // changes since the copy
 
 	mu        sync.Mutex
 	pipelines map[string]*codec.Pipeline // by shape
 }
 
-// targets returns every array as it is to be.
+// targets returns all arrays of the copy.
 func targets(s *store.Store, o *Options) ([]*target, error) {
 	var out []*target
 	used := map[string]bool{}
@@ -59,7 +59,7 @@ func targets(s *store.Store, o *Options) ([]*target, error) {
 	return out, nil
 }
 
-// EdgesError is the error of edges for a dimension that no array has.
+// EdgesError reports edges for a dimension that no array has.
 type EdgesError struct{ Edges Edges }
 
 // Error names the dimension.
@@ -70,7 +70,7 @@ func (e *EdgesError) Error() string {
 	return fmt.Sprintf("no array that matches %s has a dimension %s", e.Edges.Array, e.Edges.Dim)
 }
 
-// previous returns an array as it was to be of an earlier snapshot, or nil.
+// previous returns an array as an earlier snapshot was copied, or nil.
 func previous(s *manifest.Snapshot, t *target, o *Options) (*target, error) {
 	for i := range s.Arrays {
 		if s.Arrays[i].Path != t.spec.Path {
@@ -98,7 +98,7 @@ func newTarget(spec *manifest.Array, g *grid.Grid, o *Options, used map[string]b
 	return t, schema.Validate()
 }
 
-// sameCells reports whether two grids cut an array into the same chunks.
+// sameCells reports whether two grids divide an array into the same chunks.
 func sameCells(a, b *grid.Grid) bool {
 	for axis := range a.Rank() {
 		if !grid.Equal(grid.Canonical(a.Dim(axis)), grid.Canonical(b.Dim(axis))) {
@@ -108,7 +108,7 @@ func sameCells(a, b *grid.Grid) bool {
 	return true
 }
 
-// cut gives the array the edges that were asked for.
+// cut applies the chunk and shard lengths from the options.
 func (t *target) cut(o *Options, used map[string]bool) error {
 	shards := t.pick(o.Shards, used)
 	chunks := t.pick(o.Chunks, used)
@@ -152,8 +152,7 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 	return errors.Join(err, t.regular(true))
 }
 
-// recode gives the array other codecs if chunks that are cut anew cannot be stored in its own,
-// or would not be what they were.
+// recode replaces the codecs if they cannot encode re-chunked elements exactly.
 func (t *target) recode(chunks []grid.Sizes) error {
 	shape := make([]int64, len(chunks))
 	for axis, s := range chunks {
@@ -170,7 +169,7 @@ func (t *target) recode(chunks []grid.Sizes) error {
 	return err
 }
 
-// sizes are those asked for by axis, and for others those that there are.
+// sizes returns the requested sizes per axis, or the existing ones.
 func sizes(asked [][]int64, there []grid.Sizes) []grid.Sizes {
 	out := slices.Clone(there)
 	for axis, list := range asked {
@@ -185,7 +184,7 @@ func sizes(asked [][]int64, there []grid.Sizes) []grid.Sizes {
 	return out
 }
 
-// regular makes the grid a regular one if it is to be and can be.
+// regular makes the grid regular if that is requested and possible.
 func (t *target) regular(ask bool) (err error) {
 	if !ask {
 		return nil
@@ -203,7 +202,7 @@ func (t *target) regular(ask bool) (err error) {
 	return err
 }
 
-// pick returns the sizes asked for by axis, nil if there are none.
+// pick returns the requested sizes per axis, or nil.
 func (t *target) pick(edges []Edges, used map[string]bool) (out [][]int64) {
 	for _, e := range edges {
 		if ok, err := path.Match(e.Array, strings.TrimPrefix(t.spec.Path, "/")); e.Array != "" && (!ok || err != nil) {
@@ -234,7 +233,7 @@ func (t *target) dim(axis int) string {
 	return ""
 }
 
-// inner returns the shape of the chunks in a shard, which have one length along each axis.
+// inner returns the shape of the chunks in a shard, which must have one length per axis.
 func (t *target) inner(chunks []grid.Sizes) ([]int64, error) {
 	shape := make([]int64, len(chunks))
 	for axis, s := range chunks {
@@ -244,7 +243,7 @@ func (t *target) inner(chunks []grid.Sizes) ([]int64, error) {
 		}
 		for _, r := range s.Runs() {
 			if shape[axis] != 0 && shape[axis] != r.Codec {
-				return nil, fmt.Errorf("dimension %s: its chunks have several lengths, and chunks in shards have one: say which (--chunks %s=…)", t.dim(axis), t.dim(axis))
+				return nil, manifest.WithRemedy(fmt.Errorf("dimension %s: its chunks have different lengths, but chunks in shards need one length", t.dim(axis)), "chunks", t.dim(axis)+"=LENGTH")
 			}
 			shape[axis] = r.Codec
 		}
@@ -252,13 +251,13 @@ func (t *target) inner(chunks []grid.Sizes) ([]int64, error) {
 	return shape, nil
 }
 
-// checkShards refuses shards that do not hold whole chunks.
+// checkShards rejects shards that do not contain a whole number of chunks.
 func (t *target) checkShards(inner []int64) error {
 	for axis, n := range inner {
 		for e := range t.grid.Dim(axis).Unique() {
 			if e.Codec%n != 0 {
-				return fmt.Errorf("dimension %s: a shard of %d does not hold whole chunks of %d: ask for a multiple (--shards %s=%d)",
-					t.dim(axis), e.Codec, n, t.dim(axis), (e.Codec/n+1)*n)
+				return manifest.WithRemedy(fmt.Errorf("dimension %s: the shard length %d is not a multiple of the chunk length %d",
+					t.dim(axis), e.Codec, n), "shards", fmt.Sprintf("%s=%d", t.dim(axis), (e.Codec/n+1)*n))
 			}
 		}
 	}
@@ -273,7 +272,7 @@ type sharding struct {
 	Location   string       `json:"index_location"`
 }
 
-// takeApart gives the array the codecs of the chunks in its shards, and returns their edges;
+// takeApart replaces the codecs by those of the chunks in the array's shards, and returns the chunks' edges;
 // nil if it has no shards.
 func (t *target) takeApart() ([]grid.Sizes, error) {
 	at := slices.IndexFunc(t.schema.Codecs, func(s codec.Spec) bool { return s.Name == shardingName })
@@ -281,7 +280,7 @@ func (t *target) takeApart() ([]grid.Sizes, error) {
 		return nil, nil
 	}
 	if len(t.schema.Codecs) > 1 {
-		return nil, fmt.Errorf("other codecs stand around the array's shards, which cannot be cut anew: copy it as it is: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("the array has codecs around its shards, so it cannot be re-chunked; copy it without new chunks: %w", errors.ErrUnsupported)
 	}
 	var config sharding
 	if err := json.Unmarshal(t.schema.Codecs[at].Config, &config); err != nil {
@@ -297,16 +296,16 @@ func (t *target) takeApart() ([]grid.Sizes, error) {
 
 const shardingName = "sharding_indexed"
 
-// indexCodecs are those of the indexes of shards, which stand at the end.
+// indexCodecs are the codecs of the indexes at the end of shards.
 var indexCodecs = []codec.Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}, {Name: "crc32c"}}
 
-// shardCodecs returns the codecs of shards of chunks that have codecs.
+// shardCodecs returns the codecs of shards with inner chunks of a shape and codecs.
 func shardCodecs(inner []int64, codecs []codec.Spec) ([]codec.Spec, error) {
 	config, err := json.Marshal(sharding{inner, codecs, indexCodecs, "end"})
 	return []codec.Spec{{Name: shardingName, Config: config}}, err
 }
 
-// uneven are the dimensions along which chunks have several lengths.
+// uneven returns the dimensions along which chunks have different lengths.
 func (t *target) uneven() (dims []string) {
 	for axis := range t.grid.Rank() {
 		if _, fixed := grid.Canonical(t.grid.Dim(axis)).(grid.Fixed); !fixed {
@@ -316,12 +315,12 @@ func (t *target) uneven() (dims []string) {
 	return dims
 }
 
-// toV2 makes the array one of format 2. xarray takes its fill value for a mask, so that it
-// may have to be null, and chunks of nothing but fill have to be written then.
+// toV2 translates the array to format 2. xarray treats the fill value as a mask, so it may have to be null;
+// then chunks of fill values are written.
 func (t *target) toV2() (err error) {
 	if dims := t.uneven(); len(dims) > 0 {
-		return fmt.Errorf("dimension %s: its chunks have several lengths, which format 2 cannot say: ask for one (--chunks %s=…): %w",
-			strings.Join(dims, ", "), strings.Join(dims, "=…,"), errors.ErrUnsupported)
+		return manifest.WithRemedy(fmt.Errorf("dimension %s: its chunks have different lengths, which format 2 cannot describe: %w",
+			strings.Join(dims, ", "), errors.ErrUnsupported), "chunks", strings.Join(dims, "=LENGTH,")+"=LENGTH")
 	}
 	if t.v2, _, err = t.schema.ToV2(v2Options); err != nil {
 		return err
@@ -339,7 +338,7 @@ func (t *target) toV2() (err error) {
 
 var v2Options = zarrjson.V2Options{Fill: zarrjson.MaskFill, Separator: '.'}
 
-// pipeline returns the codecs of chunks of a shape.
+// pipeline returns the codec pipeline of chunks of a shape.
 func (t *target) pipeline(shape []int64) (*codec.Pipeline, error) {
 	key := fmt.Sprint(shape)
 	t.mu.Lock()
@@ -358,7 +357,7 @@ func (t *target) pipeline(shape []int64) (*codec.Pipeline, error) {
 	return p, nil
 }
 
-// kept reports whether the array's values are in the manifest.
+// kept reports whether the array's values are stored in the manifest.
 func (t *target) kept() bool { return t.spec.Placement == "" }
 
 // wanted reports whether a chunk has to be written.
@@ -372,5 +371,5 @@ func (t *target) wanted(coords []int64) bool {
 	return coords[t.fresh.Axis] >= t.fresh.From
 }
 
-// unit is the size of an element, 0 if they differ.
+// unit returns the size of an element, or 0 if elements have varying sizes.
 func (t *target) unit() int64 { return int64(t.schema.DataType.Type().Size) }

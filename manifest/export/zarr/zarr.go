@@ -1,21 +1,20 @@
-// Package zarr copies what a store holds into a Zarr hierarchy of its own: real chunks, of
-// format 3 or 2, cut as the source is or as asked for.
+// Package zarr copies a store into a Zarr hierarchy with chunks of its own, in format 3 or 2, with the chunk
+// shapes of the source or others.
 //
 //	DEST/zarr.json                   the root, with consolidated metadata: written last
 //	DEST/GROUP/ARRAY/zarr.json
 //	DEST/GROUP/ARRAY/c/0/0           chunks
-//	DEST/.varve/journal              what is copied so far; gone when all is
-//	DEST/.varve/copy.json            of which snapshot the copy is, and how it was asked for
+//	DEST/.varve/journal              the copied chunks; removed at the end
+//	DEST/.varve/copy.json            the snapshot and options of the copy
 //
-// A chunk that the source declares with the same cells and codecs is copied as it is, also
-// into a shard and out of one, and every other one is read as elements and encoded. What is read at a time is a box of
-// chunks, as large as memory allows, so that chunks of the source are not decoded again and
-// again for neighbours.
+// A chunk with the same elements and codecs in the source is copied unchanged, also into and out of shards.
+// All others are decoded and encoded. Chunks are read in boxes as large as memory allows, so that source
+// chunks are not decoded again for neighbours.
 //
-// A copy that was stopped goes on where it was: see journal. At the end every file is read
-// back and held against its checksum, and only then the documents are written that make the
-// hierarchy one. In object stores, which compare checksums when they store, it is seen that all
-// is there; the journal is in segments, and the root is stored on condition: see home.
+// A stopped copy continues where it was: see journal. At the end every file is read again and compared with
+// its checksum; only then are the documents written that make the copy visible. Object stores compare
+// checksums themselves, so only sizes are checked there; the journal is in segments, and the root is stored
+// conditionally: see home.
 package zarr
 
 import (
@@ -30,52 +29,51 @@ import (
 	"varve/readers/source"
 )
 
-// Options say what is copied, and how. What is zero is as the field says.
+// Options configure a copy. Zero values select the defaults.
 type Options struct {
-	// Format of the hierarchy, 3 or 2; 0 stands for 3.
+	// Format is the Zarr format, 3 or 2; 0 means 3.
 	Format int
-	// Chunks are edges that arrays are cut at, instead of the source's.
+	// Chunks are chunk lengths that replace those of the source.
 	Chunks []Edges
-	// Shards are edges of shards; Chunks are then what is in them.
+	// Shards are shard lengths; Chunks are then the chunks in shards.
 	Shards []Edges
-	// Memory bounds what is held of chunks, besides what the store keeps; 0 stands for 256 MiB.
+	// Memory bounds the memory for chunks in bytes, in addition to the store's cache; 0 means 256 MiB.
 	Memory int64
-	// Workers is how many boxes are copied at a time; 0 stands for GOMAXPROCS, and into object
-	// stores for at least 16.
+	// Workers is the number of boxes copied concurrently; 0 means GOMAXPROCS, and at least 16 for object
+	// stores.
 	Workers int
-	// Append adds what the manifest has more than when it was copied.
+	// Append adds the data that is new since the copy.
 	Append bool
-	// Force replaces a copy that stands there.
+	// Force replaces an existing copy.
 	Force bool
-	// Manifest is what the store was opened from. Append needs it.
+	// Manifest is the repository from which the store was opened. Append needs it.
 	Manifest *manifest.Repository
-	// Progress is told how many chunks are done, now and then, by one goroutine at a time. Reading
-	// them back comes behind that.
+	// Progress is called from time to time, by one goroutine at a time. It does not include verification.
 	Progress func(done, total int64)
 }
 
 // Edges are the lengths of chunks along a dimension: one that repeats, or all of them.
 type Edges struct {
-	Array string // a pattern as of path.Match, on the path without its first slash; empty for all
+	Array string // a path.Match pattern for the path without its first slash; empty means all arrays
 	Dim   string
 	Sizes []int64
 }
 
-// Result is what was copied.
+// Result describes a copy.
 type Result struct {
 	Arrays   int
-	Verbatim int64 // chunks that are as the source has them
-	Inner    int64 // chunks within shards that are as the source has them
-	Encoded  int64 // chunks that were read and encoded
-	Missing  int64 // chunks that are all fill
+	Verbatim int64 // chunks copied unchanged
+	Inner    int64 // chunks within shards copied unchanged
+	Encoded  int64 // chunks that were decoded and encoded
+	Missing  int64 // chunks with only fill values
 	Resumed  int64 // chunks that an earlier, stopped copy had written
-	Bytes    int64 // of chunks that were written
+	Bytes    int64 // bytes of written chunks
 	Appended bool
 }
 
 const (
 	defaultMemory = 256 << 20
-	// awayWorkers wait for an object store, most of the time.
+	// awayWorkers mostly wait for the object store.
 	awayWorkers = 16
 )
 
@@ -101,7 +99,7 @@ func (o *Options) defaults(dest string) (*Options, error) {
 	return &d, nil
 }
 
-// Write copies the arrays of a store into a folder, or below a prefix of an object store.
+// Write copies the arrays of a store into a folder or below a prefix of an object store.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
 	o, err := opts.defaults(dest)
 	if err == nil {
@@ -149,7 +147,7 @@ type copier struct {
 	counts
 }
 
-// state is the file copy.json.
+// state is the content of copy.json.
 type state struct {
 	Varve    int     `json:"varve"`
 	Snapshot string  `json:"snapshot"`

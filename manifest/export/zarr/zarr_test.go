@@ -18,6 +18,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/build"
+	"varve/manifest/export/internal/draft"
 	"varve/manifest/plan"
 	"varve/manifest/store"
 	"varve/readers/source"
@@ -227,14 +228,23 @@ func TestRecode(t *testing.T) {
 	}
 }
 
-// Of a grid that lists the edges of all axes those are named that no one length would do for.
+// adviceOf returns the first remedy of an error, or "".
+func adviceOf(err error) string {
+	var e *manifest.RemedyError
+	if !errors.As(err, &e) {
+		return ""
+	}
+	return e.Remedies[0].Option + " " + e.Remedies[0].Value
+}
+
+// TestUneven checks that the error names only the dimensions that have no single chunk length.
 func TestUneven(t *testing.T) {
 	g, err := grid.FromSizes([]int64{3, 7}, grid.List(1, 1, 1), grid.List(3, 4))
 	if err != nil {
 		t.Fatal(err)
 	}
 	of := &target{spec: &manifest.Array{Dims: []string{"/station", "/time"}}, schema: &zarrjson.Array{}, grid: g}
-	if err := of.toV2(); err == nil || !strings.Contains(err.Error(), "(--chunks time=…)") {
+	if err := of.toV2(); adviceOf(err) != "chunks time=LENGTH" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -246,15 +256,15 @@ func TestRefusals(t *testing.T) {
 		options Options
 		says    string
 	}{
-		{"format", Options{Format: 4}, "known are 2 and 3"},
-		{"rectilinear in format 2", Options{Format: 2}, "--chunks time"},
+		{"format", Options{Format: 4}, "format 4"},
+		{"rectilinear in format 2", Options{Format: 2}, "chunks time=LENGTH"},
 		{"no such dimension", Options{Chunks: []Edges{{Dim: "depth", Sizes: []int64{1}}}}, "depth"},
 		{"edges that fall short", Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{5, 6}}}}, "axis 0"},
-		{"chunks that do not divide shards", Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{4}}}, Shards: []Edges{{Dim: "time", Sizes: []int64{10}}}}, "--shards time=12"},
+		{"chunks that do not divide shards", Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{4}}}, Shards: []Edges{{Dim: "time", Sizes: []int64{10}}}}, "shards time=12"},
 		{"memory", Options{Memory: 10, Chunks: []Edges{{Dim: "time", Sizes: []int64{50}}}}, "memory"},
 	} {
 		dest := filepath.Join(t.TempDir(), "copy")
-		if _, err := Write(context.Background(), s.store, dest, &test.options); err == nil || !strings.Contains(err.Error(), test.says) {
+		if _, err := Write(context.Background(), s.store, dest, &test.options); err == nil || !strings.Contains(err.Error()+adviceOf(err), test.says) {
 			t.Errorf("%s: got %v", test.name, err)
 		}
 		if left, err := os.ReadDir(dest); err == nil && (test.name != "memory" || len(left) > 1) {
@@ -410,8 +420,8 @@ func TestOneAtATime(t *testing.T) {
 	}
 	for _, name := range []string{dest, link} {
 		for _, o := range []*Options{nil, {Force: true}, {Append: true}} {
-			if _, err := Write(t.Context(), s.store, name, o); err == nil || !strings.Contains(err.Error(), "another export copies to it") {
-				t.Errorf("%s, %+v, while another copies: %v", name, o, err)
+			if _, err := Write(t.Context(), s.store, name, o); !errors.Is(err, draft.ErrTaken) {
+				t.Errorf("%s, %+v, while another export is writing: %v", name, o, err)
 			}
 		}
 	}
@@ -572,7 +582,7 @@ func TestNames(t *testing.T) {
 	} {
 		for path, fine := range want {
 			_, err := documents(nil, []*target{array(path)}, &Options{Format: format})
-			if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "--rename") {
+			if (err == nil) != fine || err != nil && adviceOf(err) != "build/rename OLD=NEW" {
 				t.Errorf("format %d, %s: got %v", format, path, err)
 			}
 		}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"varve/manifest"
 )
 
 // Check is an errors.ErrUnsupported of keys with slashes that cannot be files, each its own, below
@@ -76,8 +78,8 @@ func tryAll(folder string, keys []string) (err error) {
 		}
 		same := func(other fs.FileInfo) bool { return other != nil && os.SameFile(other, made[i]) }
 		if j := slices.IndexFunc(made[:i], same); j >= 0 {
-			return fmt.Errorf("%s and %s would be one file in %s, where names do not differ by the case of letters or by how these are written; rename one (varve build --rename): %w",
-				keys[j], key, folder, errors.ErrUnsupported)
+			return manifest.WithRemedy(fmt.Errorf("%s and %s would be the same file in %s, whose file system ignores case or Unicode normalization: %w",
+				keys[j], key, folder, errors.ErrUnsupported), "build/rename", "OLD=NEW")
 		}
 	}
 	return nil

@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"varve/manifest"
 )
 
-// checkName refuses what the system has no file of, or would write into something else: what
-// stands behind a colon is a stream of the file before it, NUL is a device, and a dot or space at
-// the end is left out.
+// checkName rejects names that Windows does not allow or would interpret: a colon begins the name of a stream,
+// NUL is a device, and a dot or space at the end is removed.
 func checkName(name string) error {
 	odd := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || strings.ContainsRune(`<>:"|?*\`, r) })
 	if odd || !filepath.IsLocal(name) || strings.TrimRight(name, ". ") != name {
-		return fmt.Errorf("Windows has no file called %q; rename it (varve build --rename): %w", name, errors.ErrUnsupported)
+		return manifest.WithRemedy(fmt.Errorf("%q is not a valid file name on Windows: %w", name, errors.ErrUnsupported), "build/rename", "OLD=NEW")
 	}
 	return nil
 }
