@@ -57,6 +57,25 @@ var (
 	ErrBusy = errors.New("another process is writing to the manifest")
 )
 
+// ExistsError is the error of writing to a place that is in use, without the order to replace it. It
+// wraps fs.ErrExist.
+type ExistsError struct {
+	Name      string
+	Why       string // why nothing can be added, if that is not obvious
+	CanAppend bool   // adding to it is possible, too
+}
+
+// Error names the place.
+func (e *ExistsError) Error() string {
+	if e.Why != "" {
+		return e.Name + " " + e.Why
+	}
+	return e.Name + " exists"
+}
+
+// Unwrap makes it an fs.ErrExist.
+func (e *ExistsError) Unwrap() error { return fs.ErrExist }
+
 const (
 	currentName    = "current"
 	snapshotFolder = "snapshots"

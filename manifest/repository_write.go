@@ -202,8 +202,26 @@ func (r *Repository) expect(ctx context.Context, parent string) error {
 }
 
 func (r *Repository) conflict(parent string) error {
-	return fmt.Errorf("%s: %w, so nothing was published after %s; run the command again", r.name, ErrConflict, nameOf(parent))
+	return &ConflictError{r.name, parent}
 }
+
+// ConflictError is the error of publishing after a snapshot that is no longer current. Nothing was
+// written. It wraps ErrConflict.
+type ConflictError struct {
+	Name   string // of the repository
+	Parent string // the snapshot that was current before; empty if there was none
+}
+
+// Error says that nothing was written.
+func (e *ConflictError) Error() string {
+	if e.Parent == "" {
+		return e.Name + " was created by another process in the meantime; nothing was written"
+	}
+	return fmt.Sprintf("%s: another process replaced snapshot %.12s in the meantime; nothing was written", e.Name, e.Parent)
+}
+
+// Unwrap makes it an ErrConflict.
+func (e *ConflictError) Unwrap() error { return ErrConflict }
 
 // finish gives the file of a snapshot and its committed tables their names.
 func (r *Repository) finish(ctx context.Context, file string, snap *Snapshot, data []byte) error {
@@ -249,13 +267,6 @@ func (r *Repository) advance(ctx context.Context, since pointerState, from, to s
 		}
 	}
 	return r.conflict(from)
-}
-
-func nameOf(id string) string {
-	if id == "" {
-		return "nothing"
-	}
-	return "snapshot " + id
 }
 
 // Restore publishes an earlier snapshot of the history again, as the newest one.

@@ -11,6 +11,7 @@ import (
 	"varve/manifest/report"
 	"varve/manifest/report/text"
 	"varve/manifest/scan"
+	"varve/manifest/store"
 )
 
 // printer writes findings with the flags of this command. The library knows options by names of its own.
@@ -84,6 +85,8 @@ func withFlags(err error) string {
 		return strings.Join(lines, "\n")
 	case *plan.OptionError:
 		return flagText(e.Setting) + ": " + e.Says + remediesText(e.Remedies)
+	case *store.ForbiddenError:
+		return forbiddenText(e)
 	case *manifest.RemedyError:
 		remedies := make([]report.Remedy, len(e.Remedies))
 		for i, r := range e.Remedies {
@@ -129,7 +132,7 @@ func walkErrors(err error, yield func(error) bool) bool {
 	switch err.(type) {
 	case nil:
 		return true
-	case *scan.BrokenError, *plan.Error, *plan.OptionError, *manifest.RemedyError:
+	case *scan.BrokenError, *plan.Error, *plan.OptionError, *manifest.RemedyError, *store.ForbiddenError:
 		return yield(err) // its text covers what it wraps
 	}
 	switch e := err.(type) {
@@ -143,4 +146,18 @@ func walkErrors(err error, yield func(error) bool) bool {
 		}
 	}
 	return true
+}
+
+// forbiddenText says which flag permits reading. It names the first places only: a manifest may read
+// thousands of folders.
+func forbiddenText(e *store.ForbiddenError) string {
+	const most = 10
+	text := e.Source + ": not allowed: this manifest was built by someone else. If you trust it:"
+	for _, place := range e.Allow[:min(len(e.Allow), most)] {
+		text += " --allow " + shellWord(place)
+	}
+	if more := len(e.Allow) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + " (or the variable VARVE_ALLOW)"
 }

@@ -18,25 +18,25 @@ import (
 // compactOptions are the flags of the compact command.
 type compactOptions struct {
 	allowOptions
+	resultOptions
 	chunks  []string
 	memory  string
 	workers int
-	quiet   bool
 }
 
 func newCompactCommand() *cobra.Command {
 	var opts compactOptions
 	cmd := &cobra.Command{
 		Use:   "compact OUT",
-		Short: "Keep re-encoded chunks, and merge short ones",
-		Long: `Re-encode the chunks of the manifest OUT that no source holds as clients read them, once, and
-keep them in files below OUT/patches. They are served as ranges of these files from then on,
-and exports point at them. The sources and all values stay as they are.
+		Short: "Store re-encoded chunks, and merge short ones",
+		Long: `Re-encode each chunk of the manifest OUT that differs from its source, and store it below
+OUT/patches. Reading such a chunk is then as fast as reading a verbatim one, and exports
+refer to it. Sources and values do not change.
 
-With --chunks, chunks that are shorter along a dimension are merged with their neighbours up
-to that length, such as the single steps of many appends; what is merged is kept likewise.
+With --chunks, chunks that are shorter along a dimension are merged up to that length, for
+example the single steps of daily appends. Merged chunks are stored as well.
 
-A run that was interrupted, by whatever, goes on where it was when the command is given again.`,
+If the command is interrupted, run it again: it continues.`,
 		Example: `  varve compact sst.varve
   varve compact sst.varve --chunks time=120`,
 		Args: cobra.ExactArgs(1),
@@ -44,19 +44,19 @@ A run that was interrupted, by whatever, goes on where it was when the command i
 			return runCompact(cmd.Context(), &opts, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	opts.addFlags(cmd)
+	opts.allowOptions.addFlags(cmd)
+	opts.resultOptions.addFlags(cmd.Flags())
 	flags := cmd.Flags()
-	flags.StringSliceVar(&opts.chunks, "chunks", nil, "merge chunks along a dimension up to a length: `DIM=N`")
-	flags.StringVar(&opts.memory, "memory", "512MiB", "use no more than about this `size`, in bytes or with KiB, MiB, GiB")
-	addWorkers(flags, &opts.workers, "chunks that are re-encoded at once")
-	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
+	flags.StringSliceVar(&opts.chunks, "chunks", nil, "merge chunks along a dimension up to this length: `DIM=N`")
+	flags.StringVar(&opts.memory, "memory", "512MiB", "use about this `size` of memory: bytes, or with KiB, MiB, GiB")
+	addWorkers(flags, &opts.workers, "re-encode this `number` of chunks at once")
 	return cmd
 }
 
 func runCompact(ctx context.Context, opts *compactOptions, name string, out, messages io.Writer) error {
 	how := &compact.Options{Store: *opts.storeOptions(), Workers: opts.workers, Writer: "varve " + versionName()}
 	var err error
-	if how.Memory, err = parseSize(opts.memory); err == nil {
+	if how.Memory, err = parseSize("--memory", opts.memory); err == nil {
 		how.Chunks, err = parseLengths(opts.chunks)
 	}
 	if err != nil {
@@ -73,8 +73,17 @@ func runCompact(ctx context.Context, opts *compactOptions, name string, out, mes
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	_, err = io.WriteString(out, describeCompact(name, result))
-	return err
+	doc := struct {
+		Snapshot *string       `json:"snapshot"` // null if there was nothing to do
+		Chunks   int64         `json:"chunks"`
+		Bytes    int64         `json:"bytes"`
+		Adopted  int64         `json:"adopted"`
+		Merged   items[string] `json:"merged"`
+	}{nil, result.Chunks, result.Bytes, result.Adopted, result.Merged}
+	if result.Snapshot != nil {
+		doc.Snapshot = &result.Snapshot.ID
+	}
+	return opts.print(out, doc, describeCompact(name, result))
 }
 
 func describeCompact(name string, r *compact.Result) string {
@@ -82,9 +91,9 @@ func describeCompact(name string, r *compact.Result) string {
 		return name + ": no chunk has to be re-encoded\n"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s re-encoded and kept, %s\n", name, plural(r.Chunks, "chunk", "chunks"), report.Size(r.Bytes))
+	fmt.Fprintf(&b, "%s: %s re-encoded and stored, %s\n", name, plural(r.Chunks, "chunk", "chunks"), report.Size(r.Bytes))
 	if r.Adopted > 0 {
-		fmt.Fprintf(&b, "from a run that was interrupted: %s\n", plural(r.Adopted, "chunk", "chunks"))
+		fmt.Fprintf(&b, "from an interrupted run: %s\n", plural(r.Adopted, "chunk", "chunks"))
 	}
 	if len(r.Merged) > 0 {
 		fmt.Fprintf(&b, "merged: chunks of %s\n", strings.Join(r.Merged, ", "))

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// takeConfig sets the flags that a YAML file names and the command line does not.
+// takeConfig sets flags from the YAML file of --config. Flags of the command line take precedence.
 func (o *combineOptions) takeConfig(cmd *cobra.Command) error {
 	if o.config == "" {
 		return nil
@@ -34,12 +34,12 @@ func (o *combineOptions) takeConfig(cmd *cobra.Command) error {
 	return nil
 }
 
-// setFlag sets a flag to what a file says, letter by letter: to YAML, 010 is eight and
-// 2020-01-01 a time.
+// setFlag sets a flag to the text of a YAML value. It does not use the value itself: in YAML, 010 is
+// eight and 2020-01-01 is a time.
 func setFlag(flags *pflag.FlagSet, name string, value *yaml.Node) error {
 	flag := flags.Lookup(name)
 	if flag == nil || name == "config" || name == "help" {
-		return errors.New("there is no such option")
+		return fmt.Errorf("unknown option.%s", didYouMean(name, flagNames(flags)))
 	}
 	if flag.Changed {
 		return nil
@@ -64,4 +64,14 @@ func setFlag(flags *pflag.FlagSet, name string, value *yaml.Node) error {
 	}
 	flag.Changed = len(items) > 0
 	return nil
+}
+
+// flagNames returns the names of all flags.
+func flagNames(flags *pflag.FlagSet) (names []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
 }

@@ -19,11 +19,12 @@ import (
 func newDemoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo [DIR]",
-		Short: "Make one Zarr out of a small archive that disagrees with itself",
-		Long: "demo writes three months of daily temperatures into DIR (by default a new temporary\n" +
-			"folder): netCDF-4 files of unequal length, of which one is compressed in another way. Over\n" +
-			"them it runs check, build, read and verify, and says what to try next.",
-		Args: cobra.MaximumNArgs(1),
+		Short: "Combine a small sample archive, and show each command",
+		Long: `Write a sample archive to DIR, by default a new temporary folder, and run check, build, read and
+verify on it. The archive has three months of daily temperatures in netCDF-4 files. The months
+differ in length, and one file is compressed with other codecs.`,
+		Example: `  varve demo demo`,
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, err := demoDir(args)
 			if err != nil {
@@ -34,12 +35,12 @@ func newDemoCommand() *cobra.Command {
 	}
 }
 
-// demoDir returns the folder to work in, which must not hold anything yet.
+// demoDir returns the folder to work in. It must be empty or missing.
 func demoDir(args []string) (string, error) {
 	if len(args) == 0 {
 		dir, err := os.MkdirTemp("", "varve-demo-")
 		if err != nil {
-			err = ownError{fmt.Errorf("a temporary folder (%s names another place, varve demo DIR another folder): %w", manifest.TemporaryVariable(), err)}
+			err = ownError{fmt.Errorf("cannot make a temporary folder: set %s, or run varve demo DIR: %w", manifest.TemporaryVariable(), err)}
 		}
 		return dir, err
 	}
@@ -56,8 +57,8 @@ func demoDir(args []string) (string, error) {
 	return args[0], os.MkdirAll(args[0], 0o777)
 }
 
-// runDemo runs the commands that a user would, over the sample archive. After an error the folder
-// is empty again, so that the same command can be given once more.
+// runDemo runs the commands of a first session on the sample archive. After an error it empties the
+// folder, so that the same command can be run again.
 func runDemo(ctx context.Context, out io.Writer, dir string) (err error) {
 	files, manifest := filepath.Join(dir, "files"), filepath.Join(dir, "t2m.varve")
 	defer func() {
@@ -82,7 +83,7 @@ func runDemo(ctx context.Context, out io.Writer, dir string) (err error) {
 	return err
 }
 
-// demonstrate shows a command and runs it.
+// demonstrate prints a command and runs it.
 func demonstrate(ctx context.Context, out io.Writer, args []string) error {
 	fmt.Fprintf(out, "$ varve %s\n", strings.Join(args, " "))
 	root := newRootCommand()
@@ -96,10 +97,10 @@ func demonstrate(ctx context.Context, out io.Writer, args []string) error {
 	return err
 }
 
-const demoNext = `Three files, one of 28 days, one compressed in another way: one array, and nothing was copied.
+const demoNext = `Three files of 31, 28 and 31 days, one with other codecs, are now one array. Nothing was copied.
 
 Try next
-  varve serve %s --listen 127.0.0.1:8080      then look at http://127.0.0.1:8080
+  varve serve %s --listen 127.0.0.1:8080      then open http://127.0.0.1:8080
   varve export kerchunk %s %s
   varve inspect %s
 `

@@ -21,7 +21,7 @@ func TestDemo(t *testing.T) {
 		"time 31×1+28×1+31×1",
 		"2021-03.nc",
 		`"count":`,
-		"are as they were",
+		"are unchanged",
 		"varve serve " + dir,
 	} {
 		if !strings.Contains(out, line) {

@@ -9,15 +9,16 @@ import (
 func newExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export FORMAT OUT DEST",
-		Short: "Write a virtual dataset as what other tools read",
-		Long: `Write the manifest OUT as what other tools read without varve. What each format can carry,
-and what it cannot, is in docs/reference/exports.md.
+		Short: "Write a virtual dataset in a format of other tools",
+		Long: `Write the manifest OUT in a format that other tools read without varve. docs/reference/exports.md
+lists what each format supports.
 
-DEST is local, or in an object store: s3://BUCKET/NAME, gs:// or az://. Readers find it there
-when all of it is there.`,
-		Args: func(_ *cobra.Command, args []string) error {
+DEST is local, or in an object store: s3://BUCKET/NAME, gs:// or az://. It appears when it is
+complete.`,
+		Example: `  varve export kerchunk sst.varve sst.parquet`,
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown format %q; see varve export --help", args[0])}
+				return usageError{fmt.Errorf("unknown format %q.%s See varve export --help", args[0], didYouMean(args[0], commandNames(c)))}
 			}
 			return nil
 		},
@@ -30,7 +31,7 @@ when all of it is there.`,
 	return cmd
 }
 
-// exportCommands are the formats.
+// exportCommands returns a command for each format.
 func exportCommands() []*cobra.Command {
 	return []*cobra.Command{
 		newExportIcechunkCommand(),

@@ -18,23 +18,22 @@ import (
 // exportIcechunkOptions are the flags of the export icechunk command.
 type exportIcechunkOptions struct {
 	allowOptions
+	resultOptions
 	icechunk.Options
-	quiet bool
 }
 
 func newExportIcechunkCommand() *cobra.Command {
 	var opts exportIcechunkOptions
 	cmd := &cobra.Command{
 		Use:   "icechunk OUT DEST",
-		Short: "An Icechunk repository of virtual chunks",
-		Long: `Write an Icechunk 2 repository in a local folder, or below a prefix such as s3://bucket/repo.
-Chunks that are re-encoded are stored in it, all others are virtual: ranges of the sources, which a
-reader has to allow by the prefixes that are printed. A source that changes is an error for
-whoever reads it.
+		Short: "Write or update an Icechunk repository",
+		Long: `Write an Icechunk 2 repository to a local folder, or to a prefix such as s3://bucket/repo.
+Verbatim chunks are virtual: references to ranges of the sources. A reader must authorize the
+prefixes of the sources; the command prints the Python call. Re-encoded chunks are stored in
+the repository. Reading a changed source is an error.
 
-Where DEST is a repository that was exported from OUT before, what is new is committed on top
-of it: history, tags and what others committed stay. An array that somebody else changed is
-not written to.`,
+If DEST was exported from OUT before, new chunks are committed on top of its history. Tags and
+other people's commits stay. An array that someone else changed is not written.`,
 		Example: `  varve export icechunk sst.varve sst.icechunk
   varve export icechunk s3://bucket/sst.varve s3://bucket/sst.icechunk
   varve append sst.varve 2024/*.nc && varve export icechunk sst.varve sst.icechunk`,
@@ -43,20 +42,20 @@ not written to.`,
 			return runExportIcechunk(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	opts.addFlags(cmd)
+	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
+	opts.resultOptions.addFlags(flags)
 	flags.BoolVar(&opts.Replace, "force", false, "replace the repository DEST and its history")
 	flags.StringVar(&opts.Branch, "branch", "", "commit to this `branch` (default main)")
-	flags.StringVarP(&opts.Message, "message", "m", "", "`text` of the commit")
-	addNumber(flags, &opts.ManifestRefs, 1, "manifest-refs", "references in a manifest (default 65536)")
-	addNumber(flags, &opts.InlineBytes, 1, "inline", "re-encoded chunks up to so many `bytes` stand in manifests (default 512)")
-	addWorkers(flags, &opts.Workers, "manifests that are written at once")
-	flags.StringVar(&opts.S3.Region, "s3-region", "", "`region` of the buckets that sources are in, for readers")
-	flags.StringVar(&opts.S3.Endpoint, "s3-endpoint", "", "`URL` of the server that has these buckets, where it is not Amazon's")
-	flags.BoolVar(&opts.S3.Anonymous, "s3-anonymous", false, "readers need no credentials for the buckets")
-	flags.BoolVar(&opts.S3.AllowHTTP, "s3-http", false, "the server has no TLS")
-	flags.BoolVar(&opts.S3.PathStyle, "s3-path-style", false, "buckets are in the path and not in the name of the server")
-	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
+	flags.StringVarP(&opts.Message, "message", "m", "", "use this `text` as the commit message")
+	addNumber(flags, &opts.ManifestRefs, 1, "manifest-refs", "put this `number` of references in each Icechunk manifest (default 65536)")
+	addNumber(flags, &opts.InlineBytes, 1, "inline", "store re-encoded chunks of up to this many `bytes` in manifests (default 512)")
+	addWorkers(flags, &opts.Workers, "write this `number` of manifests at once")
+	flags.StringVar(&opts.S3.Region, "s3-region", "", "tell readers this `region` of the buckets with the sources")
+	flags.StringVar(&opts.S3.Endpoint, "s3-endpoint", "", "tell readers the `URL` of the server of these buckets, if it is not AWS")
+	flags.BoolVar(&opts.S3.Anonymous, "s3-anonymous", false, "tell readers that the buckets need no credentials")
+	flags.BoolVar(&opts.S3.AllowHTTP, "s3-http", false, "tell readers that the server has no TLS")
+	flags.BoolVar(&opts.S3.PathStyle, "s3-path-style", false, "tell readers that bucket names are in the path, not in the host name")
 	return cmd
 }
 
@@ -77,11 +76,24 @@ func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []
 	if err != nil {
 		return icechunkError(ctx, err)
 	}
-	_, err = io.WriteString(out, describeIcechunk(args[1], result))
-	return err
+	doc := struct {
+		Dest       string        `json:"dest"`
+		Snapshot   string        `json:"snapshot"`
+		Appended   bool          `json:"appended"`
+		Unchanged  bool          `json:"unchanged"`
+		Virtual    int64         `json:"virtual"`
+		Native     int64         `json:"native"`
+		Inline     int64         `json:"inline"`
+		Unguarded  int64         `json:"unguarded"`
+		Manifests  int           `json:"manifests"`
+		Bytes      int64         `json:"bytes"`
+		Containers items[string] `json:"containers"`
+	}{args[1], result.Snapshot, result.Appended, result.Unchanged, result.Virtual, result.Native, result.Inline, result.Unguarded,
+		result.Manifests, result.Bytes, result.Containers}
+	return opts.print(out, doc, describeIcechunk(args[1], result))
 }
 
-// icechunkError tells what others did to the repository from what went wrong.
+// icechunkError marks commits by other processes as conflicts.
 func icechunkError(ctx context.Context, err error) error {
 	var conflict *icechunk.ConflictError
 	if errors.As(err, &conflict) {
@@ -93,16 +105,57 @@ func icechunkError(ctx context.Context, err error) error {
 func describeIcechunk(dest string, r *icechunk.Result) string {
 	var b strings.Builder
 	if r.Unchanged {
-		return fmt.Sprintf("%s: holds all of it already, snapshot %s\n", dest, r.Snapshot)
+		return fmt.Sprintf("%s: up to date, snapshot %s\n", dest, r.Snapshot)
 	}
 	fmt.Fprintf(&b, "%s: snapshot %s: %s of sources, %s in the repository, %s inline, in %s of %s\n", dest, r.Snapshot,
 		plural(r.Virtual, "range", "ranges"), plural(r.Native, "chunk", "chunks"), plural(r.Inline, "chunk", "chunks"),
 		plural(int64(r.Manifests), "manifest", "manifests"), report.Size(r.Bytes))
 	if r.Unguarded > 0 {
-		fmt.Fprintf(&b, "%s of sources without a date: a change of those would go unnoticed\n", plural(r.Unguarded, "range", "ranges"))
+		fmt.Fprintf(&b, "%s of sources without a modification time: readers cannot notice that these change\n", plural(r.Unguarded, "range", "ranges"))
 	}
-	for _, prefix := range r.Containers {
-		fmt.Fprintf(&b, "readers allow %s\n", prefix)
+	if len(r.Containers) > 0 {
+		b.WriteString("Open it in Python with:\n" + openIcechunk(dest, r.Containers))
 	}
 	return b.String()
+}
+
+// openIcechunk returns the Python lines that open a repository and authorize the prefixes that its
+// virtual chunks are in. None stands for the credentials of the environment.
+func openIcechunk(dest string, prefixes []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  import icechunk, xarray as xr\n  storage = %s\n  access = {\n", icechunkStorage(dest))
+	for _, prefix := range prefixes {
+		fmt.Fprintf(&b, "      %q: %s,\n", prefix, icechunkCredentials(prefix))
+	}
+	b.WriteString(`  }
+  repo = icechunk.Repository.open(storage, authorize_virtual_chunk_access=access)
+  xr.open_zarr(repo.readonly_session("main").store, consolidated=False)
+`)
+	return b.String()
+}
+
+func icechunkStorage(dest string) string {
+	scheme, rest, ok := strings.Cut(dest, "://")
+	bucket, prefix, _ := strings.Cut(rest, "/")
+	switch {
+	case !ok:
+		return fmt.Sprintf("icechunk.local_filesystem_storage(%q)", dest)
+	case scheme == "s3":
+		return fmt.Sprintf("icechunk.s3_storage(bucket=%q, prefix=%q, from_env=True)", bucket, prefix)
+	case scheme == "gs":
+		return fmt.Sprintf("icechunk.gcs_storage(bucket=%q, prefix=%q, from_env=True)", bucket, prefix)
+	}
+	return fmt.Sprintf("icechunk.azure_storage(account=ACCOUNT, container=%q, prefix=%q, from_env=True)", bucket, prefix)
+}
+
+func icechunkCredentials(prefix string) string {
+	switch scheme, _, _ := strings.Cut(prefix, "://"); scheme {
+	case "s3":
+		return "icechunk.s3_credentials(from_env=True)"
+	case "gs", "gcs":
+		return "icechunk.gcs_credentials(from_env=True)"
+	case "az", "azure", "abfs":
+		return "icechunk.azure_credentials(from_env=True)"
+	}
+	return "None"
 }

@@ -19,25 +19,26 @@ import (
 // exportKerchunkOptions are the flags of the export kerchunk command.
 type exportKerchunkOptions struct {
 	allowOptions
+	resultOptions
 	kerchunk.Options
-	append, quiet bool
+	append bool
 }
 
 func newExportKerchunkCommand() *cobra.Command {
 	var opts exportKerchunkOptions
 	cmd := &cobra.Command{
 		Use:   "kerchunk OUT DEST.json|DEST.parquet",
-		Short: "References for fsspec, zarr-python and xarray",
-		Long: `Write references that fsspec, zarr-python and xarray read: a file of JSON, or a folder of
-Parquet files for any other name. In object stores they are an object, or a prefix.
+		Short: "Write kerchunk references for fsspec and xarray",
+		Long: `Write kerchunk references, which fsspec, zarr-python and xarray read. DEST is a JSON file if it
+ends in .json, else a folder of Parquet files.
 
-Chunks that no file holds as a client reads them go among the references if they are small,
-else into one file of patches: DEST.json.patches, or DEST.parquet/.patches. References that are
-not where the sources are have no such file, as readers have one kind of file system at a time.
+Small re-encoded chunks are stored in the references, larger ones in a file of their own:
+DEST.json.patches or DEST.parquet/.patches. That file must be in the same kind of storage as
+the sources, because fsspec opens references with one file system.
 
-Where all chunks of each array have one shape the documents are of Zarr format 2:
+If all chunks of each array have the same shape, the references are Zarr 2:
   xr.open_dataset("DEST.json", engine="kerchunk")
-Otherwise they are of format 3, unless --regular gives every array a regular grid:
+Otherwise they are Zarr 3, unless --regular re-encodes arrays to a regular grid:
   zarr.config.set({"array.rectilinear_chunks": True})
   xr.open_dataset("reference://", engine="zarr", consolidated=False, storage_options={"fo": "DEST.json"})`,
 		Example: `  varve export kerchunk sst.varve sst.parquet
@@ -48,17 +49,17 @@ Otherwise they are of format 3, unless --regular gives every array a regular gri
 			return runExportKerchunk(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	opts.addFlags(cmd)
+	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
+	opts.resultOptions.addFlags(flags)
 	flags.BoolVar(&opts.Force, "force", false, "replace DEST")
-	flags.BoolVar(&opts.append, "append", false, "carry on what was written to a local DEST from an earlier snapshot of OUT")
-	flags.BoolVar(&opts.Regular, "regular", false, "give arrays with chunks of different lengths a regular grid")
-	flags.BoolVar(&opts.NoPatch, "no-patch", false, "refuse what would need re-encoded chunks, and name the arrays")
-	addNumber(flags, &opts.RecordSize, 1, "record-size", "chunks in a Parquet file (default 100000)")
-	addNumber(flags, &opts.InlineBytes, 1, "inline", "re-encoded chunks up to so many `bytes` stand among the references (default 4096)")
-	flags.StringVar(&opts.PatchURL, "patch-url", "", "`URL` where readers will find the file of patches, if not where it is written")
-	addWorkers(flags, &opts.Workers, "how many chunks are re-encoded at once")
-	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
+	flags.BoolVar(&opts.append, "append", false, "update a local DEST that was exported from an earlier snapshot of OUT")
+	flags.BoolVar(&opts.Regular, "regular", false, "re-encode arrays with chunks of different lengths to a regular grid")
+	flags.BoolVar(&opts.NoPatch, "no-patch", false, "fail if chunks would be re-encoded, and name the arrays")
+	addNumber(flags, &opts.RecordSize, 1, "record-size", "put this `number` of chunks in each Parquet file (default 100000)")
+	addNumber(flags, &opts.InlineBytes, 1, "inline", "store re-encoded chunks of up to this many `bytes` in the references (default 4096)")
+	flags.StringVar(&opts.PatchURL, "patch-url", "", "refer to the .patches file by this `URL`, if readers find it elsewhere")
+	addWorkers(flags, &opts.Workers, "re-encode this `number` of chunks at once")
 	return cmd
 }
 
@@ -86,36 +87,64 @@ func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []
 	if err != nil {
 		return exportError(ctx, err)
 	}
-	_, err = io.WriteString(out, describeKerchunk(args[1], result))
-	return err
+	doc := struct {
+		Dest         string        `json:"dest"`
+		Format       int           `json:"format"`
+		Because      string        `json:"because,omitempty"`
+		Arrays       int           `json:"arrays"`
+		Refs         int64         `json:"refs"`
+		Inline       int64         `json:"inline"`
+		Patched      int64         `json:"patched"`
+		Patches      string        `json:"patches,omitempty"`
+		PatchedBytes int64         `json:"patched_bytes"`
+		Missing      int64         `json:"missing"`
+		Kept         int64         `json:"kept"`
+		Regular      items[string] `json:"regular"`
+	}{args[1], result.Format, result.Because, result.Arrays, result.Refs, result.Inline, result.Patched, result.Patches, result.PatchBytes,
+		result.Missing, result.Kept, result.Regular}
+	return opts.print(out, doc, describeKerchunk(args[1], result))
 }
 
-// exportError is what became of an export: a destination that is taken is wrong usage.
+// exportError returns the error of an export. A destination that already exists is a usage error.
 func exportError(ctx context.Context, err error) error {
 	if errors.Is(err, manifest.ErrForeign) {
 		return usageError{err}
 	}
-	if errors.Is(err, fs.ErrExist) {
-		return usageError{fmt.Errorf("%w (--force)", err)}
+	var exists *manifest.ExistsError
+	switch {
+	case errors.As(err, &exists) && exists.CanAppend:
+		return usageError{fmt.Errorf("%w: --append adds to it, --force replaces it", err)}
+	case errors.Is(err, fs.ErrExist):
+		return usageError{fmt.Errorf("%w; --force replaces it", err)}
 	}
 	return interrupted(ctx, err)
 }
 
 func describeKerchunk(dest string, r *kerchunk.Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s as Zarr format %d, %s of sources, %s inline\n", dest, plural(int64(r.Arrays), "array", "arrays"), r.Format,
+	fmt.Fprintf(&b, "%s: %s as Zarr %d, %s of sources, %s inline\n", dest, plural(int64(r.Arrays), "array", "arrays"), r.Format,
 		plural(r.Refs, "range", "ranges"), plural(r.Inline, "chunk", "chunks"))
 	if r.Patched > 0 {
 		fmt.Fprintf(&b, "%s: %s, %s\n", r.Patches, plural(r.Patched, "chunk", "chunks"), report.Size(r.PatchBytes))
 	}
 	if r.Kept > 0 {
-		fmt.Fprintf(&b, "kept as they were: %s\n", plural(r.Kept, "chunk", "chunks"))
+		fmt.Fprintf(&b, "unchanged: %s\n", plural(r.Kept, "chunk", "chunks"))
 	}
 	if r.Because != "" {
-		fmt.Fprintf(&b, "format 3, since %s\n", r.Because)
+		fmt.Fprintf(&b, "written as Zarr 3, which engine=\"kerchunk\" cannot open, because %s. Open it with:\n%s", r.Because, openFormat3(dest))
+		if r.Irregular {
+			b.WriteString("or export again with --regular\n")
+		}
 	}
 	if len(r.Regular) > 0 {
-		fmt.Fprintf(&b, "given a regular grid: %s\n", strings.Join(r.Regular, ", "))
+		fmt.Fprintf(&b, "re-encoded to a regular grid: %s\n", strings.Join(r.Regular, ", "))
 	}
 	return b.String()
+}
+
+// openFormat3 returns the Python lines that open references in Zarr format 3.
+func openFormat3(dest string) string {
+	return fmt.Sprintf(`  zarr.config.set({"array.rectilinear_chunks": True})
+  xr.open_dataset("reference://", engine="zarr", consolidated=False, storage_options={"fo": %q})
+`, dest)
 }

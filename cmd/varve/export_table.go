@@ -14,19 +14,19 @@ import (
 // exportTableOptions are the flags of the export table command.
 type exportTableOptions struct {
 	allowOptions
+	resultOptions
 	table.Options
-	quiet bool
 }
 
 func newExportTableCommand() *cobra.Command {
 	var opts exportTableOptions
 	cmd := &cobra.Command{
 		Use:   "table OUT DEST.parquet|DEST.arrow",
-		Short: "One row a chunk, for DuckDB, Polars and pandas",
-		Long: `Write one row a chunk: its array, coordinates, kind (verbatim, prefix, inline, re-encoded,
-missing), source, offset, length and codecs, and for re-encoded ones the sources that they are made
-of; as Parquet or, if the name ends in .arrow, as an Arrow stream. DEST may be an object, such as
-s3://bucket/chunks.parquet.`,
+		Short: "Write a table with a row for each chunk",
+		Long: `Write a table with a row for each chunk, for DuckDB, Polars or pandas. The columns are array,
+coordinates, kind (verbatim, prefix, inline, re-encoded, missing), source, offset, length and
+codecs. Re-encoded chunks list their sources. The table is Parquet, or an Arrow stream if DEST
+ends in .arrow. DEST may be an object, such as s3://bucket/chunks.parquet.`,
 		Example: `  varve export table sst.varve chunks.parquet
   duckdb -c "select source, sum(length) from 'chunks.parquet' group by all"`,
 		Args: cobra.ExactArgs(2),
@@ -34,9 +34,9 @@ s3://bucket/chunks.parquet.`,
 			return runExportTable(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	opts.addFlags(cmd)
+	opts.allowOptions.addFlags(cmd)
+	opts.resultOptions.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.Force, "force", false, "replace DEST")
-	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }
 
@@ -56,6 +56,10 @@ func runExportTable(ctx context.Context, opts *exportTableOptions, args []string
 	if err != nil {
 		return exportError(ctx, err)
 	}
-	_, err = fmt.Fprintf(out, "%s: %s of %s\n", args[1], plural(result.Rows, "chunk", "chunks"), plural(int64(result.Arrays), "array", "arrays"))
-	return err
+	doc := struct {
+		Dest   string `json:"dest"`
+		Arrays int    `json:"arrays"`
+		Chunks int64  `json:"chunks"`
+	}{args[1], result.Arrays, result.Rows}
+	return opts.print(out, doc, fmt.Sprintf("%s: %s of %s\n", args[1], plural(result.Rows, "chunk", "chunks"), plural(int64(result.Arrays), "array", "arrays")))
 }

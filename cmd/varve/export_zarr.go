@@ -21,23 +21,23 @@ import (
 type exportZarrOptions struct {
 	allowOptions
 	zarr.Options
+	resultOptions
 	chunks, shards []string
 	memory         string
-	quiet          bool
 }
 
 func newExportZarrCommand() *cobra.Command {
 	var opts exportZarrOptions
 	cmd := &cobra.Command{
 		Use:   "zarr OUT DEST",
-		Short: "A real copy, in Zarr format 3 or 2",
-		Long: `Copy all values into a Zarr hierarchy in a local folder, or below a prefix such as
-s3://bucket/sst.zarr. Chunks that the copy declares as OUT does are copied as they are; the others
-are read and encoded, in as much memory as allowed.
+		Short: "Copy all values into a Zarr store, format 3 or 2",
+		Long: `Copy all values into a Zarr store in a local folder, or at a prefix such as s3://bucket/sst.zarr.
+A chunk that has the same shape and codecs in the copy is copied without decoding. Other chunks
+are read and encoded, within the memory of --memory.
 
-A copy that was stopped, by whatever, goes on where it was when the command is given again. At the
-end every file is read back and compared; object stores compare what they are sent. With
---append a copy gets what OUT has more by now.`,
+If the command is interrupted, run it again: it continues. At the end, every file is read back
+and compared; object stores verify the checksums of uploads. With --append, an existing copy
+gets the chunks that are new in OUT.`,
 		Example: `  varve export zarr sst.varve sst.zarr
   varve export zarr sst.varve sst.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=360,lon=720
   varve export zarr sst.varve sst.zarr --append
@@ -47,32 +47,32 @@ end every file is read back and compared; object stores compare what they are se
 			return runExportZarr(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	opts.addFlags(cmd)
+	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&opts.chunks, "chunks", nil, "cut at these edges: `[ARRAY:]DIM=N[,DIM=N...]`, or DIM=N+N+N for all of them; ARRAY may be a glob")
-	flags.StringArrayVar(&opts.shards, "shards", nil, "put chunks into shards of these `edges`, given as for --chunks")
-	flags.IntVar(&opts.Format, "format", 3, "of Zarr: 3 or 2")
-	flags.StringVar(&opts.memory, "memory", "512MiB", "use no more than about this `size`, in bytes or with KiB, MiB, GiB")
-	addNumber(flags, &opts.Workers, 0, "workers", "copy so many parts at once (default: one a core, and into object stores at least 16)")
-	flags.BoolVar(&opts.Append, "append", false, "add to the copy DEST what OUT has more by now")
+	opts.resultOptions.addFlags(flags)
+	flags.StringArrayVar(&opts.chunks, "chunks", nil, "declare chunks: `[ARRAY:]DIM=N[,DIM=N...]`, or DIM=N+N+N; ARRAY may be a glob")
+	flags.StringArrayVar(&opts.shards, "shards", nil, "declare shards of these lengths: `[ARRAY:]DIM=N[,DIM=N...]`")
+	flags.IntVar(&opts.Format, "format", 3, "write this Zarr `format`: 3 or 2")
+	flags.StringVar(&opts.memory, "memory", "512MiB", "use about this `size` of memory: bytes, or with KiB, MiB, GiB")
+	addNumber(flags, &opts.Workers, 0, "workers", "copy this `number` of regions at once (default: number of cores; object stores: 16)")
+	flags.BoolVar(&opts.Append, "append", false, "add to the copy DEST the chunks that are new in OUT")
 	flags.BoolVar(&opts.Force, "force", false, "replace the copy DEST")
-	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
 	return cmd
 }
 
 func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, out, messages io.Writer) error {
-	memory, err := parseSize(opts.memory)
+	memory, err := parseSize("--memory", opts.memory)
 	if err == nil {
-		opts.Chunks, err = parseEdges(opts.chunks)
+		opts.Chunks, err = parseEdges("--chunks", opts.chunks)
 	}
 	if err == nil {
-		opts.Shards, err = parseEdges(opts.shards)
+		opts.Shards, err = parseEdges("--shards", opts.shards)
 	}
 	if err != nil {
 		return usageError{err}
 	}
 	opts.Memory = memory / 2
-	debug.SetMemoryLimit(memory) // what is garbage counts as well
+	debug.SetMemoryLimit(memory) // includes garbage that is not yet collected
 	how := opts.storeOptions()
 	how.CacheBytes, how.FlightBytes = memory/4, memory/8
 	s, err := store.Open(ctx, args[0], how)
@@ -97,15 +97,25 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 	}
 	within := ""
 	if r.Inner > 0 {
-		within = fmt.Sprintf(", %s as they were in shards", report.Thousands(r.Inner))
+		within = fmt.Sprintf(", %s copied within shards", report.Thousands(r.Inner))
 	}
-	_, err = fmt.Fprintf(out, "%s: %s: %s as they were%s, %s encoded, %s of fill, %s\n", args[1], plural(int64(r.Arrays), "array", "arrays"),
-		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes))
-	return err
+	doc := struct {
+		Dest      string `json:"dest"`
+		Arrays    int    `json:"arrays"`
+		Verbatim  int64  `json:"verbatim"`
+		Inner     int64  `json:"inner"`
+		Reencoded int64  `json:"reencoded"`
+		Missing   int64  `json:"missing"`
+		Resumed   int64  `json:"resumed"`
+		Bytes     int64  `json:"bytes"`
+		Appended  bool   `json:"appended"`
+	}{args[1], r.Arrays, r.Verbatim, r.Inner, r.Encoded, r.Missing, r.Resumed, r.Bytes, r.Appended}
+	return opts.print(out, doc, fmt.Sprintf("%s: %s: %s copied verbatim%s, %s re-encoded, %s missing (fill value), %s\n", args[1], plural(int64(r.Arrays), "array", "arrays"),
+		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes)))
 }
 
-// parseSize reads a number of bytes.
-func parseSize(text string) (int64, error) {
+// parseSize reads the number of bytes of a flag.
+func parseSize(flag, text string) (int64, error) {
 	number, unit := text, int64(1)
 	for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
 		if cut, ok := strings.CutSuffix(text, suffix); ok {
@@ -114,13 +124,13 @@ func parseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
 	if err != nil || n < 1 || n > (1<<62)/unit {
-		return 0, fmt.Errorf("%q is no size, such as 512MiB", text)
+		return 0, fmt.Errorf("%s %s: want a size, such as 512MiB", flag, text)
 	}
 	return n * unit, nil
 }
 
 // parseEdges reads [ARRAY:]DIM=N+N,DIM=N.
-func parseEdges(list []string) ([]zarr.Edges, error) {
+func parseEdges(flag string, list []string) ([]zarr.Edges, error) {
 	var out []zarr.Edges
 	for _, text := range list {
 		array, dims, ok := strings.Cut(text, ":")
@@ -130,13 +140,13 @@ func parseEdges(list []string) ([]zarr.Edges, error) {
 		for _, item := range strings.Split(dims, ",") {
 			dim, sizes, ok := strings.Cut(item, "=")
 			if !ok || dim == "" {
-				return nil, fmt.Errorf("%q is not DIM=N", item)
+				return nil, fmt.Errorf("%s %s: %q: want DIM=N", flag, text, item)
 			}
 			e := zarr.Edges{Array: strings.TrimPrefix(array, "/"), Dim: dim}
 			for _, size := range strings.Split(sizes, "+") {
 				n, err := strconv.ParseInt(size, 10, 64)
 				if err != nil || n < 1 {
-					return nil, fmt.Errorf("%q: %q is no length of a chunk", text, size)
+					return nil, fmt.Errorf("%s %s: %q: want a chunk length of at least 1", flag, text, size)
 				}
 				e.Sizes = append(e.Sizes, n)
 			}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,45 +13,63 @@ import (
 	"varve/manifest/report"
 )
 
+// gcOptions are the flags of the gc command.
+type gcOptions struct {
+	resultOptions
+	keep int
+}
+
 func newGCCommand() *cobra.Command {
-	keep := 10
+	opts := gcOptions{keep: 10}
 	cmd := &cobra.Command{
 		Use:   "gc OUT",
-		Short: "Remove what no snapshot needs",
-		Long: `Remove old snapshots of a manifest, the tables that only they needed, and what interrupted
-writers left behind. Sources are never touched. It waits for nobody: while somebody writes
-to OUT it refuses, and, in an object store, for a minute after a writer was killed. Appends
-fold small tables into larger ones and keep the small ones for the older snapshots: after many
-appends most of what a manifest takes is freed by this. The first twenty files are named.`,
+		Short: "Remove old snapshots and unused files of a manifest",
+		Long: `Remove old snapshots of the manifest OUT, the tables that only they need, and files that
+interrupted commands left. Source files are never touched.
+
+The command fails while another process writes to OUT. In an object store it also fails for a
+minute after a writer was killed. The text lists the first twenty files; --json lists all.`,
 		Example: `  varve gc sst.varve --keep 3`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runGC(cmd.Context(), args[0], keep, cmd.OutOrStdout())
+			return runGC(cmd.Context(), args[0], &opts, cmd.OutOrStdout())
 		},
 	}
-	addNumber(cmd.Flags(), &keep, 1, "keep", "how many snapshots stay, the newest first")
+	opts.addFlags(cmd.Flags())
+	addNumber(cmd.Flags(), &opts.keep, 1, "keep", "keep this `number` of snapshots, the newest ones")
 	return cmd
 }
 
-// shownRemoved is how many of the files that were removed are named. Ten thousand appends leave
-// four times as many.
+// shownRemoved is the number of removed files that the text lists. Ten thousand appends leave four
+// times as many.
 const shownRemoved = 20
 
-func runGC(ctx context.Context, name string, keep int, out io.Writer) error {
+func runGC(ctx context.Context, name string, opts *gcOptions, out io.Writer) error {
 	repo, err := manifest.Open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer repo.Close()
-	done, err := repo.GC(ctx, keep)
+	done, err := repo.GC(ctx, opts.keep)
+	if err != nil && len(done.Files) == 0 {
+		return err
+	}
+	// A collection that failed half-way also reports the files that are gone.
+	return errors.Join(err, opts.print(out, struct {
+		Removed int           `json:"removed"`
+		Bytes   int64         `json:"bytes"`
+		Files   items[string] `json:"files"`
+	}{len(done.Files), done.Bytes, done.Files}, describeGC(done)))
+}
+
+func describeGC(done manifest.Collected) string {
+	var b strings.Builder
 	for _, file := range done.Files[:min(len(done.Files), shownRemoved)] {
-		fmt.Fprintln(out, file)
+		fmt.Fprintln(&b, file)
 	}
 	if more := len(done.Files) - shownRemoved; more > 0 {
-		fmt.Fprintf(out, "… and %s more\n", report.Thousands(int64(more)))
+		fmt.Fprintf(&b, "… and %s more\n", report.Thousands(int64(more)))
 	}
-	if err == nil || len(done.Files) > 0 {
-		fmt.Fprintf(out, "%s removed, %s freed\n", plural(int64(len(done.Files)), "file", "files"), report.Size(done.Bytes))
-	}
-	return err
+	fmt.Fprintf(&b, "%s removed, %s freed\n", plural(int64(len(done.Files)), "file", "files"), report.Size(done.Bytes))
+	return b.String()
 }

@@ -15,8 +15,8 @@ func newHistoryCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "history OUT",
-		Short:   "List the snapshots of a virtual dataset",
-		Long:    "List the snapshots of a manifest, the newest first. Each can be restored.",
+		Short:   "List the snapshots of a manifest",
+		Long:    `List the snapshots of the manifest OUT, the newest first. "varve restore" goes back to one.`,
 		Example: `  varve history sst.varve`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -27,7 +27,7 @@ func newHistoryCommand() *cobra.Command {
 	return cmd
 }
 
-// snapshotJSON is a snapshot in the JSON of history.
+// snapshotJSON is a snapshot in the JSON of history and restore.
 type snapshotJSON struct {
 	Snapshot string    `json:"snapshot"`
 	Parent   string    `json:"parent,omitempty"`

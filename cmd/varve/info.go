@@ -12,14 +12,17 @@ import (
 	"varve/manifest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
+	"varve/manifest/store"
 )
 
 func newInfoCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "info OUT [ARRAY]",
-		Short: "Show what a virtual dataset holds",
-		Long:  "Show the arrays of a manifest, or one of them: dimensions, edges of chunks, codecs, and how its\nchunks are served; the number of sources and the snapshot.",
+		Short: "Show the dataset in a manifest, and its storage",
+		Long: `Show the dataset in the manifest OUT as ncdump -h or xarray would: dimensions, coordinates with
+their range and units, variables and attributes. Then show its storage: chunks, codecs and how
+chunks are served. With ARRAY, show one array. No source file is read.`,
 		Example: `  varve info sst.varve
   varve info sst.varve /sst --json`,
 		Args: cobra.RangeArgs(1, 2),
@@ -36,10 +39,12 @@ func newInfoCommand() *cobra.Command {
 }
 
 func runInfo(ctx context.Context, name, array string, asJSON bool, out io.Writer) error {
-	snapshot, err := loadSnapshot(ctx, name)
+	s, err := store.Open(ctx, name, nil)
 	if err != nil {
 		return err
 	}
+	defer s.Close()
+	snapshot := s.Snapshot()
 	arrays := snapshot.Arrays
 	if array != "" {
 		found, err := findArray(snapshot, array)
@@ -52,12 +57,16 @@ func runInfo(ctx context.Context, name, array string, asJSON bool, out io.Writer
 		return infoJSON(out, snapshot, arrays)
 	}
 	if array == "" {
-		fmt.Fprintf(out, "%s  %s, %s, %s refs, %s\nsnapshot %s  %s  %s\n\n", name, countSources(snapshot), countArrays(snapshot),
-			report.Thousands(snapshot.Refs), onDisk(snapshot), snapshot.ID, snapshot.Created.Format(time.RFC3339), snapshot.Message)
+		fmt.Fprintf(out, "%s  %s, %s, %s refs, %s\nsnapshot %s  %s  %s\n\n", printable(name), countSources(snapshot), countArrays(snapshot),
+			report.Thousands(snapshot.Refs), onDisk(snapshot), snapshot.ID, snapshot.Created.Format(time.RFC3339), printable(snapshot.Message))
 		if text := mendedText(name, snapshot); text != "" {
 			fmt.Fprintln(out, text)
 		}
 	}
+	if err := printDataset(ctx, out, s, arrays, array == ""); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "Storage:")
 	return printArrays(out, arrays)
 }
 
@@ -90,7 +99,7 @@ func infoJSON(out io.Writer, s *manifest.Snapshot, arrays []manifest.Array) erro
 	}{s.ID, s.Sources, bytesOf(s), s.Refs, plan.Mended(s), described})
 }
 
-// findArray finds an array by its path, with or without the slash in front.
+// findArray finds an array by its path, with or without the first slash.
 func findArray(s *manifest.Snapshot, path string) (*manifest.Array, error) {
 	want := "/" + strings.Trim(path, "/")
 	for i := range s.Arrays {
@@ -98,14 +107,11 @@ func findArray(s *manifest.Snapshot, path string) (*manifest.Array, error) {
 			return &s.Arrays[i], nil
 		}
 	}
-	paths := make([]string, len(s.Arrays))
-	for i := range s.Arrays {
-		paths[i] = s.Arrays[i].Path
-	}
-	return nil, usageError{fmt.Errorf("there is no array %s; there are %s", want, strings.Join(paths, ", "))}
+	paths := arrayPaths(s)
+	return nil, usageError{fmt.Errorf("no array %s.%s The arrays are %s", want, didYouMean(want, paths), strings.Join(paths, ", "))}
 }
 
-// onDisk says what a manifest takes on disk, and how much of that are re-encoded chunks.
+// onDisk describes the size of a manifest, and the part of it that compacted chunks take.
 func onDisk(s *manifest.Snapshot) string {
 	text := report.Size(bytesOf(s)) + " on disk"
 	chunks := int64(0)
@@ -115,12 +121,12 @@ func onDisk(s *manifest.Snapshot) string {
 		}
 	}
 	if chunks > 0 {
-		text += ", of these patches " + report.Size(chunks)
+		text += ", including " + report.Size(chunks) + " of compacted chunks"
 	}
 	return text
 }
 
-// bytesOf is what the tables of a snapshot take on disk.
+// bytesOf returns the size of the tables of a snapshot.
 func bytesOf(s *manifest.Snapshot) (n int64) {
 	for _, table := range s.Tables {
 		n += table.Bytes

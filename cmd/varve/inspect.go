@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"varve/manifest"
+	"varve/manifest/build"
 	"varve/readers"
 	"varve/readers/source"
 )
@@ -18,45 +22,45 @@ type inspectOptions struct {
 	values   bool
 	download bool
 	allow    []string
+	match    string
 }
 
 func newInspectCommand() *cobra.Command {
 	var opts inspectOptions
 	cmd := &cobra.Command{
 		Use:   "inspect SRC...",
-		Short: "Show what files hold, and how it is stored",
-		Long: `Show what files hold as ncdump -h would, and how it is stored: chunks, filters, masks,
-and whether varve can read it. Nothing is written. With --json, sources of any format are
-described; HDF5 and netCDF also as netcdf-c shows them.`,
+		Short: "Show the contents and storage of source files",
+		Long: `Show the contents of each source as ncdump -h would, with the storage of its variables: chunks,
+filters, and whether varve can decode them. SRC is a file, a URL, a Zarr store, a manifest, or a
+folder, of which all files are shown.
+
+With --json, print one document a line for each source. HDF5 and netCDF files are described with
+the terms of libhdf5 and netcdf-c.`,
 		Example: `  varve inspect ocean.nc
+  varve inspect archive/ --match '*.nc'
   varve inspect --json --checksum --values *.h5`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runInspect(cmd.Context(), opts, args, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document a file")
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document a line")
 	cmd.Flags().BoolVar(&opts.checksum, "checksum", false, "list every chunk and hash the list (with --json)")
 	cmd.Flags().BoolVar(&opts.values, "values", false, "read every value and hash it (with --json)")
+	cmd.Flags().StringVar(&opts.match, "match", "", "show only files in folders whose names match this `glob`")
 	addDownload(cmd.Flags(), &opts.download)
-	cmd.Flags().StringArrayVar(&opts.allow, "allow", nil, "files may name others below this `folder`, besides their own folder")
+	cmd.Flags().StringArrayVar(&opts.allow, "allow", nil, "let files refer to other files below this `folder`")
 	return cmd
 }
 
-// runInspect prints each file in turn. A file that cannot be read does not keep the others
-// from being shown.
+// runInspect prints each source. It continues after a source that cannot be read.
 func runInspect(ctx context.Context, opts inspectOptions, names []string, out io.Writer) error {
 	if !opts.json && (opts.checksum || opts.values) {
 		return usageError{errors.New("--checksum and --values need --json")}
 	}
 	var failed error
 	for _, name := range names {
-		var err error
-		if opts.json {
-			err = inspectJSON(ctx, opts, name, out)
-		} else {
-			err = inspectText(ctx, opts, name, out)
-		}
+		err := inspectName(ctx, opts, name, out)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -65,14 +69,76 @@ func runInspect(ctx context.Context, opts inspectOptions, names []string, out io
 	return failed
 }
 
-// partialError is the error of a source of which a part could not be read. The rest is shown.
+// inspectName prints a source, a manifest, or all files of a folder.
+func inspectName(ctx context.Context, opts inspectOptions, name string, out io.Writer) error {
+	info, err := os.Stat(name)
+	if err != nil || !info.IsDir() {
+		return inspectSource(ctx, opts, name, out)
+	}
+	if manifest.IsFolder(name) {
+		return inspectManifest(ctx, opts, name, out)
+	}
+	files, err := (&build.Sources{Names: []string{name}, Match: opts.match}).Expand(ctx)
+	if err != nil {
+		return err
+	}
+	if len(files) == 1 && sameFile(files[0], name) {
+		return inspectSource(ctx, opts, name, out) // a Zarr store, for example
+	}
+	var failed error
+	for _, file := range files {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		failed = errors.Join(failed, inspectSource(ctx, opts, file, out))
+	}
+	return failed
+}
+
+// sameFile reports whether two names are the same file or folder.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+func inspectSource(ctx context.Context, opts inspectOptions, name string, out io.Writer) error {
+	if opts.json {
+		return inspectJSON(ctx, opts, name, out)
+	}
+	return inspectText(ctx, opts, name, out)
+}
+
+// inspectManifest prints a manifest as info does; its JSON has the keys that all sources have.
+func inspectManifest(ctx context.Context, opts inspectOptions, name string, out io.Writer) error {
+	if !opts.json {
+		return runInfo(ctx, name, "", false, out)
+	}
+	doc := document{"file": shortName(name), "source": name, "kind": "varve", "status": "ok"}
+	snapshot, err := loadSnapshot(ctx, name)
+	if err != nil {
+		doc["status"], doc["error"] = "error", err.Error()
+	} else {
+		arrays, describeErr := arraysJSON(snapshot.Arrays)
+		err = describeErr
+		doc["snapshot"], doc["sources"], doc["bytes"], doc["refs"], doc["arrays"] = snapshot.ID, snapshot.Sources, bytesOf(snapshot), snapshot.Refs, arrays
+	}
+	line, jsonErr := json.Marshal(doc)
+	if jsonErr != nil {
+		return errors.Join(err, jsonErr)
+	}
+	_, writeErr := out.Write(append(line, '\n'))
+	return errors.Join(err, writeErr)
+}
+
+// partialError is the error of a source that was shown except for its damaged parts.
 type partialError struct{ err error }
 
 func (p partialError) Error() string { return p.err.Error() }
 func (p partialError) Unwrap() error { return p.err }
 
-// damage keeps the first error that says that bytes are not what they should be. It marks a
-// part of what is shown, and is what the command ends with.
+// damage keeps the first error about corrupt bytes. The damaged part is marked in the output, and the
+// command ends with the error.
 type damage struct{ first error }
 
 func (d *damage) note(err error) {
@@ -81,7 +147,7 @@ func (d *damage) note(err error) {
 	}
 }
 
-// openSource opens a file and has it closed by the returned function.
+// openSource opens a source, and returns a function that closes it.
 func openSource(ctx context.Context, opts inspectOptions, name string) (*source.Source, func() error, error) {
 	opener := source.NewOpener(&source.Options{Download: opts.download})
 	src, err := opener.Open(ctx, name)

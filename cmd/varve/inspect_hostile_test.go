@@ -79,7 +79,7 @@ func TestInspectBadInput(t *testing.T) {
 		{"empty.nc", []byte{}, exitCorrupt, "empty"},
 		{"page.nc", []byte("<!DOCTYPE html>\n<title>404</title>"), exitCorrupt, "HTML"},
 		{"absent.nc", nil, exitSource, "absent.nc"},
-		{".", nil, exitFailed, "folder"},
+		{".", nil, exitCorrupt, "empty.nc"},
 		{"pipe", nil, exitFailed, "named pipe"},
 		{"text.nc", []byte("plain text"), exitFailed, "not a format"},
 		{"cut.nc", sample[:len(sample)/2], exitCorrupt, "truncated"},

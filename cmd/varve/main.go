@@ -1,7 +1,7 @@
-// Command varve makes one Zarr out of every file of an archive, without copying it.
+// Command varve combines the files of an archive into one Zarr dataset, without copying them.
 //
-// Each subcommand has a file of its own: a constructor that declares its flags, and
-// a run function that does the work with what the library packages offer.
+// Each subcommand has a file of its own, with a constructor that declares the flags and a run
+// function that calls the library.
 package main
 
 import (
@@ -13,37 +13,41 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"varve/manifest"
 )
 
 func main() {
 	tuneMemory()
-	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
-	context.AfterFunc(ctx, stop) // a second signal ends what does not heed the first
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+	context.AfterFunc(ctx, stop) // a second signal then ends a command that ignores the first
 	root, out := newRootCommand(), &results{to: os.Stdout}
 	root.SetOut(out)
 	err := cmp.Or(root.ExecuteContext(ctx), out.err)
 	interrupted := ctx.Err() != nil
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "varve:", said(err))
+		fmt.Fprintln(os.Stderr, "varve:", failureText(err))
 	}
 	os.Exit(exitCode(err, interrupted))
 }
 
-// said is an error as a user is told it.
-func said(err error) string {
+// failureText returns the text of the error of a command.
+func failureText(err error) string {
+	var conflict *manifest.ConflictError
 	switch {
 	case err == context.Canceled:
 		return "interrupted"
 	case errors.Is(err, context.Canceled):
 		return "interrupted: " + errorText(err)
+	case errors.As(err, &conflict) && conflict.Parent == "":
+		return errorText(err) + ". Run varve append, or varve build --force"
 	}
 	return errorText(err)
 }
 
-// endings are the signals that end a command. The terminal's end is none where that is ignored,
-// as nohup has it.
-func endings() []os.Signal {
+// endSignals returns the signals that end a command. A hangup does not, if it is ignored: nohup does that.
+func endSignals() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
@@ -51,11 +55,11 @@ func endings() []os.Signal {
 	return signals
 }
 
-// results is standard output. A command whose results were lost has failed, also where it looked at
-// no error of writing them.
+// results is standard output, and keeps the first error. A command that ignores such an error has
+// failed nevertheless, because its results are lost.
 type results struct {
 	to  io.Writer
-	err error // the first
+	err error
 }
 
 func (r *results) Write(p []byte) (int, error) {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-func TestInterruptedIsSaid(t *testing.T) {
+func TestFailureText(t *testing.T) {
 	far := errors.New("no such host")
 	for _, c := range []struct {
 		err  error
 		want string
 	}{{far, "no such host"}, {context.Canceled, "interrupted"}, {fmt.Errorf("a.nc: %w", context.Canceled), "interrupted: a.nc: context canceled"}} {
-		if got := said(c.err); got != c.want {
-			t.Errorf("%q is said, want %q", got, c.want)
+		if got := failureText(c.err); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
 }

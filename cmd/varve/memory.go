@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// leastRoom is what garbage may always come to: all of what the scan of one file leaves behind.
+	// leastRoom is the garbage that is always allowed: as much as the scan of one file makes.
 	leastRoom = 40 << 20
-	// mostGarbage is how much garbage there may be beside what lives, in percent of it.
+	// mostGarbage limits garbage, in percent of the live heap.
 	mostGarbage = 400
-	// mostRoom is what garbage may come to before it is less than mostGarbage, but never less than
-	// what lives.
+	// mostRoom limits garbage in bytes, for heaps that are so large that mostGarbage would exceed it.
+	// Garbage may always be as large as the live heap.
 	mostRoom = 512 << 20
-	// leastLive is what the runtime takes for what lives, if it is less.
+	// leastLive is the smallest live heap that the runtime assumes.
 	leastLive = 4 << 20
 )
 
-// tuneMemory lets the memory grow further before it is swept, unless the user said how far:
-// what lives here is small, and what scans and requests leave behind is much. Where much lives, as
-// of an archive whose files each have a header of their own, it is swept as usual.
+// tuneMemory lets the heap grow further between garbage collections, unless the user has set GOGC. The
+// live heap is usually small, while scans and requests make much garbage. A large live heap, for
+// example of many different headers, is collected as usual.
 func tuneMemory() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -31,25 +31,26 @@ func tuneMemory() {
 	afterCollections(func() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
-		if now := garbagePercent(live[0].Value.Uint64()); now != percent { // which stops the world
+		if now := garbagePercent(live[0].Value.Uint64()); now != percent { // setting it stops all goroutines
 			percent = now
 			debug.SetGCPercent(percent)
 		}
 	})
 }
 
-// garbagePercent is how much garbage there may be beside so many bytes that live.
+// garbagePercent returns the value of GOGC for a live heap of this size.
 func garbagePercent(live uint64) int {
 	live = max(live, leastLive)
 	return int(max(min(mostRoom*100/live, mostGarbage), leastRoom*100/live, 100))
 }
 
-// afterCollections calls f after each collection of garbage: what nobody points at is finalized then.
+// afterCollections calls f after each garbage collection, by the finalizer of an object without
+// references.
 func afterCollections(f func()) {
 	type sentinel struct{ _ *byte }
 	var again func(*sentinel)
 	again = func(*sentinel) {
-		runtime.SetFinalizer(&sentinel{}, again) // before f, so that a collection that f leads to counts
+		runtime.SetFinalizer(&sentinel{}, again) // before f, so that a collection during f is noticed
 		f()
 	}
 	runtime.SetFinalizer(&sentinel{}, again)

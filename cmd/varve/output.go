@@ -14,65 +14,65 @@ import (
 	"varve/readers/source"
 )
 
-// checkLocal refuses to write to object stores what is neither a manifest nor a part nor an export,
-// which would otherwise become local files of such names.
+// checkLocal refuses object-store names for files that varve writes locally only. They would otherwise
+// become local files called "s3:".
 func checkLocal(dest string) error {
 	if !source.IsObject(dest) {
 		return nil
 	}
-	return fmt.Errorf("%s: only manifests, parts and exports are written to object stores: name a local file or folder, and copy it there: %w", dest, errors.ErrUnsupported)
+	return fmt.Errorf("%s: varve writes only manifests, scan parts and exports to object stores; write a local file, and copy it there: %w", dest, errors.ErrUnsupported)
 }
 
-// checkFile sees whether a file can be where it is to be written, before much is done to write
-// it. That its folder is missing says nothing about a source; in object stores none has to be.
+// checkFile returns an error if the folder of an output file does not exist. A command calls it before
+// its work. Object stores have no folders.
 func checkFile(dest string) error {
 	if source.IsObject(dest) {
 		return nil
 	}
 	folder := filepath.Dir(dest)
 	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return fmt.Errorf("%s: there is no folder %s", dest, folder)
+		return fmt.Errorf("%s: the folder %s does not exist", dest, folder)
 	}
 	return nil
 }
 
-// checkReplaced is checkFile of a file that is local, and refuses a name of what is no file: a
-// device that a file takes the place of is gone.
+// checkReplaced is checkFile for local files. It also refuses folders, devices and pipes: a rename
+// over a device would remove the device.
 func checkReplaced(dest string) error {
 	if err := checkLocal(dest); err != nil {
 		return err
 	}
 	switch info, err := os.Stat(dest); {
 	case err == nil && info.IsDir():
-		return fmt.Errorf("%s is a folder: name a file", dest)
+		return fmt.Errorf("%s is a folder; want a file name", dest)
 	case err == nil && !info.Mode().IsRegular():
-		return fmt.Errorf("%s is a device or a pipe, which no file takes the place of: name a file", dest)
+		return fmt.Errorf("%s is a device or a pipe; want a file name", dest)
 	}
 	return checkFile(dest)
 }
 
-// checkNoData is checkReplaced of a file that is not to be read again, and refuses the name of
-// one that varve reads, which a glob in the wrong place puts there: scan -o archive/*.nc.
+// checkNoData is checkReplaced, and also refuses to overwrite a file that varve can read. A glob in the
+// wrong place names such a file: scan -o archive/*.nc.
 func checkNoData(ctx context.Context, dest string) error {
 	if err := checkReplaced(dest); err != nil {
 		return err
 	}
-	path, err := filepath.Abs(dest) // never a URL
+	path, err := filepath.Abs(dest) // so that it cannot be taken for a URL
 	if err != nil {
 		return err
 	}
 	src, err := source.Open(ctx, path)
 	if err != nil {
-		return nil // nothing that could be read; what stands there else is replaced
+		return nil // an unreadable file is replaced
 	}
 	return checkNoFormat(ctx, dest, src)
 }
 
-// checkNoObject is checkNoData of an object. A store that cannot be reached now will not be later.
+// checkNoObject is checkNoData for objects. It fails if the store cannot be reached, before any work.
 func checkNoObject(ctx context.Context, dest string) error {
 	src, err := source.Open(ctx, dest)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission): // may still be written
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission): // credentials may permit only writing
 		return nil
 	case err != nil:
 		return err
@@ -80,25 +80,26 @@ func checkNoObject(ctx context.Context, dest string) error {
 	return checkNoFormat(ctx, dest, src)
 }
 
-// checkNoFormat refuses what varve reads, and closes it.
+// checkNoFormat returns an error if varve can read a source, and closes it.
 func checkNoFormat(ctx context.Context, dest string, src *source.Source) error {
 	defer src.Close()
 	if format, err := formats.Detect(ctx, src); err == nil {
-		return usageError{fmt.Errorf("%s is a file of %s, which is not written over: choose another name", dest, format.Name)}
+		return usageError{fmt.Errorf("%s is a %s file, and is not overwritten; choose another name", dest, format.Name)}
 	}
 	return nil
 }
 
-// draftFile is a file that is being written. Errors call it as it is to be called.
+// draftFile is a file that is being written under a temporary name. Its errors have the final name.
 type draftFile struct {
 	*os.File
 	name string
 }
 
-// longestBase is how much of a file's name its draft's begins with, as names have limits.
+// longestBase limits the part of a draft's name that comes from the final name. File systems allow 255
+// bytes.
 const longestBase = 200
 
-// newDraftFile makes a file beside the one that is to be.
+// newDraftFile creates a draft in the folder of the final file, so that it can be renamed.
 func newDraftFile(name string) (*draftFile, error) {
 	base := filepath.Base(name)
 	at := filepath.Join(filepath.Dir(name), "."+base[:min(len(base), longestBase)]+"-"+rand.Text())
@@ -120,7 +121,7 @@ func (d *draftFile) called(err error) error {
 	return err
 }
 
-// writeWhole writes a file, which is there whole or not at all.
+// writeWhole writes a file atomically: it appears when it is complete.
 func writeWhole(name string, write func(io.Writer) error) error {
 	file, err := newDraftFile(name)
 	if err != nil {

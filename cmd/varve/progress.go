@@ -13,16 +13,16 @@ import (
 	"varve/manifest/report"
 )
 
-// progress shows how far a command is: a bar on a terminal, a line every ten seconds
-// elsewhere, nothing when it is to be quiet. It may be used by several goroutines.
+// progress reports the progress of a command: as a bar on a terminal, else as a line every ten
+// seconds, or not at all if quiet is set. Several goroutines may use it.
 type progress struct {
 	mu      sync.Mutex
 	out     io.Writer
-	bar     *progressbar.ProgressBar // nil where there is no terminal
+	bar     *progressbar.ProgressBar // nil without a terminal
 	quiet   bool
 	unit    string
-	begun   time.Time // the first of what it does
-	some    bool      // was done
+	begun   time.Time // of the first phase
+	some    bool      // an item is done
 	started time.Time
 	said    time.Time
 	events  bool   // a line for programs, several times a second
@@ -37,7 +37,7 @@ const (
 	eventEvery = 100 * time.Millisecond
 )
 
-// newProgress shows how many files are scanned.
+// newProgress reports scanned files.
 func newProgress(out io.Writer, quiet bool) *progress {
 	return newProgressOf(out, quiet, "scanning", "files")
 }
@@ -53,7 +53,7 @@ func newProgressOf(out io.Writer, quiet bool, doing, unit string) *progress {
 	return p
 }
 
-// then returns what shows how far the command is with what it does next.
+// then returns an update function for the next phase of a command.
 func (p *progress) then(doing, unit string) func(done, total int64) {
 	var once sync.Once
 	return func(done, total int64) {
@@ -71,7 +71,7 @@ func (p *progress) begin(doing, unit string) {
 	}
 }
 
-// update says that so many of all are done.
+// update records the number of items that are done.
 func (p *progress) update(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *progress) update(done, total int64) {
 		}
 	case p.bar != nil:
 		p.bar.ChangeMax64(total)
-		p.bar.Set64(done) // an error is one of the terminal's, which nobody can tell the user
+		p.bar.Set64(done) // an error is the terminal's, so it cannot be shown
 	case time.Since(p.said) >= sayEvery:
 		p.said = time.Now()
 		fmt.Fprintln(p.out, p.line(done, total))
@@ -102,7 +102,7 @@ func (p *progress) line(done, total int64) string {
 	return fmt.Sprintf("%s of %s %s, %.0f %s/s, %s left", report.Thousands(done), report.Thousands(total), p.unit, rate, p.unit, left)
 }
 
-// spent is how long the command took that did something.
+// spent returns the time since the start, or 0 if nothing was done.
 func (p *progress) spent() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,11 +112,11 @@ func (p *progress) spent() time.Duration {
 	return time.Since(p.begun)
 }
 
-// finish takes the bar away.
+// finish removes the bar.
 func (p *progress) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
-		p.bar.Finish() // likewise
+		p.bar.Finish() // its error cannot be shown either
 	}
 }

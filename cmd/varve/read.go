@@ -29,25 +29,25 @@ func newReadCommand() *cobra.Command {
 	var opts readOptions
 	cmd := &cobra.Command{
 		Use:   "read OUT ARRAY",
-		Short: "Read a region of an array",
-		Long: `Read a region of an array, through all files that hold a part of it, and print it as a table
-or as statistics, or write it to a file. The file's suffix says how:
+		Short: "Read a region of an array, or its statistics",
+		Long: `Read a region of an array and print it as CSV or as statistics, or write it to a file. The suffix
+of the file selects the format:
 
-  .npy   NumPy's; with --decode floats, and datetime64[ns] where the calendar is of our days
-  .csv   a row an element, with its coordinates
-  .png   a picture of one axis or two, always decoded
-  .nc    netCDF's classic model, with coordinates, bounds and attributes; numbers stay packed
+  .npy   NumPy; with --decode floats, and datetime64[ns] for times in a standard calendar
+  .csv   one row for each element, with its coordinates
+  .png   a plot of one or two dimensions, decoded
+  .nc    netCDF classic, with coordinates, bounds and attributes; numbers stay packed
 
---isel selects by index, as Python counts: lat=3 one, lat=-1 the last, time=0:10 ten,
-time=::2 every second one. --sel selects by the coordinate of a dimension, as xarray does:
+--isel selects by index, as in Python: lat=3, lat=-1 (the last), time=0:10, time=::2. --sel
+selects by coordinate, as in xarray:
 
-  lat=45.5               this one, which has to be there
-  lat=-5:5               all from one to the other, both included, in either order
+  lat=45.5               this value, which must exist
+  lat=-5:5               a range, both ends included, in either order
   time=2010-02           all of February, in the calendar of the coordinate
-  time=2010-01:2010-03   from the beginning of January to the end of March
-  station=Oslo           texts; a comma in one takes quotes: '"station=Oslo, Blindern"'
+  time=2010-01:2010-03   January to March
+  station=Oslo           a text; quote a text with a comma: '"station=Oslo, Blindern"'
 
-A dimension of which one index is selected is gone from the result.`,
+A dimension with one selected index is dropped from the result.`,
 		Example: `  varve read sst.varve sst --stat
   varve read sst.varve sst --isel time=0:10,lat=3 -o ten.npy
   varve read sst.varve sst --sel time=2010-01:2010-02,lat=-5:5 --decode -o tropics.csv
@@ -59,12 +59,12 @@ A dimension of which one index is selected is gone from the result.`,
 		},
 	}
 	opts.addFlags(cmd)
-	cmd.Flags().StringSliceVar(&opts.isel, "isel", nil, "select by `index`: DIM=3, DIM=0:10 or DIM=::2, several with commas")
-	cmd.Flags().StringSliceVar(&opts.sel, "sel", nil, "select by `coordinate`: DIM=VALUE or DIM=FROM:TO, both included; dates may be cut short")
-	cmd.Flags().BoolVar(&opts.stat, "stat", false, "print count, valid, min, max, mean and sum, as JSON")
-	cmd.Flags().BoolVar(&opts.decode, "decode", false, "apply scale_factor, add_offset, fill values and units of time")
-	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "write to this `file`")
-	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "show no progress of what is written to a file")
+	cmd.Flags().StringSliceVar(&opts.isel, "isel", nil, "select by `index`: DIM=3, DIM=0:10 or DIM=::2; separate several by commas")
+	cmd.Flags().StringSliceVar(&opts.sel, "sel", nil, "select by `coordinate`: DIM=VALUE or DIM=FROM:TO, both included")
+	cmd.Flags().BoolVar(&opts.stat, "stat", false, "print count, valid, min, max, mean and sum as JSON")
+	cmd.Flags().BoolVar(&opts.decode, "decode", false, "apply scale_factor, add_offset, fill values and time units")
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "write to this `file`: .npy, .csv, .png or .nc")
+	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "print no progress")
 	return cmd
 }
 
@@ -91,7 +91,7 @@ func runRead(ctx context.Context, opts *readOptions, args []string, out, message
 	a, err := st.Array(args[1])
 	if err != nil {
 		if errors.Is(err, store.ErrNoArray) {
-			_, err = findArray(st.Snapshot(), args[1]) // says which there are
+			_, err = findArray(st.Snapshot(), args[1]) // its error lists the arrays
 		}
 		return err
 	}
@@ -111,7 +111,7 @@ func runRead(ctx context.Context, opts *readOptions, args []string, out, message
 	return writeWhole(opts.output, func(w io.Writer) error { return write(ctx, w, r) })
 }
 
-// region is what is read, and how.
+// region is a selection and the means to decode it.
 type region struct {
 	*present.Selection
 	store   *store.Store
@@ -130,11 +130,11 @@ func (r *region) selectTerms(ctx context.Context, opts *readOptions) error {
 	return err
 }
 
-// writer is how a region is written: as the options or the suffix of the file say.
+// writer returns the function that writes a region, by the options and the suffix of the file.
 func (o *readOptions) writer() (func(context.Context, io.Writer, *region) error, error) {
 	switch suffix := strings.ToLower(filepath.Ext(o.output)); {
 	case o.stat && o.output != "":
-		return nil, errors.New("--stat is printed: leave -o out")
+		return nil, errors.New("--stat prints to standard output; remove -o")
 	case o.stat:
 		return printStatistics, nil
 	case o.output == "", suffix == ".csv":
@@ -151,13 +151,13 @@ func (o *readOptions) writer() (func(context.Context, io.Writer, *region) error,
 			return present.WritePNG(ctx, w, r.store, r.Selection, r.decoder)
 		}, nil
 	case suffix == ".nc" && o.decode:
-		return nil, errors.New("a .nc keeps numbers packed, with the attributes by which its readers decode them: leave --decode out")
+		return nil, errors.New("a .nc file keeps numbers packed, with scale_factor and add_offset; remove --decode")
 	case suffix == ".nc":
 		return func(ctx context.Context, w io.Writer, r *region) error {
 			return present.WriteNetCDF(ctx, w, r.store, r.Selection)
 		}, nil
 	default:
-		return nil, fmt.Errorf("%s: no way to write %q; known are .npy, .csv, .png and .nc", o.output, suffix)
+		return nil, fmt.Errorf("%s: unknown suffix %q; want .npy, .csv, .png or .nc", o.output, suffix)
 	}
 }
 

@@ -98,9 +98,9 @@ func TestReadUsage(t *testing.T) {
 	}{
 		{[]string{"--isel", "depth=3"}, "it has time, lat"},
 		{[]string{"--sel", "lat=3"}, "the nearest are -10 and 10"},
-		{[]string{"-o", "x.tiff"}, "known are .npy, .csv, .png and .nc"},
-		{[]string{"-o", "x.nc", "--decode"}, "leave --decode out"},
-		{[]string{"-o", "x.npy", "--stat"}, "leave -o out"},
+		{[]string{"-o", "x.tiff"}, "want .npy, .csv, .png or .nc"},
+		{[]string{"-o", "x.nc", "--decode"}, "remove --decode"},
+		{[]string{"-o", "x.npy", "--stat"}, "remove -o"},
 	} {
 		_, code, err := run(t, append([]string{"read", out, "sst"}, c.args...)...)
 		if code != exitUsage || err == nil || !strings.Contains(err.Error(), c.says) {

@@ -18,32 +18,30 @@ import (
 type relocateOptions struct {
 	allowOptions
 	deep, dryRun bool
-	valueBytes   int64
-	workers      int
-	quiet        bool
+	resultOptions
+	valueBytes int64
+	workers    int
 }
 
 func newRelocateCommand() *cobra.Command {
 	var opts relocateOptions
 	cmd := &cobra.Command{
 		Use:   "relocate OUT FROM TO [FROM TO]...",
-		Short: "Say where the files of a virtual dataset lie now",
-		Long: `Have the manifest OUT find its sources in another place: those that lie at or below FROM are at
-or below TO from now on. Both are a folder, a URL, a prefix in an object store, or one file, and
-are taken as they are: a * is a * and a % is a %. FROM matches whole names between slashes; of
-several the longest counts. It need not be there any more. Nothing is copied, and what is
-written is the list of sources, in a new snapshot.
+		Short: "Record the new location of moved source files",
+		Long: `Replace the location FROM by TO in the list of sources of the manifest OUT. Both are a folder, a
+URL, an object-store prefix or one file; globs are not expanded. FROM matches whole path
+components. If several FROM match, the longest counts. Nothing is copied or scanned again.
 
-Each file in its new place must have the size, and be of the format, with the variables, the
-attributes and the coordinates that were scanned; files that only others name, such as the
-chunks of Zarr stores, must have the size. With --deep all bytes are compared instead with those
-in the old place, which has to be there. If one file is not there, or is another, nothing changes.`,
+Each file at its new location must have the same size, format, variables, attributes and
+coordinates. Files that other files refer to, such as the chunks of Zarr stores, must have the
+same size. With --deep, all bytes are compared with the old location, which must still exist. If
+one file is missing or different, nothing changes.`,
 		Example: `  varve relocate sst.varve /scratch/sst s3://bucket/sst
   varve relocate sst.varve http://old.host/data http://new.host/data --dry-run
   varve relocate sst.varve archive/2023 /tape/2023 archive/2024 /disk/2024`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 3 || len(args)%2 == 0 {
-				return errors.New("want pairs")
+				return errors.New("want pairs of FROM and TO")
 			}
 			return nil
 		},
@@ -51,14 +49,14 @@ in the old place, which has to be there. If one file is not there, or is another
 			return runRelocate(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	opts.addFlags(cmd)
+	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&opts.deep, "deep", false, "compare all bytes of the files with those in the old place")
-	flags.BoolVar(&opts.dryRun, "dry-run", false, "look at all files and change nothing")
+	opts.resultOptions.addFlags(flags)
+	flags.BoolVar(&opts.deep, "deep", false, "compare all bytes with the files at the old location")
+	flags.BoolVar(&opts.dryRun, "dry-run", false, "check all files and change nothing")
 	opts.valueBytes = manifest.DefaultValueBytes
-	addNumber(flags, &opts.valueBytes, 1, "value-bytes", "read up to so many `bytes` of a file's coordinate, or of a variable that only the manifest can hold, as in build")
-	addWorkers(flags, &opts.workers, "files that are read at once")
-	flags.BoolVar(&opts.quiet, "quiet", false, "show no progress")
+	addNumber(flags, &opts.valueBytes, 1, "value-bytes", "compare coordinates of up to this many `bytes`; use the value of build")
+	addWorkers(flags, &opts.workers, "read this `number` of files at once")
 	return cmd
 }
 
@@ -73,21 +71,32 @@ func runRelocate(ctx context.Context, opts *relocateOptions, args []string, out,
 	for i := 0; i+1 < len(pairs); i += 2 {
 		how.Moves = append(how.Moves, relocate.Move{From: pairs[i], To: pairs[i+1]})
 	}
-	shown := newProgressOf(messages, opts.quiet, "looking at", "sources")
+	shown := newProgressOf(messages, opts.quiet, "checking", "sources")
 	how.Progress = shown.update
 	result, err := relocate.Relocate(ctx, name, how)
 	shown.finish()
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	if result.Reordered {
-		fmt.Fprintln(messages, "the names of the files are in another order now: where files follow one another by their names, an append brings them in the new one")
+	if result.Reordered && !opts.quiet {
+		fmt.Fprintln(messages, "the file names now sort in another order: arrays whose files are ordered by name change order at the next append")
 	}
-	if result.Unsealed != nil {
-		fmt.Fprintf(messages, "the manifest is not sealed, so that reading it takes --allow: %v\n", result.Unsealed)
+	if result.Unsealed != nil && !opts.quiet {
+		fmt.Fprintf(messages, "the manifest is not sealed, so reading it needs --allow: %v\n", result.Unsealed)
 	}
-	_, err = io.WriteString(out, relocatedText(name, result))
-	return err
+	doc := struct {
+		Snapshot  *string `json:"snapshot"` // null in a dry run
+		Sources   int64   `json:"sources"`
+		Described int64   `json:"described"`
+		Sized     int64   `json:"sized"`
+		Compared  int64   `json:"compared"`
+		Reordered bool    `json:"reordered"`
+		Sealed    bool    `json:"sealed"`
+	}{nil, result.Sources, result.Described, result.Sized, result.Compared, result.Reordered, result.Unsealed == nil}
+	if result.Snapshot != nil {
+		doc.Snapshot = &result.Snapshot.ID
+	}
+	return opts.print(out, doc, relocatedText(name, result))
 }
 
 func relocatedText(name string, r *relocate.Result) string {
@@ -101,9 +110,9 @@ func relocatedText(name string, r *relocate.Result) string {
 		n    int64
 		says string
 	}{
-		{r.Described, "the size, the metadata and the coordinates that were scanned"},
-		{r.Sized, "the size that was scanned, and nothing else to be known by"},
-		{r.Compared, "the bytes of the old place"},
+		{r.Described, "checked: size, metadata and coordinates"},
+		{r.Sized, "checked: size only (files that other files refer to)"},
+		{r.Compared, "checked: all bytes, against the old location"},
 	} {
 		if shown.n > 0 {
 			fmt.Fprintf(&b, "  %s: %s\n", shown.says, plural(shown.n, "source", "sources"))

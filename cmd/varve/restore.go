@@ -11,19 +11,23 @@ import (
 )
 
 func newRestoreCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "restore OUT SNAPSHOT",
-		Short:   "Go back to an earlier snapshot",
-		Long:    "Make an earlier snapshot of a manifest the current one. Later ones stay in the history, so\nthat this can be undone.",
+	var opts resultOptions
+	cmd := &cobra.Command{
+		Use:   "restore OUT SNAPSHOT",
+		Short: "Make an earlier snapshot the current one",
+		Long: `Make an earlier snapshot of the manifest OUT the current one. Later snapshots stay in the
+history, so a restore can be undone. SNAPSHOT is an id of "varve history", or its first digits.`,
 		Example: `  varve restore sst.varve 5c6b1f0a`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runRestore(cmd.Context(), args[0], args[1], cmd.OutOrStdout())
+			return runRestore(cmd.Context(), args[0], args[1], &opts, cmd.OutOrStdout())
 		},
 	}
+	opts.addFlags(cmd.Flags())
+	return cmd
 }
 
-func runRestore(ctx context.Context, name, prefix string, out io.Writer) error {
+func runRestore(ctx context.Context, name, prefix string, opts *resultOptions, out io.Writer) error {
 	repo, err := manifest.Open(ctx, name)
 	if err != nil {
 		return err
@@ -37,6 +41,6 @@ func runRestore(ctx context.Context, name, prefix string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: %s in %s, snapshot %s\n", name, countArrays(snapshot), countSources(snapshot), snapshot.ID)
-	return err
+	return opts.print(out, snapshotJSON{snapshot.ID, snapshot.Parent, snapshot.Created, snapshot.Message, snapshot.Sources, snapshot.Refs},
+		fmt.Sprintf("%s: %s in %s, snapshot %s\n", name, countArrays(snapshot), countSources(snapshot), snapshot.ID))
 }

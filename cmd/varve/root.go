@@ -19,7 +19,7 @@ import (
 	"varve/readers/source"
 )
 
-// The exit codes; exits says what each means to a user.
+// The exit codes. exits describes them for the help.
 const (
 	exitDone        = 0
 	exitFailed      = 1
@@ -45,19 +45,19 @@ var exits = []struct {
 	{exitInterrupted, "interrupted"},
 }
 
-// usageError is an error in the way that varve was called.
+// usageError marks an error in the command line.
 type usageError struct{ err error }
 
 func (u usageError) Error() string { return u.err.Error() }
 func (u usageError) Unwrap() error { return u.err }
 
-// ownError is the error of a file or an address that is varve's own, and no source.
+// ownError marks an error about a file or address that is not a source, such as an output folder.
 type ownError struct{ err error }
 
 func (o ownError) Error() string { return o.err.Error() }
 func (o ownError) Unwrap() error { return o.err }
 
-// exitCode maps what a command returned to what a script sees.
+// exitCode returns the exit code for the error of a command.
 func exitCode(err error, interrupted bool) int {
 	var usage usageError
 	var own ownError
@@ -92,26 +92,33 @@ func exitCode(err error, interrupted bool) int {
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "varve",
-		Short:         "Every file in the archive, one Zarr",
-		Long:          "varve reads the archives that NetCDF, HDF5 and Zarr files make up as one Zarr\ndataset, without copying them and without rewriting them.\n\n" + exitHelp(),
+		Use:   "varve",
+		Short: "Combine NetCDF, HDF5 and Zarr files into one virtual Zarr dataset",
+		Long: `varve combines the NetCDF, HDF5, Zarr and other files of an archive into one Zarr dataset.
+It does not copy or change the files. Try "varve demo" first.
+
+` + exitHelp(),
+		Example: `  varve check archive/
+  varve build sst.varve archive/
+  varve serve sst.varve`,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q; see varve --help", args[0])}
+				return usageError{fmt.Errorf("unknown command %q.%s See varve --help", args[0], didYouMean(args[0], commandNames(c)))}
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetGlobalNormalizationFunc(currentFlagName)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
-	})
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(commands()...)
 	for _, c := range root.Commands() {
 		checkArgs(c)
+		completeFlags(c)
 	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -149,6 +156,7 @@ func commands() []*cobra.Command {
 		newHistoryCommand(),
 		newInfoCommand(),
 		newInspectCommand(),
+		newManCommand(),
 		newReadCommand(),
 		newRelocateCommand(),
 		newRestoreCommand(),
@@ -159,22 +167,22 @@ func commands() []*cobra.Command {
 	}
 }
 
-// knownWords refuses arguments that are no command of another, to which the commands that
-// cobra adds would answer with a help that nobody asked for.
+// knownWords returns a check that all arguments are subcommands of another command. Without it,
+// cobra's own commands print their help for a wrong argument and exit with 0.
 func knownWords(c, of *cobra.Command) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
 		if found, _, err := of.Find(args); err != nil || found == of {
-			return usageError{fmt.Errorf("%s knows no %q; see %s --help", c.Name(), args[0], of.CommandPath())}
+			return usageError{fmt.Errorf("%s: unknown command %q.%s See %s --help", c.Name(), args[0], didYouMean(args[0], commandNames(of)), of.CommandPath())}
 		}
 		return nil
 	}
 }
 
-// checkArgs makes wrong arguments of a command usage errors. An empty one would be the folder
-// that the command runs in.
+// checkArgs makes wrong arguments of a command usage errors. It also refuses empty arguments: a shell
+// variable that is not set would otherwise name the current folder.
 func checkArgs(c *cobra.Command) {
 	check := c.Args
 	if check == nil {
@@ -183,16 +191,16 @@ func checkArgs(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		err := check(c, args)
 		if at := slices.Index(args, ""); at >= 0 {
-			return usageError{fmt.Errorf("%s: argument %d is empty: was a variable of the shell not set?; see %s --help", strings.TrimPrefix(c.CommandPath(), "varve "), at+1, c.CommandPath())}
+			return usageError{fmt.Errorf("%s: argument %d is empty. Is a shell variable not set? See %s --help", strings.TrimPrefix(c.CommandPath(), "varve "), at+1, c.CommandPath())}
 		}
-		if _, told := err.(usageError); err == nil || told {
+		if _, isUsage := err.(usageError); err == nil || isUsage {
 			return err
 		}
 		wanted := "nothing"
 		if _, named, ok := strings.Cut(c.Use, " "); ok {
 			wanted = named
 		}
-		return usageError{fmt.Errorf("%s wants %s, and was given %s; see %s --help", strings.TrimPrefix(c.CommandPath(), "varve "), wanted, plural(int64(len(args)), "argument", "arguments"), c.CommandPath())}
+		return usageError{fmt.Errorf("%s: want %s, got %s; see %s --help", strings.TrimPrefix(c.CommandPath(), "varve "), wanted, plural(int64(len(args)), "argument", "arguments"), c.CommandPath())}
 	}
 }
 

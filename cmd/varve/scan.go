@@ -7,24 +7,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest/build"
+	"varve/manifest/report"
 	"varve/readers/source"
 )
 
 // scanOptions are the flags of the scan command.
 type scanOptions struct {
 	combineOptions
-	out string
+	out  string
+	json bool
 }
 
 func newScanCommand() *cobra.Command {
 	var opts scanOptions
 	cmd := &cobra.Command{
 		Use:   "scan SRC... -o PART.parquet",
-		Short: "Only scan files; build and append take the result for them",
-		Long: `Scan files and write what was found into one part: where every stored chunk is, headers and
-coordinates. "varve build" and "varve append" take parts wherever they take files, so that
-many machines can scan (docs/how-to/clusters.md). PART is a file or an object (s3://, gs://, az://), and is there when it
-is whole; what stood there is replaced.
+		Short: "Scan files into a part that build and append accept",
+		Long: `Scan files and write their headers, coordinates and chunk locations to one Parquet file, a scan
+part. "varve build", "check" and "append" accept scan parts instead of files, so many machines
+can scan an archive (docs/how-to/clusters.md). PART is a file or an object (s3://, gs://, az://).
+It appears when it is complete, and replaces an existing part.
 
 ` + sourcesHelp,
 		Example: `  varve scan archive/1998/ -o 1998.parquet
@@ -37,8 +39,9 @@ is whole; what stood there is replaced.
 	}
 	opts.missing = "fill"
 	opts.addSourceFlags(cmd.Flags())
-	cmd.Flags().StringSliceVar(&opts.drop, "drop", nil, "do without what is damaged and matches one of these `globs`, as build does with this flag; @NAME is an attribute of a group")
-	cmd.Flags().StringVarP(&opts.out, "output", "o", "", "the `part` to write")
+	cmd.Flags().StringSliceVar(&opts.drop, "drop", nil, "ignore damaged variables that match these `globs`; @NAME is a group attribute")
+	cmd.Flags().StringVarP(&opts.out, "output", "o", "", "write this scan `part`, a .parquet file")
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print the result as one JSON document")
 	return cmd
 }
 
@@ -47,7 +50,7 @@ func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
 		return err
 	}
 	if opts.out == "" {
-		return usageError{errors.New("where to? name the part with -o PART.parquet")}
+		return usageError{errors.New("want -o PART.parquet, the scan part to write")}
 	}
 	var err error
 	switch {
@@ -70,9 +73,16 @@ func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
 	if err != nil {
 		return interrupted(cmd.Context(), err)
 	}
-	if err := printer.Report(cmd.ErrOrStderr(), outcome.Report.Findings); err != nil {
-		return err
+	if !opts.quiet {
+		if err := printer.Report(cmd.ErrOrStderr(), outcome.Report.Findings); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", opts.out, plural(outcome.Files, "source", "sources"))
-	return err
+	doc := struct {
+		Part     string                `json:"part"`
+		Sources  int64                 `json:"sources"`
+		Findings items[report.Finding] `json:"findings"`
+	}{opts.out, outcome.Files, outcome.Report.Findings}
+	result := resultOptions{quiet: opts.quiet, json: opts.json}
+	return result.print(cmd.OutOrStdout(), doc, fmt.Sprintf("%s: %s\n", opts.out, plural(outcome.Files, "source", "sources")))
 }

@@ -31,13 +31,21 @@ func newServeCommand() *cobra.Command {
 	var opts serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve OUT...",
-		Short: "Show virtual datasets over HTTP",
-		Long: `Show manifests over HTTP: one at /, several below the names of their folders, /NAME/. Clients
-of Zarr read /zarr.json and what it names; those of format 2 read /v2/; those that know
-regular chunks only read /regular/. A browser sees pages. /healthz and /metrics are for
-whoever watches. A snapshot that is published later is served from then on, if it extends the
-one before: if whoever has that open goes on reading the same. Every snapshot has an address
-of its own, /@SNAPSHOT/, as long as the manifest has it; /@newest leads to that of the newest.`,
+		Short: "Serve virtual datasets as Zarr over HTTP",
+		Long: `Serve manifests as Zarr over HTTP, with pages for browsers. One manifest is at /, several are at
+/NAME/, by the names of their folders.
+
+  /zarr.json    Zarr 3
+  /v2/          Zarr 2, for arrays with regular chunk grids
+  /regular/     Zarr 3, with irregular arrays re-encoded to regular chunks
+  /@SNAPSHOT/   one snapshot; this address never changes
+  /@newest      a redirect to the newest snapshot
+  /healthz      200, or 503 while the server stops
+  /metrics      Prometheus metrics
+
+A new snapshot is served from / as soon as it is published, if it extends the served one. If
+not, clients that are open would read wrong chunks: the server keeps the old snapshot and logs why.
+The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 		Example: `  varve serve sst.varve --listen 127.0.0.1:8000
   varve serve a.varve b.varve --listen unix:/run/varve.sock
   varve serve sst.varve --listen :443 --tls-cert cert.pem --tls-key key.pem`,
@@ -48,27 +56,27 @@ of its own, /@SNAPSHOT/, as long as the manifest has it; /@newest leads to that 
 	}
 	opts.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&opts.listen, "listen", "127.0.0.1:8000", "`HOST:PORT` or unix:PATH; port 0 picks one")
-	f.StringVar(&opts.cert, "tls-cert", "", "`file` with a certificate, for HTTPS")
-	f.StringVar(&opts.key, "tls-key", "", "`file` with its key")
-	f.StringVar(&opts.access, "access-log", "", "`file` for a line a request; - is standard error")
-	f.StringVar(&opts.logFormat, "log-format", "text", "`format` of messages: text or json")
-	f.DurationVar(&opts.reload, "reload", time.Second, "how often to look for a new snapshot, which is served if it extends the old one; 0 is never")
-	f.DurationVar(&opts.drain, "drain", 30*time.Second, "how long requests under way may take when it stops")
+	f.StringVar(&opts.listen, "listen", "127.0.0.1:8000", "listen on `HOST:PORT` or unix:PATH; port 0 chooses a free port")
+	f.StringVar(&opts.cert, "tls-cert", "", "serve HTTPS with this certificate `file`, in PEM")
+	f.StringVar(&opts.key, "tls-key", "", "use this private key `file`, in PEM")
+	f.StringVar(&opts.access, "access-log", "", "append a line for each request to this `file`; - is standard error")
+	f.StringVar(&opts.logFormat, "log-format", "text", "write messages in this `format`: text or json")
+	f.DurationVar(&opts.reload, "reload", time.Second, "check for a new snapshot at this `interval`; 0 means never")
+	f.DurationVar(&opts.drain, "drain", 30*time.Second, "let running requests finish for this `time` after SIGTERM")
 	opts.connections = 16384
-	addNumber(f, &opts.connections, 1, "connections", "connections that are open at a time")
+	addNumber(f, &opts.connections, 1, "connections", "accept this `number` of connections at once")
 	opts.cacheBytes = 128 << 20
-	addNumber(f, &opts.cacheBytes, 0, "cache", "`bytes` of chunks that are kept in memory")
+	addNumber(f, &opts.cacheBytes, 0, "cache", "cache this number of `bytes` of chunks in memory")
 	return cmd
 }
 
-// check returns nil for flags that go together.
+// check returns an error if the flags contradict each other.
 func (o *serveOptions) check() error {
 	switch {
 	case (o.cert == "") != (o.key == ""):
-		return usageError{errors.New("--tls-cert and --tls-key go together")}
+		return usageError{errors.New("want both --tls-cert and --tls-key, or neither")}
 	case o.logFormat != "text" && o.logFormat != "json":
-		return usageError{fmt.Errorf("--log-format is %q; it can be text or json", o.logFormat)}
+		return usageError{fmt.Errorf("--log-format %s: want text or json", o.logFormat)}
 	}
 	if _, _, err := net.SplitHostPort(o.listen); err != nil && !strings.HasPrefix(o.listen, "unix:") {
 		return usageError{fmt.Errorf("--listen %s: want HOST:PORT, such as 127.0.0.1:8000, or unix:PATH", o.listen)}
@@ -76,7 +84,7 @@ func (o *serveOptions) check() error {
 	return nil
 }
 
-// runServe serves until it is interrupted, which is how it is meant to end.
+// runServe serves until a signal ends it, which is not an error.
 func runServe(ctx context.Context, opts *serveOptions, names []string, out, messages io.Writer) (err error) {
 	if err := opts.check(); err != nil {
 		return err
@@ -101,12 +109,12 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 		return errors.Join(err, listener.Close())
 	}
 	for manifest, path := range handler.Snapshots() {
-		log.Info("its snapshot has an address of its own, which never leads to another", "manifest", manifest, "address", address(name, path))
+		log.Info("permanent address of this snapshot", "manifest", manifest, "address", address(name, path))
 	}
 	return server.Serve(ctx, listener, handler)
 }
 
-// address is where a path is below the name of a listener.
+// address returns the address of a path on a listener. Clients of a Unix socket need the path alone.
 func address(name, path string) string {
 	if strings.HasPrefix(name, "unix:") {
 		return path
@@ -117,12 +125,12 @@ func address(name, path string) string {
 func (o *serveOptions) store() store.Options {
 	opts := *o.storeOptions()
 	if opts.CacheBytes = o.cacheBytes; o.cacheBytes == 0 {
-		opts.CacheBytes = -1 // nothing, and not the default
+		opts.CacheBytes = -1 // 0 would be the default of the library
 	}
 	return opts
 }
 
-// reloading is the period as the library takes it, where 0 is not never.
+// reloading returns the interval for the library, where 0 means the default, and not never.
 func (o *serveOptions) reloading() time.Duration {
 	if o.reload <= 0 {
 		return -1
@@ -137,7 +145,7 @@ func (o *serveOptions) logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, nil))
 }
 
-// accessLog returns where requests are logged, nil for nowhere, and what closes it.
+// accessLog returns the log of requests, or nil for none, and a function that closes it.
 func (o *serveOptions) accessLog(messages io.Writer) (*slog.Logger, func() error, error) {
 	nothing := func() error { return nil }
 	switch o.access {

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,24 +18,25 @@ import (
 	"varve/manifest/report"
 	"varve/manifest/store"
 	"varve/manifest/verify"
+	"varve/readers/source"
 )
 
-// allowOptions are the flags that say what a manifest may reach, and how.
+// allowOptions are the flags that permit a manifest to read sources.
 type allowOptions struct {
 	allow    []string
 	download bool
 }
 
 func (o *allowOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.allow, "allow", nil, "sources below this `place`, a folder or URL, may be read, whoever built OUT (also VARVE_ALLOW, separated by spaces)")
+	cmd.Flags().StringArrayVar(&o.allow, "allow", nil, "let OUT read below this `place`, a folder or URL, as VARVE_ALLOW does")
 	addDownload(cmd.Flags(), &o.download)
 }
 
 func addDownload(f *pflag.FlagSet, to *bool) {
-	f.BoolVar(to, "download", false, "fetch files whole from servers that send no ranges, into temporary files")
+	f.BoolVar(to, "download", false, "fetch whole files from servers that do not support range requests")
 }
 
-// storeOptions are what the flags and the environment allow.
+// storeOptions returns what the flags and the environment permit.
 func (o *allowOptions) storeOptions() *store.Options {
 	return &store.Options{Download: o.download, Allow: append(strings.Fields(os.Getenv("VARVE_ALLOW")), o.allow...)}
 }
@@ -40,23 +44,24 @@ func (o *allowOptions) storeOptions() *store.Options {
 // verifyOptions are the flags of the verify command.
 type verifyOptions struct {
 	allowOptions
+	resultOptions
 	deep    bool
 	workers int
-	quiet   bool
 }
 
 func newVerifyCommand() *cobra.Command {
 	var opts verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify OUT",
-		Short: "See whether a virtual dataset still holds",
-		Long: `See whether the files of the manifest OUT are what was published, by their SHA-256, and its
-sources what was scanned, by their size and time or ETag. Files of chunks that were re-encoded and
-kept may be large: they are only looked at for their size. What does not hold is listed, up to
-a hundred, and counted. Where sources were moved, "varve relocate" takes their new places.
+		Short: "Check that a manifest and its sources are unchanged",
+		Long: `Check the manifest OUT: its own files by SHA-256, and its sources by size and by
+modification time or ETag. Files with compacted chunks can be large, so only their size is
+checked. Missing or changed sources are listed, up to a hundred.
 
-With --deep those files are read as well, and every chunk is read and decoded; so are found what
-somebody changed and left no trace of, and chunks that varve reads and other clients refuse.`,
+With --deep, every chunk is read and decoded, and compacted chunks are checked by SHA-256. This
+finds changes that kept size and time, and chunks that other Zarr clients cannot decode.
+
+If the sources were moved, "varve relocate" records their new locations.`,
 		Example: `  varve verify sst.varve
   varve verify sst.varve --deep`,
 		Args: cobra.ExactArgs(1),
@@ -64,10 +69,10 @@ somebody changed and left no trace of, and chunks that varve reads and other cli
 			return runVerify(cmd.Context(), &opts, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	opts.addFlags(cmd)
-	cmd.Flags().BoolVar(&opts.deep, "deep", false, "read and decode every chunk, and check all that is kept")
-	addWorkers(cmd.Flags(), &opts.workers, "how much is read at once")
-	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "show no progress")
+	opts.allowOptions.addFlags(cmd)
+	opts.resultOptions.addFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&opts.deep, "deep", false, "read and decode every chunk")
+	addWorkers(cmd.Flags(), &opts.workers, "read this `number` of sources or chunks at once")
 	return cmd
 }
 
@@ -90,19 +95,134 @@ func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messa
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	if err := result.Err(); err != nil {
-		return err
+	failed := verifyError(name, result)
+	if failed != nil && !opts.json {
+		return failed
 	}
-	looked := plural(result.Sources, "source", "sources")
+	checked := plural(result.Sources, "source", "sources")
 	if opts.deep {
-		looked += ", " + plural(result.Chunks, "chunk", "chunks")
+		checked += ", " + plural(result.Chunks, "chunk", "chunks")
 	}
-	_, err = fmt.Fprintf(out, "%s: %s of tables and %s are as they were\n%s", name, report.Size(bytesOf(s.Snapshot())), looked, mendedText(name, s.Snapshot()))
-	return err
+	return errors.Join(opts.print(out, verifyDocument(s.Snapshot(), result), fmt.Sprintf("%s: %s of tables and %s are unchanged\n%s",
+		name, report.Size(bytesOf(s.Snapshot())), checked, mendedText(name, s.Snapshot()))), failed)
 }
 
-// verifyTables checks a manifest's own files. Those of chunks, which may be many times as large
-// as all others, are only looked for unless it is to go deep.
+// problemJSON is a problem in the JSON of verify.
+type problemJSON struct {
+	Source string       `json:"source"`
+	Array  string       `json:"array,omitempty"`
+	Chunk  items[int64] `json:"chunk"`
+	More   int64        `json:"more,omitempty"`
+	Error  string       `json:"error"`
+}
+
+func verifyDocument(s *manifest.Snapshot, r *verify.Result) any {
+	problems := make(items[problemJSON], len(r.Problems))
+	for i, p := range r.Problems {
+		problems[i] = problemJSON{p.Source, p.Array, p.Coords, p.More, p.Err.Error()}
+	}
+	return struct {
+		Snapshot string             `json:"snapshot"`
+		Bytes    int64              `json:"bytes"`
+		Sources  int64              `json:"sources"`
+		Chunks   int64              `json:"chunks"`
+		Problems items[problemJSON] `json:"problems"`
+	}{s.ID, bytesOf(s), r.Sources, r.Chunks, problems}
+}
+
+// groupedError is the error of many problems, with a text that names each cause once.
+type groupedError struct {
+	text string
+	errs []error
+}
+
+func (e *groupedError) Error() string   { return e.text }
+func (e *groupedError) Unwrap() []error { return e.errs }
+
+// verifyError returns the error of a verification, or nil. Sources that are missing, or that the
+// user has not allowed, have one line for all of them: an archive that was moved has a problem for
+// each file.
+func verifyError(name string, r *verify.Result) error {
+	if len(r.Problems) == 0 {
+		return nil
+	}
+	var missing []string
+	var forbidden *store.ForbiddenError
+	others := verify.Result{}
+	grouped := &groupedError{}
+	for _, p := range r.Problems {
+		grouped.errs = append(grouped.errs, p.Err)
+		var refused *store.ForbiddenError
+		switch {
+		case errors.As(p.Err, &refused):
+			forbidden = refused
+		case p.Array == "" && errors.Is(p.Err, source.ErrChanged) && errors.Is(p.Err, fs.ErrNotExist):
+			missing = append(missing, p.Source)
+		default:
+			others.Problems = append(others.Problems, p)
+		}
+	}
+	var texts []string
+	if len(missing) > 0 {
+		texts = append(texts, missingText(name, missing, r.Sources))
+	}
+	if forbidden != nil {
+		texts = append(texts, forbiddenText(forbidden))
+	}
+	if err := others.Err(); err != nil {
+		texts = append(texts, err.Error())
+	}
+	grouped.text = strings.Join(texts, "\n")
+	return grouped
+}
+
+// shownMissing is the number of missing sources that are listed by name.
+const shownMissing = 10
+
+// missingText describes missing sources. If their common folder is missing, it names that, and
+// lists no files.
+func missingText(name string, missing []string, all int64) string {
+	text := fmt.Sprintf("%s of %s missing", report.Thousands(int64(len(missing))), plural(all, "source is", "sources are"))
+	folder := commonFolder(missing)
+	gone := false
+	if local, err := source.LocalPath(folder); err == nil && folder != "" {
+		_, err := os.Stat(local)
+		gone = errors.Is(err, fs.ErrNotExist)
+	}
+	if gone {
+		return fmt.Sprintf("%s (the folder %s does not exist). Moved? varve relocate %s %s NEW", text, folder, shellWord(name), shellWord(folder))
+	}
+	text += ":"
+	for _, s := range missing[:min(len(missing), shownMissing)] {
+		text += "\n  " + s
+	}
+	if more := len(missing) - shownMissing; more > 0 {
+		text += fmt.Sprintf("\n  … and %s more", report.Thousands(int64(more)))
+	}
+	return text + fmt.Sprintf("\nMoved? varve relocate %s OLD NEW", shellWord(name))
+}
+
+// commonFolder returns the deepest folder or URL that all names are in.
+func commonFolder(names []string) string {
+	dir := path.Dir
+	if !source.IsURL(names[0]) {
+		dir = filepath.Dir
+	}
+	common := dir(names[0])
+	for _, name := range names[1:] {
+		for !strings.HasPrefix(name, common+"/") && !strings.HasPrefix(name, common+string(filepath.Separator)) {
+			up := dir(common)
+			if up == common {
+				return common
+			}
+			common = up
+		}
+	}
+	return common
+}
+
+// verifyTables checks a manifest's own files. It reads files of compacted chunks only if deep is
+// set, as they may be many times as large as all others.
 func verifyTables(ctx context.Context, name string, deep bool) error {
 	repo, err := manifest.Open(ctx, name)
 	if err != nil {

@@ -10,9 +10,11 @@ import (
 
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, the commit and the Go that built it",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version, the commit and the Go version",
+		Long:    `Print the version and commit of varve, and the Go version and platform of its build.`,
+		Example: `  varve version`,
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(c.OutOrStdout(), version())
 			return err
@@ -20,11 +22,11 @@ func newVersionCommand() *cobra.Command {
 	}
 }
 
-// version says what the build knows of itself.
+// version describes the build.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "varve, of an unknown build"
+		return "varve, unknown build"
 	}
 	commit, dirty := "unknown commit", ""
 	if len(buildCommit) >= 12 {
@@ -41,7 +43,7 @@ func version() string {
 	return fmt.Sprintf("varve %s (%s%s), %s %s/%s", info.Main.Version, commit, dirty, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// versionName is the version alone.
+// versionName returns the version without the commit.
 func versionName() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

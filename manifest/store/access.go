@@ -81,7 +81,7 @@ func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) 
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w: it is missing: %w", s.URL, source.ErrChanged, err)
+		return nil, &missingError{s.URL, err}
 	case source.IsNoFile(err):
 		return nil, fmt.Errorf("%s: %w: %w", s.URL, source.ErrChanged, err)
 	}
@@ -200,18 +200,42 @@ func (x *access) checkURL(name string) error {
 	return x.forbid(u.Redacted(), (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Dir(u.Path)}).String())
 }
 
-// forbid returns the error for a source that may not be read. It names the prefixes to allow.
+// ForbiddenError is the error of reading a source of a manifest that somebody else built, without
+// permission. It wraps source.ErrForbidden.
+type ForbiddenError struct {
+	Source string
+	Allow  []string // folders and URLs that the manifest reads, to be permitted by Options.Allow
+}
+
+// Error names the source, and the places to permit.
+func (e *ForbiddenError) Error() string {
+	const most = 10
+	allow, more := e.Allow, ""
+	if len(allow) > most {
+		allow, more = allow[:most], fmt.Sprintf(" and %d more", len(e.Allow)-most)
+	}
+	return fmt.Sprintf("%s: %v: someone else built this manifest. If you trust it, allow %s%s", e.Source, source.ErrForbidden, strings.Join(allow, ", "), more)
+}
+
+// Unwrap makes it a source.ErrForbidden.
+func (e *ForbiddenError) Unwrap() error { return source.ErrForbidden }
+
+// missingError is the error of a source that no longer exists. It wraps source.ErrChanged.
+type missingError struct {
+	source string
+	err    error
+}
+
+func (e *missingError) Error() string   { return e.source + ": the source is missing" }
+func (e *missingError) Unwrap() []error { return []error{source.ErrChanged, e.err} }
+
+// forbid returns the error of reading a source without permission.
 func (x *access) forbid(name, prefix string) error {
 	wanted := x.wanted
 	if len(wanted) == 0 {
 		wanted = []string{prefix}
 	}
-	const most = 10
-	more := ""
-	if len(wanted) > most {
-		wanted, more = wanted[:most], fmt.Sprintf(" and %d more", len(x.wanted)-most)
-	}
-	return fmt.Errorf("%s: %w: you did not build this manifest on this machine; if you trust it, allow %s%s", name, source.ErrForbidden, strings.Join(wanted, ", "), more)
+	return &ForbiddenError{name, wanted}
 }
 
 // newOpener returns an opener that follows only allowed redirects and connects only to allowed

@@ -55,7 +55,7 @@ func openLocal(src manifest.Source, x *access) (*Local, error) {
 	}
 	f, err := x.openFile(src, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w: it is missing: %w", path, source.ErrChanged, err)
+		return nil, &missingError{path, err}
 	}
 	if err != nil {
 		return nil, err

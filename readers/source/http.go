@@ -232,7 +232,7 @@ func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error)
 		if target != nil && a.StatusCode/100 == 4 {
 			err = &expired{err} // as addresses that are signed for a time do
 		} else if r.hint != nil && errors.Is(err, fs.ErrPermission) {
-			err = fmt.Errorf("%w (%s)", err, r.hint())
+			err = fmt.Errorf("%w (%s)", err, refusalHint(err, r.hint))
 		}
 		return because(ctx, err)
 	}

@@ -51,6 +51,26 @@ func (e *statusError) Error() string {
 	return text
 }
 
+// credentialHints say what is wrong with credentials, by the reason that a store gives.
+var credentialHints = map[string]string{
+	"SignatureDoesNotMatch": "the secret key does not match this access key",
+	"InvalidAccessKeyId":    "the store does not know this access key",
+	"AuthenticationFailed":  "the key or token does not match this account",
+	"ExpiredToken":          "the session token has expired",
+	"RequestTimeTooSkewed":  "the clock of this machine is wrong",
+}
+
+// refusalHint says what to do about a refused request: by the reason of the store, or else in general.
+func refusalHint(err error, general func() string) string {
+	var status *statusError
+	if errors.As(err, &status) {
+		if hint := credentialHints[status.reason]; hint != "" {
+			return hint
+		}
+	}
+	return general()
+}
+
 func (e *statusError) Unwrap() error {
 	switch e.code {
 	case http.StatusNotFound, http.StatusGone:

@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"sync"
 	"time"
 
+	"varve/manifest"
 	"varve/manifest/export/internal/dest"
 )
 
@@ -139,7 +139,7 @@ func (j *journal) check(head []byte) (fresh bool, err error) {
 		return true, nil
 	}
 	if !bytes.Equal(got, head) {
-		return false, fmt.Errorf("another copy was begun here, of another snapshot or with other options: finish that one, or replace it: %w", fs.ErrExist)
+		return false, &manifest.ExistsError{Name: "the unfinished copy", Why: "is of another snapshot or has other options; finish it first"}
 	}
 	return false, nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"varve/manifest"
 	"varve/manifest/internal/change"
 )
 
@@ -32,7 +33,7 @@ func (c *copier) prepare(ctx context.Context) error {
 	case begun != nil:
 		return nil // the journal's check returns the error
 	}
-	return fmt.Errorf("%s is there: append to it (--append), or replace it: %w", c.home.name(""), fs.ErrExist)
+	return &manifest.ExistsError{Name: c.home.name(""), CanAppend: true}
 }
 
 // existing reports whether a complete copy exists, and returns the beginning of the journal of a running copy
@@ -51,7 +52,7 @@ func (c *copier) extend(ctx context.Context, begun []byte) error {
 	dest := c.home.name("")
 	b, err := c.home.read(ctx, stateName)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: the copy is not complete: finish it before anything is appended (without --append)", dest)
+		return fmt.Errorf("%s: the copy is incomplete; finish it first by an export that does not append", dest)
 	}
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func (c *copier) extend(ctx context.Context, begun []byte) error {
 	is := c.state()
 	is.Snapshot = was.Snapshot
 	if x, _ := json.Marshal(is); string(x) != string(b) {
-		return fmt.Errorf("%s was copied with other chunks, shards or another format: append with the same, or replace the copy (--force)", dest)
+		return &manifest.ExistsError{Name: dest, Why: "was copied with other chunks, shards or another format; append with the same"}
 	}
 	if c.opts.Manifest == nil {
 		return fmt.Errorf("%s: nothing can be appended without the manifest's folder: %w", dest, errors.ErrUnsupported)
@@ -73,7 +74,7 @@ func (c *copier) extend(ctx context.Context, begun []byte) error {
 	if err == nil {
 		err = c.compare(ctx, &change.Snapshots{Old: old, Now: c.snapshot, Past: h})
 	} else if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s is a copy of snapshot %.12s, which the manifest no longer has: replace the copy: %w", dest, was.Snapshot, fs.ErrExist)
+		err = &manifest.ExistsError{Name: dest, Why: fmt.Sprintf("is a copy of snapshot %.12s, which the manifest no longer has", was.Snapshot)}
 	}
 	if err = errors.Join(err, h.Close()); err != nil || begun == nil || bytes.Equal(begun, c.journalHead()) {
 		return err
@@ -102,10 +103,10 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 			continue
 		}
 		if ch.Kind == change.Everything || t.fresh.Kind == change.Everything {
-			return fmt.Errorf("%s: what was copied is not as it was: %s: replace the copy (--force)", t.spec.Path, cmp.Or(ch.Why, t.fresh.Why))
+			return &manifest.ExistsError{Name: t.spec.Path, Why: "has changed since it was copied: " + cmp.Or(ch.Why, t.fresh.Why)}
 		}
 		if t.isCutAnew() {
-			return fmt.Errorf("%s: it is cut into other chunks than when it was copied: replace the copy (--force), with chunks that stay (--chunks) if more is to be appended", t.spec.Path)
+			return &manifest.ExistsError{Name: t.spec.Path, Why: "has other chunks than when it was copied; declare chunk lengths that do not change with the next append"}
 		}
 	}
 	return nil

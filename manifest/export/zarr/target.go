@@ -65,7 +65,7 @@ type EdgesError struct{ Edges Edges }
 // Error names the dimension.
 func (e *EdgesError) Error() string {
 	if e.Edges.Array == "" {
-		return "no array has a dimension " + e.Edges.Dim
+		return "no array has the dimension " + e.Edges.Dim
 	}
 	return fmt.Sprintf("no array that matches %s has a dimension %s", e.Edges.Array, e.Edges.Dim)
 }

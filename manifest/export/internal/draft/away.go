@@ -85,7 +85,7 @@ func (a *away) isAlone(ctx context.Context) (bool, error) {
 func CheckFree(ctx context.Context, name string, replace bool) (err error) {
 	if !source.IsObject(name) {
 		if info, err := os.Lstat(name); err == nil && (!replace || info.Mode().Type()&^fs.ModeSymlink != 0) {
-			return fmt.Errorf("%s: %w", name, fs.ErrExist)
+			return &manifest.ExistsError{Name: name}
 		}
 		return nil
 	}
@@ -96,11 +96,11 @@ func CheckFree(ctx context.Context, name string, replace bool) (err error) {
 	defer func() { err = errors.Join(err, p.Close()) }()
 	if !replace {
 		if has, err := p.Has(ctx, key); has || err != nil {
-			return cmp.Or(err, fmt.Errorf("%s: %w", name, fs.ErrExist))
+			return cmp.Or[error](err, &manifest.ExistsError{Name: name})
 		}
 	}
 	for _, err := range p.Walk(ctx, key+"/") {
-		return cmp.Or(err, fmt.Errorf("%s/: %w", name, fs.ErrExist))
+		return cmp.Or[error](err, &manifest.ExistsError{Name: name + "/"})
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func (s *Service) Hint() string {
 	if s.anonymous != "" {
 		return s.anonymous
 	}
-	return "AZURE_NO_SIGN_REQUEST=YES reads a public container without credentials"
+	return "AZURE_NO_SIGN_REQUEST=YES reads a public container"
 }
 
 // Transport authorizes requests that go to the account.

@@ -102,7 +102,7 @@ func (s *Service) Hint() string {
 	if s.anonymous != "" {
 		return s.anonymous
 	}
-	return "GS_NO_SIGN_REQUEST=YES reads a public bucket without credentials, and GS_USER_PROJECT=PROJECT one whose readers pay"
+	return "GS_NO_SIGN_REQUEST=YES reads a public bucket; GS_USER_PROJECT=PROJECT a bucket whose readers pay"
 }
 
 // Transport gives requests that go to Google a token.

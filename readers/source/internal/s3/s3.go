@@ -156,7 +156,7 @@ func (s *Service) Hint() string {
 	if why := s.keys.whyAnonymous(); why != "" {
 		return why
 	}
-	return "AWS_NO_SIGN_REQUEST=YES reads a public bucket without credentials, and AWS_REQUEST_PAYER=requester one whose readers pay"
+	return "AWS_NO_SIGN_REQUEST=YES reads a public bucket; AWS_REQUEST_PAYER=requester a bucket whose readers pay"
 }
 
 // keys are the credentials, if there are any.
