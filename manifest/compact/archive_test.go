@@ -17,7 +17,7 @@ import (
 	"varve/manifest/store"
 )
 
-// archive is a manifest of netCDF-3 files along time, whose values say where they belong.
+// archive is a manifest of netCDF-3 files along time. Each value encodes its own position.
 type archive struct {
 	testing.TB
 	dir, out string
@@ -32,8 +32,8 @@ func newArchive(t testing.TB) *archive {
 	return &archive{TB: t, dir: dir, out: filepath.Join(dir, "a.varve"), columns: 4}
 }
 
-// file writes a file with days from one to another. Its numbers are packed by a scale, unless
-// that is 0: they are the days, with the column behind the point.
+// file writes a file of a range of days. Its numbers are the days, with the column after the decimal point, packed
+// by a scale unless that is 0.
 func (a *archive) file(from, to int, scale float64) string {
 	a.Helper()
 	days, values := make([]float64, to-from), make([]int16, (to-from)*a.columns)
@@ -96,7 +96,7 @@ func (a *archive) compact(opts Options) *Result {
 	return r
 }
 
-// open opens what is current.
+// open opens the current snapshot.
 func (a *archive) open() *store.Store {
 	a.Helper()
 	s, err := store.Open(a.Context(), a.out, nil)
@@ -126,7 +126,7 @@ func (a *archive) repository() *manifest.Repository {
 	return r
 }
 
-// snapshot loads what is current, which has to be whole.
+// snapshot loads the current snapshot, and checks that its files exist.
 func (a *archive) snapshot() *manifest.Snapshot {
 	a.Helper()
 	r := a.repository()
@@ -146,8 +146,8 @@ func (a *archive) snapshot() *manifest.Snapshot {
 
 func (a *archive) counts() manifest.Counts { return a.v().Spec().Chunks }
 
-// check reads v as a region, and chunk by chunk as clients do, and compares it with what
-// files from one day to another hold. The chunks are counted as they are.
+// check reads v as a region and chunk by chunk, compares it with the files of a range of days, and returns the
+// counts of its chunks.
 func (a *archive) check(from, to int) {
 	a.Helper()
 	v := a.v()
@@ -181,7 +181,7 @@ func (a *archive) check(from, to int) {
 	}
 }
 
-// readChunks puts the chunks of an array, as clients get them, into elements.
+// readChunks decodes the chunks of an array, as clients get them, into elements.
 func (a *archive) readChunks(v *store.Array, into codec.Elems) (counts manifest.Counts) {
 	a.Helper()
 	unit := v.Schema().DataType.Type().Size
@@ -218,7 +218,7 @@ func (a *archive) readChunks(v *store.Array, into codec.Elems) (counts manifest.
 	return counts
 }
 
-// files lists what is in a folder of the manifest.
+// files lists a folder of the manifest.
 func (a *archive) files(folder string) (names []string) {
 	a.Helper()
 	list, err := os.ReadDir(filepath.Join(a.out, folder))

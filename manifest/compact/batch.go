@@ -12,7 +12,7 @@ import (
 	"varve/manifest/table"
 )
 
-// batch is a file of chunks that is being written, and what its table will say.
+// batch is a file of chunks that is being written, and the rows of its table.
 type batch struct {
 	file   *manifest.TableWriter
 	buffer *bufio.Writer
@@ -22,7 +22,7 @@ type batch struct {
 	runs   []run
 }
 
-// run is the chunks that a batch has of one array.
+// run holds the chunks of one array in a batch.
 type run struct {
 	array     int
 	row, rows int64
@@ -30,15 +30,15 @@ type run struct {
 
 const (
 	bufferBytes = 256 << 10
-	// mostRows bounds what a batch of small chunks takes in memory.
+	// mostRows bounds the memory of a batch of small chunks.
 	mostRows = 1 << 20
-	// batchShare is what share of all chunks that are kept a batch may be.
+	// batchShare bounds a batch as a share of all kept chunks, so that the number of batches grows with its logarithm.
 	batchShare = 16
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// add adds a chunk of an array to the batch, behind all before it.
+// add appends a chunk of an array to the batch.
 func (c *compaction) add(ctx context.Context, array int, number int64, data []byte) error {
 	if c.batch == nil {
 		file, err := c.repo.NewTable(ctx, manifest.Chunks)
@@ -64,7 +64,7 @@ func (c *compaction) add(ctx context.Context, array int, number int64, data []by
 	return nil
 }
 
-// kept is the size of all chunks that are kept.
+// kept returns the size of all kept chunks.
 func (c *compaction) kept() (bytes int64) {
 	for _, t := range c.planned.Tables {
 		if t.Kind == manifest.Chunks {
@@ -74,7 +74,7 @@ func (c *compaction) kept() (bytes int64) {
 	return bytes
 }
 
-// commit brings the batch to disk, and gives its chunks to their arrays.
+// commit flushes the batch to disk and adds its chunks to their arrays.
 func (c *compaction) commit(ctx context.Context) error {
 	b := c.batch
 	if b == nil {
@@ -104,7 +104,7 @@ func (c *compaction) commit(ctx context.Context) error {
 	return c.repo.SaveDraft(ctx, draftName, c.planned)
 }
 
-// writeTable writes where the chunks of a batch are.
+// writeTable writes the table with the positions of the chunks of a batch.
 func (c *compaction) writeTable(ctx context.Context, rows []table.Patch) (t manifest.Table, err error) {
 	file, err := c.repo.NewTable(ctx, manifest.Patches)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *compaction) writeTable(ctx context.Context, rows []table.Patch) (t mani
 	return t, nil
 }
 
-// give gives chunks to their array.
+// give adds chunks to their array.
 func (c *compaction) give(r run, places, chunks string) error {
 	a := &c.planned.Arrays[r.array]
 	g, err := a.Schema.Grid()

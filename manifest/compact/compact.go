@@ -1,17 +1,14 @@
-// Package compact writes the chunks of a manifest that have to be re-encoded to files of the
-// manifest, once, so that they are ranges of files like all others: nothing is decoded when
-// they are asked for, and exports point at them.
+// Package compact re-encodes the chunks that need it once, and keeps them in files of the manifest. Then they are
+// ranges of files like all others: nothing is decoded on request, and exports point at them.
 //
-//	plan     merge short chunks where that is asked for      a schema with longer edges
-//	adopt    what an interrupted run has written             runs of chunks
-//	re-encode  what is left, batch by batch                    chunks-SUM.bin, patches-SUM.parquet
-//	publish  schemas and runs in one snapshot
+//	plan       merge short chunks on request           a schema with longer chunks
+//	adopt      the batches of an interrupted run       runs of chunks
+//	re-encode  the remaining chunks, batch by batch    chunks-SUM.bin, patches-SUM.parquet
+//	publish    schemas and runs in one snapshot
 //
-// The sources stay as they are, and so do all values. Until the end readers see the old
-// snapshot. Each batch is brought to disk with a draft of the snapshot that names it, which
-// the next run takes up if this one is killed, or if another writer publishes first. Batches
-// grow with what is there, so that their number grows with its logarithm: what is lost is no
-// more than one of them.
+// Sources and values do not change. Readers see the old snapshot until the end. Each batch is flushed together with
+// a draft of the snapshot that names it. The next run continues from the draft if this one is killed, or if another
+// writer publishes first. So at most one batch is lost.
 package compact
 
 import (
@@ -32,23 +29,21 @@ import (
 	"varve/readers/source"
 )
 
-// Options say what is kept, and what that may take. What is zero is as described; nil options
-// are all zero.
+// Options configure Compact. Nil options are the zero value.
 type Options struct {
-	// Chunks has chunks merged with their neighbours along dimensions, by name or path, as
-	// long as they are not longer together than this.
+	// Chunks merges neighbouring chunks along dimensions, by name or path, up to these lengths.
 	Chunks map[string]int64
-	// Store says what may be read.
+	// Store configures reading, such as allowed folders.
 	Store      store.Options
 	Workers    int    // chunks that are re-encoded at a time; 0: as many as there are processors
 	Memory     int64  // bytes for chunks that are under way; 0 stands for 512 MiB
 	BatchBytes int64  // the least size of a file of chunks but the last; 0 stands for 64 MiB
 	Writer     string // the program, for the snapshot
-	// Progress is called by one goroutine with how many chunks are done.
+	// Progress is called by one goroutine with the number of chunks that are done.
 	Progress func(done, total int64)
 }
 
-// Result is what was done.
+// Result counts what Compact did.
 type Result struct {
 	Snapshot *manifest.Snapshot // that was published; nil if there was nothing to do
 	Merged   []string           // arrays whose chunks were
@@ -57,13 +52,13 @@ type Result struct {
 	Bytes    int64              // of the chunks that were re-encoded
 }
 
-// attempts is how often a run goes on from the snapshot of a writer that was faster.
+// attempts is the number of times that a run continues after another writer published first.
 const attempts = 5
 
-// draftName is that of the draft of a snapshot that a run leaves behind.
+// draftName is the name of the draft that an interrupted run leaves.
 const draftName = "compact"
 
-// Compact compacts the manifest dir.
+// Compact re-encodes and keeps chunks of the manifest in dir.
 func Compact(ctx context.Context, dir string, opts *Options) (result *Result, err error) {
 	if opts == nil {
 		opts = &Options{}
@@ -88,7 +83,7 @@ func Compact(ctx context.Context, dir string, opts *Options) (result *Result, er
 	return &c.result, nil
 }
 
-// compaction is one run.
+// compaction is the state of one run.
 type compaction struct {
 	repo   *manifest.Repository
 	opts   Options
@@ -102,7 +97,7 @@ type compaction struct {
 	total   int64
 }
 
-// attempt compacts what is current.
+// attempt compacts the current snapshot.
 func (c *compaction) attempt(ctx context.Context) error {
 	draft, err := c.loadDraft(ctx)
 	if err != nil {
@@ -140,8 +135,7 @@ func (c *compaction) attempt(ctx context.Context) error {
 	return c.repo.RemoveDraft(ctx, draftName)
 }
 
-// loadDraft returns what an interrupted run has left, which may be nothing. One that cannot
-// be read is nothing either.
+// loadDraft returns the draft of an interrupted run, or nil if there is none that can be read.
 func (c *compaction) loadDraft(ctx context.Context) (*manifest.Snapshot, error) {
 	draft, err := c.repo.LoadDraft(ctx, draftName)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, codec.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) {
@@ -150,7 +144,7 @@ func (c *compaction) loadDraft(ctx context.Context) (*manifest.Snapshot, error) 
 	return draft, err
 }
 
-// plan makes the next snapshot of the current one, as far as that takes no reading.
+// plan prepares the next snapshot without reading chunks.
 func (c *compaction) plan() error {
 	next := *c.old
 	next.ID, next.Created, next.Writer = "", time.Time{}, c.opts.Writer
@@ -200,7 +194,7 @@ func (c *compaction) reencode(ctx context.Context) (err error) {
 	if err == nil {
 		return c.commit(ctx)
 	}
-	// The batch is as good as it would be without the error.
+	// The chunks before the error are valid, so their batch is kept.
 	if kept := c.commit(context.WithoutCancel(ctx)); kept != nil {
 		err = errors.Join(err, kept)
 	}
@@ -227,7 +221,7 @@ func (c *compaction) reencodeAll(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// count counts anew the chunks of arrays that are to be re-encoded or were merged.
+// count counts the chunks of arrays that are re-encoded or were merged.
 func (c *compaction) count(ctx context.Context, s *store.Store) error {
 	c.total = 0
 	for i, a := range s.Arrays() {
@@ -247,7 +241,7 @@ func (c *compaction) count(ctx context.Context, s *store.Store) error {
 // mostChanged bounds the sources that an error names.
 const mostChanged = 20
 
-// changed names the sources that are not what was scanned.
+// changed returns an error that names the sources that changed since the scan.
 func (c *compaction) changed(ctx context.Context, s *store.Store) error {
 	var all []error
 	for _, t := range c.old.Tables {

@@ -23,7 +23,7 @@ import (
 	"varve/readers/source"
 )
 
-// floats returns the numbers of v, whatever its type and packing.
+// floats returns the unpacked numbers of v.
 func floats(t testing.TB, v *store.Array, e codec.Elems) (out []float64) {
 	t.Helper()
 	if text, ok := v.Schema().Attributes.Get("scale_factor"); ok {
@@ -57,8 +57,7 @@ func floats(t testing.TB, v *store.Array, e codec.Elems) (out []float64) {
 	return out
 }
 
-// drifting builds an archive all of whose chunks have to be re-encoded: numbers are packed by two
-// scales.
+// drifting builds an archive with two scales, so that every chunk has to be re-encoded.
 func drifting(t testing.TB, days ...int) *archive {
 	a := newArchive(t)
 	a.build(a.drift(days...)...)
@@ -111,8 +110,7 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// TestPartsOfKept: parts of chunks that are kept are what they were, whether or not the chunk is in
-// memory by then.
+// TestPartsOfKept reads parts of kept chunks, with and without the chunk in the cache.
 func TestPartsOfKept(t *testing.T) {
 	a := drifting(t, 0, 5, 10, 12)
 	shape := a.v().Grid().Shape()
@@ -137,7 +135,7 @@ func TestPartsOfKept(t *testing.T) {
 	}
 }
 
-// openWith opens v with a cache of so many bytes.
+// openWith opens v with a cache of a size in bytes.
 func openWith(t *testing.T, a *archive, cache int64) *store.Array {
 	t.Helper()
 	s, err := store.Open(t.Context(), a.out, &store.Options{CacheBytes: cache})
@@ -156,7 +154,7 @@ func openWith(t *testing.T, a *archive, cache int64) *store.Array {
 	return v
 }
 
-// TestRanges holds that a kept chunk is one range of a file that anybody can read.
+// TestRanges checks that a kept chunk is one range of a file.
 func TestRanges(t *testing.T) {
 	a := drifting(t, 0, 5, 10, 12)
 	a.compact(Options{BatchBytes: 1})
@@ -181,8 +179,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestInterrupted stops a run again and again. What was current stays so, and what was done
-// is not done again.
+// TestInterrupted stops a run many times. The current snapshot stays, and finished batches are not repeated.
 func TestInterrupted(t *testing.T) {
 	days := []int{0}
 	for range 40 {
@@ -223,7 +220,7 @@ func TestInterrupted(t *testing.T) {
 	a.compacted(1)
 }
 
-// compacted has gc keep some snapshots, and looks for what nobody needs.
+// compacted runs gc and checks that no unused file remains.
 func (a *archive) compacted(keep int) {
 	a.Helper()
 	if _, err := a.repository().GC(a.Context(), keep); err != nil {
@@ -248,7 +245,7 @@ func (a *archive) compacted(keep int) {
 	}
 }
 
-// TestStaleDraft: what an interrupted run left is not taken for what it is not.
+// TestStaleDraft checks that a draft is used only for the chunks that it was made for.
 func TestStaleDraft(t *testing.T) {
 	interrupt := func(a *archive) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -307,7 +304,7 @@ func TestStaleDraft(t *testing.T) {
 	})
 }
 
-// TestAppend: what was kept stays wherever files come, as long as chunks are what they were.
+// TestAppend checks that kept chunks survive appends on either side while their contents stay the same.
 func TestAppend(t *testing.T) {
 	for _, second := range []bool{false, true} {
 		a := newArchive(t)
@@ -338,7 +335,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestBetween: a file that comes between others leaves nothing of what was kept.
+// TestBetween checks that a file inserted between others drops the kept chunks.
 func TestBetween(t *testing.T) {
 	a := drifting(t, 0, 5)
 	a.append(a.file(10, 12, 1))
@@ -396,7 +393,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestMergeSteps folds single steps, and then what was appended to them.
+// TestMergeSteps merges chunks of one step, and again after an append.
 func TestMergeSteps(t *testing.T) {
 	a := newArchive(t)
 	var names []string
@@ -431,7 +428,7 @@ func TestMergeSteps(t *testing.T) {
 	}
 }
 
-// TestChanged: all sources that are not what was scanned are named, and nothing is published.
+// TestChanged checks that all changed sources are named and nothing is published.
 func TestChanged(t *testing.T) {
 	a := drifting(t, 0, 2, 4, 6, 8)
 	id := a.snapshot().ID
@@ -466,7 +463,7 @@ func TestConflict(t *testing.T) {
 	a.check(10, 17)
 }
 
-// TestDamaged: a kept chunk that was changed is an error, however it is read.
+// TestDamaged checks that every way of reading a damaged kept chunk fails.
 func TestDamaged(t *testing.T) {
 	a := drifting(t, 0, 2, 4)
 	a.compact(Options{})
@@ -498,7 +495,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestMoved: a manifest takes what it keeps along.
+// TestMoved checks that a moved manifest finds its kept chunks.
 func TestMoved(t *testing.T) {
 	a := drifting(t, 0, 2, 4)
 	a.compact(Options{})

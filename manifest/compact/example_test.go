@@ -11,7 +11,7 @@ import (
 	"varve/manifest/store"
 )
 
-// The chunks of the file that is compressed in another way are re-encoded once, and kept.
+// The chunks of the file with another compression are re-encoded once, and kept.
 func ExampleCompact() {
 	if err := keep(context.Background()); err != nil {
 		fmt.Println(err)

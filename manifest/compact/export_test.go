@@ -12,7 +12,7 @@ import (
 	"varve/manifest/export/kerchunk"
 )
 
-// TestExport writes kerchunk references, which point at what is kept, and reads them back.
+// TestExport writes kerchunk references to kept chunks and reads them back.
 func TestExport(t *testing.T) {
 	a := drifting(t, 0, 2, 4, 9)
 	a.compact(Options{})
@@ -35,7 +35,7 @@ func TestExport(t *testing.T) {
 	b.check(0, 9)
 }
 
-// TestExportRemote: references to a server name no local file as well.
+// TestExportRemote checks that references to a server name no local file.
 func TestExportRemote(t *testing.T) {
 	a := newArchive(t)
 	var names []string

@@ -19,16 +19,15 @@ import (
 	"varve/readers/source"
 )
 
-// A file at a new place has the size that was scanned, and besides
+// A file at a new place must have the scanned size. Further checks:
 //
-//	a dataset                     the format, the header, the attributes and the values of coordinates that were scanned
-//	bytes that others point at    nothing: nothing is known of them
-//	either, with Deep             the bytes that it has in the old place
+//	a dataset                     format, header, attributes and coordinate values are as scanned
+//	bytes that others point at    none: only their size is known
+//	either, with Deep             the bytes equal those in the old place
 //
-// What is known of a dataset is compared by hashes, with what a scan finds now. Where its chunks are
-// is not read, and nothing of them.
+// A dataset is scanned at the new place and compared by hashes. Its chunks and their positions are not read.
 
-// MismatchError lists sources that are not at their new places, or not what was scanned.
+// MismatchError lists sources that are missing at their new places, or differ from the scan.
 type MismatchError struct {
 	Problems []error // the first ones
 	Count    int64   // of all of them
@@ -54,7 +53,7 @@ func (e *MismatchError) Error() string {
 // Unwrap returns the problems that are listed.
 func (e *MismatchError) Unwrap() []error { return e.Problems }
 
-// checker looks at files in their new places.
+// checker checks files in their new places.
 type checker struct {
 	*relocation
 	deep  *store.Store // of the old places; nil if they are not to be read
@@ -66,7 +65,7 @@ type checker struct {
 	problems MismatchError
 }
 
-// moving is a source on its way.
+// moving is a source that is being moved.
 type moving struct {
 	*table.SourceRow
 	number int64  // of its row
@@ -76,7 +75,7 @@ type moving struct {
 	looked bool // at the file in its new place, whatever came of it
 }
 
-// batch is how many sources are looked at before their rows are written.
+// batch is the number of sources that are checked before their rows are written.
 const batch = 256
 
 // all checks all sources and adds their rows to a table.
@@ -109,7 +108,7 @@ func (c *checker) all(ctx context.Context, out *table.Writer[*table.SourceRow]) 
 	return nil
 }
 
-// some checks some sources, and adds their rows while nothing is wrong with any.
+// some checks sources, and adds their rows as long as no problem was found.
 func (c *checker) some(ctx context.Context, rows []*moving, out *table.Writer[*table.SourceRow]) error {
 	var described, others []*moving
 	for _, s := range rows {
@@ -148,10 +147,10 @@ func (c *checker) some(ctx context.Context, rows []*moving, out *table.Writer[*t
 	return nil
 }
 
-// isFolder tells of a source, such as a Zarr store, that has no bytes of its own.
+// isFolder reports whether a source is a folder, such as a Zarr store.
 func (s *moving) isFolder() bool { return s.Identity() == source.Identity{} }
 
-// describe scans datasets as they were scanned, and compares what that finds.
+// describe scans datasets with the options of the build and compares the results.
 func (c *checker) describe(ctx context.Context, list []*moving) error {
 	if len(list) == 0 {
 		return nil
@@ -199,7 +198,7 @@ func (c *checker) describe(ctx context.Context, list []*moving) error {
 	return nil
 }
 
-// unread is the error of a dataset that a scan cannot read: that it has another size says more.
+// unread returns the error of a dataset that cannot be scanned; another size is the better explanation.
 func (c *checker) unread(ctx context.Context, s *moving, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || s.isFolder() {
 		return err
@@ -214,14 +213,14 @@ func (c *checker) unread(ctx context.Context, s *moving, err error) error {
 	return errors.Join(err, src.Close())
 }
 
-// says tells whoever wants to know how far it is.
+// says reports progress.
 func (c *checker) says(done int64) {
 	if c.done = done; c.Progress != nil {
 		c.Progress(done, c.total)
 	}
 }
 
-// add notes what is wrong with a source.
+// add records a problem of a source.
 func (c *checker) add(s *moving, err error) {
 	if !strings.Contains(err.Error(), s.shown) {
 		err = fmt.Errorf("%s: %w", s.shown, err)
@@ -236,13 +235,13 @@ func (c *checker) add(s *moving, err error) {
 	}
 }
 
-// isUnlike tells of a file that is there, and is nothing of what was scanned.
+// isUnlike reports whether a file exists but is not the scanned one.
 func isUnlike(err error) bool {
 	return !errors.Is(err, source.ErrChanged) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, source.ErrForbidden) &&
 		(errors.Is(err, codec.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) || source.IsNoFile(err))
 }
 
-// same compares what is known of a dataset with what was found in the new place.
+// same compares a scanned dataset with the one at the new place.
 func (c *checker) same(ctx context.Context, s *moving, f *manifest.File) error {
 	if s.Size != f.Size {
 		return sizeError(s.Size, f.Size)
@@ -274,14 +273,14 @@ func (c *checker) same(ctx context.Context, s *moving, f *manifest.File) error {
 	return nil
 }
 
-// errOther is a source.ErrChanged of a file that is of the size that was scanned.
+// errOther is the source.ErrChanged of a file with the scanned size.
 var errOther = fmt.Errorf("%w: not the file that was scanned", source.ErrChanged)
 
 func sizeError(was, is int64) error {
 	return fmt.Errorf("%w: %d bytes were scanned, and it has %d here", source.ErrChanged, was, is)
 }
 
-// sameHeader compares a header that is known by its id with another.
+// sameHeader compares a header, known by its id, with another.
 func (c *checker) sameHeader(ctx context.Context, id string, is *manifest.Header) error {
 	was, err := c.reader.Header(ctx, id)
 	if err != nil {
@@ -307,7 +306,8 @@ func (c *checker) sameHeader(ctx context.Context, id string, is *manifest.Header
 	return nil
 }
 
-// keyOf tells a variable from others. Why one cannot be read may be told by names of files.
+// keyOf returns a key that is equal for equal variables. Reasons for unreadable variables are left out: they may name
+// files.
 func keyOf(v manifest.Variable) []byte {
 	if v.Unreadable != "" {
 		v.Unreadable, v.Elsewhere = "unreadable", ""
@@ -316,7 +316,7 @@ func keyOf(v manifest.Variable) []byte {
 	return h.AppendKey(nil)
 }
 
-// each checks sources one by one, several at a time.
+// each checks sources in parallel.
 func (c *checker) each(ctx context.Context, list []*moving) error {
 	todo := map[string][]*moving{} // by the new name: others may name a file more than once
 	var names []string
@@ -334,7 +334,7 @@ func (c *checker) each(ctx context.Context, list []*moving) error {
 	return group.Wait()
 }
 
-// one checks a file that is one source or more.
+// one checks a file of one or more sources.
 func (c *checker) one(ctx context.Context, rows []*moving) error {
 	c.mu.Lock()
 	now, known := c.found[rows[0].shown]
@@ -370,7 +370,7 @@ func (c *checker) one(ctx context.Context, rows []*moving) error {
 	return nil
 }
 
-// look opens a file in its new place and, if it is to, reads it in both.
+// look opens a file in its new place and, with Deep, compares its bytes with the old one.
 func (c *checker) look(ctx context.Context, s *moving) (now source.Identity, err error) {
 	src, err := c.Opener.Open(ctx, s.whole)
 	if err != nil {
@@ -395,10 +395,10 @@ func (c *checker) look(ctx context.Context, s *moving) (now source.Identity, err
 	return now, compare(ctx, old, src)
 }
 
-// compareBytes is how much of two files is in memory.
+// compareBytes is the number of bytes of two files in memory.
 const compareBytes = 1 << 20
 
-// compare reads two files of one size from end to end.
+// compare compares all bytes of two files of one size.
 func compare(ctx context.Context, old, now *source.Source) error {
 	a, b := make([]byte, compareBytes), make([]byte, compareBytes)
 	for at := int64(0); at < now.Size(); at += compareBytes {

@@ -10,7 +10,7 @@ import (
 	"varve/manifest/relocate"
 )
 
-// An archive was moved. Each file is looked at, and no index is read again.
+// An archive was moved. Each file is checked, and no chunk index is read again.
 func ExampleRelocate() {
 	if err := move(context.Background()); err != nil {
 		fmt.Println(err)

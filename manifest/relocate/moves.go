@@ -16,19 +16,19 @@ import (
 	"varve/readers/source"
 )
 
-// Move says that what was scanned in one place lies in another. Both are a path or a URL: of a
-// folder, a prefix, a host with its scheme, or one source. They are plain text and no patterns.
+// Move maps an old place to a new one. Both are a path or URL of a folder, prefix, host with scheme, or source, not a
+// pattern.
 type Move struct{ From, To string }
 
-// MoveError is the error of moves that make no sense, for all sources or for one of them.
+// MoveError is the error of moves that contradict each other or match no source.
 type MoveError struct{ Says string }
 
-// Error is what Says says.
+// Error returns Says.
 func (e *MoveError) Error() string { return e.Says }
 
 func refuse(format string, args ...any) error { return &MoveError{fmt.Sprintf(format, args...)} }
 
-// moves are all moves, the longest first: of several that a source lies below, that one counts.
+// moves are sorted by length, the longest first: the first one that contains a source applies.
 type moves []*move
 
 type move struct {
@@ -36,13 +36,13 @@ type move struct {
 	sources  int64 // that it moves
 }
 
-// place is a Move's From or To without a slash at its end, so that of a root nothing is left.
+// place is a Move's From or To without its final slash; the root is empty.
 type place struct {
 	text  string // as sources are recorded
 	whole string // with what is not to be recorded, such as a signature
 	isURL bool   // and percent-encoded; else names are what they say
 	local bool
-	// foreign is text where it may also be a path of another system, on which the manifest was built.
+	// foreign is text as a path of another operating system, on which the manifest may have been built.
 	foreign   string
 	isForeign bool
 }
@@ -70,7 +70,7 @@ func newMoves(list []Move) (moves, error) {
 	return all, nil
 }
 
-// shownPlace is a place as users write it.
+// shownPlace returns a place as users write it.
 func shownPlace(p place) string {
 	switch {
 	case !p.local:
@@ -111,8 +111,8 @@ func newPlace(name string) (place, error) {
 	return place{}, refuse("%s: sources at %s:// are not read", source.Shown(name), u.Scheme)
 }
 
-// foreignPath is the path of another system with slashes, and none at its end. What begins with one
-// slash is a path of Unix as well, on Windows.
+// foreignPath returns a path of another operating system with slashes and without a final one. On Windows a text that
+// begins with one slash is a Unix path, too.
 func foreignPath(name string) (folder string, ok bool) {
 	above := ""
 	switch {
@@ -126,7 +126,7 @@ func foreignPath(name string) (folder string, ok bool) {
 	return above + strings.TrimSuffix(path.Clean(name), "/"), true
 }
 
-// below returns what of a recorded name is below a place, with the slash in front.
+// below returns the rest of a recorded name after a place, with its first slash.
 func (p place) below(name string) (rest string, ok bool) {
 	if p.isForeign {
 		if _, ok := foreignPath(name); ok {
@@ -139,8 +139,7 @@ func (p place) below(name string) (rest string, ok bool) {
 	return cut(name, p.text, p.local && filepath.Separator != '/')
 }
 
-// cut takes a folder away that a name begins with, whatever the case of letters where paths are
-// those of Windows.
+// cut removes a folder from the start of a name. Windows paths ignore case.
 func cut(name, folder string, windows bool) (rest string, ok bool) {
 	n := len(folder)
 	if n > len(name) || name[:n] != folder && (!windows || !strings.EqualFold(name[:n], folder)) {
@@ -150,7 +149,7 @@ func cut(name, folder string, windows bool) (rest string, ok bool) {
 	return rest, rest == "" || rest[0] == '/'
 }
 
-// find returns the move of a source, by the name that is recorded; nil if it stays.
+// find returns the move of a source by its recorded name, or nil if it stays.
 func (all moves) find(name string) (m *move, rest string) {
 	for _, m := range all {
 		if rest, ok := m.from.below(name); ok {
@@ -160,7 +159,7 @@ func (all moves) find(name string) (m *move, rest string) {
 	return nil, ""
 }
 
-// name is the new name of what is below the old place.
+// name returns the new name of a path below the old place.
 func (m *move) name(rest string) (whole, shown string, err error) {
 	if rest, err = m.spell(rest); err != nil {
 		return "", "", err
@@ -185,7 +184,7 @@ func (m *move) name(rest string) (whole, shown string, err error) {
 	return whole, source.Shown(whole), nil
 }
 
-// spell writes what is below a place as the new place has names.
+// spell converts a relative name to the spelling of the new place: percent-encoded in URLs.
 func (m *move) spell(rest string) (string, error) {
 	parts := strings.Split(rest, "/")
 	for i, part := range parts {
@@ -210,7 +209,7 @@ func (m *move) spell(rest string) (string, error) {
 	return strings.Join(parts, "/"), nil
 }
 
-// moved is the name that something has now, which may be the old one.
+// moved returns the current name of a path, which may be the old one.
 func (all moves) moved(name string) string {
 	m, rest := all.find(name)
 	if m == nil {
@@ -222,7 +221,7 @@ func (all moves) moved(name string) string {
 	return name
 }
 
-// places are those that something is moved to.
+// places returns the destinations of all moves.
 func (all moves) places() (places []string) {
 	for _, m := range all {
 		place := shownPlace(m.to)
@@ -234,7 +233,7 @@ func (all moves) places() (places []string) {
 	return places
 }
 
-// String says what was moved, in one line.
+// String describes the moves in one line.
 func (all moves) String() string {
 	if len(all) > 1 {
 		return fmt.Sprintf("from %d places", len(all))
@@ -242,7 +241,7 @@ func (all moves) String() string {
 	return fmt.Sprintf("from %s to %s", printable(shownPlace(all[0].from)), printable(shownPlace(all[0].to)))
 }
 
-// printable quotes a name that would not stay in its line.
+// printable quotes a name with control characters.
 func printable(name string) string {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(name)

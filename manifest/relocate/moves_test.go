@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestNames: where names lead that lie in one place, at another, and what is plain text in them.
+// TestNames maps names below one place to another; special characters are plain text.
 func TestNames(t *testing.T) {
 	if filepath.Separator != '/' {
 		t.Skip("TestWindowsNames is about paths here")
@@ -75,7 +75,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestSecrets: what is asked for has the signature that is kept nowhere.
+// TestSecrets checks that requests carry the signature of a URL, and the manifest does not store it.
 func TestSecrets(t *testing.T) {
 	all, err := newMoves([]Move{{"/a", "https://user:word@host/b/?sig=x&sv=1&v=2"}})
 	if err != nil {

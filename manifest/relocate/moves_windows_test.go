@@ -2,7 +2,7 @@ package relocate
 
 import "testing"
 
-// TestWindowsNames: where names lead that lie in one place, at another.
+// TestWindowsNames maps Windows paths below one place to another.
 func TestWindowsNames(t *testing.T) {
 	for _, tt := range []struct {
 		from, to, name, want string // nothing wanted: refused

@@ -1,12 +1,12 @@
-// Package relocate has a manifest find its sources in another place: where an archive was moved, or
-// copied, or published.
+// Package relocate makes a manifest find its sources in another place, after an archive was moved, copied or
+// published.
 //
-//	moves    names ── the longest place that a name lies below ── new names
-//	check    each file at its new place ── the same as was scanned, or all that are not
-//	publish  the table of sources anew, and a snapshot
+//	moves    names ── the longest matching place ── new names
+//	check    each file at its new place ── unchanged, or a list of all that changed
+//	publish  a new table of sources, and a snapshot
 //
-// A manifest names a source once, in its row of the sources; all else says the number of the row. So
-// that table is all that is written, and nothing is read of the refs.
+// A manifest names a source once, in its row of the sources. So only that table is written, and no references are
+// read.
 package relocate
 
 import (
@@ -30,47 +30,43 @@ import (
 	"varve/readers/source"
 )
 
-// Options say what was moved, and how that is looked at. What is zero is as described; nil options are all
-// zero, and name no moves.
+// Options configure Relocate. Nil options name no moves.
 type Options struct {
 	Moves []Move
-	// Deep compares every byte of each file in its old place and in the new one, instead of what was
-	// scanned of it.
+	// Deep compares every byte of each file in the old and the new place, instead of the scan.
 	Deep bool
-	// DryRun looks at everything and publishes nothing.
+	// DryRun checks everything and publishes nothing.
 	DryRun bool
-	// Allow are places besides the manifest's own that may be read: the old ones if somebody else built
-	// it, and those of files that sources name.
+	// Allow are further places that may be read: the old ones if somebody else built the manifest, and places of files
+	// that sources refer to.
 	Allow   []string
 	Workers int            // sources read at a time; 0: as many as there are processors
 	Opener  *source.Opener // of the new places; nil: one with default options
 	Writer  string         // the program, for the snapshot
-	// ValueBytes bounds the values of one variable that are read; 0: 16 MiB.
+	// ValueBytes bounds the values that are read of one variable; 0 means 16 MiB.
 	ValueBytes int64
-	// Progress is called by one goroutine with how many sources were looked at.
+	// Progress is called by one goroutine with the number of checked sources.
 	Progress func(done, total int64)
 }
 
-// Result is what was done.
+// Result counts what Relocate did.
 type Result struct {
 	Snapshot *manifest.Snapshot // that was published; nil in a dry run
 	Sources  int64              // that lie elsewhere now
-	// How they were shown to be what was scanned: by what is in them but their chunks, by their size
-	// alone, by all of their bytes.
+	// How sources were identified: by their metadata, by their size alone, or by all of their bytes.
 	Described, Sized, Compared int64
-	// Reordered: the names of files are in another order, and it may be the names that say how files
-	// follow one another, so that an append may bring them in the new order.
+	// Reordered reports that file names sort differently now. If names decide the order of files, an append would
+	// use the new order.
 	Reordered bool
-	// Unsealed says why reading the manifest takes being told that it may; nil if it does not.
+	// Unsealed is the reason why reading the manifest needs permission, or nil.
 	Unsealed error
 }
 
-// attempts is how often a relocation starts over because another writer was faster.
+// attempts is the number of times that a relocation starts again after another writer published first.
 const attempts = 5
 
-// Relocate has the manifest dir find sources in new places. If they are not there, or not what was
-// scanned, the error is a *MismatchError; if the moves make no sense a *MoveError. Then nothing is
-// published.
+// Relocate makes the manifest in dir find its sources in new places. The error is a *MismatchError if sources are
+// missing or changed, and a *MoveError if the moves are wrong. Nothing is published then.
 func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, err error) {
 	if opts == nil {
 		opts = &Options{}
@@ -155,7 +151,7 @@ func (r *relocation) run(ctx context.Context) (err error) {
 
 const tableCache = 8 << 20
 
-// next is the snapshot that comes next, but for its sources.
+// next returns the next snapshot without its sources.
 func (r *relocation) next() (*manifest.Snapshot, error) {
 	next := *r.old
 	next.ID, next.Created, next.Writer = "", time.Time{}, r.Writer
@@ -176,7 +172,7 @@ func (r *relocation) next() (*manifest.Snapshot, error) {
 	return &next, err
 }
 
-// planned are the options that the manifest was built with.
+// planned returns the options of the build.
 func (r *relocation) planned() (*plan.Options, error) {
 	var opts plan.Options
 	if r.old.Options == nil {
@@ -188,13 +184,13 @@ func (r *relocation) planned() (*plan.Options, error) {
 	return &opts, nil
 }
 
-// rows are all sources.
+// rows returns all sources.
 func (r *relocation) rows(ctx context.Context) iter.Seq2[*table.SourceRow, error] {
 	return r.reader.ScanSources(ctx, 0, r.reader.Rows(manifest.Sources))
 }
 
-// checkNames looks at the names alone: whether every move moves something, sources stay apart, and
-// what their names say of them stays the same.
+// checkNames checks names only: every move matches a source, sources stay distinct, and values taken from names stay
+// the same.
 func (r *relocation) checkNames(ctx context.Context) error {
 	opts, err := r.planned()
 	if err != nil {
@@ -231,13 +227,13 @@ func (r *relocation) checkNames(ctx context.Context) error {
 	return nil
 }
 
-// isReordered reports whether names are in another order than they were. It sorts them.
+// isReordered reports whether names sort differently now. It sorts its argument.
 func isReordered(names []Move) bool {
 	slices.SortFunc(names, func(a, b Move) int { return plan.CompareNames(a.From, b.From) })
 	return !slices.IsSortedFunc(names, func(a, b Move) int { return plan.CompareNames(a.To, b.To) })
 }
 
-// newName counts what a move moves.
+// newName returns the new name of a source and counts it for its move.
 func (r *relocation) newName(row *table.SourceRow, opts *plan.Options) (string, error) {
 	m, rest := r.moves.find(row.URL)
 	if m == nil {
@@ -254,7 +250,7 @@ func (r *relocation) newName(row *table.SourceRow, opts *plan.Options) (string, 
 	return shown, nil
 }
 
-// example tells where sources lie.
+// example returns the name of a source, for errors.
 func (r *relocation) example(ctx context.Context) string {
 	for row, err := range r.rows(ctx) {
 		if err == nil {
@@ -265,7 +261,7 @@ func (r *relocation) example(ctx context.Context) string {
 	return ""
 }
 
-// sources checks all sources that are moved, and writes the table. In a dry run it writes none.
+// sources checks all moved sources and writes the table, except in a dry run.
 func (r *relocation) sources(ctx context.Context) (made manifest.Table, err error) {
 	c := &checker{relocation: r}
 	if c.deep, err = r.oldPlaces(); err != nil {
@@ -300,7 +296,7 @@ func (r *relocation) sources(ctx context.Context) (made manifest.Table, err erro
 	return made, err
 }
 
-// oldPlaces opens the manifest as it is, to read the files in their old places; nil if nobody wants to.
+// oldPlaces opens the manifest to read files in their old places, or returns nil without Deep.
 func (r *relocation) oldPlaces() (*store.Store, error) {
 	if !r.Deep {
 		return nil, nil

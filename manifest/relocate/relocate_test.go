@@ -99,7 +99,7 @@ func (a *archive) snapshot() (snap *manifest.Snapshot) {
 	return snap
 }
 
-// rows are all sources, as a snapshot has them.
+// rows returns all sources of a snapshot.
 func (a *archive) rows(snap *manifest.Snapshot) (rows []*table.SourceRow) {
 	a.Helper()
 	repo, err := manifest.Open(a.Context(), a.out)
@@ -114,7 +114,7 @@ func (a *archive) rows(snap *manifest.Snapshot) (rows []*table.SourceRow) {
 	return rows
 }
 
-// read reads an array as its user may.
+// read reads an array without further permission.
 func (a *archive) read(path string, allow ...string) ([]byte, error) {
 	s, err := store.Open(a.Context(), a.out, &store.Options{Allow: allow})
 	if err != nil {
@@ -130,7 +130,7 @@ func (a *archive) read(path string, allow ...string) ([]byte, error) {
 	return values.Fixed, err
 }
 
-// holds sees that the archive has its first files, one after another.
+// holds checks that the archive has its first n files in order.
 func (a *archive) holds(files int) {
 	a.Helper()
 	got, err := a.read("v")
@@ -151,8 +151,7 @@ func (a *archive) move(from, to string) (now string) {
 	return now
 }
 
-// TestThereAndBack: rows tell what was scanned wherever it lies, also of what comes later, and tables
-// are as they were where everything is.
+// TestThereAndBack moves sources away and back: rows keep the scanned version, and the tables are equal at the end.
 func TestThereAndBack(t *testing.T) {
 	a := newArchive(t)
 	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("stays/1.nc", 1))
@@ -186,7 +185,7 @@ func TestThereAndBack(t *testing.T) {
 	a.holds(32)
 }
 
-// TestSameRows: exports of values, and servers, take moved sources for those that there were.
+// TestSameRows checks that exports and servers recognize moved sources.
 func TestSameRows(t *testing.T) {
 	a := newArchive(t)
 	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
@@ -226,7 +225,7 @@ func TestSameRows(t *testing.T) {
 	}
 }
 
-// TestRefused: what would be wrong now or later changes nothing.
+// TestRefused checks that wrong moves change nothing.
 func TestRefused(t *testing.T) {
 	a := newArchive(t)
 	a.build(build.Options{Plan: plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `run(\d+)/`}}}}, a.file("run1/0.nc", 0), a.file("run2/0.nc", 0))
@@ -250,7 +249,7 @@ func TestRefused(t *testing.T) {
 	a.mustRelocate(Options{}, a.dir+"/run1", a.dir+"/copy/run1")
 }
 
-// TestUnlike: files that are not what was scanned are found out, each by what it is.
+// TestUnlike checks that each kind of changed file is found.
 func TestUnlike(t *testing.T) {
 	for name, tt := range map[string]struct {
 		spoil func(a *archive, name string)
@@ -304,7 +303,7 @@ func (a *archive) replace(name, old, now string) {
 	a.must(os.WriteFile(name, []byte(strings.Replace(string(text), old, now, 1)), 0o666))
 }
 
-// TestChunksAsFiles: what is in a Zarr store has nothing to be known by but its size.
+// TestChunksAsFiles moves a Zarr store, whose chunks are known by their size only.
 func TestChunksAsFiles(t *testing.T) {
 	a := newArchive(t)
 	for name, content := range map[string]string{
@@ -338,7 +337,7 @@ func TestChunksAsFiles(t *testing.T) {
 	}
 }
 
-// TestFollows: what else is told by names follows.
+// TestFollows checks that other names in the manifest are updated.
 func TestFollows(t *testing.T) {
 	a := newArchive(t)
 	a.must(os.MkdirAll(a.dir+"/old", 0o777))
@@ -364,7 +363,7 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// TestOthers: who has not built a manifest may read what he has said the place of, and no more.
+// TestOthers checks that a user who did not build the manifest may read the new places only.
 func TestOthers(t *testing.T) {
 	a := newArchive(t)
 	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("stays/1.nc", 1))
@@ -399,7 +398,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestOtherWriter: who publishes meanwhile is not undone.
+// TestOtherWriter checks that another writer's snapshot is not lost.
 func TestOtherWriter(t *testing.T) {
 	a := newArchive(t)
 	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
@@ -418,7 +417,7 @@ func TestOtherWriter(t *testing.T) {
 	a.holds(3)
 }
 
-// TestEnded: nothing is left of what nobody waits for.
+// TestEnded checks that a cancelled relocation leaves nothing.
 func TestEnded(t *testing.T) {
 	a := newArchive(t)
 	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
@@ -434,7 +433,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestToStore publishes files to an object store, and counts what it is asked for.
+// TestToStore moves files to an object store and counts requests.
 func TestToStore(t *testing.T) {
 	a := newArchive(t)
 	m := storetest.NewMemory(t)
@@ -466,8 +465,8 @@ func TestToStore(t *testing.T) {
 	}
 }
 
-// TestToServer publishes files on a web server, whose names are percent-encoded, and has it become
-// another one. What only the server is told is in no file of the manifest.
+// TestToServer moves files to a web server with percent-encoded names, and then to another one. Credentials are in no
+// file of the manifest.
 func TestToServer(t *testing.T) {
 	a := newArchive(t)
 	a.build(build.Options{}, a.file("old/a b/0%20#.nc", 0), a.file("old/a b/1?.nc", 1))
@@ -514,7 +513,7 @@ func TestToServer(t *testing.T) {
 	a.holds(2)
 }
 
-// TestTargets moves what references point at, under references that stay.
+// TestTargets moves the targets of references that stay in place.
 func TestTargets(t *testing.T) {
 	a := newArchive(t)
 	a.must(os.MkdirAll(a.dir+"/old", 0o777))
@@ -532,8 +531,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestReordered: names that come in another order are told where they may be all that says how files
-// follow one another.
+// TestReordered checks that another order of names is reported if names decide the order of files.
 func TestReordered(t *testing.T) {
 	a := newArchive(t)
 	for _, tt := range []struct {

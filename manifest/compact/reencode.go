@@ -12,7 +12,7 @@ import (
 	"varve/manifest/store"
 )
 
-// task is a chunk on its way from the sources to a batch.
+// task is a chunk that is being re-encoded.
 type task struct {
 	number int64
 	coords []int64
@@ -26,16 +26,15 @@ type made struct {
 }
 
 const (
-	// mostTasks bounds the chunks that wait for one before them, however small they are.
+	// mostTasks bounds the chunks that wait for an earlier one.
 	mostTasks = 4096
-	// leastWeight is what the smallest chunk counts.
+	// leastWeight is the weight of the smallest chunk.
 	leastWeight = 64 << 10
 )
 
 func whole(a *store.Array) grid.Region { return grid.Whole(a.Grid().Counts()) }
 
-// rebuildArray re-encodes the chunks of an array, several at a time, and adds them to the batch
-// in C order.
+// reencodeArray re-encodes the chunks of an array in parallel and adds them to the batch in C order.
 func (c *compaction) reencodeArray(ctx context.Context, a *store.Array, index int) (reencoded int64, err error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -68,7 +67,7 @@ func (c *compaction) reencodeArray(ctx context.Context, a *store.Array, index in
 	return reencoded, err
 }
 
-// find hands out the chunks to be re-encoded, and has them re-encoded.
+// find starts a task for each chunk that has to be re-encoded.
 func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.Weighted, tasks chan<- *task) error {
 	var workers errgroup.Group
 	workers.SetLimit(c.opts.Workers)
@@ -98,8 +97,8 @@ func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.W
 	return ctx.Err()
 }
 
-// weight is about what a chunk takes while it is re-encoded: its elements, and their bytes as
-// the schema has them. One that is larger than all there is for chunks is re-encoded alone.
+// weight returns the approximate memory of re-encoding a chunk: its elements, and their encoded bytes. A chunk
+// larger than the memory limit is re-encoded alone.
 func (c *compaction) weight(a *store.Array, coords []int64) (int64, error) {
 	p, err := a.Pipeline(coords)
 	if err != nil {
