@@ -14,8 +14,7 @@ import (
 	"varve/manifest/scan"
 )
 
-// archive is what a scan found, from which values are read as simply as can be: the tests'
-// own idea of what headers and refs mean.
+// archive is the result of a scan. It reads values in the simplest way, independently of the package.
 type archive struct {
 	*scan.Result
 	*sink
@@ -29,7 +28,7 @@ func scanAll(names []string, opts scan.Options) (*archive, error) {
 	return a, err
 }
 
-// read returns all elements of a variable of a file.
+// read returns all elements of a variable.
 func (a *archive) read(f *manifest.File, variable int) (codec.Elems, error) {
 	v := f.Header.Variables[variable]
 	form := codec.Form{Type: v.Type, Shape: v.Shape, Fill: v.Fill.Value}

@@ -9,8 +9,8 @@ import (
 	"varve/readers"
 )
 
-// TestNullAttributes: what netCDF-4 writes as a text without characters is one, and an attribute
-// of any other type without elements is a list of none.
+// TestNullAttributes checks that a null string of netCDF-4 is an empty string, and that a null attribute of
+// another type is an empty list.
 func TestNullAttributes(t *testing.T) {
 	text := codec.Type{Kind: codec.String}
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 	"varve/manifest/scan"
 )
 
-// archives is the folder of archives to measure with; without it the benchmarks are skipped.
+// archives is the folder of archives to measure; if it is not set, the benchmarks are skipped.
 func archives(b *testing.B, pattern string) []string {
 	b.Helper()
 	dir := os.Getenv("VARVE_ARCHIVES")
@@ -34,7 +34,7 @@ func (d *discard) Inline([]byte) (int64, error) {
 	return d.inline - 1, nil
 }
 
-// BenchmarkScan scans whole archives.
+// BenchmarkScan scans complete archives.
 func BenchmarkScan(b *testing.B) {
 	for _, pattern := range []string{"many_small/*.nc", "refs/*.nc", "wide_file/*.nc", "netcdf3/*.nc", "one_huge_index/*.h5"} {
 		b.Run(filepath.Dir(pattern), func(b *testing.B) {

@@ -9,14 +9,14 @@ import (
 	"varve/readers/source"
 )
 
-// without is a Choice of all but one path.
+// without is a Choice of all paths except one.
 type without string
 
 func (w without) Wanted(path string) bool  { return path != string(w) }
 func (w without) Dropped(path string) bool { return path == string(w) }
 
-// TestSparedWhileHandedOn: rows of a variable that is left out and damaged are taken back, where they were handed on while
-// the source was read.
+// TestSparedWhileHandedOn checks that rows of a dropped, damaged variable are removed if they were passed on
+// while the source was read.
 func TestSparedWhileHandedOn(t *testing.T) {
 	const indexOfU = 11768 // as build/testdata/places.json has it
 	data, err := os.ReadFile("../build/testdata/spared_1.nc")

@@ -1,4 +1,4 @@
 package scan
 
-// SpellPaths is spellPaths, for tests that look for what a scan made of a dataset.
+// SpellPaths exports spellPaths to tests.
 var SpellPaths = spellPaths

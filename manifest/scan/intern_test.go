@@ -8,8 +8,8 @@ import (
 	"varve/manifest"
 )
 
-// TestHeadersShareVariables holds that headers that differ in one variable have the others in
-// common: an archive whose times count from the beginning of each file has as many headers as files.
+// TestHeadersShareVariables checks that headers that differ in one variable share the others. An archive
+// whose times count from the beginning of each file has as many headers as files.
 func TestHeadersShareVariables(t *testing.T) {
 	text := codec.Type{Kind: codec.String}
 	header := func(units string) *manifest.Header {

@@ -11,9 +11,9 @@ import (
 	"varve/manifest/scan"
 )
 
-// TestMemoryOfManyHeaders: where each file has attributes and units of its own, and so a header of its
-// own, what stays of a file is what sets it apart, and nothing of how it was read; and a plan takes little for
-// each, as most of their variables are the same ones.
+// TestMemoryOfManyHeaders checks the memory of an archive in which each file has its own attributes and
+// units, and so its own header: only the differences are stored per file, and a plan needs little memory per
+// file.
 func TestMemoryOfManyHeaders(t *testing.T) {
 	const files, variables, most, mostPlanned = 400, 40, 4 << 10, 64 << 10
 	dir := t.TempDir()
@@ -56,14 +56,14 @@ func TestMemoryOfManyHeaders(t *testing.T) {
 	runtime.KeepAlive(found)
 }
 
-// allocated is how many bytes were asked for so far.
+// allocated returns the bytes allocated so far.
 func allocated() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.TotalAlloc)
 }
 
-// live is how many bytes of the heap somebody points at.
+// live returns the bytes of reachable memory.
 func live() int64 {
 	var m runtime.MemStats
 	for range 2 { // the first may only empty pools

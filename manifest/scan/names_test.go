@@ -8,7 +8,7 @@ import (
 	"varve/readers"
 )
 
-// TestSpell: names that are no UTF-8 become such, each another.
+// TestSpell checks that invalid names become distinct UTF-8 names.
 func TestSpell(t *testing.T) {
 	for _, c := range []struct{ names, want []string }{
 		{[]string{"a", "é"}, []string{"a", "é"}},
@@ -22,7 +22,7 @@ func TestSpell(t *testing.T) {
 	}
 }
 
-// TestSpelt: so do the names of attributes and of the members of compounds, at any depth.
+// TestSpelt checks the names of attributes and of compound members, at any depth.
 func TestSpelt(t *testing.T) {
 	i2 := readers.Int(2, readers.LittleEndian, true)
 	inner := &readers.Type{Class: readers.Compound, Size: 2, Members: []readers.Member{{Name: "\xfc", Type: i2}}}
@@ -39,9 +39,8 @@ func TestSpelt(t *testing.T) {
 	}
 }
 
-// TestSpellPaths: paths of arrays are UTF-8, and as many as they were: a variable and its
-// dimension are called alike, what is below a group is below it still, and paths as links give
-// them are found.
+// TestSpellPaths checks that all paths become distinct UTF-8 paths: a variable and its dimension share a
+// name, members stay below their group, and paths in links are found.
 func TestSpellPaths(t *testing.T) {
 	dim := &readers.Dimension{Name: "l\xe4", Path: "/g\xe9/l\xe4"}
 	axis := &readers.Dimension{Name: "l\xe4", Path: "/g\xe9/\xe4#l\xe4", Anonymous: true}

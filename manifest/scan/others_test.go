@@ -19,7 +19,7 @@ import (
 	"varve/readers/source"
 )
 
-// TestExternal reads values that are in a file beside the one that says so.
+// TestExternal reads values from an external file.
 func TestExternal(t *testing.T) {
 	folder := t.TempDir()
 	name := copyTo(t, folder, fixtures+"/hdf5/layouts.h5")
@@ -57,7 +57,7 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// TestAllow reads a set of references to a file in another folder.
+// TestAllow reads references to a file in another folder.
 func TestAllow(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	data := filepath.Join(there, "data.bin")
@@ -92,7 +92,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestURL scans files on a server, which cannot be read at once nor be looked at for nothing.
+// TestURL scans files on a server, where each request is expensive.
 func TestURL(t *testing.T) {
 	folder, err := filepath.Abs(fixtures)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestFileURL: what a file names lies beside it also if that is given as a URL.
+// TestFileURL checks that relative names are resolved for a source with a file URL.
 func TestFileURL(t *testing.T) {
 	name, err := filepath.Abs(fixtures + "/hdf5/virtual.h5")
 	if err != nil {
@@ -141,8 +141,8 @@ func TestFileURL(t *testing.T) {
 	}
 }
 
-// TestNoWayUp: what a source of a server names lies below its folder also when a server has
-// resolved the URL.
+// TestNoWayUp checks that a source on a server can name only files below its folder, also after the server
+// has resolved the URL.
 func TestNoWayUp(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -168,8 +168,8 @@ func TestNoWayUp(t *testing.T) {
 	}
 }
 
-// TestLinks: what links lead to in other files is there as it is there, under the paths of the
-// links, and what leads nowhere is listed. Values are what libhdf5 reads.
+// TestLinks checks that targets of links appear under the paths of the links, with the values that libhdf5
+// reads, and that broken links are listed as unreadable.
 func TestLinks(t *testing.T) {
 	a, err := scanAll([]string{fixtures + "/hdf5/links_files.h5"}, scan.Options{})
 	if err != nil {
@@ -242,7 +242,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinksElsewhere: files of other folders are read if that is allowed.
+// TestLinksElsewhere checks that files in other folders are read if that is allowed.
 func TestLinksElsewhere(t *testing.T) {
 	folder, other := t.TempDir(), t.TempDir()
 	name := copyTo(t, folder, fixtures+"/hdf5/links_files.h5")
@@ -269,7 +269,7 @@ func TestLinksElsewhere(t *testing.T) {
 	}
 }
 
-// TestVirtualPlaces: parts of virtual datasets of the same file that are no boxes are values.
+// TestVirtualPlaces checks that parts of the same file that are not boxes are read by value.
 func TestVirtualPlaces(t *testing.T) {
 	a, err := scanAll([]string{fixtures + "/hdf5/virtual_places.h5"}, scan.Options{ValueBytes: 1 << 20})
 	if err != nil {
@@ -288,7 +288,7 @@ func TestVirtualPlaces(t *testing.T) {
 	}
 }
 
-// TestVirtualDamaged: a source of a virtual dataset that cannot be read is not fill.
+// TestVirtualDamaged checks that an unreadable source of a virtual dataset does not become fill values.
 func TestVirtualDamaged(t *testing.T) {
 	folder := t.TempDir()
 	name := copyTo(t, folder, fixtures+"/hdf5/virtual.h5")
@@ -308,7 +308,7 @@ func TestVirtualDamaged(t *testing.T) {
 	}
 }
 
-// TestVirtualNested: virtual datasets that are of one another many times are each read once.
+// TestVirtualNested checks that virtual datasets that refer to each other many times are each read once.
 func TestVirtualNested(t *testing.T) {
 	began := time.Now()
 	a, err := scanAll([]string{fixtures + "/hostile/bomb_virtual.h5"}, scan.Options{})

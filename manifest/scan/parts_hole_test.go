@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestUncovered paints boxes and what they leave on one canvas: every cell once.
+// TestUncovered marks boxes and the remaining boxes on one grid, and checks that each element is covered
+// once.
 func TestUncovered(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -12,7 +12,7 @@ import (
 	"varve/readers/readertest"
 )
 
-// TestPanic holds that a failure within a reader is the failure of one source.
+// TestPanic checks that a panic in a reader is an error of one source.
 func TestPanic(t *testing.T) {
 	s := &scanner{Options: &Options{}} // without what opens sources
 	f := s.guarded(context.Background(), &job{name: "/a/file.nc"})
@@ -21,7 +21,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestRunBoxes holds that boxes are just the elements of a run, in their order.
+// TestRunBoxes checks that boxes have exactly the elements of a run, in order.
 func TestRunBoxes(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

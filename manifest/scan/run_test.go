@@ -24,7 +24,7 @@ func demo() []string {
 	return names
 }
 
-// copyTo copies a file, and returns where.
+// copyTo copies a file and returns the new path.
 func copyTo(t *testing.T, folder, from string) string {
 	t.Helper()
 	data, err := os.ReadFile(from)
@@ -64,7 +64,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestOrder holds that the result does not depend on who was first.
+// TestOrder checks that the result does not depend on the order in which workers finish.
 func TestOrder(t *testing.T) {
 	names := fixtureFiles(t)
 	names = append(names, names...)
@@ -92,8 +92,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// checkKept holds that nothing of a file has changed since it got its ID: nothing is in memory
-// that was used for other files afterwards.
+// checkKept checks that values still have their ID, so their memory was not reused for other files.
 func checkKept(t *testing.T, f *manifest.File) {
 	t.Helper()
 	h, g := *f.Header, *f.Groups
@@ -159,7 +158,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// stopping is a sink that calls off what it is a part of.
+// stopping is a sink that cancels its scan.
 type stopping struct {
 	discard
 	stop func() error
@@ -212,8 +211,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestDamaged scans files with bytes changed or cut off: none makes a reader fail, and no ref
-// is to what is not there.
+// TestDamaged scans files with changed or missing bytes: no reader may panic, and no ref may point outside
+// the file.
 func TestDamaged(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -259,7 +258,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestNull: a dataset without a dataspace has no element, which is other than one without a value.
+// TestNull checks that a dataset with a null dataspace has no elements, unlike a scalar.
 func TestNull(t *testing.T) {
 	folder := t.TempDir()
 	name := copyTo(t, folder, fixtures+"/hdf5/layouts.h5")
@@ -278,7 +277,7 @@ func TestNull(t *testing.T) {
 	}
 }
 
-// TestConventions: what HDF5 has no type for is what those who wrote it meant.
+// TestConventions checks conventions for types that HDF5 does not have.
 func TestConventions(t *testing.T) {
 	a, err := scanAll([]string{fixtures + "/hdf5/conventions.h5"}, scan.Options{})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"varve/readers/source"
 )
 
-// sink keeps what it gets.
+// sink stores what it receives.
 type sink struct {
 	refs   []manifest.Ref
 	inline [][]byte
@@ -41,8 +41,8 @@ func (s *sink) Inline(b []byte) (int64, error) {
 
 const fixtures = "../../fixtures"
 
-// fixtureFiles are all sources among the fixtures: files, and folders that are a store. Those
-// that want to harm are for the readers' tests.
+// fixtureFiles returns all sources among the fixtures: files, and folders that are stores. Malicious files
+// are tested by the readers.
 func fixtureFiles(t testing.TB) []string {
 	t.Helper()
 	var out []string
@@ -78,8 +78,8 @@ func fixtureFiles(t testing.TB) []string {
 	return out
 }
 
-// TestValues reads every variable of every sample file by what the scan says of it, and by
-// its reader. VARVE_SCAN names a folder with more files.
+// TestValues compares every variable of every fixture, read from the scan's result, with the values of its
+// reader. VARVE_SCAN names a folder with more files.
 func TestValues(t *testing.T) {
 	names := fixtureFiles(t)
 	if more := os.Getenv("VARVE_SCAN"); more != "" {

@@ -17,7 +17,7 @@ import (
 	"varve/readers/source"
 )
 
-// again is a sink that can begin anew.
+// again is a sink that can restart.
 type again struct {
 	refs    []manifest.Ref
 	inline  [][]byte
@@ -44,7 +44,7 @@ func (s *again) Restart(context.Context) error {
 	return nil
 }
 
-// scanIn scans with batches of so many rows; 0 stands for none.
+// scanIn scans with the given number of rows per batch; 0 disables batches.
 func scanIn(t *testing.T, batch int, names []string, skip bool) (*Result, *again) {
 	t.Helper()
 	sink := &again{}
@@ -78,7 +78,7 @@ func checkSame(t *testing.T, batch int, names []string, skip bool) (early *again
 	return early
 }
 
-// hdf5Fixtures are those that can be read whole.
+// hdf5Fixtures returns the HDF5 files that can be read completely.
 func hdf5Fixtures(t *testing.T) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir("../../fixtures", func(name string, d fs.DirEntry, err error) error {
@@ -93,7 +93,7 @@ func hdf5Fixtures(t *testing.T) (names []string) {
 	return names
 }
 
-// TestStream: rows that are handed on while files are read are those of whole files.
+// TestStream checks that rows passed on during reading equal those of complete files.
 func TestStream(t *testing.T) {
 	names := hdf5Fixtures(t)
 	plain, early := 0, 0
@@ -108,7 +108,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestTakenBack: rows of a file that turns out to be broken are taken back.
+// TestTakenBack checks that rows of a broken file are removed.
 func TestTakenBack(t *testing.T) {
 	names, folder := hdf5Fixtures(t), t.TempDir()
 	restarts := 0
@@ -134,8 +134,8 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
-// TestStreamCancelled: a scan that is cancelled ends, wherever its files are: looked at,
-// waiting for somebody to look at them, or waiting in line.
+// TestStreamCancelled checks that a cancelled scan ends, whether its files are being read, waiting for a
+// worker, or waiting for their turn.
 func TestStreamCancelled(t *testing.T) {
 	names := hdf5Fixtures(t)
 	for at := range 300 {
@@ -158,7 +158,7 @@ func TestStreamCancelled(t *testing.T) {
 	}
 }
 
-// TestCutRefs: rows that are taken back count for nothing.
+// TestCutRefs checks that removed rows do not count.
 func TestCutRefs(t *testing.T) {
 	r := newRefs()
 	defer r.free()

@@ -11,7 +11,7 @@ import (
 	"varve/manifest/scan"
 )
 
-// TestTails: what stands behind the NUL of a text is no part of it, though it is stored.
+// TestTails checks that bytes after the NUL of a string are not part of it.
 func TestTails(t *testing.T) {
 	content, err := os.ReadFile(fixtures + "/hdf5/types.h5")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestTails(t *testing.T) {
 	}
 }
 
-// TestTextsThatAreNoUTF8: Zarr's texts are UTF-8; what is not is bytes, and nothing of it is lost.
+// TestTextsThatAreNoUTF8 checks that strings that are not UTF-8 become bytes, without loss.
 func TestTextsThatAreNoUTF8(t *testing.T) {
 	content, err := os.ReadFile(fixtures + "/hdf5/types.h5")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"varve/readers"
 )
 
-// TestCutTails cuts texts wherever they stand in an element, and nothing else.
+// TestCutTails checks that exactly the tails of strings are cleared, anywhere in an element.
 func TestCutTails(t *testing.T) {
 	text := &readers.Type{Class: readers.String, Size: 4, Padding: readers.NullTerminated}
 	padded := &readers.Type{Class: readers.String, Size: 4, Padding: readers.NullPadded}
@@ -46,8 +46,8 @@ func TestCutTails(t *testing.T) {
 	}
 }
 
-// TestBlanksInCompounds: who is given the stored bytes takes the blanks that pad a text for a part
-// of it, in compounds too.
+// TestBlanksInCompounds checks that padding with blanks is removed, in compounds too, because clients of the
+// stored bytes would show it.
 func TestBlanksInCompounds(t *testing.T) {
 	for padding, want := range map[readers.Padding]way{readers.SpacePadded: throughReader, readers.NullPadded: byCodecs} {
 		text := &readers.Type{Class: readers.String, Size: 4, Padding: padding}

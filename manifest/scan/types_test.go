@@ -10,8 +10,8 @@ import (
 	"varve/readers"
 )
 
-// TestWiden: numbers of odd bits become whole ones that have the same values; what is whole
-// already stays.
+// TestWiden checks that numbers with unusual numbers of bits keep their values, and that others are
+// unchanged.
 func TestWiden(t *testing.T) {
 	float := func(size, low, exponent, mantissa int, bias uint32) *readers.Type {
 		return &readers.Type{Class: readers.Float, Size: size, Precision: 1 + exponent + mantissa, BitOffset: low, Float: readers.FloatBits{

@@ -38,8 +38,7 @@ func sumLater(f *manifest.File, variable int, sums *scan.Sums) (*manifest.Values
 	return sum, errors.Join(err, l.Close())
 }
 
-// blocksLater reads the elements of a variable some at a time, in a copy of a file of which no
-// values are known.
+// blocksLater reads the elements of a variable in blocks, from a copy of a file without known values.
 func blocksLater(f *manifest.File, variable int) (all []byte, err error) {
 	bare := *f
 	bare.Values = make([]*manifest.Values, len(f.Values))
@@ -54,7 +53,7 @@ func blocksLater(f *manifest.File, variable int) (all []byte, err error) {
 	return all, errors.Join(err, l.Close())
 }
 
-// TestValuesLater reads what a scan did not.
+// TestValuesLater reads values that a scan did not read.
 func TestValuesLater(t *testing.T) {
 	sums := scan.NewSums()
 	for _, name := range fixtureFiles(t) {
@@ -90,7 +89,8 @@ func TestValuesLater(t *testing.T) {
 	}
 }
 
-// TestSums: values have one sum however they are stored, others have others.
+// TestSums checks that equal values have the same digest however they are stored, and different values have
+// others.
 func TestSums(t *testing.T) {
 	dir := t.TempDir()
 	var files []*manifest.File
@@ -131,8 +131,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestValuesOfLongChunk: chunks may be far longer than what they hold, as those of coordinates are
-// that were made to grow, and compressors make little of that.
+// TestValuesOfLongChunk reads a coordinate whose chunk is much longer than the array, as in files that are
+// made to grow.
 func TestValuesOfLongChunk(t *testing.T) {
 	const length = 1 << 19
 	p, err := codec.New([]codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}, {Name: "zstd"}},
@@ -157,7 +157,7 @@ func TestValuesOfLongChunk(t *testing.T) {
 	}
 }
 
-// TestValuesOfSpareChunk: what claims to be large, and is nearly all beyond the coordinate, is not
+// TestValuesOfSpareChunk checks that a chunk that claims to be huge, and lies mostly beyond the array, is not
 // decoded.
 func TestValuesOfSpareChunk(t *testing.T) {
 	a, err := scanAll([]string{inOneChunk(t, 1<<24, []byte("never looked at"))}, scan.Options{})
@@ -178,7 +178,7 @@ func TestValuesOfSpareChunk(t *testing.T) {
 	}
 }
 
-// inOneChunk makes a folder of Zarr with a coordinate of two numbers, in a chunk that is longer.
+// inOneChunk creates a Zarr folder with a coordinate of two numbers in a longer chunk.
 func inOneChunk(t *testing.T, length int, chunk []byte) string {
 	folder := filepath.Join(t.TempDir(), "a.zarr")
 	for name, text := range map[string]string{
@@ -227,8 +227,8 @@ func TestValuesLimit(t *testing.T) {
 	}
 }
 
-// TestCoordinatesShorterThanTheirDimensions: coordinates whose values are kept themselves have one
-// for each place of an unlimited dimension, also where nobody wrote it.
+// TestCoordinatesShorterThanTheirDimensions checks that coordinates stored by value have a value for each
+// position of an unlimited dimension, also where none was written.
 func TestCoordinatesShorterThanTheirDimensions(t *testing.T) {
 	name := "../../fixtures/hdf5/netcdf4_coordinates.nc"
 	a, err := scanAll([]string{name}, scan.Options{})

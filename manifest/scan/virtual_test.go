@@ -15,8 +15,8 @@ import (
 	"varve/manifest/scan"
 )
 
-// TestVirtualAgainstLibhdf5 holds the values of virtual datasets, by the boxes that they are made
-// of or as they are kept, against what libhdf5 read when the samples were made.
+// TestVirtualAgainstLibhdf5 compares virtual datasets, read as parts or by value, with the values that
+// libhdf5 read when the fixtures were made.
 func TestVirtualAgainstLibhdf5(t *testing.T) {
 	text, err := os.ReadFile(fixtures + "/hdf5/expected.json")
 	if err != nil {
@@ -44,8 +44,8 @@ func TestVirtualAgainstLibhdf5(t *testing.T) {
 	}
 }
 
-// TestVirtualKept: what virtual datasets have of other files and is no box of them is kept, with
-// what these files were, and so are texts and elements of another type.
+// TestVirtualKept checks that parts that are not boxes, strings, and elements of another type are stored by
+// value, together with the versions of their files.
 func TestVirtualKept(t *testing.T) {
 	a, err := scanAll([]string{fixtures + "/hdf5/virtual_matched.h5"}, scan.Options{ValueBytes: 1 << 20})
 	if err != nil {
@@ -68,7 +68,7 @@ func TestVirtualKept(t *testing.T) {
 	}) {
 		t.Error("what is kept of virtual_sources.h5 belongs to no version of it")
 	}
-	// Where not even that may be kept it is told, and nothing is read.
+	// If values may not be stored either, the reason is recorded and nothing is read.
 	a, err = scanAll([]string{fixtures + "/hdf5/virtual_matched.h5"}, scan.Options{ValueBytes: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -82,8 +82,8 @@ func TestVirtualKept(t *testing.T) {
 	}
 }
 
-// TestVirtualThroughLink: a virtual dataset that is opened through a link to its file has the
-// sources beside that file, if they may be read, and no fill in their place.
+// TestVirtualThroughLink checks that a virtual dataset behind a link uses the sources next to its own file,
+// if reading them is allowed, and not fill values.
 func TestVirtualThroughLink(t *testing.T) {
 	real, folder := t.TempDir(), t.TempDir()
 	copyTo(t, real, fixtures+"/hdf5/virtual_source.h5")
@@ -107,7 +107,7 @@ func TestVirtualThroughLink(t *testing.T) {
 	}
 }
 
-// TestVisible: of boxes over one another, each place is in the last that has it.
+// TestVisible checks that each element belongs to the last of several overlapping boxes.
 func TestVisible(t *testing.T) {
 	a, err := scanAll([]string{fixtures + "/hdf5/virtual_matched.h5"}, scan.Options{})
 	if err != nil {
