@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// blockBytes is about how much of a selection that streams is in memory at a time, twice:
-	// one block is looked at while the next is read.
+	// blockBytes is the approximate memory of one block of a streamed selection. Two are in memory, because
+	// the next is read ahead.
 	blockBytes = 32 << 20
-	// deepest is how many times that a block may be so that chunks are not decoded again for
-	// each of their rows.
+	// deepest is how many times larger a block may be to contain whole chunks, so that chunks are not decoded
+	// again for each row.
 	deepest = 8
 )
 
-// Blocks cuts a selection into selections that follow one another in C order, of at most
-// a number of elements each; more where chunks reach further along the axis that is cut, up to
-// eight times that. Cuts are at the edges of chunks where these are near enough.
+// Blocks divides a selection into parts that are consecutive in C order, with at most the given number of
+// elements; up to eight times more if chunks are longer along the divided axis. Parts end at edges of chunks
+// if these are near enough.
 func (s *Selection) Blocks(most int64) iter.Seq[*Selection] {
 	return func(yield func(*Selection) bool) { s.blocks(0, most, yield) }
 }
 
-// blocks cuts along an axis or, where one index of that alone is too much, along those behind.
+// blocks divides along an axis or, if one index of it is too much, along later axes.
 func (s *Selection) blocks(axis int, most int64, yield func(*Selection) bool) bool {
 	for axis < len(s.Axes) && s.Axes[axis].Len() <= 1 {
 		axis++
@@ -54,8 +54,7 @@ func (s *Selection) blocks(axis int, most int64, yield func(*Selection) bool) bo
 	return true
 }
 
-// deep is how many indices a block takes along an axis: as many as a chunk has, if there is
-// room for them.
+// deep returns how many indices a block has along an axis: the length of a chunk, if there is room.
 func (s *Selection) deep(axis int, rows, room int64) int64 {
 	x, d := s.Axes[axis], s.Array.Grid().Dim(axis)
 	if chunk, err := d.Find(x.From); err == nil {
@@ -66,8 +65,8 @@ func (s *Selection) deep(axis int, rows, room int64) int64 {
 	return min(rows, x.Len())
 }
 
-// cut is where a block ends that begins at an index and has at most so many: at the edge of
-// a chunk, if there is one.
+// cut returns the end of a block that begins at an index and has at most the given number of indices: the
+// edge of a chunk, if there is one.
 func (s *Selection) cut(axis int, from, rows int64) int64 {
 	x := s.Axes[axis]
 	if rows > (x.To-from-1)/x.Step {
@@ -81,7 +80,7 @@ func (s *Selection) cut(axis int, from, rows int64) int64 {
 	return to
 }
 
-// each shows a selection block by block, in C order. Elements are gone when look returns.
+// each passes a selection to look in blocks, in C order. Elements are valid until look returns.
 func (s *Selection) each(ctx context.Context, look func(codec.Elems) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	full, free := make(chan codec.Elems), make(chan codec.Elems, 2)
@@ -118,7 +117,7 @@ func (s *Selection) each(ctx context.Context, look func(codec.Elems) error) erro
 	return group.Wait()
 }
 
-// counted is how many elements a block holds.
+// counted returns the number of elements of a block.
 func (s *Selection) counted(block codec.Elems) int64 {
 	if typ := s.form().Type; !typ.Varies() {
 		return int64(len(block.Fixed) / max(typ.Size, 1))
@@ -126,7 +125,7 @@ func (s *Selection) counted(block codec.Elems) int64 {
 	return int64(len(block.Var))
 }
 
-// blockElements is how many elements a block has. A text counts for its header and a little.
+// blockElements returns how many elements a block has. A string counts as its header and a few bytes.
 func (s *Selection) blockElements() int64 {
 	if size := s.form().Type.Size; size > 0 {
 		return max(blockBytes/int64(size), 1)
@@ -136,7 +135,7 @@ func (s *Selection) blockElements() int64 {
 
 func (s *Selection) form() codec.Form { return s.Array.Schema().Form(s.Shape()) }
 
-// read reads the selection into room, or into more of it.
+// read reads the selection into room, growing it if needed.
 func (s *Selection) read(ctx context.Context, room codec.Elems) (codec.Elems, error) {
 	form := s.form()
 	if n := form.Bytes(); form.Type.Varies() {

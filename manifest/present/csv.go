@@ -13,8 +13,8 @@ import (
 	"varve/manifest/store"
 )
 
-// WriteCSV writes a selection as a table: a row an element, with a column for each dimension
-// that holds the label of its coordinate, or the index where there is none.
+// WriteCSV writes a selection as a table with one row per element. Each dimension has a column with the label
+// of its coordinate, or the index if it has none.
 func WriteCSV(ctx context.Context, w io.Writer, st *store.Store, s *Selection, d *Decoder) error {
 	t := &csvTable{out: bufio.NewWriterSize(w, 1<<18), decoder: d, axes: s.Axes}
 	for _, x := range s.Axes {
@@ -58,11 +58,11 @@ type column struct {
 	from    int64
 	step    int64
 
-	index int64 // whose text is kept
+	index int64 // index of the cached text
 	text  []byte
 }
 
-// columnOf returns how the indices of an axis are written.
+// columnOf returns the column of an axis.
 func columnOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (*column, error) {
 	c := &column{from: x.From, step: x.Step, index: -1}
 	coordinate, ok := arraysOf(st).Coordinate(a, x.Dim)
@@ -77,7 +77,7 @@ func columnOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (*co
 	return c, err
 }
 
-// along takes of a coordinate what an axis takes.
+// along selects the part of a coordinate that belongs to an axis.
 func along(coordinate *store.Array, x Axis) *Selection {
 	x.Single = false
 	return &Selection{Array: coordinate, Axes: []Axis{x}}
@@ -128,7 +128,7 @@ func (t *csvTable) write(elems codec.Elems) error {
 	return nil
 }
 
-// quoted is a cell as RFC 4180 has it.
+// quoted returns a cell in the form of RFC 4180.
 func quoted(cell []byte) []byte {
 	if !bytes.ContainsAny(cell, ",\"\r\n") && (len(cell) == 0 || cell[0] != ' ') {
 		return cell

@@ -14,7 +14,7 @@ import (
 	"varve/manifest/store"
 )
 
-// Decoder knows what the elements of an array stand for.
+// Decoder converts stored elements to the values that they represent.
 type Decoder struct {
 	array   *store.Array
 	typ     codec.Type
@@ -23,12 +23,12 @@ type Decoder struct {
 
 	// With CF decoding:
 	scale, offset float64
-	times         *cf.Times // if elements are times; those of NumPy's types are in any case
+	times         *cf.Times // if elements are times; NumPy's time types are always decoded
 }
 
-// NewDecoder returns the decoder of an array. With decode it applies what its attributes say:
-// scale_factor and add_offset, _Unsigned, and units of time. What they call missing is missing
-// in any case. Where these are not CF's, decoding is an error.
+// NewDecoder returns the decoder of an array. With decode it applies the attributes scale_factor, add_offset,
+// _Unsigned and the units of times; it fails if they do not follow CF. Missing values are recognised in any
+// case.
 func NewDecoder(a *store.Array, decode bool) (*Decoder, error) {
 	v := variableOf(a)
 	d := &Decoder{array: a, typ: v.Type, decode: decode, scale: 1}
@@ -56,7 +56,7 @@ func NewDecoder(a *store.Array, decode bool) (*Decoder, error) {
 	return d, nil
 }
 
-// variableOf is an array as a variable. Bounds of times that say no units have those of the times.
+// variableOf returns an array as a variable. Bounds of times without units have the units of the times.
 func variableOf(a *store.Array) *manifest.Variable {
 	v := cf.VariableOf(a.Path(), a.Schema())
 	if b := boundedBy(a); b != nil {
@@ -66,7 +66,7 @@ func variableOf(a *store.Array) *manifest.Variable {
 	return v
 }
 
-// boundedBy is the array that names another one in its group as its bounds; nil if there is none.
+// boundedBy returns the array in the same group that names another one as its bounds, or nil.
 func boundedBy(a *store.Array) *store.Array {
 	dir, name := path.Split(a.Path())
 	for _, b := range a.Store().Arrays() {
@@ -82,7 +82,7 @@ func boundedBy(a *store.Array) *store.Array {
 	return nil
 }
 
-// IsNumeric returns an error if elements are no numbers.
+// IsNumeric returns an error if elements are not numbers.
 func (d *Decoder) IsNumeric() error {
 	if cf.IsNumber(d.typ) || d.typ.Kind == codec.Bool || d.typ.Kind == codec.DateTime {
 		return nil
@@ -92,11 +92,11 @@ func (d *Decoder) IsNumeric() error {
 
 func (d *Decoder) isFloat() bool { return d.packing.Type.Kind == codec.Float }
 
-// isScaled reports whether numbers are multiplied or moved.
+// isScaled reports whether numbers have a scale or offset.
 func (d *Decoder) isScaled() bool { return d.scale != 1 || d.offset != 0 }
 
-// decodedType is that of elements once they are decoded, where missing ones are NaN: as xarray
-// has it. Times are of a type of their own.
+// decodedType returns the type of decoded elements, in which missing values are NaN, as in xarray. Times have
+// a type of their own.
 func (d *Decoder) decodedType() codec.Type {
 	switch {
 	case !d.decode || !cf.IsNumber(d.typ):
@@ -107,7 +107,7 @@ func (d *Decoder) decodedType() codec.Type {
 	return d.packing.Type
 }
 
-// Float64s decodes elements, which must be numbers; what is missing is NaN.
+// Float64s decodes numbers; missing values become NaN.
 func (d *Decoder) Float64s(dst []float64, elems []byte) {
 	size := d.typ.Size
 	if len(d.packing.Masks) > 0 || !cf.IsNumber(d.typ) {
@@ -124,13 +124,13 @@ func (d *Decoder) Float64s(dst []float64, elems []byte) {
 	}
 }
 
-// isMissing reports whether an element stands for nothing. NaN that nobody declared is a
-// number that is none.
+// isMissing reports whether an element is a missing value. A NaN that is not declared as missing is an
+// invalid number.
 func (d *Decoder) isMissing(e []byte) bool {
 	return cf.IsNumber(d.typ) && d.packing.IsMask(d.typ, e)
 }
 
-// timeOf says which time a stored number, or what became of several, stands for.
+// timeOf returns the time of a stored number, or of a statistic of several.
 func (d *Decoder) timeOf(n Number) (string, error) {
 	t := *d.times
 	var e []byte
@@ -149,7 +149,7 @@ func (d *Decoder) timeOf(n Number) (string, error) {
 	return at.Format(t.Units.Calendar), nil
 }
 
-// element is the i-th of some elements.
+// element returns the i-th element.
 func (d *Decoder) element(elems codec.Elems, i int64) []byte {
 	if d.typ.Varies() {
 		return elems.Var[i]

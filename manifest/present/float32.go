@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// float32Lanes adds up float32s in eight lanes, element i in lane i mod 8: the result is the same
-// to the last bit whether a processor takes one lane at a time or all of them.
+// float32Lanes adds float32s in eight lanes, element i in lane i mod 8. The result is identical whether the
+// processor handles one lane at a time or all.
 type float32Lanes struct {
 	sum       [8]float64
 	low, high [8]float32
 	valid     [8]uint32
 }
 
-// laneElements is how many elements the lanes take before their counts could overflow, and
-// few enough for a loop that is not preempted.
+// laneElements is the maximum number of elements per call: the lanes' counts cannot overflow, and the loop,
+// which cannot be preempted, is short.
 const laneElements = 1 << 18
 
 func newFloat32Lanes() (l float32Lanes) {
@@ -24,8 +24,8 @@ func newFloat32Lanes() (l float32Lanes) {
 	return l
 }
 
-// portableAdd takes in elements, a multiple of eight. NaN and what equals none do not count;
-// none may be NaN.
+// portableAdd adds elements, a multiple of eight. NaN and elements equal to none do not count; none must not
+// be NaN.
 func (l *float32Lanes) portableAdd(elems []byte, none float32) {
 	for ; len(elems) >= 32; elems = elems[32:] {
 		for k := range l.sum {
@@ -40,7 +40,7 @@ func (l *float32Lanes) portableAdd(elems []byte, none float32) {
 	}
 }
 
-// addTo takes the lanes into a tally.
+// addTo adds the lanes to a tally.
 func (l *float32Lanes) addTo(t *tally) {
 	for k := range l.sum {
 		t.valid += int64(l.valid[k])
@@ -50,7 +50,7 @@ func (l *float32Lanes) addTo(t *tally) {
 	t.sum += ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
 }
 
-// float32s takes in elements of four bytes.
+// float32s adds elements of four bytes.
 func (t *tally) float32s(elems []byte, masks []float64) {
 	none := float32(onlyMask(masks))
 	for len(elems) >= 32 {
@@ -63,7 +63,7 @@ func (t *tally) float32s(elems []byte, masks []float64) {
 	t.someFloat32s(elems, none)
 }
 
-// someFloat32s takes in elements one by one.
+// someFloat32s adds elements one by one.
 func (t *tally) someFloat32s(elems []byte, none float32) {
 	for ; len(elems) >= 4; elems = elems[4:] {
 		if f := math.Float32frombits(binary.LittleEndian.Uint32(elems)); f == f && f != none {
@@ -72,7 +72,7 @@ func (t *tally) someFloat32s(elems []byte, none float32) {
 	}
 }
 
-// lower and upper compare as the processor's vectors do: of two equal ones the first stays.
+// lower and upper compare like vector instructions: if two are equal, the first stays.
 func lower(a, b float32) float32 {
 	if b < a {
 		return b

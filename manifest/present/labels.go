@@ -13,11 +13,10 @@ import (
 	"varve/manifest/store"
 )
 
-// ByCoordinate narrows a selection by the values of coordinates: "lat=45.5", "lat=-5:5",
-// "time=2010-02", "time=2010-01:2010-03", "station=Oslo". It is what xarray's sel does: one
-// value has to be there, a range takes all from one value to another, both included, and
-// a date that is cut short stands for all of its year, month, day or hour. A range may be
-// named in either order, and be empty.
+// ByCoordinate narrows a selection by values of coordinates: "lat=45.5", "lat=-5:5", "time=2010-02",
+// "time=2010-01:2010-03", "station=Oslo". Like xarray's sel, a single value must exist, a range includes both
+// ends, and a shortened date means its whole year, month, day or hour. A range may be reversed, and may be
+// empty.
 func (s *Selection) ByCoordinate(ctx context.Context, st *store.Store, terms []string) error {
 	for _, term := range terms {
 		axis, text, err := s.find(term)
@@ -39,8 +38,7 @@ func (s *Selection) ByCoordinate(ctx context.Context, st *store.Store, terms []s
 	return nil
 }
 
-// explain says of a name that is no dimension but a coordinate why nothing can be selected
-// by it.
+// explain returns why a coordinate that is not a dimension cannot be used for selection.
 func (s *Selection) explain(st *store.Store, term string, err error) error {
 	name, _, _ := strings.Cut(term, "=")
 	isDim := slices.ContainsFunc(s.Axes, func(x Axis) bool { return x.Dim == name })
@@ -50,7 +48,7 @@ func (s *Selection) explain(st *store.Store, term string, err error) error {
 	}
 	dims := a.Schema().Dims()
 	switch {
-	case len(dims) == 1 && dims[0] == name: // the coordinate of a dimension that others have
+	case len(dims) == 1 && dims[0] == name: // the coordinate of a dimension of other arrays
 		return err
 	case len(dims) == 0:
 		return fmt.Errorf("%s is a scalar, which labels no dimension", a.Path())
@@ -67,22 +65,22 @@ func arraysOf(st *store.Store) cf.Hierarchy[*store.Array] {
 	}
 }
 
-// labels are the values of a coordinate, as a user names them.
+// labels are the values of a coordinate.
 type labels interface {
-	// matcher reports which labels are meant by one text, or by a range from one to another,
-	// of which either may be empty.
+	// matcher returns a function that reports whether a label matches a query, which is one text or a range
+	// with optional ends.
 	matcher(want query) (func(i int64) bool, error)
-	// query reads what a user wrote.
+	// query parses a user's text.
 	query(text string) query
-	// around names the labels that are nearest to one that is not there.
+	// around returns the labels nearest to one that does not exist.
 	around(text string) string
 }
 
-// query is a label, or a range of them.
+// query is a label or a range of labels.
 type query struct {
 	from, to string
 	isRange  bool
-	several  bool // a label that stands for several, such as a month
+	several  bool // whether the label means several, such as a month
 }
 
 // labelSet is a coordinate with its labels.
@@ -91,7 +89,7 @@ type labelSet struct {
 	name string
 }
 
-// coordinate finds the coordinate of a dimension, or says why there is none.
+// coordinate returns the coordinate of a dimension.
 func (s *Selection) coordinate(st *store.Store, dim string) (*store.Array, error) {
 	if c, ok := arraysOf(st).Coordinate(s.Array, dim); ok {
 		return c, nil
@@ -125,7 +123,7 @@ func labelsOf(ctx context.Context, coordinate *store.Array) (*labelSet, error) {
 	return l, err
 }
 
-// narrow narrows an axis to the labels that a text names: one, or all from one to another.
+// narrow narrows an axis to one label, or to a range of labels.
 func (l *labelSet) narrow(x *Axis, text string) error {
 	q := l.query(text)
 	matches, err := l.matcher(q)
@@ -155,7 +153,7 @@ func (l *labelSet) narrow(x *Axis, text string) error {
 	return nil
 }
 
-// cutRange cuts a range at its only colon.
+// cutRange splits a range at its only colon.
 func cutRange(text string) query {
 	from, to, isRange := strings.Cut(text, ":")
 	return query{from: from, to: to, isRange: isRange}

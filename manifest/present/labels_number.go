@@ -11,24 +11,24 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// numberLabels are numbers. What a user writes is rounded to their type first, as nobody
-// writes out a float32.
+// numberLabels are numbers. Numbers in a query are rounded to their type first, because nobody writes all
+// digits of a float32.
 type numberLabels struct {
 	numbers []float64
 	typ     codec.Type
-	// words are whole numbers of 64 bits, such as those of cells, which a float64 rounds; unsigned ones
-	// are turned so that they sort as integers. Nil for others.
+	// words are 64-bit integers, which float64 would round; unsigned ones are mapped to integers with the
+	// same order. Nil for other types.
 	words []int64
 }
 
-// bound is a number that a user wrote.
+// bound is a number in a query.
 type bound struct {
 	number float64
 	word   int64
-	whole  bool // word says it
+	whole  bool // whether word holds the number
 }
 
-// newNumberLabels takes the labels from elements that a decoder says the numbers of.
+// newNumberLabels decodes the labels from elements.
 func newNumberLabels(d *Decoder, elems []byte) *numberLabels {
 	l := &numberLabels{numbers: make([]float64, len(elems)/d.typ.Size), typ: d.decodedType()}
 	d.Float64s(l.numbers, elems)
@@ -42,7 +42,7 @@ func newNumberLabels(d *Decoder, elems []byte) *numberLabels {
 	return l
 }
 
-// wordOf turns the bits of a whole number into an integer in the same order, and back.
+// wordOf maps the bits of an integer to an int64 with the same order, and back.
 func (l *numberLabels) wordOf(bits uint64) int64 {
 	if l.typ.Kind == codec.Uint {
 		bits ^= 1 << 63
@@ -67,8 +67,7 @@ func (l *numberLabels) compare(i int64, b bound) int {
 	return cmp.Compare(l.numbers[i], b.number)
 }
 
-// bounds reads numbers; what is left out is without bound, on the side where the axis has
-// its beginning, or its end.
+// bounds parses the ends of a range. A missing end is unbounded, in the direction of the axis.
 func (l *numberLabels) bounds(q query) (low, high bound, err error) {
 	low, high = bound{number: math.Inf(-1)}, bound{number: math.Inf(1)}
 	if l.falls() {
@@ -90,7 +89,7 @@ func (l *numberLabels) bounds(q query) (low, high bound, err error) {
 	return low, high, nil
 }
 
-// parse reads a number as the labels' type has it.
+// parse parses a number and rounds it to the labels' type.
 func (l *numberLabels) parse(text string) (b bound, err error) {
 	b.number, err = strconv.ParseFloat(text, 64)
 	if err != nil || b.number != b.number {
@@ -138,7 +137,7 @@ func (l *numberLabels) around(text string) string {
 	return nearestText(near)
 }
 
-// bound is a label as a user would write it.
+// bound returns a label as a user would write it.
 func (l *numberLabels) bound(i int64) bound {
 	b := bound{number: l.numbers[i]}
 	if l.words != nil {

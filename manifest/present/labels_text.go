@@ -8,7 +8,7 @@ import (
 	"varve/codec"
 )
 
-// textLabels are texts. A range of them is one of the alphabet, by bytes.
+// textLabels are strings. Ranges compare their bytes.
 type textLabels struct {
 	texts  []string
 	sorted bool
@@ -23,7 +23,7 @@ func newTextLabels(d *Decoder, elems codec.Elems, n int64) *textLabels {
 	return l
 }
 
-// query takes a text with a colon in it for a label, if there is one.
+// query treats a text with a colon as a label, if such a label exists.
 func (l *textLabels) query(text string) query {
 	if slices.Contains(l.texts, text) {
 		return query{from: text}
@@ -41,7 +41,7 @@ func (l *textLabels) matcher(q query) (func(i int64) bool, error) {
 	return func(i int64) bool { return l.texts[i] >= q.from && (q.to == "" || l.texts[i] <= q.to) }, nil
 }
 
-// around names some labels: those that differ in case or begin alike, else the first.
+// around returns labels that differ only in case or have the same beginning, otherwise the first ones.
 func (l *textLabels) around(text string) string {
 	const most = 5
 	var near []string

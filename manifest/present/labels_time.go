@@ -8,12 +8,11 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// timeLabels are times of a calendar. They stay in the form that they are stored in: there may be
-// tens of millions of them.
+// timeLabels are times of a calendar. They stay in their stored form, because there may be tens of millions.
 type timeLabels struct {
 	times     cf.Times
 	calendar  cf.Calendar
-	precision precision // of the most precise
+	precision precision // of the most precise label
 }
 
 func newTimeLabels(d *Decoder, data []byte) (*timeLabels, error) {
@@ -32,14 +31,14 @@ func newTimeLabels(d *Decoder, data []byte) (*timeLabels, error) {
 	return l, nil
 }
 
-// at is the i-th of the times, or false if it is none.
+// at returns the i-th time; ok is false if it is missing.
 func (l *timeLabels) at(i int64) (cf.Instant, bool) {
 	size := int64(l.times.Type.Size)
-	at, ok, _ := l.times.Instant(l.times.Elements[i*size:][:size]) // newTimeLabels has seen them all
+	at, ok, _ := l.times.Instant(l.times.Elements[i*size:][:size]) // newTimeLabels has checked all times
 	return at, ok
 }
 
-// precision is how much of a date and the time of day is named.
+// precision is the number of components of a date and time.
 type precision int
 
 const (
@@ -52,7 +51,7 @@ const (
 	fractions
 )
 
-// precisionOf is how much has to be named of an instant, which has a day at least.
+// precisionOf returns how many components an instant needs, at least a day.
 func precisionOf(t cf.Instant) precision {
 	switch {
 	case t.Nanoseconds != 0:
@@ -67,9 +66,9 @@ func precisionOf(t cf.Instant) precision {
 	return days
 }
 
-// query cuts a range of times, whose clock has colons too: 2010-01:2010-02,
-// 2010-01-01T12:00:2010-01-01T18:00. The cut is where a date follows, or nothing. A time that
-// is less precise than the labels stands for several, as in xarray.
+// query splits a range of times, whose clocks contain colons too: 2010-01:2010-02,
+// 2010-01-01T12:00:2010-01-01T18:00. The separator is the colon before a date or the end. A time with fewer
+// components than the labels means several, as in xarray.
 func (l *timeLabels) query(text string) query {
 	for i := range len(text) {
 		if text[i] == ':' && (i == 0 || i == len(text)-1 || beginsWithYear(text[i+1:])) {
@@ -80,7 +79,7 @@ func (l *timeLabels) query(text string) query {
 	return query{from: text, to: text, several: p < l.precision}
 }
 
-// beginsWithYear reports whether a text begins with four digits and nothing of a clock.
+// beginsWithYear reports whether a text begins with a four-digit year, not a clock.
 func beginsWithYear(s string) bool {
 	s = strings.TrimLeft(s, "-")
 	n := 0
@@ -140,7 +139,7 @@ func (l *timeLabels) around(text string) string {
 	return nearestText(near)
 }
 
-// precisionOfText reads how much a date names, and splits the date.
+// precisionOfText splits a date and returns how many components it has.
 func precisionOfText(text string) (precision, []string) {
 	day, clock, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(text), "T", " "), " ")
 	sign := ""
@@ -160,8 +159,8 @@ func precisionOfText(text string) (precision, []string) {
 	return min(hours+precision(strings.Count(clock, ":")), seconds), parts
 }
 
-// span reads a date, or the beginning of one, and returns the first instant of it and the
-// first behind it: 2010 is a year, 2010-02 a month, 2010-02-03T06 an hour.
+// span returns the first instant of a date or partial date, and the first instant after it: 2010 is a year,
+// 2010-02 a month, 2010-02-03T06 an hour.
 func span(text string, c cf.Calendar) (first, behind cf.Instant, err error) {
 	at, err := moment(text, c)
 	if err != nil {
@@ -188,7 +187,7 @@ func span(text string, c cf.Calendar) (first, behind cf.Instant, err error) {
 	return at, behind, err
 }
 
-// moment reads a date as units of time have it.
+// moment parses a date as in units of time.
 func moment(text string, c cf.Calendar) (cf.Instant, error) {
 	u, err := cf.ParseUnits("seconds since "+text, c.String())
 	if err != nil {
@@ -197,9 +196,9 @@ func moment(text string, c cf.Calendar) (cf.Instant, error) {
 	return u.Epoch, nil
 }
 
-// following is the year or month behind one.
+// following returns the next year or month.
 func following(parts []string) string {
-	year, _ := strconv.Atoi(parts[0]) // moment has read it
+	year, _ := strconv.Atoi(parts[0]) // moment has parsed it
 	if len(parts) == 1 {
 		return fmt.Sprintf("%04d", year+1)
 	}

@@ -17,9 +17,9 @@ import (
 	"varve/zarrjson"
 )
 
-// WriteNetCDF writes a selection as one netCDF file of the classic model that follows CF: with
-// its coordinates, their bounds, and all else that its attributes name and that lies along its
-// dimensions. Numbers stay packed as the array's attributes say.
+// WriteNetCDF writes a selection as a netCDF file in the classic model that follows CF. It includes
+// coordinates, their bounds, and all variables along the same dimensions that the attributes name. Packed
+// numbers stay packed.
 func WriteNetCDF(ctx context.Context, w io.Writer, st *store.Store, s *Selection) error {
 	n := &netcdfFile{store: st, main: s, dims: map[string]int{}}
 	n.collect(s.Array)
@@ -29,24 +29,24 @@ func WriteNetCDF(ctx context.Context, w io.Writer, st *store.Store, s *Selection
 	return n.file.Write(w, func(i int, w io.Writer) error { return n.members[i].write(ctx, w) })
 }
 
-// netcdfFile is a file that is being put together.
+// netcdfFile is a file that is being assembled.
 type netcdfFile struct {
 	store   *store.Store
 	main    *Selection
 	members []*member
 	file    netcdf.File
-	dims    map[string]int // places in file.Dimensions
+	dims    map[string]int // indices in file.Dimensions
 }
 
 // member is a variable of the file.
 type member struct {
 	*Selection
 	typ  netcdf.Type
-	text int // bytes of a text, which is an axis more unless it isChars; 0 for what is none
+	text int // bytes of a string, which needs an additional axis unless isChars; 0 for other types
 }
 
-// collect takes an array in, with those of its dimensions, those that it names, and the one whose
-// bounds it is.
+// collect adds an array with its coordinates, the variables that it names, and the variable of which it is
+// the bounds.
 func (n *netcdfFile) collect(a *store.Array) {
 	if !n.take(a) {
 		return
@@ -68,7 +68,7 @@ func (n *netcdfFile) collect(a *store.Array) {
 	}
 }
 
-// take adds an array, cut as the selection is, unless it is there or lies along other axes.
+// take adds an array with the same selection, unless it is already there or has other axes.
 func (n *netcdfFile) take(a *store.Array) bool {
 	s := Whole(a)
 	if a == n.main.Array {
@@ -85,7 +85,7 @@ func (n *netcdfFile) take(a *store.Array) bool {
 	return true
 }
 
-// narrow cuts along the axes that the selection has. It is false if one is of another length.
+// narrow applies the selection to the axes with the same name; false if one has another length.
 func (n *netcdfFile) narrow(s *Selection) bool {
 	for i := range s.Axes {
 		for k, x := range n.main.Axes {
@@ -102,7 +102,7 @@ func (n *netcdfFile) narrow(s *Selection) bool {
 	return true
 }
 
-// has reports whether a variable is in the file.
+// has reports whether the file contains a variable.
 func (n *netcdfFile) has(name string) bool {
 	return slices.ContainsFunc(n.members, func(m *member) bool { return baseName(m.Array) == name })
 }
@@ -130,8 +130,8 @@ func (n *netcdfFile) describe(ctx context.Context) error {
 	return nil
 }
 
-// dim returns the place of a dimension. Two of one name and other lengths, which arrays of
-// different groups can have, get names that differ.
+// dim returns the index of a dimension. Dimensions of the same name with different lengths, from different
+// groups, get different names.
 func (n *netcdfFile) dim(name string, length int64) int {
 	place, ok := n.dims[name]
 	if ok && n.file.Dimensions[place].Length != length {
@@ -145,11 +145,11 @@ func (n *netcdfFile) dim(name string, length int64) int {
 	return place
 }
 
-// globals are the attributes of the array's group and of those above it.
+// globals returns the attributes of the array's group and its parents.
 func (n *netcdfFile) globals() error {
 	var all zarrjson.Attributes
 	group := path.Dir(n.main.Array.Path())
-	for _, g := range n.store.Groups() { // those above come first
+	for _, g := range n.store.Groups() { // parents come first
 		if g.Path != group && g.Path != "/" && !strings.HasPrefix(group, g.Path+"/") {
 			continue
 		}
@@ -168,7 +168,7 @@ func (n *netcdfFile) globals() error {
 	return nil
 }
 
-// settle finds the type of the format that has the member's elements.
+// settle chooses the netCDF type for the member's elements.
 func (m *member) settle(ctx context.Context) error {
 	t := m.Array.Schema().DataType.Type()
 	numbers := map[codec.Kind]map[int]netcdf.Type{
@@ -200,14 +200,13 @@ func (m *member) settle(ctx context.Context) error {
 	return fmt.Errorf("%s: %w by netCDF's classic model; .npy and .csv have it", m.Array.Schema().DataType.Name(), errors.ErrUnsupported)
 }
 
-// isChars reports whether each element is one byte, for which the format has a type without an
-// axis more.
+// isChars reports whether each element is one byte, for which the type char needs no additional axis.
 func (m *member) isChars() bool {
 	t := m.Array.Schema().DataType.Type()
 	return t.Kind == codec.FixedBytes && t.Size == 1
 }
 
-// texts yields elements that are texts, in UTF-8.
+// texts yields strings in UTF-8.
 func (m *member) texts(e codec.Elems) func(yield func([]byte) bool) {
 	t := m.Array.Schema().DataType.Type()
 	return func(yield func([]byte) bool) {

@@ -14,7 +14,7 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// attributes are those of a variable, with what the format has no type for put as CF has it.
+// attributes returns the attributes of a variable. Values without a netCDF type are written as CF recommends.
 func (n *netcdfFile) attributes(m *member) (out []netcdf.Attribute) {
 	schema := m.Array.Schema()
 	for name, value := range schema.Attributes.All() {
@@ -28,15 +28,15 @@ func (n *netcdfFile) attributes(m *member) (out []netcdf.Attribute) {
 	return append(out, m.added()...)
 }
 
-// attribute types an attribute of a variable: those that are told in its own stored numbers
-// have its type (CF 2.5.1, 3.5, 8.1).
+// attribute returns a netCDF attribute. Attributes that are stored numbers of the variable have its type (CF
+// 2.5.1, 3.5, 8.1).
 func (m *member) attribute(name string, value []byte) (netcdf.Attribute, bool) {
 	t := m.Array.Schema().DataType.Type()
 	switch name {
 	case cf.FillValue:
 		mask, err := m.Array.Schema().DataType.DecodeMask(value)
 		if m.typ == netcdf.Char || err != nil {
-			return netcdf.Attribute{}, false // of a text, which has no room for it
+			return netcdf.Attribute{}, false // strings have no place for a number
 		}
 		return netcdf.Attribute{Name: name, Type: m.typ, Data: mask}, true
 	case cf.MissingValue, "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks":
@@ -47,7 +47,7 @@ func (m *member) attribute(name string, value []byte) (netcdf.Attribute, bool) {
 	return netcdfAttribute(name, value), true
 }
 
-// cast reads numbers of JSON as elements of a type.
+// cast parses JSON numbers as elements of a type.
 func cast(t codec.Type, value []byte) (data []byte, ok bool) {
 	numbers, ok := literals(value)
 	if !ok || !cf.IsNumber(t) {
@@ -74,7 +74,7 @@ func cast(t codec.Type, value []byte) (data []byte, ok bool) {
 	return data, true
 }
 
-// literals are the numbers of an attribute as JSON spells them: of one, or of a list.
+// literals returns the JSON numbers of an attribute, one or a list.
 func literals(value []byte) (numbers []string, ok bool) {
 	text := strings.TrimSpace(string(value))
 	inner, isList := strings.CutPrefix(text, "[")
@@ -91,8 +91,8 @@ func literals(value []byte) (numbers []string, ok bool) {
 	return numbers, true
 }
 
-// netcdfAttribute types an attribute by its value: texts, whole numbers, other numbers. What
-// is none of these, which the format has nothing for, is written as it is in JSON.
+// netcdfAttribute chooses the type by the value: strings, integers, other numbers. Other values are written
+// as JSON text, because netCDF has no type for them.
 func netcdfAttribute(name string, value []byte) netcdf.Attribute {
 	if text, ok := cf.TextOf(value); ok {
 		return netcdf.Text(name, text)
@@ -118,8 +118,8 @@ func netcdfAttribute(name string, value []byte) netcdf.Attribute {
 	return netcdf.Text(name, compact.String())
 }
 
-// coordinates names those of the variable's that are in the file, and those that were axes
-// of which one index is taken (CF 5, 5.7).
+// coordinates returns the names of the variable's coordinates in the file, including scalar ones from axes
+// with one selected index (CF 5, 5.7).
 func (n *netcdfFile) coordinates(m *member) string {
 	var names []string
 	add := func(name string) {
@@ -138,7 +138,7 @@ func (n *netcdfFile) coordinates(m *member) string {
 	return strings.Join(names, " ")
 }
 
-// added are attributes that say what the schema's type says.
+// added returns attributes that describe the schema's type.
 func (m *member) added() (out []netcdf.Attribute) {
 	add := func(a netcdf.Attribute) {
 		if _, ok := m.Array.Schema().Attributes.Get(a.Name); !ok {
@@ -150,7 +150,7 @@ func (m *member) added() (out []netcdf.Attribute) {
 	case codec.String, codec.FixedUTF32:
 		add(netcdf.Text("_Encoding", "utf-8"))
 	case codec.Bool:
-		add(netcdf.Text("dtype", "bool")) // xarray reads it so
+		add(netcdf.Text("dtype", "bool")) // as xarray expects
 	case codec.DateTime:
 		add(netcdf.Text(cf.UnitsName, tickName(t)+" since 1970-01-01"))
 		add(netcdf.Text(cf.CalendarName, cf.Proleptic.String()))
@@ -160,7 +160,7 @@ func (m *member) added() (out []netcdf.Attribute) {
 	return out
 }
 
-// tickName is the unit of NumPy's times as CF has it, if it has it.
+// tickName returns the CF unit of a NumPy time unit, if there is one.
 func tickName(t codec.Type) string {
 	if t.Ticks > 1 {
 		return ""

@@ -16,14 +16,15 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// WriteNPY writes a selection as NumPy's .npy (format 1.0 of NEP 1), streaming:
+// WriteNPY writes a selection in NumPy's .npy format (format 1.0 of NEP 1), streaming:
 //
-//	93 'N' 'U' 'M' 'P' 'Y' 1 0 │ length u16 │ {'descr': '<f4', 'fortran_order': False, 'shape': (3,), } … \n │ elements
+//		93 'N' 'U' 'M' 'P' 'Y' 1 0 │ length u16 │ {'descr': '<f4', 'fortran_order': False, 'shape': (3,), } …
+//	 │ elements
 //
-// Format 2.0, for structs of so many fields that 16 bits do not hold the length, has 32.
+// Format 2.0 has a length of 32 bits, for structs with very many fields.
 //
-// Elements are as they are stored or, with a decoder that decodes, floats and datetime64[ns].
-// Texts are read twice: their longest decides how long all are.
+// Elements are stored numbers or, with a decoding decoder, floats and datetime64[ns]. Strings are read twice,
+// because the longest determines the length of all.
 func WriteNPY(ctx context.Context, w io.Writer, s *Selection, d *Decoder) error {
 	e, err := d.npyElements(ctx, s)
 	if err != nil {
@@ -40,9 +41,9 @@ func WriteNPY(ctx context.Context, w io.Writer, s *Selection, d *Decoder) error 
 	return out.Flush()
 }
 
-// npyElements is how elements are written.
+// npyElements writes elements of one type.
 type npyElements struct {
-	descr string // as NumPy spells the type, a literal of Python
+	descr string // NumPy's name of the type, a Python literal
 	write func(out io.Writer, elems codec.Elems) error
 }
 
@@ -90,7 +91,8 @@ func (d *Decoder) writeFloats(out io.Writer, elems []byte, size int) error {
 	return nil
 }
 
-// npyTimes writes times as datetime64[ns], which knows the calendar of our days only.
+// npyTimes writes times as datetime64[ns], which supports only the standard and proleptic Gregorian
+// calendars.
 func (d *Decoder) npyTimes() (npyElements, error) {
 	if c := d.times.Units.Calendar; c != cf.Standard && c != cf.Proleptic {
 		return npyElements{}, fmt.Errorf("%s: NumPy's datetime64 cannot represent the calendar %s: %w; write undecoded values or a .csv file", d.array.Path(), c, errors.ErrUnsupported)
@@ -111,7 +113,7 @@ func (d *Decoder) npyTimes() (npyElements, error) {
 	}}, nil
 }
 
-// nanoseconds is an element as datetime64[ns]; NaT is the smallest of all.
+// nanoseconds returns an element as datetime64[ns]; NaT is the smallest integer.
 func (d *Decoder) nanoseconds(e []byte) (int64, error) {
 	at, ok, err := d.times.Instant(e)
 	if err != nil {
@@ -128,8 +130,8 @@ func (d *Decoder) nanoseconds(e []byte) (int64, error) {
 	return at.Seconds*1e9 + int64(at.Nanoseconds), nil
 }
 
-// npyTexts writes elements of varying length padded to that of the longest: texts as code
-// points of 4 bytes, bytes as bytes.
+// npyTexts writes elements of varying length, padded to the longest: strings as 4-byte code points, bytes as
+// bytes.
 func (d *Decoder) npyTexts(ctx context.Context, s *Selection) (npyElements, error) {
 	longest := 1
 	text := d.typ.Kind == codec.String
@@ -163,7 +165,7 @@ func (d *Decoder) npyTexts(ctx context.Context, s *Selection) (npyElements, erro
 	}}, err
 }
 
-// writePadded writes bytes, each padded with zeros to a length.
+// writePadded writes byte strings, padded with zeros to a length.
 func writePadded(out io.Writer, list [][]byte, length int) error {
 	zeros := make([]byte, length)
 	for _, b := range list {
@@ -177,7 +179,7 @@ func writePadded(out io.Writer, list [][]byte, length int) error {
 	return nil
 }
 
-// npyType is a type as NumPy spells it, a literal of Python.
+// npyType returns NumPy's name of a type, a Python literal.
 func npyType(t codec.Type) (string, error) {
 	letters := map[codec.Kind]string{codec.Int: "<i", codec.Uint: "<u", codec.Float: "<f", codec.Complex: "<c", codec.FixedBytes: "|S", codec.Raw: "|V"}
 	letter, ok := letters[t.Kind]
@@ -210,7 +212,7 @@ func npyUnit(t codec.Type) string {
 	return "[" + t.Unit + "]"
 }
 
-// npyStruct is a list of names and types.
+// npyStruct returns a list of field names and types.
 func npyStruct(t codec.Type) (string, error) {
 	fields := make([]string, len(t.Fields))
 	for i, f := range t.Fields {
@@ -223,20 +225,20 @@ func npyStruct(t codec.Type) (string, error) {
 	return "[" + strings.Join(fields, ", ") + "]", nil
 }
 
-// pythonText is a literal of Python in ASCII, as format 1.0 wants its header.
+// pythonText returns a Python literal in ASCII, as format 1.0 requires.
 func pythonText(s string) string {
 	quoted := strconv.QuoteToASCII(s)
 	return "'" + strings.ReplaceAll(quoted[1:len(quoted)-1], "'", `\'`) + "'"
 }
 
-// npyHeader is the magic, the version and a dictionary, padded to a multiple of 64 bytes.
+// npyHeader returns the magic, the version and a dictionary, padded to a multiple of 64 bytes.
 func npyHeader(descr string, shape []int64) []byte {
 	var dims strings.Builder
 	for _, n := range shape {
 		fmt.Fprintf(&dims, "%d,", n)
 	}
 	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': (%s), }", descr, dims.String())
-	const most = math.MaxUint16 - 64 // with the padding
+	const most = math.MaxUint16 - 64 // including the padding
 	if len(text) <= most {
 		text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
 		head := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(text)))

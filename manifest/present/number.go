@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// Number is one number of statistics.
+// Number is a statistic.
 type Number struct {
 	Float   float64
-	Integer *big.Int // the same, exactly, where it is an integer
-	Time    string   // what it stands for, where it is a time
+	Integer *big.Int // the exact value, if it is an integer
+	Time    string   // the time that it represents, if it is one
 }
 
-// String writes the number for people.
+// String formats the number for people.
 func (n Number) String() string {
 	switch {
 	case n.Time != "":
@@ -25,8 +25,8 @@ func (n Number) String() string {
 	return strconv.FormatFloat(n.Float, 'g', -1, 64)
 }
 
-// MarshalJSON writes a number, a time as text, null for what is no number, and what is
-// infinite as Zarr's documents do, as text.
+// MarshalJSON encodes a number, a time as string, NaN as null, and infinities as strings, as in Zarr
+// documents.
 func (n Number) MarshalJSON() ([]byte, error) {
 	switch {
 	case n.Time != "":

@@ -14,15 +14,15 @@ import (
 	"varve/manifest/store"
 )
 
-// maxDrawn bounds the elements of a picture along an axis, of which a line can have more: of
-// a longer axis only every second, third, … element is drawn.
+// maxDrawn bounds the elements of a picture along an axis; a line may have more. From longer axes every
+// second, third, … element is drawn.
 const (
 	maxDrawn = 2048
 	maxLine  = 1 << 22
 )
 
-// WritePNG draws a selection of one axis as a line, and of two as a field of colours, with its
-// coordinates. Axes of one index are left out. The decoder should be one that decodes.
+// WritePNG draws a selection as a line (one axis) or as a field of colours (two axes), with its coordinates.
+// Axes with one index are omitted. The decoder should decode.
 func WritePNG(ctx context.Context, w io.Writer, st *store.Store, s *Selection, d *Decoder) error {
 	p, err := Plot(ctx, st, s, d)
 	if err != nil {
@@ -31,7 +31,7 @@ func WritePNG(ctx context.Context, w io.Writer, st *store.Store, s *Selection, d
 	return p.PNG(w)
 }
 
-// Plot reads what WritePNG draws.
+// Plot reads the data that WritePNG draws.
 func Plot(ctx context.Context, st *store.Store, s *Selection, d *Decoder) (*plot.Plot, error) {
 	if err := d.IsNumeric(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func Plot(ctx context.Context, st *store.Store, s *Selection, d *Decoder) (*plot
 	return p, err
 }
 
-// drawn are the axes that a picture has: one, or two.
+// drawn returns the one or two axes of a picture.
 func (s *Selection) drawn() (axes []int, err error) {
 	var long, names []string
 	single := -1
@@ -94,7 +94,7 @@ func (s *Selection) drawn() (axes []int, err error) {
 	return axes, nil
 }
 
-// thinned leaves out elements of axes that are too long.
+// thinned omits elements of axes that are too long.
 func (s *Selection) thinned(axes []int) *Selection {
 	out := &Selection{Array: s.Array, Axes: append([]Axis(nil), s.Axes...)}
 	most := int64(maxDrawn)
@@ -107,13 +107,12 @@ func (s *Selection) thinned(axes []int) *Selection {
 	return out
 }
 
-// label names what an array holds, with its units.
+// label returns the name of an array with its units.
 func (d *Decoder) label(name string) string {
 	return cf.Label(d.array.Schema().Attributes, name, d.times != nil)
 }
 
-// axisOf is an axis as it is drawn: with numbers, or with names where the coordinate has times
-// or texts.
+// axisOf returns an axis for drawing: with numbers, or with names if the coordinate has times or strings.
 func axisOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (plot.Axis, error) {
 	axis := plot.Axis{Label: x.Dim, Len: int(x.Len())}
 	c, err := columnOf(ctx, st, a, x)
@@ -136,8 +135,8 @@ func axisOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (plot.
 	return axis, err
 }
 
-// name gives the cells of an axis names: what is at a cell is its number, less than nothing
-// where the axis falls.
+// name assigns names to the cells of an axis. The position of a cell is its number, negated if the axis is
+// descending.
 func (c *column) name(axis *plot.Axis) error {
 	names, seconds := make([]string, axis.Len), false
 	for i := range names {
@@ -149,7 +148,7 @@ func (c *column) name(axis *plot.Axis) error {
 		seconds = seconds || c.decoder.times == nil || len(label) > len("2010-01-01") && !strings.HasSuffix(names[i], ":00")
 	}
 	for i := range names {
-		if !seconds && len(names[i]) > len("2010-01-01") { // of the time of day hours and minutes are enough
+		if !seconds && len(names[i]) > len("2010-01-01") { // hours and minutes are enough for the time of day
 			names[i] = strings.TrimSuffix(names[i], ":00")
 		}
 	}
@@ -164,7 +163,7 @@ func (c *column) name(axis *plot.Axis) error {
 	return nil
 }
 
-// title says what is drawn, and where it is on the axes that are not.
+// title returns the name of the array and the position on the axes that are not drawn.
 func (s *Selection) title(ctx context.Context, st *store.Store, thin *Selection) (string, error) {
 	title := baseName(s.Array)
 	for k, x := range s.Axes {

@@ -1,6 +1,5 @@
-// Package present turns regions of arrays into what people look at: statistics, tables,
-// pictures, files that other programs read. It knows selections by index and by coordinate,
-// and what CF attributes make of stored numbers.
+// Package present converts regions of arrays to statistics, tables, pictures, and files for other programs.
+// It supports selection by index and by coordinate, and decodes numbers by CF attributes.
 package present
 
 import (
@@ -14,25 +13,24 @@ import (
 	"varve/manifest/store"
 )
 
-// Selection is a region of an array, by the axes that a user named. An axis that is not named
-// is taken whole.
+// Selection is a region of an array. Axes that were not selected are complete.
 type Selection struct {
 	Array *store.Array
 	Axes  []Axis
-	// Progress, if there is one, is told how many elements are done of those that are written.
+	// Progress, if set, is called with the number of written elements.
 	Progress func(done, total int64)
 }
 
-// Axis is what is taken along one dimension: From, From+Step, … below To.
+// Axis is the selection along one dimension: From, From+Step, … below To.
 type Axis struct {
 	Dim            string
 	From, To, Step int64
-	Single         bool // one index, and not an axis of what comes out
+	Single         bool // one index, which is no axis of the result
 
 	narrowed bool
 }
 
-// Len is the number of indices.
+// Len returns the number of indices.
 func (x Axis) Len() int64 {
 	if x.To <= x.From {
 		return 0
@@ -40,7 +38,7 @@ func (x Axis) Len() int64 {
 	return (x.To-x.From-1)/x.Step + 1
 }
 
-// Whole takes all of an array.
+// Whole selects the whole array.
 func Whole(a *store.Array) *Selection {
 	shape := a.Grid().Shape()
 	s := &Selection{Array: a, Axes: make([]Axis, len(shape))}
@@ -50,9 +48,9 @@ func Whole(a *store.Array) *Selection {
 	return s
 }
 
-// ByIndex narrows a selection by terms such as "time=0:10", "lat=3", "lon=::2", as Python
-// counts: from 0 on, negative numbers from the end, the stop not included. A dimension can be
-// narrowed once, here or by coordinate.
+// ByIndex narrows a selection by terms such as "time=0:10", "lat=3", "lon=::2", with Python's rules: indices
+// start at 0, negative ones count from the end, and the stop is excluded. Each dimension can be narrowed
+// once, here or by coordinate.
 func (s *Selection) ByIndex(terms []string) error {
 	for _, term := range terms {
 		axis, text, err := s.find(term)
@@ -66,19 +64,19 @@ func (s *Selection) ByIndex(terms []string) error {
 	return nil
 }
 
-// SelectionError says what is wrong with a term of a selection.
+// SelectionError reports an invalid term of a selection.
 type SelectionError struct {
 	Term string
 	Err  error
 }
 
-// Error names the term.
+// Error returns the term and the reason.
 func (e *SelectionError) Error() string { return e.Term + ": " + e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the reason.
 func (e *SelectionError) Unwrap() error { return e.Err }
 
-// find returns the axis that a term is about, and the rest of the term.
+// find returns the axis of a term, and the rest of the term.
 func (s *Selection) find(term string) (*Axis, string, error) {
 	dim, text, ok := strings.Cut(term, "=")
 	if !ok || text == "" {
@@ -97,7 +95,7 @@ func (s *Selection) find(term string) (*Axis, string, error) {
 	return nil, "", s.noDimension(dim)
 }
 
-// noDimension says which dimensions there are.
+// noDimension returns an error that lists the dimensions.
 func (s *Selection) noDimension(name string) error {
 	names := make([]string, len(s.Axes))
 	for i, x := range s.Axes {
@@ -109,7 +107,7 @@ func (s *Selection) noDimension(name string) error {
 	return fmt.Errorf("%s has no dimension %s; it has %s", s.Array.Path(), name, strings.Join(names, ", "))
 }
 
-// slice narrows an axis that is still whole.
+// slice narrows an axis that is still complete.
 func (x *Axis) slice(text string) error {
 	n := x.To
 	parts := strings.Split(text, ":")
@@ -148,7 +146,7 @@ func (x *Axis) slice(text string) error {
 	return nil
 }
 
-// parseIndex reads an index of n; negative ones count from the end.
+// parseIndex parses an index below n; negative ones count from the end.
 func parseIndex(text string, missing, n int64) (int64, error) {
 	if text == "" {
 		return missing, nil
@@ -163,7 +161,7 @@ func parseIndex(text string, missing, n int64) (int64, error) {
 	return i, nil
 }
 
-// Shape is the shape of what comes out.
+// Shape returns the shape of the result.
 func (s *Selection) Shape() []int64 {
 	shape := []int64{}
 	for _, x := range s.Axes {
@@ -174,16 +172,16 @@ func (s *Selection) Shape() []int64 {
 	return shape
 }
 
-// Count is the number of elements.
+// Count returns the number of elements.
 func (s *Selection) Count() int64 {
-	n := int64(1) // no more than the array has, which an int64 counts
+	n := int64(1) // at most the number of the array's elements, which fits in an int64
 	for _, x := range s.Axes {
 		n *= x.Len()
 	}
 	return n
 }
 
-// Region is the selection as a box, if it is one.
+// Region returns the selection as a box; ok is false if a step is not 1.
 func (s *Selection) Region() (grid.Region, bool) {
 	r := grid.MakeRegion(len(s.Axes))
 	for i, x := range s.Axes {
@@ -195,7 +193,7 @@ func (s *Selection) Region() (grid.Region, bool) {
 	return r, true
 }
 
-// Indexer is the selection as the array is read with it.
+// Indexer returns the indices with which the array is read.
 func (s *Selection) Indexer() (*grid.Indexer, error) {
 	selectors := make([]grid.Selector, len(s.Axes))
 	for i, x := range s.Axes {

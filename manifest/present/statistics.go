@@ -12,9 +12,8 @@ import (
 	"varve/manifest/store"
 )
 
-// Statistics are of the elements of a selection. NaN, and what the array's attributes call
-// missing, count but are not Valid. Of nothing, Min, Max and Mean are NaN, and so is the Sum
-// of times.
+// Statistics describe the elements of a selection. NaN and missing values count but are not Valid. Without
+// valid elements Min, Max and Mean are NaN; the Sum of times is always NaN.
 type Statistics struct {
 	Count int64  `json:"count"`
 	Valid int64  `json:"valid"`
@@ -24,8 +23,8 @@ type Statistics struct {
 	Sum   Number `json:"sum"`
 }
 
-// Measure reads a selection and returns its statistics, which are the same each time, to the
-// last bit. Memory does not grow with the selection.
+// Measure reads a selection and returns its statistics, which are identical each time. Memory does not grow
+// with the selection.
 func Measure(ctx context.Context, s *Selection, d *Decoder) (Statistics, error) {
 	c, err := d.counter()
 	if err != nil {
@@ -52,8 +51,7 @@ func Measure(ctx context.Context, s *Selection, d *Decoder) (Statistics, error) 
 	return d.statistics(&total)
 }
 
-// inOrder adds tallies up in the order of their numbers, whatever order they come in, because
-// sums of floats depend on it.
+// inOrder adds tallies in the order of their numbers, because sums of floats depend on the order.
 type inOrder struct {
 	mu      sync.Mutex
 	next    int64
@@ -76,7 +74,7 @@ func (o *inOrder) add(number int64, t tally) {
 	}
 }
 
-// counter counts the decoder's elements, which must be numbers.
+// counter returns a counter for the decoder's elements, which must be numbers.
 func (d *Decoder) counter() (*counter, error) {
 	t := d.packing.Type
 	if t.Kind == codec.Bool {
@@ -87,7 +85,7 @@ func (d *Decoder) counter() (*counter, error) {
 	return newCounter(t, d.packing.Masks), nil
 }
 
-// statistics makes of a tally what the decoder makes of elements.
+// statistics converts a tally of stored numbers to statistics of decoded ones.
 func (d *Decoder) statistics(t *tally) (Statistics, error) {
 	s := Statistics{Count: t.count, Valid: t.valid}
 	if t.valid == 0 {
@@ -136,7 +134,7 @@ func (d *Decoder) scaled(integer *big.Int, f float64, n int64) Number {
 	return Number{Float: f, Integer: integer}
 }
 
-// tellTimes says which times the numbers are. Times have no sum.
+// tellTimes adds the times that the numbers represent. Times have no sum.
 func (d *Decoder) tellTimes(s *Statistics) (err error) {
 	s.Sum = Number{Float: math.NaN()}
 	for _, n := range []*Number{&s.Min, &s.Max, &s.Mean} {

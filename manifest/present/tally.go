@@ -11,14 +11,13 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// tally counts elements as they are stored: what scale and offset make of them is reckoned
-// from that in the end, once. Integers are added up exactly.
+// tally counts stored elements. Scale and offset are applied once, to the result. Sums of integers are exact.
 type tally struct {
 	count, valid int64
 
 	low, high, sum float64 // of floats
 
-	// Of integers. Those without a sign are moved by 2⁶³, which leaves their order as it is.
+	// Of integers. Unsigned ones are reduced by 2⁶³, which keeps their order.
 	least, most int64
 	sumHigh     int64 // of all, in 128 bits
 	sumLow      uint64
@@ -28,7 +27,7 @@ func newTally() tally {
 	return tally{low: math.Inf(1), high: math.Inf(-1), least: math.MaxInt64, most: math.MinInt64}
 }
 
-// add takes in another tally.
+// add adds another tally.
 func (t *tally) add(u *tally) {
 	t.count += u.count
 	t.valid += u.valid
@@ -39,7 +38,7 @@ func (t *tally) add(u *tally) {
 	t.sumHigh += u.sumHigh + int64(carry)
 }
 
-// integerSum is the sum of all integers, each of which was moved.
+// integerSum returns the sum of all integers, undoing the shift of each.
 func (t *tally) integerSum(moved bool) *big.Int {
 	sum := new(big.Int).Lsh(big.NewInt(t.sumHigh), 64)
 	sum.Add(sum, new(big.Int).SetUint64(t.sumLow))
@@ -51,9 +50,9 @@ func (t *tally) integerSum(moved bool) *big.Int {
 
 // counter tallies the elements of an array.
 type counter struct {
-	typ      codec.Type // with the sign that the attributes give it
-	floats   []float64  // masks of floats
-	integers []int64    // masks of integers
+	typ      codec.Type // with the signedness that the attributes give it
+	floats   []float64  // missing values of floats
+	integers []int64    // missing values of integers
 }
 
 func newCounter(t codec.Type, masks [][]byte) *counter {
@@ -74,7 +73,7 @@ func widened(t codec.Type, element []byte) int64 {
 	return one[0]
 }
 
-// tally counts elements. The types that archives are made of have loops of their own.
+// tally counts elements. Common types have loops of their own.
 func (c *counter) tally(elems []byte) tally {
 	t := newTally()
 	t.count = int64(len(elems) / c.typ.Size)
@@ -109,7 +108,7 @@ func loadFloats(dst []float64, elems []byte, t codec.Type) {
 	}
 }
 
-// widen makes integers int64s; those of 64 bits without a sign are moved by 2⁶³.
+// widen converts integers to int64; unsigned 64-bit ones are reduced by 2⁶³.
 func widen(dst []int64, elems []byte, t codec.Type) {
 	signed := t.Kind == codec.Int
 	switch {
@@ -148,7 +147,7 @@ func widen(dst []int64, elems []byte, t codec.Type) {
 	}
 }
 
-// isMoved reports whether widen moves integers.
+// isMoved reports whether widen shifts integers.
 func isMoved(t codec.Type) bool { return t.Kind == codec.Uint && t.Size == 8 }
 
 func (t *tally) integers(numbers, masks []int64) {
@@ -172,7 +171,7 @@ func (t *tally) integers(numbers, masks []int64) {
 		return
 	}
 	kept := 0
-	for _, n := range numbers { // without a branch, as missing data often is all over the place
+	for _, n := range numbers { // without a branch, because missing data is often scattered
 		numbers[kept] = n
 		if n != m0 && n != m1 {
 			kept++
@@ -212,7 +211,7 @@ func (t *tally) float(f float64) {
 	}
 }
 
-// onlyMask is the mask of floats, or one that nothing is equal to.
+// onlyMask returns the only missing value of floats, or one that equals nothing.
 func onlyMask(masks []float64) float64 {
 	if len(masks) == 0 {
 		return math.NaN()

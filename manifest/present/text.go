@@ -10,7 +10,7 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// Text is one element for people; nothing, if it is missing.
+// Text formats one element for people; missing values are empty.
 func (d *Decoder) Text(e []byte) (string, error) {
 	b, err := d.appendText(nil, e)
 	return string(b), err
@@ -33,7 +33,7 @@ func (d *Decoder) appendText(dst, e []byte) ([]byte, error) {
 	return appendPlain(dst, d.packing.Type, e), nil
 }
 
-// appendPlain writes an element as its type says, without regard to attributes.
+// appendPlain formats an element by its type, without regard to attributes.
 func appendPlain(dst []byte, t codec.Type, e []byte) []byte {
 	switch t.Kind {
 	case codec.String:
@@ -63,7 +63,7 @@ func appendPlain(dst []byte, t codec.Type, e []byte) []byte {
 	return hex.AppendEncode(dst, e)
 }
 
-// appendFloat writes as many digits as tell the float of a size from all others.
+// appendFloat writes the shortest digits that identify the float.
 func appendFloat(dst []byte, f float64, bits int) []byte {
 	format := byte('f')
 	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
@@ -77,7 +77,7 @@ func appendComplex(dst []byte, t codec.Type, e []byte) []byte {
 	half := codec.Type{Kind: codec.Float, Size: t.Size / 2}
 	dst = appendPlain(dst, half, e[:half.Size])
 	imaginary := cf.Float(half, e[half.Size:])
-	if !math.Signbit(imaginary) && !math.IsInf(imaginary, 1) { // an infinity has its plus
+	if !math.Signbit(imaginary) && !math.IsInf(imaginary, 1) { // an infinity has its own plus
 		dst = append(dst, '+')
 	}
 	return append(appendFloat(dst, imaginary, 8*half.Size), 'i')

@@ -1,5 +1,5 @@
-// Package verify finds out whether a manifest still holds: whether its own files and its
-// sources are what they were, and whether every chunk can be read.
+// Package verify checks whether the files and sources of a manifest are unchanged, and whether every chunk
+// can be read.
 package verify
 
 import (
@@ -20,35 +20,35 @@ import (
 	"varve/manifest/store"
 )
 
-// Options say how far to look. What is zero is as described; nil options are all zero.
+// Options configure Verify. Zero values select the defaults; nil is the same as the zero Options.
 type Options struct {
 	Deep     bool                    // read and decode every chunk
-	Workers  int                     // 0: as many as there are processors
+	Workers  int                     // 0 means one per processor
 	Progress func(done, total int64) // of sources, then of chunks
 }
 
-// Problem is something that does not hold.
+// Problem is a failed check.
 type Problem struct {
-	Source string // the file it is about; empty if that is not known
+	Source string // the affected file; empty if unknown
 	Array  string
-	Coords []int64 // of the chunk; nil if it is about the list of them
+	Coords []int64 // of the chunk; nil if the list of chunks is affected
 	Err    error
-	More   int64 // further chunks of the array that the source fails
+	More   int64 // number of further chunks of the array that fail in the same source
 }
 
-// String says what does not hold, and where.
+// String describes the problem and its place.
 func (p Problem) String() string {
 	return p.wrapped().Error()
 }
 
-// Result is what was found.
+// Result is the result of a verification.
 type Result struct {
 	Sources, Chunks int64
 	Problems        []Problem
 }
 
-// Verify looks at every source of a manifest, or at every chunk. The error is that of a
-// verification that could not be made; what it found is in the result.
+// Verify checks every source of a manifest or, with Deep, every chunk. The error reports a verification that
+// could not be completed; problems are in the result.
 func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -74,14 +74,14 @@ type verifier struct {
 	store  *store.Store
 	mu     sync.Mutex
 	result Result
-	found  map[place][]int // the problems with chunks, by where they are
+	found  map[place][]int // problems with chunks, by array and source
 }
 
 // place is an array in a source.
 type place struct{ array, source string }
 
-// shownChunks is how many chunks of an array that fail in a source are listed; further ones are
-// counted. A file that is gone may be a million.
+// shownChunks bounds the failing chunks that are listed per array and source; further ones are counted,
+// because a missing file may have a million.
 const shownChunks = 10
 
 func (v *verifier) add(p Problem) {
@@ -98,7 +98,7 @@ func (v *verifier) add(p Problem) {
 	v.result.Problems = append(v.result.Problems, p)
 }
 
-// done counts, and tells whoever wants to know.
+// done counts and reports progress.
 func (v *verifier) done(counter *int64, n, total int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -131,7 +131,7 @@ func (v *verifier) sources(ctx context.Context) error {
 	return cmp.Or(group.Wait(), ctx.Err())
 }
 
-// chunks reads every chunk of an array that is stored, decodes it, and goes on after those that fail.
+// chunks reads and decodes every stored chunk of an array. It continues after failures.
 func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 	box := grid.Whole(a.Grid().Counts())
 	total := v.result.Chunks + a.Grid().Chunks()
@@ -168,7 +168,7 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 	return cmp.Or(group.Wait(), ctx.Err())
 }
 
-// chunk decodes what clients are given, which has to come out as what varve reads itself.
+// chunk decodes the bytes that clients get, and compares the elements with those that varve reads.
 func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) error {
 	stored, err := a.Chunk(ctx, coords)
 	if err != nil || stored == nil {
@@ -193,8 +193,8 @@ func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) er
 	return err
 }
 
-// checkSwapped finds checksums as writers before HDF5 1.6.3 left them: libhdf5 and varve take
-// them, and other clients of Zarr do not. It is asked of chunks that decode.
+// checkSwapped detects checksums as written before HDF5 1.6.3, which libhdf5 and varve accept but other Zarr
+// clients reject. It is called for chunks that decode.
 func checkSwapped(specs []codec.Spec, stored []byte) error {
 	const name, size = "numcodecs.fletcher32", 4
 	if len(specs) == 0 || specs[len(specs)-1].Name != name || len(stored) < size {
@@ -209,10 +209,10 @@ func checkSwapped(specs []codec.Spec, stored []byte) error {
 	if err != nil || bytes.Equal(want, stored) {
 		return err
 	}
-	return fmt.Errorf("%w: its fletcher32 has the bytes of each half swapped, as writers before HDF5 1.6.3 left it; varve and libhdf5 read it, other clients of Zarr refuse it until h5repack writes the file anew", errors.ErrUnsupported)
+	return fmt.Errorf("%w: the fletcher32 checksum has swapped bytes, as written before HDF5 1.6.3; varve and libhdf5 accept it, but other Zarr clients reject it; rewrite the file with h5repack", errors.ErrUnsupported)
 }
 
-// stored is where a chunk is; the name is empty of one that no single source holds.
+// stored is the location of a chunk; name is empty if the chunk is in several sources.
 func (v *verifier) stored(ctx context.Context, a *store.Array, coords []int64) (name string, offset int64) {
 	at, err := a.Locate(ctx, coords)
 	if err != nil || at.Kind == store.Missing || at.Kind == store.Reencoded || at.Source < 0 {
@@ -225,8 +225,8 @@ func (v *verifier) stored(ctx context.Context, a *store.Array, coords []int64) (
 	return src.URL, at.Offset
 }
 
-// Err is an error of all problems, or nil. It lists the first of them: an archive that was moved
-// has one for each file.
+// Err returns an error with all problems, or nil. Its text lists the first ones, because an archive that was
+// moved has one per file.
 func (r *Result) Err() error {
 	if len(r.Problems) == 0 {
 		return nil
@@ -238,10 +238,10 @@ func (r *Result) Err() error {
 	return list
 }
 
-// problems is what does not hold.
+// problems is the error that Err returns.
 type problems []error
 
-// shownProblems is how many of them are listed.
+// shownProblems bounds the listed problems.
 const shownProblems = 100
 
 func (p problems) Error() string {
@@ -252,7 +252,7 @@ func (p problems) Error() string {
 	return text
 }
 
-// Unwrap has errors.Is look at all of them.
+// Unwrap returns all problems.
 func (p problems) Unwrap() []error { return p }
 
 func (p Problem) wrapped() error {
@@ -260,7 +260,7 @@ func (p Problem) wrapped() error {
 	case p.Array == "":
 		return p.Err
 	case p.Coords == nil:
-		return fmt.Errorf("%s: its further chunks cannot be listed, and were not looked at: %w", p.Array, p.Err)
+		return fmt.Errorf("%s: the remaining chunks cannot be listed and were not checked: %w", p.Array, p.Err)
 	case p.More > 0:
 		return fmt.Errorf("%s, chunk %v and %d more: %w", p.Array, p.Coords, p.More, p.Err)
 	}
