@@ -16,13 +16,13 @@ import (
 	"varve/manifest/table"
 )
 
-// attempts is how often an append starts over because another writer was faster. Each time
-// one of the writers is done, so that this is how many may write at a time.
+// attempts limits how often an append starts over because another process published a snapshot
+// first. Each time one process finishes, so this many processes may append at once.
 const attempts = 100
 
-// Append adds sources to the manifest dir. What it costs follows what is new where the new
-// files lie behind all others and agree with them; else all files are planned anew, from
-// what is known of them. Where dir is no manifest the error is fs.ErrNotExist.
+// Append adds sources to the manifest dir. If the new files come after all others and agree with
+// them, the cost depends only on the new files. Otherwise it plans all files again from their
+// stored headers and coordinates. If dir is no manifest, the error wraps fs.ErrNotExist.
 func Append(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
 	opts, err := opts.checked()
 	if err != nil {
@@ -56,6 +56,7 @@ func appendIn(ctx context.Context, repo *manifest.Repository, names []string, op
 		return nil, err
 	}
 	own := *opts
+	// A new file must be combined as the old ones were, not as today's flags say.
 	if !opts.Replan && old.Options != nil {
 		if err := json.Unmarshal(old.Options, &own.Plan); err != nil {
 			return nil, fmt.Errorf("%s: options of snapshot %s: %w", repo.Name(), old.ID, err)
@@ -75,11 +76,11 @@ func appendIn(ctx context.Context, repo *manifest.Repository, names []string, op
 	return outcome, repo.Publish(ctx, outcome.Snapshot, parent)
 }
 
-// appending is a job on top of a snapshot.
+// appending is a job that extends a snapshot.
 type appending struct {
 	*job
-	reader *table.Reader // of the old tables
-	passed int64         // sources that the manifest has already
+	reader *table.Reader // of the old snapshot's tables
+	passed int64         // the number of sources that the manifest has already
 }
 
 func newAppend(repo *manifest.Repository, opts *Options, old *manifest.Snapshot, reader *table.Reader) *appending {
@@ -94,6 +95,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 		if names, err = a.unknown(ctx, names); err != nil {
 			return nil, err
 		}
+		// Nothing is new, so no snapshot is published.
 		if len(names) == 0 {
 			out := &Outcome{Snapshot: a.old, Report: &report.Report{}}
 			a.notePassed(out.Report)
@@ -109,6 +111,8 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 		what = fmt.Sprintf("append %d files", n)
 	}
 	if !a.opts.Replan {
+		// Try to extend the old plan first, because that reads no old file. If it does not apply,
+		// the old headers and values are loaded below and everything is planned again.
 		extension, err := a.extension(ctx)
 		if err != nil {
 			return refusedPlan(err, int64(len(a.files))), err
@@ -121,6 +125,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 	if a.before, err = a.reader.Files(ctx, manifest.NewShared()); err != nil {
 		return nil, err
 	}
+	// A new plan places all files again; all other old rows remain valid.
 	a.tables.kept = slices.DeleteFunc(slices.Clone(a.old.Tables), func(t manifest.Table) bool { return t.Kind == manifest.Tiles })
 	out, err := a.plan(ctx, what)
 	if err == nil {
@@ -129,7 +134,8 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 	return out, err
 }
 
-// extension has the new files planned behind the old ones; nil if these have to be looked at.
+// extension plans the new files after the old ones. It returns nil if all files must be planned
+// again.
 func (a *appending) extension(ctx context.Context) (*plan.Extension, error) {
 	first := int(a.old.Rows(manifest.Sources))
 	for {
@@ -143,7 +149,7 @@ func (a *appending) extension(ctx context.Context) (*plan.Extension, error) {
 	}
 }
 
-// extend makes the snapshot of files that follow all others.
+// extend makes the snapshot for files that come after all others.
 func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) (*Outcome, error) {
 	if err := a.foldPieces(ctx, x); err != nil {
 		return nil, err
@@ -168,7 +174,7 @@ func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) 
 	return out, nil
 }
 
-// joined puts the new segments of placements behind the old ones.
+// joined appends the new segments of placements to the old ones.
 func joined(old, more []manifest.PlacementTable) []manifest.PlacementTable {
 	out := slices.Clone(old)
 	for i := range out {
@@ -180,7 +186,8 @@ func joined(old, more []manifest.PlacementTable) []manifest.PlacementTable {
 	return out
 }
 
-// stored tells what the old tables hold by looking it up.
+// stored returns a function that reports whether the old tables have a row. It looks up each ID,
+// because the old rows are not in memory.
 func (a *appending) stored(ctx context.Context) func(manifest.TableKind, string) (bool, error) {
 	return func(kind manifest.TableKind, id string) (bool, error) {
 		var err error
@@ -199,13 +206,13 @@ func (a *appending) stored(ctx context.Context) func(manifest.TableKind, string)
 	}
 }
 
-// countNew adds the chunks of new tiles to what was counted before.
+// countNew adds the chunks of new tiles to the old counts.
 func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *plan.Extension) error {
 	l, err := a.layOutFiles(snap.Tables, x.Placements, files{a.files, a.old.Rows(manifest.Sources)}, nil)
 	if err != nil {
 		return err
 	}
-	for i := range snap.Arrays { // which are the old ones, in their order
+	for i := range snap.Arrays { // the old arrays, in the same order
 		if err = l.countBehind(ctx, &snap.Arrays[i], &a.old.Arrays[i]); err != nil {
 			err = fmt.Errorf("%s: %w", snap.Arrays[i].Path, err)
 			break
@@ -214,8 +221,8 @@ func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *pl
 	return closing(l, err)
 }
 
-// countBehind looks at the chunks behind the old end of an array only: plan.Extend grows arrays
-// behind whole chunks, so that the old ones stay as they were.
+// countBehind counts only chunks beyond the old end of an array. plan.Extend grows arrays only at
+// the end of whole chunks, so the old counts remain valid.
 func (l *laidOut) countBehind(ctx context.Context, array, old *manifest.Array) error {
 	m, err := l.mosaic(array)
 	if m == nil || err != nil {
@@ -236,7 +243,7 @@ func (l *laidOut) countBehind(ctx context.Context, array, old *manifest.Array) e
 	return nil
 }
 
-// behind is the box of chunks that an array has gained over an older shape.
+// behind returns the chunks that an array has gained since it had an older shape.
 func behind(g *grid.Grid, old []int64) (grid.Region, error) {
 	chunks := grid.Whole(g.Counts()).Clone()
 	grown := 0
@@ -248,6 +255,7 @@ func behind(g *grid.Grid, old []int64) (grid.Region, error) {
 		if err != nil {
 			return chunks, err
 		}
+		// Only plan.Extend grows arrays, and it keeps these rules.
 		if grown++; grown > 1 || g.Dim(axis).Offset(first) != old[axis] {
 			return chunks, fmt.Errorf("an array of shape %v grew to %v within a chunk", old, g.Shape())
 		}

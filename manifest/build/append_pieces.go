@@ -10,8 +10,8 @@ import (
 	"varve/manifest/plan"
 )
 
-// foldPieces keeps the pieces of arrays few, as fold does tables: a coordinate that grows by a
-// step with each append is not to have a line in the snapshot for each.
+// foldPieces merges pieces of arrays so that there are few. Otherwise a coordinate that grows by
+// one step with each append would have a line in the snapshot for each append.
 func (a *appending) foldPieces(ctx context.Context, x *plan.Extension) error {
 	fresh := map[string]*manifest.Values{}
 	for _, v := range x.Values {
@@ -27,6 +27,7 @@ func (a *appending) foldPieces(ctx context.Context, x *plan.Extension) error {
 			named[p.Values] = true
 		}
 	}
+	// Values that were merged into others are not needed any more.
 	x.Values = x.Values[:0:0]
 	for id, v := range fresh {
 		if named[id] {
@@ -36,7 +37,7 @@ func (a *appending) foldPieces(ctx context.Context, x *plan.Extension) error {
 	return nil
 }
 
-// foldArray folds pieces of one array.
+// foldArray merges pieces of one array.
 func (a *appending) foldArray(ctx context.Context, array *manifest.Array, fresh map[string]*manifest.Values) error {
 	first, sizes := foldable(array)
 	at := tail(sizes)
@@ -65,8 +66,8 @@ func (a *appending) foldArray(ctx context.Context, array *manifest.Array, fresh 
 	return nil
 }
 
-// foldable are the sizes in bytes of pieces that follow one another along the first axis, from
-// one of them on: all but the last piece, which the next append may join something to.
+// foldable returns the sizes in bytes of adjacent pieces along the first axis, and the index of the
+// first one. It excludes the last piece, because the next append may extend it.
 func foldable(a *manifest.Array) (first int, sizes []int64) {
 	t := a.Schema.DataType.Type()
 	if t.Varies() {
@@ -90,8 +91,8 @@ func (a *appending) valuesOf(ctx context.Context, p *manifest.Piece, fresh map[s
 	return a.reader.Values(ctx, p.Values)
 }
 
-// follows reports whether a piece lies right behind another along the first axis, and is as
-// large along all others.
+// follows reports whether q starts where p ends along the first axis, and has the same extent along
+// all others.
 func follows(p, q *manifest.Piece) bool {
 	return len(p.Origin) > 0 && len(p.Origin) == len(q.Origin) && len(p.Shape) == len(p.Origin) && len(q.Shape) == len(p.Shape) &&
 		p.Origin[0]+p.Shape[0] == q.Origin[0] &&

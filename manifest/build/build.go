@@ -1,10 +1,10 @@
-// Package build makes manifests: it scans sources, has a plan made of them, and publishes
-// what the plan says.
+// Package build makes manifests: it scans sources, plans the combined dataset, and publishes a
+// snapshot.
 //
 //	sources ── scan ─┬─ files ── plan ── arrays, placements ─┐
 //	                 └─ refs ─────────────── tables ─────────┴─ snapshot
 //
-// Nothing of a manifest is to be seen before all of it is written.
+// A snapshot becomes visible only when all of its tables are written.
 package build
 
 import (
@@ -22,52 +22,53 @@ import (
 	"varve/readers/source"
 )
 
-// Options say what is built of what. What is zero is as described; nil options are all zero, and
-// name no sources.
+// Options say what to build, and how. The zero value of each field is a valid default; nil options
+// equal the zero value and name no sources.
 type Options struct {
 	Sources    Sources
-	Plan       plan.Options // how they become arrays; of Append: see Replan
-	Workers    int          // sources read at a time; 0: as many as there are processors
+	Plan       plan.Options // how to combine the files; Append ignores it unless Replan is set
+	Workers    int          // number of sources to read at once; 0 means one per processor
 	SkipBroken bool         // leave out sources that cannot be read
-	SkipKnown  bool         // of Append: pass over sources that the manifest has, if they are what was scanned
-	Allow      []string     // folders and URLs that sources may name others in, besides their own
+	SkipKnown  bool         // for Append: leave out sources that the manifest has, if they are unchanged
+	Allow      []string     // folders and URLs where sources may refer to other files, besides their own
 	Pictures   bool         // draw the arrays
-	Force      bool         // build over what is there; its history is kept
-	// KeepScan is a folder to keep what is scanned in, for the next time: sources that were scanned before
-	// and have not changed are taken from there. It is made if there is none. Empty: nothing is kept.
+	Force      bool         // replace an existing manifest, but keep its history
+	// KeepScan is a folder for the results of scans. Sources that were scanned before and are
+	// unchanged are taken from there. The folder is made if necessary. If it is empty, nothing is
+	// kept.
 	KeepScan string
-	// Replan has Append plan with Plan, all files anew if it has to. Without it Plan does not count:
-	// files are appended with the options that the manifest was built with, which it keeps.
+	// Replan makes Append use Plan, and plan all files again if necessary. Without it, Append uses
+	// the options with which the manifest was built.
 	Replan bool
-	Opener *source.Opener // nil: one with default options
-	Writer string         // the program, for the snapshot
-	// ValueBytes bounds the values of one variable that are read because a manifest keeps them, or
-	// they say how files follow one another; 0: 16 MiB.
+	Opener *source.Opener // nil means default options
+	Writer string         // name of the program, for the snapshot
+	// ValueBytes limits the size in bytes of a variable's values that are read because the manifest
+	// stores them, or because they place files. 0 means 16 MiB.
 	ValueBytes int64
-	// Progress is called by one goroutine with how many sources are done, Compared after that with
-	// how many variables were read because their values decide how files belong together.
+	// Progress receives how many sources are scanned, and then Compared how many variables are read
+	// to compare files. A single goroutine calls them.
 	Progress, Compared func(done, total int64)
 }
 
-// Outcome is what was built, and what there is to say about it.
+// Outcome is the result of a build, with its report.
 type Outcome struct {
-	Snapshot *manifest.Snapshot // nil where files cannot be combined
+	Snapshot *manifest.Snapshot // nil if the files cannot be combined
 	Report   *report.Report
-	Files    int64 // sources that were scanned
-	// Broken are the sources that Scan left out because they cannot be read, all of them.
+	Files    int64 // the number of sources that were scanned
+	// Broken lists all sources that Scan left out because they cannot be read.
 	Broken []scan.Broken
-	// Pictures are those of the arrays that are made of files, by path, if they were asked for.
+	// Pictures holds, by path, the pictures of arrays that read files, if the options ask for them.
 	Pictures map[string]*picture.Picture
 }
 
-// Build makes the manifest dir. If files cannot be combined the error is a *plan.Error, if
-// some cannot be read a *scan.BrokenError; an option whose value is none is a *plan.OptionError.
-// Then nothing is left behind but folders for what is being written, and locks, which others may
-// be waiting for. Where something stands that is not to be replaced the error is an fs.ErrExist,
-// and a manifest.ErrForeign if it is no manifest.
+// Build makes the manifest dir. The error is a *plan.Error if files cannot be combined, a
+// *scan.BrokenError if some cannot be read, and a *plan.OptionError if an option is invalid. After
+// an error, only folders for drafts and lock files remain; other processes may be waiting for the
+// locks. If dir exists and may not be replaced, the error wraps fs.ErrExist, and also
+// manifest.ErrForeign if it is no manifest.
 //
-// The manifest is sealed with a key that is in the user's config folder, where Build makes one
-// if there is none: see store.Options.Allow. Where it cannot, the Report says so.
+// Build seals the manifest with a key in the user's config folder, and makes the key if there is
+// none: see store.Options.Allow. If it cannot, the Report has a finding.
 func Build(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
 	opts, err := opts.checked()
 	if err != nil {
@@ -102,8 +103,8 @@ func buildIn(ctx context.Context, repo *manifest.Repository, names []string, opt
 	return outcome, repo.Publish(ctx, outcome.Snapshot, parent)
 }
 
-// Check says what Build would do. Where files cannot be combined it returns both an outcome
-// and the error.
+// Check reports what Build would do. If files cannot be combined, it returns both an outcome and
+// the error.
 func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
 	if opts, err = opts.checked(); err != nil {
 		return nil, err
@@ -112,6 +113,7 @@ func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// A plan needs tables of references, so Check builds in a temporary folder.
 	dir, remove, err := scratch()
 	if err != nil {
 		return nil, err
@@ -130,8 +132,8 @@ func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
 	return outcome, closing(repo, err)
 }
 
-// checked are the options that nil stands for, or an error of those whose values are none: files
-// are scanned for hours before they are used.
+// checked returns valid options for nil, or an error for invalid options. Options are checked
+// first, because a scan may take hours.
 func (opts *Options) checked() (*Options, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -140,13 +142,14 @@ func (opts *Options) checked() (*Options, error) {
 }
 
 func closing(c io.Closer, err error) error {
+	// The first error is the cause; an error of Close is usually a consequence.
 	if closed := c.Close(); err == nil {
 		return closed
 	}
 	return err
 }
 
-// options returns the plan's options as a snapshot keeps them.
+// encode returns the plan's options in the form that a snapshot stores.
 func (opts *Options) encode() (json.RawMessage, error) {
 	text, err := json.Marshal(&opts.Plan)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"varve/manifest/report"
 )
 
-// addCosts states the price of each disagreement that has chunks re-encoded, once the chunks are counted.
+// addCosts sets the cost of each finding that re-encodes chunks, after the chunks are counted.
 func addCosts(findings []report.Finding, arrays []manifest.Array) {
 	byPath := make(map[string]*manifest.Array, len(arrays))
 	for i := range arrays {
 		byPath[arrays[i].Path] = &arrays[i]
 	}
-	causes := map[string][]*report.Finding{} // findings that have chunks of an array re-encoded
+	causes := map[string][]*report.Finding{} // by array: findings that re-encode its chunks
 	for i := range findings {
 		f := &findings[i]
 		if f.Effect == report.Reencoded {
@@ -46,7 +46,8 @@ func arraysOf(f *report.Finding) []string {
 	return f.Arrays
 }
 
-// addCost adds the price of a finding for one array, among all findings that have its chunks re-encoded.
+// addCost adds the cost of a finding for one array. causes are all findings that re-encode its
+// chunks.
 func addCost(total *report.Cost, a *manifest.Array, f *report.Finding, causes []*report.Finding) {
 	c := a.Chunks
 	all := c.Verbatim + c.Prefix + c.Reencoded
@@ -61,7 +62,7 @@ func addCost(total *report.Cost, a *manifest.Array, f *report.Finding, causes []
 			odd = odd.Union(other.Files)
 		}
 	}
-	// A file has about as many chunks as any other, so the other causes account for their share of files.
+	// Files have similar numbers of chunks, so the share of files estimates the share of chunks.
 	if without == 0 && f.Of > 0 {
 		without = min(c.Reencoded, (all*odd.Len()+f.Of-1)/f.Of)
 	}
@@ -76,6 +77,7 @@ func addCost(total *report.Cost, a *manifest.Array, f *report.Finding, causes []
 	if chunks := all + c.Missing; chunks > 0 {
 		total.ExportBytes += int64(float64(size) * float64(c.Reencoded) / float64(chunks))
 	}
+	// One finding may cover arrays with several types.
 	if name := a.Schema.DataType.Name(); total.DataType == "" {
 		total.DataType = name
 	} else if total.DataType != name {
@@ -83,8 +85,8 @@ func addCost(total *report.Cost, a *manifest.Array, f *report.Finding, causes []
 	}
 }
 
-// concernsAllFiles reports whether a finding has the chunks of all files re-encoded, and not only those of the
-// files on the odd side: the declared type or codec is one that no file has.
+// concernsAllFiles reports whether a finding re-encodes the chunks of all files, and not only of
+// the odd ones, because no file has the declared type or codec.
 func concernsAllFiles(code report.Code) bool {
 	return slices.Contains([]report.Code{report.PackingDiffers, report.TypesDiffer, report.MissingDiffers, report.FillNeedsType, report.PrecisionLost,
 		report.TimeUnitsDiffer, report.CalendarsConverted, report.CodecsUnsupported, report.CodecsInexact}, code)

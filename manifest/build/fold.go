@@ -13,30 +13,29 @@ import (
 	"varve/manifest/table"
 )
 
-// Every append adds tables. So that they stay few, a table at the end of a kind is folded with
-// all that come behind it as soon as those are several times as large:
+// Every append adds tables. To keep their number small, an append merges ("folds") a table with all
+// later tables of its kind once these are several times as large:
 //
-//	█████████████████ ████ ████ █ █ █        + █, which makes three behind the first small one
-//	█████████████████ ████ ████ ████         the last three and it are folded
+//	█████████████████ ████ ████ █ █ █        + █: three tables after the first small one
+//	█████████████████ ████ ████ ████         the last three and the new one are merged
 //
-// A table that stays is no less than a part of what is behind it, so that there are log n. A
-// row that is written anew is in a table several times as large, so that it is written log n
-// times. Rows keep their numbers. The tables that were folded stay for the older snapshots,
-// until those are removed.
+// A remaining table is at least a fraction of the tables after it, so n rows need O(log n) tables.
+// A row that is rewritten moves to a table several times as large, so it is rewritten O(log n)
+// times. Rows keep their numbers. Merged tables remain for older snapshots until these are removed.
 const (
-	// foldFactor is how much larger a table becomes.
+	// foldFactor is the factor by which a merge enlarges a table.
 	foldFactor = 8
-	// Small tables are folded sooner: each has a line in every snapshot, which weighs as much
-	// as writing them again.
+	// Small tables are merged sooner: each has a line in every snapshot, which costs as much as
+	// rewriting the table.
 	foldSmall       = 4 << 10
 	foldSmallFactor = 4
-	// foldBytes is the size of a table that is not folded any more: the append that folds
-	// the last of some of this size waits a second or two for it, and not ever longer.
+	// foldBytes is the size from which a table is not merged any more. It bounds the time that an
+	// append spends on a merge to a second or two.
 	foldBytes = 8 << 20
 )
 
-// tail returns where the longest run at the end begins that is to be folded; the number of
-// sizes if there is none.
+// tail returns the index of the first table of the longest run at the end that is to be merged, or
+// len(sizes) if there is none.
 func tail(sizes []int64) int {
 	from, behind := len(sizes), int64(0)
 	for i := len(sizes) - 1; i >= 0 && sizes[i] < foldBytes; i-- {
@@ -52,7 +51,7 @@ func tail(sizes []int64) int {
 	return from
 }
 
-// folding is a snapshot, not published yet, whose tables are being folded.
+// folding merges the tables of an unpublished snapshot.
 type folding struct {
 	repo   *manifest.Repository
 	snap   *manifest.Snapshot
@@ -60,9 +59,10 @@ type folding struct {
 	drafts *tables
 }
 
-// fold folds the tables of a snapshot.
+// fold merges the tables of a snapshot.
 func fold(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot) error {
 	f := &folding{repo: repo, snap: snap, drafts: newTables(repo)}
+	// After a merge, nothing is open and abort does nothing.
 	defer f.drafts.abort()
 	before := snap.Tables
 	var err error
@@ -75,17 +75,18 @@ func fold(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapsho
 	return f.drop(before)
 }
 
-// all folds what is to be.
+// all merges the tables of all kinds, then the tiles.
 func (f *folding) all(ctx context.Context) error {
 	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs, manifest.Headers, manifest.Groups, manifest.ValueOf} {
 		if err := f.kind(ctx, kind); err != nil {
 			return err
 		}
 	}
+	// Tiles come last: their segments name tables, so they need another kind of merge.
 	return f.placements(ctx)
 }
 
-// kind folds the tables of a kind.
+// kind merges the tables of one kind.
 func (f *folding) kind(ctx context.Context, kind manifest.TableKind) error {
 	list, others := listed(f.snap.Tables, kind)
 	sizes := make([]int64, len(list))
@@ -106,7 +107,7 @@ func (f *folding) kind(ctx context.Context, kind manifest.TableKind) error {
 	return nil
 }
 
-// listed returns the tables of a kind, in the order of their rows, and the others.
+// listed returns the tables of a kind, in the order of their rows, and the other tables.
 func listed(all []manifest.Table, kind manifest.TableKind) (of, others []manifest.Table) {
 	for _, t := range all {
 		if t.Kind == kind {
@@ -121,8 +122,8 @@ func listed(all []manifest.Table, kind manifest.TableKind) (of, others []manifes
 	return of, others
 }
 
-// placements folds the segments of placements, into one table for all that have as many
-// dimensions.
+// placements merges the segments of placements. It writes one table for all placements with the
+// same number of dimensions.
 func (f *folding) placements(ctx context.Context) error {
 	share := f.shares()
 	alike := map[int][]folded{}
@@ -145,7 +146,7 @@ func (f *folding) placements(ctx context.Context) error {
 	return nil
 }
 
-// shares is what a row takes of each table of tiles.
+// shares returns the bytes per row of each table of tiles.
 func (f *folding) shares() map[string]float64 {
 	share := map[string]float64{}
 	for _, t := range f.snap.Tables {
@@ -156,13 +157,13 @@ func (f *folding) shares() map[string]float64 {
 	return share
 }
 
-// folded is a placement whose segments are to be folded, from one on.
+// folded is a placement whose segments from an index on are to be merged.
 type folded struct {
 	*manifest.PlacementTable
 	from int
 }
 
-// foldAlike folds segments of placements that have so many dimensions.
+// foldAlike merges segments of placements with a number of dimensions.
 func (f *folding) foldAlike(ctx context.Context, dims int, which []folded) error {
 	var segments []manifest.Segment
 	for _, p := range which {
@@ -185,8 +186,8 @@ func (f *folding) foldAlike(ctx context.Context, dims int, which []folded) error
 	return nil
 }
 
-// listTiles leaves out tables of tiles that no placement names any more, and numbers the rows
-// of the others anew: segments name tables.
+// listTiles removes tables of tiles that no placement names. It renumbers the rows of the others,
+// which is safe because segments name tables and not row numbers of the kind.
 func (f *folding) listTiles() {
 	named := map[string]bool{}
 	for _, p := range f.snap.Placements {
@@ -223,12 +224,13 @@ func (f *folding) write(ctx context.Context, kind manifest.TableKind, rows func(
 	return made, err
 }
 
-// drop removes tables that were written for this snapshot and are in others of it now.
+// drop deletes tables that were written for this snapshot and were then merged.
 func (f *folding) drop(before []manifest.Table) error {
 	for _, t := range before {
 		if slices.ContainsFunc(f.snap.Tables, func(u manifest.Table) bool { return u.Name == t.Name }) {
 			continue
 		}
+		// Only tables of this unpublished snapshot can be deleted; Drop keeps the others.
 		if err := f.repo.Drop(t); err != nil {
 			return err
 		}

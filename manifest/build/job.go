@@ -18,29 +18,29 @@ import (
 	"varve/readers/source"
 )
 
-// job is one build under way.
+// job is a build in progress.
 type job struct {
 	repo   *manifest.Repository
 	opts   *Options
 	tables *tables
 
-	old *manifest.Snapshot // what is appended to; nil for nothing
+	old *manifest.Snapshot // the snapshot to append to, or nil
 
-	generation int              // the lowest of what scanned sources
-	before     []*manifest.File // its files, if they had to be read
-	files      []*manifest.File // new ones
+	generation int              // the lowest generation of varve that scanned any of the sources
+	before     []*manifest.File // files of the old snapshot, if they had to be read
+	files      []*manifest.File // new files
 	broken     []scan.Broken
-	shared     *manifest.Shared // by the files of parts
+	shared     *manifest.Shared // headers and values that the files of scan parts share
 }
 
 func newJob(repo *manifest.Repository, opts *Options) *job {
 	return &job{repo: repo, opts: opts, tables: newTables(repo), shared: manifest.NewShared(), generation: manifest.Generation}
 }
 
-// abort removes what was begun and not finished.
+// abort removes unfinished tables.
 func (j *job) abort() { j.tables.abort() }
 
-// scan reads the sources, and writes their refs.
+// scan reads the sources, and writes their references.
 func (j *job) scan(ctx context.Context, names []string) error {
 	sink, err := j.tables.refSink(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (j *job) scan(ctx context.Context, names []string) error {
 	} else if len(names) > 0 {
 		to := scan.RefSink(sink)
 		if len(parts) > 0 {
-			to = struct{ scan.RefSink }{sink} // which cannot begin anew: the rows of parts are in it
+			to = struct{ scan.RefSink }{sink} // hide Restart: the sink already has the rows of parts
 		}
 		found, err := scan.Scan(ctx, names, j.scanOptions(to))
 		if err != nil {
@@ -82,7 +82,7 @@ func (j *job) scanOptions(sink scan.RefSink) *scan.Options {
 	return o
 }
 
-// scan are the options of a scan of all sources.
+// scan returns the options to scan all sources.
 func (opts *Options) scan(sink scan.RefSink) *scan.Options {
 	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Sink: sink, ValueBytes: opts.ValueBytes, Choice: &opts.Plan}
 	if opts.Progress != nil {
@@ -91,7 +91,7 @@ func (opts *Options) scan(sink scan.RefSink) *scan.Options {
 	return o
 }
 
-// refused is the outcome of files that could not be read.
+// refused returns the outcome if sources cannot be read, or nil for other errors.
 func (j *job) refused(err error) *Outcome {
 	var broken *scan.BrokenError
 	if !errors.As(err, &broken) {
@@ -107,7 +107,7 @@ func UnreadableFindings(err *scan.BrokenError) []report.Finding {
 	return r.Findings
 }
 
-// addBroken reports sources that cannot be read, all of them with the reasons.
+// addBroken adds a finding for each source that cannot be read.
 func addBroken(r *report.Report, list []scan.Broken, effect report.Effect) {
 	for _, b := range list {
 		r.Add(brokenFinding(b, effect))
@@ -116,6 +116,7 @@ func addBroken(r *report.Report, list []scan.Broken, effect report.Effect) {
 
 func brokenFinding(b scan.Broken, effect report.Effect) report.Finding {
 	f := report.Finding{Code: report.UnreadableFile, Effect: effect, Files: report.Named(b.URL), Count: 1, Args: report.Args{"reason": reasonOf(b)}}
+	// The user chose to leave the file out, so no remedy is needed.
 	if effect != report.Refused {
 		return f
 	}
@@ -137,7 +138,7 @@ func brokenFinding(b scan.Broken, effect report.Effect) report.Finding {
 	return f
 }
 
-// reasonOf returns the error of a source without the name that the finding has already.
+// reasonOf returns the error of a source without its name, which the finding has already.
 func reasonOf(b scan.Broken) string {
 	return strings.Replace(b.Err.Error(), b.URL+": ", "", 1)
 }
@@ -162,15 +163,17 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	all := append(slices.Clip(j.before), j.files...)
 	if len(all) == 0 && len(j.broken) > 0 {
 		broken := &scan.BrokenError{Broken: j.broken}
-		return j.refused(broken), fmt.Errorf("no source is left: %w", broken)
+		return j.refused(broken), fmt.Errorf("no source can be read: %w", broken)
 	}
 	c := &content{known: j.known(), files: j.files}
+	// Planning does not change headers, so their tables are written at the same time.
 	j.tables.beginEarly(ctx, c)
 	made, err := j.planned(ctx, all)
 	if err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
 	for _, n := range made.Compared {
+		// The digest is enough to compare later files, and large values would fill memory.
 		values := all[n.File].Values
 		values[n.Variable] = values[n.Variable].Sum()
 	}
@@ -200,6 +203,7 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 			return nil, err
 		}
 	}
+	// Only counted chunks show whether strict holds, so this check comes last.
 	if err := j.refuseReencoded(ctx, snap, made, all); err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
@@ -215,7 +219,7 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	return out, err
 }
 
-// noteBroken says which sources were left out.
+// noteBroken records the sources that were left out.
 func (j *job) noteBroken(snap *manifest.Snapshot, r *report.Report) {
 	addBroken(r, j.broken, report.Dropped)
 	snap.Skipped = slices.Clip(snap.Skipped)
@@ -224,7 +228,7 @@ func (j *job) noteBroken(snap *manifest.Snapshot, r *report.Report) {
 	}
 }
 
-// carryPatches gives the arrays of a new plan what was re-encoded of the old ones and is right.
+// carryPatches copies the compacted chunks of old arrays that are valid for the new plan.
 func (j *job) carryPatches(ctx context.Context, snap *manifest.Snapshot) (some bool, err error) {
 	if j.old == nil {
 		return false, nil
@@ -234,7 +238,7 @@ func (j *job) carryPatches(ctx context.Context, snap *manifest.Snapshot) (some b
 	return rows > 0, err
 }
 
-// countPatched counts again the chunks of arrays that have patches.
+// countPatched counts the chunks of arrays with compacted chunks again.
 func countPatched(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot) error {
 	s, err := store.New(repo, snap, &store.Options{})
 	if err != nil {
@@ -251,7 +255,7 @@ func countPatched(ctx context.Context, repo *manifest.Repository, snap *manifest
 	return closing(s, err)
 }
 
-// planned has a plan made, and reads the values that it asks for.
+// planned makes a plan, and reads the values that it needs.
 func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, error) {
 	opts := j.opts.Plan
 	opts.ValueBytes = j.opts.ValueBytes
@@ -274,9 +278,11 @@ func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, er
 	}
 }
 
-// rebuiltInexactly lists arrays that are declared in codecs in which not everything can be
-// stored, and of which something has to be.
+// reencodedInexactly lists arrays that have re-encoded chunks, and codecs that do not restore all
+// values.
 func (j *job) reencodedInexactly(ctx context.Context, made *plan.Plan, all []*manifest.File) (paths []string, err error) {
+	// Whether chunks must be re-encoded is known only after a plan exists, so the first plan
+	// assumes that they need not be.
 	if len(made.Inexact) == 0 {
 		return nil, nil
 	}
@@ -298,7 +304,7 @@ func (j *job) reencodedInexactly(ctx context.Context, made *plan.Plan, all []*ma
 	return paths, closing(l, nil)
 }
 
-// seal has the user's own manifest read its sources without being told that it may.
+// seal signs the manifest, so that its user may read the sources without an allow option.
 func (j *job) seal(snap *manifest.Snapshot, r *report.Report) {
 	var old *manifest.Seal
 	if j.old != nil {
@@ -318,7 +324,7 @@ func (j *job) seal(snap *manifest.Snapshot, r *report.Report) {
 	snap.Seal = seal
 }
 
-// known tells what the old tables hold, when all old files are in memory.
+// known returns a function that reports whether an old file has a row. All old files are in memory.
 func (j *job) known() func(manifest.TableKind, string) (bool, error) {
 	ids := map[string]bool{}
 	for _, f := range j.before {
@@ -340,7 +346,7 @@ func refusedPlan(err error, files int64) *Outcome {
 	return &Outcome{Report: &report.Report{Findings: refused.Findings}, Files: files}
 }
 
-// shown counts files that are not only there for others.
+// shown counts files that the user named, without hidden ones.
 func shown(files []*manifest.File) (n int64) {
 	for _, f := range files {
 		if !f.Hidden {
@@ -352,14 +358,15 @@ func shown(files []*manifest.File) (n int64) {
 
 // scratch makes a temporary folder.
 func scratch() (dir string, remove func() error, err error) {
+	// The folder may be large, so the error says how to choose another place.
 	if dir, err = os.MkdirTemp("", "varve-check-"); err != nil {
-		err = temporaryError("a temporary folder for what is checked", err)
+		err = temporaryError("temporary folder for the check", err)
 	}
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-// temporaryError is the error of something temporary that could not be made. That there is no folder to
-// make it in says nothing about a source.
+// temporaryError returns an error about a temporary file or folder. It hides fs.ErrNotExist, which
+// callers would take for a missing source.
 func temporaryError(what string, err error) error {
 	what += " (" + manifest.TemporaryVariable() + " names another place)"
 	if errors.Is(err, fs.ErrNotExist) {

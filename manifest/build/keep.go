@@ -22,44 +22,47 @@ import (
 	"varve/readers/source"
 )
 
-// keeping is a scan that survives what becomes of its build. Sources are scanned in stretches, and
-// what is found in each is a part in a folder before the next is begun:
+// keeping is a scan whose results survive a failed build. It scans sources in blocks, and stores
+// each block as a scan part in a folder before it begins the next:
 //
-//	folder/scan-KEY-TIME-ID.parquet    KEY: how sources were scanned, and by which program
+//	folder/scan-KEY-TIME-ID.parquet    KEY: digest of the scan options and the program
 //
-// The next build takes from there what has not changed. What leads to other files is not kept: that these
-// have changed, or that there are more of them, is not to be seen from it.
+// The next build takes unchanged sources from there. Sources that name other files are not kept,
+// because their parts do not show whether these files have changed.
 type keeping struct {
 	*job
 	sink   *refSink
 	opener *source.Opener
-	all    int64 // sources
+	all    int64 // the number of sources
 	done   int64
 	broken []scan.Broken
 }
 
-// Limits of a stretch: what is lost where a scan is stopped, and how often all workers wait for the last.
+// Limits for the duration of a block. A long block loses more if the scan stops; a short one makes
+// the workers wait more often for the last source.
 const (
 	leastStretch = 16 // sources
 	shortStretch = 10 * time.Second
 	longStretch  = 30 * time.Second
 )
 
-// identitiesAtATime is how many sources are asked for their identities at once, which takes a round trip each.
+// identitiesAtATime is the number of concurrent requests for the identity of a source. Each takes
+// one round trip.
 const identitiesAtATime = 32
 
-// scanKept scans sources but for those that were scanned before, and are as they were.
+// scanKept scans the sources, except those with unchanged results in the folder.
 func (j *job) scanKept(ctx context.Context, names []string, sink *refSink) error {
 	k := &keeping{job: j, sink: sink, opener: j.opts.Opener, all: int64(len(names))}
+	// One opener for all blocks keeps connections open between them.
 	if k.opener == nil {
 		k.opener = source.NewOpener(nil)
 		defer k.opener.Close()
 	}
 	if source.IsURL(j.opts.KeepScan) {
-		return fmt.Errorf("%s: what is scanned is kept in folders of this machine only: %w", j.opts.KeepScan, errors.ErrUnsupported)
+		return fmt.Errorf("%s: scans can be kept only in a local folder: %w", j.opts.KeepScan, errors.ErrUnsupported)
 	}
 	if err := os.MkdirAll(j.opts.KeepScan, 0o777); err != nil {
-		return fmt.Errorf("folder to keep what is scanned: %w", err)
+		return fmt.Errorf("folder for kept scans: %w", err)
 	}
 	left, err := k.takeKept(ctx, names)
 	k.progress(0)
@@ -82,8 +85,8 @@ func (j *job) scanKept(ctx context.Context, names []string, sink *refSink) error
 	return err
 }
 
-// scanStretch scans some sources into a part, takes it, and keeps it unless they lead to others, or would be broken
-// if more were asked for.
+// scanStretch scans a block of sources into a part, and adds the part to the build. It keeps the
+// part unless the sources name other files, or unless a scan with more variables would fail.
 func (k *keeping) scanStretch(ctx context.Context, names []string) error {
 	base := k.opts.keptPrefix() + time.Now().UTC().Format("20060102T150405.000000") + "-" + rand.Text()[:8]
 	draft := filepath.Join(k.opts.KeepScan, "."+base)
@@ -92,7 +95,7 @@ func (k *keeping) scanStretch(ctx context.Context, names []string) error {
 		buffer := bufio.NewWriterSize(file, bufferBytes)
 		part := table.NewPart(buffer)
 		o := k.opts.scan(part)
-		o.Opener, o.SkipBroken = k.opener, true // which are named when all were looked at
+		o.Opener, o.SkipBroken = k.opener, true // broken sources are reported together, after all blocks
 		o.Progress = func(p scan.Progress) { k.progress(p.Done) }
 		if found, err = scan.Scan(ctx, names, o); err != nil {
 			return err
@@ -113,24 +116,24 @@ func (k *keeping) scanStretch(ctx context.Context, names []string) error {
 	return errors.Join(err, removed(draft))
 }
 
-// progress says how many sources are done.
+// progress reports how many sources are done.
 func (k *keeping) progress(more int) {
 	if k.opts.Progress != nil {
 		k.opts.Progress(k.done+int64(more), k.all)
 	}
 }
 
-// keptBegin begins the names of all parts that are kept.
+// keptBegin is the prefix of the names of all kept parts.
 const keptBegin = "scan-"
 
-// keptPrefix begins the names of parts of sources that were scanned as they would be now.
+// keptPrefix returns the prefix of parts that were scanned with the same options and program.
 func (opts *Options) keptPrefix() string {
 	how := fmt.Sprintf("%q %d %d %q", opts.Writer, manifest.Generation, opts.ValueBytes, opts.Allow)
 	sum := sha256.Sum256([]byte(how))
 	return fmt.Sprintf("%s%x-", keptBegin, sum[:6])
 }
 
-// others are parts but for those that are kept, which lie among sources where they are kept there.
+// others returns the parts without kept ones, which may be among the sources if the folder is.
 func (j *job) others(parts []string) []string {
 	folder, err := filepath.Abs(j.opts.KeepScan)
 	if j.opts.KeepScan == "" || err != nil {
@@ -141,7 +144,7 @@ func (j *job) others(parts []string) []string {
 	})
 }
 
-// takeKept takes what is kept of sources, and returns those that are left to be scanned.
+// takeKept adds the kept results of sources, and returns the sources that are left to scan.
 func (k *keeping) takeKept(ctx context.Context, names []string) (left []string, err error) {
 	entries, err := os.ReadDir(k.opts.KeepScan)
 	if err != nil {
@@ -149,6 +152,7 @@ func (k *keeping) takeKept(ctx context.Context, names []string) (left []string, 
 	}
 	wanted := make(map[string]int, len(names))
 	for _, name := range names {
+		// A source may be given twice, which is refused later with a better message.
 		wanted[name]++
 	}
 	taken := map[string]int{}
@@ -174,7 +178,7 @@ func (k *keeping) takeKept(ctx context.Context, names []string) (left []string, 
 			return k.copyPart(ctx, part, files, keep, k.sink)
 		})
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w (without it its sources are scanned anew)", name, err)
+			return nil, fmt.Errorf("%s: %w; remove this file, and its sources are scanned again", name, err)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
@@ -183,24 +187,23 @@ func (k *keeping) takeKept(ctx context.Context, names []string) (left []string, 
 	}), nil
 }
 
-// staleDraft is the age of a draft that nobody writes any more: a stretch takes less than a minute, if it
-// is not one source.
+// staleDraft is the age from which nobody writes a draft any more. A block takes less than a
+// minute, unless a single source takes longer.
 const staleDraft = 24 * time.Hour
 
-// removeStale removes the draft of a part whose writer was killed.
+// removeStale removes the draft of a process that was killed.
 func (k *keeping) removeStale(entry os.DirEntry) error {
 	if name := strings.TrimLeft(entry.Name(), "."); name == entry.Name() || !strings.HasPrefix(name, keptBegin) {
 		return nil
 	}
 	info, err := entry.Info()
 	if err != nil || time.Since(info.ModTime()) < staleDraft {
-		return nil // it has its name now
+		return nil // its writer renamed it in the meantime
 	}
 	return removed(filepath.Join(k.opts.KeepScan, entry.Name()))
 }
 
-// fresh says which files of a part are wanted, and are as they were when they were scanned; they are
-// wanted once less then.
+// fresh reports which files of a part are wanted and unchanged. It decrements wanted for each.
 func (k *keeping) fresh(ctx context.Context, files []*manifest.File, wanted map[string]int) ([]bool, error) {
 	keep, asked := make([]bool, len(files)), make([]bool, len(files))
 	group, within := errgroup.WithContext(ctx)
@@ -227,14 +230,16 @@ func (k *keeping) fresh(ctx context.Context, files []*manifest.File, wanted map[
 	return keep, nil
 }
 
-// isUnchanged reports whether a source is known to be what was scanned. That it cannot be read is for the
-// scan to say, and nothing is known of a folder.
+// isUnchanged reports whether a source has the identity with which it was scanned. A source that
+// cannot be read counts as changed, so that the scan reports it; so does a folder, which has no
+// identity.
 func (k *keeping) isUnchanged(ctx context.Context, s manifest.Source) bool {
 	now, err := k.identityOf(ctx, s.URL)
 	return err == nil && now != source.Identity{} && s.Identity().Check(now) == nil
 }
 
 func (k *keeping) identityOf(ctx context.Context, url string) (id source.Identity, err error) {
+	// A stat is much cheaper than opening the file, and there may be a million files.
 	if path, err := source.LocalPath(url); err == nil {
 		info, err := os.Stat(path)
 		if err == nil && info.Mode().IsRegular() {

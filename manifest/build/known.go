@@ -12,8 +12,7 @@ import (
 	"varve/manifest/store"
 )
 
-// unknown are the names of sources that the manifest does not have. Those that it has must be what
-// was scanned, and are passed over.
+// unknown returns the sources that the manifest does not have. The others must be unchanged.
 func (a *appending) unknown(ctx context.Context, names []string) (left []string, err error) {
 	asked := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -38,8 +37,9 @@ func (a *appending) unknown(ctx context.Context, names []string) (left []string,
 	return left, a.unchanged(ctx, rows)
 }
 
-// unchanged looks at sources of the manifest, which the user named.
+// unchanged returns an error if a source of the manifest has changed.
 func (a *appending) unchanged(ctx context.Context, rows []int64) error {
+	// The user named these sources, so they may be read.
 	s, err := store.New(a.repo, a.old, &store.Options{Trusted: true})
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (a *appending) unchanged(ctx context.Context, rows []int64) error {
 	return closing(s, group.Wait())
 }
 
-// notePassed says how many sources were passed over.
+// notePassed reports how many sources the manifest had already.
 func (a *appending) notePassed(r *report.Report) {
 	if a.passed > 0 {
 		r.Add(report.Finding{Code: report.KnownSource, Effect: report.Noted, Count: a.passed})

@@ -17,11 +17,11 @@ import (
 	"varve/manifest/table"
 )
 
-// laidOut is a plan whose chunks can be looked at, by the tables that were written for it. It is
-// to be closed.
+// laidOut gives access to the chunks of a plan, by means of the tables that were written for it.
+// Close it after use.
 type laidOut struct {
 	*table.Reader
-	layouts map[string]*mosaic.Layout // by the ids of placements
+	layouts map[string]*mosaic.Layout // by placement ID
 	files   files
 	refs    mosaic.RefReader
 	known   convert.Known
@@ -29,7 +29,7 @@ type laidOut struct {
 
 const refCache = 64 << 20
 
-// layOut lays out a plan of all files.
+// layOut returns the chunks of a plan of all files.
 func (j *job) layOut(tables []manifest.Table, made *plan.Plan, all []*manifest.File) (*laidOut, error) {
 	return j.layOutFiles(tables, made.Placements, files{all, 0}, made.Conversions)
 }
@@ -51,7 +51,7 @@ func (j *job) layOutFiles(tables []manifest.Table, placements []manifest.Placeme
 	return l, nil
 }
 
-// mosaic is an array on its layout; nil if it has none, since its values are in the manifest.
+// mosaic returns the chunks of an array, or nil if its values are in the manifest.
 func (l *laidOut) mosaic(a *manifest.Array) (*mosaic.Mosaic, error) {
 	layout := l.layouts[a.Placement]
 	if layout == nil {
@@ -65,7 +65,7 @@ func (l *laidOut) mosaic(a *manifest.Array) (*mosaic.Mosaic, error) {
 	return m, nil
 }
 
-// count counts how the chunks of an array are served.
+// count counts the verbatim, re-encoded and missing chunks of an array.
 func (l *laidOut) count(ctx context.Context, a *manifest.Array) error {
 	m, err := l.mosaic(a)
 	if err != nil {
@@ -82,10 +82,11 @@ func (l *laidOut) count(ctx context.Context, a *manifest.Array) error {
 	return err
 }
 
-// countedAtOnce is how many arrays a goroutine counts, since most take a few microseconds.
+// countedAtOnce is the number of arrays that a goroutine counts. Most take a few microseconds, less
+// than it takes to start a goroutine.
 const countedAtOnce = 64
 
-// countChunks counts how the chunks of arrays are served.
+// countChunks counts the chunks of all arrays.
 func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) error {
 	l, err := j.layOut(snap.Tables, made, all)
 	if err != nil {
@@ -106,7 +107,7 @@ func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *pl
 	return closing(l, group.Wait())
 }
 
-// draw draws the arrays that are made of files, by their paths.
+// draw draws the arrays that read files, by path.
 func (j *job) draw(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) (map[string]*picture.Picture, error) {
 	l, err := j.layOut(snap.Tables, made, all)
 	if err != nil {
@@ -116,6 +117,7 @@ func (j *job) draw(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan
 	for i := range snap.Arrays {
 		a := &snap.Arrays[i]
 		m, err := l.mosaic(a)
+		// Values in the manifest come from no file, so there is nothing to draw.
 		if err == nil && m == nil {
 			continue
 		}
@@ -130,7 +132,7 @@ func (j *job) draw(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan
 	return drawn, closing(l, nil)
 }
 
-// files gives a mosaic those whose rows begin at first.
+// files gives a mosaic access to files whose rows begin at first.
 type files struct {
 	list  []*manifest.File
 	first int64

@@ -17,12 +17,12 @@ import (
 	"varve/manifest/scan"
 )
 
-// loading reads the values that a plan asks for into files. Equal ones become one.
+// loading reads the values that a plan needs. Files with equal values share them in memory.
 type loading struct {
 	files  []*manifest.File
 	opts   *scan.Options
 	sums   *scan.Sums
-	memory *semaphore.Weighted // of the elements that are read at a time
+	memory *semaphore.Weighted // limits the bytes of elements in memory
 	said   func(done, total int64)
 
 	mu          sync.Mutex
@@ -42,7 +42,7 @@ func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need)
 			wholly[plan.Need{File: n.File, Variable: n.Variable}] = true
 		}
 	}
-	needs = slices.DeleteFunc(slices.Clone(needs), func(n plan.Need) bool { // what is read needs no sum
+	needs = slices.DeleteFunc(slices.Clone(needs), func(n plan.Need) bool { // if all elements are read, their digest costs nothing
 		return !elements(n) && wholly[plan.Need{File: n.File, Variable: n.Variable}]
 	})
 	l.total = int64(len(needs))
@@ -53,6 +53,7 @@ func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need)
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
 	for _, n := range needs {
+		// One goroutine reads all values of a file, so that each file is opened once.
 		if some := byFile[n.File]; some[0] == n {
 			group.Go(func() error { return l.readFile(within, some) })
 		}
@@ -63,7 +64,7 @@ func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need)
 // elements reports whether all elements are needed.
 func elements(n plan.Need) bool { return n.Extent == plan.All || n.Extent == plan.Compared }
 
-// readFile reads what is needed of one file.
+// readFile reads the needed values of one file, which is opened only once.
 func (l *loading) readFile(ctx context.Context, needs []plan.Need) error {
 	later, err := scan.Reopen(ctx, l.files[needs[0].File], l.opts)
 	if err != nil {
@@ -84,6 +85,7 @@ func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) erro
 	if !elements(n) {
 		size = scan.BlockMemory(v)
 	}
+	// A larger request could never be granted.
 	size = min(size, manifest.MostSummed)
 	if err := l.memory.Acquire(ctx, size); err != nil {
 		return err
@@ -107,7 +109,7 @@ func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) erro
 	return err
 }
 
-// summary has the values of a variable measured.
+// summary computes the summary of a variable's values in blocks.
 func summary(h *manifest.Header, variable int, later *scan.Later) (*manifest.Values, error) {
 	g, err := plan.NewGauge(h, variable)
 	if err == nil {

@@ -15,9 +15,9 @@ import (
 	"varve/readers/source"
 )
 
-// objects expands a name in an object store. One that ends with a slash is a folder, and one
-// with *, ? or [ in it is a glob, unless there is an object of that name. Of others those are
-// looked at whose last part has no dot; lists of thousands of files are not asked for one by one.
+// objects expands a name in an object store. A name with a final slash is a folder. A name with *,
+// ? or [ is a pattern. A name whose last element has a dot is an object, without a request, because
+// lists may have thousands of objects. Other names are looked up.
 //
 //	s3://bucket/x.nc  s3://bucket/model/  "s3://bucket/model/20??/*.nc"
 func (s *Sources) objects(ctx context.Context, name string) ([]string, error) {
@@ -73,7 +73,7 @@ func (s *Sources) objectGlob(ctx context.Context, pattern string) ([]string, err
 	return out, nil
 }
 
-// objectFolders are the folders that a glob without ** matches.
+// objectFolders returns the folders that match a pattern without **.
 func (s *Sources) objectFolders(ctx context.Context, pattern string) (out []string, err error) {
 	if !strings.ContainsAny(pattern, "*?[") {
 		return []string{pattern + "/"}, nil
@@ -90,7 +90,7 @@ func (s *Sources) objectFolders(ctx context.Context, pattern string) (out []stri
 	return out, nil
 }
 
-// objectFolder finds the sources below a prefix, as folder does in a folder.
+// objectFolder returns the sources below a prefix, as folder does for a local folder.
 func (s *Sources) objectFolder(ctx context.Context, name string) ([]string, error) {
 	todo, ctx := errgroup.WithContext(ctx)
 	todo.SetLimit(objectLists)
@@ -104,13 +104,13 @@ func (s *Sources) objectFolder(ctx context.Context, name string) ([]string, erro
 	return w.out, err
 }
 
-// objectLists is how many folders are listed at a time, and maxObjectDepth how deep.
+// objectLists is the number of folders to list at once, and maxObjectDepth the depth limit.
 const (
 	objectLists    = 8
 	maxObjectDepth = 64
 )
 
-// objectWalk walks a prefix.
+// objectWalk lists a prefix recursively.
 type objectWalk struct {
 	*Sources
 	todo *errgroup.Group
@@ -119,7 +119,7 @@ type objectWalk struct {
 	out []string
 }
 
-// walk lists a folder, and the folders in it while there is a hand for them.
+// walk lists a folder and the folders in it, in parallel up to the limit.
 func (w *objectWalk) walk(ctx context.Context, folder string, depth int) error {
 	if depth > maxObjectDepth {
 		return fmt.Errorf("%s: more than %d folders deep", folder, maxObjectDepth)
@@ -140,9 +140,9 @@ func (w *objectWalk) walk(ctx context.Context, folder string, depth int) error {
 	return nil
 }
 
-// list takes the sources that lie directly in a folder, or the folder if it is one itself, and
-// returns the folders in it. Whether it is one is looked at early on: stores can have
-// millions of chunks in one folder.
+// list adds the sources in a folder, or the folder if it is a source itself, and returns the
+// folders in it. It looks whether the folder is a source after the first 500 entries, because a
+// Zarr store may have millions of chunks in one folder.
 func (w *objectWalk) list(ctx context.Context, folder string) (folders []string, err error) {
 	src, err := w.objectStores.Open(ctx, folder)
 	if err != nil {
@@ -169,6 +169,7 @@ func (w *objectWalk) list(ctx context.Context, folder string) (folders []string,
 			}
 		}
 	}
+	// Folders with fewer entries are looked at here.
 	if !looked && w.take(ctx, src) {
 		return nil, nil
 	}
@@ -179,7 +180,7 @@ func (w *objectWalk) list(ctx context.Context, folder string) (folders []string,
 	return folders, w.files(folder, names)
 }
 
-// take takes a folder that is a source itself, such as a Zarr store.
+// take adds a folder that is a source itself, such as a Zarr store, and reports whether it is.
 func (w *objectWalk) take(ctx context.Context, src *source.Source) bool {
 	if !formats.IsStore(ctx, src) {
 		return false

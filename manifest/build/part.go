@@ -22,9 +22,10 @@ import (
 	"varve/readers/source"
 )
 
-// Scan writes what a scan of sources finds into a part, a file or an object that Build, Check and Append
-// take for a source. Of what Plan says only Drop counts, and for damage only: the part is of all that is not
-// damaged. What has the name is replaced when the part is whole; of one that is only half written nothing is left.
+// Scan writes the results of a scan to a scan part: a file or object that Build, Check and Append
+// accept as a source. Of Plan, only Drop is used, and only for damaged variables: a part holds
+// everything else. An existing part is replaced when the new one is complete; an incomplete part is
+// removed.
 func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 	opts, err := opts.checked()
 	if err != nil {
@@ -48,7 +49,7 @@ func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 	return outcome, nil
 }
 
-// writePart writes a part, which has its name when it is whole.
+// writePart writes a part under a temporary name, and renames it when it is complete.
 func writePart(ctx context.Context, name string, write func(*os.File) error) error {
 	if source.IsObject(name) {
 		return storePart(ctx, name, write)
@@ -60,6 +61,7 @@ func writePart(ctx context.Context, name string, write func(*os.File) error) err
 		return err
 	}
 	if err = write(file); err == nil {
+		// A rename must not become durable before the content does.
 		err = file.Sync()
 	}
 	if err = closing(file, err); err == nil {
@@ -71,7 +73,8 @@ func writePart(ctx context.Context, name string, write func(*os.File) error) err
 	return nil
 }
 
-// longestBase is how much of a part's name its draft's begins with, as names have limits.
+// longestBase limits the part's name within the temporary name, because file names are limited to
+// 255 bytes.
 const longestBase = 200
 
 func removed(name string) error {
@@ -96,12 +99,12 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 	return out, errors.Join(part.Close(found.Files), buffer.Flush())
 }
 
-// splitParts tells parts from other sources, by their content.
+// splitParts separates scan parts from other sources, by their content.
 func (j *job) splitParts(ctx context.Context, names []string) (sources, parts []string, err error) {
 	are := make([]bool, len(names))
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(max(partsAtATime, runtime.GOMAXPROCS(0)))
-	const stretch = 256 // local names a goroutine, since one costs no more than ten microseconds
+	const stretch = 256 // local names per goroutine; each takes at most ten microseconds
 	for from := 0; from < len(names); from += stretch {
 		to := min(from+stretch, len(names))
 		for i := from; i < to; i++ {
@@ -137,10 +140,11 @@ func (j *job) splitParts(ctx context.Context, names []string) (sources, parts []
 	return sources, parts, nil
 }
 
-// isPart leaves what cannot be read to the scan, which names all of it.
+// isPart reports whether a local file is a scan part. Files that cannot be read count as sources,
+// so that the scan reports all of them together.
 func isPart(name string) (bool, error) {
 	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for somebody to write
+	if err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
 		return false, nil
 	}
 	file, err := os.Open(name)
@@ -151,7 +155,7 @@ func isPart(name string) (bool, error) {
 	return table.IsPart(file, info.Size())
 }
 
-// partFile is a part on disk.
+// partFile is a local scan part.
 type partFile struct {
 	*os.File
 	size int64
@@ -171,14 +175,14 @@ func openPartFile(name string) (table.File, error) {
 	return partFile{file, info.Size()}, nil
 }
 
-// takePart adds what a part holds, as if it had been scanned now.
+// takePart adds the contents of a part, as if its sources had been scanned now.
 func (j *job) takePart(ctx context.Context, name string, sink *refSink) error {
 	return j.withPart(ctx, name, func(part *table.Part, files []*manifest.File) error {
 		return j.copyPart(ctx, part, files, slices.Repeat([]bool{true}, len(files)), sink)
 	})
 }
 
-// withPart opens a part.
+// withPart opens a part, and calls do with it.
 func (j *job) withPart(ctx context.Context, name string, do func(*table.Part, []*manifest.File) error) error {
 	open := openPartFile
 	if isElsewhere(name) {
@@ -203,8 +207,8 @@ func (j *job) withPart(ctx context.Context, name string, do func(*table.Part, []
 	return closing(part, err)
 }
 
-// copyPart numbers rows and files of a part anew, behind those that are there: of the files that are to
-// be kept, which are all if some lead to others.
+// copyPart appends the rows and files of a part with new numbers. keep selects the files. It must
+// be true for all files if some refer to others.
 func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.File, keep []bool, sink *refSink) error {
 	if !slices.Contains(keep, true) {
 		return nil
@@ -213,6 +217,7 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.
 	if j.old != nil {
 		firstFile += int32(j.old.Rows(manifest.Sources))
 	}
+	// Inline chunks of all files are copied, because their rows are shared.
 	for row := range part.Rows(manifest.Blobs) {
 		data, err := part.Inline(ctx, row)
 		if err != nil {
@@ -224,7 +229,7 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.
 	}
 	copyRefs := func(row, end int64) error {
 		if row > end {
-			return fmt.Errorf("%w: rows of refs end at %d that begin at %d", codec.ErrCorrupt, end, row)
+			return fmt.Errorf("%w: the rows of references begin at %d and end at %d", codec.ErrCorrupt, row, end)
 		}
 		for batch, err := range part.ScanRefs(ctx, row, end-row) {
 			if err != nil {
@@ -237,6 +242,7 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.
 		}
 		return nil
 	}
+	// Files with adjacent rows are copied together, which is one range of rows for most parts.
 	for from := 0; from < len(files); {
 		to := from + 1
 		for to < len(files) && keep[to] == keep[from] {
@@ -261,7 +267,7 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.
 	return nil
 }
 
-// addFiles adds files of a part whose rows and files have other numbers now.
+// addFiles adds files of a part, after adding offsets to their row and file numbers.
 func (j *job) addFiles(files []*manifest.File, rows int64, firstFile int32) {
 	for _, f := range files {
 		f.Row += rows

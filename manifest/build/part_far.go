@@ -14,11 +14,11 @@ import (
 	"varve/readers/source"
 )
 
-// partExtension ends the names of parts that are not on this machine: which of many objects are parts
-// is not to cost a request each.
+// partExtension is the required extension of parts in object stores and on servers. Without it,
+// each remote source would need a request to find out whether it is a part.
 const partExtension = ".parquet"
 
-// isElsewhere reports whether a name is that of what may be a part in an object store, or on a server.
+// isElsewhere reports whether a name may be a part in an object store or on a server.
 func isElsewhere(name string) bool {
 	if !source.IsURL(name) {
 		return false
@@ -27,8 +27,8 @@ func isElsewhere(name string) bool {
 	return err == nil && path.Ext(u.Path) == partExtension
 }
 
-// checkPartName refuses names of parts that could not be told from other sources, before hours are
-// spent on what goes there.
+// checkPartName refuses names that could not be recognised as parts later. It is called before a
+// scan, which may take hours.
 func checkPartName(name string) error {
 	switch {
 	case !source.IsURL(name):
@@ -36,13 +36,13 @@ func checkPartName(name string) error {
 	case !source.IsObject(name):
 		return fmt.Errorf("%s: parts are written to files, and to object stores (s3://, gs://, az://): %w", name, errors.ErrUnsupported)
 	case !isElsewhere(name):
-		return fmt.Errorf("%s: a part in an object store is known by its name: end it with %s: %w", name, partExtension, fs.ErrInvalid)
+		return fmt.Errorf("%s: the name of a scan part in an object store must end with %s: %w", name, partExtension, fs.ErrInvalid)
 	}
 	return nil
 }
 
-// storePart stores a part as an object: by way of a temporary file, as an object is not to be seen before
-// it is whole, and its size is told first.
+// storePart writes a part to an object. It uses a temporary file, because an upload needs the size
+// first and must not be visible until it is complete.
 func storePart(ctx context.Context, name string, write func(*os.File) error) (err error) {
 	opener := source.NewOpener(nil)
 	defer func() { err = closing(opener, err) }()
@@ -52,9 +52,9 @@ func storePart(ctx context.Context, name string, write func(*os.File) error) (er
 	}
 	file, err := os.CreateTemp("", "varve-part-")
 	if err != nil {
-		return temporaryError("a temporary file for the part", err)
+		return temporaryError("temporary file for the scan part", err)
 	}
-	_ = os.Remove(file.Name()) // which not every system does of a file that is open
+	_ = os.Remove(file.Name()) // fails on systems that cannot remove an open file; it is removed below
 	defer func() { err = errors.Join(closing(file, err), removed(file.Name())) }()
 	if err := write(file); err != nil {
 		return err
@@ -66,11 +66,10 @@ func storePart(ctx context.Context, name string, write func(*os.File) error) (er
 	return place.Put(ctx, key, file, info.Size())
 }
 
-// partsAtATime is how many names elsewhere are asked at once whether they are parts, which takes a round
-// trip or two each.
+// partsAtATime is the number of remote names to examine at once. Each takes one or two round trips.
 const partsAtATime = 32
 
-// isFarPart is isPart of a name elsewhere.
+// isFarPart reports whether a remote object is a scan part.
 func (j *job) isFarPart(ctx context.Context, name string) (bool, error) {
 	src, err := j.openElsewhere(ctx, name)
 	if err != nil {
@@ -94,10 +93,10 @@ func (j *job) openElsewhere(ctx context.Context, name string) (*source.Source, e
 	return source.Open(ctx, name)
 }
 
-// wholePart is how large a part may be to be read at once.
+// wholePart is the size in bytes up to which a remote part is read with one request.
 const wholePart = 16 << 20
 
-// openFarPart opens a part elsewhere. One that is not large is read at once: all of it is wanted.
+// openFarPart opens a remote part. A small one is read at once, because all of it is needed.
 func (j *job) openFarPart(ctx context.Context, name string) (table.File, error) {
 	src, err := j.openElsewhere(ctx, name)
 	if err != nil {
@@ -114,12 +113,12 @@ func (j *job) openFarPart(ctx context.Context, name string) (table.File, error) 
 	return nearPart{bytes.NewReader(whole)}, nil
 }
 
-// nearPart is a part that was read.
+// nearPart is a remote part that was read into memory.
 type nearPart struct{ *bytes.Reader }
 
 func (nearPart) Close() error { return nil }
 
-// farPart is a part elsewhere, of which ranges are read.
+// farPart is a remote part that is read in ranges.
 type farPart struct {
 	ctx context.Context // of the job that reads it
 	*source.Source

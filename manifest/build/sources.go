@@ -22,17 +22,17 @@ import (
 	"varve/readers/source"
 )
 
-// Sources say which files a command is about, as a user writes them.
+// Sources are the sources of a command, as a user writes them.
 type Sources struct {
-	Names []string  // paths, folders, globs, URLs, lists
-	Match string    // glob on the names of files found in folders; empty: all
-	Stdin io.Reader // what the list - is read from
+	Names []string  // paths, folders, patterns, URLs, lists
+	Match string    // pattern for the names of files in folders; empty means all
+	Stdin io.Reader // the input for the list "@-"
 
-	// objectStores opens what is in them, to see what there is.
+	// objectStores opens and lists object stores.
 	objectStores *source.Opener
-	// lists are those that are being read, each named by the one before.
+	// lists holds the lists that are being read, each named in the one before.
 	lists []string
-	// skipped collects the manifests that were met in folders; objects are listed in parallel.
+	// skipped collects manifests in folders. Objects are listed in parallel, so it has a lock.
 	skipped *skippedNames
 }
 
@@ -41,7 +41,7 @@ type skippedNames struct {
 	names []string
 }
 
-// Skipped returns the manifests that Expand met in folders. They are no sources.
+// Skipped returns the manifests that Expand found in folders and left out.
 func (s *Sources) Skipped() []string {
 	if s.skipped == nil {
 		return nil
@@ -50,16 +50,16 @@ func (s *Sources) Skipped() []string {
 	return s.skipped.names
 }
 
-// skip notes a manifest in a folder.
+// skip records a manifest in a folder.
 func (s *Sources) skip(path string) {
 	s.skipped.mu.Lock()
 	defer s.skipped.mu.Unlock()
 	s.skipped.names = append(s.skipped.names, path)
 }
 
-// Expand returns the files and objects that are meant, in the order in which they were
-// given; those of a folder or a glob by name. A name that is there is taken as it is, whatever
-// characters it holds.
+// Expand returns the files and objects that Names mean, in the given order, and those of a folder
+// or pattern sorted by name. If a file has the exact name, it is used, even if the name looks like
+// a pattern.
 //
 //	ocean.nc  archive/  "model/*.nc"  https://host/x.nc  s3://bucket/model/  @list.txt  @-
 func (s *Sources) Expand(ctx context.Context) ([]string, error) {
@@ -105,14 +105,14 @@ func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
 	return nil, err
 }
 
-// isNowhere reports whether an error is that there is no file of a name. On Windows there may be none
-// with a * in it.
+// isNowhere reports whether an error says that a file does not exist. Windows has another error for
+// names with a *, which are invalid there.
 func isNowhere(err error) bool {
 	const invalidName = syscall.Errno(123) // ERROR_INVALID_NAME
 	return errors.Is(err, fs.ErrNotExist) || runtime.GOOS == "windows" && errors.Is(err, invalidName)
 }
 
-// isList reports whether a name is that of a list, and not of a file that begins with an @.
+// isList reports whether a name means a list, and not a file whose name begins with @.
 func isList(name string) bool {
 	if !strings.HasPrefix(name, "@") {
 		return false
@@ -124,7 +124,8 @@ func isList(name string) bool {
 // byteOrderMark begins texts that were written on Windows.
 const byteOrderMark = "\ufeff"
 
-// list reads names from a file, one a line; # begins no comment, since names may hold it.
+// list reads names from a file, one per line. There are no comments, because names may begin with
+// #.
 func (s *Sources) list(ctx context.Context, name string) ([]string, error) {
 	in := s.Stdin
 	if name != "-" {
@@ -162,8 +163,8 @@ func (s *Sources) list(ctx context.Context, name string) ([]string, error) {
 	return out, lines.Err()
 }
 
-// patient reads until a context ends, even where nothing comes: a terminal, or a pipe that
-// nobody writes to.
+// patient is a reader that stops when a context ends, even if the input, such as a terminal or a
+// pipe, provides nothing.
 type patient struct {
 	ctx  context.Context
 	from io.Reader
@@ -174,7 +175,7 @@ func (r *patient) Read(p []byte) (int, error) {
 		data []byte
 		err  error
 	}
-	got := make(chan chunk, 1) // who gives up does not wait for it
+	got := make(chan chunk, 1) // buffered, so that the goroutine ends even if nobody waits
 	go func() {
 		data := make([]byte, len(p))
 		n, err := r.from.Read(data)
@@ -210,17 +211,19 @@ func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {
 	return out, nil
 }
 
-// isDeep reports whether a part of a glob is **, which stands for any number of folders.
+// isDeep reports whether an element of a pattern is **, which matches any number of folders.
 func isDeep(pattern string) bool {
 	return slices.Contains(strings.Split(filepath.ToSlash(pattern), "/"), "**")
 }
 
-// deepGlob takes what a glob matches, or what is in a folder that it matches, among all that lies
-// below the folders which its part before the first ** matches.
+// deepGlob expands a pattern with **. It lists everything below the folders that match the part
+// before the first **, and returns the paths that match the rest, and all sources in folders that
+// match.
 func (s *Sources) deepGlob(ctx context.Context, pattern string, heads func(string) ([]string, error), folder func(*Sources, context.Context, string) ([]string, error)) ([]string, error) {
 	parts := strings.Split(pattern, "/")
 	n := slices.Index(parts, "**")
 	for _, part := range parts[n:] {
+		// Report an invalid pattern before a long listing.
 		if _, err := path.Match(part, ""); err != nil {
 			return nil, fmt.Errorf("%s: %w", pattern, err)
 		}
@@ -234,7 +237,7 @@ func (s *Sources) deepGlob(ctx context.Context, pattern string, heads func(strin
 		return nil, err
 	}
 	all := *s
-	all.Match = cmp.Or(s.Match, "*") // manifests are passed over
+	all.Match = cmp.Or(s.Match, "*") // a filter makes folder leave out manifests
 	var out []string
 	for _, root := range roots {
 		list, err := folder(&all, ctx, root)
@@ -254,7 +257,7 @@ func (s *Sources) deepGlob(ctx context.Context, pattern string, heads func(strin
 	return out, nil
 }
 
-// folders are those that a glob without ** matches.
+// folders returns the folders that match a pattern without **.
 func folders(pattern string) ([]string, error) {
 	found, err := filepath.Glob(pattern)
 	return slices.DeleteFunc(found, func(name string) bool {
@@ -263,7 +266,7 @@ func folders(pattern string) ([]string, error) {
 	}), err
 }
 
-// matchesDeep reports whether the parts of a glob match those of a name, or the first of them.
+// matchesDeep reports whether pattern elements match a name or its first elements.
 func matchesDeep(pattern, name []string) bool {
 	switch {
 	case len(pattern) == 0:
@@ -277,9 +280,9 @@ func matchesDeep(pattern, name []string) bool {
 	return ok && err == nil && matchesDeep(pattern[1:], name[1:])
 }
 
-// folder finds the sources in a folder: the folder itself if it is one, such as a Zarr
-// store, else all files below it. Nothing is left out in silence: what is no source is found
-// to be none when it is scanned.
+// folder returns the sources in a folder: the folder itself if it is a source, such as a Zarr
+// store, or else all files below it. It returns files that may be no sources, so that the scan
+// reports them.
 func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 	if isSource(ctx, root) {
 		return []string{root}, nil
@@ -295,15 +298,15 @@ func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 	return out, err
 }
 
-// below finds the sources below a folder. Archives that outgrew a disk have links to folders: these
-// are folders too, unless they lead back to one that they are in.
+// below returns the sources below a folder. It follows links to folders, which archives on several
+// disks have, but refuses a link to a parent folder.
 func (s *Sources) below(ctx context.Context, folder string, above []fs.FileInfo) (out []string, err error) {
 	info, err := os.Stat(folder)
 	if err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(above, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
-		return nil, fmt.Errorf("%s: the link leads to a folder that it is in: %w", folder, fs.ErrInvalid)
+		return nil, fmt.Errorf("%s: the link leads to one of its parent folders: %w", folder, fs.ErrInvalid)
 	}
 	above = append(above, info)
 	entries, err := os.ReadDir(folder)
@@ -314,6 +317,7 @@ func (s *Sources) below(ctx context.Context, folder string, above []fs.FileInfo)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		// Hidden files are drafts, locks and metadata of other programs.
 		if strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
@@ -351,7 +355,7 @@ func isFolder(path string, entry fs.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// manifestError is the error of a manifest that is given as a source.
+// manifestError returns the error for a manifest that is given as a source.
 func manifestError(path string) error {
 	return fmt.Errorf("%s is a varve manifest, not a source: name the files that it was built from: %w", path, errors.ErrUnsupported)
 }
@@ -363,14 +367,14 @@ func (s *Sources) matches(name string) (bool, error) {
 	return path.Match(s.Match, name)
 }
 
-// notFound is the error of a name that no file has. Its text is complete, unlike that of fs.ErrNotExist.
+// notFound is the error for a name that no file has. It unwraps to fs.ErrNotExist without its text.
 type notFound string
 
 func (e notFound) Error() string { return string(e) }
 
 func (e notFound) Unwrap() error { return fs.ErrNotExist }
 
-// nothingIn returns the error of a folder or prefix without a source.
+// nothingIn returns the error for a folder or prefix without sources.
 func (s *Sources) nothingIn(root string) error {
 	if s.Match != "" {
 		return notFound("no file in " + root + " matches " + s.Match)

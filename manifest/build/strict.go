@@ -12,8 +12,8 @@ import (
 	"varve/manifest/report"
 )
 
-// refuseRebuilt refuses arrays of which chunks are re-encoded, where that is not allowed: whatever
-// it was that the plan did not see, such as chunks that skip filters, or edges that were asked for.
+// refuseReencoded refuses arrays with re-encoded chunks if Strict is set. It finds causes that the
+// plan cannot see, such as chunks with a filter mask, or chunk lengths that the user chose.
 func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) error {
 	some := func(a manifest.Array) bool { return a.Chunks.Reencoded > 0 }
 	if !j.opts.Plan.Strict || !slices.ContainsFunc(snap.Arrays, some) {
@@ -48,7 +48,7 @@ func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made
 	return closing(l, refused)
 }
 
-// rebuiltFrom lists the files that re-encoded chunks are made of.
+// reencodedFrom returns the files that provide re-encoded chunks.
 func reencodedFrom(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader) ([]int64, error) {
 	files := map[int64]bool{}
 	for l, err := range m.Locations(ctx, refs, grid.Whole(m.Grid().Counts())) {

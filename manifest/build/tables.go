@@ -15,33 +15,33 @@ import (
 	"varve/manifest/table"
 )
 
-// tables are those that a job writes.
+// tables holds the tables that a job writes.
 type tables struct {
 	repo *manifest.Repository
 	open []*manifest.TableWriter
 	done []manifest.Table
 
 	refs   *draft[*table.RefWriter]
-	first  int64 // row of refs
+	first  int64 // number of the first reference that this job writes
 	inline *draft[*table.Writer[[]byte]]
-	kept   []manifest.Table // old ones that stay
-	early  *earlyTables     // begun before there is a plan
+	kept   []manifest.Table // old tables that the snapshot keeps
+	early  *earlyTables     // started before the plan exists
 }
 
 func newTables(repo *manifest.Repository) *tables { return &tables{repo: repo} }
 
-// abort gives up what is not committed.
+// abort removes tables that are not committed.
 func (t *tables) abort() {
 	if t.early != nil {
-		t.early.wait() // its error is that of write, or comes too late
+		t.early.wait() // write reports its error, or the job has failed already
 		t.early.abort()
 	}
 	for _, w := range t.open {
-		w.Abort() // the error that led here says more
+		w.Abort() // the caller has a more useful error
 	}
 }
 
-// rowWriter is what every writer of a table has.
+// rowWriter has the methods that all writers of tables share.
 type rowWriter interface {
 	Rows() int64
 	Close() error
@@ -56,7 +56,7 @@ type draft[W rowWriter] struct {
 
 const bufferBytes = 64 << 10
 
-// start begins a table.
+// start starts a table.
 func start[W rowWriter](ctx context.Context, t *tables, kind manifest.TableKind, make func(io.Writer) W) (*draft[W], error) {
 	file, err := t.repo.NewTable(ctx, kind)
 	if err != nil {
@@ -67,7 +67,7 @@ func start[W rowWriter](ctx context.Context, t *tables, kind manifest.TableKind,
 	return &draft[W]{make(buffer), buffer, file}, nil
 }
 
-// finish commits a table, unless it has no rows.
+// finish commits a table, or removes it if it has no rows.
 func (d *draft[W]) finish(t *tables) error {
 	rows := d.rows.Rows()
 	if rows == 0 {
@@ -85,7 +85,7 @@ func (d *draft[W]) finish(t *tables) error {
 	return nil
 }
 
-// firstOf is the number of the next row of a kind.
+// firstOf returns the number of the next row of a kind.
 func (t *tables) firstOf(kind manifest.TableKind) (n int64) {
 	for _, list := range [][]manifest.Table{t.kept, t.done} {
 		for i := range list {
@@ -97,7 +97,7 @@ func (t *tables) firstOf(kind manifest.TableKind) (n int64) {
 	return n
 }
 
-// refSink returns what takes the refs of a scan.
+// refSink returns a sink for the references of a scan.
 func (t *tables) refSink(ctx context.Context) (*refSink, error) {
 	var err error
 	if t.refs, err = start(ctx, t, manifest.Refs, table.NewRefs); err != nil {
@@ -110,7 +110,8 @@ func (t *tables) refSink(ctx context.Context) (*refSink, error) {
 	return &refSink{t.refs.rows, t.inline.rows, t.firstOf(manifest.Blobs), t}, nil
 }
 
-// known returns a reader of refs that knows of those that were just written what they are.
+// known returns a reader of references. It knows which of the new references are plain without
+// reading them.
 func (t *tables) known(r *table.Reader) mosaic.RefReader { return knownRefs{r, t.refs.rows, t.first} }
 
 // knownRefs implements mosaic.PlainReader.
@@ -130,7 +131,7 @@ type refSink struct {
 	tables *tables
 }
 
-// Restart begins the tables anew.
+// Restart discards all rows, and starts the tables again.
 func (s *refSink) Restart(ctx context.Context) error {
 	if err := errors.Join(s.tables.refs.file.Abort(), s.tables.inline.file.Abort()); err != nil {
 		return err
@@ -153,15 +154,15 @@ func (t *tables) closeRefs() error {
 	return errors.Join(t.refs.finish(t), t.inline.finish(t))
 }
 
-// content is what goes into the tables of a snapshot.
+// content is the content of a snapshot's tables.
 type content struct {
 	known      func(kind manifest.TableKind, id string) (bool, error)
-	files      []*manifest.File // new ones
+	files      []*manifest.File // new files
 	placements []manifest.Placement
 	values     []*manifest.Values
 }
 
-// write writes all tables of a snapshot but the refs, and enters them.
+// write writes all tables except the references, and adds all of them to the snapshot.
 func (t *tables) write(ctx context.Context, snap *manifest.Snapshot, c *content) error {
 	if err := t.writeFiles(ctx, c); err != nil {
 		return err
@@ -176,7 +177,7 @@ func (t *tables) write(ctx context.Context, snap *manifest.Snapshot, c *content)
 	return nil
 }
 
-// writeFiles writes the new sources, and what of them is new.
+// writeFiles writes the new sources, and headers, attributes and values that old tables lack.
 func (t *tables) writeFiles(ctx context.Context, c *content) error {
 	sources, err := start(ctx, t, manifest.Sources, table.NewSources)
 	if err != nil {
@@ -205,13 +206,13 @@ func (t *tables) writeFiles(ctx context.Context, c *content) error {
 	return writeByID(ctx, t, c, manifest.ValueOf, table.NewValues, values)
 }
 
-// earlyTables are those of headers and of attributes of groups, which no plan changes.
+// earlyTables holds the tables of headers and group attributes, which do not depend on the plan.
 type earlyTables struct {
 	tables
 	wait func() error
 }
 
-// beginEarly begins to write the early tables.
+// beginEarly starts to write the early tables.
 func (t *tables) beginEarly(ctx context.Context, c *content) {
 	e := &earlyTables{tables: tables{repo: t.repo, kept: t.kept}}
 	ready := make(chan error, 1)
@@ -220,8 +221,9 @@ func (t *tables) beginEarly(ctx context.Context, c *content) {
 	go func() { ready <- e.writeHeaders(ctx, c) }()
 }
 
-// takeEarly waits for the early tables.
+// takeEarly waits for the early tables, and takes them over.
 func (t *tables) takeEarly(ctx context.Context, c *content) error {
+	// An append that extends a plan has no early start.
 	if t.early == nil {
 		t.beginEarly(ctx, c)
 	}
@@ -237,14 +239,14 @@ func (t *tables) writeHeaders(ctx context.Context, c *content) error {
 	for _, f := range c.files {
 		headers[f.Header.ID], groups[f.Groups.ID] = f.Header, f.Groups
 	}
-	delete(headers, "") // of what only refs of others point at
+	delete(headers, "") // of files that only references name
 	delete(groups, "")
 	return errors.Join(
 		writeByID(ctx, t, c, manifest.Headers, table.NewHeaders, headers),
 		writeByID(ctx, t, c, manifest.Groups, table.NewGroups, groups))
 }
 
-// writeByID writes what is known by its id, in the order of ids, unless an old table has it.
+// writeByID writes the rows that old tables lack, sorted by ID.
 func writeByID[T any](ctx context.Context, t *tables, c *content, kind manifest.TableKind, make func(io.Writer) *table.Writer[*T], all map[string]*T) error {
 	if c.known != nil {
 		for id := range all {
@@ -264,6 +266,7 @@ func writeByID[T any](ctx context.Context, t *tables, c *content, kind manifest.
 	if err != nil {
 		return err
 	}
+	// The order makes equal builds byte-identical.
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		if err := d.rows.Append(all[id]); err != nil {
 			return err
@@ -272,8 +275,8 @@ func writeByID[T any](ctx context.Context, t *tables, c *content, kind manifest.
 	return d.finish(t)
 }
 
-// writeTiles writes the tiles of placements: one table for all that have as many dimensions, so
-// that an archive of many placements is one of few files.
+// writeTiles writes the tiles of placements. Placements with the same number of dimensions share a
+// table, because an archive with many placements should not have as many files.
 func (t *tables) writeTiles(ctx context.Context, placements []manifest.Placement) ([]manifest.PlacementTable, error) {
 	placed := make([]manifest.PlacementTable, len(placements))
 	alike := map[int][]int{}
@@ -292,7 +295,7 @@ func (t *tables) writeTiles(ctx context.Context, placements []manifest.Placement
 	return placed, nil
 }
 
-// writeAlike writes the tiles of those placements that have so many dimensions.
+// writeAlike writes the tiles of placements with the same number of dimensions.
 func (t *tables) writeAlike(ctx context.Context, dims int, which []int, placements []manifest.Placement, placed []manifest.PlacementTable) error {
 	d, err := start(ctx, t, manifest.Tiles, func(w io.Writer) *table.Writer[manifest.Tile] { return table.NewTiles(w, dims) })
 	if err != nil {

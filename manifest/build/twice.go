@@ -6,10 +6,10 @@ import (
 	"varve/manifest/report"
 )
 
-// refuseTwice refuses files that are given more than once, or were added before: where no
-// coordinates tell them apart, they would be doubled.
+// refuseTwice refuses files that are given twice, or that the manifest has already. Files without
+// coordinates would otherwise appear twice in the dataset.
 func refuseTwice(before, files []*manifest.File) error {
-	seen := make(map[string]bool, len(before)+len(files)) // true: from before
+	seen := make(map[string]bool, len(before)+len(files)) // true if the manifest has it
 	for _, f := range before {
 		if !f.Hidden {
 			seen[f.URL] = true

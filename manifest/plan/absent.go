@@ -153,6 +153,7 @@ func (p *layout) settleAbsent() {
 			a.dropped = p.opts.Missing == MissingDrop
 		}
 		f := report.Finding{Code: report.VariableAbsent, Effect: report.Filled, Args: report.Args{"variables": paths}}
+		// A finding about several arrays lists them in its arguments.
 		if len(group) == 1 {
 			f.Array = group[0].path
 		}

@@ -159,6 +159,7 @@ func fewFolders(folders []string) []string {
 	for n < min(len(first), len(last)) && first[n] == last[n] {
 		n++
 	}
+	// Do not suggest the root of a disk, which would allow everything.
 	if at := strings.LastIndexByte(manifest.ToSlash(first[:n]), '/'); at > 0 && !strings.HasSuffix(manifest.ToSlash(first[:at]), "/") {
 		return []string{first[:at]}
 	}
@@ -168,6 +169,7 @@ func fewFolders(folders []string) []string {
 // settleDims decides the dimensions of an array and their order. It refuses files whose dimensions
 // cannot be mapped to these.
 func (p *layout) settleDims(a *array) bool {
+	// First add dimensions that a file may lack, so that fewer files disagree below.
 	p.widen(a)
 	groups := map[string][]int{}
 	weight := map[string]int64{}
@@ -256,6 +258,7 @@ func (p *layout) otherDims(a *array, odd, most []int) bool {
 			f.Remedies = slices.Insert(f.Remedies, 0, remedy)
 		}
 	}
+	// A coordinate of length 1 in every file is more likely the position of the file.
 	if p.holdsStep(a.path) {
 		f.Remedies = []report.Remedy{stackBy(a.path, report.IfOneStep)}
 	}
@@ -278,6 +281,7 @@ func (p *survey) renameRemedy(dims, want []string) (r report.Remedy, ok bool) {
 	})
 	r.Consequence = report.IfSameDims
 	for i, d := range dims {
+		// Suggest a rename only if it is unambiguous and valid in every file.
 		if slices.Contains(want, d) || slices.Contains(dims[:i], d) || !p.mayRename(d, lack[i]) {
 			return r, false
 		}
@@ -299,6 +303,7 @@ func (p *survey) mayRename(from, to string) bool {
 		}
 		x, has := c.dims[from]
 		y, both := c.dims[to]
+		// A file with both dimensions could only merge them if they have one length.
 		return has && both && (x.Length != y.Length || slices.ContainsFunc(c.vars, func(v lensed) bool {
 			return slices.Contains(v.dims, from) && slices.Contains(v.dims, to)
 		}))

@@ -61,6 +61,7 @@ func (p *survey) allPlaced(d *dim, live []*coord) bool {
 			continue
 		}
 		length := p.classes[p.classOf[f]].dims[d.path].Length
+		// If all other files have the same values, a file without values may share them.
 		if len(live) > 1 || len(live) == 1 && (d.flowsAlone() || live[0].n != length) {
 			lack = append(lack, int32(f))
 		}
@@ -108,8 +109,11 @@ func (p *inquiry) lineUp(d *dim, live []*coord) error {
 	slices.SortFunc(order, func(a, b *coord) int { return p.compareCoords(a, b, falling, d.nature == text) })
 	clusters := clustersOf(order, falling)
 	if d.nature == text {
+		// Texts have no natural order, so alphabetical ranges mean nothing.
 		clusters = [][]*coord{order}
 	}
+	// Overlapping values of a dimension that nobody expects to grow, such as lat, are more likely
+	// the same grid with an error than files to concatenate.
 	if len(clusters) < len(order) && !(d.hinted || d.named || p.opts.Overlap != OverlapRefuse || d.labels(order)) {
 		return p.settleConflict(d, live)
 	}
@@ -193,6 +197,7 @@ func (p *inquiry) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, o
 		cluster[0].start = at
 		return at + cluster[0].n, true, nil
 	}
+	// A summary does not show which values two coordinates share.
 	if slices.ContainsFunc(cluster, (*coord).summarized) {
 		return 0, false, nil
 	}
@@ -208,6 +213,7 @@ func (p *inquiry) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, o
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, key.compare)
 	all = slices.Compact(all)
+	// A single value has no direction, so the second coordinate may have to tell.
 	if cluster[0].dir == -1 || len(cluster) > 1 && cluster[1].dir == -1 {
 		slices.Reverse(all)
 	}
@@ -314,6 +320,7 @@ func (p *inquiry) settleConflict(d *dim, live []*coord) error {
 		}
 		moved = moved || m
 	}
+	// The longest coordinate determines the length, also if a shorter one is used.
 	d.length = 0
 	for _, c := range live {
 		d.length = max(d.length, c.n)
@@ -409,6 +416,7 @@ func (d *dim) permuted(a, b *coord) (bool, error) {
 		return false, err
 	}
 	y, err := b.keys(d.nature, d.ranks)
+	// keys returns a new list, so sorting it does not change the coordinate.
 	slices.SortFunc(x, key.compare)
 	slices.SortFunc(y, key.compare)
 	return slices.Equal(x, y), err

@@ -47,6 +47,7 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 		if err != nil {
 			return err
 		}
+		// The values exist in the longest coordinate at other positions: padding would misplace them.
 		if within {
 			are = elsewhere
 		}
@@ -153,6 +154,7 @@ func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, are relation) 
 		f.Remedies = []report.Remedy{report.Do(report.Coords, string(CoordsFirst), report.LongestCounts), concatAlong(d, "")}
 	case d.coord == "":
 		f.Remedies = []report.Remedy{pad, concatAlong(d, report.ByName)}
+	// A coordinate that only numbers its elements does not place files; dropping it loses nothing.
 	case d.onlyCounts():
 		f.Remedies = []report.Remedy{pad, withoutValues(d)}
 	default:
@@ -289,6 +291,7 @@ func (p *survey) foreign() {
 			for _, x := range p.classes[n].vars {
 				theirs = append(theirs, strings.TrimPrefix(x.path, "/"))
 			}
+			// Otherwise every later stage would report these files again.
 			p.forget(p.classes[n])
 		}
 	}

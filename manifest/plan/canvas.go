@@ -42,7 +42,7 @@ func (c *canvas) paint(conversion *convert.Conversion, v *manifest.Variable, val
 		n *= int(l)
 	}
 	if v.Type.Varies() && len(src.Var) != n || !v.Type.Varies() && len(src.Fixed) != n*v.Type.Size {
-		return fmt.Errorf("%s: %d bytes and %d texts are no values of shape %v", v.Path, len(src.Fixed), len(src.Var), s.source)
+		return fmt.Errorf("%s: %d bytes and %d texts do not fit the shape %v", v.Path, len(src.Fixed), len(src.Var), s.source)
 	}
 	form := c.schema.Form([]int64{int64(n)})
 	dst := codec.NewElems(form)

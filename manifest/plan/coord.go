@@ -75,6 +75,7 @@ func (c *course) add(k key, as nature) {
 		c.dir = 2
 	default:
 		order := int8(k.compare(c.last))
+		// Repeated values, or a change of direction, make the order ambiguous.
 		if order == 0 || c.n > 1 && c.dir != order {
 			order = 2
 		}
@@ -113,6 +114,7 @@ func missing(k key, as nature) bool {
 
 // measure computes the course of a coordinate, once the nature of all files' values is known.
 func (c *coord) measure(as nature, ranks map[string]int64) error {
+	// The summary was computed when the values were read.
 	if c.summarized() {
 		c.course = courseOf(c.values.Summary, c.nature, as)
 		return nil
@@ -229,6 +231,7 @@ func textsOf(v *manifest.Variable, values *manifest.Values) []string {
 		case codec.FixedUTF32:
 			texts[i] = utf32(element)
 		case codec.FixedBytes:
+			// netCDF and NumPy pad texts with zero bytes.
 			texts[i] = strings.TrimRight(string(element), "\x00")
 		default:
 			texts[i] = string(element)

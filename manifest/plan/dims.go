@@ -91,6 +91,7 @@ func (p *directions) collectDims() {
 		case p.isStep(at):
 			d.coord = "" // the new dimension replaces the coordinate
 		case d.coord == "":
+			// Swaths and profiles have times along a dimension that is not called time.
 			d.coord = p.timesAlong(d)
 		}
 	}
@@ -165,6 +166,7 @@ func (p *survey) readCoords(d *dim) error {
 			at = -1 // the variable has other dimensions in this class
 		}
 		for _, f := range c.files {
+			// This stays if the file has no usable values, and settle decides what that means.
 			d.of[f] = noCoord
 			if at < 0 || c.vars[at].v.Unreadable != "" || c.vars[at].v.Storage.Layout == manifest.Nothing && c.dims[d.path].Length > 0 {
 				continue
@@ -200,8 +202,9 @@ func (p *inquiry) values(file int32, at int, elements int64) (*manifest.Values, 
 	}
 	f := p.files[file]
 	v := f.Header.Variables[at]
+	// Values may come from a scan part that someone else wrote.
 	if have := lengthOf(v, values); have != elements && p.fault == nil {
-		p.fault = fmt.Errorf("%s: %s: %w: values of %d elements for %d", f.URL, v.Path, codec.ErrCorrupt, have, elements)
+		p.fault = fmt.Errorf("%s: %s: %w: %d values for %d elements", f.URL, v.Path, codec.ErrCorrupt, have, elements)
 	}
 	return values, p.fault == nil
 }
@@ -336,6 +339,7 @@ func (p *inquiry) settleNature(d *dim) bool {
 	for _, c := range d.coords {
 		s := sortOf(c)
 		groups[s] = append(groups[s], c)
+		// Whole numbers and floats can be compared as floats.
 		d.nature = max(d.nature, c.nature)
 	}
 	if d.nature == text {
@@ -386,6 +390,7 @@ func calendarOf(c *coord) string {
 
 // refuseSorts refuses files whose coordinates cannot be compared with those of most files.
 func (p *inquiry) refuseSorts(d *dim, groups map[sort][]*coord) {
+	// The majority is probably right, so the finding names the other files.
 	most := majority(p, groups, sort.String)
 	var numbers []*coord // with other units; one finding for all, because every file may have its own units
 	units := 0
@@ -488,6 +493,7 @@ func (d *dim) rankTexts() {
 			all[t] = true
 		}
 	}
+	// Ranks are keys of a fixed size that compare as the texts do.
 	d.ranks = make(map[string]int64, len(all))
 	for i, t := range sorted(all) {
 		d.ranks[t] = int64(i)

@@ -148,6 +148,7 @@ func choices(n, k int) (all [][]int) {
 }
 
 func (p *survey) placeDomain(d *dim, domains map[int32]domain, k int) {
+	// named prevents later stages from doubting that files are placed along this dimension.
 	d.role, d.coords, d.named = flowing, nil, true
 	same := map[[2]int64]int32{}
 	for f := range p.classOf {

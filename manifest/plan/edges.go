@@ -52,6 +52,7 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid
 		sizes[k], even = evenly(axes[k], shape[k])
 		regular = regular && even
 	}
+	// A rectilinear grid cannot describe an empty axis.
 	if regular || slices.Contains(shape, 0) {
 		return zarrjson.RegularGrid(sizes...)
 	}
@@ -112,6 +113,7 @@ func evenly(runs []run, extent int64) (size int64, ok bool) {
 			return size, false
 		}
 	}
+	// A single chunk may be declared with its stored length, which exceeds the array.
 	if len(runs) == 1 && runs[0].count == 1 {
 		size = runs[0].length
 	}
@@ -228,6 +230,7 @@ func (c *cutting) bestShape() []int64 {
 		}
 		best := ""
 		for i, key := range sorted(weights) {
+			// Keys are sorted, so equal weights give the same result in every run.
 			if i == 0 || weights[key] > weights[best] {
 				best = key
 			}
@@ -342,6 +345,7 @@ func divisor(n, limit int64) int64 {
 		return n
 	}
 	best := int64(1)
+	// Trial division up to the square root finds each pair of divisors once.
 	for i := int64(1); i <= limit && i*i <= n; i++ {
 		if n%i != 0 {
 			continue
@@ -367,6 +371,7 @@ func (c *cutting) edges(axis int) []run {
 	}
 	b := builder{extent: c.shape[axis], usual: c.usual[axis], own: c.ownEdges(axis)}
 	c.eachBand(axis, at, b.add)
+	// Positions after the last tile need chunks, too.
 	b.fill(b.extent)
 	if c.a.where.runs == nil {
 		c.a.where.runs = map[string][]run{}

@@ -98,6 +98,7 @@ func (x *extending) look() bool {
 			if c, err = x.p.look(file); err != nil {
 				return false
 			}
+			// New turns such scalars into coordinates, so the new files must be treated in the same way.
 			if scalar, _, ok := c.scalarAt(x.state.Coord); ok {
 				c.stand(scalar, x.state.Dim)
 			}
@@ -133,6 +134,7 @@ func (x *extending) sameStatics(f int32) bool {
 		if !ok || v.v.Storage.Layout == manifest.Nothing || elementsOf(v.v) == 0 {
 			continue
 		}
+		// The old values are not known, so the new ones cannot be compared with them.
 		if len(ids) == 0 {
 			return false
 		}
@@ -197,6 +199,7 @@ func (x *extending) coordinates() bool {
 		v := c.vars[at].v
 		values := x.p.valuesIn(int32(f), c.vars[at].at)
 		if values == nil || values.Summed {
+			// A scan stores the values of all smaller coordinates, so something is wrong with this one.
 			if !x.p.isLarge(v) || len(v.Shape) != 1 || v.Storage.Layout == manifest.Nothing {
 				return false
 			}
@@ -277,6 +280,7 @@ func (x *extending) grow(a *manifest.Array) bool {
 	schema.Shape = slices.Clone(schema.Shape)
 	schema.Shape[axis] = x.length
 	if a.Placement == "" {
+		// Pieces are split along the first axis only.
 		if axis != 0 {
 			return false
 		}
@@ -335,6 +339,7 @@ func (x *extending) holder(a *manifest.Array, c *stretch) (file int32, v *lensed
 		if at < 0 {
 			continue
 		}
+		// Which of two files provides the values is a decision for New.
 		if v != nil && a.Path != x.state.Coord {
 			return 0, nil
 		}
@@ -379,6 +384,7 @@ func (x *extending) converted(a *manifest.Array, m *lensed, f int32, length int6
 
 // addPieces appends pieces, and joins the first one to a short last piece of the array.
 func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
+	// An array that has become too large for the manifest needs another schema.
 	if slices.Contains(x.state.Small, a.Path) && !x.small(a) || slices.Contains(x.state.Broadcast, a.Path) && !isWithin(a, mostTimes) {
 		return false
 	}

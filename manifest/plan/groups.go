@@ -156,6 +156,7 @@ func (p *planner) declareGroup(at string, g *merged) error {
 	var kept []zarrjson.Attribute
 	for _, name := range g.order {
 		a := g.values[name]
+		// An attribute that only some files have is not true of the whole dataset.
 		if g.differ[name] || g.seen[name] != g.files {
 			differ = append(differ, name)
 			continue

@@ -167,6 +167,7 @@ func (p *layout) settleGuesses() {
 	at := p.arraysByPath()
 	for _, g := range p.guesses {
 		i := slices.IndexFunc(g.of.slots, func(s slot) bool { return at[s.path] != nil && len(at[s.path].dims) == s.rank })
+		// The variables were dropped or refused, so the guess has no effect.
 		if i < 0 {
 			continue
 		}

@@ -28,6 +28,7 @@ func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error
 			counts = g
 			continue
 		}
+		// All files of a group have equal values, so one of them is enough.
 		y, ok, err := c.numbers(p.firstOf(g))
 		var delta float64
 		if err == nil && ok {

@@ -64,7 +64,7 @@ func (p *directions) checkNew(n *NewDim, at string) error {
 	case d != nil && (d.coord != "" || p.longest(d) > 1):
 		return wrong("files have a dimension of this name" + p.why(d))
 	case d != nil && d.role != fixed:
-		return wrong("the option concat says already how files follow one another along it")
+		return wrong("the option concat places files along it already")
 	case n.Variable != "" && !p.anyHas(variable):
 		return wrong("no file has such a variable" + p.whichThere())
 	case variable == at || !p.anyHas(at):
@@ -154,7 +154,7 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 		}
 		x := c.vars[i]
 		if elementsOf(x.v) != 1 {
-			return nil, nil, fmt.Errorf("%s: %s has the shape %v, and would have to be of one element", p.files[c.files[0]].URL, variable, x.v.Shape)
+			return nil, nil, fmt.Errorf("%s: %s has the shape %v; it must have exactly one element", p.files[c.files[0]].URL, variable, x.v.Shape)
 		}
 		v := *x.v
 		v.Path, v.Dims, v.Shape = at, []string{at}, []int64{1}
@@ -185,6 +185,7 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 
 // isMissing reports whether the single element of a variable is missing or NaN.
 func isMissing(v *manifest.Variable, values *manifest.Values) bool {
+	// Text has no missing value that xarray would honour.
 	what, err := newMeaning(v)
 	if err != nil || what.nature == text {
 		return false
@@ -226,6 +227,7 @@ func (p *directions) makeDim(at string, steps map[int32]step) error {
 		return err
 	}
 	d.order = slices.Clone(d.coords)
+	// The file order is arbitrary; values give each file a position that does not change.
 	slices.SortFunc(d.order, func(a, b *coord) int { return a.low.compare(b.low) })
 	for i, c := range d.order {
 		c.start = int64(i)

@@ -81,11 +81,11 @@ func patternOf(text string) (*regexp.Regexp, error) {
 	}
 	for _, name := range names {
 		if !isTime(name) {
-			return nil, fmt.Errorf("the pattern %q has a group %s, which is no part of a time: those are %s", text, name, strings.Join(timeGroups, ", "))
+			return nil, fmt.Errorf("the pattern %q has a group %s, which is not a part of a time; the parts are %s", text, name, strings.Join(timeGroups, ", "))
 		}
 	}
 	if slices.Contains(names, "j") && (slices.Contains(names, "m") || slices.Contains(names, "d")) {
-		return nil, fmt.Errorf("the pattern %q has the day twice: j is that of the year, without m and d", text)
+		return nil, fmt.Errorf("the pattern %q has the day twice: j is the day of the year; use it without m and d", text)
 	}
 	return pattern, nil
 }
@@ -123,7 +123,7 @@ func (o *Options) CheckRenamed(was, is string) error {
 		a, ok := matchStep(pattern, was)
 		b, ok2 := matchStep(pattern, is)
 		if ok != ok2 || a != b {
-			return fmt.Errorf("%s is taken from names, and %s does not say what %s says", n.Name, is, was)
+			return fmt.Errorf("%s is read from file names, and %s gives another value than %s", n.Name, is, was)
 		}
 	}
 	return nil
@@ -259,7 +259,7 @@ func (u stepUnit) count(t time.Time) (int64, error) {
 	}
 	each := int64(time.Second / u.length)
 	if s := t.Unix(); s <= math.MinInt64/each || s >= math.MaxInt64/each {
-		return 0, fmt.Errorf("%s is too far from 1970 to be told in %s, as some steps have to be", t.Format(time.RFC3339Nano), u.name)
+		return 0, fmt.Errorf("%s is too far from 1970 for the unit %s, which other files need", t.Format(time.RFC3339Nano), u.name)
 	}
 	return t.Unix()*each + int64(t.Nanosecond())/int64(u.length), nil
 }
@@ -290,7 +290,7 @@ func (s told) time() (time.Time, error) {
 				return t, nil
 			}
 		}
-		return time.Time{}, fmt.Errorf("%q is no date", s.texts[0])
+		return time.Time{}, fmt.Errorf("%q is not a date", s.texts[0])
 	}
 	parts := [7]int{1970, 1, 1, 0, 0, 0, 0}
 	for i, text := range s.texts {
@@ -299,7 +299,7 @@ func (s told) time() (time.Time, error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("%q is no number", text)
+			return time.Time{}, fmt.Errorf("%q is not a number", text)
 		}
 		parts[i] = n
 	}
@@ -311,7 +311,7 @@ func (s told) time() (time.Time, error) {
 		parts[1], parts[2] = int(t.Month()), t.Day()
 	}
 	if [6]int(parts[:6]) != [6]int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second()} {
-		return t, fmt.Errorf("%04d-%02d-%02d %02d:%02d:%02d is no time", parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
+		return t, fmt.Errorf("%04d-%02d-%02d %02d:%02d:%02d is not a valid time", parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
 	}
 	return t, nil
 }

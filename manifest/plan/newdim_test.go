@@ -85,7 +85,7 @@ func TestStepsThatAreNoTimes(t *testing.T) {
 		m := newMaker()
 		m.file(name, lat(), cube("t", "lat", []int64{3}, []int64{3}))
 		_, _, err := newPlan(m.files, &Options{NewDims: []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)_(?P<H>\d\d)(?P<M>\d\d)`}}})
-		if err == nil || !strings.Contains(err.Error(), "is no time") {
+		if err == nil || !strings.Contains(err.Error(), "is not a valid time") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -110,7 +110,7 @@ func TestDaysOfTheYear(t *testing.T) {
 // TestPatterns: every named group of a pattern counts, if one tells a part of a time.
 func TestPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{
-		`(?P<y>\d{4})(?P<mon>\d\d)`:        "has a group mon, which is no part of a time: those are y, m, d, H, M, S, j",
+		`(?P<y>\d{4})(?P<mon>\d\d)`:        "has a group mon, which is not a part of a time; the parts are y, m, d, H, M, S, j",
 		`(?P<y>\d{4})(?P<m>\d\d)(?P<j>\d)`: "has the day twice",
 		`\d+`:                              "no group in parentheses",
 		`(?P<member>\d+)`:                  "",
@@ -326,7 +326,7 @@ func TestOwnStepsRefused(t *testing.T) {
 	}{
 		{"longer", []wanted{cube("a", "time", []int64{2}, []int64{2})}, Options{}, "of up to 2 elements"},
 		{"with values", []wanted{days(0, 1), cube("a", "time", []int64{1}, []int64{1})}, Options{}, "/time its values"},
-		{"in another order", []wanted{cube("a", "time", []int64{1}, []int64{1})}, Options{Concat: []string{"time"}}, "the option concat says already"},
+		{"in another order", []wanted{cube("a", "time", []int64{1}, []int64{1})}, Options{Concat: []string{"time"}}, "the option concat places files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()

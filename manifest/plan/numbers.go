@@ -24,7 +24,7 @@ func readNumbers(v *manifest.Variable, data []byte) (numbers, error) {
 	switch v.Type.Kind {
 	case codec.Bool, codec.Int, codec.Uint, codec.Float, codec.DateTime, codec.TimeDelta:
 	default:
-		return x, fmt.Errorf("%s: values of type %s are no numbers", v.Path, v.Type)
+		return x, fmt.Errorf("%s: type %s is not numeric", v.Path, v.Type)
 	}
 	x.n = len(data) / max(v.Type.Size, 1)
 	if !scaled(v) {

@@ -68,7 +68,7 @@ func TestDimensionsOfOneName(t *testing.T) {
 		length int64
 		want   string
 	}{
-		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u"}}, 5, "0: the dimensions /wide, of 5, and /narrow, of 3, would both be called /narrow"},
+		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u"}}, 5, "0: the dimensions /wide (length 5) and /narrow (length 3) would both be called /narrow"},
 		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u"}}, 3, ""},
 		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u", "t"}}, 5, "rename=wide=narrow: no variable or dimension is called wide"},
 		{Options{Group: "g", Concat: []string{"narrow"}}, 5, ""},

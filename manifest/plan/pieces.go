@@ -33,6 +33,7 @@ func (p *layout) decidePieces(a *array) error {
 	// Clients read coordinates first. Storing them in the manifest saves one request for each file.
 	case p.isAxis(a):
 		a.pieces = !p.dims[a.dims[0]].large
+	// The values are in other files, of which only references are known.
 	case a.parted():
 		return nil
 	case p.keepsBroadcast(a):
@@ -236,6 +237,7 @@ func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 	for _, m := range a.members {
 		v := p.meaningOf(a, &m)
 		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
+			// One member without valid times is enough: the array is not one of times.
 			return nil, nil
 		}
 		if first == nil {
@@ -311,6 +313,7 @@ func kept(t codec.Type, shape []int64) []codec.Spec {
 	for _, n := range shape {
 		bytes *= max(n, 1)
 	}
+	// Blosc shuffles elements of 2 to 16 bytes; others gain nothing.
 	if bytes < leastPacked || t.Size < 2 || t.Size > 16 {
 		return specs
 	}
@@ -327,6 +330,7 @@ func (p *inquiry) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
 		chunk[k] = max(min(shape[k], pieceElements/max(inner, 1)), 1)
 		inner *= max(shape[k], 1)
 	}
+	// Such a coordinate grows with each append.
 	if len(shape) == 1 && a.where != nil {
 		chunk[0] = max(chunk[0], leastChunk)
 	}
@@ -337,6 +341,7 @@ func (p *inquiry) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
 func (p *survey) madeArray(d *dim) *array {
 	c := d.order[0]
 	h := &manifest.Header{Variables: []*manifest.Variable{c.v}}
+	// The schema is decided from classes, and no class of the files has this variable.
 	class := &class{header: h, files: d.filesWhose(func(*coord) bool { return true })}
 	p.classes = append(p.classes, class)
 	return &array{path: d.path, dims: []string{d.path}, pieces: true, made: nil, placed: []*dim{d}, files: int64(len(class.files)),

@@ -61,6 +61,7 @@ func (p *layout) placingOf(a *array) *placing {
 func (p *layout) placingKey(a *array) string {
 	var b strings.Builder
 	b.WriteString(dimPaths(a.placed))
+	// Other members mean other files, and so other tiles.
 	for _, m := range a.members {
 		fmt.Fprintf(&b, "%d,", m.class)
 	}
@@ -241,6 +242,7 @@ func overlapping(tiles []manifest.Tile) (pairs [][2]int32) {
 				continue
 			}
 			kept = append(kept, k)
+			// One pair per tile is enough to refuse, and keeps the list linear.
 			if !met && meet(&tiles[k], &tiles[i]) {
 				pairs = append(pairs, [2]int32{k, int32(i)})
 				met = true
@@ -293,6 +295,7 @@ func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 	}
 	slices.Sort(files)
 	files = slices.Compact(files)
+	// The message shows one pair; the finding lists all files.
 	x, y := &w.tiles[pairs[0][0]], &w.tiles[pairs[0][1]]
 	remedies := []report.Remedy{report.Do(report.Overlap, string(OverlapFirst), report.FirstCounts), report.Do(report.Overlap, string(OverlapLast), report.LastCounts)}
 	sameBegin, sameLength := true, true
@@ -359,6 +362,7 @@ func cutTiles(tiles []manifest.Tile, last bool) ([]manifest.Tile, bool) {
 			}
 		}
 	}
+	// Tiles with equal extents can be cut along any dimension.
 	along = max(along, 0)
 	rows := map[string][]manifest.Tile{}
 	for _, t := range tiles {
@@ -401,6 +405,7 @@ func paint(row []manifest.Tile, along int, last bool) (out []manifest.Tile) {
 		}
 		return out
 	}
+	// From the last tile on, each tile keeps only positions that no later one covers.
 	for i := len(row) - 1; i >= 0; i-- {
 		out = append(out, uncovered(row[i], row[i+1:], along)...)
 	}

@@ -90,6 +90,7 @@ func New(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 		if err = cmp.Or(p.fault, err); err != nil {
 			return nil, nil, err
 		}
+		// Reading values may take minutes, so New asks for all values of a stage at once.
 		if len(p.needs) > 0 {
 			if len(p.report.Refused()) > 0 {
 				break // reading more would not help
@@ -231,6 +232,7 @@ func (p *survey) leaveOutEmpty() {
 			continue
 		}
 		empty = append(empty, c.files...)
+		// The class stays in the list, because other classes are known by their index.
 		c.files = nil
 	}
 	for _, f := range empty {
@@ -322,6 +324,7 @@ func (p *layout) rankFiles() {
 				return int(min(max(x-y, -1), 1))
 			}
 		}
+		// Files with equal positions still need an order that does not depend on the input.
 		return p.byName(a, b)
 	})
 	p.rank = make([]int32, len(p.files))

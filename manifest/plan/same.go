@@ -119,6 +119,7 @@ func (c *comparison) narrower(files []int32) (widest int32, shapes [][]int64) {
 	}
 	of, last := c.a.memberOf(c.p.classOf[widest]), c.p.classOf[widest]
 	for _, f := range files {
+		// Neighbouring files often have one class, and a class has one shape.
 		if c.p.classOf[f] == last {
 			continue
 		}
@@ -201,6 +202,7 @@ type content struct {
 
 func (c *comparer) add(file int32, x content) error {
 	key := valued{x.m.class, x.values}
+	// Files of a class share values in memory, so most files are compared by pointer.
 	at, ok := c.seen[key]
 	if !ok {
 		var err error
@@ -283,6 +285,7 @@ func (c *comparer) write(x content) error {
 	if x.values, shape, err = x.inOrder(); err != nil {
 		return err
 	}
+	// Equal bytes in another shape are other values.
 	fmt.Fprint(c.w, shape)
 	if elementsOf(x.m.v) == 0 {
 		return nil
@@ -294,6 +297,7 @@ func (c *comparer) write(x content) error {
 	}
 	what, err := newMeaning(x.means)
 	if err != nil {
+		// Values whose meaning is unknown are equal only if type and bytes are.
 		fmt.Fprintf(c.w, "%v", x.m.v.Type)
 		c.w.WriteString(idOf(x.values))
 		return nil

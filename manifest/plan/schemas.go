@@ -29,6 +29,7 @@ func (p *planner) schemas() error {
 			p.arrays = append(p.arrays, p.madeArray(d))
 		}
 	}
+	// Schemas of a refused plan are never used, and deciding them takes most of the time.
 	if len(p.needs) > 0 || len(p.report.Refused()) > 0 {
 		return nil
 	}
@@ -119,6 +120,7 @@ func (p *planner) declare(a *array, d *decided) error {
 	for _, finding := range d.findings {
 		p.schemaFinding(a, finding)
 	}
+	// A finding has refused the array.
 	if got == nil {
 		return nil
 	}
@@ -188,6 +190,7 @@ func (p *layout) membersFor(a *array) *declared {
 		k, ok := byVariable[v] // headers share equal variables
 		if !ok {
 			key := ""
+			// A single member needs no key, and keys are expensive to compute.
 			if len(all) > 1 {
 				key = schemaKey(v)
 			}
@@ -327,6 +330,7 @@ func (p *directions) gaps(a *array) bool {
 		}
 		return false
 	}
+	// The widest file provides the values, so one file of full width leaves no gap.
 	if a.where == nil {
 		return !slices.ContainsFunc(a.members, func(m member) bool { return !isNarrow(m) })
 	}

@@ -16,6 +16,7 @@ import (
 func (p *directions) takeScalars() {
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
+		// Without a coordinate, no scalar can have its name.
 		if d.coord == "" {
 			continue
 		}
@@ -230,6 +231,7 @@ func (p *layout) isStepOf(m *member, d *dim) bool {
 			return false
 		}
 	}
+	// Along a longer fixed dimension, a single position would leave gaps that nobody asked for.
 	return d.role == flowing || d.length == 1 || p.opts.Pad == PadFill
 }
 

@@ -91,6 +91,7 @@ func (p *layout) onlyFlow() *dim {
 		if len(w.dims) == 0 {
 			continue
 		}
+		// With two dimensions, or with gaps, a new file may belong between old ones.
 		if len(w.dims) > 1 || w.cut || w.holes || only != nil && w.dims[0] != only {
 			return nil
 		}
@@ -99,6 +100,7 @@ func (p *layout) onlyFlow() *dim {
 	if only == nil || only.made || only.inNames || only.settled || only.nature == text || only.nature == 0 || len(p.hidden) > 0 || p.spared || p.beside[only.path] {
 		return nil
 	}
+	// Unordered values have no end after which a new file could start.
 	if slices.ContainsFunc(only.order, func(c *coord) bool { return c.dir == 2 }) {
 		return nil
 	}
@@ -107,6 +109,7 @@ func (p *layout) onlyFlow() *dim {
 
 func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 	if a.where == nil || len(a.where.dims) == 0 {
+		// The user does not want later files to be compared with the first.
 		if p.opts.Coords == CoordsFirst {
 			return true
 		}
@@ -130,6 +133,7 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 	axis := slices.Index(a.allDims(), d.path)
 	for i := range a.members {
 		m := &a.members[i]
+		// A list of edges says nothing about the chunks of the next file.
 		if m.v.Storage.Edges != nil {
 			return false
 		}
@@ -241,6 +245,7 @@ func keepTail(s *state, a *manifest.Array, values func(id string) *manifest.Valu
 	if s.Tails == nil {
 		s.Tails = map[string][]byte{}
 	}
+	// The last piece has changed, so an older tail must not be joined to it.
 	delete(s.Tails, a.Path)
 	if len(a.Pieces) == 0 || len(a.Dims) == 0 || a.Dims[0] != s.Dim {
 		return

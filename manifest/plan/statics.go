@@ -47,6 +47,7 @@ func (p *layout) settleStatic(a *array) error {
 	if p.opts.Coords == CoordsFirst && (a.aux || p.flowing()) && p.targets[a.path] == nil {
 		return p.comparing(a).noteFirst([][]int32{p.filesHaving(a)})
 	}
+	// Report the missing order instead of a difference of data in every file.
 	if !a.aux && p.refuseUnordered(a) {
 		return nil
 	}
@@ -125,6 +126,7 @@ func (m *member) unknown() bool { return m.v.Storage.Layout != manifest.Nothing 
 // refuseAllUnordered adds one finding for all variables with the same dimensions.
 func (p *layout) refuseAllUnordered() {
 	groups := map[string][]*array{}
+	// An archive may have hundreds of such variables, and one remedy solves all.
 	for _, a := range p.unordered {
 		groups[names(a.dims)] = append(groups[names(a.dims)], a)
 	}

@@ -60,6 +60,7 @@ type unnamed struct {
 // and agree, it takes that name.
 func (p *survey) matchUnnamed() {
 	axes := p.callAxes()
+	// Most archives name all dimensions.
 	if len(axes) == 0 {
 		return
 	}
@@ -147,6 +148,7 @@ func unnamedOf(axes map[slot]*called) []*unnamed {
 		into := -1
 		for class, name := range c.in {
 			for _, i := range at[place{class, name}] {
+				// The first candidate wins, so that the result does not depend on the order of a map.
 				if (into < 0 || i < into) && all[i].allows(c) {
 					into = i
 				}
@@ -262,6 +264,7 @@ func (u *unnamed) name(taken map[string]bool, guess string) string {
 func (p *survey) crosses(axes map[slot]*called, u *unnamed, name string) bool {
 	for _, s := range u.slots {
 		for k := range s.rank {
+			// Only other axes of the same variable can conflict.
 			if k == s.axis {
 				continue
 			}
@@ -338,6 +341,7 @@ func (p *survey) renameUnnamed(n int32, name map[slot]string) {
 			p.spared = true
 		}
 	}
+	// No later stage may include the remaining ones.
 	c.spare = nil
 	c.findCoords()
 }

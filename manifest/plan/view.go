@@ -114,6 +114,7 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 	for i := range h.Variables {
 		v := h.Variables[i]
 		isSeen := p.isSeen(v, lens, used[v.Path])
+		// An unwanted scalar may be the position of its file along a dimension of other files.
 		if !isSeen && len(v.Dims) == 0 && p.notDropped(v.Path) {
 			x := p.through(lens, v)
 			x.at = i
@@ -129,6 +130,7 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 			c.spare = append(c.spare, x)
 			continue
 		}
+		// Two variables cannot share a path; only a rename or a flattened group causes this.
 		if other, ok := taken[x.path]; ok {
 			return nil, fmt.Errorf("%s: %s and %s would both be called %s", p.label(f.URL), other, v.Path, x.path)
 		}
@@ -246,6 +248,7 @@ func (c *class) setCoord(x lensed) {
 		c.vars[at] = x
 	} else {
 		c.vars = slices.Insert(c.vars, at, x)
+		// The insertion moved the variables behind it.
 		for dim, i := range c.coords {
 			if i >= at {
 				c.coords[dim]++
@@ -277,7 +280,7 @@ func (c *class) settleDims(lens lens) error {
 			}
 			there, ok := c.dims[now]
 			if ok && there.Length != d.Length && was[now] != x.v.Dims[k] {
-				return fmt.Errorf("the dimensions %s, of %d, and %s, of %d, would both be called %s", was[now], there.Length, x.v.Dims[k], d.Length, now)
+				return fmt.Errorf("the dimensions %s (length %d) and %s (length %d) would both be called %s", was[now], there.Length, x.v.Dims[k], d.Length, now)
 			}
 			if !ok {
 				d.Path, was[now] = now, x.v.Dims[k]
@@ -410,6 +413,7 @@ func matches(globs []string, at string) bool {
 // variables by their new names.
 func (p *survey) newNames(class int32, v *manifest.Variable) *manifest.Variable {
 	if len(p.opts.Rename) == 0 {
+		// The common case allocates nothing.
 		return v
 	}
 	paths, now := map[string]bool{}, map[string]string{}
@@ -448,6 +452,7 @@ func references(h *manifest.Header) map[string]bool {
 	for i := range h.Variables {
 		v := h.Variables[i]
 		for _, a := range v.Attributes {
+			// Quality flags are data of their own, so a disagreement about them is not one about positions.
 			if a.Name == cf.Ancillary || !slices.Contains(cf.Naming, a.Name) {
 				continue
 			}

@@ -188,6 +188,7 @@ func (d *decision) used() []string {
 		return m.packing.Scaled() || !m.packing.Type.Equal(m.Variable.Type)
 	})
 	switch {
+	// The times have new units, and their stored numbers change with them.
 	case d.schema.Reading == manifest.Retimed:
 		used = append(used, cf.UnitsName, cf.CalendarName)
 		fallthrough
@@ -334,6 +335,7 @@ func (d *decision) declare() error {
 	d.set(cf.FillValue, raw)
 	var others []json.RawMessage
 	for _, mask := range d.masks[1:] {
+		// JSON has no NaN, and clients treat NaN as missing anyway.
 		if typ := d.schema.DataType.Type(); !cf.IsNaN(typ, mask) {
 			spelt, err := cf.ElementJSON(typ, mask)
 			if err != nil {
@@ -457,6 +459,7 @@ func attributeText(a *manifest.Attribute) string {
 	case cf.IsNumber(a.Type) && len(a.Data) == a.Type.Size:
 		says = numberText(a.Type, a.Data)
 	}
+	// A history attribute may have thousands of characters.
 	if runes := []rune(says); len(runes) > 60 {
 		says = string(runes[:57]) + "…"
 	}

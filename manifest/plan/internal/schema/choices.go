@@ -50,6 +50,7 @@ func (d *decision) refuseChoice(number int64) {
 
 // declareChoices declares the names of an enumeration as CF flags, unless files have flags already.
 func (d *decision) declareChoices() error {
+	// Scaled numbers are no longer the numbers that the enumeration names.
 	if len(d.chosen) == 0 || d.scaled() {
 		return nil
 	}

@@ -56,6 +56,7 @@ func (d *decision) ownFill() (best []byte) {
 		}
 	}
 	for i := range d.members {
+		// Go through members and not the map, so that equal weights give the same result.
 		if own := d.members[i].conversion.Fill(); weights[string(own)] > most {
 			most, best = weights[string(own)], own
 		}
@@ -217,6 +218,7 @@ func (d *decision) classify(to *chain, v *manifest.Variable, classes []*class) [
 		return classes
 	}
 	to.exact = p.CheckExact() == nil
+	// Compression levels differ between years of an archive without any effect on decoding.
 	for _, c := range classes {
 		if q, err := d.common.pipelines.New(c.specs, form); err == nil && q.SameDecode(p) {
 			to.class = c
@@ -234,6 +236,7 @@ func (d *decision) best(chains []*chain) (best *chain) {
 		if c := chains[at]; c != nil && c.class != nil && (c.exact || !d.opts.Exact) {
 			return c
 		}
+		// The user named this file, so say why its codecs are not used.
 		d.note(report.CodecFromUnusable, report.Reencoded, report.Args{"file": report.File(d.members[at].First)})
 	}
 	for _, c := range chains {

@@ -35,6 +35,7 @@ func (d *decision) elements() {
 			d.refuse(report.TypeImpossible, &d.members[0], fmt.Errorf("%s is not possible: unpacked values need a floating-point type", d.opts.Type))
 			return
 		}
+		// The conversion checks later that the chosen type holds all values.
 		typ = d.opts.Type
 	}
 	if err == nil {
@@ -117,6 +118,7 @@ func (d *decision) numbers() (codec.Type, error) {
 		return !m.packing.Type.Equal(first.packing.Type) || !m.Variable.Type.Equal(first.Variable.Type)
 	})
 	switch {
+	// Nothing needs to be unpacked, so stored chunks can stay verbatim.
 	case same && (!turned || alike):
 		return d.masked(func(m *member) codec.Type { return m.Variable.Type })
 	case !packed:
@@ -170,6 +172,7 @@ func (d *decision) masked(typeOf func(m *member) codec.Type) (codec.Type, error)
 	if d.opts.Type.Kind != 0 {
 		typ = d.opts.Type
 	}
+	// xarray cannot represent a missing time of these units as an integer.
 	if d.opts.Gaps && d.opts.Type.Kind == 0 && d.coarse() {
 		d.noteCoarse(d.members[0].units)
 		if isWhole(typ) {
@@ -266,7 +269,7 @@ func (d *decision) maskWhole(typ codec.Type, typeOf func(m *member) codec.Type) 
 	mask := defaultFill(signs)
 	switch {
 	case mask == nil && d.opts.Type.Kind != 0:
-		return typ, fmt.Errorf("no value of %s is free for what is missing; one of more bytes has some", typ)
+		return typ, fmt.Errorf("%s has no unused value for missing elements; choose a type with more bytes", typ)
 	case mask == nil:
 		typ, err := d.float()
 		d.note(report.FillNeedsType, report.Reencoded, report.Args{"type": d.members[0].Variable.Type.String(), "declared": typ.String()})

@@ -31,6 +31,7 @@ type having struct {
 
 // count returns a tally of the members.
 func (d *decision) count(h having) tally {
+	// The common case needs no map.
 	if len(d.members) == 1 {
 		return tally{groups: []*group{newGroup(&d.members[0], h)}}
 	}

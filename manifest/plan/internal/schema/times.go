@@ -26,6 +26,7 @@ func (d *decision) times() (typ codec.Type, err error) {
 		}
 		same = same && first.units.Same(m.units)
 	}
+	// Equal units need no conversion, so the times can stay verbatim.
 	if same && d.opts.Reference == nil {
 		return typ, nil
 	}
@@ -55,6 +56,7 @@ func (d *decision) withRoom(r *cf.Reference) (*cf.Reference, error) {
 	typ, fill := r.Type, defaultFill(r.Type)
 	switch {
 	case r.Units().Coarse():
+		// xarray decodes such times with cftime, which has no NaT.
 		typ = codec.Type{Kind: codec.Float, Size: 8}
 		fill = cf.NaN(typ)
 		d.noteCoarse(r.Units())
