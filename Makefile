@@ -10,6 +10,7 @@
 # make fuzz     every fuzz target for FUZZTIME
 # make soak     the server under all kinds of requests for a minute
 # make wine     the demo and the tests of paths, locks and open files on Windows, under Wine
+# make docs     the site of docs/, with its links checked, in site/
 # make screenshots  the pictures of pages in docs/, by Chromium
 # make demo     the main job on a sample archive
 SHELL := /bin/sh
@@ -26,7 +27,7 @@ PYVENV ?= $(CURDIR)/.venv-python
 TARGETS ?=
 WINE ?= $(CURDIR)/.wine
 
-.PHONY: python wheel beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
+.PHONY: docs python wheel beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -114,6 +115,13 @@ soak:
 
 wine:
 	@GO="$(GO)" fixtures/wine/run.sh "$(WINE)"
+
+# MkDocs is kept in a folder of its own, so that its packages cannot change those of the tests.
+DOCS_VENV ?= $(CURDIR)/.venv-docs
+docs:
+	@python=$$(REQUIREMENTS=$(CURDIR)/docs/requirements.txt $(SETUP) "$(DOCS_VENV)"); \
+	if [ -z "$$python" ]; then exit 0; fi; \
+	"$$python" -m mkdocs build -q --strict -f docs/mkdocs.yml
 
 screenshots:
 	VARVE_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count=1 -run '^TestPagesInChromium$$' -v ./manifest/serve

@@ -41,7 +41,7 @@ follows what is new, and whoever reads OUT meanwhile sees the old state or the n
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
-	cmd.Flags().BoolVar(&opts.skipKnown, "skip-known", false, "pass over files that OUT has already, if they are as they were scanned")
+	cmd.Flags().BoolVar(&opts.skipKnown, "skip-known", false, "skip unchanged files that OUT already has")
 	return cmd
 }
 

@@ -47,20 +47,20 @@ type combineOptions struct {
 
 // addSourceFlags declares what says which files are read, and how.
 func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.match, "match", "", "of the files in folders, only those whose names match this `glob`")
-	addWorkers(f, &o.workers, "files that are read at once")
-	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and say which")
+	f.StringVar(&o.match, "match", "", "scan only files in folders whose names match this `glob`")
+	addWorkers(f, &o.workers, "read this `number` of files at once")
+	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and list them")
 	addDownload(f, &o.download)
-	f.StringArrayVar(&o.allow, "allow", nil, "files may name others below this `folder`, besides their own folder")
+	f.StringArrayVar(&o.allow, "allow", nil, "let files refer to other files below this `folder`, besides their own folder")
 	o.valueBytes = manifest.DefaultValueBytes
-	addNumber(f, &o.valueBytes, 1, "value-bytes", "keep up to so many `bytes` of a file's coordinate, or of a variable that only the manifest can hold, such as texts; larger coordinates stay in the files")
-	f.BoolVar(&o.quiet, "quiet", false, "show no progress")
-	f.StringVar(&o.config, "config", "", "take flags from this YAML `file`; those of the command line count more")
+	addNumber(f, &o.valueBytes, 1, "value-bytes", "store coordinates and texts of up to this many `bytes` a file in the manifest")
+	f.BoolVar(&o.quiet, "quiet", false, "print errors only")
+	f.StringVar(&o.config, "config", "", "read flags from this YAML `file`; flags of the command line take precedence")
 }
 
 // addKeepScan declares what has a scan survive what becomes of its command.
 func (o *combineOptions) addKeepScan(f *pflag.FlagSet) {
-	f.StringVar(&o.keepScan, "keep-scan", "", "keep what is scanned in this `folder`, and take from there what has not changed: the same command goes on where it was stopped")
+	f.StringVar(&o.keepScan, "keep-scan", "", "store scans in this `folder` and reuse them, so that a stopped command can continue")
 }
 
 // longScan is how long a scan takes that nobody wants to wait for twice.
@@ -79,25 +79,25 @@ func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
 
 // addPlanFlags declares what says how files become arrays.
 func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.concat, "concat", nil, "`dimensions` along which files follow one another, where coordinates do not tell")
-	f.StringArrayVar(&o.newDims, "new-dim", nil, "a dimension that files, or some of them, do not have: `NAME=PATTERN` on the file's name, NAME=attr:ATTRIBUTE, NAME=var:VARIABLE of one element, NAME=list:FILE")
-	f.StringArrayVar(&o.broadcast, "broadcast", nil, "lay a variable along a dimension that it lacks, each file's values at every index of what the file holds: `ARRAY=DIM`; ARRAY may be a glob")
-	f.StringSliceVar(&o.vars, "vars", nil, "only variables that match one of these `globs`")
-	f.StringSliceVar(&o.drop, "drop", nil, "no variables that match one of these `globs`; @NAME is an attribute of a group")
-	f.StringVar(&o.group, "group", "", "only what is below this `group`, which becomes the root")
-	f.StringArrayVar(&o.rename, "rename", nil, "give a variable or dimension another name: `OLD=NEW`")
-	f.StringVar(&o.missing, "missing", "fill", "what becomes of a variable that some files lack: `fill`, drop or refuse")
-	f.StringVar(&o.pad, "pad", "", "what becomes of files that are narrower than others: `fill`")
-	f.StringVar(&o.coords, "coords", "", "which coordinates count where files should agree and do not: `first`")
-	f.Float64Var(&o.tolerance, "tolerance", 0, "coordinates of numbers, and not of times, are equal that differ by no more than this")
-	f.StringVar(&o.overlap, "overlap", "", "which file counts where several hold the same place: `first` or last")
+	f.StringSliceVar(&o.concat, "concat", nil, "concatenate along these `dimensions`, if coordinates do not show the order")
+	f.StringArrayVar(&o.newDims, "new-dim", nil, "add a dimension: `NAME=PATTERN` on file names, =attr:NAME, =var:NAME or =list:FILE")
+	f.StringArrayVar(&o.broadcast, "broadcast", nil, "repeat a variable along a dimension that it lacks: `ARRAY=DIM`; ARRAY may be a glob")
+	f.StringSliceVar(&o.vars, "vars", nil, "keep only variables that match these `globs`")
+	f.StringSliceVar(&o.drop, "drop", nil, "drop variables that match these `globs`; @NAME is a group attribute")
+	f.StringVar(&o.group, "group", "", "combine only this `group`, which becomes the root")
+	f.StringArrayVar(&o.rename, "rename", nil, "rename a variable or dimension: `OLD=NEW`")
+	f.StringVar(&o.missing, "missing", "fill", "choose what to do if some files lack a variable: `fill`, drop or refuse")
+	f.StringVar(&o.pad, "pad", "", "pad files that are shorter along a dimension, with the fill value: `fill`")
+	f.StringVar(&o.coords, "coords", "", "take the coordinates of the first file, if files differ: `first`")
+	f.Float64Var(&o.tolerance, "tolerance", 0, "treat numeric coordinates as equal within this absolute tolerance (default 0)")
+	f.StringVar(&o.overlap, "overlap", "", "choose the file that provides positions of several files: `first` or last")
 	o.inline = plan.DefaultInline
-	addNumber(f, &o.inline, 0, "inline", "keep variables of up to so many `bytes` in the manifest")
-	f.BoolVar(&o.strict, "strict", false, "refuse what cannot be served as it is stored")
-	f.BoolVar(&o.rectilinear, "rectilinear", false, "declare lists of edges where a regular grid would do")
-	f.StringVar(&o.codecFrom, "codec-from", "", "declare the codecs and chunks of this `file`")
-	f.StringArrayVar(&o.chunks, "chunk-edges", nil, "declare these edges: `ARRAY:DIM=N` or ARRAY:DIM=N,N,N; ARRAY may be a glob")
-	f.StringArrayVar(&o.dtypes, "dtype", nil, "declare this element type: `ARRAY=TYPE`; ARRAY may be a glob")
+	addNumber(f, &o.inline, 0, "inline", "store variables of up to this many `bytes` in the manifest")
+	f.BoolVar(&o.strict, "strict", false, "fail if a chunk would be re-encoded")
+	f.BoolVar(&o.rectilinear, "rectilinear", false, "declare rectilinear chunk grids, even if a regular grid is possible")
+	f.StringVar(&o.codecFrom, "codec-from", "", "declare the codecs and chunk shape of this `file`")
+	f.StringArrayVar(&o.chunks, "chunk-edges", nil, "declare chunk lengths: `ARRAY:DIM=N` or ARRAY:DIM=N,N,N; ARRAY may be a glob")
+	f.StringArrayVar(&o.dtypes, "dtype", nil, "declare this data type: `ARRAY=TYPE`; ARRAY may be a glob")
 }
 
 // options returns what the flags ask for; stdin is what the list @- is read from.
