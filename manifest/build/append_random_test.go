@@ -11,7 +11,7 @@ import (
 	"varve/zarrjson"
 )
 
-// facts are what info says of arrays, and what reading them depends on.
+// facts formats the properties of arrays that info shows and that reading depends on.
 func facts(t *testing.T, s *manifest.Snapshot) string {
 	t.Helper()
 	var all []any
@@ -30,8 +30,8 @@ func facts(t *testing.T, s *manifest.Snapshot) string {
 	return string(text)
 }
 
-// split cuts files into a first part and one to three more, or many of a file or two, so that
-// tables are folded.
+// split divides files into a first part and one to three more, or into many small parts, so that
+// tables are merged.
 func split(r *rand.Rand, files []string) [][]string {
 	first, most := 1+r.IntN(len(files)-1), 3
 	if r.IntN(3) == 0 {
@@ -50,8 +50,8 @@ func split(r *rand.Rand, files []string) [][]string {
 	return parts
 }
 
-// What is appended, in whatever parts and wherever it belongs, is as if all had been built at
-// once.
+// TestRandomAppends: appending files in any parts and any order gives the same manifest as building
+// all at once.
 func TestRandomAppends(t *testing.T) {
 	configured(t)
 	n := uint64(60)
@@ -72,7 +72,7 @@ func TestRandomAppends(t *testing.T) {
 	}
 }
 
-// appended counts appends by how they were done.
+// appended counts appends by method.
 type appended struct {
 	behind, anew int
 }
@@ -125,8 +125,8 @@ func (n *appended) try(t *testing.T, r *rand.Rand, a *archive) bool {
 	return !a.alike || a.laid != nil || n.asBuilt(t, outcome.Snapshot, opts(files))
 }
 
-// count tells by the tables of tiles whether those of before were kept. An append that folded
-// some counts as one of the others.
+// count decides by the tables of tiles whether an append extended the plan. An append that merged
+// tables counts as a new plan.
 func (n *appended) count(before, after *manifest.Snapshot) {
 	for _, table := range before.Tables {
 		if table.Kind == manifest.Tiles && !slices.Contains(after.Tables, table) {
@@ -137,7 +137,7 @@ func (n *appended) count(before, after *manifest.Snapshot) {
 	n.behind++
 }
 
-// asBuilt compares what was appended with what is built of all files.
+// asBuilt compares an appended manifest with one that was built from all files.
 func (n *appended) asBuilt(t *testing.T, got *manifest.Snapshot, opts *Options) bool {
 	t.Helper()
 	outcome, err := Build(t.Context(), filepath.Join(t.TempDir(), "a.varve"), opts)

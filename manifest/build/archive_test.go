@@ -16,7 +16,7 @@ import (
 	"varve/manifest/table"
 )
 
-// archive is a random archive of netCDF-3 files, with what their arrays hold altogether.
+// archive is a random archive of netCDF-3 files, with the values that its arrays must have.
 type archive struct {
 	dims  []string // along which files follow one another
 	cuts  [][]int  // where files begin along each of them, and the end
@@ -34,13 +34,13 @@ type archive struct {
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// newArchive writes the files of an archive into a folder.
+// newArchive writes the files of an archive to a folder.
 func newArchive(t testing.TB, r *rand.Rand, dir string, axes int) *archive {
 	t.Helper()
 	return (&archive{}).write(t, r, dir, axes)
 }
 
-// write writes the files, with what is to be laid along some of their dimensions.
+// write writes the files, with variables to broadcast.
 func (a *archive) write(t testing.TB, r *rand.Rand, dir string, axes int) *archive {
 	t.Helper()
 	a.dims, a.levels, a.alike = []string{"time", "y", "x"}[:axes], 1+r.IntN(3), r.IntN(2) == 0
@@ -74,7 +74,7 @@ func (a *archive) write(t testing.TB, r *rand.Rand, dir string, axes int) *archi
 	return a
 }
 
-// cut draws where files begin along a dimension, and its coordinates.
+// cut draws the starts of files along a dimension, and its coordinates.
 func (a *archive) cut(r *rand.Rand, k int) {
 	cuts := []int{0}
 	most := []int{6, 3, 3}[k]
@@ -104,7 +104,7 @@ func (a *archive) cut(r *rand.Rand, k int) {
 	a.axes = append(a.axes, axis)
 }
 
-// each visits the places of files.
+// each calls do for each position of a file.
 func (a *archive) each(do func(cell []int)) {
 	cell := make([]int, len(a.dims))
 	for {
@@ -122,7 +122,7 @@ func (a *archive) each(do func(cell []int)) {
 	}
 }
 
-// style is how a file stores what it holds.
+// style says how a file stores its values.
 type style struct {
 	typ           string
 	scale, offset float64 // scale 0: not packed
@@ -148,7 +148,7 @@ func newStyle(r *rand.Rand) *style {
 	return s
 }
 
-// vary changes what files may disagree on.
+// vary changes properties on which files may disagree.
 func (s *style) vary(r *rand.Rand) {
 	if r.IntN(3) == 0 {
 		s.units = timeUnits[r.IntN(len(timeUnits))]
@@ -166,7 +166,7 @@ func (s *style) vary(r *rand.Rand) {
 	}
 }
 
-// file makes the file of a place.
+// file makes the file at a position.
 func (a *archive) file(r *rand.Rand, s *style, cell []int) *classic.File {
 	f := &classic.File{Attributes: []classic.Attribute{{Name: "title", Value: "an archive"}}}
 	var dims []string
@@ -220,7 +220,7 @@ func numbers[T int8 | int16 | int32 | float32 | float64](values []float64) []T {
 	return out
 }
 
-// timeUnit takes units apart.
+// timeUnit parses the units of times.
 func timeUnit(units string) (step time.Duration, since time.Time) {
 	var unit, day, clock string
 	fmt.Sscanf(units, "%s since %s %s", &unit, &day, &clock)
@@ -239,13 +239,13 @@ func encodeTime(day float64, units string) float64 {
 	return float64(epoch.Add(time.Duration(day*24)*time.Hour).Sub(since)) / float64(step)
 }
 
-// decodeTime is the other way round: days since 2000.
+// decodeTime converts a time to days since 2000.
 func decodeTime(value float64, units string) float64 {
 	step, since := timeUnit(units)
 	return (value*float64(step) + float64(since.Sub(epoch))) / float64(24*time.Hour)
 }
 
-// elements draws what a file stores, and enters what it stands for into want.
+// elements draws stored elements of a file, and enters their decoded values into want.
 func (a *archive) elements(r *rand.Rand, s *style, origin, shape []int) (data any, attributes []classic.Attribute) {
 	n := 1
 	for _, length := range shape {
@@ -272,7 +272,7 @@ func (a *archive) elements(r *rand.Rand, s *style, origin, shape []int) (data an
 	return typed(s.typ, stored), attributes
 }
 
-// index is where the i-th element of a file lies in want.
+// index returns the index in want of the i-th element of a file.
 func (a *archive) index(i int, origin, shape []int) (at int) {
 	step := 1
 	for k := len(shape) - 1; k >= 0; k-- {
@@ -297,7 +297,7 @@ func typed(typ string, values []float64) any {
 	return values
 }
 
-// filesIn are the files of the current snapshot of a manifest.
+// filesIn returns the files of a manifest's current snapshot.
 func filesIn(t *testing.T, out string) []*manifest.File {
 	t.Helper()
 	ctx := context.Background()

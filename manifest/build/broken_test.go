@@ -10,7 +10,8 @@ import (
 	"varve/manifest/report"
 )
 
-// TestManyBroken: all files that cannot be read are named with their reasons, be they many.
+// TestManyBroken: all files that cannot be read are named with their reasons, however many there
+// are.
 func TestManyBroken(t *testing.T) {
 	folder := t.TempDir()
 	var want []string

@@ -14,7 +14,7 @@ import (
 	"varve/manifest/scan"
 )
 
-// brokenArchive is a folder of two files, of the second of which one thing is damaged.
+// brokenArchive makes a folder with two files, and damages one object of the second.
 func brokenArchive(t *testing.T, what ...string) string {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/places.json")
@@ -46,8 +46,8 @@ func brokenArchive(t *testing.T, what ...string) string {
 	return dir
 }
 
-// TestDamageOfWhatIsAskedFor: damage refuses what is asked for, with the option that does without and works,
-// and nothing else.
+// TestDamageOfWhatIsAskedFor: only damage of selected variables refuses a build, and the remedy
+// works.
 func TestDamageOfWhatIsAskedFor(t *testing.T) {
 	for _, c := range []struct {
 		damaged string
@@ -117,8 +117,8 @@ func TestDamageOfWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestDamageInParts: a part holds what is not damaged of files, if damage was to be done without, and who builds
-// of it says so again.
+// TestDamageInParts: a scan part holds undamaged variables if damaged ones were dropped, and a
+// build from it must drop them again.
 func TestDamageInParts(t *testing.T) {
 	dir, part := brokenArchive(t, "index of u", "attribute of the root"), filepath.Join(t.TempDir(), "part")
 	from := func(name string, drop ...string) *Options {
@@ -153,8 +153,8 @@ func TestDamageInParts(t *testing.T) {
 	}
 }
 
-// TestDamageAskedForLater: what was left out of a manifest though it is damaged is refused where it is asked for
-// later, and by a scan that goes on from one that was not asked for it.
+// TestDamageAskedForLater: damaged variables that a manifest or a kept scan left out are refused if
+// they are selected later.
 func TestDamageAskedForLater(t *testing.T) {
 	configured(t)
 	dir := brokenArchive(t, "index of u")
@@ -189,7 +189,7 @@ func TestDamageAskedForLater(t *testing.T) {
 	}
 }
 
-// droppedBy returns what the first remedy of a finding drops.
+// droppedBy returns the variables that the first remedy of a finding drops.
 func droppedBy(f report.Finding) (drop []string) {
 	for _, s := range append([]report.Setting{f.Remedies[0].Setting}, f.Remedies[0].With...) {
 		if s.Option == report.Drop {
@@ -199,7 +199,7 @@ func droppedBy(f report.Finding) (drop []string) {
 	return drop
 }
 
-// advises reports whether the first source of an error can be read without some variables.
+// advises reports whether the first source of an error can be read without given variables.
 func advises(err error, drop ...string) bool {
 	var broken *scan.BrokenError
 	return errors.As(err, &broken) && slices.Equal(droppedBy(UnreadableFindings(broken)[0]), drop)

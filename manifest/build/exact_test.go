@@ -13,8 +13,8 @@ import (
 	"varve/manifest/plan"
 )
 
-// TestInexact: what some files pack with a loss stays as it is stored only as long as nothing
-// has to be packed so that is not.
+// TestInexact: lossy codecs of the files are declared only if no chunk has to be re-encoded with
+// them.
 func TestInexact(t *testing.T) {
 	const packed = `{"id":"fixedscaleoffset","scale":10,"offset":0,"dtype":"<f4","astype":"<i2"}`
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func checkExact(t *testing.T, name string, made *Outcome, kept bool) {
 	}
 }
 
-// writeStore writes a Zarr group of two steps of a field that is stored with a filter or none.
+// writeStore writes a Zarr group with two steps of a field, with a filter or without.
 func writeStore(t *testing.T, at string, i int, filter string) {
 	t.Helper()
 	array := func(name, dtype, filters, attributes string, chunk []byte) {
@@ -85,7 +85,7 @@ func writeText(t *testing.T, name, text string) {
 	}
 }
 
-// TestStrictEdges: edges that were asked for are no reason to re-encode what must not be.
+// TestStrictEdges: chunk lengths that the user chose do not override strict.
 func TestStrictEdges(t *testing.T) {
 	dir := t.TempDir()
 	var all []string

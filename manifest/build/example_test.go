@@ -13,7 +13,7 @@ import (
 	"varve/manifest/report"
 )
 
-// inFolder does something with the name of a manifest in a folder that is gone afterwards.
+// inFolder calls do with the name of a manifest in a temporary folder.
 func inFolder(do func(ctx context.Context, out string) error) {
 	dir, err := os.MkdirTemp("", "varve")
 	if err == nil {
@@ -25,7 +25,7 @@ func inFolder(do func(ctx context.Context, out string) error) {
 	}
 }
 
-// What files disagree on is known before anything is written.
+// Check reports disagreements before anything is written.
 func ExampleCheck() {
 	outcome, err := build.Check(context.Background(), &build.Options{Sources: build.Sources{Names: []string{"../../fixtures/demo/*.nc"}}})
 	if err != nil {
@@ -48,8 +48,8 @@ func ExampleCheck() {
 	// /time [90] 1 chunks as they are stored, 0 re-encoded
 }
 
-// A manifest is built of the files that a glob matches. Whoever loses patience cancels the
-// context, and nothing is published.
+// Build a manifest from the files that match a pattern. Cancel the context to stop; nothing is
+// published then.
 func ExampleBuild() {
 	inFolder(func(ctx context.Context, out string) error {
 		opts := &build.Options{
@@ -77,7 +77,7 @@ func ExampleBuild() {
 	// 3 files, 4 arrays
 }
 
-// New files are appended with the options that the manifest was built with.
+// Append uses the options with which the manifest was built.
 func ExampleAppend() {
 	inFolder(func(ctx context.Context, out string) error {
 		months := func(names ...string) *build.Options {

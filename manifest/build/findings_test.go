@@ -17,7 +17,7 @@ import (
 
 var record = flag.Bool("record", false, "write the examples of findings")
 
-// TestFindingExamples causes each finding that a build adds to those of the planner.
+// TestFindingExamples causes each finding that this package adds to those of the planner.
 func TestFindingExamples(t *testing.T) {
 	dir := t.TempDir()
 	var names []string
@@ -33,7 +33,7 @@ func TestFindingExamples(t *testing.T) {
 		names = append(names, name)
 	}
 	recorder := reporttest.Recorder{Folder: dir}
-	// causes runs a command and wants a finding of a code, in its report or its refusal.
+	// causes checks that a report or a refusal has a finding with a code.
 	causes := func(code report.Code, outcome *Outcome, err error) {
 		t.Helper()
 		var findings []report.Finding
@@ -97,7 +97,7 @@ func TestFindingExamples(t *testing.T) {
 	outcome, err = check(&Options{}, part)
 	causes(report.VariableDamaged, outcome, err)
 
-	// A device where the folder of keys should be keeps a manifest from being sealed.
+	// A device in place of the folder for keys prevents the seal.
 	t.Setenv("XDG_CONFIG_HOME", "/dev/null")
 	outcome, err = Build(t.Context(), filepath.Join(dir, "open.varve"), optionsFor(names[0]))
 	causes(report.NotSealed, outcome, err)

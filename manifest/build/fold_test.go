@@ -15,7 +15,7 @@ import (
 	"varve/manifest"
 )
 
-// Of whatever sizes tables are added, they stay few and what they hold is written a few times.
+// TestTail: tables of any sizes stay few, and each row is rewritten a few times.
 func TestTail(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -54,7 +54,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// Tables that are large stay what they are.
+// TestTailOfLarge: large tables are not merged.
 func TestTailOfLarge(t *testing.T) {
 	var sizes []int64
 	for range 1000 {
@@ -72,8 +72,8 @@ func TestTailOfLarge(t *testing.T) {
 	}
 }
 
-// A manifest that a file was appended to many times is as small and as right as one that was
-// built at once; and what it was before is still there.
+// TestManyAppends: a manifest after many appends is as small and correct as one that was built at
+// once, and old snapshots still exist.
 func TestManyAppends(t *testing.T) {
 	configured(t)
 	seed := rand.Uint64()
@@ -118,8 +118,9 @@ func TestManyAppends(t *testing.T) {
 	a.check(t, out)
 }
 
-// However many placements an archive has, its tables stay few: a file each would be as many open
-// files, and as many to bring to disk. Here each of many files has variables that only some have.
+// TestManyPlacements: the number of tables does not grow with the number of placements. One file
+// per placement would mean as many open files. Here, each file has variables that only some files
+// have.
 func TestManyPlacements(t *testing.T) {
 	configured(t)
 	dir := t.TempDir()
@@ -168,7 +169,7 @@ func TestManyPlacements(t *testing.T) {
 	}
 }
 
-// newSeries writes files of one step each.
+// newSeries writes files with one step each.
 func newSeries(t testing.TB, r *rand.Rand, files int) *archive {
 	a := &archive{dims: []string{"time"}, levels: 2, shape: []int{files, 2}, want: make([]float64, 2*files), alike: true}
 	cuts, axis := []int{0}, []float64{}
@@ -190,7 +191,7 @@ func newSeries(t testing.TB, r *rand.Rand, files int) *archive {
 	return a
 }
 
-// checkFew holds the numbers of tables, segments and pieces to what folding leaves.
+// checkFew checks that there are few tables, segments and pieces.
 func checkFew(t *testing.T, s *manifest.Snapshot) {
 	t.Helper()
 	count := map[manifest.TableKind]int{}
@@ -214,7 +215,7 @@ func checkFew(t *testing.T, s *manifest.Snapshot) {
 	}
 }
 
-// checkSound checks the files of a snapshot, by default of the current one.
+// checkSound checks the files of a snapshot; an empty ID means the current one.
 func checkSound(t *testing.T, repo *manifest.Repository, id string) *manifest.Snapshot {
 	t.Helper()
 	var err error
@@ -242,8 +243,8 @@ func checkSound(t *testing.T, repo *manifest.Repository, id string) *manifest.Sn
 	return s
 }
 
-// BenchmarkAppends appends files of one step, one at a time, and says what the last hundred of
-// them cost, waits for the disk included.
+// BenchmarkAppends appends files one at a time, and reports the cost of the last hundred, including
+// writes to disk.
 func BenchmarkAppends(b *testing.B) {
 	b.Setenv("XDG_CONFIG_HOME", b.TempDir())
 	for _, n := range []int{100, 1000} {
@@ -274,7 +275,7 @@ func BenchmarkAppends(b *testing.B) {
 	}
 }
 
-// bytesIn is what a folder takes.
+// bytesIn returns the size of a folder.
 func bytesIn(t testing.TB, dir string) (n int64) {
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -9,8 +9,8 @@ import (
 	"varve/manifest/table"
 )
 
-// TestGeneration: a manifest is of the lowest generation that any of its sources was scanned or
-// planned by, until it is built anew.
+// TestGeneration: a manifest has the lowest generation of varve that scanned or planned any of its
+// sources, until it is built again.
 func TestGeneration(t *testing.T) {
 	folder := "../../fixtures/hdf5/"
 	out := filepath.Join(t.TempDir(), "out.varve")
@@ -59,7 +59,7 @@ func TestGeneration(t *testing.T) {
 	check("appended to", made, err, manifest.Generation)
 }
 
-// TestGenerationOfPart: a part says what scanned it.
+// TestGenerationOfPart: a scan part records the generation of varve that wrote it.
 func TestGenerationOfPart(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "part")
 	if _, err := Scan(t.Context(), name, &Options{Sources: Sources{Names: []string{"../../fixtures/hdf5/phony_numbers_1.h5"}}}); err != nil {

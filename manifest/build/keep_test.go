@@ -57,7 +57,7 @@ func kept(t *testing.T, folder string) map[string]int {
 	return count
 }
 
-// scans is how many sources were scanned, counted by those that a folder keeps.
+// scans counts the sources in the kept parts of a folder.
 func scans(t *testing.T, folder string) (n int) {
 	for _, times := range kept(t, folder) {
 		n += times
@@ -65,7 +65,7 @@ func scans(t *testing.T, folder string) (n int) {
 	return n
 }
 
-// contents are the elements of all arrays of a manifest.
+// contents returns the elements of all arrays of a manifest.
 func contents(t *testing.T, out string) map[string]string {
 	t.Helper()
 	st, err := store.Open(t.Context(), out, &store.Options{Trusted: true})
@@ -83,8 +83,8 @@ func contents(t *testing.T, out string) map[string]string {
 	return all
 }
 
-// TestKeepScan: what was scanned is scanned again only where it has changed, whatever became of the build,
-// and a manifest of what was kept holds what one of the sources does.
+// TestKeepScan: only changed sources are scanned again, even after a failed build, and the result
+// equals that of a full scan.
 func TestKeepScan(t *testing.T) {
 	configured(t)
 	ctx := t.Context()
@@ -174,7 +174,7 @@ func TestKeepScan(t *testing.T) {
 	}
 }
 
-// TestKeepScanOfAppend: an append takes what is kept, too, and the folder may lie among the sources.
+// TestKeepScanOfAppend: an append uses kept scans, too, and the folder may be among the sources.
 func TestKeepScanOfAppend(t *testing.T) {
 	configured(t)
 	ctx := t.Context()
@@ -202,7 +202,7 @@ func TestKeepScanOfAppend(t *testing.T) {
 	a.check(t, out)
 }
 
-// TestKeepScanOfOthers: what leads to other files is scanned each time.
+// TestKeepScanOfOthers: sources that name other files are scanned each time.
 func TestKeepScanOfOthers(t *testing.T) {
 	configured(t)
 	ctx := t.Context()
@@ -234,7 +234,7 @@ func TestKeepScanOfOthers(t *testing.T) {
 	}
 }
 
-// TestKeepScanInBadFolders: a part that is damaged is named, and what is no part is let be.
+// TestKeepScanInBadFolders: a damaged part is named in the error, and other files are left alone.
 func TestKeepScanInBadFolders(t *testing.T) {
 	configured(t)
 	ctx := t.Context()

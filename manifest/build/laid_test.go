@@ -11,8 +11,9 @@ import (
 	"varve/manifest/plan"
 )
 
-// laid are variables of an archive's files that lack dimensions along which these follow one another: a
-// number of the place along some of them, a time along the first, and a sheet of numbers of each file.
+// laid holds variables that lack some of the dimensions along which files are concatenated: a
+// number for the position along some of them, a time along the first, and an array of numbers per
+// file.
 type laid struct {
 	a         *archive
 	along     map[string][]int // the dimensions, by variable
@@ -42,7 +43,7 @@ func (l *laid) begin(r *rand.Rand, a *archive) {
 	}
 }
 
-// shape is that of an array.
+// shape returns the shape of an array.
 func (l *laid) shape(name string) (shape []int64) {
 	for _, k := range l.along[name] {
 		shape = append(shape, int64(l.a.shape[k]))
@@ -74,7 +75,7 @@ func (l *laid) add(r *rand.Rand, f *classic.File, s *style, cell []int) {
 	f.Vars = append(f.Vars, sheet)
 }
 
-// enter puts what a file has to all indices of its place.
+// enter writes the values of a file to all indices of its position.
 func (l *laid) enter(name string, cell []int, values []float64) {
 	along := l.along[name]
 	at := make([]int, len(along))
@@ -101,7 +102,7 @@ func (l *laid) enter(name string, cell []int, values []float64) {
 	}
 }
 
-// check compares what a manifest holds with what the files hold.
+// check compares a manifest with the files.
 func (l *laid) check(t *testing.T, dir string) bool {
 	t.Helper()
 	for name, want := range l.want {
@@ -122,8 +123,8 @@ func (l *laid) check(t *testing.T, dir string) bool {
 	return true
 }
 
-// TestRandomBroadcasts: what is laid along dimensions is what each file has, at every index that the file
-// holds, whether all files are built at once, in whatever order, or appended in parts.
+// TestRandomBroadcasts: a broadcast array has the values of each file at all indices of that file,
+// whether files are built at once in any order or appended in parts.
 func TestRandomBroadcasts(t *testing.T) {
 	configured(t)
 	n := uint64(24)

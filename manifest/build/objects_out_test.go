@@ -14,7 +14,7 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// TestManifestsAreNoSources: a manifest that lies among the objects that it is made of.
+// TestManifestsAreNoSources: a manifest among the objects of its archive is left out.
 func TestManifestsAreNoSources(t *testing.T) {
 	m := storetest.NewMemory(t)
 	for _, name := range []string{"1.nc", "out.varve/current", "out.varve/snapshots/1.json"} {
@@ -37,8 +37,8 @@ func TestManifestsAreNoSources(t *testing.T) {
 	}
 }
 
-// TestRequestsOfMany builds a manifest of 1,000 sources in an object store, and counts what the
-// store is asked for: a handful, however many sources there are.
+// TestRequestsOfMany builds a manifest of 1,000 sources in an object store, and counts the requests:
+// there are few, however many sources there are.
 func TestRequestsOfMany(t *testing.T) {
 	const files = 1000
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"varve/manifest/report"
 )
 
-// demo are the files of the sample archive.
+// demo returns the files of the sample archive.
 func demo(months ...string) Sources {
 	var s Sources
 	for _, month := range months {
@@ -21,7 +21,7 @@ func demo(months ...string) Sources {
 	return s
 }
 
-// What a manifest was built with is what files are appended with, unless somebody says otherwise.
+// TestAppendKeepsPlan: an append uses the options of the build, unless told otherwise.
 func TestAppendKeepsPlan(t *testing.T) {
 	configured(t)
 	out := filepath.Join(t.TempDir(), "out")
@@ -64,7 +64,7 @@ func TestNilOptions(t *testing.T) {
 	}
 }
 
-// An option that means nothing is an error before any source is opened.
+// TestOptionsBeforeSources: an invalid option is an error before any source is opened.
 func TestOptionsBeforeSources(t *testing.T) {
 	configured(t)
 	var wrong *plan.OptionError

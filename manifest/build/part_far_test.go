@@ -25,7 +25,7 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// days writes files of a day each.
+// days writes files with one day each.
 func days(t *testing.T, n int) (names []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func days(t *testing.T, n int) (names []string) {
 	return names
 }
 
-// TestFarParts: parts in an object store and on a server are taken as those on this machine.
+// TestFarParts: scan parts in an object store or on a server work as local ones do.
 func TestFarParts(t *testing.T) {
 	names := days(t, 40)
 	m := storetest.NewMemory(t)
@@ -131,7 +131,7 @@ func TestLargeFarPart(t *testing.T) {
 	}
 }
 
-// TestFarPartsThatAreNot: what is no part is a source like any other, and damage is named.
+// TestFarPartsThatAreNot: other Parquet names are treated as sources, and damaged parts are named.
 func TestFarPartsThatAreNot(t *testing.T) {
 	m := storetest.NewMemory(t)
 	names := days(t, 1)
@@ -154,7 +154,7 @@ func TestFarPartsThatAreNot(t *testing.T) {
 	}
 }
 
-// TestPartsAreWhole: a scan that fails stores nothing, and leaves what was there.
+// TestPartsAreWhole: a scan that fails stores nothing, and does not touch an existing part.
 func TestPartsAreWhole(t *testing.T) {
 	m := storetest.NewMemory(t)
 	names := days(t, 2)

@@ -17,7 +17,7 @@ import (
 	"varve/manifest/store"
 )
 
-// configured has the user's key, which seals manifests, be in a folder of the test.
+// configured sets the user's config folder to a temporary folder, for the key of seals.
 func configured(t *testing.T) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -36,7 +36,7 @@ func mustBuild(t *testing.T, dir string, files ...string) *manifest.Snapshot {
 	return outcome.Snapshot
 }
 
-// decoded reads all of an array as numbers.
+// decoded reads an array as numbers.
 func decoded(t *testing.T, dir, path string, decode bool) (values []float64, a *store.Array) {
 	t.Helper()
 	st, err := store.Open(context.WithoutCancel(t.Context()), dir, &store.Options{Trusted: true})
@@ -61,7 +61,7 @@ func decoded(t *testing.T, dir, path string, decode bool) (values []float64, a *
 	return values, a
 }
 
-// check compares what a manifest holds with what the files hold.
+// check compares a manifest with the files.
 func (a *archive) check(t *testing.T, dir string) bool {
 	t.Helper()
 	got, array := decoded(t, dir, "/v", true)
@@ -112,7 +112,8 @@ func shuffled(r *rand.Rand, files []string) []string {
 	return files
 }
 
-// Random archives hold what their files hold, whatever the order of arguments.
+// TestRandomArchives: manifests of random archives have the values of their files, in any order of
+// arguments.
 func TestRandomArchives(t *testing.T) {
 	configured(t)
 	n := uint64(45)

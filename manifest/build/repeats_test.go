@@ -11,11 +11,11 @@ import (
 	"varve/fixtures/classic"
 )
 
-// side is how many elements a side of what repeated files repeat has.
+// side is the length in elements of the repeated arrays' sides.
 const side = 512
 
-// repeated writes days that each hold the same two MiB, every other one as another type, so that
-// they have to be compared as numbers.
+// repeated writes files that hold the same two MiB with alternating types, so that they have to be
+// compared as numbers.
 func repeated(t *testing.T, dir string, days int) (files []string) {
 	t.Helper()
 	double, single := make([]float64, side*side), make([]float32, side*side)
@@ -44,8 +44,7 @@ func repeated(t *testing.T, dir string, days int) (files []string) {
 	return files
 }
 
-// mostMemory is the most memory that objects take while something is done, above what they took
-// before, and what is allocated in all.
+// mostMemory returns the greatest increase of memory in use during do, and the total allocated.
 func mostMemory(do func()) (most, all uint64) {
 	runtime.GC()
 	var before, now runtime.MemStats
@@ -72,8 +71,8 @@ func mostMemory(do func()) (most, all uint64) {
 	return most - min(most, before.HeapInuse), now.TotalAlloc - before.TotalAlloc
 }
 
-// TestRepeatsInMemory: what files repeat is in memory once, and in the manifest, however many
-// they are; and an append into a gap reads back what it has to compare with once.
+// TestRepeatsInMemory: repeated values are in memory once, and in the manifest once. An append into
+// a gap reads them once.
 func TestRepeatsInMemory(t *testing.T) {
 	configured(t)
 	dir := t.TempDir()

@@ -129,7 +129,7 @@ func TestExpandFromStandardInput(t *testing.T) {
 	}
 }
 
-// Who waits for a list that never comes can be told to stop.
+// TestWaitingForAListEnds: cancelling stops the wait for a list that provides nothing.
 func TestWaitingForAListEnds(t *testing.T) {
 	in, out := io.Pipe()
 	defer out.Close()

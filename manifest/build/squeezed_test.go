@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRandomSqueezed: files of one step along axes, which many of them lack, hold what they would with these, in
-// whatever order they are given, and appended in whatever parts.
+// TestRandomSqueezed: files with one step and without the dimension give the same result as files
+// with it, in any order and appended in any parts.
 func TestRandomSqueezed(t *testing.T) {
 	configured(t)
 	n := uint64(60)

@@ -16,8 +16,8 @@ import (
 	"varve/manifest/plan"
 )
 
-// TestLargeStatics: what all files have alike is compared, and not kept for that, however
-// large it is; files that are appended have it alike too.
+// TestLargeStatics: large values that all files share are compared but not stored, also for
+// appended files.
 func TestLargeStatics(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func TestLargeStatics(t *testing.T) {
 	checkSummed(t, out, 4)
 }
 
-// checkSummed looks at what is kept of the grid of each file.
+// checkSummed checks that only digests of the grid are stored for each file.
 func checkSummed(t *testing.T, out string, files int) {
 	t.Helper()
 	list := filesIn(t, out)
@@ -74,7 +74,7 @@ func checkSummed(t *testing.T, out string, files int) {
 	}
 }
 
-// writeGridded writes a Zarr group of one step of a field on a large grid.
+// writeGridded writes a Zarr group with one step of a field on a large grid.
 func writeGridded(t *testing.T, at string, i int, odd bool) string {
 	t.Helper()
 	grid := make([]byte, 64*1024*4)
@@ -91,7 +91,7 @@ func writeGridded(t *testing.T, at string, i int, odd bool) string {
 	})
 }
 
-// wholeArray are the files of a Zarr array of one chunk.
+// wholeArray returns the files of a Zarr array with one chunk.
 func wholeArray(shape, dtype, dims, more string, chunk []byte) map[string]string {
 	first := strings.Repeat("0.", strings.Count(shape, ",")) + "0"
 	return map[string]string{
@@ -101,7 +101,7 @@ func wholeArray(shape, dtype, dims, more string, chunk []byte) map[string]string
 	}
 }
 
-// writeGroup writes a Zarr group of some arrays.
+// writeGroup writes a Zarr group with some arrays.
 func writeGroup(t *testing.T, at string, arrays map[string]map[string]string) string {
 	t.Helper()
 	for name, files := range arrays {
@@ -113,8 +113,8 @@ func writeGroup(t *testing.T, at string, arrays map[string]map[string]string) st
 	return at
 }
 
-// TestTilesThatGrow: of the tiles of several days the widest says what stands in each place, in a build
-// and where a wider one is appended, when of the others no more than sums is known.
+// TestTilesThatGrow: the widest tile of several days provides the values at each position, in a
+// build and if an append adds a wider one, although only digests of the others are known.
 func TestTilesThatGrow(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -172,9 +172,8 @@ func TestTilesThatGrow(t *testing.T) {
 	}
 }
 
-// TestNearStatics: coordinates that were read to see how near they are to others are not kept
-// for that, be they more than a manifest may keep, and the files that are appended are compared with
-// the same ones.
+// TestNearStatics: coordinates that were read to apply the tolerance are not stored if they are too
+// large, and appended files are compared with the same ones.
 func TestNearStatics(t *testing.T) {
 	for _, valueBytes := range []int64{0, 1 << 10} {
 		t.Run(fmt.Sprint(valueBytes), func(t *testing.T) { testNearStatics(t, valueBytes) })

@@ -14,7 +14,7 @@ import (
 	"varve/manifest/report"
 )
 
-// track is a file of soundings: when, and how deep.
+// track is a file with soundings: their times and depths.
 type track struct {
 	units  string
 	from   float64
@@ -49,7 +49,7 @@ func (k track) write(t *testing.T, at string) string {
 	return at
 }
 
-// cellsOf are numbers of a type; odd ones have another one in their middle.
+// cellsOf returns numbers of a type; odd ones differ in the middle.
 func cellsOf[T int32 | float32 | float64](odd bool) []T {
 	cells := make([]T, soundings)
 	for i := range cells {
@@ -61,8 +61,8 @@ func cellsOf[T int32 | float32 | float64](odd bool) []T {
 	return cells
 }
 
-// TestLargeCoordinates: coordinates of more bytes than are kept say where files lie, and are
-// read from the files. An append reads those of new files only.
+// TestLargeCoordinates: coordinates that are too large to store place files, and are read from the
+// files. An append reads only those of new files.
 func TestLargeCoordinates(t *testing.T) {
 	configured(t)
 	dir := t.TempDir()
@@ -120,7 +120,7 @@ func TestLargeCoordinates(t *testing.T) {
 	checkSummarized(t, out)
 }
 
-// checkTrack reads what the files of a track hold together.
+// checkTrack reads the values of all files of a track.
 func checkTrack(t *testing.T, out string, files int) {
 	t.Helper()
 	got, a := decoded(t, out, "/time", false)
@@ -141,7 +141,7 @@ func checkTrack(t *testing.T, out string, files int) {
 	}
 }
 
-// checkSummarized looks at what is kept of the coordinates of each file.
+// checkSummarized checks that only summaries of the coordinates are stored for each file.
 func checkSummarized(t *testing.T, out string) {
 	t.Helper()
 	for _, f := range filesIn(t, out) {

@@ -13,8 +13,8 @@ import (
 	"varve/zarrjson"
 )
 
-// TestAttributesOfHDF5: a list of one text stays one where HDF5 has it, but for those that CF
-// knows, and is a text where netCDF has it; classes and names are hidden of dimension scales only.
+// TestAttributesOfHDF5: a list with one text stays a list in HDF5, except in CF attributes, and is
+// a text in netCDF. CLASS and NAME are hidden on dimension scales only.
 func TestAttributesOfHDF5(t *testing.T) {
 	for name, want := range map[string]map[string]string{
 		"conventions.h5": {"/table column-order": `["truth"]`, "/table title": `"one"`, "/table of": `"/truth"`,
@@ -54,7 +54,7 @@ func TestAttributesOfHDF5(t *testing.T) {
 	}
 }
 
-// TestAttributesLeftOut: what no JSON has is told, in arrays and groups.
+// TestAttributesLeftOut: attributes that JSON cannot hold are reported, in arrays and groups.
 func TestAttributesLeftOut(t *testing.T) {
 	made, err := Build(context.Background(), filepath.Join(t.TempDir(), "out.varve"),
 		&Options{Sources: Sources{Names: []string{"../../fixtures/hdf5/attributes_odd.h5"}}})
@@ -77,8 +77,8 @@ func TestAttributesLeftOut(t *testing.T) {
 	}
 }
 
-// TestAttributesOfZarr: objects and lists of lists are what they are, and so is what Python writes
-// that JSON does not have.
+// TestAttributesOfZarr: objects, nested lists, and values that Python writes outside of JSON are
+// kept.
 func TestAttributesOfZarr(t *testing.T) {
 	store := t.TempDir()
 	want := map[string]string{"object": `{"a":{"b":[1,2.50]}}`, "lists": `[[1],[2,3]]`, "empty": `[]`, "null": `null`, "mixed": `[1,"a"]`}

@@ -10,7 +10,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestAdvice: what refuses files that hold the same places, or other lengths, names first what leads on.
+// TestAdvice: refusals of overlaps and of different lengths list the most useful remedy first.
 func TestAdvice(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -65,7 +65,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// firstRefusal is the first finding for which a plan is refused.
+// firstRefusal returns the first finding for which a plan is refused.
 func firstRefusal(t *testing.T, m *maker, opts *Options) report.Finding {
 	t.Helper()
 	_, err := planning(m, opts)

@@ -9,8 +9,8 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestPaddedLabels: narrower files have to begin like the longest. With --coords first its values
-// count, which is said; not where those of the others are among them in other places.
+// TestPaddedLabels: the labels of narrower files must equal the first labels of the longest. With
+// coords=first, the longest is used, unless the labels occur at other positions in it.
 func TestPaddedLabels(t *testing.T) {
 	for _, c := range []struct {
 		name, labels string

@@ -14,8 +14,8 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestBroadcast: a variable that is laid along a dimension has it in front, and each file's values at every
-// index of what the file holds; what is small is kept in the manifest, and else is where each file lies.
+// TestBroadcast: a broadcast variable has the new dimension first, and a file's value at each
+// position of that file. Small variables are stored in the manifest; others have a placement.
 func TestBroadcast(t *testing.T) {
 	m := newMaker()
 	mask := func(id int64) wanted { return cube("mask", "lat lon", []int64{64, 64}, []int64{32, 64}) }
@@ -51,7 +51,7 @@ func TestBroadcast(t *testing.T) {
 	}
 }
 
-// TestBroadcastOptions: an option that lays nothing along a dimension is wrong usage.
+// TestBroadcastOptions: a broadcast option without effect is an error.
 func TestBroadcastOptions(t *testing.T) {
 	for _, c := range []struct {
 		broadcast Broadcast
@@ -75,7 +75,7 @@ func TestBroadcastOptions(t *testing.T) {
 	}
 }
 
-// TestBroadcastAdvice: who follows the advice of a refusal has a plan.
+// TestBroadcastAdvice: the remedies of refusals lead to a plan.
 func TestBroadcastAdvice(t *testing.T) {
 	at := func(day, x int) []wanted {
 		return []wanted{days(2*day, 2), coords("x", "x", float64s, float64(3*x), float64(3*x+1)), cube("t", "time x", []int64{2, 2}, []int64{2, 2})}
@@ -130,7 +130,7 @@ func TestBroadcastAdvice(t *testing.T) {
 	}
 }
 
-// TestBroadcastRefuses: what cannot be laid along a dimension is refused with its files.
+// TestBroadcastRefuses: files whose position along a broadcast dimension is unknown are refused.
 func TestBroadcastRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -170,8 +170,8 @@ func TestBroadcastRefuses(t *testing.T) {
 	}
 }
 
-// TestBroadcastBesideNewDimensions: what is laid along a dimension has new ones in front, and may be laid
-// along these.
+// TestBroadcastBesideNewDimensions: new dimensions come before broadcast ones, and a variable can
+// be broadcast along them.
 func TestBroadcastBesideNewDimensions(t *testing.T) {
 	for _, c := range []struct {
 		broadcast []Broadcast
@@ -199,7 +199,8 @@ func TestBroadcastBesideNewDimensions(t *testing.T) {
 	}
 }
 
-// TestBroadcastExtends: appended files lay theirs behind the others', as if all were planned at once.
+// TestBroadcastExtends: appending broadcast values gives the same arrays as planning all files at
+// once.
 func TestBroadcastExtends(t *testing.T) {
 	m := newMaker()
 	add := func(name string, from int, id float64) {

@@ -10,7 +10,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestCalibrated: add_offset of HDF4 files is said to be theirs, and never computed by.
+// TestCalibrated: the add_offset of HDF4 files is reported and never applied.
 func TestCalibrated(t *testing.T) {
 	for _, c := range []struct {
 		name, format string
@@ -62,7 +62,7 @@ func TestCalibrated(t *testing.T) {
 	}
 }
 
-// isMarked reports whether the array h files that it is calibrated, and others that they are not.
+// isMarked reports whether only the array h is marked as calibrated.
 func isMarked(p *Plan) bool {
 	return !slices.ContainsFunc(p.Arrays, func(a manifest.Array) bool { return a.Calibrated != (a.Path == "/h") })
 }

@@ -10,7 +10,7 @@ import (
 	"varve/manifest"
 )
 
-// cells is a coordinate of whole numbers of 64 bits, such as those of S2's cells.
+// cells makes a coordinate of 64-bit whole numbers, such as the IDs of S2 cells.
 func cells(list ...uint64) wanted {
 	w := cube("cell", "cell", []int64{int64(len(list))}, []int64{int64(len(list))})
 	w.v.Type = codec.Type{Kind: codec.Uint, Size: 8}
@@ -21,8 +21,8 @@ func cells(list ...uint64) wanted {
 	return w
 }
 
-// TestCells: whole numbers that are no int64 are put in order, told from one another and shown as others
-// are, in values and in summaries of them.
+// TestCells: whole numbers beyond int64 are sorted, compared and shown correctly, as values and in
+// summaries.
 func TestCells(t *testing.T) {
 	const far = 1 << 63
 	m := newMaker()
@@ -49,7 +49,8 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestCellsBesideFloats: whole numbers that one float64 stands for stay apart where a file has others.
+// TestCellsBesideFloats: whole numbers that round to the same float64 stay distinct if another file
+// has floats.
 func TestCellsBesideFloats(t *testing.T) {
 	for _, first := range []uint64{1 << 60, 1<<63 + 1<<60} {
 		m := newMaker()
@@ -76,7 +77,8 @@ func TestCellsBesideFloats(t *testing.T) {
 	}
 }
 
-// TestWholeNumbers: keys of whole numbers run as these do, and are kept, said and compared with other numbers exactly.
+// TestWholeNumbers: keys of whole numbers sort as the numbers do, and can be stored, shown and
+// compared with floats exactly.
 func TestWholeNumbers(t *testing.T) {
 	list := []uint64{0, 1, 1<<53 + 1, 1<<63 - 2, 1<<63 - 1, 1 << 63, 1<<63 + 1, 1<<63 + 1<<53, math.MaxUint64 - 1, math.MaxUint64}
 	w := cells(list...)

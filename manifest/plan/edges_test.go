@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSettledBands: in each place the heaviest of the bands that hold it counts, in the phase that it
-// has there, and the bands that come out are in order and apart.
+// TestSettledBands: at each position the band with most votes wins and keeps its phase; the result
+// is sorted and disjoint.
 func TestSettledBands(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -12,8 +12,8 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestElsewhere: variables whose values are in folders that are not allowed are refused with the
-// folders' names, and left out once nobody wants them.
+// TestElsewhere: variables with values in folders that are not allowed are refused with the
+// folders' names, unless they are dropped.
 func TestElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -49,7 +49,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestFewFolders: folders with nothing in common are all named.
+// TestFewFolders: folders without a common parent are all named.
 func TestFewFolders(t *testing.T) {
 	for _, c := range []struct{ format, want string }{
 		{"/%d/x", "11"}, {"https://h%d.org/x", "11"}, {"https://h.org/%d", "https://h.org"}, {"/data/y%d", "/data"},

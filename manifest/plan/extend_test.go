@@ -10,7 +10,7 @@ import (
 	"varve/manifest"
 )
 
-// elementsOfPieces joins the pieces of an array that has one axis or is cut along the first.
+// elementsOfPieces concatenates the pieces of an array along its first axis.
 func elementsOfPieces(t testing.TB, a *manifest.Array, values map[string]*manifest.Values) (data []byte, texts [][]byte) {
 	t.Helper()
 	at := int64(0)
@@ -37,7 +37,7 @@ func valuesByID(lists ...[]*manifest.Values) map[string]*manifest.Values {
 	return all
 }
 
-// sameExtended reports how arrays that grew differ from those that were planned at once.
+// sameExtended reports differences between extended arrays and arrays that were planned at once.
 func sameExtended(t testing.TB, whole, base *Plan, exts ...*Extension) {
 	t.Helper()
 	tiles := map[string][]manifest.Tile{}
@@ -85,7 +85,7 @@ func sameExtended(t testing.TB, whole, base *Plan, exts ...*Extension) {
 	}
 }
 
-// Files appended one by one or together make the same arrays as all at once.
+// TestExtend: appending files one by one or together gives the same arrays as planning all at once.
 func TestExtend(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -136,7 +136,7 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// What has to be weighed against the old files is not extended.
+// TestExtendRefuses: files that must be compared with old ones are not extended.
 func TestExtendRefuses(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	start := func() *maker {
@@ -201,7 +201,7 @@ func TestExtendRefuses(t *testing.T) {
 	}
 }
 
-// The sums of what is alike in all files are asked for, of new files only.
+// TestExtendStatics: digests of values that all files share are requested for new files only.
 func TestExtendStatics(t *testing.T) {
 	m := newMaker()
 	for i := range 3 {
@@ -228,8 +228,8 @@ func TestExtendStatics(t *testing.T) {
 	}
 }
 
-// A regular grid becomes a list of edges when a file of another length follows, and old chunks
-// stay what they are.
+// TestExtendUneven: a regular grid becomes a rectilinear one if a file of another length follows,
+// and old chunks do not change.
 func TestExtendUneven(t *testing.T) {
 	m := newMaker()
 	m.day("a", 0, 4)
@@ -250,7 +250,8 @@ func TestExtendUneven(t *testing.T) {
 	}
 }
 
-// A manifest that grows by a step at a time has a piece for several of them, and a small state.
+// TestExtendManyTimes: appending one step at a time does not make one piece per step, and the state
+// stays small.
 func TestExtendManyTimes(t *testing.T) {
 	m := newMaker()
 	for i := range 400 {

@@ -12,7 +12,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestFindings: what a plan says of files that disagree, one finding for all that share it.
+// TestFindings: files that share a disagreement are reported in one finding.
 func TestFindings(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	for _, c := range []struct {
@@ -161,7 +161,7 @@ func numbers32(name string, list ...int32) manifest.Attribute {
 	return a
 }
 
-// One finding stands for all files: a thousand of them do not make a longer report.
+// TestReportIsShort: a thousand files with the same disagreement make one finding.
 func TestReportIsShort(t *testing.T) {
 	m := newMaker()
 	for i := range 1000 {
@@ -186,7 +186,7 @@ func TestReportIsShort(t *testing.T) {
 	}
 }
 
-// The first file is the first in the order of coordinates, not of names.
+// TestFirstCounts: the first file is the first by coordinates, not by name.
 func TestFirstCounts(t *testing.T) {
 	m := newMaker()
 	m.file("1", days(2, 2), lat(), cube("t", "time lat", []int64{2, 3}, []int64{2, 3}))
@@ -198,8 +198,7 @@ func TestFirstCounts(t *testing.T) {
 	}
 }
 
-// The coordinate of an axis to whose length files are padded is that of the longest, and has no
-// cells that are in no file.
+// TestPaddedCoordinate: with padding, the coordinate is the longest one and has no gaps.
 func TestPaddedCoordinate(t *testing.T) {
 	m := newMaker()
 	m.file("1", days(0, 2), coords("x", "x", int32s, 0, 1, 2), cube("t", "time x", []int64{2, 3}, []int64{2, 3}))
@@ -210,7 +209,7 @@ func TestPaddedCoordinate(t *testing.T) {
 	}
 }
 
-// Values are asked for where nothing else can tell, and only there.
+// TestNeeds: values are requested only if nothing else can decide.
 func TestNeeds(t *testing.T) {
 	land := func() wanted { return cube("land", "lat", []int64{3}, []int64{3}) }
 	big := func() wanted { return cube("t", "lat lon", []int64{3, 4}, []int64{3, 4}) }
@@ -294,7 +293,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// Times in units of their own become one list, exactly, and bounds follow.
+// TestRetimed: times with different units are converted exactly to common units, with their bounds.
 func TestRetimed(t *testing.T) {
 	m := newMaker()
 	for i, w := range []wanted{
@@ -325,8 +324,8 @@ func TestRetimed(t *testing.T) {
 	}
 }
 
-// TestCalendarsAreNamed: days of the standard calendar are told apart from those of the proleptic one,
-// which have other dates before 1582.
+// TestCalendarsAreNamed: the standard and proleptic calendars differ before 1582, and findings show
+// the calendar's own dates.
 func TestCalendarsAreNamed(t *testing.T) {
 	m := newMaker()
 	for i, calendar := range []string{"standard", "proleptic_gregorian"} {
@@ -338,7 +337,8 @@ func TestCalendarsAreNamed(t *testing.T) {
 	}
 }
 
-// TestDifferencesAreSeen: numbers that are written alike are told apart by their types.
+// TestDifferencesAreSeen: if two different numbers have the same text, the finding adds their
+// types.
 func TestDifferencesAreSeen(t *testing.T) {
 	m := newMaker()
 	for i, typ := range []codec.Type{float32s, float64s} {
@@ -351,8 +351,8 @@ func TestDifferencesAreSeen(t *testing.T) {
 	}
 }
 
-// TestBoundsHaveUnits: bounds of times are named by their times also where other files have none, and
-// say their units themselves where no array names them.
+// TestBoundsHaveUnits: time bounds have a parent even if other files have no bounds, and state
+// their own units if no array names them.
 func TestBoundsHaveUnits(t *testing.T) {
 	edges := func(name string) wanted { return cube(name, "time nv", []int64{2, 2}, []int64{2, 2}) }
 	const days1990 = `"units":"days since 1990-01-01"`
@@ -401,7 +401,7 @@ func TestBoundsHaveUnits(t *testing.T) {
 	}
 }
 
-// TestImpossibleTimes: units that are none are one finding, however many there are, with an example.
+// TestImpossibleTimes: files with many different invalid units make one finding with an example.
 func TestImpossibleTimes(t *testing.T) {
 	for name, c := range map[string]struct {
 		first int

@@ -14,7 +14,7 @@ import (
 	"varve/manifest/report"
 )
 
-// wild makes an archive of anything, by numbers that a fuzzer picks.
+// wild makes an archive from the bytes of a fuzzer.
 type wild struct {
 	bytes []byte
 	m     *maker
@@ -91,7 +91,7 @@ func (w *wild) values(v *manifest.Variable) *manifest.Values {
 	return out
 }
 
-// squeezed is a variable without an axis of one element.
+// squeezed returns a variable without its axis of length 1.
 func squeezed(x wanted) wanted {
 	k := slices.Index(x.v.Shape, 1)
 	if k < 0 || x.v.Storage.Layout == manifest.Strided {
@@ -149,7 +149,7 @@ func (w *wild) archive() *Options {
 	return o
 }
 
-// tryWild plans an archive, giving what is asked for, and holds what is true of every plan.
+// tryWild plans an archive, provides requested values, and checks the invariants of plans.
 func tryWild(t *testing.T, data []byte) (planned bool) {
 	w := &wild{bytes: data}
 	opts := w.archive()
@@ -203,7 +203,7 @@ func FuzzNew(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { tryWild(t, data) })
 }
 
-// Values and shapes that do not fit together are errors.
+// TestCorrupt: values that do not fit their shape are errors.
 func TestCorrupt(t *testing.T) {
 	for name, spoil := range map[string]func(f *manifest.File){
 		"values too short": func(f *manifest.File) { f.Values[0] = &manifest.Values{Data: make([]byte, 4)} },
@@ -221,8 +221,7 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// TestEndlessUnreadable: a variable that no array can hold may be of more elements than can be
-// counted, and is left out as such.
+// TestEndlessUnreadable: an unreadable variable may have any shape, and is dropped.
 func TestEndlessUnreadable(t *testing.T) {
 	for name, c := range map[string]struct {
 		shape []int64
@@ -241,8 +240,8 @@ func TestEndlessUnreadable(t *testing.T) {
 	}
 }
 
-// TestTimeOutOfRange: who has a time that is none is told which variable it is, and how to go on
-// without it.
+// TestTimeOutOfRange: the error for an invalid time names the variable, and how to go on without
+// it.
 func TestTimeOutOfRange(t *testing.T) {
 	m := newMaker()
 	m.file("a", coords("time", "time", float64s, 0, 1e300).with("units", "seconds since 1970-01-01"))
@@ -253,7 +252,8 @@ func TestTimeOutOfRange(t *testing.T) {
 	}
 }
 
-// TestTimeNeverWritten: where nobody wrote a time netCDF has its own fill value, and there is none.
+// TestTimeNeverWritten: times that were never written read as netCDF's fill value, and count as
+// missing.
 func TestTimeNeverWritten(t *testing.T) {
 	m := newMaker()
 	m.file("a", coords("time", "time", float64s, 0, 9.969209968386869e36, math.Inf(1)).with("units", "seconds since 1970-01-01"))
@@ -262,8 +262,7 @@ func TestTimeNeverWritten(t *testing.T) {
 	}
 }
 
-// TestTimesAlongAnother: a variable of the coordinate's name that lies along another dimension says
-// nothing of this one, however many values it has.
+// TestTimesAlongAnother: a variable with the coordinate's name but another dimension is ignored.
 func TestTimesAlongAnother(t *testing.T) {
 	for _, profiles := range [][]float64{{5, 6}, {5, 6, 7}} {
 		m := newMaker()

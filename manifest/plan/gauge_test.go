@@ -16,8 +16,8 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// summarized plans files whose coordinates are not known before they are asked for, and of large
-// ones no more than is asked for.
+// summarized plans files whose coordinates are provided only on request, and as summaries if they
+// are large.
 func summarized(t *testing.T, files []*manifest.File, opts Options, valueBytes int64) (*Plan, []*manifest.File, error) {
 	t.Helper()
 	opts.ValueBytes = valueBytes
@@ -60,7 +60,7 @@ func summarized(t *testing.T, files []*manifest.File, opts Options, valueBytes i
 	return nil, nil, nil
 }
 
-// gauged is what a Gauge makes of values, which come an element at a time.
+// gauged summarizes values that are added one element at a time.
 func gauged(t *testing.T, h *manifest.Header, variable int, values *manifest.Values) *manifest.Values {
 	t.Helper()
 	g, err := NewGauge(h, variable)
@@ -82,7 +82,7 @@ func gauged(t *testing.T, h *manifest.Header, variable int, values *manifest.Val
 	return got
 }
 
-// places describes where the files of arrays lie that are no coordinates, and their schemas.
+// places describes the placements and schemas of all arrays except coordinates.
 func places(files []*manifest.File, p *Plan) string {
 	var b strings.Builder
 	for _, a := range p.Arrays {
@@ -104,9 +104,8 @@ func places(files []*manifest.File, p *Plan) string {
 	return b.String()
 }
 
-// TestSummaries: what is planned of summaries of coordinates is what is planned of their values,
-// or it is refused, and values are offered to be looked at; what is refused of values is never
-// planned of summaries.
+// TestSummaries: a plan from summaries equals the plan from values, or is refused with a remedy
+// that reads the values. Summaries never allow what values refuse.
 func TestSummaries(t *testing.T) {
 	same, refused, offered := 0, 0, 0
 	for seed := range uint64(600) {
@@ -151,12 +150,13 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-// numbersOf is a list of numbers of a type.
+// numbersOf encodes numbers of a type.
 func numbersOf(t codec.Type, list ...float64) *manifest.Values {
 	return coords("x", "x", t, list...).values
 }
 
-// TestMeant: numbers that are equal have one sum in all types, others do not.
+// TestMeant: equal numbers of all types have equal digests, and different numbers have different
+// ones.
 func TestMeant(t *testing.T) {
 	uint64s := codec.Type{Kind: codec.Uint, Size: 8}
 	words := func(list ...uint64) *manifest.Values {
@@ -209,12 +209,12 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// track is a file of a long track of soundings.
+// track adds a file with a long track of soundings.
 func track(m *maker, name string, at wanted) {
 	m.file(name, at, cube("h", strings.TrimPrefix(at.v.Dims[0], "/"), at.v.Shape, at.v.Shape))
 }
 
-// TestLargeCoordinates: what is found of summaries, and said.
+// TestLargeCoordinates: findings about summarized coordinates.
 func TestLargeCoordinates(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	seconds := func(units string, list ...float64) wanted {

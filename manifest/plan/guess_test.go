@@ -13,7 +13,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// guessed says of which dimensions axes of the last file may be: "x y" of the axes along "#x".
+// guessed sets the candidates for the dimensions of the last file: "x y" for the dimension "#x".
 func (m *maker) guessed(like ...string) {
 	f := m.files[len(m.files)-1]
 	h := *f.Header
@@ -31,9 +31,8 @@ func (m *maker) guessed(like ...string) {
 	f.Header = &h
 }
 
-// TestGuesses: what an axis is for all that its length tells is taken for it as far as files do not contradict that, and
-// files do not follow one another along it where another dimension is as long. What is refused is planned with the
-// options that it is refused with.
+// TestGuesses: a guess is accepted if no file contradicts it and files are not concatenated along
+// it where another dimension has the same length. Remedies of refusals lead to a plan.
 func TestGuesses(t *testing.T) {
 	const both = "[/h[/y /x] [3 7] /x[/x] [7] /y[/y] [3]]"
 	line := func(name string, from, n int) wanted {
@@ -43,7 +42,7 @@ func TestGuesses(t *testing.T) {
 		}
 		return coords(name, name, float64s, numbers...)
 	}
-	// tile adds a file whose h has axes of y and x, or what they are taken for.
+	// tile adds a file whose h has the axes y and x, or candidates for them.
 	tile := func(m *maker, from, width int, axes string, like ...string) {
 		m.file(fmt.Sprint(len(m.files)), line("x", from, width), line("y", 0, 3), cube("h", axes, []int64{3, int64(width)}, []int64{3, int64(width)}))
 		m.guessed(like...)
@@ -106,8 +105,8 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
-// TestGuessesOfTiles: tiles whose variable has no names for its axes are put together by the right ones, or it is said that
-// nothing tells these.
+// TestGuessesOfTiles: tiles of a variable with unnamed axes are combined along the right
+// dimensions, or refused if nothing identifies them.
 func TestGuessesOfTiles(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -147,7 +146,8 @@ func TestGuessesOfTiles(t *testing.T) {
 	}
 }
 
-// tile adds a file of coordinates, and of a variable whose axes have names or are taken for what netCDF takes them.
+// tile adds a file with coordinates, and a variable whose axes are named or have netCDF's
+// candidates.
 func (m *maker) tile(name string, dims, truth []string, length, from map[string]int, named bool) {
 	var vars []wanted
 	for _, d := range dims {

@@ -29,7 +29,7 @@ var (
 	stringsT = codec.Type{Kind: codec.String}
 )
 
-// maker makes the headers and the files of one archive; equal headers are one, as a scan has them.
+// maker makes the headers and files of one archive. Equal headers are shared, as after a scan.
 type maker struct {
 	headers map[string]*manifest.Header
 	values  map[string]*manifest.Values
@@ -40,7 +40,7 @@ func newMaker() *maker {
 	return &maker{headers: map[string]*manifest.Header{}, values: map[string]*manifest.Values{}}
 }
 
-// wanted is a variable of a file that is to be made.
+// wanted describes a variable of a file.
 type wanted struct {
 	v      manifest.Variable
 	values *manifest.Values
@@ -50,7 +50,7 @@ func little() codec.Spec {
 	return codec.Spec{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}
 }
 
-// cube is a chunked, compressed variable.
+// cube makes a chunked and compressed variable.
 func cube(name string, dims string, shape, chunks []int64) wanted {
 	v := manifest.Variable{Path: "/" + name, Shape: shape, Type: float32s}
 	for _, d := range strings.Fields(dims) {
@@ -61,7 +61,7 @@ func cube(name string, dims string, shape, chunks []int64) wanted {
 	return wanted{v: v}
 }
 
-// bare is a variable that lies in one piece, or record by record.
+// bare makes a contiguous variable, or one with a stride between records.
 func bare(name, dims string, shape []int64, stride int64) wanted {
 	w := cube(name, dims, shape, nil)
 	w.v.Storage = manifest.Storage{Layout: manifest.Strided, Chunks: shape, Codecs: []codec.Spec{little()}, Stride: stride}
@@ -79,7 +79,7 @@ func (w wanted) with(attributes ...string) wanted {
 	return w
 }
 
-// coords is a variable of numbers with its values.
+// coords makes a numeric variable with values.
 func coords(name, dims string, t codec.Type, numbers ...float64) wanted {
 	w := cube(name, dims, []int64{int64(len(numbers))}, []int64{max(int64(len(numbers)), 1)})
 	w.v.Type = t
@@ -101,7 +101,7 @@ func coords(name, dims string, t codec.Type, numbers ...float64) wanted {
 	return w
 }
 
-// scalar is a variable of one number.
+// scalar makes a variable with one number.
 func scalar(name string, number float64) wanted {
 	w := coords(name, name, float64s, number)
 	w.v.Dims, w.v.Shape, w.v.Storage.Chunks = nil, nil, nil
@@ -115,7 +115,7 @@ func lines(from, n, step float64) (out []float64) {
 	return out
 }
 
-// days is a coordinate time in days since 1990.
+// days makes a coordinate time in days since 1990.
 func days(from, n int) wanted {
 	return coords("time", "time", int32s, lines(float64(from), float64(n), 1)...).with("units", "days since 1990-01-01", "standard_name", "time")
 }
@@ -131,7 +131,7 @@ func words(name, dims string, list ...string) wanted {
 	return w
 }
 
-// file adds a file. Dimensions are those of the variables, "time" being unlimited.
+// file adds a file with the dimensions of its variables. "time" is unlimited.
 func (m *maker) file(name string, vars ...wanted) *manifest.File {
 	h := &manifest.Header{}
 	seen := map[string]bool{}
@@ -173,13 +173,13 @@ func lon() wanted {
 	return coords("lon", "lon", float32s, 0, 90, 180, 270).with("units", "degrees_east")
 }
 
-// day is the plain file: n days of a field from a day on.
+// day adds a file with n days of a field.
 func (m *maker) day(name string, from, n int, more ...wanted) *manifest.File {
 	return m.file(name, append([]wanted{days(from, n), lat(), lon(), cube("t", "time lat lon", []int64{int64(n), 3, 4}, []int64{int64(n), 3, 4})}, more...)...)
 }
 
-// lines adds two files of two lines each, at two times: those of scan, which have an attribute, run
-// against the others.
+// lines adds two files with two lines each, and two time variables. The
+// times in scan, which has the attribute, sort the files in the opposite order.
 func (m *maker) lines(attribute, text string) {
 	for i, name := range []string{"a", "b"} {
 		scan := coords("scan", "line", float64s, float64(8-2*i), float64(9-2*i)).with("units", "days since 1990-01-01", attribute, text)
@@ -188,7 +188,7 @@ func (m *maker) lines(attribute, text string) {
 	}
 }
 
-// meshes adds two files of a mesh each, of which the corners of faces are places among its nodes.
+// meshes adds two files with a mesh each, whose faces hold indices of nodes.
 func (m *maker) meshes(more ...wanted) {
 	for i := range 2 {
 		mesh := scalar("mesh", 0).with("cf_role", "mesh_topology", "node_coordinates", "lon", "face_node_connectivity", "corners")
@@ -203,7 +203,7 @@ var recorder reporttest.Recorder
 
 var record = flag.Bool("record", false, "write the examples of findings")
 
-// TestMain checks, after all tests, that they still produce the examples of the documentation.
+// TestMain checks, after all tests, that the documentation's examples of findings are up to date.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
@@ -220,7 +220,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// newPlan plans, and records the findings.
+// newPlan calls New and records the findings.
 func newPlan(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	p, needs, err := New(files, opts)
 	var refused *Error
@@ -247,7 +247,7 @@ func planned(t testing.TB, m *maker, opts *Options) *Plan {
 	return p
 }
 
-// checkPlan holds what is true of every plan.
+// checkPlan checks the invariants of plans.
 func checkPlan(t testing.TB, files []*manifest.File, p *Plan) {
 	t.Helper()
 	placements := map[string]*manifest.Placement{}
@@ -295,7 +295,7 @@ func arrayOf(t testing.TB, p *Plan, path string) *manifest.Array {
 	return nil
 }
 
-// tilesOf lists the tiles of an array as "file@origin+shape", "~start" where it is cut.
+// tilesOf lists the tiles of an array as "file@origin+shape", with "~start" for a part of a file.
 func tilesOf(t testing.TB, m *maker, p *Plan, path string) string {
 	t.Helper()
 	a := arrayOf(t, p, path)
@@ -323,7 +323,7 @@ func ints(list []int64) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
 }
 
-// gridText writes the chunks of an array: a number for each regular axis, or lists of runs.
+// gridText formats a chunk grid: a number for each regular axis, and runs for others.
 func gridText(a *manifest.Array) string {
 	var axes []string
 	for _, s := range a.Schema.ChunkGrid.Sizes {
@@ -344,7 +344,7 @@ func gridText(a *manifest.Array) string {
 	return strings.Join(axes, " ")
 }
 
-// refusals returns the findings of a refusal.
+// refusals returns the findings of a refused plan.
 func refusals(t testing.TB, err error) []report.Finding {
 	t.Helper()
 	var refused *Error
@@ -354,7 +354,7 @@ func refusals(t testing.TB, err error) []report.Finding {
 	return refused.Findings
 }
 
-// findingOf returns the only finding of a code.
+// findingOf returns the only finding with a code.
 func findingOf(t testing.TB, r *report.Report, code report.Code) report.Finding {
 	t.Helper()
 	var found []report.Finding

@@ -9,7 +9,7 @@ import (
 	"varve/manifest"
 )
 
-// TestMended: what was mended is said of manifests alone that are older and may have it.
+// TestMended: a fault is reported only for older manifests that may have it.
 func TestMended(t *testing.T) {
 	of := func(opts Options, make func(m *maker)) *manifest.Snapshot {
 		m := newMaker()

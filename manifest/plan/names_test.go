@@ -10,7 +10,7 @@ import (
 	"varve/manifest/report"
 )
 
-// A sample names all of few files, else the first nine and the last, as sorting them all would.
+// TestSample: a sample holds all of a few files, or the first nine and the last.
 func TestSample(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

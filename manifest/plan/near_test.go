@@ -11,8 +11,8 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestNear: coordinates of several dimensions that differ by no more than the tolerance count as
-// equal, and the first file's are taken; others are refused as without it.
+// TestNear: multi-dimensional coordinates within the tolerance count as equal, and the first file's
+// are used; others are refused.
 func TestNear(t *testing.T) {
 	grid := func(of codec.Type, dims string, shape []int64, numbers ...float64) wanted {
 		w := coords("lat", dims, of, numbers...)
@@ -67,13 +67,14 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// masked is a variable that calls a number missing.
+// masked sets a variable's missing value.
 func (w wanted) masked(number float64) wanted {
 	w.v.Attributes = append(w.v.Attributes[:len(w.v.Attributes):len(w.v.Attributes)], numberAttribute("_FillValue", number))
 	return w
 }
 
-// TestNearPadded: with --pad fill narrower files have to hold nearly what the widest begins with.
+// TestNearPadded: with padding, narrower files must equal the first values of the widest within the
+// tolerance.
 func TestNearPadded(t *testing.T) {
 	for _, c := range []struct {
 		last float64

@@ -15,8 +15,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// coordinateOf is what a plan declares of a coordinate: its units, and its elements as integers,
-// floats or texts.
+// coordinateOf returns the units of a coordinate and its values as integers, floats or texts.
 func coordinateOf(t *testing.T, p *Plan, path string) string {
 	t.Helper()
 	a := arrayOf(t, p, path)
@@ -107,7 +106,7 @@ func TestDaysOfTheYear(t *testing.T) {
 	}
 }
 
-// TestPatterns: every named group of a pattern counts, if one tells a part of a time.
+// TestPatterns: if one named group of a pattern is a part of a time, all of them must be.
 func TestPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`(?P<y>\d{4})(?P<mon>\d\d)`:        "has a group mon, which is not a part of a time; the parts are y, m, d, H, M, S, j",
@@ -123,8 +122,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestNewDimensionsOfAuxiliaries: a variable that others name gets those new dimensions that tell
-// its values, whether these were read with the headers or are asked for.
+// TestNewDimensionsOfAuxiliaries: an auxiliary variable gets the new dimensions that distinguish
+// its values, whether the values are known or requested.
 func TestNewDimensionsOfAuxiliaries(t *testing.T) {
 	opts := &Options{NewDims: []NewDim{{Name: "member", Pattern: `(\d+)$`}, {Name: "run", Variable: "run"}}}
 	for name, c := range map[string]struct {
@@ -161,8 +160,9 @@ func TestNewDimensionsOfAuxiliaries(t *testing.T) {
 	}
 }
 
-// TestNewDimensionsAndTimesOfAnotherName: where new dimensions tell all files apart, times along a
-// dimension of another name do not say that files go on behind one another, if none has more of it.
+// TestNewDimensionsAndTimesOfAnotherName: if new dimensions distinguish all files, times along a
+// dimension with another name do not concatenate files, provided that all files have the same
+// length.
 func TestNewDimensionsAndTimesOfAnotherName(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts  Options
@@ -192,8 +192,8 @@ func TestNewDimensionsAndTimesOfAnotherName(t *testing.T) {
 	}
 }
 
-// TestNewDimensionOfBounds: the two ends of a file's only time are its bounds, and no times along the
-// dimension that they have, whether they say units of their own or not.
+// TestNewDimensionOfBounds: the bounds of a file's only time are not times along their own
+// dimension, with or without units.
 func TestNewDimensionOfBounds(t *testing.T) {
 	for name, own := range map[string][]string{"units of their own": {"units", "days since 1990-01-01"}, "none": nil} {
 		m := newMaker()
@@ -208,8 +208,8 @@ func TestNewDimensionOfBounds(t *testing.T) {
 	}
 }
 
-// A dimension's coordinate says what the variable says that it was taken from, whatever the
-// units, the packing or the type that this has in each file.
+// TestNewDimensionOfAnyUnits: a new dimension's coordinate has the values of its variable, although
+// units, packing and type differ between files.
 func TestNewDimensionOfAnyUnits(t *testing.T) {
 	for name, vars := range map[string][2]wanted{
 		"units":   {scalar("when", 2).with("units", "days since 1990-01-01"), scalar("when", 3).with("units", "hours since 1990-01-01")},
@@ -241,8 +241,7 @@ func integer(name string, x float64) wanted {
 	return w
 }
 
-// TestNewDimensionOfWhatIsMissing: a value that a file calls missing, or does not have, is no
-// place.
+// TestNewDimensionOfWhatIsMissing: a missing value gives a file no position.
 func TestNewDimensionOfWhatIsMissing(t *testing.T) {
 	masked := func(x float64) wanted {
 		w := integer("when", x)
@@ -267,7 +266,8 @@ func TestNewDimensionOfWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestCounters: a coordinate that only counts hides the times along its dimension, also in files of one moment, whose maps have no coordinates.
+// TestCounters: a coordinate that only numbers its elements does not prevent the use of times, also
+// if each file has one time.
 func TestCounters(t *testing.T) {
 	for name, c := range map[string]struct {
 		element codec.Type
@@ -293,8 +293,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestOwnSteps: a dimension that files have of one element, without values, is given those that
-// the user says, wherever it is among the axes; what lacks it is alike in all files.
+// TestOwnSteps: a dimension of length 1 without values takes the values of an option, at any axis.
+// Variables without it must be equal in all files.
 func TestOwnSteps(t *testing.T) {
 	m := newMaker()
 	for _, day := range []int{3, 1, 2} {
@@ -316,7 +316,8 @@ func TestOwnSteps(t *testing.T) {
 	}
 }
 
-// TestOwnStepsRefused: dimensions that have values, or several elements, are not given others.
+// TestOwnStepsRefused: dimensions with values, or with several elements, take no values from an
+// option.
 func TestOwnStepsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -340,8 +341,8 @@ func TestOwnStepsRefused(t *testing.T) {
 	}
 }
 
-// TestNewDimensionOfANameThatIsThere: an array that has a dimension of this name already, in its
-// group, is refused, and what is said of it helps.
+// TestNewDimensionOfANameThatIsThere: an array that has a dimension with the new name in its group
+// is refused, and the remedies help.
 func TestNewDimensionOfANameThatIsThere(t *testing.T) {
 	m := newMaker()
 	for _, name := range []string{"1990", "1991"} {
@@ -371,8 +372,8 @@ func TestNewDimensionOfANameThatIsThere(t *testing.T) {
 	}
 }
 
-// TestStepBesideCoordinate: files of one moment each, of which some have it along the dimension and others by itself, have
-// their times with and without the option that stacks files by it.
+// TestStepBesideCoordinate: files with one time each, as a coordinate or as a scalar, have their
+// times with and without the option to stack by time.
 func TestStepBesideCoordinate(t *testing.T) {
 	m := newMaker()
 	for i := range 4 {

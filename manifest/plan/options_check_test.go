@@ -10,7 +10,7 @@ import (
 	english "varve/manifest/report/text"
 )
 
-// TestOptionsThatMeanNothing: an option that fits nothing in the files was mistyped.
+// TestOptionsThatMeanNothing: an option that matches nothing in the files is an error.
 func TestOptionsThatMeanNothing(t *testing.T) {
 	for _, tt := range []struct {
 		options  Options
@@ -48,8 +48,8 @@ func TestOptionsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestDimensionsOfOneName: dimensions of a file that options call alike are one only if they are as
-// long. Those that no variable has do not count, nor do those outside of a group.
+// TestDimensionsOfOneName: options may give two dimensions one name only if they have the same
+// length. Unused dimensions, and those outside of the group, do not count.
 func TestDimensionsOfOneName(t *testing.T) {
 	plan := func(opts Options, length int64) error {
 		m := newMaker()

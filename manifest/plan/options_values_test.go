@@ -9,7 +9,7 @@ import (
 	english "varve/manifest/report/text"
 )
 
-// Options come from other programs too, and not only from flags that were looked at.
+// TestOptionValues: options may come from other programs, so New checks them.
 func TestOptionValues(t *testing.T) {
 	for _, c := range []struct {
 		name, option string

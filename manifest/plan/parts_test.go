@@ -8,7 +8,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// partedFile adds a file whose variable v is made of parts of a hidden file.
+// partedFile adds a file whose variable v consists of parts of a hidden file.
 func (m *maker) partedFile(name string, first int, fill []byte, parts ...manifest.Part) {
 	w := cube("v", "time", []int64{4}, nil)
 	w.v.Storage = manifest.Storage{Layout: manifest.Parted}
@@ -22,7 +22,7 @@ func (m *maker) partedFile(name string, first int, fill []byte, parts ...manifes
 	m.file(name+".parts", cube("v", "time", []int64{4}, []int64{4})).Hidden = true
 }
 
-// TestPartsRefused refuses parts that overlap, and files that read as other values between parts.
+// TestPartsRefused: overlapping parts, and different fill values between parts, are refused.
 func TestPartsRefused(t *testing.T) {
 	box := func(origin, length int64) manifest.Part {
 		return manifest.Part{Origin: []int64{origin}, Start: []int64{0}, Shape: []int64{length}}

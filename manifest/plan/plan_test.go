@@ -12,7 +12,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestPlaced: where files lie, and which chunks are declared.
+// TestPlaced: placements and chunk grids.
 func TestPlaced(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	for _, c := range []struct {
@@ -233,7 +233,7 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// TestRefused: what is not combined, which files are named, and what would allow it.
+// TestRefused: refusals with their files and remedies.
 func TestRefused(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	x := func(at ...float64) wanted { return coords("x", "x", float64s, at...) }

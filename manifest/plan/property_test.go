@@ -11,7 +11,7 @@ import (
 	"varve/manifest"
 )
 
-// tiling is a random archive whose plan is known.
+// tiling is a random archive with a known plan.
 type tiling struct {
 	m       *maker
 	cuts    map[string][]int64 // where tiles begin along each dimension, and the end
@@ -28,8 +28,7 @@ func randomCuts(r *rand.Rand, most int) []int64 {
 	return cuts
 }
 
-// newTiling cuts one to three dimensions, one of them of times, and makes a file of each cell
-// but for a few.
+// newTiling splits one to three dimensions, one of them time, and makes a file for most cells.
 func newTiling(r *rand.Rand) *tiling {
 	g := &tiling{m: newMaker(), cuts: map[string][]int64{}, chunk: map[string]int64{}, missing: map[string]bool{}}
 	g.dims = [][]string{{"time"}, {"time", "y"}, {"time", "y", "x"}, {"y", "time"}, {"x", "y"}}[r.IntN(5)]
@@ -67,7 +66,7 @@ func newTiling(r *rand.Rand) *tiling {
 	return g
 }
 
-// each visits the cells of the lattice.
+// each calls do for each cell of the lattice.
 func (g *tiling) each(do func(cell []int)) {
 	cell := make([]int, len(g.dims))
 	for {
@@ -85,7 +84,7 @@ func (g *tiling) each(do func(cell []int)) {
 	}
 }
 
-// complete reports whether every cut is seen in some file, and enough of the lattice.
+// complete reports whether the files show every split and cover enough of the lattice.
 func (g *tiling) complete() bool {
 	seen := map[string]bool{}
 	want, have := 0, 0
@@ -106,8 +105,7 @@ func (g *tiling) complete() bool {
 	return len(seen) == want && have*2 > cells && have > 1
 }
 
-// Random tilings are found again, each file in its place, whatever the order of arguments; and
-// edges end where files end.
+// TestTilings: random tilings are recovered in any order of files, and edges end where files end.
 func TestTilings(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -134,8 +132,8 @@ func TestTilings(t *testing.T) {
 	}
 }
 
-// single reports whether some dimension is cut into one part only, which is no reason to place
-// files along it.
+// single reports whether a dimension has only one part, which gives no reason to place files along
+// it.
 func (g *tiling) single() bool {
 	return slices.ContainsFunc(g.dims, func(d string) bool { return len(g.cuts[d]) == 2 })
 }
@@ -168,7 +166,7 @@ func (g *tiling) check(t *testing.T, p *Plan) bool {
 	return ok && placed == len(g.m.files)
 }
 
-// checkEdges: no chunk holds parts of two files, and none is longer than its file's chunks.
+// checkEdges: no chunk contains parts of two files, and none is longer than the chunks of its file.
 func (g *tiling) checkEdges(t *testing.T, a *manifest.Array, axis int) bool {
 	t.Helper()
 	grid, err := a.Schema.Grid()
@@ -213,7 +211,7 @@ func (g *tiling) checkTile(t *testing.T, f *manifest.File, dims []string, tile m
 	return true
 }
 
-// describe writes a plan with the names of files in place of their numbers.
+// describe formats a plan with file names instead of file numbers.
 func describe(files []*manifest.File, p *Plan, findings bool) string {
 	var b strings.Builder
 	for _, a := range p.Arrays {
@@ -240,7 +238,7 @@ func describe(files []*manifest.File, p *Plan, findings bool) string {
 	return b.String()
 }
 
-// Archives that disagree make the same plan, or the same refusal, in any order.
+// TestPermutations: the order of files changes neither plans nor refusals.
 func TestPermutations(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -260,7 +258,7 @@ func TestPermutations(t *testing.T) {
 	}
 }
 
-// firstDifference shows where two texts part.
+// firstDifference returns the position at which two texts differ.
 func firstDifference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(x), len(y)) {
@@ -281,7 +279,7 @@ func outcome(files []*manifest.File, p *Plan, needs []Need, err error) string {
 	return describe(files, p, true)
 }
 
-// messy makes an archive with some of everything that files disagree on.
+// messy makes an archive with many kinds of disagreement.
 func messy(r *rand.Rand, m *maker) {
 	at := r.IntN(5)
 	for i := range 2 + r.IntN(6) {
@@ -319,7 +317,7 @@ func messy(r *rand.Rand, m *maker) {
 	}
 }
 
-// The files and what is in them are not changed.
+// TestInputIsKept: New does not change the files.
 func TestInputIsKept(t *testing.T) {
 	m := newMaker()
 	messy(rand.New(rand.NewPCG(7, 7)), m)

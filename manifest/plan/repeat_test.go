@@ -12,7 +12,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// land is a mask along x whose first value is given.
+// land is a mask along x with a given first value.
 func land(name string, first byte) wanted {
 	w := cube(name, "x y", []int64{2, 2}, []int64{2, 2})
 	w.values = &manifest.Values{Data: make([]byte, 16)}
@@ -20,7 +20,7 @@ func land(name string, first byte) wanted {
 	return w
 }
 
-// masked is a series of which what is missing is told by a number.
+// masked is a series with a missing value.
 func masked(first, missing float64) wanted {
 	w := coords("s", "x", float64s, first, 2)
 	mask := coords("", "", float64s, missing).values.Data
@@ -28,7 +28,7 @@ func masked(first, missing float64) wanted {
 	return w
 }
 
-// mosaic makes files of two days by two stretches of x, with what a file has beside.
+// mosaic makes files for two days and two parts of x. more adds variables to each file.
 func mosaic(m *maker, more func(day, tile int) []wanted) {
 	for day := range 2 {
 		for tile := range 2 {
@@ -38,8 +38,7 @@ func mosaic(m *maker, more func(day, tile int) []wanted) {
 	}
 }
 
-// TestOverlapElsewhere: that files share steps, and which of them count, does not keep other
-// coordinates from being told to be equal.
+// TestOverlapElsewhere: files with overlapping steps must still agree on other coordinates.
 func TestOverlapElsewhere(t *testing.T) {
 	for name, opts := range map[string]Options{
 		"tolerance": {Overlap: OverlapLast, Tolerance: 0.01}, "first": {Overlap: OverlapLast, Coords: CoordsFirst}, "refused": {Overlap: OverlapLast},
@@ -62,7 +61,8 @@ func TestOverlapElsewhere(t *testing.T) {
 	}
 }
 
-// TestRepeated: files of a mosaic repeat what lacks one of its dimensions, and have to agree.
+// TestRepeated: files of a mosaic repeat variables that lack one of its dimensions, and must agree
+// on them.
 func TestRepeated(t *testing.T) {
 	plain := func(day, _ int) []wanted { return []wanted{days(2*day, 2)} }
 	series := func(first float64) wanted { return coords("s", "time", float64s, first, 2) }
@@ -127,8 +127,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestPaddedTwins: with --pad fill the widest of the files in one place of a mosaic counts, be it the
-// first or the last, and narrower ones have to hold what it begins with.
+// TestPaddedTwins: with padding, the widest of the files with equal positions is used, and narrower
+// ones must equal its first values.
 func TestPaddedTwins(t *testing.T) {
 	type widths [2][2]int64 // by day and tile
 	grows := widths{{2, 3}, {3, 3}}
@@ -213,8 +213,8 @@ func TestPaddedTwins(t *testing.T) {
 	}
 }
 
-// TestNewDimensionAndEqualNumbers: coordinates of another type that are the same numbers are
-// alike in all files, and do not get a new dimension; those of other numbers do.
+// TestNewDimensionAndEqualNumbers: coordinates of another type with equal numbers are equal and get
+// no new dimension; coordinates with other numbers do.
 func TestNewDimensionAndEqualNumbers(t *testing.T) {
 	opts := &Options{NewDims: []NewDim{{Name: "time", Pattern: `A(\d+)`}}}
 	for last, want := range map[float64]string{3: "[/x]", 4: "[/time /x]"} {
@@ -238,8 +238,7 @@ func TestNewDimensionAndEqualNumbers(t *testing.T) {
 	}
 }
 
-// TestEmptyFiles: files that hold nothing along a dimension are in no array, and have no say in
-// what type it has.
+// TestEmptyFiles: files of length 0 along a dimension do not affect the type of an array.
 func TestEmptyFiles(t *testing.T) {
 	empty := func(m *maker, name string, typ codec.Type) {
 		v := cube("v", "time", []int64{0}, []int64{2})
@@ -261,7 +260,8 @@ func TestEmptyFiles(t *testing.T) {
 	}
 }
 
-// TestPaddedTwinsAbsent: a narrower file that lacks what the widest in its place has leaves nothing out.
+// TestPaddedTwinsAbsent: a narrower file may lack a variable that the widest file at its position
+// has.
 func TestPaddedTwinsAbsent(t *testing.T) {
 	m := newMaker()
 	for day := range 2 {
@@ -290,7 +290,7 @@ func TestPaddedTwinsAbsent(t *testing.T) {
 	}
 }
 
-// TestPaddedTwinsOfManyBytes: of the widest files of all places no more than a limit is held to be compared.
+// TestPaddedTwinsOfManyBytes: a limit bounds the values that are held for comparisons.
 func TestPaddedTwinsOfManyBytes(t *testing.T) {
 	m := newMaker()
 	for day := range 2 {
@@ -313,8 +313,8 @@ func TestPaddedTwinsOfManyBytes(t *testing.T) {
 	}
 }
 
-// TestFirstInEachPlace: with --coords first the files are named whose values do not count, and not
-// narrower ones that begin alike.
+// TestFirstInEachPlace: with coords=first, findings name the files whose values are not used,
+// without narrower files that agree.
 func TestFirstInEachPlace(t *testing.T) {
 	m := newMaker()
 	for day := range 3 {

@@ -11,14 +11,14 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// static is a variable along which no files follow one another.
+// static makes a variable along which files are not concatenated.
 func static(dims string, shape []int64, numbers ...float64) wanted {
 	w := coords("s", dims, int16s, numbers...)
 	w.v.Shape, w.v.Storage.Chunks = shape, shape
 	return w
 }
 
-// never is one that was never written, with the element that it reads as.
+// never makes a variable that was never written, with its fill value.
 func never(fill []byte, attributes ...manifest.Attribute) wanted {
 	w := static("y x", []int64{2, 3})
 	w.v.Storage, w.v.Fill.Value, w.v.Attributes = manifest.Storage{Layout: manifest.Nothing}, fill, attributes
@@ -30,15 +30,15 @@ func numberAttribute(name string, value float64) manifest.Attribute {
 	return manifest.Attribute{Name: name, Type: float64s, Data: coords("", "", float64s, value).values.Data, Scalar: true}
 }
 
-// tenths is a static variable of numbers that are packed.
+// tenths makes a static variable with packed numbers.
 func tenths(numbers ...float64) wanted {
 	w := static("y x", []int64{2, 3}, numbers...)
 	w.v.Attributes = []manifest.Attribute{numberAttribute("scale_factor", .1)}
 	return w
 }
 
-// TestStatics: what has no axis along which files follow one another has to be equal in all of
-// them as an array would show it: its axes in one order, unpacked, with what was never written.
+// TestStatics: variables without a concatenated dimension must be equal after unpacking and
+// transposing, with unwritten elements as fill values.
 func TestStatics(t *testing.T) {
 	first := static("y x", []int64{2, 3}, 1, 2, 3, 4, 5, 6)
 	for _, c := range []struct {
@@ -75,8 +75,8 @@ func TestStatics(t *testing.T) {
 	}
 }
 
-// TestPaddedStatics: with --pad fill, narrower files have to hold what the widest begins with,
-// and its values count, be it the last.
+// TestPaddedStatics: with padding, narrower files must equal the first values of the widest, whose
+// values are used.
 func TestPaddedStatics(t *testing.T) {
 	narrow := static("y x", []int64{2, 2}, 1, 2, 4, 5)
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestPaddedStatics(t *testing.T) {
 	}
 }
 
-// TestPadEmpty: of files that hold nothing of a variable no values are asked for to be compared.
+// TestPadEmpty: no values are requested from files without elements.
 func TestPadEmpty(t *testing.T) {
 	for _, widths := range [][]int64{{5, 3}, {3, 5}} {
 		m := newMaker()
@@ -130,7 +130,7 @@ func TestPadEmpty(t *testing.T) {
 	}
 }
 
-// countsAlone reports whether the values of one file are an array's.
+// countsAlone reports whether an array has the values of one file.
 func countsAlone(made *Plan, path string, file int) bool {
 	a := slices.IndexFunc(made.Arrays, func(a manifest.Array) bool { return a.Path == path })
 	return slices.ContainsFunc(made.Placements, func(p manifest.Placement) bool {
@@ -138,7 +138,7 @@ func countsAlone(made *Plan, path string, file int) bool {
 	})
 }
 
-// TestExtendStaticsOfHeaders: bytes that are the known values in one header are others in another.
+// TestExtendStaticsOfHeaders: equal bytes in files with another header may be other values.
 func TestExtendStaticsOfHeaders(t *testing.T) {
 	whole := static("y x", []int64{2, 3}, 1, 2, 3, 4, 5, 6)
 	for i, c := range []struct {
@@ -165,7 +165,7 @@ func TestExtendStaticsOfHeaders(t *testing.T) {
 	}
 }
 
-// TestExtendPaddedStatics: bytes that are the known values in one shape are others in another.
+// TestExtendPaddedStatics: equal bytes in another shape are other values.
 func TestExtendPaddedStatics(t *testing.T) {
 	for _, same := range []bool{true, false} {
 		last := static("y x", []int64{3, 2}, 1, 2, 5, 6, 9, 10)
@@ -192,7 +192,7 @@ func TestExtendPaddedStatics(t *testing.T) {
 	}
 }
 
-// TestTextsInAnyOrder: labels have an order of their own in each file, and no direction.
+// TestTextsInAnyOrder: labels may have any order in each file.
 func TestTextsInAnyOrder(t *testing.T) {
 	m := newMaker()
 	for i, labels := range [][]string{{"Oslo", "Ystad"}, {"Lund", "Berlin"}, {"Zagreb", "Aachen", "Moss"}} {
@@ -204,7 +204,8 @@ func TestTextsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestVariableWhereAGroupIs: in different files both may have one path.
+// TestVariableWhereAGroupIs: a group and a variable of different files may have one path, which is
+// refused.
 func TestVariableWhereAGroupIs(t *testing.T) {
 	for _, group := range []string{"of a variable", "of attributes"} {
 		m := newMaker()
@@ -225,8 +226,8 @@ func TestVariableWhereAGroupIs(t *testing.T) {
 	}
 }
 
-// TestRenamedInAttributes: attributes name variables as the arrays are called, in files that have
-// other names for them too.
+// TestRenamedInAttributes: attributes name variables by their new names, also if files have
+// different old names.
 func TestRenamedInAttributes(t *testing.T) {
 	m := newMaker()
 	for i, name := range []string{"lat", "nav_lat"} {

@@ -10,7 +10,7 @@ import (
 	"varve/manifest"
 )
 
-// manyFiles is an archive of one header: files of days, forty variables and their coordinates.
+// manyFiles makes an archive with one header: files of days, variables and their coordinates.
 func manyFiles(n, variables int) []*manifest.File {
 	m := newMaker()
 	var vars []wanted
@@ -55,7 +55,7 @@ func benchmarkPlan(b *testing.B, n, variables int) {
 func BenchmarkPlan10k(b *testing.B) { benchmarkPlan(b, 10_000, 40) }
 func BenchmarkPlan1M(b *testing.B)  { benchmarkPlan(b, 1_000_000, 40) }
 
-// Work is by header: forty variables cost hardly more than one.
+// TestCostIsByHeader: forty variables cost little more than one, because files share a header.
 func TestCostIsByHeader(t *testing.T) {
 	cost := func(variables int) uint64 {
 		files := manyFiles(5000, variables)
@@ -72,7 +72,7 @@ func TestCostIsByHeader(t *testing.T) {
 	}
 }
 
-// A file of four times as many things costs about four times as much, whatever they are.
+// TestCostIsLinear: four times as many files, variables or headers take about four times as long.
 func TestCostIsLinear(t *testing.T) {
 	for name, make := range map[string]func(m *maker, n int){
 		"dimensions, each with a coordinate": func(m *maker, n int) {
@@ -119,7 +119,7 @@ func TestCostIsLinear(t *testing.T) {
 	}
 }
 
-// The name of a placing costs the same however many there are of the same dimensions.
+// TestPlacementIDs: the cost of a placement ID does not depend on the number of placements.
 func TestPlacementIDs(t *testing.T) {
 	p := &planner{ids: map[string]int64{}}
 	next := func() string { return p.placementID(&placing{dims: []*dim{{path: "/time"}}}) }
@@ -135,8 +135,7 @@ func TestPlacementIDs(t *testing.T) {
 	}
 }
 
-// Files with coordinates of their own are told apart by these, and none is looked at again for each
-// of the others, whatever is said of them then.
+// TestManyCoordinates: comparing files with different coordinates is not quadratic.
 func TestManyCoordinates(t *testing.T) {
 	for name, c := range map[string]struct {
 		make    func(m *maker, n, i int)
@@ -185,7 +184,7 @@ func TestManyCoordinates(t *testing.T) {
 	}
 }
 
-// What is appended is looked at once too.
+// TestManyAppended: appending many files is not quadratic.
 func TestManyAppended(t *testing.T) {
 	files := manyFiles(1, 1)
 	p, _, err := newPlan(files, nil)
@@ -205,9 +204,9 @@ func TestManyAppended(t *testing.T) {
 	})
 }
 
-// linear fails if twenty times as many things take far more than twenty times as long: compared
-// with all others they take up to 400 times. The least of some runs is compared, since others may
-// keep the machine busy.
+// linear fails if twenty times as many things take much more than twenty times as long; a quadratic
+// algorithm takes 400 times. It compares the fastest of several runs, because the machine may be
+// busy.
 func linear(t *testing.T, n int, took func(n int) time.Duration) {
 	t.Helper()
 	some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
@@ -220,7 +219,7 @@ func linear(t *testing.T, n int, took func(n int) time.Duration) {
 	t.Errorf("%d files take %v, %d %v", 20*n, many, n, some)
 }
 
-// A length has no divisor looked for among more numbers than a chunk has rows.
+// TestDivisorOfLongAxes: the search for a divisor is bounded by the rows of a chunk.
 func TestDivisorOfLongAxes(t *testing.T) {
 	began := time.Now()
 	if got := divisor(math.MaxInt64-24, 1<<22); got != 1 || time.Since(began) > 5*time.Second { // a prime

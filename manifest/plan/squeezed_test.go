@@ -10,20 +10,20 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// moment is the time of a file of one step, which is no axis of it.
+// moment makes a scalar time.
 func moment(day float64) wanted {
 	return scalar("time", day).with("units", "days since 1990-01-01", "standard_name", "time")
 }
 
-// sheet is a variable of a file of one step.
+// sheet makes a variable without time.
 func sheet(name string) wanted { return cube(name, "lat lon", []int64{3, 4}, []int64{3, 4}) }
 
-// lastly is a variable of n steps along its last axis.
+// lastly makes a variable with n steps along its last axis.
 func lastly(name string, n int64) wanted {
 	return cube(name, "lat lon time", []int64{3, 4, n}, []int64{3, 4, n})
 }
 
-// edges are the bounds of times from a day on.
+// edges makes the bounds of times.
 func edges(dims string, from float64, n int) wanted {
 	var numbers []float64
 	for i := range n {
@@ -37,7 +37,8 @@ func edges(dims string, from float64, n int) wanted {
 	return w
 }
 
-// TestSqueezed: what lacks an axis is one step along it where its file says which, or an option does.
+// TestSqueezed: a variable without a dimension is a single position along it if its file or an
+// option says which one.
 func TestSqueezed(t *testing.T) {
 	names := []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)`}}
 	for _, c := range []struct {
@@ -149,7 +150,7 @@ func TestSqueezed(t *testing.T) {
 	}
 }
 
-// timesOf are the numbers of the coordinate time.
+// timesOf returns the values of the coordinate time.
 func timesOf(t *testing.T, p *Plan) string {
 	t.Helper()
 	a := arrayOf(t, p, "/time")
@@ -170,7 +171,8 @@ func timesOf(t *testing.T, p *Plan) string {
 	return strings.Join(out, " ")
 }
 
-// TestSqueezedBounds: the bounds of a time of one file are one of those of all, in the units of its time.
+// TestSqueezedBounds: the bounds of a file's single time become one element of the combined bounds,
+// in the units of the times.
 func TestSqueezedBounds(t *testing.T) {
 	m := newMaker()
 	at := days(0, 2).with("bounds", "time_bnds")
@@ -190,8 +192,8 @@ func TestSqueezedBounds(t *testing.T) {
 	}
 }
 
-// TestSqueezedRefused: what does not say which step it is, or is in a file of several, is refused with the option
-// that says so.
+// TestSqueezedRefused: variables with unknown positions are refused with the remedy that provides
+// them.
 func TestSqueezedRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -259,14 +261,14 @@ func TestSqueezedRefused(t *testing.T) {
 	}
 }
 
-// missingOne is a number that is none.
+// missingOne makes a scalar with a missing value.
 func missingOne(name string) wanted {
 	w := scalar(name, 0)
 	w.values.Data = []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}
 	return w
 }
 
-// TestSqueezedFinding: the report names the files on each side.
+// TestSqueezedFinding: the report names the files of both kinds.
 func TestSqueezedFinding(t *testing.T) {
 	m := newMaker()
 	m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
@@ -278,7 +280,8 @@ func TestSqueezedFinding(t *testing.T) {
 	}
 }
 
-// TestSqueezedExtend: files of one step are appended behind others without looking at these, as if all were planned at once.
+// TestSqueezedExtend: files with one position are appended without reading old files, as if all
+// were planned at once.
 func TestSqueezedExtend(t *testing.T) {
 	m := newMaker()
 	long := func(name string, from int) {

@@ -7,8 +7,8 @@ import (
 	"varve/manifest/report"
 )
 
-// TestUnitsInOtherWords: coordinates and variables of one unit, however it is spelt, agree, and have the
-// first file's; those of other units do not.
+// TestUnitsInOtherWords: units with different spellings are equal, and the first file's spelling is
+// declared. Other units differ.
 func TestUnitsInOtherWords(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -49,7 +49,7 @@ func TestUnitsInOtherWords(t *testing.T) {
 			if f := findingOf(t, p.Report, report.UnitsSpelling); f.Effect != report.Verbatim {
 				t.Errorf("%s: %+v", name, f)
 			}
-			// one more in other words lies behind them
+			// Another spelling in a file that comes later.
 			m.file("2", make(2, c.b)...)
 			if base, _, err := newPlan(m.files[:2], &Options{Rectilinear: true}); err != nil || base.State == nil {
 				t.Errorf("%s: no state, %v", name, err)

@@ -11,7 +11,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// unnamedFile adds a file of a day, whose dimensions but time have no name.
+// unnamedFile adds a file of one day. Only the dimension time has a name.
 func (m *maker) unnamedFile(name string, vars ...wanted) {
 	f := m.file(name, append(vars, days(len(m.files), 1))...)
 	h := *f.Header
@@ -23,7 +23,7 @@ func (m *maker) unnamedFile(name string, vars ...wanted) {
 	f.Header = &h
 }
 
-// TestUnnamedDimensions: the number that a reader gave a dimension says nothing in another file.
+// TestUnnamedDimensions: generated numbers of dimensions in different files are unrelated.
 func TestUnnamedDimensions(t *testing.T) {
 	line := func(name, dim string, numbers ...float64) wanted { return coords(name, dim, float64s, numbers...) }
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func TestUnnamedDimensions(t *testing.T) {
 	}
 }
 
-// scale says which dimensions of a file have names.
+// scale sets the names of a file's dimensions.
 func (m *maker) scale(names ...string) {
 	f := m.files[len(m.files)-1]
 	h := *f.Header
@@ -86,8 +86,8 @@ func (m *maker) scale(names ...string) {
 	f.Header = &h
 }
 
-// TestNamedBesideUnnamed: an axis without a name has the one that other files have for it. What is
-// refused is planned with the options that it is refused with.
+// TestNamedBesideUnnamed: an unnamed axis gets the name that other files have for it. Remedies of
+// refusals lead to a plan.
 func TestNamedBesideUnnamed(t *testing.T) {
 	h := func(dims string, shape ...int64) wanted { return cube("h", dims, shape, shape) }
 	numbers := func(name, dim string, values ...float64) wanted { return coords(name, dim, float64s, values...) }
@@ -178,8 +178,8 @@ func TestNamedBesideUnnamed(t *testing.T) {
 	}
 }
 
-// plannedAfter plans files, with the options that they are refused with as long as they are: it returns
-// the arrays and what was followed.
+// plannedAfter plans files, and applies remedies while the plan is refused. It returns the arrays
+// and the remedies.
 func plannedAfter(t *testing.T, m *maker) (p *Plan, arrays, after string) {
 	t.Helper()
 	opts := &Options{}
@@ -210,7 +210,7 @@ func planning(m *maker, opts *Options) (*Plan, error) {
 	return p, err
 }
 
-// follow sets the options of the first remedy of each finding that names any, and returns them.
+// follow applies the first remedy of each finding, and returns them.
 func follow(t *testing.T, refused *Error, opts *Options) string {
 	var followed []string
 	for _, f := range refused.Findings {
@@ -245,8 +245,8 @@ func follow(t *testing.T, refused *Error, opts *Options) string {
 	return strings.Join(followed, " ")
 }
 
-// TestCoordinateOfUnnamed: the coordinate of an axis without a name is looked at, be it not among the
-// variables that are asked for, also when files are appended.
+// TestCoordinateOfUnnamed: the coordinate of an unnamed axis is read even if it is not selected,
+// also for an append.
 func TestCoordinateOfUnnamed(t *testing.T) {
 	m := newMaker()
 	for i, last := range []float64{2, 2, 7} {
@@ -268,8 +268,8 @@ func TestCoordinateOfUnnamed(t *testing.T) {
 	}
 }
 
-// TestRenamedNumbers: a dimension that no file has a name for is renamed in all files, whatever its
-// number is in each, and an option for a number that other files took the place of is none too many.
+// TestRenamedNumbers: renaming an unnamed dimension applies to all files, and a name that other
+// files have replaced is still valid.
 func TestRenamedNumbers(t *testing.T) {
 	m := newMaker()
 	m.file("a", days(0, 1), cube("h", "time p0 p1", []int64{1, 3, 5}, []int64{1, 3, 5}))
@@ -293,8 +293,7 @@ func TestRenamedNumbers(t *testing.T) {
 	}
 }
 
-// TestKeepingOptions: where values differ that ought to be equal, a way to keep all of them is
-// named before those that lose some.
+// TestKeepingOptions: a remedy that keeps all different values comes before those that lose some.
 func TestKeepingOptions(t *testing.T) {
 	line := func(n float64) wanted { return coords("orbit", "phony_dim_0", float64s, n) }
 	for name, c := range map[string]struct {
@@ -322,7 +321,7 @@ func TestKeepingOptions(t *testing.T) {
 	}
 }
 
-// TestNotesInOrder: the same files have the same findings, in the same order.
+// TestNotesInOrder: the same files give the same findings in the same order.
 func TestNotesInOrder(t *testing.T) {
 	m := newMaker()
 	for _, f := range []struct {

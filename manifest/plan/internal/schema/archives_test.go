@@ -50,7 +50,7 @@ func numbers(list []*float64) (out []float64) {
 	return out
 }
 
-// members are the case's variables.
+// members returns the members of a case.
 func (a archive) members(t *testing.T) (members []Member) {
 	t.Helper()
 	for _, c := range a {
@@ -77,7 +77,7 @@ func (a archive) members(t *testing.T) (members []Member) {
 	return members
 }
 
-// elements are the values of all members as the schema has them, and as each file's own
+// elements returns the values of all members, converted to the schema and as each file's own
 // attributes decode them.
 func (a archive) elements(t *testing.T, f *Schema, members []Member) (elements []byte, decoded []float64) {
 	t.Helper()
@@ -101,7 +101,7 @@ func (a archive) elements(t *testing.T, f *Schema, members []Member) (elements [
 	return elements, decoded
 }
 
-// client decodes elements as xarray does by the attributes of format 3.
+// client decodes elements as xarray does from Zarr format 3.
 func client(t *testing.T, f *Schema, elements []byte) (values []float64, floats bool) {
 	t.Helper()
 	stored, typ := f.DataType.Type(), f.DataType.Type()
@@ -155,8 +155,8 @@ func masksOf(t *testing.T, f *Schema) (masks [][]byte) {
 	return masks
 }
 
-// TestClientsSeeWhatFilesMean decides schemas for archives that disagree, and decodes what they
-// hold: it has to be what xarray makes of each file.
+// TestClientsSeeWhatFilesMean: decoding with the schema gives the same values as xarray gives for
+// each file.
 func TestClientsSeeWhatFilesMean(t *testing.T) {
 	for i, a := range archives(t) {
 		members := a.members(t)
@@ -181,7 +181,7 @@ func TestClientsSeeWhatFilesMean(t *testing.T) {
 	}
 }
 
-// TestXarrayOpensFaces writes the same archives as Zarr, and lets xarray compare.
+// TestXarrayOpensSchemas writes the same archives as Zarr, and compares them with xarray.
 func TestXarrayOpensSchemas(t *testing.T) {
 	venv.Python(t, "zarr-python and xarray")
 	dir := t.TempDir()
@@ -194,7 +194,7 @@ func TestXarrayOpensSchemas(t *testing.T) {
 	venv.Run(t, "zarr-python and xarray", "testdata/check.py", dir, "testdata/archives.json")
 }
 
-// writeArray writes a group with the one array x, of one chunk.
+// writeArray writes a group with the array x, which has one chunk.
 func writeArray(t *testing.T, dir string, f *Schema, elements []byte) {
 	t.Helper()
 	n := int64(len(elements) / f.DataType.Type().Size)
@@ -227,7 +227,7 @@ func writeArray(t *testing.T, dir string, f *Schema, elements []byte) {
 	}
 }
 
-// TestKeptIsKept holds that members whose chunks may be served as they are need no conversion.
+// TestKeptIsKept: members whose chunks can be verbatim need no conversion.
 func TestKeptIsKept(t *testing.T) {
 	for i, a := range archives(t) {
 		members := a.members(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPlaces: a list that grows past what is looked through has its names in the same places.
+// TestPlaces: a list finds the same names after it outgrows a linear search.
 func TestPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var p places

@@ -19,7 +19,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// types by NumPy's codes.
+// types maps NumPy's type codes to types.
 var types = map[string]codec.Type{
 	"b1": {Kind: codec.Bool, Size: 1}, "i1": {Kind: codec.Int, Size: 1}, "i2": {Kind: codec.Int, Size: 2},
 	"i4": {Kind: codec.Int, Size: 4}, "i8": {Kind: codec.Int, Size: 8}, "u1": {Kind: codec.Uint, Size: 1},
@@ -30,7 +30,7 @@ var types = map[string]codec.Type{
 	"V3": {Kind: codec.Raw, Size: 3}, "V4": {Kind: codec.Raw, Size: 4},
 }
 
-// num is a number of a type.
+// num encodes a number.
 func num(code string, f float64) []byte {
 	element, ok := cf.Cast(types[code], types["f8"], cf.AppendWord(nil, math.Float64bits(f), 8))
 	if !ok {
@@ -39,7 +39,7 @@ func num(code string, f float64) []byte {
 	return element
 }
 
-// att is an attribute: a text, or numbers of a type.
+// att makes an attribute: a text, or numbers of a type.
 func att(name string, value any, numbers ...float64) manifest.Attribute {
 	code, ok := value.(string)
 	if _, known := types[code]; !ok || !known {
@@ -52,7 +52,7 @@ func att(name string, value any, numbers ...float64) manifest.Attribute {
 	return a
 }
 
-// chunked is the storage of chunks of 4 × 5 elements.
+// chunked is the storage of chunks with 4 × 5 elements.
 func chunked(codecs string) manifest.Storage {
 	s := manifest.Storage{Layout: manifest.Chunked, Chunks: []int64{4, 5}}
 	if err := json.Unmarshal([]byte(codecs), &s.Codecs); err != nil {
@@ -75,7 +75,7 @@ func shuffle(size int) string {
 
 func list(codecs ...string) string { return "[" + strings.Join(codecs, ",") + "]" }
 
-// with is a member of ten files.
+// with makes a member with ten files.
 func with(code string, attributes ...manifest.Attribute) Member {
 	codecs := list(little, deflate)
 	switch t := types[code]; {
@@ -125,7 +125,7 @@ var recorder reporttest.Recorder
 
 var record = flag.Bool("record", false, "write the examples of findings")
 
-// TestMain checks, after all tests, that they still produce the examples of the documentation.
+// TestMain checks, after all tests, that the documentation's examples of findings are up to date.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
@@ -138,7 +138,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// recorded decides, and records the findings.
+// recorded calls Decide and records the findings.
 func recorded(members []Member, opts Options) (*Schema, []report.Finding, error) {
 	opts.Array = "/x"
 	f, findings, err := Decide(members, opts)
@@ -146,7 +146,7 @@ func recorded(members []Member, opts Options) (*Schema, []report.Finding, error)
 	return f, findings, err
 }
 
-// summary is a schema for comparison: type, reading, fill, attributes.
+// summary formats a schema: type, reading, fill value, attributes.
 func summary(f *Schema) string {
 	fill := number(f.DataType.Type(), f.Fill)
 	if f.DataType.Type().Varies() {
@@ -224,7 +224,7 @@ func TestElements(t *testing.T) {
 	}
 }
 
-// TestChosenTypes: users that choose whole numbers get them, with a value for what is missing.
+// TestChosenTypes: a chosen integer type is used, with a missing value.
 func TestChosenTypes(t *testing.T) {
 	whole := func(kind codec.Kind, size int) codec.Type { return codec.Type{Kind: kind, Size: size} }
 	fill := func(code string, f float64) manifest.Attribute { return att("_FillValue", code, f) }
@@ -349,7 +349,7 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
-// TestFlags: what flags mean is joined, unless files contradict each other.
+// TestFlags: flags are merged, unless files contradict one another.
 func TestFlags(t *testing.T) {
 	flags := func(words string, values ...float64) Member {
 		return with("i1", att("flag_values", "i1", values...), att("flag_meanings", words))
@@ -417,8 +417,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestChoices: the names of an enumeration's numbers reach clients as CF has them, and files that
-// name one number differently are no one array.
+// TestChoices: names of an enumeration become CF flags. Files that name one number differently are
+// refused.
 func TestChoices(t *testing.T) {
 	named := func(m Member, choices ...manifest.Choice) Member {
 		m.Variable.Enum = choices
@@ -454,8 +454,8 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestFlagsOfStoredNumbers: flags are of the numbers that files store. Where these are unpacked,
-// they are of nothing.
+// TestFlagsOfStoredNumbers: flags describe stored numbers, so they are dropped if these are
+// unpacked.
 func TestFlagsOfStoredNumbers(t *testing.T) {
 	flags := func(scale float64) Member {
 		return with("i2", att("scale_factor", "f8", scale), att("flag_values", "i2", 1, 2), att("flag_meanings", "a b"), att("valid_max", "i2", 9))
@@ -475,8 +475,8 @@ func TestFlagsOfStoredNumbers(t *testing.T) {
 	}
 }
 
-// TestIdleScales: a scale that changes no number changes the type that clients unpack to. It is
-// kept where they make of JSON's double what they make of the file's.
+// TestIdleScales: a scale that changes no number may change the type that clients unpack to. It is
+// kept if JSON's double has the same effect.
 func TestIdleScales(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -499,12 +499,12 @@ func TestIdleScales(t *testing.T) {
 	}
 }
 
-// unreadable is an attribute for which there is no JSON.
+// unreadable makes an attribute that JSON cannot hold.
 func unreadable(why string) manifest.Attribute {
 	return manifest.Attribute{Name: "at", Unreadable: why}
 }
 
-// TestChosenTypesOfOthers: what is no number is declared in the type that was chosen, too.
+// TestChosenTypesOfOthers: a chosen type also applies to types that are not numbers.
 func TestChosenTypesOfOthers(t *testing.T) {
 	for _, c := range []struct{ stored, chosen string }{{"S3", "S5"}, {"c8", "c16"}, {"b1", "i1"}} {
 		f, _ := decide(t, Options{Type: types[c.chosen]}, with(c.stored))
@@ -514,7 +514,7 @@ func TestChosenTypesOfOthers(t *testing.T) {
 	}
 }
 
-// TestFindings holds what people read.
+// TestFindings: findings have the right codes, arguments and files.
 func TestFindings(t *testing.T) {
 	scaled := func(f float64) Member { return with("i2", att("scale_factor", "f8", f)) }
 	large := with("f4").stored(little).files(1, "e")
@@ -587,7 +587,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestManyVariants checks that every value and every file of a finding is named, however many they are.
+// TestManyVariants: a finding has every value and every file, however many there are.
 func TestManyVariants(t *testing.T) {
 	var own []Member
 	for i := range 500 {
@@ -682,8 +682,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestEveryMemberConverts holds that a schema is one that conversions accept, and that Kept
-// members need none.
+// TestEveryMemberConverts: every member can be converted to its schema, and kept members need no
+// conversion.
 func TestEveryMemberConverts(t *testing.T) {
 	members := []Member{with("i2", att("_FillValue", "i2", -1)), with("f4", att("missing_value", "f4", -1)), with("f8")}
 	f, _ := decide(t, Options{}, members...)
@@ -718,12 +718,12 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// line writes a finding as data: its code, arguments and remedies.
+// line formats a finding as data: code, arguments and remedies.
 func line(f *report.Finding) string {
 	return strings.Join(strings.Fields(fmt.Sprint(f.Code, " ", reporttest.Facts(f), " ", reporttest.Remedies(f))), " ")
 }
 
-// TestInvalidAttribute refuses an attribute whose bytes are no element of its type.
+// TestInvalidAttribute: an attribute whose bytes do not fit its type is refused.
 func TestInvalidAttribute(t *testing.T) {
 	_, findings, err := recorded([]Member{with("f4", manifest.Attribute{Name: "version", Type: types["i4"], Data: []byte{1}})}, Options{})
 	if err != nil || len(findings) != 1 || findings[0].Code != report.AttributeInvalid || findings[0].Effect != report.Refused {
@@ -731,7 +731,8 @@ func TestInvalidAttribute(t *testing.T) {
 	}
 }
 
-// TestInexactCodecs declares other codecs where chunks have to be encoded, and the stored ones do not encode exactly.
+// TestInexactCodecs: if chunks must be re-encoded, other codecs replace those that cannot restore
+// all values.
 func TestInexactCodecs(t *testing.T) {
 	lossy := `{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":10,"dtype":"<f4","astype":"<i2"}}`
 	f, findings, err := recorded([]Member{with("f4").stored(lossy, little, deflate)}, Options{Exact: true})
