@@ -31,7 +31,9 @@ func newHierarchy(st *store.Store) (*hierarchy, error) {
 		at := strings.Trim(a.Path(), "/")
 		h.arrays[at] = a
 		for up := parentOf(at); ; up = parentOf(up) {
-			groups[up] = groups[up] // a group that only holds others is one as well
+			if _, ok := groups[up]; !ok {
+				groups[up] = zarrjson.Attributes{} // the parents of an array are groups, too
+			}
 			if up == "" {
 				break
 			}

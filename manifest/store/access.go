@@ -62,7 +62,7 @@ func parsePrefix(name string) (*url.URL, error) {
 		return nil, fmt.Errorf("allowed prefix: %w", err)
 	}
 	if u.Host == "" || !source.URLWithin(u, u) {
-		return nil, fmt.Errorf("allowed prefix %s: the form is scheme://host/path without . and ..", u.Redacted())
+		return nil, fmt.Errorf("allowed prefix %s: want scheme://host/path without the elements . and .. of paths", u.Redacted())
 	}
 	return u, nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,14 +113,6 @@ func (v *view) span(name string) string {
 		return v.f.Files.Label(string(files[0]))
 	}
 	return v.f.Files.Label(string(files[0])) + " … " + v.f.Files.Label(string(files[len(files)-1]))
-}
-
-// array returns the last element of the path of the array, or the dimension.
-func (v *view) array() string {
-	if v.f.Array == "" {
-		return v.f.Dim
-	}
-	return path.Base(v.f.Array)
 }
 
 // mostVariants is the number of values that a sentence lists.
