@@ -168,7 +168,7 @@ func TestDamageAskedForLater(t *testing.T) {
 	}
 	var broken *scan.BrokenError
 	if _, err := Check(t.Context(), how(dir)); !errors.As(err, &broken) {
-		t.Errorf("%v, with what was kept of a scan that was not asked for it", err)
+		t.Errorf("%v, with a kept scan that did not select the variable", err)
 	}
 	if _, err := Append(t.Context(), out, how(other)); err != nil {
 		t.Errorf("%v, with the options of the manifest", err)

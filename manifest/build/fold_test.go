@@ -45,10 +45,10 @@ func TestTail(t *testing.T) {
 				}
 				most = max(most, len(sizes))
 			}
-			t.Logf("%d tables at most; %.1f times written what was added", most, float64(written)/float64(sum))
+			t.Logf("%d tables at most; each byte written %.1f times", most, float64(written)/float64(sum))
 			levels := math.Log2(float64(sum))
 			if float64(most) > 3*levels || float64(written) > float64(sum)*levels/2 {
-				t.Errorf("%d tables, and %.1f times written what was added", most, float64(written)/float64(sum))
+				t.Errorf("%d tables, and each byte written %.1f times", most, float64(written)/float64(sum))
 			}
 		})
 	}

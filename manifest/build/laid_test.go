@@ -150,6 +150,6 @@ func TestRandomBroadcasts(t *testing.T) {
 		}
 	}
 	if !testing.Short() && (seen.behind == 0 || seen.anew == 0) {
-		t.Errorf("%d appends behind what was there, %d others", seen.behind, seen.anew)
+		t.Errorf("%d appends extended the plan, %d others", seen.behind, seen.anew)
 	}
 }

@@ -32,7 +32,7 @@ func TestRandomSqueezed(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("%d appends behind what was there, %d others", seen.behind, seen.anew)
+	t.Logf("%d appends extended the plan, %d others", seen.behind, seen.anew)
 	if seen.behind == 0 || seen.anew == 0 {
 		t.Error("one of the two ways to append was never taken")
 	}

@@ -235,7 +235,7 @@ func TestNeeds(t *testing.T) {
 				m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{64, 128}, []int64{64, 128}).with("scale_factor", fmt.Sprint(i)))
 			}
 		}, "0:4 1:4"},
-		{"nothing of what is too large to be compared", Options{}, func(m *maker) {
+		{"no values that are too large to compare", Options{}, func(m *maker) {
 			for i := range 2 {
 				m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{1 << 20, 1 << 20}, []int64{64, 128}))
 			}
@@ -246,7 +246,7 @@ func TestNeeds(t *testing.T) {
 			}
 		}, ""},
 		{"not of one file", Options{}, func(m *maker) { m.day("a", 0, 2, land()); m.day("b", 2, 2) }, ""},
-		{"not what was never written", Options{}, func(m *maker) {
+		{"no values that were never written", Options{}, func(m *maker) {
 			for i := range 3 {
 				w := land()
 				w.v.Storage = manifest.Storage{Layout: manifest.Nothing}

@@ -54,15 +54,15 @@ func TestGuesses(t *testing.T) {
 		after string // the options that have been followed
 		says  string
 	}{
-		{"what is alone as long", func(m *maker) {
+		{"only one dimension has the length", func(m *maker) {
 			tile(m, 0, 2, "#y #x", "x", "y")
 			tile(m, 2, 5, "#y #x", "x", "y")
 		}, both, "", "rename=like_x=NAME"},
-		{"what is alone as long in another file", func(m *maker) {
+		{"only one dimension has the length in another file", func(m *maker) {
 			tile(m, 0, 3, "#x #y", "x y", "y x")
 			tile(m, 3, 4, "#y #x", "x", "y")
 		}, both, "", "rename=like_x=NAME"},
-		{"what another file says", func(m *maker) {
+		{"another file names the dimension", func(m *maker) {
 			tile(m, 0, 3, "#x #y", "x y", "y x")
 			tile(m, 3, 4, "y x")
 		}, both, "", "names=[y x]"},

@@ -172,7 +172,7 @@ func TestPlaced(t *testing.T) {
 		{"few are", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell two", m64(30000, 2), 20))
 		}, "/t", "a@+", "1 2"},
-		{"what lies in one piece takes the chunks of others", Options{}, func(m *maker) {
+		{"contiguous storage takes the chunks of others", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "time y", m64(2, 6), 0))
 			for i := range 2 {
 				m.file(fmt.Sprint(i), days(2+2*i, 2), cube("t", "time y", m64(2, 6), m64(2, 3)))

@@ -85,10 +85,10 @@ func TestRepeated(t *testing.T) {
 			"/land", "", "11"},
 		{"a land mask that differs, and the first counts", Options{Coords: CoordsFirst}, func(day, tile int) []wanted { return append(plain(day, tile), land("land", byte(day*tile))) },
 			"/land", "00@0+2 01@2+2", ""},
-		{"masks that tell what is missing by other numbers", Options{}, func(day, tile int) []wanted {
+		{"masks with different missing values", Options{}, func(day, tile int) []wanted {
 			return append(plain(day, tile), masked(float64(-1-day), float64(-1-day)))
 		}, "/s", "00@0+2 01@2+2", ""},
-		{"what is missing in one and a number in others", Options{}, func(day, tile int) []wanted {
+		{"missing in one file and a number in others", Options{}, func(day, tile int) []wanted {
 			return append(plain(day, tile), masked(-1, float64(-1-day*tile)))
 		}, "/s", "", "11"},
 		{"two series, of which the second differs", Options{}, func(day, tile int) []wanted {

@@ -244,7 +244,7 @@ func TestSqueezedRefused(t *testing.T) {
 				}
 			}
 		}, "declared=[phony", "separate-manifests | drop=t"},
-		{"along what no file is a step of", Options{}, func(m *maker) {
+		{"along a dimension without positions of files", Options{}, func(m *maker) {
 			m.file("a", days(0, 1), lat(), lon(), cube("t", "time lat lon", []int64{1, 3, 4}, []int64{1, 3, 4}))
 			m.file("b", days(1, 1), lat(), lon(), cube("t", "time lat", []int64{1, 3}, []int64{1, 3}))
 		}, "declared=[time lat lon] dims=[time lat]", "separate-manifests | drop=t"},
