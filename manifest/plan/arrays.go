@@ -17,7 +17,7 @@ type array struct {
 	dims      []string // the dimensions in the order of most files, without made
 	made      []string // dimensions in front of dims: new ones, and those that the array is broadcast along
 	broadcast bool     // one value of each file is repeated along some of made
-	laid      bool     // some files lack a dimension of dims and are broadcast along it
+	widened   bool     // some files lack a dimension of dims and are broadcast along it
 	placed    []*dim   // the dimensions along which files are placed, in the order of allDims
 	aux       bool     // a coordinate, or a variable that another one names
 	flows     bool     // has a time or unlimited dimension, so files hold different parts of it
@@ -204,14 +204,14 @@ func (p *layout) settleDims(a *array) bool {
 // names come first, then a superset of the other dimensions, then the larger number of files.
 func (p *survey) leads(a *array, x, y []int, more int64) bool {
 	isTorn := func(members []int) bool {
-		return slices.ContainsFunc(a.members[members[0]].dims, func(d string) bool { return p.torn[d] })
+		return slices.ContainsFunc(a.members[members[0]].dims, func(d string) bool { return p.conflicting[d] })
 	}
 	// A generated name says less than a name in a file, even if most files have none.
 	if torn := isTorn(x); torn != isTorn(y) {
 		return !torn
 	}
 	dims, other := a.members[x[0]].dims, a.members[y[0]].dims
-	if wider := len(lacking(other, dims)) > 0; wider || len(lacking(dims, other)) > 0 {
+	if wider := len(missingDims(other, dims)) > 0; wider || len(missingDims(dims, other)) > 0 {
 		return wider
 	}
 	return more > 0 || more == 0 && p.memberLeads(a, x, y)
@@ -253,7 +253,7 @@ func (p *layout) otherDims(a *array, odd, most []int) bool {
 	} else {
 		f.Remedies = []report.Remedy{report.Do(report.Separate, "", ""), report.DropPath(path.Base(a.path))}
 	}
-	if missing := lacking(dims, a.dims); len(missing) > 0 {
+	if missing := missingDims(dims, a.dims); len(missing) > 0 {
 		if remedy, ok := p.lackRemedy(a, odd, missing); ok {
 			f.Remedies = slices.Insert(f.Remedies, 0, remedy)
 		}
@@ -370,7 +370,7 @@ func (p *directions) spoiledBy(a *array) bool {
 func (p *layout) placeArrays() {
 	kept := p.arrays[:0]
 	for _, a := range p.arrays {
-		if p.spoiledBy(a) || p.twice(a) {
+		if p.spoiledBy(a) || p.refuseRepeatedDim(a) {
 			continue
 		}
 		for _, at := range a.dims {
@@ -380,12 +380,12 @@ func (p *layout) placeArrays() {
 				a.placed = append(a.placed, d)
 			}
 		}
-		p.giveBroadcast(a)
-		p.passEmpty(a)
+		p.addBroadcastDims(a)
+		p.dropEmptyMembers(a)
 		if p.refuseUnplaced(a) {
 			continue
 		}
-		p.giveMade(a)
+		p.addNewDims(a)
 		if p.namesake(a) {
 			continue
 		}
@@ -402,9 +402,9 @@ func (p *layout) placeArrays() {
 	}
 }
 
-// passEmpty removes members of length 0 along a dimension along which other files have elements.
+// dropEmptyMembers removes members of length 0 along a dimension along which other files have elements.
 // These files provide no element, so their types and packing must not affect the schema.
-func (p *survey) passEmpty(a *array) {
+func (p *survey) dropEmptyMembers(a *array) {
 	along := slices.Clone(a.dims)
 	for _, d := range a.placed {
 		along = append(along, d.path)
@@ -428,9 +428,9 @@ func (p *survey) passEmpty(a *array) {
 	}
 }
 
-// twice refuses an array that has a concatenated dimension on two axes. Each file would fill a
+// refuseRepeatedDim refuses an array that has a concatenated dimension on two axes. Each file would fill a
 // square on the diagonal, and no file would fill the rest.
-func (p *directions) twice(a *array) bool {
+func (p *directions) refuseRepeatedDim(a *array) bool {
 	for i, at := range a.dims {
 		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 && slices.Contains(a.dims[:i], at) {
 			p.find(p.odd(report.Finding{Code: report.DimTwice, Array: a.path, Effect: report.Refused, Dim: d.name(),

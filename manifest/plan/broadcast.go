@@ -34,7 +34,9 @@ func (p *layout) checkBroadcast() error {
 			return slices.ContainsFunc(c.vars, func(x lensed) bool { return matches([]string{s.Array}, x.path) })
 		}):
 			return wrong("no array has this name" + p.whichThere())
-		case !slices.ContainsFunc(p.arrays, func(a *array) bool { return p.broadcasts(&s, a) != nil || a.laid && matches([]string{s.Array}, a.path) }) && len(p.report.Refused()) == 0:
+		case !slices.ContainsFunc(p.arrays, func(a *array) bool {
+			return p.broadcasts(&s, a) != nil || a.widened && matches([]string{s.Array}, a.path)
+		}) && len(p.report.Refused()) == 0:
 			return wrong("every array of this name has " + s.Dim + " already, or is the coordinate of a dimension")
 		}
 	}
@@ -92,8 +94,8 @@ func (d *dim) near(array string) int {
 	return -1
 }
 
-// giveBroadcast adds the dimensions along which the user broadcasts an array.
-func (p *layout) giveBroadcast(a *array) {
+// addBroadcastDims adds the dimensions along which the user broadcasts an array.
+func (p *layout) addBroadcastDims(a *array) {
 	for i := range p.opts.Broadcast {
 		d := p.broadcasts(&p.opts.Broadcast[i], a)
 		if d == nil || slices.Contains(a.made, d.path) {
@@ -139,7 +141,7 @@ func (c *comparison) broadcastRemedy(groups [][]int32) (r report.Remedy, ok bool
 			dims = append(dims, d)
 		}
 	}
-	if !tell(dims, groups) {
+	if !distinguish(dims, groups) {
 		return r, false
 	}
 	likely := slices.Clone(dims)
@@ -149,7 +151,7 @@ func (c *comparison) broadcastRemedy(groups [][]int32) (r report.Remedy, ok bool
 	// Leave out dimensions that are not needed, the least likely ones first.
 	for _, d := range likely {
 		rest := slices.DeleteFunc(slices.Clone(dims), func(e *dim) bool { return e == d })
-		if len(rest) > 0 && tell(rest, groups) {
+		if len(rest) > 0 && distinguish(rest, groups) {
 			dims = rest
 		}
 	}

@@ -52,7 +52,7 @@ func (c *canvas) paint(conversion *convert.Conversion, v *manifest.Variable, val
 	shape := s.source
 	if s.order != nil && !slices.IsSorted(s.order) {
 		var err error
-		if dst, shape, err = turned(dst, s, c.unit); err != nil {
+		if dst, shape, err = transposed(dst, s, c.unit); err != nil {
 			return err
 		}
 	}
@@ -62,8 +62,8 @@ func (c *canvas) paint(conversion *convert.Conversion, v *manifest.Variable, val
 	return c.put(dst, slices.Concat(lacks, shape), s)
 }
 
-// turned transposes elements to the axis order of the array.
-func turned(src codec.Elems, s stamp, unit int64) (codec.Elems, []int64, error) {
+// transposed transposes elements to the axis order of the array.
+func transposed(src codec.Elems, s stamp, unit int64) (codec.Elems, []int64, error) {
 	shape := make([]int64, len(s.order))
 	for k, axis := range s.order {
 		shape[k] = s.source[axis]

@@ -138,7 +138,7 @@ func (p *directions) needless(d *dim) {
 			files = append(files, []int32{f})
 		}
 	}
-	if !tell(p.made, files) {
+	if !distinguish(p.made, files) {
 		return
 	}
 	d.coord, d.coords = "", nil

@@ -46,7 +46,7 @@ func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File
 	if len(x.p.needs) > 0 {
 		return nil, x.p.needs, nil
 	}
-	if !x.line() {
+	if !x.appendInOrder() {
 		return nil, nil, nil
 	}
 	for i := range x.arrays {
@@ -100,7 +100,7 @@ func (x *extending) look() bool {
 			}
 			// New turns such scalars into coordinates, so the new files must be treated in the same way.
 			if scalar, _, ok := c.scalarAt(x.state.Coord); ok {
-				c.stand(scalar, x.state.Dim)
+				c.addScalarCoord(scalar, x.state.Dim)
 			}
 			known[file.Header.ID] = c
 		}
@@ -215,8 +215,8 @@ func (x *extending) coordinates() bool {
 	return true
 }
 
-// line sorts the new files and appends them to the old ones.
-func (x *extending) line() bool {
+// appendInOrder sorts the new files and appends them to the old ones.
+func (x *extending) appendInOrder() bool {
 	s := &x.state
 	for _, c := range x.dim.coords {
 		if !x.fits(c) {

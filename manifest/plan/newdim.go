@@ -242,9 +242,9 @@ func (p *directions) makeDim(at string, steps map[int32]step) error {
 	return nil
 }
 
-// giveMade adds the new dimensions to an array, unless all files have the same values for it. A
+// addNewDims adds the new dimensions to an array, unless all files have the same values for it. A
 // dimension that files have themselves is added only to scalars.
-func (p *layout) giveMade(a *array) {
+func (p *layout) addNewDims(a *array) {
 	made := slices.DeleteFunc(slices.Clone(p.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 || slices.Contains(a.made, d.path) })
 	made = append(made, p.besideAll(a)...)
 	if len(made) == 0 || p.isAxis(a) || a.aux && len(a.placed) > 0 {
@@ -296,15 +296,15 @@ func (p *layout) madeFor(a *array, of []*dim, known bool) []*dim {
 	}
 	made := of
 	for _, d := range of {
-		if rest := slices.DeleteFunc(slices.Clone(made), func(e *dim) bool { return e == d }); tell(rest, groups) {
+		if rest := slices.DeleteFunc(slices.Clone(made), func(e *dim) bool { return e == d }); distinguish(rest, groups) {
 			made = rest
 		}
 	}
 	return made
 }
 
-// tell reports whether dimensions distinguish groups of files: no two groups share a position.
-func tell(dims []*dim, groups [][]int32) bool {
+// distinguish reports whether dimensions distinguish groups of files: no two groups share a position.
+func distinguish(dims []*dim, groups [][]int32) bool {
 	held := map[string]int{}
 	for i, files := range groups {
 		for _, f := range files {

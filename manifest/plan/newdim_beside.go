@@ -35,11 +35,11 @@ func (p *directions) giveSteps(n *NewDim, at string) error {
 	variable, has := "/"+strings.Trim(n.Variable, "/"), p.having(at)
 	among := map[*class]bool{}
 	for _, c := range p.classes {
-		isStep := c.mayStand(at, at, has) || !slices.ContainsFunc(c.vars, func(x lensed) bool { return slices.Contains(x.dims, at) })
+		isStep := c.canBeStep(at, at, has) || !slices.ContainsFunc(c.vars, func(x lensed) bool { return slices.Contains(x.dims, at) })
 		if n.Variable == "" {
 			isStep = isStep && c.find(at) < 0
 		} else {
-			isStep = isStep && (c.find(variable) >= 0 || c.find(at) < 0 && c.mayStand(at, at, has))
+			isStep = isStep && (c.find(variable) >= 0 || c.find(at) < 0 && c.canBeStep(at, at, has))
 		}
 		among[c] = isStep && len(c.files) > 0
 	}
@@ -49,7 +49,7 @@ func (p *directions) giveSteps(n *NewDim, at string) error {
 	}
 	lack = slices.DeleteFunc(lack, func(f int32) bool {
 		c := p.classes[p.classOf[f]]
-		if c.mayStand(at, at, has) {
+		if c.canBeStep(at, at, has) {
 			return false
 		}
 		among[c] = false
@@ -70,7 +70,7 @@ func (p *directions) giveSteps(n *NewDim, at string) error {
 			continue
 		}
 		if n.Variable == "" {
-			p.hold(c, at, steps)
+			p.addStepCoord(c, at, steps)
 		}
 		if c.given == nil {
 			c.given = map[string]bool{}
@@ -80,9 +80,9 @@ func (p *directions) giveSteps(n *NewDim, at string) error {
 	return nil
 }
 
-// hold adds the coordinate of a new dimension to the header and values of each file in a class. It
+// addStepCoord adds the coordinate of a new dimension to the header and values of each file in a class. It
 // copies what it changes.
-func (p *survey) hold(c *class, at string, steps map[int32]step) {
+func (p *survey) addStepCoord(c *class, at string, steps map[int32]step) {
 	h := *c.header
 	h.Variables = append(slices.Clone(h.Variables), nil)
 	last := len(h.Variables) - 1

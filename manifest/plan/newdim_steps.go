@@ -16,8 +16,8 @@ import (
 	"varve/manifest/report"
 )
 
-// told is the value of a new dimension for one file, as text.
-type told struct {
+// stepText is the value of a new dimension for one file, as text.
+type stepText struct {
 	texts [7]string // year, month, day, hour, minute, second and day of the year; or one text in texts[0]
 	dated bool
 }
@@ -26,7 +26,7 @@ type told struct {
 var timeGroups = []string{"y", "m", "d", "H", "M", "S", "j"}
 
 // stepsTold reads the values from file names, attributes or a list.
-func (p *survey) stepsTold(n *NewDim, among func(*class) bool) (steps map[int32]told, lack []int32, err error) {
+func (p *survey) stepsTold(n *NewDim, among func(*class) bool) (steps map[int32]stepText, lack []int32, err error) {
 	var pattern *regexp.Regexp
 	if n.Pattern != "" {
 		if pattern, err = patternOf(n.Pattern); err != nil {
@@ -36,13 +36,13 @@ func (p *survey) stepsTold(n *NewDim, among func(*class) bool) (steps map[int32]
 	if n.Values != nil && len(n.Values) != p.given() {
 		return nil, nil, fmt.Errorf("a list of %d values for %d files", len(n.Values), p.given())
 	}
-	steps = map[int32]told{}
+	steps = map[int32]stepText{}
 	at := 0
 	for f, file := range p.files {
 		if file.Hidden {
 			continue
 		}
-		var s told
+		var s stepText
 		ok := true
 		switch {
 		case pattern != nil:
@@ -91,7 +91,7 @@ func patternOf(text string) (*regexp.Regexp, error) {
 }
 
 // matchStep matches the name of a file, and its whole path if the name does not match.
-func matchStep(pattern *regexp.Regexp, url string) (s told, ok bool) {
+func matchStep(pattern *regexp.Regexp, url string) (s stepText, ok bool) {
 	m := pattern.FindStringSubmatch(report.Base(url))
 	if m == nil {
 		if m = pattern.FindStringSubmatch(manifest.ToSlash(url)); m == nil {
@@ -155,20 +155,20 @@ func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
 
 // elementsOfSteps chooses the type of the values: the first of times, whole numbers, floats and
 // texts that can represent all of them.
-func elementsOfSteps(at string, steps map[int32]told) (*manifest.Variable, map[int32]*manifest.Values, error) {
+func elementsOfSteps(at string, steps map[int32]stepText) (*manifest.Variable, map[int32]*manifest.Values, error) {
 	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
-	element := told.whole
+	element := stepText.whole
 	unit, ok, err := unitOf(steps)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case ok:
 		v.Attributes, element = unit.attributes(), unit.element
-	case fits(steps, told.whole):
-	case fits(steps, told.number):
-		v.Type.Kind, element = codec.Float, told.number
+	case fits(steps, stepText.whole):
+	case fits(steps, stepText.number):
+		v.Type.Kind, element = codec.Float, stepText.number
 	default:
-		v.Type, element = codec.Type{Kind: codec.String}, told.text
+		v.Type, element = codec.Type{Kind: codec.String}, stepText.text
 	}
 	values := map[int32]*manifest.Values{}
 	for f, s := range steps {
@@ -183,7 +183,7 @@ func elementsOfSteps(at string, steps map[int32]told) (*manifest.Variable, map[i
 }
 
 // fits reports whether all values can be represented as elements of a kind.
-func fits(steps map[int32]told, element func(told) (*manifest.Values, error)) bool {
+func fits(steps map[int32]stepText, element func(stepText) (*manifest.Values, error)) bool {
 	for _, s := range steps {
 		if _, err := element(s); err != nil {
 			return false
@@ -196,14 +196,14 @@ func wordOf(n uint64) *manifest.Values {
 	return &manifest.Values{Data: binary.LittleEndian.AppendUint64(nil, n)}
 }
 
-func (s told) whole() (*manifest.Values, error) {
+func (s stepText) whole() (*manifest.Values, error) {
 	n, err := strconv.ParseInt(s.texts[0], 10, 64)
 	return wordOf(uint64(n)), err
 }
 
 // number returns a float64, or an error if the text is a whole number beyond int64, which a float64
 // would round.
-func (s told) number() (*manifest.Values, error) {
+func (s stepText) number() (*manifest.Values, error) {
 	if _, err := strconv.ParseInt(s.texts[0], 10, 64); errors.Is(err, strconv.ErrRange) {
 		return nil, err
 	}
@@ -211,13 +211,13 @@ func (s told) number() (*manifest.Values, error) {
 	return wordOf(math.Float64bits(n)), err
 }
 
-func (s told) text() (*manifest.Values, error) {
+func (s stepText) text() (*manifest.Values, error) {
 	return &manifest.Values{Texts: [][]byte{[]byte(s.texts[0])}}, nil
 }
 
 // unitOf returns the coarsest unit in which all times are whole numbers, and whether all values are
 // times. An invalid date in named groups is an error.
-func unitOf(steps map[int32]told) (unit stepUnit, moments bool, err error) {
+func unitOf(steps map[int32]stepText) (unit stepUnit, moments bool, err error) {
 	units, moments := stepUnits, true
 	for _, f := range sorted(steps) {
 		s := steps[f]
@@ -265,7 +265,7 @@ func (u stepUnit) count(t time.Time) (int64, error) {
 }
 
 // element returns the time of a value in units.
-func (u stepUnit) element(s told) (*manifest.Values, error) {
+func (u stepUnit) element(s stepText) (*manifest.Values, error) {
 	t, err := s.time()
 	if err != nil {
 		return nil, err
@@ -283,7 +283,7 @@ func (u stepUnit) attributes() []manifest.Attribute {
 }
 
 // time parses a value: named groups, or an ISO 8601 date.
-func (s told) time() (time.Time, error) {
+func (s stepText) time() (time.Time, error) {
 	if !s.dated {
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"} {
 			if t, err := time.Parse(layout, s.texts[0]); err == nil {

@@ -39,9 +39,9 @@ func (p *layout) decidePieces(a *array) error {
 	case p.keepsBroadcast(a):
 		a.pieces = true
 	// Times with different units share no encoding, so all are converted once, at build time.
-	case p.retold(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
+	case p.needsCommonUnits(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
 		a.pieces = true
-	case p.retold(a) && p.inherits(a):
+	case p.needsCommonUnits(a) && p.inherits(a):
 		p.find(p.odd(report.Finding{Code: report.BoundsTooLarge, Array: a.path, Effect: report.Refused, Args: report.Args{"limit": report.Bytes(mostTimes)},
 			Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, p.holders(a), int64(len(p.files))))
 	// Values that the plan has read anyway cost nothing more to store.
@@ -100,10 +100,10 @@ func (p *layout) holders(a *array) []int32 {
 	return files
 }
 
-// retold reports whether the times of an array must be converted to common units: their units
+// needsCommonUnits reports whether the times of an array must be converted to common units: their units
 // differ, or they are bounds whose parent's units do.
-func (p *layout) retold(a *array) bool {
-	if p.adrift(a) {
+func (p *layout) needsCommonUnits(a *array) bool {
+	if p.parentUnitsDiffer(a) {
 		return true
 	}
 	if a.where == nil {
@@ -125,9 +125,9 @@ func (p *layout) retold(a *array) bool {
 	return false
 }
 
-// adrift reports whether an array holds bounds whose parent variables have different units in
+// parentUnitsDiffer reports whether an array holds bounds whose parent variables have different units in
 // different files, including files without the bounds.
-func (p *layout) adrift(a *array) bool {
+func (p *layout) parentUnitsDiffer(a *array) bool {
 	bounded, _ := p.bounded(a)
 	if len(bounded) == 0 {
 		return false
@@ -233,7 +233,7 @@ func elementSize(members []member) int64 {
 // if the units agree already.
 func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 	var first *manifest.Variable
-	differ := p.adrift(a)
+	differ := p.parentUnitsDiffer(a)
 	for _, m := range a.members {
 		v := p.meaningOf(a, &m)
 		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {

@@ -45,7 +45,7 @@ func (p *layout) placingOf(a *array) *placing {
 	w.tiles = p.wholeTiles(a)
 	if p.isAxis(a) { // its values decide the placement, so they cannot conflict with it
 		if p.dims[a.dims[0]].large {
-			w.tiles, _ = p.settleTwins(a, w.tiles) // equal positions mean equal values
+			w.tiles, _ = p.keepOneTwin(a, w.tiles) // equal positions mean equal values
 		}
 	} else {
 		p.overlaps(a, w)
@@ -132,7 +132,7 @@ func (p *layout) overlaps(a *array, w *placing) {
 	// Small and auxiliary variables are often repeated in every file. That is not a conflict as
 	// long as the values are equal, which statics checks later.
 	if p.opts.Overlap == OverlapRefuse && p.repeated(a) {
-		if tiles, twins := p.settleTwins(a, w.tiles); len(overlapping(tiles)) == 0 {
+		if tiles, twins := p.keepOneTwin(a, w.tiles); len(overlapping(tiles)) == 0 {
 			w.tiles, w.twins = tiles, twins
 			return
 		}
@@ -188,9 +188,9 @@ type doubt struct {
 	twins [][]int32 // groups of files with equal positions
 }
 
-// settleTwins keeps one tile of each group with equal positions: the one of the widest file. It
+// keepOneTwin keeps one tile of each group with equal positions: the one of the widest file. It
 // returns the groups as twins. The tiles must be sorted.
-func (p *layout) settleTwins(a *array, tiles []manifest.Tile) (kept []manifest.Tile, twins [][]int32) {
+func (p *layout) keepOneTwin(a *array, tiles []manifest.Tile) (kept []manifest.Tile, twins [][]int32) {
 	for from := 0; from < len(tiles); {
 		to := from + 1
 		for to < len(tiles) && p.samePlace(&tiles[from], &tiles[to]) {
@@ -225,7 +225,7 @@ func overlapping(tiles []manifest.Tile) (pairs [][2]int32) {
 		return nil
 	}
 	// In a lattice only neighbours can overlap, so a million tiles take one pass.
-	if latticed(tiles) {
+	if isLattice(tiles) {
 		for i := 1; i < len(tiles); i++ {
 			if slices.Equal(tiles[i-1].Origin, tiles[i].Origin) {
 				pairs = append(pairs, [2]int32{int32(i - 1), int32(i)})
@@ -253,9 +253,9 @@ func overlapping(tiles []manifest.Tile) (pairs [][2]int32) {
 	return pairs
 }
 
-// latticed reports whether the tiles are cells of a lattice: along each dimension, two tiles cover
+// isLattice reports whether the tiles are cells of a lattice: along each dimension, two tiles cover
 // either the same positions or disjoint ones.
-func latticed(tiles []manifest.Tile) bool {
+func isLattice(tiles []manifest.Tile) bool {
 	for k := range tiles[0].Origin {
 		length := make(map[int64]int64)
 		for i := range tiles {

@@ -128,11 +128,11 @@ type survey struct {
 	classOf []int32       // index into classes, for each file; -1 if the file is left out
 	hidden  map[int]int32 // the class of each hidden file, which is part of another file
 
-	numbered map[string]bool // paths of the generated names of unnamed dimensions
-	torn     map[string]bool // the generated names for which other files have conflicting names
-	guesses  []guess         // candidates for unnamed dimensions that no file names
-	beside   map[string]bool // dimensions along which an option gives the position of files without coordinate values
-	spared   bool            // a coordinate was included only because another file names its dimension
+	numbered      map[string]bool // paths of the generated names of unnamed dimensions
+	conflicting   map[string]bool // the generated names for which other files have conflicting names
+	guesses       []guess         // candidates for unnamed dimensions that no file names
+	beside        map[string]bool // dimensions along which an option gives the position of files without coordinate values
+	includedSpare bool            // a coordinate was included only because another file names its dimension
 }
 
 // directions holds the dimensions, and decides along which of them files are concatenated.

@@ -30,11 +30,11 @@ func (p *directions) takeScalars() {
 			if has == nil {
 				has = p.having(at)
 			}
-			if !c.mayStand(d.coord, at, has) {
+			if !c.canBeStep(d.coord, at, has) {
 				continue
 			}
-			p.spared = p.spared || loose
-			c.stand(x, at)
+			p.includedSpare = p.includedSpare || loose
+			c.addScalarCoord(x, at)
 			if _, found := slices.BinarySearch(own, int32(n)); !found {
 				d.classes = append(d.classes, int32(n))
 			}
@@ -56,9 +56,9 @@ func (p *survey) having(at string) map[string]bool {
 	return has
 }
 
-// mayStand reports whether files can be a single position along a dimension. They have the
+// canBeStep reports whether files can be a single position along a dimension. They have the
 // dimension with length 1 and no coordinate, or variables that have it in other files.
-func (c *class) mayStand(coord, at string, has map[string]bool) bool {
+func (c *class) canBeStep(coord, at string, has map[string]bool) bool {
 	used, lacks := false, false
 	for i := range c.vars {
 		x := &c.vars[i]
@@ -86,8 +86,8 @@ func (c *class) scalarAt(at string) (x lensed, loose, ok bool) {
 	return x, false, false
 }
 
-// stand makes a scalar the coordinate of a dimension of length 1.
-func (c *class) stand(x lensed, at string) {
+// addScalarCoord makes a scalar the coordinate of a dimension of length 1.
+func (c *class) addScalarCoord(x lensed, at string) {
 	if c.scalars == nil {
 		c.scalars = map[string]*manifest.Variable{}
 	}
@@ -119,13 +119,13 @@ func (p *layout) widen(a *array) {
 	for i := range a.members {
 		m := &a.members[i]
 		for _, dims := range kinds {
-			laid, ok := p.standsIn(a, m, dims)
+			laid, ok := p.canAddDims(a, m, dims)
 			if !ok {
 				continue
 			}
 			args := report.Args{"own": baseNames(m.dims), "dims": baseNames(dims)}
 			if len(laid) > 0 {
-				a.laid = true
+				a.widened = true
 				args["along"] = baseNames(laid)
 			}
 			key := fmt.Sprint(args)
@@ -163,10 +163,10 @@ func (p *survey) kindsOfAxes(a *array) (kinds [][]string) {
 	return kinds
 }
 
-// standsIn reports whether the missing dimensions of a member can be added. laid lists those along
+// canAddDims reports whether the missing dimensions of a member can be added. laid lists those along
 // which the user broadcasts the array.
-func (p *layout) standsIn(a *array, m *member, dims []string) (laid []string, ok bool) {
-	missing := lacking(m.dims, dims)
+func (p *layout) canAddDims(a *array, m *member, dims []string) (laid []string, ok bool) {
+	missing := missingDims(m.dims, dims)
 	if len(missing) == 0 || p.isFirm(a, m) {
 		return nil, false
 	}
@@ -174,7 +174,7 @@ func (p *layout) standsIn(a *array, m *member, dims []string) (laid []string, ok
 		switch d := p.dims[at]; {
 		case d.role == spoiled: // already refused, so add no second finding
 		case p.isStepOf(m, d):
-		case p.lays(a, d) && p.placesAll(m, d):
+		case p.isBroadcastAlong(a, d) && p.placesAll(m, d):
 			laid = append(laid, at)
 		default:
 			return nil, false
@@ -183,8 +183,8 @@ func (p *layout) standsIn(a *array, m *member, dims []string) (laid []string, ok
 	return laid, true
 }
 
-// lacking returns the dimensions in `of` that `have` lacks, or nil if `have` is not a subset.
-func lacking(have, of []string) (missing []string) {
+// missingDims returns the dimensions in `of` that `have` lacks, or nil if `have` is not a subset.
+func missingDims(have, of []string) (missing []string) {
 	if len(have) >= len(of) || axesOf(of, have) == nil {
 		return nil
 	}
@@ -259,8 +259,8 @@ func (c *class) isOf(v, scalar *manifest.Variable) bool {
 	return textOf(v, "coordinates") == "" || isNamed(v) || !slices.ContainsFunc(c.header.Variables, isNamed)
 }
 
-// lays reports whether the user broadcasts an array along a dimension.
-func (p *layout) lays(a *array, d *dim) bool {
+// isBroadcastAlong reports whether the user broadcasts an array along a dimension.
+func (p *layout) isBroadcastAlong(a *array, d *dim) bool {
 	return slices.ContainsFunc(p.opts.Broadcast, func(s Broadcast) bool {
 		return matches([]string{s.Array}, a.path) && p.dimFor(s.Dim, a.path) == d
 	})
@@ -278,7 +278,7 @@ func (m *member) widen(dims, empty []string, known map[string]*lensed) {
 		return
 	}
 	inOrder := slices.IsSorted(axesOf(dims, wide.dims))
-	missing := lacking(wide.dims, dims)
+	missing := missingDims(wide.dims, dims)
 	wide.dims = slices.Clone(wide.dims)
 	for axis, at := range missing {
 		if inOrder {

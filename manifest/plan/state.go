@@ -97,7 +97,7 @@ func (p *layout) onlyFlow() *dim {
 		}
 		only = w.dims[0]
 	}
-	if only == nil || only.made || only.inNames || only.settled || only.nature == text || only.nature == 0 || len(p.hidden) > 0 || p.spared || p.beside[only.path] {
+	if only == nil || only.made || only.inNames || only.settled || only.nature == text || only.nature == 0 || len(p.hidden) > 0 || p.includedSpare || p.beside[only.path] {
 		return nil
 	}
 	// Unordered values have no end after which a new file could start.
@@ -120,7 +120,7 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 	if a.pieces {
 		if a.broadcast {
 			s.Broadcast = append(s.Broadcast, a.path)
-		} else if !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }) && !p.isAxis(a) && !p.retold(a) {
+		} else if !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }) && !p.isAxis(a) && !p.needsCommonUnits(a) {
 			s.Small = append(s.Small, a.path)
 		}
 		return true

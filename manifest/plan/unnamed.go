@@ -217,7 +217,7 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 	}
 	name := map[slot]string{}
 	lens := p.lens()
-	p.torn = map[string]bool{}
+	p.conflicting = map[string]bool{}
 	guessed := p.guessAll(all)
 	for n, u := range all {
 		own := u.name(taken, guessed[n].likely())
@@ -227,7 +227,7 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 			chosen = theirs
 		}
 		if chosen == own && len(u.like.names) > 0 {
-			p.torn[own] = true
+			p.conflicting[own] = true
 		}
 		if g := guessed[n]; chosen == own && len(u.like.names) == 0 && len(g.like) > 0 {
 			g.own = own
@@ -338,7 +338,7 @@ func (p *survey) renameUnnamed(n int32, name map[slot]string) {
 			x.aux = true
 			at, _ := c.search(x.path)
 			c.vars = slices.Insert(c.vars, at, *x)
-			p.spared = true
+			p.includedSpare = true
 		}
 	}
 	// No later stage may include the remaining ones.
