@@ -2,44 +2,44 @@ package aec
 
 import "varve/codec/internal/corrupt"
 
-// The bits of Samples.Flags, which are libaec's and GRIB's. The layout of decoded samples in memory
-// (bits 2 and 4) is the caller's.
+// The bits of Samples.Flags, as in libaec and GRIB. Bits 2 and 4, the layout of decoded samples in
+// memory, are up to the caller.
 const (
-	FlagSigned     = 1  // samples are of two's complement
+	FlagSigned     = 1  // samples are in two's complement
 	FlagPreprocess = 8  // the preprocessor is on
 	FlagRestricted = 16 // samples of up to 4 bits have shorter options
-	FlagPadded     = 32 // an interval ends at a whole byte
+	FlagPadded     = 32 // an interval ends at a byte boundary
 )
 
-// maxInterval is the most blocks between references that the standard allows.
+// maxInterval is the standard's maximum number of blocks from one reference to the next.
 const maxInterval = 4096
 
-// Samples are the parameters of a stream without szip's additions: samples of any width are
-// coded as they are, and there is nothing between the intervals.
+// Samples are the parameters of a stream without szip's additions: samples of 32 bits are not split
+// into bytes, and intervals are not padded to whole blocks.
 type Samples struct {
 	Flags    int
-	Bits     int // of a sample, 1 to 32
-	Block    int // samples in a block
+	Bits     int // bits per sample, 1 to 32
+	Block    int // samples per block
 	Interval int // blocks from one reference to the next
 }
 
-// Check reports what is wrong with the parameters.
+// Check returns an error if a parameter is out of range.
 func (s Samples) Check() error {
 	switch {
 	case s.Bits < 1 || s.Bits > 32:
-		return corrupt.Errorf("aec: %d bits per sample, which should be 1 to 32", s.Bits)
+		return corrupt.Errorf("aec: %d bits per sample, must be 1 to 32", s.Bits)
 	case s.Block < 2 || s.Block > maxBlock || s.Block%2 != 0:
-		return corrupt.Errorf("aec: %d samples per block, which should be even and 2 to %d", s.Block, maxBlock)
+		return corrupt.Errorf("aec: %d samples per block, must be even and 2 to %d", s.Block, maxBlock)
 	case s.Interval < 1 || s.Interval > maxInterval:
-		return corrupt.Errorf("aec: %d blocks per interval, which should be 1 to %d", s.Interval, maxInterval)
+		return corrupt.Errorf("aec: %d blocks per interval, must be 1 to %d", s.Interval, maxInterval)
 	case s.Flags&FlagRestricted != 0 && s.Bits > 4 && s.Bits <= 8:
-		return corrupt.Errorf("aec: restricted options of %d bits per sample, which should be at most 4", s.Bits)
+		return corrupt.Errorf("aec: restricted options with %d bits per sample, must be at most 4", s.Bits)
 	}
 	return nil
 }
 
-// DecodeSamples decodes n samples and hands them to put, an interval at a time. Signed ones have
-// their sign in all 32 bits. What put gets is its own until it returns.
+// DecodeSamples decodes n samples and passes them to put, one interval at a time. Signed samples are
+// extended to 32 bits. The slice that put gets is valid until put returns.
 func DecodeSamples(src []byte, n int, s Samples, put func([]uint32)) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -70,7 +70,7 @@ func DecodeSamples(src []byte, n int, s Samples, put func([]uint32)) error {
 	return nil
 }
 
-// restoreSigned undoes the preprocessor for samples of two's complement.
+// restoreSigned is restore for samples of the given number of bits in two's complement.
 func restoreSigned(line []uint32, bits uint) {
 	sign := uint32(1) << (bits - 1)
 	top := sign - 1
@@ -90,7 +90,7 @@ func restoreSigned(line []uint32, bits uint) {
 	}
 }
 
-// align skips to the next whole byte.
+// align skips to the next byte boundary.
 func (r *bitReader) align() {
 	skip := r.n & 7
 	r.acc <<= skip

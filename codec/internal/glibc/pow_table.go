@@ -2,7 +2,7 @@
 
 package glibc
 
-// powLog holds 1/c, log(c) and what log(c) leaves out for the 128 intervals of a significand.
+// powLog holds 1/c, log(c) and the rest of log(c) for the 128 intervals of a significand.
 var powLog = [128][3]float64{
 	{0x1.6a00000000000p+0, -0x1.62c82f2b9c800p-2, 0x1.ab42428375680p-48},
 	{0x1.6800000000000p+0, -0x1.5d1bdbf580800p-2, -0x1.ca508d8e0f720p-46},

@@ -12,28 +12,27 @@ const (
 	literalSize  = 0x300
 	maxContext   = 4 // lc + lp, as in liblzma
 	minMatch     = 2
-	lastDistance = 1<<32 - 1 // that of the marker
+	lastDistance = 1<<32 - 1 // the distance of the end marker
 )
 
-// lzma decodes LZMA data, as the LZMA SDK's specification (lzma-specification.txt)
-// describes it, into out from at on. It may refer back as far as base.
+// lzma decodes LZMA data to out. Specification: lzma-specification.txt of the LZMA SDK.
 type lzma struct {
 	rangeDecoder
 	out      []byte
-	at, base int
+	at, base int // index in out of the next byte, and of the first byte that matches may refer to
 
 	lc, lp, pb uint
-	state      uint32    // what the last few symbols were
-	distances  [4]uint32 // the last four, less 1
+	state      uint32    // kinds of the last few symbols
+	distances  [4]uint32 // the last four distances, less 1
 
 	isMatch   [states << 4]prob
 	isRep     [states]prob
-	isRep0    [states]prob // where 0, the last distance
+	isRep0    [states]prob // 0: the last distance
 	isRep1    [states]prob
 	isRep2    [states]prob
-	isLong    [states << 4]prob // where 0, the last distance for one byte
+	isLong    [states << 4]prob // 0: one byte at the last distance
 	slots     [4][64]prob
-	special   [128]prob // trees of the low bits of slots 4 to 13, one after another
+	special   [128]prob // trees of the low bits of slots 4 to 13, concatenated
 	align     [16]prob
 	matchSize lengths
 	repSize   lengths
@@ -50,23 +49,24 @@ type lengths struct {
 // setPackedProperties sets the properties from the byte that holds all three.
 func (z *lzma) setPackedProperties(b byte) error {
 	if b >= 9*5*5 {
-		return corrupt.Errorf("xz: LZMA properties %d, which should be less than %d", b, 9*5*5)
+		return corrupt.Errorf("xz: LZMA properties %d, must be less than %d", b, 9*5*5)
 	}
 	return z.setProperties(int(b%9), int(b/9%5), int(b/45))
 }
 
+// setProperties sets the properties, see Filter.
 func (z *lzma) setProperties(lc, lp, pb int) error {
 	if lc < 0 || lp < 0 || pb < 0 || pb > 4 {
-		return corrupt.Errorf("xz: LZMA properties lc %d, lp %d, pb %d, of which pb should be 0 to 4", lc, lp, pb)
+		return corrupt.Errorf("xz: LZMA properties lc %d, lp %d, pb %d; must not be negative, and pb at most 4", lc, lp, pb)
 	}
 	if lc+lp > maxContext {
-		return fmt.Errorf("xz: LZMA properties lc %d and lp %d, together more than %d: %w", lc, lp, maxContext, errors.ErrUnsupported)
+		return fmt.Errorf("xz: LZMA properties lc %d and lp %d, their sum must be at most %d: %w", lc, lp, maxContext, errors.ErrUnsupported)
 	}
 	z.lc, z.lp, z.pb = uint(lc), uint(lp), uint(pb)
 	return nil
 }
 
-// resetState forgets what was learnt from the data so far.
+// resetState sets the state and all probabilities to their initial values.
 func (z *lzma) resetState() {
 	z.state = 0
 	z.distances = [4]uint32{}
@@ -90,7 +90,7 @@ func (l *lengths) forget() {
 	forget(l.high[:])
 }
 
-// run decodes symbols until out is full up to end, or to the marker if that comes first.
+// run decodes symbols until out[:end] is full, or until the end marker.
 func (z *lzma) run(end int) (atMarker bool, err error) {
 	mask := 1<<z.pb - 1
 	for z.at < end {
@@ -103,11 +103,12 @@ func (z *lzma) run(end int) (atMarker bool, err error) {
 		if distance == lastDistance {
 			return true, nil
 		}
+		// Data past the end reads as zeros, so a truncated stream often shows as a bad distance.
 		if int(distance) >= z.at-z.base || z.pos > len(z.data) {
 			return false, z.damaged()
 		}
 		if int(size) > end-z.at {
-			return false, corrupt.Errorf("xz: a match before byte %d of the data goes on past byte %d of the text", z.pos, end)
+			return false, corrupt.Errorf("xz: the match before byte %d of the data has %d bytes, only %d are expected", z.pos, size, end-z.at)
 		}
 		z.copy(int(distance)+1, int(size))
 	}
@@ -117,7 +118,7 @@ func (z *lzma) run(end int) (atMarker bool, err error) {
 	return false, nil
 }
 
-// marker expects the marker as the next symbol.
+// marker returns an error unless the next symbol is the end marker.
 func (z *lzma) marker() error {
 	position := uint32((z.at - z.base) & (1<<z.pb - 1))
 	if z.bit(&z.isMatch[z.state<<4|position]) == 1 {
@@ -128,10 +129,11 @@ func (z *lzma) marker() error {
 	if z.pos > len(z.data) {
 		return z.damaged()
 	}
-	return corrupt.Errorf("xz: decodes to more than the %d bytes that are expected", len(z.out))
+	return corrupt.Errorf("xz: the text has more than the %d bytes that are expected", len(z.out))
 }
 
-// damaged is the error for data that can't be: the data itself has no checksum.
+// damaged returns the error for data that no encoder writes. LZMA data has no checksum, so the damage may be
+// anywhere before the current byte.
 func (z *lzma) damaged() error {
 	if z.pos > len(z.data) {
 		return corrupt.Errorf("xz: LZMA data truncated at byte %d", len(z.data))
@@ -139,7 +141,7 @@ func (z *lzma) damaged() error {
 	return corrupt.Errorf("xz: LZMA data damaged before byte %d", z.pos)
 }
 
-// literal decodes a byte.
+// literal decodes a literal byte.
 func (z *lzma) literal() {
 	last := byte(0)
 	if z.at > z.base {
@@ -150,8 +152,8 @@ func (z *lzma) literal() {
 	if z.state < 7 {
 		z.out[z.at] = byte(z.tree(probs, 8))
 	} else {
-		// distances[0] was checked when it was used, and at has only grown.
-		z.out[z.at] = z.unlike(probs, uint32(z.out[z.at-1-int(z.distances[0])]))
+		// distances[0] was checked when it was used, and z.at only grows.
+		z.out[z.at] = z.matchedByte(probs, uint32(z.out[z.at-1-int(z.distances[0])]))
 	}
 	z.at++
 	switch {
@@ -164,7 +166,7 @@ func (z *lzma) literal() {
 	}
 }
 
-// match decodes the rest of a match and returns its size and its distance, less 1.
+// match decodes a match, after its isMatch bit. It returns the size, and the distance less 1.
 func (z *lzma) match(position uint32) (size, distance uint32) {
 	if z.bit(&z.isRep[z.state]) == 0 {
 		size = z.size(&z.matchSize, position)
@@ -186,7 +188,7 @@ func (z *lzma) match(position uint32) (size, distance uint32) {
 	return size + minMatch, z.distances[0]
 }
 
-// recall moves the second to fourth last distance to the front.
+// recall moves one of the earlier three distances to the front.
 func (z *lzma) recall() {
 	i := 1
 	if z.bit(&z.isRep1[z.state]) == 1 {
@@ -197,7 +199,7 @@ func (z *lzma) recall() {
 	z.distances[0] = d
 }
 
-// after sets the state after a match, which depends on whether a literal was before.
+// after sets the state after a match: to literal if the previous symbol was a literal, else to match.
 func (z *lzma) after(literal, match uint32) {
 	if z.state < 7 {
 		z.state = literal
@@ -217,7 +219,7 @@ func (z *lzma) size(l *lengths, position uint32) uint32 {
 	return 16 + z.tree(l.high[:], 8)
 }
 
-// distance decodes a distance, less 1, of a match of the given size class.
+// distance decodes the distance, less 1, of a match of the given size class.
 func (z *lzma) distance(class uint32) uint32 {
 	slot := z.tree(z.slots[class][:], 6)
 	if slot < 4 {
@@ -232,7 +234,7 @@ func (z *lzma) distance(class uint32) uint32 {
 	return high + z.reverse(z.align[:], 4)
 }
 
-// copy repeats size bytes from distance bytes back.
+// copy copies size bytes from distance bytes back. The ranges may overlap.
 func (z *lzma) copy(distance, size int) {
 	from, to := z.at-distance, z.at
 	z.at += size

@@ -2,20 +2,19 @@ package xz
 
 import "varve/codec/internal/corrupt"
 
-// lzma2 decodes LZMA2 data up to its end, and returns how many bytes it wrote to dst. The
-// data is chunks that start with a control byte:
+// lzma2 decodes LZMA2 data up to its end marker to dst, and returns the decoded length. LZMA2 data is a
+// list of chunks. Each starts with a control byte:
 //
-//	00         the end
-//	01         bytes as they are, with nothing before them to refer to
-//	02         bytes as they are
-//	80 … 9F    LZMA data that goes on from the chunk before
-//	A0 … BF    … with its state reset
-//	C0 … DF    … and with properties
-//	E0 … FF    … and with nothing before it to refer to
+//	00         end of the data
+//	01         uncompressed, and the dictionary is reset: later data cannot refer to earlier data
+//	02         uncompressed
+//	80 … 9F    LZMA data that continues with the state of the previous chunk
+//	A0 … BF    LZMA data, and the state is reset
+//	C0 … DF    LZMA data with new properties, and the state is reset
+//	E0 … FF    LZMA data with new properties, and the state and the dictionary are reset
 //
-// A size follows, less 1, big-endian: 16 bits for bytes as they are, and for LZMA 16 that
-// the low 5 bits of the control byte go before. LZMA goes on with its packed size, less
-// 1, in 16 bits, and with the properties.
+// Then come, big-endian and less 1, the text size (16 bits; for LZMA 21 bits, the highest 5 in the control
+// byte), for LZMA the compressed size (16 bits), the properties byte if they are new, and the data.
 func (d *decoder) lzma2(dst []byte) (int, error) {
 	d.out, d.at, d.base = dst, 0, 0
 	isFirst, hasProperties, hasState := true, false, false
@@ -29,7 +28,7 @@ func (d *decoder) lzma2(dst []byte) (int, error) {
 		case c == 0:
 			return d.at, nil
 		case isFirst && c != 1 && c < 0xe0:
-			return 0, d.badControl(c, "the first one should start afresh")
+			return 0, d.badControl(c, "the first chunk must reset the dictionary (01 or E0 to FF)")
 		case c == 1 || c >= 0xe0:
 			d.base = d.at
 			hasProperties, hasState = false, false
@@ -37,7 +36,7 @@ func (d *decoder) lzma2(dst []byte) (int, error) {
 		isFirst = false
 		if c < 0x80 {
 			if c > 2 {
-				return 0, d.badControl(c, "which has no meaning")
+				return 0, d.badControl(c, "control bytes 03 to 7F are not defined")
 			}
 			if err := d.storedChunk(); err != nil {
 				return 0, err
@@ -47,7 +46,7 @@ func (d *decoder) lzma2(dst []byte) (int, error) {
 		hasProperties = hasProperties || c >= 0xc0
 		hasState = hasState || c >= 0xa0
 		if !hasProperties || !hasState {
-			return 0, d.badControl(c, "nothing before it to go on from")
+			return 0, d.badControl(c, "no previous chunk has the state or the properties that it needs")
 		}
 		if err := d.lzmaChunk(c); err != nil {
 			return 0, err
@@ -55,18 +54,20 @@ func (d *decoder) lzma2(dst []byte) (int, error) {
 	}
 }
 
+// badControl returns the error for the control byte before the current position.
 func (d *decoder) badControl(c byte, why string) error {
-	return corrupt.Errorf("xz: LZMA2 chunk %02x at byte %d: %s", c, d.next-1, why)
+	return corrupt.Errorf("xz: LZMA2 control byte %02x at byte %d: %s", c, d.next-1, why)
 }
 
-// room returns where the text of a chunk ends.
+// room returns the end in d.out of a chunk's text of the given size.
 func (d *decoder) room(size int) (int, error) {
 	if size > len(d.out)-d.at {
-		return 0, corrupt.Errorf("xz: the chunk before byte %d decodes to %d bytes, with room for %d of %d", d.next, size, len(d.out)-d.at, len(d.out))
+		return 0, corrupt.Errorf("xz: the chunk before byte %d decodes to %d bytes, only %d of %d are expected", d.next, size, len(d.out)-d.at, len(d.out))
 	}
 	return d.at + size, nil
 }
 
+// storedChunk copies an uncompressed chunk.
 func (d *decoder) storedChunk() error {
 	b, err := d.take(2)
 	if err != nil {
@@ -85,6 +86,7 @@ func (d *decoder) storedChunk() error {
 	return nil
 }
 
+// lzmaChunk decodes a chunk of LZMA data.
 func (d *decoder) lzmaChunk(control byte) error {
 	b, err := d.take(4)
 	if err != nil {

@@ -2,39 +2,40 @@ package xz
 
 import "varve/codec/internal/corrupt"
 
-// prob is the probability of a 0, of probOne.
+// prob is the probability of a 0 bit, in units of 1/probOne.
 type prob uint16
 
 const (
 	probBits = 11
 	probOne  = 1 << probBits
 	even     = probOne / 2
-	moveBits = 5 // how fast a prob learns
+	moveBits = 5 // a bit moves a prob by 1/32 of its distance from 0 or 1
 	topRange = 1 << 24
 )
 
+// forget sets probabilities to one half.
 func forget(probs []prob) {
 	for i := range probs {
 		probs[i] = even
 	}
 }
 
-// rangeDecoder tells 0 from 1 by probabilities. Past the end of data it reads zeros, and
-// pos tells.
+// rangeDecoder decodes bits with adaptive probabilities. Past the end of data it reads zeros, and pos exceeds
+// len(data).
 type rangeDecoder struct {
 	data  []byte
 	pos   int
-	width uint32 // the range
-	code  uint32 // where in it the data is
+	width uint32 // width of the current range
+	code  uint32 // position of the data in the range
 }
 
-// startRange starts at byte start of src.
+// startRange starts decoding at byte start of src.
 func (r *rangeDecoder) startRange(src []byte, start int) error {
 	if len(src)-start < 5 {
 		return corrupt.Errorf("xz: LZMA data truncated at byte %d", len(src))
 	}
 	if src[start] != 0 {
-		return corrupt.Errorf("xz: LZMA data at byte %d starts with %02x, which should be 00", start, src[start])
+		return corrupt.Errorf("xz: LZMA data at byte %d starts with %02x, must be 00", start, src[start])
 	}
 	*r = rangeDecoder{data: src, pos: start + 1, width: 1<<32 - 1}
 	for range 4 {
@@ -56,10 +57,10 @@ func (r *rangeDecoder) normalize() {
 	}
 }
 
-// atEnd reports whether all data was used, as it is at the end of every encoder's.
+// atEnd reports whether all data was used. At the end of valid data it is true.
 func (r *rangeDecoder) atEnd() bool { return r.code == 0 && r.pos == len(r.data) }
 
-// bit decodes a bit.
+// bit decodes a bit and adapts its probability.
 func (r *rangeDecoder) bit(p *prob) uint32 {
 	r.normalize()
 	bound := (r.width >> probBits) * uint32(*p)
@@ -74,9 +75,8 @@ func (r *rangeDecoder) bit(p *prob) uint32 {
 	return 1
 }
 
-// step decodes a bit without a branch, which a processor would often guess wrong: below
-// is all ones for a 0. It works on copies of the decoder's fields, so that they stay
-// in registers.
+// step decodes a bit without a branch, which the processor would often predict wrongly. below is all ones if
+// the bit is 0. step takes and returns copies of the decoder's fields, so that they stay in registers.
 func step(width, code uint32, p prob) (newWidth, newCode uint32, newProb prob, below uint32) {
 	bound := (width >> probBits) * uint32(p)
 	over := int64(code) - int64(bound)
@@ -88,8 +88,7 @@ func step(width, code uint32, p prob) (newWidth, newCode uint32, newProb prob, b
 	return newWidth, newCode, newProb, below
 }
 
-// tree decodes n bits, the highest first, each with a probability that depends on
-// those before.
+// tree decodes n bits, the highest first. The probability of a bit depends on the previous bits.
 func (r *rangeDecoder) tree(probs []prob, n uint) uint32 {
 	width, code, pos, data := r.width, r.code, r.pos, r.data
 	m := uint32(1)
@@ -122,7 +121,7 @@ func (r *rangeDecoder) reverse(probs []prob, n uint) uint32 {
 	return v
 }
 
-// direct decodes n bits that are as likely 0 as 1, the highest first.
+// direct decodes n bits with the fixed probability one half, the highest first.
 func (r *rangeDecoder) direct(n uint) uint32 {
 	v := uint32(0)
 	for range n {
@@ -136,9 +135,9 @@ func (r *rangeDecoder) direct(n uint) uint32 {
 	return v
 }
 
-// unlike decodes a byte that is known to differ from the given one: up to the first bit
-// where it does, probabilities depend on that one's bits as well.
-func (r *rangeDecoder) unlike(probs []prob, other uint32) byte {
+// matchedByte decodes a literal after a match. other is the byte that would have continued the match. Up to
+// the first bit that differs from it, probabilities depend on the bits of other too.
+func (r *rangeDecoder) matchedByte(probs []prob, other uint32) byte {
 	width, code, pos, data := r.width, r.code, r.pos, r.data
 	p := (*[literalSize]prob)(probs)
 	m, offset := uint32(1), uint32(0x100)

@@ -1,10 +1,10 @@
-// Package xz decodes what numcodecs.lzma stores: .xz files, the older .lzma files, and
-// raw LZMA streams, into a buffer whose size is known.
+// Package xz decodes chunks of numcodecs.lzma to a buffer of known size: .xz files (Decode), the older .lzma
+// files (DecodeAlone), and raw LZMA streams (DecodeRaw).
 //
-// The buffer is the dictionary too, so memory does not depend on the dictionary size
-// that a stream declares. An .xz file is, after the .xz File Format 1.2.1:
+// The buffer is also the dictionary, so memory does not depend on the dictionary size in a stream. An .xz
+// file (specification: The .xz File Format 1.2.1) is:
 //
-//	file      streams, each with zero bytes behind it, a multiple of 4
+//	file      streams, each followed by zero bytes, a multiple of 4
 //	stream    FD '7zXZ' 00, flags:2, crc32:4, blocks, index, footer            §2.1
 //	flags     00, check: 0 none, 1 CRC-32, 4 CRC-64, 10 SHA-256                §2.1.1.2
 //	block     header, LZMA2 data, zeros to a multiple of 4, check of its text  §3
@@ -13,9 +13,9 @@
 //	index     00, count, packed and text size of each block, zeros, crc32:4    §4
 //	footer    crc32:4, size of the index/4-1:4, flags:2, 'YZ'                  §2.1.2
 //
-// Integers without a width have 7 bits a byte, lowest first, and the top bit where
-// another byte follows; the others are little-endian. Filters are LZMA2, alone or behind
-// Delta; those for machine code are refused by name.
+// Numbers after colons are bytes, little-endian. Other integers have a variable length: 7 bits per byte, the
+// lowest first, and the top bit is set if another byte follows. "packed" is compressed data, "text" decoded
+// data. Supported filters are LZMA2, alone or after Delta.
 package xz
 
 import (
@@ -33,40 +33,41 @@ const (
 	footerSize  = 12
 )
 
-// decoder is a place in a file, and the scratch for what is decoded from there.
+// decoder reads a file. It is reused, for its memory.
 type decoder struct {
 	cursor
-	blocks []record // of the stream so far
-	chain  []Filter
+	blocks []record // blocks of the current stream
+	chain  []Filter // filters of the current block to undo after LZMA2
 	lzma
 }
 
-// record is what an index says of a block.
+// record holds the sizes of a block in an index.
 type record struct{ packed, text uint64 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// borrow returns a decoder of src; give it back with release.
+// borrow returns a decoder of src. The caller must release it.
 func borrow(src []byte) *decoder {
 	d := decoders.Get().(*decoder)
 	d.cursor = cursor{src: src}
 	return d
 }
 
+// release returns the decoder to its pool, without references to buffers.
 func (d *decoder) release() {
 	d.src, d.data, d.out = nil, nil, nil
 	decoders.Put(d)
 }
 
-// Decode writes what the .xz file src holds to dst and returns how many bytes that are.
-// More than len(dst) is an error.
+// Decode decodes the .xz file src to dst and returns the decoded length. More than len(dst) bytes are an
+// error.
 func Decode(dst, src []byte) (int, error) {
 	d := borrow(src)
 	defer d.release()
 	return d.streams(dst)
 }
 
-// streams decodes streams and the zeros behind them up to the end.
+// streams decodes all streams, and the zeros after each, up to the end of src.
 func (d *decoder) streams(dst []byte) (int, error) {
 	n := 0
 	for {
@@ -80,7 +81,7 @@ func (d *decoder) streams(dst []byte) (int, error) {
 			d.next++
 		}
 		if (d.next-start)%4 != 0 {
-			return n, corrupt.Errorf("xz: %d zeros behind the stream that ends at byte %d, which should be a multiple of 4", d.next-start, start)
+			return n, corrupt.Errorf("xz: %d zeros after the stream that ends at byte %d, must be a multiple of 4", d.next-start, start)
 		}
 		if d.next == len(d.src) {
 			return n, nil
@@ -88,14 +89,14 @@ func (d *decoder) streams(dst []byte) (int, error) {
 	}
 }
 
-// stream decodes a stream.
+// stream decodes one stream.
 func (d *decoder) stream(dst []byte) (int, error) {
 	head, err := d.take(headerSize)
 	if err != nil {
 		return 0, err
 	}
 	if string(head[:6]) != headerMagic {
-		return 0, corrupt.Errorf("xz: no stream at byte %d: % x, which should be % x", d.next-headerSize, head[:6], headerMagic)
+		return 0, corrupt.Errorf("xz: no stream at byte %d: % x, must be % x", d.next-headerSize, head[:6], headerMagic)
 	}
 	if err := d.verify(head[6:8], head[8:]); err != nil {
 		return 0, err
@@ -107,7 +108,7 @@ func (d *decoder) stream(dst []byte) (int, error) {
 	d.blocks = d.blocks[:0]
 	n := 0
 	for {
-		if d.next < len(d.src) && d.src[d.next] == 0 {
+		if d.next < len(d.src) && d.src[d.next] == 0 { // a block's header never begins with 0: the index
 			return n, d.end(head[6:8])
 		}
 		size, err := d.block(dst[n:], check)
@@ -118,8 +119,8 @@ func (d *decoder) stream(dst []byte) (int, error) {
 	}
 }
 
-// end reads the index, which should agree with the blocks, and the footer, which
-// should agree with both and the header's flags.
+// end reads the index and the footer. It returns an error unless the index matches the decoded blocks, and the
+// footer matches the index and the header's flags.
 func (d *decoder) end(flags []byte) error {
 	start := d.next
 	if err := d.index(); err != nil {
@@ -131,21 +132,21 @@ func (d *decoder) end(flags []byte) error {
 		return err
 	}
 	if string(foot[10:]) != footerMagic {
-		return corrupt.Errorf("xz: the footer at byte %d ends in % x, which should be % x", d.next-footerSize, foot[10:], footerMagic)
+		return corrupt.Errorf("xz: the footer at byte %d ends with % x, must be % x", d.next-footerSize, foot[10:], footerMagic)
 	}
 	if err := d.verify(foot[4:10], foot[:4]); err != nil {
 		return err
 	}
 	if got := 4 * (int64(binary.LittleEndian.Uint32(foot[4:])) + 1); got != int64(size) {
-		return corrupt.Errorf("xz: the footer at byte %d gives the index %d bytes, which has %d", d.next-footerSize, got, size)
+		return corrupt.Errorf("xz: the footer at byte %d gives %d bytes for the index, but it has %d", d.next-footerSize, got, size)
 	}
 	if !bytes.Equal(foot[8:10], flags) {
-		return corrupt.Errorf("xz: the footer at byte %d has flags % x, the header % x", d.next-footerSize, foot[8:10], flags)
+		return corrupt.Errorf("xz: the footer at byte %d has flags % x, but the header has % x", d.next-footerSize, foot[8:10], flags)
 	}
 	return nil
 }
 
-// index reads the index and compares it with the blocks.
+// index reads the index. It returns an error unless the index matches the decoded blocks.
 func (d *decoder) index() error {
 	start := d.next
 	d.next++
@@ -154,7 +155,7 @@ func (d *decoder) index() error {
 		return err
 	}
 	if count != uint64(len(d.blocks)) {
-		return corrupt.Errorf("xz: the index at byte %d has %d blocks, the stream %d", start, count, len(d.blocks))
+		return corrupt.Errorf("xz: the index at byte %d has %d blocks, but the stream has %d", start, count, len(d.blocks))
 	}
 	for i, b := range d.blocks {
 		packed, err := d.integer()
@@ -166,7 +167,7 @@ func (d *decoder) index() error {
 			return err
 		}
 		if (record{packed, text}) != b {
-			return corrupt.Errorf("xz: block %d has %d bytes for %d of text, the index at byte %d says %d for %d",
+			return corrupt.Errorf("xz: block %d has %d compressed and %d decoded bytes, but the index at byte %d has %d and %d",
 				i, b.packed, b.text, start, packed, text)
 		}
 	}

@@ -5,21 +5,20 @@ import (
 	"math/bits"
 )
 
-// peeked is how many bits peek returns at the least.
-const peeked = 57
+// peekBits is the minimum number of bits that peek returns.
+const peekBits = 57
 
-// reader takes bits from a stream, the least significant of each byte first. Past the
-// end there are zeros; whoever reads must look at overrun from time to time.
+// reader reads bits from a stream, the least significant bit of each byte first. Past the end it returns
+// zeros, and overrun reports true.
 type reader struct {
 	src []byte
-	at  int64 // bit
+	at  int64 // index of the next bit
 }
 
-// overrun reports whether bits were taken from past the end.
+// overrun reports whether more bits were read than src holds.
 func (r *reader) overrun() bool { return r.at > 8*int64(len(r.src)) }
 
-// peek returns the bits from a bit of src on, peeked of them or a few more, with zeros
-// past the end.
+// peek returns at least peekBits bits of src, from bit at on, with zeros past the end.
 func peek(src []byte, at int64) uint64 {
 	if i := int(at >> 3); len(src)-i >= 8 {
 		return binary.LittleEndian.Uint64(src[i:]) >> (at & 7)
@@ -27,7 +26,7 @@ func peek(src []byte, at int64) uint64 {
 	return peekTail(src, at)
 }
 
-// peekTail is peek where there are no eight bytes. It is a call, so that peek is not.
+// peekTail is peek if fewer than eight bytes are left. It is not inlined, so that peek can be.
 //
 //go:noinline
 func peekTail(src []byte, at int64) uint64 {
@@ -38,7 +37,7 @@ func peekTail(src []byte, at int64) uint64 {
 
 // take returns the next n bits, 0 <= n <= 64.
 func (r *reader) take(n int) uint64 {
-	if n > peeked {
+	if n > peekBits {
 		low := r.take(32)
 		return low | r.take(n-32)<<32
 	}
@@ -47,17 +46,17 @@ func (r *reader) take(n int) uint64 {
 	return v
 }
 
-// zeros takes zeros and the one after them, and returns how many zeros there were. After
-// limit zeros it takes nothing more.
+// zeros returns the number of zeros before the next one bit, and skips both. After limit zeros it stops: no one
+// bit follows them.
 func (r *reader) zeros(limit int) int {
 	n := 0
-	for limit-n > peeked {
-		if z := bits.TrailingZeros64(peek(r.src, r.at)); z < peeked {
+	for limit-n > peekBits {
+		if z := bits.TrailingZeros64(peek(r.src, r.at)); z < peekBits {
 			r.at += int64(z) + 1
 			return n + z
 		}
-		n += peeked
-		r.at += peeked
+		n += peekBits
+		r.at += peekBits
 	}
 	z := bits.TrailingZeros64(peek(r.src, r.at))
 	if z >= limit-n {

@@ -6,19 +6,19 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// coefficient is what the planes make: integers as wide as the elements, in which
-// floats stand as fractions of their block's exponent, and at the end as their bits.
+// coefficient is the type of coefficients: integers as wide as the elements. For floats they are fixed-point
+// numbers relative to the block's exponent, and finally the bits of the floats.
 type coefficient interface{ int32 | int64 }
 
 // decoder decodes the blocks of one stream.
 type decoder[T coefficient] struct {
 	reader
 	array *Array
-	block [256]T      // of which the first 4 to the power of dims are used
-	rows  [256]uint64 // of bits, while the planes are read
+	block [256]T      // the current block; the first 4^dims numbers are used
+	rows  [256]uint64 // bit planes of the current block, see readRows
 }
 
-// decode decodes block after block into dst, which is as large as the array.
+// decode decodes all blocks to dst, which is as large as the array.
 func (d *decoder[T]) decode(dst []byte) error {
 	n := &d.array.lengths
 	for w := 0; w < n[3]; w += 4 {
@@ -27,7 +27,7 @@ func (d *decoder[T]) decode(dst []byte) error {
 				for x := 0; x < n[0]; x += 4 {
 					d.next()
 					if d.overrun() {
-						return corrupt.Errorf("zfp: truncated at byte %d: the block at %d of %d ends at bit %d",
+						return corrupt.Errorf("zfp: truncated at byte %d: the block at %d of an array of %d ends at bit %d",
 							len(d.src), [4]int{x, y, z, w}, *n, d.at)
 					}
 					d.place(dst, [4]int{x, y, z, w})
@@ -38,7 +38,7 @@ func (d *decoder[T]) decode(dst []byte) error {
 	return nil
 }
 
-// place stores the part of the block at an origin that is in the array.
+// place writes the block at the given origin to dst, without the part outside the array.
 func (d *decoder[T]) place(dst []byte, origin [4]int) {
 	n := &d.array.lengths
 	width := min(4, n[0]-origin[0])
@@ -52,7 +52,7 @@ func (d *decoder[T]) place(dst []byte, origin [4]int) {
 	}
 }
 
-// put stores values at an index of dst.
+// put writes values to dst from element at on.
 func (d *decoder[T]) put(dst []byte, at int, values []T) {
 	if d.array.kind.width() == 8 {
 		dst = dst[8*at:][:8*len(values)]
@@ -67,7 +67,7 @@ func (d *decoder[T]) put(dst []byte, at int, values []T) {
 	}
 }
 
-// next decodes the next block, which may lie past the end of the stream.
+// next decodes the next block. Past the end of the stream it decodes zeros.
 func (d *decoder[T]) next() {
 	begin := d.at
 	if d.array.kind < float32s {
@@ -80,14 +80,13 @@ func (d *decoder[T]) next() {
 	d.at = max(d.at, begin+int64(d.array.limits.minBits))
 }
 
-// used returns the numbers that make up a block of the array's dimensions.
+// used returns the used part of d.block.
 func (d *decoder[T]) used() []T { return d.block[:1<<(2*d.array.dims)] }
 
-// integers decodes a block that began at a bit, of which what stands before the
-// planes (or the precision) is read.
+// integers decodes the precision (in reversible mode) and the planes of a block that began at bit begin.
 func (d *decoder[T]) integers(begin int64) {
 	precision := d.array.limits.maxPrec
-	if d.array.limits.reversible() {
+	if d.array.limits.isReversible() {
 		precision = int(d.take(d.array.kind.precisionBits())) + 1
 	}
 	d.readPlanes(begin, precision)

@@ -2,14 +2,14 @@ package zfp
 
 import "math"
 
-// Floats are stored as integers of two bits less than their width, in units of the
-// block's exponent.
+// Bits of the fixed-point numbers as which floats are stored, relative to the block's exponent: two bits fewer
+// than the width of a float.
 const (
 	fraction32 = 30
 	fraction64 = 62
 )
 
-// exponent returns the bits of a block's exponent, and what is added to it.
+// exponent returns the number of bits of a block's exponent, and its bias.
 func (k kind) exponent() (bits, bias int) {
 	if k == float32s {
 		return 8, 127
@@ -17,18 +17,17 @@ func (k kind) exponent() (bits, bias int) {
 	return 11, 1023
 }
 
-// floats decodes a block that began at a bit and is not all zero, and leaves the bits of
-// its floats in it.
+// floats decodes a block that began at bit begin and is not all zero. The result are the bits of its floats.
 func (d *decoder[T]) floats(begin int64) {
 	l := &d.array.limits
-	if l.reversible() && d.take(1) == 1 {
+	if l.isReversible() && d.take(1) == 1 { // fixed-point numbers would lose bits
 		d.integers(begin)
 		d.unfold()
 		return
 	}
 	bits, bias := d.array.kind.exponent()
 	exponent := int(d.take(bits)) - bias
-	if !l.reversible() {
+	if !l.isReversible() {
 		d.readPlanes(begin, l.precision(exponent, d.array.dims))
 		d.invert()
 	} else if d.integers(begin); exponent == -bias {
@@ -43,14 +42,14 @@ func (d *decoder[T]) floats(begin int64) {
 	}
 }
 
-// precision returns how many planes a block of floats has: those down to minExp, and
-// some more that the transform needs.
+// precision returns the number of planes of a block of floats: the planes down to minExp, and additional ones
+// for the growth of numbers in the transform.
 func (l *limits) precision(exponent, dims int) int {
 	return min(l.maxPrec, max(0, exponent-l.minExp+2*dims+2))
 }
 
-// unfold turns integers that are ordered as floats are into the bits of those floats:
-// of a negative one, all but the sign are inverted.
+// unfold converts integers with the order of floats to the bits of these floats: in a negative one it inverts all
+// bits except the sign.
 func (d *decoder[T]) unfold() {
 	sign := T(1) << (8*d.array.kind.width() - 1)
 	block := d.used()
@@ -61,8 +60,8 @@ func (d *decoder[T]) unfold() {
 	}
 }
 
-// scale32 puts the bits of x·2^(exponent-30) in the place of each x. The power of two may
-// underflow, and x is rounded first: what ZFP does, so that small numbers come out alike.
+// scale32 replaces each x by the bits of x·2^(exponent-30). As in ZFP, the power of two may underflow, and x is
+// rounded first, so that small numbers have the same bits.
 func scale32(block []int32, exponent int) {
 	unit := float32(math.Ldexp(1, exponent-fraction32))
 	for i, x := range block {

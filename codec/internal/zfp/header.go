@@ -11,14 +11,14 @@ import (
 
 const (
 	magic       = 'z' | 'f'<<8 | 'p'<<16
-	codec       = 5 // the version of the stream that ZFP 0.4 to 1.0 write
-	shortHeader = 96
-	longHeader  = 148
-	longMode    = 1<<12 - 1 // that the limits follow one by one
+	codec       = 5         // the stream version of ZFP 0.4 to 1.0
+	shortHeader = 96        // bits
+	longHeader  = 148       // bits
+	longMode    = 1<<12 - 1 // the mode after which all limits follow
 	maxPlanes   = 64
 )
 
-// The modes of the header that set one limit, and what they count from.
+// The modes of the header that set one limit.
 const (
 	fixedPrecision = 2048
 	reversible     = 2176
@@ -26,38 +26,38 @@ const (
 	leastLongExp   = -16495
 )
 
-// unlimited is what ZFP sets for the limits that a mode does not use. No block has more bits.
+// unlimited holds ZFP's values of limits that a mode does not use. No block has more bits.
 var unlimited = limits{minBits: 1, maxBits: 16658, maxPrec: maxPlanes, minExp: leastExp}
 
-// Parse reads the client values of HDF5's filter.
+// Parse returns the Array for the client values (parameters) of HDF5's filter.
 func Parse(values []uint32) (*Array, error) {
 	const least, most = 1 + shortHeader/32, 7 // as the filter has it
 	if len(values) < least || len(values) > most {
-		return nil, corrupt.Errorf("zfp: %d client values, want %d to %d", len(values), least, most)
+		return nil, corrupt.Errorf("zfp: %d client values, must be %d to %d", len(values), least, most)
 	}
 	if v := writerCodec(values[0]); v > codec {
-		return nil, fmt.Errorf("zfp: client value 0 is %#x: codec version %d, can read up to %d: %w",
+		return nil, fmt.Errorf("zfp: client value 0 (%#x): codec version %d, supported are up to %d: %w",
 			values[0], v, codec, errors.ErrUnsupported)
 	}
 	var header []byte
 	for _, v := range values[1:] {
 		header = binary.LittleEndian.AppendUint32(header, v)
 	}
-	swapped := slices.Equal(header[1:4], []byte("pfz"))
-	if swapped {
+	isSwapped := slices.Equal(header[1:4], []byte("pfz")) // "zfp" in the other byte order
+	if isSwapped {
 		reverseElements(header, 4)
 	}
 	a, _, err := parseHeader(header)
 	if err != nil {
 		return nil, fmt.Errorf("client values from 1 on: %w", err)
 	}
-	a.swapped = swapped
+	a.isSwapped = isSwapped
 	return a, nil
 }
 
-// writerCodec returns the codec version of a stream by the first client value. H5Z-ZFP
-// stores it since 1.1. Before, the version of ZFP tells: its second number until 0.9, of
-// which 0x54 is the fourth release, and since then it has not changed.
+// writerCodec returns the codec version of a stream, from the first client value. H5Z-ZFP stores it since
+// version 1.1. For earlier versions it follows from the version of ZFP: up to 0.9 it is the second number of that
+// version (0x54 is 0.5.4), and it has not changed since.
 func writerCodec(version uint32) uint32 {
 	if version&0xfff >= 0x110 {
 		return version >> 12 & 15
@@ -68,23 +68,23 @@ func writerCodec(version uint32) uint32 {
 	return codec
 }
 
-// parseHeader reads the header at the beginning of src, and returns its bits.
+// parseHeader reads the header at the beginning of src. It returns the Array and the header's length in bits.
 func parseHeader(src []byte) (*Array, int64, error) {
 	if 8*len(src) < shortHeader {
-		return nil, 0, corrupt.Errorf("zfp: header truncated at byte %d of %d", len(src), shortHeader/8)
+		return nil, 0, corrupt.Errorf("zfp: truncated at byte %d, in the header (%d bytes)", len(src), shortHeader/8)
 	}
 	r := reader{src: src}
 	if m := r.take(24); m != magic {
-		return nil, 0, corrupt.Errorf("zfp: header begins with %q, want %q", src[:3], "zfp")
+		return nil, 0, corrupt.Errorf("zfp: the header begins with %q, must begin with %q", src[:3], "zfp")
 	}
 	if v := r.take(8); v != codec {
-		return nil, 0, fmt.Errorf("zfp: codec version %d at byte 3 of the header, can read %d: %w", v, codec, errors.ErrUnsupported)
+		return nil, 0, fmt.Errorf("zfp: codec version %d at byte 3 of the header, supported is %d: %w", v, codec, errors.ErrUnsupported)
 	}
 	a := parseMetadata(r.take(52))
 	mode := r.take(12)
 	if mode == longMode {
 		if 8*len(src) < longHeader {
-			return nil, 0, corrupt.Errorf("zfp: header truncated at byte %d of %d", len(src), (longHeader+7)/8)
+			return nil, 0, corrupt.Errorf("zfp: truncated at byte %d, in the header (%d bytes)", len(src), (longHeader+7)/8)
 		}
 		a.limits = parseLimits(r.take(52))
 	} else {
@@ -94,19 +94,19 @@ func parseHeader(src []byte) (*Array, int64, error) {
 		return nil, 0, corrupt.Errorf("zfp: precision of %d bits at bit 84 of the header, at most %d are allowed", a.limits.maxPrec, maxPlanes)
 	}
 	if a.limits.minBits > a.limits.maxBits {
-		return nil, 0, corrupt.Errorf("zfp: at least %d and at most %d bits a block at bit 96 of the header",
+		return nil, 0, corrupt.Errorf("zfp: minbits %d at bit 96 of the header, must be at most maxbits %d",
 			a.limits.minBits, a.limits.maxBits)
 	}
 	return a, r.at, nil
 }
 
-// parseMetadata reads the type and the shape. Every value has a meaning.
+// parseMetadata returns an Array with the type and the shape in the header's metadata. All values are valid.
 func parseMetadata(meta uint64) *Array {
 	a := &Array{kind: kind(meta & 3), dims: int(meta>>2&3) + 1, lengths: [4]int{1, 1, 1, 1}}
 	meta >>= 4
 	a.size = int64(a.kind.width())
 	if a.dims == 1 {
-		meta &= 1<<32 - 1 // ZFP takes no more of the 48
+		meta &= 1<<32 - 1 // ZFP uses only 32 of the 48 bits
 	}
 	width := 48 / a.dims
 	for i := range a.dims {
@@ -118,6 +118,7 @@ func parseMetadata(meta uint64) *Array {
 	return a
 }
 
+// parseLimits returns the limits that follow longMode.
 func parseLimits(v uint64) limits {
 	const bits15, bits7 = 1<<15 - 1, 1<<7 - 1
 	return limits{
@@ -128,6 +129,7 @@ func parseLimits(v uint64) limits {
 	}
 }
 
+// modeLimits returns the limits of a mode other than longMode.
 func modeLimits(mode int) limits {
 	l := unlimited
 	switch {

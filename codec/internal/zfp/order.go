@@ -1,9 +1,8 @@
 package zfp
 
-// coefficientOrder holds, for blocks of 1 to 4 dimensions, the place in the block of each
-// coefficient of the stream. They are sorted by the sum of their frequencies, each of
-// which begins a new line here, then by the sum of the squares. How the rest is sorted is
-// a convention of the format.
+// coefficientOrder holds, for blocks of 1 to 4 dimensions, the index in the block of each coefficient of the
+// stream. Coefficients are sorted by the sum of their frequencies (a line here for each sum), then by the sum of
+// the squares. The order of coefficients with equal sums is a convention of the format.
 var coefficientOrder = [4][256]uint8{
 	{
 		0,

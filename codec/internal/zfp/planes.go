@@ -2,13 +2,13 @@ package zfp
 
 import "math/bits"
 
-// negabinary has the bits whose weight is negative.
+// negabinary is the mask of bits that have a negative weight in negabinary numbers.
 const negabinary = 0xaaaaaaaaaaaaaaaa
 
-// readPlanes reads the coefficients of a block that began at a bit.
+// readPlanes reads the coefficients of a block that began at bit begin.
 func (d *decoder[T]) readPlanes(begin int64, precision int) {
 	block := d.used()
-	// That a block's head takes more than there is leaves no limit, as in ZFP.
+	// If the exponent already exceeds maxBits, the subtraction wraps and there is no limit, as in ZFP.
 	left := int64(d.array.limits.maxBits - uint32(d.at-begin))
 	known := d.readRows(len(block), precision, int(min(left, maxBlockBits)))
 	for first := 0; first < known; first += maxLane {
@@ -21,33 +21,32 @@ func (d *decoder[T]) readPlanes(begin int64, precision int) {
 	}
 }
 
-// maxLane is the most columns of one matrix of bits.
+// maxLane is the maximum width of a lane in d.rows.
 const maxLane = 64
 
-// maxBlockBits is more than the planes of any block have.
+// maxBlockBits exceeds the bits of all planes of any block.
 const maxBlockBits = 1 << 20
 
-// readRows reads the planes of a block of size coefficients into rows of bits, so that
-// transpose makes coefficients of them, within a number of bits. It returns how many
-// coefficients there are up to the last that is not zero.
+// readRows reads the planes of a block of size coefficients, at most left bits, to d.rows. transpose then turns
+// the rows into coefficients. readRows returns the number of coefficients up to the last one that is not zero.
 //
-// A row has lanes as wide as there are coefficients, and as many as fit. Plane p stands
-// in row p%lane, lane p/lane, a bit for each coefficient. Blocks of four dimensions have
-// more coefficients than a row has bits; they take 64 rows for each 64 coefficients.
+// A row is divided into lanes that are as wide as there are coefficients. Plane p is in row p%lane, lane p/lane,
+// with one bit per coefficient. Blocks of four dimensions have more coefficients than a row has bits; they use 64
+// rows for each 64 coefficients.
 func (d *decoder[T]) readRows(size, precision, left int) int {
 	rows, src, at := &d.rows, d.src, d.at
 	clear(rows[:size])
 	lane := min(size, maxLane)
-	window, have := uint64(0), 0 // the next bits
-	known := 0                   // coefficients up to the last that was not zero
+	window, have := uint64(0), 0 // the next bits, and their number
+	known := 0                   // number of coefficients up to the last one that is not zero so far
 	plane := 8 * d.array.kind.width()
 	for lowest := max(0, plane-precision); plane > lowest && left > 0; {
 		plane--
 		row, shift := plane&(lane-1), plane&^(lane-1)&63
-		tests := min(known, left)
+		tests := min(known, left) // one bit for each known coefficient
 		left -= tests
 		if tests > have {
-			window, have = peek(src, at), peeked
+			window, have = peek(src, at), peekBits
 		}
 		if tests <= have {
 			rows[row] |= window & (1<<tests - 1) << shift
@@ -62,17 +61,17 @@ func (d *decoder[T]) readRows(size, precision, left int) int {
 		for known < size && left > 0 {
 			group := bits.TrailingZeros64(window>>1) + 2 // the test, zeros, and a one
 			if group > have {
-				window, have = peek(src, at), peeked
+				window, have = peek(src, at), peekBits
 				group = bits.TrailingZeros64(window>>1) + 2
 			}
 			if window&1 == 0 {
 				window, have, at, left = window>>1, have-1, at+1, left-1
 				break
 			}
-			taken, limit := group, min(size-known, left)-1 // most zeros that there may be
+			taken, limit := group, min(size-known, left)-1 // maximum number of zeros
 			if group <= have && group-2 < limit {
 				known += group - 2
-			} else if limit < peeked {
+			} else if limit < peekBits {
 				taken = 1 + limit
 				known += limit
 			} else {
@@ -89,18 +88,17 @@ func (d *decoder[T]) readRows(size, precision, left int) int {
 	return known
 }
 
-// transposed are the bits that keep their place when squares of 1, 2, 4, … rows and
-// columns are exchanged.
-var transposed = [6]uint64{
+// fixedBits holds, for each step of transpose, the mask of bits that stay in their row when squares of 1, 2, 4, …
+// rows and columns are exchanged.
+var fixedBits = [6]uint64{
 	0x5555555555555555, 0x3333333333333333, 0x0f0f0f0f0f0f0f0f,
 	0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0x00000000ffffffff,
 }
 
-// transpose exchanges rows and columns of the square matrices that stand side by side
-// in the lanes of rows, as many as rows are long.
+// transpose transposes, in each lane, the square matrix of bits whose rows are rows.
 func transpose(rows []uint64) {
 	for i := 0; 1<<i < len(rows); i++ {
-		step, keep := 1<<i, transposed[i]
+		step, keep := 1<<i, fixedBits[i]
 		for first := 0; first < len(rows); first += 2 * step {
 			upper, lower := rows[first:first+step], rows[first+step:first+2*step]
 			for k, u := range upper {

@@ -1,12 +1,12 @@
 package zfp
 
-// invert applies the inverse of the mode's transform to every line of four numbers in
-// the block, along the slowest dimension first.
+// invert inverts the mode's transform of every line of four numbers in the block, along the slowest dimension
+// first.
 func (d *decoder[T]) invert() {
-	size, reversible := len(d.used()), d.array.limits.reversible()
+	size, isReversible := len(d.used()), d.array.limits.isReversible()
 	for step := size / 4; step > 0; step /= 4 {
 		for first := 0; first < size; first += 4 * step {
-			if reversible {
+			if isReversible {
 				liftReversibly(&d.block, uint8(first), uint8(step))
 			} else {
 				lift(&d.block, uint8(first), uint8(step))
@@ -15,8 +15,8 @@ func (d *decoder[T]) invert() {
 	}
 }
 
-// lift inverts ZFP's nearly orthogonal transform for step lines side by side, each with
-// its numbers step apart. Sums wrap, as they do in ZFP for noise.
+// lift inverts ZFP's nearly orthogonal transform for step adjacent lines, whose numbers are step apart. Sums may
+// overflow and wrap, as in ZFP. The inverse transform is:
 //
 //	1/4 ·  4  6 -4 -1
 //	       4  2  4  5
@@ -35,8 +35,8 @@ func lift[T coefficient](b *[256]T, first, step uint8) {
 	}
 }
 
-// liftReversibly is lift for the transform of the reversible mode, whose numbers are
-// differences of differences.
+// liftReversibly is lift for the transform of the reversible mode, which takes differences of differences. The
+// inverse transform is:
 //
 //	1  0  0  0
 //	1  1  0  0

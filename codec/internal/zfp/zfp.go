@@ -1,12 +1,11 @@
-// Package zfp decodes ZFP, the compressed form of arrays of numbers that HDF5's filter
-// 32013 (H5Z-ZFP) and zfpy store.
+// Package zfp decodes chunks of HDF5's filter 32013 (H5Z-ZFP), which compresses arrays of numbers. Use Parse, then
+// Array.Decode.
 //
-// A stream is one sequence of bits, the least significant of each byte first. zfpy puts
-// the header in front of it; HDF5 keeps the header in the filter's client values, once
-// for all chunks:
+// A stream is one sequence of bits, the least significant bit of each byte first. zfpy writes a header before the
+// stream. HDF5 stores the header once for all chunks, in the filter's client values:
 //
 //	cd_values[0]   ZFP version << 16 | codec version << 12 | H5Z-ZFP version
-//	cd_values[1…]  the header, 4 bytes a value, little-endian
+//	cd_values[1…]  the header, 4 bytes per value, little-endian
 //
 //	bits    0  8  16 24     32                     84
 //	header  z  f  p  codec  metadata, 52 bits      mode, 12 or 64 bits
@@ -19,11 +18,10 @@
 //	          2177…4094  fixed accuracy: minexp = mode-2177-1074
 //	          4095       minbits-1:15, maxbits-1:15, maxprec-1:7, minexp+16495:15 follow
 //
-// A machine of the other byte order writes values whose bytes are reversed; the elements
-// of its chunks then are, too.
+// On a big-endian machine, the bytes of the client values and of the elements are reversed.
 //
-// The array is cut into blocks of 4 to the power of its dimensions, the fastest dimension
-// first, and blocks at the far edges are padded. A block takes at least minbits bits:
+// The array is divided into blocks of 4 elements along each dimension, in the order of the array, the fastest
+// dimension first. Blocks at the far edges are padded. A block has at least minbits bits:
 //
 //	integers                 planes
 //	floats                   0 (all zero) | 1 exponent planes
@@ -31,20 +29,17 @@
 //	floats, reversible       0 (all zero) | 1 0 exponent precision-1 planes |
 //	                         1 1 precision-1 planes (of the floats' own bits)
 //
-// The planes are the bits of the coefficients, as negabinary numbers in the order of
-// their frequency, the most significant plane first. A plane begins with one bit for
-// each coefficient up to the last that was not zero in the planes before, and goes on with
-// groups: 0 says that all others are zero in this plane, 1 that one is not, whose
-// distance follows in unary.
+// Planes are the bits of the coefficients, which are negabinary numbers in the order of their frequency. The most
+// significant plane comes first. A plane begins with one bit for each coefficient up to the last one that is not
+// zero in earlier planes. Then come groups: a bit 0 means that all other coefficients are zero in this plane; a bit 1
+// means that one is not, and its distance follows as that many zeros and a one.
 //
-// ZFP does not notice that a stream ends too early, and goes on in whatever memory comes
-// next; here that is an error. Its own encoder writes such streams for floats in the
-// reversible mode when expert limits ask for a minimum of bits, with which it does not
-// fill blocks of zeros.
+// A truncated stream is an error here. ZFP does not notice one and reads past its end. The encoder of ZFP writes
+// truncated streams for floats in the reversible mode with a minimum number of bits, because it does not pad blocks
+// of zeros.
 //
-// The format is described in the documentation of ZFP 1.0 (Algorithm, Header) and of
-// H5Z-ZFP 1.1, and by their sources. Decoding gives the very bits that ZFP 1.0.1 gives
-// without rounding options, which is how it is built for HDF5.
+// Specification: the documentation of ZFP 1.0 (Algorithm, Header) and of H5Z-ZFP 1.1, and their sources. The
+// results have the same bits as those of ZFP 1.0.1 without rounding options, the build that HDF5 uses.
 package zfp
 
 import (
@@ -53,18 +48,17 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// Array says what the streams of an array hold and how they were made. It is made by
-// Parse, and may be used by any number of goroutines.
+// Array holds the type, shape and limits of a compressed array. Any number of goroutines may use it.
 type Array struct {
-	kind    kind
-	dims    int
-	lengths [4]int // the fastest dimension first, 1 beyond dims
-	size    int64  // bytes
-	limits  limits
-	swapped bool // the writer's byte order is big-endian
+	kind      kind
+	dims      int    // number of dimensions, 1 to 4
+	lengths   [4]int // the fastest dimension first, 1 beyond dims
+	size      int64  // bytes of the decoded array
+	limits    limits
+	isSwapped bool // written on a big-endian machine
 }
 
-// kind is the type of the elements, as numbered in the header.
+// kind is the type of the elements, as a number in the header.
 type kind uint8
 
 const (
@@ -82,7 +76,7 @@ func (k kind) width() int {
 	return 8
 }
 
-// precisionBits returns the bits of a block's precision in the reversible mode.
+// precisionBits returns the number of bits of a block's precision in the reversible mode.
 func (k kind) precisionBits() int {
 	if k.width() == 4 {
 		return 5
@@ -90,28 +84,29 @@ func (k kind) precisionBits() int {
 	return 6
 }
 
-// limits bound what is stored of each block.
+// limits bound the stored bits of a block.
 type limits struct {
 	minBits, maxBits uint32
-	maxPrec          int // planes
-	minExp           int // exponent of the lowest plane; below leastExp: reversible
+	maxPrec          int // maximum number of planes
+	minExp           int // exponent of the lowest plane; below leastExp: reversible mode
 }
 
-// leastExp is the exponent of the least float64.
+// leastExp is the exponent of the smallest positive float64.
 const leastExp = -1074
 
-func (l *limits) reversible() bool { return l.minExp < leastExp }
+// isReversible reports whether the mode is reversible (lossless).
+func (l *limits) isReversible() bool { return l.minExp < leastExp }
 
-// Decode writes the array that src holds to dst, little-endian (or as the machine that
-// wrote it had them) in C order, and returns how many bytes that are. It allocates nothing.
+// Decode decodes an array to the beginning of dst and returns the decoded length. Elements are in C order and in the
+// byte order of the writing machine, which is nearly always little-endian. It allocates no memory.
 func (a *Array) Decode(dst, src []byte) (int, error) {
 	return a.decodeFrom(0, dst, src)
 }
 
-// decodeFrom decodes blocks from a bit of src on.
+// decodeFrom decodes a stream that begins at the given bit of src.
 func (a *Array) decodeFrom(bit int64, dst, src []byte) (int, error) {
 	if a.size > int64(len(dst)) {
-		return 0, corrupt.Errorf("zfp: array of %d bytes, at most %d expected", a.size, len(dst))
+		return 0, corrupt.Errorf("zfp: the header gives an array of %d bytes, at most %d are expected", a.size, len(dst))
 	}
 	dst = dst[:a.size]
 	var err error
@@ -125,13 +120,13 @@ func (a *Array) decodeFrom(bit int64, dst, src []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if a.swapped {
+	if a.isSwapped {
 		reverseElements(dst, a.kind.width())
 	}
 	return len(dst), nil
 }
 
-// reverseElements gives elements the other byte order.
+// reverseElements reverses the bytes of each element.
 func reverseElements(b []byte, width int) {
 	for ; len(b) >= width; b = b[width:] {
 		slices.Reverse(b[:width])

@@ -7,27 +7,27 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// A backward reads a stream from its last bit to its first. The highest bit that is set in
-// the last byte says where it ends, and is not part of it.
+// A backward reads a stream from its last bit to its first. The highest set bit of the last byte is the end mark, and
+// not part of the stream.
 //
 //	src   |b0 … b7|b8 …   …|… x 1 0 0|
 //	       ◂── left bits ──▸
 type backward struct {
 	src  []byte
-	left int // bits; negative once there was less than was asked for
+	left int // number of bits that are not yet read; negative after reading past the beginning
 }
 
+// begin starts reading src.
 func (r *backward) begin(src []byte) error {
 	if len(src) == 0 || src[len(src)-1] == 0 {
-		return corrupt.Errorf("stream of %d bytes without an end mark", len(src))
+		return corrupt.Errorf("stream of %d bytes has no end mark in its last byte", len(src))
 	}
 	r.src = src
 	r.left = 8*len(src) - 9 + bits.Len8(src[len(src)-1])
 	return nil
 }
 
-// window returns the next bits, 57 at least, the first one highest. Behind the stream's
-// first bit come zeros.
+// window returns at least the next 57 bits, the first one highest. After the stream's first bit come zeros.
 func (r *backward) window() uint64 {
 	end := (r.left + 7) >> 3
 	if end >= 8 {
@@ -40,7 +40,7 @@ func (r *backward) window() uint64 {
 	return v << (-r.left & 7)
 }
 
-// take reads at most 57 bits as a number. What is missing is read as zeros.
+// take returns the next n bits, n <= 57. Missing bits are zeros.
 func (r *backward) take(n uint) uint64 {
 	if n == 0 {
 		return 0

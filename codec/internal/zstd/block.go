@@ -6,7 +6,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// block decodes one block (section 3.1.1.2) and reports whether it is the last.
+// block decodes one block (RFC 8878, section 3.1.1.2) and reports whether it is the last one.
 func (d *decoder) block() (last bool, err error) {
 	if len(d.src)-d.ip < 3 {
 		return false, d.truncated("a block's header")
@@ -16,13 +16,13 @@ func (d *decoder) block() (last bool, err error) {
 	d.ip += 3
 	last, kind, size := h&1 != 0, h>>1&3, h>>3
 	if kind == 3 {
-		return last, corrupt.Errorf("zstd: block type is 3 at offset %d, only 0 to 2 are defined", at)
+		return last, corrupt.Errorf("zstd: block type 3 at offset %d, must be 0 to 2", at)
 	}
 	if size > d.blockMax {
 		return last, corrupt.Errorf("zstd: block of %d bytes at offset %d, at most %d are allowed", size, at, d.blockMax)
 	}
 	stored := size
-	if kind == 1 {
+	if kind == 1 { // run of one byte
 		stored = 1
 	}
 	if stored > len(d.src)-d.ip {
@@ -46,9 +46,9 @@ func (d *decoder) block() (last bool, err error) {
 	return last, err
 }
 
-// repeat makes all of b the byte v.
+// repeat sets all bytes of b to v.
 func repeat(b []byte, v byte) {
-	if v == 0 {
+	if v == 0 { // the usual case for arrays, and clear is fastest
 		clear(b)
 		return
 	}
@@ -84,13 +84,13 @@ const (
 	treelessLiterals
 )
 
-// literalRoom is how many bytes behind the literals may be read.
+// literalRoom is the number of bytes that may be read past the literals.
 const literalRoom = 32
 
-// readLiterals sets d.literals, and returns how long their section is.
+// readLiterals sets d.literals and returns the length of the literals section.
 func (d *decoder) readLiterals(body []byte) (used int, err error) {
 	if len(body) == 0 {
-		return 0, corrupt.Errorf("no literals section")
+		return 0, corrupt.Errorf("the literals section is missing")
 	}
 	kind, format := body[0]&3, body[0]>>2&3
 	if kind == huffLiterals || kind == treelessLiterals {
@@ -112,20 +112,20 @@ func (d *decoder) readLiterals(body []byte) (used int, err error) {
 	}
 	if kind == rleLiterals {
 		if len(body) <= header {
-			return 0, corrupt.Errorf("ends within its literals")
+			return 0, corrupt.Errorf("truncated in its literals")
 		}
 		d.literals = d.scratch[:size]
 		repeat(d.literals, body[header])
 		return header + 1, nil
 	}
 	if size > len(body)-header {
-		return 0, corrupt.Errorf("%d literals, %d bytes are left", size, len(body)-header)
+		return 0, corrupt.Errorf("%d literals, only %d bytes are left", size, len(body)-header)
 	}
 	d.literals = d.padded(body[header : header+size])
 	return header + size, nil
 }
 
-// padded returns literals behind which more may be read.
+// padded returns the literals in memory that may be read up to literalRoom bytes past their end.
 func (d *decoder) padded(literals []byte) []byte {
 	if cap(literals)-len(literals) >= literalRoom {
 		return literals
@@ -133,7 +133,7 @@ func (d *decoder) padded(literals []byte) []byte {
 	return d.scratch[:copy(d.scratch[:], literals)]
 }
 
-// huffLiterals decodes literals that are coded, with a code of their own or the last one.
+// huffLiterals decodes Huffman-coded literals, with a new code or that of the previous block.
 func (d *decoder) huffLiterals(body []byte, kind, format byte) (used int, err error) {
 	header, width := 3, 10
 	switch format {
@@ -151,7 +151,7 @@ func (d *decoder) huffLiterals(body []byte, kind, format byte) (used int, err er
 		return 0, tooManyLiterals(size, d.blockMax)
 	}
 	if stored > len(body)-header {
-		return 0, corrupt.Errorf("%d bytes of literals, %d are left", stored, len(body)-header)
+		return 0, corrupt.Errorf("%d bytes of literals, only %d are left", stored, len(body)-header)
 	}
 	coded := body[header : header+stored]
 	if kind == huffLiterals {
@@ -161,7 +161,7 @@ func (d *decoder) huffLiterals(body []byte, kind, format byte) (used int, err er
 		}
 		coded = coded[n:]
 	} else if !d.hasHuff {
-		return 0, corrupt.Errorf("literals in the code of the block before, there is none")
+		return 0, corrupt.Errorf("literals use the Huffman code of the previous block, but it has none")
 	}
 	d.literals = d.scratch[:size]
 	if format == 0 {
@@ -172,10 +172,10 @@ func (d *decoder) huffLiterals(body []byte, kind, format byte) (used int, err er
 	return header + stored, err
 }
 
-// bitsOf is a field of a little-endian header of so many bytes.
+// bitsOf returns the width bits from bit shift on of a little-endian header of the given bytes.
 func bitsOf(body []byte, header, shift, width int) (int, error) {
 	if len(body) < header {
-		return 0, corrupt.Errorf("ends within the header of its literals")
+		return 0, corrupt.Errorf("truncated in the header of its literals")
 	}
 	v := 0
 	for i := range header {
@@ -184,6 +184,7 @@ func bitsOf(body []byte, header, shift, width int) (int, error) {
 	return v >> shift & (1<<width - 1), nil
 }
 
+// tooManyLiterals returns the error for a literals section that is larger than a block.
 func tooManyLiterals(n, most int) error {
 	return corrupt.Errorf("%d literals, at most %d are allowed", n, most)
 }

@@ -6,19 +6,18 @@ import (
 )
 
 const (
-	// fastBits is how many bits have to be left, so that a window of 8 bytes can be loaded.
+	// fastBits is the number of bits that must be left so that a window of 8 bytes can be loaded.
 	fastBits = 64
-	// windowBits is how many bits a window has at least, and stateBits how many of them the next
-	// states may take.
+	// windowBits is the minimum number of bits in a window, and stateBits the maximum number of them that
+	// lead to the next states.
 	windowBits = 57
 	stateBits  = 9 + 9 + 8
-	// fastOut is how many bytes behind those of a sequence may be written.
+	// fastOut is the number of bytes that may be written past a sequence.
 	fastOut = 32
 )
 
-// portableFast executes sequences as long as they are not the last one, fit one window of the
-// stream, are in no need of an offset that was used before, and stay away from the ends of
-// all buffers. The one that it stops at is untouched.
+// portableFast executes usual sequences: a sequence that is not the last one, whose bits fit in one window of the
+// stream, and that is not near the end of a buffer. It stops before the first sequence that is not usual.
 func (s *sequencer) portableFast() {
 	ll, ml, of := &s.tables[lengths].entries, &s.tables[matches].entries, &s.tables[offsets].entries
 	op, lp, left := s.op, s.lp, s.left
@@ -28,6 +27,7 @@ func (s *sequencer) portableFast() {
 		if extra > windowBits-stateBits {
 			break
 		}
+		// One load serves all fields of the sequence and the bits of the next states.
 		end := (left + 7) >> 3
 		w := binary.LittleEndian.Uint64(s.src[end-8:end:end]) << (-left & 7)
 		w, offset := draw(w, o.extra(), o.value())
@@ -76,14 +76,14 @@ func (s *sequencer) portableFast() {
 	s.op, s.lp, s.left = op, lp, left
 }
 
-// draw adds the first n bits of a window to a number, and turns what is behind them to the
+// draw returns base plus the first n bits of a window, and the window rotated so that the bits after them are at the
 // top.
 func draw(w uint64, n uint, base uint32) (uint64, int) {
 	w = bits.RotateLeft64(w, int(n))
 	return w, int(uint64(base) + w&(1<<(n&63)-1))
 }
 
-// copyLiterals copies n bytes, and at most 15 more behind them.
+// copyLiterals copies n bytes. It may copy up to 15 more.
 func copyLiterals(dst, src []byte, n int) {
 	*(*[16]byte)(dst) = *(*[16]byte)(src)
 	for i := 16; i < n; i += 16 {
@@ -91,7 +91,7 @@ func copyLiterals(dst, src []byte, n int) {
 	}
 }
 
-// copyMatch copies n bytes to dst[op:] from offset before, and at most 31 more behind them.
+// copyMatch copies n bytes to dst[op:] from offset bytes before. It may write up to 31 more.
 func copyMatch(dst []byte, op, offset, n int) {
 	end := op + n
 	for ; offset < 16; offset *= 2 {
@@ -105,6 +105,7 @@ func copyMatch(dst []byte, op, offset, n int) {
 	}
 }
 
+// copy16 copies 16 bytes to dst[op:] from offset bytes before. It reads all before it writes.
 func copy16(dst []byte, op, offset int) {
 	*(*[16]byte)(dst[op : op+16]) = *(*[16]byte)(dst[op-offset : op-offset+16])
 }

@@ -4,10 +4,10 @@ package zstd
 
 import "golang.org/x/sys/cpu"
 
-// hasBMI2 chooses the loops. A variable so that a test can turn it off.
+// hasBMI2 selects the loops in assembly. It is a variable so that tests can turn it off.
 var hasBMI2 = cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasSSSE3
 
-// fast executes sequences until one is unusual.
+// fast executes usual sequences, see portableFast.
 func (s *sequencer) fast() {
 	if hasBMI2 && len(s.dst) >= fastOut {
 		fastBMI2(s)
@@ -16,7 +16,7 @@ func (s *sequencer) fast() {
 	s.portableFast()
 }
 
-// decode decodes a number of rounds, at least one.
+// decode decodes the given number of rounds, at least one.
 func (s *streams) decode(rounds int) {
 	if hasBMI2 {
 		decodeBMI2(s, rounds)
@@ -25,17 +25,18 @@ func (s *streams) decode(rounds int) {
 	s.portableDecode(rounds)
 }
 
-// fastBMI2 is portableFast. It is not preempted: a block takes some 100 µs.
+// fastBMI2 is portableFast in assembly. The scheduler cannot preempt it; a block takes about 100 µs.
 //
 //go:noescape
 func fastBMI2(s *sequencer)
 
-// decodeBMI2 is portableDecode.
+// decodeBMI2 is portableDecode in assembly.
 //
 //go:noescape
 func decodeBMI2(s *streams, rounds int)
 
-// periods repeats the numbers below d in row d, to shuffle a period of d bytes into 16.
+// periods holds in row d the numbers 0 to d-1, repeated: the shuffle mask that repeats a period of d bytes over 16
+// bytes.
 //
 //lint:ignore U1000 fast_amd64.s reads it
 var periods = func() (rows [16][16]byte) {
@@ -47,7 +48,7 @@ var periods = func() (rows [16][16]byte) {
 	return rows
 }()
 
-// strides are how many of the 16 bytes of a row are whole periods.
+// strides holds at d the number of bytes of whole periods in row d of periods.
 //
 //lint:ignore U1000 fast_amd64.s reads it
 var strides = func() (bytes [16]byte) {

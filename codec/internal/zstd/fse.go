@@ -7,8 +7,8 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// An fseTable is a state machine of section 4.1: a state stands for a symbol, and says how
-// many bits lead to the next state.
+// An fseTable is a finite state machine (RFC 8878, section 4.1). A state means a symbol, and determines the number of
+// bits that lead to the next state.
 type fseTable struct {
 	log     uint
 	entries [1 << maxFSELog]fseEntry
@@ -16,14 +16,14 @@ type fseTable struct {
 
 const maxFSELog = 9
 
-// An fseEntry is a state, made for the instructions that use it:
+// An fseEntry is a state. Its layout suits the instructions that use it:
 //
-//	bits 0–7    how many extra bits the symbol's value has
-//	bits 8–15   how many bits lead to the next state
-//	bits 16–31  the next state, if these are 0
-//	bits 32–63  the symbol's value, if the extra bits are 0
+//	bits 0–7    number of extra bits of the symbol's value
+//	bits 8–15   number of bits that lead to the next state
+//	bits 16–31  the next state, to which these bits are added
+//	bits 32–63  the symbol's value, to which the extra bits are added
 //
-// In the table of a Huffman code's weights the value is the symbol.
+// In the table of a Huffman code's weights, the value is the symbol itself.
 type fseEntry uint64
 
 func (e fseEntry) extra() uint   { return uint(e & 0xff) }
@@ -31,13 +31,13 @@ func (e fseEntry) width() uint   { return uint(e >> 8 & 0xff) }
 func (e fseEntry) next() uint    { return uint(e >> 16 & 0xffff) }
 func (e fseEntry) value() uint32 { return uint32(e >> 32) }
 
-// readCounts reads how probable the symbols are, of which there are at most len(counts), and
-// returns how many have a count and how many bytes that took (section 4.1.1).
+// readCounts reads the normalized counts of at most len(counts) symbols (RFC 8878, section 4.1.1). It returns the
+// logarithm of the table's size, the number of symbols and the number of bytes read.
 func readCounts(counts []int16, src []byte, maxLog uint) (log uint, symbols, used int, err error) {
 	r := forward{src: src}
 	log = uint(r.take(4)) + 5
 	if log > maxLog {
-		return 0, 0, 0, corrupt.Errorf("FSE table of %d states, at most %d are allowed", 1<<log, 1<<maxLog)
+		return 0, 0, 0, corrupt.Errorf("FSE table with %d states, at most %d are allowed", 1<<log, 1<<maxLog)
 	}
 	for left := 1 << log; left > 0; {
 		if symbols >= len(counts) {
@@ -45,11 +45,11 @@ func readCounts(counts []int16, src []byte, maxLog uint) (log uint, symbols, use
 		}
 		count := r.count(left)
 		if left -= max(count, -count); left < 0 || r.pos > 8*len(src) {
-			return 0, 0, 0, corrupt.Errorf("FSE table whose counts have no end")
+			return 0, 0, 0, corrupt.Errorf("truncated in the counts of an FSE table")
 		}
 		counts[symbols] = int16(count)
 		symbols++
-		for again := count == 0; again; {
+		for again := count == 0; again; { // after a count of 0, a number of further zeros follows
 			zeros := int(r.take(2))
 			if symbols+zeros > len(counts) || r.pos > 8*len(src) {
 				return 0, 0, 0, corrupt.Errorf("FSE table with more than %d symbols", len(counts))
@@ -62,13 +62,13 @@ func readCounts(counts []int16, src []byte, maxLog uint) (log uint, symbols, use
 	return log, symbols, (r.pos + 7) / 8, nil
 }
 
-// A forward reads bits from the lowest of the first byte on. Behind the end it reads zeros.
+// A forward reads bits, the lowest bit of each byte first. Past the end it returns zeros.
 type forward struct {
 	src []byte
-	pos int // in bits
+	pos int // index of the next bit
 }
 
-// peek returns the next bits, at most 24.
+// peek returns at least the next 24 bits.
 func (r *forward) peek() (v uint32) {
 	at := r.pos / 8
 	if at+4 <= len(r.src) {
@@ -81,17 +81,18 @@ func (r *forward) peek() (v uint32) {
 	return v >> (r.pos % 8)
 }
 
+// take returns the next n bits, n <= 24.
 func (r *forward) take(n int) uint32 {
 	v := r.peek() & (1<<n - 1)
 	r.pos += n
 	return v
 }
 
-// count reads a number from -1 to left, in as few bits as it may take.
+// count reads a number from -1 to left, whose code has one bit less for small numbers.
 func (r *forward) count(left int) int {
 	width := bits.Len(uint(left + 1))
 	half, most := 1<<(width-1), left+1
-	short := 2*half - 1 - most // so many numbers take one bit less
+	short := 2*half - 1 - most // number of numbers whose code has one bit less
 	v := int(r.peek()) & (2*half - 1)
 	if low := v & (half - 1); low < short {
 		r.pos += width - 1
@@ -104,14 +105,14 @@ func (r *forward) count(left int) int {
 	return v - 1
 }
 
-// build makes the table of symbols with these counts, whose sum is 1<<log. The entry of
-// symbols holds their values and extra bits.
+// build builds the table from the symbols' counts, whose sum must be 1<<log. symbols holds, for each symbol, an entry
+// with its value and extra bits.
 func (t *fseTable) build(counts []int16, log uint, symbols []fseEntry) error {
 	size := uint(1) << log
 	t.log = log
 	var next [256]uint16
 	var spread [1 << maxFSELog]uint8
-	end := size // what is rarer than one state lies behind
+	end := size // states from here on belong to symbols with count -1, which are rarer than one state
 	for s, n := range counts {
 		next[s] = uint16(max(n, -n))
 		if n == -1 {
@@ -129,7 +130,7 @@ func (t *fseTable) build(counts []int16, log uint, symbols []fseEntry) error {
 		}
 	}
 	if at != 0 {
-		return corrupt.Errorf("FSE table whose counts do not fill it")
+		return corrupt.Errorf("the counts of an FSE table do not fill its %d states", size)
 	}
 	for i, s := range spread[:size] {
 		state := uint(next[s])
@@ -140,26 +141,26 @@ func (t *fseTable) build(counts []int16, log uint, symbols []fseEntry) error {
 	return nil
 }
 
-// single makes the table of one symbol, which takes no bits.
+// single builds the table of one symbol, whose code has no bits.
 func (t *fseTable) single(symbol fseEntry) {
 	t.log = 0
 	t.entries[0] = symbol
 }
 
-// The kinds of tables that sequences use, in the order of their stream's first states.
+// The kinds of tables that sequences use, in the order of the first states in the stream.
 const (
-	lengths = iota // of literals
+	lengths = iota // lengths of literals
 	offsets
 	matches
 	kinds
 )
 
-// kind is what section 3.1.1.3.2.1.1 says about one of them.
+// kind holds the definitions of RFC 8878, section 3.1.1.3.2.1.1, for a kind of tables.
 type kind struct {
 	name    string
 	maxLog  uint
 	symbols []fseEntry
-	table   *fseTable // if a block names none
+	table   *fseTable // the predefined table
 }
 
 var sequenceKinds = [kinds]kind{
@@ -172,6 +173,7 @@ var sequenceKinds = [kinds]kind{
 		-1, -1, -1, -1, -1, -1, -1}),
 }
 
+// newKind returns the kind whose predefined table has the given counts.
 func newKind(name string, maxLog, log uint, symbols []fseEntry, counts []int16) kind {
 	t := new(fseTable)
 	if err := t.build(counts, log, symbols); err != nil {
@@ -186,8 +188,8 @@ var (
 	offsetSymbols = powers(32)
 )
 
-// ranges are symbols for the numbers from first on: the first ones for one each, the others
-// for as many as their extra bits can tell apart.
+// ranges returns symbols for the numbers from first on. The first `ones` symbols mean one number each; the others mean
+// 2^n numbers, for n extra bits.
 func ranges(first uint32, ones int, extra []uint8) []fseEntry {
 	var symbols []fseEntry
 	for range ones {
@@ -201,7 +203,7 @@ func ranges(first uint32, ones int, extra []uint8) []fseEntry {
 	return symbols
 }
 
-// powers are n symbols, each for the numbers from a power of two to the next.
+// powers returns n symbols. Symbol i means the numbers from 2^i to 2^(i+1)-1.
 func powers(n int) []fseEntry {
 	var symbols []fseEntry
 	for i := range n {

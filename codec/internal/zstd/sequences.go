@@ -4,24 +4,24 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// A sequencer executes the sequences of a block. The loops in fast*.go do so as long as
-// nothing is unusual; step does one sequence whatever it is.
+// A sequencer executes the sequences of a block. The loops in fast*.go execute usual sequences; step executes any
+// sequence. Assembly accesses its fields.
 type sequencer struct {
 	tables   [kinds]*fseTable
 	states   [kinds]uint
-	recent   [3]int // offsets, the last one first
-	dst      []byte // up to where the block may write
-	literals []byte // with literalRoom bytes behind them
-	src      []byte // the stream
+	recent   [3]int // the last three offsets, the most recent first
+	dst      []byte // the output, up to the maximum end of the block
+	literals []byte // the literals, and literalRoom more bytes
+	src      []byte // the stream of sequences
 
-	op, lp int // next byte of dst, of literals
-	start  int // of the frame in dst
-	left   int // bits of src
-	count  int // sequences to come
-	most   int // literals
+	op, lp int // index of the next byte of dst, of literals
+	start  int // start of the frame in dst
+	left   int // bits of src that are not yet read
+	count  int // sequences that are not yet executed
+	most   int // number of literals
 }
 
-// sequences decodes a sequences section, and makes the block of it and the literals.
+// sequences decodes a sequences section and executes it, which completes the block.
 func (d *decoder) sequences(src []byte) error {
 	count, used, err := sequenceCount(src)
 	if err != nil {
@@ -31,7 +31,7 @@ func (d *decoder) sequences(src []byte) error {
 	limit := min(len(d.dst), d.op+d.blockMax)
 	if count == 0 {
 		if len(src) > 0 {
-			return corrupt.Errorf("%d bytes behind a block without sequences", len(src))
+			return corrupt.Errorf("%d bytes follow a block without sequences, must be 0", len(src))
 		}
 		return d.rest(d.literals, limit)
 	}
@@ -48,7 +48,7 @@ func (d *decoder) sequences(src []byte) error {
 	return d.rest(d.literals[s.lp:], limit)
 }
 
-// rest appends the literals behind the last sequence.
+// rest appends the literals after the last sequence.
 func (d *decoder) rest(literals []byte, limit int) error {
 	if len(literals) > limit-d.op {
 		return tooLong(limit)
@@ -57,15 +57,16 @@ func (d *decoder) rest(literals []byte, limit int) error {
 	return nil
 }
 
+// tooLong returns the error for a block that would write past limit.
 func tooLong(limit int) error {
-	return corrupt.Errorf("decodes to more than the %d bytes there may be so far", limit)
+	return corrupt.Errorf("the block extends the output past %d bytes, its limit", limit)
 }
 
-// sequenceCount reads how many sequences there are.
+// sequenceCount reads the number of sequences. It also returns the number of bytes read.
 func sequenceCount(src []byte) (count, used int, err error) {
 	switch {
 	case len(src) == 0:
-		return 0, 0, corrupt.Errorf("no sequences section")
+		return 0, 0, corrupt.Errorf("the sequences section is missing")
 	case src[0] < 128:
 		return int(src[0]), 1, nil
 	case src[0] < 255 && len(src) > 1:
@@ -73,25 +74,25 @@ func sequenceCount(src []byte) (count, used int, err error) {
 	case src[0] == 255 && len(src) > 2:
 		return int(src[1]) + int(src[2])<<8 + 0x7f00, 3, nil
 	}
-	return 0, 0, corrupt.Errorf("ends within the number of its sequences")
+	return 0, 0, corrupt.Errorf("truncated in the number of its sequences")
 }
 
-// The modes of a table.
+// Modes of a table in a sequences section.
 const (
-	predefined = iota
-	single
-	described
-	repeated
+	modePredefined = iota
+	modeRLE        // one symbol
+	modeFSE        // a table follows
+	modeRepeat     // the table of the previous block
 )
 
-// readTables sets d.current, and returns how many bytes the tables took.
+// readTables sets d.current and returns the number of bytes read.
 func (d *decoder) readTables(src []byte) (used int, err error) {
 	if len(src) == 0 {
-		return 0, corrupt.Errorf("ends within the modes of its sequences")
+		return 0, corrupt.Errorf("truncated in the modes of its sequences")
 	}
 	modes := src[0]
 	if modes&3 != 0 {
-		return 0, corrupt.Errorf("reserved bits of the sequences' modes %02x are set", modes)
+		return 0, corrupt.Errorf("modes %02x of the sequences, the two reserved bits must be 0", modes)
 	}
 	used = 1
 	for k := range sequenceKinds {
@@ -104,25 +105,26 @@ func (d *decoder) readTables(src []byte) (used int, err error) {
 	return used, nil
 }
 
+// readTable sets d.current[k] and returns the number of bytes read.
 func (d *decoder) readTable(k int, mode byte, src []byte) (used int, err error) {
 	kind, own := &sequenceKinds[k], &d.own[k]
 	switch mode {
-	case predefined:
+	case modePredefined:
 		d.current[k] = kind.table
 		return 0, nil
-	case single:
+	case modeRLE:
 		if len(src) == 0 {
-			return 0, corrupt.Errorf("no symbol")
+			return 0, corrupt.Errorf("truncated before its symbol")
 		}
 		if int(src[0]) >= len(kind.symbols) {
-			return 0, corrupt.Errorf("symbol %d, there are %d", src[0], len(kind.symbols))
+			return 0, corrupt.Errorf("symbol %d, must be below %d", src[0], len(kind.symbols))
 		}
 		own.single(kind.symbols[src[0]])
 		d.current[k] = own
 		return 1, nil
-	case repeated:
+	case modeRepeat:
 		if d.current[k] == nil {
-			return 0, corrupt.Errorf("the table of the block before, there is none")
+			return 0, corrupt.Errorf("repeats the table of the previous block, but it has none")
 		}
 		return 0, nil
 	}
@@ -132,7 +134,7 @@ func (d *decoder) readTable(k int, mode byte, src []byte) (used int, err error) 
 		err = own.build(counts[:n], log, kind.symbols)
 	}
 	if err != nil {
-		d.current[k] = nil
+		d.current[k] = nil // own may be half built
 		return 0, err
 	}
 	d.current[k] = own
@@ -150,7 +152,7 @@ func (s *sequencer) run(src []byte) error {
 		s.states[k] = uint(r.take(s.tables[k].log))
 	}
 	if s.left = r.left; s.left < 0 {
-		return corrupt.Errorf("ends within the first states of its sequences")
+		return corrupt.Errorf("truncated in the first states of its sequences")
 	}
 	for {
 		s.fast()
@@ -162,7 +164,7 @@ func (s *sequencer) run(src []byte) error {
 		}
 	}
 	if s.left != 0 {
-		return corrupt.Errorf("%d bits behind the last sequence", s.left)
+		return corrupt.Errorf("%d bits follow the last sequence, must be 0", s.left)
 	}
 	return nil
 }
@@ -182,16 +184,16 @@ func (s *sequencer) step() error {
 		s.states[offsets] = o.next() + uint(r.take(o.width()))
 	}
 	if s.left = r.left; s.left < 0 {
-		return corrupt.Errorf("its sequences end %d too early", s.count+1)
+		return corrupt.Errorf("truncated in its sequences, %d are missing", s.count+1)
 	}
 	if offset = s.distance(offset, literals); offset == 0 {
-		return corrupt.Errorf("offset 0 of a match")
+		return corrupt.Errorf("match with offset 0, must be positive")
 	}
 	return s.execute(literals, offset, length)
 }
 
-// distance is how far back an offset leads: values up to 3 are those used last (section
-// 3.1.1.5).
+// distance returns the distance of a match for an offset value, and updates s.recent. Values up to 3 refer to recent
+// offsets (RFC 8878, section 3.1.1.5).
 func (s *sequencer) distance(value, literals int) int {
 	if value > 3 {
 		s.recent = [3]int{value - 3, s.recent[0], s.recent[1]}
@@ -215,7 +217,7 @@ func (s *sequencer) distance(value, literals int) int {
 // execute copies literals and a match.
 func (s *sequencer) execute(literals, offset, length int) error {
 	if literals > s.most-s.lp {
-		return corrupt.Errorf("%d literals are copied, %d are left", literals, s.most-s.lp)
+		return corrupt.Errorf("a sequence copies %d literals, only %d are left", literals, s.most-s.lp)
 	}
 	if literals+length > len(s.dst)-s.op {
 		return tooLong(len(s.dst))
@@ -223,10 +225,10 @@ func (s *sequencer) execute(literals, offset, length int) error {
 	s.op += copy(s.dst[s.op:], s.literals[s.lp:s.lp+literals])
 	s.lp += literals
 	if offset > s.op-s.start {
-		return corrupt.Errorf("match reaches back %d bytes, there are %d", offset, s.op-s.start)
+		return corrupt.Errorf("match begins %d bytes back, only %d are decoded", offset, s.op-s.start)
 	}
 	from := s.op - offset
-	for end := s.op + length; s.op < end; { // twice as much each time
+	for end := s.op + length; s.op < end; { // each copy doubles the available source
 		s.op += copy(s.dst[s.op:end], s.dst[from:s.op])
 	}
 	return nil

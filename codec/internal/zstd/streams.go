@@ -7,29 +7,29 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// streams are the four streams of a literals section, each of which holds a quarter of the
-// literals.
+// streams decodes the four streams of a literals section. Each stream holds a quarter of the literals. Decoding them
+// together hides the latency of table lookups. Assembly accesses the fields.
 type streams struct {
 	table *huffTable
-	out   []byte // all literals, and literalRoom bytes behind them
-	src   []byte // of all streams
-	each  int    // literals in a stream but the last
-	done  int    // literals of each stream that are decoded
+	out   []byte // all literals, and literalRoom more bytes
+	src   []byte // all streams
+	each  int    // literals per stream, except the last
+	done  int    // decoded literals of each stream
 
-	ip   [4]int    // the last 8 bytes of a stream that are not all consumed begin here in src
-	bits [4]uint64 // of these, the next bit highest; the lowest bit that is set is no part of them
+	ip   [4]int    // per stream: index in src of the current 8 bytes
+	bits [4]uint64 // their bits that are not yet read, the next one highest; the lowest set bit is an end mark
 }
 
 const (
-	perRound   = 5 // literals that 64 bits hold, with the 7 bits of a byte that is begun
-	roundBytes = 7 // that a stream may move on by in a round
+	perRound   = 5 // literals per round: 5 codes of 11 bits fit in 64 bits, with up to 7 bits already read
+	roundBytes = 7 // maximum number of bytes by which a stream moves in a round
 )
 
-// four decodes literals from four streams (section 4.2.2).
+// four decodes literals from four streams (RFC 8878, section 4.2.2).
 func (d *decoder) four(src []byte) error {
 	var readers [4]backward
 	if len(src) < 6 || len(d.literals) < 6 {
-		return corrupt.Errorf("%d literals in four streams of %d bytes", len(d.literals), len(src))
+		return corrupt.Errorf("%d literals in four streams of %d bytes, both must be at least 6", len(d.literals), len(src))
 	}
 	at := 6
 	for i := range readers {
@@ -38,7 +38,7 @@ func (d *decoder) four(src []byte) error {
 			end = at + int(binary.LittleEndian.Uint16(src[2*i:]))
 		}
 		if end > len(src) {
-			return corrupt.Errorf("stream %d ends at offset %d of %d bytes of literals", i, end, len(src))
+			return corrupt.Errorf("stream %d of the literals ends at offset %d, but they have %d bytes", i, end, len(src))
 		}
 		if err := readers[i].begin(src[at:end]); err != nil {
 			return err
@@ -56,8 +56,8 @@ func (d *decoder) four(src []byte) error {
 	return nil
 }
 
-// inRounds decodes from all streams as long as each has enough of everything, and returns
-// how many literals of each there are.
+// inRounds decodes from all streams as long as each has enough bytes and literals left. It returns the number of
+// decoded literals of each stream.
 func (d *decoder) inRounds(readers *[4]backward, src []byte, each int) int {
 	s := &d.streams
 	*s = streams{table: &d.huff, out: d.scratch[:len(d.literals)+literalRoom], src: src, each: each}
@@ -90,11 +90,12 @@ func (d *decoder) inRounds(readers *[4]backward, src []byte, each int) int {
 	return s.done
 }
 
-// portableDecode decodes a number of rounds.
+// portableDecode decodes the given number of rounds.
 func (s *streams) portableDecode(rounds int) {
 	t := s.table
 	for range rounds {
 		for i := range s.ip {
+			// Unrolled, so that the compiler needs one bounds check for all five literals.
 			b := s.bits[i]
 			out := s.out[i*s.each+s.done:]
 			out = out[:perRound:perRound]
@@ -131,7 +132,7 @@ func (t *huffTable) one(out, src []byte) error {
 	return t.finish(out, &r)
 }
 
-// finish decodes all that is left of a stream, which must be as many literals as out has.
+// finish decodes the rest of a stream, which must fill out exactly.
 func (t *huffTable) finish(out []byte, r *backward) error {
 	for len(out) >= perRound && r.left >= 64 {
 		b, o := r.window(), out[:perRound:perRound]
@@ -147,14 +148,14 @@ func (t *huffTable) finish(out []byte, r *backward) error {
 	}
 	for i := range out {
 		if r.left <= 0 {
-			return corrupt.Errorf("stream of literals ends %d too early", len(out)-i)
+			return corrupt.Errorf("truncated in a stream of literals, %d are missing", len(out)-i)
 		}
 		e := t[r.window()>>(64-maxHuffLog)]
 		r.left -= int(e & 63)
 		out[i] = byte(e >> 8)
 	}
 	if r.left != 0 {
-		return corrupt.Errorf("stream of literals goes on for %d bits", r.left)
+		return corrupt.Errorf("%d bits follow the last literal of a stream, must be 0", r.left)
 	}
 	return nil
 }

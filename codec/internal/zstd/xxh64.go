@@ -14,8 +14,8 @@ const (
 	prime5 = 0x27d4eb2f165667c5
 )
 
-// xxh64 is the checksum of frames: XXH64 with the seed 0 (xxHash specification, section
-// "XXH64 Algorithm Description").
+// xxh64 returns the checksum of a frame: XXH64 with seed 0 (xxHash specification, section "XXH64 Algorithm
+// Description").
 func xxh64(b []byte) uint64 {
 	n := uint64(len(b))
 	h := uint64(prime5)
@@ -41,7 +41,7 @@ func xxh64(b []byte) uint64 {
 	return h ^ h>>32
 }
 
-// stripes sums whole runs of 32 bytes, and returns what is left.
+// stripes processes whole stripes of 32 bytes. It returns the hash and the remaining bytes.
 func stripes(b []byte) (uint64, []byte) {
 	var seed uint64
 	v1, v2, v3, v4 := seed+prime1+prime2, seed+prime2, seed, seed-prime1
@@ -58,6 +58,7 @@ func stripes(b []byte) (uint64, []byte) {
 	return h, b
 }
 
+// round mixes a word into an accumulator.
 func round(sum, word uint64) uint64 {
 	return bits.RotateLeft64(sum+word*prime2, 31) * prime1
 }
