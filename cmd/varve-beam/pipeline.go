@@ -173,10 +173,14 @@ func isDamaged(err error) bool {
 	return errors.Is(err, codec.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
 }
 
-// describe returns the name and the error of each broken source.
+// describe returns the name and the error of each broken source, and the option that helps, if there is one.
 func describe(list []scan.Broken) (out []string) {
 	for _, b := range list {
-		out = append(out, b.String())
+		text := b.String()
+		if noRanges := (*source.NoRangesError)(nil); errors.As(b.Err, &noRanges) {
+			text += "; add --download to download the whole file once"
+		}
+		out = append(out, text)
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"varve/manifest/report/text"
 	"varve/manifest/scan"
 	"varve/manifest/store"
+	"varve/readers/source"
 )
 
 // printer writes findings with the flags of this command. The library knows options by names of its own.
@@ -93,6 +94,8 @@ func withFlags(err error) string {
 			remedies[i] = report.Do(report.Option(r.Option), r.Value, "")
 		}
 		return errorText(e.Err) + remediesText(remedies)
+	case *source.NoRangesError:
+		return e.Error() + remediesText([]report.Remedy{report.Do(report.Download, "", "")})
 	}
 	return ""
 }
@@ -132,7 +135,7 @@ func walkErrors(err error, yield func(error) bool) bool {
 	switch err.(type) {
 	case nil:
 		return true
-	case *scan.BrokenError, *plan.Error, *plan.OptionError, *manifest.RemedyError, *store.ForbiddenError:
+	case *scan.BrokenError, *plan.Error, *plan.OptionError, *manifest.RemedyError, *store.ForbiddenError, *source.NoRangesError:
 		return yield(err) // its text covers what it wraps
 	}
 	switch e := err.(type) {

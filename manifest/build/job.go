@@ -145,9 +145,13 @@ func reasonOf(b scan.Broken) string {
 
 // remediesOf returns the options that an error carries.
 func remediesOf(err error) (remedies []report.Remedy) {
+	var noRanges *source.NoRangesError
+	if errors.As(err, &noRanges) {
+		remedies = append(remedies, report.Do(report.Download, "", ""))
+	}
 	var advice *manifest.RemedyError
 	if !errors.As(err, &advice) {
-		return nil
+		return remedies
 	}
 	for _, r := range advice.Remedies {
 		remedies = append(remedies, report.Do(report.Option(r.Option), r.Value, ""))

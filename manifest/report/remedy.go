@@ -14,6 +14,7 @@ const (
 	Concat     Option = "concat"
 	Coords     Option = "coords"
 	DataType   Option = "dtype"
+	Download   Option = "download"
 	Drop       Option = "drop"
 	Force      Option = "force"
 	Group      Option = "group"

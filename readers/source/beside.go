@@ -10,10 +10,14 @@ import (
 	"strings"
 )
 
-// OpenBeside opens a file that the one called of names, by a path from its folder, with open. It
-// looks where libhdf5 does, in this order: of an absolute path there, then for the file of that
-// name beside the one that names it; and if that was a link to a file, beside this. Where it is
-// first that may be opened counts. The error is fs.ErrNotExist if there is no such file.
+// OpenBeside opens the file that another file, of, refers to by the path name. It calls open with the places where
+// libhdf5 looks, in this order, until one can be opened:
+//
+//  1. the path, if it is absolute
+//  2. the path (or, if it is absolute, its base name) from the folder of the file `of`
+//  3. the same from the folder of the file to which `of` is a symbolic link
+//
+// The error is fs.ErrNotExist if no such file exists, and ErrForbidden if the only existing ones may not be opened.
 func OpenBeside(of, name string, open func(place string) (*Source, error)) (*Source, error) {
 	var forbidden error
 	for _, place := range places(of, name) {
@@ -35,10 +39,10 @@ func OpenBeside(of, name string, open func(place string) (*Source, error)) (*Sou
 	if forbidden != nil {
 		return nil, forbidden
 	}
-	return nil, fmt.Errorf("%s names %q: %w", of, name, fs.ErrNotExist)
+	return nil, fmt.Errorf("%s refers to the file %q: %w", of, name, fs.ErrNotExist)
 }
 
-// places are where a file may be that the one called of names.
+// places returns the possible places of the file that `of` refers to by name, see OpenBeside.
 func places(of, name string) []string {
 	var list []string
 	if name != "" && os.IsPathSeparator(name[0]) || filepath.IsAbs(name) {
@@ -56,8 +60,8 @@ func places(of, name string) []string {
 	return list
 }
 
-// besideURL is the URL of a file by a path from the folder of another, which leads up no farther than
-// to the host.
+// besideURL returns the URL of a file, given by a path from the folder of the URL `of`. The path leads up at most to the
+// host.
 func besideURL(of, name string) string {
 	root := 0
 	if scheme, rest, ok := strings.Cut(of, "://"); ok {
@@ -73,7 +77,7 @@ func besideURL(of, name string) string {
 	return folder + "/" + name
 }
 
-// above is what a file or folder lies in, below the first bytes of its name.
+// above returns the name of the folder that contains name, at least its first root bytes.
 func above(name string, root int) string {
 	return name[:root+max(strings.LastIndexByte(name[root:], '/'), 0)]
 }

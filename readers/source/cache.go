@@ -6,37 +6,36 @@ import (
 	"sync"
 )
 
-// block is a piece of a source in memory, or on its way there. Its fields are guarded by
-// the owner's lock, but for the links, which the cache guards.
+// block is a block of a source that is in memory or being read. The owner's lock guards its fields, except the
+// links prev and after, which the cache's lock guards.
 type block struct {
-	owner *Source
-	index int64
-	data  []byte // nil as long as it is being read
-	load  *load  // what reads it
-	used  bool   // since the cache last thought of dropping it
-	prev  *block // in the cache's list, oldest first
-	after *block // "
+	owner  *Source
+	index  int64
+	data   []byte // nil while it is being read
+	load   *load  // the read that fills it
+	isUsed bool   // used since the cache last tried to drop it
+	prev   *block // neighbours in the cache's list, oldest first
+	after  *block
 }
 
-// load is one read, which anybody who needs a block of it waits for.
+// load is one read of several blocks. Goroutines that need one of them wait for it.
 type load struct {
-	blocks []*block      // in order; what is between them is here already
-	done   chan struct{} // closed at the end; made by the first who waits
-	over   bool
-	err    error // at the end
+	blocks []*block      // in order; blocks between them are already in memory
+	done   chan struct{} // closed at the end of the read; nil until a goroutine waits
+	isOver bool
+	err    error // the result, when isOver
 }
 
-// cache bounds the memory of the blocks of all sources that share it. What has not been
-// used for the longest time is dropped, roughly: a block that was used since it came to
-// the front of the line goes to its end once more.
+// cache limits the memory of the blocks of all sources that share it. It drops the least recently used blocks, by the
+// "clock" approximation: a block at the front of the list that was used since it was appended is appended again.
 //
-// Its lock is taken before the lock of a source, never after.
+// Lock order: the lock of the cache before the lock of a source.
 type cache struct {
-	limit int64
+	limit int64 // bytes
 
 	mu   sync.Mutex
-	held int64
-	line block // the list's anchor
+	held int64 // bytes in memory
+	line block // anchor of the circular list
 }
 
 func newCache(limit int64) *cache {
@@ -45,15 +44,15 @@ func newCache(limit int64) *cache {
 	return c
 }
 
-// add takes in blocks that were read, and makes room for them.
+// add adds blocks that were read, all of one source, and drops old blocks to stay within the limit.
 func (c *cache) add(blocks []*block) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	owner := blocks[0].owner
 	owner.mu.Lock()
-	gone := owner.closed
+	isClosed := owner.closed
 	owner.mu.Unlock()
-	if gone {
+	if isClosed { // remove has already dropped all its blocks
 		return
 	}
 	for _, b := range blocks {
@@ -65,6 +64,7 @@ func (c *cache) add(blocks []*block) {
 	}
 }
 
+// dropOldest drops the block at the front of the list, or appends it again if it was used.
 func (c *cache) dropOldest() {
 	b := c.line.after
 	c.unlink(b)
@@ -75,7 +75,7 @@ func (c *cache) dropOldest() {
 	}
 }
 
-// remove drops all blocks of a source, and takes no more of it.
+// remove drops all blocks of a source and marks the source as closed, so that add ignores it.
 func (c *cache) remove(s *Source) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,26 +102,26 @@ func (c *cache) unlink(b *block) {
 	b.prev, b.after = nil, nil
 }
 
-// forget drops a block, unless it was used since it was last asked.
+// forget drops a block, unless it was used since the last call. It reports whether it dropped it.
 func (s *Source) forget(b *block) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b.used {
-		b.used = false
+	if b.isUsed {
+		b.isUsed = false
 		return false
 	}
 	delete(s.blocks, b.index)
 	return true
 }
 
-// block returns a block. If it is not in memory it is read, with the blocks after it up
-// to last; somebody who already reads it is waited for.
+// block returns the bytes of block i. If the block is not in memory, it reads it together with the blocks after it up
+// to last. If another goroutine is reading it, it waits for that read.
 func (s *Source) block(ctx context.Context, i, last int64) ([]byte, error) {
 	for {
 		s.mu.Lock()
 		b, known := s.blocks[i]
 		if known && b.data != nil {
-			b.used = true
+			b.isUsed = true
 			s.mu.Unlock()
 			return b.data, nil
 		}
@@ -138,7 +138,7 @@ func (s *Source) block(ctx context.Context, i, last int64) ([]byte, error) {
 			if data != nil || err != nil {
 				return data, err
 			}
-			continue
+			continue // the other goroutine gave up, so this one reads
 		}
 		l := s.begin(i, last)
 		b = s.blocks[i]
@@ -151,8 +151,8 @@ func (s *Source) block(ctx context.Context, i, last int64) ([]byte, error) {
 	}
 }
 
-// await waits for somebody else's read. It returns nothing if that was given up because of
-// a context which is not this one.
+// await waits for the read of block b by another goroutine. It returns nil, nil if that read ended because the other
+// goroutine's context ended.
 func (s *Source) await(ctx context.Context, b *block) ([]byte, error) {
 	select {
 	case <-ctx.Done():
@@ -166,8 +166,8 @@ func (s *Source) await(ctx context.Context, b *block) ([]byte, error) {
 	return b.data, err
 }
 
-// begin says that blocks are being read: block i, which is missing, and as many of its
-// neighbours as are worth it. The lock is held.
+// begin registers a read of block i, which is not in memory, and of its neighbours that plan selects. The caller holds
+// the lock.
 func (s *Source) begin(i, last int64) *load {
 	from, to := s.plan(i, last)
 	l := &load{}
@@ -177,7 +177,7 @@ func (s *Source) begin(i, last int64) *load {
 	return l
 }
 
-// take says that a load reads a block, unless it is here.
+// take adds block i to a load, unless it is in memory.
 func (s *Source) take(l *load, i int64) {
 	if s.blocks[i] == nil {
 		b := &block{owner: s, index: i, load: l}
@@ -186,8 +186,8 @@ func (s *Source) take(l *load, i int64) {
 	}
 }
 
-// plan decides which blocks to read. Reads that walk forward get twice as many each time;
-// what is near the end is read to the end.
+// plan returns the range of blocks to read for block i. Reads that move forward get twice as many blocks each time. Near
+// the end of the source, the rest is read at once: readers usually need all of a footer.
 func (s *Source) plan(i, last int64) (from, to int64) {
 	end := (s.size + 1<<s.bits - 1) >> s.bits
 	s.pace(i)
@@ -202,8 +202,8 @@ func (s *Source) plan(i, last int64) (from, to int64) {
 	return from, s.next
 }
 
-// stretch returns up to where to read from block i on. A few blocks that are here are read
-// again, rather than to make two reads.
+// stretch returns the end of the read from block i on, at most to. It reads a few blocks that are in memory again if
+// that saves a second read.
 func (s *Source) stretch(i, to int64) int64 {
 	end := i
 	for ; i < to && i-end <= s.tuning.Least>>s.bits; i++ {
@@ -214,10 +214,10 @@ func (s *Source) stretch(i, to int64) int64 {
 	return end
 }
 
-// nearBytes is how far from the last read one must be not to count as walking on.
+// nearBytes is the maximum distance from the end of the last read at which a read counts as moving forward.
 const nearBytes = 1 << 20
 
-// pace decides how many blocks to read from block i on, and puts that in s.run.
+// pace sets s.run, the number of blocks to read from block i on.
 func (s *Source) pace(i int64) {
 	most := s.tuning.Ahead >> s.bits
 	near := min(most, max(s.run, nearBytes>>s.bits))
@@ -229,24 +229,24 @@ func (s *Source) pace(i int64) {
 	s.run = max(s.run, s.tuning.Least>>s.bits, 1)
 }
 
-// fill reads the bytes of a load. Each block gets memory of its own, so that dropping it
-// frees that.
+// fill reads the bytes of a load.
 func (s *Source) fill(ctx context.Context, l *load) ([]byte, error) {
 	r := s.rangeOf(l)
 	data := make([]byte, r.Length)
 	return data, s.read(ctx, data, r.Offset)
 }
 
-// rangeOf is what a load reads.
+// rangeOf returns the range of bytes that a load reads.
 func (s *Source) rangeOf(l *load) Range {
 	start := l.blocks[0].index << s.bits
 	return Range{Offset: start, Length: min(l.end()<<s.bits, s.size) - start}
 }
 
-// end is the block after those of a load.
+// end returns the index of the block after the last one of a load.
 func (l *load) end() int64 { return l.blocks[len(l.blocks)-1].index + 1 }
 
-// finish hands the bytes of a load to its blocks, or its error to who waits for it.
+// finish ends a load: it gives the bytes to the blocks, or drops the blocks if err is not nil, and wakes the goroutines
+// that wait. It returns err.
 func (s *Source) finish(l *load, data []byte, err error) error {
 	s.mu.Lock()
 	for _, b := range l.blocks {
@@ -256,12 +256,13 @@ func (s *Source) finish(l *load, data []byte, err error) error {
 		case err == nil && len(l.blocks) == 1:
 			b.data = data
 		case err == nil:
+			// A copy of its own for each block, so that dropping one block frees its memory.
 			from := data[(b.index-l.blocks[0].index)<<s.bits:]
 			n := min(len(from), 1<<s.bits)
 			b.data = append(make([]byte, 0, n), from[:n]...)
 		}
 	}
-	l.over, l.err = true, err
+	l.isOver, l.err = true, err
 	if l.done != nil {
 		close(l.done)
 	}
@@ -272,10 +273,10 @@ func (s *Source) finish(l *load, data []byte, err error) error {
 	return err
 }
 
-// prefetched takes in bytes from the beginning of the source.
+// prefetched puts bytes from the beginning of the source in the cache.
 func (s *Source) prefetched(head []byte) {
 	whole := int64(len(head)) >> s.bits
-	if int64(len(head)) == s.size && s.size > 0 {
+	if int64(len(head)) == s.size && s.size > 0 { // the last block may be short
 		whole = (s.size-1)>>s.bits + 1
 	}
 	if whole == 0 {
@@ -293,7 +294,7 @@ func (s *Source) prefetched(head []byte) {
 	_ = s.finish(l, head[:min(whole<<s.bits, int64(len(head)))], nil)
 }
 
-// held copies bytes that are all in memory, and reports whether they were.
+// held copies bytes to p if all of them are in memory, and reports whether they are.
 func (s *Source) held(p []byte, off int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -305,7 +306,7 @@ func (s *Source) held(p []byte, off int64) bool {
 	}
 	for i, at := off>>s.bits, 0; i <= last; i++ {
 		b := s.blocks[i]
-		b.used = true
+		b.isUsed = true
 		at += copy(p[at:], b.data[max(off-i<<s.bits, 0):])
 	}
 	return true

@@ -7,22 +7,21 @@ import (
 	"os"
 )
 
-// file is a local file. Every read looks after itself whether the file is still the same:
-// its size and time as the system has them for the open file, and whether it still has a
-// name. That costs one more system call a read, and finds a file that was written to, cut
-// off, removed or replaced by another; it does not find bytes that were changed within
-// the tick of the system's clock in which the file was opened.
+// file is a local file. After every read it checks that the file is still the same: its size, its time of
+// modification, and that it still has a name. This costs one more system call per read. It detects a file that was
+// written, truncated, removed or replaced. It does not detect bytes that were changed within the tick of the system's
+// clock in which the file was opened.
 type file struct {
-	f      *os.File
-	id     Identity
-	linked bool // had a name when it was opened
+	f        *os.File
+	id       Identity
+	isLinked bool // had a name when it was opened
 }
 
 func openFile(ctx context.Context, name string) (*file, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// Opening a device does something, and a named pipe would wait for its other end.
+	// Only regular files are opened: opening a device can have effects, and opening a named pipe can wait forever.
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -37,7 +36,7 @@ func openFile(ctx context.Context, name string) (*file, error) {
 	return fromFile(f)
 }
 
-// fromFile takes over an open file.
+// fromFile returns a file that owns f.
 func fromFile(f *os.File) (*file, error) {
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -46,20 +45,20 @@ func fromFile(f *os.File) (*file, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &file{f: f, id: identify(info), linked: hasName(f, info)}, nil
+	return &file{f: f, id: identify(info), isLinked: hasName(f, info)}, nil
 }
 
-// notFile is the error of what is no regular file, in which nothing is to be read.
+// notFile is the error for a path that is not a regular file. Its text is the kind of the path.
 type notFile string
 
 func (n notFile) Error() string { return "is " + string(n) + ", not a file" }
 
-// Unwrap makes it something that is not understood, and not something that failed.
+// Unwrap returns errors.ErrUnsupported: the path can be read, but has no bytes for varve.
 func (n notFile) Unwrap() error { return errors.ErrUnsupported }
 
 const errFolder = notFile("a folder")
 
-// IsNoFile reports whether an error is that there is something else than a file: a folder, a pipe.
+// IsNoFile reports whether an error is caused by a path that is not a regular file: a folder, a pipe, a device.
 func IsNoFile(err error) bool {
 	var n notFile
 	return errors.As(err, &n)
@@ -77,7 +76,7 @@ func notRegular(info os.FileInfo) error {
 	case mode&os.ModeDevice != 0:
 		return notFile("a device")
 	}
-	return notFile(fmt.Sprintf("something else (%s)", mode))
+	return notFile(fmt.Sprintf("of the mode %s", mode))
 }
 
 func identify(info os.FileInfo) Identity {
@@ -86,8 +85,8 @@ func identify(info os.FileInfo) Identity {
 
 func (f *file) Identity() Identity { return f.id }
 
-// BlockBits makes blocks of 16 KiB: what is next to metadata is often none, and a system call costs
-// about as much as so many bytes.
+// BlockBits returns 14, for blocks of 16 KiB. A system call costs about as much as reading so many bytes, and the bytes
+// next to metadata are often not needed.
 func (f *file) BlockBits() int { return 14 }
 
 func (f *file) Close() error { return f.f.Close() }
@@ -107,7 +106,7 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := f.id.Check(identify(info)); err != nil {
 		return 0, err
 	}
-	if f.linked && !hasName(f.f, info) {
+	if f.isLinked && !hasName(f.f, info) {
 		return 0, fmt.Errorf("%w: it was removed, or replaced by another", ErrChanged)
 	}
 	return n, nil

@@ -10,22 +10,22 @@ import (
 	"syscall"
 )
 
-// OpenShared opens a file for its bytes, and lets others write it, rename it and remove it
-// meanwhile. It does not wait for the other end of a pipe.
+// OpenShared opens a file for reading. Other processes may write, rename and remove it while it is open. For a named
+// pipe it does not wait for a writer.
 func OpenShared(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// hasName reports whether an open file can still be found in any folder.
+// hasName reports whether an open file still has a name in a folder.
 func hasName(_ *os.File, info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Nlink > 0
 }
 
-// pathOf is the path that a file URL names.
+// pathOf returns the path in a file URL.
 func pathOf(name string, u *url.URL) (string, error) {
 	if u.Host != "" && u.Host != "localhost" {
-		return "", fmt.Errorf("%s: a file on the host %q: %w", name, u.Host, errors.ErrUnsupported)
+		return "", fmt.Errorf("%s: the host of a file URL is %q, must be empty or localhost: %w", name, u.Host, errors.ErrUnsupported)
 	}
 	return u.Path, nil
 }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// OpenShared opens a file for its bytes, and lets others write it, rename it and remove it
-// meanwhile, which os.Open does not.
+// OpenShared opens a file for reading. Other processes may write, rename and remove it while it is open, which os.Open
+// does not allow.
 func OpenShared(name string) (*os.File, error) {
 	wide, err := windows.UTF16PtrFromString(name)
 	if err != nil {
@@ -33,7 +33,7 @@ type standardInfo struct {
 	isFolder       bool
 }
 
-// hasName reports whether an open file can still be found in any folder.
+// hasName reports whether an open file still has a name in a folder.
 func hasName(f *os.File, _ os.FileInfo) bool {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -46,10 +46,10 @@ func hasName(f *os.File, _ os.FileInfo) bool {
 	return failed == nil && err == nil && info.links > 0 && !info.deletePending
 }
 
-// pathOf is the path that a file URL names.
+// pathOf returns the path in a file URL:
 //
 //	file:///C:/data/x.nc        C:\data\x.nc
-//	file://C:/data/x.nc         the same, as many write it
+//	file://C:/data/x.nc         C:\data\x.nc (not correct, but common)
 //	file://server/share/x.nc    \\server\share\x.nc
 func pathOf(_ string, u *url.URL) (string, error) {
 	path := filepath.FromSlash(u.Path)

@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// Folder is a Ranges that is no file but a folder of files, or a prefix of objects: it has
-// no bytes of its own. Files in it are called by keys, names joined by slashes.
+// Folder is a Ranges that is a folder of files or a prefix of objects. It has no bytes itself. The key of a file is its
+// path from the folder, with slashes.
 type Folder interface {
 	Ranges
-	// OpenKey opens a file. Where there is none the error is fs.ErrNotExist.
+	// OpenKey opens a file. If it does not exist, the error is fs.ErrNotExist.
 	OpenKey(ctx context.Context, key string) (Ranges, error)
-	// List yields what lies directly in a folder, "" being the whole, in any order. A
-	// folder that is not there is empty.
+	// List yields the files and folders directly in the folder with the given key, in any order. The key "" is the
+	// folder itself. A folder that does not exist is empty.
 	List(ctx context.Context, key string) iter.Seq2[Entry, error]
 }
 
-// Entry is a file in a folder, or a folder in it.
+// Entry is a file or a folder in a folder.
 type Entry struct {
 	Name     string
 	Folder   bool
-	Size     int64     // of a file
-	Modified time.Time // of a file; the zero time where it is not known
+	Size     int64     // only of a file
+	Modified time.Time // only of a file; the zero time if it is not known
 }
 
 var errNoFolder = errors.New("is a file, not a folder")
@@ -43,7 +43,7 @@ func (s *Source) IsFolder() bool {
 // MemberName returns the path or URL of a file in the folder.
 func (s *Source) MemberName(key string) string { return s.name + "/" + key }
 
-// Member opens a file in the folder. Where there is none the error is fs.ErrNotExist.
+// Member opens the file with the given key in the folder. If it does not exist, the error is fs.ErrNotExist.
 func (s *Source) Member(ctx context.Context, key string) (*Source, error) {
 	folder, ok := s.ranges.(Folder)
 	if !ok {
@@ -59,8 +59,7 @@ func (s *Source) Member(ctx context.Context, key string) (*Source, error) {
 	return newSource(s.MemberName(key), ranges, s.cache), nil
 }
 
-// ReadMember returns all bytes of a file in the folder. One of more than limit bytes is an
-// error.
+// ReadMember returns all bytes of a file in the folder. A file of more than limit bytes is an error.
 func (s *Source) ReadMember(ctx context.Context, key string, limit int64) (data []byte, err error) {
 	m, err := s.Member(ctx, key)
 	if err != nil {
@@ -68,14 +67,14 @@ func (s *Source) ReadMember(ctx context.Context, key string, limit int64) (data 
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	if m.Size() > limit {
-		return nil, fmt.Errorf("%s: %d bytes, more than %d: %w", m.Name(), m.Size(), limit, errors.ErrUnsupported)
+		return nil, fmt.Errorf("%s: the file has %d bytes, at most %d are allowed: %w", m.Name(), m.Size(), limit, errors.ErrUnsupported)
 	}
 	data = make([]byte, m.Size())
 	_, err = m.ReadAt(ctx, data, 0)
 	return data, err
 }
 
-// List yields what lies directly in a folder of the folder; see Folder.
+// List yields the files and folders directly in a folder below the source, see Folder.
 func (s *Source) List(ctx context.Context, key string) iter.Seq2[Entry, error] {
 	if folder, ok := s.ranges.(Folder); ok {
 		return folder.List(ctx, key)
@@ -85,7 +84,7 @@ func (s *Source) List(ctx context.Context, key string) iter.Seq2[Entry, error] {
 	}
 }
 
-// OpenFolder opens a local folder. Links in it that lead out of it are refused.
+// OpenFolder opens a local folder. Symbolic links in it that lead outside are errors.
 func OpenFolder(ctx context.Context, name string) (*Source, error) {
 	folder, err := newLocalFolder(ctx, name)
 	if err != nil {
@@ -105,7 +104,7 @@ func newLocalFolder(ctx context.Context, name string) (*localFolder, error) {
 	return &localFolder{root}, nil
 }
 
-// localFolder is a folder of a file system.
+// localFolder is a folder of the file system.
 type localFolder struct{ root *os.Root }
 
 func (f *localFolder) Identity() Identity { return Identity{} }
@@ -123,7 +122,7 @@ func (f *localFolder) OpenKey(ctx context.Context, key string) (Ranges, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// Without blocking, as otherwise a named pipe would.
+	// Non-blocking, because opening a named pipe would wait for a writer.
 	file, err := f.root.OpenFile(filepath.FromSlash(key), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, absent(err)
@@ -131,7 +130,7 @@ func (f *localFolder) OpenKey(ctx context.Context, key string) (Ranges, error) {
 	return fromFile(file)
 }
 
-// absent says that a file is not there also where a name on the way to it is a file's.
+// absent returns fs.ErrNotExist instead of an error that a parent folder of the path is a file.
 func absent(err error) error {
 	if errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%w (%w)", fs.ErrNotExist, err)
@@ -139,8 +138,8 @@ func absent(err error) error {
 	return err
 }
 
-// listed is how many entries are read at a time.
-const listed = 1024
+// listBatch is the number of entries to read at a time.
+const listBatch = 1024
 
 func (f *localFolder) List(ctx context.Context, key string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
@@ -172,7 +171,7 @@ var errStopped = errors.New("stopped")
 
 func (f *localFolder) list(ctx context.Context, dir *os.File, key string, yield func(Entry, error) bool) error {
 	for {
-		entries, err := dir.ReadDir(listed)
+		entries, err := dir.ReadDir(listBatch)
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -194,10 +193,10 @@ func (f *localFolder) list(ctx context.Context, dir *os.File, key string, yield 
 	}
 }
 
-// entry describes what is listed. Links count as what they lead to. What has gone in the
-// meantime, is neither file nor folder, or leads out is left out.
-func (f *localFolder) entry(key string, d os.DirEntry) (Entry, bool, error) {
-	e := Entry{Name: d.Name(), Folder: d.IsDir()}
+// entry returns the Entry of d, which is in the folder key. A symbolic link counts as its target. ok is false if the
+// entry was removed since, is neither a file nor a folder, or leads outside the folder.
+func (f *localFolder) entry(key string, d os.DirEntry) (e Entry, ok bool, err error) {
+	e = Entry{Name: d.Name(), Folder: d.IsDir()}
 	if e.Folder {
 		return e, true, nil
 	}

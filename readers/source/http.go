@@ -14,30 +14,29 @@ import (
 	"time"
 )
 
-// remote is a file on a server, of which ranges are asked for:
+// remote is a file on an HTTP server. It requests byte ranges:
 //
 //	GET /ocean.nc                        206 Partial Content
 //	Range: bytes=65536-131071            Content-Range: bytes 65536-131071/52428800
 //	If-Match: "5f1-61e8"                 ETag: "5f1-61e8"
 //	Accept-Encoding: identity            Content-Length: 65536
 //
-// The first request finds out the size and the version of the file and brings its first
-// bytes along. Every other one is on condition of that version, and its answer is compared
-// with it all the same, since not every server heeds conditions.
+// The first request returns the size and the version of the file, and its first bytes. Later requests are conditional on
+// that version. Not every server evaluates conditions, so their answers are also compared with it.
 type remote struct {
-	name   string // to show: without secrets
+	name   string // for messages: without secrets
 	origin *url.URL
-	header http.Header // for the origin's host only
+	header http.Header // sent only to the origin's host
 	opts   *Options
 	single *oneByOne
 	client *http.Client
-	slots  chan struct{} // one a request under way
-	hint   func() string // what to do about a refusal, or nil
+	slots  chan struct{} // holds one element per request in progress
+	hint   func() string // returns advice for a request that was denied; may be nil
 
 	id      Identity
-	head    []byte // what came with the first request, until it is asked for
+	head    []byte // the bytes of the first request, until Prefetched returns them
 	content *content
-	// target is where redirects led to, so that each request need not go all the way.
+	// target is the address to which redirects led, so that later requests can skip the redirects.
 	target atomic.Pointer[url.URL]
 
 	closing  context.Context
@@ -65,33 +64,33 @@ func newRemote(o *Opener, u *url.URL) *remote {
 
 func (r *remote) Identity() Identity { return r.id }
 
-// The sizes of blocks, and of what is read when nobody said what else will be. A block is
-// enough for most of what is announced: a header, a node of an index.
+// The size of blocks (16 KiB), and of a single read that was not announced. A block is large enough for most announced
+// reads: a header, a node of an index.
 const (
 	remoteBlockBits = 14
 	leastBytes      = 64 << 10
 )
 
-// BlockBits makes blocks of 16 KiB.
+// BlockBits returns the binary logarithm of the size of blocks.
 func (r *remote) BlockBits() int { return remoteBlockBits }
 
-// Tuning is as the options say.
+// Tuning returns the tuning of the Opener's options.
 func (r *remote) Tuning() Tuning {
 	o := r.opts
 	return Tuning{Least: leastBytes, Ahead: o.AheadBytes, Tail: o.TailBytes, Gap: o.GapBytes, Joined: o.JoinedBytes, Parallel: o.Parallel}
 }
 
-// Prefetched returns what came with the first request.
+// Prefetched returns the bytes of the first request.
 func (r *remote) Prefetched() []byte {
 	head := r.head
 	r.head = nil
 	return head
 }
 
-// Stats counts requests, redirects and repetitions included, and the bytes of bodies.
+// Stats returns the number of requests, including redirects and repeated ones, and of bytes in bodies.
 func (r *remote) Stats() Stats { return Stats{Requests: r.requests.Load(), Bytes: r.bytes.Load()} }
 
-// Close ends requests that are under way.
+// Close ends requests in progress.
 func (r *remote) Close() error {
 	r.shut()
 	if r.content != nil {
@@ -100,13 +99,14 @@ func (r *remote) Close() error {
 	return nil
 }
 
-// discover asks for the beginning of the file, and learns what the file is from the answer.
+// discover requests the beginning of the file. It sets the identity of the file from the answer. If the server sends
+// only whole files, it downloads the file, if Options.Download is set.
 func (r *remote) discover(ctx context.Context) error {
 	want := Range{Length: r.opts.HeadBytes}
 	err := r.persist(ctx, want.Length, func(ctx context.Context) error {
 		return r.ask(ctx, []Range{want}, r.learn)
 	})
-	var whole *onlyWhole
+	var whole *NoRangesError
 	if !errors.As(err, &whole) || !r.opts.Download {
 		return err
 	}
@@ -115,7 +115,7 @@ func (r *remote) discover(ctx context.Context) error {
 	})
 }
 
-// learn takes the first answer.
+// learn sets the identity and the first bytes of the file from the first answer.
 func (r *remote) learn(a *answer) error {
 	if err := a.plain(); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (r *remote) learn(a *answer) error {
 	return a.failure()
 }
 
-// ReadAt asks for a range. If the connection breaks, the rest is asked for.
+// ReadAt requests a range. If the connection breaks, it requests the rest.
 func (r *remote) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if r.content != nil {
 		return r.content.readAt(ctx, p, off)
@@ -167,7 +167,7 @@ func (r *remote) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return done, err
 }
 
-// take reads the bytes of a range from the answer to asking for it.
+// take reads the bytes of the range want from an answer. It returns the number of bytes read.
 func (r *remote) take(a *answer, p []byte, want Range) (int, error) {
 	if err := a.plain(); err != nil {
 		return 0, err
@@ -196,7 +196,7 @@ func (r *remote) take(a *answer, p []byte, want Range) (int, error) {
 		if a.ContentLength == want.Length && want.Offset == 0 {
 			return a.fill(p)
 		}
-		return 0, wrongf("the server sent all of the file, not bytes %s; --download fetches it once: %w", show(want), errors.ErrUnsupported)
+		return 0, wrongf("requested bytes %s: %w", show(want), &NoRangesError{Size: a.ContentLength})
 	case http.StatusRequestedRangeNotSatisfiable:
 		if size, ok := a.unsatisfied(); ok && size != r.id.Size {
 			return 0, fmt.Errorf("%w: it had %d bytes, now %d", ErrChanged, r.id.Size, size)
@@ -205,7 +205,8 @@ func (r *remote) take(a *answer, p []byte, want Range) (int, error) {
 	return 0, a.failure()
 }
 
-// ask makes one request: for ranges, or for all of the file. It lasts as long as use does.
+// ask makes one request, for ranges or for the whole file if want is empty, and calls use with the answer. The answer is
+// valid until use returns.
 func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error) error {
 	select {
 	case r.slots <- struct{}{}:
@@ -230,7 +231,7 @@ func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error)
 	if err := use(a); err != nil {
 		r.target.CompareAndSwap(target, nil)
 		if target != nil && a.StatusCode/100 == 4 {
-			err = &expired{err} // as addresses that are signed for a time do
+			err = &expired{err} // the target of a redirect is often signed and expires; try the origin again
 		} else if r.hint != nil && errors.Is(err, fs.ErrPermission) {
 			err = fmt.Errorf("%w (%s)", err, refusalHint(err, r.hint))
 		}
@@ -242,6 +243,7 @@ func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error)
 	return nil
 }
 
+// request returns a request for ranges, or for the whole file. target is the last target of redirects, or nil.
 func (r *remote) request(ctx context.Context, target *url.URL, want []Range) (*http.Request, error) {
 	u := r.origin
 	if target != nil {
@@ -270,12 +272,12 @@ func (r *remote) request(ctx context.Context, target *url.URL, want []Range) (*h
 	return req, nil
 }
 
-// sameHost reports whether what is meant for the host of b may go to a.
+// sameHost reports whether credentials for b may be sent to a: the same host, with the same scheme or https.
 func sameHost(a, b *url.URL) bool {
 	return strings.EqualFold(a.Host, b.Host) && (a.Scheme == b.Scheme || a.Scheme == "https")
 }
 
-// counting counts the requests of one source: each goes through it, redirected ones too.
+// counting counts the requests of one source, including redirected ones.
 type counting struct {
 	http.RoundTripper
 	remote *remote
@@ -302,10 +304,10 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stallBytes is what a request must bring to count as alive.
+// stallBytes is the minimum number of bytes that a request must transfer per Options.Stall.
 const stallBytes = 4 << 10
 
-// watch gives up a request that brings too little.
+// watch ends a request that transfers too few bytes.
 type watch struct {
 	every time.Duration
 	timer *time.Timer
@@ -313,8 +315,8 @@ type watch struct {
 	end   context.CancelCauseFunc
 }
 
-// watched returns a context that ends when a request has not brought 4 KiB for as long as
-// given. What the request brings, or takes, is to be written to the watch.
+// watched returns a context that ends when fewer than stallBytes bytes were transferred in the time `every`. The caller
+// writes transferred bytes to the watch.
 func watched(ctx context.Context, every time.Duration) (context.Context, *watch) {
 	ctx, end := context.WithCancelCause(ctx)
 	w := &watch{every: every, end: end}

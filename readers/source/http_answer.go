@@ -12,15 +12,14 @@ import (
 	"time"
 )
 
-// answer is what a server sent. Nothing it says is believed before it is checked.
+// answer is a server's response. All its fields are checked before they are used.
 type answer struct {
 	*http.Response
-	body io.Reader
-	said *complaint
+	body   io.Reader
+	reason *complaint // cached by complaint
 }
 
-// wrongf returns an error for an answer that is not one to the question. Asking again
-// would not help.
+// wrongf returns an error for an answer that does not match the request. The request is not repeated.
 func wrongf(format string, args ...any) error {
 	return &wrongAnswer{fmt.Errorf(format, args...)}
 }
@@ -30,11 +29,11 @@ type wrongAnswer struct{ err error }
 func (e *wrongAnswer) Error() string { return e.err.Error() }
 func (e *wrongAnswer) Unwrap() error { return e.err }
 
-// statusError is an answer that says the request failed.
+// statusError is the error of an answer with a status of failure.
 type statusError struct {
 	code   int
-	reason string        // in a word of an object store's, such as AccessDenied; may be empty
-	after  time.Duration // how long the server asks to wait; -1 if it does not say
+	reason string        // error code of an object store, such as AccessDenied; may be empty
+	after  time.Duration // the server's Retry-After; -1 if there is none
 }
 
 func (e *statusError) Error() string {
@@ -79,7 +78,7 @@ func (e *statusError) Unwrap() error {
 		return fs.ErrPermission
 	case http.StatusPreconditionFailed:
 		return ErrChanged
-	case http.StatusBadRequest: // which is how Amazon says what others say with 401
+	case http.StatusBadRequest: // Amazon sends it for expired tokens, where other stores send 401
 		if e.reason == "ExpiredToken" || e.reason == "InvalidToken" || e.reason == "TokenRefreshRequired" {
 			return fs.ErrPermission
 		}
@@ -87,11 +86,12 @@ func (e *statusError) Unwrap() error {
 	return nil
 }
 
+// failure returns the statusError of the answer.
 func (a *answer) failure() error {
 	return &statusError{code: a.StatusCode, reason: a.complaint().word(), after: retryAfter(a.Header.Get("Retry-After"))}
 }
 
-// complaint is what object stores say about a request that failed.
+// complaint is the body of an object store's answer to a request that failed.
 type complaint struct {
 	XMLName xml.Name `xml:"Error"`
 	Code    string
@@ -100,22 +100,22 @@ type complaint struct {
 
 // complaint reads the body of a failure, once.
 func (a *answer) complaint() *complaint {
-	if a.said != nil {
-		return a.said
+	if a.reason != nil {
+		return a.reason
 	}
 	const most = 64 << 10
-	body, _ := io.ReadAll(io.LimitReader(a.body, most)) // what is cut off is no complaint
-	a.said = &complaint{}
-	if xml.Unmarshal(body, a.said) != nil {
-		a.said = &complaint{}
+	body, _ := io.ReadAll(io.LimitReader(a.body, most)) // a longer body, or an error, fails to parse
+	a.reason = &complaint{}
+	if xml.Unmarshal(body, a.reason) != nil {
+		a.reason = &complaint{}
 	}
 	if code := a.Header.Get("X-Ms-Error-Code"); code != "" {
-		a.said.Code = code
+		a.reason.Code = code
 	}
-	return a.said
+	return a.reason
 }
 
-// word is the code, if it is nothing but a word.
+// word returns the code if it has only letters: a server must not put arbitrary text in messages.
 func (c *complaint) word() string {
 	const most = 64
 	if len(c.Code) > most || strings.ContainsFunc(c.Code, func(r rune) bool { return !('a' <= r|0x20 && r|0x20 <= 'z') }) {
@@ -124,7 +124,7 @@ func (c *complaint) word() string {
 	return c.Code
 }
 
-// retryAfter reads the header of that name: seconds, or a time.
+// retryAfter returns the time to wait in a Retry-After header, which is seconds or a time. It returns -1 if it is neither.
 func retryAfter(value string) time.Duration {
 	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(n) * time.Second
@@ -135,18 +135,18 @@ func retryAfter(value string) time.Duration {
 	return -1
 }
 
-// plain refuses bodies that are not the bytes of the file as they are.
+// plain returns an error if the body is an encoding of the file instead of its bytes.
 func (a *answer) plain() error {
 	if a.StatusCode != http.StatusOK && a.StatusCode != http.StatusPartialContent {
 		return nil
 	}
 	if e := a.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return wrongf("the server sends the file in the encoding %q, ranges of which are not ranges of the file: %w", e, errors.ErrUnsupported)
+		return wrongf("the server sends the file with Content-Encoding %q, so byte ranges do not match the file: %w", e, errors.ErrUnsupported)
 	}
 	return nil
 }
 
-// identity is what the answer says of the file, which has size bytes.
+// identity returns the identity of the file in the answer's headers. size is the size of the file.
 func (a *answer) identity(size int64) Identity {
 	id := Identity{Size: size, ETag: a.Header.Get("ETag")}
 	if t, err := http.ParseTime(a.Header.Get("Last-Modified")); err == nil {
@@ -155,29 +155,30 @@ func (a *answer) identity(size int64) Identity {
 	return id
 }
 
-// contentRange reads the header of that name: "bytes 0-99/1000".
+// contentRange returns the range and the size of the file in the Content-Range header, such as "bytes 0-99/1000".
 func (a *answer) contentRange() (Range, int64, error) {
 	return parseContentRange(a.Header.Get("Content-Range"))
 }
 
+// parseContentRange parses a Content-Range header.
 func parseContentRange(text string) (Range, int64, error) {
 	unit, rest, _ := strings.Cut(text, " ")
 	span, total, _ := strings.Cut(rest, "/")
 	from, to, _ := strings.Cut(span, "-")
 	if total == "*" {
-		return Range{}, 0, wrongf("the server does not say how large the file is: Content-Range is %q: %w", text, errors.ErrUnsupported)
+		return Range{}, 0, wrongf("Content-Range is %q, must have the size of the file instead of *: %w", text, errors.ErrUnsupported)
 	}
 	first, err1 := decimal(from)
 	last, err2 := decimal(to)
 	size, err3 := decimal(total)
 	if !strings.EqualFold(unit, "bytes") || errors.Join(err1, err2, err3) != nil || last < first || last >= size {
-		return Range{}, 0, wrongf("Content-Range is %q, not like \"bytes 0-99/1000\"", text)
+		return Range{}, 0, wrongf("Content-Range is %q, must be like \"bytes 0-99/1000\"", text)
 	}
 	return Range{Offset: first, Length: last - first + 1}, size, nil
 }
 
-// unsatisfied returns the size of the file that a refused range says. Object stores say it in
-// the body, if at all.
+// unsatisfied returns the size of the file in an answer that rejects a range. Some object stores have it in the body, others
+// do not send it.
 func (a *answer) unsatisfied() (int64, bool) {
 	if size, ok := unsatisfied(a.Header.Get("Content-Range")); ok {
 		return size, true
@@ -186,29 +187,29 @@ func (a *answer) unsatisfied() (int64, bool) {
 	return size, err == nil
 }
 
-// empty reports whether a refusal of the first bytes says that there are none.
+// empty reports whether an answer that rejects the range of the first bytes means that the file is empty.
 func (a *answer) empty() bool {
 	size, ok := a.unsatisfied()
 	return ok && size == 0 || !ok && a.complaint().Code == "InvalidRange"
 }
 
-// unsatisfied reads the Content-Range of a refused range: "bytes */1000".
+// unsatisfied returns the size in the Content-Range header of a rejected range, such as "bytes */1000".
 func unsatisfied(text string) (int64, bool) {
 	total, ok := strings.CutPrefix(text, "bytes */")
 	size, err := decimal(total)
 	return size, ok && err == nil
 }
 
-// decimal reads digits only: ParseInt would take signs.
+// decimal parses a number of digits only. ParseInt would accept signs.
 func decimal(s string) (int64, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
 	return int64(n), err
 }
 
-// show writes a range as the header Range does, with the last byte in it.
+// show formats a range as in the Range header: the first and the last byte.
 func show(r Range) string { return fmt.Sprintf("%d-%d", r.Offset, r.End()-1) }
 
-// fill reads the body, which must be as long as p.
+// fill reads the body to p. The body must have exactly len(p) bytes.
 func (a *answer) fill(p []byte) (int, error) {
 	n, err := io.ReadFull(a.body, p)
 	if err != nil {
@@ -219,12 +220,12 @@ func (a *answer) fill(p []byte) (int, error) {
 	}
 	var more [1]byte
 	if extra, _ := io.ReadFull(a.body, more[:]); extra > 0 {
-		return 0, wrongf("the server sent more than the %d bytes that it said", len(p))
+		return 0, wrongf("the server sent more than the %d bytes that it announced", len(p))
 	}
 	return n, nil
 }
 
-// cut is a body that ended early.
+// cut is the error of a body that ended early.
 type cut struct {
 	got, want int
 	err       error
@@ -234,7 +235,7 @@ func (e *cut) Error() string {
 	return fmt.Sprintf("the connection broke after %d of %d bytes: %v", e.got, e.want, e.err)
 }
 
-// drain reads what is left of a short body, so that the connection can be used again.
+// drain reads the rest of a short body, so that the connection can be reused.
 func (a *answer) drain() {
 	const most = 64 << 10
 	_, _ = io.CopyN(io.Discard, a.body, most)

@@ -10,11 +10,10 @@ import (
 
 var errClosed = fmt.Errorf("reading: %w", fs.ErrClosed)
 
-// maxHeaderBytes bounds the headers of an answer.
+// maxHeaderBytes is the maximum size of an answer's headers.
 const maxHeaderBytes = 256 << 10
 
-// newTransport returns a transport that keeps as many connections to a server open as a
-// source may use, and never decompresses.
+// newTransport returns a transport that keeps `parallel` idle connections per server open, and never decompresses.
 func newTransport(parallel int) *http.Transport {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -30,7 +29,7 @@ func newTransport(parallel int) *http.Transport {
 	}
 }
 
-// redirectError is a redirect that is not followed.
+// redirectError is the error of a redirect that is not followed.
 type redirectError struct {
 	to  string
 	err error
@@ -42,8 +41,8 @@ func (e *redirectError) Error() string {
 
 func (e *redirectError) Unwrap() error { return e.err }
 
-// checkRedirect decides about following a redirect. What is meant for the origin's host
-// stays there, and so does the address of the page that redirects, which can be signed.
+// checkRedirect returns an error if a redirect is not followed. Otherwise it removes headers that must not reach another
+// host: credentials, and the Referer, because the redirecting address may be signed.
 func (r *remote) checkRedirect(req *http.Request, via []*http.Request) error {
 	if err := r.mayRedirect(req, via); err != nil {
 		return &redirectError{req.URL.Scheme + "://" + req.URL.Host, err}
@@ -58,14 +57,15 @@ func (r *remote) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// mayRedirect returns an error if the request, after the requests via, may not be made.
 func (r *remote) mayRedirect(req *http.Request, via []*http.Request) error {
 	switch last := via[len(via)-1].URL; {
 	case len(via) > r.opts.Redirects:
 		return fmt.Errorf("more than %d redirects in a row", r.opts.Redirects)
 	case req.URL.Scheme != "https" && req.URL.Scheme != "http":
-		return fmt.Errorf("only http and https are followed")
+		return fmt.Errorf("scheme %q, must be http or https", req.URL.Scheme)
 	case last.Scheme == "https" && req.URL.Scheme == "http":
-		return fmt.Errorf("from https only https is followed")
+		return fmt.Errorf("a redirect from https must lead to https")
 	}
 	if r.opts.Allow != nil {
 		return r.opts.Allow(req.URL.String())

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Several ranges in one request (RFC 9110, 14.6):
+// Requests for several ranges (RFC 9110, section 14.6):
 //
 //	GET /ocean.nc                        206 Partial Content
 //	Range: bytes=0-99,5000-5099          Content-Type: multipart/byteranges; boundary=SEP
@@ -23,10 +23,10 @@ import (
 //	                                     --SEP
 //	                                     …
 //
-// Web servers know this, object stores do not: they send one range, or all of the file. A
-// host is asked once.
+// Web servers support this. Object stores do not; they send one range or the whole file. After the first such answer, a
+// host gets requests for single ranges only.
 
-// oneByOne remembers the hosts that send no more than one range at a time.
+// oneByOne remembers the hosts that send only one range per request.
 type oneByOne struct{ hosts sync.Map }
 
 func (o *oneByOne) is(host string) bool {
@@ -39,7 +39,7 @@ func (o *oneByOne) add(host string) { o.hosts.Store(host, true) }
 // objectStores are headers that only object stores send.
 var objectStores = []string{"X-Amz-Request-Id", "X-Guploader-Uploadid", "X-Ms-Request-Id"}
 
-// noteStore remembers hosts that are object stores, which need not be asked.
+// noteStore remembers the host if it is an object store, which saves one request for several ranges.
 func (r *remote) noteStore(a *answer) {
 	for _, key := range objectStores {
 		if a.Header.Get(key) != "" {
@@ -48,7 +48,7 @@ func (r *remote) noteStore(a *answer) {
 	}
 }
 
-// ReadMany asks for several ranges at once.
+// ReadMany reads several ranges with one request. The error is errOneByOne if the server does not support it.
 func (r *remote) ReadMany(ctx context.Context, ranges []Range, into [][]byte) error {
 	if r.content != nil || r.single.is(r.origin.Host) {
 		return errOneByOne
@@ -66,8 +66,10 @@ func (r *remote) ReadMany(ctx context.Context, ranges []Range, into [][]byte) er
 	return err
 }
 
-var errOneByOne = wrongf("the server sends one range at a time: %w", errors.ErrUnsupported)
+// errOneByOne is the error of a server that sends only one range per request.
+var errOneByOne = wrongf("the server sends only one range per request: %w", errors.ErrUnsupported)
 
+// takeMany reads the bytes of ranges from an answer.
 func (r *remote) takeMany(a *answer, ranges []Range, into [][]byte) error {
 	kind, params, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch {
@@ -89,7 +91,7 @@ func (r *remote) takeMany(a *answer, ranges []Range, into [][]byte) error {
 	for len(left) > 0 {
 		part, err := parts.NextRawPart()
 		if errors.Is(err, io.EOF) {
-			return errOneByOne // it left some out, which is its right
+			return errOneByOne // a server may omit ranges
 		}
 		if err != nil {
 			return &cut{err: err}
@@ -102,7 +104,7 @@ func (r *remote) takeMany(a *answer, ranges []Range, into [][]byte) error {
 	return nil
 }
 
-// takePart reads a part, which may be any of the ranges that are left.
+// takePart reads a part, which may be any of the ranges in left, and removes its range from left.
 func (r *remote) takePart(a *answer, part *multipart.Part, left map[Range][]byte) error {
 	got, size, err := parseContentRange(part.Header.Get("Content-Range"))
 	if err != nil {
@@ -113,7 +115,7 @@ func (r *remote) takePart(a *answer, part *multipart.Part, left map[Range][]byte
 	}
 	into, ok := left[got]
 	if !ok {
-		return errOneByOne // it put some together, which is its right
+		return errOneByOne // a server may merge ranges
 	}
 	if n, err := io.ReadFull(part, into); err != nil {
 		return &cut{n, len(into), err}
@@ -122,7 +124,7 @@ func (r *remote) takePart(a *answer, part *multipart.Part, left map[Range][]byte
 	return nil
 }
 
-// showAll writes ranges as the header Range does.
+// showAll formats ranges as in the Range header.
 func showAll(ranges []Range) string {
 	var b strings.Builder
 	for i, r := range ranges {

@@ -15,12 +15,12 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// minimumRate is how fast a read must be in the long run, in bytes a second.
+// minimumRate is the minimum rate of a read, averaged over all of it, in bytes per second.
 const minimumRate = 64 << 10
 
-// persist calls try until it succeeds or fails in a way that will not pass. Between
-// attempts it waits: for as long as the server asks for, else for a random time of up to
-// twice as long as before, so that many who failed together do not come back together.
+// persist calls try until it succeeds or fails permanently. Between attempts it waits as long as the server asks. If the
+// server does not ask, it waits a random time, whose maximum doubles with each attempt, so that clients that failed at
+// the same time do not repeat at the same time. bytes is the expected size of the answer, which extends the time limit.
 func (r *remote) persist(ctx context.Context, bytes int64, try func(context.Context) error) error {
 	patience := r.opts.Patience + time.Duration(bytes/minimumRate)*time.Second
 	deadline := time.Now().Add(patience)
@@ -46,7 +46,7 @@ func (r *remote) persist(ctx context.Context, bytes int64, try func(context.Cont
 		}
 		wait := pause(r.opts.Backoff, attempt, err)
 		if time.Until(deadline) < wait {
-			return fmt.Errorf("%w (after %d attempts; the next would come too late)", err, attempt)
+			return fmt.Errorf("%w (after %d attempts; the time limit of %s leaves no time for another)", err, attempt, patience)
 		}
 		select {
 		case <-time.After(wait):
@@ -55,9 +55,10 @@ func (r *remote) persist(ctx context.Context, bytes int64, try func(context.Cont
 	}
 }
 
-// maxPause bounds the pauses that are not the server's wish.
+// maxPause is the maximum of pauses that the server did not ask for.
 const maxPause = 10 * time.Second
 
+// pause returns the time to wait after a failed attempt.
 func pause(backoff time.Duration, attempt int, err error) time.Duration {
 	var status *statusError
 	if errors.As(err, &status) && status.after >= 0 {
@@ -70,13 +71,13 @@ func pause(backoff time.Duration, attempt int, err error) time.Duration {
 	return rand.N(min(backoff<<min(attempt-1, 20), maxPause) + 1)
 }
 
-// passing reports whether an error may be gone when the request is made again.
+// passing reports whether repeating the request may help.
 func passing(err error) bool {
 	var (
 		moved  *expired
 		status *statusError
 		wrong  *wrongAnswer
-		whole  *onlyWhole
+		whole  *NoRangesError
 		late   *impatient
 	)
 	switch {
@@ -89,16 +90,16 @@ func passing(err error) bool {
 		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true
-		case http.StatusConflict: // with another request, and not with what is there
+		case http.StatusConflict: // only if the conflict is with another request, not with the existing object
 			return status.reason == "ConditionalRequestConflict" || status.reason == "OperationAborted"
 		}
 		return false
 	}
-	return true // the network's
+	return true // errors of the network
 }
 
-// permanent reports whether an error of making a request is one that stays: the server
-// cannot be believed or found, or a redirect was refused.
+// permanent reports whether a request failed for a reason that repeating does not change: the host does not exist, its
+// certificate is not valid, a redirect is not followed, or the cause is local.
 func permanent(err error) bool {
 	var (
 		dns         *net.DNSError
@@ -116,9 +117,8 @@ func permanent(err error) bool {
 		errors.As(err, &record) || errors.As(err, &refused) || errors.As(err, &local) || errors.As(err, &keys)
 }
 
-// because returns the reason for which a request was ended, if it was, in place of the
-// error that came of ending it; and else the error without the URL, which is in the name
-// of the source already and may be signed.
+// because returns the cause of ctx if it has ended, instead of the error that this caused. Otherwise it returns err without
+// the URL that net/http adds: the URL is already in the source's name, and may be signed.
 func because(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -130,28 +130,28 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// expired is the error of an address that a redirect once led to.
+// expired is the error of a request to a cached target of redirects. The next attempt starts at the origin.
 type expired struct{ err error }
 
 func (e *expired) Error() string { return e.err.Error() }
 func (e *expired) Unwrap() error { return e.err }
 
-// stalled is the error of a request that brought too little.
+// stalled is the error of a request that transferred too few bytes.
 type stalled struct{ after time.Duration }
 
 func (e *stalled) Error() string {
 	return fmt.Sprintf("the server sent less than %d bytes in %s", stallBytes, e.after)
 }
 
-// Timeout marks the error as one of time.
+// Timeout reports true, as for other errors of timeouts.
 func (e *stalled) Timeout() bool { return true }
 
-// impatient is the error of a read that took too long with all its attempts.
+// impatient is the error of a read whose attempts together exceeded the time limit.
 type impatient struct{ after time.Duration }
 
 func (e *impatient) Error() string {
-	return fmt.Sprintf("it took longer than %s", e.after)
+	return fmt.Sprintf("the read exceeded its time limit of %s", e.after)
 }
 
-// Timeout marks the error as one of time.
+// Timeout reports true, as for other errors of timeouts.
 func (e *impatient) Timeout() bool { return true }

@@ -11,19 +11,18 @@ import (
 	"slices"
 )
 
-// content is all of a file that came in one answer: in memory if it is small, else in a
-// temporary file.
+// content is a whole file that came in one answer. It is in memory if it is small, else in a temporary file.
 type content struct {
 	io.ReaderAt
-	file *os.File
-	left bool // in its folder: it could not be removed while it is open
+	file    *os.File
+	hasName bool // the file could not be removed while it is open, so Close removes it
 }
 
-// learnSmall takes a first answer that has all of the file, if that is not much.
+// learnSmall keeps the whole file of a first answer in memory, if it has at most HeadBytes bytes.
 func (r *remote) learnSmall(a *answer) error {
 	size := a.ContentLength
 	if size < 0 || size > r.opts.HeadBytes {
-		return &onlyWhole{size}
+		return &NoRangesError{Size: size}
 	}
 	head := make([]byte, size)
 	if _, err := a.fill(head); err != nil {
@@ -33,7 +32,7 @@ func (r *remote) learnSmall(a *answer) error {
 	return nil
 }
 
-// download saves all of the file.
+// download saves the whole file of an answer to a temporary file.
 func (r *remote) download(a *answer) error {
 	if err := a.plain(); err != nil {
 		return err
@@ -41,13 +40,13 @@ func (r *remote) download(a *answer) error {
 	if a.StatusCode != http.StatusOK {
 		return a.failure()
 	}
-	// Without a length, a body ends where the connection does, and so does half of one.
+	// A body without a length ends with the connection, so a broken connection would look like a complete body.
 	if a.ContentLength < 0 && a.ProtoMajor < 2 && !slices.Contains(a.TransferEncoding, "chunked") {
-		return wrongf("the server does not say how large the file is, so nobody could tell whether all of it came: %w", errors.ErrUnsupported)
+		return wrongf("the server does not send the size of the file, so a truncated download could not be detected: %w", errors.ErrUnsupported)
 	}
 	c, err := newContent(r.opts.TempDir)
 	if err != nil {
-		return &localError{fmt.Errorf("%v", err)} // what is not there is not the source
+		return &localError{fmt.Errorf("%v", err)} // not wrapped: fs.ErrNotExist would mean that the source is missing
 	}
 	n, err := save(c.file, a.body, a.ContentLength)
 	if err != nil {
@@ -57,22 +56,27 @@ func (r *remote) download(a *answer) error {
 	return nil
 }
 
-// onlyWhole is the error of a server that sends no ranges.
-type onlyWhole struct{ size int64 }
-
-func (e *onlyWhole) Error() string {
-	return fmt.Sprintf("the server sends no ranges, only all of the file (%s); --download fetches it once", sizeText(e.size))
+// NoRangesError is the error of a server that sends only whole files, not byte ranges. Options.Download is the remedy: it
+// downloads the file once and reads the copy.
+type NoRangesError struct {
+	Size int64 // of the file in bytes, or -1 if the server does not send it
 }
 
-func (e *onlyWhole) Unwrap() error { return errors.ErrUnsupported }
+// Error returns a text that does not name the remedy, because each program has its own option for it.
+func (e *NoRangesError) Error() string {
+	return fmt.Sprintf("the server does not send byte ranges, only the whole file (%s)", sizeText(e.Size))
+}
 
-// allowance is for how many bytes there must be time.
-func (e *onlyWhole) allowance() int64 {
-	if e.size < 0 {
+// Unwrap returns errors.ErrUnsupported.
+func (e *NoRangesError) Unwrap() error { return errors.ErrUnsupported }
+
+// allowance returns the number of bytes for which the time limit of a download is computed.
+func (e *NoRangesError) allowance() int64 {
+	if e.Size < 0 {
 		const guess = 1 << 40
 		return guess
 	}
-	return e.size
+	return e.Size
 }
 
 func sizeText(size int64) string {
@@ -82,24 +86,23 @@ func sizeText(size int64) string {
 	return fmt.Sprintf("%d bytes", size)
 }
 
-// localError is an error of this machine, such as a full disk. The same request would
-// meet it again.
+// localError is an error of this machine, such as a full disk. Repeating the request does not help.
 type localError struct{ err error }
 
-func (e *localError) Error() string { return "downloading it: " + e.err.Error() }
+func (e *localError) Error() string { return "saving the download: " + e.err.Error() }
 func (e *localError) Unwrap() error { return e.err }
 
-// newContent makes a temporary file. Where the system allows it, the file has no name from
-// the beginning, so that nothing is left of it however this process ends.
+// newContent creates a temporary file in dir. If the system allows it, the file is removed at once while it stays open, so
+// that no file remains if this process is killed.
 func newContent(dir string) (*content, error) {
 	f, err := os.CreateTemp(dir, "varve-*")
 	if err != nil {
 		return nil, err
 	}
-	return &content{ReaderAt: f, file: f, left: os.Remove(f.Name()) != nil}, nil
+	return &content{ReaderAt: f, file: f, hasName: os.Remove(f.Name()) != nil}, nil
 }
 
-// save copies a body to a file. The size is -1 if the server did not say it.
+// save copies a body to a file and returns its length. size is the announced length, or -1 if there is none.
 func save(to io.Writer, body io.Reader, size int64) (int64, error) {
 	w := &localWriter{to}
 	n, err := io.Copy(w, body)
@@ -111,12 +114,12 @@ func save(to io.Writer, body io.Reader, size int64) (int64, error) {
 		return n, &cut{int(n), int(size), err}
 	}
 	if err == nil && size >= 0 && n > size {
-		return n, wrongf("the server sent more than the %d bytes that it said", size)
+		return n, wrongf("the server sent more than the %d bytes that it announced", size)
 	}
 	return n, err
 }
 
-// localWriter tells errors of writing from those of reading.
+// localWriter marks errors of writing as localError, so that save can distinguish them from errors of reading.
 type localWriter struct{ io.Writer }
 
 func (w *localWriter) Write(p []byte) (int, error) {
@@ -139,7 +142,7 @@ func (c *content) Close() error {
 		return nil
 	}
 	err := c.file.Close()
-	if c.left {
+	if c.hasName {
 		err = errors.Join(err, os.Remove(c.file.Name()))
 	}
 	return err

@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// ErrChanged marks errors caused by a source that is no longer the one that was opened, or
-// not the one that was asked for.
+// ErrChanged marks errors caused by a source that is no longer the version that was opened, or not the version that was
+// requested.
 var ErrChanged = errors.New("source has changed")
 
-// Identity tells one version of a file from another.
+// Identity identifies a version of a file.
 type Identity struct {
 	Size     int64
-	Modified time.Time // the zero time where it is not known; a server tells it to the second
-	ETag     string    // as the server writes it, quotes and all; empty where there is none
+	Modified time.Time // time of modification, or the zero time if it is not known; of a server, in whole seconds
+	ETag     string    // as the server sends it, with its quotes; empty if there is none
 }
 
-// Check returns nil if now is, as far as anybody can tell, the same version as id, and else
-// an ErrChanged that says what differs. What id does not know is not compared; what it
-// knows, now must know too. A strong ETag decides alone about what has the same size.
+// Check returns an ErrChanged if now is another version than id. It compares the fields that id has; they must be the same
+// in now. If the size and a strong ETag are equal, it does not compare the times.
 func (id Identity) Check(now Identity) error {
 	if id.Size != now.Size {
 		return fmt.Errorf("%w: it had %d bytes, now %d", ErrChanged, id.Size, now.Size)
@@ -31,11 +30,11 @@ func (id Identity) Check(now Identity) error {
 	if id.strong() || id.Modified.IsZero() || id.Modified.Equal(now.Modified) {
 		return nil
 	}
-	return fmt.Errorf("%w: it was of %s, now of %s", ErrChanged, moment(id.Modified), moment(now.Modified))
+	return fmt.Errorf("%w: it was modified at %s, now at %s", ErrChanged, moment(id.Modified), moment(now.Modified))
 }
 
-// strong reports whether the ETag changes with every byte, and can be made a condition: one
-// with a space in it, say, no server would find in a list of them.
+// strong reports whether the ETag is strong (it changes with every byte) and valid in an If-Match header, where spaces and
+// quotes within it are not.
 func (id Identity) strong() bool {
 	inner, quoted := strings.CutPrefix(id.ETag, `"`)
 	inner, closed := strings.CutSuffix(inner, `"`)
@@ -51,7 +50,7 @@ func orNone(tag string) string {
 
 func moment(t time.Time) string {
 	if t.IsZero() {
-		return "no known time"
+		return "an unknown time"
 	}
 	return t.UTC().Format("2006-01-02T15:04:05.999999999Z")
 }

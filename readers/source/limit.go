@@ -1,5 +1,5 @@
 package source
 
-// ShareOfOpen is how many files may be kept open for later: at most so many, and no more than a part
-// of those that the process may have open, one in so many.
+// ShareOfOpen returns the number of files to keep open for reuse: at most `most`, and at most 1/part of the files that the
+// process may have open.
 func ShareOfOpen(most, part int) int { return min(most, max(OpenLimit()/part, 1)) }

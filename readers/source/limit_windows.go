@@ -6,14 +6,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// openLimit is what is made of a process that may have millions open: each takes memory of the
-// system's own.
+// openLimit is a limit below that of Windows, which allows millions of open files: each takes memory of the kernel.
 const openLimit = 1 << 16
 
-// OpenLimit is how many files this process may have open at a time, sockets included.
+// OpenLimit returns the number of files, including sockets, that this process may have open at a time.
 func OpenLimit() int { return openLimit }
 
-// IsExhausted reports whether an error is that too many files are open.
+// IsExhausted reports whether an error is caused by too many open files.
 func IsExhausted(err error) bool {
 	return errors.Is(err, windows.ERROR_TOO_MANY_OPEN_FILES)
 }

@@ -18,15 +18,16 @@ import (
 	"varve/readers/source/internal/s3"
 )
 
-// stores are the object stores that an Opener has been asked for: no configuration is read
-// and nobody is called before the first name of a kind.
+// stores holds the object stores that an Opener uses. A store is created for the first name with its scheme, so that the
+// configuration of unused stores is not read.
 type stores struct {
 	mu   sync.Mutex
-	made map[string]object.Store
-	// noted are objects that listings described lately, so that opening one costs nothing.
+	made map[string]object.Store // by scheme
+	// noted holds the identities of objects in recent listings, so that opening them needs no request.
 	noted map[string]Identity
 }
 
+// service returns the store of a scheme.
 func (s *stores) service(ctx context.Context, scheme string) (object.Store, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,12 +54,13 @@ func newService(ctx context.Context, scheme string) (object.Store, error) {
 	case "az":
 		return azure.New()
 	}
-	return nil, fmt.Errorf("%s:// is no object store: %w", scheme, errors.ErrUnsupported)
+	return nil, fmt.Errorf("%s:// is not an object store, must be s3://, gs:// or az://: %w", scheme, errors.ErrUnsupported)
 }
 
-// maxNoted bounds what is remembered of listings.
+// maxNoted is the maximum number of remembered identities.
 const maxNoted = 10_000
 
+// note remembers the identity of an object.
 func (s *stores) note(name string, id Identity) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +77,8 @@ func (s *stores) lookup(name string) (Identity, bool) {
 	return id, ok
 }
 
-// IsObject reports whether a name is that of an object, a prefix or a bucket in an object
-// store. Such names are what they say: nothing in them is percent-encoded.
+// IsObject reports whether name is an object, a prefix or a bucket in an object store (s3://, gs://, az://). Such names are
+// never percent-encoded.
 func IsObject(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
 	if !ok {
@@ -89,8 +91,7 @@ func IsObject(name string) bool {
 	return false
 }
 
-// ParseURL returns the parts of a URL. The path of one in an object store is its key,
-// whatever characters that has.
+// ParseURL parses a URL. For an object store, the path is the key with its characters unchanged.
 func ParseURL(name string) (*url.URL, error) {
 	if !IsObject(name) {
 		return url.Parse(name)
@@ -102,14 +103,15 @@ func ParseURL(name string) (*url.URL, error) {
 	return &url.URL{Scheme: scheme, Host: bucket, Path: "/" + key}, nil
 }
 
-// bucket is where objects are.
+// bucket is a bucket of an object store.
 type bucket struct {
 	opener  *Opener
 	service object.Store
-	name    string // of the bucket
-	root    string // what is before each key: "s3://bucket/"
+	name    string
+	root    string // the beginning of its objects' names: "s3://bucket/"
 }
 
+// bucket returns the bucket and the key of a name.
 func (o *Opener) bucket(ctx context.Context, name string) (*bucket, string, error) {
 	scheme, at, key, err := object.Split(name)
 	if err != nil {
@@ -122,7 +124,8 @@ func (o *Opener) bucket(ctx context.Context, name string) (*bucket, string, erro
 	return &bucket{o, service, at, scheme + "://" + at + "/"}, key, nil
 }
 
-// openObject opens an object or, where keys go on behind the name, a folder.
+// openObject opens an object, or a folder if keys continue after the name with a slash. It also returns the name without a
+// trailing slash.
 func openObject(ctx context.Context, o *Opener, name string, id *Identity) (string, Ranges, error) {
 	b, key, err := o.bucket(ctx, name)
 	if err != nil {
@@ -130,7 +133,7 @@ func openObject(ctx context.Context, o *Opener, name string, id *Identity) (stri
 	}
 	if key == "" || strings.HasSuffix(key, "/") {
 		if id != nil {
-			return "", nil, fmt.Errorf("%s: is a folder, not an object", name)
+			return "", nil, fmt.Errorf("%s: it is a folder, not an object", name)
 		}
 		f := &objectFolder{bucket: b, prefix: key}
 		return strings.TrimSuffix(b.root+key, "/"), f, nil
@@ -147,7 +150,7 @@ func openObject(ctx context.Context, o *Opener, name string, id *Identity) (stri
 	return r.name, r, nil
 }
 
-// open opens an object, in the version that is given or that a listing has just told of.
+// open opens an object. If its version is known, from id or from a recent listing, it makes no request.
 func (b *bucket) open(ctx context.Context, key string, id *Identity) (*remote, error) {
 	address, err := b.service.Address(b.name, key)
 	if err != nil {
@@ -169,7 +172,7 @@ func (b *bucket) open(ctx context.Context, key string, id *Identity) (*remote, e
 	return r, nil
 }
 
-// remote is a file on the store's server. Errors call it by its name and not by the address.
+// remote returns the remote for an address on the store's server. Its errors contain name, not the address.
 func (b *bucket) remote(name string, address *url.URL) *remote {
 	r := newRemote(b.opener, address)
 	r.name, r.hint = name, b.service.Hint
@@ -178,13 +181,13 @@ func (b *bucket) remote(name string, address *url.URL) *remote {
 	return r
 }
 
-// The most that a page of a listing may have, and all pages without an object in them.
+// The maximum size of a page of a listing, and the maximum number of consecutive empty pages.
 const (
 	maxPageBytes  = 32 << 20
 	maxEmptyPages = 1000
 )
 
-// page reads a page of a listing.
+// page requests and parses a page of a listing.
 func (b *bucket) page(ctx context.Context, q *object.Query) (*object.Page, error) {
 	q.Bucket = b.name
 	address, err := b.service.ListAddress(q)
@@ -210,7 +213,7 @@ func (b *bucket) page(ctx context.Context, q *object.Query) (*object.Page, error
 	return page, nil
 }
 
-// document reads a body of no known length.
+// document reads a body of unknown length, at most `most` bytes.
 func (a *answer) document(most int64) ([]byte, error) {
 	if a.StatusCode != http.StatusOK {
 		return nil, a.failure()
@@ -223,17 +226,17 @@ func (a *answer) document(most int64) ([]byte, error) {
 		return nil, &cut{len(body), max(len(body), int(a.ContentLength)), err}
 	}
 	if int64(len(body)) > most {
-		return nil, wrongf("the server sent more than %d bytes", most)
+		return nil, wrongf("the server sent more than %d bytes, the limit", most)
 	}
 	return body, nil
 }
 
-// list yields objects and folders whose keys begin with a prefix, as far as the next slash.
+// list yields the objects and folders whose keys begin with a prefix. Keys with a further slash are folders.
 func (b *bucket) list(ctx context.Context, prefix string) iter.Seq2[object.Entry, error] {
 	return b.entries(ctx, object.Query{Prefix: prefix})
 }
 
-// entries yields what is on all pages.
+// entries yields the entries of all pages of a listing.
 func (b *bucket) entries(ctx context.Context, of object.Query) iter.Seq2[object.Entry, error] {
 	return func(yield func(object.Entry, error) bool) {
 		q := &of
@@ -243,7 +246,7 @@ func (b *bucket) entries(ctx context.Context, of object.Query) iter.Seq2[object.
 				empty = 0
 			}
 			if empty > maxEmptyPages {
-				err = fmt.Errorf("%s%s: listing: %d pages in a row have nothing on them", b.root, of.Prefix, empty)
+				err = fmt.Errorf("%s%s: listing: %d consecutive pages are empty, the limit is %d", b.root, of.Prefix, empty, maxEmptyPages)
 			}
 			if err != nil {
 				yield(object.Entry{}, err)

@@ -14,21 +14,21 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// objectFolder is what the keys have in common that begin with a prefix.
+// objectFolder is the folder of the keys that begin with a prefix.
 type objectFolder struct {
 	*bucket
 	prefix string // empty, or ends with a slash
 
 	mu sync.Mutex
-	// listed are the names in folders that were listed to the end, so that one who looks
-	// for this and that in them need not ask.
+	// listed holds, by key of a folder, the names in folders that were listed completely. Opening a missing object in
+	// such a folder needs no request.
 	listed map[string]map[string]kinds
 }
 
-// kinds says what a name is, which can be an object and a folder.
+// kinds tells whether a name is an object, a folder, or both.
 type kinds struct{ object, folder bool }
 
-// maxListed bounds the names of a folder that are remembered.
+// maxListed is the maximum number of folders that are remembered, and of names in each.
 const maxListed = 1000
 
 func (f *objectFolder) Identity() Identity { return Identity{} }
@@ -54,7 +54,7 @@ func (f *objectFolder) OpenKey(ctx context.Context, key string) (Ranges, error) 
 	return r, nil
 }
 
-// lacks reports whether a listing has shown that there is no such object.
+// lacks reports whether a listing has shown that the object does not exist.
 func (f *objectFolder) lacks(key string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,8 +72,8 @@ func (f *objectFolder) lacks(key string) bool {
 	}
 }
 
-// List yields what lies directly in a folder. What no path of a folder can name is left out:
-// the objects that stand for folders, and keys with empty parts.
+// List yields the objects and folders directly in a folder. It leaves out keys that are not valid paths: keys with empty
+// parts, and the empty objects whose keys end with a slash, which some tools create as folders.
 func (f *objectFolder) List(ctx context.Context, key string) iter.Seq2[Entry, error] {
 	prefix := f.prefix
 	if key != "" {
@@ -102,6 +102,7 @@ func (f *objectFolder) List(ctx context.Context, key string) iter.Seq2[Entry, er
 	}
 }
 
+// remember records the names of a folder that was listed completely.
 func (f *objectFolder) remember(key string, names map[string]kinds) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,16 +114,15 @@ func (f *objectFolder) remember(key string, names map[string]kinds) {
 	}
 }
 
-// note keeps the version of an object, where the listing tells it well enough to be a
-// condition of reading.
+// note remembers the identity of an object, if its ETag is strong enough for a condition.
 func (f *objectFolder) note(o object.Entry) {
-	id := Identity{Size: o.Size, ETag: o.ETag, Modified: o.Modified.Truncate(time.Second)} // as headers tell it
+	id := Identity{Size: o.Size, ETag: o.ETag, Modified: o.Modified.Truncate(time.Second)} // headers have whole seconds
 	if !o.Folder && id.strong() {
 		f.opener.stores.note(f.root+o.Key, id)
 	}
 }
 
-// entryOf is an entry of a listing by its name in the folder.
+// entryOf returns the Entry of a listed object or folder, named relative to prefix. ok is false if it is not a valid path.
 func entryOf(o object.Entry, prefix string) (Entry, bool) {
 	name := strings.TrimSuffix(strings.TrimPrefix(o.Key, prefix), "/")
 	if !fs.ValidPath(name) || name == "." || !o.Folder && strings.HasSuffix(o.Key, "/") {
@@ -131,10 +131,8 @@ func entryOf(o object.Entry, prefix string) (Entry, bool) {
 	return Entry{Name: name, Folder: o.Folder, Size: o.Size, Modified: o.Modified}, true
 }
 
-// Glob yields the names of the objects and folders that match a pattern, such as
-// s3://bucket/model/20??/*.nc, in the order of their parts. As in path.Match, what stands
-// for any characters does not stand for slashes. An object that has the pattern for its key
-// is the only match.
+// Glob yields the objects and folders that match a pattern such as s3://bucket/model/20??/*.nc, in the order of their path
+// components. As in path.Match, wildcards do not match slashes. An object whose key is the pattern itself is the only match.
 func (o *Opener) Glob(ctx context.Context, pattern string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		b, key, err := o.bucket(ctx, pattern)
@@ -164,7 +162,7 @@ func (b *bucket) glob(ctx context.Context, pattern string, yield func(Entry, err
 	return b.match(ctx, "", pattern, yield)
 }
 
-// match walks the parts of a pattern, of which those before are folders that are there.
+// match yields the matches of a pattern below the folder `before`.
 func (b *bucket) match(ctx context.Context, before, pattern string, yield func(Entry, error) bool) error {
 	part, rest, deeper := strings.Cut(pattern, "/")
 	for deeper && !hasMeta(part) {
@@ -181,13 +179,13 @@ func (b *bucket) match(ctx context.Context, before, pattern string, yield func(E
 		}
 		name := strings.TrimSuffix(strings.TrimPrefix(e.Key, before), "/")
 		if is, _ := path.Match(part, name); !is || name == "" || deeper && !e.Folder {
-			continue // the pattern was found to be one
+			continue // glob has checked the pattern, so the error is always nil
 		}
 		switch {
 		case deeper && rest != "":
 			err = b.match(ctx, e.Key, rest, yield)
 		case !e.Folder && strings.HasSuffix(e.Key, "/"):
-			continue // it stands for a folder
+			continue // an empty object that a tool created as a folder
 		case !yield(b.entry(e), nil):
 			err = errStopped
 		}
@@ -198,7 +196,7 @@ func (b *bucket) match(ctx context.Context, before, pattern string, yield func(E
 	return nil
 }
 
-// meta are the characters that make a pattern.
+// meta are the characters that make a name a pattern.
 const meta = `*?[\`
 
 func hasMeta(s string) bool { return strings.ContainsAny(s, meta) }

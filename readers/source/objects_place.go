@@ -20,26 +20,26 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// Place is a prefix of an object store, below which objects are read and written:
+// Place is a prefix in an object store below which objects are read and written:
 //
 //	s3://bucket/model/sst.varve/tables/refs-ab12.parquet
 //	├───────── its name ───────┤├──────── key ─────────┤
 //
-// It may be used by any number of goroutines. Whether the store heeds conditions, without
-// which two writers could both believe that they were first, is for Check to see.
+// Any number of goroutines may use it. Conditional writes need a store that evaluates conditions; otherwise two writers
+// could both believe that they were first. Check tests this.
 type Place struct {
 	*bucket
-	prefix string      // ends with a slash, or is that of the whole bucket
-	sums   atomic.Bool // ETags are sums of contents
+	prefix      string      // ends with a slash, or is empty for the whole bucket
+	hasSumETags atomic.Bool // ETags are MD5 digests of contents
 
-	parts       sync.Mutex
-	partsHeeded bool // conditions are heeded of objects in parts too
+	parts          sync.Mutex
+	isPartsChecked bool // the store evaluates conditions of objects that are stored in parts
 }
 
-// ErrConflict marks the error of storing an object on a condition that does not hold.
-var ErrConflict = errors.New("the object is not the one that it was to replace")
+// ErrConflict marks the error of storing an object whose condition does not hold: another writer was faster.
+var ErrConflict = errors.New("the object is not the version that it should replace")
 
-// Place returns the place of a name such as s3://bucket/prefix. It asks nobody for anything.
+// Place returns the Place of a name such as s3://bucket/prefix. It makes no requests.
 func (o *Opener) Place(ctx context.Context, name string) (*Place, error) {
 	b, key, err := o.bucket(ctx, name)
 	if err != nil {
@@ -47,21 +47,21 @@ func (o *Opener) Place(ctx context.Context, name string) (*Place, error) {
 	}
 	key = strings.TrimSuffix(key, "/")
 	if key == "" {
-		return nil, fmt.Errorf("%s: want a name in the bucket, such as %sdata.varve: %w", name, b.root, errors.ErrUnsupported)
+		return nil, fmt.Errorf("%s: a whole bucket cannot be written; add a prefix, such as %sdata.varve: %w", name, b.root, errors.ErrUnsupported)
 	}
 	return &Place{bucket: b, prefix: key + "/"}, checkKey(name, key)
 }
 
-// checkKey refuses keys that no path of a folder can name.
+// checkKey returns an error for keys that are not valid paths of files.
 func checkKey(name, key string) error {
 	if parts := strings.Split(key, "/"); slices.Contains(parts, "") || slices.Contains(parts, ".") || slices.Contains(parts, "..") {
-		return fmt.Errorf("%s: a name with empty parts, or with . or .. for one, cannot be written to: %w", name, errors.ErrUnsupported)
+		return fmt.Errorf("%s: cannot be written, because a part between slashes is empty, . or ..: %w", name, errors.ErrUnsupported)
 	}
 	return nil
 }
 
-// PlaceOf returns the place that an object of a name such as s3://bucket/prefix/file.json is
-// in, and its key there. It asks nobody for anything.
+// PlaceOf returns the Place that contains an object such as s3://bucket/prefix/file.json, and the object's key in it. It makes
+// no requests.
 func (o *Opener) PlaceOf(ctx context.Context, name string) (*Place, string, error) {
 	b, key, err := o.bucket(ctx, name)
 	if err != nil {
@@ -71,25 +71,26 @@ func (o *Opener) PlaceOf(ctx context.Context, name string) (*Place, string, erro
 	return &Place{bucket: b, prefix: key[:at]}, key[at:], checkKey(name, key)
 }
 
-// Name returns what the place is called, or an object in it.
+// Name returns the full name of an object in the place, or of the place itself if key is empty.
 func (p *Place) Name(key string) string { return strings.TrimSuffix(p.root+p.prefix+key, "/") }
 
-// Read reads all of an object, of at most so many bytes.
+// Read returns the content of an object. More than `most` bytes are an error.
 func (p *Place) Read(ctx context.Context, key string, most int64) ([]byte, error) {
 	content, _, err := p.read(ctx, key, most)
 	return content, err
 }
 
-// ReadVersion reads all of an object that PutIf stored, with the version that it takes.
+// ReadVersion returns the content of an object that PutIf stored, and its version for a later PutIf. More than `most` bytes
+// are an error.
 //
-// Some stores keep contents and ETags apart, and may tell the ETag of a newer content than
-// the one they send; who replaced that would replace what he has not seen. Where Check has
-// found that ETags are sums of contents that is noticed, and the object read again.
+// Some stores keep contents and ETags separately, and may send the ETag of a newer content than the one they send. A writer
+// with that ETag would replace content that it has not read. If Check has found that ETags are digests of contents,
+// ReadVersion detects this and reads again.
 func (p *Place) ReadVersion(ctx context.Context, key string, most int64) (content []byte, version string, err error) {
 	const longest = 5 * time.Second
 	for pause := 10 * time.Millisecond; pause < longest; pause *= 2 {
 		content, version, err = p.read(ctx, key, most)
-		if err != nil || !p.sums.Load() || isOfParts(version) || version == sumTag(content) {
+		if err != nil || !p.hasSumETags.Load() || isOfParts(version) || version == sumTag(content) {
 			return content, version, err
 		}
 		select {
@@ -98,14 +99,14 @@ func (p *Place) ReadVersion(ctx context.Context, key string, most int64) (conten
 			return nil, "", ctx.Err()
 		}
 	}
-	return nil, "", fmt.Errorf("%s: the store tells the ETag %s of other content than it sends, time and again; if it was encrypted in another way than now, copy it onto itself", p.Name(key), version)
+	return nil, "", fmt.Errorf("%s: the store sends the ETag %s, which does not match the content, for longer than %s; if the object's encryption differs from the bucket's, copy the object onto itself", p.Name(key), version, longest)
 }
 
-// isOfParts reports whether a version is the ETag of an object that went in parts, which is no
-// sum of its content: "3858f62230ac3c915f300c664312c11f-9".
+// isOfParts reports whether a version is the ETag of an object that was stored in parts, such as
+// "3858f62230ac3c915f300c664312c11f-9". Such an ETag is not a digest of the content.
 func isOfParts(version string) bool { return strings.Contains(version, "-") }
 
-// sumTag is the ETag of a content where that is its MD5.
+// sumTag returns the ETag of a content if ETags are MD5 digests.
 func sumTag(content []byte) string { return fmt.Sprintf("\"%x\"", md5.Sum(content)) }
 
 // read reads an object once.
@@ -129,17 +130,16 @@ func (p *Place) read(ctx context.Context, key string, most int64) (content []byt
 	return content, version, nil
 }
 
-// hideBucket keeps a bucket that is not there from looking like an object that is not.
+// hideBucket replaces the error of a missing bucket, so that it is not fs.ErrNotExist like the error of a missing object.
 func hideBucket(err error) error {
 	var status *statusError
 	if errors.As(err, &status) && (status.reason == "NoSuchBucket" || status.reason == "ContainerNotFound") {
-		return fmt.Errorf("%s: there is no such bucket", status)
+		return fmt.Errorf("%s: the bucket does not exist", status)
 	}
 	return err
 }
 
-// Open opens an object of a known size that never changes, and asks for nothing before the
-// first byte is read.
+// Open opens an object of known size that never changes. It makes no request before the first read.
 func (p *Place) Open(key string, size int64) (*Source, error) {
 	r, err := p.open(context.Background(), p.prefix+key, &Identity{Size: size})
 	if err != nil {
@@ -148,11 +148,11 @@ func (p *Place) Open(key string, size int64) (*Source, error) {
 	return newSource(r.name, r, p.opener.cache), nil
 }
 
-// Stat tells what is known of an object without reading it.
+// Stat returns the identity of an object.
 func (p *Place) Stat(ctx context.Context, key string) (id Identity, err error) {
 	err = p.head(ctx, key, func(a *answer) error {
 		if a.ContentLength < 0 {
-			return wrongf("the server does not say how large the object is: %w", errors.ErrUnsupported)
+			return wrongf("the server does not send the size of the object: %w", errors.ErrUnsupported)
 		}
 		id = a.identity(a.ContentLength)
 		return nil
@@ -160,11 +160,11 @@ func (p *Place) Stat(ctx context.Context, key string) (id Identity, err error) {
 	return id, err
 }
 
-// Version tells the version of an object, as Replace takes it: empty if there is none.
+// Version returns the version of an object for Replace, or "" if the object does not exist.
 func (p *Place) Version(ctx context.Context, key string) (version string, err error) {
 	err = p.head(ctx, key, func(a *answer) error {
 		if version = p.service.Version(a.Header); version == "" {
-			return wrongf("the server does not tell the version of the object: %w", errors.ErrUnsupported)
+			return wrongf("the server does not send the version of the object: %w", errors.ErrUnsupported)
 		}
 		return nil
 	})
@@ -174,6 +174,7 @@ func (p *Place) Version(ctx context.Context, key string) (version string, err er
 	return version, err
 }
 
+// head makes a HEAD request and calls use with the answer.
 func (p *Place) head(ctx context.Context, key string, use func(*answer) error) error {
 	address, err := p.service.Address(p.bucket.name, p.prefix+key)
 	if err != nil {
@@ -182,7 +183,7 @@ func (p *Place) head(ctx context.Context, key string, use func(*answer) error) e
 	return p.send(ctx, &sending{Request: object.NewRequest(http.MethodHead, address), key: key, use: use})
 }
 
-// List yields the objects that lie directly in a folder, and the folders in it.
+// List yields the objects and folders directly in a folder.
 func (p *Place) List(ctx context.Context, folder string) iter.Seq2[Entry, error] {
 	prefix := p.prefix
 	if folder != "" {
@@ -201,7 +202,7 @@ func (p *Place) List(ctx context.Context, folder string) iter.Seq2[Entry, error]
 	}
 }
 
-// Walk yields the keys of all objects that begin with some text, however deep they lie.
+// Walk yields the keys of all objects whose keys begin with start, at any depth.
 func (p *Place) Walk(ctx context.Context, start string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for o, err := range p.entries(ctx, object.Query{Prefix: p.prefix + start, Deep: true}) {
@@ -216,26 +217,27 @@ func (p *Place) Walk(ctx context.Context, start string) iter.Seq2[string, error]
 	}
 }
 
-// Remove removes an object. That it was not there, not every store says.
+// Remove removes an object. Not every store returns an error if the object does not exist.
 func (p *Place) Remove(ctx context.Context, key string) error {
 	return p.send(ctx, &sending{Request: p.service.Remove(p.bucket.name, p.prefix+key), key: key})
 }
 
-// maxReplaced bounds objects that are to be read back with their versions.
+// maxReplaced is the maximum size of objects that are read back with their versions.
 const maxReplaced = 1 << 20
 
-// PutIf is Replace of a small object, which can be read back.
+// PutIf is Replace for a small object, which ReadVersion can read back.
 func (p *Place) PutIf(ctx context.Context, key string, content []byte, version string) error {
 	if len(content) > maxReplaced {
-		return fmt.Errorf("%s: %d bytes are more than the %d of an object that may be replaced", p.Name(key), len(content), maxReplaced)
+		return fmt.Errorf("%s: an object with a version may have at most %d bytes (this one has %d)", p.Name(key), maxReplaced, len(content))
 	}
 	return p.Replace(ctx, key, bytes.NewReader(content), int64(len(content)), version)
 }
 
-// Replace stores an object in place of a version that ReadVersion or Version told, or, where that is
-// empty, where there is none; else the error is ErrConflict. One that is larger than PartBytes
-// goes in parts. Who stores contents that are nobody else's is not told of a conflict with
-// himself, when a request was done and its answer lost.
+// Replace stores an object if its current version, from ReadVersion or Version, is the given one; "" means that the object
+// must not exist. Otherwise the error is ErrConflict. An object larger than Options.PartBytes is stored in parts.
+//
+// If an answer is lost, the repeated request reports a conflict with the first one. Replace then compares the content, so
+// contents should be unique to their writer.
 func (p *Place) Replace(ctx context.Context, key string, content io.ReaderAt, size int64, version string) error {
 	c := &object.Condition{Version: version}
 	var err error
@@ -250,14 +252,14 @@ func (p *Place) Replace(ctx context.Context, key string, content io.ReaderAt, si
 	same, failed := p.holds(ctx, key, content, size)
 	switch {
 	case failed != nil:
-		return fmt.Errorf("%w; and whether it was stored is not known: %w", err, failed)
+		return fmt.Errorf("%w; it is not known whether the object was stored: %w", err, failed)
 	case same:
 		return nil
 	}
 	return fmt.Errorf("%s: %w", p.Name(key), ErrConflict)
 }
 
-// holds reports whether an object has a content.
+// holds reports whether an object has the given content.
 func (p *Place) holds(ctx context.Context, key string, content io.ReaderAt, size int64) (bool, error) {
 	id, err := p.Stat(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && id.Size != size {
@@ -272,12 +274,12 @@ func (p *Place) holds(ctx context.Context, key string, content io.ReaderAt, size
 	}
 	same, err := equal(ctx, src, content, size)
 	if errors.Is(err, ErrChanged) {
-		err = nil // it is another by now
+		err = nil // another writer has replaced it
 	}
 	return same, errors.Join(err, src.Close())
 }
 
-// equal compares all of a source with what it may hold.
+// equal reports whether a source of the given size has the given content.
 func equal(ctx context.Context, src *Source, content io.ReaderAt, size int64) (bool, error) {
 	want := make([]byte, min(size, maxReplaced))
 	for at := int64(0); at < size; at += int64(len(want)) {
@@ -293,9 +295,9 @@ func equal(ctx context.Context, src *Source, content io.ReaderAt, size int64) (b
 	return true, nil
 }
 
-// isConflict reports whether a store said that a condition does not hold. To Azure an object
-// that is there already is a conflict, and to Amazon one that somebody else stores at that
-// moment; one that is to be replaced and is gone is missing.
+// isConflict reports whether err means that the condition does not hold. Besides status 412, Azure sends 409 for an existing
+// object, and Amazon 409 for an object that another request is storing at the same time. All send 404 if the version to
+// replace was removed.
 func isConflict(err error, version string) bool {
 	var status *statusError
 	if !errors.As(err, &status) {
@@ -312,40 +314,39 @@ func isConflict(err error, version string) bool {
 	return false
 }
 
-// Check sees whether the store heeds the conditions of PutIf, by storing an object that is
-// there, and by replacing a version that is not the newest. One that takes either is
-// errors.ErrUnsupported: on it, two writers could both win. The object, of which there is
-// none yet, is left behind; its contents are nobody else's.
+// Check tests whether the store evaluates the conditions of PutIf. It stores an object that already exists, and replaces a
+// version that is not current; both must fail. If one succeeds, the error is errors.ErrUnsupported, because two writers could
+// both succeed. The object must not exist before, remains afterwards, and content must be unique to the caller.
 func (p *Place) Check(ctx context.Context, key, content string) error {
 	if err := p.PutIf(ctx, key, []byte(content), ""); err != nil {
 		return p.refused(err)
 	}
 	if err := p.PutIf(ctx, key, []byte(content+" again"), ""); !errors.Is(err, ErrConflict) {
-		return p.ignores(err, "a second object where there is to be none (If-None-Match: *)")
+		return p.ignores(err, "a second object although none may exist (If-None-Match: *)")
 	}
 	stored, version, err := p.ReadVersion(ctx, key, maxReplaced)
 	if err != nil {
 		return err
 	}
-	p.sums.Store(version == sumTag(stored))
+	p.hasSumETags.Store(version == sumTag(stored))
 	if version == "" {
-		return p.ignores(nil, "objects without telling their versions (ETag)")
+		return p.ignores(nil, "objects, but does not send their versions (ETag)")
 	}
 	if err := p.PutIf(ctx, key, []byte(content+" replaced"), version); err != nil {
 		return p.refused(err)
 	}
 	if err := p.PutIf(ctx, key, []byte(content+" late"), version); !errors.Is(err, ErrConflict) {
-		return p.ignores(err, "an object in place of a version that is no longer there (If-Match)")
+		return p.ignores(err, "an object in place of a version that is no longer current (If-Match)")
 	}
 	return nil
 }
 
-// checkParts sees, once, whether the store heeds conditions of objects that go in parts: they
-// have to hold when the object is made of them, and not only when they are begun.
+// checkParts tests, once, whether the store evaluates conditions of objects that are stored in parts. It must evaluate them
+// when the object is completed, not only when it is begun.
 func (p *Place) checkParts(ctx context.Context, key string) error {
 	p.parts.Lock()
 	defer p.parts.Unlock()
-	if p.partsHeeded {
+	if p.isPartsChecked {
 		return nil
 	}
 	key += ".check-" + rand.Text()
@@ -357,27 +358,27 @@ func (p *Place) checkParts(ctx context.Context, key string) error {
 	defer cancel()
 	removed := p.Remove(removing, key)
 	if !isConflict(err, "") {
-		return errors.Join(p.ignores(err, "an object in parts where there is to be none (If-None-Match: *)"), removed)
+		return errors.Join(p.ignores(err, "an object in parts although none may exist (If-None-Match: *)"), removed)
 	}
-	p.partsHeeded = removed == nil || errors.Is(removed, fs.ErrNotExist)
-	if p.partsHeeded {
+	p.isPartsChecked = removed == nil || errors.Is(removed, fs.ErrNotExist)
+	if p.isPartsChecked {
 		return nil
 	}
 	return removed
 }
 
-// refused says more of a store that does not know of conditions at all.
+// refused adds an explanation to the error of a store that does not implement conditions.
 func (p *Place) refused(err error) error {
 	var status *statusError
 	if errors.As(err, &status) && (status.code == http.StatusNotImplemented || status.reason == "NotImplemented") {
-		return fmt.Errorf("%w: the store knows no conditions, without which two writers could both win: %w", err, errors.ErrUnsupported)
+		return fmt.Errorf("%w: the store does not implement conditional writes, so two writers could both succeed: %w", err, errors.ErrUnsupported)
 	}
 	return err
 }
 
-// ignores is the error of a store that took what it should not have, unless it failed in
-// another way.
-func (p *Place) ignores(err error, what string) error {
+// ignores returns the error of a store that stored an object although the condition did not hold. If err is not nil, the store
+// failed for another reason, and ignores returns that.
+func (p *Place) ignores(err error, stored string) error {
 	if err != nil {
 		return p.refused(err)
 	}
@@ -385,6 +386,6 @@ func (p *Place) ignores(err error, what string) error {
 	if u, err := p.service.Address(p.bucket.name, ""); err == nil {
 		at = u.Scheme + "://" + u.Host
 	}
-	return fmt.Errorf("%s: the store at %s takes %s: it does not heed conditions, so that two writers could both win: %w",
-		p.Name(""), at, what, errors.ErrUnsupported)
+	return fmt.Errorf("%s: the store at %s accepts %s: it does not evaluate conditions, so two writers could both succeed: %w",
+		p.Name(""), at, stored, errors.ErrUnsupported)
 }

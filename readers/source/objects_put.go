@@ -16,8 +16,8 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// Put stores an object, whatever was there. One that is larger than PartBytes goes in parts,
-// which are given up if it fails.
+// Put stores an object, and replaces any existing one. An object larger than Options.PartBytes is stored in parts, which are
+// removed if Put fails.
 func (p *Place) Put(ctx context.Context, key string, content io.ReaderAt, size int64) error {
 	if size <= p.opener.opts.PartBytes {
 		return p.putOnce(ctx, key, io.NewSectionReader(content, 0, size), nil)
@@ -25,14 +25,14 @@ func (p *Place) Put(ctx context.Context, key string, content io.ReaderAt, size i
 	return p.upload(key, content, size, nil).run(ctx)
 }
 
-// sized is content of a known size that can be read again.
-type sized interface {
+// sizedContent is content of known size that can be read several times.
+type sizedContent interface {
 	io.ReaderAt
 	Size() int64
 }
 
 // putOnce stores an object with one request.
-func (p *Place) putOnce(ctx context.Context, key string, content sized, c *object.Condition) error {
+func (p *Place) putOnce(ctx context.Context, key string, content sizedContent, c *object.Condition) error {
 	sum, err := sumOf(content)
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.Name(key), err)
@@ -41,24 +41,25 @@ func (p *Place) putOnce(ctx context.Context, key string, content sized, c *objec
 	return p.send(ctx, &sending{Request: q, key: key, content: content})
 }
 
-func sumOf(content sized) ([]byte, error) {
+// sumOf returns the MD5 digest of the content.
+func sumOf(content sizedContent) ([]byte, error) {
 	sum := md5.New()
 	_, err := io.Copy(sum, io.NewSectionReader(content, 0, content.Size()))
 	return sum.Sum(nil), err
 }
 
-// sending is a request that changes something, or only asks.
+// sending is a request to the place, and the handling of its answer.
 type sending struct {
 	*object.Request
-	key     string              // in the place
-	content sized               // nil for none
-	pause   time.Duration       // that the server may make before it answers
-	after   int64               // bytes that it may have to see to before it does
-	use     func(*answer) error // takes an answer that says it was done; nil for nobody
-	also    int                 // a status that says so, beside 200 and the like
+	key     string              // key of the object, for messages
+	content sizedContent        // may be nil
+	pause   time.Duration       // additional time until the server begins its answer
+	after   int64               // bytes that the server may process before it answers, for the time limit
+	use     func(*answer) error // called with an answer of success; may be nil
+	also    int                 // a further status that means success, besides 2xx
 }
 
-// length is that of the body.
+// length returns the length of the body.
 func (s *sending) length() int64 {
 	n := int64(len(s.Before) + len(s.After))
 	if s.content != nil {
@@ -67,7 +68,7 @@ func (s *sending) length() int64 {
 	return n
 }
 
-// body is the body from its beginning.
+// body returns a reader of the body, from its beginning.
 func (s *sending) body() io.Reader {
 	parts := []io.Reader{bytes.NewReader(s.Before)}
 	if s.content != nil {
@@ -76,11 +77,11 @@ func (s *sending) body() io.Reader {
 	return io.MultiReader(append(parts, bytes.NewReader(s.After))...)
 }
 
-// patience is how much longer a request may take to be answered than one to bring something.
+// patience is the factor by which writes may stall longer than reads: stores answer writes more slowly.
 const patience = 3
 
-// send makes a request until it is done, or fails in a way that will not pass. Redirects are
-// not followed: what is written goes where it was meant to go.
+// send makes a request, and repeats it until it succeeds or fails permanently. It does not follow redirects, so that data is
+// not written to another server.
 func (p *Place) send(ctx context.Context, s *sending) error {
 	r := p.remote(p.Name(s.key), s.URL)
 	defer r.shut()
@@ -106,7 +107,7 @@ func (r *remote) deliver(ctx context.Context, s *sending) error {
 	if n := s.length(); n > 0 {
 		req.ContentLength = n
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(io.TeeReader(s.body(), watch)), nil }
-		req.Body, _ = req.GetBody() // it never fails
+		req.Body, _ = req.GetBody() // the function above never fails
 	}
 	for name, values := range s.Header {
 		req.Header[name] = values
@@ -130,34 +131,36 @@ func (r *remote) deliver(ctx context.Context, s *sending) error {
 	return nil
 }
 
-// upload is an object that goes in parts.
+// upload stores an object in parts.
 type upload struct {
 	*Place
 	key        string
 	content    io.ReaderAt
-	size, each int64
-	when       *object.Condition // nil: whatever was there is replaced
-	before     Identity          // of what was there
-	ready      func() error      // is called when an upload is begun; nil for nobody
+	size, each int64             // bytes of the object, of a part
+	when       *object.Condition // nil: replace any existing object
+	before     Identity          // identity of the existing object
+	ready      func() error      // called after the upload is begun; may be nil
 	session    *object.Session
 }
 
+// upload returns an upload that is not yet begun.
 func (p *Place) upload(key string, content io.ReaderAt, size int64, when *object.Condition) *upload {
 	return &upload{Place: p, key: key, content: content, size: size, each: partBytes(p.opener.opts.PartBytes, size), when: when}
 }
 
-// mostParts is how many parts an object may have, with some to spare.
+// mostParts is the maximum number of parts of an object. The limit of the stores is 10,000.
 const mostParts = 9000
 
-// partBytes is how large parts are.
+// partBytes returns the size of parts of an object, at least `least`.
 func partBytes(least, size int64) int64 {
 	if size/mostParts < least {
 		return least
 	}
-	const unit = 256 << 10 // as Google wants it
+	const unit = 256 << 10 // Google requires multiples of it
 	return (size/mostParts/unit + 1) * unit
 }
 
+// run stores the object.
 func (u *upload) run(ctx context.Context) (err error) {
 	if u.before, err = u.Stat(ctx, u.key); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -184,26 +187,27 @@ func (u *upload) run(ctx context.Context) (err error) {
 	return err
 }
 
-// soon is how long cleaning up may take.
+// soon is the time limit for cleaning up.
 const soon = 10 * time.Second
 
-// abort gives the parts up. What a store does not hear of, it forgets by itself, if its owner
-// has set it up so.
+// abort removes the parts of a failed upload. It ignores errors: most stores can be configured to remove such parts after some
+// time.
 func (u *upload) abort(ctx context.Context) {
 	if u.session.Abort == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon) // also after an interrupt
 	defer cancel()
 	_ = u.send(ctx, &sending{Request: u.session.Abort, key: u.key, also: sessionGone})
 }
 
-// sessionGone is what Google answers to who gives up an upload.
+// sessionGone is the status of Google's answer to aborting an upload.
 const sessionGone = 499
 
-// maxSession bounds what a store says of an upload that begins.
+// maxSession is the maximum size of a store's answer to beginning an upload.
 const maxSession = 64 << 10
 
+// begin begins the upload and sets u.session.
 func (u *upload) begin(ctx context.Context, put *object.Put) (err error) {
 	q := u.service.Begin(put)
 	if q == nil {
@@ -222,7 +226,7 @@ func (u *upload) begin(ctx context.Context, put *object.Put) (err error) {
 	}})
 }
 
-// part is the n-th part, from an offset on.
+// part returns the request that stores part n, which begins at offset off.
 func (u *upload) part(n int, off int64) (*sending, error) {
 	part := &object.Part{Number: n, Offset: off, Length: min(u.each, u.size-off), Size: u.size}
 	content := io.NewSectionReader(u.content, off, part.Length)
@@ -234,7 +238,7 @@ func (u *upload) part(n int, off int64) (*sending, error) {
 	return &sending{Request: u.session.Part(part), key: u.key, content: content}, nil
 }
 
-// together sends parts several at a time, and then has an object made of them.
+// together sends the parts in parallel, then completes the object.
 func (u *upload) together(ctx context.Context) error {
 	tags := make([]string, (u.size+u.each-1)/u.each)
 	group, within := errgroup.WithContext(ctx)
@@ -255,11 +259,11 @@ func (u *upload) together(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	const longest = 10 * time.Minute
+	const longest = 10 * time.Minute // Amazon may take minutes to assemble a large object
 	return u.send(ctx, &sending{Request: u.session.Done(tags), key: u.key, pause: longest, after: u.size, use: done})
 }
 
-// done looks for an error in an answer that was begun before it was known.
+// done returns the error in an answer with a status of success. Amazon begins the answer before it knows the result.
 func done(a *answer) error {
 	if a.complaint().Code == "" {
 		return nil
@@ -267,13 +271,13 @@ func done(a *answer) error {
 	return &statusError{code: http.StatusInternalServerError, reason: a.complaint().word(), after: -1}
 }
 
-// settle looks whether a new object is there all the same: the last request may have been done
-// and its answer lost, after which there is no such upload any more.
+// settle returns nil if the object was stored although err is not nil: if the answer to the last request was lost, repeating
+// the request fails, because the upload no longer exists.
 func (u *upload) settle(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if u.when != nil { // somebody else's may be as large
+	if u.when != nil { // another writer's object may have the same size, so compare the content
 		if same, failed := u.holds(ctx, u.key, u.content, u.size); same && failed == nil {
 			return nil
 		}
@@ -285,7 +289,7 @@ func (u *upload) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// inOrder sends parts behind one another. The store says how far it has got.
+// inOrder sends the parts one after another. Each answer contains the number of bytes that the store has stored.
 func (u *upload) inOrder(ctx context.Context) error {
 	for n, off := 0, int64(0); off < u.size; n++ {
 		s, err := u.part(n, off)
@@ -304,21 +308,21 @@ func (u *upload) inOrder(ctx context.Context) error {
 			return err
 		}
 		if next <= off || next > u.size {
-			return fmt.Errorf("%s: of %d bytes the store has taken %d, and then %d", u.Name(u.key), u.size, off, next)
+			return fmt.Errorf("%s: after a part at offset %d, the store reports %d of %d stored bytes", u.Name(u.key), off, next, u.size)
 		}
 		off = next
 	}
 	return nil
 }
 
-// stored reads how much of an upload is stored: "bytes=0-16777215".
+// stored returns the number of stored bytes in a Range header such as "bytes=0-16777215".
 func stored(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
 	var last int64
 	if _, err := fmt.Sscanf(text, "bytes=0-%d", &last); err != nil || last < 0 {
-		return 0, wrongf("the server has stored the range %q, which does not begin at 0", text)
+		return 0, wrongf("the server reports the stored range %q, must be like bytes=0-99", text)
 	}
 	return last + 1, nil
 }

@@ -11,54 +11,53 @@ import (
 	"time"
 )
 
-// Options say how sources are opened and read. What is zero is as docs/reference/sources.md says.
+// Options are the options of an Opener. The defaults of zero values are in docs/reference/sources.md.
 type Options struct {
-	// CacheBytes bounds the memory of the blocks of all sources of an Opener.
+	// CacheBytes is the maximum memory of the cached blocks of all sources.
 	CacheBytes int64
 
-	// HeadBytes is how much of a file on a server comes with opening it. Files up to this
-	// size are read even from servers that send no ranges.
+	// HeadBytes is the number of bytes that opening a file on a server reads. Files up to this size can be read
+	// even from servers that do not send byte ranges.
 	HeadBytes int64
-	// TailBytes is how much is read at once when metadata is read this near the end.
+	// TailBytes is the size of the end of a file that is read at once when metadata in it is read.
 	TailBytes int64
-	// AheadBytes bounds what is read at once when reads of metadata walk forward.
+	// AheadBytes is the maximum number of bytes to read at once when reads of metadata move forward.
 	AheadBytes int64
-	// GapBytes is the most that is read for nothing to have one request instead of two.
+	// GapBytes is the maximum number of unneeded bytes to read so that one request replaces two.
 	GapBytes int64
-	// JoinedBytes bounds a request that is made of several.
+	// JoinedBytes is the maximum size of a request that replaces several.
 	JoinedBytes int64
 	// PartBytes is the size of the parts in which larger objects are stored.
 	PartBytes int64
-	// Parallel bounds the requests that a source has under way at a time.
+	// Parallel is the maximum number of requests of a source at a time.
 	Parallel int
 
-	// Attempts bounds how often a request is made that fails in a way that may pass.
+	// Attempts is the maximum number of attempts for a request.
 	Attempts int
-	// Backoff is the longest pause after the first attempt; it doubles with each.
+	// Backoff is the maximum pause after the first attempt. The maximum doubles with each attempt.
 	Backoff time.Duration
-	// Stall is how long a request may go without bringing 4 KiB, or all that it should.
+	// Stall is the time after which a request ends that has transferred less than 4 KiB.
 	Stall time.Duration
-	// Patience bounds all attempts of a read together, with pauses; each MiB that is read
-	// adds 16 s.
+	// Patience is the time limit for all attempts of a read, including pauses. Each MiB of the read adds 16 s.
 	Patience time.Duration
-	// Redirects bounds how many redirects are followed in a row.
+	// Redirects is the maximum number of redirects in a row.
 	Redirects int
 
-	// Download fetches files from servers that send no ranges: once, into a temporary file
-	// that is deleted when the source is closed.
+	// Download is the remedy for NoRangesError: it downloads files from servers that do not send byte ranges, once,
+	// to a temporary file that is removed when the source is closed.
 	Download bool
-	// TempDir is where temporary files go.
+	// TempDir is the folder of temporary files.
 	TempDir string
-	// Header goes with every request, but never to another host that a server names.
+	// Header is sent with every request, but not to other hosts to which a server redirects.
 	Header map[string][]string
-	// Allow, if set, is asked before a name is opened and before a redirect is followed.
-	// Its error should be an ErrForbidden.
+	// Allow, if set, is called before a name is opened and before a redirect is followed. Its error prevents that,
+	// and should be an ErrForbidden.
 	Allow func(name string) error
-	// Transport makes the requests instead of one that keeps connections open.
+	// Transport, if set, makes the requests.
 	Transport http.RoundTripper
 }
 
-// The values of options that are zero.
+// The defaults of options.
 const (
 	defaultHead      = 256 << 10
 	defaultTail      = 256 << 10
@@ -74,7 +73,7 @@ const (
 	defaultRedirects = 10
 )
 
-// DefaultOptions returns the options that nil stands for.
+// DefaultOptions returns the options that NewOpener(nil) uses.
 func DefaultOptions() Options { return Options{}.withDefaults() }
 
 func (o Options) withDefaults() Options {
@@ -94,25 +93,25 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// set sets a field to its default unless it is positive.
 func set[T int | int64 | time.Duration](field *T, value T) {
 	if *field <= 0 {
 		*field = value
 	}
 }
 
-// Opener opens sources that share the memory of one cache and the connections to servers.
-// It may be used by any number of goroutines.
+// Opener opens sources. Its sources share a cache and the connections to servers. Any number of goroutines may use it.
 type Opener struct {
 	opts      Options
 	cache     *cache
-	single    oneByOne // hosts
+	single    oneByOne
 	stores    stores
 	secrets   secrets
 	transport http.RoundTripper
-	own       *http.Transport // what transport is, if it was made here
+	own       *http.Transport // the same as transport, unless Options.Transport is set
 }
 
-// NewOpener returns an Opener; nil options are the defaults.
+// NewOpener returns an Opener. If opts is nil, it uses the defaults.
 func NewOpener(opts *Options) *Opener {
 	o := &Opener{}
 	if opts != nil {
@@ -128,7 +127,7 @@ func NewOpener(opts *Options) *Opener {
 	return o
 }
 
-// Close closes the connections that nobody uses. Sources that are open stay so.
+// Close closes idle connections. Open sources stay open.
 func (o *Opener) Close() error {
 	if o.own != nil {
 		o.own.CloseIdleConnections()
@@ -136,7 +135,8 @@ func (o *Opener) Close() error {
 	return nil
 }
 
-// Open opens a file or folder by its path, or by a URL of a scheme of the table.
+// Open opens a file or folder, given by a path or a URL, with default options. The schemes of URLs are those of the function
+// schemes.
 func Open(ctx context.Context, name string) (*Source, error) {
 	o := NewOpener(nil)
 	s, err := o.Open(ctx, name)
@@ -147,13 +147,13 @@ func Open(ctx context.Context, name string) (*Source, error) {
 	return s, nil
 }
 
-// Open opens a file or folder by its path, or by a URL of a scheme of the table.
+// Open opens a file or folder, given by a path or a URL.
 func (o *Opener) Open(ctx context.Context, name string) (*Source, error) {
 	return o.open(ctx, name, nil)
 }
 
-// OpenVersion opens the version of a file that somebody noted; if there is another by now,
-// the error is ErrChanged. A server is asked when the first byte is read, and not before.
+// OpenVersion opens a version of a file that is known from earlier. If the file has another version now, the error is
+// ErrChanged; for a file on a server, the first read returns it.
 func (o *Opener) OpenVersion(ctx context.Context, name string, id Identity) (*Source, error) {
 	return o.open(ctx, name, &id)
 }
@@ -178,14 +178,14 @@ func (o *Opener) open(ctx context.Context, name string, id *Identity) (*Source, 
 	return newSource(shown, ranges, o.cache), nil
 }
 
-// scheme says how names that begin with it are opened. The version to open is nil for
-// whichever is there; the name that comes back is the one to show.
+// scheme is a scheme of URLs.
 type scheme struct {
-	name string // before "://"; empty for paths
+	name string // the text before "://"; empty for paths
+	// open opens a name. If id is not nil, it opens that version. It returns the name for messages, without secrets.
 	open func(ctx context.Context, o *Opener, name string, id *Identity) (string, Ranges, error)
 }
 
-// schemes is the one place that knows all kinds of storage.
+// schemes returns all supported schemes. A new kind of storage is added here.
 func schemes() []scheme {
 	return []scheme{
 		{"", openPath},
@@ -199,8 +199,7 @@ func schemes() []scheme {
 	}
 }
 
-// schemeOf finds the scheme of a name. Colons are ordinary in names of files, so only what
-// looks like a scheme in front of "://" is taken for one.
+// schemeOf returns the scheme of a name. A colon can occur in the name of a file, so only a valid scheme before "://" counts.
 func schemeOf(name string) (scheme, error) {
 	prefix := ""
 	if IsURL(name) {
@@ -213,17 +212,18 @@ func schemeOf(name string) (scheme, error) {
 		}
 		known = append(known, s.name)
 	}
-	return scheme{}, fmt.Errorf("%s: scheme %q is not one of %s (a file of that name is ./%s): %w",
+	return scheme{}, fmt.Errorf("%s: scheme %q is not supported (%s are); write ./%s for a file of that name: %w",
 		name, prefix, strings.Join(known[1:], ", "), name, errors.ErrUnsupported)
 }
 
-// IsURL reports whether a name begins with a scheme, known or not. A colon alone does not make a
-// URL, and a letter before it is the drive of a path.
+// IsURL reports whether a name begins with a scheme and "://", whether the scheme is supported or not. A single letter is the
+// drive of a Windows path, not a scheme.
 func IsURL(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
 	return ok && looksLikeScheme(scheme)
 }
 
+// looksLikeScheme reports whether s has the form of a scheme.
 func looksLikeScheme(s string) bool {
 	return len(s) > 1 && !strings.ContainsFunc(s, func(r rune) bool {
 		letter := 'a' <= r|0x20 && r|0x20 <= 'z'
@@ -231,6 +231,7 @@ func looksLikeScheme(s string) bool {
 	})
 }
 
+// openPath opens a local file or folder.
 func openPath(ctx context.Context, _ *Opener, name string, id *Identity) (string, Ranges, error) {
 	path, err := LocalPath(name)
 	if err != nil {
@@ -255,6 +256,7 @@ func openPath(ctx context.Context, _ *Opener, name string, id *Identity) (string
 	return name, f, nil
 }
 
+// openURL opens a file on an HTTP server.
 func openURL(ctx context.Context, o *Opener, name string, id *Identity) (string, Ranges, error) {
 	u, err := parseURL(name)
 	if err != nil {
@@ -275,17 +277,17 @@ func openURL(ctx context.Context, o *Opener, name string, id *Identity) (string,
 	return r.name, r, nil
 }
 
-// parseURL refuses what a server would never see, since then another file would be read.
+// parseURL parses a URL. It returns an error for a fragment: the server would not get it, so another file would be read.
 func parseURL(name string) (*url.URL, error) {
 	u, err := url.Parse(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", withoutUser(name), errors.Unwrap(err))
 	}
-	if u.Fragment == "mode=bytes" { // as netcdf-c wants it
+	if u.Fragment == "mode=bytes" { // netcdf-c requires it, so users have such URLs
 		u.Fragment = ""
 	}
 	if u.Fragment != "" {
-		return nil, fmt.Errorf("%s: a URL of a file has no fragment; write %%23 for #", withoutUser(name))
+		return nil, fmt.Errorf("%s: the URL of a file cannot have a fragment; write %%23 for #", withoutUser(name))
 	}
 	if u.Host == "" {
 		return nil, fmt.Errorf("%s: the URL has no host", withoutUser(name))
@@ -293,7 +295,7 @@ func parseURL(name string) (*url.URL, error) {
 	return u, nil
 }
 
-// withoutUser removes from what is no URL what may be a password, and what may be a signature.
+// withoutUser removes everything that may be a password or a signature from a name that is not a valid URL.
 func withoutUser(name string) string {
 	scheme, rest, _ := strings.Cut(name, "://")
 	host, _, _ := strings.Cut(rest, "/")

@@ -7,42 +7,40 @@ import (
 	"slices"
 )
 
-// Scatterer is a Ranges that can read several ranges for the price of one.
+// Scatterer is a Ranges that can read several ranges at the cost of one.
 type Scatterer interface {
-	// ReadMany fills into[i] from ranges[i].Offset on. The ranges are in order and apart.
-	// An error that is errors.ErrUnsupported says that they have to be read one by one.
+	// ReadMany fills into[i] from ranges[i].Offset on. The ranges are in order and do not touch. If the error is
+	// errors.ErrUnsupported, the caller must read them one by one.
 	ReadMany(ctx context.Context, ranges []Range, into [][]byte) error
 }
 
 const (
-	// maxPrefetch bounds what Prefetch takes in, since it is only a hint.
+	// maxPrefetch is the maximum number of bytes per call of Prefetch, which is only a hint.
 	maxPrefetch = 8 << 20
-	// maxScatter bounds the ranges of one request: servers suspect an attack behind many.
+	// maxScatter is the maximum number of ranges per request. Servers reject more as an attack.
 	maxScatter = 64
 )
 
-// Prefetch brings ranges into memory that are going to be read with View: all at once,
-// where one after another would take as many requests. Ranges may lie outside the source or
-// be too many; what is wrong about them shows when they are read. Storage that is near is
-// not prefetched.
+// Prefetch reads ranges that will be read with View to the cache, all at once, instead of one request for each. It ignores
+// ranges outside the source and ranges beyond its limits; reading them returns their errors. It does nothing for local files.
 func (s *Source) Prefetch(ctx context.Context, ranges []Range) error {
 	if !s.far || len(ranges) < 2 {
 		return nil
 	}
 	loads := s.beginMany(s.blocksOf(ranges))
 	err := s.runAll(ctx, loads)
-	for _, l := range loads { // nobody is to wait for what an error left out
+	for _, l := range loads { // end the loads that were not run because of an error, so that no goroutine waits for them
 		s.mu.Lock()
-		over := l.over
+		isOver := l.isOver
 		s.mu.Unlock()
-		if !over {
+		if !isOver {
 			_ = s.finish(l, nil, cmp.Or(err, context.Canceled))
 		}
 	}
 	return err
 }
 
-// runAll reads loads.
+// runAll reads all loads.
 func (s *Source) runAll(ctx context.Context, loads []*load) error {
 	scatter, ok := s.ranges.(Scatterer)
 	if !ok || len(loads) < 2 {
@@ -57,7 +55,7 @@ func (s *Source) runAll(ctx context.Context, loads []*load) error {
 	})
 }
 
-// blocksOf returns the blocks in which ranges lie, in order.
+// blocksOf returns the indices of the blocks that contain the ranges, in ascending order.
 func (s *Source) blocksOf(ranges []Range) []int64 {
 	var blocks []int64
 	for _, r := range ranges {
@@ -73,8 +71,7 @@ func (s *Source) blocksOf(ranges []Range) []int64 {
 	return slices.Compact(blocks)
 }
 
-// beginMany says that blocks are being read, and those between two that are near, as far as
-// they are not in memory.
+// beginMany registers reads of the blocks that are not in memory. Near blocks are read together with the blocks between them.
 func (s *Source) beginMany(blocks []int64) []*load {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +97,7 @@ func (s *Source) beginMany(blocks []int64) []*load {
 	return loads
 }
 
-// readOn makes the only load longer if reads walk forward. The lock is held.
+// readOn extends the only load if reads move forward. The caller holds the lock.
 func (s *Source) readOn(loads []*load) {
 	l := loads[0]
 	first, last := l.blocks[0].index, (s.size-1)>>s.bits
@@ -111,7 +108,7 @@ func (s *Source) readOn(loads []*load) {
 	}
 }
 
-// runEach makes a read for each load.
+// runEach makes one read per load.
 func (s *Source) runEach(ctx context.Context, loads []*load) error {
 	return inParallel(ctx, s.tuning.Parallel, len(loads), func(ctx context.Context, i int) error {
 		data, err := s.fill(ctx, loads[i])
@@ -119,7 +116,7 @@ func (s *Source) runEach(ctx context.Context, loads []*load) error {
 	})
 }
 
-// runMany makes one read for all loads, if that is possible.
+// runMany makes one read for all loads if the scatterer can, else one read per load.
 func (s *Source) runMany(ctx context.Context, scatter Scatterer, loads []*load) error {
 	ranges, data := make([]Range, len(loads)), make([][]byte, len(loads))
 	for i, l := range loads {

@@ -13,13 +13,12 @@ import (
 // Range is a run of bytes of a source.
 type Range = codec.Range
 
-// ReadRanges sets out[i] to the bytes of ranges[i], which may be in any order, overlap and
-// be empty. Near ones are read at once, far ones in parallel; how near and how many is up
-// to the Ranges below. What it reads is not kept. Pieces that were read at once share
-// memory, and nobody may write to them.
+// ReadRanges sets out[i] to the bytes of ranges[i]. Ranges may be in any order, overlap and be empty. Near ranges are read at
+// once, others in parallel; the Tuning sets the distance and the number. The bytes do not enter the cache. Results may share
+// memory, so the caller must not change them.
 func (s *Source) ReadRanges(ctx context.Context, ranges []Range, out [][]byte) error {
 	if len(out) != len(ranges) {
-		return fmt.Errorf("%s: %d places for the bytes of %d ranges", s.name, len(out), len(ranges))
+		return fmt.Errorf("%s: %d results for %d ranges, the numbers must be equal", s.name, len(out), len(ranges))
 	}
 	for _, r := range ranges {
 		if err := s.within(r.Offset, r.Length); err != nil {
@@ -44,11 +43,11 @@ func (s *Source) ReadRanges(ctx context.Context, ranges []Range, out [][]byte) e
 // span is a read that serves several ranges.
 type span struct {
 	Range
-	members []int // which
+	members []int // indices of the ranges
 }
 
-// join puts ranges together that are near enough. Those that overlap are put together all
-// the same, so that no byte is read twice.
+// join groups ranges that are near enough to be read at once. Overlapping ranges are always grouped, so that no byte is read
+// twice.
 func (t Tuning) join(ranges []Range) []span {
 	order := make([]int, len(ranges))
 	for i := range order {
@@ -73,7 +72,7 @@ func (t Tuning) join(ranges []Range) []span {
 	return spans
 }
 
-// inParallel calls do with 0 to n-1, most at a time. The first error ends the others.
+// inParallel calls do with 0 to n-1, at most `most` at a time. It returns the first error, which cancels the other calls.
 func inParallel(ctx context.Context, most, n int, do func(context.Context, int) error) error {
 	if n == 1 {
 		return do(ctx, 0)
@@ -110,14 +109,13 @@ func inParallel(ctx context.Context, most, n int, do func(context.Context, int) 
 	return first
 }
 
-// Section is a run of bytes of a source that is read like something of its own: a stored
-// chunk. It is a codec.Reader.
+// Section is a range of a source with offsets of its own, such as a stored chunk. It is a codec.Reader.
 type Section struct {
 	source *Source
 	span   Range
 }
 
-// Section returns n bytes from offset off on, without reading them.
+// Section returns the section of n bytes from offset off on. It does not read them.
 func (s *Source) Section(off, n int64) (*Section, error) {
 	if err := s.within(off, n); err != nil {
 		return nil, err
@@ -125,11 +123,10 @@ func (s *Source) Section(off, n int64) (*Section, error) {
 	return &Section{s, Range{Offset: off, Length: n}}, nil
 }
 
-// Size is the number of bytes.
+// Size returns the number of bytes.
 func (c *Section) Size() int64 { return c.span.Length }
 
-// ReadRanges sets out[i] to the bytes of ranges[i], whose offsets count from the beginning
-// of the section.
+// ReadRanges sets out[i] to the bytes of ranges[i], as Source.ReadRanges. Offsets count from the beginning of the section.
 func (c *Section) ReadRanges(ctx context.Context, ranges []Range, out [][]byte) error {
 	moved := make([]Range, len(ranges))
 	for i, r := range ranges {

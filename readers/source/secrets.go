@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Shown returns a name as errors and manifests have it. A URL's user, password and signature
-// are sent to its host and shown nowhere.
+// Shown returns a name in the form for errors and manifests: without the user, password and signature of a URL, which are only
+// sent to its host.
 func Shown(name string) string {
 	scheme, _, ok := strings.Cut(name, "://")
 	switch {
@@ -26,11 +26,11 @@ func Shown(name string) string {
 	return name
 }
 
-// tokens are parameters that are secrets wherever they stand.
+// tokens are names of query parameters that are secrets in any URL.
 var tokens = []string{"access_token", "api_key", "apikey", "auth_token", "password", "secret", "token"}
 
-// signatures are parameters that make a URL a signed one, each with those that come with it.
-// One that ends with a dash stands for all that begin so.
+// signatures maps a query parameter that makes a URL a signed one to the parameters that accompany it. A name that ends with a
+// dash is a prefix.
 var signatures = map[string][]string{
 	"x-amz-signature":  {"x-amz-"},
 	"x-goog-signature": {"x-goog-"},
@@ -57,6 +57,7 @@ func withoutSecrets(u *url.URL) *url.URL {
 	return &clean
 }
 
+// parameter returns the name of a query parameter, decoded and in lower case.
 func parameter(part string) string {
 	name, _, _ := strings.Cut(part, "=")
 	if plain, err := url.QueryUnescape(name); err == nil {
@@ -65,17 +66,17 @@ func parameter(part string) string {
 	return strings.ToLower(name)
 }
 
+// isOf reports whether a name, or a prefix of it, is in the list.
 func isOf(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(s string) bool {
 		return s == name || strings.HasSuffix(s, "-") && strings.HasPrefix(name, s)
 	})
 }
 
-// secrets remember what URLs with secrets are called, so that whoever opens one again by its
-// name reads the same.
+// secrets remembers the URLs with secrets by their shown form, so that opening the shown form again uses the secrets.
 type secrets struct{ urls sync.Map }
 
-// whole returns the URL that was shown as this one, or else this one.
+// whole returns the remembered URL whose shown form is u, or u. If u has secrets, it remembers u.
 func (s *secrets) whole(u *url.URL) *url.URL {
 	if known, ok := s.urls.Load(u.String()); ok {
 		return known.(*url.URL)

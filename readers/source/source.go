@@ -1,21 +1,19 @@
-// Package source reads byte ranges of the files that readers understand.
+// Package source reads byte ranges of files: local files, files on HTTP servers, and objects in object stores.
 //
-// A Source is one file or object as it was when it was opened. Its bytes come through
-// a Ranges, the small interface that a new kind of storage has to satisfy; what is
-// common to all of them stands here: a cache of blocks, so that reading metadata a few
-// bytes at a time costs few requests, and the promise that all bytes of a Source are
-// of the same version of the file.
+// A Source is one version of a file, the one that existed when it was opened: all its bytes are of the same version, or reading
+// is an error. The bytes come from a Ranges, the small interface that a kind of storage implements. The package adds a cache of
+// blocks, so that reading metadata a few bytes at a time needs few requests:
 //
 //	0        64 KiB     128 KiB                           size
 //	├──────────┼──────────┼──────────┼── … ──┼──────────┼───┤
 //	  block 0    block 1    block 2            block n-1  tail
 //
-// Blocks are read whole, several at once where reads walk forward, by one goroutine for
-// all that want them, and never changed afterwards. How large they are is up to the
-// Ranges: a request costs a local file little and a server much.
+// Blocks are read completely, several at once if reads move forward. If several goroutines need a block, one of them reads it.
+// Blocks never change afterwards. The Ranges chooses their size, because a request to a server costs much more than a system
+// call.
 //
-// Metadata is read through the cache, with View. Chunks are read past it, with ReadAt one
-// at a time and with ReadRanges many, near ones in one request.
+// Read metadata with View, through the cache. Read chunks with ReadAt (one) or ReadRanges (many, near ones in one request), which
+// do not fill the cache.
 package source
 
 import (
@@ -30,53 +28,51 @@ import (
 
 // Ranges reads byte ranges of one version of a file or an object.
 type Ranges interface {
-	// ReadAt fills p from offset off. Like io.ReaderAt it may be called by any number
-	// of goroutines and returns an error whenever it returns less than len(p) bytes.
+	// ReadAt fills p from offset off. Like io.ReaderAt, any number of goroutines may call it, and it returns an
+	// error if it returns fewer than len(p) bytes.
 	ReadAt(ctx context.Context, p []byte, off int64) (int, error)
-	// Identity tells the version of the file that ReadAt reads.
+	// Identity returns the version of the file that ReadAt reads.
 	Identity() Identity
-	// Close releases what the Ranges holds.
+	// Close releases resources of the Ranges.
 	Close() error
 }
 
-// Blocker is a Ranges that says in which sizes it is best read. Others are read in blocks
-// of 64 KiB.
+// Blocker is a Ranges that chooses the size of blocks. Others use blocks of 64 KiB.
 type Blocker interface {
-	// BlockBits is the logarithm of the size of blocks to base 2.
+	// BlockBits returns the binary logarithm of the size of blocks.
 	BlockBits() int
 }
 
-// Tuner is a Ranges that says how to make fewer reads of many.
+// Tuner is a Ranges that chooses how reads are combined.
 type Tuner interface {
 	Tuning() Tuning
 }
 
-// Tuning says how a Ranges is best read. All sizes are in bytes.
+// Tuning describes how reads are combined. All sizes are in bytes.
 type Tuning struct {
-	Least    int64 // what is read at once when metadata is read here and there
-	Ahead    int64 // most that is read at once when reads of metadata walk forward
-	Tail     int64 // what is read at once when metadata is read this near the end
-	Gap      int64 // most that is read for nothing to have one read instead of two
-	Joined   int64 // longest read that is made of several
-	Parallel int   // how many reads to make at a time
+	Least    int64 // size of a single read of metadata
+	Ahead    int64 // maximum size of a read when reads of metadata move forward
+	Tail     int64 // size of the end of the file that is read at once when metadata in it is read
+	Gap      int64 // maximum number of unneeded bytes to read so that one read replaces two
+	Joined   int64 // maximum size of a read that replaces several
+	Parallel int   // maximum number of reads at a time
 }
 
-// Prefetcher is a Ranges that got bytes from the beginning of the file when it was opened.
+// Prefetcher is a Ranges that received the beginning of the file when it was opened.
 type Prefetcher interface {
-	// Prefetched returns these bytes, once.
+	// Prefetched returns these bytes. A second call returns nil.
 	Prefetched() []byte
 }
 
-// Meter is a Ranges that counts what it asks for itself, because one read can take several
-// requests.
+// Meter is a Ranges that counts its requests itself, because one read may need several.
 type Meter interface {
 	Stats() Stats
 }
 
-// Stats counts what reading a source has cost so far.
+// Stats is the cost of reading a source so far.
 type Stats struct {
-	Requests int64 // system calls to a file, requests to a server
-	Bytes    int64 // that came back
+	Requests int64 // system calls for a file, requests to a server
+	Bytes    int64 // bytes received
 }
 
 const (
@@ -84,31 +80,30 @@ const (
 	defaultCacheBytes = 16 << 20
 )
 
-// localTuning is for storage whose reads cost next to nothing.
+// localTuning is the tuning of local storage, whose reads are cheap.
 var localTuning = Tuning{Gap: 32 << 10, Joined: 16 << 20, Parallel: 4}
 
-// Source is an open file or object. It may be used by any number of goroutines.
+// Source is an open file or object. Any number of goroutines may use it.
 type Source struct {
 	name   string
 	ranges Ranges
 	size   int64
-	bits   int // of the size of blocks
+	bits   int // binary logarithm of the size of blocks
 	far    bool
 	tuning Tuning
 	cache  *cache
-	opener *Opener // to be closed with the source, if nobody else has it
+	opener *Opener // if not nil, it is closed with the source
 
 	requests, bytes atomic.Int64
 
 	mu     sync.Mutex
 	closed bool
 	blocks map[int64]*block // in memory or being read
-	next   int64            // the block after those that were read last,
-	run    int64            // and how many these were
+	next   int64            // index of the block after the last read
+	run    int64            // number of blocks of the last read
 }
 
-// New returns a Source that reads ranges; errors call it by name. It has a cache of its
-// own, of 16 MiB.
+// New returns a Source that reads ranges. Errors contain name. It has its own cache of 16 MiB.
 func New(name string, ranges Ranges) *Source {
 	return newSource(name, ranges, newCache(defaultCacheBytes))
 }
@@ -130,7 +125,7 @@ func newSource(name string, ranges Ranges, c *cache) *Source {
 		s.tuning = t.Tuning()
 	}
 	s.far = s.bits >= defaultBlockBits || s.tuning.Ahead > 0
-	s.tuning.Ahead = min(s.tuning.Ahead, c.limit/4) // or the cache would drop what it just got
+	s.tuning.Ahead = min(s.tuning.Ahead, c.limit/4) // a larger read could push its own first blocks out of the cache
 	if p, ok := ranges.(Prefetcher); ok {
 		s.prefetched(p.Prefetched())
 	}
@@ -143,10 +138,10 @@ func (s *Source) Name() string { return s.name }
 // Size returns the number of bytes.
 func (s *Source) Size() int64 { return s.size }
 
-// Identity tells the version of the file that is read.
+// Identity returns the version of the file.
 func (s *Source) Identity() Identity { return s.ranges.Identity() }
 
-// Stats counts what reading has cost so far, opening included.
+// Stats returns the cost of reading so far, including opening.
 func (s *Source) Stats() Stats {
 	if m, ok := s.ranges.(Meter); ok {
 		return m.Stats()
@@ -154,8 +149,8 @@ func (s *Source) Stats() Stats {
 	return Stats{Requests: s.requests.Load(), Bytes: s.bytes.Load()}
 }
 
-// Close releases the file and the memory of its blocks. Slices that View gave out stay
-// valid. Reading a closed source is fs.ErrClosed.
+// Close releases the file and the memory of its blocks. Slices that View returned stay valid. Reading a closed source returns
+// fs.ErrClosed.
 func (s *Source) Close() error {
 	s.cache.remove(s)
 	err := s.ranges.Close()
@@ -165,12 +160,11 @@ func (s *Source) Close() error {
 	return err
 }
 
-// Far reports whether reads take so long that it pays to think about them. Whoever asks
-// for small blocks, and for one at a time, says that they do not.
+// Far reports whether reads are so slow that callers should avoid or combine them. It is false for a Ranges with blocks smaller
+// than 64 KiB and without reading ahead, such as a local file.
 func (s *Source) Far() bool { return s.far }
 
-// ReadAt fills p from offset off. What it reads is not kept: it is meant for the bytes of
-// chunks.
+// ReadAt fills p from offset off. It is for the bytes of chunks: they do not enter the cache.
 func (s *Source) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := s.within(off, int64(len(p))); err != nil {
 		return 0, err
@@ -184,8 +178,8 @@ func (s *Source) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// View returns n bytes from offset off, which the caller must not change. It is meant
-// for metadata: what lies within one block is a slice of the cache and not a copy.
+// View returns n bytes from offset off. The caller must not change them. It is for metadata, and uses the cache: bytes within
+// one block are a slice of the cache, not a copy.
 func (s *Source) View(ctx context.Context, off int64, n int) ([]byte, error) {
 	if err := s.within(off, int64(n)); err != nil {
 		return nil, err
@@ -203,6 +197,7 @@ func (s *Source) View(ctx context.Context, off int64, n int) ([]byte, error) {
 		return block[start : start+n : start+n], nil
 	}
 	out := make([]byte, n)
+	// A long view would fill the cache with bytes that are rarely needed again.
 	if last-first > max(3, s.tuning.Ahead>>s.bits) || int64(n) > s.cache.limit/4 {
 		_, err := s.ReadAt(ctx, out, off)
 		return out, err
@@ -217,7 +212,7 @@ func (s *Source) View(ctx context.Context, off int64, n int) ([]byte, error) {
 	return out, nil
 }
 
-// read fills p from the storage itself.
+// read fills p from the storage, without the cache.
 func (s *Source) read(ctx context.Context, p []byte, off int64) error {
 	s.mu.Lock()
 	closed := s.closed
@@ -237,7 +232,7 @@ func (s *Source) read(ctx context.Context, p []byte, off int64) error {
 	return s.wrap(off, len(p), err)
 }
 
-// within refuses ranges that do not lie in the source.
+// within returns a RangeError unless the range is in the source.
 func (s *Source) within(off, n int64) error {
 	if off >= 0 && n >= 0 && off <= s.size && n <= s.size-off {
 		return nil
@@ -247,7 +242,7 @@ func (s *Source) within(off, n int64) error {
 
 func (s *Source) wrap(off int64, n int, err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = fmt.Errorf("%w: it ended early", ErrChanged)
+		err = fmt.Errorf("%w: it is shorter than when it was opened", ErrChanged)
 	}
 	return fmt.Errorf("%s: reading %d bytes at offset %d: %w", s.name, n, off, err)
 }
@@ -256,13 +251,13 @@ func (s *Source) closedError() error {
 	return fmt.Errorf("%s: reading: %w", s.name, fs.ErrClosed)
 }
 
-// RangeError is the error of reading what lies outside the source.
+// RangeError is the error of reading a range outside the source.
 type RangeError struct {
 	Source               string
 	Offset, Length, Size int64
 }
 
-// Error says where, and how many bytes there are.
+// Error returns the bytes that were asked for and the size of the source.
 func (e *RangeError) Error() string {
-	return fmt.Sprintf("%s: %d bytes at offset %d lie outside the %d bytes there are", e.Source, e.Length, e.Offset, e.Size)
+	return fmt.Sprintf("%s: %d bytes at offset %d are outside the source, which has %d bytes", e.Source, e.Length, e.Offset, e.Size)
 }

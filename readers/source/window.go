@@ -2,28 +2,28 @@ package source
 
 import "context"
 
-// Window reads what is needed once and mostly in order, such as the nodes of a large index,
-// past the cache. It reads ahead as long as most of that is needed: from 4 KiB up to 256 KiB, and
-// from there on the next so many while what is there is being looked at:
+// Window reads bytes that are needed once and mostly in order, such as the nodes of a large index, without the cache. It reads
+// ahead as long as most of the bytes are needed: 4 KiB at first, up to 256 KiB. From then on it reads the next 256 KiB while the
+// caller processes the current ones:
 //
 //	┌──────── buf ────────┐
 //	node node node node no┆de node node …
-//	                   └──────── next ───────┘   begins where a node may that buf has not all of
+//	                   └──────── next ───────┘   begins early enough for a node that buf has only a part of
 //
-// A Window is for one goroutine, which closes it at last. The zero value reads no source.
+// Only one goroutine may use a Window. It must close it at the end. Source must be set.
 type Window struct {
 	Source *Source
 
-	buf   []byte // what the source has from off on
+	buf   []byte // bytes of the source from off on
 	off   int64
-	used  int // bytes of buf that were needed
-	ahead int
-	next  chan fetched // nil: nothing is being read
+	used  int            // bytes of buf that View has returned
+	ahead int            // bytes to read at a time
+	next  chan readAhead // nil: no read is in progress
 	spare []byte
 }
 
-// fetched is what was read ahead.
-type fetched struct {
+// readAhead is the result of reading ahead.
+type readAhead struct {
 	buf []byte
 	off int64
 	err error
@@ -32,10 +32,10 @@ type fetched struct {
 const (
 	leastAhead = 4 << 10
 	maxAhead   = 256 << 10
-	wasted     = 8 // times as much read as needed is too much
+	wasted     = 8 // reading ahead stops if less than 1/wasted of the bytes are used
 )
 
-// View returns n bytes from offset off, which are valid until the next call.
+// View returns n bytes from offset off. They are valid until the next call.
 func (w *Window) View(ctx context.Context, off int64, n int) ([]byte, error) {
 	if w.Source.Far() {
 		return w.Source.View(ctx, off, n)
@@ -49,7 +49,7 @@ func (w *Window) View(ctx context.Context, off int64, n int) ([]byte, error) {
 	return w.buf[off-w.off:][:n], nil
 }
 
-// move goes on to where n bytes from off are.
+// move moves the window so that it contains n bytes from off on.
 func (w *Window) move(ctx context.Context, off int64, n int) error {
 	if err := w.Source.within(off, int64(n)); err != nil {
 		return err
@@ -89,23 +89,23 @@ func (w *Window) read(ctx context.Context, off int64, size int) error {
 	return err
 }
 
-// fetch begins to read ahead.
+// fetch begins to read ahead from offset off.
 func (w *Window) fetch(ctx context.Context, off int64) {
 	size := int(min(maxAhead, w.Source.size-off))
 	if cap(w.spare) < size {
 		w.spare = make([]byte, maxAhead)
 	}
 	buf := w.spare[:size]
-	next := make(chan fetched, 1)
+	next := make(chan readAhead, 1)
 	w.next, w.spare = next, nil
 	go func() {
 		_, err := w.Source.ReadAt(ctx, buf, off)
-		next <- fetched{buf, off, err}
+		next <- readAhead{buf, off, err}
 	}()
 }
 
-// take waits for what is read ahead and looks at it from now on. What could not be read is read
-// again by whoever needs it.
+// take waits for the read ahead and makes its bytes the current ones. It ignores an error: if the bytes are needed, View reads
+// them again and returns the error.
 func (w *Window) take() {
 	if w.next == nil {
 		return
@@ -119,5 +119,5 @@ func (w *Window) take() {
 	w.spare, w.buf, w.off = w.buf, got.buf, got.off
 }
 
-// Close waits for what is being read.
+// Close waits for the end of a read ahead.
 func (w *Window) Close() { w.take() }

@@ -11,12 +11,11 @@ import (
 	"syscall"
 )
 
-// ErrForbidden marks errors caused by a source that names another one which nobody said
-// may be read.
+// ErrForbidden marks errors caused by a source that refers to another source which the user has not allowed to be read.
 var ErrForbidden = errors.New("not allowed")
 
-// OpenWithin opens a local file that another source names, by its path or as a file URL, if
-// it lies in one of the folders. What a link leads to must lie in one of them too.
+// OpenWithin opens a local file, given by a path or a file URL, if it is in one of the folders. The target of a symbolic link must
+// also be in one of them. It is for files to which other sources refer.
 func OpenWithin(ctx context.Context, name string, folders ...string) (*Source, error) {
 	path, err := LocalPath(name)
 	if err != nil {
@@ -39,16 +38,17 @@ func OpenWithin(ctx context.Context, name string, folders ...string) (*Source, e
 	return New(name, ranges), nil
 }
 
-// openInOne opens a file in the first folder that it lies in.
+// openInOne opens a file in the first of the folders that contains it.
 func openInOne(path string, folders []string) (*os.File, error) {
 	for _, folder := range folders {
 		if inside, ok := relative(folder, path); ok {
 			return openInside(folder, inside)
 		}
 	}
-	return nil, fmt.Errorf("%s lies in none of the folders that may be read (%s): %w", path, strings.Join(folders, ", "), ErrForbidden)
+	return nil, fmt.Errorf("%s is in none of the folders that may be read (%s): %w", path, strings.Join(folders, ", "), ErrForbidden)
 }
 
+// openInside opens a file by its path in a folder. os.Root prevents symbolic links from leading out of it.
 func openInside(folder, inside string) (*os.File, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -58,8 +58,7 @@ func openInside(folder, inside string) (*os.File, error) {
 	return f, errors.Join(err, root.Close())
 }
 
-// relative returns the path from a folder to a file in it. Both may be written with links
-// on the way to the folder.
+// relative returns the path from a folder to a file in it, or false. Both paths may contain symbolic links.
 func relative(folder, path string) (string, bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -78,6 +77,7 @@ func relative(folder, path string) (string, bool) {
 	return "", false
 }
 
+// resolved returns a path without symbolic links, or the path itself if that fails.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -85,8 +85,7 @@ func resolved(path string) string {
 	return path
 }
 
-// LocalPath returns the path of a local file that is named by its path or as a file URL.
-// Other URLs are errors.ErrUnsupported.
+// LocalPath returns the path of a local file, given by a path or a file URL. For other URLs the error is errors.ErrUnsupported.
 func LocalPath(name string) (string, error) {
 	if !IsURL(name) {
 		return name, nil
@@ -96,20 +95,20 @@ func LocalPath(name string) (string, error) {
 		return filepath.FromSlash(name[len("local://"):]), nil
 	}
 	if scheme != "file" {
-		return "", fmt.Errorf("%s: sources at %s:// are not read: %w", name, scheme, errors.ErrUnsupported)
+		return "", fmt.Errorf("%s: a local file is expected, not a %s:// URL: %w", name, scheme, errors.ErrUnsupported)
 	}
 	u, err := url.Parse(name)
 	if err != nil {
 		return "", err
 	}
 	if u.Fragment != "" || u.RawQuery != "" || u.ForceQuery {
-		return "", fmt.Errorf("%s: a URL of a file has no query and no fragment; write %%3F for ? and %%23 for #", name)
+		return "", fmt.Errorf("%s: the URL of a local file cannot have a query or a fragment; write %%3F for ? and %%23 for #", name)
 	}
 	return pathOf(name, u)
 }
 
-// URLWithin reports whether a URL is a prefix, or lies below it, whatever a server makes of its
-// path: nothing in it leads up.
+// URLWithin reports whether a URL is prefix or is below it. It is false if the path contains "." or "..", which a server might
+// resolve to a place outside.
 func URLWithin(u, prefix *url.URL) bool {
 	if u.Opaque != "" || !strings.EqualFold(u.Scheme, prefix.Scheme) || !strings.EqualFold(u.Host, prefix.Host) {
 		return false

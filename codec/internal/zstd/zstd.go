@@ -1,26 +1,26 @@
-// Package zstd decodes Zstandard frames into buffers whose size is known.
+// Package zstd decodes Zstandard frames to buffers of known size. Use Decode.
 //
-// A chunk of an array announces how many elements it holds, so that the output is the
-// window: all that a match may refer to is in it, and every copy goes straight to its place.
-// A stored chunk is any number of frames (RFC 8878, section 3):
+// The size of a chunk is known before it is decoded. So the output buffer is also the window, and matches are copied
+// directly to their place. A chunk is any number of frames (RFC 8878, section 3). Numbers are bytes, unless marked
+// as bits:
 //
 //	frame      | magic fd2fb528 4 | descriptor 1 | window 0–1 | dictionary 0–4 | size 0–8 |
-//	           | blocks | XXH64, low half 4, if the descriptor says so                    |
-//	skippable  | magic 184d2a5x 4 | size 4 | anything                                     |
+//	           | blocks | low half of XXH64 4, if bit 2 of the descriptor is set          |
+//	skippable  | magic 184d2a5x 4 | size 4 | any bytes                                    |
 //
 //	block      | last 1 bit | type 2 bits | size 21 bits |
 //	  raw      | size bytes                              |
-//	  RLE      | one byte, meant size times              |
+//	  RLE      | one byte, repeated size times           |
 //	  compressed
 //	    literals   | type 2 bits | sizes | Huffman code | 1 or 4 streams |
 //	    sequences  | count 1–3 | modes 1 | FSE tables | a stream         |
 //
-// Streams are read from their last bit to their first. A sequence says how many literals are
-// copied, and how long and how far back a match behind them is.
+// Streams are read from their last bit to their first. A sequence is a number of literals to copy, and the length and
+// the offset of a match that follows them.
 //
-// Where the RFC leaves something open, what libzstd refuses is refused. Nothing is ever
-// written behind len(dst). Bytes of dst behind the returned n are undefined after a call, and
-// so is all of dst after an error. Dictionaries are not supported.
+// Where the RFC leaves a choice, this package rejects the same frames as libzstd. Nothing is written past len(dst).
+// Bytes of dst after the returned length are undefined, as is all of dst after an error. Dictionaries are not
+// supported.
 package zstd
 
 import (
@@ -34,7 +34,7 @@ import (
 
 const (
 	frameMagic    = 0xfd2fb528
-	skipMagic     = 0x184d2a50 // and the 15 numbers behind it
+	skipMagic     = 0x184d2a50 // to 0x184d2a5f
 	maxBlock      = 128 << 10
 	leastWindow   = 1 << 10
 	maxWindowLog  = 31 // as in libzstd
@@ -43,14 +43,14 @@ const (
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-// Decode fills dst from the start with what the frames of src hold, and returns how much that
-// is. It is an error if it were more than len(dst).
+// Decode decodes all frames in src to the beginning of dst and returns the decoded length. More than len(dst) bytes are
+// an error.
 func Decode(dst, src []byte) (n int, err error) {
 	if len(src) == 0 {
-		return 0, corrupt.Errorf("zstd: no frame in 0 bytes")
+		return 0, corrupt.Errorf("zstd: the chunk is empty, must have at least one frame")
 	}
 	d := decoders.Get().(*decoder)
-	d.dst, d.src = dst, src[:len(src):len(src)] // nobody looks behind it
+	d.dst, d.src = dst, src[:len(src):len(src)] // padded looks at the capacity of literals, which are part of src
 	d.op, d.ip = 0, 0
 	for d.ip < len(src) && err == nil {
 		err = d.frame()
@@ -65,22 +65,21 @@ func Decode(dst, src []byte) (n int, err error) {
 	return n, nil
 }
 
-// A decoder is the state of one call. What is kept from block to block of a frame is valid
-// where its flag says so.
+// A decoder is the state of one call, and reusable memory.
 type decoder struct {
 	dst, src []byte
-	op, ip   int
-	start    int // of the frame in dst
-	blockMax int // how much a block may decode to
+	op, ip   int // index of the next byte of dst, of src
+	start    int // start of the frame in dst
+	blockMax int // maximum number of decoded bytes of a block
 	recent   [3]int
 
-	literals []byte // of the block; literalRoom more bytes may be read behind them
+	literals []byte // literals of the block; literalRoom more bytes may be read
 	scratch  [maxBlock + literalRoom]byte
 
 	huff      huffTable
-	hasHuff   bool
+	hasHuff   bool // a block of the frame had a Huffman code, which is in huff
 	own       [kinds]fseTable
-	current   [kinds]*fseTable // nil until a block of the frame had one
+	current   [kinds]*fseTable // tables of the last block; nil if no block of the frame had one
 	counts    [256]int16
 	weights   [256]uint8
 	ofWeights fseTable
@@ -88,15 +87,15 @@ type decoder struct {
 	streams   streams
 }
 
-// header is what stands before the blocks of a frame.
+// header holds the fields of a frame's header.
 type header struct {
-	size     uint64 // of the decoded frame, if sized
-	window   uint64
-	sized    bool
-	checksum bool
+	size        uint64 // decoded size of the frame, if hasSize
+	window      uint64
+	hasSize     bool
+	hasChecksum bool
 }
 
-// frame decodes one frame, or steps over a skippable one.
+// frame decodes one frame, or skips a skippable one.
 func (d *decoder) frame() error {
 	if len(d.src)-d.ip < 8 {
 		return d.truncated("a frame's header")
@@ -111,7 +110,7 @@ func (d *decoder) frame() error {
 		return nil
 	}
 	if magic != frameMagic {
-		return corrupt.Errorf("zstd: no frame at offset %d: it begins with %08x", d.ip, magic)
+		return corrupt.Errorf("zstd: no frame at offset %d: magic %08x, must be %08x", d.ip, magic, frameMagic)
 	}
 	h, err := d.header()
 	if err != nil {
@@ -120,16 +119,16 @@ func (d *decoder) frame() error {
 	return d.body(h)
 }
 
-// header reads what is behind a frame's magic number (section 3.1.1.1).
+// header reads a frame's header after its magic number (RFC 8878, section 3.1.1.1).
 func (d *decoder) header() (h header, err error) {
 	descriptor := d.src[d.ip+4]
 	d.ip += 5
 	if descriptor&8 != 0 {
-		return h, corrupt.Errorf("zstd: reserved bit of the frame's descriptor at offset %d is set", d.ip-1)
+		return h, corrupt.Errorf("zstd: frame descriptor %02x at offset %d, its reserved bit 3 must be 0", descriptor, d.ip-1)
 	}
-	single := descriptor&0x20 != 0
-	h.checksum = descriptor&4 != 0
-	if !single {
+	isSingle := descriptor&0x20 != 0 // a single segment: the window is the whole frame
+	h.hasChecksum = descriptor&4 != 0
+	if !isSingle {
 		b, err := d.number(1)
 		if err != nil {
 			return h, err
@@ -153,18 +152,18 @@ func (d *decoder) header() (h header, err error) {
 		if descriptor>>6 == 1 {
 			h.size += 256
 		}
-		h.sized = true
-	case single:
+		h.hasSize = true
+	case isSingle:
 		h.size, err = d.number(1)
-		h.sized = true
+		h.hasSize = true
 	}
-	if single {
+	if isSingle {
 		h.window = h.size
 	}
 	return h, err
 }
 
-// number reads a field of so many bytes of a frame's header.
+// number reads a little-endian number of size bytes.
 func (d *decoder) number(size int) (v uint64, err error) {
 	if len(d.src)-d.ip < size {
 		return 0, d.truncated("a frame's header")
@@ -176,13 +175,13 @@ func (d *decoder) number(size int) (v uint64, err error) {
 	return v, nil
 }
 
-// body decodes the blocks of a frame, and checks what is known of their bytes.
+// body decodes the blocks of a frame, and checks its size and its checksum if the header has them.
 func (d *decoder) body(h header) error {
-	if h.sized && h.size > uint64(len(d.dst)-d.op) {
-		return corrupt.Errorf("zstd: frame of %d bytes, there is room for %d", h.size, len(d.dst)-d.op)
+	if h.hasSize && h.size > uint64(len(d.dst)-d.op) {
+		return corrupt.Errorf("zstd: frame of %d bytes, only %d are expected", h.size, len(d.dst)-d.op)
 	}
 	d.start = d.op
-	d.recent = [3]int{1, 4, 8}
+	d.recent = [3]int{1, 4, 8} // the initial offsets of the RFC
 	d.hasHuff, d.current = false, [kinds]*fseTable{}
 	d.blockMax = int(min(max(h.window, leastWindow), maxBlock))
 	for last := false; !last; {
@@ -192,10 +191,10 @@ func (d *decoder) body(h header) error {
 		}
 	}
 	got := d.dst[d.start:d.op]
-	if h.sized && uint64(len(got)) != h.size {
-		return corrupt.Errorf("zstd: frame decodes to %d bytes, its header says %d", len(got), h.size)
+	if h.hasSize && uint64(len(got)) != h.size {
+		return corrupt.Errorf("zstd: the frame decodes to %d bytes, but its header has %d", len(got), h.size)
 	}
-	if !h.checksum {
+	if !h.hasChecksum {
 		return nil
 	}
 	want, err := d.number(checksumBytes)
@@ -203,15 +202,17 @@ func (d *decoder) body(h header) error {
 		return err
 	}
 	if sum := uint32(xxh64(got)); sum != uint32(want) {
-		return corrupt.Errorf("zstd: checksum at offset %d is %08x, that of the bytes is %08x", d.ip-checksumBytes, want, sum)
+		return corrupt.Errorf("zstd: checksum at offset %d is %08x, but the decoded bytes have %08x", d.ip-checksumBytes, want, sum)
 	}
 	return nil
 }
 
-func (d *decoder) truncated(what string) error {
-	return corrupt.Errorf("zstd: input ends at offset %d within %s", len(d.src), what)
+// truncated returns the error for input that ends within a part of the format.
+func (d *decoder) truncated(part string) error {
+	return corrupt.Errorf("zstd: truncated at offset %d, in %s", len(d.src), part)
 }
 
+// overflow returns the error for a block that does not fit in dst.
 func (d *decoder) overflow() error {
-	return corrupt.Errorf("zstd: more than the expected %d bytes, seen at offset %d", len(d.dst), d.ip)
+	return corrupt.Errorf("zstd: more than the expected %d bytes, noticed at offset %d", len(d.dst), d.ip)
 }

@@ -10,9 +10,9 @@ import (
 	"varve/readers/source"
 )
 
-// Memory is storage in memory. It writes down what is read.
+// Memory is storage in memory that records reads.
 type Memory struct {
-	// Tuned says how it wants to be read.
+	// Tuned is the result of Tuning.
 	Tuned source.Tuning
 	// Before, if set, is called before each read; its error fails the read.
 	Before func(ctx context.Context, off int64, n int) error
@@ -25,14 +25,14 @@ type Memory struct {
 	reads  []source.Range
 }
 
-// memoryFile is what everybody who opened the same file sees.
+// memoryFile is a file that several Memory values may have open.
 type memoryFile struct {
 	mu      sync.Mutex
 	content []byte
 	version int
 }
 
-// NewMemory returns storage that holds content.
+// NewMemory returns storage with the given content.
 func NewMemory(content []byte) *Memory { return (&memoryFile{content: content}).open() }
 
 func (f *memoryFile) open() *Memory {
@@ -46,10 +46,10 @@ func (f *memoryFile) now() ([]byte, source.Identity) {
 	return f.content, source.Identity{Size: int64(len(f.content)), ETag: fmt.Sprintf(`"%d"`, f.version)}
 }
 
-// Reopen returns storage for the same file as it is now.
+// Reopen opens the current version of the file.
 func (m *Memory) Reopen() *Memory { return m.file.open() }
 
-// Change makes the file another; nil removes it.
+// Change replaces the file by a new version; nil removes it.
 func (m *Memory) Change(content []byte) {
 	m.file.mu.Lock()
 	defer m.file.mu.Unlock()
@@ -57,7 +57,7 @@ func (m *Memory) Change(content []byte) {
 	m.file.version++
 }
 
-// Reads returns what was read so far.
+// Reads returns the ranges that were read so far.
 func (m *Memory) Reads() []source.Range {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Server is a web server in this process that serves files, in ranges too, and counts.
+// Server is a web server in this process that serves files and byte ranges, and counts requests.
 type Server struct {
 	*httptest.Server
-	// Latency passes before each answer begins.
+	// Latency is the time before each answer begins.
 	Latency time.Duration
-	// NoETag leaves only Last-Modified to tell versions apart by.
+	// NoETag omits ETags, so that only Last-Modified identifies versions.
 	NoETag bool
 
 	requests, bytes atomic.Int64
@@ -27,6 +27,7 @@ type Server struct {
 	version int
 }
 
+// served is a file on the server.
 type served struct {
 	content  io.ReaderAt
 	size     int64
@@ -34,7 +35,7 @@ type served struct {
 	version  int
 }
 
-// NewServer starts a server, which stops with the test.
+// NewServer starts a server. It stops at the end of the test.
 func NewServer(t testing.TB) *Server {
 	s := &Server{files: map[string]served{}}
 	s.Server = httptest.NewServer(s)
@@ -47,7 +48,7 @@ func (s *Server) Put(path string, content []byte) string {
 	return s.PutFile(path, bytes.NewReader(content), int64(len(content)))
 }
 
-// PutFile stores size bytes of a file and returns its URL.
+// PutFile stores a file of size bytes and returns its URL.
 func (s *Server) PutFile(path string, content io.ReaderAt, size int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,8 +65,7 @@ func (s *Server) Remove(path string) {
 	delete(s.files, path)
 }
 
-// Counts returns how many requests there were, and how many bytes the bodies of the
-// answers had.
+// Counts returns the number of requests, and of bytes in the bodies of answers.
 func (s *Server) Counts() (requests, bytes int64) { return s.requests.Load(), s.bytes.Load() }
 
 // ServeHTTP answers a request.

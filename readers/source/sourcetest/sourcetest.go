@@ -1,14 +1,12 @@
-// Package sourcetest is the suite that every kind of storage passes under a source.Source.
+// Package sourcetest is the conformance suite for kinds of storage: implementations of source.Ranges.
 //
-// A kind of storage says how to store some bytes, and the suite opens and reads them: at
-// every kind of offset, from many goroutines, past the end, with contexts that end, after
-// the file was changed, after the source was closed. What it holds it to:
+// A test passes a function that stores bytes to Run. The suite reads them at many offsets, from many goroutines, past the end,
+// with ended contexts, after the file was changed, and after the source was closed. It checks:
 //
-//   - the bytes are those that were stored, or there is an error
-//   - once the file is another, so that its bytes could be wrong, the error is
-//     source.ErrChanged (or fs.ErrNotExist, once it is gone)
-//   - an ended context ends a read at once
-//   - nothing is left of a closed source: no memory, no goroutine, no open file
+//   - The bytes are the stored ones, or there is an error.
+//   - After the file was changed, the error is source.ErrChanged, or fs.ErrNotExist if it was removed.
+//   - An ended context ends a read at once.
+//   - A closed source leaves no memory, no goroutine and no open file.
 package sourcetest
 
 import (
@@ -31,11 +29,9 @@ import (
 type Stored struct {
 	// Open opens the file.
 	Open func(ctx context.Context) (*source.Source, error)
-	// Change stores other bytes in place of the file; nil bytes remove it. Change is nil
-	// if the storage cannot do that.
+	// Change replaces the file by other bytes; nil removes it. Change is nil if the storage does not support it.
 	Change func(content []byte) error
-	// Release gives up what closing a source leaves for the next, such as connections to a
-	// server. It may be nil.
+	// Release releases resources that stay open for the next source, such as connections to a server. It may be nil.
 	Release func() error
 }
 
@@ -52,8 +48,7 @@ func (s Stored) release(t *testing.T) {
 // Store stores bytes as a new file.
 type Store func(t testing.TB, content []byte) Stored
 
-// Content returns n bytes that look random, others for each seed. More bytes begin like
-// fewer.
+// Content returns the first n bytes of a random sequence that depends on seed.
 func Content(n int, seed byte) []byte {
 	content := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{seed}).Read(content) // never fails
@@ -61,11 +56,11 @@ func Content(n int, seed byte) []byte {
 }
 
 const (
-	large  = 3<<19 + 12345 // more than any storage reads at a time when it is opened
-	middle = 700 << 10     // not near either end of that
+	large  = 3<<19 + 12345 // more than any storage reads when it is opened
+	middle = 700 << 10     // an offset far from both ends
 )
 
-// Run holds a kind of storage to the suite.
+// Run runs the suite for a kind of storage.
 func Run(t *testing.T, store Store) {
 	for name, test := range map[string]func(*testing.T, Store){
 		"every offset": testOffsets,
@@ -83,7 +78,7 @@ func Run(t *testing.T, store Store) {
 	}
 }
 
-// often is how often to do something at random: less in short tests.
+// often returns the number of random trials: n, or fewer in short tests.
 func often(n int) int {
 	if testing.Short() {
 		return max(n/5, 2)
@@ -143,7 +138,7 @@ func check(t *testing.T, s *source.Source, content []byte, off int64, n int) {
 	for how, read := range reads {
 		got, err := read(context.Background(), s, off, n)
 		if err != nil || !bytes.Equal(got, content[off:off+int64(n)]) {
-			t.Fatalf("%s of %d bytes at %d: wrong bytes, or error %v", how, n, off, err)
+			t.Fatalf("%s of %d bytes at %d: wrong bytes or error (%v)", how, n, off, err)
 		}
 	}
 }
@@ -216,7 +211,7 @@ func testPastEnd(t *testing.T, store Store) {
 	}{{large, 1}, {large - 1, 2}, {0, large + 1}, {large + 1, 0}, {-1, 1}, {-1, 0}, {1<<63 - 1, 1}, {1<<63 - 1, 1 << 20}, {0, -1}} {
 		for how, read := range reads {
 			if how == "ReadAt" && c.n < 0 {
-				continue // there is no such slice
+				continue // a slice cannot have a negative length
 			}
 			var outside *source.RangeError
 			if _, err := read(context.Background(), s, c.off, c.n); !errors.As(err, &outside) {
@@ -254,7 +249,7 @@ func testConcurrent(t *testing.T, store Store) {
 				for how, read := range reads {
 					got, err := read(context.Background(), s, off, 1000)
 					if err != nil || !bytes.Equal(got, content[off:off+1000]) {
-						t.Errorf("%s of 1000 bytes at %d: wrong bytes, or error %v", how, off, err)
+						t.Errorf("%s of 1000 bytes at %d: wrong bytes or error (%v)", how, off, err)
 						return
 					}
 				}
@@ -276,7 +271,7 @@ func testChanged(t *testing.T, store Store) {
 		t.Run(name, func(t *testing.T) {
 			stored := store(t, Content(large, 6))
 			if stored.Change == nil {
-				t.Skip("files do not change here")
+				t.Skip("this storage does not support changing files")
 			}
 			s := open(t, stored)
 			before := s.Identity()
@@ -338,7 +333,7 @@ func testNothingLeft(t *testing.T, store Store) {
 		}
 	}
 	stored.release(t)
-	// Connections take a moment to go, at both ends.
+	// Connections need some time to close at both ends.
 	for wait := time.Millisecond; openFiles(t) > files || runtime.NumGoroutine() > goroutines; wait *= 2 {
 		if wait > 5*time.Second {
 			stacks := make([]byte, 1<<16)
@@ -349,7 +344,7 @@ func testNothingLeft(t *testing.T, store Store) {
 	}
 }
 
-// openFiles is how many files this process has open, as far as the system tells.
+// openFiles returns the number of files that this process has open, or 0 if the system does not report it.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -369,7 +364,7 @@ func testIdentity(t *testing.T, store Store) {
 		t.Errorf("the same file, opened twice: %v", err)
 	}
 	if one.Identity().Size != large {
-		t.Errorf("Identity says %d bytes, not %d", one.Identity().Size, large)
+		t.Errorf("Identity has %d bytes, want %d", one.Identity().Size, large)
 	}
 	before := one.Stats()
 	check(t, one, Content(large, 10), middle, 100)

@@ -19,18 +19,16 @@ import (
 	"time"
 )
 
-// Memory is a store in this process that speaks as much of Amazon's S3 as is asked of it:
-// reading, storing on conditions and in parts, removing, and listing, a few at a time. It
-// has all buckets.
+// Memory is an object store in this process. It implements the part of Amazon's S3 that varve uses: reading, conditional
+// storing, storing in parts, removing, and listing with small pages. All buckets exist.
 type Memory struct {
-	// Fault, if set, is asked before each request is done. What it returns is done to the
-	// request; nil does nothing.
+	// Fault, if set, is called before each request. It returns the fault to apply, or nil.
 	Fault func(r *http.Request) Fault
-	// Careless has it take no notice of conditions on requests that store.
+	// Careless makes the store ignore conditions when it stores objects.
 	Careless bool
-	// CarelessInParts is Careless for objects that go in parts alone.
+	// CarelessInParts is Careless only for objects that are stored in parts.
 	CarelessInParts bool
-	// Opaque has ETags that are no sums of contents.
+	// Opaque makes ETags that are not digests of contents.
 	Opaque bool
 
 	url string
@@ -40,7 +38,7 @@ type Memory struct {
 	uploads map[string]map[int][]byte
 	begun   int
 	log     []string
-	late    time.Duration // of the clock
+	late    time.Duration // added to the clock
 }
 
 type memoryObject struct {
@@ -49,7 +47,7 @@ type memoryObject struct {
 	modified time.Time
 }
 
-// Fault is what becomes of a request.
+// Fault handles a request in place of the store. done executes the request without sending its answer.
 type Fault func(w http.ResponseWriter, done func())
 
 // The faults.
@@ -58,7 +56,7 @@ var (
 	Busy Fault = func(w http.ResponseWriter, _ func()) { complain(w, http.StatusServiceUnavailable, "SlowDown") }
 	// Denied answers 403 and does nothing.
 	Denied Fault = func(w http.ResponseWriter, _ func()) { complain(w, http.StatusForbidden, "AccessDenied") }
-	// Lost does what was asked, and has the answer lost.
+	// Lost executes the request, but its answer is lost.
 	Lost Fault = func(_ http.ResponseWriter, done func()) {
 		done()
 		panic(http.ErrAbortHandler)
@@ -67,7 +65,7 @@ var (
 	Cut Fault = func(http.ResponseWriter, func()) { panic(http.ErrAbortHandler) }
 )
 
-// NewMemory starts a store, which stops with the test; the environment says how to reach it.
+// NewMemory starts a store, which stops at the end of the test, and sets the environment so that varve uses it.
 func NewMemory(t testing.TB) *Memory {
 	t.Helper()
 	m := &Memory{objects: map[string]*memoryObject{}, uploads: map[string]map[int][]byte{}}
@@ -78,14 +76,14 @@ func NewMemory(t testing.TB) *Memory {
 	return m
 }
 
-// SetFault sets Fault while requests may be under way.
+// SetFault sets Fault. It may be called while requests are in progress.
 func (m *Memory) SetFault(fault func(r *http.Request) Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.Fault = fault
 }
 
-// Log returns the requests so far, as "GET key" and the like, and forgets them.
+// Log returns the requests since the last call, such as "GET bucket/key".
 func (m *Memory) Log() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,7 +92,7 @@ func (m *Memory) Log() []string {
 	return log
 }
 
-// Put stores an object, by its bucket and key.
+// Put stores an object. name is its bucket and key, joined by a slash.
 func (m *Memory) Put(name string, content []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,14 +110,14 @@ func (m *Memory) put(name string, content []byte) string {
 
 func (m *Memory) now() time.Time { return time.Now().Add(m.late) }
 
-// Pass has time pass on the store's clock.
+// Pass advances the store's clock.
 func (m *Memory) Pass(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.late += d
 }
 
-// Get returns an object, nil if there is none.
+// Get returns the content of an object, or nil if it does not exist.
 func (m *Memory) Get(name string) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,7 +134,7 @@ func (m *Memory) Remove(name string) {
 	delete(m.objects, name)
 }
 
-// Names are those of all objects below a prefix, in order.
+// Names returns the names of all objects that begin with prefix, sorted.
 func (m *Memory) Names(prefix string) (names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,7 +147,7 @@ func (m *Memory) Names(prefix string) (names []string) {
 	return names
 }
 
-// Uploads is how many objects are being stored in parts.
+// Uploads returns the number of uploads in parts that are not completed.
 func (m *Memory) Uploads() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -230,7 +228,7 @@ func (m *Memory) store(w http.ResponseWriter, r *http.Request, name string, body
 	w.Header().Set("ETag", m.put(name, body))
 }
 
-// mayStore answers a request whose condition does not hold.
+// mayStore reports whether the request's condition holds. If not, it answers the request.
 func (m *Memory) mayStore(w http.ResponseWriter, r *http.Request, name string) bool {
 	o := m.objects[name]
 	match := r.Header.Get("If-Match")
@@ -269,8 +267,8 @@ func (m *Memory) upload(w http.ResponseWriter, r *http.Request, name string, bod
 
 func partTag(part []byte) string { return fmt.Sprintf(`"part-%x"`, md5.Sum(part)) }
 
-// complete answers as Amazon does: that it failed may be said where all is well, and the ETag
-// is no sum of the content.
+// complete completes an upload like Amazon: an answer with status 200 may contain an error, and the ETag is not a digest of the
+// content.
 func (m *Memory) complete(w http.ResponseWriter, name, id string, body []byte) {
 	var list struct {
 		Part []struct {
@@ -297,7 +295,7 @@ func (m *Memory) complete(w http.ResponseWriter, name, id string, body []byte) {
 	fmt.Fprint(w, "<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
 }
 
-// memoryPage is how many objects are on a page: few, so that there are many pages.
+// memoryPage is the number of objects per page. It is small, so that tests need several pages.
 const memoryPage = 7
 
 func (m *Memory) list(w http.ResponseWriter, r *http.Request, bucket string) {
@@ -307,7 +305,7 @@ func (m *Memory) list(w http.ResponseWriter, r *http.Request, bucket string) {
 	if n, err := strconv.Atoi(query.Get("max-keys")); err == nil {
 		most = min(most, n)
 	}
-	entries := map[string]string{} // their XML by their keys
+	entries := map[string]string{} // XML of the entries, by key
 	for name, o := range m.objects {
 		key, ok := strings.CutPrefix(name, strings.TrimSuffix(bucket, "/")+"/")
 		rest, below := strings.CutPrefix(key, prefix)
@@ -340,6 +338,6 @@ func (m *Memory) list(w http.ResponseWriter, r *http.Request, bucket string) {
 
 func escaped(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // to memory
+	_ = xml.EscapeText(&b, []byte(s)) // writing to memory cannot fail
 	return b.String()
 }

@@ -1,11 +1,11 @@
-// Package storetest runs real object stores for tests, in a folder that goes with the test:
+// Package storetest runs real object stores for tests, with their data in the test's temporary folder:
 //
 //	S3     versitygw, which checks signatures
-//	GCS    fake-gcs-server, which asks for none
+//	GCS    fake-gcs-server, which needs no credentials
 //	Azure  Azurite, which checks the account's key
 //
-// The programs are those that fixtures/stores/setup.sh fetches; VARVE_STORES names their
-// folder. Without one, the tests that want it are skipped.
+// The script fixtures/stores/setup.sh downloads the programs. VARVE_STORES is their folder; if it is not set, tests that need them
+// are skipped.
 package storetest
 
 import (
@@ -28,17 +28,17 @@ import (
 	"varve/readers/source/internal/s3"
 )
 
-// Store is an object store with one bucket. The environment says how to reach it.
+// Store is an object store with one bucket. The test's environment is set so that varve uses it.
 type Store struct {
 	Root string // "s3://bucket"
 
 	service object.Service
 	bucket  string
-	// put and remove return requests that do that.
+	// put and remove return the requests that store and remove an object.
 	put, remove func(key string, content []byte) *http.Request
 }
 
-// Kinds are the stores that there are, by the scheme of their names.
+// Kinds holds the functions that start each kind of store, by the scheme of names.
 var Kinds = map[string]func(t testing.TB) *Store{"s3": S3, "gs": GCS, "az": Azure}
 
 // Put stores an object.
@@ -53,7 +53,7 @@ func (s *Store) Remove(t testing.TB, key string) {
 	s.do(t, s.remove(key, nil))
 }
 
-// PutFolder stores the files of a folder, with keys that begin with a prefix.
+// PutFolder stores the files below a folder. A key is the prefix followed by the path in the folder.
 func (s *Store) PutFolder(t testing.TB, prefix, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -89,7 +89,7 @@ func (s *Store) do(t testing.TB, req *http.Request) {
 	}
 }
 
-// request makes one at the address of an object of the service's.
+// request returns a request to the address of an object.
 func (s *Store) request(method, key string, content []byte) *http.Request {
 	u, err := s.service.Address(s.bucket, key)
 	if err != nil {
@@ -104,7 +104,7 @@ func request(method, at string, content []byte) *http.Request {
 		panic(err)
 	}
 	if len(content) > 0 {
-		req.Header.Set("Content-Length", fmt.Sprint(len(content))) // as signatures have it
+		req.Header.Set("Content-Length", fmt.Sprint(len(content))) // signatures include it
 	}
 	return req
 }
@@ -115,7 +115,7 @@ const (
 	SecretKey = "a secret/of+varve's tests"
 )
 
-// S3 runs a store that speaks Amazon's S3.
+// S3 runs a store with the protocol of Amazon S3.
 func S3(t testing.TB) *Store {
 	at := port(t)
 	dir := t.TempDir()
@@ -160,7 +160,7 @@ func GCS(t testing.TB) *Store {
 	return s
 }
 
-// Azure runs Microsoft's emulator of its blobs.
+// Azure runs Microsoft's emulator of Azure Blob Storage.
 func Azure(t testing.TB) *Store {
 	at := port(t)
 	host, number, _ := net.SplitHostPort(at)
@@ -185,14 +185,14 @@ func Azure(t testing.TB) *Store {
 	return s
 }
 
-// Setenv sets the environment of a test, in which nothing else is said of any object store.
+// Setenv sets the variables in env for a test, and clears all other variables that configure object stores.
 func Setenv(t testing.TB, env map[string]string) {
 	t.Helper()
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
 		for _, prefix := range []string{"AWS_", "AZURE_", "GOOGLE_", "GS_", "STORAGE_EMULATOR_HOST", "CLOUDSDK_"} {
 			if strings.HasPrefix(name, prefix) {
-				t.Setenv(name, "") // which also sees to it that it comes back
+				t.Setenv(name, "") // restores the value at the end of the test
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func Setenv(t testing.TB, env map[string]string) {
 	}
 }
 
-// port finds an address that nobody listens at.
+// port returns an unused local address.
 func port(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -218,19 +218,19 @@ func port(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// run starts a server, which ends with the test, and waits until it answers.
+// run starts a server, which is killed at the end of the test, and waits until it accepts connections.
 func run(t testing.TB, at, program string, args ...string) {
 	t.Helper()
 	path := filepath.Join(os.Getenv("VARVE_STORES"), program)
 	if os.Getenv("VARVE_STORES") == "" {
-		t.Skipf("VARVE_STORES is not set: it names the folder of %s, as fixtures/stores/setup.sh makes it", program)
+		t.Skipf("VARVE_STORES is not set; set it to the folder of %s, which fixtures/stores/setup.sh creates", program)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("there is no %s; fixtures/stores/setup.sh says why", path)
+		t.Skipf("%s does not exist; run fixtures/stores/setup.sh, which prints the reason if it cannot install it", path)
 	}
-	var said bytes.Buffer
+	var output bytes.Buffer
 	cmd := exec.Command(path, args...)
-	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.Dir = t.TempDir()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -251,7 +251,7 @@ func run(t testing.TB, at, program string, args ...string) {
 		select {
 		case err := <-ended:
 			ended <- err
-			t.Fatalf("%s: %v\n%s", program, err, said.Bytes())
+			t.Fatalf("%s: %v\n%s", program, err, output.Bytes())
 		default:
 		}
 		if time.Since(start) > patience {

@@ -1,14 +1,12 @@
-// Package azure reads and writes Azure Blob Storage, and servers that speak its protocol, such as
-// Azurite:
+// Package azure reads and writes Azure Blob Storage, and servers with its protocol, such as Azurite:
 //
 //	GET /container/model/x.nc             Authorization: SharedKey account:…
 //	Host: account.blob.core.windows.net   X-Ms-Date: Mon, 02 Jan 2006 15:04:05 GMT
 //	Range: bytes=0-262143                 X-Ms-Version: 2021-12-02
 //
-// A request is authorized by the account's key, by a shared access signature, by a token of
-// Microsoft Entra ID, or not at all, whichever is set up first in this order.
-//
-// The account and its credentials are set as the az command has them set.
+// A request is authorized with the first of these that is configured: the account's key, a shared access signature, a token
+// of Microsoft Entra ID. Otherwise it is anonymous. The environment variables for the account and its credentials are those
+// of the az command.
 package azure
 
 import (
@@ -40,17 +38,17 @@ const (
 type Service struct {
 	account  string
 	endpoint *url.URL
-	key      []byte     // the account's
-	sas      url.Values // a shared access signature
+	key      []byte     // the account's key, or nil
+	sas      url.Values // the shared access signature, or nil
 	now      func() time.Time
 	find     func() (azcore.TokenCredential, error)
 
 	mu        sync.Mutex
 	tokens    azcore.TokenCredential
-	anonymous string // why nothing is signed
+	anonymous string // the reason why requests are not signed, or ""
 }
 
-// New reads the configuration. It asks nobody for anything yet.
+// New returns the Service for the configuration in the environment. It makes no requests.
 func New() (*Service, error) {
 	s, err := configured(os.Getenv)
 	if err != nil {
@@ -60,12 +58,12 @@ func New() (*Service, error) {
 	return s, nil
 }
 
-// Address returns where a blob is.
+// Address returns the address of a blob.
 func (s *Service) Address(container, key string) (*url.URL, error) {
 	return object.Under(s.endpoint, container, key), nil
 }
 
-// ListAddress returns where a page of a listing is.
+// ListAddress returns the address of a page of a listing.
 func (s *Service) ListAddress(q *object.Query) (*url.URL, error) {
 	u := object.Under(s.endpoint, q.Bucket)
 	v := url.Values{"restype": {"container"}, "comp": {"list"}}
@@ -85,8 +83,7 @@ func (s *Service) ListAddress(q *object.Query) (*url.URL, error) {
 	return u, nil
 }
 
-// listing is a page as "List Blobs" writes it. Folders of hierarchical accounts are among
-// the blobs.
+// listing is a page of a listing in the format of "List Blobs". With a hierarchical account, blobs include folders.
 type listing struct {
 	XMLName xml.Name `xml:"EnumerationResults"`
 	Blobs   struct {
@@ -104,7 +101,7 @@ type listing struct {
 	NextMarker string
 }
 
-// blobName is percent-encoded where XML has no way to write it.
+// blobName is the name of a blob. It is percent-encoded if it has characters that XML cannot contain.
 type blobName struct {
 	Encoded bool   `xml:"Encoded,attr"`
 	Text    string `xml:",chardata"`
@@ -127,11 +124,11 @@ func (s *Service) ParsePage(body []byte, q *object.Query) (*object.Page, error) 
 	var bad error
 	for _, b := range result.Blobs.Blob {
 		if b.Properties.Resource == "directory" {
-			continue // it is among the prefixes
+			continue // the prefixes include it too
 		}
 		key, err := b.Name.key()
 		bad = errors.Join(bad, err)
-		modified, _ := http.ParseTime(b.Properties.Modified) // it is only shown, and may be missing
+		modified, _ := http.ParseTime(b.Properties.Modified) // only for display, so it may be missing
 		page.Entries = append(page.Entries, object.Entry{Key: key, Size: b.Properties.Size, Modified: modified, ETag: object.Quoted(b.Properties.ETag)})
 	}
 	for _, p := range result.Blobs.BlobPrefix {
@@ -145,7 +142,7 @@ func (s *Service) ParsePage(body []byte, q *object.Query) (*object.Page, error) 
 	return page, page.Check(q)
 }
 
-// Hint says what to do about a request that was refused.
+// Hint returns advice for a request that was denied.
 func (s *Service) Hint() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,11 +152,12 @@ func (s *Service) Hint() string {
 	return "AZURE_NO_SIGN_REQUEST=YES reads a public container"
 }
 
-// Transport authorizes requests that go to the account.
+// Transport returns a transport that authorizes requests to the account.
 func (s *Service) Transport(_ string, base http.RoundTripper) http.RoundTripper {
 	return object.Signing(s.endpoint, base, s.authorize)
 }
 
+// authorize adds credentials to a request.
 func (s *Service) authorize(req *http.Request) error {
 	req.Header.Set("X-Ms-Version", version)
 	req.Header.Set("X-Ms-Date", s.now().UTC().Format(http.TimeFormat))
@@ -182,12 +180,12 @@ func (s *Service) authorize(req *http.Request) error {
 	return err
 }
 
-// token returns a token that is good, or none if there are no credentials.
+// token returns a valid token, or "" if there are no credentials.
 func (s *Service) token(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.anonymous == "" && s.endpoint.Scheme != "https" {
-		s.anonymous = "the endpoint is not https, so no token is sent"
+		s.anonymous = "no token was sent, because the endpoint is not https"
 	}
 	if s.anonymous != "" {
 		return "", nil
@@ -208,20 +206,20 @@ func (s *Service) token(ctx context.Context) (string, error) {
 	case isConfigured(os.Getenv):
 		return "", &object.CredentialsError{Service: "Azure Blob Storage", Err: err}
 	}
-	s.anonymous = "no credentials for Azure Blob Storage were found (AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, AZURE_STORAGE_CONNECTION_STRING, az login, or the machine's identity), so nothing is signed"
+	s.anonymous = "the request was not signed, because no credentials for Azure Blob Storage were found (AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, AZURE_STORAGE_CONNECTION_STRING, az login, or the machine's identity)"
 	return "", nil
 }
 
-// isConfigured reports whether somebody has set up an identity, so that not getting its
-// token is an error.
+// isConfigured reports whether the environment configures an identity. Then a missing token is an error.
 func isConfigured(getenv func(string) string) bool {
 	return object.First(getenv, "AZURE_CLIENT_ID", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE", "AZURE_TOKEN_CREDENTIALS") != ""
 }
 
+// decodeKey decodes an account's key. setting is the name of the variable, for errors.
 func decodeKey(setting, text string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(key) == 0 {
-		return nil, fmt.Errorf("%s: want the key in base64", setting) // and not what it is
+		return nil, fmt.Errorf("%s: the key must be in base64", setting) // without the value, which is a secret
 	}
 	return key, nil
 }

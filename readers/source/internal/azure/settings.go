@@ -10,19 +10,19 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// The account and key that every emulator has, as Microsoft's documentation says. EmulatorKey is
-// a secret to nobody.
+// The endpoint and the key of every emulator. They are public, in Microsoft's documentation.
 const (
 	emulator    = "http://127.0.0.1:10000/devstoreaccount1"
 	EmulatorKey = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
 
-// isAccount tells names of accounts, which become names of servers.
+// isAccount reports whether name is a valid name of an account. It becomes a part of a host name.
 func isAccount(name string) bool {
 	return len(name) >= 3 && len(name) <= 24 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// configured reads the settings: a connection string has all of them, else each is by itself.
+// configured returns the Service for the settings in the environment: a connection string, which has all of them, or
+// separate variables.
 func configured(getenv func(string) string) (*Service, error) {
 	s := &Service{now: time.Now}
 	set := map[string]string{
@@ -36,12 +36,12 @@ func configured(getenv func(string) string) (*Service, error) {
 	}
 	if object.IsSet(getenv("AZURE_NO_SIGN_REQUEST")) {
 		set["AccountKey"], set["SharedAccessSignature"] = "", ""
-		s.anonymous = "AZURE_NO_SIGN_REQUEST is set, so nothing is signed"
+		s.anonymous = "the request was not signed, because AZURE_NO_SIGN_REQUEST is set"
 	}
 	return s, s.apply(set)
 }
 
-// connection reads a connection string: "AccountName=a;AccountKey=k;EndpointSuffix=core.windows.net".
+// connection parses a connection string such as "AccountName=a;AccountKey=k;EndpointSuffix=core.windows.net".
 func connection(text string) map[string]string {
 	set := map[string]string{}
 	for part := range strings.SplitSeq(text, ";") {
@@ -66,9 +66,9 @@ func (s *Service) apply(set map[string]string) (err error) {
 	}
 	switch {
 	case s.account == "":
-		return errors.New("AZURE_STORAGE_ACCOUNT is not set: az://container/blob needs the account that the container is in")
+		return errors.New("AZURE_STORAGE_ACCOUNT is not set; set it to the account of the container, which az://container/blob does not contain")
 	case s.endpoint == nil && !isAccount(s.account):
-		return fmt.Errorf("AZURE_STORAGE_ACCOUNT: %q is not the name of an account", s.account)
+		return fmt.Errorf("AZURE_STORAGE_ACCOUNT is %q, must be 3 to 24 lower-case letters and digits", s.account)
 	case s.endpoint == nil:
 		suffix := set["EndpointSuffix"]
 		if suffix == "" {
@@ -82,7 +82,7 @@ func (s *Service) apply(set map[string]string) (err error) {
 		s.key, err = decodeKey("AZURE_STORAGE_KEY", key)
 	} else if sas := set["SharedAccessSignature"]; sas != "" {
 		if s.sas, err = url.ParseQuery(strings.TrimPrefix(sas, "?")); err != nil || s.sas.Get("sig") == "" {
-			err = errors.New("AZURE_STORAGE_SAS_TOKEN: want a query like sv=…&sig=…") // and not what it is
+			err = errors.New("AZURE_STORAGE_SAS_TOKEN: must be a query like sv=…&sig=…") // without the value, which is a secret
 		}
 	}
 	return err

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// signature signs a request with the account's key, as "Authorize with Shared Key" says:
-// HMAC-SHA-256 over
+// signature returns the signature of a request with the account's key. Specification: "Authorize with Shared Key" of the
+// Azure Storage documentation. It is the HMAC-SHA-256 of
 //
 //	GET\n                    the method
-//	\n\n…                    eleven headers, here those of conditions, ranges and contents
-//	x-ms-date:…\n            all headers that begin with x-ms-, by name
+//	\n\n…                    the values of eleven headers
+//	x-ms-date:…\n            all headers that begin with x-ms-, sorted by name
 //	x-ms-version:…\n
-//	/account/container/blob  the path, behind the account's name
-//	\ncomp:list              each parameter of the query, decoded, by name
+//	/account/container/blob  the account's name, then the path
+//	\ncomp:list              each parameter of the query, decoded, sorted by name
 func (s *Service) signature(req *http.Request) string {
 	var b strings.Builder
 	b.WriteString(req.Method)

@@ -10,7 +10,7 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// Put stores a blob, on condition of its ETag: "Put Blob".
+// Put returns the request that stores a blob, if its ETag matches p.If: "Put Blob".
 func (s *Service) Put(p *object.Put) *object.Request {
 	r := object.NewRequest(http.MethodPut, object.Under(s.endpoint, p.Bucket, p.Key), "Content-Md5", object.Sum(p.MD5), "X-Ms-Blob-Type", "BlockBlob")
 	if r.Conditional(p.If); p.If != nil {
@@ -19,31 +19,31 @@ func (s *Service) Put(p *object.Put) *object.Request {
 	return r
 }
 
-// Remove removes a blob: "Delete Blob".
+// Remove returns the request that removes a blob: "Delete Blob".
 func (s *Service) Remove(container, key string) *object.Request {
 	return object.NewRequest(http.MethodDelete, object.Under(s.endpoint, container, key))
 }
 
-// Version is the ETag.
+// Version returns the ETag.
 func (s *Service) Version(h http.Header) string { return h.Get("ETag") }
 
-// Unsigned says why nothing is signed.
+// Unsigned returns the reason why requests are not signed, or "".
 func (s *Service) Unsigned() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.anonymous
 }
 
-// Begin asks nothing: blocks can be stored before there is a blob.
+// Begin returns nil: blocks can be stored before the blob exists.
 func (s *Service) Begin(*object.Put) *object.Request { return nil }
 
-// Session stores blocks, and then which of them make the blob:
+// Session returns the requests that store blocks, and then the list of blocks that make the blob:
 //
 //	PUT /container/blob?comp=block&blockid=ID
 //	PUT /container/blob?comp=blocklist         <BlockList><Latest>ID</Latest>…
 //
-// The names of blocks are nobody else's, so that two who store the same blob do not mix theirs.
-// Blocks that no list names are gone after a week.
+// The ids of blocks are random, so that two writers of the same blob do not mix their blocks. Azure removes blocks that no
+// list contains after a week.
 func (s *Service) Session(p *object.Put, _ http.Header, _ []byte) (*object.Session, error) {
 	at := object.Under(s.endpoint, p.Bucket, p.Key)
 	own := rand.Text()

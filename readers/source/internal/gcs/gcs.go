@@ -1,14 +1,12 @@
-// Package gcs reads Google Cloud Storage through its XML API, and stores through its JSON API:
+// Package gcs reads Google Cloud Storage with its XML API, and writes with its JSON API:
 //
 //	GET /bucket/model/x.nc                Authorization: Bearer …
 //	Host: storage.googleapis.com          X-Goog-User-Project: …
 //	Range: bytes=0-262143
 //
-// Listings are those of Amazon S3, which Google writes too, so that ETags are the same in
-// listings and in headers.
+// Listings use the format of Amazon S3, which Google supports, because there the ETags equal those in headers.
 //
-// Credentials are those that Google's own tools find; what they have no setting for is called
-// as GDAL calls it.
+// Credentials are found as by Google's tools. Other settings have the names of GDAL's settings.
 package gcs
 
 import (
@@ -26,7 +24,7 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// What tokens are good for. Who only reads has none that is good for more.
+// Scopes of tokens. Reading uses only read-only tokens.
 const (
 	readOnly  = "https://www.googleapis.com/auth/devstorage.read_only"
 	readWrite = "https://www.googleapis.com/auth/devstorage.read_write"
@@ -35,15 +33,15 @@ const (
 // Service is Google Cloud Storage.
 type Service struct {
 	endpoint *url.URL
-	project  string // that pays for requests
+	project  string // the project that pays for requests, or ""
 	find     func(scope string) (oauth2.TokenSource, error)
 
 	mu        sync.Mutex
 	tokens    map[string]oauth2.TokenSource // by scope
-	anonymous string                        // why nothing is signed
+	anonymous string                        // the reason why requests are not signed, or ""
 }
 
-// New reads the configuration. It asks nobody for anything yet.
+// New returns the Service for the configuration in the environment. It makes no requests.
 func New() (*Service, error) {
 	s := &Service{
 		endpoint: &url.URL{Scheme: "https", Host: "storage.googleapis.com"},
@@ -51,13 +49,13 @@ func New() (*Service, error) {
 		find:     find,
 	}
 	if object.IsSet(os.Getenv("GS_NO_SIGN_REQUEST")) {
-		s.anonymous = "GS_NO_SIGN_REQUEST is set, so nothing is signed"
+		s.anonymous = "the request was not signed, because GS_NO_SIGN_REQUEST is set"
 	}
 	emulator := os.Getenv("STORAGE_EMULATOR_HOST")
 	if emulator == "" {
 		return s, nil
 	}
-	s.anonymous = "STORAGE_EMULATOR_HOST is set, so nothing is signed"
+	s.anonymous = "the request was not signed, because STORAGE_EMULATOR_HOST is set"
 	if !strings.Contains(emulator, "://") {
 		emulator = "http://" + emulator
 	}
@@ -66,8 +64,8 @@ func New() (*Service, error) {
 	return s, err
 }
 
-// find looks for credentials in the file that GOOGLE_APPLICATION_CREDENTIALS names, in that
-// of gcloud, and asks the machine.
+// find returns the first credentials of: the file in GOOGLE_APPLICATION_CREDENTIALS, the file of gcloud, the machine's
+// metadata server.
 func find(scope string) (oauth2.TokenSource, error) {
 	const patience = 15 * time.Second
 	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Timeout: patience})
@@ -78,12 +76,12 @@ func find(scope string) (oauth2.TokenSource, error) {
 	return found.TokenSource, nil
 }
 
-// Address returns where an object is.
+// Address returns the address of an object.
 func (s *Service) Address(bucket, key string) (*url.URL, error) {
 	return object.Under(s.endpoint, bucket, key), nil
 }
 
-// ListAddress returns where a page of a listing is.
+// ListAddress returns the address of a page of a listing.
 func (s *Service) ListAddress(q *object.Query) (*url.URL, error) {
 	u := object.Under(s.endpoint, q.Bucket)
 	object.AddBucketQuery(u, q)
@@ -95,7 +93,7 @@ func (s *Service) ParsePage(body []byte, q *object.Query) (*object.Page, error) 
 	return object.ParseBucketResult(body, q)
 }
 
-// Hint says what to do about a request that was refused.
+// Hint returns advice for a request that was denied.
 func (s *Service) Hint() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,11 +103,12 @@ func (s *Service) Hint() string {
 	return "GS_NO_SIGN_REQUEST=YES reads a public bucket; GS_USER_PROJECT=PROJECT a bucket whose readers pay"
 }
 
-// Transport gives requests that go to Google a token.
+// Transport returns a transport that adds a token to requests to Google.
 func (s *Service) Transport(_ string, base http.RoundTripper) http.RoundTripper {
 	return object.Signing(s.endpoint, base, s.authorize)
 }
 
+// authorize adds a token to a request.
 func (s *Service) authorize(req *http.Request) error {
 	if s.project != "" {
 		req.Header.Set("X-Goog-User-Project", s.project)
@@ -124,6 +123,7 @@ func (s *Service) authorize(req *http.Request) error {
 	return nil
 }
 
+// scopeOf returns the scope that a request of the given method needs.
 func scopeOf(method string) string {
 	if method == http.MethodGet || method == http.MethodHead {
 		return readOnly
@@ -131,7 +131,7 @@ func scopeOf(method string) string {
 	return readWrite
 }
 
-// token returns a token that is good, or nil if there are no credentials.
+// token returns a valid token, or nil if there are no credentials.
 func (s *Service) token(scope string) (*oauth2.Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,9 +140,9 @@ func (s *Service) token(scope string) (*oauth2.Token, error) {
 	}
 	if s.tokens[scope] == nil {
 		found, err := s.find(scope)
-		// The library has no other way of telling that there are none from that they are bad.
+		// Only the text of the library's error distinguishes missing credentials from invalid ones.
 		if err != nil && strings.Contains(err.Error(), "could not find default credentials") {
-			s.anonymous = "no credentials for Google Cloud Storage were found, in GOOGLE_APPLICATION_CREDENTIALS, gcloud's or from the machine, so nothing is signed"
+			s.anonymous = "the request was not signed, because no credentials for Google Cloud Storage were found (GOOGLE_APPLICATION_CREDENTIALS, gcloud, or the machine's identity)"
 			return nil, nil
 		}
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// Put stores an object, on condition of its generation. What is said about it comes before
-// its content, in one body of two parts: "Objects: insert" of the JSON API.
+// Put returns the request that stores an object, if its generation matches p.If: "Objects: insert" of the JSON API. Its
+// body has two parts, the metadata and the content.
 func (s *Service) Put(p *object.Put) *object.Request {
 	about := map[string]string{"contentType": "application/octet-stream", "md5Hash": object.Sum(p.MD5)}
 	if p.If != nil {
@@ -20,7 +20,7 @@ func (s *Service) Put(p *object.Put) *object.Request {
 	}
 	text, err := json.Marshal(about)
 	if err != nil {
-		panic(err) // texts can be written
+		panic(err) // a map of strings can always be encoded
 	}
 	line := rand.Text()
 	r := object.NewRequest(http.MethodPost, s.upload(p, "multipart"), "Content-Type", "multipart/related; boundary="+line)
@@ -29,7 +29,7 @@ func (s *Service) Put(p *object.Put) *object.Request {
 	return r
 }
 
-// upload is where objects are sent to.
+// upload returns the address to which an object is sent. how is the type of the upload.
 func (s *Service) upload(p *object.Put, how string) *url.URL {
 	u := object.WithQuery(object.Under(s.endpoint, "upload/storage/v1/b", p.Bucket, "o"), "uploadType", how, "name", p.Key)
 	switch {
@@ -42,40 +42,40 @@ func (s *Service) upload(p *object.Put, how string) *url.URL {
 	return u
 }
 
-// Remove removes an object: "DELETE Object" of the XML API.
+// Remove returns the request that removes an object: "DELETE Object" of the XML API.
 func (s *Service) Remove(bucket, key string) *object.Request {
 	return object.NewRequest(http.MethodDelete, object.Under(s.endpoint, bucket, key))
 }
 
-// Version is the generation.
+// Version returns the generation.
 func (s *Service) Version(h http.Header) string { return h.Get("X-Goog-Generation") }
 
-// Unsigned says why nothing is signed.
+// Unsigned returns the reason why requests are not signed, or "".
 func (s *Service) Unsigned() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.anonymous
 }
 
-// Begin begins a resumable upload.
+// Begin returns the request that begins a resumable upload.
 func (s *Service) Begin(p *object.Put) *object.Request {
 	return object.NewRequest(http.MethodPost, s.upload(p, "resumable"), "X-Upload-Content-Type", "application/octet-stream")
 }
 
-// Session is the upload at the address that the answer has. Each part goes behind the one
-// before, and the last ends it:
+// Session returns the requests of the upload whose address is in the answer to Begin. Each part is appended to the previous
+// ones, and the last part ends the upload:
 //
 //	PUT LOCATION                                    308 Resume Incomplete
 //	Content-Range: bytes 0-16777215/50000000        Range: bytes=0-16777215
 //
-// The address is a secret, and is believed only on the server that was asked.
+// The address is a secret. It must be on the same server.
 func (s *Service) Session(_ *object.Put, h http.Header, _ []byte) (*object.Session, error) {
 	at, err := url.Parse(h.Get("Location"))
 	if err != nil || at.Host == "" {
-		return nil, errors.New("the server begins an upload without saying where it is")
+		return nil, errors.New("the server's answer to beginning an upload has no Location")
 	}
 	if !object.IsHome(&http.Request{URL: at}, s.endpoint) {
-		return nil, fmt.Errorf("the server begins an upload on another, %s", at.Host)
+		return nil, fmt.Errorf("the server's answer to beginning an upload has a Location on another server (%s)", at.Host)
 	}
 	return &object.Session{
 		Ordered: true,

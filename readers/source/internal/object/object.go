@@ -1,16 +1,14 @@
-// Package object is what object stores have in common: buckets of objects with keys, read
-// and listed over HTTP.
+// Package object defines the common interface of object stores: buckets of objects with keys, read and listed over HTTP.
 //
 //	s3://bucket/model/2020/day 1.nc
 //	     ├────┘ ├──────────────────┘
-//	     bucket  key, as it is: nothing in it is percent-encoded
+//	     bucket  key: never percent-encoded
 //
-// A key is one string; that slashes make folders is only how listings show it: keys that
-// begin with a prefix, with those rolled up that have another slash after it.
+// A key is one string. Folders exist only in listings: a listing of a prefix groups keys that have another slash after the
+// prefix.
 //
-// A Service knows one kind of store: the addresses of its objects, how its requests are
-// signed, and how its listings are written. The requests are made by the package source,
-// which has one way of doing that for all servers.
+// A Service implements one kind of store: the addresses of its objects, the signing of its requests, and the format of its
+// listings. Package source makes the requests, in the same way for all servers.
 package object
 
 import (
@@ -23,64 +21,64 @@ import (
 	"time"
 )
 
-// Service is an object store. It may be used by any number of goroutines. Addresses that it
-// returns hold no secrets.
+// Service is an object store. Any number of goroutines may use it. The addresses that it returns contain no secrets.
 type Service interface {
-	// Address returns where an object is read from.
+	// Address returns the address of an object.
 	Address(bucket, key string) (*url.URL, error)
-	// ListAddress returns where a page of a listing is read from.
+	// ListAddress returns the address of a page of a listing.
 	ListAddress(q *Query) (*url.URL, error)
-	// ParsePage reads a page.
+	// ParsePage parses a page of a listing.
 	ParsePage(body []byte, q *Query) (*Page, error)
-	// Transport returns what makes the requests for a bucket's objects: it signs those that
-	// go to the store, and passes them on to base.
+	// Transport returns a transport for the requests of a bucket's objects. It signs requests to the store, and
+	// passes all requests to base.
 	Transport(bucket string, base http.RoundTripper) http.RoundTripper
-	// Hint says what a user can do about a request that was refused.
+	// Hint returns advice for a user whose request was denied.
 	Hint() string
 }
 
-// Query asks for a page of a listing.
+// Query describes a page of a listing.
 type Query struct {
 	Bucket string
-	Prefix string // of the keys
-	Deep   bool   // all objects, and no folders
-	Most   int    // objects and folders; zero for as many as the store likes
-	After  string // Next of the page before
+	Prefix string // prefix of the keys
+	Deep   bool   // list all objects, and no folders
+	Most   int    // maximum number of objects and folders; 0 means the store's default
+	After  string // Page.Next of the previous page
 }
 
 // Page is a part of a listing.
 type Page struct {
 	Entries []Entry
-	Next    string // empty: it is the last
+	Next    string // continues the listing; empty for the last page
 }
 
-// Entry is an object, or what keys have in common up to a slash.
+// Entry is an object, or a folder: the common beginning of keys up to a slash.
 type Entry struct {
-	Key      string // that of a folder ends with a slash
+	Key      string // ends with a slash for a folder
 	Folder   bool
 	Size     int64
-	Modified time.Time // the zero time where it is not known
-	ETag     string    // as the header says it; empty where the two may differ
+	Modified time.Time // the zero time if it is not known
+	ETag     string    // in the form of the ETag header; empty if it may differ from the header
 }
 
-// Split returns the bucket and the key of a name such as s3://bucket/key.
+// Split returns the scheme, the bucket and the key of a name such as s3://bucket/key.
 func Split(name string) (scheme, bucket, key string, err error) {
 	scheme, rest, _ := strings.Cut(name, "://")
 	scheme = strings.ToLower(scheme)
 	bucket, key, _ = strings.Cut(rest, "/")
 	if bucket == "" || len(bucket) > 255 || strings.ContainsFunc(bucket, notOfBucket) || strings.Trim(bucket, ".") == "" {
-		return "", "", "", fmt.Errorf("%s://%q is not a name like %s://bucket/key: buckets have letters, digits, '-', '_' and '.'", scheme, bucket, scheme)
+		return "", "", "", fmt.Errorf("%s://%q is not a name like %s://bucket/key: a bucket has 1 to 255 letters, digits, '-', '_' and '.'", scheme, bucket, scheme)
 	}
 	return scheme, bucket, key, nil
 }
 
+// notOfBucket reports whether r is not allowed in the name of a bucket.
 func notOfBucket(r rune) bool {
 	letter := 'a' <= r|0x20 && r|0x20 <= 'z'
 	return !letter && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.' && r != '$'
 }
 
-// Under returns the address of an object below that of a server or a bucket. Every byte
-// that is not plain is escaped, which is how the services sign.
+// Under returns base with parts appended to its path. It escapes every byte except letters, digits and -._~/, because the
+// services sign paths in this form.
 func Under(base *url.URL, parts ...string) *url.URL {
 	u := *base
 	plain, raw := strings.TrimSuffix(base.Path, "/"), strings.TrimSuffix(base.EscapedPath(), "/")
@@ -92,7 +90,7 @@ func Under(base *url.URL, parts ...string) *url.URL {
 	return &u
 }
 
-// Escape percent-encodes a key for a path; slashes stay.
+// Escape percent-encodes a key for a path, except its slashes.
 func Escape(key string) string {
 	const digits = "0123456789ABCDEF"
 	out := make([]byte, 0, len(key)+16)
@@ -107,25 +105,25 @@ func Escape(key string) string {
 	return string(out)
 }
 
-// Endpoint reads the URL of a server that somebody has set.
+// Endpoint parses the URL of a server in a setting. Errors contain the setting's name, but not its value, which may contain a
+// secret.
 func Endpoint(setting, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s: want a URL like https://host:port", setting)
+		return nil, fmt.Errorf("%s: must be a URL like https://host:port", setting)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%s: want a URL without user, query and fragment", setting)
+		return nil, fmt.Errorf("%s: must be a URL without user, query and fragment", setting)
 	}
 	return u, nil
 }
 
-// IsHome reports whether a request goes to the server that base is an address on. What is
-// signed is meant for that and nobody else.
+// IsHome reports whether a request goes to the server of the address base. Signatures must not be sent elsewhere.
 func IsHome(req *http.Request, base *url.URL) bool {
 	return strings.EqualFold(req.URL.Host, base.Host) && req.URL.Scheme == base.Scheme
 }
 
-// IsSet reports whether a variable of the environment that is a switch is on.
+// IsSet reports whether the value of an environment variable means "on".
 func IsSet(value string) bool {
 	switch strings.ToLower(value) {
 	case "1", "yes", "true", "on":
@@ -134,7 +132,7 @@ func IsSet(value string) bool {
 	return false
 }
 
-// First returns the first value that is not empty.
+// First returns the value of the first named variable that is not empty.
 func First(getenv func(string) string, names ...string) string {
 	for _, name := range names {
 		if v := getenv(name); v != "" {
@@ -144,23 +142,23 @@ func First(getenv func(string) string, names ...string) string {
 	return ""
 }
 
-// CredentialsError is the error of credentials that are configured and cannot be had.
+// CredentialsError is the error of credentials that are configured but cannot be obtained.
 type CredentialsError struct {
 	Service string
 	Err     error
 }
 
 func (e *CredentialsError) Error() string {
-	return fmt.Sprintf("the credentials for %s cannot be had: %v", e.Service, e.Err)
+	return fmt.Sprintf("the configured credentials for %s cannot be obtained: %v", e.Service, e.Err)
 }
 
-// Unwrap says that without credentials nothing may be read.
+// Unwrap returns fs.ErrPermission and the cause.
 func (e *CredentialsError) Unwrap() []error { return []error{fs.ErrPermission, e.Err} }
 
-// ErrListing marks listings that are not as their service writes them.
-var ErrListing = errors.New("the server's listing is wrong")
+// ErrListing marks errors of listings that violate their format.
+var ErrListing = errors.New("the server's listing is invalid")
 
-// Quoted returns an ETag as headers have it, also where listings leave the quotes out.
+// Quoted returns the ETag of a listing in the form of the ETag header, with quotes. It returns "" for a weak one.
 func Quoted(tag string) string {
 	tag = strings.Trim(tag, `"`)
 	if tag == "" || strings.HasPrefix(tag, "W/") {
@@ -169,9 +167,8 @@ func Quoted(tag string) string {
 	return `"` + tag + `"`
 }
 
-// Signing returns a transport that signs the requests which go to the server that home is an
-// address on, and passes all on to base. Answers name the request as it was before, whose
-// address has no signature in it.
+// Signing returns a transport that signs requests to the server of the address home, and passes all requests to base. The
+// Request field of answers is the request before signing, so that its address contains no signature.
 func Signing(home *url.URL, base http.RoundTripper, sign func(*http.Request) error) http.RoundTripper {
 	return &signing{home, base, sign}
 }

@@ -6,71 +6,70 @@ import (
 	"net/url"
 )
 
-// Writer is what a Service knows of storing objects. It says what to ask for; the requests
-// are made by the package source.
+// Writer builds the requests that store objects. Package source makes the requests.
 type Writer interface {
-	// Put stores an object at once.
+	// Put returns the request that stores an object at once.
 	Put(p *Put) *Request
-	// Remove removes an object.
+	// Remove returns the request that removes an object.
 	Remove(bucket, key string) *Request
-	// Version tells which version of an object an answer is about, as a Condition takes it.
+	// Version returns the version of the object in an answer's headers, for a Condition.
 	Version(h http.Header) string
-	// Begin begins to store an object in parts; nil if that takes no request.
+	// Begin returns the request that begins to store an object in parts, or nil if none is needed.
 	Begin(p *Put) *Request
-	// Session reads the answer to Begin.
+	// Session parses the answer to Begin.
 	Session(p *Put, h http.Header, body []byte) (*Session, error)
-	// Unsigned says why nothing is signed; it is empty if all is.
+	// Unsigned returns the reason why requests are not signed, or "" if they are.
 	Unsigned() string
 }
 
-// Store is an object store that is read and written.
+// Store is an object store for reading and writing.
 type Store interface {
 	Service
 	Writer
 }
 
-// Put is an object that is to be stored.
+// Put describes an object to store.
 type Put struct {
 	Bucket, Key string
-	MD5         []byte     // of the content, for the store to compare; nil where it comes in parts
-	If          *Condition // nil: whatever is there is replaced
+	MD5         []byte     // digest of the content, which the store checks; nil if it is stored in parts
+	If          *Condition // nil: replace any existing object
 }
 
-// Condition is what has to be there for an object to be stored: some version, or, where
-// that is empty, nothing. An object that is stored so may be replaced later, and is to be
-// had from no cache.
+// Condition is a condition for storing an object: its current version, or "" if the object must not exist. Objects stored with
+// a condition may be replaced later, so caches must not keep them.
 type Condition struct{ Version string }
 
-// Request is one that changes something, but for the content that it carries.
+// Request is a request that changes an object, without the content that it carries.
 type Request struct {
 	Method        string
 	URL           *url.URL
 	Header        http.Header
-	Before, After []byte // around the content
+	Before, After []byte // bytes of the body before and after the content
 }
 
-// Session is an object that is being stored in parts.
+// Session builds the requests that store an object in parts.
 type Session struct {
-	// Part stores a part.
+	// Part returns the request that stores a part.
 	Part func(p *Part) *Request
-	// Ordered says that each part goes behind the one before, and that an answer says how
-	// far the store has got.
+	// Ordered means that each part is appended to the previous ones, and that answers contain the number of stored
+	// bytes.
 	Ordered bool
-	// Done makes an object of the parts, whose ETags it is told; nil if the last part does.
+	// Done returns the request that makes an object of the parts with the given ETags. Done is nil if the last part
+	// ends the session.
 	Done func(tags []string) *Request
-	// Abort gives the parts up; nil if they go by themselves.
+	// Abort is the request that drops the parts, or nil if the store drops them after some time.
 	Abort *Request
 }
 
-// Part is a part of an object that is stored.
+// Part is a part of an object.
 type Part struct {
 	Number         int // from 0 on
 	Offset, Length int64
-	Size           int64 // of the object
+	Size           int64 // size of the object
 	MD5            []byte
 }
 
-// NewRequest returns a request with headers, by their names.
+// NewRequest returns a request. headers are names and values in turn; empty values are left out.
 func NewRequest(method string, u *url.URL, headers ...string) *Request {
 	r := &Request{Method: method, URL: u, Header: http.Header{}}
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -81,7 +80,7 @@ func NewRequest(method string, u *url.URL, headers ...string) *Request {
 	return r
 }
 
-// Conditional has a request be done on the condition of an ETag, as HTTP says it.
+// Conditional adds the HTTP headers for a condition on the ETag. It does nothing if c is nil.
 func (r *Request) Conditional(c *Condition) {
 	if c == nil {
 		return
@@ -94,11 +93,11 @@ func (r *Request) Conditional(c *Condition) {
 	}
 }
 
-// Sum writes an MD5 as headers have it.
+// Sum returns an MD5 digest in the form of headers, base64.
 func Sum(md5 []byte) string { return base64.StdEncoding.EncodeToString(md5) }
 
-// WithQuery returns a URL with parameters, by their names, as all services sign them: a
-// space is %20.
+// WithQuery returns u with parameters added to its query. pairs are names and values in turn. It escapes a space as %20,
+// because all services sign queries in this form.
 func WithQuery(u *url.URL, pairs ...string) *url.URL {
 	at := *u
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -122,7 +121,7 @@ func escapeQuery(s string) string {
 	return string(out)
 }
 
-// Again returns a request with its body from the beginning.
+// Again returns a copy of a request whose body starts again from the beginning.
 func Again(req *http.Request) (*http.Request, error) {
 	if req.GetBody == nil {
 		return req, nil

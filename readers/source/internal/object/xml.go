@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// bucketResult is a listing as Amazon S3 writes it, version 2, which Google's XML API
-// writes too:
+// bucketResult is a page of a listing in the format of Amazon S3's ListObjectsV2, which Google's XML API supports too:
 //
 //	<ListBucketResult>
 //	  <IsTruncated>true</IsTruncated>
@@ -33,7 +32,7 @@ type bucketResult struct {
 	CommonPrefixes []struct{ Prefix string }
 }
 
-// ParseBucketResult reads a page of a listing as Amazon S3 writes it.
+// ParseBucketResult parses a page of a listing in the format of Amazon S3.
 func ParseBucketResult(body []byte, q *Query) (*Page, error) {
 	var result bucketResult
 	if err := xml.Unmarshal(body, &result); err != nil {
@@ -45,7 +44,7 @@ func ParseBucketResult(body []byte, q *Query) (*Page, error) {
 	}
 	page := &Page{}
 	for _, c := range result.Contents {
-		modified, _ := time.Parse(time.RFC3339, c.LastModified) // it is only shown, and may be missing
+		modified, _ := time.Parse(time.RFC3339, c.LastModified) // only for display, so it may be missing
 		page.Entries = append(page.Entries, Entry{Key: c.Key, Size: c.Size, Modified: modified, ETag: Quoted(c.ETag)})
 	}
 	for _, p := range result.CommonPrefixes {
@@ -60,28 +59,29 @@ func ParseBucketResult(body []byte, q *Query) (*Page, error) {
 	}
 	if result.IsTruncated {
 		if page.Next = result.Next; page.Next == "" {
-			return nil, fmt.Errorf("%w: it goes on, and does not say where", ErrListing)
+			return nil, fmt.Errorf("%w: it is truncated, but has no NextContinuationToken", ErrListing)
 		}
 	}
 	return page, page.Check(q)
 }
 
-// Check refuses what nobody asked for.
+// Check returns an error if the page does not match the query. A wrong page could lead to an endless listing, or to keys
+// outside the prefix.
 func (p *Page) Check(q *Query) error {
 	if p.Next != "" && p.Next == q.After {
-		return fmt.Errorf("%w: it goes on where it was", ErrListing)
+		return fmt.Errorf("%w: the next page is the same page", ErrListing)
 	}
 	for _, e := range p.Entries {
 		rest, ok := strings.CutPrefix(e.Key, q.Prefix)
 		deeper := strings.Contains(strings.TrimSuffix(rest, "/"), "/")
 		if !ok || e.Size < 0 || e.Folder && (q.Deep || !strings.HasSuffix(e.Key, "/")) || deeper && !q.Deep {
-			return fmt.Errorf("%w: it has %q among what begins with %q", ErrListing, e.Key, q.Prefix)
+			return fmt.Errorf("%w: the key %q does not match the prefix %q", ErrListing, e.Key, q.Prefix)
 		}
 	}
 	return nil
 }
 
-// AddBucketQuery asks for a page of a listing as Amazon S3 writes it.
+// AddBucketQuery sets the query of u to that of Amazon S3's ListObjectsV2.
 func AddBucketQuery(u *url.URL, q *Query) {
 	v := url.Values{"list-type": {"2"}, "encoding-type": {"url"}}
 	if !q.Deep {
@@ -96,6 +96,6 @@ func AddBucketQuery(u *url.URL, q *Query) {
 	if q.After != "" {
 		v.Set("continuation-token", q.After)
 	}
-	// Signatures want a space as %20, which every server reads.
+	// Signatures require a space as %20, which every server accepts.
 	u.RawQuery = strings.ReplaceAll(v.Encode(), "+", "%20")
 }

@@ -1,16 +1,15 @@
-// Package s3 reads and writes Amazon S3, and servers that speak its protocol: MinIO, Ceph, Garage,
-// SeaweedFS, Cloudflare R2, and others.
+// Package s3 reads and writes Amazon S3, and servers with its protocol: MinIO, Ceph, Garage, SeaweedFS, Cloudflare R2, and
+// others.
 //
 //	GET /model/x.nc                       Authorization: AWS4-HMAC-SHA256 Credential=…/s3/aws4_request, …
 //	Host: bucket.s3.eu-west-1.amazonaws.com
 //	Range: bytes=0-262143                 X-Amz-Content-Sha256: UNSIGNED-PAYLOAD
 //
-// Requests are signed as "Authenticating Requests (AWS Signature Version 4)" in the API
-// reference says. A bucket answers only in its region; one that is elsewhere says where, and
-// is asked there from then on.
+// Requests are signed with AWS Signature Version 4 ("Authenticating Requests" in the API reference). A bucket answers only in
+// its region. An answer from another region contains the right one, which is used from then on.
 //
-// Everything is set as Amazon's own tools have it set, by the environment and the files in
-// ~/.aws; what they have no setting for is called as GDAL calls it.
+// The configuration is that of Amazon's tools: the environment and the files in ~/.aws. Other settings have the names of
+// GDAL's settings.
 package s3
 
 import (
@@ -36,15 +35,15 @@ const defaultRegion = "us-east-1"
 type Service struct {
 	region   string
 	endpoint *url.URL // nil: Amazon's
-	virtual  bool     // buckets are in the name of a server that is not Amazon's
-	pays     bool
+	virtual  bool     // with endpoint: the bucket is a part of the host name
+	pays     bool     // the reader pays for requests
 	now      func() time.Time
 	signer   *v4.Signer
 	keys     keys
-	regions  sync.Map // of buckets that are not in region
+	regions  sync.Map // by bucket: its region, if it is not region
 }
 
-// New reads the configuration. It asks nobody for anything yet.
+// New returns the Service for the configuration in the environment and in ~/.aws. It makes no requests.
 func New(ctx context.Context) (*Service, error) {
 	cfg, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
@@ -55,12 +54,12 @@ func New(ctx context.Context) (*Service, error) {
 		s.region = cfg.Region
 	}
 	if !isRegion(s.region) {
-		return nil, fmt.Errorf("configuration for Amazon S3: %q is not the name of a region", s.region)
+		return nil, fmt.Errorf("configuration for Amazon S3: %q is not a valid name of a region", s.region)
 	}
 	s.virtual = object.IsSet(os.Getenv("AWS_VIRTUAL_HOSTING"))
 	s.pays = strings.EqualFold(os.Getenv("AWS_REQUEST_PAYER"), "requester")
 	if object.IsSet(os.Getenv("AWS_NO_SIGN_REQUEST")) {
-		s.keys.anonymous = "AWS_NO_SIGN_REQUEST is set, so nothing is signed"
+		s.keys.anonymous = "the request was not signed, because AWS_NO_SIGN_REQUEST is set"
 	}
 	s.endpoint, err = endpointOf(ctx, &cfg)
 	return s, err
@@ -71,8 +70,8 @@ func newService(provider aws.CredentialsProvider) *Service {
 	return &Service{region: defaultRegion, now: time.Now, signer: v4.NewSigner(plain), keys: keys{provider: provider}}
 }
 
-// endpointOf finds the server that is not Amazon's, if one is set: for S3 alone or for all
-// services, in the environment or in the profile.
+// endpointOf returns the configured endpoint, or nil for Amazon's. It may be set for S3 alone or for all services, in the
+// environment or in the profile.
 func endpointOf(ctx context.Context, cfg *aws.Config) (*url.URL, error) {
 	if object.IsSet(os.Getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) {
 		return nil, nil
@@ -98,13 +97,13 @@ func endpointOf(ctx context.Context, cfg *aws.Config) (*url.URL, error) {
 	return object.Endpoint("AWS_ENDPOINT_URL, or endpoint_url in the profile", *cfg.BaseEndpoint)
 }
 
-// isRegion keeps what a server says of a region from becoming any other part of an address.
+// isRegion reports whether name is a valid name of a region. The name may come from a server and becomes a part of a host name.
 func isRegion(name string) bool {
 	const most = 40
 	return name != "" && len(name) <= most && isPlain(name)
 }
 
-// isHost tells the buckets that can be the first part of a host's name, with a certificate.
+// isHost reports whether a bucket's name can be the first label of a host name that a wildcard certificate covers.
 func isHost(bucket string) bool {
 	return len(bucket) >= 3 && len(bucket) <= 63 && isPlain(bucket) && bucket == strings.Trim(bucket, "-")
 }
@@ -113,7 +112,7 @@ func isPlain(name string) bool {
 	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
-// base is the address of a bucket in a region.
+// base returns the address of a bucket in a region.
 func (s *Service) base(bucket, region string) *url.URL {
 	u := s.endpoint
 	if u == nil {
@@ -131,12 +130,13 @@ func (s *Service) base(bucket, region string) *url.URL {
 	return object.Under(u, bucket)
 }
 
-// Address returns where an object is in the region that is set; the transport knows better.
+// Address returns the address of an object in the configured region. The transport replaces the region if the bucket is in
+// another one.
 func (s *Service) Address(bucket, key string) (*url.URL, error) {
 	return object.Under(s.base(bucket, s.region), key), nil
 }
 
-// ListAddress returns where a page of a listing is.
+// ListAddress returns the address of a page of a listing.
 func (s *Service) ListAddress(q *object.Query) (*url.URL, error) {
 	u := *s.base(q.Bucket, s.region)
 	if u.Path == "" {
@@ -151,7 +151,7 @@ func (s *Service) ParsePage(body []byte, q *object.Query) (*object.Page, error) 
 	return object.ParseBucketResult(body, q)
 }
 
-// Hint says what to do about a request that was refused.
+// Hint returns advice for a request that was denied.
 func (s *Service) Hint() string {
 	if why := s.keys.whyAnonymous(); why != "" {
 		return why
@@ -164,7 +164,7 @@ type keys struct {
 	provider aws.CredentialsProvider
 
 	mu        sync.Mutex
-	anonymous string // why nothing is signed
+	anonymous string // the reason why requests are not signed, or ""
 }
 
 func (k *keys) whyAnonymous() string {
@@ -173,12 +173,11 @@ func (k *keys) whyAnonymous() string {
 	return k.anonymous
 }
 
-// machinePatience is how long a machine may take to tell whether it has a role. One that is
-// not Amazon's says nothing.
+// machinePatience is the time limit for asking the machine for its role. A machine outside Amazon does not answer.
 const machinePatience = 3 * time.Second
 
-// get returns the credentials, or false if requests are not to be signed. The last that is
-// tried is the machine's role; where there is none, no credentials were set up.
+// get returns the credentials, or false if requests are not signed. The last provider is the machine's role. If it fails, no
+// credentials are configured.
 func (k *keys) get(ctx context.Context) (aws.Credentials, bool, error) {
 	if k.provider == nil || k.whyAnonymous() != "" {
 		return aws.Credentials{}, false, nil
@@ -201,6 +200,6 @@ func (k *keys) get(ctx context.Context) (aws.Credentials, bool, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.anonymous = "no credentials for Amazon S3 were found, in the environment, in ~/.aws or from the machine's role, so nothing is signed"
+	k.anonymous = "the request was not signed, because no credentials for Amazon S3 were found (the environment, ~/.aws, or the machine's role)"
 	return aws.Credentials{}, false, nil
 }

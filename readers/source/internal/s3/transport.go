@@ -11,7 +11,7 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// Transport signs requests for a bucket's objects and sends them to the bucket's region.
+// Transport returns a transport that signs requests for a bucket's objects and sends them to the bucket's region.
 func (s *Service) Transport(bucket string, base http.RoundTripper) http.RoundTripper {
 	return &transport{s, bucket, base}
 }
@@ -22,8 +22,8 @@ type transport struct {
 	base   http.RoundTripper
 }
 
-// RoundTrip makes a request, twice if the bucket turns out to be in another region. What a
-// redirect leads to another host is not signed.
+// RoundTrip makes a request, and repeats it if the bucket turns out to be in another region. It does not sign requests to
+// other hosts, to which redirects lead.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !object.IsHome(req, t.Service.base(t.bucket, t.region)) {
 		return t.base.RoundTrip(req)
@@ -52,7 +52,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// regionOf is the region that the bucket was last found in.
+// regionOf returns the region in which the bucket was last found, or the configured one.
 func (t *transport) regionOf() string {
 	if found, ok := t.regions.Load(t.bucket); ok {
 		return found.(string)
@@ -60,7 +60,7 @@ func (t *transport) regionOf() string {
 	return t.region
 }
 
-// sign returns the request as the region wants it.
+// sign returns the signed request for a region.
 func (t *transport) sign(req *http.Request, region string) (*http.Request, error) {
 	signed := req.Clone(req.Context())
 	if t.endpoint == nil {
@@ -80,8 +80,8 @@ func (t *transport) sign(req *http.Request, region string) (*http.Request, error
 	return signed, err
 }
 
-// elsewhere returns the region that an answer says the bucket is in, if it is not the one
-// that was asked. Amazon says it in a header, others in the body.
+// elsewhere returns the region of the bucket in an answer that rejects the request for its region, or "". Amazon sends the
+// region in a header, other servers in the body.
 func (t *transport) elsewhere(resp *http.Response) string {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect,
@@ -99,7 +99,7 @@ func (t *transport) elsewhere(resp *http.Response) string {
 	return region
 }
 
-// regionIn looks for a region in the body of an error, and leaves the body to be read again.
+// regionIn returns the region in the body of an error, or "". The body can be read again afterwards.
 func regionIn(resp *http.Response) string {
 	const most = 16 << 10
 	head, err := io.ReadAll(io.LimitReader(resp.Body, most))
@@ -114,7 +114,7 @@ func regionIn(resp *http.Response) string {
 	return body.Region
 }
 
-// again is a body of which a part was read.
+// again is a body whose beginning was read and is put back.
 type again struct {
 	io.Reader
 	io.Closer

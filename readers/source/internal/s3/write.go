@@ -10,37 +10,36 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// Put stores an object, on condition of its ETag: "PutObject", with "If-None-Match: *" or
-// "If-Match".
+// Put returns the request that stores an object, if its ETag matches p.If: "PutObject", with "If-None-Match: *" or "If-Match".
 func (s *Service) Put(p *object.Put) *object.Request {
 	r := object.NewRequest(http.MethodPut, object.Under(s.base(p.Bucket, s.region), p.Key), "Content-Md5", object.Sum(p.MD5))
 	r.Conditional(p.If)
 	return r
 }
 
-// Remove removes an object, "DeleteObject", which says nothing of whether it was there.
+// Remove returns the request that removes an object: "DeleteObject". Its answer does not tell whether the object existed.
 func (s *Service) Remove(bucket, key string) *object.Request {
 	return object.NewRequest(http.MethodDelete, object.Under(s.base(bucket, s.region), key))
 }
 
-// Version is the ETag.
+// Version returns the ETag.
 func (s *Service) Version(h http.Header) string { return h.Get("ETag") }
 
-// Unsigned says why nothing is signed.
+// Unsigned returns the reason why requests are not signed, or "".
 func (s *Service) Unsigned() string { return s.keys.whyAnonymous() }
 
-// Begin begins an upload: "CreateMultipartUpload".
+// Begin returns the request that begins an upload: "CreateMultipartUpload".
 func (s *Service) Begin(p *object.Put) *object.Request {
 	return object.NewRequest(http.MethodPost, object.WithQuery(object.Under(s.base(p.Bucket, s.region), p.Key), "uploads", ""))
 }
 
-// Session is the upload with the id that the answer has:
+// Session returns the requests of the upload whose id is in the answer to Begin:
 //
 //	PUT /key?partNumber=1&uploadId=ID       ETag: "…"
 //	POST /key?uploadId=ID                   <CompleteMultipartUpload><Part>…
 //	DELETE /key?uploadId=ID
 //
-// Conditions are those of the last but one, which makes the object.
+// The request that completes the upload carries the condition, because it makes the object.
 func (s *Service) Session(p *object.Put, _ http.Header, body []byte) (*object.Session, error) {
 	var begun struct {
 		XMLName  xml.Name `xml:"InitiateMultipartUploadResult"`
@@ -50,7 +49,7 @@ func (s *Service) Session(p *object.Put, _ http.Header, body []byte) (*object.Se
 		return nil, fmt.Errorf("the server's answer to beginning an upload: %w", err)
 	}
 	if begun.UploadID == "" {
-		return nil, errors.New("the server begins an upload without saying how it is called")
+		return nil, errors.New("the server's answer to beginning an upload has no UploadId")
 	}
 	at := object.Under(s.base(p.Bucket, s.region), p.Key)
 	whole := object.WithQuery(at, "uploadId", begun.UploadID)
@@ -69,7 +68,7 @@ func (s *Service) Session(p *object.Put, _ http.Header, body []byte) (*object.Se
 	}, nil
 }
 
-// completion lists the parts of an upload.
+// completion returns the body that completes an upload: the list of its parts.
 func completion(tags []string) []byte {
 	type part struct {
 		PartNumber int
@@ -84,7 +83,7 @@ func completion(tags []string) []byte {
 	}
 	text, err := xml.Marshal(&list)
 	if err != nil {
-		panic(err) // texts and numbers can be written
+		panic(err) // strings and numbers can always be encoded
 	}
 	return text
 }
