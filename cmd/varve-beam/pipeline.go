@@ -20,6 +20,8 @@ import (
 	"varve/codec"
 	"varve/manifest/build"
 	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/report/text"
 	"varve/manifest/scan"
 	"varve/readers/source"
 )
@@ -100,10 +102,10 @@ func (j *job) pipeline(s beam.Scope) {
 }
 
 // end returns the report of a job that has ended, and removes the job's list and report files.
-func (j *job) end(ctx context.Context) (*report, error) {
+func (j *job) end(ctx context.Context) (*jobReport, error) {
 	ctx = context.WithoutCancel(ctx) // the files are removed even after an interrupt
 	data, err := j.place.read(ctx, j.report())
-	found := &report{}
+	found := &jobReport{}
 	if err == nil {
 		err = json.Unmarshal(data, found)
 	}
@@ -173,14 +175,17 @@ func isDamaged(err error) bool {
 	return errors.Is(err, codec.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
 }
 
-// describe returns the name and the error of each broken source, and the option that helps, if there is one.
+// printer writes options as flags.
+var printer = &text.Printer{Option: func(s report.Setting) string {
+	return strings.TrimSuffix("--"+string(s.Option)+" "+s.Value, " ")
+}}
+
+// describe returns one line for each broken source: its name, the error and the flags that help.
 func describe(list []scan.Broken) (out []string) {
-	for _, b := range list {
-		text := b.String()
-		if noRanges := (*source.NoRangesError)(nil); errors.As(b.Err, &noRanges) {
-			text += "; add --download to download the whole file once"
-		}
-		out = append(out, text)
+	for i, f := range build.UnreadableFindings(&scan.BrokenError{Broken: list}) {
+		// The first line of the message already names --skip-broken.
+		f.Remedies = slices.DeleteFunc(f.Remedies, func(r report.Remedy) bool { return r.Option == report.SkipBroken })
+		out = append(out, list[i].URL+": "+printer.Line(&f))
 	}
 	return out
 }
@@ -214,7 +219,7 @@ func (g *gather) ProcessElement(ctx context.Context, _ int, next func(*result) b
 	for r := (result{}); next(&r); r = (result{}) {
 		all[r.Index] = &r
 	}
-	out := &report{}
+	out := &jobReport{}
 	for i, r := range all {
 		if r == nil {
 			return fmt.Errorf("slice %d of %d has no result: the runner lost it; run the command again", i, g.Slices)
@@ -231,8 +236,8 @@ func (g *gather) ProcessElement(ctx context.Context, _ int, next func(*result) b
 	return cmp.Or(err, out.failed(g.SkipBroken))
 }
 
-// report is the outcome of a job.
-type report struct {
+// jobReport is the outcome of a job.
+type jobReport struct {
 	Parts  []string // names of the parts that hold sources, in the order of the sources
 	Broken []string // for each source that cannot be read: its name and the error
 }
@@ -242,7 +247,7 @@ const maxNamed = 20
 
 // failed returns an error if sources are broken and skip is false, or if no source is left. The
 // error lists the first maxNamed broken sources.
-func (r *report) failed(skip bool) error {
+func (r *jobReport) failed(skip bool) error {
 	switch {
 	case len(r.Broken) > 0 && !skip:
 		var text strings.Builder
@@ -255,7 +260,7 @@ func (r *report) failed(skip bool) error {
 }
 
 // text writes the broken sources to w, at most `most` of them, one per line.
-func (r *report) text(w io.Writer, most int) error {
+func (r *jobReport) text(w io.Writer, most int) error {
 	for i, b := range r.Broken {
 		if i == most {
 			_, err := fmt.Fprintf(w, "and %d more\n", len(r.Broken)-most)
