@@ -274,7 +274,7 @@ func TestBrokenVariable(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "1.nc"), data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, messages, code := command(t, "--parts", parts, dir); code != 1 || out != "" || !strings.Contains(messages, "--drop u") {
+	if out, messages, code := command(t, "--parts", parts, dir); code != 1 || out != "" || !strings.Contains(messages, "--drop /u") {
 		t.Errorf("exit code %d, %q\n%s", code, out, messages)
 	}
 	got := must(t, "--parts", parts, "--drop", "/u", dir)
@@ -302,7 +302,7 @@ func TestUsage(t *testing.T) {
 		{2, "https://host/parts", []string{"--parts", "https://host/parts", dir}},
 		{2, "flag provided but not defined", []string{"--no-such-option"}},
 		{1, "absent", []string{"--parts", parts, filepath.Join(dir, "absent")}},
-		{1, "no files in the folder", []string{"--parts", parts, "--match", "*.h5", dir}},
+		{1, "*.h5", []string{"--parts", parts, "--match", "*.h5", dir}},
 		{1, "line break", []string{"--parts", parts, twoLines(t)}},
 	} {
 		out, messages, code := command(t, c.args...)

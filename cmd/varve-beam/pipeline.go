@@ -185,6 +185,7 @@ func describe(list []scan.Broken) (out []string) {
 	for i, f := range build.UnreadableFindings(&scan.BrokenError{Broken: list}) {
 		// The first line of the message already names --skip-broken.
 		f.Remedies = slices.DeleteFunc(f.Remedies, func(r report.Remedy) bool { return r.Option == report.SkipBroken })
+		f.Files = report.Files{} // the line begins with the name
 		out = append(out, list[i].URL+": "+printer.Line(&f))
 	}
 	return out
