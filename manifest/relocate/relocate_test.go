@@ -232,7 +232,7 @@ func TestRefused(t *testing.T) {
 	before := a.snapshot().ID
 	a.move("run1", "run3")
 	var refused *MoveError
-	if _, err := a.relocate(Options{}, a.dir+"/run1", a.dir+"/run3"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "run is taken from names") {
+	if _, err := a.relocate(Options{}, a.dir+"/run1", a.dir+"/run3"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "run is read from file names") {
 		t.Errorf("another number: %v", err)
 	}
 	if _, err := a.relocate(Options{}); !errors.As(err, &refused) {
