@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,6 +43,24 @@ func shellWord(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// findingsJSON are findings in JSON documents: the data, and the sentence that people would see.
+type findingsJSON []report.Finding
+
+func (l findingsJSON) MarshalJSON() ([]byte, error) {
+	type document struct {
+		report.Finding
+		Text string `json:"text"`
+	}
+	docs := make([]document, len(l))
+	for i := range l {
+		docs[i] = document{l[i], printer.Sentence(&l[i])}
+		if l[i].Remedies == nil {
+			docs[i].Remedies = []report.Remedy{} // scripts iterate over it
+		}
+	}
+	return json.Marshal(docs)
 }
 
 // printedError is an error that the command has already shown in full.

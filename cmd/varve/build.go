@@ -79,10 +79,10 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 // outcomeJSON prints what a command wrote, and what there is to know about it.
 func outcomeJSON(out io.Writer, o *build.Outcome) error {
 	return printJSON(out, struct {
-		Snapshot string           `json:"snapshot"`
-		Sources  int64            `json:"sources"`
-		Findings []report.Finding `json:"findings"`
-	}{o.Snapshot.ID, o.Snapshot.Sources, append([]report.Finding{}, o.Report.Findings...)})
+		Snapshot string       `json:"snapshot"`
+		Sources  int64        `json:"sources"`
+		Findings findingsJSON `json:"findings"`
+	}{o.Snapshot.ID, o.Snapshot.Sources, o.Report.Findings})
 }
 
 // refusalJSON prints the findings that an error has, if they are to be JSON, and returns the error.
@@ -92,7 +92,7 @@ func refusalJSON(out io.Writer, asJSON bool, err error) error {
 		return err
 	}
 	failed := printJSON(out, struct {
-		Findings []report.Finding `json:"findings"`
+		Findings findingsJSON `json:"findings"`
 	}{refused.Findings})
 	return cmp.Or(failed, err)
 }

@@ -121,13 +121,10 @@ func kerchunkNeeds(arrays []manifest.Array) string {
 
 func checkJSON(out io.Writer, o *build.Outcome) error {
 	doc := struct {
-		Arrays   []arrayJSON      `json:"arrays"`
-		Findings []report.Finding `json:"findings"`
-		Sources  []string         `json:"sources,omitempty"`
+		Arrays   []arrayJSON  `json:"arrays"`
+		Findings findingsJSON `json:"findings"`
+		Sources  []string     `json:"sources,omitempty"`
 	}{Arrays: []arrayJSON{}, Findings: o.Report.Findings}
-	if doc.Findings == nil {
-		doc.Findings = []report.Finding{}
-	}
 	if slices.ContainsFunc(doc.Findings, func(f report.Finding) bool { return f.Files.InRanges() }) {
 		doc.Sources = o.Report.Sources.Names()
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest/build"
-	"varve/manifest/report"
 	"varve/readers/source"
 )
 
@@ -79,9 +78,9 @@ func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
 		}
 	}
 	doc := struct {
-		Part     string                `json:"part"`
-		Sources  int64                 `json:"sources"`
-		Findings items[report.Finding] `json:"findings"`
+		Part     string       `json:"part"`
+		Sources  int64        `json:"sources"`
+		Findings findingsJSON `json:"findings"`
 	}{opts.out, outcome.Files, outcome.Report.Findings}
 	result := resultOptions{quiet: opts.quiet, json: opts.json}
 	return result.print(cmd.OutOrStdout(), doc, fmt.Sprintf("%s: %s\n", opts.out, plural(outcome.Files, "source", "sources")))

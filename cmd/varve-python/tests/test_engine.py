@@ -226,10 +226,10 @@ def test_no_manifest(tmp_path: Path) -> None:
 def test_errors_travel_between_processes() -> None:
     import pickle
 
-    again = pickle.loads(pickle.dumps(varve_zarr.Refused("no", findings=[{"kind": "codec"}])))
+    again = pickle.loads(pickle.dumps(varve_zarr.Refused("no", findings=[{"code": "codecs-differ"}])))
     assert isinstance(again, varve_zarr.Refused)
     assert str(again) == "no"
-    assert again.findings == [{"kind": "codec"}]
+    assert again.findings == [{"code": "codecs-differ"}]
 
 
 def test_the_socket_is_private() -> None:

@@ -49,19 +49,19 @@ class Report(Sequence[Finding]):
         effects = Counter(str(f.get("effect", "")) for f in self.findings)
         counted = ", ".join(f"{n} {effect}" for effect, n in effects.items()) or "none"
         lines = [f"<varve_zarr.Report: {len(self.arrays)} arrays; findings: {counted}{'' if self.ok else '; build would refuse'}>"]
-        lines += [f"  {f.get('array', '')}: {f.get('says', '')}{'; ' + str(f['option']) if f.get('option') else ''}" for f in self.findings]
+        lines += [f"  {f.get('text', '')} [{f.get('code', '')}]" for f in self.findings]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         if self.page:  # a page of its own, with pictures: its style must not reach the notebook's
             return f'<iframe srcdoc="{html.escape(self.page)}" style="width:100%;height:32em;border:0"></iframe>'
         rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(str(f.get(k, '')))}</td>" for k in ("kind", "array", "says", "effect", "option")) + "</tr>"
+            "<tr>" + "".join(f"<td>{html.escape(str(f.get(k, '')))}</td>" for k in ("effect", "text", "code", "array", "count")) + "</tr>"
             for f in self.findings
         )
         if not rows:
             return "<p>All files agree.</p>"
-        return f"<table><tr><th>kind</th><th>array</th><th>what</th><th>effect</th><th>option</th></tr>{rows}</table>"
+        return f"<table><tr><th>effect</th><th>finding</th><th>code</th><th>array</th><th>files</th></tr>{rows}</table>"
 
 
 class Manifest:
