@@ -12,7 +12,7 @@ import (
 	"varve/readers/source"
 )
 
-// TestOpenBeside looks for files that others name where libhdf5 does.
+// TestOpenBeside checks that files named by other files are found where libhdf5 finds them.
 func TestOpenBeside(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"own/a", "own/b", "own/sub/a", "real/b", "real/c", "real/d", "other/b"} {

@@ -17,7 +17,7 @@ import (
 
 const block = 64 << 10
 
-// remoteLike is how files on servers are read.
+// remoteLike is the tuning for files on servers.
 var remoteLike = source.Tuning{Ahead: 1 << 20, Tail: 256 << 10, Gap: 256 << 10, Joined: 8 << 20, Parallel: 8}
 
 func memory(size int, tuned source.Tuning) (*sourcetest.Memory, *source.Source) {
@@ -26,7 +26,7 @@ func memory(size int, tuned source.Tuning) (*sourcetest.Memory, *source.Source) 
 	return m, source.New("memory", m)
 }
 
-// show writes reads in blocks: "0+1 1+2".
+// show returns reads as text, in blocks: "0+1 1+2".
 func show(reads []source.Range) string {
 	var b strings.Builder
 	for _, r := range reads {
@@ -58,7 +58,7 @@ func TestReadAhead(t *testing.T) {
 			for _, at := range c.views {
 				got, err := s.View(context.Background(), at*block, 5)
 				if err != nil || string(got) != string(content[at*block:at*block+5]) {
-					t.Fatalf("wrong bytes, or error %v", err)
+					t.Fatalf("wrong bytes, error %v", err)
 				}
 			}
 			if got := show(m.Reads()); got != c.want {
@@ -77,12 +77,12 @@ func TestViewOfManyBlocks(t *testing.T) {
 	}{
 		{10*block + 1, 5 * block, "10+6"},
 		{12 * block, 6 * block, "10+6 16+2"},
-		{30 * block, 40 * block, "10+6 16+2 30+40"}, // past the cache
+		{30 * block, 40 * block, "10+6 16+2 30+40"}, // after the cached blocks
 		{30 * block, 1, "10+6 16+2 30+40 30+4"},
 	} {
 		got, err := s.View(context.Background(), c.off, c.n)
 		if err != nil || string(got) != string(sourcetest.Content(100*block, 12)[c.off:c.off+int64(c.n)]) {
-			t.Fatalf("wrong bytes, or error %v", err)
+			t.Fatalf("wrong bytes, error %v", err)
 		}
 		if got := show(m.Reads()); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
@@ -90,7 +90,7 @@ func TestViewOfManyBlocks(t *testing.T) {
 	}
 }
 
-// TestCacheLimit shares a cache between sources, and looks at what has to be read again.
+// TestCacheLimit checks that sources share a cache, and which blocks must be read again.
 func TestCacheLimit(t *testing.T) {
 	server := sourcetest.NewServer(t)
 	opener := source.NewOpener(&source.Options{CacheBytes: 10 * block, HeadBytes: block, AheadBytes: block, TailBytes: 1})
@@ -111,23 +111,23 @@ func TestCacheLimit(t *testing.T) {
 		}
 		return s.Stats().Requests - before
 	}
-	for i := range int64(8) { // the cache is full with these and the two heads
+	for i := range int64(8) { // these and the two heads fill the cache
 		reads(all[i%2], 10+5*i)
 	}
 	if reads(all[0], 0) != 0 {
 		t.Error("block 0 was dropped before the limit")
 	}
-	reads(all[1], 90) // in place of source 1's block 0, as source 0's was used
+	reads(all[1], 90) // replaces block 0 of source 1, because block 0 of source 0 was used
 	if reads(all[0], 0) != 0 {
 		t.Error("a block was dropped although it was used")
 	}
 	if reads(all[1], 0) != 1 {
-		t.Error("the limit does not hold")
+		t.Error("the limit is exceeded")
 	}
 	if err := all[1].Close(); err != nil {
 		t.Fatal(err)
 	}
-	for i := range int64(5) { // fits into what source 1 leaves
+	for i := range int64(5) { // fits into the memory that source 1 leaves
 		reads(all[0], 80-5*i)
 	}
 	if reads(all[0], 0) != 0 {
@@ -135,7 +135,7 @@ func TestCacheLimit(t *testing.T) {
 	}
 }
 
-// TestSingleFlight has many want the same block.
+// TestSingleFlight checks that several readers of one block cause one read.
 func TestSingleFlight(t *testing.T) {
 	m, s := memory(100*block, source.Tuning{})
 	begun, goOn := make(chan struct{}, 100), make(chan struct{})
@@ -161,8 +161,8 @@ func TestSingleFlight(t *testing.T) {
 	}
 }
 
-// TestGivenUpFlight ends the context of the one who reads for others.
-func TestGivenUpFlight(t *testing.T) {
+// TestAbandonedFlight checks that the other readers still get a block after the context of the first reader ends.
+func TestAbandonedFlight(t *testing.T) {
 	m, s := memory(100*block, source.Tuning{})
 	begun := make(chan struct{}, 100)
 	m.Before = func(ctx context.Context, _ int64, _ int) error {
@@ -177,27 +177,27 @@ func TestGivenUpFlight(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if _, err := s.View(leader, 50*block, 10); !errors.Is(err, context.Canceled) {
-			t.Errorf("the reader itself: got %v", err)
+			t.Errorf("the reader: got %v", err)
 		}
 	})
 	<-begun
 	for range 5 {
 		wg.Go(func() {
 			if _, err := s.View(context.Background(), 50*block, 10); err != nil {
-				t.Errorf("one who waits: got %v", err)
+				t.Errorf("a waiting reader: got %v", err)
 			}
 		})
 	}
 	impatient, stop := context.WithCancel(context.Background())
 	stop()
 	if _, err := s.View(impatient, 50*block, 10); !errors.Is(err, context.Canceled) {
-		t.Errorf("one who waits no longer: got %v", err)
+		t.Errorf("a reader that stopped waiting: got %v", err)
 	}
 	cancel()
 	wg.Wait()
 }
 
-// TestFailedRead keeps nothing of a read that failed.
+// TestFailedRead checks that a failed read leaves nothing in the cache.
 func TestFailedRead(t *testing.T) {
 	m, s := memory(100*block, remoteLike)
 	broken := errors.New("broken")
@@ -211,14 +211,14 @@ func TestFailedRead(t *testing.T) {
 	}
 }
 
-// short returns fewer bytes than it should, and no error.
+// short returns fewer bytes than requested, without an error.
 type short struct{ source.Ranges }
 
 func (s short) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return s.Ranges.ReadAt(ctx, p[:len(p)/2], off)
 }
 
-// ending is at its end before it should.
+// ending returns io.EOF before the end of the source.
 type ending struct{ source.Ranges }
 
 func (ending) ReadAt(context.Context, []byte, int64) (int, error) { return 0, io.EOF }
@@ -273,7 +273,7 @@ func TestReadRangesJoins(t *testing.T) {
 	}
 	_, s := memory(100, tuned)
 	if err := s.ReadRanges(context.Background(), ranges{{Offset: 0, Length: 1}}, nil); err == nil {
-		t.Error("too few places for the bytes: no error")
+		t.Error("too few buffers: no error")
 	}
 }
 
@@ -325,17 +325,17 @@ func TestPrefetch(t *testing.T) {
 				}
 				got, err := s.View(context.Background(), r.Offset, int(r.Length))
 				if err != nil || string(got) != string(content[r.Offset:r.End()]) {
-					t.Errorf("wrong bytes, or error %v", err)
+					t.Errorf("wrong bytes, error %v", err)
 				}
 			}
 			if got := len(m.Reads()); got != len(reads) && len(c.hint) > 1 {
-				t.Errorf("%d reads of what was announced", got-len(reads))
+				t.Errorf("%d reads of prefetched ranges", got-len(reads))
 			}
 		})
 	}
 }
 
-// TestFailedPrefetch leaves nobody waiting, and nothing behind.
+// TestFailedPrefetch checks that a failed prefetch does not block later reads and leaves no data in the cache.
 func TestFailedPrefetch(t *testing.T) {
 	m, s := memory(100*block, remoteLike)
 	broken := errors.New("broken")

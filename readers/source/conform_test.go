@@ -37,7 +37,7 @@ func TestFile(t *testing.T) {
 	}))
 }
 
-// TestReplacedFile changes files as careful programs do, by putting another in their place.
+// TestReplacedFile replaces files by renaming another file over them, as careful programs do.
 func TestReplacedFile(t *testing.T) {
 	sourcetest.Run(t, storeFile(func(name string, content []byte) error {
 		if content == nil {
@@ -56,7 +56,7 @@ func storeFile(change func(name string, content []byte) error) sourcetest.Store 
 		if err := os.WriteFile(name, content, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		// The clock of file systems ticks slowly; this file is to be older than any other.
+		// Clocks of file systems tick slowly, so this file gets a time before that of any other.
 		old := time.Now().Add(-time.Hour)
 		if err := os.Chtimes(name, old, old); err != nil {
 			t.Fatal(err)
@@ -78,13 +78,13 @@ func TestHTTPWithoutETag(t *testing.T) {
 	sourcetest.Run(t, storeOn(server, source.Open, nil))
 }
 
-// TestHTTPShared has sources share connections and a cache that holds one block.
+// TestHTTPShared checks sources that share connections and a cache of one block.
 func TestHTTPShared(t *testing.T) {
 	opener := source.NewOpener(&source.Options{CacheBytes: 1})
 	sourcetest.Run(t, storeOn(sourcetest.NewServer(t), opener.Open, opener.Close))
 }
 
-// TestDownload reads from a server that knows no ranges. What is downloaded does not change.
+// TestDownload reads from a server that does not support byte ranges. The downloaded copy does not change.
 func TestDownload(t *testing.T) {
 	server := sourcetest.NewServer(t)
 	plain := server.Config.Handler
@@ -103,7 +103,7 @@ func TestDownload(t *testing.T) {
 		})
 	})
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("leftover files: %v, %v", left, err)
 	}
 }
 

@@ -33,8 +33,7 @@ func section(t *testing.T, heading string) []string {
 	return rows[1:]
 }
 
-// TestDocumentedFaults compares the tables of what servers do wrong with those that the tests
-// run.
+// TestDocumentedFaults checks that the documentation lists the same server faults as the tests.
 func TestDocumentedFaults(t *testing.T) {
 	tables := map[string][]string{}
 	add := func(heading, name, want string, requests int) {
@@ -57,13 +56,13 @@ func TestDocumentedFaults(t *testing.T) {
 	}
 	for heading, want := range tables {
 		if got := section(t, heading); !slices.Equal(got, want) {
-			t.Errorf("%s: the table is not that of the tests, which is\n| %s |", heading,
+			t.Errorf("%s: the table differs from the tests, which have\n| %s |", heading,
 				strings.ReplaceAll(strings.Join(want, " |\n| "), "|", " | "))
 		}
 	}
 }
 
-// TestDocumentedOptions compares the table of options with the code.
+// TestDocumentedOptions checks that the documentation lists the options and their defaults.
 func TestDocumentedOptions(t *testing.T) {
 	documented := map[string]string{}
 	for _, row := range section(t, "## Options") {
@@ -80,11 +79,11 @@ func TestDocumentedOptions(t *testing.T) {
 		delete(documented, name)
 	}
 	if len(documented) > 0 {
-		t.Errorf("documented, but not there: %v", documented)
+		t.Errorf("documented, but missing in the code: %v", documented)
 	}
 }
 
-// written is a default as the documentation writes it; "" where that is left to words.
+// written returns a default as the documentation writes it, or "" if the documentation describes it in words.
 func written(v reflect.Value) string {
 	switch {
 	case v.Kind() == reflect.Bool:

@@ -14,7 +14,7 @@ import (
 	"varve/readers/source"
 )
 
-// A file that changes while it is read is an error that says so.
+// If a file changes while it is read, reading returns ErrChanged.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -45,8 +45,7 @@ func ExampleOpen() {
 	// true
 }
 
-// One Opener serves any number of sources; they share its connections and the memory of its
-// cache.
+// One Opener opens any number of sources, which share its connections and its cache.
 func ExampleOpener() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"1"`)
@@ -63,7 +62,7 @@ func ExampleOpener() {
 	}
 	defer src.Close()
 
-	// Near ranges come in one request, far ones in parallel.
+	// Close ranges are read in one request, distant ranges in parallel.
 	chunks := []source.Range{{Offset: 400_000, Length: 5}, {Offset: 400_020, Length: 5}, {Offset: 900_005, Length: 5}}
 	out := make([][]byte, len(chunks))
 	if err := src.ReadRanges(ctx, chunks, out); err != nil {

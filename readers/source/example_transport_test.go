@@ -9,8 +9,8 @@ import (
 	"varve/readers/source"
 )
 
-// Files of any fs.FS, under names of your own: what makes requests is yours to choose. With such
-// an Opener manifests are built, and read, of what lies in no place that varve knows.
+// A custom transport serves files of any fs.FS under URLs. With such an Opener, manifests can be built from files
+// in places that varve does not support itself.
 func ExampleOptions_transport() {
 	files := http.NewFileTransportFS(os.DirFS("../../fixtures/demo"))
 	opener := source.NewOpener(&source.Options{Transport: files})

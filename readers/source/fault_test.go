@@ -21,8 +21,8 @@ import (
 	"varve/readers/source/sourcetest"
 )
 
-// fault is something that a server does instead of answering. It is called with the number
-// of the request, from 1 on, and reports whether it answered; else the file is served.
+// fault replaces the answer of a server. It gets the number of the request, which counts from 1, and reports
+// whether it answered. If it did not, the server sends the file.
 type fault func(n int, w http.ResponseWriter, r *http.Request) bool
 
 const (
@@ -31,7 +31,7 @@ const (
 	faultLength = 100 << 10
 )
 
-// always answers with a status and headers, given as name, value, name, value, …
+// always returns a fault that answers with a status and headers, which are given as name, value, name, value, …
 func always(status int, headers ...string) fault {
 	return func(_ int, w http.ResponseWriter, _ *http.Request) bool {
 		for i := 0; i < len(headers); i += 2 {
@@ -42,12 +42,12 @@ func always(status int, headers ...string) fault {
 	}
 }
 
-// once does something at the first request only.
+// once returns a fault that occurs only at the first request.
 func once(f fault) fault {
 	return func(n int, w http.ResponseWriter, r *http.Request) bool { return n == 1 && f(n, w, r) }
 }
 
-// partial answers with 206 and a Content-Range, and with the bytes that were asked for.
+// partial returns a fault that answers with status 206, a Content-Range and the requested bytes.
 func partial(contentRange string, headers ...string) fault {
 	return func(_ int, w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("ETag", `"version-1"`)
@@ -67,12 +67,12 @@ func partial(contentRange string, headers ...string) fault {
 	}
 }
 
-// right is the Content-Range that is asked for.
+// right returns the Content-Range that matches the request.
 func right() string {
 	return fmt.Sprintf("bytes %d-%d/%d", faultOffset, faultOffset+faultLength-1, faultSize)
 }
 
-// raw takes over the connection.
+// raw returns a fault that writes to the connection directly.
 func raw(talk func(c net.Conn, r *http.Request)) fault {
 	return func(_ int, w http.ResponseWriter, r *http.Request) bool {
 		c, _, err := w.(http.Hijacker).Hijack()
@@ -87,7 +87,7 @@ func raw(talk func(c net.Conn, r *http.Request)) fault {
 
 func reset(c net.Conn, _ *http.Request) { _ = c.(*net.TCPConn).SetLinger(0) }
 
-// begin writes the head of a right answer, and the first n bytes of its body.
+// begin returns a function that sends the head of a correct answer, and the first n bytes of its body.
 func begin(n int) func(net.Conn, *http.Request) {
 	return func(c net.Conn, r *http.Request) {
 		first, last := requested(r)
@@ -97,7 +97,7 @@ func begin(n int) func(net.Conn, *http.Request) {
 	}
 }
 
-// requested is the range that a request asks for.
+// requested returns the range that a request asks for.
 func requested(r *http.Request) (first, last int) {
 	if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last); err != nil {
 		panic(err)
@@ -105,10 +105,10 @@ func requested(r *http.Request) (first, last int) {
 	return first, last
 }
 
-// silence waits until the other end has given up.
+// silence sends nothing until the client closes the connection.
 func silence(c net.Conn, _ *http.Request) { _, _ = io.Copy(io.Discard, c) }
 
-// drip sends a byte at a time, for ever.
+// drip sends one byte at a time, without end.
 func drip(c net.Conn, r *http.Request) {
 	begin(0)(c, r)
 	for i, _ := requested(r); ; i++ {
@@ -119,7 +119,7 @@ func drip(c net.Conn, r *http.Request) {
 	}
 }
 
-// both says one thing and then another.
+// both returns a function that sends the output of one and then of other.
 func both(one, other func(net.Conn, *http.Request)) func(net.Conn, *http.Request) {
 	return func(c net.Conn, r *http.Request) {
 		one(c, r)
@@ -135,12 +135,12 @@ var cachedContent = sourcetest.Content(faultSize, 11)
 
 func faultContent() []byte { return cachedContent }
 
-// readingFaults happen to a source that is open.
+// readingFaults occur while an open source is read.
 var readingFaults = []struct {
 	name     string
 	fault    fault
 	want     string
-	requests int // at most
+	requests int // maximum
 }{
 	{"answers 408, 429, 500, 502, 503 or 504 once", once(always(503)), "the bytes", 2},
 	{"answers 429 and asks to wait no time", once(always(429, "Retry-After", "0")), "the bytes", 2},
@@ -208,7 +208,7 @@ var readingFaults = []struct {
 	{"redirects to where nobody is", always(302, "Location", "http://127.0.0.1:1/file"), "error", 5},
 }
 
-// outcome says in a word what came of a read.
+// outcome classifies the result of a read.
 func outcome(got, want []byte, err error) string {
 	for _, c := range []struct {
 		name string
@@ -232,7 +232,7 @@ func outcome(got, want []byte, err error) string {
 	return "WRONG BYTES"
 }
 
-// faulty is a server on which a fault can be switched on.
+// faulty is a server with a fault that can be switched on.
 type faulty struct {
 	*httptest.Server
 	armed    atomic.Bool
@@ -255,7 +255,7 @@ func newFaulty(t *testing.T, f fault) *faulty {
 	return s
 }
 
-// quick are options with which failing takes little time, though more than a busy machine may.
+// quick are options with short time limits, which are still long enough for a busy machine.
 var quick = source.Options{Stall: time.Second, Backoff: time.Millisecond}
 
 func TestReadingFaults(t *testing.T) {
@@ -291,7 +291,7 @@ func TestReadingFaults(t *testing.T) {
 	}
 }
 
-func TestStatusesThatPass(t *testing.T) {
+func TestTransientStatuses(t *testing.T) {
 	for _, status := range []int{408, 429, 500, 502, 503, 504} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			server := newFaulty(t, once(always(status)))
@@ -307,7 +307,7 @@ func TestStatusesThatPass(t *testing.T) {
 	}
 }
 
-// openingFaults happen when a source is opened.
+// openingFaults occur while a source is opened.
 var openingFaults = []struct {
 	name     string
 	fault    fault
@@ -351,7 +351,7 @@ var openingFaults = []struct {
 	{"redirects to where Allow says no", always(302, "Location", "/secret"), source.Options{Allow: allowAllBut("/secret")}, "ErrForbidden", 1},
 }
 
-// whole answers with all of the file, whatever is asked for.
+// whole answers every request with the whole file.
 func whole(_ int, w http.ResponseWriter, _ *http.Request) bool {
 	w.Header().Set("ETag", `"version-1"`)
 	w.Header().Set("Content-Length", strconv.Itoa(faultSize))
@@ -398,7 +398,7 @@ func TestOpeningFaults(t *testing.T) {
 	}
 }
 
-// readAll reads a file from its end to its beginning.
+// readAll reads a file from its end to its start.
 func readAll(opener *source.Opener, name string) ([]byte, error) {
 	ctx := context.Background()
 	s, err := opener.Open(ctx, name)

@@ -30,7 +30,7 @@ func TestWindowsPaths(t *testing.T) {
 	}
 }
 
-// TestOpenShared: what is open does not keep others from it, and it is found out what they did.
+// TestOpenShared checks that an open file can be replaced by others, and that the change is detected.
 func TestOpenShared(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, []byte("12345"), 0o644); err != nil {
@@ -42,7 +42,7 @@ func TestOpenShared(t *testing.T) {
 	}
 	defer f.Close()
 	if !hasName(f, nil) {
-		t.Error("it has no name")
+		t.Error("the name is empty")
 	}
 	other := name + " now"
 	if err := errors.Join(os.Rename(name, other), os.WriteFile(name, []byte("other"), 0o644), os.Remove(other)); err != nil {

@@ -126,10 +126,10 @@ func TestFolderRefuses(t *testing.T) {
 	}
 }
 
-func TestFileIsNoFolder(t *testing.T) {
+func TestFileIsNotFolder(t *testing.T) {
 	s := openFolder(t, filepath.Join(makeFolder(t, map[string]string{"a": "12345"}), "a"))
 	if s.IsFolder() {
-		t.Error("a file says it is a folder")
+		t.Error("IsFolder of a file is true")
 	}
 	if _, err := s.Member(context.Background(), "b"); err == nil {
 		t.Error("a file has a member")
@@ -152,7 +152,7 @@ func TestOpenWithin(t *testing.T) {
 	}
 	url := "file:///" + strings.TrimPrefix(filepath.ToSlash(data), "/")
 	another := errors.ErrUnsupported
-	if runtime.GOOS == "windows" { // where files have a host
+	if runtime.GOOS == "windows" { // where file URLs have a host
 		another = ErrForbidden
 	}
 	for _, test := range []struct {

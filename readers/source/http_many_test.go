@@ -11,10 +11,10 @@ import (
 	"varve/readers/source"
 )
 
-// spots are places that lie apart.
+// spots are ranges too far apart to be joined.
 var spots = []source.Range{{Offset: 300 << 10, Length: 10}, {Offset: 600 << 10, Length: 10}, {Offset: 900 << 10, Length: 10}}
 
-// parts answers with several ranges, each as edit makes it.
+// parts returns a fault that answers with several ranges. Edit can change each of them.
 func parts(edit func(i int, contentRange, body string) (string, string)) fault {
 	return func(_ int, w http.ResponseWriter, r *http.Request) bool {
 		asked, several := strings.CutPrefix(r.Header.Get("Range"), "bytes=")
@@ -39,7 +39,7 @@ func parts(edit func(i int, contentRange, body string) (string, string)) fault {
 	}
 }
 
-// manyFaults happen to a request for several ranges.
+// manyFaults occur in requests for several ranges.
 var manyFaults = []struct {
 	name     string
 	fault    fault
@@ -79,7 +79,7 @@ func TestManyRanges(t *testing.T) {
 	for _, c := range manyFaults {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			// Only requests for several ranges go wrong.
+			// The fault occurs only in requests for several ranges.
 			server := newFaulty(t, func(n int, w http.ResponseWriter, r *http.Request) bool {
 				return strings.Contains(r.Header.Get("Range"), ",") && c.fault(n, w, r)
 			})
@@ -104,8 +104,8 @@ func TestManyRanges(t *testing.T) {
 	}
 }
 
-// TestObjectStores holds that hosts which send one range at a time are not asked for more:
-// never where they say what they are, else once.
+// TestObjectStores checks that hosts without support for several ranges get at most one request for several.
+// Hosts that identify themselves as such get none.
 func TestObjectStores(t *testing.T) {
 	for name, c := range map[string]struct {
 		header string

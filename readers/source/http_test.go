@@ -17,7 +17,7 @@ import (
 	"varve/readers/source/sourcetest"
 )
 
-// recorder is a server that writes down the headers of requests.
+// recorder is a server that records the headers of requests.
 type recorder struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -66,11 +66,11 @@ func mustRead(t *testing.T, s *source.Source, off int64) {
 	t.Helper()
 	got := make([]byte, 1000)
 	if _, err := s.ReadAt(context.Background(), got, off); err != nil || string(got) != string(faultContent()[off:off+1000]) {
-		t.Fatalf("wrong bytes, or error %v", err)
+		t.Fatalf("wrong bytes, error %v", err)
 	}
 }
 
-// TestSecrets holds that what is meant for one host does not reach another.
+// TestSecrets checks that headers and passwords for one host are not sent to another.
 func TestSecrets(t *testing.T) {
 	other := record(t, files(t), (*httptest.Server).Start)
 	first := record(t, http.RedirectHandler(other.URL+"/file", http.StatusFound), (*httptest.Server).Start)
@@ -78,7 +78,7 @@ func TestSecrets(t *testing.T) {
 	s := mustOpen(t, source.Options{Header: map[string][]string{"x-api-key": {"hidden"}, "Cookie": {"hidden"}}}, name)
 	mustRead(t, s, 600<<10)
 	if first.count() != 1 || other.count() != 2 {
-		t.Errorf("%d and %d requests, want 1 and 2: where a redirect led to is to be remembered", first.count(), other.count())
+		t.Errorf("%d and %d requests, want 1 and 2: the target of a redirect must be remembered", first.count(), other.count())
 	}
 	sent := first.headers[0]
 	if user := (&http.Request{Header: sent}); sent.Get("X-Api-Key") != "hidden" || sent.Get("Cookie") != "hidden" {
@@ -89,25 +89,25 @@ func TestSecrets(t *testing.T) {
 	for _, h := range other.headers {
 		for key, values := range h {
 			if text := strings.Join(values, " "); strings.Contains(text, "hidden") || key == "Authorization" {
-				t.Errorf("another host was sent %s: %s", key, text)
+				t.Errorf("another host received %s: %s", key, text)
 			}
 		}
 	}
 	if strings.Contains(s.Name(), "secret") {
-		t.Errorf("Name shows the password: %s", s.Name())
+		t.Errorf("Name contains the password: %s", s.Name())
 	}
 	first.CloseClientConnections()
 	if _, err := source.Open(context.Background(), "http://ada:secret@127.0.0.1:1/file"); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("error shows the password, or there is none: %v", err)
+		t.Errorf("error is missing or contains the password: %v", err)
 	}
 	for _, bad := range []string{"http://ada:secret@host:port/", "http://ada:secret@host/%zz", "http://ada:secret@/x", "http://ada:secret@host/a#b"} {
 		if _, err := source.Open(context.Background(), bad); err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("error shows the password, or there is none: %v", err)
+			t.Errorf("error is missing or contains the password: %v", err)
 		}
 	}
 }
 
-// TestExpiredRedirect goes back to the beginning when the address that it led to is no more.
+// TestExpiredRedirect checks that an expired target of a redirect is replaced by a request to the first address.
 func TestExpiredRedirect(t *testing.T) {
 	server := files(t)
 	server.Put("/signed-2", faultContent())
@@ -121,8 +121,8 @@ func TestExpiredRedirect(t *testing.T) {
 	server.Put(signed, faultContent())
 	server.Remove("/file")
 	_, err := s.ReadAt(context.Background(), make([]byte, 1000), 600<<10)
-	if !errors.Is(err, source.ErrChanged) { // it was put there later
-		t.Errorf("got %v, want ErrChanged of what the new address has", err)
+	if !errors.Is(err, source.ErrChanged) { // because the file was stored later
+		t.Errorf("got %v, want ErrChanged for the new address", err)
 	}
 	if first.count() != 2 {
 		t.Errorf("%d requests to the first address, want 2", first.count())
@@ -148,7 +148,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestConditions looks at what is asked for.
+// TestConditions checks the headers of conditional requests.
 func TestConditions(t *testing.T) {
 	for _, c := range []struct {
 		name, etag, modified, header, want string
@@ -198,7 +198,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// shortened answers with n zeros whatever is written.
+// shortened answers with n zeros instead of the written body.
 type shortened struct {
 	http.ResponseWriter
 	n int
@@ -206,7 +206,7 @@ type shortened struct {
 
 func (s shortened) Write([]byte) (int, error) { return s.ResponseWriter.Write(make([]byte, s.n)) }
 
-// TestCancelAtOnce ends requests that are under way, pauses and waits for a free slot.
+// TestCancelAtOnce cancels active requests, pauses between requests and waits for a free slot.
 func TestCancelAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault fault
@@ -268,7 +268,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestParallel holds that a source has only so many requests under way.
+// TestParallel checks the limit of concurrent requests of a source.
 func TestParallel(t *testing.T) {
 	var mu sync.Mutex
 	now, most := 0, 0

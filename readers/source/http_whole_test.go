@@ -15,7 +15,7 @@ func TestSave(t *testing.T) {
 	}
 	defer full.Close()
 	if _, err := save(full, strings.NewReader("12345"), 5); !errors.Is(err, syscall.ENOSPC) || passing(err) {
-		t.Errorf("a full disk: got %v, which passes: %v", err, passing(err))
+		t.Errorf("a full disk: got %v, transient: %v", err, passing(err))
 	}
 	for name, c := range map[string]struct {
 		size int64

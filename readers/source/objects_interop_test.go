@@ -14,7 +14,7 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// TestInteropObjects holds real object stores to the suite of all sources.
+// TestInteropObjects runs the suite of all sources against real object stores.
 func TestInteropObjects(t *testing.T) {
 	for kind, start := range storetest.Kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -42,13 +42,13 @@ func TestInteropObjects(t *testing.T) {
 	}
 }
 
-// awkward are keys that are names of files everywhere and mean something in URLs and XML.
+// awkward are keys that are valid file names, but contain characters with a meaning in URLs and XML.
 var awkward = []string{
 	"a b.nc", "100%.nc", "a%20b.nc", "c#d.nc", "e?f=g.nc", "h+i.nc", "j&k.nc", "l=m.nc", "é/ü ñ.nc", "日本/語.nc", "<n>.nc",
 	"o'p\".nc", "q;r:s@t,u!.nc", "v~w(x)*y.nc", "z[0].nc", "$1.nc", `back\slash.nc`,
 }
 
-// TestInteropObjectNames stores, lists and reads objects with names that are hard to sign.
+// TestInteropObjectNames stores, lists and reads objects whose names are hard to sign.
 func TestInteropObjectNames(t *testing.T) {
 	for kind, start := range storetest.Kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestInteropObjectNames(t *testing.T) {
 			var want []string
 			for _, key := range awkward {
 				if kind == "az" && strings.Contains(key, `\`) {
-					continue // Azure takes it for a slash
+					continue // Azure treats it as a slash
 				}
 				store.Put(t, "odd/"+key, []byte(key))
 				want = append(want, key)
@@ -104,7 +104,7 @@ func TestInteropObjectNames(t *testing.T) {
 	}
 }
 
-// TestInteropObjectListings lists more objects than go on a page.
+// TestInteropObjectListings lists more objects than one page holds.
 func TestInteropObjectListings(t *testing.T) {
 	for kind, start := range storetest.Kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -149,13 +149,13 @@ func TestInteropObjectListings(t *testing.T) {
 				t.Errorf("member: %q, %v", member, err)
 			}
 			if _, err := s.Member(t.Context(), "sub/two.nc"); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a member that is not there: %v", err)
+				t.Errorf("a missing member: %v", err)
 			}
 		})
 	}
 }
 
-// TestInteropRefused reads with a wrong key, and without any. Both stores check.
+// TestInteropRefused reads with a wrong key, and without credentials. Both stores check them.
 func TestInteropRefused(t *testing.T) {
 	for kind, env := range map[string]map[string]string{
 		"s3": {"AWS_SECRET_ACCESS_KEY": "another", "AWS_NO_SIGN_REQUEST": "YES"},
@@ -173,7 +173,7 @@ func TestInteropRefused(t *testing.T) {
 						t.Errorf("got %v, want fs.ErrPermission", err)
 					}
 					if strings.Contains(fmt.Sprint(err), value) && value != "YES" && value != "true" {
-						t.Errorf("the error tells the key: %v", err)
+						t.Errorf("the error contains the key: %v", err)
 					}
 					t.Log(err)
 				})

@@ -21,7 +21,7 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// placeIn returns a place in a store, with parts as small as stores take them.
+// placeIn returns a place in a store that uploads in small parts.
 func placeIn(t *testing.T, name string, partBytes int64) *source.Place {
 	t.Helper()
 	opener := source.NewOpener(&source.Options{Backoff: time.Millisecond, PartBytes: partBytes})
@@ -40,7 +40,7 @@ func put(t *testing.T, p *source.Place, key string, content []byte) {
 	}
 }
 
-// suite holds a store to what is promised of places.
+// suite checks the documented behavior of places against a store.
 func suite(t *testing.T, root string, part int64) {
 	p := placeIn(t, root+"/a b/m 100%.varve/", part)
 	ctx := t.Context()
@@ -98,13 +98,13 @@ func suite(t *testing.T, root string, part int64) {
 			t.Error(err)
 		}
 		if _, err := p.Stat(ctx, "tables/of 1+.parquet"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("one that was removed: %v", err)
+			t.Errorf("after removal: %v", err)
 		}
 		if err := p.Remove(ctx, "tables/of 1+.parquet"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("removed again: %v", err)
+			t.Errorf("second removal: %v", err)
 		}
 		if _, err := p.Read(ctx, "absent", 10); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("one that is not there: %v", err)
+			t.Errorf("missing object: %v", err)
 		}
 	})
 	t.Run("conditions", func(t *testing.T) { race(t, p) })
@@ -112,7 +112,7 @@ func suite(t *testing.T, root string, part int64) {
 	t.Run("walk", func(t *testing.T) { walked(t, root) })
 }
 
-// replaced has objects stored on conditions, at once and in parts.
+// replaced checks conditional writes of objects, in one request and in parts.
 func replaced(t *testing.T, p *source.Place, part int) {
 	ctx := t.Context()
 	for _, size := range []int{1000, 2*part + 17} {
@@ -121,7 +121,7 @@ func replaced(t *testing.T, p *source.Place, part int) {
 			content := sourcetest.Content(size, with)
 			err := p.Replace(ctx, key, bytes.NewReader(content), int64(size), version)
 			if got, failed := p.Read(ctx, key, 1<<30); failed != nil || (err == nil) != bytes.Equal(got, content) {
-				t.Errorf("%s: read %d bytes, %v, after %v", key, len(got), failed, err)
+				t.Errorf("%s: read %d bytes, %v, after writing: %v", key, len(got), failed, err)
 			}
 			return err
 		}
@@ -137,36 +137,36 @@ func replaced(t *testing.T, p *source.Place, part int) {
 			t.Fatalf("%s: %q, %v", key, none, err)
 		}
 		if err := replace(2, ""); !errors.Is(err, source.ErrConflict) {
-			t.Errorf("%s: where there is one already: %v", key, err)
+			t.Errorf("%s: create an existing object: %v", key, err)
 		}
 		if err := p.Replace(ctx, key, bytes.NewReader(sourcetest.Content(size, 1)), int64(size), ""); err != nil {
-			t.Errorf("%s: the same again is no conflict: %v", key, err)
+			t.Errorf("%s: create it again: %v, want a conflict", key, err)
 		}
 		first := version()
 		if first == "" {
 			t.Errorf("%s: has no version", key)
 		}
 		if err := replace(3, first); err != nil {
-			t.Errorf("%s: in place of the newest: %v", key, err)
+			t.Errorf("%s: replace the newest version: %v", key, err)
 		}
 		if err := replace(4, first); !errors.Is(err, source.ErrConflict) {
-			t.Errorf("%s: in place of one that is gone: %v", key, err)
+			t.Errorf("%s: replace a version that is gone: %v", key, err)
 		}
 	}
 	for key, err := range p.Walk(ctx, "whole/") {
 		if err != nil || strings.Contains(key, "check") {
-			t.Errorf("there is %q, %v", key, err)
+			t.Errorf("content is %q, %v", key, err)
 		}
 	}
 }
 
-// walked lists objects however deep they lie, those of a bucket among them.
+// walked checks recursive listings, also of a whole bucket.
 func walked(t *testing.T, root string) {
 	p := placeIn(t, root+"/deep", 5<<20)
 	opener := source.NewOpener(nil)
 	defer opener.Close()
 	want := []string{"a", "b c/100%", "b c/d/e/f", "g"}
-	for i := range 9 { // of several pages
+	for i := range 9 { // several pages
 		want = append(want, fmt.Sprintf("h/%d/x", i))
 	}
 	for _, key := range want {
@@ -186,7 +186,7 @@ func walked(t *testing.T, root string) {
 			got = append(got, key)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("below %q there are %q, want %q", start, got, want)
+			t.Errorf("below %q: %q, want %q", start, got, want)
 		}
 	}
 	bucket, name, err := opener.PlaceOf(t.Context(), root+"/alone.bin")
@@ -199,8 +199,8 @@ func walked(t *testing.T, root string) {
 	}
 }
 
-// race has several write an object again and again: each writing replaces what the writer has
-// read, so that no number is lost.
+// race lets several writers replace one object. Each adds to the number that it read, so a lost write would show
+// in the sum.
 func race(t *testing.T, p *source.Place) {
 	const writers, rounds = 4, 6
 	var lost atomic.Int64
@@ -229,9 +229,9 @@ func race(t *testing.T, p *source.Place) {
 	wg.Wait()
 	all, err := p.Read(t.Context(), "current", 1<<20)
 	if n := bytes.Count(all, []byte("\n")); err != nil || n != writers*rounds {
-		t.Errorf("%d of %d writings are there: %v", n, writers*rounds, err)
+		t.Errorf("%d of %d writes are counted: %v", n, writers*rounds, err)
 	}
-	t.Logf("%d times another was faster", lost.Load())
+	t.Logf("%d lost races", lost.Load())
 }
 
 func TestPlace(t *testing.T) {
@@ -239,15 +239,15 @@ func TestPlace(t *testing.T) {
 	suite(t, "s3://bucket", 64<<10)
 }
 
-// TestInteropPlaces holds real object stores to the same; parts are as small as they take.
+// TestInteropPlaces runs the same checks against real object stores, with the smallest parts that they accept.
 func TestInteropPlaces(t *testing.T) {
 	for kind, start := range storetest.Kinds {
 		t.Run(kind, func(t *testing.T) { suite(t, start(t).Root, 5<<20) })
 	}
 }
 
-// TestPlaceFaults stores while requests fail in every way at every turn. What is then said to be
-// there is, and what is said to be a conflict is one.
+// TestPlaceFaults stores objects while requests fail at random. If a write reports success, the object must
+// exist. If it reports a conflict, there must be one.
 func TestPlaceFaults(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -280,16 +280,16 @@ func TestPlaceFaults(t *testing.T) {
 		old := m.Get("bucket/a/current")
 		_, version, err := p.ReadVersion(t.Context(), "current", 100)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			continue // it failed too often
+			continue // all attempts failed
 		}
 		text := fmt.Sprint("state ", n)
 		err = p.PutIf(t.Context(), "current", []byte(text), version)
 		now := string(m.Get("bucket/a/current"))
 		switch {
 		case errors.Is(err, source.ErrConflict):
-			t.Errorf("a conflict with nobody: %v", err)
+			t.Errorf("a conflict without another writer: %v", err)
 		case err == nil && now != text, err != nil && now != text && now != string(old):
-			t.Errorf("it is %q after %v", now, err)
+			t.Errorf("content is %q after %v", now, err)
 		case err == nil:
 			replaced++
 		}
@@ -299,8 +299,9 @@ func TestPlaceFaults(t *testing.T) {
 	}
 }
 
-// TestUploadIsGivenUp: parts take room until somebody says that they are not wanted.
-func TestUploadIsGivenUp(t *testing.T) {
+// TestFailedUploadIsAborted checks that a failed upload is aborted. Otherwise the store keeps its parts, which cost
+// money.
+func TestFailedUploadIsAborted(t *testing.T) {
 	m := storetest.NewMemory(t)
 	content := sourcetest.Content(300<<10, 3)
 	p := placeIn(t, "s3://bucket/a", 64<<10)
@@ -322,14 +323,15 @@ func TestUploadIsGivenUp(t *testing.T) {
 				t.Errorf("got %v, want %v", err, want)
 			}
 			if m.Uploads() != 0 || m.Get("bucket/a/x") != nil {
-				t.Error("something is left")
+				t.Error("parts or an object are left")
 			}
 		})
 	}
 }
 
-// TestConditionsAreHeeded: a store that takes no notice of them is refused, by name.
-func TestConditionsAreHeeded(t *testing.T) {
+// TestConditionsAreRequired checks that stores that ignore conditions are rejected with an error that names the
+// place.
+func TestConditionsAreRequired(t *testing.T) {
 	m := storetest.NewMemory(t)
 	p := placeIn(t, "s3://bucket/a.varve", 64<<10)
 	refused := func(what, says string) {
@@ -358,9 +360,8 @@ func TestConditionsAreHeeded(t *testing.T) {
 	refused("unknown", "501")
 }
 
-// TestPartsAreHeeded: a store may heed conditions, but not those of objects in parts, nor those
-// that were true when an object was begun.
-func TestPartsAreHeeded(t *testing.T) {
+// TestConditionsOfParts checks stores that support conditions, but not when an upload in parts is completed.
+func TestConditionsOfParts(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.CarelessInParts = true
 	p := placeIn(t, "s3://bucket/a", 64<<10)
@@ -392,8 +393,8 @@ func TestPlaceNames(t *testing.T) {
 	}
 }
 
-// TestTornReads: some stores tell the version of what they do not send yet. Who has checked the
-// store, and so may replace what he reads, gets both of one state.
+// TestTornReads checks stores that send the version of a newer state than the content. After Check, a reader gets
+// the version and the content of the same state.
 func TestTornReads(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Put("bucket/a/current", []byte("new"))
@@ -417,8 +418,8 @@ func TestTornReads(t *testing.T) {
 	}
 }
 
-// TestOpaqueTags: where ETags are no sums of contents, as with keys of their own, nothing is
-// compared with them.
+// TestOpaqueTags checks stores whose ETags are not hashes of the content, for instance because of the customer's
+// own encryption keys. Nothing is compared with such ETags.
 func TestOpaqueTags(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Opaque = true

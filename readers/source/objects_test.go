@@ -19,8 +19,7 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// bucketOf serves objects as s3://bucket/… does, and counts requests. Answer may answer
-// instead; it is called with the number of the request, from 1 on.
+// bucketOf serves objects as s3://bucket/…, and counts requests. The fault answer may answer instead.
 func bucketOf(t *testing.T, content []byte, answer fault) *atomic.Int64 {
 	t.Helper()
 	files := sourcetest.NewServer(t)
@@ -38,14 +37,15 @@ func bucketOf(t *testing.T, content []byte, answer fault) *atomic.Int64 {
 	return n
 }
 
-func briskly() *source.Opener { return brisklyBut(400 * time.Millisecond) }
+func quickOpener() *source.Opener { return openerWithStall(400 * time.Millisecond) }
 
-// brisklyBut waits so long for what a server says next.
-func brisklyBut(stall time.Duration) *source.Opener {
+// openerWithStall returns an opener with short pauses, which waits for the next byte of an answer as long as stall
+// says.
+func openerWithStall(stall time.Duration) *source.Opener {
 	return source.NewOpener(&source.Options{Backoff: time.Millisecond, Stall: stall, Patience: 10 * time.Second})
 }
 
-// says answers as an object store does when a request fails.
+// says returns a fault that answers like an object store when a request fails.
 func says(status int, code string, headers ...string) fault {
 	return func(_ int, w http.ResponseWriter, _ *http.Request) bool {
 		for i := 0; i < len(headers); i += 2 {
@@ -81,12 +81,12 @@ func TestObjectFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := bucketOf(t, content, c.fault)
-			s, err := briskly().Open(t.Context(), "s3://bucket/x.nc")
+			s, err := quickOpener().Open(t.Context(), "s3://bucket/x.nc")
 			if wrong := c.want != nil || c.says != ""; wrong != (err != nil) || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(fmt.Sprint(err), c.says) {
-				t.Errorf("got %v, want %v that says %q", err, c.want, c.says)
+				t.Errorf("got %v, want %v with %q", err, c.want, c.says)
 			}
 			if strings.Contains(fmt.Sprint(err), "hunter") || strings.Contains(fmt.Sprint(err), "127.0.0.1") {
-				t.Errorf("the error says too much: %v", err)
+				t.Errorf("the error contains a secret: %v", err)
 			}
 			if n.Load() != c.requests {
 				t.Errorf("%d requests, want %d", n.Load(), c.requests)
@@ -98,7 +98,7 @@ func TestObjectFaults(t *testing.T) {
 	}
 }
 
-// TestObjectChanges: every read is on condition of the version that was opened.
+// TestObjectChanges checks that every read has the opened version as its condition.
 func TestObjectChanges(t *testing.T) {
 	content := sourcetest.Content(1<<20, 3)
 	n := bucketOf(t, content, func(n int, w http.ResponseWriter, r *http.Request) bool {
@@ -107,7 +107,7 @@ func TestObjectChanges(t *testing.T) {
 		}
 		return n == 3 && says(412, "PreconditionFailed")(n, w, r)
 	})
-	opener := briskly()
+	opener := quickOpener()
 	s, err := opener.Open(t.Context(), "s3://bucket/x.nc")
 	if err != nil {
 		t.Fatal(err)
@@ -129,8 +129,7 @@ func TestObjectChanges(t *testing.T) {
 	}
 }
 
-// TestObjectRedirects: what a redirect leads to another server has nothing that was meant for
-// the first.
+// TestObjectRedirects checks that a redirect to another server does not carry the credentials.
 func TestObjectRedirects(t *testing.T) {
 	other := sourcetest.NewServer(t)
 	other.Put("/bucket/x.nc", []byte("12345"))
@@ -138,7 +137,7 @@ func TestObjectRedirects(t *testing.T) {
 	other.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, values := range r.Header {
 			if name == "Authorization" || strings.HasPrefix(name, "X-Amz") {
-				t.Errorf("another server gets %s: %v", name, values)
+				t.Errorf("another server received %s: %v", name, values)
 			}
 		}
 		files.ServeHTTP(w, r)
@@ -150,7 +149,7 @@ func TestObjectRedirects(t *testing.T) {
 		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
 		return true
 	})
-	s, err := briskly().Open(t.Context(), "s3://bucket/x.nc")
+	s, err := quickOpener().Open(t.Context(), "s3://bucket/x.nc")
 	if err != nil || s.Size() != 5 {
 		t.Errorf("got %v", err)
 	}
@@ -169,7 +168,7 @@ func TestListingFaults(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault fault
-		fact  string // in the text of the error
+		fact  string // substring of the error
 		want  error
 	}{
 		{"SlowDown once", once(says(503, "SlowDown")), "404", fs.ErrNotExist},
@@ -187,11 +186,11 @@ func TestListingFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bucketOf(t, nil, c.fault)
-			stall := 10 * time.Second // an answer of 33 MiB takes its time on a busy machine
+			stall := 10 * time.Second // an answer of 33 MiB takes long on a busy machine
 			if c.name == "hangs" {
 				stall = 400 * time.Millisecond
 			}
-			s, err := brisklyBut(stall).Open(t.Context(), "s3://bucket/folder/")
+			s, err := openerWithStall(stall).Open(t.Context(), "s3://bucket/folder/")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,8 +203,8 @@ func TestListingFaults(t *testing.T) {
 	}
 }
 
-// TestListedObjects: those that a listing has told of cost no request to open, and those that
-// it has not are not there.
+// TestListedObjects checks that listed objects are opened without a request. Names that are not in the listing do
+// not exist.
 func TestListedObjects(t *testing.T) {
 	const listing = `<ListBucketResult><Contents><Key>f/a</Key><Size>5</Size><ETag>"version-1"</ETag></Contents>
 <Contents><Key>f/weak</Key><Size>5</Size></Contents><Contents><Key>f/</Key><Size>0</Size></Contents><Contents><Key>f/both</Key><Size>1</Size></Contents>
@@ -217,7 +216,7 @@ func TestListedObjects(t *testing.T) {
 		}
 		return false
 	})
-	s, err := briskly().Open(t.Context(), "s3://bucket/f/")
+	s, err := quickOpener().Open(t.Context(), "s3://bucket/f/")
 	if err != nil || n.Load() != 0 || s.Name() != "s3://bucket/f" {
 		t.Fatalf("%v, %d requests, called %s", err, n.Load(), s.Name())
 	}
@@ -243,7 +242,7 @@ func TestListedObjects(t *testing.T) {
 	}
 }
 
-// TestObjectSuite holds a bucket to the suite of all sources.
+// TestObjectSuite runs the suite of all sources against a bucket.
 func TestObjectSuite(t *testing.T) {
 	files := sourcetest.NewServer(t)
 	storetest.Setenv(t, map[string]string{"AWS_ENDPOINT_URL": files.URL, "AWS_NO_SIGN_REQUEST": "YES"})
@@ -268,13 +267,13 @@ func TestObjectSuite(t *testing.T) {
 	})
 }
 
-// TestNothingIsAsked: opening other names reads no configuration of any object store.
-func TestNothingIsAsked(t *testing.T) {
+// TestOtherNamesReadNoConfiguration checks that opening other names does not read the configuration of an object store.
+func TestOtherNamesReadNoConfiguration(t *testing.T) {
 	server := sourcetest.NewServer(t)
 	at := server.Put("/x.nc", []byte("12345"))
 	storetest.Setenv(t, map[string]string{"AWS_PROFILE": "none", "AZURE_STORAGE_KEY": "no key"})
 	for name, ok := range map[string]bool{at: true, "s3://bucket/x.nc": false, "az://bucket/x.nc": false} {
-		if _, err := briskly().Open(t.Context(), name); (err == nil) != ok {
+		if _, err := quickOpener().Open(t.Context(), name); (err == nil) != ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -73,7 +73,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNotFiles must not wait for the other end of a pipe, either.
+// TestNotFiles opens devices and pipes. It must not block on a pipe without a writer.
 func TestNotFiles(t *testing.T) {
 	dir := t.TempDir()
 	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
@@ -92,14 +92,14 @@ func TestNotFiles(t *testing.T) {
 	for name, want := range map[string]string{pipe: "named pipe", socket: "socket", "/dev/null": "device", loop: "too many"} {
 		_, err := source.Open(context.Background(), name)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: got %v, want one about %q", name, err, want)
+			t.Errorf("%s: got %v, want %q in it", name, err, want)
 		}
 	}
 }
 
 func TestNoPermission(t *testing.T) {
 	if os.Geteuid() <= 0 {
-		t.Skip("this user may read everything, or the mode of a file does not say who may")
+		t.Skip("this user may read everything, or the file system ignores file modes")
 	}
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, []byte("12345"), 0); err != nil {
@@ -117,7 +117,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestOpenVersionOfFile opens files only as they were noted.
+// TestOpenVersionOfFile checks that a file opens only if it has the recorded version.
 func TestOpenVersionOfFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, []byte("12345"), 0o644); err != nil {
@@ -149,6 +149,6 @@ func TestOpenVersionOfFile(t *testing.T) {
 		}
 	}
 	if _, err := opener.OpenVersion(ctx, filepath.Dir(name), source.Identity{}); err == nil {
-		t.Error("a version of a folder was opened")
+		t.Error("OpenVersion of a folder succeeded")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"varve/readers/source/sourcetest"
 )
 
-// What reading the metadata of a file of 50 MB on a server may cost.
+// Limits for reading the metadata of a 50 MB file on a server.
 const (
 	maxRequests = 8
 	maxBytes    = 2 << 20
@@ -25,7 +25,7 @@ const (
 func checkCost(t *testing.T, server *sourcetest.Server, s *source.Source) {
 	t.Helper()
 	requests, bytes := server.Counts()
-	for range 100 { // the server counts bytes after it has sent them
+	for range 100 { // the server counts bytes after it sends them
 		if bytes == s.Stats().Bytes {
 			break
 		}
@@ -41,7 +41,7 @@ func checkCost(t *testing.T, server *sourcetest.Server, s *source.Source) {
 	}
 }
 
-// holes is a large file of which nothing is in memory.
+// holes is a large file of zeros, which needs no memory.
 type holes struct{}
 
 func (holes) ReadAt(p []byte, off int64) (int, error) {
@@ -51,8 +51,8 @@ func (holes) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// TestRemoteScan reads as a scanner of metadata does: a few bytes here and there near the
-// beginning, then index after index, then something at the end.
+// TestRemoteScan reads like a metadata scanner: a few bytes at several places near the start, then one index
+// after another, then the end.
 func TestRemoteScan(t *testing.T) {
 	const size = 50 << 20
 	server := sourcetest.NewServer(t)
@@ -75,7 +75,7 @@ func TestRemoteScan(t *testing.T) {
 	checkCost(t, server, s)
 }
 
-// TestRemoteNetCDF4 opens real files and lists all their refs.
+// TestRemoteNetCDF4 opens real files and lists all chunks.
 func TestRemoteNetCDF4(t *testing.T) {
 	python := venv.Python(t, "netCDF4")
 	dir := t.TempDir()

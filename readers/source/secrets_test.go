@@ -34,13 +34,13 @@ func TestShown(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
 		if again := source.Shown(source.Shown(name)); again != source.Shown(name) {
-			t.Errorf("%q: shown again, it is %q", name, again)
+			t.Errorf("%q: shown again: %q", name, again)
 		}
 	}
 }
 
-// TestSignedURLs: a signature is sent, and stands in no name and no error. Whoever opens the
-// name with the same Opener reads the same.
+// TestSignedURLs checks that a signature is sent, but does not appear in a name or an error. Opening the name
+// with the same Opener reads the same file.
 func TestSignedURLs(t *testing.T) {
 	server := sourcetest.NewServer(t)
 	at := server.Put("/x.nc", []byte("12345"))
@@ -52,7 +52,7 @@ func TestSignedURLs(t *testing.T) {
 		}
 		files.ServeHTTP(w, r)
 	})
-	opener := briskly()
+	opener := quickOpener()
 	const query = "?X-Amz-Credential=hunter3&X-Amz-Signature=hunter2"
 	s, err := opener.Open(t.Context(), at+query)
 	if err != nil || s.Name() != at {
@@ -65,7 +65,7 @@ func TestSignedURLs(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{server.URL + "/absent" + query, at + strings.ReplaceAll(query, "hunter2", "hunter4"), "http://127.0.0.1:1/x" + query, at + query + "#x"} {
-		if _, err := briskly().Open(t.Context(), name); err == nil || strings.Contains(fmt.Sprint(err), "hunter") {
+		if _, err := quickOpener().Open(t.Context(), name); err == nil || strings.Contains(fmt.Sprint(err), "hunter") {
 			t.Errorf("got %v, want an error without secrets", err)
 		}
 	}

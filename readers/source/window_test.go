@@ -11,7 +11,7 @@ import (
 	"varve/readers/source"
 )
 
-// TestWindow reads nodes of many sizes and distances, forwards and back.
+// TestWindow reads nodes of many sizes and distances, forward and backward.
 func TestWindow(t *testing.T) {
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
@@ -34,14 +34,14 @@ func TestWindow(t *testing.T) {
 			n := size - rnd.IntN(1+size/4)
 			got, err := w.View(context.Background(), int64(off), n)
 			if err != nil || !bytes.Equal(got, whole[off:off+n]) {
-				t.Fatalf("seed %d: %d bytes at %d, every %d bytes: other bytes, or %v", seed, n, off, size+gap, err)
+				t.Fatalf("seed %d: %d bytes at %d, every %d bytes: wrong bytes, error %v", seed, n, off, size+gap, err)
 			}
 		}
 		w.Close()
 	}
 }
 
-// TestWindowChanged has a file shrink while it is read ahead.
+// TestWindowChanged lets a file shrink while it is read ahead.
 func TestWindowChanged(t *testing.T) {
 	const size, node = 4 << 20, 4 << 10
 	name := filepath.Join(t.TempDir(), "nodes")

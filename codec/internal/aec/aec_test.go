@@ -16,7 +16,7 @@ import (
 //go:embed testdata/vectors.json
 var recorded []byte
 
-// vector is a chunk that libhdf5 or libaec wrote; testdata/generate.py makes them.
+// vector is a chunk that libhdf5 or libaec wrote, made by testdata/generate.py.
 type vector struct {
 	Name   string
 	Params Params
@@ -65,14 +65,14 @@ func TestDecodeRefuses(t *testing.T) {
 	for _, v := range blocks(t) {
 		dst := make([]byte, len(v.Want))
 		if _, err := DecodeSized(dst[1:], v.Stored, v.Params); !errors.Is(err, corrupt.Err) {
-			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
+			t.Errorf("%s: into a buffer that is too small: %v, want corrupt", v.Name, err)
 		}
 		for n := range 5 {
 			if _, err := DecodeSized(dst, v.Stored[:n], v.Params); !errors.Is(err, corrupt.Err) {
 				t.Errorf("%s: truncated to %d bytes: %v, want corrupt", v.Name, n, err)
 			}
 		}
-		// The last bytes may be of a scanline's padding only.
+		// The last bytes may contain only the padding of a scanline.
 		for n := 5; n < len(v.Stored)*4/5-3; n++ {
 			got, err := DecodeSized(dst, v.Stored[:n], v.Params)
 			if !errors.Is(err, corrupt.Err) && len(v.Want)%v.Params.PixelsPerScanline == 0 {
@@ -124,7 +124,7 @@ func TestDecodeRefusesCodes(t *testing.T) {
 	}
 }
 
-// TestDecodeDoesNotAllocateWhenWarm leaves out the pool, which may drop what it holds.
+// TestDecodeDoesNotAllocateWhenWarm bypasses the pool, because a pool may drop its objects.
 func TestDecodeDoesNotAllocateWhenWarm(t *testing.T) {
 	d := new(decoder)
 	for _, v := range blocks(t) {
@@ -158,7 +158,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// splitStream codes samples by the split option with k low bits, which any sample may be.
+// splitStream encodes samples with the split option and k low bits, which can represent any sample.
 func splitStream(samples []uint32, p Params, id, k int) []byte {
 	var out []byte
 	free, refBits := 0, p.BitsPerPixel

@@ -9,7 +9,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// bitWriter puts bits from the most significant down.
+// bitWriter writes bits, most significant first.
 type bitWriter struct {
 	out  []byte
 	free int
@@ -25,8 +25,8 @@ func (w *bitWriter) put(v uint32, n int) {
 	}
 }
 
-// encodeSamples codes every block by the option without compression, whose number has all bits set,
-// behind the preprocessor if it is on.
+// encodeSamples encodes every block with the option without compression, whose number has all bits set. If the
+// preprocessor is on, it is applied first.
 func encodeSamples(samples []uint32, s Samples, id int) []byte {
 	var w bitWriter
 	mask := uint32(1)<<s.Bits - 1
@@ -51,7 +51,8 @@ func encodeSamples(samples []uint32, s Samples, id int) []byte {
 	return w.out
 }
 
-// fold is the preprocessor: small distances of both signs are small numbers (4.3 of the standard).
+// fold is the preprocessor: it maps small positive and negative differences to small numbers (4.3 of the
+// standard).
 func fold(last, v uint32, s Samples) uint32 {
 	low, high := int64(0), int64(1)<<s.Bits-1
 	a, b := int64(last), int64(v)

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// waves is n bytes of float32 that look like a measured field: a wave and some noise in the
-// lower digits.
+// waves returns n bytes of float32 that resemble a measured field: a wave, with noise in the low digits.
 func waves(n int) []byte {
 	b := make([]byte, 0, n)
 	x := uint32(1)
@@ -29,7 +28,7 @@ func eachMethod(do func(name string, o Options)) {
 
 func TestDecodeDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
-		t.Skip("pools forget under the race detector")
+		t.Skip("pools drop objects under the race detector")
 	}
 	raw := waves(1 << 18)
 	dst := make([]byte, len(raw))

@@ -8,8 +8,8 @@ import (
 	"varve/codec/internal/vectors"
 )
 
-// TestLayoutAsReference encodes what the vectors decode to with their options: the header must
-// be that of c-blosc, for lz4 every byte, and no chunk much longer.
+// TestLayoutAsReference encodes the decoded vectors with their options. The header must equal that of c-blosc,
+// for lz4 also every byte, and no chunk may be much longer.
 func TestLayoutAsReference(t *testing.T) {
 	for _, v := range recorded(t) {
 		if v.opt.Compressor == "snappy" {
@@ -23,7 +23,7 @@ func TestLayoutAsReference(t *testing.T) {
 			got = got[1:]
 			same := v.opt.Compressor == "lz4" || v.opt.Level == 0 || len(v.raw) < minBuffer
 			a, b := bytes.Clone(got[:12]), bytes.Clone(v.encoded[:12])
-			if !same { // another encoder may find that it does not pay
+			if !same { // another encoder may store the bytes uncompressed
 				a[2], b[2] = a[2]&^flagStored, b[2]&^flagStored
 			}
 			if !bytes.Equal(a, b) {
@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 	kinds := []string{"smooth", "steps", "zeros", "sparse", "noise"}
 	lengths := []int{0, 1, 15, 127, 128, 129, 1000, 4097, 100003}
 	if raceEnabled {
-		lengths = lengths[:7] // the search for matches is very slow under it
+		lengths = lengths[:7] // the search for matches is very slow under the race detector
 	}
 	for _, name := range []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"} {
 		for i, n := range lengths {
@@ -91,7 +91,7 @@ func roundTrip(t *testing.T, raw []byte, o Options) {
 	dst := make([]byte, len(raw))
 	n, err := Decode(dst, enc)
 	if err != nil || !bytes.Equal(dst[:n], raw) {
-		t.Errorf("%+v: %d bytes came back as %d, err=%v", o, len(raw), n, err)
+		t.Errorf("%+v: %d bytes decode to %d, err=%v", o, len(raw), n, err)
 	}
 }
 

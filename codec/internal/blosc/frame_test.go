@@ -73,7 +73,7 @@ func TestDecodeFrame(t *testing.T) {
 				t.Fatalf("n=%d, err=%v", n, err)
 			}
 			if !bytes.Equal(dst[n:], []byte{0xA5, 0xA5, 0xA5, 0xA5, 0xA5}) {
-				t.Error("wrote beyond what it decodes to")
+				t.Error("wrote past the decoded bytes")
 			}
 			for cut := 0; cut < len(v.encoded); cut += 1 + cut/8 {
 				if _, err := DecodeFrame(dst, v.encoded[:cut]); !errors.Is(err, corrupt.Err) {
@@ -90,7 +90,7 @@ func TestDecodeFrame(t *testing.T) {
 	}
 }
 
-// TestFrameRefused changes bytes of a good frame, whose only chunk is at byte 97.
+// TestFrameRefused changes bytes of a valid frame, whose only chunk starts at byte 97.
 func TestFrameRefused(t *testing.T) {
 	good := frameVectorNamed(t, "hdf5-lz4-1")
 	const chunk = 97
@@ -98,7 +98,7 @@ func TestFrameRefused(t *testing.T) {
 		name    string
 		at      int
 		value   byte
-		corrupt bool // else unsupported
+		corrupt bool // otherwise unsupported
 		want    string
 	}{
 		{"magic", 2, 'c', true, "9e a8 63"},
@@ -144,7 +144,7 @@ func TestFrameRefused(t *testing.T) {
 				t.Fatalf("error %v, want %q", err, tc.want)
 			}
 			if errors.Is(err, corrupt.Err) != tc.corrupt || errors.Is(err, errors.ErrUnsupported) == tc.corrupt {
-				t.Errorf("error %v: marked wrong", err)
+				t.Errorf("error %v: wrong mark", err)
 			}
 		})
 	}

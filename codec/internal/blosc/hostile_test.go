@@ -12,7 +12,7 @@ import (
 	"varve/codec/internal/vectors"
 )
 
-// TestRefused changes bytes of a good chunk of two blocks.
+// TestRefused changes bytes of a valid chunk of two blocks.
 func TestRefused(t *testing.T) {
 	raw := vectors.Sample("steps", 4500)
 	good, err := Append(nil, raw, Options{Compressor: "zstd", Level: 5, Shuffle: ByteShuffle, TypeSize: 4, BlockSize: 2400})
@@ -23,7 +23,7 @@ func TestRefused(t *testing.T) {
 		name    string
 		at      int
 		value   byte
-		corrupt bool // else unsupported
+		corrupt bool // otherwise unsupported
 		want    string
 	}{
 		{"version", 0, 1, true, "1 0 2"},
@@ -52,7 +52,7 @@ func TestRefused(t *testing.T) {
 				t.Fatalf("error %v, want %q", err, tc.want)
 			}
 			if errors.Is(err, corrupt.Err) != tc.corrupt || errors.Is(err, errors.ErrUnsupported) == tc.corrupt {
-				t.Errorf("error %v: marked wrong", err)
+				t.Errorf("error %v: wrong mark", err)
 			}
 		})
 	}
@@ -82,7 +82,7 @@ func TestBlosclzCorrupt(t *testing.T) {
 	}
 }
 
-// TestRangeDoesNotTrustBlockSize asks for a byte of a chunk that claims blocks of 2 GiB.
+// TestRangeDoesNotTrustBlockSize reads one byte of a chunk whose header gives blocks of 2 GiB.
 func TestRangeDoesNotTrustBlockSize(t *testing.T) {
 	src := make([]byte, 64)
 	copy(src, []byte{2, 1, 0x31, 4, 0, 0, 0, 0x7F, 0, 0, 0, 0x7F, 64, 0, 0, 0, 20, 0, 0, 0, 1})
@@ -95,11 +95,11 @@ func TestRangeDoesNotTrustBlockSize(t *testing.T) {
 		t.Errorf("%v allocations", allocated)
 	}
 	if c := cap(scratches.Get().(*scratch).part); c > maxKept {
-		t.Errorf("made room for %d bytes", c)
+		t.Errorf("allocated %d bytes", c)
 	}
 }
 
-// checkDecode runs a decoder into a buffer with a frame around it that must stay as it is.
+// checkDecode runs a decoder, and checks that the bytes around its buffer do not change.
 func checkDecode(t *testing.T, size int, decode func(dst []byte) (int, error)) {
 	t.Helper()
 	buf := bytes.Repeat([]byte{0xA5}, size+64)
@@ -125,7 +125,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzRange holds a range equal to the same part of the whole.
+// FuzzRange checks that a decoded range equals the same part of the decoded chunk.
 func FuzzRange(f *testing.F) {
 	for _, v := range recorded(f) {
 		f.Add(v.encoded, uint16(10), uint16(100))
@@ -181,7 +181,7 @@ func FuzzBlosclz(f *testing.F) {
 			}
 			back := make([]byte, len(src))
 			if m, err := decodeBlosclz(back, enc[:n]); m != len(src) || !bytes.Equal(back, src) {
-				t.Errorf("level %d: %d bytes came back as %d, err=%v", level, len(src), m, err)
+				t.Errorf("level %d: %d bytes decode to %d, err=%v", level, len(src), m, err)
 			}
 		}
 	})

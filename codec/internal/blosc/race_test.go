@@ -2,5 +2,5 @@
 
 package blosc
 
-// raceEnabled: the race detector makes pools forget, so allocations do not count.
+// raceEnabled is true because the race detector makes pools drop objects, so allocations must not be counted.
 const raceEnabled = true

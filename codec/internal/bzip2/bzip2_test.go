@@ -14,7 +14,7 @@ import (
 //go:embed testdata/vectors.json
 var recorded []byte
 
-// vector is a stream that libbz2 wrote; testdata/generate.py makes them.
+// vector is a stream that libbz2 wrote, made by testdata/generate.py.
 type vector struct {
 	Name   string
 	Stored []byte
@@ -44,7 +44,7 @@ func TestDecodeRefuses(t *testing.T) {
 		dst := make([]byte, v.Size)
 		if v.Size > 0 {
 			if _, err := Decode(dst[1:], v.Stored); !errors.Is(err, corrupt.Err) {
-				t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
+				t.Errorf("%s: into a buffer that is too small: %v, want corrupt", v.Name, err)
 			}
 		}
 		for n := len(v.Stored) - 1; n >= 0; n -= 1 + n/10 {
@@ -53,13 +53,13 @@ func TestDecodeRefuses(t *testing.T) {
 			}
 		}
 		if _, err := Decode(dst, append(bytes.Clone(v.Stored), 'B')); !errors.Is(err, corrupt.Err) {
-			t.Errorf("%s: with a byte behind: %v, want corrupt", v.Name, err)
+			t.Errorf("%s: followed by a byte: %v, want corrupt", v.Name, err)
 		}
 	}
 }
 
-// TestDecodeNoticesFlips flips bits and expects that to be noticed, since all of a
-// stream but its level and its last padding bits is under a checksum.
+// TestDecodeNoticesFlips checks that every flipped bit is detected. Checksums cover all bits except the level and
+// the padding at the end.
 func TestDecodeNoticesFlips(t *testing.T) {
 	for _, v := range vectors.Parse[vector](t, recorded) {
 		if v.Size > 3000 {
@@ -71,7 +71,7 @@ func TestDecodeNoticesFlips(t *testing.T) {
 			stored[i] ^= 1 << (i % 8)
 			n, err := Decode(dst, stored)
 			if err == nil && (n != v.Size || crc32.ChecksumIEEE(dst[:n]) != v.CRC32) {
-				t.Errorf("%s: a flip in byte %d went unnoticed", v.Name, i)
+				t.Errorf("%s: a flipped bit in byte %d was not detected", v.Name, i)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestDecodeRefusesRandomised(t *testing.T) {
 	}
 }
 
-// TestDecodeDoesNotAllocateWhenWarm leaves out the pool, which may drop what it holds.
+// TestDecodeDoesNotAllocateWhenWarm bypasses the pool, because a pool may drop its objects.
 func TestDecodeDoesNotAllocateWhenWarm(t *testing.T) {
 	d := new(decoder)
 	for _, v := range vectors.Parse[vector](t, recorded) {

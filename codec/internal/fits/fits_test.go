@@ -14,7 +14,7 @@ import (
 	"varve/codec/internal/vectors"
 )
 
-// testdata/generate.py has CFITSIO's coders and astropy make these.
+// testdata/generate.py makes these with the coders of CFITSIO and with astropy.
 var (
 	//go:embed testdata/tiles.json
 	recordedTiles []byte
@@ -22,7 +22,7 @@ var (
 	recordedTables []byte
 )
 
-// coded is a tile that was compressed.
+// coded is a compressed tile.
 type coded struct {
 	Name, Coder        string
 	Bytes, Block, Size int
@@ -44,7 +44,7 @@ func (c coded) decoder() decoder {
 	return HCompress{Size: c.Size}
 }
 
-// table is an image of floats that was compressed.
+// table is a compressed image of floats.
 type table struct {
 	Name         string
 	Shape        []int64
@@ -53,7 +53,7 @@ type table struct {
 	Stored, Want []byte
 }
 
-// decode decodes the image, tile by tile.
+// decode decodes an image, tile by tile.
 func decode(q *Quantized, dst, table []byte, shape []int64, size int) error {
 	list, err := q.Find(table, int64(len(table)), shape, make([]int64, len(shape)), shape)
 	if err != nil {
@@ -70,7 +70,7 @@ func decode(q *Quantized, dst, table []byte, shape []int64, size int) error {
 	return nil
 }
 
-// place copies a tile of up to two axes to its place.
+// place copies a tile with one or two axes to its position in the image.
 func place(dst, floats []byte, t *Tile, shape []int64, size int) {
 	columns, first, rows := shape[len(shape)-1], int64(0), int64(1)
 	if len(shape) == 2 {
@@ -101,7 +101,7 @@ func TestTiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			vectors.CheckDecode(t, c.Stored, c.Want, d.Decode)
-			for n := range len(c.Stored) { // cut off anywhere
+			for n := range len(c.Stored) { // truncate at every byte
 				if _, err := d.Decode(make([]byte, len(c.Want)), c.Stored[:n]); err != nil && !errors.Is(err, corrupt.Err) {
 					t.Fatalf("%d bytes: %v", n, err)
 				}
@@ -126,8 +126,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestWider: integers that were compressed in fewer or more bytes than the image has.
-func TestWider(t *testing.T) {
+// TestOtherIntegerSizes checks integers that were compressed with more or fewer bytes than the image has.
+func TestOtherIntegerSizes(t *testing.T) {
 	for _, c := range vectors.Parse[coded](t, recordedTiles) {
 		if c.Coder != "rice" || c.Size == 4 {
 			continue
@@ -143,7 +143,7 @@ func TestWider(t *testing.T) {
 		}
 		vectors.CheckDecode(t, c.Stored, want, d.Decode)
 	}
-	wide := []byte{0, 1, 0, 0, 0} // 65536, and a block of nothing but that
+	wide := []byte{0, 1, 0, 0, 0} // 65536, and one block of zero differences
 	if _, err := (Rice{Bytes: 4, Block: 32, Size: 2}).Decode(make([]byte, 2), wide); !errors.Is(err, corrupt.Err) || !vectors.Mentions(err, "65536 16") {
 		t.Errorf("65536 in 16 bits: %v", err)
 	}
@@ -154,7 +154,7 @@ func TestRice(t *testing.T) {
 		Rice
 		src  string
 		size int
-		says string // facts in the error, or "" if there is none
+		says string // facts in the error, or "" without one
 	}{
 		"nothing":                    {Rice{1, 8, 1}, "", 0, ""},
 		"one number, and no more":    {Rice{1, 8, 1}, "\x05", 1, "truncated 1"},
@@ -169,12 +169,12 @@ func TestRice(t *testing.T) {
 		case c.says == "" && (err != nil || n != c.size):
 			t.Errorf("%s: %d, %v", name, n, err)
 		case c.says != "" && (!errors.Is(err, corrupt.Err) || !vectors.Mentions(err, c.says)):
-			t.Errorf("%s: %v, want one that says %q", name, err, c.says)
+			t.Errorf("%s: %v, want one with %q", name, err, c.says)
 		}
 	}
 	for _, p := range []Rice{{3, 32, 4}, {4, 0, 4}, {4, 32, 8}, {0, 32, 1}} {
 		if p.Check() == nil {
-			t.Errorf("%+v is taken", p)
+			t.Errorf("%+v is accepted", p)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestPLIO(t *testing.T) {
 	for name, c := range map[string]struct {
 		src    []byte
 		offset int
-		want   string // "" for damage
+		want   string // "" for an error
 	}{
 		"every instruction":           {head(0x0001, 0x4001, 0x1002, 0x0000, 0x4001, 0x2003, 0x3001, 0x5002, 0x6001, 0x7002), 0, "\x00\x01\x02\x00\x04\x05\x03\x00"},
 		"more than there is room for": {head(0x1009, 0x0000, 0x4fff), 0, "\x09\x09\x09\x09\x09\x09\x09\x09"},
@@ -220,7 +220,7 @@ func TestPLIO(t *testing.T) {
 		t.Errorf("an offset: %x, %v", dst, err)
 	}
 	if (PLIO{Size: 8}).Check() == nil {
-		t.Error("integers of 8 bytes are taken")
+		t.Error("integers of 8 bytes are accepted")
 	}
 }
 
@@ -250,25 +250,25 @@ func TestHCompress(t *testing.T) {
 	} {
 		_, err := HCompress{Size: 1}.Decode(make([]byte, 4), c.src)
 		if !errors.Is(err, corrupt.Err) || !vectors.Mentions(err, c.says) {
-			t.Errorf("%s: %v, want one that says %q", name, err, c.says)
+			t.Errorf("%s: %v, want one with %q", name, err, c.says)
 		}
 	}
 	if _, err := (HCompress{Size: 1}).Decode(make([]byte, 8193<<13), append(head(8193, 8192, 0, 0, 0, 0), 0)); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a large plane: %v", err)
 	}
 	if (HCompress{Size: 3}).Check() == nil {
-		t.Error("integers of 3 bytes are taken")
+		t.Error("integers of 3 bytes are accepted")
 	}
 }
 
-// TestSequence holds the standard's last number of the sequence.
+// TestSequence checks the last random number, which the standard gives.
 func TestSequence(t *testing.T) {
 	if got, want := sequence()[randoms-1], float32(float64(1043618065)/(1<<31-1)); got != want {
 		t.Errorf("the last number is %v, want %v", got, want)
 	}
 }
 
-// TestConstants: a scale, a zero and what is missing that all tiles share, of tiles in every column.
+// TestConstants checks a scale, a zero point and a blank value that all tiles share, with tiles in every column.
 func TestConstants(t *testing.T) {
 	q := &Quantized{Rows: 3, Row: 40, Heap: 120, Tile: []int64{2}, Coder: "NOCOMPRESS", Method: noDither, Inflate: inflate.Gzip,
 		Data: Heap{At: 0, Size: 1}, Gzip: &Heap{At: 8, Wide: true, Size: 1}, Raw: &Heap{At: 24, Wide: true, Size: 4},
@@ -326,7 +326,7 @@ func TestQuantizedCheck(t *testing.T) {
 	} {
 		q := good()
 		if change(&q); q.Check() == nil {
-			t.Errorf("%s: it is taken", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 }
@@ -374,7 +374,7 @@ func FuzzQuantized(f *testing.F) {
 		}
 		dst := make([]byte, int(rows)*int(columns)*size)
 		if err := decode(q, dst, stored, []int64{int64(rows), int64(columns)}, size); err != nil && !errors.Is(err, corrupt.Err) {
-			t.Errorf("neither damage nor well: %v", err)
+			t.Errorf("neither an error nor a success: %v", err)
 		}
 	})
 }
@@ -382,7 +382,7 @@ func FuzzQuantized(f *testing.F) {
 func BenchmarkRice(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	src := []byte{0, 100}
-	for range 4096 { // whatever these bits mean
+	for range 4096 { // any bits are valid input
 		src = append(src, byte(rng.Uint32())|0x49)
 	}
 	dst := make([]byte, 4096)

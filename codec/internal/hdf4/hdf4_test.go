@@ -11,7 +11,7 @@ func TestRLE(t *testing.T) {
 	for name, c := range map[string]struct {
 		src  string
 		size int
-		want string // "" for damage
+		want string // "" for an error
 	}{
 		"a run and bytes":              {"\x82a\x02xyz", 8, "aaaaaxyz"},
 		"more than is wanted":          {"\xffa", 3, "aaa"},
@@ -51,22 +51,23 @@ func TestNbit(t *testing.T) {
 		}
 	}
 	if _, err := (Nbit{Size: 2, First: 11, Bits: 12}).Decode(make([]byte, 6), src); !errors.Is(err, corrupt.Err) {
-		t.Errorf("numbers that are not there: %v", err)
+		t.Errorf("missing numbers: %v", err)
 	}
 	for _, p := range []Nbit{{Size: 3, First: 1, Bits: 1}, {Size: 2, First: 16, Bits: 1}, {Size: 2, First: 3, Bits: 5}, {Size: 8, First: 40, Bits: 33}, {Size: 1, First: 1}} {
 		if p.Check() == nil {
-			t.Errorf("%+v is taken", p)
+			t.Errorf("%+v is accepted", p)
 		}
 	}
 }
 
 func TestSkippingHuffman(t *testing.T) {
 	dst := make([]byte, 2)
-	// At first the leaf of a byte is nine turns from the root: to the right, then the byte's bits.
+	// In the initial tree, the leaf of a byte is nine steps from the root: one to the right, then the bits of the
+	// byte.
 	if n, err := (SkippingHuffman{Size: 2}).Decode(dst, []byte{0xb0, 0xd8, 0x80}); err != nil || string(dst[:n]) != "ab" {
 		t.Errorf("%q, %v", dst, err)
 	}
 	if _, err := (SkippingHuffman{Size: 1}).Decode(make([]byte, 9), []byte{0, 0, 0}); !errors.Is(err, corrupt.Err) {
-		t.Errorf("zeros, which lead nowhere: %v", err)
+		t.Errorf("an invalid code of zeros: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// benchmarks are a chunk of 1 MiB as most archives hold it, the same not shuffled, and a small one.
+// benchmarks returns a 1 MiB chunk as in most archives, the same chunk without shuffle, and a small chunk.
 func benchmarks(b *testing.B) map[string][2][]byte {
 	field := shuffledField(rand.New(rand.NewPCG(1, 1)), 1<<18)
 	plain := make([]byte, len(field))
@@ -54,7 +54,7 @@ func BenchmarkZlib(b *testing.B) {
 	}
 }
 
-// readerDecode decodes with a reader that is made once, as a pool would keep it.
+// readerDecode decodes with one reader that is reset for every chunk, as a pool would do.
 func readerDecode(b *testing.B, open func(io.Reader) (io.ReadCloser, error), dst, src []byte) func() error {
 	in := bytes.NewReader(src)
 	r, err := open(in)

@@ -16,7 +16,7 @@ import (
 	"varve/codec/internal/vectors"
 )
 
-// compressed is data wrapped as one of the formats.
+// compressed returns data in one of the formats.
 func compressed(t testing.TB, wrap func(io.Writer) io.WriteCloser, data []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -33,7 +33,7 @@ func compressed(t testing.TB, wrap func(io.Writer) io.WriteCloser, data []byte) 
 func newZlib(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }
 func newGzip(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
 
-// fullGzip has every field of the header that Go writes, and a CRC of the header, which Go does not.
+// fullGzip returns a stream with every header field that Go writes, and a header CRC, which Go does not write.
 func fullGzip(t testing.TB, data []byte) []byte {
 	b := compressed(t, func(w io.Writer) io.WriteCloser {
 		z := gzip.NewWriter(w)
@@ -65,7 +65,7 @@ func small() []byte {
 	return append(shuffledField(rand.New(rand.NewPCG(3, 3)), 150), bytes.Repeat([]byte("varve"), 30)...)
 }
 
-// large is such that the loops for the middle of a buffer run as well.
+// large returns data of a size that also runs the loops for the middle of a buffer.
 func large() []byte {
 	return append(shuffledField(rand.New(rand.NewPCG(3, 3)), 1000), bytes.Repeat([]byte("varve"), 100)...)
 }
@@ -87,13 +87,13 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// endsMember reports whether size bytes are whole members.
+// endsMember reports whether the first size bytes are complete members.
 func endsMember(f format, size int) bool {
 	return f.name == "gzip of two members" && size > 0 && size < len(f.stream) && f.stream[size] == 0x1f && f.stream[size+1] == 0x8b
 }
 
-// TestFlipped flips every bit of small streams and some of large ones: no flip may panic or give
-// other data without an error.
+// TestFlipped flips every bit of small streams, and some bits of large ones. No flip may cause a panic, or
+// different data without an error.
 func TestFlipped(t *testing.T) {
 	for _, c := range []struct {
 		data []byte
@@ -110,7 +110,7 @@ func TestFlipped(t *testing.T) {
 						t.Errorf("bit %d of byte %d: %d bytes of other data and no error", bit%8, bit/8, n)
 					}
 					if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported) {
-						t.Errorf("bit %d of byte %d: error %v is of no kind", bit%8, bit/8, err)
+						t.Errorf("bit %d of byte %d: error %v is not marked", bit%8, bit/8, err)
 					}
 					src[bit/8] ^= 1 << (bit % 8)
 				}
@@ -176,7 +176,8 @@ func TestGzipErrors(t *testing.T) {
 	}
 }
 
-// TestGzipMembers is what Python's gzip, so numcodecs, reads: members and zeros between them.
+// TestGzipMembers checks that members and zeros between them are read like in Python's gzip module, which
+// numcodecs uses.
 func TestGzipMembers(t *testing.T) {
 	a, b := string(compressed(t, newGzip, []byte("var"))), string(fullGzip(t, []byte("ve")))
 	none := string(compressed(t, newGzip, nil))
@@ -193,8 +194,8 @@ func TestGzipMembers(t *testing.T) {
 	}
 }
 
-// fixedBlock is a fixed block of n literals 'a' and what stands in bits, followed by enough to
-// keep the fast loop going. Codes begin with their highest bit.
+// fixedBlock returns a fixed block of n literals 'a', followed by bits, and by enough bytes to stay in the fast
+// loop. Codes start with their highest bit.
 func fixedBlock(n int, bits string) []byte {
 	all := "110" + strings.Repeat("10010001", n) + bits
 	out := make([]byte, len(all)/8+1+64)
@@ -204,7 +205,7 @@ func fixedBlock(n int, bits string) []byte {
 	return out
 }
 
-// TestFaults are those of symbols, where the fast loop finds them and where the careful one does.
+// TestFaults checks invalid symbols in the fast loop and in the careful loop.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct{ name, bits, want string }{
 		{"literal/length 286", "11000110", "501"},
@@ -223,7 +224,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestMemberBounds: a distance of one member must not reach into another.
+// TestMemberBounds checks that a distance must not reach into the previous member.
 func TestMemberBounds(t *testing.T) {
 	first := compressed(t, newGzip, []byte("abcdef"))
 	// A fixed block: match of length 3, distance 1; end of block.
@@ -236,7 +237,7 @@ func TestMemberBounds(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector makes sync.Pool forget")
+		t.Skip("the race detector makes sync.Pool drop objects")
 	}
 	data := large()
 	dst := make([]byte, len(data))

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// shuffledField is a smooth float32 field with noise, rounded to 1/64, its bytes shuffled: what most
-// deflated chunks of an archive hold.
+// shuffledField returns a smooth float32 field with noise, rounded to 1/64 and byte-shuffled, like most deflated
+// chunks of an archive.
 func shuffledField(rng *rand.Rand, count int) []byte {
 	width := int(math.Sqrt(float64(count)))
 	shuffled := make([]byte, 4*count)

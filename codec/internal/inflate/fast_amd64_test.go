@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// checkTwins decodes with the loop in assembly and with the portable one.
+// checkTwins compares the results of the assembly loop and of the portable loop.
 func checkTwins(t *testing.T, src []byte, size int) {
 	t.Helper()
 	if !hasBMI2 {
@@ -30,7 +30,7 @@ func checkTwins(t *testing.T, src []byte, size int) {
 	}
 }
 
-// TestTwins compares on streams that are whole, cut, damaged, or too large for the buffer.
+// TestTwins compares the two loops on streams that are valid, truncated, damaged, or too large for the buffer.
 func TestTwins(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))

@@ -10,7 +10,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// addStreams seeds a fuzz target with raw streams, whole and odd.
+// addStreams seeds a fuzz target with raw streams, valid and unusual.
 func addStreams(f *testing.F) {
 	for _, level := range []int{flate.HuffmanOnly, flate.NoCompression, flate.BestSpeed, flate.DefaultCompression} {
 		f.Add(deflate(f, small(), level))
@@ -19,7 +19,7 @@ func addStreams(f *testing.F) {
 	readVectors(f, "codes.txt", func(fields []string) { f.Add(unhex(f, fields[1])) })
 }
 
-// FuzzRaw holds Raw to the standard library: the same bytes and the same end, or an error from both.
+// FuzzRaw compares Raw with the standard library: both must return the same bytes and the same end, or an error.
 func FuzzRaw(f *testing.F) {
 	addStreams(f)
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -30,7 +30,7 @@ func FuzzRaw(f *testing.F) {
 		n, consumed, err := blocks(buf[:limit], src, 0)
 		switch {
 		case !bytes.Equal(buf[limit:], bytes.Repeat([]byte{0xa5}, 16)):
-			t.Fatal("written behind the buffer")
+			t.Fatal("wrote past the end of the buffer")
 		case err != nil && !errors.Is(err, corrupt.Err):
 			t.Fatalf("error %v is not corrupt.Err", err)
 		case wantErr != nil || len(want) > limit:
@@ -45,7 +45,7 @@ func FuzzRaw(f *testing.F) {
 	})
 }
 
-// FuzzWrapped looks for panics, kinds of errors and bytes behind the buffer in all formats.
+// FuzzWrapped checks all formats for panics, unmarked errors, and writes after the end of the buffer.
 func FuzzWrapped(f *testing.F) {
 	for _, w := range formats(f, small()) {
 		f.Add(w.stream, 700)
@@ -60,7 +60,7 @@ func FuzzWrapped(f *testing.F) {
 				t.Fatalf("size %d: n is %d, tail %x", size, n, buf[size:])
 			}
 			if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported) {
-				t.Fatalf("error %v is of no kind", err)
+				t.Fatalf("error %v is not marked", err)
 			}
 		}
 	})

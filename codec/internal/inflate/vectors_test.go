@@ -15,7 +15,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// readVectors calls do with the fields of every line of a file of testdata.
+// readVectors calls do with the fields of every line of a file in testdata.
 func readVectors(t testing.TB, name string, do func(fields []string)) {
 	t.Helper()
 	f, err := os.Open("testdata/" + name)
@@ -41,7 +41,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// TestZlibVectors decodes what zlib itself wrote.
+// TestZlibVectors decodes streams that zlib wrote.
 func TestZlibVectors(t *testing.T) {
 	data := map[string][]byte{}
 	readVectors(t, "zlib.txt", func(f []string) {
@@ -58,8 +58,8 @@ func TestZlibVectors(t *testing.T) {
 	})
 }
 
-// checkZlib decodes into a buffer of the very size and into larger ones, none of which may be
-// touched behind its length.
+// checkZlib decodes into a buffer of the exact size and into larger ones. Bytes after the decoded length must not
+// change.
 func checkZlib(t *testing.T, src, want []byte) {
 	t.Helper()
 	for _, room := range []int{0, 1, 100, 1000} {
@@ -69,12 +69,12 @@ func checkZlib(t *testing.T, src, want []byte) {
 			t.Fatalf("room %d: got %d bytes, %v; want %d bytes", room, n, err, len(want))
 		}
 		if tail := buf[len(want)+room:]; !bytes.Equal(tail, bytes.Repeat([]byte{0xa5}, 64)) {
-			t.Fatalf("room %d: written behind the buffer: %x", room, tail)
+			t.Fatalf("room %d: wrote past the end of the buffer: %x", room, tail)
 		}
 	}
 }
 
-// checkTooSmall decodes into smaller buffers, which must be refused.
+// checkTooSmall checks that decoding into a smaller buffer is an error.
 func checkTooSmall(t *testing.T, src, want []byte) {
 	t.Helper()
 	for size := 0; size < len(want); size += 1 + len(want)/150 {
@@ -84,12 +84,12 @@ func checkTooSmall(t *testing.T, src, want []byte) {
 			t.Fatalf("size %d of %d: n %d, error %v", size, len(want), n, err)
 		}
 		if tail := buf[size:]; !bytes.Equal(tail, bytes.Repeat([]byte{0xa5}, len(tail))) {
-			t.Fatalf("size %d: written behind the buffer", size)
+			t.Fatalf("size %d: wrote past the end of the buffer", size)
 		}
 	}
 }
 
-// TestCodes holds every decision about odd streams to zlib's own.
+// TestCodes checks that unusual streams are accepted and rejected as by zlib.
 func TestCodes(t *testing.T) {
 	readVectors(t, "codes.txt", func(f []string) {
 		t.Run(f[0], func(t *testing.T) {
@@ -115,11 +115,12 @@ func dash(s string) string {
 	return s
 }
 
-// isLenientResult reports whether the C library may accept what zlib refuses.
+// isLenientResult reports whether got is allowed although zlib rejects the stream: the C library that replaces
+// this package in some builds may accept it.
 func isLenientResult(got, want string) bool { return isLenient && want == "error" && got != want }
 
-// TestLevels decodes what the standard library writes at every level, with flushes, in sizes about
-// those where the loops hand over to each other.
+// TestLevels decodes streams that the standard library wrote at every level, with flushes. The sizes are close to
+// those at which one loop continues the work of another.
 func TestLevels(t *testing.T) {
 	data := samples(rand.New(rand.NewPCG(1, 2)))
 	for level := flate.HuffmanOnly; level <= flate.BestCompression; level++ {
@@ -155,7 +156,7 @@ func deflate(t testing.TB, data []byte, level int) []byte {
 	return deflateWith(t, w, data)
 }
 
-// deflateWith compresses with two flushes in between, so that every kind of block occurs.
+// deflateWith compresses with two flushes, so that every kind of block occurs.
 func deflateWith(t testing.TB, w *flate.Writer, data []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -174,8 +175,8 @@ func deflateWith(t testing.TB, w *flate.Writer, data []byte) []byte {
 	return out.Bytes()
 }
 
-// samples are data of the kinds that exercise different paths: short and long codes, runs,
-// distances of every size.
+// samples returns data for the different paths of the code: short and long codes, runs, and distances of every
+// size.
 func samples(rng *rand.Rand) map[string][]byte {
 	const size = 16_000
 	noise, runs, words := make([]byte, size), make([]byte, 0, size+300), make([]byte, 0, size+300)

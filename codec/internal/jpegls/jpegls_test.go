@@ -19,20 +19,20 @@ import (
 //go:embed testdata/vectors.json
 var recorded []byte
 
-// vector is a chunk that FCIDECOMP or CharLS wrote; testdata/generate.py makes them.
+// vector is a chunk that FCIDECOMP or CharLS wrote, made by testdata/generate.py.
 type vector struct {
 	Name   string
 	Params []uint32
 	Stored []byte
-	Want   []byte // what libhdf5 reads, or nil if it fails
+	Want   []byte // the output of libhdf5, or nil if it fails
 }
 
-// size is how many bytes the parameters say.
+// size returns the number of bytes according to the parameters.
 func (v vector) size() int {
 	return int(v.Params[0] * v.Params[1] * v.Params[2] * v.Params[3])
 }
 
-// forSize returns parameters of a chunk of so many bytes.
+// forSize returns parameters of a chunk of n bytes.
 func forSize(n int) []uint32 {
 	return []uint32{1, 1, 1, uint32(n), 8, 1, 0, 0, 0, 0, 0, 0, 0}
 }
@@ -48,7 +48,7 @@ func TestDecodeAsLibhdf5(t *testing.T) {
 			}
 			if v.Want == nil {
 				if !errors.Is(err, corrupt.Err) {
-					t.Errorf("Decode = %d, %v, want corrupt, for libhdf5 fails", n, err)
+					t.Errorf("Decode = %d, %v, want corrupt, because libhdf5 fails", n, err)
 				}
 				return
 			}
@@ -62,7 +62,7 @@ func TestDecodeAsLibhdf5(t *testing.T) {
 	}
 }
 
-// The example of T.87, H.3, in the parts that the errors below are about.
+// The example of T.87, H.3, split into the parts that the tests change.
 const (
 	startHex = "ffd8"
 	frameHex = "fff7000b08 0004 0004 01 01 11 00"
@@ -75,7 +75,7 @@ const (
 
 var exampleWant = []byte{0, 0, 90, 74, 68, 50, 43, 205, 64, 145, 145, 145, 100, 145, 145, 145}
 
-// unhex puts together hex digits, in which there may be spaces.
+// unhex joins hex digits, which may contain spaces.
 func unhex(t testing.TB, parts ...string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.ReplaceAll(strings.Join(parts, ""), " ", ""))
@@ -183,7 +183,7 @@ func TestDecodeRefusesRestarts(t *testing.T) {
 		for _, c := range []struct{ from, to, say string }{
 			{"\xff\xd0", "\xff\xd1", "FF D1 D0"},
 			{"\xff\xd0", "\xff\xd9", "FF D9"},
-			{"\xff\xdd\x00\x04\x00", "\xff\xdd\x00\x04\x01", "line"}, // an interval 256 lines longer
+			{"\xff\xdd\x00\x04\x00", "\xff\xdd\x00\x04\x01", "line"}, // 256 more lines
 		} {
 			src := bytes.Replace(v.Stored, []byte(c.from), []byte(c.to), 1)
 			n, err := Parse(v.Params).Decode(make([]byte, v.size()), src)
@@ -194,7 +194,8 @@ func TestDecodeRefusesRestarts(t *testing.T) {
 	}
 }
 
-// Chunks that FCIDECOMP cannot encode have parameters that no image has, and are stored as they are.
+// TestParameters checks parameters that no image has. FCIDECOMP cannot encode such chunks and stores them
+// uncompressed.
 func TestParameters(t *testing.T) {
 	src := unhex(t, startHex, frameHex, scanHex, codedHex, endHex)
 	for _, c := range []struct {
@@ -214,12 +215,13 @@ func TestParameters(t *testing.T) {
 		}
 	}
 	if n, err := Parse(forSize(16)).Decode(make([]byte, 15), src); !errors.Is(err, corrupt.Err) {
-		t.Errorf("into too little room: Decode = %d, %v, want corrupt", n, err)
+		t.Errorf("into a buffer that is too small: Decode = %d, %v, want corrupt", n, err)
 	}
 }
 
-// The parameters say nothing but the size: any shape of it will do.
-func TestParametersOnlySayTheSize(t *testing.T) {
+// TestParametersSetOnlySize checks that only the size matters: the image may have another shape of the same
+// size.
+func TestParametersSetOnlySize(t *testing.T) {
 	src := unhex(t, startHex, frameHex, scanHex, codedHex, endHex)
 	dst := make([]byte, 16)
 	values := []uint32{2, 4, 1, 2, 16, 4, 1, 9, 99, 1, 2, 3, 5}
@@ -228,7 +230,7 @@ func TestParametersOnlySayTheSize(t *testing.T) {
 	}
 }
 
-// TestCorrectionIsBounded holds the limits of T.87, A.6.2: MIN_C and MAX_C.
+// TestCorrectionIsBounded checks the limits MIN_C and MAX_C of T.87, A.6.2.
 func TestCorrectionIsBounded(t *testing.T) {
 	cd, err := newCoding(frame{bits: 16}, preset{}, 0)
 	if err != nil {
@@ -246,10 +248,10 @@ func TestCorrectionIsBounded(t *testing.T) {
 }
 
 func TestDecodeTruncated(t *testing.T) {
-	const step = 7 // each vector takes its own part of the lengths
+	const step = 7 // each vector tests another subset of the lengths
 	for i, v := range vectors.Parse[vector](t, recorded) {
 		dst := make([]byte, v.size())
-		end := len(v.Stored) - 1 // the marker at the end is only looked at
+		end := len(v.Stored) - 1 // a missing end marker is accepted
 		for n := i % step; n < end; n += step {
 			if _, err := Parse(v.Params).Decode(dst, v.Stored[:n]); !errors.Is(err, corrupt.Err) {
 				t.Fatalf("%s: truncated to %d of %d bytes: %v, want corrupt", v.Name, n, len(v.Stored), err)
@@ -258,7 +260,7 @@ func TestDecodeTruncated(t *testing.T) {
 	}
 }
 
-// TestDecodeDamaged holds that no damage makes Decode panic or write where it should not.
+// TestDecodeDamaged checks that damaged chunks cause neither a panic nor a write outside the buffer.
 func TestDecodeDamaged(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -285,7 +287,7 @@ func TestDecodeDamaged(t *testing.T) {
 	}
 }
 
-func TestDecodeTogether(t *testing.T) {
+func TestDecodeConcurrently(t *testing.T) {
 	vs := vectors.Parse[vector](t, recorded)
 	var all sync.WaitGroup
 	for _, v := range vs {
@@ -297,7 +299,7 @@ func TestDecodeTogether(t *testing.T) {
 			all.Go(func() {
 				dst := make([]byte, v.size())
 				if _, err := m.Decode(dst, v.Stored); err != nil || !bytes.Equal(dst, v.Want) {
-					t.Errorf("%s: differs among others: %v", v.Name, err)
+					t.Errorf("%s: differs when decoded concurrently: %v", v.Name, err)
 				}
 			})
 		}

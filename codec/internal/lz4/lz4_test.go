@@ -71,7 +71,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestSameBytesAsReference holds the encoders equal to the peers whose chunks are in the vectors.
+// TestSameBytesAsReference checks that the encoders write the same bytes as the peers that made the vectors.
 func TestSameBytesAsReference(t *testing.T) {
 	for _, v := range recorded(t) {
 		if v.framing != "numcodecs" {
@@ -199,7 +199,7 @@ func comesBack(t *testing.T, framing string, raw, encoded []byte) {
 	dst := make([]byte, len(raw))
 	n, err := decoders[framing](dst, encoded)
 	if err != nil || !bytes.Equal(dst[:n], raw) {
-		t.Errorf("%s: %d bytes came back as %d, err=%v", framing, len(raw), n, err)
+		t.Errorf("%s: %d bytes decode to %d, err=%v", framing, len(raw), n, err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 //go:embed testdata/vectors.json
 var recorded []byte
 
-// vector is a chunk that libhdf5 wrote; testdata/generate.py makes them.
+// vector is a chunk that libhdf5 wrote, made by testdata/generate.py.
 type vector = vectors.Chunk
 
 func mustParse(t testing.TB, values []uint32) *Packing {
@@ -36,7 +36,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for _, v := range vectors.Parse[vector](t, recorded) {
 		p := mustParse(t, v.Values)
 		if _, err := p.Decode(make([]byte, len(v.Want)-1), v.Stored); !errors.Is(err, corrupt.Err) {
-			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
+			t.Errorf("%s: into a buffer that is too small: %v, want corrupt", v.Name, err)
 		}
 		if p.isStored {
 			continue
@@ -46,7 +46,7 @@ func TestDecodeRefuses(t *testing.T) {
 			t.Errorf("%s: truncated: %v, want corrupt", v.Name, err)
 		}
 		if _, err := p.Decode(make([]byte, len(v.Want)), v.Stored[:len(short)+1]); err != nil {
-			t.Errorf("%s: without the byte that the encoder adds: %v", v.Name, err)
+			t.Errorf("%s: without the encoder's extra byte: %v", v.Name, err)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatLibhdf5CannotStore(t *testing.T) {
+func TestParseRefusesUnstorableTypes(t *testing.T) {
 	number := []uint32{classNumber, 4, 0, 9, 0}
 	array := append([]uint32{classArray, 8, classArray, 4}, number...)
 	values := []uint32{0, 0, 1, classCompound, 16, 2, 0}
@@ -100,8 +100,8 @@ func TestParseRefusesWhatLibhdf5CannotStore(t *testing.T) {
 	}
 }
 
-// TestNumbersRoundTrip packs random numbers bit by bit and expects them back, for
-// every order, precision and offset in up to 10 bytes.
+// TestNumbersRoundTrip packs random numbers bit by bit and decodes them, for every byte order, precision and
+// offset in up to 10 bytes.
 func TestNumbersRoundTrip(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -124,7 +124,7 @@ func TestNumbersRoundTrip(t *testing.T) {
 	}
 }
 
-// packNumbers makes random numbers and packs them, one bit at a time.
+// packNumbers returns random numbers, and packs them one bit at a time.
 func packNumbers(rng *rand.Rand, count, size, order, precision, offset int) (values, stored []byte) {
 	values = make([]byte, count*size)
 	stored = make([]byte, (count*precision+7)/8)

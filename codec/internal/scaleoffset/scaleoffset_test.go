@@ -15,7 +15,7 @@ import (
 //go:embed testdata/vectors.json
 var recorded []byte
 
-// vector is a chunk that libhdf5 wrote; testdata/generate.py makes them.
+// vector is a chunk that libhdf5 wrote, made by testdata/generate.py.
 type vector = vectors.Chunk
 
 func chunks(t testing.TB) []vector {
@@ -47,7 +47,7 @@ func TestDecodeRefuses(t *testing.T) {
 		s := mustParse(t, v.Values)
 		dst := make([]byte, len(v.Want))
 		if _, err := s.Decode(dst[1:], v.Stored); !errors.Is(err, corrupt.Err) {
-			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
+			t.Errorf("%s: into a buffer that is too small: %v, want corrupt", v.Name, err)
 		}
 		if s.isStored {
 			continue
@@ -60,7 +60,7 @@ func TestDecodeRefuses(t *testing.T) {
 			}
 		}
 		if _, err := s.Decode(dst, v.Stored[:need]); err != nil {
-			t.Errorf("%s: without the byte that the encoder adds: %v", v.Name, err)
+			t.Errorf("%s: without the encoder's extra byte: %v", v.Name, err)
 		}
 		wide := bytes.Clone(v.Stored)
 		wide[0] = byte(8*s.size + 1)
@@ -97,8 +97,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestIntegersRoundTrip packs distances bit by bit and expects the numbers back, for
-// every size and number of bits.
+// TestIntegersRoundTrip packs distances bit by bit and decodes them, for every size and number of bits.
 func TestIntegersRoundTrip(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -138,7 +137,7 @@ func TestIntegersRoundTrip(t *testing.T) {
 	}
 }
 
-func TestPowerOfTenPastTheRange(t *testing.T) {
+func TestPowerOfTenOutOfRange(t *testing.T) {
 	for _, c := range []struct {
 		exponent int32
 		bits     int

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The definitions, as plainly as they can be written.
+// The definitions, in the simplest code.
 
 func plainShuffle(src []byte, size int) []byte {
 	dst := bytes.Clone(src)
@@ -33,7 +33,7 @@ func plainBitShuffle(src []byte, size int) []byte {
 	return dst
 }
 
-// eachKernel runs the test with every set of kernels this machine has.
+// eachKernel runs the test with every set of kernels that this machine supports.
 func eachKernel(t *testing.T, do func(t *testing.T)) {
 	had := hasAVX2
 	defer func() { hasAVX2 = had }()
@@ -52,7 +52,7 @@ func random(rng *rand.Rand, n int) []byte {
 	return b
 }
 
-// unaligned returns n bytes that begin at an odd address, framed by bytes that must not change.
+// unaligned returns n bytes that start at an odd address, inside bytes that must not change.
 func unaligned(rng *rand.Rand, n int) (framed, inner []byte) {
 	skip := 1 + 2*rng.IntN(16)
 	framed = bytes.Repeat([]byte{0xA5}, n+skip+64)
@@ -119,8 +119,8 @@ func (tr transform) check(t *testing.T, rng *rand.Rand, size, n int) {
 	checkFrame(t, frame, got)
 }
 
-// TestKernelsAgree holds the assembly equal to its twin in Go over every length up to
-// several vectors, with planes further apart than they are long.
+// TestKernelsAgree compares the assembly code with the Go code for every length up to several vectors, also with
+// gaps between the planes.
 func TestKernelsAgree(t *testing.T) {
 	type kernel struct {
 		name      string
@@ -173,7 +173,7 @@ func TestTransposeBitsAgree(t *testing.T) {
 	})
 }
 
-func TestBlosc1CopiesWhatIsNoMultipleOfEight(t *testing.T) {
+func TestBlosc1CopiesPartialGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, tc := range []struct {
 		name    string
@@ -194,12 +194,12 @@ func TestBlosc1CopiesWhatIsNoMultipleOfEight(t *testing.T) {
 			got := make([]byte, tc.n)
 			BitShuffleBlosc1(got, src, tc.size)
 			if !bytes.Equal(got, want) {
-				t.Error("shuffled wrong")
+				t.Error("shuffled bytes are wrong")
 			}
 			back := make([]byte, tc.n)
 			BitUnshuffleBlosc1(back, got, tc.size)
 			if !bytes.Equal(back, src) {
-				t.Error("did not come back")
+				t.Error("round trip differs")
 			}
 		})
 	}
@@ -213,7 +213,7 @@ func TestBitBlockSize(t *testing.T) {
 	}
 }
 
-// bitShuffleBlocks shuffles as HDF5's filter 32008 does without compression.
+// bitShuffleBlocks shuffles like HDF5's filter 32008 without compression.
 func bitShuffleBlocks(src []byte, elemSize, blockElems int) []byte {
 	var out []byte
 	for len(src) > 0 {
@@ -231,7 +231,7 @@ func TestBitUnshuffleBlocks(t *testing.T) {
 		back := make([]byte, n)
 		BitUnshuffleBlocks(back, bitShuffleBlocks(src, 4, BitBlockSize(4)), 4, BitBlockSize(4))
 		if !bytes.Equal(back, src) {
-			t.Errorf("%d bytes: did not come back", n)
+			t.Errorf("%d bytes: round trip differs", n)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func FuzzRoundTrip(f *testing.F) {
 			tr.there(there, src, int(size))
 			tr.back(back, there, int(size))
 			if !bytes.Equal(back, src) {
-				t.Errorf("%s: size %d, %d bytes: did not come back", tr.name, size, len(src))
+				t.Errorf("%s: size %d, %d bytes: round trip differs", tr.name, size, len(src))
 			}
 		}
 	})

@@ -12,7 +12,7 @@ import (
 //go:embed testdata/bitshuffle.txt
 var bitshuffleLines string
 
-// TestAgainstHDF5Filter holds the blocks equal to those of HDF5's filter 32008.
+// TestAgainstHDF5Filter compares the blocks with those of HDF5's filter 32008.
 func TestAgainstHDF5Filter(t *testing.T) {
 	for line := range strings.Lines(bitshuffleLines) {
 		var size, block, n int
@@ -33,12 +33,12 @@ func TestAgainstHDF5Filter(t *testing.T) {
 				block = BitBlockSize(size)
 			}
 			if got := bitShuffleBlocks(raw, size, block); !bytes.Equal(got, want) {
-				t.Error("shuffled otherwise than by the filter")
+				t.Error("shuffled bytes differ from the filter's")
 			}
 			got := make([]byte, n)
 			BitUnshuffleBlocks(got, want, size, block)
 			if !bytes.Equal(got, raw) {
-				t.Error("what the filter shuffled does not come back")
+				t.Error("unshuffling the filter's output gives other bytes")
 			}
 		})
 	}

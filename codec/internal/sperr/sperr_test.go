@@ -19,7 +19,7 @@ import (
 //go:embed testdata/vectors.json
 var recorded []byte
 
-// vector is a chunk that libhdf5 can read; testdata/generate.py makes them.
+// vector is a chunk that libhdf5 can read, made by testdata/generate.py.
 type vector struct {
 	Name   string
 	Values []uint32
@@ -28,7 +28,7 @@ type vector struct {
 	Want   string
 }
 
-// named returns the vector whose name has a prefix.
+// named returns the vector whose name starts with prefix.
 func named(t testing.TB, prefix string) vector {
 	t.Helper()
 	for _, v := range vectors.Parse[vector](t, recorded) {
@@ -60,7 +60,7 @@ func TestDecodeAsLibhdf5(t *testing.T) {
 					t.Fatalf("Decode = %d, %v, want %d bytes", n, err, v.Size)
 				}
 				if sum := sha256.Sum256(dst[:n]); hex.EncodeToString(sum[:]) != v.Want {
-					t.Errorf("not the bytes that libhdf5 reads; first ones %x", dst[:16])
+					t.Errorf("bytes differ from libhdf5's; first ones %x", dst[:16])
 				}
 			}
 			if !bytes.Equal(dst[v.Size:], bytes.Repeat([]byte{0xa5}, 9)) {
@@ -97,7 +97,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses changes bytes of good chunks.
+// TestDecodeRefuses changes bytes of valid chunks.
 func TestDecodeRefuses(t *testing.T) {
 	plane, volume := named(t, "<f8 of 9x9,"), named(t, "<f8 of 9x9x9,")
 	equal, equalVolume := named(t, "<f8 all equal"), named(t, "<f8 all equal in a volume")
@@ -149,11 +149,11 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	l := mustParse(t, plane.Values)
 	if _, err := l.Decode(make([]byte, plane.Size-1), plane.Stored); !errors.Is(err, corrupt.Err) {
-		t.Errorf("into too little room: %v, want corrupt", err)
+		t.Errorf("into a buffer that is too small: %v, want corrupt", err)
 	}
 }
 
-// TestDecodeTruncatedFill cuts a chunk in the value that all the missing ones become.
+// TestDecodeTruncatedFill truncates a chunk inside the value that replaces missing values.
 func TestDecodeTruncatedFill(t *testing.T) {
 	v := named(t, "<f8 of 13x29, 2 percent 1e36 scattered")
 	l := mustParse(t, v.Values)
@@ -164,7 +164,7 @@ func TestDecodeTruncatedFill(t *testing.T) {
 	}
 }
 
-// TestReaderTakes holds numbers of many bits to single ones.
+// TestReaderTakes compares numbers of many bits with the single bits.
 func TestReaderTakes(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -185,7 +185,7 @@ func TestReaderTakes(t *testing.T) {
 	}
 }
 
-// TestParts checks that the parts of a volume are all of it, once.
+// TestParts checks that the parts of a volume cover it exactly once.
 func TestParts(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -228,7 +228,7 @@ func TestDecodeConcurrently(t *testing.T) {
 	}
 	for range 4 {
 		if sum := <-sums; hex.EncodeToString(sum[:]) != v.Want {
-			t.Error("not the bytes that libhdf5 reads")
+			t.Error("bytes differ from libhdf5's")
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"varve/codec/internal/vectors"
 )
 
-// BenchmarkDecode decodes a stream of each body.
+// BenchmarkDecode decodes one stream of each kind of body.
 func BenchmarkDecode(b *testing.B) {
 	for _, name := range []string{
 		"f4 (180,) smooth 0 0.01", "f4 (2, 5, 6, 7) slope", "f8 (24, 25) slope", "f4 (7, 8, 9) smooth 0 0.01",

@@ -9,7 +9,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// shape makes a tree of n leaves: parents before children, each split as the function says.
+// shape returns a tree of n leaves, with parents before children. split chooses the number of leaves on the left.
 func shape(n int, split func(n int) int) []node {
 	nodes := []node{{}}
 	leaves := []int{n}
@@ -26,7 +26,7 @@ func shape(n int, split func(n int) int) []node {
 	return nodes
 }
 
-// store writes a tree as streams have it.
+// store encodes a tree as in a stream.
 func store(nodes []node) []byte {
 	size := pointerSize(len(nodes))
 	b := []byte{0}
@@ -50,7 +50,7 @@ func store(nodes []node) []byte {
 	return b
 }
 
-// wander appends the code of a leaf that chance leads to, and returns its symbol.
+// wander appends the code of a random leaf, and returns its symbol.
 func wander(nodes []node, rng *rand.Rand, bits []bool) ([]bool, int32) {
 	n := nodes[0]
 	for n.left != 0 {

@@ -31,8 +31,7 @@ func TestDecodeAsTheLibrary(t *testing.T) {
 	}
 }
 
-// plain returns the vectors' streams without the lossless stage, so that what a test
-// damages is the stream itself.
+// plain returns the streams of the vectors without the lossless stage, so that tests damage the stream itself.
 func plain(t testing.TB) []vector {
 	t.Helper()
 	var vs []vector
@@ -57,9 +56,9 @@ func TestDecodeRefusesTruncation(t *testing.T) {
 			t.Errorf("%s: without the lossless stage: %v", v.Name, err)
 		}
 		if _, err := c.Decode(dst[:len(dst)-1], v.Stored); !errors.Is(err, corrupt.Err) {
-			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
+			t.Errorf("%s: into a buffer that is too small: %v, want corrupt", v.Name, err)
 		}
-		// The encoder puts up to 9 bytes too many behind a stream.
+		// The encoder adds up to 9 unneeded bytes to a stream.
 		for n := 0; n < len(v.Stored)-9; n += 1 + n/16 {
 			if _, err := c.Decode(dst, v.Stored[:n]); !errors.Is(err, corrupt.Err) {
 				t.Errorf("%s: %d of %d bytes: %v, want corrupt", v.Name, n, len(v.Stored), err)
@@ -68,8 +67,8 @@ func TestDecodeRefusesTruncation(t *testing.T) {
 	}
 }
 
-// TestDecodeSurvivesDamage changes bytes at random: no panic, and an error, if any, of a
-// known kind.
+// TestDecodeSurvivesDamage changes random bytes. Decode must not panic, and an error must be marked as corrupt or
+// unsupported.
 func TestDecodeSurvivesDamage(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -90,7 +89,7 @@ func TestDecodeSurvivesDamage(t *testing.T) {
 	}
 }
 
-func TestDecodeNamesWhatItRefuses(t *testing.T) {
+func TestDecodeRefusesByName(t *testing.T) {
 	find := func(name string) vector {
 		for _, v := range plain(t) {
 			if v.Name == name {
@@ -168,7 +167,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestDecodeStoredAsTheyAre(t *testing.T) {
+func TestDecodeUncompressed(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		values  []uint32
@@ -198,7 +197,7 @@ func TestDecodeStoredAsTheyAre(t *testing.T) {
 	}
 }
 
-// FuzzDecode takes the filter's values from a vector, and anything for the stream.
+// FuzzDecode takes the filter's values from a vector, with any bytes as the stream.
 func FuzzDecode(f *testing.F) {
 	vs := plain(f)
 	for i, v := range vs {
@@ -212,7 +211,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%v is neither corrupt nor unsupported", err)
 		}
 		if err == nil && n != c.Size() || dst[c.Size()] != 0xa5 {
-			t.Errorf("%d bytes of %d, and %#x behind them", n, c.Size(), dst[c.Size()])
+			t.Errorf("%d bytes of %d, followed by %#x", n, c.Size(), dst[c.Size()])
 		}
 	})
 }

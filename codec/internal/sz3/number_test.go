@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestConvert holds conversions to what the library's machine code does.
+// TestConvert compares conversions with the results of the library's machine code.
 func TestConvert(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -41,7 +41,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestPermutation holds the orders of axes to std::next_permutation.
+// TestPermutation compares the orders of axes with std::next_permutation.
 func TestPermutation(t *testing.T) {
 	var got []string
 	for rank := range uint32(6) {
@@ -53,7 +53,7 @@ func TestPermutation(t *testing.T) {
 	}
 	for n, count := range []uint32{1: 1, 2: 2, 3: 6, 4: 24} {
 		if n > 0 && (permutation(n, count) != nil || permutation(n, math.MaxUint32) != nil || permutation(n, count-1) == nil) {
-			t.Errorf("%d axes have not %d orders", n, count)
+			t.Errorf("%d axes do not have %d orders", n, count)
 		}
 	}
 }

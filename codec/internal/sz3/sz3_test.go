@@ -47,7 +47,7 @@ func TestDecodeAsTheLibrary(t *testing.T) {
 	}
 }
 
-// compressed returns the vectors that are not stored as they are.
+// compressed returns the vectors that the filter compressed.
 func compressed(t testing.TB) []vector {
 	t.Helper()
 	return slices.DeleteFunc(vectors.Parse[vector](t, recorded), func(v vector) bool {
@@ -55,7 +55,7 @@ func compressed(t testing.TB) []vector {
 	})
 }
 
-// opened is a vector without the lossless stage, so that what a test damages is the body itself.
+// opened is a vector without the lossless stage, so that tests damage the body itself.
 type opened struct {
 	vector
 	chunk *Chunk
@@ -95,7 +95,7 @@ func find(t *testing.T, name string) opened {
 	return opened{}
 }
 
-// decode decodes a body, and reports an error of an unknown kind.
+// decode decodes a body, and fails the test if an error is not marked.
 func (o opened) decode(t testing.TB, body, dst []byte) error {
 	t.Helper()
 	err := o.chunk.elements(new(workspace), o.conf, body, dst)
@@ -110,10 +110,10 @@ func TestDecodeRefusesTruncation(t *testing.T) {
 		c := mustParse(t, v.Values)
 		dst := make([]byte, len(v.Want))
 		if _, err := c.Decode(dst[:len(dst)-1], v.Stored); !errors.Is(err, corrupt.Err) {
-			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
+			t.Errorf("%s: into a buffer that is too small: %v, want corrupt", v.Name, err)
 		}
 		for n := 0; n < len(v.Stored); n += 1 + n/16 {
-			// Anything may stand where the configuration is looked for.
+			// In a truncated chunk, any bytes can be read as the configuration.
 			if _, err := c.Decode(dst, v.Stored[:n]); !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported) {
 				t.Errorf("%s: %d of %d bytes: %v, want corrupt or unsupported", v.Name, n, len(v.Stored), err)
 			}
@@ -132,8 +132,8 @@ func TestDecodeRefusesTruncation(t *testing.T) {
 	}
 }
 
-// TestDecodeSurvivesDamage changes bytes at random: no panic, and an error, if any, of a
-// known kind.
+// TestDecodeSurvivesDamage changes random bytes. Decode must not panic, and an error must be marked as corrupt or
+// unsupported.
 func TestDecodeSurvivesDamage(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -157,8 +157,8 @@ const (
 	confParallel   = confPredictors + 4 + 24
 	confBytes      = confParallel + 1
 
-	bodyBlock2  = 2 * 8 // of two axes
-	bodyBorder3 = 12    // of three axes
+	bodyBlock2  = 2 * 8 // for two axes
+	bodyBorder3 = 12    // for three axes
 	bodyMean3   = 44 + 8
 )
 
@@ -168,7 +168,7 @@ func TestDecodeRefusesConfigurations(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		of   vector
-		at   int // behind the configuration's start
+		at   int // relative to the start of the configuration
 		to   byte
 		want error
 		says string
@@ -206,9 +206,9 @@ func TestDecodeRefusesConfigurations(t *testing.T) {
 func TestDecodeRefusesBodies(t *testing.T) {
 	plane, two := find(t, "lib f4 (19, 14) by planes"), find(t, "lib f8 (19, 14) by two orders")
 	three, cubic := find(t, "lib f4 lorenzo over 3 axes"), find(t, "lib u1 extremes, cubic")
-	// A plane's body: lengths, block, predictor, number of coefficients.
+	// The body of a plane: lengths, block, predictor, number of coefficients.
 	const atCoefficients = bodyBlock2 + 4 + 1
-	// That of two orders: lengths, block, predictors, number of blocks, the least selected.
+	// The body with two predictors: lengths, block, predictors, number of blocks, lowest selection.
 	const atSelection = bodyBlock2 + 4 + 1 + 1
 	for _, c := range []struct {
 		name string
@@ -246,9 +246,9 @@ func TestDecodeRefusesBodies(t *testing.T) {
 	}
 }
 
-// TestDecodeForgottenSelection leaves out what is selected for the last block, as the encoder
-// does where it is thin: it falls back to order 1.
-func TestDecodeForgottenSelection(t *testing.T) {
+// TestDecodeMissingSelection removes the selection of the last block. The encoder does so for a thin block, and
+// the decoder then uses order 1.
+func TestDecodeMissingSelection(t *testing.T) {
 	const atSelection = bodyBlock2 + 4 + 1 + 1
 	o := find(t, "lib f8 (19, 14) by two orders")
 	body, dst := bytes.Clone(o.body), make([]byte, len(o.Want))
@@ -260,11 +260,11 @@ func TestDecodeForgottenSelection(t *testing.T) {
 		t.Fatal(err)
 	}
 	if first := 16 * 14 * 8; !bytes.Equal(dst[:first], o.Want[:first]) {
-		t.Error("the first block is another")
+		t.Error("the first block differs")
 	}
 }
 
-// TestDecodeBoundsAllocation asks for bodies larger than a chunk can have.
+// TestDecodeBoundsAllocation decodes bodies that claim to be larger than a chunk can be.
 func TestDecodeBoundsAllocation(t *testing.T) {
 	v := named(t, "lib f4 (19, 14) by planes")
 	c := mustParse(t, v.Values)
@@ -312,7 +312,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestDecodeStoredAsTheyAre(t *testing.T) {
+func TestDecodeUncompressed(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		values  []uint32
@@ -339,7 +339,7 @@ func TestDecodeStoredAsTheyAre(t *testing.T) {
 	}
 }
 
-// FuzzDecode takes the filter's values from a vector, and anything for the chunk.
+// FuzzDecode takes the filter's values from a vector, with any bytes as the chunk.
 func FuzzDecode(f *testing.F) {
 	vs := compressed(f)
 	for i, v := range vs {
@@ -353,12 +353,12 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%v is neither corrupt nor unsupported", err)
 		}
 		if err == nil && n != c.Size() || dst[c.Size()] != 0xa5 {
-			t.Errorf("%d bytes of %d, and %#x behind them", n, c.Size(), dst[c.Size()])
+			t.Errorf("%d bytes of %d, followed by %#x", n, c.Size(), dst[c.Size()])
 		}
 	})
 }
 
-// FuzzElements goes behind the lossless stage.
+// FuzzElements starts after the lossless stage.
 func FuzzElements(f *testing.F) {
 	all := open(f)
 	for i, o := range all {

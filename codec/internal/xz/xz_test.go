@@ -15,7 +15,7 @@ import (
 //go:embed testdata/vectors.json
 var recorded []byte
 
-// vector is a stream that liblzma wrote; testdata/generate.py makes them.
+// vector is a stream that liblzma wrote, made by testdata/generate.py.
 type vector struct {
 	Name    string
 	Format  string
@@ -75,7 +75,7 @@ func TestDecodeRefuses(t *testing.T) {
 		dst := make([]byte, v.Size)
 		if v.Size > 0 {
 			if _, err := v.decode(dst[1:], v.Stored); !errors.Is(err, corrupt.Err) {
-				t.Errorf("%s: into too little room: %v, want corrupt", name, err)
+				t.Errorf("%s: into a buffer that is too small: %v, want corrupt", name, err)
 			}
 		}
 		for n := 0; n < len(v.Stored); n += 1 + n/20 {
@@ -85,14 +85,14 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 		for _, tail := range []string{"\x00", "x", "xxxx"} {
 			if _, err := v.decode(dst, append(bytes.Clone(v.Stored), tail...)); !errors.Is(err, corrupt.Err) {
-				t.Errorf("%s: with %q behind: %v, want corrupt", name, tail, err)
+				t.Errorf("%s: followed by %q: %v, want corrupt", name, tail, err)
 			}
 		}
 	}
 }
 
-// TestDecodeNoticesFlips flips bits of .xz files with a check and expects that to be
-// noticed: nothing in it is without a checksum of some kind.
+// TestDecodeNoticesFlips checks that every flipped bit of an .xz file with a check is detected. Checksums cover
+// all its bits.
 func TestDecodeNoticesFlips(t *testing.T) {
 	for _, name := range []string{"words", "float32", "two streams", "blocks with sizes", "4 deltas, 4 first"} {
 		for _, v := range vectors.Parse[vector](t, recorded) {
@@ -104,7 +104,7 @@ func TestDecodeNoticesFlips(t *testing.T) {
 				stored := bytes.Clone(v.Stored)
 				stored[i] ^= 1 << (i % 8)
 				if _, err := v.decode(dst, stored); !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported) {
-					t.Errorf("%s: a flip in byte %d: %v, want an error", name, i, err)
+					t.Errorf("%s: a flipped bit in byte %d: %v, want an error", name, i, err)
 				}
 			}
 		}
@@ -115,7 +115,8 @@ func TestDecodeRefusesByName(t *testing.T) {
 	raw := func(chain ...Filter) func([]byte, []byte) (int, error) {
 		return func(dst, src []byte) (int, error) { return DecodeRaw(dst, src, chain) }
 	}
-	// What python3 gives for lzma.compress(b"varve", filters=[{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2}]).
+	// The output of Python for lzma.compress(b"varve", filters=[{"id": lzma.FILTER_X86}, {"id":
+	// lzma.FILTER_LZMA2}]).
 	x86 := "/Td6WFoAAATm1rRGAgEEACEBFgANhjUfAQAEdmFydmUAAAAA0vMTOAcdtOsAAR0FuC2Arx+2830BAAAAAARZWg=="
 	for _, c := range []struct {
 		name   string
@@ -167,7 +168,7 @@ func TestLZMA2RefusesControls(t *testing.T) {
 	}
 }
 
-// TestDecodeDoesNotAllocateWhenWarm leaves out the pool, which may drop what it holds.
+// TestDecodeDoesNotAllocateWhenWarm bypasses the pool, because a pool may drop its objects.
 func TestDecodeDoesNotAllocateWhenWarm(t *testing.T) {
 	d := new(decoder)
 	for _, v := range vectors.Parse[vector](t, recorded) {

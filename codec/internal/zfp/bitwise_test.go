@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// TestPlanesBitByBit holds the planes of random bits to a decoder that reads them as ZFP's
-// own does, a bit at a time.
+// TestPlanesBitByBit compares the decoded planes of random bits with those of a decoder that reads one bit at a
+// time, as ZFP's own does.
 func TestPlanesBitByBit(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for range 1000 {
 		src := make([]byte, rng.IntN(2000))
-		// Few ones make long runs, few zeros full planes.
+		// Few ones give long runs, few zeros give full planes.
 		ones := 1 + rng.IntN(8)
 		for i := range src {
 			for range ones {
@@ -32,7 +32,7 @@ func TestPlanesBitByBit(t *testing.T) {
 	}
 }
 
-// checkBlock reads the planes of one block in both ways.
+// checkBlock reads the planes of one block with both decoders.
 func checkBlock(t *testing.T, src []byte, a *Array) {
 	t.Helper()
 	if a.kind.width() == 4 {
@@ -71,7 +71,7 @@ func (r *slowReader) bit() uint64 {
 	return uint64(r.src[i]>>shift) & 1
 }
 
-// slowPlanes reads all coefficients of a block in a few lines.
+// slowPlanes reads all coefficients of a block in a few simple lines.
 func slowPlanes[T coefficient](r *slowReader, a *Array, precision int) []T {
 	size := 1 << (2 * a.dims)
 	sums := make([]uint64, size)

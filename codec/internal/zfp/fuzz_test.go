@@ -42,7 +42,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzBlock holds blocks of any bits to the decoder that reads them bit by bit.
+// FuzzBlock compares the decoder with the bit-by-bit decoder for any bits.
 func FuzzBlock(f *testing.F) {
 	for _, v := range vectors.Parse[vector](f, recorded) {
 		if a, err := Parse(v.Values); err == nil {

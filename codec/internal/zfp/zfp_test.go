@@ -16,16 +16,16 @@ import (
 //go:embed testdata/vectors.json
 var recorded []byte
 
-// vector is a chunk, and what libhdf5 or ZFP reads of it; testdata/generate.py makes them.
+// vector is a chunk, with the values that libhdf5 or ZFP reads from it, made by testdata/generate.py.
 type vector struct {
 	Name   string
-	Values []uint32 // none: the stream begins with its header
+	Values []uint32 // nil if the stream starts with its header
 	Stored []byte
 	Size   int
 	Sum    string
 }
 
-// decodeStream is Decode for a stream that begins with its header, as zfpy writes it.
+// decodeStream calls Decode for a stream that starts with its header, as zfpy writes it.
 func decodeStream(dst, src []byte) (int, error) {
 	a, bits, err := parseHeader(src)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestDecodeAsZFP(t *testing.T) {
 				t.Errorf("wrote past the end: %x", dst[n:])
 			}
 			if !bytes.Equal(stored, v.Stored) {
-				t.Error("changed what it reads")
+				t.Error("changed its input")
 			}
 		})
 	}
@@ -71,10 +71,10 @@ func TestDecodeRefuses(t *testing.T) {
 	for _, v := range vectors.Parse[vector](t, recorded) {
 		dst := make([]byte, v.Size)
 		if _, err := v.tryDecode(dst[:v.Size-1], v.Stored); !errors.Is(err, corrupt.Err) {
-			t.Errorf("%s: into too little room: %v, want corrupt", v.Name, err)
+			t.Errorf("%s: into a buffer that is too small: %v, want corrupt", v.Name, err)
 		}
 		if strings.Contains(v.Name, "bits as") {
-			continue // the stream goes on behind the blocks
+			continue // the stream has more bytes after the blocks
 		}
 		if _, err := v.tryDecode(dst, v.Stored[:len(v.Stored)*7/10]); !errors.Is(err, corrupt.Err) {
 			t.Errorf("%s: truncated: %v, want corrupt", v.Name, err)
@@ -82,8 +82,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestDecodeNeedsAllBytes takes bytes off the end of what H5Z-ZFP wrote, which pads
-// to whole bytes only: not one of them may be missing.
+// TestDecodeNeedsAllBytes removes bytes from the end of chunks of H5Z-ZFP, which pads only to whole bytes. So
+// every byte is needed.
 func TestDecodeNeedsAllBytes(t *testing.T) {
 	for _, v := range vectors.Parse[vector](t, recorded) {
 		if len(v.Values) == 0 || strings.Contains(v.Name, "bits as") {

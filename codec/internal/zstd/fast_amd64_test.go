@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// checkTwins decodes with the loops in assembly and with the portable ones.
+// checkTwins compares the results of the assembly loops and of the portable loops.
 func checkTwins(t *testing.T, src []byte, size int) {
 	t.Helper()
 	if !hasBMI2 {
@@ -31,7 +31,7 @@ func checkTwins(t *testing.T, src []byte, size int) {
 	}
 }
 
-// TestTwins compares on frames that are whole, cut, damaged, or too large for the buffer.
+// TestTwins compares the loops on frames that are valid, truncated, damaged, or too large for the buffer.
 func TestTwins(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -7,8 +7,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// addFrames seeds a fuzz target with frames of all kinds of blocks, without checksums, so that
-// what is flipped in them counts.
+// addFrames seeds a fuzz target with frames of all kinds of blocks. They have no checksums, so that flipped bits
+// reach the decoder's own checks.
 func addFrames(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, data := range samples(rng) {
@@ -20,7 +20,7 @@ func addFrames(f *testing.F) {
 	f.Add(append(append(two[:len(two):len(two)], "\x51\x2a\x4d\x18\x03\x00\x00\x00abc"...), two...))
 }
 
-// FuzzDecode holds Decode to klauspost's decoder: the same bytes, or an error from both.
+// FuzzDecode compares Decode with klauspost's decoder: both must return the same bytes, or an error.
 func FuzzDecode(f *testing.F) {
 	addFrames(f)
 	f.Fuzz(func(t *testing.T, src []byte) { check(t, src, 1<<16) })

@@ -16,8 +16,8 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// shuffledField is a smooth float32 field with noise, rounded to 1/64, its bytes shuffled: what
-// most compressed chunks of an archive hold.
+// shuffledField returns a smooth float32 field with noise, rounded to 1/64 and byte-shuffled, like most
+// compressed chunks of an archive.
 func shuffledField(rng *rand.Rand, count int) []byte {
 	width := max(int(math.Sqrt(float64(count))), 1)
 	shuffled := make([]byte, 4*count)
@@ -33,7 +33,7 @@ func shuffledField(rng *rand.Rand, count int) []byte {
 	return shuffled
 }
 
-// samples are bytes that make blocks of all kinds.
+// samples returns data that encoders store in blocks of all kinds.
 func samples(rng *rand.Rand) map[string][]byte {
 	noise := make([]byte, 300_000)
 	for i := range noise {
@@ -73,7 +73,7 @@ func compressed(t testing.TB, data []byte, opts ...zstd.EOption) []byte {
 	return w.EncodeAll(data, nil)
 }
 
-// levels are encoders that differ in what they write.
+// levels returns encoders with different output.
 func levels() map[string][]zstd.EOption {
 	all := map[string][]zstd.EOption{}
 	for level := zstd.SpeedFastest; level <= zstd.SpeedBestCompression; level++ {
@@ -85,7 +85,7 @@ func levels() map[string][]zstd.EOption {
 	return all
 }
 
-// TestDecode decodes what klauspost's encoder made, into buffers that fit and larger ones.
+// TestDecode decodes frames of klauspost's encoder into buffers that fit and into larger ones.
 func TestDecode(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -99,7 +99,7 @@ func TestDecode(t *testing.T) {
 					t.Fatalf("%s, %s, %d more: %d of %d bytes, %v", name, level, more, n, len(data), err)
 				}
 				if !bytes.Equal(dst[len(data)+more:], bytes.Repeat([]byte{0xa5}, 16)) {
-					t.Fatalf("%s, %s: written behind the buffer", name, level)
+					t.Fatalf("%s, %s: wrote past the end of the buffer", name, level)
 				}
 			}
 			if len(data) > 0 {
@@ -120,8 +120,7 @@ var klauspost = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// check decodes with klauspost's decoder as well: what it decodes, Decode must, and nothing
-// else.
+// check compares Decode with klauspost's decoder: both must accept the same streams and return the same bytes.
 func check(t *testing.T, src []byte, limit int) {
 	t.Helper()
 	want, wantErr := klauspost().DecodeAll(src, make([]byte, 0, limit))
@@ -129,23 +128,23 @@ func check(t *testing.T, src []byte, limit int) {
 	n, err := Decode(buf[:limit], src)
 	switch {
 	case !bytes.Equal(buf[limit:], bytes.Repeat([]byte{0xa5}, 16)):
-		t.Fatal("written behind the buffer")
+		t.Fatal("wrote past the end of the buffer")
 	case err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported):
-		t.Fatalf("error %v is of no kind", err)
+		t.Fatalf("error %v is not marked", err)
 	case len(src) == 0:
 		if err == nil {
-			t.Fatal("no error for no bytes")
+			t.Fatal("no error for an empty source")
 		}
 	case err == nil && wantErr != nil && strings.HasPrefix(wantErr.Error(), "fse decompress returned"):
-		// Weights of a Huffman code that end otherwise than klauspost's writer has them; libzstd reads them.
+		// The weights of a Huffman code end in a way that klauspost's decoder rejects and libzstd accepts.
 	case (err == nil) != (wantErr == nil):
 		t.Fatalf("got %d bytes, %v; klauspost %d bytes, %v\n%x", n, err, len(want), wantErr, src[:min(len(src), 500)])
 	case err == nil && !bytes.Equal(buf[:n], want):
-		t.Fatalf("got %d bytes, klauspost %d others", n, len(want))
+		t.Fatalf("got %d bytes, klauspost %d different bytes", n, len(want))
 	}
 }
 
-// TestDamaged cuts and flips.
+// TestDamaged truncates frames and flips bits.
 func TestDamaged(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

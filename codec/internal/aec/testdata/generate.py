@@ -43,7 +43,7 @@ def by_hdf5(folder, name, dtype, values, dims, options, block):
     mask, stored = d.read_direct_chunk((0,) * len(dims))
     params = d.get_create_plist().get_filter(0)[2]
     del d
-    f.close()  # else the values would come from the chunk cache
+    f.close()  # otherwise the values come from the chunk cache
     got = np.zeros_like(values)
     h5d.open(h5f.open(path.encode()), b"d").read(space, space, got, dtype)
     return None if mask else line(name, params, stored, got)

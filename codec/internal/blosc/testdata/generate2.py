@@ -24,7 +24,7 @@ def hdf5(values, chunks, **how):
     with h5py.File("blosc2", "w", driver="core", backing_store=False) as f:
         d = f.create_dataset("d", data=values, chunks=chunks, compression=hdf5plugin.Blosc2(**how))
         mask, raw = d.id.read_direct_chunk((0,) * len(chunks))
-        return None if mask else raw  # the filter gave up
+        return None if mask else raw  # the filter did not compress
 
 
 def frame(data, chunksize, typesize=4, **how):

@@ -19,7 +19,7 @@ from astropy.io.fits.hdu.compressed import _codecs as coders
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 warnings.simplefilter("ignore")
-coders.gzip_compress = lambda b: gzip.compress(b, mtime=0)  # the same bytes whenever it is run
+coders.gzip_compress = lambda b: gzip.compress(b, mtime=0)  # without a time, so that every run writes the same bytes
 
 
 def text(b):
@@ -56,7 +56,7 @@ def tiles():
                 mask = (a.astype("i8") - least if size < 4 else np.abs(a.astype("i8")) % (1 << 24)).astype("i4")
                 mask = mask >> (size == 2)
                 if name != "spikes":
-                    mask %= 4096  # steps of more take more room than CFITSIO has
+                    mask %= 4096  # larger steps need more room than CFITSIO has
                 stored = np.frombuffer(coders.PLIO1(tilesize=mask.size).encode(mask), "i2").astype(">i2").tobytes()
                 yield {"name": f"plio of {dtype}, {name}", "coder": "plio"}, size, stored, mask.astype(dtype)
 

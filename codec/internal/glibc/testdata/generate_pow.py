@@ -70,7 +70,7 @@ def samples():
     for i in range(100):
         x = (rng.random() - 0.5) * (300, 2300)[i % 2]
         yield "exp2", bits(x), 0, bits(libm.exp2(ctypes.c_double(x)))
-    for i in range(150):  # as spectral fields of GRIB have them
+    for i in range(150):  # as in spectral fields of GRIB
         n = rng.randrange(1, 2000)
         x, y = float(n * (n + 1)), round(rng.uniform(-3, 3), 3)
         yield "pow", bits(x), bits(y), bits(libm.pow(ctypes.c_double(x), ctypes.c_double(y)))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// eachSums runs do with the sums of this machine and with the portable ones.
+// eachSums runs do with the assembly code of this machine and with the portable code.
 func eachSums(p []byte, do func(name string, a, b uint32)) {
 	a, b := sums(65520, 65520, p)
 	do("machine", a, b)
@@ -15,7 +15,7 @@ func eachSums(p []byte, do func(name string, a, b uint32)) {
 	do("portable", a, b)
 }
 
-// TestSums compares with the definition, from the largest sums a run may begin with.
+// TestSums compares the sums with the definition, also for the largest sums at the start of a run.
 func TestSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, fill := range []string{"random", "ones", "zeros"} {

@@ -41,7 +41,7 @@ def by_hdf5(folder, name, values, bits=0, ilv=APART, near=0, preset=(0, 0, 0, 0,
     mask, stored = d.read_direct_chunk((0,) * values.ndim)
     params = d.get_create_plist().get_filter(0)[2]
     del d
-    f.close()  # else the values would come from the chunk cache
+    f.close()  # otherwise the values come from the chunk cache
     assert not mask, name
     got = np.zeros_like(values)
     f = h5f.open(path.encode())
@@ -57,7 +57,7 @@ def image(rng, kind, shape, top):
     *_, h, w = shape
     y, x = np.mgrid[0:h, 0:w]
     v = {
-        "noise": lambda: rng.integers(0, top // 16 + 1, shape),  # more would not get smaller, and be stored as it is
+        "noise": lambda: rng.integers(0, top // 16 + 1, shape),  # larger noise would not compress, and the filter would be skipped
         "flat": lambda: np.full(shape, top // 3),
         "a slope": lambda: x * 3 + y * 5 + rng.integers(0, 2, shape),
         "spikes": lambda: np.where(rng.random(shape) < 0.04, top - 1, top // 2),

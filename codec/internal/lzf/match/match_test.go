@@ -23,7 +23,7 @@ func TestCopy(t *testing.T) {
 					t.Fatalf("back %d, n %d, room %d: differs", back, n, room)
 				}
 				if tail := got[head+n:]; len(tail) > 8 && len(bytes.Trim(tail[8:], "\x00")) > 0 {
-					t.Fatalf("back %d, n %d, room %d: scribbled further than 8 bytes", back, n, room)
+					t.Fatalf("back %d, n %d, room %d: wrote more than 8 bytes too many", back, n, room)
 				}
 			}
 		}

@@ -82,7 +82,7 @@ def cases():
     inner = compound(11, (1, number(INT[4], 17, 5, LE)), (6, enum(INT[1])), (7, number(INT[2], 11, 0, BE)))
     yield "compound", inner, 7
     yield "array of compounds", h5t.array_create(inner, (4,)), 3
-    # libhdf5 loses its place after an array of compounds or of arrays, so that must come last.
+    # libhdf5 reads the wrong parameters after an array of compounds or of arrays, so it must come last.
     last = compound(27, (3, h5t.array_create(inner, (2,))))
     yield "nested compound", compound(64, (0, opaque(5)), (5, inner), (17, h5t.array_create(i12, (2, 2))),
                                       (25, small_float(BE)), (30, h5t.array_create(last, (1,)))), 5
@@ -106,7 +106,7 @@ def write(folder, rng, name, dtype, count):
     stored = d.read_direct_chunk((0,))[1]
     params = d.get_create_plist().get_filter(0)[2]
     del d
-    f.close()  # else the values would come from the chunk cache, padding and all
+    f.close()  # otherwise the values come from the chunk cache, with their padding
     d = h5d.open(h5f.open(path.encode()), b"d")
     got = np.zeros_like(values)
     d.read(space, space, got, dtype)

@@ -77,7 +77,7 @@ def write(folder, name, v, scale, factor, fill):
     dtype = h5t.py_create(v.dtype)
     if fill is not None and not isinstance(fill, str):
         dcpl.set_fill_value(fill)
-    # Not set_scaleoffset, which refuses a negative power of ten; the filter does not.
+    # h5py's set_scaleoffset rejects a negative power of ten, but the filter accepts it.
     dcpl.set_filter(h5z.FILTER_SCALEOFFSET, h5z.FLAG_MANDATORY, (scale, factor & 0xFFFFFFFF))
     if fill == "undefined":
         undefine(dcpl)
@@ -90,7 +90,7 @@ def write(folder, name, v, scale, factor, fill):
     while params[-1] == 0:
         del params[-1]
     del d
-    f.close()  # else the values would come from the chunk cache
+    f.close()  # otherwise the values come from the chunk cache
     got = np.zeros_like(v)
     h5d.open(h5f.open(path.encode()), b"d").read(space, space, got, dtype)
     text = lambda b: base64.b64encode(bytes(b)).decode()

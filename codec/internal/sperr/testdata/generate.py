@@ -22,7 +22,7 @@ import hdf5plugin
 import numpy as np
 
 SPERR = 32028
-MARK = 13.3713  # a rate that no bytes of a file but the filter's parameters look like
+MARK = 13.3713  # a rate whose bytes occur only in the parameters of the filter
 LIBRARY = ctypes.CDLL(os.path.join(hdf5plugin.PLUGIN_PATH, "libh5sperr.so"))
 C_FREE = ctypes.CDLL(None).free
 C_FREE.argtypes = [ctypes.c_void_p]

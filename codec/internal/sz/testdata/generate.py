@@ -102,7 +102,7 @@ def direct(name, data, bound, mode=ABS, **settings):
     lengths = [ctypes.c_size_t(n) for n in (0,) * (5 - data.ndim) + data.shape]
     size = ctypes.c_size_t()
     lib.SZ_compress_args.restype = lib.SZ_decompress.restype = ctypes.c_void_p
-    copy = data.copy()  # the encoder changes zeros
+    copy = data.copy()  # because the encoder changes zeros
     three = [ctypes.c_double(bound)] * 3
     out = lib.SZ_compress_args(kind, copy.ctypes.data_as(ctypes.c_void_p), ctypes.byref(size), mode, *three, *lengths)
     stored = ctypes.string_at(out, size.value)
@@ -124,7 +124,7 @@ def floats(rng):
         for shape in (24, 25), (10, 8, 7), (2, 6, 6, 7):
             yield filtered("%s %s slope" % (t, shape), field(shape, "slope", rng).astype(t), bounds(ABS, 1e-3 if t == "f8" else 0.02))
             yield filtered("%s %s powers" % (t, shape), field(shape, "powers", rng).astype(t), bounds(PW_REL, 1e-2))
-    # The filter takes the first length for the only one, and so stores the chunk as it is.
+    # The filter takes the first length as the only dimension, and so stores the chunk without compression.
     yield filtered("f4 (1, 90)", field((1, 90), "smooth", rng).astype("f4"), bounds(ABS, 0.1))
     for t in TYPES[:2]:
         yield filtered("%s 3 elements" % t, field((3,), "smooth", rng).astype(t), bounds(ABS, 0.1))
@@ -141,7 +141,7 @@ def integers(rng):
             yield filtered("%s %s steps" % (t, shape), data, bounds(ABS, (4.0, 1.0)[j]))
         least, most = np.iinfo(t).min // 2, np.iinfo(t).max // 2
         data = rng.integers(least, most, size=(8, 9), dtype=t)
-        if np.dtype(t).itemsize != 4:  # of which this makes the encoder fail
+        if np.dtype(t).itemsize != 4:  # because the encoder fails for 4-byte types
             yield filtered("%s noise" % t, data, bounds(ABS, 2.0))
         yield filtered("%s constant" % t, np.full((5, 7), 9, dtype=t), bounds(ABS, 2.0))
 
@@ -162,7 +162,7 @@ def settings(rng):
 
 def main():
     rng = np.random.default_rng(32017)
-    # Bounds below 1e-5 make the library forget that it may use factors: settings come last.
+    # Bounds below 1e-5 switch off factors in the library for good, so the settings come last.
     lines = [*integers(rng), *floats(rng), *settings(rng)]
     with open("vectors.json", "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(v) for v in lines) + "\n]\n")

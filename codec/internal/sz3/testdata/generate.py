@@ -21,7 +21,7 @@ import hdf5plugin
 import numpy as np
 
 TYPES = ["f4", "f8", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"]
-NAMES = dict(zip(TYPES, "fdhatsjiml"))  # of the types in C++'s symbols
+NAMES = dict(zip(TYPES, "fdhatsjiml"))  # letters of the types in the library's C++ symbols
 LORENZO_REG, INTERP_LORENZO, INTERP = 0, 1, 2
 
 
@@ -40,7 +40,7 @@ def field(shape, kind, rng):
         return 4 * sum((i + 1) * x for i, x in enumerate(grid)) + rng.normal(size=shape) * 0.1
     if kind == "decades":
         return np.exp(rng.normal(size=shape) * 8)
-    if kind == "grain":  # which neighbours predict better than interpolation
+    if kind == "grain":  # values that neighbours predict better than interpolation
         return np.cumsum(rng.normal(size=shape), axis=-1) + smooth
     return np.round(np.abs(smooth) * 2) + rng.integers(0, 3, size=shape)  # steps
 
@@ -136,9 +136,9 @@ def filters(rng):
         data[3, 4] = data[7, 8] = np.inf
         yield filtered("%s with infinity" % t, data, absolute=0.1)
     data = cast(field((12, 15), "smooth", rng), "f4")
-    data[3, 4] = np.nan  # which takes the library gigabytes and minutes, and comes back as something else
+    data[3, 4] = np.nan  # because the library needs gigabytes and minutes for it, and changes the value
     yield filtered("f4 with NaN", data, absolute=0.1)
-    # The filter takes the first length for the only one, and so stores the chunk as it is.
+    # The filter takes the first length as the only dimension, and so stores the chunk without compression.
     yield filtered("f4 (1, 90)", cast(field((1, 90), "smooth", rng), "f4"), absolute=0.1)
     for i, t in enumerate(TYPES[2:]):
         for j in range(2):

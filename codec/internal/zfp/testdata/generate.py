@@ -101,7 +101,7 @@ class Files:
     def read(self, shape, dtype, values, stored):
         """What libhdf5 reads of a chunk with these client values."""
         with h5py.File(self.path, "w") as f:
-            # An expert mode has room for 6 values, so that any can be patched in.
+            # Expert mode has 6 parameters, so that any other mode can be patched in.
             d = f.create_dataset("d", shape, np.dtype(dtype).newbyteorder("<"), chunks=shape,
                                  compression=hdf5plugin.Zfp(minbits=3, maxbits=5000, maxprec=33, minexp=-77))
             d.id.write_direct_chunk((0,) * len(shape), stored)
@@ -125,7 +125,7 @@ def line(name, values, stored, want):
 def by_hdf5(files):
     for dtype in TYPES:
         cases = [(f"{len(s)}-D {mode}", smooth(s, dtype), o) for s in SHAPES for mode, o in MODES.items()
-                 if dtype[0] == "f" or "accuracy" not in o or s == SHAPES[1]]  # integers know no accuracy
+                 if dtype[0] == "f" or "accuracy" not in o or s == SHAPES[1]]  # integers have no accuracy mode
         for mode in ("rate 7.3", "precision 11", "reversible"):
             cases.append((f"noise {mode}", noise(dtype) if mode == "reversible" or dtype[0] == "i" else huge(dtype), MODES[mode]))
         cases.append(("rate 64", noise("i" + dtype[1])[:5].astype(dtype), {"rate": 64}))
@@ -163,7 +163,7 @@ def patched(files):
         for version in () if dtype != "f8" else (0x2350030, 0x400030, 0x500020, 0x540090, 0x552100, 0x1005111):
             old = (version, *values[1:])
             yield line(f"{dtype} version {version:#x}", old, stored, got(old, stored))
-        # Any bits are a stream; these limits are ones that no encoder sets, and read all that there may be.
+        # Any bits are a valid stream. No encoder sets these limits, so the decoder reads as much as possible.
         data = smooth((2, 7), dtype)
         values, _ = files.write(data, {"precision": 40})
         stream = np.random.default_rng(6).integers(0, 256, 248, dtype=np.uint8).tobytes()

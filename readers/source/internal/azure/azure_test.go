@@ -29,7 +29,7 @@ func service(t *testing.T, env map[string]string) *Service {
 	return s
 }
 
-// sent makes a request for a blob and returns what goes to the server.
+// sent makes a request for a blob, and returns it as the server receives it.
 func sent(t *testing.T, s *Service, at string) (*http.Request, error) {
 	t.Helper()
 	var out *http.Request
@@ -45,7 +45,7 @@ func sent(t *testing.T, s *Service, at string) (*http.Request, error) {
 	req.Header.Set("If-Match", `"0x8D"`)
 	resp, err := s.Transport("c", base).RoundTrip(req)
 	if err == nil && object.IsHome(req, s.endpoint) && (resp.Request != req || strings.Contains(req.URL.String(), "sig=") || req.Header.Get("Authorization") != "") {
-		t.Error("the signature can be seen from outside")
+		t.Error("the signature leaked into the caller's request")
 	}
 	return out, err
 }
@@ -56,8 +56,8 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 
 const key = "c2VjcmV0IGtleQ=="
 
-// TestSharedKey writes out what is signed, as "Authorize with Shared Key" says it is. That
-// the servers think so too is for the tests against Azurite.
+// TestSharedKey compares the signed text with that of "Authorize with Shared Key". The tests against Azurite
+// check that a server accepts the signature.
 func TestSharedKey(t *testing.T) {
 	s := service(t, map[string]string{"AZURE_STORAGE_ACCOUNT": "acc", "AZURE_STORAGE_KEY": key})
 	const text = "GET\n\n\n\n\n\n\n\n\"0x8D\"\n\n\nbytes=0-9\n" +
@@ -72,7 +72,7 @@ func TestSharedKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		if resource == "" {
-			continue // no server understands the query, and nothing panics
+			continue // servers reject this query, so the test only checks that nothing panics
 		}
 		sum := hmac.New(sha256.New, []byte("secret key"))
 		sum.Write([]byte(text + resource))
@@ -135,13 +135,13 @@ func TestTokens(t *testing.T) {
 	s = service(t, map[string]string{"AZURE_STORAGE_ACCOUNT": "acc", "AZURE_STORAGE_SERVICE_ENDPOINT": "http://host/acc"})
 	s.find = func() (azcore.TokenCredential, error) { return token{}, nil }
 	if req, err := sent(t, s, "http://host/acc/c/k"); err != nil || req.Header.Get("Authorization") != "" {
-		t.Errorf("a token went out without TLS: %v, %v", req, err)
+		t.Errorf("a token was sent without TLS: %v, %v", req, err)
 	}
 }
 
 func TestConfiguration(t *testing.T) {
 	for _, c := range []struct {
-		name, want string // where a blob is
+		name, want string // want is the address of the blob
 		env        map[string]string
 	}{
 		{"an account", "https://acc.blob.core.windows.net/c/k", map[string]string{"AZURE_STORAGE_ACCOUNT": "acc"}},

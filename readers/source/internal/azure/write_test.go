@@ -8,7 +8,7 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// TestSession: the blocks of one who stores a blob are not those of another.
+// TestSession checks that two uploads of the same blob use different block IDs.
 func TestSession(t *testing.T) {
 	s := service(t, map[string]string{"AZURE_STORAGE_ACCOUNT": "acc", "AZURE_STORAGE_KEY": key})
 	p := &object.Put{Bucket: "c", Key: "a b"}
@@ -29,7 +29,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestLengthIsSigned: "Authorize with Shared Key" wants the length of a body, if there is one.
+// TestLengthIsSigned checks that the signature covers the length of a body. "Authorize with Shared Key" requires
+// it.
 func TestLengthIsSigned(t *testing.T) {
 	s := service(t, map[string]string{"AZURE_STORAGE_ACCOUNT": "acc", "AZURE_STORAGE_KEY": key})
 	seen := map[string]bool{}
@@ -41,6 +42,6 @@ func TestLengthIsSigned(t *testing.T) {
 		seen[s.signature(req)] = true
 	}
 	if len(seen) != 3 {
-		t.Error("bodies of other lengths have one signature")
+		t.Error("bodies of different lengths have the same signature")
 	}
 }

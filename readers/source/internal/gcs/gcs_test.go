@@ -30,7 +30,7 @@ func sent(t *testing.T, s *Service, at string) (*http.Request, error) {
 	}
 	_, err = s.Transport("b", base).RoundTrip(req)
 	if req.Header.Get("Authorization") != "" {
-		t.Error("the token can be seen from outside")
+		t.Error("the token leaked into the caller's request")
 	}
 	return out, err
 }
@@ -82,7 +82,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestNoCredentials holds the library to the words by which it says that there are none.
+// TestNoCredentials checks that the error of Google's library for missing credentials is recognized by its text.
 func TestNoCredentials(t *testing.T) {
 	s := service(t, nil)
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
@@ -96,7 +96,7 @@ func TestNoCredentials(t *testing.T) {
 	s = service(t, nil)
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "testdata/none.json")
 	if _, err := sent(t, s, "https://storage.googleapis.com/b/k"); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("a file of credentials that is not there: %v", err)
+		t.Errorf("a missing file of credentials: %v", err)
 	}
 }
 

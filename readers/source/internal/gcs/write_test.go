@@ -10,7 +10,7 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// TestScopes: who only reads has no token that is good for more.
+// TestScopes checks that a token for reading does not also permit writing.
 func TestScopes(t *testing.T) {
 	s := service(t, nil)
 	s.find = func(scope string) (oauth2.TokenSource, error) {
@@ -31,7 +31,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestSession: an upload goes on where it began.
+// TestSession checks that all parts of an upload are sent to the session's address.
 func TestSession(t *testing.T) {
 	s := service(t, nil)
 	for at, ok := range map[string]bool{

@@ -43,7 +43,7 @@ func TestUnder(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", key, got, want)
 		}
 		if again, err := url.Parse(got); err != nil || again.String() != want || again.EscapedPath() != want[len("http://host"):] {
-			t.Errorf("%q: parsed again, it is %v, %v", key, again, err)
+			t.Errorf("%q: parsed again: %v, %v", key, again, err)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestParseBucketResult(t *testing.T) {
 	}
 }
 
-// FuzzParseBucketResult: what comes out is what was asked for.
+// FuzzParseBucketResult checks that every accepted entry matches the query.
 func FuzzParseBucketResult(f *testing.F) {
 	f.Add([]byte(page), "a/")
 	f.Add([]byte("<ListBucketResult><Contents><Key>x</Key></Contents></ListBucketResult>"), "")

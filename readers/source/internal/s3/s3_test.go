@@ -18,7 +18,7 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// answers is a server: it keeps the requests and answers with what is next.
+// answers is a server that records the requests and sends prepared answers in order.
 type answers struct {
 	requests []*http.Request
 	next     []*http.Response
@@ -66,14 +66,14 @@ func get(t *testing.T, s *Service, base http.RoundTripper, key string) *http.Res
 		t.Fatal(err)
 	}
 	if resp.Request != req || req.Header.Get("Authorization") != "" {
-		t.Error("the signed request can be seen from outside")
+		t.Error("the signature leaked into the caller's request")
 	}
 	return resp
 }
 
-// TestSignature signs a request of Amazon's examples: GET of an object, the first ten bytes.
-// Amazon's has the sum of the body's bytes where ours says that it is not signed; the
-// signature beside it was made by botocore (testdata/sign.py).
+// TestSignature signs Amazon's example of a GET request for the first ten bytes of an object. Amazon's example
+// signs the hash of the body, this package states that the body is not signed. So the expected signature was made
+// with botocore (testdata/sign.py).
 func TestSignature(t *testing.T) {
 	server := &answers{next: []*http.Response{answer(206, "0123456789")}}
 	s := example()
@@ -95,7 +95,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestSignatureOfTheReference holds the signer to the example as it is in the reference.
+// TestSignatureOfTheReference checks the signature of the unchanged example.
 func TestSignatureOfTheReference(t *testing.T) {
 	s := example()
 	const sumOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -120,7 +120,7 @@ func TestRegions(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		first  *http.Response
-		region string // that is asked then; "" if nobody is
+		region string // of the next request; "" if there is none
 	}{
 		{"301", answer(301, "", "X-Amz-Bucket-Region", "eu-west-1"), "eu-west-1"},
 		{"307 that leads elsewhere", answer(307, "", "X-Amz-Bucket-Region", "eu-west-1", "Location", "https://evil.example/"), "eu-west-1"},
@@ -164,7 +164,7 @@ func readAll(t *testing.T, resp *http.Response) string {
 	return string(body)
 }
 
-// TestMovesOnce: two regions that say it is the other do not go on for ever.
+// TestMovesOnce checks that two regions that redirect to each other do not cause an endless loop.
 func TestMovesOnce(t *testing.T) {
 	server := &answers{next: []*http.Response{answer(301, "", "X-Amz-Bucket-Region", "a-1"), answer(301, "", "X-Amz-Bucket-Region", "b-1")}}
 	if resp := get(t, example(), server, "k"); len(server.requests) != 2 || resp.StatusCode != 301 {
@@ -172,7 +172,7 @@ func TestMovesOnce(t *testing.T) {
 	}
 }
 
-// TestOtherHosts: what a redirect leads elsewhere has neither signature nor token.
+// TestOtherHosts checks that a redirect to another host carries neither the signature nor the token.
 func TestOtherHosts(t *testing.T) {
 	s := example()
 	s.keys.provider = credentials.NewStaticCredentialsProvider("A", "B", "session-token")
@@ -230,7 +230,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestConfiguration reads what Amazon's own tools read.
+// TestConfiguration reads the configuration files and variables of Amazon's tools.
 func TestConfiguration(t *testing.T) {
 	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_NO_SIGN_REQUEST", "AWS_REQUEST_PAYER", "AWS_VIRTUAL_HOSTING", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"} {
 		t.Setenv(name, "")
@@ -282,7 +282,8 @@ type failing struct{ err error }
 
 func (f failing) Retrieve(context.Context) (aws.Credentials, error) { return aws.Credentials{}, f.err }
 
-// TestNoCredentials: without any, requests are not signed; with bad ones there is an error.
+// TestNoCredentials checks that requests without credentials are not signed, and that invalid credentials are an
+// error.
 func TestNoCredentials(t *testing.T) {
 	server := &answers{next: []*http.Response{answer(200, "")}}
 	s := example()

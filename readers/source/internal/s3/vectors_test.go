@@ -1,6 +1,6 @@
 package s3
 
-// vectors are signatures of keys, by testdata/sign.py.
+// vectors are the signatures of keys, computed by testdata/sign.py.
 var vectors = map[string]string{
 	"test.txt":       "6dbaa08808a26092e1a8dfea288abde7fb11fabbe52879597478ac290abaf188",
 	"a b.nc":         "b966cb7063cf8ce9003dcf073b641185b81ecbb38d1b073331e11717e10e387e",

@@ -9,8 +9,7 @@ import (
 	"varve/readers/source/internal/object"
 )
 
-// TestPutInAnotherRegion: what is stored in a bucket that turns out to be elsewhere is sent there
-// from its beginning.
+// TestPutInAnotherRegion checks that a body is sent again from its start after a redirect to the bucket's region.
 func TestPutInAnotherRegion(t *testing.T) {
 	server := &reading{answers: answers{next: []*http.Response{answer(301, "", "X-Amz-Bucket-Region", "eu-west-1"), answer(200, "")}}}
 	s := example()
@@ -33,7 +32,7 @@ func TestPutInAnotherRegion(t *testing.T) {
 	}
 }
 
-// reading reads bodies.
+// reading reads the bodies of requests.
 type reading struct {
 	answers
 	bodies []string
@@ -62,7 +61,7 @@ func TestSession(t *testing.T) {
 	}
 	done := begun.Done([]string{`"x"`, `"y"`})
 	if want := "<Part><PartNumber>2</PartNumber><ETag>&#34;y&#34;</ETag></Part></CompleteMultipartUpload>"; !strings.HasSuffix(string(done.Before), want) {
-		t.Errorf("it ends with %s", done.Before)
+		t.Errorf("the last request is %s", done.Before)
 	}
 	for _, body := range []string{"", "<html>", "<Error><Code>NoSuchBucket</Code></Error>", "<InitiateMultipartUploadResult></InitiateMultipartUploadResult>"} {
 		if _, err := s.Session(p, nil, []byte(body)); err == nil {
