@@ -76,7 +76,7 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	return printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
 }
 
-// outcomeJSON prints what a command wrote, and what there is to know about it.
+// outcomeJSON prints the snapshot that a command wrote, and its findings.
 func outcomeJSON(out io.Writer, o *build.Outcome) error {
 	return printJSON(out, struct {
 		Snapshot string       `json:"snapshot"`
@@ -97,7 +97,7 @@ func refusalJSON(out io.Writer, asJSON bool, err error) error {
 	return cmp.Or(failed, err)
 }
 
-// printOutcome says what a command wrote, and what there is to know about it.
+// printOutcome prints the findings of a command, and the snapshot that it wrote.
 func printOutcome(out, messages io.Writer, name string, o *build.Outcome) error {
 	if err := printer.Report(messages, o.Report.Findings); err != nil {
 		return err
@@ -107,7 +107,7 @@ func printOutcome(out, messages io.Writer, name string, o *build.Outcome) error 
 	return err
 }
 
-// mendedText says what a manifest may be wrong in, as an older varve built it; "" for nothing.
+// mendedText lists the possible faults of a manifest that an older varve built, or returns "".
 func mendedText(name string, s *manifest.Snapshot) string {
 	says := plan.Mended(s)
 	if len(says) == 0 {

@@ -101,7 +101,7 @@ func checkText(out io.Writer, o *build.Outcome) error {
 	return printer.Report(out, o.Report.Findings)
 }
 
-// possibleExports lists the formats that can carry what a snapshot holds.
+// possibleExports lists the export formats that can hold a snapshot.
 func possibleExports(snap *manifest.Snapshot) string {
 	if err := snap.CheckNames(); err != nil {
 		return "table; no other: " + strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -109,7 +109,7 @@ func possibleExports(snap *manifest.Snapshot) string {
 	return "kerchunk" + kerchunkNeeds(snap.Arrays) + ", icechunk, zarr, table"
 }
 
-// kerchunkNeeds says what references ask of a client: format 2 knows regular grids only.
+// kerchunkNeeds returns the Zarr format that references need: format 2 has regular grids only.
 func kerchunkNeeds(arrays []manifest.Array) string {
 	for i := range arrays {
 		if arrays[i].Schema.ChunkGrid.Name == zarrjson.Rectilinear {

@@ -45,7 +45,7 @@ type combineOptions struct {
 	strict, rectilinear bool
 }
 
-// addSourceFlags declares what says which files are read, and how.
+// addSourceFlags declares the flags that choose files, and how they are read.
 func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.match, "match", "", "scan only files in folders whose names match this `glob`")
 	addWorkers(f, &o.workers, "read this `number` of files at once")
@@ -58,7 +58,7 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.config, "config", "", "read flags from this YAML `file`; flags of the command line take precedence")
 }
 
-// addKeepScan declares what has a scan survive what becomes of its command.
+// addKeepScan declares the flag that keeps the results of a scan if its command fails.
 func (o *combineOptions) addKeepScan(f *pflag.FlagSet) {
 	f.StringVar(&o.keepScan, "keep-scan", "", "store scans in this `folder` and reuse them, so that a stopped command can continue")
 }
@@ -66,7 +66,7 @@ func (o *combineOptions) addKeepScan(f *pflag.FlagSet) {
 // longScan is how long a scan takes that nobody wants to wait for twice.
 const longScan = time.Minute
 
-// sayKept says what becomes of what was scanned by a command that failed.
+// sayKept tells whether the results of the scan of a failed command are kept.
 func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
 	switch {
 	case spent == 0: // nothing was
@@ -77,7 +77,7 @@ func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
 	}
 }
 
-// addPlanFlags declares what says how files become arrays.
+// addPlanFlags declares the flags of the planner.
 func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.concat, "concat", nil, "concatenate along these `dimensions`, if coordinates do not show the order")
 	f.StringArrayVar(&o.newDims, "new-dim", nil, "add a dimension: `NAME=PATTERN` on file names, =attr:NAME, =var:NAME or =list:FILE")
@@ -100,7 +100,7 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.dtypes, "dtype", nil, "declare this data type: `ARRAY=TYPE`; ARRAY may be a glob")
 }
 
-// options returns what the flags ask for; stdin is what the list @- is read from.
+// options returns the options of the flags. The list @- is read from stdin.
 func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Options, error) {
 	opts := &build.Options{
 		Sources:    build.Sources{Names: names, Match: o.match, Stdin: stdin},
@@ -136,7 +136,7 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Option
 	return opts, nil
 }
 
-// checkMatch refuses what is no glob.
+// checkMatch returns an error if --match is no valid glob.
 func (o *combineOptions) checkMatch() error {
 	if _, err := path.Match(o.match, ""); err != nil {
 		return fmt.Errorf("--match %s: no glob, such as *.nc: %w", o.match, err)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestSayKept: who lost a long scan is told what keeps the next, and who kept one how to go on.
+// TestSayKept checks the advice after a long scan that was lost, and after one that was kept.
 func TestSayKept(t *testing.T) {
 	for _, c := range []struct {
 		folder string

@@ -27,7 +27,7 @@ func configured(t *testing.T, file string, args ...string) (*combineOptions, err
 	return &o, o.takeConfig(cmd)
 }
 
-// TestConfig: a file says what the command line would, and in the same letters.
+// TestConfig checks that a file of options means the same as the command line.
 func TestConfig(t *testing.T) {
 	o, err := configured(t, `
 drop: [010, 2020-01-01, yes, "a b", 1e3]

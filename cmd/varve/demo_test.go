@@ -33,7 +33,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// Without a place for temporary folders it is said what to do, and no source is missing.
+// Without a folder for temporary files the error says how to go on, and names no source.
 func TestNoTemporaryFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "demo")
 	if out, code, err := run(t, "demo", dir); code != exitDone {

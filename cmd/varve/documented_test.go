@@ -39,7 +39,7 @@ func goFiles(t *testing.T, do func(name string, file *ast.File)) {
 	}
 }
 
-// TestDocumented: every package says what it is for, and every exported name what it is.
+// TestDocumented checks that every package and every exported name has a comment.
 func TestDocumented(t *testing.T) {
 	packages := map[string]bool{}
 	goFiles(t, func(name string, file *ast.File) {

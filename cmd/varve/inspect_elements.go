@@ -11,7 +11,7 @@ import (
 	"varve/readers"
 )
 
-// The limits of what is written of one element.
+// Limits of the text of one element.
 const (
 	maxShownParts = 64 // numbers and texts within it
 	maxShownDepth = 16
@@ -93,7 +93,7 @@ func (w *elementWriter) list(n uint64, part func(i uint64) string) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// plain writes what is not made of parts.
+// plain writes an element without parts.
 func (w *elementWriter) plain(t *readers.Type) string {
 	size := t.MemorySize()
 	if t.InMemory != nil {

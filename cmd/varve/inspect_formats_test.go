@@ -36,7 +36,7 @@ var samples = []struct{ name, kind, path string }{
 	{"icechunk/v2", "icechunk", "/monthly"},
 }
 
-// object is what is looked at of an object of a document.
+// object holds the checked fields of an object of a document.
 type object struct {
 	Path, Type, Values, Error string
 	Chunks                    *struct {

@@ -126,7 +126,7 @@ func chunkText(ctx context.Context, v *readers.Variable) (text string, masked in
 	return text, masked, nil
 }
 
-// verdict says what becomes of a variable.
+// verdict returns how clients get a variable: verbatim, re-encoded or not at all.
 func verdict(v *readers.Variable, masked int) string {
 	s := &v.Storage
 	if _, ok := v.Type.Row(); ok {

@@ -48,7 +48,7 @@ func TestDocumentedCode(t *testing.T) {
 	}
 }
 
-// TestWrongCode: the check finds what a compiler would.
+// TestWrongCode checks that errors of the compiler are found.
 func TestWrongCode(t *testing.T) {
 	exports := exportData(t)
 	for body, want := range map[string]string{

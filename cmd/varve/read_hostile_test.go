@@ -15,7 +15,7 @@ import (
 	"varve/manifest/store"
 )
 
-// TestOthersManifests: what somebody else built reads nothing that its reader has not allowed.
+// TestOthersManifests checks that another user's manifest reads nothing without permission.
 func TestOthersManifests(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("VARVE_ALLOW", "")

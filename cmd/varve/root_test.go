@@ -107,7 +107,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// TestNoManifest says what makes one: where there is nothing, in a folder of something else, and for a file.
+// TestNoManifest checks the advice for a missing manifest, a folder without one, and a file.
 func TestNoManifest(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.nc")

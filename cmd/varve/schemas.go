@@ -51,7 +51,7 @@ func (j *arrayJSON) describe(a *manifest.Array) error {
 	return nil
 }
 
-// printArrays writes each array for people: what it is, how it is cut, how it is served.
+// printArrays prints each array: type, chunks, and how its chunks are served.
 //
 //	/sst  (time: 1461, lat: 720, lon: 1440)  int16
 //	    chunks    time 366+[365×3]; lat 360×2; lon 720×2

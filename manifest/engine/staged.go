@@ -168,7 +168,7 @@ func (t *transfer) slot(ctx context.Context) (byte, []byte, error) {
 	}
 }
 
-// say tells the client of what lies in a slot.
+// say tells the client which slot holds the answer.
 func (t *transfer) say(slot byte, offset, bytes int64) error {
 	message := make([]byte, 0, answerHead+16)
 	message = binary.LittleEndian.AppendUint32(message, statusStaged)

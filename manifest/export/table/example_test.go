@@ -48,7 +48,7 @@ func ExampleWrite() {
 	// Output: 15 chunks of 4 arrays
 }
 
-// The chunks that are re-encoded, and what they are made of.
+// List the re-encoded chunks and their sources.
 func ExampleRecords() {
 	err := withManifest(func(ctx context.Context, s *store.Store, _ string) error {
 		return table.Records(ctx, s, func(r arrow.Record) error {
@@ -74,7 +74,7 @@ func ExampleRecords() {
 	// /t2m [2,1,1] 2021-03.nc
 }
 
-// All chunks, as what libraries of Arrow compute with.
+// Load all chunks as Arrow records.
 func ExampleLoad() {
 	err := withManifest(func(ctx context.Context, s *store.Store, _ string) error {
 		t, err := table.Load(ctx, s)

@@ -41,13 +41,13 @@ import (
 
 // Options say how a table is written.
 type Options struct {
-	// Force replaces what stands at the destination.
+	// Force replaces an existing destination.
 	Force bool
 	// Progress is told how many chunks are listed, now and then.
 	Progress func(done, total int64)
 }
 
-// Result is what was written.
+// Result counts the written rows and bytes.
 type Result struct {
 	Rows   int64
 	Arrays int
@@ -65,7 +65,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	return write(ctx, listingOf(s), dest, opts)
 }
 
-// array is what a listing asks of an array; *store.Array is one.
+// array is the part of *store.Array that a listing needs.
 type array interface {
 	Path() string
 	Schema() *zarrjson.Array
@@ -121,7 +121,7 @@ func write(ctx context.Context, l *listing, dest string, opts *Options) (result 
 	return result, d.PublishFile(ctx, draftName, dest, opts.Force)
 }
 
-// draftName is what the table is called in the draft.
+// draftName is the name of the table in the draft.
 const draftName = "table"
 
 // kinds are the words of the column kind; those of mosaic.Kind come first.
@@ -161,7 +161,7 @@ func (b *batch) full(rows int) bool { return len(b.array) >= rows || len(b.origi
 // maxOrigins is how many sources re-encoded chunks may name before a batch ends.
 const maxOrigins = 1 << 20
 
-// counted is a yield that counts what it was given.
+// counted returns a yield function that counts its calls.
 func (l *listing) counted(yield func(*batch) error) func(*batch) error {
 	total := int64(0)
 	for _, a := range l.arrays {
@@ -234,7 +234,7 @@ func (l *listing) addRun(ctx context.Context, b *batch, s *span, yield func(*bat
 	return nil
 }
 
-// addCoords adds what the next chunks in C order are called.
+// addCoords adds the coordinates of the next chunks in C order.
 func (b *batch) addCoords(s *span) {
 	for range s.to - s.from {
 		b.array, b.lengths = append(b.array, s.number), append(b.lengths, int32(len(b.next)))
@@ -243,7 +243,7 @@ func (b *batch) addCoords(s *span) {
 	}
 }
 
-// add adds some chunks of a run but for what they are called.
+// add adds the columns of some chunks of a run, except their coordinates.
 func (l *listing) add(ctx context.Context, b *batch, s *span) (err error) {
 	r := s.run
 	kind, source, offset, length, made := int32(r.Kind), int32(-1), int32(-1), int32(-1), int32(0)

@@ -41,13 +41,13 @@ const (
 	longest = 200
 )
 
-// prefix is what drafts of a name begin with.
+// prefix returns the first part of the names of drafts of a destination.
 func prefix(dest string) string {
 	name := filepath.Base(dest)
 	return "." + name[:min(len(name), longest)] + mark
 }
 
-// New makes the draft of what is to stand at a name, and removes those that nobody writes.
+// New makes a draft for a destination, and removes abandoned drafts of it.
 func New(dest string) (*Draft, error) {
 	if err := sweep(dest, ""); err != nil {
 		return nil, err

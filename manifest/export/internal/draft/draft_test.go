@@ -103,7 +103,7 @@ func TestPublishFile(t *testing.T) {
 	}
 }
 
-// TestSweep: what nobody writes goes, and nothing else does.
+// TestSweep checks that only abandoned drafts are removed.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	dest := filepath.Join(dir, "dest")
