@@ -116,7 +116,7 @@ func decodeAll(codecs string, stored, elements [][]byte) (func() error, error) {
 			return nil, err
 		}
 		if !bytes.Equal(dst.Fixed, elements[i]) {
-			return nil, fmt.Errorf("chunk %d: the decoded elements differ from those that the peer encoded", i)
+			return nil, fmt.Errorf("chunk %d: the decoded elements differ from the peer's", i)
 		}
 	}
 	return func() error {
@@ -157,7 +157,7 @@ func innerChunks(folder string, elements [][]byte) (job, error) {
 			}
 			first := elements[i][(innerSide*chunkSide+innerSide)*4:]
 			if !bytes.Equal(dst.Fixed[:innerSide*4], first[:innerSide*4]) {
-				return fmt.Errorf("shard %d: the elements of the inner chunk differ from those that the peer encoded", i)
+				return fmt.Errorf("shard %d: the elements of the inner chunk differ from the peer's", i)
 			}
 		}
 		return nil

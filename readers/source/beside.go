@@ -22,6 +22,7 @@ func OpenBeside(of, name string, open func(place string) (*Source, error)) (*Sou
 	var forbidden error
 	for _, place := range places(of, name) {
 		if path, err := LocalPath(place); err == nil {
+			// A missing file must not count as forbidden, so this check comes before open.
 			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 				continue
 			}

@@ -59,6 +59,7 @@ func (c *cache) add(blocks []*block) {
 		c.append(b)
 		c.held += int64(len(b.data))
 	}
+	// The last block of the list stays even above the limit, because a caller is about to use it.
 	for c.held > c.limit && c.line.after != c.line.prev {
 		c.dropOldest()
 	}
@@ -84,6 +85,7 @@ func (c *cache) remove(s *Source) {
 	s.blocks, s.closed = nil, true
 	s.mu.Unlock()
 	for _, b := range blocks {
+		// A block that is still being read is not in the list yet; add will find the source closed.
 		if b.prev != nil {
 			c.unlink(b)
 			c.held -= int64(len(b.data))
@@ -130,6 +132,7 @@ func (s *Source) block(ctx context.Context, i, last int64) ([]byte, error) {
 			return nil, s.closedError()
 		}
 		if known {
+			// The channel is made only if a goroutine waits, because most reads have no waiters.
 			if b.load.done == nil {
 				b.load.done = make(chan struct{})
 			}
@@ -160,6 +163,7 @@ func (s *Source) await(ctx context.Context, b *block) ([]byte, error) {
 	case <-b.load.done:
 	}
 	err := b.load.err
+	// The caller's own context has not ended, so the error of the other context must not reach it.
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, nil
 	}
@@ -195,6 +199,7 @@ func (s *Source) plan(i, last int64) (from, to int64) {
 	if tail := max(s.size-s.tuning.Tail, 0) >> s.bits; i >= tail && s.tuning.Tail > 0 {
 		from, to = tail, end
 	}
+	// Blocks of the tail before i may be in memory already.
 	for from < i && s.blocks[from] != nil {
 		from++
 	}
@@ -224,6 +229,7 @@ func (s *Source) pace(i int64) {
 	if i >= s.next-near && i <= s.next+near {
 		s.run = min(2*s.run, most)
 	} else {
+		// A single read elsewhere: reading ahead would mostly fetch unneeded bytes.
 		s.run = 0
 	}
 	s.run = max(s.run, s.tuning.Least>>s.bits, 1)
@@ -251,6 +257,7 @@ func (s *Source) finish(l *load, data []byte, err error) error {
 	s.mu.Lock()
 	for _, b := range l.blocks {
 		switch {
+		// Without the blocks, the next reader starts a new read. blocks is nil after Close.
 		case err != nil && s.blocks != nil:
 			delete(s.blocks, b.index)
 		case err == nil && len(l.blocks) == 1:
@@ -300,6 +307,7 @@ func (s *Source) held(p []byte, off int64) bool {
 	defer s.mu.Unlock()
 	last := (off + int64(len(p)) - 1) >> s.bits
 	for i := off >> s.bits; i <= last; i++ {
+		// A partial copy would not save the request for the rest.
 		if b := s.blocks[i]; b == nil || b.data == nil {
 			return false
 		}

@@ -99,6 +99,7 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err != nil && n < len(p) {
 		return n, err
 	}
+	// The check comes after the read, because a check before it would miss a change during the read.
 	info, err := f.f.Stat()
 	if err != nil {
 		return 0, err

@@ -202,6 +202,7 @@ func (f *localFolder) entry(key string, d os.DirEntry) (e Entry, ok bool, err er
 	}
 	info, err := d.Info()
 	if err == nil && d.Type()&fs.ModeSymlink != 0 {
+		// os.Root fails for links out of the folder and for dangling ones; both count as missing.
 		if info, err = f.root.Stat(filepath.Join(filepath.FromSlash(key), d.Name())); err != nil {
 			return e, false, nil
 		}

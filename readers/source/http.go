@@ -125,6 +125,7 @@ func (r *remote) learn(a *answer) error {
 	case http.StatusOK:
 		return r.learnSmall(a)
 	case http.StatusRequestedRangeNotSatisfiable:
+		// A range of an empty file is never satisfiable, so status 416 is the normal answer.
 		if a.empty() {
 			r.id = a.identity(0)
 			return nil
@@ -193,11 +194,13 @@ func (r *remote) take(a *answer, p []byte, want Range) (int, error) {
 		if err := r.id.Check(a.identity(size)); err != nil {
 			return 0, err
 		}
+		// Some servers answer 200 if the range is the whole file.
 		if a.ContentLength == want.Length && want.Offset == 0 {
 			return a.fill(p)
 		}
 		return 0, wrongf("requested bytes %s: %w", show(want), &NoRangesError{Size: a.ContentLength})
 	case http.StatusRequestedRangeNotSatisfiable:
+		// The range was valid for the opened version, so the file must have shrunk.
 		if size, ok := a.unsatisfied(); ok && size != r.id.Size {
 			return 0, fmt.Errorf("%w: it had %d bytes, now %d", ErrChanged, r.id.Size, size)
 		}

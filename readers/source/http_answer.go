@@ -50,7 +50,7 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// credentialHints say what is wrong with credentials, by the reason that a store gives.
+// credentialHints explain problems with credentials, by the store's error code.
 var credentialHints = map[string]string{
 	"SignatureDoesNotMatch": "the secret key does not match this access key",
 	"InvalidAccessKeyId":    "the store does not know this access key",
@@ -59,7 +59,7 @@ var credentialHints = map[string]string{
 	"RequestTimeTooSkewed":  "the clock of this machine is wrong",
 }
 
-// refusalHint says what to do about a refused request: by the reason of the store, or else in general.
+// refusalHint returns advice for a rejected request: for the store's error code, or the general one.
 func refusalHint(err error, general func() string) string {
 	var status *statusError
 	if errors.As(err, &status) {
@@ -129,6 +129,7 @@ func retryAfter(value string) time.Duration {
 	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(n) * time.Second
 	}
+	// The difference is to the clock of this machine, which may be ahead of the server's.
 	if t, err := http.ParseTime(value); err == nil {
 		return max(time.Until(t), 0)
 	}
@@ -219,6 +220,7 @@ func (a *answer) fill(p []byte) (int, error) {
 		return n, &cut{n, len(p), err}
 	}
 	var more [1]byte
+	// A longer body means that the headers do not describe it, so its bytes cannot be trusted either.
 	if extra, _ := io.ReadFull(a.body, more[:]); extra > 0 {
 		return 0, wrongf("the server sent more than the %d bytes that it announced", len(p))
 	}

@@ -48,6 +48,7 @@ func (r *remote) checkRedirect(req *http.Request, via []*http.Request) error {
 		return &redirectError{req.URL.Scheme + "://" + req.URL.Host, err}
 	}
 	req.Header.Del("Referer")
+	// net/http removes only its own list of sensitive headers; Options.Header may have others.
 	if !sameHost(req.URL, r.origin) {
 		for key := range r.header {
 			req.Header.Del(key)

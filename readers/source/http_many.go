@@ -83,6 +83,7 @@ func (r *remote) takeMany(a *answer, ranges []Range, into [][]byte) error {
 	if err := a.plain(); err != nil {
 		return err
 	}
+	// Servers may send the parts in any order, so they are found by their ranges.
 	parts := multipart.NewReader(a.body, params["boundary"])
 	left := map[Range][]byte{}
 	for i, want := range ranges {

@@ -45,6 +45,7 @@ func (r *remote) persist(ctx context.Context, bytes int64, try func(context.Cont
 			return fmt.Errorf("%w (after %d attempts)", err, attempt)
 		}
 		wait := pause(r.opts.Backoff, attempt, err)
+		// Failing now is better than waiting for an attempt that the limit would end.
 		if time.Until(deadline) < wait {
 			return fmt.Errorf("%w (after %d attempts; the time limit of %s leaves no time for another)", err, attempt, patience)
 		}

@@ -64,6 +64,7 @@ const maxNoted = 10_000
 func (s *stores) note(name string, id Identity) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// Starting over is enough: an identity that is not remembered costs one request.
 	if s.noted == nil || len(s.noted) >= maxNoted {
 		s.noted = map[string]Identity{}
 	}
@@ -140,6 +141,7 @@ func openObject(ctx context.Context, o *Opener, name string, id *Identity) (stri
 	}
 	r, err := b.open(ctx, key, id)
 	if errors.Is(err, fs.ErrNotExist) {
+		// The name may be a folder without its final slash.
 		if has, err := b.has(ctx, key+"/"); err == nil && has {
 			return b.root + key, &objectFolder{bucket: b, prefix: key + "/"}, nil
 		}

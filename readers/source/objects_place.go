@@ -249,6 +249,7 @@ func (p *Place) Replace(ctx context.Context, key string, content io.ReaderAt, si
 	if !isConflict(err, version) {
 		return err
 	}
+	// The conflict may be with an earlier attempt of this call, whose answer was lost.
 	same, failed := p.holds(ctx, key, content, size)
 	switch {
 	case failed != nil:
@@ -328,6 +329,7 @@ func (p *Place) Check(ctx context.Context, key, content string) error {
 	if err != nil {
 		return err
 	}
+	// Some stores and encryption modes use other ETags, which cannot be compared with contents.
 	p.hasSumETags.Store(version == sumTag(stored))
 	if version == "" {
 		return p.ignores(nil, "objects, but does not send their versions (ETag)")
@@ -352,8 +354,10 @@ func (p *Place) checkParts(ctx context.Context, key string) error {
 	key += ".check-" + rand.Text()
 	late, first := strings.NewReader("late"), strings.NewReader("first")
 	u := p.upload(key, late, late.Size(), &object.Condition{})
+	// The object appears between the beginning and the completion of the upload, so the completion must fail.
 	u.ready = func() error { return p.Put(ctx, key, first, first.Size()) }
 	err := u.run(ctx)
+	// The test object is removed even if ctx has ended.
 	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), soon)
 	defer cancel()
 	removed := p.Remove(removing, key)

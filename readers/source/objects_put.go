@@ -106,6 +106,7 @@ func (r *remote) deliver(ctx context.Context, s *sending) error {
 	}
 	if n := s.length(); n > 0 {
 		req.ContentLength = n
+		// net/http and the S3 transport read the body again from its start if they repeat the request.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(io.TeeReader(s.body(), watch)), nil }
 		req.Body, _ = req.GetBody() // the function above never fails
 	}
@@ -162,6 +163,7 @@ func partBytes(least, size int64) int64 {
 
 // run stores the object.
 func (u *upload) run(ctx context.Context) (err error) {
+	// settle needs the old identity to recognize whether the object was replaced.
 	if u.before, err = u.Stat(ctx, u.key); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -135,8 +135,8 @@ func (o *Opener) Close() error {
 	return nil
 }
 
-// Open opens a file or folder, given by a path or a URL, with default options. The schemes of URLs are those of the function
-// schemes.
+// Open opens a file or folder, given by a path or a URL, with default options. The function schemes lists the supported
+// URLs.
 func Open(ctx context.Context, name string) (*Source, error) {
 	o := NewOpener(nil)
 	s, err := o.Open(ctx, name)
@@ -263,6 +263,7 @@ func openURL(ctx context.Context, o *Opener, name string, id *Identity) (string,
 		return "", nil, err
 	}
 	r := newRemote(o, o.secrets.whole(u))
+	// Each read checks the version, so opening a known one needs no request.
 	if id != nil && !o.opts.Download {
 		r.id = *id
 		return r.name, r, nil

@@ -63,6 +63,7 @@ func (s *Source) blocksOf(ranges []Range) []int64 {
 			continue
 		}
 		last := (r.Offset + min(r.Length, s.size-r.Offset) - 1) >> s.bits
+		// More than half of the cache could push out blocks before they are used.
 		for i := r.Offset >> s.bits; i <= last && int64(len(blocks)) < min(maxPrefetch, s.cache.limit/2)>>s.bits; i++ {
 			blocks = append(blocks, i)
 		}
@@ -91,6 +92,7 @@ func (s *Source) beginMany(blocks []int64) []*load {
 			s.take(l, next)
 		}
 	}
+	// One load looks like a normal forward read, so the blocks after it are probably needed too.
 	if len(loads) == 1 {
 		s.readOn(loads)
 	}
@@ -127,6 +129,7 @@ func (s *Source) runMany(ctx context.Context, scatter Scatterer, loads []*load) 
 	if errors.Is(err, errors.ErrUnsupported) {
 		return s.runEach(ctx, loads)
 	}
+	// Attribute the error to the first range; which of them failed is not known.
 	if err != nil {
 		err = s.wrap(ranges[0].Offset, len(data[0]), err)
 	}

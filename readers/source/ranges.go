@@ -25,6 +25,7 @@ func (s *Source) ReadRanges(ctx context.Context, ranges []Range, out [][]byte) e
 			return err
 		}
 	}
+	// All ranges are checked before the first read, so that an invalid one costs no request.
 	spans := s.tuning.join(ranges)
 	return inParallel(ctx, s.tuning.Parallel, len(spans), func(ctx context.Context, i int) error {
 		sp := &spans[i]
@@ -34,6 +35,7 @@ func (s *Source) ReadRanges(ctx context.Context, ranges []Range, out [][]byte) e
 		}
 		for _, m := range sp.members {
 			from, n := ranges[m].Offset-sp.Offset, ranges[m].Length
+			// The capacity ends with the range, so that an append by the caller cannot overwrite the next range.
 			out[m] = data[from : from+n : from+n]
 		}
 		return nil
@@ -89,6 +91,7 @@ func inParallel(ctx context.Context, most, n int, do func(context.Context, int) 
 		wg.Go(func() {
 			for i := range next {
 				if err := do(ctx, i); err != nil {
+					// Later errors are usually the cancellation that the first one causes.
 					once.Do(func() { first = err })
 					cancel()
 				}

@@ -124,6 +124,7 @@ func newSource(name string, ranges Ranges, c *cache) *Source {
 	if t, ok := ranges.(Tuner); ok {
 		s.tuning = t.Tuning()
 	}
+	// A storage that asks for large blocks or reading ahead has expensive reads.
 	s.far = s.bits >= defaultBlockBits || s.tuning.Ahead > 0
 	s.tuning.Ahead = min(s.tuning.Ahead, c.limit/4) // a larger read could push its own first blocks out of the cache
 	if p, ok := ranges.(Prefetcher); ok {
@@ -169,6 +170,7 @@ func (s *Source) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := s.within(off, int64(len(p))); err != nil {
 		return 0, err
 	}
+	// For local files, looking at the blocks would cost more than the system call saves.
 	if len(p) > 0 && s.far && ctx.Err() == nil && s.held(p, off) {
 		return len(p), nil
 	}

@@ -37,6 +37,7 @@ const (
 
 // View returns n bytes from offset off. They are valid until the next call.
 func (w *Window) View(ctx context.Context, off int64, n int) ([]byte, error) {
+	// For remote sources, the cache already reads ahead.
 	if w.Source.Far() {
 		return w.Source.View(ctx, off, n)
 	}
@@ -59,12 +60,14 @@ func (w *Window) move(ctx context.Context, off int64, n int) error {
 	} else {
 		w.ahead = 0
 	}
+	// The read ahead often has the bytes already.
 	if w.take(); !w.has(off, n) {
 		if err := w.read(ctx, off, max(n, w.ahead)); err != nil {
 			return err
 		}
 	}
 	w.used = 0
+	// A node larger than half of the window would leave too little of the next read.
 	if w.ahead == maxAhead && n < maxAhead/2 {
 		w.fetch(ctx, w.off+int64(len(w.buf)-n))
 	}

@@ -25,6 +25,7 @@ func OpenWithin(ctx context.Context, name string, folders ...string) (*Source, e
 		return nil, err
 	}
 	f, err := openInOne(path, folders)
+	// os.Root rejects every absolute link and every link out of the folder. The target may still be in one of the folders.
 	if real := resolved(path); err != nil && real != path && !errors.Is(err, ErrForbidden) {
 		f, err = openInOne(real, folders)
 	}

@@ -48,5 +48,5 @@ func (r *bitReader) zeros() (n int) {
 	return n + k
 }
 
-// rest returns the bytes of which no bit was read.
+// rest returns the bytes after the last one that was read, at least in part.
 func (r *bitReader) rest() []byte { return r.src[r.at-r.count/8:] }

@@ -44,7 +44,7 @@ func decode(dst, src []byte, at int) (n, end int, err error) {
 // offset returns the index in src of the byte that holds the next bit.
 func (d *decoder) offset() int { return d.ip - int(d.n+7)>>3 }
 
-// aligned returns the index in src of the next byte of which no bit is consumed.
+// aligned returns the index in src of the first byte without a consumed bit.
 func (d *decoder) aligned() int { return d.ip - int(d.n)>>3 }
 
 // fill loads bits until there are at least 56, or src ends.

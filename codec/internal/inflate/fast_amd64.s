@@ -3,15 +3,15 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// The loop of portableFast in fast.go, where its margins are explained. An entry (huffman.go) is made for
-// these instructions: its lowest byte is the count of SHRX, its lowest two bytes are what BEXTR takes for
-// the index that follows, and the two above them for the extra bits; its flags are the sign and bits 62 to 60.
+// The loop of portableFast in fast.go, which explains its margins. The layout of an entry (huffman.go) fits these
+// instructions: the lowest byte is the count for SHRX, the lowest two bytes are the operand of BEXTR for the next
+// index, and the two bytes above them its operand for the extra bits. The flags are the sign and bits 62 to 60.
 //
 // Registers:
 //	AX  entry           BX  bits           CX  n, its lowest six bits
 //	SI  next of src     DI  next of dst    R9  start of dst
 //	R10 last SI         R11 last DI        R8  tables
-//	R15 where n counts bytes, for BEXTR
+//	R15 operand of BEXTR for the number of bytes in n
 //	DX, R12, R14, BP scratch
 
 #define REFILL \
@@ -23,7 +23,7 @@
 	SUBQ   DX, SI       \
 	ORQ    $56, CX
 
-// LITERAL writes that of AX and loads the entry behind it.
+// LITERAL writes the literal of AX and loads the next entry.
 #define LITERAL \
 	BEXTRQ AX, BX, R12     \
 	SHRXQ  AX, BX, BX      \
@@ -79,7 +79,7 @@ symbol:
 	JCS exception
 
 length:
-	// At most 2·11+15+5 of 56 bits are gone, so the distance's index is there before the refill.
+	// At most 2·11+15+5 of 56 bits are consumed, so the index of the distance needs no refill.
 	BEXTRQ AX, BX, R12
 	RORXQ  $16, AX, R14
 	BEXTRQ R14, BX, R14
@@ -137,7 +137,7 @@ copied:
 	JMP  loop
 
 near:
-	// The period as often as it fits in X0, then whole periods at a time.
+	// Fills X0 with as many periods as fit, then stores whole periods at a time.
 	MOVOU   (DX), X0
 	LEAQ    ·strides(SB), DX
 	MOVBQZX (DX)(R14*1), BP

@@ -41,7 +41,7 @@ func newCoding(f frame, p preset, near int) (coding, error) {
 	return c, nil
 }
 
-// thresholds returns T1 to T3, with defaults for those that are 0.
+// thresholds returns T1 to T3, with defaults in place of 0.
 func (c coding) thresholds(p preset) [3]int32 {
 	t := defaultThresholds(c.maxval, c.near)
 	for i, v := range p.t {

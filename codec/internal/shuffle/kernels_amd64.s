@@ -2,15 +2,15 @@
 
 #include "textflag.h"
 
-// One idea serves all kernels. Interleaving the bytes of the first half of 2^k bytes with
-// those of the second half (PUNPCKLBW, PUNPCKHBW) moves the byte at address a to the
-// address that is a rotated left by one bit. With 16 elements of 2^e bytes:
+// All kernels use the same method. Interleaving the two halves of 2^k bytes (PUNPCKLBW,
+// PUNPCKHBW) moves the byte at address a to address a rotated left by one bit. With 16
+// elements of 2^e bytes:
 //
 //	elements: address = (element, 4 bits)(byte, e bits)
 //	planes:   address = (byte, e bits)(element, 4 bits)
 //
-// so 4 rounds shuffle, and e rounds unshuffle. AVX2 does it in both 128-bit lanes at once,
-// the second lane holding the elements 16 to 31.
+// so 4 rounds shuffle, and e rounds unshuffle. AVX2 does so in both 128-bit lanes at once;
+// the second lane holds the elements 16 to 31.
 
 #define AVX(a, b, lo, hi) \
 	VPUNPCKLBW b, a, lo; \
@@ -56,7 +56,7 @@
 	MOVQ n+24(FP), CX; \
 	LEAQ (DX)(DX*2), R8
 
-// Both lanes of y from elements 16 apart, of which they are bytes [at, at+16).
+// Loads 16 bytes at offset `at` into the low lane of y, and 16 bytes at offset far into the high lane. x is the low half of y.
 #define LOAD2(at, far, x, y) \
 	VMOVDQU     at(SI), x; \
 	VINSERTI128 $1, far(SI), y, y

@@ -132,7 +132,7 @@ func (w *work) correct(s section, tolerance float64) error {
 		if v == 0 {
 			continue
 		}
-		// The middle of the interval that the quantized correction stands for, as in SPERR.
+		// The middle of the interval of the quantized correction, as in SPERR.
 		by := float64(v) - 0.25
 		if v == 1 {
 			by = 1.1

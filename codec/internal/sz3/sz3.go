@@ -85,7 +85,7 @@ func Parse(values []uint32) (*Chunk, error) {
 		return &Chunk{size: 1}, nil
 	}
 	if values[0] > 5 {
-		return nil, fmt.Errorf("sz3: the filter's values are those of version 3.2 or later (the first is %#x; in version 3.1 it is 1 to 5): %w",
+		return nil, fmt.Errorf("sz3: the filter's values have the form of version 3.2 or later (the first is %#x; in version 3.1 it is 1 to 5): %w",
 			values[0], errors.ErrUnsupported)
 	}
 	l, err := sz.ReadLayout("sz3", values)

@@ -3,11 +3,11 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// The loops of fast.go and streams.go, where what they may touch is explained.
+// The loops of fast.go and streams.go, which explain the limits of reads and writes.
 
-// The entries of the three tables (fse.go) are made for these instructions: as they are they
-// count the extra bits for ROL and BZHI, and shifted right by 8 those that lead to the next
-// state. Their sum holds the sums of both in its lowest two bytes.
+// The layout of the entries of the three tables (fse.go) fits these instructions: the lowest
+// byte is the number of extra bits for ROL and BZHI, the byte above it the number of bits for
+// the next state. The sum of three entries has the sums of both in its lowest two bytes.
 //
 // Registers:
 //	AX  entry of literal lengths   BX  of match lengths   DX  of offsets
@@ -15,10 +15,10 @@
 //	DI  next of dst                R8  next literal       BP  the sequencer
 //	R11 literals, R12 length, R13 offset, R14 start of the match, R15 its end
 //	CX  scratch
-// On the stack: the last place of dst for a sequence to end, the end of the literals, the
+// On the stack: the last position of dst at which a sequence may end, the end of the literals, the
 // start of the frame, the bits of the sequence.
 
-// DRAW adds the bits that an entry counts to its value.
+// DRAW adds an entry's extra bits to its value.
 #define DRAW(entry, to) \
 	MOVQ   entry, CX       \
 	ROLQ   CX, SI          \
@@ -27,7 +27,7 @@
 	MOVL   to, to          \
 	ADDQ   CX, to
 
-// NEXT puts a table in its next state, and replaces the entry by the one of that.
+// NEXT moves a table to its next state, and loads the entry of that state.
 #define NEXT(entry, table) \
 	SHRQ    $8, entry       \
 	MOVQ    entry, CX       \
@@ -40,7 +40,7 @@
 	MOVQ    (sequencer_tables+8*table)(BP), CX \
 	MOVQ    fseTable_entries(CX)(entry*8), entry
 
-// ENTER loads the entry of the state that a table is in.
+// ENTER loads the entry of a table's state.
 #define ENTER(entry, table) \
 	MOVQ (sequencer_states+8*table)(BP), entry \
 	MOVQ (sequencer_tables+8*table)(BP), CX    \
@@ -71,7 +71,7 @@ TEXT ·fastBMI2(SB), NOSPLIT, $64-8
 	ENTER(DX, const_offsets)
 
 loop:
-	// Until execute nothing is stored, so that a sequence that stops the loop is untouched.
+	// Nothing is stored before execute, so that a sequence that stops the loop can be decoded again.
 	CMPQ    R9, $const_fastBits
 	JLT     stop
 	CMPQ    sequencer_count(BP), $1
@@ -165,7 +165,7 @@ moreLiterals:
 	JMP   match
 
 near:
-	// The period as often as it fits in X0, then whole periods at a time.
+	// Fills X0 with as many periods as fit, then stores whole periods at a time.
 	MOVOU   (CX), X0
 	LEAQ    ·strides(SB), CX
 	MOVBQZX (CX)(R13*1), R12
@@ -183,7 +183,7 @@ periods:
 	JMP   loop
 
 repeat:
-	// CX is how far back a match may reach. Without literals the values mean one more.
+	// CX is the maximum offset of a match. Without literals, the repeat codes are shifted by one.
 	CMPQ R11, $1
 	ADCQ $-1, R13
 	JEQ  first
@@ -226,8 +226,8 @@ stop:
 
 // Registers:
 //	R8  table        DI  next literal of the first stream
-//	R9  how far apart the streams' literals are   R10 three times that
-//	AX, BX, CX, DX bits of the streams   R11, R12, R13, R15 where they were loaded
+//	R9  distance between the streams' literals    R10 three times that
+//	AX, BX, CX, DX bits of the streams   R11, R12, R13, R15 their addresses
 //	BP  rounds       SI, R14 scratch
 
 // LITERAL decodes one literal.
@@ -239,7 +239,7 @@ stop:
 	SHRL    $8, SI           \
 	MOVB    SI, to
 
-// LOAD drops the bytes that are consumed: the lowest bit that is set counts the bits.
+// LOAD drops the consumed bytes: the lowest set bit is a marker that counts the bits.
 #define LOAD(bits, ip) \
 	TZCNTQ bits, SI   \
 	MOVL   SI, R14    \

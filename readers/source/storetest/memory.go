@@ -102,6 +102,7 @@ func (m *Memory) Put(name string, content []byte) {
 func (m *Memory) put(name string, content []byte) string {
 	tag := fmt.Sprintf(`"%x"`, md5.Sum(content))
 	if m.Opaque {
+		// Still of the form of a digest, so that only a comparison with the content shows the difference.
 		tag = fmt.Sprintf(`"%x"`, md5.Sum([]byte(tag)))
 	}
 	m.objects[name] = &memoryObject{slices.Clone(content), tag, m.now()}
@@ -168,6 +169,7 @@ func (m *Memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Unlock()
 	if fault != nil {
 		if f := fault(r); f != nil {
+			// The recorder swallows the answer, so that a fault can execute the request and lose the answer.
 			f(w, func() { m.answer(httptest.NewRecorder(), r, name, body) })
 			return
 		}

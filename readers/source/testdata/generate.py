@@ -1,9 +1,9 @@
-"""Writes files for TestRemoteNetCDF4: too large to be kept.
+"""Writes files for TestRemoteNetCDF4, which are too large for the repository.
 
     generate.py FOLDER
 
 Each is a netCDF-4 file of 30 variables and about 50 MB, made by netCDF4-python with its default creation settings;
-they differ in the order in which things are written, since that decides where libhdf5 puts metadata.
+they differ in the order of writing, which determines where libhdf5 puts metadata.
 """
 
 import os
@@ -46,7 +46,7 @@ def by_variable(path, unlimited, **storage):
 
 
 def in_turn(path):
-    """Each variable is written before the next is defined, so that data lie between their headers."""
+    """Each variable is written before the next is defined, so that data is between their headers."""
     f = netCDF4.Dataset(path, "w")
     for name, size in (("time", None), ("lat", LAT), ("lon", LON)):
         f.createDimension(name, size)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes vectors.json: chunks that libhdf5's szip filter wrote, and streams by libaec's szip where HDF5 has no such type.
+"""Writes vectors.json: chunks of libhdf5's szip filter, and streams of libaec's szip for types that HDF5 does not have.
 
     generate.py            needs h5py with szip encoding, imagecodecs, numpy
 
@@ -19,7 +19,7 @@ EC, LSB, MSB, NN, RAW = 4, 8, 16, 32, 128
 
 
 def shapes(rng, n, bits):
-    """n numbers of so many bits that use every coding option between them."""
+    """n numbers of the given bits that together use every coding option."""
     top = 1 << bits
     x = np.arange(n)
     yield "zeros", np.zeros(n)

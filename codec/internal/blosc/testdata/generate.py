@@ -1,8 +1,8 @@
-"""Write blosc1.txt: chunks that numcodecs.blosc, or hdf5plugin for snappy, wrote, one a line.
+"""Writes blosc1.txt: chunks of numcodecs.blosc, or of hdf5plugin for snappy, one per line.
 
     cname shuffle typesize clevel blocksize kind length hex
 
-kind and length say what the chunk decodes to; see sample.py.
+kind and length give the decoded chunk; see sample.py.
 """
 import os
 

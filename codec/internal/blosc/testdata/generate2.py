@@ -1,8 +1,8 @@
-"""Write blosc2.txt: Blosc2 contiguous frames, one a line.
+"""Writes blosc2.txt: contiguous frames of Blosc2, one per line.
 
     name kind length hex
 
-kind and length say what the frame decodes to; see sample.py.
+kind and length give the decoded frame; see sample.py.
 Frames named hdf5-… were written by hdf5plugin's filter 32026, the others by python-blosc2 (the
 package blosc2).
 """

@@ -1,4 +1,4 @@
-"""What the vectors decode to; the Go test makes the same bytes."""
+"""Makes the decoded bytes of the vectors. The Go test makes the same bytes."""
 import numpy as np
 
 

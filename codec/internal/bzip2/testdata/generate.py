@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes vectors.json: bzip2 streams by libbz2, with the length and CRC-32 of what they hold.
+"""Writes vectors.json: bzip2 streams by libbz2, with the length and CRC-32 of the decoded bytes.
 
     generate.py            needs numpy
 

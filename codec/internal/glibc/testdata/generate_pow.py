@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes ../pow_table.go: the tables of pow, exp and exp2, from their definitions.
-Writes pow.json: what glibc's functions return, as their name and the bits of x, y and the result; y is 0 but for pow.
+Writes pow.json: results of glibc's functions, as the function's name and the bits of x, y and the result. y is 0 except for pow.
 
-    generate_pow.py        in this folder; needs nothing but Python, glibc and a processor with FMA
+    generate_pow.py        in this folder; needs only Python, glibc and a processor with FMA
 
 log: z from 0.7057 to 1.4113 falls into one of 128 intervals. invc is 1/c for a c near the
 interval's centre, of so few bits that z*invc - 1 is exact; logc is log(c) rounded to a

@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// How often each byte of a block counts in the second sum.
+// The weights of the bytes of a block in the second sum.
 DATA weights<>+0(SB)/8, $0x393a3b3c3d3e3f40
 DATA weights<>+8(SB)/8, $0x3132333435363738
 DATA weights<>+16(SB)/8, $0x292a2b2c2d2e2f30
@@ -24,7 +24,7 @@ TEXT ·sumsAVX2(SB), NOSPLIT, $0-40
 	MOVQ p_base+8(FP), SI
 	MOVQ p_len+16(FP), CX
 
-	// Before the first block the first sum is a: it counts once for every byte.
+	// The first sum starts with a, which the second sum therefore adds once for every byte.
 	MOVL  R8, AX
 	IMULL CX, AX
 	ADDL  AX, R9

@@ -1,4 +1,4 @@
-"""Make zlib.txt and codes.txt: what zlib writes, and what zlib decides about odd streams.
+"""Makes zlib.txt and codes.txt: streams of zlib, and zlib's results for unusual streams.
 
     python generate.py        # needs only the standard library, whose zlib module is zlib itself
 
@@ -74,7 +74,7 @@ class Bits:
 
 
 def canonical(lens):
-    """{symbol: (word, length)}, also for sets that are no code."""
+    """{symbol: (word, length)}, also for lengths that are not a valid code."""
     word, out = 0, {}
     for length in range(1, 16):
         for sym, n in enumerate(lens):
@@ -86,7 +86,7 @@ def canonical(lens):
 
 
 def header(litlen, dist, precode):
-    """The head of a final dynamic block, its lengths not checked in any way."""
+    """The head of a final dynamic block, with unchecked lengths."""
     b = Bits().put(1, 1).put(2, 2).put(len(litlen) - 257, 5).put(len(dist) - 1, 5).put(15, 4)
     for sym in ORDER:
         b.put(precode[sym], 3)
@@ -112,7 +112,7 @@ def litlen(**lens):
 
 
 def stream(lit, dist, symbols, precode=COMPLETE_PRECODE):
-    """A block; symbols are literal/length symbols, or (value, bits) put as they are."""
+    """A block; symbols are literal/length symbols, or raw (value, bits)."""
     b = header(lit, dist, precode)
     words = canonical(lit)
     for s in symbols:
@@ -179,7 +179,7 @@ def named_codes():
 
 
 def random_code(rng, size, limit):
-    """Lengths of a complete code over some of size symbols, sometimes spoilt."""
+    """Lengths of a complete code for some of size symbols, sometimes made invalid."""
     leaves = [0]
     for _ in range(rng.randrange(1, min(size, 40))):
         i = rng.randrange(len(leaves))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes vectors.json: chunks that FCIDECOMP's filter wrote, and streams by CharLS where it does not write such.
+"""Writes vectors.json: chunks of FCIDECOMP's filter, and streams of CharLS of kinds that the filter does not write.
 Writes bench.jls: an image of 12-bit samples, 128 x 128.
 
     generate.py            needs h5py, hdf5plugin, imagecodecs, numpy
 
-A line is {"name", "params": the filter's, "stored": base64, "want": base64}. What libhdf5 fails to read has no "want".
+A line is {"name", "params": the filter's, "stored": base64, "want": base64}. A chunk that libhdf5 cannot read has no "want".
 """
 import base64
 import json
@@ -114,14 +114,14 @@ def fci_cases(rng, folder):
 
 
 def apart(stream):
-    """Returns what precedes the scan, its header, and the scan."""
+    """Returns the bytes before the scan, the scan's header, and the scan."""
     at = stream.index(b"\xff\xda")
     end = at + 2 + struct.unpack(">H", stream[at + 2 : at + 4])[0]
     return stream[:at], stream[at:end], stream[end:-2]
 
 
 def restart_cases(rng):
-    """Restart intervals depend on none before them, so a stream with them is made of those of the parts."""
+    """Restart intervals do not depend on earlier ones, so a stream with restarts is made by joining streams of the parts."""
     for dtype, bits, n, near, every in (("u1", 8, 1, 0, 1), ("u2", 12, 1, 2, 3), ("u1", 8, 3, 0, 4), ("u2", 16, 4, 0, 5)):
         shape = (11, 13, n) if n > 1 else (11, 13)
         v = np.cumsum(rng.integers(-2, 4, shape), axis=1).astype(dtype)

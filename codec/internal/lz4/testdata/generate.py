@@ -1,8 +1,8 @@
-"""Write vectors.txt: what numcodecs and HDF5's lz4 filter wrote, one chunk a line.
+"""Writes vectors.txt: chunks of numcodecs and of HDF5's lz4 filter, one per line.
 
     framing kind length hex
 
-kind and length say what the chunk decodes to; see sample() here and vectors.Sample in Go.
+kind and length give the decoded chunk; see sample() here and vectors.Sample in Go.
 """
 import os
 

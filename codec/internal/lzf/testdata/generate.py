@@ -1,8 +1,8 @@
-"""Write vectors.txt: chunks that h5py's lzf filter wrote, one a line.
+"""Writes vectors.txt: chunks of h5py's lzf filter, one per line.
 
     name kind length hex
 
-kind and length say what the chunk decodes to; see sample() here and vectors.Sample in Go.
+kind and length give the decoded chunk; see sample() here and vectors.Sample in Go.
 """
 import os
 

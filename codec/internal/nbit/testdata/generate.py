@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes vectors.json: chunks that libhdf5's N-bit filter wrote, with its parameters and what libhdf5 reads back.
+"""Writes vectors.json: chunks that libhdf5's N-bit filter wrote, with its parameters and the values that libhdf5 reads back.
 
     generate.py            in this folder; needs h5py and numpy
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes vectors.json: chunks that libhdf5's scale-offset filter wrote, with its parameters and what libhdf5 reads back.
+"""Writes vectors.json: chunks that libhdf5's scale-offset filter wrote, with its parameters and the values that libhdf5 reads back.
 
     generate.py            needs h5py and numpy
 
-A line is {"name", "values": the filter's parameters but for the zeros at the end,
+A line is {"name", "values": the filter's parameters without the zeros at the end,
 "stored", "want": base64}.
 """
 import base64
@@ -19,7 +19,7 @@ INTEGERS, DECIMAL = h5z.SO_INT, h5z.SO_FLOAT_DSCALE
 
 
 def spread(rng, dtype, span, count):
-    """Numbers within span of one another, both ends taken."""
+    """Numbers within span of one another, with both extremes."""
     info = np.iinfo(dtype)
     low = int(rng.integers(info.min, info.max - span, endpoint=True, dtype=dtype))
     v = low + rng.integers(0, span, count, endpoint=True, dtype=np.uint64).astype(object)
@@ -98,7 +98,7 @@ def write(folder, name, v, scale, factor, fill):
 
 
 def undefine(dcpl):
-    """h5py can't say H5Pset_fill_value(dcpl, any type, NULL); the library it has loaded can."""
+    """Calls H5Pset_fill_value(dcpl, any type, NULL) in the loaded library, because h5py cannot."""
     import ctypes
     with open("/proc/self/maps") as maps:
         path = next(m.split()[-1] for m in maps if "libhdf5-" in m or "libhdf5.so" in m)

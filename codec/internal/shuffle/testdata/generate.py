@@ -1,4 +1,4 @@
-"""Write bitshuffle.txt: chunks that HDF5's filter 32008 wrote without compression, one a line.
+"""Writes bitshuffle.txt: chunks of HDF5's filter 32008 without compression, one per line.
 
     elemsize blockelems(0: the filter's choice) length hex
 

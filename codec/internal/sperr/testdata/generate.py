@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes vectors.json: chunks of libhdf5's SPERR filter, with its parameters and what libhdf5 reads back.
+"""Writes vectors.json: chunks of libhdf5's SPERR filter, with its parameters and the values that libhdf5 reads back.
 
     generate.py            needs h5py, hdf5plugin (its H5Z-SPERR is version 0.2.3) and numpy
 
@@ -29,7 +29,7 @@ C_FREE.argtypes = [ctypes.c_void_p]
 
 
 def library(function, *args):
-    """Calls a function of SPERR that returns bytes by its last two arguments."""
+    """Calls a function of SPERR that returns bytes in its last two arguments."""
     out, size = ctypes.c_void_p(None), ctypes.c_size_t(0)
     status = function(*args, ctypes.byref(out), ctypes.byref(size))
     assert status == 0, status
@@ -39,7 +39,7 @@ def library(function, *args):
 
 
 def cut(v, part, tolerance):
-    """A volume whose parts are fields of their own."""
+    """A volume whose parts are independent fields."""
     size = ctypes.c_size_t
     dims = [size(n) for n in (*v.shape[::-1], *part[::-1])]
     data = v.ctypes.data_as(ctypes.c_void_p)
@@ -59,7 +59,7 @@ def waves(rng, shape, dtype, noise=0.0):
 
 
 def spikes(rng, shape, dtype):
-    """Values of which some are far from their neighbours: the tolerance needs corrections."""
+    """Values with outliers, which need corrections to stay within the tolerance."""
     v = waves(rng, shape, "f8")
     at = rng.random(shape) < 0.004
     return np.where(at, rng.normal(0, 90, shape), v).astype(dtype)
@@ -94,7 +94,7 @@ def encoded(rng):
 
 
 def composed(rng):
-    """Name, values, stored bytes, whether as version 0.1."""
+    """Name, values, stored bytes, whether in the form of version 0.1."""
     for dtype in ("<f4", "<f8"):
         v = spikes(rng, (30, 21, 25), dtype)
         for part in ((9, 9, 9), (30, 10, 12), (12, 21, 25), (20, 14, 3), (7, 5, 100), (11, 21, 1)):
@@ -106,7 +106,7 @@ def composed(rng):
 
 
 def read(path, v, stored, old):
-    """What libhdf5 reads when a chunk of v's shape is stored, and the filter's parameters."""
+    """The values that libhdf5 reads from a stored chunk of v's shape, and the filter's parameters."""
     with h5py.File(path, "w") as f:
         d = f.create_dataset("d", v.shape, v.dtype, chunks=v.shape, **hdf5plugin.Sperr(rate=MARK, swap=True))
         d.id.write_direct_chunk((0,) * v.ndim, stored)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes vectors.json: chunks that SZ compressed, with the filter's values and what the library reads back.
+"""Writes vectors.json: chunks that SZ compressed, with the filter's values and the numbers that the library reads back.
 
     generate.py            in this folder; needs h5py, hdf5plugin and numpy
 
@@ -25,7 +25,7 @@ ABS, REL, ABS_AND_REL, ABS_OR_REL, PSNR, PW_REL = 0, 1, 2, 3, 4, 10
 
 
 def bounds(mode, value):
-    """The filter's values that ask for a bound."""
+    """The filter's values for a bound."""
     at = {ABS: 0, REL: 1, PW_REL: 2, PSNR: 3}[mode]
     return (mode, *struct.unpack(">8I", struct.pack(">4d", *(value if i == at else 0.0 for i in range(4)))))
 

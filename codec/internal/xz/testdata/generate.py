@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes vectors.json: streams that liblzma wrote, with the length and CRC-32 of what they hold.
+"""Writes vectors.json: streams that liblzma wrote, with the length and CRC-32 of the decoded bytes.
 
     generate.py            needs numpy, and xz for blocks
 
@@ -29,7 +29,7 @@ def texts():
 
 
 def big():
-    """Text of more than one LZMA2 chunk, of both kinds, that packs well enough for a small file."""
+    """Text of more than one LZMA2 chunk, of both kinds, that compresses well enough for a small file."""
     rng = np.random.default_rng(10)
     page = rng.integers(0, 256, 4000, dtype=np.uint8).tobytes()
     return bytes(1 << 21) + page + bytes(1 << 20) + page[::-1] + page
@@ -74,7 +74,7 @@ def cases():
 
 
 def with_size(stored, text):
-    """Puts the size in the header; the marker stays, which is allowed."""
+    """Writes the size into the header. The end marker stays, which is allowed."""
     return stored[:5] + len(text).to_bytes(8, "little") + stored[13:]
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes vectors.json: chunks that H5Z-ZFP wrote and streams that ZFP wrote, with what libhdf5 and ZFP read of them.
+"""Writes vectors.json: chunks that H5Z-ZFP wrote and streams that ZFP wrote, with hashes of the elements that libhdf5 and ZFP read.
 
     generate.py            needs h5py, hdf5plugin, imagecodecs, numpy
 
-A line is {"name", "values": the filter's client values, or none where the header stands in the stream, "stored": base64, "size": bytes of the
+A line is {"name", "values": the filter's client values, or none if the stream has a header, "stored": base64, "size": bytes of the
 elements, "sum": SHA-256 of them}. What the encoder does not write (a machine of the other byte order, older versions, limits that HDF5 does not
 let through) is written by patching the client values of a file, and what counts is what libhdf5 reads then.
 """
@@ -44,7 +44,7 @@ def smooth(shape, dtype):
 
 
 def noise(dtype):
-    """Numbers that overflow the transform; of floats, also those that only the reversible mode keeps."""
+    """Numbers that overflow the transform, and floats that only the reversible mode preserves."""
     dtype = np.dtype(dtype)
     x = np.random.default_rng(3).integers(0, 256, (8, 9, dtype.itemsize), dtype=np.uint8).view(dtype)[..., 0].copy()
     if dtype.kind == "f":
@@ -58,14 +58,14 @@ def huge(dtype):
 
 
 def tiny(dtype, most):
-    """Multiples of the least float."""
+    """Multiples of the smallest positive float."""
     dtype = np.dtype(dtype)
     k = np.random.default_rng(4).integers(-most, most, 37)
     return k.astype(dtype) * np.finfo(dtype).smallest_subnormal
 
 
 def bits(*fields):
-    """Client values of (value, bits) that follow one another."""
+    """Client values that pack the given (value, bits) in order."""
     total, at = 0, 0
     for value, n in fields:
         total |= value << at
@@ -74,7 +74,7 @@ def bits(*fields):
 
 
 def header(values, mode, wide=None):
-    """The client values with another mode: 12 bits, or four limits as they are stored."""
+    """The client values with another mode: 12 bits, or the four stored limits."""
     whole = int.from_bytes(struct.pack("<3I", *values[1:4]), "little")
     meta = whole >> 32 & (1 << 52) - 1
     fields = [(0x570667A, 32), (meta, 52), (mode, 12)]
@@ -99,7 +99,7 @@ class Files:
             return d.get_create_plist().get_filter(0)[2], stored
 
     def read(self, shape, dtype, values, stored):
-        """What libhdf5 reads of a chunk with these client values."""
+        """The elements that libhdf5 reads from a chunk with these client values."""
         with h5py.File(self.path, "w") as f:
             # Expert mode has 6 parameters, so that any other mode can be patched in.
             d = f.create_dataset("d", shape, np.dtype(dtype).newbyteorder("<"), chunks=shape,

@@ -74,6 +74,7 @@ func (s *Service) Session(_ *object.Put, h http.Header, _ []byte) (*object.Sessi
 	if err != nil || at.Host == "" {
 		return nil, errors.New("the server's answer to beginning an upload has no Location")
 	}
+	// The address receives the token and the data, so it must not lead to another server.
 	if !object.IsHome(&http.Request{URL: at}, s.endpoint) {
 		return nil, fmt.Errorf("the server's answer to beginning an upload has a Location on another server (%s)", at.Host)
 	}

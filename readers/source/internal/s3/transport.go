@@ -38,6 +38,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
+		// The signed request must not be visible to callers: errors and logs may contain it.
 		resp.Request = req
 		elsewhere := t.elsewhere(resp)
 		if again || elsewhere == "" || elsewhere == region {
@@ -74,6 +75,7 @@ func (t *transport) sign(req *http.Request, region string) (*http.Request, error
 	if err != nil || !ok {
 		return signed, err
 	}
+	// The body's hash is not signed, because computing it would need a second pass; TLS protects the body.
 	const unsigned = "UNSIGNED-PAYLOAD"
 	signed.Header.Set("X-Amz-Content-Sha256", unsigned)
 	err = t.signer.SignHTTP(context.WithoutCancel(req.Context()), found, signed, unsigned, "s3", region, t.now())
@@ -90,6 +92,7 @@ func (t *transport) elsewhere(resp *http.Response) string {
 		return ""
 	}
 	region := resp.Header.Get("X-Amz-Bucket-Region")
+	// Other statuses with a body are not worth the read: only the code AuthorizationHeaderMalformed names a region.
 	if region == "" && resp.StatusCode == http.StatusBadRequest {
 		region = regionIn(resp)
 	}

@@ -15,7 +15,7 @@ KEYS = ["test.txt", "a b.nc", "100%.nc", "a%20b.nc", "c#d?e=f&g+h.nc", "é/日�
 
 
 class Unsigned(botocore.auth.S3SigV4Auth):
-    """As botocore signs what is sent over TLS with another checksum."""
+    """Signs like botocore for bodies that are sent over TLS with another checksum."""
 
     def payload(self, request):
         return "UNSIGNED-PAYLOAD"
