@@ -285,10 +285,7 @@ func (b *builder) variable(r *room, h *hypercube, c *cube, front [levelAxis]*rea
 		v.Dims, chunk = append(v.Dims, r.dims[c.levelType]), append(chunk, 1)
 	}
 	coordinates := space.coordinates
-	switch {
-	case c.has[stepAxis]:
-		coordinates = append([]string{"valid_time"}, coordinates...)
-	case front[stepAxis] == nil:
+	if c.has[stepAxis] || front[stepAxis] == nil { // or they are along a dimension that the variable does not have
 		coordinates = append([]string{"valid_time", "step"}, coordinates...)
 	}
 	if !c.has[levelAxis] {
@@ -478,6 +475,9 @@ func (b *builder) decode(ctx context.Context, v *readers.Variable, limit uint64)
 	}
 	element, _ := v.Type.Element()
 	form := codec.Form{Type: element, Shape: shape, Fill: v.Fill.Value}
+	if err := cmp.Or(form.CheckSize(), form.CheckGrowth(int64(v.Storage.Bytes))); err != nil {
+		return readers.Value{}, err
+	}
 	specs, err := v.Storage.Pipeline.Specs(0)
 	if err != nil {
 		return readers.Value{}, err

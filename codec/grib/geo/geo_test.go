@@ -1,0 +1,98 @@
+package geo_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"varve/codec"
+	"varve/codec/grib/geo"
+	"varve/codec/grib/section"
+)
+
+// definitions are the grid definitions of the samples, with their editions.
+func definitions(t testing.TB) (editions []int, sections [][]byte) {
+	t.Helper()
+	names, err := filepath.Glob("../../../fixtures/grib/*.grib")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		view := section.ViewOf(b)
+		h, err := section.ReadHeader(view, 0, int64(len(b)))
+		if err != nil {
+			continue // it begins with the header of a bulletin
+		}
+		list, err := section.Walk(view, 0, h.Length, h.Edition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range list {
+			if s.Number == map[int]int{1: 2, 2: 3}[h.Edition] {
+				editions, sections = append(editions, h.Edition), append(sections, b[s.Offset:s.Offset+s.Length])
+			}
+		}
+	}
+	if len(sections) < 8 {
+		t.Fatalf("%d grid definitions", len(sections))
+	}
+	return editions, sections
+}
+
+// TestPlanes: the points of a projected grid are where its plane says, and the first is the one of the definition.
+func TestPlanes(t *testing.T) {
+	editions, sections := definitions(t)
+	planes := 0
+	for i, s := range sections {
+		g, err := geo.Parse(editions[i], s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := g.Plane()
+		if errors.Is(err, errors.ErrUnsupported) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		planes++
+		lat, lon := make([]float64, g.Points), make([]float64, g.Points)
+		if err := g.Coordinates(lat, lon); err != nil {
+			t.Fatal(err)
+		}
+		first, _ := g.Degrees("latitudeOfFirstGridPoint")
+		east, _ := g.Degrees("longitudeOfFirstGridPoint")
+		if math.Abs(lat[0]-first) > 1e-9 || math.Abs(math.Remainder(lon[0]-east, 360)) > 1e-9 || len(p.X) != g.Ni || len(p.Y) != g.Nj {
+			t.Errorf("%s: the first point is %g, %g instead of %g, %g", g.Type, lat[0], lon[0], first, east)
+		}
+	}
+	if planes < 2 {
+		t.Errorf("%d planes", planes)
+	}
+}
+
+// FuzzGrid takes arbitrary bytes for a grid definition. Coordinates of up to a million points have to be computed or refused.
+func FuzzGrid(f *testing.F) {
+	editions, sections := definitions(f)
+	for i, s := range sections {
+		f.Add(editions[i], s)
+	}
+	f.Fuzz(func(t *testing.T, edition int, b []byte) {
+		if edition != 1 {
+			edition = 2
+		}
+		g, err := geo.Parse(edition, b)
+		if err == nil && g.Points >= 0 && g.Points <= 1<<20 {
+			err = g.Coordinates(make([]float64, g.Points), make([]float64, g.Points))
+		}
+		if err != nil && !errors.Is(err, codec.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%v is of no kind", err)
+		}
+	})
+}
