@@ -73,6 +73,9 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	if opts.json {
 		return outcomeJSON(cmd.OutOrStdout(), outcome)
 	}
+	if opts.quiet {
+		return nil
+	}
 	return printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
 }
 

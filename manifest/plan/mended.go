@@ -19,7 +19,7 @@ var mended = []struct {
 }{
 	{1, holdsUnnamed, "took axes that files have no name for by their numbers, which are those of other axes in other files"},
 	{1, holdsWords, "put whole numbers from 2^63 on in front of all others"},
-	{1, func(_ *manifest.Snapshot, o *Options) bool { return o.Pad == PadFill }, "did not hold narrower files to the values of the widest with --pad fill"},
+	{1, func(_ *manifest.Snapshot, o *Options) bool { return o.Pad == PadFill }, "did not hold narrower files to the values of the widest when shorter files were padded with fill"},
 	{1, holdsReplaced, "found no values of variables whose names are not UTF-8"},
 }
 
