@@ -11,7 +11,7 @@ func (e Earth) Sphere() bool { return e.Major == e.Minor }
 // eccentricity is the first one of the ellipsoid.
 func (e Earth) eccentricity() float64 {
 	ratio := e.Minor / e.Major
-	return math.Sqrt(1 - ratio*ratio)
+	return math.Sqrt(1 - float64(ratio*ratio))
 }
 
 // iau65 is the ellipsoid of edition 1, and of shape 2 of edition 2.

@@ -12,8 +12,8 @@ func newAuthalic(earth Earth) authalic {
 	e := earth.eccentricity()
 	e2 := e * e
 	a := authalic{e: e, series: [3]float64{
-		e2*(1./3) + e2*e2*(31./180) + e2*e2*e2*(517./5040),
-		e2*e2*(23./360) + e2*e2*e2*(251./3780),
+		float64(e2*(1./3)) + float64(e2*e2*(31./180)) + float64(e2*e2*e2*(517./5040)),
+		float64(e2*e2*(23./360)) + float64(e2*e2*e2*(251./3780)),
 		e2 * e2 * e2 * (761. / 45360),
 	}}
 	a.qp = a.q(1)
@@ -25,11 +25,11 @@ func (a authalic) q(sin float64) float64 {
 		return 2 * sin
 	}
 	con := a.e * sin
-	return (1 - a.e*a.e) * (sin/(1-con*con) - 0.5/a.e*math.Log((1-con)/(1+con)))
+	return (1 - float64(a.e*a.e)) * (sin/(1-float64(con*con)) - float64(0.5/a.e*math.Log((1-con)/(1+con))))
 }
 
 func (a authalic) latitude(beta float64) float64 {
-	return beta + a.series[0]*math.Sin(2*beta) + a.series[1]*math.Sin(4*beta) + a.series[2]*math.Sin(6*beta)
+	return beta + float64(a.series[0]*math.Sin(2*beta)) + float64(a.series[1]*math.Sin(4*beta)) + float64(a.series[2]*math.Sin(6*beta))
 }
 
 // azimuthal is Lambert's azimuthal equal-area projection.
@@ -44,7 +44,7 @@ func newAzimuthal(earth Earth, lat0, lon0 float64) projection {
 	z.radius = earth.Major * math.Sqrt(0.5*z.qp)
 	sin := math.Sin(lat0)
 	z.sin1 = z.q(sin) / z.qp
-	z.cos1 = math.Sqrt(max(1-z.sin1*z.sin1, 0))
+	z.cos1 = math.Sqrt(max(1-float64(z.sin1*z.sin1), 0))
 	if z.cos1 > 1e-10 {
 		z.d = earth.Major * smallM(z.e, lat0) / (z.radius * z.cos1)
 	}
@@ -53,10 +53,10 @@ func newAzimuthal(earth Earth, lat0, lon0 float64) projection {
 
 func (z azimuthal) forward(lat, lon float64) (x, y float64) {
 	sinB := z.q(math.Sin(lat)) / z.qp
-	cosB := math.Sqrt(max(1-sinB*sinB, 0))
+	cosB := math.Sqrt(max(1-float64(sinB*sinB), 0))
 	sin, cos := math.Sincos(lon - z.lon0)
-	b := z.radius * math.Sqrt(2/(1+z.sin1*sinB+z.cos1*cosB*cos))
-	return b * z.d * cosB * sin, b / z.d * (z.cos1*sinB - z.sin1*cosB*cos)
+	b := z.radius * math.Sqrt(2/(1+float64(z.sin1*sinB)+float64(z.cos1*cosB*cos)))
+	return b * z.d * cosB * sin, b / z.d * (float64(z.cos1*sinB) - float64(z.sin1*cosB*cos))
 }
 
 func (z azimuthal) inverse(x, y float64) (lat, lon float64) {
@@ -66,8 +66,8 @@ func (z azimuthal) inverse(x, y float64) (lat, lon float64) {
 		return z.latitude(math.Asin(z.sin1)), z.lon0
 	}
 	sin, cos := math.Sincos(2 * math.Asin(min(rho/(2*z.radius), 1)))
-	beta := math.Asin(min(max(cos*z.sin1+y*sin*z.cos1/rho, -1), 1))
-	return z.latitude(beta), z.lon0 + math.Atan2(x*sin, rho*z.cos1*cos-y*z.sin1*sin)
+	beta := math.Asin(min(max(float64(cos*z.sin1)+y*sin*z.cos1/rho, -1), 1))
+	return z.latitude(beta), z.lon0 + math.Atan2(x*sin, float64(rho*z.cos1*cos)-float64(y*z.sin1*sin))
 }
 
 // albers is the conical equal-area projection of Albers.
@@ -82,21 +82,21 @@ func newAlbers(earth Earth, lat0, lon0, first, second float64) projection {
 	q1, q2 := p.q(math.Sin(first)), p.q(math.Sin(second))
 	p.n = math.Sin(first)
 	if math.Abs(first-second) > 1e-10 {
-		p.n = (m1*m1 - m2*m2) / (q2 - q1)
+		p.n = (float64(m1*m1) - float64(m2*m2)) / (q2 - q1)
 	}
-	p.c = m1*m1 + p.n*q1
+	p.c = float64(m1*m1) + float64(p.n*q1)
 	p.rho0 = p.rho(lat0)
 	return p
 }
 
 func (p albers) rho(lat float64) float64 {
-	return p.a * math.Sqrt(max(p.c-p.n*p.q(math.Sin(lat)), 0)) / p.n
+	return p.a * math.Sqrt(max(p.c-float64(p.n*p.q(math.Sin(lat))), 0)) / p.n
 }
 
 func (p albers) forward(lat, lon float64) (x, y float64) {
 	sin, cos := math.Sincos(p.n * turn(lon-p.lon0))
 	rho := p.rho(lat)
-	return rho * sin, p.rho0 - rho*cos
+	return rho * sin, p.rho0 - float64(rho*cos)
 }
 
 func (p albers) inverse(x, y float64) (lat, lon float64) {

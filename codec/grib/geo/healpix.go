@@ -38,7 +38,7 @@ func (g *Grid) healpix(lat, lon []float64) error {
 			if g.Nested() {
 				at = nested(side, ring, i)
 			}
-			lat[at], lon[at] = y, start+float64(i)*step
+			lat[at], lon[at] = y, start+float64(float64(i)*step)
 			n++
 		}
 	}
@@ -54,9 +54,9 @@ func ringLatitude(side, ring int) float64 {
 	case ring == 2*side:
 		return 0
 	case ring < side:
-		return 90 - radian*math.Acos(1-r*r/(3*n*n))
+		return 90 - float64(radian*math.Acos(1-r*r/(3*n*n)))
 	}
-	return 90 - radian*math.Acos((4*n-2*r)/(3*n))
+	return 90 - float64(radian*math.Acos((float64(4*n)-float64(2*r))/(3*n)))
 }
 
 // nested is the place in nested order of point i of a ring: the number of its face, and within that the bits of its two

@@ -69,7 +69,7 @@ func (g *Grid) Plane() (*Plane, error) {
 func steps(first, step float64, n int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
-		out[i] = first + float64(i)*step
+		out[i] = first + float64(float64(i)*step)
 	}
 	return out
 }
@@ -170,13 +170,13 @@ func smallT(e, lat float64) float64 {
 
 // latitudeOf is the latitude that has a t, (7-9).
 func latitudeOf(e, t float64) float64 {
-	lat := math.Pi/2 - 2*math.Atan(t)
+	lat := math.Pi/2 - float64(2*math.Atan(t))
 	if e == 0 {
 		return lat
 	}
 	for range 16 {
 		con := e * math.Sin(lat)
-		d := math.Pi/2 - 2*math.Atan(t*math.Pow((1-con)/(1+con), 0.5*e)) - lat
+		d := math.Pi/2 - float64(2*math.Atan(t*math.Pow((1-con)/(1+con), 0.5*e))) - lat
 		if lat += d; math.Abs(d) <= 1e-10 {
 			break
 		}
@@ -187,7 +187,7 @@ func latitudeOf(e, t float64) float64 {
 // smallM is Snyder's m, (14-15): the radius of a parallel by the major axis.
 func smallM(e, lat float64) float64 {
 	con := e * math.Sin(lat)
-	return math.Cos(lat) / math.Sqrt(1-con*con)
+	return math.Cos(lat) / math.Sqrt(1-float64(con*con))
 }
 
 // lambert is the conformal conic projection.
@@ -214,7 +214,7 @@ func (l lambert) rho(lat float64) float64 {
 func (l lambert) forward(lat, lon float64) (x, y float64) {
 	sin, cos := math.Sincos(l.n * turn(lon-l.lon0))
 	rho := l.rho(lat)
-	return rho * sin, l.rho0 - rho*cos
+	return rho * sin, l.rho0 - float64(rho*cos)
 }
 
 func (l lambert) inverse(x, y float64) (lat, lon float64) {
@@ -260,7 +260,7 @@ func (s stereographic) inverse(x, y float64) (lat, lon float64) {
 	if rho == 0 {
 		return lat, s.lon0
 	}
-	return lat, s.sign*math.Atan2(x, -y) + s.lon0
+	return lat, float64(s.sign*math.Atan2(x, -y)) + s.lon0
 }
 
 // mercator is Mercator's projection, true at a latitude.

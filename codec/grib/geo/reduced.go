@@ -41,7 +41,7 @@ func (g *Grid) reducedLatLon(lat, lon []float64) error {
 	n := 0
 	for j, row := range g.Rows {
 		for i := range row {
-			lat[n], lon[n] = north+float64(j)*step, first+float64(i)*(span/float64(max(row-gap, 1)))
+			lat[n], lon[n] = north+float64(float64(j)*step), first+float64(float64(i)*(span/float64(max(row-gap, 1))))
 			n++
 		}
 	}

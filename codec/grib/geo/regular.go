@@ -42,12 +42,12 @@ func (g *Grid) evenColumns() []float64 {
 	}
 	if g.Scan&iNegative != 0 {
 		step = -step
-	} else if first+float64(g.Ni-2)*step > 360 {
+	} else if first+float64(float64(g.Ni-2)*step) > 360 {
 		first -= 360
 	}
 	out := make([]float64, g.Ni)
 	for i := range out {
-		out[i] = first + float64(i)*step
+		out[i] = first + float64(float64(i)*step)
 	}
 	if g.Ni > 1 {
 		if last > 0 && last >= 360 {
@@ -75,7 +75,7 @@ func (g *Grid) evenRows() ([]float64, error) {
 	}
 	out := make([]float64, g.Nj)
 	for j := range out {
-		out[j] = first + float64(j)*step
+		out[j] = first + float64(float64(j)*step)
 	}
 	out[g.Nj-1] = last
 	return out, nil
@@ -149,8 +149,8 @@ func legendreStep(degree int, x float64) float64 {
 	before, p, next := 1.0, x, 0.0
 	before, p = 1.0, x
 	for k := 1; k < degree; k++ {
-		next = ((2*float64(k)+1)*x*p - float64(k)*before) / float64(k+1)
+		next = (float64((float64(2*float64(k))+1)*x*p) - float64(float64(k)*before)) / float64(k+1)
 		before, p = p, next
 	}
-	return p / (float64(degree) * (before - x*p) / (1 - x*x))
+	return p / (float64(degree) * (before - float64(x*p)) / (1 - float64(x*x)))
 }

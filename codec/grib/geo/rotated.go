@@ -34,9 +34,9 @@ func (g *Grid) unrotate(lat, lon []float64) error {
 		sinLat, cosLat := math.Sincos(lat[n] * degree)
 		sinLon, cosLon := math.Sincos(lon[n] * degree)
 		xd, yd, zd := cosLon*cosLat, sinLon*cosLat, sinLat
-		x := cosT*cosO*xd + sinO*yd + sinT*cosO*zd
-		y := -cosT*sinO*xd + cosO*yd - sinT*sinO*zd
-		z := min(max(-sinT*xd+cosT*zd, -1), 1)
+		x := float64(cosT*cosO*xd) + float64(sinO*yd) + float64(sinT*cosO*zd)
+		y := float64(-cosT*sinO*xd) + float64(cosO*yd) - float64(sinT*sinO*zd)
+		z := min(max(float64(-sinT*xd)+float64(cosT*zd), -1), 1)
 		lat[n] = micro(math.Asin(z) * radian)
 		lon[n] = micro(math.Atan2(y, x)*radian) - p.Angle
 	}
