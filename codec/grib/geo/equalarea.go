@@ -24,7 +24,7 @@ func (a authalic) q(sin float64) float64 {
 	if a.e < 1e-7 {
 		return 2 * sin
 	}
-	con := a.e * sin
+	con := float64(a.e * sin)
 	return (1 - float64(a.e*a.e)) * (sin/(1-float64(con*con)) - float64(0.5/a.e*math.Log((1-con)/(1+con))))
 }
 

@@ -69,7 +69,7 @@ func (g *Grid) Plane() (*Plane, error) {
 func steps(first, step float64, n int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
-		out[i] = first + float64(float64(i)*step)
+		out[i] = float64(first) + float64(float64(i)*step)
 	}
 	return out
 }
@@ -164,7 +164,7 @@ func turn(x float64) float64 {
 
 // smallT is Snyder's t, (15-9): the tangent of half the colatitude, corrected for an ellipsoid.
 func smallT(e, lat float64) float64 {
-	con := e * math.Sin(lat)
+	con := float64(e * math.Sin(lat))
 	return math.Tan(0.5*(math.Pi/2-lat)) / math.Pow((1-con)/(1+con), 0.5*e)
 }
 
@@ -175,7 +175,7 @@ func latitudeOf(e, t float64) float64 {
 		return lat
 	}
 	for range 16 {
-		con := e * math.Sin(lat)
+		con := float64(e * math.Sin(lat))
 		d := math.Pi/2 - float64(2*math.Atan(t*math.Pow((1-con)/(1+con), 0.5*e))) - lat
 		if lat += d; math.Abs(d) <= 1e-10 {
 			break
@@ -186,7 +186,7 @@ func latitudeOf(e, t float64) float64 {
 
 // smallM is Snyder's m, (14-15): the radius of a parallel by the major axis.
 func smallM(e, lat float64) float64 {
-	con := e * math.Sin(lat)
+	con := float64(e * math.Sin(lat))
 	return math.Cos(lat) / math.Sqrt(1-float64(con*con))
 }
 
@@ -238,7 +238,7 @@ func newStereographic(earth Earth, trueAt, lon0 float64) projection {
 	if trueAt < 0 {
 		s.sign = -1
 	}
-	at := s.sign * trueAt
+	at := float64(s.sign * trueAt)
 	if math.Abs(at-math.Pi/2) > 1e-10 {
 		s.scale = earth.Major * smallM(s.e, at) / smallT(s.e, at)
 	} else {

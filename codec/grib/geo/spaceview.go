@@ -72,7 +72,7 @@ func (g *Grid) spaceView(lat, lon []float64) error {
 		sinX, sinY := math.Sin(v.X[i]), math.Sin(v.Y[j])
 		cosX, cosY := math.Sqrt(1-float64(sinX*sinX)), math.Sqrt(1-float64(sinY*sinY))
 		flat := 1 + float64((square-1)*sinY*sinY)
-		d := h * cosX * cosY
+		d := float64(h * cosX * cosY)
 		root := float64(d*d) - float64(flat*limit)
 		if root <= 0 {
 			lat[n], lon[n] = 0, 0
