@@ -1,11 +1,13 @@
 package geo_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"varve/codec"
 	"varve/codec/grib/geo"
@@ -74,6 +76,34 @@ func TestPlanes(t *testing.T) {
 	}
 	if planes < 2 {
 		t.Errorf("%d planes", planes)
+	}
+}
+
+// TestHugeLongitudes parses a reduced Gaussian grid whose longitudes are far outside a circle.
+func TestHugeLongitudes(t *testing.T) {
+	s := make([]byte, 72, 76)
+	s[4], s[10], s[13] = 3, 2, 40
+	binary.BigEndian.PutUint32(s[6:], 8)
+	binary.BigEndian.PutUint32(s[30:], 1<<32-1) // Ni is missing
+	binary.BigEndian.PutUint32(s[34:], 2)       // Nj
+	binary.BigEndian.PutUint32(s[38:], 1<<31)   // basic angle
+	binary.BigEndian.PutUint32(s[42:], 1)       // subdivisions
+	binary.BigEndian.PutUint32(s[50:], 1<<31-1) // first longitude
+	binary.BigEndian.PutUint32(s[67:], 1)       // N
+	s = append(s, 0, 4, 0, 4)
+	g, err := geo.Parse(2, s)
+	if err != nil || g.Type != "reduced_gg" || len(g.Rows) != 2 {
+		t.Fatal(g, err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- g.Coordinates(make([]float64, 8), make([]float64, 8)) }()
+	select {
+	case err := <-done:
+		if err != nil && !errors.Is(err, codec.ErrCorrupt) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("Coordinates does not return")
 	}
 }
 

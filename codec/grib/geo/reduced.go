@@ -83,8 +83,12 @@ func (g *Grid) global(all []float64) bool {
 		first == 0 && math.Abs(last-(360-step))-step <= g.basic/g.divisor
 }
 
+// wrap returns the longitude that is equal to x and not negative. Only a damaged section has angles of more than ten turns.
 func wrap(x float64) float64 {
-	for x < 0 && x > -3600 {
+	if math.Abs(x) > 3600 {
+		x = math.Mod(x, 360) // a loop of additions would not end
+	}
+	for x < 0 {
 		x += 360
 	}
 	return x
