@@ -235,8 +235,17 @@ func (g *Grid) number(name string) int {
 	return -1
 }
 
-// Truncation are the numbers J, K and M of spherical harmonics.
-func (g *Grid) Truncation() [3]int { return [3]int{g.J(), g.number("K"), g.number("M")} }
+// Truncation returns the numbers of a truncation, as grib.Field has them: J, K and M of spherical harmonics; N, M and the type of
+// bi-Fourier coefficients; zeros for grids of points.
+func (g *Grid) Truncation() [3]int {
+	switch {
+	case g.Spectral():
+		return [3]int{g.J(), g.number("K"), g.number("M")}
+	case g.Has("biFourierTruncationType"):
+		return [3]int{g.number("biFourierResolutionParameterN"), g.number("biFourierResolutionParameterM"), g.number("biFourierTruncationType")}
+	}
+	return [3]int{}
+}
 
 func (g *Grid) coefficients() int { return (g.J() + 1) * (g.J() + 2) }
 

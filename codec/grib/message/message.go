@@ -1,4 +1,4 @@
-// Package message takes stored bytes of a GRIB field apart: into its grid, and what grib.Decode makes values of.
+// Package message parses the stored bytes of a GRIB field into its grid and the grib.Field that grib.Decode decodes.
 package message
 
 import (
@@ -58,7 +58,7 @@ func Field(edition int, f *section.Field, bytes func(section.Section) []byte) (*
 	return out, g, nil
 }
 
-// decimalAt is where the decimal scale is in section 1 of edition 1.
+// decimalAt is the offset of the decimal scale in section 1 of edition 1.
 const decimalAt = 26
 
 func field1(f *section.Field, bytes func(section.Section) []byte) (*grib.Field, *geo.Grid, error) {
@@ -95,10 +95,7 @@ func field1(f *section.Field, bytes func(section.Section) []byte) (*grib.Field, 
 	return out, g, nil
 }
 
-// shape gives a field what packings have to know of its grid.
+// shape copies the rows and the truncation of the grid to the field. Some packings need them.
 func shape(f *grib.Field, g *geo.Grid) {
-	f.Columns, f.Rows = g.Columns(), g.Rows
-	if g.Spectral() {
-		f.Truncation = g.Truncation()
-	}
+	f.Columns, f.Rows, f.Truncation = g.Columns(), g.Rows, g.Truncation()
 }
