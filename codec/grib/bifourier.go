@@ -9,10 +9,11 @@ import (
 	"varve/codec/internal/glibc"
 )
 
-// Bi-Fourier coefficients of limited-area models, template 5.53: for each wave number j from 0 to M
-// those of i from 0 to as many as the truncation allows, four numbers each. As of spherical
-// harmonics, some are floats and the others are multiplied by (i² + j²)^P and packed in integers.
-// Section 5 goes on after the bits a value with
+// Template 5.53 packs the bi-Fourier coefficients of limited-area models. For each wave number j from
+// 0 to M, wave numbers i go from 0 to a limit that depends on the type of the truncation. Each
+// coefficient is four numbers. As in complex packing of spherical harmonics, some coefficients are
+// floats; the others are multiplied by (i² + j²)^P and packed as integers. In section 5, the bits per
+// value are followed by
 //
 //	20  type of the truncation within which coefficients are floats
 //	21  1: coefficients with i = 0 or j = 0 are floats as well
@@ -59,7 +60,7 @@ func (f *Field) openBiFourier(info *Info) (packing, error) {
 	}
 	s := f.Section5
 	p := &biFourier{
-		scaling: newScaling(info.Reference, info.BinaryScale, info.DecimalScale),
+		scaling: newScaling(info),
 		n:       f.Truncation[0], m: f.Truncation[1], kind: f.Truncation[2],
 		subN: uint16At(s, subNAt), subM: uint16At(s, subMAt), subKind: int(s[subTypeAt]),
 		keepAxes: s[keepAxesAt] != 0,
@@ -80,14 +81,14 @@ func (f *Field) openBiFourier(info *Info) (packing, error) {
 		}
 	}
 	if p.width > maxWidth {
-		return nil, corrupt.Errorf("%s: %d bits a value, at most %d are expected", info.Packing, p.width, maxWidth)
+		return nil, corrupt.Errorf("%s: %d bits per value, at most %d are expected", info.Packing, p.width, maxWidth)
 	}
 	count := 0
 	for j := range p.m + 1 {
 		count += perCoefficient * (limit(p.kind, p.n, p.m, j) + 1)
 	}
 	if count != info.Coded {
-		return nil, corrupt.Errorf("%s: %d values of %d coefficients", info.Packing, info.Coded, count)
+		return nil, corrupt.Errorf("%s: %d values are packed, and the truncation has %d", info.Packing, info.Coded, count)
 	}
 	return p, nil
 }
@@ -128,7 +129,7 @@ func (p *biFourier) decode(dst []float64) error {
 		}
 	}
 	if floats*p.floatBytes > len(p.data) {
-		return corrupt.Errorf("%d floats are in %d bytes", floats, len(p.data))
+		return corrupt.Errorf("%d floats do not fit in %d bytes", floats, len(p.data))
 	}
 	packed := p.data[floats*p.floatBytes:]
 	if err := checkBits(packed, len(dst)-floats, p.width, "values"); err != nil {
@@ -138,7 +139,7 @@ func (p *biFourier) decode(dst []float64) error {
 	for j := range p.m + 1 {
 		for i := range limit(p.kind, p.n, p.m, j) + 1 {
 			if len(dst) < perCoefficient {
-				return corrupt.Errorf("%d values for a coefficient", len(dst))
+				return corrupt.Errorf("%d values are left for a coefficient of %d", len(dst), perCoefficient)
 			}
 			if p.isFloat(i, j) {
 				for k := range perCoefficient {

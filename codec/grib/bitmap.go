@@ -10,25 +10,25 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// Missing is the value of a point that has none. Only its bits are said to be missing:
-// other NaN are values.
+// Missing is the value of a point without a value. Compare its bits: a NaN with other bits is not
+// missing.
 var Missing = math.Float64frombits(0x7ff8000000000000)
 
-// What stands before a bitmap in its section, in bytes.
+// The number of bytes before the bitmap in its section.
 const (
 	bitmapHeader1 = 6 // length 3, unused bits 1, number of a predefined bitmap 2
 	bitmapHeader2 = 6 // length 4, number of the section 1, indicator 1
 )
 
-// The indicators of edition 2, code table 6.0. Those from 1 to 253 are predefined.
+// The indicators of edition 2, code table 6.0. Indicators from 1 to 253 are predefined bitmaps.
 const (
 	bitmapHere     = 0
 	bitmapPrevious = 254
 	bitmapNone     = 255
 )
 
-// Bitmap1 returns the bitmap of a whole section 3 of edition 1. A predefined bitmap, which a
-// centre keeps to itself, is errors.ErrUnsupported.
+// Bitmap1 returns the bitmap of a whole section 3 of edition 1. A predefined bitmap, which only its
+// centre knows, is errors.ErrUnsupported.
 func Bitmap1(section []byte) ([]byte, error) {
 	if len(section) < bitmapHeader1 {
 		return nil, corrupt.Errorf("section 3: %d bytes, at least %d are expected", len(section), bitmapHeader1)
@@ -40,7 +40,7 @@ func Bitmap1(section []byte) ([]byte, error) {
 }
 
 // Bitmap2 returns the bitmap of a whole section 6 of edition 2, nil if every point has a value.
-// previous is the bitmap of the field before in the same message, nil if there was none.
+// previous is the last bitmap before it in the same message, nil if there is none.
 func Bitmap2(section, previous []byte) ([]byte, error) {
 	if len(section) < bitmapHeader2 {
 		return nil, corrupt.Errorf("section 6: %d bytes, at least %d are expected", len(section), bitmapHeader2)
@@ -50,7 +50,7 @@ func Bitmap2(section, previous []byte) ([]byte, error) {
 		return section[bitmapHeader2:], nil
 	case bitmapPrevious:
 		if previous == nil {
-			return nil, corrupt.Errorf("section 6: means the bitmap of a field before, and there is none")
+			return nil, corrupt.Errorf("section 6: refers to the bitmap of an earlier field, and there is none")
 		}
 		return previous, nil
 	case bitmapNone:
@@ -91,8 +91,8 @@ func countBitsFrom(bitmap []byte, at, n int) int {
 	return count + countBits(bitmap[at>>3:], n)
 }
 
-// spread gives each point whose bit is set the next of the values, and the others none. The
-// values may be the end of dst.
+// spread copies the next value to each point whose bit is set, and Missing to the others. values
+// may be the end of dst.
 func spread(dst, values []float64, bitmap []byte) {
 	for len(dst) >= 8 && len(values) >= 8 {
 		b := bitmap[0]

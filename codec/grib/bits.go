@@ -6,10 +6,10 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// maxWidth is the most bits that an integer of GRIB is read with.
+// maxWidth is the greatest width of a packed integer, in bits.
 const maxWidth = 64
 
-// bitField returns the width bits from bit at on, 0 to 64 of them. Bytes past the end are zeros.
+// bitField returns width bits (0 to 64) from bit at on. Bytes past the end are zeros.
 func bitField(src []byte, at int, width uint) uint64 {
 	i, skip := at>>3, uint(at&7)
 	var hi uint64
@@ -27,7 +27,7 @@ func bitField(src []byte, at int, width uint) uint64 {
 	return hi >> ((64 - width) & 127)
 }
 
-// lastBytes returns the up to 8 bytes from i on, from the top down.
+// lastBytes returns the 8 bytes from i on as a big-endian integer. Bytes past the end are zeros.
 func lastBytes(src []byte, i int) (v uint64) {
 	for k := range 8 {
 		v <<= 8
@@ -38,15 +38,16 @@ func lastBytes(src []byte, i int) (v uint64) {
 	return v
 }
 
-// checkBits reports n integers of a width that src is too short for.
+// checkBits returns an error if src is too short for n integers of a width.
 func checkBits(src []byte, n int, width uint, what string) error {
 	if width > 0 && n > 8*len(src)/int(width) {
-		return corrupt.Errorf("%d %s of %d bits are in %d bytes", n, what, width, len(src))
+		return corrupt.Errorf("%d %s of %d bits do not fit in %d bytes", n, what, width, len(src))
 	}
 	return nil
 }
 
-// unpack scales integers of width bits, 1 to 64, that lie one after the other. There are enough.
+// unpack unpacks and scales consecutive integers of width bits (1 to 64). src has at least as many
+// as dst.
 func unpack(dst []float64, src []byte, width uint, c scaling) {
 	switch width {
 	case 8:
@@ -67,7 +68,7 @@ func unpack(dst []float64, src []byte, width uint, c scaling) {
 	}
 }
 
-// unpack16 takes four values at a time, since a load is as slow as the rest of one.
+// unpack16 loads four integers at a time, since a load takes as long as the rest of the work on one.
 func unpack16(dst []float64, src []byte, c scaling) {
 	for len(dst) >= 4 && len(src) >= 8 {
 		v := binary.BigEndian.Uint64(src)
@@ -90,10 +91,10 @@ func unpack24(dst []float64, src []byte, c scaling) {
 	}
 }
 
-// unpackOdd unpacks any width, whole words of 8 bytes as long as there are.
+// unpackOdd unpacks integers of any width. It loads 8 bytes at once while src has them.
 func unpackOdd(dst []float64, src []byte, width uint, c scaling) {
 	at, i := 0, 0
-	if width <= 57 { // so that an integer is in the 8 bytes from the one that it starts in
+	if width <= 57 { // 8 bytes contain an integer that begins at any bit of the first
 		shift := 64 - width
 		for last := 8*(len(src)-8) + 7; i < len(dst) && at <= last; i++ {
 			v := binary.BigEndian.Uint64(src[at>>3:]) << (at & 7) >> (shift & 63)

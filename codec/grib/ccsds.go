@@ -5,15 +5,15 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// Template 5.42 packs integers as simple packing does, and codes them by CCSDS 121.0. Section 5
-// goes on after the bits a value with
+// Template 5.42 codes the integers of simple packing by CCSDS 121.0. In section 5, the bits per value
+// are followed by
 //
 //	20  type of original values
 //	21  flags
 //	22  samples in a block
 //	23  blocks in an interval, 2 bytes
 //
-// The flags that say how samples lie in memory do not matter here.
+// The flags for the layout of samples in memory are ignored.
 const (
 	ccsdsFlagsAt    = 21
 	ccsdsBlockAt    = 22
@@ -36,7 +36,7 @@ func (f *Field) openCCSDS(info *Info) (packing, error) {
 	}
 	s := f.Section5
 	return &ccsds{
-		scaling: newScaling(info.Reference, info.BinaryScale, info.DecimalScale),
+		scaling: newScaling(info),
 		samples: aec.Samples{
 			Flags:    int(s[ccsdsFlagsAt]),
 			Bits:     info.BitsPerValue,
@@ -47,15 +47,15 @@ func (f *Field) openCCSDS(info *Info) (packing, error) {
 	}, nil
 }
 
-// maxSamplesPerByte is how many values a byte can make: a code of a whole segment of zero
-// blocks takes 6 bits or so.
+// maxSamplesPerByte is the most values that a byte can code: the code of a whole segment of zero
+// blocks takes about 6 bits.
 const maxSamplesPerByte = 64 * 64 * 2
 
 func (p *ccsds) decode(dst []float64) error {
 	if len(dst) > (len(p.data)+1)*maxSamplesPerByte {
-		return corrupt.Errorf("%d values are coded in %d bytes", len(dst), len(p.data))
+		return corrupt.Errorf("%d values cannot be coded in %d bytes", len(dst), len(p.data))
 	}
-	// Signed samples are as many bytes as they need, which ecCodes takes for unsigned.
+	// ecCodes reads signed samples as unsigned integers of 1, 2 or 4 bytes.
 	mask := uint32(0xffffffff)
 	switch {
 	case p.samples.Bits <= 8:

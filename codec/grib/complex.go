@@ -11,7 +11,7 @@ import (
 )
 
 // Complex packing, templates 5.2 and 5.3, splits values into groups: each has a reference, a
-// width and a length. Section 5 goes on after the bits a value, which is the width of references:
+// width and a length. In section 5, the bits per value are the width of references. They are followed by
 //
 //	20  type of original values
 //	21  how groups were split
@@ -27,16 +27,13 @@ import (
 //	47  order of spatial differences     template 5.3 only
 //	48  bytes of a descriptor            template 5.3 only
 //
-// Section 7 has, each part from the next whole byte on,
+// Section 7 has these parts, each from the next whole byte on:
 //
 //	descriptors: the first values (as many as the order), the bias (sign and magnitude)
 //	references of all groups
 //	widths, each less the reference of widths
 //	lengths, each less the reference of lengths, divided by the increment
 //	the values of each group less its reference, in the width of the group
-//
-// The descriptors do not end at a byte of their own: references follow them at once, which is the
-// same, since descriptors are whole bytes.
 const (
 	managementAt       = 22
 	groupsAt           = 31
@@ -54,7 +51,7 @@ const (
 	maxDescriptorBytes = 8
 )
 
-// missing stands for a missing value among packed integers, as ecCodes has it.
+// missing marks a missing value among packed integers, as in ecCodes.
 const missing = math.MaxInt64
 
 // groups is complex packing.
@@ -86,7 +83,7 @@ func (f *Field) openComplex(info *Info, differenced bool) (packing, error) {
 	s := f.Section5
 	info.Management = int(s[managementAt])
 	p := &groups{
-		scaling:         newScaling(info.Reference, info.BinaryScale, info.DecimalScale),
+		scaling:         newScaling(info),
 		coded:           info.Coded,
 		management:      info.Management,
 		count:           int(binary.BigEndian.Uint32(s[groupsAt:])),
@@ -123,14 +120,14 @@ func (p *groups) split(data []byte, descriptor int) error {
 		return corrupt.Errorf("references, widths and lengths of %d, %d and %d bits, at most %d are expected",
 			p.width, p.widthBits, p.lengthBits, maxWidth)
 	case p.count > p.coded:
-		return corrupt.Errorf("%d groups of %d values", p.count, p.coded)
+		return corrupt.Errorf("%d groups have only %d values", p.count, p.coded)
 	case p.order > 0 && descriptor > maxDescriptorBytes:
 		return corrupt.Errorf("descriptors of %d bytes, at most %d are expected", descriptor, maxDescriptorBytes)
 	}
 	if p.order > 0 {
 		need := (p.order + 1) * descriptor
 		if len(data) < need {
-			return corrupt.Errorf("%d bytes of descriptors are in %d bytes", need, len(data))
+			return corrupt.Errorf("%d bytes of descriptors do not fit in %d bytes", need, len(data))
 		}
 		width := uint(8 * descriptor)
 		for i := range p.order {
@@ -154,7 +151,7 @@ func (p *groups) split(data []byte, descriptor int) error {
 	return nil
 }
 
-// signMagnitude makes a signed integer of one whose highest bit is the sign.
+// signMagnitude converts an integer whose highest bit is the sign.
 func signMagnitude(v uint64, width uint) int64 {
 	if width == 0 {
 		return 0
@@ -182,13 +179,12 @@ func (p *groups) decode(dst []float64) error {
 	return nil
 }
 
-// integers returns the memory of float64 as that of int64, where packed integers wait to be scaled.
+// integers returns the memory of dst as int64. It holds the packed integers until they are scaled.
 func integers(dst []float64) []int64 {
 	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(dst))), len(dst))
 }
 
-// unpack unpacks the integers of the groups that x has room for. Values that no group has are 0,
-// as in ecCodes.
+// unpack unpacks the integers of the groups until x is full. Values in no group are 0, as in ecCodes.
 func (p *groups) unpack(x []int64) error {
 	at := 0
 	left := p.coded
@@ -249,8 +245,8 @@ func (p *groups) group(x []int64, at int, width uint, reference int64) {
 	}
 }
 
-// isSubstitute reports whether an integer stands for a missing value: all its bits are ones,
-// or all but the last for a secondary one.
+// isSubstitute reports whether an integer means a missing value: all its bits are ones, or all except
+// the last for a secondary missing value.
 func (p *groups) isSubstitute(v uint64, width uint) bool {
 	if p.management == 0 {
 		return false
@@ -276,7 +272,7 @@ func addBits(x []int64, src []byte, at int, width uint, base int64) {
 	}
 }
 
-// finish scales integers where they are. dst and x are the same memory.
+// finish scales integers in place: dst and x are the same memory.
 func (p *groups) finish(dst []float64, x []int64) {
 	x = x[:len(dst)]
 	for i := range dst {
@@ -292,7 +288,7 @@ func (p *groups) value(x int64) float64 {
 }
 
 // integrateOnce undoes differences of order 1: the first value is a descriptor, the others are
-// differences less the bias. Missing values are passed over.
+// differences less the bias. Missing values are skipped.
 func (p *groups) integrateOnce(dst []float64, x []int64) {
 	x = x[:len(dst)]
 	i := p.start(dst, x, p.first[:1])
@@ -323,7 +319,7 @@ func (p *groups) integrateTwice(dst []float64, x []int64) {
 	}
 }
 
-// start sets the first values, as many as there are descriptors, and returns where the next is.
+// start sets the first values that are not missing to first. It returns the index of the next value.
 func (p *groups) start(dst []float64, x []int64, first []int64) int {
 	i := 0
 	for ; i < len(dst) && len(first) > 0; i++ {

@@ -12,7 +12,7 @@ import (
 	"varve/codec/grib"
 )
 
-// TestDocumentedPackings: docs/reference/codecs.md has the templates that are decoded, and no others.
+// TestDocumentedPackings checks that docs/reference/codecs.md lists exactly the templates that are decoded.
 func TestDocumentedPackings(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference/codecs.md")
 	if err != nil {
@@ -40,6 +40,6 @@ func TestDocumentedPackings(t *testing.T) {
 		}
 	}
 	if !slices.Equal(documented, decoded) {
-		t.Errorf("documented are templates %v, decoded %v", documented, decoded)
+		t.Errorf("docs/reference/codecs.md lists templates %v, and %v are decoded", documented, decoded)
 	}
 }

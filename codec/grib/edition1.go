@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"varve/codec/grib/keys"
 	"varve/codec/internal/corrupt"
 )
 
@@ -13,10 +14,10 @@ import (
 //	0   length of the section, 3 bytes (the caller knows the true one)
 //	3   flags, 4 bits; unused bits at the end, 4 bits
 //	4   binary scale E, sign and magnitude
-//	6   reference value R, a float of IBM
-//	10  bits a value
+//	6   reference value R, an IBM float
+//	10  bits per value
 //
-// and what comes then depends on the flags.
+// The rest depends on the flags.
 const (
 	flags1At     = 3
 	binary1At    = 4
@@ -34,17 +35,17 @@ const (
 	unusedBits     = 0x0f
 )
 
-// A matrix of values at each point, such as a wave spectrum, has after the bits a value
+// If each point has a matrix of values, such as a wave spectrum, the bits per value are followed by
 //
 //	11  where values begin
-//	13  more flags: 8 is a matrix, else there is one value a point
+//	13  more flags: 8 is a matrix, otherwise there is one value per point
 //	14  rows, columns, 2 bytes each
 //	18  how the first dimension is defined
 //	19  its coefficients
 //	20  how the second dimension is defined
 //	21  its coefficients
 //	22  what the dimensions are
-//	24  the coefficients, floats of IBM
+//	24  the coefficients, IBM floats
 const (
 	matrixFlags1At   = 13
 	matrixRows1At    = 14
@@ -62,7 +63,7 @@ func (f *Field) open1(info *Info) (packing, error) {
 		return nil, corrupt.Errorf("section 4: %d bytes, at least %d are expected", len(s), header1)
 	}
 	info.BinaryScale = signed16(s[binary1At:])
-	info.Reference = ibm32(s[reference1At:])
+	info.Reference = keys.IBM(s[reference1At:])
 	info.BitsPerValue = int(s[bits1At])
 	info.DecimalScale = f.DecimalScale
 	switch flags := s[flags1At]; flags & (flagSpectral | flagComplex | flagAdditional) {
@@ -91,8 +92,8 @@ func (f *Field) openSimple1(info *Info) (packing, error) {
 	return newSimple(info, data)
 }
 
-// packedCount returns how many values are packed in data, of which the flags say how many bits
-// are not used at its end; points if they take no bits.
+// packedCount returns the number of values that are packed in data. The flags contain the number of
+// unused bits at the end of data. If values take no bits, packedCount returns points.
 func packedCount(data []byte, flags byte, width, points int) int {
 	if width == 0 {
 		return max(0, points)
@@ -100,8 +101,8 @@ func packedCount(data []byte, flags byte, width, points int) int {
 	return max(0, 8*len(data)-int(flags&unusedBits)) / width
 }
 
-// openMatrix1 opens simple packing behind the parameters of a matrix of values, which has one value
-// a point nevertheless.
+// openMatrix1 opens simple packing that has the parameters of a matrix of values but only one value
+// per point.
 func (f *Field) openMatrix1(info *Info) (packing, error) {
 	info.Packing = "grid_simple_matrix"
 	s := f.Section4

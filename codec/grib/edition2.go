@@ -17,10 +17,10 @@ import (
 //
 // and nearly every template with
 //
-//	11  reference value R, a float of IEEE
+//	11  reference value R, an IEEE float
 //	15  binary scale E, sign and magnitude
 //	17  decimal scale D, sign and magnitude
-//	19  bits a value
+//	19  bits per value
 //
 // Section 7 has its length, 4 bytes, and its number before the data.
 const (
@@ -35,8 +35,8 @@ const (
 	header7      = 5
 )
 
-// The templates of section 5, code table 5.0. Those of one packing in several numbers have been
-// in use before the WMO gave theirs.
+// The templates of section 5, code table 5.0. A template named "old" was in use before the WMO
+// assigned a number to the packing.
 const (
 	templateSimple         = 0
 	templateMatrix         = 1
@@ -55,7 +55,7 @@ const (
 	templateOldPNG         = 40010
 	templateSpectralIEEE   = 50000
 	templateSecondOrder    = 50001
-	templateSecondOrderB   = 50002 // maybe boustrophedonic
+	templateSecondOrderB   = 50002 // has a flag for boustrophedonic order
 )
 
 // open2 reads the parameters of edition 2.
@@ -102,8 +102,8 @@ func (f *Field) open2(info *Info) (packing, error) {
 	}
 }
 
-// scaled reads the parameters that nearly every template starts with. The section has at
-// least need bytes.
+// scaled reads the parameters that nearly every template starts with. It returns an error if
+// section 5 has fewer than need bytes.
 func (f *Field) scaled(info *Info, name string, need int) error {
 	info.Packing = name
 	s := f.Section5

@@ -9,15 +9,15 @@ import (
 	"varve/codec/grib"
 )
 
-// fuzzPoints is up to where values are decoded: what a caller takes as its limit.
+// fuzzPoints is the most values that are decoded, like the limit of a caller.
 const fuzzPoints = 1 << 14
 
-// fuzzField describes and decodes a field of any bytes: there is no panic, nothing is written
-// behind the values, and every error is of a kind.
+// fuzzField describes and decodes a field of arbitrary bytes. It must not panic or write after the
+// values, and each error must be codec.ErrCorrupt or errors.ErrUnsupported.
 func fuzzField(t *testing.T, f *grib.Field) {
 	ofKind := func(err error) {
 		if err != nil && !errors.Is(err, codec.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("error %v is of no kind", err)
+			t.Errorf("error %v is neither codec.ErrCorrupt nor errors.ErrUnsupported", err)
 		}
 	}
 	info, err := f.Describe()
@@ -33,7 +33,7 @@ func fuzzField(t *testing.T, f *grib.Field) {
 	ofKind(err)
 	for _, v := range room[info.Values:] {
 		if v != guard {
-			t.Fatal("written behind the values")
+			t.Fatal("Decode wrote after the values")
 		}
 	}
 	if err != nil || !info.Constant {
@@ -41,7 +41,7 @@ func fuzzField(t *testing.T, f *grib.Field) {
 	}
 	for _, v := range room[:info.Values] {
 		if math.Float64bits(v) != math.Float64bits(info.Value) {
-			t.Fatalf("a constant of %v has %v", info.Value, v)
+			t.Fatalf("the field is constant with value %v, and a value is %v", info.Value, v)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func FuzzBitmap(f *testing.F) {
 	f.Fuzz(func(t *testing.T, section, previous []byte) {
 		for _, err := range []error{second(grib.Bitmap1(section)), second(grib.Bitmap2(section, previous))} {
 			if err != nil && !errors.Is(err, codec.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
-				t.Errorf("error %v is of no kind", err)
+				t.Errorf("error %v is neither codec.ErrCorrupt nor errors.ErrUnsupported", err)
 			}
 		}
 	})

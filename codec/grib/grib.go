@@ -1,24 +1,24 @@
 // Package grib decodes the values of GRIB messages, editions 1 and 2.
 //
-// A reader of GRIB takes a message apart and puts what the values are packed in into a
-// Field. Describe says how they are packed and how many Decode gives; the caller compares
-// that number with its limits before it makes room for them:
+// A reader of GRIB finds the sections of a message and puts them into a Field. Describe returns
+// the packing and the number of values. The caller compares this number with its limits before
+// it allocates the values:
 //
 //	info, err := field.Describe()
 //	values := make([]float64, info.Values)
 //	err = grib.Decode(values, field)
 //
-// A field of a few bytes may claim any number of points: a constant takes no bits per value,
-// a run no more than a few. Describe allocates nothing for them and Info.Constant tells the
-// first kind, so that nobody has to decode it. Decode allocates a small multiple of what the
-// input and dst take.
+// A field of a few bytes can claim any number of points: a constant field stores no bits per
+// value, and run-length packing stores a few bits per run. Describe allocates nothing per value.
+// Info.Constant marks constant fields, which need not be decoded. Decode allocates a small
+// multiple of the sizes of the input and dst.
 //
-// Values come in the order of the message: scanning modes are not undone. A missing point is
-// the NaN with the bits 0x7ff8000000000000, and nothing else is: a field may hold 9999.
+// Values are in the order of the message, whatever the scanning mode is. A missing value is the
+// NaN with the bits 0x7ff8000000000000. Numbers such as 9999 are ordinary values.
 //
-// The results have the bits that ecCodes 2.50 gives: (X × 2^E + R) × 10^-D in float64, with
-// three roundings and none fused. ecCodes takes R alone for a constant field of simple
-// packing, though the WMO's manual would scale it; so does this package.
+// The results equal those of ecCodes 2.50 bit for bit: (X × 2^E + R) × 10^-D in float64, rounded
+// after each of the three operations. The value of a constant field of simple packing is R, as in
+// ecCodes, although the WMO's manual scales it.
 package grib
 
 import (
@@ -28,7 +28,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// Field is a field as it is packed in a message. Which of its parts count depends on the edition.
+// Field is a packed field of a message.
 type Field struct {
 	Edition int // 1 or 2
 	Points  int // points of the grid, by its description
@@ -37,45 +37,45 @@ type Field struct {
 	Section7 []byte // edition 2: the packed values, the whole section
 	Section4 []byte // edition 1: both, the whole section
 
-	// DecimalScale is D of edition 1, which stands in its section 1, octets 27–28.
+	// DecimalScale is D of edition 1, from octets 27–28 of section 1.
 	DecimalScale int
 
-	// Bitmap has a bit a point, the first in the highest bit of the first byte; it is nil if
-	// every point has a value. Bitmap1 and Bitmap2 take it from its section.
+	// Bitmap has one bit per point, the first in the highest bit of the first byte. It is nil if
+	// every point has a value. Bitmap1 and Bitmap2 read it from its section.
 	Bitmap []byte
 
-	// Columns are the points of a row as the grid is scanned, where all rows have as many;
-	// Rows are those of each row of a reduced grid. Packings that know of rows need them.
+	// Columns is the length of a row in scanning order, if all rows have the same length. Rows are
+	// the lengths of the rows of a reduced grid. Packings that depend on rows need them.
 	Columns int
 	Rows    []int
 
-	// Truncation is that of spherical harmonics: J, K, M; or of bi-Fourier coefficients: N, M and
-	// its type, of code table 3.25.
+	// Truncation is J, K and M of spherical harmonics; or N, M and the type (code table 3.25) of
+	// the truncation of bi-Fourier coefficients.
 	Truncation [3]int
 }
 
-// Info says how a field is packed, in ecCodes' terms, and what it unpacks to.
+// Info describes the packing of a field, with ecCodes' names, and its values.
 type Info struct {
 	Packing      string  // packingType: "grid_simple"
 	Template     int     // dataRepresentationTemplateNumber of edition 2
-	BitsPerValue int     // bitsPerValue; -1 where the message does not say it
+	BitsPerValue int     // bitsPerValue; -1 if the message does not contain it
 	Reference    float64 // referenceValue
 	BinaryScale  int     // binaryScaleFactor
 	DecimalScale int     // decimalScaleFactor
 	Management   int     // missingValueManagementUsed: 0, 1 or 2
-	Coded        int     // numberOfValues: values that are packed
-	Values       int     // values that Decode gives
-	Constant     bool    // all values are Value, and none is missing
+	Coded        int     // numberOfValues: the number of packed values
+	Values       int     // the number of values that Decode returns
+	Constant     bool    // all values equal Value, and none is missing
 	Value        float64
 }
 
-// packing is a way to pack values, with its parameters read and checked.
+// packing is a method of packing values, with parameters that have been read and checked.
 type packing interface {
-	// decode fills dst with the first values that are packed, of which there may be more.
+	// decode fills dst with the first len(dst) packed values. There may be more.
 	decode(dst []float64) error
 }
 
-// Decode fills dst with the values of a field. Its length is what Describe says.
+// Decode fills dst with the values of a field. The length of dst must be Info.Values.
 //
 // Errors are corrupt (codec.ErrCorrupt) or errors.ErrUnsupported.
 func Decode(dst []float64, f *Field) error {
@@ -84,7 +84,7 @@ func Decode(dst []float64, f *Field) error {
 		return err
 	}
 	if len(dst) != info.Values {
-		return fmt.Errorf("grib: room for %d values of a field of %d", len(dst), info.Values)
+		return fmt.Errorf("grib: dst has %d elements, and the field has %d values", len(dst), info.Values)
 	}
 	if err := f.fill(dst, p, info); err != nil {
 		return fmt.Errorf("%s: %w", info.Packing, err)
@@ -129,7 +129,7 @@ func (f *Field) open() (packing, Info, error) {
 		}
 		info.Values = f.Points
 		if info.Coded > f.Points && f.Edition == 2 {
-			return nil, info, corrupt.Errorf("%s: %d values are packed of %d points", info.Packing, info.Coded, f.Points)
+			return nil, info, corrupt.Errorf("%s: %d values are packed, and the grid has %d points", info.Packing, info.Coded, f.Points)
 		}
 		if f.Edition == 1 {
 			info.Coded = min(info.Coded, countBits(f.Bitmap, f.Points))
@@ -141,7 +141,7 @@ func (f *Field) open() (packing, Info, error) {
 	return p, info, nil
 }
 
-// fill decodes into dst, whose length is right.
+// fill decodes into dst, whose length is info.Values.
 func (f *Field) fill(dst []float64, p packing, info Info) error {
 	if f.Bitmap == nil {
 		return p.decode(dst)
@@ -157,7 +157,8 @@ func (f *Field) fill(dst []float64, p packing, info Info) error {
 		setMissing(dst)
 		return nil
 	}
-	// The packed values go to the end of dst, where they are never overtaken by the points.
+	// Decode to the end of dst: spread writes from the start of dst, and overwrites only values that
+	// it has copied.
 	tail := dst[len(dst)-present:]
 	if err := p.decode(tail); err != nil {
 		return err

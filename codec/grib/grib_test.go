@@ -20,8 +20,8 @@ var recorded []byte
 type message struct {
 	Name    string
 	Message []byte
-	Values  []byte // float64, little-endian; in zlib until messages has read it
-	Error   string // what ecCodes said in place of values
+	Values  []byte // float64, little-endian; messages decompresses them
+	Error   string // ecCodes' error if it does not read the message
 }
 
 func messages(t testing.TB, lines []byte) []message {
@@ -51,12 +51,12 @@ func TestDecodeAsEcCodes(t *testing.T) {
 	}
 }
 
-// checkMessage holds that the only field of a message has the values that ecCodes finds.
+// checkMessage compares the values of the only field of a message with those that ecCodes reads.
 func checkMessage(t *testing.T, m message) {
 	t.Helper()
 	all := split(m.Message)
 	if len(all) != 1 {
-		t.Fatalf("%d fields", len(all))
+		t.Fatalf("the message has %d fields, want 1", len(all))
 	}
 	info, err := all[0].Describe()
 	if err != nil {
@@ -75,7 +75,7 @@ func checkMessage(t *testing.T, m message) {
 			t.Fatalf("value %d of %d is %v, want %v", i, len(got), v, want)
 		}
 		if info.Constant && v != info.Value {
-			t.Fatalf("value %d is %v, and all should be %v", i, v, info.Value)
+			t.Fatalf("the field is constant, but value %d is %v, want %v", i, v, info.Value)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"varve/codec/grib"
 )
 
-// section5 makes section 5 of edition 2 from R, E, D, the bits a value and what follows.
+// section5 makes section 5 of edition 2 with R = 42, E = 0, D = 2 and the bytes after the bits per value.
 func section5(template, coded int, bits byte, rest ...byte) []byte {
 	s := binary.BigEndian.AppendUint32(nil, uint32(20+len(rest)))
 	s = append(s, 5)
@@ -28,7 +28,7 @@ func section7(data ...byte) []byte {
 	return append(append(binary.BigEndian.AppendUint32(nil, uint32(5+len(data))), 7), data...)
 }
 
-// TestConstantOfManyPoints: a constant takes no memory to describe, however many points it has.
+// TestConstantOfManyPoints describes a constant field of many points, which must not take memory for them.
 func TestConstantOfManyPoints(t *testing.T) {
 	const points = 933_120_000
 	f := &grib.Field{Edition: 2, Points: points, Section5: section5(0, points, 0, 0), Section7: section7()}
@@ -42,7 +42,7 @@ func TestConstantOfManyPoints(t *testing.T) {
 	}
 }
 
-// TestRefused: what is wrong or not done is an error of its kind that says what it is.
+// TestRefused checks the errors of damaged and unsupported fields: their kind, and the numbers in their texts.
 func TestRefused(t *testing.T) {
 	complex5 := func(groups, bits, widthBits, lengthBits byte) []byte {
 		return []byte{0, 1, 0, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, groups, 0, widthBits, 0, 0, 0, 0, 1, 0, 0, 0, 8, lengthBits}
@@ -82,7 +82,7 @@ func TestRefused(t *testing.T) {
 				err = grib.Decode(make([]float64, info.Values), &c.field)
 			}
 			if err == nil || c.kind != nil && !errors.Is(err, c.kind) {
-				t.Fatalf("%v, want %v", err, c.kind)
+				t.Fatalf("error %v, want one that is %v", err, c.kind)
 			}
 			for fact := range strings.FieldsSeq(c.says) {
 				if !strings.Contains(err.Error(), fact) {
@@ -111,8 +111,8 @@ func TestBitmapsRefused(t *testing.T) {
 	}
 }
 
-// TestHostileIsBounded: messages that are cut off or changed at any byte take no more memory than
-// a small multiple of what they claim, and no time to speak of.
+// TestHostileIsBounded decodes messages that are truncated or changed at many bytes. They must take no
+// more memory than a small multiple of the sizes that they claim, and little time.
 func TestHostileIsBounded(t *testing.T) {
 	start := time.Now()
 	var before, after runtime.MemStats
@@ -131,7 +131,7 @@ func TestHostileIsBounded(t *testing.T) {
 				runtime.ReadMemStats(&after)
 				claims := uint64(8*len(dst) + len(m.Message))
 				if took := after.TotalAlloc - before.TotalAlloc; took > 32*claims+1<<20 {
-					t.Fatalf("%s, byte %d: %d bytes are allocated for %d", m.Name, i, took, claims)
+					t.Fatalf("%s, changed at byte %d: %d bytes are allocated for %d bytes of message and values", m.Name, i, took, claims)
 				}
 			}
 		}
@@ -141,7 +141,7 @@ func TestHostileIsBounded(t *testing.T) {
 	}
 }
 
-// flipped returns a copy with a byte changed, or cut off there.
+// flipped returns a copy with byte i changed; for an even i the copy is also truncated.
 func flipped(b []byte, i int) []byte {
 	if i >= len(b) {
 		return b

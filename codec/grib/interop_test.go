@@ -10,7 +10,7 @@ import (
 	"varve/fixtures/venv"
 )
 
-// TestInteropEcCodes: random messages of all packings have the values that ecCodes finds.
+// TestInteropEcCodes decodes random messages of all packings and compares the values with ecCodes'.
 func TestInteropEcCodes(t *testing.T) {
 	seed, count := rand.Uint32()>>1, 400
 	out := filepath.Join(t.TempDir(), "messages.json")
@@ -22,7 +22,7 @@ func TestInteropEcCodes(t *testing.T) {
 	read := 0
 	for _, m := range messages(t, lines) {
 		if m.Error != "" {
-			continue // ecCodes does not read all that it writes
+			continue // ecCodes cannot read some messages that it has written
 		}
 		read++
 		t.Run(m.Name, func(t *testing.T) { checkMessage(t, m) })

@@ -8,8 +8,8 @@ import (
 	"varve/codec/internal/jpeg2000"
 )
 
-// jpeg is template 5.40: integers as of simple packing are an image in JPEG 2000. What section 5
-// says of the compression does not matter, the image says it itself.
+// jpeg is template 5.40: the integers of simple packing are a JPEG 2000 image. The image has all
+// parameters of the compression, so those in section 5 are ignored.
 type jpeg struct {
 	scaling
 	data []byte
@@ -22,7 +22,7 @@ func (f *Field) openJPEG(info *Info) (packing, error) {
 	if info.BitsPerValue == 0 {
 		return constant(info.Reference), nil
 	}
-	return &jpeg{newScaling(info.Reference, info.BinaryScale, info.DecimalScale), f.Section7[header7:]}, nil
+	return &jpeg{newScaling(info), f.Section7[header7:]}, nil
 }
 
 func (p *jpeg) decode(dst []float64) error {
@@ -32,10 +32,10 @@ func (p *jpeg) decode(dst []float64) error {
 	}
 	pixels := uint64(im.Width) * uint64(im.Height)
 	if pixels < uint64(len(dst)) || pixels > uint64(len(dst))+uint64(len(p.data)) {
-		return corrupt.Errorf("%d values are an image of %d × %d samples", len(dst), im.Width, im.Height)
+		return corrupt.Errorf("the image has %d × %d samples, and the field has %d values", im.Width, im.Height, len(dst))
 	}
-	// The samples take the second half of the memory of the values, which the values overtake only
-	// where they have been read.
+	// Decode the samples to the second half of the memory of dst. A value overwrites only samples that
+	// have been read.
 	samples := unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(dst))), 2*len(dst))[len(dst):]
 	if pixels > uint64(len(dst)) {
 		samples = make([]int32, pixels)

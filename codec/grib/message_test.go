@@ -6,7 +6,8 @@ import (
 	"varve/codec/grib"
 )
 
-// split takes the messages of a file apart, as far as these tests need it.
+// split returns the fields of the messages in data. Package message does this for readers; these tests
+// must not depend on it.
 func split(data []byte) (all []*grib.Field) {
 	for at := 0; at+16 <= len(data); {
 		if string(data[at:at+4]) != "GRIB" {

@@ -8,8 +8,8 @@ import (
 	"varve/codec/internal/glibc"
 )
 
-// IEEE floats, edition 2's template 5.4 and a packing of edition 1 that ecCodes made up: a
-// precision of code table 5.7, then the floats.
+// IEEE floats are template 5.4 of edition 2, and a packing of edition 1 that only ecCodes defines.
+// The precision is of code table 5.7.
 //
 //	edition 1: 11 precision   12 floats
 //	edition 2: 11 precision   in section 5
@@ -58,7 +58,7 @@ func newFloats(info *Info, precision byte, data []byte) (*floats, error) {
 
 func (p *floats) decode(dst []float64) error {
 	if len(dst) > len(p.data)/p.size {
-		return corrupt.Errorf("%d values of %d bytes are in %d bytes", len(dst), p.size, len(p.data))
+		return corrupt.Errorf("%d values of %d bytes do not fit in %d bytes", len(dst), p.size, len(p.data))
 	}
 	if p.size == 4 {
 		for i := range dst {
@@ -71,14 +71,14 @@ func (p *floats) decode(dst []float64) error {
 	}
 	for i, v := range dst {
 		if v != v {
-			dst[i] = Missing // of all the bits that a NaN may have
+			dst[i] = Missing // whatever the bits of the NaN are
 		}
 	}
 	return nil
 }
 
 // logarithmic is simple packing of ln(value + offset), template 5.61. The offset, a float, follows
-// the bits a value.
+// the bits per value.
 type logarithmic struct {
 	of     packing
 	offset float64
@@ -109,7 +109,7 @@ func (p *logarithmic) decode(dst []float64) error {
 	return nil
 }
 
-// Run-length packing, template 5.200, has levels, and runs of them. Section 5:
+// Run-length packing, template 5.200, stores runs of equal levels. Section 5:
 //
 //	11  bits of a number
 //	12  highest level in use, 2 bytes
@@ -117,8 +117,9 @@ func (p *logarithmic) decode(dst []float64) error {
 //	16  decimal scale D of the levels, sign and magnitude
 //	17  the levels, 2 bytes each
 //
-// A number up to the highest level begins a run; 0 is a missing value. The numbers above that
-// follow are digits of its length less one, the lowest first, to the base of as many as there are.
+// Section 7 has numbers. One up to the highest level begins a run of this level; level 0 is a missing
+// value. Greater numbers after it are digits of the length of the run less one, the lowest digit
+// first. The number after the highest level is digit 0; the base is the count of such numbers.
 const (
 	runBitsAt    = 11
 	runHighestAt = 12
@@ -153,7 +154,7 @@ func (f *Field) openRuns(info *Info) (packing, error) {
 	case p.width == 0 || p.width > maxRunBits:
 		return nil, corrupt.Errorf("%s: numbers of %d bits, 1 to %d are expected", info.Packing, p.width, maxRunBits)
 	case len(s) < run5+2*n:
-		return nil, corrupt.Errorf("section 5: %d levels are in %d bytes", n, len(s)-run5)
+		return nil, corrupt.Errorf("section 5: %d levels do not fit in %d bytes", n, len(s)-run5)
 	case p.highest > n:
 		return nil, corrupt.Errorf("%s: level %d of %d", info.Packing, p.highest, n)
 	case p.highest >= 1<<p.width-1:

@@ -9,15 +9,15 @@ import (
 	"varve/codec/internal/inflate"
 )
 
-// Template 5.41 packs integers as simple packing does, and makes a PNG image of them: grey ones of
-// 1, 2, 4, 8 or 16 bits, RGB ones of 24 and RGBA ones of 32. An image is
+// Template 5.41 stores the integers of simple packing as a PNG image: a grey one for 1, 2, 4, 8 or 16
+// bits, RGB for 24 bits and RGBA for 32. An image is
 //
 //	0   89 50 4e 47 0d 0a 1a 0a
 //	8   chunks: length, 4 bytes; type; data; CRC-32 of type and data
 //
 // The first chunk, IHDR, has width and height, 4 bytes each, bits of a sample, colour type,
-// compression, filter, interlace. The IDAT chunks together are a zlib stream of the lines, each
-// behind a byte that says how it is predicted.
+// compression, filter, interlace. The IDAT chunks together are a zlib stream of the lines. Before each
+// line is a byte that says how it is predicted.
 const (
 	pngSignature = "\x89PNG\r\n\x1a\n"
 	pngChunk     = 8 // before the data
@@ -49,7 +49,7 @@ func (f *Field) openPNG(info *Info) (packing, error) {
 	if info.BitsPerValue == 0 {
 		return constant(info.Reference), nil
 	}
-	return &png{newScaling(info.Reference, info.BinaryScale, info.DecimalScale), f.Section7[header7:]}, nil
+	return &png{newScaling(info), f.Section7[header7:]}, nil
 }
 
 // image is a PNG image before it is inflated.
@@ -65,12 +65,12 @@ func (p *png) decode(dst []float64) error {
 		return err
 	}
 	if pixels := im.width * im.height; pixels < len(dst) || pixels > len(dst)+len(p.data) {
-		return corrupt.Errorf("%d values are an image of %d × %d pixels", len(dst), im.width, im.height)
+		return corrupt.Errorf("the image has %d × %d pixels, and the field has %d values", im.width, im.height, len(dst))
 	}
 	line := bytesOf(im.width * im.bits)
 	size := (line + 1) * im.height
 	if size > (len(im.compressed)+1)*maxInflation {
-		return corrupt.Errorf("an image of %d × %d pixels is in %d bytes", im.width, im.height, len(im.compressed))
+		return corrupt.Errorf("%d × %d pixels cannot be compressed to %d bytes", im.width, im.height, len(im.compressed))
 	}
 	raw := make([]byte, size)
 	n, err := inflate.Zlib(raw, im.compressed)
@@ -94,14 +94,14 @@ func (p *png) decode(dst []float64) error {
 	return nil
 }
 
-// maxInflation is more than deflate makes of a byte.
+// maxInflation is greater than the number of bytes that inflate can make of one byte.
 const maxInflation = 1040
 
 // readPNG reads the chunks of an image.
 func readPNG(b []byte) (image, error) {
 	var im image
 	if len(b) < len(pngSignature) || string(b[:len(pngSignature)]) != pngSignature {
-		return im, corrupt.Errorf("no PNG image")
+		return im, corrupt.Errorf("not a PNG image")
 	}
 	at := len(pngSignature)
 	pieces := 0
@@ -121,7 +121,7 @@ func readPNG(b []byte) (image, error) {
 				return im, err
 			}
 		case "IDAT":
-			// A second piece is copied behind the first, and none changes the message.
+			// The first piece has no spare capacity, so append copies it and the message does not change.
 			if pieces++; pieces == 1 {
 				im.compressed = data[:n:n]
 			} else {
@@ -162,11 +162,11 @@ func (im *image) header(b []byte) error {
 	return nil
 }
 
-// maxPixels is far more than a message has values.
+// maxPixels is greater than the number of values of any message.
 const maxPixels = 1 << 40
 
-// predict adds to a line what was predicted from the line above and from the pixel before,
-// which has step bytes.
+// predict adds the prediction to each byte of a line. The prediction is made from the line above and
+// from the pixel before, which has step bytes.
 func predict(how byte, line, above []byte, step int) error {
 	above = above[:len(line)]
 	first := min(step, len(line))

@@ -6,23 +6,24 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// rowCount returns how many rows the grid has, of which all points are in one.
+// rowCount returns the number of rows. It returns an error unless the lengths of all rows add up to
+// the number of points.
 func (f *Field) rowCount() (int, error) {
 	if f.Rows == nil {
 		if f.Columns <= 0 || f.Points%f.Columns != 0 {
-			return 0, corrupt.Errorf("%d points are no rows of %d", f.Points, f.Columns)
+			return 0, corrupt.Errorf("%d points cannot be divided into rows of %d", f.Points, f.Columns)
 		}
 		return f.Points / f.Columns, nil
 	}
 	sum := 0
 	for i, n := range f.Rows {
 		if n < 0 || n > f.Points-sum {
-			return 0, corrupt.Errorf("row %d of a grid of %d points has %d", i, f.Points, n)
+			return 0, corrupt.Errorf("row %d has %d points, and the grid has %d", i, n, f.Points)
 		}
 		sum += n
 	}
 	if sum != f.Points {
-		return 0, corrupt.Errorf("%d points are in rows of %d", f.Points, sum)
+		return 0, corrupt.Errorf("the rows have %d points, and the grid has %d", sum, f.Points)
 	}
 	return len(f.Rows), nil
 }
@@ -34,16 +35,13 @@ func (f *Field) rowLength(row int) int {
 	return f.Rows[row]
 }
 
-// boustrophedonic is the order of a packing that goes through every second row backwards, as an
-// ox ploughs. It is zero for packings that go forwards.
-type boustrophedonic struct {
-	f  *Field
-	is bool
-}
+// boustrophedonic is the order of a packing that stores every second row backwards. Its field is nil
+// if all rows are stored forwards.
+type boustrophedonic struct{ f *Field }
 
-// straighten reverses every second row of all points.
+// straighten reverses every second row.
 func (b boustrophedonic) straighten(points []float64) error {
-	if !b.is || len(points) == 0 {
+	if b.f == nil || len(points) == 0 {
 		return nil
 	}
 	if len(points) != b.f.Points {

@@ -9,7 +9,7 @@ import (
 )
 
 // Second-order packing of edition 1 splits values into groups, as complex packing of edition 2
-// does. Section 4 goes on after the bits a value, which here is the width of first-order values:
+// does. In section 4, the bits per value are the width of first-order values. They are followed by
 //
 //	11  where first-order values begin (N1, not needed)
 //	13  more flags
@@ -18,10 +18,10 @@ import (
 //	18  second-order values, 2 bytes
 //	20  more groups, in units of 65536
 //
-// Three older packings have then, each part from the next whole byte on,
+// In three older packings these parts follow, each from the next whole byte on:
 //
-//	widths of the groups, 1 byte each     or one width of all
-//	a bit a value, set where a group begins    unless each row is a group
+//	widths of the groups, 1 byte each            or one width for all
+//	a bit per value, set where a group begins    unless each row is a group
 //	first-order values of the groups
 //	second-order values
 //
@@ -59,8 +59,8 @@ const (
 	orderMask            = 0x03
 )
 
-// Templates 5.50001 and 5.50002 are ECMWF's: the general extended packing in edition 2. Section 5
-// goes on after the bits a value with
+// Templates 5.50001 and 5.50002 are ECMWF's: the general extended packing in edition 2. In section 5,
+// the bits per value are followed by
 //
 //	20  width of first-order values
 //	21  groups, 4 bytes
@@ -71,7 +71,7 @@ const (
 //	31  order of spatial differences         32 in template 5.50002
 //	32  bits of a descriptor, descriptors    33, 34
 //
-// and section 7 has the widths and what follows them.
+// Section 7 has the widths, the lengths, the first-order values and the second-order values.
 const (
 	firstWidth2At  = 20
 	groups2At      = 21
@@ -92,7 +92,7 @@ func (f *Field) openSecondOrder1(info *Info) (packing, error) {
 	if len(s) < secondOrder1 {
 		return nil, corrupt.Errorf("section 4: %d bytes, at least %d are expected of second-order packing", len(s), secondOrder1)
 	}
-	info.BitsPerValue = -1 // nothing says it
+	info.BitsPerValue = -1 // the message does not contain it
 	flags := s[moreFlags1At]
 	if flags&flagMatrix != 0 {
 		return nil, fmt.Errorf("section 4: second-order packing of a matrix of values at each point: %w", errors.ErrUnsupported)
@@ -122,8 +122,8 @@ type extended struct {
 	values                       []byte
 }
 
-// secondOrderNames are ecCodes' names by the order of spatial differences, which in the packings that
-// ecCodes writes by itself is 2 and goes without saying.
+// secondOrderNames are ecCodes' names by the order of spatial differences. The packings that ecCodes
+// itself writes are named grid_second_order instead.
 var secondOrderNames = [maxSpatialOrder + 1]string{
 	"grid_second_order_no_SPD", "grid_second_order_SPD1", "grid_second_order_SPD2", "grid_second_order_SPD3",
 }
@@ -139,14 +139,14 @@ func (f *Field) openExtended1(info *Info, flags byte) (packing, error) {
 		return nil, corrupt.Errorf("section 4: %d bytes, at least %d are expected of %s", len(s), extended1, info.Packing)
 	}
 	p := &extended{
-		scaling:    newScaling(info.Reference, info.BinaryScale, info.DecimalScale),
+		scaling:    newScaling(info),
 		width:      uint(s[bits1At]),
 		count:      groupsOf1(s),
 		widthBits:  uint(s[widthBits1At]),
 		lengthBits: uint(s[lengthBits1At]),
 	}
 	if flags&flagBoustrophedonic1 != 0 {
-		p.boustrophedonic = boustrophedonic{f, true}
+		p.boustrophedonic = boustrophedonic{f}
 	}
 	rest, err := p.readDescriptors(s[extended1:], order)
 	if err != nil {
@@ -164,7 +164,7 @@ func (f *Field) openExtended2(info *Info, flagged bool) (packing, error) {
 		return constant(info.Reference), nil // nothing follows
 	}
 	p := &extended{
-		scaling:    newScaling(info.Reference, info.BinaryScale, info.DecimalScale),
+		scaling:    newScaling(info),
 		width:      uint(s[firstWidth2At]),
 		count:      int(binary.BigEndian.Uint32(s[groups2At:])),
 		widthBits:  uint(s[widthBits2At]),
@@ -173,7 +173,7 @@ func (f *Field) openExtended2(info *Info, flagged bool) (packing, error) {
 	s = s[afterLength2At:]
 	if flagged && len(s) > 0 {
 		if s[0]&flagBoustrophedonic2 != 0 {
-			p.boustrophedonic = boustrophedonic{f, true}
+			p.boustrophedonic = boustrophedonic{f}
 		}
 		s = s[1:]
 	}
@@ -193,7 +193,8 @@ func (f *Field) openExtended2(info *Info, flagged bool) (packing, error) {
 	return p.split(info, f.Section7[header7:])
 }
 
-// readDescriptors reads the first values and the bias of spatial differences, and returns what follows.
+// readDescriptors reads the first values and the bias of spatial differences. It returns the bytes
+// after them.
 func (p *extended) readDescriptors(s []byte, order int) ([]byte, error) {
 	if order == 0 {
 		return s, nil
@@ -217,7 +218,7 @@ func (p *extended) readDescriptors(s []byte, order int) ([]byte, error) {
 	return s[bytesOf((order+1)*int(width)):], nil
 }
 
-// split finds the parts that follow, and counts the values.
+// split finds the widths, lengths, first-order and second-order values, and counts the values.
 func (p *extended) split(info *Info, data []byte) (packing, error) {
 	if p.width > maxWidth || p.widthBits > maxWidth || p.lengthBits > maxWidth {
 		return nil, corrupt.Errorf("%s: first-order values, widths and lengths of %d, %d and %d bits, at most %d are expected",
@@ -245,7 +246,7 @@ func (p *extended) split(info *Info, data []byte) (packing, error) {
 		}
 	}
 	if p.count == 0 {
-		coded = 0 // as ecCodes has it: no values, whatever the order
+		coded = 0 // as in ecCodes, whatever the order
 	}
 	info.Coded = int(coded)
 	return p, nil
@@ -303,7 +304,7 @@ func secondOrder(x []int64, src []byte, at int, width uint, first int64) error {
 	return nil
 }
 
-// integrate undoes differences of an order from 1 to 3; the first values are there.
+// integrate undoes differences of an order from 1 to 3. x begins with the first values.
 func integrate(x []int64, order int, bias int64) {
 	if len(x) <= order {
 		return
@@ -347,7 +348,7 @@ type rows struct {
 func (f *Field) openRows1(info *Info) (packing, error) {
 	info.Packing = "grid_second_order_row_by_row"
 	s := f.Section4
-	p := &rows{scaling: newScaling(info.Reference, info.BinaryScale, info.DecimalScale), f: f, width: uint(s[bits1At]), count: groupsOf1(s)}
+	p := &rows{scaling: newScaling(info), f: f, width: uint(s[bits1At]), count: groupsOf1(s)}
 	s = s[secondOrder1:]
 	var err error
 	if p.widths, p.first, p.values, err = firstOrder(s, p.count, p.count, p.width); err != nil {
@@ -358,7 +359,7 @@ func (f *Field) openRows1(info *Info) (packing, error) {
 		return nil, fmt.Errorf("%s: %w", info.Packing, err)
 	}
 	if n != p.count {
-		return nil, corrupt.Errorf("%s: %d groups of %d rows", info.Packing, p.count, n)
+		return nil, corrupt.Errorf("%s: %d groups, and the grid has %d rows", info.Packing, p.count, n)
 	}
 	info.Coded = f.Points
 	if f.Bitmap != nil && len(f.Bitmap) >= bytesOf(f.Points) {
@@ -367,10 +368,10 @@ func (f *Field) openRows1(info *Info) (packing, error) {
 	return p, nil
 }
 
-// firstOrder returns the parts of an older packing up to the first-order values, and what follows.
+// firstOrder returns the widths and first-order values of an older packing, and the bytes after them.
 func firstOrder(s []byte, widths, count int, width uint) (w, first, rest []byte, err error) {
 	if len(s) < widths {
-		return nil, nil, nil, corrupt.Errorf("%d widths are in %d bytes", widths, len(s))
+		return nil, nil, nil, corrupt.Errorf("%d widths do not fit in %d bytes", widths, len(s))
 	}
 	w, s = s[:widths], s[widths:]
 	if width > maxWidth {
@@ -409,12 +410,12 @@ func (p *rows) decode(dst []float64) error {
 	return nil
 }
 
-// bitmapped is second-order packing with a bit a value that is set where a group begins.
+// bitmapped is second-order packing with a bit per value, which is set where a group begins.
 type bitmapped struct {
 	scaling
 	boustrophedonic
 	width  uint
-	widths []byte // one for all, or one a group
+	widths []byte // one for all, or one per group
 	starts []byte
 	first  []byte
 	count  int
@@ -424,9 +425,9 @@ type bitmapped struct {
 func (f *Field) openBitmapped1(info *Info, name string, flags byte) (packing, error) {
 	info.Packing = name
 	s := f.Section4
-	p := &bitmapped{scaling: newScaling(info.Reference, info.BinaryScale, info.DecimalScale), width: uint(s[bits1At]), count: groupsOf1(s)}
+	p := &bitmapped{scaling: newScaling(info), width: uint(s[bits1At]), count: groupsOf1(s)}
 	if flags&flagBoustrophedonic1 != 0 {
-		p.boustrophedonic = boustrophedonic{f, true}
+		p.boustrophedonic = boustrophedonic{f}
 	}
 	info.Coded = uint16At(s, secondOrder1At)
 	widths := 1
@@ -436,7 +437,7 @@ func (f *Field) openBitmapped1(info *Info, name string, flags byte) (packing, er
 	s = s[secondOrder1:]
 	n := bytesOf(info.Coded)
 	if len(s) < widths+n {
-		return nil, corrupt.Errorf("%s: %d widths and a bitmap of %d values are in %d bytes", name, widths, info.Coded, len(s))
+		return nil, corrupt.Errorf("%s: %d widths and a bitmap of %d values do not fit in %d bytes", name, widths, info.Coded, len(s))
 	}
 	p.widths, p.starts = s[:widths], s[widths:widths+n]
 	var err error
@@ -454,7 +455,7 @@ func (p *bitmapped) decode(dst []float64) error {
 	at := 0
 	for g, i := 0, 0; i < len(x); g++ {
 		if g == p.count {
-			return corrupt.Errorf("more than the %d groups have values", p.count)
+			return corrupt.Errorf("%d groups, and the bitmap has more", p.count)
 		}
 		end := i + 1
 		for end < len(x) && p.starts[end>>3]<<(end&7)&0x80 == 0 {

@@ -2,7 +2,7 @@ package grib
 
 import "varve/codec/internal/corrupt"
 
-// constant is a field that takes no bits a value.
+// constant is a field whose values take no bits: all are equal.
 type constant float64
 
 func (c constant) decode(dst []float64) error {
@@ -19,16 +19,16 @@ type simple struct {
 	data  []byte
 }
 
-// newSimple returns simple packing, or a constant for a width of 0. It is R, and not R × 10^-D, as
-// ecCodes has it.
+// newSimple returns simple packing, or a constant for a width of 0. The constant is R and not
+// R × 10^-D, as in ecCodes.
 func newSimple(info *Info, data []byte) (packing, error) {
 	if info.BitsPerValue == 0 {
 		return constant(info.Reference), nil
 	}
 	if info.BitsPerValue > maxWidth {
-		return nil, corrupt.Errorf("%s: %d bits a value, at most %d are expected", info.Packing, info.BitsPerValue, maxWidth)
+		return nil, corrupt.Errorf("%s: %d bits per value, at most %d are expected", info.Packing, info.BitsPerValue, maxWidth)
 	}
-	return &simple{newScaling(info.Reference, info.BinaryScale, info.DecimalScale), uint(info.BitsPerValue), data}, nil
+	return &simple{newScaling(info), uint(info.BitsPerValue), data}, nil
 }
 
 func (p *simple) decode(dst []float64) error {

@@ -4,21 +4,22 @@ import (
 	"errors"
 	"fmt"
 
+	"varve/codec/grib/keys"
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/glibc"
 )
 
-// Spherical harmonics are complex coefficients, real and imaginary parts in turn: for each
-// zonal wave number m from 0 those of total wave numbers n from m to the truncation J.
+// Spherical harmonics are complex coefficients, each a real and then an imaginary part. For each
+// zonal wave number m from 0 to the truncation J, the total wave numbers n go from m to J.
 //
-// Simple packing has the real part of the first coefficient as it is, and packs the rest:
+// Simple packing stores the real part of the first coefficient as a float, and packs the rest:
 //
-//	edition 1: 11 the real part, a float of IBM     15 packed values
-//	edition 2: 20 the real part, a float of IEEE    in section 5
+//	edition 1: 11 the real part, an IBM float     15 packed values
+//	edition 2: 20 the real part, an IEEE float    in section 5
 //
-// Complex packing has all coefficients up to a smaller truncation JS as floats. The others
-// are multiplied by (n(n+1))^P and packed in integers, so that small ones at large n keep
-// their precision. After the bits a value comes
+// Complex packing stores the coefficients up to a smaller truncation JS as floats. It multiplies
+// the others by (n(n+1))^P and packs them as integers, so that small ones at large n keep their
+// precision. The bits per value are followed by
 //
 //	edition 1: 11 where packed values begin   13 P × 1000, sign and magnitude   15 JS, KS, MS, 1 byte each   18 values
 //	edition 2: 20 P × 1000000, sign and magnitude   24 JS, KS, MS, 2 bytes each   30 number of floats   34 their precision
@@ -47,7 +48,7 @@ const (
 	precision64 = 2
 )
 
-// firstApart is simple packing with the first value as it is.
+// firstApart is simple packing after a first value that is a float.
 type firstApart struct {
 	first float64
 	rest  packing
@@ -72,7 +73,7 @@ func (f *Field) openSpectralSimple1(info *Info) (packing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &firstApart{ibm32(s[header1:]), p}, nil
+	return &firstApart{keys.IBM(s[header1:]), p}, nil
 }
 
 func (f *Field) openSpectralSimple2(info *Info) (packing, error) {
@@ -91,7 +92,7 @@ func (f *Field) openSpectralSimple2(info *Info) (packing, error) {
 	return &firstApart{ieee32(f.Section5[scaled5:]), p}, nil
 }
 
-// coefficients returns how many numbers a triangular truncation has.
+// coefficients returns the number of values of a triangular truncation.
 func (f *Field) coefficients() (int, error) {
 	t := f.Truncation
 	switch {
@@ -114,8 +115,8 @@ type harmonics struct {
 	floatBytes int
 	data       []byte
 
-	// scaledLast: the last float of a row is scaled as well, which is how ECMWF has always
-	// written edition 1.
+	// scaledLast is true if the last float of each m is scaled as well. ECMWF has always written
+	// edition 1 so.
 	scaledLast bool
 }
 
@@ -129,7 +130,7 @@ func (f *Field) openSpectralComplex1(info *Info) (packing, error) {
 	return f.openHarmonics(info, &harmonics{
 		subset:     int(subset[0]),
 		laplace:    float64(signed16(s[laplace1At:])) / laplace1Scale,
-		float:      ibm32,
+		float:      keys.IBM,
 		floatBytes: 4,
 		data:       s[complexData1:],
 		scaledLast: true,
@@ -179,20 +180,21 @@ func (f *Field) openHarmonics(info *Info, p *harmonics, triangular bool) (packin
 	}
 	info.Coded = n
 	p.truncation = f.Truncation[0]
-	p.scaling = newScaling(info.Reference, info.BinaryScale, info.DecimalScale)
+	p.scaling = newScaling(info)
 	p.width = uint(info.BitsPerValue)
 	switch {
 	case !triangular:
-		return nil, fmt.Errorf("%s: a truncation of the floats that is not triangular: %w", info.Packing, errors.ErrUnsupported)
+		return nil, fmt.Errorf("%s: the truncation of the floats is not triangular: %w", info.Packing, errors.ErrUnsupported)
 	case p.subset > p.truncation:
-		return nil, corrupt.Errorf("%s: truncation %d, of which floats have %d", info.Packing, p.truncation, p.subset)
+		return nil, corrupt.Errorf("%s: the floats have truncation %d, greater than %d of all coefficients", info.Packing, p.subset, p.truncation)
 	case p.width > maxWidth:
-		return nil, corrupt.Errorf("%s: %d bits a value, at most %d are expected", info.Packing, p.width, maxWidth)
+		return nil, corrupt.Errorf("%s: %d bits per value, at most %d are expected", info.Packing, p.width, maxWidth)
 	}
 	return p, nil
 }
 
-// floatOf returns how to read floats of a precision of code table 5.7, and their bytes.
+// floatOf returns a function that reads a float of a precision of code table 5.7, and the size of
+// the float in bytes.
 func floatOf(precision byte) (func([]byte) float64, int, error) {
 	switch precision {
 	case precision32:
@@ -206,11 +208,11 @@ func floatOf(precision byte) (func([]byte) float64, int, error) {
 
 func (p *harmonics) decode(dst []float64) error {
 	if want := (p.truncation + 1) * (p.truncation + 2); len(dst) != want {
-		return corrupt.Errorf("%d values of %d coefficients", len(dst), want)
+		return corrupt.Errorf("%d values, and the truncation has %d", len(dst), want)
 	}
 	floats := p.floatBytes * (p.subset + 1) * (p.subset + 2)
 	if floats > len(p.data) {
-		return corrupt.Errorf("%d bytes of floats are in %d bytes", floats, len(p.data))
+		return corrupt.Errorf("%d bytes of floats do not fit in %d bytes", floats, len(p.data))
 	}
 	if p.subset == p.truncation {
 		return p.allFloats(dst)
@@ -234,7 +236,7 @@ func (p *harmonics) decode(dst []float64) error {
 		for ; n <= p.truncation; n++ {
 			dst[0] = p.packed(packed, bit, scales[n])
 			if dst[1] = p.packed(packed, bit+int(p.width), scales[n]); m == 0 {
-				dst[1] = 0 // by what it is, which its packed value may not be
+				dst[1] = 0 // no imaginary part for m = 0, whatever is packed
 			}
 			dst, bit = dst[2:], bit+2*int(p.width)
 		}
@@ -242,13 +244,13 @@ func (p *harmonics) decode(dst []float64) error {
 	return nil
 }
 
-// packed returns a packed value, multiplied in the order of ecCodes.
+// packed returns a packed value. It multiplies in the same order as ecCodes.
 func (p *harmonics) packed(src []byte, bit int, scale float64) float64 {
 	x := float64(bitField(src, bit, p.width))
 	return p.d * (float64(x*p.s) + p.r) * scale
 }
 
-// scales returns 1/(n(n+1))^P for each n. That of 0 is 0.
+// scales returns 1/(n(n+1))^P for each n, and 0 for n = 0.
 func (p *harmonics) scales() []float64 {
 	all := make([]float64, p.truncation+1)
 	for n := 1; n <= p.truncation; n++ {
@@ -259,7 +261,8 @@ func (p *harmonics) scales() []float64 {
 	return all
 }
 
-// allFloats reads floats only, which are of IEEE in this case even in edition 1.
+// allFloats decodes a field whose coefficients are all floats. In this case they are IEEE floats in
+// edition 1 too.
 func (p *harmonics) allFloats(dst []float64) error {
 	for i := range dst {
 		b := p.data[i*p.floatBytes:]

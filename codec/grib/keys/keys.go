@@ -1,13 +1,13 @@
-// Package keys reads the sections of GRIB messages by the names that ecCodes has for what is in them.
+// Package keys reads the values in the sections of GRIB messages by ecCodes' names for them, which are called keys.
 //
 // A layout says which key is at which octet. All layouts are in layouts.txt.gz, which fixtures/grib/generate.py
-// makes of the definition files of ecCodes; fixtures/grib/layouts.py describes its form. A product definition
-// of template 4.8 is read so:
+// generates from the definition files of ecCodes; fixtures/grib/layouts.py describes the format. To read a product
+// definition of template 4.8:
 //
 //	v := keys.Read("4.8", section, 9)
 //	category, ok := v.Int("parameterCategory")
 //
-// Integers of GRIB are big-endian; signed ones have the sign in the first bit. All bits set say that a value is missing, if it may be.
+// Integers of GRIB are big-endian; signed ones have the sign in the first bit. An optional value is missing if all its bits are set.
 package keys
 
 import (
@@ -42,26 +42,26 @@ type item struct {
 	offset, size int
 	kind         kind
 	part         int
-	optional     bool // all bits set say that it is missing
+	optional     bool // missing if all bits are set
 }
 
-// part is a run of values, or a list of equal runs.
+// part is a run of values, or a list that repeats a run.
 type part struct {
 	size  int
-	count string // key of the number of repetitions; empty for a run that is there once
+	count string // key of the number of repetitions; empty if the run is not repeated
 }
 
-// layout is what a section holds from some octet on.
+// layout describes the values of a section from some octet on.
 type layout struct {
 	items map[string]item
 	parts []part
 }
 
-// lines are the layouts as they are written, and layouts what was made of them.
+// lines has the words of each layout by its name. layouts caches the parsed layouts.
 var lines = sync.OnceValue(func() map[string][]string {
 	z, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
-		panic("keys: layouts.txt.gz: " + err.Error()) // embedded: a build that has it damaged is of no use
+		panic("keys: layouts.txt.gz: " + err.Error()) // the file is embedded, so only a broken build gets here
 	}
 	b, err := io.ReadAll(z)
 	if err != nil {
@@ -124,7 +124,7 @@ func (l *layout) add(words []string) bool {
 	return true
 }
 
-// Known reports whether there is a layout of a name.
+// Known reports whether there is a layout with a name.
 func Known(name string) bool { return layoutOf(name) != nil }
 
 // Values are the values of a section. The zero Values has none.
@@ -135,8 +135,8 @@ type Values struct {
 	counts []int
 }
 
-// Read reads a section, of which a layout says what is in it from an octet on. If there is no such layout, or the section is shorter,
-// what is not there is not found.
+// Read returns the values of a section. name is the layout of the bytes from at on. Without such a layout the result has no values,
+// and if the section is shorter than the layout, the values after its end are not found.
 func Read(name string, section []byte, at int) Values {
 	v := Values{data: section, layout: layoutOf(name)}
 	if v.layout == nil {
@@ -154,7 +154,7 @@ func Read(name string, section []byte, at int) Values {
 	return v
 }
 
-// End is the octet behind the last value.
+// End returns the offset of the first byte after the layout.
 func (v Values) End() int {
 	if v.layout == nil {
 		return 0
@@ -185,7 +185,7 @@ func (v Values) Has(name string) bool {
 	return b != nil
 }
 
-// Int returns an integer. It is found if it is missing, too: then it is that with all bits set.
+// Int returns an integer. A missing integer is found, too: all its bits are set.
 func (v Values) Int(name string) (int64, bool) { return v.IntAt(name, 0) }
 
 // IntAt returns an integer of the nth repetition of a list.
@@ -200,7 +200,7 @@ func (v Values) IntAt(name string, nth int) (int64, bool) {
 	return int64(Unsigned(b)), true
 }
 
-// Missing reports whether a value is there that may be missing, and has all bits set.
+// Missing reports whether the section has an optional value with all bits set.
 func (v Values) Missing(name string) bool {
 	it, b := v.find(name, 0)
 	if b == nil || !it.optional {
@@ -229,7 +229,7 @@ func (v Values) Float(name string) (float64, bool) {
 	return float64(n), ok
 }
 
-// Bytes returns a value as it is stored.
+// Bytes returns the stored bytes of a value.
 func (v Values) Bytes(name string) ([]byte, bool) {
 	_, b := v.find(name, 0)
 	return b, b != nil
@@ -252,12 +252,17 @@ func Signed(b []byte) int64 {
 	return int64(n)
 }
 
-// IBM reads a float of four bytes as IBM's System/360 has it: 7 bits of exponent to base 16, 24 bits of mantissa.
+// IBM reads a float of IBM's System/360 from four bytes: a sign, 7 bits of an exponent to base 16 with a bias of 64, and 24 bits of a
+// fraction. Every one is a float64.
 func IBM(b []byte) float64 {
-	bits := binary.BigEndian.Uint32(b)
-	f := math.Ldexp(float64(bits&0xffffff), 4*(int(bits>>24&0x7f)-64)-24)
-	if bits>>31 != 0 {
-		return -f
+	v := binary.BigEndian.Uint32(b)
+	exponent, fraction := int(v>>24&0x7f), v&0xffffff
+	if exponent == 0 && fraction <= 1 {
+		return 0 // as in ecCodes
 	}
-	return f
+	x := math.Ldexp(float64(fraction), 4*(exponent-64)-24)
+	if v>>31 != 0 {
+		return -x
+	}
+	return x
 }

@@ -12,7 +12,7 @@ func TestRead(t *testing.T) {
 	section[9], section[10] = 3, 5
 	section[9+32] = 2                      // numberOfTimeRanges of template 4.8
 	section[9+37] = 1                      // typeOfStatisticalProcessing
-	section[9+37+12] = 4                   // that of the second range
+	section[9+37+12] = 4                   // typeOfStatisticalProcessing of the second range
 	section[9+9+3], section[9+9] = 6, 0x80 // forecastTime, which is signed
 	v := keys.Read("4.8", section, 9)
 	for _, c := range []struct {
@@ -30,13 +30,13 @@ func TestRead(t *testing.T) {
 		}
 	}
 	if v := keys.Read("4.8", section[:20], 9); v.Has("typeOfFirstFixedSurface") || !v.Has("parameterNumber") {
-		t.Error("what is behind the end of a section is found, or what is in front is not")
+		t.Error("a value after the end of the section is found, or a value before it is not found")
 	}
 }
 
 func TestMissing(t *testing.T) {
 	v := keys.Read("4.horizontal", []byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 255}, 0)
 	if !v.Missing("scaledValueOfFirstFixedSurface") || v.Missing("typeOfFirstFixedSurface") || v.Missing("scaledValueOfSecondFixedSurface") {
-		t.Error("not the values with all bits set are missing")
+		t.Error("Missing must be true only for the optional value with all bits set")
 	}
 }

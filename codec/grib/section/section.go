@@ -1,12 +1,13 @@
-// Package section finds the sections of GRIB messages, and which of them a field is made of.
+// Package section finds the sections of GRIB messages and the sections of each field.
 //
-// Edition 2 has a message of a header of 16 bytes, sections that begin with their length and number, and four bytes 7777:
+// A message of edition 2 is a header of 16 bytes, sections that begin with their length and number, and the four bytes 7777:
 //
 //	GRIB … 2 length │ 1 │ 2 │ 3 │ 4 │ 5 │ 6 │ 7 │ 7777
 //	                    ╰───────╯   ╰───────────╯
-//	                     may be left out or repeated: 2–7, 3–7 or 4–7 for each further field
+//	                     further fields repeat sections 2–7, 3–7 or 4–7
 //
-// Edition 1 has one field a message: a header of 8 bytes, section 1, sections 2 and 3 if flags in section 1 say so, and section 4.
+// A message of edition 1 has one field: a header of 8 bytes, section 1, sections 2 and 3 if flags in section 1 say so, section 4,
+// and 7777.
 package section
 
 import (
@@ -16,20 +17,20 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// View returns n bytes from an offset on. It is an error if there are not as many.
+// View returns n bytes from an offset on, or an error if there are fewer.
 type View func(offset int64, n int) ([]byte, error)
 
 // ViewOf is the View of bytes in memory.
 func ViewOf(b []byte) View {
 	return func(offset int64, n int) ([]byte, error) {
 		if offset < 0 || n < 0 || offset > int64(len(b)) || int64(n) > int64(len(b))-offset {
-			return nil, corrupt.Errorf("%d bytes at offset %d lie outside the %d bytes of the message", n, offset, len(b))
+			return nil, corrupt.Errorf("%d bytes at offset %d are outside the %d bytes of the message", n, offset, len(b))
 		}
 		return b[offset : offset+int64(n)], nil
 	}
 }
 
-// The lengths of headers, and of what ends a message.
+// The lengths of headers and of 7777, the end of a message.
 const (
 	header1 = 8
 	header2 = 16
@@ -48,8 +49,8 @@ type Header struct {
 	Length     int64
 }
 
-// ReadHeader reads the header of the message at an offset. rest is how many bytes there are from there on. A header that
-// nobody could have written, or that is of another edition, is corrupt.
+// ReadHeader reads the header of the message at an offset. rest is the number of bytes from there on. An impossible length or
+// another edition is an error.
 func ReadHeader(view View, offset, rest int64) (Header, error) {
 	var h Header
 	if rest < header1+End {
@@ -77,13 +78,13 @@ func ReadHeader(view View, offset, rest int64) (Header, error) {
 		return h, corrupt.Errorf("edition %d", h.Edition)
 	}
 	if err == nil && h.Length < header1+End {
-		err = corrupt.Errorf("a message that says it has %d bytes", h.Length)
+		err = corrupt.Errorf("the message claims a length of %d bytes", h.Length)
 	}
 	return h, err
 }
 
-// ECMWF stores the length of a long message of edition 1 divided by 120, marked by the first bit. What that is too much stands where
-// section 4 has its length.
+// ECMWF stores the length of a long message of edition 1 in units of 120 bytes, rounded up, and sets the first bit. The length field
+// of section 4 then has what was added, plus 4.
 const (
 	largeFlag = 1 << 23
 	largeUnit = 120
@@ -105,7 +106,7 @@ func largeLength(view View, offset, rest, stored int64) (int64, error) {
 	return stored, nil
 }
 
-// Ends reports whether a message ends as it should.
+// Ends reports whether a message ends with 7777.
 func Ends(view View, offset, length int64) (bool, error) {
 	b, err := view(offset+length-End, End)
 	return err == nil && bytes.Equal(b, stop), err
@@ -117,10 +118,11 @@ type Section struct {
 	Offset, Length int64
 }
 
-// maxSections bounds the sections of a message: each takes five bytes at least.
+// maxSections bounds the sections of a message, since a section can be as short as five bytes.
 const maxSections = 1 << 16
 
-// Walk lists the sections of the message between two offsets. Without a header, what is there is a run of sections of edition 2.
+// Walk lists the sections of the message between two offsets. Bytes without the header of a message are read as a run of sections of
+// edition 2.
 func Walk(view View, offset, end int64, edition int) ([]Section, error) {
 	if edition == 1 {
 		return walk1(view, offset, end-End)
@@ -128,7 +130,7 @@ func Walk(view View, offset, end int64, edition int) ([]Section, error) {
 	return walk2(view, offset, end)
 }
 
-// walk1 lists the sections of edition 1; section 4 goes up to end, whatever its length is said to be.
+// walk1 lists the sections of edition 1. Section 4 ends at end, whatever its length field says.
 func walk1(view View, offset, end int64) ([]Section, error) {
 	at, out := offset+header1, []Section(nil)
 	flags := byte(0)
@@ -145,7 +147,7 @@ func walk1(view View, offset, end int64) ([]Section, error) {
 		}
 		length := int64(keys.Unsigned(b[:3]))
 		if length < 6 || length > end-at {
-			return nil, corrupt.Errorf("section %d at offset %d of the message says that it has %d bytes", number, at-offset, length)
+			return nil, corrupt.Errorf("section %d at offset %d of the message claims a length of %d bytes", number, at-offset, length)
 		}
 		out = append(out, Section{number, at, length})
 		at += length
@@ -172,11 +174,11 @@ func walk2(view View, offset, end int64) ([]Section, error) {
 			return out, nil
 		}
 		if len(b) < 5 {
-			return nil, corrupt.Errorf("%d bytes at offset %d of the message are no section", len(b), at-offset)
+			return nil, corrupt.Errorf("%d bytes at offset %d of the message are too few for a section", len(b), at-offset)
 		}
 		s := Section{int(b[4]), at, int64(keys.Unsigned(b[:4]))}
 		if s.Length < 5 || s.Length > end-at || s.Number < 1 || s.Number > 7 {
-			return nil, corrupt.Errorf("at offset %d of the message is section %d, which says that it has %d bytes", at-offset, s.Number, s.Length)
+			return nil, corrupt.Errorf("section %d at offset %d of the message claims a length of %d bytes", s.Number, at-offset, s.Length)
 		}
 		if out = append(out, s); len(out) > maxSections {
 			return nil, corrupt.Errorf("a message of more than %d sections", maxSections)
@@ -186,14 +188,14 @@ func walk2(view View, offset, end int64) ([]Section, error) {
 	return out, nil
 }
 
-// Field are the sections of one field of a message, by their numbers. One of no length is not there.
+// Field has the sections of one field of a message by their numbers. An absent section has length 0.
 type Field struct {
 	Sections [8]Section
-	// Bitmap is the section 6 that holds the bitmap, if the field's own says that it is that of a field before.
+	// Bitmap is the section 6 of an earlier field, if the field uses the bitmap of that field.
 	Bitmap Section
 }
 
-// Span is the run of bytes that holds what decoding needs of a field of edition 2: its grid, packing, bitmap and data.
+// Span returns the range of bytes that decoding a field of edition 2 needs: its grid, packing, bitmap and data.
 func (f *Field) Span() (from, to int64) {
 	data := f.Sections[7]
 	from = min(f.Sections[3].Offset, f.Sections[5].Offset)
@@ -203,13 +205,14 @@ func (f *Field) Span() (from, to int64) {
 	return from, data.Offset + data.Length
 }
 
-// needed are the sections without which edition 2 has no field, in the order of their absence being told.
+// needed are the sections that every field of edition 2 must have.
 var needed = [...]int{3, 4, 5, 6, 7}
 
-// bitmapBefore is the indicator of a section 6 whose bitmap is that of a field before.
+// bitmapBefore is the indicator of a section 6 without a bitmap: the field uses the bitmap of an earlier field.
 const bitmapBefore = 254
 
-// Fields puts sections together to fields. part says that the sections are not of a whole message, so that those of the product may be missing.
+// Fields returns the fields of a list of sections. If part is true, the list may lack sections 3 and 4, since it is not a whole
+// message.
 func Fields(view View, sections []Section, edition int, part bool) ([]Field, error) {
 	if edition == 1 {
 		var f Field
@@ -247,7 +250,7 @@ func Fields(view View, sections []Section, edition int, part bool) ([]Field, err
 		}
 		for _, n := range needed {
 			if now.Sections[n].Length == 0 && !(part && n <= 4) {
-				return out, corrupt.Errorf("section 7 at offset %d has no section %d in front of it", s.Offset, n)
+				return out, corrupt.Errorf("section 7 at offset %d has no section %d before it", s.Offset, n)
 			}
 		}
 		out = append(out, now)

@@ -24,7 +24,8 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzWalk takes arbitrary bytes for a message. Sections have to lie in it, and errors have to be of a kind.
+// FuzzWalk reads arbitrary bytes as a message. All sections must be within it, and errors must be codec.ErrCorrupt or
+// errors.ErrUnsupported.
 func FuzzWalk(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -39,14 +40,14 @@ func FuzzWalk(f *testing.F) {
 		check(t, err)
 		for _, s := range list {
 			if s.Offset < 0 || s.Length < 0 || s.Offset+s.Length > int64(len(b)) {
-				t.Fatalf("section %+v of %d bytes", s, len(b))
+				t.Fatalf("section %+v of a message of %d bytes", s, len(b))
 			}
 		}
 		fields, err := section.Fields(view, list, edition, true)
 		check(t, err)
 		for i := range fields {
 			if from, to := fields[i].Span(); edition == 2 && (from < 0 || to > int64(len(b))) {
-				t.Fatalf("a field from %d to %d of %d bytes", from, to, len(b))
+				t.Fatalf("a field from byte %d to %d of a message of %d bytes", from, to, len(b))
 			}
 		}
 	})
@@ -55,6 +56,6 @@ func FuzzWalk(f *testing.F) {
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && !errors.Is(err, codec.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("%v is of no kind", err)
+		t.Errorf("error %v is neither codec.ErrCorrupt nor errors.ErrUnsupported", err)
 	}
 }
