@@ -70,6 +70,9 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 	if opts.json {
 		return outcomeJSON(cmd.OutOrStdout(), outcome)
 	}
+	if opts.quiet {
+		return nil
+	}
 	if err := printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome); err != nil {
 		return err
 	}

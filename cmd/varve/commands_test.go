@@ -115,6 +115,7 @@ func TestQuietAndJSON(t *testing.T) {
 	out := seaArchive(t)
 	dir := filepath.Dir(out)
 	for _, line := range []string{
+		"build DIR/new.varve DIR/sea.nc --force", "append OUT DIR/sea.nc --skip-known",
 		"verify OUT", "gc OUT", "compact OUT", "export kerchunk OUT DIR/k.json --force", "export table OUT DIR/t.parquet --force",
 		"export zarr OUT DIR/z --force", "export icechunk OUT DIR/ice", "scan DIR/sea.nc -o DIR/part.parquet",
 	} {
