@@ -47,7 +47,7 @@ type combineOptions struct {
 
 // addSourceFlags declares the flags that choose files, and how they are read.
 func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.match, "match", "", "scan only files in folders whose names match this `glob`")
+	o.addMatch(f)
 	addWorkers(f, &o.workers, "read this `number` of files at once")
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and list them")
 	addDownload(f, &o.download)
@@ -56,6 +56,11 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	addNumber(f, &o.valueBytes, 1, "value-bytes", "store coordinates and texts of up to this many `bytes` a file in the manifest")
 	f.BoolVar(&o.quiet, "quiet", false, "print errors only")
 	f.StringVar(&o.config, "config", "", "read flags from this YAML `file`; flags of the command line take precedence")
+}
+
+// addMatch declares the flag that chooses files in folders.
+func (o *combineOptions) addMatch(f *pflag.FlagSet) {
+	f.StringVar(&o.match, "match", "", "scan only files in folders whose names match this `glob`")
 }
 
 // addKeepScan declares the flag that keeps the results of a scan if its command fails.
@@ -71,9 +76,9 @@ func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
 	switch {
 	case spent == 0: // nothing was
 	case o.keepScan != "":
-		fmt.Fprintf(messages, "what was scanned is kept in %s: the same command goes on from there\n", o.keepScan)
+		fmt.Fprintf(messages, "what was scanned is kept in %s: run the same command again to continue\n", o.keepScan)
 	case spent >= longScan:
-		fmt.Fprintln(messages, "what was scanned is lost: with --keep-scan FOLDER the next command goes on where this one was stopped")
+		fmt.Fprintln(messages, "what was scanned is lost: with --keep-scan FOLDER the same command could continue")
 	}
 }
 

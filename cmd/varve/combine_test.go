@@ -14,7 +14,7 @@ func TestSayKept(t *testing.T) {
 		want   string
 	}{
 		{"", 0, ""}, {"", time.Second, ""}, {"", longScan, "--keep-scan FOLDER"},
-		{"kept", 0, ""}, {"kept", time.Second, "kept in kept: the same command goes on"},
+		{"kept", 0, ""}, {"kept", time.Second, "kept in kept: run the same command again"},
 	} {
 		var out strings.Builder
 		(&combineOptions{keepScan: c.folder}).sayKept(&out, c.spent)

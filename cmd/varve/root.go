@@ -162,6 +162,7 @@ func commands() []*cobra.Command {
 		newRestoreCommand(),
 		newScanCommand(),
 		newServeCommand(),
+		newSourcesCommand(),
 		newVerifyCommand(),
 		newVersionCommand(),
 	}

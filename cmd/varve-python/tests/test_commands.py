@@ -102,6 +102,19 @@ def test_scans_by_executors(archive: list[str], manifest: str, tmp_path: Path, k
     assert tables(made.path) == tables(manifest)
 
 
+def test_scans_of_a_folder(archive: list[str], tmp_path: Path) -> None:
+    """Hidden files, and files that do not match, are left out, as without workers."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name in archive:
+        os.link(name, folder / Path(name).name)
+    for name in (".hidden.nc", "notes.txt"):
+        (folder / name).write_text("no data")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        made = varve_zarr.build(tmp_path / "a.varve", folder, match="*.nc", parallel=pool)
+    assert [Path(s["url"]).name for s in made.sources] == [Path(name).name for name in archive]
+
+
 def test_failed_scans_are_named(archive: list[str], tmp_path: Path) -> None:
     (tmp_path / "bad.nc").write_bytes(b"\x89HDF\r\n\x1a\nnothing")
     with concurrent.futures.ThreadPoolExecutor(2) as pool, pytest.raises(varve_zarr.VarveError, match=r"1 of 4 scans failed(.|\n)*bad\.nc"):

@@ -38,21 +38,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_COMMANDS = (
-    "append",
-    "build",
-    "check",
-    "demo",
-    "export_icechunk",
-    "export_kerchunk",
-    "export_table",
-    "export_zarr",
-    "history",
-    "scan",
-    "verify",
-)
-# What is imported when it is first used: xarray loads this package for each program that opens a file of any kind.
-_WHERE = {"Manifest": "report", "Report": "report", "Store": "store", **dict.fromkeys(_COMMANDS, "commands")}
+# Modules are imported on first use, because xarray loads this package in every program that opens a file of any format.
+# The names of __all__ that are not here or above are in the module commands.
+_MODULES = {"Manifest": "report", "Report": "report", "Store": "store"}
 
 __all__ = [
     "Cancelled",
@@ -85,6 +73,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"varve_zarr.{_WHERE[name]}"), name)
+    return getattr(importlib.import_module(f"varve_zarr.{_MODULES.get(name, 'commands')}"), name)

@@ -1,9 +1,8 @@
-"""Scans by the workers of dask, lithops or an executor. Only names travel: what is found goes into a folder of parts."""
+"""Scans by the workers of dask, lithops or an executor. Workers get names of files, and write scan parts to a folder."""
 
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +16,7 @@ from varve_zarr.errors import Usage, VarveError
 Parallel = Executor | Literal["dask", "lithops"] | Any
 """A dask client, "dask" for the current one, "lithops", or an executor of concurrent.futures."""
 
-# Of the flags of a build those that a scan takes as well.
+# The flags of varve build that varve scan also has. Without "match", because workers get the names of files.
 _OF_SCAN = ("allow", "download", "drop", "keep_scan", "skip_broken", "value_bytes", "workers")
 _SLICE = 100  # files that one task scans, at most
 
@@ -35,8 +34,8 @@ def scan_slice(names: list[str], part: str, storage: dict[str, Any], flags: dict
 def scanned(
     files: Names, parallel: Parallel, parts: str | os.PathLike[str] | None, storage: Mapping[str, Any] | None, flags: Mapping[str, Any]
 ) -> Iterator[list[str]]:
-    """Have files scanned by workers, and yield the parts, in the order of the files."""
-    names = _expand(files)
+    """Scan files with workers, and yield the names of the parts, in the order of the files."""
+    names = _expand(files, flags.get("match"), storage)
     taken = {k: v for k, v in flags.items() if k in _OF_SCAN and v is not None}
     with contextlib.ExitStack() as stack:
         where = _dataset.absolute(parts) if parts is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="varve-parts-"))
@@ -56,32 +55,9 @@ def scanned(
         yield [part for part, _ in results]
 
 
-def _expand(files: Names) -> list[str]:
-    """Return absolute names of all files, since workers run in other folders."""
-    out: list[str] = []
-    for given in _command.names_of(files):
-        if "://" in given:
-            if "*" in given:
-                raise Usage(f"{given}: workers take names of objects, and no globs of them; list the names")
-            out.append(given)
-            continue
-        if given.startswith("@"):
-            with open(given[1:], encoding="utf-8") as listed:
-                out += [_dataset.absolute(line) for line in listed.read().splitlines() if line]
-        elif (
-            os.path.isdir(given)
-            and not os.path.exists(os.path.join(given, "zarr.json"))
-            and not os.path.exists(os.path.join(given, ".zgroup"))
-        ):
-            out += sorted(os.path.join(folder, name) for folder, _, found in os.walk(os.path.abspath(given)) for name in found)
-        elif os.path.exists(given):
-            out.append(os.path.abspath(given))
-        else:
-            found = sorted(glob.glob(os.path.abspath(given), recursive=True))
-            if not found:
-                raise Usage(f"{given}: there is no such file, and nothing matches it")
-            out += found
-    return out
+def _expand(files: Names, match: str | None, storage: Mapping[str, Any] | None) -> list[str]:
+    """Return the absolute names of the files that the command would scan, because workers run in other folders."""
+    return _command.run("sources", (), files, {"match": match}, False, storage).split("\0")[:-1]
 
 
 Task = tuple[list[str], str, dict[str, Any], dict[str, Any]]
@@ -90,7 +66,7 @@ Submit = Callable[[list[Task]], list[tuple[str, str]]]
 
 def _submitter(parallel: Parallel, stack: contextlib.ExitStack) -> tuple[Submit, int]:
     """Return what runs all tasks, and how many workers there are."""
-    others: Any = parallel  # which this package does not depend on
+    others: Any = parallel  # a type of another package, on which this one does not depend
     if parallel == "lithops":
         import lithops
 
