@@ -25,9 +25,9 @@ func newAppendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "append OUT SRC...",
 		Short: "Add files to a virtual dataset",
-		Long: `Add files to the manifest OUT, wherever their coordinates put them: behind the others, before
-them, or in a gap. They are combined as OUT was built, with its options. What it costs
-follows what is new, and whoever reads OUT meanwhile sees the old state or the new.
+		Long: `Add files to the manifest OUT, with the options that OUT was built with. Their coordinates decide
+whether they come after the other files, before them, or in a gap. The cost depends on the number
+of new files. Readers of OUT see the old snapshot until the new one is complete.
 
 ` + sourcesHelp,
 		Example: `  varve append sst.varve archive/2024/*.nc
@@ -80,7 +80,7 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 	return err
 }
 
-// planFlagsChanged reports whether the user said anything about how files become arrays.
+// planFlagsChanged reports whether the command line has a flag of the planner.
 func planFlagsChanged(cmd *cobra.Command) bool {
 	var all combineOptions
 	declared := &cobra.Command{}
@@ -92,8 +92,7 @@ func planFlagsChanged(cmd *cobra.Command) bool {
 	return changed
 }
 
-// overlaid are the options that a manifest was built with, but for those that the command
-// line names.
+// overlaid returns the options that a manifest was built with, replaced by those of the command line.
 func overlaid(cmd *cobra.Command, name string, given plan.Options) (merged plan.Options, err error) {
 	snapshot, err := loadSnapshot(cmd.Context(), name)
 	if err != nil {
@@ -107,7 +106,7 @@ func overlaid(cmd *cobra.Command, name string, given plan.Options) (merged plan.
 	return overlay(cmd, merged, given), nil
 }
 
-// overlay takes the options that the command line names.
+// overlay returns merged with the options from given that the command line names.
 func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 	for flag, take := range map[string]func(){
 		"concat":      func() { merged.Concat = given.Concat },
@@ -136,12 +135,12 @@ func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 	return merged
 }
 
-// ofTypes are the overrides that --dtype makes.
+// ofTypes returns the overrides that --dtype makes.
 func ofTypes(list []plan.Override) []plan.Override {
 	return slices.DeleteFunc(slices.Clone(list), func(o plan.Override) bool { return o.Type == "" })
 }
 
-// ofChunks are those that --chunk-edges makes.
+// ofChunks returns the overrides that --chunk-edges makes.
 func ofChunks(list []plan.Override) []plan.Override {
 	return slices.DeleteFunc(slices.Clone(list), func(o plan.Override) bool { return len(o.Chunks) == 0 })
 }

@@ -29,8 +29,8 @@ func newBuildCommand() *cobra.Command {
 		Short: "Make one virtual dataset of files",
 		Long: `Make the manifest OUT: one virtual dataset of all files, which stay where they are and as
 they are. OUT is a folder, or a prefix in an object store: s3://BUCKET/NAME, gs:// or az://.
-What would lose or invent data is refused, with the option that would allow it; "varve check"
-says the same and writes nothing.
+The command refuses to lose or invent data, and names the option that would allow it. "varve check"
+reports the same and writes nothing.
 
 ` + sourcesHelp,
 		Example: `  varve build sst.varve archive/
@@ -51,7 +51,8 @@ says the same and writes nothing.
 }
 
 const sourcesHelp = `SRC is a path, a folder, a glob, a URL, @LIST (a file with one source a line, @- for standard
-input) or a part that "varve scan" wrote. A name that is there is taken as it is.`
+input) or a part that "varve scan" wrote. An existing file with exactly
+this name is used, even if the name looks like a glob.`
 
 func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string) error {
 	if err := opts.takeConfig(cmd); err != nil {
@@ -116,7 +117,7 @@ func mendedText(name string, s *manifest.Snapshot) string {
 	if len(says) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: built by an older varve, which %s: what it holds may be wrong until it is built anew with --force\n", name, strings.Join(says, ", and "))
+	return fmt.Sprintf("%s: built by an older varve, which %s: it may have wrong values until you build it again with --force\n", name, strings.Join(says, ", and "))
 }
 
 func countSources(s *manifest.Snapshot) string {

@@ -30,8 +30,8 @@ func newCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check SRC...",
 		Short: "Say what build would do, and write nothing",
-		Long: `Say what "varve build" would make of files: arrays and edges, every disagreement with the
-files on each side, and how many chunks are served as they are stored.
+		Long: `Say what "varve build" would make of files: the arrays and their chunks, every difference
+between the files, and how many chunks are served verbatim.
 
 ` + sourcesHelp,
 		Example: `  varve check archive/ --match '*.nc'
@@ -46,7 +46,7 @@ files on each side, and how many chunks are served as they are stored.
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document")
-	cmd.Flags().StringVar(&opts.html, "html", "", "write a report to look at into this `file`")
+	cmd.Flags().StringVar(&opts.html, "html", "", "write an HTML report to this `file`")
 	return cmd
 }
 
@@ -113,7 +113,7 @@ func possibleExports(snap *manifest.Snapshot) string {
 func kerchunkNeeds(arrays []manifest.Array) string {
 	for i := range arrays {
 		if arrays[i].Schema.ChunkGrid.Name == zarrjson.Rectilinear {
-			return " (in format 3, since " + arrays[i].Path + " has chunks of several lengths; --regular cuts it anew)"
+			return " (in format 3, since " + arrays[i].Path + " has chunks of several lengths; --regular re-encodes it with equal chunks)"
 		}
 	}
 	return ""

@@ -28,7 +28,7 @@ func TestEveryDependencyHasAReason(t *testing.T) {
 	}
 }
 
-// dependencies are the modules that a go.mod names, but for ours.
+// dependencies returns the modules that a go.mod names, except varve.
 func dependencies(t *testing.T, name string) (paths []string) {
 	t.Helper()
 	mod, err := os.ReadFile(name)

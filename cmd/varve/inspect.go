@@ -32,7 +32,7 @@ func newInspectCommand() *cobra.Command {
 		Short: "Show the contents and storage of source files",
 		Long: `Show the contents of each source as ncdump -h would, with the storage of its variables: chunks,
 filters, and whether varve can decode them. SRC is a file, a URL, a Zarr store, a manifest, or a
-folder, of which all files are shown.
+folder, whose files are all shown.
 
 With --json, print one document a line for each source. HDF5 and netCDF files are described with
 the terms of libhdf5 and netcdf-c.`,

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -15,11 +14,11 @@ import (
 	"varve/readers/source"
 )
 
-// maxHashedPoints bounds the fields of which values and coordinates are hashed.
+// maxHashedPoints is the number of points up to which the values and coordinates of a field are hashed.
 const maxHashedPoints = 60_000_000
 
-// describeGRIB lists the fields of a GRIB file with the keys that ecCodes has, in the order of the file. --values adds hashes of the values and
-// of the coordinates of all points, in the order of the message.
+// describeGRIB lists the fields of a GRIB file with the keys that ecCodes has, in the order of the file. With --values
+// it adds hashes of the values and coordinates of all points, in the order of the message.
 func describeGRIB(ctx context.Context, opts inspectOptions, src *source.Source, doc document) error {
 	f, err := gribreader.OpenFile(ctx, src)
 	if err != nil {
@@ -45,9 +44,9 @@ type gribDescriber struct {
 	ctx   context.Context
 	opts  inspectOptions
 	file  *gribreader.File
-	known map[*geo.Grid]document // coordinates of grids
+	known map[*geo.Grid]document // the hashed coordinates of each grid
 
-	lat, lon, values []float64 // room
+	lat, lon, values []float64 // buffers that fields share
 }
 
 func (d *gribDescriber) field(f *gribreader.Field) document {
@@ -87,7 +86,8 @@ func (d *gribDescriber) field(f *gribreader.Field) document {
 	return doc
 }
 
-// impliedBits is the number of bits that simple packing would take for values packed in second order: what ecCodes gives for these.
+// impliedBits returns bitsPerValue for values with second-order packing, as ecCodes does: the bits that simple packing
+// would need.
 func impliedBits(low, high float64, info grib.Info) int {
 	span := math.Ceil(math.Abs((high - low) * math.Pow(10, float64(info.DecimalScale)) * math.Pow(2, float64(-info.BinaryScale))))
 	return bits.Len64(uint64(span))
@@ -104,7 +104,8 @@ func (d *gribDescriber) hashValues(packed *grib.Field, info grib.Info) document 
 	return summary(d.values)
 }
 
-// summary hashes values as float64 and as float32, with one NaN and without a negative zero, and says what they are like.
+// summary hashes values as float64 and as float32, with one bit pattern for NaN and one for zero, and adds their count,
+// minimum, maximum and mean.
 func summary(values []float64) document {
 	wide, narrow := make([]byte, 0, 8*len(values)), make([]byte, 0, 4*len(values))
 	missing, low, high, sum := 0, math.Inf(1), math.Inf(-1), 0.0
@@ -115,7 +116,7 @@ func summary(values []float64) document {
 			narrow = binary.LittleEndian.AppendUint32(narrow, 0x7fc00000)
 			continue
 		}
-		v += 0 // which makes a zero of a negative one
+		v += 0 // makes a negative zero positive
 		low, high, sum = min(low, v), max(high, v), sum+v
 		wide = binary.LittleEndian.AppendUint64(wide, math.Float64bits(v))
 		narrow = binary.LittleEndian.AppendUint32(narrow, math.Float32bits(float32(v)+0))
@@ -143,11 +144,10 @@ func (d *gribDescriber) coordinates(f *gribreader.Field, grid *geo.Grid) documen
 	if !grid.HasCoordinates() {
 		return document{"error": fmt.Sprintf("no coordinates of the grid %s", grid.Type)}
 	}
-	if grid.Regular() || len(grid.Rows) > 0 || grid.Type == "healpix" {
-		d.lat, d.lon = slices.Grow(d.lat[:0], n)[:n], slices.Grow(d.lon[:0], n)[:n]
-	} else {
-		return document{"error": errors.New("rows and points disagree").Error()}
+	if !grid.Regular() && len(grid.Rows) == 0 && grid.Type != "healpix" {
+		return document{"error": "rows and points disagree"}
 	}
+	d.lat, d.lon = slices.Grow(d.lat[:0], n)[:n], slices.Grow(d.lon[:0], n)[:n]
 	if err := grid.Coordinates(d.lat, d.lon); err != nil {
 		return document{"error": err.Error()}
 	}

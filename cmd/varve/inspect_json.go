@@ -47,8 +47,8 @@ const (
 // Values are hashed little-endian in C order, strings as a JSON list.
 type document = map[string]any
 
-// inspectJSON prints one file as one line. The error of a file that cannot be read stands in
-// the line, and is returned too.
+// inspectJSON prints one file as one line. If the file cannot be read, the error is in the
+// line, and is returned too.
 func inspectJSON(ctx context.Context, opts inspectOptions, name string, out io.Writer) error {
 	doc := document{"file": shortName(name), "source": name, "kind": "unknown", "status": "ok"}
 	err := describeFile(ctx, opts, name, doc)
@@ -67,7 +67,7 @@ func inspectJSON(ctx context.Context, opts inspectOptions, name string, out io.W
 	return errors.Join(err, writeErr)
 }
 
-// shortName is the name of a file with the folder it stands in.
+// shortName returns the name of a file with that of its folder.
 func shortName(name string) string {
 	dir, base := filepath.Split(filepath.Clean(name))
 	return filepath.Join(filepath.Base(dir), base)

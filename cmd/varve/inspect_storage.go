@@ -14,7 +14,7 @@ import (
 )
 
 // storageLines says in words where the values of a variable are, and whether they can be
-// served as they are stored. The error is that of listing chunks, which is in the words too.
+// served as they are stored. If its chunks cannot be listed, the lines say so and the error is returned.
 func storageLines(ctx context.Context, v *readers.Variable) ([]string, error) {
 	s := &v.Storage
 	lines := []string{whereText(v)}
@@ -162,11 +162,11 @@ func verdict(v *readers.Variable, masked int) string {
 	case v.Type.IsPath():
 		return "decodable; for clients the paths of objects"
 	case s.Texts != nil:
-		return "decodable; re-encoded for clients, since strings lie elsewhere"
+		return "decodable; re-encoded for clients, because their strings are stored outside the chunks"
 	case masked > 0:
-		return "verbatim, but for the chunks with a mask, which are re-encoded"
+		return "verbatim, except chunks with a filter mask, which are re-encoded"
 	case s.RawEdges:
-		return "verbatim, but for partial chunks, which are re-encoded"
+		return "verbatim, except partial chunks, which are re-encoded"
 	}
 	return "verbatim"
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // layers are the packages from the top down, as docs/architecture.md draws them. A
-// package may import what stands below its own line, and its own internal packages.
+// package may import the packages below its own line, and its own internal packages.
 var layers = []string{
 	"cmd/",
 	"manifest/build",
@@ -90,7 +90,7 @@ func TestLayers(t *testing.T) {
 	for _, p := range packages {
 		from := layerOf(p.ImportPath)
 		if from < 0 {
-			t.Errorf("%s stands in no layer", p.ImportPath)
+			t.Errorf("%s is in no layer", p.ImportPath)
 			continue
 		}
 		for _, imported := range p.Imports {

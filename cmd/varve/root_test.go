@@ -126,8 +126,8 @@ func TestNoManifest(t *testing.T) {
 	}
 }
 
-// TestPlacesToWrite: where nothing can be written is told before anything is done, and is no
-// fault of a source.
+// TestPlacesToWrite: a place that cannot be written is an error before any work, and not an error of
+// a source.
 func TestPlacesToWrite(t *testing.T) {
 	out := seaArchive(t)
 	dir := filepath.Dir(out)
@@ -153,7 +153,7 @@ func TestPlacesToWrite(t *testing.T) {
 		}
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
-		t.Errorf("what failed left %v (%v)", files, err)
+		t.Errorf("failed commands left %v (%v)", files, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,10 +18,13 @@ func didYouMean(wrong string, names []string) string {
 	if len(near) == 0 {
 		return ""
 	}
+	for i, name := range near {
+		near[i] = strconv.Quote(name)
+	}
 	return fmt.Sprintf(" Did you mean %s?", strings.Join(near, " or "))
 }
 
-// nearest returns the quoted names with the smallest edit distance to a wrong one. At most a third
+// nearest returns the names with the smallest edit distance to a wrong one. At most a third
 // of the letters may differ, and at least one: "biuld" is near "build".
 func nearest(wrong string, names []string) (near []string) {
 	least := max(len(wrong)/3, 1)
@@ -32,9 +36,9 @@ func nearest(wrong string, names []string) (near []string) {
 		switch n := distance(wrong, name); {
 		case n > least:
 		case n < least:
-			near, least = []string{fmt.Sprintf("%q", name)}, n
+			near, least = []string{name}, n
 		default:
-			near = append(near, fmt.Sprintf("%q", name))
+			near = append(near, name)
 		}
 	}
 	return near
@@ -81,21 +85,13 @@ func flagError(c *cobra.Command, err error) error {
 		name := unknown.GetSpecifiedName()
 		hint := ""
 		if near := nearest(name, flagNames(c.Flags())); len(near) > 0 {
-			hint = " Did you mean --" + strings.Join(unquoted(near), " or --") + "?"
+			hint = " Did you mean --" + strings.Join(near, " or --") + "?"
 		}
 		return usageError{fmt.Errorf("unknown flag --%s.%s See %s --help", name, hint, c.CommandPath())}
 	case errors.As(err, &wrong):
 		err = fmt.Errorf("--%s %s: %w", wrong.GetFlag().Name, wrong.GetValue(), wanted(wrong))
 	}
 	return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
-}
-
-func unquoted(list []string) []string {
-	out := make([]string, len(list))
-	for i, text := range list {
-		out[i] = strings.Trim(text, `"`)
-	}
-	return out
 }
 
 // wanted returns the error of a wrong value of a flag.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -29,16 +30,11 @@ func version() string {
 		return "varve, unknown build"
 	}
 	commit, dirty := "unknown commit", ""
-	if len(buildCommit) >= 12 {
-		commit = buildCommit[:12]
+	if name := commitName(); len(name) >= 12 {
+		commit = name[:12]
 	}
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision" && len(s.Value) >= 12:
-			commit = s.Value[:12]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = ", modified"
-		}
+	if slices.Contains(info.Settings, debug.BuildSetting{Key: "vcs.modified", Value: "true"}) {
+		dirty = ", modified"
 	}
 	return fmt.Sprintf("varve %s (%s%s), %s %s/%s", info.Main.Version, commit, dirty, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
@@ -54,7 +50,7 @@ func versionName() string {
 // buildCommit is set by the linker in wheels, which may be built where Go finds no repository.
 var buildCommit string
 
-// commitName is the commit alone.
+// commitName returns the full id of the commit, or "unknown".
 func commitName() string {
 	if buildCommit != "" {
 		return buildCommit
