@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/messages"
 )
 
 // plain is a valid document with every field, in the order of writing.
@@ -346,7 +347,7 @@ func (c refusal) check(t *testing.T, nothing bool, err error) {
 	if e.Path != c.path {
 		t.Errorf("the path is %q, want %q: %s", e.Path, c.path, e.Why)
 	}
-	checkMessage(t, err)
+	messages.Check(t, "", err)
 	if len(err.Error()) > 500 {
 		t.Errorf("the message has %d bytes, want at most 500", len(err.Error()))
 	}

@@ -218,3 +218,12 @@ func FuzzFill(f *testing.F) {
 		}
 	})
 }
+
+// errorPath returns the path of an Error, or "" for other errors.
+func errorPath(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Path
+	}
+	return ""
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/messages"
 	"varve/fixtures/system"
 	"varve/grid"
 )
@@ -211,7 +212,7 @@ func TestDescribeGrid(t *testing.T) {
 				if !errors.Is(err, errors.ErrUnsupported) {
 					t.Fatalf("%v is not ErrUnsupported", err)
 				}
-				checkMessage(t, err)
+				messages.Check(t, "", err)
 				return
 			}
 			if err != nil {
