@@ -1,21 +1,22 @@
 package grib
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"varve/codec/grib/geo"
 )
 
-// place is where a field lies in the variable that it is of. Axes that a variable does not have are left out of account.
+// place holds the coordinates of a field along the dimensions in front of the grid.
 type place struct {
-	number    int64         // of the ensemble's member
-	time      int64         // reference time, in seconds since 1970
-	step      time.Duration // the end of it
-	top, base float64       // the level, and the bottom of a layer
+	number    int64         // the ensemble member
+	time      int64         // the reference time, in seconds since 1970
+	step      time.Duration // the end of the step
+	top, base float64       // the level, and the bottom of a layer; equal if it is no layer
 }
 
 // axis is one of the dimensions in front of the grid.
@@ -26,9 +27,10 @@ const (
 	timeAxis
 	stepAxis
 	levelAxis
-	axes // how many there are
+	axes // the number of axes
 )
 
+// along returns the coordinate along an axis.
 func (p *place) along(a axis) float64 {
 	switch a {
 	case memberAxis:
@@ -41,33 +43,34 @@ func (p *place) along(a axis) float64 {
 	return p.top
 }
 
-// cell is a field with its place.
-type cell struct {
+// placedField is a field with its place.
+type placedField struct {
 	*Field
 	place
 }
 
-// cube is a variable: fields of one parameter, on one grid and type of level, of one statistic.
+// cube holds the fields of one variable. They are equal in all respects of kind, and differ in their places.
 type cube struct {
 	name      string
 	first     *Field
 	kind      kind
 	levelType string
-	cells     []cell
-	has       [axes]bool // the dimensions that it has
+	fields    []placedField
+	has       [axes]bool // the dimensions of the variable in front of the grid
 }
 
-// kind tells fields apart that are of the same parameter and yet of different things.
+// kind is the key by which fields are sorted into cubes.
 type kind struct {
-	param      string // the name of the variable, as short as it can be
+	param      string // the shortest name for the variable
 	grid       *gridGroup
 	levelType  string
-	statistic  string
-	derived    string // of an ensemble: mean, percentile, probability
-	qualifiers string // the rest
+	statistic  string // over time: instant, accum, avg
+	derived    string // from an ensemble: mean, percentile, probability; empty for a member
+	qualifiers string // any other keys by which variables of one parameter differ
 }
 
-// vertical are the types of levels that are a coordinate by nature. Of others a single level is a property of the variable.
+// vertical lists the types of levels that become a dimension even if a variable has only one level. A single level of another type
+// becomes a scalar coordinate.
 var vertical = map[string]bool{
 	"isobaricInhPa": true, "isobaricInPa": true, "hybrid": true, "hybridLayer": true, "hybridPressure": true, "hybridHeight": true,
 	"generalVertical": true, "generalVerticalLayer": true, "theta": true, "sigma": true, "sigmaLayer": true, "eta": true,
@@ -75,7 +78,7 @@ var vertical = map[string]bool{
 	"oceanModel": true, "oceanModelLayer": true, "isobaricLayer": true, "potentialVorticity": true, "snowLayer": true,
 }
 
-// placeOf returns what a field is of, and where it lies.
+// placeOf returns the kind and the place of a field.
 func (s *sorter) placeOf(f *Field) (kind, place, error) {
 	var p place
 	when, err := f.Reference()
@@ -87,6 +90,8 @@ func (s *sorter) placeOf(f *Field) (kind, place, error) {
 		p.step = step.End
 	} else if valid, ok := f.Valid(); ok {
 		p.step = valid.Sub(when)
+	} else if err := f.unknownUnit(); err != nil {
+		return kind{}, p, err
 	}
 	if n, ok := f.member(); ok {
 		p.number = n
@@ -98,7 +103,7 @@ func (s *sorter) placeOf(f *Field) (kind, place, error) {
 	return k, p, nil
 }
 
-// member is the number of an ensemble's member, or false if the field is of no ensemble.
+// member returns the number of the ensemble member, or false if the field does not belong to an ensemble.
 func (f *Field) member() (int64, bool) {
 	n, ok := f.Int("perturbationNumber")
 	if total, _ := f.Int("numberOfForecastsInEnsemble"); !ok || total == 0 && n == 0 && f.Edition == 1 {
@@ -107,7 +112,7 @@ func (f *Field) member() (int64, bool) {
 	return n, true
 }
 
-// derived says of what an ensemble's field is that is of no member.
+// derived names the quantity that a field derives from all members of an ensemble, or returns "" for any other field.
 func (f *Field) derived() string {
 	if n, ok := f.param.Int("derivedForecast"); ok {
 		if name := derivedForecasts[n]; name != "" {
@@ -118,7 +123,7 @@ func (f *Field) derived() string {
 	if n, ok := f.param.Int("percentileValue"); ok {
 		return fmt.Sprintf("p%02d", n)
 	}
-	n, ok := f.param.Int("probabilityType")
+	n, ok := f.param.Int("probabilityType") // code table 4.9
 	if !ok {
 		return ""
 	}
@@ -129,18 +134,26 @@ func (f *Field) derived() string {
 		return strings.NewReplacer("e0", "", "-", "m").Replace(text)
 	}
 	switch n {
-	case 0, 3:
-		return map[int64]string{0: "below_", 3: "above_"}[n] + limit(map[int64]string{0: "LowerLimit", 3: "LowerLimit"}[n])
-	case 1, 4:
-		return map[int64]string{1: "above_", 4: "below_"}[n] + limit("UpperLimit")
+	case 0:
+		return "below_" + limit("LowerLimit")
+	case 1:
+		return "above_" + limit("UpperLimit")
+	case 2:
+		return "between_" + limit("LowerLimit") + "_" + limit("UpperLimit")
+	case 3:
+		return "above_" + limit("LowerLimit")
+	case 4:
+		return "below_" + limit("UpperLimit")
+	case 5:
+		return "equal_" + limit("LowerLimit")
 	}
-	return "between_" + limit("LowerLimit") + "_" + limit("UpperLimit")
+	return fmt.Sprintf("probability%d", n)
 }
 
-// derivedForecasts are short names for code table 4.7.
+// derivedForecasts has short names for the numbers of code table 4.7.
 var derivedForecasts = map[int64]string{0: "mean", 1: "wmean", 2: "sd", 3: "nsd", 4: "spread", 5: "anomaly", 6: "cmean", 8: "min", 9: "max"}
 
-// qualifiers are keys that tell fields of one parameter apart, but for the usual case that they are the same in all.
+// qualifiers returns the keys, apart from those of kind and place, by which variables of one parameter can differ.
 func (f *Field) qualifiers() string {
 	var out []string
 	for _, key := range []string{"constituentType", "aerosolType", "scaledValueOfFirstSize", "scaledValueOfFirstWavelength", "modeNumber", "waveDirectionNumber", "waveFrequencyNumber",
@@ -152,7 +165,7 @@ func (f *Field) qualifiers() string {
 	return strings.Join(out, " ")
 }
 
-// identifier is a name for the parameter of a field that can be that of a variable.
+// identifier returns a name for the parameter of a field that is valid as the name of a variable.
 func identifier(f *Field) string {
 	name := f.Names().VarName
 	if name == unknown || name == "p0" || name == "" {
@@ -180,11 +193,12 @@ func identifier(f *Field) string {
 // sorter puts the fields of a file into cubes.
 type sorter struct {
 	groups []*gridGroup
-	byKey  map[string]*gridGroup
+	byKey  map[string]*gridGroup    // by the grid definition
+	byGrid map[*geo.Grid]*gridGroup // the same groups: fields share grids, and a pointer is faster to find than a definition
 	cubes  map[kind]*cube
 }
 
-// gridGroup are the cubes on one grid.
+// gridGroup holds the cubes on one grid.
 type gridGroup struct {
 	first *Field
 	name  string
@@ -192,20 +206,25 @@ type gridGroup struct {
 }
 
 func (s *sorter) groupOf(f *Field) *gridGroup {
+	if g := s.byGrid[f.Grid]; g != nil {
+		return g
+	}
 	key := string(f.definition)
-	if f.Edition == 1 && len(f.definition) > 3 {
+	if f.Edition == 1 {
 		key = gridKey1(f)
 	}
 	g := s.byKey[key]
+	s.byGrid[f.Grid] = g
 	if g == nil {
 		g = &gridGroup{first: f}
-		s.byKey[key] = g
+		s.byKey[key], s.byGrid[f.Grid] = g, g
 		s.groups = append(s.groups, g)
 	}
 	return g
 }
 
-// gridKey1 is a grid definition of edition 1 without its vertical coordinates, which come with the fields of model levels.
+// gridKey1 returns a grid definition of edition 1 without its vertical coordinates. Only fields on model levels have these, so fields on
+// the same grid would differ.
 func gridKey1(f *Field) string {
 	b := slices.Clone(f.definition)
 	nv := int(b[3])
@@ -229,36 +248,36 @@ func (s *sorter) add(f *Field) error {
 		s.cubes[k] = c
 		k.grid.cubes = append(k.grid.cubes, c)
 	}
-	c.cells = append(c.cells, cell{f, p})
+	c.fields = append(c.fields, placedField{f, p})
 	return nil
 }
 
-// shape decides which dimensions a cube has.
+// shape decides which dimensions a cube has in front of the grid.
 func (c *cube) shape() {
 	levels := map[float64]float64{}
 	steps, members := false, false
 	doubled := false
-	for i := range c.cells {
-		p := &c.cells[i].place
+	for i := range c.fields {
+		p := &c.fields[i].place
 		if base, ok := levels[p.top]; ok && base != p.base {
 			doubled = true
 		}
 		levels[p.top] = p.base
 		steps = steps || p.step != 0
-		if _, ok := c.cells[i].member(); ok {
+		if _, ok := c.fields[i].member(); ok {
 			members = true
 		}
 	}
 	c.has = [axes]bool{memberAxis: members, timeAxis: true, stepAxis: steps, levelAxis: (len(levels) > 1 || vertical[c.levelType]) && !doubled}
 }
 
-// splitLayers makes cubes of their own of layers that have their level in common and not their bottom.
+// splitLayers splits a cube with layers that have the same top and different bottoms: each layer becomes a cube.
 func (g *gridGroup) splitLayers() {
 	var out []*cube
 	for _, c := range g.cubes {
 		c.shape()
-		bases := map[[2]float64][]cell{}
-		for _, x := range c.cells {
+		bases := map[[2]float64][]placedField{}
+		for _, x := range c.fields {
 			at := [2]float64{x.top, x.base}
 			bases[at] = append(bases[at], x)
 		}
@@ -266,8 +285,8 @@ func (g *gridGroup) splitLayers() {
 			out = append(out, c)
 			continue
 		}
-		for _, at := range slices.SortedFunc(maps.Keys(bases), func(a, b [2]float64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
-			part := &cube{first: bases[at][0].Field, kind: c.kind, levelType: c.levelType, cells: bases[at]}
+		for _, at := range slices.SortedFunc(maps.Keys(bases), compareLevels) {
+			part := &cube{first: bases[at][0].Field, kind: c.kind, levelType: c.levelType, fields: bases[at]}
 			part.kind.qualifiers += fmt.Sprintf(" layer=%g-%g", at[0], at[1])
 			part.shape()
 			out = append(out, part)
@@ -276,8 +295,8 @@ func (g *gridGroup) splitLayers() {
 	g.cubes = out
 }
 
-// nameCubes gives the cubes of a grid names that differ. The name of the parameter is enough for one of each; what tells others from
-// it comes behind: the statistic, the kind of ensemble product, the type of level, and a number if all that is not enough.
+// nameCubes gives the cubes of a grid different names. A name begins with the parameter and the ensemble product. If several cubes have
+// the same, the type of level and the statistic follow in all but the most usual one, and a number if names are still equal.
 func (g *gridGroup) nameCubes() {
 	byParam := map[string][]*cube{}
 	for _, c := range g.cubes {
@@ -300,7 +319,7 @@ func (g *gridGroup) nameCubes() {
 	}
 }
 
-// rename tells apart cubes that have the same name so far.
+// rename appends the type of level and the statistic to the names of cubes that have the same name so far.
 func rename(list []*cube) {
 	if len(list) < 2 {
 		return
@@ -335,7 +354,7 @@ func rename(list []*cube) {
 	}
 }
 
-// mainLevel is the type of level whose variable needs no other name.
+// mainLevel returns the type of level that names leave out.
 func mainLevel(list []*cube) string {
 	for _, t := range []string{"isobaricInhPa", "isobaricInPa", "hybrid", "hybridPressure", "generalVerticalLayer", "generalVertical", "surface", "meanSea", "heightAboveGround"} {
 		if slices.ContainsFunc(list, func(c *cube) bool { return c.levelType == t }) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -15,12 +16,13 @@ import (
 	"time"
 
 	"varve/codec"
+	"varve/codec/grib/geo"
 	"varve/readers"
 )
 
-// Dataset puts the fields of the file into variables. Fields that have no place in one are among the problems.
+// Dataset sorts the fields of the file into variables. Fields that cannot be decoded or sorted are listed as problems.
 func (f *File) Dataset() (*readers.Dataset, error) {
-	s := &sorter{byKey: map[string]*gridGroup{}, cubes: map[kind]*cube{}}
+	s := &sorter{byKey: map[string]*gridGroup{}, byGrid: map[*geo.Grid]*gridGroup{}, cubes: map[kind]*cube{}}
 	out := &readers.Dataset{Source: f.src, Format: f.format(), Root: &readers.Group{Path: "/"}, Problems: slices.Clone(f.Problems)}
 	b := &builder{File: f, out: out}
 	for _, field := range f.Fields {
@@ -83,7 +85,7 @@ func child(g *readers.Group, name string) *readers.Group {
 	return c
 }
 
-// attributes are those of the root: the centre, if all fields are of one.
+// attributes returns the attributes of the root group: the centre, if all fields come from the same.
 func (f *File) attributes() []readers.Attribute {
 	first := f.Fields[0]
 	for _, field := range f.Fields {
@@ -97,50 +99,65 @@ func (f *File) attributes() []readers.Attribute {
 // builder makes the groups and variables of a dataset.
 type builder struct {
 	*File
-	out *readers.Dataset
+	out      *readers.Dataset
+	computed int // the numbers that reserve has granted
+}
+
+// maxComputed bounds the numbers of all coordinates that are computed when a file is opened: 64 MiB of float64.
+const maxComputed = 1 << 23
+
+// reserve reports whether n more numbers may be computed when the file is opened. A message of a hundred bytes can declare millions of
+// rows and columns, and n fields can have n times and n steps, which are n² valid times.
+func (b *builder) reserve(n int) bool {
+	if n > maxComputed-b.computed {
+		return false
+	}
+	b.computed += n
+	return true
 }
 
 func (b *builder) problem(f *Field, err error) {
-	if len(b.out.Problems) < maxProblems {
-		at := fmt.Sprintf("/message at %d", f.Offset)
-		if f.Count > 1 {
-			at += fmt.Sprintf(", field %d", f.Index)
-		}
-		b.out.Problems = append(b.out.Problems, readers.Problem{Path: at, Err: &readers.Error{Source: b.src.Name(), Offset: f.Offset, Err: err}})
+	path := fmt.Sprintf("/message at %d", f.Offset)
+	if f.Count > 1 {
+		path += fmt.Sprintf(", field %d", f.Index)
 	}
+	b.out.Problems = addProblem(b.out.Problems, path, &readers.Error{Source: b.src.Name(), Offset: f.Offset, Err: err})
 }
 
-// room makes the names of dimensions and coordinates, which are made once, and those of variables differ.
-type room struct {
-	group *readers.Group
-	dims  map[string]*readers.Dimension
-	names map[string]bool
+// groupBuilder adds dimensions and variables to a group.
+type groupBuilder struct {
+	group  *readers.Group
+	dims   map[string]*readers.Dimension // by name
+	names  map[string]bool               // of the variables
+	levels map[string]*singleLevels      // by type of level
 }
 
-func (r *room) dimension(name string, length int) *readers.Dimension {
-	d := r.dims[name]
+// dimension returns the dimension of a name, and adds it if the group does not have it yet.
+func (gb *groupBuilder) dimension(name string, length int) *readers.Dimension {
+	d := gb.dims[name]
 	if d == nil {
-		d = &readers.Dimension{Name: name, Path: path.Join(r.group.Path, name), Length: uint64(length)}
-		r.dims[name] = d
-		r.group.Dimensions = append(r.group.Dimensions, d)
+		d = &readers.Dimension{Name: name, Path: path.Join(gb.group.Path, name), Length: uint64(length)}
+		gb.dims[name] = d
+		gb.group.Dimensions = append(gb.group.Dimensions, d)
 	}
 	return d
 }
 
-func (r *room) add(v *readers.Variable) {
-	r.names[v.Name] = true
-	v.Path = path.Join(r.group.Path, v.Name)
+// add adds a variable. It sets its path and shape.
+func (gb *groupBuilder) add(v *readers.Variable) {
+	gb.names[v.Name] = true
+	v.Path = path.Join(gb.group.Path, v.Name)
 	for _, d := range v.Dims {
 		v.Shape, v.MaxShape = append(v.Shape, d.Length), append(v.MaxShape, d.Length)
 	}
-	r.group.Variables = append(r.group.Variables, v)
+	gb.group.Variables = append(gb.group.Variables, v)
 }
 
-// inline adds a variable whose elements are known. They are doubles, or integers of 8 bytes.
-func (r *room) inline(name string, dims []*readers.Dimension, t *readers.Type, data []byte, attributes ...readers.Attribute) {
+// inline adds a variable whose elements are in data, little-endian.
+func (gb *groupBuilder) inline(name string, dims []*readers.Dimension, t *readers.Type, data []byte, attributes ...readers.Attribute) {
 	v := &readers.Variable{Name: name, Dims: dims, Type: t, Attributes: attributes}
 	v.Storage = readers.Storage{Layout: readers.Inline, Bytes: uint64(len(data)), Data: data, Plain: true, Pipeline: readers.Pipeline{Bytes: codec.Spec{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}}}
-	r.add(v)
+	gb.add(v)
 	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
 		if err := checkLimit(ctx, uint64(len(data)), limit); err != nil {
 			return readers.Value{}, err
@@ -151,45 +168,46 @@ func (r *room) inline(name string, dims []*readers.Dimension, t *readers.Type, d
 
 func checkLimit(ctx context.Context, n, limit uint64) error {
 	if ctx.Err() == nil && n > limit {
-		return fmt.Errorf("the values take %d bytes, more than the %d asked for", n, limit)
+		return fmt.Errorf("values take %d bytes, which is more than the limit of %d", n, limit)
 	}
 	return ctx.Err()
 }
 
-// hypercube makes the variables of a group.
+// hypercube adds the variables of a hypercube to a group.
 func (b *builder) hypercube(group *readers.Group, h *hypercube) {
-	r := &room{group: group, dims: map[string]*readers.Dimension{}, names: map[string]bool{}}
-	front := r.coordinates(h)
-	space := b.grid(r, h.grid)
+	gb := &groupBuilder{group: group, dims: map[string]*readers.Dimension{}, names: map[string]bool{}, levels: singleLevelsOf(h.cubes)}
+	front := b.coordinates(gb, h)
+	layout := b.grid(gb, h.grid)
 	for _, c := range h.cubes {
-		b.variable(r, h, c, front, space)
+		b.variable(gb, h, c, front, layout)
 	}
 }
 
-// epoch is the unit of times.
+// epoch is the units attribute of times.
 const epoch = "seconds since 1970-01-01T00:00:00"
 
 func timeAttributes(standard, long string) []readers.Attribute {
 	return []readers.Attribute{textAttribute("standard_name", standard), textAttribute("long_name", long), textAttribute("units", epoch), textAttribute("calendar", "proleptic_gregorian")}
 }
 
-// axisNames are the names of dimensions, as cfgrib has them.
-var axisNames = [axes]string{memberAxis: "number", timeAxis: "time", stepAxis: "step"}
+// axisNames has the names that cfgrib gives to the dimensions of members, times and steps.
+var axisNames = [levelAxis]string{memberAxis: "number", timeAxis: "time", stepAxis: "step"}
 
-// coordinates adds the dimensions in front of the grid, with their coordinates, and returns their names by the type of level.
-func (r *room) coordinates(h *hypercube) [levelAxis]*readers.Dimension {
+// coordinates adds the dimensions in front of the grid and their coordinates. It returns the dimensions of members, times and steps; nil
+// for one that the hypercube does not have.
+func (b *builder) coordinates(gb *groupBuilder, h *hypercube) [levelAxis]*readers.Dimension {
 	var dims [levelAxis]*readers.Dimension
-	for a, list := range h.along[:levelAxis] {
+	for a, list := range h.along {
 		if len(list) > 0 {
-			dims[a] = r.dimension(axisNames[a], len(list))
+			dims[a] = gb.dimension(axisNames[a], len(list))
 		}
 	}
 	if d := dims[memberAxis]; d != nil {
-		r.inline("number", []*readers.Dimension{d}, integerType, integers(whole(h.along[memberAxis], 1)),
+		gb.inline("number", []*readers.Dimension{d}, integerType, integers(whole(h.along[memberAxis])),
 			textAttribute("standard_name", "realization"), textAttribute("long_name", "ensemble member numerical id"), textAttribute("units", "1"))
 	}
-	times := whole(h.along[timeAxis], 1)
-	r.inline("time", []*readers.Dimension{dims[timeAxis]}, integerType, integers(times), timeAttributes("forecast_reference_time", "initial time of forecast")...)
+	times := whole(h.along[timeAxis])
+	gb.inline("time", []*readers.Dimension{dims[timeAxis]}, integerType, integers(times), timeAttributes("forecast_reference_time", "initial time of forecast")...)
 	steps, stepDims := h.along[stepAxis], []*readers.Dimension(nil)
 	if dims[stepAxis] != nil {
 		stepDims = []*readers.Dimension{dims[stepAxis]}
@@ -200,39 +218,35 @@ func (r *room) coordinates(h *hypercube) [levelAxis]*readers.Dimension {
 	for i, s := range steps {
 		hours[i] = s / float64(time.Hour)
 	}
-	r.inline("step", stepDims, doubleType, doubles(hours),
+	gb.inline("step", stepDims, doubleType, doubles(hours),
 		textAttribute("standard_name", "forecast_period"), textAttribute("long_name", "time since forecast_reference_time"), textAttribute("units", "hours"))
-	valid := make([]int64, 0, len(times)*len(steps))
-	for _, t := range times {
-		for _, s := range steps {
-			valid = append(valid, t+int64(s)/int64(time.Second))
+	if b.reserve(len(times) * len(steps)) {
+		valid := make([]int64, 0, len(times)*len(steps))
+		for _, t := range times {
+			for _, s := range steps {
+				valid = append(valid, t+int64(s)/int64(time.Second))
+			}
 		}
+		gb.inline("valid_time", append([]*readers.Dimension{dims[timeAxis]}, stepDims...), integerType, integers(valid), timeAttributes("time", "time")...)
+	} else {
+		b.problem(h.cubes[0].first, fmt.Errorf("no valid_time: %d times and %d steps would make the coordinates of the file larger than %d numbers", len(times), len(steps), maxComputed))
 	}
-	r.inline("valid_time", append([]*readers.Dimension{dims[timeAxis]}, stepDims...), integerType, integers(valid), timeAttributes("time", "time")...)
-	for _, t := range sortedKeys(h.levels) {
-		r.levels(t, h.levels[t])
+	for _, t := range slices.Sorted(maps.Keys(h.levels)) {
+		gb.addLevels(t, h.levels[t])
 	}
 	return dims
 }
 
-func whole(list []float64, unit float64) []int64 {
+// whole converts numbers without a fraction to integers.
+func whole(list []float64) []int64 {
 	out := make([]int64, len(list))
 	for i, v := range list {
-		out[i] = int64(v / unit)
+		out[i] = int64(v)
 	}
 	return out
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// levelAttributes are units, direction and standard names of types of levels.
+// levelAttributes has the units, the positive direction and the standard name of each type of level.
 var levelAttributes = map[string][3]string{
 	"isobaricInhPa": {"hPa", "down", "air_pressure"}, "isobaricInPa": {"Pa", "down", "air_pressure"}, "isobaricLayer": {"hPa", "down", "air_pressure"},
 	"heightAboveGround": {"m", "up", "height"}, "heightAboveGroundLayer": {"m", "up", "height"}, "heightAboveSea": {"m", "up", "altitude"},
@@ -253,9 +267,9 @@ func attributesOfLevel(levelType string) []readers.Attribute {
 	return out
 }
 
-// levels adds a dimension of levels, with bounds if these are layers.
-func (r *room) levels(levelType string, list [][2]float64) {
-	d := r.dimension(levelType, len(list))
+// addLevels adds the dimension and the coordinate of a type of level, with bounds if any level is a layer.
+func (gb *groupBuilder) addLevels(levelType string, list [][2]float64) {
+	d := gb.dimension(levelType, len(list))
 	values, bounds, layers := make([]float64, len(list)), make([]float64, 0, 2*len(list)), false
 	for i, l := range list {
 		values[i] = l[0]
@@ -266,15 +280,15 @@ func (r *room) levels(levelType string, list [][2]float64) {
 	if layers {
 		attributes = append(attributes, textAttribute("bounds", levelType+"_bnds"))
 	}
-	r.inline(levelType, []*readers.Dimension{d}, doubleType, doubles(values), attributes...)
+	gb.inline(levelType, []*readers.Dimension{d}, doubleType, doubles(values), attributes...)
 	if layers {
-		r.inline(levelType+"_bnds", []*readers.Dimension{d, r.dimension("bnds", 2)}, doubleType, doubles(bounds))
+		gb.inline(levelType+"_bnds", []*readers.Dimension{d, gb.dimension("bnds", 2)}, doubleType, doubles(bounds))
 	}
 }
 
 // variable adds the variable of a cube.
-func (b *builder) variable(r *room, h *hypercube, c *cube, front [levelAxis]*readers.Dimension, space *space) {
-	v := &readers.Variable{Name: r.free(c.name), Type: floatType, Fill: readers.Fill{State: readers.FillUser, Value: binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN())))}}
+func (b *builder) variable(gb *groupBuilder, h *hypercube, c *cube, front [levelAxis]*readers.Dimension, layout *gridLayout) {
+	v := &readers.Variable{Name: gb.free(c.name), Type: floatType, Fill: readers.Fill{State: readers.FillUser, Value: binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN())))}}
 	chunk := []uint64{}
 	for a, d := range front {
 		if c.has[a] {
@@ -282,28 +296,32 @@ func (b *builder) variable(r *room, h *hypercube, c *cube, front [levelAxis]*rea
 		}
 	}
 	if c.has[levelAxis] {
-		v.Dims, chunk = append(v.Dims, r.dims[c.levelType]), append(chunk, 1)
+		v.Dims, chunk = append(v.Dims, gb.dims[c.levelType]), append(chunk, 1)
 	}
-	coordinates := space.coordinates
-	if c.has[stepAxis] || front[stepAxis] == nil { // or they are along a dimension that the variable does not have
-		coordinates = append([]string{"valid_time", "step"}, coordinates...)
+	var coordinates []string
+	if c.has[stepAxis] || front[stepAxis] == nil { // otherwise valid_time and step have a dimension that the variable does not have
+		if gb.names["valid_time"] {
+			coordinates = append(coordinates, "valid_time")
+		}
+		coordinates = append(coordinates, "step")
 	}
+	coordinates = append(coordinates, layout.coordinates...)
 	if !c.has[levelAxis] {
-		if name := r.level(h, c); name != "" {
+		if name := gb.level(c); name != "" {
 			coordinates = append(coordinates, name)
 		}
 	}
 	before := len(v.Dims)
-	v.Dims = append(v.Dims, space.dims...)
-	for _, d := range space.dims {
+	v.Dims = append(v.Dims, layout.dims...)
+	for _, d := range layout.dims {
 		chunk = append(chunk, d.Length)
 	}
-	v.Attributes = c.attributes(space, coordinates)
-	r.add(v)
+	v.Attributes = c.attributes(layout, coordinates)
+	gb.add(v)
 	s := &v.Storage
 	s.Layout, s.ChunkShape, s.Index, s.Plain = readers.Chunked, chunk, "messages", true
-	s.Pipeline.Bytes = codec.Spec{Name: "grib.message", Config: space.config}
-	if space.transposed {
+	s.Pipeline.Bytes = codec.Spec{Name: "grib.message", Config: layout.config}
+	if layout.transposed {
 		order := make([]int, before+2)
 		for i := range order {
 			order[i] = i
@@ -312,16 +330,17 @@ func (b *builder) variable(r *room, h *hypercube, c *cube, front [levelAxis]*rea
 		config, _ := json.Marshal(map[string]any{"order": order})
 		s.Pipeline.Arrays = []codec.Spec{{Name: "transpose", Config: config}}
 	}
-	refs := b.refs(h, c, before)
+	refs := b.refs(h, c, len(layout.dims))
 	for _, ref := range refs {
 		s.Bytes += ref.Size
 	}
 	s.InOrder = true
-	s.ReadIndex = listed(refs)
+	s.ReadIndex = refSeq(refs)
 	v.ReadAll = b.readAll(v)
 }
 
-func listed(refs []readers.Ref) func(context.Context) iter.Seq2[*readers.Ref, error] {
+// refSeq returns a ReadIndex that yields copies of refs.
+func refSeq(refs []readers.Ref) func(context.Context) iter.Seq2[*readers.Ref, error] {
 	return func(ctx context.Context) iter.Seq2[*readers.Ref, error] {
 		return func(yield func(*readers.Ref, error) bool) {
 			for i := range refs {
@@ -338,13 +357,13 @@ func listed(refs []readers.Ref) func(context.Context) iter.Seq2[*readers.Ref, er
 	}
 }
 
-// refs says where the chunks of a cube are. Of several fields in one place it takes the first.
-func (b *builder) refs(h *hypercube, c *cube, before int) []readers.Ref {
-	refs := make([]readers.Ref, 0, len(c.cells))
-	for i := range c.cells {
-		x := &c.cells[i]
-		index := h.index(c, x)
-		index = append(index, make([]uint64, len(c.dims()))...)
+// refs returns the references of a cube's chunks in index order. gridRank is the number of dimensions of the grid. If several fields have
+// the same coordinates, it takes the first and reports a problem.
+func (b *builder) refs(h *hypercube, c *cube, gridRank int) []readers.Ref {
+	refs := make([]readers.Ref, 0, len(c.fields))
+	for i := range c.fields {
+		x := &c.fields[i]
+		index := append(h.index(c, x), make([]uint64, gridRank)...)
 		refs = append(refs, readers.Ref{Index: index, Offset: x.From, Size: uint64(x.To - x.From)})
 	}
 	slices.SortStableFunc(refs, func(x, y readers.Ref) int { return slices.Compare(x.Index, y.Index) })
@@ -357,57 +376,58 @@ func (b *builder) refs(h *hypercube, c *cube, before int) []readers.Ref {
 		return same
 	})
 	if doubled > 0 {
-		b.problem(c.first, fmt.Errorf("%s: %d more fields are in the place of others, by all keys that tell fields apart; the first of each is taken", c.name, doubled))
+		b.problem(c.first, fmt.Errorf("%s: %d fields have the same member, time, step and level as an earlier field and no known key distinguishes them; only the earlier ones are read", c.name, doubled))
 	}
 	return out
 }
 
-// dims are as many as a field has: two, or one if its rows differ in length.
-func (c *cube) dims() []struct{} {
-	if c.first.Grid.Regular() {
-		return make([]struct{}, 2)
-	}
-	return make([]struct{}, 1)
-}
-
-// free is a name that no variable or dimension of the group has.
-func (r *room) free(name string) string {
-	for r.names[name] || r.dims[name] != nil {
+// free returns a name that no variable or dimension of the group has.
+func (gb *groupBuilder) free(name string) string {
+	for gb.names[name] || gb.dims[name] != nil {
 		name += "_"
 	}
 	return name
 }
 
-// level adds the single level of a cube as a scalar coordinate, and returns its name: the type of level, if all that have a single one
-// have the same, else with the level behind it. Types of levels that are at one height by their nature, such as the surface, are no
-// coordinate.
-func (r *room) level(h *hypercube, c *cube) string {
-	at := c.cells[0].place
+// singleLevels says which levels of one type the cubes of a group have.
+type singleLevels struct {
+	top     float64 // of the first cube
+	several bool    // cubes differ in their level, or one has a dimension of levels
+}
+
+func singleLevelsOf(cubes []*cube) map[string]*singleLevels {
+	out := map[string]*singleLevels{}
+	for _, c := range cubes {
+		top := c.fields[0].top
+		if out[c.levelType] == nil {
+			out[c.levelType] = &singleLevels{top: top}
+		}
+		if l := out[c.levelType]; c.has[levelAxis] || l.top != top {
+			l.several = true
+		}
+	}
+	return out
+}
+
+// level adds the single level of a cube as a scalar coordinate and returns its name: the type of level, followed by the level if cubes of
+// the group have several levels of this type. A level at 0, such as the surface, has no coordinate: level returns "".
+func (gb *groupBuilder) level(c *cube) string {
+	at := c.fields[0].place
 	if at.top == 0 && at.base == 0 {
 		return ""
 	}
 	name := c.levelType
-	other := func(o *cube) bool {
-		return o.levelType == c.levelType && (o.has[levelAxis] || o.cells[0].top != at.top)
-	}
-	if slices.ContainsFunc(h.cubes, other) {
+	if gb.levels[c.levelType].several {
 		name = strings.NewReplacer(".", "_", "-", "m", "+", "").Replace(fmt.Sprintf("%s_%g", c.levelType, at.top))
 	}
-	if lookup(r.group, name) == nil {
-		r.inline(name, nil, doubleType, doubles([]float64{at.top}), attributesOfLevel(c.levelType)...)
+	if !gb.names[name] {
+		gb.inline(name, nil, doubleType, doubles([]float64{at.top}), attributesOfLevel(c.levelType)...)
 	}
 	return name
 }
 
-func lookup(g *readers.Group, name string) *readers.Variable {
-	if i := slices.IndexFunc(g.Variables, func(v *readers.Variable) bool { return v.Name == name }); i >= 0 {
-		return g.Variables[i]
-	}
-	return nil
-}
-
-// attributes of the variable of a cube: those of CF, and those that cfgrib gives.
-func (c *cube) attributes(space *space, coordinates []string) []readers.Attribute {
+// attributes returns the CF attributes of a cube's variable, and the GRIB_ attributes that cfgrib gives it.
+func (c *cube) attributes(layout *gridLayout, coordinates []string) []readers.Attribute {
 	f, n := c.first, c.first.Names()
 	var out []readers.Attribute
 	add := func(name, value string) {
@@ -422,7 +442,7 @@ func (c *cube) attributes(space *space, coordinates []string) []readers.Attribut
 		add("cell_methods", "step: "+method)
 	}
 	add("coordinates", strings.Join(coordinates, " "))
-	add("grid_mapping", space.mapping)
+	add("grid_mapping", layout.mapping)
 	if n.ParamID != 0 {
 		out = append(out, integerAttribute("GRIB_paramId", n.ParamID))
 	}
@@ -444,7 +464,7 @@ func (c *cube) attributes(space *space, coordinates []string) []readers.Attribut
 	return out
 }
 
-// cellMethods are what CF calls statistics over time.
+// cellMethods has the CF cell methods of ecCodes' step types.
 var cellMethods = map[string]string{"accum": "sum", "avg": "mean", "max": "maximum", "min": "minimum", "sd": "standard_deviation", "sum": "sum", "rms": "root_mean_square"}
 
 // readAll returns a function that decodes all chunks of a variable.

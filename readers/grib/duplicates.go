@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// coordinates are what tells the cells of a cube apart: its place, without what the cube has no dimension for.
-func (c *cube) coordinates(x *cell) (out [axes]float64) {
+// coordinates returns the coordinates of a field along the dimensions of a cube, and 0 for the other axes.
+func (c *cube) coordinates(x *placedField) (out [axes]float64) {
 	for a := range axes {
 		if c.has[a] {
 			out[a] = x.along(a)
@@ -16,11 +16,11 @@ func (c *cube) coordinates(x *cell) (out [axes]float64) {
 	return out
 }
 
-// collisions counts the cells that lie in the place of one before them.
+// collisions counts the fields that have the coordinates of an earlier field.
 func (c *cube) collisions() (n int) {
 	seen := map[[axes]float64]bool{}
-	for i := range c.cells {
-		at := c.coordinates(&c.cells[i])
+	for i := range c.fields {
+		at := c.coordinates(&c.fields[i])
 		if seen[at] {
 			n++
 		}
@@ -29,9 +29,10 @@ func (c *cube) collisions() (n int) {
 	return n
 }
 
-// separators are keys by which fields in the same place differ, such as the analysis and the first step of a forecast.
+// separators lists keys by which fields with the same coordinates can differ: an analysis and step 0 of a forecast differ in marsType.
 var separators = []string{"marsType", "marsStream", "typeOfGeneratingProcess", "generatingProcessIdentifier", "subCentre", "experimentVersionNumber", "typeOfEnsembleForecast"}
 
+// separator returns the value of a key of separators as text.
 func (f *Field) separator(key string) string {
 	if b, ok := f.labels.Bytes(key); ok {
 		return string(b)
@@ -40,7 +41,7 @@ func (f *Field) separator(key string) string {
 	return fmt.Sprint(n)
 }
 
-// splitCollisions makes several cubes of one in which fields lie in the same place, if there is a key that tells them apart.
+// splitCollisions splits each cube that has several fields with the same coordinates, if the fields differ in one of separators.
 func (g *gridGroup) splitCollisions() {
 	var out []*cube
 	for _, c := range g.cubes {
@@ -49,19 +50,20 @@ func (g *gridGroup) splitCollisions() {
 	g.cubes = out
 }
 
+// separate splits a cube by the first key of separators that leaves no collision. It returns the cube itself if there is none.
 func (c *cube) separate() []*cube {
 	if c.collisions() == 0 {
 		return []*cube{c}
 	}
 	for _, key := range separators {
 		parts := map[string]*cube{}
-		for _, x := range c.cells {
+		for _, x := range c.fields {
 			v := x.separator(key)
 			if parts[v] == nil {
 				parts[v] = &cube{first: x.Field, kind: c.kind, levelType: c.levelType}
 				parts[v].kind.qualifiers += " " + key + "=" + v
 			}
-			parts[v].cells = append(parts[v].cells, x)
+			parts[v].fields = append(parts[v].fields, x)
 		}
 		if len(parts) == 1 {
 			continue

@@ -13,7 +13,7 @@ import (
 	"varve/readers/grib/internal/concepts"
 )
 
-// Facts are what a field says of itself, by the names that ecCodes has for it. Those that do not apply are left out.
+// Facts returns the keys of a field by the names of ecCodes. Keys that do not apply to the field are left out.
 func (f *Field) Facts() map[string]any {
 	out := map[string]any{"edition": f.Edition, "centreName": f.Centre()}
 	f.identity(out)
@@ -28,7 +28,7 @@ func (f *Field) Facts() map[string]any {
 	return out
 }
 
-// copy adds keys that are integers and not missing.
+// copy adds integer keys that are not missing. A name "a>b" adds key a as b.
 func (f *Field) copy(out map[string]any, names ...string) {
 	for _, name := range names {
 		key, as, _ := strings.Cut(name, ">")
@@ -61,7 +61,7 @@ func (f *Field) identity(out map[string]any) {
 	}
 }
 
-// template1 is the product template of edition 2 that ecCodes has for a field of edition 1.
+// template1 returns the product template of edition 2 to which ecCodes maps a field of edition 1.
 func (f *Field) template1() int {
 	point, interval := 0, 8
 	kind := f.label("marsType", "type")
@@ -99,13 +99,13 @@ func (f *Field) template1() int {
 	return n
 }
 
-// conversion is the statistic that ecCodes knows a parameter to be of, whatever the message says.
+// conversion returns the step type that ecCodes assigns to the parameter of a field of edition 1, whatever the message says.
 func (f *Field) conversion() string {
 	name, _ := concepts.Find("stepTypeForConversion", f, concepts.List{Folder: "grib1/localConcepts/" + f.Centre()}, concepts.List{Folder: "grib1"})
 	return name
 }
 
-// PackingFacts are what a field says of its packing.
+// PackingFacts returns the keys that describe the packing of a field.
 func (f *Field) PackingFacts(packed *grib.Field, info grib.Info) map[string]any {
 	out := map[string]any{
 		"packingType": info.Packing, "bitsPerValue": info.BitsPerValue, "referenceValue": info.Reference, "binaryScaleFactor": info.BinaryScale,
@@ -123,10 +123,10 @@ func (f *Field) PackingFacts(packed *grib.Field, info grib.Info) map[string]any 
 	return out
 }
 
-// missingDouble is what ecCodes gives for a number that is missing.
+// missingDouble is the number that ecCodes returns for a missing floating-point key.
 const missingDouble = -1e100
 
-// degrees are angles of grid definitions: the key that is stored, and what Facts call it.
+// degrees lists the angles of grid definitions that Facts returns in degrees.
 var degrees = []string{
 	"latitudeOfFirstGridPoint", "longitudeOfFirstGridPoint", "latitudeOfLastGridPoint", "longitudeOfLastGridPoint", "LaD", "LoV", "Latin1", "Latin2",
 	"latitudeOfSouthernPole", "longitudeOfSouthernPole",
@@ -241,7 +241,7 @@ func (f *Field) timeFacts(out map[string]any) {
 	}
 	out["stepRange"], out["startStep"], out["endStep"], out["stepUnits"] = s.Range(), s.StartText(), s.EndText(), s.Unit
 	switch year, _ := f.ident.Int("yearOfCentury"); {
-	case f.Edition == 1 && year == 255:
+	case f.Edition == 1 && year == noYear:
 		out["validityDate"], out["validityTime"] = out["dataDate"], out["dataTime"]
 	case err == nil:
 		if when, ok := f.Valid(); ok {
@@ -250,7 +250,7 @@ func (f *Field) timeFacts(out map[string]any) {
 	}
 }
 
-// dates are the reference date and time as they are stored, in ecCodes' form. A date of edition 1 without a year is of a climatology.
+// dates returns the reference date and time as ecCodes writes them: YYYYMMDD and HHMM. A climatology of edition 1 has no year.
 func (f *Field) dates() (date, clock int64) {
 	var t [5]int64
 	for i, key := range []string{"year", "month", "day", "hour", "minute"} {
@@ -260,9 +260,9 @@ func (f *Field) dates() (date, clock int64) {
 		century, _ := f.ident.Int("centuryOfReferenceTimeOfData")
 		year, _ := f.ident.Int("yearOfCentury")
 		switch t[0] = (century-1)*100 + year; {
-		case year == 255 && t[2] == 255 && t[1] >= 1 && t[1] <= 12:
+		case year == noYear && t[2] == 255 && t[1] >= 1 && t[1] <= 12:
 			return t[1], t[3]*100 + t[4]
-		case year == 255 && t[1] >= 1 && t[1] <= 12:
+		case year == noYear && t[1] >= 1 && t[1] <= 12:
 			t[0] = 0
 		}
 	}
@@ -294,7 +294,7 @@ func (f *Field) ensembleFacts(out map[string]any) {
 	f.projectFacts(out)
 }
 
-// projectFacts are the labels that ecCodes gives the fields of TIGGE, S2S and their like.
+// projectFacts adds the labels that ecCodes gives to the fields of TIGGE, S2S, UERRA and CARRA.
 func (f *Field) projectFacts(out map[string]any) {
 	status, ok := f.ident.Int("productionStatusOfProcessedData")
 	if !ok || f.Edition == 1 {
@@ -324,7 +324,7 @@ func (f *Field) nameFacts(out map[string]any) {
 	out["shortName"], out["name"], out["units"], out["cfName"], out["cfVarName"], out["paramId"] = n.ShortName, n.Name, n.Units, n.StandardName, n.VarName, n.ParamID
 }
 
-// vertical are the vertical coordinates of model levels, or nil.
+// vertical returns the vertical coordinates of model levels (key pv), or nil.
 func (f *Field) vertical() []float64 {
 	n := f.nv()
 	if n == 0 {
@@ -333,7 +333,7 @@ func (f *Field) vertical() []float64 {
 	read, b, at := keys.IBM, f.definition, 0
 	if f.Edition == 2 {
 		if surface, _ := f.param.Int("typeOfFirstFixedSurface"); surface == 150 {
-			return nil // a number of levels, and not these
+			return nil // here NV is a number of levels, not of vertical coordinates
 		}
 		read, b, at = ieee, f.product, len(f.product)-4*n
 	} else {
@@ -351,7 +351,7 @@ func (f *Field) vertical() []float64 {
 
 func ieee(b []byte) float64 { return float64(math.Float32frombits(binary.BigEndian.Uint32(b))) }
 
-// summary is how lists are told: how long they are, and the hash of their elements as float64.
+// summary describes a list by its length and the hash of its elements as float64.
 func summary(list []float64) map[string]any {
 	sum := sha256.Sum256(doubles(list))
 	return map[string]any{"count": len(list), "sha256": hex.EncodeToString(sum[:])}

@@ -9,34 +9,40 @@ import (
 	"varve/readers/grib/internal/concepts"
 )
 
-// Field is one field of a message: what is in the headers of its sections.
+// Field holds the headers of one field of a message.
 type Field struct {
 	Offset, Length int64 // of the message
-	Index, Count   int   // of the field within its message, and how many that has
+	Index, Count   int   // the index of the field in its message, and the number of fields in the message
 	Edition        int
 	Discipline     int
 
-	// From and To are the bytes that decoding needs: the whole message, or in one of several fields its sections.
+	// From and To bound the bytes that decoding needs: the whole message or, if the message has several fields, the sections of this one.
 	From, To int64
-	// GridOffset and GridLength are the section with the grid definition.
+	// GridOffset and GridLength locate the section with the grid definition.
 	GridOffset, GridLength int64
 
 	Grid    *geo.Grid
 	GridErr error // why there is no grid
-	// PackingErr says why values cannot be decoded.
+	// PackingErr is the reason why values cannot be decoded, or nil.
 	PackingErr error
 
-	// The sections but for the values, by their numbers.
-	identification, local, product []byte
-	definition                     []byte // of the grid, shared by fields that have the same
-	ident, labels, extra, param    keys.Values
-	template                       int // of the product
-	labelsAt                       int // in the local section
-	pressure                       string
-	names                          *Names
+	identification []byte // section 1
+	local          []byte // section 2 of edition 2
+	product        []byte // section 4 of edition 2
+	definition     []byte // section 2 of edition 1, section 3 of edition 2; fields with equal definitions share it
+
+	ident  keys.Values // section 1
+	param  keys.Values // the product; in edition 1 the top and bottom of a layer
+	labels keys.Values // ECMWF's MARS labels in the local section
+	extra  keys.Values // all other keys of the local section
+
+	template int    // the product definition template of edition 2; -1 in edition 1
+	labelsAt int    // the offset of the MARS labels in section 2
+	pressure string // the unit of pressure levels: hPa or Pa
+	names    *Names // what Names returned
 }
 
-// read finds the keys of the sections.
+// read sets the keys of the sections.
 func (f *Field) read() {
 	f.pressure = "hPa"
 	if f.Edition == 1 {
@@ -72,13 +78,13 @@ func (f *Field) read() {
 			f.labels = keys.Values{}
 		}
 	}
-	f.level() // which finds the unit of pressures
+	f.level() // sets f.pressure
 }
 
-// ecmwf is the number of the European Centre.
+// ecmwf is the number of ECMWF, the European Centre for Medium-Range Weather Forecasts, in the code table of centres.
 const ecmwf = 98
 
-// nv is where edition 2 has the number of vertical coordinates.
+// nv returns the number of vertical coordinates (key NV).
 func (f *Field) nv() int {
 	switch {
 	case f.Edition == 2 && len(f.product) >= 7:
@@ -89,6 +95,7 @@ func (f *Field) nv() int {
 	return 0
 }
 
+// productLayout returns the name of the layout of section 4, see package keys.
 func (f *Field) productLayout() string {
 	name := fmt.Sprintf("4.%d", f.template)
 	switch {
@@ -100,15 +107,15 @@ func (f *Field) productLayout() string {
 	return name
 }
 
-// localProjects are the projects that have a part of their own at the beginning of section 2, by the status of production.
+// localProjects has the projects whose messages begin section 2 with keys of the project, by productionStatusOfProcessedData.
 var localProjects = map[int64]string{
 	4: "tigge", 5: "tigge", 8: "uerra", 9: "uerra", 10: "crra", 11: "crra", 12: "destine", 13: "destine", 14: "lcgcr", 15: "lcgcr", 16: "wpmip", 17: "wpmip",
 }
 
-// digitalTwins are the datasets of Destination Earth whose layout is known.
+// digitalTwins has the datasets of Destination Earth with a known layout.
 var digitalTwins = map[int64]string{1: "climate-dt", 4: "on-demand-extremes-dt"}
 
-// project reads the part of section 2 that is of a project, and finds what is behind it.
+// project reads the keys of a project at the beginning of section 2, and sets labelsAt to the offset after them, or to 0 if that is unknown.
 func (f *Field) project() {
 	status, _ := f.ident.Int("productionStatusOfProcessedData")
 	name := localProjects[status]
@@ -126,12 +133,12 @@ func (f *Field) project() {
 		f.labelsAt = f.extra.End()
 	case name == "destine":
 		f.labelsAt = 9
-	case name != "destine" && keys.Known(layout):
+	case keys.Known(layout):
 		f.labelsAt = f.extra.End()
 	}
 }
 
-// localAt is where the labels begin in the local section, or 0 if there are none.
+// localAt returns the offset of the MARS labels in section 2, or 0 if there are none.
 func (f *Field) localAt() int {
 	if len(f.local) <= 5 || f.labelsAt+2 > len(f.local) {
 		return 0
@@ -139,6 +146,7 @@ func (f *Field) localAt() int {
 	return f.labelsAt
 }
 
+// centreForLocal returns the centre that defines the local section: ECMWF if it is the subcentre.
 func (f *Field) centreForLocal() int64 {
 	if sub, _ := f.ident.Int("subCentre"); sub == ecmwf {
 		return ecmwf
@@ -147,7 +155,7 @@ func (f *Field) centreForLocal() int64 {
 	return centre
 }
 
-// Int returns a key as an integer, whatever section it is in.
+// Int returns a key of any section as an integer, and whether the field has it.
 func (f *Field) Int(key string) (int64, bool) {
 	if n, ok := f.computed(key); ok {
 		return n, true
@@ -163,10 +171,10 @@ func (f *Field) Int(key string) (int64, bool) {
 	return 0, false
 }
 
-// IntAt returns the nth integer of a list of the product.
+// IntAt returns the nth integer of a key that the product repeats.
 func (f *Field) IntAt(key string, nth int) (int64, bool) { return f.param.IntAt(key, nth) }
 
-// Missing reports whether a key is there, with all bits set.
+// Missing reports whether the field has a key and the key is missing: all its bits are set.
 func (f *Field) Missing(key string) bool {
 	for _, v := range []*keys.Values{&f.param, &f.ident, &f.labels, &f.extra} {
 		if v.Has(key) {
@@ -176,7 +184,7 @@ func (f *Field) Missing(key string) bool {
 	return f.Grid != nil && f.Grid.Missing(key)
 }
 
-// computed are keys that ecCodes makes of others.
+// computed returns a key that ecCodes computes from other keys.
 func (f *Field) computed(key string) (int64, bool) {
 	switch key {
 	case "discipline":
@@ -207,7 +215,7 @@ func (f *Field) computed(key string) (int64, bool) {
 		n, _ := f.param.Int("typeOfFirstFixedSurface")
 		return flag(n == 150), f.Edition == 2
 	case "generatingProcessIdentifier":
-		return f.param.Int("observationGeneratingProcessIdentifier") // if it is of satellites
+		return f.param.Int("observationGeneratingProcessIdentifier") // satellite products have it under this name
 	case "gribTablesVersionNo":
 		return f.ident.Int("table2Version")
 	case "localDefinitionNumber":
@@ -226,7 +234,7 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// families are the product templates that ecCodes has a key for.
+// families has keys of ecCodes that are true for some product templates.
 var families = map[string]string{
 	"is_chemical":         " 40 41 42 43 ",
 	"is_chemical_srcsink": " 76 77 78 79 ",
@@ -235,6 +243,7 @@ var families = map[string]string{
 	"is_aerosol_optical":  " 48 49 ",
 }
 
+// localNumber returns the number of ECMWF's local definition.
 func (f *Field) localNumber() (int64, bool) {
 	if f.Edition == 2 {
 		return f.labels.Int("grib2LocalSectionNumber")
@@ -245,7 +254,7 @@ func (f *Field) localNumber() (int64, bool) {
 	return 0, false
 }
 
-// Text returns a key as a text.
+// Text returns a key as text, and whether the field has it.
 func (f *Field) Text(key string) (string, bool) {
 	switch key {
 	case "pressureUnits":
@@ -260,7 +269,7 @@ func (f *Field) Text(key string) (string, bool) {
 	return "", false
 }
 
-// code returns a key by its code table.
+// code returns the abbreviation of a key in a code table, or "" if the field does not have the key.
 func (f *Field) code(key, table string) string {
 	n, ok := f.Int(key)
 	if !ok {
@@ -269,6 +278,7 @@ func (f *Field) code(key, table string) string {
 	return concepts.Code(table, n)
 }
 
+// label returns a MARS label in lower case, or "" if the field does not have it.
 func (f *Field) label(key, table string) string {
 	if !f.labels.Has(key) {
 		return ""
@@ -276,7 +286,7 @@ func (f *Field) label(key, table string) string {
 	return strings.ToLower(f.code(key, table))
 }
 
-// Centre is the originating centre as a text: ecmf, kwbc.
+// Centre returns the abbreviation of the originating centre: ecmf, kwbc.
 func (f *Field) Centre() string {
 	if f.Edition == 1 {
 		return f.code("centre", "c-1")

@@ -17,20 +17,20 @@ import (
 // Format is the readers.Reader of GRIB files.
 type Format struct{}
 
-// searched is how far into a file the first message is looked for: bulletins have headers.
-const searched = 4096
+// maxPreamble is the number of bytes at the beginning of a file in which Detect looks for the first message: bulletins begin with a header.
+const maxPreamble = 4096
 
-// Detect reports whether a message of an edition that is read begins near the beginning of a source.
+// Detect reports whether a message of edition 1 or 2 begins within the first maxPreamble bytes of a source.
 func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	if src.IsFolder() || src.Size() < 16 {
 		return false, ctx.Err()
 	}
-	head, err := src.View(ctx, 0, int(min(src.Size(), searched)))
+	head, err := src.View(ctx, 0, int(min(src.Size(), maxPreamble)))
 	if err != nil {
 		return false, err
 	}
 	for at := 0; ; at++ {
-		i := bytes.Index(head[at:], start)
+		i := bytes.Index(head[at:], magic)
 		if at += i; i < 0 || at+8 > len(head) {
 			return false, nil
 		}
@@ -49,20 +49,21 @@ func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, e
 	return f.Dataset()
 }
 
-var start = []byte("GRIB")
+// magic is at the beginning of each message.
+var magic = []byte("GRIB")
 
-// File is a GRIB file, of which the headers were read.
+// File holds the headers of all fields of a GRIB file.
 type File struct {
 	src    *source.Source
 	Fields []*Field
-	// Problems are messages that cannot be read.
+	// Problems lists the messages that cannot be read.
 	Problems []readers.Problem
 }
 
-// OpenFile reads the headers of all messages of a file. A file of which no message can be read is an error.
+// OpenFile reads the headers of all messages of a file. It returns an error if no message can be read.
 func OpenFile(ctx context.Context, src *source.Source) (*File, error) {
 	f := &File{src: src}
-	s := scanner{File: f, ctx: ctx, grids: map[string]parsed{}}
+	s := scanner{File: f, ctx: ctx, grids: map[string]parsedGrid{}}
 	if err := s.scan(); err != nil {
 		return nil, err
 	}
@@ -84,21 +85,29 @@ func asError(src *source.Source, err error) error {
 	return &readers.Error{Source: src.Name(), Offset: -1, Err: err}
 }
 
-// maxProblems bounds the messages that are told one by one.
-const maxProblems = 1000
-
-// parsed is a grid definition and what was made of it.
-type parsed struct {
+// parsedGrid is a grid definition: the bytes of its section, and the grid or the reason why there is none.
+type parsedGrid struct {
 	section []byte
 	grid    *geo.Grid
 	err     error
 }
 
-// scanner finds the messages of a file.
+// scanner finds the messages of a file and reads their headers.
 type scanner struct {
 	*File
 	ctx   context.Context
-	grids map[string]parsed // by their section
+	grids map[string]parsedGrid // by the bytes of the section
+
+	// The fields of one message share sections. So the last section of each number is kept: a message with a large section and
+	// many fields must not take memory and time for a copy per field.
+	sections [8]struct {
+		section.Section
+		bytes []byte
+	}
+	lastGrid struct {
+		section.Section
+		parsedGrid
+	}
 }
 
 func (s *scanner) view(offset int64, n int) ([]byte, error) {
@@ -122,38 +131,36 @@ func (s *scanner) scan() error {
 			if !errors.Is(err, readers.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
 				return err
 			}
-			if len(s.Problems) < maxProblems {
-				path := fmt.Sprintf("/message at %d", next)
-				s.Problems = append(s.Problems, readers.Problem{Path: path, Err: &readers.Error{Source: s.src.Name(), Offset: next, Err: err}})
-			}
+			path := fmt.Sprintf("/message at %d", next)
+			s.Problems = addProblem(s.Problems, path, &readers.Error{Source: s.src.Name(), Offset: next, Err: err})
 		}
-		at = next + max(length, int64(len(start)))
+		at = next + max(length, int64(len(magic)))
 	}
 }
 
-// window is how many bytes are searched at once for the next message.
-const window = 1 << 12
+// searchWindow is the number of bytes that find searches at once.
+const searchWindow = 1 << 12
 
-// find returns where the next message begins from an offset on, or -1.
+// find returns the offset of the first message at or after an offset, or -1 if there is none.
 func (s *scanner) find(at int64) (int64, error) {
 	for at < s.src.Size() {
-		n := int(min(s.src.Size()-at, window))
+		n := int(min(s.src.Size()-at, searchWindow))
 		b, err := s.src.View(s.ctx, at, n)
 		if err != nil {
 			return -1, err
 		}
-		if i := bytes.Index(b, start); i >= 0 {
+		if i := bytes.Index(b, magic); i >= 0 {
 			return at + int64(i), nil
 		}
-		if n < window {
+		if n < searchWindow {
 			break
 		}
-		at += int64(n - len(start) + 1)
+		at += int64(n - len(magic) + 1) // magic may straddle two windows
 	}
 	return -1, nil
 }
 
-// message reads the message at an offset, and returns how long it is: 0 if that is not known.
+// message reads the headers of the message at an offset. It returns the length of the message, or 0 if the length is not known.
 func (s *scanner) message(at int64) (int64, error) {
 	rest := s.src.Size() - at
 	h, err := section.ReadHeader(s.view, at, rest)
@@ -161,14 +168,14 @@ func (s *scanner) message(at int64) (int64, error) {
 		return 0, err
 	}
 	if h.Length > rest {
-		return 0, readers.Corruptf("the message says that it has %d bytes, and there are %d up to the end of the file", h.Length, rest)
+		return 0, readers.Corruptf("the message declares %d bytes, but the file ends after %d", h.Length, rest)
 	}
 	ends, err := section.Ends(s.view, at, h.Length)
 	if err != nil {
 		return 0, err
 	}
 	if !ends {
-		return 0, readers.Corruptf("the message says that it has %d bytes, and they do not end with 7777", h.Length)
+		return 0, readers.Corruptf("the message declares %d bytes, but these do not end with 7777", h.Length)
 	}
 	list, err := section.Walk(s.view, at, at+h.Length, h.Edition)
 	if err != nil {
@@ -194,15 +201,24 @@ func (s *scanner) message(at int64) (int64, error) {
 // maxHeader bounds the length of a section other than the values and the bitmap.
 const maxHeader = 64 << 20
 
-// load returns the bytes of a section, which is none of the large ones.
+// load returns the bytes of a section other than the values and the bitmap, or nil if the message does not have it.
 func (s *scanner) load(sec section.Section) ([]byte, error) {
+	last := &s.sections[sec.Number]
+	if last.Section == sec {
+		return last.bytes, nil
+	}
 	if sec.Length > maxHeader {
 		return nil, readers.Corruptf("section %d at offset %d has %d bytes, more than %d", sec.Number, sec.Offset, sec.Length, maxHeader)
 	}
 	b, err := s.view(sec.Offset, int(sec.Length))
-	return bytes.Clone(b), err // a view keeps a whole block in memory
+	if err != nil {
+		return nil, err
+	}
+	last.Section, last.bytes = sec, bytes.Clone(b) // a view keeps a whole block in memory
+	return last.bytes, nil
 }
 
+// field reads the headers of a field from its sections.
 func (s *scanner) field(f *Field, sections *section.Field) (err error) {
 	gridIn := 3
 	if f.identification, err = s.load(sections.Sections[1]); err != nil {
@@ -236,30 +252,31 @@ func (s *scanner) field(f *Field, sections *section.Field) (err error) {
 	return nil
 }
 
-// grid parses the grid definition, which messages of a file mostly share.
+// grid parses the grid definition of a field. Most messages of a file have equal grid definitions, so each is parsed once.
 func (s *scanner) grid(f *Field, sec section.Section) error {
 	if sec.Length == 0 {
 		f.Grid, f.GridErr = geo.Predefined(int(f.identification[6]))
 		return nil
 	}
-	if sec.Length > maxHeader {
-		return readers.Corruptf("section %d has %d bytes, more than %d", sec.Number, sec.Length, maxHeader)
+	if s.lastGrid.Section != sec {
+		b, err := s.load(sec)
+		if err != nil {
+			return err
+		}
+		known, ok := s.grids[string(b)]
+		if !ok {
+			known.section = b
+			known.grid, known.err = geo.Parse(f.Edition, b)
+			s.grids[string(b)] = known
+		}
+		s.lastGrid.Section, s.lastGrid.parsedGrid = sec, known
 	}
-	b, err := s.view(sec.Offset, int(sec.Length))
-	if err != nil {
-		return err
-	}
-	known, ok := s.grids[string(b)]
-	if !ok {
-		known.section = bytes.Clone(b)
-		known.grid, known.err = geo.Parse(f.Edition, known.section)
-		s.grids[string(known.section)] = known
-	}
-	f.Grid, f.GridErr, f.definition = known.grid, known.err, known.section
+	f.Grid, f.GridErr, f.definition = s.lastGrid.grid, s.lastGrid.err, s.lastGrid.section
 	return nil
 }
 
-// packing tells whether values can be unpacked, as far as the headers of edition 2 say it.
+// packing sets PackingErr if values cannot be unpacked. Only edition 2 names the packing in its headers; a field of edition 1 with an
+// unsupported packing fails when its values are read.
 func (s *scanner) packing(f *Field, sec section.Section) error {
 	if f.Grid == nil {
 		f.PackingErr = f.GridErr

@@ -10,20 +10,21 @@ import (
 	"strings"
 )
 
-// hypercube are cubes that share their dimensions. It becomes a group.
+// hypercube holds cubes that share their dimensions. It becomes a group.
 type hypercube struct {
 	grid  *gridGroup
 	name  string
 	cubes []*cube
-	along [axes][]float64 // the coordinates of the dimensions that are not of levels
-	// Levels are the coordinates of dimensions of levels by their type, with the bottoms of layers.
+	along [levelAxis][]float64 // the coordinates of members, times and steps
+	// levels has the top and the bottom of each level, by the type of level. Each type is a dimension.
 	levels map[string][][2]float64
 }
 
-// leastFilled is how much of what a hypercube would hold has to be there, in each variable, for its fields to be put into one.
+// leastFilled is the fraction of its chunks along members, times and steps that each variable of a hypercube must have.
 const leastFilled = 0.5
 
-// hypercubes puts the cubes of a grid into as few hypercubes as leave no variable mostly empty along members and times.
+// hypercubes puts the cubes of a grid into one hypercube, or into one for each set of members, times and steps if a variable of the one
+// would have less than leastFilled of its chunks.
 func (g *gridGroup) hypercubes() []*hypercube {
 	whole := newHypercube(g, g.cubes)
 	if whole.filled() >= leastFilled {
@@ -49,15 +50,16 @@ func (g *gridGroup) hypercubes() []*hypercube {
 	return out
 }
 
-// values are the coordinates of a cube along an axis, in order.
+// values returns the coordinates of a cube along an axis in ascending order.
 func (c *cube) values(a axis) []float64 {
 	seen := map[float64]bool{}
-	for i := range c.cells {
-		seen[c.cells[i].along(a)] = true
+	for i := range c.fields {
+		seen[c.fields[i].along(a)] = true
 	}
 	return slices.Sorted(maps.Keys(seen))
 }
 
+// signature returns a string that is equal for cubes with equal members, times and steps.
 func (c *cube) signature() string {
 	var b []byte
 	for a := range levelAxis {
@@ -84,39 +86,50 @@ func newHypercube(g *gridGroup, cubes []*cube) *hypercube {
 		}
 		h.along[a] = slices.Sorted(maps.Keys(seen))
 	}
+	seen := map[string]map[[2]float64]bool{}
 	for _, c := range cubes {
 		if !c.has[levelAxis] {
 			continue
 		}
-		for i := range c.cells {
-			at := [2]float64{c.cells[i].top, c.cells[i].base}
-			list := h.levels[c.levelType]
-			if n, found := slices.BinarySearchFunc(list, at, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) }); !found {
-				h.levels[c.levelType] = slices.Insert(list, n, at)
-			}
+		if seen[c.levelType] == nil {
+			seen[c.levelType] = map[[2]float64]bool{}
+		}
+		for i := range c.fields {
+			seen[c.levelType][c.fields[i].bounds()] = true
 		}
 	}
-	for t, list := range h.levels {
-		if descends[t] {
-			slices.Reverse(list)
-		}
+	for t, levels := range seen {
+		h.levels[t] = slices.SortedFunc(maps.Keys(levels), levelOrder(t))
 	}
 	return h
 }
 
-// descends are the types of levels that are given from the ground up, so with falling numbers.
-var descends = map[string]bool{"isobaricInhPa": true, "isobaricInPa": true}
+// bounds returns the top and the bottom.
+func (p *place) bounds() [2]float64 { return [2]float64{p.top, p.base} }
 
-// filled is how full the emptiest variable is, along members and times.
+// compareLevels orders levels by their tops, and layers with the same top by their bottoms.
+func compareLevels(a, b [2]float64) int {
+	return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+}
+
+// levelOrder returns the order of levels along the dimension of a type: from the ground up for pressures, else by ascending numbers.
+func levelOrder(levelType string) func(a, b [2]float64) int {
+	if levelType == "isobaricInhPa" || levelType == "isobaricInPa" {
+		return func(a, b [2]float64) int { return compareLevels(b, a) }
+	}
+	return compareLevels
+}
+
+// filled returns the fraction of chunks that the emptiest variable has along members, times and steps.
 func (h *hypercube) filled() float64 {
 	least := 1.0
 	for _, c := range h.cubes {
 		places := map[[levelAxis]float64]bool{}
-		for i := range c.cells {
+		for i := range c.fields {
 			var at [levelAxis]float64
 			for a := range levelAxis {
 				if c.has[a] {
-					at[a] = c.cells[i].along(a)
+					at[a] = c.fields[i].along(a)
 				}
 			}
 			places[at] = true
@@ -132,8 +145,8 @@ func (h *hypercube) filled() float64 {
 	return least
 }
 
-// index is where a cell lies along the dimensions of its cube.
-func (h *hypercube) index(c *cube, x *cell) (out []uint64) {
+// index returns the positions of a field along the dimensions of its cube in front of the grid.
+func (h *hypercube) index(c *cube, x *placedField) (out []uint64) {
 	for a := range levelAxis {
 		if c.has[a] {
 			n, _ := slices.BinarySearch(h.along[a], x.along(a))
@@ -141,19 +154,15 @@ func (h *hypercube) index(c *cube, x *cell) (out []uint64) {
 		}
 	}
 	if c.has[levelAxis] {
-		list := h.levels[c.levelType]
-		out = append(out, uint64(slices.IndexFunc(list, func(l [2]float64) bool { return l[0] == x.top })))
+		n, _ := slices.BinarySearchFunc(h.levels[c.levelType], x.bounds(), levelOrder(c.levelType))
+		out = append(out, uint64(n))
 	}
 	return out
 }
 
-// name is a name for the group of a grid: its type and size.
+// title returns a name for the group of a grid: its type and size.
 func (g *gridGroup) title() string {
-	f := g.first
-	if f.Grid == nil {
-		return "grid"
-	}
-	switch grid := f.Grid; {
+	switch grid := g.first.Grid; {
 	case grid.Spectral():
 		return fmt.Sprintf("sh_T%d", grid.J())
 	case grid.Regular():

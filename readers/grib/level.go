@@ -6,22 +6,23 @@ import (
 	"varve/readers/grib/internal/concepts"
 )
 
-// Level is a level or a layer.
+// Level is a level, or a layer if Top and Bottom differ.
 type Level struct {
-	Type        string  // typeOfLevel of ecCodes
-	Value       float64 // level of ecCodes
+	Type        string  // key typeOfLevel of ecCodes
+	Value       float64 // key level of ecCodes
 	Top, Bottom float64
 }
 
-// layers1 are the types of levels of edition 1 that have a top and a bottom in an octet each.
+// layers1 has the types of levels of edition 1 that store a top and a bottom, one octet each.
 var layers1 = map[int64]bool{101: true, 104: true, 106: true, 108: true, 110: true, 112: true, 114: true, 116: true, 120: true, 121: true, 128: true, 141: true}
 
+// isLayer reports whether a field of edition 1 stores a top and a bottom.
 func (f *Field) isLayer() bool {
 	kind, _ := f.ident.Int("indicatorOfTypeOfLevel")
 	return f.Edition == 1 && layers1[kind]
 }
 
-// fromBottom are the fixed surfaces whose layers ecCodes calls by their bottom.
+// fromBottom has the fixed surfaces for whose layers the key level of ecCodes is the bottom.
 var fromBottom = map[int64]bool{114: true, 151: true, 152: true, 168: true}
 
 // Level returns the level of a field, or false if it has none.
@@ -33,6 +34,7 @@ func (f *Field) Level() (Level, bool) {
 	return l, ok
 }
 
+// level is Level without the type. It sets f.pressure to Pa if a pressure is less than 1 hPa.
 func (f *Field) level() (l Level, ok bool) {
 	if f.Edition == 1 {
 		if f.isLayer() {
@@ -59,14 +61,14 @@ func (f *Field) level() (l Level, ok bool) {
 	return l, true
 }
 
-// Fixed surfaces with a rule of their own, code table 4.5.
+// Fixed surfaces that surface scales in a special way, code table 4.5.
 const (
 	isobaricSurface  = 100
 	potentialSurface = 109
 )
 
-// surface is the value of a fixed surface in the unit that ecCodes has it in: pressures of 100 Pa and more in whole hPa, potential
-// vorticity in 10⁻⁹ K m² kg⁻¹ s⁻¹.
+// surface returns the value of a fixed surface in the unit of ecCodes: a pressure of 100 Pa or more in whole hPa, and potential vorticity
+// in 10⁻⁹ K m² kg⁻¹ s⁻¹.
 func (f *Field) surface(which string, kind int64) float64 {
 	name := which + "FixedSurface"
 	value, ok := f.param.Int("scaledValueOf" + name)
@@ -99,11 +101,13 @@ func (f *Field) surface(which string, kind int64) float64 {
 	return v
 }
 
+// isTigge reports whether a field of edition 2 belongs to TIGGE.
 func (f *Field) isTigge() bool {
 	status, _ := f.ident.Int("productionStatusOfProcessedData")
 	return f.Edition == 2 && (status == 4 || status == 5)
 }
 
+// typeOfLevel returns the key typeOfLevel of ecCodes.
 func (f *Field) typeOfLevel() string {
 	name, ok := "", false
 	if f.Edition == 2 {

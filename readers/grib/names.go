@@ -6,13 +6,13 @@ import (
 	"varve/readers/grib/internal/concepts"
 )
 
-// Names are what ecCodes calls a parameter. Those that it does not know are "unknown".
+// Names holds the names of a parameter in ecCodes. A name that ecCodes does not have is "unknown".
 type Names struct {
 	ParamID                                       int64
 	ShortName, Name, Units, StandardName, VarName string
 }
 
-// unknown is what ecCodes calls what it has no name for.
+// unknown is the name in ecCodes of anything that it has no name for.
 const unknown = "unknown"
 
 // Names returns the names of a field's parameter.
@@ -29,7 +29,8 @@ func (f *Field) Names() *Names {
 	return n
 }
 
-// variableName is the name that ecCodes has for netCDF: the short name, unless there is a name for that, or it would be none.
+// variableName returns the key cfVarName of ecCodes: a name for netCDF, else the short name if that is a valid variable name, else p and
+// the parameter number.
 func (f *Field) variableName(n *Names) string {
 	if f.Edition == 1 {
 		for _, folder := range []string{"grib1/localConcepts/" + f.Centre(), "grib1/localConcepts/ecmf"} {
@@ -46,7 +47,8 @@ func (f *Field) variableName(n *Names) string {
 	return n.ShortName
 }
 
-// concept returns the name that the lists have which ecCodes asks in turn: of the centre and the WMO, then of ECMWF.
+// concept returns a name from the first of these lists that has it, as ecCodes does: the lists of the centre and of the WMO, then the lists
+// of ECMWF.
 func (f *Field) concept(name string) string {
 	if f.Edition == 1 {
 		for _, folder := range []string{"grib1/localConcepts/" + f.Centre(), "grib1/localConcepts/ecmf"} {
@@ -71,8 +73,8 @@ func (f *Field) concept(name string) string {
 	return unknown
 }
 
-// lists are the lists of names for a field of edition 2, those that count more behind the others. A project's own come behind the
-// WMO's, a centre's in front of it.
+// lists returns the lists of names for a field of edition 2. Later lists take precedence: the list of a project follows the list of the
+// WMO, and the list of a centre precedes it.
 func (f *Field) lists(variant string) []concepts.List {
 	wmo := concepts.List{Folder: "grib2", Variant: variant}
 	if set := f.dataset(); set != "" {
@@ -81,24 +83,26 @@ func (f *Field) lists(variant string) []concepts.List {
 	return []concepts.List{{Folder: "grib2/localConcepts/" + f.Centre(), Variant: variant}, wmo}
 }
 
-// projects are the data sets that have names of their own, by the status of production and by the class of MARS.
+// Some data sets have their own lists of names.
 var (
+	// projects has the data sets by productionStatusOfProcessedData.
 	projects = map[int64]string{
 		4: "tigge", 5: "tigge", 6: "s2s", 7: "s2s", 8: "uerra", 9: "uerra", 10: "uerra", 11: "uerra", 12: "destine", 13: "destine",
 		14: "lcgcr", 15: "lcgcr", 16: "wpmip", 17: "wpmip",
 	}
+	// classes has the data sets by the MARS class.
 	classes = map[int64]string{
 		50: "cerise", 40: "era6", 35: "hydro_legacy", 38: "hydro_legacy", 42: "hydro", 43: "hydro", 48: "hydro", 49: "hydro", 39: "fire",
 		22: "era", 5: "era", 23: "era", 14: "era", 21: "era", 24: "era", 3: "era", 30: "era", 33: "era", 53: "nextgems",
 	}
 )
 
-// dataset is the data set whose names count more than the centre's, or empty.
+// dataset returns the data set whose list of names takes precedence over the list of the centre, or "".
 func (f *Field) dataset() string {
 	if f.Edition == 1 {
 		return ""
 	}
-	// Of conditions of as many keys ecCodes takes the last, so that classes come behind what the status of production says.
+	// Of rules with equally many conditions ecCodes takes the last. The rules for classes follow the rules for the production status.
 	if class, ok := f.labels.Int("marsClass"); ok && classes[class] != "" {
 		return classes[class]
 	}
@@ -106,7 +110,8 @@ func (f *Field) dataset() string {
 	return projects[status]
 }
 
-// variant says which of ecCodes' files have the names: before version 34 of the tables ECMWF coded some parameters in another way.
+// variant returns the suffix of the files of ecCodes with the names: before version 34 of the tables, ECMWF encoded some parameters in
+// another way.
 func (f *Field) variant() string {
 	lists := f.lists("")
 	sw, ok := concepts.Find("MTG2SwitchConcept", f, lists...)

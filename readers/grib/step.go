@@ -1,6 +1,7 @@
 package grib
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -11,17 +12,17 @@ import (
 // Step is the time of a field after its reference time: a moment, or a range.
 type Step struct {
 	Start, End time.Duration
-	Unit       string // in which ecCodes gives it: h, m or s
-	units      time.Duration
+	Unit       string        // the name of the unit in which ecCodes writes the step
+	units      time.Duration // the length of that unit
 }
 
-// StartText and EndText are the ends as ecCodes writes them.
+// StartText returns the start as ecCodes writes it.
 func (s Step) StartText() string { return s.text(s.Start) }
 
-// EndText is StartText of the end.
+// EndText returns the end as ecCodes writes it.
 func (s Step) EndText() string { return s.text(s.End) }
 
-// Range is what ecCodes calls stepRange.
+// Range returns the key stepRange of ecCodes.
 func (s Step) Range() string {
 	if s.Start == s.End {
 		return s.EndText()
@@ -37,29 +38,30 @@ func (s Step) text(d time.Duration) string {
 	return n + s.Unit
 }
 
-// day and month are units of time as ecCodes counts them.
+// The lengths that ecCodes gives to days, months and years.
 const (
 	day   = 24 * time.Hour
 	month = 30 * day
 	year  = 365 * day
 )
 
-// units2 are the units of code table 4.4 of edition 2.
+// units2 has the time units of edition 2 by their numbers in code table 4.4.
 var units2 = map[int64]time.Duration{
 	0: time.Minute, 1: time.Hour, 2: day, 3: month, 4: year, 5: 10 * year, 6: 30 * year, 7: 100 * year, 10: 3 * time.Hour, 11: 6 * time.Hour,
 	12: 12 * time.Hour, 13: time.Second, 14: 15 * time.Minute, 15: 30 * time.Minute,
 }
 
-// units1 are those of code table 4 of edition 1.
+// units1 has the time units of edition 1 by their numbers in code table 4.
 var units1 = map[int64]time.Duration{
 	0: time.Minute, 1: time.Hour, 2: day, 3: month, 10: 3 * time.Hour, 11: 6 * time.Hour, 12: 12 * time.Hour, 13: 15 * time.Minute,
 	14: 30 * time.Minute, 15: time.Second, 254: time.Second,
 }
 
-// unitNames are the units in which steps are given.
+// unitNames has the names that ecCodes writes after steps.
 var unitNames = map[time.Duration]string{time.Hour: "h", time.Minute: "m", time.Second: "s", day: "D", month: "M", 3 * time.Hour: "3h", 6 * time.Hour: "6h", 12 * time.Hour: "12h", 15 * time.Minute: "15m", 30 * time.Minute: "30m"}
 
-// StepType is what ecCodes calls the kind of statistic over time: instant, accum, avg, max and so on.
+// StepType returns the statistic over time by the name that ecCodes gives it: instant, accum, avg, max and so on. A statistic without a
+// name is its number.
 func (f *Field) StepType() string {
 	if f.Edition == 1 {
 		if name, ok := concepts.Find("stepType", f, concepts.List{Folder: "grib1/localConcepts/" + f.Centre()}, concepts.List{Folder: "grib1"}); ok {
@@ -80,12 +82,13 @@ func (f *Field) StepType() string {
 	return strconv.FormatInt(n, 10)
 }
 
+// statistics has the names of ecCodes for the numbers of code table 4.10.
 var statistics = map[int64]string{
 	255: "instant", 0: "avg", 1: "accum", 2: "max", 3: "min", 4: "diff", 5: "rms", 6: "sd", 7: "cov", 8: "sdiff", 9: "ratio", 10: "stdanom", 11: "sum",
 	100: "severity", 101: "mode", 102: "index",
 }
 
-// duration returns n units, or false if that is no duration.
+// duration returns n units, or false if n or the unit is unknown or the duration is longer than 2^62 ns (146 years).
 func duration(n int64, unit time.Duration, ok bool) (time.Duration, bool) {
 	const most = 1 << 62
 	if !ok || unit == 0 || n > most/int64(unit) || n < -most/int64(unit) {
@@ -94,7 +97,7 @@ func duration(n int64, unit time.Duration, ok bool) (time.Duration, bool) {
 	return time.Duration(n) * unit, true
 }
 
-// Step returns the step of a field, or false if it has none or none that makes sense.
+// Step returns the step of a field. It returns false if the field has no step, its unit is unknown, or it has more than two time ranges.
 func (f *Field) Step() (Step, bool) {
 	if f.Edition == 1 {
 		return f.step1()
@@ -121,12 +124,13 @@ func (f *Field) Step() (Step, bool) {
 	return s, true
 }
 
+// firstRange returns the unit and the length of the first time range.
 func (f *Field) firstRange() (unit, length time.Duration) {
 	length, unit, _ = f.stepPart("lengthOfTimeRange", "indicatorOfUnitForTimeRange", 0)
 	return unit, length
 }
 
-// timeRange is the length of the statistic: that of the only range, or of the first that goes with the lead time.
+// timeRange returns the length of the only time range or, of several, of the first over successive lead times (time increment 2).
 func (f *Field) timeRange(ranges int) (length time.Duration, ok bool) {
 	for i := range ranges {
 		increment, _ := f.param.IntAt("typeOfTimeIncrement", i)
@@ -142,6 +146,7 @@ func (f *Field) timeRange(ranges int) (length time.Duration, ok bool) {
 	return 0, false
 }
 
+// stepPart returns a duration of the product, and its unit, from the nth values of two keys.
 func (f *Field) stepPart(value, unit string, nth int) (d, of time.Duration, ok bool) {
 	n, ok := f.param.IntAt(value, nth)
 	code, _ := f.param.IntAt(unit, nth)
@@ -150,7 +155,7 @@ func (f *Field) stepPart(value, unit string, nth int) (d, of time.Duration, ok b
 	return d, of, ok
 }
 
-// best is the unit in which a duration is given: the longest up to an hour that has no remainder.
+// best returns the unit in which ecCodes writes a duration: the longest of hour, minute and second that divides it.
 func best(d, unit time.Duration) time.Duration {
 	if d == 0 {
 		return min(unit, time.Hour)
@@ -163,7 +168,7 @@ func best(d, unit time.Duration) time.Duration {
 	return time.Second
 }
 
-// common is the unit in which two durations are given together, of which each has a unit of its own.
+// common returns the unit in which ecCodes writes two durations a and b, which have the units aUnit and bUnit.
 func common(a, aUnit, b, bUnit time.Duration) time.Duration {
 	switch {
 	case a == 0 && b == 0:
@@ -176,17 +181,18 @@ func common(a, aUnit, b, bUnit time.Duration) time.Duration {
 	return min(aUnit, bUnit)
 }
 
-// points1 are the kinds of statistics of edition 1 of which ecCodes gives the first step alone.
+// points1 has the step types of edition 1 for which ecCodes writes only the start of the step.
 var points1 = map[string]bool{"instant": true, "avgfc": true, "avgua": true, "avgia": true, "varins": true}
 
-// ranges1 are those that have a range.
+// ranges1 has the step types of edition 1 for which ecCodes writes a range.
 var ranges1 = map[string]bool{
 	"accum": true, "avg": true, "min": true, "max": true, "rms": true, "diff": true, "avgas": true, "avgad": true, "avgid": true, "varas": true, "varad": true,
 }
 
-// longP1 is the time range indicator that says that P1 has both octets.
+// longP1 is the time range indicator of a P1 that takes the octets of P1 and P2.
 const longP1 = 10
 
+// step1 is Step for edition 1.
 func (f *Field) step1() (Step, bool) {
 	p1, _ := f.ident.Int("P1")
 	p2, _ := f.ident.Int("P2")
@@ -215,7 +221,24 @@ func (f *Field) step1() (Step, bool) {
 	return s, true
 }
 
-// Reference returns the reference time, or an error if it is none.
+// unknownUnit returns an error if the message has a lead time in a unit that is not known. Such a field must not be placed at step 0.
+func (f *Field) unknownUnit() error {
+	value, unit, units := "forecastTime", "indicatorOfUnitForForecastTime", units2
+	if f.Edition == 1 {
+		value, unit, units = "P1", "unitOfTimeRange", units1
+	}
+	n, _ := f.Int(value)
+	code, ok := f.Int(unit)
+	if _, known := duration(n, units[code], ok); known || n == 0 {
+		return nil
+	}
+	return fmt.Errorf("a lead time of %d in units of code %d: %w", n, code, errors.ErrUnsupported)
+}
+
+// noYear is the year of century of a climatology in edition 1.
+const noYear = 255
+
+// Reference returns the reference time, or an error if the header has no valid time.
 func (f *Field) Reference() (time.Time, error) {
 	var t [6]int
 	for i, key := range []string{"year", "month", "day", "hour", "minute", "second"} {
@@ -224,17 +247,20 @@ func (f *Field) Reference() (time.Time, error) {
 	}
 	if f.Edition == 1 {
 		century, _ := f.ident.Int("centuryOfReferenceTimeOfData")
-		of, _ := f.ident.Int("yearOfCentury")
-		t[0] = int((century-1)*100 + of)
+		year, _ := f.ident.Int("yearOfCentury")
+		if year == noYear {
+			return time.Time{}, fmt.Errorf("the reference time of a climatology, which has no year: %w", errors.ErrUnsupported)
+		}
+		t[0] = int((century-1)*100 + year)
 	}
 	when := time.Date(t[0], time.Month(t[1]), t[2], t[3], t[4], t[5], 0, time.UTC)
 	if t[1] < 1 || t[1] > 12 || t[2] < 1 || when.Day() != t[2] && t[3] < 24 || t[3] > 24 || t[4] > 59 || t[5] > 60 {
-		return when, fmt.Errorf("%04d-%02d-%02d %02d:%02d:%02d is no time", t[0], t[1], t[2], t[3], t[4], t[5])
+		return when, fmt.Errorf("%04d-%02d-%02d %02d:%02d:%02d is no valid time", t[0], t[1], t[2], t[3], t[4], t[5])
 	}
 	return when, nil
 }
 
-// Valid returns when a field is valid: at the end of its step, or of the range of time that it is a statistic of.
+// Valid returns the time at which a field is valid: the end of the overall time interval if the header has it, else the end of the step.
 func (f *Field) Valid() (time.Time, bool) {
 	if y, ok := f.param.Int("yearOfEndOfOverallTimeInterval"); ok {
 		var t [5]int
