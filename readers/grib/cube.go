@@ -201,7 +201,6 @@ type sorter struct {
 // gridGroup holds the cubes on one grid.
 type gridGroup struct {
 	first *Field
-	name  string
 	cubes []*cube
 }
 
