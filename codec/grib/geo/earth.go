@@ -2,13 +2,13 @@ package geo
 
 import "math"
 
-// Earth are the axes of the ellipsoid that a grid is on, in metres; they are equal for a sphere.
+// Earth has the semi-axes of the ellipsoid of a grid, in metres. They are equal for a sphere.
 type Earth struct{ Major, Minor float64 }
 
 // Sphere reports whether both axes are equal.
 func (e Earth) Sphere() bool { return e.Major == e.Minor }
 
-// eccentricity is the first one of the ellipsoid.
+// eccentricity returns the first eccentricity of the ellipsoid.
 func (e Earth) eccentricity() float64 {
 	ratio := e.Minor / e.Major
 	return math.Sqrt(1 - float64(ratio*ratio))
@@ -17,7 +17,7 @@ func (e Earth) eccentricity() float64 {
 // iau65 is the ellipsoid of edition 1, and of shape 2 of edition 2.
 var iau65 = Earth{6378160, 6356775}
 
-// earths are the shapes of code table 3.2 that have no numbers in the section.
+// earths are the shapes of code table 3.2 whose axes are not in the section.
 var earths = map[int64]Earth{
 	0: {6367470, 6367470}, 2: iau65, 4: {6378137, 6356752.314}, 5: {6378137, 6356752.314}, 6: {6371229, 6371229}, 8: {6371200, 6371200},
 	9: {6377563.396, 6356256.909},
@@ -44,7 +44,7 @@ func (g *Grid) Earth() Earth {
 	}
 }
 
-// scaled returns a value that is stored with a power of ten.
+// scaled returns a value that is stored with a decimal scale factor.
 func (g *Grid) scaled(name string) float64 {
 	factor, _ := g.Int("scaleFactorOf" + name)
 	value, _ := g.Int("scaledValueOf" + name)

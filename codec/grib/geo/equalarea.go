@@ -2,7 +2,7 @@ package geo
 
 import "math"
 
-// authalic turns latitudes of an ellipsoid into those of a sphere of the same area, and back: Snyder, (3-12) and (3-18).
+// authalic converts between latitudes on an ellipsoid and on a sphere of the same area: Snyder, (3-12) and (3-18).
 type authalic struct {
 	e, qp  float64
 	series [3]float64

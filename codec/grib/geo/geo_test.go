@@ -14,7 +14,7 @@ import (
 	"varve/codec/grib/section"
 )
 
-// definitions are the grid definitions of the samples, with their editions.
+// definitions returns the grid definitions of the sample files, with their editions.
 func definitions(t testing.TB) (editions []int, sections [][]byte) {
 	t.Helper()
 	names, err := filepath.Glob("../../../fixtures/grib/*.grib")
@@ -29,7 +29,7 @@ func definitions(t testing.TB) (editions []int, sections [][]byte) {
 		view := section.ViewOf(b)
 		h, err := section.ReadHeader(view, 0, int64(len(b)))
 		if err != nil {
-			continue // it begins with the header of a bulletin
+			continue // the file begins with the header of a bulletin
 		}
 		list, err := section.Walk(view, 0, h.Length, h.Edition)
 		if err != nil {
@@ -42,12 +42,13 @@ func definitions(t testing.TB) (editions []int, sections [][]byte) {
 		}
 	}
 	if len(sections) < 8 {
-		t.Fatalf("%d grid definitions", len(sections))
+		t.Fatalf("the samples have %d grid definitions, want at least 8", len(sections))
 	}
 	return editions, sections
 }
 
-// TestPlanes: the points of a projected grid are where its plane says, and the first is the one of the definition.
+// TestPlanes checks that the first point of each projected grid is the one in the definition, and that the plane has as many columns
+// and rows as the grid.
 func TestPlanes(t *testing.T) {
 	editions, sections := definitions(t)
 	planes := 0
@@ -71,11 +72,11 @@ func TestPlanes(t *testing.T) {
 		first, _ := g.Degrees("latitudeOfFirstGridPoint")
 		east, _ := g.Degrees("longitudeOfFirstGridPoint")
 		if math.Abs(lat[0]-first) > 1e-9 || math.Abs(math.Remainder(lon[0]-east, 360)) > 1e-9 || len(p.X) != g.Ni || len(p.Y) != g.Nj {
-			t.Errorf("%s: the first point is %g, %g instead of %g, %g", g.Type, lat[0], lon[0], first, east)
+			t.Errorf("%s: the first point is %g, %g, want %g, %g; %d × %d coordinates, want %d × %d", g.Type, lat[0], lon[0], first, east, len(p.X), len(p.Y), g.Ni, g.Nj)
 		}
 	}
 	if planes < 2 {
-		t.Errorf("%d planes", planes)
+		t.Errorf("the samples have %d projected grids, want at least 2", planes)
 	}
 }
 
@@ -107,7 +108,8 @@ func TestHugeLongitudes(t *testing.T) {
 	}
 }
 
-// FuzzGrid takes arbitrary bytes for a grid definition. Coordinates of up to a million points have to be computed or refused.
+// FuzzGrid parses arbitrary bytes as a grid definition, and computes the coordinates of up to a million points. Errors must be
+// codec.ErrCorrupt or errors.ErrUnsupported.
 func FuzzGrid(f *testing.F) {
 	editions, sections := definitions(f)
 	for i, s := range sections {
@@ -122,7 +124,7 @@ func FuzzGrid(f *testing.F) {
 			err = g.Coordinates(make([]float64, g.Points), make([]float64, g.Points))
 		}
 		if err != nil && !errors.Is(err, codec.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("%v is of no kind", err)
+			t.Errorf("error %v is neither codec.ErrCorrupt nor errors.ErrUnsupported", err)
 		}
 	})
 }

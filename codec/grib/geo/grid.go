@@ -1,18 +1,21 @@
-// Package geo says where the points of GRIB's grids are.
+// Package geo computes the coordinates of the points of GRIB's grids.
 //
-// A grid definition (section 2 of edition 1, section 3 of edition 2) becomes a Grid, and that gives the latitude and longitude of
-// each point in the order of the values:
+// Parse reads a grid definition (section 2 of edition 1, section 3 of edition 2). Coordinates returns the latitude and longitude of
+// each point, in the order of the values:
 //
 //	g, err := geo.Parse(2, section)
 //	lat, lon := make([]float64, g.Points), make([]float64, g.Points)
 //	err = g.Coordinates(lat, lon)
 //
-// A section of a hundred bytes can claim any number of points, so Parse allocates nothing for them, and whoever makes room
-// for coordinates compares Points with a limit first.
+// A section of a hundred bytes can claim any number of points. Parse allocates nothing for them. Compare Points with a limit before
+// you allocate coordinates.
 //
-// Angles are computed as ecCodes computes them, so that coordinates agree to the last of six decimals. Where ecCodes is wrong this
-// package keeps to the WMO's manual: the first value is at the first grid point whatever the scanning mode is, and rows that
-// go to and fro have coordinates that do so too.
+// Angles are computed as in ecCodes, so that coordinates agree to six decimals. Where ecCodes is wrong, this package follows the
+// WMO's manual: the first value is at the first grid point, whatever the scanning mode is, and if every second row is scanned
+// backwards, its coordinates are in that order too.
+//
+// Many products are converted, as in float64(x*y) + z. Without the conversion, the compiler may compute product and sum with one
+// rounding (a fused multiply-add) on arm64 and other processors, and coordinates would differ between machines in the last bit.
 package geo
 
 import (
@@ -32,27 +35,27 @@ const (
 	alternateRows = 0x10
 )
 
-// maxRows bounds the rows of a grid that are listed one by one.
+// maxRows bounds the rows and columns that are stored one by one.
 const maxRows = 1 << 22
 
-// Grid is what a grid definition says.
+// Grid is a parsed grid definition.
 type Grid struct {
 	Edition  int
 	Template int    // 3.x of edition 2, the data representation type of edition 1
 	Type     string // gridType of ecCodes
 	keys.Values
 
-	Points int   // that the definition claims
-	Ni, Nj int   // points of a row and rows, -1 where they are missing
+	Points int   // number of points, as the definition claims
+	Ni, Nj int   // points along i and along j, -1 if they are missing
 	Rows   []int // points of each row of a reduced grid (pl)
 	Scan   byte  // scanning mode
-	Scans  bool  // whether there is one
+	Scans  bool  // whether the definition has a scanning mode
 
 	divisor float64 // of angles
-	basic   float64 // angle that they are multiples of
+	basic   float64 // unit of angles before division, the basic angle
 }
 
-// templates1 are the grids of edition 1: the type of ecCodes, and the template of edition 2 that has the same.
+// templates1 are the grids of edition 1: ecCodes' type, and the template of edition 2 for the same grid.
 var templates1 = map[int]struct {
 	name     string
 	template int
@@ -63,7 +66,7 @@ var templates1 = map[int]struct {
 	80: {"stretched_rotated_sh", 53}, 90: {"space_view", 90},
 }
 
-// templates2 are the types that ecCodes has for the grids of edition 2.
+// templates2 are ecCodes' types of the grids of edition 2.
 var templates2 = map[int]string{
 	0: "regular_ll", 1: "rotated_ll", 2: "stretched_ll", 3: "stretched_rotated_ll", 4: "varres_ll", 5: "varres_rotated_ll",
 	10: "mercator", 12: "transverse_mercator", 13: "mercator_lam", 20: "polar_stereographic", 23: "polar_stereographic_lam",
@@ -73,7 +76,7 @@ var templates2 = map[int]string{
 	130: "irregular_latlon", 140: "lambert_azimuthal_equal_area", 150: "healpix", 1000: "cross_section", 1100: "Hovmoller", 1200: "time_section",
 }
 
-// reduced are the types of grids whose rows differ in length.
+// reduced are the types of grids whose rows differ in length, by the type with rows of equal length.
 var reduced = map[string]string{
 	"regular_ll": "reduced_ll", "regular_gg": "reduced_gg", "rotated_gg": "reduced_rotated_gg", "stretched_gg": "reduced_stretched_gg",
 	"stretched_rotated_gg": "reduced_stretched_rotated_gg",
@@ -92,7 +95,7 @@ func Parse(edition int, section []byte) (*Grid, error) {
 	return g, nil
 }
 
-// Layouts of the fixed parts: lengths and numbers come before the octet that is read from.
+// The offsets of the layouts of templates. Lengths and numbers are before them.
 const (
 	template1At = 6
 	template2At = 14
@@ -151,7 +154,7 @@ func (g *Grid) parse1(s []byte) error {
 	g.Values = keys.Read(fmt.Sprintf("1.3.%d", kind), s, template1At)
 	g.common()
 	if g.Nj > 0 {
-		// The rows' lengths are at the end, behind the vertical coordinates, if there is room for them.
+		// The lengths of the rows are after the vertical coordinates, if the section is long enough.
 		at := g.VerticalAt(s)
 		if at+4*int(s[3]) <= len(s) {
 			at += 4 * int(s[3])
@@ -178,7 +181,8 @@ func (g *Grid) parse1(s []byte) error {
 	return nil
 }
 
-// VerticalAt is where the vertical coordinates of a section 2 of edition 1 begin, or would.
+// VerticalAt returns the offset of the vertical coordinates in a section 2 of edition 1. It is also the offset of the lengths of
+// rows if there are no vertical coordinates.
 func (g *Grid) VerticalAt(s []byte) int {
 	if at := int(s[4]); at != 255 && at > 0 {
 		return max(at-1, g.End())
@@ -186,7 +190,7 @@ func (g *Grid) VerticalAt(s []byte) int {
 	return max(32, g.End())
 }
 
-// common reads what all grids have that have rows.
+// common reads the numbers of points and the scanning mode, if the definition has them.
 func (g *Grid) common() {
 	if n, ok := g.either("Ni", "Nx", "numberOfPointsAlongXAxis"); ok {
 		g.Ni = n
@@ -197,7 +201,7 @@ func (g *Grid) common() {
 	if mode, ok := g.Int("scanningMode"); ok {
 		g.Scan, g.Scans = byte(mode), true
 		if g.Edition == 1 {
-			g.Scan &^= alternateRows // there is no such flag
+			g.Scan &^= alternateRows // edition 1 has no such flag
 		}
 	}
 }
@@ -249,7 +253,7 @@ func (g *Grid) Truncation() [3]int {
 
 func (g *Grid) coefficients() int { return (g.J() + 1) * (g.J() + 2) }
 
-// Degrees returns an angle of the definition.
+// Degrees returns an angle of the definition, and false if it is missing.
 func (g *Grid) Degrees(name string) (float64, bool) {
 	n, ok := g.Int(name)
 	if !ok || g.Missing(name) {
@@ -258,13 +262,13 @@ func (g *Grid) Degrees(name string) (float64, bool) {
 	return float64(n) / g.divisor * g.basic, true
 }
 
-// angle is Degrees for what is always there.
+// angle is Degrees for an angle that every grid of the type has. It is 0 if it is missing.
 func (g *Grid) angle(name string) float64 {
 	a, _ := g.Degrees(name)
 	return a
 }
 
-// given reports whether an increment is said to be given. Edition 1 has one flag for both.
+// given reports whether the flags say that an increment is given. Edition 1 has one flag for both.
 func (g *Grid) given(axis string) bool {
 	flags, ok := g.Int("resolutionAndComponentFlags")
 	switch {
@@ -278,7 +282,7 @@ func (g *Grid) given(axis string) bool {
 	return flags&0x10 != 0
 }
 
-// Increment returns the distance of points along i or j in degrees, if the definition says it.
+// Increment returns the distance between points along axis "i" or "j" in degrees, if the definition has it.
 func (g *Grid) Increment(axis string) (float64, bool) {
 	d, ok := g.Degrees(axis + "DirectionIncrement")
 	if !ok || !g.given(axis) {
@@ -287,7 +291,8 @@ func (g *Grid) Increment(axis string) (float64, bool) {
 	return d, true
 }
 
-// Spacing is Increment or, of parallels and meridians of edition 1, what follows from the first and the last of them.
+// Spacing returns Increment. Without an increment, it computes the spacing of parallels and meridians of edition 1 from the first and
+// the last one.
 func (g *Grid) Spacing(axis string) (float64, bool) {
 	d, ok := g.Increment(axis)
 	if ok || g.Edition != 1 || g.given(axis) || !g.Has(axis+"DirectionIncrement") || !g.Has("jDirectionIncrement") {
@@ -309,17 +314,17 @@ func (g *Grid) Spacing(axis string) (float64, bool) {
 	return (last - first) / float64(n-1), true
 }
 
-// errShape is the error of rows that do not come to the points that there are.
+// errShape returns the error for a grid whose rows and columns do not have Points points.
 func (g *Grid) errShape() error {
-	return corrupt.Errorf("grid %s: %d × %d points, and %d in all", g.Type, g.Ni, g.Nj, g.Points)
+	return corrupt.Errorf("grid %s: %d × %d points, but %d points in all", g.Type, g.Ni, g.Nj, g.Points)
 }
 
-// Regular reports whether the points are Ni to a row, in Nj rows, so that values have two dimensions.
+// Regular reports whether the grid has Nj rows of Ni points, so that values have two dimensions.
 func (g *Grid) Regular() bool {
 	return g.Rows == nil && g.Ni > 0 && g.Nj > 0 && g.Points%g.Ni == 0 && g.Points/g.Ni == g.Nj && !g.Spectral() && g.Scans
 }
 
-// Columns is how many values follow one another before the next row begins, as the grid is scanned.
+// Columns returns the number of values before the next row begins, in scanning order. It is 0 if the grid is not regular.
 func (g *Grid) Columns() int {
 	if !g.Regular() {
 		return 0
@@ -330,13 +335,13 @@ func (g *Grid) Columns() int {
 	return g.Ni
 }
 
-// Alternates reports whether every second row goes the other way.
+// Alternates reports whether every second row is scanned backwards.
 func (g *Grid) Alternates() bool { return g.Scan&alternateRows != 0 }
 
-// ByColumns reports whether points along j follow one another.
+// ByColumns reports whether consecutive points are along j.
 func (g *Grid) ByColumns() bool { return g.Scan&jConsecutive != 0 }
 
-// each calls point for each point in the order of the values, with its place along i and j.
+// each calls point for each point in the order of the values, with its position along i and j.
 func (g *Grid) each(point func(n, i, j int)) {
 	fast, slow := g.Ni, g.Nj
 	if g.ByColumns() {
@@ -358,15 +363,15 @@ func (g *Grid) each(point func(n, i, j int)) {
 	}
 }
 
-// Coordinates fills lat and lon with the coordinates of all points in the order of the values, longitudes in [0, 360). Both are as long
-// as there are points.
+// Coordinates fills lat and lon with the coordinates of all points in the order of the values. Longitudes are in [0, 360). Both slices
+// must have length Points.
 func (g *Grid) Coordinates(lat, lon []float64) error {
 	if len(lat) != g.Points || len(lon) != g.Points {
-		return fmt.Errorf("room for %d coordinates of %d points", len(lat), g.Points)
+		return fmt.Errorf("lat and lon have %d and %d elements, and the grid has %d points", len(lat), len(lon), g.Points)
 	}
 	compute := g.coordinates()
 	if compute == nil {
-		return fmt.Errorf("coordinates of the grid %s (template %d.%d): %w", g.Type, 3, g.Template, errors.ErrUnsupported)
+		return fmt.Errorf("coordinates of the grid %s (template 3.%d): %w", g.Type, g.Template, errors.ErrUnsupported)
 	}
 	if err := compute(lat, lon); err != nil {
 		return err
@@ -377,9 +382,10 @@ func (g *Grid) Coordinates(lat, lon []float64) error {
 	return nil
 }
 
-// HasCoordinates reports whether the places of points are known.
+// HasCoordinates reports whether Coordinates supports the type of the grid.
 func (g *Grid) HasCoordinates() bool { return g.coordinates() != nil }
 
+// coordinates returns the method that computes the coordinates, or nil if the type is not supported.
 func (g *Grid) coordinates() func(lat, lon []float64) error {
 	switch g.Type {
 	case "regular_ll", "rotated_ll", "regular_gg", "rotated_gg":
@@ -395,7 +401,7 @@ func (g *Grid) coordinates() func(lat, lon []float64) error {
 	case "healpix":
 		return g.healpix
 	}
-	// Grids that ecCodes has no name for, since they have the lengths of their rows in octets of another number.
+	// ecCodes has no type for these reduced grids, whose row lengths do not have two octets.
 	switch {
 	case g.Type == "unknown_PLPresent" && g.Template == 0 && g.Ni < 0:
 		return g.reducedLatLon
@@ -421,7 +427,7 @@ const (
 	radian = 180 / math.Pi
 )
 
-// Equivalent is the template of edition 2 that has the same grid. For Mercator's projection of edition 1 ecCodes says 20.
+// Equivalent returns the template of edition 2 for the same grid. Like ecCodes, it returns 20 for a Mercator projection of edition 1.
 func (g *Grid) Equivalent() int {
 	switch {
 	case g.Edition == 2:
@@ -432,7 +438,7 @@ func (g *Grid) Equivalent() int {
 	return templates1[g.Template].template
 }
 
-// Metres returns a length of the definition by the first of several names that it has.
+// Metres returns a length in metres: the first of several keys that the definition has.
 func (g *Grid) Metres(names ...string) (float64, bool) {
 	for _, name := range names {
 		if n, ok := g.Int(name); ok && !g.Missing(name) {

@@ -9,20 +9,20 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// Nested reports whether the points of a HEALPix grid are in nested order, and not ring by ring.
+// Nested reports whether the points of a HEALPix grid are in nested order instead of ring order.
 func (g *Grid) Nested() bool { return g.number("ordering") == 1 }
 
-// healpix are the points of a HEALPix grid.
+// healpix computes the coordinates of a HEALPix grid.
 func (g *Grid) healpix(lat, lon []float64) error {
 	side := g.number("Nside")
 	first, _ := g.Int("longitudeOfFirstGridPoint")
 	switch {
 	case side < 1 || side > 1<<14 || 12*side*side != g.Points:
-		return corrupt.Errorf("grid %s: Nside is %d, and there are %d points", g.Type, side, g.Points)
+		return corrupt.Errorf("grid %s: Nside is %d, but there are %d points", g.Type, side, g.Points)
 	case first != 45_000_000:
 		return fmt.Errorf("grid %s: the first point is at longitude %g, not 45: %w", g.Type, float64(first)/1e6, errors.ErrUnsupported)
 	case g.Nested() && bits.OnesCount(uint(side)) != 1:
-		return corrupt.Errorf("grid %s: Nside %d of nested order is no power of two", g.Type, side)
+		return corrupt.Errorf("grid %s: Nside %d of nested order is not a power of two", g.Type, side)
 	}
 	n := 0
 	for ring := 1; ring < 4*side; ring++ {
@@ -45,7 +45,7 @@ func (g *Grid) healpix(lat, lon []float64) error {
 	return nil
 }
 
-// ringLatitude is the latitude of a ring, of which the first is next to the north pole.
+// ringLatitude returns the latitude of a ring. Ring 1 is next to the north pole.
 func ringLatitude(side, ring int) float64 {
 	n, r := float64(side), float64(ring)
 	switch {
@@ -59,8 +59,8 @@ func ringLatitude(side, ring int) float64 {
 	return 90 - float64(radian*math.Acos((float64(4*n)-float64(2*r))/(3*n)))
 }
 
-// nested is the place in nested order of point i of a ring: the number of its face, and within that the bits of its two
-// coordinates in turn. Specification: Górski et al. 2005, ApJ 622, section 4.
+// nested returns the position in nested order of point i of a ring: the number of its face, followed by the interleaved bits of its two
+// coordinates on the face. Specification: Górski et al. 2005, ApJ 622, section 4.
 func nested(side, ring, i int) int {
 	k := bits.Len(uint(side)) - 1
 	size, shift := min(ring, side, 4*side-ring), 0
@@ -95,7 +95,7 @@ func nested(side, ring, i int) int {
 	return face<<(2*k) + spreadBits(x) + spreadBits(y)<<1
 }
 
-// spreadBits puts a zero between each two bits.
+// spreadBits puts a zero between each two adjacent bits.
 func spreadBits(n int) (out int) {
 	for b := range 30 {
 		out |= n >> b & 1 << (2 * b)

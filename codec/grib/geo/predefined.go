@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Predefined returns a grid that edition 1 knows by its number, so that a message has no grid definition.
+// Predefined returns the grid of a message of edition 1 that has only the number of a grid instead of a grid definition. No such grid is
+// supported yet.
 func Predefined(number int) (*Grid, error) {
-	return nil, fmt.Errorf("a message without a grid definition, on the grid %d of its centre: %w", number, errors.ErrUnsupported)
+	return nil, fmt.Errorf("the message has no grid definition, only the number %d of a grid: %w", number, errors.ErrUnsupported)
 }

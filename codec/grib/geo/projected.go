@@ -8,17 +8,17 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// projection turns latitude and longitude, in radians, into metres and back.
+// projection converts between latitude and longitude in radians and metres on a plane.
 type projection interface {
 	forward(lat, lon float64) (x, y float64)
 	inverse(x, y float64) (lat, lon float64)
 }
 
-// Plane is a grid on a plane: where its points are in the units of the projection, and the attributes of CF's grid mapping.
+// Plane is a grid on a plane: the coordinates of its points and the attributes of CF's grid mapping.
 type Plane struct {
-	X, Y []float64 // of columns and rows, in metres from the projection's origin
+	X, Y []float64 // coordinates of columns and of rows, in metres
 	Name string    // CF's grid_mapping_name
-	// Numbers are the parameters of the mapping by the names that CF has for them.
+	// Numbers are the parameters of the grid mapping with their names in CF.
 	Numbers []Number
 	project projection
 }
@@ -29,7 +29,7 @@ type Number struct {
 	Values []float64
 }
 
-// Plane returns the plane that a projected grid is on.
+// Plane returns the plane of a projected grid.
 func (g *Grid) Plane() (*Plane, error) {
 	earth := g.Earth()
 	if earth.Major <= 0 || earth.Minor <= 0 || earth.Minor > earth.Major {
@@ -48,7 +48,7 @@ func (g *Grid) Plane() (*Plane, error) {
 	lat, lon := g.angle("latitudeOfFirstGridPoint"), g.angle("longitudeOfFirstGridPoint")
 	x0, y0 := p.project.forward(lat*degree, lon*degree)
 	if math.IsNaN(x0) || math.IsInf(x0, 0) || math.IsNaN(y0) || math.IsInf(y0, 0) {
-		return nil, corrupt.Errorf("grid %s: the first point, %g° N %g° E, is nowhere on the plane", g.Type, lat, lon)
+		return nil, corrupt.Errorf("grid %s: the first point, %g° N %g° E, has no position on the plane", g.Type, lat, lon)
 	}
 	if g.Scan&iNegative != 0 {
 		dx = -dx
@@ -66,10 +66,11 @@ func (g *Grid) Plane() (*Plane, error) {
 	return p, nil
 }
 
+// steps returns n numbers, each step more than the one before.
 func steps(first, step float64, n int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
-		out[i] = float64(first) + float64(float64(i)*step)
+		out[i] = first + float64(float64(i)*step)
 	}
 	return out
 }
@@ -138,7 +139,7 @@ func (g *Grid) projection(earth Earth) (p *Plane, dx, dy float64, err error) {
 	return p, dx, dy, nil
 }
 
-// projected are the points of a grid on a plane.
+// projected computes the coordinates of a grid on a plane.
 func (g *Grid) projected(lat, lon []float64) error {
 	p, err := g.Plane()
 	if err != nil {
@@ -151,7 +152,7 @@ func (g *Grid) projected(lat, lon []float64) error {
 	return nil
 }
 
-// turn brings an angle into [-π, π].
+// turn adds or subtracts one turn, to move an angle of up to 3π into [-π, π].
 func turn(x float64) float64 {
 	if x > math.Pi {
 		x -= 2 * math.Pi
@@ -168,7 +169,7 @@ func smallT(e, lat float64) float64 {
 	return math.Tan(0.5*(math.Pi/2-lat)) / math.Pow((1-con)/(1+con), 0.5*e)
 }
 
-// latitudeOf is the latitude that has a t, (7-9).
+// latitudeOf returns the latitude whose smallT is t: Snyder, (7-9).
 func latitudeOf(e, t float64) float64 {
 	lat := math.Pi/2 - float64(2*math.Atan(t))
 	if e == 0 {
@@ -184,13 +185,13 @@ func latitudeOf(e, t float64) float64 {
 	return lat
 }
 
-// smallM is Snyder's m, (14-15): the radius of a parallel by the major axis.
+// smallM is Snyder's m, (14-15): the radius of a parallel divided by the major axis.
 func smallM(e, lat float64) float64 {
 	con := float64(e * math.Sin(lat))
 	return math.Cos(lat) / math.Sqrt(1-float64(con*con))
 }
 
-// lambert is the conformal conic projection.
+// lambert is Lambert's conformal conic projection.
 type lambert struct{ a, e, n, f, rho0, lon0 float64 }
 
 func newLambert(earth Earth, origin, lon0, first, second float64) projection {

@@ -7,7 +7,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// total is how many points the rows have.
+// total returns the number of points of all rows.
 func (g *Grid) total() (n int) {
 	for _, row := range g.Rows {
 		n += row
@@ -15,7 +15,7 @@ func (g *Grid) total() (n int) {
 	return n
 }
 
-// reducedLatLon are the points of a grid of parallels at equal distances.
+// reducedLatLon computes the coordinates of a reduced grid with equidistant parallels.
 func (g *Grid) reducedLatLon(lat, lon []float64) error {
 	if g.total() != g.Points {
 		return corrupt.Errorf("grid %s: rows of %d points in all, and %d points", g.Type, g.total(), g.Points)
@@ -48,7 +48,7 @@ func (g *Grid) reducedLatLon(lat, lon []float64) error {
 	return nil
 }
 
-// reducedGaussian are the points of a reduced Gaussian grid, of the whole globe or of a part of it.
+// reducedGaussian computes the coordinates of a reduced Gaussian grid of the globe or a part of it.
 func (g *Grid) reducedGaussian(lat, lon []float64) error {
 	all, err := GaussianLatitudes(g.number("N"))
 	if err != nil {
@@ -74,7 +74,7 @@ func (g *Grid) reducedGaussian(lat, lon []float64) error {
 	return g.unrotate(lat, lon)
 }
 
-// global reports whether a reduced Gaussian grid is of the whole globe.
+// global reports whether a reduced Gaussian grid covers the whole globe.
 func (g *Grid) global(all []float64) bool {
 	first, last := wrap(g.angle("longitudeOfFirstGridPoint")), wrap(g.angle("longitudeOfLastGridPoint"))
 	between := math.Abs(all[0] - all[1])
@@ -83,10 +83,10 @@ func (g *Grid) global(all []float64) bool {
 		first == 0 && math.Abs(last-(360-step))-step <= g.basic/g.divisor
 }
 
-// wrap returns the longitude that is equal to x and not negative. Only a damaged section has angles of more than ten turns.
+// wrap returns the longitude that is equal to x and not negative. Only a damaged section has a longitude of more than ten turns.
 func wrap(x float64) float64 {
 	if math.Abs(x) > 3600 {
-		x = math.Mod(x, 360) // a loop of additions would not end
+		x = math.Mod(x, 360) // x + 360 may be x
 	}
 	for x < 0 {
 		x += 360
@@ -94,8 +94,8 @@ func wrap(x float64) float64 {
 	return x
 }
 
-// part are the points between two longitudes. Of each row these are the multiples of its step that lie there, or what old software
-// took for them: the one that comes to the number of points.
+// part computes the coordinates of a reduced Gaussian grid between two longitudes. A row has the multiples of its step between them.
+// Old software counted these in another way; part uses the count that gives the number of points of the grid.
 func (g *Grid) part(all, lat, lon []float64) error {
 	first, last := g.span()
 	begin, top := 0, g.angle("latitudeOfFirstGridPoint")
@@ -123,11 +123,11 @@ func (g *Grid) part(all, lat, lon []float64) error {
 		}
 		return nil
 	}
-	return corrupt.Errorf("grid %s: no part of the globe between longitudes %g and %g has %d points", g.Type, first, last, g.Points)
+	return corrupt.Errorf("grid %s: the rows between longitudes %g and %g do not have %d points", g.Type, first, last, g.Points)
 }
 
-// PartPoints is how many points a reduced Gaussian grid has between its first and last longitude. One that begins at 0 and ends within a
-// step of 360 goes around.
+// PartPoints returns the number of points of a reduced Gaussian grid between its first and last longitude. A grid that begins at 0 and
+// ends within a step of 360 has all points of its rows.
 func (g *Grid) PartPoints() int {
 	first, last := g.span()
 	if len(g.Rows) > 0 && first == 0 && last > 0 {
@@ -143,7 +143,8 @@ func (g *Grid) PartPoints() int {
 	return n
 }
 
-// exactRow counts the points of a row from one longitude to another. Longitudes are multiples of a millionth of a degree.
+// exactRow returns the first point of a row between two longitudes, and the number of points. Longitudes are multiples of a millionth
+// of a degree.
 func exactRow(row int, first, last float64) (from, n int) {
 	if row < 1 {
 		return 0, 0
@@ -158,7 +159,7 @@ func exactRow(row int, first, last float64) (from, n int) {
 	return int(a), min(row, int(b-a+1))
 }
 
-// legacyRow counts as the software of ECMWF did before it counted exactly.
+// legacyRow is exactRow as ECMWF's software computed it before it counted exactly.
 func legacyRow(row int, first, last float64) (from, n int) {
 	if row < 1 {
 		return 0, 0
@@ -179,8 +180,8 @@ func legacyRow(row int, first, last float64) (from, n int) {
 	return a, n
 }
 
-// Count tells a grid of edition 1 how many values there are. Such a grid does not say how many points it has, and how many of a reduced
-// Gaussian grid lie between two longitudes was counted in two ways.
+// Count sets Points of a reduced Gaussian grid of edition 1 to a number of values, if one of the ways to count points gives this
+// number. Edition 1 does not store the number of points.
 func (g *Grid) Count(values int) {
 	if g.Type != "reduced_gg" && g.Type != "reduced_rotated_gg" || g.Points == values {
 		return
@@ -201,7 +202,7 @@ func (g *Grid) legacyPoints() (n int) {
 	return n
 }
 
-// span are the first and the last longitude of a reduced Gaussian grid.
+// span returns the first and the last longitude of a reduced Gaussian grid.
 func (g *Grid) span() (first, last float64) {
 	first, last = wrap(g.angle("longitudeOfFirstGridPoint")), wrap(g.angle("longitudeOfLastGridPoint"))
 	for last < first {

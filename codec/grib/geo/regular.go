@@ -7,8 +7,8 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// Axes returns the latitudes of the rows and the longitudes of the columns of a regular grid on parallels, in the order in which
-// they are scanned; those of a rotated grid are in its own frame.
+// Axes returns the latitudes of the rows and the longitudes of the columns of a regular latitude-longitude or Gaussian grid, in scanning
+// order. The coordinates of a rotated grid are in its rotated frame.
 func (g *Grid) Axes() (lat, lon []float64, err error) {
 	if !g.Regular() {
 		return nil, nil, g.errShape()
@@ -25,8 +25,8 @@ func (g *Grid) Axes() (lat, lon []float64, err error) {
 	return lat, g.evenColumns(), err
 }
 
-// evenColumns are longitudes at equal distances. The distance follows from the first and the last one, which are more exact
-// than the increment is.
+// evenColumns returns equidistant longitudes. Their distance is computed from the first and the last one, which are more exact than the
+// increment.
 func (g *Grid) evenColumns() []float64 {
 	first, last := g.angle("longitudeOfFirstGridPoint"), g.angle("longitudeOfLastGridPoint")
 	step := 0.0
@@ -54,17 +54,17 @@ func (g *Grid) evenColumns() []float64 {
 			last = math.Mod(last, 360)
 		}
 		if math.Abs(last-out[g.Ni-1]) < 1e-6 {
-			out[g.Ni-1] = last // rather than that with the errors of a sum
+			out[g.Ni-1] = last // without rounding errors
 		}
 	}
 	return out
 }
 
-// evenRows are latitudes at equal distances.
+// evenRows returns equidistant latitudes.
 func (g *Grid) evenRows() ([]float64, error) {
 	first, last := g.angle("latitudeOfFirstGridPoint"), g.angle("latitudeOfLastGridPoint")
 	if north, south := max(first, last), min(first, last); g.Nj > 1 && (g.Scan&jPositive != 0) != (last == north) && north != south {
-		return nil, corrupt.Errorf("grid %s: latitudes from %g to %g, against the scanning mode", g.Type, first, last)
+		return nil, corrupt.Errorf("grid %s: latitudes from %g to %g contradict the scanning mode", g.Type, first, last)
 	}
 	step, ok := g.Increment("j")
 	if !ok && g.Nj > 1 {
@@ -81,7 +81,7 @@ func (g *Grid) evenRows() ([]float64, error) {
 	return out, nil
 }
 
-// gaussianRows are the latitudes of a Gaussian grid from the first grid point on.
+// gaussianRows returns the latitudes of a Gaussian grid from the first grid point on.
 func (g *Grid) gaussianRows() ([]float64, error) {
 	all, err := GaussianLatitudes(g.number("N"))
 	if err != nil {
@@ -90,7 +90,7 @@ func (g *Grid) gaussianRows() ([]float64, error) {
 	first := g.angle("latitudeOfFirstGridPoint")
 	at := slices.IndexFunc(all, func(x float64) bool { return math.Abs(x-first) < 1e-3 })
 	if at < 0 {
-		return nil, corrupt.Errorf("grid %s: latitude %g is none of N = %d", g.Type, first, len(all)/2)
+		return nil, corrupt.Errorf("grid %s: latitude %g is not one of the Gaussian grid N = %d", g.Type, first, len(all)/2)
 	}
 	step := 1
 	if g.Scan&jPositive != 0 {
@@ -104,6 +104,7 @@ func (g *Grid) gaussianRows() ([]float64, error) {
 	return out, nil
 }
 
+// regular computes the coordinates of a regular latitude-longitude or Gaussian grid.
 func (g *Grid) regular(lat, lon []float64) error {
 	rows, columns, err := g.Axes()
 	if err != nil {
@@ -144,12 +145,11 @@ func GaussianLatitudes(n int) ([]float64, error) {
 	return out, nil
 }
 
-// legendreStep is the step of Newton's method towards a root of the Legendre polynomial of a degree.
+// legendreStep returns the step of Newton's method towards a root of the Legendre polynomial of a degree.
 func legendreStep(degree int, x float64) float64 {
-	before, p, next := 1.0, x, 0.0
-	before, p = 1.0, x
+	before, p := 1.0, x
 	for k := 1; k < degree; k++ {
-		next = (float64((float64(2*float64(k))+1)*x*p) - float64(float64(k)*before)) / float64(k+1)
+		next := (float64((float64(2*float64(k))+1)*x*p) - float64(float64(k)*before)) / float64(k+1)
 		before, p = p, next
 	}
 	return p / (float64(degree) * (before - float64(x*p)) / (1 - float64(x*x)))

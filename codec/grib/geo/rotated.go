@@ -2,7 +2,7 @@ package geo
 
 import "math"
 
-// Pole is where the southern pole of a rotated grid is, and by how much the grid is turned around it, in degrees.
+// Pole is the southern pole of a rotated grid and the angle of rotation around it, in degrees.
 type Pole struct{ Lat, Lon, Angle float64 }
 
 // Pole returns the southern pole of a rotated grid, or false.
@@ -21,8 +21,8 @@ func (g *Grid) Pole() (Pole, bool) {
 	return p, true
 }
 
-// unrotate turns coordinates in the frame of a rotated grid into geographical ones. Like ecCodes it rounds them to what a float32 holds
-// of millionths of a degree.
+// unrotate converts coordinates in the frame of a rotated grid to geographical coordinates. Like ecCodes, it rounds them to float32
+// numbers of millionths of a degree.
 func (g *Grid) unrotate(lat, lon []float64) error {
 	p, ok := g.Pole()
 	if !ok {
@@ -43,7 +43,7 @@ func (g *Grid) unrotate(lat, lon []float64) error {
 	return nil
 }
 
-// micro rounds degrees to millionths, as a float32 has them.
+// micro rounds degrees to millionths, and the number of millionths to a float32.
 func micro(x float64) float64 {
 	return float64(float32(math.Round(float64(float32(x*1e6))))) / 1e6
 }

@@ -8,15 +8,15 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// View is what a geostationary satellite sees.
+// View is the view of a geostationary satellite.
 type View struct {
 	X, Y   []float64 // scanning angles of columns and rows, in radians
-	Lon    float64   // of the point below the satellite
+	Lon    float64   // longitude of the point below the satellite, in degrees
 	Height float64   // above the ellipsoid, in metres
 	earth  Earth
 }
 
-// View returns the view of a space view grid, in the order in which it is scanned. Specification: CGMS 03, LRIT/HRIT Global Specification.
+// View returns the view of a space view grid, in scanning order. Specification: CGMS 03, LRIT/HRIT Global Specification.
 func (g *Grid) View() (*View, error) {
 	earth := g.Earth()
 	distance, ok := g.Int("Nr")
@@ -26,15 +26,15 @@ func (g *Grid) View() (*View, error) {
 	case !ok || g.Missing("Nr"):
 		return nil, fmt.Errorf("grid %s: an orthographic view: %w", g.Type, errors.ErrUnsupported)
 	case distance <= 1e6 || earth.Major <= 0 || earth.Minor <= 0:
-		return nil, corrupt.Errorf("grid %s: a satellite at %g radii of the earth, with axes of %g and %g m", g.Type, float64(distance)/1e6, earth.Major, earth.Minor)
+		return nil, corrupt.Errorf("grid %s: a satellite at %g radii of the earth, whose axes are %g and %g m", g.Type, float64(distance)/1e6, earth.Major, earth.Minor)
 	case g.angle("latitudeOfSubSatellitePoint") != 0:
-		return nil, fmt.Errorf("grid %s: a satellite that is not above the equator: %w", g.Type, errors.ErrUnsupported)
+		return nil, fmt.Errorf("grid %s: the satellite is not above the equator: %w", g.Type, errors.ErrUnsupported)
 	}
 	nr := float64(distance) / 1e6
 	dx, _ := g.Int("dx")
 	dy, _ := g.Int("dy")
 	if dx == 0 || dy == 0 {
-		return nil, corrupt.Errorf("grid %s: an earth of %d × %d points", g.Type, dx, dy)
+		return nil, corrupt.Errorf("grid %s: the diameter of the earth is %d × %d points", g.Type, dx, dy)
 	}
 	size := 2 * math.Asin(1/nr)
 	xp, _ := g.either("Xp", "XpInGridLengths")
@@ -59,7 +59,7 @@ func (g *Grid) View() (*View, error) {
 	return v, nil
 }
 
-// spaceView are the points that a satellite sees. Those beside the earth are at 0° N 0° E, as ecCodes has them.
+// spaceView computes the coordinates of the points of a space view. Points beside the earth get 0° N 0° E, as in ecCodes.
 func (g *Grid) spaceView(lat, lon []float64) error {
 	v, err := g.View()
 	if err != nil {
