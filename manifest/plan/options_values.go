@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -21,8 +22,8 @@ func (o *Options) Check() error {
 		checkGlobs(report.Vars, o.Vars),
 		checkGlobs(report.Drop, o.Drop),
 	}
-	if !(o.Tolerance >= 0) { // nor NaN
-		errs = append(errs, optionError(report.Tolerance, fmt.Sprint(o.Tolerance), "want a number, 0 or more"))
+	if !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1) { // NaN fails the comparison; JSON has no infinity
+		errs = append(errs, optionError(report.Tolerance, fmt.Sprint(o.Tolerance), "want a finite number, 0 or more"))
 	}
 	for i := range o.NewDims {
 		errs = append(errs, o.NewDims[i].check())

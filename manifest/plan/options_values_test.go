@@ -23,6 +23,7 @@ func TestOptionValues(t *testing.T) {
 		{"drop", "drop=[a", Options{Drop: []string{"[a"}}},
 		{"negative tolerance", "tolerance=-1", Options{Tolerance: -1}},
 		{"no tolerance", "tolerance=NaN", Options{Tolerance: math.NaN()}},
+		{"infinite tolerance", "tolerance=+Inf", Options{Tolerance: math.Inf(1)}},
 		{"nameless dimension", "new-dim", Options{NewDims: []NewDim{{Pattern: `(\d+)`}}}},
 		{"dimension from nowhere", "new-dim=run", Options{NewDims: []NewDim{{Name: "run"}}}},
 		{"dimension from two places", "new-dim=run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)`, Attribute: "run"}}}},
