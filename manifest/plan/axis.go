@@ -392,12 +392,12 @@ func (d *dim) allowDifference(odd []*coord, standard *coord) ([]report.Remedy, e
 		}
 		most, least = max(most, delta), min(least, step)
 	}
-	if !(most < least/10) || math.IsInf(least, 1) {
+	// Round up to one digit, so that the tolerance is easy to read and still covers all of these
+	// files. The digit is 0 if long integers differ by less than float64 can represent.
+	digit := math.Pow(10, math.Floor(math.Log10(most)))
+	if !(most < least/10) || math.IsInf(least, 1) || digit == 0 {
 		return []report.Remedy{takeFirst}, nil
 	}
-	// Round up to one digit, so that the tolerance is easy to read and still covers all of these
-	// files.
-	digit := math.Pow(10, math.Floor(math.Log10(most)))
 	tolerance := strconv.FormatFloat(math.Ceil(most/digit*(1+1e-9))*digit, 'g', 2, 64)
 	return []report.Remedy{report.Do(report.Tolerance, tolerance, report.IfNear), takeFirst}, nil
 }

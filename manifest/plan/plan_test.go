@@ -250,7 +250,14 @@ func TestRefused(t *testing.T) {
 			m.file("b", days(2, 2), coords("lat", "lat", float32s, -10.004, 0, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
 		}, report.CoordinateDiffers, "b", "tolerance=0.004 | coords=first"},
-		{"bounds too large to be told anew", Options{}, func(m *maker) {
+		{"coordinates with equal float64 values", Options{}, func(m *maker) {
+			for i := range 3 {
+				x := coords("x", "x", int64s, 1<<60, 1<<60+1<<20)
+				x.values.Data[0] = byte(i / 2) // 1<<60+1 is 1<<60 as a float64
+				m.file(fmt.Sprint(i), days(i, 1), x, cube("t", "time x", m64(1, 2), m64(1, 2)))
+			}
+		}, report.CoordinateDiffers, "2", "coords=first"},
+		{"bounds too large to convert", Options{}, func(m *maker) {
 			for i := range 2 {
 				at := coords("time", "time", int32s, float64(10*i), float64(10*i+1)).with("units", fmt.Sprintf("days since 1990-01-%02d", 1+2*i), "bounds", "edges")
 				edges := cube("edges", "time nv", m64(2, 3<<20), m64(2, 3<<20))
