@@ -13,7 +13,7 @@ import (
 const Version = 1
 
 // Generation is raised whenever a fault is fixed that made wrong manifests. A manifest of a lower
-// generation may have the fault and should be built again; plan.Mended says which ones have it.
+// generation may have the fault and should be built again; plan.Faults says which ones may have it.
 const Generation = 1
 
 // Snapshot is one immutable version of a manifest: the schemas of its arrays, and the tables with

@@ -76,7 +76,7 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 	if err := printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome); err != nil {
 		return err
 	}
-	_, err = io.WriteString(cmd.ErrOrStderr(), mendedText(out, outcome.Snapshot))
+	_, err = io.WriteString(cmd.ErrOrStderr(), faultsText(out, outcome.Snapshot))
 	return err
 }
 

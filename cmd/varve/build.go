@@ -13,6 +13,7 @@ import (
 	"varve/manifest/build"
 	"varve/manifest/plan"
 	"varve/manifest/report"
+	"varve/manifest/report/text"
 )
 
 // buildOptions are the flags of the build command.
@@ -111,13 +112,13 @@ func printOutcome(out, messages io.Writer, name string, o *build.Outcome) error 
 	return err
 }
 
-// mendedText lists the possible faults of a manifest that an older varve built, or returns "".
-func mendedText(name string, s *manifest.Snapshot) string {
-	says := plan.Mended(s)
-	if len(says) == 0 {
+// faultsText lists the possible faults of a manifest that an older varve built, or returns "".
+func faultsText(name string, s *manifest.Snapshot) string {
+	faults := text.Faults(plan.Faults(s))
+	if len(faults) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: built by an older varve, which %s: it may have wrong values until you build it again with --force\n", name, strings.Join(says, ", and "))
+	return fmt.Sprintf("%s: built by an older varve, which %s. Its arrays may be wrong; build it again with --force\n", name, strings.Join(faults, ", and "))
 }
 
 func countSources(s *manifest.Snapshot) string {

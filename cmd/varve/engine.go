@@ -29,7 +29,7 @@ a token that each connection begins with. The protocol is in manifest/engine.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
-			server := engine.New(engine.Options{Version: versionName(), Commit: commitName(), Allow: opts.storeOptions().Allow})
+			server := engine.New(engine.Options{Version: versionName(), Commit: commitName(), Allow: opts.storeOptions().Allow, ErrorText: errorText})
 			err := runEngine(ctx, server, loopback, cmd.InOrStdin(), cmd.OutOrStdout())
 			cancel()
 			return errors.Join(err, server.Close())

@@ -12,6 +12,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
+	"varve/manifest/report/text"
 	"varve/manifest/store"
 )
 
@@ -59,7 +60,7 @@ func runInfo(ctx context.Context, name, array string, asJSON bool, out io.Writer
 	if array == "" {
 		fmt.Fprintf(out, "%s  %s, %s, %s refs, %s\nsnapshot %s  %s  %s\n\n", printable(name), countSources(snapshot), countArrays(snapshot),
 			report.Thousands(snapshot.Refs), onDisk(snapshot), snapshot.ID, snapshot.Created.Format(time.RFC3339), printable(snapshot.Message))
-		if text := mendedText(name, snapshot); text != "" {
+		if text := faultsText(name, snapshot); text != "" {
 			fmt.Fprintln(out, text)
 		}
 	}
@@ -96,7 +97,7 @@ func infoJSON(out io.Writer, s *manifest.Snapshot, arrays []manifest.Array) erro
 		Refs     int64       `json:"refs"`
 		Mended   []string    `json:"mended,omitempty"`
 		Arrays   []arrayJSON `json:"arrays"`
-	}{s.ID, s.Sources, bytesOf(s), s.Refs, plan.Mended(s), described})
+	}{s.ID, s.Sources, bytesOf(s), s.Refs, text.Faults(plan.Faults(s)), described})
 }
 
 // findArray finds an array by its path, with or without the first slash.

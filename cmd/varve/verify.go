@@ -104,7 +104,7 @@ func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messa
 		checked += ", " + plural(result.Chunks, "chunk", "chunks")
 	}
 	return errors.Join(opts.print(out, verifyDocument(s.Snapshot(), result), fmt.Sprintf("%s: %s of tables and %s are unchanged\n%s",
-		name, report.Size(bytesOf(s.Snapshot())), checked, mendedText(name, s.Snapshot()))), failed)
+		name, report.Size(bytesOf(s.Snapshot())), checked, faultsText(name, s.Snapshot()))), failed)
 }
 
 // problemJSON is a problem in the JSON of verify.

@@ -294,7 +294,7 @@ func TestNewRefuses(t *testing.T) {
 		{"unsigned and wider", variable(t, i2, "_Unsigned", "true"), schema(t, typeOf(t, "i4"), `{"_Unsigned":"true"}`), manifest.AsStored, errPacked},
 		{"a packed schema", variable(t, i2, "scale_factor", 0.01), schema(t, f4, `{"scale_factor":0.01}`), manifest.Unpacked, errPacked},
 		{"scaled to integers", variable(t, i2, "scale_factor", 0.01), schema(t, i2, `{}`), manifest.Unpacked, errPacked},
-		{"no room for what is missing", variable(t, i2, "_FillValue", shorts(-1)), schema(t, i2, `{}`), manifest.AsStored, errNoMask},
+		{"a mask that the schema lacks", variable(t, i2, "_FillValue", shorts(-1)), schema(t, i2, `{}`), manifest.AsStored, errNoMask},
 		{"float64 to float32", variable(t, float64Type), schema(t, f4, `{}`), manifest.AsStored, errors.ErrUnsupported},
 		{"int64 to int32", variable(t, typeOf(t, "i8")), schema(t, typeOf(t, "i4"), `{}`), manifest.AsStored, errors.ErrUnsupported},
 		{"longer texts", variable(t, typeOf(t, "S8")), schema(t, typeOf(t, "S4"), `{}`), manifest.AsStored, errors.ErrUnsupported},

@@ -22,7 +22,7 @@ type fault struct {
 var errNoDataset = errors.New("the dataset is closed")
 
 // faultOf gives an error the code that clients make exceptions of.
-func faultOf(err error) fault {
+func (s *Server) faultOf(err error) fault {
 	var damage *manifest.DamageError
 	code := "failed"
 	switch {
@@ -46,6 +46,9 @@ func faultOf(err error) fault {
 		code = "not_allowed"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrNoArray):
 		code = "not_found"
+	}
+	if s.opts.ErrorText != nil {
+		return fault{code, s.opts.ErrorText(err)}
 	}
 	return fault{code, err.Error()}
 }

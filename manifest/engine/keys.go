@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/store"
 	"varve/zarrjson"
 )
@@ -42,7 +43,8 @@ func newHierarchy(st *store.Store) (*hierarchy, error) {
 	all := &zarrjson.Consolidated{}
 	add := func(at string, n zarrjson.Node) error {
 		if err := zarrjson.CheckPath(at); err != nil {
-			return fmt.Errorf("%w: build with --rename OLD=NEW, or --drop it: %w", err, errors.ErrUnsupported)
+			err = fmt.Errorf("%v: %w", err, errors.ErrUnsupported)
+			return manifest.WithRemedy(err, "build/rename", "OLD=NEW").Or("build/drop", "PATH")
 		}
 		all.Members = append(all.Members, zarrjson.Member{Path: at, Node: n})
 		doc, err := encode(n)

@@ -16,6 +16,9 @@ import (
 type Options struct {
 	Version, Commit string   // of the program, as hello tells them
 	Allow           []string // prefixes of sources that any manifest may reach; see store.Options
+	// ErrorText writes an error for a user, with the options of the client that would avoid it. Nil for the
+	// text of the error alone.
+	ErrorText func(error) string
 }
 
 // Server answers the requests of one client process.
@@ -115,7 +118,7 @@ func (s *Server) say(l *link, doc any) error {
 
 // fail answers with an error.
 func (s *Server) fail(l *link, err error) error {
-	text, failed := json.Marshal(faultOf(err))
+	text, failed := json.Marshal(s.faultOf(err))
 	if failed != nil {
 		return failed
 	}

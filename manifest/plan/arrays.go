@@ -14,8 +14,8 @@ type array struct {
 	path      string
 	members   []member
 	parts     []member // from hidden files
-	dims      []string // the dimensions in the order of most files, without made
-	made      []string // dimensions in front of dims: new ones, and those that the array is broadcast along
+	dims      []string // the dimensions that files have, in the order of most files
+	made      []string // dimensions that varve adds in front of dims: new dimensions and broadcast dimensions
 	broadcast bool     // one value of each file is repeated along some of made
 	widened   bool     // some files lack a dimension of dims and are broadcast along it
 	placed    []*dim   // the dimensions along which files are placed, in the order of allDims

@@ -187,7 +187,7 @@ func TestNewDimensionsAndTimesOfAnotherName(t *testing.T) {
 		}
 		a := arrayOf(t, planned(t, m, &c.opts), "/valid")
 		if got := strings.Join(a.Dims, " "); got != c.dims || !slices.Equal(a.Schema.Shape, c.shape) {
-			t.Errorf("%s: the valid times lie along %s, %v", name, got, a.Schema.Shape)
+			t.Errorf("%s: /valid has the dimensions %s and shape %v; want %s and %v", name, got, a.Schema.Shape, c.dims, c.shape)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func TestNewDimensionOfBounds(t *testing.T) {
 		}
 		p := planned(t, m, &Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}})
 		if a := arrayOf(t, p, "/edges"); strings.Join(a.Dims, " ") != "/time /nv" || !slices.Equal(a.Schema.Shape, []int64{3, 2}) {
-			t.Errorf("%s: edges lie along %v, %v", name, a.Dims, a.Schema.Shape)
+			t.Errorf("%s: /edges has the dimensions %v and shape %v; want [/time /nv] and [3 2]", name, a.Dims, a.Schema.Shape)
 		}
 	}
 }

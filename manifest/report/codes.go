@@ -27,14 +27,14 @@ const (
 	OrderUnknown      Code = "order-unknown"          // nothing says how files follow one another
 	PositionUnknown   Code = "position-unknown"       // files lack the coordinate along which others are concatenated
 	DirectionDiffers  Code = "direction-differs"      // coordinates run in opposite directions
-	ValuesInterleave  Code = "values-interleave"      // coordinates of files lie between those of others
+	ValuesInterleave  Code = "values-interleave"      // coordinate values of files interleave
 	OverlapUnknown    Code = "overlap-unknown"        // coordinates are too large to look for common values
 	Overlapping       Code = "overlap"                // files hold the same places
 	NewDimMissing     Code = "new-dimension-value"    // files have no value for a new dimension
 	NewDimTaken       Code = "new-dimension-name"     // an array has a dimension of the name of the new one
 	MosaicIncomplete  Code = "mosaic-incomplete"      // no file covers part of the array
 	MosaicSparse      Code = "mosaic-sparse"          // more than half of the array would be fill: a coordinate is wrong
-	PartsOverlap      Code = "parts-overlap"          // parts in other files lie over one another
+	PartsOverlap      Code = "parts-overlap"          // parts in other files overlap
 	IndexAcrossFiles  Code = "index-into-file"        // an array holds indexes into its own file's part of another
 	BroadcastUnplaced Code = "broadcast-unplaced"     // files lack the dimension along which an array is broadcast
 	BroadcastTooLarge Code = "broadcast-too-large"    // a broadcast array takes too much of the manifest
@@ -69,7 +69,7 @@ const (
 	DimTwice           Code = "dimension-twice"            // a concatenated dimension on two axes of an array
 	DimGuessed         Code = "dimension-guessed"          // no file names a dimension; a name is taken or made up
 	DimAmbiguous       Code = "dimension-ambiguous"        // no file names a dimension that could be the concatenated one
-	DimByPosition      Code = "dimension-by-position"      // files without names for dimensions take those of other files
+	DimByPosition      Code = "dimension-by-position"      // unnamed dimensions take their names from other files
 	DimPositionDiffers Code = "dimension-position-differs" // the same, but the lengths do not agree
 )
 
@@ -85,7 +85,7 @@ const (
 	TypesDiffer        Code = "types-differ"          // data types differ; one that holds all is declared
 	TypesConflict      Code = "types-conflict"        // data types differ, and none holds all
 	TypeImpossible     Code = "type-impossible"       // the type that is asked for cannot hold the values
-	ValueImpossible    Code = "conversion-impossible" // values cannot be converted to what is declared
+	ValueImpossible    Code = "conversion-impossible" // values cannot be converted to the declared type
 	PrecisionLost      Code = "precision-lost"        // the declared type rounds large integers
 	EnumDiffers        Code = "enum-differs"          // a number has other names
 	PackingDiffers     Code = "packing-differs"       // scale_factor, add_offset or _Unsigned differ

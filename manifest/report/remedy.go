@@ -5,7 +5,7 @@ import "strings"
 // Option is a choice that a user has, by its name in the library. A command maps it to its own flag.
 type Option string
 
-// The options. plan.Options and ingest.Options say what each does.
+// The options. The fields of plan.Options and build.Options say what each does.
 const (
 	Allow      Option = "allow"
 	Broadcast  Option = "broadcast"
@@ -79,7 +79,7 @@ const (
 	FirstCounts   Consequence = "first-counts"      // the values of the first file are taken
 	LastCounts    Consequence = "last-counts"       // the values of the last file are taken
 	FillBeyond    Consequence = "fill-beyond"       // shorter files are followed by fill
-	FillAbsent    Consequence = "fill-absent"       // the fill value stands for absent variables
+	FillAbsent    Consequence = "fill-absent"       // files without the variable read as the fill value
 	LeavesOut     Consequence = "leaves-out"        // the variable is left out
 	NamesDim      Consequence = "names-dimension"   // the dimension gets another name
 	OrderByTime   Consequence = "order-by-time"     // files follow one another in the order of their times

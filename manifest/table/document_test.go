@@ -35,7 +35,7 @@ func documentRows(t *testing.T, heading string) (rows [][]string) {
 	return rows[1:]
 }
 
-// TestDocumentColumns compares the documented columns with those that are written.
+// TestDocumentColumns compares the columns in the documentation with the columns that the writer creates.
 func TestDocumentColumns(t *testing.T) {
 	var want []string
 	for _, kind := range []manifest.TableKind{
@@ -80,7 +80,7 @@ func TestDocumentLayouts(t *testing.T) {
 	}
 }
 
-// TestDocumentCuts compares the documented limits of pages with those of the writer.
+// TestDocumentCuts compares the limits of pages in the documentation with the writer's limits.
 func TestDocumentCuts(t *testing.T) {
 	refs, tiles, sources, others := cutOf(manifest.Refs), cutOf(manifest.Tiles), cutOf(manifest.Sources), cutOf(manifest.Headers)
 	want := map[string]string{

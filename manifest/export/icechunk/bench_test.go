@@ -19,7 +19,7 @@ import (
 	"varve/zarrjson"
 )
 
-// sampleManifest returns refs like those of files with 1,000 chunks each.
+// sampleManifest returns n refs to sources with 1,000 chunks each.
 func sampleManifest(n int) (*arrayRefs, *tail) {
 	random := rand.New(rand.NewPCG(1, 2))
 	a, t := &arrayRefs{}, &tail{}
@@ -84,7 +84,7 @@ func BenchmarkLog(b *testing.B) {
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "refs/s")
 }
 
-// manyRefs returns an array of n refs, 1,000 per source, with offsets and lengths like those of small chunks.
+// manyRefs is an array whose chunks are small and stored in sources with 1,000 chunks each.
 type manyRefs struct{ grid *grid.Grid }
 
 func (m manyRefs) Locations(_ context.Context, box grid.Region) iter.Seq2[*store.Location, error] {

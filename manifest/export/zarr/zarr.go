@@ -33,7 +33,7 @@ import (
 type Options struct {
 	// Format is the Zarr format, 3 or 2; 0 means 3.
 	Format int
-	// Chunks are chunk lengths that replace those of the source.
+	// Chunks are the chunk lengths of the copy, where they differ from the chunk lengths of the source.
 	Chunks []Edges
 	// Shards are shard lengths; Chunks are then the chunks in shards.
 	Shards []Edges

@@ -44,8 +44,8 @@ type Packing struct {
 	Type codec.Type
 	// Scale and Offset are nil if the variable does not have the attribute.
 	Scale, Offset *Number
-	// Masks are the stored elements for missing data, without duplicates: those of _FillValue first,
-	// then those of missing_value.
+	// Masks are the stored elements that mean missing data, without duplicates: first the element in
+	// _FillValue, then the elements in missing_value.
 	Masks [][]byte
 }
 

@@ -77,7 +77,7 @@ var entries = map[report.Code]entry{
 	report.OrderByDomain: {"files that are tiles, placed by their attributes DOMAIN_*", func(v *view) string {
 		return count(v.f.Count, "file") + " are tiles along " + v.text("dims") + ", placed by their attributes DOMAIN_*"
 	}},
-	report.OrderUnknown: {"files whose order nothing tells", func(v *view) string {
+	report.OrderUnknown: {"files whose order is unknown", func(v *view) string {
 		return fmt.Sprintf("%s have %s along %s, and no coordinate says in which order they follow one another", count(v.f.Count, "file"), v.text("variables"), v.dims("dims"))
 	}},
 	report.PositionUnknown: {"files without the coordinate along which others are concatenated", func(v *view) string {
@@ -86,7 +86,7 @@ var entries = map[report.Code]entry{
 	report.DirectionDiffers: {"coordinates that run in opposite directions", func(v *view) string {
 		return fmt.Sprintf("runs %s in %s and %s in the others", v.text("direction"), v.files(), v.text("others"))
 	}},
-	report.ValuesInterleave: {"coordinates of files that lie between those of other files", func(v *view) string {
+	report.ValuesInterleave: {"files whose coordinate values interleave", func(v *view) string {
 		return fmt.Sprintf("values of %s interleave (%s … %s), so these files cannot be concatenated", v.files(), v.text("from"), v.text("to"))
 	}},
 	report.OverlapUnknown: {"coordinates that are too large to look for common values", func(v *view) string {
@@ -148,7 +148,7 @@ var entries = map[report.Code]entry{
 		head := v.files() + " " + v.have() + " other values"
 		switch {
 		case v.f.Effect == report.Noted:
-			return head + "; those of " + v.text("standard") + " are used"
+			return head + "; the values of " + v.text("standard") + " are used"
 		case v.has("range"):
 			return fmt.Sprintf("%s: %s; the others: %s", head, v.text("range"), v.text("other"))
 		}
@@ -158,7 +158,7 @@ var entries = map[report.Code]entry{
 		return v.files() + " " + v.have() + " the same values in another order"
 	}},
 	report.CoordinateNear: {"coordinates that differ within the tolerance", func(v *view) string {
-		return fmt.Sprintf("%s %s values that differ by at most %s; those of %s are used", v.files(), v.have(), v.text("tolerance"), v.span("standard"))
+		return fmt.Sprintf("%s %s values that differ by at most %s; the values of %s are used", v.files(), v.have(), v.text("tolerance"), v.span("standard"))
 	}},
 	report.CoordinateKind: {"a coordinate of times in some files and of numbers or text in others", func(v *view) string {
 		return fmt.Sprintf("%s %s %s, the others %s", v.files(), v.have(), v.text("kind"), v.text("others"))
@@ -188,7 +188,7 @@ var entries = map[report.Code]entry{
 		case "elsewhere":
 			text += "; the shorter ones begin differently and have the same values elsewhere"
 		case "beyond":
-			text += "; the values of some are beyond those of the longest"
+			text += "; some files only have values outside the range of the longest file"
 		case "differ":
 			text += "; the shorter ones begin with other values"
 		}
@@ -200,7 +200,7 @@ var entries = map[report.Code]entry{
 	report.StaticDiffers: {"a variable without the concatenated dimension that differs", func(v *view) string {
 		switch {
 		case v.f.Effect == report.Noted:
-			return fmt.Sprintf("%s %s other values; those of %s are used", v.files(), v.have(), v.span("standard"))
+			return fmt.Sprintf("%s %s other values; the values of %s are used", v.files(), v.have(), v.span("standard"))
 		case v.has("same_place"):
 			return fmt.Sprintf("%s at the same place %s other values than the others (%s)", v.files(), v.have(), v.span("others"))
 		}
@@ -342,9 +342,9 @@ var entries = map[report.Code]entry{
 	}},
 	report.MaskUnusable: {"a missing value that xarray cannot use", func(v *view) string {
 		if len(v.list("names")) == 1 {
-			return v.text("names") + " is left out: xarray reads none of " + v.text("type")
+			return v.text("names") + " is left out: xarray cannot use missing values of type " + v.text("type")
 		}
-		return v.text("names") + " are left out: xarray reads none of " + v.text("type")
+		return v.text("names") + " are left out: xarray cannot use missing values of type " + v.text("type")
 	}},
 	report.GroupAttributes: {"attributes of a group that differ", func(v *view) string {
 		return fmt.Sprintf("attributes of the group %s differ between files and are left out: %s", v.text("group"), v.text("names"))
@@ -370,7 +370,7 @@ var consequences = map[report.Consequence]string{
 	report.IfEnsemble:    "if the files are members of an ensemble",
 	report.IfStretches:   "if each file holds a stretch of it",
 	report.IfNear:        "if the values differ by rounding only",
-	report.IfSameDims:    "if that is what they are",
+	report.IfSameDims:    "if these are the same dimensions",
 	report.SameAlong:     "repeats the values of these files along it",
 	report.EachAlong:     "keeps the values of each file",
 	report.CompareValues: "compares the values one by one",
@@ -385,7 +385,7 @@ var consequences = map[report.Consequence]string{
 	report.MakesRoom:     "gives the other one another name",
 	report.OthersDecide:  "declares the chunks of another file",
 	report.ExactType:     "declares a type that holds every value",
-	report.WithoutDamage: "leaves out what is damaged",
+	report.WithoutDamage: "leaves out the damaged variables",
 	report.SkipsFiles:    "leaves these files out",
 	report.SkipsSame:     "skips files that have not changed",
 	report.StartsAgain:   "builds the manifest again",

@@ -39,10 +39,10 @@ var explanations = map[report.Code]string{
 		"Files that complement one another share at least a coordinate.",
 	report.UnreadableFile:  "The file is damaged, incomplete, or of a format that varve does not read. The reason names the object and the offset where reading failed.",
 	report.RepeatedSource:  "A file that is given twice would be in the dataset twice. Remove one of the two.",
-	report.KnownSource:     "The manifest holds these files already. An append refuses them unless it is told to skip the ones that have not changed since.",
+	report.KnownSource:     "The manifest holds these files already. An append refuses them, unless you let it skip files that have not changed.",
 	report.ManifestSkipped: "A folder of sources also holds a manifest that varve wrote. It is no source, so it is skipped.",
 	report.NotSealed: "A manifest that you build is sealed: it may read its sources without further permission. " +
-		"This one could not be sealed, so every command that reads it has to be told which folders it may read.",
+		"This one could not be sealed, so every command that reads it needs an option that allows the folders of its sources.",
 	report.StrictReencodes: "A strict plan refuses an array whose chunks cannot all be served as they are stored.",
 
 	report.LengthsDiffer: "Files of one archive often differ in length, as months do. Nothing is wrong: the array has chunks of several lengths where the files have such chunks, and every chunk stays as it is stored.",
@@ -50,8 +50,8 @@ var explanations = map[report.Code]string{
 	report.GapBetweenFiles: "The step from one file to the next is much longer than the steps within them. A file may be missing. " +
 		"The coordinate says so, too: nothing is invented for the gap.",
 	report.OrderByName: "No file has values of the dimension, so the names decide in which order files follow one another. Numbers in names are compared as numbers.",
-	report.OrderByLeast: "The values of these files interleave, and you asked for them to be concatenated. The order is that of each file's least value, " +
-		"so the coordinate does not grow from one end to the other.",
+	report.OrderByLeast: "The values of these files interleave, and you asked for them to be concatenated. They are ordered by the least value of each file, " +
+		"so the combined coordinate is not sorted.",
 	report.OrderByDomain: "NEMO writes one file for each processor, and attributes that say which tile of the whole it is. The tiles are placed by them.",
 	report.OrderUnknown: "Several files hold the same variable, and no coordinate with values tells which file comes first. " +
 		"Name the dimension along which they follow one another, or give them a new one.",
@@ -108,7 +108,7 @@ var explanations = map[report.Code]string{
 
 	report.ChunksDiffer:      "The array declares one chunk shape along this dimension. Chunks of another shape are cut and encoded again when they are read. Declare another file's chunks to change which ones stay.",
 	report.ShortChunkPadded:  "HDF5 stores the last chunk of a file at full length. Inside of the array it has to be shorter, so it is encoded again.",
-	report.CodecsDiffer:      "Zarr declares one chain of codecs for an array: that of most bytes. Chunks with other codecs are decoded and encoded again when they are read.",
+	report.CodecsDiffer:      "A Zarr array declares one codec pipeline. varve declares the one that stores the most bytes. Chunks with other codecs are decoded and encoded again when they are read.",
 	report.CodecSettings:     "The codecs have different settings, such as compression levels, which decoding does not depend on. Every chunk stays as it is stored.",
 	report.CodecsUnsupported: "No Zarr client knows a codec of the files, so chunks are decoded by varve and encoded with one that clients know.",
 	report.CodecsInexact:     "Some chunks have to be encoded, and the stored codec cannot encode them without loss or at all. Another codec is declared for all.",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -68,8 +69,8 @@ func (f *File) Layout(group int) (*Layout, error) {
 			continue
 		}
 		starts, pages, err := f.index(g, c)
-		if err == nil && !first && !equal(starts, l.starts) {
-			err = corruptf("its page boundaries differ from those of other columns")
+		if err == nil && !first && !slices.Equal(starts, l.starts) {
+			err = corruptf("pages begin at other rows than in the columns before")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("row group %d, column %s: offset index at offset %d: %w", group, f.Columns[i].Name, c.index, err)
@@ -92,18 +93,6 @@ func (l *Layout) checkRows(group int) error {
 		}
 	}
 	return nil
-}
-
-func equal(a, b []int32) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // leastLocation is the smallest size of a PageLocation.

@@ -7,10 +7,11 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/report"
 )
 
-// TestMended: a fault is reported only for older manifests that may have it.
-func TestMended(t *testing.T) {
+// TestFaults: a fault is reported only for older manifests that may have it.
+func TestFaults(t *testing.T) {
 	of := func(opts Options, make func(m *maker)) *manifest.Snapshot {
 		m := newMaker()
 		make(m)
@@ -24,44 +25,44 @@ func TestMended(t *testing.T) {
 		}
 		return &manifest.Snapshot{Arrays: p.Arrays, Options: text, Sources: int64(len(m.files))}
 	}
-	words := codec.Type{Kind: codec.Uint, Size: 8}
+	uint64s := codec.Type{Kind: codec.Uint, Size: 8}
 	for name, c := range map[string]struct {
 		s    *manifest.Snapshot
-		want int // 1 more than the place of the fault; 0 for none
+		want report.Fault // empty for none
 	}{
 		"nothing": {of(Options{}, func(m *maker) {
 			m.day("a", 0, 1)
 			m.day("b", 1, 1)
-		}), 0},
+		}), ""},
 		"unnamed axes": {of(Options{}, func(m *maker) {
 			for i, name := range []string{"a", "b"} {
 				m.file(name, days(i, 1), cube("h", "time phony_dim_1 phony_dim_2", []int64{1, 3, 5}, []int64{1, 3, 5}))
 			}
-		}), 1},
+		}), report.UnnamedAxes},
 		"unnamed axes of one file": {of(Options{}, func(m *maker) {
 			m.file("a", cube("h", "phony_dim_1 phony_dim_2", []int64{3, 5}, []int64{3, 5}))
-		}), 0},
+		}), ""},
 		"one unnamed axis": {of(Options{}, func(m *maker) {
 			for i, name := range []string{"a", "b"} {
 				m.file(name, days(i, 1), cube("h", "time phony_dim_1", []int64{1, 3}, []int64{1, 3}))
 			}
-		}), 0},
-		"words": {of(Options{}, func(m *maker) { m.file("a", coords("cell", "cell", words, 1, 2)) }), 2},
-		"words that are no coordinate": {of(Options{}, func(m *maker) {
-			m.file("a", coords("cell", "x", words, 1, 2))
-		}), 0},
-		"padding":                  {of(Options{Pad: PadFill}, func(m *maker) { m.day("a", 0, 1) }), 3},
-		"a name that is not UTF-8": {of(Options{}, func(m *maker) { m.file("a", coords("t\uFFFD", "x", float64s, 1)) }), 4},
+		}), ""},
+		"64-bit unsigned integers": {of(Options{}, func(m *maker) { m.file("a", coords("cell", "cell", uint64s, 1, 2)) }), report.LargeIntegers},
+		"64-bit unsigned integers that are not a coordinate": {of(Options{}, func(m *maker) {
+			m.file("a", coords("cell", "x", uint64s, 1, 2))
+		}), ""},
+		"padding":                  {of(Options{Pad: PadFill}, func(m *maker) { m.day("a", 0, 1) }), report.PaddedValues},
+		"a name that is not UTF-8": {of(Options{}, func(m *maker) { m.file("a", coords("t\uFFFD", "x", float64s, 1)) }), report.InvalidNames},
 	} {
-		var want []string
-		if c.want > 0 {
-			want = []string{mended[c.want-1].says}
+		var want []report.Fault
+		if c.want != "" {
+			want = []report.Fault{c.want}
 		}
-		if got := Mended(c.s); !slices.Equal(got, want) {
+		if got := Faults(c.s); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 		c.s.Generation = manifest.Generation
-		if got := Mended(c.s); got != nil {
+		if got := Faults(c.s); got != nil {
 			t.Errorf("%s, built now: %q", name, got)
 		}
 	}

@@ -1,0 +1,20 @@
+package text
+
+import "varve/manifest/report"
+
+// faults say what an earlier version did, to follow the words "an older varve".
+var faults = map[report.Fault]string{
+	report.UnnamedAxes:   "identified unnamed dimensions by their numbers, though a number can mean another dimension in another file",
+	report.LargeIntegers: "sorted integers of 2^63 or more before all others",
+	report.PaddedValues:  "padded shorter files without comparing their values with the longest file",
+	report.InvalidNames:  "did not find the values of variables whose names are not UTF-8",
+}
+
+// Faults returns what an earlier version did, in the order of its faults.
+func Faults(list []report.Fault) []string {
+	var words []string
+	for _, f := range list {
+		words = append(words, faults[f])
+	}
+	return words
+}
