@@ -93,9 +93,8 @@ func (c *cutting) bandWeight(i int) int64 {
 
 // fits reports whether a member has the chunk lengths chosen in around.
 func (c *cutting) fits(m *member) bool {
-	s := c.stored(m)
-	for k := range s {
-		if c.around[k] > 0 && s[k] != c.around[k] {
+	for k := range c.shape {
+		if c.around[k] > 0 && !c.chunksLike(m, k) {
 			return false
 		}
 	}
@@ -247,7 +246,12 @@ func (b *builder) list(s band) {
 			case to <= from:
 				at, n = at+r.length, n-1
 			case to-from < r.length:
-				b.push(run{to - from, 1, to - from})
+				edge := run{to - from, 1, to - from}
+				// The file's last chunk may extend beyond its end, and is stored at full length.
+				if from == origin+at && s.padded && r.data < r.length {
+					edge.length = r.length
+				}
+				b.push(edge)
 				at, n = at+r.length, n-1
 			default:
 				full := min(n, (s.to-b.at)/r.length)
@@ -271,9 +275,7 @@ func (b *builder) push(r run) {
 func (c *cutting) ownEdges(axis int) func(int32) []run {
 	return func(member int32) (runs []run) {
 		m := &c.members[member]
-		for _, e := range m.v.Storage.Edges[m.axes[axis-len(c.a.made)]] {
-			runs = append(runs, run{e[0], e[1], e[0]})
-		}
-		return runs
+		own := m.axes[axis-len(c.a.made)]
+		return edgesWithin(m.v.Storage.Edges[own], m.v.Shape[own])
 	}
 }

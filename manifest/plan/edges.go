@@ -27,7 +27,8 @@ type cutting struct {
 	kept    []bool // for each member: its chunks can be served verbatim
 	element int64  // size of an element in memory
 	shape   []int64
-	around  []int64 // chunk length along dimensions in which files are not placed; 0 for the others
+	around  []int64 // chunk length along dimensions in which files are not placed, the longest if lists has several; 0 for the others
+	lists   [][]run // edges along dimensions in which files are not placed, if they differ; nil for the others
 	usual   []int64 // chunk length along the other dimensions, for positions that no tile covers
 }
 
@@ -164,7 +165,8 @@ func (c *cutting) placedAt(axis int) int {
 }
 
 // stored returns the chunk shape of a member in the array's axis order, new dimensions included. A
-// length of 0 means that the storage is contiguous and can be cut anywhere.
+// length of 0 means that the storage is contiguous and can be cut anywhere. Along an axis whose edges
+// differ, it is the longest edge; see listed.
 func (c *cutting) stored(m *member) []int64 {
 	out := make([]int64, len(c.shape))
 	for k := range out {
@@ -174,11 +176,53 @@ func (c *cutting) stored(m *member) []int64 {
 		case m.v.Storage.Layout != manifest.Chunked:
 		case m.v.Storage.Chunks != nil:
 			out[k] = m.v.Storage.Chunks[m.axes[own]]
-		case m.v.Storage.Edges != nil && len(m.v.Storage.Edges[m.axes[own]]) > 0:
-			out[k] = m.v.Storage.Edges[m.axes[own]][0][0]
+		case m.v.Storage.Edges != nil:
+			for _, e := range m.v.Storage.Edges[m.axes[own]] {
+				out[k] = max(out[k], e[0])
+			}
 		}
 	}
 	return out
+}
+
+// listed returns the edges of a member along an axis if they differ, or nil.
+func (c *cutting) listed(m *member, axis int) []run {
+	own := axis - len(c.a.made)
+	if own < 0 || m.v.Storage.Edges == nil {
+		return nil
+	}
+	extent := m.v.Shape[m.axes[own]]
+	runs := edgesWithin(m.v.Storage.Edges[m.axes[own]], extent)
+	if _, even := evenly(runs, extent); even {
+		return nil
+	}
+	return runs
+}
+
+// edgesWithin converts a variable's edges to runs. The last edge may extend beyond the variable, and
+// keeps its length then.
+func edgesWithin(edges [][2]int64, extent int64) (runs []run) {
+	at := int64(0)
+	for _, e := range edges {
+		if full := min(e[1], (extent-at)/max(e[0], 1)); full > 0 {
+			runs = append(runs, run{e[0], full, e[0]})
+			at += full * e[0]
+			if full == e[1] {
+				continue
+			}
+		}
+		if at < extent {
+			runs = append(runs, run{e[0], 1, extent - at})
+		}
+		break
+	}
+	return runs
+}
+
+// chunksLike reports whether a member has the chunk lengths that were chosen along an axis in which
+// files are not placed.
+func (c *cutting) chunksLike(m *member, axis int) bool {
+	return slices.Equal(c.listed(m, axis), c.lists[axis]) && (c.lists[axis] != nil || c.stored(m)[axis] == c.around[axis])
 }
 
 // weight returns the bytes with which a member votes for the shape of chunks. Members that must be
@@ -194,11 +238,18 @@ func (c *cutting) weight(i int) int64 {
 // chooseAround chooses the chunk lengths along dimensions in which files are not placed, and the
 // lengths for uncovered positions along the others.
 func (c *cutting) chooseAround() {
-	c.around, c.usual = make([]int64, len(c.shape)), make([]int64, len(c.shape))
-	best := c.bestShape()
-	for k := range c.shape {
+	c.around, c.usual, c.lists = make([]int64, len(c.shape)), make([]int64, len(c.shape)), make([][]run, len(c.shape))
+	best := c.bestMember()
+	lengths := c.free
+	if best >= 0 {
+		lengths = func() []int64 { return c.stored(&c.members[best]) }
+	}
+	for k, n := range lengths() {
 		if c.placedAt(k) < 0 {
-			c.around[k] = max(best[k], 1)
+			c.around[k] = max(n, 1)
+			if best >= 0 {
+				c.lists[k] = c.listed(&c.members[best], k)
+			}
 		}
 	}
 	for k := range c.shape {
@@ -208,25 +259,24 @@ func (c *cutting) chooseAround() {
 	}
 }
 
-// bestShape returns the chunk shape that keeps most bytes verbatim. The file that the user named
-// comes first, then the shape of most bytes that can be verbatim, then the shape of most bytes, and
-// then a free choice for contiguous storage.
-func (c *cutting) bestShape() []int64 {
+// bestMember returns a member with the chunks that keep most bytes verbatim, or -1 if all storage is
+// contiguous. The file that the user named comes first, then the chunks of most bytes that can be
+// verbatim, and then the chunks of most bytes.
+func (c *cutting) bestMember() int {
 	if i := c.p.chosen(c.a); i >= 0 && c.members[i].v.Storage.Layout == manifest.Chunked {
-		return c.stored(&c.members[i])
+		return i
 	}
 	for _, wantKept := range []bool{true, false} {
 		weights := map[string]int64{}
-		shapes := map[string][]int64{}
+		members := map[string]int{}
 		for i := range c.members {
 			m := &c.members[i]
 			if m.v.Storage.Layout != manifest.Chunked || wantKept && !c.kept[i] {
 				continue
 			}
-			s := c.masked(c.stored(m))
-			key := string(appendShape(nil, s))
+			key := c.chunkKey(m)
 			weights[key] += c.weight(i)
-			shapes[key] = s
+			members[key] = i
 		}
 		best := ""
 		for i, key := range sorted(weights) {
@@ -236,10 +286,23 @@ func (c *cutting) bestShape() []int64 {
 			}
 		}
 		if len(weights) > 0 {
-			return shapes[best]
+			return members[best]
 		}
 	}
-	return c.free()
+	return -1
+}
+
+// chunkKey identifies the chunks of a member along dimensions in which files are not placed.
+func (c *cutting) chunkKey(m *member) string {
+	b := appendShape(nil, c.masked(c.stored(m)))
+	for k := range c.shape {
+		if c.placedAt(k) < 0 {
+			for _, r := range c.listed(m, k) {
+				b = appendShape(b, []int64{int64(k), r.length, r.count, r.data})
+			}
+		}
+	}
+	return string(b)
 }
 
 // usualAlong returns the chunk length that most bytes have along a dimension in which files are
@@ -362,8 +425,16 @@ func divisor(n, limit int64) int64 {
 func (c *cutting) edges(axis int) []run {
 	at := c.placedAt(axis)
 	if at < 0 {
-		n := c.around[axis]
-		return broadcast([]int64{n}, c.shape[axis])
+		if c.lists[axis] == nil {
+			return broadcast([]int64{c.around[axis]}, c.shape[axis])
+		}
+		b := builder{extent: c.shape[axis]}
+		for _, r := range c.lists[axis] {
+			b.push(r)
+		}
+		// Another file may be longer, if files are padded.
+		b.chunks(b.extent, c.around[axis], 0, true)
+		return b.runs
 	}
 	key := c.bandKey(axis)
 	if runs, ok := c.a.where.runs[key]; ok {

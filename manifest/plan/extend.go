@@ -482,7 +482,7 @@ func runsOf(list []grid.Run) (runs []run) {
 	return runs
 }
 
-// around returns the first chunk length along each axis except one.
+// around returns the longest chunk along each axis except one.
 func around(c zarrjson.ChunkGrid, axis int) []int64 {
 	out := make([]int64, len(c.Sizes))
 	for k, s := range c.Sizes {
@@ -491,8 +491,10 @@ func around(c zarrjson.ChunkGrid, axis int) []int64 {
 		}
 		if n, ok := s.RegularSize(); ok {
 			out[k] = n
-		} else if runs := s.Runs(); len(runs) > 0 {
-			out[k] = runs[0].Data
+		} else {
+			for _, r := range s.Runs() {
+				out[k] = max(out[k], r.Data)
+			}
 		}
 	}
 	return out

@@ -61,6 +61,13 @@ func cube(name string, dims string, shape, chunks []int64) wanted {
 	return wanted{v: v}
 }
 
+// edged makes a chunked variable with a list of edges for each axis, as lengths and counts.
+func edged(name, dims string, shape []int64, edges ...[][2]int64) wanted {
+	w := cube(name, dims, shape, nil)
+	w.v.Storage.Edges = edges
+	return w
+}
+
 // bare makes a contiguous variable, or one with a stride between records.
 func bare(name, dims string, shape []int64, stride int64) wanted {
 	w := cube(name, dims, shape, nil)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/report"
 	"varve/zarrjson"
@@ -152,29 +153,29 @@ func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 	}
 	members := a.all()
 	c := &cutting{p: p, a: a, members: members, kept: kept, shape: schema.Shape}
+	c.takeGrid(g)
 	var odd []int32
 	shapes := map[string]bool{}
 	for i := range members {
 		m := &members[i]
-		if m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Edges != nil {
+		if m.v.Storage.Layout != manifest.Chunked {
 			continue
 		}
-		s := c.stored(m)
-		for k := range s {
-			if c.placedAt(k) < 0 && g.Dim(k).CodecSize(0) != s[k] && schema.Shape[k] > 0 {
+		for k := range c.shape {
+			if c.placedAt(k) < 0 && !c.chunksLike(m, k) && schema.Shape[k] > 0 {
 				odd = append(odd, p.classes[m.class].files...)
-				shapes[shapeText(m.v.Storage.Chunks)] = true
+				shapes[c.chunkText(m)] = true
 				break
 			}
 		}
 	}
 	if len(odd) > 0 && int64(len(odd)) <= a.files {
-		declared := make([]int64, g.Rank())
+		declared := make([]string, g.Rank())
 		for k := range declared {
-			declared[k] = g.Dim(k).CodecSize(0)
+			declared[k] = axisText(c.lists[k], g.Dim(k).CodecSize(0))
 		}
 		p.find(p.odd(report.Finding{Code: report.ChunksDiffer, Array: a.path, Effect: report.Reencoded,
-			Args:     report.Args{"shapes": sorted(shapes), "declared": shapeText(declared)},
+			Args:     report.Args{"shapes": sorted(shapes), "declared": strings.Join(declared, "×")},
 			Remedies: []report.Remedy{report.Fill(report.CodecFrom, "FILE", report.OthersDecide), report.Fill(report.ChunkEdges, a.path[1:]+":DIM=N", "")}},
 			odd, a.files))
 	}
@@ -199,13 +200,51 @@ func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
 	}
 }
 
-// shapeText formats a shape as 1×90×180.
-func shapeText(shape []int64) string {
-	words := make([]string, len(shape))
-	for i, n := range shape {
-		words[i] = strconv.FormatInt(n, 10)
+// takeGrid sets the chunk lengths along dimensions in which files are not placed to those of a grid.
+func (c *cutting) takeGrid(g *grid.Grid) {
+	c.around, c.lists = make([]int64, len(c.shape)), make([][]run, len(c.shape))
+	for k := range c.shape {
+		if c.placedAt(k) >= 0 {
+			continue
+		}
+		var runs []run
+		for r := range g.Dim(k).Runs() {
+			runs = append(runs, run{r.Codec, r.Count, r.Data})
+		}
+		size, even := evenly(runs, c.shape[k])
+		if c.around[k] = size; !even {
+			c.lists[k] = runs
+		}
+	}
+}
+
+// chunkText formats the chunk shape of a member in the axes of its files: 1×90×180, or [10 20 30]×180
+// if the edges along an axis differ.
+func (c *cutting) chunkText(m *member) string {
+	words := make([]string, len(m.v.Shape))
+	stored := c.stored(m)
+	for own, axis := range m.axes {
+		k := own + len(c.a.made)
+		words[axis] = axisText(c.listed(m, k), stored[k])
 	}
 	return strings.Join(words, "×")
+}
+
+// axisText formats the chunk length along an axis, or the first of its edges.
+func axisText(edges []run, length int64) string {
+	if edges == nil {
+		return strconv.FormatInt(length, 10)
+	}
+	var words []string
+	for _, r := range edges {
+		for range r.count {
+			if len(words) == mostExamples {
+				return "[" + strings.Join(words, " ") + " …]"
+			}
+			words = append(words, strconv.FormatInt(r.length, 10))
+		}
+	}
+	return "[" + strings.Join(words, " ") + "]"
 }
 
 // mayPad reports whether any file may end in a short chunk. It is a cheap test before pads.

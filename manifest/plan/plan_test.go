@@ -153,6 +153,39 @@ func TestPlaced(t *testing.T) {
 			m.file("b", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
 			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 		}, "/t", "a@0+2 b@2+2 c@4+2", "2 5"},
+		{"edges of a source stay along axes in which files are not placed", Options{}, func(m *maker) {
+			m.file("a", edged("t", "y x", m64(60, 100), [][2]int64{{10, 1}, {20, 1}, {30, 1}}, [][2]int64{{50, 2}}))
+		}, "/t", "a@+", "[10 20 30] [50x2]"},
+		{"edges that grow and shrink", Options{}, func(m *maker) {
+			m.file("a", edged("t", "y", m64(44), [][2]int64{{10, 1}, {8, 3}, {10, 1}}))
+		}, "/t", "a@+", "[10 8x3 10]"},
+		{"a first edge of 1", Options{}, func(m *maker) {
+			m.file("a", edged("t", "y", m64(200001), [][2]int64{{1, 1}, {100000, 2}}))
+		}, "/t", "a@+", "[1 100000x2]"},
+		{"edges along two axes, with a coordinate along one", Options{}, func(m *maker) {
+			m.file("a", coords("y", "y", float32s, lines(0, 60, 1)...), edged("t", "y x", m64(60, 100), [][2]int64{{10, 1}, {20, 1}, {30, 1}}, [][2]int64{{5, 1}, {45, 1}, {50, 1}}))
+		}, "/t", "a@+", "[10 20 30] [5 45 50]"},
+		{"edges along latitude of files along time", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), edged("t", "time y", m64(2, 60), [][2]int64{{1, 2}}, [][2]int64{{10, 1}, {20, 1}, {30, 1}}))
+			m.file("b", days(2, 3), edged("t", "time y", m64(3, 60), [][2]int64{{1, 3}}, [][2]int64{{10, 1}, {20, 1}, {30, 1}}))
+		}, "/t", "a@0+2 b@2+3", "[1x5] [10 20 30]"},
+		{"edges of most bytes, if files differ", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), edged("t", "time y", m64(2, 60), [][2]int64{{1, 2}}, [][2]int64{{10, 1}, {20, 1}, {30, 1}}))
+			m.file("b", days(2, 3), edged("t", "time y", m64(3, 60), [][2]int64{{1, 3}}, [][2]int64{{5, 1}, {55, 1}}))
+		}, "/t", "a@0+2 b@2+3", "[1x5] [5 55]"},
+		{"edges of the chosen file", Options{CodecFrom: "a"}, func(m *maker) {
+			m.file("a", days(0, 2), edged("t", "time y", m64(2, 60), [][2]int64{{1, 2}}, [][2]int64{{10, 1}, {20, 1}, {30, 1}}))
+			m.file("b", days(2, 3), edged("t", "time y", m64(3, 60), [][2]int64{{1, 3}}, [][2]int64{{5, 1}, {55, 1}}))
+		}, "/t", "a@0+2 b@2+3", "[1x5] [10 20 30]"},
+		{"edges of a source, with a rectilinear grid asked for", Options{Rectilinear: true}, func(m *maker) {
+			m.file("a", days(0, 59), edged("t", "time y", m64(59, 4), [][2]int64{{31, 1}, {28, 1}}, [][2]int64{{1, 1}, {3, 1}}))
+		}, "/t", "a@0+59", "[31 28] [1 3]"},
+		{"edges of which the last extends beyond the file", Options{}, func(m *maker) {
+			m.file("a", edged("t", "y x", m64(55, 90), [][2]int64{{10, 1}, {20, 1}, {30, 1}}, [][2]int64{{50, 2}}))
+		}, "/t", "a@+", "[10 20 30] [50x2]"},
+		{"equal edges are regular", Options{}, func(m *maker) {
+			m.file("a", edged("t", "y", m64(55), [][2]int64{{10, 6}}))
+		}, "/t", "a@+", "10"},
 		{"records are chunks", Options{}, func(m *maker) {
 			m.file("a", days(0, 3), bare("t", "time x", m64(3, 5), 40))
 			m.file("b", days(3, 4), bare("t", "time x", m64(4, 5), 40))
