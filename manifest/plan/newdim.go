@@ -123,10 +123,11 @@ func (p *survey) stepsOf(n *NewDim, at string, among func(*class) bool) (steps m
 	if err != nil {
 		return nil, nil, err
 	}
-	v, values, err := elementsOfSteps(at, told)
+	v, values, err := p.elementsOfSteps(at, told)
 	if err != nil {
 		return nil, nil, err
 	}
+	p.noteShortYears(n, told)
 	steps = make(map[int32]step, len(told))
 	distinct := map[string]*manifest.Values{}
 	for f, x := range values {

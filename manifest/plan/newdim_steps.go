@@ -25,6 +25,45 @@ type stepText struct {
 // timeGroups lists the names of pattern groups that are parts of a time, as in strftime.
 var timeGroups = []string{"y", "m", "d", "H", "M", "S", "j"}
 
+// timeCodes maps the codes of strptime to the regular expressions of their groups. Ranges are part of
+// the expressions, so that digits elsewhere in a name are not taken for a time.
+var timeCodes = map[byte]string{
+	'Y': `(?P<y>\d{4})`, 'y': `(?P<y>\d{2})`, 'm': `(?P<m>0[1-9]|1[0-2])`, 'd': `(?P<d>0[1-9]|[12]\d|3[01])`,
+	'H': `(?P<H>[01]\d|2[0-3])`, 'M': `(?P<M>[0-5]\d)`, 'S': `(?P<S>[0-5]\d)`, 'j': `(?P<j>[0-3]\d\d)`, '%': "%",
+}
+
+// formatPattern returns the regular expression of a time format such as %Y%m%d_%H%M, and false for a
+// text without a code of strptime. The text between codes matches itself.
+func formatPattern(text string) (pattern string, ok bool, err error) {
+	var b strings.Builder
+	isDigits := false // the last part matches digits only
+	for i := 0; i < len(text); i++ {
+		if text[i] != '%' || i+1 == len(text) {
+			b.WriteString(regexp.QuoteMeta(text[i : i+1]))
+			isDigits = false
+			continue
+		}
+		i++
+		group, known := timeCodes[text[i]]
+		if !known {
+			return "", true, fmt.Errorf("the time format %q has the code %%%c; the codes are %%Y %%y %%m %%d %%j %%H %%M %%S and %%%%", text, text[i])
+		}
+		if strings.Contains(b.String(), group[:min(len(group), len("(?P<y>"))]) && text[i] != '%' {
+			return "", true, fmt.Errorf("the time format %q has a part of the time twice: %%%c", text, text[i])
+		}
+		// A format such as %Y%m%d must not match a part of a longer number.
+		if text[i] != '%' && b.Len() == 0 {
+			b.WriteString(`(?:^|\D)`)
+		}
+		b.WriteString(group)
+		isDigits, ok = text[i] != '%', ok || text[i] != '%'
+	}
+	if isDigits {
+		b.WriteString(`(?:\D|$)`)
+	}
+	return b.String(), ok, nil
+}
+
 // stepsTold reads the values from file names, attributes or a list.
 func (p *survey) stepsTold(n *NewDim, among func(*class) bool) (steps map[int32]stepText, lack []int32, err error) {
 	var pattern *regexp.Regexp
@@ -65,14 +104,22 @@ func (p *survey) stepsTold(n *NewDim, among func(*class) bool) (steps map[int32]
 	return steps, lack, nil
 }
 
-// patternOf compiles a pattern. It refuses a pattern with named groups that would be ignored.
+// patternOf compiles a pattern: a regular expression with groups, or a time format. It refuses a
+// pattern with named groups that would be ignored.
 func patternOf(text string) (*regexp.Regexp, error) {
 	pattern, err := regexp.Compile(text)
+	if err != nil || pattern.NumSubexp() == 0 {
+		switch format, ok, bad := formatPattern(text); {
+		case bad != nil:
+			return nil, bad
+		case ok:
+			pattern, err = regexp.Compile(format)
+		case err == nil:
+			err = fmt.Errorf("the pattern %q has no group in parentheses, and no code of a time such as %%Y", text)
+		}
+	}
 	if err != nil {
 		return nil, err
-	}
-	if pattern.NumSubexp() == 0 {
-		return nil, fmt.Errorf("the pattern %q has no group in parentheses", text)
 	}
 	names := slices.DeleteFunc(slices.Clone(pattern.SubexpNames()), func(name string) bool { return name == "" })
 	isTime := func(name string) bool { return slices.Contains(timeGroups, name) }
@@ -116,7 +163,7 @@ func (o *Options) CheckRenamed(was, is string) error {
 		if n.Pattern == "" {
 			continue
 		}
-		pattern, err := regexp.Compile(n.Pattern)
+		pattern, err := patternOf(n.Pattern)
 		if err != nil {
 			return fmt.Errorf("dimension %s: %w", n.Name, err)
 		}
@@ -155,10 +202,10 @@ func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
 
 // elementsOfSteps chooses the type of the values: the first of times, whole numbers, floats and
 // texts that can represent all of them.
-func elementsOfSteps(at string, steps map[int32]stepText) (*manifest.Variable, map[int32]*manifest.Values, error) {
+func (p *inquiry) elementsOfSteps(at string, steps map[int32]stepText) (*manifest.Variable, map[int32]*manifest.Values, error) {
 	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
 	element := stepText.whole
-	unit, ok, err := unitOf(steps)
+	unit, ok, err := p.unitOf(steps)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -174,7 +221,7 @@ func elementsOfSteps(at string, steps map[int32]stepText) (*manifest.Variable, m
 	for f, s := range steps {
 		x, err := element(s)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, p.inFile(f, err)
 		}
 		x.SetID()
 		values[f] = x
@@ -217,13 +264,13 @@ func (s stepText) text() (*manifest.Values, error) {
 
 // unitOf returns the coarsest unit in which all times are whole numbers, and whether all values are
 // times. An invalid date in named groups is an error.
-func unitOf(steps map[int32]stepText) (unit stepUnit, moments bool, err error) {
+func (p *inquiry) unitOf(steps map[int32]stepText) (unit stepUnit, moments bool, err error) {
 	units, moments := stepUnits, true
 	for _, f := range sorted(steps) {
 		s := steps[f]
 		t, err := s.time()
 		if s.dated && err != nil {
-			return unit, false, err
+			return unit, false, p.inFile(f, err)
 		}
 		moments = moments && err == nil
 		for !units[0].tells(t) {
@@ -282,6 +329,41 @@ func (u stepUnit) attributes() []manifest.Attribute {
 	return list
 }
 
+// yearDigits and shortYear are the lengths of years: 1997, or 97.
+const yearDigits, shortYear = 4, 2
+
+// yearOf returns the year of four digits, or of two as POSIX reads them: 69 to 99 are 1969 to 1999, and
+// 00 to 68 are 2000 to 2068.
+func yearOf(text string) (int, error) {
+	year, err := strconv.Atoi(text)
+	switch {
+	case err != nil || year < 0 || len(text) != yearDigits && len(text) != shortYear:
+		return 0, fmt.Errorf("the year %q is not of four digits, or of two for 1969 to 2068", text)
+	case len(text) == shortYear && year < 69:
+		return year + 2000, nil
+	case len(text) == shortYear:
+		return year + 1900, nil
+	}
+	return year, nil
+}
+
+// noteShortYears reports the files whose names have years of two digits.
+func (p *inquiry) noteShortYears(n *NewDim, steps map[int32]stepText) {
+	var short []int32
+	for _, f := range sorted(steps) {
+		if s := steps[f]; s.dated && len(s.texts[0]) == shortYear {
+			short = append(short, f)
+		}
+	}
+	if len(short) == 0 {
+		return
+	}
+	example := slices.MinFunc(short, p.byName)
+	year, _ := yearOf(steps[example].texts[0]) // an invalid year was refused already
+	p.find(p.odd(report.Finding{Code: report.ShortYears, Effect: report.Noted, Dim: n.Name,
+		Args: report.Args{"digits": steps[example].texts[0], "year": strconv.Itoa(year)}}, short, int64(len(steps))))
+}
+
 // time parses a value: named groups, or an ISO 8601 date.
 func (s stepText) time() (time.Time, error) {
 	if !s.dated {
@@ -302,6 +384,13 @@ func (s stepText) time() (time.Time, error) {
 			return time.Time{}, fmt.Errorf("%q is not a number", text)
 		}
 		parts[i] = n
+	}
+	if s.texts[0] != "" {
+		year, err := yearOf(s.texts[0])
+		if err != nil {
+			return time.Time{}, err
+		}
+		parts[0] = year
 	}
 	t := time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], 0, time.UTC)
 	if s.texts[6] != "" {

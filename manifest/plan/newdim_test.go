@@ -106,12 +106,59 @@ func TestDaysOfTheYear(t *testing.T) {
 	}
 }
 
+// TestTimeFormats: a pattern may be a time format, and years of two digits are read as POSIX does.
+func TestTimeFormats(t *testing.T) {
+	for _, c := range []struct{ pattern, names, want, short string }{
+		{"%Y%m%d_%H%M", "x_20200101_0030.nc x_20200101_0000.nc", "seconds since 1970-01-01 1577836800 1577838600", ""},
+		{"A%Y%j", "A2020060.nc A2019060.nc A2020366.nc", "days since 1970-01-01 17956 18321 18627", ""},
+		{"%Y%m%d", "sat12_v3_20200102.L3.nc sat12_v3_20200101.L3.nc", "days since 1970-01-01 18262 18263", ""},
+		{"s%y%m%d", "s970101.nc s000101.nc s680101.nc s690101.nc", "days since 1970-01-01 -365 9862 10957 35794", "s000101.nc s680101.nc s690101.nc s970101.nc"},
+		{`s(?P<y>\d\d)(?P<m>\d\d)`, "s9701.nc s0001.nc", "days since 1970-01-01 9862 10957", "s0001.nc s9701.nc"},
+		{`s(?P<y>\d+)_`, "s1997_.nc s98_.nc", "days since 1970-01-01 9862 10227", "s98_.nc"},
+		{`s(?P<y>\d+)_`, "s997_.nc s0001_.nc", "", ""},
+		{`s(?P<y>\d+)_`, "s12020_.nc s0001_.nc", "", ""},
+		{"%Y%m%d", "x_2020010112.nc x_2020010212.nc", "", ""}, // the hours would be lost
+		{"%Y%m%d", "x_20200230.nc x_20200101.nc", "", ""},
+	} {
+		m := newMaker()
+		for _, name := range strings.Fields(c.names) {
+			m.file(name, lat(), cube("t", "lat", []int64{3}, []int64{3}))
+		}
+		opts := &Options{NewDims: []NewDim{{Name: "time", Pattern: c.pattern}}}
+		if c.want == "" {
+			if _, _, err := newPlan(m.files, opts); err == nil {
+				t.Errorf("%s: %s: not refused", c.pattern, c.names)
+			}
+			continue
+		}
+		p := planned(t, m, opts)
+		if got := coordinateOf(t, p, "/time"); got != c.want {
+			t.Errorf("%s: %s: got %s, want %s", c.pattern, c.names, got, c.want)
+		}
+		short := ""
+		for _, f := range p.Report.Findings {
+			if f.Code == report.ShortYears {
+				short = strings.ReplaceAll(strings.Join(slices.Collect(f.Files.All()), " "), "/archive/", "")
+			}
+		}
+		if short != c.short {
+			t.Errorf("%s: %s: years of two digits in %q, want %q", c.pattern, c.names, short, c.short)
+		}
+	}
+}
+
 // TestPatterns: if one named group of a pattern is a part of a time, all of them must be.
 func TestPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`(?P<y>\d{4})(?P<mon>\d\d)`:        "has a group mon, which is not a part of a time; the parts are y, m, d, H, M, S, j",
 		`(?P<y>\d{4})(?P<m>\d\d)(?P<j>\d)`: "has the day twice",
 		`\d+`:                              "no group in parentheses",
+		`%Y%b`:                             "has the code %b",
+		`%Y%m%Y`:                           "has a part of the time twice: %Y",
+		`%Y%m%j`:                           "has the day twice",
+		`100%_%m`:                          "has the code %_",
+		`(100%)`:                           "",
+		`%Y%%*`:                            "",
 		`(?P<member>\d+)`:                  "",
 		`(?P<y>\d{4})(_v2)?`:               "",
 	} {

@@ -104,9 +104,10 @@ func (r *Rename) means(at string) bool {
 // Attribute, Variable and Values provides the coordinate.
 type NewDim struct {
 	Name string
-	// Pattern is a regular expression for the file's name. Groups named y, m, d, H, M and S, or j
-	// for the day of the year, make a time. Without them, the first group is the value: numbers if
-	// all files have numbers, or else text.
+	// Pattern is a time format as strptime takes it, such as %Y%m%d_%H%M, or a regular expression for
+	// the file's name. Groups named y, m, d, H, M and S, or j for the day of the year, make a time.
+	// Years have four digits, or two for 1969 to 2068. Without such groups, the first group is the
+	// value: numbers if all files have numbers, or else text.
 	Pattern string `json:",omitempty"`
 	// Attribute names an attribute of the root group.
 	Attribute string `json:",omitempty"`

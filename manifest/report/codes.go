@@ -31,6 +31,7 @@ const (
 	OverlapUnknown    Code = "overlap-unknown"        // coordinates are too large to look for common values
 	Overlapping       Code = "overlap"                // files hold the same places
 	NewDimMissing     Code = "new-dimension-value"    // files have no value for a new dimension
+	ShortYears        Code = "two-digit-years"        // years in names have two digits
 	NewDimTaken       Code = "new-dimension-name"     // an array has a dimension of the name of the new one
 	MosaicIncomplete  Code = "mosaic-incomplete"      // no file covers part of the array
 	MosaicSparse      Code = "mosaic-sparse"          // more than half of the array would be fill: a coordinate is wrong

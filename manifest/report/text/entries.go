@@ -112,6 +112,9 @@ var entries = map[report.Code]entry{
 	report.NewDimMissing: {"files without a value for a new dimension", func(v *view) string {
 		return v.files() + " " + v.have() + " no value for the new dimension"
 	}},
+	report.ShortYears: {"years of two digits", func(v *view) string {
+		return fmt.Sprintf("years in the names of %s have two digits and are read as 1969 to 2068: %s is %s", v.files(), v.text("digits"), v.text("year"))
+	}},
 	report.NewDimTaken: {"an array that has a dimension of the name of the new one", func(v *view) string {
 		return fmt.Sprintf("has %s already, and would have two dimensions of one name with the new %s", v.text("existing"), v.f.Dim)
 	}},

@@ -63,7 +63,9 @@ var explanations = map[report.Code]string{
 		"and they are larger than the limit for values in memory.",
 	report.Overlapping: "Two files hold the same place of an array, for example because a new version covers days of the old one. Say which file counts. " +
 		"If the files are members of an ensemble or runs of a model, they need a dimension of their own.",
-	report.NewDimMissing:    "The option for a new dimension takes its value from a name, an attribute or a variable, and these files have none.",
+	report.NewDimMissing: "The option for a new dimension takes its value from a name, an attribute or a variable, and these files have none.",
+	report.ShortYears: "The pattern for a new dimension takes years of two digits from the files' names. They are read as POSIX does: " +
+		"69 to 99 are 1969 to 1999, and 00 to 68 are 2000 to 2068. If that is wrong, give the times in another way, such as a list.",
 	report.NewDimTaken:      "The files have a dimension of this name in the same group. Rename it, or give the existing dimension values instead.",
 	report.MosaicIncomplete: "Files cover parts of the array along several dimensions, and some parts are covered by none. They read as the fill value.",
 	report.MosaicSparse: "These files have values of a coordinate that no other file has, so most of the array would be fill. One file more likely has a wrong coordinate. " +
