@@ -126,7 +126,7 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 	}
 	id, err := r.Current(ctx)
 	if err == nil && id != "" {
-		err = WithRemedy(fmt.Errorf("%s: %w and is a manifest; append the files to it, or build over it", r.name, fs.ErrExist), "force", "")
+		err = &ExistsError{Name: r.name, CanAppend: true}
 	}
 	return err
 }

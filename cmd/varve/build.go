@@ -70,7 +70,7 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	shown.finish()
 	if err != nil {
 		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
-		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, err))
+		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, existsAdvice(err)))
 	}
 	if opts.json {
 		return outcomeJSON(cmd.OutOrStdout(), outcome)
@@ -79,6 +79,15 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 		return nil
 	}
 	return printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
+}
+
+// existsAdvice adds to the error of a build over a manifest how to keep or replace it.
+func existsAdvice(err error) error {
+	var exists *manifest.ExistsError
+	if errors.As(err, &exists) && exists.CanAppend {
+		return fmt.Errorf("%w: varve append adds files to it, --force replaces it", err)
+	}
+	return err
 }
 
 // outcomeJSON prints the snapshot that a command wrote, and its findings.

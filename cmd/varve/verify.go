@@ -182,7 +182,11 @@ const shownMissing = 10
 // missingText describes missing sources. If their common folder is missing, it names that, and
 // lists no files.
 func missingText(name string, missing []string, all int64) string {
-	text := fmt.Sprintf("%s of %s missing", report.Thousands(int64(len(missing))), plural(all, "source is", "sources are"))
+	verb := "are"
+	if len(missing) == 1 {
+		verb = "is"
+	}
+	text := fmt.Sprintf("%s of %s %s missing", report.Thousands(int64(len(missing))), plural(all, "source", "sources"), verb)
 	folder := commonFolder(missing)
 	gone := false
 	if local, err := source.LocalPath(folder); err == nil && folder != "" {

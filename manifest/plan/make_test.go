@@ -204,7 +204,6 @@ func (m *maker) meshes(more ...wanted) {
 	}
 }
 
-// planned makes a plan that must be one.
 // recorder keeps an example of each finding for the documentation.
 var recorder reporttest.Recorder
 
@@ -241,6 +240,7 @@ func newPlan(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 	return p, needs, err
 }
 
+// planned returns the plan of the maker's files. The test fails if there is none.
 func planned(t testing.TB, m *maker, opts *Options) *Plan {
 	t.Helper()
 	p, needs, err := newPlan(m.files, opts)

@@ -398,6 +398,13 @@ func TestRefused(t *testing.T) {
 			m.file("a", lat(), cube("t", "lat", m64(3), m64(3)))
 			m.file("b", lat(), cube("t", "lat", m64(3), m64(3)))
 		}, report.OrderUnknown, "a b", "new-dim=NAME=PATTERN"},
+		{"one grid, given by coordinates of two dimensions", Options{}, func(m *maker) {
+			for _, name := range []string{"a", "b"} {
+				grid := cube("TLAT", "nlat nlon", m64(2, 3), m64(2, 3)).with("units", "degrees_north")
+				grid.values = &manifest.Values{Data: make([]byte, 24)}
+				m.file(name, grid, cube("SHF", "nlat nlon", m64(2, 3), m64(2, 3)).with("coordinates", "TLAT"))
+			}
+		}, report.OrderUnknown, "a b", "new-dim=NAME=PATTERN"},
 		{"no values where others have some", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)

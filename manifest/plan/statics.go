@@ -44,7 +44,7 @@ func (p *layout) settleStatic(a *array) error {
 	if a.where != nil || a.files < 2 || p.isCoordinate(a) {
 		return nil
 	}
-	if p.opts.Coords == CoordsFirst && (a.aux || p.flowing()) && p.targets[a.path] == nil {
+	if p.opts.Coords == CoordsFirst && (a.aux || p.flowing() || p.complementary()) && p.targets[a.path] == nil {
 		return p.comparing(a).noteFirst([][]int32{p.filesHaving(a)})
 	}
 	// Report the missing order instead of a difference of data in every file.
@@ -108,7 +108,7 @@ func (c *comparison) told(files []int32) bool {
 // refuseUnordered refuses a variable that probably differs in every file if nothing gives the order
 // of the files.
 func (p *layout) refuseUnordered(a *array) bool {
-	if len(a.dims) == 0 || p.flowing() || !a.flows && a.files < p.total() {
+	if len(a.dims) == 0 || p.flowing() || !a.flows && a.files < p.total() || p.complementary() {
 		return false
 	}
 	for _, m := range a.members {
@@ -117,6 +117,23 @@ func (p *layout) refuseUnordered(a *array) bool {
 		}
 	}
 	p.unordered = append(p.unordered, a)
+	return true
+}
+
+// complementary reports whether each file has a data variable that no other file has. Such files hold different
+// variables of one grid, so what they share is probably equal: it is compared, and not concatenated.
+func (p *layout) complementary() bool {
+	own := map[int32]bool{}
+	for _, a := range p.arrays {
+		if a.files == 1 && !a.aux {
+			own[a.members[0].class] = true
+		}
+	}
+	for n, c := range p.classes {
+		if len(c.files) > 1 || len(c.files) == 1 && !own[int32(n)] {
+			return false
+		}
+	}
 	return true
 }
 
@@ -150,7 +167,7 @@ func (p *layout) refuseAllUnordered() {
 func (p *layout) orderRemedies(a *array) []report.Remedy {
 	var bare *dim // the most likely one
 	for _, at := range a.dims {
-		if d := p.dims[at]; d.coord == "" && (bare == nil || p.likely(d) > p.likely(bare)) {
+		if d := p.dims[at]; d.coord == "" && !p.shared(at) && (bare == nil || p.likely(d) > p.likely(bare)) {
 			bare = d
 		}
 	}
@@ -170,7 +187,16 @@ func (p *layout) orderRemedies(a *array) []report.Remedy {
 	return []report.Remedy{stackByPattern}
 }
 
-// refuseOdd refuses files whose values differ from those of most others.
+// shared reports whether all files have a coordinate of several dimensions along this one, and it is equal in them.
+// To concatenate such files would repeat the grid.
+func (p *layout) shared(at string) bool {
+	return slices.ContainsFunc(p.arrays, func(a *array) bool {
+		return a.aux && a.where == nil && len(a.dims) > 1 && a.files == p.total() && slices.Contains(a.dims, at) &&
+			!slices.ContainsFunc(p.report.Refused(), func(f report.Finding) bool { return f.Array == a.path })
+	})
+}
+
+// refuseOdd refuses files whose values differ from the values of most others.
 func (c *comparison) refuseOdd(files []int32) error {
 	p, a := c.p, c.a
 	if n := c.largest(); n > manifest.MostSummed {

@@ -28,14 +28,16 @@ var entries = map[report.Code]entry{
 		}
 		return "cannot be read: " + v.text("reason")
 	}},
-	report.RepeatedSource: {"a file that is given more than once", func(*view) string { return "given more than once" }},
+	report.RepeatedSource: {"a file that is given more than once", func(v *view) string {
+		return count(v.f.Count, "file") + " " + v.verb("is", "are") + " given more than once"
+	}},
 	report.KnownSource: {"files that the manifest has already", func(v *view) string {
 		if v.f.Effect == report.Noted {
 			return count(v.f.Count, "file") + " " + v.verb("is", "are") + " in the manifest already and " + v.verb("has", "have") + " not changed: skipped"
 		}
 		return "already in the manifest"
 	}},
-	report.ManifestSkipped: {"a manifest in a folder of sources", func(*view) string { return "skipped: a varve manifest, not a source" }},
+	report.ManifestSkipped: {"a manifest in a folder of sources", func(*view) string { return "skipped a varve manifest, which is not a source" }},
 	report.NotSealed: {"a manifest that is not trusted to read its sources", func(v *view) string {
 		return "the manifest is not sealed, so reading it takes permission for its sources: " + v.text("reason")
 	}},
@@ -326,7 +328,7 @@ var entries = map[report.Code]entry{
 		return v.files() + " " + v.have() + " another fill value between parts than the first"
 	}},
 
-	report.AttributeDiffers: {"an attribute that differs and is left out", func(v *view) string { return v.differs("attribute "+v.text("name")) + ": left out" }},
+	report.AttributeDiffers: {"an attribute that differs and is left out", func(v *view) string { return v.differs("attribute "+v.text("name")) + "; it is left out" }},
 	report.AttributeKept: {"an attribute that differs and is kept", func(v *view) string {
 		return v.differs("attribute "+v.text("name")) + ": kept as the first file has it"
 	}},
@@ -353,7 +355,7 @@ var entries = map[report.Code]entry{
 		return fmt.Sprintf("attributes of the group %s differ between files and are left out: %s", v.text("group"), v.text("names"))
 	}},
 	report.FlagsJoined:       {"flags of files that are joined", func(v *view) string { return v.differs(v.text("name")) + ": joined" }},
-	report.UnitsDiffer:       {"units of a variable that differ", func(v *view) string { return v.differs("units") + ": left out" }},
+	report.UnitsDiffer:       {"units of a variable that differ", func(v *view) string { return v.differs("units") + "; the array declares no units" }},
 	report.UnitsSpelling:     {"one unit in several spellings", func(v *view) string { return v.differs("units") + ": the same unit" }},
 	report.TimeUnitsDiffer:   {"time units that are converted", func(v *view) string { return v.differs("time units") + ": converted to " + v.text("reference") }},
 	report.TimeUnitsSpelling: {"one reference time in several spellings", func(v *view) string { return v.differs(v.text("name")) + ": the same" }},

@@ -34,7 +34,7 @@ func (p *Printer) Page(w io.Writer, page *Page) error {
 	for _, f := range fewUnreadable(page.Findings) {
 		r := row{Effect: string(f.Effect), Code: string(f.Code), Sentence: p.Sentence(&f), Files: Files(f.Files), Cost: p.Cost(&f)}
 		for i := range f.Remedies {
-			r.Remedies = append(r.Remedies, p.Remedy(&f.Remedies[i]))
+			r.Remedies = append(r.Remedies, p.remedyOf(&f, &f.Remedies[i]))
 		}
 		doc.Rows = append(doc.Rows, r)
 	}

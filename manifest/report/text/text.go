@@ -48,7 +48,7 @@ func (p *Printer) write(out *bufio.Writer, f *report.Finding) {
 		fmt.Fprintln(out, indent+cost)
 	}
 	for i := range f.Remedies {
-		fmt.Fprintln(out, indent+"fix: "+p.Remedy(&f.Remedies[i]))
+		fmt.Fprintln(out, indent+"fix: "+p.remedyOf(f, &f.Remedies[i]))
 	}
 }
 
@@ -60,7 +60,7 @@ func (p *Printer) Line(f *report.Finding) string {
 		b.WriteString(": " + files)
 	}
 	for i := range f.Remedies {
-		b.WriteString([]string{"; fix: ", ", or "}[min(i, 1)] + p.Remedy(&f.Remedies[i]))
+		b.WriteString([]string{"; fix: ", ", or "}[min(i, 1)] + p.remedyOf(f, &f.Remedies[i]))
 	}
 	return b.String() + " [" + string(f.Code) + "]"
 }
@@ -109,6 +109,17 @@ func (p *Printer) Setting(s report.Setting) string {
 	return string(s.Option) + "=" + s.Value
 }
 
+// mostLeftOut is the number of files that a remedy names. The finding has all of them.
+const mostLeftOut = 3
+
+// remedyOf is Remedy, and names the files to remove from the list of sources if these are few.
+func (p *Printer) remedyOf(f *report.Finding, r *report.Remedy) string {
+	if n := f.Files.Len(); r.Option == report.LeaveOut && n > 0 && n <= mostLeftOut {
+		return "remove " + Files(f.Files) + " from the list of sources"
+	}
+	return p.Remedy(r)
+}
+
 // Remedy writes what to do, and in parentheses what that does.
 func (p *Printer) Remedy(r *report.Remedy) string {
 	var text string
@@ -140,9 +151,12 @@ func (p *Printer) Cost(f *report.Finding) string {
 	if c.Verbatim == 0 {
 		with = fmt.Sprintf("all %s chunks are re-encoded as %s", all, c.DataType)
 	}
-	without := fmt.Sprintf("without it %s would be", report.Thousands(c.ReencodedWithout))
-	if c.ReencodedWithout == 0 {
-		without = "without it none would be"
+	without := fmt.Sprintf("%s would be without this difference", report.Thousands(c.ReencodedWithout))
+	switch c.ReencodedWithout {
+	case 0:
+		without = "none would be without this difference"
+	case c.Reencoded: // another difference re-encodes them anyway
+		without = "with or without this difference"
 	}
 	return fmt.Sprintf("%s, %s; exports hold about %s for them before compression", with, without, report.Size(c.ExportBytes))
 }
