@@ -102,7 +102,7 @@ bench: build
 	else echo "skipped: the row with libdeflate, for want of libdeflate-dev" >&2; fi
 	@set -e; python=$$(cmd/varve-python/setup.sh "$(PYVENV)"); if [ -z "$$python" ]; then exit 0; fi; \
 	mkdir -p .bench; CGO_ENABLED=0 $(GO) build -o .bench/bars ./cmd/bars; \
-	READ="$(CURDIR)/.bench/bars read" VARVE_BINARY="$(CURDIR)/varve" "$$python" cmd/varve-python/bars.py .bench
+	VARVE_BINARY="$(CURDIR)/varve" "$$python" cmd/varve-python/bars.py --library "$(CURDIR)/.bench/bars read" .bench
 
 large: build
 	$(GO) run ./cmd/large -varve ./varve -files $(FILES) -own $(OWN) -appends $(APPENDS)

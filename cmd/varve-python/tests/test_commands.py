@@ -45,7 +45,7 @@ def test_manifest(archive: list[str], tmp_path: Path, truth: xr.Dataset) -> None
     shown = made._repr_html_()
     assert "<svg" in shown
     assert "xr-" in shown
-    with pytest.raises(KeyError, match="there are /lat"):
+    with pytest.raises(varve_zarr.NotFound, match="/lat, /lon"):
         made.mosaic("nothing")
     assert "unchanged" in varve_zarr.verify(made.path, deep=True)
     xr.testing.assert_identical(made.open(chunks=None).load(), truth)
@@ -59,7 +59,7 @@ def test_flags() -> None:
 def test_usage(archive: list[str], tmp_path: Path) -> None:
     with pytest.raises(varve_zarr.Usage, match="no-such-flag"):
         varve_zarr.build(tmp_path / "a.varve", archive, no_such_flag=1)
-    with pytest.raises(varve_zarr.Usage, match="there are no files"):
+    with pytest.raises(varve_zarr.Usage):
         varve_zarr.build(tmp_path / "a.varve", [])
     with pytest.raises(varve_zarr.SourceChanged, match=r"none\.nc"):
         varve_zarr.build(tmp_path / "a.varve", tmp_path / "none.nc")

@@ -1,4 +1,4 @@
-"""Where the varve binary is."""
+"""Finds the varve binary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = "varve.exe" if sys.platform == "win32" else "varve"
 
 
 def find() -> str:
-    """Return the path of the binary: ``VARVE_BINARY``, the one that was installed with this package, or one on the PATH."""
+    """Return the path of the binary: from ``VARVE_BINARY``, installed with this package, or on the PATH."""
     return _find(os.environ.get("VARVE_BINARY"), os.environ.get("PATH"))
 
 
@@ -24,7 +24,7 @@ def find() -> str:
 def _find(chosen: str | None, path: str | None) -> str:
     if chosen:
         if not os.access(chosen, os.X_OK):
-            raise EngineError(f"VARVE_BINARY={chosen}: there is no program; set it to the varve binary, or unset it")
+            raise EngineError(f"VARVE_BINARY={chosen}: no such program; set it to the path of the varve binary, or unset it")
         return chosen
     for place in _places():
         if os.access(place, os.X_OK):
@@ -32,14 +32,14 @@ def _find(chosen: str | None, path: str | None) -> str:
     found = shutil.which(NAME, path=path)
     if not found:
         raise EngineError(
-            "there is no varve binary beside this package or on the PATH: install the wheel for this platform"
-            " (pip install --force-reinstall varve-zarr), or set VARVE_BINARY to the binary"
+            "varve binary not found beside this package or on the PATH: install the wheel for this platform"
+            " (pip install --force-reinstall varve-zarr), or set VARVE_BINARY to the path of the binary"
         )
     return found
 
 
 def _places() -> Iterator[Path]:
-    """Yield where installers put the scripts of a wheel: an environment, ``--user``, and ``--target``."""
+    """Yield the paths where pip installs the binary: in an environment, with ``--user``, and with ``--target``."""
     yield Path(sysconfig.get_path("scripts")) / NAME
     yield Path(sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user"))) / NAME
     package = Path(__file__).resolve().parent

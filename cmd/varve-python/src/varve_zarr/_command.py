@@ -1,4 +1,4 @@
-"""Running the varve command, with progress."""
+"""Runs the varve command and shows its progress."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from varve_zarr import _binary
-from varve_zarr.errors import EngineError, Usage, of_exit
+from varve_zarr.errors import EngineError, Usage, from_exit
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done ("scanning files"), and how many of all are done."""
+"""Called with a description ("scanning files"), the number done, and the total."""
 
 Names = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-_LONGEST = 60_000  # bytes of names on a command line; Windows takes 32,767 characters, and gets a list sooner
+_MAX_COMMAND_LINE = 30_000  # characters of file names; Windows allows 32,767 for the whole command line
 
 
 def names_of(files: Names) -> list[str]:
-    """Return the names of files as text."""
+    """Return file names as strings."""
     if isinstance(files, str | os.PathLike):
         files = [files]
     names = [os.fspath(f) for f in files]
     if not names:
-        raise Usage("there are no files: name a file, a folder, a glob, a URL, or a list of them")
+        raise Usage("no files given: pass a file, folder, glob, URL, or a list of these")
     return names
 
 
 def flags_of(options: Mapping[str, Any]) -> list[str]:
-    """Turn keyword arguments into flags: ``new_dim={"run": "list:f"}`` is ``--new-dim run=list:f``."""
+    """Return flags for keyword arguments: ``--new-dim=run=list:f`` for ``new_dim={"run": "list:f"}``."""
     flags = []
     for key, value in options.items():
         flag = "--" + key.replace("_", "-")
@@ -60,11 +60,11 @@ def run(
     progress: bool | Progress | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> str:
-    """Run a command and return what it prints. A failure is raised as the exception of its exit code."""
+    """Run a command and return its standard output. If it fails, raise the exception for its exit code."""
     argv = [_binary.find(), *command.split(), *flags_of(options or {})]
     given = names_of(files) if files is not None else []
-    # A list of names goes through standard input, one a line.
-    if sum(len(n) + 3 for n in given) > _LONGEST and not any("\n" in n for n in given):
+    # Many names are passed through standard input, one per line.
+    if sum(len(n) + 3 for n in given) > _MAX_COMMAND_LINE and not any("\n" in n for n in given):
         listed, given = "\n".join(given) + "\n", ["@-"]
     else:
         listed = ""
@@ -82,7 +82,7 @@ def run(
             errors="surrogateescape",
         )
     except OSError as problem:
-        raise EngineError(f"{argv[0]} cannot be started: {problem}") from problem
+        raise EngineError(f"cannot start {argv[0]}: {problem}") from problem
     with process, _bar(progress) as show:
         messages: list[str] = []
         watcher = threading.Thread(target=_watch, args=(process, show, messages))
@@ -95,15 +95,15 @@ def run(
             out = process.stdout.read()
             watcher.join()
             status = process.wait()
-        except BaseException:  # Ctrl-C: what is half written is removed by the command
+        except BaseException:  # on Ctrl-C, the command removes unfinished files before it ends
             process.send_signal(signal.SIGINT if sys.platform != "win32" else signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(10)
             process.kill()
             raise
     if status != 0:
-        message = "".join(messages).strip().removeprefix("varve: ") or f"varve {command} ended with exit code {status}"
-        raise of_exit(status, message, _findings(out))
+        message = "".join(messages).strip().removeprefix("varve: ") or f"varve {command} failed with exit code {status}"
+        raise from_exit(status, message, _findings(out))
     return out
 
 
@@ -116,7 +116,7 @@ def _findings(out: str) -> list[dict[str, Any]]:
 
 
 def _watch(process: subprocess.Popen[str], show: Progress | None, messages: list[str]) -> None:
-    """Take in the messages, and show the progress that is between them."""
+    """Read standard error: collect messages, and show the progress lines."""
     assert process.stderr is not None
     for line in process.stderr:
         words = line.split()
@@ -133,7 +133,7 @@ class _Bar(Protocol):
 
 
 def _bar(progress: bool | Progress | None) -> _Bar:
-    """Return what shows progress: a function of the user's, a bar in a notebook or a terminal, or nothing."""
+    """Return what shows progress: the function of the caller, a bar in a notebook or terminal, or nothing."""
     if callable(progress):
         return contextlib.nullcontext(progress)
     if progress is False:

@@ -1,4 +1,4 @@
-"""A dataset that is open in the varve process, and its arrays."""
+"""Datasets that are open in the varve process, and reading their arrays."""
 
 from __future__ import annotations
 
@@ -32,29 +32,32 @@ _ORTHOGONAL, _POINTS = 0, 1
 
 @dataclass(frozen=True)
 class Options:
-    """How a manifest is opened."""
+    """The options with which a manifest is opened."""
 
     allow: tuple[str, ...] = ()
     download: bool = False
     storage: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, allow: str | Iterable[str] | None, download: bool, storage_options: Mapping[str, Any] | None) -> Options:
-        """Make options of what a user passes."""
+    def from_arguments(cls, allow: str | Iterable[str] | None, download: bool, storage_options: Mapping[str, Any] | None) -> Options:
+        """Return the options for the arguments of ``open_dataset`` and ``Store``."""
         allowed = (allow,) if isinstance(allow, str) else tuple(allow or ())
         storage = tuple(sorted((str(k), str(v)) for k, v in (storage_options or {}).items()))
         return cls(tuple(absolute(a) for a in allowed), download, storage)
 
 
 def absolute(name: str | os.PathLike[str]) -> str:
-    """Return a name as the varve process needs it, which has a working directory of its own."""
+    """Return the absolute path of a file name. URLs are returned unchanged.
+
+    The varve process has another working directory, so relative paths mean nothing to it.
+    """
     text = os.fspath(name)
     return text if "://" in text else os.path.abspath(os.path.expanduser(text))
 
 
 @dataclass(frozen=True)
 class ArrayInfo:
-    """What an array is. ``chunks`` has the length of the chunks along each axis, or all lengths where they differ."""
+    """The description of an array. ``chunks`` has one length for each axis, or all lengths where chunks differ."""
 
     number: int
     path: str
@@ -68,7 +71,7 @@ class ArrayInfo:
 
 @dataclass(frozen=True)
 class Contents:
-    """The groups of a dataset, with their attributes, and its arrays."""
+    """The groups of a dataset, as attributes by path, and its arrays."""
 
     groups: dict[str, dict[str, Any]] = field(default_factory=dict)
     arrays: tuple[ArrayInfo, ...] = ()
@@ -89,7 +92,7 @@ def _chunks(runs: int | list[list[int]]) -> int | tuple[int, ...]:
 
 
 class Dataset:
-    """A snapshot of a manifest. It is opened in the varve process when it is needed there, and again if that was restarted."""
+    """A snapshot of a manifest. It is opened in the varve process on first use, and again if that process was restarted."""
 
     def __init__(self, name: str, snapshot: str, options: Options) -> None:
         self.name, self.snapshot, self.options = name, snapshot, options
@@ -103,12 +106,12 @@ class Dataset:
         self.close()
 
     def opened(self) -> None:
-        """Count who opened the dataset, so that it stays open until all of them have closed it."""
+        """Count one more user. The dataset stays open until all users have released it."""
         with _lock:
             self._openers += 1
 
     def release(self) -> None:
-        """Close the dataset if nobody else has it open."""
+        """Count one user less, and close the dataset after the last one."""
         with _lock:
             self._openers -= 1
             others = self._openers > 0
@@ -116,7 +119,7 @@ class Dataset:
             self.close()
 
     def close(self) -> None:
-        """Let the varve process forget the dataset. A later read opens it again."""
+        """Close the dataset in the varve process. A later read opens it again."""
         at, self._at = self._at, None
         if at is not None:
             at[0].drop(at[1])
@@ -129,30 +132,30 @@ class Dataset:
         return at[1]
 
     def ask(self, op: int, body: bytes, into: npt.NDArray[np.uint8] | None = None) -> tuple[int, bytes]:
-        """Ask for something of this dataset, whose handle is put in front of the body."""
+        """Send a request about this dataset. The body is sent after the handle of the dataset."""
 
         def do(engine: Engine) -> tuple[int, bytes]:
             return engine.ask(op, struct.pack("<I", self.handle(engine)) + body, into)
 
         for _ in range(9):
-            at = self._at  # a dataset stays with its process: to look for another takes as long as a small read
-            with contextlib.suppress(Closed):  # by another thread, just now
+            at = self._at  # use the same process again: to look it up would take as long as a small read
+            with contextlib.suppress(Closed):  # another thread closed the dataset just now: open it again
                 return _engine.ask_retrying(self.options.storage, do, at[0] if at else None)
             self._at = None
         return _engine.ask_retrying(self.options.storage, do)
 
     def get(self, key: str, kind: int = 0, a: int = 0, b: int = 0) -> bytes | None:
-        """Return a value of the Zarr hierarchy, or a part of it; None if there is none."""
+        """Return the value of a Zarr key, or a byte range of it. Return None if the key does not exist."""
         status, payload = self.ask(GET, struct.pack("<Bqq", kind, a, b) + key.encode())
         return None if status == NO_KEY else payload
 
     def keys(self, prefix: str, start: int, most: int) -> tuple[list[str], int]:
-        """Return some keys below a prefix, and from where to go on; 0 at the end."""
+        """Return at most ``most`` keys below a prefix, and the start of the next page (0 after the last)."""
         answer = json.loads(self.ask(LIST, struct.pack("<qq", start, most) + prefix.encode())[1])
         return answer["keys"], answer["next"]
 
     def sources(self) -> Iterator[dict[str, Any]]:
-        """Yield the sources, in the order in which they were scanned."""
+        """Yield the sources, in scan order."""
         start = 0
         while True:
             answer = json.loads(self.ask(SOURCES, struct.pack("<qq", start, 10_000))[1])
@@ -162,7 +165,7 @@ class Dataset:
                 return
 
     def draw(self, array: int) -> str:
-        """Return a picture, as SVG, of where the chunks of an array are."""
+        """Return a picture of the chunks of an array, as SVG."""
         return self.ask(DRAW, struct.pack("<I", array))[1].decode()
 
 
@@ -170,7 +173,7 @@ _lock = threading.Lock()
 
 
 def _forked() -> None:
-    """In a forked child: another thread may have held the lock."""
+    """Replace the lock in a forked child, because another thread may have held it."""
     global _lock
     _lock = threading.Lock()
 
@@ -181,7 +184,7 @@ _datasets: weakref.WeakValueDictionary[tuple[str, str, Options], Dataset] = weak
 
 
 def _shared(name: str, snapshot: str, options: Options) -> Dataset:
-    """Return the dataset of this process, so that all tasks of a worker have one."""
+    """Return the dataset that this process already has, or a new one. So all tasks of a dask worker share one."""
     key = (name, snapshot, options)
     found = _datasets.get(key)
     if found is None:
@@ -196,7 +199,7 @@ def open_in(engine: Engine, name: str, snapshot: str, options: Options) -> tuple
 
 
 def open_dataset(name: str | os.PathLike[str], snapshot: str | None, options: Options) -> tuple[Dataset, Contents]:
-    """Open a manifest: its current snapshot, or the one whose id begins as said."""
+    """Open a manifest: the snapshot whose id begins with ``snapshot``, or the current one."""
     where = absolute(name)
 
     def do(engine: Engine) -> tuple[Engine, int, dict[str, Any]]:
@@ -236,7 +239,7 @@ class Reader:
     is_text: bool = False
 
     def orthogonal(self, key: Sequence[Axis]) -> NDArray:
-        """Return what one index, slice or list of indices for each axis selects."""
+        """Return the elements that one index, slice or array of indices for each axis selects."""
         shape, parts, flips = [], [], []
         for axis, length in zip(key, self.shape, strict=True):
             if isinstance(axis, slice):
@@ -256,7 +259,10 @@ class Reader:
         return values[tuple(flips)] if any(f.step == -1 for f in flips) else values
 
     def points(self, key: Sequence[NDArray | slice]) -> NDArray:
-        """Return the elements at points: an array of indices for each axis, which are broadcast. Axes of slices come last."""
+        """Return the elements at points, given by one array of indices for each axis.
+
+        The arrays are broadcast against each other. Axes with slices come last in the result.
+        """
         slices = sum(isinstance(k, slice) for k in key)
         rank = max(k.ndim for k in key if not isinstance(k, slice))
         spread, behind = [], slices
@@ -278,7 +284,7 @@ class Reader:
             return self._read_varying(kind, body, shape)
         size = math.prod(shape) * self.dtype.itemsize
         if size > np.iinfo(np.intp).max:
-            raise Usage(f"the selection has {size} bytes, more than memory can hold; select less")
+            raise Usage(f"the selection has {size} bytes, more than an array can have; select less")
         values = np.empty(shape, self.dtype)
         self._ask(kind, body, values.reshape(-1).view("u1") if shape else np.ndarray(size, "u1", values.data))
         return values

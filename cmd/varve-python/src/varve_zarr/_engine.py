@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from varve_zarr import _binary, _memory
-from varve_zarr.errors import EngineError, of_code
+from varve_zarr.errors import EngineError, VarveError, from_code
 
 VERSION = 1
 HELLO, OPEN, CLOSE, READ, GET, LIST, DRAW, SOURCES = range(1, 9)
@@ -32,9 +32,9 @@ DONE, STAGED, NO_KEY, FAILED = range(4)
 _HEAD = struct.Struct("<IIQ")
 _FRAME = struct.Struct("<IB")
 _BLOCK = struct.Struct("<QQ")
-STAGE_AT = 10  # where a read request says whether it wants shared memory
+STAGE_AT = 10  # offset in a read request of the byte that asks for shared memory
 _LOOPBACK = sys.platform == "win32"
-# What the process takes from the environment when it starts. Where one of these changes, another process is needed.
+# Variables that the varve process reads when it starts. If one of them changes, another process is needed.
 _PREFIXES = ("AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_HOST", "VARVE_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_")
 
 
@@ -42,17 +42,17 @@ NDArray = npt.NDArray[np.uint8]
 
 
 class _Lost(Exception):
-    """The connection ended before the answer was there."""
+    """The connection ended before the answer arrived."""
 
 
 class Connection:
-    """One connection. It carries one request at a time."""
+    """A connection to the varve process, for one request at a time."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
         self._head = bytearray(_HEAD.size)
         self._stage: _memory.Stage | None = None
-        self._has_stage = False  # whether there can be one is not known yet
+        self._tried_stage = False  # made on the first large read
 
     def close(self) -> None:
         self._socket.close()
@@ -61,7 +61,7 @@ class Connection:
             self._stage = None
 
     def ask(self, op: int, body: bytes, into: NDArray | None = None) -> tuple[int, bytes]:
-        """Send a request and return the status and the payload, which is in ``into`` instead if that has its size."""
+        """Send a request and return the status and the payload. With ``into``, the payload is written there."""
         try:
             self._socket.sendall(_FRAME.pack(len(body) + 1, op) + body)
             return self._answer(None if into is None else into.data)
@@ -69,12 +69,10 @@ class Connection:
             raise _Lost from problem
 
     def read(self, body: bytes, into: NDArray) -> tuple[int, bytes]:
-        """Read elements into an array of bytes, through shared memory. ``body`` says at which byte that is asked for."""
-        if not self._has_stage:
-            self._stage, self._has_stage = _memory.create(), True
-            is_new = True
-        else:
-            is_new = False
+        """Read elements into an array of bytes, through shared memory."""
+        is_new = not self._tried_stage
+        if is_new:
+            self._stage, self._tried_stage = _memory.create(), True
         if self._stage is None:
             return self.ask(READ, body, into)
         body = body[:STAGE_AT] + b"\x01" + body[STAGE_AT + 1 :]
@@ -109,19 +107,19 @@ class Connection:
     def _answer(self, into: memoryview | None) -> tuple[int, bytes]:
         got = 0
         if into is not None and not _LOOPBACK:
-            got = self._socket.recvmsg_into([self._head, into])[0]  # a small answer comes as a whole
+            got = self._socket.recvmsg_into([self._head, into])[0]  # one call is enough for a small answer
         while got < _HEAD.size:
             got += self._more(memoryview(self._head)[got:])
         status, _, size = _HEAD.unpack(self._head)
         got -= _HEAD.size
         if status == DONE and into is not None:
             if size != len(into):
-                raise EngineError(f"varve sent {size} bytes where {len(into)} were asked for; {_REINSTALL}")
+                raise EngineError(f"varve sent {size} bytes instead of {len(into)}; {_REINSTALL}")
             self._fill(into, got)
             return status, b""
         payload = bytearray(size)
         if into is not None:
-            payload[:got] = into[:got]  # an error that lies where elements were to be
+            payload[:got] = into[:got]  # the beginning of an error message was written there
         self._fill(memoryview(payload), got)
         return status, bytes(payload)
 
@@ -142,7 +140,7 @@ class Engine:
     def __init__(self, environment: dict[str, str]) -> None:
         self._idle: deque[Connection] = deque()
         self._dropped: deque[int] = deque()
-        self.is_usable = True  # until it ended, or belongs to the parent of this process
+        self.is_usable = True  # False after it ended, and in forked children
         self.binary = _binary.find()
         self._control: socket.socket | IO[bytes]
         try:
@@ -151,13 +149,13 @@ class Engine:
             else:
                 self._start(environment)
         except OSError as problem:
-            raise EngineError(f"{self.binary} cannot be started: {problem}") from problem
+            raise EngineError(f"cannot start {self.binary}: {problem}") from problem
         self._greet()
 
     def _start(self, environment: dict[str, str]) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            # In a session of its own, so that Ctrl-C reaches Python only.
+            # A new session, so that Ctrl-C reaches only Python, which then cancels the request.
             self.process = subprocess.Popen(
                 [self.binary, "engine"], stdin=theirs.fileno(), stdout=subprocess.DEVNULL, env=environment, start_new_session=True, cwd="/"
             )
@@ -181,7 +179,7 @@ class Engine:
         self._port = int(line)
 
     def _greet(self) -> None:
-        """Hold that the binary speaks this protocol."""
+        """Check that the binary speaks this version of the protocol."""
         try:
             self.hello: dict[str, str] = json.loads(self.ask(HELLO, struct.pack("<I", VERSION))[1])
         except _Lost:
@@ -190,11 +188,11 @@ class Engine:
             status = self.process.returncode
             self.stop()
             raise EngineError(
-                f"{self.binary} engine ended at once, with exit code {status}: it is no varve, or an old one; {_REINSTALL}"
+                f"{self.binary} engine ended at once with exit code {status}: not varve, or an old version; {_REINSTALL}"
             ) from None
-        except Exception:
+        except VarveError as problem:
             self.stop()
-            raise
+            raise EngineError(f"{self.binary}: {problem}; {_REINSTALL}") from None
 
     def _connect(self) -> Connection:
         if _LOOPBACK:
@@ -213,25 +211,28 @@ class Engine:
         return Connection(ours)
 
     def ask(self, op: int, body: bytes, into: NDArray | None = None) -> tuple[int, bytes]:
-        """Return the answer to a request, whose payload is in ``into`` if there is such. A failure is raised by its code."""
+        """Send a request and return the status and the payload, or raise the error of the varve process.
+
+        With ``into``, the payload is written there, and the one that is returned is empty.
+        """
         connection = self._take()
-        staged = into is not None and len(into) >= _memory.SMALLEST and not _LOOPBACK
+        staged = into is not None and len(into) >= _memory.MIN_SIZE and not _LOOPBACK
         try:
             if self._dropped and op != CLOSE:
                 self._close_dropped(connection)
             status, payload = connection.read(body, into) if staged and into is not None else connection.ask(op, body, into)
         except BaseException:
-            connection.close()  # which cancels the request
+            connection.close()  # this cancels the request
             raise
         if status != FAILED:
             self._idle.append(connection)
             return status, payload
         if staged:
-            connection.close()  # blocks may be under way
+            connection.close()  # blocks may still arrive
         else:
             self._idle.append(connection)
         fault = json.loads(payload)
-        raise of_code(fault["code"], fault["message"])
+        raise from_code(fault["code"], fault["message"])
 
     def _take(self) -> Connection:
         try:
@@ -244,7 +245,7 @@ class Engine:
             raise _Lost from problem
 
     def drop(self, dataset: int) -> None:
-        """Have a dataset closed with the next request. Finalizers call this: it sends nothing."""
+        """Close a dataset with the next request. This sends nothing, because finalizers call it."""
         self._dropped.append(dataset)
 
     def _close_dropped(self, connection: Connection) -> None:
@@ -254,14 +255,14 @@ class Engine:
                 handles.append(self._dropped.popleft())
         connection.ask(CLOSE, struct.pack(f"<{len(handles)}I", *handles))
 
-    def said(self) -> str:
-        """Say how the process ended."""
+    def ending(self) -> str:
+        """Describe how the process ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(2)
         status = self.process.returncode
         if status is None:
             return "the varve process closed a connection"
-        return f"the varve process was ended by signal {-status}" if status < 0 else f"the varve process ended with exit code {status}"
+        return f"the varve process was killed by signal {-status}" if status < 0 else f"the varve process ended with exit code {status}"
 
     def stop(self) -> None:
         """End the process and wait for it."""
@@ -273,7 +274,7 @@ class Engine:
             self.process.wait()
 
     def abandon(self) -> None:
-        """Close what this process has of the connections."""
+        """Close the connections of this Python process. The varve process ends when its parent has closed them too."""
         self.is_usable = False
         while self._idle:
             self._idle.pop().close()
@@ -287,7 +288,7 @@ _engines: dict[tuple[tuple[str, str], ...], Engine] = {}
 
 
 def get(storage: tuple[tuple[str, str], ...] = ()) -> Engine:
-    """Return the engine for some storage options, which are variables of its environment. It is started when there is none."""
+    """Return the engine with these storage options as environment variables. Start it if needed."""
     key = _relevant(storage)
     found = _engines.get(key)
     if found is not None:
@@ -304,7 +305,7 @@ def _relevant(storage: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
 
 
 def forget(engine: Engine) -> None:
-    """Have the next request start another process, since this one ended."""
+    """Remove an engine that ended, so that the next request starts another."""
     with _lock:
         for key, other in list(_engines.items()):
             if other is engine:
@@ -313,7 +314,7 @@ def forget(engine: Engine) -> None:
 
 
 def stop() -> None:
-    """End the varve processes of this Python process. The next request starts another."""
+    """End all varve processes of this Python process. The next request starts another."""
     with _lock:
         for engine in _engines.values():
             engine.stop()
@@ -321,12 +322,12 @@ def stop() -> None:
 
 
 def _forked() -> None:
-    """In a forked child: leave the parent's connections alone, and start anew when needed."""
+    """In a forked child, close its copies of the connections. The child starts its own engine on first use."""
     global _lock
     _lock = threading.Lock()
     for engine in _engines.values():
         engine.abandon()
-        engine.process.returncode = 0  # it is no child of this process
+        engine.process.returncode = 0  # not a child of this process: never wait for it
     _engines.clear()
 
 
@@ -336,20 +337,18 @@ if hasattr(os, "register_at_fork"):
 
 
 def ask_retrying[T](storage: tuple[tuple[str, str], ...], do: Callable[[Engine], T], engine: Engine | None = None) -> T:
-    """Return ``do(engine)``, with another process if the first one ends meanwhile: requests change nothing."""
+    """Return ``do(engine)``. If the process ends meanwhile, start another and repeat once: requests only read."""
     if engine is None or not engine.is_usable:
         engine = get(storage)
     try:
         return do(engine)
     except _Lost:
-        first = engine.said()
+        first = engine.ending()
         forget(engine)
     engine = get(storage)
     try:
         return do(engine)
     except _Lost:
-        second = engine.said()
+        second = engine.ending()
         forget(engine)
-    raise EngineError(
-        f"{first}, and when the request was repeated, {second}; is there memory enough? A smaller selection takes less"
-    ) from None
+    raise EngineError(f"{first}; the request was repeated, and {second}. Select less if memory is short") from None

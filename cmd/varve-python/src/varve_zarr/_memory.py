@@ -1,4 +1,4 @@
-"""The memory that a connection shares with the varve process: blocks of elements pass through it."""
+"""Memory that a connection shares with the varve process. Blocks of elements are passed through it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy.typing as npt
 SLOT = 4 << 20
 SLOTS = 4
 # Smaller selections are faster through the socket.
-SMALLEST = 512 << 10
+MIN_SIZE = 512 << 10
 
 
 class Stage:
-    """An anonymous file in memory, cut into slots. ``descriptor`` is to be sent to the varve process once."""
+    """An anonymous file in memory, divided into slots. ``descriptor`` is sent to the varve process once."""
 
     def __init__(self) -> None:
         self.descriptor = os.memfd_create("varve")
@@ -29,7 +29,7 @@ class Stage:
         self._bytes: npt.NDArray[Any] = np.frombuffer(self._map, "u1")
 
     def copy(self, slot: int, to: npt.NDArray[Any]) -> None:
-        """Copy the bytes of a slot. Other threads go on meanwhile."""
+        """Copy the bytes of a slot. Other threads run meanwhile, because NumPy releases the GIL."""
         np.copyto(to, self._bytes[slot * SLOT : slot * SLOT + len(to)])
 
     def close(self) -> None:
@@ -39,7 +39,7 @@ class Stage:
 
 
 def create() -> Stage | None:
-    """Return a new stage, or None where the system has no memory to share: then elements come through the socket."""
+    """Return a new stage, or None if the system has no shared memory. Then elements are sent through the socket."""
     if not hasattr(os, "memfd_create"):
         return None
     try:

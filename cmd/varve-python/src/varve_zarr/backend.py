@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class VarveArray(BackendArray):
-    """An array whose selections are read by the varve process."""
+    """An array that the varve process reads."""
 
     def __init__(self, dataset: Dataset, info: ArrayInfo) -> None:
         self.shape = info.shape
@@ -40,14 +40,14 @@ class VarveArray(BackendArray):
 
 
 class VarveStore(AbstractDataStore):
-    """One group of a dataset, not decoded."""
+    """One group of a dataset, with values as stored: xarray decodes them."""
 
     def __init__(self, dataset: Dataset, contents: Contents, group: str) -> None:
         self._dataset, self._contents = dataset, contents
         self._group = "/" + group.strip("/")
         below = self._group.rstrip("/") + "/"
         if self._group not in contents.groups and not any(a.path.startswith(below) for a in contents.arrays):
-            raise NotFound(f"{dataset.name}: there is no group {self._group}; there are {', '.join(groups_of(contents))}")
+            raise NotFound(f"{dataset.name} has no group {self._group}; it has {', '.join(groups_of(contents))}")
         self._closed = False
         dataset.opened()
 
@@ -61,7 +61,7 @@ class VarveStore(AbstractDataStore):
 
     def _variable(self, info: ArrayInfo) -> Variable:
         attributes = dict(info.attributes)
-        if "_FillValue" in attributes:  # which is kept as engine="zarr" has it
+        if "_FillValue" in attributes:  # encoded as xarray's engine="zarr" writes it
             attributes["_FillValue"] = FillValueCoder.decode(attributes["_FillValue"], "string" if info.is_text else info.dtype)
         encoding: dict[str, Any] = {"preferred_chunks": dict(zip(info.dims, info.chunks, strict=True)), "source": self._dataset.name}
         if all(isinstance(c, int) for c in info.chunks):
@@ -84,7 +84,7 @@ class VarveStore(AbstractDataStore):
 
 
 def groups_of(contents: Contents) -> list[str]:
-    """Return the paths of all groups, the root first. A group that only holds others is one as well."""
+    """Return the paths of all groups, root first. Groups that contain only groups are included."""
     paths = {"/"}
     for path in [*contents.groups, *(a.path.rpartition("/")[0] for a in contents.arrays)]:
         while path and path != "/":
@@ -97,7 +97,7 @@ _DECODING = ("mask_and_scale", "decode_times", "concat_characters", "decode_coor
 
 
 def is_manifest(name: Any) -> bool:
-    """Whether a name is that of a manifest: a folder with what every one has, or a prefix that ends in .varve."""
+    """Whether a name is a manifest: a folder with the files of a manifest, or a URL that ends in .varve."""
     if not isinstance(name, str | os.PathLike):
         return False
     text = os.fspath(name)
@@ -109,7 +109,7 @@ def is_manifest(name: Any) -> bool:
 def _opened(
     name: Any, snapshot: str | None, options: Options, manifest: str | os.PathLike[str] | None, flags: Mapping[str, Any]
 ) -> tuple[Dataset, Contents]:
-    """Open a manifest, or an archive, of which a manifest is built where told or in a folder that goes with the process."""
+    """Open a manifest, or build one from an archive and open that. Without ``manifest`` it is built in a temporary folder."""
     if (
         manifest is None
         and not flags
@@ -128,7 +128,7 @@ _numbers = itertools.count(1)
 
 @functools.cache
 def _temporary_folder() -> str:
-    """Return a folder for the manifests of archives that have none. It is removed when the process ends."""
+    """Return the folder for manifests of archives that have none. It is removed when the process ends."""
     folder = tempfile.mkdtemp(prefix="varve-manifests-")
     made_by = os.getpid()
     atexit.register(lambda: os.getpid() == made_by and shutil.rmtree(folder, ignore_errors=True))
@@ -136,9 +136,9 @@ def _temporary_folder() -> str:
 
 
 class VarveBackendEntrypoint(BackendEntrypoint):
-    """Opens manifests of varve, and archives that have none yet."""
+    """Opens manifests, and archives without a manifest."""
 
-    description = "Open virtual datasets of varve"
+    description = "Open virtual datasets with varve"
     url = "https://docs.xarray.dev/en/stable/user-guide/io.html"
     supports_groups = True
     open_dataset_parameters = (
@@ -147,7 +147,7 @@ class VarveBackendEntrypoint(BackendEntrypoint):
     )  # fmt: skip
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """A narrow guess: manifests only, and no archives."""
+        """Whether this is a manifest. Archives need ``engine="varve"``, since other engines open their files too."""
         return is_manifest(filename_or_obj)
 
     def open_dataset(
@@ -169,7 +169,7 @@ class VarveBackendEntrypoint(BackendEntrypoint):
         manifest: str | os.PathLike[str] | None = None,
         **flags: Any,
     ) -> xr.Dataset:
-        options = Options.of(allow, download, storage_options)
+        options = Options.from_arguments(allow, download, storage_options)
         dataset, contents = _opened(filename_or_obj, snapshot, options, manifest, flags)
         return StoreBackendEntrypoint().open_dataset(
             VarveStore(dataset, contents, group or "/"),
@@ -196,11 +196,11 @@ class VarveBackendEntrypoint(BackendEntrypoint):
         **others: Any,
     ) -> dict[str, xr.Dataset]:
         decoding = {k: others.pop(k) for k in _DECODING if k in others}
-        options = Options.of(allow, download, storage_options)
+        options = Options.from_arguments(allow, download, storage_options)
         dataset, contents = _opened(filename_or_obj, snapshot, options, manifest, others)
         top = "/" + (group or "").strip("/")
         below = top.rstrip("/") + "/"
-        VarveStore(dataset, contents, top).close()  # raises where there is no such group
+        VarveStore(dataset, contents, top).close()  # raises NotFound if the group does not exist
         return {
             "/" + path.removeprefix(top).strip("/"): StoreBackendEntrypoint().open_dataset(
                 VarveStore(dataset, contents, path), drop_variables=drop_variables, **decoding

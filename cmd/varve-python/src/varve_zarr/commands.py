@@ -1,4 +1,4 @@
-"""varve's commands as functions. Keyword arguments are the flags: ``new_dim="run=list:f"`` is ``--new-dim run=list:f``."""
+"""The commands of varve as functions. Keyword arguments are flags: ``new_dim="run=list:f"`` is ``--new-dim run=list:f``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from varve_zarr._command import Names, Progress
 from varve_zarr.errors import Refused
 from varve_zarr.report import Manifest, Report
 
+__all__ = [
+    "append", "build", "check", "demo", "export_icechunk", "export_kerchunk", "export_table", "export_zarr", "history", "scan", "verify",
+]  # fmt: skip
+
 if TYPE_CHECKING:
     from varve_zarr.parallel import Parallel
 
@@ -22,7 +26,7 @@ Storage = Mapping[str, Any] | None
 
 
 def check(files: Names, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> Report:
-    """Say what ``build`` would do with files, and write nothing. What it would refuse is in the report, and no exception."""
+    """Report what ``build`` would do, without writing anything. A refusal is part of the report, not an exception."""
     with tempfile.TemporaryDirectory() as room:
         page = Path(room, "report.html")
         options = {"json": True, "html": page, **flags}
@@ -46,10 +50,10 @@ def build(
     storage_options: Storage = None,
     **flags: Any,
 ) -> Manifest:
-    """Make one virtual dataset of all files, which stay where they are and as they are.
+    """Combine files into one virtual dataset. The files are not copied or changed.
 
-    With ``parallel`` (a dask client or ``"dask"``, ``"lithops"``, or an executor of ``concurrent.futures``) the files are
-    scanned by its workers, which keep what they find in ``parts``, a folder or prefix that all of them see.
+    ``parallel`` is a dask client, ``"dask"``, ``"lithops"``, or an executor of ``concurrent.futures``. Its workers scan
+    the files and write scan parts to ``parts``, a folder or prefix that all workers can access.
     """
     if parallel is not None:
         from varve_zarr.parallel import scanned
@@ -60,7 +64,7 @@ def build(
 
 
 def append(out: Path_, files: Names, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> Manifest:
-    """Add files to a virtual dataset, wherever their coordinates put them."""
+    """Add files to a virtual dataset. Coordinates give their positions."""
     return _publish("append", out, files, progress, storage_options, flags)
 
 
@@ -73,39 +77,39 @@ def _publish(
 
 
 def scan(files: Names, part: Path_, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> str:
-    """Scan files into one part, which ``build`` and ``append`` take in their place. Return its name."""
+    """Scan files into one scan part, and return its name. Pass it to ``build`` or ``append`` in place of the files."""
     name = _dataset.absolute(part)
     _command.run("scan", (), files, {"output": name, **flags}, progress, storage_options)
     return name
 
 
 def verify(out: Path_, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> str:
-    """Hold a manifest and its sources against what was scanned; with ``deep=True`` read every chunk. What fails is raised."""
+    """Check that a manifest is undamaged and its sources are unchanged. With ``deep=True`` also read every chunk."""
     return _command.run("verify", [_dataset.absolute(out)], None, flags, progress, storage_options).strip()
 
 
 def history(out: Path_, *, storage_options: Storage = None) -> list[dict[str, Any]]:
-    """Return the snapshots of a manifest, the newest first."""
+    """Return the snapshots of a manifest, newest first."""
     return Manifest(out, storage_options=storage_options).snapshots
 
 
 def export_kerchunk(out: Path_, dest: Path_, **options: Any) -> str:
-    """Write kerchunk references, as JSON or Parquet by the suffix of ``dest``. Return its name."""
+    """Write kerchunk references: JSON if ``dest`` ends in ``.json``, else Parquet. Return the absolute name."""
     return _export("kerchunk", out, dest, **options)
 
 
 def export_icechunk(out: Path_, dest: Path_, **options: Any) -> str:
-    """Write an Icechunk repository. Return its name."""
+    """Write an Icechunk repository. Return its absolute name."""
     return _export("icechunk", out, dest, **options)
 
 
 def export_zarr(out: Path_, dest: Path_, **options: Any) -> str:
-    """Write a copy as real Zarr. Return its name."""
+    """Copy the data to a Zarr store. Return its absolute name."""
     return _export("zarr", out, dest, **options)
 
 
 def export_table(out: Path_, dest: Path_, **options: Any) -> str:
-    """Write tables. Return the name."""
+    """Write the values as a Parquet table. Return its absolute name."""
     return _export("table", out, dest, **options)
 
 
@@ -118,7 +122,7 @@ def _export(
 
 
 def demo(folder: Path_ | None = None) -> Manifest:
-    """Write a small archive whose files disagree into a new folder, and make one dataset of it."""
+    """Write a sample archive whose files disagree into a new folder, and build a virtual dataset from it."""
     where = _dataset.absolute(folder if folder is not None else tempfile.mkdtemp(prefix="varve-demo-"))
     _command.run("demo", [where])
     return Manifest(os.path.join(where, "t2m.varve"))

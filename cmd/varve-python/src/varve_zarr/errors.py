@@ -1,106 +1,91 @@
-"""Exceptions. Each has the code of the finding that it stands for."""
+"""The exceptions of this package."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+__all__ = [
+    "Cancelled", "Corrupt", "EngineError", "ManifestDamaged", "NotAllowed", "NotFound", "Refused", "SourceChanged", "Unsupported", "Usage",
+    "VarveError",
+]  # fmt: skip
+
 
 class VarveError(Exception):
-    """What went wrong in varve. ``code`` is a word for programs, ``findings`` are the reasons of a refusal."""
+    """The base of all exceptions. ``code`` names the kind of error, ``findings`` are the reasons of a refusal."""
 
     code: ClassVar[str] = "failed"
+    _by_code: ClassVar[dict[str, type[VarveError]]] = {}
+    _by_exit: ClassVar[dict[int, type[VarveError]]] = {}
+
+    def __init_subclass__(cls, code: str, exit_code: int | None = None) -> None:
+        """Register an exception by its code in the engine protocol, and by the exit code of the command."""
+        cls.code = code
+        VarveError._by_code[code] = cls
+        if exit_code is not None:
+            VarveError._by_exit[exit_code] = cls
 
     def __init__(self, message: str, *, findings: Sequence[Mapping[str, Any]] = ()) -> None:
         super().__init__(message)
         self.findings = list(findings)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), str(self), self.findings)
+        return _unpickle, (type(self), str(self), self.findings)
 
 
-def _again(kind: type[VarveError], message: str, findings: list[Mapping[str, Any]]) -> VarveError:
+class Usage(VarveError, ValueError, code="usage", exit_code=2):
+    """An argument has an invalid value."""
+
+
+class Refused(VarveError, code="refused", exit_code=3):
+    """The files cannot be combined as asked. ``findings`` give the reasons, and the options that allow it."""
+
+
+class NotFound(VarveError, FileNotFoundError, code="not_found"):
+    """A manifest, snapshot or group does not exist."""
+
+
+class SourceChanged(VarveError, code="source_changed", exit_code=4):
+    """A source is missing, or changed since it was scanned."""
+
+
+class Corrupt(VarveError, code="corrupt", exit_code=5):
+    """Bytes of a source violate their format."""
+
+
+class ManifestDamaged(Corrupt, code="manifest_damaged"):
+    """A file of a manifest is missing or damaged."""
+
+
+class NotAllowed(VarveError, PermissionError, code="not_allowed", exit_code=6):
+    """Someone else built the manifest, and you have not allowed it to read this source: pass ``allow=[...]``."""
+
+
+class Unsupported(VarveError, NotImplementedError, code="unsupported"):
+    """A valid codec, structure or format that varve does not support."""
+
+
+class Cancelled(VarveError, code="cancelled", exit_code=130):
+    """The request was cancelled."""
+
+
+class Closed(VarveError, code="closed"):
+    """The dataset is not open in the varve process."""
+
+
+class EngineError(VarveError, RuntimeError, code="engine"):
+    """The varve process cannot be started, has another version, or ended."""
+
+
+def _unpickle(kind: type[VarveError], message: str, findings: list[Mapping[str, Any]]) -> VarveError:
     return kind(message, findings=findings)
 
 
-class Usage(VarveError, ValueError):
-    """An argument has a value that means nothing here."""
-
-    code = "usage"
-
-
-class Refused(VarveError):
-    """The files cannot be combined as asked. ``findings`` say why, and which option would allow it."""
-
-    code = "refused"
+def from_code(code: str, message: str) -> VarveError:
+    """Return the exception for an error code of the varve process."""
+    return VarveError._by_code.get(code, VarveError)(message)
 
 
-class NotFound(VarveError, FileNotFoundError):
-    """There is no such manifest, snapshot or file."""
-
-    code = "not_found"
-
-
-class SourceChanged(VarveError):
-    """A source is missing, or is not what was scanned."""
-
-    code = "source_changed"
-
-
-class Corrupt(VarveError):
-    """Bytes of a source are not what its format says."""
-
-    code = "corrupt"
-
-
-class ManifestDamaged(Corrupt):
-    """A file of a manifest is missing, or is not what was published."""
-
-    code = "manifest_damaged"
-
-
-class NotAllowed(VarveError, PermissionError):
-    """Nobody said that the source may be read: pass ``allow=[...]``, or set ``VARVE_ALLOW``."""
-
-    code = "not_allowed"
-
-
-class Unsupported(VarveError, NotImplementedError):
-    """A codec, a structure or a format is valid and not supported."""
-
-    code = "unsupported"
-
-
-class Cancelled(VarveError):
-    """The work was cancelled."""
-
-    code = "cancelled"
-
-
-class Closed(VarveError):
-    """The dataset is not open in the varve process."""
-
-    code = "closed"
-
-
-class EngineError(VarveError, RuntimeError):
-    """The varve process cannot be started, is of another version, or ended."""
-
-    code = "engine"
-
-
-_KINDS: dict[str, type[VarveError]] = {
-    kind.code: kind
-    for kind in (Usage, Refused, NotFound, SourceChanged, Corrupt, ManifestDamaged, NotAllowed, Unsupported, Cancelled, Closed)
-}
-_EXITS: dict[int, type[VarveError]] = {2: Usage, 3: Refused, 4: SourceChanged, 5: Corrupt, 6: NotAllowed, 130: Cancelled}
-
-
-def of_code(code: str, message: str) -> VarveError:
-    """Return the exception for a code of the varve process."""
-    return _KINDS.get(code, VarveError)(message)
-
-
-def of_exit(status: int, message: str, findings: Sequence[Mapping[str, Any]] = ()) -> VarveError:
+def from_exit(status: int, message: str, findings: Sequence[Mapping[str, Any]] = ()) -> VarveError:
     """Return the exception for an exit code of a command."""
-    return _EXITS.get(status, VarveError)(message, findings=findings)
+    return VarveError._by_exit.get(status, VarveError)(message, findings=findings)

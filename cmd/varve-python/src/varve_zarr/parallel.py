@@ -1,4 +1,4 @@
-"""Scans by the workers of dask, lithops or an executor. Workers get names of files, and write scan parts to a folder."""
+"""Parallel scans by dask, lithops or an executor. Workers get file names, and write scan parts to a folder."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from varve_zarr._command import Names
 from varve_zarr.errors import Usage, VarveError
 
 Parallel = Executor | Literal["dask", "lithops"] | Any
-"""A dask client, "dask" for the current one, "lithops", or an executor of concurrent.futures."""
+"""A dask client, "dask" for the current client, "lithops", or an executor of concurrent.futures."""
 
-# The flags of varve build that varve scan also has. Without "match", because workers get the names of files.
-_OF_SCAN = ("allow", "download", "drop", "keep_scan", "skip_broken", "value_bytes", "workers")
-_SLICE = 100  # files that one task scans, at most
+# Flags of varve build that varve scan also has. "match" is missing, because it was applied before.
+_SCAN_FLAGS = ("allow", "download", "drop", "keep_scan", "skip_broken", "value_bytes", "workers")
+_MAX_SLICE = 100  # files per task
 
 
 def scan_slice(names: list[str], part: str, storage: dict[str, Any], flags: dict[str, Any]) -> tuple[str, str]:
-    """Scan some files into a part, in a worker. Return the part, and what went wrong, if anything did."""
+    """Scan files into a part, in a worker. Return the name of the part and an error message, empty on success."""
     try:
         _command.run("scan", (), names, {"output": part, "quiet": True, **flags}, False, storage)
     except VarveError as problem:
@@ -34,15 +34,18 @@ def scan_slice(names: list[str], part: str, storage: dict[str, Any], flags: dict
 def scanned(
     files: Names, parallel: Parallel, parts: str | os.PathLike[str] | None, storage: Mapping[str, Any] | None, flags: Mapping[str, Any]
 ) -> Iterator[list[str]]:
-    """Scan files with workers, and yield the names of the parts, in the order of the files."""
+    """Scan files with workers, and yield the names of the parts, in the order of the files.
+
+    All slices are tried, and the error names those that failed.
+    """
     names = _expand(files, flags.get("match"), storage)
-    taken = {k: v for k, v in flags.items() if k in _OF_SCAN and v is not None}
+    taken = {k: v for k, v in flags.items() if k in _SCAN_FLAGS and v is not None}
     with contextlib.ExitStack() as stack:
         where = _dataset.absolute(parts) if parts is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="varve-parts-"))
         if "://" not in where:
             os.makedirs(where, exist_ok=True)
         submit, workers = _submitter(parallel, stack)
-        size = max(1, min(_SLICE, -(-len(names) // (4 * max(workers, 1)))))
+        size = max(1, min(_MAX_SLICE, -(-len(names) // (4 * max(workers, 1)))))
         tasks = [
             (names[i : i + size], f"{where.rstrip('/')}/{i // size:06}.parquet", dict(storage or {}), taken)
             for i in range(0, len(names), size)
@@ -56,7 +59,7 @@ def scanned(
 
 
 def _expand(files: Names, match: str | None, storage: Mapping[str, Any] | None) -> list[str]:
-    """Return the absolute names of the files that the command would scan, because workers run in other folders."""
+    """Return the absolute names of the files that the command would scan. Workers have other working directories."""
     return _command.run("sources", (), files, {"match": match}, False, storage).split("\0")[:-1]
 
 
@@ -65,8 +68,8 @@ Submit = Callable[[list[Task]], list[tuple[str, str]]]
 
 
 def _submitter(parallel: Parallel, stack: contextlib.ExitStack) -> tuple[Submit, int]:
-    """Return what runs all tasks, and how many workers there are."""
-    others: Any = parallel  # a type of another package, on which this one does not depend
+    """Return a function that runs all tasks, and the number of workers."""
+    others: Any = parallel  # of a type from a package on which this one does not depend
     if parallel == "lithops":
         import lithops
 
@@ -86,7 +89,7 @@ def _submitter(parallel: Parallel, stack: contextlib.ExitStack) -> tuple[Submit,
 
 def _of_dask(client: Any) -> Submit:
     def submit(tasks: list[Task]) -> list[tuple[str, str]]:
-        # A scan that is begun again, because its worker died, makes the same part.
+        # Scans may be repeated if a worker dies: they write the same part again.
         futures = [client.submit(scan_slice, *task, pure=False, retries=3) for task in tasks]
         done: list[tuple[str, str]] = client.gather(futures)
         return done

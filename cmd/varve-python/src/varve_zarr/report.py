@@ -1,4 +1,4 @@
-"""What varve says of an archive, and a manifest that was built."""
+"""Reports and manifests, as Python objects and in notebooks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from varve_zarr import _command, _dataset
 from varve_zarr._dataset import Options
+from varve_zarr.errors import NotFound
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +21,7 @@ Finding = Mapping[str, Any]
 
 
 class Report(Sequence[Finding]):
-    """The findings of a check or a build: what files disagree on, and what that costs. It is a sequence of mappings."""
+    """The findings of a check or build: where files disagree, and the effect. A sequence of mappings."""
 
     def __init__(self, findings: Sequence[Finding], arrays: Sequence[Mapping[str, Any]] = (), page: str = "", refusal: str = "") -> None:
         self.findings, self.arrays, self.page, self.refusal = list(findings), list(arrays), page, refusal
@@ -36,11 +37,11 @@ class Report(Sequence[Finding]):
 
     @property
     def ok(self) -> bool:
-        """Whether a build with the same options would go through."""
+        """Whether a build with the same options would succeed."""
         return not self.refusal
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return the findings as a table, one a row."""
+        """Return a table with one row for each finding."""
         import pandas as pd
 
         return pd.DataFrame(self.findings)
@@ -53,7 +54,7 @@ class Report(Sequence[Finding]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        if self.page:  # a page of its own, with pictures: its style must not reach the notebook's
+        if self.page:  # a whole page with pictures; the frame keeps its styles out of the notebook
             return f'<iframe srcdoc="{html.escape(self.page)}" style="width:100%;height:32em;border:0"></iframe>'
         rows = "".join(
             "<tr>" + "".join(f"<td>{html.escape(str(f.get(k, '')))}</td>" for k in ("effect", "text", "code", "array", "count")) + "</tr>"
@@ -65,7 +66,7 @@ class Report(Sequence[Finding]):
 
 
 class Manifest:
-    """A manifest: the virtual dataset that varve keeps in a folder or a prefix of an object store."""
+    """A manifest: a folder or object-store prefix that stores a virtual dataset."""
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class Manifest:
         return {"allow": self._allow, "storage_options": self._storage}
 
     def _opened(self) -> tuple[_dataset.Dataset, _dataset.Contents]:
-        return _dataset.open_dataset(self.path, None, Options.of(self._allow, False, self._storage))
+        return _dataset.open_dataset(self.path, None, Options.from_arguments(self._allow, False, self._storage))
 
     @property
     def snapshots(self) -> list[dict[str, Any]]:
@@ -107,7 +108,7 @@ class Manifest:
 
     @property
     def sources(self) -> list[dict[str, Any]]:
-        """The files that the dataset is made of, as they were scanned."""
+        """The sources of the current snapshot, with the size and time at which they were scanned."""
         return list(self._opened()[0].sources())
 
     def to_dataframe(self) -> pd.DataFrame:
@@ -117,13 +118,13 @@ class Manifest:
         return pd.DataFrame(self.sources)
 
     def mosaic(self, array: str) -> str:
-        """Return a picture, as SVG, of where the chunks of an array are and how they are served."""
+        """Return a picture of the chunks of an array and of how they are served, as SVG."""
         dataset, contents = self._opened()
         wanted = "/" + array.strip("/")
         for info in contents.arrays:
             if info.path == wanted:
                 return dataset.draw(info.number)
-        raise KeyError(f"{self.path}: there is no array {wanted}; there are {', '.join(a.path for a in contents.arrays)}")
+        raise NotFound(f"{self.path} has no array {wanted}; it has {', '.join(a.path for a in contents.arrays)}")
 
     def __repr__(self) -> str:
         return f"varve_zarr.Manifest({self.path!r})"

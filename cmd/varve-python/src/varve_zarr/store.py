@@ -1,4 +1,4 @@
-"""A dataset as a store of zarr-python, for everything that wants Zarr rather than xarray."""
+"""A store of zarr-python, for programs that use Zarr rather than xarray."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from varve_zarr._dataset import Dataset, Options
 if TYPE_CHECKING:
     from typing import Self
 
-_PAGE = 10_000  # keys that are listed with one request
+_PAGE = 10_000  # keys per request
 
 
 class Store(ZarrStore):
     """A snapshot of a manifest as a read-only Zarr store.
 
-    Chunks come as they are stored where that is what the array declares, and re-encoded elsewhere. Chunks of several
+    Chunks that match the schema are served verbatim, all others re-encoded. Arrays whose chunks have different
     lengths need ``zarr.config.set({"array.rectilinear_chunks": True})``.
     """
 
@@ -42,12 +42,12 @@ class Store(ZarrStore):
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(read_only=True)
-        self._dataset, _ = _dataset.open_dataset(name, snapshot, Options.of(allow, download, storage_options))
+        self._dataset, _ = _dataset.open_dataset(name, snapshot, Options.from_arguments(allow, download, storage_options))
         self._dataset.opened()
 
     @classmethod
-    def of(cls, dataset: Dataset) -> Self:
-        """Return the store of a dataset that is open."""
+    def from_dataset(cls, dataset: Dataset) -> Self:
+        """Return a store for an open dataset."""
         made = cls.__new__(cls)
         ZarrStore.__init__(made, read_only=True)
         made._dataset = dataset
@@ -55,7 +55,7 @@ class Store(ZarrStore):
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).of, (self._dataset,)
+        return type(self).from_dataset, (self._dataset,)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Store) and self._dataset.__reduce__() == other._dataset.__reduce__()
@@ -68,10 +68,10 @@ class Store(ZarrStore):
     def with_read_only(self, read_only: bool = False) -> Self:
         if not read_only:
             _refuse()
-        return type(self).of(self._dataset)
+        return type(self).from_dataset(self._dataset)
 
     def get_sync(self, key: str, *, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None) -> Buffer | None:
-        """Return a value, or a part of it, without an event loop."""
+        """Return the value of a key, or a byte range of it, without an event loop."""
         data = self._dataset.get(key, *_range(byte_range))
         return None if data is None else (prototype or default_buffer_prototype()).buffer.from_bytes(data)
 
@@ -131,4 +131,4 @@ def _range(part: ByteRequest | None) -> tuple[int, int, int]:
 
 
 def _refuse() -> NoReturn:
-    raise ValueError("a varve dataset is read-only: build or append changes it, and export_zarr makes a copy that can be written")
+    raise ValueError("varve datasets are read-only: change them with build or append, or copy them with export_zarr")
