@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"varve/manifest"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 )
 
 // The history of a manifest, and how to publish an earlier snapshot again.
@@ -29,11 +29,11 @@ func restore(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "t2m.varve")
-	first, err := build.Build(ctx, out, months("2021-01.nc", "2021-02.nc"))
+	first, err := ingest.Build(ctx, out, months("2021-01.nc", "2021-02.nc"))
 	if err != nil {
 		return err
 	}
-	if _, err := build.Append(ctx, out, months("2021-03.nc")); err != nil {
+	if _, err := ingest.Append(ctx, out, months("2021-03.nc")); err != nil {
 		return err
 	}
 	repo, err := manifest.Open(ctx, out)
@@ -60,8 +60,8 @@ func restore(ctx context.Context) error {
 	return nil
 }
 
-func months(names ...string) *build.Options {
-	opts := &build.Options{}
+func months(names ...string) *ingest.Options {
+	opts := &ingest.Options{}
 	for _, name := range names {
 		opts.Sources.Names = append(opts.Sources.Names, filepath.Join("../fixtures/demo", name))
 	}

@@ -28,7 +28,7 @@ import (
 	"google.golang.org/grpc"
 
 	"varve/fixtures/classic"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/readers/source/storetest"
 )
@@ -117,7 +117,7 @@ func built(t testing.TB, names ...string) string {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	out := filepath.Join(t.TempDir(), "out.varve")
-	outcome, err := build.Build(t.Context(), out, &build.Options{Sources: build.Sources{Names: names}})
+	outcome, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: names}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestBroken(t *testing.T) {
 // TestBrokenVariable checks that the message for a damaged variable names the option that leaves it out, and that
 // the option works.
 func TestBrokenVariable(t *testing.T) {
-	const samples, index = "../../manifest/build/testdata/", "index of u"
+	const samples, index = "../../manifest/ingest/testdata/", "index of u"
 	var places map[string]int
 	text, err := os.ReadFile(samples + "places.json")
 	if err == nil {
@@ -278,7 +278,7 @@ func TestBrokenVariable(t *testing.T) {
 		t.Errorf("exit code %d, %q\n%s", code, out, messages)
 	}
 	got := must(t, "--parts", parts, "--drop", "/u", dir)
-	outcome, err := build.Check(t.Context(), &build.Options{Sources: build.Sources{Names: got}, Plan: plan.Options{Drop: []string{"/u"}}})
+	outcome, err := ingest.Check(t.Context(), &ingest.Options{Sources: ingest.Sources{Names: got}, Plan: plan.Options{Drop: []string{"/u"}}})
 	if err != nil || len(outcome.Snapshot.Arrays) != 4 {
 		t.Errorf("%+v, %v", outcome, err)
 	}

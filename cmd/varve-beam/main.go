@@ -2,8 +2,8 @@
 // varve does not depend on Beam.
 //
 //	driver     sources ── names of files, in slices ─┐
-//	workers                                          ├─ slice ── build.Scan ── part ─┐
-//	                                                 └─ slice ── build.Scan ── part ─┴─ report
+//	workers                                          ├─ slice ── ingest.Scan ── part ─┐
+//	                                                 └─ slice ── ingest.Scan ── part ─┴─ report
 //	driver                                                    names of the parts, in order ──┘
 //
 // A worker scans a slice with the same function as "varve scan". Beam only carries names and numbers:
@@ -32,7 +32,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
 	"varve/manifest"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/readers/source"
 )
 
@@ -223,7 +223,7 @@ func run(ctx context.Context, opts *options, args []string, out, messages io.Wri
 	if err := opts.check(args); err != nil {
 		return err
 	}
-	sources := build.Sources{Names: args, Match: opts.match, Stdin: os.Stdin}
+	sources := ingest.Sources{Names: args, Match: opts.match, Stdin: os.Stdin}
 	names, err := sources.Expand(ctx)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"varve/codec"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/text"
@@ -151,8 +151,8 @@ func (f *scanSlice) ProcessElement(ctx context.Context, s slice, emit func(resul
 	if err != nil {
 		return err
 	}
-	outcome, err := build.Scan(ctx, f.Place.name(s.Part), &build.Options{
-		Sources: build.Sources{Names: names}, Workers: f.Workers, SkipBroken: f.SkipBroken, ValueBytes: f.ValueBytes, Allow: f.Allow, Opener: f.opener, Plan: plan.Options{Drop: f.Drop},
+	outcome, err := ingest.Scan(ctx, f.Place.name(s.Part), &ingest.Options{
+		Sources: ingest.Sources{Names: names}, Workers: f.Workers, SkipBroken: f.SkipBroken, ValueBytes: f.ValueBytes, Allow: f.Allow, Opener: f.opener, Plan: plan.Options{Drop: f.Drop},
 	})
 	r := result{Index: s.Index, Part: f.Place.name(s.Part)}
 	var all *scan.BrokenError
@@ -182,7 +182,7 @@ var printer = &text.Printer{Option: func(s report.Setting) string {
 
 // describe returns one line for each broken source: its name, the error and the flags that help.
 func describe(list []scan.Broken) (out []string) {
-	for i, f := range build.UnreadableFindings(&scan.BrokenError{Broken: list}) {
+	for i, f := range ingest.UnreadableFindings(&scan.BrokenError{Broken: list}) {
 		// The first line of the message already names --skip-broken.
 		f.Remedies = slices.DeleteFunc(f.Remedies, func(r report.Remedy) bool { return r.Option == report.SkipBroken })
 		f.Files = report.Files{} // the line begins with the name

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"varve/manifest"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/text"
@@ -124,7 +124,7 @@ const mostBroken = 20
 
 func brokenText(err *scan.BrokenError) string {
 	lines := []string{plural(int64(len(err.Broken)), "source", "sources") + " cannot be read"}
-	for i, f := range build.UnreadableFindings(err) {
+	for i, f := range ingest.UnreadableFindings(err) {
 		if i == mostBroken {
 			lines = append(lines, fmt.Sprintf("and %d more", len(err.Broken)-i))
 			break

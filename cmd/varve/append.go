@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 )
 
@@ -61,7 +61,7 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 	how.SkipKnown = opts.skipKnown
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
-	outcome, err := build.Append(cmd.Context(), out, how)
+	outcome, err := ingest.Append(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {
 		opts.sayKept(cmd.ErrOrStderr(), shown.spent())

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/text"
@@ -66,7 +66,7 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	how.Force = opts.force
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
-	outcome, err := build.Build(cmd.Context(), out, how)
+	outcome, err := ingest.Build(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {
 		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
@@ -91,7 +91,7 @@ func existsAdvice(err error) error {
 }
 
 // outcomeJSON prints the snapshot that a command wrote, and its findings.
-func outcomeJSON(out io.Writer, o *build.Outcome) error {
+func outcomeJSON(out io.Writer, o *ingest.Outcome) error {
 	return printJSON(out, struct {
 		Snapshot string       `json:"snapshot"`
 		Sources  int64        `json:"sources"`
@@ -112,7 +112,7 @@ func refusalJSON(out io.Writer, asJSON bool, err error) error {
 }
 
 // printOutcome prints the findings of a command, and the snapshot that it wrote.
-func printOutcome(out, messages io.Writer, name string, o *build.Outcome) error {
+func printOutcome(out, messages io.Writer, name string, o *ingest.Outcome) error {
 	if err := printer.Report(messages, o.Report.Findings); err != nil {
 		return err
 	}

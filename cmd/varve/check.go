@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strings"
@@ -11,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest"
-	"varve/manifest/build"
-	"varve/manifest/picture"
+	"varve/manifest/ingest"
 	"varve/manifest/report"
 	"varve/manifest/report/text"
 	"varve/zarrjson"
@@ -66,7 +64,7 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	how.Pictures = opts.html != ""
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
-	outcome, failed := build.Check(cmd.Context(), how)
+	outcome, failed := ingest.Check(cmd.Context(), how)
 	shown.finish()
 	if failed != nil {
 		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
@@ -90,7 +88,7 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	return alreadyPrinted(failed)
 }
 
-func checkText(out io.Writer, o *build.Outcome) error {
+func checkText(out io.Writer, o *ingest.Outcome) error {
 	if o.Snapshot != nil {
 		fmt.Fprintf(out, "%s, %s\n\n", countSources(o.Snapshot), countArrays(o.Snapshot))
 		if err := printArrays(out, o.Snapshot.Arrays); err != nil {
@@ -119,7 +117,7 @@ func kerchunkNeeds(arrays []manifest.Array) string {
 	return ""
 }
 
-func checkJSON(out io.Writer, o *build.Outcome) error {
+func checkJSON(out io.Writer, o *ingest.Outcome) error {
 	doc := struct {
 		Arrays   []arrayJSON  `json:"arrays"`
 		Findings findingsJSON `json:"findings"`
@@ -145,8 +143,8 @@ func printJSON(out io.Writer, doc any) error {
 }
 
 // checkHTML writes one page that needs nothing else.
-func checkHTML(w io.Writer, o *build.Outcome) error {
-	page := &text.Page{Title: "varve check", Summary: "The files cannot be combined as asked.", Findings: o.Report.Findings, Style: picture.Style}
+func checkHTML(w io.Writer, o *ingest.Outcome) error {
+	page := &text.Page{Title: "varve check", Summary: "The files cannot be combined as asked.", Findings: o.Report.Findings, Style: ingest.PictureStyle}
 	if o.Snapshot == nil {
 		return printer.Page(w, page)
 	}
@@ -158,10 +156,7 @@ func checkHTML(w io.Writer, o *build.Outcome) error {
 			return err
 		}
 		shown := text.PageArray{Path: a.Path, Shape: dimsText(a), Type: a.Schema.DataType.Name(), Chunks: edges(g, a.Schema.Dims()),
-			Codecs: codecsText(a), Served: served(a)}
-		if drawn := o.Pictures[a.Path]; drawn != nil {
-			shown.Picture = template.HTML(drawn.SVG()) // every name in it is escaped
-		}
+			Codecs: codecsText(a), Served: served(a), Picture: o.Pictures[a.Path]}
 		page.Arrays = append(page.Arrays, shown)
 	}
 	return printer.Page(w, page)

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"varve/manifest"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/readers/source"
 )
@@ -106,9 +106,9 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 }
 
 // options returns the options of the flags. The list @- is read from stdin.
-func (o *combineOptions) options(names []string, stdin io.Reader) (*build.Options, error) {
-	opts := &build.Options{
-		Sources:    build.Sources{Names: names, Match: o.match, Stdin: stdin},
+func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Options, error) {
+	opts := &ingest.Options{
+		Sources:    ingest.Sources{Names: names, Match: o.match, Stdin: stdin},
 		Workers:    o.workers,
 		SkipBroken: o.skipBroken,
 		Allow:      o.allow,

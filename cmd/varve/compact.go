@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest/compact"
-	"varve/manifest/patches"
 	"varve/manifest/report"
 )
 
@@ -66,7 +65,7 @@ func runCompact(ctx context.Context, opts *compactOptions, name string, out, mes
 	how.Progress = shown.update
 	result, err := compact.Compact(ctx, name, how)
 	shown.finish()
-	var unknown *patches.DimensionError
+	var unknown *compact.DimensionError
 	if errors.As(err, &unknown) {
 		return usageError{err}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/readers"
 	"varve/readers/source"
 )
@@ -78,7 +78,7 @@ func inspectName(ctx context.Context, opts inspectOptions, name string, out io.W
 	if manifest.IsFolder(name) {
 		return inspectManifest(ctx, opts, name, out)
 	}
-	files, err := (&build.Sources{Names: []string{name}, Match: opts.match}).Expand(ctx)
+	files, err := (&ingest.Sources{Names: []string{name}, Match: opts.match}).Expand(ctx)
 	if err != nil {
 		return err
 	}

@@ -52,12 +52,12 @@ func TestDocumentedCode(t *testing.T) {
 func TestWrongCode(t *testing.T) {
 	exports := exportData(t)
 	for body, want := range map[string]string{
-		"x, err := grid.Basic(nil)":       "",
-		"x, err := grid.Simple(nil)":      "Simple",
-		"err := store.Open(ctx, \"\")":    "not enough arguments",
-		"s, err := zarr.Write(ctx, 1)":    "not enough arguments",
-		"if x { return err }":             "undefined: x",
-		"var o build.Options; o.Keep = 1": "Keep",
+		"x, err := grid.Basic(nil)":        "",
+		"x, err := grid.Simple(nil)":       "Simple",
+		"err := store.Open(ctx, \"\")":     "not enough arguments",
+		"s, err := zarr.Write(ctx, 1)":     "not enough arguments",
+		"if x { return err }":              "undefined: x",
+		"var o ingest.Options; o.Keep = 1": "Keep",
 	} {
 		found := checkCode("func documented(ctx context.Context) error {\n"+body+"\nreturn nil }", exports)
 		if err := errors.Join(found...); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/readers/source"
 )
 
@@ -67,7 +67,7 @@ func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
 	}
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress = shown.update
-	outcome, err := build.Scan(cmd.Context(), opts.out, how)
+	outcome, err := ingest.Scan(cmd.Context(), opts.out, how)
 	shown.finish()
 	if err != nil {
 		return interrupted(cmd.Context(), err)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 )
 
 func newSourcesCommand() *cobra.Command {
@@ -22,7 +22,7 @@ byte, because names may contain newlines.`,
 			if err := opts.checkMatch(); err != nil {
 				return usageError{err}
 			}
-			sources := build.Sources{Names: args, Match: opts.match, Stdin: cmd.InOrStdin()}
+			sources := ingest.Sources{Names: args, Match: opts.match, Stdin: cmd.InOrStdin()}
 			names, err := sources.Expand(cmd.Context())
 			if err != nil {
 				return interrupted(cmd.Context(), err)

@@ -13,7 +13,7 @@ import (
 	"varve/fixtures/classic"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/store"
 )
 
@@ -23,7 +23,7 @@ type archive struct {
 	dir, out string
 	columns  int
 	second   bool // time is the second axis of v, not the first
-	opts     build.Options
+	opts     ingest.Options
 }
 
 func newArchive(t testing.TB) *archive {
@@ -73,7 +73,7 @@ func (a *archive) build(names ...string) {
 	a.Helper()
 	opts := a.opts
 	opts.Sources.Names = names
-	if _, err := build.Build(a.Context(), a.out, &opts); err != nil {
+	if _, err := ingest.Build(a.Context(), a.out, &opts); err != nil {
 		a.Fatal(err)
 	}
 }
@@ -82,7 +82,7 @@ func (a *archive) append(names ...string) {
 	a.Helper()
 	opts := a.opts
 	opts.Sources.Names = names
-	if _, err := build.Append(a.Context(), a.out, &opts); err != nil {
+	if _, err := ingest.Append(a.Context(), a.out, &opts); err != nil {
 		a.Fatal(err)
 	}
 }

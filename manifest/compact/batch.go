@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"varve/manifest"
-	"varve/manifest/patches"
-	"varve/manifest/table"
+	"varve/manifest/internal/patches"
+	"varve/manifest/internal/table"
 )
 
 // batch is a file of chunks that is being written, and the rows of its table.

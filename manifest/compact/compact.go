@@ -24,10 +24,13 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/patches"
+	"varve/manifest/internal/patches"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
+
+// DimensionError is returned for a dimension of Options.Chunks that no array has.
+type DimensionError = patches.DimensionError
 
 // Options configure Compact. Nil options are the zero value.
 type Options struct {

@@ -17,7 +17,6 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/patches"
 	"varve/manifest/store"
 	"varve/manifest/verify"
 	"varve/readers/source"
@@ -422,7 +421,7 @@ func TestMergeSteps(t *testing.T) {
 	}
 	a.check(0, 29)
 	a.compacted(1)
-	var unknown *patches.DimensionError
+	var unknown *DimensionError
 	if _, err := Compact(t.Context(), a.out, &Options{Chunks: map[string]int64{"tim": 5}}); !errors.As(err, &unknown) || unknown.Name != "tim" {
 		t.Errorf("a dimension that is not there: %v", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"varve/manifest/build"
 	"varve/manifest/compact"
+	"varve/manifest/ingest"
 	"varve/manifest/store"
 )
 
@@ -28,7 +28,7 @@ func keep(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "t2m.varve")
-	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
+	if _, err := ingest.Build(ctx, out, &ingest.Options{Sources: ingest.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
 		return err
 	}
 	allowed := store.Options{Allow: []string{"../../fixtures/demo"}}

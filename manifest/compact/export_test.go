@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"varve/manifest/build"
 	"varve/manifest/export/kerchunk"
+	"varve/manifest/ingest"
 )
 
 // TestExport writes kerchunk references to kept chunks and reads them back.
@@ -30,7 +30,7 @@ func TestExport(t *testing.T) {
 	}
 	b := *a
 	b.out = filepath.Join(a.dir, "b.varve")
-	b.opts = build.Options{Allow: []string{a.dir}}
+	b.opts = ingest.Options{Allow: []string{a.dir}}
 	b.build(refs)
 	b.check(0, 9)
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"varve/grid"
-	"varve/manifest/picture"
+	"varve/manifest/internal/picture"
 	"varve/manifest/store"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/store"
 )
 
@@ -132,7 +132,7 @@ func (o opened) number(path string) uint32 {
 func demoManifest(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "t2m.varve")
-	if _, err := build.Build(t.Context(), out, &build.Options{Sources: build.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
+	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
 		t.Fatal(err)
 	}
 	return out

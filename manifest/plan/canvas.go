@@ -8,7 +8,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/convert"
+	"varve/manifest/internal/convert"
 	"varve/zarrjson"
 )
 

@@ -9,8 +9,8 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/convert"
 	"varve/zarrjson"
 )
 

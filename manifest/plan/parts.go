@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"varve/manifest"
-	"varve/manifest/convert"
+	"varve/manifest/internal/convert"
 	"varve/manifest/report"
 )
 

@@ -31,7 +31,7 @@ import (
 	"sync"
 
 	"varve/manifest"
-	"varve/manifest/convert"
+	"varve/manifest/internal/convert"
 	"varve/manifest/plan/internal/schema"
 	"varve/manifest/report"
 )

@@ -10,8 +10,8 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/convert"
 	"varve/manifest/plan/internal/schema"
 	"varve/manifest/report"
 	"varve/zarrjson"

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"varve/codec"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/present"
 	"varve/manifest/store"
 )
@@ -26,7 +26,7 @@ func tryWithStore(ctx context.Context, do func(ctx context.Context, st *store.St
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "t2m.varve")
-	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
+	if _, err := ingest.Build(ctx, out, &ingest.Options{Sources: ingest.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
 		return err
 	}
 	st, err := store.Open(ctx, out, &store.Options{Allow: []string{"../../fixtures/demo"}})

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"varve/fixtures/venv"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/store"
 )
 
@@ -32,7 +32,7 @@ func TestInteropXarray(t *testing.T) {
 	runPython(t, python, "make", dir)
 	var cases []interopCase
 	for _, calendar := range []string{"standard", "noleap", "360_day"} {
-		opts := &build.Options{}
+		opts := &ingest.Options{}
 		for month := range 3 {
 			opts.Sources.Names = append(opts.Sources.Names, filepath.Join(dir, fmt.Sprintf("%s_%d.nc", calendar, month)))
 		}

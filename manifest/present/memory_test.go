@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"varve/fixtures/classic"
-	"varve/manifest/build"
 	"varve/manifest/export/netcdf"
+	"varve/manifest/ingest"
 )
 
 // memoryWatch is a writer that keeps nothing and looks at how much others keep.
@@ -44,7 +44,7 @@ func TestMemory(t *testing.T) {
 	f := &netcdf.File{Dimensions: []netcdf.Dimension{{Name: "time", Length: 3}, {Name: "y", Length: 8192}, {Name: "x", Length: 8192}},
 		Variables: []netcdf.Variable{{Name: "v", Dimensions: []int{0, 1, 2}, Type: netcdf.Float}}}
 	writeFile(t, name, func(file *os.File) error { return writeHoles(f, file) })
-	opts := &build.Options{Sources: build.Sources{Names: []string{name}}}
+	opts := &ingest.Options{Sources: ingest.Sources{Names: []string{name}}}
 	st := opened(t, filepath.Join(dir, "a.varve"), opts)
 	s := selected(t, st, "v", nil, nil)
 	const size = 3 * 8192 * 8192 * 4
@@ -73,7 +73,7 @@ func TestMemoryOfStatistics(t *testing.T) {
 	f := &netcdf.File{Dimensions: []netcdf.Dimension{{Name: "time", Length: 3}, {Name: "y", Length: 8192}, {Name: "x", Length: 8192}},
 		Variables: []netcdf.Variable{{Name: "v", Dimensions: []int{0, 1, 2}, Type: netcdf.Float}}}
 	writeFile(t, name, func(file *os.File) error { return writeHoles(f, file) })
-	st := opened(t, filepath.Join(dir, "a.varve"), &build.Options{Sources: build.Sources{Names: []string{name}}})
+	st := opened(t, filepath.Join(dir, "a.varve"), &ingest.Options{Sources: ingest.Sources{Names: []string{name}}})
 	s := selected(t, st, "v", nil, nil)
 	done, most := make(chan struct{}), make(chan uint64)
 	runtime.GC()
@@ -123,7 +123,7 @@ func TestMemoryOfTimes(t *testing.T) {
 	if err := file.Write(name); err != nil {
 		t.Fatal(err)
 	}
-	st := opened(t, filepath.Join(dir, "a.varve"), &build.Options{Sources: build.Sources{Names: []string{name}}, ValueBytes: 1 << 10})
+	st := opened(t, filepath.Join(dir, "a.varve"), &ingest.Options{Sources: ingest.Sources{Names: []string{name}}, ValueBytes: 1 << 10})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	s := selected(t, st, "time", nil, []string{"time=2000-01-02"})

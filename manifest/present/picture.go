@@ -10,7 +10,7 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/cf"
-	"varve/manifest/plot"
+	"varve/manifest/internal/plot"
 	"varve/manifest/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"varve/fixtures/classic"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/manifest/store"
 )
@@ -58,7 +58,7 @@ func threeMonths(t testing.TB, calendar string) []classic.File {
 func built(t testing.TB, files []classic.File) *store.Store {
 	t.Helper()
 	dir := t.TempDir()
-	opts := &build.Options{Plan: plan.Options{}}
+	opts := &ingest.Options{Plan: plan.Options{}}
 	for i := range files {
 		name := filepath.Join(dir, fmt.Sprintf("f%02d.nc", i))
 		if err := files[i].Write(name); err != nil {
@@ -70,9 +70,9 @@ func built(t testing.TB, files []classic.File) *store.Store {
 }
 
 // opened builds a manifest and opens it.
-func opened(t testing.TB, out string, opts *build.Options) *store.Store {
+func opened(t testing.TB, out string, opts *ingest.Options) *store.Store {
 	t.Helper()
-	if _, err := build.Build(t.Context(), out, opts); err != nil {
+	if _, err := ingest.Build(t.Context(), out, opts); err != nil {
 		t.Fatal(err)
 	}
 	st, err := store.Open(t.Context(), out, &store.Options{Trusted: true})

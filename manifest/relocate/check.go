@@ -13,9 +13,9 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/table"
 	"varve/manifest/scan"
 	"varve/manifest/store"
-	"varve/manifest/table"
 	"varve/readers/source"
 )
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/relocate"
 )
 
@@ -29,7 +29,7 @@ func move(ctx context.Context) error {
 	if err := os.CopyFS(was, os.DirFS("../../fixtures/demo")); err != nil {
 		return err
 	}
-	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{was}, Match: "*.nc"}}); err != nil {
+	if _, err := ingest.Build(ctx, out, &ingest.Options{Sources: ingest.Sources{Names: []string{was}, Match: "*.nc"}}); err != nil {
 		return err
 	}
 	if err := os.Rename(was, is); err != nil {

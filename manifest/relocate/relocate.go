@@ -24,9 +24,9 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/internal/table"
 	"varve/manifest/plan"
 	"varve/manifest/store"
-	"varve/manifest/table"
 	"varve/readers/source"
 )
 

@@ -17,10 +17,10 @@ import (
 	"varve/fixtures/classic"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
+	"varve/manifest/internal/table"
 	"varve/manifest/plan"
 	"varve/manifest/store"
-	"varve/manifest/table"
 	"varve/readers/source"
 	"varve/readers/source/storetest"
 )
@@ -62,15 +62,15 @@ func (a *archive) file(name string, n int) string {
 	return name
 }
 
-func (a *archive) build(o build.Options, names ...string) {
+func (a *archive) build(o ingest.Options, names ...string) {
 	a.Helper()
 	o.Sources.Names = names
-	_, err := build.Build(a.Context(), a.out, &o)
+	_, err := ingest.Build(a.Context(), a.out, &o)
 	a.must(err)
 }
 
 func (a *archive) append(names ...string) error {
-	_, err := build.Append(a.Context(), a.out, &build.Options{Sources: build.Sources{Names: names}})
+	_, err := ingest.Append(a.Context(), a.out, &ingest.Options{Sources: ingest.Sources{Names: names}})
 	return err
 }
 
@@ -154,7 +154,7 @@ func (a *archive) move(from, to string) (now string) {
 // TestThereAndBack moves sources away and back: rows keep the scanned version, and the tables are equal at the end.
 func TestThereAndBack(t *testing.T) {
 	a := newArchive(t)
-	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("stays/1.nc", 1))
+	a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("stays/1.nc", 1))
 	first := a.rows(a.snapshot())
 	a.move("old", "new")
 	r := a.mustRelocate(Options{Writer: "test"}, a.dir+"/old", a.dir+"/new")
@@ -188,13 +188,13 @@ func TestThereAndBack(t *testing.T) {
 // TestSameRows checks that exports and servers recognize moved sources.
 func TestSameRows(t *testing.T) {
 	a := newArchive(t)
-	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
+	a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
 	old := a.snapshot()
 	a.move("old", "new")
 	a.mustRelocate(Options{}, a.dir+"/old", a.dir+"/new")
 	a.must(a.append(a.file("new/2.nc", 2)))
 	moved := a.snapshot()
-	a.build(build.Options{Force: true}, a.dir+"/new")
+	a.build(ingest.Options{Force: true}, a.dir+"/new")
 	reencoded := a.snapshot()
 	repo, err := manifest.Open(t.Context(), a.out)
 	a.must(err)
@@ -228,7 +228,7 @@ func TestSameRows(t *testing.T) {
 // TestRefused checks that wrong moves change nothing.
 func TestRefused(t *testing.T) {
 	a := newArchive(t)
-	a.build(build.Options{Plan: plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `run(\d+)/`}}}}, a.file("run1/0.nc", 0), a.file("run2/0.nc", 0))
+	a.build(ingest.Options{Plan: plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `run(\d+)/`}}}}, a.file("run1/0.nc", 0), a.file("run2/0.nc", 0))
 	before := a.snapshot().ID
 	a.move("run1", "run3")
 	var refused *MoveError
@@ -269,7 +269,7 @@ func TestUnlike(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newArchive(t)
-			a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
+			a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
 			a.must(os.CopyFS(filepath.Join(a.dir, "new"), os.DirFS(filepath.Join(a.dir, "old"))))
 			bad := filepath.Join(a.dir, "new/1.nc")
 			tt.spoil(a, bad)
@@ -316,7 +316,7 @@ func TestChunksAsFiles(t *testing.T) {
 		a.must(os.MkdirAll(filepath.Dir(name), 0o777))
 		a.must(os.WriteFile(name, []byte(content), 0o666))
 	}
-	a.build(build.Options{}, a.dir+"/old.zarr")
+	a.build(ingest.Options{}, a.dir+"/old.zarr")
 	a.must(os.CopyFS(filepath.Join(a.dir, "new.zarr"), os.DirFS(filepath.Join(a.dir, "old.zarr"))))
 	r := a.mustRelocate(Options{DryRun: true, Deep: true}, a.dir+"/old.zarr", a.dir+"/new.zarr")
 	if r.Snapshot != nil || r.Sources != 3 || r.Described != 1 || r.Compared != 2 {
@@ -342,7 +342,7 @@ func TestFollows(t *testing.T) {
 	a := newArchive(t)
 	a.must(os.MkdirAll(a.dir+"/old", 0o777))
 	a.must(os.WriteFile(a.dir+"/old/broken.nc", []byte("CDF\x01 and no more"), 0o666))
-	a.build(build.Options{SkipBroken: true, Plan: plan.Options{CodecFrom: a.dir + "/old/1.nc"}},
+	a.build(ingest.Options{SkipBroken: true, Plan: plan.Options{CodecFrom: a.dir + "/old/1.nc"}},
 		a.file("old/0.nc", 0), a.file("old/1.nc", 1), a.dir+"/old/broken.nc")
 	a.move("old/1.nc", "one.nc")
 	a.move("old", "new")
@@ -366,7 +366,7 @@ func TestFollows(t *testing.T) {
 // TestOthers checks that a user who did not build the manifest may read the new places only.
 func TestOthers(t *testing.T) {
 	a := newArchive(t)
-	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("stays/1.nc", 1))
+	a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("stays/1.nc", 1))
 	a.move("old", "new")
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	a.mustRelocate(Options{}, a.dir+"/old", a.dir+"/new")
@@ -401,7 +401,7 @@ func TestOthers(t *testing.T) {
 // TestOtherWriter checks that another writer's snapshot is not lost.
 func TestOtherWriter(t *testing.T) {
 	a := newArchive(t)
-	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
+	a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
 	a.move("old", "new")
 	more := a.file("more/2.nc", 2)
 	once := true
@@ -420,7 +420,7 @@ func TestOtherWriter(t *testing.T) {
 // TestEnded checks that a cancelled relocation leaves nothing.
 func TestEnded(t *testing.T) {
 	a := newArchive(t)
-	a.build(build.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
+	a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
 	a.move("old", "new")
 	before := a.snapshot().ID
 	ctx, cancel := context.WithCancel(t.Context())
@@ -443,7 +443,7 @@ func TestToStore(t *testing.T) {
 	for i := range files {
 		names = append(names, a.file(fmt.Sprintf("old/%02d %%41#.nc", i), i))
 	}
-	a.build(build.Options{}, names...)
+	a.build(ingest.Options{}, names...)
 	for _, name := range names {
 		content, err := os.ReadFile(name)
 		a.must(err)
@@ -469,7 +469,7 @@ func TestToStore(t *testing.T) {
 // file of the manifest.
 func TestToServer(t *testing.T) {
 	a := newArchive(t)
-	a.build(build.Options{}, a.file("old/a b/0%20#.nc", 0), a.file("old/a b/1?.nc", 1))
+	a.build(ingest.Options{}, a.file("old/a b/0%20#.nc", 0), a.file("old/a b/1?.nc", 1))
 	serve := func(dir string) *httptest.Server {
 		files := http.FileServer(http.Dir(filepath.Join(a.dir, dir)))
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -521,7 +521,7 @@ func TestTargets(t *testing.T) {
 	a.must(os.WriteFile(a.dir+"/refs.json", fmt.Appendf(nil, `{"version":1,"refs":{".zgroup":"{\"zarr_format\":2}",
 		"v/.zarray":"{\"zarr_format\":2,\"shape\":[4],\"chunks\":[2],\"dtype\":\"|u1\",\"compressor\":null,\"filters\":null,\"fill_value\":0,\"order\":\"C\"}",
 		"v/.zattrs":"{\"_ARRAY_DIMENSIONS\":[\"y\"]}","v/0":[%[1]q,2,2],"v/1":[%[1]q,4,2]}}`, a.dir+"/old/bytes"), 0o666))
-	a.build(build.Options{}, a.dir+"/refs.json")
+	a.build(ingest.Options{}, a.dir+"/refs.json")
 	a.move("old", "new")
 	if r := a.mustRelocate(Options{}, a.dir+"/old", a.dir+"/new"); r.Sources != 1 || r.Sized != 1 {
 		t.Errorf("%+v", r)
@@ -543,7 +543,7 @@ func TestReordered(t *testing.T) {
 		if len(tt.opts.NewDims) == 0 {
 			second = a.file("b/2.nc", 1)
 		}
-		a.build(build.Options{Plan: tt.opts, Force: true}, first, second)
+		a.build(ingest.Options{Plan: tt.opts, Force: true}, first, second)
 		a.must(os.CopyFS(filepath.Join(a.dir, tt.to), os.DirFS(filepath.Dir(first))))
 		if r := a.mustRelocate(Options{DryRun: true}, a.dir+"/a", filepath.Join(a.dir, tt.to)); r.Reordered != tt.want {
 			t.Errorf("to %s: %+v", tt.to, r)

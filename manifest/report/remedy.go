@@ -5,7 +5,7 @@ import "strings"
 // Option is a choice that a user has, by its name in the library. A command maps it to its own flag.
 type Option string
 
-// The options. The fields of plan.Options and build.Options say what each does.
+// The options. The fields of plan.Options and ingest.Options say what each does.
 const (
 	Allow      Option = "allow"
 	Broadcast  Option = "broadcast"

@@ -19,7 +19,7 @@ func (w without) Dropped(path string) bool { return path == string(w) }
 // while the source was read.
 func TestSparedWhileHandedOn(t *testing.T) {
 	const indexOfU = 11768 // as build/testdata/places.json has it
-	data, err := os.ReadFile("../build/testdata/spared_1.nc")
+	data, err := os.ReadFile("../ingest/testdata/spared_1.nc")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	"varve/codec"
 	"varve/fixtures/venv"
 	"varve/grid"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/serve"
 	"varve/manifest/store"
 )
@@ -34,7 +34,7 @@ func serveFiles(t *testing.T, files ...string) (address, dir string) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "config"))
 	dir = filepath.Join(t.TempDir(), "demo.varve")
-	if _, err := build.Build(t.Context(), dir, &build.Options{Sources: build.Sources{Names: files}, Writer: "test"}); err != nil {
+	if _, err := ingest.Build(t.Context(), dir, &ingest.Options{Sources: ingest.Sources{Names: files}, Writer: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	h, err := serve.New(t.Context(), []string{dir}, &serve.Options{Reload: -1, Store: store.Options{Trusted: true}})

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/serve"
 	"varve/manifest/store"
 	"varve/readers/source"
@@ -49,7 +49,7 @@ func farDemo(t *testing.T, opts store.Options) (address string, requests, sent *
 	for _, name := range months(t) {
 		names = append(names, remote.URL+"/"+filepath.Base(name))
 	}
-	if _, err := build.Build(t.Context(), dir, &build.Options{Sources: build.Sources{Names: names}, Writer: "test"}); err != nil {
+	if _, err := ingest.Build(t.Context(), dir, &ingest.Options{Sources: ingest.Sources{Names: names}, Writer: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	read := source.DefaultOptions()

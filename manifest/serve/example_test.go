@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/serve"
 	"varve/manifest/store"
 )
@@ -23,7 +23,7 @@ func ExampleNew() {
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "t2m.varve")
-	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
+	if _, err := ingest.Build(ctx, out, &ingest.Options{Sources: ingest.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
 		panic(err)
 	}
 

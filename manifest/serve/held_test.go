@@ -21,8 +21,8 @@ import (
 	"varve/fixtures/classic"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/build"
 	"varve/manifest/compact"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/manifest/relocate"
 	"varve/manifest/serve"
@@ -90,13 +90,13 @@ func (a *archive) must(err error) {
 
 func (a *archive) build(force bool, o plan.Options, files ...string) {
 	a.Helper()
-	_, err := build.Build(a.Context(), a.out, &build.Options{Sources: build.Sources{Names: files}, Plan: o, Force: force, Writer: "test"})
+	_, err := ingest.Build(a.Context(), a.out, &ingest.Options{Sources: ingest.Sources{Names: files}, Plan: o, Force: force, Writer: "test"})
 	a.must(err)
 }
 
 func (a *archive) append(files ...string) {
 	a.Helper()
-	_, err := build.Append(a.Context(), a.out, &build.Options{Sources: build.Sources{Names: files}, Writer: "test"})
+	_, err := ingest.Append(a.Context(), a.out, &ingest.Options{Sources: ingest.Sources{Names: files}, Writer: "test"})
 	a.must(err)
 }
 

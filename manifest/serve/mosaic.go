@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"varve/grid"
-	"varve/manifest/picture"
+	"varve/manifest/internal/picture"
 	"varve/manifest/store"
 )
 

@@ -18,7 +18,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/cf"
-	"varve/manifest/picture"
+	"varve/manifest/internal/picture"
 	"varve/manifest/report"
 	"varve/manifest/store"
 )

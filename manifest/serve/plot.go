@@ -9,7 +9,7 @@ import (
 
 	"varve/grid"
 	"varve/manifest/internal/cf"
-	"varve/manifest/plot"
+	"varve/manifest/internal/plot"
 )
 
 // servePlot answers with a drawing of a slice.

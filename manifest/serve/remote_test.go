@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/serve"
 	"varve/manifest/store"
 	"varve/readers/source"
@@ -123,7 +123,7 @@ func TestRemoteFaults(t *testing.T) {
 	}
 	opener := options()
 	names := []string{remote.URL + "/2021-01.nc", remote.URL + "/2021-02.nc"}
-	if _, err := build.Build(t.Context(), dir, &build.Options{Sources: build.Sources{Names: names}, Writer: "test", Opener: opener}); err != nil {
+	if _, err := ingest.Build(t.Context(), dir, &ingest.Options{Sources: ingest.Sources{Names: names}, Writer: "test", Opener: opener}); err != nil {
 		t.Fatal(err)
 	}
 	if err := opener.Close(); err != nil {

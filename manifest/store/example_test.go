@@ -12,7 +12,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -34,7 +34,7 @@ func tryWithStore(ctx context.Context, do func(ctx context.Context, st *store.St
 	if err := os.CopyFS(archive, os.DirFS("../../fixtures/demo")); err != nil {
 		return err
 	}
-	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{archive}, Match: "*.nc"}}); err != nil {
+	if _, err := ingest.Build(ctx, out, &ingest.Options{Sources: ingest.Sources{Names: []string{archive}, Match: "*.nc"}}); err != nil {
 		return err
 	}
 	st, err := store.Open(ctx, out, &store.Options{Allow: []string{archive}})

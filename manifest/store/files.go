@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 
 	"varve/manifest"
-	"varve/manifest/mosaic"
-	"varve/manifest/table"
+	"varve/manifest/internal/mosaic"
+	"varve/manifest/internal/table"
 )
 
 // fileIndex implements mosaic.Files. It reads a header when it is first needed: each file may have a

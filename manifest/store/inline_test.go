@@ -12,7 +12,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/table"
+	"varve/manifest/internal/table"
 	"varve/zarrjson"
 )
 

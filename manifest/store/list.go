@@ -9,7 +9,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/mosaic"
+	"varve/manifest/internal/mosaic"
 )
 
 // Run is a run of consecutive chunks, in C order of the box of chunks that is being listed, which have

@@ -14,7 +14,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/table"
+	"varve/manifest/internal/table"
 )
 
 // publish writes a manifest in memory to a folder.

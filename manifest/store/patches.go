@@ -11,8 +11,8 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/mosaic"
-	"varve/manifest/table"
+	"varve/manifest/internal/mosaic"
+	"varve/manifest/internal/table"
 	"varve/readers/source"
 )
 

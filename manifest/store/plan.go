@@ -11,7 +11,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/mosaic"
+	"varve/manifest/internal/mosaic"
 	"varve/readers/source"
 )
 

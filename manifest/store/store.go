@@ -13,8 +13,8 @@ import (
 	"sync"
 
 	"varve/manifest"
-	"varve/manifest/mosaic"
-	"varve/manifest/table"
+	"varve/manifest/internal/mosaic"
+	"varve/manifest/internal/table"
 	"varve/readers/source"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/manifest/store"
 )
@@ -58,7 +58,7 @@ func stacked(t *testing.T, names []string) (elements []byte, dims []string) {
 		paths[i], steps.Values = folder+paths[i], append(steps.Values, strconv.Itoa(i))
 	}
 	out := filepath.Join(t.TempDir(), "out.varve")
-	made, err := build.Build(t.Context(), out, &build.Options{Sources: build.Sources{Names: paths}, Plan: plan.Options{NewDims: []plan.NewDim{steps}}})
+	made, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: paths}, Plan: plan.Options{NewDims: []plan.NewDim{steps}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestGuessedAxes(t *testing.T) {
 	names := []string{"testdata/guess_0.h5", "testdata/guess_1.h5"}
 	for range 2 {
 		out := filepath.Join(t.TempDir(), "out.varve")
-		if _, err := build.Build(t.Context(), out, &build.Options{Sources: build.Sources{Names: names}}); err != nil {
+		if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: names}}); err != nil {
 			t.Fatal(err)
 		}
 		st, err := store.Open(t.Context(), out, &store.Options{Allow: []string{"testdata"}})
@@ -126,7 +126,7 @@ func TestGuessedAxes(t *testing.T) {
 		}
 		slices.Reverse(names)
 	}
-	if _, err := build.Build(t.Context(), filepath.Join(t.TempDir(), "out.varve"), &build.Options{Sources: build.Sources{Names: names}, Plan: plan.Options{Rename: []plan.Rename{{Old: "like_y", New: "x"}}}}); err == nil {
+	if _, err := ingest.Build(t.Context(), filepath.Join(t.TempDir(), "out.varve"), &ingest.Options{Sources: ingest.Sources{Names: names}, Plan: plan.Options{Rename: []plan.Rename{{Old: "like_y", New: "x"}}}}); err == nil {
 		t.Error("y was taken for x without an error")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/table"
+	"varve/manifest/internal/table"
 )
 
 // memoryTables are tables in memory.

@@ -12,7 +12,7 @@ import (
 
 	"varve/codec"
 	"varve/fixtures/classic"
-	"varve/manifest/build"
+	"varve/manifest/ingest"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -37,7 +37,7 @@ func archived(t *testing.T) (s *store.Store, files []string) {
 		files = append(files, name)
 	}
 	out := filepath.Join(dir, "a.varve")
-	if _, err := build.Build(t.Context(), out, &build.Options{Sources: build.Sources{Names: files}, Writer: "test"}); err != nil {
+	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: files}, Writer: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.Open(t.Context(), out, nil)
@@ -104,7 +104,7 @@ func zarrOf(t *testing.T, document, key, chunk string) *store.Store {
 		}
 	}
 	out := filepath.Join(dir, "a.varve")
-	if _, err := build.Build(t.Context(), out, &build.Options{Sources: build.Sources{Names: []string{name}}, Writer: "test"}); err != nil {
+	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: []string{name}}, Writer: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.Open(t.Context(), out, nil)

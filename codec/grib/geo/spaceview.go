@@ -52,7 +52,7 @@ func (g *Grid) View() (*View, error) {
 	}
 	v := &View{Lon: g.angle("longitudeOfSubSatellitePoint"), Height: (nr - 1) * earth.Major, earth: earth}
 	rx, ry := size/float64(dx), earth.Minor/earth.Major*size/float64(dy)
-	v.X, v.Y = steps(-x*rx, rx, g.Ni), make([]float64, g.Nj)
+	v.X, v.Y = steps(float64(-x*rx), rx, g.Ni), make([]float64, g.Nj)
 	for j := range v.Y {
 		v.Y[j] = (float64(g.Nj-1-j) - y) * ry
 	}

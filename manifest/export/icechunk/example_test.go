@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"varve/manifest"
-	"varve/manifest/build"
 	"varve/manifest/export/icechunk"
+	"varve/manifest/ingest"
 	"varve/manifest/store"
 )
 
@@ -29,14 +29,14 @@ func exportTwice(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	out, dest := filepath.Join(dir, "out"), filepath.Join(dir, "repo")
-	files := func(names ...string) *build.Options {
-		o := &build.Options{}
+	files := func(names ...string) *ingest.Options {
+		o := &ingest.Options{}
 		for _, name := range names {
 			o.Sources.Names = append(o.Sources.Names, filepath.Join("../../../fixtures/demo", name))
 		}
 		return o
 	}
-	if _, err := build.Build(ctx, out, files("2021-01.nc", "2021-02.nc")); err != nil {
+	if _, err := ingest.Build(ctx, out, files("2021-01.nc", "2021-02.nc")); err != nil {
 		return err
 	}
 	first, err := export(ctx, out, dest)
@@ -44,7 +44,7 @@ func exportTwice(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("a repository: %d chunks are in the sources, %d in the manifest\n", first.Virtual, first.Inline)
-	if _, err := build.Append(ctx, out, files("2021-03.nc")); err != nil {
+	if _, err := ingest.Append(ctx, out, files("2021-03.nc")); err != nil {
 		return err
 	}
 	second, err := export(ctx, out, dest)

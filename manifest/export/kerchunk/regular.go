@@ -8,7 +8,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
-	"varve/manifest/regular"
+	"varve/manifest/internal/regular"
 	"varve/manifest/store"
 	"varve/zarrjson"
 )

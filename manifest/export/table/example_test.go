@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"varve/manifest/build"
 	"varve/manifest/export/table"
+	"varve/manifest/ingest"
 	"varve/manifest/store"
 )
 
@@ -23,7 +23,7 @@ func withManifest(do func(ctx context.Context, s *store.Store, dir string) error
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "t2m.varve")
-	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{"../../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
+	if _, err := ingest.Build(ctx, out, &ingest.Options{Sources: ingest.Sources{Names: []string{"../../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
 		return err
 	}
 	s, err := store.Open(ctx, out, &store.Options{Trusted: true})

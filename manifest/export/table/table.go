@@ -34,7 +34,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/progress"
-	"varve/manifest/mosaic"
+	"varve/manifest/internal/mosaic"
 	"varve/manifest/store"
 	"varve/zarrjson"
 )

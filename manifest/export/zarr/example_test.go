@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"varve/manifest/build"
 	"varve/manifest/export/zarr"
+	"varve/manifest/ingest"
 	"varve/manifest/store"
 )
 
@@ -28,7 +28,7 @@ func copyMonths(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "out")
-	if _, err := build.Build(ctx, out, &build.Options{Sources: build.Sources{Names: []string{"../../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
+	if _, err := ingest.Build(ctx, out, &ingest.Options{Sources: ingest.Sources{Names: []string{"../../../fixtures/demo"}, Match: "*.nc"}}); err != nil {
 		return err
 	}
 	s, err := store.Open(ctx, out, &store.Options{Trusted: true})

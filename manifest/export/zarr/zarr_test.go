@@ -17,8 +17,8 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/build"
 	"varve/manifest/export/internal/draft"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/manifest/store"
 	"varve/readers/source"
@@ -43,7 +43,7 @@ type sample struct {
 func newSample(t testing.TB, files ...string) *sample {
 	t.Helper()
 	s := &sample{dir: filepath.Join(t.TempDir(), "out")}
-	if _, err := build.Build(context.Background(), s.dir, &build.Options{Sources: build.Sources{Names: files}, Plan: plan.Options{}}); err != nil {
+	if _, err := ingest.Build(context.Background(), s.dir, &ingest.Options{Sources: ingest.Sources{Names: files}, Plan: plan.Options{}}); err != nil {
 		t.Fatal(err)
 	}
 	s.open(t)
@@ -64,7 +64,7 @@ func (s *sample) open(t testing.TB) {
 
 func (s *sample) append(t testing.TB, files ...string) {
 	t.Helper()
-	if _, err := build.Append(context.Background(), s.dir, &build.Options{Sources: build.Sources{Names: files}}); err != nil {
+	if _, err := ingest.Append(context.Background(), s.dir, &ingest.Options{Sources: ingest.Sources{Names: files}}); err != nil {
 		t.Fatal(err)
 	}
 	s.open(t)

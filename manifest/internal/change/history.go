@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"varve/manifest"
-	"varve/manifest/table"
+	"varve/manifest/internal/table"
 )
 
 // History is the Past of a manifest that is stored in a repository.

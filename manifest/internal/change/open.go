@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"varve/manifest"
-	"varve/manifest/table"
+	"varve/manifest/internal/table"
 )
 
 // Open implements Tables for two snapshots whose tables are open already.

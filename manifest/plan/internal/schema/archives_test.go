@@ -12,8 +12,8 @@ import (
 	"varve/codec"
 	"varve/fixtures/venv"
 	"varve/manifest"
-	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/convert"
 	"varve/zarrjson"
 )
 

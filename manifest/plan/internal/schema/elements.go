@@ -11,8 +11,8 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/convert"
 	"varve/manifest/report"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/convert"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/convert"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
 )

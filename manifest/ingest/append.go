@@ -1,0 +1,265 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/internal/table"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// attempts limits how often an append starts over because another process published a snapshot
+// first. Each time one process finishes, so this many processes may append at once.
+const attempts = 100
+
+// Append adds sources to the manifest dir. If the new files come after all others and agree with
+// them, the cost depends only on the new files. Otherwise it plans all files again from their
+// stored headers and coordinates. If dir is no manifest, the error wraps fs.ErrNotExist.
+func Append(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
+	opts, err := opts.checked()
+	if err != nil {
+		return nil, err
+	}
+	names, err := opts.Sources.Expand(ctx)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := manifest.Open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	var outcome *Outcome
+	for range attempts {
+		outcome, err = appendIn(ctx, repo, names, opts)
+		if !errors.Is(err, manifest.ErrConflict) {
+			break
+		}
+	}
+	return outcome, closing(repo, err)
+}
+
+func appendIn(ctx context.Context, repo *manifest.Repository, names []string, opts *Options) (*Outcome, error) {
+	parent, err := repo.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	old, err := repo.Load(ctx, parent)
+	if err != nil {
+		return nil, err
+	}
+	own := *opts
+	// A new file must be combined as the old ones were, not as today's flags say.
+	if !opts.Replan && old.Options != nil {
+		if err := json.Unmarshal(old.Options, &own.Plan); err != nil {
+			return nil, fmt.Errorf("%s: options of snapshot %s: %w", repo.Name(), old.ID, err)
+		}
+	}
+	reader, err := table.Open(old.Tables, table.InRepository(repo), table.NewCache(refCache))
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := newAppend(repo, &own, old, reader).run(ctx, names)
+	if err = closing(reader, err); err != nil || outcome.Snapshot == old {
+		return outcome, err
+	}
+	if err := fold(ctx, repo, outcome.Snapshot); err != nil {
+		return nil, err
+	}
+	return outcome, repo.Publish(ctx, outcome.Snapshot, parent)
+}
+
+// appending is a job that extends a snapshot.
+type appending struct {
+	*job
+	reader *table.Reader // of the old snapshot's tables
+	passed int64         // the number of sources that the manifest has already
+}
+
+func newAppend(repo *manifest.Repository, opts *Options, old *manifest.Snapshot, reader *table.Reader) *appending {
+	j := newJob(repo, opts)
+	j.old, j.tables.kept, j.generation = old, old.Tables, min(j.generation, old.Generation)
+	return &appending{job: j, reader: reader}
+}
+
+func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
+	if a.opts.SkipKnown {
+		var err error
+		if names, err = a.unknown(ctx, names); err != nil {
+			return nil, err
+		}
+		// Nothing is new, so no snapshot is published.
+		if len(names) == 0 {
+			out := &Outcome{Snapshot: a.old, Report: &report.Report{}}
+			a.notePassed(out.Report)
+			return out, nil
+		}
+	}
+	defer a.abort()
+	if err := a.scan(ctx, names); err != nil {
+		return a.refused(err), err
+	}
+	what := "append 1 file"
+	if n := shown(a.files); n != 1 {
+		what = fmt.Sprintf("append %d files", n)
+	}
+	if !a.opts.Replan {
+		// Try to extend the old plan first, because that reads no old file. If it does not apply,
+		// the old headers and values are loaded below and everything is planned again.
+		extension, err := a.extension(ctx)
+		if err != nil {
+			return refusedPlan(err, int64(len(a.files))), err
+		}
+		if extension != nil {
+			return a.extend(ctx, what, extension)
+		}
+	}
+	var err error
+	if a.before, err = a.reader.Files(ctx, manifest.NewShared()); err != nil {
+		return nil, err
+	}
+	// A new plan places all files again; all other old rows remain valid.
+	a.tables.kept = slices.DeleteFunc(slices.Clone(a.old.Tables), func(t manifest.Table) bool { return t.Kind == manifest.Tiles })
+	out, err := a.plan(ctx, what)
+	if err == nil {
+		a.notePassed(out.Report)
+	}
+	return out, err
+}
+
+// extension plans the new files after the old ones. It returns nil if all files must be planned
+// again.
+func (a *appending) extension(ctx context.Context) (*plan.Extension, error) {
+	first := int(a.old.Rows(manifest.Sources))
+	for {
+		made, needs, err := plan.Extend(a.old.State, a.old.Arrays, a.files, first, a.opts.ValueBytes)
+		if err != nil || len(needs) == 0 {
+			return made, err
+		}
+		if err := a.load(ctx, a.files, needs); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// extend makes the snapshot for files that come after all others.
+func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) (*Outcome, error) {
+	if err := a.foldPieces(ctx, x); err != nil {
+		return nil, err
+	}
+	snap := *a.old
+	snap.Message, snap.Writer, snap.State, snap.Arrays = what, a.opts.Writer, x.State, x.Arrays
+	snap.Created, snap.ID, snap.Generation = time.Time{}, "", a.generation
+	snap.Sources += shown(a.files)
+	snap.Placements = nil
+	c := &content{known: a.stored(ctx), files: a.files, placements: x.Placements, values: x.Values}
+	if err := a.tables.write(ctx, &snap, c); err != nil {
+		return nil, err
+	}
+	snap.Placements = joined(a.old.Placements, snap.Placements)
+	if err := a.countNew(ctx, &snap, x); err != nil {
+		return nil, err
+	}
+	out := &Outcome{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}
+	a.noteBroken(&snap, out.Report)
+	a.notePassed(out.Report)
+	a.seal(&snap, out.Report)
+	return out, nil
+}
+
+// joined appends the new segments of placements to the old ones.
+func joined(old, more []manifest.PlacementTable) []manifest.PlacementTable {
+	out := slices.Clone(old)
+	for i := range out {
+		at := slices.IndexFunc(more, func(p manifest.PlacementTable) bool { return p.ID == out[i].ID })
+		if at >= 0 {
+			out[i].Segments = append(slices.Clip(out[i].Segments), more[at].Segments...)
+		}
+	}
+	return out
+}
+
+// stored returns a function that reports whether the old tables have a row. It looks up each ID,
+// because the old rows are not in memory.
+func (a *appending) stored(ctx context.Context) func(manifest.TableKind, string) (bool, error) {
+	return func(kind manifest.TableKind, id string) (bool, error) {
+		var err error
+		switch kind {
+		case manifest.Headers:
+			_, err = a.reader.Header(ctx, id)
+		case manifest.Groups:
+			_, err = a.reader.Groups(ctx, id)
+		default:
+			_, err = a.reader.Values(ctx, id)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+}
+
+// countNew adds the chunks of new tiles to the old counts.
+func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *plan.Extension) error {
+	l, err := a.layOutFiles(snap.Tables, x.Placements, files{a.files, a.old.Rows(manifest.Sources)}, nil)
+	if err != nil {
+		return err
+	}
+	for i := range snap.Arrays { // the old arrays, in the same order
+		if err = l.countBehind(ctx, &snap.Arrays[i], &a.old.Arrays[i]); err != nil {
+			err = fmt.Errorf("%s: %w", snap.Arrays[i].Path, err)
+			break
+		}
+	}
+	return closing(l, err)
+}
+
+// countBehind counts only chunks beyond the old end of an array. plan.Extend grows arrays only at
+// the end of whole chunks, so the old counts remain valid.
+func (l *laidOut) countBehind(ctx context.Context, array, old *manifest.Array) error {
+	m, err := l.mosaic(array)
+	if m == nil || err != nil {
+		return err
+	}
+	chunks, err := behind(m.Grid(), old.Schema.Shape)
+	if err != nil {
+		return err
+	}
+	added, err := m.CountIn(ctx, l.refs, chunks)
+	if err != nil {
+		return err
+	}
+	array.Chunks = manifest.Counts{
+		Verbatim: old.Chunks.Verbatim + added.Verbatim, Prefix: old.Chunks.Prefix + added.Prefix,
+		Reencoded: old.Chunks.Reencoded + added.Reencoded, Missing: old.Chunks.Missing + added.Missing, Patched: old.Chunks.Patched,
+	}
+	return nil
+}
+
+// behind returns the chunks that an array has gained since it had an older shape.
+func behind(g *grid.Grid, old []int64) (grid.Region, error) {
+	chunks := grid.Whole(g.Counts()).Clone()
+	grown := 0
+	for axis, n := range g.Shape() {
+		if n == old[axis] {
+			continue
+		}
+		first, err := g.Dim(axis).Find(old[axis])
+		if err != nil {
+			return chunks, err
+		}
+		// Only plan.Extend grows arrays, and it keeps these rules.
+		if grown++; grown > 1 || g.Dim(axis).Offset(first) != old[axis] {
+			return chunks, fmt.Errorf("an array of shape %v grew to %v within a chunk", old, g.Shape())
+		}
+		chunks.Origin[axis], chunks.Shape[axis] = first, chunks.Shape[axis]-first
+	}
+	return chunks, nil
+}

@@ -1,0 +1,111 @@
+package ingest
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
+	"varve/manifest/scan"
+)
+
+var record = flag.Bool("record", false, "write the examples of findings")
+
+// TestFindingExamples causes each finding that this package adds to those of the planner.
+func TestFindingExamples(t *testing.T) {
+	dir := t.TempDir()
+	var names []string
+	for _, month := range []string{"01", "02", "03"} {
+		data, err := os.ReadFile("../../fixtures/demo/2021-" + month + ".nc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(dir, "2021-"+month+".nc")
+		if err := os.WriteFile(name, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	recorder := reporttest.Recorder{Folder: dir}
+	// causes checks that a report or a refusal has a finding with a code.
+	causes := func(code report.Code, outcome *Outcome, err error) {
+		t.Helper()
+		var findings []report.Finding
+		var refused *plan.Error
+		var broken *scan.BrokenError
+		switch {
+		case errors.As(err, &refused):
+			findings = refused.Findings
+		case errors.As(err, &broken):
+			findings = UnreadableFindings(broken)
+		case err != nil:
+			t.Fatal(err)
+		default:
+			findings = outcome.Report.Findings
+		}
+		for _, f := range findings {
+			if f.Code == code {
+				recorder.Add([]report.Finding{f})
+				return
+			}
+		}
+		t.Errorf("%s: got %+v", code, findings)
+	}
+	check := func(opts *Options, names ...string) (*Outcome, error) {
+		opts.Sources.Names = names
+		return Check(t.Context(), opts)
+	}
+
+	outcome, err := check(&Options{}, names[0], names[0])
+	causes(report.RepeatedSource, outcome, err)
+
+	configured(t)
+	out := filepath.Join(dir, "t2m.varve")
+	mustBuild(t, out, names[:2]...)
+	_, err = Append(t.Context(), out, optionsFor(names[1]))
+	causes(report.KnownSource, nil, err)
+	outcome, err = check(&Options{Sources: Sources{}}, dir)
+	causes(report.ManifestSkipped, outcome, err)
+
+	var stores []string
+	for i := range 2 {
+		stores = append(stores, filepath.Join(dir, fmt.Sprintf("%d.zarr", i)))
+		writeStore(t, stores[i], i, "")
+	}
+	_, err = Build(t.Context(), filepath.Join(dir, "strict.varve"), &Options{Sources: Sources{Names: stores},
+		Plan: plan.Options{Strict: true, Inline: -1, Schemas: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {4}}}}}})
+	causes(report.StrictReencodes, nil, err)
+
+	cut := filepath.Join(dir, "cut.nc")
+	if err := os.WriteFile(cut, []byte("CDF"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err = check(&Options{}, names[0], cut)
+	causes(report.UnreadableFile, outcome, err)
+
+	part := filepath.Join(dir, "part")
+	spared := &Options{Sources: Sources{Names: []string{brokenArchive(t, "index of u")}}, Plan: plan.Options{Drop: []string{"/u", "/t"}, Vars: []string{"nothing"}}}
+	if _, err := Scan(t.Context(), part, spared); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err = check(&Options{}, part)
+	causes(report.VariableDamaged, outcome, err)
+
+	// A device in place of the folder for keys prevents the seal.
+	t.Setenv("XDG_CONFIG_HOME", "/dev/null")
+	outcome, err = Build(t.Context(), filepath.Join(dir, "open.varve"), optionsFor(names[0]))
+	causes(report.NotSealed, outcome, err)
+
+	if runtime.GOOS == "windows" {
+		return // errors of files have other texts there
+	}
+	if err := recorder.Check("../report/text/examples/build.txt", *record); err != nil {
+		t.Error(err)
+	}
+}

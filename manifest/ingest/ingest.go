@@ -1,0 +1,164 @@
+// Package ingest makes manifests: it scans sources, plans the combined dataset, and publishes a
+// snapshot.
+//
+//	sources ── scan ─┬─ files ── plan ── arrays, placements ─┐
+//	                 └─ refs ─────────────── tables ─────────┴─ snapshot
+//
+// A snapshot becomes visible only when all of its tables are written.
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+
+	"varve/manifest"
+	"varve/manifest/internal/picture"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/scan"
+	"varve/readers/source"
+)
+
+// Options say what to build, and how. The zero value of each field is a valid default; nil options
+// equal the zero value and name no sources.
+type Options struct {
+	Sources    Sources
+	Plan       plan.Options // how to combine the files; Append ignores it unless Replan is set
+	Workers    int          // number of sources to read at once; 0 means one per processor
+	SkipBroken bool         // leave out sources that cannot be read
+	SkipKnown  bool         // for Append: leave out sources that the manifest has, if they are unchanged
+	Allow      []string     // folders and URLs where sources may refer to other files, besides their own
+	Pictures   bool         // draw the arrays
+	Force      bool         // replace an existing manifest, but keep its history
+	// KeepScan is a folder for the results of scans. Sources that were scanned before and are
+	// unchanged are taken from there. The folder is made if necessary. If it is empty, nothing is
+	// kept.
+	KeepScan string
+	// Replan makes Append use Plan, and plan all files again if necessary. Without it, Append uses
+	// the options with which the manifest was built.
+	Replan bool
+	Opener *source.Opener // nil means default options
+	Writer string         // name of the program, for the snapshot
+	// ValueBytes limits the size in bytes of a variable's values that are read because the manifest
+	// stores them, or because they place files. 0 means 16 MiB.
+	ValueBytes int64
+	// Progress receives how many sources are scanned, and then Compared how many variables are read
+	// to compare files. A single goroutine calls them.
+	Progress, Compared func(done, total int64)
+}
+
+// Outcome is the result of a build, with its report.
+type Outcome struct {
+	Snapshot *manifest.Snapshot // nil if the files cannot be combined
+	Report   *report.Report
+	Files    int64 // the number of sources that were scanned
+	// Broken lists all sources that Scan left out because they cannot be read.
+	Broken []scan.Broken
+	// Pictures holds, by path, SVG pictures of the arrays that read files, if the options ask for them.
+	// A page that shows them needs PictureStyle.
+	Pictures map[string]template.HTML
+}
+
+// PictureStyle is the CSS of an Outcome's pictures.
+const PictureStyle = picture.Style
+
+// Build makes the manifest dir. The error is a *plan.Error if files cannot be combined, a
+// *scan.BrokenError if some cannot be read, and a *plan.OptionError if an option is invalid. After
+// an error, only folders for drafts and lock files remain; other processes may be waiting for the
+// locks. If dir exists and may not be replaced, the error wraps fs.ErrExist, and also
+// manifest.ErrForeign if it is no manifest.
+//
+// Build seals the manifest with a key in the user's config folder, and makes the key if there is
+// none: see store.Options.Allow. If it cannot, the Report has a finding.
+func Build(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
+	opts, err := opts.checked()
+	if err != nil {
+		return nil, err
+	}
+	names, err := opts.Sources.Expand(ctx)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := manifest.Create(ctx, dir, opts.Force)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := buildIn(ctx, repo, names, opts)
+	return outcome, closing(repo, err)
+}
+
+func buildIn(ctx context.Context, repo *manifest.Repository, names []string, opts *Options) (*Outcome, error) {
+	parent, err := repo.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j := newJob(repo, opts)
+	defer j.abort()
+	if err := j.scan(ctx, names); err != nil {
+		return j.refused(err), err
+	}
+	outcome, err := j.plan(ctx, "build")
+	if err != nil {
+		return outcome, err
+	}
+	return outcome, repo.Publish(ctx, outcome.Snapshot, parent)
+}
+
+// Check reports what Build would do. If files cannot be combined, it returns both an outcome and
+// the error.
+func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
+	if opts, err = opts.checked(); err != nil {
+		return nil, err
+	}
+	names, err := opts.Sources.Expand(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// A plan needs tables of references, so Check builds in a temporary folder.
+	dir, remove, err := scratch()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	repo, err := manifest.Create(ctx, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	j := newJob(repo, opts)
+	defer j.abort()
+	if err = j.scan(ctx, names); err != nil {
+		return j.refused(err), closing(repo, err)
+	}
+	outcome, err = j.plan(ctx, "check")
+	return outcome, closing(repo, err)
+}
+
+// checked returns valid options for nil, or an error for invalid options. Options are checked
+// first, because a scan may take hours.
+func (opts *Options) checked() (*Options, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	return opts, opts.Plan.Check()
+}
+
+func closing(c io.Closer, err error) error {
+	// The first error is the cause; an error of Close is usually a consequence.
+	if closed := c.Close(); err == nil {
+		return closed
+	}
+	return err
+}
+
+// encode returns the plan's options in the form that a snapshot stores.
+func (opts *Options) encode() (json.RawMessage, error) {
+	text, err := json.Marshal(&opts.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("options: %w", err)
+	}
+	return text, nil
+}

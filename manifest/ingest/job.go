@@ -1,0 +1,380 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/internal/patches"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/scan"
+	"varve/manifest/store"
+	"varve/readers/source"
+)
+
+// job is a build in progress.
+type job struct {
+	repo   *manifest.Repository
+	opts   *Options
+	tables *tables
+
+	old *manifest.Snapshot // the snapshot to append to, or nil
+
+	generation int              // the lowest generation of varve that scanned any of the sources
+	before     []*manifest.File // files of the old snapshot, if they had to be read
+	files      []*manifest.File // new files
+	broken     []scan.Broken
+	shared     *manifest.Shared // headers and values that the files of scan parts share
+}
+
+func newJob(repo *manifest.Repository, opts *Options) *job {
+	return &job{repo: repo, opts: opts, tables: newTables(repo), shared: manifest.NewShared(), generation: manifest.Generation}
+}
+
+// abort removes unfinished tables.
+func (j *job) abort() { j.tables.abort() }
+
+// scan reads the sources, and writes their references.
+func (j *job) scan(ctx context.Context, names []string) error {
+	sink, err := j.tables.refSink(ctx)
+	if err != nil {
+		return err
+	}
+	names, parts, err := j.splitParts(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, name := range j.others(parts) {
+		if err := j.takePart(ctx, name, sink); err != nil {
+			return fmt.Errorf("%s: %w", source.Shown(name), err)
+		}
+	}
+	if len(names) > 0 && j.opts.KeepScan != "" {
+		if err := j.scanKept(ctx, names, sink); err != nil {
+			return err
+		}
+	} else if len(names) > 0 {
+		to := scan.RefSink(sink)
+		if len(parts) > 0 {
+			to = struct{ scan.RefSink }{sink} // hide Restart: the sink already has the rows of parts
+		}
+		found, err := scan.Scan(ctx, names, j.scanOptions(to))
+		if err != nil {
+			return err
+		}
+		j.files, j.broken = append(j.files, found.Files...), found.Broken
+	}
+	return j.tables.closeRefs()
+}
+
+func (j *job) scanOptions(sink scan.RefSink) *scan.Options {
+	o := j.opts.scan(sink)
+	o.FirstFile, o.FirstRow = len(j.files), j.tables.refRows()
+	if j.old != nil {
+		o.FirstFile += int(j.old.Rows(manifest.Sources))
+	}
+	return o
+}
+
+// scan returns the options to scan all sources.
+func (opts *Options) scan(sink scan.RefSink) *scan.Options {
+	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Sink: sink, ValueBytes: opts.ValueBytes, Choice: &opts.Plan}
+	if opts.Progress != nil {
+		o.Progress = func(p scan.Progress) { opts.Progress(int64(p.Done), int64(p.Sources)) }
+	}
+	return o
+}
+
+// refused returns the outcome if sources cannot be read, or nil for other errors.
+func (j *job) refused(err error) *Outcome {
+	var broken *scan.BrokenError
+	if !errors.As(err, &broken) {
+		return nil
+	}
+	return &Outcome{Report: &report.Report{Findings: UnreadableFindings(broken)}}
+}
+
+// UnreadableFindings returns a finding for each source that a scan could not read.
+func UnreadableFindings(err *scan.BrokenError) []report.Finding {
+	var r report.Report
+	addBroken(&r, err.Broken, report.Refused)
+	return r.Findings
+}
+
+// addBroken adds a finding for each source that cannot be read.
+func addBroken(r *report.Report, list []scan.Broken, effect report.Effect) {
+	for _, b := range list {
+		r.Add(brokenFinding(b, effect))
+	}
+}
+
+func brokenFinding(b scan.Broken, effect report.Effect) report.Finding {
+	f := report.Finding{Code: report.UnreadableFile, Effect: effect, Files: report.Named(b.URL), Count: 1, Args: report.Args{"reason": reasonOf(b)}}
+	// The user chose to leave the file out, so no remedy is needed.
+	if effect != report.Refused {
+		return f
+	}
+	var without report.Remedy
+	for i, path := range b.Drop {
+		one := report.DropPath(path)
+		if i == 0 {
+			without = one
+			without.Consequence = report.WithoutDamage
+			continue
+		}
+		without.With = append(without.With, one.Setting)
+	}
+	if len(b.Drop) > 0 {
+		f.Remedies = append(f.Remedies, without)
+	}
+	f.Remedies = append(f.Remedies, remediesOf(b.Err)...)
+	f.Remedies = append(f.Remedies, report.Do(report.SkipBroken, "", report.SkipsFiles))
+	return f
+}
+
+// reasonOf returns the error of a source without its name, which the finding has already.
+func reasonOf(b scan.Broken) string {
+	return strings.Replace(b.Err.Error(), b.URL+": ", "", 1)
+}
+
+// remediesOf returns the options that an error carries.
+func remediesOf(err error) (remedies []report.Remedy) {
+	var noRanges *source.NoRangesError
+	if errors.As(err, &noRanges) {
+		remedies = append(remedies, report.Do(report.Download, "", ""))
+	}
+	var advice *manifest.RemedyError
+	if !errors.As(err, &advice) {
+		return remedies
+	}
+	for _, r := range advice.Remedies {
+		remedies = append(remedies, report.Do(report.Option(r.Option), r.Value, ""))
+	}
+	return remedies
+}
+
+// plan makes the snapshot of all files, old and new, and writes its tables.
+func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
+	if err := refuseTwice(j.before, j.files); err != nil {
+		return refusedPlan(err, int64(len(j.files))), err
+	}
+	all := append(slices.Clip(j.before), j.files...)
+	if len(all) == 0 && len(j.broken) > 0 {
+		broken := &scan.BrokenError{Broken: j.broken}
+		return j.refused(broken), fmt.Errorf("no source can be read: %w", broken)
+	}
+	c := &content{known: j.known(), files: j.files}
+	// Planning does not change headers, so their tables are written at the same time.
+	j.tables.beginEarly(ctx, c)
+	made, err := j.planned(ctx, all)
+	if err != nil {
+		return refusedPlan(err, int64(len(j.files))), err
+	}
+	for _, n := range made.Compared {
+		// The digest is enough to compare later files, and large values would fill memory.
+		values := all[n.File].Values
+		values[n.Variable] = values[n.Variable].Sum()
+	}
+	snap := &manifest.Snapshot{
+		Message: what, Writer: j.opts.Writer, Generation: j.generation, State: made.State, Groups: made.Groups, Arrays: made.Arrays, Sources: shown(all),
+	}
+	if snap.Options, err = j.opts.encode(); err != nil {
+		return nil, err
+	}
+	if j.old != nil {
+		snap.Skipped = j.old.Skipped
+	}
+	j.noteBroken(snap, made.Report)
+	c.placements, c.values = made.Placements, made.Values
+	if err := j.tables.write(ctx, snap, c); err != nil {
+		return nil, err
+	}
+	patched, err := j.carryPatches(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.countChunks(ctx, snap, made, all); err != nil {
+		return nil, err
+	}
+	if patched {
+		if err := countPatched(ctx, j.repo, snap); err != nil {
+			return nil, err
+		}
+	}
+	// Only counted chunks show whether strict holds, so this check comes last.
+	if err := j.refuseReencoded(ctx, snap, made, all); err != nil {
+		return refusedPlan(err, int64(len(j.files))), err
+	}
+	addCosts(made.Report.Findings, snap.Arrays)
+	j.seal(snap, made.Report)
+	if skipped := j.opts.Sources.Skipped(); len(skipped) > 0 {
+		made.Report.Add(report.Finding{Code: report.ManifestSkipped, Effect: report.Noted, Files: report.Named(skipped...), Count: int64(len(skipped))})
+	}
+	out := &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
+	if j.opts.Pictures {
+		out.Pictures, err = j.draw(ctx, snap, made, all)
+	}
+	return out, err
+}
+
+// noteBroken records the sources that were left out.
+func (j *job) noteBroken(snap *manifest.Snapshot, r *report.Report) {
+	addBroken(r, j.broken, report.Dropped)
+	snap.Skipped = slices.Clip(snap.Skipped)
+	for _, b := range j.broken {
+		snap.Skipped = append(snap.Skipped, manifest.Skipped{URL: b.URL, Why: b.Err.Error()})
+	}
+}
+
+// carryPatches copies the compacted chunks of old arrays that are valid for the new plan.
+func (j *job) carryPatches(ctx context.Context, snap *manifest.Snapshot) (some bool, err error) {
+	if j.old == nil {
+		return false, nil
+	}
+	snap.Merged = j.old.Merged
+	rows, err := patches.Carry(ctx, j.repo, j.old, snap, patches.AsMerged)
+	return rows > 0, err
+}
+
+// countPatched counts the chunks of arrays with compacted chunks again.
+func countPatched(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot) error {
+	s, err := store.New(repo, snap, &store.Options{})
+	if err != nil {
+		return err
+	}
+	for i, a := range s.Arrays() {
+		if len(snap.Arrays[i].Patches) == 0 {
+			continue
+		}
+		if snap.Arrays[i].Chunks, err = a.Count(ctx); err != nil {
+			break
+		}
+	}
+	return closing(s, err)
+}
+
+// planned makes a plan, and reads the values that it needs.
+func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, error) {
+	opts := j.opts.Plan
+	opts.ValueBytes = j.opts.ValueBytes
+	for {
+		made, needs, err := plan.New(all, &opts)
+		if err != nil {
+			return nil, err
+		}
+		if len(needs) == 0 {
+			reencoded, err := j.reencodedInexactly(ctx, made, all)
+			if err != nil || len(reencoded) == 0 {
+				return made, err
+			}
+			opts.Exact = append(opts.Exact, reencoded...)
+			continue
+		}
+		if err := j.load(ctx, all, needs); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// reencodedInexactly lists arrays that have re-encoded chunks, and codecs that do not restore all
+// values.
+func (j *job) reencodedInexactly(ctx context.Context, made *plan.Plan, all []*manifest.File) (paths []string, err error) {
+	// Whether chunks must be re-encoded is known only after a plan exists, so the first plan
+	// assumes that they need not be.
+	if len(made.Inexact) == 0 {
+		return nil, nil
+	}
+	l, err := j.layOut(append(slices.Clip(j.tables.kept), j.tables.done...), made, all)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range made.Arrays {
+		if !slices.Contains(made.Inexact, a.Path) {
+			continue
+		}
+		if err := l.count(ctx, &a); err != nil {
+			return nil, closing(l, fmt.Errorf("%s: %w", a.Path, err))
+		}
+		if a.Chunks.Reencoded > 0 {
+			paths = append(paths, a.Path)
+		}
+	}
+	return paths, closing(l, nil)
+}
+
+// seal signs the manifest, so that its user may read the sources without an allow option.
+func (j *job) seal(snap *manifest.Snapshot, r *report.Report) {
+	var old *manifest.Seal
+	if j.old != nil {
+		old = j.old.Seal
+	}
+	seal, err := store.Seal(old, func(yield func(string) bool) {
+		for _, f := range j.files {
+			if !yield(f.URL) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		r.Add(report.Finding{Code: report.NotSealed, Effect: report.Noted, Args: report.Args{"reason": err.Error()},
+			Remedies: []report.Remedy{report.Fill(report.Allow, "FOLDER", report.OpensFolder)}})
+	}
+	snap.Seal = seal
+}
+
+// known returns a function that reports whether an old file has a row. All old files are in memory.
+func (j *job) known() func(manifest.TableKind, string) (bool, error) {
+	ids := map[string]bool{}
+	for _, f := range j.before {
+		ids[f.Header.ID], ids[f.Groups.ID] = true, true
+		for _, v := range f.Values {
+			if v != nil && !v.Summed {
+				ids[v.ID] = true
+			}
+		}
+	}
+	return func(_ manifest.TableKind, id string) (bool, error) { return ids[id], nil }
+}
+
+func refusedPlan(err error, files int64) *Outcome {
+	var refused *plan.Error
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	return &Outcome{Report: &report.Report{Findings: refused.Findings}, Files: files}
+}
+
+// shown counts files that the user named, without hidden ones.
+func shown(files []*manifest.File) (n int64) {
+	for _, f := range files {
+		if !f.Hidden {
+			n++
+		}
+	}
+	return n
+}
+
+// scratch makes a temporary folder.
+func scratch() (dir string, remove func() error, err error) {
+	// The folder may be large, so the error says how to choose another place.
+	if dir, err = os.MkdirTemp("", "varve-check-"); err != nil {
+		err = temporaryError("temporary folder for the check", err)
+	}
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// temporaryError returns an error about a temporary file or folder. It hides fs.ErrNotExist, which
+// callers would take for a missing source.
+func temporaryError(what string, err error) error {
+	what += " (" + manifest.TemporaryVariable() + " names another place)"
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %v", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,138 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/scan"
+)
+
+// loading reads the values that a plan needs. Files with equal values share them in memory.
+type loading struct {
+	files  []*manifest.File
+	opts   *scan.Options
+	sums   *scan.Sums
+	memory *semaphore.Weighted // limits the bytes of elements in memory
+	said   func(done, total int64)
+
+	mu          sync.Mutex
+	same        map[string]*manifest.Values
+	done, total int64
+}
+
+func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need) error {
+	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow}
+	l := &loading{
+		files: all, opts: opts, sums: scan.NewSums(),
+		memory: semaphore.NewWeighted(manifest.MostSummed), said: j.opts.Compared, same: map[string]*manifest.Values{},
+	}
+	wholly := map[plan.Need]bool{}
+	for _, n := range needs {
+		if elements(n) {
+			wholly[plan.Need{File: n.File, Variable: n.Variable}] = true
+		}
+	}
+	needs = slices.DeleteFunc(slices.Clone(needs), func(n plan.Need) bool { // if all elements are read, their digest costs nothing
+		return !elements(n) && wholly[plan.Need{File: n.File, Variable: n.Variable}]
+	})
+	l.total = int64(len(needs))
+	byFile := map[int][]plan.Need{}
+	for _, n := range needs {
+		byFile[n.File] = append(byFile[n.File], n)
+	}
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
+	for _, n := range needs {
+		// One goroutine reads all values of a file, so that each file is opened once.
+		if some := byFile[n.File]; some[0] == n {
+			group.Go(func() error { return l.readFile(within, some) })
+		}
+	}
+	return group.Wait()
+}
+
+// elements reports whether all elements are needed.
+func elements(n plan.Need) bool { return n.Extent == plan.All || n.Extent == plan.Compared }
+
+// readFile reads the needed values of one file, which is opened only once.
+func (l *loading) readFile(ctx context.Context, needs []plan.Need) error {
+	later, err := scan.Reopen(ctx, l.files[needs[0].File], l.opts)
+	if err != nil {
+		return err
+	}
+	for _, n := range needs {
+		if err := l.read(ctx, later, n); err != nil {
+			return errors.Join(err, later.Close())
+		}
+	}
+	return later.Close()
+}
+
+func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) error {
+	h := l.files[n.File].Header
+	v := h.Variables[n.Variable]
+	size := max(int64(codec.Form{Type: v.Type, Shape: v.Shape}.Bytes()), 0)
+	if !elements(n) {
+		size = scan.BlockMemory(v)
+	}
+	// A larger request could never be granted.
+	size = min(size, manifest.MostSummed)
+	if err := l.memory.Acquire(ctx, size); err != nil {
+		return err
+	}
+	defer l.memory.Release(size)
+	var values *manifest.Values
+	var err error
+	switch n.Extent {
+	case plan.All:
+		values, err = later.Values(n.Variable)
+	case plan.Compared:
+		values, err = later.Elements(n.Variable)
+	case plan.Sum:
+		values, err = later.Sum(n.Variable, l.sums)
+	default:
+		values, err = summary(h, n.Variable, later)
+	}
+	if err == nil {
+		l.enter(n, values)
+	}
+	return err
+}
+
+// summary computes the summary of a variable's values in blocks.
+func summary(h *manifest.Header, variable int, later *scan.Later) (*manifest.Values, error) {
+	g, err := plan.NewGauge(h, variable)
+	if err == nil {
+		err = later.Blocks(variable, g.Add)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g.Values(), nil
+}
+
+func (l *loading) enter(n plan.Need, values *manifest.Values) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known := l.same[values.ID]; known != nil && known.Summed == values.Summed && values.Summary == nil {
+		values = known
+	}
+	l.files[n.File].Values[n.Variable] = values
+	if values.Summary == nil {
+		l.same[values.ID] = values
+	}
+	l.done++
+	if l.said != nil {
+		l.said(l.done, l.total)
+	}
+}

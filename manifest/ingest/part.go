@@ -1,0 +1,297 @@
+package ingest
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/table"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/scan"
+	"varve/readers/source"
+)
+
+// Scan writes the results of a scan to a scan part: a file or object that Build, Check and Append
+// accept as a source. Of Plan, only Drop is used, and only for damaged variables: a part holds
+// everything else. An existing part is replaced when the new one is complete; an incomplete part is
+// removed.
+func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
+	opts, err := opts.checked()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPartName(name); err != nil {
+		return nil, err
+	}
+	names, err := opts.Sources.Expand(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var outcome *Outcome
+	err = writePart(ctx, name, func(file *os.File) error {
+		outcome, err = scanTo(ctx, file, names, opts)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcome, nil
+}
+
+// writePart writes a part under a temporary name, and renames it when it is complete.
+func writePart(ctx context.Context, name string, write func(*os.File) error) error {
+	if source.IsObject(name) {
+		return storePart(ctx, name, write)
+	}
+	base := filepath.Base(name)
+	draft := filepath.Join(filepath.Dir(name), "."+base[:min(len(base), longestBase)]+"-"+rand.Text())
+	file, err := os.OpenFile(draft, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	if err = write(file); err == nil {
+		// A rename must not become durable before the content does.
+		err = file.Sync()
+	}
+	if err = closing(file, err); err == nil {
+		err = os.Rename(draft, name)
+	}
+	if err != nil {
+		return errors.Join(err, removed(draft))
+	}
+	return nil
+}
+
+// longestBase limits the part's name within the temporary name, because file names are limited to
+// 255 bytes.
+const longestBase = 200
+
+func removed(name string) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (*Outcome, error) {
+	buffer := bufio.NewWriterSize(file, bufferBytes)
+	part := table.NewPart(buffer)
+	j := &job{opts: opts}
+	o := opts.scan(part)
+	o.Choice = &plan.Options{Drop: opts.Plan.Drop}
+	found, err := scan.Scan(ctx, names, o)
+	if err != nil {
+		return j.refused(err), err
+	}
+	out := &Outcome{Report: &report.Report{}, Files: shown(found.Files), Broken: found.Broken}
+	addBroken(out.Report, found.Broken, report.Dropped)
+	return out, errors.Join(part.Close(found.Files), buffer.Flush())
+}
+
+// splitParts separates scan parts from other sources, by their content.
+func (j *job) splitParts(ctx context.Context, names []string) (sources, parts []string, err error) {
+	are := make([]bool, len(names))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(max(partsAtATime, runtime.GOMAXPROCS(0)))
+	const stretch = 256 // local names per goroutine; each takes at most ten microseconds
+	for from := 0; from < len(names); from += stretch {
+		to := min(from+stretch, len(names))
+		for i := from; i < to; i++ {
+			if isElsewhere(names[i]) {
+				group.Go(func() (err error) {
+					are[i], err = j.isFarPart(within, names[i])
+					return err
+				})
+			}
+		}
+		group.Go(func() (err error) {
+			for i := from; i < to && err == nil; i++ {
+				if source.IsURL(names[i]) {
+					continue
+				}
+				if are[i], err = isPart(names[i]); err == nil {
+					err = within.Err()
+				}
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, nil, err
+	}
+	for i, name := range names {
+		if are[i] {
+			parts = append(parts, name)
+		} else {
+			sources = append(sources, name)
+		}
+	}
+	return sources, parts, nil
+}
+
+// isPart reports whether a local file is a scan part. Files that cannot be read count as sources,
+// so that the scan reports all of them together.
+func isPart(name string) (bool, error) {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
+		return false, nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return false, nil
+	}
+	defer file.Close()
+	return table.IsPart(file, info.Size())
+}
+
+// partFile is a local scan part.
+type partFile struct {
+	*os.File
+	size int64
+}
+
+func (f partFile) Size() int64 { return f.size }
+
+func openPartFile(name string) (table.File, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, closing(file, err)
+	}
+	return partFile{file, info.Size()}, nil
+}
+
+// takePart adds the contents of a part, as if its sources had been scanned now.
+func (j *job) takePart(ctx context.Context, name string, sink *refSink) error {
+	return j.withPart(ctx, name, func(part *table.Part, files []*manifest.File) error {
+		return j.copyPart(ctx, part, files, slices.Repeat([]bool{true}, len(files)), sink)
+	})
+}
+
+// withPart opens a part, and calls do with it.
+func (j *job) withPart(ctx context.Context, name string, do func(*table.Part, []*manifest.File) error) error {
+	open := openPartFile
+	if isElsewhere(name) {
+		open = func(name string) (table.File, error) { return j.openFarPart(ctx, name) }
+	}
+	file, err := open(name)
+	if err != nil {
+		return err
+	}
+	part, err := table.OpenPart(source.Shown(name), file, table.NewCache(refCache))
+	if err != nil {
+		return closing(file, err)
+	}
+	files, err := part.Files(ctx, j.shared)
+	if err == nil && len(files) == 0 {
+		err = errors.New("the part holds no sources")
+	}
+	if err == nil {
+		j.generation = min(j.generation, part.Generation)
+		err = do(part, files)
+	}
+	return closing(part, err)
+}
+
+// copyPart appends the rows and files of a part with new numbers. keep selects the files. It must
+// be true for all files if some refer to others.
+func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.File, keep []bool, sink *refSink) error {
+	if !slices.Contains(keep, true) {
+		return nil
+	}
+	firstFile, firstInline := int32(len(j.files)), sink.first+sink.inline.Rows()
+	if j.old != nil {
+		firstFile += int32(j.old.Rows(manifest.Sources))
+	}
+	// Inline chunks of all files are copied, because their rows are shared.
+	for row := range part.Rows(manifest.Blobs) {
+		data, err := part.Inline(ctx, row)
+		if err != nil {
+			return err
+		}
+		if _, err := sink.Inline(data); err != nil {
+			return err
+		}
+	}
+	copyRefs := func(row, end int64) error {
+		if row > end {
+			return fmt.Errorf("%w: the rows of references begin at %d and end at %d", codec.ErrCorrupt, row, end)
+		}
+		for batch, err := range part.ScanRefs(ctx, row, end-row) {
+			if err != nil {
+				return err
+			}
+			moveRefs(batch, firstFile, firstInline)
+			if err := sink.Append(batch.Offsets, batch.Sizes, batch.Masks, batch.Others); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// Files with adjacent rows are copied together, which is one range of rows for most parts.
+	for from := 0; from < len(files); {
+		to := from + 1
+		for to < len(files) && keep[to] == keep[from] {
+			to++
+		}
+		if keep[from] {
+			row, end := int64(0), part.Rows(manifest.Refs)
+			if from > 0 {
+				row = files[from].Row
+			}
+			if to < len(files) {
+				end = files[to].Row
+			}
+			moved := j.tables.refRows() - row
+			if err := copyRefs(row, end); err != nil {
+				return err
+			}
+			j.addFiles(files[from:to], moved, firstFile)
+		}
+		from = to
+	}
+	return nil
+}
+
+// addFiles adds files of a part, after adding offsets to their row and file numbers.
+func (j *job) addFiles(files []*manifest.File, rows int64, firstFile int32) {
+	for _, f := range files {
+		f.Row += rows
+		for _, parts := range f.Parts {
+			for i := range parts {
+				parts[i].File += int(firstFile)
+			}
+		}
+	}
+	j.files = append(j.files, files...)
+}
+
+func moveRefs(b *table.RefBatch, firstFile int32, firstInline int64) {
+	for i, at := range b.Offsets {
+		if row, ok := (manifest.Ref{Offset: at}).Inline(); ok {
+			b.Offsets[i] = manifest.InlineRow(row + firstInline)
+		}
+	}
+	if firstFile == 0 {
+		return
+	}
+	for i, other := range b.Others {
+		if other > 0 {
+			b.Others[i] = other + firstFile
+		}
+	}
+}

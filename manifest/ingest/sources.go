@@ -1,0 +1,393 @@
+package ingest
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"varve/manifest"
+	"varve/readers/formats"
+	"varve/readers/source"
+)
+
+// Sources are the sources of a command, as a user writes them.
+type Sources struct {
+	Names []string  // paths, folders, patterns, URLs, lists
+	Match string    // pattern for the names of files in folders; empty means all
+	Stdin io.Reader // the input for the list "@-"
+
+	// objectStores opens and lists object stores.
+	objectStores *source.Opener
+	// lists holds the lists that are being read, each named in the one before.
+	lists []string
+	// skipped collects manifests in folders. Objects are listed in parallel, so it has a lock.
+	skipped *skippedNames
+}
+
+type skippedNames struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// Skipped returns the manifests that Expand found in folders and left out.
+func (s *Sources) Skipped() []string {
+	if s.skipped == nil {
+		return nil
+	}
+	slices.Sort(s.skipped.names)
+	return s.skipped.names
+}
+
+// skip records a manifest in a folder.
+func (s *Sources) skip(path string) {
+	s.skipped.mu.Lock()
+	defer s.skipped.mu.Unlock()
+	s.skipped.names = append(s.skipped.names, path)
+}
+
+// Expand returns the files and objects that Names mean, in the given order, and those of a folder
+// or pattern sorted by name. If a file has the exact name, it is used, even if the name looks like
+// a pattern.
+//
+//	ocean.nc  archive/  "model/*.nc"  https://host/x.nc  s3://bucket/model/  @list.txt  @-
+func (s *Sources) Expand(ctx context.Context) ([]string, error) {
+	s.objectStores, s.skipped = source.NewOpener(nil), &skippedNames{}
+	var out []string
+	var failed error
+	for _, name := range s.Names {
+		found, err := s.expand(ctx, name)
+		out, failed = append(out, found...), errors.Join(failed, err)
+	}
+	failed = errors.Join(failed, s.objectStores.Close())
+	if failed == nil && len(out) == 0 {
+		failed = errors.New("no files given")
+	}
+	return out, failed
+}
+
+func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
+	if isList(name) {
+		return s.list(ctx, name[1:])
+	}
+	if source.IsObject(name) {
+		return s.objects(ctx, name)
+	}
+	if source.IsURL(name) {
+		return []string{name}, nil
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return s.folder(ctx, path)
+	case err == nil:
+		return []string{path}, nil
+	case isNowhere(err) && strings.ContainsAny(name, "*?["):
+		return s.glob(ctx, path)
+	case isNowhere(err):
+		return nil, notFound(name + ": no such file or folder")
+	}
+	return nil, err
+}
+
+// isNowhere reports whether an error says that a file does not exist. Windows has another error for
+// names with a *, which are invalid there.
+func isNowhere(err error) bool {
+	const invalidName = syscall.Errno(123) // ERROR_INVALID_NAME
+	return errors.Is(err, fs.ErrNotExist) || runtime.GOOS == "windows" && errors.Is(err, invalidName)
+}
+
+// isList reports whether a name means a list, and not a file whose name begins with @.
+func isList(name string) bool {
+	if !strings.HasPrefix(name, "@") {
+		return false
+	}
+	_, err := os.Lstat(name)
+	return err != nil
+}
+
+// byteOrderMark begins texts that were written on Windows.
+const byteOrderMark = "\ufeff"
+
+// list reads names from a file, one per line. There are no comments, because names may begin with
+// #.
+func (s *Sources) list(ctx context.Context, name string) ([]string, error) {
+	in := s.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("list of sources: %w", err)
+		}
+		defer file.Close()
+		in = file
+		if slices.Contains(s.lists, name) {
+			return nil, fmt.Errorf("list of sources: %s names itself: %w", name, fs.ErrInvalid)
+		}
+		s.lists = append(s.lists, name)
+		defer func() { s.lists = s.lists[:len(s.lists)-1] }()
+	} else if in == nil {
+		return nil, errors.New("list of sources: there is no standard input")
+	}
+	var out []string
+	lines := bufio.NewScanner(&patient{ctx: ctx, from: in})
+	lines.Buffer(nil, 1<<20)
+	for first := true; lines.Scan(); first = false {
+		line := strings.TrimSuffix(lines.Text(), "\r")
+		if first {
+			line = strings.TrimPrefix(line, byteOrderMark)
+		}
+		if line == "" {
+			continue
+		}
+		found, err := s.expand(ctx, line)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, lines.Err()
+}
+
+// patient is a reader that stops when a context ends, even if the input, such as a terminal or a
+// pipe, provides nothing.
+type patient struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (r *patient) Read(p []byte) (int, error) {
+	type chunk struct {
+		data []byte
+		err  error
+	}
+	got := make(chan chunk, 1) // buffered, so that the goroutine ends even if nobody waits
+	go func() {
+		data := make([]byte, len(p))
+		n, err := r.from.Read(data)
+		got <- chunk{data[:n], err}
+	}()
+	select {
+	case c := <-got:
+		return copy(p, c.data), c.err
+	case <-r.ctx.Done():
+		return 0, r.ctx.Err()
+	}
+}
+
+func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {
+	if isDeep(pattern) {
+		return s.deepGlob(ctx, filepath.ToSlash(pattern), folders, (*Sources).folder)
+	}
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pattern, err)
+	}
+	if len(found) == 0 {
+		return nil, notFound("no file matches " + pattern)
+	}
+	var out []string
+	for _, path := range found {
+		more, err := s.expand(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
+// isDeep reports whether an element of a pattern is **, which matches any number of folders.
+func isDeep(pattern string) bool {
+	return slices.Contains(strings.Split(filepath.ToSlash(pattern), "/"), "**")
+}
+
+// deepGlob expands a pattern with **. It lists everything below the folders that match the part
+// before the first **, and returns the paths that match the rest, and all sources in folders that
+// match.
+func (s *Sources) deepGlob(ctx context.Context, pattern string, heads func(string) ([]string, error), folder func(*Sources, context.Context, string) ([]string, error)) ([]string, error) {
+	parts := strings.Split(pattern, "/")
+	n := slices.Index(parts, "**")
+	for _, part := range parts[n:] {
+		// Report an invalid pattern before a long listing.
+		if _, err := path.Match(part, ""); err != nil {
+			return nil, fmt.Errorf("%s: %w", pattern, err)
+		}
+	}
+	head := strings.Join(parts[:n], "/")
+	if len(head) == len(filepath.VolumeName(head)) {
+		head += "/"
+	}
+	roots, err := heads(head)
+	if err != nil {
+		return nil, err
+	}
+	all := *s
+	all.Match = cmp.Or(s.Match, "*") // a filter makes folder leave out manifests
+	var out []string
+	for _, root := range roots {
+		list, err := folder(&all, ctx, root)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, name := range list {
+			rest := strings.TrimPrefix(filepath.ToSlash(name), strings.TrimSuffix(filepath.ToSlash(root), "/")+"/")
+			if matchesDeep(parts[n:], strings.Split(rest, "/")) {
+				out = append(out, name)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, notFound("no file matches " + pattern)
+	}
+	return out, nil
+}
+
+// folders returns the folders that match a pattern without **.
+func folders(pattern string) ([]string, error) {
+	found, err := filepath.Glob(pattern)
+	return slices.DeleteFunc(found, func(name string) bool {
+		info, err := os.Stat(name)
+		return err != nil || !info.IsDir()
+	}), err
+}
+
+// matchesDeep reports whether pattern elements match a name or its first elements.
+func matchesDeep(pattern, name []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return true
+	case pattern[0] == "**":
+		return matchesDeep(pattern[1:], name) || len(name) > 0 && matchesDeep(pattern, name[1:])
+	case len(name) == 0:
+		return false
+	}
+	ok, err := path.Match(pattern[0], name[0])
+	return ok && err == nil && matchesDeep(pattern[1:], name[1:])
+}
+
+// folder returns the sources in a folder: the folder itself if it is a source, such as a Zarr
+// store, or else all files below it. It returns files that may be no sources, so that the scan
+// reports them.
+func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
+	if isSource(ctx, root) {
+		return []string{root}, nil
+	}
+	if manifest.IsFolder(root) {
+		return nil, manifestError(root)
+	}
+	out, err := s.below(ctx, root, nil)
+	if err == nil && len(out) == 0 {
+		err = s.nothingIn(root)
+	}
+	slices.Sort(out)
+	return out, err
+}
+
+// below returns the sources below a folder. It follows links to folders, which archives on several
+// disks have, but refuses a link to a parent folder.
+func (s *Sources) below(ctx context.Context, folder string, above []fs.FileInfo) (out []string, err error) {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(above, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
+		return nil, fmt.Errorf("%s: the link leads to one of its parent folders: %w", folder, fs.ErrInvalid)
+	}
+	above = append(above, info)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		// Hidden files are drafts, locks and metadata of other programs.
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(folder, entry.Name())
+		switch {
+		case !isFolder(path, entry):
+			matches, err := s.matches(entry.Name())
+			if err != nil {
+				return nil, err
+			}
+			if matches {
+				out = append(out, path)
+			}
+		case isSource(ctx, path):
+			out = append(out, path)
+		case manifest.IsFolder(path):
+			s.skip(path)
+		default:
+			more, err := s.below(ctx, path, above)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		}
+	}
+	return out, nil
+}
+
+// isFolder reports whether an entry is a folder, or a link to one.
+func isFolder(path string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return entry.IsDir()
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// manifestError returns the error for a manifest that is given as a source.
+func manifestError(path string) error {
+	return fmt.Errorf("%s is a varve manifest, not a source: name the files that it was built from: %w", path, errors.ErrUnsupported)
+}
+
+func (s *Sources) matches(name string) (bool, error) {
+	if s.Match == "" {
+		return true, nil
+	}
+	return path.Match(s.Match, name)
+}
+
+// notFound is the error for a name that no file has. It unwraps to fs.ErrNotExist without its text.
+type notFound string
+
+func (e notFound) Error() string { return string(e) }
+
+func (e notFound) Unwrap() error { return fs.ErrNotExist }
+
+// nothingIn returns the error for a folder or prefix without sources.
+func (s *Sources) nothingIn(root string) error {
+	if s.Match != "" {
+		return notFound("no file in " + root + " matches " + s.Match)
+	}
+	return notFound(root + " is empty")
+}
+
+// isSource reports whether a folder is a source itself, such as a Zarr store.
+func isSource(ctx context.Context, path string) bool {
+	src, err := source.OpenFolder(ctx, path)
+	if err != nil {
+		return false
+	}
+	defer src.Close()
+	return formats.IsStore(ctx, src)
+}

@@ -1,0 +1,70 @@
+package ingest
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/internal/mosaic"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// refuseReencoded refuses arrays with re-encoded chunks if Strict is set. It finds causes that the
+// plan cannot see, such as chunks with a filter mask, or chunk lengths that the user chose.
+func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) error {
+	some := func(a manifest.Array) bool { return a.Chunks.Reencoded > 0 }
+	if !j.opts.Plan.Strict || !slices.ContainsFunc(snap.Arrays, some) {
+		return nil
+	}
+	l, err := j.layOut(snap.Tables, made, all)
+	if err != nil {
+		return err
+	}
+	refused := &plan.Error{}
+	for i := range snap.Arrays {
+		a := &snap.Arrays[i]
+		if !some(*a) {
+			continue
+		}
+		m, err := l.mosaic(a)
+		if err != nil {
+			return closing(l, err)
+		}
+		files, err := reencodedFrom(ctx, m, l.refs)
+		if err != nil {
+			return closing(l, err)
+		}
+		names := make([]string, len(files))
+		for i, row := range files {
+			names[i] = all[row].URL
+		}
+		refused.Findings = append(refused.Findings, report.Finding{Code: report.StrictReencodes, Effect: report.Refused, Array: a.Path,
+			By: report.Setting{Option: report.Strict}, Args: report.Args{"chunks": a.Chunks.Reencoded},
+			Files: report.Named(names...), Count: int64(len(files)), Of: snap.Sources})
+	}
+	return closing(l, refused)
+}
+
+// reencodedFrom returns the files that provide re-encoded chunks.
+func reencodedFrom(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader) ([]int64, error) {
+	files := map[int64]bool{}
+	for l, err := range m.Locations(ctx, refs, grid.Whole(m.Grid().Counts())) {
+		if err != nil {
+			return nil, err
+		}
+		if l.Kind != mosaic.Reencoded {
+			continue
+		}
+		c, _ := m.Grid().Chunk(l.Coords)
+		for p, err := range m.Parts(ctx, c.Region) {
+			if err != nil {
+				return nil, err
+			}
+			files[m.File(p.Tile)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(files)), nil
+}

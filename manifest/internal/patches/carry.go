@@ -1,0 +1,358 @@
+// Package patches keeps compacted chunks of arrays when a new plan is made or chunks are merged.
+//
+//	before        a: tiles 0 1 2 3      chunks 0 1 2 3, compacted
+//	now     x y   a: tiles 0 1 2 3 z    chunks 0 … 6: 2 to 5 are the old ones, and kept
+//
+// A chunk is unchanged if it consists of the same parts of the same variables at the same positions,
+// and is encoded in the same way. The package proves this for all chunks of an array together, or
+// keeps none of them.
+package patches
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/internal/change"
+	"varve/manifest/internal/table"
+	"varve/zarrjson"
+)
+
+// pageCache is the cache for tables that are read only once, in bytes.
+const pageCache = 8 << 20
+
+// Chunks says whether earlier merging of chunks is repeated.
+type Chunks uint8
+
+const (
+	// AsPlanned leaves the schemas unchanged.
+	AsPlanned Chunks = iota
+	// AsMerged gives schemas the edges of the older ones, for tiles whose chunks had been merged.
+	AsMerged
+)
+
+// Carry adds to the arrays of an unpublished snapshot the compacted chunks of an older snapshot that
+// are still correct and that they do not have, and lists their files. It returns the number of rows
+// that it added. It does not update the counts of chunks.
+func Carry(ctx context.Context, repo *manifest.Repository, old, now *manifest.Snapshot, chunks Chunks) (rows int64, err error) {
+	if !slices.ContainsFunc(old.Arrays, func(a manifest.Array) bool { return len(a.Patches) > 0 }) {
+		return 0, nil
+	}
+	c := &carrier{repo: repo, old: old, now: now, chunks: chunks, moves: map[[2]string]*move{}}
+	if c.was, err = table.Open(old.Tables, table.InRepository(repo), table.NewCache(pageCache)); err != nil {
+		return 0, err
+	}
+	defer c.was.Close()
+	if c.is, err = table.Open(now.Tables, table.InRepository(repo), table.NewCache(pageCache)); err != nil {
+		return 0, err
+	}
+	defer c.is.Close()
+	// Compacted chunks depend on row numbers of sources, which must have the same meaning in both.
+	if same, err := table.Begins(ctx, c.was, c.is, false); errors.Is(err, codec.ErrCorrupt) {
+		return 0, nil // GC has removed the older snapshot's tables in the meantime
+	} else if !same || err != nil {
+		return 0, err
+	}
+	for i := range now.Arrays {
+		at := slices.IndexFunc(old.Arrays, func(a manifest.Array) bool { return a.Path == now.Arrays[i].Path })
+		if at < 0 {
+			continue
+		}
+		n, err := c.array(ctx, &old.Arrays[at], &now.Arrays[i])
+		if err != nil {
+			return rows, err
+		}
+		rows += n
+	}
+	return rows, nil
+}
+
+// carrier compares two snapshots.
+type carrier struct {
+	repo     *manifest.Repository
+	old, now *manifest.Snapshot
+	chunks   Chunks
+	was, is  *table.Reader
+	moves    map[[2]string]*move // by the IDs of the old and the new placement
+}
+
+// move is the displacement of the tiles of a placement.
+type move struct {
+	by []int64 // along each of its dimensions; nil if the tiles did not all move alike
+}
+
+// array carries over the compacted chunks of one array.
+func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int64, err error) {
+	if len(was.Patches) == 0 {
+		return 0, nil
+	}
+	if was.Placement == "" || now.Placement == "" {
+		return 0, nil
+	}
+	if why, err := change.OtherReading(was, now); why != "" || err != nil {
+		return 0, err
+	}
+	m, err := c.move(ctx, was.Placement, now.Placement)
+	if err != nil || m.by == nil {
+		return 0, err
+	}
+	dims := placement(c.now, now.Placement).Dims
+	by := make([]int64, len(now.Dims))
+	for k, dim := range dims {
+		axis := slices.Index(now.Dims, dim)
+		if axis < 0 {
+			return 0, nil
+		}
+		by[axis] = m.by[k]
+	}
+	if c.chunks == AsMerged {
+		if err := c.mergeAgain(was, now, by); err != nil {
+			return 0, err
+		}
+	}
+	for _, p := range was.Patches {
+		if slices.ContainsFunc(now.Patches, func(q manifest.Patched) bool { return p.Table == q.Table && p.Row == q.Row }) {
+			continue
+		}
+		left, err := adaptRun(&p, was.Schema, now.Schema, by)
+		if err != nil {
+			return rows, err
+		}
+		if left, err = c.list(ctx, left, &p); err != nil {
+			return rows, err
+		}
+		if left {
+			now.Patches = append(slices.Clip(now.Patches), p)
+			rows += p.Rows
+		}
+	}
+	return rows, nil
+}
+
+// mergeAgain gives a schema the edges of an older one, along the axes on which its chunks were merged.
+func (c *carrier) mergeAgain(was, now *manifest.Array, by []int64) error {
+	for axis, dim := range now.Dims {
+		if lengthOf(dim, c.old.Merged) == 0 {
+			continue
+		}
+		a, err := was.Schema.Grid()
+		if err != nil {
+			return err
+		}
+		b, err := now.Schema.Grid()
+		if err != nil {
+			return err
+		}
+		if edges := spliceEdges(a.Dim(axis), b.Dim(axis), by[axis]); edges != nil {
+			if err := setEdges(now, b, axis, edges); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// spliceEdges returns the edges of a dimension after replacing those from an index on by the edges of an
+// older one. It is nil if they do not fit between chunk boundaries.
+func spliceEdges(old, now grid.Dimension, from int64) []grid.Run {
+	to, last := from+old.Extent(), old.Chunks()-1
+	if last < 0 || to > now.Extent() || old.Offset(last)+old.Span(last).Data != old.Extent() {
+		return nil
+	}
+	first, ok := boundary(now, from)
+	next, ok2 := boundary(now, to)
+	if !ok || !ok2 {
+		return nil
+	}
+	edges := appendEdges(nil, now, 0, first)
+	edges = appendEdges(edges, old, 0, last+1)
+	return appendEdges(edges, now, next, now.Chunks())
+}
+
+// boundary returns the number of the chunk that starts at an index. The end of the dimension counts as
+// a start too.
+func boundary(d grid.Dimension, at int64) (chunk int64, ok bool) {
+	if at == d.Extent() {
+		return d.Chunks(), true
+	}
+	chunk, err := d.Find(at)
+	return chunk, err == nil && d.Offset(chunk) == at
+}
+
+// appendEdges appends the edges of a range of chunks. It takes one step for each run.
+func appendEdges(edges []grid.Run, d grid.Dimension, from, to int64) []grid.Run {
+	for from < to {
+		s := d.Span(from)
+		count := min(s.First+s.Count, to) - from
+		if k := len(edges) - 1; k >= 0 && edges[k].Edge == s.Edge {
+			edges[k].Count += count
+		} else {
+			edges = append(edges, grid.Run{Edge: s.Edge, Count: count})
+		}
+		from += count
+	}
+	return edges
+}
+
+// list lists the two files of a run in the new snapshot. It returns false if one of them is damaged.
+func (c *carrier) list(ctx context.Context, left bool, p *manifest.Patched) (bool, error) {
+	if !left {
+		return false, nil
+	}
+	var files []manifest.Table
+	for _, t := range c.old.Tables {
+		if t.Name != p.Table && t.Name != p.File {
+			continue
+		}
+		f, err := c.repo.OpenTable(ctx, t)
+		if err == nil {
+			err = f.Close()
+		}
+		if errors.Is(err, codec.ErrCorrupt) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		files = append(files, t)
+	}
+	if len(files) != 2 {
+		return false, nil
+	}
+	for _, t := range files {
+		List(c.now, t)
+	}
+	return true, nil
+}
+
+// List adds a table to a snapshot after the others of its kind, unless it is listed already.
+func List(s *manifest.Snapshot, t manifest.Table) {
+	t.First = 0
+	for _, have := range s.Tables {
+		if have.Name == t.Name {
+			return
+		}
+		if have.Kind == t.Kind {
+			t.First += have.Rows
+		}
+	}
+	s.Tables = append(slices.Clip(s.Tables), t)
+}
+
+func placement(s *manifest.Snapshot, id string) *manifest.PlacementTable {
+	i := slices.IndexFunc(s.Placements, func(p manifest.PlacementTable) bool { return p.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.Placements[i]
+}
+
+// move compares two placements, once for all arrays that have them.
+func (c *carrier) move(ctx context.Context, old, now string) (*move, error) {
+	key := [2]string{old, now}
+	if m, ok := c.moves[key]; ok {
+		return m, nil
+	}
+	m := &move{}
+	a, b := placement(c.old, old), placement(c.now, now)
+	if a != nil && b != nil && slices.Equal(a.Dims, b.Dims) {
+		was, err := c.was.Placement(ctx, *a)
+		if err != nil {
+			return nil, err
+		}
+		is, err := c.is.Placement(ctx, *b)
+		if err != nil {
+			return nil, err
+		}
+		m.by = findDisplacement(was.Tiles, is.Tiles)
+	}
+	c.moves[key] = m
+	return m, nil
+}
+
+// findDisplacement returns the displacement of all tiles. It is nil unless they all moved alike, kept their
+// order, and no other tile meets the box that contains them.
+func findDisplacement(was, now []manifest.Tile) (by []int64) {
+	if len(was) == 0 || len(now) < len(was) {
+		return nil
+	}
+	at := slices.IndexFunc(now, func(t manifest.Tile) bool { return sameTile(&was[0], &t) })
+	if at < 0 {
+		return nil
+	}
+	by = make([]int64, len(was[0].Origin))
+	box := grid.MakeRegion(len(by))
+	for k := range by {
+		by[k] = now[at].Origin[k] - was[0].Origin[k]
+		for i := range was {
+			box.Shape[k] = max(box.Shape[k], was[i].Origin[k]+was[i].Shape[k])
+		}
+		box.Origin[k] = by[k]
+	}
+	next := 0
+	shared := grid.MakeRegion(len(by))
+	for i := range now {
+		t := &now[i]
+		switch {
+		case next < len(was) && sameTile(&was[next], t) && isMoved(was[next].Origin, t.Origin, by):
+			next++
+		case shared.Intersect(box, grid.Region{Origin: t.Origin, Shape: t.Shape}):
+			return nil
+		}
+	}
+	if next < len(was) || slices.ContainsFunc(by, func(n int64) bool { return n < 0 }) {
+		return nil
+	}
+	return by
+}
+
+// sameTile reports whether two tiles are the same part of one source, at any position.
+func sameTile(a, b *manifest.Tile) bool {
+	return a.File == b.File && slices.Equal(a.Start, b.Start) && slices.Equal(a.Shape, b.Shape)
+}
+
+func isMoved(from, to, by []int64) bool {
+	for k := range by {
+		if to[k]-from[k] != by[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// adaptRun adapts a run to a schema in which the elements are displaced by by, and limits it to the
+// chunks that both schemas have. It reports whether any chunk is left.
+func adaptRun(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left bool, err error) {
+	a, err := was.Grid()
+	if err != nil {
+		return false, err
+	}
+	b, err := now.Grid()
+	if err != nil || a.Rank() != b.Rank() {
+		return false, err
+	}
+	left = true
+	for axis := range a.Rank() {
+		first := int64(0)
+		if by != nil && by[axis] > 0 {
+			if first, err = b.Dim(axis).Find(by[axis]); err != nil || b.Dim(axis).Offset(first) != by[axis] {
+				return false, nil // outside the array, or inside a chunk
+			}
+		}
+		left = p.Move(axis, first, countCommon(a.Dim(axis), b.Dim(axis), first)) && left
+	}
+	return left, nil
+}
+
+// countCommon returns how many leading chunks of a equal the chunks of b from first on.
+func countCommon(a, b grid.Dimension, first int64) int64 {
+	n := grid.CommonPrefix(a, b, first)
+	// The last chunk of one of them may be cut by the array's end.
+	if n > 0 && a.DataSize(n-1) != b.DataSize(first+n-1) {
+		n--
+	}
+	return n
+}

@@ -1,0 +1,259 @@
+package table
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/table/internal/parquet"
+)
+
+// PartWriter writes the results of a scan to one Parquet file, a scan part. It takes refs and inline
+// bytes while the scan runs, and the files at the end.
+type PartWriter struct {
+	out    *parquet.Writer
+	refs   RefWriter
+	inline *Writer[[]byte]
+}
+
+// NewPart starts a scan part.
+func NewPart(w io.Writer) *PartWriter {
+	p := &PartWriter{out: parquet.NewWriter(w, partColumns(), partMeta())}
+	p.refs.b = p.builder(manifest.Refs, refColumns)
+	p.inline = inlineIn(p.builder(manifest.Blobs, inlineColumns))
+	return p
+}
+
+// partMeta returns the metadata of a part, which includes the generation of the program that scanned.
+func partMeta() parquet.Pair {
+	return parquet.Pair{Key: metaKey, Value: fmt.Sprintf(`{"version":%d,"generation":%d%s`, manifest.Version, manifest.Generation, partMark())}
+}
+
+// partMark returns the text in which the metadata of every part ends.
+func partMark() string { return metaOf(partTable).Value[len(`{"version":1`):] }
+
+// builder returns a builder of rows of a kind, for the columns that all kinds share.
+func (w *PartWriter) builder(kind manifest.TableKind, columns []parquet.Column) *builder {
+	b := newBuilder(w.out, kind, columns)
+	shared := partColumns()
+	b.isPart, b.width = true, len(shared)
+	for i, c := range columns {
+		b.fileColumns[i] = slices.IndexFunc(shared, func(s parquet.Column) bool { return s.Name == c.Name })
+	}
+	return b
+}
+
+// Append adds refs, like RefWriter.Append.
+func (w *PartWriter) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
+	return w.refs.Append(offsets, sizes, masks, others)
+}
+
+// Inline adds inline bytes and returns their row.
+func (w *PartWriter) Inline(b []byte) (row int64, err error) {
+	row = w.inline.Rows()
+	return row, w.inline.Append(b)
+}
+
+// Close writes the files and their headers, groups and values, each once.
+func (w *PartWriter) Close(files []*manifest.File) error {
+	headers, groups, values := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
+	sources := sourcesIn(w.builder(manifest.Sources, unmovedColumns))
+	for _, f := range files {
+		if f.Header != nil {
+			headers[f.Header.ID] = f.Header
+		}
+		if f.Groups != nil {
+			groups[f.Groups.ID] = f.Groups
+		}
+		for _, v := range f.Values {
+			// Values of which only the sum is known have no row.
+			if v != nil && !v.Summed {
+				values[v.ID] = v
+			}
+		}
+		if err := sources.Append(NewSourceRow(f)); err != nil {
+			return err
+		}
+	}
+	err := errors.Join(w.refs.flush(), w.inline.Close(), sources.Close(),
+		appendSorted(headersIn(w.builder(manifest.Headers, documentColumns)), headers),
+		appendSorted(groupsIn(w.builder(manifest.Groups, documentColumns)), groups),
+		appendSorted(valuesIn(w.builder(manifest.ValueOf, valueColumns)), values))
+	if err != nil {
+		return err
+	}
+	return w.out.Close()
+}
+
+// appendSorted writes rows in the order of their IDs.
+func appendSorted[T any](w *Writer[T], rows map[string]T) error {
+	ids := make([]string, 0, len(rows))
+	for id := range rows {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, strings.Compare)
+	for _, id := range ids {
+		if err := w.Append(rows[id]); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// IsPart reports from its footer whether a file is a scan part. A truncated Parquet file is an error,
+// because it may have been one.
+func IsPart(r io.ReaderAt, size int64) (bool, error) {
+	footer, err := parquet.Footer(r, size)
+	if err != nil || footer == nil {
+		return false, err
+	}
+	return bytes.Contains(footer, []byte(partMark())), nil
+}
+
+// Part is an open scan part. The rows of each kind are numbered from 0.
+type Part struct {
+	*Reader
+	file File
+	// Generation is the generation of the program that scanned the sources.
+	Generation int
+}
+
+// OpenPart opens a part. name is its name in errors. Closing the part closes the file.
+func OpenPart(name string, f File, cache *Cache) (*Part, error) {
+	failed := &section{name: name}
+	file, err := parquet.Open(f, f.Size())
+	if err != nil {
+		return nil, failed.fail(err)
+	}
+	said, err := readMeta(file, partTable)
+	if err != nil {
+		return nil, failed.refuse(err)
+	}
+	p := &Part{Reader: &Reader{cache: cache, kinds: map[manifest.TableKind]*kindTables{}}, file: f, Generation: said.Generation}
+	for _, kind := range partKinds {
+		s, err := newSection(name, file, kind, cache)
+		if err != nil {
+			return nil, err
+		}
+		lazy := &lazySection{table: manifest.Table{Name: name}}
+		lazy.ready.Store(s)
+		p.kinds[kind] = &kindTables{kind: kind, tables: []*lazySection{lazy}}
+	}
+	// The row groups of all kinds are mixed: sort them into one section for each kind.
+	for g := range file.Groups {
+		kind, ok := file.Single(g, 0)
+		k := p.kinds[manifest.TableKind(kind.Bytes)]
+		if !ok || k == nil {
+			return nil, failed.damaged(fmt.Errorf("row group %d belongs to no table, or to an unknown table %.40q", g, kind.Bytes))
+		}
+		s := k.tables[0].ready.Load()
+		s.addGroup(g)
+		k.rows, k.tables[0].table.Rows = s.rows, s.rows
+	}
+	for _, k := range p.kinds {
+		if err := k.tables[0].ready.Load().checkRows(f.Size()); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Close closes the file.
+func (p *Part) Close() error { return errors.Join(p.Reader.Close(), p.file.Close()) }
+
+// Files returns all sources with their headers, groups and values, which are deduplicated by shared. A
+// source that only provides bytes for refs of others has none.
+func (r *Reader) Files(ctx context.Context, shared *manifest.Shared) ([]*manifest.File, error) {
+	headers, err := byID(r.ScanHeaders(ctx), func(h *manifest.Header) (string, *manifest.Header) { return h.ID, shared.Header(h, nil) })
+	if err != nil {
+		return nil, err
+	}
+	groups, err := byID(r.ScanGroups(ctx), func(g *manifest.GroupAttributes) (string, *manifest.GroupAttributes) {
+		return g.ID, shared.Groups(g, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	values, err := byID(r.ScanValues(ctx), func(v *manifest.Values) (string, *manifest.Values) { return v.ID, shared.Values(v) })
+	if err != nil {
+		return nil, err
+	}
+	var files []*manifest.File
+	for row, err := range r.ScanSources(ctx, 0, r.Rows(manifest.Sources)) {
+		if err != nil {
+			return nil, err
+		}
+		f, err := row.file(headers, groups, values)
+		if err != nil {
+			return nil, fmt.Errorf("source %d, %s: %w", len(files), row.URL, err)
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func byID[T any](all iter.Seq2[T, error], shared func(T) (string, T)) (map[string]T, error) {
+	out := map[string]T{}
+	for v, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		id, one := shared(v)
+		out[id] = one
+	}
+	return out, nil
+}
+
+// file joins a source with its rows in other tables.
+func (s *SourceRow) file(headers map[string]*manifest.Header, groups map[string]*manifest.GroupAttributes, values map[string]*manifest.Values) (*manifest.File, error) {
+	f := &manifest.File{Source: s.Source, Row: s.Row, Bytes: s.Bytes, Hidden: s.Hidden, Header: headers[s.Header], Groups: groups[s.Groups]}
+	switch {
+	case f.Groups == nil && s.Groups != "":
+		return nil, missingRow("groups", s.Groups)
+	case f.Header == nil && s.Header != "":
+		return nil, missingRow("header", s.Header)
+	case f.Header == nil && !s.Hidden:
+		return nil, fmt.Errorf("%w: the source has no header", codec.ErrCorrupt)
+	}
+	// Callers can rely on a value, also for sources without attributes.
+	f.Groups = cmp.Or(f.Groups, &manifest.GroupAttributes{})
+	if f.Header == nil {
+		f.Header = &manifest.Header{}
+		return f, nil
+	}
+	f.Values = make([]*manifest.Values, len(f.Header.Variables))
+	for path, id := range s.Values {
+		i := f.Header.Find(path)
+		v, summed := Summed(id)
+		if !summed {
+			v = values[id]
+		}
+		if i < 0 || v == nil {
+			return nil, missingRow("values of "+path+", which are", id)
+		}
+		f.Values[i] = v
+	}
+	for path, parts := range s.Parts {
+		i := f.Header.Find(path)
+		if i < 0 {
+			return nil, missingRow("variable", path)
+		}
+		if f.Parts == nil {
+			f.Parts = map[int][]manifest.Part{}
+		}
+		f.Parts[i] = parts
+	}
+	return f, nil
+}
+
+func missingRow(what, id string) error {
+	return fmt.Errorf("%w: no table has the %s %.80q", codec.ErrCorrupt, what, id)
+}

@@ -1,0 +1,252 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"varve/manifest"
+	"varve/manifest/internal/table/internal/parquet"
+)
+
+// refPage is a decoded page of refs, in 8 bytes for each ref where possible.
+type refPage struct {
+	first    int64 // row, within the table
+	base     int64 // added to near offsets
+	near     []uint32
+	far      []int64 // offsets, instead of near
+	short    []uint32
+	long     []int64 // sizes, instead of short
+	masks    []uint32
+	others   []int32
+	oneMask  uint32 // if masks is nil
+	oneOther int32  // if others is nil
+}
+
+func (p *refPage) at(i int) (ref manifest.Ref) {
+	if p.near != nil {
+		ref.Offset = p.base + int64(p.near[i])
+	} else {
+		ref.Offset = p.far[i]
+	}
+	if p.short != nil {
+		ref.Size = int64(p.short[i])
+	} else {
+		ref.Size = p.long[i]
+	}
+	ref.Mask, ref.Other = p.oneMask, p.oneOther
+	if p.masks != nil {
+		ref.Mask = p.masks[i]
+	}
+	if p.others != nil {
+		ref.Other = p.others[i]
+	}
+	return ref
+}
+
+func (p *refPage) rows() int { return len(p.near) + len(p.far) }
+
+func (p *refPage) bytes() int64 {
+	return int64(200 + 4*(len(p.near)+len(p.short)+len(p.masks)+len(p.others)) + 8*(len(p.far)+len(p.long)))
+}
+
+// ReadRefs reads the refs of len(dst) rows, starting at row.
+func (r *Reader) ReadRefs(ctx context.Context, row int64, dst []manifest.Ref) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for len(dst) > 0 {
+		s, at, err := r.table(ctx, manifest.Refs, row)
+		if err != nil {
+			return err
+		}
+		p, err := s.refPage(at)
+		if err != nil {
+			return err
+		}
+		from := int(at - p.first)
+		n := min(len(dst), p.rows()-from)
+		for i := range n {
+			dst[i] = p.at(from + i)
+		}
+		dst, row = dst[n:], row+int64(n)
+	}
+	return nil
+}
+
+// refPageRows is the number of rows in a page of refs.
+const refPageRows = 1 << 12
+
+// refPage returns the page that contains a row. If pages have the usual number of rows, the cache key
+// follows from the row, so that a lookup of a cached page needs no layout.
+func (s *section) refPage(row int64) (*refPage, error) {
+	group := s.group(row)
+	key := cacheKey{s.id, int32(group), int32((row - s.firsts[group]) / refPageRows), pageContent}
+	// Other programs may have written pages of another size, so check that the row is in it.
+	if p, ok := s.cache.get(key).(*refPage); ok && p.first <= row && row < p.first+int64(p.rows()) {
+		return p, nil
+	}
+	at, err := s.find(row)
+	if err != nil {
+		return nil, err
+	}
+	var b RefBatch
+	if err := s.readRefs(at, &b); err != nil {
+		return nil, err
+	}
+	p := b.pack(at.first)
+	s.cache.put(key, p, p.bytes())
+	return p, nil
+}
+
+// RefBatch is a run of refs, in columns of equal length. It is valid until the next step of the scan.
+type RefBatch struct { // of the first ref
+	Row     int64 // of the first
+	Offsets []int64
+	Sizes   []int64
+	Masks   []uint32
+	Others  []int32
+
+	columns [4]parquet.Values
+}
+
+// pack returns the refs in a form that takes little memory.
+func (b *RefBatch) pack(first int64) *refPage {
+	p := &refPage{first: first}
+	low, high, most := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
+	for i, offset := range b.Offsets {
+		low, high, most = min(low, offset), max(high, offset), max(most, b.Sizes[i])
+	}
+	p.base = low
+	// In most files the chunks of one page are close together.
+	if uint64(high-low) <= math.MaxUint32 {
+		p.near = subtractBase(b.Offsets, low)
+	} else {
+		p.far = append([]int64(nil), b.Offsets...)
+	}
+	if most <= math.MaxUint32 {
+		p.short = subtractBase(b.Sizes, 0)
+	} else {
+		p.long = append([]int64(nil), b.Sizes...)
+	}
+	p.masks, p.oneMask = compress(b.Masks)
+	p.others, p.oneOther = compress(b.Others)
+	return p
+}
+
+func subtractBase(values []int64, base int64) []uint32 {
+	out := make([]uint32, len(values))
+	for i, v := range values {
+		out[i] = uint32(v - base)
+	}
+	return out
+}
+
+// compress returns a copy of values or, if all are equal, nil and the value.
+func compress[T comparable](values []T) ([]T, T) {
+	for _, v := range values {
+		if v != values[0] {
+			return append([]T(nil), values...), v
+		}
+	}
+	return nil, values[0]
+}
+
+// readRefs reads the refs of a page.
+func (s *section) readRefs(p pagePlace, b *RefBatch) error {
+	for i := range b.columns {
+		if err := s.read(p, i, &b.columns[i]); err != nil {
+			return err
+		}
+	}
+	b.Offsets, b.Sizes = b.columns[offsetColumn].Ints, b.columns[lengthColumn].Ints
+	var err error
+	if b.Masks, err = narrowTo(b.Masks, b.columns[maskColumn].Ints, 0, math.MaxUint32); err == nil {
+		b.Others, err = narrowTo(b.Others, b.columns[otherColumn].Ints, 0, math.MaxInt32)
+	}
+	if err == nil {
+		err = b.fillSizes(b.columns[lengthColumn].Present)
+	}
+	if err != nil {
+		return s.damaged(fmt.Errorf("refs from row %d on: %w", p.first, err))
+	}
+	return nil
+}
+
+// fillSizes computes the sizes that the table leaves out: up to the next ref's offset.
+func (b *RefBatch) fillSizes(present []uint8) error {
+	for i, one := range present {
+		if one != 0 {
+			continue
+		}
+		// Pages are decoded one by one, so a size cannot depend on the next page.
+		if i+1 == len(b.Offsets) {
+			return fmt.Errorf("the last row of a page of %d rows has no length", len(present))
+		}
+		b.Sizes[i] = b.Offsets[i+1] - b.Offsets[i]
+	}
+	for i, size := range b.Sizes {
+		if size < 0 {
+			return fmt.Errorf("row %d of the page has length %d", i, size)
+		}
+	}
+	return nil
+}
+
+// narrowTo converts integers to a smaller type. Each has to be in the range from low to high.
+func narrowTo[T uint32 | int32](dst []T, values []int64, low, high int64) ([]T, error) {
+	if cap(dst) < len(values) {
+		dst = make([]T, len(values))
+	}
+	dst = dst[:len(values)]
+	for i, v := range values {
+		if v < low || v > high {
+			return dst, fmt.Errorf("row %d of the page has value %d, outside the range %d to %d", i, v, low, high)
+		}
+		dst[i] = T(v)
+	}
+	return dst, nil
+}
+
+// ScanRefs yields refs in order without using the cache.
+func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBatch, error] {
+	return func(yield func(*RefBatch, error) bool) {
+		var b RefBatch
+		err := r.scanPages(ctx, manifest.Refs, row, rows, func(s span, p pagePlace) (more bool, err error) {
+			if err := s.readRefs(p, &b); err != nil {
+				return false, err
+			}
+			from, to := max(s.start-p.first, 0), min(s.end-p.first, p.rows)
+			out := RefBatch{
+				Row: s.first + p.first + from, Offsets: b.Offsets[from:to], Sizes: b.Sizes[from:to],
+				Masks: b.Masks[from:to], Others: b.Others[from:to],
+			}
+			return yield(&out, nil), nil
+		})
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// scanPages calls do with each page that contains some of the rows, until do returns false.
+func (r *Reader) scanPages(ctx context.Context, kind manifest.TableKind, row, rows int64, do func(span, pagePlace) (bool, error)) (failed error) {
+	more := true
+	err := r.spans(ctx, kind, row, rows, func(s span) bool {
+		err := s.pages(s.start, s.end, func(p pagePlace) bool {
+			if failed = ctx.Err(); failed == nil {
+				more, failed = do(s, p)
+			}
+			return more && failed == nil
+		})
+		if failed == nil {
+			failed = err
+		}
+		return more && failed == nil
+	})
+	if failed == nil {
+		failed = err
+	}
+	return failed
+}

@@ -1,0 +1,185 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"varve/manifest"
+	"varve/manifest/internal/table/internal/parquet"
+)
+
+// RefWriter writes a table of refs.
+type RefWriter struct {
+	b         *builder
+	hasMasks  bool // a mask of the row group is not 0
+	hasOthers bool
+	odd       oddPages
+}
+
+// oddPages has a bit for each page that contains a ref with more than an offset and size in its own
+// file.
+type oddPages []uint64
+
+func (o *oddPages) mark(row int64) {
+	page := row / refPageRows
+	for int64(len(*o)) <= page/64 {
+		*o = append(*o, 0)
+	}
+	(*o)[page/64] |= 1 << (page % 64)
+}
+
+// has reports whether the page of a row has its bit set.
+func (o oddPages) has(row int64) bool {
+	page := row / refPageRows
+	return page/64 < int64(len(o)) && o[page/64]>>(page%64)&1 != 0
+}
+
+// NewRefs starts a table of refs. It writes to w one row group at a time; Close writes the last one.
+func NewRefs(w io.Writer) *RefWriter {
+	return &RefWriter{b: newTable(w, manifest.Refs, refColumns)}
+}
+
+// Append adds refs, in columns of equal length. masks and others may be nil if all are zero.
+func (w *RefWriter) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
+	n := len(offsets)
+	if len(sizes) != n || masks != nil && len(masks) != n || others != nil && len(others) != n {
+		return fmt.Errorf("refs: the numbers of offsets (%d), sizes (%d), masks (%d) and others (%d) differ", n, len(sizes), len(masks), len(others))
+	}
+	for i, size := range sizes {
+		if size < 0 || offsets[i] > 1<<62 || size > 1<<62 {
+			return fmt.Errorf("refs: row %d has size %d and offset %d", w.Rows()+int64(i), size, offsets[i])
+		}
+		// Missing and inline chunks.
+		if offsets[i] < 0 {
+			w.odd.mark(w.b.total + int64(i))
+		}
+	}
+	for at := 0; at < n; {
+		end := min(n, at+w.b.cut.groupRows-w.b.rows)
+		w.fill(offsets[at:end], sizes[at:end])
+		fillOther(w, maskColumn, &w.hasMasks, part(masks, at, end), end-at)
+		fillOther(w, otherColumn, &w.hasOthers, part(others, at, end), end-at)
+		w.b.rows += end - at
+		w.b.total += int64(end - at)
+		at = end
+		if w.b.rows == w.b.cut.groupRows {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return w.b.err
+}
+
+// part returns a part of values, or nil for zeros.
+func part[T any](values []T, from, to int) []T {
+	if values == nil {
+		return nil
+	}
+	return values[from:to]
+}
+
+// manyRows is the number of rows from which on memory for a full row group is allocated at once.
+const manyRows = 1 << 14
+
+func (w *RefWriter) fill(offsets, sizes []int64) {
+	v := w.b.values
+	// Doubling a large slice again and again would copy it and leave garbage.
+	if w.b.rows+len(offsets) > manyRows && cap(v[offsetColumn].Ints) < w.b.cut.groupRows {
+		v[offsetColumn].Ints = slices.Grow(v[offsetColumn].Ints, w.b.cut.groupRows-w.b.rows)
+		v[lengthColumn].Ints = slices.Grow(v[lengthColumn].Ints, w.b.cut.groupRows-w.b.rows)
+	}
+	v[offsetColumn].Ints = append(v[offsetColumn].Ints, offsets...)
+	v[lengthColumn].Ints = append(v[lengthColumn].Ints, sizes...)
+}
+
+// fillOther adds n values to a column that is zero in nearly all archives. The column stays empty
+// while it is zero.
+func fillOther[T int32 | uint32](w *RefWriter, column int, some *bool, values []T, n int) {
+	v := &w.b.values[column]
+	if !*some {
+		if !slices.ContainsFunc(values, func(x T) bool { return x != 0 }) {
+			return
+		}
+		// The first value that is not zero: fill in the zeros before it.
+		*some = true
+		v.Ints = append(v.Ints[:0], make([]int64, w.b.rows)...)
+	}
+	if values == nil {
+		v.Ints = append(v.Ints, make([]int64, n)...)
+	}
+	for i, x := range values {
+		if x != 0 {
+			w.odd.mark(w.b.total + int64(i))
+		}
+		v.Ints = append(v.Ints, int64(x))
+	}
+}
+
+// IsPlain reports whether some rows are known to contain nothing but offsets and sizes in their own
+// file, so that nobody has to read them. It decides for whole pages.
+func (w *RefWriter) IsPlain(row, rows int64) bool {
+	if row < 0 || row+rows > w.b.total {
+		return false
+	}
+	// The marks are for whole pages, so start at the first row of the page.
+	for at := row - row%refPageRows; at < row+rows; at += refPageRows {
+		if w.odd.has(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// flush writes the present rows as a row group. It leaves out a size if the chunk ends where the next
+// one starts, except in the last row of a page.
+func (w *RefWriter) flush() error {
+	v, rows := w.b.values, w.b.rows
+	if rows == 0 {
+		return w.b.err
+	}
+	v[lengthColumn].Present = markSizes(v[lengthColumn].Present[:0], v[offsetColumn].Ints, v[lengthColumn].Ints, w.b.cut.pageRows)
+	if !w.hasMasks {
+		v[maskColumn] = allZeros()
+	}
+	if !w.hasOthers {
+		v[otherColumn] = allZeros()
+	}
+	for at := 0; at < rows; at += w.b.cut.pageRows {
+		w.b.starts = append(w.b.starts, at)
+	}
+	w.hasMasks, w.hasOthers = false, false
+	return w.b.flush()
+}
+
+func allZeros() parquet.Values { return parquet.Values{Ints: []int64{0}, Same: true} }
+
+// markSizes appends 1 for each ref whose size has to be written, else 0.
+func markSizes(dst []uint8, offsets, sizes []int64, pageRows int) []uint8 {
+	at := len(dst)
+	dst = slices.Grow(dst, len(sizes))[:at+len(sizes)]
+	for from := 0; from < len(sizes); from += pageRows {
+		to := min(from+pageRows, len(sizes))
+		page, offsets, sizes := dst[at+from:at+to], offsets[from:to], sizes[from:to]
+		// The last size of a page is always written, so that a page can be decoded alone.
+		last := len(page) - 1
+		for i := range last {
+			page[i] = 1
+			if offsets[i+1] == offsets[i]+sizes[i] {
+				page[i] = 0
+			}
+		}
+		page[last] = 1
+	}
+	return dst
+}
+
+// Rows returns the number of refs so far.
+func (w *RefWriter) Rows() int64 { return w.b.total }
+
+// Close writes the remaining rows and the footer. It does not close the io.Writer.
+func (w *RefWriter) Close() error {
+	return errors.Join(w.flush(), w.b.close())
+}
