@@ -125,7 +125,7 @@ func (c *cutting) chunkAlong(axis int, m *member) int64 {
 	if !slices.IsSorted(m.axes) {
 		return length
 	}
-	return min(split(lengths, len(c.a.made), c.element, m.v.Storage.Stride != 0)[axis], length)
+	return min(c.split(lengths, m.v.Storage.Stride)[axis], length)
 }
 
 // settleBands resolves overlapping bands: at each position, the band with most votes wins. The

@@ -11,12 +11,21 @@ import (
 // Limits for chunks of contiguous storage, whose length varve may choose freely. Below a few KiB a
 // request costs more than its bytes; above a few MiB a reader fetches much that it does not need.
 const (
-	mostBytes   = 4 << 20 // the largest chunk
-	leastBytes  = 4 << 10 // the smallest chunk, unless the array is smaller
-	leastRecord = 8       // bytes; records from this size may be chunks of their own
-	smallRecord = 512     // bytes; if there are many records, only records from this size may be
-	manyRecords = 64 << 10
-	mostRecords = 64 << 10 // the largest chunk that holds several records
+	mostBytes  = 4 << 20 // the largest chunk
+	leastBytes = 4 << 10 // the smallest chunk, unless the array is smaller
+)
+
+// Limits for records that lie apart: between two of them are records of other variables. A chunk of
+// several records is re-encoded, and a chunk of one is verbatim. Records are joined if one of them would
+// make a bad chunk, for its size or for the number of chunks.
+const (
+	longRecord   = 8 << 10 // bytes; such a record is always a chunk
+	shortRecord  = 512     // bytes; of such records, mostChunks may be chunks
+	mostChunks   = 10_000
+	tinyRecord   = 8 // bytes; of such records, fewChunks may be chunks
+	fewChunks    = 64
+	joinedBytes  = 1 << 20 // bytes to read for a chunk of several records, with those between them
+	leastRecords = 64      // records of a chunk, if they lie so far apart that each is read by itself
 )
 
 // cutting decides the chunk grid of an array.
@@ -358,14 +367,16 @@ func (c *cutting) free() []int64 {
 			lengths[k] = max(of.v.Shape[of.axes[own]], 1)
 		}
 	}
-	return split(lengths, len(c.a.made), c.element, of.v.Storage.Stride != 0)
+	return c.split(lengths, of.v.Storage.Stride)
 }
 
 // split shortens the leading axes of a shape until a chunk holds at most mostBytes. Only the
-// leading axes are cut, so that each chunk stays one contiguous byte range.
-func split(lengths []int64, first int, element int64, records bool) []int64 {
+// leading axes are cut, so that each chunk stays one contiguous byte range. stride is the distance
+// between records in bytes, or 0 if they lie side by side.
+func (c *cutting) split(lengths []int64, stride int64) []int64 {
+	first := len(c.a.made)
 	out := slices.Clone(lengths)
-	inner := element
+	inner := c.element
 	k := len(out) - 1
 	for ; k >= first && inner*out[k] <= mostBytes; k-- {
 		inner *= out[k]
@@ -376,20 +387,29 @@ func split(lengths []int64, first int, element int64, records bool) []int64 {
 			out[j] = 1
 		}
 	}
-	// The bytes between two records belong to other variables, so a chunk of several records cannot
-	// be verbatim. Tiny records are joined anyway: a request for each would be slower than
-	// re-encoding.
-	if records && first < len(lengths) {
-		record := element
+	if stride != 0 && first < len(lengths) {
+		record := c.element
 		for _, n := range out[first+1:] {
 			record *= n
 		}
-		out[first] = 1
-		if record < leastRecord || record < smallRecord && lengths[first] > manyRecords {
-			out[first] = evenCut(lengths[first], record, mostRecords)
-		}
+		out[first] = recordsPerChunk(record, stride, lengths[first], c.shape[first])
 	}
 	return out
+}
+
+// recordsPerChunk returns how many of n records in a file should be one chunk of an array that has
+// `total` records.
+func recordsPerChunk(record, stride, n, total int64) int64 {
+	switch {
+	case record >= longRecord, record >= shortRecord && total <= mostChunks, record >= tinyRecord && total <= fewChunks:
+		return 1
+	}
+	most := max(joinedBytes/max(stride, 1), leastRecords)
+	// Chunks of equal length need no list of lengths.
+	if even := divisor(n, most); 4*even >= most || even == n {
+		return even
+	}
+	return min(n, most)
 }
 
 // evenCut returns how many of n rows a chunk should hold, at most `most` bytes. It prefers a

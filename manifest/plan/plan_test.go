@@ -199,12 +199,32 @@ func TestPlaced(t *testing.T) {
 		{"a length that nothing divides makes no chunks of next to nothing", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell", m64(3000017), 0))
 		}, "/t", "a@+", "1048576"},
-		{"so many short records are not a chunk each", Options{}, func(m *maker) {
+		{"short records are read together", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell", m64(300000), 20))
-		}, "/t", "a@+", "15000"},
-		{"few are", Options{}, func(m *maker) {
-			m.file("a", days(0, 2), bare("t", "cell two", m64(30000, 2), 20))
+		}, "/t", "a@+", "50000"},
+		{"few records of 8 bytes are a chunk each", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "cell two", m64(64, 2), 20))
 		}, "/t", "a@+", "1 2"},
+		{"many records of 8 bytes are not", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "cell two", m64(130, 2), 20))
+		}, "/t", "a@+", "130 2"},
+		{"all files count for the number of records", Options{}, func(m *maker) {
+			for i := range 3 {
+				m.file(fmt.Sprint(i), days(40*i, 40), bare("t", "time two", m64(40, 2), 20))
+			}
+		}, "/t", "0@0+40 1@40+40 2@80+40", "40 2"},
+		{"records of 600 bytes are chunks, if they are not too many", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "cell x", m64(10000, 150), 1200))
+		}, "/t", "a@+", "1 150"},
+		{"too many records of 600 bytes are read together", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "cell x", m64(10001, 150), 1200))
+		}, "/t", "a@+", "873 150"},
+		{"records of 8 KiB are chunks", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "cell x", m64(20000, 2048), 10000))
+		}, "/t", "a@+", "1 2048"},
+		{"records that lie far apart", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), bare("t", "cell", m64(6400), 1<<20))
+		}, "/t", "a@+", "64"},
 		{"contiguous storage takes the chunks of others", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "time y", m64(2, 6), 0))
 			for i := range 2 {
