@@ -57,7 +57,7 @@ def test_restart_after_kill(manifest: str, truth: xr.Dataset) -> None:
 
 def test_kill_while_threads_read(large: str) -> None:
     """Reads that a kill interrupts are repeated. There is one kill, so none of them fails."""
-    with xr.open_dataset(large, engine="varve", chunks=None) as ds, ThreadPoolExecutor(4) as pool:
+    with xr.open_dataset(large, engine="varve", chunks=None, cache=False) as ds, ThreadPoolExecutor(4) as pool:
         want = ds.v.values
         (pid,) = helpers()
         reads = [pool.submit(lambda: np.array_equal(ds.v.values, want)) for _ in range(12)]
@@ -240,7 +240,7 @@ def test_no_leak(manifest: str) -> None:
 
 def test_ctrl_c(large: str) -> None:
     """Ctrl-C ends a long read, and the next read works."""
-    with xr.open_dataset(large, engine="varve", chunks=None) as ds:
+    with xr.open_dataset(large, engine="varve", chunks=None, cache=False) as ds:
         want = ds.v[7].values
         timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
