@@ -18,6 +18,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/ingest"
 	"varve/manifest/plan"
+	"varve/readers/grib"
 	"varve/readers/source"
 )
 
@@ -32,6 +33,7 @@ type combineOptions struct {
 	download   bool
 	allow      []string
 	keepScan   string
+	names      string
 
 	concat, vars, drop  []string
 	newDims, rename     []string
@@ -54,6 +56,7 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.allow, "allow", nil, "let files refer to other files below this `folder`, besides their own folder")
 	o.valueBytes = manifest.DefaultValueBytes
 	addNumber(f, &o.valueBytes, 1, "value-bytes", "store coordinates and texts of up to this many `bytes` a file in the manifest")
+	f.StringVar(&o.names, "names", "", "name variables of GRIB files as `cf` (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)")
 	f.BoolVar(&o.quiet, "quiet", false, "print errors only")
 	f.StringVar(&o.config, "config", "", "read flags from this YAML `file`; flags of the command line take precedence")
 }
@@ -125,6 +128,7 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 		opts.Plan.Inline = -1 // nothing, and not the default
 	}
 	err := errors.Join(o.checkMatch(),
+		choose(&opts.Plan.Names, "names", o.names, map[string]grib.NameScheme{"": grib.CFNames, "cf": grib.CFNames, "eccodes": grib.EcCodesNames, "wgrib2": grib.Wgrib2Names}),
 		choose(&opts.Plan.Missing, "missing", o.missing, map[string]plan.Missing{"fill": plan.MissingFill, "drop": plan.MissingDrop, "refuse": plan.MissingRefuse}),
 		choose(&opts.Plan.Pad, "pad", o.pad, map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}),
 		choose(&opts.Plan.Coords, "coords", o.coords, map[string]plan.Coords{"": plan.CoordsEqual, "first": plan.CoordsFirst}),

@@ -12,6 +12,7 @@ import (
 
 // optionValues are the values that a flag accepts, by the name of the flag.
 var optionValues = map[string][]string{
+	"names":      {"cf", "eccodes", "wgrib2"},
 	"missing":    {"fill", "drop", "refuse"},
 	"pad":        {"fill"},
 	"coords":     {"first"},

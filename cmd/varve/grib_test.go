@@ -2,8 +2,15 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -56,5 +63,169 @@ func TestBuildGRIB(t *testing.T) {
 	got, code, err := run(t, "read", out, "t", "--sel", "step=6,isobaricInhPa=850,latitude=60,longitude=0")
 	if code != exitDone || !strings.HasSuffix(got, ",280\n") {
 		t.Errorf("%q (%v)", got, err)
+	}
+}
+
+// gribFact is what ecCodes reads of a field of fixtures/grib/archives.
+type gribFact struct {
+	ShortName, CFVarName                       string
+	Level, DataDate, DataTime, EndStep, Number int
+	Values                                     []*float64
+}
+
+// selection returns the selection of the field along dimensions of its array.
+func (f *gribFact) selection(dims []string) string {
+	var out []string
+	for _, d := range dims {
+		switch d {
+		case "time":
+			out = append(out, fmt.Sprintf("time=%04d-%02d-%02dT%02d:%02d:00", f.DataDate/10000, f.DataDate/100%100, f.DataDate%100, f.DataTime/100, f.DataTime%100))
+		case "step":
+			out = append(out, fmt.Sprintf("step=%d", f.EndStep))
+		case "number":
+			out = append(out, fmt.Sprintf("number=%d", f.Number))
+		default:
+			out = append(out, fmt.Sprintf("%s=%d", d, f.Level))
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+func gribFacts(t *testing.T) map[string][]gribFact {
+	t.Helper()
+	b, err := os.ReadFile("../../fixtures/grib/archives/expected.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var facts map[string][]gribFact
+	if err := json.Unmarshal(b, &facts); err != nil {
+		t.Fatal(err)
+	}
+	return facts
+}
+
+// gribArchive is an archive of fixtures/grib/archives, and the arrays that it becomes.
+type gribArchive struct {
+	name, names string
+	arrays      map[string]string   // path, by short name
+	dims        map[string][]string // in front of the grid, by short name or, for all others, by ""
+	findings    []string            // codes
+}
+
+var gribArchives = []gribArchive{
+	{"hrrr", "cf", map[string]string{"2t": "t2m", "10u": "u10", "refc": "refc"}, map[string][]string{"": {"time"}}, nil},
+	{"hrrr", "eccodes", map[string]string{"2t": "2t", "10u": "10u", "refc": "refc"}, map[string][]string{"": {"time"}}, nil},
+	{"hrrr", "wgrib2", map[string]string{"2t": "TMP", "10u": "UGRD", "refc": "REFC"}, map[string][]string{"": {"time"}}, nil},
+	{"gfs", "cf", map[string]string{"t": "t", "tp": "tp"}, map[string][]string{"": {"time", "step"}, "t": {"time", "step", "isobaricInhPa"}}, []string{"step-without-dimension", "variable-absent"}},
+	{"gfs", "wgrib2", map[string]string{"t": "TMP", "tp": "APCP"}, map[string][]string{"": {"time", "step"}, "t": {"time", "step", "isobaricInhPa"}}, []string{"step-without-dimension", "variable-absent"}},
+	{"gefs", "cf", map[string]string{"t": "t", "u": "u"}, map[string][]string{"": {"number", "time", "step", "isobaricInhPa"}}, nil},
+	{"era5", "cf", map[string]string{"2t": "t2m", "sp": "sp", "z": "z", "q": "q"}, map[string][]string{"": {"time"}, "z": {"time", "isobaricInhPa"}, "q": {"time", "isobaricInhPa"}}, nil},
+	{"era5", "eccodes", map[string]string{"2t": "2t", "sp": "sp", "z": "z", "q": "q"}, map[string][]string{"": {"time"}, "z": {"time", "isobaricInhPa"}, "q": {"time", "isobaricInhPa"}}, nil},
+	{"icon", "cf", map[string]string{"2t": "t2m", "sp": "sp"}, map[string][]string{"": {"time", "step"}}, []string{"step-without-dimension"}},
+	{"mixed", "cf", map[string]string{"2t": "instant/t2m", "sp": "instant/sp", "tp": "accum/tp"}, map[string][]string{"": {"time"}, "tp": {"time", "step"}}, nil},
+	{"mixed", "wgrib2", map[string]string{"2t": "instant/TMP", "sp": "instant/PRES", "tp": "accum/var0_1_193"}, map[string][]string{"": {"time"}, "tp": {"time", "step"}}, nil},
+}
+
+// TestGRIBArchives builds archives as weather centres publish them, and compares each field with ecCodes.
+func TestGRIBArchives(t *testing.T) {
+	facts := gribFacts(t)
+	for _, a := range gribArchives {
+		t.Run(a.name+" "+a.names, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "out.varve")
+			text, code, err := run(t, "build", out, filepath.Join("../../fixtures/grib/archives", a.name), "--names", a.names, "--json")
+			if code != exitDone {
+				t.Fatal(text, err)
+			}
+			checkCodes(t, text, append(a.findings, "codecs-unsupported"))
+			fields := 0
+			for file, list := range facts {
+				if path.Dir(file) != a.name {
+					continue
+				}
+				for _, f := range list {
+					fields++
+					dims := a.dims[f.ShortName]
+					if dims == nil {
+						dims = a.dims[""]
+					}
+					checkField(t, out, a.arrays[f.ShortName], &f, dims)
+				}
+			}
+			if fields < 6 {
+				t.Errorf("only %d fields", fields)
+			}
+		})
+	}
+}
+
+// checkCodes compares the codes of findings with the wanted ones, each of which may occur more than once.
+func checkCodes(t *testing.T, text string, want []string) {
+	t.Helper()
+	var doc struct{ Findings []struct{ Code string } }
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	var got []string
+	for _, f := range doc.Findings {
+		got = append(got, f.Code)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if got = slices.Compact(got); !slices.Equal(got, want) {
+		t.Errorf("findings %v, want %v", got, want)
+	}
+}
+
+// checkField compares the values of a field in an array with those of ecCodes.
+func checkField(t *testing.T, out, array string, f *gribFact, dims []string) {
+	t.Helper()
+	text, code, err := run(t, "read", out, array, "--sel", f.selection(dims))
+	if code != exitDone {
+		t.Fatalf("%s %s: %v", array, f.selection(dims), err)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")[1:]
+	if len(lines) != len(f.Values) {
+		t.Fatalf("%s %s: %d values, want %d", array, f.selection(dims), len(lines), len(f.Values))
+	}
+	for i, line := range lines {
+		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ',')+1:], 64)
+		if err != nil || math.Abs(v-*f.Values[i]) > 1e-4 {
+			t.Fatalf("%s %s: value %d is %v (%v), want %v", array, f.selection(dims), i, v, err, *f.Values[i])
+		}
+	}
+}
+
+// TestGRIBGrids: each grid of a file becomes a group, and grids of equal size have different groups.
+func TestGRIBGrids(t *testing.T) {
+	list := gribFacts(t)["grids/grids.grib2"]
+	out := filepath.Join(t.TempDir(), "out.varve")
+	if text, code, err := run(t, "build", out, "../../fixtures/grib/archives/grids"); code != exitDone {
+		t.Fatal(text, err)
+	}
+	for i, group := range []string{"regular_ll_3x4", "lambert_4x5", "regular_ll_3x4_2"} {
+		checkField(t, out, group+"/t2m", &list[i], []string{"time"})
+	}
+}
+
+// TestAppendNames: appended files take the names of the manifest, and other names are refused.
+func TestAppendNames(t *testing.T) {
+	const archive = "../../fixtures/grib/archives/hrrr/hrrr.t0%dz.wrfsfcf00.grib2"
+	out := filepath.Join(t.TempDir(), "out.varve")
+	if text, code, err := run(t, "build", out, fmt.Sprintf(archive, 0), fmt.Sprintf(archive, 1), "--names", "wgrib2"); code != exitDone {
+		t.Fatal(text, err)
+	}
+	if _, code, _ := run(t, "append", out, fmt.Sprintf(archive, 2), "--names", "eccodes"); code != exitUsage {
+		t.Errorf("other names: exit code %d", code)
+	}
+	for i, more := range [][]string{{}, {"--names", "wgrib2"}} {
+		if text, code, err := run(t, append([]string{"append", out, fmt.Sprintf(archive, 2+i)}, more...)...); code != exitDone {
+			t.Fatal(text, err)
+		}
+	}
+	if got, code, err := run(t, "read", out, "TMP", "--stat"); code != exitDone || !strings.Contains(got, `"count":80,"valid":80`) {
+		t.Errorf("%s (%v)", got, err)
+	}
+	if _, code, err := run(t, "build", out+"1", "../../fixtures/grib/levels1.grib", "--names", "wgrib2"); code == exitDone || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("edition 1 with names of wgrib2: %v", err)
 	}
 }

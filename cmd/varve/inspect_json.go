@@ -96,7 +96,7 @@ var describers = map[string]struct {
 }
 
 func describeSource(ctx context.Context, opts inspectOptions, src *source.Source, doc document) error {
-	format, err := formats.Detect(ctx, src, opts.allow...)
+	format, err := formats.Detect(ctx, src, &formats.Options{Allow: opts.allow})
 	if err != nil {
 		return err
 	}

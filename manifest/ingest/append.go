@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,10 +57,18 @@ func appendIn(ctx context.Context, repo *manifest.Repository, names []string, op
 		return nil, err
 	}
 	own := *opts
-	// A new file must be combined as the old ones were, not as today's flags say.
-	if !opts.Replan && old.Options != nil {
-		if err := json.Unmarshal(old.Options, &own.Plan); err != nil {
+	if old.Options != nil {
+		var built plan.Options
+		if err := json.Unmarshal(old.Options, &built); err != nil {
 			return nil, fmt.Errorf("%s: options of snapshot %s: %w", repo.Name(), old.ID, err)
+		}
+		if asked := opts.Plan.Names; asked != "" && asked != built.Names {
+			return nil, &plan.OptionError{Setting: report.Setting{Option: report.Names, Value: string(asked)}, Says: fmt.Sprintf("the manifest has other names for GRIB variables (%s); build it again to change them", cmp.Or(built.Names, "cf"))}
+		}
+		own.Plan.Names = built.Names
+		// A new file must be combined as the old ones were, not as today's flags say.
+		if !opts.Replan {
+			own.Plan = built
 		}
 	}
 	reader, err := table.Open(old.Tables, table.InRepository(repo), table.NewCache(refCache))

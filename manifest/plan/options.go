@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"varve/readers/grib"
 )
 
 // Options are the user's choices for a plan. The zero value refuses everything that would lose or
@@ -14,6 +16,9 @@ type Options struct {
 	Concat []string `json:",omitempty"`
 	// NewDims are dimensions to add to the files.
 	NewDims []NewDim `json:",omitempty"`
+
+	// Names says how a scan names variables of GRIB files.
+	Names grib.NameScheme `json:",omitempty"`
 
 	Vars   []string `json:",omitempty"` // patterns of the variables to include; all if empty
 	Drop   []string `json:",omitempty"` // patterns of the variables to exclude, and of group attributes: @NAME

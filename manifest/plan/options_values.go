@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"varve/manifest/report"
+	"varve/readers/grib"
 )
 
 // Check returns the errors of all options that are invalid for any files, each as an *OptionError.
@@ -18,6 +19,7 @@ func (o *Options) Check() error {
 		checkChoice(report.Missing, o.Missing, MissingFill, MissingDrop, MissingRefuse),
 		checkChoice(report.Pad, o.Pad, PadRefuse, PadFill),
 		checkChoice(report.Coords, o.Coords, CoordsEqual, CoordsFirst),
+		checkChoice(report.Names, o.Names, grib.CFNames, grib.EcCodesNames, grib.Wgrib2Names),
 		checkChoice(report.Overlap, o.Overlap, OverlapRefuse, OverlapFirst, OverlapLast),
 		checkGlobs(report.Vars, o.Vars),
 		checkGlobs(report.Drop, o.Drop),

@@ -19,6 +19,7 @@ const (
 	Force      Option = "force"
 	Group      Option = "group"
 	Missing    Option = "missing"
+	Names      Option = "names"
 	NewDim     Option = "new-dim"
 	Overlap    Option = "overlap"
 	Pad        Option = "pad"
@@ -38,7 +39,7 @@ const (
 )
 
 // Options lists every option that a remedy can name, but not LeaveOut and Separate.
-var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, Group, Missing, NewDim,
+var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, Group, Missing, Names, NewDim,
 	Overlap, Pad, Rename, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
 
 // Setting is an option and its value. The value is empty for an option that takes none.

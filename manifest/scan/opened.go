@@ -66,7 +66,7 @@ func (o *opened) from(name string) (*opened, error) {
 
 // load reads the dataset of the source.
 func (o *opened) load() (err error) {
-	if o.data, err = formats.Open(o.ctx, o.src, o.Allow...); err == nil {
+	if o.data, err = formats.Open(o.ctx, o.src, &formats.Options{Allow: o.Allow, Names: o.Names}); err == nil {
 		o.names = spellPaths(o.data)
 	}
 	return err

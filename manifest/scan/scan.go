@@ -27,6 +27,7 @@ import (
 	"sync/atomic"
 
 	"varve/manifest"
+	"varve/readers/grib"
 	"varve/readers/source"
 )
 
@@ -41,6 +42,8 @@ type Options struct {
 	// Allow lists folders and URLs of other files that sources may name, in addition to the folder of the
 	// source.
 	Allow []string
+	// Names says how variables of GRIB files are named.
+	Names grib.NameScheme
 	// Choice selects the needed variables; nil selects all.
 	Choice Choice
 	// SkipBroken makes Scan succeed in spite of broken sources.

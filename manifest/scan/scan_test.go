@@ -124,7 +124,7 @@ func compareValues(name string) (compared int, failed error) {
 		return 0, err
 	}
 	defer src.Close()
-	data, err := formats.Open(ctx, src)
+	data, err := formats.Open(ctx, src, nil)
 	if err != nil {
 		return 0, err
 	}

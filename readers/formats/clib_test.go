@@ -98,7 +98,7 @@ func readNumbers(t *testing.T, name string) map[string]clibVariable {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	dataset, err := formats.Open(t.Context(), src)
+	dataset, err := formats.Open(t.Context(), src, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func verdict(t *testing.T, name string) (string, error) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	dataset, err := formats.Open(t.Context(), src)
+	dataset, err := formats.Open(t.Context(), src, nil)
 	if err != nil {
 		return "refused", err
 	}

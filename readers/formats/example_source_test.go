@@ -46,7 +46,7 @@ func ExampleOpen_ownSource() {
 			panic(err)
 		}
 		src := source.New(header.Name, member{bytes.NewReader(content)})
-		data, err := formats.Open(ctx, src)
+		data, err := formats.Open(ctx, src, nil)
 		if err != nil {
 			panic(err)
 		}

@@ -22,7 +22,7 @@ func ExampleOpen() {
 		panic(err)
 	}
 	defer src.Close()
-	data, err := formats.Open(ctx, src)
+	data, err := formats.Open(ctx, src, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -60,7 +60,7 @@ func ExampleOpen() {
 func ExampleOpen_errors() {
 	ctx := context.Background()
 	open := func(name string, content []byte) error {
-		_, err := formats.Open(ctx, source.New(name, member{bytes.NewReader(content)}))
+		_, err := formats.Open(ctx, source.New(name, member{bytes.NewReader(content)}), nil)
 		return err
 	}
 	whole, err := os.ReadFile(month)

@@ -33,15 +33,26 @@ type Format struct {
 	readers.Reader
 }
 
-// Table returns the formats in the order of detection. Readers may open other files that a source
-// refers to if these are in the source's own folder, or in an allowed one.
-func Table(allow ...string) []Format {
+// Options say how readers read sources. Nil options equal the zero value.
+type Options struct {
+	// Allow lists the folders in which a source may refer to other files, besides its own folder.
+	Allow []string
+	// Names says how variables of GRIB files are named.
+	Names grib.NameScheme
+}
+
+// Table returns the formats in the order of detection.
+func Table(opts *Options) []Format {
+	if opts == nil {
+		opts = &Options{}
+	}
+	allow := opts.Allow
 	return []Format{
 		{"HDF5", hdf5.Format{Allow: allow}},
 		{"netCDF-3", netcdf3.Format{}},
 		{"HDF4", hdf4.Format{Allow: allow}},
 		{"FITS", fits.Format{}},
-		{"GRIB", grib.Format{}},
+		{"GRIB", grib.Format{Names: opts.Names}},
 		{"DMR++", dmrpp.Format{}},
 		{"Icechunk", icechunk.Format{Allow: allow}},
 		{"kerchunk", kerchunk.Format{Allow: allow}}, // before Zarr, because its folders also have a .zmetadata
@@ -49,17 +60,17 @@ func Table(allow ...string) []Format {
 	}
 }
 
-// Detect returns the format of a source. allow is passed to Table.
-func Detect(ctx context.Context, src *source.Source, allow ...string) (Format, error) {
-	f, is, err := find(ctx, src, allow)
+// Detect returns the format of a source.
+func Detect(ctx context.Context, src *source.Source, opts *Options) (Format, error) {
+	f, is, err := find(ctx, src, opts)
 	if err == nil && !is {
 		err = &readers.Error{Source: src.Name(), Offset: -1, Err: describeUnknown(ctx, src)}
 	}
 	return f, err
 }
 
-func find(ctx context.Context, src *source.Source, allow []string) (Format, bool, error) {
-	for _, f := range Table(allow...) {
+func find(ctx context.Context, src *source.Source, opts *Options) (Format, bool, error) {
+	for _, f := range Table(opts) {
 		if is, err := f.Detect(ctx, src); is || err != nil {
 			return f, is, err
 		}
@@ -74,9 +85,9 @@ func IsStore(ctx context.Context, folder *source.Source) bool {
 	return err == nil && (is || recognizeFolder(ctx, folder) != nil)
 }
 
-// Open reads the metadata of a source of any format. allow is passed to Table.
-func Open(ctx context.Context, src *source.Source, allow ...string) (*readers.Dataset, error) {
-	f, err := Detect(ctx, src, allow...)
+// Open reads the metadata of a source of any format.
+func Open(ctx context.Context, src *source.Source, opts *Options) (*readers.Dataset, error) {
+	f, err := Detect(ctx, src, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +138,7 @@ func (u unknownError) Unwrap() error { return errors.ErrUnsupported }
 
 func names() string {
 	var list []string
-	for _, f := range Table() {
+	for _, f := range Table(nil) {
 		list = append(list, f.Name)
 	}
 	return strings.Join(list, ", ")

@@ -45,7 +45,7 @@ func TestUnknown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = formats.Open(t.Context(), src)
+		_, err = formats.Open(t.Context(), src, nil)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%q: got %v, want %q and the name", content[:min(len(content), 40)], err, want)
 		}
@@ -70,7 +70,7 @@ func TestN5(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := formats.Open(t.Context(), src); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := formats.Open(t.Context(), src, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", content, err, want)
 		}
 		if is := formats.IsStore(t.Context(), src); is != strings.Contains(want, "N5") {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"varve/codec/grib/geo"
 )
@@ -96,7 +95,7 @@ func (s *sorter) placeOf(f *Field) (kind, place, error) {
 	if n, ok := f.member(); ok {
 		p.number = n
 	}
-	k := kind{param: identifier(f), grid: s.groupOf(f), levelType: unknown, statistic: f.StepType(), derived: f.derived(), qualifiers: f.qualifiers()}
+	k := kind{param: s.names.variable(f), grid: s.groupOf(f), levelType: unknown, statistic: f.StepType(), derived: f.derived(), qualifiers: f.qualifiers()}
 	if l, ok := f.Level(); ok {
 		k.levelType, p.top, p.base = l.Type, l.Value, l.Bottom
 	}
@@ -165,33 +164,9 @@ func (f *Field) qualifiers() string {
 	return strings.Join(out, " ")
 }
 
-// identifier returns a name for the parameter of a field that is valid as the name of a variable.
-func identifier(f *Field) string {
-	name := f.Names().VarName
-	if name == unknown || name == "p0" || name == "" {
-		if f.Edition == 1 {
-			table, _ := f.Int("table2Version")
-			number, _ := f.Int("indicatorOfParameter")
-			return fmt.Sprintf("param%d_%d", number, table)
-		}
-		category, _ := f.Int("parameterCategory")
-		number, _ := f.Int("parameterNumber")
-		return fmt.Sprintf("param%d_%d_%d", f.Discipline, category, number)
-	}
-	clean := strings.Map(func(r rune) rune {
-		if r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r == '_' {
-			return r
-		}
-		return '_'
-	}, name)
-	if unicode.IsDigit(rune(clean[0])) {
-		clean = "_" + clean
-	}
-	return clean
-}
-
 // sorter puts the fields of a file into cubes.
 type sorter struct {
+	names  NameScheme
 	groups []*gridGroup
 	byKey  map[string]*gridGroup    // by the grid definition
 	byGrid map[*geo.Grid]*gridGroup // the same groups: fields share grids, and a pointer is faster to find than a definition

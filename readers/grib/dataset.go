@@ -21,8 +21,11 @@ import (
 )
 
 // Dataset sorts the fields of the file into variables. Fields that cannot be decoded or sorted are listed as problems.
-func (f *File) Dataset() (*readers.Dataset, error) {
-	s := &sorter{byKey: map[string]*gridGroup{}, byGrid: map[*geo.Grid]*gridGroup{}, cubes: map[kind]*cube{}}
+func (f *File) Dataset(names NameScheme) (*readers.Dataset, error) {
+	if err := names.check(f.Fields); err != nil {
+		return nil, asError(f.src, err)
+	}
+	s := &sorter{names: names, byKey: map[string]*gridGroup{}, byGrid: map[*geo.Grid]*gridGroup{}, cubes: map[kind]*cube{}}
 	out := &readers.Dataset{Source: f.src, Format: f.format(), Root: &readers.Group{Path: "/"}, Problems: slices.Clone(f.Problems)}
 	b := &builder{File: f, out: out}
 	for _, field := range f.Fields {

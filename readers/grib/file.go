@@ -15,7 +15,9 @@ import (
 )
 
 // Format is the readers.Reader of GRIB files.
-type Format struct{}
+type Format struct {
+	Names NameScheme // how variables are named
+}
 
 // maxPreamble is the number of bytes at the beginning of a file in which Detect looks for the first message: bulletins begin with a header.
 const maxPreamble = 4096
@@ -41,12 +43,12 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 }
 
 // Open reads the headers of all messages.
-func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+func (format Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
 	f, err := OpenFile(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	return f.Dataset()
+	return f.Dataset(format.Names)
 }
 
 // magic is at the beginning of each message.

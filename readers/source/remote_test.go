@@ -108,7 +108,7 @@ func TestRemoteNetCDF4(t *testing.T) {
 }
 
 func countRefs(t *testing.T, s *source.Source) int {
-	data, err := formats.Open(context.Background(), s)
+	data, err := formats.Open(context.Background(), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
