@@ -95,6 +95,18 @@ func TestFindings(t *testing.T) {
 			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lon lat", m64(2, 4, 3), m64(2, 4, 3)))
 		}, report.DimsTransposed, report.Reencoded, "3", "declared=[time lat lon] dims=[time lon lat]"},
 		{"gaps in time", Options{}, func(m *maker) { m.day("1", 0, 4); m.day("2", 4, 4); m.day("3", 12, 4) }, report.GapBetweenFiles, report.Noted, "3", "gaps=[2/1990-01-08..1990-01-13/3]"},
+		{"a time zone without a sign", Options{}, func(m *maker) {
+			for i := range 2 {
+				at := coords("time", "time", int32s, float64(i)).with("units", "days since 1990-01-01 06:00:00 2:00")
+				m.file(fmt.Sprint(i), at, cube("t", "time", m64(1), m64(1)))
+			}
+		}, report.TimeZoneUnclear, report.Noted, "0 1", "reference=days since 1990-01-01 04:00:00 units=days since 1990-01-01 06:00:00 2:00"},
+		{"time zones without a sign that differ", Options{}, func(m *maker) {
+			for i, clock := range []string{"06", "07"} {
+				at := coords("time", "time", int32s, float64(i)).with("units", "days since 1990-01-01 "+clock+":00:00 0:00")
+				m.file(fmt.Sprint(i), at, cube("t", "time", m64(1), m64(1)))
+			}
+		}, report.TimeUnitsDiffer, report.Noted, "1", "main=\"days since 1990-01-01 06:00:00 0:00\" odd=[\"days since 1990-01-01 07:00:00 0:00\":1] reference=hours since 1990-01-01"},
 		{"holes", Options{}, func(m *maker) {
 			for i := range 5 {
 				y, x := float64(i/2*2), float64(i%2*3)

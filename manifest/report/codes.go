@@ -116,6 +116,7 @@ const (
 	UnitsSpelling       Code = "units-spelling"          // the same unit in another spelling
 	TimeUnitsDiffer     Code = "time-units-differ"       // times are converted to one reference
 	TimeUnitsSpelling   Code = "time-units-spelling"     // the same reference in another spelling
+	TimeZoneUnclear     Code = "time-zone-unclear"       // the zone of a reference is written so that programs agree on it
 	CalendarsConverted  Code = "calendars-converted"     // times are converted to one calendar
 	CalendarsDiffer     Code = "calendars-differ"        // the days of one calendar are not in another
 )

@@ -10,23 +10,24 @@ import (
 //	1990-1-1   1990-01-01T06:30Z   1990-01-01 00:00:0.0 +02:00   19900101   -4713-01-01 12:00 UTC
 //	1990-01-01 00:00:00 0:00
 //
-// ARM and UDUNITS write UTC as in the last example. xarray reads a zone without a sign as another time
-// of day, so only at midnight all programs agree, and only that is accepted.
-func parseMoment(text string, c Calendar) (Instant, error) {
+// ARM and UDUNITS write UTC as in the last example. Zones are read as UDUNITS does. unclear says that
+// other programs read the zone in another way: xarray takes a zone without a sign for another time of
+// day, which is the same at midnight only, and cftime ignores a zone without four digits.
+func parseMoment(text string, c Calendar) (at Instant, unclear bool, err error) {
 	p := parser{rest: text}
 	n, err := p.date(c)
 	if err != nil {
-		return Instant{}, err
+		return Instant{}, false, err
 	}
 	seconds, nanoseconds, err := p.clock()
 	if err != nil {
-		return Instant{}, err
+		return Instant{}, false, err
 	}
-	zone, err := p.zone(seconds == 0 && nanoseconds == 0)
+	zone, unclear, err := p.zone(seconds == 0 && nanoseconds == 0)
 	if err != nil {
-		return Instant{}, err
+		return Instant{}, false, err
 	}
-	return Instant{86400*n + seconds - zone, nanoseconds}, nil
+	return Instant{86400*n + seconds - zone, nanoseconds}, unclear, nil
 }
 
 type parser struct{ rest string }
@@ -116,24 +117,23 @@ func (p *parser) fraction() int32 {
 	return int32(n)
 }
 
-// zone reads the offset of a time zone from UTC, in seconds.
-func (p *parser) zone(midnight bool) (int64, error) {
+// zone reads the offset of a time zone from UTC, in seconds. The sign may be missing.
+func (p *parser) zone(midnight bool) (offset int64, unclear bool, err error) {
 	text := strings.TrimSpace(p.rest)
 	switch strings.ToUpper(text) {
 	case "", "Z", "UTC", "GMT":
-		return 0, nil
+		return 0, false, nil
 	}
 	p.rest = text
 	sign := p.skip("+-")
 	hours, n := p.number(2)
 	p.skip(":")
 	minutes, m := p.number(2)
-	unsigned := sign == 0 && !(midnight && hours == 0 && minutes == 0)
-	if unsigned || n == 0 || m == 1 || p.rest != "" || hours > 23 || minutes > 59 {
-		return 0, fmt.Errorf("%q is not a time zone; use Z, UTC or hours and minutes such as +02:00", text)
+	if n == 0 || m == 1 || p.rest != "" || hours > 23 || minutes > 59 {
+		return 0, false, fmt.Errorf("%q is not a time zone; use Z, UTC or hours and minutes such as +02:00", text)
 	}
-	if sign == '-' {
-		return -3600*hours - 60*minutes, nil
+	if offset = 3600*hours + 60*minutes; sign == '-' {
+		offset = -offset
 	}
-	return 3600*hours + 60*minutes, nil
+	return offset, (sign == 0 || n+m < 4) && !(midnight && offset == 0), nil
 }

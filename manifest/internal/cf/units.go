@@ -34,8 +34,9 @@ type Units struct {
 	Epoch       Instant
 	Calendar    Calendar
 
-	isCoarse bool   // xarray lets cftime decode them, which has a resolution of microseconds
-	text     string // the attribute's text
+	isCoarse  bool   // xarray lets cftime decode them, which has a resolution of microseconds
+	isUnclear bool   // programs read the zone of the attribute's text in different ways
+	text      string // the attribute's text, unless it is unclear
 }
 
 // Same reports whether equal numbers are equal times, to the last digit that xarray decodes.
@@ -98,9 +99,12 @@ func ParseUnits(units, calendar string) (Units, error) {
 	if !ok {
 		return Units{}, fmt.Errorf("time units %q do not have the form UNIT since DATE", units)
 	}
-	u := Units{Calendar: c, text: units}
+	u := Units{Calendar: c}
 	if u.Nanoseconds, u.isCoarse, err = parseLength(word, c); err == nil {
-		u.Epoch, err = parseMoment(since, c)
+		u.Epoch, u.isUnclear, err = parseMoment(since, c)
+	}
+	if !u.isUnclear {
+		u.text = units
 	}
 	if err != nil {
 		return Units{}, fmt.Errorf("time units %q: %w", units, err)
@@ -112,6 +116,10 @@ func ParseUnits(units, calendar string) (Units, error) {
 // Coarse reports whether xarray lets cftime decode these units. cftime has no value for a missing
 // time: with one element that is the smallest int64 it decodes none, and it decodes NaN to the epoch.
 func (u Units) Coarse() bool { return u.isCoarse }
+
+// Unclear reports whether programs read the zone in the attribute's text in different ways. String then
+// returns another text for the units, without a zone.
+func (u Units) Unclear() bool { return u.isUnclear }
 
 // cutSince splits units at the word "since".
 func cutSince(units string) (word, since string, ok bool) {
@@ -153,7 +161,7 @@ func tick(t codec.Type) (int64, error) {
 	return length * int64(max(t.Ticks, 1)), nil
 }
 
-// String returns the attribute's text, if the units come from one, else a text in its form.
+// String returns the attribute's text, if the units come from one that is clear, else a text in its form.
 func (u Units) String() string {
 	if u.text != "" {
 		return u.text

@@ -28,6 +28,10 @@ func TestParseUnits(t *testing.T) {
 		{"seconds since 1990-01-01 12 UTC", "", second, Instant{d1990 + 43200, 0}},
 		{"seconds since 1990-01-01 00:00:00 0:00", "", second, Instant{d1990, 0}},
 		{"seconds since 1990-1-1 0:0:0.000 00:00", "", second, Instant{d1990, 0}},
+		{"seconds since 1990-01-01 06:30:00 0:00", "", second, Instant{d1990 + 23400, 0}},
+		{"seconds since 1990-01-01 06:30:00 2:00", "", second, Instant{d1990 + 16200, 0}},
+		{"seconds since 1990-01-01 06:30:00 6", "", second, Instant{d1990 + 1800, 0}},
+		{"seconds since 1990-01-01 00:00:00 0200", "", second, Instant{d1990 - 7200, 0}},
 		{"ms since 1990-01-01 00:00:00.25", "", 1e6, Instant{d1990, 250_000_000}},
 		{"nanoseconds since 1990-01-01 00:00:00.1234567899", "", 1, Instant{d1990, 123_456_789}},
 		{"days since 19900101", "", day, Instant{d1990, 0}},
@@ -85,8 +89,6 @@ func TestParseUnitsRefuses(t *testing.T) {
 		{"days since 2000-01-01 EST", "", "", false},
 		{"days since 2000-01-01 00.5", "", "", false},
 		{"days since 2000-01-01 +02:00 x", "", "", false},
-		{"days since 2000-01-01 00:00:00 2:00", "", "", false},
-		{"days since 2000-01-01 06:30:00 0:00", "", "", false},
 		{"days since 99999999999-01-01", "", "", false},
 	} {
 		_, err := ParseUnits(c.units, c.calendar)
@@ -188,4 +190,23 @@ func FuzzParseUnits(f *testing.F) {
 			t.Errorf("%q (%s) is written as %q, which is %v, %v", units, calendar, u.String(), again, err)
 		}
 	})
+}
+
+// TestUnclearUnits: units whose zone programs read in different ways are written without a zone.
+func TestUnclearUnits(t *testing.T) {
+	for units, want := range map[string]string{
+		"seconds since 2006-01-19 11:20:00 0:00": "seconds since 2006-01-19 11:20:00",
+		"secs since 2006-01-19 11:20:00.5 -6:30": "seconds since 2006-01-19 17:50:00.5",
+		"seconds since 2006-01-19 11:20:00 6":    "seconds since 2006-01-19 05:20:00",
+		"days since 2006-01-19 00:00:00 0:00":    "",
+		"days since 2006-01-19 11:20:00 +00:00":  "",
+		"days since 2006-01-19 11:20:00 -0630":   "",
+		"days since 2006-01-19T11:20:00Z":        "",
+		"hours since 2006-01-19 11:20:00 UTC":    "",
+	} {
+		u, err := ParseUnits(units, "")
+		if err != nil || u.Unclear() != (want != "") || u.String() != cmp.Or(want, units) {
+			t.Errorf("%q: got %q, %v, unclear %v", units, u, err, u.Unclear())
+		}
+	}
 }

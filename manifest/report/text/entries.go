@@ -359,6 +359,9 @@ var entries = map[report.Code]entry{
 	report.UnitsSpelling:     {"one unit in several spellings", func(v *view) string { return v.differs("units") + ": the same unit" }},
 	report.TimeUnitsDiffer:   {"time units that are converted", func(v *view) string { return v.differs("time units") + ": converted to " + v.text("reference") }},
 	report.TimeUnitsSpelling: {"one reference time in several spellings", func(v *view) string { return v.differs(v.text("name")) + ": the same" }},
+	report.TimeZoneUnclear: {"a time zone that programs read in different ways", func(v *view) string {
+		return fmt.Sprintf("programs read the time zone of the units %q in different ways: written as %q", v.text("units"), v.text("reference"))
+	}},
 	report.CalendarsConverted: {"calendars that are converted", func(v *view) string {
 		return v.differs("calendar") + ": converted to the " + v.text("calendar") + " calendar"
 	}},

@@ -145,6 +145,8 @@ var explanations = map[report.Code]string{
 	report.UnitsSpelling:       "The files write the same unit in different ways. The first spelling is kept.",
 	report.TimeUnitsDiffer:     "Files count time from different moments, as days since the start of each month. All times are converted to one reference, exactly.",
 	report.TimeUnitsSpelling:   "The files write the same reference time or calendar in different ways.",
-	report.CalendarsConverted:  "The calendars agree on the dates of the data, as standard and proleptic_gregorian do since 1582. One is declared.",
-	report.CalendarsDiffer:     "A date of one calendar need not exist in the other, so the times cannot be converted.",
+	report.TimeZoneUnclear: "A time zone without a sign, or without four digits, is an offset from UTC for UDUNITS, and another time of day or nothing for other programs. " +
+		"varve reads it as UDUNITS does, and declares the same reference without a zone. The times keep their numbers.",
+	report.CalendarsConverted: "The calendars agree on the dates of the data, as standard and proleptic_gregorian do since 1582. One is declared.",
+	report.CalendarsDiffer:    "A date of one calendar need not exist in the other, so the times cannot be converted.",
 }

@@ -362,13 +362,17 @@ func (d *decision) declareUnits() error {
 		switch {
 		case !t.differ() && t.main().says() == "":
 			continue
+		case !t.differ() && name == cf.UnitsName && d.members[0].units.Unclear():
+			text, _ := cf.Text(d.members[0].Variable.Attributes, name)
+			d.note(report.TimeZoneUnclear, report.Noted, report.Args{"units": text, "reference": d.members[0].units.String()})
 		case !t.differ():
 			if err := d.keep(name); err != nil {
 				return err
 			}
 			continue
+		default:
+			d.finding(report.TimeUnitsSpelling, report.Verbatim, t, report.Args{"name": name})
 		}
-		d.finding(report.TimeUnitsSpelling, report.Verbatim, t, report.Args{"name": name})
 		spelt := d.members[0].units.String()
 		if name == cf.CalendarName {
 			spelt = d.calendar().String()
