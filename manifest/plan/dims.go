@@ -346,11 +346,26 @@ func (p *inquiry) settleNature(d *dim) bool {
 		d.rankTexts()
 	}
 	d.hinted = d.hinted || d.nature == instant
+	joinUnitless(groups)
 	if len(groups) < 2 || p.opts.Coords == CoordsFirst && d.nature < instant {
 		return true
 	}
 	p.refuseSorts(d, groups)
 	return false
+}
+
+// joinUnitless removes coordinates that state no units if others are numbers with units. The schema
+// reports them.
+func joinUnitless(groups map[sort][]*coord) {
+	none := sort{kind: "numbers"}
+	isOther := func(s sort) bool { return s.kind == none.kind && s != none }
+	if len(groups) < 2 || !slices.ContainsFunc(slices.Collect(maps.Keys(groups)), isOther) {
+		return
+	}
+	groups[none] = slices.DeleteFunc(groups[none], func(c *coord) bool { return !c.statesUnits() })
+	if len(groups[none]) == 0 {
+		delete(groups, none)
+	}
 }
 
 // sort identifies coordinates that can be compared with one another: numbers with one unit, times

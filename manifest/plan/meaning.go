@@ -13,7 +13,7 @@ type meaning struct {
 	v      *manifest.Variable
 	nature nature
 	units  string   // of numbers, as spelt in the file
-	unit   string   // the same units in a normalized spelling
+	unit   string   // the same units in a normalized spelling; empty for 1, too
 	times  cf.Times // without elements
 }
 
@@ -31,6 +31,10 @@ func newMeaning(v *manifest.Variable) (*meaning, error) {
 	}
 	return m, err
 }
+
+// statesUnits reports whether the file states units. A missing unit does not contradict a unit, and 1
+// does.
+func (m *meaning) statesUnits() bool { return m.units != "" }
 
 // natureOf returns the nature of a variable's elements.
 func natureOf(v *manifest.Variable) nature {

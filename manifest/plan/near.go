@@ -85,7 +85,9 @@ func (c *comparison) numbers(file int32) (x lattice, ok bool, err error) {
 	if err != nil {
 		return x, false, c.p.inFile(file, err)
 	}
-	x.unit = what.unit
+	if c.units {
+		x.unit = what.unit
+	}
 	if x.packing, err = cf.PackingOf(c.means[at]); err == nil {
 		x.numbers, err = readNumbers(c.means[at], values.Data)
 	}

@@ -12,6 +12,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 )
 
 // comparison compares the values that files have for one variable.
@@ -20,6 +21,7 @@ type comparison struct {
 	a     *array
 	means []*manifest.Variable // the variable whose attributes give each member's values their meaning
 	alike bool                 // equal bytes mean equal values in all members
+	units bool                 // members state different units, so equal numbers may be different values
 }
 
 func (p *layout) comparing(a *array) *comparison {
@@ -28,12 +30,28 @@ func (p *layout) comparing(a *array) *comparison {
 		c.means[i] = p.classes[m.class].meaning(m.at)
 		c.alike = c.alike && sameMeaning(c.means[i], c.means[0]) && slices.IsSorted(m.axes)
 	}
+	c.units = !c.alike && c.unitsDiffer()
 	return c
+}
+
+// unitsDiffer reports whether members state different units. A missing unit does not contradict a unit.
+func (c *comparison) unitsDiffer() bool {
+	only, found := "", false
+	for _, v := range c.means {
+		if text := textOf(v, cf.UnitsName); text != "" {
+			if key := cf.UnitKey(text); found && key != only {
+				return true
+			} else {
+				only, found = key, true
+			}
+		}
+	}
+	return false
 }
 
 // parts groups files by equal values. It requests unknown values, and leaves their files out.
 func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
-	found := newComparer(c.alike)
+	found := newComparer(c.alike, c.units)
 	if err := c.crop(found, files); err != nil {
 		return nil, err
 	}
@@ -176,6 +194,7 @@ func product(shape []int64) int64 {
 // comparer groups files by equal values. It keeps a digest of each group instead of its values.
 type comparer struct {
 	alike  bool // equal bytes mean equal values in all members
+	units  bool // members state different units
 	seen   map[valued]int
 	bySum  map[[sha256.Size]byte]int
 	groups [][]int32
@@ -183,9 +202,9 @@ type comparer struct {
 	w      *bufio.Writer // buffers writes to hash
 }
 
-func newComparer(alike bool) *comparer {
+func newComparer(alike, units bool) *comparer {
 	h := sha256.New()
-	return &comparer{alike: alike, seen: map[valued]int{}, bySum: map[[sha256.Size]byte]int{}, hash: h, w: bufio.NewWriter(h)}
+	return &comparer{alike: alike, units: units, seen: map[valued]int{}, bySum: map[[sha256.Size]byte]int{}, hash: h, w: bufio.NewWriter(h)}
 }
 
 // valued identifies values that were compared before: files share values in memory.
@@ -316,7 +335,7 @@ func (c *comparer) write(x content) error {
 	if err != nil {
 		return err
 	}
-	if o.Nature != natureWords[instant] {
+	if o.Nature != natureWords[instant] && c.units {
 		c.w.WriteString(what.unit)
 	}
 	c.w.WriteString(o.Meant)

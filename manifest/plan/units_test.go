@@ -59,3 +59,59 @@ func TestUnitsInOtherWords(t *testing.T) {
 		}
 	}
 }
+
+// TestUnitsMissing: a missing unit does not contradict a unit, of a coordinate, of what others name and
+// of data.
+func TestUnitsMissing(t *testing.T) {
+	file := func(m *maker, i int, units ...string) {
+		m.file(string(rune('a'+i)), days(2*i, 2), coords("y", "y", float64s, 1, 2).with(units...), coords("height", "k", float32s, 3, 4).with(units...),
+			cube("v", "time y", []int64{2, 2}, []int64{2, 2}).with(append([]string{"coordinates", "height"}, units...)...))
+	}
+	for name, c := range map[string]struct {
+		units [][]string
+		want  string // empty if refused
+	}{
+		"first missing":        {[][]string{nil, {"units", "m"}}, `"m"`},
+		"last missing":         {[][]string{{"units", "m"}, {"units", "meter"}, nil}, `"m"`},
+		"empty":                {[][]string{{"units", "m"}, {"units", ""}}, `"m"`},
+		"all missing":          {[][]string{nil, {"units", ""}}, ``},
+		"one and missing":      {[][]string{{"units", "1"}, nil}, `"1"`},
+		"two units":            {[][]string{nil, {"units", "m"}, {"units", "km"}}, "refused"},
+		"one is a unit itself": {[][]string{{"units", "1"}, {"units", "m"}}, "refused"},
+	} {
+		m := newMaker()
+		for i, units := range c.units {
+			file(m, i, units...)
+		}
+		p, _, err := newPlan(m.files, nil)
+		if c.want == "refused" {
+			var refused *Error
+			if !errors.As(err, &refused) || refused.Findings[0].Code != report.CoordinateUnits {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, at := range []string{"/y", "/v", "/height"} {
+			if units, _ := arrayOf(t, p, at).Schema.Attributes.Get("units"); string(units) != c.want && !(c.want == "" && string(units) == `""`) {
+				t.Errorf("%s: %s has units %s, not %s", name, at, units, c.want)
+			}
+		}
+	}
+}
+
+// TestSpellingsOfTheFirst: files in which units are spelled differently and coordinates differ keep the
+// units, if the first file's coordinates are taken.
+func TestSpellingsOfTheFirst(t *testing.T) {
+	m := newMaker()
+	for i, units := range []string{"degrees_north", "degree_north"} {
+		m.file(string(rune('a'+i)), days(2*i, 2), coords("lat", "lat", float32s, 1, 2, float64(3+i)).with("units", units), cube("v", "time lat", []int64{2, 3}, []int64{2, 3}))
+	}
+	p := planned(t, m, &Options{Coords: CoordsFirst})
+	if units, _ := arrayOf(t, p, "/lat").Schema.Attributes.Get("units"); string(units) != `"degrees_north"` {
+		t.Errorf("units %s", units)
+	}
+}

@@ -113,6 +113,7 @@ const (
 	GroupAttributes     Code = "group-attributes-differ" // left out, since files have other values
 	FlagsJoined         Code = "flags-joined"            // flags of files are joined
 	UnitsDiffer         Code = "units-differ"            // left out, since files have other units
+	UnitsMissing        Code = "units-missing"           // some files have no units, and the others have one unit
 	UnitsSpelling       Code = "units-spelling"          // the same unit in another spelling
 	TimeUnitsDiffer     Code = "time-units-differ"       // times are converted to one reference
 	TimeUnitsSpelling   Code = "time-units-spelling"     // the same reference in another spelling

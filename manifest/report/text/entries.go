@@ -354,8 +354,11 @@ var entries = map[report.Code]entry{
 	report.GroupAttributes: {"attributes of a group that differ", func(v *view) string {
 		return fmt.Sprintf("attributes of the group %s differ between files and are left out: %s", v.text("group"), v.text("names"))
 	}},
-	report.FlagsJoined:       {"flags of files that are joined", func(v *view) string { return v.differs(v.text("name")) + ": joined" }},
-	report.UnitsDiffer:       {"units of a variable that differ", func(v *view) string { return v.differs("units") + "; the array declares no units" }},
+	report.FlagsJoined: {"flags of files that are joined", func(v *view) string { return v.differs(v.text("name")) + ": joined" }},
+	report.UnitsDiffer: {"units of a variable that differ", func(v *view) string { return v.differs("units") + "; the array declares no units" }},
+	report.UnitsMissing: {"units that some files do not state", func(v *view) string {
+		return v.differs("units") + ": kept"
+	}},
 	report.UnitsSpelling:     {"one unit in several spellings", func(v *view) string { return v.differs("units") + ": the same unit" }},
 	report.TimeUnitsDiffer:   {"time units that are converted", func(v *view) string { return v.differs("time units") + ": converted to " + v.text("reference") }},
 	report.TimeUnitsSpelling: {"one reference time in several spellings", func(v *view) string { return v.differs(v.text("name")) + ": the same" }},

@@ -141,10 +141,12 @@ var explanations = map[report.Code]string{
 	report.MaskUnusable:        "xarray fails on a fill value of this type, so the attribute is left out.",
 	report.GroupAttributes:     "Attributes of a group that differ between files, such as a history or a creation date, are right for no dataset of all files.",
 	report.FlagsJoined:         "Files have different flags with no contradiction. The array has all of them.",
-	report.UnitsDiffer:         "Files give different units for the same variable, or some give none. The attribute is left out, since it would be wrong for some values: check whether the values have to be converted.",
-	report.UnitsSpelling:       "The files write the same unit in different ways. The first spelling is kept.",
-	report.TimeUnitsDiffer:     "Files count time from different moments, as days since the start of each month. All times are converted to one reference, exactly.",
-	report.TimeUnitsSpelling:   "The files write the same reference time or calendar in different ways.",
+	report.UnitsDiffer:         "Files give different units for the same variable. The attribute is left out, since it would be wrong for some values: check whether the values have to be converted.",
+	report.UnitsMissing: "Some files give no units for the variable, and all others give one unit. A missing unit does not contradict it, so the array declares it. " +
+		"If the values of these files have another unit, leave the files out.",
+	report.UnitsSpelling:     "The files write the same unit in different ways. The first spelling is kept.",
+	report.TimeUnitsDiffer:   "Files count time from different moments, as days since the start of each month. All times are converted to one reference, exactly.",
+	report.TimeUnitsSpelling: "The files write the same reference time or calendar in different ways.",
 	report.TimeZoneUnclear: "A time zone without a sign, or without four digits, is an offset from UTC for UDUNITS, and another time of day or nothing for other programs. " +
 		"varve reads it as UDUNITS does, and declares the same reference without a zone. The times keep their numbers.",
 	report.CalendarsConverted: "The calendars agree on the dates of the data, as standard and proleptic_gregorian do since 1582. One is declared.",

@@ -257,6 +257,10 @@ func (d *decision) attribute(name string) error {
 			d.finding(report.UnitsSpelling, report.Verbatim, t, nil)
 			return d.keep(name)
 		}
+		if text, ok := d.onlyUnit(); ok {
+			d.finding(report.UnitsMissing, report.Noted, t, nil)
+			return d.setText(name, text)
+		}
 		d.finding(report.UnitsDiffer, report.Dropped, t, nil)
 	case cf.ScaleFactor, cf.AddOffset, cf.Unsigned: // reported already, and equal as numbers
 	default:
@@ -272,6 +276,24 @@ func (d *decision) ofOneUnit() bool {
 		text, ok := cf.Text(m.Variable.Attributes, cf.UnitsName)
 		return !ok && m.attribute(cf.UnitsName) != nil || cf.UnitKey(text) != cf.UnitKey(first)
 	})
+}
+
+// onlyUnit returns the units of the members that state units, and false if these are not one unit, or
+// if the attribute is not a text. A missing unit does not contradict a unit.
+func (d *decision) onlyUnit() (only string, ok bool) {
+	for i := range d.members {
+		text, isText := cf.Text(d.members[i].Variable.Attributes, cf.UnitsName)
+		switch {
+		case !isText && d.members[i].attribute(cf.UnitsName) != nil:
+			return "", false
+		case text == "":
+		case only == "":
+			only = text
+		case cf.UnitKey(text) != cf.UnitKey(only):
+			return "", false
+		}
+	}
+	return only, only != ""
 }
 
 // flags declares the union of all members' flags, because archives get new flags over the years. If
