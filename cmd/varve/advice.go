@@ -70,17 +70,33 @@ func (p printedError) Unwrap() error { return p.error }
 
 // alreadyPrinted marks a refusal that is part of a report which has been printed.
 func alreadyPrinted(err error) error {
-	var refused *plan.Error
-	if errors.As(err, &refused) {
+	if len(refusalsIn(err)) > 0 {
 		return printedError{err}
 	}
 	return err
 }
 
+// refusalsIn returns the findings that an error consists of: files that cannot be combined, or not be read.
+func refusalsIn(err error) []report.Finding {
+	var refused *plan.Error
+	var broken *scan.BrokenError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Findings
+	case errors.As(err, &broken):
+		return ingest.UnreadableFindings(broken)
+	}
+	return nil
+}
+
 // errorText writes an error for a user, with flags for the options that its parts name.
 func errorText(err error) string {
 	var printed printedError
-	if errors.As(err, &printed) {
+	var broken *scan.BrokenError
+	switch isPrinted := errors.As(err, &printed); {
+	case isPrinted && errors.As(err, &broken):
+		return unreadable(broken) + "; the report lists the reasons"
+	case isPrinted:
 		return "the files cannot be combined as asked; the report lists the reasons"
 	}
 	message := err.Error()
@@ -122,14 +138,18 @@ func withFlags(err error) string {
 // mostBroken is the number of unreadable sources that an error lists.
 const mostBroken = 20
 
+func unreadable(err *scan.BrokenError) string {
+	return plural(int64(len(err.Broken)), "source", "sources") + " cannot be read"
+}
+
 func brokenText(err *scan.BrokenError) string {
-	lines := []string{plural(int64(len(err.Broken)), "source", "sources") + " cannot be read"}
+	lines := []string{unreadable(err)}
 	for i, f := range ingest.UnreadableFindings(err) {
 		if i == mostBroken {
 			lines = append(lines, fmt.Sprintf("and %d more", len(err.Broken)-i))
 			break
 		}
-		lines = append(lines, err.Broken[i].URL+": "+printer.Line(&f))
+		lines = append(lines, fmt.Sprintf("%s: %s%s [%s]", err.Broken[i].URL, printer.Sentence(&f), remediesText(f.Remedies), f.Code))
 	}
 	return strings.Join(lines, "\n  ")
 }

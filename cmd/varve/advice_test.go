@@ -70,7 +70,7 @@ func TestErrorText(t *testing.T) {
 		{errors.New("plain"), "plain"},
 		{fmt.Errorf("x.varve: %w", manifest.WithRemedy(errors.New("it exists"), "force", "").Or("append", "")), "x.varve: it exists; fix: --force, or --append"},
 		{errors.Join(&plan.OptionError{Setting: report.Setting{Option: report.Pad, Value: "yes"}, Says: "want fill"}), "--pad yes: want fill"},
-		{alreadyPrinted(&plan.Error{}), "the files cannot be combined as asked; the report lists the reasons"},
+		{alreadyPrinted(&plan.Error{Findings: []report.Finding{{Code: report.OrderUnknown}}}), "the files cannot be combined as asked; the report lists the reasons"},
 	} {
 		if got := errorText(c.err); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -101,13 +101,13 @@ func outcomeJSON(out io.Writer, o *ingest.Outcome) error {
 
 // refusalJSON prints the findings that an error has, if they are to be JSON, and returns the error.
 func refusalJSON(out io.Writer, asJSON bool, err error) error {
-	var refused *plan.Error
-	if !asJSON || !errors.As(err, &refused) {
+	findings := refusalsIn(err)
+	if !asJSON || len(findings) == 0 {
 		return err
 	}
 	failed := printJSON(out, struct {
 		Findings findingsJSON `json:"findings"`
-	}{refused.Findings})
+	}{findings})
 	return cmp.Or(failed, err)
 }
 

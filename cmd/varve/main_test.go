@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"varve/manifest"
 )
 
 func TestFailureText(t *testing.T) {
@@ -14,7 +16,12 @@ func TestFailureText(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want string
-	}{{far, "no such host"}, {context.Canceled, "interrupted"}, {fmt.Errorf("a.nc: %w", context.Canceled), "interrupted: a.nc: context canceled"}} {
+	}{
+		{far, "no such host"},
+		{context.Canceled, "interrupted"},
+		{fmt.Errorf("a.nc: %w", context.Canceled), "interrupted: a.nc: context canceled"},
+		{&manifest.ConflictError{Name: "two/o.varve"}, "two/o.varve was created by another process in the meantime; nothing was written. Run varve append, or varve build --force"},
+	} {
 		if got := failureText(c.err); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}

@@ -118,7 +118,7 @@ func served(a *manifest.Array) string {
 	if len(parts) == 0 {
 		return "no chunks"
 	}
-	return fmt.Sprintf("%s of %s chunks", strings.Join(parts, ", "), report.Thousands(c.Verbatim+c.Prefix+c.Reencoded+c.Missing))
+	return strings.Join(parts, ", ") + " of " + plural(c.Verbatim+c.Prefix+c.Reencoded+c.Missing, "chunk", "chunks")
 }
 
 // maxRuns bounds how many runs of edges are shown for one axis.

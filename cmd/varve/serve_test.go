@@ -68,7 +68,7 @@ func TestServe(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("it does not stop")
 	}
-	for _, want := range []string{`"path":"/zarr.json","status":200`, `"address":"` + url + `/@`} {
+	for _, want := range []string{`"path":"/zarr.json","status":200`, `"msg":"permanent address of this snapshot"`, `"address":"` + url + `/@`} {
 		if !strings.Contains(messages.String(), want) {
 			t.Errorf("no %s in %s", want, messages.String())
 		}

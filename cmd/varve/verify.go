@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +156,7 @@ func verifyError(name string, r *verify.Result) error {
 		var refused *store.ForbiddenError
 		switch {
 		case errors.As(p.Err, &refused):
-			forbidden = refused
+			forbidden = cmp.Or(forbidden, refused)
 		case p.Array == "" && errors.Is(p.Err, source.ErrChanged) && errors.Is(p.Err, fs.ErrNotExist):
 			missing = append(missing, p.Source)
 		default:

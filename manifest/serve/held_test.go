@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -36,6 +37,31 @@ type archive struct {
 	testing.TB
 	dir, out string
 	address  string
+	log      logged // by the server
+}
+
+// logged is a log that can be read while it is written.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// warnings returns the lines of level WARN.
+func (l *logged) warnings() (lines []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		if strings.Contains(line, "level=WARN") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 func newArchive(t testing.TB, out string) *archive {
@@ -155,7 +181,7 @@ func (a *archive) collect() {
 // serve starts a server with the given reload interval and idle time.
 func (a *archive) serve(reload, idle time.Duration) {
 	a.Helper()
-	opts := &serve.Options{Reload: reload, Store: store.Options{Trusted: true}, Log: slog.New(slog.NewTextHandler(a.Output(), nil))}
+	opts := &serve.Options{Reload: reload, Store: store.Options{Trusted: true}, Log: slog.New(slog.NewTextHandler(io.MultiWriter(a.Output(), &a.log), nil))}
 	serve.SetIdle(opts, idle)
 	h, err := serve.New(a.Context(), []string{a.out}, opts)
 	a.must(err)
@@ -322,6 +348,31 @@ func TestHeldOpen(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOneWarning: an append that no view can follow logs one warning, which names both snapshots and the address of
+// the new one.
+func TestOneWarning(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	a := newArchive(t, "")
+	a.build(false, plan.Options{}, a.days(4, 4, 1))
+	a.serve(20*time.Millisecond, 0)
+	old := a.current()
+	a.append(a.days(0, 4, 1))
+	a.settle()
+	for end := time.Now().Add(10 * time.Second); len(a.log.warnings()) == 0 && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond) // the server looks at the manifest again, and must not repeat the warning
+	warnings := a.log.warnings()
+	if len(warnings) != 1 {
+		t.Fatalf("%d warnings: %q", len(warnings), warnings)
+	}
+	for _, part := range []string{"STALE: /", old[:7], a.current()[:7], "/@" + a.current()} {
+		if !strings.Contains(warnings[0], part) {
+			t.Errorf("the warning does not name %s: %s", part, warnings[0])
+		}
 	}
 }
 

@@ -58,6 +58,8 @@ func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error)
 	if err := v.sources(ctx); err != nil {
 		return &v.result, err
 	}
+	// Sources are checked at once, so their problems arrive in any order.
+	slices.SortFunc(v.result.Problems, func(a, b Problem) int { return cmp.Compare(a.Source, b.Source) })
 	if !v.Deep {
 		return &v.result, nil
 	}
