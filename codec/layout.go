@@ -42,6 +42,9 @@ func DeclaredLayout(g *grid.Grid, p *Pipeline) (*Layout, error) {
 
 // canonicalSizes returns the edges of a dimension, as one size if all are equal.
 func canonicalSizes(d grid.Dimension) (grid.Sizes, error) {
+	if size, ok := d.IsRegular(); ok {
+		return grid.Every(size), nil
+	}
 	if t, ok := d.(*grid.Tiled); ok {
 		v, err := t.Varying() // a document can only list a pattern
 		if err != nil {
@@ -49,15 +52,7 @@ func canonicalSizes(d grid.Dimension) (grid.Sizes, error) {
 		}
 		d = v
 	}
-	sizes := grid.SizesOf(d)
-	if _, repeats := sizes.RegularSize(); repeats {
-		return sizes, nil
-	}
-	runs := slices.Collect(grid.Merge(slices.Values(sizes.Runs())))
-	if len(runs) == 1 && runs[0].Data == runs[0].Codec {
-		return grid.Every(runs[0].Data), nil
-	}
-	return grid.RunLength(runs...), nil
+	return grid.RunLength(slices.Collect(d.Runs())...), nil
 }
 
 // innerLayout returns the layout of a chunk, or nil if it has no inner chunks. If an
@@ -97,7 +92,8 @@ func (l *Layout) permute(axes []int) *Layout {
 // NDim returns the number of axes.
 func (l *Layout) NDim() int { return len(l.Chunks) }
 
-// IsRegular reports whether all chunks of this level have one shape.
+// IsRegular reports whether all chunks of this level have one shape. For the chunks of an
+// array it agrees with [grid.Grid.IsRegular].
 func (l *Layout) IsRegular() bool {
 	_, ok := l.ChunkShape()
 	return ok

@@ -40,6 +40,8 @@ func TestDeclaredLayout(t *testing.T) {
 		{"rectilinear", layoutGrid(t, grid.List(60, 40, 20), grid.Every(40)), littleBytes, "([60,40,20], 40)", 1, false},
 		{"runs that could be joined", layoutGrid(t, grid.RunLength(grid.Times(30, 1), grid.Times(30, 2), grid.Times(10, 3)), grid.Every(40)), littleBytes, "([30×3,10×3], 40)", 1, false},
 		{"a pattern", layoutGrid(t, grid.Pattern(grid.Times(20, 1), grid.Times(10, 2)), grid.Every(40)), littleBytes, "([20,10×2,20,10×2,20,10×2], 40)", 1, false},
+		{"a pattern of one size", layoutGrid(t, grid.Pattern(grid.Times(20, 1)), grid.Every(40)), littleBytes, "(20, 40)", 1, true},
+		{"the beginning of a pattern", layoutGrid(t, grid.Pattern(grid.Times(60, 2), grid.Times(7, 1)), grid.Every(40)), littleBytes, "(60, 40)", 1, true},
 		{"padded", layoutGrid(t, grid.RunLength(grid.Run{Edge: grid.Edge{Codec: 50, Data: 40}, Count: 3}), grid.Every(40)), littleBytes, "([40/50×3], 40)", 1, false},
 		{"sharded", every, shards("[20,10]", littleBytes), "(60, 40) > (20, 10)", 2, true},
 		{"sharded and compressed", every, shards("[20,10]", littleBytes) + `,{"name":"gzip"}`, "(60, 40) > (20, 10)", 2, true},
@@ -57,6 +59,9 @@ func TestDeclaredLayout(t *testing.T) {
 		}
 		if len(l.Levels()) != tt.levels || l.IsSharded() != (tt.levels > 1) || l.IsRegular() != tt.plain || l.NDim() != 2 {
 			t.Errorf("%s: %d levels, sharded %v, regular %v, %d axes", tt.name, len(l.Levels()), l.IsSharded(), l.IsRegular(), l.NDim())
+		}
+		if tt.g.IsRegular() != l.IsRegular() {
+			t.Errorf("%s: the grid is regular: %v, the layout: %v", tt.name, tt.g.IsRegular(), l.IsRegular())
 		}
 		if l.Innermost() != l.Levels()[tt.levels-1] {
 			t.Errorf("%s: innermost is %v", tt.name, l.Innermost())

@@ -87,8 +87,7 @@ func findAll(d Dimension, indices, chunks []int64) error {
 			if chunk, err = d.Find(index); err != nil {
 				return fmt.Errorf("entry %d: %w", i, err)
 			}
-			from = d.Offset(chunk)
-			to = from + d.DataSize(chunk)
+			from, to, _ = Bounds(d, chunk)
 		}
 		chunks[i] = chunk
 	}

@@ -12,8 +12,8 @@ var ErrOutOfBounds = errors.New("out of bounds")
 // Dimension is one dimension of an array, cut into chunks. The implementations here are
 // [Fixed], [*Varying] and [*Tiled]; all are immutable.
 //
-// Methods that take a chunk number expect one in 0 … Cells−1. For any other they return
-// 0, except Offset: past the end it returns the end of the last edge.
+// Chunk numbers are those of cells, 0 … Cells−1. For any other number ok is false, and a
+// Span is empty.
 type Dimension interface {
 	// Extent returns the array's length along the axis.
 	Extent() int64
@@ -24,13 +24,19 @@ type Dimension interface {
 	// Find returns the number of the chunk that contains an index. An index outside 0 …
 	// Extent−1 is an ErrOutOfBounds.
 	Find(index int64) (chunk int64, err error)
-	// Offset returns the index at which a chunk begins.
-	Offset(chunk int64) int64
+	// Offset returns the index at which a chunk begins. The number Cells is allowed too:
+	// its offset is the end of the chunks, which is the extent or, for a Varying, the end
+	// of the last edge.
+	Offset(chunk int64) (offset int64, ok bool)
 	// CodecSize returns the length that a chunk decodes to.
-	CodecSize(chunk int64) int64
+	CodecSize(chunk int64) (size int64, ok bool)
 	// DataSize returns the number of a chunk's decoded elements that belong to the array:
-	// its edge's data size, clipped to the extent.
-	DataSize(chunk int64) int64
+	// its edge's data size, clipped to the extent. It is 0 for a cell past the extent.
+	DataSize(chunk int64) (size int64, ok bool)
+	// IsRegular reports whether all declared edges have one size and no padding, and
+	// returns that size. It takes constant time. Whether a document calls the grid regular
+	// is another question.
+	IsRegular() (size int64, ok bool)
 	// Span returns the run of equal edges that contains a chunk.
 	Span(chunk int64) Span
 	// Runs yields the declared edges, run-length encoded, with equal neighbours merged.
@@ -41,10 +47,20 @@ type Dimension interface {
 	// WithExtent returns the same edges with another extent. It is an error if the edges
 	// do not reach the extent.
 	WithExtent(extent int64) (Dimension, error)
-	// Resize returns the dimension after a resize of its array. Growth past the declared
-	// edges appends the given edges or, without any, continues in the way of the
-	// implementation; a smaller extent keeps the edges.
-	Resize(extent int64, edges ...Run) (Dimension, error)
+	// Resize returns the dimension after a resize of its array. The policy decides the
+	// edges that growth past the declared ones adds; a smaller extent keeps the edges.
+	Resize(extent int64, growth Growth) (Dimension, error)
+}
+
+// Bounds returns the range of indices that a chunk covers, from … to−1, clipped to the
+// extent.
+func Bounds(d Dimension, chunk int64) (from, to int64, ok bool) {
+	s := d.Span(chunk)
+	if s.Count == 0 {
+		return 0, 0, false
+	}
+	from = min(s.offsetOf(chunk), d.Extent())
+	return from, from + min(s.Data, d.Extent()-from), true
 }
 
 // Span is a run of chunks with equal edges, numbered First … First+Count−1. The first one

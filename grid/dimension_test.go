@@ -43,11 +43,11 @@ func checkDimension(t testing.TB, d grid.Dimension, m axisModel) {
 	for i, e := range m.edges {
 		chunk := int64(i)
 		data := max(0, min(e.Data, m.extent-offset))
-		if d.CodecSize(chunk) != e.Codec || d.DataSize(chunk) != data {
-			t.Fatalf("cell %d: codec %d, data %d, want %d, %d", i, d.CodecSize(chunk), d.DataSize(chunk), e.Codec, data)
+		if codecSize(d, chunk) != e.Codec || dataSize(d, chunk) != data {
+			t.Fatalf("cell %d: codec %d, data %d, want %d, %d", i, codecSize(d, chunk), dataSize(d, chunk), e.Codec, data)
 		}
-		if chunk < d.Chunks() && d.Offset(chunk) != offset {
-			t.Fatalf("chunk %d begins at %d, want %d", i, d.Offset(chunk), offset)
+		if chunk < d.Chunks() && offsetOf(d, chunk) != offset {
+			t.Fatalf("chunk %d begins at %d, want %d", i, offsetOf(d, chunk), offset)
 		}
 		s := d.Span(chunk)
 		if s.Edge != e || chunk < s.First || chunk >= s.First+s.Count || s.Offset+(chunk-s.First)*s.Data != offset {
@@ -55,9 +55,16 @@ func checkDimension(t testing.TB, d grid.Dimension, m axisModel) {
 		}
 		offset += e.Data
 	}
-	for _, chunk := range []int64{-1, int64(len(m.edges)), math.MaxInt64, math.MinInt64} {
-		if d.CodecSize(chunk) != 0 || d.DataSize(chunk) != 0 || d.Span(chunk) != (grid.Span{}) {
-			t.Fatalf("cell %d, which is none, has sizes %d, %d", chunk, d.CodecSize(chunk), d.DataSize(chunk))
+	end := int64(len(m.edges))
+	if at, ok := d.Offset(end); !ok || at < m.extent {
+		t.Fatalf("the chunks end at %d (%v), before the extent %d", at, ok, m.extent)
+	}
+	for _, chunk := range []int64{-1, end, end + 1, math.MaxInt64, math.MinInt64} {
+		_, hasCodec := d.CodecSize(chunk)
+		_, hasData := d.DataSize(chunk)
+		_, hasOffset := d.Offset(chunk)
+		if hasCodec || hasData || hasOffset != (chunk == end) || d.Span(chunk) != (grid.Span{}) {
+			t.Fatalf("cell %d does not exist: codec size %v, data size %v, offset %v", chunk, hasCodec, hasData, hasOffset)
 		}
 	}
 	checkEdges(t, d, m)
@@ -87,7 +94,7 @@ func checkEdges(t testing.TB, d grid.Dimension, m axisModel) {
 	}
 	var data []int64
 	for i := range m.chunks() {
-		data = append(data, d.DataSize(i))
+		data = append(data, dataSize(d, i))
 	}
 	if got := slices.Collect(grid.DataSizes(d)); !slices.Equal(got, data) {
 		t.Fatalf("data sizes %v, want %v", got, data)
@@ -143,9 +150,9 @@ func TestCanonicalKeepsChunks(t *testing.T) {
 			t.Fatalf("%d chunks, want %d", c.Chunks(), d.Chunks())
 		}
 		for i := range d.Chunks() {
-			if c.Offset(i) != d.Offset(i) || c.DataSize(i) != d.DataSize(i) || c.CodecSize(i) != d.CodecSize(i) {
-				t.Fatalf("chunk %d at %d of %d (%d), want at %d of %d (%d)", i, c.Offset(i), c.DataSize(i), c.CodecSize(i),
-					d.Offset(i), d.DataSize(i), d.CodecSize(i))
+			if offsetOf(c, i) != offsetOf(d, i) || dataSize(c, i) != dataSize(d, i) || codecSize(c, i) != codecSize(d, i) {
+				t.Fatalf("chunk %d at %d of %d (%d), want at %d of %d (%d)", i, offsetOf(c, i), dataSize(c, i), codecSize(c, i),
+					offsetOf(d, i), dataSize(d, i), codecSize(d, i))
 			}
 		}
 		if back, err := grid.SizesOf(d).Bind(d.Extent()); err != nil || !grid.Equal(back, d) {
@@ -161,19 +168,35 @@ func TestResizeAgainstEdges(t *testing.T) {
 		d, err := grid.NewVarying(runs, length)
 		check(t, err)
 		more, added := expand(named)
-		grown, err := d.Resize(length+1+r.Int64N(added), named...)
+		grown, err := d.Resize(length+1+r.Int64N(added), grid.Append(named...))
 		check(t, err)
 		checkDimension(t, grown, axisModel{slices.Concat(edges, more), grown.Extent()})
-		grown, err = d.Resize(length + r.Int64N(30))
+		grown, err = d.Resize(length+r.Int64N(30), grid.Repeat())
 		check(t, err)
+		largest := int64(0)
+		for _, e := range edges {
+			largest = max(largest, e.Codec)
+		}
 		repeated := slices.Clone(edges)
-		for at := length; at < grown.Extent(); {
-			size := min(edges[len(edges)-1].Codec, grown.Extent()-at)
-			repeated = append(repeated, grid.Full(size))
-			at += size
+		for at := length; at < grown.Extent(); at += largest {
+			repeated = append(repeated, grid.Full(largest))
 		}
 		checkDimension(t, grown, axisModel{repeated, grown.Extent()})
 	})
+}
+
+// offsetOf, dataSize and codecSize are for chunks that exist.
+func offsetOf(d grid.Dimension, chunk int64) int64 { return mustHave(d.Offset(chunk)) }
+
+func dataSize(d grid.Dimension, chunk int64) int64 { return mustHave(d.DataSize(chunk)) }
+
+func codecSize(d grid.Dimension, chunk int64) int64 { return mustHave(d.CodecSize(chunk)) }
+
+func mustHave(n int64, ok bool) int64 {
+	if !ok {
+		panic("no such chunk")
+	}
+	return n
 }
 
 func TestZip(t *testing.T) {
@@ -254,8 +277,8 @@ func checkTable(t *testing.T, d *grid.Varying, runs []grid.Run) {
 					t.Fatalf("index %d is in chunk %d (%v), want %d", index, got, err, chunk)
 				}
 			}
-			if d.Offset(chunk) != offset || d.DataSize(chunk) != run.Data || d.CodecSize(chunk) != run.Codec {
-				t.Fatalf("chunk %d at %d of %d (%d), want at %d of %v", chunk, d.Offset(chunk), d.DataSize(chunk), d.CodecSize(chunk), offset, run.Edge)
+			if offsetOf(d, chunk) != offset || dataSize(d, chunk) != run.Data || codecSize(d, chunk) != run.Codec {
+				t.Fatalf("chunk %d at %d of %d (%d), want at %d of %v", chunk, offsetOf(d, chunk), dataSize(d, chunk), codecSize(d, chunk), offset, run.Edge)
 			}
 			offset, chunk = offset+run.Data, chunk+1
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,17 +51,18 @@ func readTables(t *testing.T, path string) []table {
 // TestDocument checks every row of every table in docs/reference/chunk-grids.md.
 func TestDocument(t *testing.T) {
 	checks := map[string]func(t *testing.T, row []string){
-		"kind, declared by, memory, finds a chunk, written as":                 checkKind,
-		"edges, extent, chunks, cells, data sizes, codec sizes":                checkSizes,
-		"padded edges, extent, chunks, cells, data sizes, codec sizes":         checkSizes,
-		"edges, extent, index, chunk, index in the chunk":                      checkLookup,
-		"edges, extent, the error says":                                        checkRefused,
-		"edges, extent, zarr-python, zarrs, Icechunk, varve":                   checkDisagreement,
-		"edges, extent, zarr-python, zarrs, Icechunk, varve writes":            checkWritten,
-		"edges, extent, new extent, named, edges then, chunks, last data size": checkResized,
-		"edges, extent, slice or index, chunks read":                           checkSlice,
-		"edges, extent, chunks selected, chunks read":                          checkBlocks,
-		"shards, extent, inner lengths, divide, inner edges, cut":              checkInner,
+		"kind, declared by, memory, finds a chunk, written as":                  checkKind,
+		"edges, extent, chunks, cells, data sizes, codec sizes":                 checkSizes,
+		"padded edges, extent, chunks, cells, data sizes, codec sizes":          checkSizes,
+		"edges, extent, index, chunk, index in the chunk":                       checkLookup,
+		"edges, extent, the error says":                                         checkRefused,
+		"edges, extent, zarr-python, zarrs, Icechunk, varve":                    checkDisagreement,
+		"edges, extent, zarr-python, zarrs, Icechunk, varve writes":             checkWritten,
+		"policy, edges that are added, function":                                checkPolicy,
+		"edges, extent, new extent, policy, edges then, chunks, last data size": checkResized,
+		"edges, extent, slice or index, chunks read":                            checkSlice,
+		"edges, extent, chunks selected, chunks read":                           checkBlocks,
+		"shards, extent, inner lengths, divide, inner edges, cut":               checkInner,
 	}
 	for _, table := range readTables(t, "../docs/reference/chunk-grids.md") {
 		check, ok := checks[table.header]
@@ -124,6 +126,14 @@ func writeEdges(s grid.Sizes) string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
+// declared returns the edges as a document has them, which cannot hold a pattern.
+func declared(d grid.Dimension) grid.Sizes {
+	if t, ok := d.(*grid.Tiled); ok {
+		return grid.RunLength(slices.Collect(t.Runs())...)
+	}
+	return grid.SizesOf(d)
+}
+
 func number(t *testing.T, text string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -173,7 +183,7 @@ func checkSizes(t *testing.T, row []string) {
 	d := mustBindRow(t, row)
 	data, codec := []int64{}, []int64{}
 	for i := range d.Chunks() {
-		data, codec = append(data, d.DataSize(i)), append(codec, d.CodecSize(i))
+		data, codec = append(data, dataSize(d, i)), append(codec, codecSize(d, i))
 	}
 	expectText(t, "chunks", row[2], d.Chunks())
 	expectText(t, "cells", row[3], d.Cells())
@@ -191,7 +201,7 @@ func checkLookup(t *testing.T, row []string) {
 	}
 	check(t, err)
 	expectText(t, "chunk", row[3], chunk)
-	expectText(t, "index in the chunk", row[4], index-d.Offset(chunk))
+	expectText(t, "index in the chunk", row[4], index-offsetOf(d, chunk))
 }
 
 func checkRefused(t *testing.T, row []string) {
@@ -209,10 +219,8 @@ func checkDisagreement(t *testing.T, row []string) {
 	if got := fmt.Sprintf("%d chunks, %d cells", d.Chunks(), d.Cells()); got != row[5] {
 		t.Errorf("%s, the document says %s", got, row[5])
 	}
-	g, err := grid.New(d)
-	check(t, err)
-	if g.IsRegular() == strings.HasPrefix(row[0], "[") {
-		t.Errorf("regular: %v", g.IsRegular())
+	if _, repeats := grid.SizesOf(d).RegularSize(); repeats == strings.HasPrefix(row[0], "[") {
+		t.Errorf("declared as one size: %v", repeats)
 	}
 }
 
@@ -220,20 +228,45 @@ func checkWritten(t *testing.T, row []string) {
 	expectText(t, "written", row[5], writeEdges(grid.SizesOf(mustBindRow(t, row))))
 }
 
-func checkResized(t *testing.T, row []string) {
-	var named []grid.Run
-	if row[3] != "–" {
-		named = parseEdges(t, row[3]).Runs()
+// parseGrowth parses a growth policy in the notation of the document.
+func parseGrowth(t *testing.T, text string) grid.Growth {
+	t.Helper()
+	name, sizes, _ := strings.Cut(text, " ")
+	switch {
+	case text == "repeat":
+		return grid.Repeat()
+	case text == "one chunk":
+		return grid.OneChunk()
+	case name == "repeat":
+		return grid.RepeatSize(number(t, sizes))
+	case name == "list":
+		return grid.Append(parseEdges(t, sizes).Runs()...)
+	case name == "pattern":
+		return grid.Cycle(parseEdges(t, sizes).Runs()...)
 	}
-	d, err := mustBindRow(t, row).Resize(number(t, row[2]), named...)
+	t.Fatalf("there is no policy %q", text)
+	return grid.Growth{}
+}
+
+func checkPolicy(t *testing.T, row []string) {
+	growth := parseGrowth(t, row[0])
+	functions := map[string]grid.Growth{"grid.Repeat": grid.Repeat(), "grid.RepeatSize": grid.RepeatSize(25), "grid.OneChunk": grid.OneChunk(),
+		"grid.Append": grid.Append(grid.Compress(25, 15)...), "grid.Cycle": grid.Cycle(grid.Compress(31, 28)...)}
+	if want, ok := functions[row[2]]; !ok || !reflect.DeepEqual(growth, want) {
+		t.Errorf("%s is not the policy %s", row[2], row[0])
+	}
+}
+
+func checkResized(t *testing.T, row []string) {
+	d, err := mustBindRow(t, row).Resize(number(t, row[2]), parseGrowth(t, row[3]))
 	if row[4] == "error" {
 		wantError(t, err)
 		return
 	}
 	check(t, err)
-	expectText(t, "edges", row[4], writeEdges(grid.SizesOf(d)))
+	expectText(t, "edges", row[4], writeEdges(declared(d)))
 	expectText(t, "chunks", row[5], d.Chunks())
-	expectText(t, "last data size", row[6], d.DataSize(d.Chunks()-1))
+	expectText(t, "last data size", row[6], dataSize(d, d.Chunks()-1))
 }
 
 // parseSelector parses an index or a slice.

@@ -20,8 +20,9 @@ func ExampleNewTiled() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(time.Chunks(), "months, the first three of them",
-		time.DataSize(0), time.DataSize(1), time.DataSize(2))
+	january, _ := time.DataSize(0)
+	february, _ := time.DataSize(1)
+	fmt.Println(time.Chunks(), "months, the first two of them", january, february)
 
 	x, err := grid.NewFixed(100, 250)
 	if err != nil {
@@ -33,7 +34,7 @@ func ExampleNewTiled() {
 	}
 	fmt.Println(g.Shape(), "in", g.Counts(), "chunks, regular:", g.IsRegular())
 	// Output:
-	// 480 months, the first three of them 31 29 31
+	// 480 months, the first two of them 31 29
 	// [14610 250] in [480 3] chunks, regular: false
 }
 
@@ -89,17 +90,17 @@ func ExampleOrthogonal() {
 }
 
 // A year's archive grows by two months. Their edges are given, so that each file is a
-// chunk; without them the last edge is repeated.
+// chunk; without them the largest edge is repeated, and the last chunk is not full.
 func ExampleGrid_ResizeAxis() {
 	g, err := grid.FromSizes([]int64{59}, grid.List(31, 28))
 	if err != nil {
 		log.Fatal(err)
 	}
-	named, err := g.ResizeAxis(0, 120, grid.Compress(31, 30)...)
+	named, err := g.ResizeAxis(0, 120, grid.Append(grid.Compress(31, 30)...))
 	if err != nil {
 		log.Fatal(err)
 	}
-	repeated, err := g.ResizeAxis(0, 120)
+	repeated, err := g.ResizeAxis(0, 120, grid.Repeat())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func ExampleGrid_ResizeAxis() {
 	fmt.Println(slices.Collect(grid.DataSizes(repeated.Dim(0))))
 	// Output:
 	// [31 28 31 30]
-	// [31 28 28 28 5]
+	// [31 28 31 30]
 }
 
 // Copy the part of a decoded chunk that a request covers to the request's buffer.

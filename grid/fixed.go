@@ -3,7 +3,6 @@ package grid
 import (
 	"fmt"
 	"iter"
-	"slices"
 )
 
 // Fixed is a dimension whose chunks have one size, as in a regular grid. The last chunk
@@ -53,33 +52,36 @@ func (f Fixed) Find(index int64) (int64, error) {
 	return index / f.size, nil
 }
 
-// Offset implements [Dimension]. Past the last chunk it returns the extent, since the end
-// of the last edge may overflow an int64.
-func (f Fixed) Offset(chunk int64) int64 {
+// Offset implements [Dimension]. The end is the extent, since the end of the last edge
+// may overflow an int64.
+func (f Fixed) Offset(chunk int64) (int64, bool) {
 	switch {
-	case chunk <= 0:
-		return 0
-	case chunk >= f.chunks:
-		return f.extent
+	case chunk < 0 || chunk > f.chunks:
+		return 0, false
+	case chunk == f.chunks:
+		return f.extent, true
 	}
-	return chunk * f.size
+	return chunk * f.size, true
 }
 
 // CodecSize implements [Dimension].
-func (f Fixed) CodecSize(chunk int64) int64 {
+func (f Fixed) CodecSize(chunk int64) (int64, bool) {
 	if chunk < 0 || chunk >= f.chunks {
-		return 0
+		return 0, false
 	}
-	return f.size
+	return f.size, true
 }
 
 // DataSize implements [Dimension].
-func (f Fixed) DataSize(chunk int64) int64 {
+func (f Fixed) DataSize(chunk int64) (int64, bool) {
 	if chunk < 0 || chunk >= f.chunks {
-		return 0
+		return 0, false
 	}
-	return min(f.size, f.extent-chunk*f.size)
+	return min(f.size, f.extent-chunk*f.size), true
 }
+
+// IsRegular implements [Dimension]: a Fixed always is.
+func (f Fixed) IsRegular() (int64, bool) { return f.size, true }
 
 // Span implements [Dimension]: a Fixed is one span.
 func (f Fixed) Span(chunk int64) Span {
@@ -120,28 +122,20 @@ func (f Fixed) WithExtent(extent int64) (Dimension, error) {
 
 // Resize implements [Dimension]. The result is a Fixed unless an edge of another size is
 // given.
-func (f Fixed) Resize(extent int64, edges ...Run) (Dimension, error) {
-	hasOtherSize := func(r Run) bool { return r.Edge != Full(f.size) }
-	if len(edges) == 0 {
+func (f Fixed) Resize(extent int64, growth Growth) (Dimension, error) {
+	if growth.policy == growRepeat {
 		return f.WithExtent(extent)
-	}
-	_, namedLength, err := Sum(edges)
-	if err != nil {
-		return nil, fmt.Errorf("given edges: %w", err)
 	}
 	// The last edge may be cut by the extent, so growth is measured from the end of the
 	// full edge, which may be past 2^63−1.
 	declared, fits := mul(f.chunks, f.size)
-	if !fits {
+	if !fits && growth.policy == growList {
 		return nil, fmt.Errorf("edges after %d edges of %d: the sum passes 2^63−1", f.chunks, f.size)
 	}
-	if err := checkGrowth(declared, namedLength, extent); err != nil {
-		return nil, err
-	}
-	if !slices.ContainsFunc(edges, hasOtherSize) {
+	if !fits {
 		return f.WithExtent(extent)
 	}
-	return NewVarying(slices.Collect(chain(f.Runs(), slices.Values(edges))), extent)
+	return growth.grow(f, declared, extent)
 }
 
 // checkGrowth returns an error unless an extent needs the given edges and is reached by

@@ -73,7 +73,7 @@ func FuzzRunLengths(f *testing.F) {
 			list, _ := expand(runs)
 			checkDimension(t, d, axisModel{list, extent})
 		}
-		grown, err := d.Resize(extent/2 + length/2 + 1)
+		grown, err := d.Resize(extent/2+length/2+1, grid.Repeat())
 		if err != nil || grown.Extent() != extent/2+length/2+1 {
 			t.Fatalf("resized to %v: %v", grown, err)
 		}
@@ -95,8 +95,8 @@ func checkEnds(t *testing.T, d grid.Dimension) {
 		if chunk < 0 || chunk >= d.Chunks() {
 			continue
 		}
-		offset, size := d.Offset(chunk), d.DataSize(chunk)
-		if size < 1 || size > d.CodecSize(chunk) || offset < 0 || size > d.Extent()-offset {
+		offset, size := offsetOf(d, chunk), dataSize(d, chunk)
+		if size < 1 || size > codecSize(d, chunk) || offset < 0 || size > d.Extent()-offset {
 			t.Fatalf("chunk %d of %d begins at %d and is %d long, of an extent of %d", chunk, d.Chunks(), offset, size, d.Extent())
 		}
 		for _, index := range []int64{offset, offset + size - 1} {
@@ -105,8 +105,8 @@ func checkEnds(t *testing.T, d grid.Dimension) {
 			}
 		}
 	}
-	if last := d.Chunks() - 1; last >= 0 && d.Offset(last)+d.DataSize(last) != d.Extent() {
-		t.Fatalf("the last chunk ends at %d, the extent is %d", d.Offset(last)+d.DataSize(last), d.Extent())
+	if last := d.Chunks() - 1; last >= 0 && offsetOf(d, last)+dataSize(d, last) != d.Extent() {
+		t.Fatalf("the last chunk ends at %d, the extent is %d", offsetOf(d, last)+dataSize(d, last), d.Extent())
 	}
 }
 

@@ -35,8 +35,8 @@ func New(dims ...Dimension) (*Grid, error) {
 			return nil, fmt.Errorf("axis %d: extent %d: the array would have more than 2^63−1 elements", axis, d.Extent())
 		}
 		g.chunks *= g.counts[axis] // there are no more chunks than elements
-		_, fixed := d.(Fixed)
-		g.regular = g.regular && fixed
+		_, regular := d.IsRegular()
+		g.regular = g.regular && regular
 	}
 	return g, nil
 }
@@ -56,7 +56,8 @@ func (g *Grid) Counts() []int64 { return g.counts }
 // Chunks returns the number of chunks.
 func (g *Grid) Chunks() int64 { return g.chunks }
 
-// IsRegular reports whether every axis is Fixed.
+// IsRegular reports whether all declared edges of every axis have one size and no
+// padding: see [Dimension]. A rectilinear grid may be regular in this sense.
 func (g *Grid) IsRegular() bool { return g.regular }
 
 // ChunkShape returns the shape that every chunk of a regular grid decodes to; ok is false
@@ -67,13 +68,26 @@ func (g *Grid) ChunkShape() (shape []int64, ok bool) {
 	}
 	shape = make([]int64, len(g.dims))
 	for axis, d := range g.dims {
-		shape[axis] = d.(Fixed).size
+		shape[axis], _ = d.IsRegular()
 	}
 	return shape, true
 }
 
-// Chunk returns the chunk at the given chunk coordinates; ok is false if there is none. A
-// cell past the extent is not a chunk.
+// ChunkAt returns the chunk at the given chunk coordinates. Coordinates of another rank
+// are an error, and those of no chunk an ErrOutOfBounds. A cell past the extent is not a
+// chunk.
+func (g *Grid) ChunkAt(coords []int64) (Chunk, error) {
+	if len(coords) != len(g.dims) {
+		return Chunk{}, fmt.Errorf("chunk %v: %d numbers for %d axes", coords, len(coords), len(g.dims))
+	}
+	c, ok := g.Chunk(coords)
+	if !ok {
+		return Chunk{}, fmt.Errorf("chunk %v: %w: the numbers of chunks are %v", coords, ErrOutOfBounds, g.counts)
+	}
+	return c, nil
+}
+
+// Chunk is ChunkAt for callers who need no error: ok is false if there is no such chunk.
 func (g *Grid) Chunk(coords []int64) (c Chunk, ok bool) {
 	if !g.has(coords) {
 		return Chunk{}, false
@@ -113,7 +127,8 @@ func (g *Grid) Locate(index []int64) (coords, within []int64, err error) {
 		if coords[axis], err = d.Find(index[axis]); err != nil {
 			return nil, nil, fmt.Errorf("axis %d: %w", axis, err)
 		}
-		within[axis] = index[axis] - d.Offset(coords[axis])
+		s := d.Span(coords[axis])
+		within[axis] = index[axis] - s.offsetOf(coords[axis])
 	}
 	return coords, within, nil
 }
@@ -174,11 +189,18 @@ func (g *Grid) RegionOf(chunks Region) (Region, error) {
 	}
 	r := MakeRegion(len(g.dims))
 	for axis, d := range g.dims {
-		from := min(d.Offset(chunks.Origin[axis]), g.shape[axis])
-		r.Origin[axis] = from
-		r.Shape[axis] = min(d.Offset(chunks.End(axis)), g.shape[axis]) - from
+		from, to := chunkEnds(d, chunks.Origin[axis], chunks.End(axis))
+		r.Origin[axis], r.Shape[axis] = from, to-from
 	}
 	return r, nil
+}
+
+// chunkEnds returns the range of indices that the chunks from … to−1 cover. Both numbers
+// are valid for Offset.
+func chunkEnds(d Dimension, from, to int64) (start, stop int64) {
+	start, _ = d.Offset(from)
+	stop, _ = d.Offset(to)
+	return min(start, d.Extent()), min(stop, d.Extent())
 }
 
 // checkRegion returns an error if a box of elements or chunks exceeds the limits.
@@ -196,28 +218,33 @@ func (g *Grid) checkRegion(r Region, limit []int64, noun string) error {
 	return nil
 }
 
-// Resize returns the grid of the array resized to a shape. Each axis is resized by
-// [Dimension.Resize] without given edges.
-func (g *Grid) Resize(shape []int64) (*Grid, error) {
+// Resize returns the grid of the array resized to a shape. The policies are those of the
+// first axes; the others grow by [Repeat].
+func (g *Grid) Resize(shape []int64, growth ...Growth) (*Grid, error) {
 	if len(shape) != len(g.dims) {
 		return nil, fmt.Errorf("shape %v: %d extents for %d axes", shape, len(shape), len(g.dims))
 	}
+	if len(growth) > len(g.dims) {
+		return nil, fmt.Errorf("%d growth policies for %d axes", len(growth), len(g.dims))
+	}
+	policies := make([]Growth, len(g.dims))
+	copy(policies, growth)
 	dims := make([]Dimension, len(shape))
 	for axis, d := range g.dims {
 		var err error
-		if dims[axis], err = d.Resize(shape[axis]); err != nil {
+		if dims[axis], err = d.Resize(shape[axis], policies[axis]); err != nil {
 			return nil, fmt.Errorf("axis %d: %w", axis, err)
 		}
 	}
 	return New(dims...)
 }
 
-// ResizeAxis returns the grid with one axis resized; growth takes the given edges.
-func (g *Grid) ResizeAxis(axis int, extent int64, edges ...Run) (*Grid, error) {
+// ResizeAxis returns the grid with one axis resized.
+func (g *Grid) ResizeAxis(axis int, extent int64, growth Growth) (*Grid, error) {
 	if axis < 0 || axis >= len(g.dims) {
 		return nil, fmt.Errorf("axis %d: %w: there are %d axes", axis, ErrOutOfBounds, len(g.dims))
 	}
-	d, err := g.dims[axis].Resize(extent, edges...)
+	d, err := g.dims[axis].Resize(extent, growth)
 	if err != nil {
 		return nil, fmt.Errorf("axis %d: %w", axis, err)
 	}

@@ -271,7 +271,6 @@ func pickChunks(d Dimension, s Selector) (axisIndex, error) {
 
 // chunkRange returns the axis index of the elements of the chunks from … to−1.
 func chunkRange(d Dimension, from, to int64) axisIndex {
-	start := min(d.Offset(from), d.Extent())
-	end := min(d.Offset(to), d.Extent())
-	return axisIndex{dim: d, start: start, step: 1, count: max(0, end-start)}
+	start, stop := chunkEnds(d, from, to)
+	return axisIndex{dim: d, start: start, step: 1, count: max(0, stop-start)}
 }

@@ -93,26 +93,35 @@ func (t *Tiled) advance(s *Span) {
 	s.Count = min(s.Count, t.Cells()-s.First)
 }
 
-// Offset implements [Dimension]. Past the last chunk it returns the extent, since the end
-// of the last edge may overflow an int64.
-func (t *Tiled) Offset(chunk int64) int64 {
+// Offset implements [Dimension]. The end is the extent, since the end of the last edge
+// may overflow an int64.
+func (t *Tiled) Offset(chunk int64) (int64, bool) {
 	switch {
-	case chunk <= 0:
-		return 0
-	case chunk >= t.chunks:
-		return t.extent
+	case chunk < 0 || chunk > t.Cells():
+		return 0, false
+	case chunk >= t.chunks: // also the only cell of an axis without chunks
+		return t.extent, true
 	}
 	s := t.Span(chunk)
-	return s.offsetOf(chunk)
+	return s.offsetOf(chunk), true
 }
 
 // CodecSize implements [Dimension].
-func (t *Tiled) CodecSize(chunk int64) int64 { return t.Span(chunk).Codec }
+func (t *Tiled) CodecSize(chunk int64) (int64, bool) {
+	s := t.Span(chunk)
+	return s.Codec, s.Count > 0
+}
 
 // DataSize implements [Dimension].
-func (t *Tiled) DataSize(chunk int64) int64 {
+func (t *Tiled) DataSize(chunk int64) (int64, bool) {
 	s := t.Span(chunk)
-	return max(0, min(s.Data, t.extent-s.offsetOf(chunk)))
+	return max(0, min(s.Data, t.extent-s.offsetOf(chunk))), s.Count > 0
+}
+
+// IsRegular implements [Dimension].
+func (t *Tiled) IsRegular() (int64, bool) {
+	s := t.pattern.span(0)
+	return s.Codec, s.Codec == s.Data && (t.pattern.runs() == 1 || t.Cells() <= s.Count)
 }
 
 // Runs implements [Dimension]. It yields the runs of as many periods as the extent needs.
@@ -147,17 +156,20 @@ func (t *Tiled) WithExtent(extent int64) (Dimension, error) {
 	return tile(t.pattern, extent), nil
 }
 
-// Resize implements [Dimension]. Without given edges the pattern continues; with edges
-// the result is a Varying.
-func (t *Tiled) Resize(extent int64, edges ...Run) (Dimension, error) {
-	if len(edges) == 0 {
+// Resize implements [Dimension]. The result of a policy that does not continue the
+// pattern is a Varying, from the whole last edge of the pattern on.
+func (t *Tiled) Resize(extent int64, growth Growth) (Dimension, error) {
+	samePattern := func() bool {
+		return slices.Equal(slices.Collect(t.pattern.all()), slices.Collect(Merge(slices.Values(growth.runs))))
+	}
+	if growth.policy == growRepeat || growth.policy == growCycle && samePattern() {
 		return t.WithExtent(extent)
 	}
 	v, err := t.Varying()
 	if err != nil {
 		return nil, err
 	}
-	return v.Resize(extent, edges...)
+	return v.Resize(extent, growth)
 }
 
 // Varying returns the edges as a Varying. More than maxTiledRuns runs are an error.

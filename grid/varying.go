@@ -79,24 +79,34 @@ func (v *Varying) advance(s *Span) {
 	v.table.describe(s, s.run+1)
 }
 
-// Offset implements [Dimension].
-func (v *Varying) Offset(chunk int64) int64 {
+// Offset implements [Dimension]. The end is that of the last edge, which may be past the
+// extent.
+func (v *Varying) Offset(chunk int64) (int64, bool) {
 	switch {
-	case chunk <= 0:
-		return 0
-	case chunk >= v.Cells():
-		return v.DeclaredLength()
+	case chunk < 0 || chunk > v.Cells():
+		return 0, false
+	case chunk == v.Cells():
+		return v.DeclaredLength(), true
 	}
-	return v.table.offsetOf(chunk)
+	return v.table.offsetOf(chunk), true
 }
 
 // CodecSize implements [Dimension].
-func (v *Varying) CodecSize(chunk int64) int64 { return v.Span(chunk).Codec }
+func (v *Varying) CodecSize(chunk int64) (int64, bool) {
+	s := v.Span(chunk)
+	return s.Codec, s.Count > 0
+}
 
 // DataSize implements [Dimension].
-func (v *Varying) DataSize(chunk int64) int64 {
+func (v *Varying) DataSize(chunk int64) (int64, bool) {
 	s := v.Span(chunk)
-	return max(0, min(s.Data, v.extent-s.offsetOf(chunk)))
+	return max(0, min(s.Data, v.extent-s.offsetOf(chunk))), s.Count > 0
+}
+
+// IsRegular implements [Dimension].
+func (v *Varying) IsRegular() (int64, bool) {
+	edge := v.table.span(0).Edge
+	return edge.Codec, v.table.runs() == 1 && edge.Codec == edge.Data
 }
 
 // Runs implements [Dimension].
@@ -116,31 +126,36 @@ func (v *Varying) WithExtent(extent int64) (Dimension, error) {
 	return bind(v.table, extent), nil
 }
 
-// Resize implements [Dimension]. Growth without given edges repeats the last edge's codec
-// size and cuts the last repetition at the new extent. One chunk of the missing length,
-// which could have any size, is not added.
-func (v *Varying) Resize(extent int64, edges ...Run) (Dimension, error) {
-	if err := checkExtent(extent); err != nil {
-		return nil, err
+// Resize implements [Dimension].
+func (v *Varying) Resize(extent int64, growth Growth) (Dimension, error) {
+	if growth.policy == growRepeat {
+		growth = RepeatSize(v.largestCodecSize())
 	}
-	declared := v.DeclaredLength()
-	if len(edges) == 0 && extent <= declared {
-		return bind(v.table, extent), nil
-	}
-	if len(edges) == 0 {
-		edges = repeatTo(v.CodecSize(v.Cells()-1), extent-declared)
-	} else if err := checkNamedEdges(declared, edges, extent); err != nil {
-		return nil, err
-	}
-	return NewVarying(slices.Concat(slices.Collect(v.Runs()), edges), extent)
+	return growth.grow(v, v.DeclaredLength(), extent)
 }
 
-func checkNamedEdges(declared int64, edges []Run, extent int64) error {
-	_, namedLength, err := Sum(edges)
-	if err != nil {
-		return fmt.Errorf("given edges: %w", err)
+// Declare returns a dimension with edges past its last one, which a later growth uses
+// first.
+func Declare(d Dimension, edges ...Run) (Dimension, error) {
+	if _, _, err := Sum(edges); err != nil {
+		return nil, fmt.Errorf("given edges: %w", err)
 	}
-	return checkGrowth(declared, namedLength, extent)
+	if t, ok := d.(*Tiled); ok {
+		v, err := t.Varying()
+		if err != nil {
+			return nil, err
+		}
+		d = v
+	}
+	return orNil(NewVarying(slices.Collect(chain(d.Runs(), slices.Values(edges))), d.Extent()))
+}
+
+// largestCodecSize returns the largest length that an edge decodes to.
+func (v *Varying) largestCodecSize() (size int64) {
+	for i := range v.table.runs() {
+		size = max(size, v.table.span(i).Codec)
+	}
+	return size
 }
 
 // repeatTo returns edges of one size that fill a length; the last one is shorter if size
@@ -183,7 +198,7 @@ func (v *Varying) canonical() Dimension {
 func (v *Varying) lastEdge() Edge {
 	last := v.chunks - 1
 	edge := v.Span(last).Edge
-	if _, fits := add(v.Offset(last), edge.Codec); fits {
+	if _, fits := add(v.table.offsetOf(last), edge.Codec); fits {
 		return Full(edge.Codec)
 	}
 	return edge

@@ -89,8 +89,13 @@ func writeEdges(w *writer, d grid.Dimension) error {
 	if err := checkRuns(d); err != nil {
 		return err
 	}
+	writeRuns(w, grid.DataRuns(d.Runs()))
+	return nil
+}
+
+func writeRuns(w *writer, runs iter.Seq[grid.Run]) {
 	w.begin('[')
-	for run := range grid.DataRuns(d.Runs()) {
+	for run := range runs {
 		w.next()
 		if run.Count == 1 {
 			w.integer(run.Data)
@@ -99,5 +104,4 @@ func writeEdges(w *writer, d grid.Dimension) error {
 		w.integers([]int64{run.Data, run.Count})
 	}
 	w.end(']')
-	return nil
 }

@@ -144,8 +144,9 @@ func runsOf(d grid.Dimension) [][2]int64 {
 	runs := [][2]int64{}
 	for n := int64(0); n < d.Chunks(); {
 		span := d.Span(n)
-		length, count := d.DataSize(n), min(span.First+span.Count, d.Chunks())-n
-		if last := n + count - 1; count > 1 && d.DataSize(last) != length { // the extent cuts it
+		length, _ := d.DataSize(n)
+		count := min(span.First+span.Count, d.Chunks()) - n
+		if last, _ := d.DataSize(n + count - 1); count > 1 && last != length { // the extent cuts it
 			count--
 		}
 		if k := len(runs) - 1; k >= 0 && runs[k][0] == length {

@@ -227,10 +227,11 @@ func (s *selection) cut(axis int, from, to, end int64) int64 {
 	if err != nil {
 		return end
 	}
-	if begins := dim.Offset(chunk); begins > from {
+	begins, ends, _ := grid.Bounds(dim, chunk)
+	if begins > from {
 		return begins
 	}
-	return min(dim.Offset(chunk+1), end)
+	return min(ends, end)
 }
 
 // isRaw reports whether chunks can be read in parts at no cost.

@@ -265,7 +265,8 @@ func behind(g *grid.Grid, old []int64) (grid.Region, error) {
 			return chunks, err
 		}
 		// Only plan.Extend grows arrays, and it keeps these rules.
-		if grown++; grown > 1 || g.Dim(axis).Offset(first) != old[axis] {
+		begin, _ := g.Dim(axis).Offset(first)
+		if grown++; grown > 1 || begin != old[axis] {
 			return chunks, fmt.Errorf("an array of shape %v grew to %v within a chunk", old, g.Shape())
 		}
 		chunks.Origin[axis], chunks.Shape[axis] = first, chunks.Shape[axis]-first

@@ -172,7 +172,8 @@ func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 	if len(odd) > 0 && int64(len(odd)) <= a.files {
 		declared := make([]string, g.Rank())
 		for k := range declared {
-			declared[k] = axisText(c.lists[k], g.Dim(k).CodecSize(0))
+			first, _ := g.Dim(k).CodecSize(0)
+			declared[k] = axisText(c.lists[k], first)
 		}
 		p.find(p.odd(report.Finding{Code: report.ChunksDiffer, Array: a.path, Effect: report.Reencoded,
 			Args:     report.Args{"shapes": sorted(shapes), "declared": strings.Join(declared, "×")},

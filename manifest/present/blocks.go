@@ -58,7 +58,8 @@ func (s *Selection) blocks(axis int, most int64, yield func(*Selection) bool) bo
 func (s *Selection) deep(axis int, rows, room int64) int64 {
 	x, d := s.Axes[axis], s.Array.Grid().Dim(axis)
 	if chunk, err := d.Find(x.From); err == nil {
-		if depth := (d.CodecSize(chunk)-1)/x.Step + 1; depth > rows && depth <= room {
+		size, _ := d.CodecSize(chunk)
+		if depth := (size-1)/x.Step + 1; depth > rows && depth <= room {
 			rows = depth
 		}
 	}
@@ -74,8 +75,10 @@ func (s *Selection) cut(axis int, from, rows int64) int64 {
 	}
 	to := from + (rows-1)*x.Step + 1
 	d := s.Array.Grid().Dim(axis)
-	if chunk, err := d.Find(to); err == nil && d.Offset(chunk) > from {
-		return d.Offset(chunk)
+	if chunk, err := d.Find(to); err == nil {
+		if begin, _ := d.Offset(chunk); begin > from {
+			return begin
+		}
 	}
 	return to
 }

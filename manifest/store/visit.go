@@ -71,7 +71,8 @@ func (a *Array) visitCuts(r grid.Region, sizes pieceSizes) ([][]int64, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.Path(), err)
 		}
-		first[k], lengths[k] = chunk, min(a.grid.Dim(k).CodecSize(chunk), r.Shape[k])
+		size, _ := a.grid.Dim(k).CodecSize(chunk)
+		first[k], lengths[k] = chunk, min(size, r.Shape[k])
 	}
 	p, err := a.Pipeline(first)
 	if err != nil {
@@ -122,7 +123,8 @@ func (a *Array) axisCuts(axis int, from, to, length int64, anywhere bool) []int6
 			end = at + length
 		}
 		if chunk, err := d.Find(end - 1); err == nil && !anywhere {
-			end = min(d.Offset(chunk)+d.DataSize(chunk), to)
+			_, behind, _ := grid.Bounds(d, chunk)
+			end = min(behind, to)
 		}
 		cuts = append(cuts, end)
 		at = end

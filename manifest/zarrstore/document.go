@@ -64,6 +64,9 @@ func (f *form) bind() (err error) {
 	if f.grid, err = f.schema.Grid(); err != nil {
 		return err
 	}
+	if err := f.tile(); err != nil {
+		return err
+	}
 	shape := make([]int64, f.grid.Rank())
 	for axis := range shape {
 		for e := range f.grid.Dim(axis).Unique() {
@@ -78,6 +81,26 @@ func (f *form) bind() (err error) {
 		return err
 	}
 	return f.base.CheckGrid(f.grid)
+}
+
+// tile makes a grid.Tiled of each axis that repeats a pattern which the array keeps.
+func (f *form) tile() error {
+	policies, err := f.growth()
+	if err != nil {
+		return err
+	}
+	dims := make([]grid.Dimension, f.grid.Rank())
+	for axis, p := range policies {
+		dims[axis] = f.grid.Dim(axis)
+		if name, _, _ := p.Policy(); name != grid.PolicyPattern {
+			continue
+		}
+		if dims[axis], err = dims[axis].Resize(f.schema.Shape[axis], p); err != nil {
+			return fmt.Errorf("axis %d: %w", axis, err)
+		}
+	}
+	f.grid, err = grid.New(dims...)
+	return err
 }
 
 func (f *form) canWrite() error {
@@ -158,6 +181,17 @@ func (a *Array) publishAttributes(name string, f *form) error {
 	return replace(name, attributes.JSON(), true)
 }
 
+// isFixed reports whether every axis has one size that repeats, as a regular grid declares it.
+// Cells past the extent need a list, even if they have that size too.
+func isFixed(g *grid.Grid) bool {
+	for axis := range g.Rank() {
+		if _, ok := g.Dim(axis).(grid.Fixed); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // resized is the form with another grid. A regular grid stays one if it can.
 func (f *form) resized(g *grid.Grid) (*form, error) {
 	if f.v2 != nil {
@@ -174,7 +208,7 @@ func (f *form) resized(g *grid.Grid) (*form, error) {
 	schema := *f.schema
 	schema.Shape = slices.Clone(g.Shape())
 	var err error
-	if f.schema.ChunkGrid.Name == zarrjson.Regular && !g.IsRegular() {
+	if f.schema.ChunkGrid.Name == zarrjson.Regular && !isFixed(g) {
 		schema.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsRectilinear)
 	} else {
 		schema.ChunkGrid, err = f.schema.ChunkGrid.WithGrid(g)

@@ -41,7 +41,8 @@ func describe(a *zarrstore.Array) {
 	d := a.Grid().Dim(0)
 	fmt.Printf("shape %d, chunks", a.Shape())
 	for i := range d.Chunks() {
-		fmt.Printf(" %d", d.CodecSize(i))
+		size, _ := d.CodecSize(i)
+		fmt.Printf(" %d", size)
 	}
 	fmt.Println()
 }
@@ -78,7 +79,7 @@ func ExampleArray_Append() {
 		if err != nil {
 			return err
 		}
-		if err := a.Append(ctx, 0, 28, codec.Elems{Fixed: make([]byte, 28)}, 28); err != nil {
+		if err := a.Append(ctx, 0, 28, codec.Elems{Fixed: make([]byte, 28)}, zarrstore.EdgesOf(0, 28)); err != nil {
 			return err
 		}
 		describe(a)

@@ -1,6 +1,7 @@
 package zarrstore
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"varve/codec"
 	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/zarrjson"
@@ -104,6 +106,66 @@ func TestInteropCarriedOn(t *testing.T) {
 		x.twin.resize(t, []int64{11, a.Shape()[1]})
 		x.compare(t)
 		x.expect(t)
+	}
+	peer(t, "check", dir)
+}
+
+// TestInteropGrowth has zarr-python read and grow arrays that keep growth policies; varve then grows them
+// further by these policies.
+func TestInteropGrowth(t *testing.T) {
+	dir := t.TempDir()
+	ctx := context.Background()
+	policies := map[string]Growth{
+		"repeat":    {0, grid.Repeat()},
+		"size":      {0, grid.RepeatSize(4)},
+		"one chunk": {0, grid.OneChunk()},
+		"list":      EdgesOf(0, 9, 4, 9, 30),
+		"pattern":   {0, grid.Cycle(grid.Compress(10, 3)...)},
+	}
+	arrays := map[string]*Array{}
+	for name, growth := range policies {
+		a, err := Create(filepath.Join(dir, name), schema16(t, 13, 10, 3), nil)
+		if err == nil {
+			err = a.SetGrowth(ctx, growth)
+		}
+		if err == nil {
+			err = a.Append(ctx, 0, 8, line(8, 1))
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(a.dir, ".expect"), append(make([]byte, 26), line(8, 1).Fixed...), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		arrays[name] = a
+	}
+	peer(t, "check", dir)
+	peer(t, "grow", dir)
+	for name, a := range arrays {
+		a, err := Open(a.dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		growth, err := a.Growth()
+		if err != nil || growth[0].IsDefault() != (name == "repeat") {
+			t.Errorf("%s: %v, %v after zarr-python wrote the document", name, growth, err)
+		}
+		want, err := os.ReadFile(filepath.Join(a.dir, ".expect"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Append(ctx, 0, 9, line(9, 50)); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, line(9, 50).Fixed...)
+		got := codec.NewElems(a.Schema().Form(a.Shape()))
+		if err := a.ReadRegion(ctx, grid.Whole(a.Shape()), got); err != nil || !bytes.Equal(got.Fixed, want) {
+			t.Errorf("%s: %v, %v, want %v", name, err, got.Fixed, want)
+		}
+		if err := os.WriteFile(filepath.Join(a.dir, ".expect"), want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Log(name, sizesOf(a))
 	}
 	peer(t, "check", dir)
 }

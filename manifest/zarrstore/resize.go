@@ -13,23 +13,26 @@ import (
 	"varve/grid"
 )
 
-// Edges are the lengths of chunks that an axis gets behind those that it has.
-type Edges struct {
-	Axis int
-	Runs []grid.Run
+// Growth is the growth policy of one axis.
+type Growth struct {
+	Axis   int
+	Policy grid.Growth
 }
 
-// EdgesOf names edges one by one.
-func EdgesOf(axis int, sizes ...int64) Edges { return Edges{axis, grid.Compress(sizes...)} }
+// EdgesOf adds edges of the given lengths to an axis.
+func EdgesOf(axis int, sizes ...int64) Growth {
+	return Growth{axis, grid.Append(grid.Compress(sizes...)...)}
+}
 
-// Resize gives the array another shape. What it grows by is fill value. Where an axis grows
-// past the edges that are declared, those behind them can be named: an array with a regular
-// grid becomes rectilinear by edges of other lengths. Without names the last edge repeats.
+// Resize gives the array another shape. New elements have the fill value.
 //
-// Chunks that are outside afterwards are deleted, and an edge that the array no longer fills
-// stays as it is. Metadata that is consolidated in a group is not the array's: it is not
-// changed.
-func (a *Array) Resize(ctx context.Context, shape []int64, edges ...Edges) error {
+// An axis that grows past its declared edges gets edges by its growth policy: the given one,
+// or the one that the array keeps (see SetGrowth), or grid.Repeat. A regular grid becomes
+// rectilinear if the policy adds edges of another length.
+//
+// Chunks that are outside afterwards are deleted. An edge that the array no longer fills
+// stays. Resize does not change the consolidated metadata of a group.
+func (a *Array) Resize(ctx context.Context, shape []int64, growth ...Growth) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	old := a.form.grid.Shape()
@@ -40,7 +43,7 @@ func (a *Array) Resize(ctx context.Context, shape []int64, edges ...Edges) error
 	for axis := range least {
 		least[axis] = min(least[axis], old[axis])
 	}
-	grown, err := a.form.grow(shape, edges)
+	grown, err := a.form.grow(shape, growth)
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.dir, err)
 	}
@@ -59,26 +62,106 @@ func (a *Array) Resize(ctx context.Context, shape []int64, edges ...Edges) error
 }
 
 // grow is the form with another shape.
-func (f *form) grow(shape []int64, edges []Edges) (*form, error) {
-	named := make([][]grid.Run, len(shape))
-	for _, e := range edges {
-		if e.Axis < 0 || e.Axis >= len(shape) || named[e.Axis] != nil {
-			return nil, fmt.Errorf("edges are named for axis %d, once too often or of %d", e.Axis, len(shape))
-		}
-		named[e.Axis] = e.Runs
+func (f *form) grow(shape []int64, growth []Growth) (*form, error) {
+	policies, err := f.policies(growth)
+	if err != nil {
+		return nil, err
 	}
-	dims := make([]grid.Dimension, len(shape))
-	for axis := range dims {
-		var err error
-		if dims[axis], err = f.grid.Dim(axis).Resize(shape[axis], named[axis]...); err != nil {
+	g, err := f.grid.Resize(shape, policies...)
+	if err != nil {
+		return nil, err
+	}
+	return f.resized(g)
+}
+
+// policies returns the growth policy of each axis: the given one, or the one that is kept.
+func (f *form) policies(growth []Growth) ([]grid.Growth, error) {
+	policies, err := f.growth()
+	if err != nil {
+		return nil, err
+	}
+	seen := map[int]bool{}
+	for _, g := range growth {
+		if g.Axis < 0 || g.Axis >= len(policies) {
+			return nil, fmt.Errorf("growth policy of axis %d: there are %d axes", g.Axis, len(policies))
+		}
+		if seen[g.Axis] {
+			return nil, fmt.Errorf("two growth policies of axis %d", g.Axis)
+		}
+		seen[g.Axis], policies[g.Axis] = true, g.Policy
+	}
+	return policies, nil
+}
+
+// growth returns the growth policies that the document keeps. Format 2 keeps none.
+func (f *form) growth() ([]grid.Growth, error) {
+	if f.v2 != nil {
+		return make([]grid.Growth, len(f.v2.Shape)), nil
+	}
+	return f.schema.Growth()
+}
+
+// Growth returns the growth policies that the array keeps, one for each axis.
+func (a *Array) Growth() ([]grid.Growth, error) {
+	f := a.now()
+	growth, err := f.growth()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.dir, err)
+	}
+	return growth, nil
+}
+
+// SetGrowth keeps growth policies with the array, in its document, for each later Resize and
+// Append of varve. Other programs ignore and keep them. Axes that are not given keep their
+// policy. Edges of a list become edges past the extent; growth past them is an error.
+func (a *Array) SetGrowth(ctx context.Context, growth ...Growth) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f, err := a.form.withGrowth(growth)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.dir, err)
+	}
+	return a.become(f)
+}
+
+// withGrowth returns the form that keeps growth policies.
+func (f *form) withGrowth(growth []Growth) (*form, error) {
+	if f.v2 != nil {
+		return nil, fmt.Errorf("growth policies in format 2: %w; all its chunks have one length", errors.ErrUnsupported)
+	}
+	policies, err := f.policies(growth)
+	if err != nil {
+		return nil, err
+	}
+	dims := make([]grid.Dimension, len(policies))
+	for axis, p := range policies {
+		if err := p.Check(); err != nil {
 			return nil, fmt.Errorf("axis %d: %w", axis, err)
+		}
+		dims[axis] = f.grid.Dim(axis)
+		if name, _, edges := p.Policy(); name == grid.PolicyList && len(edges) > 0 {
+			if dims[axis], err = grid.Declare(dims[axis], edges...); err != nil {
+				return nil, fmt.Errorf("axis %d: %w", axis, err)
+			}
+			policies[axis] = grid.Append()
 		}
 	}
 	g, err := grid.New(dims...)
 	if err != nil {
 		return nil, err
 	}
-	return f.resized(g)
+	out, err := f.resized(g)
+	if err != nil {
+		return nil, err
+	}
+	// resized made a copy of the schema.
+	if err := out.schema.SetGrowth(policies); err != nil {
+		return nil, err
+	}
+	return out, out.bind()
 }
 
 func (a *Array) become(f *form) error {
@@ -150,7 +233,7 @@ func (a *Array) uncover(ctx context.Context, grown *form) error {
 		if err != nil {
 			return err
 		}
-		end := d.Offset(last) + d.DataSize(last)
+		_, end, _ := grid.Bounds(d, last)
 		r := grid.Whole(grown.grid.Shape()).Clone()
 		r.Origin[axis], r.Shape[axis] = old[axis], end-old[axis]
 		if r.IsEmpty() {
@@ -208,9 +291,9 @@ func (a *Array) clearPart(p *part) error {
 }
 
 // Append makes an axis longer by n and writes src, which is as wide as the array along the
-// others, into what is new. Edges can be named as for Resize. The document comes last: who
+// others, into what is new. Growth policies are those of Resize. The document comes last: who
 // reads meanwhile sees the array as it was.
-func (a *Array) Append(ctx context.Context, axis int, n int64, src codec.Elems, edges ...int64) error {
+func (a *Array) Append(ctx context.Context, axis int, n int64, src codec.Elems, growth ...Growth) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	old := a.form.grid.Shape()
@@ -219,11 +302,7 @@ func (a *Array) Append(ctx context.Context, axis int, n int64, src codec.Elems, 
 	}
 	shape := slices.Clone(old)
 	shape[axis] += n
-	var named []Edges
-	if len(edges) > 0 {
-		named = []Edges{EdgesOf(axis, edges...)}
-	}
-	grown, err := a.form.grow(shape, named)
+	grown, err := a.form.grow(shape, growth)
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.dir, err)
 	}

@@ -229,7 +229,7 @@ func (x *trial) step(t testing.TB) (what string) {
 	ctx := context.Background()
 	shape := x.twin.form.Shape
 	var err error
-	switch n := x.IntN(8); {
+	switch n := x.IntN(9); {
 	case n < 4:
 		r := x.region(shape)
 		e := x.elems(x.twin.of(r.Shape))
@@ -244,6 +244,10 @@ func (x *trial) step(t testing.TB) (what string) {
 		what = fmt.Sprintf("resize %v to %v, %v", shape, to, edges)
 		err = x.array.Resize(ctx, to, edges...)
 		x.twin.resize(t, to)
+	case n < 8 && len(shape) > 0 && !x.bound:
+		growth := x.growth(len(shape))
+		what = fmt.Sprintf("keep %v", growth)
+		err = x.array.SetGrowth(ctx, growth)
 	default:
 		what = "open"
 		x.array, err = Open(x.array.dir, nil)
@@ -254,7 +258,20 @@ func (x *trial) step(t testing.TB) (what string) {
 	return what
 }
 
-func (x *trial) edgesTo(shape []int64) (edges []Edges) {
+// growth returns the policy of a random axis, which sharding can follow.
+func (x *trial) growth(rank int) Growth {
+	axis := x.IntN(rank)
+	unit := x.units[axis]
+	switch x.IntN(3) {
+	case 0:
+		return Growth{axis, grid.Repeat()}
+	case 1:
+		return Growth{axis, grid.RepeatSize(unit * (1 + x.Int64N(3)))}
+	}
+	return Growth{axis, grid.Cycle(grid.Compress(unit*(1+x.Int64N(3)), unit*(1+x.Int64N(3)), unit)...)}
+}
+
+func (x *trial) edgesTo(shape []int64) (edges []Growth) {
 	for k, n := range shape {
 		d := x.array.Grid().Dim(k)
 		if sizes := x.named(d, n, x.units[k]); n > d.Extent() && len(sizes) > 0 && !x.bound {
@@ -270,14 +287,14 @@ func (x *trial) append(t testing.TB) (string, error) {
 	r := grid.Whole(slices.Clone(shape)).Clone()
 	r.Origin[axis], r.Shape[axis] = shape[axis], 1+x.Int64N(6)
 	shape[axis] += r.Shape[axis]
-	var sizes []int64
-	if !x.bound {
-		sizes = x.named(x.array.Grid().Dim(axis), shape[axis], x.units[axis])
+	var edges []Growth
+	if sizes := x.named(x.array.Grid().Dim(axis), shape[axis], x.units[axis]); !x.bound && len(sizes) > 0 {
+		edges = append(edges, EdgesOf(axis, sizes...))
 	}
 	e := x.elems(x.twin.of(r.Shape))
 	x.twin.resize(t, shape)
 	x.twin.write(t, r, e)
-	return fmt.Sprintf("append %v, %v", r, sizes), x.array.Append(context.Background(), axis, r.Shape[axis], e, sizes...)
+	return fmt.Sprintf("append %v, %v", r, edges), x.array.Append(context.Background(), axis, r.Shape[axis], e, edges...)
 }
 
 func (x *trial) compare(t testing.TB) {
@@ -416,7 +433,7 @@ func TestEdges(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, days := range []int64{28, 31, 30} {
-		if err := a.Append(ctx, 0, days, line(days, 3), days); err != nil {
+		if err := a.Append(ctx, 0, days, line(days, 3), EdgesOf(0, days)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -521,7 +538,7 @@ func TestRefusals(t *testing.T) {
 		"outside":               {a.WriteRegion(ctx, grid.Region{Origin: []int64{5}, Shape: []int64{6}}, line(6, 0)), grid.ErrOutOfBounds, "shape [10]"},
 		"too few elements":      {a.WriteRegion(ctx, grid.Whole([]int64{10}), line(9, 0)), nil, "18 bytes"},
 		"a write that fails":    {a.WriteRegion(ctx, grid.Whole([]int64{10}), line(10, 0)), nil, "c/"},
-		"an append that fails":  {a.Append(ctx, 0, 5, line(5, 0), 5), nil, "c/"},
+		"an append that fails":  {a.Append(ctx, 0, 5, line(5, 0), EdgesOf(0, 5)), nil, "c/"},
 		"edges for no growth":   {a.Resize(ctx, []int64{10}, EdgesOf(0, 4)), nil, "extent 10"},
 		"edges that fall short": {a.Resize(ctx, []int64{20}, EdgesOf(0, 4)), nil, "missing"},
 		"edges of no axis":      {a.Resize(ctx, []int64{20}, EdgesOf(1, 4)), nil, "axis 1"},

@@ -181,7 +181,8 @@ func (a *archive) ScanTiles(_ context.Context, _ *manifest.Snapshot, s manifest.
 	return func(yield func(manifest.Tile, error) bool) {
 		i := slices.IndexFunc(a.arrays, func(f *fakeArray) bool { return f.spec.Path == s.Table })
 		for row := s.Row; row < s.Row+s.Rows; row++ {
-			if !yield(manifest.Tile{File: int(row), Origin: []int64{a.arrays[i].grid.Dim(0).Offset(row)}}, nil) {
+			origin, _ := a.arrays[i].grid.Dim(0).Offset(row)
+			if !yield(manifest.Tile{File: int(row), Origin: []int64{origin}}, nil) {
 				return
 			}
 		}

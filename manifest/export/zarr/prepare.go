@@ -120,7 +120,8 @@ func (t *target) isCutAnew() bool {
 	}
 	was, is := t.old.grid.Dim(t.fresh.Axis), t.grid.Dim(t.fresh.Axis)
 	for i := t.fresh.From; i < was.Chunks(); i++ {
-		if i >= is.Chunks() || was.CodecSize(i) != is.CodecSize(i) {
+		before, _ := was.CodecSize(i)
+		if now, ok := is.CodecSize(i); !ok || i >= is.Chunks() || before != now {
 			return true
 		}
 	}

@@ -176,7 +176,7 @@ func Growth(old, now *grid.Grid) Change {
 			return grownOtherwise(old.Shape(), now.Shape())
 		}
 		from := grid.CommonPrefix(a, b, 0)
-		if from > 0 && b.Offset(from-1)+b.DataSize(from-1) > a.Extent() {
+		if _, end, ok := grid.Bounds(b, from-1); ok && end > a.Extent() {
 			from-- // the old end cut this chunk, so it has new elements
 		}
 		ch = Change{Kind: Behind, Axis: axis, From: from}
@@ -197,7 +197,9 @@ func Chunks(old, now *grid.Grid) (ok, filled bool) {
 		if b.Extent() < a.Extent() || grid.CommonPrefix(a, b, 0) < n {
 			return false, false
 		}
-		filled = filled || n > 0 && b.DataSize(n-1) != a.DataSize(n-1)
+		was, hasLast := a.DataSize(n - 1)
+		is, _ := b.DataSize(n - 1)
+		filled = filled || hasLast && is != was
 	}
 	return true, filled
 }

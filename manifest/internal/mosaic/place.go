@@ -83,7 +83,9 @@ func (a *storedAxis) find(at int64) (n, offset, size int64) {
 	if err != nil {
 		return 0, -1, 0
 	}
-	return n, a.dim.Offset(n), a.dim.CodecSize(n)
+	offset, _ = a.dim.Offset(n)
+	size, _ = a.dim.CodecSize(n)
+	return n, offset, size
 }
 
 // placeRun finds the bytes of a declared chunk in a raw variable. The chunk must be inside the

@@ -159,12 +159,13 @@ func (c *carrier) mergeAgain(was, now *manifest.Array, by []int64) error {
 // older one. It is nil if they do not fit between chunk boundaries.
 func spliceEdges(old, now grid.Dimension, from int64) []grid.Run {
 	to, last := from+old.Extent(), old.Chunks()-1
-	if last < 0 || to > now.Extent() || old.Offset(last)+old.Span(last).Data != old.Extent() {
+	begin, ok := old.Offset(last)
+	if !ok || to > now.Extent() || begin+old.Span(last).Data != old.Extent() {
 		return nil
 	}
-	first, ok := boundary(now, from)
+	first, ok1 := boundary(now, from)
 	next, ok2 := boundary(now, to)
-	if !ok || !ok2 {
+	if !ok1 || !ok2 {
 		return nil
 	}
 	edges := appendEdges(nil, now, 0, first)
@@ -179,7 +180,8 @@ func boundary(d grid.Dimension, at int64) (chunk int64, ok bool) {
 		return d.Chunks(), true
 	}
 	chunk, err := d.Find(at)
-	return chunk, err == nil && d.Offset(chunk) == at
+	begin, _ := d.Offset(chunk)
+	return chunk, err == nil && begin == at
 }
 
 // appendEdges appends the edges of a range of chunks. It takes one step for each run.
@@ -338,7 +340,8 @@ func adaptRun(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left b
 	for axis := range a.Rank() {
 		first := int64(0)
 		if by != nil && by[axis] > 0 {
-			if first, err = b.Dim(axis).Find(by[axis]); err != nil || b.Dim(axis).Offset(first) != by[axis] {
+			var ok bool
+			if first, ok = boundary(b.Dim(axis), by[axis]); !ok || first == b.Dim(axis).Chunks() {
 				return false, nil // outside the array, or inside a chunk
 			}
 		}
@@ -351,7 +354,8 @@ func adaptRun(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left b
 func countCommon(a, b grid.Dimension, first int64) int64 {
 	n := grid.CommonPrefix(a, b, first)
 	// The last chunk of one of them may be cut by the array's end.
-	if n > 0 && a.DataSize(n-1) != b.DataSize(first+n-1) {
+	last, hasLast := a.DataSize(n - 1)
+	if same, _ := b.DataSize(first + n - 1); hasLast && last != same {
 		n--
 	}
 	return n

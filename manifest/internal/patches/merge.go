@@ -206,7 +206,7 @@ func withEdges(schema *zarrjson.Array, g *grid.Grid, axis int, runs []grid.Run) 
 	if schema.ChunkGrid.Encoded != nil {
 		return c, fmt.Errorf("merging chunks of a grid with encoded_chunk_shapes is %w", errors.ErrUnsupported)
 	}
-	if size := runs[0].Data; g.IsRegular() && len(runs) == 1 && g.Shape()[axis]%size == 0 {
+	if size := runs[0].Data; schema.ChunkGrid.Name == zarrjson.Regular && len(runs) == 1 && g.Shape()[axis]%size == 0 {
 		shape, _ := g.ChunkShape()
 		shape = slices.Clone(shape)
 		shape[axis] = size

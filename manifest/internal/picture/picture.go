@@ -153,7 +153,7 @@ func newAxis(g *grid.Grid, names []string, k, most int) (Axis, *binning) {
 	b := &binning{axis: k, n: int(max(min(d.Chunks(), int64(most)), 1)), chunks: d.Chunks()}
 	x := Axis{Name: names[k], Extent: d.Extent(), Chunks: d.Chunks(), Bins: make([]int64, b.n+1)}
 	for i := 1; i < b.n; i++ {
-		x.Bins[i] = d.Offset(x.First(i))
+		x.Bins[i], _ = d.Offset(x.First(i))
 	}
 	x.Bins[b.n] = d.Extent()
 	return x, b

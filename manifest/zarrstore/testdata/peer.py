@@ -1,6 +1,7 @@
 """zarr-python's side of the interop test: with its own codecs and with zarrs'; and xarray's.
 
     peer.py make DIR      arrays of every kind, with expectations beside them, for varve to carry on
+    peer.py grow DIR      grow every array that has a policy by 7, with zarr-python's own
     peer.py check DIR     every array below DIR holds what its file .expect says
 """
 
@@ -44,6 +45,18 @@ def expected(folder, a):
     return np.frombuffer(raw, a.dtype.newbyteorder("<")).reshape(a.shape)
 
 
+def grow(root):
+    """Grows arrays as zarr-python does, by one chunk, and fills the new elements; policies stay in the document."""
+    for folder in sorted(p.parent for p in root.rglob(".expect")):
+        a = zarr.open_array(folder, mode="r+")
+        n = a.shape[0]
+        before = a.write_chunk_sizes[0]
+        a.resize((n + 7,))
+        a[n:] = 5
+        print(folder.relative_to(root), before, "->", a.write_chunk_sizes[0])
+        (folder / ".expect").write_bytes(np.asarray(a[...]).astype("<i2").tobytes())
+
+
 def same(got, want):
     """Whether two arrays are equal, where not a number equals itself."""
     return got.shape == want.shape and np.array_equal(got, want, equal_nan=want.dtype.kind in "fc")
@@ -69,4 +82,4 @@ def check(root):
 
 
 if __name__ == "__main__":
-    {"make": make, "check": check}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"make": make, "grow": grow, "check": check}[sys.argv[1]](pathlib.Path(sys.argv[2]))
