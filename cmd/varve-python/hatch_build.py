@@ -1,4 +1,4 @@
-"""Builds the varve binary into the wheel, for the platform that VARVE_TARGET names (GOOS/GOARCH), or for this one."""
+"""Builds the varve binary into the wheel, for the platform VARVE_TARGET (GOOS/GOARCH), by default this one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# The binary is linked statically, so that any glibc and musl do. Go asks for macOS 12.
+# The binary is linked statically, so it runs with any glibc or musl. Go needs macOS 12.
 TAGS = {
     "linux/amd64": "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
     "linux/arm64": "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
@@ -23,15 +23,15 @@ TAGS = {
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
-    """Adds the binary as a script of the wheel, which installers put on the PATH."""
+    """Adds the binary as a script of the wheel, so that installers put it on the PATH."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Build the binary, and say what the wheel is for."""
+        """Build the binary, and set the platform tags of the wheel."""
         if version == "editable":
             return
         target = os.environ.get("VARVE_TARGET") or self._here()
         if target not in TAGS:
-            raise ValueError(f"VARVE_TARGET={target}: want one of {', '.join(TAGS)}")
+            raise ValueError(f"VARVE_TARGET={target}: use one of {', '.join(TAGS)}")
         system, _, architecture = target.partition("/")
         name = "varve.exe" if system == "windows" else "varve"
         top = Path(self.root).parent.parent
@@ -49,7 +49,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
         build_data["shared_scripts"] = {str(binary): name}
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
-        """Remove what was built."""
+        """Remove the binary, which is in the wheel now."""
         if version != "editable":
             self._room.cleanup()
 

@@ -1,4 +1,4 @@
-"""Executes the tutorial: notebook.py SOURCE [DEST]. With DEST, the executed notebook is written there."""
+"""Runs the tutorial: notebook.py SOURCE [DEST]. With DEST, the notebook with its output is written there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 
 
 def main() -> None:
-    """Execute all cells; the first error ends it."""
+    """Run all cells, up to the first error."""
     notebook = nbformat.read(sys.argv[1], as_version=4)
     with tempfile.TemporaryDirectory() as room:
         os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]

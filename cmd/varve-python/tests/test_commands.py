@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+import sys
 import time
 from pathlib import Path
 
 import pytest
 import xarray as xr
-from conftest import helpers
+from conftest import helpers, run_python
 
 import varve_zarr
 from varve_zarr import _command
@@ -123,19 +124,19 @@ def test_failed_scans_are_named(archive: list[str], tmp_path: Path) -> None:
         varve_zarr.build(tmp_path / "a.varve", archive, parallel=3)
 
 
-class FakeLithops:
-    """The interface of lithops.FunctionExecutor that a scan needs."""
-
-    def map(self, function: object, tasks: list[tuple[object, ...]]) -> None:
-        self.results = [function(*task) for task in tasks]  # type: ignore[operator]
-
-    def get_result(self) -> list[tuple[str, str]]:
-        return self.results
-
-
 def test_scans_by_lithops(archive: list[str], manifest: str, tmp_path: Path) -> None:
-    made = varve_zarr.build(tmp_path / "a.varve", archive, parallel=FakeLithops())
-    assert tables(made.path) == tables(manifest)
+    """The localhost backend of lithops runs the "python" of the PATH, and keeps its state in TMPDIR and HOME."""
+    (tmp_path / "lithops.yaml").write_text("lithops:\n  backend: localhost\n  storage: localhost\n")
+    out = str(tmp_path / "a.varve")
+    done = run_python(
+        f"import varve_zarr; varve_zarr.build({out!r}, {archive!r}, parallel='lithops')",
+        LITHOPS_CONFIG_FILE=str(tmp_path / "lithops.yaml"),
+        PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        TMPDIR=str(tmp_path),
+        HOME=str(tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
+    assert tables(out) == tables(manifest)
 
 
 def test_dask_distributed(archive: list[str], tmp_path: Path) -> None:

@@ -21,10 +21,13 @@ _SCAN_FLAGS = ("allow", "download", "drop", "keep_scan", "skip_broken", "value_b
 _MAX_SLICE = 100  # files per task
 
 
-def scan_slice(names: list[str], part: str, storage: dict[str, Any], flags: dict[str, Any]) -> tuple[str, str]:
-    """Scan files into a part, in a worker. Return the name of the part and an error message, empty on success."""
+def scan_slice(names: list[str], part: str, environment: dict[str, Any], flags: dict[str, Any]) -> tuple[str, str]:
+    """Scan files into a part, in a worker. Return the name of the part and an error message, empty on success.
+
+    No parameter may be called ``storage``, because lithops passes its own object in parameters of that name.
+    """
     try:
-        _command.run("scan", (), names, {"output": part, "quiet": True, **flags}, False, storage)
+        _command.run("scan", (), names, {"output": part, "quiet": True, **flags}, False, environment)
     except VarveError as problem:
         return part, str(problem)
     return part, ""
@@ -51,11 +54,15 @@ def scanned(
             for i in range(0, len(names), size)
         ]
         results = submit(tasks)
-        failed = [(task, said) for task, (_, said) in zip(tasks, results, strict=True) if said]
+        failed = [(task, message) for task, (_, message) in zip(tasks, results, strict=True) if message]
         if failed:
-            listed = "\n".join(f"{task[0][0]} … {task[0][-1]} ({len(task[0])} files): {said}" for task, said in failed)
+            listed = "\n".join(f"{_range_of(names)}: {message}" for (names, *_), message in failed)
             raise VarveError(f"{len(failed)} of {len(tasks)} scans failed; skip_broken=True leaves out files that cannot be read\n{listed}")
         yield [part for part, _ in results]
+
+
+def _range_of(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]} ({len(names)} files)"
 
 
 def _expand(files: Names, match: str | None, storage: Mapping[str, Any] | None) -> list[str]:
