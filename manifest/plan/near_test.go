@@ -22,7 +22,7 @@ func TestNear(t *testing.T) {
 	wide := []int64{2, 3}
 	data := cube("t", "time y x", []int64{2, 2, 3}, []int64{2, 2, 3})
 	data.v.Attributes = append(data.v.Attributes, textAttribute("coordinates", "lat"))
-	first := grid(float64s, "y x", wide, 1, 2, 3, 4, math.NaN(), 6)
+	first := grid(float64s, "y x", wide, 1, 2, 3, 4, math.NaN(), 6).with("units", "km")
 	for _, c := range []struct {
 		name  string
 		other wanted
