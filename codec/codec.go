@@ -25,6 +25,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"varve/codec/grib/message"
 	"varve/codec/internal/corrupt"
 	"varve/grid"
 )
@@ -32,6 +33,10 @@ import (
 // ErrCorrupt marks errors caused by stored bytes that are invalid for their codec. Valid
 // bytes that need an unsupported feature are marked by errors.ErrUnsupported instead.
 var ErrCorrupt = corrupt.Err
+
+// ErrIndex marks errors of chunks that an index file located: the bytes are not the GRIB message that the index file says. Errors that wrap
+// it also wrap ErrCorrupt.
+var ErrIndex = message.ErrIndex
 
 // Spec is a codec as a document names it.
 type Spec struct {

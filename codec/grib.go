@@ -21,6 +21,13 @@ import (
 type gribMessage struct {
 	noEncoder
 	straight int
+	check    uint32 // what message.Verify expects; 0: nothing
+}
+
+func (g *gribMessage) withCheck(check uint32) ArrayToBytes {
+	c := *g
+	c.check = check
+	return &c
 }
 
 func newGRIBMessage(c *config, in Form) (Codec, error) {
@@ -48,6 +55,11 @@ func (g *gribMessage) Encode(dst []byte, _ Elems, _ Form) ([]byte, error) {
 }
 
 func (g *gribMessage) Decode(dst Elems, src []byte, in Form) error {
+	if g.check != 0 {
+		if err := message.Verify(src, g.check); err != nil {
+			return err
+		}
+	}
 	f, _, err := message.Open(src)
 	if err != nil {
 		return err
@@ -114,6 +126,13 @@ type gribCoordinate struct {
 	edition  int
 	axis     int
 	straight int
+	check    uint32 // what message.VerifyGrid expects; 0: nothing
+}
+
+func (g *gribCoordinate) withCheck(check uint32) ArrayToBytes {
+	c := *g
+	c.check = check
+	return &c
 }
 
 var gribAxes = []string{"latitude", "longitude"}
@@ -145,6 +164,11 @@ func (g *gribCoordinate) Encode(dst []byte, _ Elems, _ Form) ([]byte, error) {
 }
 
 func (g *gribCoordinate) Decode(dst Elems, src []byte, in Form) error {
+	if g.check != 0 {
+		if err := message.VerifyGrid(src, g.check); err != nil {
+			return err
+		}
+	}
 	grid, err := geo.Parse(g.edition, src)
 	if err != nil {
 		return err

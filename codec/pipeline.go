@@ -163,6 +163,24 @@ func (p *Pipeline) Skip(mask uint32) *Pipeline {
 	return r
 }
 
+// checker is an array-to-bytes codec that can recognise the bytes of a chunk.
+type checker interface {
+	// withCheck returns a codec that decodes only bytes with this check.
+	withCheck(check uint32) ArrayToBytes
+}
+
+// WithCheck returns the pipeline of a chunk that an index file located. It decodes only bytes with this check, and otherwise fails with
+// ErrIndex. If check is 0, or the codecs have no checks, it returns the pipeline itself. Only GRIB has checks.
+func (p *Pipeline) WithCheck(check uint32) *Pipeline {
+	c, ok := p.toBytes.(checker)
+	if check == 0 || !ok {
+		return p
+	}
+	q := *p
+	q.toBytes = c.withCheck(check)
+	return &q
+}
+
 // Form returns the form of the decoded chunk.
 func (p *Pipeline) Form() Form { return p.forms[0] }
 

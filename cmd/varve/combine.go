@@ -25,15 +25,17 @@ import (
 // combineOptions are the flags that check, build, append and scan share: which files, and how
 // they make up arrays.
 type combineOptions struct {
-	match      string
-	workers    int
-	skipBroken bool
-	quiet      bool
-	config     string
-	download   bool
-	allow      []string
-	keepScan   string
-	names      string
+	match         string
+	workers       int
+	skipBroken    bool
+	quiet         bool
+	config        string
+	download      bool
+	allow         []string
+	keepScan      string
+	names         string
+	gribIndex     string
+	gribTemplates []string
 
 	concat, vars, drop  []string
 	newDims, rename     []string
@@ -54,6 +56,8 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and list them")
 	addDownload(f, &o.download)
 	f.StringArrayVar(&o.allow, "allow", nil, "let files refer to other files below this `folder`, besides their own folder")
+	f.StringVar(&o.gribIndex, "grib-index", "auto", "use index files beside GRIB files (.idx, .index): `auto`, ignore or require")
+	f.StringArrayVar(&o.gribTemplates, "grib-template", nil, "take message headers from this GRIB `file`: only index files are read of all others")
 	o.valueBytes = manifest.DefaultValueBytes
 	addNumber(f, &o.valueBytes, 1, "value-bytes", "store coordinates and texts of up to this many `bytes` a file in the manifest")
 	f.StringVar(&o.names, "names", "", "name variables of GRIB files as `cf` (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)")
@@ -111,14 +115,15 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 // options returns the options of the flags. The list @- is read from stdin.
 func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Options, error) {
 	opts := &ingest.Options{
-		Sources:    ingest.Sources{Names: names, Match: o.match, Stdin: stdin},
-		Workers:    o.workers,
-		SkipBroken: o.skipBroken,
-		Allow:      o.allow,
-		KeepScan:   o.keepScan,
-		ValueBytes: o.valueBytes,
-		Opener:     source.NewOpener(&source.Options{Download: o.download}),
-		Writer:     "varve " + versionName(),
+		Sources:       ingest.Sources{Names: names, Match: o.match, Stdin: stdin},
+		Workers:       o.workers,
+		SkipBroken:    o.skipBroken,
+		Allow:         o.allow,
+		GRIBTemplates: o.gribTemplates,
+		KeepScan:      o.keepScan,
+		ValueBytes:    o.valueBytes,
+		Opener:        source.NewOpener(&source.Options{Download: o.download}),
+		Writer:        "varve " + versionName(),
 		Plan: plan.Options{
 			Concat: o.concat, Vars: o.vars, Drop: o.drop, Group: o.group, Inline: o.inline,
 			Strict: o.strict, Rectilinear: o.rectilinear, Tolerance: o.tolerance,
@@ -127,7 +132,8 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 	if o.inline == 0 {
 		opts.Plan.Inline = -1 // nothing, and not the default
 	}
-	err := errors.Join(o.checkMatch(),
+	indexUses := map[string]grib.IndexUse{"auto": grib.IndexAuto, "ignore": grib.IndexIgnore, "require": grib.IndexRequire}
+	err := errors.Join(o.checkMatch(), choose(&opts.GRIBIndex, "grib-index", o.gribIndex, indexUses),
 		choose(&opts.Plan.Names, "names", o.names, map[string]grib.NameScheme{"": grib.CFNames, "cf": grib.CFNames, "eccodes": grib.EcCodesNames, "wgrib2": grib.Wgrib2Names}),
 		choose(&opts.Plan.Missing, "missing", o.missing, map[string]plan.Missing{"fill": plan.MissingFill, "drop": plan.MissingDrop, "refuse": plan.MissingRefuse}),
 		choose(&opts.Plan.Pad, "pad", o.pad, map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}),
@@ -154,7 +160,7 @@ func (o *combineOptions) checkMatch() error {
 }
 
 // choose sets one of several words.
-func choose[T ~string](to *T, flag, word string, words map[string]T) error {
+func choose[T any](to *T, flag, word string, words map[string]T) error {
 	choice, ok := words[word]
 	if !ok {
 		known := make([]string, 0, len(words))

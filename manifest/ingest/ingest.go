@@ -20,6 +20,7 @@ import (
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/scan"
+	"varve/readers/grib"
 	"varve/readers/source"
 )
 
@@ -32,8 +33,12 @@ type Options struct {
 	SkipBroken bool         // leave out sources that cannot be read
 	SkipKnown  bool         // for Append: leave out sources that the manifest has, if they are unchanged
 	Allow      []string     // folders and URLs where sources may refer to other files, besides their own
-	Pictures   bool         // draw the arrays
-	Force      bool         // replace an existing manifest, but keep its history
+	// GRIBIndex says whether index files of GRIB files are read, and GRIBTemplates lists GRIB files with index
+	// files whose headers serve for those of all sources: see grib.IndexOptions.
+	GRIBIndex     grib.IndexUse
+	GRIBTemplates []string
+	Pictures      bool // draw the arrays
+	Force         bool // replace an existing manifest, but keep its history
 	// KeepScan is a folder for the results of scans. Sources that were scanned before and are
 	// unchanged are taken from there. The folder is made if necessary. If it is empty, nothing is
 	// kept.
@@ -49,6 +54,8 @@ type Options struct {
 	// Progress receives how many sources are scanned, and then Compared how many variables are read
 	// to compare files. A single goroutine calls them.
 	Progress, Compared func(done, total int64)
+
+	indexes *grib.IndexReader // reads the index files of all scans of the build
 }
 
 // Outcome is the result of a build, with its report.
@@ -140,10 +147,16 @@ func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
 // checked returns valid options for nil, or an error for invalid options. Options are checked
 // first, because a scan may take hours.
 func (opts *Options) checked() (*Options, error) {
-	if opts == nil {
-		opts = &Options{}
+	out := Options{}
+	if opts != nil {
+		out = *opts
 	}
-	return opts, opts.Plan.Check()
+	open := source.Open
+	if out.Opener != nil {
+		open = out.Opener.Open
+	}
+	out.indexes = grib.NewIndexReader(grib.IndexOptions{Use: out.GRIBIndex, Templates: out.GRIBTemplates, Open: open})
+	return &out, out.Plan.Check()
 }
 
 func closing(c io.Closer, err error) error {

@@ -128,7 +128,7 @@ const keptBegin = "scan-"
 
 // keptPrefix returns the prefix of parts that were scanned with the same options and program.
 func (opts *Options) keptPrefix() string {
-	how := fmt.Sprintf("%q %d %d %q %q", opts.Writer, manifest.Generation, opts.ValueBytes, opts.Allow, opts.Plan.Names)
+	how := fmt.Sprintf("%q %d %d %q %q %d %q", opts.Writer, manifest.Generation, opts.ValueBytes, opts.Allow, opts.Plan.Names, opts.GRIBIndex, opts.GRIBTemplates)
 	sum := sha256.Sum256([]byte(how))
 	return fmt.Sprintf("%s%x-", keptBegin, sum[:6])
 }

@@ -70,7 +70,7 @@ func (s *Sources) objectGlob(ctx context.Context, pattern string) ([]string, err
 		}
 		out = append(out, more...)
 	}
-	return out, nil
+	return withoutIndexes(out), nil
 }
 
 // objectFolders returns the folders that match a pattern without **.
@@ -97,6 +97,7 @@ func (s *Sources) objectFolder(ctx context.Context, name string) ([]string, erro
 	w := &objectWalk{Sources: s, todo: todo}
 	todo.Go(func() error { return w.walk(ctx, strings.TrimSuffix(name, "/")+"/", 0) })
 	err := todo.Wait()
+	w.out = withoutIndexes(w.out)
 	if err == nil && len(w.out) == 0 {
 		err = s.nothingIn(name)
 	}

@@ -201,7 +201,7 @@ func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {
 		return nil, notFound("no file matches " + pattern)
 	}
 	var out []string
-	for _, path := range found {
+	for _, path := range withoutIndexes(found) {
 		more, err := s.expand(ctx, path)
 		if err != nil {
 			return nil, err
@@ -291,6 +291,7 @@ func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 		return nil, manifestError(root)
 	}
 	out, err := s.below(ctx, root, nil)
+	out = withoutIndexes(out)
 	if err == nil && len(out) == 0 {
 		err = s.nothingIn(root)
 	}

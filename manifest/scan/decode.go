@@ -241,7 +241,7 @@ func (d *decoder) decodeChunk(p *codec.Pipeline, c *grid.Chunk, ref manifest.Ref
 		mask = ^uint32(0)
 	}
 	if mask != 0 {
-		p = p.Skip(mask)
+		p = p.Skip(mask).WithCheck(ref.Mask)
 	}
 	return p.Decode(chunk, b)
 }

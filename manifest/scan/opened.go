@@ -10,6 +10,7 @@ import (
 	"varve/manifest"
 	"varve/readers"
 	"varve/readers/formats"
+	"varve/readers/grib"
 	"varve/readers/source"
 )
 
@@ -66,8 +67,13 @@ func (o *opened) from(name string) (*opened, error) {
 
 // load reads the dataset of the source.
 func (o *opened) load() (err error) {
-	if o.data, err = formats.Open(o.ctx, o.src, &formats.Options{Allow: o.Allow, Names: o.Names}); err == nil {
+	how := &formats.Options{Allow: o.Allow, Names: o.Names, GRIBIndexes: o.GRIBIndexes}
+	if o.data, err = formats.Open(o.ctx, o.src, how); err == nil {
 		o.names = spellPaths(o.data)
+	}
+	var index *grib.IndexError
+	if errors.As(err, &index) {
+		err = manifest.WithRemedy(err, "grib-index", "ignore")
 	}
 	return err
 }

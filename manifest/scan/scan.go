@@ -44,6 +44,8 @@ type Options struct {
 	Allow []string
 	// Names says how variables of GRIB files are named.
 	Names grib.NameScheme
+	// GRIBIndexes reads the index files of GRIB files. nil means those beside the sources, if there are any.
+	GRIBIndexes *grib.IndexReader
 	// Choice selects the needed variables; nil selects all.
 	Choice Choice
 	// SkipBroken makes Scan succeed in spite of broken sources.
@@ -159,9 +161,17 @@ func Scan(ctx context.Context, names []string, opts *Options) (*Result, error) {
 		o.Opener = source.NewOpener(nil)
 		defer o.Opener.Close()
 	}
+	o.readIndexes()
 	s := &scanner{Options: o, shared: newInterner(), batch: batchRows}
 	_, s.early = o.Sink.(Restarter)
 	return s.all(ctx, names)
+}
+
+// readIndexes sets the reader of index files if there is none. The opener must be set.
+func (o *Options) readIndexes() {
+	if o.GRIBIndexes == nil {
+		o.GRIBIndexes = grib.NewIndexReader(grib.IndexOptions{Open: o.Opener.Open})
+	}
 }
 
 // all scans all sources. It scans again if rows were passed on that have to be removed: of a source that

@@ -24,6 +24,7 @@ const (
 	decompress remedy = "decompress it, because parts of a compressed file cannot be read"
 	unpack     remedy = "unpack it"
 	findIt     remedy = "use the original file"
+	nameData   remedy = "name the GRIB file that it describes; varve reads the index file beside it"
 	fetchIt    remedy = "fetch the file itself (git lfs pull)"
 	nameDMRPP  remedy = "name the file itself, or its .dmrpp"
 	nameThem   remedy = "name these"
@@ -32,6 +33,8 @@ const (
 
 var foreignFormats = []foreignFormat{
 	{0, "BUFR", "a BUFR file", convert},
+	{0, "1:0:d=", "an index file of GRIB (wgrib2)", nameData},
+	{0, `{"domain":`, "an index file of GRIB (ECMWF)", nameData},
 	{0, "\xcd\xf3\x00\x01", "a CDF file of NASA, which is not netCDF", convert},
 	{0, "\xcd\xf2\x60\x02", "a CDF file of NASA, which is not netCDF", convert},
 	{0, "AR2V", "a NEXRAD level II file", convert},

@@ -39,6 +39,8 @@ type Options struct {
 	Allow []string
 	// Names says how variables of GRIB files are named.
 	Names grib.NameScheme
+	// GRIBIndexes reads the index files of GRIB files. nil means that they are not used.
+	GRIBIndexes *grib.IndexReader
 }
 
 // Table returns the formats in the order of detection.
@@ -52,7 +54,7 @@ func Table(opts *Options) []Format {
 		{"netCDF-3", netcdf3.Format{}},
 		{"HDF4", hdf4.Format{Allow: allow}},
 		{"FITS", fits.Format{}},
-		{"GRIB", grib.Format{Names: opts.Names}},
+		{"GRIB", grib.Format{Names: opts.Names, Indexes: opts.GRIBIndexes}},
 		{"DMR++", dmrpp.Format{}},
 		{"Icechunk", icechunk.Format{Allow: allow}},
 		{"kerchunk", kerchunk.Format{Allow: allow}}, // before Zarr, because its folders also have a .zmetadata

@@ -77,29 +77,51 @@ var vertical = map[string]bool{
 	"oceanModel": true, "oceanModelLayer": true, "isobaricLayer": true, "potentialVorticity": true, "snowLayer": true,
 }
 
-// placeOf returns the kind and the place of a field.
-func (s *sorter) placeOf(f *Field) (kind, place, error) {
-	var p place
-	when, err := f.Reference()
-	if err != nil {
-		return kind{}, p, err
+// summary has the kind and the place of a field, except its grid and its reference time. Fields that are derived from one template share
+// it, since it takes long to look up names.
+type summary struct {
+	names NameScheme // of kind.param
+	kind  kind
+	place place
+	err   error
+}
+
+// summarize returns the summary of a field. when is the reference time.
+func (f *Field) summarize(names NameScheme, when time.Time) *summary {
+	if f.summary != nil && f.summary.names == names {
+		return f.summary
 	}
-	p.time = when.Unix()
+	var p place
+	f.summary = &summary{names: names}
 	if step, ok := f.Step(); ok {
 		p.step = step.End
 	} else if valid, ok := f.Valid(); ok {
 		p.step = valid.Sub(when)
 	} else if err := f.unknownUnit(); err != nil {
-		return kind{}, p, err
+		f.summary.err = err
+		return f.summary
 	}
 	if n, ok := f.member(); ok {
 		p.number = n
 	}
-	k := kind{param: s.names.variable(f), grid: s.groupOf(f), levelType: unknown, statistic: f.StepType(), derived: f.derived(), qualifiers: f.qualifiers()}
+	k := kind{param: names.variable(f), levelType: unknown, statistic: f.StepType(), derived: f.derived(), qualifiers: f.qualifiers()}
 	if l, ok := f.Level(); ok {
 		k.levelType, p.top, p.base = l.Type, l.Value, l.Bottom
 	}
-	return k, p, nil
+	f.summary.kind, f.summary.place = k, p
+	return f.summary
+}
+
+// placeOf returns the kind and the place of a field.
+func (s *sorter) placeOf(f *Field) (kind, place, error) {
+	when, err := f.Reference()
+	if err != nil {
+		return kind{}, place{}, err
+	}
+	known := f.summarize(s.names, when)
+	k, p := known.kind, known.place
+	k.grid, p.time = s.groupOf(f), when.Unix()
+	return k, p, known.err
 }
 
 // member returns the number of the ensemble member, or false if the field does not belong to an ensemble.

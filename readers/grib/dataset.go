@@ -367,7 +367,7 @@ func (b *builder) refs(h *hypercube, c *cube, gridRank int) []readers.Ref {
 	for i := range c.fields {
 		x := &c.fields[i]
 		index := append(h.index(c, x), make([]uint64, gridRank)...)
-		refs = append(refs, readers.Ref{Index: index, Offset: x.From, Size: uint64(x.To - x.From)})
+		refs = append(refs, readers.Ref{Index: index, Offset: x.From, Size: uint64(x.To - x.From), Mask: x.check})
 	}
 	slices.SortStableFunc(refs, func(x, y readers.Ref) int { return slices.Compare(x.Index, y.Index) })
 	doubled := 0
@@ -523,7 +523,7 @@ func (b *builder) decode(ctx context.Context, v *readers.Variable, limit uint64)
 		if _, err := b.src.ReadAt(ctx, stored, ref.Offset); err != nil {
 			return readers.Value{}, err
 		}
-		if err := pipeline.Decode(codec.Elems{Fixed: out[at*per : (at+1)*per]}, stored); err != nil {
+		if err := pipeline.WithCheck(ref.Mask).Decode(codec.Elems{Fixed: out[at*per : (at+1)*per]}, stored); err != nil {
 			return readers.Value{}, &readers.Error{Source: b.src.Name(), Path: v.Path, Offset: ref.Offset, Err: err}
 		}
 	}

@@ -23,7 +23,7 @@ func (f *Field) Facts() map[string]any {
 	f.ensembleFacts(out)
 	f.nameFacts(out)
 	if pv := f.vertical(); pv != nil {
-		out["pv"] = summary(pv)
+		out["pv"] = digest(pv)
 	}
 	return out
 }
@@ -181,7 +181,7 @@ func (f *Field) gridFacts(out map[string]any) {
 		for i, n := range g.Rows {
 			pl[i] = float64(n)
 		}
-		out["pl"] = summary(pl)
+		out["pl"] = digest(pl)
 	}
 }
 
@@ -351,8 +351,8 @@ func (f *Field) vertical() []float64 {
 
 func ieee(b []byte) float64 { return float64(math.Float32frombits(binary.BigEndian.Uint32(b))) }
 
-// summary describes a list by its length and the hash of its elements as float64.
-func summary(list []float64) map[string]any {
+// digest describes a list by its length and the hash of its elements as float64.
+func digest(list []float64) map[string]any {
 	sum := sha256.Sum256(doubles(list))
 	return map[string]any{"count": len(list), "sha256": hex.EncodeToString(sum[:])}
 }

@@ -3,6 +3,7 @@ package grib
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"varve/codec/grib/geo"
 	"varve/codec/grib/keys"
@@ -40,6 +41,12 @@ type Field struct {
 	labelsAt int    // the offset of the MARS labels in section 2
 	pressure string // the unit of pressure levels: hPa or Pa
 	names    *Names // what Names returned
+	summary  *summary
+
+	// These are set if an index file located the message, and its headers were derived from those of another one.
+	reference time.Time
+	check     uint32 // see message.Check
+	gridCheck uint32 // see message.GridCheck; 0: the grid definition is of a message that was read
 }
 
 // read sets the keys of the sections.

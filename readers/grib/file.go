@@ -16,7 +16,8 @@ import (
 
 // Format is the readers.Reader of GRIB files.
 type Format struct {
-	Names NameScheme // how variables are named
+	Names   NameScheme   // how variables are named
+	Indexes *IndexReader // nil: index files are not used
 }
 
 // maxPreamble is the number of bytes at the beginning of a file in which Detect looks for the first message: bulletins begin with a header.
@@ -42,9 +43,9 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	}
 }
 
-// Open reads the headers of all messages.
+// Open reads the headers of messages: of all, or with Indexes of those that the index file of the source does not describe.
 func (format Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
-	f, err := OpenFile(ctx, src)
+	f, err := format.Indexes.OpenFile(ctx, src, format.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -66,15 +67,20 @@ type File struct {
 func OpenFile(ctx context.Context, src *source.Source) (*File, error) {
 	f := &File{src: src}
 	s := scanner{File: f, ctx: ctx, grids: map[string]parsedGrid{}}
-	if err := s.scan(); err != nil {
+	if err := s.scanRange(0, src.Size()); err != nil {
 		return nil, err
 	}
+	return f.checked()
+}
+
+// checked returns the file, or an error if it has no field.
+func (f *File) checked() (*File, error) {
 	if len(f.Fields) == 0 {
 		err := error(readers.Corruptf("no GRIB message of edition 1 or 2"))
 		if len(f.Problems) > 0 {
 			err = f.Problems[0].Err
 		}
-		return nil, asError(src, err)
+		return nil, asError(f.src, err)
 	}
 	return f, nil
 }
@@ -99,6 +105,7 @@ type scanner struct {
 	*File
 	ctx   context.Context
 	grids map[string]parsedGrid // by the bytes of the section
+	from  section.View          // instead of the source, if it is set
 
 	// The fields of one message share sections. So the last section of each number is kept: a message with a large section and
 	// many fields must not take memory and time for a copy per field.
@@ -113,16 +120,20 @@ type scanner struct {
 }
 
 func (s *scanner) view(offset int64, n int) ([]byte, error) {
+	if s.from != nil {
+		return s.from(offset, n)
+	}
 	if offset < 0 || int64(n) > s.src.Size()-offset {
 		return nil, readers.Corruptf("%d bytes at offset %d reach over the end of the file, at %d", n, offset, s.src.Size())
 	}
 	return s.src.View(s.ctx, offset, n)
 }
 
-func (s *scanner) scan() error {
-	for at := int64(0); ; {
+// scanRange reads the headers of all messages that begin between two offsets.
+func (s *scanner) scanRange(at, end int64) error {
+	for {
 		next, err := s.find(at)
-		if err != nil || next < 0 {
+		if err != nil || next < 0 || next >= end {
 			return err
 		}
 		length, err := s.message(next)

@@ -97,7 +97,7 @@ func (b *builder) addLatLon(gb *groupBuilder, group *gridGroup, s *gridLayout) {
 		for _, d := range s.dims {
 			v.Storage.ChunkShape = append(v.Storage.ChunkShape, d.Length)
 		}
-		v.Storage.ReadIndex = refSeq([]readers.Ref{{Index: make([]uint64, len(s.dims)), Offset: f.GridOffset, Size: uint64(f.GridLength)}})
+		v.Storage.ReadIndex = refSeq([]readers.Ref{{Index: make([]uint64, len(s.dims)), Offset: f.GridOffset, Size: uint64(f.GridLength), Mask: f.gridCheck}})
 		gb.add(v)
 		v.ReadAll = b.readAll(v)
 		s.coordinates = append(s.coordinates, name)

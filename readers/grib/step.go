@@ -240,6 +240,9 @@ const noYear = 255
 
 // Reference returns the reference time, or an error if the header has no valid time.
 func (f *Field) Reference() (time.Time, error) {
+	if !f.reference.IsZero() {
+		return f.reference, nil
+	}
 	var t [6]int
 	for i, key := range []string{"year", "month", "day", "hour", "minute", "second"} {
 		n, _ := f.ident.Int(key)

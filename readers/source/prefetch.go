@@ -138,3 +138,37 @@ func (s *Source) runMany(ctx context.Context, scatter Scatterer, loads []*load) 
 	}
 	return err
 }
+
+// ReadScattered sets out[i] to the bytes of ranges[i], which are small and far from each other. It is ReadRanges with fewer requests, if the
+// server can answer several ranges at once. Ranges must be in order and must not touch for that.
+func (s *Source) ReadScattered(ctx context.Context, ranges []Range, out [][]byte) error {
+	scatter, ok := s.ranges.(Scatterer)
+	if !ok || !s.far || len(ranges) < 2 || len(out) != len(ranges) {
+		return s.ReadRanges(ctx, ranges, out)
+	}
+	for i, r := range ranges {
+		if err := s.within(r.Offset, r.Length); err != nil {
+			return err
+		}
+		if i > 0 && r.Offset <= ranges[i-1].End() || r.Length == 0 {
+			return s.ReadRanges(ctx, ranges, out)
+		}
+		out[i] = make([]byte, r.Length)
+	}
+	batches := (len(ranges) + maxScatter - 1) / maxScatter
+	err := inParallel(ctx, s.tuning.Parallel, batches, func(ctx context.Context, i int) error {
+		from, to := i*maxScatter, min((i+1)*maxScatter, len(ranges))
+		if to-from < 2 {
+			return s.ReadRanges(ctx, ranges[from:to], out[from:to])
+		}
+		err := scatter.ReadMany(ctx, ranges[from:to], out[from:to])
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			err = s.wrap(ranges[from].Offset, len(out[from]), err)
+		}
+		return err
+	})
+	if errors.Is(err, errors.ErrUnsupported) {
+		return s.ReadRanges(ctx, ranges, out)
+	}
+	return err
+}

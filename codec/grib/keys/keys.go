@@ -266,3 +266,29 @@ func IBM(b []byte) float64 {
 	}
 	return x
 }
+
+// Set stores an integer of the nth repetition in the section. It returns false, and stores nothing, if the section does not have the key or
+// the integer does not fit.
+func (v Values) Set(name string, nth int, n int64) bool {
+	it, b := v.find(name, nth)
+	if b == nil || it.size > 8 || it.kind != unsigned && it.kind != signed {
+		return false
+	}
+	bits := uint(8 * it.size)
+	magnitude, sign := uint64(n), uint64(0)
+	if it.kind == signed {
+		bits--
+		if n < 0 {
+			magnitude, sign = uint64(-n), 1<<bits
+		}
+	} else if n < 0 {
+		return false
+	}
+	if bits < 64 && magnitude>>bits != 0 {
+		return false
+	}
+	for i, word := len(b)-1, magnitude|sign; i >= 0; i, word = i-1, word>>8 {
+		b[i] = byte(word)
+	}
+	return true
+}

@@ -188,6 +188,41 @@ func walk2(view View, offset, end int64) ([]Section, error) {
 	return out, nil
 }
 
+// Head returns the sections of the only field of a message that come before its bitmap and data: sections 1 to 5 of edition 2, sections 1
+// and 2 of edition 1. It reads nothing else.
+func Head(view View, offset, end int64, edition int) (*Field, error) {
+	var f Field
+	last, at := 5, offset+header2
+	if edition == 1 {
+		list, err := walk1(view, offset, end-End)
+		for _, s := range list {
+			f.Sections[s.Number] = s
+		}
+		return &f, err
+	}
+	for at < end && f.Sections[last].Length == 0 {
+		b, err := view(at, int(min(5, end-at)))
+		if err != nil {
+			return nil, err
+		}
+		if len(b) < 5 {
+			return nil, corrupt.Errorf("%d bytes at offset %d of the message are too few for a section", len(b), at-offset)
+		}
+		s := Section{int(b[4]), at, int64(keys.Unsigned(b[:4]))}
+		if s.Length < 5 || s.Length > end-at || s.Number < 1 || s.Number > last || f.Sections[s.Number].Length > 0 {
+			return nil, corrupt.Errorf("section %d at offset %d of the message claims a length of %d bytes", s.Number, at-offset, s.Length)
+		}
+		f.Sections[s.Number] = s
+		at += s.Length
+	}
+	for _, n := range []int{1, 3, 4, 5} {
+		if f.Sections[n].Length == 0 {
+			return nil, corrupt.Errorf("the message has no section %d before its data", n)
+		}
+	}
+	return &f, nil
+}
+
 // Field has the sections of one field of a message by their numbers. An absent section has length 0.
 type Field struct {
 	Sections [8]Section

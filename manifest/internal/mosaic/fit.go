@@ -287,13 +287,14 @@ func (f *Fit) IsMemoryForm() bool { return f.isMemoryForm }
 func (f *Fit) Strides() (row, stride int64) { return f.row, f.stride }
 
 // Pipeline returns the codec pipeline of a stored chunk with this codec shape, in the variable's axes.
-// reaches says that the chunk extends beyond the variable's shape.
+// reaches says that the chunk extends beyond the variable's shape. mask is the filter mask of the chunk's
+// ref or, if it is a GRIB message, the check.
 func (f *Fit) Pipeline(shape []int64, mask uint32, reaches bool) (*codec.Pipeline, error) {
 	p, err := f.pipe.get(shape, f.skippedFilters(mask, reaches))
 	if err != nil {
 		return nil, f.m.wrap(fmt.Errorf("variable %s: %w", f.Variable.Path, err))
 	}
-	return p, nil
+	return p.WithCheck(mask), nil
 }
 
 // skippedFilters returns the filters that were skipped for a chunk: those of the ref's mask or, for a chunk
