@@ -43,6 +43,7 @@ var layers = []string{
 	"manifest",
 	"readers/formats",
 	"readers/",
+	"readers/grib/index",
 	"readers/icechunk/file",
 	"readers/thrift",
 	"readers/virtual",

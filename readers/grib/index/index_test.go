@@ -93,7 +93,6 @@ func TestLimits(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	const h = time.Hour
 	for _, c := range []struct {
 		format     index.Format
 		text, kind string
