@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"path"
 	"slices"
 	"strings"
 
+	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/report"
 )
 
@@ -261,7 +264,8 @@ func (s sets) all() (all [][]int) {
 	return all
 }
 
-// foreign refuses files that share no variable with the largest group of files.
+// foreign refuses files that have nothing to do with the largest group of files: no variable, no grid
+// and no reference in common.
 func (p *survey) foreign() {
 	sets := newSets(len(p.classes))
 	owner := map[string]int{}
@@ -274,6 +278,8 @@ func (p *survey) foreign() {
 			}
 		}
 	}
+	p.joinGrids(sets)
+	p.joinReferences(sets, owner)
 	groups := slices.DeleteFunc(sets.all(), func(g []int) bool { return len(p.classes[g[0]].files) == 0 })
 	if len(groups) < 2 {
 		return
@@ -299,6 +305,80 @@ func (p *survey) foreign() {
 	p.find(p.odd(report.Finding{Code: report.ForeignFile, Effect: report.Refused,
 		Args:     report.Args{"others": p.span(rest), "variables": slices.Compact(theirs)},
 		Remedies: []report.Remedy{report.Do(report.LeaveOut, "", "")}}, odd, int64(len(odd)+len(rest))))
+}
+
+// gridDim is a dimension that files of one grid have: its path and its length.
+type gridDim struct {
+	path   string
+	length int64
+}
+
+// joinGrids joins a class with others that have its longest dimension, in the same length. A grid or
+// mesh in a file of its own shares that with the data on it. Unlimited dimensions say nothing: files
+// of one length may be of different times.
+func (p *survey) joinGrids(sets sets) {
+	longest := make([]gridDim, len(p.classes))
+	having := map[gridDim][2]int{} // the first and the last class that has a dimension
+	for n, c := range p.classes {
+		used := map[gridDim]bool{}
+		for _, x := range c.vars {
+			for k, at := range x.dims {
+				d := gridDim{at, x.v.Shape[k]}
+				if used[d] || c.dims[at].Unlimited || c.unnamed[x.v.Dims[k]] {
+					continue
+				}
+				used[d] = true
+				if d.length > longest[n].length || d.length == longest[n].length && d.path < longest[n].path {
+					longest[n] = d
+				}
+				if all, ok := having[d]; ok {
+					having[d] = [2]int{all[0], n}
+				} else {
+					having[d] = [2]int{n, n}
+				}
+			}
+		}
+	}
+	for n, d := range longest {
+		if d.length > 1 {
+			sets.join(n, having[d][0])
+			sets.join(n, having[d][1])
+		}
+	}
+}
+
+// joinReferences joins classes whose attributes name variables of other classes.
+func (p *survey) joinReferences(sets sets, owner map[string]int) {
+	lens := p.lens()
+	for n, c := range p.classes {
+		if len(c.files) == 0 {
+			continue
+		}
+		name := func(from, names string) {
+			for _, word := range strings.Fields(names) {
+				at, ok := lens.path(path.Join(path.Dir(from), strings.TrimSuffix(word, ":")))
+				if other, found := owner[at]; ok && found {
+					sets.join(n, other)
+				}
+			}
+		}
+		for _, x := range c.vars {
+			for i := range x.v.Attributes {
+				if a := &x.v.Attributes[i]; a.Name == cf.Mesh || slices.Contains(cf.Naming, a.Name) {
+					for _, text := range a.Texts {
+						name(x.v.Path, text)
+					}
+				}
+			}
+		}
+		for _, g := range groupsOf(p.files[c.files[0]]) {
+			if a := manifest.Lookup(g.Attributes, cf.External); a != nil {
+				for _, text := range a.Texts {
+					name(path.Join(g.Path, cf.External), text)
+				}
+			}
+		}
+	}
 }
 
 // forget excludes a class from the plan.

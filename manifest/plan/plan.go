@@ -158,6 +158,7 @@ type layout struct {
 	targets     map[string]*array // arrays that others hold indices into, so they must be equal in all files
 	compared    map[Need]bool     // values that were requested only to compare files
 	held        int64             // the size of compared, in bytes
+	complements struct{ known, is bool }
 }
 
 // planner holds a plan while its schemas are decided.

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/report"
 )
@@ -123,6 +124,13 @@ func (p *layout) refuseUnordered(a *array) bool {
 // complementary reports whether each file has a data variable that no other file has. Such files hold different
 // variables of one grid, so what they share is probably equal: it is compared, and not concatenated.
 func (p *layout) complementary() bool {
+	if !p.complements.known {
+		p.complements.known, p.complements.is = true, p.isComplementary()
+	}
+	return p.complements.is
+}
+
+func (p *layout) isComplementary() bool {
 	own := map[int32]bool{}
 	for _, a := range p.arrays {
 		if a.files == 1 && !a.aux {
@@ -167,7 +175,7 @@ func (p *layout) refuseAllUnordered() {
 func (p *layout) orderRemedies(a *array) []report.Remedy {
 	var bare *dim // the most likely one
 	for _, at := range a.dims {
-		if d := p.dims[at]; d.coord == "" && !p.shared(at) && (bare == nil || p.likely(d) > p.likely(bare)) {
+		if d := p.dims[at]; d.coord == "" && !p.shared(at) && !p.isCharacters(at) && (bare == nil || p.likely(d) > p.likely(bare)) {
 			bare = d
 		}
 	}
@@ -185,6 +193,22 @@ func (p *layout) orderRemedies(a *array) []report.Remedy {
 		return []report.Remedy{stackBy(at, report.StackByValue), stackByPattern}
 	}
 	return []report.Remedy{stackByPattern}
+}
+
+// isCharacters reports whether a dimension counts the characters of texts, which files never follow one another along.
+func (p *layout) isCharacters(at string) bool {
+	found := false
+	for _, a := range p.arrays {
+		k := slices.Index(a.dims, at)
+		if k < 0 {
+			continue
+		}
+		if t := a.members[0].v.Type; k < len(a.dims)-1 || t.Kind != codec.FixedBytes || t.Size != 1 {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 // shared reports whether all files have a coordinate of several dimensions along this one, and it is equal in them.
@@ -260,7 +284,7 @@ func (c *comparison) remedies(groups [][]int32) []report.Remedy {
 	case pointers != nil, a.where != nil:
 	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():
 		one = slices.Insert(one, 0, stackBy(a.path, report.StackByValue))
-	case len(a.dims) == 1 && p.dims[a.dims[0]].coord == "":
+	case len(a.dims) == 1 && p.dims[a.dims[0]].coord == "" && !p.isCharacters(a.dims[0]):
 		one = slices.Insert(one, 0, report.Do(report.Concat, report.ListItem(a.dims[0][1:]), report.ByName))
 	}
 	return one

@@ -2,8 +2,10 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/report"
 )
@@ -50,5 +52,70 @@ func TestComplementaryFiles(t *testing.T) {
 	_, _, err = newPlan(m.files, &Options{})
 	if !errors.As(err, &refused) {
 		t.Errorf("two files with the same variable: %v", err)
+	}
+}
+
+// TestGridInItsOwnFile: files that share no variable belong together if they share the longest dimension
+// of one, or if attributes name variables of the other.
+func TestGridInItsOwnFile(t *testing.T) {
+	data := func(m *maker, attributes ...string) {
+		for i := range 2 {
+			m.file(fmt.Sprint("data", i), days(2*i, 2), cube("v", "time node", []int64{2, 9}, []int64{2, 9}).with(attributes...))
+		}
+	}
+	external := &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{textAttribute("external_variables", "area volume")}}}}
+	for name, c := range map[string]struct {
+		make    func(m *maker)
+		foreign bool
+	}{
+		"the mesh": {func(m *maker) {
+			data(m)
+			m.file("mesh", cube("x", "node", []int64{9}, []int64{9}), cube("corners", "face corner", []int64{4, 3}, []int64{4, 3}))
+		}, false},
+		"another length": {func(m *maker) { data(m); m.file("mesh", cube("x", "node", []int64{8}, []int64{8})) }, true},
+		"only an unlimited dimension is shared": {func(m *maker) {
+			data(m)
+			m.file("stray", cube("x", "time", []int64{2}, []int64{2}))
+		}, true},
+		"a mesh that is named": {func(m *maker) { data(m, "mesh", "topology"); m.file("mesh", scalar("topology", 0)) }, false},
+		"a mapping that is named": {func(m *maker) {
+			data(m, "grid_mapping", "crs: x y")
+			m.file("mesh", scalar("crs", 0))
+		}, false},
+		"a cell area outside": {func(m *maker) {
+			data(m)
+			for _, f := range m.files {
+				f.Groups = external
+			}
+			m.file("areas", cube("area", "cell", []int64{7}, []int64{7}))
+		}, false},
+		"a mapping of another name": {func(m *maker) { data(m, "grid_mapping", "crs"); m.file("mesh", scalar("polar", 0)) }, true},
+	} {
+		m := newMaker()
+		c.make(m)
+		_, _, err := newPlan(m.files, nil)
+		var refused *Error
+		isForeign := errors.As(err, &refused) && refused.Findings[0].Code == report.ForeignFile
+		if isForeign != c.foreign || err != nil && !isForeign {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTextsAreNotConcatenated: no remedy concatenates files along the characters of a text.
+func TestTextsAreNotConcatenated(t *testing.T) {
+	m := newMaker()
+	for _, name := range []string{"a", "b"} {
+		label := cube("label", "component length", []int64{3, 20}, []int64{3, 20})
+		label.v.Type = codec.Type{Kind: codec.FixedBytes, Size: 1}
+		m.file(name, label, cube("v", "component y", []int64{3, 5}, []int64{3, 5}))
+	}
+	_, _, err := newPlan(m.files, nil)
+	for _, f := range refusals(t, err) {
+		for _, r := range f.Remedies {
+			if r.Option == report.Concat && r.Value == "length" {
+				t.Errorf("%s: %+v", f.Code, r)
+			}
+		}
 	}
 }

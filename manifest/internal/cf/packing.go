@@ -37,6 +37,13 @@ var Naming = []string{"coordinates", "bounds", "climatology", "grid_mapping", "f
 // meaning.
 const Ancillary = "ancillary_variables"
 
+// Mesh is the attribute by which UGRID's variables name their mesh, and External the attribute of a
+// group that names variables in other files.
+const (
+	Mesh     = "mesh"
+	External = "external_variables"
+)
+
 // Packing describes how stored numbers represent values: value = stored × Scale + Offset, where stored
 // has the type Type. Stored elements in Masks are missing data.
 type Packing struct {

@@ -35,8 +35,8 @@ func Example(code report.Code) string {
 // explanations say why varve reports a finding and what a user can do.
 var explanations = map[report.Code]string{
 	report.NoVariables: "The options vars, drop or group leave no variable of these files, so they are no part of the dataset. Change the options if that is not what you meant.",
-	report.ForeignFile: "These files have no variable in common with the others, so nothing can be concatenated. They often got into the folder by mistake, such as a grid or a log. " +
-		"Files that complement one another share at least a coordinate.",
+	report.ForeignFile: "These files have no variable in common with the others, and nothing else says that they belong together. They often got into the folder by mistake, such as a log. " +
+		"Files that complement one another share a coordinate, or the longest dimension of one of them, or their attributes name one another's variables.",
 	report.UnreadableFile:  "The file is damaged, incomplete, or of a format that varve does not read. The reason names the object and the offset where reading failed.",
 	report.RepeatedSource:  "A file that is given twice would be in the dataset twice. Remove one of the two.",
 	report.KnownSource:     "The manifest holds these files already. An append refuses them, unless you let it skip files that have not changed.",
