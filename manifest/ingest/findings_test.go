@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,8 +13,6 @@ import (
 	"varve/manifest/report/reporttest"
 	"varve/manifest/scan"
 )
-
-var record = flag.Bool("record", false, "write the examples of findings")
 
 // TestFindingExamples causes each finding that this package adds to those of the planner.
 func TestFindingExamples(t *testing.T) {
@@ -105,7 +102,7 @@ func TestFindingExamples(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // errors of files have other texts there
 	}
-	if err := recorder.Check("../report/text/examples/build.txt", *record); err != nil {
+	if err := recorder.Check("../report/text/examples/build.txt"); err != nil {
 		t.Error(err)
 	}
 }

@@ -215,7 +215,7 @@ func TestCorrupt(t *testing.T) {
 		m := newMaker()
 		m.day("a", 0, 2)
 		spoil(m.day("b", 2, 2))
-		if _, _, err := newPlan(m.files, nil); err == nil || !strings.Contains(err.Error(), codec.ErrCorrupt.Error()) {
+		if _, _, err := newPlan(m.files, nil); !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

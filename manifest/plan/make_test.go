@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -207,21 +206,12 @@ func (m *maker) meshes(more ...wanted) {
 // recorder keeps an example of each finding for the documentation.
 var recorder reporttest.Recorder
 
-var record = flag.Bool("record", false, "write the examples of findings")
-
-// TestMain checks, after all tests, that the documentation's examples of findings are up to date.
+// TestMain checks, after all tests, the examples of findings in the documentation, and that every remedy helped.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code := m.Run()
+	code := recorder.Main(m, "../report/text/examples/plan.txt")
 	if len(failed) > 0 {
 		fmt.Fprintf(os.Stderr, "remedies that do not help:\n%s\n", strings.Join(failed, "\n"))
 		code = 1
-	}
-	if isWhole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.list").Value.String() == ""; isWhole && code == 0 {
-		if err := recorder.Check("../report/text/examples/plan.txt", *record); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
 	}
 	os.Exit(code)
 }

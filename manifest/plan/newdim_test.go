@@ -367,22 +367,26 @@ func TestOwnSteps(t *testing.T) {
 // option.
 func TestOwnStepsRefused(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		vars []wanted
-		opts Options
-		want string
+		name     string
+		vars     []wanted
+		opts     Options
+		remedies string
 	}{
-		{"longer", []wanted{cube("a", "time", []int64{2}, []int64{2})}, Options{}, "of up to 2 elements"},
-		{"with values", []wanted{days(0, 1), cube("a", "time", []int64{1}, []int64{1})}, Options{}, "/time its values"},
-		{"in another order", []wanted{cube("a", "time", []int64{1}, []int64{1})}, Options{Concat: []string{"time"}}, "the option concat places files"},
+		{"longer", []wanted{cube("a", "time", []int64{2}, []int64{2})}, Options{}, "rename=time=NAME"},
+		{"with values", []wanted{days(0, 1), cube("a", "time", []int64{1}, []int64{1})}, Options{}, "rename=time=NAME"},
+		{"in another order", []wanted{cube("a", "time", []int64{1}, []int64{1})}, Options{Concat: []string{"time"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			m.file("d1", c.vars...)
 			m.file("d2", c.vars...)
 			c.opts.NewDims = []NewDim{{Name: "time", Pattern: `d(\d)`}}
-			if _, _, err := newPlan(m.files, &c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v", err)
+			var wrong *OptionError
+			if _, _, err := newPlan(m.files, &c.opts); !errors.As(err, &wrong) || wrong.Setting != (report.Setting{Option: report.NewDim, Value: "time"}) {
+				t.Fatalf("got %v, want an OptionError", err)
+			}
+			if got := reporttest.Remedies(&report.Finding{Remedies: wrong.Remedies}); got != c.remedies {
+				t.Errorf("remedies %q, want %q", got, c.remedies)
 			}
 		})
 	}

@@ -1,12 +1,14 @@
 package reporttest
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"varve/manifest/report"
 	"varve/manifest/report/text"
@@ -53,12 +55,33 @@ func (r *Recorder) exampleOf(f report.Finding) string {
 	return example
 }
 
-// Check reports examples of a file that the tests do not produce any more, and codes that it lacks. With
-// write it writes the file.
-func (r *Recorder) Check(name string, write bool) error {
+// record is the flag of every test that uses a recorder.
+var record = flag.Bool("record", false, "write the examples of findings")
+
+// Main runs the tests of a package and then checks the file of examples, if all tests ran and passed. With -record
+// it writes the file. It returns the exit code for TestMain.
+func (r *Recorder) Main(m *testing.M, examples string) int {
+	code := m.Run()
+	for _, part := range []string{"test.run", "test.skip", "test.list"} {
+		if flag.Lookup(part).Value.String() != "" {
+			return code // some tests did not run, so their examples are missing
+		}
+	}
+	if code == 0 {
+		if err := r.Check(examples); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return code
+}
+
+// Check reports examples of a file that the tests do not produce any more, and codes that it lacks. With -record it
+// writes the file.
+func (r *Recorder) Check(name string) error {
 	had := map[report.Code]string{}
 	data, err := os.ReadFile(name)
-	if err != nil && !write {
+	if err != nil && !*record {
 		return err
 	}
 	for section := range strings.SplitSeq(string(data), "\n\n") {
@@ -69,14 +92,14 @@ func (r *Recorder) Check(name string, write bool) error {
 	for _, code := range slices.Sorted(maps.Keys(r.examples)) {
 		example := had[code]
 		if !slices.Contains(r.examples[code], example) {
-			if !write {
+			if !*record {
 				return fmt.Errorf("%s: the example of %s is not produced any more: run the tests with -record", name, code)
 			}
 			example = r.examples[code][0]
 		}
 		fmt.Fprintf(&out, "## %s\n%s\n\n", code, example)
 	}
-	if write {
+	if *record {
 		return os.WriteFile(name, []byte(out.String()), 0o666)
 	}
 	return nil

@@ -75,18 +75,7 @@ type splitter struct {
 }
 
 func (x *splitter) all(ctx context.Context, outer iter.Seq2[*readers.Ref, error]) error {
-	coords := make([]int64, x.a.Grid.Rank())
-	for r, err := range outer {
-		if err != nil {
-			return err
-		}
-		for k, n := range r.Index {
-			coords[k] = int64(n)
-		}
-		box, ok := x.a.Grid.Chunk(coords)
-		if !ok {
-			return fmt.Errorf("chunk %v is outside the grid", r.Index)
-		}
+	return x.a.eachChunk(outer, func(r *readers.Ref, box grid.Chunk, _ []int64) (err error) {
 		if x.first, err = x.first.WithShape(box.Codec); err != nil {
 			return err
 		}
@@ -100,11 +89,9 @@ func (x *splitter) all(ctx context.Context, outer iter.Seq2[*readers.Ref, error]
 		}
 		if err != nil && !errors.Is(err, errStopped) {
 			return fmt.Errorf("shard %v: %w", r.Index, err)
-		} else if err != nil {
-			return err
 		}
-	}
-	return nil
+		return err
+	})
 }
 
 // split yields the inner chunks of a chunk at an origin in the array.

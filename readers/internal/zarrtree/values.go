@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"varve/codec"
 	"varve/grid"
@@ -61,24 +62,35 @@ func (r *reading) allocate() error {
 
 func (r *reading) chunks() error {
 	p := r.a.pipeline
-	coords := make([]int64, r.a.Grid.Rank())
-	for ref, err := range r.a.tree.Chunks.Refs(r.ctx, r.a) {
-		if err != nil {
-			return err
-		}
-		for k, n := range ref.Index {
-			coords[k] = int64(n)
-		}
-		box, ok := r.a.Grid.Chunk(coords)
-		if !ok {
-			return readers.Corruptf("chunk %v is outside the grid", ref.Index)
-		}
+	return r.a.eachChunk(r.a.tree.Chunks.Refs(r.ctx, r.a), func(ref *readers.Ref, box grid.Chunk, coords []int64) (err error) {
 		// Chunks of variable grids differ in shape.
 		if p, err = p.WithShape(box.Codec); err == nil {
 			err = r.chunk(p, ref, box, coords)
 		}
 		if err != nil {
 			return fmt.Errorf("chunk %v: %w", ref.Index, err)
+		}
+		return nil
+	})
+}
+
+// eachChunk calls visit with each ref, its chunk of the grid and the coordinates of the chunk. It ends at an error.
+// visit must not keep coords.
+func (a *Array) eachChunk(refs iter.Seq2[*readers.Ref, error], visit func(ref *readers.Ref, box grid.Chunk, coords []int64) error) error {
+	coords := make([]int64, a.Grid.Rank())
+	for ref, err := range refs {
+		if err != nil {
+			return err
+		}
+		for k, n := range ref.Index {
+			coords[k] = int64(n)
+		}
+		box, ok := a.Grid.Chunk(coords)
+		if !ok {
+			return readers.Corruptf("chunk %v is outside the grid", ref.Index)
+		}
+		if err := visit(ref, box, coords); err != nil {
+			return err
 		}
 	}
 	return nil

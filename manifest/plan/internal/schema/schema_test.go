@@ -3,7 +3,6 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -123,19 +122,9 @@ func decide(t *testing.T, opts Options, members ...Member) (*Schema, []report.Fi
 // recorder keeps an example of each finding for the documentation.
 var recorder reporttest.Recorder
 
-var record = flag.Bool("record", false, "write the examples of findings")
-
 // TestMain checks, after all tests, that the documentation's examples of findings are up to date.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code := m.Run()
-	if isWhole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.list").Value.String() == ""; isWhole && code == 0 {
-		if err := recorder.Check("../../../report/text/examples/schema.txt", *record); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	os.Exit(recorder.Main(m, "../../../report/text/examples/schema.txt"))
 }
 
 // recorded calls Decide and records the findings.
