@@ -59,6 +59,13 @@ var situations = []situation{
 			}
 			d.write(fmt.Sprintf("sst_20190%d.nc", i+1), f)
 		}
+	}, []string{"check ."}},
+	{"units that differ", func(d folder) {
+		for i, units := range []string{"degrees_north", "degrees_north", "radians"} {
+			f := d.days(2*i, 2)
+			f.Vars[1].Attributes[0].Value = units
+			d.write(fmt.Sprintf("sst_20190%d.nc", i+1), f)
+		}
 	}, []string{"check .", "check . --coords first"}},
 	{"a verification", func(d folder) { d.months("data/sst", 3) }, []string{"build sst.varve data/sst", "verify sst.varve"}},
 	{"a manifest that exists", func(d folder) { d.months("data", 2) }, []string{"build sst.varve data", "build sst.varve data"}},
