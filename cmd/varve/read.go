@@ -38,8 +38,8 @@ of the file selects the format:
   .png   a plot of one or two dimensions, decoded
   .nc    netCDF classic, with coordinates, bounds and attributes; numbers stay packed
 
---isel selects by index, as in Python: lat=3, lat=-1 (the last), time=0:10, time=::2. --sel
-selects by coordinate, as in xarray:
+--isel selects by index, as in Python: lat=3, lat=-1 (the last), time=0:10, time=::2, lat=::-1
+(from the last to the first), 'time=[1,5,30]'. --sel selects by coordinate, as in xarray:
 
   lat=45.5               this value, which must exist
   lat=-5:5               a range, both ends included, in either order
@@ -52,6 +52,7 @@ A dimension with one selected index is dropped from the result.`,
   varve read sst.varve sst --isel time=0:10,lat=3 -o ten.npy
   varve read sst.varve sst --sel time=2010-01:2010-02,lat=-5:5 --decode -o tropics.csv
   varve read sst.varve sst --isel time=-1 -o latest.png
+  varve read sst.varve sst --isel 'time=[1,5,30],lat=::-1' -o some.npy
   varve read sst.varve sst --sel time=2010 -o 2010.nc`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,7 +60,7 @@ A dimension with one selected index is dropped from the result.`,
 		},
 	}
 	opts.addFlags(cmd)
-	cmd.Flags().StringSliceVar(&opts.isel, "isel", nil, "select by `index`: DIM=3, DIM=0:10 or DIM=::2; separate several by commas")
+	cmd.Flags().Var((*indexTerms)(&opts.isel), "isel", "select by `index`: DIM=3, DIM=0:10, DIM=::-1 or DIM=[1,5,30]; separate several by commas")
 	cmd.Flags().StringSliceVar(&opts.sel, "sel", nil, "select by `coordinate`: DIM=VALUE or DIM=FROM:TO, both included")
 	cmd.Flags().BoolVar(&opts.stat, "stat", false, "print count, valid, min, max, mean and sum as JSON")
 	cmd.Flags().BoolVar(&opts.decode, "decode", false, "apply scale_factor, add_offset, fill values and time units")
@@ -110,6 +111,52 @@ func runRead(ctx context.Context, opts *readOptions, args []string, out, message
 	r.Progress = shown.update
 	return writeWhole(opts.output, func(w io.Writer) error { return write(ctx, w, r) })
 }
+
+// indexTerms is the value of --isel: terms that are separated by commas, except in brackets and in quotes. Quotes
+// around a term are removed.
+type indexTerms []string
+
+// Set implements pflag.Value. A repeated flag adds terms.
+func (l *indexTerms) Set(text string) error { return l.add(text) }
+
+func (l *indexTerms) add(texts ...string) error {
+	for _, text := range texts {
+		depth, from, isQuoted := 0, 0, false
+		for i, r := range text + "," {
+			switch {
+			case r == '"':
+				isQuoted = !isQuoted
+			case isQuoted:
+			case r == '[':
+				depth++
+			case r == ']':
+				depth--
+			}
+			if end := i == len(text); end || r == ',' && depth <= 0 && !isQuoted {
+				*l, from = append(*l, strings.Trim(text[from:i], `"`)), i+1
+			}
+		}
+	}
+	return nil
+}
+
+// String implements pflag.Value.
+func (l *indexTerms) String() string { return strings.Join(*l, ",") }
+
+// Type implements pflag.Value.
+func (l *indexTerms) Type() string { return "index" }
+
+// Append, Replace and GetSlice implement pflag.SliceValue, so that a configuration file may have a list.
+func (l *indexTerms) Append(text string) error { return l.add(text) }
+
+// Replace implements pflag.SliceValue.
+func (l *indexTerms) Replace(texts []string) error {
+	*l = nil
+	return l.add(texts...)
+}
+
+// GetSlice implements pflag.SliceValue.
+func (l *indexTerms) GetSlice() []string { return *l }
 
 // region is a selection and the means to decode it.
 type region struct {

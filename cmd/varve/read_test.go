@@ -43,6 +43,10 @@ func TestRead(t *testing.T) {
 		{[]string{"--stat"}, `{"count":6,"valid":5,"min":1,"max":5,"mean":3,"sum":15}` + "\n"},
 		{[]string{"--stat", "--decode", "--sel", "lat=-10"}, `{"count":3,"valid":2,"min":1,"max":2,"mean":1.5,"sum":3}` + "\n"},
 		{[]string{"--isel", "time=-1"}, "time,lat,sst\n2010-01-03,10,5\n2010-01-03,-10,\n"},
+		{[]string{"--isel", "time=[2,0],lat=::-1"}, "time,lat,sst\n2010-01-03,-10,\n2010-01-03,10,5\n2010-01-01,-10,2\n2010-01-01,10,1\n"},
+		{[]string{"--isel", "time=::-2", "--isel", `"lat=[1,1]"`}, "time,lat,sst\n2010-01-03,-10,\n2010-01-03,-10,\n2010-01-01,-10,2\n2010-01-01,-10,2\n"},
+		{[]string{"--isel", "time=[]"}, "time,lat,sst\n"},
+		{[]string{"--isel", "time=::-1", "--sel", "lat=10", "--stat"}, `{"count":3,"valid":3,"min":1,"max":5,"mean":3,"sum":9}` + "\n"},
 		{[]string{"--sel", "time=2010-01-02,lat=-20:0", "--decode"}, "time,lat,sst\n2010-01-02,-10,2\n"},
 	} {
 		got, code, err := run(t, append([]string{"read", out, "sst"}, c.args...)...)
@@ -88,6 +92,24 @@ func TestReadFiles(t *testing.T) {
 			t.Errorf("%s begins with %.8q (%v)", suffix, b, err)
 		}
 	}
+	// A file with the selected order is read like the archive.
+	name, again := filepath.Join(t.TempDir(), "some.nc"), filepath.Join(t.TempDir(), "some.varve")
+	if _, _, err := run(t, "read", out, "sst", "--isel", "time=[0,2],lat=::-1", "-o", name); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := run(t, "build", again, name); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := run(t, "read", again, "sst")
+	if want := "time,lat,sst\n2010-01-01,-10,2\n2010-01-01,10,1\n2010-01-03,-10,\n2010-01-03,10,5\n"; got != want {
+		t.Errorf("the netCDF file has %q (%v)", got, err)
+	}
+	for _, isel := range []string{"time=::-1", "time=[2,1,0]", "lat=[1,0],time=[0,2]"} {
+		name := filepath.Join(t.TempDir(), "a.png")
+		if _, _, err := run(t, "read", out, "sst", "--isel", isel, "-o", name); err != nil {
+			t.Errorf("%s: %v", isel, err)
+		}
+	}
 }
 
 func TestReadUsage(t *testing.T) {
@@ -97,6 +119,9 @@ func TestReadUsage(t *testing.T) {
 		says string
 	}{
 		{[]string{"--isel", "depth=3"}, "it has time, lat"},
+		{[]string{"--isel", "time=[0,3]"}, "-3 to 2"},
+		{[]string{"--isel", "time=[0,1"}, "bracket"},
+		{[]string{"--isel", "time=::0"}, "other than 0"},
 		{[]string{"--sel", "lat=3"}, "the nearest are -10 and 10"},
 		{[]string{"-o", "x.tiff"}, "want .npy, .csv, .png or .nc"},
 		{[]string{"-o", "x.nc", "--decode"}, "remove --decode"},

@@ -3,10 +3,12 @@ package present
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"varve/codec"
+	"varve/grid"
 )
 
 const (
@@ -36,10 +38,11 @@ func (s *Selection) blocks(axis int, most int64, yield func(*Selection) bool) bo
 	x := s.Axes[axis]
 	row := s.Count() / x.Len()
 	rows := s.deep(axis, max(most/row, 1), most*deepest/row)
-	for from := x.From; from < x.To; {
+	for at := int64(0); at < x.Len(); {
 		block := &Selection{Array: s.Array, Axes: append([]Axis(nil), s.Axes...)}
-		b := &block.Axes[axis]
-		b.From, b.To = from, s.cut(axis, from, rows)
+		n := s.cut(axis, at, rows)
+		block.Axes[axis] = x.part(at, n)
+		at += n
 		more := false
 		if row > most {
 			more = block.blocks(axis+1, most, yield)
@@ -49,7 +52,6 @@ func (s *Selection) blocks(axis int, most int64, yield func(*Selection) bool) bo
 		if !more {
 			return false
 		}
-		from += b.Len() * x.Step
 	}
 	return true
 }
@@ -57,30 +59,44 @@ func (s *Selection) blocks(axis int, most int64, yield func(*Selection) bool) bo
 // deep returns how many indices a block has along an axis: the length of a chunk, if there is room.
 func (s *Selection) deep(axis int, rows, room int64) int64 {
 	x, d := s.Axes[axis], s.Array.Grid().Dim(axis)
-	if chunk, err := d.Find(x.From); err == nil {
+	if chunk, err := d.Find(x.At(0)); err == nil && x.List == nil {
 		size, _ := d.CodecSize(chunk)
-		if depth := (size-1)/x.Step + 1; depth > rows && depth <= room {
+		if depth := int64(uint64(size-1)/magnitude(x.Step)) + 1; depth > rows && depth <= room {
 			rows = depth
 		}
 	}
 	return min(rows, x.Len())
 }
 
-// cut returns the end of a block that begins at an index and has at most the given number of indices: the
-// edge of a chunk, if there is one.
-func (s *Selection) cut(axis int, from, rows int64) int64 {
+// magnitude returns a step without its sign.
+func magnitude(step int64) uint64 {
+	if step < 0 {
+		return -uint64(step)
+	}
+	return uint64(step)
+}
+
+// cut returns the number of positions of a block that begins at a position: at most rows, and up to the edge
+// of a chunk if one is nearer. Lists are cut anywhere.
+func (s *Selection) cut(axis int, at, rows int64) int64 {
 	x := s.Axes[axis]
-	if rows > (x.To-from-1)/x.Step {
-		return x.To
+	if rows >= x.Len()-at || x.List != nil {
+		return min(rows, x.Len()-at)
 	}
-	to := from + (rows-1)*x.Step + 1
 	d := s.Array.Grid().Dim(axis)
-	if chunk, err := d.Find(to); err == nil {
-		if begin, _ := d.Offset(chunk); begin > from {
-			return begin
-		}
+	first, next := x.At(at), x.At(at+rows)
+	chunk, err := d.Find(next)
+	if err != nil {
+		return rows
 	}
-	return to
+	begin, end, _ := grid.Bounds(d, chunk)
+	switch {
+	case x.Step > 0 && begin > first:
+		return (begin-first-1)/x.Step + 1
+	case x.Step < 0 && end <= first:
+		return int64(uint64(first-end)/magnitude(x.Step)) + 1
+	}
+	return rows
 }
 
 // each passes a selection to look in blocks, in C order. Elements are valid until look returns.
@@ -128,12 +144,23 @@ func (s *Selection) counted(block codec.Elems) int64 {
 	return int64(len(block.Var))
 }
 
+// listElements is the largest number of elements of a block that is read by lists of indices, which take
+// several numbers for each index.
+const listElements = 1 << 20
+
 // blockElements returns how many elements a block has. A string counts as its header and a few bytes.
 func (s *Selection) blockElements() int64 {
-	if size := s.form().Type.Size; size > 0 {
-		return max(blockBytes/int64(size), 1)
+	if slices.ContainsFunc(s.Axes, Axis.isList) {
+		return min(s.elementsIn(blockBytes), listElements)
 	}
-	return blockBytes / 64
+	return s.elementsIn(blockBytes)
+}
+
+func (s *Selection) elementsIn(bytes int64) int64 {
+	if size := s.form().Type.Size; size > 0 {
+		return max(bytes/int64(size), 1)
+	}
+	return bytes / 64
 }
 
 func (s *Selection) form() codec.Form { return s.Array.Schema().Form(s.Shape()) }

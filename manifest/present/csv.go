@@ -30,9 +30,6 @@ func WriteCSV(ctx context.Context, w io.Writer, st *store.Store, s *Selection, d
 		return err
 	}
 	t.at = make([]int64, len(s.Axes))
-	for i, x := range s.Axes {
-		t.at[i] = x.From
-	}
 	if err := s.each(ctx, t.write); err != nil {
 		return err
 	}
@@ -46,7 +43,7 @@ type csvTable struct {
 	decoder *Decoder
 	axes    []Axis
 	columns []*column
-	at      []int64 // of the next row
+	at      []int64 // the position of the next row along each axis
 	row     []byte
 	cell    []byte
 }
@@ -55,16 +52,15 @@ type csvTable struct {
 type column struct {
 	decoder *Decoder // nil without a coordinate
 	labels  codec.Elems
-	from    int64
-	step    int64
+	axis    Axis
 
-	index int64 // index of the cached text
-	text  []byte
+	position int64 // of the cached text
+	text     []byte
 }
 
 // columnOf returns the column of an axis.
 func columnOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (*column, error) {
-	c := &column{from: x.From, step: x.Step, index: -1}
+	c := &column{axis: x, position: -1}
 	coordinate, ok := arraysOf(st).Coordinate(a, x.Dim)
 	if !ok {
 		return c, nil
@@ -83,19 +79,20 @@ func along(coordinate *store.Array, x Axis) *Selection {
 	return &Selection{Array: coordinate, Axes: []Axis{x}}
 }
 
-func (c *column) label(index int64) ([]byte, error) {
-	if index == c.index {
+// label returns the text of a position: its coordinate or, without one, its index.
+func (c *column) label(position int64) ([]byte, error) {
+	if position == c.position {
 		return c.text, nil
 	}
-	c.index, c.text = index, c.text[:0]
+	c.position, c.text = position, c.text[:0]
 	if c.decoder == nil {
-		c.text = strconv.AppendInt(c.text, index, 10)
+		c.text = strconv.AppendInt(c.text, c.axis.At(position), 10)
 		return c.text, nil
 	}
 	var err error
-	c.text, err = c.decoder.appendText(c.text, c.decoder.element(c.labels, (index-c.from)/c.step))
+	c.text, err = c.decoder.appendText(c.text, c.decoder.element(c.labels, position))
 	if err != nil {
-		return nil, fmt.Errorf("%s, index %d: %w", c.decoder.array.Path(), index, err)
+		return nil, fmt.Errorf("%s, index %d: %w", c.decoder.array.Path(), c.axis.At(position), err)
 	}
 	c.text = quoted(c.text)
 	return c.text, nil
@@ -117,7 +114,7 @@ func (t *csvTable) write(elems codec.Elems) error {
 		}
 		var err error
 		if t.cell, err = t.decoder.appendText(t.cell[:0], t.decoder.element(elems, int64(i))); err != nil {
-			return fmt.Errorf("%s, index %v: %w", t.decoder.array.Path(), t.at, err)
+			return fmt.Errorf("%s, index %v: %w", t.decoder.array.Path(), t.index(), err)
 		}
 		t.row = append(append(t.row, quoted(t.cell)...), '\n')
 		if _, err := t.out.Write(t.row); err != nil {
@@ -136,13 +133,21 @@ func quoted(cell []byte) []byte {
 	return append(append([]byte{'"'}, bytes.ReplaceAll(cell, []byte{'"'}, []byte(`""`))...), '"')
 }
 
-// step moves to the next index in C order.
+// index returns the indices of the next row in the array.
+func (t *csvTable) index() []int64 {
+	index := make([]int64, len(t.at))
+	for k, at := range t.at {
+		index[k] = t.axes[k].At(at)
+	}
+	return index
+}
+
+// step moves to the next position in C order.
 func step(at []int64, axes []Axis) {
 	for k := len(at) - 1; k >= 0; k-- {
-		if axes[k].To-at[k] > axes[k].Step {
-			at[k] += axes[k].Step
+		if at[k]++; at[k] < axes[k].Len() {
 			return
 		}
-		at[k] = axes[k].From
+		at[k] = 0
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"varve/codec"
@@ -62,7 +63,7 @@ func Plot(ctx context.Context, st *store.Store, s *Selection, d *Decoder) (*plot
 			p.Y = &axis
 		}
 	}
-	p.Title, err = s.title(ctx, st, thin)
+	p.Title, err = s.title(ctx, st, axes)
 	return p, err
 }
 
@@ -97,14 +98,22 @@ func (s *Selection) drawn() (axes []int, err error) {
 // thinned omits elements of axes that are too long.
 func (s *Selection) thinned(axes []int) *Selection {
 	out := &Selection{Array: s.Array, Axes: append([]Axis(nil), s.Axes...)}
+	for _, k := range axes {
+		out.Axes[k] = s.Axes[k].every(s.thinning(axes, k))
+	}
+	return out
+}
+
+// thinning returns n if every n-th position of an axis is drawn.
+func (s *Selection) thinning(axes []int, k int) int64 {
 	most := int64(maxDrawn)
 	if len(axes) == 1 {
 		most = maxLine
 	}
-	for _, k := range axes {
-		out.Axes[k].Step *= (s.Axes[k].Len()-1)/most + 1
+	if !slices.Contains(axes, k) {
+		return 1
 	}
-	return out
+	return (s.Axes[k].Len()-1)/most + 1
 }
 
 // label returns the name of an array with its units.
@@ -123,7 +132,7 @@ func axisOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (plot.
 	switch {
 	case c.decoder == nil:
 		for i := range axis.At {
-			axis.At[i] = float64(x.From + int64(i)*x.Step)
+			axis.At[i] = float64(x.At(int64(i)))
 		}
 		return axis, nil
 	case c.decoder.times == nil && c.decoder.IsNumeric() == nil:
@@ -140,7 +149,7 @@ func axisOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (plot.
 func (c *column) name(axis *plot.Axis) error {
 	names, seconds := make([]string, axis.Len), false
 	for i := range names {
-		label, err := c.label(c.from + int64(i)*c.step)
+		label, err := c.label(int64(i))
 		if err != nil {
 			return err
 		}
@@ -164,11 +173,11 @@ func (c *column) name(axis *plot.Axis) error {
 }
 
 // title returns the name of the array and the position on the axes that are not drawn.
-func (s *Selection) title(ctx context.Context, st *store.Store, thin *Selection) (string, error) {
+func (s *Selection) title(ctx context.Context, st *store.Store, axes []int) (string, error) {
 	title := baseName(s.Array)
 	for k, x := range s.Axes {
-		if step := thin.Axes[k].Step / x.Step; step > 1 {
-			title += fmt.Sprintf(", 1 of %d along %s", step, x.Dim)
+		if n := s.thinning(axes, k); n > 1 {
+			title += fmt.Sprintf(", 1 of %d along %s", n, x.Dim)
 		}
 		if x.Len() != 1 || s.Count() == 1 && !x.Single {
 			continue
@@ -177,7 +186,7 @@ func (s *Selection) title(ctx context.Context, st *store.Store, thin *Selection)
 		if err != nil {
 			return "", err
 		}
-		label, err := c.label(x.From)
+		label, err := c.label(0)
 		if err != nil {
 			return "", err
 		}

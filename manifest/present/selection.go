@@ -21,21 +21,79 @@ type Selection struct {
 	Progress func(done, total int64)
 }
 
-// Axis is the selection along one dimension: From, From+Step, … below To.
+// Axis is the selection along one dimension: From, From+Step, … before To. A negative Step
+// counts down, and To is then at least -1.
 type Axis struct {
 	Dim            string
 	From, To, Step int64
-	Single         bool // one index, which is no axis of the result
+	List           []int64 // if not nil, the selected indices, in any order; From, To and Step do not count
+	Single         bool    // one index, which is no axis of the result
 
 	narrowed bool
 }
 
 // Len returns the number of indices.
 func (x Axis) Len() int64 {
-	if x.To <= x.From {
-		return 0
+	switch {
+	case x.List != nil:
+		return int64(len(x.List))
+	case x.Step < 0 && x.From > x.To:
+		return int64(uint64(x.From-x.To-1)/uint64(-x.Step)) + 1 // -x.Step may be 2^63
+	case x.Step > 0 && x.From < x.To:
+		return (x.To-x.From-1)/x.Step + 1
 	}
-	return (x.To-x.From-1)/x.Step + 1
+	return 0
+}
+
+// At returns the selected index at a position, which is below Len.
+func (x Axis) At(position int64) int64 {
+	if x.List != nil {
+		return x.List[position]
+	}
+	return x.From + position*x.Step
+}
+
+// part returns the axis with n positions only, from a position on.
+func (x Axis) part(position, n int64) Axis {
+	if x.List != nil {
+		x.List = x.List[position : position+n]
+		return x
+	}
+	end := x.To
+	if position+n < x.Len() {
+		end = x.At(position + n)
+	}
+	x.From, x.To = x.At(position), end
+	return x
+}
+
+// every returns the axis with every n-th position only.
+func (x Axis) every(n int64) Axis {
+	if n == 1 || x.List == nil {
+		x.Step *= n
+		return x
+	}
+	var list []int64
+	for i := int64(0); i < x.Len(); i += n {
+		list = append(list, x.List[i])
+	}
+	x.List = list
+	return x
+}
+
+// isList reports whether reading the axis needs a list of indices.
+func (x Axis) isList() bool { return x.List != nil || x.Step < 0 }
+
+// indices returns the selected indices.
+func (x Axis) indices() []int64 {
+	if x.List != nil {
+		return x.List
+	}
+	list := make([]int64, x.Len())
+	for i := range list {
+		list[i] = x.At(int64(i))
+	}
+	return list
 }
 
 // Whole selects the whole array.
@@ -48,9 +106,10 @@ func Whole(a *store.Array) *Selection {
 	return s
 }
 
-// ByIndex narrows a selection by terms such as "time=0:10", "lat=3", "lon=::2", with Python's rules: indices
-// start at 0, negative ones count from the end, and the stop is excluded. Each dimension can be narrowed
-// once, here or by coordinate.
+// ByIndex narrows a selection by terms such as "time=0:10", "lat=3", "lat=::-1", "time=[1,5,30]", with
+// Python's rules: indices start at 0, negative ones count from the end, the stop is excluded, and a negative
+// step counts down. A list may be in any order and repeat indices. Each dimension can be narrowed once, here
+// or by coordinate.
 func (s *Selection) ByIndex(terms []string) error {
 	for _, term := range terms {
 		axis, text, err := s.find(term)
@@ -109,41 +168,84 @@ func (s *Selection) noDimension(name string) error {
 
 // slice narrows an axis that is still complete.
 func (x *Axis) slice(text string) error {
-	n := x.To
+	if strings.HasPrefix(text, "[") {
+		return x.list(text)
+	}
 	parts := strings.Split(text, ":")
 	if len(parts) == 1 {
-		at, err := parseIndex(parts[0], 0, n)
+		at, err := x.index(parts[0])
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return fmt.Errorf("dimension %s has no elements", x.Dim)
-		}
-		if at < 0 || at >= n {
-			return fmt.Errorf("index %s of dimension %s: want %d to %d", text, x.Dim, -n, n-1)
 		}
 		x.From, x.To, x.Single = at, at+1, true
 		return nil
 	}
 	if len(parts) > 3 {
-		return errors.New("want INDEX, START:STOP or START:STOP:STEP")
-	}
-	from, err := parseIndex(parts[0], 0, n)
-	if err != nil {
-		return err
-	}
-	to, err := parseIndex(parts[1], n, n)
-	if err != nil {
-		return err
+		return errors.New("want INDEX, [INDEX,…], START:STOP or START:STOP:STEP")
 	}
 	if len(parts) == 3 && parts[2] != "" {
-		if x.Step, err = strconv.ParseInt(parts[2], 10, 64); err != nil || x.Step < 1 {
-			return fmt.Errorf("step %q: want a number from 1 on", parts[2])
+		var err error
+		if x.Step, err = strconv.ParseInt(parts[2], 10, 64); err != nil || x.Step == 0 {
+			return fmt.Errorf("step %q: want an integer other than 0", parts[2])
 		}
 	}
-	x.From, x.To = min(max(from, 0), n), min(max(to, 0), n)
-	x.To = max(x.From, x.To)
+	// The ends of a slice without them, and the range that others are clamped to, as in Python.
+	n := x.To
+	first, last, low, high := int64(0), n, int64(0), n
+	if x.Step < 0 {
+		first, last, low, high = n-1, -1, -1, n-1
+	}
+	from, err := parseIndex(parts[0], first, n)
+	if err != nil {
+		return err
+	}
+	to, err := parseIndex(parts[1], last, n)
+	if err != nil {
+		return err
+	}
+	x.From, x.To = min(max(from, low), high), min(max(to, low), high)
+	if x.Len() == 0 {
+		x.From = max(x.From, 0)
+		x.To, x.Step = x.From, max(x.Step, 1)
+	}
 	return nil
+}
+
+// list narrows an axis to the indices of a list, [1,5,30].
+func (x *Axis) list(text string) error {
+	inner, ok := strings.CutSuffix(text[1:], "]")
+	if !ok {
+		return fmt.Errorf("list %s: want a closing bracket, as in [1,5,30]", text)
+	}
+	list := []int64{}
+	for part := range strings.SplitSeq(inner, ",") {
+		if inner == "" {
+			break
+		}
+		at, err := x.index(strings.TrimSpace(part))
+		if err != nil {
+			return err
+		}
+		list = append(list, at)
+	}
+	x.List = list
+	return nil
+}
+
+// index parses one index of an axis that is still complete.
+func (x *Axis) index(text string) (int64, error) {
+	n := x.To
+	at, err := parseIndex(text, n, n) // no text is no index
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, fmt.Errorf("dimension %s has no elements", x.Dim)
+	}
+	if at < 0 || at >= n {
+		return 0, fmt.Errorf("index %s of dimension %s: want %d to %d", text, x.Dim, -n, n-1)
+	}
+	return at, nil
 }
 
 // parseIndex parses an index below n; negative ones count from the end.
@@ -172,20 +274,20 @@ func (s *Selection) Shape() []int64 {
 	return shape
 }
 
-// Count returns the number of elements.
+// Count returns the number of elements. It must fit in an int64: lists can repeat indices.
 func (s *Selection) Count() int64 {
-	n := int64(1) // at most the number of the array's elements, which fits in an int64
+	n := int64(1)
 	for _, x := range s.Axes {
 		n *= x.Len()
 	}
 	return n
 }
 
-// Region returns the selection as a box; ok is false if a step is not 1.
+// Region returns the selection as a box; ok is false if a step is not 1, or there is a list.
 func (s *Selection) Region() (grid.Region, bool) {
 	r := grid.MakeRegion(len(s.Axes))
 	for i, x := range s.Axes {
-		if x.Step != 1 && x.Len() > 1 {
+		if x.List != nil || x.Step != 1 && x.Len() > 1 {
 			return r, false
 		}
 		r.Origin[i], r.Shape[i] = x.From, x.Len()
@@ -197,11 +299,14 @@ func (s *Selection) Region() (grid.Region, bool) {
 func (s *Selection) Indexer() (*grid.Indexer, error) {
 	selectors := make([]grid.Selector, len(s.Axes))
 	for i, x := range s.Axes {
-		if x.Single {
+		switch {
+		case x.Single:
 			selectors[i] = grid.At(x.From)
-		} else {
+		case x.isList():
+			selectors[i] = grid.Indices(x.indices()...)
+		default:
 			selectors[i] = grid.Range(x.From, x.To).By(x.Step)
 		}
 	}
-	return grid.Basic(s.Array.Grid(), selectors...)
+	return grid.Orthogonal(s.Array.Grid(), selectors...)
 }

@@ -3,6 +3,7 @@ package present
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ func TestSlice(t *testing.T) {
 	for _, c := range []struct {
 		text           string
 		from, to, step int64
+		list           []int64
 		single, bad    bool
 	}{
 		{text: "3", from: 3, to: 4, step: 1, single: true},
@@ -30,12 +32,28 @@ func TestSlice(t *testing.T) {
 		{text: "20:30", from: 10, to: 10, step: 1},
 		{text: "::3", from: 0, to: 10, step: 3},
 		{text: "::9223372036854775807", from: 0, to: 10, step: 1<<63 - 1},
+		{text: "::-1", from: 9, to: -1, step: -1},
+		{text: "::-3", from: 9, to: -1, step: -3},
+		{text: "7:2:-2", from: 7, to: 2, step: -2},
+		{text: "-3:1:-1", from: 7, to: 1, step: -1},
+		{text: ":4:-1", from: 9, to: 4, step: -1},
+		{text: "4::-1", from: 4, to: -1, step: -1},
+		{text: "99:-99:-1", from: 9, to: -1, step: -1},
+		{text: "2:8:-1", from: 2, to: 2, step: 1},
+		{text: "::-9223372036854775808", from: 9, to: -1, step: -1 << 63},
+		{text: "[1,5,3]", list: []int64{1, 5, 3}},
+		{text: "[-1, 0,0]", list: []int64{9, 0, 0}},
+		{text: "[3]", list: []int64{3}},
+		{text: "[]", list: []int64{}},
+		{text: "[1,", bad: true},
+		{text: "[1,,2]", bad: true},
+		{text: "[10]", bad: true},
+		{text: "[1:3]", bad: true},
 		{text: "10", bad: true},
 		{text: "-11", bad: true},
 		{text: "x", bad: true},
 		{text: "1:2:3:4", bad: true},
 		{text: "::0", bad: true},
-		{text: "::-1", bad: true},
 	} {
 		x := Axis{To: 10, Step: 1}
 		err := x.slice(c.text)
@@ -43,7 +61,11 @@ func TestSlice(t *testing.T) {
 			t.Errorf("%s: error %v", c.text, err)
 			continue
 		}
-		if want := (Axis{From: c.from, To: c.to, Step: c.step, Single: c.single}); err == nil && x != want {
+		want := Axis{From: c.from, To: c.to, Step: c.step, Single: c.single}
+		if c.list != nil {
+			want = Axis{To: 10, Step: 1, List: c.list}
+		}
+		if err == nil && !reflect.DeepEqual(x, want) {
 			t.Errorf("%s: %+v, not %+v", c.text, x, want)
 		}
 	}
@@ -172,7 +194,12 @@ func split(terms string) []string {
 	if terms == "" {
 		return nil
 	}
-	return strings.Split(terms, ",")
+	// A bar separates the indices of a list here.
+	parts := strings.Split(terms, ",")
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(parts[i], "|", ",")
+	}
+	return parts
 }
 
 func TestSelectInCalendars(t *testing.T) {
@@ -255,7 +282,8 @@ func TestTextLabels(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	st := built(t, threeMonths(t, "standard"))
 	for _, most := range []int64{1, 3, 4, 7, 12, 24, 60, 1000} {
-		for _, isel := range []string{"", "time=1:10:3", "time=2,lon=1:", "lat=2:1", "time=0,lat=0,lon=0"} {
+		for _, isel := range []string{"", "time=1:10:3", "time=2,lon=1:", "lat=2:1", "time=0,lat=0,lon=0",
+			"time=::-1", "time=10:1:-3,lat=::-1", "time=[3|11|0|3],lon=::-2", "time=[],lat=0", "lat=[2|1]"} {
 			s := selected(t, st, "sst", split(isel), nil)
 			d := decoderOf(t, s, false)
 			want, err := s.read(t.Context(), codec.Elems{})
