@@ -28,7 +28,7 @@ func ReadGranularity(g *grid.Grid, p *Pipeline) (Granularity, error) {
 		return Granularity{}, err
 	}
 	inner, elements := p.readableLevels()
-	return Granularity{&Layout{declared.Chunks, inner}, elements}, nil
+	return Granularity{&Layout{Chunks: declared.Chunks, Inner: inner}, elements}, nil
 }
 
 // readableLevels returns the levels within a chunk that can be read alone, and whether

@@ -22,6 +22,16 @@ import (
 type Layout struct {
 	Chunks []grid.Sizes
 	Inner  *Layout // the division of one chunk; nil if it has no inner chunks
+
+	// Index is the storage of the index of inner chunks; nil for the recommended one, and
+	// for a level without inner chunks. It is no part of the division: Equal ignores it.
+	Index *IndexStorage
+}
+
+// IndexStorage is the storage of the index of a shard.
+type IndexStorage struct {
+	Codecs []Spec
+	First  bool // the index is at the start of the shard, not at its end
 }
 
 // DeclaredLayout returns the layout of an array from its chunk grid g and the sharding
@@ -30,7 +40,8 @@ func DeclaredLayout(g *grid.Grid, p *Pipeline) (*Layout, error) {
 	if g.Rank() != len(p.Form().Shape) {
 		return nil, fmt.Errorf("grid has %d axes, the codecs %d", g.Rank(), len(p.Form().Shape))
 	}
-	l := &Layout{Chunks: make([]grid.Sizes, g.Rank()), Inner: p.innerLayout()}
+	l := &Layout{Chunks: make([]grid.Sizes, g.Rank())}
+	l.Inner, l.Index = p.innerLayout()
 	for axis := range l.Chunks {
 		var err error
 		if l.Chunks[axis], err = canonicalSizes(g.Dim(axis)); err != nil {
@@ -55,17 +66,26 @@ func canonicalSizes(d grid.Dimension) (grid.Sizes, error) {
 	return grid.RunLength(slices.Collect(d.Runs())...), nil
 }
 
-// innerLayout returns the layout of a chunk, or nil if it has no inner chunks. If an
-// array codec mixes elements before the sharding, the axes are those of its output.
-func (p *Pipeline) innerLayout() *Layout {
+// innerLayout returns the layout of a chunk and the storage of its index, or nil if it has
+// no inner chunks. If an array codec mixes elements before the sharding, the axes are
+// those of its output.
+func (p *Pipeline) innerLayout() (*Layout, *IndexStorage) {
 	s, ok := p.toBytes.(*sharding)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	if !p.keepsRegions() {
-		return regularLayout(s.chunkShape, s.wholeInner.innerLayout())
+	index := &IndexStorage{Codecs: s.indexCodecs, First: s.isIndexFirst}
+	inner, innerIndex := s.wholeInner.innerLayout()
+	shape := s.chunkShape
+	if p.keepsRegions() {
+		shape = p.innerShape(s)
 	}
-	return regularLayout(p.innerShape(s), s.wholeInner.innerLayout()).permute(p.axes())
+	l := regularLayout(shape, inner)
+	l.Index = innerIndex
+	if p.keepsRegions() {
+		l = l.permute(p.axes())
+	}
+	return l, index
 }
 
 // regularLayout returns the layout of chunks of one shape.
@@ -180,7 +200,8 @@ func sizesString(s grid.Sizes) string {
 }
 
 // Codecs returns the codecs of the levels within l, and codecs for the innermost chunks.
-// The chunk grid is l.Chunks: see [grid.FromSizes].
+// Shards keep the codecs and the location of their index. The chunk grid is l.Chunks: see
+// [grid.FromSizes].
 func (l *Layout) Codecs(codecs []Spec) ([]Spec, error) {
 	if l.Inner == nil {
 		return codecs, nil
@@ -193,7 +214,7 @@ func (l *Layout) Codecs(codecs []Spec) ([]Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := json.Marshal(shardingConfig{shape, inner, defaultIndexCodecs(), "end"})
+	config, err := json.Marshal(l.Index.config(shape, inner))
 	if err != nil {
 		return nil, err
 	}
@@ -206,6 +227,18 @@ type shardingConfig struct {
 	Codecs        []Spec  `json:"codecs"`
 	IndexCodecs   []Spec  `json:"index_codecs"`
 	IndexLocation string  `json:"index_location"`
+}
+
+// config returns the configuration of shards with this index.
+func (x *IndexStorage) config(shape []int64, codecs []Spec) shardingConfig {
+	c := shardingConfig{shape, codecs, defaultIndexCodecs(), "end"}
+	if x != nil {
+		c.IndexCodecs = x.Codecs
+	}
+	if x != nil && x.First {
+		c.IndexLocation = "start"
+	}
+	return c
 }
 
 // defaultIndexCodecs returns the index codecs that the specification recommends.

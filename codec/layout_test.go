@@ -2,6 +2,7 @@ package codec
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -69,6 +70,38 @@ func TestDeclaredLayout(t *testing.T) {
 	}
 }
 
+// A layout keeps where each shard has its index, and the codecs of the index.
+func TestLayoutKeepsIndexes(t *testing.T) {
+	const (
+		plainIndex = `{"name":"bytes","configuration":{"endian":"big"}}`
+		outer      = `{"name":"sharding_indexed","configuration":{"chunk_shape":[20,10],"codecs":[%s],"index_codecs":[%s],"index_location":"start"}}`
+		nested     = `{"name":"sharding_indexed","configuration":{"chunk_shape":[5,10],"codecs":[%s],"index_codecs":[%s],"index_location":"end"}}`
+	)
+	list := fmt.Sprintf(outer, fmt.Sprintf(nested, littleBytes, plainIndex+`,{"name":"crc32c"}`), plainIndex)
+	g := layoutGrid(t, grid.Every(60), grid.Every(40))
+	l, err := DeclaredLayout(g, layoutPipeline(t, g, list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codecs, err := l.Codecs(specs(t, "["+littleBytes+"]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := Form{Type: int16Type, Shape: []int64{60, 40}}
+	want := mustNew(t, "["+list+"]", form)
+	got, err := New(codecs, form)
+	if err != nil || !got.SameDecode(want) {
+		t.Errorf("rebuilt as %s (%v), not %s", codecs[0].Config, err, list)
+	}
+	l.Index, l.Inner.Index = nil, nil
+	if codecs, err = l.Codecs(specs(t, "["+littleBytes+"]")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = New(codecs, form); err != nil || got.SameDecode(want) {
+		t.Errorf("without indexes: %v", err)
+	}
+}
+
 // A layout equals the layout of the chunk grid and codecs made from it.
 func TestLayoutToMetadata(t *testing.T) {
 	const gzip = littleBytes + `,{"name":"gzip","configuration":{"level":1}}`
@@ -105,7 +138,7 @@ func TestLayoutToMetadata(t *testing.T) {
 }
 
 func TestLayoutEqual(t *testing.T) {
-	layout := func(sizes []grid.Sizes, inner *Layout) *Layout { return &Layout{sizes, inner} }
+	layout := func(sizes []grid.Sizes, inner *Layout) *Layout { return &Layout{Chunks: sizes, Inner: inner} }
 	ten := []grid.Sizes{grid.Every(10)}
 	five := layout([]grid.Sizes{grid.Every(5)}, nil)
 	for _, tt := range []struct {

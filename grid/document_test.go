@@ -65,6 +65,9 @@ func TestDocument(t *testing.T) {
 		"shards, extent, inner lengths, divide, inner edges, cut":               checkInner,
 	}
 	for _, table := range readTables(t, "../docs/reference/chunk-grids.md") {
+		if table.header == "field, meaning" { // of a document: TestChunkLayout in zarrjson
+			continue
+		}
 		check, ok := checks[table.header]
 		if !ok || len(table.rows) == 0 {
 			t.Errorf("nothing holds the table %q of %d rows true", table.header, len(table.rows))

@@ -3,6 +3,7 @@ package grid
 import (
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // CheckDivisible returns an error for the first axis and edge that the inner chunk shape
@@ -119,6 +120,70 @@ func splitRun(run Run, size int64, yield func(Run) bool) bool {
 	for range run.Count {
 		if !yield(Times(size, pieces)) || rest > 0 && !yield(Times(rest, 1)) {
 			return false
+		}
+	}
+	return true
+}
+
+// ReadRuns yields the result of [ReadSizes] run-length encoded. Equal chunks without
+// padding take one step, whatever their number; padded chunks are cut one by one.
+func ReadRuns(d Dimension, sizes ...int64) (iter.Seq[Run], error) {
+	if _, err := InnerEdges(d, sizes...); err != nil {
+		return nil, err
+	}
+	return Merge(func(yield func(Run) bool) {
+		for run := range clipRuns(d) {
+			if !readRun(run, sizes, yield) {
+				return
+			}
+		}
+	}), nil
+}
+
+// clipRuns yields the edges of the chunks of a dimension. The data size of the last one is
+// clipped to the extent.
+func clipRuns(d Dimension) iter.Seq[Run] {
+	return func(yield func(Run) bool) {
+		left := d.Extent()
+		for run := range d.Runs() {
+			full := min(run.Count, left/run.Data)
+			if left -= full * run.Data; full > 0 && !yield(Run{run.Edge, full}) {
+				return
+			}
+			if full == run.Count {
+				continue
+			}
+			if left > 0 {
+				yield(Run{Edge{run.Codec, left}, 1})
+			}
+			return
+		}
+	}
+}
+
+// readRun yields the inner edges of a run of chunks and reports whether to continue.
+func readRun(run Run, sizes []int64, yield func(Run) bool) bool {
+	if run.Codec == run.Data {
+		for inner := range innerRuns(slices.Values([]Run{run}), sizes) {
+			if !yield(inner) {
+				return false
+			}
+		}
+		return true
+	}
+	for range run.Count {
+		left := run.Data
+		for inner := range innerRuns(slices.Values([]Run{Times(run.Codec, 1)}), sizes) {
+			full := min(inner.Count, left/inner.Data)
+			if left -= full * inner.Data; full > 0 && !yield(Times(inner.Data, full)) {
+				return false
+			}
+			if full < inner.Count {
+				if left > 0 && !yield(Times(left, 1)) {
+					return false
+				}
+				break
+			}
 		}
 	}
 	return true

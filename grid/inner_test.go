@@ -126,10 +126,41 @@ func TestReadSizes(t *testing.T) {
 			if got := slices.Collect(sizes); !slices.Equal(got, tt.want) {
 				t.Errorf("read sizes %v, want %v", got, tt.want)
 			}
+			checkReadRuns(t, tt.dim, tt.sizes)
 		})
 	}
 	_, err = grid.ReadSizes(padded, -1)
 	wantError(t, err, "length -1")
+}
+
+// checkReadRuns compares ReadRuns with ReadSizes.
+func checkReadRuns(t *testing.T, d grid.Dimension, inner []int64) {
+	t.Helper()
+	sizes, err := grid.ReadSizes(d, inner...)
+	check(t, err)
+	runs, err := grid.ReadRuns(d, inner...)
+	check(t, err)
+	want, got := grid.Compress(slices.Collect(sizes)...), slices.Collect(runs)
+	if !slices.Equal(got, want) {
+		t.Errorf("read runs %v, want %v", got, want)
+	}
+}
+
+func TestReadRuns(t *testing.T) {
+	rounds(t, 500, func(t *testing.T, r *rand.Rand) {
+		d, _ := randomAxis(t, r)
+		var inner []int64
+		for range r.IntN(3) {
+			inner = append(inner, 1+r.Int64N(9))
+		}
+		checkReadRuns(t, d, inner)
+	})
+	// Equal chunks take one step, whatever their number.
+	runs, err := grid.ReadRuns(fixed(t, 10, 9e18+5), 5)
+	check(t, err)
+	if got := slices.Collect(runs); !slices.Equal(got, []grid.Run{grid.Times(5, 18e17+1)}) {
+		t.Errorf("read runs %v", got)
+	}
 }
 
 // clippedEdges returns the pieces that an edge is split into, level by level.

@@ -22,6 +22,8 @@ type arrayJSON struct {
 	Grid   json.RawMessage `json:"grid"`
 	Codecs json.RawMessage `json:"codecs"`
 	Chunks manifest.Counts `json:"chunks"`
+
+	Layout *zarrjson.ChunkLayout `json:"layout"`
 }
 
 // arraysJSON describes arrays as their own documents do.
@@ -47,7 +49,11 @@ func (j *arrayJSON) describe(a *manifest.Array) error {
 	if err := json.Unmarshal(doc, &parts); err != nil {
 		return err
 	}
-	*j = arrayJSON{a.Path, a.Schema.Dims(), a.Schema.Shape, a.Schema.DataType.Name(), parts.Grid, parts.Codecs, a.Chunks}
+	layout, err := a.Schema.ChunkLayout()
+	if err != nil {
+		return err
+	}
+	*j = arrayJSON{a.Path, a.Schema.Dims(), a.Schema.Shape, a.Schema.DataType.Name(), parts.Grid, parts.Codecs, a.Chunks, layout}
 	return nil
 }
 

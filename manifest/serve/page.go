@@ -62,6 +62,10 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request, at *address, p 
 	}
 	w.Header().Set("Vary", "Accept")
 	if form := r.URL.Query().Get("as"); form != "" && n.array != nil {
+		if form == "layout" {
+			s.serveLayout(w, r, n.array)
+			return true
+		}
 		note(w, kindPlot)
 		s.servePlot(w, r, n.array, form)
 		return true

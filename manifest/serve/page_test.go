@@ -145,6 +145,7 @@ func TestPlots(t *testing.T) {
 	s := start(t, newHandler(t, d))
 	for query, want := range map[string]int{
 		"/t2m?as=png":                200,
+		"/t2m?as=layout":             200,
 		"/t2m?as=svg":                200,
 		"/t2m?as=svg&time=3&lat=0:2": 200,
 		"/t2m?as=svg&across=time&up=lat&time=1:-1": 200,

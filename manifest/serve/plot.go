@@ -12,11 +12,27 @@ import (
 	"varve/manifest/internal/plot"
 )
 
+// serveLayout answers with the chunk layout of an array as JSON.
+func (s *site) serveLayout(w http.ResponseWriter, r *http.Request, a array) {
+	layout, err := a.Schema().ChunkLayout()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	data, err := layout.MarshalJSON()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	serveBytes(w, r, body{data, tagOf("layout", data)})
+}
+
 // servePlot answers with a drawing of a slice.
 func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form string) {
 	sl, err := parseSlice(a, r.URL.Query())
 	if err == nil && form != "svg" && form != "png" {
-		err = badSlice("as=%.20q is neither svg nor png", form)
+		err = badSlice("as=%.20q is neither svg, png nor layout", form)
 	}
 	if err != nil {
 		s.fail(w, r, err)
