@@ -1,5 +1,5 @@
 // Package manifest defines the data of a virtual dataset: the sources, their headers, and the arrays
-// that are combined from them. A Repository stores it.
+// that are combined from them. Package repo stores it.
 //
 //	Source ── Header ── Variable ── Storage        the contents of a file, and how they are stored
 //	   │                    │
@@ -8,8 +8,8 @@
 //	Array ── Placement ── Tile ── Source           which files an array consists of, and where they are placed
 //
 // An array is a mosaic of tiles. It declares one Zarr schema; each tile keeps the type, chunks and
-// attributes of its own source. A Snapshot is one immutable version of all this. A Repository stores
-// snapshots and their tables in a folder or an object store.
+// attributes of its own source. A Snapshot is one immutable version of all this. A repo.Repository
+// stores snapshots and their tables in a folder or an object store.
 //
 // Data that many sources share is stored once: headers, attributes and values are identified by a hash
 // of their content, and equal ones share one pointer in memory.

@@ -1,14 +1,10 @@
 package manifest
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"varve/codec"
-	"varve/readers/source"
 )
 
 // Patched is a run of compacted chunks of an array: chunks that were re-encoded and stored. Their
@@ -73,8 +69,8 @@ func (p *Patched) Move(axis int, behind, chunks int64) bool {
 	return p.Limit[axis] > 0
 }
 
-// dropPatches removes the files of compacted chunks that no array uses any more.
-func (s *Snapshot) dropPatches() {
+// DropPatches removes the files of compacted chunks that no array uses any more.
+func (s *Snapshot) DropPatches() {
 	used := map[string]bool{}
 	for i := range s.Arrays {
 		for _, p := range s.Arrays[i].Patches {
@@ -95,78 +91,3 @@ func (s *Snapshot) dropPatches() {
 	}
 	s.Tables = kept
 }
-
-// FileOf returns the location of a table's file, for code that reads it without the Repository. The
-// file never changes, but users may move the folder that it is in.
-func (r *Repository) FileOf(ctx context.Context, t Table) (Source, error) {
-	if err := ctx.Err(); err != nil {
-		return Source{}, err
-	}
-	if err := t.check(); err != nil {
-		return Source{}, fmt.Errorf("%s: %w", r.name, err)
-	}
-	file, err := r.files.stat(ctx, t.Name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Source{}, r.damaged(t.Name, FileMissing, "")
-	}
-	if err != nil {
-		return Source{}, err
-	}
-	return file, r.checkSize(t, file.Size)
-}
-
-// OpenFile opens a table's file as a source, if the repository is in an object store. For a folder it
-// returns an errors.ErrUnsupported: use FileOf.
-func (r *Repository) OpenFile(ctx context.Context, t Table) (*source.Source, error) {
-	if err := t.check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.name, err)
-	}
-	o, ok := r.files.(*objects)
-	if !ok {
-		return nil, fmt.Errorf("%s: the file is not in an object store: %w", r.path(t.Name), errors.ErrUnsupported)
-	}
-	if _, err := r.FileOf(ctx, t); err != nil {
-		return nil, err
-	}
-	return o.place.Open(t.Name, t.Bytes)
-}
-
-// SaveDraft stores an unfinished snapshot and its tables under a name, and replaces an earlier draft
-// of that name. Only LoadDraft returns it, and GC removes it. NewTable says how long its tables are
-// safe from GC.
-func (r *Repository) SaveDraft(ctx context.Context, name string, snap *Snapshot) error {
-	if err := r.enter(ctx); err != nil {
-		return err
-	}
-	snap.Varve = Version
-	data, err := encodeSnapshot(snap)
-	if err != nil {
-		return err
-	}
-	return r.finish(ctx, draftName(name), snap, data)
-}
-
-// LoadDraft returns the snapshot that SaveDraft stored, also in another process. If there is none it
-// is an fs.ErrNotExist. GC keeps the draft and its tables until the Repository is closed.
-func (r *Repository) LoadDraft(ctx context.Context, name string) (*Snapshot, error) {
-	if err := r.enter(ctx); err != nil {
-		return nil, err
-	}
-	data, err := readAll(ctx, r.files, draftName(name))
-	if err != nil {
-		return nil, err
-	}
-	snap, err := decodeSnapshot(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.path(draftName(name)), err)
-	}
-	return snap, nil
-}
-
-// RemoveDraft removes the draft that SaveDraft stored, if there is one.
-func (r *Repository) RemoveDraft(ctx context.Context, name string) error {
-	_, err := r.files.remove(ctx, draftName(name))
-	return err
-}
-
-func draftName(name string) string { return "drafts/" + name + ".json" }

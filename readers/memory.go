@@ -1,11 +1,11 @@
 package readers
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 
 	"varve/codec"
+	"varve/readers/internal/byteswap"
 )
 
 // Plain reports whether the codec "bytes" alone decodes stored elements to elements in memory. It
@@ -71,7 +71,7 @@ func (t *Type) appendMemory(dst, stored []byte) []byte {
 		n := len(dst)
 		dst = append(dst, stored...)
 		if t.Order == BigEndian && t.Size > 1 {
-			SwapBytes(dst[n:], t.Size)
+			byteswap.Elements(dst[n:], t.Size)
 		}
 		return dst
 	case Enum, Array, Complex:
@@ -86,26 +86,4 @@ func (t *Type) appendMemory(dst, stored []byte) []byte {
 		return dst
 	}
 	return append(dst, stored...)
-}
-
-// SwapBytes reverses the bytes of each element of size bytes.
-func SwapBytes(b []byte, size int) {
-	switch size {
-	case 2:
-		for ; len(b) >= 2; b = b[2:] {
-			b[0], b[1] = b[1], b[0]
-		}
-	case 4:
-		for ; len(b) >= 4; b = b[4:] {
-			binary.BigEndian.PutUint32(b, binary.LittleEndian.Uint32(b))
-		}
-	case 8:
-		for ; len(b) >= 8; b = b[8:] {
-			binary.BigEndian.PutUint64(b, binary.LittleEndian.Uint64(b))
-		}
-	default:
-		for ; len(b) >= size; b = b[size:] {
-			slices.Reverse(b[:size])
-		}
-	}
 }

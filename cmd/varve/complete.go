@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest"
+	"varve/manifest/repo"
 )
 
 // optionValues are the values that a flag accepts, by the name of the flag.
@@ -74,12 +75,12 @@ func completeFlags(c *cobra.Command) {
 
 // completeSnapshot returns the ids of the snapshots of a manifest, with their messages.
 func completeSnapshot(ctx context.Context, name string) (ids []string) {
-	repo, err := manifest.Open(ctx, name)
+	repository, err := repo.Open(ctx, name)
 	if err != nil {
 		return nil
 	}
-	defer repo.Close()
-	for s, err := range repo.Log(ctx) {
+	defer repository.Close()
+	for s, err := range repository.Log(ctx) {
 		if err != nil {
 			break
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/fixtures"
-	"varve/manifest"
 )
 
 func newDemoCommand() *cobra.Command {
@@ -40,7 +39,7 @@ func demoDir(args []string) (string, error) {
 	if len(args) == 0 {
 		dir, err := os.MkdirTemp("", "varve-demo-")
 		if err != nil {
-			err = ownError{fmt.Errorf("cannot make a temporary folder: set %s, or run varve demo DIR: %w", manifest.TemporaryVariable(), err)}
+			err = ownError{fmt.Errorf("cannot make a temporary folder: set TMPDIR (on Windows TMP), or run varve demo DIR: %w", err)}
 		}
 		return dir, err
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/manifest"
 	"varve/manifest/export/icechunk"
+	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/store"
 )
@@ -65,7 +65,7 @@ func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []
 		return err
 	}
 	defer s.Close()
-	if opts.Manifest, err = manifest.Open(ctx, args[0]); err != nil {
+	if opts.Manifest, err = repo.Open(ctx, args[0]); err != nil {
 		return err
 	}
 	defer opts.Manifest.Close()
@@ -97,7 +97,7 @@ func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []
 func icechunkError(ctx context.Context, err error) error {
 	var conflict *icechunk.ConflictError
 	if errors.As(err, &conflict) {
-		return fmt.Errorf("%w: %w", manifest.ErrConflict, err)
+		return fmt.Errorf("%w: %w", repo.ErrConflict, err)
 	}
 	return exportError(ctx, err)
 }

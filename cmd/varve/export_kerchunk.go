@@ -12,6 +12,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/export/kerchunk"
+	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/store"
 )
@@ -73,12 +74,12 @@ func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []
 	}
 	defer s.Close()
 	if opts.append {
-		repo, err := manifest.Open(ctx, args[0])
+		repository, err := repo.Open(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		defer repo.Close()
-		opts.Append = repo
+		defer repository.Close()
+		opts.Append = repository
 	}
 	shown := newProgressOf(messages, opts.quiet, "exporting", "chunks")
 	opts.Progress = shown.update

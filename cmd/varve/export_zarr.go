@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/manifest"
 	"varve/manifest/export/zarr"
+	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/store"
 )
@@ -80,7 +80,7 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		return err
 	}
 	defer s.Close()
-	if opts.Manifest, err = manifest.Open(ctx, args[0]); err != nil {
+	if opts.Manifest, err = repo.Open(ctx, args[0]); err != nil {
 		return err
 	}
 	defer opts.Manifest.Close()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/manifest/report"
 )
 
@@ -45,12 +45,12 @@ minute after a writer was killed. The text lists the first twenty files; --json 
 const shownRemoved = 20
 
 func runGC(ctx context.Context, name string, opts *gcOptions, out io.Writer) error {
-	repo, err := manifest.Open(ctx, name)
+	repository, err := repo.Open(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer repo.Close()
-	done, err := repo.GC(ctx, opts.keep)
+	defer repository.Close()
+	done, err := repository.GC(ctx, opts.keep)
 	if err != nil && len(done.Files) == 0 {
 		return err
 	}
@@ -62,7 +62,7 @@ func runGC(ctx context.Context, name string, opts *gcOptions, out io.Writer) err
 	}{len(done.Files), done.Bytes, done.Files}, describeGC(done)))
 }
 
-func describeGC(done manifest.Collected) string {
+func describeGC(done repo.Collected) string {
 	var b strings.Builder
 	for _, file := range done.Files[:min(len(done.Files), shownRemoved)] {
 		fmt.Fprintln(&b, file)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 )
 
 func newHistoryCommand() *cobra.Command {
@@ -38,13 +38,13 @@ type snapshotJSON struct {
 }
 
 func runHistory(ctx context.Context, name string, asJSON bool, out io.Writer) error {
-	repo, err := manifest.Open(ctx, name)
+	repository, err := repo.Open(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer repo.Close()
+	defer repository.Close()
 	rows := []snapshotJSON{}
-	for s, err := range repo.Log(ctx) {
+	for s, err := range repository.Log(ctx) {
 		if err != nil {
 			return err
 		}

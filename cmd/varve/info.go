@@ -11,6 +11,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/plan"
+	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/report/text"
 	"varve/manifest/store"
@@ -73,16 +74,16 @@ func runInfo(ctx context.Context, name, array string, asJSON bool, out io.Writer
 
 // loadSnapshot reads the current snapshot of a manifest.
 func loadSnapshot(ctx context.Context, name string) (*manifest.Snapshot, error) {
-	repo, err := manifest.Open(ctx, name)
+	repository, err := repo.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	defer repo.Close()
-	id, err := repo.Current(ctx)
+	defer repository.Close()
+	id, err := repository.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return repo.Load(ctx, id)
+	return repository.Load(ctx, id)
 }
 
 func infoJSON(out io.Writer, s *manifest.Snapshot, arrays []manifest.Array) error {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/manifest"
 	"varve/manifest/ingest"
+	"varve/manifest/repo"
 	"varve/readers"
 	"varve/readers/source"
 )
@@ -75,7 +75,7 @@ func inspectName(ctx context.Context, opts inspectOptions, name string, out io.W
 	if err != nil || !info.IsDir() {
 		return inspectSource(ctx, opts, name, out)
 	}
-	if manifest.IsFolder(name) {
+	if repo.IsFolder(name) {
 		return inspectManifest(ctx, opts, name, out)
 	}
 	files, err := (&ingest.Sources{Names: []string{name}, Match: opts.match}).Expand(ctx)

@@ -14,7 +14,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 )
 
 func main() {
@@ -34,7 +34,7 @@ func main() {
 
 // failureText returns the text of the error of a command.
 func failureText(err error) string {
-	var conflict *manifest.ConflictError
+	var conflict *repo.ConflictError
 	switch {
 	case err == context.Canceled:
 		return "interrupted"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 )
 
 func TestFailureText(t *testing.T) {
@@ -20,7 +20,7 @@ func TestFailureText(t *testing.T) {
 		{far, "no such host"},
 		{context.Canceled, "interrupted"},
 		{fmt.Errorf("a.nc: %w", context.Canceled), "interrupted: a.nc: context canceled"},
-		{&manifest.ConflictError{Name: "two/o.varve"}, "two/o.varve was created by another process in the meantime; nothing was written. Run varve append, or varve build --force"},
+		{&repo.ConflictError{Name: "two/o.varve"}, "two/o.varve was created by another process in the meantime; nothing was written. Run varve append, or varve build --force"},
 	} {
 		if got := failureText(c.err); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

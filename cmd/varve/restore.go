@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 )
 
 func newRestoreCommand() *cobra.Command {
@@ -28,16 +28,16 @@ history, so a restore can be undone. SNAPSHOT is an id of "varve history", or it
 }
 
 func runRestore(ctx context.Context, name, prefix string, opts *resultOptions, out io.Writer) error {
-	repo, err := manifest.Open(ctx, name)
+	repository, err := repo.Open(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer repo.Close()
-	id, err := repo.Find(ctx, prefix)
+	defer repository.Close()
+	id, err := repository.Find(ctx, prefix)
 	if err != nil {
 		return err
 	}
-	snapshot, err := repo.Restore(ctx, id)
+	snapshot, err := repository.Restore(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -13,17 +13,18 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/repo"
 )
 
 func emptyManifest(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "a.varve")
-	repo, err := manifest.Create(t.Context(), dir, false)
+	repository, err := repo.Create(t.Context(), dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	snapshot := &manifest.Snapshot{Message: "build", Groups: []manifest.GroupSchema{{Path: "/"}}}
-	if err := errors.Join(repo.Publish(t.Context(), snapshot, ""), repo.Close()); err != nil {
+	if err := errors.Join(repository.Publish(t.Context(), snapshot, ""), repository.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return dir

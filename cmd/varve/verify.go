@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/store"
 	"varve/manifest/verify"
@@ -229,21 +230,21 @@ func commonFolder(names []string) string {
 // verifyTables checks a manifest's own files. It reads files of compacted chunks only if deep is
 // set, as they may be many times as large as all others.
 func verifyTables(ctx context.Context, name string, deep bool) error {
-	repo, err := manifest.Open(ctx, name)
+	repository, err := repo.Open(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer repo.Close()
-	id, err := repo.Current(ctx)
+	defer repository.Close()
+	id, err := repository.Current(ctx)
 	if err != nil {
 		return err
 	}
-	snapshot, err := repo.Load(ctx, id)
+	snapshot, err := repository.Load(ctx, id)
 	if err != nil {
 		return err
 	}
 	if deep {
-		return repo.Check(ctx, snapshot)
+		return repository.Check(ctx, snapshot)
 	}
 	var all error
 	read := *snapshot
@@ -253,8 +254,8 @@ func verifyTables(ctx context.Context, name string, deep bool) error {
 			read.Tables = append(read.Tables, t)
 			continue
 		}
-		_, err := repo.FileOf(ctx, t)
+		_, err := repository.FileOf(ctx, t)
 		all = errors.Join(all, err)
 	}
-	return errors.Join(all, repo.Check(ctx, &read))
+	return errors.Join(all, repository.Check(ctx, &read))
 }

@@ -14,6 +14,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/ingest"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 )
 
@@ -116,9 +117,9 @@ func (a *archive) v() *store.Array {
 	return v
 }
 
-func (a *archive) repository() *manifest.Repository {
+func (a *archive) repository() *repo.Repository {
 	a.Helper()
-	r, err := manifest.Open(a.Context(), a.out)
+	r, err := repo.Open(a.Context(), a.out)
 	if err != nil {
 		a.Fatal(err)
 	}

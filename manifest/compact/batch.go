@@ -10,11 +10,12 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/patches"
 	"varve/manifest/internal/table"
+	"varve/manifest/repo"
 )
 
 // batch is a file of chunks that is being written, and the rows of its table.
 type batch struct {
-	file   *manifest.TableWriter
+	file   *repo.TableWriter
 	buffer *bufio.Writer
 	bytes  int64
 	most   int64 // bytes, from which on it is committed

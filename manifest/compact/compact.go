@@ -25,6 +25,7 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/patches"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -66,17 +67,17 @@ func Compact(ctx context.Context, dir string, opts *Options) (result *Result, er
 	if opts == nil {
 		opts = &Options{}
 	}
-	repo, err := manifest.Open(ctx, dir)
+	repository, err := repo.Open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, repo.Close()) }()
-	c := &compaction{repo: repo, opts: *opts}
+	defer func() { err = errors.Join(err, repository.Close()) }()
+	c := &compaction{repo: repository, opts: *opts}
 	c.opts.Workers = cmp.Or(max(opts.Workers, 0), runtime.GOMAXPROCS(0))
 	c.opts.Memory = cmp.Or(max(opts.Memory, 0), 512<<20)
 	c.opts.BatchBytes = cmp.Or(max(opts.BatchBytes, 0), 64<<20)
 	for range attempts {
-		if err = c.attempt(ctx); !errors.Is(err, manifest.ErrConflict) {
+		if err = c.attempt(ctx); !errors.Is(err, repo.ErrConflict) {
 			break
 		}
 	}
@@ -88,7 +89,7 @@ func Compact(ctx context.Context, dir string, opts *Options) (result *Result, er
 
 // compaction is the state of one run.
 type compaction struct {
-	repo   *manifest.Repository
+	repo   *repo.Repository
 	opts   Options
 	result Result
 

@@ -9,22 +9,22 @@ import (
 
 	"varve/codec"
 	"varve/grid"
-	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 )
 
 // findSnapshot completes the snapshot of the options: the current one, or the one whose id begins so.
 func findSnapshot(ctx context.Context, name string, opts *store.Options) (err error) {
-	repo, err := manifest.Open(ctx, name)
+	repository, err := repo.Open(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, repo.Close()) }()
+	defer func() { err = errors.Join(err, repository.Close()) }()
 	if opts.Snapshot == "" {
-		opts.Snapshot, err = repo.Current(ctx)
+		opts.Snapshot, err = repository.Current(ctx)
 		return err
 	}
-	opts.Snapshot, err = repo.Find(ctx, opts.Snapshot)
+	opts.Snapshot, err = repository.Find(ctx, opts.Snapshot)
 	return err
 }
 

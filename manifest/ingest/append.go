@@ -14,6 +14,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/table"
 	"varve/manifest/plan"
+	"varve/manifest/repo"
 	"varve/manifest/report"
 )
 
@@ -33,26 +34,26 @@ func Append(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	repo, err := manifest.Open(ctx, dir)
+	repository, err := repo.Open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	var outcome *Outcome
 	for range attempts {
-		outcome, err = appendIn(ctx, repo, names, opts)
-		if !errors.Is(err, manifest.ErrConflict) {
+		outcome, err = appendIn(ctx, repository, names, opts)
+		if !errors.Is(err, repo.ErrConflict) {
 			break
 		}
 	}
-	return outcome, closing(repo, err)
+	return outcome, closing(repository, err)
 }
 
-func appendIn(ctx context.Context, repo *manifest.Repository, names []string, opts *Options) (*Outcome, error) {
-	parent, err := repo.Current(ctx)
+func appendIn(ctx context.Context, repository *repo.Repository, names []string, opts *Options) (*Outcome, error) {
+	parent, err := repository.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	old, err := repo.Load(ctx, parent)
+	old, err := repository.Load(ctx, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func appendIn(ctx context.Context, repo *manifest.Repository, names []string, op
 	if old.Options != nil {
 		var built plan.Options
 		if err := json.Unmarshal(old.Options, &built); err != nil {
-			return nil, fmt.Errorf("%s: options of snapshot %s: %w", repo.Name(), old.ID, err)
+			return nil, fmt.Errorf("%s: options of snapshot %s: %w", repository.Name(), old.ID, err)
 		}
 		if asked := opts.Plan.Names; asked != "" && asked != built.Names {
 			return nil, &plan.OptionError{Setting: report.Setting{Option: report.Names, Value: string(asked)}, Says: fmt.Sprintf("the manifest has other names for GRIB variables (%s); build it again to change them", cmp.Or(built.Names, "cf"))}
@@ -71,18 +72,18 @@ func appendIn(ctx context.Context, repo *manifest.Repository, names []string, op
 			own.Plan = built
 		}
 	}
-	reader, err := table.Open(old.Tables, table.InRepository(repo), table.NewCache(refCache))
+	reader, err := table.Open(old.Tables, table.InRepository(repository), table.NewCache(refCache))
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := newAppend(repo, &own, old, reader).run(ctx, names)
+	outcome, err := newAppend(repository, &own, old, reader).run(ctx, names)
 	if err = closing(reader, err); err != nil || outcome.Snapshot == old {
 		return outcome, err
 	}
-	if err := fold(ctx, repo, outcome.Snapshot); err != nil {
+	if err := fold(ctx, repository, outcome.Snapshot); err != nil {
 		return nil, err
 	}
-	return outcome, repo.Publish(ctx, outcome.Snapshot, parent)
+	return outcome, repository.Publish(ctx, outcome.Snapshot, parent)
 }
 
 // appending is a job that extends a snapshot.
@@ -92,8 +93,8 @@ type appending struct {
 	passed int64         // the number of sources that the manifest has already
 }
 
-func newAppend(repo *manifest.Repository, opts *Options, old *manifest.Snapshot, reader *table.Reader) *appending {
-	j := newJob(repo, opts)
+func newAppend(repository *repo.Repository, opts *Options, old *manifest.Snapshot, reader *table.Reader) *appending {
+	j := newJob(repository, opts)
 	j.old, j.tables.kept, j.generation = old, old.Tables, min(j.generation, old.Generation)
 	return &appending{job: j, reader: reader}
 }

@@ -14,6 +14,7 @@ import (
 	"varve/fixtures/classic"
 	"varve/manifest"
 	"varve/manifest/internal/table"
+	"varve/manifest/repo"
 )
 
 // archive is a random archive of netCDF-3 files, with the values that its arrays must have.
@@ -301,20 +302,20 @@ func typed(typ string, values []float64) any {
 func filesIn(t *testing.T, out string) []*manifest.File {
 	t.Helper()
 	ctx := context.Background()
-	repo, err := manifest.Open(ctx, out)
+	repository, err := repo.Open(ctx, out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer repo.Close()
-	at, err := repo.Current(ctx)
+	defer repository.Close()
+	at, err := repository.Current(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	snap, err := repo.Load(ctx, at)
+	snap, err := repository.Load(ctx, at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(1<<20))
+	r, err := table.Open(snap.Tables, table.InRepository(repository), table.NewCache(1<<20))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"varve/manifest"
 	"varve/manifest/ingest"
 	"varve/manifest/plan"
+	"varve/manifest/repo"
 	"varve/manifest/report"
 )
 
@@ -98,12 +98,12 @@ func ExampleAppend() {
 		_, err = ingest.Append(ctx, out, months("../../fixtures/demo/2021-03.nc"))
 		var refused *plan.Error
 		fmt.Println("again:", errors.As(err, &refused) && refused.Findings[0].Code == report.KnownSource)
-		repo, err := manifest.Open(ctx, out)
+		repository, err := repo.Open(ctx, out)
 		if err != nil {
 			return err
 		}
-		defer repo.Close()
-		for entry, err := range repo.Log(ctx) {
+		defer repository.Close()
+		for entry, err := range repository.Log(ctx) {
 			if err != nil {
 				return err
 			}

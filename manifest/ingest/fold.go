@@ -11,6 +11,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/table"
+	"varve/manifest/repo"
 )
 
 // Every append adds tables. To keep their number small, an append merges ("folds") a table with all
@@ -53,20 +54,20 @@ func tail(sizes []int64) int {
 
 // folding merges the tables of an unpublished snapshot.
 type folding struct {
-	repo   *manifest.Repository
+	repo   *repo.Repository
 	snap   *manifest.Snapshot
 	reader *table.Reader
 	drafts *tables
 }
 
 // fold merges the tables of a snapshot.
-func fold(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot) error {
-	f := &folding{repo: repo, snap: snap, drafts: newTables(repo)}
+func fold(ctx context.Context, repository *repo.Repository, snap *manifest.Snapshot) error {
+	f := &folding{repo: repository, snap: snap, drafts: newTables(repository)}
 	// After a merge, nothing is open and abort does nothing.
 	defer f.drafts.abort()
 	before := snap.Tables
 	var err error
-	if f.reader, err = table.Open(before, table.InRepository(repo), table.NewCache(refCache)); err != nil {
+	if f.reader, err = table.Open(before, table.InRepository(repository), table.NewCache(refCache)); err != nil {
 		return err
 	}
 	if err := closing(f.reader, f.all(ctx)); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"varve/fixtures/classic"
 	"varve/manifest"
+	"varve/manifest/repo"
 )
 
 // TestTail: tables of any sizes stay few, and each row is rewritten a few times.
@@ -93,22 +94,22 @@ func TestManyAppends(t *testing.T) {
 		checkFew(t, outcome.Snapshot)
 	}
 	a.check(t, out)
-	repo, err := manifest.Open(t.Context(), out)
+	repository, err := repo.Open(t.Context(), out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer repo.Close()
-	now := checkSound(t, repo, "")
+	defer repository.Close()
+	now := checkSound(t, repository, "")
 	if !new(appended).asBuilt(t, now, optionsFor(a.files...)) {
 		t.Fatal("not as built")
 	}
 	if entries, err := os.ReadDir(filepath.Join(out, "drafts")); err != nil || len(entries) > 0 {
 		t.Errorf("%d drafts were left behind: %v", len(entries), err)
 	}
-	if before := checkSound(t, repo, half); before.Sources != 32 {
+	if before := checkSound(t, repository, half); before.Sources != 32 {
 		t.Errorf("the older snapshot has %d sources", before.Sources)
 	}
-	if _, err := repo.GC(t.Context(), 1); err != nil {
+	if _, err := repository.GC(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	tables, err := os.ReadDir(filepath.Join(out, "tables"))
@@ -155,12 +156,12 @@ func TestManyPlacements(t *testing.T) {
 	if !new(appended).asBuilt(t, now, optionsFor(files...)) {
 		t.Fatal("not as built")
 	}
-	repo, err := manifest.Open(t.Context(), out)
+	repository, err := repo.Open(t.Context(), out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer repo.Close()
-	checkSound(t, repo, "")
+	defer repository.Close()
+	checkSound(t, repository, "")
 	got, _ := decoded(t, out, "/v29", true)
 	for i := range files {
 		if got[2*i] != float64(i) || got[2*i+1] != 29 {
@@ -216,18 +217,18 @@ func checkFew(t *testing.T, s *manifest.Snapshot) {
 }
 
 // checkSound checks the files of a snapshot; an empty ID means the current one.
-func checkSound(t *testing.T, repo *manifest.Repository, id string) *manifest.Snapshot {
+func checkSound(t *testing.T, repository *repo.Repository, id string) *manifest.Snapshot {
 	t.Helper()
 	var err error
 	if id == "" {
-		id, err = repo.Current(t.Context())
+		id, err = repository.Current(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := repo.Load(t.Context(), id)
+	s, err := repository.Load(t.Context(), id)
 	if err == nil {
-		err = repo.Check(t.Context(), s)
+		err = repository.Check(t.Context(), s)
 	}
 	if err != nil {
 		t.Fatal(err)

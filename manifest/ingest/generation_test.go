@@ -7,6 +7,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/table"
+	"varve/manifest/repo"
 )
 
 // TestGeneration: a manifest has the lowest generation of varve that scanned or planned any of its
@@ -20,9 +21,9 @@ func TestGeneration(t *testing.T) {
 		return o
 	}
 	one, two := folder+"phony_numbers_1.h5", folder+"phony_numbers_2.h5"
-	repo := func(do func(r *manifest.Repository) error) {
+	repository := func(do func(r *repo.Repository) error) {
 		t.Helper()
-		r, err := manifest.Open(t.Context(), out)
+		r, err := repo.Open(t.Context(), out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +36,7 @@ func TestGeneration(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		repo(func(r *manifest.Repository) error {
+		repository(func(r *repo.Repository) error {
 			kept, err := r.Load(t.Context(), made.Snapshot.ID)
 			if err == nil && (made.Snapshot.Generation != want || kept.Generation != want) {
 				t.Errorf("%s: of generation %d, kept as %d, want %d", what, made.Snapshot.Generation, kept.Generation, want)
@@ -45,7 +46,7 @@ func TestGeneration(t *testing.T) {
 	}
 	made, err := Build(t.Context(), out, options(false, one))
 	check("built", made, err, manifest.Generation)
-	repo(func(r *manifest.Repository) error {
+	repository(func(r *repo.Repository) error {
 		parent := made.Snapshot.ID
 		older := *made.Snapshot
 		older.ID, older.Created, older.Parent, older.Generation = "", time.Time{}, parent, 0

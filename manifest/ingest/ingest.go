@@ -18,6 +18,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/picture"
 	"varve/manifest/plan"
+	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/scan"
 	"varve/readers/grib"
@@ -90,20 +91,20 @@ func Build(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	repo, err := manifest.Create(ctx, dir, opts.Force)
+	repository, err := repo.Create(ctx, dir, opts.Force)
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := buildIn(ctx, repo, names, opts)
-	return outcome, closing(repo, err)
+	outcome, err := buildIn(ctx, repository, names, opts)
+	return outcome, closing(repository, err)
 }
 
-func buildIn(ctx context.Context, repo *manifest.Repository, names []string, opts *Options) (*Outcome, error) {
-	parent, err := repo.Current(ctx)
+func buildIn(ctx context.Context, repository *repo.Repository, names []string, opts *Options) (*Outcome, error) {
+	parent, err := repository.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	j := newJob(repo, opts)
+	j := newJob(repository, opts)
 	defer j.abort()
 	if err := j.scan(ctx, names); err != nil {
 		return j.refused(err), err
@@ -112,7 +113,7 @@ func buildIn(ctx context.Context, repo *manifest.Repository, names []string, opt
 	if err != nil {
 		return outcome, err
 	}
-	return outcome, repo.Publish(ctx, outcome.Snapshot, parent)
+	return outcome, repository.Publish(ctx, outcome.Snapshot, parent)
 }
 
 // Check reports what Build would do. If files cannot be combined, it returns both an outcome and
@@ -131,17 +132,17 @@ func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	repo, err := manifest.Create(ctx, dir, false)
+	repository, err := repo.Create(ctx, dir, false)
 	if err != nil {
 		return nil, err
 	}
-	j := newJob(repo, opts)
+	j := newJob(repository, opts)
 	defer j.abort()
 	if err = j.scan(ctx, names); err != nil {
-		return j.refused(err), closing(repo, err)
+		return j.refused(err), closing(repository, err)
 	}
 	outcome, err = j.plan(ctx, "check")
-	return outcome, closing(repo, err)
+	return outcome, closing(repository, err)
 }
 
 // checked returns valid options for nil, or an error for invalid options. Options are checked

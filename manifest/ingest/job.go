@@ -12,6 +12,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/patches"
 	"varve/manifest/plan"
+	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/scan"
 	"varve/manifest/store"
@@ -20,7 +21,7 @@ import (
 
 // job is a build in progress.
 type job struct {
-	repo   *manifest.Repository
+	repo   *repo.Repository
 	opts   *Options
 	tables *tables
 
@@ -33,8 +34,8 @@ type job struct {
 	shared     *manifest.Shared // headers and values that the files of scan parts share
 }
 
-func newJob(repo *manifest.Repository, opts *Options) *job {
-	return &job{repo: repo, opts: opts, tables: newTables(repo), shared: manifest.NewShared(), generation: manifest.Generation}
+func newJob(repository *repo.Repository, opts *Options) *job {
+	return &job{repo: repository, opts: opts, tables: newTables(repository), shared: manifest.NewShared(), generation: manifest.Generation}
 }
 
 // abort removes unfinished tables.
@@ -243,8 +244,8 @@ func (j *job) carryPatches(ctx context.Context, snap *manifest.Snapshot) (some b
 }
 
 // countPatched counts the chunks of arrays with compacted chunks again.
-func countPatched(ctx context.Context, repo *manifest.Repository, snap *manifest.Snapshot) error {
-	s, err := store.New(repo, snap, &store.Options{})
+func countPatched(ctx context.Context, repository *repo.Repository, snap *manifest.Snapshot) error {
+	s, err := store.New(repository, snap, &store.Options{})
 	if err != nil {
 		return err
 	}
@@ -372,7 +373,7 @@ func scratch() (dir string, remove func() error, err error) {
 // temporaryError returns an error about a temporary file or folder. It hides fs.ErrNotExist, which
 // callers would take for a missing source.
 func temporaryError(what string, err error) error {
-	what += " (" + manifest.TemporaryVariable() + " names another place)"
+	what += " (TMPDIR, or TMP on Windows, names another place)"
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %v", what, err)
 	}

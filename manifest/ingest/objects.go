@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/readers/formats"
 	"varve/readers/source"
 )
@@ -174,7 +174,7 @@ func (w *objectWalk) list(ctx context.Context, folder string) (folders []string,
 	if !looked && w.take(ctx, src) {
 		return nil, nil
 	}
-	if manifest.IsPlace(names, folders) {
+	if repo.IsPlace(names, folders) {
 		w.skip(source.Shown(folder))
 		return nil, nil
 	}

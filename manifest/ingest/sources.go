@@ -17,7 +17,7 @@ import (
 	"sync"
 	"syscall"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/readers/formats"
 	"varve/readers/source"
 )
@@ -287,7 +287,7 @@ func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 	if isSource(ctx, root) {
 		return []string{root}, nil
 	}
-	if manifest.IsFolder(root) {
+	if repo.IsFolder(root) {
 		return nil, manifestError(root)
 	}
 	out, err := s.below(ctx, root, nil)
@@ -334,7 +334,7 @@ func (s *Sources) below(ctx context.Context, folder string, above []fs.FileInfo)
 			}
 		case isSource(ctx, path):
 			out = append(out, path)
-		case manifest.IsFolder(path):
+		case repo.IsFolder(path):
 			s.skip(path)
 		default:
 			more, err := s.below(ctx, path, above)

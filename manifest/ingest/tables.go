@@ -13,12 +13,13 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/mosaic"
 	"varve/manifest/internal/table"
+	"varve/manifest/repo"
 )
 
 // tables holds the tables that a job writes.
 type tables struct {
-	repo *manifest.Repository
-	open []*manifest.TableWriter
+	repo *repo.Repository
+	open []*repo.TableWriter
 	done []manifest.Table
 
 	refs   *draft[*table.RefWriter]
@@ -28,7 +29,7 @@ type tables struct {
 	early  *earlyTables     // started before the plan exists
 }
 
-func newTables(repo *manifest.Repository) *tables { return &tables{repo: repo} }
+func newTables(repository *repo.Repository) *tables { return &tables{repo: repository} }
 
 // abort removes tables that are not committed.
 func (t *tables) abort() {
@@ -51,7 +52,7 @@ type rowWriter interface {
 type draft[W rowWriter] struct {
 	rows   W
 	buffer *bufio.Writer
-	file   *manifest.TableWriter
+	file   *repo.TableWriter
 }
 
 const bufferBytes = 64 << 10

@@ -26,6 +26,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/table"
 	"varve/manifest/plan"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -78,11 +79,11 @@ func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, e
 	if len(all) == 0 {
 		return nil, refuse("nothing is to be moved")
 	}
-	repo, err := manifest.Open(ctx, dir)
+	repository, err := repo.Open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, repo.Close()) }()
+	defer func() { err = errors.Join(err, repository.Close()) }()
 	own := *opts
 	own.Workers = cmp.Or(max(opts.Workers, 0), runtime.GOMAXPROCS(0))
 	if own.Opener == nil {
@@ -90,11 +91,11 @@ func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, e
 		defer func() { err = errors.Join(err, own.Opener.Close()) }()
 	}
 	for range attempts {
-		r := &relocation{Options: &own, repo: repo, moves: all}
+		r := &relocation{Options: &own, repo: repository, moves: all}
 		if err = r.run(ctx); err == nil {
 			return &r.result, nil
 		}
-		if !errors.Is(err, manifest.ErrConflict) {
+		if !errors.Is(err, repo.ErrConflict) {
 			break
 		}
 	}
@@ -104,7 +105,7 @@ func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, e
 // relocation is one attempt.
 type relocation struct {
 	*Options
-	repo   *manifest.Repository
+	repo   *repo.Repository
 	moves  moves
 	old    *manifest.Snapshot
 	reader *table.Reader
@@ -271,7 +272,7 @@ func (r *relocation) sources(ctx context.Context) (made manifest.Table, err erro
 		defer func() { err = errors.Join(err, c.deep.Close()) }()
 	}
 	out := io.Discard
-	var file *manifest.TableWriter
+	var file *repo.TableWriter
 	if !r.DryRun {
 		if file, err = r.repo.NewTable(ctx, manifest.Sources); err != nil {
 			return made, err

@@ -20,6 +20,7 @@ import (
 	"varve/manifest/ingest"
 	"varve/manifest/internal/table"
 	"varve/manifest/plan"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source"
 	"varve/readers/source/storetest"
@@ -90,27 +91,27 @@ func (a *archive) mustRelocate(o Options, pairs ...string) *Result {
 
 func (a *archive) snapshot() (snap *manifest.Snapshot) {
 	a.Helper()
-	repo, err := manifest.Open(a.Context(), a.out)
+	repository, err := repo.Open(a.Context(), a.out)
 	a.must(err)
-	id, err := repo.Current(a.Context())
+	id, err := repository.Current(a.Context())
 	a.must(err)
-	snap, err = repo.Load(a.Context(), id)
-	a.must(errors.Join(err, repo.Close()))
+	snap, err = repository.Load(a.Context(), id)
+	a.must(errors.Join(err, repository.Close()))
 	return snap
 }
 
 // rows returns all sources of a snapshot.
 func (a *archive) rows(snap *manifest.Snapshot) (rows []*table.SourceRow) {
 	a.Helper()
-	repo, err := manifest.Open(a.Context(), a.out)
+	repository, err := repo.Open(a.Context(), a.out)
 	a.must(err)
-	r, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(1<<20))
+	r, err := table.Open(snap.Tables, table.InRepository(repository), table.NewCache(1<<20))
 	a.must(err)
 	for row, err := range r.ScanSources(a.Context(), 0, r.Rows(manifest.Sources)) {
 		a.must(err)
 		rows = append(rows, row)
 	}
-	a.must(errors.Join(r.Close(), repo.Close()))
+	a.must(errors.Join(r.Close(), repository.Close()))
 	return rows
 }
 
@@ -196,11 +197,11 @@ func TestSameRows(t *testing.T) {
 	moved := a.snapshot()
 	a.build(ingest.Options{Force: true}, a.dir+"/new")
 	reencoded := a.snapshot()
-	repo, err := manifest.Open(t.Context(), a.out)
+	repository, err := repo.Open(t.Context(), a.out)
 	a.must(err)
-	defer repo.Close()
+	defer repository.Close()
 	open := func(s *manifest.Snapshot) *table.Reader {
-		r, err := table.Open(s.Tables, table.InRepository(repo), table.NewCache(1<<20))
+		r, err := table.Open(s.Tables, table.InRepository(repository), table.NewCache(1<<20))
 		a.must(err)
 		return r
 	}

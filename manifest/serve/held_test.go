@@ -21,11 +21,11 @@ import (
 	"varve/codec"
 	"varve/fixtures/classic"
 	"varve/grid"
-	"varve/manifest"
 	"varve/manifest/compact"
 	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/manifest/relocate"
+	"varve/manifest/repo"
 	"varve/manifest/serve"
 	"varve/manifest/store"
 	"varve/readers/source/storetest"
@@ -144,23 +144,23 @@ func (a *archive) relocate(name string) {
 }
 
 // repository calls do with the manifest.
-func (a *archive) repository(do func(*manifest.Repository) error) {
+func (a *archive) repository(do func(*repo.Repository) error) {
 	a.Helper()
-	repo, err := manifest.Open(a.Context(), a.out)
+	repository, err := repo.Open(a.Context(), a.out)
 	a.must(err)
-	a.must(errors.Join(do(repo), repo.Close()))
+	a.must(errors.Join(do(repository), repository.Close()))
 }
 
 func (a *archive) current() (id string) {
 	a.Helper()
-	a.repository(func(r *manifest.Repository) (err error) { id, err = r.Current(a.Context()); return err })
+	a.repository(func(r *repo.Repository) (err error) { id, err = r.Current(a.Context()); return err })
 	return id
 }
 
 // restoreFirst makes the oldest snapshot current.
 func (a *archive) restoreFirst() {
 	a.Helper()
-	a.repository(func(r *manifest.Repository) error {
+	a.repository(func(r *repo.Repository) error {
 		first := ""
 		for s, err := range r.Log(a.Context()) {
 			if err != nil {
@@ -175,7 +175,7 @@ func (a *archive) restoreFirst() {
 
 func (a *archive) collect() {
 	a.Helper()
-	a.repository(func(r *manifest.Repository) error { _, err := r.GC(a.Context(), 1); return err })
+	a.repository(func(r *repo.Repository) error { _, err := r.GC(a.Context(), 1); return err })
 }
 
 // serve starts a server with the given reload interval and idle time.

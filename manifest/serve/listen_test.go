@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -312,18 +313,18 @@ func warm(h http.Handler, key string) {
 // TestReload checks that a published snapshot is served while requests continue.
 func TestReload(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a.varve")
-	repo, err := manifest.Create(t.Context(), dir, false)
+	repository, err := repo.Create(t.Context(), dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer repo.Close()
+	defer repository.Close()
 	publish := func(message string) string {
-		parent, err := repo.Current(t.Context())
+		parent, err := repository.Current(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		snap := &manifest.Snapshot{Message: message}
-		if err := repo.Publish(t.Context(), snap, parent); err != nil {
+		if err := repository.Publish(t.Context(), snap, parent); err != nil {
 			t.Fatal(err)
 		}
 		return snap.ID
@@ -332,7 +333,7 @@ func TestReload(t *testing.T) {
 	var mu sync.Mutex
 	var opened []*fakeData
 	opts := &Options{Reload: 5 * time.Millisecond, open: func(ctx context.Context, dir string, _ *store.Options) (dataset, error) {
-		id, err := repo.Current(ctx)
+		id, err := repository.Current(ctx)
 		if err != nil {
 			return nil, err
 		}

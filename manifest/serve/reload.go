@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/readers/source"
 )
 
@@ -136,10 +136,10 @@ func currentID(ctx context.Context, dir string, old *site) (id string, err error
 	}); ok && source.IsObject(dir) {
 		return open.Current(ctx)
 	}
-	repo, err := manifest.Open(ctx, dir)
+	repository, err := repo.Open(ctx, dir)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, repo.Close()) }()
-	return repo.Current(ctx)
+	defer func() { err = errors.Join(err, repository.Close()) }()
+	return repository.Current(ctx)
 }

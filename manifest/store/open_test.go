@@ -15,6 +15,7 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/table"
+	"varve/manifest/repo"
 )
 
 // publish writes a manifest in memory to a folder.
@@ -22,13 +23,13 @@ func publish(t testing.TB, m *memoryTables, snap *manifest.Snapshot) (dir string
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "a.varve")
 	ctx := context.Background()
-	repo, err := manifest.Create(ctx, dir, false)
+	repository, err := repo.Create(ctx, dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer repo.Close()
+	defer repository.Close()
 	add := func(kind manifest.TableKind, rows int, write func(w io.Writer) error) manifest.Table {
-		w, err := repo.NewTable(ctx, kind)
+		w, err := repository.NewTable(ctx, kind)
 		if err == nil {
 			err = write(w)
 		}
@@ -68,7 +69,7 @@ func publish(t testing.TB, m *memoryTables, snap *manifest.Snapshot) (dir string
 		snap.Placements[0].Segments = nil
 	}
 	snap.Varve, snap.Sources, snap.Refs = manifest.Version, int64(len(m.sources)), int64(len(m.refs))
-	if err := repo.Publish(ctx, snap, ""); err != nil {
+	if err := repository.Publish(ctx, snap, ""); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -13,6 +13,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/mosaic"
 	"varve/manifest/internal/table"
+	"varve/manifest/repo"
 	"varve/readers/source"
 )
 
@@ -20,13 +21,13 @@ import (
 // table of sources. The files are in the manifest's own folder or prefix, so whoever may open the
 // manifest may read them.
 type patches struct {
-	repository *manifest.Repository // nil if there are none
-	first      int64                // row of the first file
+	repository *repo.Repository // nil if there are none
+	first      int64            // row of the first file
 	files      []manifest.Table
 }
 
-func newPatches(snap *manifest.Snapshot, repo *manifest.Repository) *patches {
-	p := &patches{repository: repo}
+func newPatches(snap *manifest.Snapshot, repository *repo.Repository) *patches {
+	p := &patches{repository: repository}
 	for _, t := range snap.Tables {
 		switch t.Kind {
 		case manifest.Sources:

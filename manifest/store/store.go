@@ -15,6 +15,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/mosaic"
 	"varve/manifest/internal/table"
+	"varve/manifest/repo"
 	"varve/readers/source"
 )
 
@@ -71,7 +72,7 @@ type tables interface {
 type Store struct {
 	snapshot   *manifest.Snapshot
 	tables     tables
-	repository *manifest.Repository // nil for a store that New made
+	repository *repo.Repository // nil for a store that New made
 	access     *access
 	opener     *source.Opener
 	ownOpener  bool
@@ -105,41 +106,41 @@ func Open(ctx context.Context, dir string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	repo, err := manifest.Open(ctx, dir)
+	repository, err := repo.Open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	s, err := open(ctx, repo, opts)
+	s, err := open(ctx, repository, opts)
 	if err != nil {
-		return nil, errors.Join(err, repo.Close())
+		return nil, errors.Join(err, repository.Close())
 	}
-	s.repository = repo
+	s.repository = repository
 	return s, nil
 }
 
-func open(ctx context.Context, repo *manifest.Repository, opts *Options) (*Store, error) {
+func open(ctx context.Context, repository *repo.Repository, opts *Options) (*Store, error) {
 	id, err := opts.Snapshot, error(nil)
 	if id == "" {
-		id, err = repo.Current(ctx)
+		id, err = repository.Current(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	snap, err := repo.Load(ctx, id)
+	snap, err := repository.Load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return New(repo, snap, opts)
+	return New(repository, snap, opts)
 }
 
 // New opens a snapshot of a repository, published or not. It ignores opts.Snapshot. The caller closes
 // the repository after the store.
-func New(repo *manifest.Repository, snap *manifest.Snapshot, opts *Options) (*Store, error) {
-	t, err := table.Open(snap.Tables, table.InRepository(repo), table.NewCache(tableCache))
+func New(repository *repo.Repository, snap *manifest.Snapshot, opts *Options) (*Store, error) {
+	t, err := table.Open(snap.Tables, table.InRepository(repository), table.NewCache(tableCache))
 	if err != nil {
 		return nil, err
 	}
-	s, err := newStore(snap, t, repo, opts)
+	s, err := newStore(snap, t, repository, opts)
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -147,7 +148,7 @@ func New(repo *manifest.Repository, snap *manifest.Snapshot, opts *Options) (*St
 }
 
 // newStore opens a snapshot with its tables.
-func newStore(snap *manifest.Snapshot, t tables, repo *manifest.Repository, opts *Options) (*Store, error) {
+func newStore(snap *manifest.Snapshot, t tables, repository *repo.Repository, opts *Options) (*Store, error) {
 	access, err := grantAccess(snap, opts)
 	if err != nil {
 		return nil, err
@@ -168,7 +169,7 @@ func newStore(snap *manifest.Snapshot, t tables, repo *manifest.Repository, opts
 		s.opener, s.ownOpener = access.newOpener(opts.Download), true
 	}
 	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), source.ShareOfOpen(256, 4)), s.OpenSource)
-	s.patches = newPatches(snap, repo)
+	s.patches = newPatches(snap, repository)
 	for i := range snap.Arrays {
 		a, err := s.newArray(&snap.Arrays[i])
 		if err != nil {

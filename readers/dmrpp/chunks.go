@@ -12,6 +12,7 @@ import (
 
 	"varve/codec"
 	"varve/readers"
+	"varve/readers/internal/byteswap"
 	"varve/readers/source"
 )
 
@@ -268,7 +269,7 @@ func bigEndian(t *readers.Type) *readers.Type {
 		out.Choices = nil
 		for _, c := range t.Choices {
 			value := bytes.Clone(c.Value)
-			readers.SwapBytes(value, t.Size)
+			byteswap.Elements(value, t.Size)
 			out.Choices = append(out.Choices, readers.Choice{Name: c.Name, Value: value})
 		}
 	}

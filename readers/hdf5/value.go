@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"varve/readers"
+	"varve/readers/internal/byteswap"
 )
 
 // Canonical appends stored elements in memory form: numbers little-endian with all their bytes,
@@ -87,7 +88,7 @@ func appendNumbers(dst []byte, t *readers.Type, stored []byte) []byte {
 	n := len(dst)
 	dst = append(dst, stored...)
 	if t.Order == readers.BigEndian && t.Size > 1 {
-		readers.SwapBytes(dst[n:], t.Size)
+		byteswap.Elements(dst[n:], t.Size)
 	}
 	return dst
 }

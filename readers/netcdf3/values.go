@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"varve/readers"
+	"varve/readers/internal/byteswap"
 	"varve/readers/internal/strided"
 )
 
@@ -34,6 +35,6 @@ func (f *File) Read(ctx context.Context, v *Var, limit uint64) ([]byte, error) {
 // swap converts elements to memory form.
 func swap(t *readers.Type, elements []byte) {
 	if t.Size > 1 {
-		readers.SwapBytes(elements, t.Size)
+		byteswap.Elements(elements, t.Size)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"varve/manifest"
+	"varve/manifest/repo"
 )
 
 // during calls do while an archive is exported.
@@ -46,17 +47,17 @@ func TestCommitMeanwhile(t *testing.T) {
 	before := tree(t, dest)
 	a.id = "second"
 	v.grow(t, 3, 2, 3, 4)
-	repo := filepath.Join(dest, repoKey)
+	file := filepath.Join(dest, repoKey)
 	theirs := append(slices.Clone(before[repoKey]), 0)
-	_, err := a.during(dest, func() error { return os.WriteFile(repo, theirs, 0o644) })
-	if !errors.Is(err, manifest.ErrConflict) {
+	_, err := a.during(dest, func() error { return os.WriteFile(file, theirs, 0o644) })
+	if !errors.Is(err, repo.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
 	after := tree(t, dest)
 	if !slices.Equal(fileNames(after), fileNames(before)) || !slices.Equal(after[repoKey], theirs) {
 		t.Errorf("files before %q, after %q", fileNames(before), fileNames(after))
 	}
-	if err := os.WriteFile(repo, before[repoKey], 0o644); err != nil {
+	if err := os.WriteFile(file, before[repoKey], 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if r := a.export(t, dest, Options{}); !r.Appended {

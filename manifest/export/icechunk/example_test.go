@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"varve/manifest"
 	"varve/manifest/export/icechunk"
 	"varve/manifest/ingest"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 )
 
@@ -62,10 +62,10 @@ func export(ctx context.Context, out, dest string) (*icechunk.Result, error) {
 		return nil, err
 	}
 	defer s.Close()
-	repo, err := manifest.Open(ctx, out)
+	repository, err := repo.Open(ctx, out)
 	if err != nil {
 		return nil, err
 	}
-	defer repo.Close()
-	return icechunk.Write(ctx, s, dest, &icechunk.Options{Manifest: repo})
+	defer repository.Close()
+	return icechunk.Write(ctx, s, dest, &icechunk.Options{Manifest: repository})
 }

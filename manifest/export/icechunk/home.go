@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"varve/manifest"
 	"varve/manifest/export/internal/dest"
+	"varve/manifest/repo"
 	"varve/readers/icechunk/file"
 )
 
@@ -34,7 +34,7 @@ type home interface {
 	// stream is create for content that does not fit in memory.
 	stream(ctx context.Context, write func(io.Writer) error, key string) error
 	// swap replaces the file repo by data, if it is still the fetched version; otherwise the error is
-	// manifest.ErrConflict. If unsure is true, the replacement may have happened in spite of the error. draft
+	// repo.ErrConflict. If unsure is true, the replacement may have happened in spite of the error. draft
 	// is a key for temporary use.
 	swap(ctx context.Context, data []byte, was fetched, draft string) (unsure bool, err error)
 	// remove deletes files that no other file refers to.
@@ -141,7 +141,7 @@ func (f *folder) swap(ctx context.Context, data []byte, was fetched, draft strin
 		return false, err
 	}
 	if !bytes.Equal(now, was.data) {
-		return false, fmt.Errorf("%s: %w: another process committed in the meantime; export again", f.dir, manifest.ErrConflict)
+		return false, fmt.Errorf("%s: %w: another process committed in the meantime; export again", f.dir, repo.ErrConflict)
 	}
 	return false, os.Rename(f.name(draft), f.name(repoKey))
 }
@@ -185,7 +185,7 @@ func (p prefix) stream(ctx context.Context, write func(io.Writer) error, key str
 func (p prefix) swap(ctx context.Context, data []byte, was fetched, _ string) (unsure bool, err error) {
 	err = p.Publish(ctx, repoKey, bytes.NewReader(data), was.version)
 	// Only these two errors are certain to leave the old repo in place.
-	return err != nil && !errors.Is(err, manifest.ErrConflict) && !errors.Is(err, fs.ErrPermission), err
+	return err != nil && !errors.Is(err, repo.ErrConflict) && !errors.Is(err, fs.ErrPermission), err
 }
 
 // remove deletes objects even if ctx is cancelled, so that an interrupted export leaves nothing.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source/storetest"
 )
@@ -190,7 +191,7 @@ func TestMeanwhileInStore(t *testing.T) {
 				m.Put(below+repoKey, []byte("theirs"))
 				return a.sources[row], nil
 			}
-			if _, err := write(t.Context(), in, away, opts.defaults(), a); !errors.Is(err, manifest.ErrConflict) {
+			if _, err := write(t.Context(), in, away, opts.defaults(), a); !errors.Is(err, repo.ErrConflict) {
 				t.Errorf("got %v", err)
 			}
 			after := fileNames(stored(m))

@@ -15,6 +15,7 @@ import (
 	"varve/manifest/export/internal/dest"
 	"varve/manifest/export/internal/draft"
 	"varve/manifest/internal/change"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -29,7 +30,7 @@ type Options struct {
 	Message string
 	// Manifest is the repository from which the store was opened. It is needed to append, because appending
 	// compares snapshots.
-	Manifest *manifest.Repository
+	Manifest *repo.Repository
 	// ManifestRefs is the maximum number of refs in a manifest; 0 means 65,536.
 	ManifestRefs int64
 	// InlineBytes is the maximum size of a chunk that is stored in a manifest instead of an object; 0 means

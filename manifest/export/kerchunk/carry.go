@@ -15,6 +15,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/export/internal/draft"
 	"varve/manifest/internal/change"
+	"varve/manifest/repo"
 )
 
 // mark is a Parquet set's record of its origin. It is stored in .zmetadata beside the documents, where fsspec
@@ -35,7 +36,7 @@ func (e *export) mark() mark {
 type past func(ctx context.Context, snapshot string, a array) (change.Change, error)
 
 // pastOf returns a past that compares with snapshots of the repository, and a function to release it.
-func pastOf(r *manifest.Repository, now *manifest.Snapshot) (past, func() error) {
+func pastOf(r *repo.Repository, now *manifest.Snapshot) (past, func() error) {
 	h := change.NewPlaces(r)
 	var c *change.Snapshots
 	return func(ctx context.Context, snapshot string, a array) (change.Change, error) {

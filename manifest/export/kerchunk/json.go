@@ -12,9 +12,9 @@ import (
 	"strconv"
 
 	"varve/grid"
-	"varve/manifest"
 	"varve/manifest/export/internal/dest"
 	"varve/manifest/export/internal/draft"
+	"varve/manifest/repo"
 	"varve/readers/source"
 	"varve/zarrjson"
 )
@@ -70,7 +70,7 @@ func (e *export) publishJSON(ctx context.Context, d *draft.Draft) (err error) {
 	}
 	err = d.PublishFile(ctx, documentName, e.dest, e.opts.Force)
 	// Another process has replaced the references; the patches of this export would never be used.
-	if errors.Is(err, manifest.ErrConflict) {
+	if errors.Is(err, repo.ErrConflict) {
 		return errors.Join(err, p.RemoveThese(ctx, own))
 	}
 	if err != nil {

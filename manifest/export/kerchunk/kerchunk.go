@@ -52,6 +52,7 @@ import (
 	"varve/manifest/export/internal/dest"
 	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/progress"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source"
 	"varve/zarrjson"
@@ -63,7 +64,7 @@ type Options struct {
 	Force bool
 	// Append is the repository of the manifest. If it is set, an export to Parquet references from an earlier
 	// snapshot keeps the records whose chunks are unchanged, and writes the others. It implies Force.
-	Append *manifest.Repository
+	Append *repo.Repository
 	// Regular re-chunks arrays with rectilinear grids to regular ones, for clients that support no others.
 	// Chunks with other edges are re-encoded.
 	Regular bool

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/readers/source/storetest"
 )
 
@@ -216,7 +217,7 @@ func TestMeanwhileInStore(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := write(t.Context(), a.hierarchy, prefix+"r.parquet", nil); !errors.Is(err, manifest.ErrConflict) {
+	if _, err := write(t.Context(), a.hierarchy, prefix+"r.parquet", nil); !errors.Is(err, repo.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
 	if got := namesIn(m); !slices.Equal(got, []string{"r.parquet/repo"}) {
@@ -239,14 +240,14 @@ func TestFasterInStore(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := write(t.Context(), a.hierarchy, at, &Options{InlineBytes: 1, Force: true}); !errors.Is(err, manifest.ErrConflict) {
+	if _, err := write(t.Context(), a.hierarchy, at, &Options{InlineBytes: 1, Force: true}); !errors.Is(err, repo.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
 	if got := namesIn(m); len(got) != 2 || string(m.Get("bucket/a b/r.json")) != "theirs" {
 		t.Errorf("there are %q", got)
 	}
 	m.Put("bucket/a b/r.parquet/.varve/claim", []byte("somebody"))
-	if _, err := write(t.Context(), a.hierarchy, prefix+"r.parquet", nil); !errors.Is(err, manifest.ErrBusy) {
+	if _, err := write(t.Context(), a.hierarchy, prefix+"r.parquet", nil); !errors.Is(err, repo.ErrBusy) {
 		t.Errorf("while somebody is at work: %v", err)
 	}
 	m.Pass(2 * time.Minute)

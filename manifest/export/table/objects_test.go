@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/readers/source/storetest"
 )
 
@@ -73,7 +73,7 @@ func TestStoppedInStore(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := write(t.Context(), l, "s3://bucket/t.parquet", &Options{Force: force}); !errors.Is(err, manifest.ErrConflict) {
+		if _, err := write(t.Context(), l, "s3://bucket/t.parquet", &Options{Force: force}); !errors.Is(err, repo.ErrConflict) {
 			t.Errorf("somebody was faster: %v", err)
 		}
 		if got := string(m.Get("bucket/t.parquet")); got != "theirs" {

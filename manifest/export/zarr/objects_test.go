@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/readers/source/storetest"
 )
 
@@ -201,7 +201,7 @@ func TestKilledInStore(t *testing.T) {
 		m.SetFault(nil)
 		invisible(t, m)
 		o.Force = force
-		if _, err := Write(t.Context(), s.store, away, &o); !errors.Is(err, manifest.ErrBusy) || !strings.Contains(err.Error(), away) {
+		if _, err := Write(t.Context(), s.store, away, &o); !errors.Is(err, repo.ErrBusy) || !strings.Contains(err.Error(), away) {
 			t.Errorf("at once: %v", err)
 		}
 		m.Pass(2 * time.Minute)
@@ -222,7 +222,7 @@ func TestTwoInStore(t *testing.T) {
 			switch {
 			case err == nil:
 				done.Add(1)
-			case errors.Is(err, manifest.ErrBusy), errors.Is(err, fs.ErrExist):
+			case errors.Is(err, repo.ErrBusy), errors.Is(err, fs.ErrExist):
 				busy.Add(1)
 			default:
 				t.Error(err)
@@ -246,7 +246,7 @@ func TestRootOfOthers(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := Write(t.Context(), s.store, away, nil); !errors.Is(err, manifest.ErrConflict) {
+	if _, err := Write(t.Context(), s.store, away, nil); !errors.Is(err, repo.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
 	if got := string(m.Get(below + "zarr.json")); got != "theirs" || m.Get(below+stateName) != nil {

@@ -25,6 +25,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/export/internal/progress"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -47,7 +48,7 @@ type Options struct {
 	// Force replaces an existing copy.
 	Force bool
 	// Manifest is the repository from which the store was opened. Append needs it.
-	Manifest *manifest.Repository
+	Manifest *repo.Repository
 	// Progress is called from time to time, by one goroutine at a time. It does not include verification.
 	Progress func(done, total int64)
 }

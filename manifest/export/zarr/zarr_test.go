@@ -20,6 +20,7 @@ import (
 	"varve/manifest/export/internal/draft"
 	"varve/manifest/ingest"
 	"varve/manifest/plan"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source"
 	"varve/zarrjson"
@@ -37,7 +38,7 @@ var (
 type sample struct {
 	dir   string
 	store *store.Store
-	repo  *manifest.Repository
+	repo  *repo.Repository
 }
 
 func newSample(t testing.TB, files ...string) *sample {
@@ -56,7 +57,7 @@ func (s *sample) open(t testing.TB) {
 	if s.store, err = store.Open(context.Background(), s.dir, &store.Options{Trusted: true}); err != nil {
 		t.Fatal(err)
 	}
-	if s.repo, err = manifest.Open(context.Background(), s.dir); err != nil {
+	if s.repo, err = repo.Open(context.Background(), s.dir); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = s.store.Close(), s.repo.Close() })

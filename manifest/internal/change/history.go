@@ -9,24 +9,25 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/table"
+	"varve/manifest/repo"
 )
 
 // History is the Past of a manifest that is stored in a repository.
 type History struct {
-	repository     *manifest.Repository
+	repository     *repo.Repository
 	readers        map[string]*table.Reader // by snapshot
 	comparesPlaces bool                     // sources that were moved count as different
 }
 
 // NewHistory returns the history of a repository, for exports that contain values. The caller closes
 // the repository.
-func NewHistory(r *manifest.Repository) *History {
+func NewHistory(r *repo.Repository) *History {
 	return &History{repository: r, readers: map[string]*table.Reader{}}
 }
 
 // NewPlaces is NewHistory for exports that contain locations of sources: a source that was moved
 // counts as another one.
-func NewPlaces(r *manifest.Repository) *History {
+func NewPlaces(r *repo.Repository) *History {
 	h := NewHistory(r)
 	h.comparesPlaces = true
 	return h

@@ -18,6 +18,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/change"
 	"varve/manifest/internal/table"
+	"varve/manifest/repo"
 	"varve/zarrjson"
 )
 
@@ -37,16 +38,16 @@ const (
 // Carry adds to the arrays of an unpublished snapshot the compacted chunks of an older snapshot that
 // are still correct and that they do not have, and lists their files. It returns the number of rows
 // that it added. It does not update the counts of chunks.
-func Carry(ctx context.Context, repo *manifest.Repository, old, now *manifest.Snapshot, chunks Chunks) (rows int64, err error) {
+func Carry(ctx context.Context, repository *repo.Repository, old, now *manifest.Snapshot, chunks Chunks) (rows int64, err error) {
 	if !slices.ContainsFunc(old.Arrays, func(a manifest.Array) bool { return len(a.Patches) > 0 }) {
 		return 0, nil
 	}
-	c := &carrier{repo: repo, old: old, now: now, chunks: chunks, moves: map[[2]string]*move{}}
-	if c.was, err = table.Open(old.Tables, table.InRepository(repo), table.NewCache(pageCache)); err != nil {
+	c := &carrier{repo: repository, old: old, now: now, chunks: chunks, moves: map[[2]string]*move{}}
+	if c.was, err = table.Open(old.Tables, table.InRepository(repository), table.NewCache(pageCache)); err != nil {
 		return 0, err
 	}
 	defer c.was.Close()
-	if c.is, err = table.Open(now.Tables, table.InRepository(repo), table.NewCache(pageCache)); err != nil {
+	if c.is, err = table.Open(now.Tables, table.InRepository(repository), table.NewCache(pageCache)); err != nil {
 		return 0, err
 	}
 	defer c.is.Close()
@@ -72,7 +73,7 @@ func Carry(ctx context.Context, repo *manifest.Repository, old, now *manifest.Sn
 
 // carrier compares two snapshots.
 type carrier struct {
-	repo     *manifest.Repository
+	repo     *repo.Repository
 	old, now *manifest.Snapshot
 	chunks   Chunks
 	was, is  *table.Reader

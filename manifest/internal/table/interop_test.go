@@ -14,6 +14,7 @@ import (
 	"varve/codec"
 	"varve/fixtures/venv"
 	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/zarrjson"
 )
 
@@ -139,7 +140,7 @@ func (f *interopFolder) addValues(rng *rand.Rand) {
 // archive is a small archive of three files along time, and its manifest.
 type archive struct {
 	*testing.T
-	r     *manifest.Repository
+	r     *repo.Repository
 	snap  manifest.Snapshot
 	refs  []manifest.Ref
 	truth map[string]string // places of chunks, as JSON, by array and chunk
@@ -174,7 +175,7 @@ func archiveHeader(days int64, turned bool) *manifest.Header {
 // of tiles in two segments.
 func newArchive(t *testing.T) *archive {
 	t.Helper()
-	r, err := manifest.Create(t.Context(), filepath.Join(t.TempDir(), "archive.varve"), false)
+	r, err := repo.Create(t.Context(), filepath.Join(t.TempDir(), "archive.varve"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,10 @@ import (
 	"slices"
 
 	"varve/manifest"
+	"varve/manifest/repo"
 )
 
-// File is the open file of a table, such as a *manifest.TableFile.
+// File is the open file of a table, such as a *repo.TableFile.
 type File interface {
 	io.ReaderAt
 	io.Closer
@@ -22,7 +23,7 @@ type File interface {
 type Opener func(ctx context.Context, t manifest.Table) (File, error)
 
 // InRepository returns an opener for the tables of a repository.
-func InRepository(r *manifest.Repository) Opener {
+func InRepository(r *repo.Repository) Opener {
 	return func(ctx context.Context, t manifest.Table) (File, error) { return r.OpenTable(ctx, t) }
 }
 

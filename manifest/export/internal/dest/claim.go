@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/readers/source"
 )
 
@@ -45,9 +45,9 @@ type Claim struct {
 }
 
 // errLost is why a claim is not held any more.
-var errLost = fmt.Errorf("%w: this export stood still, or did not reach the store, for so long that others may go on: export again", manifest.ErrBusy)
+var errLost = fmt.Errorf("%w: this export stood still, or did not reach the store, for so long that others may go on: export again", repo.ErrBusy)
 
-// Claim takes the prefix, or is manifest.ErrBusy. It sees to it that the store heeds conditions.
+// Claim takes the prefix, or is repo.ErrBusy. It sees to it that the store heeds conditions.
 // What is written goes by the context that is returned, which ends when the claim is lost; from
 // then on the prefix stores and removes nothing.
 func (p *Prefix) Claim(ctx context.Context) (*Claim, context.Context, error) {
@@ -108,7 +108,7 @@ func (c *Claim) takeOver(ctx context.Context) error {
 		err = p.PutIf(ctx, ClaimKey, []byte(c.text), version)
 	}
 	if errors.Is(err, source.ErrConflict) || errors.Is(err, fs.ErrNotExist) { // somebody has it, or had it until now
-		err = fmt.Errorf("%s: %w there, or was killed less than %s ago (%s): wait, or export to another place", p.Name(""), manifest.ErrBusy, claimLife, p.Name(ClaimKey))
+		err = fmt.Errorf("%s: %w there, or was killed less than %s ago (%s): wait, or export to another place", p.Name(""), repo.ErrBusy, claimLife, p.Name(ClaimKey))
 	}
 	return err
 }

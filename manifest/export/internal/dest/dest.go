@@ -27,7 +27,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/readers/source"
 )
 
@@ -97,7 +97,7 @@ func (p *Prefix) Publish(ctx context.Context, key string, content Content, versi
 	}
 	err := p.Replace(ctx, key, content, content.Size(), version)
 	if errors.Is(err, source.ErrConflict) {
-		return fmt.Errorf("%s: %w: somebody else wrote it meanwhile; look what it is, and export again: %w", p.Name(key), manifest.ErrConflict, err)
+		return fmt.Errorf("%s: %w: somebody else wrote it meanwhile; look what it is, and export again: %w", p.Name(key), repo.ErrConflict, err)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/readers/source/storetest"
 )
 
@@ -35,7 +35,7 @@ func TestClaim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.Claim(t.Context()); !errors.Is(err, manifest.ErrBusy) || !strings.Contains(err.Error(), p.Name(ClaimKey)) {
+	if _, _, err := p.Claim(t.Context()); !errors.Is(err, repo.ErrBusy) || !strings.Contains(err.Error(), p.Name(ClaimKey)) {
 		t.Errorf("while it is held: %v", err)
 	}
 	boom := errors.New("boom")
@@ -88,7 +88,7 @@ func TestClaimIsTaken(t *testing.T) {
 		t.Errorf("renewing one that is another's: %t, %v", lost, err)
 	}
 	first.cancel(errLost)
-	if err := first.Release(context.Canceled); !errors.Is(err, manifest.ErrBusy) || errors.Is(err, context.Canceled) {
+	if err := first.Release(context.Canceled); !errors.Is(err, repo.ErrBusy) || errors.Is(err, context.Canceled) {
 		t.Errorf("one that was lost: %v", err)
 	}
 	if text := string(m.Get(below + ClaimKey)); !strings.HasPrefix(text, second.text) {
@@ -115,14 +115,14 @@ func TestStoodStill(t *testing.T) {
 		for what, err := range map[string]error{
 			"store": p.Store(all, "x", []byte("mine")), "remove": p.RemoveThese(all, "x"), "clear": p.Clear(all), "publish": p.Publish(all, "y", strings.NewReader("mine"), ""),
 		} {
-			if !errors.Is(err, manifest.ErrBusy) {
+			if !errors.Is(err, repo.ErrBusy) {
 				t.Errorf("%s: %s: %v", name, what, err)
 			}
 		}
 		if ctx.Err() == nil || !c.IsLost() {
 			t.Errorf("%s: it is held", name)
 		}
-		if err := c.Release(nil); !errors.Is(err, manifest.ErrBusy) {
+		if err := c.Release(nil); !errors.Is(err, repo.ErrBusy) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if string(m.Get(below+"x")) != "theirs" || m.Get(below+"y") != nil {
@@ -149,7 +149,7 @@ func TestClaimAtOnce(t *testing.T) {
 				c, _, err := p.Claim(t.Context())
 				if mu.Lock(); err == nil {
 					held = append(held, c)
-				} else if !errors.Is(err, manifest.ErrBusy) {
+				} else if !errors.Is(err, repo.ErrBusy) {
 					t.Error(err)
 				}
 				mu.Unlock()

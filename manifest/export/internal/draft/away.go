@@ -14,6 +14,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/export/internal/dest"
+	"varve/manifest/repo"
 	"varve/readers/source"
 )
 
@@ -132,7 +133,7 @@ const storedAtOnce = 8
 func (a *away) publish(ctx context.Context, dir, last string) error {
 	if a.alone {
 		if alone, err := a.isAlone(ctx); err != nil || !alone {
-			return cmp.Or(err, fmt.Errorf("%s: %w: somebody else wrote there meanwhile; look what it is, and export to another place", a.Name(""), manifest.ErrConflict))
+			return cmp.Or(err, fmt.Errorf("%s: %w: somebody else wrote there meanwhile; look what it is, and export to another place", a.Name(""), repo.ErrConflict))
 		}
 	}
 	a.claim.Dirty()

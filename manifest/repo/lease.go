@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"varve/manifest"
 )
 
 // Object stores have no locks that end with the process that holds them. Two mechanisms keep writers
@@ -107,21 +108,21 @@ func (l *lease) clock(ctx context.Context) (time.Time, error) {
 	return id.Modified, err
 }
 
-func (o *objects) share(ctx context.Context) (func() error, error) {
+func (o *objects) holdOffGC(ctx context.Context) (func() error, error) {
 	l, err := o.lease(ctx, writerLease)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.settleBy(ctx, l.clock); err != nil {
+	if _, err := o.waitForGCUsing(ctx, l.clock); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
 	return l.release, nil
 }
 
-// settle waits until current has no mark. It removes a mark that is too old to count: the GC that made
+// waitForGC waits until current has no mark. It removes a mark that is too old to count: the GC that made
 // it notices, and stops.
-func (o *objects) settle(ctx context.Context) (pointerState, error) {
-	return o.settleBy(ctx, func(ctx context.Context) (time.Time, error) {
+func (o *objects) waitForGC(ctx context.Context) (pointerState, error) {
+	return o.waitForGCUsing(ctx, func(ctx context.Context) (time.Time, error) {
 		l, err := o.lease(ctx, sweepLease)
 		if err != nil {
 			return time.Time{}, err
@@ -134,9 +135,9 @@ func (o *objects) settle(ctx context.Context) (pointerState, error) {
 // sweepPause is the time between two looks at a mark.
 const sweepPause = time.Second
 
-// settleBy is settle with the store's clock, which costs requests and so is asked only if there is a
+// waitForGCUsing is waitForGC with the store's clock, which costs requests and so is asked only if there is a
 // mark.
-func (o *objects) settleBy(ctx context.Context, clock func(context.Context) (time.Time, error)) (pointerState, error) {
+func (o *objects) waitForGCUsing(ctx context.Context, clock func(context.Context) (time.Time, error)) (pointerState, error) {
 	for {
 		now, err := o.readCurrent(ctx)
 		if err != nil {
@@ -191,7 +192,7 @@ type sweep struct {
 	since time.Time // a time before the mark was made or renewed
 }
 
-func (o *objects) exclude(ctx context.Context) (release func() error, err error) {
+func (o *objects) lockForGC(ctx context.Context) (release func() error, err error) {
 	l, err := o.lease(ctx, sweepLease)
 	if err != nil {
 		return nil, err
@@ -217,7 +218,7 @@ func (o *objects) exclude(ctx context.Context) (release func() error, err error)
 	}
 	var p pointer
 	if err := json.Unmarshal(now.data, &p); err != nil {
-		return nil, &DamageError{o.path(currentName), FileCorrupt, err.Error()}
+		return nil, &manifest.DamageError{Name: o.path(currentName), Damage: manifest.FileCorrupt, Detail: err.Error()}
 	}
 	if err := o.mark(ctx, p, now.version); err != nil {
 		return nil, err

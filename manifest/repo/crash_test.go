@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"bufio"

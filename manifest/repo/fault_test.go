@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"context"
@@ -45,8 +45,8 @@ func (f *faulty) remove(ctx context.Context, names ...string) (int, error) {
 	return n, errors.Join(f.call(), err)
 }
 
-// swap works like a folder's, with drafts on the faulty disk.
-func (f *faulty) swap(ctx context.Context, since pointerState, old, new []byte) error {
+// swapCurrent works like a folder's, with drafts on the faulty disk.
+func (f *faulty) swapCurrent(ctx context.Context, since pointerState, old, new []byte) error {
 	if err := f.call(); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (f *faulty) swap(ctx context.Context, since pointerState, old, new []byte) 
 		return syscall.ENOSPC
 	}
 	f.bytes -= len(new)
-	return errors.Join(f.files.swap(ctx, since, old, new), f.call())
+	return errors.Join(f.files.swapCurrent(ctx, since, old, new), f.call())
 }
 
 type faultyDraft struct {

@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"varve/manifest"
 )
 
 func TestGC(t *testing.T) { everywhere(t, testGC) }
@@ -73,7 +75,7 @@ func testGCWaitsForWriters(t *testing.T, h *homes) {
 	r := h.repository(t)
 	first := mustPublish(t, r, "first")
 	writer := reopen(t, r)
-	table, err := writeTable(t.Context(), writer, Refs, "second")
+	table, err := writeTable(t.Context(), writer, manifest.Refs, "second")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,7 @@ func testGCWaitsForWriters(t *testing.T, h *homes) {
 	if _, err := writer.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
 		t.Fatalf("GC while it writes itself: %v", err)
 	}
-	snap := &Snapshot{Tables: []Table{table}}
+	snap := &manifest.Snapshot{Tables: []manifest.Table{table}}
 	if err := writer.Publish(t.Context(), snap, first.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +104,7 @@ func TestGCRemovesLeftovers(t *testing.T) { everywhere(t, testGCRemovesLeftovers
 func testGCRemovesLeftovers(t *testing.T, h *homes) {
 	r := h.repository(t)
 	snap := mustPublish(t, r, "first")
-	lost := []string{snapshotName(sumOf([]byte("lost"))), tableName(Refs, sumOf([]byte("lost"))), "drafts/crashed"}
+	lost := []string{snapshotName(sumOf([]byte("lost"))), manifest.TableName(manifest.Refs, sumOf([]byte("lost"))), "drafts/crashed"}
 	for _, name := range lost {
 		h.write(t, r.Name()+"/"+name, "lost")
 	}
@@ -129,17 +131,17 @@ func testLosersLeaveNothing(t *testing.T, h *homes) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := writeTable(t.Context(), loser, Refs, "lost")
+	table, err := writeTable(t.Context(), loser, manifest.Refs, "lost")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := loser.checkPresent(t.Context(), &Snapshot{Tables: []Table{table}}); err != nil {
+	if err := loser.checkPresent(t.Context(), &manifest.Snapshot{Tables: []manifest.Table{table}}); err != nil {
 		t.Errorf("its own table: %v", err)
 	}
-	if err := r.checkPresent(t.Context(), &Snapshot{Tables: []Table{table}}); !isMissing(err) {
+	if err := r.checkPresent(t.Context(), &manifest.Snapshot{Tables: []manifest.Table{table}}); !isMissing(err) {
 		t.Errorf("another's table: %v", err)
 	}
-	if err := loser.Publish(t.Context(), &Snapshot{Tables: []Table{table}}, ""); !errors.Is(err, ErrConflict) {
+	if err := loser.Publish(t.Context(), &manifest.Snapshot{Tables: []manifest.Table{table}}, ""); !errors.Is(err, ErrConflict) {
 		t.Fatal(err)
 	}
 	if err := loser.Close(); err != nil {
@@ -180,7 +182,7 @@ func testDrop(t *testing.T, h *homes) {
 		if taken && runtime.GOOS == "windows" {
 			continue // nobody takes away what is open
 		}
-		w, err := r.NewTable(t.Context(), Refs)
+		w, err := r.NewTable(t.Context(), manifest.Refs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +221,7 @@ func testLog(t *testing.T, h *homes) {
 	for i := range 3 {
 		mustPublish(t, r, "shared", fmt.Sprint("own ", i))
 	}
-	var log []Entry
+	var log []manifest.Entry
 	for e, err := range r.Log(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +229,7 @@ func testLog(t *testing.T, h *homes) {
 		log = append(log, *e)
 	}
 	for s, err := range r.History(t.Context()) {
-		want := Entry{s.ID, s.Parent, s.Created, s.Message, s.Writer, s.Sources, s.Refs}
+		want := manifest.Entry{ID: s.ID, Parent: s.Parent, Created: s.Created, Message: s.Message, Writer: s.Writer, Sources: s.Sources, Refs: s.Refs}
 		if err != nil || len(log) == 0 || log[0] != want {
 			t.Fatalf("got %+v, want %+v (%v)", log, want, err)
 		}
@@ -236,12 +238,12 @@ func testLog(t *testing.T, h *homes) {
 	if len(log) > 0 {
 		t.Errorf("unexpected entries: %+v", log)
 	}
-	d, err := decodeHead([]byte(`{"tables":[{"refs":1}],"message":"m","new":{"varve":7},"varve":1,"refs":5}`))
+	d, err := manifest.DecodeEntry([]byte(`{"tables":[{"refs":1}],"message":"m","new":{"varve":7},"varve":1,"refs":5}`))
 	if err != nil || d.Message != "m" || d.Refs != 5 {
 		t.Errorf("got %+v (%v)", d, err)
 	}
 	for _, bad := range []string{"", "[", `{"varve":2}`, `{"varve":1,"parent":"x"}`, `{"varve":1,"refs":"x"}`, `{"varve":1,`} {
-		if _, err := decodeHead([]byte(bad)); err == nil {
+		if _, err := manifest.DecodeEntry([]byte(bad)); err == nil {
 			t.Errorf("%q was decoded, want an error", bad)
 		}
 	}

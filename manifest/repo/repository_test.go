@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"varve/manifest"
 	"varve/zarrjson"
 )
 
@@ -35,33 +36,33 @@ func reopen(tb testing.TB, r *Repository) *Repository {
 	return again
 }
 
-func writeTable(ctx context.Context, r *Repository, kind TableKind, content string) (Table, error) {
+func writeTable(ctx context.Context, r *Repository, kind manifest.TableKind, content string) (manifest.Table, error) {
 	w, err := r.NewTable(ctx, kind)
 	if err != nil {
-		return Table{}, err
+		return manifest.Table{}, err
 	}
 	for _, half := range []string{content[:len(content)/2], content[len(content)/2:]} {
 		if _, err := w.Write([]byte(half)); err != nil {
-			return Table{}, errors.Join(err, w.Abort())
+			return manifest.Table{}, errors.Join(err, w.Abort())
 		}
 	}
 	t, err := w.Commit()
 	if err != nil {
-		return Table{}, errors.Join(err, w.Abort())
+		return manifest.Table{}, errors.Join(err, w.Abort())
 	}
 	t.Rows = int64(len(content))
 	return t, nil
 }
 
 // publishTexts publishes a snapshot with one table for each text after the current snapshot.
-func publishTexts(ctx context.Context, r *Repository, texts ...string) (*Snapshot, error) {
+func publishTexts(ctx context.Context, r *Repository, texts ...string) (*manifest.Snapshot, error) {
 	parent, err := r.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	snap := &Snapshot{Message: strings.Join(texts, ","), Sources: int64(len(texts))}
+	snap := &manifest.Snapshot{Message: strings.Join(texts, ","), Sources: int64(len(texts))}
 	for _, text := range texts {
-		t, err := writeTable(ctx, r, Refs, text)
+		t, err := writeTable(ctx, r, manifest.Refs, text)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +71,7 @@ func publishTexts(ctx context.Context, r *Repository, texts ...string) (*Snapsho
 	return snap, r.Publish(ctx, snap, parent)
 }
 
-func mustPublish(tb testing.TB, r *Repository, texts ...string) *Snapshot {
+func mustPublish(tb testing.TB, r *Repository, texts ...string) *manifest.Snapshot {
 	tb.Helper()
 	snap, err := publishTexts(tb.Context(), r, texts...)
 	if err != nil {
@@ -79,7 +80,7 @@ func mustPublish(tb testing.TB, r *Repository, texts ...string) *Snapshot {
 	return snap
 }
 
-func current(tb testing.TB, r *Repository) *Snapshot {
+func current(tb testing.TB, r *Repository) *manifest.Snapshot {
 	tb.Helper()
 	id, err := r.Current(tb.Context())
 	if err != nil {
@@ -104,7 +105,7 @@ func messages(tb testing.TB, r *Repository) []string {
 	return all
 }
 
-func fullSnapshot(tb testing.TB) *Snapshot {
+func fullSnapshot(tb testing.TB) *manifest.Snapshot {
 	tb.Helper()
 	schema, err := zarrjson.ParseArray([]byte(`{"shape":[59,4],"data_type":"float32",
 		"chunk_grid":{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[31,28],4]}},
@@ -120,17 +121,19 @@ func fullSnapshot(tb testing.TB) *Snapshot {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &Snapshot{
+	return &manifest.Snapshot{
 		Message: "build", Writer: "varve", Options: json.RawMessage(`{"strict":true}`), State: json.RawMessage(`[1]`), Merged: map[string]int64{"time": 3},
-		Groups: []GroupSchema{{"/", zarrjson.Attributes{}}, {"/g x", attributes.WithoutLayout()}},
-		Arrays: []Array{{
+		Groups: []manifest.GroupSchema{{Path: "/"}, {Path: "/g x", Attributes: attributes.WithoutLayout()}},
+		Arrays: []manifest.Array{{
 			Path: "/g x/sst", Schema: schema, Placement: "p", Variables: []string{"/sst", "/SST"}, Dims: []string{"/time", "/x"},
-			Renamed: map[string]string{"/t": "/time"}, Reading: Unpacked, Chunks: Counts{Verbatim: 2},
-			Pieces:  []Piece{{[]int64{0, 0}, []int64{59, 4}, "v"}},
-			Patches: []Patched{{"patches/rows", 3, 2, "patches/bytes", []int64{2, 1}, []int64{1, 0}, []int64{1, 1}}},
+			Renamed: map[string]string{"/t": "/time"}, Reading: manifest.Unpacked, Chunks: manifest.Counts{Verbatim: 2},
+			Pieces: []manifest.Piece{{Origin: []int64{0, 0}, Shape: []int64{59, 4}, Values: "v"}},
+			Patches: []manifest.Patched{{
+				Table: "patches/rows", Row: 3, Rows: 2, File: "patches/bytes", Counts: []int64{2, 1}, Shift: []int64{1, 0}, Limit: []int64{1, 1},
+			}},
 		}},
-		Placements: []PlacementTable{{"p", []string{"/time"}, []Segment{{"tables/tiles", 1, 2, []int64{-3}}}}},
-		Skipped:    []Skipped{{"/tmp/ü #1.nc", "empty"}},
+		Placements: []manifest.PlacementTable{{ID: "p", Dims: []string{"/time"}, Segments: []manifest.Segment{{Table: "tables/tiles", Row: 1, Rows: 2, Shift: []int64{-3}}}}},
+		Skipped:    []manifest.Skipped{{URL: "/tmp/ü #1.nc", Why: "empty"}},
 		Sources:    2, Refs: 3,
 	}
 }
@@ -176,7 +179,7 @@ func TestSnapshotIsPlainJSON(t *testing.T) {
 	if err := schema.Attributes.Set("_FillValue", []byte(`"AADAfw=="`)); err != nil {
 		t.Fatal(err)
 	}
-	data, err := encodeSnapshot(snap)
+	data, err := snap.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,8 +244,8 @@ func TestCreateRefuses(t *testing.T) {
 			if (err == nil) != c.ok {
 				t.Errorf("Create: %v", err)
 			}
-			if foreign := strings.HasPrefix(c.name, "foreign"); errors.Is(err, ErrForeign) != foreign || foreign && !errors.Is(err, fs.ErrExist) {
-				t.Errorf("%v: ErrForeign %v, want %v", err, !foreign, foreign)
+			if foreign := strings.HasPrefix(c.name, "foreign"); errors.Is(err, manifest.ErrForeign) != foreign || foreign && !errors.Is(err, fs.ErrExist) {
+				t.Errorf("%v: manifest.ErrForeign %v, want %v", err, !foreign, foreign)
 			}
 		})
 	}
@@ -271,7 +274,7 @@ func testOpenRefuses(t *testing.T, h *homes) {
 		t.Errorf("missing folder: %v", err)
 	}
 	r := h.repository(t)
-	if _, err := writeTable(t.Context(), r, Refs, "x"); err != nil {
+	if _, err := writeTable(t.Context(), r, manifest.Refs, "x"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), r.Name()); !errors.Is(err, fs.ErrNotExist) {
@@ -309,9 +312,9 @@ func testTwoWriters(t *testing.T, h *homes) {
 				return
 			}
 			defer w.Close()
-			table, err := writeTable(t.Context(), w, Refs, fmt.Sprint("writer ", i))
+			table, err := writeTable(t.Context(), w, manifest.Refs, fmt.Sprint("writer ", i))
 			if err == nil {
-				err = w.Publish(t.Context(), &Snapshot{Message: fmt.Sprint(i), Tables: []Table{table}}, first.ID)
+				err = w.Publish(t.Context(), &manifest.Snapshot{Message: fmt.Sprint(i), Tables: []manifest.Table{table}}, first.ID)
 			}
 			errs[i] = err
 		})

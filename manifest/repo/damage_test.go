@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/manifest"
 )
 
 func TestDamageIsNamed(t *testing.T) { everywhere(t, testDamageIsNamed) }
@@ -23,17 +24,17 @@ func testDamageIsNamed(t *testing.T, h *homes) {
 	gone := func([]byte) []byte { return nil }
 	cases := []struct {
 		name   string
-		file   func(*Snapshot) string
+		file   func(*manifest.Snapshot) string
 		break_ func([]byte) []byte
-		want   Damage
+		want   manifest.Damage
 	}{
-		{"table missing", tableOf, gone, FileMissing},
-		{"table truncated", tableOf, cut, FileTruncated},
-		{"table grown", tableOf, grow, FileCorrupt},
-		{"table altered", tableOf, flip, FileCorrupt},
-		{"snapshot missing", fileOf, gone, FileMissing},
-		{"snapshot truncated", fileOf, cut, FileTruncated},
-		{"snapshot altered", fileOf, flip, FileCorrupt},
+		{"table missing", tableOf, gone, manifest.FileMissing},
+		{"table truncated", tableOf, cut, manifest.FileTruncated},
+		{"table grown", tableOf, grow, manifest.FileCorrupt},
+		{"table altered", tableOf, flip, manifest.FileCorrupt},
+		{"snapshot missing", fileOf, gone, manifest.FileMissing},
+		{"snapshot truncated", fileOf, cut, manifest.FileTruncated},
+		{"snapshot altered", fileOf, flip, manifest.FileCorrupt},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -45,7 +46,7 @@ func testDamageIsNamed(t *testing.T, h *homes) {
 			if err == nil {
 				err = r.Check(t.Context(), loaded)
 			}
-			var damage *DamageError
+			var damage *manifest.DamageError
 			if !errors.As(err, &damage) || damage.Damage != c.want || damage.Name != name {
 				t.Errorf("got %v, want damage of %s: it %s", err, name, c.want)
 			}
@@ -56,8 +57,8 @@ func testDamageIsNamed(t *testing.T, h *homes) {
 	}
 }
 
-func tableOf(s *Snapshot) string { return s.Tables[1].Name }
-func fileOf(s *Snapshot) string  { return snapshotName(s.ID) }
+func tableOf(s *manifest.Snapshot) string { return s.Tables[1].Name }
+func fileOf(s *manifest.Snapshot) string  { return snapshotName(s.ID) }
 
 func TestCheckNamesEveryFile(t *testing.T) { everywhere(t, testCheckNamesEveryFile) }
 
@@ -85,7 +86,7 @@ func testDamagedPointer(t *testing.T, h *homes) {
 	for _, damaged := range []string{" ", "{", `{"varve":1,"snapshot":"../x"}`} {
 		h.change(t, name, func([]byte) []byte { return []byte(damaged) })
 		_, err := r.Current(t.Context())
-		var damage *DamageError
+		var damage *manifest.DamageError
 		if !errors.As(err, &damage) || damage.Name != name || !strings.Contains(damage.Detail, r.path(snapshotFolder)) || !strings.Contains(damage.Detail, strings.TrimSpace(string(encodePointer("ID")))) {
 			t.Fatalf("%q: got %v", damaged, err)
 		}
@@ -104,17 +105,17 @@ func TestTablesStayInside(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("one"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	link := tableName(Refs, strings.Repeat("0", 64))
+	link := manifest.TableName(manifest.Refs, strings.Repeat("0", 64))
 	if err := os.Symlink(secret, filepath.Join(r.Name(), link)); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(*Table){
-		"other name": func(t *Table) { t.Name = "../secret" },
-		"absolute":   func(t *Table) { t.Name = secret },
-		"kind":       func(t *Table) { t.Kind = "../x"; t.Name = tableName(t.Kind, t.Sum) },
-		"sum":        func(t *Table) { t.Sum = "../x"; t.Name = tableName(t.Kind, t.Sum) },
-		"negative":   func(t *Table) { t.Bytes = -1 },
-		"link":       func(t *Table) { t.Sum = strings.Repeat("0", 64); t.Name = link },
+	for name, change := range map[string]func(*manifest.Table){
+		"other name": func(t *manifest.Table) { t.Name = "../secret" },
+		"absolute":   func(t *manifest.Table) { t.Name = secret },
+		"kind":       func(t *manifest.Table) { t.Kind = "../x"; t.Name = manifest.TableName(t.Kind, t.Sum) },
+		"sum":        func(t *manifest.Table) { t.Sum = "../x"; t.Name = manifest.TableName(t.Kind, t.Sum) },
+		"negative":   func(t *manifest.Table) { t.Bytes = -1 },
+		"link":       func(t *manifest.Table) { t.Sum = strings.Repeat("0", 64); t.Name = link },
 	} {
 		table := good
 		change(&table)
@@ -134,7 +135,7 @@ func TestTablesStayInside(t *testing.T) {
 }
 
 func FuzzDecodeSnapshot(f *testing.F) {
-	data, err := encodeSnapshot(fullSnapshot(f))
+	data, err := fullSnapshot(f).Encode()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -142,15 +143,15 @@ func FuzzDecodeSnapshot(f *testing.F) {
 	f.Add([]byte(`{"varve":1,"arrays":[{"zarr":"{}"}],"groups":[{"attributes":"x"}]}`))
 	f.Add([]byte(`{"varve":1,"tables":[{"kind":"refs","name":"/etc/passwd"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		snap, err := decodeSnapshot(data)
+		snap, err := manifest.DecodeSnapshot(data)
 		if err != nil {
 			return
 		}
-		again, err := encodeSnapshot(snap)
+		again, err := snap.Encode()
 		if err != nil {
 			t.Fatalf("decoded, but cannot be encoded: %v", err)
 		}
-		if _, err := decodeSnapshot(again); err != nil {
+		if _, err := manifest.DecodeSnapshot(again); err != nil {
 			t.Fatalf("encoded, but cannot be decoded: %v\n%s", err, again)
 		}
 	})

@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func (r *Repository) GC(ctx context.Context, keep int) (done Collected, err erro
 	if keep < 1 {
 		return done, fmt.Errorf("%s: cannot keep %d snapshots; keep at least 1, the current one", r.name, keep)
 	}
-	release, err := r.files.exclude(ctx)
+	release, err := r.files.lockForGC(ctx)
 	if err != nil {
 		return done, fmt.Errorf("%s: %w", r.name, err)
 	}

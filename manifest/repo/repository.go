@@ -1,4 +1,6 @@
-package manifest
+// Package repo keeps manifests: a Repository is a folder, or a prefix in an object store, with immutable
+// snapshots and their tables, and one pointer to the current snapshot.
+package repo
 
 import (
 	"bytes"
@@ -13,9 +15,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"varve/codec"
+	"varve/manifest"
 	"varve/readers/source"
 )
 
@@ -50,31 +51,9 @@ type Repository struct {
 var (
 	// ErrConflict is returned by Publish if the parent of the new snapshot is no longer current.
 	ErrConflict = errors.New("another process published a snapshot in the meantime")
-	// ErrForeign is returned if the destination holds files that varve did not write and does not
-	// replace. It is an fs.ErrExist.
-	ErrForeign = fmt.Errorf("%w", fs.ErrExist)
 	// ErrBusy is returned by GC while a writer is active.
 	ErrBusy = errors.New("another process is writing to the manifest")
 )
-
-// ExistsError is the error of writing to a place that is in use, without the order to replace it. It
-// wraps fs.ErrExist.
-type ExistsError struct {
-	Name      string
-	Why       string // why nothing can be added, if that is not obvious
-	CanAppend bool   // adding to it is possible, too
-}
-
-// Error names the place.
-func (e *ExistsError) Error() string {
-	if e.Why != "" {
-		return e.Name + " " + e.Why
-	}
-	return e.Name + " exists"
-}
-
-// Unwrap makes it an fs.ErrExist.
-func (e *ExistsError) Unwrap() error { return fs.ErrExist }
 
 const (
 	currentName    = "current"
@@ -118,7 +97,7 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 		switch f.name {
 		case currentName, snapshotFolder, "tables", "patches", "drafts", "locks":
 		default:
-			return fmt.Errorf("%s: %w: it holds %s, which varve did not write; choose another folder", r.name, ErrForeign, f.name)
+			return fmt.Errorf("%s: %w: it holds %s, which varve did not write; choose another folder", r.name, manifest.ErrForeign, f.name)
 		}
 	}
 	if force {
@@ -126,7 +105,7 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 	}
 	id, err := r.Current(ctx)
 	if err == nil && id != "" {
-		err = &ExistsError{Name: r.name, CanAppend: true}
+		err = &manifest.ExistsError{Name: r.name, CanAppend: true}
 	}
 	return err
 }
@@ -169,7 +148,7 @@ func (r *Repository) Name() string { return r.name }
 
 // Close releases locks and connections, and removes tables that were committed but not published.
 func (r *Repository) Close() error {
-	return errors.Join(r.discard(), r.leave(), r.files.close())
+	return errors.Join(r.discard(), r.stopWriting(), r.files.close())
 }
 
 // Current returns the ID of the current snapshot. It is empty before the first one is published.
@@ -188,10 +167,10 @@ func (r *Repository) Current(ctx context.Context) (string, error) {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return "", r.damagedPointer(err.Error())
 	}
-	if p.Varve != Version {
-		return "", fmt.Errorf("%s: the manifest has version %d, which is %w: this varve reads version %d", r.name, p.Varve, errors.ErrUnsupported, Version)
+	if p.Varve != manifest.Version {
+		return "", fmt.Errorf("%s: the manifest has version %d, which is %w: this varve reads version %d", r.name, p.Varve, errors.ErrUnsupported, manifest.Version)
 	}
-	if !isSum(p.Snapshot) {
+	if !manifest.IsSum(p.Snapshot) {
 		return "", r.damagedPointer(fmt.Sprintf("snapshot is %.80q, not 64 hex digits", p.Snapshot))
 	}
 	return p.Snapshot, nil
@@ -200,7 +179,7 @@ func (r *Repository) Current(ctx context.Context) (string, error) {
 // damagedPointer returns an error that says how to repair the file: nothing else records which
 // snapshot is current.
 func (r *Repository) damagedPointer(detail string) error {
-	return r.damaged(currentName, FileCorrupt, fmt.Sprintf("%s; choose a snapshot in %s and make the file say %s",
+	return r.damaged(currentName, manifest.FileCorrupt, fmt.Sprintf("%s; choose a snapshot in %s and make the file say %s",
 		detail, r.path(snapshotFolder), bytes.TrimSpace(encodePointer("ID"))))
 }
 
@@ -208,16 +187,16 @@ func encodePointer(id string) []byte {
 	if id == "" {
 		return nil
 	}
-	return fmt.Appendf(nil, "{\"varve\":%d,\"snapshot\":%q}\n", Version, id)
+	return fmt.Appendf(nil, "{\"varve\":%d,\"snapshot\":%q}\n", manifest.Version, id)
 }
 
 // Load reads a snapshot and verifies its SHA-256.
-func (r *Repository) Load(ctx context.Context, id string) (*Snapshot, error) {
+func (r *Repository) Load(ctx context.Context, id string) (*manifest.Snapshot, error) {
 	data, err := r.read(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	snap, err := decodeSnapshot(data)
+	snap, err := manifest.DecodeSnapshot(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.path(snapshotName(id)), err)
 	}
@@ -230,13 +209,13 @@ func (r *Repository) read(ctx context.Context, id string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !isSum(id) {
+	if !manifest.IsSum(id) {
 		return nil, fmt.Errorf("%s: %.80q is not the ID of a snapshot, which has 64 hex digits", r.name, id)
 	}
 	name := snapshotName(id)
 	data, err := readAll(ctx, r.files, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, r.damaged(name, FileMissing, "")
+		return nil, r.damaged(name, manifest.FileMissing, "")
 	}
 	if err == nil && sumOf(data) != id {
 		err = r.damaged(name, alteration(data), "its SHA-256 differs from its name")
@@ -246,11 +225,11 @@ func (r *Repository) read(ctx context.Context, id string) ([]byte, error) {
 
 // alteration distinguishes a truncated snapshot, which lacks the final brace, from one that was
 // changed.
-func alteration(data []byte) Damage {
+func alteration(data []byte) manifest.Damage {
 	if bytes.HasSuffix(data, []byte("\n}\n")) {
-		return FileCorrupt
+		return manifest.FileCorrupt
 	}
-	return FileTruncated
+	return manifest.FileTruncated
 }
 
 // Find returns the ID of the only snapshot of the history that starts with a prefix.
@@ -276,8 +255,8 @@ func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
 
 // History yields the current snapshot and its ancestors, the newest first, as far back as GC kept
 // them.
-func (r *Repository) History(ctx context.Context) iter.Seq2[*Snapshot, error] {
-	return walkParents(ctx, r, func(id string) (*Snapshot, string, error) {
+func (r *Repository) History(ctx context.Context) iter.Seq2[*manifest.Snapshot, error] {
+	return walkParents(ctx, r, func(id string) (*manifest.Snapshot, string, error) {
 		snap, err := r.Load(ctx, id)
 		if err != nil {
 			return nil, "", err
@@ -286,27 +265,20 @@ func (r *Repository) History(ctx context.Context) iter.Seq2[*Snapshot, error] {
 	})
 }
 
-// Entry is the short description of a snapshot in a log.
-type Entry struct {
-	ID, Parent      string
-	Created         time.Time
-	Message, Writer string
-	Sources, Refs   int64
-}
-
 // Log yields the snapshots of History but decodes only the first lines of each. It still reads each
 // file and verifies its SHA-256.
-func (r *Repository) Log(ctx context.Context) iter.Seq2[*Entry, error] {
-	return walkParents(ctx, r, func(id string) (*Entry, string, error) {
+func (r *Repository) Log(ctx context.Context) iter.Seq2[*manifest.Entry, error] {
+	return walkParents(ctx, r, func(id string) (*manifest.Entry, string, error) {
 		data, err := r.read(ctx, id)
 		if err != nil {
 			return nil, "", err
 		}
-		d, err := decodeHead(data)
+		e, err := manifest.DecodeEntry(data)
 		if err != nil {
 			return nil, "", fmt.Errorf("%s: %w", r.path(snapshotName(id)), err)
 		}
-		return &Entry{id, d.Parent, d.Created, d.Message, d.Writer, d.Sources, d.Refs}, d.Parent, nil
+		e.ID = id
+		return e, e.Parent, nil
 	})
 }
 
@@ -333,43 +305,13 @@ func walkParents[T any](ctx context.Context, r *Repository, load func(id string)
 	}
 }
 
-// Damage is a kind of damage to a file of a repository.
-type Damage string
-
-// The damages.
-const (
-	FileMissing   Damage = "is missing"
-	FileTruncated Damage = "is truncated"
-	FileCorrupt   Damage = "is corrupt"
-)
-
-// DamageError is returned for a file of a repository that differs from the file that was published. It
-// is a codec.ErrCorrupt.
-type DamageError struct {
-	Name   string // path or URL of the file
-	Damage Damage
-	Detail string
-}
-
-// Error names the file and the damage.
-func (e *DamageError) Error() string {
-	s := e.Name + " " + string(e.Damage)
-	if e.Detail != "" {
-		s += ": " + e.Detail
-	}
-	return s
-}
-
-// Unwrap makes the error a codec.ErrCorrupt.
-func (e *DamageError) Unwrap() error { return codec.ErrCorrupt }
-
-func (r *Repository) damaged(name string, damage Damage, detail string) error {
-	return &DamageError{Name: r.path(name), Damage: damage, Detail: detail}
+func (r *Repository) damaged(name string, damage manifest.Damage, detail string) error {
+	return &manifest.DamageError{Name: r.path(name), Damage: damage, Detail: detail}
 }
 
 func isMissing(err error) bool {
-	var d *DamageError
-	return errors.As(err, &d) && d.Damage == FileMissing
+	var d *manifest.DamageError
+	return errors.As(err, &d) && d.Damage == manifest.FileMissing
 }
 
 // path returns the name of a repository's file for messages.

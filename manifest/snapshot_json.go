@@ -137,15 +137,23 @@ func (d *headDocument) checkVersion() error {
 	switch {
 	case d.Varve != Version:
 		return fmt.Errorf("the snapshot has version %d, which is %w: this varve reads version %d", d.Varve, errors.ErrUnsupported, Version)
-	case d.Parent != "" && !isSum(d.Parent):
+	case d.Parent != "" && !IsSum(d.Parent):
 		return fmt.Errorf("%w: parent is %.80q, not 64 hex digits", codec.ErrCorrupt, d.Parent)
 	}
 	return nil
 }
 
-// decodeHead returns the first fields of a snapshot. It stops when it has all of them, and reads on
+// Entry is the short description of a snapshot in a log.
+type Entry struct {
+	ID, Parent      string
+	Created         time.Time
+	Message, Writer string
+	Sources, Refs   int64
+}
+
+// DecodeEntry returns the first fields of a snapshot's file, without its ID. It stops when it has all of them, and reads on
 // only if another program wrote them in another order.
-func decodeHead(data []byte) (*headDocument, error) {
+func DecodeEntry(data []byte) (*Entry, error) {
 	d := &headDocument{}
 	fields := map[string]any{"varve": &d.Varve, "parent": &d.Parent, "created": &d.Created, "message": &d.Message,
 		"writer": &d.Writer, "sources": &d.Sources, "refs": &d.Refs}
@@ -168,11 +176,11 @@ func decodeHead(data []byte) (*headDocument, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
 	}
-	return d, d.checkVersion()
+	return &Entry{Parent: d.Parent, Created: d.Created, Message: d.Message, Writer: d.Writer, Sources: d.Sources, Refs: d.Refs}, d.checkVersion()
 }
 
-// decodeSnapshot parses a snapshot's file. It ignores fields that it does not know.
-func decodeSnapshot(data []byte) (*Snapshot, error) {
+// DecodeSnapshot parses a snapshot's file. It ignores fields that it does not know.
+func DecodeSnapshot(data []byte) (*Snapshot, error) {
 	var d snapshotDocument
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
@@ -188,7 +196,7 @@ func decodeSnapshot(data []byte) (*Snapshot, error) {
 		Skipped:    convert(d.Skipped, func(k skippedDocument) Skipped { return Skipped(k) }),
 	}
 	for i := range s.Tables {
-		if err := s.Tables[i].check(); err != nil {
+		if err := s.Tables[i].Check(); err != nil {
 			return nil, fmt.Errorf("tables[%d]: %w", i, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"errors"
@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/manifest"
 	"varve/readers/source/storetest"
 )
 
@@ -69,8 +70,10 @@ func TestRequests(t *testing.T) {
 // TestNoPlaceForDrafts checks that a missing temporary folder is not confused with a missing source.
 func TestNoPlaceForDrafts(t *testing.T) {
 	r := (&homes{store: storetest.NewMemory(t)}).repository(t)
-	t.Setenv(TemporaryVariable(), filepath.Join(t.TempDir(), "none"))
-	if _, err := r.NewTable(t.Context(), Refs); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), TemporaryVariable()) {
+	for _, name := range []string{"TMPDIR", "TMP"} {
+		t.Setenv(name, filepath.Join(t.TempDir(), "none"))
+	}
+	if _, err := r.NewTable(t.Context(), manifest.Refs); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "TMPDIR") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -81,7 +84,7 @@ func TestCarelessStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Careless = true
 	r := (&homes{store: m}).repository(t)
-	_, err := r.NewTable(t.Context(), Refs)
+	_, err := r.NewTable(t.Context(), manifest.Refs)
 	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), r.Name()) {
 		t.Errorf("got %v", err)
 	}
@@ -186,7 +189,7 @@ func TestSweepEnds(t *testing.T) {
 	r := h.repository(t)
 	mustPublish(t, r, "first")
 	o := r.files.(*objects)
-	release, err := o.exclude(t.Context())
+	release, err := o.lockForGC(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +257,7 @@ func TestStoreFaults(t *testing.T) {
 		} else if !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("fault %d: %v", n, err)
 		}
-		if err := errors.Join(r.discard(), r.leave(), r.Check(t.Context(), current(t, r))); err != nil {
+		if err := errors.Join(r.discard(), r.stopWriting(), r.Check(t.Context(), current(t, r))); err != nil {
 			t.Fatal(err)
 		}
 		if got := current(t, r).Message; got != want[0] {
@@ -282,7 +285,7 @@ func TestCreateRefusesObjects(t *testing.T) {
 	published := (&homes{store: m}).repository(t)
 	mustPublish(t, published, "a")
 	for name, want := range map[string]error{
-		"s3://bucket/mine": ErrForeign, "s3://bucket": errors.ErrUnsupported, "s3://bucket/a/../b": errors.ErrUnsupported,
+		"s3://bucket/mine": manifest.ErrForeign, "s3://bucket": errors.ErrUnsupported, "s3://bucket/a/../b": errors.ErrUnsupported,
 		published.Name(): fs.ErrExist, "s3://bucket/old": nil, "s3://bucket/new/": nil, "https://host/a": errors.ErrUnsupported,
 	} {
 		r, err := Create(t.Context(), name, false)
@@ -335,9 +338,9 @@ func raceToPublish(t *testing.T, r *Repository, round int) {
 				return
 			}
 			defer w.Close()
-			table, err := writeTable(t.Context(), w, Refs, fmt.Sprint(round, i))
+			table, err := writeTable(t.Context(), w, manifest.Refs, fmt.Sprint(round, i))
 			if err == nil {
-				err = w.Publish(t.Context(), &Snapshot{Message: fmt.Sprint(round), Tables: []Table{table}}, parent)
+				err = w.Publish(t.Context(), &manifest.Snapshot{Message: fmt.Sprint(round), Tables: []manifest.Table{table}}, parent)
 			}
 			if err == nil {
 				won.Add(1)

@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"errors"
@@ -42,7 +42,7 @@ func (s *spool) Write(p []byte) (int, error) {
 // spoolError adds to an error which temporary file failed and how to choose its folder. It hides an
 // fs.ErrNotExist, which callers would take for a missing source.
 func spoolError(err error) error {
-	what := "temporary file for an upload (set " + TemporaryVariable() + " to use another folder)"
+	what := "temporary file for an upload (set TMPDIR, or TMP on Windows, to use another folder)"
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %v", what, err)
 	}

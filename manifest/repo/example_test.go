@@ -1,4 +1,4 @@
-package manifest_test
+package repo_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/ingest"
+	"varve/manifest/repo"
 )
 
 // The history of a manifest, and how to publish an earlier snapshot again.
@@ -36,23 +37,23 @@ func restore(ctx context.Context) error {
 	if _, err := ingest.Append(ctx, out, months("2021-03.nc")); err != nil {
 		return err
 	}
-	repo, err := manifest.Open(ctx, out)
+	repository, err := repo.Open(ctx, out)
 	if err != nil {
 		return err
 	}
-	defer repo.Close()
-	for entry, err := range repo.Log(ctx) {
+	defer repository.Close()
+	for entry, err := range repository.Log(ctx) {
 		if err != nil {
 			return err
 		}
 		fmt.Printf("%s: %d sources\n", entry.Message, entry.Sources)
 	}
-	snapshot, err := repo.Restore(ctx, first.Snapshot.ID)
+	snapshot, err := repository.Restore(ctx, first.Snapshot.ID)
 	if err != nil {
 		return err
 	}
 	fmt.Println(snapshot.Rows(manifest.Sources), "sources again")
-	removed, err := repo.GC(ctx, 1)
+	removed, err := repository.GC(ctx, 1)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func restore(ctx context.Context) error {
 func months(names ...string) *ingest.Options {
 	opts := &ingest.Options{}
 	for _, name := range names {
-		opts.Sources.Names = append(opts.Sources.Names, filepath.Join("../fixtures/demo", name))
+		opts.Sources.Names = append(opts.Sources.Names, filepath.Join("../../fixtures/demo", name))
 	}
 	return opts
 }

@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"varve/manifest"
 	"varve/readers/source"
 )
 
@@ -92,12 +93,12 @@ func (o *objects) list(ctx context.Context, folder string) (entries []entry, err
 	return entries, nil
 }
 
-func (o *objects) stat(ctx context.Context, name string) (Source, error) {
+func (o *objects) stat(ctx context.Context, name string) (manifest.Source, error) {
 	id, err := o.place.Stat(ctx, name)
 	if err != nil {
-		return Source{}, err
+		return manifest.Source{}, err
 	}
-	return Source{URL: o.path(name), Size: id.Size, Modified: id.Modified, ETag: id.ETag}, nil
+	return manifest.Source{URL: o.path(name), Size: id.Size, Modified: id.Modified, ETag: id.ETag}, nil
 }
 
 // removeBatch is the number of files that are removed at a time.
@@ -145,8 +146,8 @@ func (o *objects) readCurrent(ctx context.Context) (pointerState, error) {
 // maxPointer limits the size of the file current.
 const maxPointer = 64 << 10
 
-// swap replaces the version of current that settle returned.
-func (o *objects) swap(ctx context.Context, since pointerState, old, new []byte) error {
+// swapCurrent replaces the version of current that waitForGC returned.
+func (o *objects) swapCurrent(ctx context.Context, since pointerState, old, new []byte) error {
 	if !sameSnapshot(since.data, old) {
 		return ErrConflict
 	}
@@ -249,13 +250,13 @@ func (o *objects) loadWhole(name string, size int64) (memory, error) {
 	return memory{bytes.NewReader(data)}, damageOf(o.path(name), err)
 }
 
-// damageOf returns a DamageError if the error shows that a published file is missing or was changed.
+// damageOf returns a manifest.DamageError if the error shows that a published file is missing or was changed.
 func damageOf(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &DamageError{name, FileMissing, ""}
+		return &manifest.DamageError{Name: name, Damage: manifest.FileMissing, Detail: ""}
 	case errors.Is(err, source.ErrChanged):
-		return &DamageError{name, FileCorrupt, err.Error()}
+		return &manifest.DamageError{Name: name, Damage: manifest.FileCorrupt, Detail: err.Error()}
 	}
 	return err
 }

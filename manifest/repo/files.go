@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strings"
 	"time"
 
+	"varve/manifest"
 	"varve/readers/source"
 )
 
@@ -30,17 +30,16 @@ type files interface {
 	// number of removed files, also with an error.
 	remove(ctx context.Context, names ...string) (int, error)
 	// stat returns the location, size and version of a file. A missing file is an fs.ErrNotExist.
-	stat(ctx context.Context, name string) (Source, error)
-	// settle waits until no GC is removing files.
-	settle(ctx context.Context) (pointerState, error)
-	// swap replaces current if it still holds old (nil if the file must not exist) and no GC has
+	stat(ctx context.Context, name string) (manifest.Source, error)
+	// waitForGC waits until no GC is removing files.
+	waitForGC(ctx context.Context) (pointerState, error)
+	// swapCurrent replaces current if it still holds old (nil if the file must not exist) and no GC has
 	// started since. Otherwise it returns ErrConflict. Of two concurrent calls one wins.
-	swap(ctx context.Context, since pointerState, old, new []byte) error
-	// share waits until no GC is removing files, and prevents GC until release is called.
-	share(ctx context.Context) (release func() error, err error)
-	// exclude returns ErrBusy while anybody holds a share, and prevents shares until release is
-	// called.
-	exclude(ctx context.Context) (release func() error, err error)
+	swapCurrent(ctx context.Context, since pointerState, old, new []byte) error
+	// holdOffGC waits until no GC is removing files, and prevents GC until release is called.
+	holdOffGC(ctx context.Context) (release func() error, err error)
+	// lockForGC returns ErrBusy while anybody holds off GC, and prevents that until release is called.
+	lockForGC(ctx context.Context) (release func() error, err error)
 	// path returns the name of a file for messages.
 	path(name string) string
 	close() error
@@ -120,7 +119,7 @@ func readAll(ctx context.Context, store files, name string) (data []byte, err er
 		}
 	}()
 	if f.Size() > maxDocument {
-		return nil, &DamageError{store.path(name), FileCorrupt, fmt.Sprintf("it has %d bytes, the limit is %d", f.Size(), int64(maxDocument))}
+		return nil, &manifest.DamageError{Name: store.path(name), Damage: manifest.FileCorrupt, Detail: fmt.Sprintf("it has %d bytes, the limit is %d", f.Size(), int64(maxDocument))}
 	}
 	data = make([]byte, f.Size())
 	if n, err := f.ReadAt(data, 0); n < len(data) {
@@ -156,21 +155,4 @@ func joinDiscard(err error, d draft) error {
 func sumOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
-}
-
-// isSum reports whether s is a SHA-256 in lower-case hex.
-func isSum(s string) bool {
-	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
-}
-
-// tableName returns the name of a table's file within the repository.
-func tableName(kind TableKind, sum string) string {
-	switch kind {
-	case Patches:
-		return path.Join("patches", string(kind)+"-"+sum+".parquet")
-	case Chunks:
-		return path.Join("patches", string(kind)+"-"+sum+".bin")
-	default:
-		return path.Join("tables", string(kind)+"-"+sum+".parquet")
-	}
 }

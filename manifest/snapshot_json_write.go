@@ -12,9 +12,9 @@ import (
 	"varve/zarrjson"
 )
 
-// encodeSnapshot returns the content of a snapshot's file. The ID is a hash of it, so it is not part
+// Encode returns the content of a snapshot's file. The ID is a hash of it, so it is not part
 // of it.
-func encodeSnapshot(s *Snapshot) ([]byte, error) {
+func (s *Snapshot) Encode() ([]byte, error) {
 	w := documentWriter{b: []byte("{\n")}
 	w.field("varve", s.Varve)
 	w.field("parent", s.Parent)
@@ -232,7 +232,7 @@ func encodePlacement(w *documentWriter, p *PlacementTable) error {
 }
 
 func encodeTable(w *documentWriter, t *Table) error {
-	if err := t.check(); err != nil {
+	if err := t.Check(); err != nil {
 		return err
 	}
 	return w.value(tableDocument{t.Kind, t.Name, t.First, t.Rows, t.Bytes})

@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"context"
@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"slices"
 	"time"
+
+	"varve/manifest"
 )
 
 // TableWriter writes the file of a table.
 type TableWriter struct {
 	r     *Repository
-	kind  TableKind
+	kind  manifest.TableKind
 	draft draft // nil after Commit and Abort
 	sum   hash.Hash
 	bytes int64
@@ -25,8 +27,8 @@ type TableWriter struct {
 // NewTable starts a table. The caller has to commit or abort it. GC does not remove it until the
 // Repository is closed, or has published while no other table was being written. So open one
 // Repository for each of two snapshots that are built at the same time.
-func (r *Repository) NewTable(ctx context.Context, kind TableKind) (*TableWriter, error) {
-	if err := r.enter(ctx); err != nil {
+func (r *Repository) NewTable(ctx context.Context, kind manifest.TableKind) (*TableWriter, error) {
+	if err := r.startWriting(ctx); err != nil {
 		return nil, err
 	}
 	d, err := r.files.begin()
@@ -52,14 +54,14 @@ func (w *TableWriter) Write(p []byte) (int, error) {
 // Commit ends the table and returns it under the name that its content gives it. Only this Repository
 // finds it from now on; publishing a snapshot that uses it flushes it to disk and shows it to others.
 // The caller sets First and Rows of the result.
-func (w *TableWriter) Commit() (Table, error) {
+func (w *TableWriter) Commit() (manifest.Table, error) {
 	if w.err != nil {
-		return Table{}, w.err
+		return manifest.Table{}, w.err
 	}
 	sum := hex.EncodeToString(w.sum.Sum(nil))
-	t := Table{Kind: w.kind, Name: tableName(w.kind, sum), Bytes: w.bytes, Sum: sum}
+	t := manifest.Table{Kind: w.kind, Name: manifest.TableName(w.kind, sum), Bytes: w.bytes, Sum: sum}
 	if w.err = w.r.addCommitted(t.Name, w.draft); w.err != nil {
-		return Table{}, w.err
+		return manifest.Table{}, w.err
 	}
 	w.err = fs.ErrClosed
 	w.draft = nil
@@ -84,7 +86,7 @@ func (r *Repository) addCommitted(name string, d draft) error {
 
 // Drop removes a table that was committed but will not be published. It does nothing to a published
 // table.
-func (r *Repository) Drop(t Table) error {
+func (r *Repository) Drop(t manifest.Table) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	d := r.ready[t.Name]
@@ -120,14 +122,14 @@ func (w *TableWriter) Abort() error {
 	return err
 }
 
-// enter takes the writer's lock, unless this Repository holds it already.
-func (r *Repository) enter(ctx context.Context) error {
+// startWriting takes the writer's lock, unless this Repository holds it already.
+func (r *Repository) startWriting(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.release != nil {
 		return nil
 	}
-	release, err := r.files.share(ctx)
+	release, err := r.files.holdOffGC(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,8 +137,8 @@ func (r *Repository) enter(ctx context.Context) error {
 	return nil
 }
 
-// leave releases the writer's lock.
-func (r *Repository) leave() error {
+// stopWriting releases the writer's lock.
+func (r *Repository) stopWriting() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.release == nil {
@@ -152,23 +154,23 @@ func (r *Repository) leave() error {
 // sets Created if it is zero, and removes files of compacted chunks that no array uses any more.
 //
 // After any other error the snapshot may or may not be current; if it is, it is complete.
-func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string) error {
-	if err := r.enter(ctx); err != nil {
-		// Note the state of current before looking for files: swap then detects a GC that started
-		// since.
+func (r *Repository) Publish(ctx context.Context, snap *manifest.Snapshot, parent string) error {
+	if err := r.startWriting(ctx); err != nil {
 		return err
 	}
-	since, err := r.files.settle(ctx)
+	// Note the state of current before looking for files: swapCurrent then detects a GC that started
+	// since.
+	since, err := r.files.waitForGC(ctx)
 	if err != nil {
 		return err
 	}
-	snap.Varve, snap.Parent = Version, parent
+	snap.Varve, snap.Parent = manifest.Version, parent
 	if snap.Created.IsZero() {
 		snap.Created = time.Now()
 	}
 	snap.Created = snap.Created.UTC().Truncate(time.Millisecond)
-	snap.dropPatches()
-	data, err := encodeSnapshot(snap)
+	snap.DropPatches()
+	data, err := snap.Encode()
 	if err != nil {
 		return err
 	}
@@ -176,24 +178,24 @@ func (r *Repository) Publish(ctx context.Context, snap *Snapshot, parent string)
 		return err
 	}
 	snap.ID = sumOf(data)
-	if err := r.expect(ctx, parent); err != nil {
+	if err := r.checkCurrent(ctx, parent); err != nil {
 		return err
 	}
 	if err := r.finish(ctx, snapshotName(snap.ID), snap, data); err != nil {
 		return err
 	}
-	if err := r.advance(ctx, since, parent, snap.ID); err != nil {
+	if err := r.setCurrent(ctx, since, parent, snap.ID); err != nil {
 		return err
 	}
 	// Keep the lock while other tables are being written: without it GC would remove them.
 	if r.writers.Load() > 0 {
 		return nil
 	}
-	return r.leave()
+	return r.stopWriting()
 }
 
-// expect returns ErrConflict if parent is not current, before the more expensive steps of publishing.
-func (r *Repository) expect(ctx context.Context, parent string) error {
+// checkCurrent returns ErrConflict if parent is not current, before the more expensive steps of publishing.
+func (r *Repository) checkCurrent(ctx context.Context, parent string) error {
 	now, err := r.Current(ctx)
 	if err == nil && now != parent {
 		err = r.conflict(parent)
@@ -224,7 +226,7 @@ func (e *ConflictError) Error() string {
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
 // finish gives the file of a snapshot and its committed tables their names.
-func (r *Repository) finish(ctx context.Context, file string, snap *Snapshot, data []byte) error {
+func (r *Repository) finish(ctx context.Context, file string, snap *manifest.Snapshot, data []byte) error {
 	own, err := r.files.begin()
 	if err != nil {
 		return err
@@ -236,7 +238,7 @@ func (r *Repository) finish(ctx context.Context, file string, snap *Snapshot, da
 	defer r.mu.Unlock()
 	drafts := []namedDraft{{own, file}}
 	for name, d := range r.ready {
-		if slices.ContainsFunc(snap.Tables, func(t Table) bool { return t.Name == name }) {
+		if slices.ContainsFunc(snap.Tables, func(t manifest.Table) bool { return t.Name == name }) {
 			drafts = append(drafts, namedDraft{d, name})
 		}
 	}
@@ -249,10 +251,10 @@ func (r *Repository) finish(ctx context.Context, file string, snap *Snapshot, da
 	return nil
 }
 
-// advance replaces current. A context that is cancelled during the request has no effect, except while
+// setCurrent replaces current. A context that is cancelled during the request has no effect, except while
 // it waits for a lock.
-func (r *Repository) advance(ctx context.Context, since pointerState, from, to string) error {
-	err := r.files.swap(ctx, since, encodePointer(from), encodePointer(to))
+func (r *Repository) setCurrent(ctx context.Context, since pointerState, from, to string) error {
+	err := r.files.swapCurrent(ctx, since, encodePointer(from), encodePointer(to))
 	if !errors.Is(err, ErrConflict) {
 		return err
 	}
@@ -270,7 +272,7 @@ func (r *Repository) advance(ctx context.Context, since pointerState, from, to s
 }
 
 // Restore publishes an earlier snapshot of the history again, as the newest one.
-func (r *Repository) Restore(ctx context.Context, id string) (*Snapshot, error) {
+func (r *Repository) Restore(ctx context.Context, id string) (*manifest.Snapshot, error) {
 	parent, err := r.Current(ctx)
 	if err != nil {
 		return nil, err

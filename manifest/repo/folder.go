@@ -1,4 +1,4 @@
-package manifest
+package repo
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"varve/manifest"
 )
 
 // folder stores a repository in a local folder. os.Root ensures that no name and no symbolic link
@@ -110,16 +112,16 @@ func (f *folder) withPath(name string, err error) error {
 	return err
 }
 
-func (f *folder) stat(_ context.Context, name string) (Source, error) {
+func (f *folder) stat(_ context.Context, name string) (manifest.Source, error) {
 	info, err := f.root.Stat(filepath.FromSlash(name))
 	if err != nil {
-		return Source{}, f.withPath(name, err)
+		return manifest.Source{}, f.withPath(name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return Source{}, fmt.Errorf("%s: not a regular file", f.path(name))
+		return manifest.Source{}, fmt.Errorf("%s: not a regular file", f.path(name))
 	}
 	where, err := filepath.Abs(f.path(name))
-	return Source{URL: where, Size: info.Size(), Modified: info.ModTime()}, err
+	return manifest.Source{URL: where, Size: info.Size(), Modified: info.ModTime()}, err
 }
 
 func (f *folder) list(_ context.Context, name string) ([]entry, error) {
@@ -295,7 +297,7 @@ func (f *folder) makeFolder(name string) error {
 	return nil
 }
 
-func (f *folder) swap(ctx context.Context, _ pointerState, old, new []byte) error {
+func (f *folder) swapCurrent(ctx context.Context, _ pointerState, old, new []byte) error {
 	release, err := f.wait(ctx, "current", exclusive)
 	if err != nil {
 		return err
@@ -319,16 +321,16 @@ func (f *folder) compareAndWrite(ctx context.Context, name string, old, new []by
 	return writeAll(ctx, f, name, new)
 }
 
-func (f *folder) share(ctx context.Context) (func() error, error) {
+func (f *folder) holdOffGC(ctx context.Context) (func() error, error) {
 	return f.wait(ctx, "writers", shared)
 }
 
-func (f *folder) exclude(context.Context) (func() error, error) {
+func (f *folder) lockForGC(context.Context) (func() error, error) {
 	return f.lock("writers", exclusive)
 }
 
-// settle returns at once: share already prevents GC in a folder.
-func (f *folder) settle(context.Context) (pointerState, error) { return pointerState{}, nil }
+// waitForGC returns at once: holdOffGC already prevents GC in a folder.
+func (f *folder) waitForGC(context.Context) (pointerState, error) { return pointerState{}, nil }
 
 // lockPause is the time between two attempts to lock a file.
 const lockPause = 5 * time.Millisecond

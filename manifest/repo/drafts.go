@@ -1,0 +1,48 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+
+	"varve/manifest"
+)
+
+// SaveDraft stores an unfinished snapshot and its tables under a name, and replaces an earlier draft
+// of that name. Only LoadDraft returns it, and GC removes it. NewTable says how long its tables are
+// safe from GC.
+func (r *Repository) SaveDraft(ctx context.Context, name string, snap *manifest.Snapshot) error {
+	if err := r.startWriting(ctx); err != nil {
+		return err
+	}
+	snap.Varve = manifest.Version
+	data, err := snap.Encode()
+	if err != nil {
+		return err
+	}
+	return r.finish(ctx, draftName(name), snap, data)
+}
+
+// LoadDraft returns the snapshot that SaveDraft stored, also in another process. If there is none it
+// is an fs.ErrNotExist. GC keeps the draft and its tables until the Repository is closed.
+func (r *Repository) LoadDraft(ctx context.Context, name string) (*manifest.Snapshot, error) {
+	if err := r.startWriting(ctx); err != nil {
+		return nil, err
+	}
+	data, err := readAll(ctx, r.files, draftName(name))
+	if err != nil {
+		return nil, err
+	}
+	snap, err := manifest.DecodeSnapshot(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.path(draftName(name)), err)
+	}
+	return snap, nil
+}
+
+// RemoveDraft removes the draft that SaveDraft stored, if there is one.
+func (r *Repository) RemoveDraft(ctx context.Context, name string) error {
+	_, err := r.files.remove(ctx, draftName(name))
+	return err
+}
+
+func draftName(name string) string { return "drafts/" + name + ".json" }
