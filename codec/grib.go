@@ -17,10 +17,13 @@ import (
 // Specification: WMO Manual on Codes, volume I.2, FM 92 GRIB. With straight, rows that go to and fro are made to go all one way;
 // columns says how long they are.
 //
-//	{"name": "grib.message", "configuration": {"straight": 1473}}
+// With part, some chunks are sections of a message with several fields, so that no other program decodes them.
+//
+//	{"name": "grib.message", "configuration": {"straight": 1473, "part": true}}
 type gribMessage struct {
 	noEncoder
 	straight int
+	part     bool
 	check    uint32 // what message.Verify expects; 0: nothing
 }
 
@@ -31,14 +34,51 @@ func (g *gribMessage) withCheck(check uint32) ArrayToBytes {
 }
 
 func newGRIBMessage(c *config, in Form) (Codec, error) {
-	g := &gribMessage{straight: c.integer("straight", 0, 0, math.MaxInt32)}
+	g := &gribMessage{straight: c.integer("straight", 0, 0, math.MaxInt32), part: c.boolean("part", false)}
 	if c.err != nil {
 		return nil, c.err
 	}
 	return g, g.Accepts(in)
 }
 
-func (g *gribMessage) DecodeKey() string { return fmt.Sprint("grib.message ", g.straight) }
+// newKerchunkGRIB makes the codec by which kerchunk decodes whole messages with ecCodes. In Zarr format 2 it is a filter.
+//
+//	{"id": "grib", "var": "t2m", "dtype": "float32"}
+func newKerchunkGRIB(c *config, in Form) (Codec, error) {
+	name, dtype := c.text("var", ""), c.text("dtype", "float32")
+	if want := fmt.Sprint("float", 8*in.Type.Size); c.err == nil && dtype != want {
+		c.fail("dtype", "%q for elements of %v", dtype, in.Type)
+	}
+	return newClientGRIB(c, in, name)
+}
+
+// newGribberish makes the codec that the Python package gribberish adds to zarr-python. It decodes whole messages.
+//
+//	{"name": "gribberish", "configuration": {"var": "t2m"}}
+func newGribberish(c *config, in Form) (Codec, error) {
+	name := c.text("var", "")
+	for _, field := range []string{"adjust_longitude_range", "north_up"} {
+		if c.boolean(field, false) {
+			c.fail(field, "varve does not move rows and columns")
+		}
+	}
+	return newClientGRIB(c, in, name)
+}
+
+// newClientGRIB makes a codec of other programs for the values of a variable. Of the variables latitude and longitude these programs
+// compute coordinates.
+func newClientGRIB(c *config, in Form, name string) (Codec, error) {
+	if name == "latitude" || name == "longitude" {
+		c.fail("var", "coordinates of messages are not decoded")
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	g := &gribMessage{}
+	return g, g.Accepts(in)
+}
+
+func (g *gribMessage) DecodeKey() string { return fmt.Sprint("grib.message ", g.straight, g.part) }
 
 // Accepts takes chunks of floats.
 func (g *gribMessage) Accepts(in Form) error {

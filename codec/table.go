@@ -15,12 +15,14 @@ const (
 	AnyClient       Client = iota + 1 // zarr-python as it is installed
 	WithCastValue                     // zarr-python with cast-value-rs
 	WithImagecodecs                   // zarr-python with imagecodecs-zarr
+	WithKerchunk                      // zarr-python with kerchunk and eccodes, in format 2
+	WithGribberish                    // zarr-python with gribberish
 	NoClient                          // no client: varve re-encodes such chunks
 )
 
 // String returns the client's name in docs/reference/codecs.md.
 func (c Client) String() string {
-	return [...]string{"", "any", "cast-value-rs", "imagecodecs-zarr", "none"}[c]
+	return [...]string{"", "any", "cast-value-rs", "imagecodecs-zarr", "kerchunk and eccodes", "gribberish", "none"}[c]
 }
 
 // Info is one row of the table of codecs.
@@ -123,6 +125,8 @@ func newTable() []Info {
 		{Name: "fits.hcompress", Client: NoClient, new: newFITSHCompress},
 		{Name: "fits.quantized", Client: NoClient, new: newFITSQuantized},
 		{Name: "grib.message", Client: NoClient, new: newGRIBMessage},
+		{Name: "grib", V2: "grib", Client: WithKerchunk, new: newKerchunkGRIB},
+		{Name: "gribberish", Client: WithGribberish, new: newGribberish},
 		{Name: "grib.coordinate", Client: NoClient, new: newGRIBCoordinate},
 	}
 }

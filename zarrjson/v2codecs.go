@@ -62,7 +62,7 @@ func (c *chain) add(f V2Codec) error {
 		return err
 	}
 	// These take elements and return bytes: in format 3 they replace the codec "bytes".
-	if f.ID == "vlen-utf8" || f.ID == "vlen-bytes" {
+	if f.ID == "vlen-utf8" || f.ID == "vlen-bytes" || f.ID == "grib" {
 		if c.isBytes {
 			return unsupportedError("", "%q after a filter that returns bytes", f.ID)
 		}

@@ -45,6 +45,7 @@ other people's commits stay. An array that someone else changed is not written.`
 	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
 	opts.resultOptions.addFlags(flags)
+	flags.StringVar(&opts.GRIBCodec, "grib-codec", "", "refer to GRIB messages, for readers with this codec: `gribberish`")
 	flags.BoolVar(&opts.Replace, "force", false, "replace the repository DEST and its history")
 	flags.StringVar(&opts.Branch, "branch", "", "commit to this `branch` (default main)")
 	flags.StringVarP(&opts.Message, "message", "m", "", "use this `text` as the commit message")
@@ -88,9 +89,10 @@ func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []
 		Manifests  int           `json:"manifests"`
 		Bytes      int64         `json:"bytes"`
 		Containers items[string] `json:"containers"`
+		GRIB       gribJSON      `json:"grib"`
 	}{args[1], result.Snapshot, result.Appended, result.Unchanged, result.Virtual, result.Native, result.Inline, result.Unguarded,
-		result.Manifests, result.Bytes, result.Containers}
-	return opts.print(out, doc, describeIcechunk(args[1], result))
+		result.Manifests, result.Bytes, result.Containers, gribJSON{result.GRIBVerbatim, result.GRIBReencoded}}
+	return opts.print(out, doc, describeIcechunk(args[1], result)+doc.GRIB.text(opts.GRIBCodec))
 }
 
 // icechunkError marks commits by other processes as conflicts.

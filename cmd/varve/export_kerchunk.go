@@ -53,6 +53,7 @@ Otherwise they are Zarr 3, unless --regular re-encodes arrays to a regular grid:
 	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
 	opts.resultOptions.addFlags(flags)
+	flags.StringVar(&opts.GRIBCodec, "grib-codec", "", "refer to GRIB messages, for readers with this codec: `grib` (kerchunk with eccodes) or gribberish")
 	flags.BoolVar(&opts.Force, "force", false, "replace DEST")
 	flags.BoolVar(&opts.append, "append", false, "update a local DEST that was exported from an earlier snapshot of OUT")
 	flags.BoolVar(&opts.Regular, "regular", false, "re-encode arrays with chunks of different lengths to a regular grid")
@@ -101,9 +102,23 @@ func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []
 		Missing      int64         `json:"missing"`
 		Kept         int64         `json:"kept"`
 		Regular      items[string] `json:"regular"`
+		GRIB         gribJSON      `json:"grib"`
 	}{args[1], result.Format, result.Because, result.Arrays, result.Refs, result.Inline, result.Patched, result.Patches, result.PatchBytes,
-		result.Missing, result.Kept, result.Regular}
-	return opts.print(out, doc, describeKerchunk(args[1], result))
+		result.Missing, result.Kept, result.Regular, gribJSON{result.GRIBVerbatim, result.GRIBReencoded}}
+	return opts.print(out, doc, describeKerchunk(args[1], result)+doc.GRIB.text(opts.GRIBCodec))
+}
+
+// gribJSON lists arrays of GRIB messages that an export refers to, and those that it re-encodes.
+type gribJSON struct {
+	Verbatim  items[string] `json:"verbatim"`
+	Reencoded items[string] `json:"reencoded"`
+}
+
+func (g *gribJSON) text(codec string) string {
+	if codec == "" || len(g.Reencoded) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("re-encoded, because %s would give other values: %s\n", codec, strings.Join(g.Reencoded, ", "))
 }
 
 // exportError returns the error of an export. A destination that already exists is a usage error.

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"varve/fixtures/venv"
 )
 
 // messagesOf are the messages of a sample, one after the other.
@@ -227,5 +229,103 @@ func TestAppendNames(t *testing.T) {
 	}
 	if _, code, err := run(t, "build", out+"1", "../../fixtures/grib/levels1.grib", "--names", "wgrib2"); code == exitDone || !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("edition 1 with names of wgrib2: %v", err)
+	}
+}
+
+// TestInteropGRIBCodecs exports archives with references to messages and compares what kerchunk's codec and gribberish read with an export
+// in plain Zarr.
+func TestInteropGRIBCodecs(t *testing.T) {
+	for _, c := range []struct{ archive, codec, kind string }{
+		{"hrrr", "grib", "kerchunk"},
+		{"hrrr", "gribberish", "kerchunk"},
+		{"hrrr", "gribberish", "icechunk"},
+		{"gfs", "grib", "kerchunk"},
+		{"gfs", "gribberish", "icechunk"},
+		{"era5", "grib", "kerchunk"},
+		{"era5", "gribberish", "kerchunk"},
+		{"icon", "grib", "kerchunk"},
+		{"icon", "gribberish", "icechunk"},
+		{"mixed", "grib", "kerchunk"},
+	} {
+		t.Run(strings.Join([]string{c.archive, c.codec, c.kind}, " "), func(t *testing.T) {
+			venv.Python(t, "kerchunk, ecCodes, gribberish and Icechunk")
+			dir := t.TempDir()
+			out, plain, dest := filepath.Join(dir, "out.varve"), filepath.Join(dir, "plain.zarr"), filepath.Join(dir, "dest.json")
+			if c.kind == "icechunk" {
+				dest = filepath.Join(dir, "dest.icechunk")
+			}
+			for _, args := range [][]string{
+				{"build", out, filepath.Join("../../fixtures/grib/archives", c.archive)},
+				{"export", "zarr", out, plain},
+			} {
+				if text, code, err := run(t, args...); code != exitDone {
+					t.Fatal(text, err)
+				}
+			}
+			text, code, err := run(t, "export", c.kind, out, dest, "--grib-codec", c.codec, "--json")
+			if code != exitDone {
+				t.Fatal(text, err)
+			}
+			checkMessages(t, text)
+			venv.Run(t, "kerchunk, ecCodes, gribberish and Icechunk", "../../fixtures/grib/clients.py", "compare", plain, dest, c.kind)
+		})
+	}
+}
+
+// checkMessages checks that an export refers to messages and re-encodes none.
+func checkMessages(t *testing.T, text string) {
+	t.Helper()
+	var doc struct {
+		Patched int64
+		GRIB    gribJSON
+	}
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	if len(doc.GRIB.Verbatim) < 2 || len(doc.GRIB.Reencoded) > 0 {
+		t.Errorf("arrays of messages: %+v", doc.GRIB)
+	}
+}
+
+// TestGRIBCodecs: arrays for which a codec would give other values are re-encoded and named, and Icechunk has no codec of format 2.
+func TestGRIBCodecs(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		sample, codec, kind string
+		verbatim            []string
+		reencoded           []string
+	}{
+		{"reduced1.grib", "gribberish", "kerchunk", nil, []string{"/t"}},
+		{"reduced1.grib", "grib", "kerchunk", []string{"/t"}, nil},
+		{"reduced.grib", "gribberish", "icechunk", []string{"/t"}, nil},
+		{"multi.grib", "grib", "kerchunk", nil, []string{"/u", "/v"}},
+		{"alternate.grib", "grib", "kerchunk", nil, []string{"/t2m"}},
+		{"columns.grib", "gribberish", "kerchunk", nil, []string{"/t"}},
+		{"surface.grib", "grib", "kerchunk", []string{"/sp", "/t2m", "/tp", "/u10"}, nil},
+	} {
+		name := c.sample + c.codec
+		out := filepath.Join(dir, name+".varve")
+		if text, code, err := run(t, "build", out, "../../fixtures/grib/"+c.sample); code != exitDone {
+			t.Fatal(text, err)
+		}
+		text, code, err := run(t, "export", c.kind, out, filepath.Join(dir, name+".json"), "--grib-codec", c.codec, "--json")
+		var doc struct{ GRIB gribJSON }
+		if code != exitDone || json.Unmarshal([]byte(text), &doc) != nil {
+			t.Fatal(name, text, err)
+		}
+		if !slices.Equal(doc.GRIB.Verbatim, c.verbatim) || !slices.Equal(doc.GRIB.Reencoded, c.reencoded) {
+			t.Errorf("%s: %+v", name, doc.GRIB)
+		}
+	}
+	out := filepath.Join(dir, "surface.gribgrib.varve")
+	for _, args := range [][]string{
+		{"export", "icechunk", out, filepath.Join(dir, "x"), "--grib-codec", "grib"},
+		{"export", "kerchunk", out, filepath.Join(dir, "x.json"), "--grib-codec", "other"},
+		{"export", "kerchunk", out, filepath.Join(dir, "surface.gribgrib.json"), "--grib-codec", "grib"},
+		{"export", "icechunk", out, filepath.Join(dir, "reduced.gribgribberish.json"), "--grib-codec", "gribberish"},
+	} {
+		if text, code, err := run(t, args...); code == exitDone || err == nil {
+			t.Errorf("%v: %s", args, text)
+		}
 	}
 }

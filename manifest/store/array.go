@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -323,4 +324,17 @@ func gather(p *grid.Projection, dst, src codec.Elems, within grid.Region, unit i
 		return grid.Gather(p, dst.Var, grid.Window[[]byte]{Data: src.Var, Region: within}, 1)
 	}
 	return grid.Gather(p, dst.Fixed, grid.Window[byte]{Data: src.Fixed, Region: within}, int64(unit))
+}
+
+// WithCodecs returns the array with other codecs in its schema, and without its compacted chunks. If all chunks are stored with codecs
+// that decode alike, all of them become Verbatim: see Count.
+func (a *Array) WithCodecs(codecs []codec.Spec) (*Array, error) {
+	if a.isInManifest() {
+		return nil, fmt.Errorf("%s: its values are in the manifest, encoded with the codecs of the schema: %w", a.Path(), errors.ErrUnsupported)
+	}
+	spec := *a.spec
+	schema := *spec.Schema
+	schema.Codecs = codecs
+	spec.Schema, spec.Patches = &schema, nil
+	return a.store.newArray(&spec)
 }

@@ -144,6 +144,9 @@ func (f *Field) derived() string {
 	if n, ok := f.param.Int("percentileValue"); ok {
 		return fmt.Sprintf("p%02d", n)
 	}
+	if n, ok := f.probability1(); ok {
+		return f.thresholds1(n)
+	}
 	n, ok := f.param.Int("probabilityType") // code table 4.9
 	if !ok {
 		return ""
@@ -169,6 +172,33 @@ func (f *Field) derived() string {
 		return "equal_" + limit("LowerLimit")
 	}
 	return fmt.Sprintf("probability%d", n)
+}
+
+// probability1 returns the probabilityType, in code table 4.9, of a field of edition 1 with ECMWF's local definition 5.
+func (f *Field) probability1() (int64, bool) {
+	number, _ := f.localNumber()
+	if f.Edition != 1 || number != 5 {
+		return 0, false
+	}
+	indicator, _ := f.extra.Int("thresholdIndicator")
+	kind, ok := map[int64]int64{1: 3, 2: 4, 3: 2}[indicator]
+	return kind, ok
+}
+
+// thresholds1 is derived for a field of edition 1 with a probabilityType.
+func (f *Field) thresholds1(kind int64) string {
+	scale, _ := f.extra.Int("localDecimalScaleFactor")
+	limit := func(key string) string {
+		v, _ := f.extra.Int(key)
+		return strings.NewReplacer("e0", "", "-", "m").Replace(fmt.Sprintf("%de%d", v, -scale))
+	}
+	switch kind {
+	case 3:
+		return "above_" + limit("lowerThreshold")
+	case 4:
+		return "below_" + limit("upperThreshold")
+	}
+	return "between_" + limit("lowerThreshold") + "_" + limit("upperThreshold")
 }
 
 // derivedForecasts has short names for the numbers of code table 4.7.

@@ -323,7 +323,7 @@ func (b *builder) variable(gb *groupBuilder, h *hypercube, c *cube, front [level
 	gb.add(v)
 	s := &v.Storage
 	s.Layout, s.ChunkShape, s.Index, s.Plain = readers.Chunked, chunk, "messages", true
-	s.Pipeline.Bytes = codec.Spec{Name: "grib.message", Config: layout.config}
+	s.Pipeline.Bytes = codec.Spec{Name: "grib.message", Config: layout.decoding(c)}
 	if layout.transposed {
 		order := make([]int, before+2)
 		for i := range order {

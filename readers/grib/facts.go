@@ -257,6 +257,9 @@ func (f *Field) dates() (date, clock int64) {
 		t[i], _ = f.ident.Int(key)
 	}
 	if f.Edition == 1 {
+		if t[4] == 255 {
+			t[4] = 0 // missing
+		}
 		century, _ := f.ident.Int("centuryOfReferenceTimeOfData")
 		year, _ := f.ident.Int("yearOfCentury")
 		switch t[0] = (century-1)*100 + year; {
@@ -290,6 +293,9 @@ func (f *Field) ensembleFacts(out map[string]any) {
 		if total, _ := f.extra.Int("numberOfForecastsInEnsemble"); total != 0 && out["marsType"] != "em" && out["marsType"] != "es" {
 			out["typeOfEnsembleForecast"] = 1
 		}
+	}
+	if kind, ok := f.probability1(); ok {
+		out["probabilityType"] = kind
 	}
 	f.projectFacts(out)
 }

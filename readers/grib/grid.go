@@ -3,6 +3,7 @@ package grib
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"varve/codec"
 	"varve/codec/grib/geo"
@@ -12,10 +13,10 @@ import (
 // gridLayout says how the variables of a group use its grid.
 type gridLayout struct {
 	dims        []*readers.Dimension
-	coordinates []string        // the variables with latitudes and longitudes, if these are no dimensions
-	mapping     string          // the variable with the grid mapping, or empty
-	config      json.RawMessage // of the codec grib.message
-	transposed  bool            // values are stored by columns
+	coordinates []string // the variables with latitudes and longitudes, if these are no dimensions
+	mapping     string   // the variable with the grid mapping, or empty
+	straight    int      // the length of rows that go to and fro, or 0
+	transposed  bool     // values are stored by columns
 }
 
 // grid adds the dimensions, coordinates and mapping of a grid.
@@ -33,7 +34,7 @@ func (b *builder) grid(gb *groupBuilder, group *gridGroup) *gridLayout {
 		return s
 	}
 	if g.Alternates() {
-		s.config = json.RawMessage(fmt.Sprintf(`{"straight":%d}`, g.Columns()))
+		s.straight = g.Columns()
 	}
 	s.transposed = g.ByColumns()
 	kind := g.Type
@@ -145,4 +146,20 @@ func (b *builder) view(gb *groupBuilder, s *gridLayout, g *geo.Grid, v *geo.View
 		{Name: "latitude_of_projection_origin", Values: []float64{0}},
 		{Name: "semi_major_axis", Values: []float64{earth.Major}}, {Name: "semi_minor_axis", Values: []float64{earth.Minor}},
 	})
+}
+
+// decoding returns the configuration of the codec grib.message for the fields of a cube, or nil.
+func (s *gridLayout) decoding(c *cube) json.RawMessage {
+	config := map[string]any{}
+	if s.straight > 0 {
+		config["straight"] = s.straight
+	}
+	if slices.ContainsFunc(c.fields, func(x placedField) bool { return x.Count > 1 }) {
+		config["part"] = true
+	}
+	if len(config) == 0 {
+		return nil
+	}
+	text, _ := json.Marshal(config) // numbers and booleans have no errors
+	return text
 }

@@ -2,6 +2,9 @@
 package message
 
 import (
+	"errors"
+	"fmt"
+
 	"varve/codec/grib"
 	"varve/codec/grib/geo"
 	"varve/codec/grib/keys"
@@ -9,7 +12,7 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// Open returns the last field of a message, or of a run of sections of edition 2 that begins with section 3, 5 or 6.
+// Open returns the field of a message, or the last field of a run of sections of edition 2 that begins with section 3, 5 or 6.
 func Open(b []byte) (*grib.Field, *geo.Grid, error) {
 	view, edition := section.ViewOf(b), 2
 	whole := len(b) >= 4 && string(b[:4]) == "GRIB"
@@ -30,6 +33,9 @@ func Open(b []byte) (*grib.Field, *geo.Grid, error) {
 	fields, err := section.Fields(view, list, edition, !whole)
 	if err != nil {
 		return nil, nil, err
+	}
+	if whole && len(fields) > 1 {
+		return nil, nil, fmt.Errorf("a message of %d fields, from which one has to be chosen: %w", len(fields), errors.ErrUnsupported)
 	}
 	return Field(edition, &fields[len(fields)-1], func(s section.Section) []byte { return b[s.Offset : s.Offset+s.Length] })
 }

@@ -35,9 +35,9 @@ type chunkSource interface {
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
 }
 
-func storeInput(s *store.Store) *input {
+func storeInput(s *store.Store, arrays []*store.Array) *input {
 	in := &input{snapshot: s.Snapshot(), groups: s.Groups(), source: s.Source}
-	for _, a := range s.Arrays() {
+	for _, a := range arrays {
 		in.arrays = append(in.arrays, inputArray{a.Spec(), a.Grid(), a})
 	}
 	return in

@@ -14,6 +14,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/export/internal/dest"
 	"varve/manifest/export/internal/draft"
+	"varve/manifest/export/internal/gribcodec"
 	"varve/manifest/internal/change"
 	"varve/manifest/repo"
 	"varve/manifest/store"
@@ -38,6 +39,9 @@ type Options struct {
 	InlineBytes int
 	// Workers is the number of concurrent manifest writers; 0 means GOMAXPROCS.
 	Workers int
+	// GRIBCodec is the codec by which readers decode GRIB messages: "gribberish", or empty to re-encode them for
+	// all readers. With a codec, an existing repository has to be replaced.
+	GRIBCodec string
 	// S3 is stored in the repository's configuration, for sources in S3 buckets.
 	S3 S3
 	// Progress is called from time to time, by one goroutine at a time.
@@ -56,6 +60,9 @@ type Result struct {
 	Manifests  int      // number of written manifests
 	Bytes      int64    // size of the written manifests
 	Containers []string // prefixes that readers have to allow
+	// GRIBVerbatim and GRIBReencoded list arrays of GRIB messages: those that are declared with Options.GRIBCodec, and
+	// those that are re-encoded, because the codec would give other values.
+	GRIBVerbatim, GRIBReencoded []string
 }
 
 const (
@@ -100,7 +107,27 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 			return nil, err
 		}
 	}
-	in := storeInput(s)
+	arrays, messages, err := gribArrays(ctx, s, o.GRIBCodec)
+	if err != nil {
+		return nil, err
+	}
+	in := storeInput(s, arrays)
+	result, err := writeInput(ctx, in, dest, o)
+	if result != nil {
+		result.GRIBVerbatim, result.GRIBReencoded = messages.Verbatim, messages.Reencoded
+	}
+	return result, err
+}
+
+// gribArrays returns the arrays of a store, of which those of GRIB messages are declared with the codec.
+func gribArrays(ctx context.Context, s *store.Store, c string) ([]*store.Array, gribcodec.Result, error) {
+	if c == string(gribcodec.Kerchunk) {
+		return nil, gribcodec.Result{}, fmt.Errorf("GRIB codec %s: kerchunk's codec works in Zarr format 2, and Icechunk has format 3: %w", c, errors.ErrUnsupported)
+	}
+	return gribcodec.Apply(ctx, s, gribcodec.Codec(c))
+}
+
+func writeInput(ctx context.Context, in *input, dest string, o *Options) (*Result, error) {
 	if o.Manifest == nil {
 		return write(ctx, in, dest, o, nil)
 	}
@@ -122,6 +149,8 @@ func write(ctx context.Context, in *input, dest string, o *Options, p change.Pas
 	switch {
 	case is == somethingElse:
 		return nil, notRepository(dest)
+	case is == repository && !o.Replace && o.GRIBCodec != "":
+		return nil, &manifest.ExistsError{Name: dest}
 	case is == repository && !o.Replace:
 		return e.appendTo(ctx, openFolder(dest))
 	default:

@@ -10,6 +10,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/export/internal/gribcodec"
 	"varve/zarrjson"
 )
 
@@ -41,6 +42,9 @@ func (e *export) translate() (*documents, error) {
 	d, err := e.format2(root)
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return d, err
+	}
+	if e.opts.GRIBCodec == string(gribcodec.Kerchunk) {
+		return nil, fmt.Errorf("GRIB codec %s: it works in Zarr format 2 only: %w", e.opts.GRIBCodec, err)
 	}
 	because, irregular := whyFormat3(e.arrays, err)
 	if d, err = e.format3(root); err == nil {
@@ -88,6 +92,9 @@ func (e *export) tree() (*zarrjson.Group, error) {
 	for _, a := range e.arrays {
 		schema := *a.Schema()
 		schema.Extra = nil
+		if err := e.declareMissing(&schema); err != nil {
+			return nil, fmt.Errorf("%s: %w", a.Path(), err)
+		}
 		schema.Keys = zarrjson.KeyEncoding{}
 		if !e.isJSON() {
 			schema.Keys = zarrjson.KeyEncoding{Style: zarrjson.V2Keys, Separator: '.'}
@@ -99,6 +106,19 @@ func (e *export) tree() (*zarrjson.Group, error) {
 		root.Consolidated.Members = append(root.Consolidated.Members, zarrjson.Member{Path: path, Node: zarrjson.Node{Array: &schema}})
 	}
 	return root, nil
+}
+
+// declareMissing declares the fill value of an array of GRIB messages as its missing value. In format 2 that is the fill value of missing
+// chunks, which the codec of messages cannot encode.
+func (e *export) declareMissing(schema *zarrjson.Array) error {
+	if e.opts.GRIBCodec != string(gribcodec.Kerchunk) || schema.Codecs[0].Name != e.opts.GRIBCodec {
+		return nil
+	}
+	raw, err := schema.DataType.EncodeMask(schema.Fill)
+	if err != nil {
+		return err
+	}
+	return schema.Attributes.Set("_FillValue", raw)
 }
 
 // arrayKey returns the first part of an array's keys.

@@ -51,6 +51,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/export/internal/dest"
 	"varve/manifest/export/internal/draft"
+	"varve/manifest/export/internal/gribcodec"
 	"varve/manifest/export/internal/progress"
 	"varve/manifest/repo"
 	"varve/manifest/store"
@@ -68,6 +69,9 @@ type Options struct {
 	// Regular re-chunks arrays with rectilinear grids to regular ones, for clients that support no others.
 	// Chunks with other edges are re-encoded.
 	Regular bool
+	// GRIBCodec is the codec by which readers decode GRIB messages: "grib" (kerchunk with ecCodes), "gribberish", or
+	// empty to re-encode them for all readers.
+	GRIBCodec string
 	// NoPatch makes exports that need re-encoded chunks fail with a PatchError.
 	NoPatch bool
 	// RecordSize is the number of chunks per Parquet file; 0 means 100,000.
@@ -105,7 +109,10 @@ type Result struct {
 	Inline    int64 // chunks in the references: fill values, re-encoded chunks, and values stored in the manifest
 	Patched   int64 // chunks in the file of patches
 	Missing   int64 // omitted chunks
-	Kept      int64 // chunks in records kept from the old set, not counted above
+	// GRIBVerbatim and GRIBReencoded list arrays of GRIB messages: those that are declared with Options.GRIBCodec, and
+	// those that are re-encoded, because the codec would give other values.
+	GRIBVerbatim, GRIBReencoded []string
+	Kept                        int64 // chunks in records kept from the old set, not counted above
 	// Patches is the file of patches and PatchBytes its size; empty if there is none.
 	Patches    string
 	PatchBytes int64
@@ -143,11 +150,25 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 		}
 	}
 	h := hierarchy{groups: s.Groups(), source: s.Source, sources: s.Snapshot().Sources, snapshot: s.Snapshot().ID}
-	for _, a := range s.Arrays() {
+	if opts == nil {
+		opts = &Options{}
+	}
+	if opts.Append != nil && opts.GRIBCodec != "" {
+		return nil, manifest.WithRemedy(fmt.Errorf("references with the codec %s for GRIB are not updated: %w", opts.GRIBCodec, errors.ErrUnsupported), "force", "")
+	}
+	arrays, messages, err := gribcodec.Apply(ctx, s, gribcodec.Codec(opts.GRIBCodec))
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range arrays {
 		h.arrays = append(h.arrays, a)
 	}
-	if opts == nil || opts.Append == nil {
-		return write(ctx, h, dest, opts)
+	if opts.Append == nil {
+		result, err := write(ctx, h, dest, opts)
+		if result != nil {
+			result.GRIBVerbatim, result.GRIBReencoded = messages.Verbatim, messages.Reencoded
+		}
+		return result, err
 	}
 	var done func() error
 	h.past, done = pastOf(opts.Append, s.Snapshot())
