@@ -3,13 +3,13 @@
 # make check    what a commit must pass: format, vet, staticcheck, layers, other systems, tests, race, beam
 # make beam     vet, staticcheck and the tests of cmd/varve-beam, which is a module of its own
 # make python   lint, types and tests of cmd/varve-python, with pinned and with the newest xarray, zarr and dask
-# make wheel    its wheels for TARGETS (GOOS/GOARCH, by default all six) into dist/, inspected; this machine's is installed
+# make wheel    its wheels for TARGETS (GOOS/GOARCH, by default all six) in dist/: checks all, installs that of this machine
 # make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
 # make large    what very large archives cost: the tables of docs/explanation/planning.md; FILES, OWN and APPENDS say how large
 # make fuzz     every fuzz target for FUZZTIME
 # make soak     the server under all kinds of requests for a minute
-# make wine     the demo and the tests of paths, locks and open files on Windows, under Wine
+# make wine     the demo, the tests of paths, locks and open files, and the Python wheel, on Windows under Wine
 # make docs     the site of docs/, with its links checked, in site/
 # make screenshots  the pictures of pages in docs/, by Chromium
 # make demo     the main job on a sample archive
@@ -70,7 +70,8 @@ beam:
 	@staticcheck=$$($(GO) tool -n staticcheck) && cd cmd/varve-beam && export CGO_ENABLED=0 && \
 	$(GO) vet ./... && "$$staticcheck" ./... && $(GO) test ./...
 
-# Tests that start hundreds of processes and read gigabytes are done once, with the pinned versions.
+# The newest versions run only the tests that depend on xarray and zarr. PYVENV and PYTHON select another Python:
+# make python PYVENV=.venv-python313 PYTHON=python3.13
 python: build
 	@set -e; export VARVE_BINARY="$(CURDIR)/varve"; cd cmd/varve-python; \
 	python=$$(./setup.sh "$(PYVENV)"); if [ -z "$$python" ]; then exit 0; fi; \
@@ -114,7 +115,7 @@ soak:
 	VARVE_SOAK=60s $(GO) test -count=1 -run '^TestSoak$$' -v ./manifest/serve
 
 wine:
-	@GO="$(GO)" fixtures/wine/run.sh "$(WINE)"
+	@python=$$(cmd/varve-python/setup.sh "$(PYVENV)") && PYTHON=$$python GO="$(GO)" fixtures/wine/run.sh "$(WINE)"
 
 # MkDocs is kept in a folder of its own, so that its packages cannot change those of the tests.
 DOCS_VENV ?= $(CURDIR)/.venv-docs
