@@ -16,9 +16,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"varve/codec"
+	"varve/fixtures/browser"
 	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/manifest/ingest"
@@ -155,39 +155,6 @@ func TestInteropGDAL(t *testing.T) {
 	}
 }
 
-// chromium returns the path of the browser.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if program, err := exec.LookPath(name); err == nil {
-			return program
-		}
-	}
-	t.Skip("there is no chromium")
-	return ""
-}
-
-// browse loads a page in Chromium with flags such as --dump-dom.
-func browse(t *testing.T, address string, flags ...string) string {
-	t.Helper()
-	// Not in t.TempDir, because Chromium's other processes may write there after the first has ended.
-	profile, err := os.MkdirTemp("", "varve-chromium-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(profile) })
-	args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-proxy-server",
-		"--user-data-dir=" + profile, "--virtual-time-budget=30000"}, flags...)
-	var failure bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), chromium(t), append(args, address)...)
-	cmd.Stderr, cmd.WaitDelay = &failure, 10*time.Second
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("chromium: %v\n%s", err, failure.Bytes())
-	}
-	return string(out)
-}
-
 var resultOf = regexp.MustCompile(`(?s)<pre id="result">(.*?)</pre>`)
 
 // TestInteropZarrita checks that zarrita in Chromium reads the regular views from a page of another origin.
@@ -209,7 +176,7 @@ func TestInteropZarrita(t *testing.T) {
 	for address := range dirs {
 		query.Add("url", address)
 	}
-	dom := browse(t, page.URL+"/?"+query.Encode(), "--dump-dom")
+	dom := browser.Load(t, page.URL+"/?"+query.Encode(), "--dump-dom")
 	text := resultOf.FindStringSubmatch(dom)
 	if text == nil {
 		t.Fatalf("no result in %s", dom)
