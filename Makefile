@@ -122,10 +122,10 @@ DOCS_VENV ?= $(CURDIR)/.venv-docs
 docs:
 	@python=$$(REQUIREMENTS=$(CURDIR)/docs/requirements.txt $(SETUP) "$(DOCS_VENV)"); \
 	if [ -z "$$python" ]; then exit 0; fi; \
-	"$$python" -m mkdocs build -q --strict -f docs/mkdocs.yml
+	"$$python" -m mkdocs build --strict -f docs/mkdocs.yml
 
 screenshots:
-	VARVE_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count=1 -run '^TestPagesInChromium$$' -v ./manifest/serve
+	VARVE_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count=1 -run 'InChromium$$' -v ./manifest/serve ./fixtures/command
 
 demo:
 	$(GO) run ./cmd/varve demo
