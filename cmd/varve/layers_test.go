@@ -109,13 +109,10 @@ func TestLayersAreDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(doc), "\n## The layers\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+	_, section, _ = strings.Cut(section, "\n```text\n")
+	section, _, _ = strings.Cut(section, "```")
 	var drawn []string
 	for line := range strings.Lines(section) {
-		line, ok := strings.CutPrefix(line, "    ")
-		if !ok {
-			continue
-		}
 		layer, _, _ := strings.Cut(line, "  ")
 		layer, _, _ = strings.Cut(strings.TrimSuffix(layer, "/*"), "{")
 		if strings.HasPrefix(layer, "cmd/") {
