@@ -111,7 +111,7 @@ func (f *form) canWrite() error {
 }
 
 // readForm reads the documents of an array.
-func readForm(dir string) (*form, error) {
+func (o *Options) readForm(dir string) (*form, error) {
 	doc, err := os.ReadFile(filepath.Join(dir, v3Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return readV2(dir)
@@ -123,7 +123,7 @@ func readForm(dir string) (*form, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v3Name, err)
 	}
-	f := &form{schema: schema}
+	f := &form{schema: o.clipped(schema)}
 	return f, f.bind()
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -76,6 +77,11 @@ func (f *form) check(r grid.Region, elems codec.Elems) error {
 	if err != nil {
 		return err
 	}
+	return f.checkElements(n, elems)
+}
+
+// checkElements compares elements with their number.
+func (f *form) checkElements(n int64, elems codec.Elems) error {
 	unit := f.unit()
 	if unit == 0 && int64(len(elems.Var)) != n {
 		return fmt.Errorf("%d elements for a region of %d", len(elems.Var), n)
@@ -90,9 +96,13 @@ func (f *form) check(r grid.Region, elems codec.Elems) error {
 func (f *form) unit() int64 { return int64(f.schema.DataType.Type().Size) }
 
 func (f *form) part(w *grid.Walker, r grid.Region) *part {
-	p := &part{form: f, all: r, coords: append([]int64{}, w.Coords...), region: grid.MakeRegion(r.Rank())}
+	return f.partOf(append([]int64{}, w.Coords...), grid.Chunk{Region: w.Region.Clone(), Codec: append([]int64{}, w.Codec...)}, r)
+}
+
+// partOf returns what a region and a chunk share. It keeps the chunk.
+func (f *form) partOf(coords []int64, chunk grid.Chunk, r grid.Region) *part {
+	p := &part{form: f, all: r, coords: coords, chunk: chunk, region: grid.MakeRegion(r.Rank())}
 	p.number, _ = f.grid.Number(p.coords)
-	p.chunk = grid.Chunk{Region: w.Region.Clone(), Codec: append([]int64{}, w.Codec...)}
 	p.region.Intersect(r, p.chunk.Region)
 	p.within = p.region.Clone()
 	p.within.Shift(p.chunk.Origin)
@@ -147,9 +157,12 @@ func (p *part) move(dst codec.Elems, to grid.Region, src codec.Elems, from grid.
 	return grid.Copy(grid.Window[[]byte]{Data: dst.Var, Region: to}, grid.Window[[]byte]{Data: src.Var, Region: from}, p.region, 1)
 }
 
+// lock returns the lock of the part's chunk.
+func (a *Array) lock(p *part) *sync.Mutex { return &a.locks[p.number%int64(len(a.locks))] }
+
 // writePart replaces the part. A chunk all of which counts is replaced without being read.
 func (a *Array) writePart(ctx context.Context, p *part, src codec.Elems) error {
-	pipeline, form, err := p.pipelineOf()
+	_, form, err := p.pipelineOf()
 	if err != nil {
 		return err
 	}
@@ -160,9 +173,18 @@ func (a *Array) writePart(ctx context.Context, p *part, src codec.Elems) error {
 		}
 		src = elems
 	}
-	lock := &a.locks[p.number%int64(len(a.locks))]
+	lock := a.lock(p)
 	lock.Lock()
 	defer lock.Unlock()
+	return a.replacePart(p, src)
+}
+
+// replacePart replaces the elements of the part, whose chunk is locked.
+func (a *Array) replacePart(p *part, src codec.Elems) error {
+	pipeline, _, err := p.pipelineOf()
+	if err != nil {
+		return err
+	}
 	var old []byte
 	if !p.region.Equal(p.chunk.Region) {
 		if old, err = readIfThere(a.path(p.coords)); err != nil {

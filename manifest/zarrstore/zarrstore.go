@@ -1,7 +1,7 @@
 // Package zarrstore keeps Zarr arrays in local folders: it creates them, reads and writes
-// regions, resizes them with named edges, appends to them and deletes them. It writes format
-// 3 with regular and rectilinear grids, sharded or not, and format 2, and carries on arrays
-// that others made.
+// regions and selections, resizes them by growth policies, appends to them and deletes them.
+// It writes format 3 with regular and rectilinear grids, sharded or not, and format 2. It
+// also opens arrays that other programs made.
 //
 //	DIR/zarr.json      or .zarray and .zattrs
 //	DIR/c/0/0          a chunk, or a shard: replaced whole, by a rename
@@ -37,6 +37,10 @@ type Options struct {
 	Format int
 	// Workers is how many chunks are worked on at a time; 0 stands for GOMAXPROCS.
 	Workers int
+	// Clip reads and writes shards by version 1.1 of sharding, whose inner chunks need not divide the
+	// shard: see codec.WithClipping. The document does not say so: give the option to Open too. Other
+	// programs refuse such arrays.
+	Clip bool
 	// Sync has every chunk on the disk before it replaces another. Documents always are.
 	Sync bool
 }
@@ -69,7 +73,7 @@ func Create(dir string, schema *zarrjson.Array, opts *Options) (*Array, error) {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	f, err := newForm(schema, a.opts.Format)
+	f, err := newForm(a.opts.clipped(schema), a.opts.Format)
 	if err == nil {
 		err = os.MkdirAll(a.dir, 0o777)
 	}
@@ -94,12 +98,22 @@ func CreateLike(dir string, other *Array, opts *Options) (*Array, error) {
 // Open opens the array in a folder. Where there is none the error is fs.ErrNotExist.
 func Open(dir string, opts *Options) (*Array, error) {
 	a := &Array{dir: filepath.Clean(dir), opts: defaults(opts)}
-	f, err := readForm(a.dir)
+	f, err := a.opts.readForm(a.dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	a.form = *f
 	return a, nil
+}
+
+// clipped returns the schema with the codecs that the options ask for.
+func (o *Options) clipped(schema *zarrjson.Array) *zarrjson.Array {
+	if !o.Clip {
+		return schema
+	}
+	s := *schema
+	s.Codecs = codec.WithClipping(s.Codecs)
+	return &s
 }
 
 func defaults(opts *Options) Options {

@@ -2,6 +2,7 @@
 
     peer.py make DIR      arrays of every kind, with expectations beside them, for varve to carry on
     peer.py grow DIR      grow every array that has a policy by 7, with zarr-python's own
+    peer.py select DIR    write the selections of TestInteropSelections to DIR/theirs, and compare with DIR/ours
     peer.py check DIR     every array below DIR holds what its file .expect says
 """
 
@@ -57,6 +58,24 @@ def grow(root):
         (folder / ".expect").write_bytes(np.asarray(a[...]).astype("<i2").tobytes())
 
 
+def select(root):
+    ours, theirs = zarr.open_array(root / "ours", mode="r"), zarr.open_array(root / "theirs", mode="r+")
+    values = iter(np.arange(1, 1000, dtype="<i2"))
+    take = lambda shape: np.fromiter((next(values) for _ in range(int(np.prod(shape)))), "<i2").reshape(shape)
+    mask = np.zeros(theirs.shape, bool)
+    mask.reshape(-1)[::7] = True
+    theirs.set_basic_selection((slice(2, 9, 3), slice(None)), take((3, 7)))
+    theirs.set_orthogonal_selection(([9, 0, 4], slice(1, 6, 2)), take((3, 3)))
+    theirs.set_coordinate_selection(([1, 8, 5], [6, 0, 3]), take((3,)))
+    theirs.set_mask_selection(mask, take((10,)))
+    theirs.set_block_selection((slice(1, 2), slice(0, 1)), take((5, 4)))
+    assert np.array_equal(ours[...], theirs[...]), (ours[...], theirs[...])
+    read = np.concatenate([np.asarray(a).reshape(-1) for a in (
+        theirs.get_basic_selection((slice(2, 9, 3), slice(None))), theirs.get_orthogonal_selection(([9, 0, 4], slice(1, 6, 2))),
+        theirs.get_coordinate_selection(([1, 8, 5], [6, 0, 3])), theirs.get_mask_selection(mask), theirs.get_block_selection((slice(1, 2), slice(0, 1))))])
+    assert np.array_equal(read, np.fromfile(root / "read", "<i2")), read
+
+
 def same(got, want):
     """Whether two arrays are equal, where not a number equals itself."""
     return got.shape == want.shape and np.array_equal(got, want, equal_nan=want.dtype.kind in "fc")
@@ -82,4 +101,4 @@ def check(root):
 
 
 if __name__ == "__main__":
-    {"make": make, "grow": grow, "check": check}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"make": make, "grow": grow, "select": select, "check": check}[sys.argv[1]](pathlib.Path(sys.argv[2]))
