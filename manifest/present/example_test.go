@@ -37,6 +37,27 @@ func tryWithStore(ctx context.Context, do func(ctx context.Context, st *store.St
 	return do(ctx, st)
 }
 
+// Three numbers by labels and indices, decoded, and the dates of these days.
+func ExampleRead() {
+	withStore(func(ctx context.Context, st *store.Store) error {
+		part := present.Sel{Label: map[string]string{"lat": "45", "lon": "0"}, Index: map[string]string{"time": "[31,30,29]"}}
+		t2m, err := present.Read[float64](ctx, st, "t2m", part)
+		if err != nil {
+			return err
+		}
+		days, err := present.Read[string](ctx, st, "time", present.Sel{Index: part.Index})
+		if err != nil {
+			return err
+		}
+		fmt.Println(t2m.Dims, t2m.Shape, t2m.Data)
+		fmt.Println(days.Data)
+		return nil
+	})
+	// Output:
+	// [time] [3] [-0.25 1.625 -0.4375]
+	// [2021-02-01 2021-01-31 2021-01-30]
+}
+
 // A region is named by coordinates, and its numbers are what attributes say that they stand for:
 // unpacked, with NaN for what is missing.
 func ExampleDecoder_Float64s() {

@@ -81,6 +81,18 @@ func (a *Array) Spec() *manifest.Array { return a.spec }
 // Schema returns the Zarr schema that clients see. It must not be changed.
 func (a *Array) Schema() *zarrjson.Array { return a.spec.Schema }
 
+// Attributes returns the attributes of the schema, in order.
+func (a *Array) Attributes() zarrjson.Attributes { return a.spec.Schema.Attributes }
+
+// Chunks returns the chunk layout of the schema: its levels, and which parts can be read alone.
+func (a *Array) Chunks() (*zarrjson.ChunkLayout, error) {
+	l, err := a.spec.Schema.ChunkLayout()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Path(), err)
+	}
+	return l, nil
+}
+
 // Grid returns the chunk grid of the schema.
 func (a *Array) Grid() *grid.Grid { return a.grid }
 
