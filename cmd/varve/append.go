@@ -118,6 +118,7 @@ func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 		"rename":      func() { merged.Rename = given.Rename },
 		"missing":     func() { merged.Missing = given.Missing },
 		"pad":         func() { merged.Pad = given.Pad },
+		"join":        func() { merged.Join = given.Join },
 		"coords":      func() { merged.Coords = given.Coords },
 		"tolerance":   func() { merged.Tolerance = given.Tolerance },
 		"overlap":     func() { merged.Overlap = given.Overlap },

@@ -39,7 +39,7 @@ type combineOptions struct {
 
 	concat, vars, drop  []string
 	newDims, rename     []string
-	broadcast           []string
+	broadcast, join     []string
 	chunks, dtypes      []string
 	group, codecFrom    string
 	missing, pad        string
@@ -100,6 +100,7 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.rename, "rename", nil, "rename a variable or dimension: `OLD=NEW`")
 	f.StringVar(&o.missing, "missing", "fill", "choose what to do if some files lack a variable: `fill`, drop or refuse")
 	f.StringVar(&o.pad, "pad", "", "pad files that are shorter along a dimension, with the fill value: `fill`")
+	f.StringArrayVar(&o.join, "join", nil, "join coordinates that differ in part: `HOW` or DIM=HOW; exact (default), inner or outer")
 	f.StringVar(&o.coords, "coords", "", "take the coordinates of the first file, if files differ: `first`")
 	f.Float64Var(&o.tolerance, "tolerance", 0, "treat numeric coordinates as equal within this absolute tolerance (default 0)")
 	f.StringVar(&o.overlap, "overlap", "", "choose the file that provides positions of several files: `first` or last")
@@ -190,6 +191,16 @@ func (o *combineOptions) addNames(opts *plan.Options) error {
 			return err
 		}
 		opts.Broadcast = append(opts.Broadcast, broadcast)
+	}
+	for _, text := range o.join {
+		dim, how, err := plan.ParseJoin(text)
+		if err != nil {
+			return err
+		}
+		if opts.Join == nil {
+			opts.Join = map[string]plan.Join{}
+		}
+		opts.Join[dim] = how
 	}
 	for _, text := range o.newDims {
 		dim, list, err := plan.ParseNewDim(text)

@@ -197,7 +197,7 @@ func (w *placing) doubtful(share float64) *dim {
 		return nil
 	}
 	for _, d := range w.dims {
-		if !d.named && !d.hinted && !d.made && d.coord != "" {
+		if !d.named && !d.hinted && !d.made && !d.joined && d.coord != "" {
 			return d
 		}
 	}

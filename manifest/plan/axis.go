@@ -32,6 +32,9 @@ func (p *survey) settle(d *dim) error {
 		d.order = live
 		return nil
 	}
+	if how := p.join(d); len(live) > 1 && how != JoinExact {
+		return p.joinCoords(d, live, how)
+	}
 	if len(live) > 1 && d.nature != text && !p.sameDirection(d, live) {
 		d.role = spoiled
 		return nil
@@ -460,6 +463,9 @@ func (p *inquiry) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool
 		f.Args = report.Args{"example": p.file(odd[0].rep), "value": has, "index": at, "standard": p.file(standard.rep), "other": others}
 		if f.Remedies, err = d.allowDifference(odd, standard); err != nil {
 			return err
+		}
+		if f.Remedies[0].Option != report.Tolerance && d.shareValues(odd[0], standard) {
+			f.Remedies = slices.Insert(f.Remedies, 0, joinOuter(d))
 		}
 	}
 	p.find(p.odd(f, files, d.total()))

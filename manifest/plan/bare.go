@@ -36,6 +36,7 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 	longest := slices.MaxFunc(live, func(a, b *coord) int { return int(a.n - b.n) })
 	var odd []*coord
 	are := alike
+	partly := false
 	for _, c := range live {
 		if d.nature != text && (c.high.compare(longest.low) < 0 || longest.high.compare(c.low) < 0) {
 			are = max(are, apart)
@@ -46,6 +47,7 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 			continue
 		}
 		odd = append(odd, c)
+		partly = partly || c != longest && d.shareValues(c, longest)
 		within, err := d.within(c, longest)
 		if err != nil {
 			return err
@@ -68,6 +70,13 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 		return nil
 	}
 	p.refuseWidths(d, lengths, are)
+	// Padding would misplace values whose labels differ, so the join comes first.
+	if f := &p.report.Findings[len(p.report.Findings)-1]; partly && f.Code == report.WidthsDiffer {
+		if p.opts.Pad != PadFill {
+			f.Remedies = nil
+		}
+		f.Remedies = slices.Insert(f.Remedies, 0, joinOuter(d))
+	}
 	return nil
 }
 

@@ -51,9 +51,13 @@ type coord struct {
 	summary *manifest.Summary
 
 	files int64
-	rep   int32 // the file with the first name
-	start int64 // position along the dimension, once it is decided
+	rep   int32      // the file with the first name
+	start int64      // position along the dimension, once it is decided
+	parts []axisPart // along a joined dimension; start is the least origin
 }
+
+// axisPart is a contiguous part of a coordinate, and its place along the dimension.
+type axisPart struct{ origin, start, length int64 }
 
 // course describes the order and the range of values.
 type course struct {

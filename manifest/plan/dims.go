@@ -45,6 +45,8 @@ type dim struct {
 	overruled bool     // first, and some coordinates differ by more than the tolerance
 	inNames   bool     // files are placed in the order of their names
 	settled   bool     // file attributes decide the placement
+	joined    bool     // coordinates differ in part, and Options.Join says how to combine them
+	cuts      []int64  // if joined, the ends of all parts of files
 }
 
 const (
@@ -58,7 +60,26 @@ func (d *dim) starts(file int32) (start, length int64, ok bool) {
 	if n < 0 {
 		return 0, 0, false
 	}
-	return d.coords[n].start, d.coords[n].n, true
+	c := d.coords[n]
+	if !d.joined {
+		return c.start, c.n, true
+	}
+	if len(c.parts) == 0 {
+		return 0, 0, true
+	}
+	for _, s := range c.parts {
+		length = max(length, s.origin+s.length-c.start)
+	}
+	return c.start, length, true
+}
+
+// parts returns the contiguous parts of a file along a dimension.
+func (p *survey) parts(d *dim, file int32) ([]axisPart, bool) {
+	if d.joined && d.of[file] >= 0 {
+		return d.coords[d.of[file]].parts, true
+	}
+	start, length, ok := p.extent(d, file)
+	return []axisPart{{origin: start, length: length}}, ok
 }
 
 // collectDims collects the dimensions of all variables.

@@ -34,7 +34,7 @@ func (p *inquiry) noteEmpty(d *dim) {
 
 // noteLengths reports that files have different lengths. The last file may be shorter.
 func (p *inquiry) noteLengths(d *dim) {
-	if d.made || len(d.order) < 2 {
+	if d.made || d.joined || len(d.order) < 2 {
 		return
 	}
 	least, most := d.order[0].n, d.order[0].n
@@ -81,7 +81,7 @@ func (p *planner) addChunkLengths() {
 // than 1.5 times any step within these files and the median step between files. The factor
 // tolerates months of 28 to 31 days and small drifts of instruments.
 func (p *inquiry) noteGaps(d *dim) {
-	if d.nature != instant && d.nature != whole && d.nature != real || d.inNames || d.made || len(d.order) < 2 {
+	if d.nature != instant && d.nature != whole && d.nature != real || d.inNames || d.made || d.joined || len(d.order) < 2 {
 		return
 	}
 	between := make([]float64, 0, len(d.order)-1)

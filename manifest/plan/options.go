@@ -29,6 +29,9 @@ type Options struct {
 	Pad     Pad     `json:",omitempty"` // for files that are shorter along a dimension than others
 	Coords  Coords  `json:",omitempty"` // for coordinates that should be equal and differ
 	Overlap Overlap `json:",omitempty"` // for positions that several files hold
+	// Join says, by name or path of a dimension, how to combine coordinates that differ in part. The
+	// name "" stands for all dimensions. Without an entry, these are refused.
+	Join map[string]Join `json:",omitempty"`
 	// Tolerance is the absolute difference up to which numeric coordinates count as equal.
 	Tolerance float64 `json:",omitempty"`
 
@@ -94,6 +97,28 @@ const (
 	OverlapFirst  Overlap = "first" // the file that starts first
 	OverlapLast   Overlap = "last"  // the file that starts last
 )
+
+// Join says how to combine the coordinates of files along a dimension, as xarray's option does.
+type Join string
+
+// The values of Join.
+const (
+	JoinExact Join = "exact" // refuse coordinates that differ
+	JoinOuter Join = "outer" // the union: positions that a file lacks are filled
+	JoinInner Join = "inner" // the intersection: positions that a file lacks are left out of all
+)
+
+// ParseJoin parses HOW, or DIM=HOW for one dimension.
+func ParseJoin(text string) (dim string, how Join, err error) {
+	dim, word, found := strings.Cut(text, "=")
+	if !found {
+		dim, word = "", text
+	}
+	if how = Join(word); how != JoinExact && how != JoinOuter && how != JoinInner || found && dim == "" {
+		return "", "", fmt.Errorf("join %q: want exact, inner or outer, or DIM=HOW for one dimension", text)
+	}
+	return dim, how, nil
+}
 
 // Rename gives a variable or dimension a new name.
 type Rename struct {

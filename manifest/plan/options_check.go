@@ -115,7 +115,8 @@ func (p *survey) overridden(o *Override) (dims []string, found bool) {
 	return dims, found
 }
 
-// checkConcat returns an error if no file has a dimension that the user named.
+// checkConcat returns an error if no file has a dimension that the user named, to concatenate along it
+// or to join it.
 func (p *directions) checkConcat() error {
 	for _, name := range p.opts.Concat {
 		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) {
@@ -124,6 +125,11 @@ func (p *directions) checkConcat() error {
 				err.Remedies = []report.Remedy{stackBy(at, report.StackByValue)}
 			}
 			return err
+		}
+	}
+	for _, name := range sorted(p.opts.Join) {
+		if name != "" && !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) {
+			return optionError(report.JoinLabels, name+"="+string(p.opts.Join[name]), "no dimension has this name"+listed(p.dimOrder))
 		}
 	}
 	return nil

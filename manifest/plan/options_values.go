@@ -27,6 +27,9 @@ func (o *Options) Check() error {
 	if !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1) { // NaN fails the comparison; JSON has no infinity
 		errs = append(errs, optionError(report.Tolerance, fmt.Sprint(o.Tolerance), "want a finite number, 0 or more"))
 	}
+	for _, dim := range sorted(o.Join) {
+		errs = append(errs, checkChoice(report.JoinLabels, o.Join[dim], "", JoinExact, JoinInner, JoinOuter))
+	}
 	for i := range o.NewDims {
 		errs = append(errs, o.NewDims[i].check())
 	}

@@ -392,9 +392,14 @@ func (p *layout) paintCoordinate(d *dim, paint painter) error {
 		if c.values == none {
 			continue
 		}
-		shape := []int64{c.n}
-		if err := paint(c.v, c.values, stamp{source: shape, origin: []int64{c.start}, start: []int64{0}, shape: shape}); err != nil {
-			return p.inFile(c.rep, err)
+		parts := []axisPart{{origin: c.start, length: c.n}}
+		if d.joined {
+			parts = c.parts
+		}
+		for _, s := range parts {
+			if err := paint(c.v, c.values, stamp{source: []int64{c.n}, origin: []int64{s.origin}, start: []int64{s.start}, shape: []int64{s.length}}); err != nil {
+				return p.inFile(c.rep, err)
+			}
 		}
 	}
 	return nil

@@ -23,13 +23,14 @@ type placing struct {
 	used   bool             // by an array that reads its chunks from files
 	absent []int32          // files whose position no tile covers
 	twins  [][]int32        // groups of files with equal positions, which must hold equal values
+	whole  []manifest.Tile  // the tiles with those of all twins, if files have several tiles
 }
 
 // place returns the placing of an array, and makes it if necessary.
 func (p *layout) place(a *array) *placing {
 	w := p.placingOf(a)
 	if len(w.twins) > 0 {
-		p.doubtful = append(p.doubtful, doubt{a, w.twins})
+		p.doubtful = append(p.doubtful, doubt{a, w.twins, w.whole})
 	}
 	return w
 }
@@ -102,9 +103,14 @@ func (p *survey) wholeTiles(a *array) []manifest.Tile {
 	tiles := make([]manifest.Tile, 0, a.files)
 	// One allocation for all tiles: archives have millions of files.
 	slab := make([]int64, 3*k*int(a.files))
+	joins := slices.ContainsFunc(a.placed, func(d *dim) bool { return d.joined })
 	for _, m := range a.members {
 	files:
 		for _, f := range p.classes[m.class].files {
+			if joins {
+				tiles = p.appendParts(tiles, a, f)
+				continue
+			}
 			t := manifest.Tile{File: int(f), Origin: slab[:k:k], Start: slab[k : 2*k : 2*k], Shape: slab[2*k : 3*k : 3*k]}
 			for i, d := range a.placed {
 				var ok bool
@@ -120,6 +126,35 @@ func (p *survey) wholeTiles(a *array) []manifest.Tile {
 	return tiles
 }
 
+// appendParts appends the tiles of a file: one for each combination of its parts along the dimensions.
+func (p *survey) appendParts(tiles []manifest.Tile, a *array, f int32) []manifest.Tile {
+	made := []manifest.Tile{{File: int(f)}}
+	for _, d := range a.placed {
+		parts, ok := p.parts(d, f)
+		if !ok {
+			return tiles
+		}
+		var next []manifest.Tile
+		for _, t := range made {
+			for _, s := range parts {
+				cut := []axisPart{s}
+				// Files at one place then have tiles that are equal or apart, so that they can be compared.
+				if a.isJoinedOnly() {
+					cut = s.cutAt(d.cuts)
+				}
+				for _, s := range cut {
+					if s.length > 0 {
+						next = append(next, manifest.Tile{File: t.File, Origin: append(slices.Clip(t.Origin), s.origin),
+							Start: append(slices.Clip(t.Start), s.start), Shape: append(slices.Clip(t.Shape), s.length)})
+					}
+				}
+			}
+		}
+		made = next
+	}
+	return append(tiles, made...)
+}
+
 func (p *inquiry) sortTiles(tiles []manifest.Tile) {
 	slices.SortFunc(tiles, func(a, b manifest.Tile) int {
 		return cmp.Or(slices.Compare(a.Origin, b.Origin), slices.Compare(a.Shape, b.Shape), p.byName(int32(a.File), int32(b.File)))
@@ -133,7 +168,10 @@ func (p *layout) overlaps(a *array, w *placing) {
 	// long as the values are equal, which statics checks later.
 	if p.opts.Overlap == OverlapRefuse && p.repeated(a) {
 		if tiles, twins := p.keepOneTwin(a, w.tiles); len(overlapping(tiles)) == 0 {
-			w.tiles, w.twins = tiles, twins
+			if w.twins = twins; a.isJoinedOnly() && len(twins) > 0 {
+				w.whole = w.tiles
+			}
+			w.tiles = tiles
 			return
 		}
 	}
@@ -185,7 +223,8 @@ func (p *layout) repeated(a *array) bool {
 // doubt is an array with files in equal positions, whose values have yet to be compared.
 type doubt struct {
 	a     *array
-	twins [][]int32 // groups of files with equal positions
+	twins [][]int32       // groups of files with equal positions
+	tiles []manifest.Tile // all tiles, sorted, if files have several; else nil
 }
 
 // keepOneTwin keeps one tile of each group with equal positions: the one of the widest file. It

@@ -104,6 +104,9 @@ func apply(s report.Setting, opts *Options) error {
 		opts.Drop = append(slices.Clone(opts.Drop), list()...)
 	case report.Coords:
 		opts.Coords = Coords(s.Value)
+	case report.JoinLabels:
+		dim, how, bad := ParseJoin(s.Value)
+		opts.Join, err = map[string]Join{dim: how}, bad
 	case report.Pad:
 		opts.Pad = Pad(s.Value)
 	case report.Overlap:

@@ -275,7 +275,12 @@ func (x content) begins(shape []int64) (*manifest.Values, error) {
 
 // beginning returns values of shape `of` cropped to shape.
 func beginning(values *manifest.Values, of, shape []int64, t codec.Type) (*manifest.Values, error) {
-	from, to, unit := grid.Whole(of), grid.Whole(shape), int64(t.Size)
+	return cropped(values, of, make([]int64, len(shape)), shape, t)
+}
+
+// cropped returns the part of values of shape `of` that begins at start.
+func cropped(values *manifest.Values, of, start, shape []int64, t codec.Type) (*manifest.Values, error) {
+	from, to, unit := grid.Whole(of), grid.Region{Origin: start, Shape: shape}, int64(t.Size)
 	n := product(shape)
 	if t.Varies() {
 		out := &manifest.Values{Texts: make([][]byte, n)}

@@ -97,7 +97,7 @@ func (p *layout) onlyFlow() *dim {
 		}
 		only = w.dims[0]
 	}
-	if only == nil || only.made || only.inNames || only.settled || only.nature == text || only.nature == 0 || len(p.hidden) > 0 || p.includedSpare || p.beside[only.path] {
+	if only == nil || only.made || only.inNames || only.settled || only.joined || only.nature == text || only.nature == 0 || len(p.hidden) > 0 || p.includedSpare || p.beside[only.path] {
 		return nil
 	}
 	// Unordered values have no end after which a new file could start.

@@ -32,6 +32,9 @@ func (p *layout) settleDoubt(d doubt) error {
 	if p.opts.Coords == CoordsFirst && p.targets[d.a.path] == nil {
 		return c.noteFirst(d.twins)
 	}
+	if d.tiles != nil {
+		return c.refuseOddParts(d.tiles)
+	}
 	for _, files := range d.twins {
 		if err := c.refuseOdd(files); err != nil || len(p.report.Refused()) > 0 {
 			return err
@@ -242,6 +245,36 @@ func (c *comparison) refuseOdd(files []int32) error {
 	if err != nil || len(groups) < 2 || len(p.needs) > 0 {
 		return err
 	}
+	c.refuseGroups(groups, len(files))
+	return nil
+}
+
+// refuseOddParts refuses files whose values differ from those of others in tiles at one place. The tiles must be
+// sorted.
+func (c *comparison) refuseOddParts(tiles []manifest.Tile) error {
+	for from := 0; from < len(tiles); {
+		to := from + 1
+		for to < len(tiles) && c.p.samePlace(&tiles[from], &tiles[to]) {
+			to++
+		}
+		if to > from+1 {
+			groups, err := c.partsAt(tiles[from:to])
+			if err != nil {
+				return err
+			}
+			if len(groups) > 1 && len(c.p.needs) == 0 {
+				c.refuseGroups(groups, to-from)
+				return nil
+			}
+		}
+		from = to
+	}
+	return nil
+}
+
+// refuseGroups refuses the files of all groups except the largest.
+func (c *comparison) refuseGroups(groups [][]int32, files int) {
+	p, a := c.p, c.a
 	most := 0
 	for i, g := range groups {
 		if len(g) > len(groups[most]) {
@@ -259,8 +292,7 @@ func (c *comparison) refuseOdd(files []int32) error {
 	if a.where != nil {
 		f.Args["same_place"] = true
 	}
-	p.find(p.odd(f, odd, int64(len(files))))
-	return nil
+	p.find(p.odd(f, odd, int64(files)))
 }
 
 // remedies returns the ways to accept different values in groups of files. A way that keeps all

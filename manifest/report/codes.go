@@ -23,6 +23,9 @@ const (
 	GapBetweenFiles   Code = "gap"                    // steps are missing between files
 	OrderByName       Code = "order-by-name"          // files are concatenated in the order of their names
 	OrderByLeast      Code = "order-by-least-value"   // files interleave and are concatenated by their least values
+	Joined            Code = "coordinates-joined"     // coordinates differ in part; their union or intersection is taken
+	NoCommonLabel     Code = "no-common-label"        // no value of a coordinate is in all files
+	LabelRepeated     Code = "label-repeated"         // a coordinate that is joined has a value twice
 	OrderByDomain     Code = "order-by-domain"        // files are tiles, placed by their attributes DOMAIN_*
 	OrderUnknown      Code = "order-unknown"          // nothing says how files follow one another
 	PositionUnknown   Code = "position-unknown"       // files lack the coordinate along which others are concatenated

@@ -18,6 +18,7 @@ const (
 	Drop       Option = "drop"
 	Force      Option = "force"
 	Group      Option = "group"
+	JoinLabels Option = "join"
 	Missing    Option = "missing"
 	Names      Option = "names"
 	NewDim     Option = "new-dim"
@@ -79,6 +80,7 @@ const (
 	LongestCounts Consequence = "longest-counts"    // the values of the longest file are taken
 	FirstCounts   Consequence = "first-counts"      // the values of the first file are taken
 	LastCounts    Consequence = "last-counts"       // the values of the last file are taken
+	FillLacking   Consequence = "fill-lacking"      // positions that a file lacks are filled
 	FillBeyond    Consequence = "fill-beyond"       // shorter files are followed by fill
 	FillAbsent    Consequence = "fill-absent"       // files without the variable read as the fill value
 	LeavesOut     Consequence = "leaves-out"        // the variable is left out

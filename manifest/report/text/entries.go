@@ -76,6 +76,18 @@ var entries = map[report.Code]entry{
 	report.OrderByLeast: {"files that interleave and are concatenated by their least values", func(v *view) string {
 		return v.files() + " interleave with others and are concatenated in the order of their least values"
 	}},
+	report.Joined: {"coordinates that differ in part and are joined", func(v *view) string {
+		if v.text("how") == "inner" {
+			return fmt.Sprintf("coordinates of files differ: the %s values that all of them have are taken, of up to %s", v.text("length"), v.text("longest"))
+		}
+		return fmt.Sprintf("coordinates of files differ: their union of %s values is taken, and filled where a file lacks one", v.text("length"))
+	}},
+	report.NoCommonLabel: {"coordinates without a common value that have to be joined", func(v *view) string {
+		return "no value is in all of " + v.files() + ", so their inner join is empty"
+	}},
+	report.LabelRepeated: {"a coordinate with a value twice that has to be joined", func(v *view) string {
+		return v.files() + " " + v.have() + " a value twice, or a missing one, so the coordinates cannot be joined"
+	}},
 	report.OrderByDomain: {"files that are tiles, placed by their attributes DOMAIN_*", func(v *view) string {
 		return count(v.f.Count, "file") + " are tiles along " + v.text("dims") + ", placed by their attributes DOMAIN_*"
 	}},
@@ -388,6 +400,7 @@ var consequences = map[report.Consequence]string{
 	report.LongestCounts: "takes the values of the longest file",
 	report.FirstCounts:   "takes the values of the first file",
 	report.LastCounts:    "takes the values of the last file",
+	report.FillLacking:   "takes all values, and adds fill where a file lacks one",
 	report.FillBeyond:    "adds fill after shorter files",
 	report.FillAbsent:    "puts fill where it is absent",
 	report.LeavesOut:     "leaves it out",

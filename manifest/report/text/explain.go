@@ -52,6 +52,10 @@ var explanations = map[report.Code]string{
 	report.OrderByName: "No file has values of the dimension, so the names decide in which order files follow one another. Numbers in names are compared as numbers.",
 	report.OrderByLeast: "The values of these files interleave, and you asked for them to be concatenated. They are ordered by the least value of each file, " +
 		"so the combined coordinate is not sorted.",
+	report.Joined: "Files have partly different values of a coordinate, such as other depths, and you chose how to join them, as in xarray. " +
+		"An outer join takes all values and fills what a file lacks; an inner join takes the values that all files have. Every value keeps its own label.",
+	report.NoCommonLabel: "An inner join takes the values that all files have, and there are none. An outer join takes all values.",
+	report.LabelRepeated: "To join coordinates, each value has to name one position of a file. These files have a value several times, or a missing one.",
 	report.OrderByDomain: "NEMO writes one file for each processor, and attributes that say which tile of the whole it is. The tiles are placed by them.",
 	report.OrderUnknown: "Several files hold the same variable, and no coordinate with values tells which file comes first. " +
 		"Name the dimension along which they follow one another, or give them a new one.",
