@@ -17,7 +17,7 @@ func TestAppendOverlaysEveryPlanFlag(t *testing.T) {
 	var opts combineOptions
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	opts.addPlanFlags(flags)
-	values := map[string]string{"new-dim": "t=attr:x", "rename": "a=b", "broadcast": "a=time", "missing": "drop", "pad": "fill", "coords": "first", "overlap": "last",
+	values := map[string]string{"new-dim": "t=attr:x", "rename": "a=b", "broadcast": "a=time", "missing": "drop", "pad": "fill", "coords": "first", "overlap": "last", "join": "outer",
 		"inline": "7", "strict": "true", "rectilinear": "true", "tolerance": "0.5", "chunk-edges": "a:time=3", "dtype": "a=float64"}
 	flags.VisitAll(func(f *pflag.Flag) {
 		var opts combineOptions

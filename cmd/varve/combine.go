@@ -133,7 +133,7 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 	if o.inline == 0 {
 		opts.Plan.Inline = -1 // nothing, and not the default
 	}
-	indexUses := map[string]grib.IndexUse{"auto": grib.IndexAuto, "ignore": grib.IndexIgnore, "require": grib.IndexRequire}
+	indexUses := map[string]grib.IndexUse{"": grib.IndexAuto, "auto": grib.IndexAuto, "ignore": grib.IndexIgnore, "require": grib.IndexRequire}
 	err := errors.Join(o.checkMatch(), choose(&opts.GRIBIndex, "grib-index", o.gribIndex, indexUses),
 		choose(&opts.Plan.Names, "names", o.names, map[string]grib.NameScheme{"": grib.CFNames, "cf": grib.CFNames, "eccodes": grib.EcCodesNames, "wgrib2": grib.Wgrib2Names}),
 		choose(&opts.Plan.Missing, "missing", o.missing, map[string]plan.Missing{"fill": plan.MissingFill, "drop": plan.MissingDrop, "refuse": plan.MissingRefuse}),
