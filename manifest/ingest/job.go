@@ -264,6 +264,9 @@ func countPatched(ctx context.Context, repository *repo.Repository, snap *manife
 func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, error) {
 	opts := j.opts.Plan
 	opts.ValueBytes = j.opts.ValueBytes
+	if j.old != nil {
+		opts.ChunkLengths = pieceLengths(j.old.Arrays)
+	}
 	for {
 		made, needs, err := plan.New(all, &opts)
 		if err != nil {
@@ -281,6 +284,22 @@ func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, er
 			return nil, err
 		}
 	}
+}
+
+// pieceLengths returns the chunk lengths along the first dimension of arrays that are stored in the
+// manifest, by path.
+func pieceLengths(arrays []manifest.Array) map[string]int64 {
+	lengths := map[string]int64{}
+	for i := range arrays {
+		a := &arrays[i]
+		if a.Placement != "" || len(a.Dims) == 0 {
+			continue
+		}
+		if n, ok := a.Schema.ChunkGrid.Sizes[0].RegularSize(); ok {
+			lengths[a.Path] = n
+		}
+	}
+	return lengths
 }
 
 // reencodedInexactly lists arrays that have re-encoded chunks, and codecs that do not restore all

@@ -53,6 +53,9 @@ type Options struct {
 	CodecFrom string `json:",omitempty"`
 	// Exact lists the paths of arrays that need codecs which restore all values. See Plan.Inexact.
 	Exact []string `json:"-"`
+	// ChunkLengths has the chunk lengths that an earlier snapshot declares along the first dimension of
+	// arrays that it stores in the manifest, by path. These arrays keep them.
+	ChunkLengths map[string]int64 `json:"-"`
 	// Schemas override the decisions for some arrays.
 	Schemas []Override `json:"Faces,omitempty"`
 }

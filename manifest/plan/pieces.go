@@ -276,8 +276,14 @@ func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 // declarePieces converts the values of all files to the type of the schema and stores them in the
 // plan.
 func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error {
-	out.Schema.Codecs = kept(out.Schema.DataType.Type(), out.Schema.Shape)
-	out.Schema.ChunkGrid = p.pieceGrid(a, out.Schema.Shape)
+	chunk, grows := p.pieceChunk(a, out.Schema.Shape)
+	out.Schema.ChunkGrid = zarrjson.RegularGrid(chunk...)
+	// The codecs must not change either when an array grows.
+	size := out.Schema.Shape
+	if grows {
+		size = chunk
+	}
+	out.Schema.Codecs = kept(out.Schema.DataType.Type(), size)
 	c := newCanvas(out.Schema)
 	if err := p.paintAll(a, &out, c); err != nil {
 		return err
@@ -321,20 +327,31 @@ func kept(t codec.Type, shape []int64) []codec.Spec {
 		`{"typesize":%d,"cname":"zstd","clevel":5,"shuffle":"shuffle","blocksize":0}`, t.Size)})
 }
 
-// pieceGrid returns the chunk grid of an array in the manifest: one chunk for most arrays.
-func (p *inquiry) pieceGrid(a *array, shape []int64) zarrjson.ChunkGrid {
-	chunk := make([]int64, len(shape))
-	inner := int64(1)
+// pieceChunk returns the chunk shape of an array in the manifest: one chunk for most arrays. grows
+// reports that appended files make the array longer along its first dimension. Then the chunk length
+// there is a power of two, or the one of the snapshot before, so that an append changes no chunk grid.
+func (p *inquiry) pieceChunk(a *array, shape []int64) (chunk []int64, grows bool) {
+	chunk = make([]int64, len(shape))
+	inner, most := int64(1), int64(1)
 	for k := len(shape) - 1; k >= 0; k-- {
 		// The inner dimensions are kept whole, so that a chunk is a contiguous range of elements.
-		chunk[k] = max(min(shape[k], pieceElements/max(inner, 1)), 1)
+		most = max(pieceElements/inner, 1)
+		chunk[k] = max(min(shape[k], most), 1)
 		inner *= max(shape[k], 1)
 	}
-	// Such a coordinate grows with each append.
-	if len(shape) == 1 && a.where != nil {
-		chunk[0] = max(chunk[0], leastChunk)
+	if len(shape) == 0 || a.where == nil || len(a.where.dims) == 0 || a.dimAt(0) != a.where.dims[0].path {
+		return chunk, false
 	}
-	return zarrjson.RegularGrid(chunk...)
+	if was := p.opts.ChunkLengths[a.path]; was > 0 && was <= most {
+		chunk[0] = was
+		return chunk, true
+	}
+	length := int64(leastChunk)
+	for length < shape[0] && 2*length <= most {
+		length *= 2
+	}
+	chunk[0] = min(length, most)
+	return chunk, true
 }
 
 // madeArray returns the coordinate array of a new dimension. It adds a class for its variable.
