@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -114,17 +115,29 @@ func TestManPages(t *testing.T) {
 func TestQuietAndJSON(t *testing.T) {
 	out := seaArchive(t)
 	dir := filepath.Dir(out)
+	var history []struct{ Snapshot string }
+	if text, _, err := run(t, "history", out, "--json"); err != nil || json.Unmarshal([]byte(text), &history) != nil || len(history) == 0 {
+		t.Fatalf("history prints %q, %v", text, err)
+	}
 	for _, line := range []string{
 		"build DIR/new.varve DIR/sea.nc --force", "append OUT DIR/sea.nc --skip-known",
 		"verify OUT", "gc OUT", "compact OUT", "export kerchunk OUT DIR/k.json --force", "export table OUT DIR/t.parquet --force",
 		"export zarr OUT DIR/z --force", "export icechunk OUT DIR/ice", "scan DIR/sea.nc -o DIR/part.parquet",
+		"restore OUT FIRST",
 	} {
-		args := strings.Fields(strings.NewReplacer("OUT", out, "DIR", dir).Replace(line))
+		args := strings.Fields(strings.NewReplacer("OUT", out, "DIR", dir, "FIRST", history[len(history)-1].Snapshot).Replace(line))
 		if text, code, err := run(t, append(args, "--quiet")...); code != exitDone || text != "" {
 			t.Errorf("%s --quiet: exit code %d, %v, prints %q", line, code, err, text)
 		}
-		if text, code, err := run(t, append(args, "--json", "--quiet")...); code != exitDone || !strings.HasPrefix(text, "{") || strings.Contains(text, "null,") && !strings.Contains(line, "compact") {
+		text, code, err := run(t, append(args, "--json", "--quiet")...)
+		var doc map[string]any
+		if code != exitDone || json.Unmarshal([]byte(text), &doc) != nil {
 			t.Errorf("%s --json: exit code %d, %v, prints %q", line, code, err, text)
+		}
+		for name, value := range doc {
+			if value == nil && name != "snapshot" { // compact without anything to do makes no snapshot
+				t.Errorf("%s --json: %s is null; an empty list has to be []", line, name)
+			}
 		}
 	}
 }
@@ -170,6 +183,12 @@ func TestMissingSources(t *testing.T) {
 	}
 	if text, code, err := run(t, "relocate", out, files, filepath.Join(dir, "moved"), "--json"); code != exitDone || !strings.Contains(text, `"sources": 3`) {
 		t.Errorf("relocate: exit code %d, %v\n%s", code, err, text)
+	}
+	if err := os.Rename(filepath.Join(dir, "moved"), files); err != nil {
+		t.Fatal(err)
+	}
+	if text, code, err := run(t, "relocate", out, filepath.Join(dir, "moved"), files, "--quiet"); code != exitDone || text != "" {
+		t.Errorf("relocate --quiet: exit code %d, %v, prints %q", code, err, text)
 	}
 }
 
