@@ -92,7 +92,7 @@ func planFlagsChanged(cmd *cobra.Command) bool {
 	return changed
 }
 
-// overlaid returns the options that a manifest was built with, replaced by those of the command line.
+// overlaid returns the options that a manifest was built with, except where the command line has others.
 func overlaid(cmd *cobra.Command, name string, given plan.Options) (merged plan.Options, err error) {
 	snapshot, err := loadSnapshot(cmd.Context(), name)
 	if err != nil {

@@ -58,9 +58,9 @@ func TestBeamIsApart(t *testing.T) {
 	}
 }
 
-// TestDependenciesSetUpLittle bounds what packages allocate before main: by about 3 MB the
-// collector runs, which takes longer than most commands. On a busy machine, what goroutines
-// allocate meanwhile counts as well: the least of some runs is what packages do.
+// TestDependenciesSetUpLittle bounds the memory that packages allocate before main. From about 3 MB on the
+// collector runs, which takes longer than most commands. Goroutines of a busy machine allocate, too, so the
+// smallest of several runs counts.
 func TestDependenciesSetUpLittle(t *testing.T) {
 	const most, runs = 2_300_000, 10 // 0.9 MB of that is for the race detector
 	total, worst := setUp(t)

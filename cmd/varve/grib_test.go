@@ -178,7 +178,7 @@ func checkCodes(t *testing.T, text string, want []string) {
 	}
 }
 
-// checkField compares the values of a field in an array with those of ecCodes.
+// checkField compares the values of a field in an array with ecCodes' values.
 func checkField(t *testing.T, out, array string, f *gribFact, dims []string) {
 	t.Helper()
 	text, code, err := run(t, "read", out, array, "--sel", f.selection(dims))

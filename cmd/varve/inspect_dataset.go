@@ -154,8 +154,8 @@ func (d *describer) storage(v *readers.Variable, doc document) error {
 	return nil
 }
 
-// chunks lists the chunks by their place. Lines of chunks that are not in the source itself end
-// with where they are, and those of whole files have no size.
+// chunks lists the chunks in the order of their positions in the array. If a chunk is in another file, its line ends with that
+// file's name. A chunk that is a whole file has no size.
 func (d *describer) chunks(v *readers.Variable, doc document) error {
 	list := &chunkLines{v: v}
 	masked, bytes := 0, uint64(0)

@@ -17,7 +17,7 @@ import (
 )
 
 // TestInspectHostile shows sources that promise more than they hold or lead in circles. Each takes
-// less than a second and 256 MiB, and what is sound in it is shown.
+// less than a second and 256 MiB, and its undamaged parts are shown.
 func TestInspectHostile(t *testing.T) {
 	const seconds, memory = time.Second, 256 << 20
 	n := 0
@@ -143,8 +143,8 @@ func TestInspectNames(t *testing.T) {
 	}
 }
 
-// TestManyProblems: what is damaged is not looked for among all objects, each of which is there
-// once; of several of a path the first is marked.
+// TestManyProblems: a damaged object is found without a search among all objects. If several objects have its path,
+// the first one is marked.
 func TestManyProblems(t *testing.T) {
 	const n = 30_000
 	d := &describer{}

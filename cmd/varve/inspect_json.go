@@ -67,7 +67,7 @@ func inspectJSON(ctx context.Context, opts inspectOptions, name string, out io.W
 	return errors.Join(err, writeErr)
 }
 
-// shortName returns the name of a file with that of its folder.
+// shortName returns the name of a file and of its folder.
 func shortName(name string) string {
 	dir, base := filepath.Split(filepath.Clean(name))
 	return filepath.Join(filepath.Base(dir), base)
@@ -156,7 +156,7 @@ type inspection struct {
 }
 
 // isSalvaged reports whether an object is in a group that has a damaged list of members, or below
-// one. Groups come before what is in them.
+// one. Groups come before their members.
 func (in *inspection) isSalvaged(o *hdf5.Object) bool {
 	if o.MembersErr() != nil {
 		in.partly[strings.TrimSuffix(o.Path, "/")] = true
@@ -305,7 +305,7 @@ func layoutName(l readers.Layout) string {
 	return l.String()
 }
 
-// limits writes lengths with null for what is unlimited.
+// limits writes lengths, with null for an unlimited one.
 func limits(list []uint64) []any {
 	out := make([]any, len(list))
 	for i, n := range list {

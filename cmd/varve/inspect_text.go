@@ -15,7 +15,7 @@ import (
 	"varve/readers/formats"
 )
 
-// inspectText prints one file as ncdump -h would, with what is stored of each variable.
+// inspectText prints one file as ncdump -h would, and how each variable is stored.
 func inspectText(ctx context.Context, opts inspectOptions, name string, out io.Writer) error {
 	src, done, err := openSource(ctx, opts, name)
 	if err != nil {
@@ -161,8 +161,8 @@ func typeName(t *readers.Type) string {
 	return printable(text)
 }
 
-// printable makes text safe to show on a terminal: what is no text, and what would move the
-// cursor, is written as \x and the byte.
+// printable makes text safe to show on a terminal: bytes that are not text, or that would move the
+// cursor, are written as \x and the byte.
 func printable(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {

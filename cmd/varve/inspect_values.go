@@ -108,8 +108,8 @@ func hashTexts(texts [][]byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// writeTexts writes strings as a JSON list without spaces, in which bytes that are no
-// UTF-8 stand for themselves.
+// writeTexts writes strings as a JSON list without spaces, and copies bytes that
+// are not UTF-8 unchanged.
 func writeTexts(w hash.Hash, texts [][]byte) {
 	w.Write([]byte{'['})
 	var line []byte

@@ -86,8 +86,8 @@ func exportData(t *testing.T) map[string]string {
 	return files
 }
 
-// checkCode returns what is wrong with declarations, but for variables that nobody uses. Packages
-// are known by their names; of two that have one, that of an export is meant.
+// checkCode type-checks declarations and returns the errors, except unused variables. It finds packages by
+// their names; if two have the same name, it takes the one below manifest/export.
 func checkCode(code string, exports map[string]string) (wrong []error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "code", "package p\n"+code, 0)

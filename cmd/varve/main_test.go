@@ -28,7 +28,7 @@ func TestFailureText(t *testing.T) {
 	}
 }
 
-// Where little lives there may be much garbage, and where much lives no more than that.
+// TestGarbagePercent: a small heap may hold several times as much garbage as live data, and a large heap less.
 func TestGarbagePercent(t *testing.T) {
 	for _, c := range []struct {
 		live uint64

@@ -31,7 +31,7 @@ The pages have the same text as --help.`,
 	}
 }
 
-// writeManPages writes the page of a command and those of its subcommands.
+// writeManPages writes the pages of a command and of its subcommands.
 func writeManPages(dir string, c *cobra.Command) error {
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
 	err := writeWhole(filepath.Join(dir, name), func(w io.Writer) error {

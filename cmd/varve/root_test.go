@@ -126,8 +126,8 @@ func TestNoManifest(t *testing.T) {
 	}
 }
 
-// TestPlacesToWrite: a place that cannot be written is an error before any work, and not an error of
-// a source.
+// TestPlacesToWrite: if the destination cannot be written, a command fails before any work, and its exit code does
+// not blame a source.
 func TestPlacesToWrite(t *testing.T) {
 	out := seaArchive(t)
 	dir := filepath.Dir(out)

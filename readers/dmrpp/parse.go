@@ -79,7 +79,7 @@ func (p *parser) skip() error {
 	return nil
 }
 
-// text returns the text of the open element, without that of its children.
+// text returns the text of the open element, without the text of its children.
 func (p *parser) text() ([]byte, error) {
 	var text []byte
 	for {

@@ -146,7 +146,7 @@ func (b *builder) setRecords(v *readers.Variable, d *dataset) error {
 	if err != nil {
 		return err
 	}
-	// The stored length of a record dimension is that of the file; each variable has its own.
+	// The file stores one length for a record dimension, but each variable has its own number of records.
 	v.Shape[0] = 0
 	if d.values != nil && record > 0 {
 		v.Shape[0] = uint64(max(d.values.bytes, 0) / record)
@@ -154,7 +154,7 @@ func (b *builder) setRecords(v *readers.Variable, d *dataset) error {
 	return nil
 }
 
-// shareRecords sets the length of each unlimited dimension to that of its longest variable. Shorter
+// shareRecords sets the length of each unlimited dimension to the length of its longest variable. Shorter
 // variables get a dimension of their own, because HDF4 stores no records for the rest.
 func (b *builder) shareRecords() {
 	root := b.out.Root

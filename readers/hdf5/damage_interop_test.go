@@ -359,8 +359,8 @@ func (c *comparison) attributes(path string, o, w, whole *readObject) {
 	}
 }
 
-// array compares an array with the one that libhdf5 reads, or with that of the undamaged file if
-// libhdf5 reads none.
+// array compares an array with what libhdf5 reads. If libhdf5 cannot read it, it compares with the
+// array in the undamaged file.
 func (c *comparison) array(path string, got, want, whole *readArray) {
 	switch {
 	case want == nil && whole == nil:

@@ -90,8 +90,8 @@ func damageOf(t *testing.T, tree *Tree, path string) error {
 	return err
 }
 
-// TestTextLengthMismatch: like libhdf5, the reader rejects strings whose length differs from that of their
-// heap object.
+// TestTextLengthMismatch: like libhdf5, the reader rejects a string if its length and the length of its
+// heap object differ.
 func TestTextLengthMismatch(t *testing.T) {
 	f, err := patched(t, "netcdf4_texts.nc", patch{1138: "\x00"})
 	o, err := mustTree(t, f, err).Lookup("/v")

@@ -144,8 +144,8 @@ func (h *fractalHeap) check(c *cursor) {
 	h.lengthSize = max(h.lengthSize, 1)
 }
 
-// object returns the object with a heap ID and its address in the file. For tiny objects the
-// address is that of the heap.
+// object returns the object with a heap ID and its address in the file. Tiny objects are in the
+// ID itself; they get the address of the heap.
 func (h *fractalHeap) object(ctx context.Context, id []byte) ([]byte, uint64, error) {
 	c := &cursor{b: id, at: int64(h.addr), offsets: h.f.super.offsets, lengths: h.f.super.lengths}
 	head := c.u8()

@@ -25,7 +25,8 @@ import (
 // Data blocks grow: super block u has 2^(u/2) data blocks of min·2^((u+1)/2) elements (integer
 // division). The index block holds the addresses of the first super blocks' data blocks itself. For
 // example, with 4 elements in the index block and min = 16, slots 0 to 3 are in the index block,
-// slots 4 to 19 in the data block of super block 0, and slots 20 to 51 in that of super block 1.
+// slots 4 to 19 in the data block of super block 0, and slots 20 to 51 in the data block of super
+// block 1.
 type extensibleArray struct {
 	element
 	client     int

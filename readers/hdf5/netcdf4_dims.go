@@ -95,7 +95,7 @@ func (v *NetCDFVar) addCandidates(axis int, like []*NetCDFDim) {
 	v.candidates[axis] = like
 }
 
-// measureDims sets the length of each unlimited dimension to that of the longest variable that uses it.
+// measureDims sets the length of each unlimited dimension to the length of the longest variable that uses it.
 func (b *netcdfBuilder) measureDims(g *NetCDFGroup) {
 	longest := map[int]uint64{}
 	b.longest(g, longest)

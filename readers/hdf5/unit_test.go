@@ -13,7 +13,7 @@ import (
 	"varve/readers"
 )
 
-// TestLookup3 compares hashes with those that Bob Jenkins's program prints.
+// TestLookup3 compares hashes with the output of Bob Jenkins's program.
 func TestLookup3(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -142,7 +142,7 @@ func TestScalesOfOtherLengths(t *testing.T) {
 	}
 }
 
-// TestNetCDFView compares dimensions and names of the samples with those of netcdf-c.
+// TestNetCDFView compares dimensions and names of the samples with what netcdf-c shows.
 func TestNetCDFView(t *testing.T) {
 	for _, c := range []struct {
 		file string

@@ -56,7 +56,7 @@ func storeFile(change func(name string, content []byte) error) sourcetest.Store 
 		if err := os.WriteFile(name, content, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		// Clocks of file systems tick slowly, so this file gets a time before that of any other.
+		// Clocks of file systems tick slowly, so this file gets an earlier time than any other.
 		old := time.Now().Add(-time.Hour)
 		if err := os.Chtimes(name, old, old); err != nil {
 			t.Fatal(err)

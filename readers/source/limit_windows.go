@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// openLimit is a limit below that of Windows, which allows millions of open files: each takes memory of the kernel.
+// openLimit bounds open files. Windows allows millions, but each takes memory of the kernel.
 const openLimit = 1 << 16
 
 // OpenLimit returns the number of files, including sockets, that this process may have open at a time.

@@ -71,8 +71,8 @@ func parseV3(doc []byte) (*document, error) {
 
 const consolidated = "consolidated_metadata"
 
-// withoutConsolidated removes the documents of other nodes from that of a group, so that damage to
-// them is not reported for the group.
+// withoutConsolidated removes the documents of other nodes from the document of a group. Otherwise
+// damage to them would be reported for the group.
 func withoutConsolidated(doc []byte) ([]byte, error) {
 	if !bytes.Contains(doc, []byte(consolidated)) {
 		return doc, nil
@@ -147,7 +147,7 @@ type Collector struct {
 	at    map[string]*Node
 }
 
-// IsDocument reports whether a key is that of a document.
+// IsDocument reports whether a key names a document.
 func IsDocument(key string) bool {
 	_, name := split(key)
 	switch name {

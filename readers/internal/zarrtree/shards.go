@@ -41,7 +41,7 @@ func newShards(g *grid.Grid, p *codec.Pipeline) (*shards, error) {
 		return nil, nil
 	}
 	var err error
-	// Inner chunks have one shape, so their grid is regular even if that of the shards is not.
+	// Inner chunks have one shape, so their grid is regular even if the grid of the shards is not.
 	s.grid, err = grid.Regular(g.Shape(), s.pipeline.Form().Shape)
 	return s, err
 }

@@ -56,7 +56,7 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 
 const key = "c2VjcmV0IGtleQ=="
 
-// TestSharedKey compares the signed text with that of "Authorize with Shared Key". The tests against Azurite
+// TestSharedKey compares the signed text with the example in "Authorize with Shared Key". The tests against Azurite
 // check that a server accepts the signature.
 func TestSharedKey(t *testing.T) {
 	s := service(t, map[string]string{"AZURE_STORAGE_ACCOUNT": "acc", "AZURE_STORAGE_KEY": key})

@@ -81,7 +81,7 @@ func (p *Page) Check(q *Query) error {
 	return nil
 }
 
-// AddBucketQuery sets the query of u to that of Amazon S3's ListObjectsV2.
+// AddBucketQuery sets the query of u for Amazon S3's ListObjectsV2.
 func AddBucketQuery(u *url.URL, q *Query) {
 	v := url.Values{"list-type": {"2"}, "encoding-type": {"url"}}
 	if !q.Deep {
