@@ -57,6 +57,9 @@ func (a *Array) blame(src *source.Source, err error) error {
 	if errors.As(err, &outside) {
 		err = fmt.Errorf("%w: %w", codec.ErrCorrupt, err)
 	}
+	if errors.Is(err, codec.ErrIndex) {
+		return manifest.WithRemedy(fmt.Errorf("%s: %s: %w", a.Path(), src.Name(), err), "build/grib-index", "ignore")
+	}
 	return fmt.Errorf("%s: %s: %w", a.Path(), src.Name(), err)
 }
 
