@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
 
 	"varve/readers/source"
+	"varve/readers/source/atomicfile"
 )
 
 // place is the folder, or the prefix in an object store, to which driver and workers write.
@@ -29,19 +29,8 @@ func (p place) write(ctx context.Context, base string, data []byte) error {
 			return at.Put(ctx, key, bytes.NewReader(data), int64(len(data)))
 		})
 	}
-	if err := os.MkdirAll(string(p), 0o777); err != nil {
-		return err
-	}
-	// A rename is atomic; the random name keeps two workers with the same slice apart.
-	draft := p.name(base + "-" + rand.Text())
-	err := os.WriteFile(draft, data, 0o666)
-	if err == nil {
-		err = os.Rename(draft, p.name(base))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(draft))
-	}
-	return nil
+	// The draft's random name keeps two workers with the same slice apart.
+	return atomicfile.WriteBytes(p.name(base), atomicfile.Volatile, data)
 }
 
 // read returns the contents of a file.

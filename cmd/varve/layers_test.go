@@ -51,6 +51,7 @@ var layers = []string{
 	"readers",
 	"readers/internal/byteswap",
 	"readers/source/",
+	"readers/source/atomicfile",
 	"readers/source",
 	"readers/source/internal",
 	"zarrjson",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"varve/readers/formats"
 	"varve/readers/source"
+	"varve/readers/source/atomicfile"
 )
 
 // checkLocal refuses object-store names for files that varve writes locally only. They would otherwise
@@ -89,50 +89,7 @@ func checkNoFormat(ctx context.Context, dest string, src *source.Source) error {
 	return nil
 }
 
-// draftFile is a file that is being written under a temporary name. Its errors have the final name.
-type draftFile struct {
-	*os.File
-	name string
-}
-
-// longestBase limits the part of a draft's name that comes from the final name. File systems allow 255
-// bytes.
-const longestBase = 200
-
-// newDraftFile creates a draft in the folder of the final file, so that it can be renamed.
-func newDraftFile(name string) (*draftFile, error) {
-	base := filepath.Base(name)
-	at := filepath.Join(filepath.Dir(name), "."+base[:min(len(base), longestBase)]+"-"+rand.Text())
-	file, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	d := &draftFile{file, name}
-	return d, d.called(err)
-}
-
-func (d *draftFile) Write(p []byte) (int, error) {
-	n, err := d.File.Write(p)
-	return n, d.called(err)
-}
-
-func (d *draftFile) called(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return &fs.PathError{Op: p.Op, Path: d.name, Err: p.Err}
-	}
-	return err
-}
-
-// writeWhole writes a file atomically: it appears when it is complete.
+// writeWhole writes a file that appears when it is complete.
 func writeWhole(name string, write func(io.Writer) error) error {
-	file, err := newDraftFile(name)
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(file), file.called(file.Close()))
-	if err == nil {
-		err = os.Rename(file.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return atomicfile.Write(name, atomicfile.Volatile, func(f *os.File) error { return write(f) })
 }

@@ -3,11 +3,9 @@ package ingest
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -20,6 +18,7 @@ import (
 	"varve/manifest/report"
 	"varve/manifest/scan"
 	"varve/readers/source"
+	"varve/readers/source/atomicfile"
 )
 
 // Scan writes the results of a scan to a scan part: a file or object that Build, Check and Append
@@ -49,33 +48,13 @@ func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 	return outcome, nil
 }
 
-// writePart writes a part under a temporary name, and renames it when it is complete.
+// writePart writes a part, which appears when it is complete.
 func writePart(ctx context.Context, name string, write func(*os.File) error) error {
 	if source.IsObject(name) {
 		return storePart(ctx, name, write)
 	}
-	base := filepath.Base(name)
-	draft := filepath.Join(filepath.Dir(name), "."+base[:min(len(base), longestBase)]+"-"+rand.Text())
-	file, err := os.OpenFile(draft, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	if err = write(file); err == nil {
-		// A rename must not become durable before the content does.
-		err = file.Sync()
-	}
-	if err = closing(file, err); err == nil {
-		err = os.Rename(draft, name)
-	}
-	if err != nil {
-		return errors.Join(err, removed(draft))
-	}
-	return nil
+	return atomicfile.Write(name, atomicfile.Durable, write)
 }
-
-// longestBase limits the part's name within the temporary name, because file names are limited to
-// 255 bytes.
-const longestBase = 200
 
 func removed(name string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {

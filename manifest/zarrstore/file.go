@@ -2,57 +2,18 @@ package zarrstore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"varve/codec"
+	"varve/readers/source/atomicfile"
 )
 
-const draftMark = ".draft-"
-
-// replace writes a file that readers see as it was or as it is. The last step of it is a
-// rename, before which a failure leaves everything as it was.
+// replace writes a file that readers see as it was or as it is.
 func replace(name string, data []byte, durable bool) error {
-	f, err := createDraft(name)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil && durable {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
-
-// createDraft makes the folder of a file if it is not there.
-func createDraft(name string) (*os.File, error) {
-	folder, base := filepath.Split(name)
-	draft := filepath.Join(folder, "."+base+draftMark+rand.Text()[:8])
-	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	f, err := os.OpenFile(draft, flags, 0o666)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return f, err
-	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return nil, err
-	}
-	return os.OpenFile(draft, flags, 0o666)
-}
-
-// isDraft reports whether a file is one that a stopped process may have left.
-func isDraft(name string) bool {
-	return strings.HasPrefix(name, ".") && strings.Contains(name, draftMark)
+	return atomicfile.WriteBytes(name, atomicfile.Durability(durable), data)
 }
 
 // readIfThere returns nil for a file that is not there.

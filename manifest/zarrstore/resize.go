@@ -11,6 +11,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
+	"varve/readers/source/atomicfile"
 )
 
 // Growth is the growth policy of one axis.
@@ -209,7 +210,7 @@ func (a *Array) sweep(ctx context.Context, keep func(coords []int64) bool) (fold
 			return err
 		}
 		chunk := a.form.schema.Keys.Parse(filepath.ToSlash(key), coords)
-		if chunk && !keep(coords) || !chunk && isDraft(entry.Name()) {
+		if chunk && !keep(coords) || !chunk && atomicfile.IsDraft(entry.Name()) {
 			return os.Remove(name)
 		}
 		return nil

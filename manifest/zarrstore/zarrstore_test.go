@@ -484,7 +484,7 @@ func TestLeftovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"c/1", "c/.0" + draftMark + "ABC"} { // of an append, and of a chunk
+	for _, name := range []string{"c/1", "c/.0.draft-ABC"} { // of an append, and of a chunk
 		if err := os.WriteFile(filepath.Join(a.dir, name), whole, 0o644); err != nil {
 			t.Fatal(err)
 		}
