@@ -145,7 +145,6 @@ func TestPlots(t *testing.T) {
 	s := start(t, newHandler(t, d))
 	for query, want := range map[string]int{
 		"/t2m?as=png":                200,
-		"/t2m?as=layout":             200,
 		"/t2m?as=svg":                200,
 		"/t2m?as=svg&time=3&lat=0:2": 200,
 		"/t2m?as=svg&across=time&up=lat&time=1:-1": 200,
@@ -173,6 +172,18 @@ func TestPlots(t *testing.T) {
 		if got.status == 200 {
 			checkPicture(t, query, got)
 		}
+	}
+}
+
+// TestLayout checks the chunk layout of an array of 6 chunks along its first axis.
+func TestLayout(t *testing.T) {
+	d := weather(t)
+	s := start(t, newHandler(t, d))
+	got := ask(t, "GET", s.URL+"/big?as=layout")
+	const want = `{"regular":true,"sharded":false,"declared":[{"chunks":[2,16384]}],"readable":{"levels":[[2,16384]],"elements":true},` +
+		`"writable":{"levels":[[2,16384]],"elements":false},"read_chunk_sizes":[[[2,6]],[16384]],"write_chunk_sizes":[[[2,6]],[16384]]}`
+	if got.status != 200 || got.body != want || got.header.Get("Content-Type") != "application/json" {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 
