@@ -19,10 +19,17 @@ func TestDocumentedFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := 0
+	rows, ofSamples := 0, false
 	for _, line := range strings.Split(string(text), "\n") {
 		cells := strings.Split(strings.Trim(line, "|"), "|")
-		if len(cells) != 3 || !strings.HasPrefix(line, "| ") || strings.Contains(line, "| sample |") {
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			ofSamples = false // a table ends
+		case strings.Contains(line, "| sample |"):
+			ofSamples = true
+			continue
+		}
+		if !ofSamples || len(cells) != 3 || !strings.HasPrefix(line, "| ") {
 			continue
 		}
 		rows++

@@ -238,8 +238,11 @@ def test_no_leak(manifest: str) -> None:
     assert max(growth[2:]) <= 16 << 20, growth
 
 
-def test_ctrl_c(large: str) -> None:
+def test_ctrl_c(large: str, request: pytest.FixtureRequest) -> None:
     """Ctrl-C ends a long read, and the next read works."""
+    # A shell ignores SIGINT in jobs that it starts in the background, and then Python does too.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     with xr.open_dataset(large, engine="varve", chunks=None, cache=False) as ds:
         want = ds.v[7].values
         timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))

@@ -18,7 +18,7 @@ func ExampleWrite() {
 		fmt.Println(err)
 	}
 	// Output:
-	// a repository: 8 chunks are in the sources, 2 in the manifest
+	// a repository: 8 chunks are in the sources, 3 in the manifest
 	// appended: true, on top of what was there: true
 }
 
