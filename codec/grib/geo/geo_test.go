@@ -128,31 +128,3 @@ func FuzzGrid(f *testing.F) {
 		}
 	})
 }
-
-// TestRotatedGaussian: a pole at its usual place leaves the latitudes of a Gaussian grid as they are.
-func TestRotatedGaussian(t *testing.T) {
-	section := make([]byte, 42)
-	section[2], section[3], section[4], section[5] = 42, 0, 255, 14 // length, no vertical coordinates, no list of rows, rotated Gaussian
-	copy(section[6:], []byte{0, 8, 0, 4})                           // 8 columns, 4 rows
-	copy(section[10:], []byte{0, 0xe8, 0x34, 0, 0, 0})
-	section[16] = 0x80                           // increments are given
-	copy(section[17:], []byte{0x80, 0xe8, 0x34}) // the last latitude, south
-	copy(section[20:], []byte{4, 0xce, 0x78})    // the last longitude: 315
-	copy(section[23:], []byte{0xaf, 0xc8, 0, 2}) // 45 degrees; N = 2
-	copy(section[32:], []byte{0x81, 0x5f, 0x90}) // the pole is at 90 south
-	rotated, err := geo.Parse(1, section)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lat, lon := make([]float64, 32), make([]float64, 32)
-	if err := rotated.Coordinates(lat, lon); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []float64{59.444408289, 19.875719146, -19.875719146, -59.444408289} { // of N = 2
-		for k := range 8 {
-			if math.Abs(lat[8*i+k]-want) > 1e-8 || math.Abs(math.Remainder(lon[8*i+k]-45*float64(k), 360)) > 1e-8 {
-				t.Errorf("row %d, column %d: %v, %v; want %v, %v", i, k, lat[8*i+k], lon[8*i+k], want, 45*k)
-			}
-		}
-	}
-}

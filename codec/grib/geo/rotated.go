@@ -1,9 +1,6 @@
 package geo
 
-import (
-	"math"
-	"strings"
-)
+import "math"
 
 // Pole is the southern pole of a rotated grid and the angle of rotation around it, in degrees.
 type Pole struct{ Lat, Lon, Angle float64 }
@@ -24,16 +21,12 @@ func (g *Grid) Pole() (Pole, bool) {
 	return p, true
 }
 
-// unrotate converts coordinates in the frame of a rotated grid to geographical coordinates. Like ecCodes, it rounds those of regular
-// grids to float32 numbers of millionths of a degree. ecCodes does not rotate Gaussian grids, so those are not rounded.
+// unrotate converts coordinates in the frame of a rotated grid to geographical coordinates. Like ecCodes, it rounds them to float32
+// numbers of millionths of a degree.
 func (g *Grid) unrotate(lat, lon []float64) error {
 	p, ok := g.Pole()
 	if !ok {
 		return nil
-	}
-	round := micro
-	if strings.HasSuffix(g.Type, "_gg") {
-		round = func(x float64) float64 { return x }
 	}
 	sinT, cosT := math.Sincos(-(90 + p.Lat) * degree)
 	sinO, cosO := math.Sincos(-p.Lon * degree)
@@ -44,8 +37,8 @@ func (g *Grid) unrotate(lat, lon []float64) error {
 		x := float64(cosT*cosO*xd) + float64(sinO*yd) + float64(sinT*cosO*zd)
 		y := float64(-cosT*sinO*xd) + float64(cosO*yd) - float64(sinT*sinO*zd)
 		z := min(max(float64(-sinT*xd)+float64(cosT*zd), -1), 1)
-		lat[n] = round(math.Asin(z) * radian)
-		lon[n] = round(math.Atan2(y, x)*radian) - p.Angle
+		lat[n] = micro(math.Asin(z) * radian)
+		lon[n] = micro(math.Atan2(y, x)*radian) - p.Angle
 	}
 	return nil
 }
