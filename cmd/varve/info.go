@@ -96,7 +96,7 @@ func infoJSON(out io.Writer, s *manifest.Snapshot, arrays []manifest.Array) erro
 		Sources  int64       `json:"sources"`
 		Bytes    int64       `json:"bytes"`
 		Refs     int64       `json:"refs"`
-		Mended   []string    `json:"mended,omitempty"`
+		Faults   []string    `json:"faults,omitempty"`
 		Arrays   []arrayJSON `json:"arrays"`
 	}{s.ID, s.Sources, bytesOf(s), s.Refs, text.Faults(plan.Faults(s)), described})
 }

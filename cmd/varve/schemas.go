@@ -21,9 +21,18 @@ type arrayJSON struct {
 	DType  string          `json:"dtype"`
 	Grid   json.RawMessage `json:"grid"`
 	Codecs json.RawMessage `json:"codecs"`
-	Chunks manifest.Counts `json:"chunks"`
+	Chunks countsJSON      `json:"chunks"`
 
 	Layout *zarrjson.ChunkLayout `json:"layout"`
+}
+
+// countsJSON are manifest.Counts under the names of the glossary. Manifests store older names.
+type countsJSON struct {
+	Verbatim  int64 `json:"verbatim"`
+	Prefix    int64 `json:"prefix"`
+	Reencoded int64 `json:"reencoded"`
+	Missing   int64 `json:"missing"`
+	Patched   int64 `json:"patched,omitempty"`
 }
 
 // arraysJSON describes arrays as their own documents do.
@@ -53,7 +62,7 @@ func (j *arrayJSON) describe(a *manifest.Array) error {
 	if err != nil {
 		return err
 	}
-	*j = arrayJSON{a.Path, a.Schema.Dims(), a.Schema.Shape, a.Schema.DataType.Name(), parts.Grid, parts.Codecs, a.Chunks, layout}
+	*j = arrayJSON{a.Path, a.Schema.Dims(), a.Schema.Shape, a.Schema.DataType.Name(), parts.Grid, parts.Codecs, countsJSON(a.Chunks), layout}
 	return nil
 }
 
