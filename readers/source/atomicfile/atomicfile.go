@@ -33,7 +33,8 @@ const (
 // system have the name of the file, not that of the draft. The folder must exist.
 func Write(name string, how Durability, write func(*os.File) error) (err error) {
 	base := filepath.Base(name)
-	draft := filepath.Join(filepath.Dir(name), "."+base[:min(len(base), longestBase)]+mark+rand.Text())
+	base = strings.ToValidUTF8(base[:min(len(base), longestBase)], "") // file systems of macOS reject half a character
+	draft := filepath.Join(filepath.Dir(name), "."+base+mark+rand.Text())
 	file, err := os.OpenFile(draft, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return renamed(err, draft, name)
@@ -42,7 +43,7 @@ func Write(name string, how Durability, write func(*os.File) error) (err error) 
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(draft, name)
+		err = rename(draft, name)
 	}
 	if err != nil {
 		return renamed(errors.Join(err, os.Remove(draft)), draft, name)
@@ -71,6 +72,15 @@ func WriteBytes(name string, how Durability, data []byte) error {
 // IsDraft reports whether the base name is that of a draft. A process that was killed may have left it.
 func IsDraft(base string) bool {
 	return strings.HasPrefix(base, ".") && strings.Contains(base, mark)
+}
+
+// rename is os.Rename. Its error names the file only.
+func rename(draft, name string) error {
+	err := os.Rename(draft, name)
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		return &fs.PathError{Op: link.Op, Path: name, Err: link.Err}
+	}
+	return err
 }
 
 // renamed puts the file's name into errors about its draft.

@@ -101,3 +101,20 @@ func TestWriteBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestRenameFails checks that the error of a folder in place of the file names the file only, and that no draft stays.
+func TestRenameFails(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a")
+	if err := os.Mkdir(name, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	err := WriteBytes(name, Volatile, []byte("x"))
+	var p *fs.PathError
+	if !errors.As(err, &p) || p.Path != name || strings.Contains(err.Error(), mark) {
+		t.Errorf("got %v, want an fs.PathError of %s", err, name)
+	}
+	if got := names(t, dir); len(got) != 1 {
+		t.Errorf("the folder has %q", got)
+	}
+}
