@@ -12,7 +12,7 @@ import (
 )
 
 // TestMemoryOfManyHeaders checks the memory of an archive in which each file has its own attributes and
-// units, and so its own header: only the differences are stored per file, and a plan needs little memory per
+// units, and so its own header: only the differences are stored per file, and a plan allocates little per
 // file.
 func TestMemoryOfManyHeaders(t *testing.T) {
 	const files, variables, most, mostPlanned = 400, 40, 4 << 10, 64 << 10
@@ -50,7 +50,7 @@ func TestMemoryOfManyHeaders(t *testing.T) {
 	if _, needs, err := plan.New(found.Files, nil); err != nil || len(needs) > 0 {
 		t.Fatal(needs, err)
 	}
-	if each := (allocated() - all) / files; each > mostPlanned {
+	if each := (allocated() - all) / files; each > mostPlanned && !raceEnabled {
 		t.Errorf("a plan takes %d bytes for a file, want %d at most", each, mostPlanned)
 	}
 	runtime.KeepAlive(found)
