@@ -123,6 +123,10 @@ func (s *scanner) view(offset int64, n int) ([]byte, error) {
 	if s.from != nil {
 		return s.from(offset, n)
 	}
+	return s.viewSource(offset, n)
+}
+
+func (s *scanner) viewSource(offset int64, n int) ([]byte, error) {
 	if offset < 0 || int64(n) > s.src.Size()-offset {
 		return nil, readers.Corruptf("%d bytes at offset %d reach over the end of the file, at %d", n, offset, s.src.Size())
 	}

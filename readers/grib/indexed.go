@@ -120,6 +120,9 @@ func (f *Field) verifyHead(head []byte) error {
 		return head[offset-f.Offset:][:n], nil
 	}
 	h, err := section.ReadHeader(view, f.Offset, f.Length)
+	if errors.Is(err, errTooShort) {
+		return nil // a long message of edition 1, whose length is in section 4, behind a large section
+	}
 	if err != nil {
 		return readers.Corruptf("the data file has no message at %d: %w; the index file is of another file, or older than the data", f.Offset, err)
 	}
@@ -132,17 +135,19 @@ func (f *Field) verifyHead(head []byte) error {
 		b, _ := view(list[n].Offset, int(list[n].Length))
 		return b
 	}
-	headers := message.Headers{Edition: h.Edition, Discipline: h.Discipline, Identification: load(1), Grid: load(3), Product: load(4)}
+	grid := 3
+	headers := message.Headers{Edition: h.Edition, Discipline: h.Discipline, Identification: load(1), Product: load(4)}
 	if h.Edition == 1 {
-		headers.Grid, headers.Product = load(2), nil
+		grid, headers.Product = 2, nil
 	}
+	headers.Grid = load(grid)
 	reference := message.Reference(h.Edition, headers.Identification)
 	switch {
 	case h.Length != f.Length:
 		return readers.Corruptf("the message at %d has %d bytes, the index file says %d: the index file is of another file, or older than the data", f.Offset, h.Length, f.Length)
 	case !reference.Equal(f.reference):
 		return disagrees("reference time", f.reference.Format(time.DateTime), reference.Format(time.DateTime))
-	case len(headers.Grid) == 0 && list[3].Length > 0:
+	case len(headers.Grid) == 0 && list[grid].Length > 0:
 		return nil // the grid definition is larger than the head
 	case message.Check(headers.Identity(), reference) != f.check:
 		return readers.Corruptf("the parameter, level, step, member or grid of the message at %d is not that of the line and of the template file", f.Offset)
@@ -212,14 +217,14 @@ func (s *indexed) prefetch(list []*index.Entry) error {
 	return nil
 }
 
-// viewHead is scanner.view, with the beginnings of messages from memory.
+// viewHead is scanner.viewSource, with the beginning of a message from memory.
 func (s *indexed) viewHead(e *index.Entry) section.View {
 	head := s.heads[e.Offset]
 	return func(offset int64, n int) ([]byte, error) {
 		if at := offset - e.Offset; at >= 0 && at+int64(n) <= int64(len(head)) {
 			return head[at : at+int64(n)], nil
 		}
-		return s.view(offset, n)
+		return s.viewSource(offset, n)
 	}
 }
 

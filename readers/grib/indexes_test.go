@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -483,4 +484,38 @@ func FuzzIndex(f *testing.F) {
 			return true
 		})
 	})
+}
+
+// TestTemplateOfLargeGrid opens messages of edition 1 whose grid definitions are larger than the part of a message that is compared with
+// a template.
+func TestTemplateOfLargeGrid(t *testing.T) {
+	const vertical = 250 // vertical coordinates of 4 bytes
+	one := read(t, "reduced1.grib")
+	section2 := 8 + int(one[10])
+	b := slices.Insert(bytes.Clone(one), section2+32, make([]byte, 4*vertical)...)
+	put := func(b []byte, n int) { b[0], b[1], b[2] = byte(n>>16), byte(n>>8), byte(n) }
+	length2 := int(one[section2+2]) + 4*vertical
+	put(b[4:], len(b))
+	put(b[section2:], length2)
+	b[section2+3] = vertical
+	// ECMWF's way to store the length of a long message: in units of 120 bytes.
+	long := bytes.Clone(b)
+	units := (len(b) - 4 + 119) / 120
+	put(long[4:], 1<<23+units)
+	put(long[section2+length2:], 120*units-(len(b)-4))
+	for name, b := range map[string][]byte{"short": b, "long": long} {
+		line := fmt.Sprintf(`{"date": "20100912", "time": "1200", "step": "0", "levtype": "sfc", "param": "x", "_offset": 0, "_length": %d}`, len(b))
+		dir := t.TempDir()
+		first, second := filepath.Join(dir, "first.grib"), filepath.Join(dir, "second.grib")
+		for _, path := range []string{first, second} {
+			write(t, path, b)
+			write(t, path+".index", []byte(line+"\n"))
+		}
+		if got, want := describe(t, second, indexesOf(grib.IndexRequire, first)), describe(t, second, nil); got != want {
+			t.Errorf("%s: with the template file\n%s\nwithout\n%s", name, got, want)
+		}
+		if n, all := derived(t, second, indexesOf(grib.IndexRequire, first)); n != 1 || all != 1 {
+			t.Errorf("%s: %d of %d messages are not read", name, n, all)
+		}
+	}
 }
