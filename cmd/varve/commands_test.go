@@ -55,7 +55,8 @@ func commandsReference() string {
 	eachCommand(root, func(c *cobra.Command) {
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n```text\n%s\n```\n\n```text\n%s\n```\n", c.CommandPath(), c.Short, c.UseLine(), c.Long)
 		if c.Example != "" {
-			fmt.Fprintf(&b, "\nExamples:\n\n```text\n%s\n```\n", c.Example)
+			examples := strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n")
+			fmt.Fprintf(&b, "\nExamples:\n\n<!-- run by: TestExamples -->\n```sh\n%s\n```\n", examples)
 		}
 		if !c.LocalFlags().HasAvailableFlags() {
 			return
