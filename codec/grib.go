@@ -14,9 +14,9 @@ import (
 // gribMessage decodes a GRIB message: a chunk is the whole message, or the sections of one field of it, and its elements are the
 // values of the field in the order of the message. Missing ones are NaN.
 //
-// Specification: WMO Manual on Codes, volume I.2, FM 92 GRIB. With straight, rows that go to and fro are made to go all one way;
-// columns says how long they are.
+// Specification: WMO Manual on Codes, volume I.2, FM 92 GRIB.
 //
+// With straight, the length of a row, every second row is reversed, so that all rows have one direction.
 // With part, some chunks are sections of a message with several fields, so that no other program decodes them.
 //
 //	{"name": "grib.message", "configuration": {"straight": 1473, "part": true}}
@@ -65,8 +65,8 @@ func newGribberish(c *config, in Form) (Codec, error) {
 	return newClientGRIB(c, in, name)
 }
 
-// newClientGRIB makes a codec of other programs for the values of a variable. Of the variables latitude and longitude these programs
-// compute coordinates.
+// newClientGRIB makes a codec of other programs for the values of a variable. For variables named latitude and
+// longitude these programs compute coordinates instead of values.
 func newClientGRIB(c *config, in Form, name string) (Codec, error) {
 	if name == "latitude" || name == "longitude" {
 		c.fail("var", "coordinates of messages are not decoded")

@@ -2,5 +2,5 @@
 
 package codec
 
-// raceEnabled reports that the race detector, which allocates, is on.
+// raceEnabled reports whether the race detector is on. It allocates too.
 const raceEnabled = false

@@ -44,14 +44,14 @@ func TestMemoryOfManyHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	if each := (live() - before) / files; each > most {
-		t.Errorf("%d bytes stay of a file, want %d at most", each, most)
+		t.Errorf("a scan keeps %d bytes per file, want at most %d", each, most)
 	}
 	all := allocated()
 	if _, needs, err := plan.New(found.Files, nil); err != nil || len(needs) > 0 {
 		t.Fatal(needs, err)
 	}
 	if each := (allocated() - all) / files; each > mostPlanned && !raceEnabled {
-		t.Errorf("a plan takes %d bytes for a file, want %d at most", each, mostPlanned)
+		t.Errorf("a plan allocates %d bytes per file, want at most %d", each, mostPlanned)
 	}
 	runtime.KeepAlive(found)
 }

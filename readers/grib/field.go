@@ -43,7 +43,7 @@ type Field struct {
 	names    *Names // what Names returned
 	summary  *summary
 
-	// These are set if an index file located the message, and its headers were derived from those of another one.
+	// These are set if an index file located the message, and its headers were derived from another message.
 	reference time.Time
 	check     uint32 // see message.Check
 	gridCheck uint32 // see message.GridCheck; 0: the grid definition is of a message that was read

@@ -43,7 +43,7 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 	}
 }
 
-// Open reads the headers of messages: of all, or with Indexes of those that the index file of the source does not describe.
+// Open reads the headers of all messages. With Indexes, it does not read the headers that follow from the index file of the source.
 func (format Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
 	f, err := format.Indexes.OpenFile(ctx, src, format.Names)
 	if err != nil {

@@ -15,7 +15,7 @@ type gridLayout struct {
 	dims        []*readers.Dimension
 	coordinates []string // the variables with latitudes and longitudes, if these are no dimensions
 	mapping     string   // the variable with the grid mapping, or empty
-	straight    int      // the length of rows that go to and fro, or 0
+	straight    int      // the length of rows if every second one is stored backwards, or 0
 	transposed  bool     // values are stored by columns
 }
 

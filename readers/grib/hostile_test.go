@@ -24,7 +24,7 @@ func read(t testing.TB, name string) []byte {
 	return b
 }
 
-// TestManyPoints: a message of a few bytes that claims 4 billion points is opened at once, and nobody makes room for them.
+// TestManyPoints checks that a message of a few bytes that claims 4 billion points is opened at once, without memory for the points.
 func TestManyPoints(t *testing.T) {
 	b := bytes.Clone(read(t, "columns.grib"))
 	at := bytes.Index(b, []byte{0, 0, 0, 72, 3}) // section 3
@@ -41,7 +41,7 @@ func TestManyPoints(t *testing.T) {
 	}
 }
 
-// TestDamaged: what can be read of a file with a damaged message is listed, and the other is a problem with its offset.
+// TestDamaged checks that a damaged message is a problem with an offset, and that the fields of all other messages are listed.
 func TestDamaged(t *testing.T) {
 	whole := read(t, "surface.grib")
 	second := bytes.Index(whole[4:], []byte("GRIB")) + 4

@@ -19,7 +19,7 @@ import (
 //	line of any other message                 the headers are read, and become a template
 //	bytes that no line covers                 the headers of all messages in them are read
 //
-// If the line of a message that is read says something else than the message, the index file is refused.
+// If a line and the headers of its message disagree, the index file is refused.
 type indexed struct {
 	scanner
 	name          string // of the index file
@@ -31,7 +31,7 @@ type indexed struct {
 	read  map[int64]*Field // the fields that were read, by the offsets of their messages
 }
 
-// errGaps says that there are bytes between messages which no line covers, so that the index file does not show where messages end.
+// errGaps says that no line covers some bytes between messages, so that the index file does not show where messages end.
 var errGaps = errors.New("bytes between messages")
 
 func (s *indexed) refuse(e *index.Entry, err error) error { return &IndexError{s.name, e.Line, err} }
@@ -89,7 +89,7 @@ func (s *indexed) checkPlaces() error {
 	return nil
 }
 
-// detected is the number of bytes at the beginning of a file that Detect has read, so that they cost nothing.
+// detected is the number of bytes at the beginning of a file that Detect has read, so that reading them again costs nothing.
 const detected = maxPreamble
 
 // checkFirst compares the first message with its line, if its headers are derived from a message of another file: most index files of
@@ -150,7 +150,7 @@ func (f *Field) verifyHead(head []byte) error {
 	case len(headers.Grid) == 0 && list[grid].Length > 0:
 		return nil // the grid definition is larger than the head
 	case message.Check(headers.Identity(), reference) != f.check:
-		return readers.Corruptf("the parameter, level, step, member or grid of the message at %d is not that of the line and of the template file", f.Offset)
+		return readers.Corruptf("the parameter, level, step, member or grid of the message at %d differs from the line and the template file", f.Offset)
 	}
 	return nil
 }

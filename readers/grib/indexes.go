@@ -22,15 +22,16 @@ type IndexUse uint8
 
 // The uses of index files.
 const (
-	IndexAuto    IndexUse = iota // those beside the sources, where there are any
-	IndexIgnore                  // none: the headers of all messages are read
+	IndexAuto    IndexUse = iota // index files beside the sources are used if they exist
+	IndexIgnore                  // index files are not used: the headers of all messages are read
 	IndexRequire                 // a source without an index file cannot be used
 )
 
 // IndexOptions configure an IndexReader.
 type IndexOptions struct {
 	Use IndexUse
-	// Templates lists files with index files beside them. The headers of messages that these have are not read in any other source.
+	// Templates lists files with index files beside them. If such a file has a message with the same
+	// description, the headers of a message are not read from any other source.
 	Templates []string
 	// Open opens data and index files. fs.ErrNotExist and fs.ErrPermission mean that there is no such file.
 	Open func(ctx context.Context, name string) (*source.Source, error)
@@ -43,7 +44,7 @@ type IndexReader struct {
 	shared *kinds // the messages of the templates
 	failed error  // why the templates cannot be used
 
-	lastHit atomic.Int32 // the candidate at which the last index file was
+	lastHit atomic.Int32 // the candidate that was the last index file
 }
 
 // NewIndexReader returns an IndexReader. It reads the templates when the first source is opened.
@@ -118,7 +119,7 @@ func (r *IndexReader) find(ctx context.Context, src *source.Source) (name string
 func (r *IndexReader) read(ctx context.Context, name string) (content []byte, err error) {
 	src, err := r.Open(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil, nil // object stores that do not list their objects deny what does not exist
+		return nil, nil // object stores that do not list their objects deny access to objects that do not exist
 	}
 	if err != nil {
 		return nil, err

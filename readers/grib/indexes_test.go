@@ -146,7 +146,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// TestIndexNames finds index files by all names that they can have.
+// TestIndexNames checks that index files are found by all names that they can have.
 func TestIndexNames(t *testing.T) {
 	content := contentOf(t, gfs+".idx")
 	var packed bytes.Buffer
@@ -169,7 +169,7 @@ func TestIndexNames(t *testing.T) {
 	}
 }
 
-// TestIndexOfOtherFile holds back index files that do not describe the data.
+// TestIndexOfOtherFile checks that index files that do not describe the data are refused.
 func TestIndexOfOtherFile(t *testing.T) {
 	whole := string(contentOf(t, gfs+".idx"))
 	lines := strings.SplitAfter(whole, "\n")
@@ -224,7 +224,7 @@ func TestIndexInPart(t *testing.T) {
 	want := describe(t, filepath.Join(indexSamples, gfs), nil)
 	for _, c := range []struct {
 		name, index string
-		require     bool // the index file is of use
+		require     bool // the index file can be used
 	}{
 		{"empty", "", false},
 		{"binary", "\x00\x01\x02GrADS\n\xff", false},

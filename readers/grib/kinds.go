@@ -12,12 +12,12 @@ import (
 	"varve/readers/grib/index"
 )
 
-// template is a field whose headers are known, with what an index file says about it.
+// template is a field whose headers are known, with its description by an index file.
 type template struct {
 	field    *Field
 	identity uint32 // see message.Check
 	said     index.Description
-	// These are true if the headers agree with what the index file says, so that other numbers can be set.
+	// These are true if the headers agree with the description, so that other numbers can be set.
 	hasLevel, hasStep, hasMember bool
 }
 
@@ -26,7 +26,7 @@ type kinds struct {
 	names  NameScheme // how the variables of the fields are named
 	mu     sync.RWMutex
 	texts  map[string]*template   // by the text of the index file
-	byKind map[string][]*template // by the kind; those that were read from messages only
+	byKind map[string][]*template // by the kind; only templates that were read from messages
 }
 
 func newKinds(names NameScheme) *kinds {
@@ -40,8 +40,8 @@ const (
 	maxTried = 8
 )
 
-// newTemplate makes a template of a field that was read. line is its line in the index file. The error is for a line that says something
-// else than the headers.
+// newTemplate makes a template of a field that was read. line is its line in the index file. It returns an error if the line and
+// the headers disagree.
 func newTemplate(f *Field, format index.Format, line *index.Entry) (*template, error) {
 	t := &template{field: f, identity: f.headers().Identity(), said: format.Describe(line.Text)}
 	reference, err := f.Reference()
@@ -198,7 +198,7 @@ func (t *template) derive(said index.Description, names NameScheme) *template {
 	f.names, f.summary = nil, nil
 	f.pressure = "hPa"
 	f.level() // sets f.pressure
-	// What was set has to be what is read.
+	// Read the keys back: none may hold another number than the description.
 	for _, check := range []func() error{out.checkLevel, out.checkStep, out.checkMember} {
 		if check() != nil {
 			return nil

@@ -84,7 +84,7 @@ func ReadHeader(view View, offset, rest int64) (Header, error) {
 }
 
 // ECMWF stores the length of a long message of edition 1 in units of 120 bytes, rounded up, and sets the first bit. The length field
-// of section 4 then has what was added, plus 4.
+// of section 4 is then the number of bytes that rounding added, plus 4.
 const (
 	largeFlag = 1 << 23
 	largeUnit = 120

@@ -60,8 +60,8 @@ type Result struct {
 	Manifests  int      // number of written manifests
 	Bytes      int64    // size of the written manifests
 	Containers []string // prefixes that readers have to allow
-	// GRIBVerbatim and GRIBReencoded list arrays of GRIB messages: those that are declared with Options.GRIBCodec, and
-	// those that are re-encoded, because the codec would give other values.
+	// GRIBVerbatim lists the arrays of GRIB messages that are declared with Options.GRIBCodec. GRIBReencoded lists the
+	// arrays that are re-encoded, because the codec would give other values.
 	GRIBVerbatim, GRIBReencoded []string
 }
 
@@ -119,7 +119,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	return result, err
 }
 
-// gribArrays returns the arrays of a store, of which those of GRIB messages are declared with the codec.
+// gribArrays returns the arrays of a store. Arrays of GRIB messages are declared with the codec where it gives the right values.
 func gribArrays(ctx context.Context, s *store.Store, c string) ([]*store.Array, gribcodec.Result, error) {
 	if c == string(gribcodec.Kerchunk) {
 		return nil, gribcodec.Result{}, fmt.Errorf("GRIB codec %s: kerchunk's codec works in Zarr format 2, and Icechunk has format 3: %w", c, errors.ErrUnsupported)

@@ -109,8 +109,8 @@ type Result struct {
 	Inline    int64 // chunks in the references: fill values, re-encoded chunks, and values stored in the manifest
 	Patched   int64 // chunks in the file of patches
 	Missing   int64 // omitted chunks
-	// GRIBVerbatim and GRIBReencoded list arrays of GRIB messages: those that are declared with Options.GRIBCodec, and
-	// those that are re-encoded, because the codec would give other values.
+	// GRIBVerbatim lists the arrays of GRIB messages that are declared with Options.GRIBCodec. GRIBReencoded lists the
+	// arrays that are re-encoded, because the codec would give other values.
 	GRIBVerbatim, GRIBReencoded []string
 	Kept                        int64 // chunks in records kept from the old set, not counted above
 	// Patches is the file of patches and PatchBytes its size; empty if there is none.

@@ -57,7 +57,7 @@ type File struct {
 	IsCut   bool // the last line was not understood
 }
 
-// The limits of index files. Those of the largest ensembles have about 10,000 lines and 3 MB.
+// The limits of index files. The index files of the largest ensembles have about 10,000 lines and 3 MB.
 const (
 	MaxBytes = 64 << 20
 	maxLines = 1 << 18
@@ -211,7 +211,7 @@ type Step struct {
 	HasStart bool
 }
 
-// Description is what a text says.
+// Description is the meaning of a text.
 type Description struct {
 	// Kind is the text without the numbers of Level, Step and Member. Messages of the same kind differ in these numbers and their
 	// reference times only.
@@ -221,7 +221,7 @@ type Description struct {
 	Member *int64 // likewise
 }
 
-// Describe returns what a text of a format says.
+// Describe returns the description of a text of a format.
 func (f Format) Describe(text string) Description {
 	if f == ECMWF {
 		return describeECMWF(text)

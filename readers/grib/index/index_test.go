@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestNotUnderstood has lines that must not be guessed.
+// TestNotUnderstood checks that texts with unknown words are not guessed.
 func TestNotUnderstood(t *testing.T) {
 	for _, line := range []string{
 		"1:-5:d=2021010100:A:B:C:", "1:99999999999999999999:d=2021010100:A:B:C:", "x:0:d=2021010100:A:B:C:", "1.x:0:d=2021010100:A:B:C:", "1:0:d=2021013200:A:B:C:",

@@ -14,7 +14,7 @@ import (
 // mark is in the names of drafts, after the name of the file.
 const mark = ".draft-"
 
-// longestBase limits the part of a draft's name that comes from the file's name. File systems allow 255 bytes.
+// longestBase limits the bytes of the part of a draft's name that comes from the file's name. File systems allow 255 bytes.
 const longestBase = 200
 
 // Durability says whether a file survives a crash of the machine.
@@ -25,12 +25,12 @@ const (
 	// Durable flushes the content to the disk before the file gets its name. Otherwise the name could survive a crash
 	// without the content.
 	Durable Durability = true
-	// Volatile leaves that to the system. It is for files that can be made again.
+	// Volatile lets the system choose when to flush. Use it for files that can be made again.
 	Volatile Durability = false
 )
 
 // Write writes a file, or replaces it. If write fails, the draft is removed and nothing has changed. Errors of the
-// system have the name of the file, not that of the draft. The folder must exist.
+// system name the file, not the draft. The folder must exist.
 func Write(name string, how Durability, write func(*os.File) error) (err error) {
 	base := filepath.Base(name)
 	base = strings.ToValidUTF8(base[:min(len(base), longestBase)], "") // file systems of macOS reject half a character
@@ -69,7 +69,7 @@ func WriteBytes(name string, how Durability, data []byte) error {
 	return write()
 }
 
-// IsDraft reports whether the base name is that of a draft. A process that was killed may have left it.
+// IsDraft reports whether a base name is the name of a draft. A process that was killed may have left the draft.
 func IsDraft(base string) bool {
 	return strings.HasPrefix(base, ".") && strings.Contains(base, mark)
 }

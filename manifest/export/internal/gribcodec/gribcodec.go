@@ -29,11 +29,11 @@ const (
 // Result lists arrays of GRIB messages by their paths.
 type Result struct {
 	Verbatim  []string // declared with the codec
-	Reencoded []string // not: the codec would give other values for some chunks
+	Reencoded []string // not declared with it: the codec would give other values for some chunks
 }
 
-// Apply returns the arrays of a store. Those whose chunks are all whole GRIB messages that the codec decodes to the values that varve
-// reads are declared with the codec. For Gribberish, it reads every message.
+// Apply returns the arrays of a store. It declares an array with the codec if all chunks are whole GRIB messages, and the codec decodes
+// them to the values that varve reads. For Gribberish, it reads every message.
 func Apply(ctx context.Context, s *store.Store, c Codec) (arrays []*store.Array, r Result, err error) {
 	arrays = slices.Clone(s.Arrays())
 	switch c {
@@ -118,14 +118,15 @@ func decodesAll(ctx context.Context, a *store.Array) (bool, error) {
 	return true, nil
 }
 
-// grids and packings of edition 2 that gribberish 1.9 decodes to the values of ecCodes. "clients.py matrix" in fixtures/grib compares
+// The grids and packings of edition 2 that gribberish 1.9 decodes to the values of ecCodes. "clients.py matrix" in fixtures/grib compares
 // them.
 var (
 	grids    = []string{"regular_ll", "rotated_ll", "lambert", "reduced_gg", "unstructured_grid"}
 	packings = []string{"grid_simple", "grid_complex", "grid_complex_spatial_differencing", "grid_ccsds", "grid_jpeg"}
 )
 
-// decodes reports whether gribberish decodes a field as ecCodes does. Of edition 1 it gives other values for reduced grids.
+// decodes reports whether gribberish decodes a field as ecCodes does. Messages of edition 1 count only if they
+// have a regular grid, simple packing and no bitmap.
 func decodes(f *grib.Field, g *geo.Grid, info *grib.Info) bool {
 	if f.Edition == 1 {
 		return g.Type == "regular_ll" && info.Packing == "grid_simple" && f.Bitmap == nil

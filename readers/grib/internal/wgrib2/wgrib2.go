@@ -1,6 +1,6 @@
 // Package wgrib2 names the parameters of GRIB edition 2 as the program wgrib2 does.
 //
-// The names are those of NCEP's tables. fixtures/grib/wgrib2.py makes names.txt.
+// The names are from NCEP's tables. fixtures/grib/wgrib2.py writes them to names.txt.
 package wgrib2
 
 import (
@@ -28,7 +28,7 @@ var names = sync.OnceValue(func() map[Parameter]string {
 		var p Parameter
 		var name string
 		if _, err := fmt.Sscan(line, &p.Discipline, &p.Centre, &p.Category, &p.Number, &name); err != nil {
-			panic("wgrib2: names.txt: " + err.Error()) // embedded, so that only a wrong build has the error
+			panic("wgrib2: names.txt: " + err.Error()) // the file is embedded, so only a broken build gets here
 		}
 		out[p] = name
 	}
