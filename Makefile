@@ -10,6 +10,8 @@
 # make fuzz     every fuzz target for FUZZTIME
 # make soak     the server under all kinds of requests for a minute
 # make wine     the demo, the tests of paths, locks and open files, and the Python wheel, on Windows under Wine
+# make module MODULE=example.org/you/varve  another path for this module: go.mod and all imports
+# make outside  a program of another module, built against a copy of this one that has another path
 # make docs     the site of docs/, with its links checked, in site/
 # make screenshots  the pictures of pages in docs/, by Chromium
 # make demo     the main job on a sample archive
@@ -27,7 +29,7 @@ PYVENV ?= $(CURDIR)/.venv-python
 TARGETS ?=
 WINE ?= $(CURDIR)/.wine
 
-.PHONY: docs python wheel beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
+.PHONY: module outside docs python wheel beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -127,6 +129,12 @@ docs:
 
 screenshots:
 	VARVE_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count=1 -run 'InChromium$$' -v ./manifest/serve ./fixtures/command
+
+module:
+	GO="$(GO)" fixtures/module/rename.sh "$(MODULE)"
+
+outside:
+	GO="$(GO)" fixtures/module/run.sh
 
 demo:
 	$(GO) run ./cmd/varve demo
