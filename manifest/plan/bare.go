@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -33,20 +34,21 @@ func (p *survey) settleBare(d *dim) error {
 // settleWidths decides about coordinates of different lengths. With padding, the longest is used,
 // and the others must equal its first values.
 func (p *inquiry) settleWidths(d *dim, live []*coord) error {
-	longest := slices.MaxFunc(live, func(a, b *coord) int { return int(a.n - b.n) })
+	longest := slices.MaxFunc(live, func(a, b *coord) int { return cmp.Compare(a.n, b.n) })
 	var odd []*coord
 	are := alike
 	partly := false
 	for _, c := range live {
-		if d.nature != text && (c.high.compare(longest.low) < 0 || longest.high.compare(c.low) < 0) {
-			are = max(are, apart)
-		}
 		if begins, err := d.begins(c, longest); err != nil {
 			return err
 		} else if begins {
 			continue
 		}
 		odd = append(odd, c)
+		are = max(are, differ)
+		if d.nature != text && (c.high.compare(longest.low) < 0 || longest.high.compare(c.low) < 0) {
+			are = max(are, apart)
+		}
 		partly = partly || c != longest && d.shareValues(c, longest)
 		within, err := d.within(c, longest)
 		if err != nil {
@@ -63,7 +65,7 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 			lengths[d.coords[n].n] = append(lengths[d.coords[n].n], int32(f))
 		}
 	}
-	if p.opts.Pad == PadFill && (len(odd) == 0 || p.opts.Coords == CoordsFirst && are < elsewhere) {
+	if p.opts.Pad == PadFill && p.padHelps(are) {
 		d.order = []*coord{longest}
 		p.notePadded(d, lengths)
 		p.noteOther(d, odd, longest)
@@ -80,11 +82,17 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 	return nil
 }
 
+// padHelps reports whether files can be padded whose values relate to the longest coordinate like this.
+func (p *inquiry) padHelps(are relation) bool {
+	return are == alike || p.opts.Coords == CoordsFirst && are < elsewhere
+}
+
 // relation says how the values of narrow files relate to the longest coordinate.
 type relation uint8
 
 const (
-	alike     relation = iota // the same positions, possibly with other values
+	alike     relation = iota // the longest coordinate begins with them
+	differ                    // some files have other values, within its range
 	apart                     // some files have only values outside of its range
 	elsewhere                 // some files have its values at other positions
 )
@@ -155,22 +163,26 @@ func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, are relation) 
 		Args: report.Args{"lengths": others, "usual": most, "usual_files": p.span(lengths[most])}}
 	pad := report.Do(report.Pad, string(PadFill), report.FillBeyond)
 	switch {
-	case p.opts.Pad == PadFill && are == elsewhere:
-		f.Args["values"] = "elsewhere"
-		f.Remedies = []report.Remedy{concatAlong(d, report.IfStretches).And(report.Overlap, string(OverlapLast))}
-	case p.opts.Pad == PadFill && are == apart:
-		f.Args["values"] = "beyond"
-		f.Remedies = []report.Remedy{concatAlong(d, "")}
-	case p.opts.Pad == PadFill:
-		f.Args["values"] = "differ"
-		f.Remedies = []report.Remedy{report.Do(report.Coords, string(CoordsFirst), report.LongestCounts), concatAlong(d, "")}
-	case d.coord == "":
+	case p.padHelps(are) && d.coord == "":
 		f.Remedies = []report.Remedy{pad, concatAlong(d, report.ByName)}
 	// A coordinate that only numbers its elements does not place files; dropping it loses nothing.
-	case d.onlyCounts():
+	case p.padHelps(are) && d.onlyCounts():
 		f.Remedies = []report.Remedy{pad, withoutValues(d)}
-	default:
+	case p.padHelps(are):
 		f.Remedies = []report.Remedy{pad}
+	case are == elsewhere:
+		f.Args["values"] = "elsewhere"
+		f.Remedies = []report.Remedy{concatAlong(d, report.IfStretches).And(report.Overlap, string(OverlapLast))}
+	case are == apart:
+		f.Args["values"] = "beyond"
+		f.Remedies = []report.Remedy{concatAlong(d, "")}
+	default:
+		f.Args["values"] = "differ"
+		first := report.Do(report.Coords, string(CoordsFirst), report.LongestCounts)
+		if p.opts.Pad != PadFill {
+			first = first.And(report.Pad, string(PadFill))
+		}
+		f.Remedies = []report.Remedy{first, concatAlong(d, "")}
 	}
 	p.find(p.odd(f, odd, d.total()))
 }

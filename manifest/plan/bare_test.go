@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -44,6 +45,47 @@ func TestPaddedLabels(t *testing.T) {
 			case c.noted:
 				if f := findingOf(t, p.Report, report.CoordinateDiffers); f.Effect != report.Noted || f.Array != "/station" {
 					t.Errorf("got %+v", f)
+				}
+			}
+		})
+	}
+}
+
+// TestWidthsRemedies: every remedy of coordinates of different lengths helps, whatever values they have.
+func TestWidthsRemedies(t *testing.T) {
+	for name, c := range map[string]struct {
+		short, long []float64
+		opts        Options
+	}{
+		"the first values of the longest":              {short: []float64{1, 2}, long: []float64{1, 2, 3}},
+		"other values within the range of the longest": {short: []float64{2, 4}, long: []float64{1, 3, 5}},
+		"some values of the longest":                   {short: []float64{1, 4}, long: []float64{1, 3, 5}},
+		"values of the longest at other positions":     {short: []float64{3, 5}, long: []float64{1, 3, 5}},
+		"padded: other values":                         {short: []float64{2, 4}, long: []float64{1, 3, 5}, opts: Options{Pad: PadFill}},
+		"padded: values at other positions":            {short: []float64{3, 5}, long: []float64{1, 3, 5}, opts: Options{Pad: PadFill}},
+		"the first count: other values":                {short: []float64{2, 4}, long: []float64{1, 3, 5}, opts: Options{Coords: CoordsFirst}},
+		"the first count: values at other positions":   {short: []float64{3, 5}, long: []float64{1, 3, 5}, opts: Options{Coords: CoordsFirst}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMaker()
+			for i, values := range [][]float64{c.short, c.long, c.long} {
+				n := int64(len(values))
+				m.file(strconv.Itoa(i), days(2*i, 2), coords("x", "x", float32s, values...), cube("t", "time x", []int64{2, n}, []int64{2, n}))
+			}
+			_, _, err := New(m.files, &c.opts)
+			var refused *Error
+			if !errors.As(err, &refused) {
+				t.Fatal("not refused:", err)
+			}
+			t.Log(reporttest.Remedies(&refused.Findings[0]))
+			for _, f := range refused.Findings {
+				if len(f.Remedies) == 0 {
+					t.Errorf("%s has no remedy", f.Code)
+				}
+				for _, r := range f.Remedies {
+					if says := tryRemedy(m.files, &c.opts, &f, &r); says != "" {
+						t.Errorf("%s of %s: %s", reasonText(&r), f.Code, says)
+					}
 				}
 			}
 		})

@@ -251,7 +251,7 @@ func TestPermutations(t *testing.T) {
 		before := outcome(m.files, first, needs, err)
 		for range 3 {
 			r.Shuffle(len(m.files), func(i, j int) { m.files[i], m.files[j] = m.files[j], m.files[i] })
-			p, needs, err := newPlan(m.files, opts)
+			p, needs, err := New(m.files, opts)
 			if after := outcome(m.files, p, needs, err); after != before {
 				t.Fatalf("seed %d:\n%s", seed, firstDifference(after, before))
 			}

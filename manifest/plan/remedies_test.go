@@ -12,23 +12,14 @@ import (
 	"varve/manifest/report"
 )
 
-// mostTried is the number of refusals of one code whose remedies are tried; random tests refuse thousands.
-const mostTried = 40
-
-// tried counts the refusals whose remedies have been tried, by code, and failed holds the ones that did not help.
-var (
-	tried  = map[report.Code]int{}
-	failed []string
-)
+// failed holds the remedies that did not help.
+var failed []string
 
 // tryRemedies applies each remedy of a refusal to the same files, and notes those that leave the refusal in place or are no
 // valid options. Remedies with words for the user to replace are left out.
 func tryRemedies(files []*manifest.File, opts *Options, refused *Error) {
 	for i := range refused.Findings {
 		f := &refused.Findings[i]
-		if tried[f.Code]++; tried[f.Code] > mostTried {
-			continue
-		}
 		for _, r := range f.Remedies {
 			if r.Incomplete || r.Option == report.Allow { // which takes another scan
 				continue
