@@ -85,16 +85,16 @@ func (c *cutting) bandWeight(i int) int64 {
 		return 0
 	case !c.kept[i]:
 		return 1
-	case m.v.Storage.Layout == manifest.Chunked && c.fits(m):
+	case m.v.Storage.Layout == manifest.Chunked && c.fits(i):
 		return 1 << 20
 	}
 	return 1 << 10
 }
 
-// fits reports whether a member has the chunk lengths chosen in around.
-func (c *cutting) fits(m *member) bool {
+// fits reports whether member i has the chunk lengths that chooseAround chose.
+func (c *cutting) fits(i int) bool {
 	for k := range c.shape {
-		if c.around[k] > 0 && !c.chunksLike(m, k) {
+		if c.around[k] > 0 && !c.chunksLike(i, k) {
 			return false
 		}
 	}

@@ -55,7 +55,13 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid
 	for k := range shape {
 		if lengths := p.override(a, k); lengths != nil {
 			axes[k] = broadcast(lengths, shape[k])
-		} else {
+			if !slices.Equal(plain(axes[k]), plain(c.edges(k))) {
+				clear(c.lists) // no chunk stays verbatim
+			}
+		}
+	}
+	for k := range shape {
+		if axes[k] == nil {
 			axes[k] = c.edges(k)
 		}
 		even := false
@@ -175,7 +181,7 @@ func (c *cutting) placedAt(axis int) int {
 
 // stored returns the chunk shape of a member in the array's axis order, new dimensions included. A
 // length of 0 means that the storage is contiguous and can be cut anywhere. Along an axis whose edges
-// differ, it is the longest edge; see listed.
+// differ, it is the longest edge; see storedEdges.
 func (c *cutting) stored(m *member) []int64 {
 	out := make([]int64, len(c.shape))
 	for k := range out {
@@ -194,8 +200,8 @@ func (c *cutting) stored(m *member) []int64 {
 	return out
 }
 
-// listed returns the edges of a member along an axis if they differ, or nil.
-func (c *cutting) listed(m *member, axis int) []run {
+// storedEdges returns the edges of a member along an axis if they differ, or nil.
+func (c *cutting) storedEdges(m *member, axis int) []run {
 	own := axis - len(c.a.made)
 	if own < 0 || m.v.Storage.Edges == nil {
 		return nil
@@ -206,6 +212,16 @@ func (c *cutting) listed(m *member, axis int) []run {
 		return nil
 	}
 	return runs
+}
+
+// listed returns the storedEdges of member i if declaring them keeps its chunks verbatim, or nil. Few
+// readers support rectilinear grids, so chunks that are re-encoded in any case get a regular one.
+func (c *cutting) listed(i, axis int) []run {
+	m := &c.members[i]
+	if !c.kept[i] || !slices.IsSorted(m.axes) {
+		return nil
+	}
+	return c.storedEdges(m, axis)
 }
 
 // edgesWithin converts a variable's edges to runs. The last edge may extend beyond the variable, and
@@ -228,10 +244,14 @@ func edgesWithin(edges [][2]int64, extent int64) (runs []run) {
 	return runs
 }
 
-// chunksLike reports whether a member has the chunk lengths that were chosen along an axis in which
+// chunksLike reports whether member i has the chunk lengths that were chosen along an axis in which
 // files are not placed.
-func (c *cutting) chunksLike(m *member, axis int) bool {
-	return slices.Equal(c.listed(m, axis), c.lists[axis]) && (c.lists[axis] != nil || c.stored(m)[axis] == c.around[axis])
+func (c *cutting) chunksLike(i, axis int) bool {
+	m := &c.members[i]
+	if c.lists[axis] != nil {
+		return slices.Equal(c.storedEdges(m, axis), c.lists[axis])
+	}
+	return c.listed(i, axis) == nil && c.stored(m)[axis] == c.around[axis]
 }
 
 // weight returns the bytes with which a member votes for the shape of chunks. Members that must be
@@ -249,15 +269,17 @@ func (c *cutting) weight(i int) int64 {
 func (c *cutting) chooseAround() {
 	c.around, c.usual, c.lists = make([]int64, len(c.shape)), make([]int64, len(c.shape)), make([][]run, len(c.shape))
 	best := c.bestMember()
-	lengths := c.free
+	var lengths []int64
 	if best >= 0 {
-		lengths = func() []int64 { return c.stored(&c.members[best]) }
+		lengths = c.stored(&c.members[best])
+	} else {
+		lengths = c.free()
 	}
-	for k, n := range lengths() {
+	for k, n := range lengths {
 		if c.placedAt(k) < 0 {
 			c.around[k] = max(n, 1)
 			if best >= 0 {
-				c.lists[k] = c.listed(&c.members[best], k)
+				c.lists[k] = c.listed(best, k)
 			}
 		}
 	}
@@ -283,7 +305,7 @@ func (c *cutting) bestMember() int {
 			if m.v.Storage.Layout != manifest.Chunked || wantKept && !c.kept[i] {
 				continue
 			}
-			key := c.chunkKey(m)
+			key := c.chunkKey(i)
 			weights[key] += c.weight(i)
 			members[key] = i
 		}
@@ -301,12 +323,12 @@ func (c *cutting) bestMember() int {
 	return -1
 }
 
-// chunkKey identifies the chunks of a member along dimensions in which files are not placed.
-func (c *cutting) chunkKey(m *member) string {
-	b := appendShape(nil, c.masked(c.stored(m)))
+// chunkKey identifies the chunks of member i along dimensions in which files are not placed.
+func (c *cutting) chunkKey(i int) string {
+	b := appendShape(nil, c.masked(c.stored(&c.members[i])))
 	for k := range c.shape {
 		if c.placedAt(k) < 0 {
-			for _, r := range c.listed(m, k) {
+			for _, r := range c.listed(i, k) {
 				b = appendShape(b, []int64{int64(k), r.length, r.count, r.data})
 			}
 		}

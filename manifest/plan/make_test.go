@@ -67,6 +67,12 @@ func edged(name, dims string, shape []int64, edges ...[][2]int64) wanted {
 	return w
 }
 
+// reencoded gives a variable a codec that no client decodes, so that its chunks are re-encoded.
+func (w wanted) reencoded() wanted {
+	w.v.Storage.Codecs = []codec.Spec{little(), {Name: "hdf5.lzf"}}
+	return w
+}
+
 // bare makes a contiguous variable, or one with a stride between records.
 func bare(name, dims string, shape []int64, stride int64) wanted {
 	w := cube(name, dims, shape, nil)

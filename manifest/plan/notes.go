@@ -162,7 +162,7 @@ func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 			continue
 		}
 		for k := range c.shape {
-			if c.placedAt(k) < 0 && !c.chunksLike(m, k) && schema.Shape[k] > 0 {
+			if c.placedAt(k) < 0 && !c.chunksLike(i, k) && schema.Shape[k] > 0 {
 				odd = append(odd, p.classes[m.class].files...)
 				shapes[c.chunkText(m)] = true
 				break
@@ -226,7 +226,7 @@ func (c *cutting) chunkText(m *member) string {
 	stored := c.stored(m)
 	for own, axis := range m.axes {
 		k := own + len(c.a.made)
-		words[axis] = axisText(c.listed(m, k), stored[k])
+		words[axis] = axisText(c.storedEdges(m, k), stored[k])
 	}
 	return strings.Join(words, "×")
 }

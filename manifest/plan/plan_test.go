@@ -180,7 +180,20 @@ func TestPlaced(t *testing.T) {
 		{"edges of a source, with a rectilinear grid asked for", Options{Rectilinear: true}, func(m *maker) {
 			m.file("a", days(0, 59), edged("t", "time y", m64(59, 4), [][2]int64{{31, 1}, {28, 1}}, [][2]int64{{1, 1}, {3, 1}}))
 		}, "/t", "a@0+59", "[31 28] [1 3]"},
-		{"edges of which the last extends beyond the file", Options{}, func(m *maker) {
+		{"edges of chunks that are re-encoded become regular", Options{}, func(m *maker) {
+			m.file("a.nc", edged("x", "lat lon", m64(60, 100), [][2]int64{{25, 2}, {10, 1}}, [][2]int64{{30, 3}, {10, 1}}).reencoded())
+		}, "/x", "a.nc@+", "25 30"},
+		{"edges of chunks that can be verbatim come before longer files that are re-encoded", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), edged("t", "time y", m64(2, 60), [][2]int64{{1, 2}}, [][2]int64{{25, 2}, {10, 1}}))
+			m.file("b", days(2, 3), edged("t", "time y", m64(3, 60), [][2]int64{{1, 3}}, [][2]int64{{20, 2}, {15, 1}, {5, 1}}).reencoded())
+		}, "/t", "a@0+2 b@2+3", "[1x5] [25x2 10]"},
+		{"edges become regular if the user chooses other chunks along another axis", Options{Schemas: []Override{{Array: "/t", Chunks: map[string][]int64{"x": {100}}}}}, func(m *maker) {
+			m.file("a", edged("t", "y x", m64(60, 100), [][2]int64{{25, 2}, {10, 1}}, [][2]int64{{50, 2}}))
+		}, "/t", "a@+", "25 100"},
+		{"edges stay if the user chooses the stored chunks along another axis", Options{Schemas: []Override{{Array: "/t", Chunks: map[string][]int64{"x": {50}}}}}, func(m *maker) {
+			m.file("a", edged("t", "y x", m64(60, 100), [][2]int64{{25, 2}, {10, 1}}, [][2]int64{{50, 2}}))
+		}, "/t", "a@+", "[25x2 10] [50x2]"},
+		{"a last edge that extends beyond the file", Options{}, func(m *maker) {
 			m.file("a", edged("t", "y x", m64(55, 90), [][2]int64{{10, 1}, {20, 1}, {30, 1}}, [][2]int64{{50, 2}}))
 		}, "/t", "a@+", "[10 20 30] [50x2]"},
 		{"equal edges are regular", Options{}, func(m *maker) {
