@@ -81,7 +81,7 @@ Options of Beam choose where the job runs:
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 `
 
-// options are the command's own options, without those of Beam.
+// options are the command's own options, without the options of Beam.
 type options struct {
 	parts      string
 	files      int

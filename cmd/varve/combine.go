@@ -75,17 +75,17 @@ func (o *combineOptions) addKeepScan(f *pflag.FlagSet) {
 	f.StringVar(&o.keepScan, "keep-scan", "", "store scans in this `folder` and reuse them, so that a stopped command can continue")
 }
 
-// longScan is how long a scan takes that nobody wants to wait for twice.
+// longScan is the duration from which on a lost scan is reported.
 const longScan = time.Minute
 
-// sayKept tells whether the results of the scan of a failed command are kept.
+// sayKept prints whether the results of the scan of a failed command are kept.
 func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
 	switch {
-	case spent == 0: // nothing was
+	case spent == 0: // nothing was scanned
 	case o.keepScan != "":
-		fmt.Fprintf(messages, "what was scanned is kept in %s: run the same command again to continue\n", o.keepScan)
+		fmt.Fprintf(messages, "the scan is kept in %s: run the same command again to continue\n", o.keepScan)
 	case spent >= longScan:
-		fmt.Fprintln(messages, "what was scanned is lost: with --keep-scan FOLDER the same command could continue")
+		fmt.Fprintln(messages, "the scan is lost; with --keep-scan FOLDER the same command could have continued it")
 	}
 }
 

@@ -122,7 +122,7 @@ func describeIcechunk(dest string, r *icechunk.Result) string {
 }
 
 // openIcechunk returns the Python lines that open a repository and authorize the prefixes that its
-// virtual chunks are in. None stands for the credentials of the environment.
+// virtual chunks are in. None means the credentials of the environment.
 func openIcechunk(dest string, prefixes []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  import icechunk, xarray as xr\n  storage = %s\n  access = {\n", icechunkStorage(dest))

@@ -42,7 +42,7 @@ func elementsText(v *readers.Value) ([]string, int) {
 // elementWriter writes elements: compounds, arrays and sequences in braces.
 type elementWriter struct {
 	readers.ValueReader
-	left int // parts that may still be written; what is beyond is passed over
+	left int // parts that may still be written; further ones are skipped
 }
 
 func (w *elementWriter) element(t *readers.Type, depth int) string {

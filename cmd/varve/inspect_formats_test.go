@@ -138,8 +138,8 @@ func TestInspectDamagedObject(t *testing.T) {
 	}
 }
 
-// TestInspectDamagedMember damages the name of one member of the root group, of which libhdf5 lists
-// nothing then: the other members are shown all the same, in the document among what was salvaged.
+// TestInspectDamagedMember damages the name of one member of the root group. libhdf5 then lists no member.
+// varve shows the other members; the document has them among the salvaged ones.
 func TestInspectDamagedMember(t *testing.T) {
 	data, err := os.ReadFile("../../fixtures/hdf5/phony_dimensions.h5")
 	if err != nil {

@@ -45,7 +45,7 @@ func TestInspectHostile(t *testing.T) {
 				t.Errorf("refused without naming the source: %v, %v", err, textErr)
 			}
 			if filepath.Ext(name) == ".h5" && (len(doc.find("/fine").Values) != 64 || !strings.Contains(text, "fine(")) {
-				t.Errorf("what is sound is not shown: %s", out)
+				t.Errorf("the intact variable is not shown: %s", out)
 			}
 		})
 		return nil

@@ -52,7 +52,7 @@ func TestInspectText(t *testing.T) {
 	}
 }
 
-// TestInspectJSON prints a line a file, in the order of the arguments, also for those that
+// TestInspectJSON: there is one line for each file, in the order of the arguments, also for files that
 // cannot be read.
 func TestInspectJSON(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.nc")

@@ -78,7 +78,7 @@ def test_many_names(archive: list[str], tmp_path: Path) -> None:
 
 def test_progress(archive: list[str], tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
-    varve_zarr.build(tmp_path / "p.varve", archive, progress=lambda *told: seen.append(told))
+    varve_zarr.build(tmp_path / "p.varve", archive, progress=lambda *args: seen.append(args))
     assert ("scanning files", 3, 3) in seen
 
 
