@@ -55,8 +55,8 @@ lint:
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-# Other systems' builds. Where a product is added to, arm64 would round once and amd64 twice, and
-# values would differ in their last bit: only glibc's functions ask for that, and pictures do not mind.
+# Builds for other systems. The compiler may fuse a product and a sum on arm64: they would be rounded once there and
+# twice on amd64, and values would differ in the last bit. Only glibc's functions need that; for pictures it is harmless.
 platforms:
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) vet ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
@@ -67,7 +67,7 @@ platforms:
 		grep -vE '^varve/(codec/internal/glibc\.(Pow|logarithm|exponential)|manifest/internal/(plot|picture)\.)' | sort -u); \
 	if [ "$$fused" ]; then echo "rounded once on arm64 and twice on amd64:" $$fused >&2; exit 1; fi
 
-# staticcheck is that of the main module. What ./... means here does not take this module in.
+# staticcheck has the version of the main module's go.mod. ./... of the main module does not include this module.
 beam:
 	@staticcheck=$$($(GO) tool -n staticcheck) && cd cmd/varve-beam && export CGO_ENABLED=0 && \
 	$(GO) vet ./... && "$$staticcheck" ./... && $(GO) test ./...
@@ -91,7 +91,7 @@ race:
 	@if [ "$$(CGO_ENABLED=1 $(GO) env CC)" ] && command -v "$$($(GO) env CC)" >/dev/null 2>&1; then \
 		$(GO) test -race -short ./...; \
 	else \
-		echo "skipped: the race detector, for want of a C compiler" >&2; $(GO) test -short ./...; \
+		echo "skipped: the race detector, because there is no C compiler" >&2; $(GO) test -short ./...; \
 	fi
 
 clean-tree:
@@ -103,7 +103,7 @@ bench: build
 	@python=$$($(SETUP) "$(VENV)") && if [ -n "$$python" ]; then VARVE_BINARY="$(CURDIR)/varve" "$$python" fixtures/python/grib_indexes.py; fi
 	@if pkg-config --exists libdeflate 2>/dev/null; then \
 		python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python CGO_ENABLED=1 $(GO) run -tags libdeflate ./cmd/bars; \
-	else echo "skipped: the row with libdeflate, for want of libdeflate-dev" >&2; fi
+	else echo "skipped: the row with libdeflate, because libdeflate-dev is not installed" >&2; fi
 	@set -e; python=$$(cmd/varve-python/setup.sh "$(PYVENV)"); if [ -z "$$python" ]; then exit 0; fi; \
 	mkdir -p .bench; CGO_ENABLED=0 $(GO) build -o .bench/bars ./cmd/bars; \
 	VARVE_BINARY="$(CURDIR)/varve" "$$python" cmd/varve-python/bars.py --library "$(CURDIR)/.bench/bars read" .bench
