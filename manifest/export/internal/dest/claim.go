@@ -14,42 +14,40 @@ import (
 	"varve/readers/source"
 )
 
-// Folder is where a prefix keeps what is no part of an export, and ClaimKey the claim in it.
+// Folder contains objects of varve that are no part of an export. ClaimKey is the key of the claim.
 const (
 	Folder   = ".varve"
 	ClaimKey = Folder + "/claim"
 )
 
-// A claim is renewed again and again, and counts for as long as it is young by the store's own
-// clock. Long before that, one that cannot renew it stops.
+// The owner renews a claim every claimRenew. Others respect it until it is older than claimLife by the store's clock. An
+// owner that cannot renew it stops after claimTrust, long before others take the claim.
 const (
 	claimLife  = time.Minute
 	claimTrust = claimLife / 2
 	claimRenew = claimLife / 6
-	// claimRest is how long the store may take to do what it was asked by an export that failed,
-	// and did not wait for the answer.
+	// claimRest is the time for the store to complete requests of a failed export that did not wait for the answers.
 	claimRest = 5 * time.Second
 )
 
-// Claim is an object that says that somebody exports to a prefix. Nobody else writes there as
-// long as it is held. An exporter that was killed leaves it, and it grows old; one that failed
-// leaves it empty, which says that what is there is the rest of an export.
+// Claim is an object that reserves a prefix for one export. If the exporter is killed, the claim stays and expires after
+// claimLife. If an export fails after it changed the prefix, the claim stays as an empty object: the other objects are
+// the rest of that export.
 type Claim struct {
 	prefix *Prefix
 	text   string
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	over   chan struct{}
-	until  atomic.Pointer[time.Time] // when it is not to be trusted any more
+	until  atomic.Pointer[time.Time] // the claim must not be trusted after this time
 	dirty  atomic.Bool
 }
 
-// errLost is why a claim is not held any more.
-var errLost = fmt.Errorf("%w: this export stood still, or did not reach the store, for so long that others may go on: export again", repo.ErrBusy)
+// errLost is the error of a claim that expired or that another process took.
+var errLost = fmt.Errorf("%w: this export was suspended, or did not reach the store, for so long that another export may have begun: export again", repo.ErrBusy)
 
-// Claim takes the prefix, or is repo.ErrBusy. It sees to it that the store heeds conditions.
-// What is written goes by the context that is returned, which ends when the claim is lost; from
-// then on the prefix stores and removes nothing.
+// Claim reserves the prefix, or returns repo.ErrBusy. It checks that the store respects conditions. Write with the returned
+// context: it is cancelled when the claim is lost. After that, the prefix stores and removes nothing.
 func (p *Prefix) Claim(ctx context.Context) (*Claim, context.Context, error) {
 	c := &Claim{prefix: p, text: rand.Text(), over: make(chan struct{})}
 	began := time.Now()
@@ -69,17 +67,17 @@ func (p *Prefix) Claim(ctx context.Context) (*Claim, context.Context, error) {
 	return c, c.ctx, nil
 }
 
-// trust notes that the claim was stored after a moment.
+// trust extends the claim after it was stored by a request that began at a time.
 func (c *Claim) trust(began time.Time) {
 	until := began.Add(claimTrust)
 	c.until.Store(&until)
 }
 
-// check loses the claim if it is not to be trusted any more, as when this process or the whole
-// machine stood still, which no timer has noticed yet: others may have taken it.
+// check returns an error if the claim is lost. It also ends a claim that is too old, for example because the process or the
+// machine was suspended and no timer has fired yet: another process may have taken the claim.
 func (c *Claim) check() error {
 	until, now := *c.until.Load(), time.Now()
-	if now.After(until) || now.Round(0).After(until.Round(0)) { // which goes on while a machine sleeps
+	if now.After(until) || now.Round(0).After(until.Round(0)) { // the wall clock runs while a machine sleeps
 		c.cancel(errLost)
 	}
 	if c.IsLost() {
@@ -88,7 +86,7 @@ func (c *Claim) check() error {
 	return nil
 }
 
-// takeOver takes a claim that nobody holds: it is empty, or old.
+// takeOver takes a claim that is empty or expired.
 func (c *Claim) takeOver(ctx context.Context) error {
 	p := c.prefix
 	text, version, err := p.ReadVersion(ctx, ClaimKey, maxClaim)
@@ -104,10 +102,10 @@ func (c *Claim) takeOver(ctx context.Context) error {
 		err = source.ErrConflict
 	}
 	if err == nil {
-		c.Dirty() // somebody was, and it still says so
+		c.Dirty() // the prefix has the rest of another export
 		err = p.PutIf(ctx, ClaimKey, []byte(c.text), version)
 	}
-	if errors.Is(err, source.ErrConflict) || errors.Is(err, fs.ErrNotExist) { // somebody has it, or had it until now
+	if errors.Is(err, source.ErrConflict) || errors.Is(err, fs.ErrNotExist) { // another process has the claim, or had it until now
 		err = fmt.Errorf("%s: %w there, or was killed less than %s ago (%s): wait, or export to another place", p.Name(""), repo.ErrBusy, claimLife, p.Name(ClaimKey))
 	}
 	return err
@@ -122,10 +120,10 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// maxClaim bounds what a claim holds.
+// maxClaim bounds the size of a claim.
 const maxClaim = 4 << 10
 
-// age is how much older the claim that is there is than an object that is stored now.
+// age returns the age of the stored claim by the store's clock: the time from the claim to an object that age stores.
 func (c *Claim) age(ctx context.Context) (time.Duration, error) {
 	p := c.prefix
 	id, err := p.Stat(ctx, ClaimKey)
@@ -141,7 +139,7 @@ func (c *Claim) age(ctx context.Context) (time.Duration, error) {
 	return now.Modified.Sub(id.Modified), err
 }
 
-// renew stores the claim again and again, until it is given back or lost.
+// renew stores the claim every claimRenew until it is released or lost.
 func (c *Claim) renew() {
 	defer close(c.over)
 	tick := time.NewTicker(claimRenew)
@@ -168,7 +166,7 @@ func (c *Claim) renew() {
 	}
 }
 
-// store stores the claim if it is still this one.
+// store renews the claim in the store, unless another process has taken it.
 func (c *Claim) store(ctx context.Context, n int) (lost bool, err error) {
 	now, version, err := c.prefix.ReadVersion(ctx, ClaimKey, maxClaim)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !strings.HasPrefix(string(now), c.text) {
@@ -180,16 +178,16 @@ func (c *Claim) store(ctx context.Context, n int) (lost bool, err error) {
 	return errors.Is(err, source.ErrConflict), err
 }
 
-// Dirty notes that something is about to be written.
+// Dirty notes that the export is about to change the prefix.
 func (c *Claim) Dirty() { c.dirty.Store(true) }
 
-// IsLost reports whether somebody else may hold the place by now.
+// IsLost reports whether another process may have the prefix by now.
 func (c *Claim) IsLost() bool { return errors.Is(context.Cause(c.ctx), errLost) }
 
-// Release gives the claim back, and returns what became of an export that ended with an error:
-// that the claim was lost, if it was.
+// Release releases the claim at the end of an export. err is the error of the export. Release returns it, or the reason if
+// the claim was lost.
 func (c *Claim) Release(err error) error {
-	c.cancel(nil) // which is no cause if there is one
+	c.cancel(nil) // keeps an earlier cause
 	<-c.over
 	c.prefix.claim.CompareAndSwap(c, nil)
 	switch {
@@ -203,10 +201,10 @@ func (c *Claim) Release(err error) error {
 	return err
 }
 
-// patience is how long cleaning up may take. A claim that cannot be given back grows old.
+// patience is the time limit for cleaning up. A claim that cannot be removed expires.
 const patience = 10 * time.Second
 
-// mine returns the version of the claim, if it is this one.
+// mine returns the version of the stored claim, and whether it is this one.
 func (c *Claim) mine(ctx context.Context) (version string, ok bool) {
 	text, version, err := c.prefix.ReadVersion(ctx, ClaimKey, maxClaim)
 	return version, err == nil && strings.HasPrefix(string(text), c.text)
@@ -228,7 +226,7 @@ func (c *Claim) remove(ctx context.Context) {
 	}
 }
 
-// removing removes an object that is no more than looked at.
+// removing removes a temporary object. It ignores errors.
 func (c *Claim) removing(ctx context.Context, key string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()

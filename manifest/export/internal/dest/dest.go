@@ -1,14 +1,14 @@
-// Package dest is where exports go that do not stay on this machine: prefixes of object stores.
+// Package dest writes exports to prefixes of object stores.
 //
-// There a folder cannot be made beside where it is to stand, and be renamed. What takes the
-// place of that is an order: first objects that nothing leads to, last the one that has readers
-// find them, and that one on condition, so that of several exporters one wins:
+// A prefix cannot be written under another name and then renamed, as a folder can. Instead, the
+// order of writing matters. Data objects come first. The object through which readers find them
+// comes last, and is stored on condition, so that only one of several exporters wins:
 //
-//	PREFIX/c/0/0, PREFIX/manifests/…   nobody looks for them yet
-//	PREFIX/zarr.json, PREFIX/repo      Place.Replace: in place of what was seen, or of nothing
+//	PREFIX/c/0/0, PREFIX/manifests/…   readers do not look for these yet
+//	PREFIX/zarr.json, PREFIX/repo      Place.Replace: replaces a known version, or creates the object
 //
-// Where objects have names that only their exporter knows that is all there is to it. Where
-// names are the same whoever exports, a Claim keeps others away meanwhile.
+// That suffices if each exporter chooses its own names of data objects. If all exporters use the
+// same names, a Claim excludes other exporters.
 package dest
 
 import (
@@ -31,14 +31,14 @@ import (
 	"varve/readers/source"
 )
 
-// Prefix is where an export goes. It may be used by any number of goroutines.
+// Prefix is the destination of an export. Any number of goroutines may use it.
 type Prefix struct {
 	*source.Place
 	opener *source.Opener
-	claim  atomic.Pointer[Claim] // without which nothing is stored or removed; nil if there is none to hold
+	claim  atomic.Pointer[Claim] // must be held for storing and removing; nil if the prefix was not claimed
 }
 
-// Open returns the prefix of a name such as s3://bucket/name. It asks nobody for anything.
+// Open returns the prefix of a name such as s3://bucket/name. It sends no request.
 func Open(ctx context.Context, name string) (*Prefix, error) {
 	opener := source.NewOpener(nil)
 	place, err := opener.Place(ctx, name)
@@ -48,7 +48,7 @@ func Open(ctx context.Context, name string) (*Prefix, error) {
 	return &Prefix{Place: place, opener: opener}, nil
 }
 
-// OpenOf returns the prefix that an object is in, and its key there.
+// OpenOf returns the prefix that contains an object, and the key of the object.
 func OpenOf(ctx context.Context, name string) (*Prefix, string, error) {
 	opener := source.NewOpener(nil)
 	place, key, err := opener.PlaceOf(ctx, name)
@@ -58,10 +58,10 @@ func OpenOf(ctx context.Context, name string) (*Prefix, string, error) {
 	return &Prefix{Place: place, opener: opener}, key, nil
 }
 
-// Close ends all connections.
+// Close closes all connections.
 func (p *Prefix) Close() error { return p.opener.Close() }
 
-// held is an error if the prefix was claimed, and the claim is lost.
+// held returns an error if the prefix was claimed and the claim is lost.
 func (p *Prefix) held() error {
 	if c := p.claim.Load(); c != nil {
 		return c.check()
@@ -69,7 +69,7 @@ func (p *Prefix) held() error {
 	return nil
 }
 
-// Put is that of the place, while a claim is held.
+// Put is Place.Put. It fails if a claim is lost.
 func (p *Prefix) Put(ctx context.Context, key string, content io.ReaderAt, size int64) error {
 	if err := p.held(); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (p *Prefix) Put(ctx context.Context, key string, content io.ReaderAt, size 
 	return p.Place.Put(ctx, key, content, size)
 }
 
-// Remove is that of the place, while a claim is held.
+// Remove is Place.Remove. It fails if a claim is lost.
 func (p *Prefix) Remove(ctx context.Context, key string) error {
 	if err := p.held(); err != nil {
 		return err
@@ -85,25 +85,26 @@ func (p *Prefix) Remove(ctx context.Context, key string) error {
 	return p.Place.Remove(ctx, key)
 }
 
-// Store stores an object, whatever was there.
+// Store stores an object, or replaces it.
 func (p *Prefix) Store(ctx context.Context, key string, data []byte) error {
 	return p.Put(ctx, key, bytes.NewReader(data), int64(len(data)))
 }
 
-// Publish stores the object that has readers find the others, in place of a version, or of none.
+// Publish stores the object through which readers find the others. It replaces the given version; an empty version means
+// that the object must not exist.
 func (p *Prefix) Publish(ctx context.Context, key string, content Content, version string) error {
 	if err := p.held(); err != nil {
 		return err
 	}
 	err := p.Replace(ctx, key, content, content.Size(), version)
 	if errors.Is(err, source.ErrConflict) {
-		return fmt.Errorf("%s: %w: somebody else wrote it meanwhile; look what it is, and export again: %w", p.Name(key), repo.ErrConflict, err)
+		return fmt.Errorf("%s: %w: another process wrote it during this export; check its content and export again: %w", p.Name(key), repo.ErrConflict, err)
 	}
 	return err
 }
 
-// Heeds sees whether the store heeds conditions, without which two exporters could both win, by
-// way of an object that is nobody else's.
+// Heeds returns an error if the store ignores conditions, since then two exporters could both win. It tries a condition on
+// an object with a random name.
 func (p *Prefix) Heeds(ctx context.Context, start string) error {
 	key := start + "-" + rand.Text()
 	err := p.Check(ctx, key, key)
@@ -112,14 +113,14 @@ func (p *Prefix) Heeds(ctx context.Context, start string) error {
 	return cmp.Or(err, p.RemoveThese(ctx, key))
 }
 
-// Content is what an object is to hold.
+// Content is the content of an object.
 type Content interface {
 	io.ReaderAt
 	Size() int64
 }
 
-// Stream stores an object that somebody writes: by way of a temporary file, as parts can only
-// be sent again, and their sizes told, if they are somewhere.
+// Stream stores an object that write writes. It keeps the content in a temporary file, because uploads need the size first
+// and may have to send parts again.
 func (p *Prefix) Stream(ctx context.Context, key string, write func(io.Writer) error) (err error) {
 	f, err := Temporary()
 	if err != nil {
@@ -136,16 +137,16 @@ func (p *Prefix) Stream(ctx context.Context, key string, write func(io.Writer) e
 	return p.Put(ctx, key, f, info.Size())
 }
 
-// Temporary makes a file that is gone when it is discarded, and when its process is killed.
+// Temporary makes a file for Discard. On most systems it is also removed if the process is killed.
 func Temporary() (*os.File, error) {
 	f, err := os.CreateTemp("", "varve-export-")
 	if err == nil {
-		_ = os.Remove(f.Name()) // which not every system does of a file that is open
+		_ = os.Remove(f.Name()) // fails on Windows, where an open file cannot be removed
 	}
 	return f, err
 }
 
-// Discard closes a temporary file, and removes it where that could not be done before.
+// Discard closes a temporary file, and removes it if Temporary could not.
 func Discard(f *os.File) error {
 	err := f.Close()
 	if removed := os.Remove(f.Name()); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
@@ -154,10 +155,10 @@ func Discard(f *os.File) error {
 	return err
 }
 
-// removedAtOnce is how many objects are removed at a time.
+// removedAtOnce is the number of concurrent removals.
 const removedAtOnce = 16
 
-// RemoveAll removes objects, those of them that are there.
+// RemoveAll removes objects. It ignores objects that do not exist.
 func (p *Prefix) RemoveAll(ctx context.Context, keys iter.Seq2[string, error]) error {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(removedAtOnce)
@@ -179,7 +180,7 @@ func (p *Prefix) RemoveAll(ctx context.Context, keys iter.Seq2[string, error]) e
 	return errors.Join(group.Wait(), ctx.Err())
 }
 
-// RemoveThese is RemoveAll of keys that are known.
+// RemoveThese is RemoveAll for a list of keys.
 func (p *Prefix) RemoveThese(ctx context.Context, keys ...string) error {
 	return p.RemoveAll(ctx, func(yield func(string, error) bool) {
 		for _, key := range keys {
@@ -190,7 +191,8 @@ func (p *Prefix) RemoveThese(ctx context.Context, keys ...string) error {
 	})
 }
 
-// Clear removes all that is there but a claim: what has readers find it first, key by key.
+// Clear removes all objects except a claim. The objects in first go first, one after another, so that readers do not find
+// the rest.
 func (p *Prefix) Clear(ctx context.Context, first ...string) error {
 	for _, key := range first {
 		if err := p.RemoveThese(ctx, key); err != nil {
@@ -206,11 +208,10 @@ func (p *Prefix) Clear(ctx context.Context, first ...string) error {
 	})
 }
 
-// maxTop bounds what Top returns.
+// maxTop bounds the number of names that Top returns.
 const maxTop = 1000
 
-// Top returns the names of what lies directly below the prefix, with a slash behind those of
-// folders: a good many, if there are more.
+// Top returns the names directly below the prefix, in ascending order and at most maxTop. Names of folders end with a slash.
 func (p *Prefix) Top(ctx context.Context) (names []string, err error) {
 	for e, err := range p.List(ctx, "") {
 		if err != nil {
@@ -228,8 +229,8 @@ func (p *Prefix) Top(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
-// IsRest reports whether what varve keeps in a prefix, where readers find nothing, is no more than
-// the claim of an export that was stopped: what else is there is its rest then.
+// IsRest reports whether varve's folder in the prefix has nothing except the claim of a stopped export. If readers find no
+// export there either, all objects of the prefix are the rest of that export.
 func (p *Prefix) IsRest(ctx context.Context) (bool, error) {
 	n := 0
 	for key, err := range p.Walk(ctx, Folder+"/") {
@@ -241,7 +242,7 @@ func (p *Prefix) IsRest(ctx context.Context) (bool, error) {
 	return n > 0, nil
 }
 
-// Has reports whether there is an object.
+// Has reports whether an object exists.
 func (p *Prefix) Has(ctx context.Context, key string) (bool, error) {
 	_, err := p.Stat(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {

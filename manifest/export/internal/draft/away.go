@@ -18,20 +18,18 @@ import (
 	"varve/readers/source"
 )
 
-// away is where a draft goes that is to stand in an object store. A file is stored in place of
-// what was there when the draft was made. The files of a folder have the same names whoever
-// exports, so that it is claimed; the one that leads to the others goes first of what was there,
-// and comes last of what is to be.
+// away is a destination in an object store. A file replaces the version that existed when the draft was made. A folder is
+// claimed, because all exporters use the same names in it. The object through which readers find the others is the first
+// that is removed, and the last that is stored.
 type away struct {
 	*dest.Prefix
-	key     string // of a file
-	version string // of it, when the draft was made
+	key     string // of a file; empty for a folder
+	version string // of the file, when the draft was made
 	claim   *dest.Claim
-	alone   bool // the claim was all that there was when it was taken
+	alone   bool // only the claim existed when it was taken
 }
 
-// NewFile is New of a draft that is to stand somewhere as a file, in a folder or in an object
-// store.
+// NewFile is New for a file, in a local folder or in an object store.
 func NewFile(ctx context.Context, name string) (*Draft, error) {
 	if !source.IsObject(name) {
 		return New(name)
@@ -51,8 +49,8 @@ func NewFile(ctx context.Context, name string) (*Draft, error) {
 	return newAway(name, &away{Prefix: p, key: key, version: version})
 }
 
-// NewFolder is New of a draft that is to stand somewhere as a folder, or as a prefix of an
-// object store. What goes on goes by the context that is returned.
+// NewFolder is New for a local folder or a prefix of an object store. Export with the returned context: it is cancelled if
+// the claim is lost.
 func NewFolder(ctx context.Context, name string) (*Draft, context.Context, error) {
 	if !source.IsObject(name) {
 		d, err := New(name)
@@ -74,15 +72,14 @@ func NewFolder(ctx context.Context, name string) (*Draft, context.Context, error
 	return d, ctx, err
 }
 
-// isAlone reports whether there is nothing but the claim.
+// isAlone reports whether the prefix has no object except the claim.
 func (a *away) isAlone(ctx context.Context) (bool, error) {
 	names, err := a.Top(ctx)
 	return len(names) == 1, err
 }
 
-// CheckFree is an fs.ErrExist of a name where something stands that a file is not to replace:
-// anything, or what is no file: a device, or a folder, which is what keys go on behind in an
-// object store.
+// CheckFree returns a manifest.ExistsError if a new file must not have a name. With replace, an existing file may be
+// replaced, but not a device or a folder. In an object store, a name is a folder if keys continue after it with a slash.
 func CheckFree(ctx context.Context, name string, replace bool) (err error) {
 	if !source.IsObject(name) {
 		if info, err := os.Lstat(name); err == nil && (!replace || info.Mode().Type()&^fs.ModeSymlink != 0) {
@@ -108,7 +105,7 @@ func CheckFree(ctx context.Context, name string, replace bool) (err error) {
 
 func newAway(name string, a *away) (*Draft, error) {
 	local := filepath.Join(os.TempDir(), filepath.Base(strings.TrimSuffix(name, "/")))
-	_ = sweep(local, "") // others use the folder too, whose drafts are not for us to remove
+	_ = sweep(local, "") // other users share the folder, and their drafts cannot be removed
 	d, err := begin(local, 0o700)
 	if err != nil {
 		return nil, a.discard(err)
@@ -117,7 +114,7 @@ func newAway(name string, a *away) (*Draft, error) {
 	return d, nil
 }
 
-// discard gives the place back, of an export that ended with an error.
+// discard releases the destination. err is the error of the export.
 func (a *away) discard(err error) error {
 	if a.claim != nil {
 		err = a.claim.Release(err)
@@ -125,15 +122,15 @@ func (a *away) discard(err error) error {
 	return errors.Join(err, a.Close())
 }
 
-// storedAtOnce is how many files are stored at a time.
+// storedAtOnce is the number of concurrent uploads.
 const storedAtOnce = 8
 
-// publish stores the files of a folder, one of them last. What was there when the place was
-// claimed goes; what somebody stored since, who does not heed claims, is not for us to remove.
+// publish removes the former objects and stores the files of a folder, last at the end. If the prefix was empty when it was
+// claimed, and is not empty now, another program ignores claims, and its objects are not removed: that is an error.
 func (a *away) publish(ctx context.Context, dir, last string) error {
 	if a.alone {
 		if alone, err := a.isAlone(ctx); err != nil || !alone {
-			return cmp.Or(err, fmt.Errorf("%s: %w: somebody else wrote there meanwhile; look what it is, and export to another place", a.Name(""), repo.ErrConflict))
+			return cmp.Or(err, fmt.Errorf("%s: %w: another program wrote there during this export; check the content and export to another place", a.Name(""), repo.ErrConflict))
 		}
 	}
 	a.claim.Dirty()
@@ -160,13 +157,13 @@ func (a *away) publish(ctx context.Context, dir, last string) error {
 	return withFile(filepath.Join(dir, last), func(f file) error { return a.Publish(ctx, last, f, "") })
 }
 
-// file is one of the draft's.
+// file is a file of the draft.
 type file struct {
 	*os.File
 	size int64
 }
 
-// Size is how long it is.
+// Size returns the length in bytes.
 func (f file) Size() int64 { return f.size }
 
 func withFile(path string, do func(file) error) error {
@@ -181,8 +178,8 @@ func withFile(path string, do func(file) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// publishFile stores a file: in place of what was there when the draft was made, if that is what
-// it was made of, or whatever is there.
+// publishFile stores a file. For the file of NewFile, replace replaces the version that existed when the draft was made;
+// without replace, the file must not exist. A file with another key is stored unconditionally.
 func (a *away) publishFile(ctx context.Context, path, key string, replace bool) error {
 	return withFile(path, func(f file) error {
 		version := a.version

@@ -1,14 +1,12 @@
-// Package draft makes what is to stand at a name in a folder beside it, so that it appears
-// whole or not at all.
+// Package draft writes exports that appear whole or not at all: in a folder beside the destination, which is then renamed.
 //
 //	.NAME.draft-RANDOM       locked by the process that writes it
-//	.NAME.draft-RANDOM.old   what stood at NAME, where two names cannot be swapped in one step
+//	.NAME.draft-RANDOM.old   the former NAME, if the system cannot swap two names in one step
 //
-// A process that is killed leaves its draft, but no lock. Whoever makes the next draft of the
-// name removes it.
+// A process that is killed leaves its draft without a lock. The next draft for the same name removes it.
 //
-// Of what is to stand in an object store the draft is in the system's folder for temporary
-// files, and goes from there: see away.
+// If the destination is in an object store, the draft is in the system's folder for temporary files, and is then uploaded:
+// see away.
 package draft
 
 import (
@@ -26,25 +24,25 @@ import (
 	"time"
 )
 
-// Draft is a folder that is to stand somewhere, or that holds a file which is to.
+// Draft is a folder that becomes the destination, or contains the file that does.
 type Draft struct {
 	dir  string
 	dest string
 	lock io.Closer
-	away *away // nil for what stands in a folder
+	away *away // nil if the destination is a local file or folder
 }
 
 const (
 	mark = ".draft-"
 	old  = ".old"
-	// longest is how much of a name a draft's begins with, as names have limits.
+	// longest limits the bytes of the part of a draft's name that comes from the destination. File systems allow 255 bytes.
 	longest = 200
 )
 
 // prefix returns the first part of the names of drafts of a destination.
 func prefix(dest string) string {
 	name := filepath.Base(dest)
-	return "." + name[:min(len(name), longest)] + mark
+	return "." + strings.ToValidUTF8(name[:min(len(name), longest)], "") + mark // file systems of macOS reject half a character
 }
 
 // New makes a draft for a destination, and removes abandoned drafts of it.
@@ -55,7 +53,7 @@ func New(dest string) (*Draft, error) {
 	return begin(dest, 0o777)
 }
 
-// begin makes a draft with the rights that are given, less those that the user gives nobody.
+// begin makes a draft with a mode, before the umask.
 func begin(dest string, mode fs.FileMode) (*Draft, error) {
 	for {
 		dir := filepath.Join(filepath.Dir(dest), prefix(dest)+strconv.FormatUint(rand.Uint64(), 10))
@@ -68,7 +66,7 @@ func begin(dest string, mode fs.FileMode) (*Draft, error) {
 		}
 		f, err := lock(dir)
 		if errors.Is(err, ErrTaken) || errors.Is(err, fs.ErrNotExist) {
-			continue // somebody took it for one that was left
+			continue // another process takes it for an abandoned draft
 		}
 		if err != nil {
 			return nil, errors.Join(err, unlock(f), os.RemoveAll(dir))
@@ -80,8 +78,8 @@ func begin(dest string, mode fs.FileMode) (*Draft, error) {
 // ErrTaken is the error of locking a draft that another process writes.
 var ErrTaken = errors.New("another process is writing here")
 
-// Lock keeps others who ask for it from a folder until it is closed. It may be nil, where the file
-// system has no locks.
+// Lock locks a folder until the result is closed. It is ErrTaken if another process has the lock. The result is nil if the
+// file system has no locks.
 func Lock(name string) (io.Closer, error) {
 	f, err := lock(name)
 	if err != nil {
@@ -90,8 +88,7 @@ func Lock(name string) (io.Closer, error) {
 	return f, err
 }
 
-// Turn waits until nobody else gives files in a folder their names who waits for a turn, too. It
-// lasts until it is given back.
+// Turn waits until no other process has a turn to rename files in a folder. The turn lasts until done is called.
 func Turn(ctx context.Context, folder string) (done func() error, err error) {
 	if folder, err = filepath.EvalSymlinks(folder); err != nil {
 		return nil, err
@@ -109,7 +106,7 @@ func Turn(ctx context.Context, folder string) (done func() error, err error) {
 	}
 }
 
-// turnPause is how long to wait before looking whether a turn has come.
+// turnPause is the time between two attempts to get a turn.
 const turnPause = 10 * time.Millisecond
 
 func unlock(f io.Closer) error {
@@ -119,7 +116,7 @@ func unlock(f io.Closer) error {
 	return f.Close()
 }
 
-// sweep removes drafts that were left, those whose names end in something.
+// sweep removes abandoned drafts whose names end with ending.
 func sweep(dest, ending string) error {
 	entries, err := os.ReadDir(filepath.Dir(dest))
 	if err != nil {
@@ -133,18 +130,18 @@ func sweep(dest, ending string) error {
 			continue
 		}
 		if err := remove(filepath.Join(filepath.Dir(dest), e.Name())); err != nil {
-			return fmt.Errorf("what a stopped export left: %w", err)
+			return fmt.Errorf("removing the draft of a stopped export: %w", err)
 		}
 	}
 	return nil
 }
 
-// isRandom reports whether a name ends as those that begin makes.
+// isRandom reports whether s can be the random part of a name that begin makes.
 func isRandom(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// remove removes a draft unless somebody writes it, or nobody can tell.
+// remove removes a draft unless a process writes it. Without locks that is unknown, and the draft stays.
 func remove(dir string) error {
 	f, err := lock(dir)
 	if err != nil || f == nil {
@@ -153,13 +150,12 @@ func remove(dir string) error {
 	return errors.Join(os.RemoveAll(dir), f.Close())
 }
 
-// Path is the folder, or the name of something in it.
+// Path returns the path of the folder, or of a file in it.
 func (d *Draft) Path(name ...string) string {
 	return filepath.Join(append([]string{d.dir}, name...)...)
 }
 
-// Discard removes the draft and what is still in it, and returns what became of an export that
-// ended with an error.
+// Discard removes the draft with its content. err is the error of the export, which Discard returns.
 func (d *Draft) Discard(err error) error {
 	if d.away != nil {
 		err = d.away.discard(err)
@@ -167,9 +163,9 @@ func (d *Draft) Discard(err error) error {
 	return errors.Join(err, os.RemoveAll(d.dir), unlock(d.lock))
 }
 
-// Publish gives the folder its name. What stands there goes if it is to be replaced, in one
-// step where the system can; else it stays, and is an error. In object stores the file that has
-// readers find the others comes last.
+// Publish renames the folder to its destination. With replace, it replaces an existing destination, in one step if the
+// system can. Otherwise an existing destination is an error. In object stores, last names the file that is stored last,
+// through which readers find the others.
 func (d *Draft) Publish(ctx context.Context, last string, replace bool) error {
 	if d.away != nil {
 		return d.away.publish(ctx, d.dir, last)
@@ -177,7 +173,7 @@ func (d *Draft) Publish(ctx context.Context, last string, replace bool) error {
 	if !replace {
 		return os.Rename(d.dir, d.dest)
 	}
-	err := exchange(d.dir, d.dest) // the draft then is what stood there
+	err := exchange(d.dir, d.dest) // the draft is then the former destination
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return os.Rename(d.dir, d.dest)
@@ -187,7 +183,7 @@ func (d *Draft) Publish(ctx context.Context, last string, replace bool) error {
 	return err
 }
 
-// replace is for file systems that cannot swap names.
+// replace is Publish for file systems that cannot swap names.
 func (d *Draft) replace() error {
 	err := os.Rename(d.dest, d.dir+old)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,8 +198,8 @@ func (d *Draft) replace() error {
 	return errors.Join(os.RemoveAll(d.dir+old), sweep(d.dest, old))
 }
 
-// PublishFile gives a file of the draft a name outside of it. What stands there goes if it is
-// to be replaced; else it stays, and is an error.
+// PublishFile moves a file of the draft to dest. With replace, it replaces an existing file. Otherwise an existing file is
+// an error.
 func (d *Draft) PublishFile(ctx context.Context, name, dest string, replace bool) error {
 	if d.away != nil {
 		return d.away.publishFile(ctx, d.Path(name), path.Base(dest), replace)
@@ -212,7 +208,7 @@ func (d *Draft) PublishFile(ctx context.Context, name, dest string, replace bool
 		return os.Rename(d.Path(name), dest)
 	}
 	err := os.Link(d.Path(name), dest)
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) { // no links here
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) { // the file system has no links
 		err = os.Rename(d.Path(name), dest)
 	}
 	return err

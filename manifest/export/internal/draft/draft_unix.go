@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock locks a folder until what is returned is closed, or is ErrTaken. It is nil where the file system has no locks of folders.
+// lock locks a folder until the result is closed. It is ErrTaken if another process has the lock. The result is nil if the
+// file system has no locks for folders.
 func lock(dir string) (io.Closer, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -35,5 +36,5 @@ func lock(dir string) (io.Closer, error) {
 	return f, nil
 }
 
-// lockWithin is lock of a folder that is nobody's own.
+// lockWithin is lock for a folder that several processes share.
 func lockWithin(folder string) (io.Closer, error) { return lock(folder) }

@@ -10,15 +10,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The system locks files and no folders, and gives no folder another name in which a file is open.
-// So the lock of a folder is a hidden file beside it, which nobody else can open, and which goes
-// with the process that does.
+// Windows locks files but not folders, and does not rename a folder that contains an open file. So the lock of a folder is
+// a hidden file beside it, which only one process can open, and which Windows removes when that process ends.
 //
 //	.NAME.lock      of the folder NAME
-//	.varve.lock     in a folder that is nobody's own
+//	.varve.lock     in a folder that several processes share
 
-// lock locks a folder until what is returned is closed, or is ErrTaken. It is nil where nobody
-// may make files.
+// lock locks a folder until the result is closed. It is ErrTaken if another process has the lock. The result is nil if
+// files cannot be made beside the folder.
 func lock(dir string) (io.Closer, error) {
 	if _, err := os.Lstat(dir); err != nil {
 		return nil, err
@@ -27,13 +26,13 @@ func lock(dir string) (io.Closer, error) {
 	return lockFile(filepath.Join(filepath.Dir(dir), "."+name[:min(len(name), longest)]+".lock"))
 }
 
-// lockWithin is lock of a folder that is nobody's own.
+// lockWithin is lock for a folder that several processes share.
 func lockWithin(folder string) (io.Closer, error) {
 	return lockFile(filepath.Join(folder, ".varve.lock"))
 }
 
-// patience is how long a lock may take to go that its process has given back: somebody else, such
-// as a scanner for viruses, may still look at the file.
+// patience is the time that Windows may take to remove a released lock: another program, such as a virus scanner, may still
+// have the file open.
 const patience = 2 * time.Second
 
 func lockFile(name string) (io.Closer, error) {

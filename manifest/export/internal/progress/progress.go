@@ -1,4 +1,4 @@
-// Package progress tells whoever waits for an export how far it is.
+// Package progress reports the progress of exports.
 package progress
 
 import (
@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// Counter counts the chunks that an export is done with. Several goroutines may count; a nil
-// Counter does not.
+// Counter counts the exported chunks. Several goroutines may use it. A nil Counter does nothing.
 type Counter struct {
 	tell  func(done, total int64)
 	total int64
 	begun time.Time
 	done  atomic.Int64
-	told  atomic.Int64 // when, since begun
+	told  atomic.Int64 // the time of the last report, in nanoseconds since begun
 
 	telling sync.Mutex
-	shown   int64 // what was told last
+	shown   int64 // the number in the last report
 }
 
-// every is how often somebody is told, but for the end.
+// every is the least time between two reports. The last report does not wait.
 const every = int64(100 * time.Millisecond)
 
-// New returns a Counter of so many chunks. It is nil if nobody is to be told. Tell is called by
-// whoever counts, by one at a time, and with numbers that grow.
+// New returns a Counter of total chunks. It is nil if tell is nil. Goroutines that call Add call tell, one at a time, and
+// with increasing numbers.
 func New(tell func(done, total int64), total int64) *Counter {
 	if tell == nil {
 		return nil
@@ -32,7 +31,7 @@ func New(tell func(done, total int64), total int64) *Counter {
 	return &Counter{tell: tell, total: total, begun: time.Now()}
 }
 
-// Add says that n more chunks are done.
+// Add counts n more chunks.
 func (c *Counter) Add(n int64) {
 	if c == nil || n == 0 {
 		return
@@ -44,7 +43,7 @@ func (c *Counter) Add(n int64) {
 	}
 }
 
-// show tells how far the export is, if nobody has told more meanwhile.
+// show reports done chunks, unless a larger number was reported meanwhile.
 func (c *Counter) show(done int64) {
 	c.telling.Lock()
 	defer c.telling.Unlock()

@@ -27,7 +27,7 @@ func TestCounter(t *testing.T) {
 	})
 }
 
-// TestEnd: many that count at once leave the end to be told, and once.
+// TestEnd checks that concurrent counting reports the end exactly once.
 func TestEnd(t *testing.T) {
 	var mu sync.Mutex
 	ends := 0
@@ -51,7 +51,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestOneAtATime: who is told need not expect to be told again meanwhile, nor of less.
+// TestOneAtATime checks that reports are not concurrent, and that their numbers increase.
 func TestOneAtATime(t *testing.T) {
 	inside, last := atomic.Int64{}, int64(0)
 	c := New(func(done, _ int64) {
