@@ -11,8 +11,8 @@ import (
 	"varve/manifest/store"
 )
 
-// readOnce prints the seconds that one read of an array into one buffer takes, from the opening of
-// its manifest on: what cmd/varve-python/bars.py compares itself with.
+// readOnce prints the seconds that it takes to open a manifest and to read an array into one buffer.
+// cmd/varve-python/bars.py compares the Python package with this.
 func readOnce(ctx context.Context, out io.Writer, name, array string) error {
 	begun := time.Now()
 	st, err := store.Open(ctx, name, nil)

@@ -108,7 +108,7 @@ def scenarios(folder: Path, scratch: Path, only: str) -> int:
 
 
 def files(folder: Path, scratch: Path, only: str) -> int:
-    """Open every file with xarray's own engine and with this one; whoever cannot be opened by the first is passed over."""
+    """Open every file with xarray's own engine and with this one; files that the first cannot open are skipped."""
     counts: Counter[str] = Counter()
     failed = 0
     for number, path in enumerate(sorted(p for p in (folder / "files").rglob("*") if p.suffix in SUFFIXES and only in p.name)):

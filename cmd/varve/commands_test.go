@@ -205,6 +205,7 @@ func TestCompletions(t *testing.T) {
 		"explain |":              "units-differ\n",
 		"export zarr --format |": "2\n",
 		"serve --log-format |":   "json\n",
+		"scan --grib-index |":    "require\n",
 	} {
 		args := []string{"__complete"}
 		for _, word := range strings.Fields(strings.ReplaceAll(line, "OUT", out)) {

@@ -14,6 +14,7 @@ import (
 // optionValues are the values that a flag accepts, by the name of the flag.
 var optionValues = map[string][]string{
 	"names":      {"cf", "eccodes", "wgrib2"},
+	"grib-index": {"auto", "ignore", "require"},
 	"missing":    {"fill", "drop", "refuse"},
 	"pad":        {"fill"},
 	"coords":     {"first"},

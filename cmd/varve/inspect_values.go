@@ -57,7 +57,7 @@ func count(shape []uint64) (uint64, bool) {
 	return n, true
 }
 
-// unset reports whether cells were never written that nobody fills.
+// unset reports whether a dataset has elements without a value: they were never written, and HDF5 fills none of them.
 func unset(d *hdf5.Dataset, doc document) bool {
 	if d.FillTime != hdf5.FillNever {
 		return false

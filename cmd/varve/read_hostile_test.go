@@ -74,8 +74,8 @@ func checkNotServed(t *testing.T, out string) {
 	}
 }
 
-// TestHostileReferences: a file of references, which is a manifest as well, does not reach out
-// of the folder that it is in, whoever builds of it.
+// TestHostileReferences: a file of references reaches only files in its own folder, as a manifest does, even if
+// the user builds a manifest from it.
 func TestHostileReferences(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	secret := filepath.Join(t.TempDir(), "secret")
