@@ -1,5 +1,5 @@
-// Package netcdf writes files of netCDF's classic model: as CDF-2 or, where that has no room
-// for a type or a length, as CDF-5.
+// Package netcdf writes files of netCDF's classic model: CDF-2, or CDF-5 if CDF-2 does not have a type or a length of the
+// file.
 //
 // A file is a header and then the values of each variable (netCDF Classic Format
 // Specification; numbers are big-endian, n is 4 bytes in CDF-2 and 8 in CDF-5):
@@ -7,15 +7,14 @@
 //	"CDF" version  numrecs n  dim_list  att_list  var_list  │ values of each variable, padded to 4
 //
 //	list      tag(4) n elements…        tag 10 dimensions, 11 variables, 12 attributes;
-//	                                    0 and 0 where there is none
+//	                                    0 and 0 for an empty list
 //	name      n bytes… padded to 4
 //	dimension name  length n            0: the record dimension
 //	attribute name  type(4)  n  values… padded to 4
 //	variable  name  rank n  dimension ids n…  att_list  type(4)  vsize n  begin(8)
 //
-// All that has to be known before writing is the header, so that values stream, whatever
-// their size. There are no records; but for a dimension of no length the format only has the
-// record dimension, of a file that has no record yet.
+// Only the header must be known before writing, so values of any size can be streamed. Files have no records. But a
+// dimension of length 0 must be the record dimension, since the format has no other dimension of length 0.
 package netcdf
 
 import (
@@ -30,7 +29,7 @@ import (
 // Type is an external type of the format.
 type Type uint8
 
-// The types. Those from UByte on are of CDF-5.
+// The types. Types from UByte on need CDF-5.
 const (
 	Byte Type = iota + 1
 	Char
@@ -47,7 +46,7 @@ const (
 
 var sizes = [...]int{Byte: 1, Char: 1, Short: 2, Int: 4, Float: 4, Double: 8, UByte: 1, UShort: 2, UInt: 4, Int64: 8, UInt64: 8}
 
-// Size is the number of bytes of an element.
+// Size returns the number of bytes of an element.
 func (t Type) Size() int {
 	if int(t) >= len(sizes) {
 		return 0
@@ -55,7 +54,7 @@ func (t Type) Size() int {
 	return sizes[t]
 }
 
-// File is what a file holds, but for the values of its variables.
+// File is the content of a file, except the values of its variables.
 type File struct {
 	Dimensions []Dimension
 	Attributes []Attribute

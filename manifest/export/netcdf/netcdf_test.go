@@ -24,7 +24,7 @@ func everyType(last Type) *File {
 	return f
 }
 
-// elements are n that differ in each byte.
+// elements returns n elements that differ in each byte.
 func elements(t Type, n int) []byte {
 	b := make([]byte, n*t.Size())
 	for i := range b {
@@ -46,7 +46,7 @@ func encode(t *testing.T, f *File) []byte {
 	return out.Bytes()
 }
 
-// TestReadBack: our own reader finds what was written.
+// TestReadBack checks that varve's reader reads the file.
 func TestReadBack(t *testing.T) {
 	for _, c := range []struct {
 		last    Type
@@ -132,8 +132,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNothing: a dimension without a length is that of records, and its variables come behind
-// all others.
+// TestNothing checks that a dimension of length 0 is the record dimension, and that its variables follow all others.
 func TestNothing(t *testing.T) {
 	f := &File{Dimensions: []Dimension{{"time", 0}, {"x", 2}}, Variables: []Variable{
 		{Name: "v", Dimensions: []int{0, 1}, Type: Double}, {Name: "x", Dimensions: []int{1}, Type: Int}}}

@@ -12,10 +12,10 @@ import (
 	"varve/manifest/store"
 )
 
-// word is text that occurs again and again: a number in a dictionary that all records share.
+// word is the type of texts that repeat: indexes into a dictionary that all records share.
 var word = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 
-// schema is that of the records.
+// schema is the schema of the records.
 var schema = arrow.NewSchema([]arrow.Field{
 	{Name: "array", Type: word},
 	{Name: "coords", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Int64)},
@@ -27,8 +27,7 @@ var schema = arrow.NewSchema([]arrow.Field{
 	{Name: "sources", Type: arrow.ListOfNonNullable(arrow.BinaryTypes.String)},
 }, nil)
 
-// Records calls do with the chunks of all arrays, some at a time. Whoever keeps a record
-// retains it.
+// Records calls do with the chunks of all arrays, many per record. To keep a record after do returns, retain it.
 func Records(ctx context.Context, s *store.Store, do func(arrow.Record) error) error {
 	_, err := listingOf(s).records(ctx, do)
 	return err

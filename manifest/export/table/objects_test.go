@@ -15,8 +15,8 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// TestObjects: a table in an object store is the one in a file, small and in parts, and replaces
-// only what it was to.
+// TestObjects checks that a table in an object store equals the table in a file, uploaded at once or in parts, and that it
+// replaces an existing object only with Force.
 func TestObjects(t *testing.T) {
 	large := newListing(t, []int64{400_000})
 	large.arrays[0], large.rows = many{large.arrays[0].(*listed)}, 1<<17
@@ -49,8 +49,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestStoppedInStore: a table that cannot be stored leaves what was there; one that somebody
-// else stored meanwhile stays.
+// TestStoppedInStore checks that a table that cannot be stored leaves the former object, and that an object that another
+// process stored meanwhile stays.
 func TestStoppedInStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	l := newListing(t, []int64{40})

@@ -1,23 +1,22 @@
-// Package table lists the chunks of a manifest, one a row, for DuckDB, Polars, pandas and
-// whatever else reads Parquet or Arrow:
+// Package table lists the chunks of a manifest for programs that read Parquet or Arrow, such as DuckDB, Polars and pandas.
+// Each chunk is a row:
 //
 //	array   text          "/sst"
-//	coords  list of ints  the chunk's place in the array's chunk grid
+//	coords  list of ints  the chunk's position in the array's chunk grid
 //	kind    text          verbatim, prefix, inline, re-encoded or missing
-//	source  text or null  the file or URL that holds the bytes
-//	offset  int or null   of the first of them in the source
-//	length  int or null   how many they are
-//	codecs  text          what decodes them: the array's codecs as in its zarr.json
-//	sources list of text  the files or URLs that a re-encoded chunk is made of; else empty
+//	source  text or null  the file or URL that contains the bytes
+//	offset  int or null   the offset of the first byte in the source
+//	length  int or null   the number of bytes
+//	codecs  text          the array's codecs, which decode them, as in its zarr.json
+//	sources list of text  the files or URLs from which a re-encoded chunk is made; else empty
 //
-// Verbatim and prefix chunks have a source, an offset and a length. The bytes of an inline
-// chunk are in the manifest: it has a length. Re-encoded chunks are made of any number of
-// stored ones and have none of the three, and neither have missing ones. A re-encoded chunk that
-// the manifest keeps in a file of its own is a verbatim one of that file, and names what it was
-// made of as well.
+// Verbatim and prefix chunks have a source, an offset and a length. The bytes of an inline chunk are in the manifest, so it
+// has only a length. Re-encoded chunks are made from any number of stored chunks, so they have none of the three. Missing
+// chunks have none either. A compacted chunk is listed as a verbatim chunk of its file, and also has the sources from which
+// it was made.
 //
-// There is no column for HDF5's filter masks: a stored chunk that skips a filter of its
-// array's codecs is not what the array declares, and so is re-encoded.
+// There is no column for HDF5's filter masks: a stored chunk that skips a filter does not match the array's codecs, so it
+// is re-encoded.
 package table
 
 import (
@@ -43,7 +42,7 @@ import (
 type Options struct {
 	// Force replaces an existing destination.
 	Force bool
-	// Progress is told how many chunks are listed, now and then.
+	// Progress is called from time to time with the number of listed chunks, by one goroutine at a time.
 	Progress func(done, total int64)
 }
 
@@ -54,8 +53,8 @@ type Result struct {
 }
 
 // Write writes the chunks of all arrays to a file, or an object of an object store: an Arrow
-// stream if its name ends in .arrow or .arrows, else Parquet. Nothing is at dest before
-// everything is.
+// stream if its name ends in .arrow or .arrows, else Parquet. The file appears
+// when it is complete.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
 	if opts != nil && opts.Force {
 		if err := s.CheckReplaced(ctx, dest); err != nil {

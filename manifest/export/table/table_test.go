@@ -75,7 +75,7 @@ func (a *listed) Origins(_ context.Context, coords []int64) ([]int64, error) {
 	return []int64{n % 7, n % 4, 1000}[:n/5%4], nil
 }
 
-// entry is a row as the table must have it.
+// entry is an expected row.
 type entry struct {
 	Array  string  `json:"array"`
 	Coords []int64 `json:"coords"`
@@ -160,7 +160,7 @@ func TestArrowTable(t *testing.T) {
 	}
 }
 
-// compare holds a record against the first of some rows.
+// compare compares a record with the first rows.
 func compare(t *testing.T, r arrow.Record, want []entry) int {
 	t.Helper()
 	raw, err := r.MarshalJSON()
@@ -276,7 +276,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// TestProgress: the last that is told is that all chunks are listed.
+// TestProgress checks that the last report counts all chunks.
 func TestProgress(t *testing.T) {
 	for _, name := range []string{"t.parquet", "t.arrow"} {
 		var most, total int64

@@ -72,8 +72,10 @@ const (
 	stateName   = stateFolder + "/copy.json"
 )
 
-// telling returns the keys that clear removes first.
-func telling(journal string) []string { return []string{stateName, journal, "zarr.json", ".zmetadata"} }
+// identifying returns the keys that clear removes first: the documents by which readers and varve find a copy.
+func identifying(journal string) []string {
+	return []string{stateName, journal, "zarr.json", ".zmetadata"}
+}
 
 // foreign returns the error for a destination that is not a copy by varve.
 func foreign(name string) error {
@@ -152,7 +154,7 @@ func (f *folder) remove(_ context.Context, key string) error {
 }
 
 func (f *folder) clear(ctx context.Context) error {
-	for _, key := range telling(journalName) {
+	for _, key := range identifying(journalName) {
 		if err := f.remove(ctx, key); err != nil {
 			return err
 		}

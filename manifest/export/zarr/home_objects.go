@@ -113,7 +113,7 @@ func (p *prefix) remove(ctx context.Context, key string) error {
 
 func (p *prefix) clear(ctx context.Context) error {
 	p.claim.Dirty()
-	return p.Clear(ctx, telling(segmentName(0))...)
+	return p.Clear(ctx, identifying(segmentName(0))...)
 }
 
 // segments are a journal in an object store, where files cannot grow: a series of objects, each with the

@@ -9,8 +9,7 @@ import (
 	"varve/fixtures/venv"
 )
 
-// TestInteropCopies has zarr-python and xarray read copies of every kind, two of them
-// appended to.
+// TestInteropCopies lets zarr-python and xarray read copies of every kind, two of them after an append.
 func TestInteropCopies(t *testing.T) {
 	interpreter := venv.Python(t, "zarr and xarray")
 	grown := newSample(t, january, february)

@@ -22,10 +22,10 @@ import (
 
 const away = "s3://bucket/a b/copy%.zarr"
 
-// below is what the keys begin with of what is exported there.
+// below is the prefix of all keys of a copy.
 const below = "bucket/a b/copy%.zarr/"
 
-// files are the contents of all objects of a copy, by their keys.
+// files returns the contents of all objects of a copy, by their keys.
 func files(m *storetest.Memory) map[string]string {
 	all := map[string]string{}
 	for _, name := range m.Names(below) {
@@ -34,7 +34,7 @@ func files(m *storetest.Memory) map[string]string {
 	return all
 }
 
-// fetched is a copy in a store as a folder.
+// fetched returns a folder with the objects of a copy in a store.
 func fetched(t *testing.T, m *storetest.Memory) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,7 +47,7 @@ func fetched(t *testing.T, m *storetest.Memory) string {
 	return dir
 }
 
-// same holds a copy in a store against one in a folder.
+// same compares a copy in a store with a copy in a folder.
 func (s *sample) same(t *testing.T, m *storetest.Memory, o Options) {
 	t.Helper()
 	local := filepath.Join(t.TempDir(), "local")
@@ -78,7 +78,7 @@ func (s *sample) same(t *testing.T, m *storetest.Memory, o Options) {
 	}
 }
 
-// invisible sees that nobody takes what is there for a copy.
+// invisible checks that no reader finds a copy.
 func invisible(t *testing.T, m *storetest.Memory) {
 	t.Helper()
 	for _, key := range []string{"zarr.json", ".zgroup", ".zmetadata", stateName} {
@@ -125,7 +125,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestObjectsOfOthers: what varve did not copy stays as it is.
+// TestObjectsOfOthers checks that objects that varve did not copy do not change.
 func TestObjectsOfOthers(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Put(below+"precious", []byte("x"))
@@ -138,7 +138,7 @@ func TestObjectsOfOthers(t *testing.T) {
 	}
 }
 
-// stopAt has a copy end when it stores its n-th chunk.
+// stopAt stops a copy when it stores its nth chunk.
 func stopAt(m *storetest.Memory, n int64, what func() storetest.Fault) {
 	var seen atomic.Int64
 	m.Fault = func(r *http.Request) storetest.Fault {
@@ -149,8 +149,7 @@ func stopAt(m *storetest.Memory, n int64, what func() storetest.Fault) {
 	}
 }
 
-// TestStoppedInStore ends copies in the middle. Nobody takes what is there for a copy, and the
-// next one goes on.
+// TestStoppedInStore stops copies before the end. No reader finds a copy, and the next attempt continues.
 func TestStoppedInStore(t *testing.T) {
 	o := Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{7}}}, Workers: 1}
 	for _, what := range []string{"denied", "cancelled"} {
@@ -184,8 +183,8 @@ func TestStoppedInStore(t *testing.T) {
 	}
 }
 
-// TestKilledInStore: a copy that was killed keeps others away until nobody can be at work any
-// more, and what it had not noted is copied again.
+// TestKilledInStore checks that the claim of a killed copy excludes others until it expires, and that chunks without a
+// stored record are copied again.
 func TestKilledInStore(t *testing.T) {
 	o := Options{Workers: 1}
 	for _, force := range []bool{false, true} {
@@ -210,7 +209,7 @@ func TestKilledInStore(t *testing.T) {
 	}
 }
 
-// TestTwoInStore: of two copies at a time one goes on.
+// TestTwoInStore checks that exactly one of several concurrent copies succeeds, and that the others are refused.
 func TestTwoInStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	s := newSample(t, january, february)
@@ -236,7 +235,7 @@ func TestTwoInStore(t *testing.T) {
 	s.same(t, m, Options{})
 }
 
-// TestRootOfOthers: a root that somebody else stored meanwhile stays.
+// TestRootOfOthers checks that a root that another process stored meanwhile stays.
 func TestRootOfOthers(t *testing.T) {
 	m := storetest.NewMemory(t)
 	s := newSample(t, january)
@@ -254,7 +253,7 @@ func TestRootOfOthers(t *testing.T) {
 	}
 }
 
-// TestFaultsOfStore copies while requests fail in every way that passes.
+// TestFaultsOfStore copies while requests fail with every temporary error.
 func TestFaultsOfStore(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -275,7 +274,7 @@ func TestFaultsOfStore(t *testing.T) {
 	s.same(t, m, Options{})
 }
 
-// TestCarelessStore: a store that heeds no conditions is refused before anything is written.
+// TestCarelessStore checks that a store that ignores conditions is refused before anything is written.
 func TestCarelessStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Careless = true

@@ -105,16 +105,16 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 		if ch.Kind == change.Everything || t.fresh.Kind == change.Everything {
 			return &manifest.ExistsError{Name: t.spec.Path, Why: "has changed since it was copied: " + cmp.Or(ch.Why, t.fresh.Why)}
 		}
-		if t.isCutAnew() {
+		if t.hasNewLengths() {
 			return &manifest.ExistsError{Name: t.spec.Path, Why: "has other chunks than when it was copied; declare chunk lengths that do not change with the next append"}
 		}
 	}
 	return nil
 }
 
-// isCutAnew reports whether copied chunks have other lengths now. A client that reads during the append would
+// hasNewLengths reports whether copied chunks have other lengths now. A client that reads during the append would
 // confuse the new chunks with the old.
-func (t *target) isCutAnew() bool {
+func (t *target) hasNewLengths() bool {
 	if t.fresh.Kind != change.Behind {
 		return false
 	}

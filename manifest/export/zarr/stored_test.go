@@ -15,8 +15,8 @@ import (
 	"varve/zarrjson"
 )
 
-// TestShardsOfStored puts chunks of the source into shards, takes them out of these, and puts
-// them into others: all without coding any anew.
+// TestShardsOfStored copies chunks of the source into shards, out of these shards, and into other shards, without decoding
+// any chunk.
 func TestShardsOfStored(t *testing.T) {
 	s := newSample(t, january, february, march)
 	weeks := filepath.Join(t.TempDir(), "weeks")
@@ -113,8 +113,7 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// TestStoppedRemoval leaves a copy to be replaced in every state that a stopped replacement
-// may leave it in.
+// TestStoppedRemoval replaces a copy in each state that a stopped replacement can leave.
 func TestStoppedRemoval(t *testing.T) {
 	s := newSample(t, january)
 	for name, stop := range map[string]func(dest string) error{
@@ -139,7 +138,7 @@ func TestStoppedRemoval(t *testing.T) {
 	}
 }
 
-// TestStoppedForce goes on with a replacement that was stopped while it copied.
+// TestStoppedForce continues a replacement that was stopped while it copied.
 func TestStoppedForce(t *testing.T) {
 	s := newSample(t, january, february)
 	dest := filepath.Join(t.TempDir(), "copy")
@@ -181,7 +180,7 @@ func TestStoppedAppend(t *testing.T) {
 	}
 }
 
-// resumed opens the journal of a copier that is prepared.
+// resumed opens the journal of a prepared copier.
 func resumed(t *testing.T, c *copier) *copier {
 	t.Helper()
 	var err error

@@ -81,7 +81,7 @@ func (s *sample) copy(t testing.TB, dest string, o Options) *Result {
 	return r
 }
 
-// compare reads all chunks of a copy and holds them against the store.
+// compare compares all chunks of a copy with the store.
 func (s *sample) compare(t testing.TB, dest string, format int) {
 	t.Helper()
 	for _, a := range s.store.Arrays() {
@@ -198,7 +198,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestRecode: chunks that are cut anew are stored in codecs that encode, all of them.
+// TestRecode checks that re-chunked arrays have only codecs that can encode.
 func TestRecode(t *testing.T) {
 	s := newSample(t, january)
 	spec := *s.store.Arrays()[0].Spec()
@@ -287,7 +287,7 @@ func TestRefusals(t *testing.T) {
 	s.copy(t, dest, Options{Force: true})
 }
 
-// TestBrokenSource: what went wrong is the error, and not that others were stopped for it.
+// TestBrokenSource checks that the error is the failure itself, not the cancellation of other workers.
 func TestBrokenSource(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "2021-01.nc")
 	data, err := os.ReadFile(january)
@@ -327,7 +327,7 @@ func begin(t *testing.T, s *sample, dest string, o Options) {
 	}
 }
 
-// prepared is a copier with its journal open.
+// prepared returns a copier with an open journal.
 func prepared(t *testing.T, s *sample, dest string, o Options) *copier {
 	t.Helper()
 	opts, err := o.defaults(dest)
@@ -353,8 +353,7 @@ func prepared(t *testing.T, s *sample, dest string, o Options) *copier {
 	return c
 }
 
-// TestResume cuts the journal of a copy anywhere: what is left of it counts, what is not is
-// copied again.
+// TestResume truncates the journal of a copy at any byte. Chunks without a record are copied again, all others are not.
 func TestResume(t *testing.T) {
 	s := newSample(t, january, february, march)
 	o := Options{Chunks: []Edges{{Dim: "time", Sizes: []int64{7}}}}
@@ -385,7 +384,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestProgress: the last that is told is that all chunks are done, of a copy that goes on too.
+// TestProgress checks that the last report counts all chunks, also if a copy was continued.
 func TestProgress(t *testing.T) {
 	s := newSample(t, january, february, march)
 	var mu sync.Mutex
@@ -407,7 +406,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestOneAtATime: two that write the same files would break what the other has finished.
+// TestOneAtATime checks that only one process at a time copies to a folder: two would damage each other's files.
 func TestOneAtATime(t *testing.T) {
 	s := newSample(t, january, february)
 	dest := filepath.Join(t.TempDir(), "copy")
@@ -517,8 +516,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestFailureIsNoInterruption: a source that fails while more is to be copied is what is told, and
-// not that the rest was given up.
+// TestFailureIsNoInterruption checks that the error is the failure of a source, not the cancellation of the other chunks.
 func TestFailureIsNoInterruption(t *testing.T) {
 	b, err := os.ReadFile(january)
 	if err != nil {
@@ -567,7 +565,7 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// TestNames: no array stands where a document does, nor where the copy keeps what it needs.
+// TestNames checks that no array has the path of a document or of the copy's own files.
 func TestNames(t *testing.T) {
 	array := func(path string) *target {
 		schema, err := zarrjson.ParseArray([]byte(`{"zarr_format":3,"node_type":"array","shape":[],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},

@@ -27,7 +27,7 @@ func open(t *testing.T) *Prefix {
 	return p
 }
 
-// TestClaim: one at a time holds a prefix; what it leaves says how it ended.
+// TestClaim checks that only one export at a time has a claim, and that a released claim shows how the export ended.
 func TestClaim(t *testing.T) {
 	m := storetest.NewMemory(t)
 	p := open(t)
@@ -67,8 +67,8 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// TestClaimIsTaken: a claim that is old is another's. Who held it finds out, writes nothing more
-// and leaves it alone.
+// TestClaimIsTaken checks that another export can take an expired claim. The former owner notices, writes nothing more and
+// does not remove the claim.
 func TestClaimIsTaken(t *testing.T) {
 	m := storetest.NewMemory(t)
 	p := open(t)
@@ -99,8 +99,8 @@ func TestClaimIsTaken(t *testing.T) {
 	}
 }
 
-// TestStoodStill: whoever stood still for so long that his claim may be another's stores and
-// removes nothing more, before any timer has noticed; be it that only the machine's clock went on.
+// TestStoodStill checks that an export that was suspended until its claim may have expired stores and removes nothing more,
+// even before a timer fires. Also if only the wall clock advanced.
 func TestStoodStill(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Put(below+"x", []byte("theirs"))
@@ -132,7 +132,7 @@ func TestStoodStill(t *testing.T) {
 	}
 }
 
-// TestClaimAtOnce: of many who want a claim, also one that is old, one gets it.
+// TestClaimAtOnce checks that one of many concurrent exports gets a claim, whether it is free or expired.
 func TestClaimAtOnce(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		m := storetest.NewMemory(t)
@@ -167,7 +167,7 @@ func TestClaimAtOnce(t *testing.T) {
 	}
 }
 
-// TestClaimOfNobody: a claim that cannot be had leaves another's, and nothing of its own.
+// TestClaimOfNobody checks that a failed attempt leaves the other export's claim, and no object of its own.
 func TestClaimOfNobody(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Put(below+ClaimKey, []byte("of somebody"))
@@ -187,7 +187,7 @@ func TestClaimOfNobody(t *testing.T) {
 	}
 }
 
-// TestClaimRests: what an export that failed asked for last has time to be done.
+// TestClaimRests checks that the next export waits for the last requests of a failed export.
 func TestClaimRests(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Put(below+ClaimKey, nil)

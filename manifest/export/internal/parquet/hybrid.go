@@ -42,7 +42,7 @@ func equal(numbers []uint32) int {
 	return n
 }
 
-// appendPacked appends a packed run; zeros make up for what is lacking to a multiple of 8.
+// appendPacked appends a packed run, padded with zeros to a multiple of 8.
 func appendPacked(dst []byte, numbers []uint32, width int) []byte {
 	if len(numbers) == 0 {
 		return dst

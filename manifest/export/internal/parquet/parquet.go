@@ -1,14 +1,14 @@
-// Package parquet writes flat tables as Parquet files that every reader takes, the narrow
-// ones too: fastparquet, GDAL and what reads kerchunk references.
+// Package parquet writes flat tables as Parquet files that also readers with few features read: fastparquet, GDAL and
+// readers of kerchunk references.
 //
 //	"PAR1"
 //	row group, column after column:
 //	  [dictionary page]   PageHeader, then the distinct values, PLAIN
 //	  data page …         PageHeader, then
-//	                        levels  4 bytes of length, RLE: which values there are
+//	                        levels  4 bytes of length, RLE: which values are not null
 //	                        values  PLAIN, or 1 byte of width and RLE_DICTIONARY indexes
 //	…
-//	FileMetaData          what is where: schema, row groups, column chunks
+//	FileMetaData          schema, row groups, and the offsets of column chunks
 //	its length, 4 bytes LE
 //	"PAR1"
 //
@@ -28,7 +28,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Kind is what a column holds.
+// Kind is the type of a column's values.
 type Kind uint8
 
 // The kinds of columns.
@@ -57,14 +57,13 @@ type Data struct {
 	// Lengths, with Int64s and Texts, say how many of Ints or Index each row takes.
 	Lengths []int32
 	// The value of row i of Bytes and Text is Values[Index[i]], or null where Index[i] is
-	// -1. A nil Index stands for nothing but nulls. With an optional Int64, Index only says
+	// -1. If Index is nil, all rows are null. With an optional Int64, Index only says
 	// which rows are null.
 	Values [][]byte
 	Index  []int32
 }
 
-// Writer writes a file after the other, all with the same columns. What it allocates for
-// the first serves the next.
+// Writer writes one file after another, all with the same columns. It uses its buffers again for the next file.
 type Writer struct {
 	columns []Column
 	zstd    *zstd.Encoder
@@ -90,7 +89,7 @@ type chunk struct {
 	start, data     int64 // offsets of the first page, and of the first that is no dictionary
 	plain, packed   int64 // sizes with headers
 	values, nulls   int64
-	dictionary, any bool // pages are there
+	dictionary, any bool // the chunk has such pages
 }
 
 var magic = []byte("PAR1")
@@ -138,7 +137,7 @@ func (w *Writer) Group(rows int, data ...Data) error {
 	return w.err
 }
 
-// check reports data that is not of a column's kind, or not as long as it must be.
+// check returns an error if data does not have the kind of its column or the right length.
 func (c Column) check(rows int, d *Data) error {
 	ok := true
 	switch c.Kind {
@@ -172,7 +171,7 @@ func present(index []int32) (n int) {
 	return n
 }
 
-// Close writes the footer. It does not close what the file is written to.
+// Close writes the footer. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	footer := w.footer()
 	w.write(footer)
