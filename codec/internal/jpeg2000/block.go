@@ -4,25 +4,24 @@ import (
 	"sync"
 )
 
-// A code-block has the magnitudes of its coefficients by bit-planes, from the highest down, and their
-// signs (annex D). All but the first plane are coded in three passes over the coefficients:
+// A code-block has the bit-planes of the magnitudes of its coefficients, from the highest plane down,
+// and their signs (annex D). Each plane after the first is coded in three passes over the coefficients:
 //
-//	significance  those with a significant neighbour that are not significant yet
-//	refinement    those that were significant before this plane
-//	cleanup       all that are left: the only pass of the first plane
+//	significance  coefficients that are not significant yet and have a significant neighbour
+//	refinement    coefficients that were significant before this plane
+//	cleanup       all other coefficients: the only pass of the first plane
 //
-// A coefficient is significant from its highest one on. Passes go through stripes of four lines,
-// column by column. A word of flags keeps what is known of a column of a stripe, as OpenJPEG has
-// it:
+// A coefficient becomes significant at its highest bit that is 1. Passes go through stripes of four
+// lines, column by column. A word has the flags of a column of a stripe, as in OpenJPEG:
 //
 //	0–17   whether a coefficient is significant: 3 bits a line, left, own and right column,
-//	       from the line above the stripe to that below it
+//	       from the line above the stripe to the line below it
 //	18     the sign of the coefficient above the stripe
 //	19     for the four lines, 3 bits each: sign, refined before, visited in this plane
 //	       (signs are at 19, 22, 25, 28)
 //	31     the sign of the coefficient below
 //
-// so that shifted by 3, a line's flags are where those of the line before were.
+// Shifted right by 3, the flags of a line are at the bits of the line before.
 const (
 	significant   = 1 << 4
 	neighbours    = 0x1ef
@@ -398,10 +397,10 @@ func zeroContext(orientation, f int) uint8 {
 	}
 }
 
-// newSignContext returns the context of a sign, and whether what is decoded is its opposite
-// (tables D.2 and D.3).
+// newSignContext returns the context of a sign, and whether the decoded bit is the opposite of the
+// sign (tables D.2 and D.3).
 func newSignContext(f int) signContext {
-	// contribution of a pair of neighbours: those that are significant count by their sign.
+	// one returns the contribution of a neighbour: 0 if it is not significant, else 1 or -1 by its sign.
 	one := func(significant, sign int) int {
 		if f>>significant&1 == 0 {
 			return 0

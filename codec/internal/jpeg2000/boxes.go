@@ -6,10 +6,9 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// A JP2 file (annex I) is a sequence of boxes, of which the first is a signature and one has the
-// codestream:
+// A JP2 file (annex I) is a sequence of boxes. The first is a signature, and one has the codestream:
 //
-//	0  length of the box, 4 bytes: 1 is in 8 bytes behind the type, 0 up to the end
+//	0  length of the box, 4 bytes; if 1, the length is in 8 bytes after the type; if 0, the box is the last
 //	4  type, 4 characters
 const (
 	boxHeader     = 8

@@ -54,7 +54,7 @@ const (
 	maxSide   = 1<<31 - 1
 )
 
-// siz is what SIZ says: image and tiles on the reference grid, which is that of the samples.
+// siz is the content of marker SIZ: image and tiles on the reference grid, which equals the grid of the samples.
 type siz struct {
 	x0, y0, x1, y1                        int
 	tileX0, tileY0, tileWidth, tileHeight int
@@ -243,7 +243,7 @@ func (p *parser) tilePart(b []byte) error {
 	t := p.tiles[index]
 	if t == nil {
 		copied := p.main
-		copied.changes = nil // those of a tile replace the others
+		copied.changes = nil // the changes of a tile replace the changes of the main header
 		t = &tilePart{index: index, coding: &copied}
 		p.tiles[index] = t
 		p.order = append(p.order, index)
@@ -355,10 +355,10 @@ func (c *coding) readComponent(hasPrecincts bool, b []byte) error {
 	return nil
 }
 
-// How steps are told (table A.28).
+// The ways to store quantization steps (table A.28).
 const (
 	stepsNone    = 0 // exponents only
-	stepsDerived = 1 // from that of the lowest subband
+	stepsDerived = 1 // computed from the step of the lowest subband
 )
 
 func (c *coding) readQuantization(b []byte) error {

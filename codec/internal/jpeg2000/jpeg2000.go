@@ -1,13 +1,13 @@
-// Package jpeg2000 decodes the images of ITU-T T.800 (ISO/IEC 15444-1) that GRIB has: one
-// component of unsigned samples, of up to 31 bits. The samples are those of OpenJPEG 2.5, also
-// where T.800 leaves a choice: how values of passes that were cut off are rounded, and in which
-// order the floats of the irreversible transform are added.
+// Package jpeg2000 decodes the images of ITU-T T.800 (ISO/IEC 15444-1) that GRIB uses: one
+// component of unsigned samples with up to 31 bits. The samples equal the samples of OpenJPEG 2.5,
+// also where T.800 leaves a choice: how values of truncated passes are rounded, and in which order
+// the floats of the irreversible transform are added.
 //
 // From the outside in, an image is
 //
 //	boxes       JP2 files only; one of them has the codestream          boxes.go
 //	codestream  markers: sizes and how it is coded, then tile-parts      codestream.go
-//	tiles       rectangles that are coded on their own                   tile.go
+//	tiles       rectangles that are coded separately                      tile.go
 //	resolutions an image, and three subbands to double its size, …       tile.go
 //	packets     what a layer adds to a precinct of a resolution          packet.go, tagtree.go
 //	code-blocks bit-planes of coefficients, in passes                    block.go

@@ -28,8 +28,8 @@ type context struct {
 // half is where a is doubled, with 16 bits of fraction.
 const half = 0x8000 << 16
 
-// states are those of table C.2, each for both symbols: 2i is for 0, 2i+1 for 1. Those after
-// the 94th are never reached.
+// states has the states of table C.2, each for both symbols: 2i is for 0, 2i+1 for 1. The states
+// after the 94th are never reached.
 var states = func() (all [128]context) {
 	for i, s := range [47]struct {
 		q              uint16

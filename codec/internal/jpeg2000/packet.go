@@ -283,8 +283,8 @@ func (k *block) add(b []byte) {
 	k.data, k.owned = append(k.data, b...), true
 }
 
-// headerBits reads bits of a packet's header, without those that are stuffed after ff. Past the
-// end it gives zeros, and at goes on.
+// headerBits reads the bits of a packet's header, except the bits that are stuffed after ff. Past
+// the end it reads zeros, and at continues to increase.
 type headerBits struct {
 	src  []byte
 	at   int // the next byte

@@ -1,7 +1,7 @@
 package jpeg2000
 
-// tagTree codes a number for each code-block of a precinct (B.10.2): a node is the least of the
-// up to four below it, and what is read of a node counts for all of those. Leaves come first.
+// tagTree codes a number for each code-block of a precinct (B.10.2). A node is the least of its up
+// to four children, so a lower bound of a node also holds for its children. Leaves come first.
 type tagTree struct {
 	nodes []tagNode
 }
@@ -9,7 +9,7 @@ type tagTree struct {
 type tagNode struct {
 	parent int32 // -1 at the root
 	low    int32 // the number is at least this
-	known  bool  // and not more
+	known  bool  // low is the number
 }
 
 func newTagTree(wide, high int) tagTree {

@@ -6,18 +6,18 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// A tile is an image by itself (annex B). After n levels of the wavelet transform it has n+1
-// resolutions: 0 is the tile in 1/2^n of its size, each other one adds three subbands that
-// double the size. In the tile's memory they lie as
+// A tile is an image of its own (annex B). After n levels of the wavelet transform it has n+1
+// resolutions. Resolution 0 is the tile at 1/2^n of its size. Each further resolution adds three
+// subbands that double the size. The tile's memory has this layout:
 //
 //	LL HL
 //	LH HH
 //
-// with the next smaller image in place of LL. A resolution is cut into precincts, and a subband
-// of a precinct into code-blocks. All cuts are at multiples of powers of 2 in the coordinates of
-// the resolution or the subband, which are those of the tile divided by 2^levels.
+// where LL is the next smaller image. A resolution is divided into precincts, and a subband of a
+// precinct into code-blocks. All borders are at multiples of powers of 2 in the coordinates of the
+// resolution or the subband: the coordinates of the tile divided by 2^levels.
 
-// rect is a rectangle up to and without (x1, y1).
+// rect is a rectangle that includes (x0, y0) and excludes (x1, y1).
 type rect struct{ x0, y0, x1, y1 int }
 
 func (r rect) width() int  { return r.x1 - r.x0 }
@@ -28,7 +28,7 @@ func (r rect) intersect(o rect) rect {
 	return rect{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
 }
 
-// tile is what packets are read into.
+// tile collects the contents of packets.
 type tile struct {
 	rect
 	coding      *coding
@@ -38,7 +38,7 @@ type tile struct {
 
 type resolution struct {
 	rect
-	level                uint // how often the tile was halved
+	level                uint // the number of times that the tile was halved
 	precinctW, precinctH uint // exponents of 2
 	wide, high           int  // precincts
 	bands                []band
@@ -56,7 +56,7 @@ const (
 type band struct {
 	rect
 	orientation int
-	x, y        int     // where it lies in the tile's memory
+	x, y        int     // its position in the tile's memory
 	planes      int     // bit-planes of a coefficient (Mb)
 	step        float32 // of quantization
 }
@@ -99,7 +99,7 @@ func (s *siz) tileAt(index int) rect {
 	return rect{x, y, x + s.tileWidth, y + s.tileHeight}.intersect(rect{s.x0, s.y0, s.x1, s.y1})
 }
 
-// newTile makes the structure of a tile, of which precincts are made when a packet has them.
+// newTile makes a tile. Its precincts are made when a packet has them.
 func newTile(s *siz, part *tilePart) (*tile, error) {
 	c := part.coding
 	t := &tile{rect: s.tileAt(part.index), coding: c, resolutions: make([]resolution, c.levels+1)}
@@ -236,7 +236,7 @@ func (d *decoder) tile(image []int32, part *tilePart) error {
 	return nil
 }
 
-// blocks decodes all code-blocks to where their coefficients lie.
+// blocks decodes all code-blocks into the tile's memory.
 func (d *decoder) blocks(samples []int32, t *tile) error {
 	for r := range t.resolutions {
 		res := &t.resolutions[r]

@@ -3,8 +3,8 @@ package jpeg2000
 import "math"
 
 // transform undoes the wavelet transform of a tile, level by level (annex F): lines, then columns.
-// Both interleave low and high-pass values, then lift: what was predicted of each from its two
-// neighbours is taken off or added. Beyond the ends, values are mirrored.
+// Both interleave low-pass and high-pass values, then lift: each value is increased or decreased by
+// a prediction from its two neighbours. Beyond the ends, values are mirrored.
 func (d *decoder) transform(samples []int32, t *tile) {
 	if need := max(t.width(), columns*t.height()); cap(d.line) < need {
 		d.line = make([]int32, need)
@@ -105,8 +105,8 @@ func around(x []int32, i, n, lanes int) (own, left, right []int32) {
 	return x[i*lanes : (i+1)*lanes], x[l*lanes : (l+1)*lanes][:lanes:lanes], x[r*lanes : (r+1)*lanes][:lanes:lanes]
 }
 
-// The irreversible filter (table F.4), with OpenJPEG's factor of high-pass values: 2/K × 0.9999…,
-// in place of which others have 1/K and twice the step of quantization.
+// The irreversible filter (table F.4), with OpenJPEG's factor of high-pass values: 2/K × 0.9999….
+// Other decoders use 1/K and twice the quantization step.
 const (
 	alpha     = float32(-1.586134342)
 	beta      = float32(-0.052980118)

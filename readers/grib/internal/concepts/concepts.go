@@ -1,8 +1,8 @@
-// Package concepts names what GRIB messages hold as ecCodes does: parameters, types of levels, kinds of steps.
+// Package concepts finds ecCodes' names for parameters, types of levels and types of steps of GRIB messages.
 //
-// What ecCodes calls a concept is a list of names, each with conditions on keys of the message. The name counts that has the most
-// conditions of those that all hold; of several with as many, the last. All lists are in concepts.txt.gz, which
-// fixtures/grib/generate.py makes of the definition files of ecCodes.
+// A concept of ecCodes is a list of names. Each name has conditions on keys of the message. Among the names whose conditions are all
+// true, the name with the most conditions is used; among several with equally many, the last. All lists are in concepts.txt.gz, which
+// fixtures/grib/generate.py makes from the definition files of ecCodes.
 package concepts
 
 import (
@@ -227,7 +227,8 @@ func numberOf(k Keys) (n [3]int64) {
 	return n
 }
 
-// Find returns the name that lists have for a message, in which those of later lists count more.
+// Find returns the name that the lists have for a message. Among names with equally many conditions, a name of a
+// later list takes precedence.
 func Find(concept string, k Keys, lists ...List) (name string, ok bool) {
 	most, number := -1, numberOf(k)
 	for _, l := range lists {
