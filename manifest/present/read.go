@@ -2,11 +2,13 @@ package present
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"varve/codec"
+	"varve/grid"
 	"varve/manifest/store"
 )
 
@@ -24,10 +26,13 @@ type Value interface{ float32 | float64 | string }
 
 // Values are the decoded elements of a selection.
 type Values[T Value] struct {
-	Dims  []string // without the dimensions of which one index is selected
+	Dims  []string // without dimensions along which one index is selected
 	Shape []int64
 	Data  []T // in C order
 }
+
+// mostValues is the largest number of values that Read returns. Go cannot allocate slices that are much longer.
+const mostValues int64 = 1 << 40
 
 // Read reads and decodes part of an array of a store. It applies scale_factor, add_offset, fill values and,
 // for strings, the units of times.
@@ -47,7 +52,14 @@ func Read[T Value](ctx context.Context, st *store.Store, array string, sel Sel) 
 	if err != nil {
 		return nil, err
 	}
-	values := &Values[T]{Dims: []string{}, Shape: s.Shape(), Data: make([]T, s.Count())}
+	n, err := grid.Elements(s.Shape())
+	if err == nil && n > mostValues {
+		err = fmt.Errorf("%d values are more than one result can have (%d): %w", n, mostValues, errors.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Path(), err)
+	}
+	values := &Values[T]{Dims: []string{}, Shape: s.Shape(), Data: make([]T, n)}
 	for _, x := range s.Axes {
 		if !x.Single {
 			values.Dims = append(values.Dims, x.Dim)

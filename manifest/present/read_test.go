@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"varve/codec"
@@ -54,6 +55,18 @@ func TestReadValues(t *testing.T) {
 	} {
 		if _, err := Read[float64](t.Context(), st, "sst", sel); !errors.As(err, &wrong) {
 			t.Errorf("%v: %v", sel, err)
+		}
+	}
+}
+
+// TestReadTooMany: a selection that repeats indices until no memory suffices is an error.
+func TestReadTooMany(t *testing.T) {
+	st := built(t, threeMonths(t, "standard"))
+	for _, repeats := range []int{1 << 14, 1 << 22} { // the product of the second overflows
+		list := "[0" + strings.Repeat(",0", repeats-1) + "]"
+		_, err := Read[float64](t.Context(), st, "sst", Sel{Index: map[string]string{"time": list, "lat": list, "lon": list}})
+		if err == nil {
+			t.Errorf("%d repeats: no error", repeats)
 		}
 	}
 }
