@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"varve/codec"
 	"varve/grid"
 	"varve/zarrjson"
 )
 
-// Source is an array that another can be copied from: an [Array], or one of a manifest's
-// store.
+// Source is an array that can be copied: an [Array], or an array of a manifest's store.
 type Source interface {
 	Schema() *zarrjson.Array
 	Grid() *grid.Grid
@@ -22,9 +19,9 @@ type Source interface {
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error
 }
 
-// CopyFrom replaces all elements by those of another array of the same type and shape. A
-// chunk that is the same in both, cells and codecs, is copied as it is stored; every other one
-// is read and encoded, one at a time for each worker.
+// CopyFrom copies all elements of another array of the same type and shape. A chunk with the same
+// elements and codecs in both arrays is copied as it is stored. Every other chunk is read and encoded;
+// each worker holds one at a time.
 func (a *Array) CopyFrom(ctx context.Context, from Source) error {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -32,22 +29,14 @@ func (a *Array) CopyFrom(ctx context.Context, from Source) error {
 	if theirs := from.Schema().DataType.Type(); !theirs.Equal(f.schema.DataType.Type()) || !slices.Equal(from.Grid().Shape(), f.grid.Shape()) {
 		return fmt.Errorf("%s: it is %v of shape %v, and the other %v of shape %v", a.dir, f.schema.DataType.Type(), f.grid.Shape(), theirs, from.Grid().Shape())
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(a.opts.Workers)
-	for w := f.grid.Walk(); w.Next() && ctx.Err() == nil; {
-		p := f.part(w, w.Region.Clone())
-		g.Go(func() error {
-			if err := a.copyChunk(ctx, p, from); err != nil {
-				return fmt.Errorf("%s: %w", a.path(p.coords), err)
+	return a.inParallel(ctx, func(yield func(*part, task) bool) {
+		for w := f.grid.Walk(); w.Next(); {
+			p := f.part(w, w.Region.Clone())
+			if !yield(p, func(ctx context.Context) error { return a.copyChunk(ctx, p, from) }) {
+				return
 			}
-			return nil
-		})
-	}
-	err := ctx.Err()
-	if failed := g.Wait(); failed != nil {
-		return failed
-	}
-	return err
+		}
+	})
 }
 
 func (a *Array) copyChunk(ctx context.Context, p *part, from Source) error {
@@ -62,14 +51,10 @@ func (a *Array) copyChunk(ctx context.Context, p *part, from Source) error {
 		}
 		return a.put(p, stored)
 	}
-	_, form, err := p.pipelineOf()
-	if err == nil {
-		err = form.CheckSize()
-	}
+	elems, _, err := p.newElems()
 	if err != nil {
 		return err
 	}
-	elems := codec.NewElems(form)
 	if err := from.ReadRegion(ctx, p.region, elems); err != nil {
 		return err
 	}
@@ -77,7 +62,7 @@ func (a *Array) copyChunk(ctx context.Context, p *part, from Source) error {
 }
 
 // sameIn returns the chunk of another array that holds the same elements, stored alike. If
-// it is missing there the elements are that array's fill value, which has to be this one's.
+// the chunk is missing there, both arrays must have the same fill value.
 func (p *part) sameIn(from Source) ([]int64, bool, error) {
 	g := from.Grid()
 	coords, _, err := g.Locate(p.region.Origin)

@@ -19,7 +19,7 @@ const (
 	v2Attributes = ".zattrs"
 )
 
-// newForm checks a schema for what can be written.
+// newForm returns the form of a schema, or an error if varve cannot write it.
 func newForm(schema *zarrjson.Array, format int) (*form, error) {
 	switch format {
 	case 3:
@@ -59,7 +59,7 @@ func formV2(v2 *zarrjson.V2Array, attributes zarrjson.Attributes) (*form, error)
 	return f, f.bind()
 }
 
-// bind finds the grid of the schema, and the codecs of its chunks.
+// bind sets the grid of the schema and the codec pipeline of its chunks.
 func (f *form) bind() (err error) {
 	if f.grid, err = f.schema.Grid(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (f *form) bind() (err error) {
 			break
 		}
 		if shape[axis] == 0 {
-			return nil // an axis of no extent and no chunks
+			return nil // an axis without extent and chunks
 		}
 	}
 	if f.base, err = codec.New(f.schema.Codecs, f.schema.Form(shape)); err != nil {
@@ -163,7 +163,7 @@ func (a *Array) publish(f *form) error {
 	if err != nil {
 		return err
 	}
-	// Attributes do not change with the shape; there are none until the array is made.
+	// Attributes do not change with the shape, so they are written once.
 	name := filepath.Join(a.dir, v2Attributes)
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		if err := a.publishAttributes(name, f); err != nil {
@@ -192,11 +192,11 @@ func isFixed(g *grid.Grid) bool {
 	return true
 }
 
-// resized is the form with another grid. A regular grid stays one if it can.
+// resized returns the form with another grid. A regular grid stays regular if possible.
 func (f *form) resized(g *grid.Grid) (*form, error) {
 	if f.v2 != nil {
 		if !g.IsRegular() {
-			return nil, fmt.Errorf("chunks of several lengths cannot be had in format 2: %w", errors.ErrUnsupported)
+			return nil, fmt.Errorf("format 2 has no chunks of several lengths: %w", errors.ErrUnsupported)
 		}
 		v2 := *f.v2
 		v2.Shape = slices.Clone(g.Shape())

@@ -47,7 +47,7 @@ func describe(a *zarrstore.Array) {
 	fmt.Println()
 }
 
-// A region of an array is written and read back; what was never written is fill value.
+// A region of an array is written and read back; elements that were never written have the fill value.
 func ExampleCreate() {
 	inFolder(func(ctx context.Context, dir string) error {
 		a, err := create(dir)

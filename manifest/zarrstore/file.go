@@ -11,12 +11,12 @@ import (
 	"varve/readers/source/atomicfile"
 )
 
-// replace writes a file that readers see as it was or as it is.
+// replace writes a file at once: readers see the old or the new bytes, never a mixture.
 func replace(name string, data []byte, durable bool) error {
 	return atomicfile.WriteBytes(name, atomicfile.Durability(durable), data)
 }
 
-// readIfThere returns nil for a file that is not there.
+// readIfThere returns nil if the file does not exist.
 func readIfThere(name string) ([]byte, error) {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,13 +32,13 @@ func removeIfThere(name string) error {
 	return nil
 }
 
-// stored is a chunk's file, of which no more is read than is needed.
+// stored is a chunk's file. Only the requested ranges of it are read.
 type stored struct {
 	file *os.File
 	size int64
 }
 
-// openStored returns nil for a file that is not there.
+// openStored returns nil if the file does not exist.
 func openStored(name string) (*stored, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

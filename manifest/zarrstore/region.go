@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"sync"
 
@@ -13,8 +14,8 @@ import (
 	"varve/grid"
 )
 
-// ReadRegion fills dst, in C order of the region, with the elements of a region. Of shards
-// and of chunks without compression it reads what it needs.
+// ReadRegion fills dst, in C order of the region, with the elements of a region. It reads only the
+// needed bytes of shards and of chunks without compression.
 func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -22,25 +23,25 @@ func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) 
 }
 
 // WriteRegion replaces the elements of a region by src, in C order of the region. Chunks that
-// are all fill value afterwards are not stored, unless the array is of format 2 and has none.
+// have only the fill value afterwards are not stored, unless the array is of format 2 without one.
 func (a *Array) WriteRegion(ctx context.Context, r grid.Region, src codec.Elems) error {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.each(ctx, &a.form, r, src, a.writePart)
 }
 
-// part is what a region and a chunk share.
+// part is the intersection of a region and a chunk.
 type part struct {
 	*form
 	coords []int64
 	number int64
 	chunk  grid.Chunk
 	region grid.Region // in the array's coordinates
-	within grid.Region // in the chunk's
-	all    grid.Region // of which it is a part
+	within grid.Region // in the chunk's coordinates
+	all    grid.Region // the whole region
 }
 
-// each calls do for the chunks that a region meets, several at a time.
+// each calls do for the chunks that a region intersects, several at a time.
 func (a *Array) each(ctx context.Context, f *form, r grid.Region, elems codec.Elems, do func(context.Context, *part, codec.Elems) error) error {
 	if err := f.check(r, elems); err != nil {
 		return fmt.Errorf("%s: %w", a.dir, err)
@@ -49,18 +50,35 @@ func (a *Array) each(ctx context.Context, f *form, r grid.Region, elems codec.El
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.dir, err)
 	}
+	return a.inParallel(ctx, func(yield func(*part, task) bool) {
+		for w.Next() {
+			p := f.part(w, r)
+			if !yield(p, func(ctx context.Context) error { return do(ctx, p, elems) }) {
+				return
+			}
+		}
+	})
+}
+
+// task reads or writes one chunk.
+type task func(context.Context) error
+
+// inParallel runs a task for each part, several at a time, until one fails.
+func (a *Array) inParallel(ctx context.Context, tasks iter.Seq2[*part, task]) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(a.opts.Workers)
-	for w.Next() && ctx.Err() == nil {
-		p := f.part(w, r)
+	for p, run := range tasks {
+		if ctx.Err() != nil {
+			break
+		}
 		g.Go(func() error {
-			if err := do(ctx, p, elems); err != nil {
+			if err := run(ctx); err != nil {
 				return fmt.Errorf("%s: %w", a.path(p.coords), err)
 			}
 			return nil
 		})
 	}
-	err = ctx.Err() // the caller's, unless a chunk failed
+	err := ctx.Err() // the caller's, unless a chunk failed
 	if failed := g.Wait(); failed != nil {
 		return failed
 	}
@@ -92,14 +110,14 @@ func (f *form) checkElements(n int64, elems codec.Elems) error {
 	return nil
 }
 
-// unit is the size of an element, 0 if they differ.
+// unit returns the size of an element, or 0 if sizes differ.
 func (f *form) unit() int64 { return int64(f.schema.DataType.Type().Size) }
 
 func (f *form) part(w *grid.Walker, r grid.Region) *part {
 	return f.partOf(append([]int64{}, w.Coords...), grid.Chunk{Region: w.Region.Clone(), Codec: append([]int64{}, w.Codec...)}, r)
 }
 
-// partOf returns what a region and a chunk share. It keeps the chunk.
+// partOf returns the intersection of a region and a chunk. It keeps the chunk.
 func (f *form) partOf(coords []int64, chunk grid.Chunk, r grid.Region) *part {
 	p := &part{form: f, all: r, coords: coords, chunk: chunk, region: grid.MakeRegion(r.Rank())}
 	p.number, _ = f.grid.Number(p.coords)
@@ -121,6 +139,18 @@ func (p *part) pipelineOf() (*codec.Pipeline, codec.Form, error) {
 	}
 	f.Shape = p.region.Shape
 	return pipeline, f, nil
+}
+
+// newElems allocates the elements of the part, and returns their form.
+func (p *part) newElems() (codec.Elems, codec.Form, error) {
+	_, form, err := p.pipelineOf()
+	if err == nil {
+		err = form.CheckSize()
+	}
+	if err != nil {
+		return codec.Elems{}, form, err
+	}
+	return codec.NewElems(form), form, nil
 }
 
 func (a *Array) readPart(ctx context.Context, p *part, dst codec.Elems) (err error) {
@@ -160,7 +190,7 @@ func (p *part) move(dst codec.Elems, to grid.Region, src codec.Elems, from grid.
 // lock returns the lock of the part's chunk.
 func (a *Array) lock(p *part) *sync.Mutex { return &a.locks[p.number%int64(len(a.locks))] }
 
-// writePart replaces the part. A chunk all of which counts is replaced without being read.
+// writePart replaces the elements of the part. A chunk that is replaced completely is not read.
 func (a *Array) writePart(ctx context.Context, p *part, src codec.Elems) error {
 	_, form, err := p.pipelineOf()
 	if err != nil {
@@ -198,8 +228,9 @@ func (a *Array) replacePart(p *part, src codec.Elems) error {
 	return a.put(p, b)
 }
 
-// put stores the bytes of a chunk; none for one that is all fill. Where a document of format 2
-// has no fill value readers may take anything for a chunk that is missing, so that there none is.
+// put stores the bytes of a chunk. No bytes mean a chunk of fill value only, which is not stored. If a
+// document of format 2 has no fill value, readers may use any value for missing chunks, so such a chunk
+// is stored.
 func (a *Array) put(p *part, b []byte) (err error) {
 	if len(b) == 0 && p.v2 != nil && p.v2.Fill == nil {
 		if b, err = p.encodeFill(); err != nil {
@@ -212,7 +243,7 @@ func (a *Array) put(p *part, b []byte) (err error) {
 	return replace(a.path(p.coords), b, a.opts.Sync)
 }
 
-// encodeFill is the chunk with nothing but fill value in it.
+// encodeFill encodes a chunk that has only the fill value.
 func (p *part) encodeFill() ([]byte, error) {
 	pipeline, _, err := p.pipelineOf()
 	if err == nil {

@@ -62,7 +62,7 @@ func (a *Array) Resize(ctx context.Context, shape []int64, growth ...Growth) err
 	return a.become(grown)
 }
 
-// grow is the form with another shape.
+// grow returns the form with another shape.
 func (f *form) grow(shape []int64, growth []Growth) (*form, error) {
 	policies, err := f.policies(growth)
 	if err != nil {
@@ -173,7 +173,7 @@ func (a *Array) become(f *form) error {
 	return nil
 }
 
-// shrink gives the array a smaller shape, and deletes what is outside then.
+// shrink gives the array a smaller shape, and deletes the chunks that are outside of it.
 func (a *Array) shrink(ctx context.Context, shape []int64) error {
 	f, err := a.form.grow(shape, nil)
 	if err == nil {
@@ -190,8 +190,8 @@ func (a *Array) removeOutside(ctx context.Context) error {
 	return err
 }
 
-// sweep removes the files of chunks that are not to be kept, and drafts. It returns the
-// folders that it was in, each before those within it.
+// sweep removes drafts and the chunks that keep does not report. It returns the folders that it
+// visited, each before its subfolders.
 func (a *Array) sweep(ctx context.Context, keep func(coords []int64) bool) (folders []string, err error) {
 	coords := make([]int64, a.form.grid.Rank())
 	err = filepath.WalkDir(a.dir, func(name string, entry fs.DirEntry, err error) error {
@@ -218,8 +218,8 @@ func (a *Array) sweep(ctx context.Context, keep func(coords []int64) bool) (fold
 	return folders, err
 }
 
-// uncover makes fill value of everything that the array is about to grow over: what was
-// stored in chunks past its extent, and files that were left outside.
+// uncover prepares the region that the array is about to grow over: it deletes chunk files outside of
+// the array, and sets elements of border chunks that are past the extent to the fill value.
 func (a *Array) uncover(ctx context.Context, grown *form) error {
 	if err := a.removeOutside(ctx); err != nil {
 		return err
@@ -247,7 +247,7 @@ func (a *Array) uncover(ctx context.Context, grown *form) error {
 	return nil
 }
 
-// clear makes a region fill value where chunks are stored that hold anything else.
+// clear sets the elements of a region to the fill value. It changes only stored chunks with other values.
 func (a *Array) clear(ctx context.Context, f *form, r grid.Region) error {
 	w, err := f.grid.WalkRegion(r)
 	if err != nil {
@@ -269,14 +269,14 @@ func (a *Array) clearPart(p *part) error {
 	if err != nil || old == nil {
 		return err
 	}
-	pipeline, form, err := p.pipelineOf()
-	if err == nil {
-		err = form.CheckSize()
-	}
+	elems, form, err := p.newElems()
 	if err != nil {
 		return err
 	}
-	elems := codec.NewElems(form)
+	pipeline, err := p.pipeline(p.chunk.Codec)
+	if err != nil {
+		return err
+	}
 	if err := pipeline.DecodeRegion(context.Background(), codec.Memory(old), p.within, elems); err != nil {
 		return err
 	}
@@ -291,9 +291,9 @@ func (a *Array) clearPart(p *part) error {
 	return a.put(p, b)
 }
 
-// Append makes an axis longer by n and writes src, which is as wide as the array along the
-// others, into what is new. Growth policies are those of Resize. The document comes last: who
-// reads meanwhile sees the array as it was.
+// Append makes an axis longer by n and writes src to the new elements. src has the array's lengths
+// along the other axes. The axis grows by the policies that Resize describes. The document is written
+// last, so readers see the old array until all chunks are complete.
 func (a *Array) Append(ctx context.Context, axis int, n int64, src codec.Elems, growth ...Growth) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

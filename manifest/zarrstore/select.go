@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"varve/codec"
 	"varve/grid"
 )
@@ -40,23 +38,15 @@ func (a *Array) eachProjection(ctx context.Context, ix *grid.Indexer, elems code
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.dir, err)
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(a.opts.Workers)
-	for c := ix.Project(); c.Next() && ctx.Err() == nil; {
-		p := c.Projection.Clone()
-		part := f.partOf(p.Coords, p.Chunk, boxOf(p))
-		g.Go(func() error {
-			if err := do(ctx, part, p, elems); err != nil {
-				return fmt.Errorf("%s: %w", a.path(part.coords), err)
+	return a.inParallel(ctx, func(yield func(*part, task) bool) {
+		for c := ix.Project(); c.Next(); {
+			at := c.Projection.Clone()
+			p := f.partOf(at.Coords, at.Chunk, boxOf(at))
+			if !yield(p, func(ctx context.Context) error { return do(ctx, p, at, elems) }) {
+				return
 			}
-			return nil
-		})
-	}
-	err = ctx.Err() // the caller's, unless a chunk failed
-	if failed := g.Wait(); failed != nil {
-		return failed
-	}
-	return err
+		}
+	})
 }
 
 // boxOf returns the smallest region of the array that holds the selected elements of a chunk.
@@ -80,32 +70,20 @@ func (a *Array) readProjection(ctx context.Context, p *part, at *grid.Projection
 	return grid.Gather(at, dst.Var, grid.Window[[]byte]{Data: elems.Var, Region: p.within}, 1)
 }
 
-// readBox reads the elements of a part, which is all that is read.
+// readBox reads the elements of a part into new memory.
 func (a *Array) readBox(ctx context.Context, p *part) (codec.Elems, error) {
-	elems, err := p.newElems()
+	elems, _, err := p.newElems()
 	if err != nil {
 		return elems, err
 	}
 	return elems, a.readPart(ctx, p, elems)
 }
 
-// newElems returns room for the elements of the part.
-func (p *part) newElems() (codec.Elems, error) {
-	_, form, err := p.pipelineOf()
-	if err == nil {
-		err = form.CheckSize()
-	}
-	if err != nil {
-		return codec.Elems{}, err
-	}
-	return codec.NewElems(form), nil
-}
-
 func (a *Array) writeProjection(ctx context.Context, p *part, at *grid.Projection, src codec.Elems) error {
 	lock := a.lock(p)
 	lock.Lock()
 	defer lock.Unlock()
-	elems, err := p.newElems()
+	elems, _, err := p.newElems()
 	if err == nil && !at.IsWhole() {
 		err = a.readPart(ctx, p, elems) // the box has elements that are not selected
 	}

@@ -81,7 +81,7 @@ func (c chance) mask(n int64) []bool {
 	return mask
 }
 
-// selected copies between the elements of a whole array and those of a selection.
+// selected copies elements between a whole array and a selection.
 func (p *plain) selected(t testing.TB, ix *grid.Indexer, out codec.Elems, write bool) {
 	t.Helper()
 	var err error

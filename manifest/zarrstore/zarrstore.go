@@ -7,13 +7,13 @@
 //	DIR/c/0/0          a chunk, or a shard: replaced whole, by a rename
 //	DIR/c/0/.1.draft-* one that is being written
 //
-// Readers see every chunk as it was or as it is. What makes chunks part of the array is the
-// document, so that growth writes chunks first and the document last, and shrinking the
-// document first: nobody ever sees a hole. What a stopped process leaves lies outside of the
-// array, and goes when that grows over it.
+// Readers see every chunk complete, either before or after a write. The document decides which
+// chunks belong to the array. Growing writes the chunks first and the document last; shrinking
+// writes the document first. So readers never find a chunk missing. Chunks that a stopped process
+// leaves are outside of the array; they are deleted when the array grows over them.
 //
-// An array may be written by any number of goroutines, also where they share chunks, but by
-// one process at a time: a chunk of which a part is written is read, changed and replaced.
+// Any number of goroutines may write an array, even to the same chunk, but only one process at a
+// time: to write a part of a chunk, the chunk is read, changed and replaced.
 package zarrstore
 
 import (
@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"varve/codec"
@@ -31,17 +32,17 @@ import (
 	"varve/zarrjson"
 )
 
-// Options say how an array is created and written. What is zero is as the field says.
+// Options say how an array is created and written. The zero value has the defaults.
 type Options struct {
-	// Format of a new array, 3 or 2; 0 stands for 3. An array that is opened keeps its own.
+	// Format is the Zarr format of a new array, 3 or 2; 0 means 3. Open ignores it.
 	Format int
-	// Workers is how many chunks are worked on at a time; 0 stands for GOMAXPROCS.
+	// Workers is the number of chunks that are read or written at a time; 0 means GOMAXPROCS.
 	Workers int
 	// Clip reads and writes shards by version 1.1 of sharding, whose inner chunks need not divide the
 	// shard: see codec.WithClipping. The document does not say so: give the option to Open too. Other
 	// programs refuse such arrays.
 	Clip bool
-	// Sync has every chunk on the disk before it replaces another. Documents always are.
+	// Sync writes every chunk to the disk before it replaces another, as documents always are.
 	Sync bool
 }
 
@@ -56,15 +57,15 @@ type Array struct {
 	locks [64]sync.Mutex // of chunks that are changed, by number
 }
 
-// form is what an array is at some time.
+// form is the state of an array between two changes of its shape.
 type form struct {
-	schema *zarrjson.Array   // as of format 3
+	schema *zarrjson.Array   // as in format 3
 	v2     *zarrjson.V2Array // nil in format 3
 	grid   *grid.Grid
-	base   *codec.Pipeline // of some chunk; nil if the array has no chunk that can be
+	base   *codec.Pipeline // of some chunk; nil if an axis has no chunks
 }
 
-// Create makes an array without any chunk in a folder, which has to be empty or not there.
+// Create makes an array without any chunk in a folder, which must be empty or not exist.
 // The schema is kept and must not change afterwards.
 func Create(dir string, schema *zarrjson.Array, opts *Options) (*Array, error) {
 	a := &Array{dir: filepath.Clean(dir), opts: defaults(opts)}
@@ -84,7 +85,7 @@ func Create(dir string, schema *zarrjson.Array, opts *Options) (*Array, error) {
 	return a, a.publish(f)
 }
 
-// CreateLike makes an array that has the schema of another, and none of its values: see
+// CreateLike makes an array with the schema of another, but without its values: see
 // [Array.CopyFrom].
 func CreateLike(dir string, other *Array, opts *Options) (*Array, error) {
 	o := defaults(opts)
@@ -95,7 +96,7 @@ func CreateLike(dir string, other *Array, opts *Options) (*Array, error) {
 	return Create(dir, f.schema, &o)
 }
 
-// Open opens the array in a folder. Where there is none the error is fs.ErrNotExist.
+// Open opens the array in a folder. The error is fs.ErrNotExist if there is none.
 func Open(dir string, opts *Options) (*Array, error) {
 	a := &Array{dir: filepath.Clean(dir), opts: defaults(opts)}
 	f, err := a.opts.readForm(a.dir)
@@ -130,23 +131,24 @@ func defaults(opts *Options) Options {
 	return o
 }
 
-// now returns what the array is. It must not be changed.
+// now returns the current form. It must not be changed.
 func (a *Array) now() form {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return a.form
 }
 
-// Schema is the array as of format 3, whichever it is stored in. It must not be changed.
+// Schema returns the array's schema as a document of format 3, even if it is stored in format 2. It must
+// not be changed.
 func (a *Array) Schema() *zarrjson.Array { return a.now().schema }
 
-// Grid is how the array is cut into chunks.
+// Grid returns the array's chunk grid.
 func (a *Array) Grid() *grid.Grid { return a.now().grid }
 
-// Shape is the array's shape. It must not be changed.
+// Shape returns the array's shape. It must not be changed.
 func (a *Array) Shape() []int64 { return a.now().grid.Shape() }
 
-// Pipeline is that of the chunk at some coordinates.
+// Pipeline returns the codec pipeline of the chunk at some coordinates.
 func (a *Array) Pipeline(coords []int64) (*codec.Pipeline, error) {
 	f := a.now()
 	c, ok := f.grid.Chunk(coords)
@@ -156,7 +158,7 @@ func (a *Array) Pipeline(coords []int64) (*codec.Pipeline, error) {
 	return f.pipeline(c.Codec)
 }
 
-// Chunk returns the bytes of a chunk as they are stored, nil if it is not.
+// Chunk returns the stored bytes of a chunk, or nil if it is not stored.
 func (a *Array) Chunk(_ context.Context, coords []int64) ([]byte, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -166,33 +168,24 @@ func (a *Array) Chunk(_ context.Context, coords []int64) ([]byte, error) {
 	return readIfThere(a.path(coords))
 }
 
-// path is the file of a chunk.
+// path returns the name of a chunk's file.
 func (a *Array) path(coords []int64) string {
 	return filepath.Join(a.dir, filepath.FromSlash(string(a.form.schema.Keys.Append(nil, coords))))
 }
 
-// pipeline is that of chunks of a shape.
+// pipeline returns the codec pipeline of chunks of a shape.
 func (f *form) pipeline(shape []int64) (*codec.Pipeline, error) {
 	if f.base == nil {
 		return codec.New(f.schema.Codecs, f.schema.Form(shape))
 	}
-	if sameShape(f.base.Form().Shape, shape) {
+	if slices.Equal(f.base.Form().Shape, shape) {
 		return f.base, nil
 	}
 	return f.base.WithShape(shape)
 }
 
-func sameShape(a, b []int64) bool {
-	for k := range a {
-		if a[k] != b[k] {
-			return false
-		}
-	}
-	return true
-}
-
-// Delete removes the array: its documents first, so that there is none any more, then its
-// chunks. Files that are not the array's stay.
+// Delete removes the array: its documents first, so that readers find no array, and then its
+// chunks. Files that do not belong to the array stay.
 func (a *Array) Delete(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -203,7 +196,7 @@ func (a *Array) Delete(ctx context.Context) error {
 	}
 	folders, err := a.sweep(ctx, func([]int64) bool { return false })
 	for i := len(folders) - 1; i >= 0; i-- {
-		_ = os.Remove(folders[i]) // those that hold anything else stay
+		_ = os.Remove(folders[i]) // folders with other files stay
 	}
 	return err
 }

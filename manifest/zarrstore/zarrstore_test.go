@@ -73,7 +73,7 @@ func sameElems(a, b codec.Elems) bool {
 	return bytes.Equal(a.Fixed, b.Fixed) && slices.EqualFunc(a.Var, b.Var, bytes.Equal)
 }
 
-// chance makes random arrays and what is done to them.
+// chance makes random arrays and random changes of them.
 type chance struct{ *rand.Rand }
 
 func (c chance) one(list ...string) string { return list[c.IntN(len(list))] }
@@ -200,7 +200,7 @@ func unitsOf(t testing.TB, a *Array) []int64 {
 	return units
 }
 
-// named returns edges for what an axis grows by past those that are declared.
+// named returns edges for the growth of an axis past its declared edges.
 func (c chance) named(d grid.Dimension, extent, unit int64) (sizes []int64) {
 	declared := int64(0)
 	for r := range d.Runs() {
@@ -550,12 +550,12 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	if a.Shape()[0] != 10 || v2.Shape()[0] != 10 {
-		t.Errorf("what was refused happened: %v, %v", a.Shape(), v2.Shape())
+		t.Errorf("a refused resize changed the shapes: %v, %v", a.Shape(), v2.Shape())
 	}
 }
 
-// TestNoFillValue: where format 2 has no fill value, what was written as zeros stays zeros to
-// readers that make up the elements of missing chunks.
+// TestNoFillValue: if an array of format 2 has no fill value, written zeros stay zeros for readers
+// that use other values for missing chunks.
 func TestNoFillValue(t *testing.T) {
 	ctx := context.Background()
 	regular := schema16(t, 10, 5)
