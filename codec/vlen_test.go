@@ -52,7 +52,7 @@ func TestVLenRefuses(t *testing.T) {
 		checkMessage(t, tt.name, err)
 	}
 	if _, err := text.Encode(nil, Elems{Var: [][]byte{nil, {0xff}}}); err == nil || !strings.Contains(err.Error(), "element 1") {
-		t.Errorf("encoding what is not UTF-8: %v", err)
+		t.Errorf("encoding text that is not UTF-8: %v", err)
 	}
 	for _, form := range []Form{{Type: Type{Kind: Bytes}, Shape: []int64{1}}, {Type: int16Type, Shape: []int64{1}}} {
 		if _, err := New(specs(t, `["vlen-utf8"]`), form); !errors.Is(err, errors.ErrUnsupported) {

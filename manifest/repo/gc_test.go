@@ -80,7 +80,7 @@ func testGCWaitsForWriters(t *testing.T, h *homes) {
 		t.Fatal(err)
 	}
 	if _, err := r.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
-		t.Fatalf("GC while somebody writes: %v", err)
+		t.Fatalf("GC while a process writes: %v", err)
 	}
 	if _, err := writer.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
 		t.Fatalf("GC while it writes itself: %v", err)

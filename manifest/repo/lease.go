@@ -63,8 +63,7 @@ func (o *objects) lease(ctx context.Context, kind string) (*lease, error) {
 
 func (l *lease) key() string { return lockFolder + "/" + l.name }
 
-// renew stores the lease again and again. A failure now and then does no harm, since a lease lives
-// four times as long as the interval.
+// renew stores the lease every leaseRenew. A single failure does no harm, since a lease lives four times as long.
 func (l *lease) renew(ctx context.Context) {
 	defer close(l.stopped)
 	tick := time.NewTicker(leaseRenew)

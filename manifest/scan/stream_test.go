@@ -128,9 +128,9 @@ func TestTakenBack(t *testing.T) {
 			restarts += checkSame(t, 2, []string{names[0], cut, names[len(names)-1]}, true).restart
 		}
 	}
-	t.Logf("%d scans began anew", restarts)
+	t.Logf("%d scans were restarted", restarts)
 	if restarts == 0 {
-		t.Error("none began anew")
+		t.Error("no scan was restarted")
 	}
 }
 

@@ -66,7 +66,7 @@ func TestVirtualKept(t *testing.T) {
 	if !slices.ContainsFunc(a.Files, func(f *manifest.File) bool {
 		return strings.HasSuffix(f.URL, "/virtual_sources.h5") && len(f.Header.Variables) == 0
 	}) {
-		t.Error("what is kept of virtual_sources.h5 belongs to no version of it")
+		t.Error("values of virtual_sources.h5 are stored without the version of the file")
 	}
 	// If values may not be stored either, the reason is recorded and nothing is read.
 	a, err = scanAll([]string{fixtures + "/hdf5/virtual_matched.h5"}, scan.Options{ValueBytes: 8})

@@ -46,11 +46,11 @@ func TestReadAhead(t *testing.T) {
 		{"not more than Ahead", []int64{0, 1, 3, 7, 15, 31, 47, 63}, "0+1 1+2 3+4 7+8 15+16 31+16 47+16 63+16"},
 		{"here and there, one at a time", []int64{50, 20, 80, 3}, "50+1 20+1 80+1 3+1"},
 		{"a short way forward", []int64{10, 12, 16}, "10+1 12+2 16+4"},
-		{"up to what is here", []int64{7, 4, 6}, "7+1 4+2 6+1"},
+		{"up to a cached block", []int64{7, 4, 6}, "7+1 4+2 6+1"},
 		{"a short way back", []int64{50, 40, 49}, "50+1 40+2 49+1"},
 		{"too far ahead", []int64{10, 28, 46}, "10+1 28+1 46+1"},
 		{"the tail at once", []int64{100, 99, 97, 98, 96}, "96+5"},
-		{"the tail without what is here", []int64{95, 96, 100}, "95+1 96+5"},
+		{"the tail without cached blocks", []int64{95, 96, 100}, "95+1 96+5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, s := memory(size, remoteLike)
@@ -296,7 +296,7 @@ func TestPrefetch(t *testing.T) {
 		{"one is no hint", nil, at(5), ""},
 		{"far apart, in any order, twice", nil, at(90, 10, 50, 10), "10+1 50+1 90+1"},
 		{"near each other", nil, at(20, 23, 30), "20+4 30+1"},
-		{"what is here", []int64{50}, at(10, 50, 90), "50+1 10+1 90+1"},
+		{"cached blocks", []int64{50}, at(10, 50, 90), "50+1 10+1 90+1"},
 		{"over two blocks", nil, ranges{{Offset: 10*block - 1, Length: 2}, {Offset: 50 * block, Length: 1}}, "9+2 50+1"},
 		{"outside", nil, ranges{{Offset: -5, Length: 10}, {Offset: 1 << 40, Length: 10}, {Offset: 0, Length: -1}, {Offset: 99 * block, Length: 1 << 40}}, "99+2"},
 		{"walking on", []int64{10}, at(11, 12), "10+1 11+2"},

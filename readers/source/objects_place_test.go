@@ -266,7 +266,7 @@ func TestPlaceFaults(t *testing.T) {
 		whole := fmt.Sprint("whole/", n)
 		switch err := p.Replace(t.Context(), whole, bytes.NewReader(content[n:]), int64(len(content)-n), ""); {
 		case err == nil && !bytes.Equal(m.Get("bucket/a/"+whole), content[n:]):
-			t.Errorf("%s is not what was stored", whole)
+			t.Errorf("%s differs from the stored bytes", whole)
 		case errors.Is(err, source.ErrConflict), errors.Is(err, errors.ErrUnsupported):
 			t.Errorf("%s: %v", whole, err)
 		}
@@ -274,7 +274,7 @@ func TestPlaceFaults(t *testing.T) {
 		if err := p.Put(t.Context(), key, bytes.NewReader(content[n:]), int64(len(content)-n)); err == nil {
 			stored++
 			if !bytes.Equal(m.Get("bucket/a/"+key), content[n:]) {
-				t.Errorf("%s is not what was stored", key)
+				t.Errorf("%s differs from the stored bytes", key)
 			}
 		}
 		old := m.Get("bucket/a/current")

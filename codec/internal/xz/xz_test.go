@@ -126,7 +126,7 @@ func TestDecodeRefusesByName(t *testing.T) {
 	}{
 		{"x86 machine code", Decode, x86, errors.ErrUnsupported},
 		{"raw ARM64 machine code", raw(Filter{ID: 10}, Filter{ID: LZMA2}), "AA==", errors.ErrUnsupported},
-		{"a filter nobody knows", raw(Filter{ID: 99}, Filter{ID: LZMA2}), "AA==", errors.ErrUnsupported},
+		{"an unknown filter", raw(Filter{ID: 99}, Filter{ID: LZMA2}), "AA==", errors.ErrUnsupported},
 		{"no filters", raw(), "AA==", corrupt.Err},
 		{"delta last", raw(Filter{ID: Delta, Distance: 1}), "AA==", corrupt.Err},
 		{"LZMA2 first", raw(Filter{ID: LZMA2}, Filter{ID: LZMA2}), "AA==", corrupt.Err},

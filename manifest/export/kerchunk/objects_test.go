@@ -248,7 +248,7 @@ func TestFasterInStore(t *testing.T) {
 	}
 	m.Put("bucket/a b/r.parquet/.varve/claim", []byte("somebody"))
 	if _, err := write(t.Context(), a.hierarchy, prefix+"r.parquet", nil); !errors.Is(err, repo.ErrBusy) {
-		t.Errorf("while somebody is at work: %v", err)
+		t.Errorf("while another export has the claim: %v", err)
 	}
 	m.Pass(2 * time.Minute)
 	result, err := write(t.Context(), a.hierarchy, prefix+"r.parquet", nil)

@@ -132,7 +132,7 @@ func (f *File) checkVariable(v *Variable) error {
 		}
 		n := f.Dimensions[d].Length
 		if n == 0 && axis > 0 {
-			return fmt.Errorf("dimension %s has no length: %w, but for the first of a variable", f.Dimensions[d].Name, errors.ErrUnsupported)
+			return fmt.Errorf("dimension %s has length 0, which only the first dimension of a variable can have: %w", f.Dimensions[d].Name, errors.ErrUnsupported)
 		}
 		if n > 0 && size > (math.MaxInt64-3)/n {
 			return fmt.Errorf("more bytes than an int64 counts: %w", errors.ErrUnsupported)

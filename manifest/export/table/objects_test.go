@@ -74,7 +74,7 @@ func TestStoppedInStore(t *testing.T) {
 			return nil
 		}
 		if _, err := write(t.Context(), l, "s3://bucket/t.parquet", &Options{Force: force}); !errors.Is(err, repo.ErrConflict) {
-			t.Errorf("somebody was faster: %v", err)
+			t.Errorf("another process was faster: %v", err)
 		}
 		if got := string(m.Get("bucket/t.parquet")); got != "theirs" {
 			t.Errorf("there is %q", got)

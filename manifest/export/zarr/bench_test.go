@@ -49,7 +49,7 @@ func BenchmarkWrite(b *testing.B) {
 	for name, o := range map[string]Options{
 		"as it is":    {},
 		"into shards": {Shards: []Edges{{Dim: "time", Sizes: []int64{8}}}},
-		"cut anew":    {Chunks: []Edges{{Dim: "time", Sizes: []int64{8}}, {Dim: "y", Sizes: []int64{128}}, {Dim: "x", Sizes: []int64{128}}}},
+		"re-chunked":  {Chunks: []Edges{{Dim: "time", Sizes: []int64{8}}, {Dim: "y", Sizes: []int64{128}}, {Dim: "x", Sizes: []int64{128}}}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			dir := b.TempDir()

@@ -46,7 +46,7 @@ func TestShardsOfStored(t *testing.T) {
 	o := Options{Chunks: []Edges{{Array: "t2m", Dim: "time", Sizes: []int64{5}}}, Shards: []Edges{{Array: "t2m", Dim: "time", Sizes: []int64{15}}}}
 	r := cut.copy(t, from+" cut", o)
 	if r.Encoded == 0 {
-		t.Errorf("cut anew: got %+v", *r)
+		t.Errorf("re-chunked: got %+v", *r)
 	}
 	cut.compare(t, from+" cut", 3)
 }

@@ -90,7 +90,7 @@ func (s *sample) compare(t testing.TB, dest string, format int) {
 			t.Fatal(err)
 		}
 		if got := readCopy(t, filepath.Join(dest, a.Path()), format); !bytes.Equal(got, want.Fixed) {
-			t.Errorf("%s: the copy holds other values", a.Path())
+			t.Errorf("%s: the copy has other values", a.Path())
 		}
 	}
 }
@@ -277,7 +277,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Write(context.Background(), s.store, full, &Options{Force: true}); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a folder of somebody's: got %v", err)
+		t.Errorf("a folder that is no copy: got %v", err)
 	}
 	dest := filepath.Join(t.TempDir(), "copy")
 	s.copy(t, dest, Options{})

@@ -61,7 +61,7 @@ func TestChunks(t *testing.T) {
 		{"regular, a chunk that was not full", regular(t, 7, 3), regular(t, 8, 3), true, true},
 		{"regular, then more", regular(t, 7, 3), regular(t, 10, 3), true, true},
 		{"regular becomes rectilinear", regular(t, 6, 3), edges(t, 8, 3, 3, 2), true, false},
-		{"what is not full becomes a chunk", regular(t, 7, 3), edges(t, 10, 3, 3, 1, 3), false, false},
+		{"a partial chunk becomes a full one", regular(t, 7, 3), edges(t, 10, 3, 3, 1, 3), false, false},
 		{"an edge past the end is filled", edges(t, 4, 2, 3), edges(t, 5, 2, 3), true, true},
 		{"another edge", edges(t, 5, 2, 3), edges(t, 9, 2, 4, 3), false, false},
 		{"one chunk of another length", regular(t, 6, 6), regular(t, 9, 9), false, false},

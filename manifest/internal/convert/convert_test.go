@@ -345,7 +345,7 @@ func TestRetimed(t *testing.T) {
 	}
 }
 
-// TestTextsAndBytes: texts of some files are bytes where those of others are not UTF-8.
+// TestTextsAndBytes checks that texts become bytes if the texts of other files are not UTF-8.
 func TestTextsAndBytes(t *testing.T) {
 	text, raw := codec.Type{Kind: codec.String}, codec.Type{Kind: codec.Bytes}
 	if got, err := Promote(text, raw); err != nil || !got.Equal(raw) {
@@ -410,7 +410,7 @@ func TestTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := conversion.Apply(codec.Elems{Var: make([][]byte, 1)}, codec.Elems{Fixed: []byte{0xff}}); !errors.Is(err, codec.ErrCorrupt) {
-		t.Errorf("what is no UTF-8: %v", err)
+		t.Errorf("bytes that are not UTF-8: %v", err)
 	}
 }
 

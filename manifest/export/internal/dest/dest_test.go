@@ -36,7 +36,7 @@ func TestClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := p.Claim(t.Context()); !errors.Is(err, repo.ErrBusy) || !strings.Contains(err.Error(), p.Name(ClaimKey)) {
-		t.Errorf("while it is held: %v", err)
+		t.Errorf("while another export has the claim: %v", err)
 	}
 	boom := errors.New("boom")
 	if err := first.Release(boom); err != boom || len(m.Names(below)) > 0 {
@@ -51,12 +51,12 @@ func TestClaim(t *testing.T) {
 		t.Errorf("%v, and there are %q", err, m.Names(below))
 	}
 	m.Pass(claimRest + 2*time.Second)
-	third, _, err := p.Claim(t.Context()) // long before it is old, as nobody has it
+	third, _, err := p.Claim(t.Context()) // long before claimLife, since the claim is empty
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := third.Release(boom); err != boom || !slices.Equal(m.Names(below), []string{below + ClaimKey}) {
-		t.Errorf("what the second left is nobody's: %v, and there are %q", err, m.Names(below))
+		t.Errorf("after the claim that the second left: %v, objects %q", err, m.Names(below))
 	}
 	m.Pass(claimRest + 2*time.Second)
 	if third, _, err = p.Claim(t.Context()); err != nil {
@@ -120,7 +120,7 @@ func TestStoodStill(t *testing.T) {
 			}
 		}
 		if ctx.Err() == nil || !c.IsLost() {
-			t.Errorf("%s: it is held", name)
+			t.Errorf("%s: the claim is not lost", name)
 		}
 		if err := c.Release(nil); !errors.Is(err, repo.ErrBusy) {
 			t.Errorf("%s: %v", name, err)

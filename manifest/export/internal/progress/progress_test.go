@@ -22,7 +22,7 @@ func TestCounter(t *testing.T) {
 			c.Add(1)
 		}
 		if want := []int64{3, 6, 9, 10}; len(told) != 4 || [4]int64(told) != [4]int64(want) {
-			t.Errorf("told %v, not %v", told, want)
+			t.Errorf("reported %v, want %v", told, want)
 		}
 	})
 }
@@ -47,7 +47,7 @@ func TestEnd(t *testing.T) {
 		})
 	}
 	if all.Wait(); ends != 1 {
-		t.Errorf("the end was told %d times", ends)
+		t.Errorf("the end was reported %d times", ends)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestOneAtATime(t *testing.T) {
 	inside, last := atomic.Int64{}, int64(0)
 	c := New(func(done, _ int64) {
 		if inside.Add(1) > 1 || done <= last {
-			t.Errorf("told of %d after %d, by %d at a time", done, last, inside.Load())
+			t.Errorf("reported %d after %d, %d reports at a time", done, last, inside.Load())
 		}
 		last = done
 		time.Sleep(250 * time.Millisecond)
@@ -70,7 +70,7 @@ func TestOneAtATime(t *testing.T) {
 		})
 	}
 	if all.Wait(); last != 4 {
-		t.Errorf("told of %d last", last)
+		t.Errorf("the last report is %d", last)
 	}
 }
 
