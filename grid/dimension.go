@@ -12,7 +12,7 @@ var ErrOutOfBounds = errors.New("out of bounds")
 // Dimension is one dimension of an array, cut into chunks. The implementations here are
 // [Fixed], [*Varying] and [*Tiled]; all are immutable.
 //
-// Chunk numbers are those of cells, 0 … Cells−1. For any other number ok is false, and a
+// Chunks are numbered as cells are, 0 … Cells−1. For any other number ok is false, and a
 // Span is empty.
 type Dimension interface {
 	// Extent returns the array's length along the axis.

@@ -156,7 +156,7 @@ func TestCanonicalKeepsChunks(t *testing.T) {
 			}
 		}
 		if back, err := grid.SizesOf(d).Bind(d.Extent()); err != nil || !grid.Equal(back, d) {
-			t.Fatalf("what is declared binds to something else (%v)", err)
+			t.Fatalf("the declared sizes bind to another dimension (%v)", err)
 		}
 	})
 }

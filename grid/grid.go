@@ -74,7 +74,7 @@ func (g *Grid) ChunkShape() (shape []int64, ok bool) {
 }
 
 // ChunkAt returns the chunk at the given chunk coordinates. Coordinates of another rank
-// are an error, and those of no chunk an ErrOutOfBounds. A cell past the extent is not a
+// are an error, and coordinates without a chunk an ErrOutOfBounds. A cell past the extent is not a
 // chunk.
 func (g *Grid) ChunkAt(coords []int64) (Chunk, error) {
 	if len(coords) != len(g.dims) {
@@ -218,8 +218,8 @@ func (g *Grid) checkRegion(r Region, limit []int64, noun string) error {
 	return nil
 }
 
-// Resize returns the grid of the array resized to a shape. The policies are those of the
-// first axes; the others grow by [Repeat].
+// Resize returns the grid of the array resized to a shape. The policies belong to the
+// first axes; the other axes grow by [Repeat].
 func (g *Grid) Resize(shape []int64, growth ...Growth) (*Grid, error) {
 	if len(shape) != len(g.dims) {
 		return nil, fmt.Errorf("shape %v: %d extents for %d axes", shape, len(shape), len(g.dims))

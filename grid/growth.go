@@ -47,13 +47,13 @@ func RepeatSize(size int64) Growth { return Growth{policy: growSize, size: size}
 // OneChunk adds one chunk for the whole growth, as zarr-python does.
 func OneChunk() Growth { return Growth{policy: growOneChunk} }
 
-// Append adds the given edges. They must reach the new extent, and there must be need for
-// them. Without any, growth past the declared edges is an error.
+// Append adds the given edges, which must reach the new extent. Edges are an error if the declared
+// edges reach it already. Without edges, growth past the declared edges is an error.
 func Append(edges ...Run) Growth { return Growth{policy: growList, runs: nonNil(edges)} }
 
 // Cycle continues a pattern, such as the lengths of months. The pattern begins at the
-// start of the axis: edge n gets the pattern's edge n modulo its length. If all edges are
-// those of the pattern, the result is a Tiled.
+// start of the axis: edge n gets the pattern's edge n modulo its length. If all edges
+// follow the pattern, the result is a Tiled.
 func Cycle(pattern ...Run) Growth { return Growth{policy: growCycle, runs: nonNil(pattern)} }
 
 // PolicyName is the name of a growth policy.

@@ -71,8 +71,8 @@ func InnerClipped(codec, inner []int64) (*Grid, error) {
 }
 
 // InnerEdges yields the codec sizes of the innermost chunks along a dimension. At each
-// level they are clipped to the chunk around them, as in sharding_indexed 1.1; where each
-// size divides the one before, the result is that of 1.0. They fill the codec size of
+// level they are clipped to the chunk around them, as in sharding_indexed 1.1; if each
+// size divides the one before, the result is the same as in 1.0. They fill the codec size of
 // every cell, also past the extent. Sizes are the inner chunk lengths from the outermost
 // level inward.
 //

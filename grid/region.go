@@ -7,7 +7,7 @@ import (
 )
 
 // Region is a box of elements: Shape[k] elements from Origin[k] on, along each axis k.
-// The caller decides whether the coordinates are those of an array, of a chunk, or chunk
+// The caller decides whether it has the coordinates of an array, of a chunk, or chunk
 // coordinates. A region of rank 0 has one element.
 type Region struct {
 	Origin []int64
@@ -91,7 +91,7 @@ func (r Region) Intersect(a, b Region) bool {
 }
 
 // Shift subtracts origin from the region's origin: it converts an array's coordinates to
-// those of a chunk that begins at origin.
+// the coordinates of a chunk that begins at origin.
 func (r Region) Shift(origin []int64) {
 	for k, o := range origin {
 		r.Origin[k] -= o

@@ -49,7 +49,7 @@ func SizesOf(d Dimension) Sizes {
 // otherwise.
 func (s Sizes) RegularSize() (size int64, ok bool) { return s.every, s.runs == nil }
 
-// Runs returns the declared runs or those of the pattern; nil for one size that repeats.
+// Runs returns the declared runs or the runs of the pattern; nil for one size that repeats.
 func (s Sizes) Runs() []Run { return s.runs }
 
 // Bind returns the dimension with these edges and an extent.

@@ -79,8 +79,8 @@ func (v *Varying) advance(s *Span) {
 	v.table.describe(s, s.run+1)
 }
 
-// Offset implements [Dimension]. The end is that of the last edge, which may be past the
-// extent.
+// Offset implements [Dimension]. The end is the end of the last edge, which may be past
+// the extent.
 func (v *Varying) Offset(chunk int64) (int64, bool) {
 	switch {
 	case chunk < 0 || chunk > v.Cells():

@@ -52,7 +52,7 @@ func TestHostileDocuments(t *testing.T) {
 			if took > 3*time.Second {
 				t.Errorf("took %v for %d bytes", took, len(doc))
 			}
-			// TotalAlloc counts all allocations, also those that are freed already.
+			// TotalAlloc counts all allocations, also freed ones.
 			if used := after.TotalAlloc - before.TotalAlloc; used > uint64(400*len(doc))+1<<22 {
 				t.Errorf("allocated %d bytes for %d", used, len(doc))
 			}

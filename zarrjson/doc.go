@@ -28,9 +28,9 @@
 //
 // # Specifications
 //
-// Documents follow the core specification of Zarr v3.1; its data types, chunk grids and
-// key encodings those of zarr-extensions; format 2 the Zarr storage specification version
-// 2. Where zarr-python 3.4 accepts more, and its own older documents depend on it (bare
+// Documents follow the core specification of Zarr v3.1. Data types, chunk grids and key
+// encodings follow zarr-extensions. Format 2 follows the Zarr storage specification
+// version 2. Where zarr-python 3.4 accepts more, and its own older documents depend on it (bare
 // NaN, integers as 1.0 or "1", text fill values as numbers), so does varve.
 //
 // # Errors

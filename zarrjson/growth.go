@@ -14,7 +14,7 @@ import (
 //	  {"policy": "pattern", "edges": [31, 28, [31, 2]]},
 //	  {"policy": "repeat", "size": 25},
 //	  {"policy": "one_chunk"},
-//	  {"policy": "list"},     the edges of a list are those of the grid past the extent
+//	  {"policy": "list"},     the list is the edges of the grid past the extent
 //	  null                    the default: see grid.Repeat
 //	]}
 const growthField = "varve_growth"

@@ -94,7 +94,7 @@ func readMaskFloat(v value, size int) (uint64, error) {
 	return readFloatFill(v, size)
 }
 
-// narrowBits converts the bits of a float64 to those of a float of a size.
+// narrowBits converts the bits of a float64 to the bits of a float of a size.
 func narrowBits(v value, bits uint64, size int) (uint64, error) {
 	wide, s := specialFloats[8], specialFloats[size]
 	sign := bits >> 63 << (8*size - 1)

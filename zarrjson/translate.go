@@ -29,8 +29,8 @@ const (
 const dimensionsAttribute = "_ARRAY_DIMENSIONS"
 
 // ToV3 returns the array as a document of format 3. Order F becomes a transpose, the byte
-// order of the type that of the codec "bytes", and the attribute _ARRAY_DIMENSIONS the
-// dimension names. Chunk keys do not change.
+// order of the type becomes the byte order of the codec "bytes", and the attribute
+// _ARRAY_DIMENSIONS becomes the dimension names. Chunk keys do not change.
 func (a *V2Array) ToV3(attributes Attributes, rule FillRule) (*Array, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err

@@ -187,7 +187,7 @@ func (v *V2Array) setTranspose(a *Array, i int) error {
 	return nil
 }
 
-// coreIDs are the ids of the core codecs, whose bytes equal those of numcodecs.
+// coreIDs are the ids of the core codecs, whose bytes equal the bytes of numcodecs.
 var coreIDs = map[string]string{
 	"gzip": "gzip", "zstd": "zstd", "crc32c": "crc32c", "blosc": "blosc",
 	"vlen-utf8": "vlen-utf8", "vlen-bytes": "vlen-bytes",

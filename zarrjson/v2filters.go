@@ -53,8 +53,8 @@ func (t filterTypes) check(elements ByteOrder) error {
 	return nil
 }
 
-// orderAfter returns the byte order of a filter's output: that of its configured type, if
-// any.
+// orderAfter returns the byte order of a filter's output: the order of its configured type,
+// if any.
 func orderAfter(f V2Codec, before ByteOrder) ByteOrder {
 	if f.ID == "packbits" {
 		return NoOrder

@@ -30,7 +30,7 @@ type archive struct {
 
 	falling, alike bool // alike: the files agree on everything that a schema declares
 	laid           *laid
-	squeezed       bool // files of one step along an axis may lack it, but for the first
+	squeezed       bool // files of one step along an axis may lack it, except the first
 }
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

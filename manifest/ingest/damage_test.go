@@ -81,7 +81,7 @@ func TestDamageOfWhatIsAskedFor(t *testing.T) {
 			outcome, err := Check(t.Context(), opts)
 			var broken *scan.BrokenError
 			if errors.As(err, &broken) != (c.advice != "") || err != nil && c.advice == "" {
-				t.Fatalf("%v, wanted to be told to drop %q", err, c.advice)
+				t.Fatalf("%v, want advice to drop %q", err, c.advice)
 			}
 			if c.advice != "" {
 				f := outcome.Report.Findings[0]
@@ -125,7 +125,7 @@ func TestDamageInParts(t *testing.T) {
 		return &Options{Sources: Sources{Names: []string{name}}, Plan: plan.Options{Drop: drop, Vars: []string{"nothing"}}}
 	}
 	if _, err := Scan(t.Context(), part, from(dir)); err == nil || !advises(err, "/@", "/u") {
-		t.Fatalf("%v, wanted to be told to drop u and the attribute", err)
+		t.Fatalf("%v, want advice to drop u and the attribute", err)
 	}
 	if _, err := os.Stat(part); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("a part: %v", err)

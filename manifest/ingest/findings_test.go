@@ -14,7 +14,7 @@ import (
 	"varve/manifest/scan"
 )
 
-// TestFindingExamples causes each finding that this package adds to those of the planner.
+// TestFindingExamples causes each finding that this package adds to the findings of the planner.
 func TestFindingExamples(t *testing.T) {
 	dir := t.TempDir()
 	var names []string

@@ -35,7 +35,7 @@ type Options struct {
 	SkipKnown  bool         // for Append: leave out sources that the manifest has, if they are unchanged
 	Allow      []string     // folders and URLs where sources may refer to other files, besides their own
 	// GRIBIndex says whether index files of GRIB files are read, and GRIBTemplates lists GRIB files with index
-	// files whose headers serve for those of all sources: see grib.IndexOptions.
+	// files whose headers describe all sources: see grib.IndexOptions.
 	GRIBIndex     grib.IndexUse
 	GRIBTemplates []string
 	Pictures      bool // draw the arrays

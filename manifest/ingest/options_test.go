@@ -21,7 +21,7 @@ func demo(months ...string) Sources {
 	return s
 }
 
-// TestAppendKeepsPlan: an append uses the options of the build, unless told otherwise.
+// TestAppendKeepsPlan: an append uses the options of the build, unless it has its own.
 func TestAppendKeepsPlan(t *testing.T) {
 	configured(t)
 	out := filepath.Join(t.TempDir(), "out")

@@ -57,8 +57,8 @@ func (s *Sources) skip(path string) {
 	s.skipped.names = append(s.skipped.names, path)
 }
 
-// Expand returns the files and objects that Names mean, in the given order, and those of a folder
-// or pattern sorted by name. If a file has the exact name, it is used, even if the name looks like
+// Expand returns the files and objects that Names mean, in the given order. The files of a
+// folder or pattern are sorted by name. If a file has the exact name, it is used, even if the name looks like
 // a pattern.
 //
 //	ocean.nc  archive/  "model/*.nc"  https://host/x.nc  s3://bucket/model/  @list.txt  @-

@@ -48,7 +48,7 @@ func TestLargeStatics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if compared != 1 || made.Snapshot.Sources != 3 {
-		t.Errorf("%d sources, of which %d were compared again", made.Snapshot.Sources, compared)
+		t.Errorf("%d sources, and %d of them were compared again", made.Snapshot.Sources, compared)
 	}
 	var refused *plan.Error
 	if _, err := Append(ctx, out, how(all[3])); !errors.As(err, &refused) || len(refused.Findings) != 1 || refused.Findings[0].Array != "/lat" || reporttest.Files(&refused.Findings[0]) != "3.zarr" {

@@ -62,7 +62,7 @@ func cellsOf[T int32 | float32 | float64](odd bool) []T {
 }
 
 // TestLargeCoordinates: coordinates that are too large to store place files, and are read from the
-// files. An append reads only those of new files.
+// files. An append reads only the coordinates of new files.
 func TestLargeCoordinates(t *testing.T) {
 	configured(t)
 	dir := t.TempDir()

@@ -11,11 +11,11 @@ import (
 )
 
 // absences finds the files at positions that no tile of an array covers. It visits only files whose
-// boxes overlap tiles. The cost grows with the tiles that exist, not with those that are missing:
+// boxes overlap tiles. The cost grows with the tiles that exist, not with the missing ones:
 // an archive may have many variables that only one file has.
 func (p *layout) absences(a *array, w *placing) {
-	held, all := w.cover()
-	w.holes = held < all
+	covered, all := w.cover()
+	w.holes = covered < all
 	if !w.holes {
 		return
 	}
@@ -177,12 +177,12 @@ func (p *layout) settleAbsent() {
 // and the user did not ask for it, it refuses: more likely, some files have wrong coordinates.
 func (p *layout) settleHoles() {
 	for _, w := range p.placeOrder {
-		held, all := w.cover()
-		if !w.holes || held == all || len(w.absent) > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
+		covered, all := w.cover()
+		if !w.holes || covered == all || len(w.absent) > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
 			continue
 		}
-		f := report.Finding{Code: report.MosaicIncomplete, Effect: report.Filled, Args: report.Args{"share": 1 - held/all, "dims": dimList(w.dims)}}
-		if d := w.doubtful(held / all); d != nil {
+		f := report.Finding{Code: report.MosaicIncomplete, Effect: report.Filled, Args: report.Args{"share": 1 - covered/all, "dims": dimList(w.dims)}}
+		if d := w.doubtful(covered / all); d != nil {
 			f = report.Finding{Code: report.MosaicSparse, Effect: report.Refused, Array: d.coord, Dim: d.name(),
 				Remedies: []report.Remedy{report.Do(report.Concat, strings.ReplaceAll(dimNames(w.dims), ", ", ","), "")}}
 			f = p.odd(f, p.smallest(d), d.total())

@@ -33,7 +33,7 @@ func TestAdvice(t *testing.T) {
 				m.file(fmt.Sprint(i+1), coords("time", "time", float64s, hours...).with("units", "hours since 1990-01-01"), cube("t", "time", []int64{4}, []int64{4}))
 			}
 		}, "drop=time concat=time"},
-		{"valid times of runs of which some have a step a file", Options{Concat: []string{"step"}, NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
+		{"valid times of runs, some with one step in each file", Options{Concat: []string{"step"}, NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
 			file := func(name string, run float64, steps ...float64) {
 				n := int64(len(steps))
 				var valid []float64

@@ -28,7 +28,7 @@ type array struct {
 	dropped   bool
 }
 
-// all returns the members, including those of hidden files.
+// all returns the members, including the members of hidden files.
 func (a *array) all() []member {
 	if len(a.parts) == 0 {
 		return a.members

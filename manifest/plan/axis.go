@@ -263,7 +263,7 @@ func (p *inquiry) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool,
 	return lists, apart, nil
 }
 
-// refuseInterleaved refuses files whose values interleave with those of other files.
+// refuseInterleaved refuses files whose values interleave with the values of other files.
 func (p *inquiry) refuseInterleaved(d *dim, cluster []*coord) {
 	d.role = spoiled
 	files := d.filesOf(cluster...)

@@ -41,7 +41,7 @@ func TestCells(t *testing.T) {
 			for _, w := range p.Placements {
 				for _, tile := range w.Tiles {
 					if at := int64(m.files[tile.File].URL[len(m.files[tile.File].URL)-1]-'a') * 2; w.ID == a.Placement && tile.Origin[0] != at {
-						t.Errorf("%s: %s lies at %d, not %d", a.Path, m.files[tile.File].URL, tile.Origin[0], at)
+						t.Errorf("%s: %s is at %d, not %d", a.Path, m.files[tile.File].URL, tile.Origin[0], at)
 					}
 				}
 			}

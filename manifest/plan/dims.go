@@ -208,7 +208,7 @@ func (p *survey) readCoords(d *dim) error {
 	return p.measure(d)
 }
 
-// none stands for the values of a variable without elements, or without written elements.
+// none is the values of a variable that has no elements, or whose elements were never written.
 var none = &manifest.Values{}
 
 // values returns the elements of a variable, or requests them and returns false.
@@ -424,7 +424,7 @@ func calendarOf(c *coord) string {
 	return c.times.Units.Calendar.String()
 }
 
-// refuseSorts refuses files whose coordinates cannot be compared with those of most files.
+// refuseSorts refuses files whose coordinates cannot be compared with the coordinates of most files.
 func (p *inquiry) refuseSorts(d *dim, groups map[sort][]*coord) {
 	// The majority is probably right, so the finding names the other files.
 	most := majority(p, groups, sort.String)
@@ -447,7 +447,7 @@ func (p *inquiry) refuseSorts(d *dim, groups map[sort][]*coord) {
 	d.role = spoiled
 }
 
-// refuseNumbers refuses numeric coordinates whose units differ from those of most files.
+// refuseNumbers refuses numeric coordinates whose units differ from the units of most files.
 func (p *inquiry) refuseNumbers(d *dim, odd []*coord, units int, most sort) {
 	first := slices.MinFunc(odd, p.compareFirst)
 	f := report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": sortOf(first).String(), "others": most.String()}}

@@ -15,7 +15,7 @@ const (
 	leastBytes = 4 << 10 // the smallest chunk, unless the array is smaller
 )
 
-// Limits for records that lie apart: between two of them are records of other variables. A chunk of
+// Limits for records of variables that are stored in turns: records of other variables are between them. A chunk of
 // several records is re-encoded, and a chunk of one is verbatim. Records are joined if one of them would
 // make a bad chunk, for its size or for the number of chunks.
 const (
@@ -24,8 +24,8 @@ const (
 	mostChunks   = 10_000
 	tinyRecord   = 8 // bytes; of such records, fewChunks may be chunks
 	fewChunks    = 64
-	joinedBytes  = 1 << 20 // bytes to read for a chunk of several records, with those between them
-	leastRecords = 64      // records of a chunk, if they lie so far apart that each is read by itself
+	joinedBytes  = 1 << 20 // bytes to read for a chunk of several records, with the other records between them
+	leastRecords = 64      // records of a chunk, if they are so far apart that each is read by itself
 )
 
 // cutting decides the chunk grid of an array.
@@ -394,7 +394,7 @@ func (c *cutting) free() []int64 {
 
 // split shortens the leading axes of a shape until a chunk holds at most mostBytes. Only the
 // leading axes are cut, so that each chunk stays one contiguous byte range. stride is the distance
-// between records in bytes, or 0 if they lie side by side.
+// between records in bytes, or 0 if nothing is between them.
 func (c *cutting) split(lengths []int64, stride int64) []int64 {
 	first := len(c.a.made)
 	out := slices.Clone(lengths)

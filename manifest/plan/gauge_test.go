@@ -40,7 +40,7 @@ func summarized(t *testing.T, files []*manifest.File, opts Options, valueBytes i
 		for _, n := range needs {
 			values := files[n.File].Values[n.Variable]
 			if values == nil {
-				return nil, left, nil // a field, of which nothing is known here
+				return nil, left, nil // a field, about which nothing is known here
 			}
 			switch n.Extent {
 			case All:
@@ -144,7 +144,7 @@ func TestSummaries(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d alike, %d refused either way, %d told that values can be looked at", same, refused, offered)
+	t.Logf("%d alike, %d refused either way, %d refused with an offer to compare values", same, refused, offered)
 	if same < 100 || refused < 20 || offered < 5 {
 		t.Error("one of the ways is hardly ever taken")
 	}
@@ -255,7 +255,7 @@ func TestLargeCoordinates(t *testing.T) {
 			m.file("a", days(0, 2), coords("cell", "cell", float64s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
 			m.file("b", days(2, 2), coords("cell", "cell", float64s, 5, 8, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
 		}, "", []string{"coordinate-differs", "other=a from 5 to 6 range=b from 5 to 6", "coords=first | value-bytes=24"}},
-		{"other cells, of which the first count", Options{Coords: CoordsFirst}, func(m *maker) {
+		{"other cells, with the first ones used", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.file("a", days(0, 2), coords("cell", "cell", float64s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
 			m.file("b", days(2, 2), coords("cell", "cell", float64s, 5, 8, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
 		}, "a@0+2 b@2+2", nil},

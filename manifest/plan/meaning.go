@@ -17,7 +17,7 @@ type meaning struct {
 	times  cf.Times // without elements
 }
 
-// unknown is the meaning of a coordinate of which only the length is known.
+// unknown is the meaning of a coordinate with a known length and unknown values.
 var unknown = &meaning{}
 
 func newMeaning(v *manifest.Variable) (*meaning, error) {

@@ -164,7 +164,7 @@ func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
 	}
 	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > p.inline() && !p.compared[need] {
 		p.compared[need] = true
-		p.held += size
+		p.comparedBytes += size
 	}
 	if values := p.valuesIn(file, m.at); need.Extent == Compared && (values == nil || values.Summed) {
 		p.need(file, m.at, Compared)
@@ -173,13 +173,13 @@ func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
 	return p.values(file, m.at, elementsOf(m.v))
 }
 
-// holds reports whether memory suffices for the elements of a variable besides those that are
-// already held for comparisons.
+// holds reports whether memory suffices for the elements of a variable, besides the elements that are
+// compared already.
 func (c *comparison) holds(v *manifest.Variable) bool {
 	if v.Type.Varies() {
 		return !c.p.isLarge(v)
 	}
-	return c.p.held+sizeOf(v) <= manifest.MostSummed
+	return c.p.comparedBytes+sizeOf(v) <= manifest.MostSummed
 }
 
 // sizeOf returns the size of fixed-size elements in memory.

@@ -119,16 +119,16 @@ func (p *survey) stepsOf(n *NewDim, at string, among func(*class) bool) (steps m
 	if n.Variable != "" {
 		return p.stepsIn("/"+strings.Trim(n.Variable, "/"), at, among)
 	}
-	told, lack, err := p.stepsTold(n, among)
+	texts, lack, err := p.stepTexts(n, among)
 	if err != nil {
 		return nil, nil, err
 	}
-	v, values, err := p.elementsOfSteps(at, told)
+	v, values, err := p.elementsOfSteps(at, texts)
 	if err != nil {
 		return nil, nil, err
 	}
-	p.noteShortYears(n, told)
-	steps = make(map[int32]step, len(told))
+	p.noteShortYears(n, texts)
+	steps = make(map[int32]step, len(texts))
 	distinct := map[string]*manifest.Values{}
 	for f, x := range values {
 		if distinct[x.ID] == nil {
@@ -306,7 +306,7 @@ func (p *layout) madeFor(a *array, of []*dim, known bool) []*dim {
 
 // distinguish reports whether dimensions distinguish groups of files: no two groups share a position.
 func distinguish(dims []*dim, groups [][]int32) bool {
-	held := map[string]int{}
+	groupAt := map[string]int{} // the group of files at each position
 	for i, files := range groups {
 		for _, f := range files {
 			var at []byte
@@ -314,10 +314,10 @@ func distinguish(dims []*dim, groups [][]int32) bool {
 				start, _, _ := d.starts(f)
 				at = binary.AppendVarint(at, start)
 			}
-			if other, ok := held[string(at)]; ok && other != i {
+			if other, ok := groupAt[string(at)]; ok && other != i {
 				return false
 			}
-			held[string(at)] = i
+			groupAt[string(at)] = i
 		}
 	}
 	return true

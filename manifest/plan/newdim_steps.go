@@ -64,8 +64,8 @@ func formatPattern(text string) (pattern string, ok bool, err error) {
 	return b.String(), ok, nil
 }
 
-// stepsTold reads the values from file names, attributes or a list.
-func (p *survey) stepsTold(n *NewDim, among func(*class) bool) (steps map[int32]stepText, lack []int32, err error) {
+// stepTexts reads the values from file names, attributes or a list.
+func (p *survey) stepTexts(n *NewDim, among func(*class) bool) (steps map[int32]stepText, lack []int32, err error) {
 	var pattern *regexp.Regexp
 	if n.Pattern != "" {
 		if pattern, err = patternOf(n.Pattern); err != nil {

@@ -448,6 +448,6 @@ func TestStepBesideCoordinate(t *testing.T) {
 		}
 	}
 	if _, err := planning(m, &Options{NewDims: []NewDim{{Name: "time", Pattern: "(.*)"}}}); err == nil {
-		t.Error("times are told by names, though files have them")
+		t.Error("times are from file names, though files have a time coordinate")
 	}
 }

@@ -201,7 +201,7 @@ func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
 	}
 }
 
-// takeGrid sets the chunk lengths along dimensions in which files are not placed to those of a grid.
+// takeGrid sets the chunk lengths along dimensions in which files are not placed to the lengths of a grid.
 func (c *cutting) takeGrid(g *grid.Grid) {
 	c.around, c.lists = make([]int64, len(c.shape)), make([][]run, len(c.shape))
 	for k := range c.shape {

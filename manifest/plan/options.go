@@ -30,7 +30,7 @@ type Options struct {
 	Coords  Coords  `json:",omitempty"` // for coordinates that should be equal and differ
 	Overlap Overlap `json:",omitempty"` // for positions that several files hold
 	// Join says, by name or path of a dimension, how to combine coordinates that differ in part. The
-	// name "" stands for all dimensions. Without an entry, these are refused.
+	// name "" means all dimensions. Without an entry, these are refused.
 	Join map[string]Join `json:",omitempty"`
 	// Tolerance is the absolute difference up to which numeric coordinates count as equal.
 	Tolerance float64 `json:",omitempty"`

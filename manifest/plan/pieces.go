@@ -33,7 +33,7 @@ func (p *layout) decidePieces(a *array) error {
 	// Clients read coordinates first. Storing them in the manifest saves one request for each file.
 	case p.isAxis(a):
 		a.pieces = !p.dims[a.dims[0]].large
-	// The values are in other files, of which only references are known.
+	// The values are in other files. Only references to them are known.
 	case a.parted():
 		return nil
 	case p.keepsBroadcast(a):

@@ -23,7 +23,7 @@ type placing struct {
 	used   bool             // by an array that reads its chunks from files
 	absent []int32          // files whose position no tile covers
 	twins  [][]int32        // groups of files with equal positions, which must hold equal values
-	whole  []manifest.Tile  // the tiles with those of all twins, if files have several tiles
+	whole  []manifest.Tile  // all tiles, including the tiles of twins, if files have several tiles
 }
 
 // place returns the placing of an array, and makes it if necessary.
@@ -481,9 +481,9 @@ func sliced(t manifest.Tile, along int, from, to int64) manifest.Tile {
 	return s
 }
 
-// cover returns how many positions the tiles hold, and how many there are, along the dimensions of
-// a placing. The numbers are floats because products of lengths may overflow.
-func (w *placing) cover() (held, all float64) {
+// cover returns the number of positions that tiles cover, and the number of all positions, along the
+// dimensions of a placing. The numbers are floats because products of lengths may overflow.
+func (w *placing) cover() (covered, all float64) {
 	all = 1
 	for _, d := range w.dims {
 		all *= float64(d.length)
@@ -493,7 +493,7 @@ func (w *placing) cover() (held, all float64) {
 		for _, s := range w.tiles[i].Shape {
 			n *= float64(s)
 		}
-		held += n
+		covered += n
 	}
-	return held, all
+	return covered, all
 }

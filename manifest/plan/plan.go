@@ -150,15 +150,15 @@ type layout struct {
 	flows  []*dim  // the dimensions along which files are concatenated
 	rank   []int32 // the position of each file when all are sorted by placement
 
-	placings    map[string]*placing
-	placeOrder  []*placing
-	territories map[string]*territory // by the paths of their dimensions
-	unordered   []*array
-	doubtful    []doubt
-	targets     map[string]*array // arrays that others hold indices into, so they must be equal in all files
-	compared    map[Need]bool     // values that were requested only to compare files
-	held        int64             // the size of compared, in bytes
-	complements struct{ known, is bool }
+	placings      map[string]*placing
+	placeOrder    []*placing
+	territories   map[string]*territory // by the paths of their dimensions
+	unordered     []*array
+	doubtful      []doubt
+	targets       map[string]*array // arrays that others hold indices into, so they must be equal in all files
+	compared      map[Need]bool     // values that were requested only to compare files
+	comparedBytes int64             // the size of compared, in bytes
+	complements   struct{ known, is bool }
 }
 
 // planner holds a plan while its schemas are decided.

@@ -235,7 +235,7 @@ func TestPlaced(t *testing.T) {
 		{"records of 8 KiB are chunks", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell x", m64(20000, 2048), 10000))
 		}, "/t", "a@+", "1 2048"},
-		{"records that lie far apart", Options{}, func(m *maker) {
+		{"records that are far apart", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell", m64(6400), 1<<20))
 		}, "/t", "a@+", "64"},
 		{"contiguous storage takes the chunks of others", Options{}, func(m *maker) {
@@ -276,7 +276,7 @@ func TestPlaced(t *testing.T) {
 				m.file(fmt.Sprint(i), days(0, int(n)), coords("sweep", "fixed", float32s, 0.5), cube("t", "time", m64(n), m64(2)))
 			}
 		}, "/t", "1@0+2", "2"},
-		{"nothing of a dimension of which one file holds all", Options{}, func(m *maker) {
+		{"a dimension that one file covers is not concatenated", Options{}, func(m *maker) {
 			m.file("1", days(0, 2), words("station", "station", "S0", "S1"), cube("t", "time station", m64(2, 2), m64(2, 2)))
 			m.file("2", days(0, 2), words("station", "station"), cube("t", "time station", m64(2, 0), m64(2, 2)))
 		}, "/t", "1@0+2", "2 2"},
@@ -376,12 +376,12 @@ func TestRefused(t *testing.T) {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
 			}
 		}, report.StaticDiffers, "1", "broadcast=kind/categories=row | separate-manifests | drop=kind/codes"},
-		{"numbers of stations of which the first would count", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
+		{"station numbers that differ, with the first ones used", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
 			for i, from := range []float64{1, 1.5} {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), coords("station", "station", float64s, from, from+1))
 			}
 		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=at"},
-		{"heights of stations of which the first would count", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
+		{"station heights that differ, with the first ones used", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
 			for i := range 2 {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), coords("height", "station", float64s, 7, 8+float64(i)))
 			}
@@ -419,7 +419,7 @@ func TestRefused(t *testing.T) {
 		}, report.CoordinateKind, "c", ""},
 		{"files that share steps", Options{}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) }, report.Overlapping, "a b", "overlap=first | overlap=last"},
 		{"files of the same steps", Options{}, func(m *maker) { m.day("a", 0, 2); m.day("b", 0, 2) }, report.Overlapping, "a b", "overlap=first | overlap=last | new-dim=NAME=PATTERN"},
-		{"steps between those of another file", Options{}, func(m *maker) {
+		{"steps between the steps of another file", Options{}, func(m *maker) {
 			m.file("a", coords("time", "time", int32s, 0, 2).with("units", "days since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
 			m.file("b", coords("time", "time", int32s, 1, 3).with("units", "days since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
 		}, report.ValuesInterleave, "a b", "concat=time"},
@@ -467,7 +467,7 @@ func TestRefused(t *testing.T) {
 			m.file("b", days(2, 2), coords("latitude", "latitude", float32s, -10, 0, 10), lon(), cube("t", "lon latitude time", m64(4, 3, 2), m64(4, 3, 2)))
 			m.day("c", 4, 2)
 		}, report.DimsDiffer, "b", "rename=latitude=lat"},
-		{"another width, by the name of which there is another", Options{}, func(m *maker) {
+		{"another length, under a name that another dimension has", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), cube("t", "time wide", m64(2, 5), m64(2, 5)), cube("u", "time narrow", m64(2, 3), m64(2, 3)))
 			m.file("b", days(2, 2), cube("t", "time narrow", m64(2, 3), m64(2, 3)), cube("w", "time wide", m64(2, 5), m64(2, 5)))
 			m.file("c", days(4, 2), cube("t", "time wide", m64(2, 5), m64(2, 5)), cube("u", "time narrow", m64(2, 3), m64(2, 3)))

@@ -119,7 +119,7 @@ func TestTilings(t *testing.T) {
 		}
 		if found, needs, err := newPlan(g.m.files, nil); err == nil && len(needs) == 0 && len(g.missing) == 0 && !g.single() {
 			if got, want := describe(g.m.files, found, false), describe(g.m.files, p, false); got != want {
-				t.Fatalf("seed %d: without being told:\n%s\nnot\n%s", seed, got, want)
+				t.Fatalf("seed %d: without options:\n%s\nnot\n%s", seed, got, want)
 			}
 		} else if len(g.missing) == 0 && !g.single() {
 			t.Fatalf("seed %d: %v %v", seed, needs, err)

@@ -66,7 +66,7 @@ func TestOverlapElsewhere(t *testing.T) {
 func TestRepeated(t *testing.T) {
 	plain := func(day, _ int) []wanted { return []wanted{days(2*day, 2)} }
 	series := func(first float64) wanted { return coords("s", "time", float64s, first, 2) }
-	bounded := func(day, tile int) []wanted { // the same times and bounds, told since other days
+	bounded := func(day, tile int) []wanted { // the same times and bounds, in units since other days
 		from := float64(2*day - 10*tile)
 		edges := coords("edges", "time nv", float64s, from, from+1, from+1, from+2)
 		edges.v.Shape, edges.v.Storage.Chunks = []int64{2, 2}, []int64{2, 2}
@@ -91,7 +91,7 @@ func TestRepeated(t *testing.T) {
 		{"missing in one file and a number in others", Options{}, func(day, tile int) []wanted {
 			return append(plain(day, tile), masked(-1, float64(-1-day*tile)))
 		}, "/s", "", "11"},
-		{"two series, of which the second differs", Options{}, func(day, tile int) []wanted {
+		{"two series, the second of which differs", Options{}, func(day, tile int) []wanted {
 			other := series(float64(day * tile))
 			other.v.Path = "/u"
 			return append(plain(day, tile), series(1), other)
@@ -290,7 +290,7 @@ func TestPaddedTwinsAbsent(t *testing.T) {
 	}
 }
 
-// TestPaddedTwinsOfManyBytes: a limit bounds the values that are held for comparisons.
+// TestPaddedTwinsOfManyBytes: a limit bounds the values that are kept for comparisons.
 func TestPaddedTwinsOfManyBytes(t *testing.T) {
 	m := newMaker()
 	for day := range 2 {

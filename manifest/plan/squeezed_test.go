@@ -88,12 +88,12 @@ func TestSqueezed(t *testing.T) {
 			one := cube("n", "", []int64{}, []int64{})
 			m.file("b", moment(5), one)
 		}, "/n", "/time", "3", "a@0+2 b@2+1", "0 1 5"},
-		{"told by names", Options{NewDims: names}, func(m *maker) {
+		{"steps from file names", Options{NewDims: names}, func(m *maker) {
 			m.day("a", 0, 3)
 			m.file("1990-01-06", lat(), lon(), sheet("t"))
 			m.file("grid", lat(), lon())
 		}, "/t", "/time /lat /lon", "4 3 4", "a@0+3 1990-01-06@3+1", "7305 7306 7307 7310"},
-		{"told by the variable", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
+		{"steps from the variable", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
 			m.day("a", 0, 3)
 			m.file("b", moment(5), lat(), lon(), sheet("t"), sheet("u"))
 			m.file("c", moment(6), lat(), lon(), sheet("t"), sheet("u"))
@@ -136,7 +136,7 @@ func TestSqueezed(t *testing.T) {
 			checkPlan(t, m.files, p)
 			a := arrayOf(t, p, c.array)
 			if got := strings.Join(a.Dims, " "); got != c.dims || strings.ReplaceAll(ints(a.Schema.Shape), ",", " ") != c.shape {
-				t.Errorf("lies along %s, %v", got, a.Schema.Shape)
+				t.Errorf("dimensions are %s, shape %v", got, a.Schema.Shape)
 			}
 			if got := tilesOf(t, m, p, c.array); got != c.tiles {
 				t.Errorf("tiles are %s", got)
@@ -185,7 +185,7 @@ func TestSqueezedBounds(t *testing.T) {
 	}
 	a := arrayOf(t, p, "/time_bnds")
 	if got := strings.Join(a.Dims, " "); got != "/time /nv" || ints(a.Schema.Shape) != "3,2" {
-		t.Errorf("bounds lie along %s, %v", got, a.Schema.Shape)
+		t.Errorf("dimensions of the bounds are %s, shape %v", got, a.Schema.Shape)
 	}
 	if got := coordinateOf(t, p, "/time_bnds"); !strings.HasSuffix(got, "0 1 1 2 5 6") && !strings.HasSuffix(got, "0 24 24 48 120 144") {
 		t.Errorf("bounds are %s", got)

@@ -68,7 +68,7 @@ func (c *comparison) noteFirst(places [][]int32) error {
 	var odd, counting []int32
 	of := 0
 	for _, files := range places {
-		if of += len(files); !c.told(files) {
+		if of += len(files); !c.canCompare(files) {
 			continue
 		}
 		groups, err := c.parts(files)
@@ -94,8 +94,8 @@ func (c *comparison) noteFirst(places [][]int32) error {
 	return nil
 }
 
-// told reports whether enough is known of the values of files to compare them.
-func (c *comparison) told(files []int32) bool {
+// canCompare reports whether the known values of files suffice to compare them.
+func (c *comparison) canCompare(files []int32) bool {
 	_, shapes := c.narrower(files)
 	for _, f := range files {
 		m := c.a.memberOf(c.p.classOf[f])
@@ -249,7 +249,7 @@ func (c *comparison) refuseOdd(files []int32) error {
 	return nil
 }
 
-// refuseOddParts refuses files whose values differ from those of others in tiles at one place. The tiles must be
+// refuseOddParts refuses files whose values differ from the values of other files at the same positions. The tiles must be
 // sorted.
 func (c *comparison) refuseOddParts(tiles []manifest.Tile) error {
 	for from := 0; from < len(tiles); {

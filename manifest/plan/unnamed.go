@@ -380,7 +380,7 @@ func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 		rank int
 	}
 	lack := map[array]map[int]bool{}
-	told := map[array][]string{}
+	dimNames := map[array][]string{}
 	for _, s := range slices.SortedFunc(maps.Keys(axes), slot.compare) {
 		if c := axes[s]; len(c.in) > 0 && len(c.names) > 0 && !p.numbered[name[s]] {
 			a := array{s.path, s.rank}
@@ -391,7 +391,7 @@ func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 				like := p.classes[class].like[in]
 				lack[a][class] = lack[a][class] || len(like) == 0 || p.lens().renamed(like[0]) != name[s]
 			}
-			told[a] = append(told[a], path.Base(name[s]))
+			dimNames[a] = append(dimNames[a], path.Base(name[s]))
 		}
 	}
 	inOrder := func(a, b array) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.rank, b.rank)) }
@@ -407,7 +407,7 @@ func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 			}
 		}
 		if len(files) > 0 {
-			p.find(p.odd(report.Finding{Code: report.DimByPosition, Array: a.path, Effect: report.Noted, Args: report.Args{"names": told[a]}}, files, int64(of)))
+			p.find(p.odd(report.Finding{Code: report.DimByPosition, Array: a.path, Effect: report.Noted, Args: report.Args{"names": dimNames[a]}}, files, int64(of)))
 		}
 	}
 }

@@ -293,7 +293,7 @@ func TestRenamedNumbers(t *testing.T) {
 	}
 }
 
-// TestKeepingOptions: a remedy that keeps all different values comes before those that lose some.
+// TestKeepingOptions: a remedy that keeps all different values comes before remedies that lose some.
 func TestKeepingOptions(t *testing.T) {
 	line := func(n float64) wanted { return coords("orbit", "phony_dim_0", float64s, n) }
 	for name, c := range map[string]struct {

@@ -261,8 +261,8 @@ func (c *class) setCoord(x lensed) {
 	}
 }
 
-// settleDims collects the dimensions by their new names: first those of variables, because only
-// variables may state the length, and then the others. Two dimensions may get one name if they have
+// settleDims collects the dimensions by their new names: first the dimensions of variables, because
+// only variables may state the length, and then the others. Two dimensions may get one name if they have
 // the same length.
 func (c *class) settleDims(lens lens) error {
 	known, was := map[string]manifest.Dimension{}, map[string]string{}

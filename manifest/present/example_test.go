@@ -59,7 +59,7 @@ func ExampleRead() {
 }
 
 // A region is named by coordinates, and its numbers are what attributes say that they stand for:
-// unpacked, with NaN for what is missing.
+// unpacked, with NaN for missing values.
 func ExampleDecoder_Float64s() {
 	withStore(func(ctx context.Context, st *store.Store) error {
 		t2m, err := st.Array("t2m")

@@ -25,7 +25,7 @@ type interopCase struct {
 	Stat     *Statistics    `json:"stat,omitempty"`
 }
 
-// TestInteropXarray: xarray reads the same of the same files, and of what was written.
+// TestInteropXarray: xarray reads the same values from the sources and from the files that varve wrote.
 func TestInteropXarray(t *testing.T) {
 	python := venv.Python(t, "xarray and netCDF4")
 	dir := t.TempDir()
@@ -72,7 +72,7 @@ func runPython(t *testing.T, python string, args ...string) string {
 	return string(out)
 }
 
-// regions are what is asked for of each calendar.
+// regions are the selections that are read for each calendar.
 func regions() (cases []interopCase) {
 	selections := []interopCase{
 		{},

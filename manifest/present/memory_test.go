@@ -34,7 +34,7 @@ func (m *memoryWatch) look() {
 	m.most = max(m.most, stats.HeapInuse)
 }
 
-// TestMemory: what is written of a region does not depend on how large the region is.
+// TestMemory: the memory for writing a region does not depend on the size of the region.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 768 MiB")
@@ -129,7 +129,7 @@ func TestMemoryOfTimes(t *testing.T) {
 	s := selected(t, st, "time", nil, []string{"time=2000-01-02"})
 	runtime.ReadMemStats(&after)
 	if x := s.Axes[0]; x.From != 86400 || x.To != 2*86400 {
-		t.Errorf("times %d to %d are those of the second day", x.From, x.To)
+		t.Errorf("the second day selects times %d to %d", x.From, x.To)
 	}
 	if took := after.TotalAlloc - before.TotalAlloc; took > 8*n*2 {
 		t.Errorf("%d bytes for each of the times, which have 8", took/n)

@@ -45,8 +45,8 @@ type member struct {
 	text int // bytes of a string, which needs an additional axis unless isChars; 0 for other types
 }
 
-// collect adds an array with its coordinates, the variables that it names, and the variable of which it is
-// the bounds.
+// collect adds an array with its coordinates, the variables that it names, and the variable whose
+// bounds it is.
 func (n *netcdfFile) collect(a *store.Array) {
 	if !n.take(a) {
 		return

@@ -17,7 +17,7 @@ import (
 	"varve/readers/source"
 )
 
-// patches makes the files of compacted chunks available as sources: their rows follow those of the
+// patches makes the files of compacted chunks available as sources: their rows follow the rows of the
 // table of sources. The files are in the manifest's own folder or prefix, so whoever may open the
 // manifest may read them.
 type patches struct {

@@ -359,7 +359,7 @@ func (p *planner) emit(ctx context.Context, jobs []*job) error {
 	return nil
 }
 
-// joins reports whether a job's bytes are fetched together with those of the job before it.
+// joins reports whether a job's bytes are fetched together with the bytes of the job before it.
 func (b *batch) joins(before, j *job) bool {
 	if j.source != before.source || j.source < 0 || j.isAlone || before.isAlone {
 		return false

@@ -153,7 +153,7 @@ func (w *world) chunked(v *manifest.Variable, values codec.Elems) (stored []stor
 			continue
 		}
 		e := codec.NewElems(codec.Form{Type: w.typ, Shape: walk.Codec})
-		w.randomize(e) // what lies over the border is anything
+		w.randomize(e) // elements beyond the border may have any value
 		to := newWindow(e, grid.Region{Origin: walk.Origin, Shape: walk.Codec}, w.typ)
 		if err := to.copyFrom(&plain, walk.Region); err != nil {
 			w.t.Fatal(err)

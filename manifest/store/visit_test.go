@@ -94,7 +94,7 @@ func TestVisitCuts(t *testing.T) {
 	}{
 		{"chunks are pieces", []int64{6, 512, 512}, []int64{2, 512, 512}, []codec.Spec{spec("bytes", `{"endian":"little"}`), spec("zstd", `{"level":1}`)}, 3, 3},
 		{"small chunks go together", []int64{1 << 20}, []int64{1}, []codec.Spec{spec("bytes", `{"endian":"little"}`), spec("zstd", `{"level":1}`)}, 16, 16},
-		{"what is raw is cut", []int64{8, 1024, 1024}, []int64{8, 1024, 1024}, []codec.Spec{spec("bytes", `{"endian":"little"}`)}, 8, 32},
+		{"raw chunks are read in parts", []int64{8, 1024, 1024}, []int64{8, 1024, 1024}, []codec.Spec{spec("bytes", `{"endian":"little"}`)}, 8, 32},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cuts, err := emptyArray(t, c.shape, c.chunk, c.codecs).visitCuts(grid.Whole(c.shape), visitSizes)

@@ -36,7 +36,7 @@ func (w *window) slice(box grid.Region) (codec.Elems, bool) {
 	return w.run(at, n), true
 }
 
-// contiguousRange returns the position of a box's n elements among those of a region that contains it, if they
+// contiguousRange returns the position of a box's n elements among the elements of a region that contains it, if they
 // are contiguous.
 func contiguousRange(region, box grid.Region) (at, n int64, ok bool) {
 	n = 1

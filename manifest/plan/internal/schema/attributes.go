@@ -33,7 +33,7 @@ func (d *decision) isMachinery(name string) bool {
 	})
 }
 
-// attributes declares the attributes on which all members agree, except those that the conversion
+// attributes declares the attributes on which all members agree, except attributes that the conversion
 // applies itself.
 func (d *decision) attributes() {
 	used, names := d.used(), d.attributeNames()
@@ -209,7 +209,7 @@ func (d *decision) used() []string {
 	return used
 }
 
-// appendIdle appends the names of scales and offsets that change no number. It keeps those that
+// appendIdle appends the names of scales and offsets that change no number. It keeps attributes that
 // determine the type that clients see: integers with one become floats, and floats become doubles
 // if it is a double. JSON has doubles only, so a kept float32 attribute would widen float32 data.
 func (d *decision) appendIdle(used []string) []string {

@@ -212,7 +212,7 @@ func (d *decision) commonMasks(typ codec.Type, typeOf func(m *member) codec.Type
 	return common
 }
 
-// masksIn converts missing values to another type, and leaves out those that it cannot hold.
+// masksIn converts missing values to another type, and leaves out values that it cannot hold.
 func masksIn(to, from codec.Type, masks [][]byte) (out [][]byte) {
 	for _, m := range masks {
 		if cast, ok := cf.Cast(to, from, m); ok && !slices.ContainsFunc(out, func(o []byte) bool { return bytes.Equal(o, cast) }) {

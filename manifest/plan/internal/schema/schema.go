@@ -67,8 +67,8 @@ type Schema struct {
 	// From is the index of the member whose codecs these are, or -1 if no member's codecs are
 	// suitable.
 	From int
-	// Kept says for each member whether its chunks can be verbatim: its elements and its codecs are
-	// those of the schema.
+	// Kept says for each member whether its chunks can be verbatim: it has the elements and the
+	// codecs of the schema.
 	Kept []bool
 	// Conversions convert the elements of each member to the schema.
 	Conversions []*convert.Conversion

@@ -334,7 +334,7 @@ func TestCodecs(t *testing.T) {
 	}
 	f, _ := decide(t, Options{CodecFrom: 1}, i4.stored(little, deflate).files(2, "a"), i4.stored(little).files(3, "c"))
 	if f.From != 0 {
-		t.Errorf("asked for the codecs of a, got those of member %d", f.From)
+		t.Errorf("got the codecs of member %d, not of a", f.From)
 	}
 }
 
@@ -423,7 +423,7 @@ func TestChoices(t *testing.T) {
 		{"one", []Member{named(with("u1"), cloud, clear)}, both},
 		{"none in some files", []Member{with("u1"), named(with("u1"), clear, cloud)}, both},
 		{"more in some files", []Member{named(with("u1"), clear, rain), named(with("u1"), cloud, clear)}, `{"flag_values":[0,1,7],"flag_meanings":"clear_sky cloud rain"}`},
-		{"told by the file", []Member{named(with("u1", att("flag_meanings", "a b"), att("flag_values", "u1", 0, 1)), clear, cloud)}, `{"flag_meanings":"a b","flag_values":[0,1]}`},
+		{"flags that the file declares", []Member{named(with("u1", att("flag_meanings", "a b"), att("flag_values", "u1", 0, 1)), clear, cloud)}, `{"flag_meanings":"a b","flag_values":[0,1]}`},
 		{"of scaled numbers", []Member{named(with("u1", att("scale_factor", "f8", .5)), clear, cloud)}, `{"scale_factor":0.5}`},
 	} {
 		f, _ := decide(t, Options{}, c.members...)
@@ -722,7 +722,7 @@ func TestInvalidAttribute(t *testing.T) {
 	}
 }
 
-// TestInexactCodecs: if chunks must be re-encoded, other codecs replace those that cannot restore
+// TestInexactCodecs: if chunks must be re-encoded, other codecs replace the codecs that cannot restore
 // all values.
 func TestInexactCodecs(t *testing.T) {
 	lossy := `{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":10,"dtype":"<f4","astype":"<i2"}}`
