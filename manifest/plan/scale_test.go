@@ -170,7 +170,7 @@ func TestManyCoordinates(t *testing.T) {
 				for i := range n {
 					c.make(m, n, i)
 				}
-				runtime.GC() // of what made them
+				runtime.GC() // free the garbage of making the files
 				began := time.Now()
 				_, needs, err := newPlan(m.files, c.opts)
 				done := time.Since(began)
@@ -193,7 +193,7 @@ func TestManyAppended(t *testing.T) {
 	}
 	linear(t, 3000, func(n int) time.Duration {
 		more := manyFiles(n+1, 1)[1:]
-		runtime.GC() // of what made them
+		runtime.GC() // free the garbage of making the files
 		began := time.Now()
 		x, needs, err := Extend(p.State, p.Arrays, more, 1, 0)
 		done := time.Since(began)

@@ -60,8 +60,8 @@ func TestUnitsInOtherWords(t *testing.T) {
 	}
 }
 
-// TestUnitsMissing: a missing unit does not contradict a unit, of a coordinate, of what others name and
-// of data.
+// TestUnitsMissing: a missing unit does not contradict a unit. This holds for dimension coordinates, for
+// variables that the attribute coordinates names, and for data.
 func TestUnitsMissing(t *testing.T) {
 	file := func(m *maker, i int, units ...string) {
 		m.file(string(rune('a'+i)), days(2*i, 2), coords("y", "y", float64s, 1, 2).with(units...), coords("height", "k", float32s, 3, 4).with(units...),

@@ -92,7 +92,11 @@ func (r *Recorder) Check(name string) error {
 	for _, code := range slices.Sorted(maps.Keys(r.examples)) {
 		example := had[code]
 		if !slices.Contains(r.examples[code], example) {
-			if !*record {
+			switch {
+			case *record:
+			case example == "":
+				return fmt.Errorf("%s: %s has no example: run the tests with -record", name, code)
+			default:
 				return fmt.Errorf("%s: the example of %s is not produced any more: run the tests with -record", name, code)
 			}
 			example = r.examples[code][0]

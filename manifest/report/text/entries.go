@@ -383,7 +383,7 @@ var entries = map[report.Code]entry{
 	report.CalendarsDiffer: {"calendars that cannot be converted", func(v *view) string { return v.differs("calendar") + ": a day of one may not exist in the other" }},
 }
 
-// consequences are the words of what remedies do.
+// consequences has the words for the consequence of each remedy.
 var consequences = map[report.Consequence]string{
 	report.ByName:        "concatenates them in the order of their names",
 	report.ByNameValues:  "takes values from their names",
