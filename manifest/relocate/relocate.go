@@ -222,7 +222,7 @@ func (r *relocation) checkNames(ctx context.Context) error {
 	r.result.Reordered = isReordered(shown)
 	for _, m := range r.moves {
 		if m.sources == 0 {
-			return refuse("no source lies at %s%s", shownPlace(m.from), r.example(ctx))
+			return refuse("no source is in %s%s", shownPlace(m.from), r.example(ctx))
 		}
 	}
 	return nil
@@ -255,7 +255,7 @@ func (r *relocation) newName(row *table.SourceRow, opts *plan.Options) (string, 
 func (r *relocation) example(ctx context.Context) string {
 	for row, err := range r.rows(ctx) {
 		if err == nil {
-			return "; one that there is lies at " + row.URL
+			return "; a source of the manifest is " + row.URL
 		}
 		break
 	}

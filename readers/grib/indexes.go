@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -84,35 +85,40 @@ func candidates(name string) []string {
 	return out
 }
 
-// find reads the index file of a source. It returns no bytes if there is none.
+// find reads the index file of a source: the first of its candidates that exists. It returns no bytes if there is none. The names that
+// an earlier source needed are asked for first, all at once, because mostly one request finds the file.
 func (r *IndexReader) find(ctx context.Context, src *source.Source) (name string, content []byte, err error) {
 	names := candidates(src.Name())
-	hit := int(r.lastHit.Load())
-	if hit < len(names) {
-		if content, err = r.read(ctx, names[hit]); content != nil || err != nil {
-			return names[hit], content, err
-		}
+	likely := min(int(r.lastHit.Load())+1, len(names))
+	i, content, err := r.firstOf(ctx, names[:likely])
+	if content == nil && err == nil {
+		i, content, err = r.firstOf(ctx, names[likely:])
+		i += likely
 	}
+	if content == nil || err != nil {
+		return "", nil, err
+	}
+	r.lastHit.Store(int32(i))
+	return names[i], content, nil
+}
+
+// firstOf reads files at once, and returns the number and the bytes of the first one that exists, or no bytes.
+func (r *IndexReader) firstOf(ctx context.Context, names []string) (int, []byte, error) {
 	found := make([][]byte, len(names))
 	group, inner := errgroup.WithContext(ctx)
 	for i, name := range names {
-		if i != hit {
-			group.Go(func() (err error) {
-				found[i], err = r.read(inner, name)
-				return err
-			})
-		}
+		group.Go(func() (err error) {
+			found[i], err = r.read(inner, name)
+			return err
+		})
 	}
 	if err := group.Wait(); err != nil {
-		return "", nil, err
+		return 0, nil, err
 	}
-	for i, b := range found {
-		if b != nil {
-			r.lastHit.Store(int32(i))
-			return names[i], b, nil
-		}
+	if i := slices.IndexFunc(found, func(b []byte) bool { return b != nil }); i >= 0 {
+		return i, found[i], nil
 	}
-	return "", nil, nil
+	return 0, nil, nil
 }
 
 // read returns the bytes of a file, or nil if there is no such file.

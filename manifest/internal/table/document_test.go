@@ -64,7 +64,7 @@ func TestDocumentColumns(t *testing.T) {
 
 // TestDocumentLayouts compares the documented layouts with the rows of variables.
 func TestDocumentLayouts(t *testing.T) {
-	rows := documentRows(t, "| layout | rows | what they say |")
+	rows := documentRows(t, "| layout | rows | content |")
 	if len(rows) != 6 {
 		t.Errorf("%d layouts", len(rows))
 	}
