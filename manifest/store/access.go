@@ -229,13 +229,24 @@ type missingError struct {
 func (e *missingError) Error() string   { return e.source + ": the source is missing" }
 func (e *missingError) Unwrap() []error { return []error{source.ErrChanged, e.err} }
 
-// forbid returns the error of reading a source without permission.
+// forbid returns the error of reading a source without permission. The source's own prefix comes first if the seal
+// lacks it: an append by another user seals only the folders of its sources.
 func (x *access) forbid(name, prefix string) error {
-	wanted := x.wanted
-	if len(wanted) == 0 {
-		wanted = []string{prefix}
+	allow := x.wanted
+	if sealed, err := newAccess(allow); err != nil || !sealed.contains(prefix) {
+		allow = append([]string{prefix}, allow...)
 	}
-	return &ForbiddenError{name, wanted}
+	return &ForbiddenError{name, allow}
+}
+
+// contains reports whether a folder or URL is within an allowed one.
+func (x *access) contains(prefix string) bool {
+	if !isFar(prefix) {
+		_, ok := x.within(prefix)
+		return ok
+	}
+	u, err := url.Parse(prefix)
+	return err == nil && slices.ContainsFunc(x.urls, func(p *url.URL) bool { return source.URLWithin(u, p) })
 }
 
 // newOpener returns an opener that follows only allowed redirects and connects only to allowed

@@ -410,3 +410,33 @@ func TestManyFolders(t *testing.T) {
 		t.Errorf("the check takes %v with %d folders and %v with one", many, maxPrefixes, few)
 	}
 }
+
+// TestForbiddenAdvice checks that the places to allow contain the refused source, whatever the seal lists.
+func TestForbiddenAdvice(t *testing.T) {
+	for _, c := range []struct {
+		name, source   string
+		sealed, advice []string
+	}{
+		{"no seal", "/data/x/a.nc", nil, []string{"/data/x"}},
+		{"sealed", "/data/x/a.nc", []string{"/data", "/more"}, []string{"/data", "/more"}},
+		{"sealed by another append", "/data/x/a.nc", []string{"/data/y"}, []string{"/data/x", "/data/y"}},
+		{"URL", "https://a.org/x/a.nc", []string{"https://a.org/y", "/data"}, []string{"https://a.org/x", "https://a.org/y", "/data"}},
+		{"sealed URL", "https://a.org/x/a.nc", []string{"https://a.org/x"}, []string{"https://a.org/x"}},
+		{"invalid seal", "/data/x/a.nc", []string{"https://a.org/../y"}, []string{"/data/x", "https://a.org/../y"}},
+	} {
+		x, err := newAccess(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.wanted = c.sealed
+		if isFar(c.source) {
+			err = x.checkURL(c.source)
+		} else {
+			_, _, err = x.find(manifest.Source{URL: c.source}, c.source)
+		}
+		var forbidden *ForbiddenError
+		if !errors.As(err, &forbidden) || !slices.Equal(forbidden.Allow, c.advice) {
+			t.Errorf("%s: got %+v, want %q", c.name, err, c.advice)
+		}
+	}
+}
