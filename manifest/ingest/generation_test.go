@@ -55,7 +55,7 @@ func TestGeneration(t *testing.T) {
 	made, err = Append(t.Context(), out, options(false, two))
 	check("appended to an older one", made, err, 0)
 	made, err = Build(t.Context(), out, options(true, one))
-	check("built anew", made, err, manifest.Generation)
+	check("built again", made, err, manifest.Generation)
 	made, err = Append(t.Context(), out, options(false, two))
 	check("appended to", made, err, manifest.Generation)
 }

@@ -35,7 +35,7 @@ func TestAppendKeepsPlan(t *testing.T) {
 	}{
 		{"kept", Options{Sources: demo("02")}, false},
 		{"kept, whatever Plan says", Options{Sources: demo("02"), SkipKnown: true, Plan: plan.Options{Vars: []string{"lon"}}}, false},
-		{"planned anew", Options{Sources: demo("03"), Replan: true}, true},
+		{"planned again", Options{Sources: demo("03"), Replan: true}, true},
 	} {
 		made, err := Append(t.Context(), out, &c.opts)
 		if err != nil {

@@ -124,7 +124,7 @@ func TestPlaced(t *testing.T) {
 				m.file(d, lat(), cube("t", "lat", m64(3), m64(3)))
 			}
 		}, "/t", "A19900201@0+1 A19900301@1+1", "1 3"},
-		{"a new dimension before one that is there", Options{NewDims: []NewDim{{Name: "member", Pattern: `r(\d+)`}}}, func(m *maker) {
+		{"a new dimension before an existing one", Options{NewDims: []NewDim{{Name: "member", Pattern: `r(\d+)`}}}, func(m *maker) {
 			for i := range 2 {
 				for r := range 2 {
 					m.day(fmt.Sprintf("t%d_r%d", i, r), i*2, 2)

@@ -86,7 +86,7 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("%q, %v", whole, err)
 	}
 	if said := all.String(); said != "from /a to https://host/b/?v=2" {
-		t.Errorf("it is told as %q", said)
+		t.Errorf("the move is described as %q", said)
 	}
 }
 

@@ -212,8 +212,8 @@ func TestSameRows(t *testing.T) {
 	}{
 		{"moved", old, moved, true, false},
 		{"itself", moved, moved, true, true},
-		{"built anew", moved, reencoded, false, false},
-		{"built anew elsewhere", old, reencoded, false, false},
+		{"built again", moved, reencoded, false, false},
+		{"built again elsewhere", old, reencoded, false, false},
 		{"fewer", moved, old, false, false},
 	} {
 		was, is := open(tt.was), open(tt.is)

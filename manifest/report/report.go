@@ -1,5 +1,5 @@
 // Package report holds the findings of a plan as data: on what the files of an archive disagree,
-// which files are on the odd side, what becomes of them, and which options change that. It holds no
+// which files are on the odd side, the effect on them, and which options change that. It holds no
 // English: package report/text puts findings into words, and a command adds the names of its flags.
 package report
 
@@ -75,11 +75,11 @@ type Cost struct {
 	ReencodedWithout int64 `json:"reencoded_without"`
 	// DataType is the declared type.
 	DataType string `json:"data_type"`
-	// ExportBytes is the decoded size of the re-encoded chunks, which an export has to hold anew.
+	// ExportBytes is the decoded size of the re-encoded chunks, which an export has to hold.
 	ExportBytes int64 `json:"export_bytes"`
 }
 
-// Effect tells what becomes of the files on the odd side.
+// Effect is the effect of a finding on the files on the odd side.
 type Effect string
 
 // The effects.

@@ -43,7 +43,7 @@ func benchArchive(b *testing.B) string {
 	return dir
 }
 
-// BenchmarkWrite copies chunks as they are, into shards, and cut anew.
+// BenchmarkWrite copies chunks as they are, into shards, and into chunks of other lengths.
 func BenchmarkWrite(b *testing.B) {
 	s := newSample(b, benchArchive(b))
 	for name, o := range map[string]Options{

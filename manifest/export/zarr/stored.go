@@ -18,7 +18,7 @@ func (t *target) sharded() bool {
 // coincides returns the source chunk with exactly the elements of a region. If chunks within source shards
 // are copied, it returns the shard that contains the region.
 func (t *target) coincides(region grid.Region, shape []int64) ([]int64, bool) {
-	if t.anew {
+	if t.reencodesAll {
 		return nil, false
 	}
 	g := t.source.Grid()

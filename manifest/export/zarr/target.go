@@ -28,12 +28,12 @@ type target struct {
 	v2     *zarrjson.V2Array // nil in format 3
 	keys   zarrjson.KeyEncoding
 
-	whole bool          // chunks and codecs are the source's
-	anew  bool          // all chunks are encoded, because the source's codecs do not preserve all elements
-	apart bool          // chunks within the source's shards are copied
-	fill  bool          // chunks of fill values are written too
-	old   *target       // the array as it was copied before; nil if it is new
-	fresh change.Change // changes since the copy
+	whole        bool          // chunks and codecs are the source's
+	reencodesAll bool          // all chunks are encoded, because the source's codecs do not preserve all elements
+	apart        bool          // chunks within the source's shards are copied
+	fill         bool          // chunks of fill values are written too
+	old          *target       // the array as it was copied before; nil if it is new
+	fresh        change.Change // changes since the copy
 
 	mu        sync.Mutex
 	pipelines map[string]*codec.Pipeline // by shape
@@ -164,7 +164,7 @@ func (t *target) recode(chunks []grid.Sizes) error {
 	}
 	codecs, same, err := codec.ExactCodecs(t.schema.Codecs, t.schema.Form(shape))
 	if err == nil {
-		t.schema.Codecs, t.anew = codecs, !same
+		t.schema.Codecs, t.reencodesAll = codecs, !same
 	}
 	return err
 }

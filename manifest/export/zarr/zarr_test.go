@@ -215,16 +215,16 @@ func TestRecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		chunks []Edges
-		codec  string
-		anew   bool
+		chunks       []Edges
+		codec        string
+		reencodesAll bool
 	}{{nil, "numcodecs.bz2", false}, {[]Edges{{Dim: path.Base(spec.Dims[0]), Sizes: []int64{3}}}, "zstd", true}} {
 		made, err := newTarget(&spec, g, &Options{Chunks: test.chunks}, map[string]bool{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := made.schema.Codecs[1].Name; got != test.codec || made.anew != test.anew {
-			t.Errorf("%v: %s, anew %v", test.chunks, got, made.anew)
+		if got := made.schema.Codecs[1].Name; got != test.codec || made.reencodesAll != test.reencodesAll {
+			t.Errorf("%v: got %s, all chunks re-encoded: %v", test.chunks, got, made.reencodesAll)
 		}
 	}
 }

@@ -122,7 +122,7 @@ func TestDatesThereAndBack(t *testing.T) {
 	}
 }
 
-// follows reports whether one date comes right behind another, but for the gap of 1582.
+// follows reports whether one date is the day after another; the gap of 1582 has no days.
 func follows(a, b Date, c Calendar) bool {
 	switch {
 	case c == Standard && b == Date{1582, 10, 15}:
