@@ -221,7 +221,7 @@ func TestInteropDamage(t *testing.T) {
 		t.Logf("%6d %s", c.counts[what], what)
 	}
 	if least := int(tries) * len(samples) / 2; c.counts["files that both read"] < least || c.counts["arrays that are equal"] < 2*least {
-		t.Errorf("fewer than %d files, or than %d arrays, are read by both: too few to tell", least, 2*least)
+		t.Errorf("both must read at least %d files and %d equal arrays, or the test shows too little", least, 2*least)
 	}
 }
 
@@ -367,7 +367,7 @@ func (c *comparison) array(path string, got, want, whole *readArray) {
 		c.fail("%s is read as %+v, and libhdf5 refuses it", path, *got)
 	case want == nil:
 		if !got.equals(whole) {
-			c.fail("%s is read as %+v, not as the %+v that it was, and libhdf5 refuses it", path, *got, *whole)
+			c.fail("%s is read as %+v, the undamaged array is %+v, and libhdf5 refuses it", path, *got, *whole)
 		}
 	case want.Values == "" && got.Values != "" && whole != nil && got.equals(whole):
 		c.counts["arrays whose values libhdf5 alone refuses"]++

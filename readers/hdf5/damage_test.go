@@ -23,7 +23,7 @@ func patched(t *testing.T, name string, p patch) (*File, error) {
 		for at, what := range p {
 			copy(b[at:], what)
 		}
-		d.reseal(b)
+		d.updateChecksums(b)
 		return b
 	})
 }
@@ -39,24 +39,24 @@ func TestDamageIsRejected(t *testing.T) {
 		{"flags of the file", "superblock2.h5", "", 12, patch{11: "\x08"}},
 		{"flags of an old file", "superblock0.h5", "", 24, patch{21: "\x01"}},
 		{"free space", "superblock1.h5", "", 44, patch{36: "\x00\x10\x00\x00\x00\x00\x00\x00"}},
-		{"a gap where an empty message is", "links_files.h5", "/own", 458, patch{272: "\xb7"}},
-		{"a time that is none", "netcdf4_classic.nc", "/", 643, patch{568: "\x0e"}},
+		{"a gap beside an empty message", "links_files.h5", "/own", 458, patch{272: "\xb7"}},
+		{"a modification time with other characters than digits", "netcdf4_classic.nc", "/", 643, patch{568: "\x0e"}},
 		{"order of creation", "netcdf4_classic.nc", "/", 71, patch{70: "\xff"}},
 		{"percentages", "index_btree2.h5", "/deflated", 606, patch{604: "\x65"}},
 		{"more chunks than there can be", "index_btree2.h5", "/deflated", -1, patch{525: "\x00\x00\x00\x00\x00\x00\x00\x80"}},
-		{"a root that is no group", "index_single.h5", "/", 195, patch{36: "\xc3"}},
-		{"where external data begin", "layouts.h5", "/external", -1, patch{4185: "\xff"}},
-		{"a chunk within an element", "filters.h5", "/scaleoffset", 22008, patch{22028: "\xff\xff\xff\xff\xff\xff\xff\xff"}},
-		{"numbers of slots", "index_fixed.h5", "/grows", 491, patch{238: "\x01"}},
+		{"a root object that is not a group", "index_single.h5", "/", 195, patch{36: "\xc3"}},
+		{"the offset of external data", "layouts.h5", "/external", -1, patch{4185: "\xff"}},
+		{"a chunk that starts inside an element", "filters.h5", "/scaleoffset", 22008, patch{22028: "\xff\xff\xff\xff\xff\xff\xff\xff"}},
+		{"the number of slots", "index_fixed.h5", "/grows", 491, patch{238: "\x01"}},
 		{"a mapping beyond its dataset", "layouts.h5", "/virtual", 6226, patch{4404: "\x03"}},
-		{"a time to fill", "index_fixed.h5", "/hole", 643, patch{642: "\x2c"}},
+		{"the fill time", "index_fixed.h5", "/hole", 643, patch{642: "\x2c"}},
 		{"a continuation without an end", "conventions.h5", "/truth", 840, patch{832: "\x00"}},
 		{"a dataset without a dataspace", "index_single.h5", "/plain", -1, patch{203: "\x00"}},
-		{"more chunks of one dimension", "index_extensible_paged.h5", "/x", -1, patch{218: "\x80"}},
+		{"a dimension with too many chunks", "index_extensible_paged.h5", "/x", -1, patch{218: "\x80"}},
 		{"a fill value of no bytes", "index_extensible_paged.h5", "/x", 253, patch{249: "\x00"}},
-		{"bytes of no elements", "superblock3.h5", "/x", -1, patch{367: "\x00"}},
-		{"chunks of other elements", "superblock1.h5", "/x", -1, patch{975: "\x04"}},
-		{"an entry of no type", "phony_dimensions.h5", "/b", 1160, patch{1139: "\xff"}},
+		{"data of an empty dataset", "superblock3.h5", "/x", -1, patch{367: "\x00"}},
+		{"chunks with another element size", "superblock1.h5", "/x", -1, patch{975: "\x04"}},
+		{"an entry of an unknown type", "phony_dimensions.h5", "/b", 1160, patch{1139: "\xff"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := patched(t, c.file, c.patch)

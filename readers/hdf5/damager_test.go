@@ -22,19 +22,19 @@ import (
 // damager changes bytes of a file's metadata and updates the checksums, so that these do not reveal
 // the change.
 type damager struct {
-	content []byte
-	random  *rand.Rand
-	kinds   [][]byteRange // where metadata are, by kind of structure
-	seals   []seal        // the shortest first: a checksum may cover others
+	content   []byte
+	random    *rand.Rand
+	kinds     [][]byteRange   // where metadata are, by kind of structure
+	checksums []checksumRange // the shortest first: a checksum may cover others
 }
 
 // byteRange is the part of a file that one structure occupies.
 type byteRange struct{ from, to int }
 
-// seal is a checksum. It covers the bytes between two offsets, with zeros in place of itself.
-type seal struct{ from, to, at int }
+// checksumRange is a checksum. It covers the bytes between two offsets, with zeros in place of itself.
+type checksumRange struct{ from, to, at int }
 
-func (s seal) of(content []byte) uint32 {
+func (s checksumRange) of(content []byte) uint32 {
 	if s.at >= s.to {
 		return lookup3(content[s.from:s.to])
 	}
@@ -43,37 +43,39 @@ func (s seal) of(content []byte) uint32 {
 	return lookup3(covered)
 }
 
-func (s seal) holds(content []byte) bool {
+func (s checksumRange) holds(content []byte) bool {
 	return max(s.to, s.at+4) <= len(content) && s.of(content) == binary.LittleEndian.Uint32(content[s.at:])
 }
 
-func (s seal) repair(content []byte) { binary.LittleEndian.PutUint32(content[s.at:], s.of(content)) }
+func (s checksumRange) repair(content []byte) {
+	binary.LittleEndian.PutUint32(content[s.at:], s.of(content))
+}
 
 // newDamager finds structures by their signatures and checksums, and messages by their object
 // headers.
 func newDamager(content []byte) *damager {
 	d := &damager{content: content}
-	d.findSeals()
-	sealed := make([]byteRange, len(d.seals))
-	for i, s := range d.seals {
-		sealed[i] = byteRange{s.from, s.to}
+	d.findChecksums()
+	covered := make([]byteRange, len(d.checksums))
+	for i, s := range d.checksums {
+		covered[i] = byteRange{s.from, s.to}
 	}
-	d.kinds = [][]byteRange{sealed, d.oldStructures(), d.messages()}
+	d.kinds = [][]byteRange{covered, d.oldStructures(), d.messages()}
 	d.kinds = slices.DeleteFunc(d.kinds, func(list []byteRange) bool { return len(list) == 0 })
 	return d
 }
 
 const longestSealed = 20000
 
-func (d *damager) findSeals() {
+func (d *damager) findChecksums() {
 	for _, signature := range []string{
 		"OHDR", "OCHK", "BTHD", "BTIN", "BTLF", "FRHP", "FHIB", "FAHD", "FADB",
 		"EAHD", "EAIB", "EASB", "EADB", "SMTB", "SMLI", "\x89HDF", "MDCI",
 	} {
 		for _, from := range places(d.content, signature) {
-			s, ok := d.sealFrom(from)
+			s, ok := d.checksumFrom(from)
 			for ok {
-				d.seals = append(d.seals, s)
+				d.checksums = append(d.checksums, s)
 				if ok = strings.HasSuffix(signature, "DB"); ok { // pages may follow
 					s, ok = d.pageAfter(s)
 				}
@@ -81,9 +83,9 @@ func (d *damager) findSeals() {
 		}
 	}
 	for _, from := range places(d.content, "FHDB") {
-		d.sealBlock(from)
+		d.addBlockChecksum(from)
 	}
-	slices.SortFunc(d.seals, func(a, b seal) int { return (a.to - a.from) - (b.to - b.from) })
+	slices.SortFunc(d.checksums, func(a, b checksumRange) int { return (a.to - a.from) - (b.to - b.from) })
 }
 
 // places returns all offsets of a byte sequence.
@@ -99,33 +101,33 @@ func places(content []byte, what string) []int {
 	}
 }
 
-// sealFrom finds the end of the bytes that a checksum covers by trying every length.
-func (d *damager) sealFrom(from int) (seal, bool) {
+// checksumFrom finds the end of the bytes that a checksum covers by trying every length.
+func (d *damager) checksumFrom(from int) (checksumRange, bool) {
 	for to := from + 6; to-from <= longestSealed && to+4 <= len(d.content); to++ {
-		if s := (seal{from, to, to}); s.holds(d.content) {
+		if s := (checksumRange{from, to, to}); s.holds(d.content) {
 			return s, true
 		}
 	}
-	return seal{}, false
+	return checksumRange{}, false
 }
 
 // pageAfter returns the next page of a data block. A page that was never written has the length of
 // the one before.
-func (d *damager) pageAfter(s seal) (seal, bool) {
-	if page, ok := d.sealFrom(s.at + 4); ok {
+func (d *damager) pageAfter(s checksumRange) (checksumRange, bool) {
+	if page, ok := d.checksumFrom(s.at + 4); ok {
 		return page, true
 	}
 	n := s.at + 4 - s.from
-	page := seal{s.from + 2*n, s.to + 2*n, s.at + 2*n}
+	page := checksumRange{s.from + 2*n, s.to + 2*n, s.at + 2*n}
 	return page, page.holds(d.content)
 }
 
-// sealBlock adds the checksum of a direct block of a fractal heap, which is in the block's prefix.
-func (d *damager) sealBlock(from int) {
+// addBlockChecksum records the checksum of a direct block of a fractal heap, which is in the block's prefix.
+func (d *damager) addBlockChecksum(from int) {
 	for at := from + 5 + 2; at <= from+5+8+8; at++ {
 		for size := 1 << 8; size <= 1<<16; size *= 2 {
-			if s := (seal{from, from + size, at}); s.holds(d.content) {
-				d.seals = append(d.seals, s)
+			if s := (checksumRange{from, from + size, at}); s.holds(d.content) {
+				d.checksums = append(d.checksums, s)
 				return
 			}
 		}
@@ -183,13 +185,13 @@ func (d *damager) damaged(changes int) []byte {
 		}
 		d.change(b, at)
 	}
-	d.reseal(b)
+	d.updateChecksums(b)
 	return b
 }
 
-// reseal updates all checksums.
-func (d *damager) reseal(b []byte) {
-	for _, s := range d.seals {
+// updateChecksums updates all checksums.
+func (d *damager) updateChecksums(b []byte) {
+	for _, s := range d.checksums {
 		s.repair(b)
 	}
 }
@@ -298,6 +300,6 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 	if read < 3*len(samples) {
-		t.Errorf("%d damaged files are read: too few to tell", read)
+		t.Errorf("%d damaged files are read, want at least %d", read, 3*len(samples))
 	}
 }

@@ -43,7 +43,7 @@ func mustTree(t *testing.T, f *File, err error) *Tree {
 func replaced(t *testing.T, content []byte, old, young string) []byte {
 	t.Helper()
 	if n := bytes.Count(content, []byte(old)); n != 1 {
-		t.Fatalf("%d places hold %q", n, old)
+		t.Fatalf("%d occurrences of %q, want 1", n, old)
 	}
 	return bytes.Replace(content, []byte(old), []byte(young), 1)
 }
@@ -294,7 +294,7 @@ func valuesOf(t *testing.T, f *File, err error, path string) ([]byte, error) {
 // array counts, even if the slot has an address.
 func TestUnusedSlots(t *testing.T) {
 	const set, check = 12 + 4*8, 12 + 6*8 + 8
-	for slots, want := range map[int]int{1: 0, 2: 1, 132101: 2} { // those at 1 and at 132,100 hold something
+	for slots, want := range map[int]int{1: 0, 2: 1, 132101: 2} { // slots 0 and 132,100 contain chunks
 		f, err := changed(t, "index_extensible_paged.h5", func(b []byte) []byte {
 			head := b[bytes.Index(b, []byte("EAHD")):]
 			binary.LittleEndian.PutUint64(head[set:], uint64(slots))
@@ -305,9 +305,9 @@ func TestUnusedSlots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fill := got[len(got)-1:] // nothing was written there
+		fill := got[len(got)-1:] // the last element was never written
 		if n := len(got) - bytes.Count(got, fill); n != want {
-			t.Errorf("%d slots are set, and %d values are none of fill", slots, n)
+			t.Errorf("%d slots in use: %d values differ from the fill value, want %d", slots, n, want)
 		}
 	}
 }
@@ -316,7 +316,7 @@ func TestUnusedSlots(t *testing.T) {
 // are out of order.
 func TestRecordsOutOfOrder(t *testing.T) {
 	f, err := changed(t, "index_btree2.h5", func(b []byte) []byte {
-		const record = 8 + 8*2 // address and place
+		const record = 8 + 8*2 // address and grid position
 		leaf := b[bytes.Index(b, []byte("BTLF\x00\x0a")):]
 		first, second := leaf[6:6+record], leaf[6+record:6+2*record]
 		swapped := append(bytes.Clone(second), first...)
