@@ -143,7 +143,7 @@ var readingFaults = []struct {
 	requests int // maximum
 }{
 	{"answers 408, 429, 500, 502, 503 or 504 once", once(always(503)), "the bytes", 2},
-	{"answers 429 and asks to wait no time", once(always(429, "Retry-After", "0")), "the bytes", 2},
+	{"answers 429 with Retry-After: 0", once(always(429, "Retry-After", "0")), "the bytes", 2},
 	{"answers 503 and asks to wait until a time that has passed", once(always(503, "Retry-After", "Wed, 01 Jan 2020 00:00:00 GMT")), "the bytes", 2},
 	{"answers 503 and asks to wait an hour", always(503, "Retry-After", "3600"), "error", 1},
 	{"answers 503 again and again", always(503), "error", 5},
@@ -173,8 +173,8 @@ var readingFaults = []struct {
 	{"sends no Content-Range", partial(""), "error", 1},
 	{"sends another range than asked for", partial("bytes 0-102399/1048576"), "error", 1},
 	{"sends less of a range than asked for", partial("bytes 614400-700000/1048576"), "error", 1},
-	{"sends a Content-Range of no size", partial("bytes 614400-716799/*"), "errors.ErrUnsupported", 1},
-	{"sends a Content-Range that is none", partial("bytes 716799-614400/1048576"), "error", 1},
+	{"sends a Content-Range without a size", partial("bytes 614400-716799/*"), "errors.ErrUnsupported", 1},
+	{"sends an invalid Content-Range", partial("bytes 716799-614400/1048576"), "error", 1},
 	{"sends a Content-Range with signs", partial("bytes +614400-716799/1048576"), "error", 1},
 	{"sends a Content-Range of other units", partial("rows 614400-716799/1048576"), "error", 1},
 	{"sends more than it said, in chunks", func(_ int, w http.ResponseWriter, _ *http.Request) bool {
@@ -205,7 +205,7 @@ var readingFaults = []struct {
 	{"redirects to another server that has the file", nil, "the bytes", 1},
 	{"redirects in a circle", always(302, "Location", "/file"), "error", 11},
 	{"redirects to a file of this machine", always(302, "Location", "file:///etc/passwd"), "error", 1},
-	{"redirects to where nobody is", always(302, "Location", "http://127.0.0.1:1/file"), "error", 5},
+	{"redirects to a server that does not exist", always(302, "Location", "http://127.0.0.1:1/file"), "error", 5},
 }
 
 // outcome classifies the result of a read.
@@ -315,9 +315,9 @@ var openingFaults = []struct {
 	want     string
 	requests int
 }{
-	{"knows no ranges", whole, source.Options{}, "errors.ErrUnsupported", 1},
-	{"knows no ranges, but the file is no larger than HeadBytes", whole, source.Options{HeadBytes: faultSize}, "the bytes", 1},
-	{"knows no ranges, and Download is set", whole, source.Options{Download: true}, "the bytes", 2},
+	{"does not support ranges", whole, source.Options{}, "errors.ErrUnsupported", 1},
+	{"does not support ranges, but the file is no larger than HeadBytes", whole, source.Options{HeadBytes: faultSize}, "the bytes", 1},
+	{"does not support ranges, and Download is set", whole, source.Options{Download: true}, "the bytes", 2},
 	{"breaks off in the middle of the download", func(n int, w http.ResponseWriter, r *http.Request) bool {
 		if n == 2 {
 			return raw(both(say("HTTP/1.1 200 OK\r\nContent-Length: 1048576\r\n\r\n"), say("half of it")))(n, w, r)
@@ -337,7 +337,7 @@ var openingFaults = []struct {
 	}, source.Options{Download: true}, "the bytes", 2},
 	{"does not say how long the download is, nor when it is over", raw(both(say("HTTP/1.0 200 OK\r\n\r\n"), say("is that all?"))),
 		source.Options{Download: true}, "errors.ErrUnsupported", 2},
-	{"has the download from another server", nil, source.Options{Download: true}, "the bytes", 2},
+	{"redirects the download to another server", nil, source.Options{Download: true}, "the bytes", 2},
 	{"compresses the download", func(_ int, w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(faultContent())
@@ -348,7 +348,7 @@ var openingFaults = []struct {
 	{"wants a password", always(401), source.Options{}, "fs.ErrPermission", 1},
 	{"is busy once", once(always(503)), source.Options{}, "the bytes", 2},
 	{"breaks off in the middle of the head", once(raw(begin(1 << 10))), source.Options{}, "the bytes", 2},
-	{"redirects to where Allow says no", always(302, "Location", "/secret"), source.Options{Allow: allowAllBut("/secret")}, "ErrForbidden", 1},
+	{"redirects to an address that Allow rejects", always(302, "Location", "/secret"), source.Options{Allow: allowAllBut("/secret")}, "ErrForbidden", 1},
 }
 
 // whole answers every request with the whole file.
