@@ -62,14 +62,14 @@ func TestGeneratedRefs(t *testing.T) {
 		name, members string
 		want          error
 	}{
-		{"a name that is not there", `"key":"x/0","url":"{{w}}"`, errors.ErrUnsupported},
+		{"an unknown name", `"key":"x/0","url":"{{w}}"`, errors.ErrUnsupported},
 		{"no arguments", `"key":"x/0","url":"{{f}}"`, errors.ErrUnsupported},
-		{"a function that is not there", `"key":"x/0","url":"{{g(c=1)}}"`, errors.ErrUnsupported},
+		{"an unknown function", `"key":"x/0","url":"{{g(c=1)}}"`, errors.ErrUnsupported},
 		{"text plus number", `"key":"x/0","url":"{{u + 1}}"`, errors.ErrUnsupported},
 		{"division by zero", `"key":"x/{{0}}","url":"a","offset":"{{1 // 0}}","length":"1"`, readers.ErrCorrupt},
 		{"beyond 2^63", `"key":"x/0","url":"a","offset":"{{4611686018427387904 * 2}}","length":"1"`, readers.ErrCorrupt},
 		{"negative", `"key":"x/0","url":"a","offset":"{{0 - 1}}","length":"1"`, readers.ErrCorrupt},
-		{"no number", `"key":"x/0","url":"a","offset":"{{u}}","length":"1"`, readers.ErrCorrupt},
+		{"an offset that is text", `"key":"x/0","url":"a","offset":"{{u}}","length":"1"`, readers.ErrCorrupt},
 	} {
 		data, err := Format{}.Open(context.Background(), inMemory(generated(test.members)))
 		if err != nil {
@@ -89,10 +89,10 @@ func TestRefused(t *testing.T) {
 		name, text string
 		want       error
 	}{
-		{"nothing in it", `{}`, readers.ErrCorrupt},
+		{"an empty object", `{}`, readers.ErrCorrupt},
 		{"no documents", v1(`"x/0":["a",0,1]`), readers.ErrCorrupt},
 		{"cut off", v1(group)[:30], readers.ErrCorrupt},
-		{"something behind", v1(group) + "{}", readers.ErrCorrupt},
+		{"text after the object", v1(group) + "{}", readers.ErrCorrupt},
 		{"no comma", `{"version":1 "refs":{}}`, readers.ErrCorrupt},
 		{"two commas", `{"version":1,,"refs":{}}`, readers.ErrCorrupt},
 		{"a comma at the end", v1(group, array) + ",", readers.ErrCorrupt},
@@ -106,14 +106,14 @@ func TestRefused(t *testing.T) {
 		{"gen with an offset alone", generated(`"key":"x/0","url":"a","offset":"1"`), readers.ErrCorrupt},
 		{"gen over no range", generated(`"key":"x/0","url":"a","dimensions":{"i":{"start":1}}`), readers.ErrCorrupt},
 		{"gen with step 0", generated(`"key":"x/0","url":"a","dimensions":{"i":{"stop":4,"step":0}}`), readers.ErrCorrupt},
-		{"gen over a number that is not whole", generated(`"key":"x/0","url":"a","dimensions":{"i":[1.5]}`), errors.ErrUnsupported},
+		{"gen over a number that is not an integer", generated(`"key":"x/0","url":"a","dimensions":{"i":[1.5]}`), errors.ErrUnsupported},
 		{"gen with a filter", generated(`"key":"x/{{i|upper}}","url":"a","dimensions":{"i":[1]}`), errors.ErrUnsupported},
 		{"gen with a statement", generated(`"key":"x/{% if i %}","url":"a","dimensions":{"i":[1]}`), errors.ErrUnsupported},
-		{"gen of far too many", generated(`"key":"x/{{i}}","url":"a","dimensions":{"i":{"stop":4611686018427387904}}`), errors.ErrUnsupported},
-		{"gen of too many together", generated(`"key":"x/{{i}}","url":"a","dimensions":{"i":{"stop":3000},"j":{"stop":3000}}`), errors.ErrUnsupported},
+		{"gen of too many references", generated(`"key":"x/{{i}}","url":"a","dimensions":{"i":{"stop":4611686018427387904}}`), errors.ErrUnsupported},
+		{"gen of too many combinations", generated(`"key":"x/{{i}}","url":"a","dimensions":{"i":{"stop":3000},"j":{"stop":3000}}`), errors.ErrUnsupported},
 		{"gen nested deep", generated(`"key":"x/{{` + strings.Repeat("(", 99) + `","url":"a"`), errors.ErrUnsupported},
 		{"template without its end", `{"version":1,"templates":{"f":"{{c.nc"},"refs":{` + group + `}}`, readers.ErrCorrupt},
-		{"template that is no text", `{"version":1,"templates":{"f":3},"refs":{` + group + `}}`, readers.ErrCorrupt},
+		{"template that is not a string", `{"version":1,"templates":{"f":3},"refs":{` + group + `}}`, readers.ErrCorrupt},
 		{"bad name", `{"\ud8":1}`, readers.ErrCorrupt},
 	} {
 		_, err := Format{}.Open(context.Background(), inMemory(test.text))
@@ -133,14 +133,14 @@ func TestRefusedRefs(t *testing.T) {
 		{"an empty list", `[]`, readers.ErrCorrupt},
 		{"a list of two", `["a",1]`, readers.ErrCorrupt},
 		{"a list of four", `["a",1,2,3]`, readers.ErrCorrupt},
-		{"no text first", `[1,2,3]`, readers.ErrCorrupt},
+		{"a number in place of the URL", `[1,2,3]`, readers.ErrCorrupt},
 		{"a negative offset", `["a",-1,2]`, readers.ErrCorrupt},
-		{"an offset that is no whole number", `["a",1.5,2]`, readers.ErrCorrupt},
+		{"an offset that is not an integer", `["a",1.5,2]`, readers.ErrCorrupt},
 		{"an offset beyond 2^63", `["a",9223372036854775808,2]`, readers.ErrCorrupt},
 		{"an empty URL", `["",1,2]`, readers.ErrCorrupt},
 		{"null", `[null,1,2]`, errors.ErrUnsupported},
-		{"base64 that is none", `"base64:%%%%"`, readers.ErrCorrupt},
-		{"a template that is not there", `["{{u}}/a",1,2]`, errors.ErrUnsupported},
+		{"invalid base64", `"base64:%%%%"`, readers.ErrCorrupt},
+		{"an unknown template", `["{{u}}/a",1,2]`, errors.ErrUnsupported},
 		{"a template without its end", `["{{u",1,2]`, readers.ErrCorrupt},
 	} {
 		text := `{"version":1,"templates":{"v":"w"},"refs":{` + strings.Join([]string{group, array, `"x/0":` + test.value}, ",") + `}}`

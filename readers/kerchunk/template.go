@@ -280,7 +280,7 @@ func (s scope) lookup(name string) (value, error) {
 	return value{text: text, isText: true}, nil
 }
 
-// apply computes the result of a mark between two expressions.
+// apply computes the result of the operator mark for two expressions.
 func apply(mark string, a, b expression, s scope) (value, error) {
 	x, err := a(s)
 	if err != nil {
