@@ -38,12 +38,13 @@ type btree1 struct {
 	skipDamage func(error) error      // for groups: returns nil for damage that leaves out only one node
 	seen       map[uint64]struct{}
 	guess      int         // size of the largest node so far, in bytes
-	path       *btree1Path // for chunks: nodes from the root to the present one
+	path       *btree1Path // for chunks: nodes from the root to the current one
 	root       source.Window
 	windows    []source.Window // for the nodes below the root, by level
 }
 
-// usualNode is the size of the only node of an index of a dozen chunks, which is so read at once.
+// usualNode is the size of the first read of a node. It is the size of the only node in an index of
+// a dozen chunks, so that one read returns such an index.
 const usualNode = 1 << 10
 
 // visitLeaves calls visit for every node of level 0, with a cursor at its n keys and children.

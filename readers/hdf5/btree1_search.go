@@ -2,7 +2,7 @@ package hdf5
 
 import "encoding/binary"
 
-// btree1Path is the path from the root of a v1 B-tree of chunks to the present node. It reports
+// btree1Path is the path from the root of a v1 B-tree of chunks to the current node. It reports
 // whether libhdf5 would reach the same node when it searches for a chunk. The search bisects the
 // keys of each node. In an index with sorted keys it always succeeds; in a damaged one it may fail,
 // and then libhdf5 reads fill values although the index lists the chunk.

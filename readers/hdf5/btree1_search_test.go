@@ -35,7 +35,7 @@ func (n *pathNode) find(k []uint64) (*pathNode, int) {
 	low, high := 0, n.entries()
 	for low < high {
 		i := (low + high) / 2
-		looked := len(k) // of the key to the left: not at the tail, of chunks of one dimension
+		looked := len(k) // numbers of the left key that are compared; the tail is not, for chunks of one dimension
 		if looked == 2 {
 			looked = 1
 		}
@@ -113,6 +113,6 @@ func TestBTree1Path(t *testing.T) {
 		walk(root)
 	}
 	if found < 1000 || missed < 1000 {
-		t.Errorf("%d chunks found, %d not: too few of one to tell", found, missed)
+		t.Errorf("%d chunks found, %d not found, want at least 1000 of each", found, missed)
 	}
 }

@@ -66,12 +66,12 @@ func keepError(err error) error { return err }
 
 // visitBTree2 calls visit with every record, in order. Errors of nodes below the root are passed to
 // skipDamage; if it returns nil, only that node is left out.
-func (f *File) visitBTree2(ctx context.Context, addr uint64, kind int, visit func([]byte) error, lose func(error) error) error {
+func (f *File) visitBTree2(ctx context.Context, addr uint64, kind int, visit func([]byte) error, skipDamage func(error) error) error {
 	t, err := f.openBTree2(ctx, addr, kind)
 	if err != nil || t.root == undefined {
 		return err
 	}
-	t.visit, t.skipDamage = visit, lose
+	t.visit, t.skipDamage = visit, skipDamage
 	// The nodes of chunk indexes are large and read once, so they bypass the cache.
 	if kind == recordChunk || kind == recordChunkFiltered {
 		t.windows = make([]source.Window, t.depth+1)

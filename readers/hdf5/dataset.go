@@ -262,9 +262,9 @@ func (d *Dataset) strictRefs(ctx context.Context) iter.Seq2[*readers.Ref, error]
 }
 
 // findableRefs streams the chunks that a search finds. It calls onUnfound for each other chunk.
-func (d *Dataset) findableRefs(ctx context.Context, unfound func(error) (bool, error)) iter.Seq2[*readers.Ref, error] {
+func (d *Dataset) findableRefs(ctx context.Context, onUnfound func(error) (bool, error)) iter.Seq2[*readers.Ref, error] {
 	x := d.index()
-	x.requireReadable, x.onUnfound = true, unfound
+	x.requireReadable, x.onUnfound = true, onUnfound
 	return x.refs(ctx, nil)
 }
 

@@ -190,13 +190,13 @@ func (d *Dataset) readChunks(ctx context.Context, out []byte, some rows, strict 
 	}
 	size := d.chunkSize()
 	x := chunkDecoder{d: d, form: rawForm(int(size)/d.Type.Size, d.Type.Size), pipelines: map[uint32]*codec.Pipeline{}}
-	unfound := func(err error) (bool, error) {
+	onUnfound := func(err error) (bool, error) {
 		if !strict {
 			err = nil
 		}
 		return false, err
 	}
-	for r, err := range d.findableRefs(ctx, unfound) {
+	for r, err := range d.findableRefs(ctx, onUnfound) {
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // openSibling opens a file that this file refers to. The file must be in the folder of this file or
-// below, or in an allowed folder. openBeside returns nil if the file does not exist. It rejects
+// below, or in an allowed folder. openSibling returns nil if the file does not exist. It rejects
 // sources that are not local.
 func (f *File) openSibling(ctx context.Context, name string) (*source.Source, error) {
 	here, err := source.LocalPath(f.src.Name())

@@ -106,7 +106,7 @@ func (f *File) view(ctx context.Context, addr uint64, n int) ([]byte, error) {
 	return f.src.View(ctx, off, n)
 }
 
-// cursorOnce is at for bytes that are read once: it bypasses the cache. The result is valid until the
+// cursorOnce is cursorAt for bytes that are read once: it bypasses the cache. The result is valid until the
 // window is used again.
 func (f *File) cursorOnce(ctx context.Context, w *source.Window, addr uint64, n int) (*cursor, error) {
 	if f.imageErr != nil || f.image != nil {

@@ -189,7 +189,7 @@ func (x *chunkIndex) readSingle() error {
 }
 
 // readImplicit yields chunks that are stored consecutively in C order, over the grid of the maximum
-// shape. Chunks outside the present shape have space in the file, but no data yet.
+// shape. Chunks outside the current shape have space in the file, but no data yet.
 func (x *chunkIndex) readImplicit(ctx context.Context) error {
 	slots := newSlots(x.maxShape, x.shape, x.chunk, -1)
 	n, ok := product(slots.grid)
@@ -215,9 +215,9 @@ func (x *chunkIndex) readImplicit(ctx context.Context) error {
 // the grid of the maximum shape; an extensible array puts its unlimited dimension first.
 type slots struct {
 	grid  []uint64 // number of chunks per dimension, in the order of numbering
-	at    []uint64 // position of the present slot, in the same order
+	at    []uint64 // position of the current slot, in the same order
 	first int      // the dimension that is moved to the front, or -1
-	left  uint64   // slots that can be in use, including the present one
+	left  uint64   // slots that can be in use, including the current one
 }
 
 func newSlots(maxShape, shape, chunk []uint64, first int) *slots {
@@ -238,7 +238,7 @@ func newSlots(maxShape, shape, chunk []uint64, first int) *slots {
 	return s
 }
 
-// writePosition writes the grid position of the present slot to index.
+// writePosition writes the grid position of the current slot to index.
 func (s *slots) writePosition(index []uint64) {
 	if s.first <= 0 {
 		copy(index, s.at)

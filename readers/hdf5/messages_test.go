@@ -202,7 +202,7 @@ func TestGlobalHeapEnds(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	if b, err := read(object(1, "eight by"), object(1, "at end..")).object(1); !errors.Is(err, readers.ErrCorrupt) {
-		t.Errorf("two objects of one number: %q, %v", b, err)
+		t.Errorf("two objects with the same index: %q, %v", b, err)
 	}
 	c := messageCursor(object(1, "eight by")[:23])
 	if err := new(globalHeap).read(c); !errors.Is(err, readers.ErrCorrupt) || offsetOf(err) != 16 {
@@ -238,7 +238,7 @@ func TestIndirectBlockDamaged(t *testing.T) {
 		return errors.Is(a.Err, readers.ErrCorrupt) && offsetOf(a.Err) == 1882+4
 	}
 	if !slices.ContainsFunc(o.Attributes, lost) {
-		t.Errorf("none of %d attributes is lost", len(o.Attributes))
+		t.Errorf("none of %d attributes is reported as damaged", len(o.Attributes))
 	}
 }
 
@@ -308,5 +308,5 @@ func TestPanicOnOtherCore(t *testing.T) {
 			panic("here")
 		}
 	})
-	t.Error("nothing was noticed")
+	t.Error("onAllCores returned, want a panic")
 }

@@ -59,8 +59,8 @@ func (v *NetCDFVar) Values(ctx context.Context, limit uint64) ([]byte, error) {
 
 // extent returns the part of a shape that the dataset covers, and the number of fill values after
 // it. If the dataset is shorter in its first dimension only, this is the number of missing
-// elements. In other dimensions netcdf-c writes its fill values after the values too, and fewer
-// than are missing; the rest of its buffer is unchanged, and zero here.
+// elements. In other dimensions netcdf-c also writes fill values after the values, but fewer than
+// elements are missing. It leaves the rest of its buffer unchanged; this package returns zeros there.
 func (v *NetCDFVar) extent(shape []uint64) (there []uint64, fills uint64) {
 	there, fills = make([]uint64, len(shape)), 1
 	short := false

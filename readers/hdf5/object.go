@@ -73,7 +73,7 @@ const (
 type walk struct {
 	*Tree
 	f      *File
-	header header // of the present object; its memory is reused
+	header header // of the current object; its memory is reused
 	ahead  readAhead
 }
 

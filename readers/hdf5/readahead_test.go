@@ -41,8 +41,8 @@ func listing(t *testing.T, ranges source.Ranges) (lines []string, objects int) {
 	return lines, len(tree.Objects)
 }
 
-// TestReadAhead: reading ahead lists the same objects as reading one by one, in whole and in damaged
-// files.
+// TestReadAhead: reading ahead lists the same objects as reading one by one, in undamaged and in
+// damaged files.
 func TestReadAhead(t *testing.T) {
 	large := 0
 	err := filepath.WalkDir("../../fixtures", func(name string, d fs.DirEntry, err error) error {
@@ -83,7 +83,7 @@ func TestReadAheadPanics(t *testing.T) {
 	var none *File
 	x := none.openSafely(t.Context(), 0, &header{})
 	if x.panicked == nil {
-		t.Fatal("no panic was kept")
+		t.Fatal("openSafely did not store the panic")
 	}
 	read := make(chan struct{})
 	close(read)

@@ -9,8 +9,8 @@ import (
 	"varve/readers/virtual"
 )
 
-// growVirtual sets the shape of virtual datasets that grow with their sources to the present extent
-// of these. The shape in the file is the one at the time of writing.
+// growVirtual sets the shape of virtual datasets that grow with their sources to the current extent
+// of the sources. The shape in the file is the one at the time of writing.
 func (t *Tree) growVirtual(ctx context.Context, near *sourceFiles) error {
 	g := &growth{t: t, files: near, shapes: map[virtual.Source]sourceShape{}}
 	var list []*Object

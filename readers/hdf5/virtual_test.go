@@ -171,11 +171,11 @@ func TestReadRows(t *testing.T) {
 			}
 		}
 		if _, err := d.readRows(ctx, rows{0, 1}, 1, newNesting()); !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("%s: more than is allowed: %v", o.Path, err)
+			t.Errorf("%s: rows of more bytes than the limit: %v", o.Path, err)
 		}
 	}
 	if tried < 50 {
-		t.Errorf("only %d stretches of rows were read", tried)
+		t.Errorf("only %d ranges of rows were read", tried)
 	}
 }
 

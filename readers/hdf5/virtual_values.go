@@ -14,10 +14,10 @@ const (
 	maxCachedBytes = 1 << 26
 )
 
-// nesting is the chain of virtual datasets that led to the dataset that is being read.
+// nesting describes the chain of virtual datasets from the requested dataset to the one that is read.
 type nesting struct {
 	depth int
-	here  *Tree // of the file of the dataset that led here
+	here  *Tree // objects of the file whose dataset refers to the current one
 	*sources
 }
 
@@ -25,7 +25,7 @@ type nesting struct {
 type sources struct {
 	files  *sourceFiles
 	values map[*Dataset][]byte // cached values: many parts come from few datasets
-	size   uint64              // bytes in kept
+	size   uint64              // bytes in values
 
 	isStrict bool // chunks that libhdf5 does not find are an error
 }
