@@ -55,7 +55,7 @@ type Storage struct {
 	Files    []ExternalFile // External
 	Mappings []Mapping      // Virtual
 	// Declared is the shape that other virtual variables see when they map this Virtual variable:
-	// the shape in the file, if the present one differs because the sources have changed. nil means
+	// the shape in the file, if the current one differs because the sources have changed. nil means
 	// Shape.
 	Declared []uint64
 

@@ -105,7 +105,7 @@ func compare(t *testing.T, got, want *readers.Variable) {
 
 func compareStorage(t *testing.T, path string, got, want *readers.Storage) {
 	t.Helper()
-	if want.Texts != nil { // of which the sidecar has copies
+	if want.Texts != nil { // the sidecar contains copies of strings
 		return
 	}
 	if got.Layout != want.Layout || got.Offset != want.Offset || !slices.Equal(got.ChunkShape, want.ChunkShape) || got.Plain != want.Plain {
@@ -306,7 +306,7 @@ func TestInline(t *testing.T) {
 			t.Errorf("%s: got %s, %v, want %s", c.name, got, err, c.want)
 		}
 		if _, err := v.ReadAll(ctx, 0); err == nil {
-			t.Errorf("%s: the limit does not hold", c.name)
+			t.Errorf("%s: ReadAll exceeded its limit without an error", c.name)
 		}
 	}
 }

@@ -25,7 +25,7 @@ type parser struct {
 	root *readers.Group
 	dims map[string]*readers.Dimension // by path
 	enum map[string]*readers.Type      // by path
-	left int                           // remaining part of maxKept
+	left int                           // remaining part of maxMetadata
 }
 
 func newParser(s *scanner, d dataset) *parser {

@@ -16,7 +16,7 @@ type foreignFormat struct {
 	fix         remedy
 }
 
-// remedy is a remedy.
+// remedy says what a user can do with a file that varve does not read.
 type remedy string
 
 const (
@@ -27,7 +27,7 @@ const (
 	nameData   remedy = "name the GRIB file that it describes; varve reads the index file beside it"
 	fetchIt    remedy = "fetch the file itself (git lfs pull)"
 	nameDMRPP  remedy = "name the file itself, or its .dmrpp"
-	nameThem   remedy = "name these"
+	nameThem   remedy = "name those files instead"
 	saveAgain  remedy = "save it with -v7.3, which makes it HDF5"
 )
 

@@ -52,7 +52,7 @@ func FuzzFile(f *testing.F) {
 			t.Errorf("%d bytes take more than 10 s", len(data))
 		}
 		if err != nil && !errors.Is(err, readers.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) && ctx.Err() == nil {
-			t.Errorf("neither damage nor something that is not understood: %v", err)
+			t.Errorf("the error wraps neither ErrCorrupt nor ErrUnsupported: %v", err)
 		}
 	})
 }

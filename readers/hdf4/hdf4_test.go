@@ -166,7 +166,7 @@ func plainVariable(t *testing.T, v *readers.Variable, want *expectedDataset) exp
 		return out
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
-		out.Values = want.Values // docs/reference/formats.md says which samples have such
+		out.Values = want.Values // docs/reference/formats.md lists the samples with unsupported values
 		t.Logf("%s: %v", v.Path, err)
 		return out
 	}

@@ -62,7 +62,7 @@ func numberType(b []byte) (uint16, error) {
 	case b[3] == pc:
 		return uint16(b[1]) | littleEndian, nil
 	case b[0] != 1 || b[3] != none && b[3] != ieee:
-		return 0, unsupported("numbers of machine class %d, version %d (VAX, Cray, Convex and the like)", b[3], b[0])
+		return 0, unsupported("numbers of machine class %d, version %d (such as VAX, Cray or Convex)", b[3], b[0])
 	}
 	return uint16(b[1]), nil
 }

@@ -195,7 +195,7 @@ func TestCompressedLocations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f.Root().Bytes(2) == nil {
-			t.Error("the sample has no dictionary, and the test tests nothing")
+			t.Error("the sample has no dictionary, so this test checks nothing")
 		}
 	}
 }
@@ -211,10 +211,10 @@ func TestVersions(t *testing.T) {
 	}
 	for _, repo := range []string{"v1", "v2"} {
 		if _, err := (Format{Version: "nobody"}).Open(ctx, openSource(t, repo)); err == nil {
-			t.Errorf("%s: opened a version that is not there", repo)
+			t.Errorf("%s: opened a version that does not exist", repo)
 		}
 		if _, err := (Format{Version: "../x"}).Open(ctx, openSource(t, repo)); err == nil {
-			t.Errorf("%s: opened a version whose name leads out", repo)
+			t.Errorf("%s: opened a version whose name is a path out of the repository", repo)
 		}
 	}
 	data, err := Format{Version: r.Tags["v1"]}.Open(ctx, openSource(t, "v2"))

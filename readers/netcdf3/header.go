@@ -83,9 +83,9 @@ func version(magic []byte) int {
 // parser decodes a header.
 type parser struct {
 	cursor
-	version    int    // attributes that may still be read
-	attributes uint64 // dimension ids that may still be read
-	dimIDs     uint64 // how many more there may be
+	version    int    // of the format: 1, 2 or 5
+	attributes uint64 // attributes that may still be read
+	dimIDs     uint64 // dimension ids that may still be read
 }
 
 // readHeader reads the header of a source. Damage to the dimensions or the global attributes is an

@@ -136,13 +136,13 @@ func TestPlaces(t *testing.T) {
 		{"one record variable is not padded", classic, 5, []Dim{time, {"x", 3}},
 			[]Var{{Name: "a", DimIDs: []uint64{0, 1}, TypeCode: 1, Begin: 200}},
 			[]place{{readers.Records, 15, 200, 3}}},
-		{"two are", classic, 5, []Dim{time, {"x", 3}},
+		{"two record variables are padded", classic, 5, []Dim{time, {"x", 3}},
 			[]Var{{Name: "a", DimIDs: []uint64{0, 1}, TypeCode: 1, Begin: 200}, {Name: "b", DimIDs: []uint64{0}, TypeCode: 3, Begin: 204}},
 			[]place{{readers.Records, 15, 200, 8}, {readers.Records, 10, 204, 8}}},
 		{"one record variable and a fixed one", classic, 2, []Dim{time, {"x", 3}},
 			[]Var{{Name: "a", DimIDs: []uint64{1}, TypeCode: 1, Begin: 200}, {Name: "b", DimIDs: []uint64{0}, TypeCode: 3, Begin: 204}},
 			[]place{{readers.Contiguous, 3, 200, 0}, {readers.Records, 4, 204, 2}}},
-		{"vsize is wrong where it has no room", offset64, 0, []Dim{{"x", giant}},
+		{"vsize is wrong for sizes that do not fit in it", offset64, 0, []Dim{{"x", giant}},
 			[]Var{{Name: "a", DimIDs: []uint64{0}, TypeCode: 6, VSize: math.MaxUint32, Begin: 1000}, {Name: "b", TypeCode: 4, VSize: 4, Begin: 8*giant + 1000}},
 			[]place{{readers.Contiguous, 8 * giant, 1000, 0}, {readers.Contiguous, 4, 8*giant + 1000, 0}}},
 		{"records of more than 4 GiB", offset64, 2, []Dim{time, {"x", giant}},
@@ -331,7 +331,7 @@ func TestUnplacedRecords(t *testing.T) {
 	}
 	a := data.Root.Variables[1]
 	if a.Storage.Undecodable == nil || a.Storage.Stride != 0 {
-		t.Errorf("the records have a place: %+v", a.Storage)
+		t.Errorf("the records have a position: %+v", a.Storage)
 	}
 }
 
@@ -429,13 +429,13 @@ func TestMisplaced(t *testing.T) {
 		want   string
 	}{
 		{"one after another, records last", []uint64{100, 116, 108}, ""},
-		{"with room between", []uint64{104, 1000, 200}, ""},
+		{"with gaps between them", []uint64{104, 1000, 200}, ""},
 		{"in the header", []uint64{96, 116, 108}, "96"},
 		{"in another", []uint64{100, 116, 104}, "104"},
 		{"in the padding of another", []uint64{100, 116, 107}, "107"},
 		{"out of order", []uint64{108, 116, 100}, "100"},
 		{"records in front", []uint64{108, 100, 116}, "100"},
-		{"beyond what there can be", []uint64{math.MaxUint64 - 2, 116, 108}, "2^63"},
+		{"beyond the largest offset", []uint64{math.MaxUint64 - 2, 116, 108}, "2^63"},
 	} {
 		err := header(test.begins...).Misplaced()
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {

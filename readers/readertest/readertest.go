@@ -148,7 +148,7 @@ func testChanges(t *testing.T, reader readers.Reader, s Sample, _ Description) {
 	}
 }
 
-var errStorage = errors.New("the disk is on fire")
+var errStorage = errors.New("the storage of the test failed")
 
 func testFailing(t *testing.T, reader readers.Reader, s Sample, whole Description) {
 	testStorageFailures(t, reader, whole, func(failAfter int) (*source.Source, func() bool) {
@@ -157,7 +157,7 @@ func testFailing(t *testing.T, reader readers.Reader, s Sample, whole Descriptio
 	})
 }
 
-// testStorageFailures lets storage fail after an increasing number of reads, until reading needs no more.
+// testStorageFailures lets storage fail after 0, 1, 2, … reads, until no read fails.
 func testStorageFailures(t *testing.T, reader readers.Reader, whole Description, open func(failAfter int) (src *source.Source, failed func() bool)) {
 	t.Helper()
 	for good := range 64 {
@@ -170,9 +170,9 @@ func testStorageFailures(t *testing.T, reader readers.Reader, whole Description,
 		case !got.marked() && got.Text != whole.Text:
 			t.Errorf("a failure after %d reads changed the dataset and left no mark", good)
 		case got.Err != nil && !errors.Is(got.Err, errStorage):
-			t.Errorf("a failure after %d reads came out as %v", good, got.Err)
+			t.Errorf("a failure after %d reads is reported as another error: %v", good, got.Err)
 		case got.Err != nil && errors.Is(got.Err, readers.ErrCorrupt):
-			t.Errorf("a failure after %d reads came out as damage: %v", good, got.Err)
+			t.Errorf("a failure after %d reads is reported as damage: %v", good, got.Err)
 		}
 	}
 }

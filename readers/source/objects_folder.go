@@ -25,7 +25,7 @@ type objectFolder struct {
 	listed map[string]map[string]kinds
 }
 
-// kinds tells whether a name is an object, a folder, or both.
+// kinds says whether a name is an object, a folder, or both.
 type kinds struct{ object, folder bool }
 
 // maxListed is the maximum number of folders that are remembered, and of names in each.

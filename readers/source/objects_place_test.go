@@ -150,7 +150,7 @@ func replaced(t *testing.T, p *source.Place, part int) {
 			t.Errorf("%s: replace the newest version: %v", key, err)
 		}
 		if err := replace(4, first); !errors.Is(err, source.ErrConflict) {
-			t.Errorf("%s: replace a version that is gone: %v", key, err)
+			t.Errorf("%s: replace a version that no longer exists: %v", key, err)
 		}
 	}
 	for key, err := range p.Walk(ctx, "whole/") {
@@ -393,9 +393,9 @@ func TestPlaceNames(t *testing.T) {
 	}
 }
 
-// TestTornReads checks stores that send the version of a newer state than the content. After Check, a reader gets
+// TestNewerVersionThanContent checks stores that send the version of a newer state than the content. After Check, a reader gets
 // the version and the content of the same state.
-func TestTornReads(t *testing.T) {
+func TestNewerVersionThanContent(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Put("bucket/a/current", []byte("new"))
 	p := placeIn(t, "s3://bucket/a", 1<<20)

@@ -39,8 +39,7 @@ func bucketOf(t *testing.T, content []byte, answer fault) *atomic.Int64 {
 
 func quickOpener() *source.Opener { return openerWithStall(400 * time.Millisecond) }
 
-// openerWithStall returns an opener with short pauses, which waits for the next byte of an answer as long as stall
-// says.
+// openerWithStall returns an opener with short pauses between attempts, and with the given Options.Stall.
 func openerWithStall(stall time.Duration) *source.Opener {
 	return source.NewOpener(&source.Options{Backoff: time.Millisecond, Stall: stall, Patience: 10 * time.Second})
 }

@@ -11,7 +11,6 @@
 // For example, a struct with field 1 = i32 5 and field 3 = binary "ab" is 15 0A 28 02 61 62 00.
 //
 // A Reader accepts data from untrusted sources.
-// written by anybody.
 package thrift
 
 // Types of values.

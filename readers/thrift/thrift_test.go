@@ -103,10 +103,10 @@ func TestRefused(t *testing.T) {
 		name string
 		data string
 	}{
-		{"a type that there is not", "\x1d"},
-		{"a list longer than what there is", "\x19\xf8\xff\xff\xff\xff\x0f"},
-		{"a map longer than what there is", "\x1b\xff\xff\x03\x88"},
-		{"a text longer than what there is", "\x18\x05abc"},
+		{"an unknown type", "\x1d"},
+		{"a list longer than the data", "\x19\xf8\xff\xff\xff\xff\x0f"},
+		{"a map longer than the data", "\x1b\xff\xff\x03\x88"},
+		{"a text longer than the data", "\x18\x05abc"},
 		{"a varint without end", "\x15\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"},
 		{"structs in structs", strings.Repeat("\x1c", 100)},
 	} {

@@ -12,7 +12,7 @@ type Match struct {
 	from, to *selectedElements
 }
 
-// Match matches the selections of a piece, for the present shapes of the source and of the virtual
+// Match matches the selections of a piece, for the current shapes of the source and of the virtual
 // dataset. If both selections are unlimited, the smaller extent counts.
 func (p *Piece) Match(source, target []uint64) (*Match, error) {
 	m := &Match{piece: *p}

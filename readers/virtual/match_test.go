@@ -47,7 +47,7 @@ func TestPick(t *testing.T) {
 		{"blocks", readers.Selection{Kind: readers.SelectBlocks, Rank: 1, Cells: []uint64{4, 5, 1, 1}}, []uint64{6}, []uint64{1, 4, 5}},
 		{"blocks of columns", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 1, 0, 3, 1, 3}}, []uint64{2, 4}, []uint64{0, 1, 3, 4, 5, 7}},
 		{"blocks that are no columns", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 0, 1, 3, 2, 3}}, []uint64{3, 4}, []uint64{0, 4, 7, 11}},
-		{"blocks over one another", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 1, 1, 1, 1, 2}}, []uint64{2, 4}, []uint64{0, 1, 4, 5, 6}},
+		{"overlapping blocks", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 1, 1, 1, 1, 2}}, []uint64{2, 4}, []uint64{0, 1, 4, 5, 6}},
 		{"blocks that are cut off", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 9, 0, 1, 3, 9, 9}}, []uint64{2, 4}, []uint64{0, 4, 7}},
 		{"blocks of nothing", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 1}}, []uint64{2, 0}, nil},
 	} {
@@ -73,12 +73,12 @@ func TestHostileSelections(t *testing.T) {
 		shape []uint64
 		n     int64 // -1: an error
 	}{
-		{"all of nothing", readers.Selection{Kind: readers.SelectAll}, []uint64{large, 0}, 0},
-		{"all of much", readers.Selection{Kind: readers.SelectAll}, []uint64{large}, large},
-		{"all of too much", readers.Selection{Kind: readers.SelectAll}, []uint64{large, large}, -1},
+		{"all of an empty array", readers.Selection{Kind: readers.SelectAll}, []uint64{large, 0}, 0},
+		{"all of a large array", readers.Selection{Kind: readers.SelectAll}, []uint64{large}, large},
+		{"all of an array that is too large", readers.Selection{Kind: readers.SelectAll}, []uint64{large, large}, -1},
 		{"blocks of nothing", regularOf(0, 1, readers.Unlimited, 0), []uint64{large}, 0},
 		{"too many blocks", regularOf(0, 2, readers.Unlimited, 1), []uint64{large}, -1},
-		{"a stride that goes around", regularOf(1, readers.Unlimited, readers.Unlimited, 1), []uint64{4}, 1},
+		{"a stride that overflows", regularOf(1, readers.Unlimited, readers.Unlimited, 1), []uint64{4}, 1},
 		{"no stride", regularOf(1, 0, readers.Unlimited, 2), []uint64{4}, 2},
 		{"a block that is cut off", regularOf(0, 3, 2, 2), []uint64{4}, 3},
 		{"a list of large blocks", blocks, []uint64{large, large, large}, -1},

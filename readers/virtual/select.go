@@ -173,7 +173,7 @@ func (p *selectedElements) rows(s *readers.Selection) error {
 		r := one.reader()
 		for b, ok := r.next(); ok; b, ok = r.next() {
 			if len(p.runs) == maxRuns {
-				return fmt.Errorf("picks more than %d runs of elements: %w", maxRuns, errors.ErrUnsupported)
+				return fmt.Errorf("selection has more than %d runs of elements: %w", maxRuns, errors.ErrUnsupported)
 			}
 			p.runs = append(p.runs, b)
 		}
@@ -243,7 +243,7 @@ func first(list []block, n int64) []block {
 
 // runReader returns selected elements as runs.
 type runReader struct {
-	runs   []block // remaining runs of a list, or of the last axis at the present position
+	runs   []block // remaining runs of a list, or of the last axis at the current position
 	last   []block
 	outer  [][]block
 	stride []int64 // strides of the outer axes
@@ -283,7 +283,7 @@ func (p *selectedElements) reader() *runReader {
 	return r
 }
 
-// line sets the runs at the present position of the outer axes.
+// line sets the runs at the current position of the outer axes.
 func (r *runReader) line() {
 	base := int64(0)
 	for k, at := range r.at {

@@ -1,12 +1,12 @@
 // Package virtual resolves the virtual datasets of HDF5: the sources of their mappings, their
-// present shape, and the elements of a source that correspond to elements of the virtual dataset.
+// current shape, and the elements of a source that correspond to elements of the virtual dataset.
 // It does no I/O; package hdf5 and the scan of archives use it.
 //
 //	mapping   file "part-%b.h5", dataset "x", From, To
 //	   │      one for each number, as long as sources exist
 //	   ▼
 //	piece     file "part-3.h5", dataset "x", From, To
-//	   │      within the present shapes of both
+//	   │      within the current shapes of both
 //	   ▼
 //	match ──┬─ runs of elements, in C order
 //	        └─ boxes, if axes correspond to axes
@@ -136,7 +136,7 @@ func Endless(s *readers.Selection) int {
 	return -1
 }
 
-// Shape returns the present shape of a virtual dataset from its declared and its maximum shape.
+// Shape returns the current shape of a virtual dataset from its declared and its maximum shape.
 // Along an axis with unlimited mappings, it extends to the end of the longest source, and of the
 // limited mappings. shapeOf returns the shape of a source.
 func Shape(declared, most []uint64, mappings []readers.Mapping, shapeOf func(Source) (shape []uint64, there bool, err error)) ([]uint64, error) {

@@ -28,15 +28,15 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestHolding: at the returned length, and no less, an unlimited selection has n indexes.
-func TestHolding(t *testing.T) {
+// TestLengthFor: at the length that lengthFor returns, an unlimited selection has n indexes.
+func TestLengthFor(t *testing.T) {
 	for _, s := range []readers.Selection{
 		regularOf(0, 5, readers.Unlimited, 5), regularOf(2, 7, readers.Unlimited, 3), regularOf(1, 1, 1, readers.Unlimited),
 	} {
 		for n := range uint64(40) {
 			length, err := lengthFor(&s, 0, n)
 			if got := countSelected(&s, 0, length); got != n || err != nil {
-				t.Errorf("%+v: %d places reach %d, of which %d are selected; %v", s, n, length, got, err)
+				t.Errorf("%+v: lengthFor of %d indexes is %d, at which %d are selected; %v", s, n, length, got, err)
 			}
 		}
 	}

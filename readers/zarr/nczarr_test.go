@@ -64,17 +64,17 @@ func TestNCZarr(t *testing.T) {
 	}
 }
 
-// TestShuffleOfNothing: for numcodecs, an elementsize of 0 means no shuffle; for netCDF-C it does
-// not. Without a mark of netCDF-C the meaning is unknown.
-func TestShuffleOfNothing(t *testing.T) {
+// TestShuffleElementSizeZero: an elementsize of 0 means no shuffle for numcodecs, but the size of
+// the elements for netCDF-C. Without a mark of netCDF-C the meaning is unknown.
+func TestShuffleElementSizeZero(t *testing.T) {
 	v := ncArray(t, shuffled+"}", `{"units":"K"}`)
 	if err := v.Storage.Undecodable; !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("decodable: %v", err)
 	}
 }
 
-// TestNCZarrWithoutSense: contradictory attributes of netCDF-C are reported as damage.
-func TestNCZarrWithoutSense(t *testing.T) {
+// TestNCZarrContradictions: contradictory attributes of netCDF-C are reported as damage.
+func TestNCZarrContradictions(t *testing.T) {
 	d := mustOpen(t, map[string]string{".zgroup": `{"zarr_format":2}`, "v/.zarray": shuffled + "}", "v/.zattrs": `{"_nczarr_array":{"dimension_references":7}}`})
 	if len(d.Problems) != 1 || !errors.Is(d.Problems[0].Err, readers.ErrCorrupt) {
 		t.Errorf("problems %v", d.Problems)

@@ -31,9 +31,9 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestFillOfNothing: in format 3 GDAL writes null if no value means missing data, and reads zeros
+// TestFillNull: in format 3 GDAL writes null if no value means missing data, and reads zeros
 // for missing chunks. It writes NaN as others do.
-func TestFillOfNothing(t *testing.T) {
+func TestFillNull(t *testing.T) {
 	for of, size := range map[string]int{`"uint8"`: 1, `"int16"`: 2, `"complex64"`: 8} {
 		v := mustOpen(t, map[string]string{"zarr.json": group3, "v/zarr.json": array3("data_type", of, "fill_value", "null",
 			"codecs", `[{"name":"bytes","configuration":{"endian":"little"}}]`)}).Root.Variables[0]

@@ -14,9 +14,9 @@ type document struct {
 	array      *zarrjson.Array // nil for a group
 	attributes zarrjson.Attributes
 
-	// fill reports whether the writer set the value of cells that were not written.
+	// hasFill reports whether the writer set the value of cells that were not written.
 	hasFill bool
-	// masked reports whether this value also marks missing data, as it does for xarray in format 2.
+	// isMasked reports whether this value also marks missing data, as it does for xarray in format 2.
 	isMasked bool
 	// undecodable is the reason why the array has no codecs.
 	undecodable error

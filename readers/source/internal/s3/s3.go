@@ -8,8 +8,8 @@
 // Requests are signed with AWS Signature Version 4 ("Authenticating Requests" in the API reference). A bucket answers only in
 // its region. An answer from another region contains the right one, which is used from then on.
 //
-// The configuration comes from where Amazon's tools have it: the environment and the files in ~/.aws. Other settings have the names of
-// GDAL's settings.
+// The configuration is read from the same places as by Amazon's tools: the environment and the files in ~/.aws. Other settings
+// have the names of GDAL's settings.
 package s3
 
 import (

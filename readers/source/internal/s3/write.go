@@ -17,7 +17,7 @@ func (s *Service) Put(p *object.Put) *object.Request {
 	return r
 }
 
-// Remove returns the request that removes an object: "DeleteObject". Its answer does not tell whether the object existed.
+// Remove returns the request that removes an object: "DeleteObject". Its answer does not contain whether the object existed.
 func (s *Service) Remove(bucket, key string) *object.Request {
 	return object.NewRequest(http.MethodDelete, object.Under(s.base(bucket, s.region), key))
 }
