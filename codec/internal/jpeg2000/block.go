@@ -284,7 +284,7 @@ func (d *blockCoder) refinementRaw(s stripeFlags, data []int32, lines int, plane
 	}
 }
 
-// refine adds half to the magnitude if the bit is set, else it takes half off.
+// refine adds half to the magnitude if the bit is set, and otherwise subtracts half.
 func refine(v *int32, bit uint32, half int32) {
 	negative := uint32(*v) >> 31
 	*v += signed(half, bit^negative^1)
@@ -297,7 +297,8 @@ func (d *blockCoder) cleanup(s stripeFlags, data []int32, lines int, plane uint)
 		line := 0
 		found := false
 		if own[i] == 0 && lines == stripe {
-			// Nothing is known of the column: a decision says whether all of it stays so.
+			// Neither the column nor its neighbours are significant: one decision says whether all
+			// coefficients of the column stay insignificant.
 			x := &contexts[runContext]
 			symbol := x.likely
 			if slack -= x.q; slack < 0 {
@@ -361,7 +362,7 @@ var tables = sync.OnceValue(func() *contextTables {
 	return t
 })
 
-// zeroContext returns the context of whether a coefficient gets significant (table D.1).
+// zeroContext returns the context of whether a coefficient becomes significant (table D.1).
 func zeroContext(orientation, f int) uint8 {
 	bit := func(i int) int { return f >> i & 1 }
 	h, v := bit(3)+bit(5), bit(1)+bit(7)

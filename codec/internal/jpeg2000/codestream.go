@@ -6,8 +6,8 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
-// A codestream (annex A) is a sequence of markers, most with a segment behind them whose length
-// counts itself and not the marker:
+// A codestream (annex A) is a sequence of markers. Most are followed by a segment, whose length
+// includes its own two bytes but not the marker:
 //
 //	SOC
 //	SIZ 2 length, 2 capabilities, 4×8 sizes and origins of image and tiles, 2 components, then 3 each
@@ -147,7 +147,7 @@ func (p *parser) parse() error {
 			return err
 		}
 		if p.at >= len(p.src) && len(p.tiles) > 0 {
-			return p.finish() // EOC is missing, which nobody misses
+			return p.finish() // a missing EOC is accepted: no tile-part can follow
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (p *parser) readSIZ(b []byte) error {
 	return nil
 }
 
-// tilePart reads a tile-part behind its SOT.
+// tilePart reads a tile-part after its SOT.
 func (p *parser) tilePart(b []byte) error {
 	start := p.at - sotBytes - 4
 	if len(b) != sotBytes {
@@ -266,7 +266,7 @@ func (p *parser) tilePart(b []byte) error {
 	if t.parts == 0 {
 		t.packets = p.src[p.at:end:end]
 	} else {
-		t.packets = append(t.packets, p.src[p.at:end]...) // a copy, since the room ends
+		t.packets = append(t.packets, p.src[p.at:end]...) // a copy: packets has no spare capacity
 	}
 	t.parts++
 	p.at = end

@@ -14,8 +14,8 @@
 //	decisions   binary, arithmetically coded in contexts                 mq.go
 //	samples     by the inverse wavelet transform                         wavelet.go
 //
-// Left out, and refused by name, are several components, signed and subsampled ones, packed packet
-// headers (PPM, PPT), and the high-throughput coder of T.814.
+// The package rejects, with an error that names the feature: several components, signed and subsampled
+// components, packed packet headers (PPM, PPT), and the high-throughput coder of T.814.
 package jpeg2000
 
 import (

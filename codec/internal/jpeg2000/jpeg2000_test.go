@@ -87,13 +87,13 @@ func TestTruncated(t *testing.T) {
 				err = im.Decode(make([]int32, im.Width*im.Height))
 			}
 			if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported) {
-				t.Fatalf("%s, %d bytes: %v is of no kind", v.Name, n, err)
+				t.Fatalf("%s, %d bytes: error %v wraps neither ErrCorrupt nor ErrUnsupported", v.Name, n, err)
 			}
 		}
 	}
 }
 
-// maxPixels is up to where the fuzz target decodes an image.
+// maxPixels is the size of the largest image that the fuzz target decodes.
 const maxPixels = 1 << 14
 
 func FuzzDecode(f *testing.F) {
@@ -106,7 +106,7 @@ func FuzzDecode(f *testing.F) {
 			err = im.Decode(make([]int32, im.Width*im.Height))
 		}
 		if err != nil && !errors.Is(err, corrupt.Err) && !errors.Is(err, errors.ErrUnsupported) {
-			t.Fatalf("%v is of no kind", err)
+			t.Fatalf("error %v wraps neither ErrCorrupt nor ErrUnsupported", err)
 		}
 	})
 }

@@ -2,19 +2,22 @@ package jpeg2000
 
 import "math/bits"
 
-// The MQ decoder (annex C) keeps an interval a and what the codestream has above its lower end, c.
-// A decision takes q off both, the part of the less probable symbol; that one it was if c is less
-// than q. When a falls below half, both are doubled, and c takes bits in.
+// mq is the MQ decoder (annex C). It stores the length of an interval, a, and the distance of the
+// codestream from the lower end of the interval, c. A decision splits the interval. The lower part
+// has length q and belongs to the less probable symbol, unless it is the longer part. If c is less
+// than q, the codestream is in the lower part, which becomes the interval. Otherwise the upper part
+// does: q is subtracted from a and c. When a falls below half, both are doubled, and bits of the
+// codestream are added to c.
 //
-// Most decisions are the more probable symbol without doubling. For these it is enough to take q
-// off slack, the lesser of c and of what a is above half: they change nothing else as long as it
-// is not negative. So a and c are kept less slack, and brought up to date when it runs out.
+// Most decisions only subtract q. To subtract once instead of twice, it is subtracted from slack,
+// which starts as the lesser of c and a-half, and which a and c do not include. If slack becomes
+// negative, the decision needs more than the subtraction, and a and c are updated.
 type mq struct {
-	a, c     int64 // less slack, with 16 bits of fraction
+	a, c     int64 // without slack, with 16 bits of fraction
 	slack    int64
 	left     uint // bits of the last byte that c has not shifted up
 	src      []byte
-	at       int // the last byte that c took
+	at       int // the last byte that was added to c
 	contexts [32]context
 }
 
@@ -25,7 +28,7 @@ type context struct {
 	next   [2]uint8 // the state after it, and after the other one
 }
 
-// half is where a is doubled, with 16 bits of fraction.
+// half is the length below which a is doubled, with 16 bits of fraction.
 const half = 0x8000 << 16
 
 // states has the states of table C.2, each for both symbols: 2i is for 0, 2i+1 for 1. The states
@@ -60,9 +63,9 @@ var states = func() (all [128]context) {
 	return all
 }()
 
-// Contexts of decisions (table D.1 and those after it), and the states that they start in.
+// Contexts of decisions (table D.1 and the tables after it), and their initial states.
 const (
-	zeroContexts   = 0  // 9: whether a coefficient gets significant
+	zeroContexts   = 0  // 9: whether a coefficient becomes significant
 	signContexts   = 9  // 5
 	refineContexts = 14 // 3
 	runContext     = 17
@@ -74,7 +77,7 @@ const (
 	startOfEven = 46
 )
 
-// resetContexts sets all contexts to what they start with.
+// resetContexts sets all contexts to their initial states.
 func (m *mq) resetContexts() {
 	for i := range m.contexts {
 		m.contexts[i] = states[0]
@@ -93,7 +96,7 @@ func (m *mq) start(src []byte) {
 	m.settle()
 }
 
-// peek returns a byte, or ff past the end, which reads as a marker.
+// peek returns a byte, or ff after the end: the end is then read as a marker.
 func (m *mq) peek(i int) byte {
 	if i < len(m.src) {
 		return m.src[i]
@@ -102,7 +105,7 @@ func (m *mq) peek(i int) byte {
 }
 
 // takeByte adds the next byte to c (BYTEIN). After ff a bit is stuffed; ff and more than 8f is a marker,
-// where ones go on for ever.
+// after which only ones are read.
 func (m *mq) takeByte(c int64) int64 {
 	next := int64(m.peek(m.at + 1))
 	switch {
@@ -120,7 +123,7 @@ func (m *mq) takeByte(c int64) int64 {
 	}
 }
 
-// settle takes slack off a and c.
+// settle moves as much as possible from a and c to slack.
 func (m *mq) settle() {
 	m.slack = min(m.a-half, m.c)
 	m.a -= m.slack
@@ -139,17 +142,17 @@ func (m *mq) decide(i uint8) uint32 {
 	return symbol
 }
 
-// exhausted finishes a decision whose q took slack below 0, and returns the slack after it. Loops keep
-// slack to themselves, which is why it is no field here.
+// exhausted finishes a decision that made slack negative, and returns the slack after it. Callers with a
+// loop have slack in a local variable, so it is passed and returned.
 func (m *mq) exhausted(x *context, slack int64) (uint32, int64) {
 	a, c, q := m.a+slack, m.c+slack, x.q
-	// What follows is hard to predict, so that it is done without branches: masks are of all ones where
-	// something is true. If c is negative it was in the upper part, of size q; and the more probable
-	// symbol has the larger part, whichever that is.
-	upper := c >> 63
-	unlikely := uint32(upper^(q-1-a)>>63) + 1
-	c += q & upper
-	a += (q - a) & upper
+	// The conditions are hard to predict, so there are no branches: a mask is all ones if its condition
+	// is true. If c is negative, the codestream is in the lower part, of length q. The more probable
+	// symbol has the longer part.
+	lower := c >> 63
+	unlikely := uint32(lower^(q-1-a)>>63) + 1
+	c += q & lower
+	a += (q - a) & lower
 	symbol := x.likely ^ unlikely
 	*x = states[x.next[unlikely&1]&127]
 	// A doubling for each bit that a is short of half.
@@ -182,7 +185,7 @@ func (r *rawBits) bit() uint32 {
 		}
 		switch {
 		case r.last == 0xff && next > 0x8f:
-			r.left = 8 // a marker: ones for ever
+			r.left = 8 // a marker: only ones follow
 		case r.last == 0xff:
 			r.last, r.left = next, 7
 			r.at++

@@ -107,10 +107,10 @@ func (r *packetReader) progress(c change) error {
 	return nil
 }
 
-// position is where a precinct begins on the reference grid.
+// position is the position of a precinct on the reference grid.
 type position struct{ y, x, resolution, index int }
 
-// positions returns the precincts of a progression, sorted by where they begin.
+// positions returns the precincts of a progression, sorted by position.
 func (r *packetReader) positions(c change) []position {
 	var all []position
 	for i := c.resolution0; i < c.resolution1; i++ {
@@ -179,7 +179,7 @@ func (r *packetReader) packet(resolution, index, layer int) (done bool, err erro
 	return false, nil
 }
 
-// header reads what a packet's header says of the code-blocks of a subband.
+// header reads the part of a packet's header about the code-blocks of a subband.
 func (r *packetReader) header(bits *headerBits, p *precinctBand, b *band, layer int) error {
 	if r.visits -= len(p.blocks); r.visits < 0 {
 		return corrupt.Errorf("more than %d layers", maxLayersSeen)
@@ -251,7 +251,7 @@ func (r *packetReader) mostPasses(k *block) int {
 	}
 }
 
-// body takes the bytes of a code-block's new passes.
+// body adds the bytes of a code-block's new passes to the code-block.
 func (r *packetReader) body(k *block) error {
 	if k.pending == 0 {
 		return nil
@@ -315,7 +315,7 @@ func (r *headerBits) take(n int) (v int) {
 	return v
 }
 
-// end returns where the byte after the header is.
+// end returns the index of the first byte after the header.
 func (r *headerBits) end() int {
 	if r.last == 0xff {
 		return r.at + 1 // the stuffed bit has a byte of its own

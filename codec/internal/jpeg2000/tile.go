@@ -61,7 +61,7 @@ type band struct {
 	step        float32 // of quantization
 }
 
-// precinct is what packets of a resolution are about.
+// precinct is a precinct of a resolution. Each packet has data of one precinct.
 type precinct struct {
 	layers int // that have been read
 	bands  []precinctBand
@@ -187,8 +187,8 @@ func (t *tile) newPrecinctBand(area rect, blockW, blockH uint) precinctBand {
 	return p
 }
 
-// maxLayersSeen bounds the packets that may look at every code-block again. Nobody writes so many
-// layers; an empty packet looks at none.
+// maxLayersSeen bounds the packets that may examine every code-block again. No encoder writes so many
+// layers; an empty packet examines no code-block.
 const maxLayersSeen = 1000
 
 // decoder decodes tiles.
@@ -283,7 +283,7 @@ func (d *decoder) block(samples []int32, t *tile, b *band, k *block) error {
 	return nil
 }
 
-// unshiftRegion brings coefficients of a region of interest down to where the others are (annex H).
+// unshiftRegion shifts the coefficients of a region of interest down to the scale of the others (annex H).
 func unshiftRegion(values []int32, shift int) {
 	for i, v := range values {
 		magnitude := max(v, -v)
@@ -298,7 +298,7 @@ func unshiftRegion(values []int32, shift int) {
 	}
 }
 
-// shift makes unsigned samples of those around zero, and clips them (annex G).
+// shift converts samples centred at zero to unsigned samples, and clips them (annex G).
 func (d *decoder) shift(samples []int32, reversible bool) {
 	top, half := int32(1<<d.siz.bits-1), int32(1)<<(d.siz.bits-1)
 	if reversible {
