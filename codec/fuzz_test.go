@@ -35,10 +35,10 @@ func FuzzDecode(f *testing.F) {
 		e.Fixed = room[:len(e.Fixed):len(e.Fixed)]
 		err := p.Decode(e, stored)
 		if err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("%s: error %v is of no kind", name, err)
+			t.Errorf("%s: error %v wraps neither ErrCorrupt nor ErrUnsupported", name, err)
 		}
 		if !bytes.Equal(room[len(e.Fixed):], bytes.Repeat([]byte{0xa5}, 32)) {
-			t.Errorf("%s: bytes behind the elements were written", name)
+			t.Errorf("%s: bytes after the elements were written", name)
 		}
 		if err == nil && p.CanEncode() == nil {
 			decodesAgain(t, name, p, e)

@@ -163,10 +163,10 @@ func FuzzFilters(f *testing.F) {
 		}
 		err = p.Decode(codec.Elems{Fixed: room[:len(c.Elements):len(c.Elements)]}, stored)
 		if err != nil && !errors.Is(err, codec.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("%s: error %v is of no kind", c.Name, err)
+			t.Errorf("%s: error %v wraps neither ErrCorrupt nor ErrUnsupported", c.Name, err)
 		}
 		if !bytes.Equal(room[len(c.Elements):], bytes.Repeat([]byte{0xa5}, 64)) {
-			t.Errorf("%s: bytes behind the chunk were written", c.Name)
+			t.Errorf("%s: bytes after the chunk were written", c.Name)
 		}
 	})
 }

@@ -17,10 +17,10 @@ func TestLimits(t *testing.T) {
 		elements, stored  int64
 		large, unbalanced bool
 	}{
-		{"a word for all", double, 64 * mib, 1, false, false},
+		{"512 MiB in one byte", double, 64 * mib, 1, false, false},
 		{"a little more", double, 64*mib + 1, 1, false, true},
-		{"as zstd does it", double, 128 * mib, gib >> 15, false, false},
-		{"as nothing does it", double, 128 * mib, gib >> 17, false, true},
+		{"as dense as zstd gets", double, 128 * mib, gib >> 15, false, false},
+		{"denser than any codec gets", double, 128 * mib, gib >> 17, false, true},
 		{"the most", double, 512 * mib, 4 * gib, false, false},
 		{"more than the most", double, 512*mib + 1, 4 * gib, true, false},
 		{"many small", Type{Kind: Uint, Size: 1}, 513 * mib, gib, true, false},

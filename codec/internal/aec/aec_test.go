@@ -115,7 +115,7 @@ func TestDecodeRefusesCodes(t *testing.T) {
 	}{
 		{"zero blocks past the scanline", []byte{0b0000_0001, 0xff, 0xff}},
 		{"the rest of no segment", []byte{0b0000_0000, 0b0000_0001, 0xff}},
-		{"a pair that is none", append(append([]byte{0b0001_0000}, make([]byte, 11)...), 0xff, 0xff, 0xff)},
+		{"an invalid code of a pair", append(append([]byte{0b0001_0000}, make([]byte, 11)...), 0xff, 0xff, 0xff)},
 		{"zeros that do not end", make([]byte, 100)},
 	} {
 		if err := Decode(make([]byte, 12), c.src, Params{PixelsPerBlock: 4, BitsPerPixel: 8, PixelsPerScanline: 12}); !errors.Is(err, corrupt.Err) {

@@ -141,7 +141,7 @@ func FuzzRange(f *testing.F) {
 		}
 		part := make([]byte, n)
 		if err := DecodeRange(part, src, int(off)); err != nil || !bytes.Equal(part, whole[off:int(off)+int(n)]) {
-			t.Errorf("bytes %d to %d differ from those of the whole, err=%v", off, int(off)+int(n), err)
+			t.Errorf("bytes %d to %d differ from the decoded chunk, err=%v", off, int(off)+int(n), err)
 		}
 	})
 }

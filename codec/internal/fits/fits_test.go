@@ -194,16 +194,16 @@ func TestPLIO(t *testing.T) {
 		offset int
 		want   string // "" for an error
 	}{
-		"every instruction":           {head(0x0001, 0x4001, 0x1002, 0x0000, 0x4001, 0x2003, 0x3001, 0x5002, 0x6001, 0x7002), 0, "\x00\x01\x02\x00\x04\x05\x03\x00"},
-		"more than there is room for": {head(0x1009, 0x0000, 0x4fff), 0, "\x09\x09\x09\x09\x09\x09\x09\x09"},
-		"no instructions":             {words(0, 0, 0, 0, 0), 0, ""},
-		"one of three words":          {words(0, 0, 5, 0x4002, 0x2004), 0, "\x01\x01\x00\x00\x00\x00\x00\x00"},
-		"no words":                    {nil, 0, ""},
-		"more words than there are":   {words(0, 7, 0xff9c, 99, 0, 0, 0, 0x4001), 0, ""},
-		"half an instruction":         {head(0x1009), 0, ""},
-		"an instruction that is none": {head(0x8001), 0, ""},
-		"negative":                    {head(0x3005, 0x4001), 0, ""},
-		"negative by an offset":       {head(0x4001), 2, ""},
+		"every instruction":            {head(0x0001, 0x4001, 0x1002, 0x0000, 0x4001, 0x2003, 0x3001, 0x5002, 0x6001, 0x7002), 0, "\x00\x01\x02\x00\x04\x05\x03\x00"},
+		"more pixels than fit":         {head(0x1009, 0x0000, 0x4fff), 0, "\x09\x09\x09\x09\x09\x09\x09\x09"},
+		"no instructions":              {words(0, 0, 0, 0, 0), 0, ""},
+		"one of three words":           {words(0, 0, 5, 0x4002, 0x2004), 0, "\x01\x01\x00\x00\x00\x00\x00\x00"},
+		"no words":                     {nil, 0, ""},
+		"more words than the tile has": {words(0, 7, 0xff9c, 99, 0, 0, 0, 0x4001), 0, ""},
+		"half an instruction":          {head(0x1009), 0, ""},
+		"an unknown instruction":       {head(0x8001), 0, ""},
+		"negative":                     {head(0x3005, 0x4001), 0, ""},
+		"negative by an offset":        {head(0x4001), 2, ""},
 	} {
 		dst := make([]byte, 8)
 		n, err := PLIO{Size: 1, Offset: c.offset}.Decode(dst, c.src)

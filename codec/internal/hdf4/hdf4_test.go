@@ -18,7 +18,7 @@ func TestRLE(t *testing.T) {
 		"bytes more than are wanted":   {"\x05abcdef", 4, "abcd"},
 		"what an earlier writer wrote": {"\x80aold", 3, "aaa"},
 		"a run without its byte":       {"\x80", 3, ""},
-		"bytes that are not there":     {"\x05abc", 6, ""},
+		"missing bytes":                {"\x05abc", 6, ""},
 	} {
 		dst := make([]byte, c.size)
 		n, err := DecodeRLE(dst, []byte(c.src))

@@ -92,7 +92,7 @@ func TestDecodeExampleOfTheStandard(t *testing.T) {
 		"comment":             unhex(t, startHex, "fffe0005414243", frameHex, scanHex, codedHex, endHex),
 		"application data":    unhex(t, startHex, "ffe80002", frameHex, "ffef000401ff", scanHex, codedHex, endHex),
 		"default preset":      unhex(t, startHex, frameHex, "fff8000d 01 0000 0000 0000 0000 0000", scanHex, codedHex, endHex),
-		"preset said":         unhex(t, startHex, "fff8000d 01 00ff 0003 0007 0015 0040", frameHex, scanHex, codedHex, endHex),
+		"explicit preset":     unhex(t, startHex, "fff8000d 01 00ff 0003 0007 0015 0040", frameHex, scanHex, codedHex, endHex),
 		"color transform 0":   unhex(t, startHex, "ffe80007 6d726678 00", frameHex, scanHex, codedHex, endHex),
 		"restart never":       unhex(t, startHex, frameHex, "ffdd00040000", scanHex, codedHex, endHex),
 		"restart past height": unhex(t, startHex, frameHex, "ffdd0006 00010000", scanHex, codedHex, endHex),
@@ -203,7 +203,7 @@ func TestParameters(t *testing.T) {
 		values []uint32
 	}{
 		{"none", nil},
-		{"those of a user", []uint32{8, 1, 0, 0, 0, 0, 0, 0, 0}},
+		{"the parameters of a user only", []uint32{8, 1, 0, 0, 0, 0, 0, 0, 0}},
 		{"one too many", append(forSize(16), 0)},
 		{"a larger image", forSize(17)},
 		{"an image of nothing", forSize(0)},
