@@ -34,8 +34,8 @@ import (
 // bytes that need an unsupported feature are marked by errors.ErrUnsupported instead.
 var ErrCorrupt = corrupt.Err
 
-// ErrIndex marks errors of chunks that an index file located: the bytes are not the GRIB message that the index file says. Errors that wrap
-// it also wrap ErrCorrupt.
+// ErrIndex marks errors of chunks that a GRIB index file located: the bytes are not the
+// message that the index file describes. Errors that wrap it also wrap ErrCorrupt.
 var ErrIndex = message.ErrIndex
 
 // Spec is a codec as a document names it.

@@ -60,8 +60,8 @@ func WriteGranularity(g *grid.Grid, p *Pipeline) (Granularity, error) {
 
 // CheckGrid returns an error for the first edge of a grid that the inner chunks of p do
 // not divide. WithShape succeeds for every chunk of a grid that passes, unless an array
-// codec mixes elements before the sharding, such as packbits: then only WithShape can
-// tell.
+// codec mixes elements before the sharding, such as packbits: then only WithShape
+// detects the error.
 func (p *Pipeline) CheckGrid(g *grid.Grid) error {
 	if g.Rank() != len(p.Form().Shape) {
 		return fmt.Errorf("grid has %d axes, the codecs %d", g.Rank(), len(p.Form().Shape))

@@ -127,7 +127,7 @@ func (g *gribMessage) Decode(dst Elems, src []byte, in Form) error {
 	return nil
 }
 
-// straighten turns every second row around.
+// straighten reverses every second row.
 func straighten(values []float64, columns int) {
 	for at := columns; at+columns <= len(values); at += 2 * columns {
 		row := values[at : at+columns]

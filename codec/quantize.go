@@ -14,7 +14,7 @@ import (
 //
 //	{"name": "numcodecs.quantize", "configuration": {"digits": 2, "dtype": "<f8", "astype": "<f4"}}
 //
-// The default of "dtype" is the type of the elements, that of "astype" is "dtype". In
+// The default of "dtype" is the type of the elements; the default of "astype" is "dtype". In
 // zarr.json zarr-python ignores another "astype", and cannot read what it wrote.
 type quantize struct {
 	elementwise

@@ -5,7 +5,7 @@ import (
 )
 
 // EncodeRegion appends the stored form of a chunk after replacing a region by src, in C
-// order of the region. Old is the present stored form; nil means that nothing is stored
+// order of the region. Old is the current stored form; nil means that nothing is stored
 // and all elements have the fill value.
 //
 // In a shard, only the inner chunks that intersect the region are encoded again; the

@@ -159,7 +159,7 @@ func Verify(b []byte, check uint32) error {
 	}
 	reference := Reference(h.Edition, headers.Identification)
 	if Check(headers.Identity(), reference) != check {
-		return mismatch("the message is not the one that the index file says: its reference time is %s; that or its parameter, level, step, member or grid differs",
+		return mismatch("the message is not the one that the index file describes: its reference time (%s), parameter, level, step, member or grid differs",
 			reference.Format("2006-01-02 15:04"))
 	}
 	return nil

@@ -172,8 +172,8 @@ func (d *decoder) toFront(i int) byte {
 	return b
 }
 
-// endSymbols checks the end of a block: isEnd tells whether the end symbol was read, or bits
-// that are no code.
+// endSymbols checks the end of a block: isEnd is true if the end symbol was read, and false
+// if bits that are no code were read.
 func (d *decoder) endSymbols(n int, isEnd bool) (int, error) {
 	if d.overrun() {
 		return 0, d.truncated()

@@ -88,7 +88,7 @@ func (f *floats[T]) blocks() error {
 	return nil
 }
 
-// fields reads the fields before the elements' types. It returns the bits that tell which blocks are
+// fields reads the fields before the elements' types. It returns the bits that say which blocks are
 // predicted from neighbours.
 func (b *blocks[T]) fields(r *cursor) ([]byte, error) {
 	dims := b.three()
