@@ -221,7 +221,7 @@ func arrayRefusals() []refusal {
 		{"not an object", `[]`, "", corrupt},
 		{"two documents", with() + with(), "", corrupt},
 		{"name twice", `{"shape":[],"shape":[]}`, "", corrupt},
-		{"escape that is none", `{"a":"\x"}`, "", corrupt},
+		{"unknown escape", `{"a":"\x"}`, "", corrupt},
 		{"escape of no digit", `{"a":"\u00g0"}`, "", corrupt},
 		{"a late name twice", "{" + numbered(20) + `,"f19":1}`, "", corrupt},
 		{"format 2", with("zarr_format", "2"), "zarr_format", corrupt},

@@ -111,7 +111,7 @@ func readAttributes(v value) (Attributes, error) {
 	return Attributes{raw: bytes.Clone(v.raw)}, nil
 }
 
-// JSON returns the object in its present spelling. The caller must not change it.
+// JSON returns the object in its current spelling. The caller must not change it.
 func (a Attributes) JSON() []byte {
 	if a.raw == nil {
 		return []byte("{}")

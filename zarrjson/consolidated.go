@@ -15,8 +15,8 @@ import (
 //	  "metadata": {"x": {…}, "sub": {…}, "sub/y": {…}}
 //	}
 //
-// Groups among the members have an empty consolidated_metadata of their own: it tells
-// zarr-python that their members are listed already.
+// Groups among the members have an empty consolidated_metadata of their own. From it
+// zarr-python knows that their members are listed already.
 type Consolidated struct {
 	Members []Member // in the order of the document
 }

@@ -100,7 +100,7 @@ func FuzzArray(f *testing.F) {
 		checkRoundTrip(t, a, func(b []byte) (encoder, error) { return ParseArray(b) })
 		if v2, attributes, err := a.ToV2(V2Options{Separator: '.'}); err == nil {
 			if _, err := v2.ToV3(attributes, KeepFill); err != nil && errorPath(err) != "attributes._ARRAY_DIMENSIONS" {
-				t.Fatalf("there, but not back: %v", err)
+				t.Fatalf("converted to version 2, but not back: %v", err)
 			}
 		}
 	})

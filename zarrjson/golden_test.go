@@ -186,7 +186,7 @@ func TestGoldenDocuments(t *testing.T) {
 			case ".zmetadata":
 				goldenConsolidated(t, mustText(t, line.member("text")))
 			default:
-				t.Fatal("a case of no kind that is known")
+				t.Fatal("a case of an unknown kind")
 			}
 		})
 	}

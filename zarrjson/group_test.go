@@ -185,13 +185,13 @@ func TestWriteRefuses(t *testing.T) {
 		{"short fill", func(a *Array) { a.Fill = []byte{0} }, "fill_value"},
 		{"no codecs", func(a *Array) { a.Codecs = nil }, "codecs"},
 		{"codec of ours", func(a *Array) { a.Codecs[0].Name = "hdf5.lzf" }, "codecs[0].name"},
-		{"configuration that is no JSON", func(a *Array) { a.Codecs[0].Config = []byte("{1}") }, "codecs[0]"},
+		{"configuration that is not JSON", func(a *Array) { a.Codecs[0].Config = []byte("{1}") }, "codecs[0]"},
 		{"separator", func(a *Array) { a.Keys.Separator = '_' }, "chunk_key_encoding.configuration.separator"},
 		{"key style", func(a *Array) { a.Keys.Style = 9 }, "chunk_key_encoding"},
 		{"names", func(a *Array) { a.DimensionNames = Names("x") }, "dimension_names"},
 		{"extra field of a core name", func(a *Array) { a.Extra = []ExtraField{{"shape", []byte(`{"must_understand":false}`)}} }, "shape"},
 		{"extra field to understand", func(a *Array) { a.Extra = []ExtraField{{"x", []byte(`{}`)}} }, "x"},
-		{"name that is no text", func(a *Array) { a.DimensionNames = Names("x", "\xff") }, ""},
+		{"name that is not UTF-8", func(a *Array) { a.DimensionNames = Names("x", "\xff") }, ""},
 		{"extra field twice", func(a *Array) {
 			a.Extra = []ExtraField{{"x", []byte(`{"must_understand":false}`)}, {"x", []byte(`{"must_understand":false}`)}}
 		}, "x"},

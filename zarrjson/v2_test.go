@@ -151,7 +151,7 @@ func TestV2WriteRefuses(t *testing.T) {
 		{"short fill", func(a *V2Array) { a.Fill = []byte{1} }, "fill_value"},
 		{"filter without id", func(a *V2Array) { a.Filters = []V2Codec{{}} }, "filters[0].id"},
 		{"filter with two ids", func(a *V2Array) { a.Compressor = &V2Codec{ID: "zlib", Config: []byte(`{"id":"x"}`)} }, "compressor.id"},
-		{"configuration that is no JSON", func(a *V2Array) { a.Compressor = &V2Codec{ID: "zlib", Config: []byte(`{`)} }, "compressor"},
+		{"configuration that is not JSON", func(a *V2Array) { a.Compressor = &V2Codec{ID: "zlib", Config: []byte(`{`)} }, "compressor"},
 	}
 	for _, c := range cases {
 		a := fresh()

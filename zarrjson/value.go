@@ -23,8 +23,8 @@ func parseValue(doc []byte) (value, error) {
 	return value{raw: doc[start:skipValue(doc, start)]}, nil
 }
 
-// startsWith reports whether the text begins with a byte, which tells the kind of the
-// value.
+// startsWith reports whether the text begins with a byte, which determines the
+// kind of the value.
 func (v value) startsWith(first byte) bool { return v.raw[0] == first }
 
 func (v value) isNull() bool { return string(v.raw) == "null" }
