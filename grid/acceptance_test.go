@@ -427,7 +427,7 @@ func TestResizeOtherKinds(t *testing.T) {
 	check(t, err)
 	want := []grid.Run{{Edge: grid.Edge{Codec: 200, Data: 150}, Count: 1}, grid.Times(200, 2)}
 	if got := slices.Collect(d.Runs()); !slices.Equal(got, want) {
-		t.Errorf("behind a padded edge come %v, want %v", got, want)
+		t.Errorf("after a padded edge come %v, want %v", got, want)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestDocument(t *testing.T) {
 		}
 		check, ok := checks[table.header]
 		if !ok || len(table.rows) == 0 {
-			t.Errorf("nothing holds the table %q of %d rows true", table.header, len(table.rows))
+			t.Errorf("no check for the table %q of %d rows", table.header, len(table.rows))
 			continue
 		}
 		delete(checks, table.header)

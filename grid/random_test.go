@@ -147,7 +147,7 @@ type arrayModel struct {
 
 type chunkModel struct {
 	shape []int64 // codec shape
-	data  []int32 // −1 where nothing counts
+	data  []int32 // −1 for elements without data
 }
 
 func randomArray(t testing.TB, r *rand.Rand) *arrayModel {

@@ -87,7 +87,7 @@ func (t *table) describe(s *Span, i int) {
 	}
 }
 
-// follow sets a span to run i, positioned directly after the span's present run. It is
+// follow sets a span to run i, positioned directly after the span's current run. It is
 // for patterns, whose runs recur at other offsets.
 func (t *table) follow(s *Span, i int) {
 	first, offset := s.First+s.Count, s.Offset+s.Data*s.Count

@@ -79,7 +79,7 @@ func checkWalk(t *testing.T, a *arrayModel, w *grid.Walker, region grid.Region) 
 		}
 		c, ok := a.grid.Chunk(coords)
 		if !ok {
-			t.Fatalf("chunk %v is none", coords)
+			t.Fatalf("chunk %v does not exist", coords)
 		}
 		if !shared.Intersect(c.Region, region) {
 			continue
