@@ -227,7 +227,7 @@ func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error)
 	resp, err := r.client.Do(req)
 	if err != nil {
 		r.target.CompareAndSwap(target, nil)
-		return because(ctx, err)
+		return causeOf(ctx, err)
 	}
 	defer resp.Body.Close()
 	a := &answer{Response: resp, body: io.TeeReader(resp.Body, watch)}
@@ -238,7 +238,7 @@ func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error)
 		} else if r.hint != nil && errors.Is(err, fs.ErrPermission) {
 			err = fmt.Errorf("%w (%s)", err, refusalHint(err, r.hint))
 		}
-		return because(ctx, err)
+		return causeOf(ctx, err)
 	}
 	if last := resp.Request.URL; *last != *req.URL {
 		r.target.Store(last)

@@ -24,7 +24,7 @@ const minimumRate = 64 << 10
 func (r *remote) persist(ctx context.Context, bytes int64, try func(context.Context) error) error {
 	patience := r.opts.Patience + time.Duration(bytes/minimumRate)*time.Second
 	deadline := time.Now().Add(patience)
-	limited, cancel := context.WithDeadlineCause(ctx, deadline, &impatient{patience})
+	limited, cancel := context.WithDeadlineCause(ctx, deadline, &limitError{patience})
 	defer cancel()
 	defer context.AfterFunc(r.closing, cancel)()
 	if r.closing.Err() != nil {
@@ -39,7 +39,7 @@ func (r *remote) persist(ctx context.Context, bytes int64, try func(context.Cont
 			return ctx.Err()
 		case r.closing.Err() != nil:
 			return errClosed
-		case !passing(err):
+		case !isTransient(err):
 			return err
 		case attempt == r.opts.Attempts:
 			return fmt.Errorf("%w (after %d attempts)", err, attempt)
@@ -72,14 +72,14 @@ func pause(backoff time.Duration, attempt int, err error) time.Duration {
 	return rand.N(min(backoff<<min(attempt-1, 20), maxPause) + 1)
 }
 
-// passing reports whether repeating the request may help.
-func passing(err error) bool {
+// isTransient reports whether repeating the request may help.
+func isTransient(err error) bool {
 	var (
 		moved  *expired
 		status *statusError
 		wrong  *wrongAnswer
 		whole  *NoRangesError
-		late   *impatient
+		late   *limitError
 	)
 	switch {
 	case errors.As(err, &moved):
@@ -118,9 +118,9 @@ func permanent(err error) bool {
 		errors.As(err, &record) || errors.As(err, &refused) || errors.As(err, &local) || errors.As(err, &keys)
 }
 
-// because returns the cause of ctx if it has ended, instead of the error that this caused. Otherwise it returns err without
+// causeOf returns the cause of ctx if it has ended, instead of the error that this caused. Otherwise it returns err without
 // the URL that net/http adds: the URL is already in the source's name, and may be signed.
-func because(ctx context.Context, err error) error {
+func causeOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -147,12 +147,12 @@ func (e *stalled) Error() string {
 // Timeout reports true, as for other errors of timeouts.
 func (e *stalled) Timeout() bool { return true }
 
-// impatient is the error of a read whose attempts together exceeded the time limit.
-type impatient struct{ after time.Duration }
+// limitError is the error of a read whose attempts together exceeded the time limit.
+type limitError struct{ after time.Duration }
 
-func (e *impatient) Error() string {
+func (e *limitError) Error() string {
 	return fmt.Sprintf("the read exceeded its time limit of %s", e.after)
 }
 
 // Timeout reports true, as for other errors of timeouts.
-func (e *impatient) Timeout() bool { return true }
+func (e *limitError) Timeout() bool { return true }

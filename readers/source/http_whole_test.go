@@ -14,8 +14,8 @@ func TestSave(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	if _, err := save(full, strings.NewReader("12345"), 5); !errors.Is(err, syscall.ENOSPC) || passing(err) {
-		t.Errorf("a full disk: got %v, transient: %v", err, passing(err))
+	if _, err := save(full, strings.NewReader("12345"), 5); !errors.Is(err, syscall.ENOSPC) || isTransient(err) {
+		t.Errorf("a full disk: got %v, transient: %v", err, isTransient(err))
 	}
 	for name, c := range map[string]struct {
 		size int64

@@ -30,7 +30,7 @@ func (id Identity) Check(now Identity) error {
 	if id.strong() || id.Modified.IsZero() || id.Modified.Equal(now.Modified) {
 		return nil
 	}
-	return fmt.Errorf("%w: it was modified at %s, now at %s", ErrChanged, moment(id.Modified), moment(now.Modified))
+	return fmt.Errorf("%w: it was modified at %s, now at %s", ErrChanged, timeText(id.Modified), timeText(now.Modified))
 }
 
 // strong reports whether the ETag is strong (it changes with every byte) and valid in an If-Match header, where spaces and
@@ -48,7 +48,7 @@ func orNone(tag string) string {
 	return tag
 }
 
-func moment(t time.Time) string {
+func timeText(t time.Time) string {
 	if t.IsZero() {
 		return "an unknown time"
 	}

@@ -116,16 +116,16 @@ func (r *remote) deliver(ctx context.Context, s *sending) error {
 	req.Header.Set("User-Agent", "varve")
 	resp, err := r.client.Do(req)
 	if err != nil {
-		return because(ctx, err)
+		return causeOf(ctx, err)
 	}
 	defer resp.Body.Close()
 	a := &answer{Response: resp, body: io.TeeReader(resp.Body, watch)}
 	if resp.StatusCode/100 != 2 && resp.StatusCode != s.also {
-		return because(ctx, a.failure())
+		return causeOf(ctx, a.failure())
 	}
 	if s.use != nil {
 		if err := s.use(a); err != nil {
-			return because(ctx, err)
+			return causeOf(ctx, err)
 		}
 	}
 	a.drain()
