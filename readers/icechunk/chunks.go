@@ -223,9 +223,9 @@ func sourceName(location string) string {
 	}
 	var b strings.Builder
 	for rest := location; rest != ""; {
-		plain, behind, escaped := strings.Cut(rest, "%")
+		plain, after, escaped := strings.Cut(rest, "%")
 		b.WriteString(plain)
-		if rest = behind; !escaped {
+		if rest = after; !escaped {
 			break
 		}
 		if len(rest) >= 2 {
