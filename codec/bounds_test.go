@@ -36,7 +36,7 @@ func TestRegionOfHugeChunk(t *testing.T) {
 	}{
 		{"zstd", `[` + littleBytes + `,{"name":"zstd"}]`, uint8Type, 1 << 50},
 		{"vlen-utf8", `[{"name":"vlen-utf8"}]`, stringType, 1<<32 - 1},
-		{"shard behind gzip", `[` + shards("[1048576]", littleBytes) + `,{"name":"gzip"}]`, uint8Type, 1 << 50},
+		{"shard after gzip", `[` + shards("[1048576]", littleBytes) + `,{"name":"gzip"}]`, uint8Type, 1 << 50},
 	} {
 		p := mustNew(t, tt.list, Form{Type: tt.typ, Shape: []int64{tt.length}})
 		one := grid.Region{Origin: []int64{7}, Shape: []int64{1}}

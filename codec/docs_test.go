@@ -95,8 +95,8 @@ func describe(t *testing.T, info Info) []string {
 	return []string{info.Name, info.V2, filter, stage, encodes, part, info.Client.String()}
 }
 
-// tableBehind returns the rows of the table in docs/reference/codecs.md with the given header.
-func tableBehind(t *testing.T, header string) [][]string {
+// tableUnder returns the rows of the table in docs/reference/codecs.md with the given header.
+func tableUnder(t *testing.T, header string) [][]string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/reference/codecs.md")
 	if err != nil {
@@ -121,7 +121,7 @@ func tableBehind(t *testing.T, header string) [][]string {
 }
 
 func TestDocumentedCodecs(t *testing.T) {
-	rows := tableBehind(t, "| name | v2 | filter | stage | encodes | part | read by |")
+	rows := tableUnder(t, "| name | v2 | filter | stage | encodes | part | read by |")
 	documented := map[string][]string{}
 	for _, row := range rows {
 		documented[row[0]] = row
@@ -138,7 +138,7 @@ func TestDocumentedCodecs(t *testing.T) {
 }
 
 func TestDocumentedRefusals(t *testing.T) {
-	rows := tableBehind(t, "| name | why |")
+	rows := tableUnder(t, "| name | why |")
 	if len(rows) != len(refusedCodecs) {
 		t.Errorf("docs/reference/codecs.md lists %d refused codecs, the code has %d", len(rows), len(refusedCodecs))
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Granularity is the smallest unit that can be read or written alone, given all codecs:
-// inner chunks behind a compressor, for example, cannot.
+// inner chunks of a shard that is compressed as a whole, for example, cannot.
 type Granularity struct {
 	*Layout
 	// Elements reports that single elements of the innermost chunks can be read, by their

@@ -138,9 +138,9 @@ func interopCases() []interopCase {
 	}
 	text := interopType{"string", `"string"`, `""`, codec.Type{Kind: codec.String}}
 	blobs := interopType{"variable_length_bytes", `"variable_length_bytes"`, `""`, codec.Type{Kind: codec.Bytes}}
-	for _, behind := range []string{"", `,{"name":"zstd","configuration":{}}`, `,{"name":"gzip","configuration":{"level":1}},{"name":"crc32c"}`} {
-		add(fmt.Sprint("vlen-utf8-", len(behind)), text, `{"name":"vlen-utf8","configuration":{}}`+behind, false)
-		add(fmt.Sprint("vlen-bytes-", len(behind)), blobs, `{"name":"vlen-bytes","configuration":{}}`+behind, false)
+	for _, after := range []string{"", `,{"name":"zstd","configuration":{}}`, `,{"name":"gzip","configuration":{"level":1}},{"name":"crc32c"}`} {
+		add(fmt.Sprint("vlen-utf8-", len(after)), text, `{"name":"vlen-utf8","configuration":{}}`+after, false)
+		add(fmt.Sprint("vlen-bytes-", len(after)), blobs, `{"name":"vlen-bytes","configuration":{}}`+after, false)
 	}
 	return all
 }

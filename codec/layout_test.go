@@ -175,7 +175,7 @@ func TestGranularity(t *testing.T) {
 		elements   bool
 	}{
 		{"raw", littleBytes, "(60, 40)", true},
-		{"raw behind a transposition", transposed + littleBytes, "(60, 40)", true},
+		{"raw after a transposition", transposed + littleBytes, "(60, 40)", true},
 		{"compressed", littleBytes + gzip, "(60, 40)", false},
 		{"guarded by a checksum", littleBytes + `,{"name":"crc32c"}`, "(60, 40)", false},
 		{"shards of raw chunks", shards("[20,10]", littleBytes), "(60, 40) > (20, 10)", true},
@@ -183,7 +183,7 @@ func TestGranularity(t *testing.T) {
 		{"a compressed shard", shards("[10,10]", littleBytes) + gzip, "(60, 40)", false},
 		{"nested", shards("[20,10]", shards("[5,10]", littleBytes+gzip)), "(60, 40) > (20, 10) > (5, 10)", false},
 		{"compressed shards in a shard", shards("[20,10]", shards("[5,10]", littleBytes)+gzip), "(60, 40) > (20, 10)", false},
-		{"behind transpositions", transposed + shards("[20,10]", transposed+shards("[5,10]", littleBytes)), "(60, 40) > (10, 20) > (5, 10)", true},
+		{"after transpositions", transposed + shards("[20,10]", transposed+shards("[5,10]", littleBytes)), "(60, 40) > (10, 20) > (5, 10)", true},
 	} {
 		p := layoutPipeline(t, g, tt.list)
 		read, err := ReadGranularity(g, p)

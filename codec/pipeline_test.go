@@ -116,7 +116,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, list string }{
 		{"no bytes", `[]`},
 		{"two bytes", `[` + le + `,` + le + `]`},
-		{"array behind bytes", `[` + le + `,{"name":"transpose","configuration":{"order":[0,1]}}]`},
+		{"array after bytes", `[` + le + `,{"name":"transpose","configuration":{"order":[0,1]}}]`},
 		{"bytes in front", `[{"name":"crc32c"},` + le + `]`},
 		{"unknown", `[` + le + `,{"name":"lzma9"}]`},
 		{"refused", `[` + le + `,{"name":"numcodecs.zfpy"}]`},
@@ -393,9 +393,9 @@ func TestClients(t *testing.T) {
 		name, list string
 		want       Client
 	}{
-		{"zlib behind shuffle", le + "," + by4 + "," + zlib, AnyClient},
-		{"shuffle behind zlib, of any length", le + "," + zlib + "," + by4, NoClient},
-		{"shuffle of one byte behind zlib", le + "," + zlib + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":1}}`, AnyClient},
+		{"zlib after shuffle", le + "," + by4 + "," + zlib, AnyClient},
+		{"shuffle after zlib, of any length", le + "," + zlib + "," + by4, NoClient},
+		{"shuffle of one byte after zlib", le + "," + zlib + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":1}}`, AnyClient},
 		{"shuffle with a tail", le + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":7}}`, NoClient},
 		{"blosc", le + `,{"name":"blosc"}`, AnyClient},
 		{"snappy", le + `,{"name":"numcodecs.blosc","configuration":{"cname":"snappy"}}`, NoClient},

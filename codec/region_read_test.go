@@ -344,7 +344,7 @@ func TestRegionReadsNoMoreThanItMust(t *testing.T) {
 		{"two rows are one run", "[" + littleBytes + "]", []int64{5, 0}, []int64{2, 256}, 1, 2048, 2048},
 		{"an element", "[" + littleBytes + "]", []int64{5, 7}, []int64{1, 1}, 1, 4, 4},
 		{"a column, gaps and all", "[" + littleBytes + "]", []int64{0, 7}, []int64{256, 1}, 1, 255 * 1024, all},
-		{"an element behind a transposition", `[{"name":"transpose","configuration":{"order":[1,0]}},` + littleBytes + "]", []int64{5, 7}, []int64{1, 1}, 1, 4, 4},
+		{"an element after a transposition", `[{"name":"transpose","configuration":{"order":[1,0]}},` + littleBytes + "]", []int64{5, 7}, []int64{1, 1}, 1, 4, 4},
 		{"a checksum guards everything", `[` + littleBytes + `,{"name":"crc32c"}]`, []int64{5, 7}, []int64{1, 1}, 1, all + 4, all + 4},
 		{"an inner chunk", outer(littleBytes + `,{"name":"crc32c"}`), []int64{64, 128}, []int64{64, 64}, 2, 64*64*4 + 4 + index, 64*64*4 + 4 + index},
 		{"an element of a raw inner chunk", outer(littleBytes), []int64{70, 128}, []int64{1, 1}, 2, 4 + index, 4 + index},

@@ -33,7 +33,7 @@ func TestInnerChunksDecodeOnTheirOwn(t *testing.T) {
 	}{
 		{"plain", shards("[2,3]", littleBytes), []int64{2, 3}},
 		{"compressed", rawShards("[4,1]", littleBytes+`,{"name":"zstd"}`), []int64{4, 1}},
-		{"behind a transposition", `{"name":"transpose","configuration":{"order":[1,0]}},` + shards("[2,4]", littleBytes), []int64{4, 2}},
+		{"after a transposition", `{"name":"transpose","configuration":{"order":[1,0]}},` + shards("[2,4]", littleBytes), []int64{4, 2}},
 		{"nested", shards("[4,3]", shards("[2,1]", littleBytes)), []int64{4, 3}},
 		{"clipped", shards("[3,4]", littleBytes), []int64{3, 4}},
 	} {

@@ -162,8 +162,8 @@ func TestGzipErrors(t *testing.T) {
 		{"header CRC", damage(full, 5, 'x'), "CRC-16"},
 		{"checksum", damage(good, len(good)-8, 1), "CRC-32"},
 		{"size", damage(good, len(good)-4, 9), "ISIZE 9"},
-		{"garbage behind", good + "garbage behind", "member"},
-		{"garbage behind zeros", good + "\x00\x00garbage behind", "member"},
+		{"garbage after", good + "garbage after", "member"},
+		{"garbage after zeros", good + "\x00\x00garbage after", "member"},
 		{"short garbage", good + "x", "header"},
 		{"second member too large", good + good, "3 expected"},
 	} {
@@ -182,7 +182,7 @@ func TestGzipMembers(t *testing.T) {
 	a, b := string(compressed(t, newGzip, []byte("var"))), string(fullGzip(t, []byte("ve")))
 	none := string(compressed(t, newGzip, nil))
 	for name, src := range map[string]string{
-		"two": a + b, "zeros behind": a + b + "\x00\x00\x00", "zeros between": a + "\x00" + b, "an empty one": a + none + b,
+		"two": a + b, "zeros after": a + b + "\x00\x00\x00", "zeros between": a + "\x00" + b, "an empty one": a + none + b,
 	} {
 		dst := make([]byte, 5)
 		if n, err := Gzip(dst, []byte(src)); err != nil || string(dst[:n]) != "varve" {

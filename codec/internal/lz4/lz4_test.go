@@ -187,14 +187,14 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		comesBack(t, "block", raw, fast[:n])
-		comesBack(t, "block", raw, hc[:m])
-		comesBack(t, "numcodecs", raw, sized)
-		comesBack(t, "hdf5", raw, h5)
+		checkDecodes(t, "block", raw, fast[:n])
+		checkDecodes(t, "block", raw, hc[:m])
+		checkDecodes(t, "numcodecs", raw, sized)
+		checkDecodes(t, "hdf5", raw, h5)
 	})
 }
 
-func comesBack(t *testing.T, framing string, raw, encoded []byte) {
+func checkDecodes(t *testing.T, framing string, raw, encoded []byte) {
 	t.Helper()
 	dst := make([]byte, len(raw))
 	n, err := decoders[framing](dst, encoded)

@@ -75,19 +75,19 @@ func (z *lzma) resetState() {
 		z.slots[0][:], z.slots[1][:], z.slots[2][:], z.slots[3][:], z.special[:], z.align[:],
 		z.literals[:literalSize<<(z.lc+z.lp)],
 	} {
-		forget(probs)
+		reset(probs)
 	}
-	z.matchSize.forget()
-	z.repSize.forget()
+	z.matchSize.reset()
+	z.repSize.reset()
 }
 
-func (l *lengths) forget() {
+func (l *lengths) reset() {
 	l.choice, l.choice2 = even, even
 	for i := range l.low {
-		forget(l.low[i][:])
-		forget(l.mid[i][:])
+		reset(l.low[i][:])
+		reset(l.mid[i][:])
 	}
-	forget(l.high[:])
+	reset(l.high[:])
 }
 
 // run decodes symbols until out[:end] is full, or until the end marker.

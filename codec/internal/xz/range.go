@@ -13,8 +13,8 @@ const (
 	topRange = 1 << 24
 )
 
-// forget sets probabilities to one half.
-func forget(probs []prob) {
+// reset sets probabilities to one half.
+func reset(probs []prob) {
 	for i := range probs {
 		probs[i] = even
 	}
