@@ -242,7 +242,7 @@ func arrayRefusals() []refusal {
 		{"int4", with("data_type", `"int4"`), "data_type", no},
 		{"float8", with("data_type", `"float8_e4m3"`), "data_type", no},
 		{"digits for a data type", with("data_type", `"16"`), "data_type", no},
-		{"letters behind bits", with("data_type", `"r16x"`), "data_type", no},
+		{"letters after bits", with("data_type", `"r16x"`), "data_type", no},
 		{"r12", with("data_type", `"r12"`), "data_type", corrupt},
 		{"r0", with("data_type", `"r0"`), "data_type", corrupt},
 		{"huge element", with("data_type", `"r9000000000000000000"`), "data_type", no},

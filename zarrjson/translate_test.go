@@ -116,11 +116,11 @@ func TestToV3Refuses(t *testing.T) {
 	cases := []refusal{
 		{"mixed byte orders", withV2("dtype", `[["a",">i4"],["b","<f8"]]`, "fill_value", "null"), "dtype", no},
 		{"a filter of another byte order", withV2("dtype", `"<f8"`, "filters", `[{"id":"delta","dtype":">f8"}]`), "filters[0]", no},
-		{"a filter behind one of another", withV2("dtype", `"<f8"`, "filters", `[{"id":"astype","encode_dtype":">f4","decode_dtype":"<f8"},{"id":"delta","dtype":"f4"}]`), "filters[1]", no},
+		{"a filter after one of another", withV2("dtype", `"<f8"`, "filters", `[{"id":"astype","encode_dtype":">f4","decode_dtype":"<f8"},{"id":"delta","dtype":"f4"}]`), "filters[1]", no},
 		{"unknown filter", withV2("filters", `[{"id":"squeeze"}]`), "filters[0].id", no},
 		{"unknown compressor", withV2("compressor", `{"id":"squeeze"}`), "compressor.id", no},
-		{"elements behind bytes", withV2("filters", `[{"id":"zlib"},{"id":"delta","dtype":"<f4"}]`), "filters[1].id", no},
-		{"text behind bytes", withV2("dtype", `"|O"`, "filters", `[{"id":"zlib"},{"id":"vlen-utf8"}]`, "fill_value", `""`), "filters[1]", no},
+		{"elements after bytes", withV2("filters", `[{"id":"zlib"},{"id":"delta","dtype":"<f4"}]`), "filters[1].id", no},
+		{"text after bytes", withV2("dtype", `"|O"`, "filters", `[{"id":"zlib"},{"id":"vlen-utf8"}]`, "fill_value", `""`), "filters[1]", no},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestToV2Refuses(t *testing.T) {
 		{"shards", withCodecs(`[{"name":"sharding_indexed","configuration":{}}]`), "codecs[0]", no},
 		{"transpose", withCodecs(`[{"name":"transpose","configuration":{"order":[2,0,1]}},`+littleBytes+"]", "shape", "[1,1,1]", "chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[1,1,1]}}`), "codecs[0]", no},
 		{"codec without id", withCodecs("[" + littleBytes + `,{"name":"acme.squeeze"}]`), "codecs[1]", no},
-		{"big-endian behind a filter", withCodecs(`[{"name":"numcodecs.delta","configuration":{"dtype":"<f4"}},{"name":"bytes","configuration":{"endian":"big"}}]`), "codecs[1]", no},
+		{"big-endian after a filter", withCodecs(`[{"name":"numcodecs.delta","configuration":{"dtype":"<f4"}},{"name":"bytes","configuration":{"endian":"big"}}]`), "codecs[1]", no},
 		{"blosc of no shuffle", withCodecs("[" + littleBytes + `,{"name":"blosc","configuration":{"shuffle":1}}]`), "codecs[1].shuffle", corrupt},
 		{"a shuffle of no size", withCodecs(`[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f8"}},` + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{}}]`), "codecs[2].elementsize", no},
 		{"some names null", withCodecs("["+littleBytes+"]", "dimension_names", `["x",null]`), "dimension_names", no},

@@ -74,7 +74,7 @@ func TestV2ArrayRefuses(t *testing.T) {
 		{"unit of an int", dtype(`"<i8[ns]"`), "dtype", corrupt},
 		{"unknown unit", dtype(`"<M8[x]"`), "dtype", corrupt},
 		{"open unit", dtype(`"<M8[ns"`), "dtype", corrupt},
-		{"letters behind a size", dtype(`"<f4x"`), "dtype", corrupt},
+		{"letters after a size", dtype(`"<f4x"`), "dtype", corrupt},
 		{"0 ticks", dtype(`"<M8[0s]"`), "dtype", corrupt},
 		{"too many ticks", dtype(`"<M8[2147483648s]"`), "dtype", corrupt},
 		{"objects", dtype(`"|O"`), "dtype", corrupt},
