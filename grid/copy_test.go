@@ -166,7 +166,7 @@ func TestRegion(t *testing.T) {
 		}
 	}
 	if next = []int64{4, 3}; r.Next(next) || fmt.Sprint(next) != "[2 0]" {
-		t.Errorf("behind the last comes %v", next)
+		t.Errorf("after the last element comes %v", next)
 	}
 	moved := outside.Clone()
 	moved.Shift([]int64{2, 1})

@@ -288,8 +288,8 @@ func checkTable(t *testing.T, d *grid.Varying, runs []grid.Run) {
 // TestCommonPrefix compares the result with a count of equal edges, one by one.
 func TestCommonPrefix(t *testing.T) {
 	dims := map[string]grid.Dimension{}
-	for name, lengths := range map[string][]int64{"months": {31, 28, 31, 30}, "longer": {31, 28, 31, 30, 31}, "behind": {5, 31, 28, 31, 30}, "tens": {10, 10, 10},
-		"tens, then five": {10, 10, 10, 5}, "fewer behind": {7, 10, 10, 5}} {
+	for name, lengths := range map[string][]int64{"months": {31, 28, 31, 30}, "longer": {31, 28, 31, 30, 31}, "months after 5": {5, 31, 28, 31, 30}, "tens": {10, 10, 10},
+		"tens, then five": {10, 10, 10, 5}, "fewer tens": {7, 10, 10, 5}} {
 		var runs []grid.Run
 		total := int64(0)
 		for _, n := range lengths {
@@ -307,9 +307,9 @@ func TestCommonPrefix(t *testing.T) {
 		first int64
 		want  int64
 	}{
-		{"months", "longer", 0, 4}, {"longer", "months", 0, 4}, {"months", "behind", 1, 4}, {"months", "behind", 0, 0},
+		{"months", "longer", 0, 4}, {"longer", "months", 0, 4}, {"months", "months after 5", 1, 4}, {"months", "months after 5", 0, 0},
 		{"tens", "tens", 1, 2}, {"tens", "tens", 3, 0}, {"tens", "months", 0, 0}, {"months", "longer", 9, 0},
-		{"tens, then five", "fewer behind", 1, 2},
+		{"tens, then five", "fewer tens", 1, 2},
 	} {
 		if got := grid.CommonPrefix(dims[c.a], dims[c.b], c.first); got != c.want {
 			t.Errorf("%s in %s from %d on: %d, want %d", c.a, c.b, c.first, got, c.want)
