@@ -14,7 +14,7 @@ const maxRank = 32 // limit of the SD interface
 // chunkHead is the header of an element that is stored in chunks.
 type chunkHead struct {
 	bytes        int64
-	size, number int64 // elements of a chunk, and bytes of an element
+	size, number int64 // number of elements of a chunk, number of bytes of an element
 	table        key
 	shape, chunk []uint64
 	fill         []byte
