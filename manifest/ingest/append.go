@@ -218,7 +218,7 @@ func (a *appending) stored(ctx context.Context) func(manifest.TableKind, string)
 
 // countNew adds the chunks of new tiles to the old counts.
 func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *plan.Extension) error {
-	l, err := a.layOutFiles(snap.Tables, x.Placements, files{a.files, a.old.Rows(manifest.Sources)}, nil)
+	l, err := a.chunksOfFiles(snap.Tables, x.Placements, files{a.files, a.old.Rows(manifest.Sources)}, nil)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *pl
 
 // countBehind counts only chunks beyond the old end of an array. plan.Extend grows arrays only at
 // the end of whole chunks, so the old counts remain valid.
-func (l *laidOut) countBehind(ctx context.Context, array, old *manifest.Array) error {
+func (l *planChunks) countBehind(ctx context.Context, array, old *manifest.Array) error {
 	m, err := l.mosaic(array)
 	if m == nil || err != nil {
 		return err

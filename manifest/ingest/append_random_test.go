@@ -66,9 +66,9 @@ func TestRandomAppends(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("%d appends extended the plan, %d others", seen.behind, seen.anew)
+	t.Logf("%d appends extended the plan, %d made a new one", seen.behind, seen.anew)
 	if seen.behind == 0 || seen.anew == 0 {
-		t.Error("one of the two ways to append was never taken")
+		t.Error("no append extended the plan, or none made a new one")
 	}
 }
 
@@ -86,18 +86,18 @@ func (n *appended) try(t *testing.T, r *rand.Rand, a *archive) bool {
 	}
 	valueBytes := int64(0)
 	if r.IntN(2) == 0 {
-		if valueBytes = 1 + r.Int64N(40); a.laid != nil {
-			valueBytes += 8 // for a scalar
+		if valueBytes = 1 + r.Int64N(40); a.broadcasts != nil {
+			valueBytes += 8 // so that the values of a scalar are read
 		}
 	}
 	opts := func(files []string) *Options {
 		o := optionsFor(files...)
 		o.ValueBytes = valueBytes
-		if len(a.dims) > 1 { // a part may hold too little to tell how it hangs together
+		if len(a.dims) > 1 { // the files of one part may not show along which dimensions they are concatenated
 			o.Plan.Concat = a.dims
 		}
-		if a.laid != nil {
-			o.Plan.Broadcast = a.laid.broadcast
+		if a.broadcasts != nil {
+			o.Plan.Broadcast = a.broadcasts.broadcast
 		}
 		return o
 	}
@@ -118,11 +118,11 @@ func (n *appended) try(t *testing.T, r *rand.Rand, a *archive) bool {
 		t.Errorf("%v: parts %q", err, parts)
 		return false
 	}
-	if !a.check(t, out) || a.laid != nil && !a.laid.check(t, out) {
+	if !a.check(t, out) || a.broadcasts != nil && !a.broadcasts.check(t, out) {
 		t.Errorf("parts %q of %q", parts, a.files)
 		return false
 	}
-	return !a.alike || a.laid != nil || n.asBuilt(t, outcome.Snapshot, opts(files))
+	return !a.alike || a.broadcasts != nil || n.asBuilt(t, outcome.Snapshot, opts(files))
 }
 
 // count decides by the tables of tiles whether an append extended the plan. An append that merged

@@ -17,19 +17,19 @@ import (
 	"varve/manifest/repo"
 )
 
-// archive is a random archive of netCDF-3 files, with the values that its arrays must have.
+// archive is a random archive of netCDF-3 files. It knows which values the combined arrays must have.
 type archive struct {
-	dims  []string // along which files follow one another
-	cuts  [][]int  // where files begin along each of them, and the end
+	dims  []string // the dimensions along which files are concatenated
+	cuts  [][]int  // by dimension: the first index of each file, then the length
 	axes  [][]float64
-	files []string // in the order of their places
+	files []string // in the order of their positions
 
 	want   []float64 // the elements of v, decoded; NaN where they are missing
 	shape  []int
 	levels int
 
 	falling, alike bool // alike: the files agree on everything that a schema declares
-	laid           *laid
+	broadcasts     *broadcasts
 	squeezed       bool // files of one step along an axis may lack it, except the first
 }
 
@@ -54,8 +54,8 @@ func (a *archive) write(t testing.TB, r *rand.Rand, dir string, axes int) *archi
 		n *= length
 	}
 	a.want = make([]float64, n)
-	if a.laid != nil {
-		a.laid.begin(r, a)
+	if a.broadcasts != nil {
+		a.broadcasts.begin(r, a)
 	}
 	style := newStyle(r)
 	names := r.Perm(1000)
@@ -82,12 +82,12 @@ func (a *archive) cut(r *rand.Rand, k int) {
 	for range 2 + r.IntN(most) {
 		cuts = append(cuts, cuts[len(cuts)-1]+1+r.IntN(4))
 	}
-	if r.IntN(2) == 0 { // of one length
+	if r.IntN(2) == 0 { // all files have the same length
 		for i := range cuts {
 			cuts[i] = i * 3
 		}
 	}
-	if k == 1 && r.IntN(3) == 0 { // files of one step each do not say whether they run downwards
+	if k == 1 && r.IntN(3) == 0 { // the direction of an axis is unknown if each file has one step
 		for i := range cuts[1:] {
 			a.falling = a.falling || cuts[i+1]-cuts[i] > 1
 		}
@@ -189,8 +189,8 @@ func (a *archive) file(r *rand.Rand, s *style, cell []int) *classic.File {
 	v := classic.Var{Name: "v", Dims: append(dims, "level")}
 	v.Data, v.Attributes = a.elements(r, s, append(origin, 0), append(shape, a.levels))
 	f.Vars = append(f.Vars, v)
-	if a.laid != nil {
-		a.laid.add(r, f, s, cell)
+	if a.broadcasts != nil {
+		a.broadcasts.add(r, f, s, cell)
 	}
 	return f
 }

@@ -36,6 +36,6 @@ func TestManyBroken(t *testing.T) {
 		}
 	}
 	if slices.Sort(got); !slices.Equal(got, want) {
-		t.Errorf("%v are named", got)
+		t.Errorf("the findings name %v, want %v", got, want)
 	}
 }

@@ -33,7 +33,7 @@ func brokenArchive(t *testing.T, what ...string) string {
 		}
 		for _, thing := range what {
 			if name == "spared_1.nc" && places[thing] == 0 {
-				t.Fatalf("nobody knows where %s is", thing)
+				t.Fatalf("testdata/places.json has no position of %q", thing)
 			}
 			if name == "spared_1.nc" {
 				data[places[thing]] ^= 0xe0
@@ -46,16 +46,16 @@ func brokenArchive(t *testing.T, what ...string) string {
 	return dir
 }
 
-// TestDamageOfWhatIsAskedFor: only damage of selected variables refuses a build, and the remedy
-// works.
-func TestDamageOfWhatIsAskedFor(t *testing.T) {
+// TestDamageOfSelectedVariables: a build is refused only if selected variables are damaged, and the
+// remedy works.
+func TestDamageOfSelectedVariables(t *testing.T) {
 	for _, c := range []struct {
 		damaged string
 		vars    string
 		drop    string
-		concat  string // that it takes besides the advice
-		advice  string // empty: it is not refused
-		arrays  string // that there are in the end; empty: nothing is left
+		concat  string // the dimension that the second attempt must name besides the advice
+		advice  string // what the remedy drops; empty if nothing is refused
+		arrays  string // the arrays of the result; empty if no variable is left
 	}{
 		{"index of u", "", "", "", "/u", "/seen /t /time /x"},
 		{"index of u", "", "u", "", "", "/seen /t /time /x"},
@@ -65,11 +65,11 @@ func TestDamageOfWhatIsAskedFor(t *testing.T) {
 		{"index of t, index of u", "", "t", "", "/u", "/seen /time /x"},
 		{"header of u", "", "", "", "/u", "/seen /t /time /x"},
 		{"header of u", "", "u", "", "", "/seen /t /time /x"},
-		{"header of u", "t", "", "", "/u", "/t /time /x"}, // which may be a group with another t
+		{"header of u", "t", "", "", "/u", "/t /time /x"}, // u may be a group that contains another t
 		{"header of time", "t", "", "time", "/time", "/t /x"},
 		{"attribute of u", "", "", "", "/u", "/seen /t /time /x"},
 		{"attribute of u", "t", "", "", "", "/t /time /x"},
-		{"attribute of seen", "t", "", "", "/seen", "/t /time /x"}, // which may be times
+		{"attribute of seen", "t", "", "", "/seen", "/t /time /x"}, // seen may be a time coordinate
 		{"attribute of seen", "t", "seen", "", "", "/t /time /x"},
 		{"attribute of seen", "x", "", "", "", "/x"},
 		{"attribute of the root", "", "", "", "/@", "/seen /t /time /u /x"},
@@ -94,7 +94,7 @@ func TestDamageOfWhatIsAskedFor(t *testing.T) {
 			}
 			if c.arrays == "" {
 				if nothing := (*plan.OptionError)(nil); !errors.As(err, &nothing) {
-					t.Fatalf("%v, and nothing should be left", err)
+					t.Fatalf("error %v, want a *plan.OptionError because no variable is left", err)
 				}
 				return
 			}
@@ -106,11 +106,11 @@ func TestDamageOfWhatIsAskedFor(t *testing.T) {
 				got = append(got, outcome.Snapshot.Arrays[i].Path)
 			}
 			if slices.Sort(got); strings.Join(got, " ") != c.arrays {
-				t.Errorf("there are %v, not %s", got, c.arrays)
+				t.Errorf("the arrays are %v, want %s", got, c.arrays)
 			}
 			for _, g := range outcome.Snapshot.Groups {
 				if kept := strings.Contains(string(g.Attributes.JSON()), "title"); kept == slices.Contains(opts.Plan.Drop, "@*") {
-					t.Errorf("the group has %s", g.Attributes.JSON())
+					t.Errorf("the attributes of the group are %s", g.Attributes.JSON())
 				}
 			}
 		})
@@ -128,7 +128,7 @@ func TestDamageInParts(t *testing.T) {
 		t.Fatalf("%v, want advice to drop u and the attribute", err)
 	}
 	if _, err := os.Stat(part); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("a part: %v", err)
+		t.Fatalf("the refused scan left a part: %v", err)
 	}
 	if _, err := Scan(t.Context(), part, from(dir, "/@", "/u", "/t")); err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestDamageInParts(t *testing.T) {
 	all.Plan.Vars = nil
 	var refused *plan.Error
 	if _, err := Check(t.Context(), all); !errors.As(err, &refused) || !slices.Equal(droppedBy(refused.Findings[0]), []string{"u"}) {
-		t.Fatalf("%v, and u is asked for", err)
+		t.Fatalf("error %v, want advice to drop u", err)
 	}
 	all.Plan.Drop = []string{"/u"}
 	outcome, err := Check(t.Context(), all)
@@ -149,13 +149,13 @@ func TestDamageInParts(t *testing.T) {
 		got = append(got, outcome.Snapshot.Arrays[i].Path)
 	}
 	if slices.Sort(got); strings.Join(got, " ") != "/seen /t /time /x" {
-		t.Errorf("there are %v", got)
+		t.Errorf("the arrays are %v", got)
 	}
 }
 
-// TestDamageAskedForLater: damaged variables that a manifest or a kept scan left out are refused if
+// TestDamageSelectedLater: damaged variables that a manifest or a kept scan left out are refused if
 // they are selected later.
-func TestDamageAskedForLater(t *testing.T) {
+func TestDamageSelectedLater(t *testing.T) {
 	configured(t)
 	dir := brokenArchive(t, "index of u")
 	out, kept := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "kept")
@@ -168,10 +168,10 @@ func TestDamageAskedForLater(t *testing.T) {
 	}
 	var broken *scan.BrokenError
 	if _, err := Check(t.Context(), how(dir)); !errors.As(err, &broken) {
-		t.Errorf("%v, with a kept scan that did not select the variable", err)
+		t.Errorf("error %v, want a *scan.BrokenError although a kept scan left out u", err)
 	}
 	if _, err := Append(t.Context(), out, how(other)); err != nil {
-		t.Errorf("%v, with the options of the manifest", err)
+		t.Errorf("append with the options of the manifest: %v", err)
 	}
 	if err := os.Rename(other, other+".again"); err != nil {
 		t.Fatal(err)
@@ -181,11 +181,11 @@ func TestDamageAskedForLater(t *testing.T) {
 	var refused *plan.Error
 	_, err := Append(t.Context(), out, again)
 	if !errors.As(err, &refused) || !slices.Equal(droppedBy(refused.Findings[0]), []string{"u"}) {
-		t.Fatalf("%v, and u is asked for now", err)
+		t.Fatalf("error %v, want advice to drop u, which is selected now", err)
 	}
 	again.Plan.Drop = append(again.Plan.Drop, "/u")
 	if _, err := Append(t.Context(), out, again); err != nil {
-		t.Errorf("%v, with the option of the refusal", err)
+		t.Errorf("append that drops u: %v", err)
 	}
 }
 

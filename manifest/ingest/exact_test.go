@@ -24,7 +24,7 @@ func TestInexact(t *testing.T) {
 		writeStore(t, at, i, filter)
 		all = append(all, at)
 	}
-	for name, sources := range map[string][]string{"alike": all[:2], "one that is not": all} {
+	for name, sources := range map[string][]string{"same codecs": all[:2], "different codecs": all} {
 		out := filepath.Join(dir, name+".varve")
 		made, err := Build(context.Background(), out, &Options{Sources: Sources{Names: sources}})
 		if err != nil {
@@ -32,7 +32,7 @@ func TestInexact(t *testing.T) {
 		}
 		checkExact(t, name, made, len(sources) == 2)
 	}
-	grown := filepath.Join(dir, "alike.varve")
+	grown := filepath.Join(dir, "same codecs.varve")
 	made, err := Append(context.Background(), grown, &Options{Sources: Sources{Names: all[2:]}})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func checkExact(t *testing.T, name string, made *Outcome, kept bool) {
 			continue
 		}
 		if got := a.Schema.Codecs[0].Name == "numcodecs.fixedscaleoffset"; got != kept || kept && a.Chunks.Reencoded > 0 {
-			t.Errorf("%s: declared in %v, %d chunks re-encoded", name, a.Schema.Codecs, a.Chunks.Reencoded)
+			t.Errorf("%s: the codecs are %v, and %d chunks are re-encoded; want the lossy codec: %v", name, a.Schema.Codecs, a.Chunks.Reencoded, kept)
 		}
 	}
 }

@@ -87,8 +87,8 @@ func TestFindingExamples(t *testing.T) {
 	causes(report.UnreadableFile, outcome, err)
 
 	part := filepath.Join(dir, "part")
-	spared := &Options{Sources: Sources{Names: []string{brokenArchive(t, "index of u")}}, Plan: plan.Options{Drop: []string{"/u", "/t"}, Vars: []string{"nothing"}}}
-	if _, err := Scan(t.Context(), part, spared); err != nil {
+	undamaged := &Options{Sources: Sources{Names: []string{brokenArchive(t, "index of u")}}, Plan: plan.Options{Drop: []string{"/u", "/t"}, Vars: []string{"nothing"}}}
+	if _, err := Scan(t.Context(), part, undamaged); err != nil {
 		t.Fatal(err)
 	}
 	outcome, err = check(&Options{}, part)

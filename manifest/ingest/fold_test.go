@@ -22,12 +22,12 @@ func TestTail(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for name, next := range map[string]func(i int) int64{
-		"equal":        func(int) int64 { return 700 },
-		"one large":    func(i int) int64 { return map[bool]int64{true: 1 << 22, false: 700}[i == 0] },
-		"random":       func(int) int64 { return 1 + r.Int64N(1<<(1+r.IntN(16))) },
-		"now and then": func(i int) int64 { return map[bool]int64{true: 50_000, false: 300}[i%97 == 0] },
-		"rising":       func(i int) int64 { return 10 * int64(i+1) },
-		"falling":      func(i int) int64 { return 10 * int64(5000-i) },
+		"equal":      func(int) int64 { return 700 },
+		"one large":  func(i int) int64 { return map[bool]int64{true: 1 << 22, false: 700}[i == 0] },
+		"random":     func(int) int64 { return 1 + r.Int64N(1<<(1+r.IntN(16))) },
+		"some large": func(i int) int64 { return map[bool]int64{true: 50_000, false: 300}[i%97 == 0] },
+		"rising":     func(i int) int64 { return 10 * int64(i+1) },
+		"falling":    func(i int) int64 { return 10 * int64(5000-i) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var sizes []int64
@@ -66,7 +66,7 @@ func TestTailOfLarge(t *testing.T) {
 				one += n
 			}
 			if one > foldFactor*foldBytes {
-				t.Fatalf("%d bytes were folded", one)
+				t.Fatalf("%d bytes were merged", one)
 			}
 			sizes = append(sizes[:from], one)
 		}
@@ -101,7 +101,7 @@ func TestManyAppends(t *testing.T) {
 	defer repository.Close()
 	now := checkSound(t, repository, "")
 	if !new(appended).asBuilt(t, now, optionsFor(a.files...)) {
-		t.Fatal("not as built")
+		t.Fatal("the appended manifest differs from a manifest built from all files")
 	}
 	if entries, err := os.ReadDir(filepath.Join(out, "drafts")); err != nil || len(entries) > 0 {
 		t.Errorf("%d drafts were left behind: %v", len(entries), err)
@@ -113,8 +113,8 @@ func TestManyAppends(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables, err := os.ReadDir(filepath.Join(out, "tables"))
-	if err != nil || len(tables) > len(now.Tables) { // there are fewer where two are equal
-		t.Errorf("%d tables are left of %d: %v", len(tables), len(now.Tables), err)
+	if err != nil || len(tables) > len(now.Tables) { // equal tables share one file
+		t.Errorf("%d table files are left, but the snapshot has %d tables: %v", len(tables), len(now.Tables), err)
 	}
 	a.check(t, out)
 }
@@ -154,7 +154,7 @@ func TestManyPlacements(t *testing.T) {
 		checkFew(t, now)
 	}
 	if !new(appended).asBuilt(t, now, optionsFor(files...)) {
-		t.Fatal("not as built")
+		t.Fatal("the appended manifest differs from a manifest built from all files")
 	}
 	repository, err := repo.Open(t.Context(), out)
 	if err != nil {

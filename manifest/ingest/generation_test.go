@@ -39,7 +39,7 @@ func TestGeneration(t *testing.T) {
 		repository(func(r *repo.Repository) error {
 			kept, err := r.Load(t.Context(), made.Snapshot.ID)
 			if err == nil && (made.Snapshot.Generation != want || kept.Generation != want) {
-				t.Errorf("%s: of generation %d, kept as %d, want %d", what, made.Snapshot.Generation, kept.Generation, want)
+				t.Errorf("%s: the generation is %d, stored as %d, want %d", what, made.Snapshot.Generation, kept.Generation, want)
 			}
 			return err
 		})
@@ -75,7 +75,7 @@ func TestGenerationOfPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if part.Generation != manifest.Generation {
-		t.Errorf("of generation %d", part.Generation)
+		t.Errorf("the part has generation %d, want %d", part.Generation, manifest.Generation)
 	}
 	if err := part.Close(); err != nil {
 		t.Error(err)

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// gribEndings lists the endings that names of GRIB files have, apart from none.
+// gribEndings lists the usual extensions of GRIB files. Many GRIB files have no extension.
 var gribEndings = []string{".grib2", ".grb2", ".grib", ".grb", ".grib1", ".grb1"}
 
-// withoutIndexes removes the index files of GRIB files from the names that a folder or a pattern has: x.grib2.idx if there is x.grib2, and
-// x.idx if there is an x with one of gribEndings. They are read together with the data.
+// withoutIndexes removes the index files of GRIB files from the names in a folder or pattern:
+// x.grib2.idx if there is x.grib2, and x.idx if there is x with one of gribEndings. The reader of
+// GRIB files opens their index files itself.
 func withoutIndexes(names []string) []string {
-	var known map[string]bool // made when it is needed
+	var known map[string]bool // made for the first index file, because most archives have none
 	has := func(name string) bool {
 		if known == nil {
 			known = make(map[string]bool, len(names))

@@ -310,7 +310,7 @@ func (j *job) reencodedInexactly(ctx context.Context, made *plan.Plan, all []*ma
 	if len(made.Inexact) == 0 {
 		return nil, nil
 	}
-	l, err := j.layOut(append(slices.Clip(j.tables.kept), j.tables.done...), made, all)
+	l, err := j.chunksOf(append(slices.Clip(j.tables.kept), j.tables.done...), made, all)
 	if err != nil {
 		return nil, err
 	}

@@ -38,12 +38,12 @@ type keeping struct {
 	broken []scan.Broken
 }
 
-// Limits for the duration of a block. A long block loses more if the scan stops; a short one makes
+// Limits for a block. A long block loses more if the scan stops; a short one makes
 // the workers wait more often for the last source.
 const (
-	leastStretch = 16 // sources
-	shortStretch = 10 * time.Second
-	longStretch  = 30 * time.Second
+	leastBlock = 16 // sources
+	shortBlock = 10 * time.Second
+	longBlock  = 30 * time.Second
 )
 
 // identitiesAtATime is the number of concurrent requests for the identity of a source. Each takes
@@ -66,16 +66,16 @@ func (j *job) scanKept(ctx context.Context, names []string, sink *refSink) error
 	}
 	left, err := k.takeKept(ctx, names)
 	k.progress(0)
-	for n := leastStretch; err == nil && len(left) > 0; {
-		stretch := left[:min(n, len(left))]
-		left = left[len(stretch):]
+	for n := leastBlock; err == nil && len(left) > 0; {
+		block := left[:min(n, len(left))]
+		left = left[len(block):]
 		began := time.Now()
-		err = k.scanStretch(ctx, stretch)
+		err = k.scanBlock(ctx, block)
 		switch spent := time.Since(began); {
-		case spent < shortStretch:
+		case spent < shortBlock:
 			n *= 2
-		case spent > longStretch:
-			n = max(n/2, leastStretch)
+		case spent > longBlock:
+			n = max(n/2, leastBlock)
 		}
 	}
 	if err == nil && len(k.broken) > 0 && !j.opts.SkipBroken {
@@ -85,9 +85,9 @@ func (j *job) scanKept(ctx context.Context, names []string, sink *refSink) error
 	return err
 }
 
-// scanStretch scans a block of sources into a part, and adds the part to the build. It keeps the
+// scanBlock scans a block of sources into a part, and adds the part to the build. It keeps the
 // part unless the sources name other files, or unless a scan with more variables would fail.
-func (k *keeping) scanStretch(ctx context.Context, names []string) error {
+func (k *keeping) scanBlock(ctx context.Context, names []string) error {
 	base := k.opts.keptPrefix() + time.Now().UTC().Format("20060102T150405.000000") + "-" + rand.Text()[:8]
 	draft := filepath.Join(k.opts.KeepScan, "."+base)
 	var found *scan.Result
@@ -198,7 +198,7 @@ func (k *keeping) removeStale(entry os.DirEntry) error {
 	}
 	info, err := entry.Info()
 	if err != nil || time.Since(info.ModTime()) < staleDraft {
-		return nil // its writer renamed it in the meantime
+		return nil // another process renamed it in the meantime, or may still write it
 	}
 	return removed(filepath.Join(k.opts.KeepScan, entry.Name()))
 }

@@ -107,14 +107,14 @@ func TestKeepScan(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := scans(t, folder); n != want {
-			t.Errorf("%d scans, not %d: %v", n, want, kept(t, folder))
+			t.Errorf("%d kept scans, want %d: %v", n, want, kept(t, folder))
 		}
 		o.KeepScan = ""
 		if _, err := Build(ctx, plain, o); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := contents(t, out), contents(t, plain); !maps.Equal(got, want) {
-			t.Errorf("the arrays are %v, not %v", got, want)
+			t.Errorf("with kept scans the arrays are %v, without them %v", got, want)
 		}
 	}
 	whole, err := os.ReadFile(names[1])
@@ -140,7 +140,7 @@ func TestKeepScan(t *testing.T) {
 		t.Fatal(err, kept(t, folder))
 	}
 	same(3, how(names...))
-	same(3, how(names[2], names[1])) // of parts that hold more
+	same(3, how(names[2], names[1])) // the parts also hold a source that is not wanted
 	later := time.Now().Add(time.Hour)
 	if err := os.Chtimes(names[2], later, later); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestKeepScan(t *testing.T) {
 	if err := os.RemoveAll(folder); err != nil {
 		t.Fatal(err)
 	}
-	same(3, how(names...)) // one part of all
+	same(3, how(names...)) // one part holds all sources
 	for _, left := range [][]string{names[1:], {names[0], names[2]}, names[:1]} {
 		same(3, how(left...))
 	}
@@ -157,13 +157,13 @@ func TestKeepScan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(other) // another month
+	write(other) // names[1] now holds another month
 	same(4, how(names[1:]...))
 	if err := os.Remove(names[0]); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Build(ctx, out, how(names...)); err == nil || !strings.Contains(err.Error(), names[0]) {
-		t.Errorf("a source that is gone: %v", err)
+		t.Errorf("a source that was removed: %v", err)
 	}
 	o = how(names[1:]...)
 	o.ValueBytes = 1 << 20
@@ -188,7 +188,7 @@ func TestKeepScanOfAppend(t *testing.T) {
 	if _, err := Check(ctx, how(archive)); err != nil || scans(t, folder) != 60 {
 		t.Fatal(err, kept(t, folder))
 	}
-	if parts, _ := filepath.Glob(filepath.Join(folder, "*")); len(parts) != 3 { // stretches of 16, 32 and 12
+	if parts, _ := filepath.Glob(filepath.Join(folder, "*")); len(parts) != 3 { // blocks of 16, 32 and 12 sources
 		t.Errorf("%v", parts)
 	}
 	if _, err := Build(ctx, out, how(a.files[:20]...)); err != nil {
@@ -228,7 +228,7 @@ func TestKeepScanOfOthers(t *testing.T) {
 		}
 		now := contents(t, out)
 		if scans(t, folder) != 0 || maps.Equal(now, before) {
-			t.Errorf("kept %v, the same %v", kept(t, folder), now)
+			t.Errorf("kept scans %v; the values are %v, and were %v", kept(t, folder), now, before)
 		}
 		before = now
 	}

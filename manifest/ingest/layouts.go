@@ -18,9 +18,9 @@ import (
 	"varve/manifest/plan"
 )
 
-// laidOut gives access to the chunks of a plan, by means of the tables that were written for it.
+// planChunks gives access to the chunks of a plan, by means of the tables that were written for it.
 // Close it after use.
-type laidOut struct {
+type planChunks struct {
 	*table.Reader
 	layouts map[string]*mosaic.Layout // by placement ID
 	files   files
@@ -30,13 +30,13 @@ type laidOut struct {
 
 const refCache = 64 << 20
 
-// layOut returns the chunks of a plan of all files.
-func (j *job) layOut(tables []manifest.Table, made *plan.Plan, all []*manifest.File) (*laidOut, error) {
-	return j.layOutFiles(tables, made.Placements, files{all, 0}, made.Conversions)
+// chunksOf returns the chunks of a plan of all files.
+func (j *job) chunksOf(tables []manifest.Table, made *plan.Plan, all []*manifest.File) (*planChunks, error) {
+	return j.chunksOfFiles(tables, made.Placements, files{all, 0}, made.Conversions)
 }
 
-func (j *job) layOutFiles(tables []manifest.Table, placements []manifest.Placement, of files, known convert.Known) (*laidOut, error) {
-	l := &laidOut{layouts: make(map[string]*mosaic.Layout, len(placements)), files: of, known: known}
+func (j *job) chunksOfFiles(tables []manifest.Table, placements []manifest.Placement, of files, known convert.Known) (*planChunks, error) {
+	l := &planChunks{layouts: make(map[string]*mosaic.Layout, len(placements)), files: of, known: known}
 	for i := range placements {
 		p := &placements[i]
 		var err error
@@ -53,7 +53,7 @@ func (j *job) layOutFiles(tables []manifest.Table, placements []manifest.Placeme
 }
 
 // mosaic returns the chunks of an array, or nil if its values are in the manifest.
-func (l *laidOut) mosaic(a *manifest.Array) (*mosaic.Mosaic, error) {
+func (l *planChunks) mosaic(a *manifest.Array) (*mosaic.Mosaic, error) {
 	layout := l.layouts[a.Placement]
 	if layout == nil {
 		return nil, nil
@@ -67,7 +67,7 @@ func (l *laidOut) mosaic(a *manifest.Array) (*mosaic.Mosaic, error) {
 }
 
 // count counts the verbatim, re-encoded and missing chunks of an array.
-func (l *laidOut) count(ctx context.Context, a *manifest.Array) error {
+func (l *planChunks) count(ctx context.Context, a *manifest.Array) error {
 	m, err := l.mosaic(a)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ const countedAtOnce = 64
 
 // countChunks counts the chunks of all arrays.
 func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) error {
-	l, err := j.layOut(snap.Tables, made, all)
+	l, err := j.chunksOf(snap.Tables, made, all)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *pl
 
 // draw draws the arrays that read files, by path.
 func (j *job) draw(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) (map[string]template.HTML, error) {
-	l, err := j.layOut(snap.Tables, made, all)
+	l, err := j.chunksOf(snap.Tables, made, all)
 	if err != nil {
 		return nil, err
 	}

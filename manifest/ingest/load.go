@@ -19,11 +19,11 @@ import (
 
 // loading reads the values that a plan needs. Files with equal values share them in memory.
 type loading struct {
-	files  []*manifest.File
-	opts   *scan.Options
-	sums   *scan.Sums
-	memory *semaphore.Weighted // limits the bytes of elements in memory
-	said   func(done, total int64)
+	files    []*manifest.File
+	opts     *scan.Options
+	sums     *scan.Sums
+	memory   *semaphore.Weighted // limits the bytes of elements in memory
+	progress func(done, total int64)
 
 	mu          sync.Mutex
 	same        map[string]*manifest.Values
@@ -34,16 +34,16 @@ func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need)
 	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBIndexes: j.opts.indexes}
 	l := &loading{
 		files: all, opts: opts, sums: scan.NewSums(),
-		memory: semaphore.NewWeighted(manifest.MostSummed), said: j.opts.Compared, same: map[string]*manifest.Values{},
+		memory: semaphore.NewWeighted(manifest.MostSummed), progress: j.opts.Compared, same: map[string]*manifest.Values{},
 	}
 	wholly := map[plan.Need]bool{}
 	for _, n := range needs {
-		if elements(n) {
+		if needsElements(n) {
 			wholly[plan.Need{File: n.File, Variable: n.Variable}] = true
 		}
 	}
 	needs = slices.DeleteFunc(slices.Clone(needs), func(n plan.Need) bool { // if all elements are read, their digest costs nothing
-		return !elements(n) && wholly[plan.Need{File: n.File, Variable: n.Variable}]
+		return !needsElements(n) && wholly[plan.Need{File: n.File, Variable: n.Variable}]
 	})
 	l.total = int64(len(needs))
 	byFile := map[int][]plan.Need{}
@@ -61,8 +61,8 @@ func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need)
 	return group.Wait()
 }
 
-// elements reports whether all elements are needed.
-func elements(n plan.Need) bool { return n.Extent == plan.All || n.Extent == plan.Compared }
+// needsElements reports whether all elements are needed.
+func needsElements(n plan.Need) bool { return n.Extent == plan.All || n.Extent == plan.Compared }
 
 // readFile reads the needed values of one file, which is opened only once.
 func (l *loading) readFile(ctx context.Context, needs []plan.Need) error {
@@ -82,7 +82,7 @@ func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) erro
 	h := l.files[n.File].Header
 	v := h.Variables[n.Variable]
 	size := max(int64(codec.Form{Type: v.Type, Shape: v.Shape}.Bytes()), 0)
-	if !elements(n) {
+	if !needsElements(n) {
 		size = scan.BlockMemory(v)
 	}
 	// A larger request could never be granted.
@@ -132,7 +132,7 @@ func (l *loading) enter(n plan.Need, values *manifest.Values) {
 		l.same[values.ID] = values
 	}
 	l.done++
-	if l.said != nil {
-		l.said(l.done, l.total)
+	if l.progress != nil {
+		l.progress(l.done, l.total)
 	}
 }

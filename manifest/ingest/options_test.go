@@ -34,7 +34,7 @@ func TestAppendKeepsPlan(t *testing.T) {
 		lon  bool
 	}{
 		{"kept", Options{Sources: demo("02")}, false},
-		{"kept, whatever Plan says", Options{Sources: demo("02"), SkipKnown: true, Plan: plan.Options{Vars: []string{"lon"}}}, false},
+		{"kept although Plan differs", Options{Sources: demo("02"), SkipKnown: true, Plan: plan.Options{Vars: []string{"lon"}}}, false},
 		{"planned again", Options{Sources: demo("03"), Replan: true}, true},
 	} {
 		made, err := Append(t.Context(), out, &c.opts)

@@ -75,13 +75,13 @@ func TestFarParts(t *testing.T) {
 	want := built("files.varve", names...)
 	m.Log()
 	if got := built("store.varve", "s3://bucket/parts/"); !maps.Equal(got, want) {
-		t.Errorf("of a store\n%v\nof files\n%v", got, want)
+		t.Errorf("from parts in a store\n%v\nfrom files\n%v", got, want)
 	}
 	if log := m.Log(); len(log) > 13 {
 		t.Errorf("four parts take %d requests: %q", len(log), log)
 	}
 	if got := built("server.varve", urls...); !maps.Equal(got, want) {
-		t.Errorf("of a server\n%v\nof files\n%v", got, want)
+		t.Errorf("from parts on a server\n%v\nfrom files\n%v", got, want)
 	}
 }
 
@@ -108,12 +108,12 @@ func TestLargeFarPart(t *testing.T) {
 	m.Put("bucket/large.parquet", content.Bytes())
 	j := newJob(nil, &Options{})
 	if _, parts, err := j.splitParts(t.Context(), []string{"s3://bucket/large.parquet"}); len(parts) != 1 || err != nil {
-		t.Fatalf("%q are parts: %v", parts, err)
+		t.Fatalf("the names %q are taken for parts: %v", parts, err)
 	}
 	err := j.withPart(t.Context(), "s3://bucket/large.parquet", func(part *table.Part, _ []*manifest.File) error {
 		for i, want := range blobs {
 			if got, err := part.Inline(t.Context(), int64(i)); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("blob %d is another: %v", i, err)
+				t.Errorf("inline chunk %d differs: %v", i, err)
 			}
 		}
 		return nil
@@ -131,8 +131,9 @@ func TestLargeFarPart(t *testing.T) {
 	}
 }
 
-// TestFarPartsThatAreNot: other Parquet names are treated as sources, and damaged parts are named.
-func TestFarPartsThatAreNot(t *testing.T) {
+// TestFarNamesThatAreNoParts: an object with a Parquet name that is no part is a source, and the
+// error for a damaged part names it.
+func TestFarNamesThatAreNoParts(t *testing.T) {
 	m := storetest.NewMemory(t)
 	names := days(t, 1)
 	file, err := os.ReadFile(names[0])
@@ -142,7 +143,7 @@ func TestFarPartsThatAreNot(t *testing.T) {
 	m.Put("bucket/file.parquet", file)
 	out, err := Check(t.Context(), &Options{Sources: Sources{Names: []string{"s3://bucket/file.parquet"}}})
 	if err != nil || out.Files != 1 {
-		t.Errorf("a file that is called like a part: %v", err)
+		t.Errorf("a file with the extension of parts: %v", err)
 	}
 	m.Put("bucket/cut.parquet", []byte("PAR1 and no more of it"))
 	if _, err := Check(t.Context(), &Options{Sources: Sources{Names: []string{"s3://bucket/cut.parquet"}}}); !errors.Is(err, codec.ErrCorrupt) || !strings.Contains(err.Error(), "s3://bucket/cut.parquet") {
@@ -150,7 +151,7 @@ func TestFarPartsThatAreNot(t *testing.T) {
 	}
 	var broken *scan.BrokenError
 	if _, err := Check(t.Context(), &Options{Sources: Sources{Names: []string{"s3://bucket/none.parquet"}}}); !errors.As(err, &broken) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a part that is not there: %v", err)
+		t.Errorf("a missing part: %v", err)
 	}
 }
 
@@ -167,11 +168,11 @@ func TestPartsAreWhole(t *testing.T) {
 	}
 	m.Log()
 	if _, err := Scan(t.Context(), part, &Options{Sources: Sources{Names: names}}); err == nil {
-		t.Error("a broken source made a part")
+		t.Error("a scan of an unreadable source succeeded")
 	}
 	for _, entry := range m.Log() {
 		if strings.HasPrefix(entry, "PUT") {
-			t.Errorf("stored: %s", entry)
+			t.Errorf("the failed scan wrote an object: %s", entry)
 		}
 	}
 	out, err := Scan(t.Context(), part, &Options{Sources: Sources{Names: names}, SkipBroken: true})

@@ -124,7 +124,7 @@ func TestRandomArchives(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
 		a := newArchive(t, r, filepath.Join(dir, "files"), 1+int(seed%3))
-		for _, valueBytes := range []int64{0, 1 + r.Int64N(40)} { // of coordinates that are longer there are summaries
+		for _, valueBytes := range []int64{0, 1 + r.Int64N(40)} { // longer coordinates are stored as summaries
 			out := filepath.Join(dir, fmt.Sprint(valueBytes, ".varve"))
 			opts := optionsFor(shuffled(r, a.files)...)
 			opts.ValueBytes = valueBytes

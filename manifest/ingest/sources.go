@@ -97,17 +97,17 @@ func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
 		return s.folder(ctx, path)
 	case err == nil:
 		return []string{path}, nil
-	case isNowhere(err) && strings.ContainsAny(name, "*?["):
+	case isNotFound(err) && strings.ContainsAny(name, "*?["):
 		return s.glob(ctx, path)
-	case isNowhere(err):
+	case isNotFound(err):
 		return nil, notFound(name + ": no such file or folder")
 	}
 	return nil, err
 }
 
-// isNowhere reports whether an error says that a file does not exist. Windows has another error for
+// isNotFound reports whether an error says that a file does not exist. Windows has another error for
 // names with a *, which are invalid there.
-func isNowhere(err error) bool {
+func isNotFound(err error) bool {
 	const invalidName = syscall.Errno(123) // ERROR_INVALID_NAME
 	return errors.Is(err, fs.ErrNotExist) || runtime.GOOS == "windows" && errors.Is(err, invalidName)
 }
@@ -144,7 +144,7 @@ func (s *Sources) list(ctx context.Context, name string) ([]string, error) {
 		return nil, errors.New("list of sources: there is no standard input")
 	}
 	var out []string
-	lines := bufio.NewScanner(&patient{ctx: ctx, from: in})
+	lines := bufio.NewScanner(&contextReader{ctx: ctx, from: in})
 	lines.Buffer(nil, 1<<20)
 	for first := true; lines.Scan(); first = false {
 		line := strings.TrimSuffix(lines.Text(), "\r")
@@ -163,14 +163,14 @@ func (s *Sources) list(ctx context.Context, name string) ([]string, error) {
 	return out, lines.Err()
 }
 
-// patient is a reader that stops when a context ends, even if the input, such as a terminal or a
+// contextReader stops reading when a context ends, even if the input, such as a terminal or a
 // pipe, provides nothing.
-type patient struct {
+type contextReader struct {
 	ctx  context.Context
 	from io.Reader
 }
 
-func (r *patient) Read(p []byte) (int, error) {
+func (r *contextReader) Read(p []byte) (int, error) {
 	type chunk struct {
 		data []byte
 		err  error

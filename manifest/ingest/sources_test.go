@@ -61,7 +61,7 @@ func TestExpand(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
-			t.Skip(err) // a system without such links
+			t.Skip(err) // the system has no symbolic links, or does not permit them
 		}
 	}
 	for _, c := range []struct {
@@ -72,26 +72,26 @@ func TestExpand(t *testing.T) {
 	}{
 		{"a manifest", Sources{Names: []string{"m/out.varve"}}, nil, errors.ErrUnsupported},
 		{"a manifest among files", Sources{Names: []string{"m"}}, []string{"m/1.nc"}, nil},
-		{"a manifest among files that are chosen", Sources{Names: []string{"m"}, Match: "*.nc"}, []string{"m/1.nc"}, nil},
+		{"a manifest among matching files", Sources{Names: []string{"m"}, Match: "*.nc"}, []string{"m/1.nc"}, nil},
 		{"file", Sources{Names: []string{"a.nc"}}, []string{"a.nc"}, nil},
 		{"in the order given", Sources{Names: []string{"x.nc", "a.nc"}}, []string{"x.nc", "a.nc"}, nil},
 		{"folder", Sources{Names: []string{"b"}}, []string{"b/1.nc", "b/2.nc", "b/c/note.txt"}, nil},
 		{"folder and match", Sources{Names: []string{"b"}, Match: "*.nc"}, []string{"b/1.nc", "b/2.nc"}, nil},
-		{"brackets are a name", Sources{Names: []string{"[x]{y}.nc"}}, []string{"[x]{y}.nc"}, nil},
+		{"a file name with brackets", Sources{Names: []string{"[x]{y}.nc"}}, []string{"[x]{y}.nc"}, nil},
 		{"glob", Sources{Names: []string{"b/*.nc"}}, []string{"b/1.nc", "b/2.nc"}, nil},
 		{"deep glob", Sources{Names: []string{"[bm]/**/*.nc"}}, []string{"b/1.nc", "b/2.nc", "m/1.nc"}, nil},
-		{"deep glob of few", Sources{Names: []string{"linked/**/deep/*"}}, []string{"linked/2014/deep/5.nc"}, nil},
+		{"deep glob below a named folder", Sources{Names: []string{"linked/**/deep/*"}}, []string{"linked/2014/deep/5.nc"}, nil},
 		{"deep glob of folders", Sources{Names: []string{"linked/**/deep"}}, []string{"linked/2014/deep/5.nc"}, nil},
 		{"deep glob of all", Sources{Names: []string{"b/**"}}, []string{"b/1.nc", "b/2.nc", "b/c/note.txt"}, nil},
 		{"deep glob of stores", Sources{Names: []string{"z/**/*.zarr"}}, []string{"z/store.zarr"}, nil},
 		{"deep glob of nothing", Sources{Names: []string{"b/**/x*.nc"}}, nil, fs.ErrNotExist},
-		{"deep glob in a folder that is not there", Sources{Names: []string{"gone/**/*.nc"}}, nil, fs.ErrNotExist},
-		{"deep glob that is none", Sources{Names: []string{"b/**/[x"}}, nil, path.ErrBadPattern},
-		{"brackets are a glob", Sources{Names: []string{"[ax].nc"}}, []string{"a.nc", "x.nc"}, nil},
-		{"no URL", Sources{Names: []string{"a:b.nc", "100%.nc"}}, []string{"a:b.nc", "100%.nc"}, nil},
+		{"deep glob in a missing folder", Sources{Names: []string{"gone/**/*.nc"}}, nil, fs.ErrNotExist},
+		{"invalid deep glob", Sources{Names: []string{"b/**/[x"}}, nil, path.ErrBadPattern},
+		{"a pattern with brackets", Sources{Names: []string{"[ax].nc"}}, []string{"a.nc", "x.nc"}, nil},
+		{"names with a colon or percent sign are no URLs", Sources{Names: []string{"a:b.nc", "100%.nc"}}, []string{"a:b.nc", "100%.nc"}, nil},
 		{"a store is one source", Sources{Names: []string{"z"}}, []string{"z/3.nc", "z/store.zarr"}, nil},
 		{"store itself", Sources{Names: []string{"z/store.zarr"}}, []string{"z/store.zarr"}, nil},
-		{"a store that is not read is one source, which is refused once", Sources{Names: []string{"n"}}, []string{"n/4.nc", "n/attributes.json", "n/store.n5"}, nil},
+		{"a store in an unsupported format is one source, so that it is refused once", Sources{Names: []string{"n"}}, []string{"n/4.nc", "n/attributes.json", "n/store.n5"}, nil},
 		{"links", Sources{Names: []string{"linked"}}, []string{"linked/2014/4.nc", "linked/2014/deep/5.nc", "linked/2014/notes.txt", "linked/gone.nc", "linked/one.nc"}, nil},
 		{"links and match", Sources{Names: []string{"linked"}, Match: "[45].nc"}, []string{"linked/2014/4.nc", "linked/2014/deep/5.nc"}, nil},
 		{"a link to a folder", Sources{Names: []string{"folder"}, Match: "4.nc"}, []string{"folder/2014/4.nc"}, nil},
@@ -99,11 +99,11 @@ func TestExpand(t *testing.T) {
 		{"list", Sources{Names: []string{"@" + list}}, []string{"x.nc", "day 1.nc"}, nil},
 		{"list from Windows", Sources{Names: []string{"@" + windows}}, []string{"x.nc", "a.nc"}, nil},
 		{"list of itself", Sources{Names: []string{"@" + itself}}, nil, fs.ErrInvalid},
-		{"no list", Sources{Names: []string{"@at.nc"}}, []string{"@at.nc"}, nil},
-		{"nothing there", Sources{Names: []string{"gone.nc"}}, nil, fs.ErrNotExist},
+		{"a file whose name begins with @", Sources{Names: []string{"@at.nc"}}, []string{"@at.nc"}, nil},
+		{"missing file", Sources{Names: []string{"gone.nc"}}, nil, fs.ErrNotExist},
 		{"nothing matches", Sources{Names: []string{"gone*.nc"}}, nil, fs.ErrNotExist},
 		{"empty folder", Sources{Names: []string{"empty"}}, nil, fs.ErrNotExist},
-		{"no such list", Sources{Names: []string{"@gone"}}, nil, fs.ErrNotExist},
+		{"missing list", Sources{Names: []string{"@gone"}}, nil, fs.ErrNotExist},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(root)
@@ -145,6 +145,6 @@ func TestEveryMissingSourceIsNamed(t *testing.T) {
 	s := Sources{Names: []string{"/gone/one.nc", "/gone/two.nc"}}
 	_, err := s.Expand(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "one.nc") || !strings.Contains(err.Error(), "two.nc") {
-		t.Errorf("the error names not both: %v", err)
+		t.Errorf("the error does not name both files: %v", err)
 	}
 }

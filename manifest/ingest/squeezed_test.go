@@ -32,8 +32,8 @@ func TestRandomSqueezed(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("%d appends extended the plan, %d others", seen.behind, seen.anew)
+	t.Logf("%d appends extended the plan, %d made a new one", seen.behind, seen.anew)
 	if seen.behind == 0 || seen.anew == 0 {
-		t.Error("one of the two ways to append was never taken")
+		t.Error("no append extended the plan, or none made a new one")
 	}
 }

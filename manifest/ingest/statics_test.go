@@ -48,11 +48,11 @@ func TestLargeStatics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if compared != 1 || made.Snapshot.Sources != 3 {
-		t.Errorf("%d sources, and %d of them were compared again", made.Snapshot.Sources, compared)
+		t.Errorf("%d sources; %d variables were compared again", made.Snapshot.Sources, compared)
 	}
 	var refused *plan.Error
 	if _, err := Append(ctx, out, how(all[3])); !errors.As(err, &refused) || len(refused.Findings) != 1 || refused.Findings[0].Array != "/lat" || reporttest.Files(&refused.Findings[0]) != "3.zarr" {
-		t.Errorf("another grid: %v", err)
+		t.Errorf("a file with another grid: %v", err)
 	}
 	if _, err := Append(ctx, out, how(all[4])); err != nil {
 		t.Error(err)
@@ -64,7 +64,7 @@ func TestLargeStatics(t *testing.T) {
 func checkSummed(t *testing.T, out string, files int) {
 	t.Helper()
 	list := filesIn(t, out)
-	list = slices.DeleteFunc(list, func(f *manifest.File) bool { return f.Header.Find("/lat") < 0 }) // the objects of stores
+	list = slices.DeleteFunc(list, func(f *manifest.File) bool { return f.Header.Find("/lat") < 0 }) // the chunk objects of Zarr stores are files without variables
 	if len(list) != files {
 		t.Fatalf("%d files", len(list))
 	}
@@ -168,7 +168,7 @@ func TestTilesThatGrow(t *testing.T) {
 		check(3, 4)
 		var refused *plan.Error
 		if _, err := Append(ctx, out, how(coords, file(3, 0, 5, true), file(3, 1, 2, false))); coords == plan.CoordsEqual && !errors.As(err, &refused) {
-			t.Errorf("a wider tile that begins otherwise: %v", err)
+			t.Errorf("a wider tile with another first value: %v", err)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func testNearStatics(t *testing.T, valueBytes int64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		writeText(t, filepath.Join(at, "lat", ".zarray"), strings.Replace(string(document), "<i4", "<f4", 1)) // numbers near 0
+		writeText(t, filepath.Join(at, "lat", ".zarray"), strings.Replace(string(document), "<i4", "<f4", 1)) // as float32, these integers are numbers near 0
 		all = append(all, at)
 	}
 	out := filepath.Join(dir, "out.varve")

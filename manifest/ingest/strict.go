@@ -19,7 +19,7 @@ func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made
 	if !j.opts.Plan.Strict || !slices.ContainsFunc(snap.Arrays, some) {
 		return nil
 	}
-	l, err := j.layOut(snap.Tables, made, all)
+	l, err := j.chunksOf(snap.Tables, made, all)
 	if err != nil {
 		return err
 	}

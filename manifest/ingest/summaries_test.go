@@ -18,9 +18,9 @@ import (
 type track struct {
 	units  string
 	from   float64
-	cells  any  // along another dimension, alike in all files
+	cells  any  // values along another dimension, equal in all files that can be combined
 	record bool // the soundings are records
-	falls  bool
+	falls  bool // the times decrease
 }
 
 const soundings = 1000
@@ -96,20 +96,20 @@ func TestLargeCoordinates(t *testing.T) {
 	}
 	mustOf(Build(t.Context(), out, how(all[1], all[0])))
 	mustOf(Append(t.Context(), out, how(all[2])))
-	if compared != 3 { // a variable at a time
+	if compared != 3 { // all variables of the new file except depth
 		t.Errorf("%d variables of a new file were read", compared)
 	}
 	checkTrack(t, out, 3)
 	checkSummarized(t, out)
 	snap := mustOf(Append(t.Context(), out, how(all[3])))
 	checkTrack(t, out, 4)
-	if compared != 4 { // of all files that which is of another type in the new one, its coordinates before
+	if compared != 4 { // one variable of all four files, because the new file stores it with another type
 		t.Errorf("%d variables were read", compared)
 	}
 	for name, want := range map[string]report.Code{all[4]: report.CoordinateDiffers, all[5]: report.OverlapUnknown, all[6]: report.DirectionDiffers} {
 		var refused *plan.Error
 		if _, err := Append(t.Context(), out, how(name)); !errors.As(err, &refused) || refused.Findings[0].Code != want {
-			t.Errorf("%s: %v, not %q", name, err, want)
+			t.Errorf("%s: error %v, want a finding %q", name, err, want)
 		}
 	}
 	for _, table := range snap.Tables {

@@ -240,7 +240,7 @@ func (t *tables) writeHeaders(ctx context.Context, c *content) error {
 	for _, f := range c.files {
 		headers[f.Header.ID], groups[f.Groups.ID] = f.Header, f.Groups
 	}
-	delete(headers, "") // of files that only references name
+	delete(headers, "") // files that only references name have no header
 	delete(groups, "")
 	return errors.Join(
 		writeByID(ctx, t, c, manifest.Headers, table.NewHeaders, headers),

@@ -11,24 +11,24 @@ import (
 	"varve/manifest/plan"
 )
 
-// laid holds variables that lack some of the dimensions along which files are concatenated: a
+// broadcasts holds variables that lack some of the dimensions along which files are concatenated: a
 // number for the position along some of them, a time along the first, and an array of numbers per
 // file.
-type laid struct {
+type broadcasts struct {
 	a         *archive
 	along     map[string][]int // the dimensions, by variable
 	want      map[string][]float64
-	sheet     int // elements of one
+	sheet     int // number of elements of the variable "sheet" in one file
 	broadcast []plan.Broadcast
 }
 
-func (l *laid) begin(r *rand.Rand, a *archive) {
+func (l *broadcasts) begin(r *rand.Rand, a *archive) {
 	l.a = a
 	all := r.Perm(len(a.dims))
 	slices.Sort(all)
 	some := r.Perm(len(a.dims))[:1+r.IntN(len(a.dims))]
 	slices.Sort(some)
-	l.sheet = []int{3, 1100}[r.IntN(2)] // which the manifest keeps, and which the files do
+	l.sheet = []int{3, 1100}[r.IntN(2)] // the manifest stores 3 elements, and refers to the files for 1,100
 	l.along = map[string][]int{"id": some, "ref": {0}, "sheet": all}
 	l.want = map[string][]float64{}
 	for _, name := range []string{"id", "ref", "sheet"} {
@@ -44,7 +44,7 @@ func (l *laid) begin(r *rand.Rand, a *archive) {
 }
 
 // shape returns the shape of an array.
-func (l *laid) shape(name string) (shape []int64) {
+func (l *broadcasts) shape(name string) (shape []int64) {
 	for _, k := range l.along[name] {
 		shape = append(shape, int64(l.a.shape[k]))
 	}
@@ -55,7 +55,7 @@ func (l *laid) shape(name string) (shape []int64) {
 }
 
 // add makes the variables of a file.
-func (l *laid) add(r *rand.Rand, f *classic.File, s *style, cell []int) {
+func (l *broadcasts) add(r *rand.Rand, f *classic.File, s *style, cell []int) {
 	id := 0
 	for _, k := range l.along["id"] {
 		id = 4*id + cell[k]
@@ -76,7 +76,7 @@ func (l *laid) add(r *rand.Rand, f *classic.File, s *style, cell []int) {
 }
 
 // enter writes the values of a file to all indices of its position.
-func (l *laid) enter(name string, cell []int, values []float64) {
+func (l *broadcasts) enter(name string, cell []int, values []float64) {
 	along := l.along[name]
 	at := make([]int, len(along))
 	for i, k := range along {
@@ -103,7 +103,7 @@ func (l *laid) enter(name string, cell []int, values []float64) {
 }
 
 // check compares a manifest with the files.
-func (l *laid) check(t *testing.T, dir string) bool {
+func (l *broadcasts) check(t *testing.T, dir string) bool {
 	t.Helper()
 	for name, want := range l.want {
 		got, array := decoded(t, dir, "/"+name, name != "ref")
@@ -117,7 +117,7 @@ func (l *laid) check(t *testing.T, dir string) bool {
 			return false
 		}
 		if missing := slices.ContainsFunc(want, math.IsNaN); name != "sheet" && missing {
-			t.Errorf("%s has nothing somewhere", name)
+			t.Errorf("%s has missing values", name)
 		}
 	}
 	return true
@@ -135,21 +135,21 @@ func TestRandomBroadcasts(t *testing.T) {
 	for seed := range n {
 		r := rand.New(rand.NewPCG(seed, 3))
 		dir := t.TempDir()
-		a := (&archive{laid: &laid{}}).write(t, r, filepath.Join(dir, "files"), []int{1, 2, 1, 3}[seed%4])
+		a := (&archive{broadcasts: &broadcasts{}}).write(t, r, filepath.Join(dir, "files"), []int{1, 2, 1, 3}[seed%4])
 		opts := optionsFor(shuffled(r, a.files)...)
-		opts.Plan.Broadcast = a.laid.broadcast
+		opts.Plan.Broadcast = a.broadcasts.broadcast
 		if seed%3 == 0 {
-			opts.Plan.Schemas = []plan.Override{{Array: "sheet", Chunks: map[string][]int64{"time": {2}}}} // no longer as stored
+			opts.Plan.Schemas = []plan.Override{{Array: "sheet", Chunks: map[string][]int64{"time": {2}}}} // other chunks than the files have
 		}
 		out := filepath.Join(dir, "a.varve")
-		if _, err := Build(t.Context(), out, opts); err != nil || !a.check(t, out) || !a.laid.check(t, out) {
+		if _, err := Build(t.Context(), out, opts); err != nil || !a.check(t, out) || !a.broadcasts.check(t, out) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if !seen.try(t, r, a) {
-			t.Fatalf("seed %d, appended", seed)
+			t.Fatalf("seed %d: appending failed", seed)
 		}
 	}
 	if !testing.Short() && (seen.behind == 0 || seen.anew == 0) {
-		t.Errorf("%d appends extended the plan, %d others", seen.behind, seen.anew)
+		t.Errorf("%d appends extended the plan, %d made a new one", seen.behind, seen.anew)
 	}
 }
