@@ -28,7 +28,7 @@ func (p *layout) absences(a *array, w *placing) {
 			}
 		}
 	}
-	t.under(w.tiles, present)
+	t.addCovered(w.tiles, present)
 	w.absent = t.without(present)
 }
 
@@ -91,8 +91,8 @@ func (p *survey) boxOf(file int32, dims []*dim) *manifest.Tile {
 	return box
 }
 
-// under adds the files whose boxes tiles cover. The tiles must be sorted.
-func (t *territory) under(tiles []manifest.Tile, found map[int32]bool) {
+// addCovered adds to found the files whose boxes are covered by tiles. The tiles must be sorted.
+func (t *territory) addCovered(tiles []manifest.Tile, found map[int32]bool) {
 	if t.byStart == nil {
 		for i := range tiles {
 			for _, f := range t.begins[fmt.Sprint(tiles[i].Origin)] {
@@ -174,7 +174,8 @@ func (p *layout) settleAbsent() {
 }
 
 // settleHoles reports positions of a mosaic that no file covers. If half of it or more is uncovered
-// and the user did not ask for it, it refuses: more likely, some files have wrong coordinates.
+// and the user did not name the dimensions, it refuses the files, because some probably have wrong
+// coordinates.
 func (p *layout) settleHoles() {
 	for _, w := range p.placeOrder {
 		covered, all := w.cover()

@@ -18,22 +18,22 @@ func TestAdvice(t *testing.T) {
 		make   func(m *maker)
 		option string
 	}{
-		{"lines that count in each file", Options{}, func(m *maker) {
+		{"line numbers that start again in each file", Options{}, func(m *maker) {
 			for i, n := range []int{3, 4, 5} {
 				m.file(fmt.Sprint(i+1), coords("line", "line", int32s, lines(0, float64(n), 1)...), cube("t", "line", []int64{int64(n)}, []int64{2}))
 			}
 		}, "pad=fill | drop=line concat=line"},
-		{"lines that count in each file and are put end to end", Options{Concat: []string{"line"}}, func(m *maker) {
+		{"line numbers that start again in each file, with concat=line", Options{Concat: []string{"line"}}, func(m *maker) {
 			for i, n := range []int{3, 4} {
 				m.file(fmt.Sprint(i+1), coords("line", "line", int32s, lines(0, float64(n), 1)...), cube("t", "line", []int64{int64(n)}, []int64{2}))
 			}
 		}, "drop=line concat=line | pad=fill"},
-		{"times of stations among one another", Options{}, func(m *maker) {
+		{"times of stations interleave", Options{}, func(m *maker) {
 			for i, hours := range [][]float64{{0, 1, 3, 4}, {1, 2, 3, 5}} {
 				m.file(fmt.Sprint(i+1), coords("time", "time", float64s, hours...).with("units", "hours since 1990-01-01"), cube("t", "time", []int64{4}, []int64{4}))
 			}
 		}, "drop=time concat=time"},
-		{"valid times of runs, some with one step in each file", Options{Concat: []string{"step"}, NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
+		{"valid times of runs, of which one has a file for each step", Options{Concat: []string{"step"}, NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
 			file := func(name string, run float64, steps ...float64) {
 				n := int64(len(steps))
 				var valid []float64
@@ -48,7 +48,7 @@ func TestAdvice(t *testing.T) {
 			file("2", 1, 0)
 			file("3", 1, 6)
 		}, "broadcast=valid_time=time | overlap=first"},
-		{"runs whose times overlap", Options{Overlap: OverlapRefuse}, func(m *maker) {
+		{"times of runs overlap", Options{Overlap: OverlapRefuse}, func(m *maker) {
 			for i := range 2 {
 				m.day(fmt.Sprint(i+1), 2*i, 4, scalar("run", float64(2*i)).with("units", "days since 1990-01-01"))
 			}
@@ -59,7 +59,7 @@ func TestAdvice(t *testing.T) {
 			c.make(m)
 			f := firstRefusal(t, m, &c.opts)
 			if got := reporttest.Remedies(&f); !strings.HasPrefix(got, c.option) {
-				t.Errorf("remedies %q, not %q", got, c.option)
+				t.Errorf("the remedies are %q, want %q first", got, c.option)
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 	"varve/zarrjson"
 )
 
-// stamp says which part of a variable goes where in an array.
-type stamp struct {
+// target says which part of a variable is copied to which part of an array.
+type target struct {
 	source []int64 // the shape of the variable
 	order  []int   // the variable's axes in the array's order; nil if these are equal
 	origin []int64 // first position in the array
@@ -21,21 +21,22 @@ type stamp struct {
 	shape  []int64
 }
 
-// canvas holds all elements of an array while files write to it. It starts with the fill value.
-type canvas struct {
+// arrayElements holds all elements of an array while the values of files are copied to it. At first, all
+// elements have the fill value.
+type arrayElements struct {
 	schema *zarrjson.Array
 	elems  codec.Elems
 	unit   int64
 }
 
-func newCanvas(schema *zarrjson.Array) *canvas {
+func newArrayElements(schema *zarrjson.Array) *arrayElements {
 	form := schema.Form(schema.Shape)
-	c := &canvas{schema: schema, elems: codec.NewElems(form), unit: int64(schema.DataType.Type().Size)}
+	c := &arrayElements{schema: schema, elems: codec.NewElems(form), unit: int64(schema.DataType.Type().Size)}
 	c.elems.SetFill(form)
 	return c
 }
 
-func (c *canvas) paint(conversion *convert.Conversion, v *manifest.Variable, values *manifest.Values, s stamp) error {
+func (c *arrayElements) copyTo(conversion *convert.Conversion, v *manifest.Variable, values *manifest.Values, s target) error {
 	src := codec.Elems{Fixed: values.Data, Var: values.Texts}
 	n := 1
 	for _, l := range s.source {
@@ -63,7 +64,7 @@ func (c *canvas) paint(conversion *convert.Conversion, v *manifest.Variable, val
 }
 
 // transposed transposes elements to the axis order of the array.
-func transposed(src codec.Elems, s stamp, unit int64) (codec.Elems, []int64, error) {
+func transposed(src codec.Elems, s target, unit int64) (codec.Elems, []int64, error) {
 	shape := make([]int64, len(s.order))
 	for k, axis := range s.order {
 		shape[k] = s.source[axis]
@@ -76,7 +77,7 @@ func transposed(src codec.Elems, s stamp, unit int64) (codec.Elems, []int64, err
 }
 
 // put copies a region of src, which has a shape, to its position.
-func (c *canvas) put(src codec.Elems, shape []int64, s stamp) error {
+func (c *arrayElements) put(src codec.Elems, shape []int64, s target) error {
 	moved := make([]int64, len(shape)) // the position of the variable's first element in the array
 	for k := range moved {
 		moved[k] = s.origin[k] - s.start[k]
@@ -89,14 +90,14 @@ func (c *canvas) put(src codec.Elems, shape []int64, s stamp) error {
 	return grid.Copy(grid.Window[byte]{Data: c.elems.Fixed, Region: to}, grid.Window[byte]{Data: src.Fixed, Region: from}, part, c.unit)
 }
 
-// piece is a part of a canvas.
+// piece is a part of an array's elements.
 type piece struct {
 	grid.Region
 	values *manifest.Values
 }
 
-// pieces splits a canvas along its first axis into parts of at most pieceElements elements.
-func (c *canvas) pieces() (out []piece) {
+// pieces splits the elements along the first axis into parts of at most pieceElements elements.
+func (c *arrayElements) pieces() (out []piece) {
 	shape := c.schema.Shape
 	if len(shape) == 0 {
 		return []piece{{grid.Whole(shape), &manifest.Values{Data: c.elems.Fixed, Texts: c.elems.Var}}}

@@ -24,7 +24,7 @@ type array struct {
 	files     int64    // the number of files that have it
 	where     *placing // nil if the array is equal in all files
 	pieces    bool     // the values are stored in the manifest
-	orphan    bool     // bounds of times, and no array names them as its bounds
+	orphan    bool     // bounds of times that no array names as its bounds
 	dropped   bool
 }
 
@@ -50,8 +50,8 @@ func (a *array) dimAt(axis int) string {
 // member is the variable that one class of files provides for an array.
 type member struct {
 	class   int32
-	*lensed         // as the class sees it
-	narrow  *lensed // the same, without dimensions that the file lacks; nil if it lacks none
+	*lensed         // the variable, with the names and dimensions of the plan
+	narrow  *lensed // the variable without dimensions that the file lacks; nil if it lacks none
 	axes    []int   // the axis of the variable for each of the array's dims
 }
 
@@ -166,8 +166,8 @@ func fewFolders(folders []string) []string {
 	return folders
 }
 
-// settleDims decides the dimensions of an array and their order. It refuses files whose dimensions
-// cannot be mapped to these.
+// settleDims decides the dimensions of an array and their order. It refuses files whose variable has
+// other dimensions, and returns false if there are any.
 func (p *layout) settleDims(a *array) bool {
 	// First add dimensions that a file may lack, so that fewer files disagree below.
 	p.widen(a)
@@ -203,12 +203,12 @@ func (p *layout) settleDims(a *array) bool {
 // leads reports whether the dimensions of members x are preferred to those of members y. Complete
 // names come first, then a superset of the other dimensions, then the larger number of files.
 func (p *survey) leads(a *array, x, y []int, more int64) bool {
-	isTorn := func(members []int) bool {
+	hasConflict := func(members []int) bool {
 		return slices.ContainsFunc(a.members[members[0]].dims, func(d string) bool { return p.conflicting[d] })
 	}
 	// A generated name says less than a name in a file, even if most files have none.
-	if torn := isTorn(x); torn != isTorn(y) {
-		return !torn
+	if conflict := hasConflict(x); conflict != hasConflict(y) {
+		return !conflict
 	}
 	dims, other := a.members[x[0]].dims, a.members[y[0]].dims
 	if wider := len(missingDims(other, dims)) > 0; wider || len(missingDims(dims, other)) > 0 {
@@ -386,7 +386,7 @@ func (p *layout) placeArrays() {
 			continue
 		}
 		p.addNewDims(a)
-		if p.namesake(a) {
+		if p.refuseNamesake(a) {
 			continue
 		}
 		p.placeParted(a)
@@ -402,8 +402,8 @@ func (p *layout) placeArrays() {
 	}
 }
 
-// dropEmptyMembers removes members of length 0 along a dimension along which other files have elements.
-// These files provide no element, so their types and packing must not affect the schema.
+// dropEmptyMembers removes members of length 0 along a dimension, unless all members are empty. Empty
+// members provide no element, so their types and packing must not affect the schema.
 func (p *survey) dropEmptyMembers(a *array) {
 	along := slices.Clone(a.dims)
 	for _, d := range a.placed {
@@ -428,8 +428,8 @@ func (p *survey) dropEmptyMembers(a *array) {
 	}
 }
 
-// refuseRepeatedDim refuses an array that has a concatenated dimension on two axes. Each file would fill a
-// square on the diagonal, and no file would fill the rest.
+// refuseRepeatedDim refuses an array that has a concatenated dimension on two axes. Each file would
+// fill a square on the diagonal, and no file would fill the rest.
 func (p *directions) refuseRepeatedDim(a *array) bool {
 	for i, at := range a.dims {
 		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 && slices.Contains(a.dims[:i], at) {

@@ -56,7 +56,8 @@ func (d *dim) live() (live []*coord) {
 	return live
 }
 
-// allPlaced refuses files without a coordinate along a dimension whose position they need.
+// allPlaced reports whether every file has a position along a dimension. It refuses files without a
+// coordinate if other files show that they need one.
 func (p *survey) allPlaced(d *dim, live []*coord) bool {
 	var lack []int32
 	for f, n := range d.of {
@@ -216,7 +217,7 @@ func (p *inquiry) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, o
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, key.compare)
 	all = slices.Compact(all)
-	// A single value has no direction, so the second coordinate may have to tell.
+	// A coordinate with one value has no direction, so the second one may show it.
 	if cluster[0].dir == -1 || len(cluster) > 1 && cluster[1].dir == -1 {
 		slices.Reverse(all)
 	}
@@ -341,7 +342,8 @@ func (p *inquiry) settleConflict(d *dim, live []*coord) error {
 	return p.refuseCoords(d, odd, standard, moved)
 }
 
-// standard returns the coordinate that most files have; of equals, the one of the first file name.
+// standard returns the coordinate that most files have. If several have as many files, the first file
+// name decides.
 func (p *inquiry) standard(live []*coord) *coord {
 	return slices.MinFunc(live, func(a, b *coord) int { return cmp.Or(cmp.Compare(b.files, a.files), p.compareFirst(a, b)) })
 }

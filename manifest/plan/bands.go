@@ -149,14 +149,15 @@ func settleBands(votes map[band]int64) []band {
 			reach = max(reach, all[j].to)
 			j++
 		}
-		out = append(out, overlaid(all[i:j], votes)...)
+		out = append(out, splitBands(all[i:j], votes)...)
 		i = j
 	}
 	return out
 }
 
-// overlaid splits overlapping bands at all their ends, and keeps the winner of each part.
-func overlaid(group []band, votes map[band]int64) (out []band) {
+// splitBands splits overlapping bands at all their ends, and keeps the band with most votes for each
+// part.
+func splitBands(group []band, votes map[band]int64) (out []band) {
 	same := true
 	for _, b := range group[1:] {
 		same = same && b.from == group[0].from && b.to == group[0].to
@@ -170,7 +171,7 @@ func overlaid(group []band, votes map[band]int64) (out []band) {
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
-	var here []band // in the order of the group
+	var here []band // the bands that cover cuts[i], in the order of the group
 	for i := range len(cuts) - 1 {
 		for len(group) > 0 && group[0].from <= cuts[i] {
 			here, group = append(here, group[0]), group[1:]

@@ -37,7 +37,7 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 	longest := slices.MaxFunc(live, func(a, b *coord) int { return cmp.Compare(a.n, b.n) })
 	var odd []*coord
 	are := alike
-	partly := false
+	partly := false // a shorter coordinate shares some values with the longest
 	for _, c := range live {
 		if begins, err := d.begins(c, longest); err != nil {
 			return err
@@ -82,19 +82,20 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 	return nil
 }
 
-// padHelps reports whether files can be padded whose values relate to the longest coordinate like this.
+// padHelps reports whether files whose values have this relation to the longest coordinate can be
+// padded.
 func (p *inquiry) padHelps(are relation) bool {
 	return are == alike || p.opts.Coords == CoordsFirst && are < elsewhere
 }
 
-// relation says how the values of narrow files relate to the longest coordinate.
+// relation says how the values of shorter coordinates relate to the longest coordinate.
 type relation uint8
 
 const (
-	alike     relation = iota // the longest coordinate begins with them
-	differ                    // some files have other values, within its range
-	apart                     // some files have only values outside of its range
-	elsewhere                 // some files have its values at other positions
+	alike     relation = iota // all shorter coordinates equal the first values of the longest
+	differ                    // some files have other values, within the range of the longest
+	apart                     // some files have only values outside the range of the longest
+	elsewhere                 // some files have values of the longest at other positions
 )
 
 // begins reports whether c equals the first values of longest. It is false if only summaries are
@@ -124,7 +125,8 @@ func (d *dim) within(c, longest *coord) (bool, error) {
 	return !slices.ContainsFunc(x, func(k key) bool { return !there[k] }), err
 }
 
-// usual returns the length that most files have; of equals, the smallest.
+// usual returns the length that most files have. If several have as many files, it returns the
+// smallest.
 func usual(lengths map[int64][]int32) (most int64) {
 	for i, n := range sorted(lengths) {
 		if i == 0 || len(lengths[n]) > len(lengths[most]) {
@@ -285,9 +287,9 @@ func (s sets) all() (all [][]int) {
 	return all
 }
 
-// foreign refuses files that have nothing to do with the largest group of files: no variable, no grid
-// and no reference in common.
-func (p *survey) foreign() {
+// refuseForeign refuses files that share no variable, no grid and no reference with the largest group
+// of files.
+func (p *survey) refuseForeign() {
 	sets := newSets(len(p.classes))
 	owner := map[string]int{}
 	for n, c := range p.classes {
@@ -318,7 +320,7 @@ func (p *survey) foreign() {
 			for _, x := range p.classes[n].vars {
 				theirs = append(theirs, strings.TrimPrefix(x.path, "/"))
 			}
-			// Otherwise every later stage would report these files again.
+			// Later stages must not report these files again.
 			p.forget(p.classes[n])
 		}
 	}
@@ -334,9 +336,9 @@ type gridDim struct {
 	length int64
 }
 
-// joinGrids joins a class with others that have its longest dimension, in the same length. A grid or
-// mesh in a file of its own shares that with the data on it. Unlimited dimensions say nothing: files
-// of one length may be of different times.
+// joinGrids joins each class with the classes that have its longest dimension, with the same length.
+// A file that holds only a grid or mesh shares this dimension with the data on that grid. Unlimited
+// dimensions do not count: files of the same length may hold different times.
 func (p *survey) joinGrids(sets sets) {
 	longest := make([]gridDim, len(p.classes))
 	having := map[gridDim][2]int{} // the first and the last class that has a dimension
@@ -410,8 +412,8 @@ func (p *survey) forget(c *class) {
 	c.files, c.vars, c.dims = nil, nil, nil
 }
 
-// largest returns the index of the group with most files; of equals, the one with the first file
-// name.
+// largest returns the index of the group with most files. If several have as many, the first file
+// name decides.
 func (p *survey) largest(groups [][]int) int {
 	best, bestFiles, bestName := -1, -1, ""
 	for i, g := range groups {

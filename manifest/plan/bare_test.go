@@ -16,15 +16,15 @@ func TestPaddedLabels(t *testing.T) {
 	for _, c := range []struct {
 		name, labels string
 		coords       Coords
-		want         string // of the refusal
-		noted        bool
+		want         string // a remedy of the refusal; empty if there is none
+		noted        bool   // the difference is reported
 	}{
-		{"begins alike", "a b", "", "", false},
-		{"in other places", "b a", "", "overlap=last", false},
-		{"in other places, and the first count", "b a", CoordsFirst, "overlap=last", false},
-		{"a stretch, and the first count", "b c", CoordsFirst, "overlap=last", false},
-		{"others", "a x", "", "coords=first", false},
-		{"others, and the first count", "a x", CoordsFirst, "", true},
+		{"the first labels", "a b", "", "", false},
+		{"other positions", "b a", "", "overlap=last", false},
+		{"other positions, coords=first", "b a", CoordsFirst, "overlap=last", false},
+		{"a later part, coords=first", "b c", CoordsFirst, "overlap=last", false},
+		{"another label", "a x", "", "coords=first", false},
+		{"another label, coords=first", "a x", CoordsFirst, "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -63,8 +63,8 @@ func TestWidthsRemedies(t *testing.T) {
 		"values of the longest at other positions":     {short: []float64{3, 5}, long: []float64{1, 3, 5}},
 		"padded: other values":                         {short: []float64{2, 4}, long: []float64{1, 3, 5}, opts: Options{Pad: PadFill}},
 		"padded: values at other positions":            {short: []float64{3, 5}, long: []float64{1, 3, 5}, opts: Options{Pad: PadFill}},
-		"the first count: other values":                {short: []float64{2, 4}, long: []float64{1, 3, 5}, opts: Options{Coords: CoordsFirst}},
-		"the first count: values at other positions":   {short: []float64{3, 5}, long: []float64{1, 3, 5}, opts: Options{Coords: CoordsFirst}},
+		"coords=first: other values":                   {short: []float64{2, 4}, long: []float64{1, 3, 5}, opts: Options{Coords: CoordsFirst}},
+		"coords=first: values at other positions":      {short: []float64{3, 5}, long: []float64{1, 3, 5}, opts: Options{Coords: CoordsFirst}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMaker()

@@ -20,7 +20,7 @@ func (p *layout) checkBroadcast() error {
 			return slices.ContainsFunc(called, func(at string) bool { return how(p.dims[at]) })
 		}
 		switch {
-		case p.dropsAll(s.Array): // the option has nothing left to do
+		case p.dropsAll(s.Array): // all arrays of this name are dropped, so the option may have no effect
 		case len(called) == 0:
 			return wrong("no dimension is called " + s.Dim + listed(p.dimOrder))
 		case is(func(d *dim) bool { return d.role == spoiled }): // refused already

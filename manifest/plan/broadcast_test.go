@@ -47,7 +47,7 @@ func TestBroadcast(t *testing.T) {
 		t.Errorf("mask has the chunks %s", got)
 	}
 	if got := tilesOf(t, m, p, "/mask"); got != "a@0+3 b@3+2 c@5+1" {
-		t.Errorf("mask is at %s", got)
+		t.Errorf("the tiles of mask are %s", got)
 	}
 }
 
@@ -91,13 +91,13 @@ func TestBroadcastAdvice(t *testing.T) {
 		name, option string
 		more         func(day, x int) wanted
 	}{
-		{"tells the day", "broadcast=id=time", func(day, x int) wanted { return scalar("id", float64(day)) }},
-		{"tells the tile", "broadcast=id=x", func(day, x int) wanted { return scalar("id", float64(x)) }},
-		{"tells the file", "broadcast=id=time broadcast=id=x", func(day, x int) wanted { return scalar("id", float64(2*day+x)) }},
-		{"has an axis of tiles", "broadcast=id=time", func(day, x int) wanted { return coords("id", "x", float64s, float64(day), float64(x)) }},
-		{"a coordinate of tiles", "", func(day, x int) wanted { return coords("y", "y", float64s, float64(day), float64(day)+0.5) }},
+		{"depends on the day", "broadcast=id=time", func(day, x int) wanted { return scalar("id", float64(day)) }},
+		{"depends on the tile", "broadcast=id=x", func(day, x int) wanted { return scalar("id", float64(x)) }},
+		{"depends on the file", "broadcast=id=time broadcast=id=x", func(day, x int) wanted { return scalar("id", float64(2*day+x)) }},
+		{"depends on the day and lies along x", "broadcast=id=time", func(day, x int) wanted { return coords("id", "x", float64s, float64(day), float64(x)) }},
+		{"a coordinate of another dimension", "", func(day, x int) wanted { return coords("y", "y", float64s, float64(day), float64(day)+0.5) }},
 		{"in a group", "broadcast=g/id=time", func(day, x int) wanted { return in("g", scalar("id", float64(day))) }},
-		{"a glob", `broadcast=a\*=time`, func(day, x int) wanted { return scalar("a*", float64(day)) }},
+		{"a name with a glob character", `broadcast=a\*=time`, func(day, x int) wanted { return scalar("a*", float64(day)) }},
 	} {
 		m := newMaker()
 		for day := range 2 {
@@ -115,7 +115,7 @@ func TestBroadcastAdvice(t *testing.T) {
 		}
 		f := &refused.Findings[0]
 		if got := reporttest.Remedies(f); !strings.HasPrefix(got, c.option+" | coords=first") || c.option == "" {
-			t.Errorf("%s: remedies %s, not %s", c.name, got, c.option)
+			t.Errorf("%s: the remedies are %s, want %s first", c.name, got, c.option)
 			continue
 		}
 		opts := &Options{Concat: []string{"time", "x"}}
@@ -139,9 +139,9 @@ func TestBroadcastRefuses(t *testing.T) {
 	}{
 		{"a file without the dimension", report.BroadcastUnplaced,
 			func(m *maker) { m.file("c", lat(), scalar("id", 3)) }},
-		{"two files in a place", report.StaticDiffers,
+		{"two files at one position with different values", report.StaticDiffers,
 			func(m *maker) { m.file("c", days(2, 2), cube("u", "time", []int64{2}, []int64{2}), scalar("id", 3)) }},
-		{"more texts than the manifest keeps", report.BroadcastTooLarge,
+		{"more text than a manifest may store", report.BroadcastTooLarge,
 			func(m *maker) {
 				w := words("id", "", strings.Repeat("x", 1<<20))
 				w.v.Dims, w.v.Shape = nil, nil
@@ -163,10 +163,10 @@ func TestBroadcastRefuses(t *testing.T) {
 	m := newMaker()
 	m.day("a", 0, 2, scalar("id", 1))
 	m.day("b", 2, 2, scalar("id", 2))
-	m.file("c", days(2, 2), cube("u", "time", []int64{2}, []int64{2}), scalar("id", 2)) // in the same place with the same value
-	m.file("d", days(0, 0), lat(), scalar("id", 4))                                     // which holds nothing
+	m.file("c", days(2, 2), cube("u", "time", []int64{2}, []int64{2}), scalar("id", 2)) // at the position of b, with the same value
+	m.file("d", days(0, 0), lat(), scalar("id", 4))                                     // has no elements
 	if got := tilesOf(t, m, planned(t, m, &Options{Broadcast: []Broadcast{{"id", "time"}}, Inline: -1}), "/t"); got != "a@0+2 b@2+2" {
-		t.Errorf("t is at %s", got)
+		t.Errorf("the tiles of t are %s", got)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestBroadcastExtends(t *testing.T) {
 	opts := &Options{Rectilinear: true, Broadcast: []Broadcast{{"id", "time"}, {"few", "time"}, {"mask", "time"}}}
 	base, _, err := newPlan(m.files[:3], opts)
 	if err != nil || base.State == nil {
-		t.Fatal(err, "or no state")
+		t.Fatalf("state %v, error %v", base, err)
 	}
 	asked := slices.Clone(m.files[3:])
 	first := *asked[0]
@@ -220,7 +220,7 @@ func TestBroadcastExtends(t *testing.T) {
 	first.Values[len(first.Values)-3] = nil // id
 	asked[0] = &first
 	if _, needs, err := Extend(base.State, base.Arrays, asked, 3, 0); err != nil || len(needs) != 1 || needs[0].Extent != All {
-		t.Errorf("asks for %v, %v", needs, err)
+		t.Errorf("the plan requests %v, want the values of id: %v", needs, err)
 	}
 	x, needs, err := Extend(base.State, base.Arrays, m.files[3:], 3, 0)
 	if err != nil || x == nil {

@@ -18,11 +18,11 @@ func TestCalibrated(t *testing.T) {
 		effect       report.Effect
 		files        string
 	}{
-		{"one", "HDF4", [2]float64{5, 5}, report.Noted, "a b"},
-		{"two", "HDF4", [2]float64{5, 6}, report.Refused, "a b"},
-		{"beside none", "HDF4", [2]float64{0, 6}, report.Refused, "b"},
-		{"none", "HDF4", [2]float64{0, 0}, "", ""},
-		{"of CF", "HDF5", [2]float64{5, 6}, "", ""},
+		{"the same offset", "HDF4", [2]float64{5, 5}, report.Noted, "a b"},
+		{"different offsets", "HDF4", [2]float64{5, 6}, report.Refused, "a b"},
+		{"one file with an offset", "HDF4", [2]float64{0, 6}, report.Refused, "b"},
+		{"no offset", "HDF4", [2]float64{0, 0}, "", ""},
+		{"offsets of CF", "HDF5", [2]float64{5, 6}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -50,11 +50,11 @@ func TestCalibrated(t *testing.T) {
 			}
 			switch {
 			case c.files == "" && len(found) > 0:
-				t.Errorf("says %v", found)
+				t.Errorf("findings %v, want none", found)
 			case p != nil && err == nil && isMarked(p) != (c.effect == report.Noted):
-				t.Errorf("marked: %t", isMarked(p))
+				t.Errorf("only h is marked as calibrated: %t", isMarked(p))
 			case c.files != "" && (len(found) != 1 || found[0].Effect != c.effect || reporttest.Files(&found[0]) != c.files):
-				t.Errorf("says %+v", found)
+				t.Errorf("findings %+v, want one with effect %s for files %s", found, c.effect, c.files)
 			case c.effect == report.Refused && (err == nil || reporttest.Remedies(&found[0]) != "drop=h"):
 				t.Errorf("%v: %+v", err, found)
 			}

@@ -86,29 +86,29 @@ func TestWholeNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := []string{"0", "1", "9007199254740993", "9223372036854775806", "9223372036854775807", "9223372036854775808", "9223372036854775809",
+	texts := []string{"0", "1", "9007199254740993", "9223372036854775806", "9223372036854775807", "9223372036854775808", "9223372036854775809",
 		"9232379236109516800", "18446744073709551614", "18446744073709551615"}
 	for i, n := range list {
 		k := x.whole(i)
-		if got := k.sayWhole(); got != said[i] || x.say(i) != said[i] {
-			t.Errorf("%s, %s, not %s", got, x.say(i), said[i])
+		if got := k.sayWhole(); got != texts[i] || x.say(i) != texts[i] {
+			t.Errorf("%s, %s, not %s", got, x.say(i), texts[i])
 		}
 		if keyOf(k.pair()) != k || k.number() != float64(n) || x.real(i) != float64(n) {
-			t.Errorf("%d: kept as %v, as a float64 %g and %g", n, keyOf(k.pair()), k.number(), x.real(i))
+			t.Errorf("%d: stored as %v, as a float64 %g and %g", n, keyOf(k.pair()), k.number(), x.real(i))
 		}
 		if f, k := float64(n), k.asReal(); f < 1<<64 && (key{hi: sortable(f)}.compare(k) > 0) != (uint64(f) > n) || f < 1<<64 && uint64(f) == n && k != (key{hi: sortable(f)}) {
-			t.Errorf("%d is %v beside the float64 %g", n, k, f)
+			t.Errorf("%d has the key %v, which compares wrongly with the float64 %g", n, k, f)
 		}
 		if i > 0 {
 			before := x.whole(i - 1)
 			if a, b := before.asReal(), k.asReal(); a.compare(b) >= 0 {
-				t.Errorf("%s does not come before %s among floats", said[i-1], said[i])
+				t.Errorf("%s does not come before %s among floats", texts[i-1], texts[i])
 			}
 			if before.compare(k) >= 0 || k.compare(before) <= 0 || k == before {
-				t.Errorf("%s does not come before %s", said[i-1], said[i])
+				t.Errorf("%s does not come before %s", texts[i-1], texts[i])
 			}
-			if d := distance(before, k, whole); math.Abs(d-float64(n-list[i-1])) > 1024 { // as float64s have it
-				t.Errorf("from %s to %s: %g", said[i-1], said[i], d)
+			if d := distance(before, k, whole); math.Abs(d-float64(n-list[i-1])) > 1024 { // the precision of float64 at these values
+				t.Errorf("the distance from %s to %s is %g", texts[i-1], texts[i], d)
 			}
 		}
 	}

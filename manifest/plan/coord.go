@@ -19,7 +19,7 @@ import (
 // bits that sort as the numbers do. Texts are ranks among the texts of the dimension.
 type key struct {
 	hi int64
-	lo uint64 // nanoseconds of a time; of whole numbers, the excess above an int64, or the deficit of a float64 below it
+	lo uint64 // the nanoseconds of a time; for a whole number, its excess above the greatest int64, or its deficit below a float64
 }
 
 // pair returns the key in its stored form.
@@ -45,9 +45,9 @@ const (
 // coord is one distinct coordinate, which some files have along a dimension.
 type coord struct {
 	*meaning
-	values *manifest.Values // only a summary, if there are many
+	values *manifest.Values // only a summary if they are too many
 	course
-	sum     uint64 // hash of the keys; of the end points if some coordinate of the dimension is a summary
+	sum     uint64 // hash of the keys, or of the first and last key if the dimension has a summarized coordinate
 	summary *manifest.Summary
 
 	files int64
@@ -151,7 +151,7 @@ func hashKeys(keys []key) uint64 {
 	return h.Sum64()
 }
 
-// distance returns b - a; of times, in seconds.
+// distance returns b - a. The unit of times is seconds.
 func distance(a, b key, as nature) float64 {
 	switch as {
 	case instant:

@@ -31,14 +31,14 @@ type dim struct {
 	role    role
 	named   bool // the user named it in Options.Concat
 	hinted  bool // unlimited or a time, so files are probably concatenated along it
-	made    bool // an option gives its values
-	owned   bool // made, but files also have a dimension with this path
+	made    bool // a new dimension: an option gives its values
+	owned   bool // a new dimension that files also have, with length 1
 	length  int64
 
 	nature    nature
 	ranks     map[string]int64
 	coords    []*coord // the distinct coordinates
-	large     bool     // of some coords only the summary is known
+	large     bool     // some coords have only a summary
 	of        []int32  // index into coords for each file, or noCoord or noDim
 	order     []*coord // the non-empty coords, sorted by start
 	first     bool     // the first file's coordinate is used for all files
@@ -142,10 +142,10 @@ func (c *class) search(at string) (int, bool) {
 // does not call it a coordinate variable then, so this is a guess.
 func (d *dim) guessed() bool { return d.coord != "" && d.coord != d.path && !d.made }
 
-// needless discards guessed times along a dimension if new dimensions already distinguish all files
-// and all files have the same length along it. These are the valid times of forecasts, along which
-// files are not concatenated. Times that the user asked for are kept.
-func (p *directions) needless(d *dim) {
+// dropGuess discards guessed times along a dimension if new dimensions already distinguish all files
+// and all files have the same length along it. Such times are the valid times of forecasts, along
+// which files are not concatenated. It keeps the times if the user named the dimension.
+func (p *directions) dropGuess(d *dim) {
 	if !d.guessed() || d.named || d.settled || len(p.made) == 0 {
 		return
 	}
@@ -208,7 +208,7 @@ func (p *survey) readCoords(d *dim) error {
 	return p.measure(d)
 }
 
-// none is the values of a variable that has no elements, or whose elements were never written.
+// none holds the values of variables without elements, and of variables that were never written.
 var none = &manifest.Values{}
 
 // values returns the elements of a variable, or requests them and returns false.
@@ -428,7 +428,7 @@ func calendarOf(c *coord) string {
 func (p *inquiry) refuseSorts(d *dim, groups map[sort][]*coord) {
 	// The majority is probably right, so the finding names the other files.
 	most := majority(p, groups, sort.String)
-	var numbers []*coord // with other units; one finding for all, because every file may have its own units
+	var numbers []*coord // numbers with other units; they share a finding, because each file may have its own units
 	units := 0
 	for _, s := range slices.SortedFunc(maps.Keys(groups), func(a, b sort) int { return strings.Compare(a.String(), b.String()) }) {
 		switch {

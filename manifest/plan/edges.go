@@ -8,24 +8,24 @@ import (
 	"varve/zarrjson"
 )
 
-// Limits for chunks of contiguous storage, whose length varve may choose freely. Below a few KiB a
-// request costs more than its bytes; above a few MiB a reader fetches much that it does not need.
+// Limits for chunks of contiguous storage, whose length varve may choose. A request for less than a
+// few KiB costs more than its bytes; in a chunk of many MiB, readers fetch much that they do not need.
 const (
 	mostBytes  = 4 << 20 // the largest chunk
 	leastBytes = 4 << 10 // the smallest chunk, unless the array is smaller
 )
 
-// Limits for records of variables that are stored in turns: records of other variables are between them. A chunk of
-// several records is re-encoded, and a chunk of one is verbatim. Records are joined if one of them would
-// make a bad chunk, for its size or for the number of chunks.
+// Limits for the records of netCDF-3 files, in which a record of one variable is followed by the
+// records of other variables. A chunk of one record is verbatim; a chunk of several records is
+// re-encoded. Records are joined if chunks of one record would be too small or too many.
 const (
-	longRecord   = 8 << 10 // bytes; such a record is always a chunk
-	shortRecord  = 512     // bytes; of such records, mostChunks may be chunks
+	longRecord   = 8 << 10 // bytes; a record of this size is always a chunk
+	shortRecord  = 512     // bytes; records of this size are chunks if there are at most mostChunks
 	mostChunks   = 10_000
-	tinyRecord   = 8 // bytes; of such records, fewChunks may be chunks
+	tinyRecord   = 8 // bytes; records of this size are chunks if there are at most fewChunks
 	fewChunks    = 64
 	joinedBytes  = 1 << 20 // bytes to read for a chunk of several records, with the other records between them
-	leastRecords = 64      // records of a chunk, if they are so far apart that each is read by itself
+	leastRecords = 64      // the least number of records to join, if they are so far apart that each is read separately
 )
 
 // cutting decides the chunk grid of an array.
@@ -33,12 +33,12 @@ type cutting struct {
 	p       *survey
 	a       *array
 	members []member
-	kept    []bool // for each member: its chunks can be served verbatim
+	kept    []bool // for each member, whether its chunks can be served verbatim
 	element int64  // size of an element in memory
 	shape   []int64
-	around  []int64 // chunk length along dimensions in which files are not placed, the longest if lists has several; 0 for the others
-	lists   [][]run // edges along dimensions in which files are not placed, if they differ; nil for the others
-	usual   []int64 // chunk length along the other dimensions, for positions that no tile covers
+	around  []int64 // chunk length (the longest) along dimensions in which files are not placed; 0 for other dimensions
+	lists   [][]run // edges along dimensions in which files are not placed, if they differ; nil for other dimensions
+	usual   []int64 // along dimensions in which files are placed: chunk length for positions that no tile covers
 }
 
 // gridOf decides the chunk grid of an array. kept says for each of a.all() whether its chunks can
@@ -111,8 +111,8 @@ func appendRun(out []grid.Run, length, count int64) []grid.Run {
 	return out
 }
 
-// evenly returns the common length of the chunks along an axis. It is not ok if they differ; only
-// the last one may be shorter, if it is padded.
+// evenly returns the common length of the chunks along an axis. ok is false if lengths differ; only
+// the last chunk may be shorter, if it is padded.
 func evenly(runs []run, extent int64) (size int64, ok bool) {
 	if extent == 0 || len(runs) == 0 {
 		if len(runs) > 0 {
@@ -224,8 +224,8 @@ func (c *cutting) listed(i, axis int) []run {
 	return c.storedEdges(m, axis)
 }
 
-// edgesWithin converts a variable's edges to runs. The last edge may extend beyond the variable, and
-// keeps its length then.
+// edgesWithin converts a variable's edges to runs. If the last edge extends beyond the variable, it
+// keeps its stored length.
 func edgesWithin(edges [][2]int64, extent int64) (runs []run) {
 	at := int64(0)
 	for _, e := range edges {
@@ -337,7 +337,7 @@ func (c *cutting) chunkKey(i int) string {
 }
 
 // usualAlong returns the chunk length that most bytes have along a dimension in which files are
-// placed; of equals, the longest.
+// placed. If several lengths have as many bytes, it returns the longest.
 func (c *cutting) usualAlong(axis int) (usual int64) {
 	weights := map[int64]int64{}
 	for i := range c.members {
@@ -493,7 +493,7 @@ func (c *cutting) edges(axis int) []run {
 	return b.runs
 }
 
-// bandKey returns a key of everything except the tiles that the edges depend on. Most arrays of a
+// bandKey returns a key of everything on which the edges depend, except the tiles. Most arrays of a
 // placing have equal keys.
 func (c *cutting) bandKey(axis int) string {
 	b := appendShape(nil, []int64{int64(axis - len(c.a.made)), c.shape[axis], c.usual[axis]})

@@ -19,7 +19,7 @@ func TestSettledBands(t *testing.T) {
 		settled := settleBands(votes)
 		for i := 1; i < len(settled); i++ {
 			if settled[i].from < settled[i-1].to {
-				t.Fatalf("seed %d: %+v before %+v", seed, settled[i-1], settled[i])
+				t.Fatalf("seed %d: %+v overlaps the next band %+v", seed, settled[i-1], settled[i])
 			}
 		}
 		for at := range int64(60) {
@@ -36,10 +36,10 @@ func TestSettledBands(t *testing.T) {
 			}
 			switch {
 			case (want == nil) != (got == nil):
-				t.Fatalf("seed %d: at %d %+v, want %+v", seed, at, got, want)
+				t.Fatalf("seed %d: the band at %d is %+v, want %+v", seed, at, got, want)
 			case got == nil:
 			case got.length != want.length, (got.phase+at-got.from)%got.length != (want.phase+at-want.from)%want.length, got.padded && !want.padded:
-				t.Fatalf("seed %d: at %d %+v, want %+v", seed, at, got, want)
+				t.Fatalf("seed %d: the band at %d is %+v, want %+v", seed, at, got, want)
 			}
 		}
 	}

@@ -20,10 +20,10 @@ func TestElsewhere(t *testing.T) {
 		folders []string // of each file
 		want    string
 	}{
-		{"of one file", []string{"", "/data/a"}, "allow=/data/a | drop=far"},
-		{"in one folder", []string{"/data/a", "/data/a"}, "allow=/data/a | drop=far"},
-		{"in two", []string{"/data/b", "/data/a"}, "allow=/data/a allow=/data/b | drop=far"},
-		{"in many", strings.Split(strings.Repeat("/data/1 /data/2 ", 3)+"/data/3 /data/4 /data/5 /data/6 /data/7 /data/8 /data/9 /data/10 /data/11", " "), "allow=/data | drop=far"},
+		{"values of one of two files", []string{"", "/data/a"}, "allow=/data/a | drop=far"},
+		{"one folder", []string{"/data/a", "/data/a"}, "allow=/data/a | drop=far"},
+		{"two folders", []string{"/data/b", "/data/a"}, "allow=/data/a allow=/data/b | drop=far"},
+		{"many folders", strings.Split(strings.Repeat("/data/1 /data/2 ", 3)+"/data/3 /data/4 /data/5 /data/6 /data/7 /data/8 /data/9 /data/10 /data/11", " "), "allow=/data | drop=far"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -43,13 +43,13 @@ func TestElsewhere(t *testing.T) {
 				t.Errorf("%+v", f)
 			}
 			if made := planned(t, m, &Options{Drop: []string{"far"}}); slices.ContainsFunc(made.Arrays, func(a manifest.Array) bool { return a.Path == "/far" }) {
-				t.Error("is there though it was dropped")
+				t.Error("/far is in the plan although it was dropped")
 			}
 		})
 	}
 }
 
-// TestFewFolders: folders without a common parent are all named.
+// TestFewFolders: many folders are replaced by their common parent; without one, all are named.
 func TestFewFolders(t *testing.T) {
 	for _, c := range []struct{ format, want string }{
 		{"/%d/x", "11"}, {"https://h%d.org/x", "11"}, {"https://h.org/%d", "https://h.org"}, {"/data/y%d", "/data"},

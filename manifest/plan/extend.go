@@ -22,9 +22,9 @@ type Extension struct {
 	State      json.RawMessage
 }
 
-// Extend plans files that come after those of an earlier plan, without reading the old files. first
-// is the row of the first new file in the table of sources; Tile.File is such a row. Extend returns
-// nil if new files have to be compared with old ones: then call New with all files. If it returns
+// Extend plans new files that come after all files of an earlier plan, without reading the old files.
+// first is the row of the first new file in the table of sources, to which Tile.File refers. If Extend
+// returns nil, new files have to be compared with old ones: call New with all files. If it returns
 // needs, add these values and call it again. valueBytes is Options.ValueBytes. Arrays grow only at
 // the end of a whole chunk, and keep their type, codecs and attributes.
 func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int, valueBytes int64) (*Extension, []Need, error) {
@@ -40,7 +40,7 @@ func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File
 		return nil, nil, nil
 	}
 	x.p.opts.ValueBytes = valueBytes
-	if !x.look() || !x.coordinates() {
+	if !x.sameHeaders() || !x.coordinates() {
 		return nil, nil, nil
 	}
 	if len(x.p.needs) > 0 {
@@ -74,18 +74,19 @@ type extending struct {
 	classes []*class // for each file
 	headers []int    // index into state.Headers, for each file
 	dim     dim
-	order   []stretch
+	order   []newCoord
 	length  int64
 }
 
-// stretch is one distinct coordinate, with the new files that have it.
-type stretch struct {
+// newCoord is one distinct coordinate of the new files, with the files that have it.
+type newCoord struct {
 	*coord
 	files []int32
 }
 
-// look reports whether the new files differ from the old ones only in their places and values.
-func (x *extending) look() bool {
+// sameHeaders reports whether the new files differ from the old files only in their positions and
+// values.
+func (x *extending) sameHeaders() bool {
 	known := map[string]*class{}
 	for f, file := range x.p.files {
 		at := slices.Index(x.state.Headers, file.Header.ID)
@@ -98,7 +99,7 @@ func (x *extending) look() bool {
 			if c, err = x.p.look(file); err != nil {
 				return false
 			}
-			// New turns such scalars into coordinates, so the new files must be treated in the same way.
+			// New made a coordinate from this scalar of the old files, so do the same for new files.
 			if scalar, _, ok := c.scalarAt(x.state.Coord); ok {
 				c.addScalarCoord(scalar, x.state.Dim)
 			}
@@ -126,15 +127,15 @@ func (x *extending) askBroadcast(f int32) {
 	}
 }
 
-// sameStatics reports whether the values that all files must share are the same in a file. It
-// requests unknown digests and assumes that they match.
+// sameStatics reports whether a file has the values that all files must share. It requests unknown
+// digests; until they are known, it assumes that they match.
 func (x *extending) sameStatics(f int32) bool {
 	for _, v := range x.classes[f].vars {
 		ids, ok := x.state.Static[v.path]
 		if !ok || v.v.Storage.Layout == manifest.Nothing || elementsOf(v.v) == 0 {
 			continue
 		}
-		// The old values are not known, so the new ones cannot be compared with them.
+		// The state has no digest of the old values, so new values cannot be compared with them.
 		if len(ids) == 0 {
 			return false
 		}
@@ -222,12 +223,12 @@ func (x *extending) appendInOrder() bool {
 		if !x.fits(c) {
 			return false
 		}
-		x.order = append(x.order, stretch{coord: c})
+		x.order = append(x.order, newCoord{coord: c})
 	}
 	for f, n := range x.dim.of {
 		x.order[n].files = append(x.order[n].files, int32(f))
 	}
-	slices.SortFunc(x.order, func(a, b stretch) int {
+	slices.SortFunc(x.order, func(a, b newCoord) int {
 		if s.Falling {
 			a, b = b, a
 		}
@@ -251,7 +252,8 @@ func (x *extending) fits(c *coord) bool {
 	return c.dir == 0 || c.dir == 1 && !s.Falling || c.dir == -1 && s.Falling
 }
 
-// follow places the coordinates, or returns false if one does not start after the one before.
+// follow places the coordinates one after another. It returns false if one does not start after the
+// end of the previous one.
 func (x *extending) follow() bool {
 	s := &x.state
 	last := keyOf(s.Last)
@@ -333,13 +335,13 @@ func (x *extending) newPieces(a *manifest.Array) (pieces []piece, ok bool) {
 
 // holder returns the only file with this coordinate that has the array, or nil if several have it.
 // Files with equal coordinates may all have the coordinate itself.
-func (x *extending) holder(a *manifest.Array, c *stretch) (file int32, v *lensed) {
+func (x *extending) holder(a *manifest.Array, c *newCoord) (file int32, v *lensed) {
 	for _, f := range c.files {
 		at := x.classes[f].find(a.Path)
 		if at < 0 {
 			continue
 		}
-		// Which of two files provides the values is a decision for New.
+		// Only New can choose the file that provides the values.
 		if v != nil && a.Path != x.state.Coord {
 			return 0, nil
 		}
@@ -376,10 +378,10 @@ func (x *extending) converted(a *manifest.Array, m *lensed, f int32, length int6
 	}
 	part := *a.Schema
 	part.Shape = shape
-	canvas := newCanvas(&part)
+	elements := newArrayElements(&part)
 	zero := make([]int64, len(shape))
-	err = canvas.paint(conversion, v, values, stamp{source: m.v.Shape, origin: zero, start: zero, shape: shape})
-	return canvas.pieces(), err == nil
+	err = elements.copyTo(conversion, v, values, target{source: m.v.Shape, origin: zero, start: zero, shape: shape})
+	return elements.pieces(), err == nil
 }
 
 // addPieces appends pieces, and joins the first one to a short last piece of the array.

@@ -96,7 +96,7 @@ func TestExtend(t *testing.T) {
 		for i := range 8 + len(lengths) {
 			n := lengths[r.IntN(len(lengths))]
 			if i < len(lengths) {
-				n = lengths[i] // every header is there from the start
+				n = lengths[i] // the first plan knows every header
 			}
 			more := []wanted{coords("bounds", "time", int16s, lines(float64(i), float64(n), 1)...)}
 			if texts {
@@ -115,7 +115,7 @@ func TestExtend(t *testing.T) {
 			t.Fatal(err)
 		}
 		if base.State == nil {
-			t.Fatalf("seed %d: no state", seed)
+			t.Fatalf("seed %d: the plan has no state", seed)
 		}
 		var exts []*Extension
 		state, arrays := base.State, base.Arrays
@@ -136,7 +136,7 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// TestExtendRefuses: files that must be compared with old ones are not extended.
+// TestExtendRefuses: Extend returns nothing for new files that must be compared with old files.
 func TestExtendRefuses(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	start := func() *maker {
@@ -150,25 +150,25 @@ func TestExtendRefuses(t *testing.T) {
 		ok   bool
 		make func(m *maker)
 	}{
-		{"the next", true, func(m *maker) { m.day("c", 8, 4) }},
+		{"the next days", true, func(m *maker) { m.day("c", 8, 4) }},
 		{"a gap", true, func(m *maker) { m.day("c", 20, 4) }},
-		{"two, in another order", true, func(m *maker) { m.day("c", 12, 4); m.day("d", 8, 4) }},
-		{"before the others", false, func(m *maker) { m.day("c", -8, 4) }},
-		{"an overlap", false, func(m *maker) { m.day("c", 7, 4) }},
-		{"an overlap among the new", false, func(m *maker) { m.day("c", 8, 4); m.day("d", 11, 4) }},
+		{"two files in another order", true, func(m *maker) { m.day("c", 12, 4); m.day("d", 8, 4) }},
+		{"before the old files", false, func(m *maker) { m.day("c", -8, 4) }},
+		{"overlaps an old file", false, func(m *maker) { m.day("c", 7, 4) }},
+		{"new files overlap", false, func(m *maker) { m.day("c", 8, 4); m.day("d", 11, 4) }},
 		{"the same steps twice", false, func(m *maker) { m.day("c", 8, 4); m.day("d", 8, 4) }},
 		{"another header", false, func(m *maker) { m.day("c", 8, 5) }},
 		{"other values of lat", false, func(m *maker) {
 			m.file("c", days(8, 4), coords("lat", "lat", float32s, -10, 1, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(4, 3, 4), m64(4, 3, 4)))
 		}},
-		{"falling", false, func(m *maker) {
+		{"decreasing times", false, func(m *maker) {
 			w := coords("time", "time", int32s, 12, 11, 10, 9).with("units", "days since 1990-01-01", "standard_name", "time")
 			m.file("c", w, lat(), lon(), cube("t", "time lat lon", m64(4, 3, 4), m64(4, 3, 4)))
 		}},
-		{"attributes that are no longer the same", false, func(m *maker) {
+		{"an attribute with another value", false, func(m *maker) {
 			m.day("c", 8, 4).Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{textAttribute("title", "u")}}}}
 		}},
-		{"attributes that were left out before", true, func(m *maker) {
+		{"other values of an attribute that differed before", true, func(m *maker) {
 			f := m.day("c", 8, 4)
 			f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: append(f.Groups.Groups[0].Attributes, textAttribute("history", "c"))}}}
 		}},
@@ -182,7 +182,7 @@ func TestExtendRefuses(t *testing.T) {
 					f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: attributes}}}
 				}
 			}
-			if c.name == "attributes that were left out before" {
+			if c.name == "other values of an attribute that differed before" {
 				m.files[2].Groups.Groups[0].Attributes = []manifest.Attribute{textAttribute("title", "t"), textAttribute("history", "other")}
 			}
 			base, _, err := newPlan(m.files[:2], nil)
@@ -191,7 +191,7 @@ func TestExtendRefuses(t *testing.T) {
 			}
 			x, needs, err := Extend(base.State, base.Arrays, m.files[2:], 2, 0)
 			if err != nil || len(needs) > 0 || (x != nil) != c.ok {
-				t.Fatalf("%v, and not %v: %v %v", x != nil, c.ok, needs, err)
+				t.Fatalf("extended: %v, want %v; needs %v, error %v", x != nil, c.ok, needs, err)
 			}
 			if x != nil {
 				whole := planned(t, m, nil)
@@ -228,9 +228,9 @@ func TestExtendStatics(t *testing.T) {
 	}
 }
 
-// TestExtendUneven: a regular grid becomes a rectilinear one if a file of another length follows,
-// and old chunks do not change.
-func TestExtendUneven(t *testing.T) {
+// TestExtendWithoutState: an unknown header or a missing state cannot be extended, and an invalid
+// state is an error.
+func TestExtendWithoutState(t *testing.T) {
 	m := newMaker()
 	m.day("a", 0, 4)
 	m.day("b", 4, 4)
@@ -240,13 +240,13 @@ func TestExtendUneven(t *testing.T) {
 		t.Fatal(err)
 	}
 	if x, _, _ := Extend(base.State, base.Arrays, m.files[2:], 2, 0); x != nil {
-		t.Error("a header that was never seen")
+		t.Error("extended by a file with an unknown header")
 	}
 	if x, needs, err := Extend(nil, base.Arrays, m.files[2:], 2, 0); x != nil || needs != nil || err != nil {
-		t.Error(x, needs, err)
+		t.Errorf("without a state: %v, needs %v, error %v", x, needs, err)
 	}
 	if _, _, err := Extend([]byte(`{"Dim":1}`), base.Arrays, m.files[2:], 2, 0); err == nil {
-		t.Error("a state that is none")
+		t.Error("an invalid state was accepted")
 	}
 }
 
@@ -275,7 +275,7 @@ func TestExtendManyTimes(t *testing.T) {
 		}
 	}
 	if len(state) > 2<<10 {
-		t.Errorf("a state of %d bytes", len(state))
+		t.Errorf("the state has %d bytes", len(state))
 	}
 }
 

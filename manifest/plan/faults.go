@@ -28,7 +28,7 @@ var corrected = []struct {
 func Faults(s *manifest.Snapshot) (faults []report.Fault) {
 	opts := &Options{}
 	if len(s.Options) > 0 && json.Unmarshal(s.Options, opts) != nil {
-		return nil // an append refuses these options
+		return nil // an append reports that these options are invalid
 	}
 	for _, c := range corrected {
 		if s.Generation < c.generation && c.mayHave(s, opts) {

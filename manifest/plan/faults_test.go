@@ -30,7 +30,7 @@ func TestFaults(t *testing.T) {
 		s    *manifest.Snapshot
 		want report.Fault // empty for none
 	}{
-		"nothing": {of(Options{}, func(m *maker) {
+		"no fault": {of(Options{}, func(m *maker) {
 			m.day("a", 0, 1)
 			m.day("b", 1, 1)
 		}), ""},
@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 		}
 		c.s.Generation = manifest.Generation
 		if got := Faults(c.s); got != nil {
-			t.Errorf("%s, built now: %q", name, got)
+			t.Errorf("%s, built by this version: %q, want none", name, got)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestFindings: files that share a disagreement are reported in one finding.
+// TestFindings: each disagreement makes one finding, which lists all files that have it.
 func TestFindings(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	for _, c := range []struct {
@@ -24,55 +24,55 @@ func TestFindings(t *testing.T) {
 		files  string
 		facts  string
 	}{
-		{"lengths", Options{}, func(m *maker) { m.day("1", 0, 31); m.day("2", 31, 28); m.day("3", 59, 31) }, report.LengthsDiffer, report.Verbatim, "1 2 3", "max=31 min=28"},
-		{"no steps", Options{}, func(m *maker) {
+		{"different lengths", Options{}, func(m *maker) { m.day("1", 0, 31); m.day("2", 31, 28); m.day("3", 59, 31) }, report.LengthsDiffer, report.Verbatim, "1 2 3", "max=31 min=28"},
+		{"a file without steps", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.file("2", days(0, 0), lat(), lon(), cube("t", "time lat lon", m64(0, 3, 4), m64(2, 3, 4)))
 			m.day("3", 2, 2)
 		}, report.EmptyFile, report.Noted, "2", ""},
-		{"chunks", Options{}, func(m *maker) {
+		{"different chunks", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 1, 4)))
 		}, report.ChunksDiffer, report.Reencoded, "3", "declared=2×3×4 shapes=[2×1×4]"},
-		{"codecs", Options{}, func(m *maker) {
+		{"different codecs", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			w := cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4))
 			w.v.Storage.Codecs = w.v.Storage.Codecs[:1]
 			m.file("3", days(4, 2), lat(), lon(), w)
 		}, report.CodecsDiffer, report.Reencoded, "3", "main=zlib odd=[no compression:1]"},
-		{"types", Options{}, func(m *maker) {
+		{"different types", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			w := cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4))
 			w.v.Type = float64s
 			m.file("3", days(4, 2), lat(), lon(), w)
 		}, report.TypesDiffer, report.Reencoded, "3", "main=float32 odd=[float64:1] type=float64"},
-		{"absent", Options{}, func(m *maker) {
+		{"a variable is missing", Options{}, func(m *maker) {
 			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)), cube("v", "time", m64(2), m64(2)))
 			m.day("2", 2, 2)
 			m.day("3", 4, 2, cube("u", "time", m64(2), m64(2)), cube("v", "time", m64(2), m64(2)))
 		}, report.VariableAbsent, report.Filled, "2", "variables=[u v]"},
-		{"dropped", Options{Missing: MissingDrop}, func(m *maker) {
+		{"a missing variable is dropped", Options{Missing: MissingDrop}, func(m *maker) {
 			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)))
 			m.day("2", 2, 2)
 		}, report.VariableAbsent, report.Dropped, "2", "variables=[u]"},
-		{"nothing that was asked for", Options{Vars: []string{"t"}}, func(m *maker) {
+		{"a file without selected variables", Options{Vars: []string{"t"}}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.file("2", cube("u", "", nil, nil))
 		}, report.NoVariables, report.Dropped, "2", ""},
-		{"width", Options{Pad: PadFill}, func(m *maker) {
+		{"padding", Options{Pad: PadFill}, func(m *maker) {
 			m.file("1", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 			m.file("2", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
 		}, report.WidthsPadded, report.Filled, "2", "length=5"},
-		{"coordinates of the first", Options{Coords: CoordsFirst}, func(m *maker) {
+		{"other coordinates, coords=first", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.file("1", days(2, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
 			for i, name := range []string{"2", "3"} {
 				m.file(name, days(4*i, 2), coords("lat", "lat", float32s, -10, 0, 11).with("units", "degrees_north"), cube("t", "time lat", m64(2, 3), m64(2, 3)))
 			}
 		}, report.CoordinateDiffers, report.Noted, "2 3", "standard=1"},
-		{"coordinates that are near", Options{Tolerance: 0.5}, func(m *maker) {
+		{"coordinates within the tolerance", Options{Tolerance: 0.5}, func(m *maker) {
 			m.file("1", days(2, 2), coords("lat", "lat", float32s, -10, 0, 10.25).with("units", "degrees_north"), cube("t", "time lat", m64(2, 3), m64(2, 3)))
 			for i, name := range []string{"2", "3"} {
 				m.file(name, days(4*i, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
@@ -89,7 +89,7 @@ func TestFindings(t *testing.T) {
 			m.day("2", 2, 2, cube("u", "time", m64(2), m64(2)).with("comment", "b"))
 			m.day("3", 4, 2, cube("u", "time", m64(2), m64(2)).with("comment", "b"))
 		}, report.AttributeDiffers, report.Dropped, "1", "main=\"b\" name=comment odd=[\"a\":1]"},
-		{"the order of axes", Options{}, func(m *maker) {
+		{"another order of dimensions", Options{}, func(m *maker) {
 			m.day("1", 0, 2)
 			m.day("2", 2, 2)
 			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lon lat", m64(2, 4, 3), m64(2, 4, 3)))
@@ -107,14 +107,14 @@ func TestFindings(t *testing.T) {
 				m.file(fmt.Sprint(i), at, cube("t", "time", m64(1), m64(1)))
 			}
 		}, report.TimeUnitsDiffer, report.Noted, "1", "main=\"days since 1990-01-01 06:00:00 0:00\" odd=[\"days since 1990-01-01 07:00:00 0:00\":1] reference=hours since 1990-01-01"},
-		{"holes", Options{}, func(m *maker) {
+		{"a mosaic with a hole", Options{}, func(m *maker) {
 			for i := range 5 {
 				y, x := float64(i/2*2), float64(i%2*3)
 				m.file(fmt.Sprint(i), coords("y", "y", float64s, lines(y, 2, 1)...), coords("x", "x", float64s, lines(x, 3, 1)...), cube("t", "y x", m64(2, 3), m64(2, 3)))
 			}
 		}, report.MosaicIncomplete, report.Filled, "", "dims=[y x] share=0.16666666666666663"},
 		{"overlap", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("1", 0, 4); m.day("2", 3, 4) }, report.Overlapping, report.Noted, "1 2", "counts=first dims=[time]"},
-		{"order of names", Options{Concat: []string{"n"}}, func(m *maker) {
+		{"the order of file names", Options{Concat: []string{"n"}}, func(m *maker) {
 			m.file("1", cube("t", "n", m64(2), m64(2)))
 			m.file("2", cube("t", "n", m64(2), m64(2)))
 		}, report.OrderByName, report.Noted, "1 2", ""},
@@ -125,14 +125,14 @@ func TestFindings(t *testing.T) {
 				m.day(fmt.Sprint(i), 2*i, 2, w)
 			}
 		}, report.VariableUnreadable, report.Dropped, "0 1", "reason=references to other objects"},
-		{"never written", Options{}, func(m *maker) {
+		{"a variable that was never written", Options{}, func(m *maker) {
 			for i := range 2 {
 				w := cube("never", "time", m64(2), nil)
 				w.v.Storage = manifest.Storage{Layout: manifest.Nothing}
 				m.day(fmt.Sprint(i), 2*i, 2, w)
 			}
 		}, report.NeverWritten, report.Noted, "0 1", ""},
-		{"tiles by their attributes", Options{}, func(m *maker) {
+		{"tiles placed by DOMAIN attributes", Options{}, func(m *maker) {
 			for i, n := range []int32{3, 2} {
 				f := m.file(fmt.Sprint(i), cube("t", "y x", m64(2, int64(n)), m64(2, int64(n))))
 				f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{
@@ -140,12 +140,12 @@ func TestFindings(t *testing.T) {
 					numbers32("DOMAIN_position_first", 1+3*int32(i), 1)}}}}
 			}
 		}, report.OrderByDomain, report.Noted, "0 1", "dims=[x y]"},
-		{"the first scalar", Options{Coords: CoordsFirst}, func(m *maker) {
+		{"other scalars, coords=first", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.day("b", 2, 2, scalar("height", 10))
 			m.day("a", 0, 2, scalar("height", 2))
 			m.day("c", 4, 2, scalar("height", 2))
 		}, report.StaticDiffers, report.Noted, "b", "standard=[a]"},
-		{"square tiles by the numbers of their dimensions", Options{}, func(m *maker) {
+		{"square tiles placed by the dimension numbers in DOMAIN attributes", Options{}, func(m *maker) {
 			for i := range int32(2) {
 				f := m.file(fmt.Sprint(i), cube("t", "y x", m64(2, 2), m64(2, 2)))
 				f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{
@@ -159,7 +159,7 @@ func TestFindings(t *testing.T) {
 			c.make(m)
 			f := findingOf(t, planned(t, m, &c.opts).Report, c.code)
 			if got := reporttest.Files(&f); got != c.files || f.Effect != c.effect || reporttest.Facts(&f) != c.facts {
-				t.Errorf("files %q, effect %s: %s", got, f.Effect, reporttest.Facts(&f))
+				t.Errorf("files %q, effect %s, facts %q; want %q, %s, %q", got, f.Effect, reporttest.Facts(&f), c.files, c.effect, c.facts)
 			}
 		})
 	}
@@ -193,13 +193,13 @@ func TestReportIsShort(t *testing.T) {
 	}
 	for _, f := range p.Report.Findings {
 		if f.Count > 0 && f.Code != report.GroupAttributes && f.Files.Len() != f.Count {
-			t.Errorf("%d of %d files are named: %+v", f.Files.Len(), f.Count, f)
+			t.Errorf("the finding counts %d files but lists %d: %+v", f.Count, f.Files.Len(), f)
 		}
 	}
 }
 
-// TestFirstCounts: the first file is the first by coordinates, not by name.
-func TestFirstCounts(t *testing.T) {
+// TestFirstFile: for coords=first, the first file is the first by position, not by name.
+func TestFirstFile(t *testing.T) {
 	m := newMaker()
 	m.file("1", days(2, 2), lat(), cube("t", "time lat", []int64{2, 3}, []int64{2, 3}))
 	m.file("2", days(0, 2), coords("lat", "lat", float32s, -10, 0, 11).with("units", "degrees_north"), cube("t", "time lat", []int64{2, 3}, []int64{2, 3}))
@@ -210,7 +210,8 @@ func TestFirstCounts(t *testing.T) {
 	}
 }
 
-// TestPaddedCoordinate: with padding, the coordinate is the longest one and has no gaps.
+// TestPaddedCoordinate: with padding, the longest coordinate is used. It is complete, so it declares
+// no missing value.
 func TestPaddedCoordinate(t *testing.T) {
 	m := newMaker()
 	m.file("1", days(0, 2), coords("x", "x", int32s, 0, 1, 2), cube("t", "time x", []int64{2, 3}, []int64{2, 3}))
@@ -231,34 +232,34 @@ func TestNeeds(t *testing.T) {
 		make func(m *maker)
 		want string // file:variable
 	}{
-		{"nothing", Options{}, func(m *maker) { m.day("a", 0, 2); m.day("b", 2, 2) }, ""},
+		{"no static variable", Options{}, func(m *maker) { m.day("a", 0, 2); m.day("b", 2, 2) }, ""},
 		{"a static variable, in every file", Options{}, func(m *maker) {
 			for i := range 3 {
 				m.day(fmt.Sprint(i), 2*i, 2, land())
 			}
 		}, "0:4 1:4 2:4"},
-		{"of a large one, sums", Options{}, func(m *maker) {
+		{"digests of a large static variable", Options{}, func(m *maker) {
 			for i := range 2 {
 				m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{64, 128}, []int64{64, 128}))
 			}
 		}, "0:4 sum 1:4 sum"},
-		{"of a large one that files pack in different ways, all", Options{}, func(m *maker) {
+		{"all values of a large static variable if packings differ", Options{}, func(m *maker) {
 			for i := range 2 {
 				m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{64, 128}, []int64{64, 128}).with("scale_factor", fmt.Sprint(i)))
 			}
 		}, "0:4 1:4"},
-		{"no values that are too large to compare", Options{}, func(m *maker) {
+		{"nothing if values are too large to compare", Options{}, func(m *maker) {
 			for i := range 2 {
 				m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{1 << 20, 1 << 20}, []int64{64, 128}))
 			}
 		}, "refused"},
-		{"not with the first file's", Options{Coords: CoordsFirst}, func(m *maker) {
+		{"nothing for coords=first", Options{Coords: CoordsFirst}, func(m *maker) {
 			for i := range 3 {
 				m.day(fmt.Sprint(i), 2*i, 2, land())
 			}
 		}, ""},
-		{"not of one file", Options{}, func(m *maker) { m.day("a", 0, 2, land()); m.day("b", 2, 2) }, ""},
-		{"no values that were never written", Options{}, func(m *maker) {
+		{"nothing if one file has the variable", Options{}, func(m *maker) { m.day("a", 0, 2, land()); m.day("b", 2, 2) }, ""},
+		{"nothing if values were never written", Options{}, func(m *maker) {
 			for i := range 3 {
 				w := land()
 				w.v.Storage = manifest.Storage{Layout: manifest.Nothing}
@@ -278,11 +279,11 @@ func TestNeeds(t *testing.T) {
 				m.file(fmt.Sprint(i), at, edges)
 			}
 		}, "0:1 1:1"},
-		{"no large data when nothing says how files follow one another", Options{}, func(m *maker) {
+		{"nothing if the files cannot be ordered", Options{}, func(m *maker) {
 			m.file("a", lat(), lon(), big())
 			m.file("b", lat(), lon(), big())
 		}, "refused"},
-		{"no more when it is refused anyhow", Options{}, func(m *maker) {
+		{"nothing if the plan is refused anyway", Options{}, func(m *maker) {
 			m.day("a", 0, 2, land())
 			m.day("b", 1, 2, land())
 		}, "refused"},
@@ -299,7 +300,7 @@ func TestNeeds(t *testing.T) {
 				got = append(got, "refused")
 			}
 			if text := strings.Join(got, " "); text != c.want {
-				t.Errorf("asks for %q, not %q (%v)", text, c.want, err)
+				t.Errorf("the plan requests %q, want %q; error %v", text, c.want, err)
 			}
 		})
 	}
@@ -330,15 +331,15 @@ func TestRetimed(t *testing.T) {
 		units, _ := a.Schema.Attributes.Get("units")
 		for i, n := range want {
 			if int64(x.real(i)) != n || string(units) != `"hours since 1990-01-01"` {
-				t.Errorf("%s: %d is %v %s, not %d hours", path, i, x.real(i), units, n)
+				t.Errorf("%s: value %d is %v %s, want %d hours since 1990-01-01", path, i, x.real(i), units, n)
 			}
 		}
 	}
 }
 
-// TestCalendarsAreNamed: the standard and proleptic calendars differ before 1582, and findings show
-// the calendar's own dates.
-func TestCalendarsAreNamed(t *testing.T) {
+// TestCalendarsBefore1582: the standard and proleptic calendars differ before 1582, and the finding
+// names the calendar of the result.
+func TestCalendarsBefore1582(t *testing.T) {
 	m := newMaker()
 	for i, calendar := range []string{"standard", "proleptic_gregorian"} {
 		m.file(calendar, coords("time", "time", float64s, float64(20*i)).with("units", "days since 1500-01-01", "calendar", calendar))
@@ -349,9 +350,9 @@ func TestCalendarsAreNamed(t *testing.T) {
 	}
 }
 
-// TestDifferencesAreSeen: if two different numbers have the same text, the finding adds their
+// TestDifferentNumbersOfOneText: if two different numbers have the same text, the finding adds their
 // types.
-func TestDifferencesAreSeen(t *testing.T) {
+func TestDifferentNumbersOfOneText(t *testing.T) {
 	m := newMaker()
 	for i, typ := range []codec.Type{float32s, float64s} {
 		m.file(fmt.Sprint(i), days(i, 1), coords("x", "x", typ, 0.1, 1), cube("t", "time x", []int64{1, 2}, []int64{1, 2}))
@@ -363,8 +364,8 @@ func TestDifferencesAreSeen(t *testing.T) {
 	}
 }
 
-// TestBoundsHaveUnits: time bounds have a parent even if other files have no bounds, and state
-// their own units if no array names them.
+// TestBoundsHaveUnits: time bounds take the units of their times, even if other files have no bounds.
+// They declare units themselves if no array names them as bounds.
 func TestBoundsHaveUnits(t *testing.T) {
 	edges := func(name string) wanted { return cube(name, "time nv", []int64{2, 2}, []int64{2, 2}) }
 	const days1990 = `"units":"days since 1990-01-01"`
@@ -374,27 +375,27 @@ func TestBoundsHaveUnits(t *testing.T) {
 		make       func(m *maker)
 		time, ends string // attributes of /time and /edges
 	}{
-		{"some files have none", Options{}, func(m *maker) {
+		{"some files have no bounds", Options{}, func(m *maker) {
 			m.file("a", days(0, 2).with("bounds", "edges"), edges("edges"), cube("t", "time", []int64{2}, []int64{2}))
 			m.file("b", days(2, 2), cube("t", "time", []int64{2}, []int64{2}))
 		}, `{"standard_name":"time","bounds":"edges",` + days1990 + `}`, `{}`},
-		{"none in the first file", Options{}, func(m *maker) {
+		{"the first file has no bounds", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), cube("t", "time", []int64{2}, []int64{2}))
 			m.file("b", days(2, 2).with("climatology", "edges"), edges("edges"), cube("t", "time", []int64{2}, []int64{2}))
 		}, `{"standard_name":"time","climatology":"edges",` + days1990 + `}`, `{}`},
-		{"others in other files", Options{}, func(m *maker) {
+		{"bounds with different names", Options{}, func(m *maker) {
 			m.file("a", days(0, 2).with("bounds", "edges"), edges("edges"))
 			m.file("b", days(2, 2).with("bounds", "ends"), edges("ends"))
 		}, `{"standard_name":"time",` + days1990 + `}`, `{` + days1990 + `}`},
-		{"not said in some files", Options{}, func(m *maker) {
+		{"some files do not name their bounds", Options{}, func(m *maker) {
 			m.file("a", days(0, 2).with("bounds", "edges"), edges("edges"))
 			m.file("b", days(2, 2), edges("edges"))
 		}, `{"standard_name":"time",` + days1990 + `}`, `{}`},
-		{"without the times", Options{Drop: []string{"time"}, Concat: []string{"time"}}, func(m *maker) {
+		{"the times are dropped", Options{Drop: []string{"time"}, Concat: []string{"time"}}, func(m *maker) {
 			m.file("a", days(0, 2).with("bounds", "edges"), edges("edges"))
 			m.file("b", days(2, 2).with("bounds", "edges"), edges("edges"))
 		}, "", `{` + days1990 + `}`},
-		{"in all files", Options{}, func(m *maker) {
+		{"all files name the same bounds", Options{}, func(m *maker) {
 			m.file("a", days(0, 2).with("bounds", "edges"), edges("edges"))
 			m.file("b", days(2, 2).with("bounds", "edges"), edges("edges"))
 		}, `{"standard_name":"time","bounds":"edges",` + days1990 + `}`, `{}`},
@@ -413,16 +414,16 @@ func TestBoundsHaveUnits(t *testing.T) {
 	}
 }
 
-// TestImpossibleTimes: files with many different invalid units make one finding with an example.
-func TestImpossibleTimes(t *testing.T) {
+// TestInvalidTimeUnits: files with many different invalid units make one finding with an example.
+func TestInvalidTimeUnits(t *testing.T) {
 	for name, c := range map[string]struct {
 		first int
 		code  report.Code
 		count int64
 		after string
 	}{
-		"beside times": {20, report.CoordinateKind, 20, "drop=time concat=time"},
-		"alone":        {0, report.CoordinateUnits, 39, "drop=time concat=time"},
+		"other files are valid": {20, report.CoordinateKind, 20, "drop=time concat=time"},
+		"all files are invalid": {0, report.CoordinateUnits, 39, "drop=time concat=time"},
 	} {
 		m := newMaker()
 		for i := range 40 {
@@ -440,7 +441,7 @@ func TestImpossibleTimes(t *testing.T) {
 		}
 		opts := &Options{}
 		if got := follow(t, refused, opts); got != c.after {
-			t.Errorf("%s: followed %s", name, got)
+			t.Errorf("%s: the remedy sets %s, want %s", name, got, c.after)
 		}
 		if _, err := planning(m, opts); err != nil {
 			t.Errorf("%s: %v", name, err)

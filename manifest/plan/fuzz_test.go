@@ -14,7 +14,7 @@ import (
 	"varve/manifest/report"
 )
 
-// wild makes an archive from the bytes of a fuzzer.
+// wild makes an arbitrary archive from the bytes of a fuzzer.
 type wild struct {
 	bytes []byte
 	m     *maker
@@ -168,15 +168,16 @@ func tryWild(t *testing.T, data []byte) (planned bool) {
 		for _, n := range needs {
 			f := w.m.files[n.File]
 			if f.Values[n.Variable] != nil {
-				t.Fatalf("asks again for %+v", n)
+				t.Fatalf("the plan requests a value that it has: %+v", n)
 			}
 			f.Values[n.Variable] = w.m.intern(w.values(f.Header.Variables[n.Variable]))
 		}
 	}
-	t.Fatal("asks for ever")
+	t.Fatal("the plan still requests values after 8 rounds")
 	return false
 }
 
+// TestWild: random archives make valid plans or errors.
 func TestWild(t *testing.T) {
 	plans := 0
 	for seed := range uint64(4000) {
@@ -193,7 +194,7 @@ func TestWild(t *testing.T) {
 		}
 	}
 	if plans < 100 {
-		t.Errorf("only %d plans", plans)
+		t.Errorf("only %d of 4000 archives were planned", plans)
 	}
 }
 
@@ -206,11 +207,11 @@ func FuzzNew(f *testing.F) {
 // TestCorrupt: values that do not fit their shape are errors.
 func TestCorrupt(t *testing.T) {
 	for name, spoil := range map[string]func(f *manifest.File){
-		"values too short": func(f *manifest.File) { f.Values[0] = &manifest.Values{Data: make([]byte, 4)} },
-		"axes":             func(f *manifest.File) { f.Header.Variables[3].Shape = []int64{1} },
-		"negative":         func(f *manifest.File) { f.Header.Variables[3].Shape = []int64{-1, 3, 4} },
-		"endless":          func(f *manifest.File) { f.Header.Variables[3].Shape = slices.Repeat([]int64{1 << 40}, 3) },
-		"chunks":           func(f *manifest.File) { f.Header.Variables[3].Storage.Chunks = []int64{0, 3, 4} },
+		"values too short":  func(f *manifest.File) { f.Values[0] = &manifest.Values{Data: make([]byte, 4)} },
+		"another rank":      func(f *manifest.File) { f.Header.Variables[3].Shape = []int64{1} },
+		"negative length":   func(f *manifest.File) { f.Header.Variables[3].Shape = []int64{-1, 3, 4} },
+		"too many elements": func(f *manifest.File) { f.Header.Variables[3].Shape = slices.Repeat([]int64{1 << 40}, 3) },
+		"empty chunks":      func(f *manifest.File) { f.Header.Variables[3].Storage.Chunks = []int64{0, 3, 4} },
 	} {
 		m := newMaker()
 		m.day("a", 0, 2)
@@ -221,8 +222,8 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// TestEndlessUnreadable: an unreadable variable may have any shape, and is dropped.
-func TestEndlessUnreadable(t *testing.T) {
+// TestHugeUnreadable: an unreadable variable of any size is dropped. A negative length is an error.
+func TestHugeUnreadable(t *testing.T) {
 	for name, c := range map[string]struct {
 		shape []int64
 		ok    bool
@@ -240,8 +241,7 @@ func TestEndlessUnreadable(t *testing.T) {
 	}
 }
 
-// TestTimeOutOfRange: the error for an invalid time names the variable, and how to go on without
-// it.
+// TestTimeOutOfRange: the error for an invalid time names the variable, and its remedy drops it.
 func TestTimeOutOfRange(t *testing.T) {
 	m := newMaker()
 	m.file("a", coords("time", "time", float64s, 0, 1e300).with("units", "seconds since 1970-01-01"))
@@ -262,8 +262,8 @@ func TestTimeNeverWritten(t *testing.T) {
 	}
 }
 
-// TestTimesAlongAnother: a variable with the coordinate's name but another dimension is ignored.
-func TestTimesAlongAnother(t *testing.T) {
+// TestTimesAlongOtherDimension: files whose times lie along another dimension are refused.
+func TestTimesAlongOtherDimension(t *testing.T) {
 	for _, profiles := range [][]float64{{5, 6}, {5, 6, 7}} {
 		m := newMaker()
 		m.file("a", coords("time", "obs", float64s, 0, 1, 2).with("units", "days since 1990-01-01"), coords("x", "obs", float64s, 1, 2, 3))

@@ -25,7 +25,7 @@ type Gauge struct {
 	raw     *manifest.ValueHasher
 	hash    hash.Hash
 	w       *bufio.Writer // buffers writes to hash
-	bag     uint64
+	bag     uint64        // a digest that does not depend on the order of the elements
 }
 
 // NewGauge returns a Gauge for a variable of a header.
@@ -80,9 +80,9 @@ func (g *Gauge) Add(elements []byte) error {
 			g.add(x.realKey(i), real)
 		}
 		if g.missing(signed.element(i)[:signed.t.Size]) {
-			g.mean(missingNumber)
+			g.addMeaning(missingNumber)
 		} else {
-			g.mean(signed.exact(i))
+			g.addMeaning(signed.exact(i))
 		}
 	}
 	return nil
@@ -100,7 +100,7 @@ func (g *Gauge) addTimes(elements []byte) error {
 			k = timeKey(at)
 		}
 		g.add(k, instant)
-		g.mean(k)
+		g.addMeaning(k)
 	}
 	return nil
 }
@@ -109,9 +109,9 @@ func (g *Gauge) missing(element []byte) bool {
 	return slices.ContainsFunc(g.packing.Masks, func(m []byte) bool { return cf.SameNumber(g.packing.Type, m, element) })
 }
 
-// mean adds the meaning of an element to the digests. The bag is a sum, so it does not depend on
-// the order of the elements.
-func (g *Gauge) mean(k key) {
+// addMeaning adds the meaning of an element to the digests. The bag is a sum, so it does not depend
+// on the order of the elements.
+func (g *Gauge) addMeaning(k key) {
 	writeKey(g.w, k)
 	g.bag += mixed(uint64(k.hi) ^ mixed(uint64(k.lo)+1))
 }

@@ -40,12 +40,12 @@ func summarized(t *testing.T, files []*manifest.File, opts Options, valueBytes i
 		for _, n := range needs {
 			values := files[n.File].Values[n.Variable]
 			if values == nil {
-				return nil, left, nil // a field, about which nothing is known here
+				return nil, left, nil // the test has no values of this variable
 			}
 			switch n.Extent {
 			case All:
 				if int64(len(values.Data)) > valueBytes {
-					t.Fatalf("%s: asks for %d bytes of %s", files[n.File].URL, len(values.Data), files[n.File].Header.Variables[n.Variable].Path)
+					t.Fatalf("%s: the plan requests %d bytes of %s", files[n.File].URL, len(values.Data), files[n.File].Header.Variables[n.Variable].Path)
 				}
 			case Sum:
 				values = values.Sum()
@@ -56,7 +56,7 @@ func summarized(t *testing.T, files []*manifest.File, opts Options, valueBytes i
 			left[n.File].Values[n.Variable] = values
 		}
 	}
-	t.Fatal("asks again and again")
+	t.Fatal("the plan still requests values after 10 rounds")
 	return nil, nil, nil
 }
 
@@ -74,10 +74,10 @@ func gauged(t *testing.T, h *manifest.Header, variable int, values *manifest.Val
 	}
 	got := g.Values()
 	if got.ID != idOf(values) {
-		t.Errorf("%s: the id %s, not %s", h.Variables[variable].Path, got.ID, idOf(values))
+		t.Errorf("%s: the ID is %s, want %s", h.Variables[variable].Path, got.ID, idOf(values))
 	}
 	if again := manifest.ParseSummary(got.Summary.String()); again.String() != got.Summary.String() {
-		t.Errorf("%s: read back as %s", got.Summary, again)
+		t.Errorf("the summary %s is parsed as %s", got.Summary, again)
 	}
 	return got
 }
@@ -104,8 +104,8 @@ func places(files []*manifest.File, p *Plan) string {
 	return b.String()
 }
 
-// TestSummaries: a plan from summaries equals the plan from values, or is refused with a remedy
-// that reads the values. Summaries never allow what values refuse.
+// TestSummaries: a plan from summaries equals the plan from values, or is refused with a remedy that
+// reads the values. If the plan from values is refused, the plan from summaries is refused, too.
 func TestSummaries(t *testing.T) {
 	same, refused, offered := 0, 0, 0
 	for seed := range uint64(600) {
@@ -127,7 +127,7 @@ func TestSummaries(t *testing.T) {
 		switch {
 		case err == nil && got == nil:
 		case err == nil && wantErr != nil:
-			t.Fatalf("seed %d: planned, and not refused: %v", seed, wantErr)
+			t.Fatalf("seed %d: planned from summaries, but refused with values: %v", seed, wantErr)
 		case err == nil:
 			same++
 			if a, b := places(m.files, got), places(m.files, want); a != b {
@@ -144,9 +144,9 @@ func TestSummaries(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d alike, %d refused either way, %d refused with an offer to compare values", same, refused, offered)
+	t.Logf("%d equal plans, %d refused either way, %d refused only from summaries", same, refused, offered)
 	if same < 100 || refused < 20 || offered < 5 {
-		t.Error("one of the ways is hardly ever taken")
+		t.Error("one of these cases is too rare to test it")
 	}
 }
 
@@ -155,8 +155,8 @@ func numbersOf(t codec.Type, list ...float64) *manifest.Values {
 	return coords("x", "x", t, list...).values
 }
 
-// TestMeant: equal numbers of all types have equal digests, and different numbers have different
-// ones.
+// TestMeant: equal numbers have equal digests, whatever their types, and different numbers have
+// different digests.
 func TestMeant(t *testing.T) {
 	uint64s := codec.Type{Kind: codec.Uint, Size: 8}
 	words := func(list ...uint64) *manifest.Values {
@@ -189,13 +189,13 @@ func TestMeant(t *testing.T) {
 		{"a quarter in both floats", one{float32s, nil, numbersOf(float32s, 0.25)}, one{float64s, nil, numbersOf(float64s, 0.25)}, true},
 		{"packed", one{int16s, packed(0.5), numbersOf(int16s, 3, 4)}, one{float64s, nil, numbersOf(float64s, 1.5, 2)}, true},
 		{"another order", one{int16s, nil, numbersOf(int16s, 1, 2)}, one{int32s, nil, numbersOf(int32s, 2, 1)}, false},
-		{"no float holds it", one{int64s, nil, words(far + 1)}, one{float64s, nil, numbersOf(float64s, far)}, false},
-		{"past all int64", one{uint64s, nil, words(1 << 63)}, one{float64s, nil, numbersOf(float64s, 1<<63)}, true},
-		{"past all int64, and another", one{uint64s, nil, words(1<<63 + 1)}, one{float64s, nil, numbersOf(float64s, 1<<63)}, false},
-		{"missing by other elements", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float32s, fill(float32s, 1e20), numbersOf(float32s, 1, 1e20)}, true},
-		{"missing, and NaN", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float64s, nil, numbersOf(float64s, 1, math.NaN())}, true},
-		{"not numbers of other bits", one{float32s, nil, numbersOf(float32s, math.NaN())}, one{float64s, nil, numbersOf(float64s, -math.NaN())}, true},
-		{"missing, and not", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float32s, nil, numbersOf(float32s, 1, -9)}, false},
+		{"a whole number that no float64 equals", one{int64s, nil, words(far + 1)}, one{float64s, nil, numbersOf(float64s, far)}, false},
+		{"beyond int64", one{uint64s, nil, words(1 << 63)}, one{float64s, nil, numbersOf(float64s, 1<<63)}, true},
+		{"beyond int64, and a different number", one{uint64s, nil, words(1<<63 + 1)}, one{float64s, nil, numbersOf(float64s, 1<<63)}, false},
+		{"missing, with different fill values", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float32s, fill(float32s, 1e20), numbersOf(float32s, 1, 1e20)}, true},
+		{"missing and NaN", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float64s, nil, numbersOf(float64s, 1, math.NaN())}, true},
+		{"NaN with different bits", one{float32s, nil, numbersOf(float32s, math.NaN())}, one{float64s, nil, numbersOf(float64s, -math.NaN())}, true},
+		{"missing and a number", one{int16s, fill(int16s, -9), numbersOf(int16s, 1, -9)}, one{float32s, nil, numbersOf(float32s, 1, -9)}, false},
 	} {
 		var sums [2]*manifest.Summary
 		for i, x := range []one{c.a, c.b} {
@@ -204,7 +204,7 @@ func TestMeant(t *testing.T) {
 			sums[i] = gauged(t, h, 0, x.values).Summary
 		}
 		if got := sums[0].Meant == sums[1].Meant; got != c.want {
-			t.Errorf("%s: equal is %v", c.name, got)
+			t.Errorf("%s: the digests are equal: %v, want %v", c.name, got, c.want)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func track(m *maker, name string, at wanted) {
 	m.file(name, at, cube("h", strings.TrimPrefix(at.v.Dims[0], "/"), at.v.Shape, at.v.Shape))
 }
 
-// TestLargeCoordinates: findings about summarized coordinates.
+// TestLargeCoordinates: coordinates of which only summaries are known place files, or are refused.
 func TestLargeCoordinates(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	seconds := func(units string, list ...float64) wanted {
@@ -224,22 +224,22 @@ func TestLargeCoordinates(t *testing.T) {
 		name   string
 		opts   Options
 		make   func(*maker)
-		want   string // places of tiles of h
+		want   string // tiles of h
 		refuse []string
 	}{
-		{"one behind the other, counted from other days", Options{}, func(m *maker) {
+		{"one after another, with different units", Options{}, func(m *maker) {
 			track(m, "b", seconds("2000-01-02", 0, 1, 2))
 			track(m, "a", seconds("2000-01-01", 0, 1, 2, 3))
 		}, "a@0+4 b@4+3", nil},
-		{"falling", Options{}, func(m *maker) {
+		{"decreasing", Options{}, func(m *maker) {
 			track(m, "a", seconds("2000-01-01", 3, 2, 1))
 			track(m, "b", seconds("2000-01-01", 9, 8, 7))
 		}, "b@0+3 a@3+3", nil},
-		{"neither, and apart", Options{}, func(m *maker) {
+		{"unsorted, without overlap", Options{}, func(m *maker) {
 			track(m, "a", seconds("2000-01-01", 3, 1, 2))
 			track(m, "b", seconds("2000-01-01", 9, 7, 7.5))
 		}, "a@0+3 b@3+3", nil},
-		{"times that are missing have no place", Options{}, func(m *maker) {
+		{"missing times are ignored", Options{}, func(m *maker) {
 			track(m, "b", seconds("2000-01-01", 7, math.NaN(), 9))
 			track(m, "a", seconds("2000-01-01", math.NaN(), 2, 3))
 		}, "a@0+3 b@3+3", nil},
@@ -247,15 +247,15 @@ func TestLargeCoordinates(t *testing.T) {
 			track(m, "a", seconds("2000-01-01", 1, 2, 3))
 			track(m, "b", seconds("2000-01-01", 3, 4, 5))
 		}, "", []string{"overlap-unknown", "range=a from 2000-01-01 00:00:01 to 2000-01-01 00:00:03", "value-bytes=24"}},
-		{"alike in other types", Options{}, func(m *maker) {
+		{"equal cells of different types", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), coords("cell", "cell", int32s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
 			m.file("b", days(2, 2), coords("cell", "cell", float64s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
 		}, "a@0+2 b@2+2", nil},
-		{"other cells", Options{}, func(m *maker) {
+		{"different cells", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), coords("cell", "cell", float64s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
 			m.file("b", days(2, 2), coords("cell", "cell", float64s, 5, 8, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
 		}, "", []string{"coordinate-differs", "other=a from 5 to 6 range=b from 5 to 6", "coords=first | value-bytes=24"}},
-		{"other cells, with the first ones used", Options{Coords: CoordsFirst}, func(m *maker) {
+		{"different cells, coords=first", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.file("a", days(0, 2), coords("cell", "cell", float64s, 5, 7, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
 			m.file("b", days(2, 2), coords("cell", "cell", float64s, 5, 8, 6), cube("h", "time cell", m64(2, 3), m64(2, 3)))
 		}, "a@0+2 b@2+2", nil},
@@ -273,7 +273,7 @@ func TestLargeCoordinates(t *testing.T) {
 				got := fmt.Sprint(f.Code, " ", reporttest.Facts(&f), " ", reporttest.Remedies(&f))
 				for _, want := range c.refuse {
 					if !strings.Contains(got, want) {
-						t.Errorf("%s, without %q", got, want)
+						t.Errorf("the finding is %s, without %q", got, want)
 					}
 				}
 				return
@@ -287,7 +287,7 @@ func TestLargeCoordinates(t *testing.T) {
 			}
 			for _, a := range p.Arrays {
 				if a.Path == "/cell" && (len(a.Pieces) > 0 || a.Placement == "") {
-					t.Errorf("%s is kept", a.Path)
+					t.Errorf("the values of %s are stored in the manifest", a.Path)
 				}
 			}
 			for _, f := range p.Report.Findings {

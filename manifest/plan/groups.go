@@ -33,7 +33,7 @@ func (p *planner) finish() error {
 }
 
 // placementID returns the ID of a placing: the names of its dimensions, and a number if several
-// placings have these.
+// placings have these dimensions.
 func (p *planner) placementID(w *placing) string {
 	if w.id != "" {
 		return w.id

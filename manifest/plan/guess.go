@@ -17,8 +17,8 @@ import (
 // guess holds the named dimensions that an unnamed dimension may be.
 type guess struct {
 	of   *unnamed
-	own  string   // its own name, if the guess is rejected
-	name string   // the guess; empty if there is none that fits all files
+	own  string   // the name of the unnamed dimension if the guess is rejected
+	name string   // the guess; empty if no dimension is possible in all files
 	sure bool     // no other dimension is possible
 	like []string // the first candidate of each file
 	may  []string // candidates that are possible in all files
@@ -77,7 +77,7 @@ func (g *guess) isElsewhere(name string, at map[slot]int, all []guess) bool {
 }
 
 // takeGuesses applies the guesses. It rejects a guess that would give a variable the same dimension
-// on two axes, which no file does.
+// on two axes, because no file has such a variable.
 func (p *survey) takeGuesses(name map[slot]string) {
 	want, lens := maps.Clone(name), p.lens()
 	for i := range p.guesses {

@@ -31,8 +31,8 @@ func (m *maker) guessed(like ...string) {
 	f.Header = &h
 }
 
-// TestGuesses: a guess is accepted if no file contradicts it and files are not concatenated along
-// it where another dimension has the same length. Remedies of refusals lead to a plan.
+// TestGuesses: a guess is accepted if no file contradicts it. It is refused if files would be
+// concatenated along it although another dimension is possible. Remedies of refusals lead to a plan.
 func TestGuesses(t *testing.T) {
 	const both = "[/h[/y /x] [3 7] /x[/x] [7] /y[/y] [3]]"
 	line := func(name string, from, n int) wanted {
@@ -51,8 +51,8 @@ func TestGuesses(t *testing.T) {
 		name  string
 		make  func(m *maker)
 		want  string
-		after string // the options that have been followed
-		says  string
+		after string // the options of the remedies that were applied
+		says  string // a part of a finding
 	}{
 		{"only one dimension has the length", func(m *maker) {
 			tile(m, 0, 2, "#y #x", "x", "y")
@@ -66,11 +66,11 @@ func TestGuesses(t *testing.T) {
 			tile(m, 0, 3, "#x #y", "x y", "y x")
 			tile(m, 3, 4, "y x")
 		}, both, "", "names=[y x]"},
-		{"never alone as long", func(m *maker) {
+		{"two dimensions with the same length in all files", func(m *maker) {
 			tile(m, 0, 3, "#x #y", "x y", "y x")
 			tile(m, 3, 3, "#x #y", "x y", "y x")
 		}, "[/h[/x /y] [6 3] /x[/x] [6] /y[/y] [3]]", "rename=like_x=x rename=like_y=y", ""},
-		{"by chance as long as times", func(m *maker) {
+		{"a length that equals the length of time in one file", func(m *maker) {
 			for i, n := range []int{3, 2} {
 				m.file(fmt.Sprint(i), days(3*i, n), cube("t", "time", []int64{int64(n)}, []int64{int64(n)}), coords("k", []string{"#time", "p"}[i], float64s, 7, 8, 9))
 				m.guessed("time")
@@ -79,7 +79,7 @@ func TestGuesses(t *testing.T) {
 				h.SetID()
 			}
 		}, "[/k[/like_time] [3] /t[/time] [5] /time[/time] [5]]", "", "rename=like_time=NAME"},
-		{"as long as one thing here and another there", func(m *maker) {
+		{"different dimensions with the same length in different files", func(m *maker) {
 			for i, name := range []string{"x", "y"} {
 				m.file(fmt.Sprint(i), days(i, 1), line(name, 0, 3), cube("h"+name, "time "+name, []int64{1, 3}, []int64{1, 3}), coords("k", "#"+name, float64s, 7, 8, 9))
 				m.guessed(name)
@@ -89,15 +89,15 @@ func TestGuesses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			for range 2 { // files given the other way round make the same
+			for range 2 { // the second time in reverse order, with the same result
 				p, got, after := plannedAfter(t, m)
 				if got != c.want || after != c.after {
-					t.Errorf("%s after %q, want %s after %q", got, after, c.want, c.after)
+					t.Errorf("planned %s after the options %q, want %s after %q", got, after, c.want, c.after)
 				}
 				if c.says != "" && !slices.ContainsFunc(p.Report.Findings, func(f report.Finding) bool {
 					return strings.Contains(reporttest.Facts(&f)+" "+reporttest.Remedies(&f), c.says)
 				}) {
-					t.Errorf("nobody says %q: %+v", c.says, p.Report.Findings)
+					t.Errorf("no finding contains %q: %+v", c.says, p.Report.Findings)
 				}
 				slices.Reverse(m.files)
 			}
@@ -138,11 +138,11 @@ func TestGuessesOfTiles(t *testing.T) {
 		if want := "/" + strings.Join(truth, "/"); got == want {
 			right++
 		} else if !said {
-			t.Errorf("%s, and not %s, along %s of %v: %+v", got, want, flow, fixed, p.Report.Findings)
+			t.Errorf("the dimensions are %s, want %s, along %s of %v: %+v", got, want, flow, fixed, p.Report.Findings)
 		}
 	}
 	if right < 300 {
-		t.Errorf("only %d of 500 are right", right)
+		t.Errorf("only %d of 500 guesses are right", right)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"varve/manifest/report"
 )
 
-// makeDims adds the dimensions that options define, and gives values to dimensions of length 1 that
-// files have without a coordinate.
+// makeDims adds the new dimensions of the options. If files already have such a dimension, with
+// length 1 and without a coordinate, makeDims gives it values.
 func (p *directions) makeDims() error {
 	for _, n := range p.opts.NewDims {
 		at := "/" + strings.Trim(n.Name, "/")
@@ -46,7 +46,7 @@ func (p *survey) refuseLack(n *NewDim, at string, lack []int32, of int) {
 	p.find(p.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name}, lack, int64(of)))
 }
 
-// checkNew refuses a new dimension whose name is in use for something else in the files.
+// checkNew returns an error if the files already use the name of a new dimension for something else.
 func (p *directions) checkNew(n *NewDim, at string) error {
 	variable := "/" + strings.Trim(n.Variable, "/")
 	wrong := func(says string, remedies ...report.Remedy) error {
@@ -64,9 +64,9 @@ func (p *directions) checkNew(n *NewDim, at string) error {
 	case d != nil && (d.coord != "" || p.longest(d) > 1):
 		return wrong("files have a dimension of this name" + p.why(d))
 	case d != nil && d.role != fixed:
-		return wrong("the option concat places files along it already")
+		return wrong("the option concat already concatenates files along this dimension")
 	case n.Variable != "" && !p.anyHas(variable):
-		return wrong("no file has such a variable" + p.whichThere())
+		return wrong("no file has this variable" + p.whichThere())
 	case variable == at || !p.anyHas(at):
 		return nil
 	}
@@ -143,7 +143,7 @@ func (p *survey) stepsOf(n *NewDim, at string, among func(*class) bool) (steps m
 // the coordinate, under the name of the dimension.
 func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps map[int32]step, lack []int32, err error) {
 	steps = map[int32]step{}
-	var turned []func() // turns variables into coordinates; called only if all files have one
+	var turned []func() // turns variables into coordinates; called only if every file has a value
 	for _, c := range p.classes {
 		if !among(c) {
 			continue
@@ -198,8 +198,8 @@ func isMissing(v *manifest.Variable, values *manifest.Values) bool {
 	return missing(g.first, g.as) || g.as != instant && g.missing(values.Data[:g.packing.Type.Size])
 }
 
-// given counts the files that the user named.
-func (p *inquiry) given() (n int) {
+// namedFiles counts the files that the user named.
+func (p *inquiry) namedFiles() (n int) {
 	for _, f := range p.files {
 		if !f.Hidden {
 			n++
@@ -243,8 +243,8 @@ func (p *directions) makeDim(at string, steps map[int32]step) error {
 	return nil
 }
 
-// addNewDims adds the new dimensions to an array, unless all files have the same values for it. A
-// dimension that files have themselves is added only to scalars.
+// addNewDims adds the new dimensions to an array, unless all files have equal values of it. A new
+// dimension that files also have themselves is added only to scalars.
 func (p *layout) addNewDims(a *array) {
 	made := slices.DeleteFunc(slices.Clone(p.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 || slices.Contains(a.made, d.path) })
 	made = append(made, p.besideAll(a)...)
@@ -262,9 +262,9 @@ func (p *layout) addNewDims(a *array) {
 	a.placed = append(slices.Clone(made), a.placed...)
 }
 
-// namesake refuses an array that has a dimension with the base name of a new one, in another group.
-// Zarr and xarray know dimensions by their base names only.
-func (p *layout) namesake(a *array) bool {
+// refuseNamesake refuses an array that has a dimension with the base name of a new dimension, in
+// another group, and reports whether it did. Zarr and xarray use only the base names of dimensions.
+func (p *layout) refuseNamesake(a *array) bool {
 	for _, made := range a.made {
 		for _, at := range a.dims {
 			if path.Base(at) != path.Base(made) || at == made {

@@ -63,7 +63,7 @@ func (p *directions) giveSteps(n *NewDim, at string) error {
 		p.refuseLack(n, at, lack, len(lack)+len(steps))
 		return nil
 	}
-	// The caller keeps the slice, and hold replaces some of its files.
+	// The slice belongs to the caller, and addStepCoord replaces some of its files.
 	p.files = slices.Clone(p.files)
 	for _, c := range p.classes {
 		if !among[c] {
@@ -80,8 +80,8 @@ func (p *directions) giveSteps(n *NewDim, at string) error {
 	return nil
 }
 
-// addStepCoord adds the coordinate of a new dimension to the header and values of each file in a class. It
-// copies what it changes.
+// addStepCoord adds the coordinate of a new dimension to the header and values of each file in a
+// class. It changes copies, because the caller owns the files.
 func (p *survey) addStepCoord(c *class, at string, steps map[int32]step) {
 	h := *c.header
 	h.Variables = append(slices.Clone(h.Variables), nil)
@@ -99,8 +99,8 @@ func (p *survey) addStepCoord(c *class, at string, steps map[int32]step) {
 	c.setCoord(lensed{at: last, v: &v, path: at, dims: []string{at}, aux: true})
 }
 
-// besideAll returns the dimensions along which an option places all files of an array that lacks
-// them.
+// besideAll returns the dimensions that an array lacks, and along which an option gives each of its
+// files a value.
 func (p *layout) besideAll(a *array) (dims []*dim) {
 	for _, at := range sorted(p.beside) {
 		if d := p.dims[at]; d != nil && d.places() && !slices.Contains(a.allDims(), at) &&

@@ -49,7 +49,7 @@ func formatPattern(text string) (pattern string, ok bool, err error) {
 			return "", true, fmt.Errorf("the time format %q has the code %%%c; the codes are %%Y %%y %%m %%d %%j %%H %%M %%S and %%%%", text, text[i])
 		}
 		if strings.Contains(b.String(), group[:min(len(group), len("(?P<y>"))]) && text[i] != '%' {
-			return "", true, fmt.Errorf("the time format %q has a part of the time twice: %%%c", text, text[i])
+			return "", true, fmt.Errorf("the time format %q has the code %%%c twice", text, text[i])
 		}
 		// A format such as %Y%m%d must not match a part of a longer number.
 		if text[i] != '%' && b.Len() == 0 {
@@ -72,8 +72,8 @@ func (p *survey) stepTexts(n *NewDim, among func(*class) bool) (steps map[int32]
 			return nil, nil, err
 		}
 	}
-	if n.Values != nil && len(n.Values) != p.given() {
-		return nil, nil, fmt.Errorf("a list of %d values for %d files", len(n.Values), p.given())
+	if n.Values != nil && len(n.Values) != p.namedFiles() {
+		return nil, nil, fmt.Errorf("the list has %d values, but there are %d files; give one value for each file", len(n.Values), p.namedFiles())
 	}
 	steps = map[int32]stepText{}
 	at := 0
@@ -132,7 +132,7 @@ func patternOf(text string) (*regexp.Regexp, error) {
 		}
 	}
 	if slices.Contains(names, "j") && (slices.Contains(names, "m") || slices.Contains(names, "d")) {
-		return nil, fmt.Errorf("the pattern %q has the day twice: j is the day of the year; use it without m and d", text)
+		return nil, fmt.Errorf("the pattern %q has j, the day of the year, together with m or d; use either j, or m and d", text)
 	}
 	return pattern, nil
 }
@@ -200,8 +200,8 @@ func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
 	return "", false
 }
 
-// elementsOfSteps chooses the type of the values: the first of times, whole numbers, floats and
-// texts that can represent all of them.
+// elementsOfSteps returns a variable and each file's value for it. The type is the first of these
+// that can represent all values: times, whole numbers, floats, texts.
 func (p *inquiry) elementsOfSteps(at string, steps map[int32]stepText) (*manifest.Variable, map[int32]*manifest.Values, error) {
 	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
 	element := stepText.whole
@@ -264,20 +264,20 @@ func (s stepText) text() (*manifest.Values, error) {
 
 // unitOf returns the coarsest unit in which all times are whole numbers, and whether all values are
 // times. An invalid date in named groups is an error.
-func (p *inquiry) unitOf(steps map[int32]stepText) (unit stepUnit, moments bool, err error) {
-	units, moments := stepUnits, true
+func (p *inquiry) unitOf(steps map[int32]stepText) (unit stepUnit, areTimes bool, err error) {
+	units, areTimes := stepUnits, true
 	for _, f := range sorted(steps) {
 		s := steps[f]
 		t, err := s.time()
 		if s.dated && err != nil {
 			return unit, false, p.inFile(f, err)
 		}
-		moments = moments && err == nil
-		for !units[0].tells(t) {
+		areTimes = areTimes && err == nil
+		for !units[0].divides(t) {
 			units = units[1:]
 		}
 	}
-	return units[0], moments, nil
+	return units[0], areTimes, nil
 }
 
 // stepUnit is a unit of time.
@@ -291,8 +291,8 @@ var stepUnits = []stepUnit{
 	{"days", 24 * time.Hour}, {"seconds", time.Second}, {"milliseconds", time.Millisecond}, {"microseconds", time.Microsecond}, {"nanoseconds", 1},
 }
 
-// tells reports whether a time is a whole number of units.
-func (u stepUnit) tells(t time.Time) bool {
+// divides reports whether a time is a whole number of units since 1970.
+func (u stepUnit) divides(t time.Time) bool {
 	if u.length >= time.Second {
 		return t.Nanosecond() == 0 && t.Unix()%int64(u.length/time.Second) == 0
 	}
@@ -332,13 +332,13 @@ func (u stepUnit) attributes() []manifest.Attribute {
 // yearDigits and shortYear are the lengths of years: 1997, or 97.
 const yearDigits, shortYear = 4, 2
 
-// yearOf returns the year of four digits, or of two as POSIX reads them: 69 to 99 are 1969 to 1999, and
-// 00 to 68 are 2000 to 2068.
+// yearOf parses a year with four or two digits. As in POSIX, 69 to 99 are 1969 to 1999, and 00 to 68
+// are 2000 to 2068.
 func yearOf(text string) (int, error) {
 	year, err := strconv.Atoi(text)
 	switch {
 	case err != nil || year < 0 || len(text) != yearDigits && len(text) != shortYear:
-		return 0, fmt.Errorf("the year %q is not of four digits, or of two for 1969 to 2068", text)
+		return 0, fmt.Errorf("the year %q has neither four digits, nor two (for 1969 to 2068)", text)
 	case len(text) == shortYear && year < 69:
 		return year + 2000, nil
 	case len(text) == shortYear:

@@ -46,6 +46,8 @@ func coordinateOf(t *testing.T, p *Plan, path string) string {
 	return strings.Join(out, " ")
 }
 
+// TestSteps: the values of a new dimension become times, whole numbers, floats or texts, and times
+// get the coarsest unit that represents all of them.
 func TestSteps(t *testing.T) {
 	for texts, want := range map[string]string{
 		"1970-01-03 1970-01-02":                                        "days since 1970-01-01 1 2",
@@ -79,7 +81,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-func TestStepsThatAreNoTimes(t *testing.T) {
+// TestInvalidTimes: named groups that match an invalid date or time of day are an error.
+func TestInvalidTimes(t *testing.T) {
 	for _, name := range []string{"19900230_0000", "19900101_0075", "19900101_2500"} {
 		m := newMaker()
 		m.file(name, lat(), cube("t", "lat", []int64{3}, []int64{3}))
@@ -95,6 +98,7 @@ func TestStepsThatAreNoTimes(t *testing.T) {
 	}
 }
 
+// TestDaysOfTheYear: the group j is the day of the year, and day 366 needs a leap year.
 func TestDaysOfTheYear(t *testing.T) {
 	m := newMaker()
 	for _, name := range []string{"A2020060.nc", "A2019060.nc", "A2020366.nc"} {
@@ -151,11 +155,11 @@ func TestTimeFormats(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`(?P<y>\d{4})(?P<mon>\d\d)`:        "has a group mon, which is not a part of a time; the parts are y, m, d, H, M, S, j",
-		`(?P<y>\d{4})(?P<m>\d\d)(?P<j>\d)`: "has the day twice",
+		`(?P<y>\d{4})(?P<m>\d\d)(?P<j>\d)`: "has j, the day of the year, together with m or d",
 		`\d+`:                              "no group in parentheses",
 		`%Y%b`:                             "has the code %b",
-		`%Y%m%Y`:                           "has a part of the time twice: %Y",
-		`%Y%m%j`:                           "has the day twice",
+		`%Y%m%Y`:                           "has the code %Y twice",
+		`%Y%m%j`:                           "has j, the day of the year, together with m or d",
 		`100%_%m`:                          "has the code %_",
 		`(100%)`:                           "",
 		`%Y%%*`:                            "",
@@ -177,9 +181,9 @@ func TestNewDimensionsOfAuxiliaries(t *testing.T) {
 		valid func(run, member float64) float64
 		dims  string
 	}{
-		"of one":  {func(run, member float64) float64 { return run }, "/run /lead"},
-		"of both": {func(run, member float64) float64 { return 10*run + member }, "/member /run /lead"},
-		"of none": {func(run, member float64) float64 { return 7 }, "/lead"},
+		"depends on run":            {func(run, member float64) float64 { return run }, "/run /lead"},
+		"depends on run and member": {func(run, member float64) float64 { return 10*run + member }, "/member /run /lead"},
+		"constant":                  {func(run, member float64) float64 { return 7 }, "/lead"},
 	} {
 		m := newMaker()
 		for i := range 6 {
@@ -202,7 +206,7 @@ func TestNewDimensionsOfAuxiliaries(t *testing.T) {
 			asked[n.File] = m.files[n.File].Header.Variables[n.Variable].Path == "/valid"
 		}
 		if err != nil || len(asked) != len(m.files) {
-			t.Errorf("%s: asks for %v, %v", name, needs, err)
+			t.Errorf("%s: the plan requests %v, want the values of /valid of all files: %v", name, needs, err)
 		}
 	}
 }
@@ -217,16 +221,16 @@ func TestNewDimensionsAndTimesOfAnotherName(t *testing.T) {
 		dims  string
 		shape []int64
 	}{
-		"files apart":         {Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(i int) int { return 3 }, "/run /lead", []int64{4, 3}},
-		"files of one member": {Options{NewDims: []NewDim{{Name: "member", Pattern: `^.(\d)`}}}, func(i int) int { return 3 }, "/lead", []int64{6}},
-		"other lengths":       {Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(i int) int { return 2 + i%2 }, "/lead", []int64{10}},
-		"a dimension by name": {Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)$`}}, Concat: []string{"lead"}}, func(i int) int { return 3 }, "/lead", []int64{12}},
-		"without new ones":    {Options{}, func(i int) int { return 3 }, "/lead", []int64{12}},
+		"one file per run":     {Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(i int) int { return 3 }, "/run /lead", []int64{4, 3}},
+		"two files per member": {Options{NewDims: []NewDim{{Name: "member", Pattern: `^.(\d)`}}}, func(i int) int { return 3 }, "/lead", []int64{6}},
+		"different lengths":    {Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(i int) int { return 2 + i%2 }, "/lead", []int64{10}},
+		"concat=lead":          {Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)$`}}, Concat: []string{"lead"}}, func(i int) int { return 3 }, "/lead", []int64{12}},
+		"no new dimension":     {Options{}, func(i int) int { return 3 }, "/lead", []int64{12}},
 	} {
 		m := newMaker()
 		for i := range 4 {
 			n, from := c.steps(i), float64(10*i)
-			if name == "files of one member" {
+			if name == "two files per member" {
 				from = float64(10 * (i % 2))
 			}
 			at := coords("valid", "lead", int32s, lines(from, float64(n), 1)...).with("units", "days since 1990-01-01")
@@ -242,7 +246,7 @@ func TestNewDimensionsAndTimesOfAnotherName(t *testing.T) {
 // TestNewDimensionOfBounds: the bounds of a file's only time are not times along their own
 // dimension, with or without units.
 func TestNewDimensionOfBounds(t *testing.T) {
-	for name, own := range map[string][]string{"units of their own": {"units", "days since 1990-01-01"}, "none": nil} {
+	for name, own := range map[string][]string{"bounds with units": {"units", "days since 1990-01-01"}, "bounds without units": nil} {
 		m := newMaker()
 		for i := range 3 {
 			at := scalar("time", float64(2*i)).with("units", "days since 1990-01-01", "bounds", "edges")
@@ -288,8 +292,9 @@ func integer(name string, x float64) wanted {
 	return w
 }
 
-// TestNewDimensionOfWhatIsMissing: a missing value gives a file no position.
-func TestNewDimensionOfWhatIsMissing(t *testing.T) {
+// TestNewDimensionOfMissingValues: a file whose value is missing is refused, because it has no
+// position.
+func TestNewDimensionOfMissingValues(t *testing.T) {
 	masked := func(x float64) wanted {
 		w := integer("when", x)
 		fill := manifest.Attribute{Name: "_FillValue", Type: int16s, Scalar: true, Data: []byte{9, 0}}
@@ -298,8 +303,8 @@ func TestNewDimensionOfWhatIsMissing(t *testing.T) {
 	}
 	for name, vars := range map[string][2]wanted{
 		"NaN":         {scalar("when", 2), scalar("when", math.NaN())},
-		"time":        {scalar("when", 2).with("units", "days since 1990-01-01"), scalar("when", math.NaN()).with("units", "days since 1990-01-01")},
-		"number":      {masked(2), masked(9)},
+		"NaN time":    {scalar("when", 2).with("units", "days since 1990-01-01"), scalar("when", math.NaN()).with("units", "days since 1990-01-01")},
+		"fill value":  {masked(2), masked(9)},
 		"no variable": {scalar("when", 2), scalar("other", 2)},
 	} {
 		m := newMaker()
@@ -319,7 +324,7 @@ func TestCounters(t *testing.T) {
 	for name, c := range map[string]struct {
 		element codec.Type
 		counts  []float64
-	}{"two": {int32s, []float64{0, 1}}, "one": {float64s, []float64{0}}} {
+	}{"two elements": {int32s, []float64{0, 1}}, "one element": {float64s, []float64{0}}} {
 		m, n := newMaker(), int64(len(c.counts))
 		for i := range 3 {
 			from, whens := float64(2*i), []float64{}
@@ -335,7 +340,7 @@ func TestCounters(t *testing.T) {
 		}
 		p := planned(t, m, &Options{Drop: []string{"profile"}})
 		if a := arrayOf(t, p, "/v"); a.Schema.Shape[0] != 3*n {
-			t.Errorf("%s: %v", name, a.Schema.Shape)
+			t.Errorf("%s: /v has the shape %v, want %d first", name, a.Schema.Shape, 3*n)
 		}
 	}
 }
@@ -350,16 +355,16 @@ func TestOwnSteps(t *testing.T) {
 	}
 	p := planned(t, m, &Options{NewDims: []NewDim{{Name: "time", Pattern: `d(\d)`}}})
 	if got := coordinateOf(t, p, "/time"); got != "- 1 2 3" {
-		t.Errorf("time is %s", got)
+		t.Errorf("the values of time are %s, want 1 2 3", got)
 	}
 	for path, dims := range map[string]string{"/a": "/time /lat", "/b": "/lat /time", "/lat": "/lat", "/alike": "", "/orbit": "/time"} {
 		a := arrayOf(t, p, path)
 		if got := strings.Join(a.Dims, " "); got != dims || slices.ContainsFunc(a.Schema.Shape, func(n int64) bool { return n != 3 }) {
-			t.Errorf("%s is along %s, with the shape %v", path, got, a.Schema.Shape)
+			t.Errorf("%s has the dimensions %s and shape %v, want the dimensions %s", path, got, a.Schema.Shape, dims)
 		}
 	}
 	if got, want := tilesOf(t, m, p, "/a"), tilesOf(t, m, p, "/b"); got != want || !strings.HasPrefix(got, "d1") {
-		t.Errorf("tiles %s and %s", got, want)
+		t.Errorf("the tiles of /a are %s, and of /b %s; want equal tiles, d1 first", got, want)
 	}
 }
 
@@ -372,9 +377,9 @@ func TestOwnStepsRefused(t *testing.T) {
 		opts     Options
 		remedies string
 	}{
-		{"longer", []wanted{cube("a", "time", []int64{2}, []int64{2})}, Options{}, "rename=time=NAME"},
+		{"length 2", []wanted{cube("a", "time", []int64{2}, []int64{2})}, Options{}, "rename=time=NAME"},
 		{"with values", []wanted{days(0, 1), cube("a", "time", []int64{1}, []int64{1})}, Options{}, "rename=time=NAME"},
-		{"in another order", []wanted{cube("a", "time", []int64{1}, []int64{1})}, Options{Concat: []string{"time"}}, ""},
+		{"named in concat", []wanted{cube("a", "time", []int64{1}, []int64{1})}, Options{Concat: []string{"time"}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -392,9 +397,9 @@ func TestOwnStepsRefused(t *testing.T) {
 	}
 }
 
-// TestNewDimensionOfANameThatIsThere: an array that has a dimension with the new name in its group
-// is refused, and the remedies help.
-func TestNewDimensionOfANameThatIsThere(t *testing.T) {
+// TestNewDimensionOfTakenName: an array that has a dimension with the new name in its group is
+// refused, and the remedies lead to a plan.
+func TestNewDimensionOfTakenName(t *testing.T) {
 	m := newMaker()
 	for _, name := range []string{"1990", "1991"} {
 		m.file(name, coords("g/lat", "g/lat", float32s, 1, 2, 3), cube("g/t", "g/year g/lat", []int64{1, 3}, []int64{1, 3}),
@@ -441,13 +446,13 @@ func TestStepBesideCoordinate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := coordinateOf(t, p, "/time"); got != "days since 1990-01-01 0 1 2 3" {
-			t.Errorf("times are %s", got)
+			t.Errorf("the values of time are %s, want 0 1 2 3", got)
 		}
 		if a := arrayOf(t, p, "/t"); fmt.Sprint(a.Dims, a.Schema.Shape) != "[/time /x] [4 2]" {
-			t.Errorf("%v %v", a.Dims, a.Schema.Shape)
+			t.Errorf("/t has the dimensions %v and shape %v", a.Dims, a.Schema.Shape)
 		}
 	}
 	if _, err := planning(m, &Options{NewDims: []NewDim{{Name: "time", Pattern: "(.*)"}}}); err == nil {
-		t.Error("times are from file names, though files have a time coordinate")
+		t.Error("times were read from file names although files have a time coordinate")
 	}
 }

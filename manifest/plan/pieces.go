@@ -284,8 +284,8 @@ func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error
 		size = chunk
 	}
 	out.Schema.Codecs = kept(out.Schema.DataType.Type(), size)
-	c := newCanvas(out.Schema)
-	if err := p.paintAll(a, &out, c); err != nil {
+	c := newArrayElements(out.Schema)
+	if err := p.copyAll(a, &out, c); err != nil {
 		return err
 	}
 	for _, piece := range c.pieces() {
@@ -365,10 +365,10 @@ func (p *survey) madeArray(d *dim) *array {
 		members: []member{{class: int32(len(p.classes) - 1), lensed: &lensed{v: h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
 }
 
-// paintAll converts the values of all files and writes them to the canvas.
-func (p *layout) paintAll(a *array, out *manifest.Array, c *canvas) error {
+// copyAll converts the values of all files and writes them to c.
+func (p *layout) copyAll(a *array, out *manifest.Array, c *arrayElements) error {
 	conversions := map[*manifest.Variable]*convert.Conversion{}
-	paint := func(v *manifest.Variable, values *manifest.Values, s stamp) error {
+	copyTo := func(v *manifest.Variable, values *manifest.Values, s target) error {
 		conversion := conversions[v]
 		if conversion == nil {
 			var err error
@@ -377,30 +377,30 @@ func (p *layout) paintAll(a *array, out *manifest.Array, c *canvas) error {
 			}
 			conversions[v] = conversion
 		}
-		return c.paint(conversion, v, values, s)
+		return c.copyTo(conversion, v, values, s)
 	}
 	// Files share coordinates, so each distinct one is painted once and not once for each file.
 	if d := p.dims[a.path]; p.isCoordinate(a) && len(d.order) > 0 && d.order[0].v != nil {
-		return p.paintCoordinate(d, paint)
+		return p.copyCoordinate(d, copyTo)
 	}
 	if a.where == nil {
 		f := p.holders(a)[0]
 		m := a.memberOf(p.classOf[f])
-		return p.paintFile(a, m, f, manifest.Tile{}, paint)
+		return p.copyFile(a, m, f, manifest.Tile{}, copyTo)
 	}
 	for i := range a.where.tiles {
 		t := &a.where.tiles[i]
-		if err := p.paintFile(a, a.memberOf(p.classOf[t.File]), int32(t.File), *t, paint); err != nil {
+		if err := p.copyFile(a, a.memberOf(p.classOf[t.File]), int32(t.File), *t, copyTo); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-type painter func(v *manifest.Variable, values *manifest.Values, s stamp) error
+type copier func(v *manifest.Variable, values *manifest.Values, s target) error
 
-// paintCoordinate paints each distinct coordinate once.
-func (p *layout) paintCoordinate(d *dim, paint painter) error {
+// copyCoordinate paints each distinct coordinate once.
+func (p *layout) copyCoordinate(d *dim, copyTo copier) error {
 	order := d.order
 	if d.role == fixed {
 		order = []*coord{p.fixedCoord(d)}
@@ -414,7 +414,7 @@ func (p *layout) paintCoordinate(d *dim, paint painter) error {
 			parts = c.parts
 		}
 		for _, s := range parts {
-			if err := paint(c.v, c.values, stamp{source: []int64{c.n}, origin: []int64{s.origin}, start: []int64{s.start}, shape: []int64{s.length}}); err != nil {
+			if err := copyTo(c.v, c.values, target{source: []int64{c.n}, origin: []int64{s.origin}, start: []int64{s.start}, shape: []int64{s.length}}); err != nil {
 				return p.inFile(c.rep, err)
 			}
 		}
@@ -441,11 +441,11 @@ func (p *layout) firstCoord(d *dim) *coord {
 	return d.coords[d.of[first]]
 }
 
-func (p *survey) paintFile(a *array, m *member, f int32, t manifest.Tile, paint painter) error {
+func (p *survey) copyFile(a *array, m *member, f int32, t manifest.Tile, copyTo copier) error {
 	if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
 		return nil
 	}
-	s := stamp{source: m.v.Shape, order: m.axes}
+	s := target{source: m.v.Shape, order: m.axes}
 	for range a.made {
 		s.origin, s.start, s.shape = append(s.origin, 0), append(s.start, 0), append(s.shape, 1)
 	}
@@ -465,15 +465,15 @@ func (p *survey) paintFile(a *array, m *member, f int32, t manifest.Tile, paint 
 	if values == nil || values.Summed {
 		return p.inFile(f, fmt.Errorf("the values of %s are not known", m.v.Path))
 	}
-	if err := paintAlong(s, m.v.Shape, len(a.made), func(s stamp) error { return paint(p.meaningOf(a, m), values, s) }); err != nil {
+	if err := repeatAlong(s, m.v.Shape, len(a.made), func(s target) error { return copyTo(p.meaningOf(a, m), values, s) }); err != nil {
 		return p.inFile(f, err)
 	}
 	return nil
 }
 
-// paintAlong calls paint at every index along dimensions in which the variable has one element and
-// the canvas has more.
-func paintAlong(s stamp, shape []int64, made int, paint func(stamp) error) error {
+// repeatAlong calls copyTo at every index along dimensions in which the variable has one element and
+// the array has more.
+func repeatAlong(s target, shape []int64, made int, copyTo func(target) error) error {
 	for k := made; k < len(s.shape); k++ {
 		if s.shape[k] <= 1 || shape[s.order[k-made]] != 1 {
 			continue
@@ -482,11 +482,11 @@ func paintAlong(s stamp, shape []int64, made int, paint func(stamp) error) error
 			one := s
 			one.origin, one.start, one.shape = slices.Clone(s.origin), slices.Clone(s.start), slices.Clone(s.shape)
 			one.origin[k], one.start[k], one.shape[k] = s.origin[k]+i, 0, 1
-			if err := paintAlong(one, shape, made, paint); err != nil {
+			if err := repeatAlong(one, shape, made, copyTo); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return paint(s)
+	return copyTo(s)
 }

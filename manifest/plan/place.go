@@ -410,7 +410,7 @@ func cutTiles(tiles []manifest.Tile, last bool) ([]manifest.Tile, bool) {
 	}
 	var out []manifest.Tile
 	for _, key := range sorted(rows) {
-		out = append(out, paint(rows[key], along, last)...)
+		out = append(out, cutRow(rows[key], along, last)...)
 	}
 	return out, len(overlapping(sortedByOrigin(out))) == 0
 }
@@ -431,9 +431,9 @@ func rowKey(t *manifest.Tile, along int) string {
 	return b.String()
 }
 
-// paint cuts the tiles of a row along a dimension, so that the first or the last tile wins. The row
+// cutRow cuts the tiles of a row along a dimension, so that the first or the last tile wins. The row
 // must be sorted by origin.
-func paint(row []manifest.Tile, along int, last bool) (out []manifest.Tile) {
+func cutRow(row []manifest.Tile, along int, last bool) (out []manifest.Tile) {
 	if !last {
 		reach := int64(math.MinInt64)
 		for _, t := range row {

@@ -202,7 +202,7 @@ func (p *survey) total() (n int64) {
 
 // headers groups the files by header and applies the options to their variables.
 func (p *survey) headers() error {
-	if p.given() == 0 {
+	if p.namedFiles() == 0 {
 		return errors.New("no files to plan")
 	}
 	if err := p.classify(); err != nil {
@@ -216,7 +216,7 @@ func (p *survey) headers() error {
 	if len(p.classes) == 0 || p.total() == 0 {
 		return p.nothingLeft()
 	}
-	p.foreign()
+	p.refuseForeign()
 	return nil
 }
 
@@ -240,7 +240,7 @@ func (p *survey) leaveOutEmpty() {
 		p.classOf[f] = -1
 	}
 	if len(empty) > 0 && p.total() > 0 {
-		p.find(p.odd(report.Finding{Code: report.NoVariables, Effect: report.Dropped}, empty, int64(p.given())))
+		p.find(p.odd(report.Finding{Code: report.NoVariables, Effect: report.Dropped}, empty, int64(p.namedFiles())))
 	}
 }
 
@@ -282,7 +282,7 @@ func (p *directions) settleAll(which func(d *dim) bool) error {
 		if !which(d) {
 			continue
 		}
-		p.needless(d)
+		p.dropGuess(d)
 		if err := p.settle(d); err != nil {
 			return err
 		}

@@ -363,7 +363,7 @@ func (x content) inOrder() (*manifest.Values, []int64, error) {
 	case x.values.Summed:
 		return x.values, append(shape, -1), nil
 	}
-	elems, shape, err := transposed(codec.Elems{Fixed: x.values.Data, Var: x.values.Texts}, stamp{source: x.m.v.Shape, order: x.m.axes}, int64(x.m.v.Type.Size))
+	elems, shape, err := transposed(codec.Elems{Fixed: x.values.Data, Var: x.values.Texts}, target{source: x.m.v.Shape, order: x.m.axes}, int64(x.m.v.Type.Size))
 	return &manifest.Values{Data: elems.Fixed, Texts: elems.Var}, shape, err
 }
 

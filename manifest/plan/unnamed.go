@@ -370,7 +370,7 @@ func (p *survey) refuseLengths(n int32, at string, long map[int64][]string) {
 		drop.With = append(drop.With, one.Setting)
 	}
 	p.find(p.odd(report.Finding{Code: report.DimPositionDiffers, Effect: report.Refused, Dim: path.Base(at), Remedies: []report.Remedy{drop},
-		Args: report.Args{"lengths": shown}}, files, int64(p.given())))
+		Args: report.Args{"lengths": shown}}, files, int64(p.namedFiles())))
 }
 
 // noteUnnamed reports files without names for axes that other files name.

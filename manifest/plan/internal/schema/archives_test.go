@@ -155,16 +155,15 @@ func masksOf(t *testing.T, f *Schema) (masks [][]byte) {
 	return masks
 }
 
-// TestClientsSeeWhatFilesMean: decoding with the schema gives the same values as xarray gives for
-// each file.
-func TestClientsSeeWhatFilesMean(t *testing.T) {
+// TestDecodedValues: decoding with the schema gives the values that xarray gives for each file.
+func TestDecodedValues(t *testing.T) {
 	for i, a := range archives(t) {
 		members := a.members(t)
 		f, _ := decide(t, Options{}, members...)
 		elements, want := a.elements(t, f, members)
 		got, floats := client(t, f, elements)
 		if wantFloats := slices.ContainsFunc(a, func(m file) bool { return m.Float }); floats != wantFloats {
-			t.Errorf("case %d: floats %v, want %v: %s", i, floats, wantFloats, summary(f))
+			t.Errorf("case %d: clients see floats: %v, want %v: %s", i, floats, wantFloats, summary(f))
 		}
 		most := 1.0
 		for _, v := range want {
@@ -227,8 +226,8 @@ func writeArray(t *testing.T, dir string, f *Schema, elements []byte) {
 	}
 }
 
-// TestKeptIsKept: members whose chunks can be verbatim need no conversion.
-func TestKeptIsKept(t *testing.T) {
+// TestVerbatimNeedsNoConversion: members whose chunks can be verbatim need no conversion.
+func TestVerbatimNeedsNoConversion(t *testing.T) {
 	for i, a := range archives(t) {
 		members := a.members(t)
 		f, _ := decide(t, Options{}, members...)
@@ -239,7 +238,7 @@ func TestKeptIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if stays := c.Identity(); f.Kept[j] && !stays || len(members) == 1 && !stays && f.Reading == manifest.AsStored {
-				t.Errorf("case %d, member %d: kept %v, identity %v", i, j, f.Kept[j], stays)
+				t.Errorf("case %d, member %d: verbatim %v, but needs no conversion: %v", i, j, f.Kept[j], stays)
 			}
 		}
 	}

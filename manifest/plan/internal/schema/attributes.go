@@ -15,17 +15,17 @@ import (
 	"varve/zarrjson"
 )
 
-// machinery lists attributes that HDF5 and netCDF-4 write for their own use.
-var machinery = []string{
+// formatAttributes lists attributes that HDF5, netCDF-4 and xarray write for their own use.
+var formatAttributes = []string{
 	"DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates",
 	"_nc3_strict", "_NCProperties", "_NCCOPY", "_ARRAY_DIMENSIONS",
 }
 
-// isMachinery reports whether an attribute does not describe the data. CLASS and NAME belong to
-// HDF5 only on dimension scales.
-func (d *decision) isMachinery(name string) bool {
+// isFormatAttribute reports whether an attribute belongs to the file format and does not describe
+// the data. CLASS and NAME belong to HDF5 only on dimension scales.
+func (d *decision) isFormatAttribute(name string) bool {
 	if name != "CLASS" && name != "NAME" {
-		return slices.Contains(machinery, name)
+		return slices.Contains(formatAttributes, name)
 	}
 	return slices.ContainsFunc(d.members, func(m member) bool {
 		class := m.attribute("CLASS")
@@ -39,7 +39,7 @@ func (d *decision) attributes() {
 	used, names := d.used(), d.attributeNames()
 	d.declared = make([]zarrjson.Attribute, 0, len(names))
 	for _, name := range names {
-		if d.isMachinery(name) || slices.Contains(used, name) || d.leaveOut(name) {
+		if d.isFormatAttribute(name) || slices.Contains(used, name) || d.leaveOut(name) {
 			continue
 		}
 		if err := d.attribute(name); err != nil {
@@ -123,8 +123,8 @@ func (m *member) attribute(name string) *manifest.Attribute {
 	return nil
 }
 
-// places finds names in a list that may grow. Short lists are searched; for long lists, which only
-// programs write, it builds an index.
+// places finds names in a list that may grow. It searches short lists, and builds an index for long
+// lists, which only programs write.
 type places struct {
 	first map[string]int
 	known int // the number of list elements in first
@@ -278,8 +278,8 @@ func (d *decision) ofOneUnit() bool {
 	})
 }
 
-// onlyUnit returns the units of the members that state units, and false if these are not one unit, or
-// if the attribute is not a text. A missing unit does not contradict a unit.
+// onlyUnit returns the units if all members that state units have the same. A missing unit does not
+// contradict a unit. It returns false if units differ, or if the attribute is not a text.
 func (d *decision) onlyUnit() (only string, ok bool) {
 	for i := range d.members {
 		text, isText := cf.Text(d.members[i].Variable.Attributes, cf.UnitsName)
@@ -376,8 +376,8 @@ func (d *decision) declare() error {
 	return err
 }
 
-// declareUnits declares the units and calendar of times in the spelling of the first file. The
-// others have the same meaning.
+// declareUnits declares the units and calendar of times in the spelling of the first file. The other
+// files have the same units, perhaps spelled differently.
 func (d *decision) declareUnits() error {
 	for _, name := range []string{cf.UnitsName, cf.CalendarName} {
 		t := d.count(d.attributeNamed(name))

@@ -11,8 +11,8 @@ import (
 	"varve/manifest/report"
 )
 
-// fill decides the fill value. For complete arrays it is the fill value of most bytes, so that
-// unwritten chunks need not be stored. With gaps, it is a missing value.
+// fill decides the fill value. For arrays without gaps it is the fill value of most bytes, so that
+// most unwritten chunks stay missing. For arrays with gaps it is a missing value.
 func (d *decision) fill() {
 	typ := d.schema.DataType.Type()
 	if d.opts.Gaps {
@@ -34,7 +34,7 @@ func (d *decision) fill() {
 		key:  func(m *member) string { return string(own(m)) },
 		says: func(m *member) string { return number(typ, own(m)) },
 	})
-	if t.differ() && d.schema.Reading != manifest.Unpacked { // otherwise the packing differs, and is reported
+	if t.differ() && d.schema.Reading != manifest.Unpacked { // unpacked values have a finding already
 		d.finding(report.FillDiffers, report.Reencoded, t, nil)
 	}
 }
@@ -134,10 +134,10 @@ func (d *decision) codecs() {
 type chain struct {
 	specs []codec.Spec
 	from  int    // the member with this pipeline that has most bytes
-	bytes int64  // of members with exactly this pipeline
+	bytes int64  // size of the members with exactly this pipeline
 	class *class // nil if some client cannot decode it
-	most  int64
-	exact bool // it restores all values that it encodes
+	most  int64  // size of the member from
+	exact bool   // the pipeline restores all values that it encodes
 }
 
 // class holds pipelines that decode in the same way, although their encoder settings may differ.
@@ -192,7 +192,8 @@ func chainKey(v *manifest.Variable) string {
 	return fmt.Sprint(v.Type, chunkShape(v), string(raw))
 }
 
-// chunkShape returns the shape of a variable's chunks; of its first chunk if they differ.
+// chunkShape returns the shape of a variable's chunks. If they differ, it returns the shape of the
+// first chunk.
 func chunkShape(v *manifest.Variable) []int64 {
 	switch {
 	case v.Storage.Edges != nil:
@@ -209,8 +210,8 @@ func chunkShape(v *manifest.Variable) []int64 {
 	return v.Shape
 }
 
-// classify finds the class of a variable's pipeline, or adds one. A pipeline that some client
-// cannot decode gets none.
+// classify sets the class of a variable's pipeline, and adds a new class if necessary. A pipeline that
+// some client cannot decode has no class.
 func (d *decision) classify(to *chain, v *manifest.Variable, classes []*class) []*class {
 	form := codec.Form{Type: v.Type, Shape: chunkShape(v), Fill: v.Fill.Value}
 	p, err := d.common.pipelines.New(v.Storage.Codecs, form)

@@ -62,10 +62,10 @@ func (d *decision) sayRounding(typ codec.Type) {
 	if i < 0 {
 		return
 	}
-	said := d.note(report.PrecisionLost, report.Reencoded, report.Args{"type": typ.String()})
+	finding := d.note(report.PrecisionLost, report.Reencoded, report.Args{"type": typ.String()})
 	first := d.members[i].packing.Type
 	if !slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.Type.Equal(first) || m.packing.Scaled() }) {
-		said.Remedies = []report.Remedy{report.Do(report.DataType, strings.TrimPrefix(d.opts.Array, "/")+"="+first.String(), report.ExactType)}
+		finding.Remedies = []report.Remedy{report.Do(report.DataType, strings.TrimPrefix(d.opts.Array, "/")+"="+first.String(), report.ExactType)}
 	}
 }
 
@@ -76,7 +76,7 @@ func (d *decision) byType() tally {
 	return d.count(having{name, name})
 }
 
-// refuseTypes refuses the files with another type than most.
+// refuseTypes refuses the files whose type differs from the type of most files.
 func (d *decision) refuseTypes(err error) {
 	t := d.byType()
 	if !t.differ() {
@@ -112,14 +112,14 @@ func (d *decision) numbers() (codec.Type, error) {
 	d.sayPackings()
 	first := &d.members[0]
 	packed := slices.ContainsFunc(d.members, func(m member) bool { return m.packing.Scaled() })
-	turned := slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.Type.Equal(m.Variable.Type) })
+	otherSign := slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.Type.Equal(m.Variable.Type) })
 	same := !slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.SameScale(first.packing) })
 	alike := !slices.ContainsFunc(d.members, func(m member) bool {
 		return !m.packing.Type.Equal(first.packing.Type) || !m.Variable.Type.Equal(first.Variable.Type)
 	})
 	switch {
 	// Nothing needs to be unpacked, so stored chunks can stay verbatim.
-	case same && (!turned || alike):
+	case same && (!otherSign || alike):
 		return d.masked(func(m *member) codec.Type { return m.Variable.Type })
 	case !packed:
 		d.schema.Reading = manifest.Unpacked
@@ -197,7 +197,7 @@ func (d *decision) masked(typeOf func(m *member) codec.Type) (codec.Type, error)
 }
 
 // commonMasks returns the missing values that all members share, in the order of the first member.
-// A member's other missing values are converted to the first of these.
+// The conversion replaces other missing values of a member by the first common one.
 func (d *decision) commonMasks(typ codec.Type, typeOf func(m *member) codec.Type) (common [][]byte) {
 	for i := range d.members {
 		masks := masksIn(typ, typeOf(&d.members[i]), d.members[i].packing.Masks)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPlaces: a list finds the same names after it outgrows a linear search.
+// TestPlaces: places finds the first index of each name, before and after it builds an index.
 func TestPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var p places
@@ -17,7 +17,7 @@ func TestPlaces(t *testing.T) {
 		for range 4 {
 			name := fmt.Sprint(r.IntN(2 * longList))
 			if got, want := p.find(len(list), name, func(i int) string { return list[i] }), slices.Index(list, name); got != want {
-				t.Fatalf("%s of %d: %d, not %d", name, len(list), got, want)
+				t.Fatalf("the index of %s among %d names is %d, want %d", name, len(list), got, want)
 			}
 		}
 	}

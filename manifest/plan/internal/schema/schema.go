@@ -2,9 +2,9 @@
 // and codecs.
 //
 //	members ─┬─ types, packings, masks ── type, reading, mask     no value changes its meaning
-//	         ├─ attributes ───────────── attributes               on which all members agree
-//	         ├─ conversions ──────────── fill value               of most unwritten bytes
-//	         └─ codecs ───────────────── codecs                   of most bytes, if all clients decode them
+//	         ├─ attributes ───────────── attributes               those on which all members agree
+//	         ├─ conversions ──────────── fill value               the fill value of most bytes
+//	         └─ codecs ───────────────── codecs                   the codecs of most bytes, if all clients decode them
 //
 // Clients must see the values that xarray shows for each file. Clients take missing values only
 // from the attribute _FillValue. The fill value of the array is the content of missing chunks, and
@@ -64,11 +64,11 @@ type Schema struct {
 	Fill       []byte
 	Codecs     []codec.Spec
 	Attributes zarrjson.Attributes
-	// From is the index of the member whose codecs these are, or -1 if no member's codecs are
+	// From is the index of the member whose codecs are declared, or -1 if no member's codecs are
 	// suitable.
 	From int
-	// Kept says for each member whether its chunks can be verbatim: it has the elements and the
-	// codecs of the schema.
+	// Kept says for each member whether its chunks can be verbatim, because it has the elements and
+	// the codecs of the schema.
 	Kept []bool
 	// Conversions convert the elements of each member to the schema.
 	Conversions []*convert.Conversion
@@ -81,7 +81,7 @@ type Schema struct {
 // array, the schema is nil and a finding with the effect report.Refused says why.
 func Decide(members []Member, opts Options) (*Schema, []report.Finding, error) {
 	if len(members) == 0 {
-		return nil, nil, fmt.Errorf("%s: no file has it", opts.Array)
+		return nil, nil, fmt.Errorf("%s: no file has this variable", opts.Array)
 	}
 	d := newDecision(members, opts)
 	for _, step := range []func(){d.meaning, d.choices, d.elements, d.attributes, d.conversions, d.fill, d.codecs} {
@@ -150,7 +150,7 @@ func (d *decision) meaning() {
 			return
 		}
 		if m.units, m.timed, err = cf.UnitsOf(m.Variable); err != nil {
-			m.timed = false // kept as text, if all files have the same
+			m.timed = false // the units are declared as text if all files have the same
 		}
 	}
 }
