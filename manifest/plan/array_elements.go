@@ -21,8 +21,8 @@ type target struct {
 	shape  []int64
 }
 
-// arrayElements holds all elements of an array while the values of files are copied to it. At first, all
-// elements have the fill value.
+// arrayElements holds all elements of an array while the values of files are copied to it. Before
+// that, all elements have the fill value.
 type arrayElements struct {
 	schema *zarrjson.Array
 	elems  codec.Elems

@@ -49,10 +49,10 @@ func (a *array) dimAt(axis int) string {
 
 // member is the variable that one class of files provides for an array.
 type member struct {
-	class   int32
-	*lensed         // the variable, with the names and dimensions of the plan
-	narrow  *lensed // the variable without dimensions that the file lacks; nil if it lacks none
-	axes    []int   // the axis of the variable for each of the array's dims
+	class    int32
+	*planVar          // the variable, with the names and dimensions of the plan
+	narrow   *planVar // the variable without dimensions that the file lacks; nil if it lacks none
+	axes     []int    // the axis of the variable for each of the array's dims
 }
 
 // collectArrays makes an array for each distinct path among the variables of all classes.
@@ -71,7 +71,7 @@ func (p *layout) collectArrays() {
 				a = &array{path: x.path, members: make([]member, 0, members[x.path])}
 				found[x.path] = a
 			}
-			a.members = append(a.members, member{class: int32(n), lensed: x})
+			a.members = append(a.members, member{class: int32(n), planVar: x})
 			a.aux = a.aux || x.aux
 			a.files += int64(len(c.files))
 		}
@@ -304,7 +304,7 @@ func (p *survey) mayRename(from, to string) bool {
 		x, has := c.dims[from]
 		y, both := c.dims[to]
 		// A file with both dimensions could only merge them if they have one length.
-		return has && both && (x.Length != y.Length || slices.ContainsFunc(c.vars, func(v lensed) bool {
+		return has && both && (x.Length != y.Length || slices.ContainsFunc(c.vars, func(v planVar) bool {
 			return slices.Contains(v.dims, from) && slices.Contains(v.dims, to)
 		}))
 	})

@@ -372,14 +372,14 @@ func (p *survey) joinGrids(sets sets) {
 
 // joinReferences joins classes whose attributes name variables of other classes.
 func (p *survey) joinReferences(sets sets, owner map[string]int) {
-	lens := p.lens()
+	renamer := p.renamer()
 	for n, c := range p.classes {
 		if len(c.files) == 0 {
 			continue
 		}
 		name := func(from, names string) {
 			for _, word := range strings.Fields(names) {
-				at, ok := lens.path(path.Join(path.Dir(from), strings.TrimSuffix(word, ":")))
+				at, ok := renamer.path(path.Join(path.Dir(from), strings.TrimSuffix(word, ":")))
 				if other, found := owner[at]; ok && found {
 					sets.join(n, other)
 				}

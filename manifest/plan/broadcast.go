@@ -31,7 +31,7 @@ func (p *layout) checkBroadcast() error {
 			}
 			return wrong(says)
 		case !slices.ContainsFunc(p.classes, func(c *class) bool {
-			return slices.ContainsFunc(c.vars, func(x lensed) bool { return matches([]string{s.Array}, x.path) })
+			return slices.ContainsFunc(c.vars, func(x planVar) bool { return matches([]string{s.Array}, x.path) })
 		}):
 			return wrong("no array has this name" + p.whichThere())
 		case !slices.ContainsFunc(p.arrays, func(a *array) bool {

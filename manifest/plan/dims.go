@@ -135,7 +135,7 @@ func (c *class) find(at string) int {
 }
 
 func (c *class) search(at string) (int, bool) {
-	return slices.BinarySearchFunc(c.vars, at, func(x lensed, at string) int { return cmp.Compare(x.path, at) })
+	return slices.BinarySearchFunc(c.vars, at, func(x planVar, at string) int { return cmp.Compare(x.path, at) })
 }
 
 // guessed reports whether the variable that places files has another name than the dimension. CF

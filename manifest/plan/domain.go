@@ -108,11 +108,11 @@ func (p *directions) matchDomains(domains map[int32]domain) []*dim {
 // numberDomains reports whether the dimensions have the numbers in the attributes, which count the
 // dimensions of a file from 1.
 func (p *survey) numberDomains(dims []*dim, domains map[int32]domain) bool {
-	lens := p.lens()
+	renamer := p.renamer()
 	for f, d := range domains {
 		all := p.classes[p.classOf[f]].header.Dimensions
 		for k := range dims {
-			if id := d.ids[k]; id < 1 || id > int64(len(all)) || lens.dim(all[id-1].Path) != dims[k].path {
+			if id := d.ids[k]; id < 1 || id > int64(len(all)) || renamer.dim(all[id-1].Path) != dims[k].path {
 				return false
 			}
 		}

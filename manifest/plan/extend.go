@@ -152,7 +152,7 @@ func (x *extending) sameStatics(f int32) bool {
 
 // static returns the values or digest that identify a variable's values. For large coordinates it
 // requests the summary, because New needs that if Extend gives up.
-func (x *extending) static(f int32, v *lensed) (*manifest.Values, bool) {
+func (x *extending) static(f int32, v *planVar) (*manifest.Values, bool) {
 	if len(v.dims) == 1 && v.dims[0] == v.path && x.p.isLarge(v.v) {
 		return x.p.course(f, x.classes[f], v.at, v.v.Shape[0])
 	}
@@ -161,10 +161,10 @@ func (x *extending) static(f int32, v *lensed) (*manifest.Values, bool) {
 
 // sameGroups reports whether a file has the attributes that groups declare.
 func (x *extending) sameGroups(file *manifest.File) bool {
-	lens := x.p.lens()
+	renamer := x.p.renamer()
 	seen := map[string]bool{}
 	for _, g := range groupsOf(file) {
-		at, ok := lens.groupPath(g.Path)
+		at, ok := renamer.groupPath(g.Path)
 		if !ok {
 			continue
 		}
@@ -335,7 +335,7 @@ func (x *extending) newPieces(a *manifest.Array) (pieces []piece, ok bool) {
 
 // holder returns the only file with this coordinate that has the array, or nil if several have it.
 // Files with equal coordinates may all have the coordinate itself.
-func (x *extending) holder(a *manifest.Array, c *newCoord) (file int32, v *lensed) {
+func (x *extending) holder(a *manifest.Array, c *newCoord) (file int32, v *planVar) {
 	for _, f := range c.files {
 		at := x.classes[f].find(a.Path)
 		if at < 0 {
@@ -361,7 +361,7 @@ func (x *extending) addTiles(a *manifest.Array, tiles []manifest.Tile) {
 
 // converted returns the values of a file as pieces of the array's type, with the given length along
 // the first dimension.
-func (x *extending) converted(a *manifest.Array, m *lensed, f int32, length int64) ([]piece, bool) {
+func (x *extending) converted(a *manifest.Array, m *planVar, f int32, length int64) ([]piece, bool) {
 	values := x.p.valuesIn(f, m.at)
 	if values == nil || values.Summed || !slices.Contains(x.state.Broadcast, a.Path) && !slices.Equal(m.dims, a.Dims) {
 		return nil, false
@@ -371,7 +371,7 @@ func (x *extending) converted(a *manifest.Array, m *lensed, f int32, length int6
 	if lacks := len(a.Dims) - len(m.dims); lacks < 0 || !slices.Equal(m.dims, a.Dims[lacks:]) || !slices.Equal(m.v.Shape, shape[lacks:]) {
 		return nil, false
 	}
-	v := (&survey{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{lensed: m})
+	v := (&survey{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{planVar: m})
 	conversion, err := convert.New(v, a.Schema, a.Reading)
 	if err != nil {
 		return nil, false

@@ -97,10 +97,10 @@ func (p *planner) declareGroups() error {
 // groups that only contain arrays.
 func (p *planner) mergeGroups() map[string]*merged {
 	groups := map[string]*merged{}
-	lens, drop := p.lens(), p.opts.dropAttributes()
+	renamer, drop := p.renamer(), p.opts.dropAttributes()
 	for _, g := range p.differentGroups() {
 		for _, group := range g.Groups {
-			at, ok := lens.groupPath(group.Path)
+			at, ok := renamer.groupPath(group.Path)
 			if !ok {
 				continue
 			}
@@ -142,7 +142,7 @@ func (p *planner) differentGroups() (list []*manifest.GroupAttributes) {
 }
 
 // groupPath returns the new path of a group, and false if it is outside of the chosen group.
-func (l lens) groupPath(at string) (string, bool) {
+func (l renamer) groupPath(at string) (string, bool) {
 	if strings.TrimSuffix(l.group, "/") == strings.TrimSuffix(at, "/") {
 		return "/", true
 	}

@@ -79,11 +79,11 @@ func (g *guess) isElsewhere(name string, at map[slot]int, all []guess) bool {
 // takeGuesses applies the guesses. It rejects a guess that would give a variable the same dimension
 // on two axes, because no file has such a variable.
 func (p *survey) takeGuesses(name map[slot]string) {
-	want, lens := maps.Clone(name), p.lens()
+	want, renamer := maps.Clone(name), p.renamer()
 	for i := range p.guesses {
 		g := &p.guesses[i]
 		if g.name != "" {
-			g.name = lens.renamed(g.name)
+			g.name = renamer.renamed(g.name)
 		}
 		for _, s := range g.of.slots {
 			want[s] = cmp.Or(g.name, g.own)
@@ -138,7 +138,7 @@ func (p *survey) differs(class int, own, name string) bool {
 	if len(c.like[own]) > 0 {
 		return !slices.Contains(c.like[own], name)
 	}
-	_, has := c.dims[p.lens().renamed(name)]
+	_, has := c.dims[p.renamer().renamed(name)]
 	return has
 }
 

@@ -19,7 +19,7 @@ func (p *inquiry) join(d *dim) Join {
 			return own
 		}
 	}
-	// Files are concatenated along these, so their coordinates have to differ.
+	// Files are concatenated along such dimensions, so their coordinates have to differ.
 	if d.hinted || d.named || d.guessed() {
 		return JoinExact
 	}
@@ -102,8 +102,8 @@ func (p *inquiry) joinCoords(d *dim, live []*coord, how Join) error {
 	return nil
 }
 
-// partsOf returns the longest parts of a coordinate whose values follow one another in the result.
-// Values without a place are left out.
+// partsOf splits a coordinate into the longest parts whose values are adjacent in the result. place
+// has the index of each value in the result; other values are left out.
 func partsOf(keys []key, place map[key]int64) (parts []axisPart) {
 	for i, k := range keys {
 		at, ok := place[k]
@@ -147,8 +147,8 @@ func (a *array) isJoinedOnly() bool {
 	return len(a.placed) > 0 && !slices.ContainsFunc(a.placed, func(d *dim) bool { return !d.joined })
 }
 
-// partsAt groups files by equal values in their tiles, which are at one place. It requests unknown
-// values, and leaves their files out.
+// partsAt groups files by equal values in tiles that have the same position. It requests unknown
+// values, and leaves out the files that have them.
 func (c *comparison) partsAt(tiles []manifest.Tile) (groups [][]int32, err error) {
 	found := newComparer(c.alike, c.units)
 	for i := range tiles {
@@ -181,9 +181,9 @@ func (x content) inTile(a *array, t *manifest.Tile) (content, error) {
 			start[x.m.axes[k]], shape[x.m.axes[k]] = t.Start[i], t.Shape[i]
 		}
 	}
-	m, narrow, v := *x.m, *x.m.lensed, *x.m.v
+	m, narrow, v := *x.m, *x.m.planVar, *x.m.v
 	v.Shape = shape
-	narrow.v, m.lensed = &v, &narrow
+	narrow.v, m.planVar = &v, &narrow
 	values, err := x.values, error(nil)
 	if values != none {
 		values, err = cropped(x.values, x.m.v.Shape, start, shape, v.Type)
@@ -191,7 +191,7 @@ func (x content) inTile(a *array, t *manifest.Tile) (content, error) {
 	return content{&m, x.means, values}, err
 }
 
-// refuseRepeatedLabel refuses a coordinate with a value twice, or with a missing one: nothing says
+// refuseRepeatedLabel refuses a coordinate that has a value twice, or a missing value: it is not known
 // which of its elements belongs to the label.
 func (p *inquiry) refuseRepeatedLabel(d *dim, c *coord) error {
 	d.role = spoiled

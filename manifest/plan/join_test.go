@@ -25,15 +25,15 @@ func TestJoin(t *testing.T) {
 	}{
 		"outer": {map[string]Join{"depth": JoinOuter}, [][]float64{a, b}, "m 5 10 20 50 75 80 100",
 			"0@0,0+2,5 0@0,6+2,1~0,5 1@2,0+2,4 1@2,5+2,1~0,4"},
-		"inner":            {map[string]Join{"": JoinInner}, [][]float64{a, b}, "m 5 10 20 50", "0@0,0+2,4 1@2,0+2,4"},
-		"exact":            {map[string]Join{"depth": JoinExact, "": JoinOuter}, [][]float64{a, b}, "", ""},
-		"no option":        {nil, [][]float64{a, b}, "", ""},
-		"equal":            {map[string]Join{"": JoinOuter}, [][]float64{b, b}, "m 5 10 20 50 80", "0@0+2 1@2+2"},
-		"decreasing":       {map[string]Join{"": JoinOuter}, [][]float64{{3, 1}, {3, 2, 1}}, "m 3 2 1", "0@0,0+2,1 0@0,2+2,1~0,1 1@2,0+2,3"},
-		"in another order": {map[string]Join{"": JoinOuter}, [][]float64{{1, 2}, {2, 1}}, "m 1 2", "0@0,0+2,2 1@2,0+2,1~0,1 1@2,1+2,1"},
-		"nothing shared":   {map[string]Join{"": JoinOuter}, [][]float64{{1, 2}, {3}}, "m 1 2 3", "0@0,0+2,2 1@2,2+2,1"},
-		"nothing inside":   {map[string]Join{"": JoinInner}, [][]float64{{1, 2}, {3}}, "", ""},
-		"a value twice":    {map[string]Join{"": JoinOuter}, [][]float64{{1, 1}, {3}}, "", ""},
+		"inner":                        {map[string]Join{"": JoinInner}, [][]float64{a, b}, "m 5 10 20 50", "0@0,0+2,4 1@2,0+2,4"},
+		"exact":                        {map[string]Join{"depth": JoinExact, "": JoinOuter}, [][]float64{a, b}, "", ""},
+		"no option":                    {nil, [][]float64{a, b}, "", ""},
+		"equal coordinates":            {map[string]Join{"": JoinOuter}, [][]float64{b, b}, "m 5 10 20 50 80", "0@0+2 1@2+2"},
+		"decreasing":                   {map[string]Join{"": JoinOuter}, [][]float64{{3, 1}, {3, 2, 1}}, "m 3 2 1", "0@0,0+2,1 0@0,2+2,1~0,1 1@2,0+2,3"},
+		"another order":                {map[string]Join{"": JoinOuter}, [][]float64{{1, 2}, {2, 1}}, "m 1 2", "0@0,0+2,2 1@2,0+2,1~0,1 1@2,1+2,1"},
+		"no common value":              {map[string]Join{"": JoinOuter}, [][]float64{{1, 2}, {3}}, "m 1 2 3", "0@0,0+2,2 1@2,2+2,1"},
+		"inner without a common value": {map[string]Join{"": JoinInner}, [][]float64{{1, 2}, {3}}, "", ""},
+		"a value twice":                {map[string]Join{"": JoinOuter}, [][]float64{{1, 1}, {3}}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMaker()
@@ -55,10 +55,10 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinIsSuggested: if coordinates differ in part, the refusal names the join first. To pad would put
-// values under other labels.
+// TestJoinIsSuggested: if coordinates differ in part, the first remedy is the join. Padding would put
+// values under wrong labels.
 func TestJoinIsSuggested(t *testing.T) {
-	for name, list := range map[string][]float64{"of another length": {5, 10, 80}, "of the same length": {5, 10, 20, 80}} {
+	for name, list := range map[string][]float64{"different lengths": {5, 10, 80}, "equal lengths": {5, 10, 20, 80}} {
 		m := newMaker()
 		for i, list := range [][]float64{{5, 10, 20, 50}, list} {
 			n := int64(len(list))
@@ -70,20 +70,20 @@ func TestJoinIsSuggested(t *testing.T) {
 			found = found || r.Option == report.JoinLabels && r.Value == "depth=outer"
 		}
 		if !found {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: want the remedy join=depth=outer, got %v", name, err)
 		}
 	}
 }
 
-// TestJoinedAuxiliaries: values along a joined dimension are compared where files share a label, and
-// taken once.
+// TestJoinedAuxiliaries: values of an auxiliary variable along a joined dimension must be equal where
+// files share a label.
 func TestJoinedAuxiliaries(t *testing.T) {
 	for name, c := range map[string]struct {
 		second []float64
 		same   bool
 	}{
 		"equal":     {[]float64{20, 25, 40}, true},
-		"differing": {[]float64{21, 25, 40}, false},
+		"different": {[]float64{21, 25, 40}, false},
 	} {
 		m := newMaker()
 		thick := func(list ...float64) wanted { return coords("thick", "depth", float32s, list...) }
@@ -96,7 +96,7 @@ func TestJoinedAuxiliaries(t *testing.T) {
 		if !c.same {
 			_, _, err := newPlan(m.files, opts)
 			if f := refusals(t, err)[0]; f.Code != report.StaticDiffers || f.Array != "/thick" {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: want the remedy join=depth=outer, got %v", name, err)
 			}
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// Headers made by hand.
+// This file makes headers and files for tests, without reading any file.
 
 var (
 	float32s = codec.Type{Kind: codec.Float, Size: 4}
@@ -190,8 +190,8 @@ func (m *maker) day(name string, from, n int, more ...wanted) *manifest.File {
 	return m.file(name, append([]wanted{days(from, n), lat(), lon(), cube("t", "time lat lon", []int64{int64(n), 3, 4}, []int64{int64(n), 3, 4})}, more...)...)
 }
 
-// lines adds two files with two lines each, and two time variables. The
-// times in scan, which has the attribute, sort the files in the opposite order.
+// lines adds two files with two lines each and two variables of times, scan and time. scan has the
+// given attribute, and sorts the files in the opposite order of time.
 func (m *maker) lines(attribute, text string) {
 	for i, name := range []string{"a", "b"} {
 		scan := coords("scan", "line", float64s, float64(8-2*i), float64(9-2*i)).with("units", "days since 1990-01-01", attribute, text)
@@ -244,7 +244,7 @@ func planned(t testing.TB, m *maker, opts *Options) *Plan {
 		t.Fatal(err)
 	}
 	if len(needs) > 0 {
-		t.Fatalf("asks for %v", needs)
+		t.Fatalf("the plan requests %v", needs)
 	}
 	checkPlan(t, m.files, p)
 	return p

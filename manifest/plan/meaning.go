@@ -12,8 +12,8 @@ import (
 type meaning struct {
 	v      *manifest.Variable
 	nature nature
-	units  string   // of numbers, as spelt in the file
-	unit   string   // the same units in a normalized spelling; empty for 1, too
+	units  string   // the units of numbers, as spelt in the file
+	unit   string   // the same units in a normalized spelling; also empty for the unit 1
 	times  cf.Times // without elements
 }
 
@@ -32,8 +32,8 @@ func newMeaning(v *manifest.Variable) (*meaning, error) {
 	return m, err
 }
 
-// statesUnits reports whether the file states units. A missing unit does not contradict a unit, and 1
-// does.
+// statesUnits reports whether the file states units. A missing unit does not contradict another
+// unit, but the unit 1 does.
 func (m *meaning) statesUnits() bool { return m.units != "" }
 
 // natureOf returns the nature of a variable's elements.
@@ -61,7 +61,7 @@ func scaled(v *manifest.Variable) bool {
 type interned struct {
 	files   []*manifest.File
 	meaning map[*manifest.Variable]int // index into meant, for each variable
-	said    map[string]int             // index into meant, by meaningKey
+	byKey   map[string]int             // index into meant, by meaningKey
 	meant   []*meaning
 	coords  map[meant]int32
 }
@@ -74,15 +74,15 @@ type meant struct {
 func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manifest.Values) error {
 	m, ok := in.meaning[v]
 	if !ok {
-		said := meaningKey(v)
-		if m, ok = in.said[said]; !ok {
+		key := meaningKey(v)
+		if m, ok = in.byKey[key]; !ok {
 			made, err := newMeaning(v)
 			if err != nil {
 				return err
 			}
 			m = len(in.meant)
 			in.meant = append(in.meant, made)
-			in.said[said] = m
+			in.byKey[key] = m
 		}
 		in.meaning[v] = m
 	}
@@ -103,7 +103,7 @@ func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manife
 
 // newInterned returns an empty interned.
 func newInterned(files []*manifest.File) *interned {
-	return &interned{files: files, meaning: map[*manifest.Variable]int{}, said: map[string]int{}, coords: map[meant]int32{}}
+	return &interned{files: files, meaning: map[*manifest.Variable]int{}, byKey: map[string]int{}, coords: map[meant]int32{}}
 }
 
 // meaningKey returns a key that is equal for variables whose equal elements mean equal values.

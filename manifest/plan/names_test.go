@@ -10,8 +10,8 @@ import (
 	"varve/manifest/report"
 )
 
-// TestSample: a sample holds all of a few files, or the first nine and the last.
-func TestSample(t *testing.T) {
+// TestFilesOfFinding: a finding lists all its files in natural order.
+func TestFilesOfFinding(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

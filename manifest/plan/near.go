@@ -9,8 +9,8 @@ import (
 	"varve/manifest/report"
 )
 
-// joinNear merges the groups of files whose coordinates differ from the used ones by at most the
-// tolerance, and reports them. It requests unknown values.
+// joinNear merges the groups of files whose coordinates differ by at most the tolerance from the
+// coordinates that the plan uses, and reports them. It requests unknown values.
 func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error) {
 	p := c.p
 	if p.opts.Tolerance <= 0 || !c.tolerable() {
@@ -21,11 +21,11 @@ func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error
 	if err != nil || !ok {
 		return groups, err
 	}
-	var counts, near []int32
+	var standard, near []int32
 	var others [][]int32
 	for _, g := range groups {
 		if slices.Contains(g, first) {
-			counts = g
+			standard = g
 			continue
 		}
 		// All files of a group have equal values, so one of them is enough.
@@ -48,33 +48,33 @@ func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error
 	}
 	p.find(p.odd(report.Finding{Code: report.CoordinateNear, Array: c.a.path, Effect: report.Noted, By: p.byTolerance(),
 		Args: report.Args{"tolerance": p.opts.Tolerance, "standard": []report.File{p.file(first)}}}, near, int64(len(files))))
-	return append([][]int32{append(slices.Clip(counts), near...)}, others...), nil
+	return append([][]int32{append(slices.Clip(standard), near...)}, others...), nil
 }
 
-// tolerable reports whether the tolerance applies: to auxiliary coordinates that are not whole
-// numbers. Programs that compute these again get slightly other values.
+// tolerable reports whether the tolerance applies to the array. It applies to auxiliary coordinates
+// that are not whole numbers, because programs that compute these again get slightly other values.
 func (c *comparison) tolerable() bool {
 	return c.a.aux && !slices.ContainsFunc(c.means, func(v *manifest.Variable) bool { return natureOf(v) != real })
 }
 
-// lattice is an array of numbers with a shape.
-type lattice struct {
+// shapedNumbers is an array of numbers with a shape.
+type shapedNumbers struct {
 	numbers
 	packing cf.Packing
 	shape   []int64
 	unit    string
 }
 
-// numbers returns the numbers that a file has for the variable, in the array's axis order. It is
-// not ok if nothing was written, or if they exceed the memory limit.
-func (c *comparison) numbers(file int32) (x lattice, ok bool, err error) {
+// numbers returns the numbers that a file has for the variable, in the array's axis order. ok is
+// false if nothing was written, or if the numbers exceed the memory limit.
+func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, err error) {
 	at := placeOf(c.a.members, c.p.classOf[file])
 	m := &c.a.members[at]
 	what, err := newMeaning(c.means[at])
 	if err != nil || what.nature != real || m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
 		return x, false, nil
 	}
-	if !c.holds(m.v) {
+	if !c.fitsMemory(m.v) {
 		return x, false, nil
 	}
 	values, ok := c.elements(file, m)
@@ -97,9 +97,9 @@ func (c *comparison) numbers(file int32) (x lattice, ok bool, err error) {
 	return x, true, nil
 }
 
-// apart returns the largest difference between the numbers of a file and the used ones. With
-// padding, a file may be narrower, and is compared with the part that it has.
-func (c *comparison) apart(x, y lattice) (float64, error) {
+// apart returns the largest difference between the used numbers x and the numbers y of a file. With
+// padding, a file may be narrower; then only its part of x is compared.
+func (c *comparison) apart(x, y shapedNumbers) (float64, error) {
 	if c.p.opts.Pad == PadFill && within(y.shape, x.shape) {
 		var err error
 		if x, err = x.begins(y.shape); err != nil {
@@ -120,7 +120,7 @@ func within(shape, of []int64) bool {
 }
 
 // begins returns the numbers cropped to a shape.
-func (x lattice) begins(shape []int64) (lattice, error) {
+func (x shapedNumbers) begins(shape []int64) (shapedNumbers, error) {
 	values, err := beginning(&manifest.Values{Data: x.data}, x.shape, shape, x.t)
 	if err == nil {
 		x.data, x.n, x.shape = values.Data, int(product(shape)), shape
@@ -130,7 +130,7 @@ func (x lattice) begins(shape []int64) (lattice, error) {
 
 // apart returns the largest difference between numbers, or infinity if they cannot be compared.
 // Missing values equal one another.
-func (x lattice) apart(y lattice) (delta float64) {
+func (x shapedNumbers) apart(y shapedNumbers) (delta float64) {
 	if !slices.Equal(x.shape, y.shape) || x.unit != y.unit {
 		return math.Inf(1)
 	}
@@ -148,15 +148,15 @@ func (x lattice) apart(y lattice) (delta float64) {
 }
 
 // real returns an element as an unpacked float64, or NaN if it is missing.
-func (x lattice) real(i int) float64 {
+func (x shapedNumbers) real(i int) float64 {
 	if x.packing.IsMask(x.t, x.element(i)[:x.t.Size]) {
 		return math.NaN()
 	}
 	return x.numbers.real(i)
 }
 
-// elements returns all elements of a file for one comparison. Of large variables, only the digest
-// is kept afterwards.
+// elements returns all elements of a file for one comparison. Afterwards, only the digests of large
+// variables are kept.
 func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
 	p, need := c.p, Need{File: int(file), Variable: m.at, Extent: All}
 	if p.isLarge(m.v) && m.v.Storage.Layout != manifest.Valued {
@@ -173,9 +173,9 @@ func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
 	return p.values(file, m.at, elementsOf(m.v))
 }
 
-// holds reports whether memory suffices for the elements of a variable, besides the elements that are
-// compared already.
-func (c *comparison) holds(v *manifest.Variable) bool {
+// fitsMemory reports whether the memory limit permits the elements of a variable, besides the elements
+// that are compared already.
+func (c *comparison) fitsMemory(v *manifest.Variable) bool {
 	if v.Type.Varies() {
 		return !c.p.isLarge(v)
 	}

@@ -11,8 +11,8 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestNear: multi-dimensional coordinates within the tolerance count as equal, and the first file's
-// are used; others are refused.
+// TestNear: multi-dimensional coordinates within the tolerance count as equal, and the coordinates of
+// the first file are used. Coordinates beyond the tolerance are refused.
 func TestNear(t *testing.T) {
 	grid := func(of codec.Type, dims string, shape []int64, numbers ...float64) wanted {
 		w := coords("lat", dims, of, numbers...)
@@ -28,17 +28,17 @@ func TestNear(t *testing.T) {
 		other wanted
 		near  bool
 	}{
-		{"near", grid(float64s, "y x", wide, 1, 2, 3, 4.25, math.NaN(), 6), true},
-		{"at the limit", grid(float64s, "y x", wide, 1.5, 2, 3, 4, math.NaN(), 5.5), true},
-		{"of another type", grid(float32s, "y x", wide, 1, 2.25, 3, 4, math.NaN(), 6), true},
-		{"turned", grid(float64s, "x y", []int64{3, 2}, 1, 4, 2, math.NaN(), 3.25, 6), true},
-		{"farther", grid(float64s, "y x", wide, 1, 2, 3, 4.75, math.NaN(), 6), false},
-		{"a number for none", grid(float64s, "y x", wide, 1, 2, 3, 4, 5, 6), false},
-		{"none for a number", grid(float64s, "y x", wide, 1, 2, 3, math.NaN(), math.NaN(), 6), false},
-		{"missing in both", grid(float64s, "y x", wide, 1, 2, 3, 4.25, -9, 6).masked(-9), true},
-		{"a number that is called missing", grid(float64s, "y x", wide, 1, 2, 3, 4, math.NaN(), 6).masked(6), false},
-		{"missing in one, and nearly a number", grid(float64s, "y x", wide, 1, 2, 3, 4, math.NaN(), 6.25).masked(6.25), false},
-		{"of other units", grid(float64s, "y x", wide, 1, 2, 3, 4.25, math.NaN(), 6).with("units", "m"), false},
+		{"within the tolerance", grid(float64s, "y x", wide, 1, 2, 3, 4.25, math.NaN(), 6), true},
+		{"at the tolerance", grid(float64s, "y x", wide, 1.5, 2, 3, 4, math.NaN(), 5.5), true},
+		{"another type", grid(float32s, "y x", wide, 1, 2.25, 3, 4, math.NaN(), 6), true},
+		{"transposed", grid(float64s, "x y", []int64{3, 2}, 1, 4, 2, math.NaN(), 3.25, 6), true},
+		{"beyond the tolerance", grid(float64s, "y x", wide, 1, 2, 3, 4.75, math.NaN(), 6), false},
+		{"a number instead of NaN", grid(float64s, "y x", wide, 1, 2, 3, 4, 5, 6), false},
+		{"NaN instead of a number", grid(float64s, "y x", wide, 1, 2, 3, math.NaN(), math.NaN(), 6), false},
+		{"missing in both, with a fill value", grid(float64s, "y x", wide, 1, 2, 3, 4.25, -9, 6).masked(-9), true},
+		{"a fill value instead of a number", grid(float64s, "y x", wide, 1, 2, 3, 4, math.NaN(), 6).masked(6), false},
+		{"a fill value within the tolerance of a number", grid(float64s, "y x", wide, 1, 2, 3, 4, math.NaN(), 6.25).masked(6.25), false},
+		{"other units", grid(float64s, "y x", wide, 1, 2, 3, 4.25, math.NaN(), 6).with("units", "m"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -49,7 +49,7 @@ func TestNear(t *testing.T) {
 			var refused *Error
 			switch {
 			case len(needs) > 0:
-				t.Errorf("asks for %v", needs)
+				t.Errorf("the plan requests %v", needs)
 			case !c.near && !errors.As(err, &refused):
 				t.Errorf("not refused: %v", err)
 			case c.near && err != nil:
@@ -60,7 +60,7 @@ func TestNear(t *testing.T) {
 					t.Errorf("%+v", f)
 				}
 				if len(p.Compared) != 2 {
-					t.Errorf("%v were only compared", p.Compared)
+					t.Errorf("the values that were read only for a comparison are %v, want two", p.Compared)
 				}
 			}
 		})

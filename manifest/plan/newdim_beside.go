@@ -35,7 +35,7 @@ func (p *directions) giveSteps(n *NewDim, at string) error {
 	variable, has := "/"+strings.Trim(n.Variable, "/"), p.having(at)
 	among := map[*class]bool{}
 	for _, c := range p.classes {
-		isStep := c.canBeStep(at, at, has) || !slices.ContainsFunc(c.vars, func(x lensed) bool { return slices.Contains(x.dims, at) })
+		isStep := c.canBeStep(at, at, has) || !slices.ContainsFunc(c.vars, func(x planVar) bool { return slices.Contains(x.dims, at) })
 		if n.Variable == "" {
 			isStep = isStep && c.find(at) < 0
 		} else {
@@ -96,7 +96,7 @@ func (p *survey) addStepCoord(c *class, at string, steps map[int32]step) {
 		p.files[f] = &file
 	}
 	c.header = &h
-	c.setCoord(lensed{at: last, v: &v, path: at, dims: []string{at}, aux: true})
+	c.setCoord(planVar{at: last, v: &v, path: at, dims: []string{at}, aux: true})
 }
 
 // besideAll returns the dimensions that an array lacks, and along which an option gives each of its

@@ -50,7 +50,8 @@ func (p *inquiry) noteLengths(d *dim) {
 }
 
 // addChunkLengths adds the chunk length along a dimension to the finding that files have different
-// lengths, if all arrays along it have one chunk length. Then the finding has no consequence.
+// lengths, if all arrays along it have one chunk length. The text of the finding then says that the
+// lengths have no consequence.
 func (p *planner) addChunkLengths() {
 	for i := range p.report.Findings {
 		f := &p.report.Findings[i]
@@ -77,9 +78,9 @@ func (p *planner) addChunkLengths() {
 	}
 }
 
-// noteGaps reports positions where files may be missing: the step from one file to the next is more
-// than 1.5 times any step within these files and the median step between files. The factor
-// tolerates months of 28 to 31 days and small drifts of instruments.
+// noteGaps reports positions where files may be missing: there, the step from one file to the next is
+// more than 1.5 times each step within these files, and more than 1.5 times the median step between
+// files. The factor tolerates months of 28 to 31 days and small drifts of instruments.
 func (p *inquiry) noteGaps(d *dim) {
 	if d.nature != instant && d.nature != whole && d.nature != real || d.inNames || d.made || d.joined || len(d.order) < 2 {
 		return
@@ -219,8 +220,8 @@ func (c *cutting) takeGrid(g *grid.Grid) {
 	}
 }
 
-// chunkText formats the chunk shape of a member in the axes of its files: 1×90×180, or [10 20 30]×180
-// if the edges along an axis differ.
+// chunkText formats the chunk shape of a member in the axis order of its files: 1×90×180, or
+// [10 20 30]×180 if the edges along an axis differ.
 func (c *cutting) chunkText(m *member) string {
 	words := make([]string, len(m.v.Shape))
 	stored := c.stored(m)

@@ -30,7 +30,7 @@ type Options struct {
 	Coords  Coords  `json:",omitempty"` // for coordinates that should be equal and differ
 	Overlap Overlap `json:",omitempty"` // for positions that several files hold
 	// Join says, by name or path of a dimension, how to combine coordinates that differ in part. The
-	// name "" means all dimensions. Without an entry, these are refused.
+	// name "" means all dimensions. Without an entry, such coordinates are refused.
 	Join map[string]Join `json:",omitempty"`
 	// Tolerance is the absolute difference up to which numeric coordinates count as equal.
 	Tolerance float64 `json:",omitempty"`
@@ -46,12 +46,12 @@ type Options struct {
 	ValueBytes int64 `json:"-"`
 	// Strict refuses all chunks that are not verbatim.
 	Strict bool `json:",omitempty"`
-	// Rectilinear declares lists of edges where a regular grid would suffice now, so that files
+	// Rectilinear declares rectilinear grids even if regular grids describe the files, so that files
 	// with other lengths can be appended.
 	Rectilinear bool `json:",omitempty"`
 	// CodecFrom names the file whose codecs and chunks the arrays declare.
 	CodecFrom string `json:",omitempty"`
-	// Exact lists the paths of arrays that need codecs which restore all values. See Plan.Inexact.
+	// Exact lists the paths of arrays whose codecs must restore all values. See Plan.Inexact.
 	Exact []string `json:"-"`
 	// ChunkLengths has the chunk lengths that an earlier snapshot declares along the first dimension of
 	// arrays that it stores in the manifest, by path. These arrays keep them.

@@ -64,10 +64,10 @@ func (p *survey) renames(r *Rename) bool {
 			return true
 		}
 	}
-	lens := lens{group: p.lens().group}
+	renamer := renamer{group: p.renamer().group}
 	return slices.ContainsFunc(p.classes, func(c *class) bool {
-		return slices.ContainsFunc(c.vars, func(x lensed) bool {
-			return r.means(lens.dim(x.v.Path)) || slices.ContainsFunc(x.v.Dims, func(d string) bool { return r.means(lens.dim(d)) })
+		return slices.ContainsFunc(c.vars, func(x planVar) bool {
+			return r.means(renamer.dim(x.v.Path)) || slices.ContainsFunc(x.v.Dims, func(d string) bool { return r.means(renamer.dim(d)) })
 		})
 	})
 }
@@ -140,24 +140,24 @@ func (p *directions) checkConcat() error {
 // were refused.
 func (p *survey) dropsAll(glob string) bool {
 	if len(p.opts.Drop) == 0 || slices.ContainsFunc(p.classes, func(c *class) bool {
-		return slices.ContainsFunc(c.vars, func(x lensed) bool { return matches([]string{glob}, x.path) })
+		return slices.ContainsFunc(c.vars, func(x planVar) bool { return matches([]string{glob}, x.path) })
 	}) {
 		return false
 	}
-	lens := p.lens()
+	renamer := p.renamer()
 	return slices.ContainsFunc(p.classes, func(c *class) bool {
 		return slices.ContainsFunc(c.header.Variables, func(v *manifest.Variable) bool {
-			return matches([]string{glob}, lens.dim(v.Path)) && matches(p.opts.Drop, lens.dim(v.Path))
+			return matches([]string{glob}, renamer.dim(v.Path)) && matches(p.opts.Drop, renamer.dim(v.Path))
 		})
 	})
 }
 
 // dropsDim reports whether only dropped variables have a dimension.
 func (p *survey) dropsDim(name string) bool {
-	lens := p.lens()
+	renamer := p.renamer()
 	return len(p.opts.Drop) > 0 && slices.ContainsFunc(p.classes, func(c *class) bool {
 		return slices.ContainsFunc(c.header.Variables, func(v *manifest.Variable) bool {
-			return matches(p.opts.Drop, lens.dim(v.Path)) && slices.ContainsFunc(v.Dims, func(d string) bool { return calls(name, lens.dim(d)) })
+			return matches(p.opts.Drop, renamer.dim(v.Path)) && slices.ContainsFunc(v.Dims, func(d string) bool { return calls(name, renamer.dim(d)) })
 		})
 	})
 }
@@ -174,7 +174,7 @@ func (p *survey) nothingLeft() error {
 	if len(given) == 0 {
 		return errors.New("no file has a variable")
 	}
-	return &OptionError{Setting: given[0], Says: "nothing is left of any file" + p.whichThere()}
+	return &OptionError{Setting: given[0], Says: "these options exclude all variables" + p.whichThere()}
 }
 
 // whichThere lists the variables of the files, for a message.

@@ -10,8 +10,8 @@ import (
 	english "varve/manifest/report/text"
 )
 
-// TestOptionsThatMeanNothing: an option that matches nothing in the files is an error.
-func TestOptionsThatMeanNothing(t *testing.T) {
+// TestOptionsWithoutEffect: an option that matches nothing in the files is an error.
+func TestOptionsWithoutEffect(t *testing.T) {
 	for _, tt := range []struct {
 		options  Options
 		option   string
@@ -49,7 +49,7 @@ func TestOptionsThatMeanNothing(t *testing.T) {
 }
 
 // TestDimensionsOfOneName: options may give two dimensions one name only if they have the same
-// length. Unused dimensions, and those outside of the group, do not count.
+// length. Dimensions that no variable uses, and dimensions outside the chosen group, are ignored.
 func TestDimensionsOfOneName(t *testing.T) {
 	plan := func(opts Options, length int64) error {
 		m := newMaker()
@@ -59,7 +59,7 @@ func TestDimensionsOfOneName(t *testing.T) {
 		}
 		_, needs, err := newPlan(m.files, &opts)
 		if err == nil && len(needs) > 0 && opts.Group == "" {
-			t.Errorf("asks for %v", needs)
+			t.Errorf("the plan requests %v", needs)
 		}
 		return err
 	}
@@ -75,7 +75,7 @@ func TestDimensionsOfOneName(t *testing.T) {
 	} {
 		err := plan(c.opts, c.length)
 		if got := fmt.Sprint(err); got != c.want && !(c.want == "" && err == nil) {
-			t.Errorf("%+v, %d: %v, not %q", c.opts, c.length, err, c.want)
+			t.Errorf("%+v, length %d: error %v, want %q", c.opts, c.length, err, c.want)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	english "varve/manifest/report/text"
 )
 
-// TestOptionValues: options may come from other programs, so New checks them.
+// TestOptionValues: Check and New reject invalid values, because options may come from other programs.
 func TestOptionValues(t *testing.T) {
 	for _, c := range []struct {
 		name, option string
@@ -21,16 +21,16 @@ func TestOptionValues(t *testing.T) {
 		{"vars", "vars=[a", Options{Vars: []string{"x", "[a"}}},
 		{"drop", "drop=[a", Options{Drop: []string{"[a"}}},
 		{"negative tolerance", "tolerance=-1", Options{Tolerance: -1}},
-		{"no tolerance", "tolerance=NaN", Options{Tolerance: math.NaN()}},
+		{"tolerance NaN", "tolerance=NaN", Options{Tolerance: math.NaN()}},
 		{"infinite tolerance", "tolerance=+Inf", Options{Tolerance: math.Inf(1)}},
-		{"nameless dimension", "new-dim", Options{NewDims: []NewDim{{Pattern: `(\d+)`}}}},
-		{"dimension from nowhere", "new-dim=run", Options{NewDims: []NewDim{{Name: "run"}}}},
-		{"dimension from two places", "new-dim=run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)`, Attribute: "run"}}}},
-		{"a pattern that is none", "new-dim=run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(`}}}},
+		{"new dimension without a name", "new-dim", Options{NewDims: []NewDim{{Pattern: `(\d+)`}}}},
+		{"new dimension without a source of values", "new-dim=run", Options{NewDims: []NewDim{{Name: "run"}}}},
+		{"new dimension with two sources of values", "new-dim=run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(\d+)`, Attribute: "run"}}}},
+		{"an invalid pattern", "new-dim=run", Options{NewDims: []NewDim{{Name: "run", Pattern: `(`}}}},
 		{"a pattern without a group", "new-dim=run", Options{NewDims: []NewDim{{Name: "run", Pattern: `\d+`}}}},
-		{"no type", "dtype=t2m=float17", Options{Schemas: []Override{{Array: "t2m", Type: "float17"}}}},
+		{"unknown type", "dtype=t2m=float17", Options{Schemas: []Override{{Array: "t2m", Type: "float17"}}}},
 		{"no edges", "chunk-edges=t2m:time", Options{Schemas: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {}}}}}},
-		{"an edge of no length", "chunk-edges=t2m:time", Options{Schemas: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {4, 0}}}}}},
+		{"an edge of length 0", "chunk-edges=t2m:time", Options{Schemas: []Override{{Array: "t2m", Chunks: map[string][]int64{"time": {4, 0}}}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var wrong *OptionError

@@ -61,7 +61,7 @@ func (p *survey) addPart(a *array, of *member, file int) {
 	}
 	p.hidden[file] = int32(len(p.classes))
 	a.parts = append(a.parts, member{class: p.hidden[file], axes: of.axes,
-		lensed: &lensed{at: 0, v: h.Variables[0], path: of.path, dims: of.dims}})
+		planVar: &planVar{at: 0, v: h.Variables[0], path: of.path, dims: of.dims}})
 	p.classes = append(p.classes, &class{header: h, unnamed: unnamedIn(h), files: []int32{int32(file)}})
 }
 
@@ -130,8 +130,9 @@ func (d *dim) coordOf(file int32) *coord {
 	return nil
 }
 
-// partsOverlap refuses files whose parts overlap, because nothing says which part is on top.
-func (p *survey) partsOverlap(a *array, w *placing) {
+// refuseOverlappingParts refuses files whose parts overlap, because it is not known which part
+// provides the values.
+func (p *survey) refuseOverlappingParts(a *array, w *placing) {
 	pairs := overlapping(w.tiles)
 	if len(pairs) == 0 {
 		return

@@ -34,8 +34,8 @@ func TestPartsRefused(t *testing.T) {
 		code  report.Code
 		files string
 	}{
-		{"overlapping", func(m *maker) { m.partedFile("a", 0, zero, box(0, 3), box(2, 2)) }, report.PartsOverlap, "a"},
-		{"of two fill values", func(m *maker) {
+		{"overlapping parts", func(m *maker) { m.partedFile("a", 0, zero, box(0, 3), box(2, 2)) }, report.PartsOverlap, "a"},
+		{"two fill values", func(m *maker) {
 			m.partedFile("a", 0, zero, box(0, 2))
 			m.partedFile("b", 4, one, box(0, 2))
 		}, report.PartsFillDiffers, "b"},

@@ -91,7 +91,7 @@ func placeOf(members []member, class int32) int {
 // holders returns the files that provide the array's values.
 func (p *layout) holders(a *array) []int32 {
 	if a.where == nil {
-		return []int32{p.counting(a)}
+		return []int32{p.fileUsed(a)}
 	}
 	files := make([]int32, 0, len(a.where.tiles))
 	for i := range a.where.tiles {
@@ -159,9 +159,9 @@ func (p *layout) bounded(a *array) (paths map[string]bool, all bool) {
 			all = false
 			continue
 		}
-		i := slices.IndexFunc(c.vars, func(x lensed) bool { return x.v == v })
+		i := slices.IndexFunc(c.vars, func(x planVar) bool { return x.v == v })
 		if i < 0 { // or it was broadcast, which replaced the variable
-			i = slices.IndexFunc(c.vars, func(x lensed) bool { return c.header.Variables[x.at] == v })
+			i = slices.IndexFunc(c.vars, func(x planVar) bool { return c.header.Variables[x.at] == v })
 		}
 		if i >= 0 {
 			paths[c.vars[i].path] = true
@@ -362,7 +362,7 @@ func (p *survey) madeArray(d *dim) *array {
 	class := &class{header: h, files: d.filesWhose(func(*coord) bool { return true })}
 	p.classes = append(p.classes, class)
 	return &array{path: d.path, dims: []string{d.path}, pieces: true, made: nil, placed: []*dim{d}, files: int64(len(class.files)),
-		members: []member{{class: int32(len(p.classes) - 1), lensed: &lensed{v: h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
+		members: []member{{class: int32(len(p.classes) - 1), planVar: &planVar{v: h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
 }
 
 // copyAll converts the values of all files and writes them to c.

@@ -20,7 +20,7 @@ type placing struct {
 	cut    bool             // some tiles are parts of files
 	holes  bool             // the tiles do not cover the whole array
 	runs   map[string][]run // cache of computed chunk lengths
-	used   bool             // by an array that reads its chunks from files
+	used   bool             // an array reads its chunks from these files
 	absent []int32          // files whose position no tile covers
 	twins  [][]int32        // groups of files with equal positions, which must hold equal values
 	whole  []manifest.Tile  // all tiles, including the tiles of twins, if files have several tiles
@@ -54,7 +54,7 @@ func (p *layout) placingOf(a *array) *placing {
 	}
 	if p.servesParts(a) {
 		w.tiles = p.partTiles(a, w.tiles)
-		p.partsOverlap(a, w)
+		p.refuseOverlappingParts(a, w)
 	}
 	return w
 }
@@ -79,8 +79,8 @@ func (p *layout) placingKey(a *array) string {
 	return b.String()
 }
 
-// writeWidths writes the order of the members' sizes: of files in one place, the widest counts.
-// Most arrays have members of one size, and then nothing is written.
+// writeWidths writes the order of the members' sizes, because the widest of the files at one position
+// is used. Most arrays have members of one size; then it writes nothing.
 func (p *inquiry) writeWidths(b *strings.Builder, a *array) {
 	widths := map[int64]int{}
 	for _, m := range a.members {
@@ -138,7 +138,7 @@ func (p *survey) appendParts(tiles []manifest.Tile, a *array, f int32) []manifes
 		for _, t := range made {
 			for _, s := range parts {
 				cut := []axisPart{s}
-				// Files at one place then have tiles that are equal or apart, so that they can be compared.
+				// Cutting makes tiles of files at one position equal or disjoint, so that they can be compared.
 				if a.isJoinedOnly() {
 					cut = s.cutAt(d.cuts)
 				}
@@ -220,15 +220,15 @@ func (p *layout) repeated(a *array) bool {
 	return slices.ContainsFunc(p.flows, func(d *dim) bool { return d.role == flowing && len(d.coords) > 1 && !slices.Contains(a.placed, d) })
 }
 
-// doubt is an array with files in equal positions, whose values have yet to be compared.
+// doubt is an array with several files at the same positions, whose values must still be compared.
 type doubt struct {
 	a     *array
 	twins [][]int32       // groups of files with equal positions
 	tiles []manifest.Tile // all tiles, sorted, if files have several; else nil
 }
 
-// keepOneTwin keeps one tile of each group with equal positions: the one of the widest file. It
-// returns the groups as twins. The tiles must be sorted.
+// keepOneTwin keeps one tile of each group of tiles with equal positions: the tile of the widest file.
+// It returns the groups as twins. The tiles must be sorted.
 func (p *layout) keepOneTwin(a *array, tiles []manifest.Tile) (kept []manifest.Tile, twins [][]int32) {
 	for from := 0; from < len(tiles); {
 		to := from + 1
@@ -272,7 +272,7 @@ func overlapping(tiles []manifest.Tile) (pairs [][2]int32) {
 		}
 		return pairs
 	}
-	var active []int32 // tiles that end behind the current start along the first dimension
+	var active []int32 // tiles that end after the current start along the first dimension
 	for i := range tiles {
 		kept := active[:0]
 		met := false

@@ -114,11 +114,11 @@ type inquiry struct {
 	report *report.Report
 	needs  []Need
 	needed map[Need]bool
-	fault  error           // the first error about values that do not fit their variable
-	sorted sync.Once       // guards names and places, which are computed when a finding first needs them
-	names  *report.Sources // the files in natural order of their names
-	places []int32         // the index of each file in names
-	named  map[*manifest.Variable]lensed
+	fault  error                          // the first error about values that do not fit their variable
+	sorted sync.Once                      // guards names and places, which are computed when a finding first needs them
+	names  *report.Sources                // the files in natural order of their names
+	places []int32                        // the index of each file in names
+	named  map[*manifest.Variable]planVar // caches variables with the names and dimensions of the plan
 }
 
 // survey holds the classes of files with equal headers.
@@ -166,7 +166,7 @@ type planner struct {
 	layout
 	common     schema.Common    // shared by all arrays, so that equal parts are stored once
 	ids        map[string]int64 // the last number in use for each placement name
-	calibrated bool             // some files are HDF4 files, whose calibration differs from CF packing
+	calibrated bool             // some files are HDF4 files, whose add_offset differs from CF packing
 	out        *Plan
 }
 

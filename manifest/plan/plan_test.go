@@ -12,7 +12,7 @@ import (
 	"varve/manifest/report/reporttest"
 )
 
-// TestPlaced: placements and chunk grids.
+// TestPlaced: files have the expected positions, and arrays the expected chunks.
 func TestPlaced(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	for _, c := range []struct {
@@ -24,17 +24,17 @@ func TestPlaced(t *testing.T) {
 		grid  string
 	}{
 		{"one file", Options{}, func(m *maker) { m.day("a", 0, 4) }, "/t", "a@0+4", "4 3 4"},
-		{"in the order of values, not of names", Options{}, func(m *maker) { m.day("a", 4, 4); m.day("b", 0, 4); m.day("c", 8, 4) },
+		{"the order of values differs from the order of names", Options{}, func(m *maker) { m.day("a", 4, 4); m.day("b", 0, 4); m.day("c", 8, 4) },
 			"/t", "b@0+4 a@4+4 c@8+4", "4 3 4"},
 		{"lengths of months", Options{}, func(m *maker) { m.day("1", 0, 31); m.day("2", 31, 28); m.day("3", 59, 31); m.day("4", 90, 30) },
 			"/t", "1@0+31 2@31+28 3@59+31 4@90+30", "[31 28 31 30] [3] [4]"},
-		{"equal lengths in a row are one run", Options{}, func(m *maker) {
+		{"adjacent equal lengths are one run", Options{}, func(m *maker) {
 			for i, n := range []int{5, 5, 5, 4, 4} {
 				m.day(fmt.Sprint(i), i*10, n)
 			}
 		}, "/t", "0@0+5 1@5+5 2@10+5 3@15+4 4@19+4", "[5x3 4x2] [3] [4]"},
 		{"a short last file of a smaller chunk", Options{}, func(m *maker) { m.day("1", 0, 4); m.day("2", 4, 3) }, "/t", "1@0+4 2@4+3", "[4 3] [3] [4]"},
-		{"a padded last chunk leaves it regular", Options{}, func(m *maker) {
+		{"a padded last chunk keeps the grid regular", Options{}, func(m *maker) {
 			m.file("1", days(0, 4), cube("t", "time", m64(4), m64(2)))
 			m.file("2", days(4, 3), cube("t", "time", m64(3), m64(2)))
 		}, "/t", "1@0+4 2@4+3", "2"},
@@ -46,21 +46,21 @@ func TestPlaced(t *testing.T) {
 			m.file("1", days(0, 30), cube("t", "time", m64(30), m64(512)))
 			m.file("2", days(30, 28), cube("t", "time", m64(28), m64(512)))
 		}, "/t", "1@0+30 2@30+28", "[30 512]"},
-		{"one file whose chunk is longer", Options{}, func(m *maker) { m.file("1", days(0, 30), cube("t", "time", m64(30), m64(512))) }, "/t", "1@0+30", "512"},
-		{"rectilinear when asked", Options{Rectilinear: true}, func(m *maker) { m.day("a", 0, 4); m.day("b", 4, 4) }, "/t", "a@0+4 b@4+4", "[4x2] [3] [4]"},
-		{"chunks that the user wants", Options{Schemas: []Override{{Array: "t", Chunks: map[string][]int64{"time": {3}, "lat": {1, 2}}}}},
+		{"one file with a longer chunk", Options{}, func(m *maker) { m.file("1", days(0, 30), cube("t", "time", m64(30), m64(512))) }, "/t", "1@0+30", "512"},
+		{"a rectilinear grid is requested", Options{Rectilinear: true}, func(m *maker) { m.day("a", 0, 4); m.day("b", 4, 4) }, "/t", "a@0+4 b@4+4", "[4x2] [3] [4]"},
+		{"chunks that the user chooses", Options{Schemas: []Override{{Array: "t", Chunks: map[string][]int64{"time": {3}, "lat": {1, 2}}}}},
 			func(m *maker) { m.day("a", 0, 4); m.day("b", 4, 4) }, "/t", "a@0+4 b@4+4", "[3x3] [1 2] [4]"},
 		{"chunk shapes of most bytes", Options{}, func(m *maker) {
 			for i, c := range [][]int64{{4, 3, 2}, {2, 3, 4}, {2, 3, 4}} {
 				m.file(fmt.Sprint(i), days(i*4, 4), lat(), lon(), cube("t", "time lat lon", m64(4, 3, 4), c))
 			}
 		}, "/t", "0@0+4 1@4+4 2@8+4", "[4 2x4] [3] [4]"},
-		{"the chunks of a file of choice", Options{CodecFrom: "0"}, func(m *maker) {
+		{"chunks of the file that codec-from names", Options{CodecFrom: "0"}, func(m *maker) {
 			for i, c := range [][]int64{{4, 3, 2}, {4, 3, 4}, {4, 3, 4}} {
 				m.file(fmt.Sprint(i), days(i*4, 4), lat(), lon(), cube("t", "time lat lon", m64(4, 3, 4), c))
 			}
 		}, "/t", "0@0+4 1@4+4 2@8+4", "4 3 2"},
-		{"falling values", Options{}, func(m *maker) {
+		{"decreasing values", Options{}, func(m *maker) {
 			m.file("a", coords("y", "y", float64s, 9, 8, 7), cube("t", "y", m64(3), m64(3)))
 			m.file("b", coords("y", "y", float64s, 12, 11, 10), cube("t", "y", m64(3), m64(3)))
 			m.file("c", coords("y", "y", float64s, 6, 5, 4), cube("t", "y", m64(3), m64(3)))
@@ -69,8 +69,8 @@ func TestPlaced(t *testing.T) {
 			m.file("a", words("station", "station", "oslo", "paris"), cube("t", "station", m64(2), m64(2)))
 			m.file("b", words("station", "station", "bern"), cube("t", "station", m64(1), m64(1)))
 		}, "/t", "b@0+1 a@1+2", "[1 2]"},
-		{"one step a file", Options{}, func(m *maker) { m.day("b", 30, 1); m.day("a", 0, 1); m.day("c", 61, 1) }, "/t", "a@0+1 b@1+1 c@2+1", "1 3 4"},
-		{"times in other units", Options{}, func(m *maker) {
+		{"one step per file", Options{}, func(m *maker) { m.day("b", 30, 1); m.day("a", 0, 1); m.day("c", 61, 1) }, "/t", "a@0+1 b@1+1 c@2+1", "1 3 4"},
+		{"times with different units", Options{}, func(m *maker) {
 			m.file("a", coords("time", "time", int32s, 48, 72).with("units", "hours since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
 			m.file("b", coords("time", "time", float64s, 0, 1).with("units", "days since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
 		}, "/t", "b@0+2 a@2+2", "2"},
@@ -98,7 +98,7 @@ func TestPlaced(t *testing.T) {
 				m.file(name, cube("t", "n", m64(2), m64(2)))
 			}
 		}, "/t", "run1@0+2 run9@2+2 run10@4+2", "2"},
-		{"the order of names, side by side", Options{Concat: []string{"n"}}, func(m *maker) {
+		{"the order of names, with two variables in different files", Options{Concat: []string{"n"}}, func(m *maker) {
 			m.file("t2", cube("t", "n", m64(2), m64(2)), cube("id", "", nil, nil))
 			m.file("t1", cube("t", "n", m64(2), m64(2)), cube("id", "", nil, nil))
 			m.file("u1", cube("u", "n", m64(2), m64(2)), cube("id", "", nil, nil))
@@ -107,13 +107,13 @@ func TestPlaced(t *testing.T) {
 				f.Values[1] = m.intern(&manifest.Values{Data: []byte{1, 2, 3, 4}})
 			}
 		}, "/u", "u1@0+2 u2@2+2", "2"},
-		{"one variable a file", Options{}, func(m *maker) {
+		{"one variable per file", Options{}, func(m *maker) {
 			for i := range 2 {
 				m.file(fmt.Sprint("t", i), days(i*2, 2), cube("t", "time", m64(2), m64(2)))
 				m.file(fmt.Sprint("u", i), days(i*2, 2), cube("u", "time", m64(2), m64(2)))
 			}
 		}, "/u", "u0@0+2 u1@2+2", "2"},
-		{"a year of one variable beside months of another", Options{}, func(m *maker) {
+		{"one variable in a file per year, another in files per month", Options{}, func(m *maker) {
 			m.file("year", days(0, 6), cube("u", "time", m64(6), m64(6)))
 			for i := range 3 {
 				m.file(fmt.Sprint("m", i), days(i*2, 2), cube("t", "time", m64(2), m64(2)))
@@ -141,19 +141,19 @@ func TestPlaced(t *testing.T) {
 				m.file(fmt.Sprint("f", i), lat(), scalar("when", 12).with("units", units), cube("t", "lat", m64(3), m64(3)))
 			}
 		}, "/t", "f1@0+1 f0@1+1", "1 3"},
-		{"overlap, the first counts", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) },
+		{"overlap=first", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) },
 			"/t", "a@0+4 b@4+3~1 c@7+2", "[4 3 2] [3] [4]"},
-		{"overlap, the last counts", Options{Overlap: OverlapLast}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) },
+		{"overlap=last", Options{Overlap: OverlapLast}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) },
 			"/t", "a@0+3 b@3+4 c@7+2", "[3 4 2] [3] [4]"},
-		{"a file within another, the last counts", Options{Overlap: OverlapLast}, func(m *maker) { m.day("a", 0, 9); m.day("b", 3, 2) },
+		{"a file within another, overlap=last", Options{Overlap: OverlapLast}, func(m *maker) { m.day("a", 0, 9); m.day("b", 3, 2) },
 			"/t", "a@0+3 b@3+2 a@5+4~5", "[3 2 4] [3] [4]"},
-		{"a file within another, the first counts", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("a", 0, 9); m.day("b", 3, 2) }, "/t", "a@0+9", "9 3 4"},
+		{"a file within another, overlap=first", Options{Overlap: OverlapFirst}, func(m *maker) { m.day("a", 0, 9); m.day("b", 3, 2) }, "/t", "a@0+9", "9 3 4"},
 		{"narrow files are padded", Options{Pad: PadFill}, func(m *maker) {
 			m.file("a", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 			m.file("b", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
 			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 		}, "/t", "a@0+2 b@2+2 c@4+2", "2 5"},
-		{"edges of a source stay along axes in which files are not placed", Options{}, func(m *maker) {
+		{"edges are kept along axes in which files are not placed", Options{}, func(m *maker) {
 			m.file("a", edged("t", "y x", m64(60, 100), [][2]int64{{10, 1}, {20, 1}, {30, 1}}, [][2]int64{{50, 2}}))
 		}, "/t", "a@+", "[10 20 30] [50x2]"},
 		{"edges that grow and shrink", Options{}, func(m *maker) {
@@ -177,13 +177,13 @@ func TestPlaced(t *testing.T) {
 			m.file("a", days(0, 2), edged("t", "time y", m64(2, 60), [][2]int64{{1, 2}}, [][2]int64{{10, 1}, {20, 1}, {30, 1}}))
 			m.file("b", days(2, 3), edged("t", "time y", m64(3, 60), [][2]int64{{1, 3}}, [][2]int64{{5, 1}, {55, 1}}))
 		}, "/t", "a@0+2 b@2+3", "[1x5] [10 20 30]"},
-		{"edges of a source, with a rectilinear grid asked for", Options{Rectilinear: true}, func(m *maker) {
+		{"edges of a source, with a requested rectilinear grid", Options{Rectilinear: true}, func(m *maker) {
 			m.file("a", days(0, 59), edged("t", "time y", m64(59, 4), [][2]int64{{31, 1}, {28, 1}}, [][2]int64{{1, 1}, {3, 1}}))
 		}, "/t", "a@0+59", "[31 28] [1 3]"},
 		{"edges of chunks that are re-encoded become regular", Options{}, func(m *maker) {
 			m.file("a.nc", edged("x", "lat lon", m64(60, 100), [][2]int64{{25, 2}, {10, 1}}, [][2]int64{{30, 3}, {10, 1}}).reencoded())
 		}, "/x", "a.nc@+", "25 30"},
-		{"edges of chunks that can be verbatim come before longer files that are re-encoded", Options{}, func(m *maker) {
+		{"edges of verbatim chunks are preferred to those of larger files that are re-encoded", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), edged("t", "time y", m64(2, 60), [][2]int64{{1, 2}}, [][2]int64{{25, 2}, {10, 1}}))
 			m.file("b", days(2, 3), edged("t", "time y", m64(3, 60), [][2]int64{{1, 3}}, [][2]int64{{20, 2}, {15, 1}, {5, 1}}).reencoded())
 		}, "/t", "a@0+2 b@2+3", "[1x5] [25x2 10]"},
@@ -203,75 +203,75 @@ func TestPlaced(t *testing.T) {
 			m.file("a", days(0, 3), bare("t", "time x", m64(3, 5), 40))
 			m.file("b", days(3, 4), bare("t", "time x", m64(4, 5), 40))
 		}, "/t", "a@0+3 b@3+4", "1 5"},
-		{"bytes in one piece are cut by whole rows", Options{}, func(m *maker) {
+		{"contiguous storage is split into whole rows", Options{}, func(m *maker) {
 			m.file("a", days(0, 12), bare("t", "time y x", m64(12, 1024, 256), 0))
 		}, "/t", "a@0+12", "4 1024 256"},
-		{"rows too long for a chunk are cut themselves", Options{}, func(m *maker) {
+		{"rows that are too long for a chunk are split", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "time y x", m64(2, 4000, 1000), 0))
 		}, "/t", "a@0+2", "1 1000 1000"},
-		{"a length that nothing divides makes no chunks of next to nothing", Options{}, func(m *maker) {
+		{"a prime length is not split into tiny chunks", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell", m64(3000017), 0))
 		}, "/t", "a@+", "1048576"},
-		{"short records are read together", Options{}, func(m *maker) {
+		{"short records are joined", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell", m64(300000), 20))
 		}, "/t", "a@+", "50000"},
-		{"few records of 8 bytes are a chunk each", Options{}, func(m *maker) {
+		{"64 records of 8 bytes are one chunk each", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell two", m64(64, 2), 20))
 		}, "/t", "a@+", "1 2"},
-		{"many records of 8 bytes are not", Options{}, func(m *maker) {
+		{"130 records of 8 bytes are joined", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell two", m64(130, 2), 20))
 		}, "/t", "a@+", "130 2"},
-		{"all files count for the number of records", Options{}, func(m *maker) {
+		{"the number of records includes all files", Options{}, func(m *maker) {
 			for i := range 3 {
 				m.file(fmt.Sprint(i), days(40*i, 40), bare("t", "time two", m64(40, 2), 20))
 			}
 		}, "/t", "0@0+40 1@40+40 2@80+40", "40 2"},
-		{"records of 600 bytes are chunks, if they are not too many", Options{}, func(m *maker) {
+		{"10,000 records of 600 bytes are one chunk each", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell x", m64(10000, 150), 1200))
 		}, "/t", "a@+", "1 150"},
-		{"too many records of 600 bytes are read together", Options{}, func(m *maker) {
+		{"10,001 records of 600 bytes are joined", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell x", m64(10001, 150), 1200))
 		}, "/t", "a@+", "873 150"},
 		{"records of 8 KiB are chunks", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell x", m64(20000, 2048), 10000))
 		}, "/t", "a@+", "1 2048"},
-		{"records that are far apart", Options{}, func(m *maker) {
+		{"records that are far apart are joined by 64", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "cell", m64(6400), 1<<20))
 		}, "/t", "a@+", "64"},
-		{"contiguous storage takes the chunks of others", Options{}, func(m *maker) {
+		{"a contiguous file gets the chunks of other files", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), bare("t", "time y", m64(2, 6), 0))
 			for i := range 2 {
 				m.file(fmt.Sprint(i), days(2+2*i, 2), cube("t", "time y", m64(2, 6), m64(2, 3)))
 			}
 		}, "/t", "a@0+2 0@2+2 1@4+2", "2 3"},
-		{"axes in another order", Options{}, func(m *maker) {
+		{"a file with another order of axes", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), lat(), lon(), cube("t", "time lon lat", m64(2, 4, 3), m64(2, 4, 3)))
 			m.day("c", 4, 2)
 		}, "/t", "a@0+2 b@2+2 c@4+2", "2 3 4"},
-		{"renamed", Options{Rename: []Rename{{"latitude", "lat"}}}, func(m *maker) {
+		{"a renamed dimension", Options{Rename: []Rename{{"latitude", "lat"}}}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("latitude", "latitude", float32s, -10, 0, 10).with("units", "degrees_north"), lon(),
 				cube("t", "time latitude lon", m64(2, 3, 4), m64(2, 3, 4)))
 		}, "/t", "a@0+2 b@2+2", "2 3 4"},
-		{"only a group", Options{Group: "/g"}, func(m *maker) {
+		{"one selected group", Options{Group: "/g"}, func(m *maker) {
 			w := cube("g/t", "time", m64(2), m64(2))
 			m.file("a", days(0, 2), w)
 			m.file("b", days(2, 2), w, cube("other", "time", m64(2), m64(2)))
 		}, "/t", "a@0+2 b@2+2", "2"},
-		{"lines at times", Options{}, func(m *maker) {
+		{"times along lines", Options{}, func(m *maker) {
 			for i, name := range []string{"b", "a"} {
 				at := coords("when", "lines", float64s, lines(float64(10*i), 3, 1)...).with("units", "seconds since 2000-01-01")
 				m.file(name, at, cube("t", "lines pixels", m64(3, 2), m64(3, 2)))
 			}
 		}, "/t", "b@0+3 a@3+3", "3 2"},
-		{"equal bounds side by side", Options{}, func(m *maker) {
+		{"equal bounds in files with different variables", Options{}, func(m *maker) {
 			for i, v := range []string{"t", "u"} {
 				bounds := coords("time_bnds", "time", int32s, 0, 1)
 				m.file(fmt.Sprint(i), days(0, 2).with("bounds", "time_bnds"), bounds, cube(v, "time", m64(2), m64(2)))
 			}
 		}, "/u", "1@0+2", "2"},
-		{"all but one hold nothing", Options{}, func(m *maker) {
+		{"all files except one are empty", Options{}, func(m *maker) {
 			for i, n := range []int64{0, 2, 0} {
 				m.file(fmt.Sprint(i), days(0, int(n)), coords("sweep", "fixed", float32s, 0.5), cube("t", "time", m64(n), m64(2)))
 			}
@@ -280,26 +280,26 @@ func TestPlaced(t *testing.T) {
 			m.file("1", days(0, 2), words("station", "station", "S0", "S1"), cube("t", "time station", m64(2, 2), m64(2, 2)))
 			m.file("2", days(0, 2), words("station", "station"), cube("t", "time station", m64(2, 0), m64(2, 2)))
 		}, "/t", "1@0+2", "2 2"},
-		{"lines at times, of several the axis", Options{}, func(m *maker) { m.lines("axis", "T") }, "/t", "b@0+2 a@2+2", "2"},
-		{"lines at times, of several the standard one", Options{}, func(m *maker) { m.lines("standard_name", "time") }, "/t", "b@0+2 a@2+2", "2"},
-		{"lines at times that nobody asked for", Options{Vars: []string{"t"}}, func(m *maker) { m.lines("axis", "T") }, "/t", "b@0+2 a@2+2", "2"},
-		{"lines at times, of several the one that is called so", Options{}, func(m *maker) { m.lines("comment", "") }, "/t", "a@0+2 b@2+2", "2"},
+		{"times along lines, chosen by axis=T", Options{}, func(m *maker) { m.lines("axis", "T") }, "/t", "b@0+2 a@2+2", "2"},
+		{"times along lines, chosen by standard_name", Options{}, func(m *maker) { m.lines("standard_name", "time") }, "/t", "b@0+2 a@2+2", "2"},
+		{"times along lines that are not selected", Options{Vars: []string{"t"}}, func(m *maker) { m.lines("axis", "T") }, "/t", "b@0+2 a@2+2", "2"},
+		{"times along lines, chosen by the name time", Options{}, func(m *maker) { m.lines("comment", "") }, "/t", "a@0+2 b@2+2", "2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
 			p := planned(t, m, &c.opts)
 			if got := tilesOf(t, m, p, c.array); got != c.tiles {
-				t.Errorf("tiles %s\nnot   %s", got, c.tiles)
+				t.Errorf("got tiles %s\nwant      %s", got, c.tiles)
 			}
 			if got := gridText(arrayOf(t, p, c.array)); got != c.grid {
-				t.Errorf("chunks %s, not %s", got, c.grid)
+				t.Errorf("got chunks %s, want %s", got, c.grid)
 			}
 		})
 	}
 }
 
-// TestRefused: refusals with their files and remedies.
+// TestRefused: refusals have the expected finding, files and remedies.
 func TestRefused(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	x := func(at ...float64) wanted { return coords("x", "x", float64s, at...) }
@@ -308,10 +308,10 @@ func TestRefused(t *testing.T) {
 		opts   Options
 		make   func(m *maker)
 		code   report.Code
-		files  string // the last elements of their paths
-		option string // begins so
+		files  string // base names
+		option string // the remedies
 	}{
-		{"other values of a coordinate", Options{}, func(m *maker) {
+		{"a coordinate with other values", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("lat", "lat", float32s, -10.004, 0, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
@@ -331,12 +331,12 @@ func TestRefused(t *testing.T) {
 				m.file(fmt.Sprint(i), at, edges)
 			}
 		}, report.BoundsTooLarge, "0 1", "drop=edges"},
-		{"a coordinate the other way round", Options{Coords: CoordsFirst}, func(m *maker) {
+		{"a coordinate in reverse order", Options{Coords: CoordsFirst}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("lat", "lat", float32s, 10, 0, -10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
 		}, report.DirectionDiffers, "b", ""},
-		{"longitudes of the other convention", Options{}, func(m *maker) {
+		{"longitudes from -180 and from 0", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), lat(), coords("lon", "lon", float32s, -180, -90, 0, 90).with("units", "degrees_east"), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
@@ -345,18 +345,18 @@ func TestRefused(t *testing.T) {
 			m.file("a", days(0, 1), coords("s", "s", int32s, 3, 1, 2), cube("t", "time s", m64(1, 3), m64(1, 3)))
 			m.file("b", days(1, 1), coords("s", "s", int32s, 1, 3, 2), cube("t", "time s", m64(1, 3), m64(1, 3)))
 		}, report.CoordinatePermuted, "b", ""},
-		{"a place of its own that leaves half a mosaic empty", Options{}, func(m *maker) {
+		{"a file apart from the others, so that half the mosaic is empty", Options{}, func(m *maker) {
 			for i := range 3 {
 				m.file(fmt.Sprint(i), days(i, 1), x(1, 2), cube("t", "time x", m64(1, 2), m64(1, 2)))
 			}
 			m.file("moved", days(3, 1), x(11, 12), cube("t", "time x", m64(1, 2), m64(1, 2)))
 		}, report.MosaicSparse, "moved", "concat=time,x"},
-		{"units of a coordinate", Options{}, func(m *maker) {
+		{"a coordinate with other units", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("lat", "lat", float32s, -10, 0, 10).with("units", "radians"), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
 		}, report.CoordinateUnits, "b", "coords=first"},
-		{"calendars", Options{}, func(m *maker) {
+		{"different calendars", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)
 			m.file("c", days(4, 2).with("calendar", "noleap"), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
@@ -366,48 +366,48 @@ func TestRefused(t *testing.T) {
 				m.file(fmt.Sprint(i), cube("X/indptr", "X/rows", m64(3), m64(3)), cube("X/indices", "X/cells", m64(4), m64(4)), cube("X/data", "X/cells", m64(4), m64(4)))
 			}
 		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=X/indptr"},
-		{"numbers of categories that differ", Options{Concat: []string{"row"}}, func(m *maker) {
+		{"indices into categories that differ", Options{Concat: []string{"row"}}, func(m *maker) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
 			}
 		}, report.StaticDiffers, "1", "broadcast=kind/categories=row | separate-manifests | drop=kind/codes"},
-		{"numbers of categories that differ, where the first would count", Options{Concat: []string{"row"}, Coords: CoordsFirst}, func(m *maker) {
+		{"indices into categories that differ, coords=first", Options{Concat: []string{"row"}, Coords: CoordsFirst}, func(m *maker) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
 			}
 		}, report.StaticDiffers, "1", "broadcast=kind/categories=row | separate-manifests | drop=kind/codes"},
-		{"station numbers that differ, with the first ones used", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
+		{"indices into station numbers that differ, coords=first", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
 			for i, from := range []float64{1, 1.5} {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), coords("station", "station", float64s, from, from+1))
 			}
 		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=at"},
-		{"station heights that differ, with the first ones used", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
+		{"indices into stations whose heights differ, coords=first", Options{Concat: []string{"obs"}, Coords: CoordsFirst}, func(m *maker) {
 			for i := range 2 {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), coords("height", "station", float64s, 7, 8+float64(i)))
 			}
 		}, report.StaticDiffers, "1", "broadcast=height=obs | separate-manifests | drop=at"},
-		{"numbers of categories of several files", Options{Concat: []string{"row", "name"}}, func(m *maker) {
+		{"indices into concatenated categories", Options{Concat: []string{"row", "name"}}, func(m *maker) {
 			for i, word := range []string{"B", "T"} {
 				m.file(fmt.Sprint(i), cube("kind/codes", "row", m64(3), m64(3)), words("kind/categories", "kind/name", word))
 			}
 		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=kind/codes"},
-		{"numbers of stations of several files", Options{Concat: []string{"obs", "station"}}, func(m *maker) {
+		{"indices into concatenated stations", Options{Concat: []string{"obs", "station"}}, func(m *maker) {
 			for i := range 2 {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), cube("height", "station", m64(2), m64(2)))
 			}
 		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=at"},
-		{"numbers of stations of several files, by another name", Options{Concat: []string{"obs", "site"}, Rename: []Rename{{"station", "site"}}}, func(m *maker) {
+		{"indices into concatenated stations, renamed", Options{Concat: []string{"obs", "site"}, Rename: []Rename{{"station", "site"}}}, func(m *maker) {
 			for i := range 2 {
 				m.file(fmt.Sprint(i), cube("at", "obs", m64(3), m64(3)).with("instance_dimension", "station"), cube("height", "station", m64(2), m64(2)))
 			}
 		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=at"},
-		{"nodes of faces of several files", Options{Concat: []string{"node", "face"}}, func(m *maker) { m.meshes() }, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=corners"},
-		{"nodes of faces of several files, whose mesh is left out", Options{Concat: []string{"node", "face"}, Drop: []string{"mesh", "lon"}}, func(m *maker) { m.meshes() },
+		{"node indices into concatenated nodes", Options{Concat: []string{"node", "face"}}, func(m *maker) { m.meshes() }, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=corners"},
+		{"node indices into concatenated nodes, with a dropped mesh", Options{Concat: []string{"node", "face"}, Drop: []string{"mesh", "lon"}}, func(m *maker) { m.meshes() },
 			report.IndexAcrossFiles, "0 1", "separate-manifests | drop=corners"},
-		{"faces of several files beside nodes of all", Options{Concat: []string{"face"}}, func(m *maker) {
+		{"face indices into concatenated faces", Options{Concat: []string{"face"}}, func(m *maker) {
 			m.meshes(cube("near", "face", m64(3), m64(3)).with("cf_role", "location_index_set", "mesh", "mesh", "location", "face"))
 		}, report.IndexAcrossFiles, "0 1", "separate-manifests | drop=near"},
-		{"calendars of times that are no coordinate", Options{}, func(m *maker) {
+		{"different calendars of times that are no coordinate", Options{}, func(m *maker) {
 			for i, calendar := range []string{"standard", "noleap"} {
 				m.file(fmt.Sprint(i), days(2*i, 2), coords("seen", "time", float64s, 1, 2).with("units", "days since 1990-01-01", "calendar", calendar))
 			}
@@ -418,7 +418,7 @@ func TestRefused(t *testing.T) {
 			m.file("c", coords("time", "time", int32s, 4, 5), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 		}, report.CoordinateKind, "c", ""},
 		{"files that share steps", Options{}, func(m *maker) { m.day("a", 0, 4); m.day("b", 3, 4); m.day("c", 7, 2) }, report.Overlapping, "a b", "overlap=first | overlap=last"},
-		{"files of the same steps", Options{}, func(m *maker) { m.day("a", 0, 2); m.day("b", 0, 2) }, report.Overlapping, "a b", "overlap=first | overlap=last | new-dim=NAME=PATTERN"},
+		{"files with the same steps", Options{}, func(m *maker) { m.day("a", 0, 2); m.day("b", 0, 2) }, report.Overlapping, "a b", "overlap=first | overlap=last | new-dim=NAME=PATTERN"},
 		{"steps between the steps of another file", Options{}, func(m *maker) {
 			m.file("a", coords("time", "time", int32s, 0, 2).with("units", "days since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
 			m.file("b", coords("time", "time", int32s, 1, 3).with("units", "days since 1990-01-01"), cube("t", "time", m64(2), m64(2)))
@@ -427,57 +427,57 @@ func TestRefused(t *testing.T) {
 			m.file("a", cube("t", "time x", m64(2, 3), m64(2, 3)))
 			m.file("b", cube("t", "time x", m64(2, 3), m64(2, 3)))
 		}, report.OrderUnknown, "a b", "concat=time"},
-		{"no axis to follow one another along", Options{}, func(m *maker) {
+		{"no dimension to concatenate along", Options{}, func(m *maker) {
 			m.file("a", lat(), cube("t", "lat", m64(3), m64(3)))
 			m.file("b", lat(), cube("t", "lat", m64(3), m64(3)))
 		}, report.OrderUnknown, "a b", "new-dim=NAME=PATTERN"},
-		{"one grid, given by coordinates of two dimensions", Options{}, func(m *maker) {
+		{"one grid with two-dimensional coordinates", Options{}, func(m *maker) {
 			for _, name := range []string{"a", "b"} {
 				grid := cube("TLAT", "nlat nlon", m64(2, 3), m64(2, 3)).with("units", "degrees_north")
 				grid.values = &manifest.Values{Data: make([]byte, 24)}
 				m.file(name, grid, cube("SHF", "nlat nlon", m64(2, 3), m64(2, 3)).with("coordinates", "TLAT"))
 			}
 		}, report.OrderUnknown, "a b", "new-dim=NAME=PATTERN"},
-		{"no values where others have some", Options{}, func(m *maker) {
+		{"one file without coordinate values", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)
 			m.file("c", lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 		}, report.PositionUnknown, "c", "drop=time concat=time"},
-		{"no values where one file alone has some", Options{}, func(m *maker) {
+		{"coordinate values in only one of two files", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("c", lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4)))
 		}, report.PositionUnknown, "c", "drop=time concat=time"},
-		{"a width of its own", Options{}, func(m *maker) {
+		{"a different length", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 			m.file("b", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
 			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 		}, report.WidthsDiffer, "b", "pad=fill | concat=x"},
-		{"other names of axes", Options{}, func(m *maker) {
+		{"a different dimension name", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("latitude", "latitude", float32s, -10, 0, 10), lon(), cube("t", "time latitude lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
 		}, report.DimsDiffer, "b", "rename=latitude=lat"},
-		{"axes of one name in other groups", Options{}, func(m *maker) {
+		{"dimensions with one name in different groups", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 			m.file("b", days(2, 2), cube("t", "time g/x", m64(2, 5), m64(2, 5)))
 			m.file("c", days(4, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
 		}, report.DimsDiffer, "b", "rename=/g/x=/x"},
-		{"another name, and other axes in another order", Options{}, func(m *maker) {
+		{"a different dimension name and another order", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), coords("latitude", "latitude", float32s, -10, 0, 10), lon(), cube("t", "lon latitude time", m64(4, 3, 2), m64(4, 3, 2)))
 			m.day("c", 4, 2)
 		}, report.DimsDiffer, "b", "rename=latitude=lat"},
-		{"another length, under a name that another dimension has", Options{}, func(m *maker) {
+		{"a different length, and names that other dimensions have", Options{}, func(m *maker) {
 			m.file("a", days(0, 2), cube("t", "time wide", m64(2, 5), m64(2, 5)), cube("u", "time narrow", m64(2, 3), m64(2, 3)))
 			m.file("b", days(2, 2), cube("t", "time narrow", m64(2, 3), m64(2, 3)), cube("w", "time wide", m64(2, 5), m64(2, 5)))
 			m.file("c", days(4, 2), cube("t", "time wide", m64(2, 5), m64(2, 5)), cube("u", "time narrow", m64(2, 3), m64(2, 3)))
 		}, report.DimsDiffer, "b", "separate-manifests | drop=t"},
-		{"another axis, whose values there are as well", Options{}, func(m *maker) {
+		{"another dimension in a file that has both coordinates", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", days(2, 2), lat(), lon(), coords("site", "site", float32s, 1, 2, 3), cube("t", "time site lon", m64(2, 3, 4), m64(2, 3, 4)))
 			m.day("c", 4, 2)
 		}, report.DimsDiffer, "b", "separate-manifests | drop=t"},
-		{"an axis less", Options{}, func(m *maker) {
+		{"a missing dimension", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2)
 			m.file("c", days(4, 2), lat(), lon(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
@@ -487,7 +487,7 @@ func TestRefused(t *testing.T) {
 				m.file(fmt.Sprint(i), x(at...), cube("cov", "x x", m64(2, 2), m64(2, 2)))
 			}
 		}, report.DimTwice, "0 1", "drop=cov"},
-		{"a coordinate of half precision", Options{}, func(m *maker) {
+		{"float16 coordinates", Options{}, func(m *maker) {
 			for i, bytes := range []string{"\x00\x3c\x00\x40", "\x00\x3c\x00\x40", "\x01\x3c\x01\x40"} {
 				w := coords("lat", "lat", int16s, 0, 0)
 				w.v.Type = codec.Type{Kind: codec.Float, Size: 2}
@@ -500,12 +500,12 @@ func TestRefused(t *testing.T) {
 			m.file("stray", coords("station", "station", int32s, 1, 2), cube("height", "station", m64(2), m64(2)))
 			m.day("b", 2, 2)
 		}, report.ForeignFile, "stray", "leave-files-out"},
-		{"a variable that some lack", Options{Missing: MissingRefuse}, func(m *maker) {
+		{"a variable that one file lacks", Options{Missing: MissingRefuse}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.day("b", 2, 2, cube("u", "time", m64(2), m64(2)))
 			m.day("c", 4, 2, cube("u", "time", m64(2), m64(2)))
 		}, report.VariableAbsent, "a", "missing=fill | missing=drop"},
-		{"a static variable", Options{}, func(m *maker) {
+		{"a static variable that differs", Options{}, func(m *maker) {
 			for i, name := range []string{"a", "b", "c"} {
 				land := cube("land", "lat", m64(3), m64(3))
 				land.values = &manifest.Values{Data: make([]byte, 12)}
@@ -518,7 +518,7 @@ func TestRefused(t *testing.T) {
 			m.file("a_2", lat(), cube("t", "lat", m64(3), m64(3)))
 			m.file("b", lat(), cube("t", "lat", m64(3), m64(3)))
 		}, report.NewDimMissing, "b", ""},
-		{"strict", Options{Strict: true}, func(m *maker) {
+		{"strict and a re-encoded chunk", Options{Strict: true}, func(m *maker) {
 			m.file("1", days(0, 3), cube("t", "time", m64(3), m64(2)))
 			m.file("2", days(3, 4), cube("t", "time", m64(4), m64(2)))
 		}, report.ShortChunkPadded, "1", ""},
@@ -529,19 +529,19 @@ func TestRefused(t *testing.T) {
 			_, needs, err := newPlan(m.files, &c.opts)
 			var refused *Error
 			if !errors.As(err, &refused) {
-				t.Fatalf("err %v, asks for %v", err, needs)
+				t.Fatalf("error %v, needs %v; want a refusal", err, needs)
 			}
 			f := findingOf(t, &report.Report{Findings: refused.Findings}, c.code)
 			for url := range f.Files.All() {
 				if !strings.Contains(err.Error(), report.Base(url)) {
-					t.Errorf("%s is not in %q", url, err)
+					t.Errorf("the error does not name %s: %q", url, err)
 				}
 			}
 			if got := reporttest.Files(&f); got != c.files {
-				t.Errorf("names %s, not %s: %+v", got, c.files, f)
+				t.Errorf("the finding names %s, want %s: %+v", got, c.files, f)
 			}
 			if got := reporttest.Remedies(&f); got != c.option {
-				t.Errorf("remedies %q, not %q", got, c.option)
+				t.Errorf("the remedies are %q, want %q", got, c.option)
 			}
 			if f.Effect != report.Refused || f.Count != f.Files.Len() {
 				t.Errorf("%+v", f)

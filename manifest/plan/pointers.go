@@ -45,12 +45,12 @@ func (p *layout) refusePointers() {
 			p.find(p.odd(report.Finding{Code: report.IndexAcrossFiles, Array: a.path, Effect: report.Refused, Remedies: withoutPointers(a),
 				Args: report.Args{"target": target, "reason": reason}}, p.filesHaving(a), a.files))
 		case a.where != nil:
-			p.aim(a, beside, along)
+			p.addTargets(a, beside, along)
 		}
 	}
 }
 
-// withoutPointers returns the remedies if files differ in an array that others hold indices into.
+// withoutPointers returns the remedies if files differ in an array into which a has indices.
 func withoutPointers(a *array) []report.Remedy {
 	return []report.Remedy{report.Do(report.Separate, "", ""), report.DropPath(a.path[1:])}
 }
@@ -58,9 +58,9 @@ func withoutPointers(a *array) []report.Remedy {
 // overruled reports whether a dimension uses the first file's coordinate although others differ.
 func (p *directions) overruled(at string) bool { return p.dims[at] != nil && p.dims[at].overruled }
 
-// aim records the arrays that an array holds indices into. Each file has its own indices, so these
-// arrays must be equal in all files, even if an option says that the first file is used.
-func (p *layout) aim(a, beside *array, along []string) {
+// addTargets records the arrays into which an array has indices. Each file has its own indices, so
+// these arrays must be equal in all files, even with coords=first.
+func (p *layout) addTargets(a, beside *array, along []string) {
 	if beside != nil {
 		p.targets[beside.path] = a
 	}
@@ -71,7 +71,7 @@ func (p *layout) aim(a, beside *array, along []string) {
 	}
 }
 
-// pointsBeside returns the array that an array of pointers refers to, or nil.
+// pointsBeside returns the array of the same group into which a has indices, or nil.
 func (p *layout) pointsBeside(a *array, at map[string]*array) *array {
 	dir, name := path.Split(a.path)
 	for _, x := range pointers {
@@ -83,15 +83,15 @@ func (p *layout) pointsBeside(a *array, at map[string]*array) *array {
 	return nil
 }
 
-// pointed returns, by array path, the dimensions that the array's values are indices into,
-// according to attributes. Attributes of dropped variables count, too.
+// pointed returns, by array path, the dimensions along which the array's values are indices,
+// according to attributes. It also reads the attributes of dropped variables.
 func (p *layout) pointed() map[string][]string {
 	out := map[string][]string{}
 	for n := range p.classes {
 		at := conventions{p: &p.survey, class: p.classes[n]}
 		for _, v := range at.class.header.Variables {
 			for _, to := range at.pointers(v) {
-				i := slices.IndexFunc(at.class.vars, func(x lensed) bool { return x.v == to.from })
+				i := slices.IndexFunc(at.class.vars, func(x planVar) bool { return x.v == to.from })
 				if i < 0 {
 					continue
 				}
@@ -117,15 +117,14 @@ type pointing struct {
 type conventions struct {
 	p     *survey
 	class *class
-	paths map[string]bool // of the header's variables
+	paths map[string]bool // the paths of the header's variables, filled when first needed
 }
 
 // connects is the suffix of the attributes that name a mesh's connectivity: face_node_connectivity
 // names a variable with indices of nodes.
 const connects = "_connectivity"
 
-// pointers returns the variables that hold indices, as far as the attributes of one variable say
-// so.
+// pointers returns the variables that have indices according to the attributes of one variable.
 func (c *conventions) pointers(v *manifest.Variable) (out []pointing) {
 	for i := range v.Attributes {
 		a := &v.Attributes[i]
@@ -166,7 +165,7 @@ func (c *conventions) elements(mesh *manifest.Variable, kind string) []string {
 	return dims
 }
 
-// variables returns the variables that `from` means by names.
+// variables returns the variables that attributes of `from` name.
 func (c *conventions) variables(from *manifest.Variable, names []string) (out []*manifest.Variable) {
 	all := c.class.header.Variables
 	if c.paths == nil && len(names) > 0 {
@@ -190,17 +189,17 @@ func (c *conventions) dims(v *manifest.Variable) []string {
 			return c.class.vars[i].dims
 		}
 	}
-	return c.p.through(c.p.lens(), v).dims
+	return c.p.viewOf(c.p.renamer(), v).dims
 }
 
-// dimsNamed returns the dimensions that a variable means by names, in its group or the nearest
-// parent group that has one.
+// dimsNamed returns the dimensions that attributes of a variable name: those of its group, or of the
+// nearest parent group that has one.
 func (c *conventions) dimsNamed(from *manifest.Variable, names []string) (out []string) {
 	for _, name := range names {
 		for dir := path.Dir(from.Path); ; dir = path.Dir(dir) {
 			at := path.Join(dir, name)
 			if slices.ContainsFunc(c.class.header.Dimensions, func(d manifest.Dimension) bool { return d.Path == at }) {
-				out = append(out, c.p.lens().dim(at))
+				out = append(out, c.p.renamer().dim(at))
 				break
 			}
 			if dir == "/" || dir == "." {

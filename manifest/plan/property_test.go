@@ -14,7 +14,7 @@ import (
 // tiling is a random archive with a known plan.
 type tiling struct {
 	m       *maker
-	cuts    map[string][]int64 // where tiles begin along each dimension, and the end
+	cuts    map[string][]int64 // by dimension: where tiles begin, and the length
 	dims    []string
 	chunk   map[string]int64
 	missing map[string]bool
@@ -84,7 +84,8 @@ func (g *tiling) each(do func(cell []int)) {
 	}
 }
 
-// complete reports whether the files show every split and cover enough of the lattice.
+// complete reports whether some file starts at each cut, and whether the files cover at least half
+// of the lattice.
 func (g *tiling) complete() bool {
 	seen := map[string]bool{}
 	want, have := 0, 0
@@ -132,8 +133,8 @@ func TestTilings(t *testing.T) {
 	}
 }
 
-// single reports whether a dimension has only one part, which gives no reason to place files along
-// it.
+// single reports whether a dimension has only one part. Then nothing shows that files are placed
+// along it.
 func (g *tiling) single() bool {
 	return slices.ContainsFunc(g.dims, func(d string) bool { return len(g.cuts[d]) == 2 })
 }
@@ -145,7 +146,7 @@ func (g *tiling) check(t *testing.T, p *Plan) bool {
 	for k, d := range g.dims {
 		cuts := g.cuts[d]
 		if a.Schema.Shape[k] != cuts[len(cuts)-1] {
-			t.Errorf("%s is %d long, not %d", d, a.Schema.Shape[k], cuts[len(cuts)-1])
+			t.Errorf("%s has length %d, want %d", d, a.Schema.Shape[k], cuts[len(cuts)-1])
 			return false
 		}
 		ok = g.checkEdges(t, a, k) && ok
@@ -166,7 +167,8 @@ func (g *tiling) check(t *testing.T, p *Plan) bool {
 	return ok && placed == len(g.m.files)
 }
 
-// checkEdges: no chunk contains parts of two files, and none is longer than the chunks of its file.
+// checkEdges checks that no chunk has elements of two files, and that no chunk is longer than the
+// chunks of its file.
 func (g *tiling) checkEdges(t *testing.T, a *manifest.Array, axis int) bool {
 	t.Helper()
 	grid, err := a.Schema.Grid()
@@ -179,12 +181,12 @@ func (g *tiling) checkEdges(t *testing.T, a *manifest.Array, axis int) bool {
 		end := at + size
 		for _, cut := range cuts {
 			if at < cut && cut < end {
-				t.Errorf("%s: chunk %d…%d reaches over %d: %s", g.dims[axis], at, end, cut, gridText(a))
+				t.Errorf("%s: chunk %d…%d crosses the file boundary %d: %s", g.dims[axis], at, end, cut, gridText(a))
 				return false
 			}
 		}
 		if end-at > g.chunk[g.dims[axis]] {
-			t.Errorf("%s: chunk %d…%d", g.dims[axis], at, end)
+			t.Errorf("%s: chunk %d…%d is longer than the chunks of its file", g.dims[axis], at, end)
 			return false
 		}
 		at = end
@@ -259,7 +261,7 @@ func TestPermutations(t *testing.T) {
 	}
 }
 
-// firstDifference returns the position at which two texts differ.
+// firstDifference returns the first lines in which two texts differ.
 func firstDifference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(x), len(y)) {
@@ -267,7 +269,7 @@ func firstDifference(a, b string) string {
 			return x[i] + "\nnot\n" + y[i]
 		}
 	}
-	return "one is longer"
+	return "one text is longer"
 }
 
 func outcome(files []*manifest.File, p *Plan, needs []Need, err error) string {

@@ -15,13 +15,13 @@ import (
 // failed holds the remedies that did not help.
 var failed []string
 
-// tryRemedies applies each remedy of a refusal to the same files, and notes those that leave the refusal in place or are no
-// valid options. Remedies with words for the user to replace are left out.
+// tryRemedies applies each remedy of a refusal to the same files. It records remedies that are invalid
+// options or do not resolve the refusal. It skips remedies with words that the user must replace.
 func tryRemedies(files []*manifest.File, opts *Options, refused *Error) {
 	for i := range refused.Findings {
 		f := &refused.Findings[i]
 		for _, r := range f.Remedies {
-			if r.Incomplete || r.Option == report.Allow { // which takes another scan
+			if r.Incomplete || r.Option == report.Allow { // allow needs another scan
 				continue
 			}
 			if says := tryRemedy(files, opts, f, &r); says != "" {
@@ -50,7 +50,7 @@ func tryRemedy(files []*manifest.File, opts *Options, f *report.Finding, r *repo
 	case report.LeaveOut, report.Separate:
 		odd := slices.Collect(f.Files.All())
 		if len(odd) == len(files) {
-			odd = odd[1:] // a manifest for each file
+			odd = odd[1:] // each file gets its own manifest; try the first
 		}
 		left = slices.DeleteFunc(slices.Clone(files), func(x *manifest.File) bool { return slices.Contains(odd, x.URL) })
 	default:
@@ -64,10 +64,10 @@ func tryRemedy(files []*manifest.File, opts *Options, f *report.Finding, r *repo
 	var wrong *OptionError
 	var refused *Error
 	switch {
-	case errors.As(err, &wrong) && r.Option != report.Separate: // other files take other options
+	case errors.As(err, &wrong) && r.Option != report.Separate: // some options may not apply to the remaining files
 		return err.Error()
 	case !errors.As(err, &refused):
-		return "" // planned, or in need of values
+		return "" // planned, or values are needed first
 	}
 	for i := range refused.Findings {
 		g := &refused.Findings[i]

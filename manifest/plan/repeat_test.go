@@ -38,8 +38,8 @@ func mosaic(m *maker, more func(day, tile int) []wanted) {
 	}
 }
 
-// TestOverlapElsewhere: files with overlapping steps must still agree on other coordinates.
-func TestOverlapElsewhere(t *testing.T) {
+// TestOverlapAndOtherCoordinates: files with overlapping steps must agree on other coordinates.
+func TestOverlapAndOtherCoordinates(t *testing.T) {
 	for name, opts := range map[string]Options{
 		"tolerance": {Overlap: OverlapLast, Tolerance: 0.01}, "first": {Overlap: OverlapLast, Coords: CoordsFirst}, "refused": {Overlap: OverlapLast},
 	} {
@@ -66,7 +66,7 @@ func TestOverlapElsewhere(t *testing.T) {
 func TestRepeated(t *testing.T) {
 	plain := func(day, _ int) []wanted { return []wanted{days(2*day, 2)} }
 	series := func(first float64) wanted { return coords("s", "time", float64s, first, 2) }
-	bounded := func(day, tile int) []wanted { // the same times and bounds, in units since other days
+	bounded := func(day, tile int) []wanted { // the same times and bounds in both tiles, with different reference days
 		from := float64(2*day - 10*tile)
 		edges := coords("edges", "time nv", float64s, from, from+1, from+1, from+2)
 		edges.v.Shape, edges.v.Storage.Chunks = []int64{2, 2}, []int64{2, 2}
@@ -77,13 +77,13 @@ func TestRepeated(t *testing.T) {
 		opts         Options
 		more         func(day, tile int) []wanted
 		array, tiles string
-		refused      string // the files that differ
+		refused      string // the files that differ; empty if the plan is not refused
 	}{
 		{"a land mask", Options{}, func(day, tile int) []wanted { return append(plain(day, tile), land("land", byte(tile))) },
 			"/land", "00@0+2 01@2+2", ""},
 		{"a land mask that differs", Options{}, func(day, tile int) []wanted { return append(plain(day, tile), land("land", byte(day*tile))) },
 			"/land", "", "11"},
-		{"a land mask that differs, and the first counts", Options{Coords: CoordsFirst}, func(day, tile int) []wanted { return append(plain(day, tile), land("land", byte(day*tile))) },
+		{"a land mask that differs, coords=first", Options{Coords: CoordsFirst}, func(day, tile int) []wanted { return append(plain(day, tile), land("land", byte(day*tile))) },
 			"/land", "00@0+2 01@2+2", ""},
 		{"masks with different missing values", Options{}, func(day, tile int) []wanted {
 			return append(plain(day, tile), masked(float64(-1-day), float64(-1-day)))
@@ -96,8 +96,8 @@ func TestRepeated(t *testing.T) {
 			other.v.Path = "/u"
 			return append(plain(day, tile), series(1), other)
 		}, "/u", "", "11"},
-		{"bounds since other days", Options{}, bounded, "/edges", "", ""},
-		{"bounds since other days that differ", Options{}, func(day, tile int) []wanted {
+		{"bounds with different reference days", Options{}, bounded, "/edges", "", ""},
+		{"bounds with different reference days that differ", Options{}, func(day, tile int) []wanted {
 			at := bounded(day, tile)
 			if tile == 1 { // the same numbers are other times
 				at[1].values = bounded(day, 0)[1].values
@@ -127,12 +127,12 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestPaddedTwins: with padding, the widest of the files with equal positions is used, and narrower
-// ones must equal its first values.
+// TestPaddedTwins: with padding, the widest of the files at one position is used, and narrower files
+// must equal its first values.
 func TestPaddedTwins(t *testing.T) {
 	type widths [2][2]int64 // by day and tile
 	grows := widths{{2, 3}, {3, 3}}
-	along := func(w widths, first, last float64) func(day, tile int) []wanted { // y is no dimension on which files follow one another
+	along := func(w widths, first, last float64) func(day, tile int) []wanted { // s is along x and y; files are not concatenated along y
 		return func(day, tile int) []wanted {
 			n := w[day][tile]
 			numbers := []float64{first, 2, 3, 11, 12, 13}
@@ -143,7 +143,7 @@ func TestPaddedTwins(t *testing.T) {
 				cube("t", "time x y", []int64{2, 2, n}, []int64{2, 2, n})}
 		}
 	}
-	both := func(w widths) func(day, tile int) []wanted { // and another grows where this one shrinks
+	both := func(w widths) func(day, tile int) []wanted { // adds a variable u that is wide where s is narrow
 		return func(day, tile int) []wanted {
 			n := 5 - w[day][tile]
 			other := static("x z", []int64{2, n}, []float64{1, 2, 3, 11, 12, 13}[:2*n]...)
@@ -154,7 +154,7 @@ func TestPaddedTwins(t *testing.T) {
 			return append(along(w, 1, 12)(day, tile), other)
 		}
 	}
-	stretch := func(w widths, first float64) func(day, tile int) []wanted { // x is one
+	alongTiles := func(w widths, first float64) func(day, tile int) []wanted { // s is along x, along which tiles are concatenated
 		return func(day, tile int) []wanted {
 			n := w[day][tile]
 			at := 10 * float64(tile)
@@ -172,19 +172,19 @@ func TestPaddedTwins(t *testing.T) {
 		opts         Options
 		more         func(day, tile int) []wanted
 		array, tiles string
-		refused      string // and the option that is offered
+		refused      string // "FILE by REMEDY"; empty if the plan is not refused
 	}{
-		{"grows", Options{Pad: PadFill}, along(grows, 1, 12), "/s", "10@0+2 01@2+2", ""},
-		{"grows, and the first counts", Options{Pad: PadFill, Coords: CoordsFirst}, along(grows, 1, 12), "/s", "10@0+2 01@2+2", ""},
-		{"shrinks", Options{Pad: PadFill}, along(widths{{3, 2}, {2, 2}}, 1, 12), "/s", "00@0+2 01@2+2", ""},
-		{"begins otherwise", Options{Pad: PadFill}, along(grows, 7, 12), "/s", "", "00 by broadcast=s=time | coords=first"},
-		{"goes on otherwise", Options{Pad: PadFill}, along(grows, 1, 7), "/s", "", "00 by broadcast=s=time | coords=first"},
-		{"begins otherwise, and the first counts", Options{Pad: PadFill, Coords: CoordsFirst}, along(grows, 7, 12), "/s", "10@0+2 01@2+2", ""},
-		{"another shrinks", Options{Pad: PadFill}, both(widths{{2, 2}, {3, 3}}), "/u", "00@0+2 01@2+2", ""},
-		{"grows on the axis of tiles", Options{Pad: PadFill, Concat: concat}, stretch(grows, 1), "/s", "10@0+3 01@3+3", ""},
-		{"grows there, and begins otherwise", Options{Pad: PadFill, Concat: concat}, stretch(grows, 7), "/s", "", "00 by broadcast=s=time | coords=first"},
-		{"grows there, not padded", Options{Concat: concat}, stretch(grows, 1), "/s", "", "00 by pad=fill"},
-		{"grows there, and nobody says that tiles follow one another", Options{Pad: PadFill}, stretch(grows, 1), "", "", "00 by concat=x"},
+		{"the second day is wider", Options{Pad: PadFill}, along(grows, 1, 12), "/s", "10@0+2 01@2+2", ""},
+		{"the second day is wider, coords=first", Options{Pad: PadFill, Coords: CoordsFirst}, along(grows, 1, 12), "/s", "10@0+2 01@2+2", ""},
+		{"the second day is narrower", Options{Pad: PadFill}, along(widths{{3, 2}, {2, 2}}, 1, 12), "/s", "00@0+2 01@2+2", ""},
+		{"another first value", Options{Pad: PadFill}, along(grows, 7, 12), "/s", "", "00 by broadcast=s=time | coords=first"},
+		{"another value inside", Options{Pad: PadFill}, along(grows, 1, 7), "/s", "", "00 by broadcast=s=time | coords=first"},
+		{"another first value, coords=first", Options{Pad: PadFill, Coords: CoordsFirst}, along(grows, 7, 12), "/s", "10@0+2 01@2+2", ""},
+		{"u is narrower on the second day", Options{Pad: PadFill}, both(widths{{2, 2}, {3, 3}}), "/u", "00@0+2 01@2+2", ""},
+		{"the second day is wider along x", Options{Pad: PadFill, Concat: concat}, alongTiles(grows, 1), "/s", "10@0+3 01@3+3", ""},
+		{"the second day is wider along x, another first value", Options{Pad: PadFill, Concat: concat}, alongTiles(grows, 7), "/s", "", "00 by broadcast=s=time | coords=first"},
+		{"the second day is wider along x, without padding", Options{Concat: concat}, alongTiles(grows, 1), "/s", "", "00 by pad=fill"},
+		{"the second day is wider along x, without concat=x", Options{Pad: PadFill}, alongTiles(grows, 1), "", "", "00 by concat=x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -230,10 +230,10 @@ func TestNewDimensionAndEqualNumbers(t *testing.T) {
 		}
 		made := planned(t, m, opts)
 		if got := fmt.Sprint(arrayOf(t, made, "/along").Dims); got != want {
-			t.Errorf("last number %v: along has the axes %s, not %s", last, got, want)
+			t.Errorf("last number %v: along has the dimensions %s, want %s", last, got, want)
 		}
 		if got := arrayOf(t, made, "/height").Dims; len(got) > 0 {
-			t.Errorf("height has the axes %v", got)
+			t.Errorf("height has the dimensions %v, want none", got)
 		}
 	}
 }
@@ -290,12 +290,13 @@ func TestPaddedTwinsAbsent(t *testing.T) {
 	}
 }
 
-// TestPaddedTwinsOfManyBytes: a limit bounds the values that are kept for comparisons.
+// TestPaddedTwinsOfManyBytes: values that exceed the memory limit are refused, or not compared with
+// coords=first.
 func TestPaddedTwinsOfManyBytes(t *testing.T) {
 	m := newMaker()
 	for day := range 2 {
 		for tile := range 2 {
-			n := int64(150<<20 + day) // of two bytes, for two of x
+			n := int64(150<<20 + day) // two int16 columns of this length are 600 MiB
 			s := static("x y", []int64{2, n})
 			s.values = nil
 			m.file(fmt.Sprintf("%d%d", day, tile), days(2*day, 2), coords("x", "x", float64s, float64(2*tile), float64(2*tile+1)),
@@ -313,9 +314,9 @@ func TestPaddedTwinsOfManyBytes(t *testing.T) {
 	}
 }
 
-// TestFirstInEachPlace: with coords=first, findings name the files whose values are not used,
-// without narrower files that agree.
-func TestFirstInEachPlace(t *testing.T) {
+// TestFirstAtEachPosition: with coords=first, the finding lists the files whose values differ and are
+// not used, but no narrower files that agree.
+func TestFirstAtEachPosition(t *testing.T) {
 	m := newMaker()
 	for day := range 3 {
 		for tile := range 2 {

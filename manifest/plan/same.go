@@ -49,7 +49,8 @@ func (c *comparison) unitsDiffer() bool {
 	return false
 }
 
-// parts groups files by equal values. It requests unknown values, and leaves their files out.
+// parts groups files by equal values. It requests unknown values, and leaves out the files that have
+// them.
 func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	found := newComparer(c.alike, c.units)
 	if err := c.crop(found, files); err != nil {
@@ -72,10 +73,10 @@ func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
 	return found.groups, nil
 }
 
-// counting returns the file that provides the values of an array that is equal in all files.
-func (p *layout) counting(a *array) int32 { return p.widest(a, p.filesHaving(a)) }
+// fileUsed returns the file that provides the values of an array that is equal in all files.
+func (p *layout) fileUsed(a *array) int32 { return p.widest(a, p.filesHaving(a)) }
 
-// widest returns the file with the most elements; of equals, the one with the lowest rank.
+// widest returns the file with the most elements. If several have as many, the lowest rank decides.
 func (p *layout) widest(a *array, files []int32) int32 {
 	best, most := int32(-1), int64(-1)
 	for _, f := range files {
@@ -92,9 +93,9 @@ func (p *layout) firstOf(files []int32) int32 {
 	return slices.MinFunc(files, func(x, y int32) int { return cmp.Compare(p.rank[x], p.rank[y]) })
 }
 
-// crop registers the values of the widest file, cropped to the shapes of narrower files. A narrow
-// file with these values then falls into the group of the widest file. It applies with padding
-// only.
+// crop registers the values of the widest file, cropped to the shapes of narrower files, so that
+// narrower files with these values are in the group of the widest file. Without padding, it does
+// nothing.
 func (c *comparison) crop(found *comparer, files []int32) error {
 	file, shapes := c.narrower(files)
 	if len(shapes) == 0 || !c.fits(files) {
@@ -113,7 +114,7 @@ func (c *comparison) crop(found *comparer, files []int32) error {
 	group, err := found.find(whole)
 	for _, shape := range shapes {
 		if err == nil {
-			err = found.count(whole, shape, group)
+			err = found.addCropped(whole, shape, group)
 		}
 	}
 	if err != nil {
@@ -122,14 +123,15 @@ func (c *comparison) crop(found *comparer, files []int32) error {
 	return nil
 }
 
-// fits reports whether memory suffices for the values that narrower files are compared with.
+// fits reports whether the memory limit permits the values of the widest file, if narrower files must
+// be compared with them.
 func (c *comparison) fits(files []int32) bool {
 	widest, shapes := c.narrower(files)
-	return len(shapes) == 0 || c.holds(c.a.memberOf(c.p.classOf[widest]).v)
+	return len(shapes) == 0 || c.fitsMemory(c.a.memberOf(c.p.classOf[widest]).v)
 }
 
-// narrower returns the widest file, and the distinct shapes of narrower files in the axis order of
-// the widest. There are none without padding.
+// narrower returns the widest file, and the distinct shapes of narrower files in the axis order of the
+// widest. Without padding, it returns no shapes.
 func (c *comparison) narrower(files []int32) (widest int32, shapes [][]int64) {
 	widest = c.p.widest(c.a, files)
 	if c.p.opts.Pad != PadFill {
@@ -249,11 +251,11 @@ func (c *comparer) find(x content) (int, error) {
 	return at, nil
 }
 
-// count adds the digest of values, cropped to a shape, to a group.
-func (c *comparer) count(x content, shape []int64, group int) error {
-	m, narrow, v := *x.m, *x.m.lensed, *x.m.v
+// addCropped adds the digest of values, cropped to a shape, to a group.
+func (c *comparer) addCropped(x content, shape []int64, group int) error {
+	m, narrow, v := *x.m, *x.m.planVar, *x.m.v
 	v.Shape = shape
-	narrow.v, m.lensed = &v, &narrow
+	narrow.v, m.planVar = &v, &narrow
 	values, err := x.begins(shape)
 	if err != nil {
 		return err
@@ -321,7 +323,7 @@ func (c *comparer) write(x content) error {
 	}
 	what, err := newMeaning(x.means)
 	if err != nil {
-		// Values whose meaning is unknown are equal only if type and bytes are.
+		// Values whose meaning is unknown are equal only if their types and bytes are equal.
 		fmt.Fprintf(c.w, "%v", x.m.v.Type)
 		c.w.WriteString(idOf(x.values))
 		return nil
@@ -347,9 +349,9 @@ func (c *comparer) write(x content) error {
 	return nil
 }
 
-// inOrder returns the values in the axis order of the array, and their shape. A variable that was
-// never written has one element. Summaries cannot be transposed, so they get a shape that equals no
-// other.
+// inOrder returns the values in the axis order of the array, and their shape. For a variable that was
+// never written, it returns one element. Summaries cannot be transposed, so they get a shape that
+// equals no other.
 func (x content) inOrder() (*manifest.Values, []int64, error) {
 	shape := make([]int64, len(x.m.axes))
 	for k, axis := range x.m.axes {

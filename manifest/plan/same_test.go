@@ -47,14 +47,14 @@ func TestStatics(t *testing.T) {
 		same bool
 	}{
 		{"equal", first, static("y x", []int64{2, 3}, 1, 2, 3, 4, 5, 6), true},
-		{"turned", first, static("x y", []int64{3, 2}, 1, 4, 2, 5, 3, 6), true},
-		{"the same bytes, turned", first, static("x y", []int64{3, 2}, 1, 2, 3, 4, 5, 6), false},
+		{"transposed", first, static("x y", []int64{3, 2}, 1, 4, 2, 5, 3, 6), true},
+		{"the same bytes, transposed", first, static("x y", []int64{3, 2}, 1, 2, 3, 4, 5, 6), false},
 		{"packed", first, tenths(10, 20, 30, 40, 50, 60), true},
 		{"the same bytes, packed", first, tenths(1, 2, 3, 4, 5, 6), false},
 		{"never written", never(nil), never([]byte{0, 0}), true},
-		{"never written, of another fill value", never(nil), never([]byte{1, 0}), false},
-		{"never written, of another offset", never(nil), never(nil, numberAttribute("add_offset", 273)), false},
-		{"never written in one", first, never(nil), false},
+		{"never written, with another fill value", never(nil), never([]byte{1, 0}), false},
+		{"never written, with another offset", never(nil), never(nil, numberAttribute("add_offset", 273)), false},
+		{"never written in one file", first, never(nil), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -83,15 +83,15 @@ func TestPaddedStatics(t *testing.T) {
 		name   string
 		widest wanted
 		coords Coords
-		odd    string // the file that is refused
+		odd    string // the file that is refused, or ""
 	}{
-		{"begins alike", static("y x", []int64{2, 3}, 1, 2, 3, 4, 5, 6), "", ""},
-		{"longer too", static("y x", []int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9), "", ""},
-		{"turned", static("x y", []int64{3, 2}, 1, 4, 2, 5, 3, 6), "", ""},
+		{"equal first values", static("y x", []int64{2, 3}, 1, 2, 3, 4, 5, 6), "", ""},
+		{"longer along both axes", static("y x", []int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9), "", ""},
+		{"transposed", static("x y", []int64{3, 2}, 1, 4, 2, 5, 3, 6), "", ""},
 		{"packed", tenths(10, 20, 30, 40, 50, 60), "", ""},
-		{"begins otherwise", static("y x", []int64{2, 3}, 1, 2, 3, 4, 6, 6), "", "c"},
+		{"other first values", static("y x", []int64{2, 3}, 1, 2, 3, 4, 6, 6), "", "c"},
 		{"the same bytes, packed", tenths(1, 2, 3, 4, 5, 6), "", "c"},
-		{"begins otherwise, and counts", static("y x", []int64{2, 3}, 1, 2, 3, 4, 6, 6), CoordsFirst, ""},
+		{"other first values, coords=first", static("y x", []int64{2, 3}, 1, 2, 3, 4, 6, 6), CoordsFirst, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
@@ -108,7 +108,7 @@ func TestPaddedStatics(t *testing.T) {
 			case c.odd == "" && err != nil:
 				t.Error(err)
 			case c.odd == "" && !countsAlone(made, "/s", 2):
-				t.Errorf("placed by %+v", made.Placements)
+				t.Errorf("the values are not those of c alone: %+v", made.Placements)
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestPadEmpty(t *testing.T) {
 	}
 }
 
-// countsAlone reports whether an array has the values of one file.
+// countsAlone reports whether an array has the values of a given file only.
 func countsAlone(made *Plan, path string, file int) bool {
 	a := slices.IndexFunc(made.Arrays, func(a manifest.Array) bool { return a.Path == path })
 	return slices.ContainsFunc(made.Placements, func(p manifest.Placement) bool {
@@ -138,7 +138,7 @@ func countsAlone(made *Plan, path string, file int) bool {
 	})
 }
 
-// TestExtendStaticsOfHeaders: equal bytes in files with another header may be other values.
+// TestExtendStaticsOfHeaders: Extend compares values, not bytes, if headers have different packing.
 func TestExtendStaticsOfHeaders(t *testing.T) {
 	whole := static("y x", []int64{2, 3}, 1, 2, 3, 4, 5, 6)
 	for i, c := range []struct {
@@ -165,7 +165,7 @@ func TestExtendStaticsOfHeaders(t *testing.T) {
 	}
 }
 
-// TestExtendPaddedStatics: equal bytes in another shape are other values.
+// TestExtendPaddedStatics: Extend does not accept equal bytes with another shape.
 func TestExtendPaddedStatics(t *testing.T) {
 	for _, same := range []bool{true, false} {
 		last := static("y x", []int64{3, 2}, 1, 2, 5, 6, 9, 10)
@@ -192,7 +192,8 @@ func TestExtendPaddedStatics(t *testing.T) {
 	}
 }
 
-// TestTextsInAnyOrder: labels may have any order in each file.
+// TestTextsInAnyOrder: labels may have any order in each file, and files are sorted by their first
+// labels.
 func TestTextsInAnyOrder(t *testing.T) {
 	m := newMaker()
 	for i, labels := range [][]string{{"Oslo", "Ystad"}, {"Lund", "Berlin"}, {"Zagreb", "Aachen", "Moss"}} {
@@ -204,13 +205,12 @@ func TestTextsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestVariableWhereAGroupIs: a group and a variable of different files may have one path, which is
-// refused.
-func TestVariableWhereAGroupIs(t *testing.T) {
-	for _, group := range []string{"of a variable", "of attributes"} {
+// TestVariableWithPathOfGroup: a variable whose path is a group in another file is refused.
+func TestVariableWithPathOfGroup(t *testing.T) {
+	for _, group := range []string{"group of a variable", "group of attributes"} {
 		m := newMaker()
 		m.day("a", 0, 2, coords("g", "g", float64s, 1, 2, 3))
-		if group == "of attributes" {
+		if group == "group of attributes" {
 			m.day("b", 2, 2).Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/"}, {Path: "/g"}}}
 		} else {
 			m.day("b", 2, 2, cube("g/u", "time", []int64{2}, []int64{2}))

@@ -55,7 +55,8 @@ func benchmarkPlan(b *testing.B, n, variables int) {
 func BenchmarkPlan10k(b *testing.B) { benchmarkPlan(b, 10_000, 40) }
 func BenchmarkPlan1M(b *testing.B)  { benchmarkPlan(b, 1_000_000, 40) }
 
-// TestCostIsByHeader: forty variables cost little more than one, because files share a header.
+// TestCostIsByHeader: planning forty variables allocates little more than planning one, because files
+// share a header.
 func TestCostIsByHeader(t *testing.T) {
 	cost := func(variables int) uint64 {
 		files := manyFiles(5000, variables)
@@ -72,7 +73,8 @@ func TestCostIsByHeader(t *testing.T) {
 	}
 }
 
-// TestCostIsLinear: four times as many files, variables or headers take about four times as long.
+// TestCostIsLinear: planning four times as many files, variables or attributes allocates about four
+// times as much memory.
 func TestCostIsLinear(t *testing.T) {
 	for name, make := range map[string]func(m *maker, n int){
 		"dimensions, each with a coordinate": func(m *maker, n int) {
@@ -128,10 +130,10 @@ func TestPlacementIDs(t *testing.T) {
 		seen[next()] = true
 	}
 	if len(seen) != 2000 || !seen["time"] || !seen["time-2"] || !seen["time-2,000"] {
-		t.Errorf("%d names", len(seen))
+		t.Errorf("%d distinct IDs, want 2000", len(seen))
 	}
 	if n := testing.AllocsPerRun(1, func() { next() }); n > 20 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations for one ID", n)
 	}
 }
 
@@ -143,14 +145,14 @@ func TestManyCoordinates(t *testing.T) {
 		opts    *Options
 		refused bool
 	}{
-		"units": {some: 200, make: func(m *maker, _, i int) {
+		"different units": {some: 200, make: func(m *maker, _, i int) {
 			m.file(fmt.Sprint(i), coords("time", "time", int32s, 0).with("units", fmt.Sprintf("seconds since 1990-01-01 %02d:%02d:%02d", i/3600, i/60%60, i%60)))
 		}},
-		"moments": {some: 3000, make: func(m *maker, _, i int) { m.day(fmt.Sprint(i), 4*i, 4) }},
-		"between one another": {some: 3000, refused: true, make: func(m *maker, n, i int) {
+		"different times": {some: 3000, make: func(m *maker, _, i int) { m.day(fmt.Sprint(i), 4*i, 4) }},
+		"interleaved times": {some: 3000, refused: true, make: func(m *maker, n, i int) {
 			m.file(fmt.Sprint(i), coords("time", "time", int32s, float64(i), float64(3*n-i)).with("units", "days since 1990-01-01"))
 		}},
-		"end to end": {some: 3000, opts: &Options{Concat: []string{"time"}}, make: func(m *maker, n, i int) {
+		"concatenated in the order of first values": {some: 3000, opts: &Options{Concat: []string{"time"}}, make: func(m *maker, n, i int) {
 			m.file(fmt.Sprint(i), coords("time", "time", int32s, float64(i), float64(3*n+i)).with("units", "days since 1990-01-01"))
 		}},
 		"other values": {some: 3000, opts: &Options{Coords: CoordsFirst}, make: func(m *maker, n, i int) {
@@ -159,7 +161,7 @@ func TestManyCoordinates(t *testing.T) {
 		"other lengths": {some: 3000, refused: true, make: func(m *maker, n, i int) {
 			m.file(fmt.Sprint(i), coords("x", "x", float32s, lines(float64(i), float64(2+i%2), 1)...))
 		}},
-		"weeks that begin on other days": {some: 3000, make: func(m *maker, _, i int) {
+		"weeks that begin on different days": {some: 3000, make: func(m *maker, _, i int) {
 			m.file(fmt.Sprint(i), coords("time", "time", int32s, lines(float64(7*(i/2)+3*(i%2)), 7, 1)...).with("units", "days since 1990-01-01"),
 				coords("x", "x", float32s, float64(i%2)), cube("v", "time x", []int64{7, 1}, []int64{7, 1}))
 		}},
@@ -216,13 +218,13 @@ func linear(t *testing.T, n int, took func(n int) time.Duration) {
 			return
 		}
 	}
-	t.Errorf("%d files take %v, %d %v", 20*n, many, n, some)
+	t.Errorf("%d files take %v, but %d files take %v", 20*n, many, n, some)
 }
 
 // TestDivisorOfLongAxes: the search for a divisor is bounded by the rows of a chunk.
 func TestDivisorOfLongAxes(t *testing.T) {
 	began := time.Now()
 	if got := divisor(math.MaxInt64-24, 1<<22); got != 1 || time.Since(began) > 5*time.Second { // a prime
-		t.Errorf("%d after %v", got, time.Since(began))
+		t.Errorf("got the divisor %d after %v, want 1", got, time.Since(began))
 	}
 }

@@ -314,9 +314,8 @@ func (p *planner) schemaOptions(a *array, f *declared) (schema.Options, error) {
 	return opts, nil
 }
 
-// gaps reports whether some positions of an array are in no file, so that readers get the fill
-// value. A narrow file leaves a gap where files are placed; otherwise one file of full width is
-// enough.
+// gaps reports whether some positions of an array are in no file, so that readers get the fill value.
+// If files are placed, each narrow file leaves a gap. Otherwise, one file of full width leaves none.
 func (p *directions) gaps(a *array) bool {
 	if a.where != nil && a.where.holes {
 		return true
@@ -414,7 +413,7 @@ func (p *survey) sourcePaths(a *array, out *manifest.Array) {
 // from one of them.
 func (p *planner) placementOf(a *array) string {
 	if a.where == nil {
-		first := p.counting(a)
+		first := p.fileUsed(a)
 		// Large coordinates differ between files within the tolerance, so the file must be one that
 		// has the chosen values.
 		if p.isAxis(a) && p.dims[a.dims[0]].large {

@@ -11,8 +11,8 @@ import (
 	"varve/manifest/report"
 )
 
-// takeScalars turns scalars into coordinates. If files lack a dimension that others have, but have
-// a scalar with the name of its coordinate, that scalar tells their position along it.
+// takeScalars turns scalars into coordinates. If files lack a dimension that others have, but have a
+// scalar with the name of its coordinate, that scalar is their position along it.
 func (p *directions) takeScalars() {
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
@@ -56,8 +56,8 @@ func (p *survey) having(at string) map[string]bool {
 	return has
 }
 
-// canBeStep reports whether files can be a single position along a dimension. They have the
-// dimension with length 1 and no coordinate, or variables that have it in other files.
+// canBeStep reports whether files can be a single position along a dimension: either they have the
+// dimension with length 1 and no coordinate, or they lack it and have variables with it in other files.
 func (c *class) canBeStep(coord, at string, has map[string]bool) bool {
 	used, lacks := false, false
 	for i := range c.vars {
@@ -73,8 +73,8 @@ func (c *class) canBeStep(coord, at string, has map[string]bool) bool {
 }
 
 // scalarAt returns the scalar variable with a path; loose reports that no option selects it.
-func (c *class) scalarAt(at string) (x lensed, loose, ok bool) {
-	isScalar := func(x lensed) bool {
+func (c *class) scalarAt(at string) (x planVar, loose, ok bool) {
+	isScalar := func(x planVar) bool {
 		return x.path == at && len(x.v.Shape) == 0 && x.v.Unreadable == "" && x.v.Storage.Layout != manifest.Nothing
 	}
 	if i := c.find(at); i >= 0 {
@@ -87,7 +87,7 @@ func (c *class) scalarAt(at string) (x lensed, loose, ok bool) {
 }
 
 // addScalarCoord makes a scalar the coordinate of a dimension of length 1.
-func (c *class) addScalarCoord(x lensed, at string) {
+func (c *class) addScalarCoord(x planVar, at string) {
 	if c.scalars == nil {
 		c.scalars = map[string]*manifest.Variable{}
 	}
@@ -108,14 +108,14 @@ func withAxis(v *manifest.Variable, axis int, dim string) *manifest.Variable {
 	return &out
 }
 
-// widen adds dimensions to members that lack some that other members have. The file must be a
-// single position along these dimensions, or the user must broadcast the array along them.
+// widen adds dimensions to members that lack dimensions of other members. The file must be a single
+// position along these dimensions, or the user must broadcast the array along them.
 func (p *layout) widen(a *array) {
 	if !slices.ContainsFunc(a.members, func(m member) bool { return len(m.dims) != len(a.members[0].dims) }) {
 		return
 	}
 	kinds := p.kindsOfAxes(a)
-	found, argsOf, known := map[string][]int32{}, map[string]report.Args{}, map[string]*lensed{}
+	found, argsOf, known := map[string][]int32{}, map[string]report.Args{}, map[string]*planVar{}
 	for i := range a.members {
 		m := &a.members[i]
 		for _, dims := range kinds {
@@ -163,8 +163,8 @@ func (p *survey) kindsOfAxes(a *array) (kinds [][]string) {
 	return kinds
 }
 
-// canAddDims reports whether the missing dimensions of a member can be added. laid lists those along
-// which the user broadcasts the array.
+// canAddDims reports whether the missing dimensions of a member can be added. laid lists the missing
+// dimensions along which the user broadcasts the array.
 func (p *layout) canAddDims(a *array, m *member, dims []string) (laid []string, ok bool) {
 	missing := missingDims(m.dims, dims)
 	if len(missing) == 0 || p.isFirm(a, m) {
@@ -203,9 +203,9 @@ func missingDims(have, of []string) (missing []string) {
 	return missing
 }
 
-// isFirm reports whether a member can have no additional dimensions: its values are in other files,
-// or its dimensions are unnamed. Unnamed dimensions are matched by position, which an additional
-// dimension would shift.
+// isFirm reports whether no dimension can be added to a member, because its values are in other files,
+// or because its dimensions are unnamed. Unnamed dimensions are matched by position, which an
+// additional dimension would shift.
 func (p *survey) isFirm(a *array, m *member) bool {
 	if m.v.Storage.Layout == manifest.Parted || m.v.Unreadable != "" {
 		return true
@@ -231,7 +231,7 @@ func (p *layout) isStepOf(m *member, d *dim) bool {
 			return false
 		}
 	}
-	// Along a longer fixed dimension, a single position would leave gaps that nobody asked for.
+	// Along a longer fixed dimension, a single position would leave gaps, which need the pad option.
 	return d.role == flowing || d.length == 1 || p.opts.Pad == PadFill
 }
 
@@ -266,12 +266,12 @@ func (p *layout) isBroadcastAlong(a *array, d *dim) bool {
 	})
 }
 
-// widen adds the dimensions that the member lacks of dims, in the order of dims if its own
-// dimensions are in that order. Dimensions in empty get the length 0. known keeps the result shared
-// between headers that share the variable.
-func (m *member) widen(dims, empty []string, known map[string]*lensed) {
-	wide := *m.lensed
-	m.narrow, m.lensed = m.lensed, &wide
+// widen adds the dimensions of dims that the member lacks, in the order of dims if its own dimensions
+// are in that order. Dimensions in empty get the length 0. known caches results, so that headers that
+// share a variable also share the result.
+func (m *member) widen(dims, empty []string, known map[string]*planVar) {
+	wide := *m.planVar
+	m.narrow, m.planVar = m.planVar, &wide
 	key := fmt.Sprintf("%p %q %q %q", wide.v, wide.dims, dims, empty)
 	if same := known[key]; same != nil {
 		wide.v, wide.dims = same.v, same.dims
@@ -294,11 +294,11 @@ func (m *member) widen(dims, empty []string, known map[string]*lensed) {
 }
 
 // inFile returns the variable of a member with the dimensions that it has in its files.
-func (m *member) inFile() *lensed {
+func (m *member) inFile() *planVar {
 	if m.narrow != nil {
 		return m.narrow
 	}
-	return m.lensed
+	return m.planVar
 }
 
 // as returns `means`, the variable that gives a member's values their meaning, with the member's

@@ -15,11 +15,11 @@ func moment(day float64) wanted {
 	return scalar("time", day).with("units", "days since 1990-01-01", "standard_name", "time")
 }
 
-// sheet makes a variable without time.
-func sheet(name string) wanted { return cube(name, "lat lon", []int64{3, 4}, []int64{3, 4}) }
+// field makes a variable along lat and lon only.
+func field(name string) wanted { return cube(name, "lat lon", []int64{3, 4}, []int64{3, 4}) }
 
-// lastly makes a variable with n steps along its last axis.
-func lastly(name string, n int64) wanted {
+// timeLast makes a variable with n steps along its last axis.
+func timeLast(name string, n int64) wanted {
 	return cube(name, "lat lon time", []int64{3, 4, n}, []int64{3, 4, n})
 }
 
@@ -37,8 +37,8 @@ func edges(dims string, from float64, n int) wanted {
 	return w
 }
 
-// TestSqueezed: a variable without a dimension is a single position along it if its file or an
-// option says which one.
+// TestSqueezed: a variable without a dimension is placed at a single position along it if its file or
+// an option gives that position.
 func TestSqueezed(t *testing.T) {
 	names := []NewDim{{Name: "time", Pattern: `(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)`}}
 	for _, c := range []struct {
@@ -53,75 +53,75 @@ func TestSqueezed(t *testing.T) {
 	}{
 		{"scalar time", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
-			m.file("b", moment(5), lat(), lon(), sheet("t"))
+			m.file("b", moment(5), lat(), lon(), field("t"))
 			m.day("c", 7, 2)
 		}, "/t", "/time /lat /lon", "6 3 4", "a@0+3 b@3+1 c@4+2", "0 1 2 5 7 8"},
-		{"scalar time that nobody asked for", Options{Vars: []string{"t"}}, func(m *maker) {
+		{"scalar time that is not selected", Options{Vars: []string{"t"}}, func(m *maker) {
 			m.day("a", 0, 3)
-			m.file("b", moment(5), lat(), lon(), sheet("t"))
+			m.file("b", moment(5), lat(), lon(), field("t"))
 		}, "/t", "/time /lat /lon", "4 3 4", "a@0+3 b@3+1", "0 1 2 5"},
-		{"time of one", Options{}, func(m *maker) {
+		{"time with one step", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
-			m.file("b", days(5, 1), lat(), lon(), sheet("t"))
+			m.file("b", days(5, 1), lat(), lon(), field("t"))
 		}, "/t", "/time /lat /lon", "4 3 4", "a@0+3 b@3+1", "0 1 2 5"},
-		{"most without", Options{}, func(m *maker) {
+		{"most files without the dimension", Options{}, func(m *maker) {
 			for i := range 3 {
-				m.file(fmt.Sprint(i), moment(float64(i)), lat(), lon(), sheet("t"))
+				m.file(fmt.Sprint(i), moment(float64(i)), lat(), lon(), field("t"))
 			}
 			m.day("3", 7, 2)
 		}, "/t", "/time /lat /lon", "5 3 4", "0@0+1 1@1+1 2@2+1 3@3+2", "0 1 2 7 8"},
-		{"along the last axis", Options{}, func(m *maker) {
-			m.file("a", days(0, 2), lat(), lon(), lastly("t", 2))
-			m.file("b", moment(5), lat(), lon(), sheet("t"))
+		{"time as the last axis", Options{}, func(m *maker) {
+			m.file("a", days(0, 2), lat(), lon(), timeLast("t", 2))
+			m.file("b", moment(5), lat(), lon(), field("t"))
 		}, "/t", "/lat /lon /time", "3 4 3", "a@0+2 b@2+1", "0 1 5"},
-		{"in another order", Options{}, func(m *maker) {
+		{"another order of axes", Options{}, func(m *maker) {
 			m.day("a", 0, 2)
 			m.file("b", moment(5), lat(), lon(), cube("t", "lon lat", []int64{4, 3}, []int64{4, 3}))
 		}, "/t", "/time /lat /lon", "3 3 4", "a@0+2 b@2+1", "0 1 5"},
-		{"along two axes", Options{}, func(m *maker) {
+		{"two missing axes", Options{}, func(m *maker) {
 			level := func() wanted { return coords("lev", "lev", float64s, 850) }
 			m.file("a", days(0, 2), level(), lat(), cube("t", "time lev lat", []int64{2, 1, 3}, []int64{1, 1, 3}))
 			m.file("b", moment(5), scalar("lev", 850), lat(), cube("t", "lat", []int64{3}, []int64{3}))
 		}, "/t", "/time /lev /lat", "3 1 3", "a@0+2 b@2+1", "0 1 5"},
-		{"a number of each step", Options{Inline: 1}, func(m *maker) {
+		{"a scalar variable", Options{Inline: 1}, func(m *maker) {
 			m.file("a", days(0, 2), cube("n", "time", []int64{2}, []int64{2}))
 			one := cube("n", "", []int64{}, []int64{})
 			m.file("b", moment(5), one)
 		}, "/n", "/time", "3", "a@0+2 b@2+1", "0 1 5"},
 		{"steps from file names", Options{NewDims: names}, func(m *maker) {
 			m.day("a", 0, 3)
-			m.file("1990-01-06", lat(), lon(), sheet("t"))
+			m.file("1990-01-06", lat(), lon(), field("t"))
 			m.file("grid", lat(), lon())
 		}, "/t", "/time /lat /lon", "4 3 4", "a@0+3 1990-01-06@3+1", "7305 7306 7307 7310"},
-		{"steps from the variable", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
+		{"steps from a variable", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
 			m.day("a", 0, 3)
-			m.file("b", moment(5), lat(), lon(), sheet("t"), sheet("u"))
-			m.file("c", moment(6), lat(), lon(), sheet("t"), sheet("u"))
+			m.file("b", moment(5), lat(), lon(), field("t"), field("u"))
+			m.file("c", moment(6), lat(), lon(), field("t"), field("u"))
 		}, "/u", "/time /lat /lon", "5 3 4", "b@3+1 c@4+1", "0 1 2 5 6"},
-		{"another variable of each file", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
+		{"a variable that only files without the dimension have", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
 			m.day("a", 0, 2)
-			m.file("b", moment(0), lat(), lon(), sheet("u"))
-			m.file("c", moment(1), lat(), lon(), sheet("u"))
+			m.file("b", moment(0), lat(), lon(), field("u"))
+			m.file("c", moment(1), lat(), lon(), field("u"))
 		}, "/u", "/time /lat /lon", "2 3 4", "b@0+1 c@1+1", "0 1"},
-		{"beside others of one step", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
+		{"files with one step, with and without the dimension", Options{NewDims: []NewDim{{Name: "time", Variable: "time"}}}, func(m *maker) {
 			m.day("a", 0, 1)
-			m.file("b", moment(1), lat(), lon(), sheet("t"))
+			m.file("b", moment(1), lat(), lon(), field("t"))
 			m.file("c", days(0, 1), coords("x", "x", int16s, 1))
 			m.file("d", moment(1), coords("x", "x", int16s, 1))
 		}, "/t", "/time /lat /lon", "2 3 4", "a@0+1 b@1+1", "0 1"},
-		{"without values anywhere", Options{NewDims: []NewDim{{Name: "step", Pattern: `(\d)`}}}, func(m *maker) {
+		{"no file has coordinate values", Options{NewDims: []NewDim{{Name: "step", Pattern: `(\d)`}}}, func(m *maker) {
 			m.file("1", cube("t", "step lat", []int64{1, 3}, []int64{1, 3}))
 			m.file("2", cube("t", "lat", []int64{3}, []int64{3}))
 		}, "/t", "/step /lat", "2 3", "1@0+1 2@1+1", ""},
-		{"laid along several", Options{Broadcast: []Broadcast{{"t", "time"}}}, func(m *maker) {
+		{"broadcast along several steps", Options{Broadcast: []Broadcast{{"t", "time"}}}, func(m *maker) {
 			m.day("a", 0, 3)
-			m.file("b", days(5, 2), lat(), lon(), sheet("t"))
+			m.file("b", days(5, 2), lat(), lon(), field("t"))
 		}, "/t", "/time /lat /lon", "5 3 4", "a@0+3 b@3+2", "0 1 2 5 6"},
-		{"laid at the time that it leaves out", Options{Broadcast: []Broadcast{{"t", "time"}}}, func(m *maker) {
+		{"broadcast of a variable that does not list the scalar time", Options{Broadcast: []Broadcast{{"t", "time"}}}, func(m *maker) {
 			m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
-			m.file("b", moment(5), lat(), lon(), sheet("t").with("coordinates", "height"), sheet("u").with("coordinates", "time"))
+			m.file("b", moment(5), lat(), lon(), field("t").with("coordinates", "height"), field("u").with("coordinates", "time"))
 		}, "/t", "/time /lat /lon", "4 3 4", "a@0+3 b@3+1", "0 1 2 5"},
-		{"the first of an axis that others have more of", Options{Pad: PadFill}, func(m *maker) {
+		{"padding along a longer dimension", Options{Pad: PadFill}, func(m *maker) {
 			m.file("a", days(0, 1), coords("lev", "lev", float64s, 850, 500), cube("t", "time lev", []int64{1, 2}, []int64{1, 2}))
 			m.file("b", days(1, 1), scalar("lev", 850), cube("t", "time", []int64{1}, []int64{1}))
 		}, "/t", "/time /lev", "2 2", "a@0+1 b@1+1", "0 1"},
@@ -136,14 +136,14 @@ func TestSqueezed(t *testing.T) {
 			checkPlan(t, m.files, p)
 			a := arrayOf(t, p, c.array)
 			if got := strings.Join(a.Dims, " "); got != c.dims || strings.ReplaceAll(ints(a.Schema.Shape), ",", " ") != c.shape {
-				t.Errorf("dimensions are %s, shape %v", got, a.Schema.Shape)
+				t.Errorf("the dimensions are %s and the shape %v, want %s and %s", got, a.Schema.Shape, c.dims, c.shape)
 			}
 			if got := tilesOf(t, m, p, c.array); got != c.tiles {
-				t.Errorf("tiles are %s", got)
+				t.Errorf("the tiles are %s, want %s", got, c.tiles)
 			}
 			if c.times != "" {
 				if got := timesOf(t, p); got != c.times {
-					t.Errorf("times are %s", got)
+					t.Errorf("the times are %s, want %s", got, c.times)
 				}
 			}
 		})
@@ -178,7 +178,7 @@ func TestSqueezedBounds(t *testing.T) {
 	at := days(0, 2).with("bounds", "time_bnds")
 	m.file("a", at, lat(), lon(), cube("t", "time lat lon", []int64{2, 3, 4}, []int64{1, 3, 4}), edges("time nv", 0, 2))
 	one := scalar("time", 3).with("units", "days since 1990-01-03", "bounds", "time_bnds")
-	m.file("b", one, lat(), lon(), sheet("t"), edges("nv", 3, 1))
+	m.file("b", one, lat(), lon(), field("t"), edges("nv", 3, 1))
 	p := planned(t, m, nil)
 	if got, want := coordinateOf(t, p, "/time"), "days since 1990-01-01 0 1 5"; got != want {
 		t.Errorf("times are %s", got)
@@ -192,8 +192,8 @@ func TestSqueezedBounds(t *testing.T) {
 	}
 }
 
-// TestSqueezedRefused: variables with unknown positions are refused with the remedy that provides
-// them.
+// TestSqueezedRefused: variables whose position is unknown are refused, with the remedy that provides
+// it.
 func TestSqueezedRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -202,32 +202,32 @@ func TestSqueezedRefused(t *testing.T) {
 		facts  string
 		option string
 	}{
-		{"in a file of several steps", Options{}, func(m *maker) {
+		{"a file with several steps", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
-			m.file("b", days(5, 2), lat(), lon(), sheet("t"))
+			m.file("b", days(5, 2), lat(), lon(), field("t"))
 		}, "declared=[time lat lon] dims=[lat lon]", "broadcast=t=time | "},
-		{"in a file that does not say which", Options{}, func(m *maker) {
+		{"a file without a time", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
-			m.file("b", lat(), lon(), sheet("t"))
+			m.file("b", lat(), lon(), field("t"))
 		}, "declared=[time lat lon] dims=[lat lon]", "new-dim=time=PATTERN | "},
-		{"in a file whose name does not say which", Options{NewDims: []NewDim{{Name: "time", Pattern: `(\d+)`}}}, func(m *maker) {
+		{"a file whose name has no time", Options{NewDims: []NewDim{{Name: "time", Pattern: `(\d+)`}}}, func(m *maker) {
 			m.day("a", 0, 3)
-			m.file("b", lat(), lon(), sheet("t"))
+			m.file("b", lat(), lon(), field("t"))
 		}, "", ""},
-		{"at a time that is missing", Options{}, func(m *maker) {
+		{"a missing scalar", Options{}, func(m *maker) {
 			m.file("a", coords("lev", "lev", float64s, 850, 500), cube("t", "lev lat", []int64{2, 3}, []int64{2, 3}))
 			m.file("b", coords("lev", "lev", float64s, 300), cube("t", "lev lat", []int64{1, 3}, []int64{1, 3}))
 			m.file("c", missingOne("lev"), cube("t", "lat", []int64{3}, []int64{3}))
 		}, "declared=[lev lat] dims=[lat]", "broadcast=t=lev | "},
-		{"that leaves out the time which others name", Options{}, func(m *maker) {
+		{"a variable that does not list the scalar time, unlike others", Options{}, func(m *maker) {
 			m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
-			m.file("b", moment(5), lat(), lon(), sheet("t").with("coordinates", "height"), sheet("u").with("coordinates", "time"))
+			m.file("b", moment(5), lat(), lon(), field("t").with("coordinates", "height"), field("u").with("coordinates", "time"))
 		}, "declared=[time lat lon] dims=[lat lon]", "broadcast=t=time | "},
-		{"only other variables of the files", Options{}, func(m *maker) {
+		{"only other variables in the file", Options{}, func(m *maker) {
 			m.day("a", 0, 3)
-			m.file("b", moment(5), lat(), lon(), sheet("u"))
+			m.file("b", moment(5), lat(), lon(), field("u"))
 		}, "declared=[time] dims=[]", "new-dim=time=var:time"},
-		{"by places among as many axes", Options{}, func(m *maker) {
+		{"unnamed dimensions", Options{}, func(m *maker) {
 			for _, more := range []bool{true, false} {
 				v := cube("t", "phony_dim_0 phony_dim_1", []int64{3, 4}, []int64{3, 4})
 				if more {
@@ -244,7 +244,7 @@ func TestSqueezedRefused(t *testing.T) {
 				}
 			}
 		}, "declared=[phony", "separate-manifests | drop=t"},
-		{"along a dimension without positions of files", Options{}, func(m *maker) {
+		{"a dimension along which files are not placed", Options{}, func(m *maker) {
 			m.file("a", days(0, 1), lat(), lon(), cube("t", "time lat lon", []int64{1, 3, 4}, []int64{1, 3, 4}))
 			m.file("b", days(1, 1), lat(), lon(), cube("t", "time lat", []int64{1, 3}, []int64{1, 3}))
 		}, "declared=[time lat lon] dims=[time lat]", "separate-manifests | drop=t"},
@@ -255,7 +255,7 @@ func TestSqueezedRefused(t *testing.T) {
 			f := firstRefusal(t, m, &c.opts)
 			facts, remedies := reporttest.Facts(&f), reporttest.Remedies(&f)
 			if !strings.HasPrefix(facts, c.facts) || !strings.HasPrefix(remedies, c.option) || c.option == "" && remedies != "" || f.Count != 1 {
-				t.Errorf("%s: %s (%s)", f.Array, facts, remedies)
+				t.Errorf("%s: facts %q, remedies %q; want %q, %q", f.Array, facts, remedies, c.facts, c.option)
 			}
 		})
 	}
@@ -268,12 +268,12 @@ func missingOne(name string) wanted {
 	return w
 }
 
-// TestSqueezedFinding: the report names the files of both kinds.
+// TestSqueezedFinding: the finding lists the files that lack the dimension.
 func TestSqueezedFinding(t *testing.T) {
 	m := newMaker()
 	m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
-	m.file("b", moment(5), lat(), lon(), sheet("t"), sheet("u"))
-	m.file("c", moment(6), lat(), lon(), sheet("t"), sheet("u"))
+	m.file("b", moment(5), lat(), lon(), field("t"), field("u"))
+	m.file("c", moment(6), lat(), lon(), field("t"), field("u"))
 	f := findingOf(t, planned(t, m, &Options{Strict: true}).Report, report.StepWithoutDim)
 	if f.Effect != report.Noted || fmt.Sprint(f.Arrays) != "[/t /u]" || reporttest.Facts(&f) != "dims=[time lat lon] own=[lat lon]" || reporttest.Files(&f) != "b c" {
 		t.Errorf("%+v", f)
@@ -288,7 +288,7 @@ func TestSqueezedExtend(t *testing.T) {
 		m.day(name, from, 3, cube("u", "lat time", []int64{3, 3}, []int64{3, 3}))
 	}
 	one := func(name string, at float64) {
-		m.file(name, moment(at), lat(), lon(), sheet("t"), cube("u", "lat", []int64{3}, []int64{3}))
+		m.file(name, moment(at), lat(), lon(), field("t"), cube("u", "lat", []int64{3}, []int64{3}))
 	}
 	long("a", 0)
 	one("b", 5)
@@ -299,14 +299,14 @@ func TestSqueezedExtend(t *testing.T) {
 	opts := &Options{Rectilinear: true}
 	base, _, err := newPlan(m.files[:2], opts)
 	if err != nil || base.State == nil {
-		t.Fatal(err, "or no state")
+		t.Fatalf("plan %v, error %v; want a plan with a state", base, err)
 	}
 	var exts []*Extension
 	state, arrays := base.State, base.Arrays
 	for _, k := range [][2]int{{2, 3}, {3, 5}, {5, 6}} {
 		x, needs, err := Extend(state, arrays, m.files[k[0]:k[1]], k[0], 0)
 		if err != nil || x == nil {
-			t.Fatalf("files %v: %v, asks for %v", k, err, needs)
+			t.Fatalf("files %v: error %v, needs %v", k, err, needs)
 		}
 		exts, state, arrays = append(exts, x), x.State, x.Arrays
 	}

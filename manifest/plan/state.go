@@ -154,8 +154,8 @@ func (p *planner) arrayAt(path string) *manifest.Array {
 	return &p.out.Arrays[i]
 }
 
-// staticIDs returns the distinct IDs of the values of an array that is equal in all files. It is
-// false if the values are not known or too various to keep.
+// staticIDs returns the distinct IDs of the values of an array that is equal in all files. ok is false
+// if values are unknown, or if there are too many IDs to keep.
 func (p *layout) staticIDs(a *array) (ids []string, ok bool) {
 	alike := p.comparing(a).alike && a.sameShape()
 	for _, m := range a.members {
@@ -193,10 +193,10 @@ func staticOf(header int, id string) string { return strconv.Itoa(header) + " " 
 // keepGroups stores hashes of the group attributes that all files have in common.
 func (p *planner) keepGroups(s *state) {
 	first := p.files[p.inRank()[0]]
-	lens := p.lens()
+	renamer := p.renamer()
 	of := map[string][]manifest.Attribute{}
 	for _, g := range groupsOf(first) {
-		if at, ok := lens.groupPath(g.Path); ok {
+		if at, ok := renamer.groupPath(g.Path); ok {
 			of[at] = append(of[at], g.Attributes...)
 		}
 	}

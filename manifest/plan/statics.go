@@ -109,8 +109,8 @@ func (c *comparison) canCompare(files []int32) bool {
 	return true
 }
 
-// refuseUnordered refuses a variable that probably differs in every file if nothing gives the order
-// of the files.
+// refuseUnordered records a variable that probably differs in every file, if the order of the files is
+// unknown. refuseAllUnordered refuses it.
 func (p *layout) refuseUnordered(a *array) bool {
 	if len(a.dims) == 0 || p.flowing() || !a.flows && a.files < p.total() || p.complementary() {
 		return false
@@ -124,8 +124,9 @@ func (p *layout) refuseUnordered(a *array) bool {
 	return true
 }
 
-// complementary reports whether each file has a data variable that no other file has. Such files hold different
-// variables of one grid, so what they share is probably equal: it is compared, and not concatenated.
+// complementary reports whether each file has a data variable that no other file has. Such files
+// probably have different variables of one grid, so variables that they share are compared, and not
+// concatenated.
 func (p *layout) complementary() bool {
 	if !p.complements.known {
 		p.complements.known, p.complements.is = true, p.isComplementary()
@@ -198,7 +199,8 @@ func (p *layout) orderRemedies(a *array) []report.Remedy {
 	return []report.Remedy{stackByPattern}
 }
 
-// isCharacters reports whether a dimension counts the characters of texts, which files never follow one another along.
+// isCharacters reports whether a dimension counts the characters of texts. Files are never
+// concatenated along such a dimension.
 func (p *layout) isCharacters(at string) bool {
 	found := false
 	for _, a := range p.arrays {
@@ -214,8 +216,8 @@ func (p *layout) isCharacters(at string) bool {
 	return found
 }
 
-// shared reports whether all files have a coordinate of several dimensions along this one, and it is equal in them.
-// To concatenate such files would repeat the grid.
+// shared reports whether all files have the same coordinate with this and other dimensions, such as
+// lat(y, x). Concatenating files along this dimension would repeat the grid.
 func (p *layout) shared(at string) bool {
 	return slices.ContainsFunc(p.arrays, func(a *array) bool {
 		return a.aux && a.where == nil && len(a.dims) > 1 && a.files == p.total() && slices.Contains(a.dims, at) &&
@@ -249,8 +251,8 @@ func (c *comparison) refuseOdd(files []int32) error {
 	return nil
 }
 
-// refuseOddParts refuses files whose values differ from the values of other files at the same positions. The tiles must be
-// sorted.
+// refuseOddParts refuses files whose values differ from the values of other files at the same
+// positions. The tiles must be sorted.
 func (c *comparison) refuseOddParts(tiles []manifest.Tile) error {
 	for from := 0; from < len(tiles); {
 		to := from + 1

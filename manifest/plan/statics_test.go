@@ -10,8 +10,8 @@ import (
 	"varve/manifest/report"
 )
 
-// ocean adds files with one variable each and the same grid, as CESM writes them. The last one has another angle if
-// differs is set.
+// ocean adds files with one variable each and the same grid, as CESM writes them. If differs is set, the
+// last file has another grid.
 func (m *maker) ocean(differs bool, variables ...string) {
 	for i, name := range variables {
 		angle := cube("ANGLE", "nlat nlon", []int64{2, 3}, []int64{2, 3})
@@ -23,8 +23,8 @@ func (m *maker) ocean(differs bool, variables ...string) {
 	}
 }
 
-// TestComplementaryFiles: files that share a grid and hold different variables are merged. Nothing asks to concatenate
-// them along the grid, which would double it.
+// TestComplementaryFiles: files that share a grid and have different variables are merged, and not
+// concatenated along the grid.
 func TestComplementaryFiles(t *testing.T) {
 	m := newMaker()
 	m.ocean(false, "SHF", "STF_O2")
@@ -43,7 +43,7 @@ func TestComplementaryFiles(t *testing.T) {
 	_, _, err := newPlan(m.files, &Options{})
 	var refused *Error
 	if !errors.As(err, &refused) || len(refused.Findings) != 1 || refused.Findings[0].Code != report.StaticDiffers || refused.Findings[0].Array != "/ANGLE" {
-		t.Errorf("with other angles: %v", err)
+		t.Errorf("a file with another grid: %v", err)
 	}
 
 	m = newMaker()
@@ -55,8 +55,8 @@ func TestComplementaryFiles(t *testing.T) {
 	}
 }
 
-// TestGridInItsOwnFile: files that share no variable belong together if they share the longest dimension
-// of one, or if attributes name variables of the other.
+// TestGridInItsOwnFile: files that share no variable are not foreign if they share the longest
+// dimension of one file, or if attributes of one name variables of the other.
 func TestGridInItsOwnFile(t *testing.T) {
 	data := func(m *maker, attributes ...string) {
 		for i := range 2 {
@@ -68,11 +68,11 @@ func TestGridInItsOwnFile(t *testing.T) {
 		make    func(m *maker)
 		foreign bool
 	}{
-		"the mesh": {func(m *maker) {
+		"a mesh with the same dimension": {func(m *maker) {
 			data(m)
 			m.file("mesh", cube("x", "node", []int64{9}, []int64{9}), cube("corners", "face corner", []int64{4, 3}, []int64{4, 3}))
 		}, false},
-		"another length": {func(m *maker) { data(m); m.file("mesh", cube("x", "node", []int64{8}, []int64{8})) }, true},
+		"a mesh with another length": {func(m *maker) { data(m); m.file("mesh", cube("x", "node", []int64{8}, []int64{8})) }, true},
 		"only an unlimited dimension is shared": {func(m *maker) {
 			data(m)
 			m.file("stray", cube("x", "time", []int64{2}, []int64{2}))

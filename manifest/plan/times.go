@@ -9,8 +9,8 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// timesAlong returns the variable of times along a dimension without a coordinate. For example, the
-// lines of a swath have times, but the dimension is not called time. Bounds are not considered.
+// timesAlong returns the path of the time variable along a dimension without a coordinate, or "". For
+// example, the lines of a swath have times, but the dimension is not called time. It ignores bounds.
 func (p *survey) timesAlong(d *dim) string {
 	found := times{}
 	for _, n := range d.classes {
@@ -21,7 +21,7 @@ func (p *survey) timesAlong(d *dim) string {
 			}
 		}
 	}
-	return found.that()
+	return found.placing()
 }
 
 // useTimes marks as used the times along used dimensions without a coordinate, even if the user did
@@ -47,7 +47,7 @@ func (p *inquiry) useTimes(h *manifest.Header, parents cf.Parents, used map[stri
 		}
 	}
 	for _, found := range along {
-		if at := found.that(); at != "" && !p.wanted(at) {
+		if at := found.placing(); at != "" && !p.wanted(at) {
 			used[at] = true
 		}
 	}
@@ -63,10 +63,9 @@ func (t times) add(at string, v *manifest.Variable, parents cf.Parents) {
 	}
 }
 
-// that returns the path of the variable that places files, or "". A file may have several, for
-// example UTC and atomic time. Then the one that CF attributes mark is taken, or the one called
-// time.
-func (t times) that() string {
+// placing returns the path of the variable that places files, or "". If there are several, for
+// example UTC and atomic time, it returns the one that CF attributes mark, or the one called time.
+func (t times) placing() string {
 	for _, marked := range []func(at string, v *manifest.Variable) bool{
 		func(string, *manifest.Variable) bool { return true },
 		func(_ string, v *manifest.Variable) bool { return textOf(v, "axis") == "T" },

@@ -7,9 +7,9 @@ import (
 	"varve/manifest/report"
 )
 
-// TestUnitsInOtherWords: units with different spellings are equal, and the first file's spelling is
-// declared. Other units differ.
-func TestUnitsInOtherWords(t *testing.T) {
+// TestSpellingsOfUnits: different spellings of a unit are equal, and the spelling of the first file is
+// declared. Different units are refused.
+func TestSpellingsOfUnits(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		same bool
@@ -18,11 +18,11 @@ func TestUnitsInOtherWords(t *testing.T) {
 		{"degrees_north", "degrees_east", false}, {"K", "degC", false}, {"hPa", "Pa", false},
 	} {
 		for name, make := range map[string]func(i int, units string) []wanted{
-			"fixed": func(i int, units string) []wanted { // and what others name, whose bytes are not compared alone
+			"equal in all files": func(i int, units string) []wanted { // height is an auxiliary coordinate, which is compared as numbers
 				return []wanted{days(2*i, 2), coords("y", "y", float64s, 1, 2).with("units", units), coords("height", "k", float32s, 3, 4).with("units", units),
 					cube("v", "time y", []int64{2, 2}, []int64{2, 2}).with("units", units, "coordinates", "height")}
 			},
-			"flowing": func(i int, units string) []wanted {
+			"concatenated": func(i int, units string) []wanted {
 				return []wanted{coords("y", "y", float64s, float64(2*i), float64(2*i+1)).with("units", units), cube("v", "y", []int64{2}, []int64{2}).with("units", units)}
 			},
 		} {
@@ -38,7 +38,7 @@ func TestUnitsInOtherWords(t *testing.T) {
 				continue
 			}
 			if err != nil || len(needs) > 0 {
-				t.Errorf("%s, %q and %q: %v, asks for %v", name, c.a, c.b, err, needs)
+				t.Errorf("%s, %q and %q: error %v, needs %v", name, c.a, c.b, err, needs)
 				continue
 			}
 			for _, at := range []string{"/y", "/v"} {
@@ -49,12 +49,12 @@ func TestUnitsInOtherWords(t *testing.T) {
 			if f := findingOf(t, p.Report, report.UnitsSpelling); f.Effect != report.Verbatim {
 				t.Errorf("%s: %+v", name, f)
 			}
-			// Another spelling in a file that comes later.
+			// An appended file may have another spelling, too.
 			m.file("2", make(2, c.b)...)
 			if base, _, err := newPlan(m.files[:2], &Options{Rectilinear: true}); err != nil || base.State == nil {
-				t.Errorf("%s: no state, %v", name, err)
+				t.Errorf("%s: the plan has no state: %v", name, err)
 			} else if x, needs, err := Extend(base.State, base.Arrays, m.files[2:], 2, 0); err != nil || x == nil {
-				t.Errorf("%s, %q and %q: not extended: %v, asks for %v", name, c.a, c.b, err, needs)
+				t.Errorf("%s, %q and %q: not extended: error %v, needs %v", name, c.a, c.b, err, needs)
 			}
 		}
 	}
@@ -71,13 +71,13 @@ func TestUnitsMissing(t *testing.T) {
 		units [][]string
 		want  string // empty if refused
 	}{
-		"first missing":        {[][]string{nil, {"units", "m"}}, `"m"`},
-		"last missing":         {[][]string{{"units", "m"}, {"units", "meter"}, nil}, `"m"`},
-		"empty":                {[][]string{{"units", "m"}, {"units", ""}}, `"m"`},
-		"all missing":          {[][]string{nil, {"units", ""}}, ``},
-		"one and missing":      {[][]string{{"units", "1"}, nil}, `"1"`},
-		"two units":            {[][]string{nil, {"units", "m"}, {"units", "km"}}, "refused"},
-		"one is a unit itself": {[][]string{{"units", "1"}, {"units", "m"}}, "refused"},
+		"first missing": {[][]string{nil, {"units", "m"}}, `"m"`},
+		"last missing":  {[][]string{{"units", "m"}, {"units", "meter"}, nil}, `"m"`},
+		"empty":         {[][]string{{"units", "m"}, {"units", ""}}, `"m"`},
+		"all missing":   {[][]string{nil, {"units", ""}}, ``},
+		"1 and missing": {[][]string{{"units", "1"}, nil}, `"1"`},
+		"two units":     {[][]string{nil, {"units", "m"}, {"units", "km"}}, "refused"},
+		"1 and m":       {[][]string{{"units", "1"}, {"units", "m"}}, "refused"},
 	} {
 		m := newMaker()
 		for i, units := range c.units {
@@ -103,15 +103,15 @@ func TestUnitsMissing(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfTheFirst: files in which units are spelled differently and coordinates differ keep the
-// units, if the first file's coordinates are taken.
-func TestSpellingsOfTheFirst(t *testing.T) {
+// TestSpellingWithFirstCoordinates: with coords=first, the spelling of the first file's units is
+// declared.
+func TestSpellingWithFirstCoordinates(t *testing.T) {
 	m := newMaker()
 	for i, units := range []string{"degrees_north", "degree_north"} {
 		m.file(string(rune('a'+i)), days(2*i, 2), coords("lat", "lat", float32s, 1, 2, float64(3+i)).with("units", units), cube("v", "time lat", []int64{2, 3}, []int64{2, 3}))
 	}
 	p := planned(t, m, &Options{Coords: CoordsFirst})
 	if units, _ := arrayOf(t, p, "/lat").Schema.Attributes.Get("units"); string(units) != `"degrees_north"` {
-		t.Errorf("units %s", units)
+		t.Errorf("the units are %s, want degrees_north", units)
 	}
 }

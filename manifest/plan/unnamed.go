@@ -29,8 +29,8 @@ func (a slot) compare(b slot) int {
 
 // called holds the names that files have for one slot.
 type called struct {
-	in    map[int]string    // the generated path in each class where the axis has no name
-	names map[string]string // where it has a name: from the name in the file to the renamed one
+	in    map[int]string    // the generated path in each class without a name for the axis
+	names map[string]string // the names in other classes, each with its new name
 	named map[int]string    // the name in each class that has one; only filled if classes disagree
 }
 
@@ -52,7 +52,7 @@ type unnamed struct {
 	slots   []slot
 	like    *called        // any of the slots; all have equal names
 	in      map[int]string // the generated path in each class without a name
-	named   map[int]string // the name in the other classes, if these disagree
+	named   map[int]string // the name in each other class, if these classes disagree
 	classes []int          // the keys of in, sorted by the name of each class's first file
 }
 
@@ -116,8 +116,7 @@ func (p *survey) callAxes() map[slot]*called {
 			at.names[source] = now
 		}
 	})
-	// A second pass, because only now it is known which slots have conflicting names. Most have
-	// none, and then the map is not needed.
+	// The second pass fills named for slots with conflicting names, which are known only now.
 	each(func(at *called, class int, source, now string, unnamed bool) {
 		if unnamed || len(at.in) == 0 || len(at.names) < 2 {
 			return
@@ -130,9 +129,9 @@ func (p *survey) callAxes() map[slot]*called {
 	return axes
 }
 
-// unnamedOf groups slots into dimensions. Slots share a dimension if they do so in each class that
-// has both and if other files have the same names for them. Renaming does not count, so that an
-// added option does not change which dimensions exist.
+// unnamedOf groups slots into dimensions. Slots share a dimension if they share one in each class that
+// has both, and if other files have the same names for them. Names are compared before renaming, so
+// that a rename option does not change which dimensions exist.
 func unnamedOf(axes map[slot]*called) []*unnamed {
 	type place struct {
 		class int
@@ -216,13 +215,13 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 		}
 	}
 	name := map[slot]string{}
-	lens := p.lens()
+	renamer := p.renamer()
 	p.conflicting = map[string]bool{}
 	guessed := p.guessAll(all)
 	for n, u := range all {
 		own := u.name(taken, guessed[n].likely())
 		taken[own], p.numbered[own] = true, true
-		chosen := lens.renamed(own)
+		chosen := renamer.renamed(own)
 		if theirs := u.like.name(); chosen == own && theirs != "" && !p.crosses(axes, u, theirs) {
 			chosen = theirs
 		}
@@ -241,8 +240,8 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 	return name
 }
 
-// name returns a name that is not taken. If the dimension is probably another one, the name says
-// so.
+// name returns a name that is not taken. If there is a guess which named dimension this is, the name
+// includes it.
 func (u *unnamed) name(taken map[string]bool, guess string) string {
 	if like := likeName(guess); guess != "" && !taken[like] {
 		return like
@@ -291,7 +290,7 @@ func (p *survey) namesBoth(s slot, other int, name string) bool {
 }
 
 // renameUnnamed applies the chosen names to a class. It also includes spare coordinates whose
-// dimension turns out to be used.
+// dimension is in use under its new name.
 func (p *survey) renameUnnamed(n int32, name map[slot]string) {
 	c := p.classes[n]
 	now := map[string]manifest.Dimension{}
@@ -300,7 +299,7 @@ func (p *survey) renameUnnamed(n int32, name map[slot]string) {
 			now[at] = d
 		}
 	}
-	rename := func(x *lensed) {
+	rename := func(x *planVar) {
 		x.dims = slices.Clone(x.dims)
 		for k := range x.dims {
 			if c.unnamed[x.v.Dims[k]] {
@@ -346,7 +345,7 @@ func (p *survey) renameUnnamed(n int32, name map[slot]string) {
 	c.findCoords()
 }
 
-// refuseLengths refuses files in which one dimension would have several lengths.
+// refuseLengths refuses files in which the chosen names would give one dimension several lengths.
 func (p *survey) refuseLengths(n int32, at string, long map[int64][]string) {
 	files := p.classes[n].files
 	lengths := sorted(long)
@@ -389,7 +388,7 @@ func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 			}
 			for class, in := range c.in {
 				like := p.classes[class].like[in]
-				lack[a][class] = lack[a][class] || len(like) == 0 || p.lens().renamed(like[0]) != name[s]
+				lack[a][class] = lack[a][class] || len(like) == 0 || p.renamer().renamed(like[0]) != name[s]
 			}
 			dimNames[a] = append(dimNames[a], path.Base(name[s]))
 		}

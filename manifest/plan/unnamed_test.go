@@ -23,7 +23,8 @@ func (m *maker) unnamedFile(name string, vars ...wanted) {
 	f.Header = &h
 }
 
-// TestUnnamedDimensions: generated numbers of dimensions in different files are unrelated.
+// TestUnnamedDimensions: unnamed dimensions are matched by the variables that have them, and not by
+// their generated numbers.
 func TestUnnamedDimensions(t *testing.T) {
 	line := func(name, dim string, numbers ...float64) wanted { return coords(name, dim, float64s, numbers...) }
 	for _, c := range []struct {
@@ -32,25 +33,25 @@ func TestUnnamedDimensions(t *testing.T) {
 		make func(m *maker)
 		want string
 	}{
-		{"one less", Options{}, func(m *maker) {
+		{"a file with one dimension less", Options{}, func(m *maker) {
 			m.unnamedFile("a", line("x", "phony_dim_0", 1, 2, 3), line("y", "phony_dim_1", 4, 5))
 			m.unnamedFile("b", line("x", "phony_dim_0", 1, 2, 3), line("y", "phony_dim_1", 4, 5))
 			m.unnamedFile("c", line("y", "phony_dim_0", 4, 5))
 		}, "[/x[/phony_dim_0] [3] /y[/phony_dim_1] [2]]"},
-		{"as long by chance", Options{Concat: []string{"phony_dim_0"}}, func(m *maker) {
+		{"equal lengths in one file by chance", Options{Concat: []string{"phony_dim_0"}}, func(m *maker) {
 			m.unnamedFile("a", line("x", "phony_dim_0", 1, 2), line("y", "phony_dim_0", 8, 9))
 			m.unnamedFile("b", line("x", "phony_dim_0", 3, 4, 5), line("y", "phony_dim_1", 8, 9))
 		}, "[/x[/phony_dim_0] [5] /y[/phony_dim_1] [2]]"},
-		{"most have another number", Options{Concat: []string{"phony_dim_0"}}, func(m *maker) {
+		{"another number in most files", Options{Concat: []string{"phony_dim_0"}}, func(m *maker) {
 			m.unnamedFile("a", line("x", "phony_dim_0", 1, 2))
 			m.unnamedFile("b", line("x", "phony_dim_1", 3, 4, 5), line("w", "phony_dim_0", 8, 9))
 			m.unnamedFile("c", line("x", "phony_dim_1", 6), line("w", "phony_dim_0", 8, 9))
 		}, "[/w[/phony_dim_0_2] [2] /x[/phony_dim_0] [6]]"},
-		{"no name left", Options{}, func(m *maker) {
+		{"the generated name is taken", Options{}, func(m *maker) {
 			m.unnamedFile("a", line("x", "phony_dim_0", 1, 2), line("y", "phony_dim_1", 8))
 			m.unnamedFile("b", line("x", "phony_dim_0", 1, 2), line("z", "phony_dim_1", 7, 7))
 		}, "[/x[/phony_dim_0] [2] /y[/phony_dim_1] [1] /z[/phony_dim_1_2] [2]]"},
-		{"as long in the only file of both", Options{}, func(m *maker) {
+		{"equal lengths in the only file with both", Options{}, func(m *maker) {
 			m.unnamedFile("a", line("x", "phony_dim_0", 1, 2), line("y", "phony_dim_0", 8, 9))
 			m.unnamedFile("b", line("x", "phony_dim_0", 1, 2))
 		}, "[/x[/phony_dim_0] [2] /y[/phony_dim_0] [2]]"},
@@ -58,7 +59,7 @@ func TestUnnamedDimensions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			for range 2 { // files given the other way round make the same
+			for range 2 { // the second time in reverse order, with the same result
 				var got []string
 				for _, a := range planned(t, m, &c.opts).Arrays {
 					if a.Path != "/time" {
@@ -95,15 +96,15 @@ func TestNamedBesideUnnamed(t *testing.T) {
 		name  string
 		make  func(m *maker)
 		want  string
-		after string // the options that have been followed
+		after string // the options of the remedies that were applied
 	}{
-		{"one axis", func(m *maker) {
+		{"one unnamed axis", func(m *maker) {
 			m.file("a", days(0, 2), numbers("lat", "lat", 1, 2, 3), h("time lat p", 2, 3, 5))
 			m.scale("time", "lat")
 			m.file("b", numbers("time", "p0", 2, 3).with("units", "days since 1990-01-01", "standard_name", "time"), h("p0 p1 p2", 2, 3, 5))
 			m.scale()
 		}, "[/h[/time /lat /p] [4 3 5] /lat[/lat] [3] /time[/time] [4]]", ""},
-		{"numbers of other axes", func(m *maker) {
+		{"generated numbers of other axes", func(m *maker) {
 			m.file("a", days(0, 1), h("time p0 p1", 1, 3, 5))
 			m.scale("time")
 			m.file("b", days(1, 1), h("time lat p0", 1, 3, 5))
@@ -111,54 +112,54 @@ func TestNamedBesideUnnamed(t *testing.T) {
 			m.file("c", days(2, 1), h("time p1 lon", 1, 3, 5))
 			m.scale("time", "lon")
 		}, "[/h[/time /lat /lon] [3 3 5] /time[/time] [3]]", ""},
-		{"a coordinate of an axis without a name", func(m *maker) {
+		{"a coordinate of an unnamed axis", func(m *maker) {
 			m.file("a", days(0, 1), numbers("lat", "lat", 1, 2), h("time lat", 1, 2))
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), numbers("lat", "p", 1, 7), h("time p", 1, 2))
 			m.scale("time")
 		}, "[/h[/time /lat] [2 2] /lat[/lat] [2] /time[/time] [2]]", "coords=first"},
-		{"other ranks", func(m *maker) {
+		{"different ranks", func(m *maker) {
 			m.file("a", days(0, 1), numbers("lat", "lat", 1, 2), h("time lat", 1, 2))
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), cube("h", "time p q", []int64{1, 1, 2}, []int64{1, 1, 2}))
 			m.scale("time")
 		}, "[/lat[/lat] [2] /time[/time] [2]]", "drop=h"},
-		{"two names", func(m *maker) {
+		{"different names in other files", func(m *maker) {
 			m.file("a", days(0, 1), h("time lat", 1, 2))
 			m.file("b", days(1, 1), h("time latitude", 1, 2))
 			m.file("c", days(2, 1), h("time p", 1, 2))
 			m.scale("time")
 		}, "[/h[/time /lat] [3 2] /time[/time] [3]]", "rename=latitude=lat rename=p=lat"},
-		{"two orders", func(m *maker) {
+		{"different orders in other files", func(m *maker) {
 			m.file("a", days(0, 1), h("time lat lon", 1, 4, 4))
 			m.file("b", days(1, 1), h("time lon lat", 1, 4, 4))
 			m.file("c", days(2, 1), h("time p p", 1, 4, 4))
 			m.scale("time")
 		}, "[/h[/time /lat /lon] [3 4 4] /time[/time] [3]]", "rename=p=lat rename=p_2=lon"},
-		{"a name in two places", func(m *maker) {
+		{"one name for different axes", func(m *maker) {
 			m.file("a", days(0, 1), h("time lat p", 1, 4, 4))
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), h("time p lat", 1, 4, 4))
 			m.scale("time", "lat")
 		}, "[/h[/time /lat /p] [2 4 4] /time[/time] [2]]", "rename=p_2=p"},
-		{"two lengths", func(m *maker) {
+		{"one axis with two lengths", func(m *maker) {
 			m.file("a", days(0, 1), h("time lat", 1, 4), cube("k", "time lat", []int64{1, 4}, []int64{1, 4}), cube("l", "time lat", []int64{1, 4}, []int64{1, 4}))
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), h("time p", 1, 4), cube("k", "time q", []int64{1, 5}, []int64{1, 5}), cube("l", "time p", []int64{1, 4}, []int64{1, 4}))
 			m.scale("time")
 		}, "[/h[/time /lat] [2 4] /l[/time /lat] [2 4] /time[/time] [2]]", "drop=k"},
-		{"another length", func(m *maker) {
+		{"another length in the unnamed file", func(m *maker) {
 			m.file("a", days(0, 1), numbers("lat", "lat", 1, 2), h("time lat", 1, 2))
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), h("time p", 1, 3))
 			m.scale("time")
 		}, "[/h[/time /lat] [2 5] /time[/time] [2]]", "drop=lat concat=lat"},
-		{"no times", func(m *maker) {
+		{"a file without times", func(m *maker) {
 			m.file("a", days(0, 2), h("time lat", 2, 2))
 			m.file("b", h("p q", 2, 2))
 			m.scale()
 		}, "[/h[/time /lat] [4 2]]", "drop=time concat=time"},
-		{"a name of choice", func(m *maker) {
+		{"the same generated name for different axes", func(m *maker) {
 			m.file("a", days(0, 1), h("time p", 1, 2))
 			m.scale("time")
 			m.file("b", days(1, 1), h("time q", 1, 2), cube("k", "time p", []int64{1, 3}, []int64{1, 3}))
@@ -168,9 +169,9 @@ func TestNamedBesideUnnamed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			for range 2 { // files given the other way round make the same
+			for range 2 { // the second time in reverse order, with the same result
 				if _, got, after := plannedAfter(t, m); got != c.want || after != c.after {
-					t.Errorf("%s after %q, want %s after %q", got, after, c.want, c.after)
+					t.Errorf("planned %s after the options %q, want %s after %q", got, after, c.want, c.after)
 				}
 				slices.Reverse(m.files)
 			}
@@ -205,12 +206,12 @@ func plannedAfter(t *testing.T, m *maker) (p *Plan, arrays, after string) {
 func planning(m *maker, opts *Options) (*Plan, error) {
 	p, needs, err := newPlan(m.files, opts)
 	if len(needs) > 0 {
-		err = fmt.Errorf("asks for %v", needs)
+		err = fmt.Errorf("the plan requests %v", needs)
 	}
 	return p, err
 }
 
-// follow applies the first remedy of each finding, and returns them.
+// follow applies the first remedy of each finding, and returns the options that it set.
 func follow(t *testing.T, refused *Error, opts *Options) string {
 	var followed []string
 	for _, f := range refused.Findings {
@@ -238,7 +239,7 @@ func follow(t *testing.T, refused *Error, opts *Options) string {
 			case report.Coords:
 				opts.Coords = Coords(s.Value)
 			default:
-				t.Fatalf("%s", option)
+				t.Fatalf("this test cannot apply the option %s", option)
 			}
 		}
 	}
@@ -264,12 +265,12 @@ func TestCoordinateOfUnnamed(t *testing.T) {
 	m.files = all
 	var refused *Error
 	if _, err := planning(m, opts); !errors.As(err, &refused) || refused.Findings[0].Code != report.CoordinateDiffers {
-		t.Errorf("%v, want that values of lat differ", err)
+		t.Errorf("error %v, want a refusal because values of lat differ", err)
 	}
 }
 
-// TestRenamedNumbers: renaming an unnamed dimension applies to all files, and a name that other
-// files have replaced is still valid.
+// TestRenamedNumbers: renaming an unnamed dimension applies to all files. The option stays valid after
+// a file is added that names the dimension.
 func TestRenamedNumbers(t *testing.T) {
 	m := newMaker()
 	m.file("a", days(0, 1), cube("h", "time p0 p1", []int64{1, 3, 5}, []int64{1, 3, 5}))
@@ -289,11 +290,11 @@ func TestRenamedNumbers(t *testing.T) {
 	}
 	var wrong *OptionError
 	if _, err := planning(m, &Options{Rename: []Rename{{"p2", "lat"}}}); !errors.As(err, &wrong) {
-		t.Errorf("%v, want that nothing is called so", err)
+		t.Errorf("error %v, want an *OptionError because no dimension is called p2", err)
 	}
 }
 
-// TestKeepingOptions: a remedy that keeps all different values comes before remedies that lose some.
+// TestKeepingRemediesFirst: remedies that keep all values come before remedies that lose some.
 func TestKeepingOptions(t *testing.T) {
 	line := func(n float64) wanted { return coords("orbit", "phony_dim_0", float64s, n) }
 	for name, c := range map[string]struct {
@@ -341,7 +342,7 @@ func TestNotesInOrder(t *testing.T) {
 		if now := fmt.Sprintf("%+v", p.Report.Findings); first == "" {
 			first = now
 		} else if now != first {
-			t.Fatalf("%s\nand then\n%s", first, now)
+			t.Fatalf("the findings were\n%s\nand are now\n%s", first, now)
 		}
 	}
 	if n := strings.Count(first, string(report.DimByPosition)); n != 3 {

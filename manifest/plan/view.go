@@ -16,18 +16,18 @@ import (
 	"varve/manifest/report"
 )
 
-// class holds the files with one header, as the options show it: dropped variables are absent, and
-// renamed ones have their new names.
+// class holds the files with one header. The options are applied to it: dropped variables are absent,
+// and renamed variables have their new names.
 type class struct {
 	header  *manifest.Header
-	vars    []lensed
-	spare   []lensed                      // coordinates whose dimension no wanted variable has, judging by names
+	vars    []planVar
+	spare   []planVar                     // coordinates with names of dimensions that no selected variable has
 	dims    map[string]manifest.Dimension // by new path
 	unnamed map[string]bool               // paths, in the header, of dimensions without a name in the files
-	loose   []lensed                      // unwanted scalars, which may still place the files
+	loose   []planVar                     // scalars that are not selected, but may place the files
 	scalars map[string]*manifest.Variable // scalars that became coordinates of length 1, by dimension
-	given   map[string]bool               // dimensions along which an option places these files, although other files have coordinates
-	like    map[string][]string           // for unnamed dimensions, by new path: named dimensions of the same length that each may be; not yet renamed
+	given   map[string]bool               // dimensions along which an option, and not a coordinate, places these files
+	like    map[string][]string           // by new path of an unnamed dimension: named dimensions with the same length that it may be, before renaming
 	files   []int32
 	first   int32 // the first file by rank; valid if ranked
 	ranked  bool
@@ -35,8 +35,8 @@ type class struct {
 	parents cf.Parents     // the variables that bounds take their units from
 }
 
-// lensed is a variable of a class with the options applied to its names.
-type lensed struct {
+// planVar is a variable of a class with the options applied to its names.
+type planVar struct {
 	at   int // in the header
 	v    *manifest.Variable
 	path string   // the new path
@@ -105,18 +105,18 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 			return nil, fmt.Errorf("%s: %w", f.URL, err)
 		}
 	}
-	c := &class{header: h, vars: make([]lensed, 0, len(h.Variables)), dims: map[string]manifest.Dimension{}, unnamed: unnamedIn(h), parents: cf.ParentsOf(h)}
-	lens := p.lens()
-	used := p.usedBy(h, lens)
+	c := &class{header: h, vars: make([]planVar, 0, len(h.Variables)), dims: map[string]manifest.Dimension{}, unnamed: unnamedIn(h), parents: cf.ParentsOf(h)}
+	renamer := p.renamer()
+	used := p.usedBy(h, renamer)
 	p.useTimes(h, c.parents, used)
 	named := references(h)
 	taken := map[string]string{}
 	for i := range h.Variables {
 		v := h.Variables[i]
-		isSeen := p.isSeen(v, lens, used[v.Path])
+		isSeen := p.isSeen(v, renamer, used[v.Path])
 		// An unwanted scalar may be the position of its file along a dimension of other files.
 		if !isSeen && len(v.Dims) == 0 && p.notDropped(v.Path) {
-			x := p.through(lens, v)
+			x := p.viewOf(renamer, v)
 			x.at = i
 			c.loose = append(c.loose, x)
 			continue
@@ -124,8 +124,8 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 		if !isSeen && (c.unnamed == nil || len(v.Dims) != 1 || !p.notDropped(v.Path)) {
 			continue
 		}
-		x := p.through(lens, v)
-		c.number(&x, lens)
+		x := p.viewOf(renamer, v)
+		c.number(&x, renamer)
 		if x.at = i; !isSeen {
 			c.spare = append(c.spare, x)
 			continue
@@ -138,10 +138,10 @@ func (p *inquiry) look(f *manifest.File) (*class, error) {
 		x.aux = named[v.Path] || used[v.Path]
 		c.vars = append(c.vars, x)
 	}
-	if err := c.settleDims(lens); err != nil {
+	if err := c.settleDims(renamer); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.label(f.URL), err)
 	}
-	slices.SortFunc(c.vars, func(a, b lensed) int { return cmp.Compare(a.path, b.path) })
+	slices.SortFunc(c.vars, func(a, b planVar) int { return cmp.Compare(a.path, b.path) })
 	c.findCoords()
 	return c, nil
 }
@@ -159,16 +159,16 @@ func unnamedIn(h *manifest.Header) (unnamed map[string]bool) {
 	return unnamed
 }
 
-// number sets the dimensions that the file does not name to their generated paths, without
-// renaming. Options rename generated names only after all files agree on them.
-func (c *class) number(x *lensed, lens lens) {
-	if len(lens.rename) == 0 || c.unnamed == nil {
+// number sets unnamed dimensions to their generated paths, without renaming. Rename options apply
+// later, when all files have the same generated name.
+func (c *class) number(x *planVar, renamer renamer) {
+	if len(renamer.rename) == 0 || c.unnamed == nil {
 		return
 	}
 	x.dims = slices.Clone(x.dims)
 	for k, d := range x.v.Dims {
 		if c.unnamed[d] {
-			x.dims[k] = lens.number(d)
+			x.dims[k] = renamer.number(d)
 		}
 	}
 }
@@ -184,9 +184,9 @@ func (c *class) findCoords() {
 }
 
 // all yields the variables, including spare ones that may still be included.
-func (c *class) all() iter.Seq[*lensed] {
-	return func(yield func(*lensed) bool) {
-		for _, list := range [][]lensed{c.vars, c.spare} {
+func (c *class) all() iter.Seq[*planVar] {
+	return func(yield func(*planVar) bool) {
+		for _, list := range [][]planVar{c.vars, c.spare} {
 			for i := range list {
 				if !yield(&list[i]) {
 					return
@@ -197,11 +197,11 @@ func (c *class) all() iter.Seq[*lensed] {
 }
 
 // usedBy returns the dimensions of the variables that the options select.
-func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
+func (p *inquiry) usedBy(h *manifest.Header, renamer renamer) map[string]bool {
 	used := map[string]bool{}
 	for i := range h.Variables {
 		v := h.Variables[i]
-		if _, ok := lens.path(v.Path); !ok || !p.wanted(v.Path) {
+		if _, ok := renamer.path(v.Path); !ok || !p.wanted(v.Path) {
 			continue
 		}
 		for _, d := range v.Dims {
@@ -212,43 +212,43 @@ func (p *inquiry) usedBy(h *manifest.Header, lens lens) map[string]bool {
 }
 
 // isSeen reports whether a variable is selected, or needed as the coordinate of a used dimension.
-func (p *inquiry) isSeen(v *manifest.Variable, lens lens, used bool) bool {
+func (p *inquiry) isSeen(v *manifest.Variable, renamer renamer, used bool) bool {
 	if used {
 		return p.notDropped(v.Path)
 	}
-	_, within := lens.path(v.Path)
+	_, within := renamer.path(v.Path)
 	return within && p.wanted(v.Path)
 }
 
-// through returns a variable with its new names. Headers share equal variables, so the result is
+// viewOf returns a variable with its new names. Headers share equal variables, so the result is
 // cached by variable.
-func (p *inquiry) through(lens lens, v *manifest.Variable) lensed {
+func (p *inquiry) viewOf(renamer renamer, v *manifest.Variable) planVar {
 	if x, ok := p.named[v]; ok {
 		return x
 	}
-	x := lensed{v: v, dims: make([]string, len(v.Dims))}
+	x := planVar{v: v, dims: make([]string, len(v.Dims))}
 	var within bool
-	if x.path, within = lens.path(v.Path); !within {
-		x.path = lens.outer(v.Path)
+	if x.path, within = renamer.path(v.Path); !within {
+		x.path = renamer.outer(v.Path)
 	}
 	for k, d := range v.Dims {
-		x.dims[k] = lens.dim(d)
+		x.dims[k] = renamer.dim(d)
 	}
 	if p.named == nil {
-		p.named = map[*manifest.Variable]lensed{}
+		p.named = map[*manifest.Variable]planVar{}
 	}
 	p.named[v] = x
 	return x
 }
 
 // setCoord makes x the coordinate of its dimension. It replaces a variable with the same path.
-func (c *class) setCoord(x lensed) {
+func (c *class) setCoord(x planVar) {
 	at, there := c.search(x.path)
 	if there {
 		c.vars[at] = x
 	} else {
 		c.vars = slices.Insert(c.vars, at, x)
-		// The insertion moved the variables behind it.
+		// The insertion moved the variables after it.
 		for dim, i := range c.coords {
 			if i >= at {
 				c.coords[dim]++
@@ -261,10 +261,10 @@ func (c *class) setCoord(x lensed) {
 	}
 }
 
-// settleDims collects the dimensions by their new names: first the dimensions of variables, because
-// only variables may state the length, and then the others. Two dimensions may get one name if they have
-// the same length.
-func (c *class) settleDims(lens lens) error {
+// settleDims collects the dimensions by their new names: first the dimensions of variables, because a
+// header may omit their lengths, and then the others. Two dimensions may get one name if they have the
+// same length.
+func (c *class) settleDims(renamer renamer) error {
 	known, was := map[string]manifest.Dimension{}, map[string]string{}
 	for _, d := range c.header.Dimensions {
 		known[d.Path] = d
@@ -290,10 +290,10 @@ func (c *class) settleDims(lens lens) error {
 	}
 	for _, d := range c.header.Dimensions {
 		if d.Anonymous {
-			d.Path = lens.number(d.Path) // renamed later, when all files agree on what it is
-			c.addLike(d, lens)
+			d.Path = renamer.number(d.Path) // renamed later, when all files agree on what it is
+			c.addLike(d, renamer)
 		} else {
-			d.Path = lens.dim(d.Path)
+			d.Path = renamer.dim(d.Path)
 		}
 		if _, ok := c.dims[d.Path]; !ok {
 			c.dims[d.Path] = d
@@ -303,40 +303,40 @@ func (c *class) settleDims(lens lens) error {
 }
 
 // addLike records which named dimensions an unnamed one may be.
-func (c *class) addLike(d manifest.Dimension, lens lens) {
+func (c *class) addLike(d manifest.Dimension, renamer renamer) {
 	for _, other := range d.Like {
 		if c.like == nil {
 			c.like = map[string][]string{}
 		}
-		c.like[d.Path] = append(c.like[d.Path], lens.number(other))
+		c.like[d.Path] = append(c.like[d.Path], renamer.number(other))
 	}
 }
 
 // meaning returns a variable of the header; bounds of times get the units of their parent variable.
 func (c *class) meaning(at int) *manifest.Variable { return c.parents.Bounds(c.header.Variables[at]) }
 
-// lens maps paths in sources to paths in the combined dataset.
-type lens struct {
+// renamer maps paths in sources to paths in the combined dataset.
+type renamer struct {
 	group  string // ends with a slash
 	rename []Rename
 }
 
-func (p *inquiry) lens() lens {
+func (p *inquiry) renamer() renamer {
 	group := strings.Trim(p.opts.Group, "/")
 	if group != "" {
 		group += "/"
 	}
-	return lens{"/" + group, p.opts.Rename}
+	return renamer{"/" + group, p.opts.Rename}
 }
 
 // path returns the path of an array, and false if the source path is outside of the group.
-func (l lens) path(at string) (string, bool) {
+func (l renamer) path(at string) (string, bool) {
 	rest, ok := strings.CutPrefix(at, l.group)
 	return l.renamed("/" + rest), ok
 }
 
 // dim returns the path of a dimension. Dimensions of parent groups move into the chosen group.
-func (l lens) dim(at string) string {
+func (l renamer) dim(at string) string {
 	if moved, ok := l.path(at); ok {
 		return moved
 	}
@@ -344,11 +344,11 @@ func (l lens) dim(at string) string {
 }
 
 // number returns the path of an unnamed dimension, without renaming.
-func (l lens) number(at string) string { return lens{group: l.group}.dim(at) }
+func (l renamer) number(at string) string { return renamer{group: l.group}.dim(at) }
 
-func (l lens) outer(at string) string { return l.renamed("/" + path.Base(at)) }
+func (l renamer) outer(at string) string { return l.renamed("/" + path.Base(at)) }
 
-func (l lens) renamed(at string) string {
+func (l renamer) renamed(at string) string {
 	for _, r := range l.rename {
 		if dir, _ := path.Split(at); !r.means(at) {
 			continue
@@ -371,14 +371,15 @@ func (p *inquiry) notDropped(at string) bool { return !matches(p.opts.Drop, at) 
 // another variable needs it.
 func (o *Options) Wanted(at string) bool {
 	p := inquiry{opts: o}
-	_, within := p.lens().path(at)
+	_, within := p.renamer().path(at)
 	return within && p.wanted(at)
 }
 
-// Dropped reports whether the options exclude a path of a source, no matter what needs it. The path
-// may be of a variable, a group, or an attribute of a group as manifest.AttributePath writes it.
+// Dropped reports whether the options exclude a path of a source, even if another variable needs it.
+// The path is that of a variable, of a group, or of a group attribute in the form of
+// manifest.AttributePath.
 func (o *Options) Dropped(at string) bool {
-	group, dir := (&inquiry{opts: o}).lens().group, strings.TrimSuffix(path.Dir(at), "/")+"/"
+	group, dir := (&inquiry{opts: o}).renamer().group, strings.TrimSuffix(path.Dir(at), "/")+"/"
 	if !strings.HasPrefix(dir, group) && !strings.HasPrefix(group, dir) {
 		return true // neither in the group nor in one of its parents
 	}
@@ -442,8 +443,8 @@ func (p *survey) newNames(class int32, v *manifest.Variable) *manifest.Variable 
 	return &out
 }
 
-// references returns the paths of variables that others name in attributes that CF readers need to
-// interpret the data. Ancillary variables are excluded.
+// references returns the paths of variables that attributes of other variables name, and that CF
+// readers need to interpret the data. Ancillary variables are excluded.
 func references(h *manifest.Header) map[string]bool {
 	named, paths := map[string]bool{}, map[string]bool{}
 	for i := range h.Variables {
@@ -452,7 +453,7 @@ func references(h *manifest.Header) map[string]bool {
 	for i := range h.Variables {
 		v := h.Variables[i]
 		for _, a := range v.Attributes {
-			// Quality flags are data of their own, so a disagreement about them is not one about positions.
+			// Ancillary variables such as quality flags are data, not coordinates.
 			if a.Name == cf.Ancillary || !slices.Contains(cf.Naming, a.Name) {
 				continue
 			}
@@ -468,8 +469,8 @@ func references(h *manifest.Header) map[string]bool {
 	return named
 }
 
-// resolve returns the path of the variable that the variable at `from` means by name: in its own
-// group, or in the nearest parent group that has one. It returns "" if there is none.
+// resolve returns the path of the variable that an attribute of the variable at `from` names: in its
+// own group, or in the nearest parent group that has one. It returns "" if there is none.
 func resolve(paths map[string]bool, from, name string) string {
 	if strings.HasPrefix(name, "/") {
 		if paths[name] {

@@ -33,7 +33,7 @@ var types = map[string]codec.Type{
 func num(code string, f float64) []byte {
 	element, ok := cf.Cast(types[code], types["f8"], cf.AppendWord(nil, math.Float64bits(f), 8))
 	if !ok {
-		panic(fmt.Sprint(f, " is no ", code))
+		panic(fmt.Sprintf("%v cannot be represented as %s", f, code))
 	}
 	return element
 }
@@ -150,6 +150,7 @@ const (
 	unsigned = "_Unsigned"
 )
 
+// TestElements: the element type, the conversion and the missing values keep the meaning of all values.
 func TestElements(t *testing.T) {
 	scale := func(code string, f float64) manifest.Attribute { return att("scale_factor", code, f) }
 	offset := func(code string, f float64) manifest.Attribute { return att("add_offset", code, f) }
@@ -160,30 +161,30 @@ func TestElements(t *testing.T) {
 		members []Member
 		want    string
 	}{
-		{"nothing", []Member{with("f4")}, `float32 stored 0.0 {}`},
-		{"zeros are data", []Member{with("i2"), with("i2")}, `int16 stored 0 {}`},
+		{"one file without attributes", []Member{with("f4")}, `float32 stored 0.0 {}`},
+		{"no missing value", []Member{with("i2"), with("i2")}, `int16 stored 0 {}`},
 		{"one mask", []Member{with("f4", fill("f4", -999)), with("f4", fill("f4", -999))}, `float32 stored 0.0 {` + mask999 + `}`},
 		{"missing_value alone", []Member{with("i2", missing("i2", -9))}, `int16 stored 0 {"_FillValue":-9}`},
-		{"both, and equal", []Member{with("i2", fill("i2", -9), missing("i2", -9))}, `int16 stored 0 {"_FillValue":-9}`},
-		{"both, and different", []Member{with("i2", fill("i2", -9), missing("f8", -8, -7))}, `int16 stored 0 {"_FillValue":-9,"missing_value":[-8,-7]}`},
-		{"NaN besides", []Member{with("f4", fill("f4", -999), missing("f4", math.NaN()))}, `float32 stored 0.0 {` + mask999 + `}`},
+		{"_FillValue and an equal missing_value", []Member{with("i2", fill("i2", -9), missing("i2", -9))}, `int16 stored 0 {"_FillValue":-9}`},
+		{"_FillValue and another missing_value", []Member{with("i2", fill("i2", -9), missing("f8", -8, -7))}, `int16 stored 0 {"_FillValue":-9,"missing_value":[-8,-7]}`},
+		{"NaN as missing_value", []Member{with("f4", fill("f4", -999), missing("f4", math.NaN()))}, `float32 stored 0.0 {` + mask999 + `}`},
 		{"masks differ, floats", []Member{with("f4", fill("f4", -999)), with("f4", fill("f4", 1e20)), with("f4")}, `float32 stored 0.0 {` + maskNaN + `}`},
 		{"masks differ, integers", []Member{with("i2", fill("i2", -9)), with("i2", fill("i2", -8))}, `float32 unpacked 0.0 {` + maskNaN + `}`},
 		{"masks differ, wide integers", []Member{with("i4", fill("i4", -9)), with("i4")}, `float64 unpacked 0.0 {` + maskNaN + `}`},
 		{"one mask in common", []Member{with("i2", missing("i2", -8), fill("i2", -9)), with("i2", fill("i2", -8))}, `int16 stored 0 {"_FillValue":-8}`},
 		{"one packing", []Member{with("i2", scale("f4", .5), offset("f4", 10)), with("i2", scale("f4", .5), offset("f4", 10))},
 			`int16 stored 0 {"scale_factor":0.5,"add_offset":10.0}`},
-		{"a packing and its float64", []Member{with("i2", scale("f4", .5)), with("i2", scale("f8", .5))}, `int16 stored 0 {"scale_factor":0.5}`},
+		{"one scale as float32 and float64", []Member{with("i2", scale("f4", .5)), with("i2", scale("f8", .5))}, `int16 stored 0 {"scale_factor":0.5}`},
 		{"a scale of 1", []Member{with("i2", scale("f4", 1)), with("i2")}, `int16 stored 0 {}`},
 		{"one packing, two types", []Member{with("i2", scale("f4", .5)), with("i4", scale("f4", .5))}, `int32 stored 0 {"scale_factor":0.5}`},
 		{"scales differ", []Member{with("i2", scale("f4", .5)), with("i2", scale("f4", .25))}, `float32 unpacked 0.0 {}`},
 		{"scales differ, float64", []Member{with("i2", scale("f4", .5)), with("i2", scale("f8", .25))}, `float64 unpacked 0.0 {}`},
 		{"scales differ, float64 offset", []Member{with("i2", scale("f4", .5), offset("f8", 1)), with("i2", scale("f4", .25), offset("f8", 1))}, `float64 unpacked 1.0 {}`},
 		{"scales differ, int32", []Member{with("i4", scale("f4", .5)), with("i4", scale("f4", .25))}, `float64 unpacked 0.0 {}`},
-		{"packed and not", []Member{with("i2", scale("f4", .5), fill("i2", -9)), with("f4")}, `float32 unpacked 0.0 {` + maskNaN + `}`},
-		{"packed alike, masks differ", []Member{with("i2", scale("f4", .5), fill("i2", -9)), with("i2", scale("f4", .5))}, `float32 unpacked 0.0 {` + maskNaN + `}`},
+		{"one file packed", []Member{with("i2", scale("f4", .5), fill("i2", -9)), with("f4")}, `float32 unpacked 0.0 {` + maskNaN + `}`},
+		{"same packing, masks differ", []Member{with("i2", scale("f4", .5), fill("i2", -9)), with("i2", scale("f4", .5))}, `float32 unpacked 0.0 {` + maskNaN + `}`},
 		{"unsigned", []Member{with("i2", att(unsigned, "true"), fill("i2", -1))}, `int16 stored 0 {"_Unsigned":"true","_FillValue":-1}`},
-		{"unsigned by two names", []Member{with("i1", att(unsigned, "true"), fill("i1", -1)), with("u1", fill("u1", 255))}, `uint8 unpacked 0 {"_FillValue":255}`},
+		{"uint8, and int8 with _Unsigned", []Member{with("i1", att(unsigned, "true"), fill("i1", -1)), with("u1", fill("u1", 255))}, `uint8 unpacked 0 {"_FillValue":255}`},
 		{"signs differ", []Member{with("i2", att(unsigned, "true")), with("i2")}, `int32 unpacked 0 {}`},
 		{"unsigned, two widths", []Member{with("i2", att(unsigned, "true")), with("i1", att(unsigned, "true"))}, `uint16 unpacked 0 {}`},
 		{"unsigned and packed, scales differ", []Member{with("i2", att(unsigned, "true"), scale("f4", .5)), with("i2", att(unsigned, "true"), scale("f4", 1.5))},
@@ -193,17 +194,17 @@ func TestElements(t *testing.T) {
 		{"int32 and float32", []Member{with("i4"), with("f4")}, `float64 stored 0.0 {}`},
 		{"signed and unsigned", []Member{with("i2"), with("u2")}, `int32 stored 0 {}`},
 		{"a mask in two types", []Member{with("i2", fill("i2", -999)), with("f4", fill("f4", -999))}, `float32 stored 0.0 {` + mask999 + `}`},
-		{"a mask, and a type without", []Member{with("i2", fill("i2", -999)), with("f4")}, `float32 stored 0.0 {` + maskNaN + `}`},
-		{"truth values", []Member{with("i1", att("dtype", "bool"))}, `int8 stored 0 {"dtype":"bool"}`},
+		{"a mask, and another type without a mask", []Member{with("i2", fill("i2", -999)), with("f4")}, `float32 stored 0.0 {` + maskNaN + `}`},
+		{"xarray's booleans", []Member{with("i1", att("dtype", "bool"))}, `int8 stored 0 {"dtype":"bool"}`},
 		{"bool", []Member{with("b1"), with("b1")}, `bool stored false {}`},
-		{"bool and truth values", []Member{with("b1"), with("i1", att("dtype", "bool"))}, `int8 stored 0 {"dtype":"bool"}`},
+		{"bool and xarray's booleans", []Member{with("b1"), with("i1", att("dtype", "bool"))}, `int8 stored 0 {"dtype":"bool"}`},
 		{"bool and int8", []Member{with("b1"), with("i1")}, `int8 stored 0 {}`},
 		{"texts", []Member{with("O", att("_FillValue", "-")), with("O")}, `string stored  {}`},
 		{"fixed texts", []Member{with("S3"), with("S5")}, `null_terminated_bytes stored  {}`},
-		{"fixed texts and others", []Member{with("S3"), with("O")}, `string stored  {}`},
+		{"fixed and variable-length texts", []Member{with("S3"), with("O")}, `string stored  {}`},
 		{"complex", []Member{with("c8")}, `complex64 stored [0.0,0.0] {}`},
-		{"valid range", []Member{with("i2", scale("f4", .5), att("valid_min", "i2", 0)), with("i2", scale("f4", .25), att("valid_min", "i2", 0))}, `float32 unpacked 0.0 {}`},
-		{"valid range in units", []Member{with("i2", fill("i2", -9), att("valid_min", "i2", 0)), with("i2", att("valid_min", "i2", 0))},
+		{"valid range of packed numbers", []Member{with("i2", scale("f4", .5), att("valid_min", "i2", 0)), with("i2", scale("f4", .25), att("valid_min", "i2", 0))}, `float32 unpacked 0.0 {}`},
+		{"valid range of numbers without packing", []Member{with("i2", fill("i2", -9), att("valid_min", "i2", 0)), with("i2", att("valid_min", "i2", 0))},
 			`float32 unpacked 0.0 {"valid_min":0,` + maskNaN + `}`},
 	} {
 		f, _ := decide(t, Options{}, c.members...)
@@ -213,7 +214,8 @@ func TestElements(t *testing.T) {
 	}
 }
 
-// TestChosenTypes: a chosen integer type is used, with a missing value.
+// TestChosenTypes: an integer type that the user chose is used, and gets a missing value if files need
+// one.
 func TestChosenTypes(t *testing.T) {
 	whole := func(kind codec.Kind, size int) codec.Type { return codec.Type{Kind: kind, Size: size} }
 	fill := func(code string, f float64) manifest.Attribute { return att("_FillValue", code, f) }
@@ -227,10 +229,10 @@ func TestChosenTypes(t *testing.T) {
 	}{
 		{"masks differ", whole(codec.Int, 8), []Member{with("i8", fill("i8", -1)), with("i8", fill("i8", -2))},
 			`int64 stored 0 {"_FillValue":-9223372036854775806}`, "fill-chosen masked=true value=-9223372036854775806"},
-		{"one has none", whole(codec.Uint, 2), []Member{with("u2", fill("u2", 1)), with("u2")}, `uint16 stored 0 {"_FillValue":65535}`, "fill-chosen masked=true value=65535"},
-		{"more bytes", whole(codec.Int, 2), []Member{with("i1", fill("i1", -1)), with("i1", fill("i1", -2))}, `int16 stored 0 {"_FillValue":-32767}`, "fill-chosen masked=true value=-32767"},
+		{"one file has no mask", whole(codec.Uint, 2), []Member{with("u2", fill("u2", 1)), with("u2")}, `uint16 stored 0 {"_FillValue":65535}`, "fill-chosen masked=true value=65535"},
+		{"a type with more bytes", whole(codec.Int, 2), []Member{with("i1", fill("i1", -1)), with("i1", fill("i1", -2))}, `int16 stored 0 {"_FillValue":-32767}`, "fill-chosen masked=true value=-32767"},
 		{"packed", whole(codec.Int, 2), []Member{with("i2", half, fill("i2", -1)), with("i2", half)}, `int16 stored 0 {"scale_factor":0.5,"_FillValue":-32767}`, "fill-chosen masked=true value=-32767"},
-		{"none is chosen", codec.Type{}, []Member{with("i8", fill("i8", -1)), with("i8")}, `float64 unpacked 0.0 {` + maskNaN + `}`, "precision-lost type=float64 dtype=x=int64"},
+		{"no chosen type", codec.Type{}, []Member{with("i8", fill("i8", -1)), with("i8")}, `float64 unpacked 0.0 {` + maskNaN + `}`, "precision-lost type=float64 dtype=x=int64"},
 		{"types differ", codec.Type{}, []Member{with("i8"), with("f8")}, `float64 stored 0.0 {}`, "precision-lost type=float64"},
 		{"a float", whole(codec.Float, 8), []Member{with("i8", fill("i8", -1)), with("i8")}, `float64 stored 0.0 {` + maskNaN + `}`, "missing-value-differs"},
 	} {
@@ -240,7 +242,7 @@ func TestChosenTypes(t *testing.T) {
 		}
 		last := findings[len(findings)-1]
 		if got := line(&last); !strings.Contains(got, c.says) {
-			t.Errorf("%s: %s", c.name, got)
+			t.Errorf("%s: the last finding is %q, want %q", c.name, got, c.says)
 		}
 	}
 	f, findings, err := recorded([]Member{with("i1", fill("i1", -1)), with("i1", fill("i1", -2))}, Options{Type: whole(codec.Int, 1)})
@@ -249,6 +251,8 @@ func TestChosenTypes(t *testing.T) {
 	}
 }
 
+// TestGaps: if files do not cover the whole array, the fill value is a missing value where the type has
+// one.
 func TestGaps(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -264,12 +268,12 @@ func TestGaps(t *testing.T) {
 		{"uint64", with("u8"), `uint64 stored 18446744073709551614 {"_FillValue":18446744073709551614}`},
 		{"unsigned", with("i2", att(unsigned, "true")), `int16 stored -1 {"_Unsigned":"true","_FillValue":-1}`},
 		{"packed", with("i2", att("scale_factor", "f4", .5)), `int16 stored -32767 {"scale_factor":0.5,"_FillValue":-32767}`},
-		{"bytes", with("i1"), `float32 unpacked NaN {}`},
-		{"packed bytes", with("u1", att("scale_factor", "f8", .5)), `float64 unpacked NaN {}`},
-		{"truth values", with("i1", att("dtype", "bool")), `int8 stored 0 {"dtype":"bool"}`},
+		{"int8", with("i1"), `float32 unpacked NaN {}`},
+		{"packed uint8", with("u1", att("scale_factor", "f8", .5)), `float64 unpacked NaN {}`},
+		{"xarray's booleans", with("i1", att("dtype", "bool")), `int8 stored 0 {"dtype":"bool"}`},
 		{"bool", with("b1"), `bool stored false {}`},
 		{"texts", with("O"), `string stored  {}`},
-		{"texts with one for none", with("S3", att("_FillValue", "-")), `null_terminated_bytes stored - {}`},
+		{"texts with a missing value", with("S3", att("_FillValue", "-")), `null_terminated_bytes stored - {}`},
 		{"complex", with("c8"), `complex64 stored ["NaN","NaN"] {}`},
 		{"NumPy's times", with("M8"), `numpy.datetime64 stored -9223372036854775808 {}`},
 	} {
@@ -280,6 +284,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// TestFill: without gaps, the fill value is the converted fill value of most bytes.
 func TestFill(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -289,8 +294,8 @@ func TestFill(t *testing.T) {
 		{"of most bytes", []Member{with("f4").filled(num("f4", 1)).files(2, "a"), with("f4").filled(num("f4", 2)).files(9, "c")}, "2.0"},
 		{"of most bytes together", []Member{with("f4").filled(num("f4", 1)).files(2, "a"), with("f4").filled(num("f4", 2)).files(3, "c"),
 			with("f4", att("note", "x")).filled(num("f4", 1)).files(2, "e")}, "1.0"},
-		{"as the schema has it", []Member{with("i2", att("scale_factor", "f4", .5)).filled(num("i2", 4)).files(9, "a"), with("i2").files(1, "c")}, "2.0"},
-		{"not the mask", []Member{with("f4", att("_FillValue", "f4", -999)).filled(num("f4", 7))}, "7.0"},
+		{"converted to the schema", []Member{with("i2", att("scale_factor", "f4", .5)).filled(num("i2", 4)).files(9, "a"), with("i2").files(1, "c")}, "2.0"},
+		{"the fill value is not the missing value", []Member{with("f4", att("_FillValue", "f4", -999)).filled(num("f4", 7))}, "7.0"},
 	} {
 		f, _ := decide(t, Options{}, c.members...)
 		if got := number(f.DataType.Type(), f.Fill); got != c.want {
@@ -299,6 +304,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// TestCodecs: the schema declares the codecs of most bytes among codecs that all clients decode.
 func TestCodecs(t *testing.T) {
 	i4 := with("i4")
 	for _, c := range []struct {
@@ -309,32 +315,32 @@ func TestCodecs(t *testing.T) {
 		kept    []bool
 	}{
 		{"most bytes", []Member{i4.stored(little, deflate).files(2, "a"), i4.stored(little).files(3, "c")}, "no compression", 1, []bool{false, true}},
-		{"levels do not count", []Member{i4.stored(little, deflate).files(2, "a"), i4.stored(little).files(3, "c"),
+		{"compression levels are ignored", []Member{i4.stored(little, deflate).files(2, "a"), i4.stored(little).files(3, "c"),
 			i4.stored(little, level1).files(2, "f")}, "zlib", 0, []bool{true, false, true}},
-		{"shuffle counts", []Member{i4.stored(little, shuffle(4), deflate).files(2, "a"), i4.stored(little, deflate).files(1, "c")}, "shuffle+zlib", 0, []bool{true, false}},
+		{"shuffle is not ignored", []Member{i4.stored(little, shuffle(4), deflate).files(2, "a"), i4.stored(little, deflate).files(1, "c")}, "shuffle+zlib", 0, []bool{true, false}},
 		{"big-endian", []Member{i4.stored(big)}, "no compression, big-endian", 0, []bool{true}},
-		{"one big-endian", []Member{i4.stored(little).files(2, "a"), i4.stored(big).files(1, "c")}, "no compression", 0, []bool{true, false}},
-		{"codecs that all clients have", []Member{i4.stored(little, lzf).files(9, "a"), i4.stored(little, deflate).files(1, "j")}, "zlib", 1, []bool{false, true}},
-		{"nothing that clients have", []Member{i4.stored(little, lzf)}, "zstd", -1, []bool{false}},
-		{"shuffle of parts of elements", []Member{i4.stored(little, shuffle(3), deflate)}, "zstd", -1, []bool{false}},
+		{"one file is big-endian", []Member{i4.stored(little).files(2, "a"), i4.stored(big).files(1, "c")}, "no compression", 0, []bool{true, false}},
+		{"only codecs that all clients decode", []Member{i4.stored(little, lzf).files(9, "a"), i4.stored(little, deflate).files(1, "j")}, "zlib", 1, []bool{false, true}},
+		{"no codec that all clients decode", []Member{i4.stored(little, lzf)}, "zstd", -1, []bool{false}},
+		{"shuffle with another element size", []Member{i4.stored(little, shuffle(3), deflate)}, "zstd", -1, []bool{false}},
 		{"unpacked", []Member{with("i2", att("scale_factor", "f4", .5)), with("i2")}, "zstd", -1, []bool{false, false}},
 		{"members without conversion decide", []Member{with("f4").stored(little, deflate).files(9, "a"), with("f8").stored(little).files(1, "j")}, "no compression", 1, []bool{false, true}},
-		{"unsigned by two names", []Member{with("i1", att(unsigned, "true")).files(1, "a"), with("u1").files(2, "b")}, "zlib", 1, []bool{true, true}},
+		{"uint8, and int8 with _Unsigned", []Member{with("i1", att(unsigned, "true")).files(1, "a"), with("u1").files(2, "b")}, "zlib", 1, []bool{true, true}},
 		{"never written", []Member{{Files: 1, First: "a", Variable: &manifest.Variable{Type: types["f4"], Shape: []int64{3, 4}, Storage: manifest.Storage{Layout: manifest.Nothing}}}},
 			"zstd", -1, []bool{false}},
 	} {
 		f, _ := decide(t, Options{}, c.members...)
 		if got := chainText(f.Codecs); got != c.want || f.From != c.from || !slices.Equal(f.Kept, c.kept) {
-			t.Errorf("%s: %s of %d, %v; want %s of %d, %v", c.name, got, f.From, f.Kept, c.want, c.from, c.kept)
+			t.Errorf("%s: %s of member %d, verbatim %v; want %s of member %d, verbatim %v", c.name, got, f.From, f.Kept, c.want, c.from, c.kept)
 		}
 		form := codec.Form{Type: f.DataType.Type(), Shape: []int64{4, 5}, Fill: f.Fill}
 		if p, err := codec.New(f.Codecs, form); err != nil || p.CanEncode() != nil || p.Clients() != codec.AnyClient {
-			t.Errorf("%s: %v, %v", c.name, f.Codecs, err)
+			t.Errorf("%s: not every client can use %v: %v", c.name, f.Codecs, err)
 		}
 	}
 	f, _ := decide(t, Options{CodecFrom: 1}, i4.stored(little, deflate).files(2, "a"), i4.stored(little).files(3, "c"))
 	if f.From != 0 {
-		t.Errorf("got the codecs of member %d, not of a", f.From)
+		t.Errorf("CodecFrom 1 declares the codecs of member %d, want 0", f.From)
 	}
 }
 
@@ -349,12 +355,12 @@ func TestFlags(t *testing.T) {
 		want  string
 		says  string
 	}{
-		"the same":       {flags("land sea", 0, 1), `{"flag_values":[0,1],"flag_meanings":"land sea"}`, ""},
-		"more":           {flags("sea ice land", 1, 2, 0), `{"flag_values":[0,1,2],"flag_meanings":"land sea ice"}`, "flags-joined"},
-		"others":         {flags("ice", 2), `{"flag_values":[0,1,2],"flag_meanings":"land sea ice"}`, "flags-joined"},
+		"equal":          {flags("land sea", 0, 1), `{"flag_values":[0,1],"flag_meanings":"land sea"}`, ""},
+		"more flags":     {flags("sea ice land", 1, 2, 0), `{"flag_values":[0,1,2],"flag_meanings":"land sea ice"}`, "flags-joined"},
+		"other flags":    {flags("ice", 2), `{"flag_values":[0,1,2],"flag_meanings":"land sea ice"}`, "flags-joined"},
 		"another word":   {flags("land ice", 0, 1), `{"flag_values":[0,1]}`, "attribute-differs"},
 		"another value":  {flags("sea land", 0, 1), `{"flag_values":[0,1]}`, "attribute-differs"},
-		"none":           {with("i1"), `{}`, "name=flag_meanings odd=[:1]"},
+		"no flags":       {with("i1"), `{}`, "name=flag_meanings odd=[:1]"},
 		"too few words":  {flags("land", 0, 2), `{}`, "attribute-differs"},
 		"no whole value": {with("i1", att("flag_values", "f4", .5), att("flag_meanings", "half")), `{}`, "attribute-differs"},
 		"masks":          {masks, `{"flag_values":[0,1],"flag_meanings":"land sea"}`, "name=flag_masks"},
@@ -373,6 +379,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// TestAttributes: attributes on which all files agree are declared, except attributes of the file
+// format. The others are reported.
 func TestAttributes(t *testing.T) {
 	deep := manifest.Attribute{Name: "levels", Type: types["f4"], Data: append(num("f4", .1), num("f4", math.NaN())...)}
 	words := manifest.Attribute{Name: "flag_meanings", Type: types["O"], Texts: []string{"a", "b"}}
@@ -387,7 +395,7 @@ func TestAttributes(t *testing.T) {
 	}
 	f, _ = decide(t, Options{}, with("f4", att("CLASS", "ARRAY"), att("NAME", "x")).files(1, "a"))
 	if got := string(f.Attributes.JSON()); got != `{"CLASS":"ARRAY","NAME":"x"}` {
-		t.Errorf("of no dimension scale: %s", got)
+		t.Errorf("attributes of an array that is no dimension scale: %s", got)
 	}
 	var said []string
 	for _, f := range findings {
@@ -402,7 +410,7 @@ func TestAttributes(t *testing.T) {
 		`main= name=gone odd=["x":2]`,
 	}
 	if !slices.Equal(said, wantSaid) {
-		t.Errorf("%q", said)
+		t.Errorf("the findings are %q, want %q", said, wantSaid)
 	}
 }
 
@@ -420,11 +428,11 @@ func TestChoices(t *testing.T) {
 		members []Member
 		want    string
 	}{
-		{"one", []Member{named(with("u1"), cloud, clear)}, both},
-		{"none in some files", []Member{with("u1"), named(with("u1"), clear, cloud)}, both},
-		{"more in some files", []Member{named(with("u1"), clear, rain), named(with("u1"), cloud, clear)}, `{"flag_values":[0,1,7],"flag_meanings":"clear_sky cloud rain"}`},
+		{"one file", []Member{named(with("u1"), cloud, clear)}, both},
+		{"no names in some files", []Member{with("u1"), named(with("u1"), clear, cloud)}, both},
+		{"more names in some files", []Member{named(with("u1"), clear, rain), named(with("u1"), cloud, clear)}, `{"flag_values":[0,1,7],"flag_meanings":"clear_sky cloud rain"}`},
 		{"flags that the file declares", []Member{named(with("u1", att("flag_meanings", "a b"), att("flag_values", "u1", 0, 1)), clear, cloud)}, `{"flag_meanings":"a b","flag_values":[0,1]}`},
-		{"of scaled numbers", []Member{named(with("u1", att("scale_factor", "f8", .5)), clear, cloud)}, `{"scale_factor":0.5}`},
+		{"scaled numbers have no names", []Member{named(with("u1", att("scale_factor", "f8", .5)), clear, cloud)}, `{"scale_factor":0.5}`},
 	} {
 		f, _ := decide(t, Options{}, c.members...)
 		if got := string(f.Attributes.JSON()); got != c.want {
@@ -443,7 +451,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestFlagsOfStoredNumbers: flags describe stored numbers, so they are dropped if these are
+// TestFlagsOfStoredNumbers: flags describe stored numbers, so they are dropped if the numbers are
 // unpacked.
 func TestFlagsOfStoredNumbers(t *testing.T) {
 	flags := func(scale float64) Member {
@@ -460,12 +468,12 @@ func TestFlagsOfStoredNumbers(t *testing.T) {
 	if !slices.ContainsFunc(findings, func(f report.Finding) bool {
 		return f.Code == report.AttributeUnusable && f.Effect == report.Dropped && reporttest.Facts(&f) == "names=[valid_max flag_values flag_meanings]"
 	}) {
-		t.Errorf("not said: %+v", findings)
+		t.Errorf("no finding says that the attributes are dropped: %+v", findings)
 	}
 }
 
-// TestIdleScales: a scale that changes no number may change the type that clients unpack to. It is
-// kept if JSON's double has the same effect.
+// TestIdleScales: a scale of 1 or an offset of 0 changes no number, but may change the type to which
+// clients unpack. It is declared if a float64 in JSON has the same effect.
 func TestIdleScales(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -478,8 +486,8 @@ func TestIdleScales(t *testing.T) {
 		{"floats over floats", []Member{with("f4", att("scale_factor", "f4", 1), att("add_offset", "f4", 0))}, `{}`},
 		{"integers", []Member{with("i2", att("scale_factor", "i4", 1))}, `{}`},
 		{"text", []Member{with("i2", att("scale_factor", "1.0"))}, `{}`},
-		{"of some files", []Member{with("i2", att("scale_factor", "f8", 1)), with("i2")}, `{}`},
-		{"beside _Unsigned", []Member{with("i2", att("_Unsigned", "true"), att("scale_factor", "f8", 1))}, `{"_Unsigned":"true","scale_factor":1.0}`},
+		{"some files without a scale", []Member{with("i2", att("scale_factor", "f8", 1)), with("i2")}, `{}`},
+		{"with _Unsigned", []Member{with("i2", att("_Unsigned", "true"), att("scale_factor", "f8", 1))}, `{"_Unsigned":"true","scale_factor":1.0}`},
 	} {
 		f, _ := decide(t, Options{}, c.members...)
 		if got := string(f.Attributes.JSON()); got != c.want {
@@ -493,12 +501,12 @@ func unreadable(why string) manifest.Attribute {
 	return manifest.Attribute{Name: "at", Unreadable: why}
 }
 
-// TestChosenTypesOfOthers: a chosen type also applies to types that are not numbers.
-func TestChosenTypesOfOthers(t *testing.T) {
+// TestChosenTypesBesideNumbers: a chosen type also applies to types that are not numbers.
+func TestChosenTypesBesideNumbers(t *testing.T) {
 	for _, c := range []struct{ stored, chosen string }{{"S3", "S5"}, {"c8", "c16"}, {"b1", "i1"}} {
 		f, _ := decide(t, Options{Type: types[c.chosen]}, with(c.stored))
 		if got := f.DataType.Type(); !got.Equal(types[c.chosen]) {
-			t.Errorf("%s, as %s: %v", c.stored, c.chosen, got)
+			t.Errorf("%s with the chosen type %s: got %v", c.stored, c.chosen, got)
 		}
 	}
 }
@@ -518,49 +526,49 @@ func TestFindings(t *testing.T) {
 			[]string{"re-encoded [2016-03-01] packing-differs main=0.01 name=scale_factor odd=[0.005:417]"}},
 		{"three scales", Options{}, []Member{scaled(.1).files(1, "a"), scaled(.2).files(5, "b"), scaled(.3).files(2, "g")},
 			[]string{"re-encoded [a g] packing-differs main=0.2 name=scale_factor odd=[0.1:1 0.3:2]"}},
-		{"units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4", att("units", "degC")).files(1, "e")},
+		{"different units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4", att("units", "degC")).files(1, "e")},
 			[]string{`dropped [e] units-differ main="K" odd=["degC":1]`}},
-		{"no units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4").files(1, "e")},
+		{"missing units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4").files(1, "e")},
 			[]string{`noted [e] units-missing main="K" odd=[:1]`}},
 		{"other units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4", att("units", "degC")).files(1, "e")},
 			[]string{`dropped [e] units-differ main="K" odd=["degC":1]`}},
-		{"types", Options{}, []Member{with("i2").files(4, "a"), with("f4").files(1, "e"), with("f8").files(1, "f")},
+		{"different types", Options{}, []Member{with("i2").files(4, "a"), with("f4").files(1, "e"), with("f8").files(1, "f")},
 			[]string{"re-encoded [e f] types-differ main=int16 odd=[float32:1 float64:1] type=float64"}},
-		{"masks", Options{}, []Member{with("f4", att("_FillValue", "f4", -999)).files(4, "a"), with("f4").files(1, "e")},
+		{"a missing value that one file lacks", Options{}, []Member{with("f4", att("_FillValue", "f4", -999)).files(4, "a"), with("f4").files(1, "e")},
 			[]string{"re-encoded [e] missing-value-differs main=-999 odd=[:1]"}},
-		{"masks that most have not", Options{}, []Member{with("f4", att("_FillValue", "f4", 1e20)).files(1, "a"), with("f4").files(4, "b"), with("f4", att("_FillValue", "f4", -999)).files(1, "f")},
+		{"a missing value that most files lack", Options{}, []Member{with("f4", att("_FillValue", "f4", 1e20)).files(1, "a"), with("f4").files(4, "b"), with("f4", att("_FillValue", "f4", -999)).files(1, "f")},
 			[]string{"re-encoded [a f] missing-value-differs main= odd=[1e+20:1 -999:1]"}},
-		{"single precision", Options{}, []Member{with("i2", att("scale_factor", "f4", .01)).files(1, "a"), with("i2", att("scale_factor", "f4", .1)).files(4, "b")},
+		{"scales as float32", Options{}, []Member{with("i2", att("scale_factor", "f4", .01)).files(1, "a"), with("i2", att("scale_factor", "f4", .1)).files(4, "b")},
 			[]string{"re-encoded [a] packing-differs main=0.1 name=scale_factor odd=[0.01:1]"}},
-		{"own fill", Options{}, []Member{with("f4").files(4, "a"), with("f4").filled(num("f4", 7)).files(1, "e")},
+		{"another fill value", Options{}, []Member{with("f4").files(4, "a"), with("f4").filled(num("f4", 7)).files(1, "e")},
 			[]string{"re-encoded [e] fill-differs main=0.0 odd=[7.0:1]"}},
-		{"codecs", Options{}, []Member{with("f4").files(4, "a"), with("f4").stored(little, shuffle(4), deflate).files(1, "e")},
+		{"different codecs", Options{}, []Member{with("f4").files(4, "a"), with("f4").stored(little, shuffle(4), deflate).files(1, "e")},
 			[]string{"re-encoded [e] codecs-differ main=zlib odd=[shuffle+zlib:1]"}},
-		{"levels", Options{}, []Member{with("f4").files(4, "a"), with("f4").stored(little, level1).files(1, "e")},
+		{"different compression levels", Options{}, []Member{with("f4").files(4, "a"), with("f4").stored(little, level1).files(1, "e")},
 			[]string{`verbatim [e] codec-settings-differ main=zlib{"level":4} odd=[zlib{"level":1}:1]`}},
-		{"byte order", Options{}, []Member{with("f4").stored(little).files(4, "a"), with("f4").stored(big).files(1, "e")},
+		{"different byte order", Options{}, []Member{with("f4").stored(little).files(4, "a"), with("f4").stored(big).files(1, "e")},
 			[]string{"re-encoded [e] codecs-differ main=no compression odd=[no compression, big-endian:1]"}},
-		{"unknown codecs", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a")},
+		{"codecs that no client decodes", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a")},
 			[]string{"re-encoded [a] codecs-unsupported declared=zstd stored=lzf"}},
 		{"gaps", Options{Gaps: true}, []Member{with("i2").files(4, "a")},
 			[]string{"noted [a] fill-chosen value=-32767"}},
-		{"gaps of bytes", Options{Gaps: true}, []Member{with("i1").files(4, "a")},
+		{"gaps in int8", Options{Gaps: true}, []Member{with("i1").files(4, "a")},
 			[]string{"re-encoded [a] fill-needs-type declared=float32 type=int8"}},
-		{"gaps of truth values", Options{Gaps: true}, []Member{with("b1").files(4, "a")},
+		{"gaps in booleans", Options{Gaps: true}, []Member{with("b1").files(4, "a")},
 			[]string{"noted [a] fill-ambiguous type=bool value=false"}},
-		{"gaps of truth values as xarray writes them", Options{Gaps: true}, []Member{with("i1", att("dtype", "bool")).files(4, "a")},
+		{"gaps in xarray's booleans", Options{Gaps: true}, []Member{with("i1", att("dtype", "bool")).files(4, "a")},
 			[]string{"noted [a] fill-ambiguous type=int8 value=0"}},
-		{"gaps of times of a model", Options{Gaps: true}, []Member{with("i4", att("units", "days since 2000-01-01"), att("calendar", "360_day")).files(4, "a")},
+		{"gaps in times with a model calendar", Options{Gaps: true}, []Member{with("i4", att("units", "days since 2000-01-01"), att("calendar", "360_day")).files(4, "a")},
 			[]string{"noted [a] fill-time time=2000-01-01"}},
-		{"gaps of texts", Options{Gaps: true}, []Member{with("O").files(4, "a")},
+		{"gaps in texts", Options{Gaps: true}, []Member{with("O").files(4, "a")},
 			[]string{`noted [a] fill-ambiguous type=string value=""`}},
-		{"masks of texts", Options{}, []Member{with("S3", att("_FillValue", "-"), att("missing_value", "?")).files(4, "a")},
+		{"two missing values of texts", Options{}, []Member{with("S3", att("_FillValue", "-"), att("missing_value", "?")).files(4, "a")},
 			[]string{"dropped [a] mask-unusable names=[_FillValue missing_value] type=S3"}},
-		{"a mask of texts", Options{}, []Member{with("S3", att("_FillValue", "-")).files(4, "a")},
+		{"a missing value of texts", Options{}, []Member{with("S3", att("_FillValue", "-")).files(4, "a")},
 			[]string{"dropped [a] mask-unusable names=[_FillValue] type=S3"}},
 		{"attributes that JSON cannot hold", Options{}, []Member{with("f4", unreadable("a region")).files(1, "a"), with("f4").files(1, "c"), with("f4", unreadable("a time")).files(2, "d")},
 			[]string{"dropped [a d] attribute-unreadable name=at reason=a region"}},
-		{"codecs asked for that clients lack", Options{CodecFrom: 1}, []Member{with("f4").stored(little, lzf).files(4, "a"), with("f4").files(1, "e")},
+		{"chosen codecs that clients lack", Options{CodecFrom: 1}, []Member{with("f4").stored(little, lzf).files(4, "a"), with("f4").files(1, "e")},
 			[]string{"re-encoded [a e] codec-from-unusable file=a", "re-encoded [a] codecs-differ main=zlib odd=[lzf:4]"}},
 		{"codecs of most files that clients lack", Options{}, []Member{with("f4").stored(little, lzf).files(4, "a"), with("f4").files(1, "e")},
 			[]string{"re-encoded [a] codecs-differ main=zlib odd=[lzf:4]"}},
@@ -591,6 +599,8 @@ func TestManyVariants(t *testing.T) {
 	}
 }
 
+// TestRefusals: members that cannot form one array are refused, and the finding names the file that
+// differs.
 func TestRefusals(t *testing.T) {
 	time := func(units, calendar string) Member { return with("i4", att("units", units), att("calendar", calendar)) }
 	for _, c := range []struct {
@@ -601,9 +611,9 @@ func TestRefusals(t *testing.T) {
 		facts   string
 	}{
 		{"numbers and texts", Options{}, []Member{with("i2"), with("O").files(1, "odd.nc")}, report.TypesConflict, "main=int16 odd=[string:1] reason=int16 and string"},
-		{"raw bytes of other sizes", Options{}, []Member{with("V3"), with("V4").files(1, "odd.nc")}, report.TypesConflict, "main=V3 odd=[V4:1]"},
-		{"a scale that is none", Options{}, []Member{with("i2", att("scale_factor", "large"))}, report.PackingInvalid, "drop=/x"},
-		{"calendars", Options{}, []Member{time("days since 2000-01-01", "standard"), time("days since 2000-01-01", "noleap")}, report.CalendarsDiffer, "noleap"},
+		{"raw bytes of different sizes", Options{}, []Member{with("V3"), with("V4").files(1, "odd.nc")}, report.TypesConflict, "main=V3 odd=[V4:1]"},
+		{"an invalid scale", Options{}, []Member{with("i2", att("scale_factor", "large"))}, report.PackingInvalid, "drop=/x"},
+		{"different calendars", Options{}, []Member{time("days since 2000-01-01", "standard"), time("days since 2000-01-01", "noleap")}, report.CalendarsDiffer, "noleap"},
 		{"the odd one is first", Options{}, []Member{time("days since 2000-01-01", "noleap").files(1, "odd.nc"), time("days since 2000-01-01", "standard"),
 			time("days since 2000-01-01", "proleptic_gregorian")}, report.CalendarsDiffer, `main=standard odd=[noleap:1]`},
 		{"a type too small", Options{Type: types["f4"]}, []Member{with("f8")}, report.ValueImpossible, "lose"},
@@ -615,17 +625,18 @@ func TestRefusals(t *testing.T) {
 		}
 		last := findings[len(findings)-1]
 		if named := slices.ContainsFunc(c.members, func(m Member) bool { return m.First == "odd.nc" }); named && reporttest.Files(&last) != "odd.nc" {
-			t.Errorf("%s: %v is named", c.name, last.Files)
+			t.Errorf("%s: the finding names %v, want odd.nc", c.name, last.Files)
 		}
 		if last.Effect != report.Refused || last.Code != c.code || !strings.Contains(line(&last), c.facts) {
 			t.Errorf("%s: %+v", c.name, last)
 		}
 	}
 	if _, _, err := Decide(nil, Options{}); err == nil {
-		t.Error("no members, no error")
+		t.Error("want an error without members")
 	}
 }
 
+// TestTimes: times with equal units stay verbatim; others are converted to the reference.
 func TestTimes(t *testing.T) {
 	time := func(code, units string, more ...manifest.Attribute) Member {
 		return with(code, append([]manifest.Attribute{att("units", units)}, more...)...)
@@ -645,9 +656,9 @@ func TestTimes(t *testing.T) {
 		want    string
 	}{
 		{"equal", Options{}, []Member{time("i4", "days since 2000-01-01"), time("i4", "days since 2000-01-01")}, `int32 stored 0 {"units":"days since 2000-01-01"}`},
-		{"aliases", Options{}, []Member{time("i4", "days since 2000-01-01", att("calendar", "gregorian")), time("i4", "days since 2000-1-1", att("calendar", "proleptic_gregorian")), time("i4", "days since 2000-1-1")},
+		{"units and calendars that mean the same", Options{}, []Member{time("i4", "days since 2000-01-01", att("calendar", "gregorian")), time("i4", "days since 2000-1-1", att("calendar", "proleptic_gregorian")), time("i4", "days since 2000-1-1")},
 			`int32 stored 0 {"units":"days since 2000-01-01","calendar":"standard"}`},
-		{"one alias", Options{}, []Member{time("i4", "days since 2000-01-01", att("calendar", "365_day")), time("i4", "days since 2000-01-01", att("calendar", "noleap"))},
+		{"two names of one calendar", Options{}, []Member{time("i4", "days since 2000-01-01", att("calendar", "365_day")), time("i4", "days since 2000-01-01", att("calendar", "noleap"))},
 			`int32 stored 0 {"units":"days since 2000-01-01","calendar":"noleap"}`},
 		{"a reference", Options{Reference: &reference}, []Member{time("i4", "days since 2000-01-02"), time("i4", "hours since 2000-01-01")},
 			`int64 retimed 24 {"units":"hours since 2000-01-01","calendar":"standard"}`},
@@ -655,11 +666,11 @@ func TestTimes(t *testing.T) {
 			`int64 retimed 24 {"units":"hours since 2000-01-01","calendar":"standard"}`},
 		{"a reference, and gaps", Options{Reference: &reference, Gaps: true}, []Member{time("i4", "days since 2000-01-02")},
 			`int64 retimed -9223372036854775808 {"units":"hours since 2000-01-01","calendar":"standard","_FillValue":-9223372036854775808}`},
-		{"a reference of cftime's, and gaps", Options{Reference: &model, Gaps: true}, []Member{time("i4", "days since 2000-01-02", att("calendar", "noleap"))},
+		{"a reference with a model calendar, and gaps", Options{Reference: &model, Gaps: true}, []Member{time("i4", "days since 2000-01-02", att("calendar", "noleap"))},
 			`float64 retimed NaN {"units":"hours since 2000-01-01","calendar":"noleap","_FillValue":"AAAAAAAA+H8="}`},
-		{"cftime's, and gaps", Options{Gaps: true}, []Member{time("i2", "days since 2000-01-01", att("calendar", "noleap"), att("_FillValue", "i2", -1))},
+		{"a model calendar, and gaps", Options{Gaps: true}, []Member{time("i2", "days since 2000-01-01", att("calendar", "noleap"), att("_FillValue", "i2", -1))},
 			`float32 unpacked NaN {"units":"days since 2000-01-01","calendar":"noleap","_FillValue":"AAAAAAAA+H8="}`},
-		{"cftime's, without gaps", Options{}, []Member{time("i2", "days since 2000-01-01", att("calendar", "noleap"), att("_FillValue", "i2", -1))},
+		{"a model calendar, without gaps", Options{}, []Member{time("i2", "days since 2000-01-01", att("calendar", "noleap"), att("_FillValue", "i2", -1))},
 			`int16 stored 0 {"units":"days since 2000-01-01","calendar":"noleap","_FillValue":-1}`},
 		{"floats", Options{}, []Member{time("f8", "days since 2000-01-02"), time("i4", "hours since 2000-01-01")},
 			`int64 retimed 946771200000000000 {"units":"nanoseconds since 1970-01-01","calendar":"standard","_FillValue":-9223372036854775808}`},
@@ -685,14 +696,14 @@ func TestEveryMemberConverts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f.Kept[i] && !c.Identity() {
-			t.Errorf("member %d is kept, and is converted", i)
+			t.Errorf("member %d is verbatim, but needs a conversion", i)
 		}
 		if len(c.Fill()) != f.DataType.Type().Size || len(f.Fill) != len(c.Fill()) {
-			t.Errorf("member %d: fill %x", i, c.Fill())
+			t.Errorf("member %d: the fill value is %x", i, c.Fill())
 		}
 	}
 	if !bytes.Equal(f.Fill, make([]byte, 8)) {
-		t.Errorf("fill %x", f.Fill)
+		t.Errorf("the fill value is %x", f.Fill)
 	}
 }
 
@@ -722,8 +733,7 @@ func TestInvalidAttribute(t *testing.T) {
 	}
 }
 
-// TestInexactCodecs: if chunks must be re-encoded, other codecs replace the codecs that cannot restore
-// all values.
+// TestInexactCodecs: if chunks must be re-encoded, codecs that cannot restore all values are replaced.
 func TestInexactCodecs(t *testing.T) {
 	lossy := `{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":10,"dtype":"<f4","astype":"<i2"}}`
 	f, findings, err := recorded([]Member{with("f4").stored(lossy, little, deflate)}, Options{Exact: true})

@@ -10,19 +10,19 @@ import (
 type tally struct {
 	groups   []*group // in the order of their first files
 	byKey    map[string]*group
-	declared *group // the property of the schema, which need not be the most frequent one; nil if not known
+	declared *group // the group with the property of the schema, which may not be the largest; nil if unknown
 }
 
 // group holds the members with one value of the property.
 type group struct {
 	of      *member // the first member
-	tell    func(m *member) string
+	format  func(m *member) string
 	files   int64
 	members []int // indices
 }
 
 // says returns the value for messages, or "" if the members have none.
-func (g *group) says() string { return g.tell(g.of) }
+func (g *group) says() string { return g.format(g.of) }
 
 // having is the property by which members are grouped: key compares it, and says formats it.
 type having struct {
@@ -44,7 +44,7 @@ func (d *decision) count(h having) tally {
 
 // newGroup returns the group of a single member.
 func newGroup(m *member, h having) *group {
-	return &group{of: m, tell: h.says, files: m.Files, members: []int{m.at}}
+	return &group{of: m, format: h.says, files: m.Files, members: []int{m.at}}
 }
 
 func (t *tally) add(m *member, h having) {
@@ -60,7 +60,8 @@ func (t *tally) add(m *member, h having) {
 	g.members = append(g.members, m.at)
 }
 
-// main returns the declared group, or else the one with most files; of equals, the first.
+// main returns the declared group, or else the group with most files. If several have as many, it
+// returns the first.
 func (t tally) main() *group {
 	if t.declared != nil {
 		return t.declared
@@ -89,8 +90,8 @@ func (t tally) odd() (files int64, members []int, variants []report.Variant) {
 	return files, members, variants
 }
 
-// finding adds a finding on a value that files disagree on. Its arguments are the main value, the values of
-// the other files, and args.
+// finding adds a finding about a value on which files disagree. Its arguments are the main value, the
+// values of the other files, and args.
 func (d *decision) finding(code report.Code, effect report.Effect, t tally, args report.Args) *report.Finding {
 	count, members, variants := t.odd()
 	all := report.Args{"main": t.main().says(), "odd": variants}

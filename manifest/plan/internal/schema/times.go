@@ -36,7 +36,7 @@ func (d *decision) times() (typ codec.Type, err error) {
 			return typ, err
 		}
 	}
-	if reference, err = d.withRoom(reference); err != nil {
+	if reference, err = d.withMissing(reference); err != nil {
 		return typ, err
 	}
 	d.schema.Reading = manifest.Retimed
@@ -48,8 +48,8 @@ func (d *decision) times() (typ codec.Type, err error) {
 	return reference.Type, nil
 }
 
-// withRoom returns a reference that has a missing value if the array has gaps.
-func (d *decision) withRoom(r *cf.Reference) (*cf.Reference, error) {
+// withMissing returns a reference that has a missing value if the array has gaps.
+func (d *decision) withMissing(r *cf.Reference) (*cf.Reference, error) {
 	if !d.opts.Gaps || r.Fill != nil {
 		return r, nil
 	}
@@ -65,8 +65,8 @@ func (d *decision) withRoom(r *cf.Reference) (*cf.Reference, error) {
 	case typ.Kind == codec.Int && typ.Size == 8:
 		fill = cf.AppendWord(nil, 1<<63, 8) // the bits of NaT
 	}
-	roomy, err := cf.NewReference(r.Text, r.Calendar, typ, fill)
-	return &roomy, err
+	made, err := cf.NewReference(r.Text, r.Calendar, typ, fill)
+	return &made, err
 }
 
 // coarse reports whether all members hold times that xarray decodes with cftime.
@@ -79,7 +79,7 @@ func (d *decision) noteCoarse(u cf.Units) {
 	d.note(report.FillTime, report.Noted, report.Args{"time": u.Epoch.Format(u.Calendar)})
 }
 
-// refuseCalendars refuses the files with another calendar than most.
+// refuseCalendars refuses the files whose calendar differs from the calendar of most files.
 func (d *decision) refuseCalendars() {
 	name := func(m *member) string {
 		if m.units.Calendar == cf.Proleptic {
