@@ -159,7 +159,7 @@ func TestConditions(t *testing.T) {
 		{"ETag with a space", `"a b"`, "", "If-Match", ""},
 		{"ETag without quotes", `abc`, "Wed, 01 Jan 2020 00:00:01 GMT", "If-Unmodified-Since", "Wed, 01 Jan 2020 00:00:01 GMT"},
 		{"neither", "", "", "If-Unmodified-Since", ""},
-		{"time that is none", "", "yesterday", "If-Unmodified-Since", ""},
+		{"a word in place of a time", "", "yesterday", "If-Unmodified-Since", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := record(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -73,7 +73,7 @@ func TestObjectFaults(t *testing.T) {
 		{"denied", says(403, "AccessDenied"), fs.ErrPermission, "AWS_NO_SIGN_REQUEST", 1},
 		{"a secret key that is wrong", says(403, "SignatureDoesNotMatch"), fs.ErrPermission, "secret key", 1},
 		{"a token that has expired", says(400, "ExpiredToken"), fs.ErrPermission, "ExpiredToken", 1},
-		{"a code that is no word", says(400, "hunter4 and a lot more"), nil, "400 Bad Request", 1},
+		{"a code of several words", says(400, "hunter4 and a lot more"), nil, "400 Bad Request", 1},
 		{"an object in the archive", says(403, "InvalidObjectState"), fs.ErrPermission, "InvalidObjectState", 1},
 		{"breaks off", once(raw(begin(1000))), nil, "", 2},
 		{"hangs", once(raw(silence)), nil, "", 2},

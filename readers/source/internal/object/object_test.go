@@ -91,16 +91,16 @@ func TestParseBucketResult(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	for what, text := range map[string]string{
-		"no XML":              "<html>",
-		"another document":    "<Error><Code>NoSuchBucket</Code></Error>",
-		"another prefix":      strings.ReplaceAll(page, "a/d/", "b/d/"),
-		"a deeper prefix":     strings.ReplaceAll(page, "a/d/", "a/d/e/"),
-		"a folder of no name": strings.ReplaceAll(page, "a/d/", "a/d"),
-		"a negative size":     strings.ReplaceAll(page, "<Size>5<", "<Size>-5<"),
-		"a bad escape":        strings.ReplaceAll(page, "%25", "%2"),
-		"no token":            strings.ReplaceAll(page, "next", ""),
-		"the same token":      strings.ReplaceAll(page, ">next<", ">before<"),
-		"entities that grow":  `<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><ListBucketResult><Contents><Key>&b;</Key></Contents></ListBucketResult>`,
+		"no XML":                         "<html>",
+		"another document":               "<Error><Code>NoSuchBucket</Code></Error>",
+		"another prefix":                 strings.ReplaceAll(page, "a/d/", "b/d/"),
+		"a deeper prefix":                strings.ReplaceAll(page, "a/d/", "a/d/e/"),
+		"a folder without a final slash": strings.ReplaceAll(page, "a/d/", "a/d"),
+		"a negative size":                strings.ReplaceAll(page, "<Size>5<", "<Size>-5<"),
+		"a bad escape":                   strings.ReplaceAll(page, "%25", "%2"),
+		"no token":                       strings.ReplaceAll(page, "next", ""),
+		"the same token":                 strings.ReplaceAll(page, ">next<", ">before<"),
+		"entities that grow":             `<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><ListBucketResult><Contents><Key>&b;</Key></Contents></ListBucketResult>`,
 	} {
 		if got, err := ParseBucketResult([]byte(text), &Query{Prefix: "a/", After: "before"}); !errors.Is(err, ErrListing) {
 			t.Errorf("%s: got %+v, %v, want ErrListing", what, got, err)
