@@ -110,7 +110,7 @@ func TestDamage(t *testing.T) {
 		{"data missing", "1002880", cards(simple, "BITPIX  = 8", "NAXIS   = 1", "NAXIS1  = 1000000")},
 		{"records after the data", "XTENSION", append(bytes.Clone(primary), cards("FOREIGN = 1")...)},
 		{"bytes after the data", `\xff`, append(bytes.Clone(primary), bytes.Repeat([]byte{0xff}, blockSize)...)},
-		{"a card that is no text", `/ a st\x1bndard"`, cards(simple+" / a st\x1bndard", "BITPIX  = 8", "NAXIS   = 0")},
+		{"a card with a control character", `/ a st\x1bndard"`, cards(simple+" / a st\x1bndard", "BITPIX  = 8", "NAXIS   = 0")},
 		{"lines", "", append([]byte(simple+" / a standard\nBITPIX  = 8\nNAXIS   = 0\nEND\n"), bytes.Repeat([]byte(" "), blockSize)...)},
 		{"TFIELDS absent", "TFIELDS", tableOf()},
 		{"TFORM empty", `"12"`, tableOf("TFIELDS = 1", "TFORM1  = '12'")},

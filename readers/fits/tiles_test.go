@@ -153,7 +153,7 @@ func TestTileColumns(t *testing.T) {
 	}{
 		{"gzip column, Rice", slices.Concat(at(0, 0), at(uint32(len(gz)), 16), make([]byte, 16)), rice, 2, 0},
 		{"plain column, Rice", slices.Concat(at(0, 0), at(0, 0), wide), rice, 3, 0},
-		{"nowhere", none, rice, 0, 5792},
+		{"empty descriptors", none, rice, 0, 5792},
 		{"beyond the heap", slices.Concat(at(0, 0), at(9, 1<<20), make([]byte, 16)), rice, 0, 5792},
 		{"before the heap", slices.Concat(at(0, 0), at(9, 1<<32-1), make([]byte, 16)), rice, 0, 5792},
 		{"gzip column only", slices.Concat(at(0, 0), at(uint32(len(gz)), 16), make([]byte, 16)), columns, 0, 0},

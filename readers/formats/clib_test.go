@@ -132,7 +132,7 @@ func toFloats(t *readers.Type, b []byte) ([]float64, error) {
 		case "true 8":
 			out = append(out, math.Float64frombits(binary.LittleEndian.Uint64(b)))
 		default:
-			return nil, fmt.Errorf("type %v is none that clib writes", t)
+			return nil, fmt.Errorf("clib writes no variables of type %v", t)
 		}
 	}
 	return out, nil

@@ -53,7 +53,7 @@ func TestDamageIsRejected(t *testing.T) {
 		{"a continuation without an end", "conventions.h5", "/truth", 840, patch{832: "\x00"}},
 		{"a dataset without a dataspace", "index_single.h5", "/plain", -1, patch{203: "\x00"}},
 		{"a dimension with too many chunks", "index_extensible_paged.h5", "/x", -1, patch{218: "\x80"}},
-		{"a fill value of no bytes", "index_extensible_paged.h5", "/x", 253, patch{249: "\x00"}},
+		{"an empty fill value", "index_extensible_paged.h5", "/x", 253, patch{249: "\x00"}},
 		{"data of an empty dataset", "superblock3.h5", "/x", -1, patch{367: "\x00"}},
 		{"chunks with another element size", "superblock1.h5", "/x", -1, patch{975: "\x04"}},
 		{"an entry of an unknown type", "phony_dimensions.h5", "/b", 1160, patch{1139: "\xff"}},

@@ -86,7 +86,7 @@ func testOther(t *testing.T, reader readers.Reader) {
 		"one byte": "C",
 		"zeros":    strings.Repeat("\x00", 4096),
 		"a page":   "<!DOCTYPE html>\n<html><body>404</body></html>",
-		"text":     "CDF, HDF5, SIMPLE, Dataset and the like are names of formats.\n",
+		"text":     "CDF, HDF5, SIMPLE, Dataset and others are names of formats.\n",
 	} {
 		src := source.New(name, &Memory{Data: []byte(data)})
 		if is, err := reader.Detect(context.Background(), src); is || err != nil {

@@ -46,7 +46,7 @@ func TestPick(t *testing.T) {
 		{"points outside", readers.Selection{Kind: readers.SelectPoints, Rank: 1, Cells: []uint64{9, 1}}, []uint64{6}, []uint64{1}},
 		{"blocks", readers.Selection{Kind: readers.SelectBlocks, Rank: 1, Cells: []uint64{4, 5, 1, 1}}, []uint64{6}, []uint64{1, 4, 5}},
 		{"blocks of columns", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 1, 0, 3, 1, 3}}, []uint64{2, 4}, []uint64{0, 1, 3, 4, 5, 7}},
-		{"blocks that are no columns", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 0, 1, 3, 2, 3}}, []uint64{3, 4}, []uint64{0, 4, 7, 11}},
+		{"blocks that are not whole columns", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 0, 1, 3, 2, 3}}, []uint64{3, 4}, []uint64{0, 4, 7, 11}},
 		{"overlapping blocks", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 1, 1, 1, 1, 2}}, []uint64{2, 4}, []uint64{0, 1, 4, 5, 6}},
 		{"blocks that are cut off", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 9, 0, 1, 3, 9, 9}}, []uint64{2, 4}, []uint64{0, 4, 7}},
 		{"blocks of nothing", readers.Selection{Kind: readers.SelectBlocks, Rank: 2, Cells: []uint64{0, 0, 1, 1}}, []uint64{2, 0}, nil},

@@ -74,8 +74,8 @@ func TestSpellingOfCodecs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if spelt, err := json.Marshal(specs); err != nil || string(spelt) != c.specs {
-			t.Errorf("%s: codecs %s, %v, want %s", codecs, spelt, err, c.specs)
+		if text, err := json.Marshal(specs); err != nil || string(text) != c.specs {
+			t.Errorf("%s: codecs %s, %v, want %s", codecs, text, err, c.specs)
 		}
 	}
 }
