@@ -17,7 +17,7 @@ import (
 // Encoding is round((x − offset) · scale) with ties to even, decoding x / scale + offset.
 // The default of "dtype" is the type of the elements; the default of "astype" is "dtype". As in
 // NumPy, every step of a float16 or float32 is rounded to that type, integers are decoded
-// as float64, and integers stay integers if both numbers are spelt without point or
+// as float64, and integers stay integers if both numbers are written without point or
 // exponent. numcodecs stores an arbitrary value for a number that does not fit "astype";
 // here it is an error.
 type fixedScaleOffset struct {

@@ -156,7 +156,7 @@ func newBitshuffle(c *config, _ Form) (Codec, error) {
 	case bitshuffleZstd:
 		b.inner = new(zstdCodec).Decode
 	default:
-		c.fail("cd_values", "compressor %d is none of 0 (none), 2 (LZ4), 3 (zstd)", values[4])
+		c.fail("cd_values", "compressor %d, must be 0 (none), 2 (LZ4) or 3 (zstd)", values[4])
 	}
 	key := fmt.Sprint("bitshuffle", b.size, " ", b.block, " ", values[4])
 	return &decoder{key: key, decode: b.decode}, nil

@@ -80,7 +80,7 @@ func (p *Pipeline) add(c Codec, name string, in Form) (Form, error) {
 		p.bytesCodecs = append(p.bytesCodecs, c)
 		return in, nil
 	}
-	return in, fmt.Errorf("codec %q is of no known kind", name)
+	return in, fmt.Errorf("codec %q is neither array-to-array nor array-to-bytes nor bytes-to-bytes", name)
 }
 
 // bind completes a pipeline with given codecs for chunks of a form.

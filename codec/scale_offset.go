@@ -12,7 +12,7 @@ import (
 //	{"name": "scale_offset", "configuration": {"offset": 5, "scale": 0.1}}
 //
 // Encoding is (x − offset) · scale, decoding x / scale + offset, in the arithmetic of the
-// elements' type. Both numbers are spelt like a fill value of that type; the defaults are
+// elements' type. Both numbers are written like a fill value of that type; the defaults are
 // 0 and 1. A result that an integer type cannot hold is an error, and so is a stored
 // integer that the scale does not divide. The fill value is encoded too.
 type scaleOffset struct {

@@ -114,7 +114,7 @@ func TestDecodeRefusesCodes(t *testing.T) {
 		src  []byte
 	}{
 		{"zero blocks past the scanline", []byte{0b0000_0001, 0xff, 0xff}},
-		{"the rest of no segment", []byte{0b0000_0000, 0b0000_0001, 0xff}},
+		{"zero blocks past the scanline, by a code above restOfSegment", []byte{0b0000_0000, 0b0000_0001, 0xff}},
 		{"an invalid code of a pair", append(append([]byte{0b0001_0000}, make([]byte, 11)...), 0xff, 0xff, 0xff)},
 		{"zeros that do not end", make([]byte, 100)},
 	} {

@@ -179,7 +179,7 @@ func (d *decoder) endSymbols(n int, isEnd bool) (int, error) {
 		return 0, d.truncated()
 	}
 	if !isEnd {
-		return 0, corrupt.Errorf("bzip2: bits before byte %d that are no Huffman code", d.offset())
+		return 0, corrupt.Errorf("bzip2: the bits before byte %d are not a Huffman code", d.offset())
 	}
 	return n, nil
 }

@@ -24,7 +24,7 @@
 //   - A distance may reach back to the start of the output. The window size in the header is ignored.
 //
 // The caller passes the output as a slice dst of the expected size. A stream that holds more is
-// corrupt. A stream that holds less is no error here, because only the caller can tell whether it is
+// corrupt. A stream that holds less is no error here, because only the caller knows whether it is
 // one. Bytes of dst after the returned length are undefined, as is all of dst after an error. Nothing
 // is written past len(dst).
 //

@@ -66,7 +66,7 @@ func (t *tree) read(src []byte, count, symbols int) error {
 	t.nodes = grow(t.nodes, count)
 	for i := range t.nodes {
 		n := node{symbol: int32(binary.LittleEndian.Uint32(symbol[4*i:]))}
-		// libSZ does not read the leaf mark of the only node of a large tree, but nobody writes one.
+		// libSZ does not read the leaf mark of the only node of a large tree, but no encoder writes one.
 		if leaf[i] == 0 {
 			n.left, n.right = pointer(left, i, size), pointer(right, i, size)
 			if int(n.left) <= i || int(n.right) <= i || int(n.left) >= count || int(n.right) >= count {
