@@ -88,7 +88,7 @@ func readBoolFill(v value) (uint64, error) {
 	return 0, v.refuse("true or false")
 }
 
-// readIntFill reads an integer that is spelt 1, 1.0 or "1": some version of zarr-python
+// readIntFill reads an integer that is written as 1, 1.0 or "1": some version of zarr-python
 // wrote each of them.
 func readIntFill(v value, size int) (uint64, error) {
 	text := strings.Trim(string(v.raw), `"`)
@@ -119,7 +119,7 @@ func readUintFill(v value, size int) (uint64, error) {
 	return 0, v.refuse("an integer from 0 to " + strconv.FormatUint(math.MaxUint64>>(64-8*size), 10))
 }
 
-// parseIntegralFloat parses an integer that is spelt with a point or an exponent.
+// parseIntegralFloat parses an integer that is written with a point or an exponent.
 func parseIntegralFloat(v value, text string) (float64, bool) {
 	if v.startsWith('"') || !isNumber(v.raw) || !strings.ContainsAny(text, ".eE") {
 		return 0, false

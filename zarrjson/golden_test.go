@@ -304,7 +304,7 @@ func goldenFill(t *testing.T, line value, wanted string, pair []value) {
 	}
 	canonical, err := DataTypeOf(d.Type())
 	if err != nil || string(canonical.JSON()) != string(line.member("data_type").raw) {
-		t.Errorf("the type is spelt %s (%v)", canonical.JSON(), err)
+		t.Errorf("the type is written %s (%v)", canonical.JSON(), err)
 	}
 	element, err := d.ParseFill(pair[0].raw)
 	if err != nil {
@@ -339,7 +339,7 @@ func goldenV2Fill(t *testing.T, line value, wanted string, pair []value) {
 	if order := a.DataType.Order(); order != MixedOrder {
 		again, err := V2DataTypeOf(a.DataType.Type(), order)
 		if err != nil || string(again.JSON()) != string(line.member("data_type").raw) {
-			t.Errorf("the type is spelt %s (%v), not %s", again.JSON(), err, line.member("data_type").raw)
+			t.Errorf("the type is written %s (%v), not %s", again.JSON(), err, line.member("data_type").raw)
 		}
 	}
 }

@@ -376,7 +376,7 @@ func readEdge(v value) (grid.Run, bool) {
 	return grid.Times(size, count), ok && n == 2
 }
 
-// readEdgeSize parses a size in a list, which may be spelt 10.0.
+// readEdgeSize parses a size in a list, which may be written as 10.0.
 func readEdgeSize(raw []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err == nil {

@@ -47,7 +47,7 @@ func TestGroupRefuses(t *testing.T) {
 		{"member of format 2", members(`"x":` + withV2()), metadata + "[x].zarr_format", corrupt},
 		{"member of a draft", members(`"x":{"zarr_format":"https://purl.org/zarr/spec/protocol/core/3.0"}`), metadata + "[x].zarr_format", errors.ErrUnsupported},
 		{"member of neither kind nor format", members(`"x":{}`), metadata + "[x].node_type", corrupt},
-		{"member of no kind", members(`"x":{"node_type":"link"}`), metadata + "[x].node_type", corrupt},
+		{"member of an unknown kind", members(`"x":{"node_type":"link"}`), metadata + "[x].node_type", corrupt},
 		{"member that is text", members(`"x":"y"`), metadata + "[x]", corrupt},
 		{"path up", members(`"../x":` + with()), metadata + "[../x]", corrupt},
 		{"path from the root", members(`"/x":` + with()), metadata + "[/x]", corrupt},

@@ -17,7 +17,7 @@ func TestAttributesSelect(t *testing.T) {
 		{"in the document's order", []string{"ab", "a"}, []string{"a=1", "ab=5"}},
 		{"a line feed", []string{"\n"}, []string{"\n=3"}},
 		{"a backslash", []string{`\n`}, []string{`\n=2`}},
-		{"spelt by a number", []string{"b"}, []string{"b=4"}},
+		{"a name with a numeric escape", []string{"b"}, []string{"b=4"}},
 		{"none", []string{"c", ""}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -152,8 +152,8 @@ func TestToV2Refuses(t *testing.T) {
 		{"transpose", withCodecs(`[{"name":"transpose","configuration":{"order":[2,0,1]}},`+littleBytes+"]", "shape", "[1,1,1]", "chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[1,1,1]}}`), "codecs[0]", no},
 		{"codec without id", withCodecs("[" + littleBytes + `,{"name":"acme.squeeze"}]`), "codecs[1]", no},
 		{"big-endian after a filter", withCodecs(`[{"name":"numcodecs.delta","configuration":{"dtype":"<f4"}},{"name":"bytes","configuration":{"endian":"big"}}]`), "codecs[1]", no},
-		{"blosc of no shuffle", withCodecs("[" + littleBytes + `,{"name":"blosc","configuration":{"shuffle":1}}]`), "codecs[1].shuffle", corrupt},
-		{"a shuffle of no size", withCodecs(`[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f8"}},` + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{}}]`), "codecs[2].elementsize", no},
+		{"blosc with a number for shuffle", withCodecs("[" + littleBytes + `,{"name":"blosc","configuration":{"shuffle":1}}]`), "codecs[1].shuffle", corrupt},
+		{"a shuffle without a size", withCodecs(`[{"name":"numcodecs.astype","configuration":{"encode_dtype":"<f8"}},` + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{}}]`), "codecs[2].elementsize", no},
 		{"some names null", withCodecs("["+littleBytes+"]", "dimension_names", `["x",null]`), "dimension_names", no},
 	}
 	for _, c := range cases {
@@ -213,9 +213,9 @@ func TestToV2(t *testing.T) {
 			withV2("compressor", `{"id":"blosc","cname":"lz4","clevel":5,"shuffle":0,"blocksize":0}`), `{}`, V2Options{}},
 		{"a shuffle of its own size", withCodecs("[" + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":2}}]`),
 			withV2("filters", `[{"id":"shuffle","elementsize":2}]`), `{}`, V2Options{}},
-		{"a shuffle of no size", withCodecs("[" + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":null}},{"name":"numcodecs.shuffle"}]`),
+		{"a shuffle without a size", withCodecs("[" + littleBytes + `,{"name":"numcodecs.shuffle","configuration":{"elementsize":null}},{"name":"numcodecs.shuffle"}]`),
 			withV2("filters", `[{"id":"shuffle","elementsize":4},{"id":"shuffle","elementsize":4}]`), `{}`, V2Options{}},
-		{"a shuffle of no size, of wide elements", withCodecs(`[{"name":"numcodecs.bitround","configuration":{"keepbits":5}},`+littleBytes+`,{"name":"numcodecs.shuffle","configuration":{}}]`, "data_type", `"float64"`),
+		{"a shuffle without a size, of wide elements", withCodecs(`[{"name":"numcodecs.bitround","configuration":{"keepbits":5}},`+littleBytes+`,{"name":"numcodecs.shuffle","configuration":{}}]`, "data_type", `"float64"`),
 			withV2("dtype", `"<f8"`, "filters", `[{"id":"bitround","keepbits":5},{"id":"shuffle","elementsize":8}]`), `{}`, V2Options{}},
 		{"big-endian names of types", withCodecs(`[{"name":"numcodecs.fixedscaleoffset","configuration":{"offset":0,"scale":10,"dtype":">f4","astype":">i2"}},` + littleBytes + "]"),
 			withV2("filters", `[{"id":"fixedscaleoffset","offset":0,"scale":10,"dtype":"<f4","astype":"<i2"}]`), `{}`, V2Options{}},
