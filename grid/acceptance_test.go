@@ -407,7 +407,7 @@ func TestResizeOtherKinds(t *testing.T) {
 		{"fixed stays fixed", fixed(t, 10, 30), 45, nil, grid.Every(10)},
 		{"fixed with its own size named", fixed(t, 10, 25), 45, grid.Compress(10, 10), grid.Every(10)},
 		{"fixed with another size", fixed(t, 10, 25), 45, grid.Compress(15), grid.List(10, 10, 10, 15)},
-		{"fixed of no extent with edges", fixed(t, 10, 0), 45, grid.Compress(15, 30), grid.List(15, 30)},
+		{"fixed chunks, extent unknown", fixed(t, 10, 0), 45, grid.Compress(15, 30), grid.List(15, 30)},
 		{"tiled goes on", months, 100, nil, grid.Pattern(grid.Compress(31, 28)...)},
 		{"tiled with edges", months, 89, grid.Compress(30), grid.List(31, 28, 30)},
 	} {
