@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// blockBytes is the approximate memory of one block of a streamed selection. Two are in memory, because
-	// the next is read ahead.
+	// blockBytes is the approximate size of one block of a selection in memory. Two blocks are in memory,
+	// because the next block is read while one is used.
 	blockBytes = 32 << 20
 	// deepest is how many times larger a block may be to contain whole chunks, so that chunks are not decoded
 	// again for each row.
 	deepest = 8
 )
 
-// Blocks divides a selection into parts that are consecutive in C order, with at most the given number of
-// elements; up to eight times more if chunks are longer along the divided axis. Parts end at edges of chunks
-// if these are near enough.
+// Blocks divides a selection into parts that are consecutive in C order. A part has at most the given number
+// of elements, or up to eight times more if that is needed to contain whole chunks. Where possible, parts end
+// where chunks end.
 func (s *Selection) Blocks(most int64) iter.Seq[*Selection] {
 	return func(yield func(*Selection) bool) { s.blocks(0, most, yield) }
 }
@@ -56,7 +56,8 @@ func (s *Selection) blocks(axis int, most int64, yield func(*Selection) bool) bo
 	return true
 }
 
-// deep returns how many indices a block has along an axis: the length of a chunk, if there is room.
+// deep returns how many indices a block has along an axis: rows, or the length of a chunk if that is larger
+// and at most room.
 func (s *Selection) deep(axis int, rows, room int64) int64 {
 	x, d := s.Axes[axis], s.Array.Grid().Dim(axis)
 	if chunk, err := d.Find(x.At(0)); err == nil && x.List == nil {
@@ -76,8 +77,8 @@ func magnitude(step int64) uint64 {
 	return uint64(step)
 }
 
-// cut returns the number of positions of a block that begins at a position: at most rows, and up to the edge
-// of a chunk if one is nearer. Lists are cut anywhere.
+// cut returns the number of positions of a block that begins at a position: at most rows, and fewer if that
+// ends the block at the end of a chunk. Lists are not cut at chunks.
 func (s *Selection) cut(axis int, at, rows int64) int64 {
 	x := s.Axes[axis]
 	if rows >= x.Len()-at || x.List != nil {
@@ -144,8 +145,8 @@ func (s *Selection) counted(block codec.Elems) int64 {
 	return int64(len(block.Var))
 }
 
-// listElements is the largest number of elements of a block that is read by lists of indices, which take
-// several numbers for each index.
+// listElements is the largest number of elements of a block that is read by lists of indices. Reading by list
+// needs memory for several numbers per index.
 const listElements = 1 << 20
 
 // blockElements returns how many elements a block has. A string counts as its header and a few bytes.
@@ -165,7 +166,7 @@ func (s *Selection) elementsIn(bytes int64) int64 {
 
 func (s *Selection) form() codec.Form { return s.Array.Schema().Form(s.Shape()) }
 
-// read reads the selection into room, growing it if needed.
+// read reads the selection into the memory of room if it is large enough, and else into new memory.
 func (s *Selection) read(ctx context.Context, room codec.Elems) (codec.Elems, error) {
 	form := s.form()
 	if n := form.Bytes(); form.Type.Varies() {

@@ -48,13 +48,13 @@ type csvTable struct {
 	cell    []byte
 }
 
-// column writes the indices of one dimension.
+// column provides the labels of one dimension, or its indices if there is no coordinate.
 type column struct {
 	decoder *Decoder // nil without a coordinate
 	labels  codec.Elems
 	axis    Axis
 
-	position int64 // of the cached text
+	position int64 // the position of the cached text
 	text     []byte
 }
 

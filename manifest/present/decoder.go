@@ -26,9 +26,9 @@ type Decoder struct {
 	times         *cf.Times // if elements are times; NumPy's time types are always decoded
 }
 
-// NewDecoder returns the decoder of an array. With decode it applies the attributes scale_factor, add_offset,
-// _Unsigned and the units of times; it fails if they do not follow CF. Missing values are recognised in any
-// case.
+// NewDecoder returns the decoder of an array. If decode is true, the decoder applies scale_factor, add_offset,
+// _Unsigned and the units of times; NewDecoder returns an error if these attributes do not follow CF. Missing
+// values are recognised in either case.
 func NewDecoder(a *store.Array, decode bool) (*Decoder, error) {
 	v := variableOf(a)
 	d := &Decoder{array: a, typ: v.Type, decode: decode, scale: 1}
@@ -66,7 +66,7 @@ func variableOf(a *store.Array) *manifest.Variable {
 	return v
 }
 
-// boundedBy returns the array in the same group that names another one as its bounds, or nil.
+// boundedBy returns the array of the same group that names a as its bounds, or nil.
 func boundedBy(a *store.Array) *store.Array {
 	dir, name := path.Split(a.Path())
 	for _, b := range a.Store().Arrays() {
@@ -130,7 +130,7 @@ func (d *Decoder) isMissing(e []byte) bool {
 	return cf.IsNumber(d.typ) && d.packing.IsMask(d.typ, e)
 }
 
-// timeOf returns the time of a stored number, or of a statistic of several.
+// timeOf formats a stored number, or a statistic of stored numbers, as a time.
 func (d *Decoder) timeOf(n Number) (string, error) {
 	t := *d.times
 	var e []byte

@@ -12,7 +12,7 @@ import (
 	"varve/manifest/store"
 )
 
-// withStore opens a manifest of three files of a month each.
+// withStore calls do with a manifest of three files with one month each.
 func withStore(do func(ctx context.Context, st *store.Store) error) {
 	if err := tryWithStore(context.Background(), do); err != nil {
 		fmt.Println(err)
@@ -37,7 +37,7 @@ func tryWithStore(ctx context.Context, do func(ctx context.Context, st *store.St
 	return do(ctx, st)
 }
 
-// Three numbers by labels and indices, decoded, and the dates of these days.
+// Read three values by label and index, and the dates that belong to them.
 func ExampleRead() {
 	withStore(func(ctx context.Context, st *store.Store) error {
 		part := present.Sel{Label: map[string]string{"lat": "45", "lon": "0"}, Index: map[string]string{"time": "[31,30,29]"}}
@@ -58,8 +58,8 @@ func ExampleRead() {
 	// [2021-02-01 2021-01-31 2021-01-30]
 }
 
-// A region is named by coordinates, and its numbers are what attributes say that they stand for:
-// unpacked, with NaN for missing values.
+// Select a region by index and by coordinate, and decode its elements: they are unpacked, and missing
+// values become NaN.
 func ExampleDecoder_Float64s() {
 	withStore(func(ctx context.Context, st *store.Store) error {
 		t2m, err := st.Array("t2m")

@@ -20,6 +20,7 @@ import (
 	"varve/readers/source"
 )
 
+// TestNPYHeader: headers have a multiple of 64 bytes and the correct length, in format 1 and format 2.
 func TestNPYHeader(t *testing.T) {
 	for _, shape := range [][]int64{nil, {3}, {1, 2, 3}, {1 << 40, 5}} {
 		checkNPYHeader(t, "'<f4'", shape)
@@ -40,10 +41,11 @@ func checkNPYHeader(t *testing.T, descr string, shape []int64) {
 		n, begin = int(binary.LittleEndian.Uint32(header[8:])), 12
 	}
 	if n != len(header)-begin || header[begin] != '{' {
-		t.Errorf("%.40s, %v: says %d bytes, has %d", descr, shape, n, len(header)-begin)
+		t.Errorf("%.40s, %v: the declared length is %d, want %d", descr, shape, n, len(header)-begin)
 	}
 }
 
+// TestNPYType: types have the names that NumPy gives them.
 func TestNPYType(t *testing.T) {
 	for want, typ := range map[string]codec.Type{
 		"'|b1'":                            {Kind: codec.Bool, Size: 1},
@@ -63,6 +65,7 @@ func TestNPYType(t *testing.T) {
 	}
 }
 
+// TestText: elements of all types are formatted.
 func TestText(t *testing.T) {
 	word := func(f float32) []byte { return binary.LittleEndian.AppendUint32(nil, math.Float32bits(f)) }
 	for _, c := range []struct {
@@ -90,6 +93,7 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestCSV: a table has labels of all dimensions, stored or decoded values, and empty cells for missing values.
 func TestCSV(t *testing.T) {
 	st := built(t, threeMonths(t, "360_day"))
 	s := selected(t, st, "sst", []string{"time=3:5", "lat=1", "lon=:2"}, nil)
@@ -110,7 +114,7 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// TestBoundsAlone: bounds of times mean what the times do, also where nobody asks for these.
+// TestBoundsAlone: bounds are decoded with the units of their times, even if only the bounds are selected.
 func TestBoundsAlone(t *testing.T) {
 	files := threeMonths(t, "standard")
 	for i := range files {
@@ -128,7 +132,7 @@ func TestBoundsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "time,nv,edges\n2010-01-31 12:00:00,0,2010-02-01\n2010-01-31 12:00:00,1,2010-02-02\n"; out.String() != want {
-		t.Errorf("%q, not %q", out.String(), want)
+		t.Errorf("got %q, want %q", out.String(), want)
 	}
 	f := writtenNetCDF(t, s, func(name string, s *Selection) error {
 		out, err := os.Create(name)
@@ -138,12 +142,11 @@ func TestBoundsAlone(t *testing.T) {
 		return errors.Join(WriteNetCDF(t.Context(), out, st, s), out.Close())
 	})
 	if !slices.ContainsFunc(f.Header().Vars, func(v netcdf3.Var) bool { return v.Name == "seen" }) {
-		t.Error("the times are not there")
+		t.Error("the file does not contain the times of the bounds")
 	}
 }
 
-// TestPNG: a picture has the size that pictures have, colours of its field, and grey where
-// values are missing.
+// TestPNG: a picture is 760 pixels wide, has several colours, and is grey where values are missing.
 func TestPNG(t *testing.T) {
 	st := built(t, threeMonths(t, "standard"))
 	for _, c := range []struct {
@@ -151,21 +154,21 @@ func TestPNG(t *testing.T) {
 		isel    []string
 		bad     string
 		grey    bool
-		atLeast int // colours
+		atLeast int // the least number of colours
 	}{
 		{name: "field", isel: []string{"time=0"}, grey: true, atLeast: 10},
 		{name: "line", isel: []string{"lat=0", "lon=0"}, atLeast: 3},
-		{name: "one index is no axis", isel: []string{"time=0:1"}, grey: true, atLeast: 10},
-		{name: "axes", bad: "time (12), lat (3), lon (4)"},
-		{name: "point", isel: []string{"time=0", "lat=0", "lon=0"}, bad: "one value"},
-		{name: "nothing", isel: []string{"time=0:0"}, bad: "selection is empty"},
+		{name: "an axis with one index is omitted", isel: []string{"time=0:1"}, grey: true, atLeast: 10},
+		{name: "three axes", bad: "time (12), lat (3), lon (4)"},
+		{name: "one value", isel: []string{"time=0", "lat=0", "lon=0"}, bad: "one value"},
+		{name: "empty selection", isel: []string{"time=0:0"}, bad: "selection is empty"},
 	} {
 		s := selected(t, st, "sst", c.isel, nil)
 		var out bytes.Buffer
 		err := WritePNG(t.Context(), &out, st, s, decoderOf(t, s, true))
 		if c.bad != "" {
 			if err == nil || !strings.Contains(err.Error(), c.bad) {
-				t.Errorf("%s: %v, not %s", c.name, err, c.bad)
+				t.Errorf("%s: error %v, want %q", c.name, err, c.bad)
 			}
 			continue
 		}
@@ -185,12 +188,13 @@ func TestPNG(t *testing.T) {
 		}
 		missing := colours[[3]uint32{0xb4, 0xb4, 0xb4}]
 		if img.Bounds().Dx() != 760 || len(colours) < c.atLeast || (missing > 1000) != c.grey {
-			t.Errorf("%s: %v, %d colours, %d pixels of grey", c.name, img.Bounds(), len(colours), missing)
+			t.Errorf("%s: size %v, %d colours, %d grey pixels", c.name, img.Bounds(), len(colours), missing)
 		}
 	}
 }
 
-func TestPlotSaysWhere(t *testing.T) {
+// TestPlotLabels: a plot has the position and the units in its title and axis labels.
+func TestPlotLabels(t *testing.T) {
 	st := built(t, threeMonths(t, "standard"))
 	s := selected(t, st, "sst", []string{"time=4"}, nil)
 	p, err := Plot(t.Context(), st, s, decoderOf(t, s, true))
@@ -198,10 +202,10 @@ func TestPlotSaysWhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.Title != "sst, time = 2010-02-01 12:00:00" || p.Unit != "surface temperature [K]" || p.X.Label != "lon [degrees_east]" || p.Y.Label != "lat [degrees_north]" {
-		t.Errorf("%q, %q, %q, %q", p.Title, p.Unit, p.X.Label, p.Y.Label)
+		t.Errorf("title %q, unit %q, x %q, y %q", p.Title, p.Unit, p.X.Label, p.Y.Label)
 	}
 	if !math.IsNaN(p.Values[5]) || p.Values[0] != 3100*0.01+273.15 || p.X.At[3] != 270 {
-		t.Errorf("%v along %v", p.Values, p.X.At)
+		t.Errorf("values %v at %v", p.Values, p.X.At)
 	}
 	s = selected(t, st, "sst", []string{"lat=0", "lon=0"}, nil)
 	if p, err = Plot(t.Context(), st, s, decoderOf(t, s, true)); err != nil || p.X.Name(p.X.At[1]) != "2010-01-29 12:00" {
@@ -209,7 +213,7 @@ func TestPlotSaysWhere(t *testing.T) {
 	}
 }
 
-// TestNetCDF: our own reader finds the region, its coordinates and their bounds.
+// TestNetCDF: a written file has the region, its coordinates and their bounds. varve's own reader reads it.
 func TestNetCDF(t *testing.T) {
 	st := built(t, threeMonths(t, "noleap"))
 	selection := selected(t, st, "sst", []string{"time=4", "lon=1:4:2"}, nil)
@@ -226,7 +230,7 @@ func TestNetCDF(t *testing.T) {
 		return out.Close()
 	})
 	if done != 6 || total != 6 {
-		t.Errorf("%d of %d elements are done, not all of 6", done, total)
+		t.Errorf("progress is %d of %d elements, want 6 of 6", done, total)
 	}
 	want := map[string][]float64{
 		"time": {31.5}, "time_bnds": {31, 32}, "lat": {float64(float32(10.1)), 0, -float64(float32(10.1))}, "lon": {90, 270},
@@ -252,12 +256,12 @@ func TestNetCDF(t *testing.T) {
 		delete(want, v.Name)
 		for _, a := range v.Attributes {
 			if v.Name == "sst" && a.Name == "coordinates" && string(bytes.Join(a.Texts, nil)) != "area flags time" {
-				t.Errorf("coordinates are %q", a.Texts)
+				t.Errorf("sst has the coordinates %q, want area flags time", a.Texts)
 			}
 		}
 	}
 	for name := range want {
-		t.Errorf("%s is not there", name)
+		t.Errorf("the file has no variable %s", name)
 	}
 }
 

@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// float32Lanes adds float32s in eight lanes, element i in lane i mod 8. The result is identical whether the
-// processor handles one lane at a time or all.
+// float32Lanes adds float32s in eight lanes, element i in lane i mod 8. The result is the same to the last bit,
+// whether the processor adds one lane at a time or all at once.
 type float32Lanes struct {
 	sum       [8]float64
 	low, high [8]float32
 	valid     [8]uint32
 }
 
-// laneElements is the maximum number of elements per call: the lanes' counts cannot overflow, and the loop,
-// which cannot be preempted, is short.
+// laneElements is the maximum number of elements per call. It prevents that the lanes' counts overflow, and
+// keeps the loop short, because Go cannot preempt assembly.
 const laneElements = 1 << 18
 
 func newFloat32Lanes() (l float32Lanes) {
@@ -24,8 +24,8 @@ func newFloat32Lanes() (l float32Lanes) {
 	return l
 }
 
-// portableAdd adds elements, a multiple of eight. NaN and elements equal to none do not count; none must not
-// be NaN.
+// portableAdd adds elements, whose number is a multiple of eight. It skips NaN and elements that equal none. If
+// none is NaN, it skips only NaN.
 func (l *float32Lanes) portableAdd(elems []byte, none float32) {
 	for ; len(elems) >= 32; elems = elems[32:] {
 		for k := range l.sum {
@@ -72,7 +72,8 @@ func (t *tally) someFloat32s(elems []byte, none float32) {
 	}
 }
 
-// lower and upper compare like vector instructions: if two are equal, the first stays.
+// lower and upper compare as vector instructions do: if the numbers are equal, they return the first. This
+// matters for 0 and -0.
 func lower(a, b float32) float32 {
 	if b < a {
 		return b

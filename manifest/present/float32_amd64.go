@@ -7,7 +7,7 @@ import "golang.org/x/sys/cpu"
 // hasAVX2 selects the loop. It is a variable so that tests can turn it off.
 var hasAVX2 = cpu.X86.HasAVX2
 
-// add adds elements, a multiple of eight and at most laneElements.
+// add adds elements, whose number is a multiple of eight and at most laneElements.
 func (l *float32Lanes) add(elems []byte, none float32) {
 	if !hasAVX2 || len(elems) < 32 {
 		l.portableAdd(elems, none)

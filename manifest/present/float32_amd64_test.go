@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestFloat32Twins holds the loop in assembly to the portable one, to the last bit.
+// TestFloat32Twins: the loop in assembly and the portable loop give the same result, to the last bit.
 func TestFloat32Twins(t *testing.T) {
 	if !hasAVX2 {
 		t.Skip("this machine has no AVX2")

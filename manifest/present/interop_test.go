@@ -14,7 +14,7 @@ import (
 	"varve/manifest/store"
 )
 
-// interopCase is a region that xarray is asked for too.
+// interopCase is a region that both varve and xarray read.
 type interopCase struct {
 	Calendar string         `json:"calendar"`
 	Array    string         `json:"array"`
@@ -72,7 +72,7 @@ func runPython(t *testing.T, python string, args ...string) string {
 	return string(out)
 }
 
-// regions are the selections that are read for each calendar.
+// regions returns the selections that are read for each calendar.
 func regions() (cases []interopCase) {
 	selections := []interopCase{
 		{},
@@ -100,7 +100,7 @@ func regions() (cases []interopCase) {
 		interopCase{Array: "at", Sel: map[string]any{"station": "Oslo"}}, interopCase{Array: "at", Sel: map[string]any{"station": []any{"Oslo", "Tromsø"}}})
 }
 
-// writeCases writes a region in all ways, each a case of its own.
+// writeCases writes a region in all formats, and returns a case for each.
 func writeCases(t *testing.T, st *store.Store, dir string, c interopCase, number int) (cases []interopCase) {
 	t.Helper()
 	var sel []string
@@ -136,7 +136,7 @@ func writeCases(t *testing.T, st *store.Store, dir string, c interopCase, number
 		cases = append(cases, c)
 	}
 	if s.Count() == 0 && c.Calendar != "standard" {
-		return cases // xarray cannot decode no times of other calendars
+		return cases // xarray cannot decode an empty list of times of other calendars
 	}
 	c.File = filepath.Join(dir, fmt.Sprintf("%d.nc", number))
 	writeFile(t, c.File, func(f *os.File) error { return WriteNetCDF(t.Context(), f, st, s) })

@@ -14,9 +14,9 @@ import (
 )
 
 // ByCoordinate narrows a selection by values of coordinates: "lat=45.5", "lat=-5:5", "time=2010-02",
-// "time=2010-01:2010-03", "station=Oslo". Like xarray's sel, a single value must exist, a range includes both
-// ends, and a shortened date means its whole year, month, day or hour. A range may be reversed, and may be
-// empty.
+// "time=2010-01:2010-03", "station=Oslo". As in xarray's sel, a single value must exist, a range includes both
+// ends, and a shortened date selects its whole year, month, day or hour. The ends of a range may be in either
+// order. A range without labels gives an empty selection.
 func (s *Selection) ByCoordinate(ctx context.Context, st *store.Store, terms []string) error {
 	for _, term := range terms {
 		axis, text, err := s.find(term)
@@ -51,9 +51,9 @@ func (s *Selection) explain(st *store.Store, term string, err error) error {
 	case len(dims) == 1 && dims[0] == name: // the coordinate of a dimension of other arrays
 		return err
 	case len(dims) == 0:
-		return fmt.Errorf("%s is a scalar, which labels no dimension", a.Path())
+		return fmt.Errorf("%s is a scalar and has no dimension to select along", a.Path())
 	}
-	return manifest.WithRemedy(fmt.Errorf("%s has the dimensions (%s), so it labels none of them; select by index",
+	return manifest.WithRemedy(fmt.Errorf("%s has the dimensions (%s) and is the coordinate of none of them; select by index",
 		a.Path(), strings.Join(dims, ", ")), "isel", strings.Join(dims, "=INDEX,")+"=INDEX")
 }
 
@@ -70,9 +70,9 @@ type labels interface {
 	// matcher returns a function that reports whether a label matches a query, which is one text or a range
 	// with optional ends.
 	matcher(want query) (func(i int64) bool, error)
-	// query parses a user's text.
+	// query parses the text of a term, after the equals sign.
 	query(text string) query
-	// around returns the labels nearest to one that does not exist.
+	// around returns the end of a message with the labels nearest to one that does not exist.
 	around(text string) string
 }
 
@@ -80,7 +80,7 @@ type labels interface {
 type query struct {
 	from, to string
 	isRange  bool
-	several  bool // whether the label means several, such as a month
+	several  bool // the label selects several values, such as a month
 }
 
 // labelSet is a coordinate with its labels.
@@ -95,7 +95,7 @@ func (s *Selection) coordinate(st *store.Store, dim string) (*store.Array, error
 		return c, nil
 	}
 	if c, ok := arraysOf(st).Nearest(s.Array, dim); ok && c.Grid().Rank() > 1 {
-		return nil, manifest.WithRemedy(fmt.Errorf("%s has %d dimensions, so it labels none of them; select by index", c.Path(), c.Grid().Rank()), "isel", dim+"=INDEX")
+		return nil, manifest.WithRemedy(fmt.Errorf("%s has %d dimensions and is the coordinate of none of them; select by index", c.Path(), c.Grid().Rank()), "isel", dim+"=INDEX")
 	}
 	return nil, manifest.WithRemedy(fmt.Errorf("dimension %s has no coordinate; select by index", dim), "isel", dim+"=INDEX")
 }
@@ -123,7 +123,8 @@ func labelsOf(ctx context.Context, coordinate *store.Array) (*labelSet, error) {
 	return l, err
 }
 
-// narrow narrows an axis to one label, or to a range of labels.
+// narrow narrows an axis to one label, or to a range of labels. It returns an error if the labels that match
+// are not contiguous, because the result must be a slice.
 func (l *labelSet) narrow(x *Axis, text string) error {
 	q := l.query(text)
 	matches, err := l.matcher(q)

@@ -11,13 +11,13 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// numberLabels are numbers. Numbers in a query are rounded to their type first, because nobody writes all
-// digits of a float32.
+// numberLabels are numbers. A number in a query is rounded to the type of the labels first, because users do
+// not write all digits of a float32.
 type numberLabels struct {
 	numbers []float64
 	typ     codec.Type
-	// words are 64-bit integers, which float64 would round; unsigned ones are mapped to integers with the
-	// same order. Nil for other types.
+	// words holds 64-bit integers, which float64 would round. Unsigned integers are mapped to signed ones with
+	// the same order. It is nil for other types.
 	words []int64
 }
 
@@ -25,7 +25,7 @@ type numberLabels struct {
 type bound struct {
 	number float64
 	word   int64
-	whole  bool // whether word holds the number
+	whole  bool // word is valid: the number is an integer of the labels' type
 }
 
 // newNumberLabels decodes the labels from elements.
@@ -93,7 +93,7 @@ func (l *numberLabels) bounds(q query) (low, high bound, err error) {
 func (l *numberLabels) parse(text string) (b bound, err error) {
 	b.number, err = strconv.ParseFloat(text, 64)
 	if err != nil || b.number != b.number {
-		return b, fmt.Errorf("%q is no number", text)
+		return b, fmt.Errorf("%q is not a number", text)
 	}
 	switch {
 	case l.typ.Kind == codec.Float && l.typ.Size == 4:
@@ -137,7 +137,7 @@ func (l *numberLabels) around(text string) string {
 	return nearestText(near)
 }
 
-// bound returns a label as a user would write it.
+// bound returns a label in the form of a number in a query, to compare other labels with it.
 func (l *numberLabels) bound(i int64) bound {
 	b := bound{number: l.numbers[i]}
 	if l.words != nil {

@@ -23,7 +23,7 @@ func newTextLabels(d *Decoder, elems codec.Elems, n int64) *textLabels {
 	return l
 }
 
-// query treats a text with a colon as a label, if such a label exists.
+// query treats a text with a colon as a label if such a label exists, and else as a range.
 func (l *textLabels) query(text string) query {
 	if slices.Contains(l.texts, text) {
 		return query{from: text}
@@ -36,12 +36,12 @@ func (l *textLabels) matcher(q query) (func(i int64) bool, error) {
 		return func(i int64) bool { return l.texts[i] == q.from }, nil
 	}
 	if !l.sorted {
-		return nil, fmt.Errorf("the labels are not in the order of the alphabet, so that a range has no meaning: name one of them")
+		return nil, fmt.Errorf("the labels are not sorted alphabetically, so a range is not possible; select one label")
 	}
 	return func(i int64) bool { return l.texts[i] >= q.from && (q.to == "" || l.texts[i] <= q.to) }, nil
 }
 
-// around returns labels that differ only in case or have the same beginning, otherwise the first ones.
+// around returns the labels that differ from a text only in case, or else the first labels.
 func (l *textLabels) around(text string) string {
 	const most = 5
 	var near []string

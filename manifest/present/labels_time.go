@@ -8,11 +8,12 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// timeLabels are times of a calendar. They stay in their stored form, because there may be tens of millions.
+// timeLabels are times of a calendar. They are kept in their stored form to save memory, because there may be
+// tens of millions.
 type timeLabels struct {
 	times     cf.Times
 	calendar  cf.Calendar
-	precision precision // of the most precise label
+	precision precision // the precision of the most precise label
 }
 
 func newTimeLabels(d *Decoder, data []byte) (*timeLabels, error) {
@@ -66,9 +67,9 @@ func precisionOf(t cf.Instant) precision {
 	return days
 }
 
-// query splits a range of times, whose clocks contain colons too: 2010-01:2010-02,
-// 2010-01-01T12:00:2010-01-01T18:00. The separator is the colon before a date or the end. A time with fewer
-// components than the labels means several, as in xarray.
+// query splits a range of times such as 2010-01:2010-02 or 2010-01-01T12:00:2010-01-01T18:00. Times of day
+// contain colons, too, so the separator is a colon at the start, at the end or before a date. As in xarray, a
+// time with fewer components than the labels selects several values.
 func (l *timeLabels) query(text string) query {
 	for i := range len(text) {
 		if text[i] == ':' && (i == 0 || i == len(text)-1 || beginsWithYear(text[i+1:])) {
@@ -79,7 +80,7 @@ func (l *timeLabels) query(text string) query {
 	return query{from: text, to: text, several: p < l.precision}
 }
 
-// beginsWithYear reports whether a text begins with a four-digit year, not a clock.
+// beginsWithYear reports whether a text begins with a year of four or more digits, and not with minutes.
 func beginsWithYear(s string) bool {
 	s = strings.TrimLeft(s, "-")
 	n := 0
@@ -161,37 +162,37 @@ func precisionOfText(text string) (precision, []string) {
 
 // span returns the first instant of a date or partial date, and the first instant after it: 2010 is a year,
 // 2010-02 a month, 2010-02-03T06 an hour.
-func span(text string, c cf.Calendar) (first, behind cf.Instant, err error) {
+func span(text string, c cf.Calendar) (first, after cf.Instant, err error) {
 	at, err := moment(text, c)
 	if err != nil {
-		return first, behind, err
+		return first, after, err
 	}
 	p, parts := precisionOfText(text)
-	behind = at
+	after = at
 	switch p {
 	case years, months:
-		behind, err = moment(following(parts), c)
+		after, err = moment(following(parts), c)
 	case days:
-		behind.Seconds += 86400
+		after.Seconds += 86400
 	case hours:
-		behind.Seconds += 3600
+		after.Seconds += 3600
 	case minutes:
-		behind.Seconds += 60
+		after.Seconds += 60
 	case seconds:
-		behind.Seconds++
+		after.Seconds++
 	default:
-		if behind.Nanoseconds++; behind.Nanoseconds == 1e9 {
-			behind = cf.Instant{Seconds: behind.Seconds + 1}
+		if after.Nanoseconds++; after.Nanoseconds == 1e9 {
+			after = cf.Instant{Seconds: after.Seconds + 1}
 		}
 	}
-	return at, behind, err
+	return at, after, err
 }
 
-// moment parses a date as in units of time.
+// moment parses a date in the form that time units have after "since".
 func moment(text string, c cf.Calendar) (cf.Instant, error) {
 	u, err := cf.ParseUnits("seconds since "+text, c.String())
 	if err != nil {
-		return cf.Instant{}, fmt.Errorf("%q is no time of the calendar %s, such as 2010-02 or 2010-02-03T06:00", text, c)
+		return cf.Instant{}, fmt.Errorf("%q is not a time of the calendar %s; write it as 2010-02 or 2010-02-03T06:00", text, c)
 	}
 	return u.Epoch, nil
 }

@@ -12,7 +12,7 @@ import (
 	"varve/manifest/ingest"
 )
 
-// memoryWatch is a writer that keeps nothing and looks at how much others keep.
+// memoryWatch is a writer that discards what is written and records the largest heap.
 type memoryWatch struct {
 	written int64
 	seen    int64
@@ -63,7 +63,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfStatistics: nor does memory grow where a region is only looked at.
+// TestMemoryOfStatistics: the memory for statistics does not depend on the size of the region.
 func TestMemoryOfStatistics(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 768 MiB")
@@ -96,7 +96,7 @@ func TestMemoryOfStatistics(t *testing.T) {
 	}
 }
 
-// writeHoles writes a file whose values are zeros that take no room on the disk.
+// writeHoles writes a sparse file: its values are zeros that take no space on the disk.
 func writeHoles(f *netcdf.File, file *os.File) error {
 	header, err := f.Header()
 	if err == nil {
@@ -108,8 +108,7 @@ func writeHoles(f *netcdf.File, file *os.File) error {
 	return err
 }
 
-// TestMemoryOfTimes: a selection by time takes what the coordinate's values take as they are stored,
-// and little more.
+// TestMemoryOfTimes: a selection by time takes little more memory than the stored values of the coordinate.
 func TestMemoryOfTimes(t *testing.T) {
 	const n = 1 << 20
 	times := make([]float64, n)
@@ -132,6 +131,6 @@ func TestMemoryOfTimes(t *testing.T) {
 		t.Errorf("the second day selects times %d to %d", x.From, x.To)
 	}
 	if took := after.TotalAlloc - before.TotalAlloc; took > 8*n*2 {
-		t.Errorf("%d bytes for each of the times, which have 8", took/n)
+		t.Errorf("%d bytes per time, want at most 16, because a stored time has 8", took/n)
 	}
 }

@@ -29,7 +29,7 @@ func WriteNetCDF(ctx context.Context, w io.Writer, st *store.Store, s *Selection
 	return n.file.Write(w, func(i int, w io.Writer) error { return n.members[i].write(ctx, w) })
 }
 
-// netcdfFile is a file that is being assembled.
+// netcdfFile holds the variables and the header of a file until it is written.
 type netcdfFile struct {
 	store   *store.Store
 	main    *Selection
@@ -42,7 +42,7 @@ type netcdfFile struct {
 type member struct {
 	*Selection
 	typ  netcdf.Type
-	text int // bytes of a string, which needs an additional axis unless isChars; 0 for other types
+	text int // the length of strings in bytes, or 0 for other types; strings need an additional axis unless isChars
 }
 
 // collect adds an array with its coordinates, the variables that it names, and the variable whose
@@ -85,7 +85,8 @@ func (n *netcdfFile) take(a *store.Array) bool {
 	return true
 }
 
-// narrow applies the selection to the axes with the same name; false if one has another length.
+// narrow applies the selection to the axes with the same names. It returns false if such an axis has another
+// length in the main array.
 func (n *netcdfFile) narrow(s *Selection) bool {
 	for i := range s.Axes {
 		for k, x := range n.main.Axes {
@@ -130,8 +131,8 @@ func (n *netcdfFile) describe(ctx context.Context) error {
 	return nil
 }
 
-// dim returns the index of a dimension. Dimensions of the same name with different lengths, from different
-// groups, get different names.
+// dim returns the index of a dimension, and adds it if necessary. If dimensions of different groups have one
+// name but different lengths, they get different names.
 func (n *netcdfFile) dim(name string, length int64) int {
 	place, ok := n.dims[name]
 	if ok && n.file.Dimensions[place].Length != length {
@@ -145,7 +146,7 @@ func (n *netcdfFile) dim(name string, length int64) int {
 	return place
 }
 
-// globals returns the attributes of the array's group and its parents.
+// globals sets the global attributes: those of the array's group and of its parents.
 func (n *netcdfFile) globals() error {
 	var all zarrjson.Attributes
 	group := path.Dir(n.main.Array.Path())
@@ -197,7 +198,7 @@ func (m *member) settle(ctx context.Context) error {
 		m.typ, m.text = netcdf.Char, t.Size
 		return nil
 	}
-	return fmt.Errorf("%s: %w by netCDF's classic model; .npy and .csv have it", m.Array.Schema().DataType.Name(), errors.ErrUnsupported)
+	return fmt.Errorf("%s: %w by netCDF's classic model; write .npy or .csv", m.Array.Schema().DataType.Name(), errors.ErrUnsupported)
 }
 
 // isChars reports whether each element is one byte, for which the type char needs no additional axis.

@@ -28,15 +28,15 @@ func (n *netcdfFile) attributes(m *member) (out []netcdf.Attribute) {
 	return append(out, m.added()...)
 }
 
-// attribute returns a netCDF attribute. Attributes that are stored numbers of the variable have its type (CF
-// 2.5.1, 3.5, 8.1).
+// attribute returns a netCDF attribute, and false if it must be left out. Attributes with stored numbers of the
+// variable get the variable's type (CF 2.5.1, 3.5, 8.1).
 func (m *member) attribute(name string, value []byte) (netcdf.Attribute, bool) {
 	t := m.Array.Schema().DataType.Type()
 	switch name {
 	case cf.FillValue:
 		mask, err := m.Array.Schema().DataType.DecodeMask(value)
 		if m.typ == netcdf.Char || err != nil {
-			return netcdf.Attribute{}, false // strings have no place for a number
+			return netcdf.Attribute{}, false // netCDF's char type has no fill value for strings
 		}
 		return netcdf.Attribute{Name: name, Type: m.typ, Data: mask}, true
 	case cf.MissingValue, "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks":
@@ -74,7 +74,7 @@ func cast(t codec.Type, value []byte) (data []byte, ok bool) {
 	return data, true
 }
 
-// literals returns the JSON numbers of an attribute, one or a list.
+// literals returns the JSON numbers of an attribute that is one number or a list of numbers.
 func literals(value []byte) (numbers []string, ok bool) {
 	text := strings.TrimSpace(string(value))
 	inner, isList := strings.CutPrefix(text, "[")
@@ -91,8 +91,8 @@ func literals(value []byte) (numbers []string, ok bool) {
 	return numbers, true
 }
 
-// netcdfAttribute chooses the type by the value: strings, integers, other numbers. Other values are written
-// as JSON text, because netCDF has no type for them.
+// netcdfAttribute chooses the type by the value: text, integers or other numbers. It writes other values as JSON
+// text, because netCDF has no type for them.
 func netcdfAttribute(name string, value []byte) netcdf.Attribute {
 	if text, ok := cf.TextOf(value); ok {
 		return netcdf.Text(name, text)
@@ -118,8 +118,8 @@ func netcdfAttribute(name string, value []byte) netcdf.Attribute {
 	return netcdf.Text(name, compact.String())
 }
 
-// coordinates returns the names of the variable's coordinates in the file, including scalar ones from axes
-// with one selected index (CF 5, 5.7).
+// coordinates returns the names of the variable's coordinates in the file. Axes with one selected index become
+// scalar coordinates (CF 5, 5.7).
 func (n *netcdfFile) coordinates(m *member) string {
 	var names []string
 	add := func(name string) {

@@ -16,15 +16,15 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// WriteNPY writes a selection in NumPy's .npy format (format 1.0 of NEP 1), streaming:
+// WriteNPY writes a selection in NumPy's .npy format (format 1.0 of NEP 1), block by block:
 //
 //		93 'N' 'U' 'M' 'P' 'Y' 1 0 │ length u16 │ {'descr': '<f4', 'fortran_order': False, 'shape': (3,), } …
 //	 │ elements
 //
 // Format 2.0 has a length of 32 bits, for structs with very many fields.
 //
-// Elements are stored numbers or, with a decoding decoder, floats and datetime64[ns]. Strings are read twice,
-// because the longest determines the length of all.
+// Elements are stored numbers, or floats and datetime64[ns] if d decodes. Strings are read twice, because all
+// strings get the length of the longest.
 func WriteNPY(ctx context.Context, w io.Writer, s *Selection, d *Decoder) error {
 	e, err := d.npyElements(ctx, s)
 	if err != nil {
@@ -199,7 +199,7 @@ func npyType(t codec.Type) (string, error) {
 	case t.Kind == codec.Struct:
 		return npyStruct(t)
 	}
-	return "", fmt.Errorf("%s: %w in a .npy; try .csv", t, errors.ErrUnsupported)
+	return "", fmt.Errorf("%s: %w in a .npy file; write .csv", t, errors.ErrUnsupported)
 }
 
 func npyUnit(t codec.Type) string {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Number is a statistic.
+// Number is the value of a statistic: a float, an exact integer or a time.
 type Number struct {
 	Float   float64
 	Integer *big.Int // the exact value, if it is an integer

@@ -15,15 +15,15 @@ import (
 	"varve/manifest/store"
 )
 
-// maxDrawn bounds the elements of a picture along an axis; a line may have more. From longer axes every
-// second, third, … element is drawn.
+// maxDrawn is the largest number of elements of a picture along an axis, and maxLine that of a line. Of longer
+// axes, only every second, third, … element is drawn.
 const (
 	maxDrawn = 2048
 	maxLine  = 1 << 22
 )
 
 // WritePNG draws a selection as a line (one axis) or as a field of colours (two axes), with its coordinates.
-// Axes with one index are omitted. The decoder should decode.
+// Axes with one index are omitted. Make the decoder with decode, so that the numbers have units.
 func WritePNG(ctx context.Context, w io.Writer, st *store.Store, s *Selection, d *Decoder) error {
 	p, err := Plot(ctx, st, s, d)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Selection) drawn() (axes []int, err error) {
 	return axes, nil
 }
 
-// thinned omits elements of axes that are too long.
+// thinned returns the selection with fewer elements along axes that are too long to draw.
 func (s *Selection) thinned(axes []int) *Selection {
 	out := &Selection{Array: s.Array, Axes: append([]Axis(nil), s.Axes...)}
 	for _, k := range axes {
@@ -157,7 +157,7 @@ func (c *column) name(axis *plot.Axis) error {
 		seconds = seconds || c.decoder.times == nil || len(label) > len("2010-01-01") && !strings.HasSuffix(names[i], ":00")
 	}
 	for i := range names {
-		if !seconds && len(names[i]) > len("2010-01-01") { // hours and minutes are enough for the time of day
+		if !seconds && len(names[i]) > len("2010-01-01") { // all seconds are 0, so omit them
 			names[i] = strings.TrimSuffix(names[i], ":00")
 		}
 	}

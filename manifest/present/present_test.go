@@ -18,7 +18,7 @@ var numberTypes = []codec.Type{
 	{Kind: codec.Float, Size: 2}, {Kind: codec.Float, Size: 4}, {Kind: codec.Float, Size: 8},
 }
 
-// elements are random ones, now and then masked or special.
+// elements returns random elements, some of which are missing or special numbers.
 func elements(r *rand.Rand, t codec.Type, n int, masks [][]byte) []byte {
 	var out []byte
 	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 6e4}
@@ -40,7 +40,7 @@ func elements(r *rand.Rand, t codec.Type, n int, masks [][]byte) []byte {
 	return out
 }
 
-// TestTally holds the loops against arithmetic without any haste.
+// TestTally: the fast loops give the same statistics as slow, simple arithmetic.
 func TestTally(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -68,13 +68,13 @@ func TestTally(t *testing.T) {
 			}
 			want := slowly(d, elems)
 			if got.Count != want.Count || got.Valid != want.Valid || !sameNumber(got.Min, want.Min) || !sameNumber(got.Max, want.Max) || !sameNumber(got.Sum, want.Sum) {
-				t.Fatalf("seed %d, %d of %v without %v: %+v, not %+v", seed, size, typ, masks, got, want)
+				t.Fatalf("seed %d, %d of %v without %v: got %+v, want %+v", seed, size, typ, masks, got, want)
 			}
 		}
 	}
 }
 
-// sameNumber allows for sums in another order.
+// sameNumber compares statistics, with a tolerance for float sums that were added in another order.
 func sameNumber(a, b Number) bool {
 	if a.Integer != nil || b.Integer != nil {
 		return a.Integer != nil && b.Integer != nil && a.Integer.Cmp(b.Integer) == 0
@@ -82,7 +82,7 @@ func sameNumber(a, b Number) bool {
 	return a.Float == b.Float || a.Float != a.Float && b.Float != b.Float || math.Abs(a.Float-b.Float) < 1e-9*(math.Abs(a.Float)+1)
 }
 
-// slowly is the statistics of elements, one by one.
+// slowly computes the statistics of elements one by one.
 func slowly(d *Decoder, elems []byte) Statistics {
 	s := Statistics{Min: Number{Float: math.Inf(1)}, Max: Number{Float: math.Inf(-1)}}
 	sum := new(big.Int)
@@ -119,6 +119,7 @@ func slowly(d *Decoder, elems []byte) Statistics {
 	return s
 }
 
+// TestMeasure: statistics of selections, stored and decoded.
 func TestMeasure(t *testing.T) {
 	st := built(t, threeMonths(t, "standard"))
 	for _, c := range []struct {
@@ -143,12 +144,13 @@ func TestMeasure(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text, err := json.Marshal(got); err != nil || string(text) != c.want {
-			t.Errorf("%s %s %s: %s (%v), not %s", c.name, c.isel, c.sel, text, err, c.want)
+			t.Errorf("%s %s %s: got %s (%v), want %s", c.name, c.isel, c.sel, text, err, c.want)
 		}
 	}
 }
 
-func TestNegativeScaleTurnsTheOrder(t *testing.T) {
+// TestNegativeScale: a negative scale_factor swaps minimum and maximum.
+func TestNegativeScale(t *testing.T) {
 	typ := codec.Type{Kind: codec.Int, Size: 2}
 	d := &Decoder{typ: typ, packing: cf.Packing{Type: typ}, scale: -0.5, offset: 1}
 	c, err := d.counter()
@@ -172,7 +174,7 @@ func TestNumberJSON(t *testing.T) {
 		"1.5":              {Float: 1.5},
 	} {
 		if got, err := json.Marshal(n); err != nil || string(got) != want {
-			t.Errorf("%+v: %s (%v), not %s", n, got, err, want)
+			t.Errorf("%+v: got %s (%v), want %s", n, got, err, want)
 		}
 	}
 }

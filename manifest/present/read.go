@@ -20,13 +20,13 @@ type Sel struct {
 	Index map[string]string
 }
 
-// Value is the type of decoded elements. Numbers are floats: NaN where they are missing. Times are numbers in
-// their units as floats, and dates as strings.
+// Value is the type of decoded elements. Missing numbers are NaN. Times are numbers in their units if they are
+// read as floats, and dates if they are read as strings.
 type Value interface{ float32 | float64 | string }
 
 // Values are the decoded elements of a selection.
 type Values[T Value] struct {
-	Dims  []string // without dimensions along which one index is selected
+	Dims  []string // the dimensions, without those along which one index is selected
 	Shape []int64
 	Data  []T // in C order
 }
@@ -54,7 +54,7 @@ func Read[T Value](ctx context.Context, st *store.Store, array string, sel Sel) 
 	}
 	n, err := grid.Elements(s.Shape())
 	if err == nil && n > mostValues {
-		err = fmt.Errorf("%d values are more than one result can have (%d): %w", n, mostValues, errors.ErrUnsupported)
+		err = fmt.Errorf("%d values are selected, but a result can have at most %d: %w", n, mostValues, errors.ErrUnsupported)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.Path(), err)

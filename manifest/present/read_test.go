@@ -37,15 +37,15 @@ func TestReadValues(t *testing.T) {
 		}
 		narrow, err := Read[float32](t.Context(), st, "/sst", sel)
 		if err != nil || len(narrow.Data) != len(want) || len(want) > 0 && !same(float64(narrow.Data[0]), float64(float32(want[0]))) {
-			t.Errorf("%v: as float32 %v, %v", sel, narrow, err)
+			t.Errorf("%v: as float32: got %v, %v", sel, narrow, err)
 		}
 	}
 	days, err := Read[string](t.Context(), st, "time", Sel{Index: map[string]string{"time": "[4,0]"}})
 	if err != nil || fmt.Sprint(days.Data) != "[2010-02-01 12:00:00 2010-01-28 12:00:00]" {
-		t.Errorf("times %v, %v", days, err)
+		t.Errorf("times as strings: got %v, %v", days, err)
 	}
 	if _, err := Read[float64](t.Context(), st, "none", Sel{}); !errors.Is(err, store.ErrNoArray) {
-		t.Errorf("no such array: %v", err)
+		t.Errorf("an array that does not exist: error %v, want store.ErrNoArray", err)
 	}
 	var wrong *SelectionError
 	for _, sel := range []Sel{
@@ -54,19 +54,20 @@ func TestReadValues(t *testing.T) {
 		{Index: map[string]string{"time": "0"}, Label: map[string]string{"time": "2010"}},
 	} {
 		if _, err := Read[float64](t.Context(), st, "sst", sel); !errors.As(err, &wrong) {
-			t.Errorf("%v: %v", sel, err)
+			t.Errorf("%v: error %v, want a *SelectionError", sel, err)
 		}
 	}
 }
 
-// TestReadTooMany: a selection that repeats indices until no memory suffices is an error.
+// TestReadTooMany: a selection that repeats so many indices that the result does not fit in memory is an
+// error.
 func TestReadTooMany(t *testing.T) {
 	st := built(t, threeMonths(t, "standard"))
 	for _, repeats := range []int{1 << 14, 1 << 22} { // the product of the second overflows
 		list := "[0" + strings.Repeat(",0", repeats-1) + "]"
 		_, err := Read[float64](t.Context(), st, "sst", Sel{Index: map[string]string{"time": list, "lat": list, "lon": list}})
 		if err == nil {
-			t.Errorf("%d repeats: no error", repeats)
+			t.Errorf("%d repeats of an index: want an error", repeats)
 		}
 	}
 }

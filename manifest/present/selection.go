@@ -26,8 +26,8 @@ type Selection struct {
 type Axis struct {
 	Dim            string
 	From, To, Step int64
-	List           []int64 // if not nil, the selected indices, in any order; From, To and Step do not count
-	Single         bool    // one index, which is no axis of the result
+	List           []int64 // if not nil, the selected indices, in any order; From, To and Step are ignored
+	Single         bool    // one index; the result has no axis for it
 
 	narrowed bool
 }
@@ -161,12 +161,12 @@ func (s *Selection) noDimension(name string) error {
 		names[i] = x.Dim
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("%s is one value and has no dimensions", s.Array.Path())
+		return fmt.Errorf("%s is a scalar and has no dimensions", s.Array.Path())
 	}
 	return fmt.Errorf("%s has no dimension %s; it has %s", s.Array.Path(), name, strings.Join(names, ", "))
 }
 
-// slice narrows an axis that is still complete.
+// slice narrows a complete axis to an index, a list or a slice.
 func (x *Axis) slice(text string) error {
 	if strings.HasPrefix(text, "[") {
 		return x.list(text)
@@ -189,7 +189,7 @@ func (x *Axis) slice(text string) error {
 			return fmt.Errorf("step %q: want an integer other than 0", parts[2])
 		}
 	}
-	// The ends of a slice without them, and the range that others are clamped to, as in Python.
+	// As in Python: the ends of a slice that omits them, and the range to which other ends are clamped.
 	n := x.To
 	first, last, low, high := int64(0), n, int64(0), n
 	if x.Step < 0 {
@@ -232,10 +232,10 @@ func (x *Axis) list(text string) error {
 	return nil
 }
 
-// index parses one index of an axis that is still complete.
+// index parses one index of a complete axis.
 func (x *Axis) index(text string) (int64, error) {
 	n := x.To
-	at, err := parseIndex(text, n, n) // no text is no index
+	at, err := parseIndex(text, n, n) // an empty text gives n, which is refused below
 	if err != nil {
 		return 0, err
 	}
@@ -248,7 +248,8 @@ func (x *Axis) index(text string) (int64, error) {
 	return at, nil
 }
 
-// parseIndex parses an index below n; negative ones count from the end.
+// parseIndex parses an index of an axis with n elements, or returns missing for an empty text. Negative
+// indices count from the end.
 func parseIndex(text string, missing, n int64) (int64, error) {
 	if text == "" {
 		return missing, nil
@@ -274,7 +275,8 @@ func (s *Selection) Shape() []int64 {
 	return shape
 }
 
-// Count returns the number of elements. It must fit in an int64: lists can repeat indices.
+// Count returns the number of elements. The caller must ensure that it fits in an int64, because lists can
+// repeat indices.
 func (s *Selection) Count() int64 {
 	n := int64(1)
 	for _, x := range s.Axes {

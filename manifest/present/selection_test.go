@@ -12,6 +12,7 @@ import (
 	"varve/manifest/internal/cf"
 )
 
+// TestSlice: indices, slices and lists follow Python's rules.
 func TestSlice(t *testing.T) {
 	for _, c := range []struct {
 		text           string
@@ -66,11 +67,12 @@ func TestSlice(t *testing.T) {
 			want = Axis{To: 10, Step: 1, List: c.list}
 		}
 		if err == nil && !reflect.DeepEqual(x, want) {
-			t.Errorf("%s: %+v, not %+v", c.text, x, want)
+			t.Errorf("%s: got %+v, want %+v", c.text, x, want)
 		}
 	}
 }
 
+// TestTimeQuery: ranges of times are split at the correct colon, and shortened times select several values.
 func TestTimeQuery(t *testing.T) {
 	l := &timeLabels{precision: hours}
 	for text, want := range map[string][2]string{
@@ -93,6 +95,7 @@ func TestTimeQuery(t *testing.T) {
 	}
 }
 
+// TestSpan: a shortened date covers its whole year, month, day, hour, minute or second.
 func TestSpan(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"2010":                  {"2010-01-01", "2011-01-01"},
@@ -104,26 +107,26 @@ func TestSpan(t *testing.T) {
 		"2010-02-03 06:30:59":   {"2010-02-03 06:30:59", "2010-02-03 06:31:00"},
 		"2010-02-03 06:30:59.5": {"2010-02-03 06:30:59.5", "2010-02-03 06:30:59.500000001"},
 	} {
-		first, behind, err := span(text, cf.Standard)
+		first, after, err := span(text, cf.Standard)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := [2]string{first.Format(cf.Standard), behind.Format(cf.Standard)}; got != want {
+		if got := [2]string{first.Format(cf.Standard), after.Format(cf.Standard)}; got != want {
 			t.Errorf("%s: %v, not %v", text, got, want)
 		}
 	}
-	if first, behind, err := span("2010-02", cf.Days360); err != nil || behind.Seconds-first.Seconds != 30*86400 {
-		t.Errorf("February of 360 days: %v, %v, %v", first, behind, err)
+	if first, after, err := span("2010-02", cf.Days360); err != nil || after.Seconds-first.Seconds != 30*86400 {
+		t.Errorf("February of 360 days: %v, %v, %v", first, after, err)
 	}
 	for _, text := range []string{"yesterday", "2010-13", "2011-02-29"} {
 		if _, _, err := span(text, cf.Standard); err == nil {
-			t.Errorf("%s is no date", text)
+			t.Errorf("%s was accepted as a date", text)
 		}
 	}
 }
 
-// axesOf writes axes as from:to, and an index for one that is single.
+// axesOf formats axes as from:to, or as an index if one index is selected.
 func axesOf(s *Selection) string {
 	var out []string
 	for _, x := range s.Axes {
@@ -136,6 +139,7 @@ func axesOf(s *Selection) string {
 	return strings.Join(out, " ")
 }
 
+// TestSelect: selections by index and by coordinate, and the errors of invalid ones.
 func TestSelect(t *testing.T) {
 	st := built(t, threeMonths(t, "standard"))
 	for _, c := range []struct{ isel, sel, want, bad string }{
@@ -158,10 +162,10 @@ func TestSelect(t *testing.T) {
 		{isel: "time=0", sel: "time=2010", bad: "dimension time is selected already"},
 		{sel: "lat=10", bad: "no label of /lat is 10; the nearest are 0 and 10.1"},
 		{sel: "lon=300", bad: "the nearest is 270"},
-		{sel: "lat=north", bad: `"north" is no number`},
+		{sel: "lat=north", bad: `"north" is not a number`},
 		{sel: "time=2011", bad: "the nearest is 2010-02-08 12:00:00"},
 		{sel: "time=2010-02-01T13:00", bad: "the nearest are 2010-02-01 12:00:00 and 2010-02-02 12:00:00"},
-		{sel: "time=soon", bad: `"soon" is no time of the calendar standard, such as 2010-02`},
+		{sel: "time=soon", bad: `"soon" is not a time of the calendar standard`},
 		{sel: "area=3", bad: "/area has the dimensions (lat, lon)"},
 		{sel: "flags=3", bad: "/flags has the dimensions (lat)"},
 		{sel: "depth=3", bad: "/sst has no dimension depth; it has time, lat, lon"},
@@ -186,15 +190,15 @@ func TestSelect(t *testing.T) {
 	}
 	s := Whole(arrayOf(t, st, "flags"))
 	if err := s.ByCoordinate(t.Context(), st, []string{"time=2010"}); err == nil || !strings.Contains(err.Error(), "/flags has no dimension time; it has lat") {
-		t.Errorf("a coordinate of others: %v", err)
+		t.Errorf("a coordinate of a dimension that the array lacks: %v", err)
 	}
 }
 
+// split splits terms at commas. A bar stands for a comma in a list of indices.
 func split(terms string) []string {
 	if terms == "" {
 		return nil
 	}
-	// A bar separates the indices of a list here.
 	parts := strings.Split(terms, ",")
 	for i := range parts {
 		parts[i] = strings.ReplaceAll(parts[i], "|", ",")
@@ -202,22 +206,24 @@ func split(terms string) []string {
 	return parts
 }
 
+// TestSelectInCalendars: a month is selected in the calendar of the times.
 func TestSelectInCalendars(t *testing.T) {
 	for calendar, want := range map[string]string{"noleap": "4:12", "360_day": "3:12", "all_leap": "4:12"} {
 		st := built(t, threeMonths(t, calendar))
 		if got, _, _ := strings.Cut(axesOf(selected(t, st, "sst", nil, []string{"time=2010-02"})), " "); got != want {
-			t.Errorf("February of %s is %s, not %s", calendar, got, want)
+			t.Errorf("February in the calendar %s is %s, want %s", calendar, got, want)
 		}
 	}
 }
 
-// TestWordLabels: whole numbers that a float64 rounds are selected exactly, and by numbers that are none.
+// TestWordLabels: 64-bit integers that a float64 rounds are selected exactly, also with fractions as the ends
+// of a range.
 func TestWordLabels(t *testing.T) {
 	for _, c := range []struct {
 		kind  codec.Kind
-		texts string // of labels
+		texts string // the labels
 		query string
-		want  string // indexes, or the labels that are nearest
+		want  string // the selected indices, or the message with the nearest labels
 	}{
 		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "1152921504606846977", "3"},
 		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "1152921504606846977:", "3"},
@@ -254,11 +260,12 @@ func TestWordLabels(t *testing.T) {
 			text = l.around(c.query)
 		}
 		if text != c.want {
-			t.Errorf("%s of %s: %s, not %s", c.query, c.texts, text, c.want)
+			t.Errorf("%s of %s: got %s, want %s", c.query, c.texts, text, c.want)
 		}
 	}
 }
 
+// TestTextLabels: texts are selected exactly, or by range if they are sorted.
 func TestTextLabels(t *testing.T) {
 	sorted := &labelSet{&textLabels{[]string{"Bergen", "Oslo", "a:b"}, true}, "/station"}
 	for text, want := range map[string]string{"Oslo": "1", "a:b": "2", "C:": "1:3", "A:O": "0:1", "x:z": "0:0"} {
@@ -274,11 +281,11 @@ func TestTextLabels(t *testing.T) {
 	}
 	mixed := &labelSet{&textLabels{[]string{"b", "a"}, false}, "/station"}
 	if err := mixed.narrow(&Axis{To: 2, Step: 1}, "a:b"); err == nil {
-		t.Error("a range of texts in no order")
+		t.Error("a range of unsorted texts was accepted")
 	}
 }
 
-// TestBlocks: blocks follow one another, and are as small as they can be.
+// TestBlocks: blocks are consecutive, together hold the whole selection, and are not too large.
 func TestBlocks(t *testing.T) {
 	st := built(t, threeMonths(t, "standard"))
 	for _, most := range []int64{1, 3, 4, 7, 12, 24, 60, 1000} {
@@ -293,7 +300,7 @@ func TestBlocks(t *testing.T) {
 			var got []byte
 			for b := range s.Blocks(most) {
 				if b.Count() > max(most*deepest, 1) {
-					t.Errorf("%d: block of %d elements", most, b.Count())
+					t.Errorf("%s in blocks of %d: a block has %d elements", isel, most, b.Count())
 				}
 				e, err := b.read(t.Context(), codec.Elems{})
 				if err != nil {
@@ -302,7 +309,7 @@ func TestBlocks(t *testing.T) {
 				got = append(got, e.Fixed...)
 			}
 			if !slices.Equal(got, want.Fixed) {
-				t.Errorf("%s in blocks of %d: %d bytes of %d, or in another order", isel, most, len(got)/d.typ.Size, len(want.Fixed)/d.typ.Size)
+				t.Errorf("%s in blocks of %d: %d elements of %d, or in another order", isel, most, len(got)/d.typ.Size, len(want.Fixed)/d.typ.Size)
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"varve/manifest/store"
 )
 
-// Statistics describe the elements of a selection. NaN and missing values count but are not Valid. Without
-// valid elements Min, Max and Mean are NaN; the Sum of times is always NaN.
+// Statistics describe the elements of a selection. Count includes NaN and missing values, and Valid does not.
+// Without valid elements, Min, Max and Mean are NaN. The Sum of times is always NaN.
 type Statistics struct {
 	Count int64  `json:"count"`
 	Valid int64  `json:"valid"`
@@ -23,8 +23,8 @@ type Statistics struct {
 	Sum   Number `json:"sum"`
 }
 
-// Measure reads a selection and returns its statistics, which are identical each time. Memory does not grow
-// with the selection.
+// Measure reads a selection and returns its statistics. Each call gives the same result, to the last bit. Memory
+// does not grow with the selection.
 func Measure(ctx context.Context, s *Selection, d *Decoder) (Statistics, error) {
 	c, err := d.counter()
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *Decoder) counter() (*counter, error) {
 	return newCounter(t, d.packing.Masks), nil
 }
 
-// statistics converts a tally of stored numbers to statistics of decoded ones.
+// statistics converts a tally of stored numbers to statistics of decoded numbers.
 func (d *Decoder) statistics(t *tally) (Statistics, error) {
 	s := Statistics{Count: t.count, Valid: t.valid}
 	if t.valid == 0 {
@@ -117,7 +117,7 @@ func (d *Decoder) statistics(t *tally) (Statistics, error) {
 	if d.times == nil {
 		return s, nil
 	}
-	return s, d.tellTimes(&s)
+	return s, d.addTimes(&s)
 }
 
 // scaled applies scale and offset to the sum of n stored numbers.
@@ -134,8 +134,8 @@ func (d *Decoder) scaled(integer *big.Int, f float64, n int64) Number {
 	return Number{Float: f, Integer: integer}
 }
 
-// tellTimes adds the times that the numbers represent. Times have no sum.
-func (d *Decoder) tellTimes(s *Statistics) (err error) {
+// addTimes adds the times that the numbers represent. Times have no sum.
+func (d *Decoder) addTimes(s *Statistics) (err error) {
 	s.Sum = Number{Float: math.NaN()}
 	for _, n := range []*Number{&s.Min, &s.Max, &s.Mean} {
 		if n.Time, err = d.timeOf(*n); err != nil {

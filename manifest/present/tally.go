@@ -15,11 +15,11 @@ import (
 type tally struct {
 	count, valid int64
 
-	low, high, sum float64 // of floats
+	low, high, sum float64 // for floats
 
-	// Of integers. Unsigned ones are reduced by 2⁶³, which keeps their order.
+	// For integers. Unsigned 64-bit integers are reduced by 2⁶³, which keeps their order.
 	least, most int64
-	sumHigh     int64 // of all, in 128 bits
+	sumHigh     int64 // the sum in 128 bits
 	sumLow      uint64
 }
 
@@ -38,7 +38,7 @@ func (t *tally) add(u *tally) {
 	t.sumHigh += u.sumHigh + int64(carry)
 }
 
-// integerSum returns the sum of all integers, undoing the shift of each.
+// integerSum returns the sum of all integers. If moved, it adds 2⁶³ for each valid integer.
 func (t *tally) integerSum(moved bool) *big.Int {
 	sum := new(big.Int).Lsh(big.NewInt(t.sumHigh), 64)
 	sum.Add(sum, new(big.Int).SetUint64(t.sumLow))
@@ -73,7 +73,7 @@ func widened(t codec.Type, element []byte) int64 {
 	return one[0]
 }
 
-// tally counts elements. Common types have loops of their own.
+// tally counts elements. Common types have their own fast loops.
 func (c *counter) tally(elems []byte) tally {
 	t := newTally()
 	t.count = int64(len(elems) / c.typ.Size)
@@ -108,7 +108,7 @@ func loadFloats(dst []float64, elems []byte, t codec.Type) {
 	}
 }
 
-// widen converts integers to int64; unsigned 64-bit ones are reduced by 2⁶³.
+// widen converts integers to int64. Unsigned 64-bit integers are reduced by 2⁶³, which keeps their order.
 func widen(dst []int64, elems []byte, t codec.Type) {
 	signed := t.Kind == codec.Int
 	switch {
@@ -147,7 +147,7 @@ func widen(dst []int64, elems []byte, t codec.Type) {
 	}
 }
 
-// isMoved reports whether widen shifts integers.
+// isMoved reports whether widen reduces integers of a type by 2⁶³.
 func isMoved(t codec.Type) bool { return t.Kind == codec.Uint && t.Size == 8 }
 
 func (t *tally) integers(numbers, masks []int64) {
@@ -211,7 +211,7 @@ func (t *tally) float(f float64) {
 	}
 }
 
-// onlyMask returns the only missing value of floats, or one that equals nothing.
+// onlyMask returns the only missing value of floats, or NaN, which equals no element.
 func onlyMask(masks []float64) float64 {
 	if len(masks) == 0 {
 		return math.NaN()

@@ -10,7 +10,7 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// Text formats one element for people; missing values are empty.
+// Text formats one element as text. Missing values are empty.
 func (d *Decoder) Text(e []byte) (string, error) {
 	b, err := d.appendText(nil, e)
 	return string(b), err
@@ -97,7 +97,7 @@ func appendStruct(dst []byte, t codec.Type, e []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendUTF32 writes code points up to the padding as UTF-8.
+// appendUTF32 appends UTF-32 code points as UTF-8, without the zeros at the end.
 func appendUTF32(dst, e []byte) []byte {
 	for ; len(e) >= 4; e = e[4:] {
 		r := rune(binary.LittleEndian.Uint32(e))

@@ -11,7 +11,7 @@ import (
 	"varve/manifest/store"
 )
 
-// threeMonths are three files of four days each, on a falling latitude:
+// threeMonths returns three files with four days each, on a decreasing latitude:
 //
 //	short sst(time, lat, lon)     packed, with _FillValue
 //	int flags(lat)                with flag_masks
