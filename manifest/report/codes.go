@@ -6,20 +6,20 @@ type Code string
 
 // Findings about which files belong together.
 const (
-	NoVariables     Code = "no-requested-variables" // the options leave nothing of some files
+	NoVariables     Code = "no-requested-variables" // the options select no variable of some files
 	ForeignFile     Code = "foreign-file"           // files share no variable with the others
 	UnreadableFile  Code = "unreadable-file"        // a file cannot be read
-	RepeatedSource  Code = "source-repeated"        // a file is given twice
+	RepeatedSource  Code = "source-repeated"        // a file is named twice
 	KnownSource     Code = "source-known"           // a file is in the manifest already
 	ManifestSkipped Code = "manifest-skipped"       // a manifest in a folder of sources is skipped
-	NotSealed       Code = "manifest-not-sealed"    // reading the manifest takes permission
-	StrictReencodes Code = "strict-reencodes"       // chunks would be re-encoded though that is forbidden
+	NotSealed       Code = "manifest-not-sealed"    // reading the manifest needs the allow option
+	StrictReencodes Code = "strict-reencodes"       // chunks would be re-encoded, which strict forbids
 )
 
-// Findings about how files follow one another along dimensions.
+// Findings about the order and the positions of files along dimensions.
 const (
 	LengthsDiffer     Code = "lengths-differ"         // files have different lengths along a concatenated dimension
-	EmptyFile         Code = "file-empty"             // files have nothing along a dimension
+	EmptyFile         Code = "file-empty"             // files have length 0 along a dimension
 	GapBetweenFiles   Code = "gap"                    // steps are missing between files
 	OrderByName       Code = "order-by-name"          // files are concatenated in the order of their names
 	OrderByLeast      Code = "order-by-least-value"   // files interleave and are concatenated by their least values
@@ -27,36 +27,36 @@ const (
 	NoCommonLabel     Code = "no-common-label"        // no value of a coordinate is in all files
 	LabelRepeated     Code = "label-repeated"         // a coordinate that is joined has a value twice
 	OrderByDomain     Code = "order-by-domain"        // files are tiles, placed by their attributes DOMAIN_*
-	OrderUnknown      Code = "order-unknown"          // nothing says how files follow one another
+	OrderUnknown      Code = "order-unknown"          // the order of the files is unknown
 	PositionUnknown   Code = "position-unknown"       // files lack the coordinate along which others are concatenated
 	DirectionDiffers  Code = "direction-differs"      // coordinates run in opposite directions
 	ValuesInterleave  Code = "values-interleave"      // coordinate values of files interleave
-	OverlapUnknown    Code = "overlap-unknown"        // coordinates are too large to look for common values
-	Overlapping       Code = "overlap"                // files hold the same places
+	OverlapUnknown    Code = "overlap-unknown"        // coordinates are too large to search for common values
+	Overlapping       Code = "overlap"                // files hold the same positions
 	NewDimMissing     Code = "new-dimension-value"    // files have no value for a new dimension
 	ShortYears        Code = "two-digit-years"        // years in names have two digits
-	NewDimTaken       Code = "new-dimension-name"     // an array has a dimension of the name of the new one
+	NewDimTaken       Code = "new-dimension-name"     // an array has a dimension with the name of the new dimension
 	MosaicIncomplete  Code = "mosaic-incomplete"      // no file covers part of the array
-	MosaicSparse      Code = "mosaic-sparse"          // more than half of the array would be fill: a coordinate is wrong
+	MosaicSparse      Code = "mosaic-sparse"          // more than half of the array would be fill, so a coordinate is probably wrong
 	PartsOverlap      Code = "parts-overlap"          // parts in other files overlap
-	IndexAcrossFiles  Code = "index-into-file"        // an array holds indexes into its own file's part of another
+	IndexAcrossFiles  Code = "index-into-file"        // an array holds indices into another array of its own file
 	BroadcastUnplaced Code = "broadcast-unplaced"     // files lack the dimension along which an array is broadcast
-	BroadcastTooLarge Code = "broadcast-too-large"    // a broadcast array takes too much of the manifest
+	BroadcastTooLarge Code = "broadcast-too-large"    // a broadcast array is too large for the manifest
 	StepWithoutDim    Code = "step-without-dimension" // files without a dimension are one step along it
 )
 
 // Findings about coordinates and static variables, which should be equal in all files.
 const (
 	CoordinateDiffers  Code = "coordinate-differs"      // values differ
-	CoordinatePermuted Code = "coordinate-permuted"     // values are the same in another order
+	CoordinatePermuted Code = "coordinate-permuted"     // values are equal but in another order
 	CoordinateNear     Code = "coordinate-near"         // values differ within the tolerance
 	CoordinateKind     Code = "coordinate-kind-differs" // times in some files and numbers or text in others
 	CoordinateUnits    Code = "coordinate-units-differ" // units of a coordinate differ
 	CoordinateCalendar Code = "coordinate-calendar-differs"
 	WidthsDiffer       Code = "widths-differ"        // lengths differ along a dimension that is not concatenated
-	WidthsPadded       Code = "widths-padded"        // shorter files are followed by fill
-	StaticDiffers      Code = "static-differs"       // a variable without the concatenated dimension differs
-	TooLargeToCompare  Code = "too-large-to-compare" // a variable that should be equal is too large to check
+	WidthsPadded       Code = "widths-padded"        // shorter files are padded with fill
+	StaticDiffers      Code = "static-differs"       // a variable without a concatenated dimension differs
+	TooLargeToCompare  Code = "too-large-to-compare" // a variable that should be equal is too large to compare
 	BoundsTooLarge     Code = "bounds-too-large"     // time bounds are too large to convert
 )
 
@@ -67,14 +67,14 @@ const (
 	VariableDamaged    Code = "variable-damaged"           // a variable cannot be read from a damaged file
 	VariableElsewhere  Code = "variable-elsewhere"         // a variable's data are in a folder that is not allowed
 	VariableIsGroup    Code = "variable-is-group"          // a variable has the path of a group
-	NeverWritten       Code = "never-written"              // files declare a variable and never wrote it
-	DimsTransposed     Code = "dimensions-transposed"      // dimensions in another order
-	DimsDiffer         Code = "dimensions-differ"          // other dimensions
-	DimTwice           Code = "dimension-twice"            // a concatenated dimension on two axes of an array
-	DimGuessed         Code = "dimension-guessed"          // no file names a dimension; a name is taken or made up
+	NeverWritten       Code = "never-written"              // files declare a variable but never wrote it
+	DimsTransposed     Code = "dimensions-transposed"      // files have the dimensions in another order
+	DimsDiffer         Code = "dimensions-differ"          // files have other dimensions
+	DimTwice           Code = "dimension-twice"            // an array has a concatenated dimension on two axes
+	DimGuessed         Code = "dimension-guessed"          // no file names a dimension; varve guesses or generates a name
 	DimAmbiguous       Code = "dimension-ambiguous"        // no file names a dimension that could be the concatenated one
 	DimByPosition      Code = "dimension-by-position"      // unnamed dimensions take their names from other files
-	DimPositionDiffers Code = "dimension-position-differs" // the same, but the lengths do not agree
+	DimPositionDiffers Code = "dimension-position-differs" // unnamed dimensions would take one name, but their lengths differ
 )
 
 // Findings about how values are stored.
@@ -84,43 +84,43 @@ const (
 	CodecsDiffer       Code = "codecs-differ"         // codecs differ
 	CodecSettings      Code = "codec-settings-differ" // settings differ that do not change decoding
 	CodecsUnsupported  Code = "codecs-unsupported"    // no Zarr client decodes the stored codecs
-	CodecsInexact      Code = "codecs-inexact"        // the stored codecs cannot encode every value that has to be
-	CodecFromUnusable  Code = "codec-from-unusable"   // the file whose codecs are asked for cannot be followed
-	TypesDiffer        Code = "types-differ"          // data types differ; one that holds all is declared
-	TypesConflict      Code = "types-conflict"        // data types differ, and none holds all
-	TypeImpossible     Code = "type-impossible"       // the type that is asked for cannot hold the values
+	CodecsInexact      Code = "codecs-inexact"        // the stored codecs cannot encode every value of re-encoded chunks
+	CodecFromUnusable  Code = "codec-from-unusable"   // the codecs of the chosen file cannot be declared
+	TypesDiffer        Code = "types-differ"          // data types differ; a type that can represent all values is declared
+	TypesConflict      Code = "types-conflict"        // data types differ, and no type can represent all values
+	TypeImpossible     Code = "type-impossible"       // the chosen type cannot represent the values
 	ValueImpossible    Code = "conversion-impossible" // values cannot be converted to the declared type
 	PrecisionLost      Code = "precision-lost"        // the declared type rounds large integers
-	EnumDiffers        Code = "enum-differs"          // a number has other names
+	EnumDiffers        Code = "enum-differs"          // a number of an enumeration has different names
 	PackingDiffers     Code = "packing-differs"       // scale_factor, add_offset or _Unsigned differ
-	PackingInvalid     Code = "packing-invalid"       // packing attributes make no sense
+	PackingInvalid     Code = "packing-invalid"       // packing attributes are invalid
 	HDF4Offset         Code = "hdf4-offset"           // add_offset has HDF4's meaning, not CF's
-	HDF4OffsetConflict Code = "hdf4-offset-conflict"  // the same, where varve would have to compute with it
+	HDF4OffsetConflict Code = "hdf4-offset-conflict"  // add_offset has HDF4's meaning, and varve would have to apply it
 	FillDiffers        Code = "fill-differs"          // fill values differ
 	MissingDiffers     Code = "missing-value-differs" // missing values differ
 	FillChosen         Code = "fill-chosen"           // a missing value is declared that no file has
-	FillNeedsType      Code = "fill-needs-type"       // no value of the type is free to mark missing cells
-	FillAmbiguous      Code = "fill-ambiguous"        // cells in no file read as a number
-	FillTime           Code = "fill-time"             // cells in no file have no time
-	PartsFillDiffers   Code = "parts-fill-differs"    // fill values between parts differ
+	FillNeedsType      Code = "fill-needs-type"       // the type has no unused value for missing elements
+	FillAmbiguous      Code = "fill-ambiguous"        // elements that are in no file read as an ordinary value
+	FillTime           Code = "fill-time"             // elements that are in no file have no time
+	PartsFillDiffers   Code = "parts-fill-differs"    // fill values between parts of virtual variables differ
 )
 
 // Findings about attributes and times.
 const (
-	AttributeDiffers    Code = "attribute-differs"       // left out, since files have other values
-	AttributeKept       Code = "attribute-kept"          // differs, and the first file's is kept
-	AttributeUnreadable Code = "attribute-unreadable"    // left out, since JSON cannot hold it
-	AttributeInvalid    Code = "attribute-invalid"       // cannot be written
-	AttributeUnusable   Code = "attribute-of-stored"     // left out, since it describes numbers as they are stored
-	MaskUnusable        Code = "mask-unusable"           // left out, since xarray cannot use it for the type
-	GroupAttributes     Code = "group-attributes-differ" // left out, since files have other values
+	AttributeDiffers    Code = "attribute-differs"       // an attribute is left out because files have different values
+	AttributeKept       Code = "attribute-kept"          // an attribute differs; the first file's value is kept
+	AttributeUnreadable Code = "attribute-unreadable"    // an attribute is left out because JSON cannot represent it
+	AttributeInvalid    Code = "attribute-invalid"       // an attribute cannot be written
+	AttributeUnusable   Code = "attribute-of-stored"     // an attribute is left out because it describes stored numbers
+	MaskUnusable        Code = "mask-unusable"           // an attribute is left out because xarray cannot use it for the type
+	GroupAttributes     Code = "group-attributes-differ" // group attributes are left out because files have different values
 	FlagsJoined         Code = "flags-joined"            // flags of files are joined
-	UnitsDiffer         Code = "units-differ"            // left out, since files have other units
-	UnitsMissing        Code = "units-missing"           // some files have no units, and the others have one unit
-	UnitsSpelling       Code = "units-spelling"          // the same unit in another spelling
+	UnitsDiffer         Code = "units-differ"            // units are left out because files have different units
+	UnitsMissing        Code = "units-missing"           // some files have no units, and all others have one unit
+	UnitsSpelling       Code = "units-spelling"          // files spell one unit differently
 	TimeUnitsDiffer     Code = "time-units-differ"       // times are converted to one reference
-	TimeUnitsSpelling   Code = "time-units-spelling"     // the same reference in another spelling
-	TimeZoneUnclear     Code = "time-zone-unclear"       // the zone of a reference is written so that programs agree on it
+	TimeUnitsSpelling   Code = "time-units-spelling"     // files spell one reference time differently
+	TimeZoneUnclear     Code = "time-zone-unclear"       // programs read the time zone of the units differently, so it is rewritten
 	CalendarsConverted  Code = "calendars-converted"     // times are converted to one calendar
-	CalendarsDiffer     Code = "calendars-differ"        // the days of one calendar are not in another
+	CalendarsDiffer     Code = "calendars-differ"        // a day of one calendar may not exist in another
 )

@@ -17,11 +17,11 @@ type Sources struct {
 	names []string
 
 	mu     sync.Mutex
-	labels map[string]int // the number of files whose names end in a label, up to depth
-	depth  int            // the most elements of the labels that have been counted
+	labels map[string]int // for each label of up to depth elements, the number of files whose names end in it
+	depth  int            // the number of path elements up to which labels are counted
 }
 
-// NewSources returns sources of names, which have to be in their natural order.
+// NewSources returns the sources with these names, which must be in natural order.
 func NewSources(names []string) *Sources { return &Sources{names: names} }
 
 // Names returns the names. The caller must not change them.
@@ -32,18 +32,18 @@ func (s *Sources) Names() []string {
 	return s.names
 }
 
-// Range is a run of sources that follow one another, both ends included.
+// Range is a range of adjacent sources: the numbers of the first and the last.
 type Range [2]int32
 
-// Files is a set of files, kept as runs of sources: findings on all files of an archive, one for each
-// array, cost next to nothing.
+// Files is a set of files. It is stored as ranges of sources, so that findings about all files of a large
+// archive take little memory.
 type Files struct {
 	sources *Sources
 	ranges  []Range
-	own     bool // the sources are of these files only
+	own     bool // the sources are these files only, and not the files of a plan
 }
 
-// Files returns the files at some places among the sources. It sorts places.
+// Files returns the files with given numbers, which are indices into Names. It sorts places.
 func (s *Sources) Files(places []int32) Files {
 	slices.Sort(places)
 	f := Files{sources: s}
@@ -57,7 +57,7 @@ func (s *Sources) Files(places []int32) Files {
 	return f
 }
 
-// Named returns a set of files by their names, which belong to no plan.
+// Named returns a set of files by name, for findings without a plan.
 func Named(names ...string) Files {
 	if len(names) == 0 {
 		return Files{}
@@ -65,7 +65,7 @@ func Named(names ...string) Files {
 	return Files{sources: NewSources(names), ranges: []Range{{0, int32(len(names) - 1)}}, own: true}
 }
 
-// Union returns the files of both sets, which have to be of the same sources.
+// Union returns the files of both sets. Both must have the same sources.
 func (f Files) Union(g Files) Files {
 	if f.sources == nil {
 		return g
@@ -93,7 +93,7 @@ func (f Files) Len() int64 {
 	return n
 }
 
-// All returns the names of the files in their natural order.
+// All yields the names of the files in natural order.
 func (f Files) All() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, r := range f.ranges {
@@ -106,7 +106,7 @@ func (f Files) All() iter.Seq[string] {
 	}
 }
 
-// Runs returns the first and the last file of each run of files that follow one another.
+// Runs returns the first and the last name of each range of adjacent files.
 func (f Files) Runs() (runs [][2]string) {
 	for _, r := range f.ranges {
 		runs = append(runs, [2]string{f.sources.names[r[0]], f.sources.names[r[1]]})
@@ -114,11 +114,11 @@ func (f Files) Runs() (runs [][2]string) {
 	return runs
 }
 
-// Ranges returns the runs as places among the sources.
+// Ranges returns the ranges as numbers of sources.
 func (f Files) Ranges() []Range { return f.ranges }
 
-// Label returns the shortest end of a file's name that no other source has: its base name, or more. Files that
-// belong to no plan are shown by their whole names.
+// Label returns the shortest end of a file's name that identifies it among the sources: its base name, or more
+// path elements. For files without a plan it returns the whole name.
 func (f Files) Label(name string) string {
 	if f.own {
 		return name
@@ -126,7 +126,8 @@ func (f Files) Label(name string) string {
 	return f.sources.Label(name)
 }
 
-// Label returns the shortest end of a file's name that no other source has: its base name, or more.
+// Label returns the shortest end of a file's name that identifies it among the sources: its base name, or more
+// path elements.
 func (s *Sources) Label(name string) string {
 	if s == nil {
 		return Base(name)
@@ -139,7 +140,7 @@ func (s *Sources) Label(name string) string {
 	}
 }
 
-// count returns how many sources end in a label of so many elements.
+// count returns how many names end in a label with the given number of elements.
 func (s *Sources) count(label string, depth int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +151,7 @@ func (s *Sources) count(label string, depth int) int {
 		s.depth++
 		for _, name := range s.names {
 			end, whole := lastElements(name, s.depth)
-			// Names that agree so far are counted again with one more element. A whole name is shown as it is.
+			// Only names that share their last elements need one more. A whole name has no more elements.
 			if s.depth > 1 && !whole {
 				if shorter, _ := lastElements(name, s.depth-1); s.labels[shorter] < 2 {
 					continue
@@ -162,7 +163,7 @@ func (s *Sources) count(label string, depth int) int {
 	return s.labels[label]
 }
 
-// lastElements returns the last elements of a path or URL, and whether that is all of it.
+// lastElements returns the last n elements of a path or URL, and whether it has no more elements.
 func lastElements(name string, n int) (end string, whole bool) {
 	slashed := strings.TrimRight(manifest.ToSlash(name), "/")
 	at := len(slashed)
@@ -179,14 +180,14 @@ func Base(name string) string {
 	return path.Base(strings.TrimRight(manifest.ToSlash(name), "/"))
 }
 
-// mostNames is the number of files above which JSON holds ranges of sources.
+// mostNames is the number of files above which JSON has ranges of sources instead of names.
 const mostNames = 1000
 
-// InRanges reports whether JSON holds ranges of sources and not names.
+// InRanges reports whether JSON has ranges of sources instead of names.
 func (f Files) InRanges() bool { return !f.own && f.Len() > mostNames }
 
-// MarshalJSON implements json.Marshaler: a list of names or, of more than 1,000 files, a list of pairs of
-// source numbers, both ends included.
+// MarshalJSON encodes a list of names. For more than 1,000 files, it encodes a list of ranges: pairs of the first
+// and the last source number.
 func (f Files) MarshalJSON() ([]byte, error) {
 	if f.InRanges() {
 		return json.Marshal(f.ranges)
@@ -198,7 +199,7 @@ func (f Files) MarshalJSON() ([]byte, error) {
 	return json.Marshal(names)
 }
 
-// String lists the names.
+// String returns the names in brackets.
 func (f Files) String() string { return fmt.Sprint(slices.Collect(f.All())) }
 
 // Equal reports whether two sets hold the same files.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Join makes one finding of findings that differ in nothing but their array. The order is kept.
+// Join merges findings that differ only in their array. It keeps the order.
 func Join(findings []Finding) []Finding {
 	var out []Finding
 	at := map[string]int{}
@@ -29,17 +29,17 @@ func Join(findings []Finding) []Finding {
 	return out
 }
 
-// joinKey is equal for findings that differ in nothing but their array.
+// joinKey returns a key that is equal for findings that differ only in their array.
 func (f Finding) joinKey() string {
 	ranges := f.Files.ranges
-	// Source numbers are short, and the names of a million files are not.
+	// Ranges are much shorter than the names of a million files.
 	f.Array, f.Files = "", Files{}
 	key, err := json.Marshal(struct {
 		Finding
 		Ranges []Range
 	}{f, ranges})
 	if err != nil {
-		panic(err) // arguments are of types that JSON has
+		panic(err) // Args has only types that JSON can represent
 	}
 	return string(key)
 }

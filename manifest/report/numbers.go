@@ -22,7 +22,7 @@ func Size(n int64) string {
 		return strconv.FormatInt(n, 10) + " B"
 	}
 	value, unit := float64(n)/1024, 0
-	// 1023.95 KiB would be written as 1024.0 KiB.
+	// 1023.95 would be rounded to 1024.0, so use the next unit.
 	for value >= 1023.95 && unit < len(units)-1 {
 		value, unit = value/1024, unit+1
 	}

@@ -2,7 +2,7 @@ package report
 
 import "strings"
 
-// Option is a choice that a user has, by its name in the library. A command maps it to its own flag.
+// Option is the name of an option in the library. A command maps it to its own flag.
 type Option string
 
 // The options. The fields of plan.Options and ingest.Options say what each does.
@@ -33,13 +33,13 @@ const (
 	Vars       Option = "vars"
 )
 
-// Remedies that are no option of a command.
+// Remedies that are actions of the user, and not options of a command.
 const (
-	LeaveOut Option = "leave-files-out"    // take the odd files off the list of sources
+	LeaveOut Option = "leave-files-out"    // remove the files of the finding from the list of sources
 	Separate Option = "separate-manifests" // build one manifest for each kind of files
 )
 
-// Options lists every option that a remedy can name, but not LeaveOut and Separate.
+// Options lists every option that a remedy can name, without LeaveOut and Separate.
 var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, Group, Missing, Names, NewDim,
 	Overlap, Pad, Rename, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
 
@@ -52,43 +52,43 @@ type Setting struct {
 // Remedy is a way to change the effect of a finding.
 type Remedy struct {
 	Setting
-	// With are further options that have to be given with the first.
+	// With lists further options that must be set together with the first.
 	With []Setting `json:"with,omitempty"`
-	// Consequence tells what the remedy does; empty if the option says it all.
+	// Consequence says what the remedy does. It is empty if the option says that already.
 	Consequence Consequence `json:"consequence,omitempty"`
-	// Incomplete marks a value with words in capitals that the user has to replace, such as NAME=PATTERN.
+	// Incomplete says that the user must replace words in capitals in the value, such as NAME=PATTERN.
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-// Consequence is the code of what a remedy does. Package text has the words.
+// Consequence is the code of a remedy's effect. Package text has the English for it.
 type Consequence string
 
 // The consequences.
 const (
-	ByName        Consequence = "order-by-name"     // files follow one another in the order of their names
+	ByName        Consequence = "order-by-name"     // files are concatenated in the order of their names
 	ByNameValues  Consequence = "values-from-names" // the values are part of the files' names
 	ByLeastValue  Consequence = "order-by-least"    // files are concatenated in the order of their least values
-	StackByValue  Consequence = "stack-by-value"    // files are stacked by the value of a variable
+	StackByValue  Consequence = "stack-by-value"    // files are placed along a new dimension by the value of a variable
 	IfOneStep     Consequence = "if-one-step"       // right if each of these files is one step
 	IfEnsemble    Consequence = "if-ensemble"       // right if the files are members of an ensemble
-	IfStretches   Consequence = "if-stretches"      // right if each file holds a stretch of the dimension
+	IfStretches   Consequence = "if-stretches"      // right if each file holds a contiguous part of the dimension
 	IfNear        Consequence = "if-near"           // right if the values differ by rounding only
 	IfSameDims    Consequence = "if-same-dims"      // right if the dimensions are the same
 	SameAlong     Consequence = "same-along"        // the values are repeated along the dimension
 	EachAlong     Consequence = "each-along"        // each file's values are kept along the dimension
 	CompareValues Consequence = "compare-values"    // values are compared one by one, in memory
-	LongestCounts Consequence = "longest-counts"    // the values of the longest file are taken
-	FirstCounts   Consequence = "first-counts"      // the values of the first file are taken
-	LastCounts    Consequence = "last-counts"       // the values of the last file are taken
+	LongestCounts Consequence = "longest-counts"    // the values of the longest file are used
+	FirstCounts   Consequence = "first-counts"      // the values of the first file are used
+	LastCounts    Consequence = "last-counts"       // the values of the last file are used
 	FillLacking   Consequence = "fill-lacking"      // positions that a file lacks are filled
-	FillBeyond    Consequence = "fill-beyond"       // shorter files are followed by fill
+	FillBeyond    Consequence = "fill-beyond"       // shorter files are padded with fill
 	FillAbsent    Consequence = "fill-absent"       // files without the variable read as the fill value
 	LeavesOut     Consequence = "leaves-out"        // the variable is left out
 	NamesDim      Consequence = "names-dimension"   // the dimension gets another name
-	OrderByTime   Consequence = "order-by-time"     // files follow one another in the order of their times
-	MakesRoom     Consequence = "makes-room"        // the name becomes free
+	OrderByTime   Consequence = "order-by-time"     // files are concatenated in the order of their times
+	MakesRoom     Consequence = "makes-room"        // the name becomes available
 	OthersDecide  Consequence = "others-decide"     // the chunks of another file are declared
-	ExactType     Consequence = "exact-type"        // the declared type holds every value
+	ExactType     Consequence = "exact-type"        // the declared type can represent every value
 	WithoutDamage Consequence = "without-damage"    // the damaged variables are left out
 	SkipsFiles    Consequence = "skips-files"       // the files are left out
 	SkipsSame     Consequence = "skips-unchanged"   // files that have not changed are skipped
@@ -97,12 +97,12 @@ const (
 	Stacks        Consequence = "stacks-files"      // each file is one step of a new dimension
 )
 
-// Do returns the remedy of one option.
+// Do returns the remedy that sets one option.
 func Do(option Option, value string, consequence Consequence) Remedy {
 	return Remedy{Setting: Setting{option, value}, Consequence: consequence}
 }
 
-// Fill returns the remedy of one option whose value the user has to complete.
+// Fill returns the remedy that sets one option with a value that the user must complete.
 func Fill(option Option, value string, consequence Consequence) Remedy {
 	r := Do(option, value, consequence)
 	r.Incomplete = true
@@ -115,10 +115,10 @@ func (r Remedy) And(option Option, value string) Remedy {
 	return r
 }
 
-// DropPath returns the remedy that leaves out the variable at a path or of a name, and no other.
+// DropPath returns the remedy that drops the variable with a path or name, and no other.
 func DropPath(path string) Remedy { return Do(Drop, ListItem(GlobOf(path)), LeavesOut) }
 
-// BroadcastAlong returns the setting that broadcasts the variable at a path, and no other, along a dimension.
+// BroadcastAlong returns the setting that broadcasts the variable with a path, and no other, along a dimension.
 func BroadcastAlong(path, dim string) Setting { return Setting{Broadcast, GlobOf(path) + "=" + dim} }
 
 // GlobOf returns the glob that matches a name literally.

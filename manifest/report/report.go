@@ -1,10 +1,11 @@
-// Package report holds the findings of a plan as data: on what the files of an archive disagree,
-// which files are on the odd side, the effect on them, and which options change that. It holds no
-// English: package report/text puts findings into words, and a command adds the names of its flags.
+// Package report has the findings of a plan as data: the disagreements between the files of an archive,
+// the odd files, the effect on them, and the options that change it. The odd files of a finding are the
+// files that differ from the others, which are usually more. The package has no English: package
+// report/text formats findings, and a command adds the names of its flags.
 package report
 
-// Finding is one disagreement between files, or one fact that a user has to know. Findings that differ
-// in nothing but their array are joined into one.
+// Finding is one disagreement between files, or one fact that a user must know. Join merges findings that
+// differ only in their array.
 type Finding struct {
 	Code   Code   `json:"code"`
 	Effect Effect `json:"effect"`
@@ -15,21 +16,21 @@ type Finding struct {
 	// Dim is the name of the dimension that the finding is about, or empty.
 	Dim  string `json:"dim,omitempty"`
 	Args Args   `json:"args,omitempty"`
-	// Files are all files on the odd side.
+	// Files has all odd files.
 	Files Files `json:"files"`
-	// Count is the number of files on the odd side, and Of the number of files that were compared.
+	// Count is the number of odd files, and Of the number of files that were compared.
 	Count int64 `json:"count"`
 	Of    int64 `json:"of"`
 	// By is the option that decides the effect: it allows the disagreement, or refuses it.
 	By Setting `json:"by,omitzero"`
-	// Cost is the price of the disagreement in chunks and bytes, if it is known.
+	// Cost says how many chunks and bytes the disagreement re-encodes, if that is known.
 	Cost *Cost `json:"cost,omitempty"`
-	// Remedies are the ways to change the effect, the best first.
+	// Remedies lists the ways to change the effect, the best first.
 	Remedies []Remedy `json:"remedies"`
 }
 
-// Args are the facts that a finding states, by name. The values are strings, numbers, bools, Bytes,
-// File, and lists of these, of Variant, Gap, Stretch and AxisLength.
+// Args has the facts of a finding by name. The values are strings, numbers, bools, Bytes and File, lists of
+// these, and lists of Variant, Gap, Stretch and AxisLength.
 type Args map[string]any
 
 // File is the name of one file among the arguments of a finding.
@@ -38,13 +39,13 @@ type File string
 // Bytes is a size among the arguments of a finding.
 type Bytes int64
 
-// Variant is one of several values that files have for the same thing.
+// Variant is one of several values that files have for one property.
 type Variant struct {
 	Value string `json:"value"` // empty if the files have none
 	Files int64  `json:"files"`
 }
 
-// Gap is a stretch along a dimension that no file covers.
+// Gap is a range along a dimension that no file covers.
 type Gap struct {
 	From   string `json:"from"` // the last value before the gap
 	To     string `json:"to"`   // the first value after it
@@ -56,7 +57,7 @@ type Gap struct {
 type Stretch struct {
 	Dim   string `json:"dim"`
 	Count int64  `json:"count"`
-	From  string `json:"from,omitempty"` // the values at its ends, if the dimension has any
+	From  string `json:"from,omitempty"` // the first coordinate value, and in To the last; empty without a coordinate
 	To    string `json:"to,omitempty"`
 }
 

@@ -14,7 +14,7 @@ import (
 	"varve/manifest/report/text"
 )
 
-// Recorder keeps an example of each code among the findings of a package's tests, for documentation.
+// Recorder collects examples of findings from the tests of a package, for the documentation.
 type Recorder struct {
 	// Folder is a temporary folder, which examples show as /archive.
 	Folder string
@@ -23,7 +23,7 @@ type Recorder struct {
 	examples map[report.Code][]string
 }
 
-// Add keeps the findings that are new.
+// Add adds findings, up to a limit for each code.
 func (r *Recorder) Add(findings []report.Finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,7 +37,7 @@ func (r *Recorder) Add(findings []report.Finding) {
 	}
 }
 
-// mostExamples bounds the memory of random tests.
+// mostExamples limits the examples of one code, because random tests have very many findings.
 const mostExamples = 1000
 
 func (r *Recorder) exampleOf(f report.Finding) string {
@@ -58,8 +58,8 @@ func (r *Recorder) exampleOf(f report.Finding) string {
 // record is the flag of every test that uses a recorder.
 var record = flag.Bool("record", false, "write the examples of findings")
 
-// Main runs the tests of a package and then checks the file of examples, if all tests ran and passed. With -record
-// it writes the file. It returns the exit code for TestMain.
+// Main runs the tests of a package. If all tests ran and passed, it checks the file of examples, or writes it with
+// -record. It returns the exit code for TestMain.
 func (r *Recorder) Main(m *testing.M, examples string) int {
 	code := m.Run()
 	for _, part := range []string{"test.run", "test.skip", "test.list"} {
@@ -76,8 +76,8 @@ func (r *Recorder) Main(m *testing.M, examples string) int {
 	return code
 }
 
-// Check reports examples of a file that the tests do not produce any more, and codes that it lacks. With -record it
-// writes the file.
+// Check returns an error if a file of examples has an example that the tests no longer produce, or lacks a code.
+// With -record it writes the file instead.
 func (r *Recorder) Check(name string) error {
 	had := map[report.Code]string{}
 	data, err := os.ReadFile(name)

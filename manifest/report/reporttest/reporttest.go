@@ -1,4 +1,4 @@
-// Package reporttest writes findings as short data, for tests to compare: no English.
+// Package reporttest formats findings as short data, so that tests need not compare English.
 package reporttest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"varve/manifest/report"
 )
 
-// Facts writes the arguments of a finding by name: "main=0.01 name=scale_factor odd=[0.005:417]".
+// Facts formats the arguments of a finding, sorted by name: "main=0.01 name=scale_factor odd=[0.005:417]".
 func Facts(f *report.Finding) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(f.Args)) {
@@ -45,7 +45,7 @@ func fact(x any) string {
 	return fmt.Sprint(x)
 }
 
-// Remedies writes the remedies of a finding: "tolerance=0.004 | coords=first", "drop=time concat=time".
+// Remedies formats the remedies of a finding: "tolerance=0.004 | coords=first", "drop=time concat=time".
 func Remedies(f *report.Finding) string {
 	var all []string
 	for _, r := range f.Remedies {
@@ -65,7 +65,7 @@ func setting(s report.Setting) string {
 	return string(s.Option) + "=" + s.Value
 }
 
-// Files writes the last elements of the names of a finding's files.
+// Files returns the base names of a finding's files.
 func Files(f *report.Finding) string {
 	var names []string
 	for name := range f.Files.All() {

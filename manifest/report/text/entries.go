@@ -7,13 +7,13 @@ import (
 	"varve/manifest/report"
 )
 
-// entry has the words of a code.
+// entry has the English text of a code.
 type entry struct {
 	title string               // one line, for the list of codes
 	say   func(v *view) string // one sentence about one finding, without the name of the array
 }
 
-// entries are the words of all codes. Package report groups the codes in the same order.
+// entries has the English text of all codes, in the order of package report.
 var entries = map[report.Code]entry{
 	report.NoVariables: {"files without a variable that was asked for", func(v *view) string {
 		return v.files() + " " + v.have() + " no variable that was asked for"
@@ -383,7 +383,7 @@ var entries = map[report.Code]entry{
 	report.CalendarsDiffer: {"calendars that cannot be converted", func(v *view) string { return v.differs("calendar") + ": a day of one may not exist in the other" }},
 }
 
-// consequences has the words for the consequence of each remedy.
+// consequences has the English text for the consequence of each remedy.
 var consequences = map[report.Consequence]string{
 	report.ByName:        "concatenates them in the order of their names",
 	report.ByNameValues:  "takes values from their names",
@@ -417,7 +417,7 @@ var consequences = map[report.Consequence]string{
 	report.Stacks:        "stacks the files along a new dimension",
 }
 
-// Title returns the one line that a list of codes has for a code, or false if there is no such code.
+// Title returns the line for a code in a list of codes, or false if there is no such code.
 func Title(code report.Code) (string, bool) {
 	e, ok := entries[code]
 	return e.title, ok

@@ -16,12 +16,12 @@ func Explain(code report.Code) (string, bool) {
 //go:embed examples
 var examples embed.FS
 
-// Example returns a finding of a code as a command prints it, from an archive of the tests.
+// Example returns an example of a code's findings, as a command prints it. The tests recorded it.
 func Example(code report.Code) string {
 	for _, name := range []string{"examples/plan.txt", "examples/schema.txt", "examples/build.txt"} {
 		data, err := examples.ReadFile(name)
 		if err != nil {
-			continue // a package whose examples have not been recorded yet
+			continue // the examples of this package have not been recorded yet
 		}
 		for section := range strings.SplitSeq(string(data), "\n\n") {
 			if head, text, ok := strings.Cut(strings.TrimSpace(section), "\n"); ok && head == "## "+string(code) {
@@ -32,7 +32,7 @@ func Example(code report.Code) string {
 	return ""
 }
 
-// explanations say why varve reports a finding and what a user can do.
+// explanations says for each code why varve reports it and what a user can do.
 var explanations = map[report.Code]string{
 	report.NoVariables: "The options vars, drop or group leave no variable of these files, so they are no part of the dataset. Change the options if that is not what you meant.",
 	report.ForeignFile: "These files have no variable in common with the others, and nothing else says that they belong together. They often got into the folder by mistake, such as a log. " +

@@ -2,7 +2,7 @@ package text
 
 import "varve/manifest/report"
 
-// faults say what an earlier version did, to follow the words "an older varve".
+// faults says what an earlier version did wrong, as the rest of a sentence that begins with "an older varve".
 var faults = map[report.Fault]string{
 	report.UnnamedAxes:   "identified unnamed dimensions by their numbers, though a number can mean another dimension in another file",
 	report.LargeIntegers: "sorted integers of 2^63 or more before all others",
@@ -10,7 +10,7 @@ var faults = map[report.Fault]string{
 	report.InvalidNames:  "did not find the values of variables whose names are not UTF-8",
 }
 
-// Faults returns what an earlier version did, in the order of its faults.
+// Faults returns the text of each fault, in order.
 func Faults(list []report.Fault) []string {
 	var words []string
 	for _, f := range list {

@@ -8,13 +8,13 @@ import (
 	"varve/manifest/report"
 )
 
-// Page is a report as one HTML file that loads nothing else.
+// Page is a report in the form of one HTML file, which loads no other files.
 type Page struct {
 	Title    string
 	Summary  string
 	Findings []report.Finding
 	Arrays   []PageArray
-	Style    template.CSS // that pictures need
+	Style    template.CSS // the style that pictures need
 }
 
 // PageArray is one array of a page.
@@ -22,10 +22,10 @@ type PageArray struct {
 	Path, Shape, Type string
 	Chunks, Codecs    string
 	Served            string
-	Picture           template.HTML // SVG; empty for an array that the manifest keeps
+	Picture           template.HTML // SVG; empty for an array that is stored in the manifest
 }
 
-// Write writes the page, with options as the printer writes them.
+// Page writes a page. The printer formats the options.
 func (p *Printer) Page(w io.Writer, page *Page) error {
 	doc := struct {
 		*Page
@@ -41,13 +41,13 @@ func (p *Printer) Page(w io.Writer, page *Page) error {
 	return pageTemplate().Execute(w, doc)
 }
 
-// row is a finding in words.
+// row is a finding as text.
 type row struct {
 	Effect, Code, Sentence, Files, Cost string
 	Remedies                            []string
 }
 
-// pageTemplate is parsed when the first page is written: most commands write none.
+// pageTemplate is parsed when the first page is written, because most commands write no page.
 var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

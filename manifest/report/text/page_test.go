@@ -7,7 +7,7 @@ import (
 	"varve/manifest/report"
 )
 
-// TestPage checks that names are escaped, and that the page loads nothing.
+// TestPage checks that names are escaped, and that the page loads no other files.
 func TestPage(t *testing.T) {
 	p := Page{Title: "a <b>", Summary: "3 files", Findings: []report.Finding{
 		{Code: report.PackingDiffers, Array: "/x", Files: report.Named("/d/<i>.nc"), Count: 1, Of: 3, Effect: report.Reencoded,
@@ -25,7 +25,7 @@ func TestPage(t *testing.T) {
 	}
 	for _, foreign := range []string{"http://", "https://", "<script", "src="} {
 		if strings.Contains(b.String(), foreign) {
-			t.Errorf("the page loads something: %q", foreign)
+			t.Errorf("the page loads other files: it contains %q", foreign)
 		}
 	}
 }

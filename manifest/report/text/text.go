@@ -1,5 +1,5 @@
-// Package text puts findings into English. It is the only package that does: the planner returns codes
-// and arguments, and a command says how its options are written.
+// Package text formats findings as English. No other package has English text for them: the planner returns
+// codes and arguments, and a command says how its options are written.
 //
 //	refused     /lat: units are "degrees_north" in sst_201901.nc and missing in 6 other files [coordinate-units-differ]
 //	            sst_201901.nc
@@ -17,8 +17,8 @@ import (
 
 // Printer writes findings. The zero value writes options by their names in the library.
 type Printer struct {
-	// Option writes a setting as the reader would give it, such as --coords first. If it is nil, settings
-	// are written as coords=first.
+	// Option formats a setting as the user would write it, such as --coords first. If it is nil, settings
+	// are formatted as coords=first.
 	Option func(report.Setting) string
 }
 
@@ -65,7 +65,7 @@ func (p *Printer) Line(f *report.Finding) string {
 	return b.String() + " [" + string(f.Code) + "]"
 }
 
-// Sentence states a finding, with its array or dimension in front.
+// Sentence returns a finding as one sentence that begins with its array or dimension.
 func (p *Printer) Sentence(f *report.Finding) string {
 	e, ok := entries[f.Code]
 	if !ok {
@@ -87,7 +87,7 @@ func (p *Printer) Sentence(f *report.Finding) string {
 	return text
 }
 
-// about names the arrays or the dimension that a finding is about.
+// about returns the arrays or the dimension of a finding.
 func (v *view) about() string {
 	switch {
 	case len(v.f.Arrays) > 0:
@@ -98,7 +98,7 @@ func (v *view) about() string {
 	return v.f.Dim
 }
 
-// Setting writes an option as the reader would give it.
+// Setting formats an option as the user would write it.
 func (p *Printer) Setting(s report.Setting) string {
 	if p != nil && p.Option != nil {
 		return p.Option(s)
@@ -109,10 +109,11 @@ func (p *Printer) Setting(s report.Setting) string {
 	return string(s.Option) + "=" + s.Value
 }
 
-// mostLeftOut is the number of files that a remedy names. The finding has all of them.
+// mostLeftOut is the largest number of files that a remedy names. The finding always lists all files.
 const mostLeftOut = 3
 
-// remedyOf is Remedy, and names the files to remove from the list of sources if these are few.
+// remedyOf formats a remedy as Remedy does. If few files have to be removed from the list of sources, it names
+// them.
 func (p *Printer) remedyOf(f *report.Finding, r *report.Remedy) string {
 	if n := f.Files.Len(); r.Option == report.LeaveOut && n > 0 && n <= mostLeftOut {
 		return "remove " + Files(f.Files) + " from the list of sources"
@@ -120,7 +121,7 @@ func (p *Printer) remedyOf(f *report.Finding, r *report.Remedy) string {
 	return p.Remedy(r)
 }
 
-// Remedy writes what to do, and in parentheses what that does.
+// Remedy formats what to do, and in parentheses the consequence.
 func (p *Printer) Remedy(r *report.Remedy) string {
 	var text string
 	switch r.Option {
@@ -140,7 +141,7 @@ func (p *Printer) Remedy(r *report.Remedy) string {
 	return text
 }
 
-// Cost states the price of a disagreement.
+// Cost says how many chunks a disagreement re-encodes, or returns "".
 func (p *Printer) Cost(f *report.Finding) string {
 	c := f.Cost
 	if c == nil || c.Reencoded+c.Verbatim == 0 {
@@ -164,7 +165,7 @@ func (p *Printer) Cost(f *report.Finding) string {
 // mostListed is the number of names that a text lists.
 const mostListed = 10
 
-// Files names the files of a finding: all of up to ten, else the first and the last of each run.
+// Files lists the files of a finding: up to ten by name, and more as the first and the last of each run.
 func Files(f report.Files) string {
 	n := f.Len()
 	if n == 0 {
@@ -195,10 +196,10 @@ func Files(f report.Files) string {
 	return strings.Join(names, ", ") + ": " + report.Thousands(n) + " files"
 }
 
-// mostUnreadable is the number of unreadable files that get a line each.
+// mostUnreadable is the number of unreadable files that have their own lines.
 const mostUnreadable = 20
 
-// fewUnreadable joins the findings on unreadable files beyond the first ones into one.
+// fewUnreadable merges the findings about unreadable files after the first mostUnreadable into one.
 func fewUnreadable(findings []report.Finding) []report.Finding {
 	out := make([]report.Finding, 0, len(findings))
 	seen, rest := 0, -1
@@ -229,7 +230,7 @@ func fewUnreadable(findings []report.Finding) []report.Finding {
 	return out
 }
 
-// some lists a few names, and marks that there are more.
+// some lists up to mostListed names, and an ellipsis if there are more.
 func some(names []string) string {
 	if len(names) > mostListed {
 		return strings.Join(names[:mostListed], ", ") + ", …"

@@ -56,7 +56,7 @@ func TestEveryCodeHasWords(t *testing.T) {
 	}
 }
 
-// TestPage keeps docs/reference/findings.md equal to the codes, explanations and examples.
+// TestFindingsPage checks that docs/reference/findings.md has the current codes, explanations and examples.
 func TestFindingsPage(t *testing.T) {
 	var page bytes.Buffer
 	fmt.Fprintln(&page, "# Findings\n\n`varve check` and `varve build` report findings: facts about the files, and places where files disagree.")
@@ -84,7 +84,7 @@ func TestFindingsPage(t *testing.T) {
 	}
 }
 
-// wrap breaks a text into lines.
+// wrap splits a text into lines of at most width bytes.
 func wrap(text string, width int) string {
 	var b strings.Builder
 	line := 0
@@ -104,7 +104,7 @@ func wrap(text string, width int) string {
 	return b.String()
 }
 
-// TestFiles lists up to ten names, and the ends of each run of more.
+// TestFiles: up to ten files are listed by name, and more as the ends of each run.
 func TestFiles(t *testing.T) {
 	var names []string
 	for i := range 40 {
@@ -125,7 +125,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestLabels lengthens names until they differ.
+// TestLabels: a label has as many path elements as are needed to identify the file.
 func TestLabels(t *testing.T) {
 	s := report.NewSources([]string{"/x/2001/a.nc", "/x/2002/a.nc", "/y/2002/a.nc", "/x/b.nc"})
 	for name, want := range map[string]string{"/x/2001/a.nc": "2001/a.nc", "/x/2002/a.nc": "x/2002/a.nc", "/y/2002/a.nc": "y/2002/a.nc", "/x/b.nc": "b.nc"} {
@@ -135,7 +135,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestManyUnreadable shows some unreadable files with their reasons, and counts the rest.
+// TestManyUnreadable: the first unreadable files have their own findings, and the rest share one.
 func TestManyUnreadable(t *testing.T) {
 	for _, n := range []int{0, 1, mostUnreadable, mostUnreadable + 1, 100 * mostUnreadable} {
 		findings := []report.Finding{{Code: report.WidthsPadded}}

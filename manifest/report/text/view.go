@@ -11,13 +11,13 @@ import (
 	"varve/manifest/report"
 )
 
-// view is a finding as sentences look at it.
+// view gives the functions in entries access to a finding.
 type view struct {
 	f *report.Finding
 	p *Printer
 }
 
-// files counts the files on the odd side: "3 of 12 files".
+// files says how many files have the finding: "3 of 12 files".
 func (v *view) files() string {
 	if v.f.Of == 0 {
 		return count(v.f.Count, "file")
@@ -25,7 +25,7 @@ func (v *view) files() string {
 	return report.Thousands(v.f.Count) + " of " + count(v.f.Of, "file")
 }
 
-// in names the file on the odd side if there is one, and counts them otherwise.
+// in returns the name of the file that has the finding, or the number of files if there are several.
 func (v *view) in() string {
 	if v.f.Count == 1 && v.f.Files.Len() == 1 {
 		for name := range v.f.Files.All() {
@@ -35,7 +35,7 @@ func (v *view) in() string {
 	return count(v.f.Count, "file")
 }
 
-// others counts the files that are not on the odd side.
+// others says how many files do not have the finding.
 func (v *view) others() string {
 	n := v.f.Of - v.f.Count
 	if n == 1 {
@@ -44,7 +44,7 @@ func (v *view) others() string {
 	return report.Thousands(n) + " other files"
 }
 
-// verb returns the form of a verb for the files on the odd side.
+// verb returns the singular or plural form of a verb for the files that have the finding.
 func (v *view) verb(one, many string) string {
 	if v.f.Count == 1 {
 		return one
@@ -103,7 +103,7 @@ func (v *view) list(name string) []string { x, _ := v.f.Args[name].([]string); r
 
 func (v *view) dims(name string) string { return "(" + strings.Join(v.list(name), ", ") + ")" }
 
-// span names the first and the last of some files.
+// span returns the first and the last file of an argument.
 func (v *view) span(name string) string {
 	files, _ := v.f.Args[name].([]report.File)
 	switch {
@@ -118,7 +118,7 @@ func (v *view) span(name string) string {
 // mostVariants is the number of values that a sentence lists.
 const mostVariants = 3
 
-// differs states the values that files have: "scale_factor is 0.005 in 12 files and 0.01 in 24".
+// differs says which values files have: "scale_factor is 0.005 in 12 files and 0.01 in 24 other files".
 func (v *view) differs(what string) string {
 	main := v.text("main")
 	odd, _ := v.f.Args["odd"].([]report.Variant)
@@ -126,7 +126,7 @@ func (v *view) differs(what string) string {
 		return fmt.Sprintf("%s %s in %s and %s in %s", what, is(what, odd[0].Value), v.in(), orMissing(main), v.others())
 	}
 	head := fmt.Sprintf("%s %s in %s and different in %s", what, is(what, main), count(v.f.Of-v.f.Count, "file"), v.in())
-	if v.f.Of == v.f.Count { // the declared value is none that files have
+	if v.f.Of == v.f.Count { // no file has the declared value
 		head = fmt.Sprintf("%s %s different in %s", what, verb(what), v.in())
 	}
 	if len(odd) > mostVariants {
@@ -139,7 +139,7 @@ func (v *view) differs(what string) string {
 	return head + ": " + strings.Join(words, ", ")
 }
 
-// verb returns the form of to be for a noun.
+// verb returns "are" for a plural noun, or "is".
 func verb(noun string) string {
 	if strings.HasSuffix(noun, "s") && !strings.Contains(noun, " of ") {
 		return "are"
@@ -161,7 +161,7 @@ func orMissing(value string) string {
 	return value
 }
 
-// count writes a number and a noun.
+// count formats a number and a noun, in the plural unless the number is 1.
 func count(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -169,7 +169,7 @@ func count(n int64, noun string) string {
 	return report.Thousands(n) + " " + noun + "s"
 }
 
-// quoted quotes a unit, or says that there is none.
+// quoted returns a unit in quotes, or "missing".
 func quoted(units string) string {
 	if units == "" {
 		return "missing"
