@@ -13,10 +13,10 @@ type Array struct {
 	Path   string // "/group/name"
 	Schema *zarrjson.Array
 
-	// Placement is the ID of the placement of the tiles. If it is empty, Pieces hold the values.
+	// Placement is the ID of the placement of the tiles. If it is empty, Pieces are the values.
 	Placement string
 	// Variables are the paths of the variable in the sources, usually one. The tile of a source that
-	// has none of these paths is all fill.
+	// has none of these paths has only the fill value.
 	Variables []string
 	// Dims are the paths of the dimensions, one for each axis. A tile's axes are matched by dimension
 	// and not by position, so a source may store them in another order.
@@ -24,8 +24,8 @@ type Array struct {
 	// Renamed maps a source's dimension path to the path in Dims, where the two differ.
 	Renamed map[string]string `json:",omitempty"`
 	// Unnamed has one entry for each axis of the variable in sources that do not name their
-	// dimensions: the path in Dims of the array's axis. A reader invents names for such dimensions,
-	// and the same name can be another axis in another source. An entry is empty for an axis that is
+	// dimensions: the path in Dims of the array's axis. A reader invents names for such dimensions, so
+	// the same name can mean another axis in another source. An entry is empty for an axis that is
 	// named in all sources.
 	Unnamed []string `json:",omitempty"`
 	// Reading is the conversion of a tile's elements to the schema.
@@ -33,7 +33,7 @@ type Array struct {
 	// Calibrated marks an array with an add_offset that follows HDF4's definition and not CF's, in one
 	// of its sources and so in the schema.
 	Calibrated bool `json:",omitempty"`
-	// Pieces are the values of an array that is stored in the manifest itself.
+	// Pieces are the values of an array whose values are stored in the manifest itself.
 	Pieces []Piece
 	// Patches are the compacted chunks: re-encoded chunks that are stored in the manifest, the newest
 	// last.
@@ -79,16 +79,16 @@ type Counts struct {
 	Verbatim  int64 `json:"verbatim"` // the stored bytes match the schema
 	Prefix    int64 `json:"prefix"`   // the stored bytes start with the bytes that match the schema
 	Reencoded int64 `json:"rebuilt"`  // decoded from tiles, converted and encoded again
-	Missing   int64 `json:"missing"`  // all fill
+	Missing   int64 `json:"missing"`  // no values are stored
 
 	Patched int64 `json:"patched,omitempty"` // number of verbatim chunks that are compacted chunks
 }
 
 // Placement is the position of files along some dimensions. All arrays that have these dimensions
-// share it, whatever other dimensions they have.
+// share it, even if they also have other dimensions.
 type Placement struct {
 	ID    string
-	Dims  []string // paths of the dimensions along which files are placed, in the arrays' terms
+	Dims  []string // paths, as in Array.Dims, of the dimensions along which files are placed
 	Tiles []Tile   // sorted by Origin, the first dimension first
 }
 

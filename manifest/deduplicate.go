@@ -3,16 +3,16 @@ package manifest
 import "crypto/sha256"
 
 // SharedVariables deduplicates equal variables of headers. Often each file has a header of its own
-// that differs in one variable of many: the time, whose units say when the file begins. Such a header
-// should cost only the memory of that variable. It is not safe for concurrent use.
-type SharedVariables struct { // the variables of the only header so far, not hashed yet
-	first []*Variable // of the only header so far; nobody has asked for equal ones
+// that differs in one variable of many: the time, whose units contain the first date of the file. Such a
+// header should need only the memory of that variable. It is not safe for concurrent use.
+type SharedVariables struct {
+	first []*Variable // the variables of the first header, not hashed yet; nil after the second header
 	bySum map[[sha256.Size]byte]*Variable
 }
 
-// Share replaces the variables of a header by equal ones that it has seen, and remembers the new ones.
+// Share replaces the variables of a header by equal variables of earlier headers, and remembers the others.
 // Variables of one header never equal each other, since their paths differ, so the first header is
-// hashed only when a second one comes.
+// hashed only when Share is called for a second one.
 func (x *SharedVariables) Share(h *Header) {
 	if x.bySum == nil {
 		if x.first == nil {
@@ -34,8 +34,8 @@ func (x *SharedVariables) Share(h *Header) {
 	}
 }
 
-// Shared deduplicates everything with an ID that files have in common: headers and their variables,
-// group attributes, and values. It is not safe for concurrent use.
+// Shared deduplicates the parts of scans that have IDs and are often equal in many files: headers and their
+// variables, group attributes, and values. It is not safe for concurrent use.
 type Shared struct {
 	headers   map[string]*Header
 	groups    map[string]*GroupAttributes
@@ -48,8 +48,8 @@ func NewShared() *Shared {
 	return &Shared{headers: map[string]*Header{}, groups: map[string]*GroupAttributes{}, values: map[string]*Values{}}
 }
 
-// Header returns the header with h's ID that it has seen, or h itself if it is new. It calls ready,
-// unless that is nil, before it remembers a new header.
+// Header returns an earlier header with the ID of h, or h itself if there is none. It calls ready, unless
+// that is nil, before it remembers h.
 func (s *Shared) Header(h *Header, ready func()) *Header {
 	return findOrAdd(s.headers, h.ID, h, func() {
 		if ready != nil {
@@ -59,15 +59,17 @@ func (s *Shared) Header(h *Header, ready func()) *Header {
 	})
 }
 
-// Groups does for group attributes what Header does for headers.
+// Groups returns earlier group attributes with the ID of g, or g itself if there are none. It calls ready,
+// unless that is nil, before it remembers g.
 func (s *Shared) Groups(g *GroupAttributes, ready func()) *GroupAttributes {
 	return findOrAdd(s.groups, g.ID, g, ready)
 }
 
-// Values does for values what Header does for headers.
+// Values returns earlier values with the ID of v, or v itself if there are none.
 func (s *Shared) Values(v *Values) *Values { return findOrAdd(s.values, v.ID, v, nil) }
 
-// findOrAdd returns the value that known has for the ID, or adds v.
+// findOrAdd returns the value in known with this ID. If there is none, it calls ready, unless that is nil,
+// then adds v and returns it.
 func findOrAdd[T any](known map[string]*T, id string, v *T, ready func()) *T {
 	if same := known[id]; same != nil {
 		return same

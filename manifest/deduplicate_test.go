@@ -7,8 +7,7 @@ import (
 	"varve/manifest"
 )
 
-// TestSharedVariables checks that equal variables of several headers become one, including the
-// variables of the first header, which are not compared with each other.
+// TestSharedVariables checks that headers share equal variables, including variables of the first header.
 func TestSharedVariables(t *testing.T) {
 	header := func(paths ...string) *manifest.Header {
 		h := &manifest.Header{}

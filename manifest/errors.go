@@ -7,19 +7,19 @@ import (
 	"varve/codec"
 )
 
-// ErrForeign is returned if the destination holds files that varve did not write and does not
-// replace. It is an fs.ErrExist.
+// ErrForeign is returned if the destination has files that varve did not write and so does not replace. It
+// is an fs.ErrExist.
 var ErrForeign = fmt.Errorf("%w", fs.ErrExist)
 
-// ExistsError is the error of writing to a place that is in use, without the order to replace it. It
-// wraps fs.ErrExist.
+// ExistsError is returned if the destination exists, and the caller did not ask to replace it. It wraps
+// fs.ErrExist.
 type ExistsError struct {
 	Name      string
-	Why       string // why nothing can be added, if that is not obvious
-	CanAppend bool   // adding to it is possible, too
+	Why       string // the rest of the message after Name; empty for "exists"
+	CanAppend bool   // the caller can append to the destination instead of replacing it
 }
 
-// Error names the place.
+// Error names the destination.
 func (e *ExistsError) Error() string {
 	if e.Why != "" {
 		return e.Name + " " + e.Why
@@ -33,7 +33,7 @@ func (e *ExistsError) Unwrap() error { return fs.ErrExist }
 // Damage is a kind of damage to a file of a repository.
 type Damage string
 
-// The damages.
+// The kinds of damage. Their texts follow the name of a file in messages.
 const (
 	FileMissing   Damage = "is missing"
 	FileTruncated Damage = "is truncated"

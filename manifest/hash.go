@@ -9,10 +9,9 @@ import (
 	"varve/codec"
 )
 
-// A thing is identified by a hash of its key. The key consists of all fields except the ID, in the
-// order of declaration: numbers as varints, texts and lists with their length in front, nil like an
-// empty list. Things with equal keys are equal. The keys are part of the stored form, so they cannot
-// change.
+// The ID of a header, of group attributes or of values is a hash of its key. The key is all fields except
+// the ID, in the order of declaration: numbers as varints, texts and lists after their lengths, nil like an
+// empty list. Objects with equal keys are equal. IDs are stored in manifests, so the keys must not change.
 
 // hashBuffer is about the number of bytes of a key that are in memory at a time.
 const hashBuffer = 16 << 10
@@ -51,10 +50,11 @@ func (v *Values) SetID() {
 	v.ID = idOf(sum.Sum(nil))
 }
 
-// scanID returns a hash that distinguishes a source from all others and from other versions of itself.
+// versionID returns a hash of the source's URL, size, modification time and ETag: it distinguishes the
+// source from all others and from other versions of itself.
 func (s Source) versionID() string {
 	key := appendInt(appendText(nil, s.URL), s.Size)
-	// A zero time has no meaningful number of seconds: a flag takes its place.
+	// The Unix time of a zero time has no meaning, so a flag replaces it.
 	if key = appendFlags(key, s.Modified.IsZero()); !s.Modified.IsZero() {
 		key = appendInt(appendInt(key, s.Modified.Unix()), int64(s.Modified.Nanosecond()))
 	}

@@ -55,7 +55,7 @@ func TestID(t *testing.T) {
 			return
 		case reflect.Slice, reflect.Array:
 			if v.Type().Elem().Kind() != reflect.Uint8 && v.Len() == 0 {
-				return // the fields of a field's type
+				return // the type of a field has no fields of its own
 			}
 			if v.Type().Elem().Kind() != reflect.Uint8 {
 				walk(at+"[0]", func(h *Header) reflect.Value { return get(h).Index(0) })
@@ -96,7 +96,8 @@ func change(v reflect.Value) {
 	}
 }
 
-// TestKeys checks that neighbouring lists cannot be confused: each has its length in front.
+// TestKeys checks that different lists with the same bytes have different keys, because the key contains
+// their lengths.
 func TestKeys(t *testing.T) {
 	a := Values{Texts: [][]byte{[]byte("ab"), []byte("c")}}
 	b := Values{Texts: [][]byte{[]byte("a"), []byte("bc")}}

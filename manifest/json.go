@@ -304,8 +304,8 @@ func (a *Attribute) checkSize() error {
 	return nil
 }
 
-// maxAttribute limits the bytes of an attribute: each short text of a type with a long fixed size
-// takes that size in memory.
+// maxAttribute limits the bytes of an attribute in memory: if its type has a long fixed size, each short
+// text in the JSON needs that size.
 const maxAttribute = 64 << 20
 
 func (a *Attribute) addValue(s jsonType, value json.RawMessage) error {
@@ -346,7 +346,7 @@ func jsonTypeOf(t codec.Type) jsonType {
 	return s
 }
 
-// parseJSONType returns the type of which either document is not nil, Zarr's first.
+// parseJSONType returns the type that zarr describes, or raw if zarr is nil, or no type if both are nil.
 func parseJSONType(zarr json.RawMessage, raw *typeDocument) (s jsonType, err error) {
 	switch {
 	case zarr != nil:

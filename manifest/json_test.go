@@ -42,7 +42,7 @@ func randomType(rng *rand.Rand, depth int) codec.Type {
 		}
 		return t
 	default:
-		return codec.Type{Kind: kind, Size: rng.IntN(4)} // now and then of no size
+		return codec.Type{Kind: kind, Size: rng.IntN(4)} // sometimes of size 0
 	}
 }
 
@@ -148,7 +148,7 @@ func TestHeaderJSON(t *testing.T) {
 			v := randomVariable(rng)
 			h.Variables = append(h.Variables, &v)
 		}
-		if n := len(h.Variables); n > 0 { // what is equal is spelt once
+		if n := len(h.Variables); n > 0 { // a second variable with equal parts, which jsonWriter encodes once
 			again := *h.Variables[n-1]
 			again.Path = randomName(rng)
 			h.Variables = append(h.Variables, &again)
@@ -170,6 +170,7 @@ func TestHeaderJSON(t *testing.T) {
 	}
 }
 
+// TestGroupsJSON checks that decoded group attributes have the same key as before encoding.
 func TestGroupsJSON(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -196,7 +197,7 @@ func TestGroupsJSON(t *testing.T) {
 func TestHeaderText(t *testing.T) {
 	f64 := codec.Type{Kind: codec.Float, Size: 8}
 	h := &Header{
-		ID:         "not here",
+		ID:         "not in the JSON",
 		Dimensions: []Dimension{{Path: "/time", Length: 31, Unlimited: true}},
 		Variables: []*Variable{{
 			Path: "/t2m", Dims: []string{"/time"}, Shape: []int64{31}, Type: codec.Type{Kind: codec.Int, Size: 2},
@@ -224,6 +225,7 @@ func TestHeaderText(t *testing.T) {
 	}
 }
 
+// TestHeaderJSONRefused checks that decoding rejects invalid headers.
 func TestHeaderJSONRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"a length below 0":          `{"dimensions":[{"path":"/x","length":-1}]}`,

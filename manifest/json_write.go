@@ -49,8 +49,8 @@ func (v Variable) MarshalJSON() ([]byte, error) {
 	return w.b, w.err
 }
 
-// MarshalJSON implements json.Marshaler. A single value has the key value; a list, even of one value
-// or none, has the key values.
+// MarshalJSON implements json.Marshaler. A scalar is stored under the key "value"; a list, even of one
+// value or none, under the key "values".
 func (a Attribute) MarshalJSON() ([]byte, error) { return json.Marshal(a.document(jsonTypeOf(a.Type))) }
 
 // jsonWriter writes the same bytes as encoding/json, but faster. encoding/json checks nested documents
@@ -70,9 +70,9 @@ const maxKnown = 1 << 14
 // maxRoom limits the bytes that are allocated ahead.
 const maxRoom = 4 << 20
 
-// roomFor returns b with room for the rest of a list that starts at offset at, if little is left: it
-// assumes that all items are about as long as the first ones were. append grows a long slice by only a
-// quarter at a time, which would copy it often.
+// roomFor returns b with enough capacity for the rest of a list that starts at offset at, of which the first
+// items were written. It assumes that all items are about as long as these. append grows a long slice by
+// only a quarter at a time, which would copy it often.
 func roomFor(b []byte, at, first, all int) []byte {
 	if first == 0 {
 		return b
@@ -98,8 +98,9 @@ func (w *jsonWriter) value(doc any) {
 	w.b = append(w.b, text...)
 }
 
-// fields writes the fields of a document without the braces. There must be at least one. Documents
-// with the same w.key are equal: the first byte of the key distinguishes kinds of documents.
+// fields writes the fields of a document without the braces. There must be at least one field. The caller
+// sets w.key, and documents with the same key must be equal. The first byte of the key distinguishes kinds
+// of documents.
 func (w *jsonWriter) fields(document func() (any, error)) {
 	if text, ok := w.known[string(w.key)]; ok {
 		w.b = append(w.b, text...)

@@ -11,8 +11,8 @@
 // attributes of its own source. A Snapshot is one immutable version of all this. A repo.Repository
 // stores snapshots and their tables in a folder or an object store.
 //
-// Data that many sources share is stored once: headers, attributes and values are identified by a hash
-// of their content, and equal ones share one pointer in memory.
+// Headers, attributes and values are identified by a hash of their content. If they are equal in many
+// sources, they are stored once and share one pointer in memory.
 package manifest
 
 import (
@@ -36,8 +36,8 @@ type Source struct {
 	Scanned string
 }
 
-// MovedTo returns the source at another URL, where it has the identity now. The result remembers which
-// source was scanned.
+// MovedTo returns the source at another URL, where it has the identity that now describes. The result still
+// has the same ScanID.
 func (s Source) MovedTo(url string, now source.Identity) Source {
 	moved := Source{URL: url, Size: now.Size, Modified: now.Modified, ETag: now.ETag, Format: s.Format}
 	if was := s.ScanID(); was != moved.versionID() {
@@ -46,11 +46,12 @@ func (s Source) MovedTo(url string, now source.Identity) Source {
 	return moved
 }
 
-// ScanID returns a hash that identifies the version of the source that was scanned, wherever it is
-// now.
+// ScanID returns a hash that identifies the version of the source that was scanned. It does not change when
+// the source is moved.
 func (s Source) ScanID() string { return cmp.Or(s.Scanned, s.versionID()) }
 
-// Identity returns the size, time of modification and ETag that a reader has to find.
+// Identity returns the size, modification time and ETag. A file with another identity is not the file that
+// was scanned.
 func (s Source) Identity() source.Identity {
 	return source.Identity{Size: s.Size, Modified: s.Modified, ETag: s.ETag}
 }
@@ -69,7 +70,7 @@ type File struct {
 	// Row is the row of the file's first ref in the table of refs. The refs of the first variable come
 	// first, as many as Variable.Rows returns, then the refs of the second one, and so on.
 	Row int64
-	// Bytes is the total size of the chunks that the file's refs point at.
+	// Bytes is the total size of the chunks that the file's refs locate.
 	Bytes int64
 	// Hidden marks a file that only the Parts of other files use. No array has a tile of it.
 	Hidden bool
@@ -115,8 +116,8 @@ type Dimension struct {
 	Length    int64
 	Unlimited bool `json:",omitempty"`
 	Anonymous bool `json:",omitempty"` // the source has no name for it: the reader invented one
-	// Like are the paths of the group's named dimensions that are as long as an anonymous one, which
-	// may be any of them. netCDF takes it for the first.
+	// Like is for an anonymous dimension: the paths of the group's named dimensions with the same
+	// length. The anonymous dimension may be any of them. netCDF assumes that it is the first.
 	Like []string `json:",omitempty"`
 }
 
@@ -173,8 +174,8 @@ type Variable struct {
 	Enum []Choice `json:",omitempty"`
 	// Unreadable is the reason why no array can have the variable. It is almost always empty.
 	Unreadable string `json:",omitempty"`
-	// Elsewhere is the folder that the user has to allow to make the variable readable, if that is the
-	// only obstacle.
+	// Elsewhere is the folder that the user must allow to make the variable readable. It is empty if
+	// that is not sufficient.
 	Elsewhere string `json:",omitempty"`
 	// Damaged marks a variable that is unreadable because bytes of the source are corrupt. The scan
 	// continued because no option asked for the variable.
@@ -201,9 +202,9 @@ const (
 	Chunked Layout = "chunked" // one row of refs for each chunk, in C order of the chunk grid
 	Strided Layout = "strided" // rows of bytes at equal distances; one row of refs locates the first
 	Inline  Layout = "inline"  // the bytes are in the manifest; one row of refs locates them
-	Nothing Layout = "nothing" // never written: all fill
+	Nothing Layout = "nothing" // never written: all elements have the fill value
 	Parted  Layout = "parted"  // in other files: File.Parts
-	Valued  Layout = "valued"  // only the reader can decode them: File.Values holds the elements
+	Valued  Layout = "valued"  // only the reader can decode them: the elements are in File.Values
 )
 
 // Storage describes the stored form of a variable in its source.

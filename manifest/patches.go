@@ -25,11 +25,11 @@ type Patched struct {
 	// Counts is the number of chunks along each axis when they were re-encoded. A chunk's number in
 	// the table is its index in C order of these counts.
 	Counts []int64
-	// Shift is the number of chunks that were inserted before them since then, along each axis.
+	// Shift is the number of chunks that were inserted before the run since then, along each axis.
 	Shift []int64
-	// Limit bounds the chunks that are still valid: their coordinates minus Shift are below Limit
-	// along every axis. An array that grows keeps all chunks. An array whose chunks are merged keeps
-	// the chunks before the first merged one.
+	// Limit says which chunks are still valid: their coordinates minus Shift are below Limit along
+	// every axis. If the array grew, all chunks are valid. If some of its chunks were merged, the
+	// chunks before the first merged one are.
 	Limit []int64
 }
 
@@ -59,17 +59,17 @@ func (p *Patched) Check(rank int) error {
 	return nil
 }
 
-// Move adapts the run to an array that changed along an axis: inserted chunks came in front, and only
-// the first kept chunks of the former array are unchanged. It reports whether any chunk of the run is
-// left.
-func (p *Patched) Move(axis int, behind, chunks int64) bool {
+// Move adapts the run to an array that changed along an axis: as many chunks as inserted says were inserted
+// before all others, and of the former chunks only the first ones, as many as unchanged says, are still
+// valid. It reports whether any chunk of the run is still valid.
+func (p *Patched) Move(axis int, inserted, unchanged int64) bool {
 	p.Shift, p.Limit = slices.Clone(p.Shift), slices.Clone(p.Limit)
-	p.Limit[axis] = min(p.Limit[axis], max(chunks-p.Shift[axis], 0))
-	p.Shift[axis] += behind
+	p.Limit[axis] = min(p.Limit[axis], max(unchanged-p.Shift[axis], 0))
+	p.Shift[axis] += inserted
 	return p.Limit[axis] > 0
 }
 
-// DropPatches removes the files of compacted chunks that no array uses any more.
+// DropPatches removes from Tables the files of compacted chunks that no array uses any more.
 func (s *Snapshot) DropPatches() {
 	used := map[string]bool{}
 	for i := range s.Arrays {

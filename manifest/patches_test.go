@@ -7,6 +7,7 @@ import (
 	"varve/codec"
 )
 
+// TestPatchedCheck checks that Check rejects runs that do not fit an array with two axes.
 func TestPatchedCheck(t *testing.T) {
 	good := Patched{Counts: []int64{3, 4}, Shift: []int64{0, 1}, Limit: []int64{3, 2}}
 	if err := good.Check(2); err != nil {

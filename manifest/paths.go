@@ -2,8 +2,8 @@ package manifest
 
 import "strings"
 
-// ToSlash returns the name of a source with slashes between its folders, also if it was scanned on
-// Windows: C:\data\x.nc, \\server\share\x.nc.
+// ToSlash returns the name of a source with slashes between its folders. It replaces the backslashes only of
+// sources that were scanned on Windows: C:\data\x.nc, \\server\share\x.nc.
 func ToSlash(name string) string {
 	if !IsWindowsPath(name) {
 		return name

@@ -2,7 +2,8 @@ package manifest
 
 import "testing"
 
-func TestSlashed(t *testing.T) {
+// TestToSlash checks that ToSlash changes Windows paths and no other names.
+func TestToSlash(t *testing.T) {
 	for name, want := range map[string]string{
 		`C:\data\x.nc`:        "C:/data/x.nc",
 		`c:/data\x.nc`:        "c:/data/x.nc",

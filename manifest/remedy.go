@@ -1,13 +1,12 @@
 package manifest
 
-// Remedy is an option that would avoid an error, by its name in the library: "rename", "drop". A command adds
-// the name of its flag.
+// Remedy is an option that would avoid an error. The command varve translates it to one of its flags.
 type Remedy struct {
-	Option string
-	Value  string // may hold words in capitals for the user to replace, such as OLD=NEW
+	Option string // the name of the option in the library, such as "rename" or "drop"
+	Value  string // may contain words in capitals for the user to replace, such as OLD=NEW
 }
 
-// RemedyError is an error that options of a command would avoid. It says nothing of them itself.
+// RemedyError is an error together with the options that would avoid it. Its text does not mention them.
 type RemedyError struct {
 	Err      error
 	Remedies []Remedy

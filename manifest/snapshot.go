@@ -12,8 +12,8 @@ import (
 // Version is the version of the stored form that this package writes and reads.
 const Version = 1
 
-// Generation is raised whenever a fault is fixed that made wrong manifests. A manifest of a lower
-// generation may have the fault and should be built again; plan.Faults says which ones may have it.
+// Generation is increased when a bug is fixed that made wrong manifests. A manifest of a lower generation
+// may be wrong and should be built again; plan.Faults says which manifests the bug may affect.
 const Generation = 1
 
 // Snapshot is one immutable version of a manifest: the schemas of its arrays, and the tables with
@@ -23,14 +23,14 @@ type Snapshot struct {
 	ID      string // hash of the file
 	Parent  string // ID of the snapshot before it; empty for the first
 	Created time.Time
-	Message string // the command that made it: "build", "append 3 files", …
+	Message string // what made it: "build", "append 3 files", …
 	Writer  string // the program that made it
 
 	// Generation is the lowest generation of the programs that scanned and planned the sources; 0 if
 	// they recorded none.
 	Generation int
 
-	// Options are the options of the plan, so that an append uses the same.
+	// Options are the options of the plan, so that an append uses the same options.
 	Options json.RawMessage
 	// State lets the planner append without planning everything again.
 	State json.RawMessage
@@ -44,7 +44,7 @@ type Snapshot struct {
 	Tables     []Table
 	Skipped    []Skipped
 
-	Sources int64 // number of files that arrays are made of
+	Sources int64 // number of files that have tiles in arrays
 	Refs    int64 // number of rows of the table of refs
 
 	Seal *Seal // nil if the snapshot is not sealed
@@ -82,7 +82,7 @@ type Segment struct {
 // TableKind is the kind of a table's rows.
 type TableKind string
 
-// The tables.
+// The kinds of tables.
 const (
 	Sources TableKind = "sources" // Source, Header, Groups, Values and Row of each file
 	Headers TableKind = "headers"

@@ -112,7 +112,7 @@ type skippedDocument struct {
 // linesPerTask is the number of lines that one goroutine writes before it takes the next ones.
 const linesPerTask = 64
 
-// unembed reverts embed.
+// unembed returns the document that was passed to embed, given the result of embed.
 func unembed(raw json.RawMessage) ([]byte, error) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return raw, nil
@@ -151,8 +151,8 @@ type Entry struct {
 	Sources, Refs   int64
 }
 
-// DecodeEntry returns the first fields of a snapshot's file, without its ID. It stops when it has all of them, and reads on
-// only if another program wrote them in another order.
+// DecodeEntry returns the first fields of a snapshot's file, without its ID. It does not parse the rest of
+// the file, unless another program wrote the fields in another order.
 func DecodeEntry(data []byte) (*Entry, error) {
 	d := &headDocument{}
 	fields := map[string]any{"varve": &d.Varve, "parent": &d.Parent, "created": &d.Created, "message": &d.Message,
@@ -239,7 +239,8 @@ func decodeArray(a *arrayDocument) (Array, error) {
 	if err != nil {
 		return Array{}, err
 	}
-	// Restore the white space that clients get: a snapshot has the attributes on one line.
+	// Forget the white space of the attributes: a snapshot has them on one line, and clients get them
+	// indented.
 	schema.Attributes = schema.Attributes.WithoutLayout()
 	return Array{
 		Path: a.Path, Schema: schema, Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,

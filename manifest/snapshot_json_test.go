@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPlacedDocument checks that the direct encoding of an array equals that of encoding/json.
-func TestPlacedDocument(t *testing.T) {
+// TestWritePlacement checks that writePlacement writes the same bytes as encoding/json.
+func TestWritePlacement(t *testing.T) {
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	text := func() string {

@@ -12,8 +12,7 @@ import (
 	"varve/zarrjson"
 )
 
-// Encode returns the content of a snapshot's file. The ID is a hash of it, so it is not part
-// of it.
+// Encode returns the content of a snapshot's file. It does not contain the ID, which is its hash.
 func (s *Snapshot) Encode() ([]byte, error) {
 	w := documentWriter{b: []byte("{\n")}
 	w.field("varve", s.Varve)
@@ -132,8 +131,8 @@ func encodeGroup(w *documentWriter, g *GroupSchema) error {
 	return w.value(groupDocument{g.Path, embed(g.Attributes.JSON())})
 }
 
-// encodeArray writes an array's line. It appends the Zarr document directly, because there are many
-// long ones.
+// encodeArray writes the line of an array. It appends the Zarr document without copying it, because a
+// snapshot can have many long documents.
 func encodeArray(w *documentWriter, a *Array) error {
 	if a.Schema == nil {
 		return fmt.Errorf("%s has no schema", a.Path)
@@ -153,8 +152,8 @@ func encodeArray(w *documentWriter, a *Array) error {
 	return w.err
 }
 
-// writePlacement writes the fields of a placedDocument and the closing brace. encoding/json would be slow
-// here.
+// writePlacement writes the fields of placementFields and the closing brace. It does not use encoding/json,
+// because that is too slow for snapshots with many arrays.
 func (w *documentWriter) writePlacement(a *Array) {
 	field := func(name string, some bool) bool {
 		if some {
@@ -238,9 +237,9 @@ func encodeTable(w *documentWriter, t *Table) error {
 	return w.value(tableDocument{t.Kind, t.Name, t.First, t.Rows, t.Bytes})
 }
 
-// embed returns a Zarr document on one line, so that it can be nested in JSON. A document with a bare
-// NaN, which Python reads but the standard forbids, becomes a JSON string. zarrjson has read or
-// written the document, so nothing else can be wrong with it.
+// embed returns a Zarr document on one line, so that it can be nested in JSON. A document with an unquoted
+// NaN or Infinity, which Python reads but the standard forbids, becomes a JSON string. Other documents are
+// valid JSON, because zarrjson has read or written them.
 func embed(doc []byte) json.RawMessage {
 	if embeddable(doc) {
 		return doc

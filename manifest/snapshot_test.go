@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+// TestCheckNames checks that the error of CheckNames lists all paths that Zarr clients cannot find, and has
+// the remedies rename and drop.
 func TestCheckNames(t *testing.T) {
 	fine := &Snapshot{Groups: []GroupSchema{{Path: "/"}, {Path: "/a b"}}, Arrays: []Array{{Path: "/a b/.x"}, {Path: "/a b/ü%?"}}}
 	if err := fine.CheckNames(); err != nil {

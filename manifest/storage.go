@@ -37,7 +37,7 @@ func (v *Variable) regularRows() (int64, bool) {
 		c := v.Storage.Chunks[i]
 		if c < 1 || c > math.MaxInt32 || n < 0 || n > math.MaxInt32 {
 			return 0, false
-			// Keep far below the overflow: Grid checks larger numbers.
+			// Return before the product can overflow: Grid handles larger numbers.
 		}
 		if rows *= (n + c - 1) / c; rows > math.MaxInt32 {
 			return 0, false

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestRowsAreTheGrids compares the fast count of rows with the grid's number of chunks.
-func TestRowsAreTheGrids(t *testing.T) {
+// TestRowsEqualGrid compares the number of rows, which Rows counts without a grid, with the number of chunks
+// of the grid.
+func TestRowsEqualGrid(t *testing.T) {
 	const seed = 1
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 2000 {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Summary describes a coordinate that is too large to store: its count, first, last, least and
-// greatest values, its order, and hashes of its values.
+// Summary describes a coordinate that is too large to store: its count, its first, last, least and greatest
+// values, its order, and hashes of its values.
 //
 //	times 3000 1 60 1577836800:0 1578016740:0 1577836800:0 1578016740:0 6c1b… 92f0…
 //	  │    │   │  │   First        Last         Least        Greatest     │     └ Bag
@@ -21,13 +21,13 @@ import (
 type Summary struct {
 	Nature string // whole, numbers or times: the form of the positions
 	Count  int64
-	Run    int8    // 1 increasing, -1 decreasing, 0 fewer than two values, 2 neither
+	Run    int8    // 1 increasing, -1 decreasing, 2 neither, 0 if there are fewer than two values
 	Step   float64 // the largest difference of neighbours; seconds for times
 	// Positions: an integer; the bits of a float64, mapped so that they sort as it does; or seconds
 	// since 1970 and nanoseconds.
 	First, Last, Least, Greatest [2]int64
 	Meant                        string // hash of the meaning of the values, in order
-	Bag                          uint64 // sum of the hashes of single values, for any order
+	Bag                          uint64 // sum of the hashes of single values, which does not depend on their order
 }
 
 // String returns the stored form of the summary, which ParseSummary reads.
@@ -41,8 +41,8 @@ func (o *Summary) String() string {
 	return b.String()
 }
 
-// ParseSummary parses the result of String. It returns nil for any other text: the caller then
-// computes the summary again.
+// ParseSummary parses the result of String. It returns nil for any other text, so that the caller computes
+// the summary again.
 func ParseSummary(text string) *Summary {
 	words := strings.Fields(text)
 	if len(words) != 10 {
@@ -71,10 +71,10 @@ func ParseSummary(text string) *Summary {
 	return o
 }
 
-// ValueHasher computes the ID of values whose elements come in parts.
+// ValueHasher computes the ID of values from their elements, which can be written in parts.
 type ValueHasher struct{ hash hash.Hash }
 
-// NewValueHasher starts the ID of values that have a fixed element size and this many bytes in total.
+// NewValueHasher returns a ValueHasher for values of a fixed element size, with this number of bytes in total.
 func NewValueHasher(bytes int64) *ValueHasher {
 	s := &ValueHasher{sha256.New()}
 	s.hash.Write(binary.AppendUvarint(nil, uint64(bytes)))

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// TestSummaryText checks that ParseSummary parses the result of String, and returns nil for damaged texts.
 func TestSummaryText(t *testing.T) {
 	o := Summary{Nature: "times", Count: 3000, Run: -1, Step: 0.001, First: [2]int64{5, 999}, Last: [2]int64{-7, 0}, Least: [2]int64{-7, 0},
 		Greatest: [2]int64{5, 999}, Meant: "6c1b", Bag: 1<<63 + 5}
@@ -30,8 +31,8 @@ func TestSummaryText(t *testing.T) {
 	}
 }
 
-// TestSumming checks that elements that come in parts get the same ID as all at once.
-func TestSumming(t *testing.T) {
+// TestValueHasher checks that elements that are written in parts have the same ID as all elements at once.
+func TestValueHasher(t *testing.T) {
 	v := Values{Data: []byte("one and another")}
 	v.SetID()
 	s := NewValueHasher(int64(len(v.Data)))

@@ -24,8 +24,8 @@ func TableName(kind TableKind, sum string) string {
 	}
 }
 
-// Check returns an error if the table's fields are invalid. Above all, its name must not lead out of
-// the repository.
+// Check returns an error if the table's fields are invalid. So a manifest from somebody else cannot name a
+// file outside the repository.
 func (t Table) Check() error {
 	switch {
 	case !IsSum(t.Sum):
@@ -42,7 +42,7 @@ func badTable(t Table, why string) error {
 	return &DamageError{Name: fmt.Sprintf("table %.200q", t.Name), Damage: FileCorrupt, Detail: why}
 }
 
-// isPlain reports whether a kind, known or not, is safe as a part of a file name.
+// isPlain reports whether a kind, which may be unknown to this version, is safe as a part of a file name.
 func (k TableKind) isPlain() bool {
 	for _, c := range []byte(k) {
 		if c < 'a' || c > 'z' {

@@ -5,15 +5,15 @@ type Values struct {
 	ID    string   // hash of Data and Texts
 	Data  []byte   // elements of a fixed size in memory form
 	Texts [][]byte // elements of varying length
-	// Summed says that only the ID is known: the values had to be compared with others but are too
-	// large to store.
+	// Summed says that only the ID is known. It is set for values that are too large to store, but must
+	// be compared with the values of other files.
 	Summed bool
-	// Summary describes summed values further, if the plan needed that.
+	// Summary describes summed values; nil if the plan does not need it.
 	Summary *Summary
 }
 
-// DefaultValueBytes is the size in bytes up to which a variable of one file is stored in the manifest,
-// if its values determine the placement or have no other representation.
+// DefaultValueBytes is the size up to which the values of a variable of one file are stored in the manifest,
+// if they determine the placement or if only the reader can decode them.
 const DefaultValueBytes = 16 << 20
 
 // MostSummed is the largest size in bytes of a variable of several dimensions that is read only to
@@ -42,7 +42,7 @@ func InlineRow(row int64) int64 { return -2 - row }
 // Stored reports whether the chunk has bytes.
 func (r Ref) Stored() bool { return r.Offset != NotStored }
 
-// Inline returns the row in the table of inline bytes. ok is false if the bytes are not there.
+// Inline returns the row in the table of inline bytes. ok is false if the bytes are not inline.
 func (r Ref) Inline() (row int64, ok bool) { return -2 - r.Offset, r.Offset <= -2 }
 
 // RefColumns are consecutive refs in columns of equal length.
