@@ -47,7 +47,7 @@ func crashWriter(t *testing.T, dir string) error {
 		}
 		fmt.Println("at", n)
 		if n%3 == 0 {
-			if _, err := r.GC(t.Context(), 2); err != nil && !errors.Is(err, ErrBusy) { // one that was killed may count as at work
+			if _, err := r.GC(t.Context(), 2); err != nil && !errors.Is(err, ErrBusy) { // a writer that was killed may still count as active
 				return err
 			}
 		}
@@ -88,8 +88,8 @@ func published(t *testing.T, r *Repository) (int, error) {
 	return n, nil
 }
 
-// TestKilled kills writers at random moments. Afterwards all snapshots that they reported are there,
-// and at most one more; every snapshot is complete; and the next writer can continue.
+// TestKilled kills writers at random moments. It checks that afterwards all snapshots that they reported
+// exist, and at most one more, that every snapshot is complete, and that the next writer can continue.
 func TestKilled(t *testing.T) { everywhere(t, testKilled) }
 
 func testKilled(t *testing.T, h *homes) {
@@ -157,7 +157,7 @@ func killWriter(t *testing.T, dir string, after time.Duration) (said int) {
 	for lines.Scan() {
 		n, isNumber := strings.CutPrefix(lines.Text(), "at ")
 		if !isNumber {
-			t.Errorf("the writer prints %q", lines.Text())
+			t.Errorf("the writer printed %q", lines.Text())
 			continue
 		}
 		if said, err = strconv.Atoi(n); err != nil {

@@ -12,6 +12,7 @@ import (
 	"varve/manifest"
 )
 
+// TestDamageIsNamed checks that the error for a damaged file has the name of the file and the kind of damage.
 func TestDamageIsNamed(t *testing.T) { everywhere(t, testDamageIsNamed) }
 
 func testDamageIsNamed(t *testing.T, h *homes) {
@@ -48,7 +49,7 @@ func testDamageIsNamed(t *testing.T, h *homes) {
 			}
 			var damage *manifest.DamageError
 			if !errors.As(err, &damage) || damage.Damage != c.want || damage.Name != name {
-				t.Errorf("got %v, want damage of %s: it %s", err, name, c.want)
+				t.Errorf("got %v, want a DamageError: %s %s", err, name, c.want)
 			}
 			if !errors.Is(err, codec.ErrCorrupt) {
 				t.Errorf("got %v, want ErrCorrupt", err)
@@ -60,6 +61,7 @@ func testDamageIsNamed(t *testing.T, h *homes) {
 func tableOf(s *manifest.Snapshot) string { return s.Tables[1].Name }
 func fileOf(s *manifest.Snapshot) string  { return snapshotName(s.ID) }
 
+// TestCheckNamesEveryFile checks that the error of Check names all missing files and no others.
 func TestCheckNamesEveryFile(t *testing.T) { everywhere(t, testCheckNamesEveryFile) }
 
 func testCheckNamesEveryFile(t *testing.T, h *homes) {
@@ -76,7 +78,8 @@ func testCheckNamesEveryFile(t *testing.T, h *homes) {
 	}
 }
 
-// TestDamagedPointer checks that the repair which the error describes works.
+// TestDamagedPointer damages the file current. It checks that the error says how to repair the file, and
+// that this repair works.
 func TestDamagedPointer(t *testing.T) { everywhere(t, testDamagedPointer) }
 
 func testDamagedPointer(t *testing.T, h *homes) {

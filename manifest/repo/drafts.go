@@ -22,8 +22,8 @@ func (r *Repository) SaveDraft(ctx context.Context, name string, snap *manifest.
 	return r.finish(ctx, draftName(name), snap, data)
 }
 
-// LoadDraft returns the snapshot that SaveDraft stored, also in another process. If there is none it
-// is an fs.ErrNotExist. GC keeps the draft and its tables until the Repository is closed.
+// LoadDraft returns the snapshot that SaveDraft stored, also if another process stored it. If there is none,
+// the error is an fs.ErrNotExist. GC keeps the draft and its tables until the Repository is closed.
 func (r *Repository) LoadDraft(ctx context.Context, name string) (*manifest.Snapshot, error) {
 	if err := r.startWriting(ctx); err != nil {
 		return nil, err

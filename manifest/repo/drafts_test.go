@@ -49,7 +49,8 @@ func TestDropPatches(t *testing.T) {
 	}
 }
 
-// TestDraft checks that a draft and its tables survive a writer that was killed, until GC.
+// TestDraft checks that another Repository can load a draft and its tables, that GC keeps them while a
+// Repository uses them, and that GC removes them when all are closed.
 func TestDraft(t *testing.T) { everywhere(t, testDraft) }
 
 func testDraft(t *testing.T, h *homes) {

@@ -11,7 +11,8 @@ import (
 	"varve/manifest/repo"
 )
 
-// The history of a manifest, and how to publish an earlier snapshot again.
+// This example prints the history of a manifest, publishes its first snapshot again, and removes the files
+// that only the other snapshots use.
 func ExampleRepository_Restore() {
 	if err := restore(context.Background()); err != nil {
 		fmt.Println(err)
@@ -20,7 +21,7 @@ func ExampleRepository_Restore() {
 	// append 1 file: 3 sources
 	// build: 2 sources
 	// 2 sources again
-	// what only the others needed is gone: true
+	// removed files that only other snapshots used: true
 }
 
 func restore(ctx context.Context) error {
@@ -57,7 +58,7 @@ func restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("what only the others needed is gone:", len(removed.Files) > 0)
+	fmt.Println("removed files that only other snapshots used:", len(removed.Files) > 0)
 	return nil
 }
 

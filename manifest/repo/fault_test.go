@@ -45,7 +45,7 @@ func (f *faulty) remove(ctx context.Context, names ...string) (int, error) {
 	return n, errors.Join(f.call(), err)
 }
 
-// swapCurrent works like a folder's, with drafts on the faulty disk.
+// swapCurrent fails if the disk has no room for the new content of current.
 func (f *faulty) swapCurrent(ctx context.Context, since pointerState, old, new []byte) error {
 	if err := f.call(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func tryPublish(t *testing.T, r *Repository, bytes, calls int) (finished bool) {
 	healthy := r.files
 	r.files = &faulty{healthy, bytes, calls}
 	_, err := publishTexts(t.Context(), r, "x", text)
-	_ = r.discard() // what cannot be removed now is left to GC
+	_ = r.discard() // GC removes drafts that cannot be removed now
 	r.files = healthy
 
 	now := current(t, r)
@@ -114,6 +114,8 @@ func tryPublish(t *testing.T, r *Repository, bytes, calls int) (finished bool) {
 	return err == nil
 }
 
+// TestFullDisk publishes on disks with more and more room, until publishing succeeds. It checks that the
+// current snapshot is complete after each attempt.
 func TestFullDisk(t *testing.T) { everywhere(t, testFullDisk) }
 
 func testFullDisk(t *testing.T, h *homes) {
@@ -133,6 +135,8 @@ func testFullDisk(t *testing.T, h *homes) {
 	}
 }
 
+// TestEveryCallFails lets the first call fail, then the second, and so on, until publishing succeeds. It
+// checks that the current snapshot is complete after each attempt.
 func TestEveryCallFails(t *testing.T) { everywhere(t, testEveryCallFails) }
 
 func testEveryCallFails(t *testing.T, h *homes) {

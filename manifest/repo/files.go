@@ -21,24 +21,25 @@ type files interface {
 	open(ctx context.Context, name string, size int64) (blob, error)
 	// begin starts a file that has no name yet.
 	begin() (draft, error)
-	// finish flushes drafts to their final storage, then gives each its name. Each name appears at
-	// once and for good.
+	// finish flushes drafts to their final storage, then gives each its name. A name appears only when
+	// its file is complete, and survives a power failure.
 	finish(ctx context.Context, drafts ...namedDraft) error
 	// list returns the files in a folder. A missing folder is empty.
 	list(ctx context.Context, folder string) ([]entry, error)
-	// remove removes files in this order. Files that are already gone count as removed. It returns the
+	// remove removes files in this order. Files that do not exist count as removed. It returns the
 	// number of removed files, also with an error.
 	remove(ctx context.Context, names ...string) (int, error)
 	// stat returns the location, size and version of a file. A missing file is an fs.ErrNotExist.
 	stat(ctx context.Context, name string) (manifest.Source, error)
 	// waitForGC waits until no GC is removing files.
 	waitForGC(ctx context.Context) (pointerState, error)
-	// swapCurrent replaces current if it still holds old (nil if the file must not exist) and no GC has
-	// started since. Otherwise it returns ErrConflict. Of two concurrent calls one wins.
+	// swapCurrent replaces current if its content is still old (nil if the file must not exist) and no GC
+	// has started since. Otherwise it returns ErrConflict. Of two concurrent calls one succeeds.
 	swapCurrent(ctx context.Context, since pointerState, old, new []byte) error
 	// holdOffGC waits until no GC is removing files, and prevents GC until release is called.
 	holdOffGC(ctx context.Context) (release func() error, err error)
-	// lockForGC returns ErrBusy while anybody holds off GC, and prevents that until release is called.
+	// lockForGC returns ErrBusy while any caller of holdOffGC has not called release. Otherwise it makes
+	// calls of holdOffGC wait until release is called.
 	lockForGC(ctx context.Context) (release func() error, err error)
 	// path returns the name of a file for messages.
 	path(name string) string
@@ -48,7 +49,7 @@ type files interface {
 // pointerState is the content of current at a moment when no GC was removing files.
 type pointerState struct {
 	data    []byte // nil if there was no file
-	version string // the object store's version of it
+	version string // the object store's version of current
 }
 
 // blob is an immutable file that is open for reading.
@@ -79,8 +80,8 @@ type entry struct {
 	modified time.Time
 }
 
-// home returns the storage of a repository with this name: an object store, or the folder that local
-// opens or creates.
+// home returns the storage of the repository with this name: a prefix of an object store, or a folder. The
+// function local opens or creates the folder.
 func home(ctx context.Context, name string, local func(dir string) (*folder, error)) (files, error) {
 	if source.IsObject(name) {
 		return openObjects(ctx, name)
@@ -95,7 +96,7 @@ func home(ctx context.Context, name string, local func(dir string) (*folder, err
 	return f, nil
 }
 
-// checkLocal rejects URLs of other kinds, which would become local folders with odd names.
+// checkLocal rejects URLs that are not in an object store: they would become local folders with odd names.
 func checkLocal(dir string) error {
 	if !source.IsURL(dir) {
 		return nil

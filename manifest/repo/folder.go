@@ -34,7 +34,8 @@ type folder struct {
 
 // createFolder makes a folder and its parents.
 func createFolder(dir string) (*folder, error) {
-	// Remember which parents get a new entry before MkdirAll hides that.
+	// Find the parents that get a new entry before MkdirAll makes them: afterwards nothing distinguishes
+	// them from older ones.
 	above := filepath.Dir(filepath.Clean(dir))
 	unsynced := map[string]bool{above: true}
 	for at := above; filepath.Dir(at) != at; at = filepath.Dir(at) {
@@ -53,8 +54,8 @@ func createFolder(dir string) (*folder, error) {
 	return f, err
 }
 
-// notFolder returns a clearer error if dir is a file. That happens when a user forgets OUT, so that
-// the first source is in its place.
+// notFolder returns a clearer error if dir is a file. That happens when a user forgets the argument OUT:
+// then varve takes the first source for OUT.
 func notFolder(dir string, err error) error {
 	if info, failed := os.Stat(dir); failed == nil && !info.IsDir() {
 		return fmt.Errorf("%s is a file, but a manifest is a folder; name the folder first: varve build OUT SRC", dir)
@@ -103,7 +104,7 @@ func (f *folder) openNow(name string) (blob, error) {
 	return localBlob{file, info.Size()}, nil
 }
 
-// withPath replaces the path in an error by the whole path of the file.
+// withPath replaces the path in an error, which is relative to the repository, by the full path of the file.
 func (f *folder) withPath(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -366,7 +367,7 @@ func (f *folder) lock(name string, how lockMode) (func() error, error) {
 	return func() error { return unlockFile(file) }, nil
 }
 
-// lockMode says whether others may hold the lock at the same time.
+// lockMode is the kind of a lock: several processes can hold a shared lock, one an exclusive lock.
 type lockMode uint8
 
 const (

@@ -13,12 +13,12 @@ type Collected struct {
 	Bytes int64
 }
 
-// GC removes everything that the newest snapshots, keep in number, do not need: older snapshots,
-// tables that only these need or that were never published, and drafts. It returns ErrBusy and removes
-// nothing while anybody writes, also through this Repository. It also removes nothing unless it can
-// read every snapshot that it keeps.
+// GC keeps the newest snapshots, as many as keep says, and the files that they use. It removes older
+// snapshots, tables that only these use or that were never published, and drafts. While any process writes,
+// also through this Repository, it returns ErrBusy and removes nothing. It also removes nothing unless it
+// can read every snapshot that it keeps.
 //
-// If GC fails half-way, Collected lists the files that are gone.
+// If GC fails half-way, Collected lists the files that it removed.
 func (r *Repository) GC(ctx context.Context, keep int) (done Collected, err error) {
 	if keep < 1 {
 		return done, fmt.Errorf("%s: cannot keep %d snapshots; keep at least 1, the current one", r.name, keep)

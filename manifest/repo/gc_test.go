@@ -14,6 +14,7 @@ import (
 	"varve/manifest"
 )
 
+// TestGC checks which files GC removes for each number of snapshots to keep.
 func TestGC(t *testing.T) { everywhere(t, testGC) }
 
 func testGC(t *testing.T, h *homes) {
@@ -97,8 +98,8 @@ func testGCWaitsForWriters(t *testing.T, h *homes) {
 	}
 }
 
-// TestGCRemovesLeftovers checks that GC removes the files of a writer that lost the race at the last
-// moment, and the drafts of a writer that crashed.
+// TestGCRemovesLeftovers checks that GC removes the files of a writer that found at the last moment that
+// another writer had published, and the drafts of a writer that crashed.
 func TestGCRemovesLeftovers(t *testing.T) { everywhere(t, testGCRemovesLeftovers) }
 
 func testGCRemovesLeftovers(t *testing.T, h *homes) {
@@ -120,7 +121,7 @@ func testGCRemovesLeftovers(t *testing.T, h *homes) {
 	}
 }
 
-// TestLosersLeaveNothing checks that a writer that is too late, or gives up, removes its files.
+// TestLosersLeaveNothing checks that a writer removes its files if another writer has published before it.
 func TestLosersLeaveNothing(t *testing.T) { everywhere(t, testLosersLeaveNothing) }
 
 func testLosersLeaveNothing(t *testing.T, h *homes) {
@@ -180,7 +181,7 @@ func testDrop(t *testing.T, h *homes) {
 	drafts := filepath.Join(r.Name(), "drafts")
 	for _, taken := range []bool{false, true} {
 		if taken && runtime.GOOS == "windows" {
-			continue // nobody takes away what is open
+			continue // Windows does not remove a folder with an open file
 		}
 		w, err := r.NewTable(t.Context(), manifest.Refs)
 		if err != nil {

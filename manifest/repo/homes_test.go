@@ -13,10 +13,10 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// homes are the places where tests store repositories: local folders, or an object store in this
-// process. Files have their full names.
+// homes creates repositories for tests, in local folders or in an object store, and changes their files.
+// Its methods take the full names of files.
 type homes struct {
-	store *storetest.Memory // nil for others
+	store *storetest.Memory // an object store in this process; nil for folders and real stores
 	root  string            // of a real object store; empty for folders
 	made  int
 }
@@ -90,7 +90,7 @@ func (h *homes) remove(tb testing.TB, file string) {
 	h.change(tb, file, func([]byte) []byte { return nil })
 }
 
-// size returns the total size of the files of a repository, without locks.
+// size returns the total size of the files of a repository, except its locks.
 func (h *homes) size(tb testing.TB, r *Repository) (n int64) {
 	tb.Helper()
 	if h.store == nil {
@@ -105,7 +105,7 @@ func (h *homes) size(tb testing.TB, r *Repository) (n int64) {
 	return n
 }
 
-// pass lets so much time pass that a killed writer no longer counts.
+// pass advances the clock of the object store in this process. A folder needs no clock.
 func (h *homes) pass(d time.Duration) {
 	if h.store != nil {
 		h.store.Pass(d)

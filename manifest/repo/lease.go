@@ -12,9 +12,9 @@ import (
 )
 
 // Object stores have no locks that end with the process that holds them. Two mechanisms keep writers
-// and GC apart. The first is the file current (see objects): it alone makes GC safe. The second are
-// leases, so that no writer loses its work to a GC: a lease is an object that a writer stores again
-// and again, and that counts only while it is young.
+// and GC apart. The first is the file current (see objects): it alone makes GC safe. The second is
+// leases, which prevent that a GC makes the work of a writer useless: a lease is an object that a writer
+// stores again and again, and that counts only if it was stored a short time ago.
 //
 //	locks/writer-…   a writer is active
 //	locks/gc-…       a GC is looking for writers
@@ -25,8 +25,8 @@ import (
 const (
 	leaseLife  = time.Minute
 	leaseRenew = leaseLife / 4
-	// sweepLife is how long the mark of a GC counts if it is not renewed. The GC itself stops to trust
-	// its mark long before that, and then removes nothing more.
+	// sweepLife is how long the mark of a GC counts if it is not renewed. The GC itself stops removing
+	// files after sweepTrust, long before that, so that no writer continues while files are removed.
 	sweepLife  = 3 * time.Minute
 	sweepTrust = sweepLife / 3
 	sweepRenew = sweepTrust / 3
@@ -47,8 +47,8 @@ type lease struct {
 	stopped chan struct{}
 }
 
-// lease takes a lease. It also checks that the store obeys conditional requests, on which all else
-// depends.
+// lease takes a lease. It also checks that the store obeys conditional requests: without them, two writers
+// could both replace current.
 func (o *objects) lease(ctx context.Context, kind string) (*lease, error) {
 	l := &lease{home: o, name: kind + rand.Text(), text: rand.Text(), stopped: make(chan struct{})}
 	if err := o.place.Check(ctx, l.key(), l.text); err != nil {
@@ -82,7 +82,7 @@ func (l *lease) store(ctx context.Context) error {
 	return l.home.place.Put(ctx, l.key(), strings.NewReader(l.text), int64(len(l.text)))
 }
 
-// release removes the lease. If that fails the lease becomes too old to count.
+// release removes the lease. It ignores a failure, because the lease soon becomes too old to count.
 func (l *lease) release() error {
 	l.stop()
 	<-l.stopped
@@ -134,8 +134,8 @@ func (o *objects) waitForGC(ctx context.Context) (pointerState, error) {
 // sweepPause is the time between two looks at a mark.
 const sweepPause = time.Second
 
-// waitForGCUsing is waitForGC with the store's clock, which costs requests and so is asked only if there is a
-// mark.
+// waitForGCUsing is waitForGC with a function that returns the time of the store's clock. It calls clock,
+// which needs requests, only if there is a mark.
 func (o *objects) waitForGCUsing(ctx context.Context, clock func(context.Context) (time.Time, error)) (pointerState, error) {
 	for {
 		now, err := o.readCurrent(ctx)
@@ -166,7 +166,7 @@ func (o *objects) waitForGCUsing(ctx context.Context, clock func(context.Context
 	}
 }
 
-// isMarked reports whether current has the mark of a GC, and returns its content.
+// isMarked decodes the content of current, and reports whether it has the mark of a GC.
 func isMarked(data []byte) (p pointer, marked bool) {
 	if len(data) == 0 {
 		return p, false
@@ -185,7 +185,7 @@ func (o *objects) isMarkYoung(ctx context.Context, clock func(context.Context) (
 	return now.Sub(marked.Modified) < sweepLife, err
 }
 
-// sweep is a GC's permission to remove files: its mark.
+// sweep is the mark with which a GC may remove files.
 type sweep struct {
 	mark  pointer
 	since time.Time // a time before the mark was made or renewed
@@ -228,8 +228,8 @@ func (o *objects) lockForGC(ctx context.Context) (release func() error, err erro
 	return o.unmark, nil
 }
 
-// findWriters returns ErrBusy if a writer has a lease that counts. It removes leases that are long
-// outdated.
+// findWriters returns ErrBusy if a writer has a lease that counts. It removes leases that have not counted
+// for some time.
 func (o *objects) findWriters(ctx context.Context, own *lease) error {
 	// Renew our own lease: its time in the listing is the store's present time.
 	if _, err := own.clock(ctx); err != nil {
@@ -279,8 +279,8 @@ func (o *objects) mark(ctx context.Context, p pointer, version string) error {
 	return nil
 }
 
-// mayRemove renews the mark if it is old, and returns a context that ends when the mark cannot be
-// trusted any more: writers may have given up on a process that was suspended.
+// mayRemove renews the mark if it is old. It returns a context that ends before the mark is so old that
+// writers ignore it, as they do if this process was suspended.
 func (o *objects) mayRemove(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	o.mu.Lock()
 	s := o.sweep

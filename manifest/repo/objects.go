@@ -27,8 +27,8 @@ import (
 //
 // A writer reads current before it checks that the files it needs exist, and before it uploads its
 // own. GC replaces current before it removes anything. So a writer whose files may have been removed
-// can no longer replace current, however long it was suspended and whatever any clock says. Leases
-// (see lease) only save such a writer from losing its work.
+// can no longer replace current. That does not depend on any clock, or on how long the writer was
+// suspended. Leases (see lease) only prevent that such a writer has worked for nothing.
 type objects struct {
 	place  *source.Place
 	opener *source.Opener
@@ -58,8 +58,8 @@ func (o *objects) begin() (draft, error)   { return newSpool() }
 // several concurrent parts.
 const maxConcurrentPuts = 4
 
-// finish uploads drafts. The local drafts stay until all of them are uploaded, so that it can be
-// called again after an error.
+// finish uploads drafts. It discards the local drafts only when all of them are uploaded, so that finish
+// can be called again after an error.
 func (o *objects) finish(ctx context.Context, drafts ...namedDraft) error {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentPuts)
@@ -215,7 +215,7 @@ func (o *objects) whole(name string, size int64) *wholeBlob {
 	if b := o.small[name]; b != nil && b.size == size {
 		return b
 	}
-	// Start again when the limit is reached: to evict one by one is not worth the bookkeeping.
+	// Forget all files when the limit is reached: that is simpler than evicting the least recently used.
 	if o.smallBytes += size; o.smallBytes > maxSmallBytes {
 		clear(o.small)
 		o.smallBytes = size

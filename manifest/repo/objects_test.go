@@ -67,7 +67,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestNoPlaceForDrafts checks that a missing temporary folder is not confused with a missing source.
+// TestNoPlaceForDrafts checks that the error for a missing temporary folder names TMPDIR and is not an
+// fs.ErrNotExist, which callers would take for a missing source.
 func TestNoPlaceForDrafts(t *testing.T) {
 	r := (&homes{store: storetest.NewMemory(t)}).repository(t)
 	for _, name := range []string{"TMPDIR", "TMP"} {
@@ -104,8 +105,8 @@ func during(m *storetest.Memory, method, part string, f func() storetest.Fault) 
 	}
 }
 
-// TestWriterThatSlept checks that a writer which was suspended, and whose files may be gone, does not
-// publish, and that it returns the right error.
+// TestWriterThatSlept checks that a writer that was suspended returns ErrConflict and does not publish,
+// because GC may have removed its files.
 func TestWriterThatSlept(t *testing.T) {
 	m := storetest.NewMemory(t)
 	h := &homes{store: m}
@@ -211,8 +212,8 @@ func TestSweepEnds(t *testing.T) {
 	}
 }
 
-// TestLostAnswer checks that there is no conflict if the answer to publishing is lost and another
-// writer publishes on top before the request is repeated.
+// TestLostAnswer checks that Publish returns no conflict if the answer to its request is lost, and another
+// writer publishes the next snapshot before the request is repeated.
 func TestLostAnswer(t *testing.T) {
 	m := storetest.NewMemory(t)
 	h := &homes{store: m}
@@ -232,8 +233,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestStoreFaults publishes while requests fail, some of them after they took effect. Exactly the
-// snapshots that Publish reported are published, and nothing is damaged.
+// TestStoreFaults publishes while requests fail, some of them after they took effect. It checks that exactly
+// the snapshots for which Publish returned no error are published, and that nothing is damaged.
 func TestStoreFaults(t *testing.T) {
 	m := storetest.NewMemory(t)
 	h := &homes{store: m}
@@ -298,8 +299,8 @@ func TestCreateRefusesObjects(t *testing.T) {
 	}
 }
 
-// TestInteropRepositories makes writers race for each snapshot in real object stores. One wins each
-// time, and nothing is lost.
+// TestInteropRepositories publishes with several concurrent writers in real object stores. It checks that
+// exactly one of them succeeds each time, and that no snapshot is lost.
 func TestInteropRepositories(t *testing.T) {
 	for kind, start := range storetest.Kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -351,6 +352,6 @@ func raceToPublish(t *testing.T, r *Repository, round int) {
 	}
 	wg.Wait()
 	if won.Load() != 1 {
-		t.Errorf("round %d: %d won", round, won.Load())
+		t.Errorf("round %d: %d writers published, want 1", round, won.Load())
 	}
 }

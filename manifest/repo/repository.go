@@ -1,5 +1,5 @@
-// Package repo keeps manifests: a Repository is a folder, or a prefix in an object store, with immutable
-// snapshots and their tables, and one pointer to the current snapshot.
+// Package repo stores manifests: a Repository is a folder, or a prefix in an object store, with immutable
+// snapshots and their tables, and one small file that names the current snapshot.
 package repo
 
 import (
@@ -20,8 +20,8 @@ import (
 	"varve/readers/source"
 )
 
-// Repository is a folder, or a prefix in an object store, that holds a manifest: immutable files, and
-// one small file that names the current snapshot.
+// Repository is a folder, or a prefix in an object store, with a manifest: immutable files, and one small
+// file that names the current snapshot.
 //
 //	OUT/current                     {"varve":1,"snapshot":"ID"}: the only file that is ever replaced
 //	OUT/snapshots/ID.json           a Snapshot; ID is the SHA-256 of the file
@@ -33,8 +33,8 @@ import (
 //
 // Every file is first written as a draft. Publishing a snapshot flushes the drafts of all its files to
 // the disk or the store, then gives each its name, and replaces current last. So a reader finds either
-// the old snapshot or the new one, each complete, at whatever point a writer stops. No reader finds
-// the drafts of a writer that stopped; GC removes them.
+// the old snapshot or the new one, each complete, even if a writer is killed. No reader finds the drafts
+// of a killed writer; GC removes them.
 //
 // A Repository may be used by any number of goroutines, and a folder or prefix by any number of
 // processes.
@@ -64,15 +64,15 @@ const (
 type pointer struct {
 	Varve    int    `json:"varve"`
 	Snapshot string `json:"snapshot"`
-	// Write is a random text, so that no two states of the file are equal. Sweeping marks that a GC is
-	// removing files. Only object stores use them.
+	// Write is a random text, so that no two states of the file are equal. Sweeping is the mark of a GC
+	// that is removing files. Only object stores use the two fields.
 	Write    string `json:"write,omitempty"`
 	Sweeping bool   `json:"sweeping,omitempty"`
 }
 
 // Create makes a repository in a folder or below a prefix, such as s3://bucket/name. The folder may be
-// missing or empty, or hold a repository in which nothing was published. With force it may hold any
-// repository: the next snapshot that is published follows the existing ones, and these stay.
+// missing or empty, or have a repository in which nothing was published. With force it may have any
+// repository: the next snapshot follows the existing snapshots, which remain.
 //
 // In an object store, reads of opened files end when ctx is cancelled.
 func Create(ctx context.Context, name string, force bool) (*Repository, error) {
@@ -138,12 +138,13 @@ func IsFolder(dir string) bool {
 	return err == nil && snapshots.IsDir()
 }
 
-// IsPlace reports the same of a folder of an object store, from the names of its files and folders.
+// IsPlace reports whether a folder of an object store is a repository, given the names of the files and
+// folders in it. The repository may be damaged.
 func IsPlace(files, folders []string) bool {
 	return slices.Contains(files, currentName) && slices.Contains(folders, snapshotFolder)
 }
 
-// Name returns the folder as Create or Open got it, or the prefix.
+// Name returns the folder or prefix that was passed to Create or Open, without secrets.
 func (r *Repository) Name() string { return r.name }
 
 // Close releases locks and connections, and removes tables that were committed but not published.
@@ -253,8 +254,7 @@ func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
 	return found, nil
 }
 
-// History yields the current snapshot and its ancestors, the newest first, as far back as GC kept
-// them.
+// History yields the current snapshot and its ancestors, the newest first, up to the oldest that GC kept.
 func (r *Repository) History(ctx context.Context) iter.Seq2[*manifest.Snapshot, error] {
 	return walkParents(ctx, r, func(id string) (*manifest.Snapshot, string, error) {
 		snap, err := r.Load(ctx, id)

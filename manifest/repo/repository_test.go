@@ -138,6 +138,7 @@ func fullSnapshot(tb testing.TB) *manifest.Snapshot {
 	}
 }
 
+// TestSnapshotComesBack checks that a published snapshot has all its fields when it is loaded.
 func TestSnapshotComesBack(t *testing.T) { everywhere(t, testSnapshotComesBack) }
 
 func testSnapshotComesBack(t *testing.T, h *homes) {
@@ -203,6 +204,7 @@ func TestSnapshotIsPlainJSON(t *testing.T) {
 	}
 }
 
+// TestCreateRefuses checks in which folders Create makes a repository.
 func TestCreateRefuses(t *testing.T) {
 	build := func(names ...string) string {
 		dir := t.TempDir()
@@ -251,6 +253,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
+// TestForceKeepsHistory checks that Create with force keeps the snapshots of an existing repository.
 func TestForceKeepsHistory(t *testing.T) { everywhere(t, testForceKeepsHistory) }
 
 func testForceKeepsHistory(t *testing.T, h *homes) {
@@ -267,6 +270,8 @@ func testForceKeepsHistory(t *testing.T, h *homes) {
 	}
 }
 
+// TestOpenRefuses checks that Open rejects folders without a published snapshot, and invalid contents of
+// the file current.
 func TestOpenRefuses(t *testing.T) { everywhere(t, testOpenRefuses) }
 
 func testOpenRefuses(t *testing.T, h *homes) {
@@ -294,8 +299,8 @@ func testOpenRefuses(t *testing.T, h *homes) {
 	}
 }
 
-// TestTwoWriters checks that exactly one of several writers with the same parent wins, and that the
-// files of the others do no harm.
+// TestTwoWriters checks that exactly one of several writers with the same parent publishes its snapshot,
+// and that this snapshot is complete.
 func TestTwoWriters(t *testing.T) { everywhere(t, testTwoWriters) }
 
 func testTwoWriters(t *testing.T, h *homes) {
@@ -326,14 +331,14 @@ func testTwoWriters(t *testing.T, h *homes) {
 		case err == nil && won < 0:
 			won = i
 		case err == nil:
-			t.Errorf("writers %d and %d both won", won, i)
+			t.Errorf("writers %d and %d both published", won, i)
 		case !errors.Is(err, ErrConflict):
 			t.Errorf("writer %d: %v", i, err)
 		}
 	}
 	got := messages(t, r)
 	if won < 0 || !reflect.DeepEqual(got, []string{fmt.Sprint(won), "first"}) {
-		t.Errorf("writer %d won, history is %q", won, got)
+		t.Errorf("writer %d published, history is %q", won, got)
 	}
 	if err := r.Check(t.Context(), current(t, r)); err != nil {
 		t.Error(err)

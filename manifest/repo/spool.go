@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// spool is a draft of an object: a temporary file without a name, so that nothing remains when the
-// process is killed.
+// spool is a draft of an object: a temporary local file. It has no name, except on Windows, so that
+// nothing remains when the process is killed.
 type spool struct {
 	mu          sync.Mutex
 	file        *os.File
@@ -23,7 +23,7 @@ func newSpool() (*spool, error) {
 	if err != nil {
 		return nil, spoolError(err)
 	}
-	// Windows cannot remove an open file: there, leave removes it.
+	// This fails on Windows, which cannot remove an open file. There, leave removes the file.
 	_ = os.Remove(f.Name())
 	return &spool{file: f, users: 1}, nil
 }
@@ -70,7 +70,7 @@ func (s *spool) discard() error {
 	return s.leave()
 }
 
-// leave closes and removes the file when its last user leaves.
+// leave ends one use of the file. After the last one it closes and removes the file.
 func (s *spool) leave() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

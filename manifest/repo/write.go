@@ -21,11 +21,11 @@ type TableWriter struct {
 	draft draft // nil after Commit and Abort
 	sum   hash.Hash
 	bytes int64
-	err   error // the first error; after one, Commit fails
+	err   error // the first error; Commit returns it
 }
 
-// NewTable starts a table. The caller has to commit or abort it. GC does not remove it until the
-// Repository is closed, or has published while no other table was being written. So open one
+// NewTable starts a table. The caller must call Commit or Abort. GC does not remove the table until the
+// Repository is closed, or has published while no other table was being written. So use a separate
 // Repository for each of two snapshots that are built at the same time.
 func (r *Repository) NewTable(ctx context.Context, kind manifest.TableKind) (*TableWriter, error) {
 	if err := r.startWriting(ctx); err != nil {
@@ -51,9 +51,9 @@ func (w *TableWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Commit ends the table and returns it under the name that its content gives it. Only this Repository
-// finds it from now on; publishing a snapshot that uses it flushes it to disk and shows it to others.
-// The caller sets First and Rows of the result.
+// Commit completes the table and returns it; its name contains the SHA-256 of its content. Until a snapshot
+// with the table is published, only this Repository can open it, and it may not be on disk. The caller sets
+// First and Rows of the result.
 func (w *TableWriter) Commit() (manifest.Table, error) {
 	if w.err != nil {
 		return manifest.Table{}, w.err
@@ -158,8 +158,8 @@ func (r *Repository) Publish(ctx context.Context, snap *manifest.Snapshot, paren
 	if err := r.startWriting(ctx); err != nil {
 		return err
 	}
-	// Note the state of current before looking for files: swapCurrent then detects a GC that started
-	// since.
+	// Read the state of current before checking that files exist: swapCurrent then detects a GC that
+	// started after the check.
 	since, err := r.files.waitForGC(ctx)
 	if err != nil {
 		return err
@@ -207,11 +207,11 @@ func (r *Repository) conflict(parent string) error {
 	return &ConflictError{r.name, parent}
 }
 
-// ConflictError is the error of publishing after a snapshot that is no longer current. Nothing was
+// ConflictError is returned by Publish if the parent of the new snapshot is no longer current. Nothing was
 // written. It wraps ErrConflict.
 type ConflictError struct {
 	Name   string // of the repository
-	Parent string // the snapshot that was current before; empty if there was none
+	Parent string // the parent of the new snapshot; empty if it has none
 }
 
 // Error says that nothing was written.
@@ -258,8 +258,8 @@ func (r *Repository) setCurrent(ctx context.Context, since pointerState, from, t
 	if !errors.Is(err, ErrConflict) {
 		return err
 	}
-	// The store may have executed a request and lost the answer, and another writer may have continued
-	// from our snapshot. If our snapshot is in the history, there was no conflict.
+	// The store may have executed the request although its answer was lost, and then another writer may
+	// have published a snapshot with ours as its parent. If ours is in the history, there was no conflict.
 	for e, err := range r.Log(ctx) {
 		if err != nil || e.ID == from {
 			break
