@@ -21,17 +21,18 @@ import (
 
 // A file at a new place must have the scanned size. Further checks:
 //
-//	a dataset                     format, header, attributes and coordinate values are as scanned
-//	bytes that others point at    none: only their size is known
-//	either, with Deep             the bytes equal those in the old place
+//	a dataset                           format, header, attributes and coordinate values equal the scan
+//	a file to which datasets refer      none: a scan records only its size
+//	both kinds, with Deep               all bytes equal the file in the old place
 //
-// A dataset is scanned at the new place and compared by hashes. Its chunks and their positions are not read.
+// A dataset is scanned at the new place, and the results are compared by their hashes. Its chunks and their
+// locations are not read.
 
 // MismatchError lists sources that are missing at their new places, or differ from the scan.
 type MismatchError struct {
-	Problems []error // the first ones
-	Count    int64   // of all of them
-	Of       int64   // sources that are moved
+	Problems []error // the first problems
+	Count    int64   // number of all problems
+	Of       int64   // number of sources that are moved
 }
 
 // mostListed bounds the sources that an error names.
@@ -56,7 +57,7 @@ func (e *MismatchError) Unwrap() []error { return e.Problems }
 // checker checks files in their new places.
 type checker struct {
 	*relocation
-	deep  *store.Store // of the old places; nil if they are not to be read
+	deep  *store.Store // reads the old places; nil without Deep
 	found map[string]source.Identity
 	total int64
 	done  int64
@@ -68,17 +69,17 @@ type checker struct {
 // moving is a source that is being moved.
 type moving struct {
 	*table.SourceRow
-	number int64  // of its row
-	whole  string // the new name, with what is not to be recorded
-	shown  string
-	now    source.Identity
-	looked bool // at the file in its new place, whatever came of it
+	number int64           // of its row
+	whole  string          // the new name, with secrets such as a signature
+	shown  string          // the new name without secrets
+	now    source.Identity // in its new place
+	looked bool            // the scan returned a result or an error for the new place
 }
 
 // batch is the number of sources that are checked before their rows are written.
 const batch = 256
 
-// all checks all sources and adds their rows to a table.
+// all checks all sources and writes their rows to a table.
 func (c *checker) all(ctx context.Context, out *table.Writer[*table.SourceRow]) error {
 	for _, m := range c.moves {
 		c.total += m.sources
@@ -108,7 +109,7 @@ func (c *checker) all(ctx context.Context, out *table.Writer[*table.SourceRow]) 
 	return nil
 }
 
-// some checks sources, and adds their rows as long as no problem was found.
+// some checks the sources of a batch, and writes their rows unless a problem was found.
 func (c *checker) some(ctx context.Context, rows []*moving, out *table.Writer[*table.SourceRow]) error {
 	var described, others []*moving
 	for _, s := range rows {
@@ -192,13 +193,14 @@ func (c *checker) describe(ctx context.Context, list []*moving) error {
 	}
 	for _, s := range list {
 		if !s.looked {
-			c.add(s, errors.New("nothing was found out about it"))
+			c.add(s, errors.New("the scan returned no result for this file"))
 		}
 	}
 	return nil
 }
 
-// unread returns the error of a dataset that cannot be scanned; another size is the better explanation.
+// unread returns the error for a dataset that cannot be scanned. If its size has changed, the error says so:
+// that explains more than the error of the reader.
 func (c *checker) unread(ctx context.Context, s *moving, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || s.isFolder() {
 		return err
@@ -247,7 +249,7 @@ func (c *checker) same(ctx context.Context, s *moving, f *manifest.File) error {
 		return sizeError(s.Size, f.Size)
 	}
 	if s.Format != f.Format {
-		return fmt.Errorf("%w: it was %s, and is %s here", errOther, s.Format, f.Format)
+		return fmt.Errorf("%w: its format was %s and is now %s", errOther, s.Format, f.Format)
 	}
 	if s.Header != f.Header.ID {
 		if err := c.sameHeader(ctx, s.Header, f.Header); err != nil {
@@ -255,7 +257,7 @@ func (c *checker) same(ctx context.Context, s *moving, f *manifest.File) error {
 		}
 	}
 	if s.Groups != f.Groups.ID {
-		return fmt.Errorf("%w: attributes of its groups are not those that were scanned", errOther)
+		return fmt.Errorf("%w: the attributes of its groups differ", errOther)
 	}
 	for i, v := range f.Values {
 		path := f.Header.Variables[i].Path
@@ -267,27 +269,27 @@ func (c *checker) same(ctx context.Context, s *moving, f *manifest.File) error {
 			id = summed.ID
 		}
 		if id != v.ID {
-			return fmt.Errorf("%w: the values of %s are not those that were scanned", errOther, path)
+			return fmt.Errorf("%w: the values of %s differ", errOther, path)
 		}
 	}
 	return nil
 }
 
-// errOther is the source.ErrChanged of a file with the scanned size.
+// errOther is the error for a file that has the scanned size, but other contents.
 var errOther = fmt.Errorf("%w: not the file that was scanned", source.ErrChanged)
 
 func sizeError(was, is int64) error {
-	return fmt.Errorf("%w: %d bytes were scanned, and it has %d here", source.ErrChanged, was, is)
+	return fmt.Errorf("%w: it had %d bytes when it was scanned, and has %d now", source.ErrChanged, was, is)
 }
 
-// sameHeader compares a header, known by its id, with another.
+// sameHeader compares the scanned header, given its ID, with the header at the new place.
 func (c *checker) sameHeader(ctx context.Context, id string, is *manifest.Header) error {
 	was, err := c.reader.Header(ctx, id)
 	if err != nil {
 		return err
 	}
 	unlike := func(says string) error {
-		return manifest.WithRemedy(fmt.Errorf("%w: %s (an older version of varve may have scanned the file differently; comparing the bytes is certain)", errOther, says), "deep", "")
+		return manifest.WithRemedy(fmt.Errorf("%w: %s (if an older version of varve scanned the file, that can be a wrong alarm; a comparison of all bytes is exact)", errOther, says), "deep", "")
 	}
 	for i := range was.Variables {
 		path := was.Variables[i].Path
@@ -296,12 +298,12 @@ func (c *checker) sameHeader(ctx context.Context, id string, is *manifest.Header
 			return unlike(path + " is missing")
 		}
 		if !bytes.Equal(keyOf(*was.Variables[i]), keyOf(*is.Variables[at])) {
-			return unlike(path + " is described otherwise")
+			return unlike(path + " has another type, shape, storage or attributes")
 		}
 	}
 	a, b := manifest.Header{Dimensions: was.Dimensions}, manifest.Header{Dimensions: is.Dimensions}
 	if len(was.Variables) != len(is.Variables) || !bytes.Equal(a.AppendKey(nil), b.AppendKey(nil)) {
-		return unlike("its variables or dimensions are others")
+		return unlike("its variables or dimensions differ")
 	}
 	return nil
 }
@@ -318,7 +320,7 @@ func keyOf(v manifest.Variable) []byte {
 
 // each checks sources in parallel.
 func (c *checker) each(ctx context.Context, list []*moving) error {
-	todo := map[string][]*moving{} // by the new name: others may name a file more than once
+	todo := map[string][]*moving{} // by the new name: more than one row can have the same file
 	var names []string
 	for _, s := range list {
 		if todo[s.shown] == nil {
@@ -379,7 +381,7 @@ func (c *checker) look(ctx context.Context, s *moving) (now source.Identity, err
 	defer func() { err = errors.Join(err, src.Close()) }()
 	now = src.Identity()
 	if src.IsFolder() {
-		return now, fmt.Errorf("%w: it is a folder here", source.ErrChanged)
+		return now, fmt.Errorf("%w: it is now a folder", source.ErrChanged)
 	}
 	if s.Size != now.Size {
 		return now, sizeError(s.Size, now.Size)
@@ -389,13 +391,13 @@ func (c *checker) look(ctx context.Context, s *moving) (now source.Identity, err
 	}
 	old, err := c.deep.OpenSource(ctx, s.number)
 	if err != nil {
-		return now, fmt.Errorf("its bytes cannot be compared with those in the old place: %w", err)
+		return now, fmt.Errorf("cannot compare it with the file in the old place: %w", err)
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
 	return now, compare(ctx, old, src)
 }
 
-// compareBytes is the number of bytes of two files in memory.
+// compareBytes is the number of bytes that are compared at a time.
 const compareBytes = 1 << 20
 
 // compare compares all bytes of two files of one size.
@@ -404,14 +406,14 @@ func compare(ctx context.Context, old, now *source.Source) error {
 	for at := int64(0); at < now.Size(); at += compareBytes {
 		n := min(compareBytes, now.Size()-at)
 		if _, err := old.ReadAt(ctx, a[:n], at); err != nil {
-			return fmt.Errorf("its bytes cannot be compared with those in the old place: %w", err)
+			return fmt.Errorf("cannot compare it with the file in the old place: %w", err)
 		}
 		if _, err := now.ReadAt(ctx, b[:n], at); err != nil {
 			return err
 		}
 		for i := range n {
 			if a[i] != b[i] {
-				return fmt.Errorf("%w: byte %d is not that of the old place", source.ErrChanged, at+i)
+				return fmt.Errorf("%w: byte %d differs from the file in the old place", source.ErrChanged, at+i)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"varve/manifest/relocate"
 )
 
-// An archive was moved. Each file is checked, and no chunk index is read again.
+// This example moves the files of an archive. Relocate checks each file, and reads no chunk index.
 func ExampleRelocate() {
 	if err := move(context.Background()); err != nil {
 		fmt.Println(err)

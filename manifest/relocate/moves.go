@@ -16,11 +16,11 @@ import (
 	"varve/readers/source"
 )
 
-// Move maps an old place to a new one. Both are a path or URL of a folder, prefix, host with scheme, or source, not a
-// pattern.
+// Move maps an old place to a new one. A place is the path or URL of a folder, a prefix, a host with its scheme,
+// or a single source. Patterns are not allowed.
 type Move struct{ From, To string }
 
-// MoveError is the error of moves that contradict each other or match no source.
+// MoveError is returned for moves that contradict each other, match no source, or give a source an invalid name.
 type MoveError struct{ Says string }
 
 // Error returns Says.
@@ -33,14 +33,14 @@ type moves []*move
 
 type move struct {
 	from, to place
-	sources  int64 // that it moves
+	sources  int64 // number of sources that it moves
 }
 
 // place is a Move's From or To without its final slash; the root is empty.
 type place struct {
-	text  string // as sources are recorded
-	whole string // with what is not to be recorded, such as a signature
-	isURL bool   // and percent-encoded; else names are what they say
+	text  string // in the form in which the manifest records sources
+	whole string // text with secrets that are not recorded, such as a signature
+	isURL bool   // names are percent-encoded
 	local bool
 	// foreign is text as a path of another operating system, on which the manifest may have been built.
 	foreign   string
@@ -83,7 +83,7 @@ func shownPlace(p place) string {
 
 func newPlace(name string) (place, error) {
 	if name == "" {
-		return place{}, refuse("a place is empty: name a folder, a prefix or a file")
+		return place{}, refuse("a place is empty; name a folder, a prefix or a file")
 	}
 	if path, err := source.LocalPath(name); err == nil {
 		foreign, isForeign := foreignPath(path)
@@ -108,11 +108,11 @@ func newPlace(name string) (place, error) {
 		}
 		return place{text: strings.TrimSuffix(source.Shown(name), "/"), whole: name, isURL: true}, nil
 	}
-	return place{}, refuse("%s: sources at %s:// are not read", source.Shown(name), u.Scheme)
+	return place{}, refuse("%s: varve cannot read sources at %s://", source.Shown(name), u.Scheme)
 }
 
-// foreignPath returns a path of another operating system with slashes and without a final one. On Windows a text that
-// begins with one slash is a Unix path, too.
+// foreignPath returns a path of another operating system with slashes, and without a final slash. On Windows, a name
+// that begins with one slash can also be a Unix path.
 func foreignPath(name string) (folder string, ok bool) {
 	above := ""
 	switch {
@@ -126,7 +126,7 @@ func foreignPath(name string) (folder string, ok bool) {
 	return above + strings.TrimSuffix(path.Clean(name), "/"), true
 }
 
-// below returns the rest of a recorded name after a place, with its first slash.
+// below returns the part of a recorded name that follows a place, with its first slash.
 func (p place) below(name string) (rest string, ok bool) {
 	if p.isForeign {
 		if _, ok := foreignPath(name); ok {
@@ -149,7 +149,7 @@ func cut(name, folder string, windows bool) (rest string, ok bool) {
 	return rest, rest == "" || rest[0] == '/'
 }
 
-// find returns the move of a source by its recorded name, or nil if it stays.
+// find returns the move that applies to a recorded name, and the rest of the name. m is nil if no move applies.
 func (all moves) find(name string) (m *move, rest string) {
 	for _, m := range all {
 		if rest, ok := m.from.below(name); ok {
@@ -159,7 +159,7 @@ func (all moves) find(name string) (m *move, rest string) {
 	return nil, ""
 }
 
-// name returns the new name of a path below the old place.
+// name returns the new name of a source, with and without secrets. rest is its name below the old place.
 func (m *move) name(rest string) (whole, shown string, err error) {
 	if rest, err = m.spell(rest); err != nil {
 		return "", "", err
@@ -209,7 +209,7 @@ func (m *move) spell(rest string) (string, error) {
 	return strings.Join(parts, "/"), nil
 }
 
-// moved returns the current name of a path, which may be the old one.
+// moved returns the new name of a path, or the same path if no move applies.
 func (all moves) moved(name string) string {
 	m, rest := all.find(name)
 	if m == nil {

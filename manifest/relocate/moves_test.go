@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestNames maps names below one place to another; special characters are plain text.
+// TestNames checks the new names of sources, and which names are rejected. Special characters are not patterns.
 func TestNames(t *testing.T) {
 	if filepath.Separator != '/' {
-		t.Skip("TestWindowsNames is about paths here")
+		t.Skip("TestWindowsNames tests paths on Windows")
 	}
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -17,7 +17,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		moves      []Move
-		name, want string // nothing wanted: refused
+		name, want string // an empty want means an error
 	}{
 		{[]Move{{"/a", "/b"}}, "/a/x.nc", "/b/x.nc"},
 		{[]Move{{"/a/", "/b/"}}, "/a/x.nc", "/b/x.nc"},
@@ -28,7 +28,7 @@ func TestNames(t *testing.T) {
 		{[]Move{{"/a/x.nc", "/b/y.nc"}}, "/a/x.nc", "/b/y.nc"},
 		{[]Move{{"/a", "/b"}, {"/a/c", "/d"}}, "/a/c/x.nc", "/d/x.nc"},
 		{[]Move{{"/a/c", "/d"}, {"/a", "/b"}, {"/a/c/x.nc", "/e"}}, "/a/c/x.nc", "/e"},
-		{[]Move{{"/a", "/b"}, {"/b", "/c"}}, "/a/x.nc", "/b/x.nc"}, // once
+		{[]Move{{"/a", "/b"}, {"/b", "/c"}}, "/a/x.nc", "/b/x.nc"}, // only one move applies
 		{[]Move{{"/", "/b"}}, "/a/x.nc", "/b/a/x.nc"},
 		{[]Move{{"/a", "/"}}, "/a/x.nc", "/x.nc"},
 		{[]Move{{"a", "b"}}, here + "/a/x.nc", here + "/b/x.nc"},
@@ -86,10 +86,11 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("%q, %v", whole, err)
 	}
 	if said := all.String(); said != "from /a to https://host/b/?v=2" {
-		t.Errorf("the move is described as %q", said)
+		t.Errorf("String: %q", said)
 	}
 }
 
+// TestNoMoves checks that newMoves rejects invalid and contradictory moves.
 func TestNoMoves(t *testing.T) {
 	for _, moves := range [][]Move{
 		{{"/a", "/a/"}}, {{"", "/a"}}, {{"/a", ""}}, {{"/a", "/b"}, {"/a/", "/c"}}, {{"/a", "ftp://host/b"}}, {{"ftp://host/b", "/a"}},

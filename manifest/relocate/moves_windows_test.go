@@ -2,10 +2,10 @@ package relocate
 
 import "testing"
 
-// TestWindowsNames maps Windows paths below one place to another.
+// TestWindowsNames checks the new names of sources with Windows paths.
 func TestWindowsNames(t *testing.T) {
 	for _, tt := range []struct {
-		from, to, name, want string // nothing wanted: refused
+		from, to, name, want string // an empty want means an error
 	}{
 		{`C:\a`, `D:\b`, `C:\a\m\x.nc`, `D:\b\m\x.nc`},
 		{`C:/a/`, `D:/b/.`, `C:\a\m\x.nc`, `D:\b\m\x.nc`},
@@ -36,7 +36,7 @@ func TestWindowsNames(t *testing.T) {
 			_, got, err = m.name(rest)
 		}
 		if got != tt.want || (err == nil) != (tt.want != "") {
-			t.Errorf("%s to %s: of %s %s, %v, want %s", tt.from, tt.to, tt.name, got, err, tt.want)
+			t.Errorf("%s to %s, %s: got %s and %v, want %s", tt.from, tt.to, tt.name, got, err, tt.want)
 		}
 	}
 }

@@ -1,12 +1,11 @@
-// Package relocate makes a manifest find its sources in another place, after an archive was moved, copied or
-// published.
+// Package relocate changes the names of sources in a manifest, after an archive was moved, copied or published.
 //
-//	moves    names ── the longest matching place ── new names
-//	check    each file at its new place ── unchanged, or a list of all that changed
-//	publish  a new table of sources, and a snapshot
+//	moves    find the longest place that matches each source, and so its new name
+//	check    compare each file at its new place with the scan
+//	publish  write a new table of sources, and a snapshot
 //
-// A manifest names a source once, in its row of the sources. So only that table is written, and no references are
-// read.
+// Only the table of sources contains the names of sources. So relocate writes only that table, and reads no
+// references.
 package relocate
 
 import (
@@ -38,13 +37,13 @@ type Options struct {
 	Deep bool
 	// DryRun checks everything and publishes nothing.
 	DryRun bool
-	// Allow are further places that may be read: the old ones if somebody else built the manifest, and places of files
-	// that sources refer to.
+	// Allow are more places that may be read: the old places if somebody else built the manifest, and places of files
+	// to which sources refer.
 	Allow   []string
 	Workers int            // sources read at a time; 0: as many as there are processors
-	Opener  *source.Opener // of the new places; nil: one with default options
-	Writer  string         // the program, for the snapshot
-	// ValueBytes bounds the values that are read of one variable; 0 means 16 MiB.
+	Opener  *source.Opener // opens files in the new places; nil: one with default options
+	Writer  string         // the program, recorded in the snapshot
+	// ValueBytes limits the size of the values that are read for one variable; 0 means 16 MiB.
 	ValueBytes int64
 	// Progress is called by one goroutine with the number of checked sources.
 	Progress func(done, total int64)
@@ -52,12 +51,12 @@ type Options struct {
 
 // Result counts what Relocate did.
 type Result struct {
-	Snapshot *manifest.Snapshot // that was published; nil in a dry run
-	Sources  int64              // that lie elsewhere now
-	// How sources were identified: by their metadata, by their size alone, or by all of their bytes.
+	Snapshot *manifest.Snapshot // the published snapshot; nil in a dry run
+	Sources  int64              // number of sources that were moved
+	// Described, Sized and Compared are the numbers of sources whose metadata, only size, or bytes were compared.
 	Described, Sized, Compared int64
-	// Reordered reports that file names sort differently now. If names decide the order of files, an append would
-	// use the new order.
+	// Reordered says that the new file names sort differently, and that an append may use the new order, because names
+	// and not coordinates determine the order of files.
 	Reordered bool
 	// Unsealed is the reason why reading the manifest needs permission, or nil.
 	Unsealed error
@@ -66,8 +65,9 @@ type Result struct {
 // attempts is the number of times that a relocation starts again after another writer published first.
 const attempts = 5
 
-// Relocate makes the manifest in dir find its sources in new places. The error is a *MismatchError if sources are
-// missing or changed, and a *MoveError if the moves are wrong. Nothing is published then.
+// Relocate publishes a snapshot of the manifest in dir that has the new names of its sources. The error is a
+// *MismatchError if sources are missing or changed, and a *MoveError if the moves are wrong. After an error nothing
+// was published.
 func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, err error) {
 	if opts == nil {
 		opts = &Options{}
@@ -77,7 +77,7 @@ func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, e
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, refuse("nothing is to be moved")
+		return nil, refuse("there are no moves")
 	}
 	repository, err := repo.Open(ctx, dir)
 	if err != nil {
@@ -102,7 +102,7 @@ func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, e
 	return nil, err
 }
 
-// relocation is one attempt.
+// relocation is the state of one attempt.
 type relocation struct {
 	*Options
 	repo   *repo.Repository
@@ -110,7 +110,7 @@ type relocation struct {
 	old    *manifest.Snapshot
 	reader *table.Reader
 	result Result
-	urls   []string // of all sources, as they are called now
+	urls   []string // the new names of all sources
 }
 
 func (r *relocation) run(ctx context.Context) (err error) {
@@ -190,8 +190,8 @@ func (r *relocation) rows(ctx context.Context) iter.Seq2[*table.SourceRow, error
 	return r.reader.ScanSources(ctx, 0, r.reader.Rows(manifest.Sources))
 }
 
-// checkNames checks names only: every move matches a source, sources stay distinct, and values taken from names stay
-// the same.
+// checkNames checks, without I/O on sources, that every move matches a source, that new names are distinct, and that
+// values that the plan took from file names do not change.
 func (r *relocation) checkNames(ctx context.Context) error {
 	opts, err := r.planned()
 	if err != nil {
@@ -201,7 +201,7 @@ func (r *relocation) checkNames(ctx context.Context) error {
 		m.sources = 0
 	}
 	olds := map[string]string{} // by the new name
-	var shown []Move            // of the sources that are in arrays by themselves
+	var shown []Move            // old and new names of the sources that have tiles
 	for row, err := range r.rows(ctx) {
 		if err != nil {
 			return err
@@ -211,11 +211,11 @@ func (r *relocation) checkNames(ctx context.Context) error {
 			return err
 		}
 		if other, ok := olds[name]; ok && other != row.URL {
-			return refuse("%s and %s would both be %s", other, row.URL, name)
+			return refuse("%s and %s would both become %s", other, row.URL, name)
 		}
 		olds[name] = row.URL
 		r.urls = append(r.urls, name)
-		if !row.Hidden && r.old.State == nil { // with one, coordinates say how files follow one another
+		if !row.Hidden && r.old.State == nil { // otherwise coordinates, and not names, determine the order of files
 			shown = append(shown, Move{row.URL, name})
 		}
 	}
@@ -234,7 +234,7 @@ func isReordered(names []Move) bool {
 	return !slices.IsSortedFunc(names, func(a, b Move) int { return plan.CompareNames(a.To, b.To) })
 }
 
-// newName returns the new name of a source and counts it for its move.
+// newName returns the new name of a source, and counts the source in its move.
 func (r *relocation) newName(row *table.SourceRow, opts *plan.Options) (string, error) {
 	m, rest := r.moves.find(row.URL)
 	if m == nil {

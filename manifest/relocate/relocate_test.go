@@ -26,7 +26,7 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// archive is a manifest of files of two days each.
+// archive is a folder of files with two days each, and a manifest of them.
 type archive struct {
 	testing.TB
 	dir, out string
@@ -115,7 +115,7 @@ func (a *archive) rows(snap *manifest.Snapshot) (rows []*table.SourceRow) {
 	return rows
 }
 
-// read reads an array without further permission.
+// read reads an array. Besides the places that the manifest's seal allows, it may read allow.
 func (a *archive) read(path string, allow ...string) ([]byte, error) {
 	s, err := store.Open(a.Context(), a.out, &store.Options{Allow: allow})
 	if err != nil {
@@ -131,19 +131,19 @@ func (a *archive) read(path string, allow ...string) ([]byte, error) {
 	return values.Fixed, err
 }
 
-// holds checks that the archive has its first n files in order.
+// holds checks that the array v has the values of the first files, in order.
 func (a *archive) holds(files int) {
 	a.Helper()
 	got, err := a.read("v")
 	a.must(err)
 	for i := range 4 * files {
 		if len(got) != 8*files || int(got[2*i]) != i {
-			a.Fatalf("%d files are %v", files, got)
+			a.Fatalf("got %v, want the values of %d files", got, files)
 		}
 	}
 }
 
-// move renames a file or folder.
+// move renames a file or folder of the archive, and returns its new path.
 func (a *archive) move(from, to string) (now string) {
 	a.Helper()
 	now = filepath.Join(a.dir, to)
@@ -152,7 +152,8 @@ func (a *archive) move(from, to string) (now string) {
 	return now
 }
 
-// TestThereAndBack moves sources away and back: rows keep the scanned version, and the tables are equal at the end.
+// TestThereAndBack moves sources away and back. It checks that rows keep the ID of the scanned version, and that
+// Scanned is empty again for sources at the place where they were scanned.
 func TestThereAndBack(t *testing.T) {
 	a := newArchive(t)
 	a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("stays/1.nc", 1))
@@ -166,7 +167,7 @@ func TestThereAndBack(t *testing.T) {
 	if snap := a.snapshot(); snap.ID != r.Snapshot.ID || snap.Sources != 2 || snap.Writer != "test" || snap.Message != "relocate 1 source from "+a.dir+"/old to "+a.dir+"/new" {
 		t.Errorf("%+v", snap)
 	}
-	for i := range 30 { // and tables are folded
+	for i := range 30 { // enough appends that tables are folded
 		a.must(a.append(a.file(fmt.Sprintf("new/%d.nc", i+2), i+2)))
 	}
 	a.holds(32)
@@ -186,7 +187,7 @@ func TestThereAndBack(t *testing.T) {
 	a.holds(32)
 }
 
-// TestSameRows checks that exports and servers recognize moved sources.
+// TestSameRows checks that table.Begins, by which exports and servers compare snapshots, recognizes moved sources.
 func TestSameRows(t *testing.T) {
 	a := newArchive(t)
 	a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
@@ -196,7 +197,7 @@ func TestSameRows(t *testing.T) {
 	a.must(a.append(a.file("new/2.nc", 2)))
 	moved := a.snapshot()
 	a.build(ingest.Options{Force: true}, a.dir+"/new")
-	reencoded := a.snapshot()
+	rebuilt := a.snapshot()
 	repository, err := repo.Open(t.Context(), a.out)
 	a.must(err)
 	defer repository.Close()
@@ -212,8 +213,8 @@ func TestSameRows(t *testing.T) {
 	}{
 		{"moved", old, moved, true, false},
 		{"itself", moved, moved, true, true},
-		{"built again", moved, reencoded, false, false},
-		{"built again elsewhere", old, reencoded, false, false},
+		{"built again", moved, rebuilt, false, false},
+		{"built again elsewhere", old, rebuilt, false, false},
 		{"fewer", moved, old, false, false},
 	} {
 		was, is := open(tt.was), open(tt.is)
@@ -234,15 +235,15 @@ func TestRefused(t *testing.T) {
 	a.move("run1", "run3")
 	var refused *MoveError
 	if _, err := a.relocate(Options{}, a.dir+"/run1", a.dir+"/run3"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "run is read from file names") {
-		t.Errorf("another number: %v", err)
+		t.Errorf("another number in the name: %v", err)
 	}
 	if _, err := a.relocate(Options{}); !errors.As(err, &refused) {
-		t.Errorf("nothing: %v", err)
+		t.Errorf("no moves: %v", err)
 	}
 	a.move("run3", "copy/run1")
-	a.must(os.WriteFile(filepath.Join(a.dir, "run1"), nil, 0o666)) // where a folder was
+	a.must(os.WriteFile(filepath.Join(a.dir, "run1"), nil, 0o666)) // a file replaces the folder
 	if _, err := a.relocate(Options{}, a.dir+"/run2", a.dir+"/none/run2"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("nobody is there: %v", err)
+		t.Errorf("missing at the new place: %v", err)
 	}
 	if now := a.snapshot().ID; now != before {
 		t.Error("something was published")
@@ -250,23 +251,22 @@ func TestRefused(t *testing.T) {
 	a.mustRelocate(Options{}, a.dir+"/run1", a.dir+"/copy/run1")
 }
 
-// TestUnlike checks that each kind of changed file is found.
+// TestUnlike changes a file at its new place in several ways, and checks that Relocate detects each change.
 func TestUnlike(t *testing.T) {
 	for name, tt := range map[string]struct {
 		spoil func(a *archive, name string)
 		says  string
-		deep  bool // found out by their bytes, too
-		only  bool // and by nothing else
+		only  bool // only Deep detects the change
 		is    error
 	}{
-		"gone":                   {func(a *archive, name string) { a.must(os.Remove(name)) }, "no such file", true, false, fs.ErrNotExist},
-		"a folder":               {func(a *archive, name string) { a.must(os.Remove(name)); a.must(os.Mkdir(name, 0o777)) }, "", true, false, source.ErrChanged},
-		"cut":                    {func(a *archive, name string) { a.must(os.Truncate(name, 90)) }, "90 here", true, false, source.ErrChanged},
-		"other coordinates":      {func(a *archive, name string) { a.file("new/1.nc", 7) }, "values of /time", true, false, source.ErrChanged},
-		"another attribute":      {func(a *archive, name string) { a.replace(name, "days since 2000", "days since 2001") }, "/time is described otherwise", true, false, source.ErrChanged},
-		"another name":           {func(a *archive, name string) { a.replace(name, "time", "tide") }, "not the file that was scanned: /", true, false, source.ErrChanged},
-		"no dataset":             {func(a *archive, name string) { a.replace(name, "CDF", "FDC") }, "", true, false, source.ErrChanged},
-		"elements of a variable": {func(a *archive, name string) { a.replace(name, "\x00\x07", "\x00\x09") }, "is not that of the old place", true, true, source.ErrChanged},
+		"gone":                   {func(a *archive, name string) { a.must(os.Remove(name)) }, "no such file", false, fs.ErrNotExist},
+		"a folder":               {func(a *archive, name string) { a.must(os.Remove(name)); a.must(os.Mkdir(name, 0o777)) }, "", false, source.ErrChanged},
+		"cut":                    {func(a *archive, name string) { a.must(os.Truncate(name, 90)) }, "90 now", false, source.ErrChanged},
+		"other coordinates":      {func(a *archive, name string) { a.file("new/1.nc", 7) }, "values of /time", false, source.ErrChanged},
+		"another attribute":      {func(a *archive, name string) { a.replace(name, "days since 2000", "days since 2001") }, "/time has another type, shape", false, source.ErrChanged},
+		"another name":           {func(a *archive, name string) { a.replace(name, "time", "tide") }, "not the file that was scanned: /", false, source.ErrChanged},
+		"no dataset":             {func(a *archive, name string) { a.replace(name, "CDF", "FDC") }, "", false, source.ErrChanged},
+		"elements of a variable": {func(a *archive, name string) { a.replace(name, "\x00\x07", "\x00\x09") }, "differs from the file in the old place", true, source.ErrChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newArchive(t)
@@ -280,12 +280,12 @@ func TestUnlike(t *testing.T) {
 				switch {
 				case !deep && tt.only:
 					if err != nil {
-						t.Errorf("it is found out without its bytes: %v", err)
+						t.Errorf("found without Deep: %v", err)
 					}
 				case !errors.As(err, &mismatch) || mismatch.Count != 1 || mismatch.Of != 2 || !errors.Is(err, tt.is) || !strings.Contains(err.Error(), bad):
 					t.Errorf("deep %v: %v", deep, err)
 				case deep == tt.only && !strings.Contains(err.Error(), tt.says):
-					t.Errorf("deep %v: %v, which does not say %q", deep, err, tt.says)
+					t.Errorf("deep %v: %v, want an error with %q", deep, err, tt.says)
 				}
 			}
 			a.holds(2)
@@ -293,18 +293,18 @@ func TestUnlike(t *testing.T) {
 	}
 }
 
-// replace replaces a text in a file by one of its length.
+// replace replaces a text in a file by another of the same length.
 func (a *archive) replace(name, old, now string) {
 	a.Helper()
 	text, err := os.ReadFile(name)
 	a.must(err)
 	if !strings.Contains(string(text), old) {
-		a.Fatalf("%s does not hold %q", name, old)
+		a.Fatalf("%s does not contain %q", name, old)
 	}
 	a.must(os.WriteFile(name, []byte(strings.Replace(string(text), old, now, 1)), 0o666))
 }
 
-// TestChunksAsFiles moves a Zarr store, whose chunks are known by their size only.
+// TestChunksAsFiles moves a Zarr store. Its chunks are files of which the scan recorded only the size.
 func TestChunksAsFiles(t *testing.T) {
 	a := newArchive(t)
 	for name, content := range map[string]string{
@@ -338,7 +338,7 @@ func TestChunksAsFiles(t *testing.T) {
 	}
 }
 
-// TestFollows checks that other names in the manifest are updated.
+// TestFollows checks that Relocate also updates the names of sources in Skipped and in the options.
 func TestFollows(t *testing.T) {
 	a := newArchive(t)
 	a.must(os.MkdirAll(a.dir+"/old", 0o777))
@@ -360,11 +360,11 @@ func TestFollows(t *testing.T) {
 	a.holds(3)
 	var refused *plan.Error
 	if err := a.append(a.dir+"/new/0.nc", a.dir+"/one.nc"); !errors.As(err, &refused) {
-		t.Errorf("files are appended again: %v", err)
+		t.Errorf("appending the same files again: %v", err)
 	}
 }
 
-// TestOthers checks that a user who did not build the manifest may read the new places only.
+// TestOthers checks that a user who did not build the manifest may read only the new places after Relocate.
 func TestOthers(t *testing.T) {
 	a := newArchive(t)
 	a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("stays/1.nc", 1))
@@ -372,7 +372,7 @@ func TestOthers(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	a.mustRelocate(Options{}, a.dir+"/old", a.dir+"/new")
 	if _, err := a.read("v"); !errors.Is(err, source.ErrForbidden) || !strings.Contains(err.Error(), "stays/1.nc") {
-		t.Errorf("all is read: %v", err)
+		t.Errorf("reading a place that is not allowed: %v", err)
 	}
 	if _, err := a.read("v", a.dir+"/stays"); err != nil {
 		t.Error(err)
@@ -382,7 +382,7 @@ func TestOthers(t *testing.T) {
 	}
 	a.must(os.CopyFS(a.dir+"/far", os.DirFS(a.dir+"/stays")))
 	if _, err := a.relocate(Options{Deep: true}, a.dir+"/stays", a.dir+"/far"); !errors.Is(err, source.ErrForbidden) {
-		t.Errorf("the old place is read: %v", err)
+		t.Errorf("Deep without permission for the old place: %v", err)
 	}
 	a.mustRelocate(Options{Deep: true, Allow: []string{a.dir + "/stays"}}, a.dir+"/stays", a.dir+"/far")
 	a.move("new", "hidden")
@@ -390,16 +390,16 @@ func TestOthers(t *testing.T) {
 	a.must(os.Symlink(a.dir+"/hidden", a.dir+"/open/way"))
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	a.mustRelocate(Options{}, a.dir+"/new", a.dir+"/open/way", a.dir+"/far", a.dir+"/open")
-	a.holds(2) // both are named
+	a.holds(2) // the user named both places
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	a.move("open", "else")
 	a.mustRelocate(Options{}, a.dir+"/open", a.dir+"/else")
 	if _, err := a.read("v"); !errors.Is(err, source.ErrForbidden) || !strings.Contains(err.Error(), "else/way/0.nc") {
-		t.Errorf("what a link leads to is read: %v", err)
+		t.Errorf("reading the target of a link outside the allowed places: %v", err)
 	}
 }
 
-// TestOtherWriter checks that another writer's snapshot is not lost.
+// TestOtherWriter appends a file while Relocate runs, and checks that the result has the appended file.
 func TestOtherWriter(t *testing.T) {
 	a := newArchive(t)
 	a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
@@ -418,7 +418,7 @@ func TestOtherWriter(t *testing.T) {
 	a.holds(3)
 }
 
-// TestEnded checks that a cancelled relocation leaves nothing.
+// TestEnded checks that a cancelled relocation publishes nothing and leaves no drafts.
 func TestEnded(t *testing.T) {
 	a := newArchive(t)
 	a.build(ingest.Options{}, a.file("old/0.nc", 0), a.file("old/1.nc", 1))
@@ -430,7 +430,7 @@ func TestEnded(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if drafts, err := os.ReadDir(filepath.Join(a.out, "drafts")); err != nil && !errors.Is(err, fs.ErrNotExist) || len(drafts) > 0 {
-		t.Errorf("left behind: %v, %v", drafts, err)
+		t.Errorf("drafts remain: %v, %v", drafts, err)
 	}
 }
 
@@ -459,15 +459,15 @@ func TestToStore(t *testing.T) {
 	a.holds(files)
 	m.Remove("bucket/new place/" + filepath.Base(names[3]))
 	if _, err := a.read("v"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("an object is gone: %v", err)
+		t.Errorf("reading a missing object: %v", err)
 	}
 	if _, err := a.relocate(Options{}, "s3://bucket/new place", "s3://bucket/old place"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "40 of 40") {
-		t.Errorf("no object is there: %v", err)
+		t.Errorf("moving to a prefix without objects: %v", err)
 	}
 }
 
-// TestToServer moves files to a web server with percent-encoded names, and then to another one. Credentials are in no
-// file of the manifest.
+// TestToServer moves files to a web server with percent-encoded names, and then to another one. It checks that no file
+// of the manifest contains the password.
 func TestToServer(t *testing.T) {
 	a := newArchive(t)
 	a.build(ingest.Options{}, a.file("old/a b/0%20#.nc", 0), a.file("old/a b/1?.nc", 1))
@@ -502,7 +502,7 @@ func TestToServer(t *testing.T) {
 		}
 		text, err := os.ReadFile(name)
 		if strings.Contains(string(text), "secret") {
-			t.Errorf("%s holds the password", name)
+			t.Errorf("%s contains the password", name)
 		}
 		return err
 	}))
@@ -514,7 +514,7 @@ func TestToServer(t *testing.T) {
 	a.holds(2)
 }
 
-// TestTargets moves the targets of references that stay in place.
+// TestTargets moves a file to which a reference file points. The reference file is not moved.
 func TestTargets(t *testing.T) {
 	a := newArchive(t)
 	a.must(os.MkdirAll(a.dir+"/old", 0o777))
@@ -532,7 +532,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestReordered checks that another order of names is reported if names decide the order of files.
+// TestReordered checks that Relocate reports another order of names only if names determine the order of files.
 func TestReordered(t *testing.T) {
 	a := newArchive(t)
 	for _, tt := range []struct {
@@ -553,9 +553,10 @@ func TestReordered(t *testing.T) {
 	}
 }
 
+// TestNilOptions checks that Relocate returns a MoveError if there are no moves.
 func TestNilOptions(t *testing.T) {
 	var wrong *MoveError
 	if _, err := Relocate(t.Context(), t.TempDir(), nil); !errors.As(err, &wrong) {
-		t.Errorf("%v; want a MoveError, as nothing is to be moved", err)
+		t.Errorf("got %v, want a MoveError", err)
 	}
 }
