@@ -33,8 +33,8 @@ func newArchive(t testing.TB) *archive {
 	return &archive{TB: t, dir: dir, out: filepath.Join(dir, "a.varve"), columns: 4}
 }
 
-// file writes a file of a range of days. Its numbers are the days, with the column after the decimal point, packed
-// by a scale unless that is 0.
+// file writes a file of a range of days. The value of a day and a column is 8*day + column. It is packed with scale,
+// unless that is 0.
 func (a *archive) file(from, to int, scale float64) string {
 	a.Helper()
 	days, values := make([]float64, to-from), make([]int16, (to-from)*a.columns)
@@ -147,8 +147,8 @@ func (a *archive) snapshot() *manifest.Snapshot {
 
 func (a *archive) counts() manifest.Counts { return a.v().Spec().Chunks }
 
-// check reads v as a region and chunk by chunk, compares it with the files of a range of days, and returns the
-// counts of its chunks.
+// check reads v as a region and chunk by chunk. It checks that both have the values of a range of days, and that the
+// kinds of the chunks agree with the counts in the snapshot.
 func (a *archive) check(from, to int) {
 	a.Helper()
 	v := a.v()
@@ -182,7 +182,8 @@ func (a *archive) check(from, to int) {
 	}
 }
 
-// readChunks decodes the chunks of an array, as clients get them, into elements.
+// readChunks decodes the chunks of an array, as clients get them, into elements. It returns the number of chunks of
+// each kind.
 func (a *archive) readChunks(v *store.Array, into codec.Elems) (counts manifest.Counts) {
 	a.Helper()
 	unit := v.Schema().DataType.Type().Size
@@ -219,7 +220,7 @@ func (a *archive) readChunks(v *store.Array, into codec.Elems) (counts manifest.
 	return counts
 }
 
-// files lists a folder of the manifest.
+// files returns the names of the files in a folder of the manifest.
 func (a *archive) files(folder string) (names []string) {
 	a.Helper()
 	list, err := os.ReadDir(filepath.Join(a.out, folder))

@@ -18,12 +18,12 @@ type batch struct {
 	file   *repo.TableWriter
 	buffer *bufio.Writer
 	bytes  int64
-	most   int64 // bytes, from which on it is committed
+	most   int64 // the size in bytes at which it is committed
 	rows   []table.Patch
 	runs   []run
 }
 
-// run holds the chunks of one array in a batch.
+// run is the rows of one array in a batch.
 type run struct {
 	array     int
 	row, rows int64
@@ -33,7 +33,8 @@ const (
 	bufferBytes = 256 << 10
 	// mostRows bounds the memory of a batch of small chunks.
 	mostRows = 1 << 20
-	// batchShare bounds a batch as a share of all kept chunks, so that the number of batches grows with its logarithm.
+	// A batch has at least 1/batchShare of the bytes of all compacted chunks, so that the number of files grows only
+	// with the logarithm of their total size.
 	batchShare = 16
 )
 
@@ -65,7 +66,7 @@ func (c *compaction) add(ctx context.Context, array int, number int64, data []by
 	return nil
 }
 
-// kept returns the size of all kept chunks.
+// kept returns the size of all compacted chunks.
 func (c *compaction) kept() (bytes int64) {
 	for _, t := range c.planned.Tables {
 		if t.Kind == manifest.Chunks {
@@ -82,7 +83,7 @@ func (c *compaction) commit(ctx context.Context) error {
 		return nil
 	}
 	c.batch = nil
-	defer b.file.Abort() // of what Commit has not got
+	defer b.file.Abort() // does nothing after Commit
 	if err := b.buffer.Flush(); err != nil {
 		return err
 	}
@@ -98,14 +99,14 @@ func (c *compaction) commit(ctx context.Context) error {
 	patches.List(c.planned, chunks)
 	patches.List(c.planned, places)
 	for _, r := range b.runs {
-		if err := c.give(r, places.Name, chunks.Name); err != nil {
+		if err := c.addRun(r, places.Name, chunks.Name); err != nil {
 			return err
 		}
 	}
 	return c.repo.SaveDraft(ctx, draftName, c.planned)
 }
 
-// writeTable writes the table with the positions of the chunks of a batch.
+// writeTable writes the table with the locations of the chunks of a batch.
 func (c *compaction) writeTable(ctx context.Context, rows []table.Patch) (t manifest.Table, err error) {
 	file, err := c.repo.NewTable(ctx, manifest.Patches)
 	if err != nil {
@@ -124,8 +125,8 @@ func (c *compaction) writeTable(ctx context.Context, rows []table.Patch) (t mani
 	return t, nil
 }
 
-// give adds chunks to their array.
-func (c *compaction) give(r run, places, chunks string) error {
+// addRun adds a run of chunks to its array.
+func (c *compaction) addRun(r run, places, chunks string) error {
 	a := &c.planned.Arrays[r.array]
 	g, err := a.Schema.Grid()
 	if err != nil {

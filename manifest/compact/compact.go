@@ -1,14 +1,14 @@
-// Package compact re-encodes the chunks that need it once, and keeps them in files of the manifest. Then they are
-// ranges of files like all others: nothing is decoded on request, and exports point at them.
+// Package compact re-encodes the chunks that need it once, and stores the results in files of the manifest. Then each
+// of these chunks is a range of a file: clients read it without decoding, and exports refer to it.
 //
-//	plan       merge short chunks on request           a schema with longer chunks
-//	adopt      the batches of an interrupted run       runs of chunks
-//	re-encode  the remaining chunks, batch by batch    chunks-SUM.bin, patches-SUM.parquet
-//	publish    schemas and runs in one snapshot
+//	plan       merge short chunks on request                makes schemas with longer chunks
+//	adopt      take the batches of an interrupted run       makes runs of chunks
+//	re-encode  the remaining chunks, batch by batch         writes chunks-SUM.bin and patches-SUM.parquet
+//	publish    all schemas and runs in one snapshot
 //
 // Sources and values do not change. Readers see the old snapshot until the end. Each batch is flushed together with
-// a draft of the snapshot that names it. The next run continues from the draft if this one is killed, or if another
-// writer publishes first. So at most one batch is lost.
+// a draft of the snapshot that lists it. If a run is killed, or if another writer publishes first, the next run
+// continues from the draft. So at most one batch is lost.
 package compact
 
 import (
@@ -33,27 +33,27 @@ import (
 // DimensionError is returned for a dimension of Options.Chunks that no array has.
 type DimensionError = patches.DimensionError
 
-// Options configure Compact. Nil options are the zero value.
+// Options configure Compact. Nil means the zero value.
 type Options struct {
 	// Chunks merges neighbouring chunks along dimensions, by name or path, up to these lengths.
 	Chunks map[string]int64
 	// Store configures reading, such as allowed folders.
 	Store      store.Options
 	Workers    int    // chunks that are re-encoded at a time; 0: as many as there are processors
-	Memory     int64  // bytes for chunks that are under way; 0 stands for 512 MiB
-	BatchBytes int64  // the least size of a file of chunks but the last; 0 stands for 64 MiB
-	Writer     string // the program, for the snapshot
+	Memory     int64  // bytes for chunks that are being re-encoded; 0: 512 MiB
+	BatchBytes int64  // the smallest size of a file of chunks, except the last; 0: 64 MiB
+	Writer     string // the program, recorded in the snapshot
 	// Progress is called by one goroutine with the number of chunks that are done.
 	Progress func(done, total int64)
 }
 
 // Result counts what Compact did.
 type Result struct {
-	Snapshot *manifest.Snapshot // that was published; nil if there was nothing to do
-	Merged   []string           // arrays whose chunks were
-	Chunks   int64              // that were re-encoded
-	Adopted  int64              // that an interrupted run had re-encoded
-	Bytes    int64              // of the chunks that were re-encoded
+	Snapshot *manifest.Snapshot // the published snapshot; nil if there was nothing to do
+	Merged   []string           // paths of the arrays whose chunks were merged
+	Chunks   int64              // number of chunks that were re-encoded
+	Adopted  int64              // number of chunks that an interrupted run had re-encoded
+	Bytes    int64              // total size of the chunks that were re-encoded
 }
 
 // attempts is the number of times that a run continues after another writer published first.
@@ -62,7 +62,7 @@ const attempts = 5
 // draftName is the name of the draft that an interrupted run leaves.
 const draftName = "compact"
 
-// Compact re-encodes and keeps chunks of the manifest in dir.
+// Compact re-encodes chunks of the manifest in dir, stores them in the manifest, and publishes a snapshot with them.
 func Compact(ctx context.Context, dir string, opts *Options) (result *Result, err error) {
 	if opts == nil {
 		opts = &Options{}
@@ -93,12 +93,12 @@ type compaction struct {
 	opts   Options
 	result Result
 
-	old     *manifest.Snapshot // what is current
-	planned *manifest.Snapshot // what comes next
-	merged  map[string]bool    // arrays, by path
-	batch   *batch             // that is being written; nil if there is none
-	done    int64              // chunks of this attempt
-	total   int64
+	old     *manifest.Snapshot // the current snapshot
+	planned *manifest.Snapshot // the next snapshot
+	merged  map[string]bool    // paths of the arrays whose chunks were merged
+	batch   *batch             // the batch that is being written; nil if there is none
+	done    int64              // number of chunks that this attempt has re-encoded
+	total   int64              // number of chunks that this attempt must re-encode
 }
 
 // attempt compacts the current snapshot.
@@ -120,11 +120,11 @@ func (c *compaction) attempt(ctx context.Context) error {
 	adopted := int64(0)
 	if draft != nil {
 		adopted, err = patches.Carry(ctx, c.repo, draft, c.planned, patches.AsPlanned)
-		if err != nil && !errors.Is(err, codec.ErrCorrupt) { // a draft is nobody's but ours
+		if err != nil && !errors.Is(err, codec.ErrCorrupt) { // without a usable draft, all chunks are re-encoded
 			return err
 		}
 	}
-	c.result.Adopted = max(adopted-c.result.Chunks, 0) // the others are of an attempt before this
+	c.result.Adopted = max(adopted-c.result.Chunks, 0) // an earlier attempt of this run re-encoded the others
 	if err := c.reencode(ctx); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (c *compaction) attempt(ctx context.Context) error {
 	return c.repo.RemoveDraft(ctx, draftName)
 }
 
-// loadDraft returns the draft of an interrupted run, or nil if there is none that can be read.
+// loadDraft returns the draft of an interrupted run, or nil if there is none or it cannot be read.
 func (c *compaction) loadDraft(ctx context.Context) (*manifest.Snapshot, error) {
 	draft, err := c.repo.LoadDraft(ctx, draftName)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, codec.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) {
@@ -179,12 +179,12 @@ func (c *compaction) plan() error {
 	return nil
 }
 
-// re-encode re-encodes what is left, and counts the chunks of arrays that are not as they were.
-// What it has done before it fails is kept.
+// reencode re-encodes the remaining chunks, and updates the counts of arrays that change. If it fails, it saves the
+// chunks that it has finished in the draft.
 func (c *compaction) reencode(ctx context.Context) (err error) {
 	opts := c.opts.Store
 	opts.Workers, opts.CacheBytes, opts.FlightBytes = c.opts.Workers, max(c.opts.Memory/4, 1), max(c.opts.Memory/4, 1)
-	now := *c.planned // the store's own: runs are added to the other one
+	now := *c.planned // a copy for the store, because reencode adds runs to c.planned
 	now.Arrays = slices.Clone(c.planned.Arrays)
 	s, err := store.New(c.repo, &now, &opts)
 	if err != nil {
@@ -242,7 +242,7 @@ func (c *compaction) count(ctx context.Context, s *store.Store) error {
 	return ctx.Err()
 }
 
-// mostChanged bounds the sources that an error names.
+// mostChanged limits the number of sources that an error names.
 const mostChanged = 20
 
 // changed returns an error that names the sources that changed since the scan.

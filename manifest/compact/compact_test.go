@@ -70,6 +70,8 @@ func (a *archive) drift(days ...int) (names []string) {
 	return names
 }
 
+// TestCompact checks that clients get the same chunks before and after Compact, that all are compacted chunks then,
+// and that a second run does nothing.
 func TestCompact(t *testing.T) {
 	a := drifting(t, 100, 103, 108, 110)
 	before := a.counts()
@@ -97,19 +99,19 @@ func TestCompact(t *testing.T) {
 	for w := v.Grid().Walk(); w.Next(); {
 		b, err := v.Chunk(t.Context(), w.Coords)
 		if err != nil || !bytes.Equal(b, chunks[0]) {
-			t.Errorf("chunk %v is not what it was (%v)", w.Coords, err)
+			t.Errorf("chunk %v differs from the chunk before Compact (%v)", w.Coords, err)
 		}
 		chunks = chunks[1:]
 	}
 	if r := a.compact(Options{}); r.Snapshot != nil {
-		t.Errorf("done again: %+v", r)
+		t.Errorf("a second run published %+v", r)
 	}
 	if left := a.files("drafts"); left != nil {
-		t.Errorf("left %q", left)
+		t.Errorf("drafts remain: %q", left)
 	}
 }
 
-// TestPartsOfKept reads parts of kept chunks, with and without the chunk in the cache.
+// TestPartsOfKept reads parts of compacted chunks, with and without a cache.
 func TestPartsOfKept(t *testing.T) {
 	a := drifting(t, 0, 5, 10, 12)
 	shape := a.v().Grid().Shape()
@@ -153,7 +155,7 @@ func openWith(t *testing.T, a *archive, cache int64) *store.Array {
 	return v
 }
 
-// TestRanges checks that a kept chunk is one range of a file.
+// TestRanges checks that a compacted chunk is one range of a file.
 func TestRanges(t *testing.T) {
 	a := drifting(t, 0, 5, 10, 12)
 	a.compact(Options{BatchBytes: 1})
@@ -178,7 +180,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestInterrupted stops a run many times. The current snapshot stays, and finished batches are not repeated.
+// TestInterrupted stops a run many times. It checks that this publishes nothing, and that the next run does not repeat
+// finished batches.
 func TestInterrupted(t *testing.T) {
 	days := []int{0}
 	for range 40 {
@@ -210,7 +213,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	r := a.compact(Options{})
 	if r.Chunks != left || r.Adopted != before.Reencoded-left || runs == 0 {
-		t.Errorf("%d of %d chunks left, did %+v", left, before.Reencoded, r)
+		t.Errorf("%d of %d chunks were left, but Compact returned %+v", left, before.Reencoded, r)
 	}
 	a.check(0, days[40])
 	if got := a.counts(); got.Patched != before.Reencoded {
@@ -219,7 +222,7 @@ func TestInterrupted(t *testing.T) {
 	a.compacted(1)
 }
 
-// compacted runs gc and checks that no unused file remains.
+// compacted runs gc, and checks that the snapshots that it keeps are complete and that no unused file remains.
 func (a *archive) compacted(keep int) {
 	a.Helper()
 	if _, err := a.repository().GC(a.Context(), keep); err != nil {
@@ -239,12 +242,12 @@ func (a *archive) compacted(keep int) {
 	}
 	for _, name := range a.files("patches") {
 		if !slices.Contains(needed, name) {
-			a.Errorf("%s is still there", name)
+			a.Errorf("%s remains after gc", name)
 		}
 	}
 }
 
-// TestStaleDraft checks that a draft is used only for the chunks that it was made for.
+// TestStaleDraft checks that Compact uses the chunks of a draft only where they are still correct.
 func TestStaleDraft(t *testing.T) {
 	interrupt := func(a *archive) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -253,7 +256,7 @@ func TestStaleDraft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Run("files come before", func(t *testing.T) {
+	t.Run("a file is inserted before the others", func(t *testing.T) {
 		a := drifting(t, 10, 12, 14)
 		interrupt(a)
 		a.append(a.file(0, 10, 1))
@@ -262,7 +265,7 @@ func TestStaleDraft(t *testing.T) {
 		}
 		a.check(0, 14)
 	})
-	t.Run("files come behind", func(t *testing.T) {
+	t.Run("a file is appended", func(t *testing.T) {
 		a := drifting(t, 10, 12, 14)
 		interrupt(a)
 		a.append(a.file(14, 16, 0.5))
@@ -271,13 +274,13 @@ func TestStaleDraft(t *testing.T) {
 		}
 		a.check(10, 16)
 	})
-	t.Run("merged now", func(t *testing.T) {
+	t.Run("chunks are merged", func(t *testing.T) {
 		a := drifting(t, 10, 12, 14)
 		interrupt(a)
 		a.compact(Options{Chunks: map[string]int64{"time": 3}})
 		a.check(10, 14)
 	})
-	t.Run("a file is gone", func(t *testing.T) {
+	t.Run("a file of chunks is missing", func(t *testing.T) {
 		a := drifting(t, 10, 12, 14)
 		interrupt(a)
 		for _, name := range a.files("patches") {
@@ -292,7 +295,7 @@ func TestStaleDraft(t *testing.T) {
 		}
 		a.check(10, 14)
 	})
-	t.Run("a draft that is none", func(t *testing.T) {
+	t.Run("the draft is not valid JSON", func(t *testing.T) {
 		a := drifting(t, 10, 12, 14)
 		interrupt(a)
 		if err := os.WriteFile(filepath.Join(a.out, "drafts", draftName+".json"), []byte("{"), 0o666); err != nil {
@@ -303,7 +306,7 @@ func TestStaleDraft(t *testing.T) {
 	})
 }
 
-// TestAppend checks that kept chunks survive appends on either side while their contents stay the same.
+// TestAppend checks that compacted chunks stay valid when files are appended after or before the others.
 func TestAppend(t *testing.T) {
 	for _, second := range []bool{false, true} {
 		a := newArchive(t)
@@ -313,17 +316,17 @@ func TestAppend(t *testing.T) {
 		kept := a.counts().Patched
 		a.append(a.file(55, 60, 0.5))
 		if got := a.counts(); got.Patched != kept || got.Reencoded == 0 {
-			t.Errorf("appended behind %d that were kept: %+v", kept, got)
+			t.Errorf("appended after %d compacted chunks: %+v", kept, got)
 		}
 		a.check(50, 60)
 		if r := a.compact(Options{}); r.Chunks == 0 || r.Chunks >= a.counts().Verbatim {
-			t.Errorf("did %+v of %+v", r, a.counts())
+			t.Errorf("Compact returned %+v for %+v", r, a.counts())
 		}
 		a.check(50, 60)
 		kept = a.counts().Patched
 		a.append(a.file(40, 50, 0.5))
 		if got := a.counts(); got.Patched != kept || got.Reencoded == 0 {
-			t.Errorf("inserted before %d that were kept: %+v", kept, got)
+			t.Errorf("inserted before %d compacted chunks: %+v", kept, got)
 		}
 		a.check(40, 60)
 		a.compact(Options{})
@@ -334,7 +337,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestBetween checks that a file inserted between others drops the kept chunks.
+// TestBetween checks that a file inserted between others makes the compacted chunks invalid, and that gc removes them.
 func TestBetween(t *testing.T) {
 	a := drifting(t, 0, 5)
 	a.append(a.file(10, 12, 1))
@@ -346,12 +349,11 @@ func TestBetween(t *testing.T) {
 	a.check(0, 12)
 	a.compacted(1)
 	if left := a.files("patches"); left != nil {
-		t.Errorf("nobody needs %q", left)
+		t.Errorf("unused files remain: %q", left)
 	}
 }
 
-// TestRandom builds, appends, merges, compacts, restores and collects at random, and reads
-// everything after each step.
+// TestRandom appends, inserts, merges, compacts and runs gc in random order, and reads all values after each step.
 func TestRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -392,7 +394,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestMergeSteps merges chunks of one step, and again after an append.
+// TestMergeSteps merges chunks of one time step, and does so again after an append.
 func TestMergeSteps(t *testing.T) {
 	a := newArchive(t)
 	var names []string
@@ -405,7 +407,7 @@ func TestMergeSteps(t *testing.T) {
 	}
 	r := a.compact(Options{Chunks: map[string]int64{"time": 10}})
 	if got, want := a.counts(), (manifest.Counts{Verbatim: 3, Patched: 3}); got != want || !slices.Equal(r.Merged, []string{"/v"}) {
-		t.Errorf("%+v, want %+v; did %+v", got, want, r)
+		t.Errorf("%+v, want %+v; Compact returned %+v", got, want, r)
 	}
 	a.check(0, 25)
 	a.append(a.file(25, 26, 0), a.file(26, 29, 0))
@@ -414,7 +416,7 @@ func TestMergeSteps(t *testing.T) {
 	}
 	a.check(0, 29)
 	if r := a.compact(Options{Chunks: map[string]int64{"/time": 10}}); r.Chunks != 1 {
-		t.Errorf("only the tail was to be merged: %+v", r)
+		t.Errorf("re-encoded more than the last chunk: %+v", r)
 	}
 	if got, want := a.counts(), (manifest.Counts{Verbatim: 3, Patched: 3}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -423,11 +425,11 @@ func TestMergeSteps(t *testing.T) {
 	a.compacted(1)
 	var unknown *DimensionError
 	if _, err := Compact(t.Context(), a.out, &Options{Chunks: map[string]int64{"tim": 5}}); !errors.As(err, &unknown) || unknown.Name != "tim" {
-		t.Errorf("a dimension that is not there: %v", err)
+		t.Errorf("an unknown dimension: %v", err)
 	}
 }
 
-// TestChanged checks that all changed sources are named and nothing is published.
+// TestChanged checks that the error names all changed sources, and that nothing is published.
 func TestChanged(t *testing.T) {
 	a := drifting(t, 0, 2, 4, 6, 8)
 	id := a.snapshot().ID
@@ -441,11 +443,11 @@ func TestChanged(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if a.snapshot().ID != id {
-		t.Error("published")
+		t.Error("a snapshot was published")
 	}
 }
 
-// TestConflict has another writer publish while chunks are re-encoded.
+// TestConflict appends a file while chunks are re-encoded, and checks that Compact continues with all files.
 func TestConflict(t *testing.T) {
 	a := drifting(t, 10, 12, 14)
 	chunks := a.counts().Reencoded
@@ -457,12 +459,12 @@ func TestConflict(t *testing.T) {
 		}
 	}})
 	if got := a.counts(); got.Reencoded != 0 || got.Patched <= chunks || r.Chunks != got.Patched {
-		t.Errorf("%+v, did %+v", got, r)
+		t.Errorf("%+v, but Compact returned %+v", got, r)
 	}
 	a.check(10, 17)
 }
 
-// TestDamaged checks that every way of reading a damaged kept chunk fails.
+// TestDamaged checks that every way of reading a damaged compacted chunk fails.
 func TestDamaged(t *testing.T) {
 	a := drifting(t, 0, 2, 4)
 	a.compact(Options{})
@@ -490,11 +492,11 @@ func TestDamaged(t *testing.T) {
 	}
 	found, err := verify.Verify(t.Context(), s, &verify.Options{Deep: true})
 	if err != nil || len(found.Problems) != 1 || !errors.Is(found.Err(), codec.ErrCorrupt) || !strings.Contains(found.Problems[0].Source, ".bin") {
-		t.Errorf("verify finds %v (%v)", found.Problems, err)
+		t.Errorf("Verify: %v (%v)", found.Problems, err)
 	}
 }
 
-// TestMoved checks that a moved manifest finds its kept chunks.
+// TestMoved checks that compacted chunks can be read after the manifest was moved.
 func TestMoved(t *testing.T) {
 	a := drifting(t, 0, 2, 4)
 	a.compact(Options{})

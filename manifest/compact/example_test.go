@@ -11,7 +11,7 @@ import (
 	"varve/manifest/store"
 )
 
-// The chunks of the file with another compression are re-encoded once, and kept.
+// This example re-encodes the chunks of a file with another compression, and stores them in the manifest.
 func ExampleCompact() {
 	if err := keep(context.Background()); err != nil {
 		fmt.Println(err)

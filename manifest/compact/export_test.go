@@ -12,7 +12,7 @@ import (
 	"varve/manifest/ingest"
 )
 
-// TestExport writes kerchunk references to kept chunks and reads them back.
+// TestExport exports kerchunk references to compacted chunks, and builds a manifest from them.
 func TestExport(t *testing.T) {
 	a := drifting(t, 0, 2, 4, 9)
 	a.compact(Options{})
@@ -26,7 +26,7 @@ func TestExport(t *testing.T) {
 	}
 	text, err := os.ReadFile(refs)
 	if err != nil || !bytes.Contains(text, []byte("/a.varve/patches/chunks-")) {
-		t.Errorf("no reference to what is kept in %s (%v)", text, err)
+		t.Errorf("no reference to a file of compacted chunks in %s (%v)", text, err)
 	}
 	b := *a
 	b.out = filepath.Join(a.dir, "b.varve")
@@ -35,7 +35,8 @@ func TestExport(t *testing.T) {
 	b.check(0, 9)
 }
 
-// TestExportRemote checks that references to a server name no local file.
+// TestExportRemote checks that references to sources on a server do not name a local file: the export contains the
+// compacted chunks inline.
 func TestExportRemote(t *testing.T) {
 	a := newArchive(t)
 	var names []string

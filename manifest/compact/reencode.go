@@ -26,7 +26,7 @@ type made struct {
 }
 
 const (
-	// mostTasks bounds the chunks that wait for an earlier one.
+	// mostTasks limits the number of finished chunks that wait for an earlier one.
 	mostTasks = 4096
 	// leastWeight is the weight of the smallest chunk.
 	leastWeight = 64 << 10
@@ -55,7 +55,7 @@ func (c *compaction) reencodeArray(ctx context.Context, a *store.Array, index in
 		}
 		room.Release(t.weight)
 		if err != nil {
-			cancel() // and see the others off
+			cancel() // and continue, to receive the results of the other tasks
 			continue
 		}
 		reencoded++
@@ -71,7 +71,7 @@ func (c *compaction) reencodeArray(ctx context.Context, a *store.Array, index in
 func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.Weighted, tasks chan<- *task) error {
 	var workers errgroup.Group
 	workers.SetLimit(c.opts.Workers)
-	defer workers.Wait() // they tell their errors where their chunks are waited for
+	defer workers.Wait() // workers send their errors to t.made, so there is no error here
 	for l, err := range a.Locations(ctx, whole(a)) {
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.W
 		if err := room.Acquire(ctx, t.weight); err != nil {
 			return err
 		}
-		tasks <- t // whoever takes them does so to the end
+		tasks <- t // the receiver takes all tasks, even after an error
 		workers.Go(func() error {
 			data, err := a.Chunk(ctx, t.coords)
 			t.made <- made{data, err}
