@@ -13,7 +13,7 @@ import (
 	"varve/readers/source"
 )
 
-// A file of an archive was replaced.
+// This example verifies a manifest before and after a file of its archive is truncated.
 func ExampleVerify() {
 	if err := replaceOne(context.Background()); err != nil {
 		fmt.Println(err)

@@ -31,7 +31,7 @@ type Options struct {
 type Problem struct {
 	Source string // the affected file; empty if unknown
 	Array  string
-	Coords []int64 // of the chunk; nil if the list of chunks is affected
+	Coords []int64 // of the chunk; nil if the problem is not with a single chunk
 	Err    error
 	More   int64 // number of further chunks of the array that fail in the same source
 }
@@ -58,7 +58,7 @@ func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error)
 	if err := v.sources(ctx); err != nil {
 		return &v.result, err
 	}
-	// Sources are checked at once, so their problems arrive in any order.
+	// Sources are checked concurrently, so their problems are in random order.
 	slices.SortFunc(v.result.Problems, func(a, b Problem) int { return cmp.Compare(a.Source, b.Source) })
 	if !v.Deep {
 		return &v.result, nil
@@ -82,8 +82,8 @@ type verifier struct {
 // place is an array in a source.
 type place struct{ array, source string }
 
-// shownChunks bounds the failing chunks that are listed per array and source; further ones are counted,
-// because a missing file may have a million.
+// shownChunks limits the number of failing chunks that are listed for an array and a source. More chunks are
+// only counted, because a missing file may have a million.
 const shownChunks = 10
 
 func (v *verifier) add(p Problem) {
@@ -170,7 +170,7 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 	return cmp.Or(group.Wait(), ctx.Err())
 }
 
-// chunk decodes the bytes that clients get, and compares the elements with those that varve reads.
+// chunk decodes the bytes that clients get.
 func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) error {
 	stored, err := a.Chunk(ctx, coords)
 	if err != nil || stored == nil {
@@ -195,8 +195,8 @@ func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) er
 	return err
 }
 
-// checkSwapped detects checksums as written before HDF5 1.6.3, which libhdf5 and varve accept but other Zarr
-// clients reject. It is called for chunks that decode.
+// checkSwapped returns an error for a checksum in the byte order of HDF5 before 1.6.3: libhdf5 and varve accept it,
+// but other Zarr clients reject it. It is called only for chunks that varve can decode.
 func checkSwapped(specs []codec.Spec, stored []byte) error {
 	const name, size = "numcodecs.fletcher32", 4
 	if len(specs) == 0 || specs[len(specs)-1].Name != name || len(stored) < size {
@@ -214,7 +214,7 @@ func checkSwapped(specs []codec.Spec, stored []byte) error {
 	return fmt.Errorf("%w: the fletcher32 checksum has swapped bytes, as written before HDF5 1.6.3; varve and libhdf5 accept it, but other Zarr clients reject it; rewrite the file with h5repack", errors.ErrUnsupported)
 }
 
-// stored is the location of a chunk; name is empty if the chunk is in several sources.
+// stored returns the location of a chunk. name is empty if the chunk is not in a single source.
 func (v *verifier) stored(ctx context.Context, a *store.Array, coords []int64) (name string, offset int64) {
 	at, err := a.Locate(ctx, coords)
 	if err != nil || at.Kind == store.Missing || at.Kind == store.Reencoded || at.Source < 0 {
@@ -227,8 +227,8 @@ func (v *verifier) stored(ctx context.Context, a *store.Array, coords []int64) (
 	return src.URL, at.Offset
 }
 
-// Err returns an error with all problems, or nil. Its text lists the first ones, because an archive that was
-// moved has one per file.
+// Err returns an error with all problems, or nil if there are none. Its text lists only the first problems, because
+// after an archive was moved every file is a problem.
 func (r *Result) Err() error {
 	if len(r.Problems) == 0 {
 		return nil
@@ -243,7 +243,7 @@ func (r *Result) Err() error {
 // problems is the error that Err returns.
 type problems []error
 
-// shownProblems bounds the listed problems.
+// shownProblems limits the number of listed problems.
 const shownProblems = 100
 
 func (p problems) Error() string {

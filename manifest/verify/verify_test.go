@@ -17,7 +17,7 @@ import (
 	"varve/readers/source"
 )
 
-// archived is a manifest of three files with two days each.
+// archived returns an open manifest of three files with two days each, and the paths of these files.
 func archived(t *testing.T) (s *store.Store, files []string) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -48,6 +48,7 @@ func archived(t *testing.T) (s *store.Store, files []string) {
 	return s, files
 }
 
+// TestVerify changes sources in several ways, and checks which of them Verify reports.
 func TestVerify(t *testing.T) {
 	later := time.Now().Add(time.Hour)
 	for _, c := range []struct {
@@ -56,9 +57,9 @@ func TestVerify(t *testing.T) {
 		bad   int // sources
 		want  error
 	}{
-		{"nothing", func([]string) error { return nil }, 0, nil},
-		{"a file is gone", func(f []string) error { return os.Remove(f[1]) }, 1, os.ErrNotExist},
-		{"two files were written to", func(f []string) error {
+		{"no change", func([]string) error { return nil }, 0, nil},
+		{"a file is missing", func(f []string) error { return os.Remove(f[1]) }, 1, os.ErrNotExist},
+		{"two files have another modification time", func(f []string) error {
 			return errors.Join(os.Chtimes(f[0], later, later), os.Chtimes(f[2], later, later))
 		}, 2, source.ErrChanged},
 		{"a file is shorter", func(f []string) error { return os.Truncate(f[2], 100) }, 1, source.ErrChanged},
@@ -78,7 +79,7 @@ func TestVerify(t *testing.T) {
 					sources[p.Source] = true
 				}
 				if r.Sources != 3 || len(sources) != c.bad || !errors.Is(r.Err(), c.want) {
-					t.Errorf("deep %v: %d sources, wrong are %v: %v", deep, r.Sources, sources, r.Err())
+					t.Errorf("deep %v: %d sources, problems with %v: %v", deep, r.Sources, sources, r.Err())
 				}
 				if wantChunks := map[bool]bool{true: true}[deep]; (r.Chunks > 0) != wantChunks {
 					t.Errorf("deep %v: %d chunks", deep, r.Chunks)
@@ -88,7 +89,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// zarrOf is a manifest of a Zarr group with one array, a, that has one chunk.
+// zarrOf returns an open manifest of a Zarr group with one array, a, of which one chunk is stored.
 func zarrOf(t *testing.T, document, key, chunk string) *store.Store {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -115,8 +116,8 @@ func zarrOf(t *testing.T, document, key, chunk string) *store.Store {
 	return s
 }
 
-// TestVerifyHugeChunk: a chunk of a source that is declared far longer than what is stored is a
-// problem, and takes no memory.
+// TestVerifyHugeChunk checks that Verify reports a chunk with a huge declared shape, and does not allocate memory
+// for it.
 func TestVerifyHugeChunk(t *testing.T) {
 	s := zarrOf(t, `{"shape":[9],"data_type":"int16","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1152921504606846976]}},
 		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}},{"name":"gzip"}],
@@ -127,7 +128,7 @@ func TestVerifyHugeChunk(t *testing.T) {
 	}
 }
 
-// TestVerifySparse: chunks that nobody stored are not looked at one by one.
+// TestVerifySparse checks that Verify does not visit missing chunks one by one.
 func TestVerifySparse(t *testing.T) {
 	const chunks = 1_000_000
 	s := zarrOf(t, fmt.Sprintf(`{"shape":[%d],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},
@@ -139,11 +140,11 @@ func TestVerifySparse(t *testing.T) {
 		t.Errorf("%v, %v", err, r)
 	}
 	if steps > chunks/1000 {
-		t.Errorf("%d steps for %d chunks of which one is stored", steps, chunks)
+		t.Errorf("%d steps for %d chunks, of which one is stored", steps, chunks)
 	}
 }
 
-// TestVerifyDamaged: of a chunk that does not decode the file and the place in it are said.
+// TestVerifyDamaged checks that the error for a chunk that cannot be decoded names its file and offset.
 func TestVerifyDamaged(t *testing.T) {
 	s := zarrOf(t, `{"shape":[9],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1]}},
 		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"},{"name":"gzip"}],
@@ -154,7 +155,7 @@ func TestVerifyDamaged(t *testing.T) {
 	}
 }
 
-// TestVerifyMany: of the chunks of a file that is gone, some are listed, and the rest counted.
+// TestVerifyMany checks that the result lists only some of the failing chunks of a file, and counts the others.
 func TestVerifyMany(t *testing.T) {
 	const most = shownChunks
 	v := &verifier{found: map[place][]int{}}
@@ -170,8 +171,8 @@ func TestVerifyMany(t *testing.T) {
 	}
 }
 
-// TestVerifyAllGone: of files that are all gone some are listed, and the rest counted; what is wrong
-// with those counts too.
+// TestVerifyAllGone checks that the text of the error lists only some of many problems and counts the others, and that
+// errors.Is also finds errors that are not listed.
 func TestVerifyAllGone(t *testing.T) {
 	v := &verifier{found: map[place][]int{}}
 	for i := range 3 * shownProblems {
@@ -183,11 +184,11 @@ func TestVerifyAllGone(t *testing.T) {
 		t.Errorf("%d lines:\n%v", lines, err)
 	}
 	if !errors.Is(err, os.ErrNotExist) || !errors.Is(err, codec.ErrCorrupt) {
-		t.Errorf("%v is not all that is wrong", err)
+		t.Errorf("got %v, want ErrNotExist and ErrCorrupt", err)
 	}
 }
 
-// TestVerifyCancelled: it is no problem of the archive that nobody waits.
+// TestVerifyCancelled checks that a cancelled verification returns context.Canceled, and reports no problems.
 func TestVerifyCancelled(t *testing.T) {
 	s, _ := archived(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -197,6 +198,7 @@ func TestVerifyCancelled(t *testing.T) {
 	}
 }
 
+// TestCheckSwapped checks that checkSwapped rejects a checksum with swapped bytes, which varve itself decodes.
 func TestCheckSwapped(t *testing.T) {
 	specs := []codec.Spec{{Name: "bytes"}, {Name: "numcodecs.zlib"}, {Name: "numcodecs.fletcher32"}}
 	p, err := codec.New(specs, codec.Form{Type: codec.Type{Kind: codec.Uint, Size: 1}, Shape: []int64{9}})
@@ -213,7 +215,7 @@ func TestCheckSwapped(t *testing.T) {
 	sum := stored[len(stored)-4:]
 	sum[0], sum[1], sum[2], sum[3] = sum[1], sum[0], sum[3], sum[2]
 	if err := p.Decode(codec.NewElems(p.Form()), stored); err != nil {
-		t.Fatal("varve does not read it:", err)
+		t.Fatal("varve cannot decode it:", err)
 	}
 	if err := checkSwapped(p.Specs(), stored); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "h5repack") {
 		t.Errorf("swapped: got %v", err)
@@ -223,7 +225,7 @@ func TestCheckSwapped(t *testing.T) {
 	}
 }
 
-// TestVerifyAgain: what a store has open of an earlier look is not what is there now.
+// TestVerifyAgain checks that a second verification detects files that were replaced while the store had them open.
 func TestVerifyAgain(t *testing.T) {
 	s, files := archived(t)
 	if r, err := Verify(t.Context(), s, nil); err != nil || len(r.Problems) > 0 {
@@ -233,7 +235,7 @@ func TestVerifyAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The file that was scanned still is somewhere, but no longer there.
+	// The scanned file still exists, but under another name.
 	if err := errors.Join(os.Truncate(files[0], 10), os.Rename(files[1], files[1]+".old"), os.WriteFile(files[1], append(content, 0), 0o666)); err != nil {
 		t.Fatal(err)
 	}
