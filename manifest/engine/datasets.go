@@ -12,11 +12,11 @@ import (
 	"varve/readers/source"
 )
 
-// maxOpen bounds the stores that are open at a time. A client may have many more datasets: a store
-// that was closed is opened again, at the same snapshot, when one of them is read.
+// maxOpen limits the number of stores that are open at a time. A client may have many more datasets: the
+// engine opens a closed store again, at the same snapshot, when the client reads a dataset of it.
 const maxOpen = 32
 
-// datasets are what clients have open, by handle. Equal ones share a store.
+// datasets are the datasets that clients have opened, by handle. Equal datasets share a store.
 type datasets struct {
 	allow []string
 
@@ -24,7 +24,7 @@ type datasets struct {
 	last    uint32
 	handles map[uint32]*shelf
 	shelves map[string]*shelf
-	clock   int64 // goes on by one with each use
+	clock   int64 // the number of uses so far
 }
 
 // shelf is a store that is open, or can be opened again.
@@ -33,15 +33,15 @@ type shelf struct {
 	name    string
 	opts    store.Options // with the snapshot
 	handles int
-	uses    int   // by requests under way
-	used    int64 // the clock's time when it was used last
+	uses    int   // number of requests that use it now
+	used    int64 // the value of clock at its last use
 
 	opening   sync.Mutex
 	store     *store.Store // nil while it is closed
-	hierarchy *hierarchy   // of the store, once a key was asked for
+	hierarchy *hierarchy   // of the store; nil until the first request for a key
 }
 
-// keys returns the hierarchy of the store, which is open.
+// keys returns the hierarchy of the store, which must be open.
 func (at *shelf) keys() (*hierarchy, error) {
 	at.opening.Lock()
 	defer at.opening.Unlock()
@@ -59,9 +59,9 @@ func newDatasets(allow []string) datasets {
 // openRequest is what a client asks to open.
 type openRequest struct {
 	Manifest string   `json:"manifest"` // a folder, or a prefix in an object store
-	Snapshot string   `json:"snapshot"` // the beginning of its id; empty for the current one
+	Snapshot string   `json:"snapshot"` // the beginning of its ID; empty for the current snapshot
 	Allow    []string `json:"allow"`    // prefixes of sources that may be read
-	Download bool     `json:"download"` // fetch files whole from servers that send no ranges
+	Download bool     `json:"download"` // download whole files from servers that send no ranges
 }
 
 // open opens a manifest. The caller must call release with the shelf.
@@ -124,7 +124,7 @@ func (d *datasets) ready(ctx context.Context, at *shelf) error {
 	if err := d.spare(maxOpen - 1); err != nil {
 		return err
 	}
-	// The store outlives the request, and its repository ends with the context in object stores.
+	// The store outlives the request. In an object store, reads would end with the request's context.
 	opened, err := store.Open(context.WithoutCancel(ctx), at.name, &at.opts)
 	if err != nil {
 		return err
@@ -135,8 +135,7 @@ func (d *datasets) ready(ctx context.Context, at *shelf) error {
 	return nil
 }
 
-// spare closes stores that nobody uses, those that were used last before others, until no more than
-// so many are open.
+// spare closes the least recently used stores that no request uses, if more than most are open.
 func (d *datasets) spare(most int) error {
 	var closing []*store.Store
 	d.mu.Lock()
@@ -164,7 +163,7 @@ func closeAll(stores []*store.Store) (err error) {
 	return err
 }
 
-// release says that a request has done with a shelf.
+// release ends the use of a shelf by a request.
 func (d *datasets) release(at *shelf) {
 	d.mu.Lock()
 	at.uses--
@@ -183,8 +182,8 @@ func (d *datasets) drop(handle uint32) {
 	d.mu.Unlock()
 }
 
-// forget closes what nobody needs any more, except for what was opened last: a program that opens one
-// dataset over and over finds it open.
+// forget closes all stores without handles and requests, except the store of this shelf: a program that
+// opens and closes one dataset repeatedly finds it open.
 func (d *datasets) forget(at *shelf) {
 	if at.handles > 0 || at.uses > 0 {
 		return

@@ -21,10 +21,10 @@
 //
 // and its answer
 //
-//	u32  status: 0 done, 1 a block lies in shared memory, 2 no such key, 3 failed
-//	u32  0; of a block the slot that it lies in
+//	u32  status: 0 done, 1 a block is in shared memory, 2 no such key, 3 failed
+//	u32  status 1: the slot of the block; otherwise 0
 //	u64  number of bytes that follow
-//	...  payload; of a failure {"code": "source_changed", "message": "..."}
+//	...  payload; status 3: {"code": "source_changed", "message": "..."}
 //
 // The operations:
 //
@@ -32,10 +32,10 @@
 //	2 open   JSON, an openRequest            →  JSON: "dataset" (its handle), "snapshot", "groups", "arrays"
 //	3 close  u32 handle, any number of times →  nothing
 //	4 read   u32 dataset                     →  the selected elements, in C order
-//	         u32 array, its place in the answer to open
+//	         u32 array, its index in the answer to open
 //	         u8  selection: 0 orthogonal, 1 points
 //	         u8  rank
-//	         u8  1 to have the elements through shared memory, else 0
+//	         u8  1 to get the elements through shared memory, else 0
 //	         u8  0
 //	         orthogonal, for each axis
 //	             u8 0, i64 index                          one index; the axis is dropped
@@ -45,22 +45,22 @@
 //	             u64 n, rank × n × i64                    n indices for each axis; the output is a line
 //	5 get    u32 dataset, u8 range, i64 a, i64 b, key → the bytes of a key of the Zarr hierarchy
 //	             range 0: all; 1: from a up to b; 2: from a on; 3: the last a
-//	6 list   u32 dataset, i64 start, i64 most, prefix → JSON: "keys" and where to go on, "next"
+//	6 list   u32 dataset, i64 start, i64 most, prefix → JSON: "keys", and "next", the start of the next request
 //	7 draw   u32 dataset, u32 array                   →  SVG: where its chunks are, and how they are served
 //	8 sources u32 dataset, i64 start, i64 most        →  JSON: "sources" with "url", "size" and so on, and "next"
 //
-// Elements of a fixed size are packed. Of elements of varying size the payload has a u32 length for
-// each, then all their bytes.
+// Elements of a fixed size follow one another without padding. For elements of varying size, the payload has
+// a u32 length for each element, then the bytes of all elements.
 //
 // # Shared memory
 //
-// With a request to read, a client may send the descriptor of an anonymous file (SCM_RIGHTS), which is
-// used by all later requests of the connection. It is cut into slots of 4 MiB. The engine decodes
-// blocks of the elements into slots, on all cores, and says of each, in any order
+// With a request to read, a client may send the descriptor of an anonymous file (SCM_RIGHTS), which all
+// later requests of the connection use. The file is divided into slots of 4 MiB. The engine decodes blocks of
+// the elements into slots, on all cores, and sends a message for each block, in any order:
 //
-//	u32 1, u32 slot, u64 16, u64 where the block begins among the bytes of the elements, u64 its length
+//	u32 1, u32 slot, u64 16, u64 offset of the block in the bytes of the elements, u64 its length
 //
-// The client copies the block to where it belongs and sends one byte, the number of the slot, which is
-// then free again. So the file stays small, its pages are touched once in the life of the connection
-// (a first touch costs ten times as much as a copy), and copying goes on beside decoding.
+// The client copies the block to its destination and sends one byte, the number of the slot, which is then
+// free again. So the file stays small, the system allocates its pages only once for a connection (the first
+// access to a page costs ten times as much as a copy), and the client copies while the engine decodes.
 package engine

@@ -9,7 +9,7 @@ import (
 	"varve/manifest/store"
 )
 
-// drawn bounds the picture of an array: where it has more chunks, the first of some stands for them.
+// drawn limits the size of the picture of an array. If it has more chunks, a square shows the first of several.
 var drawn = picture.Limits{Across: 120, Down: 16}
 
 // draw answers with a picture of where the chunks of an array are, and how they are served.
@@ -62,7 +62,8 @@ func svgOf(ctx context.Context, a *store.Array) (string, error) {
 	return "<style>" + picture.Style + "</style>" + pic.SVG(), nil
 }
 
-// longestAxes returns the axes with the most chunks, -1 for those with one.
+// longestAxes returns the two axes with the most chunks. An axis with only one chunk does not count; then the
+// result is -1.
 func longestAxes(g *grid.Grid) (across, down int) {
 	across, down = -1, -1
 	for axis := range g.Rank() {

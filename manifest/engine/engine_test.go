@@ -83,7 +83,7 @@ func (c *client) send(frame []byte) (status uint32, payload []byte) {
 	return binary.LittleEndian.Uint32(head), payload
 }
 
-// code asks for what fails, and returns the code of the failure.
+// code sends a request that must fail, and returns the code of the failure.
 func (c *client) code(op byte, parts ...any) string {
 	c.t.Helper()
 	status, payload := c.ask(op, parts...)
@@ -118,7 +118,7 @@ func (c *client) open(name string) opened {
 	return o
 }
 
-// number is the place of an array.
+// number returns the number of an array in the answer to open.
 func (o opened) number(path string) uint32 {
 	for i, a := range o.Arrays {
 		if a.Path == path {
@@ -138,6 +138,7 @@ func demoManifest(t *testing.T) string {
 	return out
 }
 
+// TestSelections compares the elements of selections with the elements that the store reads.
 func TestSelections(t *testing.T) {
 	name := demoManifest(t)
 	st, err := store.Open(t.Context(), name, &store.Options{Allow: []string{"../../fixtures/demo"}})
@@ -196,7 +197,7 @@ func TestSelections(t *testing.T) {
 	}
 }
 
-// numbers are a selector of one axis.
+// numbers encodes the selector of one axis.
 func numbers(tag byte, n ...int64) []byte {
 	out := []byte{tag}
 	for _, i := range n {
@@ -205,6 +206,7 @@ func numbers(tag byte, n ...int64) []byte {
 	return out
 }
 
+// TestBadRequests checks the code of the failure for each kind of invalid request.
 func TestBadRequests(t *testing.T) {
 	c := newClient(t)
 	o := c.open(demoManifest(t))
@@ -225,24 +227,24 @@ func TestBadRequests(t *testing.T) {
 		{"too few axes", "usage", opRead, []any{o.Dataset, array, []byte{selectOrthogonal, 2, 0, 0}, whole}},
 		{"ends early", "usage", opRead, []any{o.Dataset, array, head, whole[:20]}},
 		{"too long", "usage", opRead, []any{o.Dataset, array, head, whole, uint32(0)}},
-		{"behind the end", "usage", opRead, []any{o.Dataset, array, head, numbers(axisAt, 1<<40), whole[9:]}},
+		{"after the end", "usage", opRead, []any{o.Dataset, array, head, numbers(axisAt, 1<<40), whole[9:]}},
 		{"before the start", "usage", opRead, []any{o.Dataset, array, head, numbers(axisSlice, -5, 3, 1), whole[9:]}},
 		{"a slice over the end", "usage", opRead, []any{o.Dataset, array, head, numbers(axisSlice, 0, 1<<40, 2), whole[9:]}},
 		{"a slice that overflows", "usage", opRead, []any{o.Dataset, array, head, numbers(axisSlice, 0, 1<<62, 1<<62), whole[9:]}},
-		{"a list of no end", "usage", opRead, []any{o.Dataset, array, head, numbers(axisIndices, 1<<62), whole[9:]}},
-		{"a negative list", "usage", opRead, []any{o.Dataset, array, head, numbers(axisIndices, -1), whole[9:]}},
+		{"a list that is too long", "usage", opRead, []any{o.Dataset, array, head, numbers(axisIndices, 1<<62), whole[9:]}},
+		{"a list of negative length", "usage", opRead, []any{o.Dataset, array, head, numbers(axisIndices, -1), whole[9:]}},
 		{"no shared memory", "usage", opRead, []any{o.Dataset, array, []byte{selectOrthogonal, 3, 1, 0}, whole}},
 	} {
 		if got := c.code(tt.op, tt.parts...); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
-		if tt.name == "no shared memory" { // which ends the connection
+		if tt.name == "no shared memory" { // this failure ends the connection
 			return
 		}
 	}
 }
 
-// A request that says it is longer than any is refused before memory is taken for it.
+// TestLongRequest checks that a request with a huge length is rejected, and that no memory is allocated for it.
 func TestLongRequest(t *testing.T) {
 	c := newClient(t)
 	if status, _ := c.send([]byte{0xff, 0xff, 0xff, 0xff, opOpen}); status != statusFailed {
@@ -250,6 +252,7 @@ func TestLongRequest(t *testing.T) {
 	}
 }
 
+// TestKeys checks the values of keys, ranges of them, keys that do not exist, and lists of keys.
 func TestKeys(t *testing.T) {
 	c := newClient(t)
 	o := c.open(demoManifest(t))
@@ -300,12 +303,13 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Many datasets may be open, and few of them have a store.
+// TestManyDatasets opens more datasets than maxOpen. It checks that at most maxOpen stores are open, and that a
+// closed store is opened again when its dataset is used.
 func TestManyDatasets(t *testing.T) {
 	d := newDatasets(nil)
 	name := demoManifest(t)
 	var handles []uint32
-	for i := range maxOpen + 5 { // each with a place of its own that may be read
+	for i := range maxOpen + 5 { // each allows another place, so that datasets do not share a store
 		handle, at, err := d.open(t.Context(), &openRequest{Manifest: name, Allow: []string{filepath.Join(t.TempDir(), string(rune('a'+i)))}})
 		if err != nil {
 			t.Fatal(err)
@@ -322,7 +326,7 @@ func TestManyDatasets(t *testing.T) {
 	if open > maxOpen || len(d.shelves) != len(handles) {
 		t.Errorf("%d of %d stores are open, want at most %d", open, len(d.shelves), maxOpen)
 	}
-	at, err := d.get(t.Context(), handles[0]) // which was closed
+	at, err := d.get(t.Context(), handles[0]) // its store was closed
 	if err != nil || at.store == nil {
 		t.Fatalf("store %v, %v", at.store, err)
 	}
@@ -331,14 +335,14 @@ func TestManyDatasets(t *testing.T) {
 		d.drop(h)
 	}
 	if len(d.shelves) > 1 {
-		t.Errorf("%d stores are left of datasets that were closed", len(d.shelves))
+		t.Errorf("%d stores remain after all datasets were closed", len(d.shelves))
 	}
 	if err := d.close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// A client that goes away ends the work on its request, also when that takes long.
+// TestWatch checks that the context of a request ends when the client closes its connection.
 func TestWatch(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()
@@ -348,16 +352,17 @@ func TestWatch(t *testing.T) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(time.Minute):
-		t.Error("the work goes on")
+		t.Error("the context did not end")
 	}
 }
 
+// TestWrongToken checks that a connection with a wrong token is rejected.
 func TestWrongToken(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()
 	defer theirs.Close()
 	go theirs.Write([]byte("wrong"))
 	if err := checkToken(ours, "token"); err == nil {
-		t.Error("any token opens the connection")
+		t.Error("a wrong token was accepted")
 	}
 }

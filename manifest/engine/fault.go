@@ -12,16 +12,16 @@ import (
 	"varve/readers/source"
 )
 
-// fault is an error as a client gets it.
+// fault is an error in the form that a client gets.
 type fault struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// errNoDataset marks a handle that is not open, or no longer.
+// errNoDataset is returned for a handle that does not exist or was closed.
 var errNoDataset = errors.New("the dataset is closed")
 
-// faultOf gives an error the code that clients make exceptions of.
+// faultOf returns an error with its code. The Python package raises a different exception for each code.
 func (s *Server) faultOf(err error) fault {
 	var damage *manifest.DamageError
 	code := "failed"

@@ -15,13 +15,13 @@ import (
 	"varve/zarrjson"
 )
 
-// hierarchy is a dataset as a Zarr store: documents, and arrays whose chunks have keys.
+// hierarchy presents a dataset as a Zarr store: metadata documents, and arrays whose chunks have keys.
 type hierarchy struct {
 	documents map[string][]byte       // by key
 	arrays    map[string]*store.Array // by path, without the first slash
 }
 
-// newHierarchy makes the documents of a store. The root's has the metadata of all nodes.
+// newHierarchy makes the documents of a store. The document of the root contains the metadata of all nodes.
 func newHierarchy(st *store.Store) (*hierarchy, error) {
 	h := &hierarchy{documents: map[string][]byte{}, arrays: map[string]*store.Array{}}
 	groups := map[string]zarrjson.Attributes{"": {}}
@@ -33,7 +33,7 @@ func newHierarchy(st *store.Store) (*hierarchy, error) {
 		h.arrays[at] = a
 		for up := parentOf(at); ; up = parentOf(up) {
 			if _, ok := groups[up]; !ok {
-				groups[up] = zarrjson.Attributes{} // the parents of an array are groups, too
+				groups[up] = zarrjson.Attributes{} // Zarr requires a group above each array
 			}
 			if up == "" {
 				break
@@ -86,7 +86,7 @@ func parentOf(at string) string {
 	return up
 }
 
-// find returns the array and the coordinates of the chunk that a key names, if it names one.
+// find returns the array and the coordinates of the chunk with this key. The array is nil if there is none.
 func (h *hierarchy) find(key string) (*store.Array, []int64) {
 	for i := range key {
 		if key[i] != '/' {
@@ -121,7 +121,7 @@ type byteRange struct {
 	a, b int64
 }
 
-// in clips the range to a value of so many bytes.
+// in returns the part of the range that is inside a value of this size.
 func (r byteRange) in(size int64) (from, to int64) {
 	switch r.kind {
 	case rangeFromTo:
@@ -157,7 +157,7 @@ func (s *Server) get(ctx context.Context, l *link, b *body, done func()) error {
 	return l.answer(statusDone, data)
 }
 
-// value returns the part of what a key holds. A chunk that is all fill has no key.
+// value returns a part of the value of a key. A missing chunk has no key.
 func (s *Server) value(ctx context.Context, handle uint32, key string, part byteRange) (data []byte, found bool, err error) {
 	at, err := s.datasets.get(ctx, handle)
 	if err != nil {
@@ -192,14 +192,14 @@ func (s *Server) value(ctx context.Context, handle uint32, key string, part byte
 	return data[from:to], true, nil
 }
 
-// keysAnswer is a stretch of keys, and from where to go on; 0 at the end.
+// keysAnswer is the answer to list: some of the keys.
 type keysAnswer struct {
 	Keys []string `json:"keys"`
-	Next int64    `json:"next"`
+	Next int64    `json:"next"` // the start of the next request; 0 at the end
 }
 
-// list answers with the keys below a prefix: documents first, then the chunks that are there, of
-// which start counts also those that are not.
+// list answers with the keys that have a prefix: first documents, then chunks that are not missing. start is
+// the number of the first chunk, where missing chunks count too.
 func (s *Server) list(ctx context.Context, l *link, b *body, done func()) error {
 	handle, start, most := b.u32(), b.i64(), b.i64()
 	prefix := string(b.rest)
@@ -233,7 +233,7 @@ func (s *Server) keys(ctx context.Context, handle uint32, prefix string, start, 
 			}
 		}
 	}
-	passed := int64(0) // chunks of the arrays before
+	passed := int64(0) // number of chunks of earlier arrays
 	for _, at := range slices.Sorted(maps.Keys(h.arrays)) {
 		if !strings.HasPrefix(at+"/", prefix) && !strings.HasPrefix(prefix, at+"/") {
 			continue
@@ -255,8 +255,8 @@ func (s *Server) keys(ctx context.Context, handle uint32, prefix string, start, 
 	return answer, nil
 }
 
-// chunkKeys appends the keys of the chunks that are there, from the n-th on along the last axis, and
-// returns which chunk is next.
+// chunkKeys appends the keys of the chunks that are not missing, from the n-th chunk to at most the end of
+// its row along the last axis. It returns the number of the next chunk.
 func chunkKeys(ctx context.Context, a *store.Array, at, prefix string, n, most int64, keys *[]string) (next int64, err error) {
 	rank := a.Grid().Rank()
 	coords := make([]int64, rank)

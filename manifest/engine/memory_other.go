@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// shared is nothing here: clients have their elements sent.
+// shared is not used on this system: all elements are sent over the connection.
 type shared struct{}
 
 func (s *shared) close() {}

@@ -15,11 +15,11 @@ type shared struct{ file *os.File }
 
 func (s *shared) close() {
 	if s != nil {
-		_ = s.file.Close() // nothing was written through it
+		_ = s.file.Close() // nothing was written to it
 	}
 }
 
-// mapped returns the memory of the file, which stays when the file is closed.
+// mapped maps the file into memory, which stays valid after the file is closed.
 func (s *shared) mapped() ([]byte, error) {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -37,11 +37,11 @@ func (s *shared) mapped() ([]byte, error) {
 
 func unmap(memory []byte) {
 	if memory != nil {
-		_ = syscall.Munmap(memory) // which fails for what is not mapped
+		_ = syscall.Munmap(memory) // fails only if memory is not mapped
 	}
 }
 
-// newLink makes a link of a connection.
+// newLink returns a link that uses a connection.
 func newLink(conn net.Conn) *link {
 	l := &link{Conn: conn}
 	unix, ok := conn.(*net.UnixConn)
@@ -67,7 +67,7 @@ func newLink(conn net.Conn) *link {
 	return l
 }
 
-// filesOf returns the files that came with a message.
+// filesOf returns the files whose descriptors were sent with a message.
 func filesOf(control []byte) (files []*os.File, err error) {
 	messages, err := syscall.ParseSocketControlMessage(control)
 	if err != nil {

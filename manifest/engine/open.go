@@ -13,7 +13,8 @@ import (
 	"varve/manifest/store"
 )
 
-// findSnapshot completes the snapshot of the options: the current one, or the one whose id begins so.
+// findSnapshot sets the full snapshot ID in the options: the current snapshot if it is empty, otherwise the
+// only snapshot whose ID starts with it.
 func findSnapshot(ctx context.Context, name string, opts *store.Options) (err error) {
 	repository, err := repo.Open(ctx, name)
 	if err != nil {
@@ -28,7 +29,7 @@ func findSnapshot(ctx context.Context, name string, opts *store.Options) (err er
 	return err
 }
 
-// open answers with all that a client has to know of a dataset.
+// open opens a dataset, and answers with its handle and the descriptions of its groups and arrays.
 func (s *Server) open(ctx context.Context, l *link, raw []byte, done func()) error {
 	var ask openRequest
 	var text []byte
@@ -58,8 +59,8 @@ func (s *Server) opened(ctx context.Context, ask *openRequest) ([]byte, error) {
 	return text, err
 }
 
-// describe writes the answer to open. Attributes are put in as they are kept: they may hold a bare
-// NaN, which Python reads and encoding/json refuses to write.
+// describe returns the answer to open. It inserts the JSON of attributes unchanged, because they may contain
+// an unquoted NaN, which Python reads but encoding/json cannot write.
 func describe(handle uint32, st *store.Store) ([]byte, error) {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `{"dataset":%d,"snapshot":%q,"groups":[`, handle, st.Snapshot().ID)
@@ -94,7 +95,7 @@ func describeArray(out *bytes.Buffer, a *store.Array) error {
 	return nil
 }
 
-// object begins an object with some members, and leaves it open.
+// object writes the start of a JSON object with some members, without the closing brace.
 func object(out *bytes.Buffer, members ...any) error {
 	for i := 0; i < len(members); i += 2 {
 		text, err := json.Marshal(members[i+1])
@@ -124,8 +125,8 @@ func orEmpty(object []byte) []byte {
 	return object
 }
 
-// chunksOf gives for each axis the length of its chunks or, where they differ, runs of lengths
-// [length, count], clipped to the extent.
+// chunksOf returns, for each axis, the length of its chunks. If the grid is not regular, it returns runs of
+// equal lengths [length, count]; the last chunk ends with the array.
 func chunksOf(g *grid.Grid) []any {
 	out := make([]any, g.Rank())
 	regular, isRegular := g.ChunkShape()
@@ -146,7 +147,7 @@ func runsOf(d grid.Dimension) [][2]int64 {
 		span := d.Span(n)
 		length, _ := d.DataSize(n)
 		count := min(span.First+span.Count, d.Chunks()) - n
-		if last, _ := d.DataSize(n + count - 1); count > 1 && last != length { // the extent cuts it
+		if last, _ := d.DataSize(n + count - 1); count > 1 && last != length { // the last chunk extends beyond the array
 			count--
 		}
 		if k := len(runs) - 1; k >= 0 && runs[k][0] == length {
@@ -159,8 +160,8 @@ func runsOf(d grid.Dimension) [][2]int64 {
 	return runs
 }
 
-// numpyType is the type as NumPy's dtype takes it: a text, or a list of fields. Texts of any length
-// are "T", bytes of any length "O".
+// numpyType returns a type in the form that numpy.dtype accepts: a text, or a list of fields. Texts of varying
+// length are "T", bytes of varying length "O".
 func numpyType(t codec.Type) (any, error) {
 	switch t.Kind {
 	case codec.Bool:

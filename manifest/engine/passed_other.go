@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// ServePassed is for systems that pass sockets.
+// ServePassed returns an errors.ErrUnsupported: this system cannot pass sockets between processes.
 func ServePassed(context.Context, *Server, *os.File) error {
-	return fmt.Errorf("sockets are not passed on this system: %w", errors.ErrUnsupported)
+	return fmt.Errorf("this system cannot pass sockets between processes: %w", errors.ErrUnsupported)
 }

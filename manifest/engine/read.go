@@ -41,13 +41,13 @@ func (s *Server) read(ctx context.Context, l *link, b *body, done func()) error 
 	case form.Type.Varies():
 		return s.readVarying(ctx, l, sel, form, done)
 	case sel.staged:
-		done() // the acknowledgements tell whether the client still waits
+		done() // readStaged itself notices if the client closes the connection
 		return s.readStaged(ctx, l, sel, form)
 	}
 	return s.readPacked(ctx, l, sel, form, done)
 }
 
-// rooms are the memory of answers that are small enough to be kept for the next.
+// rooms has the memory of earlier answers, up to largestRoom bytes each, for reuse.
 var rooms = sync.Pool{New: func() any { return new([]byte) }}
 
 const largestRoom = 4 << 20
@@ -56,7 +56,7 @@ func (s *Server) readPacked(ctx context.Context, l *link, sel *selection, form c
 	n := form.Bytes()
 	if n < 0 {
 		done()
-		return s.fail(l, fmt.Errorf("%w: the selection has more bytes than memory", errRequest))
+		return s.fail(l, fmt.Errorf("%w: the selection is too large for memory", errRequest))
 	}
 	room := rooms.Get().(*[]byte)
 	if cap(*room) < n {
@@ -95,12 +95,12 @@ func (s *Server) readVarying(ctx context.Context, l *link, sel *selection, form 
 	return l.answer(statusDone, lengths, all)
 }
 
-// selection is what a client wants of an array.
+// selection is the part of an array that a client reads.
 type selection struct {
 	array  *store.Array
 	shape  []int64       // of the output
-	region grid.Region   // if it is a box
-	index  *grid.Indexer // if it is none
+	region grid.Region   // used if index is nil: the selection is a box
+	index  *grid.Indexer // nil for a box
 	staged bool          // the client wants the elements in shared memory
 }
 
@@ -133,8 +133,8 @@ func parseSelection(st *store.Store, b *body) (*selection, error) {
 	return sel, sel.orthogonal(b, rank)
 }
 
-// orthogonal reads one selector for each axis. A box is read without an indexer, which costs more than
-// a small read.
+// orthogonal reads one selector for each axis. It makes no indexer for a box, because making one takes longer
+// than reading a small box.
 func (s *selection) orthogonal(b *body, rank int) error {
 	s.region = grid.Region{Origin: make([]int64, rank), Shape: make([]int64, rank)}
 	s.shape = make([]int64, 0, rank)
@@ -195,13 +195,13 @@ func (s *selection) points(b *body, rank int) (err error) {
 	return s.checkShape()
 }
 
-// checkShape holds that a slice selected what the client made room for: a range that reaches over the
-// end of the axis is shorter.
+// checkShape returns an error if the selection does not have the shape that the client expects. A slice that
+// ends after the end of the axis selects fewer elements.
 func (s *selection) checkShape() error {
 	got := s.index.Shape()
 	for k, n := range s.shape {
 		if k >= len(got) || got[k] != n {
-			return fmt.Errorf("%s: %w: the selection has the shape %v, and not %v", s.array.Path(), grid.ErrOutOfBounds, got, s.shape)
+			return fmt.Errorf("%s: %w: the selection has shape %v instead of %v", s.array.Path(), grid.ErrOutOfBounds, got, s.shape)
 		}
 	}
 	return nil

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Options say how an engine works.
+// Options configure a Server.
 type Options struct {
-	Version, Commit string   // of the program, as hello tells them
-	Allow           []string // prefixes of sources that any manifest may reach; see store.Options
-	// ErrorText writes an error for a user, with the options of the client that would avoid it. Nil for the
-	// text of the error alone.
+	Version, Commit string   // of the program, for the answer to hello
+	Allow           []string // prefixes of sources that all manifests may read; see store.Options
+	// ErrorText returns the text of an error for users, with the options of the client that would avoid
+	// the error. Nil means the text of the error alone.
 	ErrorText func(error) string
 }
 
@@ -29,7 +29,7 @@ type Server struct {
 	conns sync.WaitGroup
 }
 
-// New makes a server. Close it when its connections have ended.
+// New makes a server. The caller must call Close.
 func New(opts Options) *Server { return &Server{opts: opts, datasets: newDatasets(opts.Allow)} }
 
 // Close waits for the connections to end and closes all datasets.
@@ -38,10 +38,11 @@ func (s *Server) Close() error {
 	return s.datasets.close()
 }
 
-// Go answers on a connection, in a goroutine, until it or ctx ends, and closes it.
+// Go answers the requests of a connection in a new goroutine. It closes the connection when the client does
+// so, or when ctx ends.
 func (s *Server) Go(ctx context.Context, conn net.Conn) {
 	s.conns.Go(func() {
-		stop := context.AfterFunc(ctx, func() { conn.Close() }) // which ends a read of the next request
+		stop := context.AfterFunc(ctx, func() { conn.Close() }) // ends the read of the next request
 		defer stop()
 		l := newLink(conn)
 		defer l.close()
@@ -49,12 +50,12 @@ func (s *Server) Go(ctx context.Context, conn net.Conn) {
 	})
 }
 
-// serve answers requests until the client goes away or says what nobody understands.
+// serve answers requests until the client closes the connection or sends a malformed request.
 func (s *Server) serve(ctx context.Context, l *link) {
 	for {
 		op, body, err := l.next()
 		if errors.Is(err, errRequest) {
-			_ = s.fail(l, err) // the client is told, and gone
+			_ = s.fail(l, err) // the connection ends in any case
 		}
 		if err != nil {
 			return
@@ -65,7 +66,8 @@ func (s *Server) serve(ctx context.Context, l *link) {
 	}
 }
 
-// handle answers one request. Its error is one of the connection.
+// handle answers one request. An error means that the connection cannot be used any more; errors of the
+// request itself are sent to the client.
 func (s *Server) handle(ctx context.Context, l *link, op byte, raw []byte) error {
 	ctx, done := watch(ctx, l)
 	defer done()
@@ -102,7 +104,7 @@ func (s *Server) hello(l *link, b *body) error {
 		return s.fail(l, err)
 	}
 	if asked != Version {
-		return s.fail(l, fmt.Errorf("%w: the client speaks version %d of the protocol, and this is varve %s, which speaks %d; install both from one wheel", errRequest, asked, s.opts.Version, Version))
+		return s.fail(l, fmt.Errorf("%w: the client uses version %d of the protocol, but varve %s uses version %d; install both from one wheel", errRequest, asked, s.opts.Version, Version))
 	}
 	return s.say(l, map[string]string{"version": s.opts.Version, "commit": s.opts.Commit})
 }
@@ -125,12 +127,12 @@ func (s *Server) fail(l *link, err error) error {
 	return l.answer(statusFailed, text)
 }
 
-// patience is how long a request is worked on before anybody looks whether the client still waits:
-// most are done sooner, and looking costs a goroutine.
+// patience is the time after which watch starts to check whether the client still waits. Most requests end
+// earlier, and the check needs a goroutine.
 const patience = 30 * time.Millisecond
 
-// watch returns a context that ends when the client closes its connection. done ends the watch; it
-// must be called before the answer is sent, and may be called again.
+// watch returns a context that ends when the client closes its connection. done ends the watch. It must be
+// called before the answer is sent, and may be called again.
 func watch(ctx context.Context, l *link) (watched context.Context, done func()) {
 	watched, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -138,7 +140,7 @@ func watch(ctx context.Context, l *link) (watched context.Context, done func()) 
 		defer close(ended)
 		var one [1]byte
 		if _, err := l.Conn.Read(one[:]); err == nil || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
-			cancel() // nothing may be said before the answer
+			cancel() // a client that sends something before the answer violates the protocol
 		}
 	})
 	var once sync.Once
@@ -148,18 +150,18 @@ func watch(ctx context.Context, l *link) (watched context.Context, done func()) 
 				cancel()
 				return
 			}
-			// The read ends by its deadline, which must not end those of later requests.
+			// End the read with a deadline, then remove the deadline, which would end later reads too.
 			if err := l.Conn.SetReadDeadline(time.Unix(1, 0)); err == nil {
 				<-ended
-				_ = l.Conn.SetReadDeadline(time.Time{}) // the next read tells if it failed
+				_ = l.Conn.SetReadDeadline(time.Time{}) // if this fails, so does the next read
 			}
 			cancel()
 		})
 	}
 }
 
-// ServeTokens answers on the connections of a listener that begin with a token, until that is closed
-// or ctx ends.
+// ServeTokens answers requests on the connections of a listener that start with a token. It returns when the
+// listener is closed or ctx ends.
 func (s *Server) ServeTokens(ctx context.Context, listener net.Listener, token string) error {
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer stop()
@@ -181,7 +183,7 @@ func (s *Server) ServeTokens(ctx context.Context, listener net.Listener, token s
 	}
 }
 
-// checkToken reads the token that a connection begins with.
+// checkToken reads the first bytes of a connection, and returns an error unless they are the token.
 func checkToken(conn net.Conn, token string) error {
 	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"varve/manifest"
 )
 
-// sourceAnswer is a source as it was when it was scanned.
+// sourceAnswer describes the scanned version of a source.
 type sourceAnswer struct {
 	URL      string     `json:"url"`
 	Size     int64      `json:"size"`
@@ -17,10 +17,10 @@ type sourceAnswer struct {
 
 type sourcesAnswer struct {
 	Sources []sourceAnswer `json:"sources"`
-	Next    int64          `json:"next"` // from where to go on; 0 at the end
+	Next    int64          `json:"next"` // the start of the next request; 0 at the end
 }
 
-// sources answers with a stretch of the sources, in the order of their scan.
+// sources answers with some of the sources, in the order of the scan.
 func (s *Server) sources(ctx context.Context, l *link, b *body, done func()) error {
 	handle, start, most := b.u32(), b.i64(), b.i64()
 	err := b.end()

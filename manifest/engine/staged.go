@@ -12,13 +12,13 @@ import (
 
 const (
 	slotBytes = 4 << 20
-	maxStage  = 256 * slotBytes // slots are counted by one byte
-	// decoders is how many blocks are decoded at a time, each of them on all cores: while the last chunk of
-	// one is decoded, the others' keep the cores busy.
+	maxStage  = 256 * slotBytes // the number of a slot is one byte
+	// decoders is the number of blocks that are decoded at a time, each of them on all cores. While the last
+	// chunk of one block is decoded, the other block keeps the remaining cores busy.
 	decoders = 2
 )
 
-// block is a part of the elements that lie side by side in the output.
+// block is a part of the selection whose elements are contiguous in the output.
 type block struct {
 	region grid.Region
 	offset int64 // of its first byte
@@ -36,13 +36,13 @@ func (s *Server) readStaged(ctx context.Context, l *link, sel *selection, form c
 	}
 	slots := len(l.stage) / slotBytes
 	if slots == 0 {
-		return s.fail(l, fmt.Errorf("%w: no shared memory came with it", errRequest))
+		return s.fail(l, fmt.Errorf("%w: the client sent no shared memory", errRequest))
 	}
 	t := &transfer{l: l, free: make(chan byte, slots)}
 	for i := range slots {
 		t.free <- byte(i)
 	}
-	// The watch is over, and its context too. When the server ends, it closes the connection.
+	// The caller's context has ended with the watch. This one ends if the connection is closed.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	acknowledged := make(chan error, 1)
@@ -57,23 +57,23 @@ func (s *Server) readStaged(ctx context.Context, l *link, sel *selection, form c
 	if err == nil {
 		return <-acknowledged
 	}
-	// The client closes the connection after a failure, since nobody can tell how many blocks it has
-	// acknowledged; until then they are taken in.
+	// After a failure the client closes the connection, because acknowledgements may still be on their
+	// way. Read them until then.
 	_ = s.fail(l, err)
 	<-acknowledged
 	return err
 }
 
-// transfer is the sending of one selection.
+// transfer sends the elements of one selection through shared memory.
 type transfer struct {
 	l    *link
-	free chan byte // slots
+	free chan byte // numbers of free slots
 
-	mu   sync.Mutex // of writing
-	sent map[byte]int64
+	mu   sync.Mutex     // held while a message is written
+	sent map[byte]int64 // bytes in each slot that was sent and not acknowledged
 }
 
-// takeAcknowledgements frees slots as the client has done with them, until all bytes are acknowledged.
+// takeAcknowledgements frees the slots that the client acknowledges, until all bytes are acknowledged.
 func (t *transfer) takeAcknowledgements(all int64) error {
 	var one [1]byte
 	for all > 0 {
@@ -85,7 +85,7 @@ func (t *transfer) takeAcknowledgements(all int64) error {
 		delete(t.sent, one[0])
 		t.mu.Unlock()
 		if !ok {
-			return fmt.Errorf("%w: slot %d is acknowledged and was not sent", errRequest, one[0])
+			return fmt.Errorf("%w: the client acknowledged slot %d, which was not sent", errRequest, one[0])
 		}
 		all -= n
 		t.free <- one[0]
@@ -93,7 +93,7 @@ func (t *transfer) takeAcknowledgements(all int64) error {
 	return nil
 }
 
-// send decodes all blocks and tells the client of each.
+// send decodes all blocks and sends a message for each.
 func (t *transfer) send(ctx context.Context, sel *selection, form codec.Form) error {
 	t.sent = map[byte]int64{}
 	blocks := sel.blocks(form)
@@ -108,7 +108,7 @@ func (t *transfer) send(ctx context.Context, sel *selection, form codec.Form) er
 		all.Go(func() {
 			for b := range next {
 				if err := t.sendBlock(ctx, sel, b); err != nil {
-					cancel(err) // the first counts
+					cancel(err) // the first error remains the cause
 				}
 			}
 		})
@@ -124,8 +124,8 @@ func (t *transfer) send(ctx context.Context, sel *selection, form codec.Form) er
 	return context.Cause(ctx)
 }
 
-// sendBlock decodes a block into a slot, or, if it is larger than one, into memory and from there into
-// one slot after another.
+// sendBlock decodes a block into a slot. A block that is larger than a slot is decoded into memory, and copied
+// from there into one slot after another.
 func (t *transfer) sendBlock(ctx context.Context, sel *selection, b block) error {
 	if b.bytes <= slotBytes {
 		slot, room, err := t.slot(ctx)
@@ -168,7 +168,7 @@ func (t *transfer) slot(ctx context.Context) (byte, []byte, error) {
 	}
 }
 
-// say tells the client which slot holds the answer.
+// say sends a message that a slot contains a part of the elements.
 func (t *transfer) say(slot byte, offset, bytes int64) error {
 	message := make([]byte, 0, answerHead+16)
 	message = binary.LittleEndian.AppendUint32(message, statusStaged)
@@ -191,8 +191,8 @@ func (s *selection) readBlock(ctx context.Context, b block, dst []byte) error {
 	return s.array.ReadRegion(ctx, b.region, codec.Elems{Fixed: dst})
 }
 
-// blocks cuts a box along its first long axis, between chunks, into blocks that fit a slot as well as
-// chunks allow. What is no box is one block.
+// blocks divides a box along its first axis longer than 1. The blocks have about the size of a slot, and end
+// between chunks. A selection that is not a box is one block.
 func (s *selection) blocks(form codec.Form) []block {
 	all := block{region: s.region, bytes: int64(form.Bytes())}
 	axis := 0
@@ -219,8 +219,8 @@ func (s *selection) blocks(form codec.Form) []block {
 	return out
 }
 
-// cut moves the end of a block to where a chunk begins, so that no chunk is decoded twice: back if
-// there is one behind from, else on.
+// cut returns the end of a block that starts at from and should end at to. It is the start of the chunk that
+// contains to, or the end of that chunk if the block would be empty. So no chunk is decoded twice.
 func (s *selection) cut(axis int, from, to, end int64) int64 {
 	dim := s.array.Grid().Dim(axis)
 	chunk, err := dim.Find(to)
@@ -234,7 +234,7 @@ func (s *selection) cut(axis int, from, to, end int64) int64 {
 	return min(ends, end)
 }
 
-// isRaw reports whether chunks can be read in parts at no cost.
+// isRaw reports whether the chunks are not compressed, so that parts of them can be read at no extra cost.
 func (s *selection) isRaw() bool {
 	codecs := s.array.Schema().Codecs
 	return len(codecs) == 1 && codecs[0].Name == "bytes"

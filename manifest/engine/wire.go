@@ -12,7 +12,8 @@ import (
 // Version is the version of the protocol.
 const Version = 1
 
-// maxRequest bounds a request. The longest are lists of indices; memory grows as bytes arrive.
+// maxRequest limits the bytes of a request. The longest requests have lists of indices. Memory is allocated only
+// when bytes arrive.
 const maxRequest = 1 << 30
 
 const (
@@ -40,14 +41,14 @@ var errRequest = errors.New("malformed request")
 // link is one connection. It is used by one goroutine, except while watch waits.
 type link struct {
 	net.Conn
-	receive func(p []byte) (int, *shared, error) // one read, with the descriptor that came along
+	receive func(p []byte) (int, *shared, error) // one read, and the file that was sent with the bytes
 	in      []byte
-	have    int     // bytes of in that were read and not yet taken
-	memory  *shared // what came with the request; nil for most
-	stage   []byte  // the memory shared with the client; nil until it sends some
+	have    int     // number of bytes of in that belong to the present request
+	memory  *shared // the file that was sent with the request; usually nil
+	stage   []byte  // the memory shared with the client; nil until the client sends a file
 }
 
-// close closes the connection, and gives its memory back.
+// close closes the connection and unmaps the shared memory.
 func (l *link) close() {
 	l.memory.close()
 	unmap(l.stage)
@@ -55,7 +56,7 @@ func (l *link) close() {
 	_ = l.Conn.Close() // nothing is lost: answers are not buffered
 }
 
-// next reads a request. Its body is valid until the next one.
+// next reads a request. The body is valid until the next call.
 func (l *link) next() (op byte, body []byte, err error) {
 	l.memory.close()
 	l.memory = nil
@@ -69,11 +70,11 @@ func (l *link) next() (op byte, body []byte, err error) {
 	if err := l.fill(4 + size); err != nil {
 		return 0, nil, noEOF(err)
 	}
-	l.have = 0 // a client waits for its answer, so nothing lies behind
+	l.have = 0 // a client waits for the answer, so no other bytes follow
 	return l.in[4], l.in[5 : 4+size], nil
 }
 
-// fill reads until n bytes are there.
+// fill reads until in has n bytes of the request.
 func (l *link) fill(n int) error {
 	for l.have < n {
 		if l.have == len(l.in) {
@@ -93,7 +94,7 @@ func (l *link) fill(n int) error {
 		}
 	}
 	if l.have > n && n > 5 {
-		return fmt.Errorf("%w: %d bytes behind it", errRequest, l.have-n)
+		return fmt.Errorf("%w: %d bytes follow it", errRequest, l.have-n)
 	}
 	return nil
 }
@@ -119,7 +120,7 @@ func (l *link) answer(status uint32, payload ...[]byte) error {
 	return err
 }
 
-// body reads the numbers of a request. The first that is missing makes it fail.
+// body reads the numbers of a request. If one is missing, it and all later ones are 0, and err is set.
 type body struct {
 	rest []byte
 	err  error
@@ -173,7 +174,7 @@ func (b *body) list(n int64) []int64 {
 	return out
 }
 
-// end returns an error unless all was read.
+// end returns an error if a number was missing, or if bytes remain.
 func (b *body) end() error {
 	if b.err == nil && len(b.rest) > 0 {
 		b.err = fmt.Errorf("%w: %d bytes too many", errRequest, len(b.rest))
