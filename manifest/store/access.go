@@ -21,8 +21,8 @@ import (
 	"varve/readers/source"
 )
 
-// access decides which sources may be read. The names come from the manifest, and the manifest may
-// come from anywhere.
+// access decides which sources may be read. That is necessary because somebody else may have written the
+// manifest, and so have chosen the names of the sources.
 type access struct {
 	isUnlimited bool
 	folders     map[string]bool // absolute, normalised by sameName
@@ -62,7 +62,7 @@ func parsePrefix(name string) (*url.URL, error) {
 		return nil, fmt.Errorf("allowed prefix: %w", err)
 	}
 	if u.Host == "" || !source.URLWithin(u, u) {
-		return nil, fmt.Errorf("allowed prefix %s: want scheme://host/path without the elements . and .. of paths", u.Redacted())
+		return nil, fmt.Errorf("allowed prefix %s: want scheme://host/path, and no . or .. between slashes", u.Redacted())
 	}
 	return u, nil
 }
@@ -112,10 +112,11 @@ func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Sour
 }
 
 // find resolves all symbolic links of a path. It returns the real path and the allowed folder that
-// contains it. A caller that opens the file relative to that folder is safe from links that change in
-// the meantime.
+// contains it. The caller opens the file relative to that folder: then a link that changes in the meantime
+// cannot lead out of the folder.
 func (x *access) find(s manifest.Source, name string) (real, folder string, err error) {
-	// Check the path before resolving it: outside the allowed folders nobody may learn whether a file exists.
+	// Check the path before resolving it: the error must not reveal whether a file outside the allowed
+	// folders exists.
 	if _, ok := x.within(name); !ok {
 		return "", "", x.forbid(s.URL, filepath.Dir(name))
 	}
@@ -141,7 +142,7 @@ func (x *access) checkFolder(s manifest.Source, path string) error {
 
 // within returns the outermost allowed folder that contains a path, or the folder of a file that is
 // allowed itself. It resolves links of the allowed folders only if no allowed folder contains the path
-// by name: there may be many, and every source that is opened passes here.
+// by name: there may be many of them, and the store calls within each time it opens a source.
 func (x *access) within(name string) (folder string, ok bool) {
 	if folder, ok = outermost(x.folders, name); ok {
 		return folder, true
@@ -153,8 +154,8 @@ func (x *access) within(name string) (folder string, ok bool) {
 	return outermost(places, name)
 }
 
-// sameName returns a form of a path that is equal for all spellings of it. On Windows the case of
-// letters does not count.
+// sameName returns a form of a path that is equal for all spellings of the path: lower case on Windows,
+// which ignores case.
 func sameName(path string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToLower(path)
@@ -200,14 +201,14 @@ func (x *access) checkURL(name string) error {
 	return x.forbid(u.Redacted(), (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Dir(u.Path)}).String())
 }
 
-// ForbiddenError is the error of reading a source of a manifest that somebody else built, without
-// permission. It wraps source.ErrForbidden.
+// ForbiddenError is returned if a source may not be read, because somebody else built the manifest and
+// Options.Allow does not contain the source. It wraps source.ErrForbidden.
 type ForbiddenError struct {
 	Source string
-	Allow  []string // folders and URLs that the manifest reads, to be permitted by Options.Allow
+	Allow  []string // folders and URLs that the manifest reads, for Options.Allow
 }
 
-// Error names the source, and the places to permit.
+// Error names the source and the places to allow.
 func (e *ForbiddenError) Error() string {
 	const most = 10
 	allow, more := e.Allow, ""
@@ -220,7 +221,7 @@ func (e *ForbiddenError) Error() string {
 // Unwrap makes it a source.ErrForbidden.
 func (e *ForbiddenError) Unwrap() error { return source.ErrForbidden }
 
-// missingError is the error of a source that no longer exists. It wraps source.ErrChanged.
+// missingError is returned for a source that no longer exists. It wraps source.ErrChanged.
 type missingError struct {
 	source string
 	err    error
@@ -229,8 +230,8 @@ type missingError struct {
 func (e *missingError) Error() string   { return e.source + ": the source is missing" }
 func (e *missingError) Unwrap() []error { return []error{source.ErrChanged, e.err} }
 
-// forbid returns the error of reading a source without permission. The source's own prefix comes first if the seal
-// lacks it: an append by another user seals only the folders of its sources.
+// forbid returns the error for a source that may not be read. The source's own prefix comes first if the seal does
+// not contain it: an append by another user seals only the folders of its own sources.
 func (x *access) forbid(name, prefix string) error {
 	allow := x.wanted
 	if sealed, err := newAccess(allow); err != nil || !sealed.contains(prefix) {
@@ -269,8 +270,8 @@ func (x *access) newOpener(download bool) *source.Opener {
 	}})
 }
 
-// metadata are the addresses where clouds hand out a machine's credentials. Link-local addresses are
-// checked separately.
+// metadata are the addresses of cloud services that give a machine its credentials. Link-local addresses
+// are checked separately.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("100.100.100.200"), // Alibaba
 	netip.MustParseAddr("168.63.129.16"),   // Azure
@@ -278,8 +279,8 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),   // Amazon
 }
 
-// checkAddress rejects link-local addresses and addresses of metadata services, whatever host name
-// resolved to them. It accepts one if an allowed prefix has the address itself as its host.
+// checkAddress rejects link-local addresses and addresses of metadata services, even if an allowed host name
+// resolved to them. It accepts such an address if it is itself the host of an allowed prefix.
 func (x *access) checkAddress(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -28,7 +28,7 @@ func readWith(t *testing.T, m *memoryTables, snap *manifest.Snapshot, opts Optio
 	return readAll(t.Context(), t, s)
 }
 
-// ownConfig gives the test a config folder of its own.
+// ownConfig makes an empty config folder for the test, and returns the path that the user's key will have.
 func ownConfig(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,6 +37,7 @@ func ownConfig(t *testing.T) string {
 	return filepath.Join(dir, "varve", "key")
 }
 
+// TestAllowed checks which allowed prefixes are sufficient to read two files in a folder.
 func TestAllowed(t *testing.T) {
 	ownConfig(t)
 	for _, c := range []struct {
@@ -56,7 +57,7 @@ func TestAllowed(t *testing.T) {
 			return []string{filepath.Join(dir, "file 0.bin"), filepath.Join(dir, "file 1.bin")}
 		}, true},
 		{"a server", func(string) []string { return []string{"https://example.com/"} }, false},
-		{"nothing in many ways", func(string) []string { return []string{"", "."} }, false},
+		{"an empty prefix and the working folder", func(string) []string { return []string{"", "."} }, false},
 	} {
 		m, snap, truth := archive(t, 2, true)
 		dir := filepath.Dir(m.sources[0].URL)
@@ -85,7 +86,7 @@ func TestEscapes(t *testing.T) {
 		want error
 	}{
 		{"a path", func(string) string { return outside }, source.ErrForbidden},
-		{"a path that is not there", func(string) string { return outside + "x" }, source.ErrForbidden},
+		{"a path that does not exist", func(string) string { return outside + "x" }, source.ErrForbidden},
 		{"a URL", func(string) string { return "file://" + outside }, source.ErrForbidden},
 		{"dots", func(dir string) string { return dir + "/../../" + filepath.Base(filepath.Dir(outside)) + "/secret" }, source.ErrForbidden},
 		{"dots in a URL", func(dir string) string { return "file://" + dir + "/%2e%2e/%2e%2e/secret" }, source.ErrForbidden},
@@ -141,6 +142,8 @@ func TestLinkedFolder(t *testing.T) {
 	}
 }
 
+// TestSeal checks that a store reads the sources of a sealed manifest without Allow, and that it ignores forged
+// seals and seals of other users.
 func TestSeal(t *testing.T) {
 	key := ownConfig(t)
 	m, snap, truth := archive(t, 2, true)
@@ -212,6 +215,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
+// TestPrefixes checks which prefixes a seal lists for sources.
 func TestPrefixes(t *testing.T) {
 	many := func(yield func(string) bool) {
 		for i := range 500 {
@@ -242,6 +246,7 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
+// TestURLs checks which URLs are within the allowed prefixes.
 func TestURLs(t *testing.T) {
 	x, err := newAccess([]string{"https://data.example.org/sst/v2", "http://h:8080", "http://169.254.1.1/x/", "s3://bucket/a%20b"})
 	if err != nil {
@@ -251,7 +256,7 @@ func TestURLs(t *testing.T) {
 		"https://data.example.org/sst/v2/a.nc":       true,
 		"HTTPS://Data.Example.org/sst/v2/b/a.nc?q=1": true,
 		"https://data.example.org/sst/v2":            true,
-		"s3://bucket/a b/100% #1?.nc":                true, // a key is what it is
+		"s3://bucket/a b/100% #1?.nc":                true, // keys of objects are not percent-encoded
 		"s3://bucket/a%20b/x.nc":                     false,
 		"s3://bucket/a b/../c.nc":                    false,
 		"s3://other/a b/x.nc":                        false,
@@ -282,6 +287,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
+// TestAddresses checks to which addresses a store connects.
 func TestAddresses(t *testing.T) {
 	x, err := newAccess([]string{"http://169.254.1.1/", "http://[fe80::7]/"})
 	if err != nil {
@@ -407,7 +413,7 @@ func TestManyFolders(t *testing.T) {
 		return best
 	}
 	if few, many := least(1), least(maxPrefixes); many > 5*few {
-		t.Errorf("the check takes %v with %d folders and %v with one", many, maxPrefixes, few)
+		t.Errorf("the check takes %v with %d more folders, and %v with one more", many, maxPrefixes, few)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"varve/readers/source"
 )
 
-// TestWindowsAccess checks that the case of letters does not count, and that a path of a network share
-// is touched only if it is allowed.
+// TestWindowsAccess checks that access ignores case, and that a network share is accessed only if it is
+// allowed.
 func TestWindowsAccess(t *testing.T) {
 	x, err := newAccess([]string{`c:\Data\in`, "file:///D:/", `\\server\share\in`})
 	if err != nil {
@@ -33,6 +33,7 @@ func TestWindowsAccess(t *testing.T) {
 	}
 }
 
+// TestWindowsPrefixes checks the depth of Windows paths.
 func TestWindowsPrefixes(t *testing.T) {
 	for folder, want := range map[string]int{`C:\`: 0, `C:\a`: 1, `C:\a\b`: 2, `\\server\share\`: 0, `\\server\share\a`: 1} {
 		if got := depthOf(folder); got != want {

@@ -19,7 +19,7 @@ type Kind = mosaic.Kind
 
 // The kinds of chunks.
 const (
-	Missing   = mosaic.Missing   // all fill: a Zarr store has no such key
+	Missing   = mosaic.Missing   // no values are stored: a Zarr store has no such key
 	Verbatim  = mosaic.Verbatim  // the stored bytes match the schema
 	Prefix    = mosaic.Prefix    // the stored bytes start with the bytes that match the schema
 	Reencoded = mosaic.Reencoded // read, converted and encoded
@@ -30,14 +30,14 @@ const (
 type Location struct {
 	Coords []int64
 	Kind   Kind
-	// Source is the row of the source that contains Offset and Size. It may be a file of the manifest
-	// with compacted chunks: see Store.Source. It is -1 if the manifest itself holds the bytes, which
-	// are then in Inline. For a Prefix, Size is the part of the stored bytes that counts.
+	// Source is the row of the source that contains the bytes at Offset. It may be a file of the manifest
+	// with compacted chunks: see Store.Source. It is -1 if the bytes are in the manifest itself, and so in
+	// Inline. For a Prefix, Size is the number of stored bytes that match the schema.
 	Source       int64
 	Offset, Size int64
 	Inline       []byte
 
-	checksum    uint32 // CRC-32C of the bytes, if checked
+	checksum    uint32 // CRC-32C of the bytes, if hasChecksum
 	hasChecksum bool
 }
 
@@ -49,7 +49,7 @@ type Array struct {
 	pipes pipelines
 
 	mu     sync.Mutex
-	mosaic *mosaic.Mosaic // nil until it is needed, and always for an array that is stored in the manifest
+	mosaic *mosaic.Mosaic // nil until it is needed; always nil for an array that is stored in the manifest
 }
 
 func (s *Store) newArray(spec *manifest.Array) (*Array, error) {
@@ -164,7 +164,7 @@ func (a *Array) tiles(ctx context.Context) (*mosaic.Mosaic, error) {
 	return a.mosaic, err
 }
 
-// fill returns the element that positions without a tile read as. nil means zeros.
+// fill returns the value of elements without a tile. nil means zeros.
 func (a *Array) fill() []byte { return a.spec.Schema.Fill }
 
 // Locate returns the location of a declared chunk's bytes. It reads only the manifest, never a source.
@@ -276,14 +276,14 @@ func (a *Array) checkRegion(r grid.Region) error {
 	return nil
 }
 
-// readBox reads a box into elements of the same number.
+// readBox fills dst with the elements of a box. The caller has checked that dst has the right size.
 func (a *Array) readBox(ctx context.Context, box grid.Region, dst codec.Elems) error {
 	form := a.spec.Schema.Form(box.Shape)
 	t := &target{window: newWindow(dst, box, form.Type), form: form}
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error { return add(t, box) })
 }
 
-// readTargets fills all targets that each adds, and waits until they are full.
+// readTargets calls each, fills all targets that it adds, and waits until they are complete.
 func (a *Array) readTargets(ctx context.Context, each func(add func(*target, grid.Region) error) error) error {
 	if a.isInManifest() {
 		return each(func(t *target, r grid.Region) error { return a.readPieces(ctx, t, r) })
@@ -307,8 +307,8 @@ func (a *Array) readTargets(ctx context.Context, each func(add func(*target, gri
 	return ctx.Err()
 }
 
-// readProjections reads a selection that is not a box: of each declared chunk it reads the smallest
-// box that contains the selected elements, and gathers them from there.
+// readProjections reads a selection that is not a box. In each declared chunk, it reads the smallest box that
+// contains the selected elements, and copies the elements from there to dst.
 func (a *Array) readProjections(ctx context.Context, ix *grid.Indexer, dst codec.Elems) error {
 	t := a.spec.Schema.DataType.Type()
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error {
@@ -338,8 +338,8 @@ func gather(p *grid.Projection, dst, src codec.Elems, within grid.Region, unit i
 	return grid.Gather(p, dst.Fixed, grid.Window[byte]{Data: src.Fixed, Region: within}, int64(unit))
 }
 
-// WithCodecs returns the array with other codecs in its schema, and without its compacted chunks. If all chunks are stored with codecs
-// that decode alike, all of them become Verbatim: see Count.
+// WithCodecs returns the array with other codecs in its schema, and without its compacted chunks. Chunks that are
+// stored with equivalent codecs become Verbatim: see Count.
 func (a *Array) WithCodecs(codecs []codec.Spec) (*Array, error) {
 	if a.isInManifest() {
 		return nil, fmt.Errorf("%s: its values are in the manifest, encoded with the codecs of the schema: %w", a.Path(), errors.ErrUnsupported)

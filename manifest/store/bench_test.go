@@ -12,7 +12,7 @@ import (
 	"varve/zarrjson"
 )
 
-// bigArchive makes two files of 12 steps of 1024 × 1024 float32, in chunks of 1 MiB.
+// bigArchive makes two files with 12 time steps of 1024 × 1024 float32 numbers, in chunks of 1 MiB.
 func bigArchive(b *testing.B, codecs ...codec.Spec) *Array {
 	b.Helper()
 	typ := codec.Type{Kind: codec.Float, Size: 4}
@@ -47,6 +47,7 @@ func bigArchive(b *testing.B, codecs ...codec.Spec) *Array {
 	return array
 }
 
+// BenchmarkRead reads all of an array, a time series and a part of a time step, for several codecs.
 func BenchmarkRead(b *testing.B) {
 	little := spec("bytes", `{"endian":"little"}`)
 	shuffle := spec("numcodecs.shuffle", `{"elementsize":4}`)
@@ -82,6 +83,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
+// BenchmarkChunk gets the bytes of a verbatim chunk and of a re-encoded chunk.
 func BenchmarkChunk(b *testing.B) {
 	little := spec("bytes", `{"endian":"little"}`)
 	a := bigArchive(b, little, spec("numcodecs.zstd", `{"level":3}`))

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// buffers lends memory in sizes of powers of two, so that reading leaves little work for the garbage
-// collector.
+// buffers provides memory that is used again, in sizes of powers of two, so that the garbage collector has
+// little work.
 type buffers struct{ classes [28]sync.Pool } // 4 KiB and up
 
 const smallestBuffer = 12 // log2 of its size
 
-// buffer is borrowed memory. Give it back with release.
+// buffer is memory from buffers. The user must call release.
 type buffer struct {
 	bytes []byte
 	pool  *sync.Pool

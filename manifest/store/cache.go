@@ -17,8 +17,8 @@ type key struct {
 	stored bool
 }
 
-// cache keeps the most recently used chunks, up to a number of bytes. If several goroutines ask for
-// the same chunk at once, one of them makes it.
+// cache keeps the most recently used chunks, up to a number of bytes. If several goroutines request the
+// same chunk at the same time, only one of them makes it.
 type cache struct {
 	limit int64
 
@@ -115,7 +115,7 @@ func (c *cache) make(k key, m *pendingEntry, do func() (codec.Elems, error)) (co
 
 // add adds an entry and removes the least recently used ones beyond the limit.
 func (c *cache) add(k key, e codec.Elems) {
-	// One huge chunk must not push out all others.
+	// Do not add a huge chunk: all others would be removed for it.
 	n := sizeOf(e)
 	if n > c.limit/2 {
 		return

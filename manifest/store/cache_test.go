@@ -75,6 +75,8 @@ func TestMakerGone(t *testing.T) {
 	}
 }
 
+// TestCacheLimit checks that the cache obeys its limit, removes the least recently used entries, and does not
+// keep huge entries.
 func TestCacheLimit(t *testing.T) {
 	c := newCache(10_000)
 	for i := range int64(100) {
@@ -100,6 +102,7 @@ func TestCacheLimit(t *testing.T) {
 	}
 }
 
+// TestLimiter checks that concurrent goroutines never take more than the limit, also if some give up.
 func TestLimiter(t *testing.T) {
 	l := &limiter{limit: 100}
 	var now, most atomic.Int64

@@ -10,9 +10,9 @@ import (
 	"varve/readers/source"
 )
 
-// Chunk returns the bytes of a declared chunk, exactly as a Zarr store would have them under its key:
-// the stored bytes, or re-encoded ones. It returns nil for a Missing chunk. The bytes must not be
-// changed.
+// Chunk returns the bytes of a declared chunk, as a Zarr store would have them under the chunk's key: the
+// stored bytes or, if they do not match the schema, re-encoded bytes. It returns nil for a Missing chunk. The
+// caller must not change the bytes.
 func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	l, err := a.Locate(ctx, coords)
 	if err != nil {
@@ -42,7 +42,8 @@ func (a *Array) readSource(ctx context.Context, l *Location) ([]byte, error) {
 	return a.store.Once(ctx, l.extent(), l.Offset, func() ([]byte, error) { return a.read(ctx, l, l.Offset, l.Size) })
 }
 
-// extent identifies, together with the offset, bytes of a source, whichever array they belong to.
+// extent is a part of the key of cached bytes of a source; the offset is the other part. It does not contain
+// the array, so that arrays can share the bytes.
 type extent struct{ source, size int64 }
 
 func (l *Location) extent() extent { return extent{l.Source, l.Size} }
@@ -96,8 +97,7 @@ func (a *Array) read(ctx context.Context, l *Location, offset, length int64) ([]
 	return b, nil
 }
 
-// readAt reads n bytes. It checks the range first, so that a wrong ref cannot make it allocate much
-// memory.
+// readAt reads n bytes. It checks the range before it allocates memory, because a wrong ref may have any size.
 func readAt(ctx context.Context, src *source.Source, off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || n > src.Size()-off {
 		return nil, &source.RangeError{Source: src.Name(), Offset: off, Length: n, Size: src.Size()}
@@ -113,8 +113,9 @@ func (a *Array) reencodeOnce(ctx context.Context, coords []int64) ([]byte, error
 	return a.store.Once(ctx, a, number, func() ([]byte, error) { return a.reencode(ctx, coords) })
 }
 
-// Once returns the bytes that make returns, or cached ones that it returned before. Concurrent calls
-// for the same owner and number share one call of make. The bytes must not be changed.
+// Once returns the bytes for an owner and a number from the cache. If the cache does not have them, it calls
+// make and adds the result. Concurrent calls for the same owner and number share one call of make. The caller
+// must not change the bytes.
 func (s *Store) Once(ctx context.Context, owner any, number int64, make func() ([]byte, error)) ([]byte, error) {
 	e, err := s.cache.get(ctx, key{owner: owner, number: number}, func() (codec.Elems, error) {
 		b, err := make()
@@ -123,8 +124,8 @@ func (s *Store) Once(ctx context.Context, owner any, number int64, make func() (
 	return e.Fixed, err
 }
 
-// reencode reads a declared chunk as a region and encodes it. Elements beyond the array's shape are
-// fill, so that the bytes are the same every time.
+// reencode reads a declared chunk as a region and encodes it. Elements beyond the array's shape get the fill
+// value, so that the bytes are the same each time.
 func (a *Array) reencode(ctx context.Context, coords []int64) ([]byte, error) {
 	c, err := a.chunk(coords)
 	if err != nil {
@@ -155,7 +156,7 @@ func (a *Array) reencode(ctx context.Context, coords []int64) ([]byte, error) {
 	return b, nil
 }
 
-// readChunk reads a declared chunk. Elements beyond the array's shape become fill.
+// readChunk reads a declared chunk. Elements beyond the array's shape get the fill value.
 func (a *Array) readChunk(ctx context.Context, c *grid.Chunk, e codec.Elems, form codec.Form) error {
 	t := &target{window: newWindow(e, grid.Region{Origin: c.Origin, Shape: c.Codec}, form.Type), form: form}
 	if !c.Region.Equal(t.region) {
@@ -170,8 +171,8 @@ func isMemoryForm(p *codec.Pipeline) bool {
 	return err == nil && !p.Form().Type.Varies() && p.SameDecode(memory)
 }
 
-// encode encodes elements into a slice without spare capacity, because results stay in the cache. The
-// size is often unknown before encoding.
+// encode encodes elements into a slice without spare capacity, because results stay in the cache. If the
+// size is unknown before encoding, it encodes into a buffer and copies the result.
 func (s *Store) encode(p *codec.Pipeline, e codec.Elems) ([]byte, error) {
 	if n, ok := p.EncodedSize(); ok {
 		return p.Encode(make([]byte, 0, n), e)

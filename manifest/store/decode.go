@@ -127,8 +127,8 @@ func (j *job) wrap(err error) error {
 // fetch reads the stored bytes of all jobs of a batch.
 func (a *Array) fetch(ctx context.Context, src *source.Source, b *batch) (stored [][]byte, room *buffer, err error) {
 	stored = make([][]byte, len(b.jobs))
-	// Elements of varying length alias the fetched bytes, so these cannot be in a buffer that is
-	// reused.
+	// Elements of varying length alias the fetched bytes, so the bytes cannot be in a buffer that is used
+	// again.
 	if b.isFar || a.varies(b) {
 		ranges := make([]source.Range, len(b.jobs))
 		for i, j := range b.jobs {
@@ -160,8 +160,8 @@ func (a *Array) varies(b *batch) bool {
 	return false
 }
 
-// room returns memory for elements on their way to the target. Texts in the target may alias it, so it
-// is not reused for them.
+// room returns temporary memory for elements. Texts in the target may alias it, so for texts it is not a buffer
+// that is used again.
 func (a *Array) room(j *job, f codec.Form) (codec.Elems, *buffer) {
 	if j.into.unit == 0 {
 		return codec.NewElems(f), nil
@@ -180,7 +180,7 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	if err := form.CheckGrowth(int64(len(stored))); err != nil {
 		return err
 	}
-	// Shortest way first: decode into the target, if its memory has the same order and type.
+	// The fastest way: decode directly into the target, if its memory has the same order and type.
 	if j.IsWhole() && j.isPlain() {
 		if into, ok := j.into.slice(j.Box); ok {
 			return j.pipe.Decode(into, stored)
@@ -199,7 +199,7 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 		}
 		return a.place(j, e)
 	}
-	// Of a small part, decode only that part, where the codec can do so.
+	// If the part is small, decode only the part, where the codec can do so.
 	if !j.IsWhole() && isSmall(j) {
 		return a.decodeRegion(ctx, j, codec.Memory(stored))
 	}
@@ -211,8 +211,8 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	return a.place(j, e)
 }
 
-// copyIfAliased returns stored, or a copy if decoded elements alias it: otherwise one cached chunk would keep
-// all bytes alive that were fetched with it.
+// copyIfAliased returns stored, or a copy if decoded elements alias it: otherwise a chunk in the cache would keep
+// all bytes in memory that were fetched with it.
 func copyIfAliased(f codec.Form, stored []byte) []byte {
 	if f.Type.Varies() {
 		return append([]byte(nil), stored...)
@@ -226,7 +226,7 @@ func isSmall(j *job) bool {
 	return part < int64(j.pipe.Form().Count())/4
 }
 
-// decodeAlone fetches only those bytes of the chunk that the part needs.
+// decodeAlone fetches only the bytes of the chunk that the part needs.
 func (a *Array) decodeAlone(ctx context.Context, src *source.Source, j *job) error {
 	if ok, err := j.readDirect(ctx, src); ok || err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"varve/readers/source"
 )
 
-// withStore opens a manifest of three files, one for each month.
+// withStore calls do with an open manifest of three files, one for each month, and the folder of the files.
 func withStore(do func(ctx context.Context, st *store.Store, dir string) error) {
 	if err := tryWithStore(context.Background(), do); err != nil {
 		fmt.Println(err)
@@ -45,7 +45,7 @@ func tryWithStore(ctx context.Context, do func(ctx context.Context, st *store.St
 	return do(ctx, st, archive)
 }
 
-// Five days at one location, through two files of unequal length.
+// This example reads five days at one location, from two files of unequal length.
 func ExampleArray_Read() {
 	withStore(func(ctx context.Context, st *store.Store, _ string) error {
 		t2m, err := st.Array("t2m")
@@ -75,7 +75,7 @@ func ExampleArray_Read() {
 	// 1.375
 }
 
-// The locations of chunks, without reading any source.
+// This example prints the locations of chunks. It reads no source.
 func ExampleArray_Locations() {
 	withStore(func(ctx context.Context, st *store.Store, _ string) error {
 		t2m, err := st.Array("t2m")
@@ -104,7 +104,7 @@ func ExampleArray_Locations() {
 	// [2 0 0] re-encoded
 }
 
-// errors.Is distinguishes the errors.
+// This example distinguishes errors with errors.Is.
 func ExampleStore_errors() {
 	withStore(func(ctx context.Context, st *store.Store, archive string) error {
 		_, err := st.Array("t3m")

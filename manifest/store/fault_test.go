@@ -27,8 +27,9 @@ import (
 	"varve/zarrjson"
 )
 
-// archive makes n files. Each is one row of chunks of 16 × 16 numbers along the first axis. If same is
-// false the schema has other codecs.
+// archive makes n files of 16 × 64 numbers, in chunks of 16 × 16, and an array that concatenates them along the
+// first axis. If same is false, the schema has other codecs than the files. It also returns the expected
+// values.
 func archive(t testing.TB, n int64, same bool) (*memoryTables, *manifest.Snapshot, []byte) {
 	t.Helper()
 	typ := codec.Type{Kind: codec.Float, Size: 4}
@@ -77,6 +78,8 @@ func readAll(ctx context.Context, t testing.TB, s *Store) ([]byte, error) {
 	return e.Fixed, a.ReadRegion(ctx, grid.Region{Origin: make([]int64, len(shape)), Shape: shape}, e)
 }
 
+// TestSourceFaults changes a source in several ways, and checks that reads of it fail with an error that names
+// it, and that other sources can still be read.
 func TestSourceFaults(t *testing.T) {
 	change := func(f func(name string, content []byte) error) func(string) error {
 		return func(name string) error {
@@ -96,7 +99,7 @@ func TestSourceFaults(t *testing.T) {
 		{"deleted", os.Remove, source.ErrChanged},
 		{"truncated", change(func(name string, b []byte) error { return os.WriteFile(name, b[:len(b)/2], 0o600) }), source.ErrChanged},
 		{"grown", change(func(name string, b []byte) error { return os.WriteFile(name, append(b, 1), 0o600) }), source.ErrChanged},
-		{"written to", func(name string) error { return os.Chtimes(name, later, later) }, source.ErrChanged},
+		{"another modification time", func(name string) error { return os.Chtimes(name, later, later) }, source.ErrChanged},
 		{"replaced", change(func(name string, b []byte) error {
 			return errors.Join(os.Remove(name), os.WriteFile(name, b, 0o600), os.Chtimes(name, later, later))
 		}), source.ErrChanged},
@@ -151,6 +154,7 @@ func TestRecovers(t *testing.T) {
 	}
 }
 
+// TestCorrupt checks that wrong refs are an ErrCorrupt.
 func TestCorrupt(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -163,8 +167,8 @@ func TestCorrupt(t *testing.T) {
 		{"a negative size", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Size = -77 }},
 		{"a ref of other bytes", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Offset++ }},
 		{"a short ref", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Size -= 9 }},
-		{"a source that is not there", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Other = 99 }},
-		{"inline bytes that are not there", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Offset = manifest.InlineRow(7) }},
+		{"a source that does not exist", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Other = 99 }},
+		{"inline bytes that do not exist", func(m *memoryTables) { m.refs[m.sources[1].Row+2].Offset = manifest.InlineRow(7) }},
 	} {
 		for _, same := range []bool{true, false} {
 			m, snap, _ := archive(t, 3, same)
@@ -177,7 +181,8 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// TestCancelled checks that a cancelled read ends with context.Canceled and leaves nothing behind.
+// TestCancelled checks that a cancelled read returns context.Canceled, and leaves no goroutines and no reserved
+// memory.
 func TestCancelled(t *testing.T) {
 	m, snap, truth := archive(t, 40, false)
 	s := openMemory(t, snap, m, Options{CacheBytes: -1})
@@ -200,7 +205,7 @@ func TestCancelled(t *testing.T) {
 	}
 	waitFor(t, "goroutines", func() bool { return runtime.NumGoroutine() <= before })
 	if s.flight.used != 0 {
-		t.Errorf("%d bytes are still in flight", s.flight.used)
+		t.Errorf("%d bytes are still reserved", s.flight.used)
 	}
 }
 
@@ -215,7 +220,7 @@ func waitFor(t testing.TB, what string, ok func() bool) {
 	t.Errorf("too many %s remain", what)
 }
 
-// TestOpenFiles checks the limit of open sources, and that none stays open in the end.
+// TestOpenFiles checks the limit of open sources, and that Close closes all of them.
 func TestOpenFiles(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc/self/fd")
@@ -245,8 +250,8 @@ func TestOpenFiles(t *testing.T) {
 	}
 }
 
-// TestTooManyOpenFiles checks that the store closes idle sources when the process may open no more
-// files, and that reads wait for that.
+// TestTooManyOpenFiles checks that, when the process cannot open more files, the store closes idle sources and
+// tries again.
 func TestTooManyOpenFiles(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc/self/fd")
@@ -301,7 +306,7 @@ func openIn(t testing.TB, dir string) (n int) {
 	return n
 }
 
-// served moves the files of an archive to a server.
+// served starts a server with the files of an archive, and changes the sources to URLs of the server.
 func served(t testing.TB, m *memoryTables, around func(http.Handler) http.Handler) {
 	t.Helper()
 	server := httptest.NewServer(around(http.FileServer(http.Dir(filepath.Dir(m.sources[0].URL)))))
@@ -312,6 +317,7 @@ func served(t testing.TB, m *memoryTables, around func(http.Handler) http.Handle
 	}
 }
 
+// TestServer reads sources on a server, and checks that adjacent chunks are fetched together.
 func TestServer(t *testing.T) {
 	m, snap, truth := archive(t, 6, false)
 	var requests atomic.Int64
@@ -327,6 +333,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
+// TestServerFaults checks that reads survive temporary faults of a server, and return an error for others.
 func TestServerFaults(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -12,8 +12,8 @@ import (
 	"varve/manifest/internal/table"
 )
 
-// fileIndex implements mosaic.Files. It reads a header when it is first needed: each file may have a
-// header of its own, and reading one day should not load the headers of all years.
+// fileIndex implements mosaic.Files. It reads a header only when it is first needed: each file may have its
+// own header, and a read of one day should not load the headers of all files.
 type fileIndex struct {
 	*table.SourceIndex
 	tables  tables

@@ -23,9 +23,9 @@ func (c *countedTables) Header(ctx context.Context, id string) (*manifest.Header
 	return c.memoryTables.Header(ctx, id)
 }
 
-// TestHeadersAreReadWhenMet checks that reading one file, in an archive in which each has a header of
-// its own, reads only its header, and only once.
-func TestHeadersAreReadWhenMet(t *testing.T) {
+// TestHeadersAreReadWhenNeeded checks that reading one file reads only its header, and only once, if each file
+// has its own header.
+func TestHeadersAreReadWhenNeeded(t *testing.T) {
 	const files = 20
 	m, snap, truth := archive(t, files, true)
 	for i, s := range m.sources {

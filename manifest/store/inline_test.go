@@ -80,8 +80,8 @@ func TestHostilePatches(t *testing.T) {
 		"no axes":        {run: manifest.Patched{File: file.Name}},
 		"beyond counts":  {run: manifest.Patched{File: file.Name, Counts: []int64{2, 2}, Shift: []int64{0, 0}, Limit: []int64{3, 2}}},
 		"another file":   {run: manifest.Patched{File: "elsewhere", Counts: []int64{9, 9}, Shift: []int64{0, 0}, Limit: []int64{9, 9}}},
-		"before a file":  {run: manifest.Patched{File: file.Name, Counts: []int64{9, 9}, Shift: []int64{0, 0}, Limit: []int64{9, 9}}, patch: table.Patch{Offset: -5}},
-		"below no bytes": {run: manifest.Patched{File: file.Name, Counts: []int64{9, 9}, Shift: []int64{0, 0}, Limit: []int64{9, 9}}, patch: table.Patch{Length: -5}},
+		"negative start": {run: manifest.Patched{File: file.Name, Counts: []int64{9, 9}, Shift: []int64{0, 0}, Limit: []int64{9, 9}}, patch: table.Patch{Offset: -5}},
+		"negative size":  {run: manifest.Patched{File: file.Name, Counts: []int64{9, 9}, Shift: []int64{0, 0}, Limit: []int64{9, 9}}, patch: table.Patch{Length: -5}},
 		"very many":      {run: manifest.Patched{File: file.Name, Counts: []int64{1 << 62, 1 << 62}, Shift: []int64{0, 0}, Limit: []int64{9, 9}}, patch: table.Patch{Offset: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestConverted(t *testing.T) {
 	}
 }
 
-// TestTogether reads with many goroutines at a time, few open files and little memory.
+// TestTogether reads with many concurrent goroutines, few open files and little memory.
 func TestTogether(t *testing.T) {
 	m, snap, truth := archive(t, 8, false)
 	s := openMemory(t, snap, m, Options{OpenFiles: 2, FlightBytes: 5000, CacheBytes: 20_000})
@@ -187,8 +187,8 @@ func TestTogether(t *testing.T) {
 	wg.Wait()
 }
 
-// TestReadStored checks that parts of stored chunks are found by their location, also for a view with
-// another chunk grid.
+// TestReadStored checks that ReadStored uses only the location of the bytes and not the coordinates, which may
+// belong to another chunk grid, and that it rejects invalid ranges.
 func TestReadStored(t *testing.T) {
 	m, snap, _ := archive(t, 3, true)
 	served(t, m, func(h http.Handler) http.Handler { return h })

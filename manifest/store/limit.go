@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// limiter bounds a sum that goroutines take from, first come first served.
+// limiter limits the sum of the amounts that goroutines take at a time. It serves them in the order in which they
+// ask.
 type limiter struct {
 	limit int64
 
@@ -20,7 +21,7 @@ type waiter struct {
 	free chan struct{}
 }
 
-// take waits until n fits. More than the limit takes all of it.
+// take waits until n is free, and takes it. If n is larger than the limit, it takes the limit.
 func (l *limiter) take(ctx context.Context, n int64) (taken int64, err error) {
 	n = min(max(n, 0), l.limit)
 	l.mu.Lock()
@@ -39,7 +40,7 @@ func (l *limiter) take(ctx context.Context, n int64) (taken int64, err error) {
 	}
 	l.mu.Lock()
 	select {
-	case <-w.free: // it became free at the same moment: give it back
+	case <-w.free: // wake gave the amount at the same moment: return it
 		l.used -= n
 	default:
 		l.waiting.Remove(e)
@@ -61,7 +62,7 @@ func (l *limiter) give(n int64) {
 func (l *limiter) wake() {
 	for e := l.waiting.Front(); e != nil; e = l.waiting.Front() {
 		w := e.Value.(*waiter)
-		// Do not let later, smaller amounts pass: a large one would wait forever.
+		// Do not serve smaller amounts that came later: a large one could wait forever.
 		if l.used+w.n > l.limit {
 			return
 		}

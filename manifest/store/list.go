@@ -22,7 +22,7 @@ type Run struct {
 	// Offsets and Sizes have one entry for each chunk. They are nil for Missing, Re-encoded and Inline
 	// chunks.
 	Offsets, Sizes []int64
-	Inline         []byte // bytes of the only chunk, if the manifest holds them
+	Inline         []byte // the bytes, if they are in the manifest; then the run has one chunk
 
 	checksum    uint32
 	hasChecksum bool
@@ -67,7 +67,7 @@ func (a *Array) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*Run, er
 
 // checkRun returns an error if an offset or size is negative.
 func (a *Array) checkRun(r *mosaic.Run) error {
-	// The sign bit of the union is set if any number is negative: much cheaper than a branch for each
+	// The sign bit of all is set if any number is negative. That is much faster than a comparison for each
 	// chunk.
 	all := int64(0)
 	for i, offset := range r.Offsets {
@@ -143,7 +143,7 @@ func (a *Array) Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*Lo
 	}
 }
 
-// Count returns the numbers of the array's chunks by the way they are served.
+// Count returns the number of the array's chunks of each kind.
 func (a *Array) Count(ctx context.Context) (c manifest.Counts, err error) {
 	for r, err := range a.Runs(ctx, grid.Whole(a.grid.Counts())) {
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"varve/readers/source"
 )
 
-// Local is the open local file of a source, for callers that let the operating system copy its bytes.
+// Local is an open local file of a source. It is for callers that let the operating system copy the bytes.
 type Local struct {
 	*os.File
 	path string
@@ -27,10 +27,9 @@ func LocalPath(src manifest.Source) (string, bool) {
 	return path, err == nil && filepath.IsAbs(path) && src.Size >= 0 && !src.Modified.IsZero()
 }
 
-// OpenLocal opens a local source, with the same checks as every read of the store: it may be read, and
-// it is the version that was scanned. For any other source it returns an errors.ErrUnsupported. The
-// bytes that are read from it are not checked. Call Check afterwards to see that the file did not
-// change.
+// OpenLocal opens a local source. Like every read of the store, it checks that the source may be read, and
+// that it is the version that was scanned. For any other source it returns an errors.ErrUnsupported. Call Check
+// after reading, because the file may change while it is open.
 func (s *Store) OpenLocal(ctx context.Context, row int64) (*Local, error) {
 	src, err := s.Source(ctx, row)
 	if err != nil {
@@ -67,7 +66,7 @@ func openLocal(src manifest.Source, x *access) (*Local, error) {
 	return l, nil
 }
 
-// openFile opens a file for reading. O_NONBLOCK keeps a pipe in its place from blocking the caller.
+// openFile opens a file for reading. O_NONBLOCK prevents waiting if the file is a pipe.
 func (x *access) openFile(src manifest.Source, path string) (*os.File, error) {
 	if x.isUnlimited {
 		return source.OpenShared(path)
@@ -103,7 +102,7 @@ func (l *Local) Check() error {
 	return nil
 }
 
-// Changed returns the error for a file that differs from the version that was scanned.
+// Changed returns the error for a file that differs from the scanned version. how describes the difference.
 func (l *Local) Changed(how string) error {
 	return fmt.Errorf("%s: %w: %s", l.path, source.ErrChanged, how)
 }

@@ -18,7 +18,7 @@ import (
 	"varve/manifest/repo"
 )
 
-// publish writes a manifest in memory to a folder.
+// publish writes a manifest from memory to a folder.
 func publish(t testing.TB, m *memoryTables, snap *manifest.Snapshot) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "a.varve")
@@ -135,7 +135,7 @@ func TestIsKept(t *testing.T) {
 	}
 }
 
-// TestOpenRandom is TestRandomArrays with tables in files.
+// TestOpenRandom compares reads with known values, like TestRandomArrays, but with tables in files.
 func TestOpenRandom(t *testing.T) {
 	r := newRand()
 	for range 20 {

@@ -8,8 +8,8 @@ import (
 	"varve/manifest"
 )
 
-// Origins returns the rows of the sources that hold a part of a declared chunk, in the order in which
-// its tiles are read. It reads only the manifest. An array that is stored in the manifest has none.
+// Origins returns the rows of the sources from which a declared chunk gets its values, in the order in which
+// its tiles are read. It reads only the manifest. For an array that is stored in the manifest it returns nil.
 func (a *Array) Origins(ctx context.Context, coords []int64) (rows []int64, err error) {
 	c, err := a.chunk(coords)
 	if err != nil || a.isInManifest() {

@@ -10,8 +10,8 @@ import (
 	"varve/grid"
 )
 
-// TestOrigins compares the origins of chunks with their locations: a verbatim chunk has one origin, a
-// missing one has none, and a re-encoded one has some of the sources of the tiles that it meets.
+// TestOrigins compares the origins of chunks with their locations: a verbatim chunk has one origin, a missing
+// chunk has none, and a re-encoded chunk has only origins whose tiles overlap it.
 func TestOrigins(t *testing.T) {
 	seed := rand.Uint64()
 	reencoded := 0
@@ -37,7 +37,7 @@ func TestOrigins(t *testing.T) {
 				case l.Kind != Reencoded && l.Source >= 0 && !slices.Equal(got, []int64{l.Source}):
 					t.Errorf("chunk %v is in source %d, but has origins %v", l.Coords, l.Source, got)
 				case slices.ContainsFunc(got, func(row int64) bool { return !slices.Contains(want, row) }):
-					t.Errorf("chunk %v meets sources %v, but has origins %v", l.Coords, want, got)
+					t.Errorf("chunk %v overlaps sources %v, but has origins %v", l.Coords, want, got)
 				case l.Kind == Reencoded && len(got) > 0:
 					reencoded++
 				}
@@ -52,7 +52,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// meeting returns the sources of the tiles that meet a region.
+// meeting returns the sources of the tiles that overlap a region.
 func (w *world) meeting(r grid.Region) (rows []int64) {
 	for i := range w.tiles {
 		tile, shared := &w.tiles[i], grid.MakeRegion(len(w.shape))

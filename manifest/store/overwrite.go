@@ -16,9 +16,9 @@ import (
 // or the manifest itself.
 var ErrSource = errors.New("it is never overwritten; choose another name")
 
-// CheckReplaced returns an ErrSource if a local or remote place is, or contains, the manifest or one
-// of its sources, by whatever name. Call it before replacing anything there. It does not look at the
-// sources if the place does not exist.
+// CheckReplaced returns an ErrSource if a local or remote place is, or contains, the manifest or one of its
+// sources, also under another name, such as a link. Call it before replacing anything there. It does not read
+// the list of sources if the place does not exist.
 func (s *Store) CheckReplaced(ctx context.Context, place string) error {
 	at, err := findDestination(place)
 	if err != nil || at == nil {
@@ -76,7 +76,7 @@ func findDestination(place string) (*destination, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil // nothing that could be a source; the caller meets the error when it writes
+		return nil, nil // it cannot contain a source; if it cannot be written, the caller gets that error
 	}
 	return &destination{name: path, info: info, inside: map[string]bool{}}, nil
 }
@@ -102,8 +102,8 @@ func (at *destination) contains(src manifest.Source) bool {
 	return at.isFile(name, src)
 }
 
-// isFile reports whether a source is the destination file, possibly by another name. It looks only at
-// files with the same name, or the same size and time.
+// isFile reports whether a source is the destination file, possibly under another name. It examines only
+// sources with the same name, or with the same size and time.
 func (at *destination) isFile(name string, src manifest.Source) bool {
 	if !strings.EqualFold(filepath.Base(name), at.info.Name()) && (src.Size != at.info.Size() || !src.Modified.Equal(at.info.ModTime())) {
 		return false

@@ -18,8 +18,7 @@ import (
 )
 
 // patches makes the files of compacted chunks available as sources: their rows follow the rows of the
-// table of sources. The files are in the manifest's own folder or prefix, so whoever may open the
-// manifest may read them.
+// table of sources. They need no permission, because they are in the manifest's own folder or prefix.
 type patches struct {
 	repository *repo.Repository // nil if there are none
 	first      int64            // row of the first file
@@ -77,7 +76,7 @@ func (p *patches) access(file manifest.Source) *access {
 // patch returns the compacted chunk at these coordinates, and the row of its file.
 func (a *Array) patch(ctx context.Context, coords []int64) (p table.Patch, row int64, ok bool, err error) {
 	for i := len(a.spec.Patches) - 1; i >= 0; i-- {
-		// The newest run wins.
+		// The last run is the newest, so start with it.
 		run := &a.spec.Patches[i]
 		number, within := run.Number(coords)
 		if !within {
@@ -130,7 +129,7 @@ type patchedChunk struct {
 	checksum uint32
 }
 
-// addChunks plans a region chunk by chunk, reading compacted chunks where they exist.
+// addChunks plans a region chunk by chunk, and uses compacted chunks where they exist.
 func (p *planner) addChunks(ctx context.Context, t *target, r grid.Region) error {
 	w, err := p.a.grid.WalkRegion(r)
 	if err != nil {

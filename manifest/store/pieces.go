@@ -12,7 +12,7 @@ import (
 
 // readPieces fills a region of a target from values that are stored in the manifest.
 func (a *Array) readPieces(ctx context.Context, t *target, r grid.Region) error {
-	// Count the elements that no piece covers: without any, the fill value is not needed.
+	// Count the elements that no piece covers: if there are none, the region need not be filled.
 	left, err := r.Elements()
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (a *Array) readPieces(ctx context.Context, t *target, r grid.Region) error 
 
 func box(p *manifest.Piece) grid.Region { return grid.Region{Origin: p.Origin, Shape: p.Shape} }
 
-// piecesIn returns the pieces that meet a region.
+// piecesIn returns the pieces that overlap a region.
 func (a *Array) piecesIn(r grid.Region) (meets []*manifest.Piece) {
 	shared := grid.MakeRegion(len(r.Origin))
 	for i := range a.spec.Pieces {

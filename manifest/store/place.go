@@ -5,7 +5,7 @@ import (
 	"varve/grid"
 )
 
-// isPlain reports whether decoded elements need no conversion and have the array's order of axes.
+// isPlain reports whether decoded elements need no conversion and have the axes of the array in the same order.
 func (j *job) isPlain() bool {
 	if j.patch != nil {
 		return true
@@ -37,8 +37,8 @@ func (a *Array) place(j *job, chunk codec.Elems) error {
 	return a.convert(j, e)
 }
 
-// inArray returns the region of the array that a stored chunk of this shape covers. It is only called
-// if the axes have the array's order.
+// inArray returns the region of the array that a stored chunk of this shape covers. It is called only if the
+// axes have the order of the array.
 func (j *job) inArray(shape []int64) grid.Region {
 	r := grid.MakeRegion(len(j.Box.Origin))
 	next := 0
@@ -80,7 +80,7 @@ func (a *Array) convert(j *job, e codec.Elems) error {
 	return j.into.copyFrom(&from, j.Box)
 }
 
-// done reports the part as complete to its target.
+// done tells the target that the part is complete.
 func (j *job) done() error {
 	if j.repeatShape != nil {
 		if err := j.repeat(); err != nil {

@@ -15,10 +15,10 @@ import (
 	"varve/readers/source"
 )
 
-// job is the reading of a part of one stored chunk into a target.
+// job reads a part of one stored chunk into a target.
 type job struct {
 	mosaic.Part
-	repeatShape []int64 // shape of Box with all indices at which the part repeats; nil if it does not repeat
+	repeatShape []int64 // the shape that Box has after repeating the part along the axes that it lacks; nil if it does not repeat
 	pipe        *codec.Pipeline
 	ref         manifest.Ref
 	into        *target
@@ -26,7 +26,7 @@ type job struct {
 	source     int64 // row; -1 if no source is read
 	span       codec.Range
 	isAlone    bool          // decodeAlone reads only the bytes that it needs
-	isReusable bool          // cache the decoded chunk: other jobs will ask for the rest
+	isReusable bool          // cache the decoded chunk, because other jobs will need the rest of it
 	decoded    *codec.Elems  // the decoded chunk, if the cache had it
 	patch      *patchedChunk // set if the part belongs to a compacted chunk; then Fit is nil
 
@@ -36,18 +36,17 @@ type job struct {
 }
 
 const (
-	// roundJobs and roundBytes bound the work that is planned together. Chunks of a selection that are
-	// further apart than that are not fetched together.
+	// roundJobs and roundBytes limit the work that is planned together. Only chunks that are planned
+	// together can be fetched together.
 	roundJobs  = 4096
 	roundBytes = 64 << 20
 	// pieceBytes is the size of the parts in which an uncompressed chunk is read.
 	pieceBytes = 2 << 20
-	// nearBatch and farBatch bound the bytes of one fetch from local and remote sources. A single
-	// chunk may be larger.
+	// nearBatch and farBatch limit the bytes of one fetch from local and remote sources. A single chunk
+	// may be larger.
 	nearBatch = 256 << 10
 	farBatch  = 8 << 20
-	// nearGap and farGap are the largest gaps that a fetch reads over, instead of becoming two
-	// fetches.
+	// nearGap and farGap are the largest gaps between two chunks that are still fetched with one read.
 	nearGap = 16 << 10
 	farGap  = 256 << 10
 )
@@ -58,19 +57,19 @@ type planner struct {
 	m    *mosaic.Mosaic
 	out  func(*batch) error
 	jobs []*job
-	size int64   // bytes that the jobs decode and hold
+	size int64   // bytes of the elements of the jobs
 	pool []int64 // memory for the regions of jobs
 	refs []manifest.Ref
 }
 
-// add plans a region of the array, which a target receives.
+// add plans to read a region of the array into a target.
 func (p *planner) add(ctx context.Context, t *target, r grid.Region) error {
 	covered, err := p.m.Covers(ctx, r)
 	if err != nil {
 		return err
 	}
 	t.hasGaps = !covered
-	t.left.Store(1) // one more than the jobs, so that the target is not done before all is planned
+	t.left.Store(1) // one more than the jobs, so that the target is not complete before all jobs are planned
 	if len(p.a.spec.Patches) > 0 {
 		err = p.addChunks(ctx, t, r)
 	} else {
@@ -79,8 +78,8 @@ func (p *planner) add(ctx context.Context, t *target, r grid.Region) error {
 	if err != nil {
 		return err
 	}
-	// The target fills positions without a tile when its first job begins. This job ensures that there
-	// is one.
+	// The target fills elements without a tile when its first job begins. This job ensures that there is
+	// at least one.
 	p.jobs = append(p.jobs, &job{into: t, source: -1})
 	return p.flush(ctx, false)
 }
@@ -150,8 +149,8 @@ func firstLong(shape []int64) int {
 	return max(slices.IndexFunc(shape, func(n int64) bool { return n > 1 }), 0)
 }
 
-// pieceRows returns the number of indices along its first long axis by which a part is read, or 0 for all.
-// Only uncompressed chunks can be read in pieces.
+// pieceRows returns the length along the first long axis of the pieces in which a part is read, or 0 to read it
+// as a whole. Only uncompressed chunks can be read in pieces.
 func (p *planner) pieceRows(part *mosaic.Part) int64 {
 	_, straight := part.Fit.Order()
 	if part.Row < 0 || !straight || !part.Fit.IsRaw() || len(part.Within.Shape) == 0 {
@@ -216,7 +215,7 @@ func (p *planner) flush(ctx context.Context, last bool) error {
 			decoded += max(int64(j.pipe.Form().Bytes()), 0)
 		}
 	}
-	// If the chunks do not fit into the cache together, they would only push each other out.
+	// If the chunks do not fit into the cache together, each would be removed before it is used again.
 	if decoded > p.a.store.cache.limit/2 {
 		for _, j := range jobs {
 			j.isReusable = false
@@ -225,7 +224,7 @@ func (p *planner) flush(ctx context.Context, last bool) error {
 	return p.emit(ctx, jobs)
 }
 
-// readRefs reads the refs of the jobs. Consecutive rows take one read.
+// readRefs reads the refs of the jobs. It reads consecutive rows together.
 func (p *planner) readRefs(ctx context.Context, jobs []*job) error {
 	for i := 0; i < len(jobs); {
 		if !jobs[i].hasRef() {
@@ -323,7 +322,7 @@ type batch struct {
 	isFar bool
 }
 
-// isNothing reports whether the batch only begins a target.
+// isNothing reports whether the batch reads nothing and only begins a target.
 func (b *batch) isNothing() bool {
 	j := b.jobs[0]
 	return len(b.jobs) == 1 && j.Fit == nil && j.patch == nil

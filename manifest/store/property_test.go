@@ -29,11 +29,11 @@ type world struct {
 	dims   []string
 	placed []int // axes
 	tiles  []manifest.Tile
-	agrees bool    // files are mostly stored as the schema declares
+	agrees bool    // most files have the chunks and codecs of the schema
 	origin []int64 // of the tile that is being made
 }
 
-// TestRandomArrays compares reads with known values, for tiles of any storage.
+// TestRandomArrays compares reads with known values, for random arrays whose tiles are stored in random ways.
 func TestRandomArrays(t *testing.T) {
 	seed := rand.Uint64()
 	rounds := 150
@@ -163,7 +163,7 @@ func (w *world) codecs(shape []int64) []codec.Spec {
 	return list
 }
 
-// split makes tiles of a box, or of halves of it, or none.
+// split makes a tile of a box, or splits the box and makes tiles of both parts. Sometimes it makes no tile.
 func (w *world) split(box grid.Region, depth int) {
 	if depth > 0 && len(w.placed) > 0 && w.r.IntN(5) > 0 {
 		k := w.placed[w.r.IntN(len(w.placed))]
@@ -183,7 +183,7 @@ func (w *world) split(box grid.Region, depth int) {
 	}
 }
 
-// tile adds a tile with a file of its own, and writes its values into the expected ones.
+// tile adds a tile with its own file, and writes its values into the expected values.
 func (w *world) tile(box grid.Region) {
 	tile := manifest.Tile{}
 	w.origin = box.Origin
@@ -206,7 +206,7 @@ func (w *world) tile(box grid.Region) {
 				tile.Start[len(tile.Start)-1] = 0
 			}
 		} else if w.r.IntN(8) == 0 {
-			full[k] = 1 + w.r.Int64N(full[k]) // padded with fill
+			full[k] = 1 + w.r.Int64N(full[k]) // the rest has the fill value
 			at.Shape[k] = full[k]
 		}
 	}
@@ -227,8 +227,8 @@ func (w *world) tile(box grid.Region) {
 	}
 }
 
-// know writes the values of a variable in a box into the expected ones. Along an axis that the
-// variable lacks they repeat.
+// know writes the values of a variable in a box into the expected values. It repeats them along the axes that
+// the variable lacks.
 func (w *world) know(v *manifest.Variable, written codec.Elems, box, at grid.Region) {
 	for _, k := range w.placed {
 		if !slices.Contains(v.Dims, w.dims[k]) && box.Shape[k] > 1 {
@@ -281,7 +281,8 @@ func (w *world) snapshot() *manifest.Snapshot {
 	return w.tables.snapshot(dims, w.tiles, w.spec)
 }
 
-// check reads the array in all ways.
+// check reads the array as regions, by selections and chunk by chunk, and returns the number of chunks of each
+// kind.
 func (w *world) check() manifest.Counts {
 	s := openMemory(w.t, w.snapshot(), w.tables, Options{CacheBytes: []int64{0, -1, 3000}[w.r.IntN(3)], OpenFiles: 1 + w.r.IntN(4), FlightBytes: []int64{0, 100}[w.r.IntN(2)]})
 	a, err := s.Array("v")
@@ -314,7 +315,8 @@ func (w *world) checkRegions(a *Array) {
 	}
 }
 
-// checkSelections reads by index: each number says which element it is.
+// checkSelections compares selections with the expected values. To find which elements an indexer selects, it
+// applies the indexer to an array in which each element is its own index.
 func (w *world) checkSelections(a *Array) {
 	numbers := codec.Type{Kind: codec.Uint, Size: 8}
 	n, _ := grid.Elements(w.shape)
@@ -420,7 +422,7 @@ func (w *world) checkChunk(a, other *Array, l *Location, c *grid.Chunk) {
 	}
 	if l.Kind == Missing {
 		if b != nil || !w.spec.Schema.Form(c.Shape).IsFill(want) {
-			w.t.Fatalf("chunk %v is missing, but should hold %v", l.Coords, want)
+			w.t.Fatalf("chunk %v is missing, want %v", l.Coords, want)
 		}
 		return
 	}

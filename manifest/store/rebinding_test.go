@@ -11,7 +11,7 @@ import (
 	"varve/readers/source"
 )
 
-// resolveAll resolves every name to one address, as an attacker who owns a name can do.
+// resolveAll makes every host name resolve to one address, as an attacker can do who controls a domain.
 func resolveAll(t *testing.T, address [4]byte) {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -37,8 +37,8 @@ func resolveAll(t *testing.T, address [4]byte) {
 	}}
 }
 
-// answerDNS answers a question for an A record, and any other with an empty answer (RFC 1035, section
-// 4).
+// answerDNS answers a query for an A record with the address, and any other query without records (RFC 1035,
+// section 4).
 func answerDNS(query []byte, address [4]byte) []byte {
 	end := 12
 	for end < len(query) && query[end] != 0 {
@@ -56,7 +56,7 @@ func answerDNS(query []byte, address [4]byte) []byte {
 	return out
 }
 
-// TestRebinding checks that an allowed name cannot lead to a forbidden address at any lookup.
+// TestRebinding checks that an allowed host name that resolves to a forbidden address is rejected.
 func TestRebinding(t *testing.T) {
 	ownConfig(t)
 	t.Setenv("HTTP_PROXY", "")

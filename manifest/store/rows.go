@@ -11,7 +11,7 @@ import (
 	"varve/readers/source"
 )
 
-// rowReader is a codec.Reader of rows that have gaps between them. It hides the gaps.
+// rowReader is a codec.Reader of rows with gaps between them. It presents the rows without the gaps.
 //
 //	offset     offset+stride
 //	├─ row ─┤ … ├─ row ─┤ … ├─ row ─┤
@@ -45,7 +45,7 @@ func (r *rowReader) ReadRanges(ctx context.Context, ranges []codec.Range, out []
 	return nil
 }
 
-// pieces appends the ranges of the source that hold the bytes of a range.
+// pieces appends the ranges of the source that contain the bytes of a range.
 func (r *rowReader) pieces(pieces []source.Range, want codec.Range) []source.Range {
 	for at := want.Offset; at < want.End(); {
 		n := min(want.End()-at, r.row-at%r.row)
@@ -55,8 +55,8 @@ func (r *rowReader) pieces(pieces []source.Range, want codec.Range) []source.Ran
 	return pieces
 }
 
-// maxSparse limits the bytes that are read to get a part in one run: this many times the size of the
-// part. Less than a page is read in any case.
+// maxSparse limits the bytes of a run that is read to get a part: the run may be this many times as long as the
+// part. A run of at most 4096 bytes is always allowed.
 const maxSparse = 4
 
 // narrow changes the job to read only the run of elements from the first to the last of its part. It
@@ -71,8 +71,8 @@ func (j *job) narrow() error {
 		return nil // a wrong size: decoding will report it
 	}
 	run := grid.Region{Origin: make([]int64, len(j.Codec)), Shape: slices.Clone(j.Codec)}
-	// Up to the first long axis the part is a single index, so the run starts there; the axes after it
-	// are read in full.
+	// Before its first long axis the part has a single index along each axis, so the run starts there. The
+	// axes after the first long one are read in full.
 	at, n, long := int64(0), int64(1), false
 	for k, length := range j.Codec {
 		if !long {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// run passes batches to as many goroutines as there is work for. The calling goroutine itself works on
-// a single batch, so that small reads start none.
+// run distributes batches to goroutines, which it starts when there is work for them. If there is only one
+// batch, the calling goroutine does the work itself, so that small reads start no goroutine.
 type run struct {
 	a          *Array
 	ctx        context.Context
@@ -21,7 +21,7 @@ type run struct {
 	err   error
 }
 
-// farWorkers is the number of concurrent fetches from servers of one read.
+// farWorkers is the number of concurrent fetches of one read from servers.
 const farWorkers = 16
 
 func newRun(ctx context.Context, a *Array) *run {

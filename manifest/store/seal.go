@@ -28,18 +28,18 @@ import (
 // The snapshot carries a seal to prove that: a list of the folders and URLs that contain the sources,
 // and an HMAC-SHA-256 over
 //
-//	"varve seal 1", then each prefix with its length in front as a uvarint
+//	"varve seal 1", then for each prefix its length as a uvarint and its bytes
 //
-// The key never leaves the user's config folder. Somebody who changes the sources of a manifest can
-// only reach prefixes that this user has sealed.
+// The key never leaves the user's config folder. If somebody changes the sources of a manifest, the store
+// still reads only prefixes that this user has sealed.
 const sealDomain = "varve seal 1"
 
 // maxPrefixes limits the list. If there are more folders, their parent folders replace them.
 const maxPrefixes = 64
 
-// Seal returns the seal of a manifest with these sources. It makes a key if the user has none. old is
-// the seal of the snapshot that the sources are added to, or nil. Its prefixes are kept if this user
-// made it.
+// Seal returns the seal of a manifest with these sources. It makes a key if the user has none. old is the seal
+// of the snapshot to which the sources are added, or nil. If this user made it, the new seal also has its
+// prefixes.
 func Seal(old *manifest.Seal, urls iter.Seq[string]) (*manifest.Seal, error) {
 	prefixes, err := prefixesOf(urls)
 	if err != nil {
@@ -119,7 +119,7 @@ func configDir() (string, error) {
 	return filepath.Join(me.HomeDir, ".config"), nil
 }
 
-// sealKey returns the user's key. With create it makes one if there is none. Two processes that do so
+// sealKey returns the user's key. With create it makes a key if there is none. Two processes that do so
 // at the same time get the same key.
 func sealKey(create bool) ([]byte, error) {
 	dir, err := configDir()
@@ -167,8 +167,8 @@ func readKey(name string) ([]byte, error) {
 	return key, err
 }
 
-// prefixesOf returns the folders that contain the sources, with links resolved and unresolved, sorted.
-// Parent folders replace them if there are many, but never a root.
+// prefixesOf returns the folders that contain the sources, sorted, both with links and with links resolved. If
+// there are too many, their parent folders replace them, but never a root folder.
 func prefixesOf(urls iter.Seq[string]) ([]string, error) {
 	folders := map[string]bool{}
 	for name := range urls {

@@ -25,7 +25,7 @@ type sources struct {
 	isClosed bool
 }
 
-// handle is a source that is open, or being opened.
+// handle is a source that is open or is being opened.
 type handle struct {
 	*source.Source
 	row     int64
@@ -33,26 +33,26 @@ type handle struct {
 	place   *list.Element // in the list of idle handles, or nil
 	ready   chan struct{}
 	err     error
-	isStale bool // not to be used again after an error
+	isStale bool // there was an error, so it must not be used again
 }
 
 func newSources(limit int, open func(context.Context, int64) (*source.Source, error)) *sources {
 	return &sources{limit: limit, open: open, all: map[int64]*handle{}, freed: make(chan struct{})}
 }
 
-// acquire returns an open source. The caller has to release it.
+// acquire returns an open source. The caller must call release.
 func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		h, fresh, evicted, wait := p.reserve(row)
-		if evicted != nil { // closing a file that was only read loses nothing
-			_ = evicted.Close() // it was only read from
+		if evicted != nil {
+			_ = evicted.Close() // closing a file that was only read loses nothing
 		}
 		if h == nil {
 			if wait == nil {
-				return nil, fmt.Errorf("the manifest: %w", fs.ErrClosed)
+				return nil, fmt.Errorf("the manifest is closed: %w", fs.ErrClosed)
 			}
 			select {
 			case <-wait:
@@ -81,9 +81,9 @@ func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
 	}
 }
 
-// openRetrying opens a file. If the process has too many files open, it closes an idle source, or waits for
-// one to become idle, and tries again. It waits only a moment for files outside p, which may never be
-// closed.
+// openRetrying opens a file. If the process has too many open files, it closes an idle source, or waits until a
+// source is idle, and tries again. If p has no open source, it tries again only for a short time, because other
+// files of the process may never be closed.
 func openRetrying[T any](ctx context.Context, p *sources, open func() (T, error)) (T, error) {
 	for moments := 0; ; moments++ {
 		file, err := open()
@@ -110,8 +110,8 @@ func openRetrying[T any](ctx context.Context, p *sources, open func() (T, error)
 // maxMoments is the number of attempts while no source of p is open.
 const maxMoments = 20
 
-// makeRoom closes the least recently used idle source. It returns a channel to wait for, and whether
-// that is certain to be closed: a source in use becomes idle at some time.
+// makeRoom closes the least recently used idle source. It returns a channel to wait for. ok says that the
+// channel will certainly be closed, because a source is in use and becomes idle later.
 func (p *sources) makeRoom() (wait <-chan struct{}, ok bool) {
 	p.mu.Lock()
 	old := p.evict()
@@ -140,9 +140,9 @@ func (p *sources) evict() *source.Source {
 	return old.Source
 }
 
-// CheckSource opens a source again, even if the store has it open. It returns an error if the source
-// is not the version that was scanned, or may not be read. From a server it reads one byte. Of a
-// folder it checks only that it exists, because the files in it are sources themselves.
+// CheckSource opens a source again, even if the store has it open. It returns an error if the source is not
+// the version that was scanned, or may not be read. It reads one byte of a source on a server. For a folder it
+// checks only that it exists, because the files in it are sources themselves.
 func (s *Store) CheckSource(ctx context.Context, row int64) error {
 	src, err := s.Source(ctx, row)
 	if err != nil {
@@ -209,7 +209,7 @@ func (h *handle) isReady() bool {
 func (p *sources) release(h *handle, err error) {
 	p.mu.Lock()
 	if err != nil && !isGone(err) || h.hasFailed() {
-		h.isStale = true // the error may pass, but not for this open file
+		h.isStale = true // open it again next time: then the error may be gone
 		if p.all[h.row] == h {
 			delete(p.all, h.row)
 		}

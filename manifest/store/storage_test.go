@@ -9,8 +9,8 @@ import (
 	"varve/manifest"
 )
 
-// store stores the values of a variable in a random layout. It returns the stored bytes and the values
-// that the variable then holds. It may change the variable's axes.
+// store stores the values of a variable in a random layout. It returns the stored bytes, and the values that
+// reading them gives. It may change the variable's axes.
 func (w *world) store(v *manifest.Variable, values codec.Elems) ([]storedChunk, codec.Elems) {
 	kind := w.r.IntN(8)
 	if w.agrees && w.r.IntN(2) == 0 {
@@ -67,7 +67,7 @@ func (w *world) encode(codecs []codec.Spec, v *manifest.Variable, shape []int64,
 	return b
 }
 
-// turned stores a variable whose axes are in another order, or that lacks axes of length 1.
+// turned stores a variable with another order of its axes, or without some axes of length 1.
 func (w *world) turned(v *manifest.Variable, values codec.Elems) ([]storedChunk, codec.Elems) {
 	order := w.r.Perm(len(v.Shape))
 	if w.r.IntN(2) == 0 {
@@ -112,7 +112,7 @@ func transposeElems(t testing.TB, dst, src codec.Elems, shape []int64, order []i
 	}
 }
 
-// chunked stores chunks. It leaves some out, and skips filters for some.
+// chunked stores chunks. It leaves out some chunks, and skips filters for others.
 func (w *world) chunked(v *manifest.Variable, values codec.Elems) (stored []storedChunk, written codec.Elems) {
 	shape := make([]int64, len(v.Shape))
 	for k, n := range v.Shape {
@@ -163,7 +163,8 @@ func (w *world) chunked(v *manifest.Variable, values codec.Elems) (stored []stor
 	return stored, values
 }
 
-// agree gives a variable the chunks of the schema from its tile's origin on, or longer ones.
+// agree gives a variable the codecs of the schema, and the chunk shape that the schema has at the origin of the
+// tile, or longer chunks.
 func (w *world) agree(g *grid.Grid, v *manifest.Variable) {
 	coords, _, err := g.Locate(w.origin)
 	if err != nil {

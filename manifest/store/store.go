@@ -19,13 +19,13 @@ import (
 	"varve/readers/source"
 )
 
-// Options limit what a store may read and how much memory it takes. Zero fields have the defaults that
-// they name; nil Options are all zero.
+// Options limit which sources a store may read and how much memory it uses. The comment of a field says what
+// zero means.
 type Options struct {
 	// Allow are prefixes of sources that may be read: folders, and URLs up to a slash. A manifest that
-	// the same user built on this machine needs none for its sources, because its snapshot carries a
-	// Seal by a key in the user's config folder. The error for a prefix that is missing is a
-	// source.ErrForbidden, and names the prefixes to allow.
+	// the same user built on this machine needs none for its sources, because its snapshot has a Seal
+	// that was made with a key in the user's config folder. If a prefix is missing, reading returns a
+	// source.ErrForbidden that names the prefixes to allow.
 	Allow []string
 	// Trusted allows all sources, whoever built the manifest.
 	Trusted bool
@@ -44,13 +44,13 @@ type Options struct {
 	// CacheBytes limits the memory for decoded and encoded chunks; 0 means DefaultCacheBytes, a
 	// negative number no cache.
 	CacheBytes int64
-	// FlightBytes limits the bytes that all reads together have fetched but not placed; 0 means 256
-	// MiB. A larger chunk is read alone.
+	// FlightBytes limits the memory for the chunks that all reads together are fetching and decoding; 0
+	// means 256 MiB. A larger chunk is read alone.
 	FlightBytes int64
 	// OpenFiles limits the number of open sources; 0 means 256, or a quarter of the process's limit if
 	// that is less.
 	OpenFiles int
-	// Workers limits the goroutines by which one read decodes; 0 means GOMAXPROCS.
+	// Workers limits the number of goroutines that decode for one read; 0 means GOMAXPROCS.
 	Workers int
 }
 
@@ -199,8 +199,8 @@ func (s *Store) Tables() *table.Reader {
 	return t
 }
 
-// IsKept reports whether the manifest still has the snapshot. "varve gc" may have removed it, and the
-// tables that only it needed, after it was opened.
+// IsKept reports whether the manifest still has the snapshot. "varve gc" may have removed the snapshot, and the
+// tables that only it uses, after the store was opened.
 func (s *Store) IsKept(ctx context.Context) (bool, error) {
 	if s.repository == nil {
 		return true, nil
@@ -213,7 +213,7 @@ func (s *Store) IsKept(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// Current returns the ID of the snapshot that is current now.
+// Current returns the ID of the current snapshot, which may be newer than the one that was opened.
 func (s *Store) Current(ctx context.Context) (string, error) {
 	if s.repository == nil {
 		return s.snapshot.ID, nil

@@ -8,14 +8,14 @@ import (
 	"varve/grid"
 )
 
-// target is a box of the array that any number of goroutines fill, each with parts of its own. It is
-// the output of a selection that is a box, or the selected part of one declared chunk.
+// target is a box of the array that several goroutines fill, each with other parts. It is the output of a
+// selection that is a box, or the selected part of one declared chunk.
 type target struct {
 	window
 	form codec.Form // of the window
 
 	once    sync.Once
-	hasGaps bool         // some positions are in no tile: start with the fill value
+	hasGaps bool         // some elements have no tile, so begin with the fill value
 	left    atomic.Int64 // number of parts that are not complete
 	finish  func() error // called when all parts are complete; may be nil
 	room    *buffer
@@ -34,7 +34,7 @@ func (t *target) begin(a *Array) {
 	})
 }
 
-// done reports n parts as complete.
+// done counts n parts as complete. After the last one it calls finish and releases room.
 func (t *target) done(n int64) error {
 	if t.left.Add(-n) > 0 {
 		return nil
@@ -56,7 +56,7 @@ func (s *Store) elems(f codec.Form) (codec.Elems, *buffer) {
 	return codec.Elems{Fixed: room.bytes}, room
 }
 
-// matchesForm reports whether there are as many elements as the form has.
+// matchesForm reports whether e has the number of elements of the form.
 func matchesForm(e codec.Elems, f codec.Form) bool {
 	if f.Type.Varies() {
 		return len(e.Var) == f.Count()

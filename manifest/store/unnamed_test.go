@@ -15,8 +15,8 @@ import (
 	"varve/manifest/store"
 )
 
-// TestUnnamedAxes checks files whose readers invent the same name for different axes: in any order of
-// files, with values in other files, and next to a file that names its dimensions.
+// TestUnnamedAxes checks files for which the reader invents the same name for different axes: in any order of
+// files, with values in other files, and together with a file that names its dimensions.
 func TestUnnamedAxes(t *testing.T) {
 	first := map[string]int{"phony_numbers_1.h5": 0, "phony_numbers_2.h5": 100, "phony_virtual_1.h5": 0, "phony_virtual_2.h5": 100, "phony_beside_scale.h5": 200}
 	for _, c := range []struct {
@@ -89,8 +89,8 @@ func stacked(t *testing.T, names []string) (elements []byte, dims []string) {
 	return values.Fixed, dims
 }
 
-// TestGuessedAxes checks that, if two unnamed dimensions of a file have the same length, the lengths
-// in another file decide which axis is which.
+// TestGuessedAxes checks that, if two unnamed dimensions of a file have the same length, the lengths in another
+// file determine which axis is which.
 func TestGuessedAxes(t *testing.T) {
 	names := []string{"testdata/guess_0.h5", "testdata/guess_1.h5"}
 	for range 2 {
@@ -127,6 +127,6 @@ func TestGuessedAxes(t *testing.T) {
 		slices.Reverse(names)
 	}
 	if _, err := ingest.Build(t.Context(), filepath.Join(t.TempDir(), "out.varve"), &ingest.Options{Sources: ingest.Sources{Names: names}, Plan: plan.Options{Rename: []plan.Rename{{Old: "like_y", New: "x"}}}}); err == nil {
-		t.Error("y was taken for x without an error")
+		t.Error("renaming y to x succeeded, want an error")
 	}
 }

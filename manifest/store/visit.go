@@ -12,25 +12,25 @@ import (
 // Piece is a part of a region that Visit passes to its caller.
 type Piece struct {
 	grid.Region       // in the array's coordinates
-	codec.Elems       // in C order of the region; valid until look returns
+	codec.Elems       // in C order of the region; valid until the function that gets the piece returns
 	Number      int64 // index of the piece in C order
 }
 
 // pieceSizes are limits of the size of pieces, in bytes.
 type pieceSizes struct {
-	// least is the size up to which small chunks are joined to one piece, because each piece has a
-	// cost of its own.
+	// least is the size up to which small chunks are joined into one piece, because each piece needs some
+	// time of its own.
 	least int64
-	// most is the size of pieces of data that can be cut anywhere: small enough to be in the
-	// processor's cache when look reads them.
+	// most is the largest size of pieces of uncompressed data, which can be cut anywhere. Such a piece is
+	// still in the processor's cache when look reads it.
 	most int64
 }
 
 var visitSizes = pieceSizes{256 << 10, 1 << 20}
 
-// Visit calls look for each piece of a region, on the goroutine that decoded it. Pieces come in no
-// order and several at once, but a region is always divided into the same pieces. A piece is one or
-// more whole declared chunks, or a part of uncompressed ones. Memory does not grow with the region.
+// Visit calls look for each piece of a region, on the goroutine that decoded the piece. The calls are
+// concurrent and in any order, but a region is always divided into the same pieces. A piece is one or more
+// whole declared chunks, or a part of uncompressed chunks. Memory does not grow with the region.
 func (a *Array) Visit(ctx context.Context, r grid.Region, look func(*Piece) error) error {
 	return a.visit(ctx, r, visitSizes, look)
 }
@@ -91,7 +91,7 @@ func (a *Array) visitCuts(r grid.Region, sizes pieceSizes) ([][]int64, error) {
 	return cuts, nil
 }
 
-// fit changes the lengths of a chunk to those of a piece of the region.
+// fit changes lengths from the shape of a chunk to the shape of a piece of the region.
 func (s pieceSizes) fit(lengths, region []int64, t codec.Type) {
 	size := int64(t.Size)
 	if t.Varies() {
@@ -123,8 +123,8 @@ func (a *Array) axisCuts(axis int, from, to, length int64, anywhere bool) []int6
 			end = at + length
 		}
 		if chunk, err := d.Find(end - 1); err == nil && !anywhere {
-			_, behind, _ := grid.Bounds(d, chunk)
-			end = min(behind, to)
+			_, chunkEnd, _ := grid.Bounds(d, chunk)
+			end = min(chunkEnd, to)
 		}
 		cuts = append(cuts, end)
 		at = end

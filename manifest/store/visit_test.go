@@ -85,6 +85,7 @@ func visitAll(t *testing.T, a *Array, into window, sizes pieceSizes) (numbers []
 	return numbers
 }
 
+// TestVisitCuts checks the number of pieces of compressed, small and uncompressed chunks.
 func TestVisitCuts(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -106,12 +107,13 @@ func TestVisitCuts(t *testing.T) {
 				pieces *= len(axis) - 1
 			}
 			if len(cuts[0])-1 != c.cuts0 || pieces != c.pieces {
-				t.Errorf("%d along the first axis, %d altogether; want %d, %d", len(cuts[0])-1, pieces, c.cuts0, c.pieces)
+				t.Errorf("%d pieces along the first axis, %d in total; want %d and %d", len(cuts[0])-1, pieces, c.cuts0, c.pieces)
 			}
 		})
 	}
 }
 
+// TestVisitFails checks that Visit returns the error of look, and an error for a region outside the array.
 func TestVisitFails(t *testing.T) {
 	w := newWorld(t, newRand())
 	a := onlyArray(t, w)

@@ -5,7 +5,7 @@ import (
 	"varve/grid"
 )
 
-// window is a region of an array with its elements.
+// window is a region of an array together with its elements.
 type window struct {
 	codec.Elems
 	region grid.Region

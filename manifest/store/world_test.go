@@ -18,7 +18,7 @@ import (
 	"varve/manifest/internal/table"
 )
 
-// memoryTables are tables in memory.
+// memoryTables implements tables in memory.
 type memoryTables struct {
 	refs       []manifest.Ref
 	sources    []*table.SourceRow
