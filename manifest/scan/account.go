@@ -45,8 +45,8 @@ func (a *account) addDimension(d *readers.Dimension) {
 	})
 }
 
-// addGuess adds a dimension for an axis whose dimension the source does not name, and returns its path, which
-// is next to the dimension assumed for it. like lists the alternatives.
+// addGuess adds an anonymous dimension for an axis whose dimension the source does not name, and returns its
+// path. The path is the path of taken, which netCDF assumes, with a "#". like are all dimensions that it may be.
 func (a *account) addGuess(taken *readers.Dimension, like []*readers.Dimension) string {
 	group, name := path.Split(taken.Path)
 	for at := group + "#" + name; ; at += "#" {
@@ -74,9 +74,9 @@ func (a *account) addInline(b []byte) int64 {
 	return manifest.InlineRow(int64(len(a.found.inline) - 1))
 }
 
-// others are the sources to which refs of one source point.
+// others numbers the sources to which refs of one source point.
 type others struct {
-	last   *readers.Other // consecutive refs usually share one
+	last   *readers.Other // the last result: consecutive refs usually point to the same source
 	number int32
 	known  map[string]int32
 }

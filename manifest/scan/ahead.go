@@ -21,8 +21,8 @@ type prepared struct {
 }
 
 const (
-	manyVariables = 64  // enough to pay for the goroutines
-	readAhead     = 256 // variables at a time
+	manyVariables = 64  // number of variables from which goroutines are faster
+	readAhead     = 256 // number of variables that are read ahead at a time
 	smallIndex    = 64  // maximum number of chunks
 )
 
@@ -51,7 +51,7 @@ func (r *reading) addAll(list []*readers.Variable) error {
 	return nil
 }
 
-// coming is a batch of variables that is read ahead.
+// coming is a batch of variables that are read ahead.
 type coming struct {
 	list    []*readers.Variable
 	found   []prepared
@@ -94,7 +94,7 @@ func (r *reading) prepareOne(found *prepared, v *readers.Variable) {
 	}
 }
 
-// isSmall reports whether a variable's index has at most smallIndex chunks.
+// isSmall reports whether the index of a variable has at most about smallIndex chunks.
 func isSmall(v *readers.Variable) bool {
 	s := &v.Storage
 	if s.Layout != readers.Chunked || s.ReadIndex == nil || s.Source != "" || len(s.ChunkShape) != len(v.Shape) {

@@ -11,8 +11,8 @@ import (
 	"varve/readers"
 )
 
-// unfold returns a variable whose elements are arrays as one whose elements are those of the arrays, with
-// additional last axes, as h5py does. The stored bytes are unchanged.
+// unfold returns a variable whose elements are not arrays. If the elements of v are arrays, their axes become
+// the last axes of the variable, as in h5py. The stored bytes are unchanged.
 func (e *entry) unfold() (*readers.Variable, error) {
 	v, out := e.v, &e.out
 	t, inner := flatten(v.Type)
@@ -47,7 +47,7 @@ func (e *entry) unfold() (*readers.Variable, error) {
 	return &flat, nil
 }
 
-// flatten returns the element type of nested array types, and all their lengths.
+// flatten returns the element type of nested array types, and the lengths of all their axes.
 func flatten(t *readers.Type) (*readers.Type, []int) {
 	var inner []int
 	for t.Class == readers.Array && t.InMemory == nil {

@@ -14,7 +14,7 @@ import (
 	"varve/manifest/scan"
 )
 
-// archive is the result of a scan. It reads values in the simplest way, independently of the package.
+// archive is the result of a scan. Its methods read values without code of package scan, to check the result.
 type archive struct {
 	*scan.Result
 	*sink

@@ -13,7 +13,7 @@ import (
 	"varve/readers"
 )
 
-// jsonTag marks texts of readers that hold any value as JSON.
+// jsonTag is the tag of types whose texts are JSON.
 const jsonTag = "json"
 
 // attributes converts attributes to the form of a manifest.
@@ -112,13 +112,14 @@ func compacted(text []byte) string {
 	return out.String()
 }
 
-// maxSpelled bounds the JSON of an attribute in bytes: field names of compounds can multiply a small input.
+// maxSpelled limits the bytes of the JSON of an attribute: long field names of compounds are repeated for each
+// element.
 const maxSpelled = 16 << 20
 
 // speller writes elements as JSON. It keeps the first error.
 type speller struct {
 	readers.ValueReader
-	texts [][]byte // source of texts, instead of ValueReader
+	texts [][]byte // the texts, if they are not in ValueReader
 	out   []byte
 }
 

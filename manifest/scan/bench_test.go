@@ -10,7 +10,8 @@ import (
 	"varve/manifest/scan"
 )
 
-// archives is the folder of archives to measure; if it is not set, the benchmarks are skipped.
+// archives returns the files that match a pattern below the folder in VARVE_ARCHIVES. If there are none, it
+// skips the benchmark.
 func archives(b *testing.B, pattern string) []string {
 	b.Helper()
 	dir := os.Getenv("VARVE_ARCHIVES")
@@ -21,7 +22,7 @@ func archives(b *testing.B, pattern string) []string {
 	return files
 }
 
-// discard counts rows.
+// discard is a sink that only counts rows.
 type discard struct{ rows, inline int64 }
 
 func (d *discard) Append(offsets, _ []int64, _ []uint32, _ []int32) error {

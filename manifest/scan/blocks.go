@@ -21,7 +21,7 @@ func (l *Later) Blocks(variable int, do func(elements []byte) error) error {
 	return l.look(variable, func(e *entry) error { return e.eachBlock(do) })
 }
 
-// unbounded raises the limit on read values until done is called.
+// unbounded raises the limit on the size of values to manifest.MostSummed until done is called.
 func (l *Later) unbounded() (done func()) {
 	own := l.at.Options
 	large := *own
@@ -107,7 +107,7 @@ func (b *blocks) fill(n int64) error {
 	return nil
 }
 
-// most returns how many of n elements fit into a block.
+// most returns the number of elements that fit into a block, at most n.
 func (b *blocks) most(n int64) int64 { return min(n, max(blockBytes/int64(b.v.Type.Size), 1)) }
 
 // pieces passes on elements that are stored contiguously or in records.
@@ -125,7 +125,7 @@ func (b *blocks) pieces() error {
 		if stored, err = b.records(stored[:0], manifest.Ref{Offset: ref.Offset + at*stride, Other: ref.Other}, n, size, stride); err != nil {
 			return err
 		}
-		// Only the last block has another length, so the pipeline is rebuilt at most once.
+		// Only the last block has another length, so at most two pipelines are made.
 		if form := (codec.Form{Type: b.v.Type, Shape: []int64{n}}); p == nil || !slices.Equal(p.Form().Shape, form.Shape) {
 			if p, err = b.shared.pipelines.New(b.v.Storage.Codecs, form); err != nil {
 				return err

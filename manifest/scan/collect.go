@@ -16,7 +16,7 @@ type found struct {
 	inline [][]byte          // the bytes of inline refs
 	others []manifest.Source // the sources of refs.others, whose numbers start at 1
 	hidden []*found          // the files of the file's Parts
-	spared bool              // whether damage was ignored because Choice excludes it
+	spared bool              // damage was ignored because Choice excludes it
 }
 
 // collector combines the results of workers in the order of the sources.
@@ -49,7 +49,7 @@ func (c *collector) more(b *batch) error {
 func (c *collector) take(f *found) error {
 	c.progress.Done++
 	if f.err != nil {
-		// Rows of this source are already in the sink and cannot be removed, so the scan has to restart.
+		// Rows of this source are already in the sink and cannot be removed, so the scan must restart.
 		if errors.Is(f.err, errHanded) || c.SkipBroken && c.result.Rows > c.first {
 			return errHanded
 		}
@@ -112,7 +112,7 @@ func (c *collector) append(f *found) error {
 	return nil
 }
 
-// number replaces numbers within a file by numbers in the whole result.
+// number replaces the numbers of files and inline bytes within a source by their numbers in the whole result.
 func (c *collector) number(f *found) error {
 	inline := make([]int64, len(f.inline))
 	for i, b := range f.inline {

@@ -9,32 +9,32 @@ import (
 	"varve/readers"
 )
 
-// Choice selects the variables and attributes that are needed. Damage of the others does not make a source
-// unusable; they are described as unreadable:
+// Choice selects the variables and attributes that are needed. The following damage does not make a source
+// unusable; the damaged objects are described as unreadable:
 //
-//	a variable               unless it is wanted, or may be a coordinate of a wanted one
+//	a variable               unless it is wanted, or may be a coordinate of a wanted variable
 //	an attribute of a group  if it is dropped
-//	an unknown object        if it is dropped, because a wanted variable may be lost with it
+//	an unknown object        if it is dropped; otherwise a wanted variable may be lost with it
 //
 // Paths are as in the source; the path of an attribute is /group/@name.
 type Choice interface {
 	Wanted(path string) bool  // whether the variable itself is needed
-	Dropped(path string) bool // whether the variable is omitted, whatever else needs it
+	Dropped(path string) bool // whether the variable is omitted, even if other variables need it
 }
 
 // damage is the damage of needed parts of a source.
 type damage struct {
 	errs  []error
-	paths []string        // paths whose omission would help
-	known map[string]bool // noted paths
-	whole bool            // no choice would make the source usable
+	paths []string        // paths of the damaged objects
+	known map[string]bool // paths, as a set
+	whole bool            // the source is unusable even without these objects
 }
 
 // isDamage reports whether an error is due to damaged bytes, not to the network or the user.
 func isDamage(err error) bool { return errors.Is(err, readers.ErrCorrupt) && !isReason(err) }
 
-// note handles the error of the object at a path; v is its variable, or nil if the path is not a known
-// variable. It returns errors that end the scan of the source.
+// note records the error of the object at a path. v is its variable, or nil if the path is not a known
+// variable. It returns an error if the scan of the source must end.
 func (r *reading) note(at string, v *readers.Variable, err error) error {
 	switch {
 	case !isReason(err) && !isDamage(err):
@@ -52,7 +52,7 @@ func (r *reading) note(at string, v *readers.Variable, err error) error {
 	return nil
 }
 
-// damaged records damage of a needed object. may is true if dropping it makes the source usable.
+// damaged records damage of a needed object. may says that the source is usable without the object.
 func (r *reading) damaged(at string, may bool, err error) {
 	d := &r.damage
 	if d.known[at] {
@@ -87,7 +87,7 @@ type partial struct {
 
 func (e *partial) Unwrap() error { return e.error }
 
-// spares reports whether damage at a path affects nothing that is needed.
+// spares reports whether damage of the object at a path affects nothing that is needed.
 func (r *reading) spares(at string, v *readers.Variable) bool {
 	if r.Choice == nil || v == nil && r.surrounds(at, func(below string) bool { return !r.Choice.Dropped(below) }) {
 		return false
@@ -95,7 +95,7 @@ func (r *reading) spares(at string, v *readers.Variable) bool {
 	return r.Choice.Dropped(at) || v != nil && !r.Choice.Wanted(at) && (len(v.Dims) != 1 || !r.uses(v.Dims[0]))
 }
 
-// surrounds reports whether is holds for a variable below the path; always true for the root.
+// surrounds reports whether is returns true for a variable below the path. For the root it returns true.
 func (r *reading) surrounds(at string, is func(path string) bool) (found bool) {
 	if at == "/" {
 		return true
@@ -109,8 +109,8 @@ func (r *reading) surrounds(at string, is func(path string) bool) (found bool) {
 	return found
 }
 
-// uses reports whether a wanted variable has, or may have, a dimension. Variables behind links are not
-// examined, so any link means that it may.
+// uses reports whether a wanted variable has, or may have, a dimension. It does not examine the targets of
+// links, so if there is any link it returns true.
 func (r *reading) uses(d *readers.Dimension) bool {
 	if r.used == nil {
 		r.used = map[*readers.Dimension]bool{}

@@ -15,10 +15,10 @@ type without string
 func (w without) Wanted(path string) bool  { return path != string(w) }
 func (w without) Dropped(path string) bool { return path == string(w) }
 
-// TestSparedWhileHandedOn checks that rows of a dropped, damaged variable are removed if they were passed on
-// while the source was read.
+// TestSparedWhileHandedOn checks that rows of a dropped, damaged variable are removed if they were passed to
+// the sink while the source was read.
 func TestSparedWhileHandedOn(t *testing.T) {
-	const indexOfU = 11768 // as build/testdata/places.json has it
+	const indexOfU = 11768 // the offset of the index of /u
 	data, err := os.ReadFile("../ingest/testdata/spared_1.nc")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestSparedWhileHandedOn(t *testing.T) {
 				t.Errorf("broken are %+v", found.Broken)
 			}
 			if want := int64(len(sink.refs)); found.Rows != want {
-				t.Errorf("%d rows are handed on, and there are %d", want, found.Rows)
+				t.Errorf("the sink has %d rows, but the result has %d", want, found.Rows)
 			}
 			sinks = append(sinks, sink)
 		}

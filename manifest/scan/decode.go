@@ -14,8 +14,8 @@ import (
 	"varve/readers/source"
 )
 
-// decoder reads the values of a variable from its storage and refs. That is the only way if the source only
-// points at another one.
+// decoder reads the values of a variable from its storage and refs. Unlike the reader, it can also read values
+// that are in other sources.
 type decoder struct {
 	*opened
 	v     *manifest.Variable
@@ -30,7 +30,7 @@ type decoder struct {
 func (o *opened) decode(v *manifest.Variable, f *found, first int, parts []manifest.Part) (codec.Elems, error) {
 	form := codec.Form{Type: v.Type, Shape: v.Shape, Fill: v.Fill.Value}
 	if form.Bytes() < 0 || int64(form.Bytes()) > o.ValueBytes || int64(form.Count()) > o.ValueBytes {
-		return codec.Elems{}, tooLargeFor(fmt.Errorf("values of shape %v take more than the %d bytes that are read of one variable: %w", v.Shape, o.ValueBytes, errors.ErrUnsupported))
+		return codec.Elems{}, tooLargeFor(fmt.Errorf("values of shape %v need more than %d bytes, the limit for one variable: %w", v.Shape, o.ValueBytes, errors.ErrUnsupported))
 	}
 	d := decoder{opened: o, v: v, f: f, parts: parts, out: codec.NewElems(form)}
 	return d.out, d.close(d.read(first, form))
@@ -219,7 +219,7 @@ func (d *decoder) eachChunk(first int, visit func(c *grid.Chunk, elems codec.Ele
 func (d *decoder) pipeline(last *codec.Pipeline, shape []int64, stored int64) (*codec.Pipeline, error) {
 	form := codec.Form{Type: d.v.Type, Shape: shape, Fill: d.v.Fill.Value}
 	all := codec.Form{Type: d.v.Type, Shape: d.v.Shape}.MemorySize()
-	// Limits come first: a damaged header may declare huge chunks.
+	// Check the limits before allocating memory: a damaged header may declare huge chunks.
 	if err := cmp.Or(form.CheckSize(), form.CheckSpare(all), form.CheckGrowth(stored)); err != nil {
 		return nil, err
 	}
@@ -290,7 +290,7 @@ func (d *decoder) readHidden(h *found, v *manifest.Variable) (codec.Elems, error
 	return out, errors.Join(err, src.Close())
 }
 
-// readAll reads all values through the reader. The versions of other files that they come from are recorded.
+// readAll reads all values through the reader. It records the versions of the other files that have values.
 func (e *entry) readAll() (readers.Value, error) {
 	value, err := e.v.ReadAll(e.ctx, uint64(e.ValueBytes))
 	if err != nil {

@@ -22,11 +22,11 @@ type entry struct {
 	out    manifest.Variable
 	number int              // index among the account's variables
 	first  int              // row of its first ref
-	tabled *manifest.Values // values that were read to determine the type of rows
+	tabled *manifest.Values // the values, if they were read to determine the type: see rows
 	by     *reading         // the reading of the source; nil for variables of other files
 }
 
-// entry describes a variable, without its storage.
+// entry returns a new entry with the description of a variable, without its storage.
 func (a *account) entry(v *readers.Variable, in *opened, ahead *prepared) *entry {
 	e := &entry{account: a, v: v, in: in, ahead: ahead, number: len(a.header.Variables), first: a.found.refs.len()}
 	e.out = manifest.Variable{
@@ -50,7 +50,7 @@ func (a *account) entry(v *readers.Variable, in *opened, ahead *prepared) *entry
 	return e
 }
 
-// store adds type, storage and refs.
+// store sets the type and the storage of the variable, and adds its refs.
 func (e *entry) store() error {
 	out := &e.out
 	if err := damagedAttribute(e.v.Attributes); err != nil {
@@ -170,7 +170,7 @@ func (e *entry) place(v *readers.Variable) error {
 		}
 		// Mappings without boxes can still be read by value, if the values are small.
 		if n > e.ValueBytes/int64(max(out.Type.Size, v.Type.Size, 1)) {
-			return &noBoxes{tooLargeFor(fmt.Errorf("%w; values of shape %v take more than %d bytes of the manifest", none.err, out.Shape, e.ValueBytes))}
+			return &noBoxes{tooLargeFor(fmt.Errorf("%w; values of shape %v need more than %d bytes of the manifest", none.err, out.Shape, e.ValueBytes))}
 		}
 		out.Storage = manifest.Storage{Layout: manifest.Valued}
 		return nil

@@ -9,11 +9,11 @@ import (
 	"varve/readers"
 )
 
-// maxSparse is the number of rows that a variable may have regardless of its source's size. Beyond it, the
-// source must be large enough for that many chunks.
+// maxSparse is the number of rows that a variable may have regardless of the size of its source. Each row more
+// needs a byte more of the source.
 const maxSparse = 1 << 20
 
-// maxRows bounds the rows of a variable whose chunks are not in its source.
+// maxRows limits the rows of any variable.
 const maxRows = 1 << 27
 
 // placeChunks adds the chunks of a variable.
@@ -49,7 +49,7 @@ func (e *entry) placeChunks(s *readers.Storage) error {
 	}
 	if e.streams(s, rows) {
 		err := e.streamIndex(rows, counts, s)
-		// The rows that were passed on must be removed, although the damage itself does not matter.
+		// The damage does not matter, but the rows that the sink has already must be removed.
 		if err != nil && isDamage(err) && e.by != nil && e.by.spares(e.v.Path, e.v) {
 			return errHanded
 		}
@@ -62,7 +62,8 @@ func (e *entry) placeChunks(s *readers.Storage) error {
 	return e.readIndex(first, counts, s)
 }
 
-// checkRows rejects variables with more chunks than the file can contain, as damaged headers declare.
+// checkRows returns an error if a variable has more chunks than the file can contain: then the header is
+// damaged.
 func (e *entry) checkRows(rows int64) error {
 	limit := int64(maxRows)
 	if f := e.in; f.src.Size() > 0 && !f.src.IsFolder() && f.holdsChunks() {
@@ -128,8 +129,8 @@ func (e *entry) readIndex(first int, counts []int64, s *readers.Storage) error {
 	return nil
 }
 
-// numberOf returns the number of a chunk in C order, or -1 if it is outside the grid. The axes of array
-// elements follow those of the index and have one chunk each.
+// numberOf returns the number of a chunk in C order, or -1 if it is outside the grid. index may have fewer axes
+// than counts: the axes that unfold added have one chunk each.
 func numberOf(index []uint64, counts []int64) (at int64) {
 	for k, i := range index {
 		n := counts[k]

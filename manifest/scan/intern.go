@@ -8,7 +8,7 @@ import (
 	"varve/manifest"
 )
 
-// interner stores equal headers, groups and values once. It is safe for concurrent use.
+// interner deduplicates headers, groups and values. It is safe for concurrent use.
 type interner struct {
 	mu     sync.Mutex
 	shared *manifest.Shared
@@ -30,7 +30,7 @@ func (x *interner) header(h *manifest.Header) *manifest.Header {
 	})
 }
 
-// groups stores attributes without retaining the memory of which they are a part.
+// groups stores attributes. It copies their bytes: see own.
 func (x *interner) groups(list []manifest.Group) *manifest.GroupAttributes {
 	g := &manifest.GroupAttributes{Groups: list}
 	g.SetID()
@@ -43,7 +43,8 @@ func (x *interner) groups(list []manifest.Group) *manifest.GroupAttributes {
 	})
 }
 
-// own copies the bytes of attributes, which readers may return as parts of a source in memory.
+// own copies the bytes of attributes. Readers may return parts of a source in memory, which would stay in
+// memory as a whole, or be used again for another source.
 func own(list []manifest.Attribute) {
 	size := 0
 	for i := range list {

@@ -8,8 +8,8 @@ import (
 	"varve/manifest"
 )
 
-// TestHeadersShareVariables checks that headers that differ in one variable share the others. An archive
-// whose times count from the beginning of each file has as many headers as files.
+// TestHeadersShareVariables checks that headers that differ in one variable share the others. This matters if
+// the units of the time contain the first date of each file: then each file has another header.
 func TestHeadersShareVariables(t *testing.T) {
 	text := codec.Type{Kind: codec.String}
 	header := func(units string) *manifest.Header {
@@ -24,7 +24,7 @@ func TestHeadersShareVariables(t *testing.T) {
 		units := fmt.Sprintf("days since 2020-01-%02d", day)
 		b := x.header(header(units))
 		if a == b || a.ID == b.ID {
-			t.Fatal("headers that differ are one")
+			t.Fatal("different headers have the same ID")
 		}
 		if b.Variables[0].Attributes[0].Texts[0] != units {
 			t.Errorf("/time has %v, want %s", b.Variables[0].Attributes, units)

@@ -11,8 +11,8 @@ import (
 	"varve/readers"
 )
 
-// The target of a link into another file appears at the path of the link: a variable with storage in another
-// source, or a group with everything in it.
+// The target of a link into another file gets the path of the link. It is a variable, whose storage is in the
+// other source, or a group with everything in it.
 //
 //	source            file that a link names
 //	/entry/data_1 ──▶ /entry/data          a variable
@@ -59,7 +59,7 @@ func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) er
 		return err
 	}
 	m := &mount{from: n, at: at, target: n.names.path(l.Target)}
-	// A link that leads back to an object it is in would repeat forever.
+	// A link to a group that contains the link would repeat forever.
 	if m.way = append(slices.Clip(up.way), n.url+"\x00"+l.Target); slices.Contains(up.way, m.way[len(up.way)]) {
 		return fmt.Errorf("links to %s of the file %q, which contains the link itself: %w", l.Target, l.File, errors.ErrUnsupported)
 	}
@@ -74,7 +74,7 @@ func (r *reading) addLink(at string, l readers.Link, up *mount, from *opened) er
 	if r.steps > maxSteps || len(r.header.Variables)+len(list)+len(r.groups) > maxLinked {
 		return fmt.Errorf("links lead to more than %d groups and variables: %w", maxLinked, errors.ErrUnsupported)
 	}
-	// Values that refs cannot describe are stored, and belong to this version of the file.
+	// Record the version of the file, because the manifest stores the values that refs cannot describe.
 	if _, err := r.other(&readers.Other{Source: n.url}); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ type mount struct {
 	from   *opened  // the file that contains the target
 	target string   // path of the target in that file
 	at     string   // the path of the link
-	way    []string // targets of the links that led here
+	way    []string // targets of all links from the source to this one
 
 	dims  map[*readers.Dimension]*readers.Dimension
 	taken map[string]bool // paths of dimensions
@@ -137,7 +137,7 @@ func (m *mount) path(at string) string {
 	return strings.TrimSuffix(m.at, "/") + "/" + rest
 }
 
-// mounted adds the groups of a link's target, and returns its variables.
+// mounted adds the groups of the target of a link, and returns its variables.
 func (r *reading) mounted(m *mount) ([]*readers.Variable, error) {
 	v, g := m.from.find(m.target)
 	switch {
@@ -197,7 +197,7 @@ func (m *mount) variable(v *readers.Variable) *readers.Variable {
 	return &out
 }
 
-// turnPaths makes a variable of object paths return the mounted paths.
+// turnPaths changes a variable whose values are paths of objects: it then returns the mounted paths.
 func (m *mount) turnPaths(v *readers.Variable) {
 	if texts := v.Storage.Texts; texts != nil {
 		v.Storage.Texts = func(ctx context.Context, stored []byte) ([][]byte, error) {
@@ -251,7 +251,7 @@ func (m *mount) paths(list [][]byte) ([][]byte, error) {
 	return out, nil
 }
 
-// placed is the type of paths in compounds and sequences.
+// placed is the type of mounted paths in compounds and sequences.
 var placed = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Size: 8, Tag: readers.PathTag}
 
 // place returns the mounted path of an object; an empty path stays empty.

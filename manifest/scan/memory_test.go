@@ -11,9 +11,8 @@ import (
 	"varve/manifest/scan"
 )
 
-// TestMemoryOfManyHeaders checks the memory of an archive in which each file has its own attributes and
-// units, and so its own header: only the differences are stored per file, and a plan allocates little per
-// file.
+// TestMemoryOfManyHeaders checks the memory for an archive in which each file has its own attributes and units,
+// and so its own header: a scan keeps only the differences for each file, and a plan allocates little for each.
 func TestMemoryOfManyHeaders(t *testing.T) {
 	const files, variables, most, mostPlanned = 400, 40, 4 << 10, 64 << 10
 	dir := t.TempDir()
@@ -66,7 +65,7 @@ func allocated() int64 {
 // live returns the bytes of reachable memory.
 func live() int64 {
 	var m runtime.MemStats
-	for range 2 { // the first may only empty pools
+	for range 2 { // the first collection may only empty pools
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)

@@ -10,8 +10,7 @@ import (
 	"varve/readers"
 )
 
-// spell replaces invalid UTF-8 in the n names of a group, which JSON cannot hold, and keeps the names
-// distinct.
+// spell replaces invalid UTF-8 in the n names of a group, because JSON must be UTF-8. The names stay distinct.
 func spell(n int, name func(i int) *string) {
 	var taken map[string]bool
 	for i := range n {
@@ -46,7 +45,8 @@ func spelt(t codec.Type) codec.Type {
 	return t
 }
 
-// spelling maps paths in the source to UTF-8 names, where these differ. Zarr paths must be UTF-8.
+// spelling maps a path in the source to the UTF-8 form of its last element, if that differs. Zarr paths must be
+// UTF-8.
 type spelling map[string]string
 
 // spellPaths gives all objects of a dataset UTF-8 paths.
@@ -110,7 +110,7 @@ func isSpelt(g *readers.Group) bool {
 		!slices.ContainsFunc(g.Groups, func(g *readers.Group) bool { return !utf8.ValidString(g.Name) })
 }
 
-// put replaces a path and the name at its end.
+// put replaces a path, and the name at its end, by their UTF-8 forms.
 func (s spelling) put(path, name *string) {
 	if utf8.ValidString(*path) {
 		return
@@ -122,7 +122,7 @@ func (s spelling) put(path, name *string) {
 	*path, *name = s.path(*path), spelt
 }
 
-// path returns the UTF-8 form of a path, which may be UTF-8 already.
+// path returns the UTF-8 form of a path. It returns a path that is UTF-8 unchanged.
 func (s spelling) path(at string) string {
 	if utf8.ValidString(at) {
 		return at

@@ -22,7 +22,7 @@ func TestSpell(t *testing.T) {
 	}
 }
 
-// TestSpelt checks the names of attributes and of compound members, at any depth.
+// TestSpelt checks that names of attributes and of compound members become UTF-8, also in nested compounds.
 func TestSpelt(t *testing.T) {
 	i2 := readers.Int(2, readers.LittleEndian, true)
 	inner := &readers.Type{Class: readers.Compound, Size: 2, Members: []readers.Member{{Name: "\xfc", Type: i2}}}
@@ -40,7 +40,7 @@ func TestSpelt(t *testing.T) {
 }
 
 // TestSpellPaths checks that all paths become distinct UTF-8 paths: a variable and its dimension share a
-// name, members stay below their group, and paths in links are found.
+// name, members stay below their group, and paths of problems and links change too.
 func TestSpellPaths(t *testing.T) {
 	dim := &readers.Dimension{Name: "l\xe4", Path: "/g\xe9/l\xe4"}
 	axis := &readers.Dimension{Name: "l\xe4", Path: "/g\xe9/\xe4#l\xe4", Anonymous: true}

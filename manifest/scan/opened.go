@@ -24,22 +24,22 @@ type opened struct {
 	names spelling         // UTF-8 names for paths of data
 
 	trail     trail
-	near      map[string]*opened // files of virtual datasets and links, by the names they use
-	here      *opened            // the same source, named by its own virtual datasets
+	near      map[string]*opened // files of virtual datasets and links, by the names in the source
+	here      *opened            // the same source again, for virtual datasets that name it
 	described map[string]*described
 
 	groups    map[string]*readers.Group // objects of data by path, filled by find
 	variables map[string]*readers.Variable
 }
 
-// trail describes how virtual datasets and links led to a source.
+// trail describes the files through which virtual datasets and links led to a source.
 type trail struct {
-	depth   int      // number of files on the way
-	folders []string // folders of the files on the way; files in them may be opened
-	count   *int     // number of variables that mappings named, shared by the whole trail
+	depth   int      // number of these files
+	folders []string // the folders of these files; files in them may be opened
+	count   *int     // number of variables that mappings named, in all files of the trail
 }
 
-// on returns the trail to a file that the last file of a trail names.
+// on returns the trail of a file that the last file of the trail names.
 func (t *trail) on(folders ...string) trail {
 	if t.count == nil {
 		t.count = new(int)
@@ -47,7 +47,7 @@ func (t *trail) on(folders ...string) trail {
 	return trail{depth: t.depth + 1, folders: append(slices.Clip(t.folders), folders...), count: t.count}
 }
 
-// described is a variable that mappings name, possibly several.
+// described is a variable that one or more mappings name.
 type described struct {
 	v     *manifest.Variable
 	f     *found
@@ -154,7 +154,7 @@ func (o *opened) mapped(name string) (*described, error) {
 	return d, nil
 }
 
-// describe describes a located variable, with refs and parts, in an account of its own.
+// describe returns an entry for a variable, with refs and parts, in a new account.
 func (o *opened) describe(v *readers.Variable, in *opened) (*entry, error) {
 	if o.trail.depth > maxNesting {
 		return nil, fmt.Errorf("virtual datasets are nested more than %d deep: %w", maxNesting, errors.ErrUnsupported)
@@ -192,8 +192,8 @@ func (o *opened) linked(l readers.Link) (*opened, error) {
 	return n, nil
 }
 
-// locate returns the variable at a path and the file that contains it, which differs from o if links lead
-// there. v is nil if it does not exist.
+// locate returns the variable at a path and the file that contains it, which is another file than o if the
+// path contains a link. v is nil if it does not exist.
 func (o *opened) locate(at string) (v *readers.Variable, in *opened, err error) {
 	at = o.names.path(at)
 	if v, _ = o.find(at); v != nil {
@@ -205,7 +205,7 @@ func (o *opened) locate(at string) (v *readers.Variable, in *opened, err error) 
 	return nil, nil, nil
 }
 
-// named is locate for the names in mappings.
+// named is like locate, for a name in a mapping.
 func (o *opened) named(name string) (v *readers.Variable, in *opened, err error) {
 	if o.data.LookupVirtual == nil {
 		return o.locate("/" + strings.Trim(name, "/"))
@@ -222,7 +222,7 @@ func (o *opened) named(name string) (v *readers.Variable, in *opened, err error)
 	return v, o, o.problemOf(v)
 }
 
-// problemOf returns why a variable cannot be read, or nil.
+// problemOf returns the error because of which a variable cannot be read, or nil.
 func (o *opened) problemOf(v *readers.Variable) error {
 	for _, p := range o.data.Problems {
 		if p.Path == v.Path {
@@ -232,7 +232,7 @@ func (o *opened) problemOf(v *readers.Variable) error {
 	return nil
 }
 
-// beyond applies locate to the target of a link.
+// beyond calls locate with the target of a link, and returns the variable with the path of the link.
 func (o *opened) beyond(l *readers.Link, target string, locate func(*opened, string) (*readers.Variable, *opened, error)) (v *readers.Variable, in *opened, err error) {
 	n, err := o.linked(*l)
 	if n == nil || err != nil {

@@ -15,8 +15,8 @@ import (
 	"varve/readers/source"
 )
 
-// identify opens a source that another one names, and returns its version. It fails if the version is not the
-// recorded one.
+// identify opens a source that another source names, and returns its version. It returns an error if the other
+// source records another version.
 func (o *opened) identify(x *readers.Other) (manifest.Source, error) {
 	src, err := o.openNamed(o.ctx, x.Source)
 	if err != nil {
@@ -30,7 +30,7 @@ func (o *opened) identify(x *readers.Other) (manifest.Source, error) {
 		return out, fmt.Errorf("%s: %w: its ETag is %s, but %s expects %s", x.Source, source.ErrChanged, out.ETag, o.src.Name(), x.ETag)
 	}
 	if !x.Modified.IsZero() && out.Modified.Truncate(time.Second).After(x.Modified) {
-		return out, fmt.Errorf("%s: %w: it was modified on %s, but %s refers to the version of %s", x.Source, source.ErrChanged, out.Modified, o.src.Name(), x.Modified)
+		return out, fmt.Errorf("%s: %w: it was modified on %s, but %s expects the version of %s", x.Source, source.ErrChanged, out.Modified, o.src.Name(), x.Modified)
 	}
 	return out, nil
 }
@@ -59,7 +59,8 @@ func (o *opened) openNamed(ctx context.Context, name string) (*source.Source, er
 	return nil, forbid(name)
 }
 
-// forbidden is the error of a source that is not opened though the one being read names it.
+// forbidden is the error for a source that the present source names, but that may not be read. Its value is the
+// name.
 type forbidden string
 
 func (name forbidden) Error() string {
@@ -68,12 +69,12 @@ func (name forbidden) Error() string {
 
 func (name forbidden) Unwrap() error { return source.ErrForbidden }
 
-// forbid returns the error of a source that may not be opened, and the option that lets it be.
+// forbid returns the error for a source that may not be read, with the option that allows it.
 func forbid(name string) error {
 	return manifest.WithRemedy(forbidden(name), "allow", forbidden(name).folder())
 }
 
-// folder returns the folder that has to be allowed.
+// folder returns the folder that the user must allow.
 func (name forbidden) folder() string { return besides(string(name)) }
 
 // besides returns the folder of a file, as a path or URL.

@@ -19,14 +19,14 @@ import (
 	"varve/readers/source"
 )
 
-// TestExternal reads values from an external file.
+// TestExternal reads values from an external file, and checks that a file that is too short is an error.
 func TestExternal(t *testing.T) {
 	folder := t.TempDir()
 	name := copyTo(t, folder, fixtures+"/hdf5/layouts.h5")
 	raw := filepath.Join(folder, "layouts.raw")
 	for _, c := range []struct{ name, content, refused string }{
-		{"all there", "\x01\x00\x02\x00\x03\x00\x04\x01", ""},
-		{"cut off", "\x01\x00\x02\x00", "(4)"},
+		{"complete", "\x01\x00\x02\x00\x03\x00\x04\x01", ""},
+		{"truncated", "\x01\x00\x02\x00", "(4)"},
 	} {
 		if err := os.WriteFile(raw, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestExternal(t *testing.T) {
 	}
 }
 
-// TestAllow reads references to a file in another folder.
+// TestAllow checks that references to a file in another folder are read only if that folder is allowed.
 func TestAllow(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	data := filepath.Join(there, "data.bin")
@@ -76,7 +76,7 @@ func TestAllow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := a.Files[0].Header.Variables[0]; v.Elsewhere != there || !strings.Contains(v.Unreadable, there) {
-		t.Errorf("read, or refused with %q for %q", v.Unreadable, v.Elsewhere)
+		t.Errorf("unreadable %q, folder to allow %q", v.Unreadable, v.Elsewhere)
 	}
 	a, err = scanAll([]string{name, name}, scan.Options{Allow: []string{there}})
 	if err != nil || len(a.Files) != 3 || !a.Files[1].Hidden || a.Files[1].URL != data || a.Files[1].Size != 10 {
@@ -92,7 +92,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestURL scans files on a server, where each request is expensive.
+// TestURL checks that files on a server have the same headers and refs as local files.
 func TestURL(t *testing.T) {
 	folder, err := filepath.Abs(fixtures)
 	if err != nil {
@@ -113,14 +113,14 @@ func TestURL(t *testing.T) {
 		if f := got.Files[0]; f.URL != server.URL+name || f.Size != want.Files[0].Size {
 			t.Errorf("source %+v", f.Source)
 		}
-		if strings.Contains(name, "virtual") { // grows with its sources, which the reader only finds in a folder
+		if strings.Contains(name, "virtual") { // its length depends on its sources, which the reader finds only in a folder
 			if v := got.Files[0].Header.Variables[0]; v.Path != "/v" || !strings.Contains(v.Unreadable, "virtual_source.h5") {
-				t.Errorf("of no known length: %+v", v)
+				t.Errorf("a virtual dataset of unknown length: %+v", v)
 			}
 			continue
 		}
 		if got.Files[0].Header.ID != want.Files[0].Header.ID || !slices.Equal(got.refs, want.refs) {
-			t.Errorf("%s: other headers or refs", name)
+			t.Errorf("%s: headers or refs differ from the local file", name)
 		}
 	}
 }
@@ -161,10 +161,10 @@ func TestNoWayUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := a.Files[0].Header.Variables[0]; !strings.HasPrefix(v.Elsewhere, server.URL) {
-		t.Errorf("read, or refused with %q for %q", v.Unreadable, v.Elsewhere)
+		t.Errorf("unreadable %q, folder to allow %q", v.Unreadable, v.Elsewhere)
 	}
 	if slices.ContainsFunc(asked, func(path string) bool { return strings.Contains(path, "secret") }) {
-		t.Errorf("asked for %q", asked)
+		t.Errorf("requested %q", asked)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestLinksElsewhere(t *testing.T) {
 	name := copyTo(t, folder, fixtures+"/hdf5/links_files.h5")
 	target := copyTo(t, other, fixtures+"/hdf5/links_target.h5")
 	if err := os.Symlink(target, filepath.Join(folder, "links_target.h5")); err != nil {
-		t.Skip(err) // a system without such links
+		t.Skip(err) // the system does not support symbolic links
 	}
 	look := func(path string, allow ...string) manifest.Variable {
 		a, err := scanAll([]string{name}, scan.Options{Allow: allow})
@@ -259,7 +259,7 @@ func TestLinksElsewhere(t *testing.T) {
 	}
 	for _, path := range []string{"/image", "/scan", "/through"} {
 		if v := look(path); v.Elsewhere != other {
-			t.Errorf("%s is out of the folder: %+v", path, v)
+			t.Errorf("%s is in another folder: %+v", path, v)
 		}
 	}
 	for _, path := range []string{"/image", "/scan/image", "/through"} {
@@ -288,7 +288,8 @@ func TestVirtualPlaces(t *testing.T) {
 	}
 }
 
-// TestVirtualDamaged checks that an unreadable source of a virtual dataset does not become fill values.
+// TestVirtualDamaged checks that a damaged source of a virtual dataset is an error, and is not replaced by fill
+// values.
 func TestVirtualDamaged(t *testing.T) {
 	folder := t.TempDir()
 	name := copyTo(t, folder, fixtures+"/hdf5/virtual.h5")

@@ -29,8 +29,8 @@ type box struct {
 	origin, start, shape []int64
 }
 
-// noBoxes is the error if the values of a variable are not boxes of other variables. They can still be read
-// by value.
+// noBoxes is the error for a variable whose values are not boxes of other variables. The reader can still read
+// its values.
 type noBoxes struct{ err error }
 
 func (e *noBoxes) Error() string   { return e.err.Error() }
@@ -88,10 +88,10 @@ func (p *parted) finish() error {
 	return nil
 }
 
-// maxFree bounds the boxes of a variable's uncovered elements.
+// maxFree limits the number of boxes that uncovered returns.
 const maxFree = 1 << 12
 
-// uncovered returns boxes that cover the elements of a shape outside the given boxes.
+// uncovered returns disjoint boxes of the elements of a shape that are in none of the taken boxes.
 func uncovered(shape []int64, taken []box) ([]box, error) {
 	zero := make([]int64, len(shape))
 	free := []box{{origin: zero, start: zero, shape: shape}}
@@ -110,13 +110,13 @@ func uncovered(shape []int64, taken []box) ([]box, error) {
 	return free, nil
 }
 
-// maxHidden bounds the comparisons of overlapping boxes.
+// maxHidden limits the number of comparisons of overlapping boxes.
 const maxHidden = 1 << 24
 
-// visible returns the visible parts of boxes. Later boxes hide earlier ones, because libhdf5 copies them in
-// order. free has the boxes that no box covers.
+// visible returns disjoint boxes. Where boxes overlap, the last box has the elements, because libhdf5 copies
+// boxes in order. free are the boxes of the elements that no box covers.
 func visible(shape []int64, boxes, free []box) ([]box, error) {
-	// Disjoint boxes cover each element once, so if the sizes add up to the shape's, nothing overlaps.
+	// All boxes together cover each element, so if their sizes add up to the size of the shape, none overlap.
 	left, err := elements(shape)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (b box) piece(left []box, axis int, from, to int64) []box {
 	return append(left, out)
 }
 
-// hide returns a hidden file with one variable. Its dimensions are those of the combined variable.
+// hide returns a hidden file with one variable, which has the dimensions of the combined variable.
 func (e *entry) hide(id manifest.Source, v manifest.Variable, rows *refs) *found {
 	dims := slices.DeleteFunc(slices.Clone(e.header.Dimensions), func(d manifest.Dimension) bool { return !slices.Contains(v.Dims, d.Path) })
 	f := &manifest.File{

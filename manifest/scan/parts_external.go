@@ -108,12 +108,12 @@ func (p *parted) addStretch(s stretch, width int64) error {
 	})
 }
 
-// runBoxes calls add with boxes that consist of the elements number a to b in C order, sorted.
+// runBoxes calls add with boxes of the elements from number a up to b in C order. The boxes are in that order.
 func runBoxes(shape []int64, a, b int64, add func(origin, shape []int64) error) error {
 	return appendRun(nil, shape, a, b, add)
 }
 
-// appendRun is runBoxes for the sub-array at the indices first.
+// appendRun is like runBoxes, for the sub-array with the indices first on the first axes.
 func appendRun(first, shape []int64, a, b int64, add func(origin, shape []int64) error) error {
 	if a >= b {
 		return nil
@@ -125,7 +125,7 @@ func appendRun(first, shape []int64, a, b int64, add func(origin, shape []int64)
 	if len(shape) == 0 || a%inner == 0 && b%inner == 0 {
 		return add(wholeRows(first, shape, a/inner, b/inner))
 	}
-	// A partial row at the beginning; the rest is handled after it.
+	// Add a partial row at the beginning, then the rest.
 	row := a / inner
 	if a%inner != 0 || b < (row+1)*inner {
 		end := min(b, (row+1)*inner)
@@ -142,7 +142,7 @@ func appendRun(first, shape []int64, a, b int64, add func(origin, shape []int64)
 	return appendRun(first, shape, middle, b, add)
 }
 
-// wholeRows returns the box of rows i to j of the sub-array at the indices first.
+// wholeRows returns the box of the rows from i up to j of the sub-array with the indices first.
 func wholeRows(first, shape []int64, i, j int64) (origin, size []int64) {
 	origin = append(origin, first...)
 	for range first {

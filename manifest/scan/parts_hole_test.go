@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestUncovered marks boxes and the remaining boxes on one grid, and checks that each element is covered
-// once.
+// TestUncovered checks that each element is either in a taken box, or in exactly one of the boxes that
+// uncovered returns.
 func TestUncovered(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))

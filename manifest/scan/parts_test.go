@@ -12,9 +12,9 @@ import (
 	"varve/readers/readertest"
 )
 
-// TestPanic checks that a panic in a reader is an error of one source.
+// TestPanic checks that a panic while a source is read becomes the error of this source.
 func TestPanic(t *testing.T) {
-	s := &scanner{Options: &Options{}} // without what opens sources
+	s := &scanner{Options: &Options{}} // without an Opener, so that opening panics
 	f := s.guarded(context.Background(), &job{name: "/a/file.nc"})
 	if f.err == nil || f.url != "/a/file.nc" || !strings.Contains(f.err.Error(), "nil pointer") {
 		t.Errorf("got %v", f.err)
@@ -40,7 +40,7 @@ func TestRunBoxes(t *testing.T) {
 			boxes++
 			for _, e := range readertest.Cells(shape, origin, size) {
 				if e != next {
-					return fmt.Errorf("element %d where %d is next", e, next)
+					return fmt.Errorf("got element %d, want %d", e, next)
 				}
 				next++
 			}
@@ -52,6 +52,7 @@ func TestRunBoxes(t *testing.T) {
 	}
 }
 
+// TestStretches checks which bytes of external files belong to a variable.
 func TestStretches(t *testing.T) {
 	files := []readers.ExternalFile{{Name: "a", Offset: 5, Size: 10}, {Name: "b", Size: 0}, {Name: "c", Size: readers.Unlimited}}
 	got, err := stretches(files, 25)
@@ -60,6 +61,6 @@ func TestStretches(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if _, err := stretches(files[:2], 25); err == nil {
-		t.Error("values beyond the files are taken")
+		t.Error("files that are too short are accepted, want an error")
 	}
 }

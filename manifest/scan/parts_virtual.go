@@ -97,13 +97,14 @@ func (p *parted) standIn(v *manifest.Variable, boxes *virtual.Boxes) manifest.Va
 		out.Storage.Chunks = boxes.Arrange(v.Storage.Chunks, 1)
 	}
 	if v.Storage.Stride != 0 && boxes.Axes[0] != 0 {
-		// Records are at a distance along the first axis, which is another axis after rearranging.
+		// Stride is the distance of records along the first axis, but the records are along another axis after
+		// rearranging.
 		out.Unreadable = "is stored in records along an axis that is not the first"
 	}
 	return out
 }
 
-// addNested adds the parts of a part whose values are themselves in other files.
+// addNested adds the boxes of a variable whose values are themselves in other files.
 func (p *parted) addNested(key string, boxes *virtual.Boxes, f *found) error {
 	for _, part := range f.file.Parts[0] {
 		inner := f.hidden[part.File]

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// ahead bounds how many sources per worker may be finished before an earlier one.
+// ahead limits the number of sources per worker that may be finished before an earlier source.
 const ahead = 8
 
 // job is a source to scan.
@@ -64,7 +64,7 @@ func (s *scanner) run(ctx context.Context, names []string, c *collector) error {
 	}()
 	err := collect(ctx, line, c)
 	cancel()
-	for range line { // unblocks the feeder
+	for range line { // unblocks the goroutine that sends to line
 	}
 	workers.Wait()
 	return err

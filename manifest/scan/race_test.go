@@ -2,6 +2,6 @@
 
 package scan_test
 
-// raceEnabled reports that the race detector is on. Code with it allocates more, since the compiler then copies strings that it
-// otherwise shares.
+// raceEnabled says that the race detector is on. Then code allocates more, because the compiler copies strings that
+// it otherwise shares.
 const raceEnabled = true

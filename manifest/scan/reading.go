@@ -61,8 +61,8 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, 
 	return r.found, nil
 }
 
-// absolute returns the name under which a source is stored: absolute, because other processes run in other
-// folders, and without secrets, because the manifest may be published.
+// absolute returns the name of a source in a manifest: absolute, because other processes run in other folders,
+// and without secrets, because the manifest may be published.
 func absolute(name string) string {
 	path, err := source.LocalPath(name)
 	if err != nil {
@@ -185,7 +185,7 @@ func (r *reading) add(v *readers.Variable, in *opened, ahead *prepared) error {
 		e.out.Unreadable, e.out.Elsewhere, e.out.Damaged, e.out.Storage = reasonOf(err), elsewhereOf(err), isDamage(err), manifest.Storage{}
 		values, err = nil, nil
 	}
-	out := e.out // without the state of reading
+	out := e.out // a copy, so that the rest of the entry can be freed
 	r.header.Variables = append(r.header.Variables, &out)
 	r.found.file.Values = append(r.found.file.Values, values)
 	return err
@@ -214,7 +214,7 @@ func reasonOf(err error) string {
 	return text
 }
 
-// elsewhereOf returns the folder that has to be allowed, or "" if an error has another cause.
+// elsewhereOf returns the folder that the user must allow, or "" if an error has another cause.
 func elsewhereOf(err error) string {
 	if name := forbidden(""); errors.As(err, &name) {
 		return name.folder()

@@ -13,12 +13,12 @@ type refs struct {
 	offsets, sizes []int64
 	masks          []uint32
 	others         []int32
-	stored         int64 // bytes that refs point at
+	stored         int64 // total size of the chunks
 }
 
 var freeRefs = sync.Pool{New: func() any { return new(refs) }}
 
-// maxKept bounds the rows of buffers kept for reuse.
+// maxKept limits the rows of buffers that are kept for reuse.
 const maxKept = 1 << 20
 
 func newRefs() *refs { return freeRefs.Get().(*refs) }

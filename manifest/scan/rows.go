@@ -16,11 +16,11 @@ import (
 // multiples of textStep, so that files with other strings usually have the same type.
 const textStep = 16
 
-// maxRow bounds the size of a row in bytes.
+// maxRow limits the size of a row in bytes.
 const maxRow = 1 << 20
 
-// rows reads all elements of a variable of rows. It returns them and their type: t with strings of sufficient
-// length.
+// rows reads all elements of a variable of rows. It returns them with their type, which is t with strings that
+// are long enough for all elements.
 func (e *entry) rows(t codec.Type) (codec.Type, *manifest.Values, error) {
 	n, err := elements(e.out.Shape)
 	if err != nil || n > e.ValueBytes/int64(e.v.Type.Size) {

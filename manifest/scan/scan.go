@@ -5,16 +5,16 @@
 //	       ├─ worker                                       │                             └─ RefSink
 //	       └─ …                                            └─ Broken
 //
-// Sources are read in parallel and passed on in order, so that equal archives give equal results, byte for
-// byte. Only a few sources per worker are being read at a time, so memory grows only by the entries of the
-// files; equal headers and values are stored once.
+// Sources are read in parallel, but their results are passed on in order, so that equal archives give equal
+// results, byte for byte. Only a few sources per worker are read ahead, so memory grows only with the entries
+// of the files; equal headers and values are stored once.
 //
 //	opened     an open source with its dataset and the files that it names
 //	account    collects the variables of a source: a header, rows of refs, small values
 //	entry      a variable that is being added to an account
 //	reading    a source with its links, being added to an account
 //
-// A variable that is a part of a virtual dataset, or whose values are read later, has an account of its own.
+// A variable that is a part of a virtual dataset, or whose values are read later, has its own account.
 package scan
 
 import (
@@ -36,26 +36,28 @@ type Options struct {
 	Workers int            // sources read concurrently; 0 means one per processor
 	Opener  *source.Opener // nil means an opener with default options
 
-	// ValueBytes bounds the values that are read of one variable: coordinates, and values that only a reader
-	// can decode, such as strings of varying length. 0 means 16 MiB.
+	// ValueBytes limits the size of the values that are read for one variable: coordinates, and values that only
+	// a reader can decode, such as strings of varying length. 0 means 16 MiB.
 	ValueBytes int64
 	// Allow lists folders and URLs of other files that sources may name, in addition to the folder of the
 	// source.
 	Allow []string
 	// Names says how variables of GRIB files are named.
 	Names grib.NameScheme
-	// GRIBIndexes reads the index files of GRIB files. nil means those beside the sources, if there are any.
+	// GRIBIndexes reads the index files of GRIB files. nil means that index files next to the sources are read,
+	// if there are any.
 	GRIBIndexes *grib.IndexReader
 	// Choice selects the needed variables; nil selects all.
 	Choice Choice
 	// SkipBroken makes Scan succeed in spite of broken sources.
 	SkipBroken bool
 
-	// FirstFile and FirstRow are the numbers of the first file and of its first ref, if others precede them.
+	// FirstFile and FirstRow are the numbers of the first file and of its first ref. They are not 0 if the
+	// manifest already has files.
 	FirstFile int
 	FirstRow  int64
 
-	Sink     RefSink        // nil: refs are read only for values
+	Sink     RefSink        // receives the refs; nil: refs are read only where values need them
 	Progress func(Progress) // called by one goroutine
 }
 
@@ -72,7 +74,7 @@ type RefSink interface {
 type Progress struct {
 	Sources, Done, Broken int
 	Refs                  int64 // number of rows
-	Bytes                 int64 // bytes that refs point at
+	Bytes                 int64 // total size of the chunks
 }
 
 // Result is the result of a scan.
@@ -82,8 +84,8 @@ type Result struct {
 	Files  []*manifest.File
 	Broken []Broken
 	Rows   int64 // number of refs
-	// LedOn is true if sources name other files, existing or not: virtual datasets, links, stores of many
-	// objects. Then a later scan may have another result although no source has changed.
+	// LedOn is true if sources name other files, whether these exist or not: virtual datasets, links, stores of
+	// many objects. Then a later scan may have another result although no source has changed.
 	LedOn bool
 	// Spared is true if damage was ignored because Choice excludes it. With another Choice the sources may be
 	// broken.
@@ -174,8 +176,8 @@ func (o *Options) readIndexes() {
 	}
 }
 
-// all scans all sources. It scans again if rows were passed on that have to be removed: of a source that
-// turned out to be broken or unsupported, or whose index is not sorted.
+// all scans all sources. If rows were passed to the sink that must be removed, it restarts the sink and scans
+// again. That happens if a source is broken or unsupported, or if its index is not sorted.
 func (s *scanner) all(ctx context.Context, names []string) (*Result, error) {
 	c := newCollector(s, len(names))
 	defer func() {
@@ -199,7 +201,7 @@ func (s *scanner) all(ctx context.Context, names []string) (*Result, error) {
 type scanner struct {
 	*Options
 	shared *interner
-	early  bool        // whether rows are passed on while files are read
+	early  bool        // rows are passed to the sink while files are read
 	batch  int         // rows per batch
 	ledOn  atomic.Bool // a source named another file
 }

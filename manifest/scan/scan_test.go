@@ -20,7 +20,7 @@ import (
 	"varve/readers/source"
 )
 
-// sink stores what it receives.
+// sink stores the refs and inline bytes that it receives.
 type sink struct {
 	refs   []manifest.Ref
 	inline [][]byte
@@ -102,9 +102,9 @@ func TestValues(t *testing.T) {
 		compared += n
 	}
 	if compared < 200 {
-		t.Errorf("%d variables were compared, and there are more", compared)
+		t.Errorf("only %d variables were compared", compared)
 	}
-	t.Logf("%d variables of %d files are the same", compared, len(names))
+	t.Logf("compared %d variables of %d files", compared, len(names))
 }
 
 const limit = 160 << 20
@@ -119,7 +119,7 @@ func compareValues(name string) (compared int, failed error) {
 	if err != nil {
 		return 0, err
 	}
-	src, err := source.Open(ctx, strings.TrimSuffix(name, ".dmrpp")) // whose reader has no values
+	src, err := source.Open(ctx, strings.TrimSuffix(name, ".dmrpp")) // the reader of DMR++ has no values, so read the file that it describes
 	if err != nil {
 		return 0, err
 	}
@@ -157,7 +157,7 @@ func compareVariable(a *archive, f *manifest.File, n int, v *readers.Variable) (
 	}
 	longer := func(i int) bool { return uint64(h.Shape[i]) != v.Shape[i] }
 	if v.Storage.Layout == readers.External || len(v.Shape) > 0 && longer(0) || len(v.Shape) > 1 && longer(1) {
-		return false, nil // not read by the reader; as long as its dimension, and not as its own chunks
+		return false, nil // the reader does not read external files, or the scan extended the variable
 	}
 	want, wantErr := v.ReadAll(context.Background(), limit)
 	got, err := a.read(f, n)
@@ -174,13 +174,13 @@ func compareVariable(a *archive, f *manifest.File, n int, v *readers.Variable) (
 		return true, nil
 	}
 	if integers := v.Type.Class == readers.Integer || v.Type.Class == readers.Enum; integers && v.Type.Precision < 8*v.Type.Size && v.Type.Base == nil {
-		return false, nil // the reader leaves odd bits as they are
+		return false, nil // the reader does not convert numbers with unusual numbers of bits
 	}
 	if v.Type.Class == readers.Float && !v.Type.IsIEEE() {
-		return false, nil // likewise
+		return false, nil // the same for floating-point numbers
 	}
 	if _, ok := v.Type.Row(); ok {
-		return false, nil // the reader leaves texts at their own lengths: TestConventions
+		return false, nil // the reader returns texts of varying length; TestConventions checks rows
 	}
 	if h.Type.Kind == codec.FixedBytes && want.Texts != nil {
 		for i, text := range want.Texts {
@@ -194,7 +194,7 @@ func compareVariable(a *archive, f *manifest.File, n int, v *readers.Variable) (
 		return false, fmt.Errorf("values %.60x, want %.60x", got.Fixed, want.Data)
 	}
 	if values := f.Values[n]; values != nil && !bytes.Equal(values.Data, want.Data) {
-		return false, errors.New("the values that were kept are others")
+		return false, errors.New("the values in the result differ")
 	}
 	return true, nil
 }

@@ -7,38 +7,38 @@ import (
 	"varve/readers"
 )
 
-// stream passes on the rows of a file in batches while it is read, so that a large index is neither held in
-// memory nor waited for.
+// stream passes on the rows of a file in batches while the file is read. So a large index is not in memory as a
+// whole, and the sink need not wait until all of it is read.
 //
 //	worker ── batch ── batch ── batch ── found          one stream per file
 //	             │        │        │       │
 //	collector ───┴────────┴────────┴───────┴── next file
 //
-// Batches of the current file wait until they are taken. Batches of later files need room among a limited
-// number for all files.
+// The current file is the one whose results are being collected. Its batches only wait until they are taken.
+// All later files together may have only a limited number of waiting batches.
 type stream struct {
 	batches chan *batch
-	turn    chan struct{} // closed when the file is the current one
-	room    chan struct{} // semaphore of all files
+	turn    chan struct{} // closed when the file becomes the current file
+	room    chan struct{} // semaphore for the waiting batches of later files
 }
 
 // batch is a number of consecutive rows of a file, with their inline bytes.
 type batch struct {
 	refs   *refs
 	inline [][]byte
-	early  bool // it occupies a place in room
+	early  bool // it counts in room
 }
 
 const (
 	batchRows  = 1 << 13
-	maxBatches = 1 << 7 // waiting batches, which are 16 MiB of refs
+	maxBatches = 1 << 7 // number of waiting batches; they need 16 MiB
 )
 
-// errHanded means that rows were passed on that have to be removed.
-var errHanded = errors.New("rows were handed on that are none")
+// errHanded means that rows were passed to the sink that must be removed.
+var errHanded = errors.New("rows were passed on that must be removed")
 
-// Restarter is a RefSink that can start again. Only a Restarter gets rows of files before they are read
-// completely, because they may turn out to be broken.
+// Restarter is a RefSink that can start again. Only a Restarter gets rows of a file before the file is read
+// completely, because these rows must be removed if the file is broken.
 type Restarter interface {
 	RefSink
 	// Restart discards everything that the scan has passed on.
@@ -84,7 +84,7 @@ func (s *stream) each(take func(*batch) error) error {
 	return nil
 }
 
-// hand passes on the collected rows.
+// hand passes on the rows that were collected so far.
 func (a *account) hand() error {
 	if a.found.refs.len() == 0 {
 		return nil
@@ -95,8 +95,8 @@ func (a *account) hand() error {
 	return a.asked.stream.put(a.ctx, b)
 }
 
-// streams reports whether the rows of a variable are passed on while they are read: if they are many, their
-// index is sorted, and nothing else needs them.
+// streams reports whether the rows of a variable are passed on while they are read. That is so if there are
+// many, their index is sorted, and the scan itself does not need them to read values.
 func (e *entry) streams(s *readers.Storage, rows int64) bool {
 	return e.asked.stream != nil && s.InOrder && rows > int64(e.batch) && e.holdsChunks() && !wanted(&e.out)
 }
@@ -130,8 +130,8 @@ func (a *account) streamIndex(rows int64, counts []int64, s *readers.Storage) er
 	return a.room(rows - next)
 }
 
-// handed converts an error after rows were passed on. An unsupported variable must have no rows, so the scan
-// has to restart.
+// handed converts an error that occurs after rows were passed on. A variable that is unsupported must have no
+// rows, so the scan must restart.
 func handed(err error) error {
 	if isReason(err) {
 		return errHanded
@@ -139,7 +139,7 @@ func handed(err error) error {
 	return err
 }
 
-// room adds rows of missing chunks, and reserves memory for one more.
+// room adds rows of missing chunks, and makes room for one more row.
 func (a *account) room(missing int64) error {
 	for {
 		n := min(missing, int64(a.batch-a.found.refs.len()))

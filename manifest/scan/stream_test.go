@@ -72,7 +72,7 @@ func checkSame(t *testing.T, batch int, names []string, skip bool) (early *again
 	}
 	for i, f := range got.Files {
 		if w := want.Files[i]; f.Row != w.Row || f.Bytes != w.Bytes || f.Header.ID != w.Header.ID || !reflect.DeepEqual(f.Parts, w.Parts) {
-			t.Errorf("%s: from row %d, %d bytes; without batches %d, %d", f.URL, f.Row, f.Bytes, w.Row, w.Bytes)
+			t.Errorf("%s: row %d, %d bytes; without batches row %d, %d bytes", f.URL, f.Row, f.Bytes, w.Row, w.Bytes)
 		}
 	}
 	return early
@@ -93,7 +93,7 @@ func hdf5Fixtures(t *testing.T) (names []string) {
 	return names
 }
 
-// TestStream checks that rows passed on during reading equal those of complete files.
+// TestStream checks that the rows that are passed on while files are read equal the rows of complete files.
 func TestStream(t *testing.T) {
 	names := hdf5Fixtures(t)
 	plain, early := 0, 0
@@ -102,9 +102,9 @@ func TestStream(t *testing.T) {
 		_, whole := scanIn(t, 0, names, true)
 		plain, early = plain+whole.calls, early+sink.calls
 	}
-	t.Logf("%d files handed on in %d pieces, %d without batches", len(names), early, plain)
+	t.Logf("the sink got the rows of %d files in %d calls, and in %d calls without batches", len(names), early, plain)
 	if early < plain+100 {
-		t.Error("too few pieces to mean anything")
+		t.Error("too few batches for this test")
 	}
 }
 
@@ -152,13 +152,13 @@ func TestStreamCancelled(t *testing.T) {
 				t.Errorf("cancelled after %d steps: %v", at, err)
 			}
 		case <-time.After(time.Minute):
-			t.Fatalf("cancelled after %d steps, and goes on", at)
+			t.Fatalf("cancelled after %d steps, but did not end", at)
 		}
 		cancel()
 	}
 }
 
-// TestCutRefs checks that removed rows do not count.
+// TestCutRefs checks that cut removes rows from all columns and from the number of stored bytes.
 func TestCutRefs(t *testing.T) {
 	r := newRefs()
 	defer r.free()

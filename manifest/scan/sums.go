@@ -8,14 +8,14 @@ import (
 	"varve/manifest"
 )
 
-// Sums caches digests of values by the digest of their stored bytes: all files of an archive often have the
-// same grid, which then is decoded only once. It is safe for concurrent use.
+// Sums caches digests of values by the digest of their stored bytes. Often all files of an archive have the same
+// longitudes and latitudes, which then are decoded only once. It is safe for concurrent use.
 type Sums struct {
 	mu   sync.Mutex
 	seen map[storedSum]*manifest.Values
 }
 
-// storedSum is a digest of stored bytes and their encoding. The zero value means none.
+// storedSum is a digest of stored bytes and their encoding. The zero value means that there is no digest.
 type storedSum [sha256.Size]byte
 
 // NewSums returns an empty cache.
@@ -77,8 +77,8 @@ func (s *Sums) keep(stored storedSum, sum *manifest.Values) {
 	s.seen[stored] = sum
 }
 
-// sumStored returns the digest of a variable's stored bytes, if they are chunks or contiguous and compressed,
-// so that decoding costs more than the digest; otherwise the zero value.
+// sumStored returns the digest of a variable's stored bytes, or the zero value for a variable whose elements are
+// as fast to read as its stored bytes.
 func (e *entry) sumStored() (sum storedSum, err error) {
 	v := &e.out
 	switch {

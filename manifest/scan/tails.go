@@ -14,8 +14,8 @@ import (
 // These bytes are not part of the string, but clients that get the stored bytes would show them. The same is
 // true of padding with blanks.
 
-// hasTails reports whether any string of a variable or its compounds has a tail. Variables with more than
-// ValueBytes are not checked.
+// hasTails reports whether any string of a variable, or of its compounds, is followed by such bytes: a tail. It
+// does not check variables with more than ValueBytes.
 func (e *entry) hasTails(v *readers.Variable) bool {
 	if !endsAtNUL(v.Type) || v.Type.InMemory != nil || v.Type.Varies() {
 		return false

@@ -19,7 +19,7 @@ func TestTails(t *testing.T) {
 	}
 	const clean, odd = "ab\x00\x00\x00c  \x00\x00", "ab\x00zzc  \x00z"
 	if n := bytes.Count(content, []byte(clean)); n != 3 {
-		t.Fatalf("%d places hold the texts, of a dataset for each padding", n)
+		t.Fatalf("the texts occur %d times, want 3: one dataset for each kind of padding", n)
 	}
 	for stored, want := range map[string]manifest.Layout{clean: manifest.Strided, odd: manifest.Valued} {
 		name := filepath.Join(t.TempDir(), "texts.h5")
@@ -41,8 +41,8 @@ func TestTails(t *testing.T) {
 	}
 }
 
-// TestTextsThatAreNoUTF8 checks that strings that are not UTF-8 become bytes, without loss.
-func TestTextsThatAreNoUTF8(t *testing.T) {
+// TestInvalidUTF8 checks that strings that are not UTF-8 become bytes, without loss.
+func TestInvalidUTF8(t *testing.T) {
 	content, err := os.ReadFile(fixtures + "/hdf5/types.h5")
 	if err != nil {
 		t.Fatal(err)

@@ -27,14 +27,14 @@ func TestCutTails(t *testing.T) {
 	}{
 		{"clean", text, "ab\x00\x00abcd", "ab\x00\x00abcd", true, false},
 		{"a tail", text, "ab\x00\x00a\x00cd", "ab\x00\x00a\x00\x00\x00", true, true},
-		{"the first one", text, "a\x00cdabcd", "a\x00\x00\x00abcd", true, true},
+		{"a tail of the first string", text, "a\x00cdabcd", "a\x00\x00\x00abcd", true, true},
 		{"padded", padded, "a\x00cd", "a\x00cd", false, false},
 		{"numbers", number, "\x00a", "\x00a", false, false},
 		{"in a compound", compound, "\x00aa\x00cdb\x00cd", "\x00aa\x00cdb\x00\x00\x00", true, true},
 		{"in an array", list, "\x00aa\x00cdb\x00\x00\x00\x00aa\x00cdb\x00cd", "\x00aa\x00cdb\x00\x00\x00\x00aa\x00cdb\x00\x00\x00", true, true},
 		{"blanks", blanks, "a b abcd", "a b\x00abcd", false, true},
 		{"blanks in a compound", row, "  a   ", "  a\x00\x00\x00", false, true},
-		{"cut off", text, "a\x00cda\x00", "a\x00\x00\x00a\x00", true, true},
+		{"truncated", text, "a\x00cda\x00", "a\x00\x00\x00a\x00", true, true},
 	} {
 		data := []byte(c.stored)
 		if got := endsAtNUL(c.t); got != c.ends {

@@ -13,7 +13,7 @@ import (
 	"varve/readers"
 )
 
-// way is how elements are decoded.
+// way is the way in which elements are decoded.
 type way int
 
 const (
@@ -48,7 +48,7 @@ func elementOf(t *readers.Type) (codec.Type, way, error) {
 	return codec.Type{}, 0, fmt.Errorf("elements of type %.200s have no counterpart in Zarr: %w", t, errors.ErrUnsupported)
 }
 
-// integer returns the type of a type's integers, or nil if it has none.
+// integer returns the integer type of integers, bit fields and enumerations, or nil for other types.
 func integer(t *readers.Type) *readers.Type {
 	if t.Class == readers.Enum {
 		t = t.Base

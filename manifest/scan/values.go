@@ -17,7 +17,7 @@ import (
 const maxScalar = 64
 
 // values reads the values that a manifest stores for each file: coordinates, scalars, and values that codecs
-// cannot decode.
+// cannot decode. It returns nil for other variables.
 func (e *entry) values() (*manifest.Values, error) {
 	out := &e.out
 	if !wanted(out) {
@@ -37,11 +37,11 @@ func (e *entry) values() (*manifest.Values, error) {
 	case valued || errors.Is(err, readers.ErrCorrupt) || e.ctx.Err() != nil:
 		return nil, err
 	}
-	return nil, nil // the error is reported when the values are needed
+	return nil, nil // reading them again, when they are needed, returns the error
 }
 
 func (e *entry) tooLarge(shape []int64) error {
-	return tooLargeFor(fmt.Errorf("elements of type %s can only be kept in the manifest, and shape %v takes more than %d bytes of it (the option value-bytes): %w",
+	return tooLargeFor(fmt.Errorf("elements of type %s can only be stored in the manifest, but shape %v needs more than %d bytes (the option value-bytes): %w",
 		e.v.Type, shape, e.ValueBytes, errors.ErrUnsupported))
 }
 
@@ -59,14 +59,15 @@ func isSmallScalar(v *manifest.Variable) bool {
 	return len(v.Shape) == 0 && !v.Type.Varies() && v.Type.Size <= maxScalar
 }
 
-// Later reads values of a scanned file, which must not have changed. It is not safe for concurrent use.
+// Later reads values of a scanned file that the scan did not read. It is not safe for concurrent use.
 type Later struct {
 	file *manifest.File
 	at   *opened
 	own  *source.Opener // nil if the caller owns the opener
 }
 
-// Reopen opens a scanned file. It uses only ValueBytes, Allow and Opener of the options.
+// Reopen opens a scanned file, which must not have changed. It uses only ValueBytes, Allow and Opener of the
+// options.
 func Reopen(ctx context.Context, f *manifest.File, opts *Options) (*Later, error) {
 	if f.Hidden {
 		return nil, fmt.Errorf("%s: a hidden file cannot be opened; open the file that contains it", f.URL)
@@ -115,13 +116,13 @@ func (l *Later) Values(variable int) (values *manifest.Values, err error) {
 	return values, nil
 }
 
-// Elements reads all values of a variable without storing them, up to manifest.MostSummed bytes.
+// Elements reads all values of a variable, up to manifest.MostSummed bytes. They are not stored.
 func (l *Later) Elements(variable int) (*manifest.Values, error) {
 	defer l.unbounded()()
 	return l.Values(variable)
 }
 
-// look describes a variable again, with its refs, and calls do.
+// look reads the description and the refs of a variable again, and calls do with the entry.
 func (l *Later) look(variable int, do func(*entry) error) error {
 	known := l.file.Header.Variables[variable]
 	failed := func(err error) error { return fmt.Errorf("%s: %s: %w", l.file.URL, known.Path, err) }
@@ -174,7 +175,7 @@ func (e *entry) readValues() (*manifest.Values, error) {
 	return &manifest.Values{Data: elems.Fixed, Texts: elems.Var}, err
 }
 
-// extended appends fill values if the variable was extended.
+// extended appends fill values if the variable is a coordinate that extendCoordinate extended.
 func (e *entry) extended(values *manifest.Values) *manifest.Values {
 	out := &e.out
 	if !isCoordinate(out) || uint64(out.Shape[0]) <= e.v.Shape[0] {

@@ -53,7 +53,7 @@ func blocksLater(f *manifest.File, variable int) (all []byte, err error) {
 	return all, errors.Join(err, l.Close())
 }
 
-// TestValuesLater reads values that a scan did not read.
+// TestValuesLater compares values, digests and blocks of a Later with values that are read from the refs.
 func TestValuesLater(t *testing.T) {
 	sums := scan.NewSums()
 	for _, name := range fixtureFiles(t) {
@@ -80,17 +80,17 @@ func TestValuesLater(t *testing.T) {
 				t.Errorf("%s %s: sum %+v of values %s", name, v.Path, sum, got.ID)
 			}
 			if blocks, err3 := blocksLater(f, i); err3 != nil || !v.Type.Varies() && !bytes.Equal(blocks, want.Fixed) {
-				t.Errorf("%s %s: other elements block by block, %v", name, v.Path, err3)
+				t.Errorf("%s %s: elements in blocks differ, %v", name, v.Path, err3)
 			}
 			if err != nil || !bytes.Equal(got.Data, want.Fixed) || !slices.EqualFunc(got.Texts, want.Var, bytes.Equal) {
-				t.Errorf("%s %s: other values, %v", name, v.Path, err)
+				t.Errorf("%s %s: values differ, %v", name, v.Path, err)
 			}
 		}
 	}
 }
 
-// TestSums checks that equal values have the same digest however they are stored, and different values have
-// others.
+// TestSums checks that equal values have the same digest even if they are stored with other codecs, and that
+// different values have different digests.
 func TestSums(t *testing.T) {
 	dir := t.TempDir()
 	var files []*manifest.File
@@ -153,12 +153,11 @@ func TestValuesOfLongChunk(t *testing.T) {
 	f := a.Files[0]
 	values := f.Values[f.Header.Find("/x")]
 	if values == nil || !bytes.Equal(values.Data, elems.Fixed[:16]) {
-		t.Errorf("of a chunk of %d bytes in %d the values are %+v", 8*length, len(chunk), values)
+		t.Errorf("a chunk of %d bytes, compressed to %d: values %+v", 8*length, len(chunk), values)
 	}
 }
 
-// TestValuesOfSpareChunk checks that a chunk that claims to be huge, and lies mostly beyond the array, is not
-// decoded.
+// TestValuesOfSpareChunk checks that a chunk is not decoded if its shape is huge and mostly outside the array.
 func TestValuesOfSpareChunk(t *testing.T) {
 	a, err := scanAll([]string{inOneChunk(t, 1<<24, []byte("never looked at"))}, scan.Options{})
 	if err != nil {
@@ -195,6 +194,7 @@ func inOneChunk(t *testing.T, length int, chunk []byte) string {
 	return folder
 }
 
+// TestValuesChanged checks that reading values of a file that has changed since the scan is an ErrChanged.
 func TestValuesChanged(t *testing.T) {
 	name := copyTo(t, t.TempDir(), demo()[0])
 	a, err := scanAll([]string{name}, scan.Options{})
@@ -212,6 +212,7 @@ func TestValuesChanged(t *testing.T) {
 	}
 }
 
+// TestValuesLimit checks that values larger than ValueBytes are not read.
 func TestValuesLimit(t *testing.T) {
 	a, err := scanAll([]string{fixtures + "/hdf5/netcdf4.nc"}, scan.Options{ValueBytes: 16})
 	if err != nil {
@@ -227,8 +228,8 @@ func TestValuesLimit(t *testing.T) {
 	}
 }
 
-// TestCoordinatesShorterThanTheirDimensions checks that coordinates stored by value have a value for each
-// position of an unlimited dimension, also where none was written.
+// TestCoordinatesShorterThanTheirDimensions checks that coordinates that are stored by value have a value for
+// each position of an unlimited dimension, even if the file has fewer values.
 func TestCoordinatesShorterThanTheirDimensions(t *testing.T) {
 	name := "../../fixtures/hdf5/netcdf4_coordinates.nc"
 	a, err := scanAll([]string{name}, scan.Options{})

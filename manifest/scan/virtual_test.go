@@ -44,8 +44,8 @@ func TestVirtualAgainstLibhdf5(t *testing.T) {
 	}
 }
 
-// TestVirtualKept checks that parts that are not boxes, strings, and elements of another type are stored by
-// value, together with the versions of their files.
+// TestVirtualKept checks that virtual datasets are stored by value if their parts are not boxes, or are strings
+// or elements of another type, and that the versions of their files are recorded.
 func TestVirtualKept(t *testing.T) {
 	a, err := scanAll([]string{fixtures + "/hdf5/virtual_matched.h5"}, scan.Options{ValueBytes: 1 << 20})
 	if err != nil {
@@ -68,13 +68,13 @@ func TestVirtualKept(t *testing.T) {
 	}) {
 		t.Error("values of virtual_sources.h5 are stored without the version of the file")
 	}
-	// If values may not be stored either, the reason is recorded and nothing is read.
+	// If the values are too large to store, the variable is unreadable.
 	a, err = scanAll([]string{fixtures + "/hdf5/virtual_matched.h5"}, scan.Options{ValueBytes: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := a.Files[0].Header
-	// want is a dataset or type that the reason names.
+	// want is a part of the reason; empty if the variable is readable.
 	for path, want := range map[string]string{"/first": "cube", "/of_int16": "int64", "/columns": ""} {
 		if v := h.Variables[h.Find(path)]; !strings.Contains(v.Unreadable, want) || (v.Unreadable == "") != (want == "") {
 			t.Errorf("%s: %q, want %q", path, v.Unreadable, want)
@@ -103,7 +103,7 @@ func TestVirtualThroughLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := a.Files[0].Header.Variables[0]; !strings.Contains(v.Unreadable, "virtual_source.h5") {
-		t.Errorf("what may not be read: %+v", v)
+		t.Errorf("a source that may not be read: %+v", v)
 	}
 }
 
@@ -119,6 +119,6 @@ func TestVisible(t *testing.T) {
 		cells += p.Shape[0] * p.Shape[1]
 	}
 	if cells != 6*8 {
-		t.Errorf("boxes of %d places in all, of 48", cells)
+		t.Errorf("the boxes have %d elements, want 48", cells)
 	}
 }

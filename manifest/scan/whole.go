@@ -9,12 +9,12 @@ import (
 	"varve/readers/source"
 )
 
-// wholeBits is the logarithm of the maximum size of local files that are read at once. The metadata of small
-// files are scattered, and one read costs less than twenty.
+// wholeBits is the binary logarithm of the largest size of local files that are read with one read. The metadata
+// of a file are in many places, and one read is faster than twenty small reads.
 const wholeBits = 19
 
-// whole is a small file in memory, as it was at one moment. Its memory is reused after one reading, so
-// everything that is kept has to be copied.
+// whole is the content of a small file in memory. After the file was scanned, the memory is used for another
+// file, so everything that is kept must be copied.
 type whole struct {
 	data []byte
 	id   source.Identity
