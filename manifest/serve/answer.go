@@ -139,7 +139,8 @@ func begin(w http.ResponseWriter, r *http.Request, etag string, size int64) (par
 // selectPart returns the part of a body that the request selects, or the whole body.
 func selectPart(r *http.Request, etag string, size int64) (part span, partial bool, err error) {
 	header := r.Header.Get("Range")
-	// After a change of the source, joining an old and a new part would give a file that never existed.
+	// A client that resumes a download joins this part with an earlier part. If the source has changed since
+	// then, it must get the whole new body.
 	if header == "" || !rangeCounts(r, etag) {
 		return span{0, size}, false, nil
 	}

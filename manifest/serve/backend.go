@@ -36,9 +36,9 @@ type dataset interface {
 	Once(ctx context.Context, owner any, number int64, make func() ([]byte, error)) ([]byte, error)
 	// IsKept reports whether the manifest still contains the snapshot.
 	IsKept(ctx context.Context) (bool, error)
-	// Since compares the snapshot with an older one of the same manifest. The returned function says why
-	// elements of an array moved or changed, or returns "" if all old elements kept their positions and
-	// meaning.
+	// Since compares the snapshot with an older snapshot of the same manifest. The returned function returns
+	// the reason why elements of an array moved or changed, or "" if all old elements have the same positions
+	// and meaning.
 	Since(older dataset) (moved func(ctx context.Context, path string) (why string, err error))
 	Close() error
 }

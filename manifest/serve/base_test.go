@@ -38,7 +38,7 @@ func TestBase(t *testing.T) {
 				}
 			}
 			if got := ask(t, "GET", s.URL+c.at+named+"/@newest").header.Get("Location"); !strings.HasPrefix(got, c.at+named+"/@") {
-				t.Errorf("the newest of %s%s is at %s", c.at, named, got)
+				t.Errorf("%s%s/@newest redirects to %s", c.at, named, got)
 			}
 			if got := ask(t, "GET", s.URL+c.at, "Accept", browser); got.status != 200 {
 				t.Errorf("%s without its final slash: %d", c.base, got.status)
@@ -60,9 +60,9 @@ func checkLinks(t *testing.T, server, at, named string) {
 		for _, link := range found {
 			to := html.UnescapeString(link[1])
 			if !strings.HasPrefix(to, at+"/") {
-				t.Errorf("%s leads to %s", page, to)
+				t.Errorf("%s has a link to %s", page, to)
 			} else if got := ask(t, "GET", server+to, "Accept", browser); got.status != http.StatusOK {
-				t.Errorf("%s leads to %s, which is %d", page, to, got.status)
+				t.Errorf("%s has a link to %s, which returns %d", page, to, got.status)
 			}
 		}
 		if strings.Contains(body, "open_zarr") && !strings.Contains(html.UnescapeString(body), server+at+named) {

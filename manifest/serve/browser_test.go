@@ -31,7 +31,7 @@ func TestPagesInChromium(t *testing.T) {
 		dom := browser.Load(t, address+page.path, "--dump-dom")
 		for _, want := range wants[page.name] {
 			if !strings.Contains(dom, want) {
-				t.Errorf("%s has no %s", page.name, want)
+				t.Errorf("the page %s does not contain %s", page.name, want)
 			}
 		}
 		for light := range browser.Lights {

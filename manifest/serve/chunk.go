@@ -71,7 +71,8 @@ func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc 
 		if r.Method == http.MethodHead {
 			part.length = min(part.length, 1)
 		}
-		// Memory for answers is limited; a slow client must not exhaust it for the others.
+		// The memory for answers is limited. Wait for it only for some time, because slow clients may use all
+		// of it.
 		done, ok := s.answers.take(r.Context(), part.length)
 		if !ok {
 			s.fail(w, r, errSlow)

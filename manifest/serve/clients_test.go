@@ -126,7 +126,7 @@ func TestInteropPython(t *testing.T) {
 func TestInteropGDAL(t *testing.T) {
 	program, err := exec.LookPath("gdalmdiminfo")
 	if err != nil {
-		t.Skip("there is no gdalmdiminfo; Debian has it in gdal-bin")
+		t.Skip("gdalmdiminfo is not installed; Debian has it in gdal-bin")
 	}
 	// GDAL in Debian 12 does not support the shuffle filter, which the last month does not use.
 	address, dir := serveFiles(t, months(t)[2])
@@ -151,7 +151,7 @@ func TestInteropGDAL(t *testing.T) {
 	}
 	want := values(t, dir, grid.Region{})
 	if fmt.Sprint(flat) != fmt.Sprint(want) || got.Unit != "degC" {
-		t.Errorf("%d values in %q that sum up to %v, not %d and %v", len(flat), got.Unit, sum(flat), len(want), sum(want))
+		t.Errorf("got %d values in %q with the sum %v, want %d with the sum %v", len(flat), got.Unit, sum(flat), len(want), sum(want))
 	}
 }
 
@@ -161,7 +161,7 @@ var resultOf = regexp.MustCompile(`(?s)<pre id="result">(.*?)</pre>`)
 func TestInteropZarrita(t *testing.T) {
 	modules := os.Getenv("VARVE_ZARRITA")
 	if modules == "" {
-		t.Skip("VARVE_ZARRITA names no folder with zarrita; make interop fetches it")
+		t.Skip("VARVE_ZARRITA is not set to a folder with zarrita; make interop downloads it")
 	}
 	files := months(t)
 	rectilinear, all := serveFiles(t, files...)
@@ -189,7 +189,7 @@ func TestInteropZarrita(t *testing.T) {
 		whole := sum(values(t, dir, grid.Region{}))
 		part := sum(values(t, dir, grid.Region{Origin: []int64{5, 1, 0}, Shape: []int64{15, 1, 8}}))
 		if want := []float64{whole, part, whole, part}; fmt.Sprint(got[address]) != fmt.Sprint(want) {
-			t.Errorf("%s: %v, not %v", address, got[address], want)
+			t.Errorf("%s: got %v, want %v", address, got[address], want)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (d *descriptor) leave() {
 	}
 }
 
-// users counts the users of something that closes when the last one leaves.
+// users counts the users of an object that is closed when the last user leaves.
 type users struct{ atomic.Int64 }
 
 // enter adds a user, unless the count is already 0.
@@ -47,7 +47,7 @@ func (u *users) enter() bool {
 		n := u.Load()
 		if n == 0 {
 			return false
-			// Adding to 0 would revive something that is being closed, so compare and swap instead of Add.
+			// Compare and swap instead of Add: the count must not increase from 0, when the object is being closed.
 		}
 		if u.CompareAndSwap(n, n+1) {
 			return true

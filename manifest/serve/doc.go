@@ -12,8 +12,8 @@
 //
 // All paths are below Options.Base. With several manifests, all paths except the monitoring ones are below /NAME/.
 //
-// Clients ask for chunks by documents that they have read before. So the plain address follows a new snapshot only
-// in the hierarchies in which it extends the old one; see extension.
+// Clients request chunks according to documents that they have read before. So the address without a snapshot
+// changes to a new snapshot only in the hierarchies in which the new snapshot extends the old one; see extension.
 //
 // A verbatim chunk of a local file goes from the file to the socket without passing through this process. The store
 // opens the file, which checks that reading is allowed and that the file is still the scanned version. Every answer
