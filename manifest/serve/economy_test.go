@@ -125,29 +125,29 @@ func TestRemoteRange(t *testing.T) {
 			t.Errorf("%s: %d, %d bytes, want %d", c.ranges, got.Code, got.Body.Len(), len(want))
 		}
 		if cost := sent.Load() - before; cost != c.cost {
-			t.Errorf("%s: %d bytes of the server, want %d", c.ranges, cost, c.cost)
+			t.Errorf("%s: the remote server sent %d bytes, want %d", c.ranges, cost, c.cost)
 		}
 	}
 	before := sent.Load()
 	if got := asked(t, "GET", address+key, "Range", "bytes=99999-"); got.Code != 416 || got.Header().Get("Content-Range") != fmt.Sprintf("bytes */%d", whole.Body.Len()) {
-		t.Errorf("behind the end: %d %v", got.Code, got.Header())
+		t.Errorf("after the end: %d %v", got.Code, got.Header())
 	}
 	if got := asked(t, "GET", address+key, "If-None-Match", etag); got.Code != 304 {
 		t.Errorf("with its tag: %d", got.Code)
 	}
 	if sent.Load() != before {
-		t.Errorf("%d bytes of the server for requests that need none", sent.Load()-before)
+		t.Errorf("the remote server sent %d bytes for requests that need none", sent.Load()-before)
 	}
 	if got := asked(t, "HEAD", address+key); got.Code != 200 || got.Header().Get("Content-Length") != fmt.Sprint(whole.Body.Len()) {
 		t.Errorf("HEAD: %d %v", got.Code, got.Header())
 	}
 	if cost := sent.Load() - before; cost > 1 {
-		t.Errorf("HEAD cost %d bytes of the server", cost)
+		t.Errorf("the remote server sent %d bytes for HEAD", cost)
 	}
 }
 
-// TestBursts checks that many concurrent requests for a chunk cost as much as one, for stored, re-encoded and
-// re-chunked chunks, and that repeating a request costs nothing.
+// TestBursts checks that many concurrent requests for a chunk cause as many requests to the remote server as a
+// single one, for stored, re-encoded and re-chunked chunks, and that repeating a request causes none.
 func TestBursts(t *testing.T) {
 	for _, key := range []string{"/t2m/c/0/0/0", "/t2m/c/2/0/0", "/regular/t2m/c/0/0/0"} {
 		t.Run(strings.ReplaceAll(key, "/", " "), func(t *testing.T) {
@@ -170,13 +170,13 @@ func TestBursts(t *testing.T) {
 			}
 			wg.Wait()
 			if n := requests.Load() - before; n != cost || cost == 0 {
-				t.Errorf("%d requests of the server for 40 at a time, %d for one", n, cost)
+				t.Errorf("%d requests to the remote server for 40 concurrent requests, %d for one", n, cost)
 			}
 			if got := asked(t, "GET", address+key, "Range", "bytes=3-5"); got.Body.String() != want.Body.String()[3:6] {
 				t.Errorf("a part of a cached chunk: %d %q", got.Code, got.Body)
 			}
 			if n := requests.Load() - before; n != cost {
-				t.Errorf("%d requests after asking again, want %d", n, cost)
+				t.Errorf("%d requests to the remote server after repeating the request, want %d", n, cost)
 			}
 		})
 	}

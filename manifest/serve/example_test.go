@@ -14,7 +14,7 @@ import (
 	"varve/manifest/store"
 )
 
-// A manifest is part of another server: mounted below a path, behind its middleware, with its log.
+// This example mounts a manifest below a path of another server, behind its middleware and with its log.
 func ExampleNew() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "varve")

@@ -13,8 +13,8 @@ import (
 	"varve/zarrjson"
 )
 
-// extension compares two snapshots. A snapshot extends an older one if a client that has read documents of
-// the older one can be given any chunk of the newer one:
+// extension compares two snapshots. A snapshot extends an older one if a client that has read the documents of the
+// older one can use all chunks of the newer one:
 //
 //   - every old array still exists;
 //   - every old chunk has the same edges, coordinates, encoding and elements.
@@ -22,8 +22,8 @@ import (
 // The newer snapshot may have more elements after the old end, for example in the last chunk of a growing
 // coordinate. Clients that have the old document ignore them.
 //
-// Hierarchies are compared separately, because they chunk arrays differently and format 2 does not contain
-// all of them.
+// Hierarchies are compared separately, because they have different chunk grids, and format 2 does not contain
+// all arrays.
 type extension struct {
 	old, now *site
 	moved    func(ctx context.Context, path string) (why string, err error)
@@ -80,7 +80,7 @@ func (x *extension) array(ctx context.Context, was, is *served) (why string, err
 		return path + ": its chunks changed, or it is shorter", nil
 	}
 	if filled && isSharded(is.Schema()) {
-		return path + ": its last shard grew, and clients read a shard in pieces", nil
+		return path + ": its last shard has new elements, and clients read a shard in parts", nil
 	}
 	why, known := x.known[path]
 	if !known {
@@ -99,7 +99,7 @@ func (x *extension) array(ctx context.Context, was, is *served) (why string, err
 	return why, nil
 }
 
-// isSharded reports whether clients read chunks of the array in pieces.
+// isSharded reports whether clients read chunks of the array in parts.
 func isSharded(schema *zarrjson.Array) bool {
 	for _, c := range schema.Codecs {
 		if c.Name == "sharding_indexed" {

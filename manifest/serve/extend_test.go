@@ -28,7 +28,7 @@ func TestExtension(t *testing.T) {
 	const all, none = 1<<inFull | 1<<inV2 | 1<<inRegular, 0
 	gzip := strings.Replace(regularDoc("[4,2]", "[2,2]"), `}}],"attributes"`, `}},{"name":"gzip","configuration":{"level":1}}],"attributes"`, 1)
 	if gzip == regularDoc("[4,2]", "[2,2]") {
-		t.Fatal("sharded did not change the document")
+		t.Fatal("the document with gzip does not differ")
 	}
 	for _, test := range []struct {
 		name     string
@@ -47,12 +47,12 @@ func TestExtension(t *testing.T) {
 		{"one array more", arrays{"/a": regularDoc("[4,2]", "[2,2]")}, arrays{"/a": regularDoc("[4,2]", "[2,2]"), "/b": regularDoc("[4,2]", "[2,2]")}, "", all},
 		{"one array less", arrays{"/a": regularDoc("[4,2]", "[2,2]"), "/b": regularDoc("[4,2]", "[2,2]")}, arrays{"/a": regularDoc("[4,2]", "[2,2]")}, "", none},
 		{"a group instead of an array", arrays{"/a": regularDoc("[4,2]", "[2,2]")}, arrays{"/a/b": regularDoc("[4,2]", "[2,2]")}, "", none},
-		{"regular no more", arrays{"/a": bare("[4,2]", "[2,2]")}, arrays{"/a": rectilinearDoc("[7,2]", "[[2,2,3],2]")}, "", 1<<inFull | 1<<inRegular},
+		{"no longer regular", arrays{"/a": bare("[4,2]", "[2,2]")}, arrays{"/a": rectilinearDoc("[7,2]", "[[2,2,3],2]")}, "", 1<<inFull | 1<<inRegular},
 		{"most chunks are longer now", arrays{"/a": rectilinearDoc("[5,2]", "[[3,2],2]")}, arrays{"/a": rectilinearDoc("[13,2]", "[[3,2,4,4],2]")}, "", 1<<inFull | 1<<inV2},
-		{"a shard that was not full", arrays{"/a": sharded(regularDoc("[3,2]", "[2,2]"))}, arrays{"/a": sharded(regularDoc("[4,2]", "[2,2]"))}, "", 1 << inV2}, // which has none
+		{"a shard that was not full", arrays{"/a": sharded(regularDoc("[3,2]", "[2,2]"))}, arrays{"/a": sharded(regularDoc("[4,2]", "[2,2]"))}, "", 1 << inV2}, // format 2 has no shards
 		{"full shards", arrays{"/a": sharded(regularDoc("[4,2]", "[2,2]"))}, arrays{"/a": sharded(regularDoc("[6,2]", "[2,2]"))}, "", all},
-		{"a name that clients take for another's", arrays{"/a%20b": regularDoc("[4,2]", "[2,2]")}, arrays{"/a%20b": regularDoc("[4,2]", "[2,2]"), "/a b": regularDoc("[4,2]", "[2,2]")}, "", none},
-		{"a group that is called as a hierarchy", arrays{"/a": regularDoc("[4,2]", "[2,2]")}, arrays{"/a": regularDoc("[4,2]", "[2,2]"), "/v2/a": regularDoc("[4,2]", "[2,2]")}, "", none},
+		{"a name that clients confuse with another", arrays{"/a%20b": regularDoc("[4,2]", "[2,2]")}, arrays{"/a%20b": regularDoc("[4,2]", "[2,2]"), "/a b": regularDoc("[4,2]", "[2,2]")}, "", none},
+		{"a group with the name of a hierarchy", arrays{"/a": regularDoc("[4,2]", "[2,2]")}, arrays{"/a": regularDoc("[4,2]", "[2,2]"), "/v2/a": regularDoc("[4,2]", "[2,2]")}, "", none},
 	} {
 		site := func(arrays arrays) *site {
 			d := &fakeData{changed: map[string]bool{test.changed: true}}
@@ -96,12 +96,12 @@ func TestExtensionThatFails(t *testing.T) {
 	}
 	now.fail(errors.New("the network is down"))
 	if why, err := newExtension(a, b).check(t.Context(), inFull); err == nil || why != "" {
-		t.Errorf("it cannot be read: %q, %v", why, err)
+		t.Errorf("data that cannot be read: %q, %v", why, err)
 	}
 	for _, damage := range []manifest.Damage{manifest.FileMissing, manifest.FileCorrupt} {
 		now.fail(&manifest.DamageError{Name: "tables/refs", Damage: damage})
 		if why, err := newExtension(a, b).check(t.Context(), inFull); err != nil || !strings.Contains(why, "tables/refs") {
-			t.Errorf("it %s: %q, %v", damage, why, err)
+			t.Errorf("a table that %s: %q, %v", damage, why, err)
 		}
 	}
 }

@@ -133,7 +133,7 @@ type fakeData struct {
 	changed  map[string]bool // arrays whose elements differ from those in older snapshots
 
 	mu  sync.Mutex
-	err error // of every read that does not fail otherwise
+	err error // returned by reads; nil for none
 }
 
 func (d *fakeData) Snapshot() *manifest.Snapshot   { return &d.snapshot }
@@ -244,7 +244,7 @@ func rectilinearDoc(shape, edges string) string {
 	return arrayDoc(shape, `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":`+edges+`}}`, "", `{}`, `["time","x"]`)
 }
 
-// oddName is the path of an array that is hard to quote.
+// oddName is the path of an array whose characters must be escaped in URLs.
 const oddName = "/g h/ü #%41:x?&"
 
 func newFake(tb testing.TB) *fakeData {

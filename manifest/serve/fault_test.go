@@ -27,8 +27,8 @@ import (
 	"varve/readers/source"
 )
 
-// TestSourceFaults changes local sources while they are served, and requests a chunk that was served before:
-// small ones are read by the store, large ones sent by sendfile.
+// TestSourceFaults changes local sources while they are served, and checks the answer for a chunk that was served
+// before. The store reads small chunks; sendfile sends large ones.
 func TestSourceFaults(t *testing.T) {
 	replace := func(name string) error {
 		other := name + ".new"
@@ -56,8 +56,8 @@ func TestSourceFaults(t *testing.T) {
 		{"emptied", func(name string) error { return os.Truncate(name, 0) }, 409},
 		{"replaced, same size", replace, 409},
 		{"written to", rewrite, 409},
-		{"a folder now", func(name string) error { return errors.Join(os.Remove(name), os.Mkdir(name, 0o777)) }, 409},
-		{"a pipe now", func(name string) error { return errors.Join(os.Remove(name), system.MakePipe(name)) }, 409},
+		{"replaced by a folder", func(name string) error { return errors.Join(os.Remove(name), os.Mkdir(name, 0o777)) }, 409},
+		{"replaced by a pipe", func(name string) error { return errors.Join(os.Remove(name), system.MakePipe(name)) }, 409},
 	}
 	for _, c := range cases {
 		for _, key := range []string{"/big/c/0/0", "/small/c/0/0"} {
@@ -85,7 +85,7 @@ func TestSourceFaults(t *testing.T) {
 				}
 				checkReason(t, got, "source ü.bin")
 				if got := ask(t, "GET", s.URL+key, "If-None-Match", good.header.Get("ETag")); got.status != 304 {
-					t.Errorf("the client's copy is still valid, got %d", got.status)
+					t.Errorf("a request with the entity tag of the client's copy: got %d, want 304", got.status)
 				}
 			})
 		}
@@ -126,7 +126,7 @@ func TestFaults(t *testing.T) {
 		{"bad address", wrap(&url.Error{Op: "Get", URL: "x", Err: io.ErrUnexpectedEOF}), 502},
 		{"server's answer", wrap(errors.New("the server answered 503")), 502},
 		{"cut off", wrap(io.ErrUnexpectedEOF), 502},
-		{"late", wrap(context.DeadlineExceeded), 504},
+		{"timeout", wrap(context.DeadlineExceeded), 504},
 		{"corrupt", wrap(codec.ErrCorrupt), 500},
 		{"manifest", wrap(&manifest.DamageError{Name: "tables/x", Damage: manifest.FileMissing}), 500},
 		{"disk", wrap(&fs.PathError{Op: "read", Path: "x", Err: syscall.EIO}), 500},
@@ -215,7 +215,7 @@ func TestCutOffWhileSending(t *testing.T) {
 			}
 			n, err := io.Copy(io.Discard, resp.Body)
 			if err == nil {
-				t.Errorf("the client got %d bytes and mistakes them for a complete answer", n+1000)
+				t.Errorf("the client got %d bytes without an error, want an incomplete answer", n+1000)
 			}
 		})
 	}
@@ -230,7 +230,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	defer full.Close()
 	if _, err := full.WriteString("x"); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("writing there: %v", err)
+		t.Fatalf("writing to /dev/full: %v", err)
 	}
 	d := newFake(t)
 	t.Setenv("TMPDIR", "/dev/full/nothing")
@@ -265,7 +265,7 @@ func TestClientsThatLeave(t *testing.T) {
 		cancel()
 	}()
 	if _, err := http.DefaultClient.Do(r); !errors.Is(err, context.Canceled) {
-		t.Errorf("the client saw %v", err)
+		t.Errorf("the client got %v", err)
 	}
 	select {
 	case err := <-stuck.ended:
@@ -273,7 +273,7 @@ func TestClientsThatLeave(t *testing.T) {
 			t.Errorf("the read ended with %v", err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("the read goes on")
+		t.Error("the read did not end")
 	}
 }
 

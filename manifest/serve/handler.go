@@ -23,15 +23,16 @@ type Options struct {
 	// Base is the path at which the Handler is mounted, such as /archive, or empty for the root. Request
 	// paths must still contain it, as http.ServeMux passes them; links in pages contain it too.
 	Base string
-	// Store configures how manifests are opened. If Store.Snapshot is set, the plain address stays at it.
+	// Store configures how manifests are opened. If Store.Snapshot is set, the address without a snapshot
+	// always serves that one.
 	Store store.Options
 	// Reload is the interval at which the server looks for new snapshots: 0 means one second, negative means
 	// never.
 	Reload time.Duration
-	// Reencodes bounds how many chunks and plots are created concurrently; 0 means 4 per core.
+	// Reencodes limits the number of chunks and plots that are created concurrently; 0 means 4 per core.
 	Reencodes int
-	// AnswerBytes bounds the memory for answers that clients are still receiving; 0 means 256 MiB. Data that
-	// goes from a file to the socket does not count.
+	// AnswerBytes limits the memory for answers that clients are still receiving; 0 means 256 MiB. Data that
+	// goes directly from a file to the socket does not count.
 	AnswerBytes int64
 	// Patience is how long a request waits when one of these limits is reached; 0 means 30 s.
 	Patience time.Duration
@@ -104,7 +105,7 @@ type Handler struct {
 }
 
 // New opens manifests for serving: one at the root, several below the names of their folders without
-// extension. The caller closes the Handler. ctx bounds only the opening.
+// extension. The caller closes the Handler. If ctx ends, opening stops; later requests do not depend on it.
 func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -261,13 +262,13 @@ func (h *Handler) serve(w *recorder, r *http.Request) {
 	}
 }
 
-// below returns the part of the request path below the mount point; ok is false if the path is outside it.
+// below returns the part of the request path below the path of the Handler. ok is false if there is none.
 func (h *Handler) below(r *http.Request) (k key, ok bool) {
 	if k.path, ok = strings.CutPrefix(r.URL.Path, h.base); !ok {
 		return key{}, r.URL.Path+"/" == h.base
 	}
 	if k.raw, ok = strings.CutPrefix(r.URL.EscapedPath(), escapePath(h.base)); !ok {
-		k.raw = k.path // the client escapes the mount point in another way
+		k.raw = k.path // the client escapes the path of the Handler in another way
 	}
 	return k, true
 }
@@ -299,14 +300,15 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request) {
 	serveBytes(w, r, body{[]byte("{\"status\":\"ok\"}\n"), `"ok"`})
 }
 
-// allowOrigins permits pages of any origin to read the answers, which do not depend on the user.
+// allowOrigins permits pages of any origin to read the answers. That is safe because answers do not depend on the
+// user.
 func allowOrigins(h http.Header) {
 	h["Access-Control-Allow-Origin"] = originAny
 	h["Access-Control-Expose-Headers"] = exposed
 	h["X-Content-Type-Options"] = noSniff
 }
 
-// servePreflight answers a browser's question about cross-origin requests.
+// servePreflight answers the request by which a browser asks whether cross-origin requests are permitted.
 func servePreflight(w http.ResponseWriter) {
 	h := w.Header()
 	h["Access-Control-Allow-Methods"] = methods

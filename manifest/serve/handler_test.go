@@ -16,6 +16,7 @@ import (
 	"varve/zarrjson"
 )
 
+// TestDocuments checks the documents of all groups and arrays, and the consolidated metadata.
 func TestDocuments(t *testing.T) {
 	d := newFake(t)
 	s := start(t, newHandler(t, d))
@@ -43,11 +44,11 @@ func TestDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.body != string(want) {
-			t.Errorf("%s is\n%s\nnot\n%s", key, got.body, want)
+			t.Errorf("%s: got\n%s\nwant\n%s", key, got.body, want)
 		}
 	}
 	if got, want := fmt.Sprint(paths), "[big g h rect small "+oddName[1:]+"]"; got != want {
-		t.Errorf("members are %s, not %s", got, want)
+		t.Errorf("members: got %s, want %s", got, want)
 	}
 	sub, err := zarrjson.ParseGroup([]byte(ask(t, "GET", s.URL+"/g%20h/zarr.json").body))
 	if err != nil || len(sub.Consolidated.Members) != 1 || sub.Consolidated.Members[0].Path != "ü #%41:x?&" {
@@ -110,7 +111,7 @@ func TestChunks(t *testing.T) {
 	for _, m := range d.arrays {
 		a := m.(*fakeArray)
 		coords := make([]int64, a.grid.Rank())
-		for range 2 { // the second time without the store, if possible
+		for range 2 { // the second time from the open file, if there is one
 			for n := range a.grid.Chunks() {
 				a.grid.Coords(n, coords)
 				key := string(a.schema.Keys.Append([]byte(a.path+"/"), coords))
@@ -136,12 +137,12 @@ func TestChunks(t *testing.T) {
 				}
 				tag := got.header.Get("ETag")
 				if same := ask(t, "GET", address, "If-Match", `"x", `+tag); same.status != 200 || same.body != want {
-					t.Errorf("%s if it is of its tag: %d", key, same.status)
+					t.Errorf("%s with If-Match for its tag: %d", key, same.status)
 				}
 				for _, method := range []string{"GET", "HEAD"} {
 					for _, other := range []string{`"x"`, "W/" + tag} {
 						if got := ask(t, method, address, "If-Match", other, "If-None-Match", tag, "Range", "bytes=0-0"); got.status != 412 || got.header.Get("ETag") != "" {
-							t.Errorf("%s %s if it is of the tag %s: %d %v", method, key, other, got.status, got.header)
+							t.Errorf("%s %s with If-Match for the tag %s: %d %v", method, key, other, got.status, got.header)
 						}
 					}
 				}
@@ -150,7 +151,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestSendsFiles checks that local chunks do not pass through the store.
+// TestSendsFiles checks that the store does not read large chunks of local files.
 func TestSendsFiles(t *testing.T) {
 	d := newFake(t)
 	s := start(t, newHandler(t, d))
@@ -179,6 +180,7 @@ func TestDots(t *testing.T) {
 	}
 }
 
+// TestNames checks which keys exist, for names that must be escaped and for invalid keys.
 func TestNames(t *testing.T) {
 	s := start(t, newHandler(t, newFake(t)))
 	for path, want := range map[string]int{
@@ -208,7 +210,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, got.status, want)
 		}
 		if got.status == 404 && !json.Valid([]byte(got.body)) {
-			t.Errorf("%s: %q is no JSON", path, got.body)
+			t.Errorf("%s: %q is not JSON", path, got.body)
 		}
 	}
 }
@@ -225,8 +227,8 @@ func TestUnescapedPercent(t *testing.T) {
 	}
 }
 
-// TestUnescapedMarks checks that an unescaped question mark is restored, and that a key that an unescaped #
-// cut is not reported as missing, which clients would replace by fill values.
+// TestUnescapedMarks checks keys with an unescaped question mark, which the server restores, and keys that end at
+// an unescaped #. These must not be 404, because clients would replace them by fill values.
 func TestUnescapedMarks(t *testing.T) {
 	d := newFake(t)
 	for _, name := range []string{"/p?q r", "/#refs#/0", "/g/a#b", "/g/c?d#e", "/g/%41%20#f"} {
@@ -249,6 +251,7 @@ func TestUnescapedMarks(t *testing.T) {
 	}
 }
 
+// TestRanges checks the answers to Range and If-Range headers.
 func TestRanges(t *testing.T) {
 	d := newFake(t)
 	s := start(t, newHandler(t, d))
@@ -302,14 +305,15 @@ func TestRanges(t *testing.T) {
 			}
 		}
 		if got := ask(t, "GET", s.URL+key, "Range", "bytes=0-1", "If-Range", etag); got.status != 206 {
-			t.Errorf("%s of this version: %d", key, got.status)
+			t.Errorf("%s with If-Range for this version: %d", key, got.status)
 		}
 		if got := ask(t, "GET", s.URL+key, "Range", "bytes=0-1", "If-Range", `"old"`); got.status != 200 || got.body != whole.body {
-			t.Errorf("%s of an older version: %d", key, got.status)
+			t.Errorf("%s with If-Range for an older version: %d", key, got.status)
 		}
 	}
 }
 
+// TestGzip checks that documents are compressed if the client accepts it, and that chunks are not.
 func TestGzip(t *testing.T) {
 	s := start(t, newHandler(t, newFake(t)))
 	plain := ask(t, "GET", s.URL+"/zarr.json")
@@ -323,7 +327,7 @@ func TestGzip(t *testing.T) {
 		text := got.body
 		if want == "gzip" {
 			if got.header.Get("ETag") == plain.header.Get("ETag") {
-				t.Errorf("the compressed form has the same tag")
+				t.Errorf("the compressed document has the entity tag of the plain one")
 			}
 			z, err := gzip.NewReader(strings.NewReader(text))
 			if err != nil {
@@ -336,7 +340,7 @@ func TestGzip(t *testing.T) {
 			text = string(data)
 		}
 		if text != plain.body {
-			t.Errorf("Accept-Encoding %q: another document", header)
+			t.Errorf("Accept-Encoding %q: the document differs", header)
 		}
 	}
 	if got := ask(t, "GET", s.URL+"/big/c/0/0", "Accept-Encoding", "gzip"); got.header.Get("Content-Encoding") != "" {
@@ -344,6 +348,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
+// TestMethodsAndOrigins checks that only reading methods are allowed, and that pages of any origin may read.
 func TestMethodsAndOrigins(t *testing.T) {
 	s := start(t, newHandler(t, newFake(t)))
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {
@@ -363,6 +368,7 @@ func TestMethodsAndOrigins(t *testing.T) {
 	}
 }
 
+// TestV2 checks the keys and chunks of the hierarchy in Zarr format 2.
 func TestV2(t *testing.T) {
 	d := newFake(t)
 	s := start(t, newHandler(t, d))
@@ -389,10 +395,11 @@ func TestV2(t *testing.T) {
 	// NaN.
 	missing := ask(t, "GET", s.URL+"/v2/small/2.0")
 	if want := strings.Repeat("\x00\x00\xc0\x7f", 6); missing.status != 200 || missing.body != want {
-		t.Errorf("a chunk of fill: %d %q", missing.status, missing.body)
+		t.Errorf("a missing chunk: %d %q", missing.status, missing.body)
 	}
 }
 
+// TestRegular checks the grids and chunks of the hierarchy in which all grids are regular.
 func TestRegular(t *testing.T) {
 	d := newFake(t)
 	s := start(t, newHandler(t, d))
@@ -424,12 +431,12 @@ func TestRegular(t *testing.T) {
 		}
 	}
 	if a, b := ask(t, "GET", s.URL+"/regular/big/c/0/0"), ask(t, "GET", s.URL+"/big/c/0/0"); a.body != b.body || a.status != 200 {
-		t.Error("an array that is regular differs")
+		t.Error("a chunk of an array with a regular grid differs")
 	}
 }
 
-// TestRegularBorder checks that elements beyond the array's end are fill values, and that chunks of fill
-// values only are missing.
+// TestRegularBorder checks that elements beyond the array's end are fill values, and that a chunk that covers only
+// missing chunks is missing.
 func TestRegularBorder(t *testing.T) {
 	d := newFake(t)
 	a := d.add(t, "/r2", rectilinearDoc("[7,3]", "[[3,3,1],[2,1]]"), func(n int64) store.Kind {
@@ -444,10 +451,11 @@ func TestRegularBorder(t *testing.T) {
 		t.Errorf("border: %d %q, want %q", got.status, got.body, want)
 	}
 	if got := ask(t, "GET", s.URL+"/regular/r2/c/2/0"); got.status != 404 {
-		t.Errorf("fill: %d", got.status)
+		t.Errorf("a chunk that covers only missing chunks: %d", got.status)
 	}
 }
 
+// TestSeveralManifests checks the addresses of several manifests.
 func TestSeveralManifests(t *testing.T) {
 	one, two := newFake(t), &fakeData{}
 	opts := &Options{open: func(_ context.Context, dir string, _ *store.Options) (dataset, error) {
@@ -467,15 +475,15 @@ func TestSeveralManifests(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, got.status, want)
 		}
 		if got.status == 301 && got.header.Get("Location") != path+"/" {
-			t.Errorf("%s leads to %s", path, got.header.Get("Location"))
+			t.Errorf("%s redirects to %s", path, got.header.Get("Location"))
 		}
 	}
 	if _, err := New(t.Context(), []string{"/a/x.varve", "/b/x.varve"}, opts); err == nil || !strings.Contains(err.Error(), "/b/x.varve") {
-		t.Errorf("two manifests of the same name: %v", err)
+		t.Errorf("two manifests with the same name: %v", err)
 	}
 }
 
-// TestNodesWin checks that an array with the name of a view is found.
+// TestNodesWin checks that an array with the name of a hierarchy is served, and that the hierarchy is too.
 func TestNodesWin(t *testing.T) {
 	d := newFake(t)
 	d.add(t, "/v2", regularDoc("[2,2]", "[2,2]"), turnsOf)
@@ -487,6 +495,7 @@ func TestNodesWin(t *testing.T) {
 	}
 }
 
+// TestMetrics checks that /metrics counts requests by kind and status.
 func TestMetrics(t *testing.T) {
 	s := start(t, newHandler(t, newFake(t)))
 	for _, path := range []string{"/big/c/0/0", "/big/c/0/0", "/big/c/1/0", "/big/c/2/0", "/zarr.json"} {
@@ -510,5 +519,5 @@ func TestMetrics(t *testing.T) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Errorf("no lines %q", left)
+	t.Errorf("the metrics lack the lines %q", left)
 }

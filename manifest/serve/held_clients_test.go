@@ -18,7 +18,7 @@ import (
 	"varve/zarrjson"
 )
 
-// reader is a client that reads the documents of a hierarchy once and then requests chunks by them.
+// reader is a client that reads the documents of a hierarchy once, and later requests chunks according to them.
 type reader struct {
 	address string
 	schemas map[string]*zarrjson.Array
@@ -94,7 +94,7 @@ func (c *reader) array(ctx context.Context, name string, schema *zarrjson.Array)
 			if err := p.Decode(chunk, data); err != nil {
 				return nil, err
 			}
-		case http.StatusNotFound: // fill
+		case http.StatusNotFound: // a missing chunk
 		default:
 			return nil, fmt.Errorf("%d %s", status, data)
 		}
@@ -139,7 +139,7 @@ func pythonClients(t *testing.T) (tell func(t *testing.T, command string) (read 
 		return read
 	}
 	t.Cleanup(func() {
-		_ = in.Close() // which ends the process, unless its context has ended it
+		_ = in.Close() // ends the process, unless its context has ended it
 		_ = cmd.Wait()
 	})
 	return tell

@@ -31,13 +31,13 @@ import (
 	"varve/readers/source/storetest"
 )
 
-// archive is a folder of files of a few days each, whose elements name their day, and a manifest of them that
-// is served while it changes.
+// archive is a folder of files with a few days each, and a manifest of them that is served while it changes. The
+// values depend on the day.
 type archive struct {
 	testing.TB
 	dir, out string
 	address  string
-	log      logged // by the server
+	log      logged // the log of the server
 }
 
 // logged is a log that can be read while it is written.
@@ -72,7 +72,7 @@ func newArchive(t testing.TB, out string) *archive {
 	return a
 }
 
-// days writes a file of some days, packed with a scale factor.
+// days writes a file of some days, packed with a scale factor, and returns its path.
 func (a *archive) days(first, count int, scale float64) string {
 	a.Helper()
 	var times []float64
@@ -96,7 +96,7 @@ func (a *archive) days(first, count int, scale float64) string {
 	return name
 }
 
-// sameFile writes the same file of four days once.
+// sameFile returns the path of a file of four days, and writes the file if it does not exist.
 func (a *archive) sameFile() string {
 	a.Helper()
 	name := filepath.Join(a.dir, "same.nc")
@@ -221,7 +221,7 @@ func (a *archive) mustRead(address string) (*reader, map[string]string) {
 	return c, values
 }
 
-// truth is what the newest snapshot holds, by way of the store.
+// truth returns the values of the current snapshot, read with package store.
 func (a *archive) truth() map[string]string {
 	a.Helper()
 	s, err := store.Open(a.Context(), a.out, &store.Options{Trusted: true})
@@ -236,44 +236,44 @@ func (a *archive) truth() map[string]string {
 	return all
 }
 
-// heldCases are changes of a manifest while clients have it open. The plain address follows the new snapshot
-// only in the hierarchies where old clients lose nothing.
+// heldCases are changes of a manifest while clients have it open. The address without a snapshot changes to the new
+// snapshot only in the hierarchies in which the new snapshot extends the old one.
 var heldCases = []struct {
 	name              string
 	begin, then       func(a *archive)
-	full, regular, v2 bool // whether each hierarchy follows
-	fails             bool // an old client may get errors
-	gone              bool // so may one with the old snapshot's own address
-	between           bool // hierarchies that do not follow serve a snapshot between the first and the last
+	full, regular, v2 bool // whether each hierarchy changes to the new snapshot
+	fails             bool // a client of the old snapshot may get errors
+	gone              bool // a client of the old snapshot's own address may get errors
+	between           bool // the other hierarchies serve a snapshot between the first and the last
 }{
-	{name: "files behind", full: true, regular: true, v2: true,
+	{name: "files appended", full: true, regular: true, v2: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(4, 4, 1)) }},
-	{name: "a shorter file behind", full: true, regular: true,
+	{name: "a shorter file appended", full: true, regular: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(4, 2, 1)) }},
-	{name: "a longer file behind", full: true,
+	{name: "a longer file appended", full: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(4, 6, 1)) }},
-	{name: "a file behind a short one", full: true, regular: true, v2: true,
+	{name: "a file appended after a short one", full: true, regular: true, v2: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1), a.days(4, 2, 1)) },
 		then:  func(a *archive) { a.append(a.days(6, 4, 1)) }},
-	{name: "files behind, one after another", full: true, regular: true,
+	{name: "two appends", full: true, regular: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(4, 2, 1)); a.settle(); a.append(a.days(6, 4, 1)) }},
-	{name: "files behind, and all undone", v2: true, between: true,
+	{name: "files appended, then the first snapshot restored", v2: true, between: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(4, 2, 1)); a.settle(); a.restoreFirst() }},
-	{name: "files behind, and gc at once", full: true, regular: true, v2: true, gone: true,
+	{name: "files appended, and gc at once", full: true, regular: true, v2: true, gone: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(4, 4, 1)); a.collect() }},
-	{name: "the same again", full: true, regular: true, v2: true,
+	{name: "the same file built again", full: true, regular: true, v2: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.sameFile()) },
 		then:  func(a *archive) { a.build(true, plan.Options{}, a.sameFile()) }},
-	{name: "re-encoded chunks kept", full: true, regular: true, v2: true,
+	{name: "chunks compacted", full: true, regular: true, v2: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1), a.days(4, 4, 2)) },
 		then:  func(a *archive) { a.compact(nil) }},
-	{name: "files elsewhere, and more behind them", full: true, regular: true, v2: true, gone: true,
+	{name: "files relocated, and more appended", full: true, regular: true, v2: true, gone: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.sameFile()) },
 		then: func(a *archive) {
 			a.relocate(a.sameFile())
@@ -281,13 +281,13 @@ var heldCases = []struct {
 			a.must(os.Remove(a.sameFile()))
 			a.append(a.days(4, 4, 1))
 		}},
-	{name: "files in front",
+	{name: "files inserted before the others",
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(4, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(0, 4, 1)) }},
-	{name: "files between",
+	{name: "files inserted between others",
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1), a.days(8, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(4, 4, 1)) }},
-	{name: "other files, alike",
+	{name: "other files of the same shape",
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(0, 4, 1)) },
 		then:  func(a *archive) { a.build(true, plan.Options{}, a.days(10, 4, 1)) }},
 	{name: "another packing",
@@ -311,17 +311,17 @@ var heldCases = []struct {
 			a.append(a.days(4, 4, 1))
 		},
 		then: func(a *archive) { a.restoreFirst() }},
-	{name: "files in front, and back again", full: true, regular: true, v2: true,
+	{name: "files inserted before the others, then the first snapshot restored", full: true, regular: true, v2: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(4, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(0, 4, 1)); a.settle(); a.restoreFirst() }},
-	{name: "files in front, and gc", gone: true,
+	{name: "files inserted before the others, and gc", gone: true,
 		begin: func(a *archive) { a.build(false, plan.Options{}, a.days(4, 4, 1)) },
 		then:  func(a *archive) { a.append(a.days(0, 4, 1)); a.settle(); a.collect() }},
 }
 
-// TestHeldOpen checks three promises, whatever is published: a client that has opened the plain address reads
-// the same values from then on, or gets an error; a client that opens it again reads one consistent snapshot;
-// and so does a client of a snapshot's own address, before and after.
+// TestHeldOpen checks for all these changes: a client that has opened the address without a snapshot continues to
+// read the same values, or gets an error; a client that opens it again reads one consistent snapshot; and a client
+// of a snapshot's own address reads the same values before and after the change.
 func TestHeldOpen(t *testing.T) {
 	for _, test := range heldCases {
 		t.Run(test.name, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestHeldOpen(t *testing.T) {
 			stop()
 			_, values := a.mustRead(newest)
 			if truth := a.truth(); !maps.Equal(values, truth) {
-				t.Errorf("at its own address the newest snapshot is %v, not %v", lengths(values), lengths(truth))
+				t.Errorf("the newest snapshot at its own address: got %v, want %v", lengths(values), lengths(truth))
 			}
 			for key, follows := range map[string]bool{"/zarr.json": test.full, "/regular/zarr.json": test.regular, "/v2/.zmetadata": test.v2} {
 				at := newest
@@ -351,8 +351,8 @@ func TestHeldOpen(t *testing.T) {
 	}
 }
 
-// TestOneWarning: an append that no view can follow logs one warning, which names both snapshots and the address of
-// the new one.
+// TestOneWarning checks that an append that no hierarchy can serve logs one warning, which names both snapshots and
+// the address of the new one.
 func TestOneWarning(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	a := newArchive(t, "")
@@ -364,7 +364,7 @@ func TestOneWarning(t *testing.T) {
 	for end := time.Now().Add(10 * time.Second); len(a.log.warnings()) == 0 && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	time.Sleep(100 * time.Millisecond) // the server looks at the manifest again, and must not repeat the warning
+	time.Sleep(100 * time.Millisecond) // the server reads the manifest again, and must not repeat the warning
 	warnings := a.log.warnings()
 	if len(warnings) != 1 {
 		t.Fatalf("%d warnings: %q", len(warnings), warnings)
@@ -376,8 +376,8 @@ func TestOneWarning(t *testing.T) {
 	}
 }
 
-// keepReading starts clients that open the plain address and a snapshot's own address, and read the same
-// values repeatedly until they are stopped.
+// keepReading starts clients that open the address without a snapshot and a snapshot's own address. They read all
+// values repeatedly until stop is called, and check that these stay the same.
 func (a *archive) keepReading(own string, fails, gone bool) (stop func()) {
 	a.Helper()
 	var wg sync.WaitGroup
@@ -398,7 +398,7 @@ func (a *archive) keepReading(own string, fails, gone bool) (stop func()) {
 					return
 				}
 				if err == nil && !maps.Equal(now, before) {
-					a.Errorf("%s: other elements than before", address)
+					a.Errorf("%s: the values changed", address)
 					return
 				}
 			}
@@ -423,13 +423,13 @@ func (a *archive) compare(is, want string) {
 	_, y, err := download(a.Context(), want)
 	a.must(err)
 	if status != http.StatusOK || !bytes.Equal(x, y) {
-		a.Errorf("%s is %d %s, not %s", is, status, x, y)
+		a.Errorf("%s: got %d %s, want %s", is, status, x, y)
 	}
 }
 
-// TestInteropHeldOpen checks that zarr-python and xarray, opened before a snapshot is published, read the
-// same values afterwards in every view, or fail if a source has changed or a view no longer has the array.
-// They read the new snapshot at its own address.
+// TestInteropHeldOpen checks that datasets that zarr-python and xarray opened before a snapshot was published have
+// the same values afterwards in every hierarchy, or return an error if a source has changed. It also checks that
+// both can read the new snapshot at its own address.
 func TestInteropHeldOpen(t *testing.T) {
 	tell := pythonClients(t)
 	for _, test := range heldCases {
@@ -440,14 +440,14 @@ func TestInteropHeldOpen(t *testing.T) {
 			a.serve(20*time.Millisecond, 0)
 			before := tell(t, "open "+a.address)
 			if len(before) < 4 {
-				t.Errorf("%d clients have it open", len(before))
+				t.Errorf("only %d clients opened it", len(before))
 			}
 			test.then(a)
 			newest := a.settle()
 			for client, now := range tell(t, "read") {
 				text, failed := now.(string)
 				if failed && !(test.fails && strings.Contains(text, "409")) || !failed && !reflect.DeepEqual(now, before[client]) {
-					t.Errorf("%s reads %v, and read %v", client, now, before[client])
+					t.Errorf("%s reads %v, but read %v before", client, now, before[client])
 				}
 			}
 			for client, now := range tell(t, "open "+newest) {
@@ -493,8 +493,8 @@ func TestInteropSnapshotGone(t *testing.T) {
 	}
 }
 
-// TestCollectedAtOnce checks that a removed snapshot can be compared with the next one, although no table of
-// it was read before.
+// TestCollectedAtOnce checks that a snapshot that gc has removed can be compared with the next one, although no
+// table of it was read before.
 func TestCollectedAtOnce(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	a := newArchive(t, "")
@@ -511,8 +511,8 @@ func TestCollectedAtOnce(t *testing.T) {
 	a.must(err)
 }
 
-// TestObjectStores checks that a manifest in an object store is followed too. Its tables are not kept open,
-// so reading a removed snapshot is an error that says so, never fill values.
+// TestObjectStores checks that new snapshots of a manifest in an object store are served too. Its tables are not
+// kept open, so reading a removed snapshot must be a 410 error, and never fill values.
 func TestObjectStores(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	m := storetest.NewMemory(t)

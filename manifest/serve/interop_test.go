@@ -40,7 +40,7 @@ print(json.dumps(answer))
 func TestInteropMadeUp(t *testing.T) {
 	python := venv.Python(t, "zarr-python, fsspec and aiohttp")
 	d := newFake(t)
-	d.arrays = d.arrays[:3] // zarr-python does not escape the last one's name
+	d.arrays = d.arrays[:3] // without the last one, whose name zarr-python does not escape
 	// The fake has values in chunks that it reports as missing, which would show after re-chunking.
 	d.arrays[2].(*fakeArray).kinds = func(int64) store.Kind { return store.Reencoded }
 	s := start(t, newHandler(t, d))
@@ -70,7 +70,7 @@ func TestInteropMadeUp(t *testing.T) {
 	want["xarray"] = [2]float64{want["/big"][0], 1}
 	for name, w := range want {
 		if g, ok := got[name]; !ok || g != w {
-			t.Errorf("%s: %v, not %v", name, g, w)
+			t.Errorf("%s: got %v, want %v", name, g, w)
 		}
 	}
 	if len(got) != len(want) {
@@ -78,7 +78,7 @@ func TestInteropMadeUp(t *testing.T) {
 	}
 }
 
-// sums returns the sum of the elements that are not missing, and the number of missing ones.
+// sums returns the sum of the elements that are not missing, and the number of missing elements.
 func (a *fakeArray) sums() (out [2]float64) {
 	coords := make([]int64, a.grid.Rank())
 	for n := range a.grid.Chunks() {

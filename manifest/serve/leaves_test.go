@@ -15,8 +15,8 @@ var LeavesNothing = leavesNothing
 // SetIdle sets how long a snapshot stays open without readers, for tests outside the package.
 func SetIdle(o *Options, idle time.Duration) { o.idle = idle }
 
-// leavesNothing checks that a test ends, after its cleanups, with no more goroutines and files than before.
-// Call it first.
+// leavesNothing checks that, after its cleanups, a test leaves no more goroutines and open files than before. Call it
+// at the start of the test.
 func leavesNothing(t testing.TB) {
 	t.Helper()
 	// The runtime's network poller starts with the first connection and stays.
@@ -54,5 +54,5 @@ func settle(t testing.TB, what string, before int, count func() int) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("%d %s are left, %d were there before", now, what, before)
+	t.Errorf("%d %s remain, want at most %d", now, what, before)
 }

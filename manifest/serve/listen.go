@@ -19,8 +19,8 @@ import (
 
 // Server listens for HTTP requests and passes them to a Handler.
 type Server struct {
-	// Connections bounds the open connections; 0 means 16,384. It is also bounded by half the files that the
-	// process may open. More connections wait.
+	// Connections limits the number of open connections; 0 means 16,384. Half of the files that the process may
+	// open is also a limit. More connections wait.
 	Connections int
 	// Header is how long a client may take to send a request's header, and Idle how long a connection may
 	// stay without requests; 0 means 10 s and 2 minutes.
@@ -102,7 +102,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, h *Handler) error {
 	case <-ctx.Done():
 	}
 	h.Drain()
-	// ctx is already done here, so the wait needs a context of its own.
+	// ctx has ended here, so Shutdown needs another context.
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), orDefault(s.Drain, 30*time.Second))
 	defer cancel()
 	if err := server.Shutdown(late); err != nil {
@@ -134,7 +134,7 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 	return v
 }
 
-// limited is a listener that bounds the number of open connections.
+// limited is a listener that limits the number of open connections.
 type limited struct {
 	net.Listener
 	slots chan struct{}

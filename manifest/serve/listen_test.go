@@ -50,6 +50,7 @@ func run(tb testing.TB, s *Server, h *Handler, address string) (name string, sto
 	return name, stop
 }
 
+// TestListen serves over TCP, TLS and a Unix socket.
 func TestListen(t *testing.T) {
 	folder := t.TempDir()
 	cert, key := certificate(t, folder)
@@ -124,6 +125,7 @@ func certificate(t *testing.T, folder string) (cert, key string) {
 	return cert, key
 }
 
+// TestListenRefuses checks that Listen rejects invalid addresses, and does not remove files or sockets in use.
 func TestListenRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "precious")
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
@@ -194,10 +196,10 @@ func TestSlowClients(t *testing.T) {
 	before, files := runtime.NumGoroutine(), openFiles(t)
 	name, _ := run(t, &Server{Header: limit, Idle: limit}, h, "127.0.0.1:0")
 	for what, text := range map[string]string{
-		"a header that does not end":  "GET /zarr.json HTTP/1.1\r\nHost: x\r\nSlow",
-		"silence":                     "",
-		"silence after an answer":     "GET /zarr.json HTTP/1.1\r\nHost: x\r\n\r\n",
-		"an answer that nobody takes": "GET /large/c/0/0 HTTP/1.1\r\nHost: x\r\n\r\n",
+		"a header that does not end": "GET /zarr.json HTTP/1.1\r\nHost: x\r\nSlow",
+		"silence":                    "",
+		"silence after an answer":    "GET /zarr.json HTTP/1.1\r\nHost: x\r\n\r\n",
+		"an answer that is not read": "GET /large/c/0/0 HTTP/1.1\r\nHost: x\r\n\r\n",
 	} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(name, "http://"))
 		if err != nil {
@@ -207,7 +209,7 @@ func TestSlowClients(t *testing.T) {
 		if _, err := io.WriteString(c, text); err != nil {
 			t.Fatal(err)
 		}
-		if what == "an answer that nobody takes" {
+		if what == "an answer that is not read" {
 			time.Sleep(10 * limit)
 		}
 		if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
@@ -215,13 +217,14 @@ func TestSlowClients(t *testing.T) {
 		}
 		n, err := io.Copy(io.Discard, c)
 		if errors.Is(err, os.ErrDeadlineExceeded) || n >= 16<<20 {
-			t.Errorf("%s: the connection stays: %d bytes, %v", what, n, err)
+			t.Errorf("%s: the connection was not closed: %d bytes, %v", what, n, err)
 		}
 	}
 	settle(t, "goroutines", before+2, runtime.NumGoroutine)         // two of the server itself
 	settle(t, "files", files+5, func() int { return openFiles(t) }) // four clients and the listener
 }
 
+// TestHeaderLimit checks that a request with a huge header is rejected.
 func TestHeaderLimit(t *testing.T) {
 	name, _ := run(t, &Server{}, newHandler(t, newFake(t)), "127.0.0.1:0")
 	got := ask(t, "GET", name+"/zarr.json", "X-Long", strings.Repeat("x", 2*maxHeaderBytes))
@@ -380,9 +383,9 @@ func TestReload(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if len(opened) != 2 || opened[0].closed.Load() != 1 || opened[1].closed.Load() != 0 {
-		t.Errorf("%d opened; the first was closed %d times", len(opened), opened[0].closed.Load())
+		t.Errorf("%d snapshots were opened, want 2; the first was closed %d times, want 1", len(opened), opened[0].closed.Load())
 	}
 	if asked.Load() == 0 {
-		t.Error("nobody asked")
+		t.Error("no request was made")
 	}
 }

@@ -28,8 +28,8 @@ type origin struct {
 	gone atomic.Bool                // after close: keep no file open
 }
 
-// origins is a cache of recently used sources with their open files. A manifest may have a million sources,
-// so each row shares its slot with others.
+// origins is a cache of recently used sources with their open files. A manifest may have a million sources, so
+// several rows share an entry, which has the one that was used last.
 type origins []atomic.Pointer[origin]
 
 func newOrigins() origins { return make(origins, source.ShareOfOpen(512, 8)) }
@@ -93,7 +93,7 @@ func (o *origin) take(ctx context.Context) (*descriptor, error) {
 	d.users.Add(1)
 	if !o.file.CompareAndSwap(nil, d) {
 		d.leave()
-		// close may have run between open and CompareAndSwap, and would not see this file again.
+		// If close ran between open and CompareAndSwap, it did not see this file.
 	} else if o.gone.Load() {
 		o.forget(d)
 	}
@@ -114,8 +114,8 @@ func (o *origin) close() {
 	}
 }
 
-// renew drops an open file that has changed on disk, and checks the file that is now at the path: it may be
-// the same version, copied back or with other permissions.
+// renew closes an open file that has changed on disk, and returns an error if the file that is now at the path is not
+// the scanned version. It may be that version, if it was copied back or has other permissions.
 func (o *origin) renew(ctx context.Context, d *descriptor) error {
 	o.forget(d)
 	now, err := o.open(ctx)
@@ -148,7 +148,7 @@ func (o *origin) serveFile(w http.ResponseWriter, r *http.Request, loc *store.Lo
 	}
 	defer d.leave()
 	if loc.Offset < 0 || o.size < loc.Size || loc.Offset > o.size-loc.Size {
-		return false, nil // the store's error names array, chunk and file
+		return false, nil // the store returns an error that names the array, chunk and file
 	}
 	if loc.Size < minSendfile {
 		return o.serveRead(w, r, d, loc)
@@ -186,8 +186,8 @@ func (o *origin) serveRead(w http.ResponseWriter, r *http.Request, d *descriptor
 	return true, nil
 }
 
-// minChecked is the size in bytes from which a file can change while it is sent, so that it is checked again
-// before the last byte.
+// minChecked is the number of bytes from which send checks the file again before the last byte, because the file may
+// change while it is sent.
 const minChecked = 1 << 20
 
 // send copies a part of the file to the client. For large parts the last byte waits until the file is checked

@@ -29,7 +29,7 @@ func (k kind) String() string {
 	return [kinds]string{"other", "document", "verbatim", "inline", "re-encoded", "missing", "page", "plot"}[k]
 }
 
-// scrapesAtOnce bounds concurrent requests for the metrics.
+// scrapesAtOnce limits the number of concurrent requests for the metrics.
 const scrapesAtOnce = 4
 
 // metrics counts requests and answers for Prometheus.
@@ -82,8 +82,8 @@ func (m *metrics) observe(rec *recorder, took time.Duration) {
 	m.bytes[rec.kind].Add(float64(rec.sent))
 }
 
-// answers returns the counter of a kind and status. Looking up a counter by its labels costs more than
-// counting, so the frequent ones are cached.
+// answers returns the counter of a kind and status. Finding a counter by its labels takes longer than counting, so
+// the most frequent counters are cached.
 func (m *metrics) answers(k kind, status int) prometheus.Counter {
 	if c := m.verbatim[status]; c != nil && k == kindVerbatim {
 		return c

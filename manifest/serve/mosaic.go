@@ -13,7 +13,7 @@ import (
 	"varve/manifest/store"
 )
 
-// mosaicLimits bounds the cells of the picture that shows the kinds of an array's chunks.
+// mosaicLimits limits the number of cells of the picture that shows the kinds of an array's chunks.
 var mosaicLimits = picture.Limits{Across: 120, Down: 16}
 
 const mosaicTime = 3 * time.Second
@@ -67,7 +67,7 @@ func filesOf(pic *picture.Picture, sources []int64) []picture.File {
 		return nil
 	}
 	width, height := float64(pic.Across.Extent), float64(pic.Down.Extent)
-	open := map[[3]int64]int{} // rectangles that reach the row above, by first column, end column and source
+	open := map[[3]int64]int{} // rectangles that extend to the previous row, by first column, end column and source
 	var files []picture.File
 	for y := range pic.Down.Len() {
 		row, below := sources[y*pic.Across.Len():(y+1)*pic.Across.Len()], map[[3]int64]int{}

@@ -32,7 +32,7 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// pages parses the template on first use, so that other commands do not pay for it.
+// pages parses the template on first use, because other commands do not need it.
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"bytes": byteSize, "percent": percent, "thousands": report.Thousands, "short": short,
@@ -41,8 +41,7 @@ var pages = sync.OnceValue(func() *template.Template {
 	}).Parse(pageText))
 })
 
-// policy allows a page its own style, pictures and script only, so that scripts hidden in attributes do not
-// run.
+// policy allows a page only its own style, pictures and script, so that scripts in attributes of a file do not run.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
@@ -304,7 +303,7 @@ func (p *arrayPage) choose(a array, query url.Values) {
 	p.Plot = template.URL("?" + plotQuery.Encode())
 }
 
-// chunksShown is the number of chunks that a page lists.
+// chunksShown is the largest number of chunks that a page lists.
 const chunksShown = 20
 
 // list adds the locations of chunks, starting at a chunk number.

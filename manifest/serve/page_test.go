@@ -42,6 +42,7 @@ func weather(t *testing.T) *fakeData {
 	return d
 }
 
+// TestPages checks the contents of pages, and that programs do not get pages.
 func TestPages(t *testing.T) {
 	d := weather(t)
 	s := start(t, newHandler(t, d))
@@ -61,7 +62,7 @@ func TestPages(t *testing.T) {
 		}
 		for _, want := range wants {
 			if !strings.Contains(got.body, want) && !strings.Contains(html.UnescapeString(got.body), want) {
-				t.Errorf("%s has no %q", path, want)
+				t.Errorf("%s does not contain %q", path, want)
 			}
 		}
 		checkScript(t, path, got)
@@ -94,7 +95,7 @@ func checkScript(t *testing.T, path string, got answer) {
 	allowed := got.header.Get("Content-Security-Policy")
 	if strings.Count(got.body, "<script") != 1 || !strings.Contains(allowed, "default-src 'none'") || strings.Count(allowed, "script-src") != 1 ||
 		!strings.Contains(allowed, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"';") {
-		t.Errorf("%s could run what an attribute says: %s", path, allowed)
+		t.Errorf("%s could run a script in an attribute: %s", path, allowed)
 	}
 }
 
@@ -104,11 +105,11 @@ func TestWays(t *testing.T) {
 	const name = `a"]; import os; os.system("x") #'; rm -rf ~; '`
 	for _, w := range ways("http://h:1/a", node{path: "g/" + name, array: d.arrays[1]}) {
 		if w.Name != "GDAL" && strings.Contains(w.Value, `a"]`) {
-			t.Errorf("%s: a name ends its literal: %s", w.Name, w.Value)
+			t.Errorf("%s: a name is not quoted: %s", w.Name, w.Value)
 		}
 	}
 	if got, want := shellQuoted("a'b $c"), `'a'\''b $c'`; got != want {
-		t.Errorf("%s, not %s", got, want)
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -128,6 +129,7 @@ func TestEveryArrayHasAPage(t *testing.T) {
 	}
 }
 
+// TestIndex checks the page that lists several manifests.
 func TestIndex(t *testing.T) {
 	opts := &Options{open: fakeOpen(newFake(t))}
 	s := start(t, newHandlerOf(t, opts, "/data/one.varve", "/data/two.varve"))
@@ -136,10 +138,11 @@ func TestIndex(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if got := ask(t, "GET", s.URL+"/one/big", "Accept", browser); !strings.Contains(got.body, s.URL+"/one/regular/big") {
-		t.Errorf("%d, and no address of the array", got.status)
+		t.Errorf("%d, and the page does not contain the address of the array", got.status)
 	}
 }
 
+// TestPlots checks the status of requests for plots, and that the pictures can be decoded.
 func TestPlots(t *testing.T) {
 	d := weather(t)
 	s := start(t, newHandler(t, d))
@@ -248,7 +251,7 @@ func TestPlotValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		if fmt.Sprint(p.Values) != fmt.Sprint(want) {
-			t.Errorf("%s: %v, not %v", query, p.Values, want)
+			t.Errorf("%s: got %v, want %v", query, p.Values, want)
 		}
 	}
 	sl, err := parseSlice(a, url.Values{"time": {"3"}})

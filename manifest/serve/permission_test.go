@@ -49,7 +49,7 @@ func TestPermissionLost(t *testing.T) {
 	}
 }
 
-// asNobody runs the test as a user without files.
+// asNobody runs the test in a new process as a user who owns no files.
 func asNobody(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "varve-nobody-")

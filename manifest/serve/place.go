@@ -12,13 +12,13 @@ import (
 type mount struct {
 	name, dir string
 	base      string // the path of its plain address, with a final slash
-	// plain holds the snapshots that the hierarchies at the plain address serve. They differ if a newer
-	// snapshot extends the old one in some hierarchies only.
+	// The plain address is the address without a snapshot. plain has the snapshots that the hierarchies at
+	// that address serve. They differ if a newer snapshot extends the old one only in some hierarchies.
 	plain   [hierarchies]atomic.Pointer[site]
 	outlook atomic.Pointer[outlook]
 }
 
-// outlook describes the newest snapshot, compared with those at the plain address.
+// outlook describes the newest snapshot, compared with the snapshots at the plain address.
 type outlook struct {
 	newest string              // the id of the current snapshot
 	held   [hierarchies]string // why a hierarchy does not serve it; empty if it does
@@ -46,7 +46,7 @@ func (p *mount) current(k hierarchy) *site {
 	}
 }
 
-// key is the rest of a request path, unescaped and as the client wrote it.
+// key is the rest of a request path, unescaped (path) and as the client wrote it (raw).
 type key struct{ path, raw string }
 
 // cut removes the first path element and reports whether a slash followed it.

@@ -98,7 +98,7 @@ func (s *site) plot(ctx context.Context, sl *slice) (*plot.Plot, error) {
 			return nil, err
 		}
 		p.Y = &y
-		if sl.y > sl.x { // elements are in row-major order of the array, so x varies slowest
+		if sl.y > sl.x { // elements are in C order of the array, so x varies slowest
 			p.Values = make([]float64, len(values))
 			if err := grid.Transpose(p.Values, values, []int64{int64(p.X.Len), int64(y.Len)}, []int{1, 0}, 1); err != nil {
 				return nil, err

@@ -41,8 +41,8 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// setDeadline bounds how long the client may take to receive the answer, in proportion to its size. The time
-// before the first byte does not count.
+// setDeadline limits the time in which the client must receive the answer, in proportion to its size. The time before
+// the first byte does not count.
 func (rec *recorder) setDeadline() {
 	size, err := strconv.ParseInt(rec.Header().Get("Content-Length"), 10, 64)
 	if err != nil {

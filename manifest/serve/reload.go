@@ -56,8 +56,8 @@ func (h *Handler) refresh(ctx context.Context, p *mount) {
 		}
 		return
 	}
-	// Clients that hold documents of the old snapshot would read wrong chunks if a hierarchy changed that is
-	// not extended.
+	// Do not change a hierarchy that is not extended: clients that have read documents of the old snapshot
+	// would read wrong chunks.
 	var stale staleWarning
 	for k, why := range found.held {
 		if why == "" {
@@ -95,7 +95,7 @@ func (w *staleWarning) log(log *slog.Logger, newest, address string) {
 // compare returns, for each hierarchy, why it cannot serve the new snapshot.
 func (p *mount) compare(ctx context.Context, next *site) (*outlook, error) {
 	found := &outlook{newest: next.data.Snapshot().ID}
-	// Hierarchies that serve the same old snapshot share its comparison.
+	// Hierarchies that serve the same old snapshot share a comparison.
 	compared := map[*site]*extension{}
 	for k := range hierarchies {
 		old := p.plain[k].Load()

@@ -38,7 +38,7 @@ func status(code int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { w.WriteHeader(code) }
 }
 
-// bursts fails twice, then answers once, repeatedly.
+// bursts fails for two requests, then answers one, and so on.
 func bursts() func(http.ResponseWriter, *http.Request, http.Handler) {
 	var n atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request, good http.Handler) {
@@ -157,7 +157,7 @@ func TestRemoteFaults(t *testing.T) {
 				t.Errorf("%d %.300s, want %v", code, body, c.want)
 			}
 			if code != 200 && !strings.Contains(body, "2021-01.nc") {
-				t.Errorf("the reason names no source: %s", body)
+				t.Errorf("the reason does not name the source: %s", body)
 			}
 			bad.mode.Store(nil)
 			if code, body := get(t, s+"/t2m/c/0/0/0"); code != 200 || body != want {
@@ -232,7 +232,7 @@ func TestFaultTable(t *testing.T) {
 		_, body, found := strings.Cut(code, "\nfunc "+function+"(t *testing.T) {\n")
 		body, _, _ = strings.Cut(body, "\n}\n")
 		if !found || sub != "" && !strings.Contains(body, `"`+sub+`"`) {
-			t.Errorf("there is no test %s", test)
+			t.Errorf("the test %s does not exist", test)
 		}
 		if !strings.Contains(strings.ToLower(body), "leavesnothing(t)") {
 			t.Errorf("%s does not check for leaks", function)

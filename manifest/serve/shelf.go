@@ -13,8 +13,8 @@ import (
 	"varve/manifest/store"
 )
 
-// Every snapshot has an address of its own: the address of the manifest, "@" and the id. Nodes with such a
-// name are not served.
+// Every snapshot has its own address: the address of the manifest, "@" and the ID. Nodes with such a name are not
+// served.
 //
 //	/@8c2f…/zarr.json            as long as the manifest contains the snapshot
 //	/@newest                     redirects to the address of the current snapshot
@@ -83,11 +83,11 @@ type shelved struct {
 }
 
 const (
-	// shelfRoom bounds the snapshots that are open in addition to those at plain addresses.
+	// shelfRoom limits the number of snapshots that are open in addition to the ones at plain addresses.
 	shelfRoom = 4
 	// shelfIdle is how long such a snapshot stays open without readers.
 	shelfIdle = time.Minute
-	// shelfPatience bounds the time to open one.
+	// shelfPatience limits the time to open such a snapshot.
 	shelfPatience = time.Minute
 )
 
@@ -95,7 +95,7 @@ var errFullShelf = &fault{Status: http.StatusServiceUnavailable, Kind: "busy", R
 
 func newShelf(ctx context.Context, o Options, open func(context.Context, *mount, store.Options) (*site, error)) *shelf {
 	f := &shelf{open: open, opts: o.Store, log: o.Log, idle: o.idle, books: map[book]*shelved{}}
-	// Together they cache as many bytes of chunks as one snapshot at a plain address.
+	// All snapshots on the shelf together cache as many bytes of chunks as one snapshot at a plain address.
 	if f.opts.CacheBytes == 0 {
 		f.opts.CacheBytes = store.DefaultCacheBytes
 	}
@@ -153,7 +153,7 @@ func (f *shelf) take(p *mount, id string) (*shelved, error) {
 		}
 		b = &shelved{ready: make(chan struct{})}
 		f.books[at] = b
-		// In the background: the caller may give up while others wait for the same snapshot.
+		// Open it in another goroutine: the caller may give up while others wait for the same snapshot.
 		f.sweeping.Go(func() { f.fetch(at, b) })
 	}
 	b.used = time.Now()
@@ -171,7 +171,7 @@ func (f *shelf) fetch(at book, b *shelved) {
 		err = goneError(at.id)
 	}
 	if err == nil && s.data.Snapshot().ID != at.id {
-		err = fmt.Errorf("%s: snapshot %s was asked for, %s was opened", at.of.dir, at.id, s.data.Snapshot().ID)
+		err = fmt.Errorf("%s: snapshot %s was opened instead of %s", at.of.dir, s.data.Snapshot().ID, at.id)
 		s.leave(f.log)
 	}
 	f.mu.Lock()

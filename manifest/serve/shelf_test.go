@@ -37,7 +37,7 @@ func newLibrary(t testing.TB, snapshots int) *library {
 	return l
 }
 
-// lent is an open snapshot of a library.
+// lent is an open snapshot of a library. Closing it decreases the number of open snapshots.
 type lent struct {
 	*fakeData
 	from *library
@@ -77,8 +77,8 @@ func (l *library) options() *Options {
 	}}
 }
 
-// TestOwnAddresses checks that each snapshot has all views at its own address and is opened once for all
-// clients. The current one shares the plain address's open snapshot.
+// TestOwnAddresses checks that each snapshot has all hierarchies at its own address, and is opened once for all
+// clients. The current snapshot is not opened again for its own address.
 func TestOwnAddresses(t *testing.T) {
 	leavesNothing(t)
 	l := newLibrary(t, 2)
@@ -131,7 +131,7 @@ func TestOwnAddressesOfSeveral(t *testing.T) {
 		}
 	}
 	if got := ask(t, "GET", s.URL+"/two%20x/@newest"); got.header.Get("Location") != "/two%20x/@"+l.ids[0]+"/" {
-		t.Errorf("the newest: %v", got.header)
+		t.Errorf("/@newest: %v", got.header)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestFewSnapshotsOpen(t *testing.T) {
 		}
 	}
 	if l.most > shelfRoom+1 || l.open != shelfRoom+1 {
-		t.Errorf("%d were open at a time, and %d are", l.most, l.open)
+		t.Errorf("%d snapshots were open at a time, and %d are open now; want %d", l.most, l.open, shelfRoom+1)
 	}
 	var held []*site
 	for _, id := range l.ids[1 : shelfRoom+1] {
@@ -175,7 +175,7 @@ func TestFewSnapshotsOpen(t *testing.T) {
 		held = append(held, one)
 	}
 	if got := ask(t, "GET", s.URL+"/@"+l.ids[10]+"/zarr.json"); got.status != 503 || got.header.Get("Retry-After") == "" {
-		t.Errorf("one too many: %d %s", got.status, got.body)
+		t.Errorf("one snapshot too many: %d %s", got.status, got.body)
 	}
 	for i, one := range held {
 		if n := l.opened[l.ids[1+i]]; n[len(n)-1].closed.Load() > 0 {
@@ -184,7 +184,7 @@ func TestFewSnapshotsOpen(t *testing.T) {
 		one.leave(h.opts.Log)
 	}
 	if got := ask(t, "GET", s.URL+"/@"+l.ids[10]+"/zarr.json"); got.status != 200 {
-		t.Errorf("when there is room again: %d %s", got.status, got.body)
+		t.Errorf("after the others were released: %d %s", got.status, got.body)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestRemovedTables(t *testing.T) {
 	s := start(t, newHandler(t, d))
 	d.fail(&manifest.DamageError{Name: "tables/refs", Damage: manifest.FileMissing})
 	if got := ask(t, "GET", s.URL+"/big/c/1/0"); got.status != 500 || !strings.Contains(got.body, "manifest damaged") {
-		t.Errorf("while the snapshot is there: %d %s", got.status, got.body)
+		t.Errorf("while the snapshot exists: %d %s", got.status, got.body)
 	}
 	d.removed.Store(true)
 	if got := ask(t, "GET", s.URL+"/big/c/1/0"); got.status != 410 || !strings.Contains(got.body, "varve gc") {
@@ -265,8 +265,8 @@ func TestRemovedTables(t *testing.T) {
 	}
 }
 
-// TestHeldPage checks that a snapshot's page shows its own address, a newer snapshot, and why that one is not
-// at the plain address.
+// TestHeldPage checks that a page shows the snapshot's own address, a newer snapshot, and the reason why the newer one
+// is not at the plain address.
 func TestHeldPage(t *testing.T) {
 	l := newLibrary(t, 2)
 	h := newHandlerOf(t, l.options(), "a.varve")
@@ -283,7 +283,7 @@ func TestHeldPage(t *testing.T) {
 		got := page(path)
 		for _, want := range wants {
 			if !strings.Contains(got, want) {
-				t.Errorf("%s has no %s: %s", path, want, got)
+				t.Errorf("%s does not contain %s: %s", path, want, got)
 			}
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// site is an open snapshot of a manifest. It closes when its last user leaves: an address that serves it, or
-// a request.
+// site is an open snapshot of a manifest. Its users are the addresses that serve it, and requests. It is closed when
+// the last user leaves.
 type site struct {
 	name    string // of the manifest; empty if there is only one
 	data    dataset
 	nodes   []node
 	v3      *view
-	cut     map[string]bool // the parts of keys that arrive if a '#' in a name ends the URL's path
+	cut     map[string]bool // the result of cutKeys
 	v2      func() (*view, error)
 	regular func() (*view, error)
 	origins origins

@@ -20,7 +20,7 @@ type slice struct {
 	x, y   int // axes; y is -1 if only one is drawn
 }
 
-// maxSlice bounds the elements of a slice, which is held in memory.
+// maxSlice limits the number of elements of a slice, because all of them are in memory.
 const maxSlice = 4 << 20
 
 func badSlice(format string, args ...any) error {

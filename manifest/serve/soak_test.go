@@ -28,8 +28,8 @@ func soak(t *testing.T) time.Duration {
 	return 5 * time.Second
 }
 
-// TestSoak checks that memory, goroutines and files stay constant after the first third, whatever clients
-// request and whenever they disconnect.
+// TestSoak checks that memory, goroutines and open files do not increase after the first third of the test, while
+// clients request all kinds of keys and sometimes disconnect.
 func TestSoak(t *testing.T) {
 	leavesNothing(t)
 	d := weather(t)
@@ -37,7 +37,7 @@ func TestSoak(t *testing.T) {
 	name, stop := run(t, &Server{}, h, "127.0.0.1:0")
 	keys := []string{"/zarr.json", "/big/c/0/0", "/big/c/1/0", "/big/c/2/0", "/small/c/0/0", "/rect/c/1/0", "/regular/rect/c/0/0",
 		"/v2/small/0.0", "/v2/.zmetadata", "/t2m?as=svg", "/t2m?as=png&time=2", "/nothing", "/healthz"}
-	// More than scrapesAtOnce concurrent requests would be refused.
+	// The server rejects more than scrapesAtOnce concurrent requests for the metrics.
 	scrapers := append(slices.Clip(keys), "/metrics")
 	total := soak(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}

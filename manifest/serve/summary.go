@@ -50,7 +50,7 @@ func (p *page) addVerbatimShare(c manifest.Counts) {
 	}
 }
 
-// maxDims bounds the dimensions on a page.
+// maxDims limits the number of dimensions on a page.
 const maxDims = 60
 
 func (p *page) addDims(a array, seen map[fact]bool) {
@@ -63,7 +63,7 @@ func (p *page) addDims(a array, seen map[fact]bool) {
 	}
 }
 
-// maxPreviews bounds the coordinates whose values are shown on a page.
+// maxPreviews limits the number of coordinates whose values are shown on a page.
 const maxPreviews = 40
 
 // tree lists the nodes below a group.
@@ -149,7 +149,7 @@ func labelOf(schema *zarrjson.Array) string {
 	return label
 }
 
-// maxBeside bounds the sibling arrays on the page of an array.
+// maxBeside limits the number of links to other arrays of the group on the page of an array.
 const maxBeside = 40
 
 // describe adds the properties of an array.
@@ -196,7 +196,7 @@ func (p *page) listBeside(s *site, a array) {
 	}
 }
 
-// maxRuns bounds the runs of edges shown for an axis.
+// maxRuns limits the number of runs of edges that are shown for an axis.
 const maxRuns = 12
 
 // edgesOf lists the lengths of chunks along each axis; runs of equal lengths are written as length×count.

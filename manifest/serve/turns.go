@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// limits bound memory and work across all snapshots.
+// limits are the limits of memory and work for all snapshots together.
 type limits struct {
 	reencodes *turns // chunks and plots that are being created
 	answers   *turns // bytes of answers in memory that clients have not received
 }
 
-// turns bounds a resource and how long requests wait for it.
+// turns limits the use of a resource, and the time for which requests wait for it.
 type turns struct {
 	places *semaphore.Weighted
 	size   int64

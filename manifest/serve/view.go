@@ -17,7 +17,7 @@ import (
 type view struct {
 	documents map[string]*document // by key, without the first slash
 	arrays    map[string]*served   // by path, without the first slash
-	unescaped map[string]string    // paths by the form in which clients that do not escape names request them
+	unescaped map[string]string    // paths, by the path that clients request if they do not escape names
 	omitted   []string             // why arrays are not in the view
 	asked     atomic.Bool          // whether a client has used it
 }
@@ -110,8 +110,8 @@ type node struct {
 	unlisted error // why no list of a group contains it; nil if it is listed
 }
 
-// nodesOf returns the hierarchy of a dataset, sorted by path, so parents come before children. Groups that
-// only appear in paths of arrays are added.
+// nodesOf returns the nodes of a dataset, sorted by path, so that parents come before children. It adds groups that
+// occur only in paths of arrays.
 func nodesOf(groups []manifest.GroupSchema, arrays []array) []node {
 	byPath := map[string]node{"": {}}
 	for _, g := range groups {
@@ -164,10 +164,10 @@ func withoutKeys(nodes []node) (served []node, omitted []error) {
 // unlisted returns why a path must not be listed for clients, or nil. counts has the number of nodes per
 // unescaped path.
 //
-// fsspec, through which zarr-python and xarray read, builds URLs from listed names and leaves some escapes in
-// them unchanged. If the result is the path of another node, the client would read that node's chunks. If it
-// is no node's path, the client would read fill values. Clients that escape names correctly can still read an
-// unlisted node.
+// zarr-python and xarray read through fsspec, which makes URLs of listed names and leaves some escapes in them
+// unchanged. If the result is the path of another node, the client would read the chunks of that node. If there is no
+// node with this path, the client would read fill values. Clients that escape names correctly can still read a node
+// that is not listed.
 func unlisted(path string, counts map[string]int) error {
 	if i := strings.IndexAny(path, "\t\n\r"); i >= 0 {
 		return fmt.Errorf("the path %q contains %q, which clients remove from URLs", path, path[i])

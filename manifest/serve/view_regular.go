@@ -48,8 +48,8 @@ func (a *regridded) Grid() *grid.Grid        { return a.cut.Grid() }
 
 func (a *regridded) Pipeline([]int64) (*codec.Pipeline, error) { return a.cut.Pipeline(), nil }
 
-// Locate returns the location of a chunk. Chunks with the same edges as in the source stay verbatim; chunks
-// that touch only missing chunks are missing; all others are re-encoded.
+// Locate returns the location of a chunk. A chunk with the edges of a stored chunk stays verbatim, a chunk that covers
+// only missing chunks is missing, and all others are re-encoded.
 func (a *regridded) Locate(ctx context.Context, coords []int64) (store.Location, error) {
 	if _, ok := a.cut.Grid().Number(coords); !ok {
 		return store.Location{}, errNoKey

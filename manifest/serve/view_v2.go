@@ -81,8 +81,8 @@ func orElse(b, instead []byte) []byte {
 	return b
 }
 
-// filled is an array without missing chunks. In format 2 the fill value also masks elements; if no element is
-// masked, a missing chunk would read as another value, so it is sent explicitly.
+// filled is an array without missing chunks. In format 2 the fill value also masks elements. If an array masks no
+// elements, clients would read another value for a missing chunk, so the server sends the chunk.
 type filled struct{ array }
 
 func (f filled) Locate(ctx context.Context, coords []int64) (store.Location, error) {
