@@ -52,7 +52,7 @@ func Common(units []Units, whole, missing bool) (*Reference, error) {
 	return &r, nil
 }
 
-// unitWithName returns the greatest unit of time with a name that divides length.
+// longestWithName returns the greatest unit of time with a name that divides length.
 func longestWithName(length int64) int64 {
 	for _, n := range []int64{day, 3600 * second, 60 * second, second, 1e6, 1e3} {
 		if length%n == 0 {

@@ -55,7 +55,7 @@ func TestPackingOf(t *testing.T) {
 		{"several masks", int16Type, []manifest.Attribute{numeric("missing_value", int16Type, -2, -1), numeric("_FillValue", int16Type, -1)},
 			"int16 × 1 + 0 [-1 -2] float32"},
 		{"a mask of another type", int16Type, []manifest.Attribute{numeric("missing_value", float64Type, -999)}, "int16 × 1 + 0 [-999] float32"},
-		{"masks that no element is", int16Type, []manifest.Attribute{numeric("missing_value", float64Type, 1e20, 0.5, math.NaN())}, "int16 × 1 + 0 [] float32"},
+		{"masks that the type cannot hold", int16Type, []manifest.Attribute{numeric("missing_value", float64Type, 1e20, 0.5, math.NaN())}, "int16 × 1 + 0 [] float32"},
 		{"a mask that is rounded", float32s, []manifest.Attribute{numeric("missing_value", float64Type, 0.1)}, "float32 × 1 + 0 [0.10000000149011612] float32"},
 		{"NaN", float64Type, []manifest.Attribute{numeric("_FillValue", float64Type, math.NaN())}, "float64 × 1 + 0 [NaN] float64"},
 		{"a mask as text", int16Type, []manifest.Attribute{words("missing_value", "none")}, "int16 × 1 + 0 [] float32"},

@@ -91,7 +91,7 @@ func TextIn(attributes zarrjson.Attributes, name string) string {
 	return text
 }
 
-// Label returns the long name of an array, or else its name, followed by its units. isTime leaves out
+// Label returns the long name of an array, or else its name, followed by its units. timed leaves out
 // the units, because dates show them.
 func Label(attributes zarrjson.Attributes, name string, timed bool) string {
 	label := cmp.Or(TextIn(attributes, "long_name"), name)

@@ -9,8 +9,8 @@ import (
 )
 
 // spellings maps names, symbols and plurals to one spelling of the unit. Each line has the words that
-// UDUNITS-2 takes for one unit, and its first word is shown. Latitudes, longitudes and angles are
-// separate here, though UDUNITS takes them for one unit, because CF distinguishes coordinates by them.
+// UDUNITS-2 reads as the same unit, and its first word is shown. Latitudes, longitudes and angles are
+// separate here, though UDUNITS reads them as one unit, because CF distinguishes coordinates by them.
 // Words with another meaning in UDUNITS, such as mb, are left out.
 var spellings = mapSpellings(
 	"m meter meters metre metres",

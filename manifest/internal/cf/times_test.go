@@ -66,6 +66,7 @@ func (v vector) element(t *testing.T) []byte {
 	return element
 }
 
+// TestInstantsAreXarrays checks instants against those that xarray decodes.
 func TestInstantsAreXarrays(t *testing.T) {
 	for _, v := range vectors(t) {
 		at, ok, err := v.times(t).Instants()
@@ -216,6 +217,7 @@ func TestRetime(t *testing.T) {
 	}
 }
 
+// TestRetimeRefusesOtherCalendars checks that times of two calendars are not converted to one reference.
 func TestRetimeRefusesOtherCalendars(t *testing.T) {
 	_, err := Retime([]Times{integers(t, "days since 2000-01-01", "", 1), integers(t, "days since 2000-01-01", "gregorian", 1),
 		integers(t, "days since 2000-01-01", "noleap", 1)})

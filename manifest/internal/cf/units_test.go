@@ -192,7 +192,7 @@ func FuzzParseUnits(f *testing.F) {
 	})
 }
 
-// TestUnclearUnits: units whose zone programs read in different ways are written without a zone.
+// TestUnclearUnits checks that units whose zone programs read in different ways are written without a zone.
 func TestUnclearUnits(t *testing.T) {
 	for units, want := range map[string]string{
 		"seconds since 2006-01-19 11:20:00 0:00": "seconds since 2006-01-19 11:20:00",

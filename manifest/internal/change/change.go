@@ -72,14 +72,14 @@ type Snapshots struct {
 
 // tilesQuestion is the question whether the tiles of a placement are those of another one, plus others from
 // an end on.
-type tilesQuestion struct { // IDs of the placements
-	was, is string // the ids of the placements
+type tilesQuestion struct {
+	was, is string // IDs of the placements
 	dim     int
 	end     int64
 }
 
 // Of compares the chunks of an array of the snapshot Now, which has the grid is: their values, their
-// grid, and whether the files that the older chunks are in still belong to the manifest.
+// grid, and whether the files of the older chunks still belong to the manifest.
 func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) (Change, error) {
 	old := c.before(now)
 	switch {
@@ -95,7 +95,7 @@ func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) 
 	return c.confirm(ctx, Growth(g, is), old, now)
 }
 
-// Elements compares the elements of an array of the snapshot Now, whatever its chunk grid is. For
+// Elements compares the elements of an array of the snapshot Now, with any chunk grid. For
 // Behind, From is the first new index along the axis.
 func (c *Snapshots) Elements(ctx context.Context, now *manifest.Array) (Change, error) {
 	old := c.before(now)

@@ -298,7 +298,7 @@ func TestNewRefuses(t *testing.T) {
 		{"float64 to float32", variable(t, float64Type), schema(t, f4, `{}`), manifest.AsStored, errors.ErrUnsupported},
 		{"int64 to int32", variable(t, typeOf(t, "i8")), schema(t, typeOf(t, "i4"), `{}`), manifest.AsStored, errors.ErrUnsupported},
 		{"longer texts", variable(t, typeOf(t, "S8")), schema(t, typeOf(t, "S4"), `{}`), manifest.AsStored, errors.ErrUnsupported},
-		{"a scale that is none", variable(t, i2, "scale_factor", "big"), schema(t, i2, `{}`), manifest.AsStored, nil},
+		{"a scale that is text", variable(t, i2, "scale_factor", "big"), schema(t, i2, `{}`), manifest.AsStored, nil},
 		{"a schema's scale that is none", variable(t, i2), schema(t, i2, `{"scale_factor":"big"}`), manifest.AsStored, nil},
 		{"no reading", variable(t, i2), schema(t, i2, `{}`), "", errors.ErrUnsupported},
 		{"no times", variable(t, i2, "units", "m"), schema(t, i2, `{"units":"days since 2000-01-01"}`), manifest.Retimed, nil},
@@ -498,7 +498,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// TestFields: structs of the same names are promoted and cast field by field, as NumPy does.
+// TestFields checks that structs of the same names are promoted and cast field by field, as NumPy does.
 func TestFields(t *testing.T) {
 	row := func(n, text codec.Type) codec.Type {
 		return codec.Type{Kind: codec.Struct, Size: n.Size + text.Size, Fields: []codec.Field{{Name: "n", Type: n}, {Name: "text", Type: text}}}

@@ -15,7 +15,7 @@ type common struct {
 	indexes   sync.Map // *manifest.Header → *list
 }
 
-// index finds the variables of a header by path, and its dimensions without names.
+// headerIndex finds the variables of a header by path, and its dimensions without names.
 type headerIndex struct {
 	at      map[string]int // by path
 	skip    []int64        // rows of refs before each variable
