@@ -66,7 +66,7 @@ func (v vector) element(t *testing.T) []byte {
 	return element
 }
 
-// TestInstantsAreXarrays checks instants against those that xarray decodes.
+// TestInstantsAreXarrays checks instants against those of xarray and cftime.
 func TestInstantsAreXarrays(t *testing.T) {
 	for _, v := range vectors(t) {
 		at, ok, err := v.times(t).Instants()
