@@ -71,7 +71,7 @@ type AxisLength struct {
 type Cost struct {
 	Verbatim  int64 `json:"verbatim"`  // chunks that are served as they are stored
 	Reencoded int64 `json:"reencoded"` // chunks that are decoded, converted and encoded again
-	// The same if the files on the odd side were stored like the others.
+	// The same numbers if the odd files were stored like the others.
 	VerbatimWithout  int64 `json:"verbatim_without"`
 	ReencodedWithout int64 `json:"reencoded_without"`
 	// DataType is the declared type.
@@ -80,15 +80,15 @@ type Cost struct {
 	ExportBytes int64 `json:"export_bytes"`
 }
 
-// Effect is the effect of a finding on the files on the odd side.
+// Effect is the effect of a finding on the odd files.
 type Effect string
 
 // The effects.
 const (
-	Verbatim  Effect = "verbatim"   // their chunks are served as they are stored
-	Reencoded Effect = "re-encoded" // some of their chunks are decoded, converted and encoded again
-	Filled    Effect = "filled"     // the array holds its fill value where they have nothing
-	Dropped   Effect = "dropped"    // something of theirs is left out
+	Verbatim  Effect = "verbatim"   // chunks of the odd files are served as they are stored
+	Reencoded Effect = "re-encoded" // some chunks of the odd files are decoded, converted and encoded again
+	Filled    Effect = "filled"     // the array has its fill value where the odd files have no elements
+	Dropped   Effect = "dropped"    // a file, a variable or an attribute is left out
 	Refused   Effect = "refused"    // there is no plan
 	Noted     Effect = "noted"      // nothing changes
 )
@@ -96,7 +96,7 @@ const (
 // Report holds the findings of a plan.
 type Report struct {
 	Findings []Finding
-	// Sources are the files that the ranges of Finding.Files count.
+	// Sources has all files of the plan. The ranges of Finding.Files are indices into its names.
 	Sources *Sources
 }
 

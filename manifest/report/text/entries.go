@@ -15,8 +15,8 @@ type entry struct {
 
 // entries has the English text of all codes, in the order of package report.
 var entries = map[report.Code]entry{
-	report.NoVariables: {"files without a variable that was asked for", func(v *view) string {
-		return v.files() + " " + v.have() + " no variable that was asked for"
+	report.NoVariables: {"files without a selected variable", func(v *view) string {
+		return v.files() + " " + v.have() + " no selected variable"
 	}},
 	report.ForeignFile: {"files that share no variable with the others", func(v *view) string {
 		return fmt.Sprintf("%s %s no variable with the others (%s) and %s %s", v.files(), v.verb("shares", "share"), v.span("others"),
@@ -39,7 +39,7 @@ var entries = map[report.Code]entry{
 	}},
 	report.ManifestSkipped: {"a manifest in a folder of sources", func(*view) string { return "skipped a varve manifest, which is not a source" }},
 	report.NotSealed: {"a manifest that is not trusted to read its sources", func(v *view) string {
-		return "the manifest is not sealed, so reading it takes permission for its sources: " + v.text("reason")
+		return "the manifest is not sealed, so reading it needs permission for its sources: " + v.text("reason")
 	}},
 	report.StrictReencodes: {"chunks that would be re-encoded", func(v *view) string {
 		return count(v.number("chunks"), "chunk") + " would be re-encoded"
@@ -55,8 +55,8 @@ var entries = map[report.Code]entry{
 		}
 		return text + "; the chunks of each file keep their lengths"
 	}},
-	report.EmptyFile: {"files with nothing along a dimension", func(v *view) string {
-		return v.files() + " " + v.have() + " nothing along it"
+	report.EmptyFile: {"files of length 0 along a dimension", func(v *view) string {
+		return v.files() + " " + v.have() + " length 0 along it"
 	}},
 	report.GapBetweenFiles: {"steps that are missing between files", func(v *view) string {
 		gaps, _ := v.f.Args["gaps"].([]report.Gap)
@@ -78,9 +78,9 @@ var entries = map[report.Code]entry{
 	}},
 	report.Joined: {"coordinates that differ in part and are joined", func(v *view) string {
 		if v.text("how") == "inner" {
-			return fmt.Sprintf("coordinates of files differ: the %s values that all of them have are taken, of up to %s", v.text("length"), v.text("longest"))
+			return fmt.Sprintf("coordinates of files differ: the result has the %s values that all files have, of up to %s", v.text("length"), v.text("longest"))
 		}
-		return fmt.Sprintf("coordinates of files differ: their union of %s values is taken, and filled where a file lacks one", v.text("length"))
+		return fmt.Sprintf("coordinates of files differ: the result has the union of %s values, with fill where a file lacks one", v.text("length"))
 	}},
 	report.NoCommonLabel: {"coordinates without a common value that have to be joined", func(v *view) string {
 		return "no value is in all of " + v.files() + ", so their inner join is empty"
@@ -92,23 +92,23 @@ var entries = map[report.Code]entry{
 		return count(v.f.Count, "file") + " are tiles along " + v.text("dims") + ", placed by their attributes DOMAIN_*"
 	}},
 	report.OrderUnknown: {"files whose order is unknown", func(v *view) string {
-		return fmt.Sprintf("%s have %s along %s, and no coordinate says in which order they follow one another", count(v.f.Count, "file"), v.text("variables"), v.dims("dims"))
+		return fmt.Sprintf("%s have %s along %s, and no coordinate gives their order", count(v.f.Count, "file"), v.text("variables"), v.dims("dims"))
 	}},
 	report.PositionUnknown: {"files without the coordinate along which others are concatenated", func(v *view) string {
-		return v.files() + " " + v.have() + " no values of it, so nothing says where they belong"
+		return v.files() + " " + v.have() + " no values of it, so their positions are unknown"
 	}},
-	report.DirectionDiffers: {"coordinates that run in opposite directions", func(v *view) string {
+	report.DirectionDiffers: {"coordinates with opposite directions", func(v *view) string {
 		return fmt.Sprintf("runs %s in %s and %s in the others", v.text("direction"), v.files(), v.text("others"))
 	}},
 	report.ValuesInterleave: {"files whose coordinate values interleave", func(v *view) string {
 		return fmt.Sprintf("values of %s interleave (%s … %s), so these files cannot be concatenated", v.files(), v.text("from"), v.text("to"))
 	}},
-	report.OverlapUnknown: {"coordinates that are too large to look for common values", func(v *view) string {
-		return fmt.Sprintf("ranges of %s overlap (%s; %s), and they have too many values to look for common ones", v.files(), v.text("range"), v.text("other"))
+	report.OverlapUnknown: {"coordinates that are too large to search for common values", func(v *view) string {
+		return fmt.Sprintf("ranges of %s overlap (%s; %s), and they have too many values to search for common ones", v.files(), v.text("range"), v.text("other"))
 	}},
-	report.Overlapping: {"files that hold the same places", func(v *view) string {
+	report.Overlapping: {"files that hold the same positions", func(v *view) string {
 		if v.f.Effect == report.Noted {
-			return fmt.Sprintf("%s hold some of the same places along %s; the %s one counts", count(v.f.Count, "file"), v.text("dims"), v.text("counts"))
+			return fmt.Sprintf("%s hold some of the same positions along %s; the %s file is used", count(v.f.Count, "file"), v.text("dims"), v.text("counts"))
 		}
 		stretches, _ := v.f.Args["shared"].([]report.Stretch)
 		words := make([]string, len(stretches))
@@ -121,7 +121,7 @@ var entries = map[report.Code]entry{
 				words[i] += " … " + s.To
 			}
 		}
-		return fmt.Sprintf("%s hold the same places: %s and %s share %s", count(v.f.Count, "file"), v.text("first"), v.text("second"), strings.Join(words, "; "))
+		return fmt.Sprintf("%s hold the same positions: %s and %s share %s", count(v.f.Count, "file"), v.text("first"), v.text("second"), strings.Join(words, "; "))
 	}},
 	report.NewDimMissing: {"files without a value for a new dimension", func(v *view) string {
 		return v.files() + " " + v.have() + " no value for the new dimension"
@@ -129,22 +129,22 @@ var entries = map[report.Code]entry{
 	report.ShortYears: {"years of two digits", func(v *view) string {
 		return fmt.Sprintf("years in the names of %s have two digits and are read as 1969 to 2068: %s is %s", v.files(), v.text("digits"), v.text("year"))
 	}},
-	report.NewDimTaken: {"an array that has a dimension of the name of the new one", func(v *view) string {
-		return fmt.Sprintf("has %s already, and would have two dimensions of one name with the new %s", v.text("existing"), v.f.Dim)
+	report.NewDimTaken: {"an array that has a dimension with the name of a new dimension", func(v *view) string {
+		return fmt.Sprintf("has the dimension %s already, so the new dimension %s would be a second one with this name", v.text("existing"), v.f.Dim)
 	}},
 	report.MosaicIncomplete: {"part of an array that no file covers", func(v *view) string {
 		return fmt.Sprintf("no file covers %.0f%% of the array along %s: fill there", 100*v.f.Args["share"].(float64), v.text("dims"))
 	}},
-	report.MosaicSparse: {"an array that would be fill for the most part", func(v *view) string {
+	report.MosaicSparse: {"an array that would be mostly fill", func(v *view) string {
 		return v.files() + " " + v.have() + " values that no other file has, and more than half of the array would be fill"
 	}},
 	report.PartsOverlap: {"parts of an array that overlap", func(v *view) string {
 		return v.files() + " " + v.have() + " parts in other files that overlap"
 	}},
-	report.IndexAcrossFiles: {"an array of indexes into each file's own part of another", func(v *view) string {
-		text := "holds indexes into each file's own part of " + v.text("target") + ", "
+	report.IndexAcrossFiles: {"an array of indices into another array of the same file", func(v *view) string {
+		text := "holds indices into " + v.text("target") + " of the same file, "
 		if v.text("reason") == "differs" {
-			return text + "which has other values in other files"
+			return text + "which differs between files"
 		}
 		return text + "along which files are concatenated"
 	}},
@@ -152,11 +152,11 @@ var entries = map[report.Code]entry{
 		return fmt.Sprintf("%s %s no %s, along which the variable is broadcast", v.files(), v.have(), v.f.Dim)
 	}},
 	report.BroadcastTooLarge: {"a broadcast array that is too large for the manifest", func(v *view) string {
-		return fmt.Sprintf("has to be kept in the manifest, and takes more than %s if it is broadcast along %s", v.text("limit"), v.text("dims"))
+		return fmt.Sprintf("must be stored in the manifest, and takes more than %s if it is broadcast along %s", v.text("limit"), v.text("dims"))
 	}},
 	report.StepWithoutDim: {"files that are one step along a dimension that they lack", func(v *view) string {
 		if v.has("along") {
-			return fmt.Sprintf("%s %s the dimensions %s of %s, and the same values everywhere along %s", v.files(), v.have(), v.dims("own"), v.dims("dims"), v.dims("along"))
+			return fmt.Sprintf("%s %s the dimensions %s of %s, and the same values at all positions along %s", v.files(), v.have(), v.dims("own"), v.dims("dims"), v.dims("along"))
 		}
 		return fmt.Sprintf("%s %s the dimensions %s and %s one step of %s", v.files(), v.have(), v.dims("own"), v.verb("is", "are"), v.dims("dims"))
 	}},
@@ -203,11 +203,11 @@ var entries = map[report.Code]entry{
 		text := fmt.Sprintf("is %s long in %s and %s in %s (%s)", v.text("lengths"), v.in(), v.text("usual"), v.others(), v.span("usual_files"))
 		switch v.text("values") {
 		case "elsewhere":
-			text += "; the shorter ones begin differently and have the same values elsewhere"
+			text += "; the shorter files have values of the longest at other positions"
 		case "beyond":
-			text += "; some files only have values outside the range of the longest file"
+			text += "; some files have only values outside the range of the longest file"
 		case "differ":
-			text += "; the shorter ones begin with other values"
+			text += "; the shorter files begin with other values"
 		}
 		return text
 	}},
@@ -219,18 +219,18 @@ var entries = map[report.Code]entry{
 		case v.f.Effect == report.Noted:
 			return fmt.Sprintf("%s %s other values; the values of %s are used", v.files(), v.have(), v.span("standard"))
 		case v.has("same_place"):
-			return fmt.Sprintf("%s at the same place %s other values than the others (%s)", v.files(), v.have(), v.span("others"))
+			return fmt.Sprintf("%s at the same position %s other values than the others (%s)", v.files(), v.have(), v.span("others"))
 		}
 		return fmt.Sprintf("%s %s other values than the others (%s), and it has no dimension along which files are concatenated", v.files(), v.have(), v.span("others"))
 	}},
 	report.TooLargeToCompare: {"a variable that should be equal and is too large to compare", func(v *view) string {
 		if v.has("longest") {
-			return fmt.Sprintf("shorter files have to begin like the longest, %s, and at most %s are compared", v.text("longest"), v.text("limit"))
+			return fmt.Sprintf("shorter files must begin with the values of the longest, %s, and at most %s are compared", v.text("longest"), v.text("limit"))
 		}
-		return fmt.Sprintf("files have to hold equal values, and some hold %s: at most %s are compared", v.text("size"), v.text("limit"))
+		return fmt.Sprintf("files must hold equal values, and some hold %s: at most %s are compared", v.text("size"), v.text("limit"))
 	}},
 	report.BoundsTooLarge: {"time bounds that are too large to convert", func(v *view) string {
-		return "time bounds that files count from different days take more than " + v.text("limit") + " and are not converted"
+		return "time bounds with different reference days take more than " + v.text("limit") + ", so they cannot be converted"
 	}},
 
 	report.VariableAbsent: {"a variable that some files lack", func(v *view) string {
@@ -246,7 +246,7 @@ var entries = map[report.Code]entry{
 	report.VariableIsGroup: {"a variable with the path of a group", func(*view) string {
 		return "is a variable in some files and a group in others: Zarr allows one of them"
 	}},
-	report.NeverWritten: {"a variable that files declare and never wrote", func(v *view) string {
+	report.NeverWritten: {"a variable that files declare but never wrote", func(v *view) string {
 		return "never written in " + v.files() + ": fill there"
 	}},
 	report.DimsTransposed: {"dimensions in another order", func(v *view) string {
@@ -290,17 +290,17 @@ var entries = map[report.Code]entry{
 		return fmt.Sprintf("%s %s chunked %s; the array declares %s, so these chunks are re-encoded when they are read", v.in(), v.verb("is", "are"), v.text("shapes"), v.text("declared"))
 	}},
 	report.ShortChunkPadded: {"a short chunk that is stored at full length", func(v *view) string {
-		return fmt.Sprintf("%s %s in a short chunk that is stored at full length, inside of the array", v.files(), v.verb("ends", "end"))
+		return fmt.Sprintf("%s %s in a short chunk that is stored at full length, and is not at the end of the array", v.files(), v.verb("ends", "end"))
 	}},
 	report.CodecsDiffer:  {"codecs that differ", func(v *view) string { return v.differs("codecs") }},
-	report.CodecSettings: {"settings of codecs that do not change decoding", func(v *view) string { return v.differs("codec settings") + "; they decode alike" }},
+	report.CodecSettings: {"settings of codecs that do not change decoding", func(v *view) string { return v.differs("codec settings") + "; decoding does not depend on them" }},
 	report.CodecsUnsupported: {"codecs that no Zarr client decodes", func(v *view) string {
 		return fmt.Sprintf("stored with %s, which Zarr clients do not decode: declared as %s", v.text("stored"), v.text("declared"))
 	}},
 	report.CodecsInexact: {"codecs that cannot encode every value", func(v *view) string {
 		return fmt.Sprintf("stored with %s, which cannot encode every value that has to be re-encoded: declared as %s", v.text("stored"), v.text("declared"))
 	}},
-	report.CodecFromUnusable: {"codecs that were asked for and cannot be declared", func(v *view) string {
+	report.CodecFromUnusable: {"chosen codecs that cannot be declared", func(v *view) string {
 		return fmt.Sprintf("the codecs of %s cannot be declared: its values are not stored as the array declares them, or not every client decodes them", v.text("file"))
 	}},
 	report.TypesDiffer:     {"data types that differ", func(v *view) string { return v.differs("data type") + "; declared as " + v.text("type") }},
@@ -312,7 +312,7 @@ var entries = map[report.Code]entry{
 	}},
 	report.EnumDiffers:    {"a number of an enumeration with other names", func(v *view) string { return v.differs("the name of " + v.text("number")) }},
 	report.PackingDiffers: {"packing that differs", func(v *view) string { return v.differs(v.text("name")) }},
-	report.PackingInvalid: {"packing attributes that make no sense", func(v *view) string { return v.text("reason") }},
+	report.PackingInvalid: {"invalid packing attributes", func(v *view) string { return v.text("reason") }},
 	report.HDF4Offset: {"an add_offset with HDF4's meaning", func(v *view) string {
 		return fmt.Sprintf("%s %s an add_offset of HDF4: values are scale_factor * (stored - add_offset), and CF clients compute something else; open with mask_and_scale=False", v.files(), v.have())
 	}},
@@ -342,7 +342,7 @@ var entries = map[report.Code]entry{
 
 	report.AttributeDiffers: {"an attribute that differs and is left out", func(v *view) string { return v.differs("attribute "+v.text("name")) + "; it is left out" }},
 	report.AttributeKept: {"an attribute that differs and is kept", func(v *view) string {
-		return v.differs("attribute "+v.text("name")) + ": kept as the first file has it"
+		return v.differs("attribute "+v.text("name")) + ": the first file's value is kept"
 	}},
 	report.AttributeUnreadable: {"an attribute that JSON cannot hold", func(v *view) string {
 		if v.has("group") {
@@ -351,11 +351,11 @@ var entries = map[report.Code]entry{
 		return fmt.Sprintf("attribute %s is left out: %s", v.text("name"), v.text("reason"))
 	}},
 	report.AttributeInvalid: {"an attribute that cannot be written", func(v *view) string { return v.text("reason") }},
-	report.AttributeUnusable: {"attributes about numbers as they are stored", func(v *view) string {
+	report.AttributeUnusable: {"attributes that describe stored numbers", func(v *view) string {
 		if len(v.list("names")) == 1 {
-			return v.text("names") + " is left out: it describes numbers as they are stored, and the array holds unpacked ones"
+			return v.text("names") + " is left out: it describes stored numbers, and the array holds unpacked numbers"
 		}
-		return v.text("names") + " are left out: they describe numbers as they are stored, and the array holds unpacked ones"
+		return v.text("names") + " are left out: they describe stored numbers, and the array holds unpacked numbers"
 	}},
 	report.MaskUnusable: {"a missing value that xarray cannot use", func(v *view) string {
 		if len(v.list("names")) == 1 {
@@ -391,7 +391,7 @@ var consequences = map[report.Consequence]string{
 	report.StackByValue:  "stacks the files by its value",
 	report.IfOneStep:     "if each of these files is one step",
 	report.IfEnsemble:    "if the files are members of an ensemble",
-	report.IfStretches:   "if each file holds a stretch of it",
+	report.IfStretches:   "if each file holds a contiguous part of it",
 	report.IfNear:        "if the values differ by rounding only",
 	report.IfSameDims:    "if these are the same dimensions",
 	report.SameAlong:     "repeats the values of these files along it",

@@ -34,64 +34,64 @@ func Example(code report.Code) string {
 
 // explanations says for each code why varve reports it and what a user can do.
 var explanations = map[report.Code]string{
-	report.NoVariables: "The options vars, drop or group leave no variable of these files, so they are no part of the dataset. Change the options if that is not what you meant.",
-	report.ForeignFile: "These files have no variable in common with the others, and nothing else says that they belong together. They often got into the folder by mistake, such as a log. " +
+	report.NoVariables: "The options vars, drop or group leave no variable of these files, so the dataset does not contain them. Change the options if you need these files.",
+	report.ForeignFile: "These files have no variable in common with the others, and no grid or attribute relates them. Often such a file, for example a log, is in the folder by mistake. " +
 		"Files that complement one another share a coordinate, or the longest dimension of one of them, or their attributes name one another's variables.",
 	report.UnreadableFile:  "The file is damaged, incomplete, or of a format that varve does not read. The reason names the object and the offset where reading failed.",
-	report.RepeatedSource:  "A file that is given twice would be in the dataset twice. Remove one of the two.",
+	report.RepeatedSource:  "A file that is named twice would be in the dataset twice. Remove one of the two names.",
 	report.KnownSource:     "The manifest holds these files already. An append refuses them, unless you let it skip files that have not changed.",
-	report.ManifestSkipped: "A folder of sources also holds a manifest that varve wrote. It is no source, so it is skipped.",
+	report.ManifestSkipped: "A folder of sources also holds a manifest that varve wrote. It is not a source, so it is skipped.",
 	report.NotSealed: "A manifest that you build is sealed: it may read its sources without further permission. " +
 		"This one could not be sealed, so every command that reads it needs an option that allows the folders of its sources.",
 	report.StrictReencodes: "A strict plan refuses an array whose chunks cannot all be served as they are stored.",
 
 	report.LengthsDiffer: "Files of one archive often differ in length, as months do. Nothing is wrong: the array has chunks of several lengths where the files have such chunks, and every chunk stays as it is stored.",
-	report.EmptyFile:     "These files hold nothing along the dimension, as a file that was created and never filled. They add nothing to the dataset.",
+	report.EmptyFile:     "These files have length 0 along the dimension, for example because a file was created and never filled. They add no elements to the dataset.",
 	report.GapBetweenFiles: "The step from one file to the next is much longer than the steps within them. A file may be missing. " +
-		"The coordinate says so, too: nothing is invented for the gap.",
-	report.OrderByName: "No file has values of the dimension, so the names decide in which order files follow one another. Numbers in names are compared as numbers.",
-	report.OrderByLeast: "The values of these files interleave, and you asked for them to be concatenated. They are ordered by the least value of each file, " +
+		"The coordinate has the same gap: varve adds no values.",
+	report.OrderByName: "No file has values of the dimension, so files are concatenated in the order of their names. Numbers in names are compared as numbers.",
+	report.OrderByLeast: "The values of these files interleave, and you chose to concatenate them. They are ordered by the least value of each file, " +
 		"so the combined coordinate is not sorted.",
 	report.Joined: "Files have partly different values of a coordinate, such as other depths, and you chose how to join them, as in xarray. " +
 		"An outer join takes all values and fills what a file lacks; an inner join takes the values that all files have. Every value keeps its own label.",
 	report.NoCommonLabel: "An inner join takes the values that all files have, and there are none. An outer join takes all values.",
 	report.LabelRepeated: "To join coordinates, each value has to name one position of a file. These files have a value several times, or a missing one.",
 	report.OrderByDomain: "NEMO writes one file for each processor, and attributes that say which tile of the whole it is. The tiles are placed by them.",
-	report.OrderUnknown: "Several files hold the same variable, and no coordinate with values tells which file comes first. " +
-		"Name the dimension along which they follow one another, or give them a new one.",
-	report.PositionUnknown: "Other files have values of this coordinate and are ordered by them. These files have none, so their place is unknown.",
-	report.DirectionDiffers: "A coordinate grows in some files and falls in others, so the files cannot be concatenated as they are stored. " +
+	report.OrderUnknown: "Several files hold the same variable, and no coordinate has values that order the files. " +
+		"Name the dimension along which they are concatenated, or add a new dimension.",
+	report.PositionUnknown: "Other files have values of this coordinate and are ordered by them. These files have none, so their position is unknown.",
+	report.DirectionDiffers: "A coordinate increases in some files and decreases in others, so the files cannot be concatenated as they are stored. " +
 		"Build a manifest for each direction, or leave the odd files out.",
 	report.ValuesInterleave: "The files hold alternating values of a coordinate, so no file comes before another. This happens with stations or instruments that were recorded at the same times.",
-	report.OverlapUnknown: "The ranges of these coordinates overlap. Whether they have values in common takes comparing them one by one, " +
-		"and they are larger than the limit for values in memory.",
-	report.Overlapping: "Two files hold the same place of an array, for example because a new version covers days of the old one. Say which file counts. " +
-		"If the files are members of an ensemble or runs of a model, they need a dimension of their own.",
+	report.OverlapUnknown: "The ranges of these coordinates overlap. To find common values, all values must be compared one by one, " +
+		"and there are more than the limit for values in memory.",
+	report.Overlapping: "Two files hold the same positions of an array, for example because a new version covers days of the old one. Choose which file is used. " +
+		"If the files are members of an ensemble or runs of a model, they need a new dimension.",
 	report.NewDimMissing: "The option for a new dimension takes its value from a name, an attribute or a variable, and these files have none.",
 	report.ShortYears: "The pattern for a new dimension takes years of two digits from the files' names. They are read as POSIX does: " +
 		"69 to 99 are 1969 to 1999, and 00 to 68 are 2000 to 2068. If that is wrong, give the times in another way, such as a list.",
 	report.NewDimTaken:      "The files have a dimension of this name in the same group. Rename it, or give the existing dimension values instead.",
 	report.MosaicIncomplete: "Files cover parts of the array along several dimensions, and some parts are covered by none. They read as the fill value.",
-	report.MosaicSparse: "These files have values of a coordinate that no other file has, so most of the array would be fill. One file more likely has a wrong coordinate. " +
-		"If the mosaic is meant, name its dimensions.",
-	report.PartsOverlap:      "The parts of a virtual variable (an HDF5 virtual dataset) overlap, and nothing says which one counts.",
+	report.MosaicSparse: "These files have values of a coordinate that no other file has, so most of the array would be fill. Probably one file has a wrong coordinate. " +
+		"If the mosaic is correct, name its dimensions.",
+	report.PartsOverlap:      "The parts of a virtual variable (an HDF5 virtual dataset) overlap, and it is not known which part provides the values.",
 	report.IndexAcrossFiles:  "The array holds positions within another array of its own file, as sparse matrices, meshes and ragged arrays do. Concatenated, the positions would point at another file's elements.",
-	report.BroadcastUnplaced: "The array is broadcast along a dimension that these files do not have, so there is no place for their values.",
-	report.BroadcastTooLarge: "Values of this type can only be kept in the manifest, and repeating them along the dimension takes too much of it.",
+	report.BroadcastUnplaced: "The array is broadcast along a dimension that these files do not have, so their values have no position.",
+	report.BroadcastTooLarge: "Values of this type can only be stored in the manifest, and repeating them along the dimension would make it too large.",
 	report.StepWithoutDim: "Some files hold one step of an array without the dimension for it, as the last file of a series often does. " +
-		"A scalar variable in the file says which step it is, so it takes its place along the dimension.",
+		"A scalar variable in the file says which step it is, and gives it a position along the dimension.",
 
-	report.CoordinateDiffers: "A coordinate along which files are not concatenated has to be equal in all of them, or values of different places would share an index. " +
+	report.CoordinateDiffers: "A coordinate along which files are not concatenated has to be equal in all of them, or values of different positions would share an index. " +
 		"If the difference is rounding, give a tolerance. If it does not matter, take the first file's values.",
-	report.CoordinatePermuted: "The files have the same coordinate values in another order. Taking the first file's values would assign data to wrong places, so no option allows it. " +
+	report.CoordinatePermuted: "The files have the same coordinate values in another order. Taking the first file's values would assign data to wrong positions, so no option allows it. " +
 		"Build a manifest for each order.",
 	report.CoordinateNear:     "The values differ by less than the tolerance that you gave, so they count as equal.",
 	report.CoordinateKind:     "The coordinate holds times in some files and plain numbers or text in others. They cannot be compared, so the files cannot be put in order.",
-	report.CoordinateUnits:    "The units of a coordinate differ, or some files have none. If it is the same axis all the same, take the first file's coordinate.",
+	report.CoordinateUnits:    "The units of a coordinate differ, or some files have none. If the coordinates are equal nevertheless, use the first file's coordinate.",
 	report.CoordinateCalendar: "Times of different calendars have no common order: 30 February exists in one of them only.",
 	report.WidthsDiffer: "A dimension along which files are not concatenated has different lengths. Shorter files can be followed by fill, if they begin like the longer ones, " +
-		"or the dimension is one along which files follow one another.",
-	report.WidthsPadded: "Shorter files are followed by the fill value, as you asked.",
+		"or files must be concatenated along the dimension.",
+	report.WidthsPadded: "Shorter files are padded with the fill value, because you chose that.",
 	report.StaticDiffers: "A variable without the concatenated dimension exists once in the dataset, so all files have to agree on it. If each file has its own values, broadcast it along the dimension. " +
 		"If it does not matter, take the first file's values or leave the variable out.",
 	report.TooLargeToCompare: "A static variable has to be equal in all files, and comparing it would take more memory than allowed.",
@@ -105,10 +105,10 @@ var explanations = map[report.Code]string{
 	report.NeverWritten:       "The files declare the variable and never wrote a value. It reads as the fill value there.",
 	report.DimsTransposed:     "Some files store the dimensions in another order. Their chunks are transposed when they are read, which takes re-encoding them.",
 	report.DimsDiffer:         "A variable has other dimensions in some files. If a dimension only has another name, rename it. If the files lack a dimension, they may be single steps of it.",
-	report.DimTwice:           "An array cannot be concatenated along a dimension that it has on two axes: a file would cover the diagonal, and nothing beside it.",
+	report.DimTwice:           "An array cannot be concatenated along a dimension that it has on two axes: a file would cover only the diagonal.",
 	report.DimGuessed: "HDF5 files need not name the dimensions of a variable. varve takes the name of a dimension of the same length if there is only one candidate, as netCDF does; " +
-		"otherwise it makes up a name.",
-	report.DimAmbiguous:       "The files do not name a dimension, and it may be the one along which files are concatenated. A wrong guess would mix values, so you have to say which it is.",
+		"otherwise it generates a name.",
+	report.DimAmbiguous:       "The files do not name a dimension, and it may be the one along which files are concatenated. A wrong guess would mix values, so you must name the dimension.",
 	report.DimByPosition:      "These files do not name dimensions that other files name for the same variable. The names are taken by position.",
 	report.DimPositionDiffers: "By position, two axes would share a dimension, and their lengths differ. Leave one of the variables out, or rename its dimension.",
 
@@ -118,10 +118,10 @@ var explanations = map[report.Code]string{
 	report.CodecSettings:     "The codecs have different settings, such as compression levels, which decoding does not depend on. Every chunk stays as it is stored.",
 	report.CodecsUnsupported: "No Zarr client knows a codec of the files, so chunks are decoded by varve and encoded with one that clients know.",
 	report.CodecsInexact:     "Some chunks have to be encoded, and the stored codec cannot encode them without loss or at all. Another codec is declared for all.",
-	report.CodecFromUnusable: "The file that you named as the example stores its values in another form than the array declares, or in codecs that not every client knows.",
+	report.CodecFromUnusable: "The file whose codecs you chose stores its values in another form than the array declares, or in codecs that not every client knows.",
 	report.TypesDiffer:       "The array declares a type that holds the values of all files. Chunks of other types are converted.",
 	report.TypesConflict:     "No type holds the values of all files, such as numbers and text.",
-	report.TypeImpossible:    "The type that you asked for cannot hold the values of the array.",
+	report.TypeImpossible:    "The type that you chose cannot hold the values of the array.",
 	report.ValueImpossible:   "Converting the values to the declared type would lose some of them.",
 	report.PrecisionLost:     "A 64-bit float holds integers up to 2^53 exactly. Declare an integer type if the values are larger.",
 	report.EnumDiffers:       "An enumeration gives a number different names in different files, so the number has no single meaning.",
@@ -130,26 +130,26 @@ var explanations = map[report.Code]string{
 	report.PackingInvalid:      "scale_factor, add_offset or _Unsigned is not a number, or has more than one element.",
 	report.HDF4Offset:          "HDF4 subtracts add_offset before scaling; CF adds it after. Clients apply the CF rule and get wrong numbers, so decode these variables yourself.",
 	report.HDF4OffsetConflict:  "varve would have to unpack these values, and add_offset has HDF4's meaning, which it does not apply.",
-	report.FillDiffers:         "Chunks that were never written read as each file's own fill value. Where it differs from the declared one, they are written out.",
+	report.FillDiffers:         "Chunks that were never written read as each file's own fill value. Where that differs from the declared fill value, these chunks are re-encoded.",
 	report.MissingDiffers:      "Files mark missing values differently. All values are converted, so that one _FillValue marks them.",
 	report.FillChosen:          "The files have no common value for missing data, or none at all. netCDF's default fill value is declared, which no program writes as data.",
-	report.FillNeedsType:       "The type has no value to spare for missing cells, as single bytes do not. A floating-point type is declared, with NaN for them.",
+	report.FillNeedsType:       "The type has no unused value for missing cells; single bytes never have one. A floating-point type is declared, with NaN for them.",
 	report.FillAmbiguous:       "Some cells are in no file. The type has no value that marks them as missing, so they read as an ordinary value.",
 	report.FillTime:            "Some cells are in no file, and they have no time. In calendars of models, xarray shows them as the reference time.",
-	report.PartsFillDiffers:    "The parts of a virtual variable leave some cells out, and files say different values for these.",
+	report.PartsFillDiffers:    "The parts of a virtual variable leave some cells out, and files have different fill values for these.",
 	report.AttributeDiffers:    "An array has one value for an attribute. Where files differ, none of the values is right for all, so the attribute is left out.",
-	report.AttributeKept:       "The attribute names other variables or bounds, and is needed. The first file's value is kept.",
+	report.AttributeKept:       "The attribute names other variables or bounds, which clients need. The first file's value is kept.",
 	report.AttributeUnreadable: "Zarr stores attributes as JSON, which has no counterpart for this type.",
 	report.AttributeInvalid:    "The attribute cannot be written in the declared type.",
 	report.AttributeUnusable:   "The attribute describes stored numbers, such as a valid range of packed values. The array holds unpacked numbers, for which it would be wrong.",
 	report.MaskUnusable:        "xarray fails on a fill value of this type, so the attribute is left out.",
-	report.GroupAttributes:     "Attributes of a group that differ between files, such as a history or a creation date, are right for no dataset of all files.",
+	report.GroupAttributes:     "Attributes of a group that differ between files, such as a history or a creation date, do not apply to the combined dataset.",
 	report.FlagsJoined:         "Files have different flags with no contradiction. The array has all of them.",
 	report.UnitsDiffer:         "Files give different units for the same variable. The attribute is left out, since it would be wrong for some values: check whether the values have to be converted.",
 	report.UnitsMissing: "Some files give no units for the variable, and all others give one unit. A missing unit does not contradict it, so the array declares it. " +
 		"If the values of these files have another unit, leave the files out.",
 	report.UnitsSpelling:     "The files write the same unit in different ways. The first spelling is kept.",
-	report.TimeUnitsDiffer:   "Files count time from different moments, as days since the start of each month. All times are converted to one reference, exactly.",
+	report.TimeUnitsDiffer:   "Files have different reference times, for example days since the start of each month. All times are converted to one reference, exactly.",
 	report.TimeUnitsSpelling: "The files write the same reference time or calendar in different ways.",
 	report.TimeZoneUnclear: "A time zone without a sign, or without four digits, is an offset from UTC for UDUNITS, and another time of day or nothing for other programs. " +
 		"varve reads it as UDUNITS does, and declares the same reference without a zone. The times keep their numbers.",
