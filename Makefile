@@ -35,7 +35,7 @@ build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
 
 test:
-	@python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python $(GO) test ./...
+	@python=$$($(SETUP) "$(VENV)") && VARVE_PYTHON=$$python $(GO) test -timeout 30m ./...
 
 interop:
 	@python=$$($(SETUP) "$(VENV)"); \

@@ -128,6 +128,9 @@ func (s *parquetSet) records(ctx context.Context, a *zarrtree.Array) ([]int64, e
 		text, _ = strings.CutSuffix(text, ".parq")
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err == nil && n >= 0 && n <= last && recordName(n) == e.Name && a.Grid.Chunks() > 0 {
+			if e.Err != nil {
+				return nil, e.Err
+			}
 			records = append(records, n)
 		}
 	}

@@ -19,8 +19,8 @@ type Folder interface {
 	Ranges
 	// OpenKey opens a file. If it does not exist, the error is fs.ErrNotExist.
 	OpenKey(ctx context.Context, key string) (Ranges, error)
-	// List yields the files and folders directly in the folder with the given key, in any order. The key "" is the
-	// folder itself. A folder that does not exist is empty.
+	// List yields the entries directly in the folder with the given key, in any order. The key "" is the folder itself.
+	// A folder that does not exist is empty.
 	List(ctx context.Context, key string) iter.Seq2[Entry, error]
 }
 
@@ -30,7 +30,16 @@ type Entry struct {
 	Folder   bool
 	Size     int64     // only of a file
 	Modified time.Time // only of a file; the zero time if it is not known
+	// Err says why an entry is neither a file nor a folder: it is a symbolic link that cannot be followed (ErrLink), or
+	// for example a named pipe. Only a name that is not listed is missing: a reader that needs this one must fail.
+	Err error
 }
+
+// ErrLink is the error of a symbolic link in a folder that leads out of the folder, or to nothing.
+var ErrLink = errors.New("symbolic link leads out of the folder or to nothing; replace it by what it should lead to")
+
+// ErrFolder is the error of a folder where a file should be.
+var ErrFolder error = errFolder
 
 var errNoFolder = errors.New("is a file, not a folder")
 
@@ -125,13 +134,30 @@ func (f *localFolder) OpenKey(ctx context.Context, key string) (Ranges, error) {
 	// Non-blocking, because opening a named pipe would wait for a writer.
 	file, err := f.root.OpenFile(filepath.FromSlash(key), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, absent(err)
+		return nil, f.absent(key, err)
 	}
 	return fromFile(file)
 }
 
-// absent returns fs.ErrNotExist instead of an error that a parent folder of the path is a file.
-func absent(err error) error {
+// absent returns the error of a key that cannot be opened. It is fs.ErrNotExist only if a part of the key is not listed
+// in its folder, or a parent folder is a file. A link that leads nowhere is listed, but opening it fails in the same way.
+func (f *localFolder) absent(key string, err error) error {
+	for i := range len(key) + 1 {
+		if i < len(key) && key[i] != '/' {
+			continue
+		}
+		part := filepath.FromSlash(key[:i])
+		info, statErr := f.root.Lstat(part)
+		if statErr != nil {
+			break
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		if _, statErr = f.root.Stat(part); statErr != nil && !errors.Is(statErr, fs.ErrPermission) {
+			return &fs.PathError{Op: "open", Path: filepath.Join(f.root.Name(), part), Err: ErrLink}
+		}
+	}
 	if errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%w (%w)", fs.ErrNotExist, err)
 	}
@@ -145,7 +171,10 @@ func (f *localFolder) List(ctx context.Context, key string) iter.Seq2[Entry, err
 	return func(yield func(Entry, error) bool) {
 		dir, err := f.root.Open(filepath.FromSlash(orDot(key)))
 		if err != nil {
-			if !errors.Is(absent(err), fs.ErrNotExist) {
+			// A key that is a file is not missing, but absent takes ENOTDIR for that.
+			if errors.Is(err, syscall.ENOTDIR) {
+				yield(Entry{}, err)
+			} else if err = f.absent(key, err); !errors.Is(err, fs.ErrNotExist) {
 				yield(Entry{}, err)
 			}
 			return
@@ -176,7 +205,7 @@ func (f *localFolder) list(ctx context.Context, dir *os.File, key string, yield 
 			err = ctx.Err()
 		}
 		if err != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, syscall.ENOTDIR) {
+			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			return err
@@ -194,7 +223,7 @@ func (f *localFolder) list(ctx context.Context, dir *os.File, key string, yield 
 }
 
 // entry returns the Entry of d, which is in the folder key. A symbolic link counts as its target. ok is false if the
-// entry was removed since, is neither a file nor a folder, or leads outside the folder.
+// entry was removed since it was listed.
 func (f *localFolder) entry(key string, d os.DirEntry) (e Entry, ok bool, err error) {
 	e = Entry{Name: d.Name(), Folder: d.IsDir()}
 	if e.Folder {
@@ -202,9 +231,11 @@ func (f *localFolder) entry(key string, d os.DirEntry) (e Entry, ok bool, err er
 	}
 	info, err := d.Info()
 	if err == nil && d.Type()&fs.ModeSymlink != 0 {
-		// os.Root fails for links out of the folder and for dangling ones; both count as missing.
-		if info, err = f.root.Stat(filepath.Join(filepath.FromSlash(key), d.Name())); err != nil {
-			return e, false, nil
+		// os.Root fails for links out of the folder and for those to nothing.
+		name := filepath.Join(filepath.FromSlash(key), d.Name())
+		if info, err = f.root.Stat(name); err != nil {
+			e.Err = &fs.PathError{Op: "open", Path: filepath.Join(f.root.Name(), name), Err: ErrLink}
+			return e, true, nil
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -214,5 +245,8 @@ func (f *localFolder) entry(key string, d os.DirEntry) (e Entry, ok bool, err er
 		return e, false, err
 	}
 	e.Folder, e.Size, e.Modified = info.IsDir(), info.Size(), info.ModTime()
-	return e, e.Folder || info.Mode().IsRegular(), nil
+	if !e.Folder && !info.Mode().IsRegular() {
+		e.Err = &fs.PathError{Op: "open", Path: filepath.Join(f.root.Name(), filepath.FromSlash(key), d.Name()), Err: notRegular(info)}
+	}
+	return e, true, nil
 }

@@ -52,6 +52,9 @@ func names(t *testing.T, s *Source, key string) []string {
 		if e.Folder {
 			e.Name += "/"
 		}
+		if e.Err != nil {
+			e.Name += " cannot be read"
+		}
 		out = append(out, e.Name)
 	}
 	slices.Sort(out)
@@ -73,15 +76,30 @@ func TestFolder(t *testing.T) {
 	if !s.IsFolder() || s.Size() != 0 {
 		t.Errorf("folder: got IsFolder %v, Size %d", s.IsFolder(), s.Size())
 	}
-	if got := names(t, s, ""); !slices.Equal(got, []string{"a", "in", "loop/", "sub/"}) {
+	if got := names(t, s, ""); !slices.Equal(got, []string{"a", "in", "loop/", "nowhere cannot be read", "out cannot be read", "sub/"}) {
 		t.Errorf("List: got %q", got)
 	}
 	if got := names(t, s, "sub"); !slices.Equal(got, []string{"b", "deep/"}) {
 		t.Errorf("List of sub: got %q", got)
 	}
-	for _, key := range []string{"absent", "a"} {
-		if got := names(t, s, key); len(got) > 0 {
-			t.Errorf("List of %s: got %q", key, got)
+	if got := names(t, s, "absent"); len(got) > 0 {
+		t.Errorf("List of a missing folder: got %q", got)
+	}
+	// Entries below these keys are not missing: the keys are listed, but cannot be folders.
+	for _, key := range []string{"a", "nowhere", "nowhere/below", "out", "out/below"} {
+		listed := 0
+		var failed error
+		for _, err := range s.List(context.Background(), key) {
+			listed++
+			failed = err
+		}
+		if listed != 1 || failed == nil || errors.Is(failed, fs.ErrNotExist) {
+			t.Errorf("List of %s: got %d entries, %v", key, listed, failed)
+		}
+	}
+	for _, key := range []string{"nowhere", "nowhere/below", "out"} {
+		if _, err := s.Member(context.Background(), key); err == nil || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("Member %s: got %v", key, err)
 		}
 	}
 	for key, want := range map[string]string{"a": "12345", "in": "12345", "sub/b": "678", "sub/deep/c": "", "loop/a": "12345"} {

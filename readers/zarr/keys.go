@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"iter"
 	"strings"
 
@@ -66,7 +67,9 @@ type lister struct {
 	yield  func(*readers.Ref, error) bool
 }
 
-// list lists a folder of the array, whose key has the given number of slashes.
+// list lists a folder of the array, whose key has the given number of slashes. A chunk is missing only if its name is not
+// listed. An entry with the name of a chunk, or of a folder of chunks, that is something else is an error: its chunks
+// would silently read as fill values.
 func (l *lister) list(folder string, slashes int) error {
 	for e, err := range l.src.List(l.ctx, join(l.a.Path, folder)) {
 		if err != nil {
@@ -74,10 +77,20 @@ func (l *lister) list(folder string, slashes int) error {
 		}
 		key := join(folder, e.Name)
 		switch {
-		case e.Folder && slashes < l.depth && canHoldChunks(e.Name):
-			err = l.list(key, slashes+1)
-		case !e.Folder && slashes == l.depth && l.a.Chunk(key, l.ref.Index, l.coords):
-			err = l.emit(key, e)
+		case slashes < l.depth && l.canHoldChunks(key, slashes):
+			if err = e.Err; err == nil && !e.Folder {
+				err = l.wrong(key, errFile)
+			}
+			if err == nil {
+				err = l.list(key, slashes+1)
+			}
+		case slashes == l.depth && l.a.Chunk(key, l.ref.Index, l.coords):
+			if err = e.Err; err == nil && e.Folder {
+				err = l.wrong(key, source.ErrFolder)
+			}
+			if err == nil {
+				err = l.emit(key, e)
+			}
 		}
 		if err != nil {
 			return err
@@ -86,9 +99,17 @@ func (l *lister) list(folder string, slashes int) error {
 	return nil
 }
 
-// canHoldChunks reports whether a folder's name can be a part of a chunk's key.
-func canHoldChunks(name string) bool {
-	return name == "c" || strings.Trim(name, "0123456789") == ""
+var errFile = errors.New("is a file, not a folder of chunks")
+
+// wrong returns the error of an entry that is neither a chunk nor a folder of chunks.
+func (l *lister) wrong(key string, err error) error {
+	return &fs.PathError{Op: "list", Path: l.src.MemberName(join(l.a.Path, key)), Err: err}
+}
+
+// canHoldChunks reports whether the keys of chunks can begin with the key of a folder.
+func (l *lister) canHoldChunks(key string, slashes int) bool {
+	first := key + strings.Repeat("/0", l.depth-slashes)
+	return l.a.Chunk(first, l.ref.Index, l.coords)
 }
 
 func (l *lister) emit(key string, e source.Entry) error {

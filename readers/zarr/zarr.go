@@ -233,7 +233,8 @@ func (w *walker) folders(path string, depth int) error {
 		if err != nil {
 			return err
 		}
-		if e.Folder {
+		// A link that cannot be followed may have led to a member of the group. Reading its documents fails then.
+		if e.Folder || errors.Is(e.Err, source.ErrLink) {
 			names = append(names, e.Name)
 		}
 		if len(names) > w.left {
