@@ -1,10 +1,12 @@
 package hdf5
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -29,6 +31,11 @@ const (
 const (
 	maxNetCDFObjects = 1 << 20
 	maxNetCDFName    = 256 // NC_MAX_NAME
+	// Objects that are shown under further paths may take minSharedBytes, and maxSharedFactor times the file's size.
+	// Groups that share members multiply paths: 30 groups, each linked twice into the next one, have a billion.
+	minSharedBytes  = 1 << 20
+	maxSharedFactor = 4
+	bytesPerShared  = 64 // what an object takes besides its path and its attributes
 )
 
 // NetCDF is a file as netcdf-c presents it.
@@ -114,6 +121,9 @@ type netcdfBuilder struct {
 	nextID int
 	types  netcdfTypes
 	count  int
+	shown  map[*Object]bool // objects that are in the view
+	left   int64            // bytes that objects under further paths may take
+	err    error            // why the view is incomplete
 }
 
 // NetCDF returns the file as netcdf-c presents it.
@@ -122,7 +132,8 @@ func (t *Tree) NetCDF(ctx context.Context) (*NetCDF, error) { return t.netCDF(ct
 // netCDF builds the view. If attributes is true, it also reads attributes as netcdf-c does and
 // checks names as netCDF4-python does.
 func (t *Tree) netCDF(ctx context.Context, attributes bool) (*NetCDF, error) {
-	b := &netcdfBuilder{ctx: ctx, tree: t, view: &NetCDF{}, dims: map[int]*NetCDFDim{}}
+	b := &netcdfBuilder{ctx: ctx, tree: t, view: &NetCDF{}, dims: map[int]*NetCDFDim{}, shown: map[*Object]bool{}}
+	b.left = minSharedBytes + maxSharedFactor*min(t.file.src.Size(), math.MaxInt64/2/maxSharedFactor)
 	b.view.Marked = t.hasNetCDF4Marks()
 	root := &NetCDFGroup{Path: "/", object: t.Root}
 	b.view.Root = root
@@ -136,6 +147,9 @@ func (t *Tree) netCDF(ctx context.Context, attributes bool) (*NetCDF, error) {
 	_, b.view.Classic = findAttribute(t.Root, attrStrict)
 	b.recordError(unreadableAttribute(t.Root))
 	b.readGroup(root)
+	if err := cmp.Or(ctx.Err(), b.err); err != nil {
+		return nil, err
+	}
 	b.matchDims(root)
 	b.measureDims(root)
 	b.mergeDims(root)
@@ -197,6 +211,9 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 		slices.SortStableFunc(members, func(x, y link) int { return int(x.order - y.order) })
 	}
 	for _, l := range members {
+		if b.err != nil || b.ctx.Err() != nil {
+			return
+		}
 		o, err := b.tree.follow(g.object, l, 0)
 		if err != nil {
 			b.recordError(err)
@@ -207,6 +224,7 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 			}
 			continue
 		}
+		b.show(join(g.Path, l.name), o)
 		switch o.Kind {
 		case GroupObject:
 			b.addGroup(g, l.name, o)
@@ -225,6 +243,21 @@ func (b *netcdfBuilder) readGroup(g *NetCDFGroup) {
 	}
 }
 
+// show counts the memory of an object that is shown under a further path.
+func (b *netcdfBuilder) show(path string, o *Object) {
+	if !b.shown[o] {
+		b.shown[o] = true
+		return
+	}
+	b.left -= int64(len(path) + bytesPerShared)
+	for i := range o.Attributes {
+		b.left -= int64(len(o.Attributes[i].data))
+	}
+	if b.left < 0 && b.err == nil {
+		b.err = b.tree.file.locate(path, readers.Corruptf("links to the same objects multiply: objects under several paths would take more than %d bytes and %d times the file", minSharedBytes, maxSharedFactor))
+	}
+}
+
 // addGroup adds a subgroup, unless the group contains itself.
 func (b *netcdfBuilder) addGroup(g *NetCDFGroup, name string, o *Object) {
 	// Hard links can form cycles, which netcdf-c rejects.
@@ -239,7 +272,7 @@ func (b *netcdfBuilder) addGroup(g *NetCDFGroup, name string, o *Object) {
 		return
 	}
 	if b.count++; b.count > maxNetCDFObjects || len(g.Path)+len(name) > maxPathBytes {
-		b.recordError(readers.Corruptf("more than %d groups", maxNetCDFObjects))
+		b.err = b.tree.file.locate(g.Path, readers.Corruptf("more than %d objects, or a path of more than %d bytes", maxNetCDFObjects, maxPathBytes))
 		return
 	}
 	g.Groups = append(g.Groups, &NetCDFGroup{Name: name, Path: join(g.Path, name), object: o, parent: g})
@@ -371,7 +404,7 @@ func (b *netcdfBuilder) readVar(g *NetCDFGroup, name string, o *Object, dim *Net
 		b.recordError(err)
 	}
 	if b.count++; b.count > maxNetCDFObjects {
-		b.recordError(readers.Corruptf("more than %d variables", maxNetCDFObjects))
+		b.err = b.tree.file.locate(g.Path, readers.Corruptf("more than %d objects", maxNetCDFObjects))
 		return
 	}
 	v.typ = typ

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -66,7 +67,11 @@ func (t *Tree) At(addr uint64) *Object { return t.byAddr[addr] }
 
 const (
 	maxObjects   = 1 << 22
-	maxPathBytes = 1 << 20
+	maxPathBytes = 1 << 20 // of one path
+	// All paths together may take minPathsBytes, and maxPathsFactor times the file's size. A chain of groups has paths
+	// whose lengths add up to the square of the number of groups.
+	minPathsBytes  = 1 << 20
+	maxPathsFactor = 16
 )
 
 // walk lists the objects that hard links reach.
@@ -75,6 +80,7 @@ type walk struct {
 	f      *File
 	header header // of the current object; its memory is reused
 	ahead  readAhead
+	left   int64 // bytes that further paths may take
 }
 
 // openedObject is the target of a hard link, without its path.
@@ -109,6 +115,7 @@ func (f *File) Tree(ctx context.Context) (*Tree, error) {
 // list is Tree without the shapes of growing virtual datasets, which depend on other files' trees.
 func (f *File) list(ctx context.Context) (*Tree, error) {
 	w := &walk{f: f, Tree: &Tree{file: f, byAddr: map[uint64]*Object{}}, ahead: readAhead{of: map[uint64]*pendingObject{}}}
+	w.left = minPathsBytes + maxPathsFactor*min(f.src.Size(), math.MaxInt64/2/maxPathsFactor)
 	defer w.ahead.workers.Wait() // the owner may close the file after list returns
 	todo := []pendingLink{{"/", link{addr: f.super.root, order: -1}}}
 	for len(todo) > 0 {
@@ -121,6 +128,9 @@ func (f *File) list(ctx context.Context) (*Tree, error) {
 		w.openAhead(ctx, todo)
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
+		if w.left -= int64(len(p.path)); w.left < 0 {
+			return nil, f.locate("", readers.Corruptf("the paths of all objects are longer than %d bytes and %d times the file together", minPathsBytes, maxPathsFactor))
+		}
 		children := w.visit(ctx, p)
 		w.prefetchHeaders(ctx, children)
 		// todo is a stack: with the children reversed, the first one is visited next.
