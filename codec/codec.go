@@ -44,8 +44,8 @@ type Spec struct {
 	Config json.RawMessage // the configuration object; nil when there is none
 
 	// Clip allows the inner chunks of sharding_indexed, and those of shards within them,
-	// to be clipped at the end of the shard, as in version 1.1 of that codec. Documents
-	// cannot express it; see WithClipping.
+	// to be clipped at the end of the shard, as in version 1.1 of that codec. The codec's
+	// configuration cannot express it; see WithClipping.
 	Clip bool
 
 	depth int // number of shards that it is inside of

@@ -39,8 +39,8 @@ import (
 //
 // Version 1.0 requires inner chunks to divide the shard. Version 1.1 (zarr-specs, pull
 // request 370) clips those that cross its end, and encodes a clipped one in the remaining
-// shape. The metadata is the same and other readers refuse it, so the caller must ask for
-// it: see WithClipping.
+// shape. The configuration is the same and other readers refuse it, so the caller must ask
+// for it: see WithClipping.
 type sharding struct {
 	chunkShape   []int64
 	codecs       []Spec
@@ -69,9 +69,14 @@ const maxShardDepth = 16
 func WithClipping(specs []Spec) []Spec {
 	specs = slices.Clone(specs)
 	for i := range specs {
-		specs[i].Clip = true
+		specs[i].Clip = specs[i].Name == "sharding_indexed"
 	}
 	return specs
+}
+
+// HasClipping reports whether any of the codecs is from WithClipping.
+func HasClipping(specs []Spec) bool {
+	return slices.ContainsFunc(specs, func(s Spec) bool { return s.Clip })
 }
 
 func newSharding(c *config, in Form) (Codec, error) {

@@ -82,6 +82,9 @@ func parseArray(v value) (*Array, error) {
 	if err := o.readSteps(a.steps()); err != nil {
 		return nil, err
 	}
+	if err := a.readClipping(o); err != nil {
+		return nil, err
+	}
 	if a.Extra, err = o.readExtra(); err != nil {
 		return nil, err
 	}
@@ -238,7 +241,7 @@ func (a *Array) Append(dst []byte, layout Layout) ([]byte, error) {
 }
 
 var arrayFields = []string{"shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",
-	"attributes", "dimension_names", "zarr_format", "node_type", "storage_transformers"}
+	"attributes", "dimension_names", "zarr_format", "node_type", "storage_transformers", clipField}
 
 func (a *Array) write(w *writer) error {
 	if err := a.Validate(); err != nil {
@@ -274,6 +277,7 @@ func (a *Array) write(w *writer) error {
 	w.text("array")
 	w.name("storage_transformers")
 	w.verbatim([]byte("[]"))
+	a.writeClipping(w)
 	writeExtra(w, a.Extra)
 	w.end('}')
 	return nil

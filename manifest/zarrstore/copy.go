@@ -27,7 +27,7 @@ func (a *Array) CopyFrom(ctx context.Context, from Source) error {
 	defer a.mu.RUnlock()
 	f := &a.form
 	if theirs := from.Schema().DataType.Type(); !theirs.Equal(f.schema.DataType.Type()) || !slices.Equal(from.Grid().Shape(), f.grid.Shape()) {
-		return fmt.Errorf("%s: it is %v of shape %v, and the other %v of shape %v", a.dir, f.schema.DataType.Type(), f.grid.Shape(), theirs, from.Grid().Shape())
+		return fmt.Errorf("%s: it is %v of shape %v, and the other %v of shape %v", a.files.name(""), f.schema.DataType.Type(), f.grid.Shape(), theirs, from.Grid().Shape())
 	}
 	return a.inParallel(ctx, func(yield func(*part, task) bool) {
 		for w := f.grid.Walk(); w.Next(); {
@@ -49,7 +49,7 @@ func (a *Array) copyChunk(ctx context.Context, p *part, from Source) error {
 		if err != nil {
 			return err
 		}
-		return a.put(p, stored)
+		return a.put(ctx, p, stored)
 	}
 	elems, _, err := p.newElems()
 	if err != nil {

@@ -1,15 +1,15 @@
 package zarrstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"varve/codec"
 	"varve/grid"
+	"varve/readers/source"
 	"varve/zarrjson"
 )
 
@@ -111,10 +111,10 @@ func (f *form) canWrite() error {
 }
 
 // readForm reads the documents of an array.
-func (o *Options) readForm(dir string) (*form, error) {
-	doc, err := os.ReadFile(filepath.Join(dir, v3Name))
+func (a *Array) readForm(ctx context.Context) (*form, error) {
+	doc, version, err := a.files.document(ctx, v3Name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return readV2(dir)
+		return a.readV2(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -123,12 +123,13 @@ func (o *Options) readForm(dir string) (*form, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v3Name, err)
 	}
-	f := &form{schema: o.clipped(schema)}
+	a.version = version
+	f := &form{schema: a.opts.clipped(schema)}
 	return f, f.bind()
 }
 
-func readV2(dir string) (*form, error) {
-	doc, err := os.ReadFile(filepath.Join(dir, v2Name))
+func (a *Array) readV2(ctx context.Context) (*form, error) {
+	doc, version, err := a.files.document(ctx, v2Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no array: %w", fs.ErrNotExist)
 	}
@@ -140,45 +141,52 @@ func readV2(dir string) (*form, error) {
 		return nil, fmt.Errorf("%s: %w", v2Name, err)
 	}
 	var attributes zarrjson.Attributes
-	doc, err = readIfThere(filepath.Join(dir, v2Attributes))
-	if err == nil && doc != nil {
-		attributes, err = zarrjson.ParseAttributes(doc)
+	doc, _, err = a.files.document(ctx, v2Attributes)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	default:
+		if attributes, err = zarrjson.ParseAttributes(doc); err != nil {
+			return nil, fmt.Errorf("%s: %w", v2Attributes, err)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", v2Attributes, err)
-	}
+	a.version = version
 	return formV2(v2, attributes)
 }
 
-// publish writes the documents.
-func (a *Array) publish(f *form) error {
-	if f.v2 == nil {
-		doc, err := f.schema.Encode(zarrjson.Indented)
-		if err != nil {
-			return err
-		}
-		return replace(filepath.Join(a.dir, v3Name), doc, true)
+// publish writes the document of a form, in place of the version that the array has.
+func (a *Array) publish(ctx context.Context, f *form) error {
+	encode, key := f.schema.Encode, v3Name
+	if f.v2 != nil {
+		encode, key = f.v2.Encode, v2Name
 	}
-	doc, err := f.v2.Encode(zarrjson.Indented)
+	doc, err := encode(zarrjson.Indented)
 	if err != nil {
 		return err
 	}
-	// Attributes do not change with the shape, so they are written once.
-	name := filepath.Join(a.dir, v2Attributes)
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		if err := a.publishAttributes(name, f); err != nil {
-			return err
-		}
+	version, err := a.files.replaceDocument(ctx, key, doc, a.version)
+	if errors.Is(err, source.ErrConflict) {
+		return fmt.Errorf("another process changed the array: open it again: %w", err)
 	}
-	return replace(filepath.Join(a.dir, v2Name), doc, true)
+	if err == nil {
+		a.version = version
+	}
+	return err
 }
 
-func (a *Array) publishAttributes(name string, f *form) error {
+// createAttributes writes the attributes of a new array of format 2, which are a document of their own.
+// They do not change with the shape.
+func (a *Array) createAttributes(ctx context.Context, f *form) error {
+	if f.v2 == nil {
+		return nil
+	}
 	_, attributes, err := f.schema.ToV2(zarrjson.V2Options{Fill: zarrjson.KeepFill})
 	if err != nil || attributes.Len() == 0 {
 		return err
 	}
-	return replace(name, attributes.JSON(), true)
+	_, err = a.files.replaceDocument(ctx, v2Attributes, attributes.JSON(), "")
+	return err
 }
 
 // isFixed reports whether every axis has one size that repeats, as a regular grid declares it.

@@ -14,14 +14,14 @@ import (
 )
 
 // create makes an array of bytes along time, whose chunks have the lengths of months.
-func create(dir string) (*zarrstore.Array, error) {
+func create(ctx context.Context, dir string) (*zarrstore.Array, error) {
 	schema, err := zarrjson.ParseArray([]byte(`{"shape": [31], "data_type": "uint8", "fill_value": 255, "dimension_names": ["time"],
 		"chunk_grid": {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[31]]}},
 		"chunk_key_encoding": {"name": "default"}, "codecs": [{"name": "bytes"}], "zarr_format": 3, "node_type": "array"}`))
 	if err != nil {
 		return nil, err
 	}
-	return zarrstore.Create(dir, schema, nil)
+	return zarrstore.Create(ctx, dir, schema, nil)
 }
 
 // inFolder does something in a folder that is gone afterwards.
@@ -50,7 +50,7 @@ func describe(a *zarrstore.Array) {
 // A region of an array is written and read back; elements that were never written have the fill value.
 func ExampleCreate() {
 	inFolder(func(ctx context.Context, dir string) error {
-		a, err := create(dir)
+		a, err := create(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -72,10 +72,10 @@ func ExampleCreate() {
 // An array grows by a month, which is a chunk. It is one that others may have made.
 func ExampleArray_Append() {
 	inFolder(func(ctx context.Context, dir string) error {
-		if _, err := create(dir); err != nil {
+		if _, err := create(ctx, dir); err != nil {
 			return err
 		}
-		a, err := zarrstore.Open(dir, nil)
+		a, err := zarrstore.Open(ctx, dir, nil)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func ExampleArray_Append() {
 // first chunk stays.
 func ExampleArray_Resize() {
 	inFolder(func(ctx context.Context, dir string) error {
-		a, err := create(dir)
+		a, err := create(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func ExampleArray_Resize() {
 // An array is copied into chunks of a week, in shards of four.
 func ExampleArray_CopyFrom() {
 	inFolder(func(ctx context.Context, dir string) error {
-		from, err := create(dir)
+		from, err := create(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func ExampleArray_CopyFrom() {
 		schema.ChunkGrid = zarrjson.RegularGrid(28)
 		schema.Codecs = []codec.Spec{{Name: "sharding_indexed", Config: []byte(`{"chunk_shape": [7], "codecs": [{"name": "bytes"}],
 			"index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}`)}}
-		to, err := zarrstore.Create(dir+"-weeks", &schema, nil)
+		to, err := zarrstore.Create(ctx, dir+"-weeks", &schema, nil)
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func ExampleArray_WriteRegion() {
 		if err != nil {
 			return err
 		}
-		a, err := zarrstore.Create(dir, schema, nil)
+		a, err := zarrstore.Create(ctx, dir, schema, nil)
 		if err != nil {
 			return err
 		}

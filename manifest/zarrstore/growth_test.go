@@ -19,7 +19,7 @@ func sizesOf(a *Array) []int64 { return slices.Collect(grid.DataSizes(a.Grid().D
 // reopen opens the array again: whatever it keeps is in its document.
 func reopen(t *testing.T, a *Array) *Array {
 	t.Helper()
-	again, err := Open(a.dir, nil)
+	again, err := Open(t.Context(), dirOf(a), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestGrowth(t *testing.T) {
 		for _, n := range tt.edges {
 			sum += n
 		}
-		a, err := Create(filepath.Join(t.TempDir(), "a"), schema16(t, sum, tt.edges...), nil)
+		a, err := Create(t.Context(), filepath.Join(t.TempDir(), "a"), schema16(t, sum, tt.edges...), nil)
 		if err == nil && tt.keep != nil {
 			err = a.SetGrowth(t.Context(), tt.keep...)
 		}
@@ -72,7 +72,7 @@ func TestGrowth(t *testing.T) {
 
 // An axis that keeps a pattern takes the memory of the pattern.
 func TestPatternIsTiled(t *testing.T) {
-	a, err := Create(filepath.Join(t.TempDir(), "a"), schema16(t, 59, 31, 28), nil)
+	a, err := Create(t.Context(), filepath.Join(t.TempDir(), "a"), schema16(t, 59, 31, 28), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,17 +91,17 @@ func TestPatternIsTiled(t *testing.T) {
 
 func TestGrowthOfOneArray(t *testing.T) {
 	dir := t.TempDir()
-	a, err := Create(filepath.Join(dir, "a"), schema16(t, 20, 10, 10), nil)
+	a, err := Create(t.Context(), filepath.Join(dir, "a"), schema16(t, 20, 10, 10), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	regular := schema16(t, 20, 10)
 	regular.ChunkGrid = zarrjson.RegularGrid(10)
-	v2, err := Create(filepath.Join(dir, "v2"), regular, &Options{Format: 2})
+	v2, err := Create(t.Context(), filepath.Join(dir, "v2"), regular, &Options{Format: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v3, err := Create(filepath.Join(dir, "v3"), regular, nil)
+	v3, err := Create(t.Context(), filepath.Join(dir, "v3"), regular, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,13 +143,13 @@ func TestGrowthOfOneArray(t *testing.T) {
 	damaged.Extra = []zarrjson.ExtraField{{Name: "varve_growth", JSON: []byte(`{"must_understand":false,"axes":[7]}`)}}
 	doc, err := damaged.Encode(zarrjson.Indented)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(v3.dir, v3Name), doc, 0o644)
+		err = os.WriteFile(filepath.Join(dirOf(v3), v3Name), doc, 0o644)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wrong *zarrjson.Error
-	if _, err := Open(v3.dir, nil); !errors.As(err, &wrong) || wrong.Path != "varve_growth.axes[0]" {
+	if _, err := Open(t.Context(), dirOf(v3), nil); !errors.As(err, &wrong) || wrong.Path != "varve_growth.axes[0]" {
 		t.Errorf("a damaged policy: %v", err)
 	}
 }

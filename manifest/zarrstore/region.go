@@ -44,11 +44,11 @@ type part struct {
 // each calls do for the chunks that a region intersects, several at a time.
 func (a *Array) each(ctx context.Context, f *form, r grid.Region, elems codec.Elems, do func(context.Context, *part, codec.Elems) error) error {
 	if err := f.check(r, elems); err != nil {
-		return fmt.Errorf("%s: %w", a.dir, err)
+		return fmt.Errorf("%s: %w", a.files.name(""), err)
 	}
 	w, err := f.grid.WalkRegion(r)
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.dir, err)
+		return fmt.Errorf("%s: %w", a.files.name(""), err)
 	}
 	return a.inParallel(ctx, func(yield func(*part, task) bool) {
 		for w.Next() {
@@ -73,7 +73,7 @@ func (a *Array) inParallel(ctx context.Context, tasks iter.Seq2[*part, task]) er
 		}
 		g.Go(func() error {
 			if err := run(ctx); err != nil {
-				return fmt.Errorf("%s: %w", a.path(p.coords), err)
+				return fmt.Errorf("%s: %w", a.files.name(a.key(p.coords)), err)
 			}
 			return nil
 		})
@@ -163,15 +163,13 @@ func (a *Array) readPart(ctx context.Context, p *part, dst codec.Elems) (err err
 	if !whole {
 		elems = codec.NewElems(form)
 	}
-	s, err := openStored(a.path(p.coords))
-	switch {
-	case err != nil:
-		return err
-	case s == nil:
+	stored := false
+	err = useChunk(ctx, a.files, a.key(p.coords), func(c chunkFile) error {
+		stored = true
+		return pipeline.DecodeRegion(ctx, c, p.within, elems)
+	})
+	if !stored {
 		elems.SetFill(form)
-	default:
-		err = pipeline.DecodeRegion(ctx, s, p.within, elems)
-		err = errors.Join(err, s.close())
 	}
 	if err != nil || whole {
 		return err
@@ -206,18 +204,18 @@ func (a *Array) writePart(ctx context.Context, p *part, src codec.Elems) error {
 	lock := a.lock(p)
 	lock.Lock()
 	defer lock.Unlock()
-	return a.replacePart(p, src)
+	return a.replacePart(ctx, p, src)
 }
 
 // replacePart replaces the elements of the part, whose chunk is locked.
-func (a *Array) replacePart(p *part, src codec.Elems) error {
+func (a *Array) replacePart(ctx context.Context, p *part, src codec.Elems) error {
 	pipeline, _, err := p.pipelineOf()
 	if err != nil {
 		return err
 	}
 	var old []byte
 	if !p.region.Equal(p.chunk.Region) {
-		if old, err = readIfThere(a.path(p.coords)); err != nil {
+		if old, err = readChunk(ctx, a.files, a.key(p.coords)); err != nil {
 			return err
 		}
 	}
@@ -225,22 +223,22 @@ func (a *Array) replacePart(p *part, src codec.Elems) error {
 	if err != nil {
 		return err
 	}
-	return a.put(p, b)
+	return a.put(ctx, p, b)
 }
 
 // put stores the bytes of a chunk. No bytes mean a chunk of fill value only, which is not stored. If a
 // document of format 2 has no fill value, readers may use any value for missing chunks, so such a chunk
 // is stored.
-func (a *Array) put(p *part, b []byte) (err error) {
+func (a *Array) put(ctx context.Context, p *part, b []byte) (err error) {
 	if len(b) == 0 && p.v2 != nil && p.v2.Fill == nil {
 		if b, err = p.encodeFill(); err != nil {
 			return err
 		}
 	}
 	if len(b) == 0 {
-		return removeIfThere(a.path(p.coords))
+		return a.files.remove(ctx, a.key(p.coords))
 	}
-	return replace(a.path(p.coords), b, a.opts.Sync)
+	return a.files.put(ctx, a.key(p.coords), b)
 }
 
 // encodeFill encodes a chunk that has only the fill value.

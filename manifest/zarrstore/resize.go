@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"varve/codec"
 	"varve/grid"
@@ -38,7 +38,7 @@ func (a *Array) Resize(ctx context.Context, shape []int64, growth ...Growth) err
 	defer a.mu.Unlock()
 	old := a.form.grid.Shape()
 	if len(shape) != len(old) {
-		return fmt.Errorf("%s: shape %v for an array of %d axes", a.dir, shape, len(old))
+		return fmt.Errorf("%s: shape %v for an array of %d axes", a.files.name(""), shape, len(old))
 	}
 	least := slices.Clone(shape)
 	for axis := range least {
@@ -46,7 +46,7 @@ func (a *Array) Resize(ctx context.Context, shape []int64, growth ...Growth) err
 	}
 	grown, err := a.form.grow(shape, growth)
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.dir, err)
+		return fmt.Errorf("%s: %w", a.files.name(""), err)
 	}
 	if !slices.Equal(least, old) {
 		if err := a.shrink(ctx, least); err != nil {
@@ -59,7 +59,7 @@ func (a *Array) Resize(ctx context.Context, shape []int64, growth ...Growth) err
 	if err := a.uncover(ctx, grown); err != nil {
 		return err
 	}
-	return a.become(grown)
+	return a.become(ctx, grown)
 }
 
 // grow returns the form with another shape.
@@ -107,7 +107,7 @@ func (a *Array) Growth() ([]grid.Growth, error) {
 	f := a.now()
 	growth, err := f.growth()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.dir, err)
+		return nil, fmt.Errorf("%s: %w", a.files.name(""), err)
 	}
 	return growth, nil
 }
@@ -123,9 +123,9 @@ func (a *Array) SetGrowth(ctx context.Context, growth ...Growth) error {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.dir, err)
+		return fmt.Errorf("%s: %w", a.files.name(""), err)
 	}
-	return a.become(f)
+	return a.become(ctx, f)
 }
 
 // withGrowth returns the form that keeps growth policies.
@@ -165,8 +165,8 @@ func (f *form) withGrowth(growth []Growth) (*form, error) {
 	return out, out.bind()
 }
 
-func (a *Array) become(f *form) error {
-	if err := a.publish(f); err != nil {
+func (a *Array) become(ctx context.Context, f *form) error {
+	if err := a.publish(ctx, f); err != nil {
 		return err
 	}
 	a.form = *f
@@ -177,45 +177,33 @@ func (a *Array) become(f *form) error {
 func (a *Array) shrink(ctx context.Context, shape []int64) error {
 	f, err := a.form.grow(shape, nil)
 	if err == nil {
-		err = a.become(f)
+		err = a.become(ctx, f)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.dir, err)
+		return fmt.Errorf("%s: %w", a.files.name(""), err)
 	}
 	return a.removeOutside(ctx)
 }
 
 func (a *Array) removeOutside(ctx context.Context) error {
-	_, err := a.sweep(ctx, func(coords []int64) bool { _, ok := a.form.grid.Number(coords); return ok })
-	return err
+	return a.sweep(ctx, func(coords []int64) bool { _, ok := a.form.grid.Number(coords); return ok })
 }
 
-// sweep removes drafts and the chunks that keep does not report. It returns the folders that it
-// visited, each before its subfolders.
-func (a *Array) sweep(ctx context.Context, keep func(coords []int64) bool) (folders []string, err error) {
+// sweep removes drafts and the chunks that keep does not report, several at a time.
+func (a *Array) sweep(ctx context.Context, keep func(coords []int64) bool) error {
+	g, within := errgroup.WithContext(ctx)
+	g.SetLimit(a.opts.Workers)
 	coords := make([]int64, a.form.grid.Rank())
-	err = filepath.WalkDir(a.dir, func(name string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+	for key, err := range a.files.walk(within) {
+		if err = errors.Join(err, within.Err()); err != nil {
+			return errors.Join(g.Wait(), err)
 		}
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return err
+		chunk := a.form.schema.Keys.Parse(key, coords)
+		if chunk && !keep(coords) || !chunk && atomicfile.IsDraft(path.Base(key)) {
+			g.Go(func() error { return a.files.remove(within, key) })
 		}
-		if entry.IsDir() {
-			folders = append(folders, name)
-			return nil
-		}
-		key, err := filepath.Rel(a.dir, name)
-		if err != nil {
-			return err
-		}
-		chunk := a.form.schema.Keys.Parse(filepath.ToSlash(key), coords)
-		if chunk && !keep(coords) || !chunk && atomicfile.IsDraft(entry.Name()) {
-			return os.Remove(name)
-		}
-		return nil
-	})
-	return folders, err
+	}
+	return g.Wait()
 }
 
 // uncover prepares the region that the array is about to grow over: it deletes chunk files outside of
@@ -257,15 +245,15 @@ func (a *Array) clear(ctx context.Context, f *form, r grid.Region) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := a.clearPart(f.part(w, r)); err != nil {
-			return fmt.Errorf("%s: %w", a.path(w.Coords), err)
+		if err := a.clearPart(ctx, f.part(w, r)); err != nil {
+			return fmt.Errorf("%s: %w", a.files.name(a.key(w.Coords)), err)
 		}
 	}
 	return nil
 }
 
-func (a *Array) clearPart(p *part) error {
-	old, err := readIfThere(a.path(p.coords))
+func (a *Array) clearPart(ctx context.Context, p *part) error {
+	old, err := readChunk(ctx, a.files, a.key(p.coords))
 	if err != nil || old == nil {
 		return err
 	}
@@ -277,7 +265,7 @@ func (a *Array) clearPart(p *part) error {
 	if err != nil {
 		return err
 	}
-	if err := pipeline.DecodeRegion(context.Background(), codec.Memory(old), p.within, elems); err != nil {
+	if err := pipeline.DecodeRegion(ctx, codec.Memory(old), p.within, elems); err != nil {
 		return err
 	}
 	if form.IsFill(elems) {
@@ -288,7 +276,7 @@ func (a *Array) clearPart(p *part) error {
 	if err != nil {
 		return err
 	}
-	return a.put(p, b)
+	return a.put(ctx, p, b)
 }
 
 // Append makes an axis longer by n and writes src to the new elements. src has the array's lengths
@@ -299,18 +287,18 @@ func (a *Array) Append(ctx context.Context, axis int, n int64, src codec.Elems, 
 	defer a.mu.Unlock()
 	old := a.form.grid.Shape()
 	if axis < 0 || axis >= len(old) || n < 0 {
-		return fmt.Errorf("%s: %d appended along axis %d of %d", a.dir, n, axis, len(old))
+		return fmt.Errorf("%s: %d appended along axis %d of %d", a.files.name(""), n, axis, len(old))
 	}
 	shape := slices.Clone(old)
 	shape[axis] += n
 	grown, err := a.form.grow(shape, growth)
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.dir, err)
+		return fmt.Errorf("%s: %w", a.files.name(""), err)
 	}
 	r := grid.Region{Origin: make([]int64, len(shape)), Shape: slices.Clone(shape)}
 	r.Origin[axis], r.Shape[axis] = old[axis], n
 	if err := a.each(ctx, grown, r, src, a.writePart); err != nil {
 		return err
 	}
-	return a.become(grown)
+	return a.become(ctx, grown)
 }

@@ -29,14 +29,14 @@ func (a *Array) Write(ctx context.Context, ix *grid.Indexer, src codec.Elems) er
 func (a *Array) eachProjection(ctx context.Context, ix *grid.Indexer, elems codec.Elems, do func(context.Context, *part, *grid.Projection, codec.Elems) error) error {
 	f := &a.form
 	if g := ix.Grid(); g != f.grid && !g.Equal(f.grid) {
-		return fmt.Errorf("%s: the indexer is of another grid; the array may have been resized since", a.dir)
+		return fmt.Errorf("%s: the indexer is of another grid; the array may have been resized since", a.files.name(""))
 	}
 	n, err := grid.Elements(ix.Shape())
 	if err == nil {
 		err = f.checkElements(n, elems)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.dir, err)
+		return fmt.Errorf("%s: %w", a.files.name(""), err)
 	}
 	return a.inParallel(ctx, func(yield func(*part, task) bool) {
 		for c := ix.Project(); c.Next(); {
@@ -98,5 +98,5 @@ func (a *Array) writeProjection(ctx context.Context, p *part, at *grid.Projectio
 	if err != nil {
 		return err
 	}
-	return a.replacePart(p, elems)
+	return a.replacePart(ctx, p, elems)
 }

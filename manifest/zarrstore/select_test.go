@@ -1,7 +1,6 @@
 package zarrstore
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -114,7 +113,7 @@ func TestSelections(t *testing.T) {
 	for round := range 60 {
 		c := chance{rand.New(rand.NewPCG(seed, uint64(round)))}
 		name := fmt.Sprintf("seed %d, round %d", seed, round)
-		a, err := Create(filepath.Join(t.TempDir(), "a"), c.schema(t, 3), nil)
+		a, err := Create(t.Context(), filepath.Join(t.TempDir(), "a"), c.schema(t, 3), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -145,7 +144,7 @@ func TestSelections(t *testing.T) {
 }
 
 func TestSelectionRefuses(t *testing.T) {
-	a, err := Create(filepath.Join(t.TempDir(), "a"), schema16(t, 10, 6, 4), nil)
+	a, err := Create(t.Context(), filepath.Join(t.TempDir(), "a"), schema16(t, 10, 6, 4), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,38 +160,5 @@ func TestSelectionRefuses(t *testing.T) {
 	}
 	if err := a.Write(t.Context(), ix, line(5, 0)); err == nil {
 		t.Error("an indexer of the array before it was resized is used")
-	}
-}
-
-// TestClippedShards writes, reopens and grows an array whose inner chunks do not divide its shards.
-func TestClippedShards(t *testing.T) {
-	schema := schema16(t, 15, 6, 9)
-	schema.Codecs = parseCodecs(t, `{"name":"sharding_indexed","configuration":{"chunk_shape":[4],"codecs":[`+zstdCodecs+`],"index_codecs":[`+indexCodec+`]}}`)
-	dir := filepath.Join(t.TempDir(), "a")
-	if _, err := Create(dir, schema, nil); err == nil {
-		t.Fatal("version 1.0 of sharding takes them")
-	}
-	a, err := Create(dir, schema, &Options{Clip: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.WriteRegion(t.Context(), grid.Whole([]int64{15}), line(15, 1)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(dir, nil); err == nil {
-		t.Error("opened without the option")
-	}
-	if a, err = Open(dir, &Options{Clip: true}); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Append(t.Context(), 0, 10, line(10, 16)); err != nil {
-		t.Fatal(err)
-	}
-	got := codec.Elems{Fixed: make([]byte, 50)}
-	if err := a.ReadRegion(t.Context(), grid.Whole([]int64{25}), got); err != nil || !sameElems(got, line(25, 1)) {
-		t.Errorf("%v, %v", got, err)
-	}
-	if _, err := Create(dir, schema, &Options{Clip: true}); err == nil || errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("created twice: %v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
+	"varve/readers/source/storetest"
 	"varve/zarrjson"
 )
 
@@ -219,6 +220,7 @@ func (c chance) named(d grid.Dimension, extent, unit int64) (sizes []int64) {
 // trial is an array beside its plain twin.
 type trial struct {
 	chance
+	name  string // of the array
 	array *Array
 	twin  *plain
 	units []int64
@@ -250,7 +252,7 @@ func (x *trial) step(t testing.TB) (what string) {
 		err = x.array.SetGrowth(ctx, growth)
 	default:
 		what = "open"
-		x.array, err = Open(x.array.dir, nil)
+		x.array, err = Open(t.Context(), x.name, nil)
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
@@ -313,6 +315,15 @@ func (x *trial) compare(t testing.TB) {
 	}
 }
 
+// roots has a function that returns a place for arrays, for each kind of storage.
+var roots = map[string]func(t *testing.T) string{
+	"folder": func(t *testing.T) string { return t.TempDir() },
+	"object store": func(t *testing.T) string {
+		storetest.NewMemory(t)
+		return "s3://bucket/" + strings.ReplaceAll(t.Name(), "/", " ")
+	},
+}
+
 // TestLikePlain does random things to random arrays, and to arrays that are only memory.
 func TestLikePlain(t *testing.T) {
 	seed := rand.Uint64()
@@ -320,18 +331,24 @@ func TestLikePlain(t *testing.T) {
 	if testing.Short() {
 		rounds = 15
 	}
-	for round := range rounds {
-		x := &trial{chance: chance{rand.New(rand.NewPCG(seed, uint64(round)))}}
-		x.run(t, fmt.Sprintf("seed %d, round %d", seed, round))
-		if t.Failed() {
-			return
-		}
+	for kind, root := range roots {
+		t.Run(kind, func(t *testing.T) {
+			at := root(t)
+			for round := range rounds {
+				x := &trial{chance: chance{rand.New(rand.NewPCG(seed, uint64(round)))}}
+				x.run(t, fmt.Sprintf("%s/%d", at, round), fmt.Sprintf("seed %d, round %d", seed, round))
+				if t.Failed() {
+					return
+				}
+			}
+		})
 	}
 }
 
-func (x *trial) run(t *testing.T, name string) {
+func (x *trial) run(t *testing.T, root, name string) {
 	format := min(2+x.IntN(4), 3)
-	a, err := Create(filepath.Join(t.TempDir(), "a"), x.schema(t, format), &Options{Format: format})
+	x.name = root + "/a"
+	a, err := Create(t.Context(), x.name, x.schema(t, format), &Options{Format: format})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -350,40 +367,43 @@ func (x *trial) run(t *testing.T, name string) {
 		x.compare(t)
 	}
 	x.checkFiles(t)
-	x.copied(t)
+	x.copied(t, root)
 	if err := x.array.Delete(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(x.array.dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("something is left of a deleted array: %v", err)
+	for key, err := range x.array.files.walk(context.Background()) {
+		t.Fatalf("%s is left of a deleted array, %v", key, err)
+	}
+	if _, ok := x.array.files.(*folder); ok {
+		if _, err := os.Stat(x.name); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("the folder of a deleted array: %v", err)
+		}
 	}
 }
 
 // checkFiles wants no file but documents and chunks of the array, none of them all fill.
 func (x *trial) checkFiles(t testing.TB) {
 	t.Helper()
-	err := filepath.WalkDir(x.array.dir, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || slices.Contains([]string{v3Name, v2Name, v2Attributes}, e.Name()) {
-			return err
+	for key, err := range x.array.files.walk(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		key, _ := filepath.Rel(x.array.dir, name)
+		if slices.Contains([]string{v3Name, v2Name, v2Attributes}, key) {
+			continue
+		}
 		coords := make([]int64, len(x.array.Shape()))
-		if !x.array.Schema().Keys.Parse(filepath.ToSlash(key), coords) {
-			t.Errorf("%s is no chunk", name)
+		if !x.array.Schema().Keys.Parse(key, coords) {
+			t.Errorf("%s is no chunk", key)
 		} else if _, ok := x.array.Grid().Number(coords); !ok {
-			t.Errorf("%s is outside", name)
+			t.Errorf("%s is outside", key)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
 // copied makes copies of the array, as it is and cut in another way.
-func (x *trial) copied(t testing.TB) {
+func (x *trial) copied(t testing.TB, root string) {
 	ctx := context.Background()
-	like, err := CreateLike(filepath.Join(filepath.Dir(x.array.dir), "like"), x.array, nil)
+	like, err := CreateLike(t.Context(), root+"/like", x.array, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +413,7 @@ func (x *trial) copied(t testing.TB) {
 		schema.Codecs = parseCodecs(t, `{"name":"vlen-utf8","configuration":{}}`)
 	}
 	schema.ChunkGrid = zarrjson.RegularGrid(slices.Repeat([]int64{5}, len(schema.Shape))...)
-	other, err := Create(filepath.Join(filepath.Dir(x.array.dir), "other"), &schema, nil)
+	other, err := Create(t.Context(), root+"/other", &schema, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,7 +427,10 @@ func (x *trial) copied(t testing.TB) {
 	}
 }
 
-// face16 is a line of 16-bit integers in chunks.
+// dirOf returns the name of an array.
+func dirOf(a *Array) string { return a.files.name("") }
+
+// schema16 is a line of 16-bit integers in chunks.
 func schema16(t testing.TB, extent int64, sizes ...int64) *zarrjson.Array {
 	t.Helper()
 	d, err := zarrjson.DataTypeOf(codec.Type{Kind: codec.Int, Size: 2})
@@ -428,7 +451,7 @@ func line(n int64, from int64) codec.Elems {
 // TestEdges appends months and wants their edges in the document.
 func TestEdges(t *testing.T) {
 	ctx := context.Background()
-	a, err := Create(filepath.Join(t.TempDir(), "a"), schema16(t, 31, 31), nil)
+	a, err := Create(t.Context(), filepath.Join(t.TempDir(), "a"), schema16(t, 31, 31), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -437,7 +460,7 @@ func TestEdges(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	doc, err := os.ReadFile(filepath.Join(a.dir, v3Name))
+	doc, err := os.ReadFile(filepath.Join(dirOf(a), v3Name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -449,7 +472,7 @@ func TestEdges(t *testing.T) {
 // TestWritersShareChunks has many goroutines write single elements of few chunks.
 func TestWritersShareChunks(t *testing.T) {
 	ctx := context.Background()
-	a, err := Create(filepath.Join(t.TempDir(), "a"), schema16(t, 64, 20, 44), nil)
+	a, err := Create(t.Context(), filepath.Join(t.TempDir(), "a"), schema16(t, 64, 20, 44), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -473,19 +496,19 @@ func TestWritersShareChunks(t *testing.T) {
 // TestLeftovers grows an array over what a stopped process has left.
 func TestLeftovers(t *testing.T) {
 	ctx := context.Background()
-	a, err := Create(filepath.Join(t.TempDir(), "a"), schema16(t, 10, 10), nil)
+	a, err := Create(t.Context(), filepath.Join(t.TempDir(), "a"), schema16(t, 10, 10), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := a.WriteRegion(ctx, grid.Whole([]int64{10}), line(10, 1)); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(a.path([]int64{0}))
+	whole, err := os.ReadFile(a.files.name(a.key([]int64{0})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"c/1", "c/.0.draft-ABC"} { // of an append, and of a chunk
-		if err := os.WriteFile(filepath.Join(a.dir, name), whole, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dirOf(a), name), whole, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -497,7 +520,7 @@ func TestLeftovers(t *testing.T) {
 	if err := a.ReadRegion(ctx, grid.Whole([]int64{20}), got); err != nil || !sameElems(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(a.dir, "c", ".*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dirOf(a), "c", ".*")); len(left) > 0 {
 		t.Errorf("left are %v", left)
 	}
 }
@@ -505,27 +528,27 @@ func TestLeftovers(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	a, err := Create(filepath.Join(dir, "a"), schema16(t, 10, 6, 4), nil)
+	a, err := Create(t.Context(), filepath.Join(dir, "a"), schema16(t, 10, 6, 4), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(a.dir, "c"), nil, 0o644); err != nil { // in the way of chunks
+	if err := os.WriteFile(filepath.Join(dirOf(a), "c"), nil, 0o644); err != nil { // in the way of chunks
 		t.Fatal(err)
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	create := func(schema *zarrjson.Array, format int) error {
-		_, err := Create(filepath.Join(dir, fmt.Sprint("b", format)), schema, &Options{Format: format})
+		_, err := Create(t.Context(), filepath.Join(dir, fmt.Sprint("b", format)), schema, &Options{Format: format})
 		return err
 	}
 	regular := schema16(t, 10, 5)
 	regular.ChunkGrid = zarrjson.RegularGrid(5)
-	v2, err := Create(filepath.Join(dir, "v2"), regular, &Options{Format: 2})
+	v2, err := Create(t.Context(), filepath.Join(dir, "v2"), regular, &Options{Format: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, missing := Open(filepath.Join(dir, "none"), nil)
-	_, there := Create(a.dir, regular, nil)
+	_, missing := Open(t.Context(), filepath.Join(dir, "none"), nil)
+	_, there := Create(t.Context(), dirOf(a), regular, nil)
 	for name, test := range map[string]struct {
 		err  error
 		want error
@@ -562,7 +585,7 @@ func TestNoFillValue(t *testing.T) {
 	regular.ChunkGrid = zarrjson.RegularGrid(5)
 	regular.Fill = nil
 	dir := filepath.Join(t.TempDir(), "a")
-	if _, err := Create(dir, regular, &Options{Format: 2}); err != nil {
+	if _, err := Create(t.Context(), dir, regular, &Options{Format: 2}); err != nil {
 		t.Fatal(err)
 	}
 	doc, err := os.ReadFile(filepath.Join(dir, v2Name))
@@ -573,7 +596,7 @@ func TestNoFillValue(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, v2Name), doc, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(dir, nil)
+	a, err := Open(t.Context(), dir, nil)
 	if err != nil || a.form.v2.Fill != nil {
 		t.Fatal(err, string(doc))
 	}
@@ -581,7 +604,7 @@ func TestNoFillValue(t *testing.T) {
 	if err := a.WriteRegion(ctx, grid.Region{Origin: []int64{5}, Shape: []int64{5}}, zeros); err != nil {
 		t.Fatal(err)
 	}
-	b, err := Create(filepath.Join(t.TempDir(), "b"), regular, &Options{Format: 2})
+	b, err := Create(t.Context(), filepath.Join(t.TempDir(), "b"), regular, &Options{Format: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -602,7 +625,7 @@ func BenchmarkWriteRegion(b *testing.B) {
 		b.Fatal(err)
 	}
 	schema := &zarrjson.Array{Shape: []int64{16, 512, 512}, DataType: d, ChunkGrid: zarrjson.RegularGrid(1, 512, 512), Codecs: parseCodecs(b, rawCodecs)}
-	a, err := Create(filepath.Join(b.TempDir(), "a"), schema, nil)
+	a, err := Create(b.Context(), filepath.Join(b.TempDir(), "a"), schema, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -154,20 +154,30 @@ func openObject(ctx context.Context, o *Opener, name string, id *Identity) (stri
 
 // open opens an object. If its version is known, from id or from a recent listing, it makes no request.
 func (b *bucket) open(ctx context.Context, key string, id *Identity) (*remote, error) {
+	if id == nil {
+		if noted, ok := b.opener.stores.lookup(b.root + key); ok {
+			id = &noted
+		}
+	}
+	if id == nil {
+		return b.openLatest(ctx, key)
+	}
 	address, err := b.service.Address(b.name, key)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.root+key, err)
 	}
 	r := b.remote(b.root+key, address)
-	if id == nil {
-		if noted, ok := b.opener.stores.lookup(r.name); ok {
-			id = &noted
-		}
+	r.id = *id
+	return r, nil
+}
+
+// openLatest opens the current version of an object.
+func (b *bucket) openLatest(ctx context.Context, key string) (*remote, error) {
+	address, err := b.service.Address(b.name, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.root+key, err)
 	}
-	if id != nil {
-		r.id = *id
-		return r, nil
-	}
+	r := b.remote(b.root+key, address)
 	if err := r.discover(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", r.name, err), r.Close())
 	}

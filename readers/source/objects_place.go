@@ -148,6 +148,16 @@ func (p *Place) Open(key string, size int64) (*Source, error) {
 	return newSource(r.name, r, p.opener.cache), nil
 }
 
+// OpenLatest opens the current version of an object. Small objects are read by the same request. If the object is replaced
+// before everything is read, a later read returns ErrChanged.
+func (p *Place) OpenLatest(ctx context.Context, key string) (*Source, error) {
+	r, err := p.openLatest(ctx, p.prefix+key)
+	if err != nil {
+		return nil, hideBucket(err)
+	}
+	return newSource(r.name, r, p.opener.cache), nil
+}
+
 // Stat returns the identity of an object.
 func (p *Place) Stat(ctx context.Context, key string) (id Identity, err error) {
 	err = p.head(ctx, key, func(a *answer) error {

@@ -29,7 +29,7 @@ func benchArchive(b *testing.B) string {
 	if err := os.WriteFile(filepath.Join(dir, "zarr.json"), []byte(`{"attributes":{},"zarr_format":3,"node_type":"group"}`), 0o644); err != nil {
 		b.Fatal(err)
 	}
-	a, err := zarrstore.Create(filepath.Join(dir, "v"), schema, nil)
+	a, err := zarrstore.Create(b.Context(), filepath.Join(dir, "v"), schema, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func large(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(dir, "zarr.json"), []byte(`{"attributes":{},"zarr_format":3,"node_type":"group"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a, err := zarrstore.Create(filepath.Join(dir, "v"), schema, nil)
+	a, err := zarrstore.Create(t.Context(), filepath.Join(dir, "v"), schema, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
     peer.py make DIR      arrays of every kind, with expectations beside them, for varve to carry on
     peer.py grow DIR      grow every array that has a policy by 7, with zarr-python's own
     peer.py select DIR    write the selections of TestInteropSelections to DIR/theirs, and compare with DIR/ours
+    peer.py served URL F  the array at a URL holds what the file F says
     peer.py check DIR     every array below DIR holds what its file .expect says
 """
 
@@ -100,5 +101,16 @@ def check(root):
             assert same(v.values, expected(group / name, v)), (group, name)
 
 
+def served(url, expected):
+    a = zarr.open_array(url, mode="r")
+    want = np.fromfile(expected, a.dtype.newbyteorder("<")).reshape(a.shape)
+    assert same(np.asarray(a[...]), want), (a.metadata, a[...], want)
+    print(a.shape, a.write_chunk_sizes)
+
+
 if __name__ == "__main__":
-    {"make": make, "grow": grow, "select": select, "check": check}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    command = sys.argv[1]
+    if command == "served":
+        served(sys.argv[2], sys.argv[3])
+    else:
+        {"make": make, "grow": grow, "select": select, "check": check}[command](pathlib.Path(sys.argv[2]))
