@@ -70,6 +70,17 @@ func TestFindingExamples(t *testing.T) {
 	outcome, err = check(&Options{Sources: Sources{}}, dir)
 	causes(report.ManifestSkipped, outcome, err)
 
+	copied := filepath.Join(dir, "copy.zarr")
+	writeStore(t, copied, 0, "")
+	if err := errors.Join(os.MkdirAll(filepath.Join(copied, ".varve"), 0o777), os.WriteFile(filepath.Join(copied, ".varve", "copy.json"), []byte("{}"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err = check(&Options{Sources: Sources{}}, dir)
+	causes(report.OutputSkipped, outcome, err)
+	if err := os.RemoveAll(copied); err != nil {
+		t.Fatal(err)
+	}
+
 	var stores []string
 	for i := range 2 {
 		stores = append(stores, filepath.Join(dir, fmt.Sprintf("%d.zarr", i)))

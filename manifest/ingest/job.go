@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -214,14 +215,24 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	}
 	addCosts(made.Report.Findings, snap.Arrays)
 	j.seal(snap, made.Report)
-	if skipped := j.opts.Sources.Skipped(); len(skipped) > 0 {
-		made.Report.Add(report.Finding{Code: report.ManifestSkipped, Effect: report.Noted, Files: report.Named(skipped...), Count: int64(len(skipped))})
-	}
+	addSkipped(made.Report, j.opts.Sources.Skipped())
 	out := &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
 	if j.opts.Pictures {
 		out.Pictures, err = j.draw(ctx, snap, made, all)
 	}
 	return out, err
+}
+
+// addSkipped adds a finding for each kind of output that was skipped.
+func addSkipped(r *report.Report, skipped map[Output][]string) {
+	for _, kind := range slices.Sorted(maps.Keys(skipped)) {
+		names := skipped[kind]
+		f := report.Finding{Code: report.ManifestSkipped, Effect: report.Noted, Files: report.Named(names...), Count: int64(len(names))}
+		if kind != ManifestOutput {
+			f.Code, f.Args = report.OutputSkipped, report.Args{"kind": string(kind)}
+		}
+		r.Add(f)
+	}
 }
 
 // noteBroken records the sources that were left out.

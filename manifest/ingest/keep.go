@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -126,11 +127,22 @@ func (k *keeping) progress(more int) {
 // keptBegin is the prefix of the names of all kept parts.
 const keptBegin = "scan-"
 
+// keyBytes is the size of the digest in the names of kept parts.
+const keyBytes = 6
+
 // keptPrefix returns the prefix of parts that were scanned with the same options and program.
 func (opts *Options) keptPrefix() string {
 	how := fmt.Sprintf("%q %d %d %q %q %d %q", opts.Writer, manifest.Generation, opts.ValueBytes, opts.Allow, opts.Plan.Names, opts.GRIBIndex, opts.GRIBTemplates)
 	sum := sha256.Sum256([]byte(how))
-	return fmt.Sprintf("%s%x-", keptBegin, sum[:6])
+	return fmt.Sprintf("%s%x-", keptBegin, sum[:keyBytes])
+}
+
+// isKept reports whether a file has the name of a kept part.
+func isKept(name string) bool {
+	rest, found := strings.CutPrefix(filepath.Base(name), keptBegin)
+	key, _, cut := strings.Cut(rest, "-")
+	sum, err := hex.DecodeString(key)
+	return found && cut && err == nil && len(sum) == keyBytes
 }
 
 // others returns the parts without kept ones, which may be among the sources if the folder is.

@@ -58,19 +58,31 @@ func (s *Sources) objectGlob(ctx context.Context, pattern string) ([]string, err
 		return nil, notFound("no object matches " + pattern)
 	}
 	slices.SortFunc(found, func(a, b source.Entry) int { return strings.Compare(a.Name, b.Name) })
-	var out []string
+	var out, files []string
 	for _, e := range found {
 		if !e.Folder {
-			out = append(out, e.Name)
+			files = append(files, e.Name)
 			continue
 		}
-		more, err := s.objectFolder(ctx, e.Name)
+		more, err := s.walkObjects(ctx, e.Name, 1) // it was not named, so it may be an output
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, more...)
 	}
-	return withoutIndexes(out), nil
+	out = append(out, s.skipOutputs(ctx, withoutIndexes(files), s.objectStores.Open)...)
+	if len(out) == 0 {
+		names := make([]string, len(found))
+		for i, e := range found {
+			names[i] = source.Shown(e.Name)
+		}
+		out = s.takeExports(names)
+	}
+	if len(out) == 0 {
+		return nil, notFound("no object matches " + pattern)
+	}
+	slices.Sort(out)
+	return out, nil
 }
 
 // objectFolders returns the folders that match a pattern without **.
@@ -92,14 +104,26 @@ func (s *Sources) objectFolders(ctx context.Context, pattern string) (out []stri
 
 // objectFolder returns the sources below a prefix, as folder does for a local folder.
 func (s *Sources) objectFolder(ctx context.Context, name string) ([]string, error) {
-	todo, ctx := errgroup.WithContext(ctx)
+	out, err := s.walkObjects(ctx, name, 0)
+	if err == nil && len(out) == 0 {
+		out = s.takeExports([]string{source.Shown(name)})
+	}
+	if err == nil && len(out) == 0 {
+		err = s.nothingIn(name)
+	}
+	return out, err
+}
+
+// walkObjects returns the sources below a prefix. A depth of 0 says that the user named the prefix, so
+// that it is read even if it is an output.
+func (s *Sources) walkObjects(ctx context.Context, name string, depth int) ([]string, error) {
+	todo, inner := errgroup.WithContext(ctx)
 	todo.SetLimit(objectLists)
 	w := &objectWalk{Sources: s, todo: todo}
-	todo.Go(func() error { return w.walk(ctx, strings.TrimSuffix(name, "/")+"/", 0) })
+	todo.Go(func() error { return w.walk(inner, strings.TrimSuffix(name, "/")+"/", depth) })
 	err := todo.Wait()
-	w.out = withoutIndexes(w.out)
-	if err == nil && len(w.out) == 0 {
-		err = s.nothingIn(name)
+	if err == nil {
+		w.out = s.skipOutputs(ctx, withoutIndexes(w.out), s.objectStores.Open)
 	}
 	slices.Sort(w.out)
 	return w.out, err
@@ -125,7 +149,7 @@ func (w *objectWalk) walk(ctx context.Context, folder string, depth int) error {
 	if depth > maxObjectDepth {
 		return fmt.Errorf("%s: more than %d folders deep", folder, maxObjectDepth)
 	}
-	folders, err := w.list(ctx, folder)
+	folders, err := w.list(ctx, folder, depth == 0)
 	if err != nil {
 		return err
 	}
@@ -143,8 +167,8 @@ func (w *objectWalk) walk(ctx context.Context, folder string, depth int) error {
 
 // list adds the sources in a folder, or the folder if it is a source itself, and returns the
 // folders in it. It looks whether the folder is a source after the first 500 entries, because a
-// Zarr store may have millions of chunks in one folder.
-func (w *objectWalk) list(ctx context.Context, folder string) (folders []string, err error) {
+// Zarr store may have millions of chunks in one folder. A folder that the user named may be an output.
+func (w *objectWalk) list(ctx context.Context, folder string, isNamed bool) (folders []string, err error) {
 	src, err := w.objectStores.Open(ctx, folder)
 	if err != nil {
 		return nil, err
@@ -165,26 +189,30 @@ func (w *objectWalk) list(ctx context.Context, folder string) (folders []string,
 			names = append(names, e.Name)
 		}
 		if !looked && len(names)+len(folders) == early {
-			if looked = true; w.take(ctx, src) {
+			if looked = true; w.take(ctx, src, isNamed) {
 				return nil, nil
 			}
 		}
 	}
 	// Folders with fewer entries are looked at here.
-	if !looked && w.take(ctx, src) {
+	if !looked && w.take(ctx, src, isNamed) {
 		return nil, nil
 	}
 	if repo.IsPlace(names, folders) {
-		w.skip(source.Shown(folder))
+		w.skip(source.Shown(folder), ManifestOutput)
 		return nil, nil
 	}
 	return folders, w.files(folder, names)
 }
 
 // take adds a folder that is a source itself, such as a Zarr store, and reports whether it is.
-func (w *objectWalk) take(ctx context.Context, src *source.Source) bool {
+func (w *objectWalk) take(ctx context.Context, src *source.Source, isNamed bool) bool {
 	if !formats.IsStore(ctx, src) {
 		return false
+	}
+	if kind := storeOutput(ctx, src); kind != "" && !isNamed {
+		w.skip(src.Name(), kind)
+		return true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

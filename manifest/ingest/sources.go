@@ -32,29 +32,33 @@ type Sources struct {
 	objectStores *source.Opener
 	// lists holds the lists that are being read, each named in the one before.
 	lists []string
-	// skipped collects manifests in folders. Objects are listed in parallel, so it has a lock.
+	// skipped collects outputs in folders. Objects are listed in parallel, so it has a lock.
 	skipped *skippedNames
 }
 
 type skippedNames struct {
 	mu    sync.Mutex
-	names []string
+	names map[Output][]string
 }
 
-// Skipped returns the manifests that Expand found in folders and left out.
-func (s *Sources) Skipped() []string {
+// Skipped returns the names of the outputs that Expand found in folders and left out.
+func (s *Sources) Skipped() map[Output][]string {
 	if s.skipped == nil {
 		return nil
 	}
-	slices.Sort(s.skipped.names)
+	for _, names := range s.skipped.names {
+		slices.Sort(names)
+	}
 	return s.skipped.names
 }
 
-// skip records a manifest in a folder.
-func (s *Sources) skip(path string) {
+// skip records an output in a folder.
+func (s *Sources) skip(name string, kind Output) {
 	s.skipped.mu.Lock()
 	defer s.skipped.mu.Unlock()
-	s.skipped.names = append(s.skipped.names, path)
+	if !slices.Contains(s.skipped.names[kind], name) { // two patterns may match it
+		s.skipped.names[kind] = append(s.skipped.names[kind], name)
+	}
 }
 
 // Expand returns the files and objects that Names mean, in the given order. The files of a
@@ -63,7 +67,7 @@ func (s *Sources) skip(path string) {
 //
 //	ocean.nc  archive/  "model/*.nc"  https://host/x.nc  s3://bucket/model/  @list.txt  @-
 func (s *Sources) Expand(ctx context.Context) ([]string, error) {
-	s.objectStores, s.skipped = source.NewOpener(nil), &skippedNames{}
+	s.objectStores, s.skipped = source.NewOpener(nil), &skippedNames{names: map[Output][]string{}}
 	var out []string
 	var failed error
 	for _, name := range s.Names {
@@ -201,12 +205,25 @@ func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {
 		return nil, notFound("no file matches " + pattern)
 	}
 	var out []string
-	for _, path := range withoutIndexes(found) {
-		more, err := s.expand(ctx, path)
+	for _, path := range s.skipOutputs(ctx, withoutIndexes(found), openLocal) {
+		if s.skipFolder(ctx, path) {
+			continue
+		}
+		expand := s.expand
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			expand = s.inFolder
+		}
+		more, err := expand(ctx, path)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, more...)
+	}
+	if len(out) == 0 {
+		out = s.takeExports(found)
+	}
+	if len(out) == 0 {
+		return nil, notFound("no file matches " + pattern)
 	}
 	return out, nil
 }
@@ -284,6 +301,18 @@ func matchesDeep(pattern, name []string) bool {
 // store, or else all files below it. It returns files that may be no sources, so that the scan
 // reports them.
 func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
+	out, err := s.inFolder(ctx, root)
+	if err == nil && len(out) == 0 {
+		out = s.takeExports([]string{root})
+	}
+	if err == nil && len(out) == 0 {
+		err = s.nothingIn(root)
+	}
+	return out, err
+}
+
+// inFolder returns the sources in a folder without outputs of varve.
+func (s *Sources) inFolder(ctx context.Context, root string) ([]string, error) {
 	if isSource(ctx, root) {
 		return []string{root}, nil
 	}
@@ -291,10 +320,7 @@ func (s *Sources) folder(ctx context.Context, root string) ([]string, error) {
 		return nil, manifestError(root)
 	}
 	out, err := s.below(ctx, root, nil)
-	out = withoutIndexes(out)
-	if err == nil && len(out) == 0 {
-		err = s.nothingIn(root)
-	}
+	out = s.skipOutputs(ctx, withoutIndexes(out), openLocal)
 	slices.Sort(out)
 	return out, err
 }
@@ -332,10 +358,9 @@ func (s *Sources) below(ctx context.Context, folder string, above []fs.FileInfo)
 			if matches {
 				out = append(out, path)
 			}
+		case s.skipFolder(ctx, path):
 		case isSource(ctx, path):
 			out = append(out, path)
-		case repo.IsFolder(path):
-			s.skip(path)
 		default:
 			more, err := s.below(ctx, path, above)
 			if err != nil {

@@ -12,6 +12,7 @@ const (
 	RepeatedSource  Code = "source-repeated"        // a file is named twice
 	KnownSource     Code = "source-known"           // a file is in the manifest already
 	ManifestSkipped Code = "manifest-skipped"       // a manifest in a folder of sources is skipped
+	OutputSkipped   Code = "output-skipped"         // another output of varve in a folder of sources is skipped
 	NotSealed       Code = "manifest-not-sealed"    // reading the manifest needs the allow option
 	StrictReencodes Code = "strict-reencodes"       // chunks would be re-encoded, which strict forbids
 )

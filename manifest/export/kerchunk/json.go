@@ -141,7 +141,8 @@ type jsonWriter struct {
 }
 
 func (w *jsonWriter) all(ctx context.Context) error {
-	w.buf = append(w.buf, `{"version":1,"refs":{`...)
+	// Readers ignore the member varve. By it a build knows that the references are no source of their own.
+	w.buf = append(appendString(append(w.buf, `{"version":1,"varve":{"snapshot":`...), w.snapshot), `},"refs":{`...)
 	for _, d := range w.docs.list {
 		w.next()
 		w.buf = append(appendString(w.buf, d.key), ':')

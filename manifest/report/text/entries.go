@@ -37,6 +37,9 @@ var entries = map[report.Code]entry{
 		}
 		return "already in the manifest"
 	}},
+	report.OutputSkipped: {"another output of varve in a folder of sources", func(v *view) string {
+		return "skipped " + outputWords[v.text("kind")] + ", because varve wrote it from such files"
+	}},
 	report.ManifestSkipped: {"a manifest in a folder of sources", func(*view) string { return "skipped a varve manifest, which is not a source" }},
 	report.NotSealed: {"a manifest that is not trusted to read its sources", func(v *view) string {
 		return "the manifest is not sealed, so reading it needs permission for its sources: " + v.text("reason")
@@ -107,6 +110,9 @@ var entries = map[report.Code]entry{
 		return fmt.Sprintf("ranges of %s overlap (%s; %s), and they have too many values to search for common ones", v.files(), v.text("range"), v.text("other"))
 	}},
 	report.Overlapping: {"files that hold the same positions", func(v *view) string {
+		if v.f.Args["counts"] == "equal" {
+			return fmt.Sprintf("%s hold some of the same positions along %s, with equal values, which are taken once", count(v.f.Count, "file"), v.text("dims"))
+		}
 		if v.f.Effect == report.Noted {
 			return fmt.Sprintf("%s hold some of the same positions along %s; the %s file is used", count(v.f.Count, "file"), v.text("dims"), v.text("counts"))
 		}
@@ -121,7 +127,14 @@ var entries = map[report.Code]entry{
 				words[i] += " … " + s.To
 			}
 		}
-		return fmt.Sprintf("%s hold the same positions: %s and %s share %s", count(v.f.Count, "file"), v.text("first"), v.text("second"), strings.Join(words, "; "))
+		text := fmt.Sprintf("%s hold the same positions: %s and %s share %s", count(v.f.Count, "file"), v.text("first"), v.text("second"), strings.Join(words, "; "))
+		switch v.f.Args["why"] {
+		case "differ":
+			text += "; their values differ"
+		case "large":
+			text += "; the files are too large to compare their values"
+		}
+		return text
 	}},
 	report.NewDimMissing: {"files without a value for a new dimension", func(v *view) string {
 		return v.files() + " " + v.have() + " no value for the new dimension"
@@ -425,3 +438,8 @@ func Title(code report.Code) (string, bool) {
 
 // Codes returns all codes, sorted.
 func Codes() []report.Code { return sortedKeys(entries) }
+
+// outputWords names the kinds of outputs.
+var outputWords = map[string]string{
+	"zarr": "a Zarr copy", "kerchunk": "kerchunk references", "icechunk": "an Icechunk repository", "table": "a table", "scans": "kept scans",
+}

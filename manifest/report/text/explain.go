@@ -40,6 +40,7 @@ var explanations = map[report.Code]string{
 	report.UnreadableFile:  "The file is damaged, incomplete, or of a format that varve does not read. The reason names the object and the offset where reading failed.",
 	report.RepeatedSource:  "A file that is named twice would be in the dataset twice. Remove one of the two names.",
 	report.KnownSource:     "The manifest holds these files already. An append refuses them, unless you let it skip files that have not changed.",
+	report.OutputSkipped:   "A folder or glob of sources also holds an export or a kept scan that varve wrote. It has the data of the files beside it, so it is skipped. To read it, give its name.",
 	report.ManifestSkipped: "A folder of sources also holds a manifest that varve wrote. It is not a source, so it is skipped.",
 	report.NotSealed: "A manifest that you build is sealed: it may read its sources without further permission. " +
 		"This one could not be sealed, so every command that reads it needs an option that allows the folders of its sources.",
@@ -65,7 +66,7 @@ var explanations = map[report.Code]string{
 	report.ValuesInterleave: "The files hold alternating values of a coordinate, so no file comes before another. This happens with stations or instruments that were recorded at the same times.",
 	report.OverlapUnknown: "The ranges of these coordinates overlap. To find common values, all values must be compared one by one, " +
 		"and there are more than the limit for values in memory.",
-	report.Overlapping: "Two files hold the same positions of an array, for example because a new version covers days of the old one. Choose which file is used. " +
+	report.Overlapping: "Two files hold the same positions of an array, for example because a new version covers days of the old one. Equal values are taken once. If they differ, choose which file is used. " +
 		"If the files are members of an ensemble or runs of a model, they need a new dimension.",
 	report.NewDimMissing: "The option for a new dimension takes its value from a name, an attribute or a variable, and these files have none.",
 	report.ShortYears: "The pattern for a new dimension takes years of two digits from the files' names. They are read as POSIX does: " +
