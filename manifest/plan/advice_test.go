@@ -68,7 +68,7 @@ func TestAdvice(t *testing.T) {
 // firstRefusal returns the first finding for which a plan is refused.
 func firstRefusal(t *testing.T, m *maker, opts *Options) report.Finding {
 	t.Helper()
-	_, err := planning(m, opts)
+	_, err := planAnswered(m.files, opts)
 	var refused *Error
 	if !errors.As(err, &refused) {
 		t.Fatalf("not refused: %v", err)

@@ -285,8 +285,13 @@ func TestNeeds(t *testing.T) {
 		}, "refused"},
 		{"nothing if the plan is refused anyway", Options{}, func(m *maker) {
 			m.day("a", 0, 2, land())
-			m.day("b", 1, 2, land())
+			m.day("b", 2, 2, land(), cube("t", "time lat lon", []int64{2, 4, 4}, []int64{2, 4, 4}))
 		}, "refused"},
+		{"data of two of the files that hold the same positions", Options{}, func(m *maker) {
+			for i := range 4 {
+				m.day(fmt.Sprint(i), 0, 2, land())
+			}
+		}, "0:3 1:3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()

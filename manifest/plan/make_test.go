@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -234,6 +235,27 @@ func newPlan(files []*manifest.File, opts *Options) (*Plan, []Need, error) {
 		recorder.Add(p.Report.Findings)
 	}
 	return p, needs, err
+}
+
+// planAnswered calls newPlan until it needs nothing more. It answers with values that differ between
+// files.
+func planAnswered(files []*manifest.File, opts *Options) (*Plan, error) {
+	for {
+		p, needs, err := newPlan(files, opts)
+		if len(needs) == 0 {
+			return p, err
+		}
+		for _, n := range needs {
+			f := files[n.File]
+			v := f.Header.Variables[n.Variable]
+			values := &manifest.Values{Data: bytes.Repeat([]byte{byte(n.File + 1)}, int(elementsOf(v))*v.Type.Size)}
+			values.SetID()
+			for len(f.Values) < len(f.Header.Variables) {
+				f.Values = append(f.Values, nil)
+			}
+			f.Values[n.Variable] = values
+		}
+	}
 }
 
 // planned returns the plan of the maker's files. The test fails if there is none.

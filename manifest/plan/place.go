@@ -24,13 +24,17 @@ type placing struct {
 	absent []int32          // files whose position no tile covers
 	twins  [][]int32        // groups of files with equal positions, which must hold equal values
 	whole  []manifest.Tile  // all tiles, including the tiles of twins, if files have several tiles
+	shared *shared          // positions of several files, which are refused if the values differ
 }
 
 // place returns the placing of an array, and makes it if necessary.
 func (p *layout) place(a *array) *placing {
 	w := p.placingOf(a)
-	if len(w.twins) > 0 {
-		p.doubtful = append(p.doubtful, doubt{a, w.twins, w.whole})
+	switch {
+	case w.shared != nil:
+		p.doubtful = append(p.doubtful, doubt{a: a, shared: w.shared})
+	case len(w.twins) > 0:
+		p.doubtful = append(p.doubtful, doubt{a: a, twins: w.twins, tiles: w.whole})
 	}
 	return w
 }
@@ -180,20 +184,17 @@ func (p *layout) overlaps(a *array, w *placing) {
 		return
 	}
 	if p.opts.Overlap == OverlapRefuse {
-		p.refuseOverlap(a, w, pairs)
+		if !p.takeOnce(a, w, pairs) {
+			p.refuseOverlap(a, w, pairs, "")
+		}
 		return
 	}
 	tiles, ok := cutTiles(w.tiles, p.opts.Overlap == OverlapLast)
 	if !ok {
-		p.refuseOverlap(a, w, pairs)
+		p.refuseOverlap(a, w, pairs, "")
 		return
 	}
-	var files []int32
-	for _, pair := range pairs {
-		files = append(files, int32(w.tiles[pair[0]].File), int32(w.tiles[pair[1]].File))
-	}
-	slices.Sort(files)
-	files = slices.Compact(files)
+	files := filesIn(w.tiles, pairs)
 	w.tiles, w.cut = tiles, true
 	p.sortTiles(w.tiles)
 	p.find(p.odd(report.Finding{Code: report.Overlapping, Effect: report.Noted, By: report.Setting{Option: report.Overlap, Value: string(p.opts.Overlap)},
@@ -225,6 +226,8 @@ type doubt struct {
 	a     *array
 	twins [][]int32       // groups of files with equal positions
 	tiles []manifest.Tile // all tiles, sorted, if files have several; else nil
+	// shared has the positions if a difference is refused as an overlap. Then twins and tiles are nil.
+	shared *shared
 }
 
 // keepOneTwin keeps one tile of each group of tiles with equal positions: the tile of the widest file.
@@ -326,14 +329,19 @@ func meet(a, b *manifest.Tile) bool {
 	return true
 }
 
-// refuseOverlap refuses files that hold the same positions, and suggests how to resolve that.
-func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
-	var files []int32
+// filesIn returns the files of pairs of tiles.
+func filesIn(tiles []manifest.Tile, pairs [][2]int32) (files []int32) {
 	for _, pair := range pairs {
-		files = append(files, int32(w.tiles[pair[0]].File), int32(w.tiles[pair[1]].File))
+		files = append(files, int32(tiles[pair[0]].File), int32(tiles[pair[1]].File))
 	}
 	slices.Sort(files)
-	files = slices.Compact(files)
+	return slices.Compact(files)
+}
+
+// refuseOverlap refuses files that hold the same positions, and suggests how to resolve that. why is
+// "differ" if the values were compared, or "large" if they are too large for that.
+func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32, why string) {
+	files := filesIn(w.tiles, pairs)
 	// The message shows one pair; the finding lists all files.
 	x, y := &w.tiles[pairs[0][0]], &w.tiles[pairs[0][1]]
 	remedies := []report.Remedy{report.Do(report.Overlap, string(OverlapFirst), report.FirstCounts), report.Do(report.Overlap, string(OverlapLast), report.LastCounts)}
@@ -363,12 +371,16 @@ func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32) {
 	if p.opts.Overlap != OverlapRefuse {
 		remedies = nil // the user's option is already set and did not resolve the overlap
 	}
-	p.find(p.odd(report.Finding{Code: report.Overlapping, Array: a.path, Effect: report.Refused, Remedies: remedies,
-		Args: report.Args{"first": p.file(int32(x.File)), "second": p.file(int32(y.File)), "shared": w.shared(x, y)}}, files, int64(len(w.tiles))))
+	f := report.Finding{Code: report.Overlapping, Array: a.path, Effect: report.Refused, Remedies: remedies,
+		Args: report.Args{"first": p.file(int32(x.File)), "second": p.file(int32(y.File)), "shared": w.stretches(x, y)}}
+	if why != "" {
+		f.Args["why"] = why
+	}
+	p.find(p.odd(f, files, int64(len(w.tiles))))
 }
 
-// shared returns the range along each dimension that two tiles share.
-func (w *placing) shared(a, b *manifest.Tile) (stretches []report.Stretch) {
+// stretches returns the range along each dimension that two tiles share.
+func (w *placing) stretches(a, b *manifest.Tile) (stretches []report.Stretch) {
 	for k, d := range w.dims {
 		from, to := max(a.Origin[k], b.Origin[k]), min(end(a, k), end(b, k))
 		s := report.Stretch{Dim: d.name(), Count: to - from}
@@ -389,30 +401,44 @@ func cutTiles(tiles []manifest.Tile, last bool) ([]manifest.Tile, bool) {
 	if len(tiles) == 0 {
 		return tiles, true
 	}
-	along := -1
-	for _, pair := range overlapping(tiles) {
-		for k := range tiles[0].Origin {
-			a, b := &tiles[pair[0]], &tiles[pair[1]]
-			if a.Origin[k] != b.Origin[k] || a.Shape[k] != b.Shape[k] {
-				if along >= 0 && along != k {
-					return nil, false
-				}
-				along = k
-			}
-		}
+	along, ok := overlapAxis(tiles)
+	if !ok {
+		return nil, false
 	}
-	// Tiles with equal extents can be cut along any dimension.
-	along = max(along, 0)
-	rows := map[string][]manifest.Tile{}
-	for _, t := range tiles {
-		key := rowKey(&t, along)
-		rows[key] = append(rows[key], t)
-	}
+	rows := rowsOf(tiles, along)
 	var out []manifest.Tile
 	for _, key := range sorted(rows) {
 		out = append(out, cutRow(rows[key], along, last)...)
 	}
 	return out, len(overlapping(sortedByOrigin(out))) == 0
+}
+
+// overlapAxis returns the dimension along which overlapping tiles differ. ok is false if there are
+// several. Tiles with equal extents can be cut along any dimension.
+func overlapAxis(tiles []manifest.Tile) (along int, ok bool) {
+	along = -1
+	for _, pair := range overlapping(tiles) {
+		for k := range tiles[0].Origin {
+			a, b := &tiles[pair[0]], &tiles[pair[1]]
+			if a.Origin[k] != b.Origin[k] || a.Shape[k] != b.Shape[k] {
+				if along >= 0 && along != k {
+					return 0, false
+				}
+				along = k
+			}
+		}
+	}
+	return max(along, 0), true
+}
+
+// rowsOf groups tiles that differ at most along one dimension.
+func rowsOf(tiles []manifest.Tile, along int) map[string][]manifest.Tile {
+	rows := map[string][]manifest.Tile{}
+	for _, t := range tiles {
+		key := rowKey(&t, along)
+		rows[key] = append(rows[key], t)
+	}
+	return rows
 }
 
 func sortedByOrigin(tiles []manifest.Tile) []manifest.Tile {

@@ -526,10 +526,10 @@ func TestRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			_, needs, err := newPlan(m.files, &c.opts)
+			_, err := planAnswered(m.files, &c.opts)
 			var refused *Error
 			if !errors.As(err, &refused) {
-				t.Fatalf("error %v, needs %v; want a refusal", err, needs)
+				t.Fatalf("error %v; want a refusal", err)
 			}
 			f := findingOf(t, &report.Report{Findings: refused.Findings}, c.code)
 			for url := range f.Files.All() {

@@ -183,7 +183,8 @@ func TestPaddedTwins(t *testing.T) {
 		{"u is narrower on the second day", Options{Pad: PadFill}, both(widths{{2, 2}, {3, 3}}), "/u", "00@0+2 01@2+2", ""},
 		{"the second day is wider along x", Options{Pad: PadFill, Concat: concat}, alongTiles(grows, 1), "/s", "10@0+3 01@3+3", ""},
 		{"the second day is wider along x, another first value", Options{Pad: PadFill, Concat: concat}, alongTiles(grows, 7), "/s", "", "00 by broadcast=s=time | coords=first"},
-		{"the second day is wider along x, without padding", Options{Concat: concat}, alongTiles(grows, 1), "/s", "", "00 by pad=fill"},
+		{"the second day is wider along x, without padding", Options{Concat: concat}, alongTiles(grows, 1), "/s", "00@0+2 10@2+1~2 01@3+3", ""},
+		{"the second day is wider along x, without padding, another first value", Options{Concat: concat}, alongTiles(grows, 7), "/s", "", "00 by pad=fill"},
 		{"the second day is wider along x, without concat=x", Options{Pad: PadFill}, alongTiles(grows, 1), "", "", "00 by concat=x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

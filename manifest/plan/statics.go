@@ -11,6 +11,18 @@ import (
 
 // statics compares values that must be equal in all files, or in all files with equal positions.
 func (p *layout) statics() error {
+	// Whether files that hold the same positions belong together is decided first, because other
+	// differences follow from it.
+	for _, d := range p.doubtful {
+		if d.shared != nil {
+			if err := p.settleShared(d.a, d.shared); err != nil {
+				return err
+			}
+		}
+	}
+	if len(p.needs) > 0 {
+		return nil
+	}
 	for _, a := range p.arrays {
 		if err := p.settleStatic(a); err != nil {
 			return err
@@ -28,6 +40,9 @@ func (p *layout) statics() error {
 // settleDoubt compares the values of files with equal positions, unless the first file is used
 // anyway.
 func (p *layout) settleDoubt(d doubt) error {
+	if d.shared != nil {
+		return nil // statics has compared it
+	}
 	c := p.comparing(d.a)
 	if p.opts.Coords == CoordsFirst && p.targets[d.a.path] == nil {
 		return c.noteFirst(d.twins)

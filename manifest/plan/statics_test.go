@@ -49,7 +49,7 @@ func TestComplementaryFiles(t *testing.T) {
 	m = newMaker()
 	m.ocean(false, "SHF", "STF_O2")
 	m.ocean(false, "SHF")
-	_, _, err = newPlan(m.files, &Options{})
+	_, err = planAnswered(m.files, &Options{})
 	if !errors.As(err, &refused) {
 		t.Errorf("two files with the same variable: %v", err)
 	}
