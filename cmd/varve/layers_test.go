@@ -46,6 +46,7 @@ var layers = []string{
 	"readers/",
 	"readers/grib/index",
 	"readers/icechunk/file",
+	"readers/parquet",
 	"readers/thrift",
 	"readers/virtual",
 	"readers",

@@ -16,7 +16,7 @@ import (
 
 	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/names"
-	"varve/manifest/export/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // metadataName is the file of documents in a Parquet set.
@@ -24,10 +24,10 @@ const metadataName = ".zmetadata"
 
 // refColumns are the columns of refs.N.parq, in the order that fsspec expects.
 var refColumns = []parquet.Column{
-	{Name: "path", Kind: parquet.Text, Optional: true},
-	{Name: "offset", Kind: parquet.Int64},
-	{Name: "size", Kind: parquet.Int64},
-	{Name: "raw", Kind: parquet.Bytes, Optional: true},
+	{Name: "path", Type: parquet.Text, Optional: true},
+	{Name: "offset", Type: parquet.Int},
+	{Name: "size", Type: parquet.Int},
+	{Name: "raw", Type: parquet.Bytes, Optional: true},
 }
 
 // writeParquet writes a folder next to the destination and renames it when it is complete.
@@ -103,10 +103,7 @@ func (e *export) writeRecords(ctx context.Context, dir string, from *carried) er
 	}
 	for range e.opts.Workers {
 		work.Go(func() error {
-			w, err := parquet.NewWriter(refColumns)
-			if err != nil {
-				return err
-			}
+			w := parquet.NewWriter(nil, refColumns, parquet.Options{Portable: true})
 			for r := range full {
 				if err := r.write(w); err != nil {
 					return err
@@ -231,8 +228,8 @@ func (p *parquetSink) setSource(ctx context.Context, source int64) error {
 	}
 	index, ok := p.known[source]
 	if !ok {
-		index = int32(len(p.path.Values))
-		p.path.Values = append(p.path.Values, text)
+		index = int32(len(p.path.Bytes))
+		p.path.Bytes = append(p.path.Bytes, text)
 		p.known[source] = index
 	}
 	p.last, p.index = source, index
@@ -245,20 +242,20 @@ const maxRaw = 32 << 20
 // record is the content of one Parquet file.
 type record struct {
 	file                    string
-	path, offset, size, raw parquet.Data
+	path, offset, size, raw parquet.Values
 
-	known map[int64]int32 // index of each source in path.Values
+	known map[int64]int32 // index of each source in path.Bytes
 	last  int64           // source of the last row
-	index int32           // its index in path.Values
+	index int32           // its index in path.Bytes
 
-	raws  map[*byte]int32 // index of each chunk in raw.Values
+	raws  map[*byte]int32 // index of each chunk in raw.Bytes
 	bytes int
 }
 
 func (r *record) reset() {
-	r.path = parquet.Data{Index: r.path.Index[:0], Values: r.path.Values[:0]}
+	r.path = parquet.Values{Index: r.path.Index[:0], Bytes: r.path.Bytes[:0]}
 	r.offset.Ints, r.size.Ints = r.offset.Ints[:0], r.size.Ints[:0]
-	r.raw = parquet.Data{}
+	r.raw = parquet.Values{}
 	r.known, r.last = map[int64]int32{}, noSource
 	r.raws, r.bytes = map[*byte]int32{}, 0
 }
@@ -302,8 +299,8 @@ func (r *record) addRaw(raw []byte) {
 		index, ok = r.raws[&raw[0]]
 	}
 	if !ok {
-		index = int32(len(r.raw.Values))
-		r.raw.Values = append(r.raw.Values, guarded(raw))
+		index = int32(len(r.raw.Bytes))
+		r.raw.Bytes = append(r.raw.Bytes, guarded(raw))
 		r.bytes += len(raw)
 		if len(raw) > 0 {
 			r.raws[&raw[0]] = index
@@ -344,6 +341,6 @@ func (r *record) write(w *parquet.Writer) error {
 	}
 	out := bufio.NewWriterSize(f, 1<<16)
 	w.Reset(out)
-	err = w.Group(len(r.offset.Ints), r.path, r.offset, r.size, r.raw)
+	err = w.RowGroup(len(r.offset.Ints), nil, []parquet.Values{r.path, r.offset, r.size, r.raw})
 	return errors.Join(err, w.Close(), out.Flush(), f.Close())
 }

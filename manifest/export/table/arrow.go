@@ -126,18 +126,17 @@ func numbered(words arrow.Array, index []int32) arrow.Array {
 	return arrays.NewDictionaryArray(word, numbers, words)
 }
 
-// nullable is a column of numbers; values has no places for nulls.
-func nullable(values []int64, has []int32) arrow.Array {
+// nullable is a column of numbers, some of which are null.
+func nullable(values []int64, present []uint8) arrow.Array {
 	b := arrays.NewInt64Builder(memory.DefaultAllocator)
 	defer b.Release()
-	b.Reserve(len(has))
-	for _, h := range has {
-		if h < 0 {
+	b.Reserve(len(values))
+	for i, v := range values {
+		if present[i] == 0 {
 			b.AppendNull()
-			continue
+		} else {
+			b.Append(v)
 		}
-		b.Append(values[0])
-		values = values[1:]
 	}
 	return b.NewArray()
 }

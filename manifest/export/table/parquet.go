@@ -4,18 +4,18 @@ import (
 	"context"
 	"io"
 
-	"varve/manifest/export/internal/parquet"
+	"varve/readers/parquet"
 )
 
 var columns = []parquet.Column{
-	{Name: "array", Kind: parquet.Text},
-	{Name: "coords", Kind: parquet.Int64s},
-	{Name: "kind", Kind: parquet.Text},
-	{Name: "source", Kind: parquet.Text, Optional: true},
-	{Name: "offset", Kind: parquet.Int64, Optional: true},
-	{Name: "length", Kind: parquet.Int64, Optional: true},
-	{Name: "codecs", Kind: parquet.Text},
-	{Name: "sources", Kind: parquet.Texts},
+	{Name: "array", Type: parquet.Text},
+	{Name: "coords", Type: parquet.IntList},
+	{Name: "kind", Type: parquet.Text},
+	{Name: "source", Type: parquet.Text, Optional: true},
+	{Name: "offset", Type: parquet.Int, Optional: true},
+	{Name: "length", Type: parquet.Int, Optional: true},
+	{Name: "codecs", Type: parquet.Text},
+	{Name: "sources", Type: parquet.TextList},
 }
 
 // parquet writes one row group a batch.
@@ -28,21 +28,18 @@ func (l *listing) parquet(ctx context.Context, out io.Writer) (*Result, error) {
 	for i, k := range kinds {
 		words[i] = []byte(k)
 	}
-	w, err := parquet.NewWriter(columns)
-	if err != nil {
-		return nil, err
-	}
-	w.Reset(out)
+	w := parquet.NewWriter(out, columns, parquet.Options{Portable: true})
 	n, err := l.batches(ctx, func(b *batch) error {
-		return w.Group(len(b.array),
-			parquet.Data{Values: paths, Index: b.array},
-			parquet.Data{Ints: b.coords, Lengths: b.lengths},
-			parquet.Data{Values: words, Index: b.kind},
-			parquet.Data{Values: b.sources, Index: b.source},
-			parquet.Data{Ints: b.offset, Index: b.hasOffset},
-			parquet.Data{Ints: b.length, Index: b.hasLength},
-			parquet.Data{Values: codecs, Index: b.array},
-			parquet.Data{Values: b.sources, Index: b.origins, Lengths: b.made})
+		return w.RowGroup(len(b.array), nil, []parquet.Values{
+			{Bytes: paths, Index: b.array},
+			{Ints: b.coords, Lengths: b.lengths},
+			{Bytes: words, Index: b.kind},
+			{Bytes: b.sources, Index: b.source},
+			{Ints: b.offset, Present: b.hasOffset},
+			{Ints: b.length, Present: b.hasLength},
+			{Bytes: codecs, Index: b.array},
+			{Bytes: b.sources, Index: b.origins, Lengths: b.made},
+		})
 	})
 	if err != nil {
 		return nil, err

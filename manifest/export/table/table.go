@@ -133,9 +133,9 @@ type batch struct {
 	array, kind, source []int32 // source -1: null
 	lengths             []int32 // of coords
 	coords              []int64
-	hasOffset           []int32 // 0, or -1 for null
-	hasLength           []int32
-	offset, length      []int64 // without nulls
+	hasOffset           []uint8 // 1, or 0 for null
+	hasLength           []uint8
+	offset, length      []int64
 	sources             [][]byte
 	made                []int32 // how many sources each row's chunk is made of
 	origins             []int32 // those, as numbers
@@ -245,7 +245,9 @@ func (b *batch) addCoords(s *span) {
 // add adds the columns of some chunks of a run, except their coordinates.
 func (l *listing) add(ctx context.Context, b *batch, s *span) (err error) {
 	r := s.run
-	kind, source, offset, length, made := int32(r.Kind), int32(-1), int32(-1), int32(-1), int32(0)
+	kind, source, made := int32(r.Kind), int32(-1), int32(0)
+	hasOffset, hasLength := uint8(0), uint8(0)
+	had, n := len(b.offset), int(s.to-s.from)
 	if s.isMade() {
 		if made, err = l.addOrigins(ctx, b, s.array); err != nil {
 			return err
@@ -254,18 +256,21 @@ func (l *listing) add(ctx context.Context, b *batch, s *span) (err error) {
 	switch {
 	case r.Kind != store.Verbatim && r.Kind != store.Prefix:
 	case r.Source < 0 || r.Inline != nil:
-		kind, length = inline, 0
+		kind, hasLength = inline, 1
 		b.length = append(b.length, int64(len(r.Inline)))
 	default:
 		if source, err = l.sourceOf(ctx, b, r.Source); err != nil {
 			return err
 		}
-		offset, length = 0, 0
+		hasOffset, hasLength = 1, 1
 		b.offset, b.length = append(b.offset, r.Offsets[s.from:s.to]...), append(b.length, r.Sizes[s.from:s.to]...)
 	}
-	for range s.to - s.from {
+	// Nulls are zeros.
+	b.offset = append(b.offset, make([]int64, had+n-len(b.offset))...)
+	b.length = append(b.length, make([]int64, had+n-len(b.length))...)
+	for range n {
 		b.kind, b.source, b.made = append(b.kind, kind), append(b.source, source), append(b.made, made)
-		b.hasOffset, b.hasLength = append(b.hasOffset, offset), append(b.hasLength, length)
+		b.hasOffset, b.hasLength = append(b.hasOffset, hasOffset), append(b.hasLength, hasLength)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // cut limits pages and row groups: each ends when it has this many rows, or this many bytes.
@@ -64,7 +64,7 @@ func newBuilder(out *parquet.Writer, kind manifest.TableKind, columns []parquet.
 
 // newTable starts the only table of a file.
 func newTable(w io.Writer, kind manifest.TableKind, columns []parquet.Column) *builder {
-	return newBuilder(parquet.NewWriter(w, columns, metaOf(kind)), kind, columns)
+	return newBuilder(parquet.NewWriter(w, columns, parquet.Options{Meta: []parquet.Pair{metaOf(kind)}}), kind, columns)
 }
 
 func (b *builder) int(column int, n int64) {

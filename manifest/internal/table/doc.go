@@ -16,7 +16,7 @@
 // The rows of a kind are numbered through all its tables, in the order of Table.First. A row is found
 // by arithmetic: table, row group, page. All columns have the same pages in a row group, except a
 // column with only one value, which has one page of a few bytes. docs/reference/format.md describes the columns.
-// Package internal/parquet describes the bytes.
+// Package readers/parquet describes the bytes.
 //
 // Equal rows always make equal files.
 //

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // documentRows returns the cells of the table under a heading of docs/reference/format.md.

@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // Fold writes the rows of a kind, from the table that starts at row first on, as one table, and

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // fixFooter sets the right checksum of a damaged footer, so that the code after that check is tested

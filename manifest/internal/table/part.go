@@ -13,7 +13,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // PartWriter writes the results of a scan to one Parquet file, a scan part. It takes refs and inline
@@ -26,7 +26,7 @@ type PartWriter struct {
 
 // NewPart starts a scan part.
 func NewPart(w io.Writer) *PartWriter {
-	p := &PartWriter{out: parquet.NewWriter(w, partColumns(), partMeta())}
+	p := &PartWriter{out: parquet.NewWriter(w, partColumns(), parquet.Options{Meta: []parquet.Pair{partMeta()}})}
 	p.refs.b = p.builder(manifest.Refs, refColumns)
 	p.inline = inlineIn(p.builder(manifest.Blobs, inlineColumns))
 	return p

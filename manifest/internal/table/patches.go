@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // Patch is the location of a compacted chunk in a file of chunks.

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // refPage is a decoded page of refs, in 8 bytes for each ref where possible.

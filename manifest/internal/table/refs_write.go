@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // RefWriter writes a table of refs.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // Begins reports whether the sources, refs and inline bytes of an older snapshot are the first ones of

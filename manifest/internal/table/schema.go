@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // The columns of each kind of table, in order. docs/reference/format.md describes them.

@@ -10,7 +10,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // section contains the rows of one kind in one file.
@@ -185,7 +185,7 @@ func (s *section) read(p pagePlace, column int, dst *parquet.Values) error {
 		*dst = parquet.Values{Bytes: make([][]byte, p.rows), Present: make([]uint8, p.rows)}
 		return nil
 	}
-	var dictionary [][]byte
+	var dictionary *parquet.Dictionary
 	if s.file.HasDictionary(group, in) {
 		var err error
 		if dictionary, err = s.dictionary(p.group, column); err != nil {
@@ -216,14 +216,14 @@ func (s *section) checkNulls(p pagePlace, column int, v *parquet.Values) error {
 	return nil
 }
 
-func (s *section) dictionary(group, column int) ([][]byte, error) {
+func (s *section) dictionary(group, column int) (*parquet.Dictionary, error) {
 	key := cacheKey{s.id, int32(group), 0, dictionaryContent + content(column)}
-	return cached(s.cache, key, func() ([][]byte, int64, error) {
+	return cached(s.cache, key, func() (*parquet.Dictionary, int64, error) {
 		d, err := s.file.Dictionary(s.groups[group], s.columns[column])
 		if err != nil {
 			return nil, 0, s.fail(err)
 		}
-		return d, bytesOf(d), nil
+		return d, bytesOf(d.Bytes) + 8*int64(len(d.Ints)), nil
 	})
 }
 

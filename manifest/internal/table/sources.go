@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // Source returns one row of the sources. It must not be changed.

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"varve/manifest"
-	"varve/manifest/internal/table/internal/parquet"
+	"varve/readers/parquet"
 )
 
 // ScanTiles yields the tiles of a segment in order, with its shift applied. The caller may keep them.

@@ -1,12 +1,12 @@
-// Package parq reads the Parquet files of kerchunk: rows of a path, an offset, a size and raw
-// bytes.
+// Package parq reads the Parquet files of kerchunk: rows of a path, an offset, a size and raw bytes.
 //
-//	"PAR1" │ column: page head, page, page head, page … │ column … │ footer  length(4) "PAR1"
+//	column  type        null
+//	path    BYTE_ARRAY  yes   name of the file
+//	offset  INT64       no    of the first byte in the file
+//	size    INT64       no    in bytes; offset and size 0: the whole file
+//	raw     BYTE_ARRAY  yes   the bytes themselves
 //
-// It supports what kerchunk's two writers (fastparquet and pyarrow) produce: flat schemas; INT32,
-// INT64 and BYTE_ARRAY, plain or with a dictionary; pages of both versions; no compression, Snappy,
-// gzip, zstd or LZ4. In return it uses memory for only one page a column, even if a file claims more.
-// The footer and the page headers are specified in parquet-format's parquet.thrift.
+// It reads what kerchunk's two writers, fastparquet and pyarrow, produce. See package readers/parquet.
 package parq
 
 import (
@@ -14,8 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"varve/readers"
+	"varve/readers/parquet"
 	"varve/readers/source"
 )
 
@@ -31,23 +33,37 @@ type Row struct {
 // maxRows is the number of rows that a file may have without any bytes for them.
 const maxRows = 1 << 20
 
+// batchRows is the number of rows that are decoded at once.
+const batchRows = 1 << 10
+
+// The columns to read.
+const (
+	pathColumn = iota
+	offsetColumn
+	sizeColumn
+	rawColumn
+	columns
+)
+
+var columnNames = [columns]string{"path", "offset", "size", "raw"}
+
 // Rows yields the rows of a file in order. Missing columns are null.
 func Rows(ctx context.Context, src *source.Source) iter.Seq2[*Row, error] {
 	return func(yield func(*Row, error) bool) {
-		m, err := readMetadata(ctx, src)
+		f, err := parquet.OpenForeign(&reader{ctx, src}, src.Size())
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		left := maxRows + 4096*src.Size()
-		for i := range m.groups {
+		for group, g := range f.Groups {
 			// Run lengths can describe any number of rows in a few bytes.
-			if left -= max(m.groups[i].rows, 0); left < 0 {
-				yield(nil, fmt.Errorf("%d rows in a file of %d bytes: %w", m.groups[i].rows, src.Size(), errors.ErrUnsupported))
+			if left -= g.Rows; left < 0 {
+				yield(nil, fmt.Errorf("%d rows in a file of %d bytes: %w", g.Rows, src.Size(), errors.ErrUnsupported))
 				return
 			}
-			if err := m.rows(ctx, src, &m.groups[i], yield); err != nil {
-				if !errors.Is(err, errStopped) {
+			if more, err := rows(ctx, f, group, yield); err != nil || !more {
+				if err != nil {
 					yield(nil, err)
 				}
 				return
@@ -56,111 +72,102 @@ func Rows(ctx context.Context, src *source.Source) iter.Seq2[*Row, error] {
 	}
 }
 
-var errStopped = errors.New("stopped")
+// reader reads a source until a context ends.
+type reader struct {
+	ctx context.Context
+	src *source.Source
+}
 
-// columnNames lists the columns to read.
-var columnNames = [...]string{"path", "offset", "size", "raw"}
+func (r *reader) ReadAt(p []byte, at int64) (int, error) { return r.src.ReadAt(r.ctx, p, at) }
 
-// rows yields the rows of a row group.
-func (m *metadata) rows(ctx context.Context, src *source.Source, g *group, yield func(*Row, error) bool) error {
-	var columns [len(columnNames)]*column
+// rows yields the rows of a row group. It returns false if the caller wants no more.
+func rows(ctx context.Context, f *parquet.File, group int, yield func(*Row, error) bool) (more bool, err error) {
+	var scanners [columns]*parquet.Scanner
 	for i, name := range columnNames {
-		var err error
-		if columns[i], err = m.column(ctx, src, g, name); err != nil {
-			return fmt.Errorf("column %q: %w", name, err)
+		if scanners[i], err = scan(f, group, name, i == pathColumn || i == rawColumn); err != nil {
+			return false, fmt.Errorf("column %q: %w", name, err)
 		}
 	}
 	var row Row
-	for n := range g.rows {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+	var batch [columns]parquet.Values
+	for at := int64(0); at < f.Groups[group].Rows; at += batchRows {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
 		}
-		var values [len(columnNames)]value
-		for i, c := range columns {
-			values[i].null = true
-			if c == nil {
-				continue
-			}
-			var err error
-			if values[i], err = c.next(); err != nil {
-				return fmt.Errorf("column %q: %w", columnNames[i], err)
+		n := int(min(batchRows, f.Groups[group].Rows-at))
+		for i, s := range scanners {
+			if s == nil {
+				batch[i] = nulls(n)
+			} else if err := s.Read(&batch[i], n); err != nil {
+				return false, fmt.Errorf("column %q: %w", columnNames[i], err)
 			}
 		}
-		if err := row.set(&values); err != nil {
-			return fmt.Errorf("row %d: %w", n, err)
-		}
-		if !yield(&row, nil) {
-			return errStopped
+		for i := range n {
+			if err := row.set(&batch, i); err != nil {
+				return false, fmt.Errorf("row %d: %w", at+int64(i), err)
+			}
+			if !yield(&row, nil) {
+				return false, nil
+			}
 		}
 	}
-	return nil
+	return true, nil
 }
 
-func (r *Row) set(values *[len(columnNames)]value) error {
-	path, offset, size, raw := &values[0], &values[1], &values[2], &values[3]
-	r.HasPath, r.Raw = !path.null, nil
-	if !raw.null {
-		r.Raw = append([]byte{}, raw.bytes...)
+func nulls(n int) parquet.Values {
+	return parquet.Values{Ints: make([]int64, n), Bytes: make([][]byte, n), Present: make([]uint8, n)}
+}
+
+// set sets a row to row i of a batch.
+func (r *Row) set(batch *[columns]parquet.Values, i int) error {
+	path, offset, size, raw := &batch[pathColumn], &batch[offsetColumn], &batch[sizeColumn], &batch[rawColumn]
+	r.HasPath, r.Raw = !path.Null(i), nil
+	if !raw.Null(i) {
+		r.Raw = append([]byte{}, raw.Bytes[i]...)
 	}
 	// Consecutive rows often have the same path: do not allocate it again.
-	if r.HasPath && string(path.bytes) != r.Path {
-		r.Path = string(path.bytes)
+	if r.HasPath && string(path.Bytes[i]) != r.Path {
+		r.Path = string(path.Bytes[i])
 	}
-	if r.HasPath && r.Raw == nil && (offset.null || size.null) {
+	if r.HasPath && r.Raw == nil && (offset.Null(i) || size.Null(i)) {
 		return readers.Corruptf("path has no offset or no size")
 	}
-	r.Offset, r.Size = offset.number, size.number
+	r.Offset, r.Size = offset.Ints[i], size.Ints[i]
 	return nil
 }
 
-// column returns a column of a row group. It returns nil if there is none with that name, or if all
-// its values are null and it has no type.
-func (m *metadata) column(ctx context.Context, src *source.Source, g *group, name string) (*column, error) {
-	for i := range g.chunks {
-		c := &g.chunks[i]
-		if c.name != name {
-			continue
-		}
-		e, err := m.leaf(name)
-		if err != nil {
-			return nil, err
-		}
-		if text := name == "path" || name == "raw"; text != (c.kind == byteArrayColumn) {
-			// pyarrow gives a column without values the type INT32.
-			if e.repetition == 1 && c.kind == int32Column {
-				return m.nulls(ctx, src, *c)
-			}
-			return nil, fmt.Errorf("values of type %v: %w", c.kind, errors.ErrUnsupported)
-		}
-		return newColumn(ctx, src, *c, e.repetition == 1)
+// scan starts to read a column, of bytes or of integers. It returns nil if there is no column with that
+// name, or if all its values are null and it has no type.
+func scan(f *parquet.File, group int, name string, isBytes bool) (*parquet.Scanner, error) {
+	i := slices.IndexFunc(f.Columns, func(c parquet.Column) bool { return c.Name == name })
+	if i < 0 {
+		return nil, nil
 	}
-	return nil, nil
-}
-
-// nulls returns nil for a column that is all null, which pyarrow writes as INT32.
-func (m *metadata) nulls(ctx context.Context, src *source.Source, c chunk) (*column, error) {
-	column, err := newColumn(ctx, src, c, true)
-	if err != nil {
+	c := f.Columns[i]
+	s, err := f.Scan(group, i)
+	switch isInt := c.Type == parquet.Int || c.Type == parquet.Int32; {
+	case err != nil:
 		return nil, err
+	case isInt == !isBytes:
+		return s, nil
+	// pyarrow gives a column without values the type INT32.
+	case c.Optional && c.Type == parquet.Int32:
+		return nil, checkNull(s, f.Groups[group].Rows)
 	}
-	for range min(c.values, maxRows) {
-		v, err := column.next()
-		if err == nil && !v.null {
-			err = fmt.Errorf("values of type %v: %w", c.kind, errors.ErrUnsupported)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return nil, nil
+	return nil, fmt.Errorf("values of type %v: %w", c.Type, errors.ErrUnsupported)
 }
 
-// leaf returns the schema element of a column directly below the root.
-func (m *metadata) leaf(name string) (element, error) {
-	for _, e := range m.schema[min(1, len(m.schema)):] {
-		if e.name == name && e.children == 0 && e.repetition < 2 {
-			return e, nil
+// checkNull returns an error if a column has a value.
+func checkNull(s *parquet.Scanner, rows int64) error {
+	for at := int64(0); at < rows; at += batchRows {
+		var v parquet.Values
+		n := int(min(batchRows, rows-at))
+		if err := s.Read(&v, n); err != nil {
+			return err
+		}
+		if v.Present == nil || slices.Contains(v.Present, 1) {
+			return fmt.Errorf("values where only nulls have type %v: %w", parquet.Int32, errors.ErrUnsupported)
 		}
 	}
-	return element{}, fmt.Errorf("not a plain column of the schema: %w", errors.ErrUnsupported)
+	return nil
 }

@@ -3,6 +3,7 @@ package parquet
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -18,8 +19,9 @@ type File struct {
 	Rows    int64
 	Meta    []Pair
 
-	r    io.ReaderAt
-	data int64 // offset of the checksum; all pages and indexes are before it
+	r         io.ReaderAt
+	data      int64 // offset of the checksum or the footer; all pages and indexes are before it
+	isForeign bool  // another program may have written it
 }
 
 // Group is a row group.
@@ -50,26 +52,48 @@ const (
 	checkBytes = 4
 )
 
-// Open reads the footer of a file.
+// Open reads the footer of a file that a Writer wrote. Every other file is an error.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	footer, at, err := readFooter(r, size)
 	if err != nil {
 		return nil, err
 	}
 	f := &File{r: r, data: at}
+	if err := f.parse(footer, at+checkBytes); err != nil {
+		return nil, err
+	}
+	return f, f.check()
+}
+
+// OpenForeign reads the footer of a Parquet file of any program. Only Scan reads its columns. Columns in
+// groups, and those of unsupported types, have the type Other.
+func OpenForeign(r io.ReaderAt, size int64) (*File, error) {
+	n, err := footerSize(r, size)
+	if err != nil {
+		return nil, err
+	}
+	if n > maxForeignFooter {
+		return nil, fmt.Errorf("footer of %d bytes: %w", n, errors.ErrUnsupported)
+	}
+	f := &File{r: r, data: size - tailBytes - n, isForeign: true}
+	footer := make([]byte, n)
+	if err := readFull(r, footer, f.data); err != nil {
+		return nil, err
+	}
+	return f, f.parse(footer, f.data)
+}
+
+func (f *File) parse(footer []byte, at int64) error {
 	t := thrift.NewReader(footer)
 	f.readMetadata(t)
 	if t.Err() != nil {
-		return nil, fmt.Errorf("footer at offset %d, byte %d: %w", at+checkBytes, t.Offset(), t.Err())
+		return fmt.Errorf("footer at offset %d, byte %d: %w", at, t.Offset(), t.Err())
 	}
-	return f, f.checkRows()
+	return nil
 }
 
 // readFooter returns the footer, and the offset of the checksum before it.
 func readFooter(r io.ReaderAt, size int64) ([]byte, int64, error) {
-	if size < int64(len(magic)+checkBytes+tailBytes) {
-		return nil, 0, corruptf("a file of %d bytes is too short for Parquet", size)
-	}
 	n, err := footerSize(r, size)
 	if err != nil {
 		return nil, 0, err
@@ -107,6 +131,9 @@ func Footer(r io.ReaderAt, size int64) ([]byte, error) {
 }
 
 func footerSize(r io.ReaderAt, size int64) (int64, error) {
+	if size < int64(len(magic)+tailBytes) {
+		return 0, corruptf("a file of %d bytes is too short for Parquet", size)
+	}
 	var end [tailBytes]byte
 	if err := readFull(r, end[:], size-tailBytes); err != nil {
 		return 0, err
@@ -154,37 +181,54 @@ func (f *File) readMetadata(t *thrift.Reader) {
 	}
 }
 
+// readSchema reads the tree of columns, which lists each node before those below it.
 func (f *File) readSchema(t *thrift.Reader, n int) {
-	if n < 2 || n > MaxColumns+1 || f.Columns != nil {
+	if n < 2 || !f.isForeign && n > MaxColumns+1 || f.Columns != nil {
 		t.Fail()
 		return
 	}
-	for i := range n {
-		c := readColumn(t)
-		if i > 0 {
-			f.Columns = append(f.Columns, c)
+	readNode(t)       // the root
+	below := int64(0) // nodes to come below the last node directly below the root
+	for range n - 1 {
+		node := readNode(t)
+		if below > 0 {
+			node.column = Column{Type: Other}
+			below--
+		}
+		if node.children < 0 || node.children > int64(n) {
+			t.Fail()
+			return
+		}
+		if below += node.children; node.children == 0 {
+			f.Columns = append(f.Columns, node.column)
 		}
 	}
 }
 
-func readColumn(t *thrift.Reader) (c Column) {
+// schemaNode is a node of the schema: a column, or a group of columns.
+type schemaNode struct {
+	column   Column
+	children int64
+}
+
+func readNode(t *thrift.Reader) (n schemaNode) {
+	c := &n.column
+	c.Type = Other
 	converted := int64(-1)
 	for id := (thrift.Field{}); t.Next(&id); {
 		switch id.ID {
 		case 1:
-			if kind := t.Integer(id); kind == byteArrayType {
-				c.Type = Bytes
-			} else if kind != int64Type {
-				t.Fail()
-			}
+			c.Type = typeOf(t.Integer(id))
 		case 3:
-			c.Optional = t.Integer(id) == 1
-		case 4:
-			name := t.Bytes(id)
-			if len(name) > maxNameBytes {
-				t.Fail()
+			repetition := t.Integer(id)
+			c.Optional = repetition == optionalField
+			if repetition == repeatedField {
+				c.Type = Other
 			}
-			c.Name = string(name)
+		case 4:
+			c.Name = string(t.Bytes(id))
+		case 5:
+			n.children = t.Integer(id)
 		case 6:
 			converted = t.Integer(id)
 		default:
@@ -192,12 +236,24 @@ func readColumn(t *thrift.Reader) (c Column) {
 		}
 	}
 	switch {
-	case c.Type == Bytes && converted == 0:
+	case c.Type == Bytes && converted == utf8Converted:
 		c.Type = Text
-	case c.Type == Bytes && converted == 19:
+	case c.Type == Bytes && converted == jsonConverted:
 		c.Type = JSON
 	}
-	return c
+	return n
+}
+
+func typeOf(physical int64) Type {
+	switch physical {
+	case int32Type:
+		return Int32
+	case int64Type:
+		return Int
+	case byteArrayType:
+		return Bytes
+	}
+	return Other
 }
 
 func (f *File) readPairs(t *thrift.Reader, n int) {
@@ -263,7 +319,7 @@ func (f *File) readGroup(t *thrift.Reader, g *Group) {
 			t.Skip(id)
 		}
 	}
-	if g.Rows < 1 || g.Rows > MaxGroupRows || columns == 0 {
+	if g.Rows < 0 || columns == 0 || !f.isForeign && (g.Rows < 1 || g.Rows > MaxGroupRows) {
 		t.Fail()
 	}
 }
@@ -289,7 +345,8 @@ func (f *File) readChunk(t *thrift.Reader, column int, c *chunk) {
 			t.Skip(id)
 		}
 	}
-	if t.Err() == nil {
+	// The least and greatest value may be shortened in files of other programs.
+	if t.Err() == nil && !f.isForeign {
 		c.findSingle(f.Columns[column].Type, &counts)
 		t.Check(f.checkChunk(column, c))
 	}
@@ -300,14 +357,14 @@ func (f *File) readChunkMetadata(t *thrift.Reader, column int, c *chunk, counts 
 	for id := (thrift.Field{}); t.Next(&id); {
 		switch id.ID {
 		case 3:
-			if t.List(id, thrift.Binary, 1) != 1 || string(t.Bare()) != f.Columns[column].Name {
-				t.Fail()
-			}
+			f.checkPath(t, column, t.List(id, thrift.Binary, 1))
 		case 4:
-			if codec := t.Integer(id); codec != uncompressed && codec != zstdCodec {
+			codec := t.Integer(id)
+			if c.codec = uint8(codec); codec < 0 || codec >= int64(unknownCodec) {
+				c.codec = unknownCodec
+			}
+			if !f.isForeign && codec != uncompressed && codec != zstdCodec {
 				t.Fail()
-			} else {
-				c.codec = uint8(codec)
 			}
 		case 5:
 			counts.values = t.Integer(id)
@@ -324,9 +381,23 @@ func (f *File) readChunkMetadata(t *thrift.Reader, column int, c *chunk, counts 
 			t.Skip(id)
 		}
 	}
-	// A dictionary comes before the data pages.
-	if c.start = c.data; dictionary > 0 {
+	// A dictionary comes before the data pages. Some programs give its offset even if there is none.
+	if c.start = c.data; dictionary > 0 && (dictionary < c.data || !f.isForeign) {
 		c.start = dictionary
+	}
+}
+
+// checkPath checks that a path of n names is the column's.
+func (f *File) checkPath(t *thrift.Reader, column, n int) {
+	for i := range n {
+		name := t.Bare()
+		if f.Columns[column].Name != "" && (i > 0 || string(name) != f.Columns[column].Name) {
+			t.Fail()
+			return
+		}
+	}
+	if n == 0 {
+		t.Fail()
 	}
 }
 
@@ -372,7 +443,8 @@ func (f *File) checkChunk(column int, c *chunk) error {
 	return nil
 }
 
-func (f *File) checkRows() error {
+// check checks what only files of a Writer have in common.
+func (f *File) check() error {
 	rows := int64(0)
 	for i := range f.Groups {
 		f.Groups[i].First = rows
@@ -383,6 +455,11 @@ func (f *File) checkRows() error {
 	}
 	if len(f.Columns) == 0 {
 		return corruptf("the file has no columns")
+	}
+	for _, c := range f.Columns {
+		if c.Type > Bytes || len(c.Name) > maxNameBytes {
+			return corruptf("column %.*q of type %v is not of a table", maxNameBytes, c.Name, c.Type)
+		}
 	}
 	return nil
 }

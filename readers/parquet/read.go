@@ -1,13 +1,18 @@
 package parquet
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"slices"
 	"sync"
 
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
 	"varve/readers/thrift"
 )
@@ -170,26 +175,37 @@ func (f *File) HasDictionary(group, column int) bool {
 }
 
 // Dictionary reads the dictionary of a column in a row group.
-func (f *File) Dictionary(group, column int) ([][]byte, error) {
+func (f *File) Dictionary(group, column int) (*Dictionary, error) {
 	c := &f.Groups[group].chunks[column]
-	if f.Columns[column].Type == Int {
-		return nil, fmt.Errorf("a dictionary of integers is %w", errors.ErrUnsupported)
-	}
-	h, body, err := f.page(c, extent{c.start, int32(min(c.data-c.start, 1<<31-1))})
+	d, err := f.readDictionary(column, c, extent{c.start, int32(min(c.data-c.start, 1<<31-1))})
 	if err != nil {
 		return nil, f.at(group, column, c.start, err)
 	}
-	if h.kind != dictionaryPage || h.encoding != plainEncoding {
-		return nil, f.at(group, column, c.start, corruptf("the dictionary page has type %d and encoding %d", h.kind, h.encoding))
+	return d, nil
+}
+
+func (f *File) readDictionary(column int, c *chunk, where extent) (*Dictionary, error) {
+	h, stored, err := f.page(where)
+	if err != nil {
+		return nil, err
 	}
-	if h.values > int64(len(body)/4) {
-		return nil, f.at(group, column, c.start, corruptf("%d texts cannot be in %d bytes", h.values, len(body)))
+	if h.kind != dictionaryPage || h.encoding != plainEncoding && h.encoding != plainDictionary {
+		return nil, corruptf("the dictionary page has type %d and encoding %d", h.kind, h.encoding)
 	}
-	entries := make([][]byte, h.values)
-	if err := readPlainBytes(entries, body); err != nil {
-		return nil, f.at(group, column, c.start, err)
+	body, err := h.decompress(c.codec, stored)
+	if err != nil {
+		return nil, err
 	}
-	return entries, nil
+	// An entry takes at least 4 bytes.
+	if h.values > int64(len(body.values)/4) {
+		return nil, corruptf("%d entries cannot be in %d bytes", h.values, len(body.values))
+	}
+	var entries Values
+	p := pageValues{column: Column{Type: f.Columns[column].Type}, data: body.values}
+	if err := p.read(&entries, int(h.values)); err != nil {
+		return nil, err
+	}
+	return &Dictionary{entries.Ints, entries.Bytes}, nil
 }
 
 func (f *File) at(group, column int, offset int64, err error) error {
@@ -198,22 +214,25 @@ func (f *File) at(group, column int, offset int64, err error) error {
 
 // Page reads the values of a column in one page. It reuses dst.Ints. dst.Bytes is new, or refers to
 // the dictionary.
-func (f *File) Page(group int, l *Layout, column, page int, dictionary [][]byte, dst *Values) error {
+func (f *File) Page(group int, l *Layout, column, page int, dictionary *Dictionary, dst *Values) error {
 	c := &f.Groups[group].chunks[column]
 	start, end := l.Rows(page)
-	kind := f.Columns[column].Type
-	dst.reset(kind, end-start)
 	if c.isSingle {
+		dst.reset(f.Columns[column].Type, end-start)
 		dst.fill(c, end-start)
 		return nil
 	}
 	where := l.pages[column][page]
-	h, body, err := f.page(c, where)
-	if err == nil && (h.kind != dataPage || h.values != int64(end-start)) {
-		err = corruptf("the page has type %d and %d rows instead of being a data page with %d rows", h.kind, h.values, end-start)
+	p, err := f.values(column, c, where, dictionary)
+	if err == nil && p.rows != int64(end-start) {
+		err = corruptf("the page has %d rows instead of %d", p.rows, end-start)
 	}
 	if err == nil {
-		err = dst.decode(f.Columns[column], h, body, dictionary)
+		err = p.read(dst, end-start)
+	}
+	// Headers of pages have no checksum. A wrong encoding shows here.
+	if err == nil && p.encoding == plainEncoding && len(p.data) > 0 {
+		err = corruptf("%d bytes follow the values of the page", len(p.data))
 	}
 	if err != nil {
 		return f.at(group, column, where.offset, err)
@@ -221,15 +240,36 @@ func (f *File) Page(group int, l *Layout, column, page int, dictionary [][]byte,
 	return nil
 }
 
+// values reads a data page.
+func (f *File) values(column int, c *chunk, where extent, dictionary *Dictionary) (p pageValues, err error) {
+	h, stored, err := f.page(where)
+	if err != nil {
+		return p, err
+	}
+	if h.kind != dataPage && (h.kind != dataPageV2 || !f.isForeign) {
+		return p, corruptf("the page has type %d instead of being a data page", h.kind)
+	}
+	body, err := h.decompress(c.codec, stored)
+	if err != nil {
+		return p, err
+	}
+	return newPageValues(f.Columns[column], &h, body, dictionary)
+}
+
 // pageHead is a PageHeader.
 type pageHead struct {
 	kind, plain, stored int64
 	sum                 uint32
+	hasSum              bool
 	values, encoding    int64
+
+	// In pages of version 2, levels are not compressed.
+	levels, repetitions int64 // bytes of levels
+	isPlain             bool  // the values are not compressed either
 }
 
-// page reads a page. It returns the header and the uncompressed body.
-func (f *File) page(c *chunk, where extent) (h pageHead, body []byte, err error) {
+// page reads a page. It returns the header, and the stored bytes after it.
+func (f *File) page(where extent) (h pageHead, stored []byte, err error) {
 	data := make([]byte, where.size)
 	if err := readFull(f.r, data, where.offset); err != nil {
 		return h, nil, err
@@ -244,14 +284,14 @@ func (f *File) page(c *chunk, where extent) (h pageHead, body []byte, err error)
 		return h, nil, corruptf("the page header claims %d of %d bytes and %d values", h.stored, len(data), h.values)
 	}
 	// Check before decompressing, so that zstd never sees damaged bytes.
-	if crc32.ChecksumIEEE(data) != h.sum {
+	if (h.hasSum || !f.isForeign) && crc32.ChecksumIEEE(data) != h.sum {
 		return h, nil, corruptf("the checksum of the page is not %08x", h.sum)
 	}
-	body, err = decompress(c.codec, data, h.plain)
-	return h, body, err
+	return h, data, nil
 }
 
 func (h *pageHead) read(t *thrift.Reader) {
+	h.kind = -1
 	for id := (thrift.Field{}); t.Next(&id); {
 		switch id.ID {
 		case 1:
@@ -261,23 +301,54 @@ func (h *pageHead) read(t *thrift.Reader) {
 		case 3:
 			h.stored = t.Integer(id)
 		case 4:
-			h.sum = uint32(t.Integer(id))
-		case 5, 7: // DataPageHeader, DictionaryPageHeader: their first fields are the same
+			h.sum, h.hasSum = uint32(t.Integer(id)), true
+		case 5, 7, 8: // DataPageHeader, DictionaryPageHeader, DataPageHeaderV2
 			t.Open(id)
-			for id := (thrift.Field{}); t.Next(&id); {
-				switch id.ID {
-				case 1:
-					h.values = t.Integer(id)
-				case 2:
-					h.encoding = t.Integer(id)
-				default:
-					t.Skip(id)
-				}
-			}
+			h.readData(t, id.ID == 8)
 		default:
 			t.Skip(id)
 		}
 	}
+}
+
+func (h *pageHead) readData(t *thrift.Reader, isV2 bool) {
+	for id := (thrift.Field{}); t.Next(&id); {
+		switch {
+		case id.ID == 1:
+			h.values = t.Integer(id)
+		case id.ID == 2 && !isV2, id.ID == 4 && isV2:
+			h.encoding = t.Integer(id)
+		case id.ID == 5 && isV2:
+			h.levels = t.Integer(id)
+		case id.ID == 6 && isV2:
+			h.repetitions = t.Integer(id)
+		case id.ID == 7 && isV2 && id.Kind == thrift.False:
+			h.isPlain = true
+		default:
+			t.Skip(id)
+		}
+	}
+}
+
+// pageBody is a decompressed page.
+type pageBody struct {
+	levels []byte // in version 2; before that they are the first of the values
+	values []byte
+}
+
+// decompress returns the body of a page.
+func (h *pageHead) decompress(codec uint8, stored []byte) (b pageBody, err error) {
+	if h.kind == dataPageV2 {
+		if h.levels < 0 || h.repetitions != 0 || h.levels > int64(len(stored)) || h.levels > h.plain {
+			return b, corruptf("levels of %d and %d bytes do not fit into %d bytes", h.repetitions, h.levels, len(stored))
+		}
+		b.levels, stored = stored[:h.levels], stored[h.levels:]
+		if h.isPlain {
+			codec = uncompressed
+		}
+	}
+	b.values, err = decompress(codec, stored, h.plain-h.levels)
+	return b, err
 }
 
 // maxExpansion is the greatest ratio of zstd: a block of 128 KiB takes at least 4 bytes.
@@ -291,28 +362,63 @@ var zstdReaders = sync.Pool{New: func() any {
 	return r
 }}
 
-func decompress(codec uint8, data []byte, size int64) ([]byte, error) {
+// decompress returns the size bytes of which a page was compressed.
+func decompress(codec uint8, data []byte, size int64) (out []byte, err error) {
 	if codec == uncompressed {
 		if int64(len(data)) != size {
 			return nil, corruptf("the page has %d bytes instead of %d", len(data), size)
 		}
 		return data, nil
 	}
-	// Check before allocating: the size comes from the file.
+	// Check before allocating: the size comes from the file. No codec compresses better than zstd.
 	if size > maxPageBytes || size > maxExpansion*(int64(len(data))+1) {
 		return nil, corruptf("%d bytes cannot be compressed to %d bytes", size, len(data))
 	}
-	r, ok := zstdReaders.Get().(*zstd.Decoder)
-	if !ok {
-		return nil, errors.New("zstd rejects its options")
+	switch codec {
+	case zstdCodec:
+		out, err = decompressZstd(data, size)
+	case snappyCodec:
+		out, err = decompressSnappy(data, size)
+	case gzipCodec:
+		out, err = decompressGzip(data, size)
+	case lz4Codec:
+		var n int
+		out = make([]byte, size)
+		n, err = lz4.UncompressBlock(data, out)
+		out = out[:max(n, 0)]
+	default:
+		names := map[uint8]string{lzoCodec: "LZO", brotliCodec: "Brotli", oldLZ4Codec: "the old LZ4"}
+		return nil, fmt.Errorf("compression %d (%s): %w", codec, names[codec], errors.ErrUnsupported)
 	}
-	defer zstdReaders.Put(r)
-	out, err := r.DecodeAll(data, make([]byte, 0, size))
 	if err != nil {
-		return nil, corruptf("zstd: %w", err)
+		return nil, corruptf("compressed page: %w", err)
 	}
 	if int64(len(out)) != size {
 		return nil, corruptf("the page has %d bytes after decompression instead of %d", len(out), size)
 	}
 	return out, nil
+}
+
+func decompressZstd(data []byte, size int64) ([]byte, error) {
+	r, ok := zstdReaders.Get().(*zstd.Decoder)
+	if !ok {
+		return nil, errors.New("zstd rejects its options")
+	}
+	defer zstdReaders.Put(r)
+	return r.DecodeAll(data, make([]byte, 0, size))
+}
+
+func decompressSnappy(data []byte, size int64) ([]byte, error) {
+	if n, err := snappy.DecodedLen(data); err != nil || int64(n) != size {
+		return nil, corruptf("snappy has %d bytes instead of %d", n, size)
+	}
+	return snappy.Decode(nil, data)
+}
+
+func decompressGzip(data []byte, size int64) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, size+1))
 }

@@ -26,6 +26,28 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
+// FuzzForeign reads damaged files as if another program had written them.
+func FuzzForeign(f *testing.F) {
+	rng := rand.New(rand.NewPCG(2, 3))
+	for range 8 {
+		f.Add(randomTable(rng).encode(f))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := OpenForeign(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return
+		}
+		for g := range file.Groups {
+			for c := range file.Columns {
+				s, err := file.Scan(g, c)
+				for rows := min(file.Groups[g].Rows, 1<<16); err == nil && rows > 0; rows -= 1000 {
+					err = s.Read(&Values{}, int(min(rows, 1000)))
+				}
+			}
+		}
+	})
+}
+
 func FuzzDelta(f *testing.F) {
 	f.Add(5, appendDelta(nil, []int64{1, -2, 3, 1 << 62, -1 << 63}))
 	f.Add(200, appendDelta(nil, make([]int64, 200)))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"varve/readers/thrift"
 )
@@ -13,15 +14,25 @@ import (
 // Pair is an entry of a file's key-value metadata.
 type Pair struct{ Key, Value string }
 
-// Writer writes a file. The output depends only on the arguments.
+// Options say how a file is written.
+type Options struct {
+	// Meta is the file's key-value metadata.
+	Meta []Pair
+	// Portable makes files for readers with few features, such as fastparquet and GDAL: integers are
+	// PLAIN, and indexes have at least one bit. Writing takes less time, and files are larger.
+	Portable bool
+}
+
+// Writer writes files. The output depends only on the arguments. Different Writers may be used at once.
 type Writer struct {
 	w       io.Writer
 	at      int64
 	columns []Column
-	meta    []Pair
+	options Options
 	groups  []writtenGroup
 	rows    int64
 	enc     encoder
+	sizes   []int // of the rows of a row group, in bytes
 	err     error // the first error; nothing is written after it
 }
 
@@ -55,21 +66,38 @@ type pageLocation struct {
 var errClosed = errors.New("the table is closed")
 
 // NewWriter starts a file.
-func NewWriter(w io.Writer, columns []Column, meta ...Pair) *Writer {
-	return &Writer{w: w, columns: columns, meta: meta}
+func NewWriter(w io.Writer, columns []Column, o Options) *Writer {
+	e := encoder{portable: o.Portable}
+	if o.Portable {
+		e.zstd = newPortableZstd()
+	} else {
+		e.zstd = zstdWriter()
+	}
+	return &Writer{w: w, columns: columns, options: o, enc: e}
+}
+
+// Reset starts another file with the same columns and options. It reuses memory.
+func (w *Writer) Reset(to io.Writer) {
+	w.w, w.at, w.groups, w.rows, w.err = to, 0, w.groups[:0], 0, nil
 }
 
 // Rows returns the number of rows so far.
 func (w *Writer) Rows() int64 { return w.rows }
 
-// RowGroup writes a row group. starts are the first rows of pages. A column whose Values are zero is
-// all null. The slices may be reused afterwards.
+// RowGroup writes a row group. starts are the first rows of pages; if it is nil, the Writer chooses
+// them. A column whose Values are zero is all null. The slices may be reused afterwards.
 func (w *Writer) RowGroup(rows int, starts []int, values []Values) error {
 	if w.err != nil {
 		return w.err
 	}
 	if rows == 0 {
 		return nil
+	}
+	if err := w.check(rows, values); err != nil {
+		return err
+	}
+	if starts == nil {
+		starts = w.pageStarts(rows, values)
 	}
 	if len(w.groups) == 0 {
 		w.write([]byte(magic))
@@ -84,6 +112,71 @@ func (w *Writer) RowGroup(rows int, starts []int, values []Values) error {
 	w.groups = append(w.groups, g)
 	w.rows += int64(rows)
 	return w.err
+}
+
+// check returns an error if values do not suit the columns.
+func (w *Writer) check(rows int, values []Values) error {
+	if len(values) != len(w.columns) {
+		return fmt.Errorf("parquet: values of %d columns, there are %d", len(values), len(w.columns))
+	}
+	for i := range values {
+		if c := w.columns[i]; !c.isFilledBy(&values[i], rows) || values[i].Same && w.options.Portable {
+			return fmt.Errorf("parquet: column %s of type %v does not have %d rows", c.Name, c.Type, rows)
+		}
+	}
+	return nil
+}
+
+// isFilledBy reports whether a column has a value for each row.
+func (c Column) isFilledBy(v *Values, rows int) bool {
+	given := len(v.Ints) + len(v.Bytes)
+	if v.Index != nil {
+		given = len(v.Ints) + len(v.Index)
+	}
+	switch {
+	case c.Type.isList():
+		elements := 0
+		for _, n := range v.Lengths {
+			elements += int(n)
+		}
+		return len(v.Lengths) == rows && elements == given
+	case v.Same:
+		return given == 1
+	case given == 0:
+		return c.Optional
+	}
+	return given == rows && (len(v.Present) == 0 || len(v.Present) == rows)
+}
+
+// portablePage is the size in bytes that a page may reach before its last row.
+const portablePage = 8 << 20
+
+// pageStarts divides rows into pages.
+func (w *Writer) pageStarts(rows int, values []Values) []int {
+	w.sizes = slices.Grow(w.sizes[:0], rows)[:rows]
+	sizes := w.sizes
+	clear(sizes)
+	for _, v := range values {
+		for i, n := range v.Lengths {
+			sizes[i] += 8 * int(n)
+		}
+		if v.Index != nil && v.Lengths == nil {
+			for i, n := range v.Index {
+				if n >= 0 && len(v.Bytes) > 0 {
+					sizes[i] += len(v.Bytes[n])
+				}
+			}
+		}
+	}
+	starts := []int{0}
+	size := 0
+	for i, n := range sizes {
+		if size > portablePage || i-starts[len(starts)-1] == MaxPageRows {
+			starts, size = append(starts, i), 0
+		}
+		size += n
+	}
+	return starts
 }
 
 // shift changes offsets from relative to the chunk to relative to the file.
@@ -165,8 +258,10 @@ func (w *Writer) footer() []byte {
 	for i := range w.groups {
 		w.group(&t, &w.groups[i])
 	}
-	t.List(5, thrift.Struct, len(w.meta))
-	for _, p := range w.meta {
+	if len(w.options.Meta) > 0 {
+		t.List(5, thrift.Struct, len(w.options.Meta))
+	}
+	for _, p := range w.options.Meta {
 		t.Begin()
 		t.Text(1, p.Key)
 		t.Text(2, p.Value)
@@ -183,28 +278,57 @@ func (w *Writer) footer() []byte {
 	return t.Out
 }
 
+// schema writes the tree of columns, each node before those below it.
 func (w *Writer) schema(t *thrift.Writer) {
-	t.List(2, thrift.Struct, len(w.columns)+1)
+	nodes := 1 + len(w.columns)
+	for _, c := range w.columns {
+		if c.Type.isList() {
+			nodes += 2
+		}
+	}
+	t.List(2, thrift.Struct, nodes)
 	t.Begin()
 	t.Text(4, "schema")
 	t.I32(5, int32(len(w.columns)))
 	t.End()
 	for _, c := range w.columns {
-		t.Begin()
-		t.I32(1, c.physical())
-		optional := int32(0)
-		if c.Optional {
-			optional = 1
+		if !c.Type.isList() {
+			c.leaf(t, c.Name)
+			continue
 		}
-		t.I32(3, optional)
+		t.Begin()
+		t.I32(3, requiredField)
 		t.Text(4, c.Name)
-		c.annotate(t)
+		t.I32(5, 1)
+		t.I32(6, listConverted)
 		t.End()
+		t.Begin()
+		t.I32(3, repeatedField)
+		t.Text(4, listNode)
+		t.I32(5, 1)
+		t.End()
+		c.leaf(t, elementNode)
 	}
 }
 
+// The names of the nodes below a list.
+const listNode, elementNode = "list", "element"
+
+func (c Column) leaf(t *thrift.Writer, name string) {
+	t.Begin()
+	t.I32(1, c.physical())
+	repetition := int32(requiredField)
+	if c.Optional {
+		repetition = optionalField
+	}
+	t.I32(3, repetition)
+	t.Text(4, name)
+	c.annotate(t)
+	t.End()
+}
+
 func (c Column) physical() int32 {
-	if c.Type == Int {
+	if c.Type.isInt() {
 		return int64Type
 	}
 	return byteArrayType
@@ -212,17 +336,26 @@ func (c Column) physical() int32 {
 
 // annotate writes the meaning of bytes: a ConvertedType and a LogicalType.
 func (c Column) annotate(t *thrift.Writer) {
-	converted, logical := int32(0), int16(1) // UTF8, STRING
+	converted, logical := int32(utf8Converted), int16(stringLogical)
 	switch c.Type {
+	case Text, TextList:
 	case JSON:
-		converted, logical = 19, 12
-	case Int, Bytes:
+		converted, logical = jsonConverted, jsonLogical
+	default:
 		return
 	}
 	t.I32(6, converted)
 	t.Struct(10)
 	t.Empty(logical)
 	t.End()
+}
+
+// path returns the names of the nodes from the root to the values.
+func (c Column) path() []string {
+	if c.Type.isList() {
+		return []string{c.Name, listNode, elementNode}
+	}
+	return []string{c.Name}
 }
 
 func (w *Writer) group(t *thrift.Writer, g *writtenGroup) {
@@ -267,8 +400,11 @@ func (w *Writer) chunk(t *thrift.Writer, column Column, c *writtenChunk) {
 	for _, e := range encodings {
 		t.Varint(int64(e))
 	}
-	t.List(3, thrift.Binary, 1)
-	t.Bare(column.Name)
+	path := column.path()
+	t.List(3, thrift.Binary, len(path))
+	for _, name := range path {
+		t.Bare(name)
+	}
 	t.I32(4, zstdCodec)
 	t.I64(5, c.values)
 	t.I64(6, c.plain)

@@ -23,7 +23,7 @@ type testGroup struct {
 func (table *testTable) encode(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w := NewWriter(&out, table.columns, Pair{"varve", "{}"})
+	w := NewWriter(&out, table.columns, Options{Meta: []Pair{{"varve", "{}"}}})
 	for _, g := range table.groups {
 		if err := w.RowGroup(g.rows, g.starts, g.values); err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func eachPage(f *File, group int, do func(column, start int, v *Values) error) e
 		return err
 	}
 	for column := range f.Columns {
-		var dictionary [][]byte
+		var dictionary *Dictionary
 		if f.HasDictionary(group, column) {
 			if dictionary, err = f.Dictionary(group, column); err != nil {
 				return err
