@@ -8,10 +8,13 @@ import (
 	"varve/codec/internal/corrupt"
 )
 
+// MaxCodecs is the largest number of codecs in a pipeline. No writer comes near it, and many
+// functions look at the codecs of a pipeline in pairs.
+const MaxCodecs = 64
+
 // The limits of a chunk in memory. All code that holds a whole chunk checks them.
 const (
-	// maxChunk is the largest size of a chunk in bytes, both of its elements and stored. An
-	// eighth of it is the largest number of elements.
+	// maxChunk is the largest size of a chunk in bytes, both of its elements and stored.
 	maxChunk = 4 << 30
 
 	// maxUnsized is the largest chunk size in bytes that is accepted however few bytes are
@@ -48,8 +51,9 @@ func (f Form) MemorySize() int64 {
 // CheckSize returns an error if a chunk is too large to hold in memory. Call it before
 // allocating a whole chunk: the shape is from a document, whatever is stored.
 func (f Form) CheckSize() error {
-	if n := f.Bytes(); n < 0 || n > maxChunk || f.Count() > maxChunk/8 {
-		return fmt.Errorf("a chunk of shape %v of %v, more than %d GiB: %w", f.Shape, f.Type, maxChunk>>30, errors.ErrUnsupported)
+	// Elements of varying length take varElementSize bytes each, and their own bytes.
+	if n := f.MemorySize(); n > maxChunk {
+		return fmt.Errorf("a chunk of shape %v of %v takes more than %d GiB in memory: %w", f.Shape, f.Type, maxChunk>>30, errors.ErrUnsupported)
 	}
 	return nil
 }

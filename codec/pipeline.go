@@ -21,6 +21,9 @@ type Pipeline struct {
 // New returns the pipeline of specs, which are in the order of encoding, for chunks of
 // the given form.
 func New(specs []Spec, form Form) (*Pipeline, error) {
+	if len(specs) > MaxCodecs {
+		return nil, fmt.Errorf("%d codecs in a list (limit %d): %w", len(specs), MaxCodecs, errors.ErrUnsupported)
+	}
 	p := &Pipeline{specs: slices.Clone(specs)}
 	if err := checkForm(form); err != nil {
 		return nil, err

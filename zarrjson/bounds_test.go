@@ -1,12 +1,14 @@
 package zarrjson
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"varve/codec"
 	"varve/fixtures/system"
 )
 
@@ -65,5 +67,27 @@ func TestHostileDocuments(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestManyCodecs reads lists of codecs as long as allowed, and longer ones.
+func TestManyCodecs(t *testing.T) {
+	list := func(n int) string {
+		return "[" + strings.Repeat(`{"name":"transpose","configuration":{"order":[0,1]}},`, n-1) + `{"name":"bytes"}]`
+	}
+	for n, want := range map[int]error{codec.MaxCodecs: nil, codec.MaxCodecs + 1: errors.ErrUnsupported, 16000: errors.ErrUnsupported} {
+		shape := []string{"shape", "[4,4]", "data_type", `"uint8"`, "fill_value", "0", "chunk_grid", `{"name":"regular","configuration":{"chunk_shape":[2,2]}}`, "dimension_names", "null"}
+		if _, err := ParseArray([]byte(with(append(shape, "codecs", list(n))...))); !errors.Is(err, want) {
+			t.Errorf("%d codecs: got %v, want %v", n, err, want)
+		}
+	}
+	filters := func(n int) string {
+		return `{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"|u1","fill_value":0,"order":"C","compressor":null,"filters":[` +
+			strings.TrimSuffix(strings.Repeat(`{"id":"delta","dtype":"|u1"},`, n), ",") + `]}`
+	}
+	for n, want := range map[int]error{codec.MaxCodecs: nil, codec.MaxCodecs + 1: errors.ErrUnsupported} {
+		if _, err := ParseV2Array([]byte(filters(n))); !errors.Is(err, want) {
+			t.Errorf("%d filters: got %v, want %v", n, err, want)
+		}
 	}
 }

@@ -16,6 +16,9 @@ func readCodecs(v value, n *normalizer) ([]codec.Spec, error) {
 	if len(list) == 0 {
 		return n.emptyList(v)
 	}
+	if err := checkCount(v.path, len(list)); err != nil {
+		return nil, err
+	}
 	specs := make([]codec.Spec, len(list))
 	for i, e := range list {
 		if specs[i], err = readCodecSpec(e, n); err != nil {
@@ -23,6 +26,14 @@ func readCodecs(v value, n *normalizer) ([]codec.Spec, error) {
 		}
 	}
 	return specs, nil
+}
+
+// checkCount returns an error for a list of more codecs than a pipeline can have.
+func checkCount(path string, n int) error {
+	if n > codec.MaxCodecs {
+		return unsupportedError(path, "%d codecs (limit %d)", n, codec.MaxCodecs)
+	}
+	return nil
 }
 
 func readCodecSpec(v value, n *normalizer) (codec.Spec, error) {

@@ -104,6 +104,9 @@ func (a *V2Array) readFilters(v value) error {
 		return nil
 	}
 	list, err := v.readList("null or a list of filters")
+	if err == nil {
+		err = checkCount(v.path, len(list))
+	}
 	if err != nil {
 		return err
 	}

@@ -11,16 +11,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"varve/manifest/repo"
 )
 
 func main() {
 	tuneMemory()
-	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
-	context.AfterFunc(ctx, stop) // a second signal then ends a command that ignores the first
+	ctx, stop := interruptible()
 	root, out := newRootCommand(), &results{to: os.Stdout}
 	root.SetOut(out)
 	err := cmp.Or(root.ExecuteContext(ctx), out.err)
@@ -44,15 +41,6 @@ func failureText(err error) string {
 		return errorText(err) + ". Run varve append, or varve build --force"
 	}
 	return errorText(err)
-}
-
-// endSignals returns the signals that end a command. A hangup does not, if it is ignored: nohup does that.
-func endSignals() []os.Signal {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
-	}
-	return signals
 }
 
 // results is standard output, and keeps the first error. A command that ignores such an error has

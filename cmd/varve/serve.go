@@ -111,6 +111,7 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	for manifest, path := range handler.Snapshots() {
 		log.Info("permanent address of this snapshot", "manifest", manifest, "address", address(name, path))
 	}
+	finishesRequests.Store(true)
 	return server.Serve(ctx, listener, handler)
 }
 
