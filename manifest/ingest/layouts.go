@@ -62,7 +62,7 @@ func (l *planChunks) mosaic(a *manifest.Array) (*mosaic.Mosaic, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Know(l.known)
+	m.ReuseConversions(l.known)
 	return m, nil
 }
 

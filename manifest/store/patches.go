@@ -169,8 +169,8 @@ func (p *planner) pushPatch(c *grid.Chunk, coords []int64, box grid.Region, j *j
 	j.patch.number, _ = p.a.grid.Number(coords)
 	j.Part = mosaic.Part{Row: -1, Tile: -1, Box: p.clone(box), Within: p.clone(box), Codec: p.numbers(c.Codec)}
 	j.Within.Shift(c.Origin)
-	j.All = box.Equal(c.Region)
-	j.isReusable = !j.All && p.a.store.cache.limit > 0
+	j.HasAllData = box.Equal(c.Region)
+	j.isReusable = !j.HasAllData && p.a.store.cache.limit > 0
 	if e, ok := p.a.store.cache.peek(j.key(p.a)); ok && j.isReusable {
 		j.decoded, j.source = &e, -1
 	}

@@ -278,7 +278,7 @@ func (p *planner) prepare(j *job) (err error) {
 	}
 	strided := j.Fit.Variable.Storage.Layout == manifest.Strided && !j.isNarrowed
 	j.isAlone = strided || !j.IsWhole() && !j.isNarrowed && readsParts(j.pipe) || j.isDirect()
-	j.isReusable = !j.All && !j.isAlone && !j.isNarrowed && p.a.store.cache.limit > 0
+	j.isReusable = !j.HasAllData && !j.isAlone && !j.isNarrowed && p.a.store.cache.limit > 0
 	if j.isReusable {
 		if e, ok := p.a.store.cache.peek(j.key(p.a)); ok {
 			j.decoded = &e

@@ -6,8 +6,8 @@ import (
 	"varve/grid"
 )
 
-// cursor is a chunk of a box of chunk coordinates. It moves through the box in C order, any number of
-// chunks at a time.
+// cursor is the current chunk of a walk through a box of chunk coordinates, in C order. One step can
+// skip any number of chunks.
 type cursor struct {
 	grid   *grid.Grid
 	box    grid.Region
@@ -44,7 +44,7 @@ func (c *cursor) set(axis int, coord int64) {
 	c.chunk.Shape[axis] = min(s.Data, c.grid.Shape()[axis]-at)
 }
 
-// advance moves the cursor by n chunks, and reports whether it is still in the box.
+// advance moves the cursor forward by n chunks, and reports whether it is still in the box.
 func (c *cursor) advance(n int64) bool {
 	// Like an odometer: the last axis moves fastest and carries into the one before.
 	for k := len(c.coords) - 1; k >= 0 && n > 0; k-- {
@@ -60,8 +60,8 @@ func (c *cursor) advance(n int64) bool {
 	return n == 0
 }
 
-// countBefore returns the number of chunks along an axis, from this one on, that have equal edges and end
-// at or before an index. It is at least 1.
+// countBefore returns how many chunks with equal edges follow one another along an axis and end at or
+// before an index. It counts from the current chunk, and returns at least 1.
 func (c *cursor) countBefore(axis int, end int64) int64 {
 	s := &c.spans[axis]
 	n := min(c.box.End(axis), s.First+s.Count) - c.coords[axis]

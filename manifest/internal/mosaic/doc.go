@@ -1,5 +1,5 @@
 // Package mosaic computes the location of every declared chunk of an array: its tile, its row in the
-// table of refs, and whether its stored bytes match the schema. It does no I/O.
+// table of refs, and whether its stored bytes match the schema. It reads no sources and no tables itself.
 //
 //	array      0         31        59              placement: where tiles start
 //	           ├─ tile 0 ─┼─ tile 1 ─┼─ tile 2 ─┤

@@ -21,11 +21,11 @@ type Fit struct {
 	Variable   *manifest.Variable
 	Conversion *convert.Conversion
 
-	m     *Mosaic
-	grid  *grid.Grid   // the variable's chunk grid, in its own axes
-	axes  []storedAxis // one for each axis of the array
-	skip  int64        // rows of refs before those of the variable
-	order []int        // see Order
+	m          *Mosaic
+	grid       *grid.Grid   // the variable's chunk grid, in its own axes
+	axes       []storedAxis // one for each axis of the array
+	rowsBefore int64        // rows of refs before those of the variable
+	order      []int        // see Order
 
 	isStraight   bool  // the axes have the array's order
 	hasSameFill  bool  // elements that were never written read as the schema's fill
@@ -35,28 +35,27 @@ type Fit struct {
 	row          int64 // bytes of one index of the first axis, if raw
 	stride       int64 // bytes from one index of the first axis to the next
 
-	pipe pipelines // of stored chunks, in the variable's axes
-	mu   sync.RWMutex
-	same []sameness
+	pipe     pipelines // of stored chunks, in the variable's axes
+	mu       sync.RWMutex
+	compared []comparison
 }
 
 // storedAxis is one axis of the array, as the variable has it.
 type storedAxis struct {
-	axis   int   // of the variable; -1 if it lacks the axis: then the values repeat along the tile
+	axis   int   // of the variable; -1 if it lacks the axis, so that its values repeat along the tile
 	length int64 // of the variable along the axis; 1 if it lacks it
 	dim    grid.Dimension
-	size   int64 // of the chunks along it, if all have the same; else 0
+	size   int64 // of each chunk along the axis; 0 if they differ
 	chunks int64
 	rows   int64 // rows of refs from one chunk to the next along the axis
-	bytes  int64 // bytes from one index to the next, if the elements are one run
+	bytes  int64 // bytes from one index to the next, if the variable is contiguous
 }
 
-// sameness remembers whether stored chunks with this shape and filter mask decode to the elements that
-// the schema declares.
-type sameness struct {
-	shape []int64
-	mask  uint32
-	same  bool
+// comparison is a result of matchesSchema.
+type comparison struct {
+	shape   []int64
+	mask    uint32
+	isMatch bool
 }
 
 // orNone returns f, or nil if the header has no such variable.
@@ -67,26 +66,29 @@ func (f *Fit) orNone() (*Fit, error) {
 	return f, nil
 }
 
+// newFit returns the fit of a header's variable. It is empty if the header has no such variable.
 func (m *Mosaic) newFit(h *manifest.Header) (*Fit, error) {
-	at, skip := m.layout.common.find(h, m.spec.Variables)
+	at, rowsBefore := m.layout.shared.find(h, m.spec.Variables)
 	if at < 0 {
 		return &Fit{}, nil
 	}
 	v := h.Variables[at]
 	// Another header may share the variable, and so its fit.
-	key := fitKey{v, skip, m.unnamed(h, v)}
-	if f, ok := m.same.Load(key); ok {
+	key := fitKey{v, rowsBefore, m.nameMarks(h, v)}
+	if f, ok := m.fitsByKey.Load(key); ok {
 		return f.(*Fit), nil
 	}
-	f := &Fit{m: m, Variable: v, skip: skip}
-	if err := f.check(key.unnamed); err != nil {
+	f := &Fit{m: m, Variable: v, rowsBefore: rowsBefore}
+	if err := f.bind(key.nameMarks); err != nil {
 		return nil, fmt.Errorf("variable %s: %w", v.Path, err)
 	}
-	kept, _ := m.same.LoadOrStore(key, f)
+	kept, _ := m.fitsByKey.LoadOrStore(key, f)
 	return kept.(*Fit), nil
 }
 
-func (f *Fit) check(unnamed string) (err error) {
+// bind sets the conversion, axes and pipelines of a fit. It returns an error if the variable cannot provide
+// elements of the schema.
+func (f *Fit) bind(nameMarks string) (err error) {
 	v := f.Variable
 	if v.Unreadable != "" {
 		return fmt.Errorf("%s: %w", v.Unreadable, errors.ErrUnsupported)
@@ -101,23 +103,24 @@ func (f *Fit) check(unnamed string) (err error) {
 	if f.grid, err = v.Grid(); err != nil {
 		return err
 	}
-	if err = f.matchAxes(unnamed); err != nil {
+	if err = f.matchAxes(nameMarks); err != nil {
 		return err
 	}
 	if !f.HasRefs() {
 		return nil
 	}
 	f.pipe.of = func(shape []int64, mask uint32) (*codec.Pipeline, error) {
-		return f.m.layout.common.pipelines.New(f.codecs(mask), f.form(shape))
+		return f.m.layout.shared.pipelines.New(f.codecs(mask), f.form(shape))
 	}
 	return f.measure()
 }
 
+// form returns the form of stored elements in a chunk of this shape.
 func (f *Fit) form(shape []int64) codec.Form {
 	return codec.Form{Type: f.Variable.Type, Shape: shape, Fill: f.Variable.Fill.Value}
 }
 
-// HasRefs reports whether the variable has stored bytes. If not, it is all fill.
+// HasRefs reports whether the variable has rows of refs. If not, all its elements have the fill value.
 func (f *Fit) HasRefs() bool {
 	switch f.Variable.Storage.Layout {
 	case manifest.Chunked, manifest.Strided, manifest.Inline:
@@ -127,7 +130,7 @@ func (f *Fit) HasRefs() bool {
 }
 
 // matchAxes finds the variable's axis for each axis of the array.
-func (f *Fit) matchAxes(unnamed string) error {
+func (f *Fit) matchAxes(nameMarks string) error {
 	v, used := f.Variable, make([]bool, len(f.Variable.Dims))
 	if len(v.Dims) != len(v.Shape) {
 		return corruptf("%d dimensions are named for %d axes", len(v.Dims), len(v.Shape))
@@ -135,8 +138,8 @@ func (f *Fit) matchAxes(unnamed string) error {
 	for _, want := range f.m.spec.Dims {
 		s := storedAxis{axis: -1, length: 1, size: 1, chunks: 1}
 		for i, have := range v.Dims {
-			// The used axes are skipped: a variable can have the same dimension twice.
-			if !used[i] && f.m.dimPath(i, have, unnamed) == want {
+			// A variable can have the same dimension twice, so an axis is used only once.
+			if !used[i] && f.m.dimPath(i, have, nameMarks) == want {
 				used[i] = true
 				dim := f.grid.Dim(i)
 				s = storedAxis{axis: i, length: v.Shape[i], dim: dim, chunks: dim.Chunks()}
@@ -157,7 +160,8 @@ func (f *Fit) matchAxes(unnamed string) error {
 	return nil
 }
 
-// countRows computes the distance of neighbouring chunks in the table of refs, for each axis.
+// countRows computes the distance between neighbouring chunks in the table of refs, for each axis. Rows
+// are in C order of the chunks.
 func (f *Fit) countRows() {
 	for k := range f.axes {
 		a := &f.axes[k]
@@ -171,30 +175,30 @@ func (f *Fit) countRows() {
 	}
 }
 
-// Marks of axes for unnamed.
+// Marks that nameMarks returns.
 const (
-	hasName = '-'
-	hasNone = '?'
+	namedMark   = '-'
+	unnamedMark = '?'
 )
 
-// unnamed returns a mark for each axis of a variable: whether its source names the dimension. It is
-// empty if the array has no Unnamed.
-func (m *Mosaic) unnamed(h *manifest.Header, v *manifest.Variable) string {
+// nameMarks returns a mark for each axis of a variable: whether its source names the dimension. It is
+// empty if the array matches all axes by name.
+func (m *Mosaic) nameMarks(h *manifest.Header, v *manifest.Variable) string {
 	if len(m.spec.Unnamed) == 0 {
 		return ""
 	}
 	marks := make([]byte, len(v.Dims))
 	for i, d := range v.Dims {
-		if marks[i] = hasName; m.layout.common.isUnnamed(h, d) {
-			marks[i] = hasNone
+		if marks[i] = namedMark; m.layout.shared.isUnnamed(h, d) {
+			marks[i] = unnamedMark
 		}
 	}
 	return string(marks)
 }
 
 // dimPath returns the array's path for the dimension of a variable's axis.
-func (m *Mosaic) dimPath(axis int, dim, unnamed string) string {
-	if axis < min(len(unnamed), len(m.spec.Unnamed)) && unnamed[axis] == hasNone && m.spec.Unnamed[axis] != "" {
+func (m *Mosaic) dimPath(axis int, dim, nameMarks string) string {
+	if axis < min(len(nameMarks), len(m.spec.Unnamed)) && nameMarks[axis] == unnamedMark && m.spec.Unnamed[axis] != "" {
 		return m.spec.Unnamed[axis]
 	}
 	if path, ok := m.spec.Renamed[dim]; ok {
@@ -203,11 +207,11 @@ func (m *Mosaic) dimPath(axis int, dim, unnamed string) string {
 	return dim
 }
 
-// Order returns the variable's axes in the order of the array's, without axes that the variable lacks.
-// straight reports whether this is the variable's own order.
+// Order returns the variable's axes in the order in which the array has them. straight is true if the
+// variable has them in the same order.
 func (f *Fit) Order() (order []int, straight bool) { return f.order, f.isStraight }
 
-// measure computes the distances of elements in bytes, if "bytes" is the only codec.
+// measure computes the distances between elements in bytes, if "bytes" is the only codec.
 func (f *Fit) measure() error {
 	v := f.Variable
 	f.element = int64(v.Type.Size)
@@ -216,7 +220,7 @@ func (f *Fit) measure() error {
 		return err
 	}
 	if v.Storage.Stride != 0 && (!f.isRaw || len(v.Shape) == 0) {
-		return fmt.Errorf("shape %v with a stride of %d bytes and codecs: %w", v.Shape, v.Storage.Stride, errors.ErrUnsupported)
+		return fmt.Errorf("shape %v with a stride of %d bytes and compression is %w", v.Shape, v.Storage.Stride, errors.ErrUnsupported)
 	}
 	if !f.isRaw || len(v.Shape) == 0 {
 		return nil
@@ -233,13 +237,13 @@ func (f *Fit) measure() error {
 	}
 	rows := max(v.Shape[0], 1)
 	if hi != 0 || f.row < 0 || f.stride < f.row || f.stride > math.MaxInt64/rows {
-		return corruptf("shape %v of elements of %d bytes does not fit a stride of %d bytes", v.Shape, f.element, v.Storage.Stride)
+		return corruptf("the stride is %[3]d bytes, but rows of shape %[1]v with elements of %[2]d bytes are longer, or the variable is too large", v.Shape, f.element, v.Storage.Stride)
 	}
 	f.countBytes()
 	return nil
 }
 
-// countBytes computes the distance of neighbouring elements in bytes, for each axis.
+// countBytes computes the distance between neighbouring elements in bytes, for each axis.
 func (f *Fit) countBytes() {
 	for k := range f.axes {
 		switch a := &f.axes[k]; a.axis {
@@ -264,12 +268,13 @@ func (f *Fit) IsRaw() bool { return f.isRaw }
 // memoryForm is the codec pipeline of elements in memory.
 var memoryForm = []codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}}
 
-// measureForm determines whether stored bytes equal the elements in memory.
+// measureForm determines whether stored bytes equal the elements in memory, so that they need no
+// decoding.
 func (f *Fit) measureForm() error {
 	if !f.isRaw {
 		return nil
 	}
-	one, known := f.form(nil), &f.m.layout.common.pipelines
+	one, known := f.form(nil), &f.m.layout.shared.pipelines
 	stored, err := known.New(f.Variable.Storage.Codecs, one)
 	if err != nil {
 		return err
@@ -279,36 +284,36 @@ func (f *Fit) measureForm() error {
 	return err
 }
 
-// IsMemoryForm reports whether stored bytes equal the elements in memory.
+// IsMemoryForm reports whether stored bytes equal the elements in memory, so that they need no decoding.
 func (f *Fit) IsMemoryForm() bool { return f.isMemoryForm }
 
-// Strides returns the number of bytes of one index of the first axis, and the distance to the next
-// index. They are equal if there are no gaps, and if the variable is not raw.
+// Strides returns the bytes that one index of the first axis occupies, and the bytes from one index to
+// the next. Both are equal if there are no gaps. Both are 0 if the variable is not raw.
 func (f *Fit) Strides() (row, stride int64) { return f.row, f.stride }
 
 // Pipeline returns the codec pipeline of a stored chunk with this codec shape, in the variable's axes.
-// reaches says that the chunk extends beyond the variable's shape. mask is the filter mask of the chunk's
-// ref or, if it is a GRIB message, the check.
-func (f *Fit) Pipeline(shape []int64, mask uint32, reaches bool) (*codec.Pipeline, error) {
-	p, err := f.pipe.get(shape, f.skippedFilters(mask, reaches))
+// isPadded says that the chunk extends beyond the variable's shape. mask is the filter mask of the
+// chunk's ref. For a GRIB message it is the checksum in its ref instead.
+func (f *Fit) Pipeline(shape []int64, mask uint32, isPadded bool) (*codec.Pipeline, error) {
+	p, err := f.pipe.get(shape, f.skippedFilters(mask, isPadded))
 	if err != nil {
 		return nil, f.m.wrap(fmt.Errorf("variable %s: %w", f.Variable.Path, err))
 	}
 	return p.WithCheck(mask), nil
 }
 
-// skippedFilters returns the filters that were skipped for a chunk: those of the ref's mask or, for a chunk
-// beyond the border of a variable with RawEdges, all.
-func (f *Fit) skippedFilters(skippedFilters uint32, reaches bool) uint32 {
+// skippedFilters returns a mask of the filters that were skipped for a chunk: the filters of the ref's
+// mask or, for a padded chunk of a variable with RawEdges, all filters.
+func (f *Fit) skippedFilters(mask uint32, isPadded bool) uint32 {
 	all := uint32(1)<<min(max(f.Variable.Storage.Filters, 0), 31) - 1
-	// HDF5 can be told not to filter chunks that extend beyond the array.
-	if reaches && f.Variable.Storage.RawEdges {
+	// H5Pset_chunk_opts stores padded chunks without filters, and their masks do not say so.
+	if isPadded && f.Variable.Storage.RawEdges {
 		return all
 	}
-	return skippedFilters & all
+	return mask & all
 }
 
-// codecs returns the codecs of chunks for which the filters of a mask were skipped.
+// codecs returns the codecs of chunks, without the filters that a mask skips.
 func (f *Fit) codecs(mask uint32) []codec.Spec {
 	s := &f.Variable.Storage
 	if mask == 0 {
@@ -324,34 +329,35 @@ func (f *Fit) codecs(mask uint32) []codec.Spec {
 	return used
 }
 
-// isSame reports whether stored chunks with this codec shape, in the array's axes, and this filter
-// mask decode to the elements that the schema declares.
-func (f *Fit) isSame(shape []int64, mask uint32) bool {
+// matchesSchema reports whether stored chunks with this codec shape, in the array's axes, and this
+// filter mask decode to the elements that the schema declares. The results are cached.
+func (f *Fit) matchesSchema(shape []int64, mask uint32) bool {
 	f.mu.RLock()
-	for i := range f.same {
-		if s := &f.same[i]; s.mask == mask && slices.Equal(s.shape, shape) {
+	for i := range f.compared {
+		if s := &f.compared[i]; s.mask == mask && slices.Equal(s.shape, shape) {
 			f.mu.RUnlock()
-			return s.same
+			return s.isMatch
 		}
 	}
 	f.mu.RUnlock()
-	found := sameness{slices.Clone(shape), mask, f.compare(shape, mask)}
+	found := comparison{slices.Clone(shape), mask, f.compare(shape, mask)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.same) >= maxCached {
-		f.same = append(f.same[:0:0], f.same[maxCached/2:]...)
+	if len(f.compared) >= maxCached {
+		f.compared = append(f.compared[:0:0], f.compared[maxCached/2:]...)
 	}
-	f.same = append(f.same, found)
-	return found.same
+	f.compared = append(f.compared, found)
+	return found.isMatch
 }
 
-// compare computes isSame. It builds the stored chunk's pipeline for the array's axes, with length 1
-// for axes that the variable lacks. Most codecs ignore such axes, and the others reject the form.
+// compare computes matchesSchema. It builds the stored chunk's pipeline with the array's axes, and with
+// length 1 along axes that the variable lacks. Most codecs ignore such axes, and the others reject the
+// form.
 func (f *Fit) compare(shape []int64, mask uint32) bool {
 	declared, err := f.m.pipe.get(shape, 0)
 	if err != nil {
 		return false
 	}
-	stored, err := f.m.layout.common.pipelines.New(f.codecs(mask), f.form(shape))
+	stored, err := f.m.layout.shared.pipelines.New(f.codecs(mask), f.form(shape))
 	return err == nil && (stored == declared || stored.SameDecode(declared))
 }

@@ -7,7 +7,7 @@ type Kind uint8
 
 // The kinds of chunks.
 const (
-	Missing   Kind = iota // all fill: nothing is stored
+	Missing   Kind = iota // nothing is stored: all elements have the fill value
 	Verbatim              // the stored bytes match the schema
 	Prefix                // the stored bytes start with the bytes that match the schema
 	Reencoded             // everything else: decoded, converted and encoded
@@ -27,7 +27,7 @@ func (k Kind) AddTo(c *manifest.Counts, chunks int64) {
 	}
 }
 
-// String returns the kind in the form that documents use.
+// String returns the kind as it is written in JSON and in messages.
 func (k Kind) String() string {
 	names := [...]string{"missing", "verbatim", "prefix", "re-encoded"}
 	if int(k) < len(names) {

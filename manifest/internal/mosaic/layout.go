@@ -10,7 +10,7 @@ import (
 	"varve/manifest"
 )
 
-// Layout finds the tiles of a placement. All arrays of a placement share it. Tiles do not change.
+// Layout finds the tiles of a placement. All arrays of a placement share it. It does not change.
 //
 // The bounds of all tiles cut each axis, and the cuts form cells. Each cell is in one tile or in none:
 //
@@ -24,19 +24,19 @@ import (
 type Layout struct {
 	dims  []string
 	tiles []int64 // for each tile: file, origin, start and shape
-	n     int
+	n     int     // number of tiles
 
-	cuts  [][]int64
-	table []int32 // tile of each cell in C order, or none
-	tree  *boxTree
+	cuts  [][]int64 // for each axis: see cutsAlong
+	table []int32   // tile of each cell in C order, or none
+	tree  *boxTree  // instead of cuts and table, if there would be too many cells
 
-	common *common
+	shared *sharedCache
 }
 
 // none is the tile number of a cell that is in no tile.
 const none = int32(-1)
 
-// maxTiles is the largest number of tiles of a placement.
+// maxTiles is the largest number of tiles of a placement. Numbers of tiles are int32.
 const maxTiles = math.MaxInt32 / 16
 
 // Arrange returns the layout of a placement. Tiles that overlap are an error.
@@ -54,13 +54,13 @@ func Arrange(p *manifest.Placement) (*Layout, error) {
 	return l, nil
 }
 
-// Arranger makes a Layout from one tile after another, so that not all of them have to be in memory as
-// manifest.Tile.
+// Arranger makes a Layout from one tile after another. A Layout needs a fraction of the memory of the
+// tiles as manifest.Tile.
 type Arranger struct{ l *Layout }
 
 // NewArranger returns an arranger of tiles along these dimensions.
 func NewArranger(dims []string) *Arranger {
-	return &Arranger{&Layout{dims: slices.Clone(dims), common: &common{}}}
+	return &Arranger{&Layout{dims: slices.Clone(dims), shared: &sharedCache{}}}
 }
 
 // Add adds the next tile.
@@ -78,7 +78,7 @@ func (a *Arranger) Add(t *manifest.Tile) error {
 	if l.n == maxTiles {
 		return fmt.Errorf("more than %d tiles are %w", maxTiles, errors.ErrUnsupported)
 	}
-	// Grow by a half: append would double a slice that can be most of the memory.
+	// Grow by a half. append could double a slice that is already most of the memory.
 	if l.n == cap(l.tiles)/max(l.stride(), 1) {
 		l.tiles = slices.Grow(l.tiles, max(l.stride(), len(l.tiles)/2))
 	}
@@ -94,21 +94,21 @@ func (a *Arranger) Layout() (*Layout, error) {
 	for k := range l.dims {
 		l.cuts = append(l.cuts, l.cutsAlong(k))
 	}
-	taken, ok, err := l.fillTable()
+	overlapping, ok, err := l.fillTable()
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
+		// For tiles on a diagonal, the table would grow with the square of their number.
 		l.cuts, l.table = nil, nil
-		// Tiles that do not line up would need a table as large as the square of their number.
 		l.tree = newBoxTree(l)
-		taken, err = l.overlap()
+		overlapping, err = l.overlap()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if taken != none {
-		return nil, corruptf("tile %d of source %d overlaps another tile", taken, l.file(taken))
+	if overlapping != none {
+		return nil, corruptf("tile %d of source %d overlaps another tile", overlapping, l.file(overlapping))
 	}
 	return l, nil
 }
@@ -125,6 +125,7 @@ func (l *Layout) file(t int32) int64 { return l.tiles[int(t)*l.stride()] }
 func (l *Layout) origin(t int32) []int64 { return l.numbers(t, 0) }
 func (l *Layout) shape(t int32) []int64  { return l.numbers(t, 2) }
 
+// numbers returns the origin (0), start (1) or shape (2) of a tile.
 func (l *Layout) numbers(t int32, which int) []int64 {
 	n := len(l.dims)
 	at := int(t)*l.stride() + 1 + which*n
@@ -141,7 +142,8 @@ func (l *Layout) along(t int32, axis int) (origin, start, length int64) {
 // isEmpty reports whether a tile has no elements.
 func (l *Layout) isEmpty(t int32) bool { return slices.Contains(l.shape(t), 0) }
 
-// cutsAlong returns the start of each cell along an axis. The last cell has no end.
+// cutsAlong returns the start of each cell along an axis, in increasing order. The last cell is beyond
+// all tiles and has no end.
 func (l *Layout) cutsAlong(axis int) []int64 {
 	cuts := make([]int64, 0, l.n+1)
 	add := func(at int64) {
@@ -150,7 +152,7 @@ func (l *Layout) cutsAlong(axis int) []int64 {
 		}
 	}
 	for t := range int32(l.n) {
-		// Empty tiles have no elements, so they cut nothing.
+		// An empty tile needs no cell.
 		if !l.isEmpty(t) {
 			at := l.origin(t)[axis]
 			add(at)
@@ -163,9 +165,10 @@ func (l *Layout) cutsAlong(axis int) []int64 {
 	return slices.Compact(cuts)
 }
 
-// fillTable sets the tile of each cell. ok is false if there would be too many cells. taken is a tile
-// that overlaps another, or none.
-func (l *Layout) fillTable() (taken int32, ok bool, err error) {
+// fillTable sets the tile of each cell. ok is false if there would be too many cells. overlapping is a
+// tile that overlaps another, or none.
+func (l *Layout) fillTable() (overlapping int32, ok bool, err error) {
+	// Tiles with gaps between them need up to 2 cells a tile along an axis, so 8 in three dimensions.
 	limit, cells := 1<<16+8*l.n, 1
 	for _, cuts := range l.cuts {
 		if cells *= max(len(cuts), 1); cells > limit {
@@ -182,7 +185,7 @@ func (l *Layout) fillTable() (taken int32, ok bool, err error) {
 			continue
 		}
 		for k, at := range l.origin(t) {
-			// Tiles come in order, so the last cell is a good hint.
+			// Tiles usually come in order, so the cell of the tile before is a good hint.
 			lo[k] = search(l.cuts[k], at, lo[k])
 			hi[k] = search(l.cuts[k], at+l.shape(t)[k]-1, lo[k])
 		}
@@ -210,7 +213,7 @@ func (l *Layout) overlap() (int32, error) {
 		for k, at := range l.origin(t) {
 			end[k] = at + l.shape(t)[k]
 		}
-		found = l.tree.meeting(found[:0], l.origin(t), end)
+		found = l.tree.appendMeeting(found[:0], l.origin(t), end)
 		if len(found) > 1 { // besides the tile itself
 			return t, nil
 		}
@@ -221,7 +224,7 @@ func (l *Layout) overlap() (int32, error) {
 // eachCell calls do with the number of every cell in a box of cells, until do returns false. A layout
 // without axes has one cell.
 func (l *Layout) eachCell(lo, hi []int, do func(cell int) bool) {
-	// On the stack for the usual numbers of dimensions: this runs for each tile and chunk.
+	// An array on the stack, because this runs for each tile and chunk and must not allocate.
 	var at [8]int
 	cell := at[:]
 	if len(lo) > len(cell) {
@@ -253,8 +256,8 @@ func (l *Layout) cellNumber(cell []int) (number int) {
 	return number
 }
 
-// search returns the cell that contains an index, or -1 before the first cut. hint is a likely cell:
-// neighbouring chunks are in the same cell or in the next.
+// search returns the cell that contains an index, or -1 before the first cut. It tries the cell hint and
+// the cell after it first, because neighbouring chunks are in the same cell or in the next.
 func search(cuts []int64, index int64, hint int) int {
 	if hint >= 0 && hint < len(cuts) && cuts[hint] <= index {
 		if hint+1 == len(cuts) || index < cuts[hint+1] {

@@ -12,20 +12,20 @@ type Place struct {
 	// Kind is the best kind that the chunk can have. Depending on the ref, a Verbatim chunk can turn
 	// out to be Re-encoded or Missing. A Missing chunk stays Missing.
 	Kind Kind
-	Tile int32 // the only tile that meets the chunk; -1 if there is none or several
-	Row  int64 // of the only ref that contains stored bytes of the chunk; -1 if there is none or several
+	Tile int32 // the only tile with elements of the chunk; -1 if there is none or several
+	Row  int64 // of the only ref with stored bytes of the chunk; -1 if there is none or several
 
 	fit          *Fit
 	offset, size int64 // of the chunk's bytes within the ref's bytes; size is -1 for all of them
 	isCovered    bool  // the tile contains the whole chunk
-	isBeyond     bool  // the stored chunk extends beyond the variable's shape
-	isSame       bool  // see Fit.isSame, for a ref without a mask
+	isPadded     bool  // the stored chunk extends beyond the variable's shape
+	isMatch      bool  // the result of Fit.matchesSchema for a ref without a mask
 }
 
-// Locator finds the places of chunks, faster if they are near each other. It is not safe for
-// concurrent use.
+// Locator finds the places of chunks. It remembers the last one, so a chunk near it is found faster. It
+// is not safe for concurrent use.
 type Locator struct {
-	ctx    context.Context // of the search: the files may have to read headers
+	ctx    context.Context // for Files, which may have to read headers
 	m      *Mosaic
 	lo, hi []int // the cells that the last chunk met, for each axis of the layout
 	origin []int64
@@ -36,7 +36,7 @@ type Locator struct {
 
 	header *manifest.Header // of the last tile
 	fit    *Fit
-	last   sheet
+	last   chunkBox
 }
 
 // Locator returns a new locator.
@@ -63,14 +63,14 @@ func (l *Locator) Place(c *grid.Chunk) (Place, error) {
 		if err != nil {
 			return Place{}, err
 		}
-		if f == nil {
+		if f == nil { // the source lacks the variable
 			continue
 		}
 		some, all := f.meets(t, c.Region)
 		if !some {
 			continue
 		}
-		// A second tile has a part of it, so no stored chunk can be the whole.
+		// A second tile has elements of the chunk, so no stored chunk has all of them.
 		if only != none {
 			return Place{Kind: Reencoded, Tile: none, Row: -1}, nil
 		}
@@ -82,8 +82,8 @@ func (l *Locator) Place(c *grid.Chunk) (Place, error) {
 	return fit.place(only, c, covered), nil
 }
 
-// tiles returns the tiles whose boxes meet a region, in increasing order. The slice is valid until the
-// next call.
+// tiles returns the tiles whose boxes intersect a region, in increasing order. The slice is valid until
+// the next call.
 func (l *Locator) tiles(r grid.Region) []int32 {
 	l.found = l.found[:0]
 	lay := l.m.layout
@@ -101,7 +101,7 @@ func (l *Locator) tiles(r grid.Region) []int32 {
 		}
 	}
 	if lay.tree != nil {
-		l.found = lay.tree.meeting(l.found, l.origin, l.end)
+		l.found = lay.tree.appendMeeting(l.found, l.origin, l.end)
 		return l.found
 	}
 	if l.isOneCell = one; one {
@@ -113,7 +113,7 @@ func (l *Locator) tiles(r grid.Region) []int32 {
 	return l.tilesOfCells()
 }
 
-// tilesOfCells returns the tiles of more than one cell.
+// tilesOfCells returns the tiles of the cells from lo to hi.
 func (l *Locator) tilesOfCells() []int32 {
 	lay := l.m.layout
 	lo, hi := make([]int, len(l.lo)), l.hi
@@ -146,9 +146,10 @@ func (l *Locator) fitOf(t int32) (*Fit, error) {
 	return f, nil
 }
 
-// extent returns the range of indices of the array along an axis that a tile's variable covers. The
-// range ends where the variable ends. Along an axis that the variable lacks it is the whole tile.
-func (f *Fit) extent(t int32, axis int) (from, to int64) {
+// coveredRange returns the indices of the array along an axis for which a tile's variable has elements.
+// A variable can be shorter than its tile. Along an axis that the variable lacks, the range is the whole
+// tile.
+func (f *Fit) coveredRange(t int32, axis int) (from, to int64) {
 	have := f.axes[axis].length
 	j := f.m.layoutAxes[axis]
 	if j < 0 {
@@ -161,9 +162,9 @@ func (f *Fit) extent(t int32, axis int) (from, to int64) {
 	return from, from + max(min(length, have-start), 0)
 }
 
-// within returns the variable's index for an index of the array. It is 0 along an axis that the
+// variableIndex returns the variable's index for an index of the array. It is 0 along an axis that the
 // variable lacks.
-func (f *Fit) within(t int32, axis int, at int64) int64 {
+func (f *Fit) variableIndex(t int32, axis int, at int64) int64 {
 	if f.axes[axis].axis < 0 {
 		return 0
 	}
@@ -175,12 +176,11 @@ func (f *Fit) within(t int32, axis int, at int64) int64 {
 	return at - origin + start
 }
 
-// meets reports whether a tile's variable has some elements of a region, and whether it has all of
-// them.
+// meets reports whether a tile's variable has some elements of a region, and whether it has all.
 func (f *Fit) meets(t int32, r grid.Region) (some, all bool) {
 	all = true
 	for k := range f.axes {
-		from, to := f.extent(t, k)
+		from, to := f.coveredRange(t, k)
 		origin, end := r.Origin[k], r.End(k)
 		if origin >= to || end <= from {
 			return false, false

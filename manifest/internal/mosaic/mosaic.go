@@ -30,14 +30,14 @@ type Mosaic struct {
 	grid       *grid.Grid
 	layout     *Layout
 	files      Files
-	fill       []byte // one element of the schema: the value of positions in no tile
+	fill       []byte // one element: the value of positions that no tile covers
 	layoutAxes []int  // the layout's axis for each axis of the array, or -1
 	axes       []int  // the array's axis for each axis of the layout
 	known      convert.Known
 
-	pipe pipelines // of the schema
-	fits sync.Map  // *manifest.Header → *Fit
-	same sync.Map  // fitKey → *Fit
+	pipe      pipelines // of the schema
+	fits      sync.Map  // *manifest.Header → *Fit
+	fitsByKey sync.Map  // fitKey → *Fit
 }
 
 // New returns the mosaic of an array with the tiles of a layout.
@@ -58,13 +58,13 @@ func New(a *manifest.Array, l *Layout, files Files) (*Mosaic, error) {
 		m.fill = make([]byte, t.Size)
 	}
 	m.pipe.of = func(shape []int64, _ uint32) (*codec.Pipeline, error) {
-		return m.layout.common.pipelines.New(m.schema.Codecs, m.schema.Form(shape))
+		return m.layout.shared.pipelines.New(m.schema.Codecs, m.schema.Form(shape))
 	}
 	return m, nil
 }
 
-// Know sets conversions that were made before and can be used again. Call it before any other method.
-func (m *Mosaic) Know(known convert.Known) { m.known = known }
+// ReuseConversions sets conversions that other arrays have made already. Call it before any other method.
+func (m *Mosaic) ReuseConversions(known convert.Known) { m.known = known }
 
 // findAxes finds the array's axis for each axis of the layout.
 func (m *Mosaic) findAxes() error {
@@ -120,9 +120,9 @@ func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
 // fitKey identifies everything that a fit depends on. Headers that differ only in other variables have
 // equal keys, because they share the pointer of this variable.
 type fitKey struct {
-	variable *manifest.Variable
-	skip     int64
-	unnamed  string // marks of its axes, see Mosaic.unnamed
+	variable   *manifest.Variable
+	rowsBefore int64
+	nameMarks  string // see Mosaic.nameMarks
 }
 
 // pipelines caches pipelines by chunk shape and filter mask.
@@ -156,7 +156,7 @@ func (p *pipelines) get(shape []int64, mask uint32) (*codec.Pipeline, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// Drop the older half: which entries are dropped hardly matters.
+	// Drop the older half. The cache is rarely full, so a better rule would not pay.
 	if len(p.cached) >= maxCached {
 		p.cached = append(p.cached[:0:0], p.cached[maxCached/2:]...)
 	}

@@ -101,8 +101,8 @@ func strided(stride int64, endian string, shape ...int64) manifest.Variable {
 
 func edges(sizes ...grid.Sizes) zarrjson.ChunkGrid { return zarrjson.RectilinearGrid(sizes...) }
 
-// one is a file of a case: its origin along t, and its length.
-type one struct {
+// testFile is a file of a case: its origin and start along t, and its length.
+type testFile struct {
 	v         manifest.Variable
 	at, n     int64
 	start     int64
@@ -115,11 +115,12 @@ type kindCase struct {
 	shape  []int64
 	grid   zarrjson.ChunkGrid
 	schema []string // codecs
-	files  []one
-	want   string // a letter for each chunk: v, p, r or a point
+	files  []testFile
+	want   string // a letter for each chunk: v, p, r, or a point for a missing one
 }
 
-func without(v manifest.Variable, change func(*manifest.Variable)) manifest.Variable {
+// changed returns the variable after a change.
+func changed(v manifest.Variable, change func(*manifest.Variable)) manifest.Variable {
 	change(&v)
 	return v
 }
@@ -131,51 +132,51 @@ func kindCases() []kindCase {
 	none := manifest.Ref{Offset: manifest.NotStored}
 	zlib := []string{"bytes", "shuffle", "zlib1"}
 	return []kindCase{
-		{"one file", []int64{4, 4}, reg(2, 2), zlib, []one{{v: chunked([]int64{4, 4}, []int64{2, 2}, zlib...), n: 4}}, "vvvv"},
-		{"another level", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, "bytes", "shuffle", "zlib9"), n: 4}}, "vv"},
-		{"another codec", []int64{8}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4}, {v: chunked([]int64{4}, []int64{2}, "bytes", "zstd"), at: 4, n: 4}}, "vvrr"},
-		{"another byte order", []int64{4}, reg(2), []string{"bytes"}, []one{{v: chunked([]int64{4}, []int64{2}, "big"), n: 4}}, "rr"},
-		{"padded at the end", []int64{5}, reg(2), zlib, []one{{v: chunked([]int64{5}, []int64{2}, zlib...), n: 5}}, "vvv"},
-		{"padded in the middle", []int64{6}, reg(2), zlib, []one{{v: chunked([]int64{3}, []int64{2}, zlib...), n: 3}, {v: chunked([]int64{3}, []int64{2}, zlib...), at: 3, n: 3}}, "vrr"},
-		{"edges as stored", []int64{6}, edges(grid.List(2, 1, 2, 1)), zlib, []one{{v: chunked([]int64{3}, []int64{2}, zlib...), n: 3}, {v: chunked([]int64{3}, []int64{2}, zlib...), at: 3, n: 3}}, "vrvr"},
-		{"begins within a chunk", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{5}, []int64{2}, zlib...), start: 1, n: 4}}, "rr"},
-		{"begins at a chunk", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{6}, []int64{2}, zlib...), start: 2, n: 4}}, "vv"},
-		{"filter mask", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(1)}}, "rv"},
-		{"mask of a filter that is not there", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(4)}}, "vv"},
-		{"mask that leaves what the schema has", []int64{4}, reg(2), []string{"bytes", "shuffle"}, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(2)}}, "vr"},
-		{"raw edges", []int64{5}, reg(2), zlib, []one{{v: without(chunked([]int64{5}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Storage.RawEdges = true }), n: 5}}, "vvr"},
-		{"raw edges, raw schema", []int64{5}, reg(2), []string{"bytes"}, []one{{v: without(chunked([]int64{5}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Storage.RawEdges = true }), n: 5}}, "rrv"},
-		{"not stored", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: []manifest.Ref{none}}}, ".v"},
-		{"not stored, another fill", []int64{4}, reg(2), zlib, []one{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: []manifest.Ref{none}, otherFill: true}}, "rv"},
-		{"two files, neither stored", []int64{4}, reg(4), zlib, []one{{v: chunked([]int64{2}, []int64{2}, zlib...), n: 2, refs: []manifest.Ref{none}}, {v: chunked([]int64{2}, []int64{2}, zlib...), at: 2, n: 2, refs: []manifest.Ref{none}}}, "."},
-		{"two files, one stored", []int64{4}, reg(4), zlib, []one{{v: chunked([]int64{2}, []int64{2}, zlib...), n: 2, refs: []manifest.Ref{none}}, {v: chunked([]int64{2}, []int64{2}, zlib...), at: 2, n: 2}}, "r"},
-		{"a gap", []int64{6}, reg(2), zlib, []one{{v: chunked([]int64{2}, []int64{2}, zlib...), n: 2}, {v: chunked([]int64{2}, []int64{2}, zlib...), at: 4, n: 2}}, "v.v"},
-		{"never written", []int64{4}, reg(2), zlib, []one{{v: manifest.Variable{Path: "/v", Dims: []string{"/t"}, Shape: []int64{4}, Type: float, Storage: manifest.Storage{Layout: manifest.Nothing}}, n: 4}}, ".."},
-		{"never written, another fill", []int64{4}, reg(2), zlib, []one{{v: manifest.Variable{Path: "/v", Dims: []string{"/t"}, Shape: []int64{4}, Type: float, Storage: manifest.Storage{Layout: manifest.Nothing}}, n: 4, otherFill: true}}, "rr"},
-		{"absent", []int64{4}, reg(2), zlib, []one{{v: without(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Path = "/w" }), n: 4}}, ".."},
-		{"contiguous", []int64{6, 4}, reg(2, 4), []string{"bytes"}, []one{{v: strided(0, "bytes", 6, 4), n: 6}}, "vvv"},
-		{"contiguous, parts of rows", []int64{2, 4}, reg(1, 2), []string{"bytes"}, []one{{v: strided(0, "bytes", 2, 4), n: 2}}, "vvvv"},
-		{"contiguous, parts of two rows", []int64{2, 4}, reg(2, 2), []string{"bytes"}, []one{{v: strided(0, "bytes", 2, 4), n: 2}}, "rr"},
-		{"contiguous, short at the end", []int64{5, 4}, reg(2, 4), []string{"bytes"}, []one{{v: strided(0, "bytes", 5, 4), n: 5}}, "vvr"},
-		{"contiguous, edges as long", []int64{5, 4}, edges(grid.List(2, 2, 1), grid.Every(4)), []string{"bytes"}, []one{{v: strided(0, "bytes", 5, 4), n: 5}}, "vvv"},
-		{"contiguous, compressed schema", []int64{4}, reg(2), zlib, []one{{v: strided(0, "bytes", 4), n: 4}}, "rr"},
-		{"records", []int64{3, 4}, reg(1, 4), []string{"big"}, []one{{v: strided(100, "big", 3, 4), n: 3}}, "vvv"},
-		{"two records", []int64{4, 4}, reg(2, 4), []string{"big"}, []one{{v: strided(100, "big", 4, 4), n: 4}}, "rr"},
-		{"two records without a gap", []int64{4, 4}, reg(2, 4), []string{"big"}, []one{{v: strided(16, "big", 4, 4), n: 4}}, "vv"},
-		{"shorter than stored", []int64{59}, edges(grid.List(31, 28)), []string{"bytes"}, []one{{v: chunked([]int64{31}, []int64{31}, "bytes"), n: 31, refs: []manifest.Ref{{Offset: 1, Size: 124}}}, {v: chunked([]int64{28}, []int64{31}, "bytes"), at: 31, n: 28, refs: []manifest.Ref{{Offset: 1, Size: 124}}}}, "vp"},
-		{"shorter than stored, cut off", []int64{59}, edges(grid.List(31, 28)), []string{"bytes"}, []one{{v: chunked([]int64{31}, []int64{31}, "bytes"), n: 31, refs: []manifest.Ref{{Offset: 1, Size: 124}}}, {v: chunked([]int64{28}, []int64{31}, "bytes"), at: 31, n: 28, refs: []manifest.Ref{{Offset: 1, Size: 111}}}}, "vr"},
-		{"shorter than stored, along the second axis", []int64{2, 3}, edges(grid.List(2), grid.List(3)), []string{"bytes"}, []one{{v: chunked([]int64{2, 3}, []int64{2, 4}, "bytes"), n: 2}}, "r"},
-		{"shorter than stored, in one row", []int64{1, 3}, edges(grid.List(1), grid.List(3)), []string{"bytes"}, []one{{v: chunked([]int64{1, 3}, []int64{2, 4}, "bytes"), n: 1, refs: []manifest.Ref{{Offset: 1, Size: 32}}}}, "p"},
-		{"shorter than stored, compressed", []int64{28}, edges(grid.List(28)), zlib, []one{{v: chunked([]int64{28}, []int64{31}, zlib...), n: 28}}, "r"},
-		{"an axis that files lack", []int64{2, 4}, reg(1, 2), zlib, []one{
-			{v: without(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/y"} }), n: 1},
-			{v: without(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/y"} }), at: 1, n: 1}}, "vvvv"},
-		{"axes in another order", []int64{4, 4}, reg(2, 2), zlib, []one{{v: without(chunked([]int64{4, 4}, []int64{2, 2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/y", "/t"} }), n: 4}}, "rrrr"},
-		{"a dimension by another name", []int64{4}, reg(2), zlib, []one{{v: without(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/time"} }), n: 4}}, "vv"},
-		{"another type", []int64{4}, reg(2), []string{"bytes"}, []one{{v: without(chunked([]int64{4}, []int64{2}, "bytes"), func(v *manifest.Variable) { v.Type = codec.Type{Kind: codec.Int, Size: 2} }), n: 4}}, "rr"},
-		{"narrower than the array", []int64{2, 6}, reg(2, 2), zlib, []one{{v: chunked([]int64{2, 3}, []int64{2, 2}, zlib...), n: 2}}, "vr."},
-		{"inline", []int64{4}, reg(4), zlib, []one{{v: without(chunked([]int64{4}, []int64{4}, zlib...), func(v *manifest.Variable) { v.Storage.Layout = manifest.Inline }), n: 4, refs: []manifest.Ref{{Offset: manifest.InlineRow(0), Size: 5}}}}, "v"},
-		{"no axes", nil, reg(), []string{"bytes"}, []one{{v: strided(0, "bytes")}}, "v"},
+		{"one file", []int64{4, 4}, reg(2, 2), zlib, []testFile{{v: chunked([]int64{4, 4}, []int64{2, 2}, zlib...), n: 4}}, "vvvv"},
+		{"another level", []int64{4}, reg(2), zlib, []testFile{{v: chunked([]int64{4}, []int64{2}, "bytes", "shuffle", "zlib9"), n: 4}}, "vv"},
+		{"another codec", []int64{8}, reg(2), zlib, []testFile{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4}, {v: chunked([]int64{4}, []int64{2}, "bytes", "zstd"), at: 4, n: 4}}, "vvrr"},
+		{"another byte order", []int64{4}, reg(2), []string{"bytes"}, []testFile{{v: chunked([]int64{4}, []int64{2}, "big"), n: 4}}, "rr"},
+		{"padded at the end", []int64{5}, reg(2), zlib, []testFile{{v: chunked([]int64{5}, []int64{2}, zlib...), n: 5}}, "vvv"},
+		{"padded in the middle", []int64{6}, reg(2), zlib, []testFile{{v: chunked([]int64{3}, []int64{2}, zlib...), n: 3}, {v: chunked([]int64{3}, []int64{2}, zlib...), at: 3, n: 3}}, "vrr"},
+		{"edges as in the files", []int64{6}, edges(grid.List(2, 1, 2, 1)), zlib, []testFile{{v: chunked([]int64{3}, []int64{2}, zlib...), n: 3}, {v: chunked([]int64{3}, []int64{2}, zlib...), at: 3, n: 3}}, "vrvr"},
+		{"starts inside a stored chunk", []int64{4}, reg(2), zlib, []testFile{{v: chunked([]int64{5}, []int64{2}, zlib...), start: 1, n: 4}}, "rr"},
+		{"starts at a stored chunk", []int64{4}, reg(2), zlib, []testFile{{v: chunked([]int64{6}, []int64{2}, zlib...), start: 2, n: 4}}, "vv"},
+		{"filter mask", []int64{4}, reg(2), zlib, []testFile{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(1)}}, "rv"},
+		{"mask of a filter that does not exist", []int64{4}, reg(2), zlib, []testFile{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(4)}}, "vv"},
+		{"mask that leaves the codecs of the schema", []int64{4}, reg(2), []string{"bytes", "shuffle"}, []testFile{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: masked(2)}}, "vr"},
+		{"padded chunk without filters", []int64{5}, reg(2), zlib, []testFile{{v: changed(chunked([]int64{5}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Storage.RawEdges = true }), n: 5}}, "vvr"},
+		{"padded chunk without filters, schema without filters", []int64{5}, reg(2), []string{"bytes"}, []testFile{{v: changed(chunked([]int64{5}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Storage.RawEdges = true }), n: 5}}, "rrv"},
+		{"not stored", []int64{4}, reg(2), zlib, []testFile{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: []manifest.Ref{none}}}, ".v"},
+		{"not stored, another fill", []int64{4}, reg(2), zlib, []testFile{{v: chunked([]int64{4}, []int64{2}, zlib...), n: 4, refs: []manifest.Ref{none}, otherFill: true}}, "rv"},
+		{"two files, neither stored", []int64{4}, reg(4), zlib, []testFile{{v: chunked([]int64{2}, []int64{2}, zlib...), n: 2, refs: []manifest.Ref{none}}, {v: chunked([]int64{2}, []int64{2}, zlib...), at: 2, n: 2, refs: []manifest.Ref{none}}}, "."},
+		{"two files, one stored", []int64{4}, reg(4), zlib, []testFile{{v: chunked([]int64{2}, []int64{2}, zlib...), n: 2, refs: []manifest.Ref{none}}, {v: chunked([]int64{2}, []int64{2}, zlib...), at: 2, n: 2}}, "r"},
+		{"a gap", []int64{6}, reg(2), zlib, []testFile{{v: chunked([]int64{2}, []int64{2}, zlib...), n: 2}, {v: chunked([]int64{2}, []int64{2}, zlib...), at: 4, n: 2}}, "v.v"},
+		{"never written", []int64{4}, reg(2), zlib, []testFile{{v: manifest.Variable{Path: "/v", Dims: []string{"/t"}, Shape: []int64{4}, Type: float, Storage: manifest.Storage{Layout: manifest.Nothing}}, n: 4}}, ".."},
+		{"never written, another fill", []int64{4}, reg(2), zlib, []testFile{{v: manifest.Variable{Path: "/v", Dims: []string{"/t"}, Shape: []int64{4}, Type: float, Storage: manifest.Storage{Layout: manifest.Nothing}}, n: 4, otherFill: true}}, "rr"},
+		{"variable not in the file", []int64{4}, reg(2), zlib, []testFile{{v: changed(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Path = "/w" }), n: 4}}, ".."},
+		{"contiguous", []int64{6, 4}, reg(2, 4), []string{"bytes"}, []testFile{{v: strided(0, "bytes", 6, 4), n: 6}}, "vvv"},
+		{"contiguous, parts of rows", []int64{2, 4}, reg(1, 2), []string{"bytes"}, []testFile{{v: strided(0, "bytes", 2, 4), n: 2}}, "vvvv"},
+		{"contiguous, parts of two rows", []int64{2, 4}, reg(2, 2), []string{"bytes"}, []testFile{{v: strided(0, "bytes", 2, 4), n: 2}}, "rr"},
+		{"contiguous, short at the end", []int64{5, 4}, reg(2, 4), []string{"bytes"}, []testFile{{v: strided(0, "bytes", 5, 4), n: 5}}, "vvr"},
+		{"contiguous, edges end with the variable", []int64{5, 4}, edges(grid.List(2, 2, 1), grid.Every(4)), []string{"bytes"}, []testFile{{v: strided(0, "bytes", 5, 4), n: 5}}, "vvv"},
+		{"contiguous, compressed schema", []int64{4}, reg(2), zlib, []testFile{{v: strided(0, "bytes", 4), n: 4}}, "rr"},
+		{"records", []int64{3, 4}, reg(1, 4), []string{"big"}, []testFile{{v: strided(100, "big", 3, 4), n: 3}}, "vvv"},
+		{"two records", []int64{4, 4}, reg(2, 4), []string{"big"}, []testFile{{v: strided(100, "big", 4, 4), n: 4}}, "rr"},
+		{"two records without a gap", []int64{4, 4}, reg(2, 4), []string{"big"}, []testFile{{v: strided(16, "big", 4, 4), n: 4}}, "vv"},
+		{"prefix of a stored chunk", []int64{59}, edges(grid.List(31, 28)), []string{"bytes"}, []testFile{{v: chunked([]int64{31}, []int64{31}, "bytes"), n: 31, refs: []manifest.Ref{{Offset: 1, Size: 124}}}, {v: chunked([]int64{28}, []int64{31}, "bytes"), at: 31, n: 28, refs: []manifest.Ref{{Offset: 1, Size: 124}}}}, "vp"},
+		{"prefix of a stored chunk that is too short", []int64{59}, edges(grid.List(31, 28)), []string{"bytes"}, []testFile{{v: chunked([]int64{31}, []int64{31}, "bytes"), n: 31, refs: []manifest.Ref{{Offset: 1, Size: 124}}}, {v: chunked([]int64{28}, []int64{31}, "bytes"), at: 31, n: 28, refs: []manifest.Ref{{Offset: 1, Size: 111}}}}, "vr"},
+		{"shorter than stored along the second axis", []int64{2, 3}, edges(grid.List(2), grid.List(3)), []string{"bytes"}, []testFile{{v: chunked([]int64{2, 3}, []int64{2, 4}, "bytes"), n: 2}}, "r"},
+		{"prefix of a stored chunk of one row", []int64{1, 3}, edges(grid.List(1), grid.List(3)), []string{"bytes"}, []testFile{{v: chunked([]int64{1, 3}, []int64{2, 4}, "bytes"), n: 1, refs: []manifest.Ref{{Offset: 1, Size: 32}}}}, "p"},
+		{"shorter than stored, compressed", []int64{28}, edges(grid.List(28)), zlib, []testFile{{v: chunked([]int64{28}, []int64{31}, zlib...), n: 28}}, "r"},
+		{"an axis that files lack", []int64{2, 4}, reg(1, 2), zlib, []testFile{
+			{v: changed(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/y"} }), n: 1},
+			{v: changed(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/y"} }), at: 1, n: 1}}, "vvvv"},
+		{"axes in another order", []int64{4, 4}, reg(2, 2), zlib, []testFile{{v: changed(chunked([]int64{4, 4}, []int64{2, 2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/y", "/t"} }), n: 4}}, "rrrr"},
+		{"a dimension with another name", []int64{4}, reg(2), zlib, []testFile{{v: changed(chunked([]int64{4}, []int64{2}, zlib...), func(v *manifest.Variable) { v.Dims = []string{"/time"} }), n: 4}}, "vv"},
+		{"another type", []int64{4}, reg(2), []string{"bytes"}, []testFile{{v: changed(chunked([]int64{4}, []int64{2}, "bytes"), func(v *manifest.Variable) { v.Type = codec.Type{Kind: codec.Int, Size: 2} }), n: 4}}, "rr"},
+		{"shorter than the array along x", []int64{2, 6}, reg(2, 2), zlib, []testFile{{v: chunked([]int64{2, 3}, []int64{2, 2}, zlib...), n: 2}}, "vr."},
+		{"inline", []int64{4}, reg(4), zlib, []testFile{{v: changed(chunked([]int64{4}, []int64{4}, zlib...), func(v *manifest.Variable) { v.Storage.Layout = manifest.Inline }), n: 4, refs: []manifest.Ref{{Offset: manifest.InlineRow(0), Size: 5}}}}, "v"},
+		{"no axes", nil, reg(), []string{"bytes"}, []testFile{{v: strided(0, "bytes")}}, "v"},
 		{"no elements", []int64{0, 4}, reg(1, 4), []string{"bytes"}, nil, ""},
 	}
 }
@@ -217,6 +218,7 @@ func newMosaic(a *manifest.Array, p *manifest.Placement, files Files) (*Mosaic, 
 	return New(a, l, files)
 }
 
+// TestKinds checks the kind of every chunk of the cases, and their counts.
 func TestKinds(t *testing.T) {
 	for _, c := range kindCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -240,8 +242,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestPlaces checks the locations of chunks.
-func TestPlaces(t *testing.T) {
+// TestFind checks the locations of single chunks.
+func TestFind(t *testing.T) {
 	at := func(name string, chunk ...int64) Location {
 		for _, c := range kindCases() {
 			if c.name != name {
@@ -271,9 +273,9 @@ func TestPlaces(t *testing.T) {
 		{"contiguous", []int64{2, 0}, Location{Kind: Verbatim, Inline: -1, Offset: 1064, Size: 32}},
 		{"contiguous, parts of rows", []int64{1, 1}, Location{Kind: Verbatim, Inline: -1, Offset: 1024, Size: 8}},
 		{"records", []int64{2, 0}, Location{Kind: Verbatim, Inline: -1, Offset: 1200, Size: 16}},
-		{"shorter than stored", []int64{1}, Location{Kind: Prefix, Source: 1, Inline: -1, Offset: 1, Size: 112}},
+		{"prefix of a stored chunk", []int64{1}, Location{Kind: Prefix, Source: 1, Inline: -1, Offset: 1, Size: 112}},
 		{"inline", []int64{0}, Location{Kind: Verbatim, Source: -1, Inline: 0, Size: 5}},
-		{"begins at a chunk", []int64{0}, Location{Kind: Verbatim, Inline: -1, Offset: 1100, Size: 50}},
+		{"starts at a stored chunk", []int64{0}, Location{Kind: Verbatim, Inline: -1, Offset: 1100, Size: 50}},
 		{"not stored", []int64{0}, Location{Kind: Missing, Source: -1, Inline: -1}},
 		{"another codec", []int64{3}, Location{Kind: Reencoded, Source: -1, Inline: -1}},
 	} {
@@ -283,9 +285,9 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestOther checks a ref into another source.
-func TestOther(t *testing.T) {
-	c := kindCase{shape: []int64{2}, grid: zarrjson.RegularGrid(2), schema: []string{"bytes"}, files: []one{{v: chunked([]int64{2}, []int64{2}, "bytes"), n: 2,
+// TestOtherSource checks a chunk whose bytes are in another source than its tile.
+func TestOtherSource(t *testing.T) {
+	c := kindCase{shape: []int64{2}, grid: zarrjson.RegularGrid(2), schema: []string{"bytes"}, files: []testFile{{v: chunked([]int64{2}, []int64{2}, "bytes"), n: 2,
 		refs: []manifest.Ref{{Offset: 3, Size: 8, Other: 42}}}}}
 	m, f := c.mosaic(t)
 	l, err := m.Find(context.Background(), f, []int64{0})
@@ -294,7 +296,8 @@ func TestOther(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+// TestErrors checks the errors of damaged manifests and of variables that cannot be read.
+func TestErrors(t *testing.T) {
 	good := func() (*manifest.Array, *manifest.Placement, *files) {
 		f := &files{}
 		f.add(chunked([]int64{4}, []int64{2}, "bytes"), nil)
@@ -304,11 +307,11 @@ func TestRefused(t *testing.T) {
 		return a, &manifest.Placement{ID: "p", Dims: []string{"/t"}, Tiles: []manifest.Tile{{Origin: []int64{0}, Start: []int64{0}, Shape: []int64{4}}}}, f
 	}
 	for _, c := range []struct {
-		name  string
-		spoil func(*manifest.Array, *manifest.Placement, *files)
-		want  error
+		name   string
+		damage func(*manifest.Array, *manifest.Placement, *files)
+		want   error
 	}{
-		{"nothing", func(*manifest.Array, *manifest.Placement, *files) {}, nil},
+		{"unchanged", func(*manifest.Array, *manifest.Placement, *files) {}, nil},
 		{"overlap", func(_ *manifest.Array, p *manifest.Placement, _ *files) {
 			p.Tiles = append(p.Tiles, manifest.Tile{Origin: []int64{3}, Start: []int64{0}, Shape: []int64{1}})
 		}, codec.ErrCorrupt},
@@ -316,8 +319,8 @@ func TestRefused(t *testing.T) {
 		{"overflow", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Tiles[0].Origin[0] = 1<<63 - 2 }, codec.ErrCorrupt},
 		{"unknown dimension", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Dims = []string{"/z"} }, codec.ErrCorrupt},
 		{"no such source", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Tiles[0].File = 9 }, codec.ErrCorrupt},
-		{"dimension of no axis", func(_ *manifest.Array, _ *manifest.Placement, f *files) { f.headers[0].Variables[0].Dims[0] = "/q" }, codec.ErrCorrupt},
-		{"rows beyond all bytes", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
+		{"dimension that the array does not have", func(_ *manifest.Array, _ *manifest.Placement, f *files) { f.headers[0].Variables[0].Dims[0] = "/q" }, codec.ErrCorrupt},
+		{"stride too large", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
 			f.headers[0].Variables[0] = new(strided(1<<62, "bytes", 4))
 		}, codec.ErrCorrupt},
 		{"values that only the reader decodes", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
@@ -328,7 +331,7 @@ func TestRefused(t *testing.T) {
 		}, errors.ErrUnsupported},
 	} {
 		a, p, f := good()
-		c.spoil(a, p, f)
+		c.damage(a, p, f)
 		m, err := newMosaic(a, p, f)
 		if err == nil {
 			_, err = m.Count(context.Background(), f)
@@ -339,7 +342,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestLayouts compares both ways to find tiles with a search through all of them.
+// TestLayouts compares the tiles that the table and the tree find with a search through all tiles.
 func TestLayouts(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -381,7 +384,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// divide makes tiles of boxes that do not form a grid, with gaps.
+// divide adds tiles that do not form a grid, with gaps between them, until depth is 0.
 func divide(r *rand.Rand, p *manifest.Placement, box grid.Region, depth int) {
 	k := r.IntN(len(box.Shape))
 	if depth > 0 && box.Shape[k] > 1 && r.IntN(8) > 0 {
@@ -464,7 +467,7 @@ func BenchmarkCount(b *testing.B) {
 	b.ReportMetric(float64(chunks)/b.Elapsed().Seconds()/1e6, "Mchunks/s")
 }
 
-// BenchmarkTiles lists tiles of one chunk each.
+// BenchmarkTiles counts chunks of an array in which every tile has one chunk.
 func BenchmarkTiles(b *testing.B) {
 	m, f := benchmarkMosaic(b, 10_000)
 	schema := *m.spec.Schema
@@ -528,7 +531,7 @@ func TestFitsAreShared(t *testing.T) {
 	}
 	other = &manifest.Header{Variables: append([]*manifest.Variable{new(*h.Variables[0])}, h.Variables...)}
 	other.Variables[0].Path = "/before"
-	if b, err := m.fit(other); err != nil || a == b || b.skip == a.skip {
+	if b, err := m.fit(other); err != nil || a == b || b.rowsBefore == a.rowsBefore {
 		t.Errorf("a variable after others has the same first ref (%v)", err)
 	}
 }
@@ -538,7 +541,7 @@ func TestFitsAreShared(t *testing.T) {
 func TestUnnamed(t *testing.T) {
 	m, f := kindCases()[0].mosaic(t)
 	m.spec.Unnamed = []string{"/t", "/y"}
-	for _, n := range []int{0, few} {
+	for _, n := range []int{0, maxUnindexed} {
 		h := &manifest.Header{Variables: []*manifest.Variable{new(*f.headers[0].Variables[0])}}
 		h.Variables[0].Dims = []string{"/y", "/t"}
 		for i := range n {

@@ -14,30 +14,31 @@ import (
 type Part struct {
 	Tile int32
 	Fit  *Fit
-	// Row is the row of the stored chunk's ref. It is -1 if the variable has no refs and is all fill.
+	// Row is the row of the stored chunk's ref. It is -1 if the variable has no refs, so that all its
+	// elements have the fill value.
 	Row int64
-	// Box is the part in the array's coordinates. Within is the same part in the stored chunk, in the
-	// variable's axes. They have the same elements, in another order unless the Fit is straight. Along
-	// axes that the variable lacks, each element repeats over the length of Box.
+	// Box is the part in the coordinates of the array. Within is the same part in the coordinates of
+	// the stored chunk, with the variable's order of axes: see Fit.Order. Along an axis that the
+	// variable lacks, each element of Within repeats over the length of Box.
 	Box, Within grid.Region
-	// Codec is the codec shape of the stored chunk. Reaches says that the chunk extends beyond the
+	// Codec is the codec shape of the stored chunk. IsPadded says that the chunk extends beyond the
 	// variable's shape.
-	Codec   []int64
-	Reaches bool
-	// All says that the part is the whole stored chunk, except padding.
-	All bool
+	Codec    []int64
+	IsPadded bool
+	// HasAllData says that the part is the whole stored chunk, except padding.
+	HasAllData bool
 }
 
-// IsWhole reports whether the part is everything that the stored chunk decodes to, including padding.
+// IsWhole reports whether the part is the whole stored chunk, including padding.
 func (p *Part) IsWhole() bool { return grid.Whole(p.Codec).Equal(p.Within) }
 
 // Pipeline returns the codec pipeline of the stored chunk for its ref's filter mask.
 func (p *Part) Pipeline(mask uint32) (*codec.Pipeline, error) {
-	return p.Fit.Pipeline(p.Codec, mask, p.Reaches)
+	return p.Fit.Pipeline(p.Codec, mask, p.IsPadded)
 }
 
-// Parts yields the parts of a region that stored chunks provide, tile by tile. All other elements are
-// fill. Each Part is valid until the next one. An error ends the sequence.
+// Parts yields the parts of a region that stored chunks provide, tile by tile. All other elements have
+// the fill value. Each Part is valid until the next one. An error ends the sequence.
 func (m *Mosaic) Parts(ctx context.Context, r grid.Region) iter.Seq2[*Part, error] {
 	return func(yield func(*Part, error) bool) {
 		if len(r.Origin) != m.grid.Rank() || !grid.Whole(m.grid.Shape()).Contains(r) {
@@ -61,12 +62,12 @@ func (m *Mosaic) Parts(ctx context.Context, r grid.Region) iter.Seq2[*Part, erro
 	}
 }
 
-// parts yields the parts of one tile, and reports whether to continue.
+// parts yields the parts of one tile. It reports whether the caller wants more parts.
 func (f *Fit) parts(t int32, r grid.Region, yield func(*Part, error) bool) bool {
 	n := len(f.axes)
 	box := grid.MakeRegion(n)
 	for k := range f.axes {
-		from, to := f.extent(t, k)
+		from, to := f.coveredRange(t, k)
 		box.Origin[k] = max(from, r.Origin[k])
 		box.Shape[k] = min(to, r.End(k)) - box.Origin[k]
 		if box.Shape[k] <= 0 {
@@ -84,18 +85,18 @@ func (f *Fit) parts(t int32, r grid.Region, yield func(*Part, error) bool) bool 
 	if err != nil {
 		return yield(nil, f.m.wrap(err)) && false
 	}
-	// boxOf changes Box, and needs the unchanged box for it.
+	// setBox changes p.Box, and needs box unchanged.
 	p.Box = box.Clone()
-	first := f.m.files.Row(f.m.layout.file(t)) + f.skip
+	first := f.m.files.Row(f.m.layout.file(t)) + f.rowsBefore
 	for w.Next() {
 		number, _ := f.grid.Number(w.Coords)
 		p.Row = first + number
-		p.Codec, p.Reaches = w.Codec, false
+		p.Codec, p.IsPadded = w.Codec, false
 		p.Within.Intersect(w.Region, wanted)
-		p.All = p.Within.Equal(w.Region)
-		f.boxOf(p, box, wanted)
+		p.HasAllData = p.Within.Equal(w.Region)
+		f.setBox(p, box, wanted)
 		for i, at := range w.Origin {
-			p.Reaches = p.Reaches || w.Codec[i] > f.Variable.Shape[i]-at
+			p.IsPadded = p.IsPadded || w.Codec[i] > f.Variable.Shape[i]-at
 			p.Within.Origin[i] -= at
 		}
 		if !yield(p, nil) {
@@ -110,16 +111,16 @@ func (f *Fit) inVariable(t int32, box grid.Region) grid.Region {
 	v := grid.MakeRegion(len(f.order))
 	for k := range f.axes {
 		if axis := f.axes[k].axis; axis >= 0 {
-			v.Origin[axis] = f.within(t, k, box.Origin[k])
+			v.Origin[axis] = f.variableIndex(t, k, box.Origin[k])
 			v.Shape[axis] = box.Shape[k]
 		}
 	}
 	return v
 }
 
-// boxOf sets the part's Box to the array's coordinates of its Within, which must still be in the
-// variable's coordinates. wanted is the variable's box for box.
-func (f *Fit) boxOf(p *Part, box, wanted grid.Region) {
+// setBox sets the part's Box from its Within, which must still be in the variable's coordinates. wanted
+// is box in the variable's coordinates.
+func (f *Fit) setBox(p *Part, box, wanted grid.Region) {
 	for k := range f.axes {
 		if axis := f.axes[k].axis; axis >= 0 {
 			p.Box.Origin[k] = box.Origin[k] + p.Within.Origin[axis] - wanted.Origin[axis]
@@ -145,7 +146,7 @@ func (m *Mosaic) Covers(ctx context.Context, r grid.Region) (bool, error) {
 		}
 		n := int64(1)
 		for k := range f.axes {
-			from, to := f.extent(t, k)
+			from, to := f.coveredRange(t, k)
 			n *= max(min(to, r.End(k))-max(from, r.Origin[k]), 0)
 		}
 		left -= n // tiles do not overlap

@@ -7,8 +7,8 @@ import (
 	"varve/manifest"
 )
 
-// place returns the place of a chunk that meets one tile. covered says that the tile contains the
-// whole chunk.
+// place returns the place of a chunk with elements in one tile only. covered says that the tile contains
+// the whole chunk.
 func (f *Fit) place(t int32, c *grid.Chunk, covered bool) Place {
 	p := Place{Kind: Reencoded, Tile: t, Row: -1, fit: f, size: -1, isCovered: covered}
 	switch {
@@ -16,32 +16,35 @@ func (f *Fit) place(t int32, c *grid.Chunk, covered bool) Place {
 		if f.hasSameFill {
 			p.Kind = Missing
 		}
-	case !covered:
-	case f.isRun():
-		f.placeRun(&p, c)
+	case !covered: // fill values have to be added
+	case f.isContiguous():
+		f.placeContiguous(&p, c)
 	default:
 		f.placeChunk(&p, c)
 	}
 	return p
 }
 
-// isRun reports whether an element's index and one ref give the element's offset.
-func (f *Fit) isRun() bool { return f.isRaw && f.Variable.Storage.Layout != manifest.Chunked }
+// isContiguous reports whether one ref locates all elements, and the offset of each follows from its
+// index.
+func (f *Fit) isContiguous() bool { return f.isRaw && f.Variable.Storage.Layout != manifest.Chunked }
 
 // isPlain reports whether decoded elements need no conversion and have the array's order of axes.
 func (f *Fit) isPlain() bool { return f.isStraight && f.Conversion.Identity() }
 
 // firstRow returns the row of the variable's first ref in a tile's source.
-func (f *Fit) firstRow(t int32) int64 { return f.m.files.Row(f.m.layout.file(t)) + f.skip }
+func (f *Fit) firstRow(t int32) int64 { return f.m.files.Row(f.m.layout.file(t)) + f.rowsBefore }
 
-// placeChunk compares a declared chunk with the stored chunk that contains its first element.
+// placeChunk compares a declared chunk with the stored chunk that contains its first element. The
+// declared chunk begins there if both have the same first element. It is whole if both also have the same
+// shape, and leads if its bytes are the first bytes of the stored chunk.
 func (f *Fit) placeChunk(p *Place, c *grid.Chunk) {
 	row, begins, whole, leads, long := int64(0), true, true, true, false
 	for k := range f.axes {
 		a := &f.axes[k]
 		size := int64(1)
 		if a.axis >= 0 {
-			at := f.within(p.Tile, k, c.Origin[k])
+			at := f.variableIndex(p.Tile, k, c.Origin[k])
 			n, offset, stored := a.find(at)
 			if offset < 0 || c.Shape[k] > offset+stored-at {
 				// The chunk spans several stored chunks: no single ref has its bytes.
@@ -49,10 +52,10 @@ func (f *Fit) placeChunk(p *Place, c *grid.Chunk) {
 			}
 			row, size = row+n*a.rows, stored
 			begins = begins && offset == at
-			p.isBeyond = p.isBeyond || stored > a.length-offset
+			p.isPadded = p.isPadded || stored > a.length-offset
 		}
-		// In C order a part is at the start of the stored chunk's bytes if it is the full length along
-		// every axis after the first one along which it is longer than 1.
+		// In C order, a part of a chunk occupies its first bytes if it has the full length along every
+		// axis after the first axis along which it is longer than 1.
 		leads = leads && c.Codec[k] <= size && (!long || c.Codec[k] == size)
 		long = long || c.Codec[k] > 1
 		whole = whole && c.Codec[k] == size
@@ -61,9 +64,9 @@ func (f *Fit) placeChunk(p *Place, c *grid.Chunk) {
 	if !begins || !f.isPlain() || !whole && (!leads || !f.isRaw) {
 		return
 	}
-	p.isSame = f.isSame(c.Codec, f.skippedFilters(0, p.isBeyond))
-	// Filters that a ref's mask skips could still make the elements the same.
-	if !p.isSame && f.Variable.Storage.Filters <= 0 {
+	p.isMatch = f.matchesSchema(c.Codec, f.skippedFilters(0, p.isPadded))
+	// With filters, the mask of the ref decides. It may skip the filter that differs.
+	if !p.isMatch && f.Variable.Storage.Filters <= 0 {
 		return
 	}
 	p.Kind = Verbatim
@@ -73,7 +76,7 @@ func (f *Fit) placeChunk(p *Place, c *grid.Chunk) {
 }
 
 // find returns the number, offset and codec size of the stored chunk that contains an index of the
-// variable. offset is -1 if there is none.
+// variable. offset is -1 if no chunk contains it.
 func (a *storedAxis) find(at int64) (n, offset, size int64) {
 	if a.size > 0 {
 		n = at / a.size
@@ -88,27 +91,29 @@ func (a *storedAxis) find(at int64) (n, offset, size int64) {
 	return n, offset, size
 }
 
-// placeRun finds the bytes of a declared chunk in a raw variable. The chunk must be inside the
+// placeContiguous finds the bytes of a declared chunk in a raw variable. The chunk must be inside the
 // variable and contiguous there.
-func (f *Fit) placeRun(p *Place, c *grid.Chunk) {
+func (f *Fit) placeContiguous(p *Place, c *grid.Chunk) {
 	p.Row = f.firstRow(p.Tile)
 	if !f.isPlain() {
 		return
 	}
-	offset, long, rows := int64(0), false, false
+	offset, long, hasRows := int64(0), false, false
 	for k := range f.axes {
-		a, at := &f.axes[k], f.within(p.Tile, k, c.Origin[k])
+		a, at := &f.axes[k], f.variableIndex(p.Tile, k, c.Origin[k])
+		// Its elements follow one another only if it has full rows after the first axis longer than 1.
 		if c.Codec[k] > a.length-at || long && c.Codec[k] != a.length {
 			return
 		}
 		long = long || c.Codec[k] > 1
 		offset += at * a.bytes
-		rows = rows || a.axis == 0 && c.Codec[k] > 1
+		hasRows = hasRows || a.axis == 0 && c.Codec[k] > 1
 	}
-	if rows && f.row != f.stride || !f.isSame(c.Codec, 0) {
+	// A gap between two rows of the chunk is not part of it.
+	if hasRows && f.row != f.stride || !f.matchesSchema(c.Codec, 0) {
 		return
 	}
-	p.Kind, p.isSame = Verbatim, true
+	p.Kind, p.isMatch = Verbatim, true
 	p.offset, p.size = offset, f.bytesOf(c.Codec)
 }
 

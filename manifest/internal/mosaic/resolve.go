@@ -10,8 +10,8 @@ import (
 	"varve/manifest"
 )
 
-// Location is the location of a declared chunk's bytes. A Missing or Re-encoded chunk has only Coords
-// and Kind.
+// Location is the location of a declared chunk's bytes. For a Missing or Reencoded chunk only Coords and
+// Kind are set.
 type Location struct {
 	Coords       []int64
 	Kind         Kind
@@ -38,13 +38,13 @@ func (m *Mosaic) Locations(ctx context.Context, refs RefReader, chunks grid.Regi
 	}
 }
 
-// Count returns the numbers of the array's chunks by the way they are served.
+// Count returns the numbers of the array's chunks by kind.
 func (m *Mosaic) Count(ctx context.Context, refs RefReader) (manifest.Counts, error) {
 	return m.CountIn(ctx, refs, grid.Whole(m.grid.Counts()))
 }
 
-// CountIn returns the numbers of chunks in a box of chunk coordinates. If refs is a PlainReader, rows
-// that it knows to be plain are not read.
+// CountIn returns the numbers of chunks in a box of chunk coordinates, by kind. If refs is a
+// PlainReader, it does not read rows that are known to be plain.
 func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region) (c manifest.Counts, err error) {
 	l := &lister{m: m, refs: refs, yield: func(r *Run) bool {
 		r.Kind.AddTo(&c, r.Chunks)
@@ -86,8 +86,8 @@ func noChunk(coords []int64, g *grid.Grid) error {
 	return fmt.Errorf("chunk %v: %w: there are %v", coords, grid.ErrOutOfBounds, g.Counts())
 }
 
-// resolve returns the kind and source of a chunk once its ref is known: a Run without Offsets and
-// Sizes.
+// resolve returns the kind and source of a chunk from its place and its ref, as a Run without Offsets
+// and Sizes. codec is the chunk's codec shape.
 func (p *Place) resolve(ref manifest.Ref, codec []int64) Run {
 	r := Run{Kind: Reencoded, Source: -1, Inline: -1}
 	switch {
@@ -106,18 +106,19 @@ func (p *Place) resolve(ref manifest.Ref, codec []int64) Run {
 	return r
 }
 
-// accepts reports whether the ref confirms the kind of the chunk's place.
+// accepts reports whether the chunk has the kind of its place, now that its ref is known.
 func (p *Place) accepts(ref manifest.Ref, codec []int64) bool {
-	strided := p.fit.Variable.Storage.Layout == manifest.Strided
-	// The stored chunk may be shorter than its shape says: a damaged or foreign file.
-	if p.size >= 0 && !strided && (p.offset > ref.Size || p.size > ref.Size-p.offset) {
+	// A damaged file can store fewer bytes than the shape needs. The size of a strided variable's ref does
+	// not count the gaps between rows, so an offset may be larger.
+	isStrided := p.fit.Variable.Storage.Layout == manifest.Strided
+	if p.size >= 0 && !isStrided && (p.offset > ref.Size || p.size > ref.Size-p.offset) {
 		return false
 	}
-	mask := p.fit.skippedFilters(ref.Mask, p.isBeyond)
-	if mask == p.fit.skippedFilters(0, p.isBeyond) {
-		return p.isSame
+	mask := p.fit.skippedFilters(ref.Mask, p.isPadded)
+	if mask == p.fit.skippedFilters(0, p.isPadded) {
+		return p.isMatch
 	}
-	return p.fit.isSame(codec, mask)
+	return p.fit.matchesSchema(codec, mask)
 }
 
 // bytesOf returns the range of the chunk's bytes in its source or in its inline bytes.
@@ -131,7 +132,7 @@ func (p *Place) bytesOf(ref manifest.Ref) (offset, size int64) {
 	return offset, size
 }
 
-// SourceOf returns the row of the source that the offset of a tile's ref is in.
+// SourceOf returns the row of the source that contains the bytes of a tile's ref.
 func (m *Mosaic) SourceOf(tile int32, ref manifest.Ref) int64 {
 	if ref.Other > 0 {
 		return int64(ref.Other) - 1
@@ -139,8 +140,8 @@ func (m *Mosaic) SourceOf(tile int32, ref manifest.Ref) int64 {
 	return m.layout.file(tile)
 }
 
-// missingOrReencoded returns Missing for a chunk of which nothing was ever written and whose elements all read
-// as the schema's fill, else Re-encoded.
+// missingOrReencoded returns Missing if no element of a chunk is stored and all read as the schema's fill
+// value, else Reencoded.
 func (m *Mosaic) missingOrReencoded(ctx context.Context, refs RefReader, chunk grid.Region) (Kind, error) {
 	var read manifest.RefColumns
 	for p, err := range m.Parts(ctx, chunk) {

@@ -15,23 +15,22 @@ type RefReader interface {
 	ReadColumns(ctx context.Context, row int64, n int, dst *manifest.RefColumns) error
 }
 
-// PlainReader is implemented by a RefReader that knows the relevant content of some rows without
-// reading them.
+// PlainReader is a RefReader that knows about some rows that they are plain, without reading them.
 type PlainReader interface {
-	// IsPlain reports whether the rows are known to contain nothing but offsets and sizes in the file
-	// itself, with all filters used.
+	// IsPlain reports whether all these rows are known to locate bytes in the file itself, to which all
+	// filters were applied.
 	IsPlain(row, rows int64) bool
 }
 
-// Run is a run of consecutive chunks, in C order of the box of chunks that is being listed, which get
-// their bytes in the same way. The next run may have the same kind and source too.
+// Run is a run of chunks of the same kind and source that follow one another in C order, in the box of
+// chunks that is listed. The next run may have the same kind and source too.
 type Run struct {
 	Coords []int64 // of the first chunk
 	Chunks int64
 	Kind   Kind
 	Source int64 // row of the source that Offsets are in; -1 if the bytes are inline
 	Inline int64 // row in the table of inline bytes that Offsets are in; -1 if the bytes are in a source
-	// Offsets and Sizes have one entry for each chunk. They are nil for Missing and Re-encoded chunks.
+	// Offsets and Sizes have one entry for each chunk. They are nil for Missing and Reencoded chunks.
 	Offsets, Sizes []int64
 }
 
@@ -83,35 +82,35 @@ type lister struct {
 	yield   func(*Run) bool
 	plain   PlainReader // nil if the caller needs Offsets and Sizes
 
-	sheet   *sheet
+	box     *chunkBox
 	columns manifest.RefColumns
 	offsets []int64
 	sizes   []int64
 	out     Run
 }
 
-// runLength is the largest number of chunks of a run whose refs are read.
+// runLength is the largest number of chunks of a run with Offsets and Sizes. It limits the memory.
 const runLength = 4096
 
-// next lists the chunks that follow the cursor and have the same place as its chunk, except for the
-// row. It reports whether there are more.
+// next lists the chunks from the cursor on that have the same place except for the row. It reports
+// whether there are more.
 func (l *lister) next(ctx context.Context) (more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if l.sheet, err = l.locator.sheet(l.at); err != nil {
+	if l.box, err = l.locator.chunkBox(l.at); err != nil {
 		return false, err
 	}
-	r := l.sheet.along(l.at)
-	// No single ref decides about these chunks.
-	if l.sheet.Row < 0 {
+	r := l.box.inOrder(l.at)
+	// The kind of these chunks does not depend on one ref.
+	if l.box.Row < 0 {
 		kind, err := l.kindOf(ctx)
 		return err == nil && l.emit(Run{Kind: kind, Source: -1, Inline: -1}, r.chunks), err
 	}
 	if r.rows == 0 {
 		return l.listShared(ctx, r)
 	}
-	for row := l.sheet.Row; r.chunks > 0 && err == nil; {
+	for row := l.box.Row; r.chunks > 0 && err == nil; {
 		n := min(r.chunks, runLength)
 		if more, err = l.listEach(ctx, row, n); !more {
 			break
@@ -123,8 +122,8 @@ func (l *lister) next(ctx context.Context) (more bool, err error) {
 
 // listEach lists n chunks that have a ref each.
 func (l *lister) listEach(ctx context.Context, row, n int64) (more bool, err error) {
-	if l.plain != nil && l.sheet.size < 0 && l.plain.IsPlain(row, n) {
-		return l.emit(l.sheet.resolve(manifest.Ref{}, l.at.chunk.Codec), n), nil
+	if l.plain != nil && l.box.size < 0 && l.plain.IsPlain(row, n) {
+		return l.emit(l.box.resolve(manifest.Ref{}, l.at.chunk.Codec), n), nil
 	}
 	if err := l.refs.ReadColumns(ctx, row, int(n), &l.columns); err != nil {
 		return false, l.m.wrap(err)
@@ -133,16 +132,16 @@ func (l *lister) listEach(ctx context.Context, row, n int64) (more bool, err err
 }
 
 // listShared lists chunks that share one ref.
-func (l *lister) listShared(ctx context.Context, r run) (more bool, err error) {
-	if err := l.refs.ReadColumns(ctx, l.sheet.Row, 1, &l.columns); err != nil {
+func (l *lister) listShared(ctx context.Context, r series) (more bool, err error) {
+	if err := l.refs.ReadColumns(ctx, l.box.Row, 1, &l.columns); err != nil {
 		return false, l.m.wrap(err)
 	}
 	ref := l.columns.At(0)
-	out := l.sheet.resolve(ref, l.at.chunk.Codec)
+	out := l.box.resolve(ref, l.at.chunk.Codec)
 	if out.Kind != Verbatim && out.Kind != Prefix {
 		return l.emit(out, r.chunks), nil
 	}
-	offset, size := l.sheet.bytesOf(ref)
+	offset, size := l.box.bytesOf(ref)
 	for left := r.chunks; left > 0; {
 		n := min(left, runLength)
 		l.offsets, l.sizes = l.offsets[:0], l.sizes[:0]
@@ -163,21 +162,21 @@ func (l *lister) listShared(ctx context.Context, r run) (more bool, err error) {
 func (l *lister) split(n int) (more bool) {
 	c, codec := &l.columns, l.at.chunk.Codec
 	for i := 0; i < n; {
-		out := l.sheet.resolve(c.At(i), codec)
+		out := l.box.resolve(c.At(i), codec)
 		end := i + 1
-		// The usual case: all refs point into the file itself, so one comparison for each is enough.
-		if c.Masks == nil && c.Others == nil && c.Offsets[i] >= 0 && l.sheet.size < 0 {
+		// The usual case is fast: if all refs point into the file itself, only missing chunks differ.
+		if c.Masks == nil && c.Others == nil && c.Offsets[i] >= 0 && l.box.size < 0 {
 			for end < n && c.Offsets[end] >= 0 {
 				end++
 			}
 		} else {
-			for end < n && l.sheet.resolve(c.At(end), codec).isLike(&out) {
+			for end < n && l.box.resolve(c.At(end), codec).isLike(&out) {
 				end++
 			}
 		}
 		if out.Kind == Verbatim || out.Kind == Prefix {
 			out.Offsets, out.Sizes = c.Offsets[i:end], c.Sizes[i:end]
-			l.toChunks(&out)
+			l.adjustOffsets(&out)
 		}
 		if !l.emit(out, int64(end-i)) {
 			return false
@@ -187,41 +186,43 @@ func (l *lister) split(n int) (more bool) {
 	return true
 }
 
-// isLike reports whether chunks of both can be in one run.
+// isLike reports whether the chunks of two runs could be one run.
 func (r Run) isLike(s *Run) bool {
 	return r.Kind == s.Kind && r.Source == s.Source && r.Inline == s.Inline
 }
 
-// toChunks replaces the offsets and sizes of refs by those of the chunks.
-func (l *lister) toChunks(out *Run) {
-	if l.sheet.size >= 0 {
+// adjustOffsets replaces the offsets and sizes of refs by the offsets and sizes of the chunks, which can
+// be parts of the bytes that the refs locate.
+func (l *lister) adjustOffsets(out *Run) {
+	if l.box.size >= 0 {
 		for i := range out.Sizes {
-			out.Sizes[i] = l.sheet.size
+			out.Sizes[i] = l.box.size
 		}
 	}
 	for i := range out.Offsets {
 		switch {
 		case out.Inline >= 0:
-			out.Offsets[i] = l.sheet.offset
-		case l.sheet.offset != 0:
-			out.Offsets[i] += l.sheet.offset
+			out.Offsets[i] = l.box.offset
+		case l.box.offset != 0:
+			out.Offsets[i] += l.box.offset
 		default:
 			return
 		}
 	}
 }
 
-// along returns how far the sheet extends in C order from its first chunk while the rows of refs are
-// consecutive, or stay the same.
-func (s *sheet) along(c *cursor) run {
-	all := run{chunks: 1}
+// inOrder returns the chunks of the box that follow one another in C order, as long as their rows or
+// bytes are at equal distances.
+func (s *chunkBox) inOrder(c *cursor) series {
+	all := series{chunks: 1}
 	for k := len(s.axes) - 1; k >= 0; k-- {
 		r := s.axes[k]
 		if r.chunks > 1 {
 			if all.chunks == 1 {
 				all.rows, all.bytes = r.rows, r.bytes
 				if r.rows > 1 {
-					return run{chunks: 1, rows: 1}
+					// The rows between belong to other chunks, and reading them would be a waste.
+					return series{chunks: 1, rows: 1}
 				}
 			} else if r.rows != all.rows*all.chunks || r.bytes != all.bytes*all.chunks {
 				break
@@ -235,18 +236,19 @@ func (s *sheet) along(c *cursor) run {
 	return all
 }
 
-// kindOf returns the kind of the chunks of a sheet that no single ref decides.
+// kindOf returns the kind of the box's chunks, which does not depend on one ref.
 func (l *lister) kindOf(ctx context.Context) (Kind, error) {
-	if l.sheet.Kind == Missing {
+	if l.box.Kind == Missing {
 		return Missing, nil
 	}
-	if l.sheet.isCovered && !l.sheet.fit.hasSameFill {
+	if l.box.isCovered && !l.box.fit.hasSameFill {
 		return Reencoded, nil
 	}
 	return l.m.missingOrReencoded(ctx, l.refs, l.at.chunk.Region)
 }
 
-// emit yields a number of chunks and moves the cursor past them. It reports whether to continue.
+// emit yields a number of chunks and moves the cursor past them. It reports whether there are more, and
+// the caller wants them.
 func (l *lister) emit(r Run, chunks int64) bool {
 	r.Coords, r.Chunks = l.at.coords, chunks
 	l.out = r

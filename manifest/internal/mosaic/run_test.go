@@ -69,7 +69,7 @@ func (w *randomMosaic) edges(length int64) grid.Sizes {
 	return grid.RunLength(runs...)
 }
 
-// codecs returns mostly the codecs of the schema.
+// codecs returns the codecs of the schema, and sometimes others.
 func (w *randomMosaic) codecs() []string {
 	if w.chain == nil || w.IntN(12) == 0 {
 		return [][]string{{"bytes", "shuffle", "zlib1"}, {"bytes"}, {"bytes", "shuffle"}, {"bytes"}, {"big"}}[w.IntN(5)]
@@ -77,7 +77,8 @@ func (w *randomMosaic) codecs() []string {
 	return w.chain
 }
 
-// place divides the array into tiles along the placement's dimensions, mostly between chunks.
+// place divides the array into tiles along the placement's dimensions. Most tiles start and end between
+// chunks.
 func (w *randomMosaic) place(p *manifest.Placement, box grid.Region) {
 	cut := grid.Region{Origin: box.Origin[:len(p.Dims)], Shape: box.Shape[:len(p.Dims)]}.Clone()
 	for k := range cut.Shape {
@@ -162,7 +163,7 @@ func (w *randomMosaic) addTile(p *manifest.Placement, tile manifest.Tile, box gr
 	p.Tiles = append(p.Tiles, tile)
 }
 
-// gap returns a distance of rows that leaves room between them, or none.
+// gap returns a stride with bytes between the rows, or 0.
 func (w *randomMosaic) gap(shape []int64) int64 {
 	if len(shape) == 0 || w.IntN(2) == 0 {
 		return 0
@@ -195,7 +196,7 @@ func (w *randomMosaic) refsOf(v *manifest.Variable) []manifest.Ref {
 	return out
 }
 
-// box returns all chunks, or some of them.
+// box returns a box of some or all chunks.
 func (w *randomMosaic) box(g *grid.Grid) grid.Region {
 	box := grid.Whole(g.Counts()).Clone()
 	for k, n := range g.Counts() {
@@ -207,8 +208,8 @@ func (w *randomMosaic) box(g *grid.Grid) grid.Region {
 	return box
 }
 
-// TestRuns compares the chunks in runs with each chunk found alone, and that with the stored chunks
-// that it meets.
+// TestRuns compares the chunks in runs with the location that Find returns for each chunk, and checks the
+// kind of missing and re-encoded chunks against their stored chunks.
 func TestRuns(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -244,11 +245,11 @@ func TestRuns(t *testing.T) {
 	}
 	t.Logf("%d chunks in %d runs: %v", chunks, runs, seen)
 	if seen[Missing] < 1000 || seen[Verbatim] < 1000 || seen[Prefix] < 10 || seen[Reencoded] < 1000 || 4*chunks < 5*int64(runs) {
-		t.Error("the test covers too few chunks of some kind, or too few in runs")
+		t.Error("the test covers too maxUnindexed chunks of some kind, or too maxUnindexed in runs")
 	}
 }
 
-// checkEmpty compares a chunk without a single ref with the stored chunks that it meets.
+// checkEmpty checks the kind of a missing or re-encoded chunk against its stored chunks.
 func (w *randomMosaic) checkEmpty(m *Mosaic, l *Location) error {
 	if l.Kind != Missing && l.Kind != Reencoded {
 		return nil
@@ -261,7 +262,7 @@ func (w *randomMosaic) checkEmpty(m *Mosaic, l *Location) error {
 	return err
 }
 
-// plainFiles knows which of its refs are plain.
+// plainFiles is a PlainReader that counts the refs in calls of IsPlain, and the refs that were read.
 type plainFiles struct {
 	*files
 	asked, read int64
@@ -299,8 +300,8 @@ func TestCountPlain(t *testing.T) {
 		}
 		asked, read = asked+plain.asked, read+plain.read
 	}
-	t.Logf("%d refs asked for, %d read", asked, read)
+	t.Logf("IsPlain was called for %d refs, %d were read", asked, read)
 	if asked < 1000 || read < 1000 {
-		t.Error("the test covers too few refs")
+		t.Error("the test covers too maxUnindexed refs")
 	}
 }

@@ -1,12 +1,12 @@
 package mosaic
 
-// boxTree finds tiles by bounding boxes: the tiles in their order, one box around each 16 of them, one
-// box around each 16 of these, and so on. It serves tiles that do not form a grid, as in HDF5's
-// virtual datasets.
+// boxTree finds tiles by bounding boxes. Its lowest level has the boxes of the tiles, in their order. Each
+// level above has one box around every 16 boxes of the level below. It is for tiles that do not form a
+// grid, which occur in HDF5's virtual datasets.
 type boxTree struct {
 	rank   int
 	count  int
-	levels [][]int64 // boxes as origin and end: those of the tiles first, the single root last
+	levels [][]int64 // boxes as origin and end; the tiles are first, the single root is last
 }
 
 const treeWidth = 16
@@ -27,14 +27,13 @@ func newBoxTree(l *Layout) *boxTree {
 	return b
 }
 
-// above returns the boxes around each 16 of n boxes.
+// above returns a box around every 16 of n boxes.
 func (b *boxTree) above(boxes []int64, n int) []int64 {
 	size := 2 * b.rank
 	var up []int64
 	for i := range n {
 		box := boxes[i*size : (i+1)*size]
-		// The first box of a new parent.
-		if i%treeWidth == 0 {
+		if i%treeWidth == 0 { // the first box of a new parent
 			up = append(up, box...)
 			continue
 		}
@@ -47,14 +46,15 @@ func (b *boxTree) above(boxes []int64, n int) []int64 {
 	return up
 }
 
-// meeting appends the tiles that meet the box from origin to end, in increasing order.
-func (b *boxTree) meeting(found []int32, origin, end []int64) []int32 {
+// appendMeeting appends the tiles that intersect the box from origin to end, in increasing order.
+func (b *boxTree) appendMeeting(found []int32, origin, end []int64) []int32 {
 	if b.count == 0 {
 		return found
 	}
 	return b.descend(found, len(b.levels)-1, 0, [2][]int64{origin, end})
 }
 
+// descend appends the tiles below box i of a level that intersect the box from with[0] to with[1].
 func (b *boxTree) descend(found []int32, level, i int, with [2][]int64) []int32 {
 	size := 2 * b.rank
 	box := b.levels[level][i*size : (i+1)*size]
