@@ -387,7 +387,7 @@ func (p *survey) joinReferences(sets sets, owner map[string]int) {
 		}
 		for _, x := range c.vars {
 			for i := range x.v.Attributes {
-				if a := &x.v.Attributes[i]; a.Name == cf.Mesh || slices.Contains(cf.Naming, a.Name) {
+				if a := &x.v.Attributes[i]; a.Name == cf.Mesh || slices.Contains(cf.ReferenceAttributes, a.Name) {
 					for _, text := range a.Texts {
 						name(x.v.Path, text)
 					}

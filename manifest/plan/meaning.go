@@ -109,7 +109,7 @@ func newInterned(files []*manifest.File) *interned {
 // meaningKey returns a key that is equal for variables whose equal elements mean equal values.
 func meaningKey(v *manifest.Variable) string {
 	bare := manifest.Variable{Type: v.Type}
-	for _, name := range cf.Telling {
+	for _, name := range cf.MeaningAttributes {
 		if a := manifest.Lookup(v.Attributes, name); a != nil {
 			bare.Attributes = append(bare.Attributes, *a)
 		}
@@ -123,7 +123,7 @@ func sameMeaning(v, w *manifest.Variable) bool {
 	if !v.Type.Equal(w.Type) {
 		return false
 	}
-	for _, name := range cf.Telling {
+	for _, name := range cf.MeaningAttributes {
 		if !sameAttribute(manifest.Lookup(v.Attributes, name), manifest.Lookup(w.Attributes, name)) {
 			return false
 		}

@@ -264,7 +264,7 @@ func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	r, err := cf.Retime(all)
+	r, err := cf.CommonReference(all)
 	if other := (*cf.CalendarError)(nil); errors.As(err, &other) {
 		return nil, nil // the schema refuses these, with the names of the files
 	} else if err != nil {

@@ -425,7 +425,7 @@ func (p *survey) newNames(class int32, v *manifest.Variable) *manifest.Variable 
 	out.Attributes = slices.Clone(v.Attributes)
 	for i := range out.Attributes {
 		a := &out.Attributes[i]
-		if !slices.Contains(cf.Naming, a.Name) {
+		if !slices.Contains(cf.ReferenceAttributes, a.Name) {
 			continue
 		}
 		a.Texts = slices.Clone(a.Texts)
@@ -454,7 +454,7 @@ func references(h *manifest.Header) map[string]bool {
 		v := h.Variables[i]
 		for _, a := range v.Attributes {
 			// Ancillary variables such as quality flags are data, not coordinates.
-			if a.Name == cf.Ancillary || !slices.Contains(cf.Naming, a.Name) {
+			if a.Name == cf.Ancillary || !slices.Contains(cf.ReferenceAttributes, a.Name) {
 				continue
 			}
 			for _, text := range a.Texts {

@@ -59,7 +59,7 @@ func (n *netcdfFile) collect(a *store.Array) {
 			n.collect(c)
 		}
 	}
-	for _, name := range cf.Naming {
+	for _, name := range cf.ReferenceAttributes {
 		for _, word := range strings.Fields(cf.TextIn(a.Schema().Attributes, name)) {
 			if c, ok := arraysOf(n.store).Nearest(a, strings.TrimSuffix(word, ":")); ok && !strings.Contains(word, "/") {
 				n.collect(c)

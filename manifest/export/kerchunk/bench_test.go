@@ -94,7 +94,7 @@ func BenchmarkAppend(b *testing.B) {
 	old, now := manyRefs(b, before), manyRefs(b, after)
 	old.snapshot, now.snapshot = "old", "now"
 	now.past = func(context.Context, string, array) (change.Change, error) {
-		return change.Change{Kind: change.Behind, Axis: 0, From: before / 1000}, nil
+		return change.Change{Kind: change.Tail, Axis: 0, From: before / 1000}, nil
 	}
 	dest := filepath.Join(b.TempDir(), "r.parquet")
 	for b.Loop() {

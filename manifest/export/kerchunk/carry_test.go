@@ -47,7 +47,7 @@ func growing(t *testing.T) (now *archive, old hierarchy) {
 		if snapshot != "old" {
 			return change.Change{}, fmt.Errorf("snapshot %s: %w", snapshot, fs.ErrNotExist)
 		}
-		return map[string]change.Change{"/long": {Kind: change.Behind, From: 20}, "/g/days": {Kind: change.Behind, From: 10},
+		return map[string]change.Change{"/long": {Kind: change.Tail, From: 20}, "/g/days": {Kind: change.Tail, From: 10},
 			"/still": {Kind: change.None}, "/other": {Kind: change.Everything}}[x.Path()], nil
 	}
 	return a, old

@@ -115,7 +115,7 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 // hasNewLengths reports whether copied chunks have other lengths now. A client that reads during the append would
 // confuse the new chunks with the old.
 func (t *target) hasNewLengths() bool {
-	if t.fresh.Kind != change.Behind {
+	if t.fresh.Kind != change.Tail {
 		return false
 	}
 	was, is := t.old.grid.Dim(t.fresh.Axis), t.grid.Dim(t.fresh.Axis)

@@ -44,11 +44,11 @@ func ParseCalendar(name string) (Calendar, error) {
 // String returns the calendar's name.
 func (c Calendar) String() string { return calendarNames[c] }
 
-// SameLine reports whether times of both calendars can be converted to each other. Standard and
-// Proleptic differ only in the dates of days before 15 October 1582.
-func SameLine(a, b Calendar) bool { return a == b || a <= Proleptic && b <= Proleptic }
+// IsConvertible reports whether times of one calendar can be converted to the other. Standard and
+// Proleptic count the same days, and differ only in the dates of days before 15 October 1582.
+func IsConvertible(a, b Calendar) bool { return a == b || a <= Proleptic && b <= Proleptic }
 
-// isReal reports whether the calendar counts real days, and not days of a climate model.
+// isReal reports whether the calendar counts real days. The other calendars are for climate models.
 func (c Calendar) isReal() bool { return c <= Julian }
 
 // hasYearZero reports whether there is a year between -1 and 1.
@@ -60,8 +60,9 @@ type Date struct {
 	Month, Day int
 }
 
-// shift is 15 October 1582, the first Gregorian day of Standard, in days since 1970.
-const shift = -141427
+// gregorianStart is 15 October 1582 in days since 1970. From this day on, Standard uses the Gregorian
+// rules.
+const gregorianStart = -141427
 
 // maxYear limits years, so that sums of days and seconds cannot overflow.
 const maxYear = 10_000_000
@@ -83,6 +84,7 @@ func (c Calendar) days(d Date) (int64, error) {
 	return n, nil
 }
 
+// number is days for dates that exist.
 func (c Calendar) number(d Date) int64 {
 	year := d.Year
 	if year < 0 && !c.hasYearZero() {
@@ -100,7 +102,8 @@ func (c Calendar) number(d Date) int64 {
 	case Days360:
 		return 360*(year-1970) + int64(30*(d.Month-1)+d.Day-1)
 	}
-	if n := civil(year, d.Month, d.Day, true); n >= shift {
+	// Standard: try the Gregorian rules first.
+	if n := civil(year, d.Month, d.Day, true); n >= gregorianStart {
 		return n
 	}
 	return civil(year, d.Month, d.Day, false)
@@ -117,14 +120,15 @@ func (c Calendar) Date(n int64) (d Date) {
 	case Proleptic:
 		return civilDate(n, true)
 	}
-	// Standard is Gregorian from shift on, and Julian before it.
-	d = civilDate(n, c == Standard && n >= shift)
+	// Standard is Gregorian from gregorianStart on, and Julian before it.
+	d = civilDate(n, c == Standard && n >= gregorianStart)
 	if d.Year <= 0 {
 		d.Year--
 	}
 	return d
 }
 
+// modelDate is Date for calendars whose years all have the same months.
 func (c Calendar) modelDate(n int64) Date {
 	length := int64(365)
 	if c == AllLeap {
@@ -143,7 +147,7 @@ func (c Calendar) modelDate(n int64) Date {
 	}
 }
 
-// cumulative are the days before each month of a common year.
+// cumulative has the number of days before each month of a year without a leap day.
 var cumulative = [...]int{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334}
 
 // leapDay returns 1 for months after February, else 0.
@@ -154,8 +158,8 @@ func leapDay(month int) int {
 	return 0
 }
 
-// civil returns the days since 1 January 1970. Years start in March, so that the leap day is the last
-// day, and there is a year 0.
+// civil returns the days since 1 January 1970. It counts years from March on, so that the leap day is the
+// last day of a year and needs no special case. There is a year 0.
 func civil(year int64, month, day int, gregorian bool) int64 {
 	if month <= 2 {
 		year--

@@ -4,25 +4,25 @@ import (
 	"fmt"
 )
 
-// Common returns a reference for several units without looking at times. Its unit is the coarsest in
+// CommonReferenceOfUnits returns a reference for several units without looking at times. Its unit is the coarsest in
 // which all units and the distances of their epochs are whole numbers. If whole is false, times are
 // not whole numbers, and the unit is nanoseconds (microseconds for cftime's calendars). missing says
 // that some elements are not times.
-func Common(units []Units, whole, missing bool) (*Reference, error) {
+func CommonReferenceOfUnits(units []Units, whole, missing bool) (*Reference, error) {
 	var s survey
 	s.units = units
 	epoch := s.epochs()[0]
 	length := units[0].Nanoseconds
 	for _, u := range units {
-		if !SameLine(u.Calendar, units[0].Calendar) {
+		if !IsConvertible(u.Calendar, units[0].Calendar) {
 			return nil, &CalendarError{A: units[0].Calendar, B: u.Calendar}
 		}
 		length = gcd(length, u.Nanoseconds)
-		// The rest after whole days between epochs; 86,400 s is a multiple of all units up to a day.
+		// Whole days between the epochs fit any unit up to a day, so only the rest limits the unit.
 		apart := u.Epoch.add(epoch.negative())
 		_, rest := floorDiv(apart.Seconds, 86400)
 		length = gcd(gcd(length, rest*second), int64(apart.Nanoseconds))
-		// Whole days apart: any unit that divides a day keeps the numbers whole.
+		// But a unit such as 30 days has to become one day, if the epochs differ.
 		if rest == 0 && apart.Nanoseconds == 0 && apart.Seconds != 0 {
 			length = gcd(length, day)
 		}

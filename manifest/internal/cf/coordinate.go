@@ -6,17 +6,17 @@ import (
 	"varve/zarrjson"
 )
 
-// Placed is an array with a path in a hierarchy.
-type Placed interface {
+// Node is an array of a hierarchy.
+type Node interface {
 	Path() string
 	Schema() *zarrjson.Array
 }
 
 // Hierarchy returns the array at an absolute path, if there is one.
-type Hierarchy[A Placed] func(path string) (A, bool)
+type Hierarchy[A Node] func(path string) (A, bool)
 
 // IsCoordinate reports whether an array has the name of its only dimension (CF section 2.1).
-func IsCoordinate[A Placed](a A) bool {
+func IsCoordinate[A Node](a A) bool {
 	return len(a.Schema().Shape) == 1 && a.Schema().Dim(0) == path.Base(a.Path())
 }
 
@@ -29,9 +29,9 @@ func (at Hierarchy[A]) Nearest(a A, name string) (found A, ok bool) {
 	}
 }
 
-// Coordinate returns the coordinate of a dimension of an array: the nearest array with the dimension's
-// name, if it has exactly this dimension and the same length. A different length means that it belongs
-// to another dimension of the same name.
+// Coordinate returns the coordinate of a dimension of an array. This is the nearest array with the
+// dimension's name, if that has only this dimension and the same length. An array with another length
+// belongs to another dimension of the same name.
 func (at Hierarchy[A]) Coordinate(a A, dim string) (A, bool) {
 	var none A
 	c, ok := at.Nearest(a, dim)

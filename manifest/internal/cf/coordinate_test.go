@@ -34,11 +34,11 @@ func TestCoordinate(t *testing.T) {
 	for _, c := range []struct{ array, dim, want string }{
 		{"/v", "time", "/time"},
 		{"/v", "lat", "/lat"},
-		{"/v", "x", ""}, // lies along another dimension
+		{"/v", "x", ""}, // /x has another dimension
 		{"/v", "y", ""},
 		{"/lat", "lat", "/lat"},
 		{"/g/h/v", "time", "/time"},
-		{"/g/h/v", "lat", ""}, // that of the root is hidden
+		{"/g/h/v", "lat", ""}, // /g/lat is nearer than /lat, and is no coordinate
 		{"/s/v", "time", "/s/time"},
 		{"/s/longer", "time", ""},
 		{"/square", "lat", ""},
@@ -48,7 +48,7 @@ func TestCoordinate(t *testing.T) {
 			got = a.path
 		}
 		if got != c.want {
-			t.Errorf("the coordinate of %s of %s is %q, want %q", c.dim, c.array, got, c.want)
+			t.Errorf("the coordinate of %s along %s is %q, want %q", c.array, c.dim, got, c.want)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package cf interprets the attributes of variables by the CF conventions, in the way of xarray and
-// cftime: packing, missing data, times and calendars, and which array is the coordinate of a
+// Package cf interprets the attributes of variables by the CF conventions, as xarray and cftime do:
+// packing, missing data, times and calendars, and which array is the coordinate of a
 // dimension.
 //
 //	short t2m(time)                              Packing

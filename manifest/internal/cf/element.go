@@ -8,12 +8,12 @@ import (
 	"varve/codec"
 )
 
-// errInexact is returned for times that no element of the reference represents exactly.
+// errInexact is wrapped by the error for a time that no element of the reference represents exactly.
 var errInexact = errors.New("not exact")
 
-// Same reports whether elements of the times mean the same in the reference.
+// Same reports whether equal elements are equal times in t and in the reference.
 func (r Reference) Same(t Times) bool {
-	return r.times.isLike(t)
+	return r.times.isEquivalent(t)
 }
 
 // Append appends one element of t, converted to the reference. It allocates only if dst has to grow.
@@ -24,7 +24,7 @@ func (r Reference) Append(dst []byte, t Times, element []byte) ([]byte, error) {
 	return r.append(dst, t, element)
 }
 
-// append is Append for times that are not in the reference's form already.
+// append is Append for times that have to be converted.
 func (r Reference) append(dst []byte, t Times, element []byte) ([]byte, error) {
 	if r.times.Packing.Scaled() {
 		return dst, fmt.Errorf("%s with packed numbers is %w", r.Text, errors.ErrUnsupported)
@@ -46,12 +46,12 @@ func (r Reference) append(dst []byte, t Times, element []byte) ([]byte, error) {
 // at appends the element that a client decodes to this instant.
 func (r Reference) at(dst []byte, t Instant) ([]byte, error) {
 	u := &r.times.Units
-	n, rest, ok := t.add(u.Epoch.negative()).over(u.Nanoseconds)
+	n, rest, ok := t.add(u.Epoch.negative()).dividedBy(u.Nanoseconds)
 	switch {
 	case !ok:
 		return dst, r.inexact(t)
 	case r.Type.Kind == codec.Float:
-		// The quotient is only a candidate: float checks it against the decoding of clients.
+		// Clients do not round: float looks for the element that they decode to t.
 		return r.float(dst, t, float64(n)+float64(rest)/float64(u.Nanoseconds))
 	case rest != 0 || !fitsInteger(r.Type, n):
 		return dst, r.inexact(t)
@@ -68,8 +68,8 @@ func fitsInteger(t codec.Type, n int64) bool {
 	return n<<(64-bits)>>(64-bits) == n
 }
 
-// float appends the float next to f that clients decode to t. xarray truncates, so the nearest float
-// can decode to a time that is too early.
+// float appends f or a float next to it, whichever clients decode to t. xarray truncates to nanoseconds,
+// so f itself can be decoded to a time that is too early.
 func (r Reference) float(dst []byte, t Instant, f float64) ([]byte, error) {
 	for _, near := range [...]float64{f, math.Nextafter(f, math.Inf(1)), math.Nextafter(f, math.Inf(-1))} {
 		end := appendFloat(dst, r.Type.Size, near)

@@ -15,8 +15,8 @@ type Flag struct {
 	Word  string
 }
 
-// FlagsOf parses flag_values and flag_meanings. It reports false if there are none, if their numbers
-// differ, or if there are flag_masks, with which a value can have several words.
+// FlagsOf parses flag_values and flag_meanings. It reports false if one of them is missing, if their
+// counts differ, or if there are flag_masks, with which a value can have several words.
 func FlagsOf(attributes []manifest.Attribute) ([]Flag, bool) {
 	values := manifest.Lookup(attributes, FlagValues)
 	words, ok := Text(attributes, FlagMeanings)

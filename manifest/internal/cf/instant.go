@@ -11,7 +11,7 @@ const maxSeconds = 1 << 61
 // product returns n × length nanoseconds as an instant. It reports false if that is out of range.
 func product(n, length int64) (Instant, bool) {
 	hi, lo := bits.Mul64(magnitude(n), uint64(length))
-	// The quotient would not fit 64 bits, on which Div64 panics.
+	// Div64 panics if the quotient does not fit 64 bits.
 	if hi >= uint64(second) {
 		return Instant{}, false
 	}
@@ -26,6 +26,7 @@ func product(n, length int64) (Instant, bool) {
 	return t, true
 }
 
+// magnitude returns the absolute value, which for the smallest int64 does not fit an int64.
 func magnitude(n int64) uint64 {
 	if n < 0 {
 		return -uint64(n)
@@ -33,6 +34,7 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
+// negative returns -t, as a span of time.
 func (t Instant) negative() Instant {
 	if t.Nanoseconds == 0 {
 		return Instant{-t.Seconds, 0}
@@ -49,9 +51,9 @@ func (t Instant) add(u Instant) Instant {
 	return sum
 }
 
-// over divides a time span by a length in nanoseconds. It returns the quotient, rounded down, and the
+// dividedBy divides a time span by a length in nanoseconds. It returns the quotient, rounded down, and the
 // rest in nanoseconds. ok is false if the quotient is out of range.
-func (t Instant) over(length int64) (whole, rest int64, ok bool) {
+func (t Instant) dividedBy(length int64) (whole, rest int64, ok bool) {
 	negative := t.Seconds < 0
 	if negative {
 		t = t.negative()
@@ -59,7 +61,7 @@ func (t Instant) over(length int64) (whole, rest int64, ok bool) {
 	hi, lo := bits.Mul64(uint64(t.Seconds), uint64(second))
 	lo, carry := bits.Add64(lo, uint64(t.Nanoseconds), 0)
 	hi += carry
-	// The quotient would not fit 64 bits, on which Div64 panics.
+	// Div64 panics if the quotient does not fit 64 bits.
 	if hi >= uint64(length) {
 		return 0, 0, false
 	}
@@ -77,15 +79,15 @@ func (t Instant) over(length int64) (whole, rest int64, ok bool) {
 	return whole, rest, true
 }
 
-// at returns the instant of a whole number. It reports false if that is out of range.
+// at returns the instant that an integer stands for. It reports false if that is out of range.
 func (u Units) at(n int64) (Instant, bool) {
 	t, ok := product(n, u.Nanoseconds)
 	return u.Epoch.add(t), ok
 }
 
-// atFloat returns the instant of a float in the way of xarray. If datetime64 can represent the instant
-// and the calendar, xarray calculates in float64 and truncates to nanoseconds. Otherwise cftime
-// calculates with a mantissa of 64 bits and rounds to microseconds.
+// atFloat returns the instant to which xarray decodes a float. If datetime64 can represent the instant
+// and the calendar, xarray calculates in float64 and truncates to nanoseconds. Otherwise it calls cftime,
+// which calculates with a mantissa of 64 bits and rounds to microseconds.
 func (u Units) atFloat(f float64) (Instant, bool) {
 	if !u.isCoarse || u.Nanoseconds < 1000 {
 		if x := f * float64(u.Nanoseconds); math.Abs(x) < 0x1p63 {
@@ -103,10 +105,10 @@ func (u Units) atFloat(f float64) (Instant, bool) {
 	return u.Epoch.add(t), ok
 }
 
-// microseconds returns f × length as cftime rounds it: to even, but to a whole second if that is one
-// microsecond away.
+// microseconds returns f × length as cftime rounds it: to the nearest microsecond, ties to even. If the
+// result is one microsecond away from a whole second, cftime rounds towards that second instead.
 func (u Units) microseconds(f float64) (int64, bool) {
-	whole, fraction, ok := extended(math.Abs(f), uint64(u.Nanoseconds/1000))
+	whole, fraction, ok := multiplyExtended(math.Abs(f), uint64(u.Nanoseconds/1000))
 	if !ok {
 		return 0, false
 	}
@@ -118,13 +120,14 @@ func (u Units) microseconds(f float64) (int64, bool) {
 		n = -n
 	}
 	if _, rest := floorDiv(n, 1e6); u.Nanoseconds >= second && fraction != 0 && (rest == 1 || rest == 999999) {
-		n = beside(whole, f < 0, rest == 999999)
+		n = neighbour(whole, f < 0, rest == 999999)
 	}
 	return n, true
 }
 
-// beside returns the integer next to a number with a fraction, above or below it.
-func beside(whole uint64, negative, up bool) int64 {
+// neighbour returns the integer above or below a number with a fraction. whole is the integer part of its
+// absolute value.
+func neighbour(whole uint64, negative, up bool) int64 {
 	switch {
 	case negative && up:
 		return -int64(whole)
@@ -136,10 +139,10 @@ func beside(whole uint64, negative, up bool) int64 {
 	return int64(whole)
 }
 
-// extended multiplies like the x87 processor, whose long double cftime uses: it rounds the product to
-// a mantissa of 64 bits, and returns its integer part and binary fraction. It reports false from 2^62
+// multiplyExtended multiplies like cftime, which uses the long double of x86: it rounds the product to a
+// mantissa of 64 bits. It returns the integer part and the binary fraction. It reports false from 2^62
 // on, and for NaN.
-func extended(f float64, factor uint64) (whole, fraction uint64, ok bool) {
+func multiplyExtended(f float64, factor uint64) (whole, fraction uint64, ok bool) {
 	if !(f*float64(factor) < 0x1p62) {
 		return 0, 0, false
 	}

@@ -11,9 +11,9 @@ import (
 	"varve/zarrjson"
 )
 
-// AttributeJSON returns the JSON of an attribute in the form that xarray writes to Zarr: a list of one
-// number becomes a number, and floats are widened to float64. A list of one text stays a list, unless
-// CF defines the attribute as one text.
+// AttributeJSON returns the JSON that xarray writes to Zarr for an attribute. A list of one number becomes
+// a number, and floats become float64. A list of one text stays a list, unless CF defines the attribute as
+// one text.
 func AttributeJSON(a *manifest.Attribute) ([]byte, error) {
 	switch {
 	case a.JSON != "":

@@ -7,17 +7,17 @@ import (
 	"varve/codec"
 )
 
-// IsNumber reports whether elements are integers or floats of a size that exists.
+// IsNumber reports whether elements are integers, or floats of 2, 4 or 8 bytes.
 func IsNumber(t codec.Type) bool {
 	return IsInteger(t) || t.Kind == codec.Float && (t.Size == 2 || t.Size == 4 || t.Size == 8)
 }
 
-// IsInteger reports whether elements are signed or unsigned integers of a size that exists.
+// IsInteger reports whether elements are signed or unsigned integers of 1, 2, 4 or 8 bytes.
 func IsInteger(t codec.Type) bool {
 	return (t.Kind == codec.Int || t.Kind == codec.Uint) && (t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8)
 }
 
-// Word returns the bytes of an element as an unsigned integer.
+// Word returns the bytes of an element, in little-endian order, as an unsigned integer.
 func Word(b []byte) uint64 {
 	switch len(b) {
 	case 1:
@@ -32,7 +32,7 @@ func Word(b []byte) uint64 {
 	return 0
 }
 
-// AppendWord appends the low bytes of w.
+// AppendWord appends the low size bytes of w, in little-endian order.
 func AppendWord(dst []byte, w uint64, size int) []byte {
 	if size == 8 {
 		return binary.LittleEndian.AppendUint64(dst, w)
@@ -93,7 +93,7 @@ func FloatToHalf(f float64) uint16 {
 		return sign | 0x7e00 | uint16(bits>>42)&0x1ff
 	case abs >= 65520:
 		return sign | 0x7c00
-	// Subnormal numbers have a fixed step.
+	// Subnormal numbers are all multiples of 2^-24.
 	case abs < 0x1p-14:
 		return sign | uint16(math.RoundToEven(abs*0x1p24))
 	}
@@ -120,7 +120,7 @@ func castInteger(to, from codec.Type, b []byte) ([]byte, bool) {
 	w := Extend(from, b)
 	out := AppendWord(nil, w, to.Size)
 	negative := from.Kind == codec.Int && int64(w) < 0
-	// A value fits if it survives the way back with the same sign.
+	// The value fits if converting back gives the same word with the same sign.
 	back := Extend(to, out)
 	return out, back == w && negative == (to.Kind == codec.Int && int64(back) < 0)
 }
@@ -152,7 +152,7 @@ func appendFloat(dst []byte, size int, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f))
 }
 
-// NaN returns the usual bits of NaN. Those of Go's math.NaN differ in one bit.
+// NaN returns the bits that other programs write for NaN. The bits of Go's math.NaN differ.
 func NaN(t codec.Type) []byte {
 	switch t.Size {
 	case 2:

@@ -26,15 +26,15 @@ const (
 	FlagMasks    = "flag_masks"
 )
 
-// Telling are the attributes that determine the meaning of elements.
-var Telling = []string{UnitsName, CalendarName, ScaleFactor, AddOffset, Unsigned, FillValue, MissingValue}
+// MeaningAttributes are the names of attributes that determine the meaning of elements.
+var MeaningAttributes = []string{UnitsName, CalendarName, ScaleFactor, AddOffset, Unsigned, FillValue, MissingValue}
 
-// Naming are the attributes whose words name other variables: sections 3.4, 4.3.3, 5, 5.6, 7.1, 7.2
+// ReferenceAttributes are the names of attributes whose words name other variables: sections 3.4, 4.3.3, 5, 5.6, 7.1, 7.2
 // and 7.4 of CF 1.11.
-var Naming = []string{"coordinates", "bounds", "climatology", "grid_mapping", "formula_terms", Ancillary, "cell_measures"}
+var ReferenceAttributes = []string{"coordinates", "bounds", "climatology", "grid_mapping", "formula_terms", Ancillary, "cell_measures"}
 
-// Ancillary is the attribute that names variables which describe this one but do not change its
-// meaning.
+// Ancillary is the attribute that names variables such as quality flags. They describe a variable, and its
+// meaning does not depend on them.
 const Ancillary = "ancillary_variables"
 
 // Mesh is the attribute by which UGRID's variables name their mesh, and External the attribute of a
@@ -83,7 +83,7 @@ func PackingOf(v *manifest.Variable) (Packing, error) {
 	if p.Offset, err = number(v, AddOffset); err != nil {
 		return Packing{}, err
 	}
-	// In this order: the first mask is the one that converted data use.
+	// In this order, because converted data use the first mask for all missing elements.
 	p.Masks = appendMasks(p.Masks, v, FillValue)
 	p.Masks = appendMasks(p.Masks, v, MissingValue)
 	return p, nil
@@ -111,7 +111,7 @@ func Text(attributes []manifest.Attribute, name string) (string, bool) {
 	return a.Texts[0], true
 }
 
-// number returns an attribute that is a single number. Some writers store it as text.
+// number returns an attribute that is a single number. Some writers store the number as text.
 func number(v *manifest.Variable, name string) (*Number, error) {
 	a := manifest.Lookup(v.Attributes, name)
 	if a == nil {
@@ -133,6 +133,7 @@ func number(v *manifest.Variable, name string) (*Number, error) {
 	return &Number{a.Type, Float(a.Type, a.Data)}, nil
 }
 
+// appendMasks appends the elements of an attribute that stored elements can equal, without duplicates.
 func appendMasks(masks [][]byte, v *manifest.Variable, name string) [][]byte {
 	a := manifest.Lookup(v.Attributes, name)
 	if a == nil || !IsNumber(a.Type) {
@@ -144,7 +145,7 @@ func appendMasks(masks [][]byte, v *manifest.Variable, name string) [][]byte {
 		}
 		mask, ok := Cast(v.Type, a.Type, element)
 		if !ok {
-			mask, ok = Cast(signed(v), a.Type, element) // the same bytes after _Unsigned was applied
+			mask, ok = Cast(signed(v), a.Type, element) // a number of the type after _Unsigned was applied
 		}
 		if ok && !slices.ContainsFunc(masks, func(m []byte) bool { return bytes.Equal(m, mask) }) {
 			masks = append(masks, mask)
@@ -162,9 +163,9 @@ func (p Packing) SameScale(q Packing) bool { return p.factor() == q.factor() && 
 // Affine returns the scale and offset, with their defaults 1 and 0.
 func (p Packing) Affine() (scale, offset float64) { return p.factor(), p.term() }
 
-// Unpacked returns stored × scale + offset, with each operation rounded, like all other programs.
-// Without the conversion to float64, a processor with a fused multiply-add, such as arm64, would round
-// once and give other values.
+// Unpacked returns stored × scale + offset. It rounds after each operation, like all other programs.
+// Without the conversion to float64, Go may use a fused multiply-add, for example on arm64, which rounds
+// once and gives other values.
 func Unpacked(stored, scale, offset float64) float64 { return float64(stored*scale) + offset }
 
 func (p Packing) factor() float64 { return p.Scale.Or(1) }

@@ -46,10 +46,10 @@ func TestPackingOf(t *testing.T) {
 			"int16 × 0.5 + 273.15 [] float64"},
 		{"scale of int", int16Type, []manifest.Attribute{numeric("scale_factor", int32Type, 10)}, "int16 × 10 + 0 [] float64"},
 		{"wide integers", int32Type, []manifest.Attribute{numeric("scale_factor", float32s, 0.5)}, "int32 × 0.5 + 0 [] float64"},
-		{"scale that does nothing", int16Type, []manifest.Attribute{numeric("scale_factor", float64Type, 1)}, "int16 × 1 + 0 [] float32"},
+		{"scale without effect", int16Type, []manifest.Attribute{numeric("scale_factor", float64Type, 1)}, "int16 × 1 + 0 [] float32"},
 		{"scale as text", int16Type, []manifest.Attribute{words("scale_factor", " 0.25 ")}, "int16 × 0.25 + 0 [] float64"},
 		{"unsigned", int16Type, []manifest.Attribute{words("_Unsigned", "true"), numeric("_FillValue", int16Type, -1)}, "uint16 × 1 + 0 [-1] float32"},
-		{"unsigned, filled so", int8Type, []manifest.Attribute{words("_Unsigned", "true"), numeric("_FillValue", uint8Type, 255)}, "uint8 × 1 + 0 [-1] float32"},
+		{"unsigned, _FillValue too", int8Type, []manifest.Attribute{words("_Unsigned", "true"), numeric("_FillValue", uint8Type, 255)}, "uint8 × 1 + 0 [-1] float32"},
 		{"signed", uint8Type, []manifest.Attribute{words("_Unsigned", "false"), numeric("_FillValue", int8Type, -1)}, "int8 × 1 + 0 [255] float32"},
 		{"unsigned floats", float32s, []manifest.Attribute{words("_Unsigned", "true")}, "float32 × 1 + 0 [] float32"},
 		{"several masks", int16Type, []manifest.Attribute{numeric("missing_value", int16Type, -2, -1), numeric("_FillValue", int16Type, -1)},
@@ -78,7 +78,8 @@ func TestPackingOf(t *testing.T) {
 	}
 }
 
-func TestPackingRefuses(t *testing.T) {
+// TestPackingErrors checks that a scale or offset that is not one number is an error.
+func TestPackingErrors(t *testing.T) {
 	for name, a := range map[string]manifest.Attribute{
 		"a list": numeric("scale_factor", float32s, 1, 2),
 		"text":   {Name: "add_offset", Type: stringType, Texts: []string{"warm"}},
@@ -89,7 +90,8 @@ func TestPackingRefuses(t *testing.T) {
 	}
 }
 
-func TestHalves(t *testing.T) {
+// TestHalf converts every binary16 to float64 and back, and checks how other numbers are rounded.
+func TestHalf(t *testing.T) {
 	for h := range 1 << 16 {
 		f := HalfToFloat(uint16(h))
 		if back := FloatToHalf(f); back != uint16(h) && f == f {

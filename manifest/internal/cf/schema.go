@@ -37,8 +37,8 @@ func AttributeOf(schema *zarrjson.Array, name string, value []byte) (manifest.At
 		return manifest.Attribute{}, false
 	}
 	a := manifest.Attribute{Name: name, Scalar: scalar}
-	// A mask has to equal stored integers exactly.
-	if name == MissingValue && exactly(&a, literals) {
+	// Stored integers are compared with a mask, so no digit of it may be lost.
+	if name == MissingValue && setIntegers(&a, literals) {
 		return a, true
 	}
 	a.Type, a.Data = codec.Type{Kind: codec.Float, Size: 8}, nil
@@ -49,9 +49,9 @@ func AttributeOf(schema *zarrjson.Array, name string, value []byte) (manifest.At
 	return a, true
 }
 
-// exactly stores integers exactly, where float64 would keep only 53 bits: as int64 if all fit, else as
-// uint64. It reports false if they do not fit either.
-func exactly(a *manifest.Attribute, literals []json.Number) bool {
+// setIntegers sets the attribute to integers: as int64 if all fit, else as uint64. It reports false if
+// they fit neither.
+func setIntegers(a *manifest.Attribute, literals []json.Number) bool {
 	for _, kind := range []codec.Kind{codec.Int, codec.Uint} {
 		a.Type, a.Data = codec.Type{Kind: kind, Size: 8}, nil
 		for _, literal := range literals {
@@ -91,11 +91,11 @@ func TextIn(attributes zarrjson.Attributes, name string) string {
 	return text
 }
 
-// Label returns the long name of an array, or else its name, followed by its units. timed leaves out
-// the units, because dates show them.
-func Label(attributes zarrjson.Attributes, name string, timed bool) string {
+// Label returns the long name of an array, or else its name, followed by its units. For times that are
+// shown as dates, it leaves out the units.
+func Label(attributes zarrjson.Attributes, name string, asDates bool) string {
 	label := cmp.Or(TextIn(attributes, "long_name"), name)
-	if units := TextIn(attributes, UnitsName); units != "" && !timed {
+	if units := TextIn(attributes, UnitsName); units != "" && !asDates {
 		label += " [" + units + "]"
 	}
 	return label

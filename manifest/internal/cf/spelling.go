@@ -43,9 +43,9 @@ var spellings = mapSpellings(
 	"% percent",
 )
 
-// alone are units that UnitKey does not multiply with others: products of degrees Celsius do not
-// exist, and UDUNITS rounds those of degrees and of percent.
-var alone = []string{"degC", "degrees", "degrees_north", "degrees_east", "%"}
+// notMultiplied are units that UnitKey does not multiply with others. Products with degrees Celsius do
+// not exist, and UDUNITS rounds products with degrees or percent.
+var notMultiplied = []string{"degC", "degrees", "degrees_north", "degrees_east", "%"}
 
 // mapSpellings maps each word of a line to the first word of that line.
 func mapSpellings(lines ...string) map[string]string {
@@ -59,10 +59,10 @@ func mapSpellings(lines ...string) map[string]string {
 	return words
 }
 
-// UnitKey returns a key that is equal for two texts only if they are the same unit, however it is
-// written. It understands words of the table with integer powers, multiplied by blanks, dots or
-// asterisks and divided by slashes, from left to right as in UDUNITS. The key is empty for 1, as for
-// no units. For a text that it does not understand the key is the text itself.
+// UnitKey returns a key for a unit. Two texts have the same key only if they are the same unit, however it
+// is written. The texts may contain the words of the table with integer powers, multiplied by blanks, dots
+// or asterisks, and divided by slashes, from left to right as in UDUNITS. The key is empty for 1 and for no
+// units. The key of any other text is the text itself.
 func UnitKey(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "1" {
@@ -80,7 +80,7 @@ func UnitKey(text string) string {
 	}
 	for rest != "" {
 		name, power, left, ok := cutFactor(rest)
-		if !ok || slices.Contains(alone, name) {
+		if !ok || slices.Contains(notMultiplied, name) {
 			return text
 		}
 		powers[name] += over * power

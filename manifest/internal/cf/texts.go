@@ -1,7 +1,9 @@
 package cf
 
-// IsOneText reports whether CF defines an attribute as a single text, although some HDF5 writers store
-// it as a list of one: those of type S in CF's appendix A, and two of netCDF's.
+// IsOneText reports whether CF or netCDF defines an attribute as a single text. Some HDF5 writers store
+// it as a list of one text.
+//
+// The attributes are those of type S in appendix A of CF, and two of netCDF.
 func IsOneText(name string) bool { return oneText[name] }
 
 var oneText = map[string]bool{

@@ -32,7 +32,7 @@ func TimesOf(v *manifest.Variable, values *manifest.Values) (Times, error) {
 		return Times{}, err
 	}
 	if len(values.Data)%v.Type.Size != 0 {
-		return Times{}, fmt.Errorf("%s: %d bytes are not a whole number of values of %d bytes", v.Path, len(values.Data), v.Type.Size)
+		return Times{}, fmt.Errorf("%s: the values have %d bytes, which is not a multiple of the %d bytes of one value", v.Path, len(values.Data), v.Type.Size)
 	}
 	return Times{u, p, v.Type, values.Data}, nil
 }
@@ -40,7 +40,8 @@ func TimesOf(v *manifest.Variable, values *manifest.Values) (Times, error) {
 // Len returns the number of elements.
 func (t Times) Len() int { return len(t.Elements) / t.Type.Size }
 
-// Instants returns the instants that xarray decodes. ok is false for elements that are not times.
+// Instants returns the instants to which xarray decodes the elements. ok is false for an element that is
+// not a time.
 func (t Times) Instants() (at []Instant, ok []bool, err error) {
 	at, ok = make([]Instant, t.Len()), make([]bool, t.Len())
 	for i := range at {
@@ -77,7 +78,7 @@ func (t Times) Instant(element []byte) (at Instant, ok bool, err error) {
 	return at, false, fmt.Errorf("the time %v %s is out of range", Float(t.Packing.Type, element), t.Units)
 }
 
-// netcdfFill is netCDF's default for floats that were never written (NC_FILL_FLOAT, NC_FILL_DOUBLE).
+// netcdfFill is netCDF's default fill value of floats (NC_FILL_FLOAT, NC_FILL_DOUBLE).
 const netcdfFill = 9.9692099683868690e+36
 
 // isUnwritten reports whether an element out of range means that there is no time: infinity, or
@@ -96,8 +97,8 @@ func (t Times) isMissing(element []byte) bool {
 	return signed && t.Type.Size == 8 && Word(element) == 1<<63 || t.Packing.IsMask(t.Type, element)
 }
 
-// isLike reports whether equal elements are equal times.
-func (t Times) isLike(u Times) bool {
+// isEquivalent reports whether equal elements are equal times in t and u.
+func (t Times) isEquivalent(u Times) bool {
 	return t.Units.Same(u.Units) && t.Type.Equal(u.Type) &&
 		t.Packing.Type.Equal(u.Packing.Type) && t.Packing.SameScale(u.Packing) &&
 		slices.EqualFunc(t.Packing.Masks, u.Packing.Masks, bytes.Equal)

@@ -66,8 +66,8 @@ func (v vector) element(t *testing.T) []byte {
 	return element
 }
 
-// TestInstantsAreXarrays checks instants against those of xarray and cftime.
-func TestInstantsAreXarrays(t *testing.T) {
+// TestInstants compares instants with the results of xarray and cftime.
+func TestInstants(t *testing.T) {
 	for _, v := range vectors(t) {
 		at, ok, err := v.times(t).Instants()
 		if err != nil || !ok[0] || at[0] != v.at {
@@ -76,9 +76,9 @@ func TestInstantsAreXarrays(t *testing.T) {
 	}
 }
 
-// TestRetimeKeepsInstants converts times of many units to one reference, and checks that the instants
+// TestCommonReferenceKeepsInstants converts times of many units to one reference, and checks that the instants
 // are the same.
-func TestRetimeKeepsInstants(t *testing.T) {
+func TestCommonReferenceKeepsInstants(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, 0))
 	byLine := map[Calendar][]Times{}
@@ -97,9 +97,9 @@ func TestRetimeKeepsInstants(t *testing.T) {
 			for i := range files {
 				files[i] = all[random.IntN(len(all))]
 			}
-			r, err := Retime(files)
+			r, err := CommonReference(files)
 			if err != nil {
-				continue // nanoseconds and millennia
+				continue // no unit fits both nanoseconds and millennia
 			}
 			tried++
 			for _, f := range files {
@@ -162,7 +162,8 @@ func integers(t *testing.T, units, calendar string, values ...int32) Times {
 	return times
 }
 
-func TestRetime(t *testing.T) {
+// TestCommonReference checks the units and the elements of times of files with different units.
+func TestCommonReference(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
 		name           string
@@ -171,29 +172,29 @@ func TestRetime(t *testing.T) {
 		typ            codec.Type
 		values         [][]int64
 	}{
-		{"all agree", []Times{integers(t, "hours since 1900-1-1", "", 1, 2), integers(t, "hours since 1900-01-01 00:00", "gregorian", 3)},
+		{"equal units", []Times{integers(t, "hours since 1900-1-1", "", 1, 2), integers(t, "hours since 1900-01-01 00:00", "gregorian", 3)},
 			"hours since 1900-1-1", "standard", int32Type, [][]int64{{1, 2}, {3}}},
-		{"aliases agree", []Times{integers(t, "hours since 1900-1-1", "proleptic_gregorian", 1), integers(t, "hours since 1900-1-1", "standard", 3)},
+		{"calendars that agree after 1582", []Times{integers(t, "hours since 1900-1-1", "proleptic_gregorian", 1), integers(t, "hours since 1900-1-1", "standard", 3)},
 			"hours since 1900-1-1", "", int32Type, [][]int64{{1}, {3}}},
-		{"each from its first day", []Times{integers(t, "hours since 2001-05-04", "", 0, 3), integers(t, "hours since 2001-05-03", "", 3, 6)},
+		{"epochs differ", []Times{integers(t, "hours since 2001-05-04", "", 0, 3), integers(t, "hours since 2001-05-03", "", 3, 6)},
 			"hours since 2001-05-03", "standard", int64Type, [][]int64{{24, 27}, {3, 6}}},
 		{"units differ", []Times{integers(t, "hours since 2001-05-03", "", 0, 24), doubles(t, "days since 2001-05-03", "", 0.125, 2)},
 			"hours since 2001-05-03", "standard", int64Type, [][]int64{{0, 24}, {3, 48}}},
 		{"whole days", []Times{integers(t, "hours since 2001-05-03", "noleap", 0, 24), doubles(t, "days since 2001-05-04", "365_day", 7)},
 			"days since 2001-05-03", "noleap", int64Type, [][]int64{{0, 1}, {8}}},
-		{"a clock of its own", []Times{integers(t, "days since 2001-05-03 06:00", "", 0), integers(t, "days since 2001-05-04 18:30", "", 0)},
+		{"epochs with a time of day", []Times{integers(t, "days since 2001-05-03 06:00", "", 0), integers(t, "days since 2001-05-04 18:30", "", 0)},
 			"minutes since 2001-05-03", "standard", int64Type, [][]int64{{360}, {2550}}},
-		{"an epoch that no datetime64 has", []Times{doubles(t, "days since 0001-01-01", "", 730000.25), doubles(t, "hours since 2000-01-01", "", 1)},
+		{"epoch out of the range of datetime64", []Times{doubles(t, "days since 0001-01-01", "", 730000.25), doubles(t, "hours since 2000-01-01", "", 1)},
 			"hours since 1999-09-02", "standard", int64Type, [][]int64{{6}, {2905}}},
-		{"missing", []Times{doubles(t, "days since 2001-05-03", "", nan, 1), integers(t, "hours since 2001-05-03", "", 24)},
+		{"a missing time", []Times{doubles(t, "days since 2001-05-03", "", nan, 1), integers(t, "hours since 2001-05-03", "", 24)},
 			"days since 2001-05-03", "standard", int64Type, [][]int64{{math.MinInt64, 1}, {1}}},
 		{"months of 30 days", []Times{integers(t, "months since 2001-01-01", "360_day", 1), integers(t, "days since 2001-01-01", "360_day", 31)},
 			"days since 2001-01-01", "360_day", int64Type, [][]int64{{30}, {31}}},
-		{"no times at all", []Times{integers(t, "hours since 2001-05-04", ""), doubles(t, "days since 2001-05-03", "")},
+		{"no times", []Times{integers(t, "hours since 2001-05-04", ""), doubles(t, "days since 2001-05-03", "")},
 			"days since 2001-05-03", "standard", int64Type, [][]int64{nil, nil}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := Retime(c.files)
+			r, err := CommonReference(c.files)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,9 +218,9 @@ func TestRetime(t *testing.T) {
 	}
 }
 
-// TestRetimeRefusesOtherCalendars checks that times of two calendars are not converted to one reference.
-func TestRetimeRefusesOtherCalendars(t *testing.T) {
-	_, err := Retime([]Times{integers(t, "days since 2000-01-01", "", 1), integers(t, "days since 2000-01-01", "gregorian", 1),
+// TestCalendarError checks that times of two calendars are not converted to one reference.
+func TestCalendarError(t *testing.T) {
+	_, err := CommonReference([]Times{integers(t, "days since 2000-01-01", "", 1), integers(t, "days since 2000-01-01", "gregorian", 1),
 		integers(t, "days since 2000-01-01", "noleap", 1)})
 	var conflict *CalendarError
 	if !errors.As(err, &conflict) || conflict.File != 2 || conflict.B != NoLeap {
@@ -227,7 +228,8 @@ func TestRetimeRefusesOtherCalendars(t *testing.T) {
 	}
 }
 
-func TestReferenceRefusesWhatItCannotSay(t *testing.T) {
+// TestReferenceErrors checks that a time that the reference cannot represent exactly is an error.
+func TestReferenceErrors(t *testing.T) {
 	hours, err := NewReference("hours since 2000-01-01", "", int64Type, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -238,17 +240,19 @@ func TestReferenceRefusesWhatItCannotSay(t *testing.T) {
 		"out of range": doubles(t, "days since 2000-01-02", "", 1e300),
 	} {
 		if _, err := hours.Elements(times); err == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("%s: conversion succeeds, want an error", name)
 		}
 	}
 }
 
+// TestFloatReference checks that times keep their instants in a reference of floats.
 func TestFloatReference(t *testing.T) {
 	days, err := NewReference("days since 2000-01-01", "", float64Type, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range int32(2000) { // a third of a day has no float64 that is cut off to it
+	// No float64 is a third of a day exactly, so each needs the one that is truncated to it.
+	for n := range int32(2000) {
 		f := integers(t, "hours since 2000-01-02", "", n)
 		if got, want := instant(t, days, f), instantOf(t, f); got != want {
 			t.Fatalf("hour %d: %v, want %v", n, got, want)
@@ -256,7 +260,8 @@ func TestFloatReference(t *testing.T) {
 	}
 }
 
-func TestCommon(t *testing.T) {
+// TestCommonReferenceOfUnits checks the units of a reference that is made without looking at times.
+func TestCommonReferenceOfUnits(t *testing.T) {
 	parse := func(units string) Units {
 		u, err := ParseUnits(units, "")
 		if err != nil {
@@ -276,13 +281,14 @@ func TestCommon(t *testing.T) {
 		{"a quarter", []Units{parse("days since 2000-01-01 06:15"), parse("hours since 1999-01-01")}, true, false, "minutes since 1999-01-01", int64Type},
 		{"floats", []Units{parse("days since 2000-01-01"), parse("hours since 1999-01-01")}, false, true, "nanoseconds since 1970-01-01", int64Type},
 	} {
-		r, err := Common(c.units, c.whole, c.missing)
+		r, err := CommonReferenceOfUnits(c.units, c.whole, c.missing)
 		if err != nil || r.Text != c.want || !r.Type.Equal(c.typ) || (r.Fill != nil) != c.missing {
 			t.Errorf("%s: %v, %v; want %q", c.name, r, err, c.want)
 		}
 	}
 }
 
+// TestBoundsInheritUnits checks that bounds of times without units get the units of the times.
 func TestBoundsInheritUnits(t *testing.T) {
 	text := func(name, value string) manifest.Attribute {
 		return manifest.Attribute{Name: name, Type: codec.Type{Kind: codec.String}, Texts: []string{value}}
@@ -305,7 +311,7 @@ func TestBoundsInheritUnits(t *testing.T) {
 	}
 }
 
-func BenchmarkRetime(b *testing.B) {
+func BenchmarkCommonReference(b *testing.B) {
 	const n = 100_000
 	var elements []byte
 	for i := range n {
@@ -322,7 +328,7 @@ func BenchmarkRetime(b *testing.B) {
 	b.SetBytes(2 * 8 * n)
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := Retime([]Times{from, other})
+		r, err := CommonReference([]Times{from, other})
 		if err == nil {
 			_, err = r.Elements(from)
 		}

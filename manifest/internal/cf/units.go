@@ -18,7 +18,7 @@ type Instant struct {
 	Nanoseconds int32 // 0 to 999,999,999
 }
 
-// Compare returns -1, 0 or 1.
+// Compare returns -1 if t is before u, 0 if they are equal, and 1 if t is after u.
 func (t Instant) Compare(u Instant) int {
 	return cmp.Or(cmp.Compare(t.Seconds, u.Seconds), cmp.Compare(t.Nanoseconds, u.Nanoseconds))
 }
@@ -34,19 +34,19 @@ type Units struct {
 	Epoch       Instant
 	Calendar    Calendar
 
-	isCoarse  bool   // xarray lets cftime decode them, which has a resolution of microseconds
+	isCoarse  bool   // xarray calls cftime to decode them, which has a resolution of microseconds
 	isUnclear bool   // programs read the zone of the attribute's text in different ways
 	text      string // the attribute's text, unless it is unclear
 }
 
-// Same reports whether equal numbers are equal times, to the last digit that xarray decodes.
+// Same reports whether xarray decodes equal numbers to equal times in both units.
 func (u Units) Same(v Units) bool {
-	return u.isCoarse == v.isCoarse && u.Nanoseconds == v.Nanoseconds && u.Epoch == v.Epoch && SameLine(u.Calendar, v.Calendar)
+	return u.isCoarse == v.isCoarse && u.Nanoseconds == v.Nanoseconds && u.Epoch == v.Epoch && IsConvertible(u.Calendar, v.Calendar)
 }
 
 type unit struct {
 	nanoseconds int64
-	names       string   // xarray knows the first two, the others only cftime
+	names       string   // xarray knows the first two, and only cftime the others
 	only        Calendar // the only calendar that has the unit; Standard for all
 }
 
@@ -71,7 +71,7 @@ func parseLength(word string, c Calendar) (length int64, coarse bool, err error)
 				continue
 			}
 			if u.only != Standard && u.only != c {
-				return 0, false, fmt.Errorf("%s of varying length in the %s calendar are %w", word, c, errors.ErrUnsupported)
+				return 0, false, fmt.Errorf("%s have no fixed length in the %s calendar, so they are %w", word, c, errors.ErrUnsupported)
 			}
 			return u.nanoseconds, i > 1, nil
 		}
@@ -101,7 +101,7 @@ func ParseUnits(units, calendar string) (Units, error) {
 	}
 	u := Units{Calendar: c}
 	if u.Nanoseconds, u.isCoarse, err = parseLength(word, c); err == nil {
-		u.Epoch, u.isUnclear, err = parseMoment(since, c)
+		u.Epoch, u.isUnclear, err = parseEpoch(since, c)
 	}
 	if !u.isUnclear {
 		u.text = units
@@ -109,12 +109,12 @@ func ParseUnits(units, calendar string) (Units, error) {
 	if err != nil {
 		return Units{}, fmt.Errorf("time units %q: %w", units, err)
 	}
-	u.isCoarse = u.isCoarse || !c.isReal() || c == Julian || !u.Epoch.fitsDatetime64() || c == Standard && u.Epoch.Seconds < shift*86400
+	u.isCoarse = u.isCoarse || !c.isReal() || c == Julian || !u.Epoch.fitsDatetime64() || c == Standard && u.Epoch.Seconds < gregorianStart*86400
 	return u, nil
 }
 
-// Coarse reports whether xarray lets cftime decode these units. cftime has no value for a missing
-// time: with one element that is the smallest int64 it decodes none, and it decodes NaN to the epoch.
+// Coarse reports whether xarray calls cftime to decode these units. cftime has no value for a missing
+// time: it decodes nothing if one element is the smallest int64, and it decodes NaN to the epoch.
 func (u Units) Coarse() bool { return u.isCoarse }
 
 // Unclear reports whether programs read the zone in the attribute's text in different ways. String then
@@ -161,7 +161,8 @@ func tick(t codec.Type) (int64, error) {
 	return length * int64(max(t.Ticks, 1)), nil
 }
 
-// String returns the attribute's text, if the units come from one that is clear, else a text in its form.
+// String returns the attribute's text. If it is unclear, or the units come from no attribute, String
+// returns a text in the form of the attribute.
 func (u Units) String() string {
 	if u.text != "" {
 		return u.text
@@ -169,8 +170,8 @@ func (u Units) String() string {
 	return lengthName(u.Nanoseconds) + " since " + u.Epoch.Format(u.Calendar)
 }
 
-// Format returns an instant as a date of its calendar, with only as much of the time of day as is not
-// zero.
+// Format returns an instant as a date of a calendar. It adds the time of day and the fraction of a second
+// only if they are not zero.
 func (t Instant) Format(c Calendar) string {
 	n, rest := floorDiv(t.Seconds, 86400)
 	d := c.Date(n)
@@ -209,7 +210,7 @@ func ParentsOf(h *manifest.Header) Parents {
 			if all == nil {
 				all = Parents{}
 			}
-			// CF names the bounds without a path: they are in the same group.
+			// CF names bounds without a path, so they are in the same group.
 			at := p.Path[:strings.LastIndexByte(p.Path, '/')+1] + child
 			if all[at] == nil {
 				all[at] = p

@@ -38,10 +38,10 @@ func TestParseUnits(t *testing.T) {
 		{"days since 1990", "", day, Instant{d1990, 0}},
 		{"days since 1990-01", "", day, Instant{d1990, 0}},
 		{"  days   since  1990-01-01  ", "", day, Instant{d1990, 0}},
-		{"days since 1582-10-15", "", day, Instant{shift * 86400, 0}},
-		{"days since 1582-10-04", "", day, Instant{(shift - 1) * 86400, 0}},
-		{"days since 1582-10-04", "proleptic_gregorian", day, Instant{(shift - 11) * 86400, 0}},
-		{"days since 1582-10-04", "julian", day, Instant{(shift - 1) * 86400, 0}},
+		{"days since 1582-10-15", "", day, Instant{gregorianStart * 86400, 0}},
+		{"days since 1582-10-04", "", day, Instant{(gregorianStart - 1) * 86400, 0}},
+		{"days since 1582-10-04", "proleptic_gregorian", day, Instant{(gregorianStart - 11) * 86400, 0}},
+		{"days since 1582-10-04", "julian", day, Instant{(gregorianStart - 1) * 86400, 0}},
 		{"days since -4713-01-01 12:00", "julian", day, Instant{-2440588*86400 + 43200, 0}},
 		{"days since -4713-11-24 12:00", "proleptic_gregorian", day, Instant{-2440588*86400 + 43200, 0}},
 		{"days since -4714-01-01", "", day, Instant{(-2440588 - 365) * 86400, 0}},
@@ -58,7 +58,8 @@ func TestParseUnits(t *testing.T) {
 	}
 }
 
-func TestParseUnitsRefuses(t *testing.T) {
+// TestParseUnitsErrors checks that errors quote the text that is wrong.
+func TestParseUnitsErrors(t *testing.T) {
 	for _, c := range []struct {
 		units, calendar string
 		names           string // what the error quotes; empty for the units
@@ -99,9 +100,9 @@ func TestParseUnitsRefuses(t *testing.T) {
 	}
 }
 
-// TestDatesThereAndBack goes through the days of every calendar from the 16th century on, and
-// those around its first year.
-func TestDatesThereAndBack(t *testing.T) {
+// TestDatesRoundTrip converts days to dates and back, in every calendar: all days from the 16th century
+// on, and the days around year 1.
+func TestDatesRoundTrip(t *testing.T) {
 	for c := Standard; c <= Days360; c++ {
 		for n := c.number(Date{-8, 1, 1}); n < c.number(Date{8, 1, 1}); n++ {
 			if back, err := c.days(c.Date(n)); err != nil || back != n {
@@ -122,7 +123,7 @@ func TestDatesThereAndBack(t *testing.T) {
 	}
 }
 
-// follows reports whether one date is the day after another; the gap of 1582 has no days.
+// follows reports whether b is the day after a. In 1582, 15 October follows 4 October.
 func follows(a, b Date, c Calendar) bool {
 	switch {
 	case c == Standard && b == Date{1582, 10, 15}:
@@ -142,7 +143,7 @@ func TestFormat(t *testing.T) {
 		"1970-01-01":                    {},
 		"1969-12-31 23:59:59.5":         {-1, 500_000_000},
 		"1970-01-02 01:02:03.000000004": {86400 + 3723, 4},
-		"1582-10-04":                    {(shift - 1) * 86400, 0},
+		"1582-10-04":                    {(gregorianStart - 1) * 86400, 0},
 	} {
 		if got := at.Format(Standard); got != want {
 			t.Errorf("%v: %s, want %s", at, got, want)
@@ -155,18 +156,18 @@ func TestUnitsOf(t *testing.T) {
 		return []manifest.Attribute{{Name: name, Type: codec.Type{Kind: codec.String}, Texts: []string{value}}}
 	}
 	for _, c := range []struct {
-		name   string
-		v      manifest.Variable
-		ok, no bool
+		name        string
+		v           manifest.Variable
+		ok, isError bool
 	}{
 		{"times", manifest.Variable{Type: float64Type, Attributes: text("units", "days since 2000-01-01")}, true, false},
-		{"lengths of time", manifest.Variable{Type: float64Type, Attributes: text("units", "days")}, false, false},
+		{"durations", manifest.Variable{Type: float64Type, Attributes: text("units", "days")}, false, false},
 		{"texts", manifest.Variable{Type: codec.Type{Kind: codec.String}, Attributes: text("units", "days since 2000-01-01")}, false, false},
-		{"nonsense", manifest.Variable{Type: float64Type, Attributes: text("units", "days since launch")}, false, true},
-		{"NumPy's", manifest.Variable{Type: codec.Type{Kind: codec.DateTime, Size: 8, Unit: "s"}}, true, false},
-		{"NumPy's months", manifest.Variable{Type: codec.Type{Kind: codec.DateTime, Size: 8, Unit: "M"}}, false, true},
+		{"not a date", manifest.Variable{Type: float64Type, Attributes: text("units", "days since launch")}, false, true},
+		{"datetime64 of seconds", manifest.Variable{Type: codec.Type{Kind: codec.DateTime, Size: 8, Unit: "s"}}, true, false},
+		{"datetime64 of months", manifest.Variable{Type: codec.Type{Kind: codec.DateTime, Size: 8, Unit: "M"}}, false, true},
 	} {
-		if _, ok, err := UnitsOf(&c.v); ok != c.ok || (err != nil) != c.no {
+		if _, ok, err := UnitsOf(&c.v); ok != c.ok || (err != nil) != c.isError {
 			t.Errorf("%s: %v, %v", c.name, ok, err)
 		}
 	}

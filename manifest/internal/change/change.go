@@ -1,6 +1,6 @@
-// Package change computes which chunks of an array differ between two snapshots of a manifest. An
-// export of the older snapshot can then be updated by writing only these chunks, and a server knows
-// whether a client that has the metadata of the older one may get chunks of the newer one.
+// Package change computes which chunks of an array differ between two snapshots of a manifest. So an
+// export of the older snapshot can be updated by writing only these chunks, and a server knows whether a
+// client with the metadata of the older snapshot may get chunks of the newer one.
 package change
 
 import (
@@ -21,8 +21,8 @@ import (
 	"varve/zarrjson"
 )
 
-// Past provides the data of a manifest that are needed to compare its current snapshot with the one
-// that was exported.
+// Past provides older snapshots of a manifest and their tables, to compare the current snapshot with the
+// exported one.
 type Past interface {
 	Tables
 	// Load returns a snapshot of the manifest by its ID. A missing one is an fs.ErrNotExist.
@@ -42,45 +42,44 @@ type Tables interface {
 type Change struct {
 	Kind Kind
 	Axis int
-	From int64  // for Behind: the number of the first such chunk along the axis
-	Why  string // for Everything: the reason why it is not less
+	From int64  // for Tail: the number of the first chunk that differs along the axis
+	Why  string // for Everything: what prevents a smaller change
 }
 
 func everything(format string, args ...any) Change {
 	return Change{Kind: Everything, Why: fmt.Sprintf(format, args...)}
 }
 
-// Kind is the extent of a change.
+// Kind says how many chunks a change covers.
 type Kind uint8
 
 // The kinds of changes.
 const (
 	None       Kind = iota
-	Behind          // only chunks from some index on along one axis
-	Everything      // possibly all
+	Tail            // only chunks from some index on along one axis
+	Everything      // possibly all chunks
 )
 
-// Snapshots compares the arrays of two snapshots of a manifest. It reports an array as changed unless
-// it can prove that it is not.
+// Snapshots compares the arrays of two snapshots of a manifest. It reports a chunk as changed unless it
+// can prove that it is unchanged.
 type Snapshots struct {
 	Old, Now *manifest.Snapshot
 	Past     Tables
 
-	rows        func() (bool, error)   // the result of sameRows, once it is known
-	sameTilesOf map[tilesQuestion]bool // results of sameTiles: many arrays share a placement
+	rows        func() (bool, error) // the result of sameRows, once it is known
+	sameTilesOf map[tilesKey]bool    // results of sameTiles, because many arrays share a placement
 }
 
-// tilesQuestion is the question whether the tiles of a placement are those of another one, plus others from
-// an end on.
-type tilesQuestion struct {
+// tilesKey identifies a call of sameTiles.
+type tilesKey struct {
 	was, is string // IDs of the placements
 	dim     int
 	end     int64
 }
 
-// Of compares the chunks of an array of the snapshot Now, which has the grid is: their values, their
-// grid, and whether the files of the older chunks still belong to the manifest.
-func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) (Change, error) {
+// Of compares the chunks of an array of the snapshot Now, whose chunk grid is newGrid: their values, their
+// shapes, and whether the files of compacted chunks still belong to the manifest.
+func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, newGrid *grid.Grid) (Change, error) {
 	old := c.before(now)
 	switch {
 	case old == nil:
@@ -88,15 +87,15 @@ func (c *Snapshots) Of(ctx context.Context, now *manifest.Array, is *grid.Grid) 
 	case !keepsPatches(old, now):
 		return everything("files of its compacted chunks are no longer used"), nil
 	}
-	g, err := old.Schema.Grid()
+	oldGrid, err := old.Schema.Grid()
 	if err != nil {
 		return Change{}, fmt.Errorf("%s in the older snapshot: %w", old.Path, err)
 	}
-	return c.confirm(ctx, Growth(g, is), old, now)
+	return c.confirm(ctx, Growth(oldGrid, newGrid), old, now)
 }
 
-// Elements compares the elements of an array of the snapshot Now, with any chunk grid. For
-// Behind, From is the first new index along the axis.
+// Elements compares the elements of an array of the snapshot Now, whatever its chunk grid is. For Tail,
+// From is the first new index along the axis.
 func (c *Snapshots) Elements(ctx context.Context, now *manifest.Array) (Change, error) {
 	old := c.before(now)
 	if old == nil {
@@ -114,7 +113,7 @@ func (c *Snapshots) Elements(ctx context.Context, now *manifest.Array) (Change, 
 		if ch.Kind != None || n > is[axis] {
 			return grownOtherwise(was, is), nil
 		}
-		ch = Change{Kind: Behind, Axis: axis, From: n}
+		ch = Change{Kind: Tail, Axis: axis, From: n}
 	}
 	return c.confirm(ctx, ch, old, now)
 }
@@ -137,14 +136,14 @@ func (c *Snapshots) before(now *manifest.Array) *manifest.Array {
 	return &c.Old.Arrays[i]
 }
 
-// confirm returns ch if nothing else changed, else Everything.
+// confirm returns ch if nothing but the shape and the chunk grid changed, else Everything.
 func (c *Snapshots) confirm(ctx context.Context, ch Change, old, now *manifest.Array) (Change, error) {
 	if ch.Kind == Everything {
 		return ch, nil
 	}
 	why, err := OtherReading(old, now)
 	if why == "" && err == nil {
-		why, err = c.elsewhere(ctx, ch, old, now)
+		why, err = c.whyMoved(ctx, ch, old, now)
 	}
 	if why != "" || err != nil {
 		return Change{Kind: Everything, Why: why}, err
@@ -160,7 +159,8 @@ func keepsPatches(old, now *manifest.Array) bool {
 	})
 }
 
-// Growth compares grids. They have to be equal except that the newer one may be longer along one axis.
+// Growth compares grids. The result is Everything unless they are equal, or differ along one axis only
+// and the newer one is not shorter.
 func Growth(old, now *grid.Grid) Change {
 	if old.Rank() != now.Rank() {
 		return grownOtherwise(old.Shape(), now.Shape())
@@ -171,22 +171,22 @@ func Growth(old, now *grid.Grid) Change {
 		if a.Extent() == b.Extent() && a.Chunks() == b.Chunks() && grid.CommonPrefix(a, b, 0) == a.Chunks() {
 			continue
 		}
-		// A second axis differs, or elements are gone.
+		// A second axis differs, or elements were removed.
 		if ch.Kind != None || b.Extent() < a.Extent() {
 			return grownOtherwise(old.Shape(), now.Shape())
 		}
 		from := grid.CommonPrefix(a, b, 0)
 		if _, end, ok := grid.Bounds(b, from-1); ok && end > a.Extent() {
-			from-- // the old end cut this chunk, so it has new elements
+			from-- // the old end of the array cut this chunk, so it has new elements now
 		}
-		ch = Change{Kind: Behind, Axis: axis, From: from}
+		ch = Change{Kind: Tail, Axis: axis, From: from}
 	}
 	return ch
 }
 
 // Chunks compares grids. ok reports whether every chunk of the older grid exists in the newer one,
 // with the same coordinates and edges. filled reports whether one of them has new elements, which were
-// beyond the array's shape.
+// beyond the array's shape before.
 func Chunks(old, now *grid.Grid) (ok, filled bool) {
 	if old.Rank() != now.Rank() {
 		return false, false
@@ -204,8 +204,8 @@ func Chunks(old, now *grid.Grid) (ok, filled bool) {
 	return true, filled
 }
 
-// OtherReading returns the reason why equal tiles or pieces would give different bytes in two arrays,
-// apart from their chunk grids. It is empty if there is none.
+// OtherReading returns the reason why equal tiles or pieces give different bytes in two arrays, whatever
+// their chunk grids are. It is empty if they give equal bytes.
 func OtherReading(old, now *manifest.Array) (why string, err error) {
 	switch {
 	case !slices.Equal(old.Variables, now.Variables):
@@ -218,8 +218,8 @@ func OtherReading(old, now *manifest.Array) (why string, err error) {
 	return OtherEncoding(old.Schema, now.Schema)
 }
 
-// OtherEncoding returns the reason why equal elements would give other bytes, or have another meaning,
-// under two schemas, apart from their chunk grids. It is empty if there is none.
+// OtherEncoding returns the reason why equal elements have different bytes or a different meaning under
+// two schemas, whatever their chunk grids are. It is empty if bytes and meaning are equal.
 func OtherEncoding(old, now *zarrjson.Array) (why string, err error) {
 	was, err := encoding(old)
 	if err != nil {
@@ -252,12 +252,14 @@ func otherMembers(a, b []byte) (names []string) {
 	return names
 }
 
-// encoding returns the parts of a schema that determine the bytes of chunks, except their shapes.
+// encoding returns the parts of a schema that determine the bytes of chunks and the meaning of elements,
+// without shapes.
 func encoding(schema *zarrjson.Array) ([]byte, error) {
 	f := *schema
 	ones := slices.Repeat([]int64{1}, len(schema.Shape))
 	f.Shape, f.ChunkGrid, f.Attributes = ones, zarrjson.RegularGrid(ones...), zarrjson.Attributes{}
-	for _, name := range cf.Telling {
+	// Other attributes, such as a history, often change with an append and change no chunk.
+	for _, name := range cf.MeaningAttributes {
 		if value, ok := schema.Attributes.Get(name); ok {
 			if err := f.Attributes.Set(name, value); err != nil {
 				return nil, err
@@ -276,16 +278,16 @@ const (
 	whyOtherAxis    = "it grew along a dimension along which no files are placed"
 )
 
-// elsewhere returns the reason if some former values are not at the same place as before, or if some
-// new values are before the end of the former ones along the axis of ch. It is empty otherwise.
-func (c *Snapshots) elsewhere(ctx context.Context, ch Change, old, now *manifest.Array) (why string, err error) {
-	end := int64(math.MaxInt64) // no new values may be anywhere
-	if ch.Kind == Behind {
+// whyMoved returns the reason why some older values are not at their old positions, or why some new values
+// are before the end of the older ones along the axis of ch. It is empty if neither is the case.
+func (c *Snapshots) whyMoved(ctx context.Context, ch Change, old, now *manifest.Array) (why string, err error) {
+	end := int64(math.MaxInt64) // new values are allowed nowhere
+	if ch.Kind == Tail {
 		end = old.Schema.Shape[ch.Axis]
 	}
 	switch {
 	case old.Placement == "" && now.Placement == "":
-		return unless(piecesBehind(old.Pieces, now.Pieces, ch.Axis, end), whyMovedValues), nil
+		return unless(piecesAppended(old.Pieces, now.Pieces, ch.Axis, end), whyMovedValues), nil
 	case old.Placement == "" || now.Placement == "":
 		return whyOtherStorage, nil
 	}
@@ -296,8 +298,8 @@ func (c *Snapshots) elsewhere(ctx context.Context, ch Change, old, now *manifest
 	if same, err := c.sameRows(ctx); !same || err != nil {
 		return whyOtherRows, err
 	}
-	dim := -1 // along no dimension new values may come; a scalar has none
-	if ch.Kind == Behind {
+	dim := -1 // new values are allowed along no dimension
+	if ch.Kind == Tail {
 		if dim = slices.Index(is.Dims, now.Dims[ch.Axis]); dim < 0 {
 			return whyOtherAxis, nil
 		}
@@ -306,6 +308,7 @@ func (c *Snapshots) elsewhere(ctx context.Context, ch Change, old, now *manifest
 	return unless(same, whyMovedFiles), err
 }
 
+// unless returns why, or nothing if ok.
 func unless(ok bool, why string) string {
 	if ok {
 		return ""
@@ -313,24 +316,24 @@ func unless(ok bool, why string) string {
 	return why
 }
 
-// sameTiles is tilesBehind for placements. It skips equal leading segments without reading them, and
-// remembers its results.
+// sameTiles is tilesAppended for the tiles of two placements. It skips equal segments at the start without
+// reading them, and remembers its results.
 func (c *Snapshots) sameTiles(ctx context.Context, was, is *manifest.PlacementTable, dim int, end int64) (bool, error) {
-	key := tilesQuestion{was.ID, is.ID, dim, end}
+	key := tilesKey{was.ID, is.ID, dim, end}
 	if same, known := c.sameTilesOf[key]; known {
 		return same, nil
 	}
 	had, has := was.Segments, is.Segments
-	// An append keeps the segments before its own, so this usually leaves little to read.
+	// An append keeps all segments and adds its own, so usually little is left to read.
 	for len(had) > 0 && len(has) > 0 && equalSegments(had[0], has[0]) {
 		had, has = had[1:], has[1:]
 	}
-	same, err := tilesBehind(c.tiles(ctx, c.Old, had), c.tiles(ctx, c.Now, has), dim, end)
+	same, err := tilesAppended(c.tiles(ctx, c.Old, had), c.tiles(ctx, c.Now, has), dim, end)
 	if err != nil {
 		return false, err
 	}
 	if c.sameTilesOf == nil {
-		c.sameTilesOf = map[tilesQuestion]bool{}
+		c.sameTilesOf = map[tilesKey]bool{}
 	}
 	c.sameTilesOf[key] = same
 	return same, nil
@@ -340,8 +343,8 @@ func equalSegments(a, b manifest.Segment) bool {
 	return a.Table == b.Table && a.Row == b.Row && a.Rows == b.Rows && slices.Equal(a.Shift, b.Shift)
 }
 
-// sameRows reports whether row numbers of sources and refs have the same meaning. The result is the
-// same for all arrays, so it is computed once.
+// sameRows reports whether row numbers of sources and refs have the same meaning in both snapshots. This
+// is computed once for all arrays.
 func (c *Snapshots) sameRows(ctx context.Context) (bool, error) {
 	if c.rows == nil {
 		same, err := c.Past.Begins(ctx, c.Old, c.Now)
@@ -350,7 +353,8 @@ func (c *Snapshots) sameRows(ctx context.Context) (bool, error) {
 	return c.rows()
 }
 
-func piecesBehind(old, now []manifest.Piece, axis int, end int64) bool {
+// piecesAppended is tilesAppended for values in the manifest.
+func piecesAppended(old, now []manifest.Piece, axis int, end int64) bool {
 	if len(old) > len(now) || !slices.EqualFunc(old, now[:len(old)], samePiece) {
 		return false
 	}
@@ -373,9 +377,9 @@ func (c *Snapshots) tiles(ctx context.Context, of *manifest.Snapshot, segments [
 	}
 }
 
-// tilesBehind reports whether all old tiles are among the new ones, in the same order, and all other
-// tiles start at or after end along one dimension.
-func tilesBehind(old, now iter.Seq2[manifest.Tile, error], dim int, end int64) (bool, error) {
+// tilesAppended reports whether all old tiles are among the new ones, in the same order, and all other
+// new tiles start at or after end along one dimension.
+func tilesAppended(old, now iter.Seq2[manifest.Tile, error], dim int, end int64) (bool, error) {
 	next, stop := iter.Pull2(old)
 	defer stop()
 	was, err, more := next()

@@ -13,22 +13,23 @@ import (
 	"varve/zarrjson"
 )
 
+// TestGrowth checks from which chunk on two grids differ.
 func TestGrowth(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		old, now *grid.Grid
 		want     Change
 	}{
-		{"nothing", edges(t, 5, 2, 3), edges(t, 5, 2, 3), Change{}},
-		{"edges behind", edges(t, 5, 2, 3), edges(t, 9, 2, 3, 4), Change{Kind: Behind, From: 2}},
-		{"regular, whole chunks", regular(t, 6, 3), regular(t, 9, 3), Change{Kind: Behind, From: 2}},
-		{"regular, a chunk that was not full", regular(t, 7, 3), regular(t, 8, 3), Change{Kind: Behind, From: 2}},
-		{"regular, then more", regular(t, 7, 3), regular(t, 10, 3), Change{Kind: Behind, From: 2}},
-		{"another edge", edges(t, 5, 2, 3), edges(t, 9, 2, 4, 3), Change{Kind: Behind, From: 1}},
-		{"one chunk of another length", regular(t, 6, 6), regular(t, 9, 9), Change{Kind: Behind}},
-		{"regular becomes rectilinear", regular(t, 6, 3), edges(t, 8, 3, 3, 2), Change{Kind: Behind, From: 2}},
+		{"unchanged", edges(t, 5, 2, 3), edges(t, 5, 2, 3), Change{}},
+		{"edges added", edges(t, 5, 2, 3), edges(t, 9, 2, 3, 4), Change{Kind: Tail, From: 2}},
+		{"regular, whole chunks", regular(t, 6, 3), regular(t, 9, 3), Change{Kind: Tail, From: 2}},
+		{"regular, a chunk that was not full", regular(t, 7, 3), regular(t, 8, 3), Change{Kind: Tail, From: 2}},
+		{"regular, a chunk that was not full, and another", regular(t, 7, 3), regular(t, 10, 3), Change{Kind: Tail, From: 2}},
+		{"an edge changed", edges(t, 5, 2, 3), edges(t, 9, 2, 4, 3), Change{Kind: Tail, From: 1}},
+		{"one chunk of another length", regular(t, 6, 6), regular(t, 9, 9), Change{Kind: Tail}},
+		{"regular becomes rectilinear", regular(t, 6, 3), edges(t, 8, 3, 3, 2), Change{Kind: Tail, From: 2}},
 		{"shorter", edges(t, 5, 2, 3), edges(t, 2, 2), Change{Kind: Everything, Why: grownOtherwise([]int64{5}, []int64{2}).Why}},
-		{"from nothing", regular(t, 0, 3), regular(t, 3, 3), Change{Kind: Behind}},
+		{"empty before", regular(t, 0, 3), regular(t, 3, 3), Change{Kind: Tail}},
 	} {
 		if got := Growth(test.old, test.now); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
@@ -41,7 +42,7 @@ func TestGrowth(t *testing.T) {
 		}
 		return g
 	}
-	if got := Growth(two(4, 4), two(4, 6)); got != (Change{Kind: Behind, Axis: 1, From: 2}) {
+	if got := Growth(two(4, 4), two(4, 6)); got != (Change{Kind: Tail, Axis: 1, From: 2}) {
 		t.Errorf("along the second axis: got %+v", got)
 	}
 	if got := Growth(two(4, 4), two(6, 6)); got.Kind != Everything {
@@ -49,24 +50,25 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
+// TestChunks checks whether the chunks of an older grid exist in a newer one.
 func TestChunks(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		old, now   *grid.Grid
 		ok, filled bool
 	}{
-		{"nothing", edges(t, 5, 2, 3), edges(t, 5, 2, 3), true, false},
-		{"edges behind", edges(t, 5, 2, 3), edges(t, 9, 2, 3, 4), true, false},
+		{"unchanged", edges(t, 5, 2, 3), edges(t, 5, 2, 3), true, false},
+		{"edges added", edges(t, 5, 2, 3), edges(t, 9, 2, 3, 4), true, false},
 		{"regular, whole chunks", regular(t, 6, 3), regular(t, 9, 3), true, false},
 		{"regular, a chunk that was not full", regular(t, 7, 3), regular(t, 8, 3), true, true},
-		{"regular, then more", regular(t, 7, 3), regular(t, 10, 3), true, true},
+		{"regular, a chunk that was not full, and another", regular(t, 7, 3), regular(t, 10, 3), true, true},
 		{"regular becomes rectilinear", regular(t, 6, 3), edges(t, 8, 3, 3, 2), true, false},
 		{"a partial chunk becomes a full one", regular(t, 7, 3), edges(t, 10, 3, 3, 1, 3), false, false},
 		{"an edge past the end is filled", edges(t, 4, 2, 3), edges(t, 5, 2, 3), true, true},
-		{"another edge", edges(t, 5, 2, 3), edges(t, 9, 2, 4, 3), false, false},
+		{"an edge changed", edges(t, 5, 2, 3), edges(t, 9, 2, 4, 3), false, false},
 		{"one chunk of another length", regular(t, 6, 6), regular(t, 9, 9), false, false},
 		{"shorter", edges(t, 5, 2, 3), edges(t, 2, 2), false, false},
-		{"from nothing", regular(t, 0, 3), regular(t, 3, 3), true, false},
+		{"empty before", regular(t, 0, 3), regular(t, 3, 3), true, false},
 	} {
 		if ok, filled := Chunks(test.old, test.now); ok != test.ok || filled != test.filled {
 			t.Errorf("%s: got %v, %v", test.name, ok, filled)
@@ -92,7 +94,7 @@ func regular(t *testing.T, extent, size int64) *grid.Grid {
 	return g
 }
 
-// tiles is a Past with the tiles of each table.
+// tiles is a Past that has the tiles of each table.
 type tiles map[string][]manifest.Tile
 
 func (tiles) Load(context.Context, string) (*manifest.Snapshot, error) { return nil, fs.ErrNotExist }
@@ -132,6 +134,7 @@ func snapshot(t *testing.T, n int64, attributes string, table string, rows int64
 	}
 }
 
+// TestOf compares the chunks of snapshots that differ in tiles, attributes or tables.
 func TestOf(t *testing.T) {
 	at := func(file int, origin int64) manifest.Tile {
 		return manifest.Tile{File: file, Origin: []int64{origin}, Start: []int64{0}, Shape: []int64{2}}
@@ -150,13 +153,13 @@ func TestOf(t *testing.T) {
 		want Change
 	}{
 		{"the same", snapshot(t, 4, "{}", "old", 2), Change{}},
-		{"behind", snapshot(t, 6, "{}", "longer", 3), Change{Kind: Behind, From: 2}},
+		{"appended", snapshot(t, 6, "{}", "longer", 3), Change{Kind: Tail, From: 2}},
 		{"in a gap", snapshot(t, 4, "{}", "gap", 3), Change{Kind: Everything, Why: whyMovedFiles}},
-		{"in front", snapshot(t, 6, "{}", "front", 3), Change{Kind: Everything, Why: whyMovedFiles}},
+		{"before the others", snapshot(t, 6, "{}", "front", 3), Change{Kind: Everything, Why: whyMovedFiles}},
 		{"another file", snapshot(t, 6, "{}", "other", 3), Change{Kind: Everything, Why: whyMovedFiles}},
-		{"one less", snapshot(t, 4, "{}", "old", 1), Change{Kind: Everything, Why: whyMovedFiles}},
-		{"attributes", snapshot(t, 6, `{"comment":"x"}`, "longer", 3), Change{Kind: Behind, From: 2}},
-		{"attributes that say what elements mean", snapshot(t, 6, `{"scale_factor":2}`, "longer", 3), Change{Kind: Everything, Why: "its attributes changed"}},
+		{"one fewer", snapshot(t, 4, "{}", "old", 1), Change{Kind: Everything, Why: whyMovedFiles}},
+		{"an attribute without effect", snapshot(t, 6, `{"comment":"x"}`, "longer", 3), Change{Kind: Tail, From: 2}},
+		{"an attribute that changes the meaning", snapshot(t, 6, `{"scale_factor":2}`, "longer", 3), Change{Kind: Everything, Why: "its attributes changed"}},
 	} {
 		g, err := test.now.Arrays[0].Schema.Grid()
 		if err != nil {
@@ -182,7 +185,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestPatches checks that compacted chunks are unchanged while the array has their file.
+// TestPatches checks that compacted chunks are unchanged as long as the array has their files.
 func TestPatches(t *testing.T) {
 	past := tiles{"old": {{Origin: []int64{0}, Start: []int64{0}, Shape: []int64{4}}}}
 	with := func(files ...string) *manifest.Snapshot {
@@ -197,10 +200,10 @@ func TestPatches(t *testing.T) {
 		old, now *manifest.Snapshot
 		want     Kind
 	}{
-		{"first ones", with(), with("a"), None},
-		{"more", with("a"), with("b", "a"), None},
-		{"others", with("a"), with("b"), Everything},
-		{"one less", with("a", "b"), with("b"), Everything},
+		{"first compacted chunks", with(), with("a"), None},
+		{"another file", with("a"), with("b", "a"), None},
+		{"a file replaced", with("a"), with("b"), Everything},
+		{"a file removed", with("a", "b"), with("b"), Everything},
 	} {
 		g, err := test.now.Arrays[0].Schema.Grid()
 		if err != nil {
@@ -225,7 +228,7 @@ func TestElements(t *testing.T) {
 	old, now := snapshot(t, 4, "{}", "old", 2), snapshot(t, 6, "{}", "longer", 3)
 	now.Arrays[0].Schema.ChunkGrid = zarrjson.RegularGrid(5)
 	c := &Snapshots{Old: old, Now: now, Past: past}
-	if got, err := c.Elements(t.Context(), &now.Arrays[0]); err != nil || got != (Change{Kind: Behind, From: 4}) {
+	if got, err := c.Elements(t.Context(), &now.Arrays[0]); err != nil || got != (Change{Kind: Tail, From: 4}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	c.Old, c.Now = now, old
@@ -234,7 +237,7 @@ func TestElements(t *testing.T) {
 	}
 }
 
-// TestScalars checks that a scalar in a file has no axis to grow along.
+// TestScalars checks that a scalar, which cannot grow, is unchanged or changed as a whole.
 func TestScalars(t *testing.T) {
 	past := tiles{"old": {{File: 0}}, "same": {{File: 0}}, "other": {{File: 1}}, "two": {{File: 0}, {File: 1}}}
 	scalar := func(table string, rows int64) *manifest.Snapshot {

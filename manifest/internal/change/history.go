@@ -16,7 +16,7 @@ import (
 type History struct {
 	repository     *repo.Repository
 	readers        map[string]*table.Reader // by snapshot
-	comparesPlaces bool                     // sources that were moved count as different
+	comparesPlaces bool                     // a source that was moved is another source
 }
 
 // NewHistory returns the history of a repository, for exports that contain values. The caller closes
@@ -25,8 +25,8 @@ func NewHistory(r *repo.Repository) *History {
 	return &History{repository: r, readers: map[string]*table.Reader{}}
 }
 
-// NewPlaces is NewHistory for exports that contain locations of sources: a source that was moved
-// counts as another one.
+// NewPlaces is NewHistory for exports that contain the locations of sources. For them a source that was
+// moved is another source.
 func NewPlaces(r *repo.Repository) *History {
 	h := NewHistory(r)
 	h.comparesPlaces = true

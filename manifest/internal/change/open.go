@@ -8,7 +8,7 @@ import (
 	"varve/manifest/internal/table"
 )
 
-// Open implements Tables for two snapshots whose tables are open already.
+// Open implements Tables for two snapshots whose tables are already open.
 type Open struct {
 	Old, Now *manifest.Snapshot
 	Was, Is  *table.Reader // the tables of Old and Now

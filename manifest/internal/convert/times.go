@@ -35,7 +35,7 @@ func retimed(v *manifest.Variable, schema *zarrjson.Array) (converter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !cf.SameLine(from.Units.Calendar, to.Units().Calendar) {
+	if !cf.IsConvertible(from.Units.Calendar, to.Units().Calendar) {
 		return nil, &cf.CalendarError{A: from.Units.Calendar, B: to.Units().Calendar}
 	}
 	if to.Same(from) {

@@ -1,11 +1,11 @@
 // Package patches keeps compacted chunks of arrays when a new plan is made or chunks are merged.
 //
-//	before        a: tiles 0 1 2 3      chunks 0 1 2 3, compacted
-//	now     x y   a: tiles 0 1 2 3 z    chunks 0 … 6: 2 to 5 are the old ones, and kept
+//	older snapshot    tiles     0 1 2 3      chunks 0 to 3 are compacted
+//	newer snapshot    tiles x y 0 1 2 3 z    chunks 2 to 5 are the same, so they are kept
 //
 // A chunk is unchanged if it consists of the same parts of the same variables at the same positions,
-// and is encoded in the same way. The package proves this for all chunks of an array together, or
-// keeps none of them.
+// and is encoded in the same way. The package proves this for all chunks of an array together. If it
+// cannot, it keeps none of them.
 package patches
 
 import (
@@ -25,19 +25,20 @@ import (
 // pageCache is the cache for tables that are read only once, in bytes.
 const pageCache = 8 << 20
 
-// Chunks says whether earlier merging of chunks is repeated.
+// Chunks says whether chunks that an older snapshot had merged are merged again.
 type Chunks uint8
 
 const (
 	// AsPlanned leaves the schemas unchanged.
 	AsPlanned Chunks = iota
-	// AsMerged gives schemas the edges of the older ones, for tiles whose chunks had been merged.
+	// AsMerged gives schemas the older edges along dimensions of which chunks had been merged.
 	AsMerged
 )
 
-// Carry adds to the arrays of an unpublished snapshot the compacted chunks of an older snapshot that
-// are still correct and that they do not have, and lists their files. It returns the number of rows
-// that it added. It does not update the counts of chunks.
+// Carry adds the compacted chunks of an older snapshot to the arrays of a new one, which must not be
+// published yet. It adds only chunks that are still correct and that an array does not have already, and
+// lists their files in the new snapshot. It returns the number of rows that it added. It does not update
+// the counts of chunks.
 func Carry(ctx context.Context, repository *repo.Repository, old, now *manifest.Snapshot, chunks Chunks) (rows int64, err error) {
 	if !slices.ContainsFunc(old.Arrays, func(a manifest.Array) bool { return len(a.Patches) > 0 }) {
 		return 0, nil
@@ -51,9 +52,9 @@ func Carry(ctx context.Context, repository *repo.Repository, old, now *manifest.
 		return 0, err
 	}
 	defer c.is.Close()
-	// Compacted chunks depend on row numbers of sources, which must have the same meaning in both.
+	// Tiles name sources by row, so equal rows must be equal sources in both snapshots.
 	if same, err := table.Begins(ctx, c.was, c.is, false); errors.Is(err, codec.ErrCorrupt) {
-		return 0, nil // GC has removed the older snapshot's tables in the meantime
+		return 0, nil // meanwhile GC removed tables of the older snapshot
 	} else if !same || err != nil {
 		return 0, err
 	}
@@ -71,7 +72,7 @@ func Carry(ctx context.Context, repository *repo.Repository, old, now *manifest.
 	return rows, nil
 }
 
-// carrier compares two snapshots.
+// carrier carries compacted chunks from one snapshot to another.
 type carrier struct {
 	repo     *repo.Repository
 	old, now *manifest.Snapshot
@@ -85,7 +86,7 @@ type move struct {
 	by []int64 // along each of its dimensions; nil if the tiles did not all move alike
 }
 
-// array carries over the compacted chunks of one array.
+// array adds the compacted chunks of one array to the new snapshot.
 func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int64, err error) {
 	if len(was.Patches) == 0 {
 		return 0, nil
@@ -122,7 +123,11 @@ func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int
 		if err != nil {
 			return rows, err
 		}
-		if left, err = c.list(ctx, left, &p); err != nil {
+		// A damaged file is not carried over: its chunks are encoded again when they are read.
+		if left {
+			left, err = c.list(ctx, &p)
+		}
+		if err != nil {
 			return rows, err
 		}
 		if left {
@@ -133,7 +138,7 @@ func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int
 	return rows, nil
 }
 
-// mergeAgain gives a schema the edges of an older one, along the axes on which its chunks were merged.
+// mergeAgain gives a schema the edges of an older one along the axes along which chunks were merged.
 func (c *carrier) mergeAgain(was, now *manifest.Array, by []int64) error {
 	for axis, dim := range now.Dims {
 		if lengthOf(dim, c.old.Merged) == 0 {
@@ -156,8 +161,8 @@ func (c *carrier) mergeAgain(was, now *manifest.Array, by []int64) error {
 	return nil
 }
 
-// spliceEdges returns the edges of a dimension after replacing those from an index on by the edges of an
-// older one. It is nil if they do not fit between chunk boundaries.
+// spliceEdges returns the edges of a dimension, with the edges of an older dimension from an index on.
+// It is nil if the older edges do not start and end at chunk boundaries.
 func spliceEdges(old, now grid.Dimension, from int64) []grid.Run {
 	to, last := from+old.Extent(), old.Chunks()-1
 	begin, ok := old.Offset(last)
@@ -200,11 +205,9 @@ func appendEdges(edges []grid.Run, d grid.Dimension, from, to int64) []grid.Run 
 	return edges
 }
 
-// list lists the two files of a run in the new snapshot. It returns false if one of them is damaged.
-func (c *carrier) list(ctx context.Context, left bool, p *manifest.Patched) (bool, error) {
-	if !left {
-		return false, nil
-	}
+// list lists the two files of a run in the new snapshot. It returns false if one of them is damaged or
+// missing.
+func (c *carrier) list(ctx context.Context, p *manifest.Patched) (bool, error) {
 	var files []manifest.Table
 	for _, t := range c.old.Tables {
 		if t.Name != p.Table && t.Name != p.File {
@@ -276,8 +279,8 @@ func (c *carrier) move(ctx context.Context, old, now string) (*move, error) {
 	return m, nil
 }
 
-// findDisplacement returns the displacement of all tiles. It is nil unless they all moved alike, kept their
-// order, and no other tile meets the box that contains them.
+// findDisplacement returns by how much all tiles moved along each axis. It is nil unless they all moved
+// by the same amounts, are in the same order, and no other tile is inside the box that contains them.
 func findDisplacement(was, now []manifest.Tile) (by []int64) {
 	if len(was) == 0 || len(now) < len(was) {
 		return nil
@@ -326,8 +329,9 @@ func isMoved(from, to, by []int64) bool {
 	return true
 }
 
-// adaptRun adapts a run to a schema in which the elements are displaced by by, and limits it to the
-// chunks that both schemas have. It reports whether any chunk is left.
+// adaptRun adapts a run of compacted chunks to a schema whose elements moved by the given amounts, and
+// limits it to the chunks that both schemas have. by is nil if nothing moved. left reports whether any
+// chunk is left.
 func adaptRun(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left bool, err error) {
 	a, err := was.Grid()
 	if err != nil {
@@ -343,7 +347,7 @@ func adaptRun(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left b
 		if by != nil && by[axis] > 0 {
 			var ok bool
 			if first, ok = boundary(b.Dim(axis), by[axis]); !ok || first == b.Dim(axis).Chunks() {
-				return false, nil // outside the array, or inside a chunk
+				return false, nil // the elements moved out of the array, or to the middle of a chunk
 			}
 		}
 		left = p.Move(axis, first, countCommon(a.Dim(axis), b.Dim(axis), first)) && left
@@ -351,10 +355,10 @@ func adaptRun(p *manifest.Patched, was, now *zarrjson.Array, by []int64) (left b
 	return left, nil
 }
 
-// countCommon returns how many leading chunks of a equal the chunks of b from first on.
+// countCommon returns how many chunks at the start of a are equal to the chunks of b from first on.
 func countCommon(a, b grid.Dimension, first int64) int64 {
 	n := grid.CommonPrefix(a, b, first)
-	// The last chunk of one of them may be cut by the array's end.
+	// The end of one array can cut the last of these chunks, so that it has fewer elements.
 	last, hasLast := a.DataSize(n - 1)
 	if same, _ := b.DataSize(first + n - 1); hasLast && last != same {
 		n--

@@ -43,8 +43,8 @@ func lengthOf(dim string, chunks map[string]int64) int64 {
 
 // Merge merges neighbouring chunks of an array along the given dimensions, named by name or path, up
 // to the given lengths. It reports whether it merged any. Compacted chunks after the first merged
-// chunk are dropped from the array. No value changes. It does nothing if the array's codecs cannot
-// store all values exactly.
+// chunk are dropped from the array. No value changes. If the array's codecs cannot store all values
+// exactly, it does nothing.
 func Merge(a *manifest.Array, chunks map[string]int64) (merged bool, err error) {
 	if a.Placement == "" {
 		return false, nil // the manifest stores its values
@@ -81,6 +81,7 @@ func isExact(schema *zarrjson.Array) (bool, error) {
 	return exact, err
 }
 
+// mergeAxis merges the chunks of an array along one axis, and reports whether it merged any.
 func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {
 	g, err := a.Schema.Grid()
 	if err != nil {
@@ -88,7 +89,7 @@ func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {
 	}
 	m := merger{length: length}
 	for r := range g.Dim(axis).Runs() {
-		m.run(r, g.Shape()[axis])
+		m.add(r, g.Shape()[axis])
 	}
 	m.flush()
 	if !m.hasMerged {
@@ -112,20 +113,21 @@ func mergeAxis(a *manifest.Array, axis int, length int64) (bool, error) {
 	return true, nil
 }
 
-// merger merges edges, up to a length.
+// merger merges neighbouring edges, up to a length. Pending edges will be merged, with each other and
+// with the edges that follow while the sum is not longer.
 type merger struct {
 	length int64
 	at     int64 // start of the next edge
 	out    []grid.Run
 
-	pending   int64 // data size of the edges that wait to be merged
-	only      grid.Edge
-	edges     int64
+	pending   int64     // data size of all pending edges
+	edges     int64     // number of pending edges
+	last      grid.Edge // the last pending edge
 	hasMerged bool
 }
 
-// run adds edges. The number of steps does not depend on the number of equal edges.
-func (m *merger) run(r grid.Run, extent int64) {
+// add adds a run of equal edges. The number of steps does not depend on the length of the run.
+func (m *merger) add(r grid.Run, extent int64) {
 	for count := r.Count; count > 0 && m.at < extent; {
 		whole := min(count, (extent-m.at)/r.Data) // edges that the array's end does not cut
 		each := m.length / r.Data
@@ -135,8 +137,8 @@ func (m *merger) run(r grid.Run, extent int64) {
 			m.push(r.Edge, count)
 			m.at += min(extent-m.at, count*r.Data)
 			return
-		case whole == 0: // the last edge
-			m.take(r.Edge, 1, extent-m.at)
+		case whole == 0: // the array's end cuts this edge, so it is the last
+			m.addPending(r.Edge, 1, extent-m.at)
 			count = 0
 		case m.edges == 0 && each == 1 && whole > 1: // two of them are too long together
 			m.push(r.Edge, whole-1)
@@ -154,28 +156,28 @@ func (m *merger) run(r grid.Run, extent int64) {
 				m.flush()
 				continue
 			}
-			m.take(r.Edge, n, r.Data)
+			m.addPending(r.Edge, n, r.Data)
 			count -= n
 		}
 	}
 }
 
-// take adds n edges with this data size to those that wait.
-func (m *merger) take(e grid.Edge, n, data int64) {
+// addPending makes n edges with this data size pending.
+func (m *merger) addPending(e grid.Edge, n, data int64) {
 	if m.pending+data > m.length {
 		m.flush()
 	}
 	m.pending += n * data
 	m.edges += n
-	m.only = e
+	m.last = e
 	m.at += n * data
 }
 
-// flush makes one edge of the edges that wait. A single one is not changed.
+// flush merges the pending edges to one. A single edge stays as it is, also if it is padded.
 func (m *merger) flush() {
 	switch {
 	case m.edges == 1:
-		m.push(m.only, 1)
+		m.push(m.last, 1)
 	case m.edges > 1:
 		m.push(grid.Full(m.pending), 1)
 		m.hasMerged = true
@@ -183,6 +185,7 @@ func (m *merger) flush() {
 	m.pending, m.edges = 0, 0
 }
 
+// push appends edges to the result.
 func (m *merger) push(e grid.Edge, count int64) {
 	if k := len(m.out) - 1; k >= 0 && m.out[k].Edge == e {
 		m.out[k].Count += count
@@ -201,7 +204,7 @@ func setEdges(a *manifest.Array, g *grid.Grid, axis int, runs []grid.Run) (err e
 }
 
 // withEdges returns the chunk grid of a schema with other edges along an axis. A regular grid stays
-// regular if that is possible, also when the array grows by whole chunks later.
+// regular if all edges are equal and fill the axis, so that it can also grow by whole chunks later.
 func withEdges(schema *zarrjson.Array, g *grid.Grid, axis int, runs []grid.Run) (c zarrjson.ChunkGrid, err error) {
 	if schema.ChunkGrid.Encoded != nil {
 		return c, fmt.Errorf("merging chunks of a grid with encoded_chunk_shapes is %w", errors.ErrUnsupported)

@@ -12,6 +12,7 @@ import (
 	"varve/zarrjson"
 )
 
+// TestMerge checks which edges are merged, also for very many of them.
 func TestMerge(t *testing.T) {
 	full := func(pairs ...int64) (runs []grid.Run) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -27,25 +28,25 @@ func TestMerge(t *testing.T) {
 		length int64
 		want   []grid.Run // nil: nothing is merged
 	}{
-		{"steps", 1000, full(1, 1000), 100, full(100, 10)},
-		{"steps and a rest", 250, full(1, 250), 100, full(100, 2, 50, 1)},
-		{"long enough", 300, full(100, 3), 100, nil},
-		{"longer", 300, full(150, 2), 100, nil},
-		{"no two together", 180, full(60, 3), 100, nil},
-		{"no two of very many", 60 * most, full(60, most), 100, nil},
+		{"single steps", 1000, full(1, 1000), 100, full(100, 10)},
+		{"single steps with a remainder", 250, full(1, 250), 100, full(100, 2, 50, 1)},
+		{"as long as the limit", 300, full(100, 3), 100, nil},
+		{"longer than the limit", 300, full(150, 2), 100, nil},
+		{"two are too long", 180, full(60, 3), 100, nil},
+		{"two are too long, very many", 60 * most, full(60, most), 100, nil},
 		{"very many", most, full(1, most), 1 << 10, full(1<<10, most>>10)},
-		{"tail behind whole ones", 205, full(100, 2, 1, 5), 100, full(100, 2, 5, 1)},
-		{"a whole one between", 106, full(1, 3, 100, 1, 1, 3), 100, full(3, 1, 100, 1, 3, 1)},
+		{"short edges after long ones", 205, full(100, 2, 1, 5), 100, full(100, 2, 5, 1)},
+		{"a long edge between short ones", 106, full(1, 3, 100, 1, 1, 3), 100, full(3, 1, 100, 1, 3, 1)},
 		{"months", 120, full(31, 1, 28, 1, 31, 1, 30, 1), 90, full(90, 1, 30, 1)},
-		{"a single rest stays", 21, full(10, 2, 1, 1), 20, full(20, 1, 1, 1)},
-		{"the border is cut", 25, full(10, 3), 20, full(20, 1, 10, 1)},
-		{"the border is merged", 25, full(10, 3), 30, full(25, 1)},
-		{"past the extent", 25, full(10, 1, 20, 5), 30, full(25, 1)},
+		{"a single edge is left", 21, full(10, 2, 1, 1), 20, full(20, 1, 1, 1)},
+		{"the end cuts a chunk", 25, full(10, 3), 20, full(20, 1, 10, 1)},
+		{"the end cuts a merged chunk", 25, full(10, 3), 30, full(25, 1)},
+		{"edges beyond the extent", 25, full(10, 1, 20, 5), 30, full(25, 1)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := merger{length: test.length}
 			for _, r := range test.edges {
-				m.run(r, test.extent)
+				m.add(r, test.extent)
 			}
 			m.flush()
 			if m.hasMerged != (test.want != nil) || test.want != nil && !slices.Equal(m.out, test.want) {
@@ -74,7 +75,7 @@ func TestMergeRandom(t *testing.T) {
 		length, extent := 1+r.Int64N(30), sum-r.Int64N(edges[len(edges)-1])
 		m := merger{length: length}
 		for _, run := range runs {
-			m.run(run, extent)
+			m.add(run, extent)
 		}
 		m.flush()
 		var got []int64
@@ -87,6 +88,7 @@ func TestMergeRandom(t *testing.T) {
 	}
 }
 
+// oneByOne merges edges one at a time.
 func oneByOne(edges []int64, extent, length int64) (out []int64) {
 	at, pending, many := int64(0), int64(0), 0
 	only := int64(0)
@@ -134,7 +136,7 @@ func TestMergeSchema(t *testing.T) {
 	schema.Codecs = append(schema.Codecs, codec.Spec{Name: "numcodecs.bz2"})
 	inexact.Schema = &schema
 	if merged, err := Merge(&inexact, map[string]int64{"time": 10}); merged || err != nil || len(inexact.Patches) != 2 {
-		t.Errorf("codecs that cannot encode: merged %v: %v", merged, err)
+		t.Errorf("codecs that cannot encode: merged %v, %v, want false", merged, err)
 	}
 	merged, err := Merge(&a, map[string]int64{"time": 10})
 	if err != nil || !merged || a.Schema == old {
@@ -145,7 +147,7 @@ func TestMergeSchema(t *testing.T) {
 		t.Fatalf("%v chunks (%v)", g.Counts(), err)
 	}
 	if fmt.Sprint(a.Patches[0].Limit, a.Patches[1].Limit) != "[4 2] [4 2]" {
-		t.Errorf("kept up to %v and %v", a.Patches[0].Limit, a.Patches[1].Limit)
+		t.Errorf("compacted chunks are kept up to %v and %v", a.Patches[0].Limit, a.Patches[1].Limit)
 	}
 	if merged, err := Merge(&a, map[string]int64{"x": 30}); err != nil || !merged || a.Patches != nil {
 		t.Errorf("merged %v: %v; kept %+v", merged, err, a.Patches)

@@ -1,9 +1,9 @@
-// Package picture draws arrays as mosaics: the positions of files, the chunks, and the way in which
-// they are served.
+// Package picture draws an array's chunks, to scale, with the kind of each chunk as a colour, and the
+// positions of its files.
 //
-//	┌────────┬───────┬────────┬────┐   chunks, to scale, by colour: verbatim, prefix,
-//	│        │       │        │    │   re-encoded, missing; if there are too many to
-//	└────────┴───────┴────────┴────┘   distinguish, their shares
+//	┌────────┬───────┬────────┬────┐   chunks: verbatim, prefix, re-encoded, missing; if
+//	│        │       │        │    │   there are too many to draw, a bin of chunks shows
+//	└────────┴───────┴────────┴────┘   how many of them are of each kind
 //	╘════════╧═══════╧═════════════╛   files
 package picture
 
@@ -16,10 +16,10 @@ import (
 	"varve/manifest/internal/mosaic"
 )
 
-// Picture is an array along one axis or two.
+// Picture shows an array along one axis or two.
 type Picture struct {
 	Across, Down Axis // Down has no name if files are placed along one dimension only
-	// Cells has the counts of chunks for each bin of Down and Across, row by row.
+	// Cells has the numbers of chunks of each kind for each bin of Down and Across, row by row.
 	Cells []manifest.Counts
 	// Titles are texts to show for each cell when the pointer is on it; nil for none.
 	Titles []string
@@ -50,7 +50,8 @@ const (
 // Limits are the largest numbers of bins along the sides of a picture.
 type Limits struct{ Across, Down int }
 
-// New returns the picture of a grid along two of its axes, without any chunks. An axis is -1 for none.
+// New returns the picture of a grid along two of its axes, to which Add adds chunks. across or down is -1
+// for no axis.
 func New(g *grid.Grid, names []string, across, down int, most Limits) *Picture {
 	pic := &Picture{}
 	pic.Across, pic.x = newAxis(g, names, across, most.Across)
@@ -62,7 +63,7 @@ func New(g *grid.Grid, names []string, across, down int, most Limits) *Picture {
 // Add counts a chunk, and returns the index of its cell.
 func (pic *Picture) Add(coords []int64, kind mosaic.Kind) (cell int) {
 	cell = pic.y.of(coords)*pic.x.n + pic.x.of(coords)
-	addKind(&pic.Cells[cell], kind)
+	kind.AddTo(&pic.Cells[cell], 1)
 	return cell
 }
 
@@ -89,35 +90,35 @@ func Draw(ctx context.Context, a *manifest.Array, p *manifest.Placement, m *mosa
 	return pic, nil
 }
 
-// axesOf returns the array's axes to draw: those along which files are placed, the one with most files
+// axesOf returns the two axes of the array along which most files are placed, the one with more files
 // across. An array without files is drawn along its first axis.
 func axesOf(a *manifest.Array, p *manifest.Placement) (across, down int) {
 	across, down = -1, -1
-	cuts := func(axis int) int64 { return int64(len(originsAlong(a, p, axis))) }
+	files := func(axis int) int { return len(originsAlong(a, p, axis)) }
 	for k := range a.Dims {
-		if cuts(k) < 1 {
+		if files(k) < 1 {
 			continue
 		}
 		switch {
 		case across < 0:
 			across = k
-		case cuts(k) > cuts(across):
+		case files(k) > files(across):
 			across, down = k, across
-		case down < 0 || cuts(k) > cuts(down):
+		case down < 0 || files(k) > files(down):
 			down = k
 		}
 	}
 	if across < 0 && len(a.Dims) > 0 {
 		across = 0
 	}
-	// One file along an axis makes nothing visible there.
-	if down >= 0 && cuts(down) < 2 {
+	// If all files have the same position along an axis, drawing it shows nothing about them.
+	if down >= 0 && files(down) < 2 {
 		down = -1
 	}
 	return across, down
 }
 
-// originsAlong returns the origins of tiles along an axis of the array.
+// originsAlong returns the different origins of tiles along an axis of the array.
 func originsAlong(a *manifest.Array, p *manifest.Placement, axis int) map[int64]bool {
 	out := map[int64]bool{}
 	for k, dim := range p.Dims {
@@ -134,10 +135,11 @@ func originsAlong(a *manifest.Array, p *manifest.Placement, axis int) map[int64]
 // binning maps chunks of an axis to bins.
 type binning struct {
 	axis   int // -1 for none
-	n      int
+	n      int // number of bins
 	chunks int64
 }
 
+// of returns the bin of a chunk.
 func (b *binning) of(coords []int64) int {
 	if b.axis < 0 || b.chunks == 0 {
 		return 0
@@ -171,22 +173,9 @@ func namesOf(a *manifest.Array) []string {
 	return names
 }
 
-func addKind(c *manifest.Counts, kind mosaic.Kind) {
-	switch kind {
-	case mosaic.Verbatim:
-		c.Verbatim++
-	case mosaic.Prefix:
-		c.Prefix++
-	case mosaic.Reencoded:
-		c.Reencoded++
-	default:
-		c.Missing++
-	}
-}
-
-// placeFiles adds the positions of files, unless there are too many to see.
+// placeFiles adds the positions of files, unless there are too many to distinguish.
 func (pic *Picture) placeFiles(a *manifest.Array, p *manifest.Placement, across, down int) {
-	// Their frames would be one dark band.
+	// The frames of so many files would touch and hide the chunks.
 	if len(p.Tiles) > maxFiles {
 		return
 	}
@@ -194,16 +183,17 @@ func (pic *Picture) placeFiles(a *manifest.Array, p *manifest.Placement, across,
 		f := File{Width: 1, Height: 1}
 		for k, dim := range p.Dims {
 			if across >= 0 && dim == a.Dims[across] && pic.Across.Extent > 0 {
-				f.X, f.Width = share(p.Tiles[i].Origin[k], p.Tiles[i].Shape[k], pic.Across.Extent)
+				f.X, f.Width = fractions(p.Tiles[i].Origin[k], p.Tiles[i].Shape[k], pic.Across.Extent)
 			}
 			if down >= 0 && dim == a.Dims[down] && pic.Down.Extent > 0 {
-				f.Y, f.Height = share(p.Tiles[i].Origin[k], p.Tiles[i].Shape[k], pic.Down.Extent)
+				f.Y, f.Height = fractions(p.Tiles[i].Origin[k], p.Tiles[i].Shape[k], pic.Down.Extent)
 			}
 		}
 		pic.Files = append(pic.Files, f)
 	}
 }
 
-func share(origin, length, extent int64) (at, size float64) {
+// fractions returns a position and a length as fractions of an extent.
+func fractions(origin, length, extent int64) (at, size float64) {
 	return float64(origin) / float64(extent), float64(length) / float64(extent)
 }

@@ -9,14 +9,14 @@ import (
 	"varve/manifest/report"
 )
 
-// Sizes in units of the picture.
+// Sizes in units of the SVG's viewBox.
 const (
 	width    = 900.0
 	strip    = 64.0  // height of a picture along one axis
 	row      = 30.0  // height of a row of a picture along two axes
-	square   = 320.0 // largest height of all rows together
-	fileRow  = 10.0
-	textRow  = 16.0
+	maxRows  = 320.0 // largest height of all rows together
+	fileRow  = 10.0  // height of the brackets of files
+	textRow  = 16.0  // height of the text below
 	topSpace = 4.0
 )
 
@@ -28,7 +28,7 @@ const Style = `.mosaic{width:100%;height:auto;font:11px system-ui,sans-serif}
 
 // SVG returns the picture as an SVG element.
 func (pic *Picture) SVG() string {
-	height := min(max(strip, row*float64(pic.Down.Len())), square)
+	height := min(max(strip, row*float64(pic.Down.Len())), maxRows)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="mosaic" viewBox="0 0 %.0f %.0f" role="img" aria-label="%s">`,
 		width, topSpace+height+fileRow+textRow, html.EscapeString(pic.label()))
@@ -50,13 +50,14 @@ func (pic *Picture) SVG() string {
 	return b.String()
 }
 
-func plural(n int64, what string) string {
+func plural(n int64, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return report.Thousands(n) + " " + what + "s"
+	return report.Thousands(n) + " " + noun + "s"
 }
 
+// label returns the text that describes the picture to screen readers.
 func (pic *Picture) label() string {
 	var c manifest.Counts
 	for _, cell := range pic.Cells {
@@ -66,7 +67,8 @@ func (pic *Picture) label() string {
 	return fmt.Sprintf("%d chunks verbatim, %d prefix, %d re-encoded, %d missing", c.Verbatim, c.Prefix, c.Reencoded, c.Missing)
 }
 
-// cell draws the chunks of one bin as a stack of shares.
+// cell draws one bin as a stack of rectangles, one for each kind of its chunks. Heights are proportional
+// to the numbers of chunks.
 func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
 	left, right := pic.Across.at(x, width), pic.Across.at(x+1, width)
 	top, bottom := topSpace+pic.Down.at(y, height), topSpace+pic.Down.at(y+1, height)
@@ -83,20 +85,20 @@ func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
 			continue
 		}
 		// From the bottom up, so that verbatim chunks are always at the bottom.
-		share := float64(part.n) / total * (bottom - top)
-		bottom -= share
-		top, bottom := bottom, bottom+share
+		size := float64(part.n) / total * (bottom - top)
+		bottom -= size
+		top, bottom := bottom, bottom+size
 		fmt.Fprintf(b, `<rect class="%s%s" x="%.2f" y="%.2f" width="%.2f" height="%.2f"`, part.class, edge(right-left), left, top, right-left, bottom-top)
-		b.WriteString(pic.title(y*pic.Across.Len()+x, "rect"))
+		b.WriteString(pic.endRect(y*pic.Across.Len() + x))
 	}
 }
 
-// title closes the element of a cell, with its title.
-func (pic *Picture) title(cell int, element string) string {
+// endRect returns the end of a cell's element, with the cell's title if there is one.
+func (pic *Picture) endRect(cell int) string {
 	if pic.Titles == nil {
 		return "/>"
 	}
-	return "><title>" + html.EscapeString(pic.Titles[cell]) + "</title></" + element + ">"
+	return "><title>" + html.EscapeString(pic.Titles[cell]) + "</title></rect>"
 }
 
 // edge returns the CSS class of a border, for cells that are wide enough for one.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// isRising reports whether coordinates increase with the cell, or there are none.
+// isRising reports whether the last coordinate is at least the first, or there are none.
 func (a *Axis) isRising() bool {
 	return len(a.At) < 2 || a.At[len(a.At)-1] >= a.At[0]
 }
@@ -22,46 +22,46 @@ func (a *Axis) isMonotonic() bool {
 	return len(a.At) > 1 && (up || down)
 }
 
-// mark is a tick of an axis: its position in cells, and its text.
-type mark struct {
+// tick is a mark on an axis: its position in cells, and its text.
+type tick struct {
 	cell float64
 	name string
 }
 
-// marks returns the ticks of the axis: round coordinates or, for coordinates with texts of their own,
-// cells at equal distances.
-func (a *Axis) marks(most int) []mark {
+// ticks returns the ticks of the axis. They are at round coordinates. If the coordinates are shown as
+// texts or are not monotonic, they are at cells at equal distances.
+func (a *Axis) ticks(most int) []tick {
 	if a.At == nil {
-		return a.marksByIndex(most)
+		return a.ticksByIndex(most)
 	}
 	if a.Name != nil || !a.isMonotonic() {
-		return a.marksByName(most)
+		return a.ticksByName(most)
 	}
 	low, high := a.At[0], a.At[len(a.At)-1]
-	var all []mark
-	for _, t := range ticks(min(low, high), max(low, high), most) {
-		all = append(all, mark{a.cellOf(t), number(t)})
+	var all []tick
+	for _, t := range roundNumbers(min(low, high), max(low, high), most) {
+		all = append(all, tick{a.cellOf(t), number(t)})
 	}
 	return all
 }
 
-func (a *Axis) marksByIndex(most int) (all []mark) {
-	for _, t := range ticks(0, float64(a.Len-1), most) {
+func (a *Axis) ticksByIndex(most int) (all []tick) {
+	for _, t := range roundNumbers(0, float64(a.Len-1), most) {
 		if t == math.Trunc(t) {
-			all = append(all, mark{t, number(t)})
+			all = append(all, tick{t, number(t)})
 		}
 	}
 	return all
 }
 
-func (a *Axis) marksByName(most int) (all []mark) {
-	n := min(a.Len, max(most-2, 2)) // texts are long
+func (a *Axis) ticksByName(most int) (all []tick) {
+	n := min(a.Len, max(most-2, 2)) // texts such as dates are longer than numbers
 	for i := range n {
 		cell := 0
 		if n > 1 {
 			cell = i * (a.Len - 1) / (n - 1)
 		}
-		all = append(all, mark{float64(cell), a.name(a.At[cell])})
+		all = append(all, tick{float64(cell), a.name(a.At[cell])})
 	}
 	return all
 }
@@ -73,7 +73,8 @@ func (a *Axis) name(v float64) string {
 	return a.Name(v)
 }
 
-// cellOf returns the fractional cell of a coordinate.
+// cellOf returns the position of a coordinate in cells, which need not be a whole number. It interpolates
+// between neighbouring coordinates.
 func (a *Axis) cellOf(v float64) float64 {
 	n := len(a.At)
 	up := a.isRising()
@@ -82,9 +83,9 @@ func (a *Axis) cellOf(v float64) float64 {
 	return float64(i-1) + (v-a.At[i-1])/(a.At[i]-a.At[i-1])
 }
 
-// draw draws the ticks and the label of an axis, below the frame or to its left.
+// draw draws the ticks and the label of an axis: below the frame, or to its left if beside is true.
 func (a *Axis) draw(c canvas, frame box, beside bool) {
-	for _, m := range a.marks(7) {
+	for _, m := range a.ticks(7) {
 		at := (m.cell + 0.5) / float64(a.Len)
 		if beside {
 			if a.isRising() {
@@ -97,7 +98,8 @@ func (a *Axis) draw(c canvas, frame box, beside bool) {
 		}
 		x := frame.x + frame.w*at
 		c.line([]point{{x, frame.y + frame.h}, {x, frame.y + frame.h + 4}}, 1, ink)
-		c.text(point{min(x, Width-3.5*float64(len(m.name))), frame.y + frame.h + 19}, m.name, middle) // keep a long last text inside
+		// A long text at the last tick would extend beyond the picture.
+		c.text(point{min(x, Width-3.5*float64(len(m.name))), frame.y + frame.h + 19}, m.name, middle)
 	}
 	if beside {
 		c.text(point{16, frame.y + frame.h/2}, abbreviate(a.Label, 46), upright)
@@ -106,27 +108,28 @@ func (a *Axis) draw(c canvas, frame box, beside bool) {
 	c.text(point{frame.x + frame.w/2, frame.y + frame.h + 44}, abbreviate(a.Label, 80), middle)
 }
 
-// ticks returns about most round numbers from low to high.
-func ticks(low, high float64, most int) []float64 {
+// roundNumbers returns about most round numbers from low to high.
+func roundNumbers(low, high float64, most int) []float64 {
 	if !(high > low) || math.IsInf(high-low, 0) {
 		return []float64{low}
 	}
 	step := niceStep((high - low) / float64(most))
 	first := math.Ceil(low/step - 1e-9)
 	var all []float64
-	// The tolerance keeps ticks at both ends despite rounding.
+	// Without the tolerance, rounding could drop the tick at either end.
 	for i := first; i*step <= high+step*1e-9 && len(all) < 4*most; i++ {
 		all = append(all, i*step)
 	}
-	if len(all) == 0 { // the numbers are too close for float64
+	if len(all) == 0 { // no round float64 is between the numbers
 		return []float64{low}
 	}
 	return all
 }
 
-// niceStep returns the smallest 1, 2 or 5 times a power of ten that is at least least.
+// niceStep returns the smallest step that is not less than least, and is 1, 2 or 5 times a power of ten.
 func niceStep(least float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(least)))
+	// The tolerance absorbs the rounding errors of Log10 and Pow.
 	for _, m := range []float64{1, 2, 5, 10} {
 		if m*power >= least*(1-1e-9) {
 			return m * power
@@ -135,7 +138,7 @@ func niceStep(least float64) float64 {
 	return 10 * power
 }
 
-// number returns the text of a tick, without digits that are rounding errors.
+// number returns the text of a number with up to six significant digits, so that 0.1+0.2 is 0.3.
 func number(v float64) string {
 	if v == 0 {
 		return "0"

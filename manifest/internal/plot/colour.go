@@ -13,7 +13,7 @@ import (
 //go:embed font/colours.txt
 var colourText string
 
-// colours returns the colour maps by name, each at equal steps.
+// colours returns the colour maps by name, as colours at equal steps.
 var colours = sync.OnceValue(func() map[string][]color.NRGBA {
 	maps := map[string][]color.NRGBA{}
 	for line := range strings.Lines(colourText) {
@@ -50,11 +50,11 @@ func newScale(values []float64) scale {
 	name := "viridis"
 	if low < 0 && high > 0 {
 		name = "RdBu_r"
-		// The middle colour has to be zero.
+		// The range has to be symmetric, so that the middle colour means zero.
 		high = max(-low, high)
 		low = -high
 	}
-	// Equal values need a range too.
+	// If all values are equal, a range of 0 would divide by zero.
 	if low == high {
 		pad := max(math.Abs(low)/10, 0.5)
 		low, high = low-pad, high+pad
@@ -62,11 +62,12 @@ func newScale(values []float64) scale {
 	return scale{low, high, colours()[name]}
 }
 
-// at returns the position of a value.
+// at returns the position of a value. It divides by 2 first, because high-low can overflow.
 func (s scale) at(v float64) float64 {
 	return min(max((v/2-s.low/2)/(s.high/2-s.low/2), 0), 1)
 }
 
+// colour returns the colour of a value, between the two nearest colours of the map.
 func (s scale) colour(v float64) color.NRGBA {
 	if math.IsNaN(v) {
 		return missing
@@ -76,6 +77,7 @@ func (s scale) colour(v float64) color.NRGBA {
 	return mix(s.table[i], s.table[i+1], f-float64(i))
 }
 
+// mix returns the colour a if f is 0, b if f is 1, and a mixture between.
 func mix(a, b color.NRGBA, f float64) color.NRGBA {
 	part := func(a, b uint8) uint8 { return uint8(float64(a) + (float64(b)-float64(a))*f + 0.5) }
 	return color.NRGBA{part(a.R, b.R), part(a.G, b.G), part(a.B, b.B), 0xff}

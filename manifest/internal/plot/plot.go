@@ -10,7 +10,8 @@
 //	│            x                     │
 //	└─────────────────────────────────┘
 //
-// A plot draws on a canvas; there is one canvas for pixels and one for vectors.
+// Drawing is the same for both formats: it uses a canvas, and there is one for pixels and one for
+// vectors.
 package plot
 
 import (
@@ -54,6 +55,7 @@ func (p *Plot) frame() box {
 	return box{78, 36, 546, 336}
 }
 
+// maxCells limits the cells of a field, so that a product of lengths cannot overflow.
 const maxCells = 1 << 26
 
 // check returns an error for a plot that cannot be drawn.
@@ -105,7 +107,7 @@ type canvas interface {
 	line(points []point, width float64, stroke color.Color)
 	// picture stretches an image over a box.
 	picture(b box, img image.Image)
-	// text writes s around a point: centred, from it, or up to it.
+	// text writes s at a point, aligned to it.
 	text(at point, s string, how align)
 }
 
@@ -114,10 +116,10 @@ type point struct{ x, y float64 }
 type align uint8
 
 const (
-	begin align = iota
-	middle
-	end
-	upright // centred, rotated to read upwards
+	begin   align = iota // the text starts at the point
+	middle               // the text is centred on the point
+	end                  // the text ends at the point
+	upright              // centred, rotated to read upwards
 )
 
 var (
@@ -149,7 +151,7 @@ func (p *Plot) drawField(c canvas, frame box, s scale) {
 	bar := box{frame.x + frame.w + 22, frame.y, 16, frame.h}
 	c.picture(bar, s.ramp())
 	drawFrame(c, bar)
-	for _, t := range ticks(s.low, s.high, 6) {
+	for _, t := range roundNumbers(s.low, s.high, 6) {
 		y := bar.y + bar.h*(1-s.at(t))
 		c.line([]point{{bar.x + bar.w, y}, {bar.x + bar.w + 4, y}}, 1, ink)
 		c.text(point{bar.x + bar.w + 8, y + 4}, number(t), begin)
@@ -157,7 +159,8 @@ func (p *Plot) drawField(c canvas, frame box, s scale) {
 	c.text(point{Width - 10, bar.y + bar.h/2}, abbreviate(p.Unit, 46), upright)
 }
 
-// maxSide limits the pixels of a side. If there are more cells, only some are drawn.
+// maxSide limits the pixels along a side of a field. If there are more cells, only some are drawn: more
+// would not be visible.
 const maxSide = 1200
 
 // field returns the values as an image.
@@ -177,9 +180,9 @@ func (p *Plot) field(s scale) image.Image {
 	return img
 }
 
-// drawLine draws the values as a line with gaps at missing values.
+// drawLine draws the values as a line, and leaves gaps where values are missing.
 func (p *Plot) drawLine(c canvas, frame box, s scale) {
-	for _, t := range ticks(s.low, s.high, 6) {
+	for _, t := range roundNumbers(s.low, s.high, 6) {
 		y := frame.y + frame.h*(1-s.at(t))
 		c.line([]point{{frame.x, y}, {frame.x + frame.w, y}}, 1, faint)
 		c.text(point{frame.x - 8, y + 4}, number(t), end)
@@ -187,7 +190,6 @@ func (p *Plot) drawLine(c canvas, frame box, s scale) {
 	c.text(point{16, frame.y + frame.h/2}, abbreviate(p.Unit, 46), upright)
 	var run []point
 	for i, v := range p.Values {
-		// A missing value is a gap in the line.
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			drawRun(c, run)
 			run = run[:0]
@@ -199,7 +201,8 @@ func (p *Plot) drawLine(c canvas, frame box, s scale) {
 	drawRun(c, run)
 }
 
-// drawRun draws neighbouring points as a line, and a single point as a dot.
+// drawRun draws neighbouring points as a line. A single point would be invisible as a line, so it is a
+// dot.
 func drawRun(c canvas, run []point) {
 	switch len(run) {
 	case 0:
@@ -210,8 +213,8 @@ func drawRun(c canvas, run []point) {
 	}
 }
 
-// thin reduces the points in each column of pixels to the first, lowest, highest and last: no others
-// are visible.
+// thin reduces the points in each column of pixels to the first, lowest, highest and last. The line
+// through these four covers the same pixels, and an SVG of a million points would be too large.
 func thin(run []point) []point {
 	if len(run) < 4*Width {
 		return run

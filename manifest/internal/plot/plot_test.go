@@ -27,6 +27,7 @@ func line(n int, f func(i int) float64) []float64 {
 	return v
 }
 
+// samples returns plots of usual and of extreme data.
 func samples() map[string]*Plot {
 	nan := math.NaN()
 	lat := line(40, func(i int) float64 { return 80 - 4*float64(i) })
@@ -56,6 +57,7 @@ func samples() map[string]*Plot {
 	}
 }
 
+// TestPictures checks that every sample gives a PNG of the right size, and a small well-formed SVG.
 func TestPictures(t *testing.T) {
 	for name, p := range samples() {
 		t.Run(name, func(t *testing.T) {
@@ -97,8 +99,8 @@ func checkXML(t *testing.T, doc string) {
 	}
 }
 
-// TestFieldIsUpright checks that the greatest latitude is at the top, in either order of the rows.
-func TestFieldIsUpright(t *testing.T) {
+// TestFieldOrientation checks that the largest coordinate of Y is at the top, in either order of the rows.
+func TestFieldOrientation(t *testing.T) {
 	for name, at := range map[string][]float64{"rising": {-10, 10}, "falling": {10, -10}, "none": nil} {
 		values := []float64{1, 1, 2, 2} // rows of Y
 		p := &Plot{X: Axis{Len: 2}, Y: &Axis{Len: 2, At: at}, Values: values}
@@ -122,7 +124,8 @@ func TestFieldIsUpright(t *testing.T) {
 	}
 }
 
-func TestRefuses(t *testing.T) {
+// TestErrors checks that a plot whose lengths do not match is not drawn.
+func TestErrors(t *testing.T) {
 	for name, p := range map[string]*Plot{
 		"no cells":          {},
 		"too few values":    {X: Axis{Len: 3}, Values: []float64{1}},
@@ -136,7 +139,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-func TestTicks(t *testing.T) {
+// TestRoundNumbers checks the numbers of ticks and their texts.
+func TestRoundNumbers(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64
 		want      []string
@@ -148,7 +152,7 @@ func TestTicks(t *testing.T) {
 		{5, 5, []string{"5"}},
 	} {
 		var got []string
-		for _, v := range ticks(c.low, c.high, 6) {
+		for _, v := range roundNumbers(c.low, c.high, 6) {
 			got = append(got, number(v))
 		}
 		if !reflect.DeepEqual(got, c.want) {
@@ -157,6 +161,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
+// TestCellOf checks positions of coordinates, and between coordinates.
 func TestCellOf(t *testing.T) {
 	for _, at := range [][]float64{{0, 1, 3, 7}, {7, 3, 1, 0}} {
 		a := Axis{Len: 4, At: at}

@@ -37,6 +37,7 @@ func (r *raster) rect(b box, fill color.Color) {
 	draw.Draw(r.img, pixels(b), image.NewUniform(fill), image.Point{}, draw.Over)
 }
 
+// picture repeats or skips pixels of the image, without smoothing: each cell of a field is seen as it is.
 func (r *raster) picture(b box, img image.Image) {
 	to, from := pixels(b), img.Bounds()
 	for y := to.Min.Y; y < to.Max.Y; y++ {
@@ -72,9 +73,9 @@ func stripe(mask *image.Alpha, a, b point, radius float64) {
 			if length > 0 {
 				t = min(max((px*dx+py*dy)/length, 0), 1)
 			}
-			far := math.Hypot(px-t*dx, py-t*dy)
-			cover := uint8(255 * min(max(radius+0.5-far, 0), 1))
-			// The maximum, and not the sum, so that joints of segments are not darker.
+			distance := math.Hypot(px-t*dx, py-t*dy)
+			cover := uint8(255 * min(max(radius+0.5-distance, 0), 1))
+			// The maximum, and not the sum. Otherwise the point between two segments would be darker.
 			if cover > mask.AlphaAt(x, y).A {
 				mask.SetAlpha(x, y, color.Alpha{A: cover})
 			}
@@ -101,6 +102,7 @@ const (
 	fontBaseline = 12
 )
 
+// font is a font whose characters are side by side in one image.
 type font struct {
 	atlas  image.Image
 	glyphs map[rune]glyph
@@ -178,7 +180,7 @@ func (r *raster) stamp(label *image.Alpha, at point, width float64, how align) {
 	draw.DrawMask(r.img, to, image.NewUniform(ink), image.Point{}, label, image.Point{}, draw.Over)
 }
 
-// rotateLeft returns an image rotated by a quarter, to read upwards.
+// rotateLeft returns an image rotated to the left by 90 degrees, so that its text reads upwards.
 func rotateLeft(img *image.Alpha) *image.Alpha {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	out := image.NewAlpha(image.Rect(0, 0, h, w))

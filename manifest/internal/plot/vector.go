@@ -45,6 +45,7 @@ func (v *vector) rect(b box, fill color.Color) {
 }
 
 func (v *vector) line(points []point, width float64, stroke color.Color) {
+	// The class lets the style sheet change the colour in dark mode.
 	style := `stroke="` + hex(stroke) + `"`
 	if stroke == color.Color(ink) {
 		style = `class="i"`

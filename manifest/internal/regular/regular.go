@@ -2,10 +2,10 @@
 // support no other: clients of the server's regular view, and of regular kerchunk references.
 //
 //	edges of the source    31   28   31   30   31
-//	edges of the array     31 │ 31 │ 31 │ 31 │ 31    the edge that covers most of the axis
+//	edges of the array     31   31   31   31   31    the edge whose chunks cover most of the axis
 //
-// A chunk that coincides with a chunk of the source is served like that one. All other chunks are read
-// from the source and encoded. If the source's codecs cannot encode, or not exactly, all chunks are
+// A chunk that coincides with a chunk of the source has the same bytes. All other chunks are read from
+// the source and encoded. If the source's codecs cannot encode all values exactly, all chunks are
 // re-encoded with other codecs.
 package regular
 
@@ -20,7 +20,7 @@ import (
 	"varve/zarrjson"
 )
 
-// Source is the array to give a regular grid. *store.Array implements it.
+// Source is an array with any grid. *store.Array implements it.
 type Source interface {
 	Schema() *zarrjson.Array
 	Grid() *grid.Grid
@@ -35,7 +35,7 @@ type Array struct {
 	schema    *zarrjson.Array
 	grid      *grid.Grid
 	pipeline  *codec.Pipeline
-	isRecoded bool // the codecs differ, so no chunk equals one of the source
+	isRecoded bool // the codecs differ from the source's, so no chunk has the same bytes
 }
 
 // New returns the source with a regular grid.
@@ -73,7 +73,7 @@ func commonEdge(d grid.Dimension) int64 {
 	for run := range d.Runs() {
 		size := run.Edge.Codec
 		n := left
-		// The last run may extend beyond the array. The division avoids an overflow.
+		// The last run can extend beyond the array by so much that the product would overflow.
 		if run.Count <= left/run.Data {
 			n = run.Data * run.Count
 		}
@@ -103,12 +103,12 @@ func (a *Array) sourceChunk(c *grid.Chunk) (coords []int64, ok bool, err error) 
 		return nil, false, err
 	}
 	own, ok := a.source.Grid().Chunk(coords)
-	// Other codecs give other bytes, even for the same elements.
 	ok = ok && !a.isRecoded
 	begins := !slices.ContainsFunc(within, func(n int64) bool { return n != 0 })
 	return coords, ok && begins && slices.Equal(own.Codec, c.Codec) && slices.Equal(own.Shape, c.Shape), nil
 }
 
+// chunk returns a chunk of the regular grid, or grid.ErrOutOfBounds.
 func (a *Array) chunk(coords []int64) (grid.Chunk, error) {
 	c, ok := a.grid.Chunk(coords)
 	if !ok {
@@ -117,9 +117,9 @@ func (a *Array) chunk(coords []int64) (grid.Chunk, error) {
 	return c, nil
 }
 
-// Locate returns the location of a chunk's bytes. For a chunk that coincides with one of the source,
-// it is the source's location with the source's coordinates. A chunk that meets only missing chunks is
-// missing.
+// Locate returns the location of a chunk's bytes. If the chunk coincides with a chunk of the source, it is
+// that chunk's location, with its coordinates in the source. A chunk is missing if all chunks of the
+// source that overlap it are missing.
 func (a *Array) Locate(ctx context.Context, coords []int64) (store.Location, error) {
 	loc := store.Location{Coords: slices.Clone(coords), Kind: store.Missing}
 	c, err := a.chunk(coords)
@@ -150,7 +150,7 @@ func (a *Array) Locate(ctx context.Context, coords []int64) (store.Location, err
 	return loc, nil
 }
 
-// Chunk returns the bytes of a chunk. Elements beyond the array's shape are fill.
+// Chunk returns the bytes of a chunk. Elements beyond the array's shape have the fill value.
 func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	c, err := a.chunk(coords)
 	if err != nil {
@@ -166,20 +166,21 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	if err := a.source.ReadRegion(ctx, c.Region, read); err != nil {
 		return nil, err
 	}
-	// A chunk inside the array needs no padding.
+	// A chunk inside the array needs no padding, so this case avoids the copy.
 	if slices.Equal(c.Shape, c.Codec) {
 		return a.pipeline.Encode([]byte{}, read)
 	}
 	whole := codec.NewElems(a.pipeline.Form())
 	whole.SetFill(a.pipeline.Form())
-	if err := copyInto(whole, read, &c, a.pipeline.Form().Type); err != nil {
+	if err := copyPart(whole, read, &c, a.pipeline.Form().Type); err != nil {
 		return nil, err
 	}
 	return a.pipeline.Encode([]byte{}, whole)
 }
 
-// copyInto copies the elements inside the array into those of a whole chunk.
-func copyInto(whole, read codec.Elems, c *grid.Chunk, t codec.Type) error {
+// copyPart copies the elements of a chunk that are inside the array to their positions in the whole
+// chunk.
+func copyPart(whole, read codec.Elems, c *grid.Chunk, t codec.Type) error {
 	into := grid.Region{Origin: c.Origin, Shape: c.Codec}
 	if t.Varies() {
 		return grid.Copy(grid.Window[[]byte]{Data: whole.Var, Region: into}, grid.Window[[]byte]{Data: read.Var, Region: c.Region}, c.Region, 1)

@@ -18,7 +18,8 @@ import (
 
 const fill = 7
 
-// memory is a source in which each element is its index, or fill in rows of chunks that are missing.
+// memory is a source in memory. Each element is its index, but fill in missing chunks. If a chunk is
+// missing, all chunks of the same row are.
 type memory struct {
 	schema  *zarrjson.Array
 	grid    *grid.Grid
@@ -95,8 +96,9 @@ func newMemory(t *testing.T, r *rand.Rand) *memory {
 	return m
 }
 
-// TestRandom makes random arrays regular. Chunks that the source has must be the source's, all
-// others must have its elements followed by fill, and a chunk is missing only if all of it is.
+// TestRandom gives random arrays regular grids. A chunk that the source has must be that chunk. Every
+// other chunk must have the source's elements, padded with fill. A chunk may be missing only if all its
+// elements are fill.
 func TestRandom(t *testing.T) {
 	seed := rand.Uint64()
 	seen := map[store.Kind]int{}
@@ -120,6 +122,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
+// check compares a chunk with its source, and returns its kind.
 func check(t *testing.T, m *memory, a *Array, c *grid.Chunk, coords []int64) store.Kind {
 	t.Helper()
 	l, err := a.Locate(t.Context(), coords)
@@ -134,8 +137,8 @@ func check(t *testing.T, m *memory, a *Array, c *grid.Chunk, coords []int64) sto
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, _ := m.grid.Chunk(own)
-	if theirs.Region.Equal(c.Region) && slices.Equal(theirs.Codec, c.Codec) {
+	stored, _ := m.grid.Chunk(own)
+	if stored.Region.Equal(c.Region) && slices.Equal(stored.Codec, c.Codec) {
 		if !slices.Equal(l.Coords, own) || string(b) != fmt.Sprint(own) || (l.Kind == store.Missing) != m.missing[own[0]] {
 			t.Errorf("chunk %v should be chunk %v of the source, got %+v", coords, own, l)
 		}
@@ -181,13 +184,14 @@ func TestRecoded(t *testing.T) {
 			}
 			want := m.elements(grid.Region{Origin: w.Origin, Shape: w.Codec})
 			if !slices.Equal(got.Fixed, want) || l.Kind == store.Verbatim {
-				t.Errorf("seed %d-%d: chunk %v is %v and holds %v, not %v", seed, i, w.Coords, l.Kind, got.Fixed, want)
+				t.Errorf("seed %d-%d: chunk %v is %v with the elements %v, want %v", seed, i, w.Coords, l.Kind, got.Fixed, want)
 			}
 		}
 	}
 }
 
-// TestHugeChunk checks that an array whose regular chunks would be too long is rejected.
+// TestHugeChunk checks that an array is rejected if its regular chunks would be too large, and that the
+// error has their shape.
 func TestHugeChunk(t *testing.T) {
 	m := newMemory(t, rand.New(rand.NewPCG(1, 1)))
 	m.schema.ChunkGrid = zarrjson.RectilinearGrid(grid.List(1, 1<<58), grid.List(m.schema.Shape[1], 1))
@@ -195,11 +199,12 @@ func TestHugeChunk(t *testing.T) {
 	if m.grid, err = m.schema.Grid(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(m); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "chunks of [288230376151711744 ") {
+	if _, err := New(m); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "[288230376151711744 ") {
 		t.Error(err)
 	}
 }
 
+// TestCommonEdge checks which edge is chosen for a regular grid.
 func TestCommonEdge(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -208,10 +213,10 @@ func TestCommonEdge(t *testing.T) {
 		want   int64
 	}{
 		{"months", 120, []int64{31, 28, 31, 30}, 31},
-		{"one long", 53, []int64{1, 1, 1, 50}, 50},
-		{"as much of both", 8, []int64{2, 2, 4}, 4},
-		{"one that reaches past the end", 100, []int64{30, 30, 60}, 30},
-		{"one behind the end", 60, []int64{20, 20, 20, 1 << 40}, 20},
+		{"one long chunk", 53, []int64{1, 1, 1, 50}, 50},
+		{"two edges cover equal parts", 8, []int64{2, 2, 4}, 4},
+		{"the last edge extends beyond the array", 100, []int64{30, 30, 60}, 30},
+		{"an edge beyond the array", 60, []int64{20, 20, 20, 1 << 40}, 20},
 	} {
 		g, err := grid.FromSizes([]int64{test.extent}, grid.List(test.edges...))
 		if err != nil {

@@ -20,7 +20,7 @@ func (d *decision) times() (typ codec.Type, err error) {
 	first, same := &d.members[0], true
 	for i := range d.members {
 		m := &d.members[i]
-		if !cf.SameLine(first.units.Calendar, m.units.Calendar) {
+		if !cf.IsConvertible(first.units.Calendar, m.units.Calendar) {
 			d.refuseCalendars()
 			return typ, nil
 		}
@@ -112,5 +112,5 @@ func (d *decision) reference() (*cf.Reference, error) {
 		units[i] = m.units
 		whole = whole && cf.IsInteger(m.Variable.Type) && !m.packing.Scaled()
 	}
-	return cf.Common(units, whole, d.opts.Gaps || !whole || d.anyMask())
+	return cf.CommonReferenceOfUnits(units, whole, d.opts.Gaps || !whole || d.anyMask())
 }

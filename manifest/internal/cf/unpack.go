@@ -6,8 +6,8 @@ import (
 	"varve/codec"
 )
 
-// IsDrawable reports whether elements have a numeric value to draw: numbers, booleans (0 and 1), and
-// NumPy's times (their ticks).
+// IsDrawable reports whether elements can be drawn as numbers: numbers, booleans as 0 and 1, and NumPy's
+// times as their integers.
 func IsDrawable(t codec.Type) bool {
 	switch t.Kind {
 	case codec.Bool, codec.DateTime, codec.TimeDelta:

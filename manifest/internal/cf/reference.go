@@ -1,20 +1,21 @@
 package cf
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"varve/codec"
 )
 
-// Reference is the common form of the times of many files: units, calendar and type.
+// Reference is the units, calendar and type in which an array represents the times of many files.
 type Reference struct {
 	Text     string     // the attribute units
 	Calendar string     // the attribute calendar
 	Type     codec.Type // of the elements; int64 unless the files agree on another
 	Fill     []byte     // element for a missing time; nil if none is missing
 
-	times Times // the form of the reference's elements
+	times Times // the same as Times without elements
 }
 
 // NewReference returns the reference that the attributes of an array declare. fill may be nil.
@@ -38,9 +39,9 @@ func reference(u Units, t codec.Type, fill []byte) Reference {
 // Units returns the units and calendar of the reference.
 func (r Reference) Units() Units { return r.times.Units }
 
-// CalendarError is returned for times of calendars that cannot be converted to each other.
+// CalendarError is returned for times in calendars between which times cannot be converted.
 type CalendarError struct {
-	File int // index of the first file that differs from file 0
+	File int // index of the first file whose calendar differs from file 0
 	A, B Calendar
 }
 
@@ -54,19 +55,19 @@ var (
 	float64Type = codec.Type{Kind: codec.Float, Size: 8}
 )
 
-// Retime returns one reference for the times of many files: the files' own if they agree, else the
-// coarsest unit in which all times are whole numbers of int64. It keeps a unit that all files have, if
-// possible. The reference is never packed.
-func Retime(files []Times) (Reference, error) {
+// CommonReference returns one reference for the times of many files. If the files have the same units, it
+// is theirs. Otherwise it has the coarsest unit in which all times are integers that fit int64, or a unit
+// that all files have, if that is possible. The reference is never packed.
+func CommonReference(files []Times) (Reference, error) {
 	if len(files) == 0 {
-		return Reference{}, fmt.Errorf("there are no times")
+		return Reference{}, errors.New("there are no times")
 	}
 	agree := !files[0].Packing.Scaled()
 	for i, t := range files {
-		if !SameLine(t.Units.Calendar, files[0].Units.Calendar) {
+		if !IsConvertible(t.Units.Calendar, files[0].Units.Calendar) {
 			return Reference{}, &CalendarError{i, files[0].Units.Calendar, t.Units.Calendar}
 		}
-		agree = agree && t.isLike(files[0])
+		agree = agree && t.isEquivalent(files[0])
 	}
 	if agree {
 		return referenceOf(files[0]), nil
@@ -95,7 +96,7 @@ type survey struct {
 	units                []Units // without duplicates that follow one another
 	first, last          Instant
 	hasTimes, hasMissing bool // there are times; there are elements that are not times
-	moments              []Instant
+	instants             []Instant
 }
 
 func (s *survey) add(t Times) error {
@@ -118,12 +119,12 @@ func (s *survey) add(t Times) error {
 			s.last = moment
 		}
 		s.hasTimes = true
-		s.moments = append(s.moments, moment)
+		s.instants = append(s.instants, moment)
 	}
 	return nil
 }
 
-// choose returns the first reference that works, with the best epochs tried first.
+// choose returns a reference for the first epoch that works. The best epochs are tried first.
 func (s *survey) choose() (Reference, error) {
 	for _, epoch := range s.epochs() {
 		u := Units{Epoch: epoch, Calendar: s.calendar()}
@@ -145,8 +146,8 @@ func (s *survey) calendar() Calendar {
 	return c
 }
 
-// epochs returns the epochs to try: the common one or else the day of the earliest, then the day of
-// the first time, then 1970.
+// epochs returns the epochs to try: the common epoch, or else the day of the earliest one; then the day
+// of the first time; then 1970.
 func (s *survey) epochs() (epochs []Instant) {
 	epoch, same := s.units[0].Epoch, true
 	for _, u := range s.units {
@@ -155,7 +156,7 @@ func (s *survey) epochs() (epochs []Instant) {
 			epoch = u.Epoch
 		}
 	}
-	// No common epoch: a round date is easier to read than one file's own.
+	// A date without a time of day is easier to read, and no file's own epoch is better.
 	if !same {
 		epoch = epoch.midnight()
 	}
@@ -168,11 +169,11 @@ func (s *survey) epochs() (epochs []Instant) {
 	return append(epochs, Instant{}, epoch)
 }
 
-// isReadable reports whether xarray decodes times since an epoch with full precision. It does not if
-// datetime64 can represent the times but not the epoch.
+// isReadable reports whether xarray decodes times since an epoch to nanoseconds. It does not if datetime64
+// can represent the times but not the epoch.
 func (s *survey) isReadable(epoch Instant) bool {
 	fits := func(t Instant) bool {
-		return t.fitsDatetime64() && (s.calendar() != Standard || t.Seconds >= shift*86400)
+		return t.fitsDatetime64() && (s.calendar() != Standard || t.Seconds >= gregorianStart*86400)
 	}
 	return !s.calendar().isReal() || fits(epoch) || !s.hasTimes || !fits(s.first)
 }
@@ -182,12 +183,12 @@ func (t Instant) midnight() Instant {
 	return Instant{Seconds: n * 86400}
 }
 
-// length returns the common unit of all files, if all times are whole numbers of it, or the coarsest
-// such unit. It reports false if the numbers are too large, for int64 or for clients that calculate in
-// float64.
+// length returns the unit of all files, if there is one in which all times are whole numbers, or the
+// coarsest such unit. It reports false if the numbers are too large for int64, or for clients that
+// calculate in float64.
 func (s *survey) length(u Units) (int64, bool) {
 	limit := int64(math.MaxInt64)
-	// cftime and float clients calculate with 53 bits.
+	// cftime decodes these times, in float64: larger integers would lose digits.
 	if u.Calendar == Julian || !u.Calendar.isReal() || !u.Epoch.fitsDatetime64() || !s.first.fitsDatetime64() || !s.last.fitsDatetime64() {
 		limit = 1 << 53
 	}
@@ -215,10 +216,11 @@ func (s *survey) common() (int64, bool) {
 	return s.units[0].Nanoseconds, true
 }
 
+// whole reports whether all times are whole numbers of a unit, and whether these numbers fit a limit.
 func (s *survey) whole(epoch Instant, length, limit int64) (whole, fits bool) {
 	fits = true
-	for _, t := range s.moments {
-		n, rest, ok := t.add(epoch.negative()).over(length)
+	for _, t := range s.instants {
+		n, rest, ok := t.add(epoch.negative()).dividedBy(length)
 		if ok && rest != 0 {
 			return false, false
 		}
@@ -227,6 +229,7 @@ func (s *survey) whole(epoch Instant, length, limit int64) (whole, fits bool) {
 	return true, fits
 }
 
+// finish returns the reference with these units, and with a fill value if a time is missing.
 func (s *survey) finish(u Units) (Reference, error) {
 	parsed, err := ParseUnits(u.String(), u.Calendar.String())
 	if err != nil {
@@ -238,7 +241,7 @@ func (s *survey) finish(u Units) (Reference, error) {
 	case parsed.Calendar.isReal() && !parsed.isCoarse:
 		return reference(parsed, int64Type, AppendWord(nil, 1<<63, 8)), nil
 	}
-	// cftime decodes the smallest int64 to a date, but not NaN.
+	// cftime decodes the smallest int64, which means a missing time elsewhere, to a date.
 	return reference(parsed, float64Type, NaN(float64Type)), nil
 }
 

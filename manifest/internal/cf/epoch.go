@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// parseMoment parses the text after "since": a date, then optionally a time of day and a zone.
+// parseEpoch parses the text after "since": a date, optionally followed by a time of day and a zone.
 //
 //	1990-1-1   1990-01-01T06:30Z   1990-01-01 00:00:0.0 +02:00   19900101   -4713-01-01 12:00 UTC
 //	1990-01-01 00:00:00 0:00
 //
-// ARM and UDUNITS write UTC as in the last example. Zones are read as UDUNITS does. unclear says that
-// other programs read the zone in another way: xarray takes a zone without a sign for another time of
-// day, which is the same at midnight only, and cftime ignores a zone without four digits.
-func parseMoment(text string, c Calendar) (at Instant, unclear bool, err error) {
+// Zones are read as UDUNITS reads them. ARM and UDUNITS write UTC as in the last example. unclear says
+// that other programs read this zone differently: xarray reads a zone without a sign as another time of
+// day, which has no effect at midnight only, and cftime ignores a zone with fewer than four digits.
+func parseEpoch(text string, c Calendar) (at Instant, unclear bool, err error) {
 	p := parser{rest: text}
 	n, err := p.date(c)
 	if err != nil {
@@ -32,7 +32,7 @@ func parseMoment(text string, c Calendar) (at Instant, unclear bool, err error) 
 
 type parser struct{ rest string }
 
-// number reads up to most digits.
+// number reads at most this many digits.
 func (p *parser) number(most int) (n int64, digits int) {
 	for digits < most && digits < len(p.rest) && p.rest[digits] >= '0' && p.rest[digits] <= '9' {
 		n = 10*n + int64(p.rest[digits]-'0')
@@ -42,9 +42,9 @@ func (p *parser) number(most int) (n int64, digits int) {
 	return n, digits
 }
 
-// skip reads the next byte if it is one of any. Otherwise it returns 0.
-func (p *parser) skip(any string) byte {
-	if p.rest == "" || strings.IndexByte(any, p.rest[0]) < 0 {
+// skip reads the next byte if it is one of these. Otherwise it reads nothing and returns 0.
+func (p *parser) skip(these string) byte {
+	if p.rest == "" || strings.IndexByte(these, p.rest[0]) < 0 {
 		return 0
 	}
 	b := p.rest[0]
@@ -52,7 +52,7 @@ func (p *parser) skip(any string) byte {
 	return b
 }
 
-// date reads a day: year, month and day, or eight digits, or only the year or year and month.
+// date reads a date: year, month and day with hyphens, or as eight digits; or the year, or year and month.
 func (p *parser) date(c Calendar) (int64, error) {
 	whole := p.rest
 	sign := p.skip("+-")

@@ -24,8 +24,8 @@ func TestUnpack(t *testing.T) {
 		{"missing", packed, short, []byte{0xff, 0xff}, "NaN"},
 		{"true", Packing{}, codec.Type{Kind: codec.Bool, Size: 1}, []byte{1}, "1"},
 		{"a time", Packing{}, codec.Type{Kind: codec.DateTime, Size: 8}, word(5), "5"},
-		{"no time", Packing{}, codec.Type{Kind: codec.DateTime, Size: 8}, word(math.MinInt64), "NaN"},
-		{"no duration", Packing{}, codec.Type{Kind: codec.TimeDelta, Size: 8}, word(math.MinInt64), "NaN"},
+		{"NaT", Packing{}, codec.Type{Kind: codec.DateTime, Size: 8}, word(math.MinInt64), "NaN"},
+		{"NaT of a duration", Packing{}, codec.Type{Kind: codec.TimeDelta, Size: 8}, word(math.MinInt64), "NaN"},
 	} {
 		if got := fmt.Sprint(c.packing.Unpack(c.typ, c.element)); got != c.want || !IsDrawable(c.typ) {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
