@@ -2,6 +2,8 @@ package grib_test
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -35,7 +37,8 @@ func TestDocumentedPackings(t *testing.T) {
 	for template := range 1 << 16 {
 		binary.BigEndian.PutUint16(section5[9:], uint16(template))
 		_, err := (&grib.Field{Edition: 2, Section5: section5, Section7: make([]byte, 5)}).Describe()
-		if err == nil || !strings.Contains(err.Error(), "data representation template") {
+		named := fmt.Sprint("5.", template) // in the error of a template that is not supported, before a colon or comma
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), named+":") && !strings.Contains(err.Error(), named+",") {
 			decoded = append(decoded, template)
 		}
 	}

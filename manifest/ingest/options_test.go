@@ -4,7 +4,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"varve/manifest"
@@ -58,8 +57,8 @@ func TestNilOptions(t *testing.T) {
 	_, appended := Append(t.Context(), filepath.Join(dir, "out"), nil)
 	_, scanned := Scan(t.Context(), filepath.Join(dir, "part"), nil)
 	for name, err := range map[string]error{"Check": checked, "Build": built, "Append": appended, "Scan": scanned} {
-		if err == nil || !strings.Contains(err.Error(), "no files given") {
-			t.Errorf("%s: %v; want an error that no files are given", name, err)
+		if !errors.Is(err, ErrNoFiles) {
+			t.Errorf("%s: got %v, want ErrNoFiles", name, err)
 		}
 	}
 }

@@ -61,6 +61,9 @@ func (s *Sources) skip(name string, kind Output) {
 	}
 }
 
+// ErrNoFiles means that Names are empty, or that they are lists and folders without any file to read.
+var ErrNoFiles = errors.New("no files given")
+
 // Expand returns the files and objects that Names mean, in the given order. The files of a
 // folder or pattern are sorted by name. If a file has the exact name, it is used, even if the name looks like
 // a pattern.
@@ -76,7 +79,7 @@ func (s *Sources) Expand(ctx context.Context) ([]string, error) {
 	}
 	failed = errors.Join(failed, s.objectStores.Close())
 	if failed == nil && len(out) == 0 {
-		failed = errors.New("no files given")
+		failed = ErrNoFiles
 	}
 	return out, failed
 }

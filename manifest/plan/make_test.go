@@ -211,6 +211,11 @@ func (m *maker) meshes(more ...wanted) {
 }
 
 // recorder keeps an example of each finding for the documentation.
+// mentions reports whether an error contains all these names, values and numbers.
+func mentions(err error, words ...string) bool {
+	return err != nil && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(err.Error(), word) })
+}
+
 var recorder reporttest.Recorder
 
 // TestMain checks, after all tests, the examples of findings in the documentation, and that every remedy helped.

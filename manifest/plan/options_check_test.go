@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"varve/manifest/report"
@@ -66,16 +67,16 @@ func TestDimensionsOfOneName(t *testing.T) {
 	for _, c := range []struct {
 		opts   Options
 		length int64
-		want   string
+		want   string // names and lengths in the error
 	}{
-		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u"}}, 5, "0: the dimensions /wide (length 5) and /narrow (length 3) would both be called /narrow"},
+		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u"}}, 5, "/wide 5 /narrow 3"},
 		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u"}}, 3, ""},
-		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u", "t"}}, 5, "rename=wide=narrow: no variable or dimension is called wide"},
+		{Options{Rename: []Rename{{"wide", "narrow"}}, Drop: []string{"g/u", "t"}}, 5, "wide"},
 		{Options{Group: "g", Concat: []string{"narrow"}}, 5, ""},
 	} {
 		err := plan(c.opts, c.length)
-		if got := fmt.Sprint(err); got != c.want && !(c.want == "" && err == nil) {
-			t.Errorf("%+v, length %d: error %v, want %q", c.opts, c.length, err, c.want)
+		if c.want == "" && err != nil || c.want != "" && !mentions(err, strings.Fields(c.want)...) {
+			t.Errorf("%+v, length %d: got %v, want an error that names %q", c.opts, c.length, err, c.want)
 		}
 	}
 }

@@ -160,8 +160,8 @@ func TestPNG(t *testing.T) {
 		{name: "line", isel: []string{"lat=0", "lon=0"}, atLeast: 3},
 		{name: "an axis with one index is omitted", isel: []string{"time=0:1"}, grey: true, atLeast: 10},
 		{name: "three axes", bad: "time (12), lat (3), lon (4)"},
-		{name: "one value", isel: []string{"time=0", "lat=0", "lon=0"}, bad: "one value"},
-		{name: "empty selection", isel: []string{"time=0:0"}, bad: "selection is empty"},
+		{name: "one value", isel: []string{"time=0", "lat=0", "lon=0"}, bad: "/sst"},
+		{name: "empty selection", isel: []string{"time=0:0"}, bad: "/sst"},
 	} {
 		s := selected(t, st, "sst", c.isel, nil)
 		var out bytes.Buffer

@@ -72,8 +72,9 @@ type labels interface {
 	matcher(want query) (func(i int64) bool, error)
 	// query parses the text of a term, after the equals sign.
 	query(text string) query
-	// around returns the end of a message with the labels nearest to one that does not exist.
-	around(text string) string
+	// nearest returns labels that are near one that does not exist, or examples of labels. It returns none
+	// if text is not a label of this type.
+	nearest(text string) (labels []string, areNear bool)
 }
 
 // query is a label or a range of labels.
@@ -149,9 +150,32 @@ func (l *labelSet) narrow(x *Axis, text string) error {
 	case q.isRange:
 		x.From, x.To = 0, 0
 	default:
-		return fmt.Errorf("no label of %s is %s%s", l.name, text, l.around(text))
+		e := &LabelError{Coordinate: l.name, Label: text}
+		e.Labels, e.AreNear = l.nearest(text)
+		return e
 	}
 	return nil
+}
+
+// LabelError reports a label that a coordinate does not have.
+type LabelError struct {
+	Coordinate, Label string
+	Labels            []string // labels near it, or examples of labels
+	AreNear           bool
+}
+
+// Error names the coordinate and some of its labels.
+func (e *LabelError) Error() string {
+	out := fmt.Sprintf("no label of %s is %s", e.Coordinate, e.Label)
+	switch {
+	case len(e.Labels) == 0:
+		return out
+	case !e.AreNear:
+		return out + "; it has labels such as " + strings.Join(e.Labels, ", ")
+	case len(e.Labels) == 1:
+		return out + "; the nearest is " + e.Labels[0]
+	}
+	return out + "; the nearest are " + strings.Join(e.Labels[:len(e.Labels)-1], ", ") + " and " + e.Labels[len(e.Labels)-1]
 }
 
 // cutRange splits a range at its only colon.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"varve/codec"
 	"varve/manifest/internal/cf"
@@ -113,10 +112,10 @@ func (l *numberLabels) falls() bool {
 	return n > 1 && l.numbers[0] > l.numbers[n-1]
 }
 
-func (l *numberLabels) around(text string) string {
+func (l *numberLabels) nearest(text string) (near []string, areNear bool) {
 	want, err := l.parse(text)
 	if err != nil {
-		return ""
+		return nil, false
 	}
 	below, above := int64(-1), int64(-1)
 	for i := range int64(len(l.numbers)) {
@@ -128,13 +127,12 @@ func (l *numberLabels) around(text string) string {
 			above = i
 		}
 	}
-	var near []string
 	for _, i := range []int64{below, above} {
 		if i >= 0 {
 			near = append(near, l.say(i))
 		}
 	}
-	return nearestText(near)
+	return near, true
 }
 
 // bound returns a label in the form of a number in a query, to compare other labels with it.
@@ -154,14 +152,4 @@ func (l *numberLabels) say(i int64) string {
 		return strconv.FormatUint(uint64(l.wordOf(uint64(l.words[i]))), 10)
 	}
 	return strconv.FormatInt(l.words[i], 10)
-}
-
-func nearestText(near []string) string {
-	switch len(near) {
-	case 0:
-		return ""
-	case 1:
-		return "; the nearest is " + near[0]
-	}
-	return "; the nearest are " + strings.Join(near, " and ")
 }

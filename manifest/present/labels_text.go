@@ -41,24 +41,16 @@ func (l *textLabels) matcher(q query) (func(i int64) bool, error) {
 	return func(i int64) bool { return l.texts[i] >= q.from && (q.to == "" || l.texts[i] <= q.to) }, nil
 }
 
-// around returns the labels that differ from a text only in case, or else the first labels.
-func (l *textLabels) around(text string) string {
+// nearest returns the labels that differ from a text only in case, or else the first labels.
+func (l *textLabels) nearest(text string) (near []string, areNear bool) {
 	const most = 5
-	var near []string
 	for _, t := range l.texts {
 		if len(near) < most && strings.EqualFold(t, text) {
 			near = append(near, t)
 		}
 	}
 	if len(near) > 0 {
-		return nearestText(near)
+		return near, true
 	}
-	if len(l.texts) == 0 {
-		return "; it has none"
-	}
-	more := ""
-	if len(l.texts) > most {
-		more = ", …"
-	}
-	return "; it has " + strings.Join(l.texts[:min(len(l.texts), most)], ", ") + more
+	return l.texts[:min(len(l.texts), most)], false
 }

@@ -112,10 +112,10 @@ func (l *timeLabels) matcher(q query) (func(i int64) bool, error) {
 	}, nil
 }
 
-func (l *timeLabels) around(text string) string {
+func (l *timeLabels) nearest(text string) (near []string, areNear bool) {
 	want, _, err := span(text, l.calendar)
 	if err != nil {
-		return ""
+		return nil, false
 	}
 	var below, above cf.Instant
 	var isBelow, isAbove bool
@@ -130,14 +130,13 @@ func (l *timeLabels) around(text string) string {
 			above, isAbove = t, true
 		}
 	}
-	var near []string
 	if isBelow {
 		near = append(near, below.Format(l.calendar))
 	}
 	if isAbove {
 		near = append(near, above.Format(l.calendar))
 	}
-	return nearestText(near)
+	return near, true
 }
 
 // precisionOfText splits a date and returns how many components it has.

@@ -135,11 +135,25 @@ func (e *SelectionError) Error() string { return e.Term + ": " + e.Err.Error() }
 // Unwrap returns the reason.
 func (e *SelectionError) Unwrap() error { return e.Err }
 
+// DimensionError reports a dimension that an array does not have.
+type DimensionError struct {
+	Array, Dim string
+	Has        []string // the dimensions of the array
+}
+
+// Error names the array and its dimensions.
+func (e *DimensionError) Error() string {
+	if len(e.Has) == 0 {
+		return e.Array + " is a scalar and has no dimensions"
+	}
+	return fmt.Sprintf("%s has no dimension %s; it has %s", e.Array, e.Dim, strings.Join(e.Has, ", "))
+}
+
 // find returns the axis of a term, and the rest of the term.
 func (s *Selection) find(term string) (*Axis, string, error) {
 	dim, text, ok := strings.Cut(term, "=")
 	if !ok || text == "" {
-		return nil, "", errors.New("want DIM=WHAT or DIM=FROM:TO")
+		return nil, "", errors.New("want DIM=VALUE or DIM=FROM:TO")
 	}
 	for i := range s.Axes {
 		if s.Axes[i].Dim != dim {
@@ -154,16 +168,13 @@ func (s *Selection) find(term string) (*Axis, string, error) {
 	return nil, "", s.noDimension(dim)
 }
 
-// noDimension returns an error that lists the dimensions.
+// noDimension returns a *DimensionError.
 func (s *Selection) noDimension(name string) error {
-	names := make([]string, len(s.Axes))
-	for i, x := range s.Axes {
-		names[i] = x.Dim
+	e := &DimensionError{Array: s.Array.Path(), Dim: name}
+	for _, x := range s.Axes {
+		e.Has = append(e.Has, x.Dim)
 	}
-	if len(names) == 0 {
-		return fmt.Errorf("%s is a scalar and has no dimensions", s.Array.Path())
-	}
-	return fmt.Errorf("%s has no dimension %s; it has %s", s.Array.Path(), name, strings.Join(names, ", "))
+	return e
 }
 
 // slice narrows a complete axis to an index, a list or a slice.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/manifest"
 	"varve/manifest/internal/cf"
 )
 
@@ -159,19 +160,19 @@ func TestSelect(t *testing.T) {
 		{sel: "time=2010-02-01:", want: "4:12 0:3 0:4"},
 		{sel: "time=2010-02-03:2010-01-31", want: "3:7 0:3 0:4"},
 		{sel: "time=2011:2012", want: "0:0 0:3 0:4"},
-		{isel: "time=0", sel: "time=2010", bad: "dimension time is selected already"},
-		{sel: "lat=10", bad: "no label of /lat is 10; the nearest are 0 and 10.1"},
-		{sel: "lon=300", bad: "the nearest is 270"},
-		{sel: "lat=north", bad: `"north" is not a number`},
-		{sel: "time=2011", bad: "the nearest is 2010-02-08 12:00:00"},
-		{sel: "time=2010-02-01T13:00", bad: "the nearest are 2010-02-01 12:00:00 and 2010-02-02 12:00:00"},
-		{sel: "time=soon", bad: `"soon" is not a time of the calendar standard`},
-		{sel: "area=3", bad: "/area has the dimensions (lat, lon)"},
-		{sel: "flags=3", bad: "/flags has the dimensions (lat)"},
-		{sel: "depth=3", bad: "/sst has no dimension depth; it has time, lat, lon"},
-		{isel: "depth=3", bad: "/sst has no dimension depth"},
-		{isel: "time", bad: "want DIM=WHAT"},
-		{isel: "time=12", bad: "index 12 of dimension time: want -12 to 11"},
+		{isel: "time=0", sel: "time=2010", bad: "time=2010"},
+		{sel: "lat=10", bad: "label 10 of /lat, near true: [0 10.1]"},
+		{sel: "lon=300", bad: "label 300 of /lon, near true: [270]"},
+		{sel: "lat=north", bad: "lat=north"},
+		{sel: "time=2011", bad: "label 2011 of /time, near true: [2010-02-08 12:00:00]"},
+		{sel: "time=2010-02-01T13:00", bad: "label 2010-02-01T13:00 of /time, near true: [2010-02-01 12:00:00 2010-02-02 12:00:00]"},
+		{sel: "time=soon", bad: "time=soon"},
+		{sel: "area=3", bad: "use [{isel lat=INDEX,lon=INDEX}]"},
+		{sel: "flags=3", bad: "use [{isel lat=INDEX}]"},
+		{sel: "depth=3", bad: "dimension depth of /sst: [time lat lon]"},
+		{isel: "depth=3", bad: "dimension depth of /sst: [time lat lon]"},
+		{isel: "time", bad: "time"},
+		{isel: "time=12", bad: "time=12"},
 	} {
 		s := Whole(arrayOf(t, st, "sst"))
 		err := s.ByIndex(split(c.isel))
@@ -180,7 +181,7 @@ func TestSelect(t *testing.T) {
 		}
 		var wrong *SelectionError
 		switch {
-		case c.bad != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), c.bad)):
+		case c.bad != "" && (!errors.As(err, &wrong) || factsOf(wrong) != c.bad):
 			t.Errorf("%s %s: %v, not %s", c.isel, c.sel, err, c.bad)
 		case c.bad == "" && err != nil:
 			t.Errorf("%s %s: %v", c.isel, c.sel, err)
@@ -189,9 +190,29 @@ func TestSelect(t *testing.T) {
 		}
 	}
 	s := Whole(arrayOf(t, st, "flags"))
-	if err := s.ByCoordinate(t.Context(), st, []string{"time=2010"}); err == nil || !strings.Contains(err.Error(), "/flags has no dimension time; it has lat") {
+	if err := s.ByCoordinate(t.Context(), st, []string{"time=2010"}); factsOf(err) != "dimension time of /flags: [lat]" {
 		t.Errorf("a coordinate of a dimension that the array lacks: %v", err)
 	}
+}
+
+// factsOf returns the data of an error of a selection: the labels or dimensions that exist, the option to use
+// instead, or only the wrong term.
+func factsOf(err error) string {
+	var label *LabelError
+	var dim *DimensionError
+	var remedy *manifest.RemedyError
+	var term *SelectionError
+	switch {
+	case errors.As(err, &label):
+		return fmt.Sprintf("label %s of %s, near %v: %v", label.Label, label.Coordinate, label.AreNear, label.Labels)
+	case errors.As(err, &dim):
+		return fmt.Sprintf("dimension %s of %s: %v", dim.Dim, dim.Array, dim.Has)
+	case errors.As(err, &remedy):
+		return fmt.Sprintf("use %v", remedy.Remedies)
+	case errors.As(err, &term):
+		return term.Term
+	}
+	return ""
 }
 
 // split splits terms at commas. A bar stands for a comma in a list of indices.
@@ -223,17 +244,17 @@ func TestWordLabels(t *testing.T) {
 		kind  codec.Kind
 		texts string // the labels
 		query string
-		want  string // the selected indices, or the message with the nearest labels
+		want  string // the selected indices, or the nearest labels
 	}{
 		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "1152921504606846977", "3"},
 		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "1152921504606846977:", "3"},
 		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", ":3.5", "0 1"},
-		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "1152921504606846978", "; the nearest is 1152921504606846977"},
+		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "1152921504606846978", "[1152921504606846977]"},
 		{codec.Int, "-5 3 1152921504606846976 1152921504606846977", "-1e3:-4.5", "0"},
 		{codec.Uint, "3 9223372036854775807 9223372036854775808 18446744073709551615", "9223372036854775808", "2"},
 		{codec.Uint, "3 9223372036854775807 9223372036854775808 18446744073709551615", "18446744073709551615:9223372036854775808", "2 3"},
 		{codec.Uint, "3 9223372036854775807 9223372036854775808 18446744073709551615", "-1:1e30", "0 1 2 3"},
-		{codec.Uint, "3 9223372036854775807 9223372036854775808 18446744073709551615", "9223372036854775809", "; the nearest are 9223372036854775808 and 18446744073709551615"},
+		{codec.Uint, "3 9223372036854775807 9223372036854775808 18446744073709551615", "9223372036854775809", "[9223372036854775808 18446744073709551615]"},
 		{codec.Uint, "18446744073709551615 18446744073709551614 7", ":18446744073709551614", "0 1"},
 	} {
 		l := &numberLabels{typ: codec.Type{Kind: c.kind, Size: 8}, words: []int64{}}
@@ -257,7 +278,8 @@ func TestWordLabels(t *testing.T) {
 		}
 		text := strings.Join(got, " ")
 		if text == "" && !q.isRange {
-			text = l.around(c.query)
+			near, _ := l.nearest(c.query)
+			text = fmt.Sprint(near)
 		}
 		if text != c.want {
 			t.Errorf("%s of %s: got %s, want %s", c.query, c.texts, text, c.want)
@@ -274,8 +296,8 @@ func TestTextLabels(t *testing.T) {
 			t.Errorf("%s: %s (%v), not %s", text, axesOf(s), err, want)
 		}
 	}
-	for text, want := range map[string]string{"oslo": "the nearest is Oslo", "Rome": "it has Bergen, Oslo, a:b"} {
-		if err := sorted.narrow(&Axis{To: 3, Step: 1}, text); err == nil || !strings.Contains(err.Error(), want) {
+	for text, want := range map[string]string{"oslo": "label oslo of /station, near true: [Oslo]", "Rome": "label Rome of /station, near false: [Bergen Oslo a:b]"} {
+		if err := sorted.narrow(&Axis{To: 3, Step: 1}, text); factsOf(err) != want {
 			t.Errorf("%s: %v, not %s", text, err, want)
 		}
 	}

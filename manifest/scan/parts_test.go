@@ -2,10 +2,10 @@ package scan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"varve/readers"
@@ -16,7 +16,8 @@ import (
 func TestPanic(t *testing.T) {
 	s := &scanner{Options: &Options{}} // without an Opener, so that opening panics
 	f := s.guarded(context.Background(), &job{name: "/a/file.nc"})
-	if f.err == nil || f.url != "/a/file.nc" || !strings.Contains(f.err.Error(), "nil pointer") {
+	var bug *PanicError
+	if f.url != "/a/file.nc" || !errors.As(f.err, &bug) || len(bug.Stack) == 0 {
 		t.Errorf("got %v", f.err)
 	}
 }

@@ -90,12 +90,23 @@ func collect(ctx context.Context, line <-chan *job, c *collector) error {
 	return ctx.Err()
 }
 
+// PanicError is the error of a source on which a reader panicked, which is a bug of varve.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+// Error returns the value and the stack, for a bug report.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("varve failed on this file because of a bug; please report it: %v\n%s", e.Value, e.Stack)
+}
+
 // guarded scans a source. A panic in a reader becomes the error of this source, so that the others are still
 // scanned.
 func (s *scanner) guarded(ctx context.Context, j *job) (f *found) {
 	defer func() {
 		if p := recover(); p != nil {
-			f = &found{url: absolute(j.name), err: fmt.Errorf("varve failed on this file because of a bug; please report it: %v\n%s", p, debug.Stack())}
+			f = &found{url: absolute(j.name), err: &PanicError{p, debug.Stack()}}
 		}
 	}()
 	return s.scan(ctx, j.name, j.rows)

@@ -563,7 +563,7 @@ func TestRefusals(t *testing.T) {
 		"a write that fails":    {a.WriteRegion(ctx, grid.Whole([]int64{10}), line(10, 0)), nil, "c/"},
 		"an append that fails":  {a.Append(ctx, 0, 5, line(5, 0), EdgesOf(0, 5)), nil, "c/"},
 		"edges for no growth":   {a.Resize(ctx, []int64{10}, EdgesOf(0, 4)), nil, "extent 10"},
-		"edges that fall short": {a.Resize(ctx, []int64{20}, EdgesOf(0, 4)), nil, "missing"},
+		"edges that fall short": {a.Resize(ctx, []int64{20}, EdgesOf(0, 4)), nil, "extent 20"},
 		"edges of no axis":      {a.Resize(ctx, []int64{20}, EdgesOf(1, 4)), nil, "axis 1"},
 		"edges in format 2":     {v2.Resize(ctx, []int64{13}, EdgesOf(0, 3)), errors.ErrUnsupported, "format 2"},
 		"canceled":              {v2.WriteRegion(canceled, grid.Whole([]int64{10}), line(10, 0)), context.Canceled, ""},

@@ -347,8 +347,8 @@ func TestProblems(t *testing.T) {
 
 func TestUndecodable(t *testing.T) {
 	for _, c := range []struct{ text, names string }{
-		{`<String name="v"><Dim size="2"/><dmrpp:chunks><dmrpp:chunk offset="1" nBytes="32"/></dmrpp:chunks></String>`, "varying length"},
-		{`<Int16 name="v"><Dim size="2"/><dmrpp:chunks><dmrpp:block offset="1" nBytes="2"/><dmrpp:block offset="7" nBytes="2"/></dmrpp:chunks></Int16>`, "linked blocks"},
+		{`<String name="v"><Dim size="2"/><dmrpp:chunks><dmrpp:chunk offset="1" nBytes="32"/></dmrpp:chunks></String>`, "string"},
+		{`<Int16 name="v"><Dim size="2"/><dmrpp:chunks><dmrpp:block offset="1" nBytes="2"/><dmrpp:block offset="7" nBytes="2"/></dmrpp:chunks></Int16>`, "blocks"},
 		{`<Int16 name="v"><Dim size="2"/><dmrpp:chunks compressionType="szip"><dmrpp:chunk offset="1" nBytes="2"/></dmrpp:chunks></Int16>`, `"szip"`},
 		{`<Int16 name="v"><Dim size="2"/><dmrpp:chunks fillValue="unsupported-array"/></Int16>`, "unsupported-array"},
 	} {

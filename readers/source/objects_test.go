@@ -71,7 +71,7 @@ func TestObjectFaults(t *testing.T) {
 		{"SlowDown for an hour", says(503, "SlowDown", "Retry-After", "3600"), nil, "SlowDown", 1},
 		{"no such key, and nothing below it", says(404, "NoSuchKey"), fs.ErrNotExist, "NoSuchKey", 2},
 		{"denied", says(403, "AccessDenied"), fs.ErrPermission, "AWS_NO_SIGN_REQUEST", 1},
-		{"a secret key that is wrong", says(403, "SignatureDoesNotMatch"), fs.ErrPermission, "secret key", 1},
+		{"a secret key that is wrong", says(403, "SignatureDoesNotMatch"), fs.ErrPermission, "SignatureDoesNotMatch", 1},
 		{"a token that has expired", says(400, "ExpiredToken"), fs.ErrPermission, "ExpiredToken", 1},
 		{"a code of several words", says(400, "hunter4 and a lot more"), nil, "400 Bad Request", 1},
 		{"an object in the archive", says(403, "InvalidObjectState"), fs.ErrPermission, "InvalidObjectState", 1},

@@ -106,7 +106,7 @@ func TestOthersInStore(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	m.Careless = true
-	if _, err := a.try("s3://bucket/other", Options{}); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "conditions") {
+	if _, err := a.try("s3://bucket/other", Options{}); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "s3://bucket/other") {
 		t.Errorf("got %v", err)
 	}
 	if got := m.Names("bucket/other"); len(got) > 0 {
