@@ -34,6 +34,7 @@ type combineOptions struct {
 	allow         []string
 	keepScan      string
 	names         string
+	gribTimes     string
 	gribIndex     string
 	gribTemplates []string
 
@@ -60,6 +61,7 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.gribTemplates, "grib-template", nil, "take message headers from this GRIB `file`: only index files are read of all others")
 	o.valueBytes = manifest.DefaultValueBytes
 	addNumber(f, &o.valueBytes, 1, "value-bytes", "store coordinates and texts of up to this many `bytes` a file in the manifest")
+	f.StringVar(&o.gribTimes, "grib-times", "", "place fields of GRIB files by `reference` time and step, or by valid time (default reference)")
 	f.StringVar(&o.names, "names", "", "name variables of GRIB files as `cf` (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)")
 	f.BoolVar(&o.quiet, "quiet", false, "print errors only")
 	f.StringVar(&o.config, "config", "", "read flags from this YAML `file`; flags of the command line take precedence")
@@ -136,6 +138,7 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 	indexUses := map[string]grib.IndexUse{"": grib.IndexAuto, "auto": grib.IndexAuto, "ignore": grib.IndexIgnore, "require": grib.IndexRequire}
 	err := errors.Join(o.checkMatch(), choose(&opts.GRIBIndex, "grib-index", o.gribIndex, indexUses),
 		choose(&opts.Plan.Names, "names", o.names, map[string]grib.NameScheme{"": grib.CFNames, "cf": grib.CFNames, "eccodes": grib.EcCodesNames, "wgrib2": grib.Wgrib2Names}),
+		choose(&opts.Plan.GRIBTimes, "grib-times", o.gribTimes, map[string]grib.Times{"": grib.ReferenceTimes, "reference": grib.ReferenceTimes, "valid": grib.ValidTimes}),
 		choose(&opts.Plan.Missing, "missing", o.missing, map[string]plan.Missing{"fill": plan.MissingFill, "drop": plan.MissingDrop, "refuse": plan.MissingRefuse}),
 		choose(&opts.Plan.Pad, "pad", o.pad, map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}),
 		choose(&opts.Plan.Coords, "coords", o.coords, map[string]plan.Coords{"": plan.CoordsEqual, "first": plan.CoordsFirst}),

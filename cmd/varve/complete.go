@@ -13,6 +13,7 @@ import (
 
 // optionValues are the values that a flag accepts, by the name of the flag.
 var optionValues = map[string][]string{
+	"grib-times": {"reference", "valid"},
 	"names":      {"cf", "eccodes", "wgrib2"},
 	"grib-index": {"auto", "ignore", "require"},
 	"missing":    {"fill", "drop", "refuse"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -124,8 +125,8 @@ var gribArchives = []gribArchive{
 	{"era5", "cf", map[string]string{"2t": "t2m", "sp": "sp", "z": "z", "q": "q"}, map[string][]string{"": {"time"}, "z": {"time", "isobaricInhPa"}, "q": {"time", "isobaricInhPa"}}, nil},
 	{"era5", "eccodes", map[string]string{"2t": "2t", "sp": "sp", "z": "z", "q": "q"}, map[string][]string{"": {"time"}, "z": {"time", "isobaricInhPa"}, "q": {"time", "isobaricInhPa"}}, nil},
 	{"icon", "cf", map[string]string{"2t": "t2m", "sp": "sp"}, map[string][]string{"": {"time", "step"}}, []string{"step-without-dimension"}},
-	{"mixed", "cf", map[string]string{"2t": "instant/t2m", "sp": "instant/sp", "tp": "accum/tp"}, map[string][]string{"": {"time"}, "tp": {"time", "step"}}, nil},
-	{"mixed", "wgrib2", map[string]string{"2t": "instant/TMP", "sp": "instant/PRES", "tp": "accum/var0_1_193"}, map[string][]string{"": {"time"}, "tp": {"time", "step"}}, nil},
+	{"mixed", "cf", map[string]string{"2t": "instant/t2m", "sp": "instant/sp", "tp": "accum/tp"}, map[string][]string{"": {"time"}, "tp": {"time", "step"}}, []string{"several-datasets"}},
+	{"mixed", "wgrib2", map[string]string{"2t": "instant/TMP", "sp": "instant/PRES", "tp": "accum/var0_1_193"}, map[string][]string{"": {"time"}, "tp": {"time", "step"}}, []string{"several-datasets"}},
 }
 
 // TestGRIBArchives builds archives as weather centres publish them, and compares each field with ecCodes.
@@ -327,5 +328,73 @@ func TestGRIBCodecs(t *testing.T) {
 		if text, code, err := run(t, args...); code == exitDone || err == nil {
 			t.Errorf("%v: %s", args, text)
 		}
+	}
+}
+
+// rerun returns a copy of a file of edition 2 with another day and hour of the reference time in all messages.
+func rerun(t *testing.T, name string, day, hour byte) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const dayAt, hourAt = 16 + 15, 16 + 16 // after the beginning of a message: in section 1
+	for at := 0; at < len(b); {
+		b[at+dayAt], b[at+hourAt] = day, hour
+		at += int(binary.BigEndian.Uint64(b[at+8:]))
+	}
+	return b
+}
+
+// TestGRIBValidTimes builds runs six hours apart, with lead times of 0, 6 and 12 hours, along their valid times. Runs overlap, so a
+// choice is needed; the last run has the shortest lead times.
+func TestGRIBValidTimes(t *testing.T) {
+	const archive = "../../fixtures/grib/archives/gfs"
+	dir := t.TempDir()
+	facts := gribFacts(t)
+	want := map[string]map[int][]gribFact{"first": {}, "last": {}} // by choice and valid hour
+	for run := range 2 {
+		for _, step := range []int{0, 6, 12} {
+			from := fmt.Sprintf("gfs.2024010%d.t00z.pgrb2.f%03d", 1+run, step)
+			b := rerun(t, filepath.Join(archive, from), 1, byte(6*run))
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("gfs.t%02dz.f%03d", 6*run, step)), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			valid := 6*run + step
+			if want["last"][valid] = facts["gfs/"+from]; want["first"][valid] == nil {
+				want["first"][valid] = facts["gfs/"+from]
+			}
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out.varve")
+	if text, code, err := run(t, "build", out, dir, "--grib-times", "valid", "--json"); code == exitDone {
+		t.Fatalf("overlapping runs: %s (%v)", text, err)
+	}
+	for choice, hours := range want {
+		if text, code, err := run(t, "build", out, dir, "--grib-times", "valid", "--overlap", choice, "--force"); code != exitDone {
+			t.Fatal(choice, text, err)
+		}
+		for hour, list := range hours {
+			for _, f := range list {
+				f.DataDate, f.DataTime = 20240101, 100*hour
+				dims := []string{"time"}
+				if f.ShortName == "t" {
+					dims = append(dims, "isobaricInhPa")
+				}
+				checkField(t, out, f.CFVarName, &f, dims)
+			}
+		}
+		steps, code, err := run(t, "read", out, "step")
+		want := map[string]string{"first": "0 6 12 12", "last": "0 0 6 12"}[choice]
+		var got []string
+		for _, line := range strings.Split(strings.TrimSpace(steps), "\n")[1:] {
+			got = append(got, line[strings.LastIndexByte(line, ',')+1:])
+		}
+		if code != exitDone || strings.Join(got, " ") != want {
+			t.Errorf("%s: steps %v (%v), want %s", choice, got, err, want)
+		}
+	}
+	if _, code, _ := run(t, "append", out, filepath.Join(dir, "gfs.t00z.f000"), "--grib-times", "valid", "--names", "eccodes"); code == exitDone {
+		t.Error("appended with other names")
 	}
 }

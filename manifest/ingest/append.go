@@ -66,7 +66,10 @@ func appendIn(ctx context.Context, repository *repo.Repository, names []string, 
 		if asked := opts.Plan.Names; asked != "" && asked != built.Names {
 			return nil, &plan.OptionError{Setting: report.Setting{Option: report.Names, Value: string(asked)}, Says: fmt.Sprintf("the manifest has other names for GRIB variables (%s); build it again to change them", cmp.Or(built.Names, "cf"))}
 		}
-		own.Plan.Names = built.Names
+		if asked := opts.Plan.GRIBTimes; asked != "" && asked != built.GRIBTimes {
+			return nil, &plan.OptionError{Setting: report.Setting{Option: report.GRIBTimes, Value: string(asked)}, Says: fmt.Sprintf("the manifest has other times of GRIB fields (%s); build it again to change them", cmp.Or(built.GRIBTimes, "reference"))}
+		}
+		own.Plan.Names, own.Plan.GRIBTimes = built.Names, built.GRIBTimes
 		// A new file must be combined as the old ones were, not as today's flags say.
 		if !opts.Replan {
 			own.Plan = built

@@ -31,7 +31,7 @@ type loading struct {
 }
 
 func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need) error {
-	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBIndexes: j.opts.indexes}
+	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, GRIBIndexes: j.opts.indexes}
 	l := &loading{
 		files: all, opts: opts, sums: scan.NewSums(),
 		memory: semaphore.NewWeighted(manifest.MostSummed), progress: j.opts.Compared, same: map[string]*manifest.Values{},

@@ -12,7 +12,7 @@ import (
 	"varve/zarrjson"
 )
 
-// finish declares the groups and the placements.
+// finish declares the groups and the placements, and reports the datasets that the groups are.
 func (p *planner) finish() error {
 	if len(p.report.Refused()) > 0 {
 		return nil
@@ -29,6 +29,7 @@ func (p *planner) finish() error {
 	if err := p.declareGroups(); err != nil {
 		return err
 	}
+	p.noteDatasets()
 	return p.keepState()
 }
 

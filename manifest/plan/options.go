@@ -19,6 +19,8 @@ type Options struct {
 
 	// Names says how a scan names variables of GRIB files.
 	Names grib.NameScheme `json:",omitempty"`
+	// GRIBTimes says by which times a scan places fields of GRIB files.
+	GRIBTimes grib.Times `json:",omitempty"`
 
 	Vars   []string `json:",omitempty"` // patterns of the variables to include; all if empty
 	Drop   []string `json:",omitempty"` // patterns of the variables to exclude, and of group attributes: @NAME

@@ -20,6 +20,7 @@ func (o *Options) Check() error {
 		checkChoice(report.Pad, o.Pad, PadRefuse, PadFill),
 		checkChoice(report.Coords, o.Coords, CoordsEqual, CoordsFirst),
 		checkChoice(report.Names, o.Names, grib.CFNames, grib.EcCodesNames, grib.Wgrib2Names),
+		checkChoice(report.GRIBTimes, o.GRIBTimes, grib.ReferenceTimes, grib.ValidTimes),
 		checkChoice(report.Overlap, o.Overlap, OverlapRefuse, OverlapFirst, OverlapLast),
 		checkGlobs(report.Vars, o.Vars),
 		checkGlobs(report.Drop, o.Drop),

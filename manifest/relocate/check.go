@@ -167,7 +167,7 @@ func (c *checker) describe(ctx context.Context, list []*moving) error {
 	if err != nil {
 		return err
 	}
-	found, err := scan.Scan(ctx, names, &scan.Options{Workers: c.Workers, Opener: c.Opener, ValueBytes: c.ValueBytes, Allow: allow, Names: opts.Names, Choice: opts, SkipBroken: true,
+	found, err := scan.Scan(ctx, names, &scan.Options{Workers: c.Workers, Opener: c.Opener, ValueBytes: c.ValueBytes, Allow: allow, Names: opts.Names, GRIBTimes: opts.GRIBTimes, Choice: opts, SkipBroken: true,
 		Progress: func(p scan.Progress) { c.says(before + int64(p.Done)) }})
 	if err != nil {
 		return err

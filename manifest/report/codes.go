@@ -15,6 +15,7 @@ const (
 	OutputSkipped   Code = "output-skipped"         // another output of varve in a folder of sources is skipped
 	NotSealed       Code = "manifest-not-sealed"    // reading the manifest needs the allow option
 	StrictReencodes Code = "strict-reencodes"       // chunks would be re-encoded, which strict forbids
+	SeveralDatasets Code = "several-datasets"       // the messages of GRIB files make several datasets, each in a group
 )
 
 // Findings about the order and the positions of files along dimensions.

@@ -17,6 +17,7 @@ const (
 	Download   Option = "download"
 	Drop       Option = "drop"
 	Force      Option = "force"
+	GRIBTimes  Option = "grib-times"
 	Group      Option = "group"
 	JoinLabels Option = "join"
 	Missing    Option = "missing"
@@ -40,7 +41,7 @@ const (
 )
 
 // Options lists every option that a remedy can name, without LeaveOut and Separate.
-var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, Group, Missing, Names, NewDim,
+var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, GRIBTimes, Group, Missing, Names, NewDim,
 	Overlap, Pad, Rename, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
 
 // Setting is an option and its value. The value is empty for an option that takes none.
@@ -84,6 +85,7 @@ const (
 	FillBeyond    Consequence = "fill-beyond"       // shorter files are padded with fill
 	FillAbsent    Consequence = "fill-absent"       // files without the variable read as the fill value
 	LeavesOut     Consequence = "leaves-out"        // the variable is left out
+	OneGroup      Consequence = "one-group"         // only one group is included, as the root
 	NamesDim      Consequence = "names-dimension"   // the dimension gets another name
 	OrderByTime   Consequence = "order-by-time"     // files are concatenated in the order of their times
 	MakesRoom     Consequence = "makes-room"        // the name becomes available

@@ -30,7 +30,7 @@ type Finding struct {
 }
 
 // Args has the facts of a finding by name. The values are strings, numbers, bools, Bytes and File, lists of
-// these, and lists of Variant, Gap, Stretch and AxisLength.
+// these, and lists of Variant, Gap, Stretch, AxisLength and GroupDataset.
 type Args map[string]any
 
 // File is the name of one file among the arguments of a finding.
@@ -65,6 +65,19 @@ type Stretch struct {
 type AxisLength struct {
 	Length int64    `json:"length"`
 	Arrays []string `json:"arrays"`
+}
+
+// GroupDataset is a group that can be opened as one dataset.
+type GroupDataset struct {
+	Group      string      `json:"group"` // its path
+	Arrays     []string    `json:"arrays"`
+	Dimensions []DimLength `json:"dimensions"`
+}
+
+// DimLength is a dimension and its length.
+type DimLength struct {
+	Name   string `json:"name"`
+	Length int64  `json:"length"`
 }
 
 // Cost compares an array as it is declared with what it would be without the disagreement.

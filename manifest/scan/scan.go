@@ -44,6 +44,8 @@ type Options struct {
 	Allow []string
 	// Names says how variables of GRIB files are named.
 	Names grib.NameScheme
+	// GRIBTimes says by which times fields of GRIB files are placed.
+	GRIBTimes grib.Times
 	// GRIBIndexes reads the index files of GRIB files. nil means that index files next to the sources are read,
 	// if there are any.
 	GRIBIndexes *grib.IndexReader

@@ -39,6 +39,8 @@ type Options struct {
 	Allow []string
 	// Names says how variables of GRIB files are named.
 	Names grib.NameScheme
+	// GRIBTimes says by which times fields of GRIB files are placed.
+	GRIBTimes grib.Times
 	// GRIBIndexes reads the index files of GRIB files. nil means that they are not used.
 	GRIBIndexes *grib.IndexReader
 }
@@ -54,7 +56,7 @@ func Table(opts *Options) []Format {
 		{"netCDF-3", netcdf3.Format{}},
 		{"HDF4", hdf4.Format{Allow: allow}},
 		{"FITS", fits.Format{}},
-		{"GRIB", grib.Format{Names: opts.Names, Indexes: opts.GRIBIndexes}},
+		{"GRIB", grib.Format{Names: opts.Names, Times: opts.GRIBTimes, Indexes: opts.GRIBIndexes}},
 		{"DMR++", dmrpp.Format{}},
 		{"Icechunk", icechunk.Format{Allow: allow}},
 		{"kerchunk", kerchunk.Format{Allow: allow}}, // before Zarr, because its folders also have a .zmetadata

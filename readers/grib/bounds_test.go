@@ -152,17 +152,32 @@ func layer(s [8][]byte, parameter, top, bottom byte) []byte {
 	return message2(s[1], s[3], product, s[5], s[6], s[7])
 }
 
-// TestLayersOfVariables reads two variables whose layers have the same tops and different bottoms. Each layer keeps its bounds.
+// TestLayersOfVariables reads two variables whose layers have the same tops and different bottoms: each variable has a
+// dimension of its own, so that no coordinate has a value twice. A third variable has the levels of the second.
 func TestLayersOfVariables(t *testing.T) {
 	s := sections2(t, "levels.grib")
-	file := slices.Concat(layer(s, 0, 0, 10), layer(s, 0, 10, 40), layer(s, 6, 0, 7), layer(s, 6, 7, 28))
+	file := slices.Concat(layer(s, 0, 0, 10), layer(s, 0, 10, 40), layer(s, 6, 0, 7), layer(s, 6, 7, 28), layer(s, 1, 0, 7), layer(s, 1, 7, 28))
 	data, err := grib.Format{}.Open(t.Context(), memory("layers", file))
 	if err != nil || len(data.Problems) > 0 {
 		t.Fatal(err, data.Problems)
 	}
-	bounds, _ := floats(t, data, "/depthBelowLandLayer_bnds")
-	if want := []float64{0, 7, 0, 10, 7, 28, 10, 40}; !slices.Equal(bounds, want) {
-		t.Errorf("bounds %v, want %v", bounds, want)
+	for name, want := range map[string][]float64{"/depthBelowLandLayer_bnds": {0, 10, 10, 40}, "/depthBelowLandLayer_2_bnds": {0, 7, 7, 28}} {
+		if bounds, _ := floats(t, data, name); !slices.Equal(bounds, want) {
+			t.Errorf("%s %v, want %v", name, bounds, want)
+		}
+	}
+	for name, want := range map[string]string{"/t": "depthBelowLandLayer", "/dpt": "depthBelowLandLayer_2", "/vtmp": "depthBelowLandLayer_2"} {
+		v := data.Variable(name)
+		if v == nil {
+			var names []string
+			for _, v := range data.Root.Variables {
+				names = append(names, v.Name)
+			}
+			t.Fatalf("no variable %s in %v", name, names)
+		}
+		if got := v.Dims[len(v.Dims)-3].Name; got != want {
+			t.Errorf("%s has the dimension %s, want %s", name, got, want)
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package grib
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ type place struct {
 	number    int64         // the ensemble member
 	time      int64         // the reference time, in seconds since 1970
 	step      time.Duration // the end of the step
+	lead      time.Duration // the end of the step, if time is the valid time and step is 0
 	top, base float64       // the level, and the bottom of a layer; equal if it is no layer
 }
 
@@ -54,6 +57,7 @@ type cube struct {
 	first     *Field
 	kind      kind
 	levelType string
+	levelDim  string // the dimension of levels: levelType, and a number if several are needed
 	fields    []placedField
 	has       [axes]bool // the dimensions of the variable in front of the grid
 }
@@ -65,6 +69,7 @@ type kind struct {
 	levelType  string
 	statistic  string // over time: instant, accum, avg
 	derived    string // from an ensemble: mean, percentile, probability; empty for a member
+	area       string // over an area around each point: avg, max; empty for the value at the point
 	qualifiers string // any other keys by which variables of one parameter differ
 }
 
@@ -104,7 +109,7 @@ func (f *Field) summarize(names NameScheme, when time.Time) *summary {
 	if n, ok := f.member(); ok {
 		p.number = n
 	}
-	k := kind{param: names.variable(f), levelType: unknown, statistic: f.StepType(), derived: f.derived(), qualifiers: f.qualifiers()}
+	k := kind{param: names.variable(f), levelType: unknown, statistic: f.StepType(), derived: f.derived(), area: f.overArea(), qualifiers: f.qualifiers()}
 	if l, ok := f.Level(); ok {
 		k.levelType, p.top, p.base = l.Type, l.Value, l.Bottom
 	}
@@ -121,6 +126,7 @@ func (s *sorter) placeOf(f *Field) (kind, place, error) {
 	known := f.summarize(s.names, when)
 	k, p := known.kind, known.place
 	k.grid, p.time = s.groupOf(f), when.Unix()
+	s.times.place(&p)
 	return k, p, known.err
 }
 
@@ -174,6 +180,15 @@ func (f *Field) derived() string {
 	return fmt.Sprintf("probability%d", n)
 }
 
+// overArea names the statistic over an area around each point, or returns "" for values at the points.
+func (f *Field) overArea() string {
+	n, ok := f.param.Int("statisticalProcess") // code table 4.10
+	if !ok || n == 255 {
+		return ""
+	}
+	return cmp.Or(statistics[n], strconv.FormatInt(n, 10))
+}
+
 // probability1 returns the probabilityType, in code table 4.9, of a field of edition 1 with ECMWF's local definition 5.
 func (f *Field) probability1() (int64, bool) {
 	number, _ := f.localNumber()
@@ -208,7 +223,7 @@ var derivedForecasts = map[int64]string{0: "mean", 1: "wmean", 2: "sd", 3: "nsd"
 func (f *Field) qualifiers() string {
 	var out []string
 	for _, key := range []string{"constituentType", "aerosolType", "scaledValueOfFirstSize", "scaledValueOfFirstWavelength", "modeNumber", "waveDirectionNumber", "waveFrequencyNumber",
-		"directionNumber", "frequencyNumber", "satelliteNumber", "scaledValueOfCentralWaveNumber", "tileIndex"} {
+		"directionNumber", "frequencyNumber", "satelliteNumber", "scaledValueOfCentralWaveNumber", "tileIndex", "spatialProcessing"} {
 		if n, ok := f.Int(key); ok {
 			out = append(out, fmt.Sprintf("%s=%d", key, n))
 		}
@@ -219,6 +234,7 @@ func (f *Field) qualifiers() string {
 // sorter puts the fields of a file into cubes.
 type sorter struct {
 	names  NameScheme
+	times  Times
 	groups []*gridGroup
 	byKey  map[string]*gridGroup    // by the grid definition
 	byGrid map[*geo.Grid]*gridGroup // the same groups: fields share grids, and a pointer is faster to find than a definition
@@ -322,7 +338,8 @@ func (g *gridGroup) splitLayers() {
 }
 
 // nameCubes gives the cubes of a grid different names. A name begins with the parameter and the ensemble product. If several cubes have
-// the same, the type of level and the statistic follow in all but the most usual one, and a number if names are still equal.
+// the same, the type of level and the statistic follow in all but the most usual one, then a statistic over an area, and a number if names
+// are still equal.
 func (g *gridGroup) nameCubes() {
 	byParam := map[string][]*cube{}
 	for _, c := range g.cubes {
@@ -345,7 +362,7 @@ func (g *gridGroup) nameCubes() {
 	}
 }
 
-// rename appends the type of level and the statistic to the names of cubes that have the same name so far.
+// rename appends the type of level and the statistics to the names of cubes that have the same name so far.
 func rename(list []*cube) {
 	if len(list) < 2 {
 		return
@@ -375,6 +392,13 @@ func rename(list []*cube) {
 		for _, c := range list {
 			if c.kind.statistic != main {
 				c.name += "_" + c.kind.statistic
+			}
+		}
+	}
+	if distinct(func(c *cube) string { return c.kind.area }) > 1 {
+		for _, c := range list {
+			if c.kind.area != "" {
+				c.name += "_area_" + c.kind.area
 			}
 		}
 	}

@@ -21,13 +21,13 @@ import (
 )
 
 // Dataset sorts the fields of the file into variables. Fields that cannot be decoded or sorted are listed as problems.
-func (f *File) Dataset(names NameScheme) (*readers.Dataset, error) {
+func (f *File) Dataset(names NameScheme, times Times) (*readers.Dataset, error) {
 	if err := names.check(f.Fields); err != nil {
 		return nil, asError(f.src, err)
 	}
-	s := &sorter{names: names, byKey: map[string]*gridGroup{}, byGrid: map[*geo.Grid]*gridGroup{}, cubes: map[kind]*cube{}}
+	s := &sorter{names: names, times: times, byKey: map[string]*gridGroup{}, byGrid: map[*geo.Grid]*gridGroup{}, cubes: map[kind]*cube{}}
 	out := &readers.Dataset{Source: f.src, Format: f.format(), Root: &readers.Group{Path: "/"}, Problems: slices.Clone(f.Problems)}
-	b := &builder{File: f, out: out}
+	b := &builder{File: f, out: out, times: times}
 	for _, field := range f.Fields {
 		err := cmp.Or(field.GridErr, field.PackingErr)
 		if err == nil {
@@ -39,6 +39,9 @@ func (f *File) Dataset(names NameScheme) (*readers.Dataset, error) {
 	}
 	out.Root.Attributes = f.attributes()
 	for _, g := range s.groups {
+		if times == ValidTimes {
+			g.byLead()
+		}
 		g.splitLayers()
 		g.splitCollisions()
 		g.nameCubes()
@@ -102,6 +105,7 @@ func (f *File) attributes() []readers.Attribute {
 // builder makes the groups and variables of a dataset.
 type builder struct {
 	*File
+	times    Times
 	out      *readers.Dataset
 	computed int // the numbers that reserve has granted
 }
@@ -209,11 +213,24 @@ func (b *builder) coordinates(gb *groupBuilder, h *hypercube) [levelAxis]*reader
 		gb.inline("number", []*readers.Dimension{d}, integerType, integers(whole(h.along[memberAxis])),
 			textAttribute("standard_name", "realization"), textAttribute("long_name", "ensemble member numerical id"), textAttribute("units", "1"))
 	}
+	if b.times == ValidTimes {
+		b.validTimes(gb, h, dims[timeAxis])
+	} else {
+		b.referenceTimes(gb, h, dims[timeAxis], dims[stepAxis])
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.levels)) {
+		gb.addLevels(name, h.levels[name])
+	}
+	return dims
+}
+
+// referenceTimes adds the coordinates of reference times, lead times and valid times. step is nil if all lead times are 0.
+func (b *builder) referenceTimes(gb *groupBuilder, h *hypercube, at, step *readers.Dimension) {
 	times := whole(h.along[timeAxis])
-	gb.inline("time", []*readers.Dimension{dims[timeAxis]}, integerType, integers(times), timeAttributes("forecast_reference_time", "initial time of forecast")...)
+	gb.inline("time", []*readers.Dimension{at}, integerType, integers(times), timeAttributes("forecast_reference_time", "initial time of forecast")...)
 	steps, stepDims := h.along[stepAxis], []*readers.Dimension(nil)
-	if dims[stepAxis] != nil {
-		stepDims = []*readers.Dimension{dims[stepAxis]}
+	if step != nil {
+		stepDims = []*readers.Dimension{step}
 	} else {
 		steps = []float64{0}
 	}
@@ -221,8 +238,7 @@ func (b *builder) coordinates(gb *groupBuilder, h *hypercube) [levelAxis]*reader
 	for i, s := range steps {
 		hours[i] = s / float64(time.Hour)
 	}
-	gb.inline("step", stepDims, doubleType, doubles(hours),
-		textAttribute("standard_name", "forecast_period"), textAttribute("long_name", "time since forecast_reference_time"), textAttribute("units", "hours"))
+	gb.inline("step", stepDims, doubleType, doubles(hours), stepAttributes...)
 	if b.reserve(len(times) * len(steps)) {
 		valid := make([]int64, 0, len(times)*len(steps))
 		for _, t := range times {
@@ -230,14 +246,10 @@ func (b *builder) coordinates(gb *groupBuilder, h *hypercube) [levelAxis]*reader
 				valid = append(valid, t+int64(s)/int64(time.Second))
 			}
 		}
-		gb.inline("valid_time", append([]*readers.Dimension{dims[timeAxis]}, stepDims...), integerType, integers(valid), timeAttributes("time", "time")...)
+		gb.inline("valid_time", append([]*readers.Dimension{at}, stepDims...), integerType, integers(valid), timeAttributes("time", "time")...)
 	} else {
-		b.problem(h.cubes[0].first, fmt.Errorf("no valid_time: %d times and %d steps would make the coordinates of the file larger than %d numbers", len(times), len(steps), maxComputed))
+		b.problem(h.cubes[0].first, fmt.Errorf("no valid_time: %d times and %d steps would make the coordinates of the file larger than %d numbers: %w", len(times), len(steps), maxComputed, errors.ErrUnsupported))
 	}
-	for _, t := range slices.Sorted(maps.Keys(h.levels)) {
-		gb.addLevels(t, h.levels[t])
-	}
-	return dims
 }
 
 // whole converts numbers without a fraction to integers.
@@ -270,22 +282,23 @@ func attributesOfLevel(levelType string) []readers.Attribute {
 	return out
 }
 
-// addLevels adds the dimension and the coordinate of a type of level, with bounds if any level is a layer.
-func (gb *groupBuilder) addLevels(levelType string, list [][2]float64) {
-	d := gb.dimension(levelType, len(list))
+// addLevels adds a dimension of levels and its coordinate, with bounds if any level is a layer.
+func (gb *groupBuilder) addLevels(name string, levels *levelDim) {
+	list := levels.list
+	d := gb.dimension(name, len(list))
 	values, bounds, layers := make([]float64, len(list)), make([]float64, 0, 2*len(list)), false
 	for i, l := range list {
 		values[i] = l[0]
 		bounds = append(bounds, l[0], l[1])
 		layers = layers || l[0] != l[1]
 	}
-	attributes := attributesOfLevel(levelType)
+	attributes := attributesOfLevel(levels.levelType)
 	if layers {
-		attributes = append(attributes, textAttribute("bounds", levelType+"_bnds"))
+		attributes = append(attributes, textAttribute("bounds", name+"_bnds"))
 	}
-	gb.inline(levelType, []*readers.Dimension{d}, doubleType, doubles(values), attributes...)
+	gb.inline(name, []*readers.Dimension{d}, doubleType, doubles(values), attributes...)
 	if layers {
-		gb.inline(levelType+"_bnds", []*readers.Dimension{d, gb.dimension("bnds", 2)}, doubleType, doubles(bounds))
+		gb.inline(name+"_bnds", []*readers.Dimension{d, gb.dimension("bnds", 2)}, doubleType, doubles(bounds))
 	}
 }
 
@@ -299,10 +312,15 @@ func (b *builder) variable(gb *groupBuilder, h *hypercube, c *cube, front [level
 		}
 	}
 	if c.has[levelAxis] {
-		v.Dims, chunk = append(v.Dims, gb.dims[c.levelType]), append(chunk, 1)
+		v.Dims, chunk = append(v.Dims, gb.dims[c.levelDim]), append(chunk, 1)
 	}
 	var coordinates []string
-	if c.has[stepAxis] || front[stepAxis] == nil { // otherwise valid_time and step have a dimension that the variable does not have
+	for _, name := range []string{"step", "forecast_reference_time"} {
+		if b.times == ValidTimes && gb.names[name] {
+			coordinates = append(coordinates, name)
+		}
+	}
+	if b.times == ReferenceTimes && (c.has[stepAxis] || front[stepAxis] == nil) { // otherwise valid_time and step have a dimension that the variable does not have
 		if gb.names["valid_time"] {
 			coordinates = append(coordinates, "valid_time")
 		}
@@ -319,7 +337,7 @@ func (b *builder) variable(gb *groupBuilder, h *hypercube, c *cube, front [level
 	for _, d := range layout.dims {
 		chunk = append(chunk, d.Length)
 	}
-	v.Attributes = c.attributes(layout, coordinates)
+	v.Attributes = c.attributes(b.times, layout, coordinates)
 	gb.add(v)
 	s := &v.Storage
 	s.Layout, s.ChunkShape, s.Index, s.Plain = readers.Chunked, chunk, "messages", true
@@ -378,8 +396,10 @@ func (b *builder) refs(h *hypercube, c *cube, gridRank int) []readers.Ref {
 		}
 		return same
 	})
-	if doubled > 0 {
-		b.problem(c.first, fmt.Errorf("%s: %d fields have the same member, time, step and level as an earlier field and no known key distinguishes them; only the earlier ones are read", c.name, doubled))
+	if doubled > 0 && b.times == ValidTimes {
+		b.problem(c.first, fmt.Errorf("%s: fields with the member, valid time and level of a field with a lead time that is not longer: %d; these are not read: %w", c.name, doubled, errors.ErrUnsupported))
+	} else if doubled > 0 {
+		b.problem(c.first, fmt.Errorf("%s: fields with the member, time, step and level of an earlier field: %d; no known key distinguishes them, and only the earlier fields are read: %w", c.name, doubled, errors.ErrUnsupported))
 	}
 	return out
 }
@@ -430,7 +450,7 @@ func (gb *groupBuilder) level(c *cube) string {
 }
 
 // attributes returns the CF attributes of a cube's variable, and the GRIB_ attributes that cfgrib gives it.
-func (c *cube) attributes(layout *gridLayout, coordinates []string) []readers.Attribute {
+func (c *cube) attributes(times Times, layout *gridLayout, coordinates []string) []readers.Attribute {
 	f, n := c.first, c.first.Names()
 	var out []readers.Attribute
 	add := func(name, value string) {
@@ -443,6 +463,8 @@ func (c *cube) attributes(layout *gridLayout, coordinates []string) []readers.At
 	add("standard_name", n.StandardName)
 	if method := cellMethods[c.kind.statistic]; method != "" && c.has[stepAxis] {
 		add("cell_methods", "step: "+method)
+	} else if method != "" && times == ValidTimes {
+		add("cell_methods", "time: "+method)
 	}
 	add("coordinates", strings.Join(coordinates, " "))
 	add("grid_mapping", layout.mapping)

@@ -17,6 +17,7 @@ import (
 // Format is the readers.Reader of GRIB files.
 type Format struct {
 	Names   NameScheme   // how variables are named
+	Times   Times        // by which times fields are placed
 	Indexes *IndexReader // nil: index files are not used
 }
 
@@ -49,7 +50,7 @@ func (format Format) Open(ctx context.Context, src *source.Source) (*readers.Dat
 	if err != nil {
 		return nil, err
 	}
-	return f.Dataset(format.Names)
+	return f.Dataset(format.Names, format.Times)
 }
 
 // magic is at the beginning of each message.
@@ -259,7 +260,7 @@ func (s *scanner) field(f *Field, sections *section.Field) (err error) {
 	}
 	grid := sections.Sections[gridIn]
 	f.GridOffset, f.GridLength = grid.Offset, grid.Length
-	if err = s.grid(f, grid); err != nil {
+	if err = s.grid(f, grid, sections); err != nil {
 		return err
 	}
 	if err = s.packing(f, sections.Sections[5]); err != nil {
@@ -269,8 +270,8 @@ func (s *scanner) field(f *Field, sections *section.Field) (err error) {
 	return nil
 }
 
-// grid parses the grid definition of a field. Most messages of a file have equal grid definitions, so each is parsed once.
-func (s *scanner) grid(f *Field, sec section.Section) error {
+// grid parses the grid definition of a field, in section sec. Most messages of a file have equal grid definitions, so each is parsed once.
+func (s *scanner) grid(f *Field, sec section.Section, sections *section.Field) error {
 	if sec.Length == 0 {
 		f.Grid, f.GridErr = geo.Predefined(int(f.identification[6]))
 		return nil
@@ -284,12 +285,34 @@ func (s *scanner) grid(f *Field, sec section.Section) error {
 		if !ok {
 			known.section = b
 			known.grid, known.err = geo.Parse(f.Edition, b)
+			if f.Edition == 1 && known.err == nil && known.grid.IsCountUnclear() {
+				if err := s.count(known.grid, sections); err != nil {
+					return err
+				}
+			}
 			s.grids[string(b)] = known
 		}
 		s.lastGrid.Section, s.lastGrid.parsedGrid = sec, known
 	}
 	f.Grid, f.GridErr, f.definition = s.lastGrid.grid, s.lastGrid.err, s.lastGrid.section
 	return nil
+}
+
+// count sets the number of points of a grid to the number of values of a field of edition 1. It leaves a grid unchanged if the values
+// are damaged: the error is that of reading them.
+func (s *scanner) count(g *geo.Grid, sections *section.Field) error {
+	var err error
+	_, counted, fault := message.Field(1, sections, func(sec section.Section) []byte {
+		var b []byte
+		if err == nil && sec.Length > 0 {
+			b, err = s.view(sec.Offset, int(sec.Length))
+		}
+		return bytes.Clone(b) // the next view may use the same memory
+	})
+	if err == nil && fault == nil {
+		g.Points = counted.Points
+	}
+	return err
 }
 
 // packing sets PackingErr if values cannot be unpacked. Only edition 2 names the packing in its headers; a field of edition 1 with an

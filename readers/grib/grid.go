@@ -2,6 +2,7 @@ package grib
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -40,7 +41,7 @@ func (b *builder) grid(gb *groupBuilder, group *gridGroup) *gridLayout {
 	kind := g.Type
 	if !b.reserve(g.Ni + g.Nj) {
 		kind = "" // any grid has coordinates in two dimensions that are computed when they are read
-		b.problem(group.first, fmt.Errorf("no coordinates of rows and columns: %d × %d would make the coordinates of the file larger than %d numbers", g.Nj, g.Ni, maxComputed))
+		b.problem(group.first, fmt.Errorf("no coordinates of rows and columns: %d × %d would make the coordinates of the file larger than %d numbers: %w", g.Nj, g.Ni, maxComputed, errors.ErrUnsupported))
 	}
 	switch kind {
 	case "":

@@ -12,12 +12,18 @@ import (
 
 // hypercube holds cubes that share their dimensions. It becomes a group.
 type hypercube struct {
-	grid  *gridGroup
-	name  string
-	cubes []*cube
-	along [levelAxis][]float64 // the coordinates of members, times and steps
-	// levels has the top and the bottom of each level, by the type of level. Each type is a dimension.
-	levels map[string][][2]float64
+	grid   *gridGroup
+	name   string
+	cubes  []*cube
+	along  [levelAxis][]float64 // the coordinates of members, times and steps
+	levels map[string]*levelDim // by name
+}
+
+// levelDim is a dimension of levels.
+type levelDim struct {
+	levelType string
+	list      [][2]float64 // the top and the bottom of each level
+	bottoms   map[float64]float64
 }
 
 // leastFilled is the fraction of its chunks along members, times and steps that each variable of a hypercube must have.
@@ -74,7 +80,7 @@ func (c *cube) signature() string {
 }
 
 func newHypercube(g *gridGroup, cubes []*cube) *hypercube {
-	h := &hypercube{grid: g, cubes: cubes, levels: map[string][][2]float64{}}
+	h := &hypercube{grid: g, cubes: cubes, levels: map[string]*levelDim{}}
 	for a := range levelAxis {
 		seen := map[float64]bool{}
 		for _, c := range cubes {
@@ -86,22 +92,41 @@ func newHypercube(g *gridGroup, cubes []*cube) *hypercube {
 		}
 		h.along[a] = slices.Sorted(maps.Keys(seen))
 	}
-	seen := map[string]map[[2]float64]bool{}
 	for _, c := range cubes {
-		if !c.has[levelAxis] {
-			continue
-		}
-		if seen[c.levelType] == nil {
-			seen[c.levelType] = map[[2]float64]bool{}
-		}
-		for i := range c.fields {
-			seen[c.levelType][c.fields[i].bounds()] = true
+		if c.has[levelAxis] {
+			h.addLevels(c)
 		}
 	}
-	for t, levels := range seen {
-		h.levels[t] = slices.SortedFunc(maps.Keys(levels), levelOrder(t))
+	for _, d := range h.levels {
+		for top, bottom := range d.bottoms {
+			d.list = append(d.list, [2]float64{top, bottom})
+		}
+		slices.SortFunc(d.list, levelOrder(d.levelType))
 	}
 	return h
+}
+
+// addLevels adds the levels of a cube to the dimension of their type. Layers with the top of a layer in another cube and another bottom
+// belong to a second dimension of the type: a coordinate must not have a value twice.
+func (h *hypercube) addLevels(c *cube) {
+	for n := 1; ; n++ {
+		c.levelDim = c.levelType
+		if n > 1 {
+			c.levelDim = fmt.Sprintf("%s_%d", c.levelType, n)
+		}
+		d := h.levels[c.levelDim]
+		if d == nil {
+			d = &levelDim{levelType: c.levelType, bottoms: map[float64]float64{}}
+			h.levels[c.levelDim] = d
+		}
+		if slices.ContainsFunc(c.fields, func(x placedField) bool { bottom, ok := d.bottoms[x.top]; return ok && bottom != x.base }) {
+			continue
+		}
+		for i := range c.fields {
+			d.bottoms[c.fields[i].top] = c.fields[i].base
+		}
+		return
+	}
 }
 
 // bounds returns the top and the bottom.
@@ -154,7 +179,7 @@ func (h *hypercube) index(c *cube, x *placedField) (out []uint64) {
 		}
 	}
 	if c.has[levelAxis] {
-		n, _ := slices.BinarySearchFunc(h.levels[c.levelType], x.bounds(), levelOrder(c.levelType))
+		n, _ := slices.BinarySearchFunc(h.levels[c.levelDim].list, x.bounds(), levelOrder(c.levelType))
 		out = append(out, uint64(n))
 	}
 	return out

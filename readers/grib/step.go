@@ -258,7 +258,7 @@ func (f *Field) Reference() (time.Time, error) {
 	}
 	when := time.Date(t[0], time.Month(t[1]), t[2], t[3], t[4], t[5], 0, time.UTC)
 	if t[1] < 1 || t[1] > 12 || t[2] < 1 || when.Day() != t[2] && t[3] < 24 || t[3] > 24 || t[4] > 59 || t[5] > 60 {
-		return when, fmt.Errorf("%04d-%02d-%02d %02d:%02d:%02d is no valid time", t[0], t[1], t[2], t[3], t[4], t[5])
+		return when, fmt.Errorf("the reference time %04d-%02d-%02d %02d:%02d:%02d, which no calendar has: %w", t[0], t[1], t[2], t[3], t[4], t[5], errors.ErrUnsupported)
 	}
 	return when, nil
 }

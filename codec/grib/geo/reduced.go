@@ -180,10 +180,17 @@ func legacyRow(row int, first, last float64) (from, n int) {
 	return a, n
 }
 
+// IsCountUnclear reports whether the ways to count the points of a reduced Gaussian grid of edition 1 give different numbers. Then only
+// the number of values shows how many points the grid has, see Count.
+func (g *Grid) IsCountUnclear() bool { return g.isCounted() && g.total() != g.PartPoints() }
+
+// isCounted reports whether the number of points of a grid of edition 1 follows from its rows and longitudes.
+func (g *Grid) isCounted() bool { return g.Type == "reduced_gg" || g.Type == "reduced_rotated_gg" }
+
 // Count sets Points of a reduced Gaussian grid of edition 1 to a number of values, if one of the ways to count points gives this
 // number. Edition 1 does not store the number of points.
 func (g *Grid) Count(values int) {
-	if g.Type != "reduced_gg" && g.Type != "reduced_rotated_gg" || g.Points == values {
+	if !g.isCounted() || g.Points == values {
 		return
 	}
 	for _, n := range []int{g.total(), g.PartPoints(), g.legacyPoints()} {

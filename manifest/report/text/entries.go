@@ -47,6 +47,18 @@ var entries = map[report.Code]entry{
 	report.StrictReencodes: {"chunks that would be re-encoded", func(v *view) string {
 		return count(v.number("chunks"), "chunk") + " would be re-encoded"
 	}},
+	report.SeveralDatasets: {"messages that make several datasets", func(v *view) string {
+		groups, _ := v.f.Args["groups"].([]report.GroupDataset)
+		words := make([]string, len(groups))
+		for i, g := range groups {
+			lengths := make([]string, len(g.Dimensions))
+			for j, d := range g.Dimensions {
+				lengths[j] = d.Name + " " + report.Thousands(d.Length)
+			}
+			words[i] = fmt.Sprintf("%s has %s (%s)", g.Group, some(g.Arrays), strings.Join(lengths, ", "))
+		}
+		return fmt.Sprintf("the messages make %s, each in its own group: %s", count(int64(len(groups)), "dataset"), strings.Join(words, "; "))
+	}},
 
 	report.LengthsDiffer: {"files of different lengths along a concatenated dimension", func(v *view) string {
 		text := fmt.Sprintf("files have %s to %s steps each", v.text("min"), v.text("max"))
@@ -417,6 +429,7 @@ var consequences = map[report.Consequence]string{
 	report.FillBeyond:    "adds fill after shorter files",
 	report.FillAbsent:    "puts fill where it is absent",
 	report.LeavesOut:     "leaves it out",
+	report.OneGroup:      "builds only one of them",
 	report.NamesDim:      "gives it a name",
 	report.OrderByTime:   "puts the files in the order of their times",
 	report.MakesRoom:     "gives the other one another name",

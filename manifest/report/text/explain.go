@@ -45,6 +45,8 @@ var explanations = map[report.Code]string{
 	report.NotSealed: "A manifest that you build is sealed: it may read its sources without further permission. " +
 		"This one could not be sealed, so every command that reads it needs an option that allows the folders of its sources.",
 	report.StrictReencodes: "A strict plan refuses an array whose chunks cannot all be served as they are stored.",
+	report.SeveralDatasets: "The GRIB files have several grids, or their messages have such different times, lead times or members that a common array would be more than half empty. " +
+		"cfgrib refuses such files and asks for filter_by_keys. Each set of messages with a common grid and common coordinates is a dataset in a group.",
 
 	report.LengthsDiffer: "Files of one archive often differ in length, as months do. Nothing is wrong: the array has chunks of several lengths where the files have such chunks, and every chunk stays as it is stored.",
 	report.EmptyFile:     "These files have length 0 along the dimension, for example because a file was created and never filled. They add no elements to the dataset.",
