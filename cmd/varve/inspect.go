@@ -114,7 +114,7 @@ func inspectManifest(ctx context.Context, opts inspectOptions, name string, out 
 	if !opts.json {
 		return runInfo(ctx, name, "", false, out)
 	}
-	doc := document{"file": shortName(name), "source": name, "kind": "varve", "status": "ok"}
+	doc := document{"file": shortName(name), "source": source.Shown(name), "kind": "varve", "status": "ok"}
 	snapshot, err := loadSnapshot(ctx, name)
 	if err != nil {
 		doc["status"], doc["error"] = "error", err.Error()

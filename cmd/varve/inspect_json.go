@@ -50,7 +50,7 @@ type document = map[string]any
 // inspectJSON prints one file as one line. If the file cannot be read, the error is in the
 // line, and is returned too.
 func inspectJSON(ctx context.Context, opts inspectOptions, name string, out io.Writer) error {
-	doc := document{"file": shortName(name), "source": name, "kind": "unknown", "status": "ok"}
+	doc := document{"file": shortName(name), "source": source.Shown(name), "kind": "unknown", "status": "ok"}
 	err := describeFile(ctx, opts, name, doc)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -69,7 +69,7 @@ func inspectJSON(ctx context.Context, opts inspectOptions, name string, out io.W
 
 // shortName returns the name of a file and of its folder.
 func shortName(name string) string {
-	dir, base := filepath.Split(filepath.Clean(name))
+	dir, base := filepath.Split(filepath.Clean(source.Shown(name)))
 	return filepath.Join(filepath.Base(dir), base)
 }
 

@@ -13,6 +13,7 @@ import (
 	"varve/manifest/report"
 	"varve/readers"
 	"varve/readers/formats"
+	"varve/readers/source"
 )
 
 // inspectText prints one file as ncdump -h would, and how each variable is stored.
@@ -47,7 +48,7 @@ func (p *textPrinter) line(format string, args ...any) {
 }
 
 func (p *textPrinter) dataset(name string, d *readers.Dataset) {
-	p.line("%s: %s, %s {", printable(name), d.Format, byteSize(uint64(d.Source.Size())))
+	p.line("%s: %s, %s {", printable(source.Shown(name)), d.Format, byteSize(uint64(d.Source.Size())))
 	p.group(d.Root)
 	p.line("}")
 	for _, problem := range d.Problems {

@@ -18,9 +18,9 @@ import (
 // become local files called "s3:".
 func checkLocal(dest string) error {
 	if !source.IsObject(dest) {
-		return nil
+		return source.CheckWritable(dest)
 	}
-	return fmt.Errorf("%s: varve writes only manifests, scan parts and exports to object stores; write a local file, and copy it there: %w", dest, errors.ErrUnsupported)
+	return fmt.Errorf("%s: varve writes only manifests, scan parts and exports to object stores; write a local file, and copy it there: %w", source.Shown(dest), errors.ErrUnsupported)
 }
 
 // checkFile returns an error if the folder of an output file does not exist. A command calls it before

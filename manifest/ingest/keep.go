@@ -60,7 +60,7 @@ func (j *job) scanKept(ctx context.Context, names []string, sink *refSink) error
 		defer k.opener.Close()
 	}
 	if source.IsURL(j.opts.KeepScan) {
-		return fmt.Errorf("%s: scans can be kept only in a local folder: %w", j.opts.KeepScan, errors.ErrUnsupported)
+		return fmt.Errorf("%s: scans can be kept only in a local folder: %w", source.Shown(j.opts.KeepScan), errors.ErrUnsupported)
 	}
 	if err := os.MkdirAll(j.opts.KeepScan, 0o777); err != nil {
 		return fmt.Errorf("folder for kept scans: %w", err)

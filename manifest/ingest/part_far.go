@@ -34,9 +34,9 @@ func checkPartName(name string) error {
 	case !source.IsURL(name):
 		return nil
 	case !source.IsObject(name):
-		return fmt.Errorf("%s: parts are written to files, and to object stores (s3://, gs://, az://): %w", name, errors.ErrUnsupported)
+		return fmt.Errorf("%s: parts are written to files, and to object stores (s3://, gs://, az://): %w", source.Shown(name), errors.ErrUnsupported)
 	case !isElsewhere(name):
-		return fmt.Errorf("%s: the name of a scan part in an object store must end with %s: %w", name, partExtension, fs.ErrInvalid)
+		return fmt.Errorf("%s: the name of a scan part in an object store must end with %s: %w", source.Shown(name), partExtension, fs.ErrInvalid)
 	}
 	return nil
 }

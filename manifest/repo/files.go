@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"path"
 	"time"
 
 	"varve/manifest"
@@ -86,7 +84,7 @@ func home(ctx context.Context, name string, local func(dir string) (*folder, err
 	if source.IsObject(name) {
 		return openObjects(ctx, name)
 	}
-	if err := checkLocal(name); err != nil {
+	if err := source.CheckWritable(name); err != nil {
 		return nil, err
 	}
 	f, err := local(name)
@@ -94,15 +92,6 @@ func home(ctx context.Context, name string, local func(dir string) (*folder, err
 		return nil, err
 	}
 	return f, nil
-}
-
-// checkLocal rejects URLs that are not in an object store: they would become local folders with odd names.
-func checkLocal(dir string) error {
-	if !source.IsURL(dir) {
-		return nil
-	}
-	return fmt.Errorf("%s: a manifest cannot be stored at this URL; name a folder, such as ./%s, or a prefix in an object store, such as s3://bucket/%s: %w",
-		dir, path.Base(dir), path.Base(dir), errors.ErrUnsupported)
 }
 
 // maxDocument limits the size of files that are read into memory as a whole.

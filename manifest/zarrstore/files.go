@@ -55,8 +55,8 @@ func openFiles(ctx context.Context, name string, o *Options) (files, error) {
 	if source.IsObject(name) {
 		return openObjects(ctx, name, o.Opener)
 	}
-	if source.IsURL(name) {
-		return nil, fmt.Errorf("%s: arrays are stored in folders and in object stores: %w", name, errors.ErrUnsupported)
+	if err := source.CheckWritable(name); err != nil {
+		return nil, err
 	}
 	return newFolder(name, o.Sync), nil
 }

@@ -223,6 +223,17 @@ func IsURL(name string) bool {
 	return ok && looksLikeScheme(scheme)
 }
 
+// CheckWritable returns an error for a URL where nothing can be stored. As a path it would name a folder such as "http:".
+func CheckWritable(name string) error {
+	if !IsURL(name) || IsObject(name) {
+		return nil
+	}
+	shown := Shown(name)
+	base := shown[strings.LastIndexByte(shown, '/')+1:]
+	return fmt.Errorf("%s: varve cannot write to this URL; name a local path, such as ./%s, or a place in an object store, such as s3://bucket/%s: %w",
+		shown, base, base, errors.ErrUnsupported)
+}
+
 // looksLikeScheme reports whether s has the form of a scheme.
 func looksLikeScheme(s string) bool {
 	return len(s) > 1 && !strings.ContainsFunc(s, func(r rune) bool {

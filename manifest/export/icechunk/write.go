@@ -138,6 +138,9 @@ func writeInput(ctx context.Context, in *input, dest string, o *Options) (*Resul
 
 func write(ctx context.Context, in *input, dest string, o *Options, p change.Past) (*Result, error) {
 	e := &export{in: in, opts: o, past: p}
+	if err := source.CheckWritable(dest); err != nil {
+		return nil, err
+	}
 	if source.IsObject(dest) {
 		return e.exportToStore(ctx, dest)
 	}

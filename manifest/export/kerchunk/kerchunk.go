@@ -252,6 +252,9 @@ func newExport(ctx context.Context, h hierarchy, dest string, opts *Options) (*e
 		return nil, fmt.Errorf("RecordSize: want 1 to %[2]d chunks, got %[1]d", n, maxRecord)
 	}
 	var err error
+	if err := source.CheckWritable(dest); err != nil {
+		return nil, err
+	}
 	if e.dest = strings.TrimSuffix(dest, "/"); !source.IsObject(dest) {
 		e.dest, err = filepath.Abs(dest)
 	} else if e.past != nil {

@@ -54,6 +54,9 @@ type home interface {
 
 // openHome opens the destination, and returns the context for writing to it.
 func openHome(ctx context.Context, dest string, o *Options) (home, context.Context, error) {
+	if err := source.CheckWritable(dest); err != nil {
+		return nil, nil, err
+	}
 	if source.IsObject(dest) {
 		return openPrefix(ctx, dest, o.Append)
 	}

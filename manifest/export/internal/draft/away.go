@@ -81,6 +81,9 @@ func (a *away) isAlone(ctx context.Context) (bool, error) {
 // CheckFree returns a manifest.ExistsError if a new file must not have a name. With replace, an existing file may be
 // replaced, but not a device or a folder. In an object store, a name is a folder if keys continue after it with a slash.
 func CheckFree(ctx context.Context, name string, replace bool) (err error) {
+	if err := source.CheckWritable(name); err != nil {
+		return err
+	}
 	if !source.IsObject(name) {
 		if info, err := os.Lstat(name); err == nil && (!replace || info.Mode().Type()&^fs.ModeSymlink != 0) {
 			return &manifest.ExistsError{Name: name}
