@@ -121,7 +121,7 @@ func BenchmarkArrowRefs(b *testing.B) {
 	b.ReportMetric(float64(n)/float64(len(paths)), "B/ref")
 }
 
-// BenchmarkArrowLooksUp reads one row of a file in the middle, opening nothing anew.
+// BenchmarkArrowLooksUp reads one row of a file in the middle. It opens the file only once.
 func BenchmarkArrowLooksUp(b *testing.B) {
 	path, offset, size := manyRefs()
 	paths := textOfRows(path)

@@ -60,6 +60,7 @@ const (
 	Other                // neither written nor read: other types, and columns in groups
 )
 
+// String returns the name of the type, for errors.
 func (t Type) String() string {
 	return [...]string{"INT64", "STRING", "JSON", "BYTE_ARRAY", "LIST of INT64", "LIST of STRING", "INT32", "an unsupported type"}[t]
 }

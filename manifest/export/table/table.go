@@ -177,7 +177,7 @@ func (l *listing) counted(yield func(*batch) error) func(*batch) error {
 // batches yields all chunks, array by array in C order. A batch is overwritten by the next.
 func (l *listing) batches(ctx context.Context, yield func(*batch) error) (int64, error) {
 	yield = l.counted(yield)
-	b := &batch{}
+	b := &batch{origins: []int32{}} // not nil: sources are named by number, also if no row has any
 	b.reset()
 	total := int64(0)
 	for n, a := range l.arrays {
