@@ -3,6 +3,7 @@ package grib
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -31,8 +32,13 @@ type indexed struct {
 	read  map[int64]*Field // the fields that were read, by the offsets of their messages
 }
 
-// errGaps says that no line covers some bytes between messages, so that the index file does not show where messages end.
-var errGaps = errors.New("bytes between messages")
+// gapError reports bytes after a message that no line describes, so that the index file does not show where messages end.
+type gapError struct{ end, next int64 }
+
+// Error names the place of the bytes.
+func (e *gapError) Error() string {
+	return fmt.Sprintf("the message ends at byte %d, but the next line begins at byte %d; the index file does not describe the bytes between", e.end, e.next)
+}
 
 func (s *indexed) refuse(e *index.Entry, err error) error { return &IndexError{s.name, e.Line, err} }
 
@@ -241,7 +247,7 @@ func (s *indexed) readHead(e *index.Entry) error {
 	if h.Length > e.Length || s.list.Format == index.ECMWF && h.Length != e.Length {
 		return s.refuse(e, readers.Corruptf("the message at %d has %d bytes, the index file says %d: the index file is of another file, or older than the data", e.Offset, h.Length, e.Length))
 	}
-	isShorter := h.Length < e.Length && !s.isLast(e)
+	isShorter, next := h.Length < e.Length && !s.isLast(e), e.Offset+e.Length
 	e.Length = h.Length
 	sections, err := section.Head(view, e.Offset, e.Offset+h.Length, h.Edition)
 	if err != nil {
@@ -259,7 +265,7 @@ func (s *indexed) readHead(e *index.Entry) error {
 		return s.refuse(e, err)
 	}
 	if isShorter {
-		return errGaps
+		return s.refuse(e, &gapError{e.Offset + h.Length, next})
 	}
 	s.read[e.Offset] = f
 	s.local.add(e.Text, t)

@@ -161,9 +161,10 @@ func (r *IndexReader) OpenFile(ctx context.Context, src *source.Source, names Na
 	}
 	f := &File{src: src}
 	s := indexed{scanner: scanner{File: f, ctx: ctx, grids: map[string]parsedGrid{}}, name: name, list: list, shared: r.shared, local: newKinds(names)}
+	var gap *gapError
 	switch err := s.scan(); {
-	case errors.Is(err, errGaps):
-		return r.without(ctx, src, name)
+	case errors.As(err, &gap) && r.Use != IndexRequire:
+		return OpenFile(ctx, src)
 	case err != nil:
 		return nil, asError(src, err)
 	}
@@ -176,7 +177,7 @@ func (r *IndexReader) without(ctx context.Context, src *source.Source, name stri
 		if name == "" {
 			return nil, &IndexError{src.Name(), 0, fmt.Errorf("there is no index file beside it (%s): %w", strings.Join(candidates(src.Name()), ", "), fs.ErrNotExist)}
 		}
-		return nil, &IndexError{name, 0, fmt.Errorf("the messages cannot be located by this index file: %w", errors.ErrUnsupported)}
+		return nil, &IndexError{name, 0, fmt.Errorf("no line has a format that varve reads (wgrib2 or ECMWF): %w", errors.ErrUnsupported)}
 	}
 	return OpenFile(ctx, src)
 }
@@ -218,7 +219,7 @@ func (r *IndexReader) readTemplate(ctx context.Context, name string, out *kinds)
 		return err
 	}
 	if list == nil {
-		return &IndexError{name, 0, fmt.Errorf("there is no index file beside it with lines that are understood (%s): %w", strings.Join(candidates(name), ", "), fs.ErrNotExist)}
+		return &IndexError{name, 0, fmt.Errorf("it has no index file beside it whose lines varve reads (%s): %w", strings.Join(candidates(name), ", "), fs.ErrNotExist)}
 	}
 	f := &File{src: src}
 	s := indexed{scanner: scanner{File: f, ctx: ctx, grids: map[string]parsedGrid{}}, name: beside, list: list, shared: newKinds(out.names), local: out, all: true}

@@ -266,6 +266,19 @@ func TestIndexInPart(t *testing.T) {
 	if got, want := describe(t, name, indexesOf(grib.IndexAuto)), describe(t, name, nil); got != want {
 		t.Errorf("bytes between messages: with the index file\n%s\nwithout\n%s", got, want)
 	}
+	// A file whose index file has to be used, and a template file, report the line.
+	for what, indexes := range map[string]*grib.IndexReader{"required": indexesOf(grib.IndexRequire), "template": indexesOf(grib.IndexAuto, name)} {
+		src, err := source.Open(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = (grib.Format{Indexes: indexes}).Open(t.Context(), src)
+		src.Close()
+		var refused *grib.IndexError
+		if !errors.As(err, &refused) || refused.Line != 1 || refused.Index != name+".idx" {
+			t.Errorf("bytes between messages, %s: got %v, want an error of line 1", what, err)
+		}
+	}
 }
 
 // gap is the number of bytes that spaced puts after each message.
