@@ -115,9 +115,9 @@ func TestNoManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, says := range map[string]string{
-		filepath.Join(dir, "none"): "none: there is no manifest: ",
-		dir:                        `is not a manifest: file "current" is missing`,
-		file:                       "is a file, but a manifest is a folder",
+		filepath.Join(dir, "none"): "/none: ",
+		dir:                        `"current"`,
+		file:                       "a.nc ",
 	} {
 		_, code, err := run(t, "info", name)
 		if text := fmt.Sprint(err); !strings.Contains(text, says) || !strings.Contains(text, "varve build OUT SRC") || errors.Is(err, fs.ErrNotExist) != (code == exitSource) {

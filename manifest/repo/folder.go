@@ -63,11 +63,20 @@ func notFolder(dir string, err error) error {
 	return err
 }
 
+// absent is an fs.ErrNotExist with a text of its own.
+type absent string
+
+// Error returns the text.
+func (e absent) Error() string { return string(e) }
+
+// Unwrap returns fs.ErrNotExist.
+func (absent) Unwrap() error { return fs.ErrNotExist }
+
 func openFolder(dir string) (*folder, error) {
 	root, err := os.OpenRoot(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: there is no manifest: %w; run varve build OUT SRC", dir, fs.ErrNotExist)
+		return nil, absent(dir + ": no such folder, so there is no manifest; varve build OUT SRC makes one")
 	case err != nil:
 		return nil, notFolder(dir, err)
 	}

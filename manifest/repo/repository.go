@@ -120,7 +120,7 @@ func Open(ctx context.Context, name string) (*Repository, error) {
 	r := &Repository{name: source.Shown(name), files: store}
 	id, err := r.Current(ctx)
 	if err == nil && id == "" {
-		err = fmt.Errorf("%s is not a manifest: file %q is missing (%w); run varve build OUT SRC, also after a build that was interrupted", r.name, currentName, fs.ErrNotExist)
+		err = absent(fmt.Sprintf("%s is not a manifest, or its build was interrupted: it has no file %q; varve build OUT SRC makes a manifest", r.name, currentName))
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.close())
@@ -249,7 +249,7 @@ func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
 		found = snap.ID
 	}
 	if found == "" {
-		return "", fmt.Errorf("%s: no snapshot %.80q: %w", r.name, prefix, fs.ErrNotExist)
+		return "", absent(fmt.Sprintf("%s has no snapshot %.80q; varve history lists the snapshots", r.name, prefix))
 	}
 	return found, nil
 }

@@ -89,7 +89,11 @@ func (w *staleWarning) log(log *slog.Logger, newest, address string) {
 	if len(w.paths) == 0 {
 		return
 	}
-	log.Warn(fmt.Sprintf("STALE: %s still serves %.7s because %s; restart to serve %.7s", strings.Join(w.paths, ", "), w.served, w.why, newest), "new", address)
+	verb := "serves"
+	if len(w.paths) > 1 {
+		verb = "serve"
+	}
+	log.Warn(fmt.Sprintf("STALE: %s still %s %.7s because %s; restart to serve %.7s", strings.Join(w.paths, ", "), verb, w.served, w.why, newest), "new", address)
 }
 
 // compare returns, for each hierarchy, why it cannot serve the new snapshot.

@@ -116,7 +116,7 @@ var entries = map[report.Code]entry{
 		return fmt.Sprintf("runs %s in %s and %s in the others", v.text("direction"), v.files(), v.text("others"))
 	}},
 	report.ValuesInterleave: {"files whose coordinate values interleave", func(v *view) string {
-		return fmt.Sprintf("values of %s interleave (%s … %s), so these files cannot be concatenated", v.files(), v.text("from"), v.text("to"))
+		return fmt.Sprintf("values of %s interleave (%s … %s), so no order of these files gives a sorted coordinate", v.files(), v.text("from"), v.text("to"))
 	}},
 	report.OverlapUnknown: {"coordinates that are too large to search for common values", func(v *view) string {
 		return fmt.Sprintf("ranges of %s overlap (%s; %s), and they have too many values to search for common ones", v.files(), v.text("range"), v.text("other"))
@@ -412,7 +412,7 @@ var entries = map[report.Code]entry{
 var consequences = map[report.Consequence]string{
 	report.ByName:        "concatenates them in the order of their names",
 	report.ByNameValues:  "takes values from their names",
-	report.ByLeastValue:  "concatenates them in the order of their least values",
+	report.ByLeastValue:  "concatenates them in the order of their least values; the coordinate is then not sorted",
 	report.StackByValue:  "stacks the files by its value",
 	report.IfOneStep:     "if each of these files is one step",
 	report.IfEnsemble:    "if the files are members of an ensemble",
