@@ -53,13 +53,14 @@ const (
 
 // planner makes jobs for regions, and batches of jobs.
 type planner struct {
-	a    *Array
-	m    *mosaic.Mosaic
-	out  func(*batch) error
-	jobs []*job
-	size int64   // bytes of the elements of the jobs
-	pool []int64 // memory for the regions of jobs
-	refs []manifest.Ref
+	a        *Array
+	m        *mosaic.Mosaic
+	out      func(*batch) error
+	jobs     []*job
+	size     int64   // bytes of the elements of the jobs
+	pool     []int64 // memory for the regions of jobs
+	poolSize int     // numbers in the last pool, about
+	refs     []manifest.Ref
 }
 
 // add plans to read a region of the array into a target.
@@ -188,7 +189,9 @@ func (p *planner) clone(r grid.Region) grid.Region {
 // numbers copies a list into memory that many jobs share, which saves many small allocations.
 func (p *planner) numbers(from []int64) []int64 {
 	if len(p.pool) < len(from) {
-		p.pool = make([]int64, 4096+len(from))
+		// Each pool is twice as large as the one before it, so that a small read allocates little.
+		p.poolSize = min(max(2*p.poolSize, 64), 4096)
+		p.pool = make([]int64, p.poolSize+len(from))
 	}
 	to := p.pool[:len(from):len(from)]
 	p.pool = p.pool[len(from):]

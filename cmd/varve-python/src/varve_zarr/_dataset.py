@@ -23,11 +23,12 @@ from varve_zarr.errors import Closed, Usage
 Axis = int | np.integer[Any] | slice | npt.NDArray[np.integer[Any]]
 NDArray = npt.NDArray[Any]
 
-_READ = struct.Struct("<IIBBBB")
+_READ = struct.Struct("<IBBBB")
 _AT = struct.Struct("<Bq")
 _SLICE = struct.Struct("<Bqqq")
 _LIST = struct.Struct("<BQ")
 _ORTHOGONAL, _POINTS = 0, 1
+_ALL, _FLIPPED = slice(None), slice(None, None, -1)
 
 
 @dataclass(frozen=True)
@@ -243,20 +244,21 @@ class Reader:
         shape, parts, flips = [], [], []
         for axis, length in zip(key, self.shape, strict=True):
             if isinstance(axis, slice):
-                start, step, count = axis.indices(length)[0], axis.step or 1, len(range(*axis.indices(length)))
-                flips.append(slice(None, None, -1 if step < 0 else 1))
+                start, stop, step = axis.indices(length)
+                count = len(range(start, stop, step))
+                flips.append(_FLIPPED if step < 0 else _ALL)
                 if step < 0:
                     start, step = start + (count - 1) * step, -step
                 shape.append(count)
                 parts.append(_SLICE.pack(1, start, count, step))
             elif isinstance(axis, np.ndarray):
-                flips.append(slice(None))
+                flips.append(_ALL)
                 shape.append(len(axis))
                 parts.append(_LIST.pack(2, len(axis)) + np.ascontiguousarray(axis, "<i8").tobytes())
             else:
                 parts.append(_AT.pack(0, axis + length if axis < 0 else axis))
         values = self._read(_ORTHOGONAL, b"".join(parts), tuple(shape))
-        return values[tuple(flips)] if any(f.step == -1 for f in flips) else values
+        return values[tuple(flips)] if _FLIPPED in flips else values
 
     def points(self, key: Sequence[NDArray | slice]) -> NDArray:
         """Return the elements at points, given by one array of indices for each axis.
@@ -290,7 +292,7 @@ class Reader:
         return values
 
     def _ask(self, kind: int, body: bytes, into: npt.NDArray[np.uint8] | None) -> bytes:
-        return self.dataset.ask(READ, struct.pack("<IBBBB", self.number, kind, len(self.shape), 0, 0) + body, into)[1]
+        return self.dataset.ask(READ, _READ.pack(self.number, kind, len(self.shape), 0, 0) + body, into)[1]
 
     def _read_varying(self, kind: int, body: bytes, shape: tuple[int, ...]) -> NDArray:
         payload = self._ask(kind, body, None)
