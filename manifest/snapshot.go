@@ -13,7 +13,7 @@ import (
 const Version = 1
 
 // Generation is increased when a bug is fixed that made wrong manifests. A manifest of a lower generation
-// may be wrong and should be built again; plan.Faults says which manifests the bug may affect.
+// may be wrong and should be built again; ingest.Faults says which manifests the bug may affect.
 const Generation = 1
 
 // Snapshot is one immutable version of a manifest: the schemas of its arrays, and the tables with

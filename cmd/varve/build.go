@@ -11,7 +11,6 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/ingest"
-	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/text"
 )
@@ -123,7 +122,7 @@ func printOutcome(out, messages io.Writer, name string, o *ingest.Outcome) error
 
 // faultsText lists the possible faults of a manifest that an older varve built, or returns "".
 func faultsText(name string, s *manifest.Snapshot) string {
-	faults := text.Faults(plan.Faults(s))
+	faults := text.Faults(ingest.Faults(s))
 	if len(faults) == 0 {
 		return ""
 	}

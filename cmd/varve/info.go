@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"varve/manifest"
-	"varve/manifest/plan"
+	"varve/manifest/ingest"
 	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/report/text"
@@ -98,7 +98,7 @@ func infoJSON(out io.Writer, s *manifest.Snapshot, arrays []manifest.Array) erro
 		Refs     int64       `json:"refs"`
 		Faults   []string    `json:"faults,omitempty"`
 		Arrays   []arrayJSON `json:"arrays"`
-	}{s.ID, s.Sources, bytesOf(s), s.Refs, text.Faults(plan.Faults(s)), described})
+	}{s.ID, s.Sources, bytesOf(s), s.Refs, text.Faults(ingest.Faults(s)), described})
 }
 
 // findArray finds an array by its path, with or without the first slash.

@@ -12,6 +12,7 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/internal/planner"
 	"varve/manifest/internal/table"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
@@ -149,10 +150,10 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 
 // extension plans the new files after the old ones. It returns nil if all files must be planned
 // again.
-func (a *appending) extension(ctx context.Context) (*plan.Extension, error) {
+func (a *appending) extension(ctx context.Context) (*planner.Extension, error) {
 	first := int(a.old.Rows(manifest.Sources))
 	for {
-		made, needs, err := plan.Extend(a.old.State, a.old.Arrays, a.files, first, a.opts.ValueBytes)
+		made, needs, err := planner.Extend(a.old.State, a.old.Arrays, a.files, first, a.opts.ValueBytes)
 		if err != nil || len(needs) == 0 {
 			return made, err
 		}
@@ -163,7 +164,7 @@ func (a *appending) extension(ctx context.Context) (*plan.Extension, error) {
 }
 
 // extend makes the snapshot for files that come after all others.
-func (a *appending) extend(ctx context.Context, what string, x *plan.Extension) (*Outcome, error) {
+func (a *appending) extend(ctx context.Context, what string, x *planner.Extension) (*Outcome, error) {
 	if err := a.foldPieces(ctx, x); err != nil {
 		return nil, err
 	}
@@ -220,7 +221,7 @@ func (a *appending) stored(ctx context.Context) func(manifest.TableKind, string)
 }
 
 // countNew adds the chunks of new tiles to the old counts.
-func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *plan.Extension) error {
+func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *planner.Extension) error {
 	l, err := a.chunksOfFiles(snap.Tables, x.Placements, files{a.files, a.old.Rows(manifest.Sources)}, nil)
 	if err != nil {
 		return err
@@ -234,7 +235,7 @@ func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *pl
 	return closing(l, err)
 }
 
-// countBehind counts only chunks beyond the old end of an array. plan.Extend grows arrays only at
+// countBehind counts only chunks beyond the old end of an array. planner.Extend grows arrays only at
 // the end of whole chunks, so the old counts remain valid.
 func (l *planChunks) countBehind(ctx context.Context, array, old *manifest.Array) error {
 	m, err := l.mosaic(array)
@@ -268,7 +269,7 @@ func behind(g *grid.Grid, old []int64) (grid.Region, error) {
 		if err != nil {
 			return chunks, err
 		}
-		// Only plan.Extend grows arrays, and it keeps these rules.
+		// Only planner.Extend grows arrays, and it keeps these rules.
 		begin, _ := g.Dim(axis).Offset(first)
 		if grown++; grown > 1 || begin != old[axis] {
 			return chunks, fmt.Errorf("an array of shape %v grew to %v within a chunk", old, g.Shape())

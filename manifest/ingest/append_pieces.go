@@ -7,12 +7,12 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/plan"
+	"varve/manifest/internal/planner"
 )
 
 // foldPieces merges pieces of arrays so that there are few. Otherwise a coordinate that grows by
 // one step with each append would have a line in the snapshot for each append.
-func (a *appending) foldPieces(ctx context.Context, x *plan.Extension) error {
+func (a *appending) foldPieces(ctx context.Context, x *planner.Extension) error {
 	fresh := map[string]*manifest.Values{}
 	for _, v := range x.Values {
 		fresh[v.ID] = v

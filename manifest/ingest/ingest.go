@@ -17,6 +17,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/picture"
+	"varve/manifest/internal/planner"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
 	"varve/manifest/report"
@@ -176,3 +177,6 @@ func (opts *Options) encode() (json.RawMessage, error) {
 	}
 	return text, nil
 }
+
+// Faults returns the bugs of older versions of varve that may affect a manifest. Building it again removes them.
+func Faults(s *manifest.Snapshot) []report.Fault { return planner.Faults(s) }

@@ -12,6 +12,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/patches"
+	"varve/manifest/internal/planner"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
 	"varve/manifest/report"
@@ -86,7 +87,7 @@ func (j *job) scanOptions(sink scan.RefSink) *scan.Options {
 
 // scan returns the options to scan all sources.
 func (opts *Options) scan(sink scan.RefSink) *scan.Options {
-	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Names: opts.Plan.Names, GRIBTimes: opts.Plan.GRIBTimes, GRIBIndexes: opts.indexes, Sink: sink, ValueBytes: opts.ValueBytes, Choice: &opts.Plan}
+	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Names: opts.Plan.Names, GRIBTimes: opts.Plan.GRIBTimes, GRIBIndexes: opts.indexes, Sink: sink, ValueBytes: opts.ValueBytes, Choice: planner.Choice{Options: &opts.Plan}}
 	if opts.Progress != nil {
 		o.Progress = func(p scan.Progress) { opts.Progress(int64(p.Done), int64(p.Sources)) }
 	}
@@ -272,14 +273,14 @@ func countPatched(ctx context.Context, repository *repo.Repository, snap *manife
 }
 
 // planned makes a plan, and reads the values that it needs.
-func (j *job) planned(ctx context.Context, all []*manifest.File) (*plan.Plan, error) {
+func (j *job) planned(ctx context.Context, all []*manifest.File) (*planner.Plan, error) {
 	opts := j.opts.Plan
 	opts.ValueBytes = j.opts.ValueBytes
 	if j.old != nil {
 		opts.ChunkLengths = pieceLengths(j.old.Arrays)
 	}
 	for {
-		made, needs, err := plan.New(all, &opts)
+		made, needs, err := planner.New(all, &opts)
 		if err != nil {
 			return nil, err
 		}
@@ -315,7 +316,7 @@ func pieceLengths(arrays []manifest.Array) map[string]int64 {
 
 // reencodedInexactly lists arrays that have re-encoded chunks, and codecs that do not restore all
 // values.
-func (j *job) reencodedInexactly(ctx context.Context, made *plan.Plan, all []*manifest.File) (paths []string, err error) {
+func (j *job) reencodedInexactly(ctx context.Context, made *planner.Plan, all []*manifest.File) (paths []string, err error) {
 	// Whether chunks must be re-encoded is known only after a plan exists, so the first plan
 	// assumes that they need not be.
 	if len(made.Inexact) == 0 {

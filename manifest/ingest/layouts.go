@@ -14,8 +14,8 @@ import (
 	"varve/manifest/internal/convert"
 	"varve/manifest/internal/mosaic"
 	"varve/manifest/internal/picture"
+	"varve/manifest/internal/planner"
 	"varve/manifest/internal/table"
-	"varve/manifest/plan"
 )
 
 // planChunks gives access to the chunks of a plan, by means of the tables that were written for it.
@@ -31,7 +31,7 @@ type planChunks struct {
 const refCache = 64 << 20
 
 // chunksOf returns the chunks of a plan of all files.
-func (j *job) chunksOf(tables []manifest.Table, made *plan.Plan, all []*manifest.File) (*planChunks, error) {
+func (j *job) chunksOf(tables []manifest.Table, made *planner.Plan, all []*manifest.File) (*planChunks, error) {
 	return j.chunksOfFiles(tables, made.Placements, files{all, 0}, made.Conversions)
 }
 
@@ -88,7 +88,7 @@ func (l *planChunks) count(ctx context.Context, a *manifest.Array) error {
 const countedAtOnce = 64
 
 // countChunks counts the chunks of all arrays.
-func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) error {
+func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *planner.Plan, all []*manifest.File) error {
 	l, err := j.chunksOf(snap.Tables, made, all)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *pl
 }
 
 // draw draws the arrays that read files, by path.
-func (j *job) draw(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) (map[string]template.HTML, error) {
+func (j *job) draw(ctx context.Context, snap *manifest.Snapshot, made *planner.Plan, all []*manifest.File) (map[string]template.HTML, error) {
 	l, err := j.chunksOf(snap.Tables, made, all)
 	if err != nil {
 		return nil, err

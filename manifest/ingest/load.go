@@ -13,7 +13,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/plan"
+	"varve/manifest/internal/planner"
 	"varve/manifest/scan"
 )
 
@@ -30,23 +30,23 @@ type loading struct {
 	done, total int64
 }
 
-func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need) error {
+func (j *job) load(ctx context.Context, all []*manifest.File, needs []planner.Need) error {
 	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, GRIBIndexes: j.opts.indexes}
 	l := &loading{
 		files: all, opts: opts, sums: scan.NewSums(),
 		memory: semaphore.NewWeighted(manifest.MostSummed), progress: j.opts.Compared, same: map[string]*manifest.Values{},
 	}
-	wholly := map[plan.Need]bool{}
+	wholly := map[planner.Need]bool{}
 	for _, n := range needs {
 		if needsElements(n) {
-			wholly[plan.Need{File: n.File, Variable: n.Variable}] = true
+			wholly[planner.Need{File: n.File, Variable: n.Variable}] = true
 		}
 	}
-	needs = slices.DeleteFunc(slices.Clone(needs), func(n plan.Need) bool { // if all elements are read, their digest costs nothing
-		return !needsElements(n) && wholly[plan.Need{File: n.File, Variable: n.Variable}]
+	needs = slices.DeleteFunc(slices.Clone(needs), func(n planner.Need) bool { // if all elements are read, their digest costs nothing
+		return !needsElements(n) && wholly[planner.Need{File: n.File, Variable: n.Variable}]
 	})
 	l.total = int64(len(needs))
-	byFile := map[int][]plan.Need{}
+	byFile := map[int][]planner.Need{}
 	for _, n := range needs {
 		byFile[n.File] = append(byFile[n.File], n)
 	}
@@ -62,10 +62,12 @@ func (j *job) load(ctx context.Context, all []*manifest.File, needs []plan.Need)
 }
 
 // needsElements reports whether all elements are needed.
-func needsElements(n plan.Need) bool { return n.Extent == plan.All || n.Extent == plan.Compared }
+func needsElements(n planner.Need) bool {
+	return n.Extent == planner.All || n.Extent == planner.Compared
+}
 
 // readFile reads the needed values of one file, which is opened only once.
-func (l *loading) readFile(ctx context.Context, needs []plan.Need) error {
+func (l *loading) readFile(ctx context.Context, needs []planner.Need) error {
 	later, err := scan.Reopen(ctx, l.files[needs[0].File], l.opts)
 	if err != nil {
 		return err
@@ -78,7 +80,7 @@ func (l *loading) readFile(ctx context.Context, needs []plan.Need) error {
 	return later.Close()
 }
 
-func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) error {
+func (l *loading) read(ctx context.Context, later *scan.Later, n planner.Need) error {
 	h := l.files[n.File].Header
 	v := h.Variables[n.Variable]
 	size := max(int64(codec.Form{Type: v.Type, Shape: v.Shape}.Bytes()), 0)
@@ -94,11 +96,11 @@ func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) erro
 	var values *manifest.Values
 	var err error
 	switch n.Extent {
-	case plan.All:
+	case planner.All:
 		values, err = later.Values(n.Variable)
-	case plan.Compared:
+	case planner.Compared:
 		values, err = later.Elements(n.Variable)
-	case plan.Sum:
+	case planner.Sum:
 		values, err = later.Sum(n.Variable, l.sums)
 	default:
 		values, err = summary(h, n.Variable, later)
@@ -111,7 +113,7 @@ func (l *loading) read(ctx context.Context, later *scan.Later, n plan.Need) erro
 
 // summary computes the summary of a variable's values in blocks.
 func summary(h *manifest.Header, variable int, later *scan.Later) (*manifest.Values, error) {
-	g, err := plan.NewGauge(h, variable)
+	g, err := planner.NewGauge(h, variable)
 	if err == nil {
 		err = later.Blocks(variable, g.Add)
 	}
@@ -121,7 +123,7 @@ func summary(h *manifest.Header, variable int, later *scan.Later) (*manifest.Val
 	return g.Values(), nil
 }
 
-func (l *loading) enter(n plan.Need, values *manifest.Values) {
+func (l *loading) enter(n planner.Need, values *manifest.Values) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if known := l.same[values.ID]; known != nil && known.Summed == values.Summed && values.Summary == nil {

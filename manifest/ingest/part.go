@@ -13,6 +13,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/planner"
 	"varve/manifest/internal/table"
 	"varve/manifest/plan"
 	"varve/manifest/report"
@@ -68,7 +69,7 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 	part := table.NewPart(buffer)
 	j := &job{opts: opts}
 	o := opts.scan(part)
-	o.Choice = &plan.Options{Drop: opts.Plan.Drop}
+	o.Choice = planner.Choice{Options: &plan.Options{Drop: opts.Plan.Drop}}
 	found, err := scan.Scan(ctx, names, o)
 	if err != nil {
 		return j.refused(err), err

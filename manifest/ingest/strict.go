@@ -8,13 +8,14 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/mosaic"
+	"varve/manifest/internal/planner"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
 
 // refuseReencoded refuses arrays with re-encoded chunks if Strict is set. It finds causes that the
 // plan cannot see, such as chunks with a filter mask, or chunk lengths that the user chose.
-func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made *plan.Plan, all []*manifest.File) error {
+func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made *planner.Plan, all []*manifest.File) error {
 	some := func(a manifest.Array) bool { return a.Chunks.Reencoded > 0 }
 	if !j.opts.Plan.Strict || !slices.ContainsFunc(snap.Arrays, some) {
 		return nil

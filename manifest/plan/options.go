@@ -1,10 +1,12 @@
+// Package plan has the choices of a user about how files are combined into arrays, and the errors of
+// files that cannot be combined. Package ingest plans by them.
 package plan
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
+	"varve/manifest/internal/namepattern"
 	"varve/readers/grib"
 )
 
@@ -130,11 +132,6 @@ type Rename struct {
 	Old, New string
 }
 
-// means reports whether the option applies to a path.
-func (r *Rename) means(at string) bool {
-	return r.Old == at || r.Old == path.Base(at) || "/"+r.Old == at
-}
-
 // NewDim is a dimension that files lack: each file is one position on it. Exactly one of Pattern,
 // Attribute, Variable and Values provides the coordinate.
 type NewDim struct {
@@ -186,7 +183,7 @@ func ParseNewDim(text string) (dim NewDim, list string, err error) {
 	if file, ok := strings.CutPrefix(from, "list:"); ok {
 		return dim, file, nil
 	}
-	if _, err := patternOf(from); err != nil {
+	if _, err := namepattern.Compile(from); err != nil {
 		return dim, "", fmt.Errorf("new dimension %s: %w", name, err)
 	}
 	dim.Pattern = from

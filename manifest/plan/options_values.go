@@ -3,17 +3,20 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"slices"
 	"strings"
 
+	"varve/manifest/internal/namepattern"
 	"varve/manifest/report"
 	"varve/readers/grib"
+	"varve/zarrjson"
 )
 
 // Check returns the errors of all options that are invalid for any files, each as an *OptionError.
-// New calls it first. Call it before a long scan.
+// A plan begins with it. Call it before a long scan.
 func (o *Options) Check() error {
 	errs := []error{
 		checkChoice(report.Missing, o.Missing, MissingFill, MissingDrop, MissingRefuse),
@@ -28,7 +31,7 @@ func (o *Options) Check() error {
 	if !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1) { // NaN fails the comparison; JSON has no infinity
 		errs = append(errs, optionError(report.Tolerance, fmt.Sprint(o.Tolerance), "want a finite number, 0 or more"))
 	}
-	for _, dim := range sorted(o.Join) {
+	for _, dim := range slices.Sorted(maps.Keys(o.Join)) {
 		errs = append(errs, checkChoice(report.JoinLabels, o.Join[dim], "", JoinExact, JoinInner, JoinOuter))
 	}
 	for i := range o.NewDims {
@@ -81,7 +84,7 @@ func (d *NewDim) check() error {
 		return optionError(report.NewDim, d.Name, fmt.Sprintf("want one of a pattern, an attribute, a variable and a list of values, got %d of them", ways))
 	}
 	if d.Pattern != "" {
-		if _, err := patternOf(d.Pattern); err != nil {
+		if _, err := namepattern.Compile(d.Pattern); err != nil {
 			return optionError(report.NewDim, d.Name, err.Error())
 		}
 	}
@@ -91,7 +94,7 @@ func (d *NewDim) check() error {
 func (o *Override) check() error {
 	var errs []error
 	if o.Type != "" {
-		if _, err := typeNamed(o.Type); err != nil {
+		if _, err := zarrjson.ParseDataType([]byte(`"` + o.Type + `"`)); err != nil {
 			errs = append(errs, optionError(report.DataType, o.Array+"="+o.Type, "want a data type by its NumPy name, such as float32"))
 		}
 	}
@@ -101,4 +104,9 @@ func (o *Override) check() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// optionError returns the error for an option and its value.
+func optionError(option report.Option, value, says string) *OptionError {
+	return &OptionError{Setting: report.Setting{Option: option, Value: value}, Says: says}
 }

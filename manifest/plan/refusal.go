@@ -22,3 +22,21 @@ func (e *Error) Error() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// OptionError is the error for an option with an invalid value, or with a value that applies to no
+// file, such as a mistyped name.
+type OptionError struct {
+	report.Setting
+	Says     string
+	Remedies []report.Remedy // options to use instead or in addition
+}
+
+// Error returns the option's name in the library, the reason and the remedies.
+func (e *OptionError) Error() string {
+	var printer english.Printer
+	out := printer.Setting(e.Setting) + ": " + e.Says
+	for i := range e.Remedies {
+		out += []string{"; fix: ", ", or "}[min(i, 1)] + printer.Remedy(&e.Remedies[i])
+	}
+	return out
+}

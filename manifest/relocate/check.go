@@ -13,6 +13,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/planner"
 	"varve/manifest/internal/table"
 	"varve/manifest/scan"
 	"varve/manifest/store"
@@ -167,7 +168,7 @@ func (c *checker) describe(ctx context.Context, list []*moving) error {
 	if err != nil {
 		return err
 	}
-	found, err := scan.Scan(ctx, names, &scan.Options{Workers: c.Workers, Opener: c.Opener, ValueBytes: c.ValueBytes, Allow: allow, Names: opts.Names, GRIBTimes: opts.GRIBTimes, Choice: opts, SkipBroken: true,
+	found, err := scan.Scan(ctx, names, &scan.Options{Workers: c.Workers, Opener: c.Opener, ValueBytes: c.ValueBytes, Allow: allow, Names: opts.Names, GRIBTimes: opts.GRIBTimes, Choice: planner.Choice{Options: opts}, SkipBroken: true,
 		Progress: func(p scan.Progress) { c.says(before + int64(p.Done)) }})
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner"
 	"varve/manifest/internal/table"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
@@ -230,8 +231,8 @@ func (r *relocation) checkNames(ctx context.Context) error {
 
 // isReordered reports whether names sort differently now. It sorts its argument.
 func isReordered(names []Move) bool {
-	slices.SortFunc(names, func(a, b Move) int { return plan.CompareNames(a.From, b.From) })
-	return !slices.IsSortedFunc(names, func(a, b Move) int { return plan.CompareNames(a.To, b.To) })
+	slices.SortFunc(names, func(a, b Move) int { return planner.CompareNames(a.From, b.From) })
+	return !slices.IsSortedFunc(names, func(a, b Move) int { return planner.CompareNames(a.To, b.To) })
 }
 
 // newName returns the new name of a source, and counts the source in its move.
@@ -245,7 +246,7 @@ func (r *relocation) newName(row *table.SourceRow, opts *plan.Options) (string, 
 	if err != nil || row.Hidden {
 		return shown, err
 	}
-	if err := opts.CheckRenamed(row.URL, shown); err != nil {
+	if err := planner.CheckRenamed(opts, row.URL, shown); err != nil {
 		return shown, refuse("%v", err)
 	}
 	return shown, nil

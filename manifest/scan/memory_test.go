@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"varve/fixtures/classic"
-	"varve/manifest/plan"
+	"varve/manifest/internal/planner"
 	"varve/manifest/scan"
 )
 
@@ -46,7 +46,7 @@ func TestMemoryOfManyHeaders(t *testing.T) {
 		t.Errorf("a scan keeps %d bytes per file, want at most %d", each, most)
 	}
 	all := allocated()
-	if _, needs, err := plan.New(found.Files, nil); err != nil || len(needs) > 0 {
+	if _, needs, err := planner.New(found.Files, nil); err != nil || len(needs) > 0 {
 		t.Fatal(needs, err)
 	}
 	if each := (allocated() - all) / files; each > mostPlanned && !raceEnabled {

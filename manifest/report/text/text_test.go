@@ -51,7 +51,7 @@ func TestEveryCodeHasWords(t *testing.T) {
 			t.Errorf("%s has no explanation", code)
 		}
 		if Example(code) == "" {
-			t.Errorf("%s has no example: a test of manifest/plan or manifest/ingest has to cause it; then run it with -record", code)
+			t.Errorf("%s has no example: a test of manifest/internal/planner or manifest/ingest has to cause it; then run it with -record", code)
 		}
 	}
 }

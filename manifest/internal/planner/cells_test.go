@@ -1,0 +1,116 @@
+package planner
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/plan"
+)
+
+// cells makes a coordinate of 64-bit whole numbers, such as the IDs of S2 cells.
+func cells(list ...uint64) wanted {
+	w := cube("cell", "cell", []int64{int64(len(list))}, []int64{int64(len(list))})
+	w.v.Type = codec.Type{Kind: codec.Uint, Size: 8}
+	w.values = &manifest.Values{}
+	for _, n := range list {
+		w.values.Data = binary.LittleEndian.AppendUint64(w.values.Data, n)
+	}
+	return w
+}
+
+// TestCells: whole numbers beyond int64 are sorted, compared and shown correctly, as values and in
+// summaries.
+func TestCells(t *testing.T) {
+	const far = 1 << 63
+	m := newMaker()
+	for name, list := range map[string][]uint64{"d": {math.MaxUint64 - 1, math.MaxUint64}, "c": {far + 5, far + 6}, "b": {far - 1, far}, "a": {3, 4}} {
+		m.file(name, cells(list...), cube("x", "cell", []int64{2}, []int64{2}))
+	}
+	for _, valueBytes := range []int64{1 << 20, 1} {
+		p, _, err := summarized(t, m.files, plan.Options{}, valueBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range p.Arrays {
+			if a.Schema.Shape[0] != 8 {
+				t.Errorf("%s has the shape %v", a.Path, a.Schema.Shape)
+			}
+			for _, w := range p.Placements {
+				for _, tile := range w.Tiles {
+					if at := int64(m.files[tile.File].URL[len(m.files[tile.File].URL)-1]-'a') * 2; w.ID == a.Placement && tile.Origin[0] != at {
+						t.Errorf("%s: %s is at %d, not %d", a.Path, m.files[tile.File].URL, tile.Origin[0], at)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCellsBesideFloats: whole numbers that round to the same float64 stay distinct if another file
+// has floats.
+func TestCellsBesideFloats(t *testing.T) {
+	for _, first := range []uint64{1 << 60, 1<<63 + 1<<60} {
+		m := newMaker()
+		for i := range uint64(3) {
+			m.file(string('b'+rune(i)), cells(first+i), cube("x", "cell", []int64{1}, []int64{1}))
+		}
+		m.file("a", coords("cell", "cell", float64s, 0.5), cube("x", "cell", []int64{1}, []int64{1}))
+		for _, valueBytes := range []int64{1 << 20, 1} {
+			var no *plan.Error
+			p, _, err := summarized(t, m.files, plan.Options{}, valueBytes)
+			if errors.As(err, &no) {
+				t.Logf("refused: %v", err)
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range p.Arrays {
+				if a.Schema.Shape[0] != 4 {
+					t.Errorf("%s has the shape %v", a.Path, a.Schema.Shape)
+				}
+			}
+		}
+	}
+}
+
+// TestWholeNumbers: keys of whole numbers sort as the numbers do, and can be stored, shown and
+// compared with floats exactly.
+func TestWholeNumbers(t *testing.T) {
+	list := []uint64{0, 1, 1<<53 + 1, 1<<63 - 2, 1<<63 - 1, 1 << 63, 1<<63 + 1, 1<<63 + 1<<53, math.MaxUint64 - 1, math.MaxUint64}
+	w := cells(list...)
+	x, err := readNumbers(&w.v, w.values.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{"0", "1", "9007199254740993", "9223372036854775806", "9223372036854775807", "9223372036854775808", "9223372036854775809",
+		"9232379236109516800", "18446744073709551614", "18446744073709551615"}
+	for i, n := range list {
+		k := x.whole(i)
+		if got := k.sayWhole(); got != texts[i] || x.say(i) != texts[i] {
+			t.Errorf("%s, %s, not %s", got, x.say(i), texts[i])
+		}
+		if keyOf(k.pair()) != k || k.number() != float64(n) || x.real(i) != float64(n) {
+			t.Errorf("%d: stored as %v, as a float64 %g and %g", n, keyOf(k.pair()), k.number(), x.real(i))
+		}
+		if f, k := float64(n), k.asReal(); f < 1<<64 && (key{hi: sortable(f)}.compare(k) > 0) != (uint64(f) > n) || f < 1<<64 && uint64(f) == n && k != (key{hi: sortable(f)}) {
+			t.Errorf("%d has the key %v, which compares wrongly with the float64 %g", n, k, f)
+		}
+		if i > 0 {
+			before := x.whole(i - 1)
+			if a, b := before.asReal(), k.asReal(); a.compare(b) >= 0 {
+				t.Errorf("%s does not come before %s among floats", texts[i-1], texts[i])
+			}
+			if before.compare(k) >= 0 || k.compare(before) <= 0 || k == before {
+				t.Errorf("%s does not come before %s", texts[i-1], texts[i])
+			}
+			if d := distance(before, k, whole); math.Abs(d-float64(n-list[i-1])) > 1024 { // the precision of float64 at these values
+				t.Errorf("the distance from %s to %s is %g", texts[i-1], texts[i], d)
+			}
+		}
+	}
+}

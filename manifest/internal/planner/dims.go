@@ -1,0 +1,538 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// role says how a dimension relates to the files that have it.
+type role uint8
+
+const (
+	fixed   role = iota // files have the whole dimension
+	flowing             // files have parts of it and are concatenated
+	spoiled             // refused; arrays with it are not planned further
+)
+
+// dim is a dimension of the plan, with the coordinates that files have along it.
+type dim struct {
+	path    string
+	classes []int32
+	coord   string // path of the variable whose values place files; empty if there is none
+	role    role
+	named   bool // the user named it in Options.Concat
+	hinted  bool // unlimited or a time, so files are probably concatenated along it
+	made    bool // a new dimension: an option gives its values
+	owned   bool // a new dimension that files also have, with length 1
+	length  int64
+
+	nature    nature
+	ranks     map[string]int64
+	coords    []*coord // the distinct coordinates
+	large     bool     // some coords have only a summary
+	of        []int32  // index into coords for each file, or noCoord or noDim
+	order     []*coord // the non-empty coords, sorted by start
+	first     bool     // the first file's coordinate is used for all files
+	overruled bool     // first, and some coordinates differ by more than the tolerance
+	inNames   bool     // files are placed in the order of their names
+	settled   bool     // file attributes decide the placement
+	joined    bool     // coordinates differ in part, and Options.Join says how to combine them
+	cuts      []int64  // if joined, the ends of all parts of files
+}
+
+const (
+	noDim   = -1 // the file does not have the dimension
+	noCoord = -2 // the file has no values along it
+)
+
+// starts returns where a file starts along a concatenated dimension, and its length there.
+func (d *dim) starts(file int32) (start, length int64, ok bool) {
+	n := d.of[file]
+	if n < 0 {
+		return 0, 0, false
+	}
+	c := d.coords[n]
+	if !d.joined {
+		return c.start, c.n, true
+	}
+	if len(c.parts) == 0 {
+		return 0, 0, true
+	}
+	for _, s := range c.parts {
+		length = max(length, s.origin+s.length-c.start)
+	}
+	return c.start, length, true
+}
+
+// parts returns the contiguous parts of a file along a dimension.
+func (p *survey) parts(d *dim, file int32) ([]axisPart, bool) {
+	if d.joined && d.of[file] >= 0 {
+		return d.coords[d.of[file]].parts, true
+	}
+	start, length, ok := p.extent(d, file)
+	return []axisPart{{origin: start, length: length}}, ok
+}
+
+// collectDims collects the dimensions of all variables.
+func (p *directions) collectDims() {
+	p.dims = map[string]*dim{}
+	for n, c := range p.classes {
+		used := map[string]bool{}
+		for _, x := range c.vars {
+			for _, d := range x.dims {
+				used[d] = true
+			}
+		}
+		for at := range used {
+			d := p.dims[at]
+			if d == nil {
+				d = &dim{path: at, named: p.isNamed(at)}
+				p.dims[at] = d
+			}
+			d.classes = append(d.classes, int32(n))
+			d.hinted = d.hinted || c.dims[at].Unlimited
+			if _, ok := c.coords[at]; ok {
+				d.coord = at
+			}
+		}
+	}
+	p.dimOrder = p.dimOrder[:0]
+	for at, d := range p.dims {
+		p.dimOrder = append(p.dimOrder, at)
+		switch {
+		case p.isStep(at):
+			d.coord = "" // the new dimension replaces the coordinate
+		case d.coord == "":
+			// Swaths and profiles have times along a dimension that is not called time.
+			d.coord = p.timesAlong(d)
+		}
+	}
+	slices.Sort(p.dimOrder)
+}
+
+func (p *inquiry) isNamed(at string) bool {
+	return slices.ContainsFunc(p.opts.Concat, func(name string) bool { return calls(name, at) })
+}
+
+// calls reports whether name, as a user writes it, means the dimension at a path.
+func calls(name, at string) bool { return name == at || "/"+name == at || name == path.Base(at) }
+
+// find returns the index in c.vars of the variable at a path, or -1.
+func (c *class) find(at string) int {
+	if i, ok := c.search(at); ok {
+		return i
+	}
+	return -1
+}
+
+func (c *class) search(at string) (int, bool) {
+	return slices.BinarySearchFunc(c.vars, at, func(x planVar, at string) int { return cmp.Compare(x.path, at) })
+}
+
+// guessed reports whether the variable that places files has another name than the dimension. CF
+// does not call it a coordinate variable then, so this is a guess.
+func (d *dim) guessed() bool { return d.coord != "" && d.coord != d.path && !d.made }
+
+// dropGuess discards guessed times along a dimension if new dimensions already distinguish all files
+// and all files have the same length along it. Such times are the valid times of forecasts, along
+// which files are not concatenated. It keeps the times if the user named the dimension.
+func (p *directions) dropGuess(d *dim) {
+	if !d.guessed() || d.named || d.settled || len(p.made) == 0 {
+		return
+	}
+	var files [][]int32
+	for _, n := range d.classes {
+		c := p.classes[n]
+		if c.dims[d.path].Length != p.classes[d.classes[0]].dims[d.path].Length {
+			return
+		}
+		for _, f := range c.files {
+			files = append(files, []int32{f})
+		}
+	}
+	if !distinguish(p.made, files) {
+		return
+	}
+	d.coord, d.coords = "", nil
+	for f, n := range d.of {
+		if n >= 0 {
+			d.of[f] = noCoord
+		}
+	}
+}
+
+// readCoords collects the distinct coordinates that files have along a dimension.
+func (p *survey) readCoords(d *dim) error {
+	d.of = make([]int32, len(p.files))
+	for i := range d.of {
+		d.of[i] = noDim
+	}
+	known := newInterned(p.files)
+	for _, n := range d.classes {
+		c := p.classes[n]
+		at := -1
+		if d.coord != "" {
+			at = c.find(d.coord)
+		}
+		if at >= 0 && !slices.Equal(c.vars[at].dims, []string{d.path}) {
+			at = -1 // the variable has other dimensions in this class
+		}
+		for _, f := range c.files {
+			// This stays if the file has no usable values, and settle decides what that means.
+			d.of[f] = noCoord
+			if at < 0 || c.vars[at].v.Unreadable != "" || c.vars[at].v.Storage.Layout == manifest.Nothing && c.dims[d.path].Length > 0 {
+				continue
+			}
+			values, ok := p.course(f, c, c.vars[at].at, c.dims[d.path].Length)
+			if !ok {
+				continue
+			}
+			if err := known.add(d, f, c.vars[at].v, values); err != nil {
+				return p.inFile(f, err)
+			}
+		}
+	}
+	if len(p.needs) > 0 {
+		return nil
+	}
+	d.large = slices.ContainsFunc(d.coords, (*coord).summarized)
+	return p.measure(d)
+}
+
+// none holds the values of variables without elements, and of variables that were never written.
+var none = &manifest.Values{}
+
+// values returns the elements of a variable, or requests them and returns false.
+func (p *inquiry) values(file int32, at int, elements int64) (*manifest.Values, bool) {
+	if elements == 0 {
+		return none, true
+	}
+	values := p.valuesIn(file, at)
+	if values == nil || values.Summed {
+		p.need(file, at, All)
+		return nil, false
+	}
+	f := p.files[file]
+	v := f.Header.Variables[at]
+	// Values may come from a scan part that someone else wrote.
+	if have := lengthOf(v, values); have != elements && p.fault == nil {
+		p.fault = fmt.Errorf("%s: %s: %w: %d values for %d elements", f.URL, v.Path, codec.ErrCorrupt, have, elements)
+	}
+	return values, p.fault == nil
+}
+
+// course returns the values of a one-dimensional variable, or their summary if they are too many.
+// It requests unknown ones and returns false.
+func (p *inquiry) course(file int32, c *class, at int, elements int64) (*manifest.Values, bool) {
+	known, v := p.valuesIn(file, at), c.header.Variables[at]
+	// Summaries exist only for numbers and times that state their own units.
+	if known != nil && !known.Summed || !p.isLarge(v) || natureOf(v) == text || c.meaning(at) != v {
+		return p.values(file, at, elements)
+	}
+	return p.summary(file, at, v)
+}
+
+// isLarge reports whether a variable has more bytes than Options.ValueBytes, so that only a summary
+// of its values is read.
+func (p *inquiry) isLarge(v *manifest.Variable) bool {
+	return elementsOf(v) > cmp.Or(p.opts.ValueBytes, manifest.DefaultValueBytes)/int64(max(v.Type.Size, 1))
+}
+
+// summary returns the summary of a variable of numbers or times, or requests it. means is the
+// variable that states the units, for example the time of time bounds.
+func (p *inquiry) summary(file int32, at int, means *manifest.Variable) (*manifest.Values, bool) {
+	values := p.valuesIn(file, at)
+	if values == nil || !summaries(values.Summary, means) {
+		p.need(file, at, Summarized)
+		return nil, false
+	}
+	return values, true
+}
+
+// sum returns values that have at least a digest, or requests the digest.
+func (p *inquiry) sum(file int32, at int) (*manifest.Values, bool) {
+	values := p.valuesIn(file, at)
+	if values == nil {
+		p.need(file, at, Sum)
+	}
+	return values, values != nil
+}
+
+// valuesIn returns the known values of a variable, or nil.
+func (p *inquiry) valuesIn(file int32, at int) *manifest.Values {
+	if known := p.files[file].Values; at < len(known) {
+		return known[at]
+	}
+	return nil
+}
+
+// lengthOf counts the elements of values.
+func lengthOf(v *manifest.Variable, values *manifest.Values) int64 {
+	if v.Type.Varies() {
+		return int64(len(values.Texts))
+	}
+	return int64(len(values.Data)) / int64(max(v.Type.Size, 1))
+}
+
+// measure computes comparable keys for all coordinates, and merges coordinates with equal values.
+func (p *inquiry) measure(d *dim) error {
+	if !p.settleNature(d) {
+		return nil
+	}
+	into := make([]int32, len(d.coords))
+	var kept []*coord
+	bySum := map[uint64][]int32{}
+	for i, c := range d.coords {
+		if err := c.measure(d.nature, d.ranks); err != nil {
+			return p.inFile(c.rep, err)
+		}
+		// The full values of large coordinates are unknown, so the end points choose the
+		// candidates.
+		if d.large {
+			c.sum = hashKeys([]key{c.first, c.last})
+		}
+		into[i] = -1
+		for _, k := range bySum[c.sum] {
+			if same, err := d.equal(c, kept[k]); err != nil {
+				return p.inFile(c.rep, err)
+			} else if same {
+				into[i] = k
+				kept[k].absorb(p, c)
+				break
+			}
+		}
+		if into[i] < 0 {
+			into[i] = int32(len(kept))
+			bySum[c.sum] = append(bySum[c.sum], into[i])
+			kept = append(kept, c)
+		}
+	}
+	d.coords = kept
+	for f, n := range d.of {
+		if n >= 0 {
+			d.of[f] = into[n]
+		}
+	}
+	return nil
+}
+
+// absorb merges an equal coordinate into c. The file that comes first by name represents both, so
+// that the order of the input does not matter.
+func (c *coord) absorb(p *inquiry, other *coord) {
+	c.files += other.files
+	if natural(p.files[other.rep].URL, p.files[c.rep].URL) < 0 {
+		c.rep, c.meaning, c.values, c.summary = other.rep, other.meaning, other.values, other.summary
+	}
+}
+
+func (d *dim) equal(a, b *coord) (bool, error) {
+	if a.n != b.n || a.first != b.first || a.last != b.last || a.low != b.low || a.high != b.high {
+		return false, nil
+	}
+	if a.summarized() || b.summarized() {
+		return sameSummaries(a, b, func(x, y *manifest.Summary) bool { return x.Meant == y.Meant })
+	}
+	x, err := a.keys(d.nature, d.ranks)
+	if err != nil {
+		return false, err
+	}
+	y, err := b.keys(d.nature, d.ranks)
+	return slices.Equal(x, y), err
+}
+
+// settleNature decides whether a dimension's values are numbers, times or text. It refuses files
+// whose values cannot be compared with the others, and returns false if there are any.
+func (p *inquiry) settleNature(d *dim) bool {
+	if len(d.coords) == 0 {
+		return true
+	}
+	groups := map[sort][]*coord{}
+	d.nature = whole
+	for _, c := range d.coords {
+		s := sortOf(c)
+		groups[s] = append(groups[s], c)
+		// Whole numbers and floats can be compared as floats.
+		d.nature = max(d.nature, c.nature)
+	}
+	if d.nature == text {
+		d.rankTexts()
+	}
+	d.hinted = d.hinted || d.nature == instant
+	joinUnitless(groups)
+	if len(groups) < 2 || p.opts.Coords == plan.CoordsFirst && d.nature < instant {
+		return true
+	}
+	p.refuseSorts(d, groups)
+	return false
+}
+
+// joinUnitless removes coordinates that state no units if others are numbers with units. The schema
+// reports them.
+func joinUnitless(groups map[sort][]*coord) {
+	none := sort{kind: "numbers"}
+	isOther := func(s sort) bool { return s.kind == none.kind && s != none }
+	if len(groups) < 2 || !slices.ContainsFunc(slices.Collect(maps.Keys(groups)), isOther) {
+		return
+	}
+	groups[none] = slices.DeleteFunc(groups[none], func(c *coord) bool { return !c.statesUnits() })
+	if len(groups[none]) == 0 {
+		delete(groups, none)
+	}
+}
+
+// sort identifies coordinates that can be compared with one another: numbers with one unit, times
+// with one calendar, or text.
+type sort struct {
+	kind string // "text", "times" or "numbers"
+	unit string // the unit of numbers, or the calendar of times
+}
+
+func sortOf(c *coord) sort {
+	switch c.nature {
+	case instant:
+		return sort{"times", calendarOf(c)}
+	case whole, real:
+		return sort{"numbers", c.unit}
+	}
+	return sort{kind: "text"}
+}
+
+// String returns a description for messages, such as "times (noleap calendar)".
+func (s sort) String() string {
+	switch {
+	case s.kind == "times":
+		return "times (" + s.unit + " calendar)"
+	case s.kind == "numbers" && s.unit != "":
+		return "numbers in " + s.unit
+	}
+	return s.kind
+}
+
+func calendarOf(c *coord) string {
+	if c.times.Units.Calendar <= 1 { // standard and Gregorian calendars agree since 1582
+		return "standard"
+	}
+	return c.times.Units.Calendar.String()
+}
+
+// refuseSorts refuses files whose coordinates cannot be compared with the coordinates of most files.
+func (p *inquiry) refuseSorts(d *dim, groups map[sort][]*coord) {
+	// The majority is probably right, so the finding names the other files.
+	most := majority(p, groups, sort.String)
+	var numbers []*coord // numbers with other units; they share a finding, because each file may have its own units
+	units := 0
+	for _, s := range slices.SortedFunc(maps.Keys(groups), func(a, b sort) int { return strings.Compare(a.String(), b.String()) }) {
+		switch {
+		case s == most:
+		case s.kind == "numbers":
+			numbers, units = append(numbers, groups[s]...), units+1
+		case s.kind == "times" && most.kind == "times":
+			p.refuseSort(d, groups[s], report.Finding{Code: report.CoordinateCalendar, Args: report.Args{"calendar": s.unit, "others": most.unit}})
+		default:
+			p.refuseSort(d, groups[s], report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": s.String(), "others": most.String()}})
+		}
+	}
+	if len(numbers) > 0 {
+		p.refuseNumbers(d, numbers, units, most)
+	}
+	d.role = spoiled
+}
+
+// refuseNumbers refuses numeric coordinates whose units differ from the units of most files.
+func (p *inquiry) refuseNumbers(d *dim, odd []*coord, units int, most sort) {
+	first := slices.MinFunc(odd, p.compareFirst)
+	f := report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": sortOf(first).String(), "others": most.String()}}
+	if most.kind == "numbers" {
+		f.Code, f.Args = report.CoordinateUnits, report.Args{"units": first.units, "others": most.unit, "variants": int64(units), "example": p.file(first.rep)}
+		f.Remedies = []report.Remedy{takeFirst}
+	}
+	if _, _, err := cf.UnitsOf(first.v); err != nil {
+		// Units such as "days since launch" are times that cannot be decoded, so only file names
+		// give an order.
+		f.Args["invalid"] = strings.TrimPrefix(err.Error(), fmt.Sprintf("%s: time units %q: ", first.v.Path, first.units))
+		f.Remedies = []report.Remedy{withoutValues(d)}
+	}
+	p.refuseSort(d, odd, f)
+}
+
+func (p *inquiry) refuseSort(d *dim, odd []*coord, f report.Finding) {
+	f.Array, f.Effect, f.Dim = d.coord, report.Refused, d.name()
+	p.find(p.odd(f, d.filesOf(odd...), d.total()))
+}
+
+// majority returns the key with the most files. If several have as many, the first file name
+// decides.
+func majority[K comparable](p *inquiry, groups map[K][]*coord, text func(K) string) (best K) {
+	bestFiles, bestName := int64(-1), ""
+	for _, key := range slices.SortedFunc(maps.Keys(groups), func(a, b K) int { return strings.Compare(text(a), text(b)) }) {
+		files, name := int64(0), ""
+		for _, c := range groups[key] {
+			files += c.files
+			if url := p.files[c.rep].URL; name == "" || natural(url, name) < 0 {
+				name = url
+			}
+		}
+		if files > bestFiles || files == bestFiles && natural(name, bestName) < 0 {
+			best, bestFiles, bestName = key, files, name
+		}
+	}
+	return best
+}
+
+// name returns the dimension's name as users know it, without its group.
+func (d *dim) name() string { return path.Base(d.path) }
+
+// filesWhose lists the files whose coordinate satisfies a condition.
+func (d *dim) filesWhose(is func(c *coord) bool) (files []int32) {
+	for f, n := range d.of {
+		if n >= 0 && is(d.coords[n]) {
+			files = append(files, int32(f))
+		}
+	}
+	return files
+}
+
+// filesOf lists the files that have one of the given coordinates.
+func (d *dim) filesOf(coords ...*coord) []int32 {
+	if len(coords) == 1 {
+		return d.filesWhose(func(c *coord) bool { return c == coords[0] })
+	}
+	in := make(map[*coord]bool, len(coords))
+	for _, c := range coords {
+		in[c] = true
+	}
+	return d.filesWhose(func(c *coord) bool { return in[c] })
+}
+
+func (d *dim) total() (n int64) {
+	for _, of := range d.of {
+		if of != noDim {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *dim) rankTexts() {
+	all := map[string]bool{}
+	for _, c := range d.coords {
+		for _, t := range c.texts() {
+			all[t] = true
+		}
+	}
+	// Ranks are keys of a fixed size that compare as the texts do.
+	d.ranks = make(map[string]int64, len(all))
+	for i, t := range sorted(all) {
+		d.ranks[t] = int64(i)
+	}
+}

@@ -1,0 +1,504 @@
+package planner
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/manifest/internal/convert"
+	"varve/manifest/plan"
+	"varve/zarrjson"
+)
+
+// Extension is the change that new files make to a plan.
+type Extension struct {
+	Arrays     []manifest.Array     // all arrays, with their new shapes
+	Placements []manifest.Placement // only the new tiles
+	Values     []*manifest.Values   // only the new values
+	State      json.RawMessage
+}
+
+// Extend plans new files that come after all files of an earlier plan, without reading the old files.
+// first is the row of the first new file in the table of sources, to which Tile.File refers. If Extend
+// returns nil, new files have to be compared with old ones: call New with all files. If it returns
+// needs, add these values and call it again. valueBytes is Options.ValueBytes. Arrays grow only at
+// the end of a whole chunk, and keep their type, codecs and attributes.
+func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int, valueBytes int64) (*Extension, []Need, error) {
+	if len(old) == 0 || string(old) == "null" || len(files) == 0 {
+		return nil, nil, nil
+	}
+	x := &extending{first: first, arrays: slices.Clone(arrays), ext: &Extension{}}
+	if err := json.Unmarshal(old, &x.state); err != nil {
+		return nil, nil, fmt.Errorf("the state of the plan: %w", err)
+	}
+	x.p = &inquiry{files: files, opts: x.state.Options, needed: map[Need]bool{}}
+	if x.p.opts == nil {
+		return nil, nil, nil
+	}
+	x.p.opts.ValueBytes = valueBytes
+	if !x.sameHeaders() || !x.coordinates() {
+		return nil, nil, nil
+	}
+	if len(x.p.needs) > 0 {
+		return nil, x.p.needs, nil
+	}
+	if !x.appendInOrder() {
+		return nil, nil, nil
+	}
+	for i := range x.arrays {
+		if !x.grow(&x.arrays[i]) {
+			return nil, nil, nil
+		}
+	}
+	x.state.Length = x.length
+	var err error
+	if x.ext.State, err = json.Marshal(x.state); err != nil {
+		return nil, nil, err
+	}
+	x.ext.Arrays = x.arrays
+	return x.ext, nil, nil
+}
+
+// extending holds an extension while it is made.
+type extending struct {
+	p      *inquiry
+	state  state
+	first  int
+	arrays []manifest.Array
+	ext    *Extension
+
+	classes []*class // for each file
+	headers []int    // index into state.Headers, for each file
+	dim     dim
+	order   []newCoord
+	length  int64
+}
+
+// newCoord is one distinct coordinate of the new files, with the files that have it.
+type newCoord struct {
+	*coord
+	files []int32
+}
+
+// sameHeaders reports whether the new files differ from the old files only in their positions and
+// values.
+func (x *extending) sameHeaders() bool {
+	known := map[string]*class{}
+	for f, file := range x.p.files {
+		at := slices.Index(x.state.Headers, file.Header.ID)
+		if at < 0 || file.Header.ID == "" || file.Hidden || len(file.Parts) > 0 {
+			return false
+		}
+		c := known[file.Header.ID]
+		if c == nil {
+			var err error
+			if c, err = x.p.look(file); err != nil {
+				return false
+			}
+			// New made a coordinate from this scalar of the old files, so do the same for new files.
+			if scalar, _, ok := c.scalarAt(x.state.Coord); ok {
+				c.addScalarCoord(scalar, x.state.Dim)
+			}
+			known[file.Header.ID] = c
+		}
+		x.classes, x.headers = append(x.classes, c), append(x.headers, at)
+		if !x.sameStatics(int32(f)) || !x.sameGroups(file) {
+			return false
+		}
+		x.askBroadcast(int32(f))
+	}
+	return true
+}
+
+// askBroadcast requests the values of a file that are broadcast along the dimension.
+func (x *extending) askBroadcast(f int32) {
+	for _, at := range x.state.Broadcast {
+		i := x.classes[f].find(at)
+		if i < 0 {
+			continue
+		}
+		if v := &x.classes[f].vars[i]; v.v.Storage.Layout != manifest.Nothing {
+			x.p.values(f, v.at, elementsOf(v.v))
+		}
+	}
+}
+
+// sameStatics reports whether a file has the values that all files must share. It requests unknown
+// digests; until they are known, it assumes that they match.
+func (x *extending) sameStatics(f int32) bool {
+	for _, v := range x.classes[f].vars {
+		ids, ok := x.state.Static[v.path]
+		if !ok || v.v.Storage.Layout == manifest.Nothing || elementsOf(v.v) == 0 {
+			continue
+		}
+		// The state has no digest of the old values, so new values cannot be compared with them.
+		if len(ids) == 0 {
+			return false
+		}
+		values, known := x.static(f, &v)
+		if !known {
+			continue
+		}
+		if id := idOf(values); !slices.Contains(ids, id) && !slices.Contains(ids, staticOf(x.headers[f], id)) {
+			return false
+		}
+	}
+	return true
+}
+
+// static returns the values or digest that identify a variable's values. For large coordinates it
+// requests the summary, because New needs that if Extend gives up.
+func (x *extending) static(f int32, v *planVar) (*manifest.Values, bool) {
+	if len(v.dims) == 1 && v.dims[0] == v.path && x.p.isLarge(v.v) {
+		return x.p.course(f, x.classes[f], v.at, v.v.Shape[0])
+	}
+	return x.p.sum(f, v.at)
+}
+
+// sameGroups reports whether a file has the attributes that groups declare.
+func (x *extending) sameGroups(file *manifest.File) bool {
+	renamer := x.p.renamer()
+	seen := map[string]bool{}
+	for _, g := range groupsOf(file) {
+		at, ok := renamer.groupPath(g.Path)
+		if !ok {
+			continue
+		}
+		sums, ok := x.state.Groups[at]
+		if !ok {
+			return false
+		}
+		seen[at] = true
+		for name, sum := range sums {
+			if a := manifest.Lookup(g.Attributes, name); a == nil || attributeSum(a) != sum {
+				return false
+			}
+		}
+	}
+	for at, sums := range x.state.Groups {
+		if len(sums) > 0 && !seen[at] {
+			return false
+		}
+	}
+	return true
+}
+
+// coordinates collects the coordinates of the new files. It requests summaries of large ones.
+func (x *extending) coordinates() bool {
+	s := &x.state
+	in := newInterned(x.p.files)
+	x.dim = dim{path: s.Dim, coord: s.Coord, of: make([]int32, len(x.p.files)), nature: s.Nature}
+	for f, c := range x.classes {
+		at := c.find(s.Coord)
+		if at < 0 {
+			return false
+		}
+		v := c.vars[at].v
+		values := x.p.valuesIn(int32(f), c.vars[at].at)
+		if values == nil || values.Summed {
+			// A scan stores the values of all smaller coordinates, so something is wrong with this one.
+			if !x.p.isLarge(v) || len(v.Shape) != 1 || v.Storage.Layout == manifest.Nothing {
+				return false
+			}
+			var ok bool
+			if values, ok = x.p.course(int32(f), c, c.vars[at].at, v.Shape[0]); !ok {
+				continue
+			}
+		}
+		if in.add(&x.dim, int32(f), v, values) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// appendInOrder sorts the new files and appends them to the old ones.
+func (x *extending) appendInOrder() bool {
+	s := &x.state
+	for _, c := range x.dim.coords {
+		if !x.fits(c) {
+			return false
+		}
+		x.order = append(x.order, newCoord{coord: c})
+	}
+	for f, n := range x.dim.of {
+		x.order[n].files = append(x.order[n].files, int32(f))
+	}
+	slices.SortFunc(x.order, func(a, b newCoord) int {
+		if s.Falling {
+			a, b = b, a
+		}
+		return a.low.compare(b.low)
+	})
+	return x.follow()
+}
+
+// fits reports whether a coordinate has the nature, units and direction of the old ones.
+func (x *extending) fits(c *coord) bool {
+	s := &x.state
+	if c.nature != s.Nature && !(s.Nature == real && c.nature == whole) || c.nature != instant && c.unit != cf.UnitKey(s.Units) {
+		return false
+	}
+	if c.nature == instant && calendarOf(c) != s.Line {
+		return false
+	}
+	if err := c.measure(s.Nature, nil); err != nil || c.n == 0 {
+		return false
+	}
+	return c.dir == 0 || c.dir == 1 && !s.Falling || c.dir == -1 && s.Falling
+}
+
+// follow places the coordinates one after another. It returns false if one does not start after the
+// end of the previous one.
+func (x *extending) follow() bool {
+	s := &x.state
+	last := keyOf(s.Last)
+	x.length = s.Length
+	for _, c := range x.order {
+		if s.Falling && c.high.compare(last) >= 0 || !s.Falling && c.low.compare(last) <= 0 {
+			return false
+		}
+		c.start = x.length
+		x.length += c.n
+		if last = c.high; s.Falling {
+			last = c.low
+		}
+	}
+	s.Last = last.pair()
+	return true
+}
+
+// grow adds the new files' part of an array.
+func (x *extending) grow(a *manifest.Array) bool {
+	axis := slices.Index(a.Dims, x.state.Dim)
+	if axis < 0 {
+		return true
+	}
+	schema := *a.Schema
+	schema.Shape = slices.Clone(schema.Shape)
+	schema.Shape[axis] = x.length
+	if a.Placement == "" {
+		// Pieces are split along the first axis only.
+		if axis != 0 {
+			return false
+		}
+		pieces, ok := x.newPieces(a)
+		a.Schema = &schema
+		return ok && x.addPieces(a, pieces)
+	}
+	runs, ok := x.growTiles(a)
+	a.Schema = &schema
+	return ok && extendGrid(&schema, axis, x.state.Length, runs)
+}
+
+// growTiles adds tiles for the new files, and returns their chunk lengths.
+func (x *extending) growTiles(a *manifest.Array) (runs []run, ok bool) {
+	chunks := builder{at: x.state.Length}
+	var tiles []manifest.Tile
+	for _, c := range x.order {
+		f, m := x.holder(a, &c)
+		chunk := x.state.Chunks[a.Path]
+		if m == nil || chunk == nil || chunk[x.headers[f]] == 0 {
+			return nil, false
+		}
+		tiles = append(tiles, manifest.Tile{File: x.first + int(f), Origin: []int64{c.start}, Start: []int64{0}, Shape: []int64{c.n}})
+		n := chunk[x.headers[f]]
+		chunks.chunks(c.start+c.n, max(n, -n), 0, n < 0)
+	}
+	x.addTiles(a, tiles)
+	return chunks.runs, true
+}
+
+// newPieces returns the new pieces of an array that is stored in the manifest. The dimension must
+// be its first.
+func (x *extending) newPieces(a *manifest.Array) (pieces []piece, ok bool) {
+	for _, c := range x.order {
+		f, m := x.holder(a, &c)
+		if m == nil {
+			return nil, false
+		}
+		more, ok := x.converted(a, m, f, c.n)
+		if !ok {
+			return nil, false
+		}
+		for _, p := range more {
+			p.Origin[0] += c.start
+			pieces = append(pieces, p)
+		}
+	}
+	return pieces, true
+}
+
+// holder returns the only file with this coordinate that has the array, or nil if several have it.
+// Files with equal coordinates may all have the coordinate itself.
+func (x *extending) holder(a *manifest.Array, c *newCoord) (file int32, v *planVar) {
+	for _, f := range c.files {
+		at := x.classes[f].find(a.Path)
+		if at < 0 {
+			continue
+		}
+		// Only New can choose the file that provides the values.
+		if v != nil && a.Path != x.state.Coord {
+			return 0, nil
+		}
+		if v == nil {
+			file, v = f, &x.classes[f].vars[at]
+		}
+	}
+	return file, v
+}
+
+func (x *extending) addTiles(a *manifest.Array, tiles []manifest.Tile) {
+	if slices.ContainsFunc(x.ext.Placements, func(p manifest.Placement) bool { return p.ID == a.Placement }) {
+		return
+	}
+	x.ext.Placements = append(x.ext.Placements, manifest.Placement{ID: a.Placement, Dims: []string{x.state.Dim}, Tiles: tiles})
+}
+
+// converted returns the values of a file as pieces of the array's type, with the given length along
+// the first dimension.
+func (x *extending) converted(a *manifest.Array, m *planVar, f int32, length int64) ([]piece, bool) {
+	values := x.p.valuesIn(f, m.at)
+	if values == nil || values.Summed || !slices.Contains(x.state.Broadcast, a.Path) && !slices.Equal(m.dims, a.Dims) {
+		return nil, false
+	}
+	shape := slices.Clone(a.Schema.Shape)
+	shape[0] = length
+	if lacks := len(a.Dims) - len(m.dims); lacks < 0 || !slices.Equal(m.dims, a.Dims[lacks:]) || !slices.Equal(m.v.Shape, shape[lacks:]) {
+		return nil, false
+	}
+	v := (&survey{classes: []*class{x.classes[f]}}).meaningOf(&array{pieces: true}, &member{planVar: m})
+	conversion, err := convert.New(v, a.Schema, a.Reading)
+	if err != nil {
+		return nil, false
+	}
+	part := *a.Schema
+	part.Shape = shape
+	elements := newArrayElements(&part)
+	zero := make([]int64, len(shape))
+	err = elements.copyTo(conversion, v, values, target{source: m.v.Shape, origin: zero, start: zero, shape: shape})
+	return elements.pieces(), err == nil
+}
+
+// addPieces appends pieces, and joins the first one to a short last piece of the array.
+func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
+	// An array that has become too large for the manifest needs another schema.
+	if slices.Contains(x.state.Small, a.Path) && !x.small(a) || slices.Contains(x.state.Broadcast, a.Path) && !isWithin(a, mostTimes) {
+		return false
+	}
+	a.Pieces = slices.Clone(a.Pieces)
+	if tail, ok := x.state.Tails[a.Path]; ok && len(a.Pieces) > 0 {
+		last := a.Pieces[len(a.Pieces)-1]
+		a.Pieces = a.Pieces[:len(a.Pieces)-1]
+		pieces = append([]piece{{grid.Region{Origin: last.Origin, Shape: last.Shape}, &manifest.Values{Data: tail}}}, pieces...)
+	}
+	pieces = joined(pieces)
+	made := map[string]*manifest.Values{}
+	for _, p := range pieces {
+		p.values.SetID()
+		made[p.values.ID] = p.values
+		x.ext.Values = append(x.ext.Values, p.values)
+		a.Pieces = append(a.Pieces, manifest.Piece{Origin: p.Origin, Shape: p.Shape, Values: p.values.ID})
+	}
+	keepTail(&x.state, a, func(id string) *manifest.Values { return made[id] })
+	return true
+}
+
+// small reports whether an array may still be stored in the manifest.
+func (x *extending) small(a *manifest.Array) bool {
+	return isWithin(a, cmp.Or(x.state.Options.Inline, plan.DefaultInline))
+}
+
+// isWithin reports whether an array of fixed-size elements takes at most `most` bytes.
+func isWithin(a *manifest.Array, most int64) bool {
+	n := codec.Form{Type: a.Schema.DataType.Type(), Shape: a.Schema.Shape}.Bytes()
+	return n >= 0 && int64(n) <= most
+}
+
+// joined concatenates adjacent pieces of fixed-size elements that are short.
+func joined(pieces []piece) (out []piece) {
+	for _, p := range pieces {
+		k := len(out) - 1
+		if k < 0 || p.values.Texts != nil || out[k].values.Texts != nil || len(out[k].values.Data) > mostTail {
+			out = append(out, p)
+			continue
+		}
+		both := piece{grid.Region{Origin: out[k].Origin, Shape: slices.Clone(out[k].Shape)}, &manifest.Values{}}
+		both.Shape[0] += p.Shape[0]
+		both.values.Data = slices.Concat(out[k].values.Data, p.values.Data)
+		out[k] = both
+	}
+	return out
+}
+
+// extendGrid appends chunk lengths to a grid that ends at length. It returns false if length is not
+// the end of a chunk.
+func extendGrid(schema *zarrjson.Array, axis int, length int64, runs []run) bool {
+	c := schema.ChunkGrid
+	size, regular := c.Sizes[axis].RegularSize()
+	// Regular grids stay regular if all new chunks fit. Only the last chunk may be shorter, because
+	// Zarr clips it at the shape of the array.
+	if regular {
+		if length%size != 0 {
+			return false
+		}
+		whole := true
+		for i, r := range runs {
+			whole = whole && (r.data == size || i == len(runs)-1 && r.count == 1 && r.data < size && r.length == size)
+		}
+		if whole {
+			return true
+		}
+		runs = append(broadcast([]int64{size}, length), runs...)
+	} else {
+		old, end, err := grid.Sum(c.Sizes[axis].Runs())
+		if err != nil || end != length || old == 0 {
+			return false
+		}
+		runs = append(runsOf(c.Sizes[axis].Runs()), runs...)
+	}
+	// A rectilinear grid has explicit lengths for every axis, so the other axes are spelled out,
+	// too.
+	sizes := slices.Clone(c.Sizes)
+	for k := range sizes {
+		n, regular := sizes[k].RegularSize()
+		switch {
+		case k == axis:
+			sizes[k] = grid.RunLength(plain(runs)...)
+		case regular:
+			sizes[k] = grid.RunLength(plain(broadcast([]int64{n}, schema.Shape[k]))...)
+		}
+	}
+	schema.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
+	return true
+}
+
+func runsOf(list []grid.Run) (runs []run) {
+	for _, r := range list {
+		runs = append(runs, run{r.Data, r.Count, r.Data})
+	}
+	return runs
+}
+
+// around returns the longest chunk along each axis except one.
+func around(c zarrjson.ChunkGrid, axis int) []int64 {
+	out := make([]int64, len(c.Sizes))
+	for k, s := range c.Sizes {
+		if k == axis {
+			continue
+		}
+		if n, ok := s.RegularSize(); ok {
+			out[k] = n
+		} else {
+			for _, r := range s.Runs() {
+				out[k] = max(out[k], r.Data)
+			}
+		}
+	}
+	return out
+}

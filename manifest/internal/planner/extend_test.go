@@ -1,0 +1,296 @@
+package planner
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"varve/manifest"
+	"varve/manifest/plan"
+)
+
+// elementsOfPieces concatenates the pieces of an array along its first axis.
+func elementsOfPieces(t testing.TB, a *manifest.Array, values map[string]*manifest.Values) (data []byte, texts [][]byte) {
+	t.Helper()
+	at := int64(0)
+	for _, p := range a.Pieces {
+		v := values[p.Values]
+		if v == nil || len(p.Origin) > 0 && p.Origin[0] != at {
+			t.Fatalf("%s: piece %+v at %d, values %v", a.Path, p, at, v)
+		}
+		if len(p.Shape) > 0 {
+			at += p.Shape[0]
+		}
+		data, texts = append(data, v.Data...), append(texts, v.Texts...)
+	}
+	return data, texts
+}
+
+func valuesByID(lists ...[]*manifest.Values) map[string]*manifest.Values {
+	all := map[string]*manifest.Values{}
+	for _, list := range lists {
+		for _, v := range list {
+			all[v.ID] = v
+		}
+	}
+	return all
+}
+
+// sameExtended reports differences between extended arrays and arrays that were planned at once.
+func sameExtended(t testing.TB, whole, base *Plan, exts ...*Extension) {
+	t.Helper()
+	tiles := map[string][]manifest.Tile{}
+	for _, p := range base.Placements {
+		tiles[p.ID] = p.Tiles
+	}
+	values := [][]*manifest.Values{base.Values}
+	for _, x := range exts {
+		values = append(values, x.Values)
+		for _, p := range x.Placements {
+			tiles[p.ID] = append(slices.Clip(tiles[p.ID]), p.Tiles...)
+		}
+	}
+	known, all := valuesByID(values...), valuesByID(whole.Values)
+	arrays := exts[len(exts)-1].Arrays
+	if len(arrays) != len(whole.Arrays) {
+		t.Fatalf("%d arrays, not %d", len(arrays), len(whole.Arrays))
+	}
+	for i := range arrays {
+		a, b := &arrays[i], &whole.Arrays[i]
+		if a.Path != b.Path || !slices.Equal(a.Schema.Shape, b.Schema.Shape) || a.Placement != b.Placement {
+			t.Fatalf("%s %v %q, not %s %v %q", a.Path, a.Schema.Shape, a.Placement, b.Path, b.Schema.Shape, b.Placement)
+		}
+		if err := a.Schema.Validate(); err != nil {
+			t.Error(err)
+		}
+		ga, err := a.Schema.Grid()
+		if err != nil {
+			t.Fatal(err)
+		}
+		gb, _ := b.Schema.Grid()
+		if a.Placement != "" && !ga.Equal(gb) && gridText(a) != gridText(b) {
+			t.Errorf("%s: chunks %s, not %s", a.Path, gridText(a), gridText(b))
+		}
+		x, xs := elementsOfPieces(t, a, known)
+		y, ys := elementsOfPieces(t, b, all)
+		if !bytes.Equal(x, y) || !slices.EqualFunc(xs, ys, bytes.Equal) {
+			t.Errorf("%s: values differ", a.Path)
+		}
+	}
+	for _, p := range whole.Placements {
+		if got := fmt.Sprint(tiles[p.ID]); got != fmt.Sprint(p.Tiles) {
+			t.Errorf("%s: tiles %s, not %v", p.ID, got, p.Tiles)
+		}
+	}
+}
+
+// TestExtend: appending files one by one or together gives the same arrays as planning all at once.
+func TestExtend(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		m := newMaker()
+		lengths := [][]int{{4}, {4, 4, 6}, {31, 28, 30}}[r.IntN(3)]
+		texts := r.IntN(3) == 0
+		at := 0
+		for i := range 8 + len(lengths) {
+			n := lengths[r.IntN(len(lengths))]
+			if i < len(lengths) {
+				n = lengths[i] // the first plan knows every header
+			}
+			more := []wanted{coords("bounds", "time", int16s, lines(float64(i), float64(n), 1)...)}
+			if texts {
+				list := make([]string, n)
+				for k := range list {
+					list[k] = fmt.Sprint("label ", i, k)
+				}
+				more = append(more, words("label", "time", list...))
+			}
+			m.day(fmt.Sprintf("f%03d", i), at, n, more...)
+			at += n + r.IntN(2)
+		}
+		k := len(lengths) + r.IntN(4)
+		base, _, err := newPlan(m.files[:k], &plan.Options{Rectilinear: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if base.State == nil {
+			t.Fatalf("seed %d: the plan has no state", seed)
+		}
+		var exts []*Extension
+		state, arrays := base.State, base.Arrays
+		for k < len(m.files) {
+			n := min(1+r.IntN(3), len(m.files)-k)
+			x, needs, err := Extend(state, arrays, m.files[k:k+n], k, 0)
+			if err != nil || x == nil {
+				t.Fatalf("seed %d: file %d: %v %v", seed, k, needs, err)
+			}
+			exts = append(exts, x)
+			state, arrays, k = x.State, x.Arrays, k+n
+		}
+		whole := planned(t, m, &plan.Options{Rectilinear: true})
+		sameExtended(t, whole, base, exts...)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// TestExtendRefuses: Extend returns nothing for new files that must be compared with old files.
+func TestExtendRefuses(t *testing.T) {
+	m64 := func(n ...int64) []int64 { return n }
+	start := func() *maker {
+		m := newMaker()
+		m.day("a", 0, 4)
+		m.day("b", 4, 4)
+		return m
+	}
+	for _, c := range []struct {
+		name string
+		ok   bool
+		make func(m *maker)
+	}{
+		{"the next days", true, func(m *maker) { m.day("c", 8, 4) }},
+		{"a gap", true, func(m *maker) { m.day("c", 20, 4) }},
+		{"two files in another order", true, func(m *maker) { m.day("c", 12, 4); m.day("d", 8, 4) }},
+		{"before the old files", false, func(m *maker) { m.day("c", -8, 4) }},
+		{"overlaps an old file", false, func(m *maker) { m.day("c", 7, 4) }},
+		{"new files overlap", false, func(m *maker) { m.day("c", 8, 4); m.day("d", 11, 4) }},
+		{"the same steps twice", false, func(m *maker) { m.day("c", 8, 4); m.day("d", 8, 4) }},
+		{"another header", false, func(m *maker) { m.day("c", 8, 5) }},
+		{"other values of lat", false, func(m *maker) {
+			m.file("c", days(8, 4), coords("lat", "lat", float32s, -10, 1, 10).with("units", "degrees_north"), lon(), cube("t", "time lat lon", m64(4, 3, 4), m64(4, 3, 4)))
+		}},
+		{"decreasing times", false, func(m *maker) {
+			w := coords("time", "time", int32s, 12, 11, 10, 9).with("units", "days since 1990-01-01", "standard_name", "time")
+			m.file("c", w, lat(), lon(), cube("t", "time lat lon", m64(4, 3, 4), m64(4, 3, 4)))
+		}},
+		{"an attribute with another value", false, func(m *maker) {
+			m.day("c", 8, 4).Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{textAttribute("title", "u")}}}}
+		}},
+		{"other values of an attribute that differed before", true, func(m *maker) {
+			f := m.day("c", 8, 4)
+			f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: append(f.Groups.Groups[0].Attributes, textAttribute("history", "c"))}}}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := start()
+			c.make(m)
+			for i, f := range m.files {
+				attributes := []manifest.Attribute{textAttribute("title", "t"), textAttribute("history", fmt.Sprint(i))}
+				if i < 2 || f.Groups.Groups[0].Attributes == nil {
+					f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: attributes}}}
+				}
+			}
+			if c.name == "other values of an attribute that differed before" {
+				m.files[2].Groups.Groups[0].Attributes = []manifest.Attribute{textAttribute("title", "t"), textAttribute("history", "other")}
+			}
+			base, _, err := newPlan(m.files[:2], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, needs, err := Extend(base.State, base.Arrays, m.files[2:], 2, 0)
+			if err != nil || len(needs) > 0 || (x != nil) != c.ok {
+				t.Fatalf("extended: %v, want %v; needs %v, error %v", x != nil, c.ok, needs, err)
+			}
+			if x != nil {
+				whole := planned(t, m, nil)
+				sameExtended(t, whole, base, x)
+			}
+		})
+	}
+}
+
+// TestExtendStatics: digests of values that all files share are requested for new files only.
+func TestExtendStatics(t *testing.T) {
+	m := newMaker()
+	for i := range 3 {
+		f := m.day(fmt.Sprint(i), 2*i, 2, cube("grid", "y x", []int64{64, 128}, []int64{64, 128}))
+		if i < 2 {
+			f.Values[f.Header.Find("/grid")] = &manifest.Values{ID: "same", Summed: true}
+		}
+	}
+	base, needs, err := newPlan(m.files[:2], nil)
+	if err != nil || len(needs) > 0 {
+		t.Fatal(needs, err)
+	}
+	added := m.files[2:]
+	at := added[0].Header.Find("/grid")
+	if x, needs, err := Extend(base.State, base.Arrays, added, 2, 0); x != nil || err != nil || !slices.Equal(needs, []Need{{0, at, Sum}}) {
+		t.Fatalf("%v, needs %v, %v", x, needs, err)
+	}
+	for _, id := range []string{"same", "other"} {
+		added[0].Values[at] = &manifest.Values{ID: id, Summed: true}
+		x, needs, err := Extend(base.State, base.Arrays, added, 2, 0)
+		if err != nil || len(needs) > 0 || (x != nil) != (id == "same") {
+			t.Errorf("%s: %v, needs %v, %v", id, x, needs, err)
+		}
+	}
+}
+
+// TestExtendWithoutState: an unknown header or a missing state cannot be extended, and an invalid
+// state is an error.
+func TestExtendWithoutState(t *testing.T) {
+	m := newMaker()
+	m.day("a", 0, 4)
+	m.day("b", 4, 4)
+	m.day("c", 8, 3)
+	base, _, err := newPlan(m.files[:2], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, _, _ := Extend(base.State, base.Arrays, m.files[2:], 2, 0); x != nil {
+		t.Error("extended by a file with an unknown header")
+	}
+	if x, needs, err := Extend(nil, base.Arrays, m.files[2:], 2, 0); x != nil || needs != nil || err != nil {
+		t.Errorf("without a state: %v, needs %v, error %v", x, needs, err)
+	}
+	if _, _, err := Extend([]byte(`{"Dim":1}`), base.Arrays, m.files[2:], 2, 0); err == nil {
+		t.Error("an invalid state was accepted")
+	}
+}
+
+// TestExtendManyTimes: appending one step at a time does not make one piece per step, and the state
+// stays small.
+func TestExtendManyTimes(t *testing.T) {
+	m := newMaker()
+	for i := range 400 {
+		m.day(fmt.Sprintf("f%04d", i), i, 1)
+	}
+	base, _, err := newPlan(m.files[:2], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, arrays := base.State, base.Arrays
+	for k := 2; k < len(m.files); k++ {
+		x, needs, err := Extend(state, arrays, m.files[k:k+1], k, 0)
+		if err != nil || x == nil {
+			t.Fatal(k, needs, err)
+		}
+		state, arrays = x.State, x.Arrays
+	}
+	for _, a := range arrays {
+		if len(a.Pieces) > 16 {
+			t.Errorf("%s: %d pieces", a.Path, len(a.Pieces))
+		}
+	}
+	if len(state) > 2<<10 {
+		t.Errorf("the state has %d bytes", len(state))
+	}
+}
+
+func BenchmarkExtend(b *testing.B) {
+	files := manyFiles(1001, 40)
+	base, _, err := newPlan(files[:1000], nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if x, needs, err := Extend(base.State, base.Arrays, files[1000:], 1000, 0); err != nil || x == nil {
+			b.Fatal(needs, err)
+		}
+	}
+	b.ReportMetric(float64(len(base.State)), "B-state")
+}

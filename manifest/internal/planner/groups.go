@@ -1,0 +1,200 @@
+package planner
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// finish declares the groups and the placements, and reports the datasets that the groups are.
+func (p *planner) finish() error {
+	if len(p.report.Refused()) > 0 {
+		return nil
+	}
+	for _, w := range p.placeOrder {
+		if w.used {
+			m := manifest.Placement{ID: p.placementID(w), Tiles: w.tiles}
+			for _, d := range w.dims {
+				m.Dims = append(m.Dims, d.path)
+			}
+			p.out.Placements = append(p.out.Placements, m)
+		}
+	}
+	if err := p.declareGroups(); err != nil {
+		return err
+	}
+	p.noteDatasets()
+	return p.keepState()
+}
+
+// placementID returns the ID of a placing: the names of its dimensions, and a number if several
+// placings have these dimensions.
+func (p *planner) placementID(w *placing) string {
+	if w.id != "" {
+		return w.id
+	}
+	name := "static"
+	if len(w.dims) > 0 {
+		name = strings.ReplaceAll(dimNames(w.dims), ", ", "-")
+	}
+	w.id = name
+	for p.ids[w.id] > 0 {
+		p.ids[name]++
+		w.id = name + "-" + report.Thousands(p.ids[name])
+	}
+	p.ids[w.id] = 1
+	return w.id
+}
+
+// merged holds the attributes of a group over all files.
+type merged struct {
+	order  []string
+	values map[string]manifest.Attribute
+	differ map[string]bool
+	files  int64
+	seen   map[string]int64 // for each name, the number of files that have it
+}
+
+func (g *merged) add(attributes []manifest.Attribute) {
+	g.files++
+	for _, a := range attributes {
+		first, ok := g.values[a.Name]
+		g.seen[a.Name]++
+		switch {
+		case !ok:
+			g.values[a.Name] = a
+			g.order = append(g.order, a.Name)
+		case !sameAttribute(&first, &a):
+			g.differ[a.Name] = true
+		}
+	}
+}
+
+// declareGroups declares the attributes on which all files agree.
+func (p *planner) declareGroups() error {
+	groups := p.mergeGroups()
+	for _, a := range p.arrays {
+		if groups[a.path] != nil {
+			files := p.filesHaving(a)
+			p.find(p.odd(report.Finding{Code: report.VariableIsGroup, Array: a.path, Effect: report.Refused,
+				Remedies: []report.Remedy{report.DropPath(a.path), report.Fill(report.Rename, a.path[1:]+"=NAME", "")}}, files, int64(len(files))))
+		}
+	}
+	for _, at := range sorted(groups) {
+		if err := p.declareGroup(at, groups[at]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeGroups merges the groups of all files in rank order, by new path. It includes the root and
+// groups that only contain arrays.
+func (p *planner) mergeGroups() map[string]*merged {
+	groups := map[string]*merged{}
+	renamer, drop := p.renamer(), attributePatterns(p.opts)
+	for _, g := range p.differentGroups() {
+		for _, group := range g.Groups {
+			at, ok := renamer.groupPath(group.Path)
+			if !ok {
+				continue
+			}
+			if groups[at] == nil {
+				groups[at] = &merged{values: map[string]manifest.Attribute{}, differ: map[string]bool{}, seen: map[string]int64{}}
+			}
+			attributes := group.Attributes
+			if len(drop) > 0 {
+				attributes = slices.DeleteFunc(slices.Clone(attributes), func(a manifest.Attribute) bool {
+					return matches(drop, manifest.AttributePath(group.Path, a.Name))
+				})
+			}
+			groups[at].add(attributes)
+		}
+	}
+	if groups["/"] == nil {
+		groups["/"] = &merged{}
+	}
+	for _, a := range p.out.Arrays {
+		for at := path.Dir(a.Path); at != "/"; at = path.Dir(at) {
+			if groups[at] == nil {
+				groups[at] = &merged{}
+			}
+		}
+	}
+	return groups
+}
+
+// differentGroups returns the groups of files. Files that share their groups provide them once.
+func (p *planner) differentGroups() (list []*manifest.GroupAttributes) {
+	known := map[*manifest.GroupAttributes]bool{}
+	for _, f := range p.inRank() {
+		if g := p.files[f].Groups; g != nil && !known[g] {
+			known[g] = true
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// groupPath returns the new path of a group, and false if it is outside of the chosen group.
+func (l renamer) groupPath(at string) (string, bool) {
+	if strings.TrimSuffix(l.group, "/") == strings.TrimSuffix(at, "/") {
+		return "/", true
+	}
+	rest, ok := strings.CutPrefix(at, l.group)
+	return "/" + rest, ok
+}
+
+func (p *planner) declareGroup(at string, g *merged) error {
+	out := manifest.GroupSchema{Path: at}
+	var differ []string
+	var kept []zarrjson.Attribute
+	for _, name := range g.order {
+		a := g.values[name]
+		// An attribute that only some files have is not true of the whole dataset.
+		if g.differ[name] || g.seen[name] != g.files {
+			differ = append(differ, name)
+			continue
+		}
+		if a.Unreadable != "" {
+			p.find(report.Finding{Code: report.AttributeUnreadable, Effect: report.Dropped, Count: g.files, Of: g.files,
+				Args: report.Args{"name": name, "group": at, "reason": a.Unreadable}})
+			continue
+		}
+		raw, err := cf.AttributeJSON(&a)
+		if err != nil {
+			return fmt.Errorf("attribute %s of the group %s: %w", name, at, err)
+		}
+		kept = append(kept, zarrjson.Attribute{Name: name, JSON: raw})
+	}
+	var err error
+	if out.Attributes, err = zarrjson.AttributesOf(kept); err != nil {
+		return err
+	}
+	if len(differ) > 0 {
+		p.find(report.Finding{Code: report.GroupAttributes, Effect: report.Dropped, Count: g.files, Of: g.files, Args: report.Args{"group": at, "names": differ}})
+	}
+	p.out.Groups = append(p.out.Groups, out)
+	return nil
+}
+
+// inRank returns the files of the plan, sorted by rank.
+func (p *layout) inRank() []int32 {
+	order := make([]int32, len(p.files))
+	for f, r := range p.rank {
+		order[r] = int32(f)
+	}
+	kept := order[:0]
+	for _, f := range order {
+		if p.classOf[f] >= 0 {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}

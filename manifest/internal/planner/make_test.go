@@ -1,0 +1,401 @@
+package planner
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
+)
+
+// This file makes headers and files for tests, without reading any file.
+
+var (
+	float32s = codec.Type{Kind: codec.Float, Size: 4}
+	float64s = codec.Type{Kind: codec.Float, Size: 8}
+	int16s   = codec.Type{Kind: codec.Int, Size: 2}
+	int32s   = codec.Type{Kind: codec.Int, Size: 4}
+	int64s   = codec.Type{Kind: codec.Int, Size: 8}
+	stringsT = codec.Type{Kind: codec.String}
+)
+
+// maker makes the headers and files of one archive. Equal headers are shared, as after a scan.
+type maker struct {
+	headers map[string]*manifest.Header
+	values  map[string]*manifest.Values
+	files   []*manifest.File
+}
+
+func newMaker() *maker {
+	return &maker{headers: map[string]*manifest.Header{}, values: map[string]*manifest.Values{}}
+}
+
+// wanted describes a variable of a file.
+type wanted struct {
+	v      manifest.Variable
+	values *manifest.Values
+}
+
+func little() codec.Spec {
+	return codec.Spec{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}
+}
+
+// cube makes a chunked and compressed variable.
+func cube(name string, dims string, shape, chunks []int64) wanted {
+	v := manifest.Variable{Path: "/" + name, Shape: shape, Type: float32s}
+	for _, d := range strings.Fields(dims) {
+		v.Dims = append(v.Dims, "/"+d)
+	}
+	v.Storage = manifest.Storage{Layout: manifest.Chunked, Chunks: chunks, Filters: 1,
+		Codecs: []codec.Spec{little(), {Name: "numcodecs.zlib", Config: json.RawMessage(`{"level":4}`)}}}
+	return wanted{v: v}
+}
+
+// edged makes a chunked variable with a list of edges for each axis, as lengths and counts.
+func edged(name, dims string, shape []int64, edges ...[][2]int64) wanted {
+	w := cube(name, dims, shape, nil)
+	w.v.Storage.Edges = edges
+	return w
+}
+
+// reencoded gives a variable a codec that no client decodes, so that its chunks are re-encoded.
+func (w wanted) reencoded() wanted {
+	w.v.Storage.Codecs = []codec.Spec{little(), {Name: "hdf5.lzf"}}
+	return w
+}
+
+// bare makes a contiguous variable, or one with a stride between records.
+func bare(name, dims string, shape []int64, stride int64) wanted {
+	w := cube(name, dims, shape, nil)
+	w.v.Storage = manifest.Storage{Layout: manifest.Strided, Chunks: shape, Codecs: []codec.Spec{little()}, Stride: stride}
+	return w
+}
+
+func textAttribute(name, text string) manifest.Attribute {
+	return manifest.Attribute{Name: name, Type: stringsT, Texts: []string{text}, Scalar: true}
+}
+
+func (w wanted) with(attributes ...string) wanted {
+	for i := 0; i < len(attributes); i += 2 {
+		w.v.Attributes = append(w.v.Attributes[:len(w.v.Attributes):len(w.v.Attributes)], textAttribute(attributes[i], attributes[i+1]))
+	}
+	return w
+}
+
+// coords makes a numeric variable with values.
+func coords(name, dims string, t codec.Type, numbers ...float64) wanted {
+	w := cube(name, dims, []int64{int64(len(numbers))}, []int64{max(int64(len(numbers)), 1)})
+	w.v.Type = t
+	w.values = &manifest.Values{Data: []byte{}}
+	for _, x := range numbers {
+		switch {
+		case t.Kind == codec.Int && t.Size == 2:
+			w.values.Data = binary.LittleEndian.AppendUint16(w.values.Data, uint16(int16(x)))
+		case t.Kind == codec.Int && t.Size == 4:
+			w.values.Data = binary.LittleEndian.AppendUint32(w.values.Data, uint32(int32(x)))
+		case t.Kind == codec.Int:
+			w.values.Data = binary.LittleEndian.AppendUint64(w.values.Data, uint64(int64(x)))
+		case t.Size == 4:
+			w.values.Data = binary.LittleEndian.AppendUint32(w.values.Data, math.Float32bits(float32(x)))
+		default:
+			w.values.Data = binary.LittleEndian.AppendUint64(w.values.Data, math.Float64bits(x))
+		}
+	}
+	return w
+}
+
+// scalar makes a variable with one number.
+func scalar(name string, number float64) wanted {
+	w := coords(name, name, float64s, number)
+	w.v.Dims, w.v.Shape, w.v.Storage.Chunks = nil, nil, nil
+	return w
+}
+
+func lines(from, n, step float64) (out []float64) {
+	for i := range int(n) {
+		out = append(out, from+float64(i)*step)
+	}
+	return out
+}
+
+// days makes a coordinate time in days since 1990.
+func days(from, n int) wanted {
+	return coords("time", "time", int32s, lines(float64(from), float64(n), 1)...).with("units", "days since 1990-01-01", "standard_name", "time")
+}
+
+func words(name, dims string, list ...string) wanted {
+	w := cube(name, dims, []int64{int64(len(list))}, []int64{int64(len(list))})
+	w.v.Type = stringsT
+	w.v.Storage = manifest.Storage{Layout: manifest.Valued}
+	w.values = &manifest.Values{}
+	for _, s := range list {
+		w.values.Texts = append(w.values.Texts, []byte(s))
+	}
+	return w
+}
+
+// file adds a file with the dimensions of its variables. "time" is unlimited.
+func (m *maker) file(name string, vars ...wanted) *manifest.File {
+	h := &manifest.Header{}
+	seen := map[string]bool{}
+	f := &manifest.File{Source: manifest.Source{URL: "/archive/" + name}, Groups: &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/"}}}}
+	for _, w := range vars {
+		h.Variables = append(h.Variables, &w.v)
+		for k, d := range w.v.Dims {
+			if !seen[d] {
+				seen[d] = true
+				h.Dimensions = append(h.Dimensions, manifest.Dimension{Path: d, Length: w.v.Shape[k], Unlimited: d == "/time"})
+			}
+		}
+		f.Values = append(f.Values, m.intern(w.values))
+	}
+	h.SetID()
+	if known := m.headers[h.ID]; known != nil {
+		h = known
+	}
+	m.headers[h.ID] = h
+	f.Header = h
+	m.files = append(m.files, f)
+	return f
+}
+
+func (m *maker) intern(v *manifest.Values) *manifest.Values {
+	if v == nil {
+		return nil
+	}
+	v.SetID()
+	if known := m.values[v.ID]; known != nil {
+		return known
+	}
+	m.values[v.ID] = v
+	return v
+}
+
+func lat() wanted { return coords("lat", "lat", float32s, -10, 0, 10).with("units", "degrees_north") }
+func lon() wanted {
+	return coords("lon", "lon", float32s, 0, 90, 180, 270).with("units", "degrees_east")
+}
+
+// day adds a file with n days of a field.
+func (m *maker) day(name string, from, n int, more ...wanted) *manifest.File {
+	return m.file(name, append([]wanted{days(from, n), lat(), lon(), cube("t", "time lat lon", []int64{int64(n), 3, 4}, []int64{int64(n), 3, 4})}, more...)...)
+}
+
+// lines adds two files with two lines each and two variables of times, scan and time. scan has the
+// given attribute, and sorts the files in the opposite order of time.
+func (m *maker) lines(attribute, text string) {
+	for i, name := range []string{"a", "b"} {
+		scan := coords("scan", "line", float64s, float64(8-2*i), float64(9-2*i)).with("units", "days since 1990-01-01", attribute, text)
+		at := coords("time", "line", float64s, float64(2*i), float64(2*i+1)).with("units", "days since 1990-01-01")
+		m.file(name, scan, at, cube("t", "line", []int64{2}, []int64{2}))
+	}
+}
+
+// meshes adds two files with a mesh each, whose faces hold indices of nodes.
+func (m *maker) meshes(more ...wanted) {
+	for i := range 2 {
+		mesh := scalar("mesh", 0).with("cf_role", "mesh_topology", "node_coordinates", "lon", "face_node_connectivity", "corners")
+		m.file(fmt.Sprint(i), append([]wanted{mesh, coords("lon", "node", float32s, 1, 2, 3), coords("depth", "node", float32s, 7, 8, 9),
+			cube("corners", "face corner", []int64{3, 3}, []int64{3, 3})}, more...)...)
+	}
+}
+
+// recorder keeps an example of each finding for the documentation.
+// mentions reports whether an error contains all these names, values and numbers.
+func mentions(err error, words ...string) bool {
+	return err != nil && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(err.Error(), word) })
+}
+
+var recorder reporttest.Recorder
+
+// TestMain checks, after all tests, the examples of findings in the documentation, and that every remedy helped.
+func TestMain(m *testing.M) {
+	code := recorder.Main(m, "../../report/text/examples/plan.txt")
+	if len(failed) > 0 {
+		fmt.Fprintf(os.Stderr, "remedies that do not help:\n%s\n", strings.Join(failed, "\n"))
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// newPlan calls New and records the findings.
+func newPlan(files []*manifest.File, opts *plan.Options) (*Plan, []Need, error) {
+	p, needs, err := New(files, opts)
+	var refused *plan.Error
+	switch {
+	case errors.As(err, &refused):
+		recorder.Add(refused.Findings)
+		tryRemedies(files, opts, refused)
+	case p != nil:
+		recorder.Add(p.Report.Findings)
+	}
+	return p, needs, err
+}
+
+// planAnswered calls newPlan until it needs nothing more. It answers with values that differ between
+// files.
+func planAnswered(files []*manifest.File, opts *plan.Options) (*Plan, error) {
+	for {
+		p, needs, err := newPlan(files, opts)
+		if len(needs) == 0 {
+			return p, err
+		}
+		for _, n := range needs {
+			f := files[n.File]
+			v := f.Header.Variables[n.Variable]
+			values := &manifest.Values{Data: bytes.Repeat([]byte{byte(n.File + 1)}, int(elementsOf(v))*v.Type.Size)}
+			values.SetID()
+			for len(f.Values) < len(f.Header.Variables) {
+				f.Values = append(f.Values, nil)
+			}
+			f.Values[n.Variable] = values
+		}
+	}
+}
+
+// planned returns the plan of the maker's files. The test fails if there is none.
+func planned(t testing.TB, m *maker, opts *plan.Options) *Plan {
+	t.Helper()
+	p, needs, err := newPlan(m.files, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(needs) > 0 {
+		t.Fatalf("the plan requests %v", needs)
+	}
+	checkPlan(t, m.files, p)
+	return p
+}
+
+// checkPlan checks the invariants of plans.
+func checkPlan(t testing.TB, files []*manifest.File, p *Plan) {
+	t.Helper()
+	placements := map[string]*manifest.Placement{}
+	for i := range p.Placements {
+		placements[p.Placements[i].ID] = &p.Placements[i]
+	}
+	for _, a := range p.Arrays {
+		if err := a.Schema.Validate(); err != nil {
+			t.Errorf("%s: %v", a.Path, err)
+		}
+		if _, err := a.Schema.Grid(); err != nil {
+			t.Errorf("%s: %v", a.Path, err)
+		}
+		if len(a.Dims) != len(a.Schema.Shape) {
+			t.Errorf("%s: dims %v, shape %v", a.Path, a.Dims, a.Schema.Shape)
+		}
+		empty := slices.Contains(a.Schema.Shape, 0)
+		if !empty && (a.Placement == "") == (a.Pieces == nil) {
+			t.Errorf("%s: placement %q, %d pieces", a.Path, a.Placement, len(a.Pieces))
+		}
+		if a.Placement != "" && placements[a.Placement] == nil {
+			t.Errorf("%s: no placement %q", a.Path, a.Placement)
+		}
+	}
+	for _, w := range p.Placements {
+		for _, tile := range w.Tiles {
+			if len(tile.Origin) != len(w.Dims) || len(tile.Start) != len(w.Dims) || len(tile.Shape) != len(w.Dims) || tile.File >= len(files) {
+				t.Fatalf("%s: tile %+v", w.ID, tile)
+			}
+		}
+		if pairs := overlapping(sortedByOrigin(append([]manifest.Tile(nil), w.Tiles...))); len(pairs) > 0 {
+			t.Errorf("%s: tiles overlap: %v", w.ID, pairs)
+		}
+	}
+}
+
+func arrayOf(t testing.TB, p *Plan, path string) *manifest.Array {
+	t.Helper()
+	for i := range p.Arrays {
+		if p.Arrays[i].Path == path {
+			return &p.Arrays[i]
+		}
+	}
+	t.Fatalf("no array %s", path)
+	return nil
+}
+
+// tilesOf lists the tiles of an array as "file@origin+shape", with "~start" for a part of a file.
+func tilesOf(t testing.TB, m *maker, p *Plan, path string) string {
+	t.Helper()
+	a := arrayOf(t, p, path)
+	for _, w := range p.Placements {
+		if w.ID != a.Placement {
+			continue
+		}
+		var out []string
+		for _, tile := range w.Tiles {
+			s := fmt.Sprintf("%s@%s+%s", strings.TrimPrefix(m.files[tile.File].URL, "/archive/"), ints(tile.Origin), ints(tile.Shape))
+			for _, n := range tile.Start {
+				if n > 0 {
+					s += "~" + ints(tile.Start)
+					break
+				}
+			}
+			out = append(out, s)
+		}
+		return strings.Join(out, " ")
+	}
+	return ""
+}
+
+func ints(list []int64) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
+}
+
+// gridText formats a chunk grid: a number for each regular axis, and runs for others.
+func gridText(a *manifest.Array) string {
+	var axes []string
+	for _, s := range a.Schema.ChunkGrid.Sizes {
+		if n, ok := s.RegularSize(); ok {
+			axes = append(axes, fmt.Sprint(n))
+			continue
+		}
+		var runs []string
+		for _, r := range s.Runs() {
+			text := fmt.Sprint(r.Data)
+			if r.Count > 1 {
+				text += fmt.Sprint("x", r.Count)
+			}
+			runs = append(runs, text)
+		}
+		axes = append(axes, "["+strings.Join(runs, " ")+"]")
+	}
+	return strings.Join(axes, " ")
+}
+
+// refusals returns the findings of a refused plan.
+func refusals(t testing.TB, err error) []report.Finding {
+	t.Helper()
+	var refused *plan.Error
+	if !errors.As(err, &refused) {
+		t.Fatalf("not refused: %v", err)
+	}
+	return refused.Findings
+}
+
+// findingOf returns the only finding with a code.
+func findingOf(t testing.TB, r *report.Report, code report.Code) report.Finding {
+	t.Helper()
+	var found []report.Finding
+	for _, f := range r.Findings {
+		if f.Code == code {
+			found = append(found, f)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d findings of code %s in %+v", len(found), code, r.Findings)
+	}
+	return found[0]
+}

@@ -1,0 +1,128 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"varve/manifest/report"
+)
+
+// mostExamples is the number of examples in a finding.
+const mostExamples = 10
+
+// odd sets the files of a finding, and the number of files that they are compared with.
+func (p *inquiry) odd(f report.Finding, files []int32, of int64) report.Finding {
+	f.Files, f.Count, f.Of = p.fileSet(files), int64(len(files)), of
+	return f
+}
+
+// fileSet returns files in the form of findings.
+func (p *inquiry) fileSet(files []int32) report.Files {
+	p.sorted.Do(p.sortNames) // schemas are decided in parallel
+	places := make([]int32, len(files))
+	for i, f := range files {
+		places[i] = p.places[f]
+	}
+	return p.names.Files(places)
+}
+
+// sortNames sorts the names of all files in natural order.
+func (p *inquiry) sortNames() {
+	order := make([]int32, len(p.files))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, p.byName)
+	names := make([]string, len(order))
+	p.places = make([]int32, len(order))
+	for place, f := range order {
+		names[place], p.places[f] = p.files[f].URL, int32(place)
+	}
+	p.names = report.NewSources(names)
+}
+
+// file returns the name of a file as an argument of a finding.
+func (p *inquiry) file(f int32) report.File { return report.File(p.files[f].URL) }
+
+// span returns the first and the last of files by name.
+func (p *inquiry) span(files []int32) []report.File {
+	first, last := files[0], files[0]
+	for _, f := range files[1:] {
+		if p.byName(f, first) < 0 {
+			first = f
+		}
+		if p.byName(f, last) > 0 {
+			last = f
+		}
+	}
+	if first == last {
+		return []report.File{p.file(first)}
+	}
+	return []report.File{p.file(first), p.file(last)}
+}
+
+// label returns the short name of a file for a text.
+func (p *inquiry) label(url string) string {
+	p.sorted.Do(p.sortNames) // schemas are decided in parallel
+	return p.names.Label(url)
+}
+
+// find adds a finding to the report. With Options.Strict, re-encoding and filling are refused.
+func (p *inquiry) find(f report.Finding) {
+	if p.opts.Strict && (f.Effect == report.Reencoded || f.Effect == report.Filled) {
+		f.Effect, f.By, f.Remedies = report.Refused, report.Setting{Option: report.Strict}, nil
+	}
+	p.report.Add(f)
+}
+
+// CompareNames compares file names in natural order, which decides when nothing else does.
+func CompareNames(a, b string) int { return natural(a, b) }
+
+// natural compares names in natural order: digits compare as numbers, so a2 sorts before a10. A
+// backslash equals a slash, so that Windows gives the same order.
+func natural(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		m, n := digits(x), digits(y)
+		if m > 0 && n > 0 {
+			if c := number(x[:m], y[:n]); c != 0 {
+				return c
+			}
+			x, y = x[m:], y[n:]
+			continue
+		}
+		if c := int(slash(x[0])) - int(slash(y[0])); c != 0 {
+			return c
+		}
+		x, y = x[1:], y[1:]
+	}
+	if len(x) != len(y) {
+		return len(x) - len(y)
+	}
+	return strings.Compare(a, b)
+}
+
+func slash(c byte) byte {
+	if c == '\\' {
+		return '/'
+	}
+	return c
+}
+
+// digits returns the number of digits at the start of a text.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// number compares two decimal numbers of any length.
+func number(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
+}

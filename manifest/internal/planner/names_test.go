@@ -1,0 +1,33 @@
+package planner
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// TestFilesOfFinding: a finding lists all its files in natural order.
+func TestFilesOfFinding(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 500 {
+		p := &inquiry{}
+		var files []int32
+		var want []string
+		for i := range r.IntN(40) {
+			p.files = append(p.files, &manifest.File{Source: manifest.Source{URL: fmt.Sprintf("/run%d/%d", r.IntN(12), i)}})
+			files, want = append(files, int32(i)), append(want, p.files[i].URL)
+		}
+		r.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+		slices.SortFunc(want, natural)
+		f := p.odd(report.Finding{}, files, 50)
+		if got := slices.Collect(f.Files.All()); !slices.Equal(got, want) || f.Count != int64(len(files)) || f.Of != 50 {
+			t.Fatalf("%d of %d: %q, want %q", f.Count, f.Of, got, want)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package planner
+
+import (
+	"math"
+	"slices"
+
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// joinNear merges the groups of files whose coordinates differ by at most the tolerance from the
+// coordinates that the plan uses, and reports them. It requests unknown values.
+func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error) {
+	p := c.p
+	if p.opts.Tolerance <= 0 || !c.tolerable() {
+		return groups, nil
+	}
+	first := p.widest(c.a, files)
+	x, ok, err := c.numbers(first)
+	if err != nil || !ok {
+		return groups, err
+	}
+	var standard, near []int32
+	var others [][]int32
+	for _, g := range groups {
+		if slices.Contains(g, first) {
+			standard = g
+			continue
+		}
+		// All files of a group have equal values, so one of them is enough.
+		y, ok, err := c.numbers(p.firstOf(g))
+		var delta float64
+		if err == nil && ok {
+			delta, err = c.apart(x, y)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case ok && delta <= p.opts.Tolerance:
+			near = append(near, g...)
+		default:
+			others = append(others, g)
+		}
+	}
+	if len(p.needs) > 0 || len(near) == 0 {
+		return groups, nil
+	}
+	p.find(p.odd(report.Finding{Code: report.CoordinateNear, Array: c.a.path, Effect: report.Noted, By: p.byTolerance(),
+		Args: report.Args{"tolerance": p.opts.Tolerance, "standard": []report.File{p.file(first)}}}, near, int64(len(files))))
+	return append([][]int32{append(slices.Clip(standard), near...)}, others...), nil
+}
+
+// tolerable reports whether the tolerance applies to the array. It applies to auxiliary coordinates
+// that are not whole numbers, because programs that compute these again get slightly other values.
+func (c *comparison) tolerable() bool {
+	return c.a.aux && !slices.ContainsFunc(c.means, func(v *manifest.Variable) bool { return natureOf(v) != real })
+}
+
+// shapedNumbers is an array of numbers with a shape.
+type shapedNumbers struct {
+	numbers
+	packing cf.Packing
+	shape   []int64
+	unit    string
+}
+
+// numbers returns the numbers that a file has for the variable, in the array's axis order. ok is
+// false if nothing was written, or if the numbers exceed the memory limit.
+func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, err error) {
+	at := placeOf(c.a.members, c.p.classOf[file])
+	m := &c.a.members[at]
+	what, err := newMeaning(c.means[at])
+	if err != nil || what.nature != real || m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
+		return x, false, nil
+	}
+	if !c.fitsMemory(m.v) {
+		return x, false, nil
+	}
+	values, ok := c.elements(file, m)
+	if !ok {
+		return x, false, nil
+	}
+	values, x.shape, err = content{m, c.means[at], values}.inOrder()
+	if err != nil {
+		return x, false, c.p.inFile(file, err)
+	}
+	if c.units {
+		x.unit = what.unit
+	}
+	if x.packing, err = cf.PackingOf(c.means[at]); err == nil {
+		x.numbers, err = readNumbers(c.means[at], values.Data)
+	}
+	if err != nil {
+		return x, false, c.p.inFile(file, err)
+	}
+	return x, true, nil
+}
+
+// apart returns the largest difference between the used numbers x and the numbers y of a file. With
+// padding, a file may be narrower; then only its part of x is compared.
+func (c *comparison) apart(x, y shapedNumbers) (float64, error) {
+	if c.p.opts.Pad == plan.PadFill && within(y.shape, x.shape) {
+		var err error
+		if x, err = x.begins(y.shape); err != nil {
+			return 0, err
+		}
+	}
+	return x.apart(y), nil
+}
+
+// within reports whether a shape is at most as long as another along each axis.
+func within(shape, of []int64) bool {
+	for k, n := range shape {
+		if n > of[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// begins returns the numbers cropped to a shape.
+func (x shapedNumbers) begins(shape []int64) (shapedNumbers, error) {
+	values, err := beginning(&manifest.Values{Data: x.data}, x.shape, shape, x.t)
+	if err == nil {
+		x.data, x.n, x.shape = values.Data, int(product(shape)), shape
+	}
+	return x, err
+}
+
+// apart returns the largest difference between numbers, or infinity if they cannot be compared.
+// Missing values equal one another.
+func (x shapedNumbers) apart(y shapedNumbers) (delta float64) {
+	if !slices.Equal(x.shape, y.shape) || x.unit != y.unit {
+		return math.Inf(1)
+	}
+	for i := range x.n {
+		a, b := x.real(i), y.real(i)
+		switch {
+		case a == b || math.IsNaN(a) && math.IsNaN(b):
+		case math.IsNaN(a) || math.IsNaN(b):
+			return math.Inf(1)
+		default:
+			delta = max(delta, math.Abs(a-b))
+		}
+	}
+	return delta
+}
+
+// real returns an element as an unpacked float64, or NaN if it is missing.
+func (x shapedNumbers) real(i int) float64 {
+	if x.packing.IsMask(x.t, x.element(i)[:x.t.Size]) {
+		return math.NaN()
+	}
+	return x.numbers.real(i)
+}
+
+// elements returns all elements of a file for one comparison. Afterwards, only the digests of large
+// variables are kept.
+func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
+	p, need := c.p, Need{File: int(file), Variable: m.at, Extent: All}
+	if p.isLarge(m.v) && m.v.Storage.Layout != manifest.Valued {
+		need.Extent = Compared
+	}
+	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > p.inline() && !p.compared[need] {
+		p.compared[need] = true
+		p.comparedBytes += size
+	}
+	if values := p.valuesIn(file, m.at); need.Extent == Compared && (values == nil || values.Summed) {
+		p.need(file, m.at, Compared)
+		return nil, false
+	}
+	return p.values(file, m.at, elementsOf(m.v))
+}
+
+// fitsMemory reports whether the memory limit permits the elements of a variable, besides the elements
+// that are compared already.
+func (c *comparison) fitsMemory(v *manifest.Variable) bool {
+	if v.Type.Varies() {
+		return !c.p.isLarge(v)
+	}
+	return c.p.comparedBytes+sizeOf(v) <= manifest.MostSummed
+}
+
+// sizeOf returns the size of fixed-size elements in memory.
+func sizeOf(v *manifest.Variable) int64 { return elementsOf(v) * int64(v.Type.Size) }

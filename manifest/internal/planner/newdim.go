@@ -1,0 +1,325 @@
+package planner
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// makeDims adds the new dimensions of the options. If files already have such a dimension, with
+// length 1 and without a coordinate, makeDims gives it values.
+func (p *directions) makeDims() error {
+	for _, n := range p.opts.NewDims {
+		at := "/" + strings.Trim(n.Name, "/")
+		if p.beside[at] {
+			continue
+		}
+		if err := p.checkNew(&n, at); err != nil {
+			return err
+		}
+		steps, lack, err := p.stepsOf(&n, at, func(*class) bool { return true })
+		if err != nil {
+			return fmt.Errorf("new dimension %s: %w", n.Name, err)
+		}
+		if len(p.needs) > 0 {
+			return nil
+		}
+		if len(lack) > 0 {
+			p.refuseLack(&n, at, lack, len(lack)+len(steps))
+			continue
+		}
+		if err := p.makeDim(at, steps); err != nil {
+			return fmt.Errorf("new dimension %s: %w", n.Name, err)
+		}
+	}
+	return nil
+}
+
+// refuseLack refuses files without a value for a new dimension.
+func (p *survey) refuseLack(n *plan.NewDim, at string, lack []int32, of int) {
+	p.find(p.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name}, lack, int64(of)))
+}
+
+// checkNew returns an error if the files already use the name of a new dimension for something else.
+func (p *directions) checkNew(n *plan.NewDim, at string) error {
+	variable := "/" + strings.Trim(n.Variable, "/")
+	wrong := func(says string, remedies ...report.Remedy) error {
+		value := n.Name
+		if n.Variable != "" {
+			value += "=var:" + n.Variable
+		}
+		return &plan.OptionError{Setting: report.Setting{Option: report.NewDim, Value: value}, Says: says, Remedies: remedies}
+	}
+	rename := report.Fill(report.Rename, n.Name+"=NAME", report.MakesRoom)
+	d := p.dims[at]
+	switch {
+	case d != nil && (d.coord != "" || p.longest(d) > 1) && n.Variable == "":
+		return wrong("files have a dimension of this name"+p.why(d), rename)
+	case d != nil && (d.coord != "" || p.longest(d) > 1):
+		return wrong("files have a dimension of this name" + p.why(d))
+	case d != nil && d.role != fixed:
+		return wrong("the option concat already concatenates files along this dimension")
+	case n.Variable != "" && !p.anyHas(variable):
+		return wrong("no file has this variable" + p.whichThere())
+	case variable == at || !p.anyHas(at):
+		return nil
+	}
+	return wrong("files have a variable of this name", report.Do(report.NewDim, n.Name+"=var:"+n.Name, report.StackByValue), rename, report.DropPath(n.Name))
+}
+
+// isStep reports whether a new dimension takes its values from the coordinate of the same name.
+func (p *survey) isStep(at string) bool {
+	return !p.beside[at] && p.holdsStep(at) && slices.ContainsFunc(p.opts.NewDims, func(n plan.NewDim) bool {
+		return "/"+strings.Trim(n.Name, "/") == at && "/"+strings.Trim(n.Variable, "/") == at
+	})
+}
+
+// holdsStep reports whether every file has a dimension of length 1 and one value under its name.
+func (p *survey) holdsStep(at string) bool {
+	return !slices.ContainsFunc(p.classes, func(c *class) bool {
+		i := c.find(at)
+		return len(c.files) > 0 && (c.dims[at].Length != 1 || i < 0 || c.vars[i].v.Unreadable != "" || elementsOf(c.vars[i].v) != 1)
+	})
+}
+
+// why explains, for a message, why a dimension cannot be given values.
+func (p *directions) why(d *dim) string {
+	if d.coord != "" {
+		return ", and " + d.coord + " its values"
+	}
+	return fmt.Sprintf(", of up to %d elements", p.longest(d))
+}
+
+// longest returns the greatest length of a dimension in any file.
+func (p *survey) longest(d *dim) (n int64) {
+	for _, class := range d.classes {
+		n = max(n, p.classes[class].dims[d.path].Length)
+	}
+	return n
+}
+
+func (p *survey) anyHas(variable string) bool {
+	return slices.ContainsFunc(p.classes, func(c *class) bool { return c.find(variable) >= 0 })
+}
+
+// step is the value of a new dimension for one file.
+type step struct {
+	v      *manifest.Variable
+	values *manifest.Values
+}
+
+// stepsOf returns the value of each file in the chosen classes, and the files without a value.
+func (p *survey) stepsOf(n *plan.NewDim, at string, among func(*class) bool) (steps map[int32]step, lack []int32, err error) {
+	if n.Variable != "" {
+		return p.stepsIn("/"+strings.Trim(n.Variable, "/"), at, among)
+	}
+	texts, lack, err := p.stepTexts(n, among)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, values, err := p.elementsOfSteps(at, texts)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.noteShortYears(n, texts)
+	steps = make(map[int32]step, len(texts))
+	distinct := map[string]*manifest.Values{}
+	for f, x := range values {
+		if distinct[x.ID] == nil {
+			distinct[x.ID] = x
+		}
+		steps[f] = step{v, distinct[x.ID]}
+	}
+	return steps, lack, nil
+}
+
+// stepsIn takes the values from a variable that has one element in each file. This variable becomes
+// the coordinate, under the name of the dimension.
+func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps map[int32]step, lack []int32, err error) {
+	steps = map[int32]step{}
+	var turned []func() // turns variables into coordinates; called only if every file has a value
+	for _, c := range p.classes {
+		if !among(c) {
+			continue
+		}
+		i := c.find(variable)
+		if i < 0 || c.vars[i].v.Unreadable != "" || c.vars[i].v.Storage.Layout == manifest.Nothing {
+			lack = append(lack, c.files...)
+			continue
+		}
+		x := c.vars[i]
+		if elementsOf(x.v) != 1 {
+			return nil, nil, fmt.Errorf("%s: %s has the shape %v; it must have exactly one element", p.files[c.files[0]].URL, variable, x.v.Shape)
+		}
+		v := *x.v
+		v.Path, v.Dims, v.Shape = at, []string{at}, []int64{1}
+		if v.Storage.Layout == manifest.Chunked {
+			v.Storage.Chunks, v.Storage.Edges = v.Shape, nil
+		}
+		for _, f := range c.files {
+			switch values, ok := p.values(f, x.at, 1); {
+			case !ok:
+			case isMissing(&v, values):
+				lack = append(lack, f)
+			default:
+				steps[f] = step{&v, values}
+			}
+		}
+		turned = append(turned, func() {
+			x.v, x.path, x.dims = &v, at, v.Dims
+			c.setCoord(x)
+		})
+	}
+	if len(lack) == 0 {
+		for _, turn := range turned {
+			turn()
+		}
+	}
+	return steps, lack, p.fault
+}
+
+// isMissing reports whether the single element of a variable is missing or NaN.
+func isMissing(v *manifest.Variable, values *manifest.Values) bool {
+	// Text has no missing value that xarray would honour.
+	what, err := newMeaning(v)
+	if err != nil || what.nature == text {
+		return false
+	}
+	g, err := newGauge(what, what.nature, int64(len(values.Data)))
+	if err != nil || g.Add(values.Data) != nil {
+		return false // reading the variable reports this error
+	}
+	return missing(g.first, g.as) || g.as != instant && g.missing(values.Data[:g.packing.Type.Size])
+}
+
+// namedFiles counts the files that the user named.
+func (p *inquiry) namedFiles() (n int) {
+	for _, f := range p.files {
+		if !f.Hidden {
+			n++
+		}
+	}
+	return n
+}
+
+// makeDim adds a dimension with one position for each distinct value, in increasing order.
+func (p *directions) makeDim(at string, steps map[int32]step) error {
+	d := &dim{path: at, coord: at, made: true, named: true, role: flowing}
+	if own := p.dims[at]; own != nil {
+		d.owned, d.classes = true, own.classes
+	}
+	d.of = make([]int32, len(p.files))
+	for i := range d.of {
+		d.of[i] = noDim
+	}
+	known := newInterned(p.files)
+	for _, f := range sorted(steps) {
+		if err := known.add(d, f, steps[f].v, steps[f].values); err != nil {
+			return p.inFile(f, err)
+		}
+	}
+	if err := p.measure(d); err != nil {
+		return err
+	}
+	d.order = slices.Clone(d.coords)
+	// The file order is arbitrary; values give each file a position that does not change.
+	slices.SortFunc(d.order, func(a, b *coord) int { return a.low.compare(b.low) })
+	for i, c := range d.order {
+		c.start = int64(i)
+	}
+	d.length = int64(len(d.order))
+	if !d.owned {
+		p.dimOrder = append(p.dimOrder, at)
+		slices.Sort(p.dimOrder)
+	}
+	p.dims[at] = d
+	p.made = append(p.made, d)
+	return nil
+}
+
+// addNewDims adds the new dimensions to an array, unless all files have equal values of it. A new
+// dimension that files also have themselves is added only to scalars.
+func (p *layout) addNewDims(a *array) {
+	made := slices.DeleteFunc(slices.Clone(p.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 || slices.Contains(a.made, d.path) })
+	made = append(made, p.besideAll(a)...)
+	if len(made) == 0 || p.isAxis(a) || a.aux && len(a.placed) > 0 {
+		return
+	}
+	if known, equal := p.known(a); a.aux {
+		made = p.madeFor(a, made, known)
+	} else if len(a.dims) == 0 && a.files > 1 && known && (equal || p.meanSame(a)) {
+		return
+	}
+	for i, d := range made {
+		a.made = slices.Insert(a.made, i, d.path)
+	}
+	a.placed = append(slices.Clone(made), a.placed...)
+}
+
+// refuseNamesake refuses an array that has a dimension with the base name of a new dimension, in
+// another group, and reports whether it did. Zarr and xarray use only the base names of dimensions.
+func (p *layout) refuseNamesake(a *array) bool {
+	for _, made := range a.made {
+		for _, at := range a.dims {
+			if path.Base(at) != path.Base(made) || at == made {
+				continue
+			}
+			remedies := []report.Remedy{report.Fill(report.Rename, at[1:]+"=NAME", report.MakesRoom)}
+			if d := p.dims[at]; d.coord == "" && p.longest(d) <= 1 {
+				remedies = slices.Insert(remedies, 0, report.Fill(report.NewDim, at[1:]+"=PATTERN", report.ByNameValues))
+			}
+			p.find(p.odd(report.Finding{Code: report.NewDimTaken, Array: a.path, Effect: report.Refused, Dim: path.Base(made), Remedies: remedies,
+				Args: report.Args{"existing": at}}, p.filesHaving(a), a.files))
+			return true
+		}
+	}
+	return false
+}
+
+// madeFor returns the new dimensions that distinguish the values of an auxiliary variable: none if
+// all files have the same values. It requests unknown values, unless the first file's are used
+// anyway.
+func (p *layout) madeFor(a *array, of []*dim, known bool) []*dim {
+	c := p.comparing(a)
+	if !known && (p.opts.Coords == plan.CoordsFirst || c.largest() > manifest.MostSummed) {
+		return nil // statics reports this when it compares the variable
+	}
+	groups, err := c.parts(p.filesHaving(a))
+	p.fault = cmp.Or(p.fault, err)
+	if err != nil || len(groups) < 2 {
+		return nil
+	}
+	made := of
+	for _, d := range of {
+		if rest := slices.DeleteFunc(slices.Clone(made), func(e *dim) bool { return e == d }); distinguish(rest, groups) {
+			made = rest
+		}
+	}
+	return made
+}
+
+// distinguish reports whether dimensions distinguish groups of files: no two groups share a position.
+func distinguish(dims []*dim, groups [][]int32) bool {
+	groupAt := map[string]int{} // the group of files at each position
+	for i, files := range groups {
+		for _, f := range files {
+			var at []byte
+			for _, d := range dims {
+				start, _, _ := d.starts(f)
+				at = binary.AppendVarint(at, start)
+			}
+			if other, ok := groupAt[string(at)]; ok && other != i {
+				return false
+			}
+			groupAt[string(at)] = i
+		}
+	}
+	return true
+}

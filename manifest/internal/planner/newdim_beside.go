@@ -1,0 +1,113 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/plan"
+)
+
+// stepsBeside applies new dimensions that some files have already: files without their own value
+// along the dimension get the value from the option. Files that have a value keep it.
+func (p *directions) stepsBeside() error {
+	for i := range p.opts.NewDims {
+		n := &p.opts.NewDims[i]
+		at := "/" + strings.Trim(n.Name, "/")
+		if p.isStep(at) || !slices.ContainsFunc(p.classes, func(c *class) bool { return c.isAlong(at, at) }) {
+			continue
+		}
+		if err := p.giveSteps(n, at); err != nil || len(p.needs) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAlong reports whether a class has a variable at a path whose only dimension is at.
+func (c *class) isAlong(path, at string) bool {
+	i := c.find(path)
+	return i >= 0 && slices.Equal(c.vars[i].dims, []string{at})
+}
+
+// giveSteps gives the option's value to files without a value along a dimension. A file without a
+// value in the option stays as it was, unless its variables need the dimension.
+func (p *directions) giveSteps(n *plan.NewDim, at string) error {
+	variable, has := "/"+strings.Trim(n.Variable, "/"), p.having(at)
+	among := map[*class]bool{}
+	for _, c := range p.classes {
+		isStep := c.canBeStep(at, at, has) || !slices.ContainsFunc(c.vars, func(x planVar) bool { return slices.Contains(x.dims, at) })
+		if n.Variable == "" {
+			isStep = isStep && c.find(at) < 0
+		} else {
+			isStep = isStep && (c.find(variable) >= 0 || c.find(at) < 0 && c.canBeStep(at, at, has))
+		}
+		among[c] = isStep && len(c.files) > 0
+	}
+	steps, lack, err := p.stepsOf(n, at, func(c *class) bool { return among[c] })
+	if err != nil || len(p.needs) > 0 || len(steps)+len(lack) == 0 {
+		return err
+	}
+	lack = slices.DeleteFunc(lack, func(f int32) bool {
+		c := p.classes[p.classOf[f]]
+		if c.canBeStep(at, at, has) {
+			return false
+		}
+		among[c] = false
+		return true
+	})
+	if p.beside == nil {
+		p.beside = map[string]bool{}
+	}
+	p.beside[at] = true
+	if len(lack) > 0 {
+		p.refuseLack(n, at, lack, len(lack)+len(steps))
+		return nil
+	}
+	// The slice belongs to the caller, and addStepCoord replaces some of its files.
+	p.files = slices.Clone(p.files)
+	for _, c := range p.classes {
+		if !among[c] {
+			continue
+		}
+		if n.Variable == "" {
+			p.addStepCoord(c, at, steps)
+		}
+		if c.given == nil {
+			c.given = map[string]bool{}
+		}
+		c.given[at] = true
+	}
+	return nil
+}
+
+// addStepCoord adds the coordinate of a new dimension to the header and values of each file in a
+// class. It changes copies, because the caller owns the files.
+func (p *survey) addStepCoord(c *class, at string, steps map[int32]step) {
+	h := *c.header
+	h.Variables = append(slices.Clone(h.Variables), nil)
+	last := len(h.Variables) - 1
+	v := *steps[c.files[0]].v
+	v.Storage.Layout = manifest.Valued
+	h.Variables[last] = &v
+	for _, f := range c.files {
+		file := *p.files[f]
+		file.Header, file.Values = &h, append(slices.Clone(file.Values), make([]*manifest.Values, len(h.Variables)-len(file.Values))...)
+		file.Values[last] = steps[f].values
+		p.files[f] = &file
+	}
+	c.header = &h
+	c.setCoord(planVar{at: last, v: &v, path: at, dims: []string{at}, aux: true})
+}
+
+// besideAll returns the dimensions that an array lacks, and along which an option gives each of its
+// files a value.
+func (p *layout) besideAll(a *array) (dims []*dim) {
+	for _, at := range sorted(p.beside) {
+		if d := p.dims[at]; d != nil && d.places() && !slices.Contains(a.allDims(), at) &&
+			!slices.ContainsFunc(a.members, func(m member) bool { return !p.classes[m.class].given[at] }) {
+			dims = append(dims, d)
+		}
+	}
+	return dims
+}

@@ -1,0 +1,286 @@
+package planner
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// noteAxes reports facts about dimensions: empty files, lengths and gaps.
+func (p *directions) noteAxes() {
+	for _, at := range p.dimOrder {
+		d := p.dims[at]
+		p.noteEmpty(d)
+		if d.role == flowing {
+			p.noteLengths(d)
+			p.noteGaps(d)
+		}
+	}
+}
+
+// noteEmpty reports files of length 0 along a dimension.
+func (p *inquiry) noteEmpty(d *dim) {
+	empty := d.filesWhose(func(c *coord) bool { return c.n == 0 })
+	if len(empty) > 0 && len(d.order) > 0 {
+		p.find(p.odd(report.Finding{Code: report.EmptyFile, Effect: report.Noted, Dim: d.name()}, empty, d.total()))
+	}
+}
+
+// noteLengths reports that files have different lengths. The last file may be shorter.
+func (p *inquiry) noteLengths(d *dim) {
+	if d.made || d.joined || len(d.order) < 2 {
+		return
+	}
+	least, most := d.order[0].n, d.order[0].n
+	for _, c := range d.order[:len(d.order)-1] {
+		least, most = min(least, c.n), max(most, c.n)
+	}
+	if least == most && d.order[len(d.order)-1].n <= most {
+		return
+	}
+	most, least = max(most, d.order[len(d.order)-1].n), min(least, d.order[len(d.order)-1].n)
+	files := d.filesWhose(func(c *coord) bool { return c.n > 0 })
+	p.find(p.odd(report.Finding{Code: report.LengthsDiffer, Effect: report.Verbatim, Dim: d.name(), Args: report.Args{"min": least, "max": most}}, files, d.total()))
+}
+
+// addChunkLengths adds the chunk length along a dimension to the finding that files have different
+// lengths, if all arrays along it have one chunk length. The text of the finding then says that the
+// lengths have no consequence.
+func (p *planner) addChunkLengths() {
+	for i := range p.report.Findings {
+		f := &p.report.Findings[i]
+		if f.Code != report.LengthsDiffer {
+			continue
+		}
+		length := int64(0)
+		for k := range p.out.Arrays {
+			a := &p.out.Arrays[k]
+			at := slices.IndexFunc(a.Dims, func(dim string) bool { return path.Base(dim) == f.Dim })
+			if at < 0 || len(a.Dims) == 1 && path.Base(a.Path) == f.Dim {
+				continue // coordinates are stored in the manifest, with their own chunks
+			}
+			n, isRegular := a.Schema.ChunkGrid.Sizes[at].RegularSize()
+			if !isRegular || length != 0 && n != length {
+				length = 0
+				break
+			}
+			length = n
+		}
+		if length > 0 {
+			f.Args["chunk"] = length
+		}
+	}
+}
+
+// noteGaps reports positions where files may be missing: there, the step from one file to the next is
+// more than 1.5 times each step within these files, and more than 1.5 times the median step between
+// files. The factor tolerates months of 28 to 31 days and small drifts of instruments.
+func (p *inquiry) noteGaps(d *dim) {
+	if d.nature != instant && d.nature != whole && d.nature != real || d.inNames || d.made || d.joined || len(d.order) < 2 {
+		return
+	}
+	between := make([]float64, 0, len(d.order)-1)
+	for i := 1; i < len(d.order); i++ {
+		between = append(between, d.between(i))
+	}
+	typical := slices.Clone(between)
+	slices.Sort(typical)
+	usual := typical[(len(typical)-1)/2]
+	if len(between) < 2 {
+		usual = 0
+	}
+	var gaps []int
+	for i := 1; i < len(d.order); i++ {
+		longest := max(usual, d.order[i-1].step, d.order[i].step)
+		if longest > 0 && between[i-1] > 1.5*longest {
+			gaps = append(gaps, i)
+		}
+	}
+	if len(gaps) > 0 {
+		p.sayGaps(d, gaps)
+	}
+}
+
+// between returns the step from coordinate i-1 to coordinate i, or 0 if they overlap.
+func (d *dim) between(i int) float64 {
+	a, b := d.order[i-1], d.order[i]
+	if b.start < a.start+a.n {
+		return 0
+	}
+	from, to := a.high, b.low
+	if b.high.compare(a.low) < 0 {
+		from, to = b.high, a.low
+	}
+	return distance(from, to, d.nature)
+}
+
+func (p *inquiry) sayGaps(d *dim, gaps []int) {
+	var shown []report.Gap
+	files := make([]int32, 0, len(gaps))
+	for _, i := range gaps {
+		a, b := d.order[i-1], d.order[i]
+		if len(shown) < mostExamples {
+			shown = append(shown, report.Gap{From: a.say(a.n - 1), To: b.say(0), Before: p.file(a.rep), After: p.file(b.rep)})
+		}
+		files = append(files, b.rep)
+	}
+	p.find(p.odd(report.Finding{Code: report.GapBetweenFiles, Array: d.coord, Effect: report.Noted, Dim: d.name(), Args: report.Args{"gaps": shown}}, files, d.total()))
+}
+
+// noteUnwritten reports files in which a variable was never written.
+func (p *survey) noteUnwritten(a *array) {
+	var files []int32
+	for _, m := range a.members {
+		if m.v.Storage.Layout == manifest.Nothing && elementsOf(m.v) > 0 {
+			files = append(files, p.classes[m.class].files...)
+		}
+	}
+	if len(files) > 0 {
+		p.find(p.odd(report.Finding{Code: report.NeverWritten, Array: a.path, Effect: report.Noted}, files, a.files))
+	}
+}
+
+// noteChunks reports files whose chunks have another shape than the schema's.
+func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
+	g, err := schema.Grid()
+	if err != nil {
+		return
+	}
+	members := a.all()
+	c := &cutting{p: p, a: a, members: members, kept: kept, shape: schema.Shape}
+	c.takeGrid(g)
+	var odd []int32
+	shapes := map[string]bool{}
+	for i := range members {
+		m := &members[i]
+		if m.v.Storage.Layout != manifest.Chunked {
+			continue
+		}
+		for k := range c.shape {
+			if c.placedAt(k) < 0 && !c.chunksLike(i, k) && schema.Shape[k] > 0 {
+				odd = append(odd, p.classes[m.class].files...)
+				shapes[c.chunkText(m)] = true
+				break
+			}
+		}
+	}
+	if len(odd) > 0 && int64(len(odd)) <= a.files {
+		declared := make([]string, g.Rank())
+		for k := range declared {
+			first, _ := g.Dim(k).CodecSize(0)
+			declared[k] = axisText(c.lists[k], first)
+		}
+		p.find(p.odd(report.Finding{Code: report.ChunksDiffer, Array: a.path, Effect: report.Reencoded,
+			Args:     report.Args{"shapes": sorted(shapes), "declared": strings.Join(declared, "×")},
+			Remedies: []report.Remedy{report.Fill(report.CodecFrom, "FILE", report.OthersDecide), report.Fill(report.ChunkEdges, a.path[1:]+":DIM=N", "")}},
+			odd, a.files))
+	}
+	p.notePadding(a, schema)
+}
+
+// notePadding reports files whose short last chunk lies inside the array: it is stored at full
+// length and has to be re-encoded.
+func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
+	if a.where == nil || !a.mayPad() {
+		return
+	}
+	var files []int32
+	for i := range a.where.tiles {
+		t := &a.where.tiles[i]
+		if m := a.memberOf(p.classOfAny(t.File)); m != nil && a.pads(m, t, schema.Shape) {
+			files = append(files, int32(t.File))
+		}
+	}
+	if len(files) > 0 {
+		p.find(p.odd(report.Finding{Code: report.ShortChunkPadded, Array: a.path, Effect: report.Reencoded}, files, int64(len(a.where.tiles))))
+	}
+}
+
+// takeGrid sets the chunk lengths along dimensions in which files are not placed to the lengths of a grid.
+func (c *cutting) takeGrid(g *grid.Grid) {
+	c.around, c.lists = make([]int64, len(c.shape)), make([][]run, len(c.shape))
+	for k := range c.shape {
+		if c.placedAt(k) >= 0 {
+			continue
+		}
+		var runs []run
+		for r := range g.Dim(k).Runs() {
+			runs = append(runs, run{r.Codec, r.Count, r.Data})
+		}
+		size, even := evenly(runs, c.shape[k])
+		if c.around[k] = size; !even {
+			c.lists[k] = runs
+		}
+	}
+}
+
+// chunkText formats the chunk shape of a member in the axis order of its files: 1×90×180, or
+// [10 20 30]×180 if the edges along an axis differ.
+func (c *cutting) chunkText(m *member) string {
+	words := make([]string, len(m.v.Shape))
+	stored := c.stored(m)
+	for own, axis := range m.axes {
+		k := own + len(c.a.made)
+		words[axis] = axisText(c.storedEdges(m, k), stored[k])
+	}
+	return strings.Join(words, "×")
+}
+
+// axisText formats the chunk length along an axis, or the first of its edges.
+func axisText(edges []run, length int64) string {
+	if edges == nil {
+		return strconv.FormatInt(length, 10)
+	}
+	var words []string
+	for _, r := range edges {
+		for range r.count {
+			if len(words) == mostExamples {
+				return "[" + strings.Join(words, " ") + " …]"
+			}
+			words = append(words, strconv.FormatInt(r.length, 10))
+		}
+	}
+	return "[" + strings.Join(words, " ") + "]"
+}
+
+// mayPad reports whether any file may end in a short chunk. It is a cheap test before pads.
+func (a *array) mayPad() bool {
+	if a.where.cut {
+		return true
+	}
+	for i := range a.members {
+		m := &a.members[i]
+		if m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Chunks == nil {
+			continue
+		}
+		for _, d := range a.where.dims {
+			if own := slices.Index(a.dims, d.path); own >= 0 && m.v.Shape[m.axes[own]]%m.v.Storage.Chunks[m.axes[own]] != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pads reports whether a tile ends in a short chunk before the end of the array.
+func (a *array) pads(m *member, t *manifest.Tile, shape []int64) bool {
+	if m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Chunks == nil {
+		return false
+	}
+	for k, d := range a.where.dims {
+		own := slices.Index(a.dims, d.path)
+		if own < 0 {
+			continue
+		}
+		if chunk := m.v.Storage.Chunks[m.axes[own]]; (t.Start[k]+t.Shape[k])%chunk != 0 && t.Origin[k]+t.Shape[k] < shape[own+len(a.made)] {
+			return true
+		}
+	}
+	return false
+}

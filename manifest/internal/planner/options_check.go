@@ -1,0 +1,193 @@
+package planner
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// optionError returns the error for an option and its value.
+func optionError(option report.Option, value, says string) *plan.OptionError {
+	return &plan.OptionError{Setting: report.Setting{Option: option, Value: value}, Says: says}
+}
+
+// advise adds an option that avoids the error to it.
+func advise(err error, r report.Remedy) error {
+	return manifest.WithRemedy(err, string(r.Option), r.Value)
+}
+
+// checkOptions returns an error for an option that applies to no file.
+func (p *survey) checkOptions() error {
+	if from := p.opts.CodecFrom; from != "" && !slices.ContainsFunc(p.files, func(f *manifest.File) bool { return isFile(f, from) }) {
+		return optionError(report.CodecFrom, from, "it is not among the files")
+	}
+	for _, r := range p.opts.Rename {
+		if !p.renames(&r) {
+			return optionError(report.Rename, r.Old+"="+r.New, "no variable or dimension is called "+r.Old)
+		}
+	}
+	for i := range p.opts.Schemas {
+		if err := p.checkOverride(&p.opts.Schemas[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renames reports whether any file has the old name of a rename. For unnamed dimensions, the
+// generated name of any file counts, because an added file may replace it.
+func (p *survey) renames(r *plan.Rename) bool {
+	for d := range p.numbered {
+		if means(r, d) {
+			return true
+		}
+	}
+	renamer := renamer{group: p.renamer().group}
+	return slices.ContainsFunc(p.classes, func(c *class) bool {
+		return slices.ContainsFunc(c.vars, func(x planVar) bool {
+			return means(r, renamer.dim(x.v.Path)) || slices.ContainsFunc(x.v.Dims, func(d string) bool { return means(r, renamer.dim(d)) })
+		})
+	})
+}
+
+// checkOverride returns an error if no array, or none of its dimensions, matches an override.
+func (p *survey) checkOverride(o *plan.Override) error {
+	dims, found := p.overridden(o)
+	if o.Type != "" {
+		if !found {
+			return optionError(report.DataType, o.Array+"="+o.Type, "no array has this name"+p.whichThere())
+		}
+	}
+	for dim := range o.Chunks {
+		value := o.Array + ":" + dim
+		if !found {
+			return optionError(report.ChunkEdges, value, "no array has this name"+p.whichThere())
+		}
+		if !slices.ContainsFunc(dims, func(at string) bool { return calls(dim, at) }) {
+			return optionError(report.ChunkEdges, value, "no array of this name has a dimension "+dim+listed(dims))
+		}
+	}
+	return nil
+}
+
+// overridden returns the dimensions of the arrays that match an override, and whether any array
+// does.
+func (p *survey) overridden(o *plan.Override) (dims []string, found bool) {
+	for _, made := range p.opts.NewDims {
+		dims = append(dims, "/"+made.Name)
+		found = found || matches([]string{o.Array}, "/"+made.Name)
+	}
+	for _, c := range p.classes {
+		for _, x := range c.vars {
+			if matches([]string{o.Array}, x.path) {
+				found = true
+				dims = append(dims, x.dims...)
+				for _, s := range p.opts.Broadcast {
+					if matches([]string{s.Array}, x.path) {
+						dims = append(dims, "/"+strings.TrimLeft(s.Dim, "/"))
+					}
+				}
+			}
+		}
+	}
+	return dims, found
+}
+
+// checkConcat returns an error if no file has a dimension that the user named, to concatenate along it
+// or to join it.
+func (p *directions) checkConcat() error {
+	for _, name := range p.opts.Concat {
+		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) {
+			err := optionError(report.Concat, name, "no dimension has this name"+listed(p.dimOrder))
+			if at := "/" + strings.Trim(name, "/"); p.anyHas(at) {
+				err.Remedies = []report.Remedy{stackBy(at, report.StackByValue)}
+			}
+			return err
+		}
+	}
+	for _, name := range sorted(p.opts.Join) {
+		if name != "" && !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) {
+			return optionError(report.JoinLabels, name+"="+string(p.opts.Join[name]), "no dimension has this name"+listed(p.dimOrder))
+		}
+	}
+	return nil
+}
+
+// dropsAll reports whether the options drop all variables that match a pattern. Other options for
+// these variables then have no effect. That is no error, because users add drop to options that
+// were refused.
+func (p *survey) dropsAll(glob string) bool {
+	if len(p.opts.Drop) == 0 || slices.ContainsFunc(p.classes, func(c *class) bool {
+		return slices.ContainsFunc(c.vars, func(x planVar) bool { return matches([]string{glob}, x.path) })
+	}) {
+		return false
+	}
+	renamer := p.renamer()
+	return slices.ContainsFunc(p.classes, func(c *class) bool {
+		return slices.ContainsFunc(c.header.Variables, func(v *manifest.Variable) bool {
+			return matches([]string{glob}, renamer.dim(v.Path)) && matches(p.opts.Drop, renamer.dim(v.Path))
+		})
+	})
+}
+
+// dropsDim reports whether only dropped variables have a dimension.
+func (p *survey) dropsDim(name string) bool {
+	renamer := p.renamer()
+	return len(p.opts.Drop) > 0 && slices.ContainsFunc(p.classes, func(c *class) bool {
+		return slices.ContainsFunc(c.header.Variables, func(v *manifest.Variable) bool {
+			return matches(p.opts.Drop, renamer.dim(v.Path)) && slices.ContainsFunc(v.Dims, func(d string) bool { return calls(name, renamer.dim(d)) })
+		})
+	})
+}
+
+// nothingLeft returns the error that the options exclude all variables.
+func (p *survey) nothingLeft() error {
+	var given []report.Setting
+	for _, s := range []report.Setting{{Option: report.Group, Value: p.opts.Group}, {Option: report.Vars, Value: strings.Join(p.opts.Vars, ",")},
+		{Option: report.Drop, Value: strings.Join(p.opts.Drop, ",")}} {
+		if s.Value != "" {
+			given = append(given, s)
+		}
+	}
+	if len(given) == 0 {
+		return errors.New("no file has a variable")
+	}
+	return &plan.OptionError{Setting: given[0], Says: "these options exclude all variables" + p.whichThere()}
+}
+
+// whichThere lists the variables of the files, for a message.
+func (p *survey) whichThere() string {
+	var paths []string
+	for _, c := range p.classes {
+		for i := range c.header.Variables {
+			paths = append(paths, c.header.Variables[i].Path)
+		}
+	}
+	return listed(paths)
+}
+
+// mostListed is the number of names in a message, enough to find the intended one.
+const mostListed = 20
+
+// listed returns the end of a message with the names that exist.
+func listed(names []string) string {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if len(names) > mostListed {
+		names, more = names[:mostListed], ", …"
+	}
+	return "; there are " + strings.Join(names, ", ") + more
+}
+
+// means reports whether a rename applies to a path.
+func means(r *plan.Rename, at string) bool {
+	return r.Old == at || r.Old == path.Base(at) || "/"+r.Old == at
+}

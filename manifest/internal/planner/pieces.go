@@ -1,0 +1,493 @@
+package planner
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/manifest/internal/convert"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// Limits of values that are stored in the manifest.
+const (
+	mostTimes     = 64 << 20 // bytes of times that are converted to common units
+	pieceElements = 1 << 20  // elements of one piece; 8 MiB of float64, which a client reads at once
+	leastChunk    = 512      // elements; a smaller chunk would make many requests once the dimension has grown
+)
+
+// decidePieces decides whether an array's values are stored in the manifest, and requests them.
+func (p *layout) decidePieces(a *array) error {
+	a.orphan = p.isOrphan(a)
+	switch {
+	// The files store no chunks of such values, so a client cannot read them from there.
+	case slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }):
+		a.pieces = true
+	// Clients read coordinates first. Storing them in the manifest saves one request for each file.
+	case p.isAxis(a):
+		a.pieces = !p.dims[a.dims[0]].large
+	// The values are in other files. Only references to them are known.
+	case a.parted():
+		return nil
+	case p.keepsBroadcast(a):
+		a.pieces = true
+	// Times with different units share no encoding, so all are converted once, at build time.
+	case p.needsCommonUnits(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
+		a.pieces = true
+	case p.needsCommonUnits(a) && p.inherits(a):
+		p.find(p.odd(report.Finding{Code: report.BoundsTooLarge, Array: a.path, Effect: report.Refused, Args: report.Args{"limit": report.Bytes(mostTimes)},
+			Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, p.holders(a), int64(len(p.files))))
+	// Values that the plan has read anyway cost nothing more to store.
+	default:
+		known, _ := p.known(a)
+		a.pieces = known && p.bytesOf(a) <= p.inline() && !p.hasLarge(a)
+	}
+	if !a.pieces {
+		return nil
+	}
+	for _, f := range p.holders(a) {
+		m := a.memberOf(p.classOf[f])
+		if m.v.Storage.Layout != manifest.Nothing {
+			p.values(f, m.at, elementsOf(m.v))
+		}
+	}
+	if a.broadcast {
+		p.refuseRepeated(a)
+	}
+	return nil
+}
+
+// hasLarge reports whether any file's variable is larger than the size limit for values.
+func (p *inquiry) hasLarge(a *array) bool {
+	return slices.ContainsFunc(a.members, func(m member) bool { return p.isLarge(m.v) })
+}
+
+// inline returns the size in bytes up to which a whole array is stored in the manifest.
+func (p *inquiry) inline() int64 { return cmp.Or(p.opts.Inline, plan.DefaultInline) }
+
+// memberOf returns the member of a class, or nil.
+func (a *array) memberOf(class int32) *member {
+	i := placeOf(a.members, class)
+	if i == len(a.members) || a.members[i].class != class {
+		return nil
+	}
+	return &a.members[i]
+}
+
+// placeOf returns the index at which the member of a class is or would be. Members are sorted by
+// class.
+func placeOf(members []member, class int32) int {
+	i, _ := slices.BinarySearchFunc(members, class, func(m member, c int32) int { return int(m.class - c) })
+	return i
+}
+
+// holders returns the files that provide the array's values.
+func (p *layout) holders(a *array) []int32 {
+	if a.where == nil {
+		return []int32{p.fileUsed(a)}
+	}
+	files := make([]int32, 0, len(a.where.tiles))
+	for i := range a.where.tiles {
+		files = append(files, int32(a.where.tiles[i].File))
+	}
+	return files
+}
+
+// needsCommonUnits reports whether the times of an array must be converted to common units: their units
+// differ, or they are bounds whose parent's units do.
+func (p *layout) needsCommonUnits(a *array) bool {
+	if p.parentUnitsDiffer(a) {
+		return true
+	}
+	if a.where == nil {
+		return false
+	}
+	var first *manifest.Variable
+	for _, m := range a.members {
+		v := p.classes[m.class].meaning(m.at)
+		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
+			return false
+		}
+		if first == nil {
+			first = v
+		}
+		if !sameMeaning(first, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// parentUnitsDiffer reports whether an array holds bounds whose parent variables have different units in
+// different files, including files without the bounds.
+func (p *layout) parentUnitsDiffer(a *array) bool {
+	bounded, _ := p.bounded(a)
+	if len(bounded) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(p.arrays, func(b *array) bool { return bounded[b.path] && !b.sameUnits() })
+}
+
+// isOrphan reports whether an array holds bounds in all files, but no array of the plan names it as
+// its bounds. The parents were dropped, or name other bounds in other files, so the array has to
+// state its own units.
+func (p *layout) isOrphan(a *array) bool {
+	bounded, all := p.bounded(a)
+	return all && !slices.ContainsFunc(p.arrays, func(b *array) bool {
+		return bounded[b.path] && slices.ContainsFunc(cf.BoundsRoles, func(role string) bool {
+			name := p.bounds(b, role)
+			return name != "" && path.Join(path.Dir(b.path), name) == a.path
+		})
+	})
+}
+
+// bounded returns the paths of the parent variables of the array's members, which are their bounds.
+// all is true if every member has a parent, even a dropped one.
+func (p *layout) bounded(a *array) (paths map[string]bool, all bool) {
+	paths, all = map[string]bool{}, true
+	for _, m := range a.members {
+		c := p.classes[m.class]
+		v := c.parents.Bounded(c.header.Variables[m.at])
+		if v == nil {
+			all = false
+			continue
+		}
+		i := slices.IndexFunc(c.vars, func(x planVar) bool { return x.v == v })
+		if i < 0 { // or it was broadcast, which replaced the variable
+			i = slices.IndexFunc(c.vars, func(x planVar) bool { return c.header.Variables[x.at] == v })
+		}
+		if i >= 0 {
+			paths[c.vars[i].path] = true
+		}
+	}
+	return paths, all
+}
+
+// bounds returns the name of an array's bounds, or "". All files that name bounds must agree, and
+// the other files must have no variable with that name.
+func (p *layout) bounds(a *array, role string) string {
+	name := ""
+	for _, m := range a.members {
+		if own := p.boundsIn(&m, role); own != "" && name != "" && own != name {
+			return ""
+		} else if own != "" {
+			name = own
+		}
+	}
+	at := path.Join(path.Dir(a.path), name)
+	if name == "" || slices.ContainsFunc(a.members, func(m member) bool { return p.boundsIn(&m, role) == "" && p.classes[m.class].find(at) >= 0 }) {
+		return ""
+	}
+	return name
+}
+
+// boundsIn returns the bounds that a member names.
+func (p *layout) boundsIn(m *member, role string) string {
+	return textOf(p.newNames(m.class, m.v), role)
+}
+
+// sameUnits reports whether all members have equal units and calendars.
+func (a *array) sameUnits() bool {
+	first := a.members[0].v.Attributes
+	return !slices.ContainsFunc(a.members, func(m member) bool {
+		differs := func(name string) bool {
+			return !sameAttribute(manifest.Lookup(first, name), manifest.Lookup(m.v.Attributes, name))
+		}
+		return differs(cf.UnitsName) || differs(cf.CalendarName)
+	})
+}
+
+// inherits reports whether a member holds bounds that take their units from another variable.
+func (p *inquiry) inherits(a *array) bool {
+	return slices.ContainsFunc(a.members, func(m member) bool {
+		_, own, err := cf.UnitsOf(m.v)
+		return !own && err == nil
+	})
+}
+
+func (p *directions) bytesOf(a *array) int64 {
+	n := elementSize(a.members)
+	for _, s := range p.shapeOf(a) {
+		n *= s
+	}
+	return n
+}
+
+// elementSize returns the size in bytes of the largest element type.
+func elementSize(members []member) int64 {
+	size := int64(1)
+	for _, m := range members {
+		size = max(size, int64(m.v.Type.Size))
+	}
+	return size
+}
+
+// referenceOf returns common units for the times of an array that is stored in the manifest, or nil
+// if the units agree already.
+func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
+	var first *manifest.Variable
+	differ := p.parentUnitsDiffer(a)
+	for _, m := range a.members {
+		v := p.meaningOf(a, &m)
+		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
+			// One member without valid times is enough: the array is not one of times.
+			return nil, nil
+		}
+		if first == nil {
+			first = v
+		}
+		differ = differ || !sameMeaning(first, v)
+	}
+	if !differ {
+		return nil, nil
+	}
+	var all []cf.Times
+	for _, f := range p.holders(a) {
+		m := a.memberOf(p.classOf[f])
+		values := p.valuesIn(f, m.at)
+		if values == nil || values.Summed {
+			continue
+		}
+		t, err := cf.TimesOf(p.meaningOf(a, m), values)
+		if err != nil {
+			return nil, p.inFile(f, err)
+		}
+		all = append(all, t)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	r, err := cf.CommonReference(all)
+	if other := (*cf.CalendarError)(nil); errors.As(err, &other) {
+		return nil, nil // the schema refuses these, with the names of the files
+	} else if err != nil {
+		return nil, advise(fmt.Errorf("%s: %w", a.path, err), report.DropPath(a.path[1:]))
+	}
+	return &r, nil
+}
+
+// declarePieces converts the values of all files to the type of the schema and stores them in the
+// plan.
+func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error {
+	chunk, grows := p.pieceChunk(a, out.Schema.Shape)
+	out.Schema.ChunkGrid = zarrjson.RegularGrid(chunk...)
+	// The codecs must not change either when an array grows.
+	size := out.Schema.Shape
+	if grows {
+		size = chunk
+	}
+	out.Schema.Codecs = kept(out.Schema.DataType.Type(), size)
+	c := newArrayElements(out.Schema)
+	if err := p.copyAll(a, &out, c); err != nil {
+		return err
+	}
+	for _, piece := range c.pieces() {
+		values := piece.values
+		values.SetID()
+		p.out.Values = append(p.out.Values, values)
+		out.Pieces = append(out.Pieces, manifest.Piece{Origin: piece.Origin, Shape: piece.Shape, Values: values.ID})
+	}
+	p.out.Arrays = append(p.out.Arrays, out)
+	return nil
+}
+
+// leastPacked is the size in bytes from which values in the manifest are compressed. Coordinates
+// are mostly equal steps, which shuffle and zstd reduce to almost nothing; below this size the
+// codec's own header and start-up cost outweigh that.
+const leastPacked = 4096
+
+// kept returns the codecs of an array whose values are stored in the manifest.
+func kept(t codec.Type, shape []int64) []codec.Spec {
+	switch {
+	case t.Kind == codec.String:
+		return []codec.Spec{{Name: "vlen-utf8"}}
+	case t.Kind == codec.Bytes:
+		return []codec.Spec{{Name: "vlen-bytes"}}
+	}
+	specs := []codec.Spec{{Name: "bytes"}}
+	if t.Size > 1 && t.Kind != codec.FixedBytes && t.Kind != codec.Raw {
+		specs[0].Config = json.RawMessage(`{"endian":"little"}`)
+	}
+	bytes := int64(t.Size)
+	for _, n := range shape {
+		bytes *= max(n, 1)
+	}
+	// Blosc shuffles elements of 2 to 16 bytes; others gain nothing.
+	if bytes < leastPacked || t.Size < 2 || t.Size > 16 {
+		return specs
+	}
+	return append(specs, codec.Spec{Name: "blosc", Config: fmt.Appendf(nil,
+		`{"typesize":%d,"cname":"zstd","clevel":5,"shuffle":"shuffle","blocksize":0}`, t.Size)})
+}
+
+// pieceChunk returns the chunk shape of an array in the manifest: one chunk for most arrays. grows
+// reports that appended files make the array longer along its first dimension. Then the chunk length
+// there is a power of two, or the one of the snapshot before, so that an append changes no chunk grid.
+func (p *inquiry) pieceChunk(a *array, shape []int64) (chunk []int64, grows bool) {
+	chunk = make([]int64, len(shape))
+	inner, most := int64(1), int64(1)
+	for k := len(shape) - 1; k >= 0; k-- {
+		// The inner dimensions are kept whole, so that a chunk is a contiguous range of elements.
+		most = max(pieceElements/inner, 1)
+		chunk[k] = max(min(shape[k], most), 1)
+		inner *= max(shape[k], 1)
+	}
+	if len(shape) == 0 || a.where == nil || len(a.where.dims) == 0 || a.dimAt(0) != a.where.dims[0].path {
+		return chunk, false
+	}
+	if was := p.opts.ChunkLengths[a.path]; was > 0 && was <= most {
+		chunk[0] = was
+		return chunk, true
+	}
+	length := int64(leastChunk)
+	for length < shape[0] && 2*length <= most {
+		length *= 2
+	}
+	chunk[0] = min(length, most)
+	return chunk, true
+}
+
+// madeArray returns the coordinate array of a new dimension. It adds a class for its variable.
+func (p *survey) madeArray(d *dim) *array {
+	c := d.order[0]
+	h := &manifest.Header{Variables: []*manifest.Variable{c.v}}
+	// The schema is decided from classes, and no class of the files has this variable.
+	class := &class{header: h, files: d.filesWhose(func(*coord) bool { return true })}
+	p.classes = append(p.classes, class)
+	return &array{path: d.path, dims: []string{d.path}, pieces: true, made: nil, placed: []*dim{d}, files: int64(len(class.files)),
+		members: []member{{class: int32(len(p.classes) - 1), planVar: &planVar{v: h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
+}
+
+// copyAll converts the values of all files and writes them to c.
+func (p *layout) copyAll(a *array, out *manifest.Array, c *arrayElements) error {
+	conversions := map[*manifest.Variable]*convert.Conversion{}
+	copyTo := func(v *manifest.Variable, values *manifest.Values, s target) error {
+		conversion := conversions[v]
+		if conversion == nil {
+			var err error
+			if conversion, err = convert.New(v, out.Schema, out.Reading); err != nil {
+				return fmt.Errorf("%s: %w", a.path, err)
+			}
+			conversions[v] = conversion
+		}
+		return c.copyTo(conversion, v, values, s)
+	}
+	// Files share coordinates, so each distinct one is painted once and not once for each file.
+	if d := p.dims[a.path]; p.isCoordinate(a) && len(d.order) > 0 && d.order[0].v != nil {
+		return p.copyCoordinate(d, copyTo)
+	}
+	if a.where == nil {
+		f := p.holders(a)[0]
+		m := a.memberOf(p.classOf[f])
+		return p.copyFile(a, m, f, manifest.Tile{}, copyTo)
+	}
+	for i := range a.where.tiles {
+		t := &a.where.tiles[i]
+		if err := p.copyFile(a, a.memberOf(p.classOf[t.File]), int32(t.File), *t, copyTo); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type copier func(v *manifest.Variable, values *manifest.Values, s target) error
+
+// copyCoordinate paints each distinct coordinate once.
+func (p *layout) copyCoordinate(d *dim, copyTo copier) error {
+	order := d.order
+	if d.role == fixed {
+		order = []*coord{p.fixedCoord(d)}
+	}
+	for _, c := range order {
+		if c.values == none {
+			continue
+		}
+		parts := []axisPart{{origin: c.start, length: c.n}}
+		if d.joined {
+			parts = c.parts
+		}
+		for _, s := range parts {
+			if err := copyTo(c.v, c.values, target{source: []int64{c.n}, origin: []int64{s.origin}, start: []int64{s.start}, shape: []int64{s.length}}); err != nil {
+				return p.inFile(c.rep, err)
+			}
+		}
+	}
+	return nil
+}
+
+// fixedCoord returns the coordinate that all files have, or the one used for all of them.
+func (p *layout) fixedCoord(d *dim) *coord {
+	if d.first {
+		return p.firstCoord(d)
+	}
+	return d.order[0]
+}
+
+// firstCoord returns the coordinate of the first file by rank.
+func (p *layout) firstCoord(d *dim) *coord {
+	first := int32(-1)
+	for f, n := range d.of {
+		if n >= 0 && d.coords[n].n > 0 && (first < 0 || p.rank[f] < p.rank[first]) {
+			first = int32(f)
+		}
+	}
+	return d.coords[d.of[first]]
+}
+
+func (p *survey) copyFile(a *array, m *member, f int32, t manifest.Tile, copyTo copier) error {
+	if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
+		return nil
+	}
+	s := target{source: m.v.Shape, order: m.axes}
+	for range a.made {
+		s.origin, s.start, s.shape = append(s.origin, 0), append(s.start, 0), append(s.shape, 1)
+	}
+	for k := range a.dims {
+		s.origin, s.start, s.shape = append(s.origin, 0), append(s.start, 0), append(s.shape, m.v.Shape[m.axes[k]])
+	}
+	if a.where != nil {
+		for i, d := range a.where.dims {
+			k := slices.Index(a.allDims(), d.path)
+			s.origin[k], s.shape[k] = t.Origin[i], t.Shape[i]
+			if k >= len(a.made) {
+				s.start[k] = t.Start[i]
+			}
+		}
+	}
+	values := p.valuesIn(f, m.at)
+	if values == nil || values.Summed {
+		return p.inFile(f, fmt.Errorf("the values of %s are not known", m.v.Path))
+	}
+	if err := repeatAlong(s, m.v.Shape, len(a.made), func(s target) error { return copyTo(p.meaningOf(a, m), values, s) }); err != nil {
+		return p.inFile(f, err)
+	}
+	return nil
+}
+
+// repeatAlong calls copyTo at every index along dimensions in which the variable has one element and
+// the array has more.
+func repeatAlong(s target, shape []int64, made int, copyTo func(target) error) error {
+	for k := made; k < len(s.shape); k++ {
+		if s.shape[k] <= 1 || shape[s.order[k-made]] != 1 {
+			continue
+		}
+		for i := range s.shape[k] {
+			one := s
+			one.origin, one.start, one.shape = slices.Clone(s.origin), slices.Clone(s.start), slices.Clone(s.shape)
+			one.origin[k], one.start[k], one.shape[k] = s.origin[k]+i, 0, 1
+			if err := repeatAlong(one, shape, made, copyTo); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return copyTo(s)
+}

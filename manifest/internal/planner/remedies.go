@@ -1,0 +1,41 @@
+package planner
+
+import (
+	"path"
+	"strconv"
+
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// Remedies that several findings share.
+var (
+	takeFirst      = report.Do(report.Coords, string(plan.CoordsFirst), report.FirstCounts)
+	stackByPattern = report.Fill(report.NewDim, "NAME=PATTERN", report.Stacks)
+)
+
+// stackBy returns the remedy that makes a new dimension from the variable at a path.
+func stackBy(at string, consequence report.Consequence) report.Remedy {
+	return report.Do(report.NewDim, path.Base(at)+"=var:"+at[1:], consequence)
+}
+
+// concatAlong returns the remedy that concatenates files along a dimension.
+func concatAlong(d *dim, consequence report.Consequence) report.Remedy {
+	return report.Do(report.Concat, report.ListItem(d.name()), consequence)
+}
+
+// withoutValues returns the remedy that orders files by name and drops the coordinate.
+func withoutValues(d *dim) report.Remedy {
+	r := report.DropPath(path.Base(d.coord)).And(report.Concat, report.ListItem(d.name()))
+	r.Consequence = report.ByName
+	return r
+}
+
+// byFirst and byTolerance return the options that accept different coordinates.
+func (p *inquiry) byFirst() report.Setting {
+	return report.Setting{Option: report.Coords, Value: string(plan.CoordsFirst)}
+}
+
+func (p *inquiry) byTolerance() report.Setting {
+	return report.Setting{Option: report.Tolerance, Value: strconv.FormatFloat(p.opts.Tolerance, 'g', -1, 64)}
+}

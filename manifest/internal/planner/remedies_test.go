@@ -1,0 +1,133 @@
+package planner
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// failed holds the remedies that did not help.
+var failed []string
+
+// tryRemedies applies each remedy of a refusal to the same files. It records remedies that are invalid
+// options or do not resolve the refusal. It skips remedies with words that the user must replace.
+func tryRemedies(files []*manifest.File, opts *plan.Options, refused *plan.Error) {
+	for i := range refused.Findings {
+		f := &refused.Findings[i]
+		for _, r := range f.Remedies {
+			if r.Incomplete || r.Option == report.Allow { // allow needs another scan
+				continue
+			}
+			if says := tryRemedy(files, opts, f, &r); says != "" {
+				failed = append(failed, fmt.Sprintf("%s of %s %v: %s", reasonText(&r), f.Code, f.Arrays, says))
+			}
+		}
+	}
+}
+
+func reasonText(r *report.Remedy) string {
+	words := []string{string(r.Option) + "=" + r.Value}
+	for _, s := range r.With {
+		words = append(words, string(s.Option)+"="+s.Value)
+	}
+	return strings.Join(words, " ")
+}
+
+// tryRemedy returns why a remedy does not help, or "".
+func tryRemedy(files []*manifest.File, opts *plan.Options, f *report.Finding, r *report.Remedy) string {
+	var again plan.Options
+	if opts != nil {
+		again = *opts
+	}
+	left := files
+	switch r.Option {
+	case report.LeaveOut, report.Separate:
+		odd := slices.Collect(f.Files.All())
+		if len(odd) == len(files) {
+			odd = odd[1:] // each file gets its own manifest; try the first
+		}
+		left = slices.DeleteFunc(slices.Clone(files), func(x *manifest.File) bool { return slices.Contains(odd, x.URL) })
+	default:
+		for _, s := range append([]report.Setting{r.Setting}, r.With...) {
+			if err := apply(s, &again); err != nil {
+				return err.Error()
+			}
+		}
+	}
+	_, _, err := New(left, &again)
+	var wrong *plan.OptionError
+	var refused *plan.Error
+	switch {
+	case errors.As(err, &wrong) && r.Option != report.Separate: // some options may not apply to the remaining files
+		return err.Error()
+	case !errors.As(err, &refused):
+		return "" // planned, or values are needed first
+	}
+	for i := range refused.Findings {
+		g := &refused.Findings[i]
+		if g.Code == f.Code && g.Array == f.Array && slices.Equal(g.Arrays, f.Arrays) && g.Dim == f.Dim && f.Files.Equal(g.Files) {
+			return "refused again: " + err.Error()
+		}
+	}
+	return ""
+}
+
+// apply sets an option of a remedy.
+func apply(s report.Setting, opts *plan.Options) error {
+	list := func() []string {
+		fields, err := csv.NewReader(strings.NewReader(s.Value)).Read()
+		if err != nil {
+			panic(err)
+		}
+		return fields
+	}
+	var err error
+	switch s.Option {
+	case report.Concat:
+		opts.Concat = append(slices.Clone(opts.Concat), list()...)
+	case report.Drop:
+		opts.Drop = append(slices.Clone(opts.Drop), list()...)
+	case report.Coords:
+		opts.Coords = plan.Coords(s.Value)
+	case report.JoinLabels:
+		dim, how, bad := plan.ParseJoin(s.Value)
+		opts.Join, err = map[string]plan.Join{dim: how}, bad
+	case report.Pad:
+		opts.Pad = plan.Pad(s.Value)
+	case report.Overlap:
+		opts.Overlap = plan.Overlap(s.Value)
+	case report.Missing:
+		if opts.Missing = plan.Missing(s.Value); s.Value == "fill" {
+			opts.Missing = plan.MissingFill
+		}
+	case report.Tolerance:
+		opts.Tolerance, err = strconv.ParseFloat(s.Value, 64)
+	case report.ValueBytes:
+		opts.ValueBytes, err = strconv.ParseInt(s.Value, 10, 64)
+	case report.Rename:
+		var r plan.Rename
+		r, err = plan.ParseRename(s.Value)
+		opts.Rename = append(slices.Clone(opts.Rename), r)
+	case report.Broadcast:
+		var b plan.Broadcast
+		b, err = plan.ParseBroadcast(s.Value)
+		opts.Broadcast = append(slices.Clone(opts.Broadcast), b)
+	case report.NewDim:
+		var d plan.NewDim
+		d, _, err = plan.ParseNewDim(s.Value)
+		opts.NewDims = append(slices.Clone(opts.NewDims), d)
+	case report.DataType:
+		array, name, _ := strings.Cut(s.Value, "=")
+		opts.Schemas = append(slices.Clone(opts.Schemas), plan.Override{Array: array, Type: name})
+	default:
+		return fmt.Errorf("a test cannot apply %s", s.Option)
+	}
+	return err
+}

@@ -1,0 +1,434 @@
+package planner
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/manifest/internal/convert"
+	"varve/manifest/internal/planner/internal/schema"
+	"varve/manifest/report"
+	"varve/zarrjson"
+)
+
+// schemas decides the schema of each array, then its chunk grid and placement.
+func (p *planner) schemas() error {
+	for _, a := range p.arrays {
+		if err := p.decidePieces(a); err != nil {
+			return err
+		}
+	}
+	for _, d := range p.made {
+		if !p.anyHas(d.path) {
+			p.arrays = append(p.arrays, p.madeArray(d))
+		}
+	}
+	// Schemas of a refused plan are never used, and deciding them takes most of the time.
+	if len(p.needs) > 0 || len(p.report.Refused()) > 0 {
+		return nil
+	}
+	p.calibrated = slices.ContainsFunc(p.files, isCalibrated)
+	slices.SortFunc(p.arrays, func(a, b *array) int { return strings.Compare(a.path, b.path) })
+	p.out.Arrays, p.out.Conversions = slices.Grow(p.out.Arrays, len(p.arrays)), make(convert.Known, len(p.arrays))
+	// Schemas are decided in parallel, but declared in the order of the arrays: declaring adds
+	// findings and numbers placements, and both must not depend on timing.
+	declared := func() error { return nil }
+	for arrays := range slices.Chunk(p.arrays, decidedAtOnce) {
+		declare := p.decideAll(arrays)
+		if err := declared(); err != nil {
+			return err
+		}
+		declared = declare
+	}
+	return declared()
+}
+
+// decidedAtOnce is the number of arrays whose schemas are decided while the arrays before them are
+// declared. It bounds memory, and is large enough to keep all cores busy.
+const decidedAtOnce = 64
+
+// decideAll starts workers that decide the schemas of arrays, which takes most of the time of a
+// plan. The returned function waits for them and declares the arrays in order.
+func (p *planner) decideAll(arrays []*array) (declare func() error) {
+	decided := make([]decided, len(arrays))
+	for i, a := range arrays {
+		d := &decided[i]
+		d.declared = p.membersFor(a)
+		d.opts, d.err = p.schemaOptions(a, d.declared)
+	}
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(arrays)) {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1) - 1)
+				if i >= len(decided) {
+					return
+				}
+				decided[i].decide()
+			}
+		})
+	}
+	return func() error {
+		workers.Wait()
+		for i, a := range arrays {
+			if err := p.declare(a, &decided[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// decided holds the inputs and the result of schema.Decide for one array.
+type decided struct {
+	*declared
+	opts     schema.Options
+	schema   *schema.Schema
+	findings []report.Finding
+	err      error
+}
+
+func (d *decided) decide() {
+	if d.err == nil {
+		d.schema, d.findings, d.err = schema.Decide(d.members, d.opts)
+	}
+}
+
+// declared holds the members from which an array's schema is decided. Members of the array with
+// equal variables are merged, because an archive may have a million members and one variable.
+type declared struct {
+	members []schema.Member
+	of      []int   // for each member of the array, its index in members
+	classes []int32 // for each member of the array, its class
+	firsts  []int32 // for each of members, its first file
+}
+
+// declare completes the schema of an array with its chunk grid, and adds the array to the plan. It
+// also stores the values of an array in the manifest if they belong there.
+func (p *planner) declare(a *array, d *decided) error {
+	if d.err != nil {
+		return d.err
+	}
+	f, got := d.declared, d.schema
+	for _, finding := range d.findings {
+		p.schemaFinding(a, finding)
+	}
+	// A finding has refused the array.
+	if got == nil {
+		return nil
+	}
+	kept := make([]bool, len(f.of))
+	for i, k := range f.of {
+		kept[i] = got.Kept[k]
+	}
+	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: a.allDims()}
+	out.Calibrated = p.calibrated && p.noteCalibrated(a, got)
+	shape := p.shapeOf(a)
+	out.Schema = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
+		DimensionNames: dimensionNames(out.Dims)}
+	p.noteUnwritten(a)
+	if a.pieces {
+		return p.declarePieces(a, out, f)
+	}
+	if a.parted() {
+		if err := p.fillOfParts(a, f, &out); err != nil {
+			return err
+		}
+	}
+	out.Schema.ChunkGrid = p.gridOf(a, shape, kept)
+	if _, err := out.Schema.Grid(); err != nil {
+		return fmt.Errorf("%s: %w", a.path, err)
+	}
+	p.noteChunks(a, out.Schema, kept)
+	p.sourcePaths(a, &out)
+	out.Placement = p.placementOf(a)
+	for k, m := range f.members {
+		p.out.Conversions.Add(m.Variable, out.Schema, got.Conversions[k])
+	}
+	p.out.Arrays = append(p.out.Arrays, out)
+	if got.Inexact {
+		p.out.Inexact = append(p.out.Inexact, a.path)
+	}
+	return nil
+}
+
+// schemaFinding adds a finding about a schema. Values in the manifest are converted once, at build
+// time, so findings about codecs and re-encoding do not apply to them.
+func (p *directions) schemaFinding(a *array, f report.Finding) {
+	if a.pieces && f.Effect != report.Refused {
+		switch f.Code {
+		case report.CodecsDiffer, report.CodecSettings, report.CodecsUnsupported, report.CodecsInexact, report.CodecFromUnusable, report.ChunksDiffer:
+			return
+		// The fill value of a complete array is never read, so a disagreement about it has no
+		// effect.
+		case report.FillDiffers, report.MissingDiffers, report.FillChosen, report.FillNeedsType, report.FillAmbiguous, report.FillTime:
+			if !p.gaps(a) {
+				return
+			}
+		}
+		if f.Effect == report.Reencoded {
+			f.Effect = report.Noted
+		}
+	}
+	p.find(f)
+}
+
+// membersFor merges the array's members whose variables are equal except for their lengths.
+func (p *layout) membersFor(a *array) *declared {
+	f := &declared{}
+	byVariable, byKey := map[*manifest.Variable]int{}, map[string]int{}
+	all := a.all()
+	for _, m := range all {
+		v := p.newNames(m.class, p.meaningOf(a, &m))
+		k, ok := byVariable[v] // headers share equal variables
+		if !ok {
+			key := ""
+			// A single member needs no key, and keys are expensive to compute.
+			if len(all) > 1 {
+				key = schemaKey(v)
+			}
+			if k, ok = byKey[key]; !ok {
+				k = len(f.members)
+				byKey[key] = k
+				f.members = append(f.members, schema.Member{Variable: v})
+				f.firsts = append(f.firsts, -1)
+			}
+			byVariable[v] = k
+		}
+		f.of, f.classes = append(f.of, k), append(f.classes, m.class)
+		files := p.classes[m.class].files
+		f.members[k].Files += int64(len(files))
+		f.members[k].Bytes += int64(len(files)) * elementsOf(m.v) * int64(max(m.v.Type.Size, 1))
+		first := p.firstOfClass(m.class)
+		if f.firsts[k] < 0 || p.rank[first] < p.rank[f.firsts[k]] {
+			f.firsts[k] = first
+		}
+	}
+	for k := range f.members {
+		f.members[k].First = p.files[f.firsts[k]].URL
+	}
+	f.sort(p.rank)
+	return f
+}
+
+// namesOf returns the files of some members of f.
+func (p *layout) namesOf(f *declared, members []int) report.Files {
+	wanted := make([]bool, len(f.members))
+	for _, k := range members {
+		wanted[k] = true
+	}
+	var files []int32
+	for i, k := range f.of {
+		if wanted[k] {
+			files = append(files, p.classes[f.classes[i]].files...)
+		}
+	}
+	return p.fileSet(files)
+}
+
+// firstOfClass returns the file of a class with the lowest rank.
+func (p *layout) firstOfClass(class int32) int32 {
+	c := p.classes[class]
+	if !c.ranked {
+		c.first, c.ranked = c.files[0], true
+		for _, f := range c.files {
+			if p.rank[f] < p.rank[c.first] {
+				c.first = f
+			}
+		}
+	}
+	return c.first
+}
+
+// sort orders members by the rank of their first files, which makes the plan independent of the
+// order of the input.
+func (f *declared) sort(rank []int32) {
+	order := make([]int, len(f.members))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(rank[f.firsts[a]]) - int(rank[f.firsts[b]]) })
+	at := make([]int, len(order))
+	members, firsts := make([]schema.Member, len(order)), make([]int32, len(order))
+	for i, k := range order {
+		at[k], members[i], firsts[i] = i, f.members[k], f.firsts[k]
+	}
+	for i, k := range f.of {
+		f.of[i] = at[k]
+	}
+	f.members, f.firsts = members, firsts
+}
+
+// meaningOf returns the variable of a member. Bounds of times get the units of their parent if
+// their values are converted, or if no array names them as its bounds.
+func (p *survey) meaningOf(a *array, m *member) *manifest.Variable {
+	if !a.pieces && !a.orphan || m.v.Path == "" {
+		return m.v
+	}
+	if c := p.classes[m.class]; m.at < len(c.header.Variables) && c.header.Variables[m.at] == m.inFile().v {
+		return m.as(c.meaning(m.at))
+	}
+	return m.v
+}
+
+// schemaKey returns a key that is equal for variables that differ only in path and lengths.
+func schemaKey(v *manifest.Variable) string {
+	bare := *v
+	bare.Path, bare.Shape = "", make([]int64, len(v.Shape))
+	bare.Storage.Chunks, bare.Storage.Edges, bare.Storage.Stride = nil, nil, 0
+	h := manifest.Header{Variables: []*manifest.Variable{&bare}}
+	return string(h.AppendKey(nil))
+}
+
+func (p *planner) schemaOptions(a *array, f *declared) (schema.Options, error) {
+	opts := schema.Options{Array: a.path, Gaps: p.gaps(a), Common: &p.common, Names: func(members []int) report.Files { return p.namesOf(f, members) }}
+	for _, role := range cf.BoundsRoles {
+		if p.bounds(a, role) != "" {
+			opts.Keep = append(opts.Keep, role)
+		}
+	}
+	for _, o := range p.opts.Schemas {
+		if o.Type == "" || !matches([]string{o.Array}, a.path) {
+			continue
+		}
+		t, err := typeNamed(o.Type)
+		if err != nil {
+			return opts, err
+		}
+		opts.Type = t
+	}
+	opts.CodecFrom = p.codecFrom(a, f)
+	opts.Exact = slices.Contains(p.opts.Exact, a.path)
+	if a.pieces {
+		var err error
+		opts.Reference, err = p.referenceOf(a)
+		return opts, err
+	}
+	return opts, nil
+}
+
+// gaps reports whether some positions of an array are in no file, so that readers get the fill value.
+// If files are placed, each narrow file leaves a gap. Otherwise, one file of full width leaves none.
+func (p *directions) gaps(a *array) bool {
+	if a.where != nil && a.where.holes {
+		return true
+	}
+	shape := p.shapeOf(a)
+	isNarrow := func(m member) bool {
+		for k, axis := range m.axes {
+			if p.dims[a.dims[k]].role == fixed && m.v.Shape[axis] < shape[len(a.made)+k] {
+				return true
+			}
+		}
+		return false
+	}
+	// The widest file provides the values, so one file of full width leaves no gap.
+	if a.where == nil {
+		return !slices.ContainsFunc(a.members, func(m member) bool { return !isNarrow(m) })
+	}
+	return slices.ContainsFunc(a.members, isNarrow)
+}
+
+// codecFrom returns 1 plus the index, in f.members, of the file whose codecs the user wants, or 0.
+func (p *survey) codecFrom(a *array, f *declared) int {
+	if i := p.chosen(a); i >= 0 {
+		return f.of[i] + 1
+	}
+	return 0
+}
+
+// chosen returns the index of the member whose codecs and chunks the user wants, or -1.
+func (p *survey) chosen(a *array) int {
+	if p.opts.CodecFrom == "" {
+		return -1
+	}
+	for i, m := range a.members {
+		for _, n := range p.classes[m.class].files {
+			if isFile(p.files[n], p.opts.CodecFrom) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func typeNamed(name string) (codec.Type, error) {
+	t, err := zarrjson.ParseDataType([]byte(`"` + name + `"`))
+	return t.Type(), err
+}
+
+// shapeOf returns the shape of an array, new dimensions included.
+func (p *directions) shapeOf(a *array) []int64 {
+	shape := make([]int64, 0, len(a.made)+len(a.dims))
+	for _, at := range a.allDims() {
+		shape = append(shape, p.dims[at].length)
+	}
+	return shape
+}
+
+func dimensionNames(dims []string) []zarrjson.DimensionName {
+	out := make([]zarrjson.DimensionName, len(dims))
+	for i, d := range dims {
+		out[i] = zarrjson.DimensionName{Name: report.Base(d), Named: true}
+	}
+	return out
+}
+
+// sourcePaths records the paths that the variable and its dimensions have in the files, so that a
+// reader of the manifest finds them there.
+func (p *survey) sourcePaths(a *array, out *manifest.Array) {
+	unnamed, otherwise := make([]string, len(out.Dims)), false
+	for _, m := range a.all() {
+		if !slices.Contains(out.Variables, m.v.Path) {
+			out.Variables = append(out.Variables, m.v.Path)
+		}
+		x := m.inFile()
+		for k, d := range x.dims {
+			same := x.v.Dims[k] == d
+			switch {
+			case p.classes[m.class].unnamed[x.v.Dims[k]]:
+				unnamed[k], otherwise = d, otherwise || !same
+			case !same:
+				if out.Renamed == nil {
+					out.Renamed = map[string]string{}
+				}
+				out.Renamed[x.v.Dims[k]] = d
+			}
+		}
+	}
+	slices.Sort(out.Variables)
+	if otherwise {
+		out.Unnamed = unnamed
+	}
+}
+
+// placementOf returns the ID of an array's placement. An array that is equal in all files is read
+// from one of them.
+func (p *planner) placementOf(a *array) string {
+	if a.where == nil {
+		first := p.fileUsed(a)
+		// Large coordinates differ between files within the tolerance, so the file must be one that
+		// has the chosen values.
+		if p.isAxis(a) && p.dims[a.dims[0]].large {
+			d := p.dims[a.dims[0]]
+			first = p.firstOf(d.filesOf(p.fixedCoord(d)))
+		}
+		key := "first " + p.files[first].URL
+		w := p.placings[key]
+		if w == nil {
+			w = &placing{tiles: []manifest.Tile{{File: int(first)}}}
+			p.placings[key] = w
+			p.placeOrder = append(p.placeOrder, w)
+		}
+		a.where = w
+	}
+	a.where.used = true
+	return p.placementID(a.where)
+}

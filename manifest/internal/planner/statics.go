@@ -1,0 +1,341 @@
+package planner
+
+import (
+	"path"
+	"slices"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// statics compares values that must be equal in all files, or in all files with equal positions.
+func (p *layout) statics() error {
+	// Whether files that hold the same positions belong together is decided first, because other
+	// differences follow from it.
+	for _, d := range p.doubtful {
+		if d.shared != nil {
+			if err := p.settleShared(d.a, d.shared); err != nil {
+				return err
+			}
+		}
+	}
+	if len(p.needs) > 0 {
+		return nil
+	}
+	for _, a := range p.arrays {
+		if err := p.settleStatic(a); err != nil {
+			return err
+		}
+	}
+	p.refuseAllUnordered()
+	for _, d := range p.doubtful {
+		if err := p.settleDoubt(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleDoubt compares the values of files with equal positions, unless the first file is used
+// anyway.
+func (p *layout) settleDoubt(d doubt) error {
+	if d.shared != nil {
+		return nil // statics has compared it
+	}
+	c := p.comparing(d.a)
+	if p.opts.Coords == plan.CoordsFirst && p.targets[d.a.path] == nil {
+		return c.noteFirst(d.twins)
+	}
+	if d.tiles != nil {
+		return c.refuseOddParts(d.tiles)
+	}
+	for _, files := range d.twins {
+		if err := c.refuseOdd(files); err != nil || len(p.report.Refused()) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleStatic decides about an array without placement: all files must have equal values.
+func (p *layout) settleStatic(a *array) error {
+	if a.where != nil || a.files < 2 || p.isCoordinate(a) {
+		return nil
+	}
+	if p.opts.Coords == plan.CoordsFirst && (a.aux || p.flowing() || p.complementary()) && p.targets[a.path] == nil {
+		return p.comparing(a).noteFirst([][]int32{p.filesHaving(a)})
+	}
+	// Report the missing order instead of a difference of data in every file.
+	if !a.aux && p.refuseUnordered(a) {
+		return nil
+	}
+	return p.comparing(a).refuseOdd(p.filesHaving(a))
+}
+
+// noteFirst reports files whose values are not used, as far as known values show that they differ.
+// It requests nothing: the user chose not to read more.
+func (c *comparison) noteFirst(places [][]int32) error {
+	p := c.p
+	if !c.alike {
+		return nil
+	}
+	var odd, counting []int32
+	of := 0
+	for _, files := range places {
+		if of += len(files); !c.canCompare(files) {
+			continue
+		}
+		groups, err := c.parts(files)
+		if err != nil {
+			return err
+		}
+		if len(groups) < 2 {
+			continue
+		}
+		first := p.widest(c.a, files)
+		counting = append(counting, first)
+		for _, g := range groups {
+			if !slices.Contains(g, first) {
+				odd = append(odd, g...)
+			}
+		}
+	}
+	if len(odd) == 0 {
+		return nil
+	}
+	p.find(p.odd(report.Finding{Code: report.StaticDiffers, Array: c.a.path, Effect: report.Noted, By: p.byFirst(),
+		Args: report.Args{"standard": p.span(counting)}}, odd, int64(of)))
+	return nil
+}
+
+// canCompare reports whether the known values of files suffice to compare them.
+func (c *comparison) canCompare(files []int32) bool {
+	_, shapes := c.narrower(files)
+	for _, f := range files {
+		m := c.a.memberOf(c.p.classOf[f])
+		if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
+			continue
+		}
+		if known := c.p.valuesIn(f, m.at); known == nil || known.Summed && len(shapes) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// refuseUnordered records a variable that probably differs in every file, if the order of the files is
+// unknown. refuseAllUnordered refuses it.
+func (p *layout) refuseUnordered(a *array) bool {
+	if len(a.dims) == 0 || p.flowing() || !a.flows && a.files < p.total() || p.complementary() {
+		return false
+	}
+	for _, m := range a.members {
+		if !m.unknown() {
+			return false
+		}
+	}
+	p.unordered = append(p.unordered, a)
+	return true
+}
+
+// complementary reports whether each file has a data variable that no other file has. Such files
+// probably have different variables of one grid, so variables that they share are compared, and not
+// concatenated.
+func (p *layout) complementary() bool {
+	if !p.complements.known {
+		p.complements.known, p.complements.is = true, p.isComplementary()
+	}
+	return p.complements.is
+}
+
+func (p *layout) isComplementary() bool {
+	own := map[int32]bool{}
+	for _, a := range p.arrays {
+		if a.files == 1 && !a.aux {
+			own[a.members[0].class] = true
+		}
+	}
+	for n, c := range p.classes {
+		if len(c.files) > 1 || len(c.files) == 1 && !own[int32(n)] {
+			return false
+		}
+	}
+	return true
+}
+
+// unknown reports whether the values must be read to know them.
+func (m *member) unknown() bool { return m.v.Storage.Layout != manifest.Nothing }
+
+// refuseAllUnordered adds one finding for all variables with the same dimensions.
+func (p *layout) refuseAllUnordered() {
+	groups := map[string][]*array{}
+	// An archive may have hundreds of such variables, and one remedy solves all.
+	for _, a := range p.unordered {
+		groups[names(a.dims)] = append(groups[names(a.dims)], a)
+	}
+	for _, dims := range sorted(groups) {
+		group := groups[dims]
+		var paths []string
+		for _, a := range group {
+			paths = append(paths, a.path)
+		}
+		files := p.filesHaving(group[0])
+		f := report.Finding{Code: report.OrderUnknown, Effect: report.Refused, Remedies: p.orderRemedies(group[0]),
+			Args: report.Args{"variables": paths, "dims": baseNames(group[0].dims)}}
+		if len(group) == 1 {
+			f.Array = group[0].path
+		}
+		p.find(p.odd(f, files, int64(len(files))))
+	}
+}
+
+// orderRemedies returns the ways to order files that have an array without a coordinate.
+func (p *layout) orderRemedies(a *array) []report.Remedy {
+	var bare *dim // the most likely one
+	for _, at := range a.dims {
+		if d := p.dims[at]; d.coord == "" && !p.shared(at) && !p.isCharacters(at) && (bare == nil || p.likely(d) > p.likely(bare)) {
+			bare = d
+		}
+	}
+	for _, at := range a.dims {
+		if (bare == nil || !bare.hinted) && p.dims[at].counts() && p.hasTimes(at) {
+			drop := report.DropPath(path.Base(at))
+			drop.Consequence = report.OrderByTime
+			return []report.Remedy{drop, stackByPattern}
+		}
+	}
+	if bare != nil {
+		return p.bareRemedies(bare)
+	}
+	if at := p.momentOf(); at != "" {
+		return []report.Remedy{stackBy(at, report.StackByValue), stackByPattern}
+	}
+	return []report.Remedy{stackByPattern}
+}
+
+// isCharacters reports whether a dimension counts the characters of texts. Files are never
+// concatenated along such a dimension.
+func (p *layout) isCharacters(at string) bool {
+	found := false
+	for _, a := range p.arrays {
+		k := slices.Index(a.dims, at)
+		if k < 0 {
+			continue
+		}
+		if t := a.members[0].v.Type; k < len(a.dims)-1 || t.Kind != codec.FixedBytes || t.Size != 1 {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// shared reports whether all files have the same coordinate with this and other dimensions, such as
+// lat(y, x). Concatenating files along this dimension would repeat the grid.
+func (p *layout) shared(at string) bool {
+	return slices.ContainsFunc(p.arrays, func(a *array) bool {
+		return a.aux && a.where == nil && len(a.dims) > 1 && a.files == p.total() && slices.Contains(a.dims, at) &&
+			!slices.ContainsFunc(p.report.Refused(), func(f report.Finding) bool { return f.Array == a.path })
+	})
+}
+
+// refuseOdd refuses files whose values differ from the values of most others.
+func (c *comparison) refuseOdd(files []int32) error {
+	p, a := c.p, c.a
+	if n := c.largest(); n > manifest.MostSummed {
+		p.find(p.odd(report.Finding{Code: report.TooLargeToCompare, Array: a.path, Effect: report.Refused,
+			Args:     report.Args{"size": report.Bytes(n), "limit": report.Bytes(manifest.MostSummed)},
+			Remedies: []report.Remedy{takeFirst, report.DropPath(a.path[1:])}}, files, int64(len(files))))
+		return nil
+	}
+	if !c.fits(files) {
+		p.find(p.odd(report.Finding{Code: report.TooLargeToCompare, Array: a.path, Effect: report.Refused,
+			Args:     report.Args{"longest": p.file(p.widest(a, files)), "limit": report.Bytes(manifest.MostSummed)},
+			Remedies: []report.Remedy{takeFirst, report.DropPath(a.path[1:])}}, files, int64(len(files))))
+		return nil
+	}
+	groups, err := c.parts(files)
+	if err == nil && len(groups) > 1 && len(p.needs) == 0 {
+		groups, err = c.joinNear(groups, files)
+	}
+	if err != nil || len(groups) < 2 || len(p.needs) > 0 {
+		return err
+	}
+	c.refuseGroups(groups, len(files))
+	return nil
+}
+
+// refuseOddParts refuses files whose values differ from the values of other files at the same
+// positions. The tiles must be sorted.
+func (c *comparison) refuseOddParts(tiles []manifest.Tile) error {
+	for from := 0; from < len(tiles); {
+		to := from + 1
+		for to < len(tiles) && c.p.samePlace(&tiles[from], &tiles[to]) {
+			to++
+		}
+		if to > from+1 {
+			groups, err := c.partsAt(tiles[from:to])
+			if err != nil {
+				return err
+			}
+			if len(groups) > 1 && len(c.p.needs) == 0 {
+				c.refuseGroups(groups, to-from)
+				return nil
+			}
+		}
+		from = to
+	}
+	return nil
+}
+
+// refuseGroups refuses the files of all groups except the largest.
+func (c *comparison) refuseGroups(groups [][]int32, files int) {
+	p, a := c.p, c.a
+	most := 0
+	for i, g := range groups {
+		if len(g) > len(groups[most]) {
+			most = i
+		}
+	}
+	var odd []int32
+	for i, g := range groups {
+		if i != most {
+			odd = append(odd, g...)
+		}
+	}
+	f := report.Finding{Code: report.StaticDiffers, Array: a.path, Effect: report.Refused, Remedies: c.remedies(groups),
+		Args: report.Args{"others": p.span(groups[most])}}
+	if a.where != nil {
+		f.Args["same_place"] = true
+	}
+	p.find(p.odd(f, odd, int64(files)))
+}
+
+// remedies returns the ways to accept different values in groups of files. A way that keeps all
+// values comes first.
+func (c *comparison) remedies(groups [][]int32) []report.Remedy {
+	p, a := c.p, c.a
+	one := []report.Remedy{takeFirst, report.DropPath(a.path[1:])}
+	if p.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() {
+		one = slices.Insert(one, 0, report.Fill(report.Tolerance, "NUMBER", report.IfNear))
+	}
+	pointers := p.targets[a.path]
+	if pointers != nil {
+		one = withoutPointers(pointers)
+	}
+	if broadcast, ok := c.broadcastRemedy(groups); ok {
+		one = slices.Insert(one, 0, broadcast)
+	} else if step, ok := p.stepRemedy(groups); ok && a.where == nil {
+		one = slices.Insert(one, 0, step)
+	}
+	switch {
+	case pointers != nil, a.where != nil:
+	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():
+		one = slices.Insert(one, 0, stackBy(a.path, report.StackByValue))
+	case len(a.dims) == 1 && p.dims[a.dims[0]].coord == "" && !p.isCharacters(a.dims[0]):
+		one = slices.Insert(one, 0, report.Do(report.Concat, report.ListItem(a.dims[0][1:]), report.ByName))
+	}
+	return one
+}

@@ -1,0 +1,86 @@
+package planner
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+)
+
+// timesAlong returns the path of the time variable along a dimension without a coordinate, or "". For
+// example, the lines of a swath have times, but the dimension is not called time. It ignores bounds.
+func (p *survey) timesAlong(d *dim) string {
+	found := times{}
+	for _, n := range d.classes {
+		c := p.classes[n]
+		for _, x := range c.vars {
+			if len(x.dims) == 1 && x.dims[0] == d.path {
+				found.add(x.path, x.v, c.parents)
+			}
+		}
+	}
+	return found.placing()
+}
+
+// useTimes marks as used the times along used dimensions without a coordinate, even if the user did
+// not select them, because they place the files. Damaged variables count: they may hold times.
+func (p *inquiry) useTimes(h *manifest.Header, parents cf.Parents, used map[string]bool) {
+	if len(p.opts.Vars) == 0 {
+		return
+	}
+	along := map[string]times{}
+	for _, v := range h.Variables {
+		if len(v.Dims) != 1 || !used[v.Dims[0]] {
+			continue
+		}
+		if along[v.Dims[0]] == nil {
+			along[v.Dims[0]] = times{}
+		}
+		along[v.Dims[0]].add(v.Path, v, parents)
+	}
+	for _, v := range h.Variables {
+		delete(along, v.Path) // this dimension has a coordinate
+		if v.Damaged && len(v.Dims) == 1 && used[v.Dims[0]] {
+			used[v.Path] = true
+		}
+	}
+	for _, found := range along {
+		if at := found.placing(); at != "" && !p.wanted(at) {
+			used[at] = true
+		}
+	}
+}
+
+// times holds the time variables along one dimension, by path.
+type times map[string][]*manifest.Variable
+
+// add adds a variable if it holds times and is not the bounds of another.
+func (t times) add(at string, v *manifest.Variable, parents cf.Parents) {
+	if v.Unreadable == "" && parents[v.Path] == nil && natureOf(v) == instant {
+		t[at] = append(t[at], v)
+	}
+}
+
+// placing returns the path of the variable that places files, or "". If there are several, for
+// example UTC and atomic time, it returns the one that CF attributes mark, or the one called time.
+func (t times) placing() string {
+	for _, marked := range []func(at string, v *manifest.Variable) bool{
+		func(string, *manifest.Variable) bool { return true },
+		func(_ string, v *manifest.Variable) bool { return textOf(v, "axis") == "T" },
+		func(_ string, v *manifest.Variable) bool { return textOf(v, "standard_name") == "time" },
+		func(at string, _ *manifest.Variable) bool { return strings.EqualFold(path.Base(at), "time") },
+	} {
+		var found []string
+		for at, list := range t {
+			if slices.ContainsFunc(list, func(v *manifest.Variable) bool { return marked(at, v) }) {
+				found = append(found, at)
+			}
+		}
+		if len(found) == 1 {
+			return found[0]
+		}
+	}
+	return ""
+}

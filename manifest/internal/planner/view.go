@@ -1,0 +1,493 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// class holds the files with one header. The options are applied to it: dropped variables are absent,
+// and renamed variables have their new names.
+type class struct {
+	header  *manifest.Header
+	vars    []planVar
+	spare   []planVar                     // coordinates with names of dimensions that no selected variable has
+	dims    map[string]manifest.Dimension // by new path
+	unnamed map[string]bool               // paths, in the header, of dimensions without a name in the files
+	loose   []planVar                     // scalars that are not selected, but may place the files
+	scalars map[string]*manifest.Variable // scalars that became coordinates of length 1, by dimension
+	given   map[string]bool               // dimensions along which an option, and not a coordinate, places these files
+	like    map[string][]string           // by new path of an unnamed dimension: named dimensions with the same length that it may be, before renaming
+	files   []int32
+	first   int32 // the first file by rank; valid if ranked
+	ranked  bool
+	coords  map[string]int // for each dimension, the index in vars of its coordinate
+	parents cf.Parents     // the variables that bounds take their units from
+}
+
+// planVar is a variable of a class with the options applied to its names.
+type planVar struct {
+	at   int // in the header
+	v    *manifest.Variable
+	path string   // the new path
+	dims []string // the new paths; may include dimensions of other classes
+	aux  bool     // another variable names it as a coordinate, bounds or grid mapping
+}
+
+// classify groups files by header and makes a class for each group.
+func (p *survey) classify() error {
+	known := map[*manifest.Header]int32{}
+	byID := map[string]int32{}
+	p.classOf = make([]int32, len(p.files))
+	for i, f := range p.files {
+		p.classOf[i] = -1
+		if f.Hidden {
+			continue
+		}
+		c, ok := known[f.Header]
+		if !ok && f.Header.ID != "" {
+			c, ok = byID[f.Header.ID]
+		}
+		if !ok {
+			made, err := p.look(f)
+			if err != nil {
+				return err
+			}
+			c = int32(len(p.classes))
+			p.classes = append(p.classes, made)
+			byID[f.Header.ID] = c
+		}
+		known[f.Header] = c
+		p.classOf[i] = c
+		p.classes[c].files = append(p.classes[c].files, int32(i))
+	}
+	return nil
+}
+
+// check returns an error for a variable that no correct reader returns. Scans may come from files
+// that someone else wrote, so the planner does not rely on their shapes.
+func check(v *manifest.Variable) error {
+	if len(v.Dims) != len(v.Shape) {
+		return fmt.Errorf("%s: %w: %d dimensions for %d axes", v.Path, codec.ErrCorrupt, len(v.Dims), len(v.Shape))
+	}
+	if v.Unreadable != "" { // its shape is only shown, so it may be of any size
+		if slices.ContainsFunc(v.Shape, func(n int64) bool { return n < 0 }) {
+			return fmt.Errorf("%s: %w: shape %v", v.Path, codec.ErrCorrupt, v.Shape)
+		}
+		return nil
+	}
+	if n, err := grid.Elements(v.Shape); err != nil || v.Type.Size > 0 && n > math.MaxInt64/int64(v.Type.Size) {
+		return fmt.Errorf("%s: %w: shape %v has more bytes than can be counted", v.Path, codec.ErrCorrupt, v.Shape)
+	}
+	if v.Storage.Layout == manifest.Chunked {
+		if _, err := v.Grid(); err != nil {
+			return fmt.Errorf("%s: %w: %w", v.Path, codec.ErrCorrupt, err)
+		}
+	}
+	return nil
+}
+
+// look applies the options to the header of a file and returns its class.
+func (p *inquiry) look(f *manifest.File) (*class, error) {
+	h := f.Header
+	for i := range h.Variables {
+		if err := check(h.Variables[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.URL, err)
+		}
+	}
+	c := &class{header: h, vars: make([]planVar, 0, len(h.Variables)), dims: map[string]manifest.Dimension{}, unnamed: unnamedIn(h), parents: cf.ParentsOf(h)}
+	renamer := p.renamer()
+	used := p.usedBy(h, renamer)
+	p.useTimes(h, c.parents, used)
+	named := references(h)
+	taken := map[string]string{}
+	for i := range h.Variables {
+		v := h.Variables[i]
+		isSeen := p.isSeen(v, renamer, used[v.Path])
+		// An unwanted scalar may be the position of its file along a dimension of other files.
+		if !isSeen && len(v.Dims) == 0 && p.notDropped(v.Path) {
+			x := p.viewOf(renamer, v)
+			x.at = i
+			c.loose = append(c.loose, x)
+			continue
+		}
+		if !isSeen && (c.unnamed == nil || len(v.Dims) != 1 || !p.notDropped(v.Path)) {
+			continue
+		}
+		x := p.viewOf(renamer, v)
+		c.number(&x, renamer)
+		if x.at = i; !isSeen {
+			c.spare = append(c.spare, x)
+			continue
+		}
+		// Two variables cannot share a path; only a rename or a flattened group causes this.
+		if other, ok := taken[x.path]; ok {
+			return nil, fmt.Errorf("%s: %s and %s would both be called %s", p.label(f.URL), other, v.Path, x.path)
+		}
+		taken[x.path] = v.Path
+		x.aux = named[v.Path] || used[v.Path]
+		c.vars = append(c.vars, x)
+	}
+	if err := c.settleDims(renamer); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.label(f.URL), err)
+	}
+	slices.SortFunc(c.vars, func(a, b planVar) int { return cmp.Compare(a.path, b.path) })
+	c.findCoords()
+	return c, nil
+}
+
+// unnamedIn returns the paths of a header's unnamed dimensions, or nil if there are none.
+func unnamedIn(h *manifest.Header) (unnamed map[string]bool) {
+	for _, d := range h.Dimensions {
+		if d.Anonymous && unnamed == nil {
+			unnamed = map[string]bool{}
+		}
+		if d.Anonymous {
+			unnamed[d.Path] = true
+		}
+	}
+	return unnamed
+}
+
+// number sets unnamed dimensions to their generated paths, without renaming. Rename options apply
+// later, when all files have the same generated name.
+func (c *class) number(x *planVar, renamer renamer) {
+	if len(renamer.rename) == 0 || c.unnamed == nil {
+		return
+	}
+	x.dims = slices.Clone(x.dims)
+	for k, d := range x.v.Dims {
+		if c.unnamed[d] {
+			x.dims[k] = renamer.number(d)
+		}
+	}
+}
+
+// findCoords indexes the coordinate variables of dimensions.
+func (c *class) findCoords() {
+	c.coords = map[string]int{}
+	for i, x := range c.vars {
+		if len(x.dims) == 1 && x.dims[0] == x.path && x.v.Unreadable == "" {
+			c.coords[x.path] = i
+		}
+	}
+}
+
+// all yields the variables, including spare ones that may still be included.
+func (c *class) all() iter.Seq[*planVar] {
+	return func(yield func(*planVar) bool) {
+		for _, list := range [][]planVar{c.vars, c.spare} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// usedBy returns the dimensions of the variables that the options select.
+func (p *inquiry) usedBy(h *manifest.Header, renamer renamer) map[string]bool {
+	used := map[string]bool{}
+	for i := range h.Variables {
+		v := h.Variables[i]
+		if _, ok := renamer.path(v.Path); !ok || !p.wanted(v.Path) {
+			continue
+		}
+		for _, d := range v.Dims {
+			used[d] = true
+		}
+	}
+	return used
+}
+
+// isSeen reports whether a variable is selected, or needed as the coordinate of a used dimension.
+func (p *inquiry) isSeen(v *manifest.Variable, renamer renamer, used bool) bool {
+	if used {
+		return p.notDropped(v.Path)
+	}
+	_, within := renamer.path(v.Path)
+	return within && p.wanted(v.Path)
+}
+
+// viewOf returns a variable with its new names. Headers share equal variables, so the result is
+// cached by variable.
+func (p *inquiry) viewOf(renamer renamer, v *manifest.Variable) planVar {
+	if x, ok := p.named[v]; ok {
+		return x
+	}
+	x := planVar{v: v, dims: make([]string, len(v.Dims))}
+	var within bool
+	if x.path, within = renamer.path(v.Path); !within {
+		x.path = renamer.outer(v.Path)
+	}
+	for k, d := range v.Dims {
+		x.dims[k] = renamer.dim(d)
+	}
+	if p.named == nil {
+		p.named = map[*manifest.Variable]planVar{}
+	}
+	p.named[v] = x
+	return x
+}
+
+// setCoord makes x the coordinate of its dimension. It replaces a variable with the same path.
+func (c *class) setCoord(x planVar) {
+	at, there := c.search(x.path)
+	if there {
+		c.vars[at] = x
+	} else {
+		c.vars = slices.Insert(c.vars, at, x)
+		// The insertion moved the variables after it.
+		for dim, i := range c.coords {
+			if i >= at {
+				c.coords[dim]++
+			}
+		}
+	}
+	c.dims[x.dims[0]] = manifest.Dimension{Path: x.dims[0], Length: 1}
+	if x.path == x.dims[0] {
+		c.coords[x.path] = at
+	}
+}
+
+// settleDims collects the dimensions by their new names: first the dimensions of variables, because a
+// header may omit their lengths, and then the others. Two dimensions may get one name if they have the
+// same length.
+func (c *class) settleDims(renamer renamer) error {
+	known, was := map[string]manifest.Dimension{}, map[string]string{}
+	for _, d := range c.header.Dimensions {
+		known[d.Path] = d
+	}
+	for _, x := range c.vars {
+		for k, now := range x.dims {
+			if k >= len(x.v.Shape) {
+				break
+			}
+			d, ok := known[x.v.Dims[k]]
+			if !ok {
+				d.Length = x.v.Shape[k]
+			}
+			there, ok := c.dims[now]
+			if ok && there.Length != d.Length && was[now] != x.v.Dims[k] {
+				return fmt.Errorf("the dimensions %s (length %d) and %s (length %d) would both be called %s", was[now], there.Length, x.v.Dims[k], d.Length, now)
+			}
+			if !ok {
+				d.Path, was[now] = now, x.v.Dims[k]
+				c.dims[now] = d
+			}
+		}
+	}
+	for _, d := range c.header.Dimensions {
+		if d.Anonymous {
+			d.Path = renamer.number(d.Path) // renamed later, when all files agree on what it is
+			c.addLike(d, renamer)
+		} else {
+			d.Path = renamer.dim(d.Path)
+		}
+		if _, ok := c.dims[d.Path]; !ok {
+			c.dims[d.Path] = d
+		}
+	}
+	return nil
+}
+
+// addLike records which named dimensions an unnamed one may be.
+func (c *class) addLike(d manifest.Dimension, renamer renamer) {
+	for _, other := range d.Like {
+		if c.like == nil {
+			c.like = map[string][]string{}
+		}
+		c.like[d.Path] = append(c.like[d.Path], renamer.number(other))
+	}
+}
+
+// meaning returns a variable of the header; bounds of times get the units of their parent variable.
+func (c *class) meaning(at int) *manifest.Variable { return c.parents.Bounds(c.header.Variables[at]) }
+
+// renamer maps paths in sources to paths in the combined dataset.
+type renamer struct {
+	group  string // ends with a slash
+	rename []plan.Rename
+}
+
+func (p *inquiry) renamer() renamer {
+	group := strings.Trim(p.opts.Group, "/")
+	if group != "" {
+		group += "/"
+	}
+	return renamer{"/" + group, p.opts.Rename}
+}
+
+// path returns the path of an array, and false if the source path is outside of the group.
+func (l renamer) path(at string) (string, bool) {
+	rest, ok := strings.CutPrefix(at, l.group)
+	return l.renamed("/" + rest), ok
+}
+
+// dim returns the path of a dimension. Dimensions of parent groups move into the chosen group.
+func (l renamer) dim(at string) string {
+	if moved, ok := l.path(at); ok {
+		return moved
+	}
+	return l.outer(at)
+}
+
+// number returns the path of an unnamed dimension, without renaming.
+func (l renamer) number(at string) string { return renamer{group: l.group}.dim(at) }
+
+func (l renamer) outer(at string) string { return l.renamed("/" + path.Base(at)) }
+
+func (l renamer) renamed(at string) string {
+	for _, r := range l.rename {
+		if dir, _ := path.Split(at); !means(&r, at) {
+			continue
+		} else if !strings.Contains(r.New, "/") {
+			return dir + r.New
+		}
+		return "/" + strings.TrimLeft(r.New, "/")
+	}
+	return at
+}
+
+// wanted reports whether the selection options select a variable.
+func (p *inquiry) wanted(at string) bool {
+	return (len(p.opts.Vars) == 0 || matches(p.opts.Vars, at)) && p.notDropped(at)
+}
+
+func (p *inquiry) notDropped(at string) bool { return !matches(p.opts.Drop, at) }
+
+// Choice says which variables of a source the options select. It is a scan.Choice.
+type Choice struct{ Options *plan.Options }
+
+// Wanted reports whether the options select a variable of a source by itself, and not only because
+// another variable needs it.
+func (c Choice) Wanted(at string) bool {
+	p := inquiry{opts: c.Options}
+	_, within := p.renamer().path(at)
+	return within && p.wanted(at)
+}
+
+// Dropped reports whether the options exclude a path of a source, even if another variable needs it.
+// The path is that of a variable, of a group, or of a group attribute in the form of
+// manifest.AttributePath.
+func (c Choice) Dropped(at string) bool {
+	group, dir := (&inquiry{opts: c.Options}).renamer().group, strings.TrimSuffix(path.Dir(at), "/")+"/"
+	if !strings.HasPrefix(dir, group) && !strings.HasPrefix(group, dir) {
+		return true // neither in the group nor in one of its parents
+	}
+	if isAttribute(at) {
+		return matches(attributePatterns(c.Options), at)
+	}
+	return matches(c.Options.Drop, at)
+}
+
+// attributePatterns returns the patterns that exclude attributes.
+func attributePatterns(o *plan.Options) []string {
+	return slices.DeleteFunc(slices.Clone(o.Drop), func(g string) bool { return !isAttribute("/" + g) })
+}
+
+// isAttribute reports whether a path names an attribute.
+func isAttribute(at string) bool { return strings.Contains(at, "/@") }
+
+// matches reports whether a path or its last element matches any of the patterns.
+func matches(globs []string, at string) bool {
+	for _, g := range globs {
+		if ok, _ := path.Match(g, path.Base(at)); ok || g == path.Base(at) {
+			return true
+		}
+		if ok, _ := path.Match("/"+strings.TrimLeft(g, "/"), at); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// newNames returns a variable whose attributes (such as coordinates and bounds) name other
+// variables by their new names.
+func (p *survey) newNames(class int32, v *manifest.Variable) *manifest.Variable {
+	if len(p.opts.Rename) == 0 {
+		// The common case allocates nothing.
+		return v
+	}
+	paths, now := map[string]bool{}, map[string]string{}
+	for _, x := range p.classes[class].vars {
+		paths[x.v.Path], now[x.v.Path] = true, x.path
+	}
+	out := *v
+	out.Attributes = slices.Clone(v.Attributes)
+	for i := range out.Attributes {
+		a := &out.Attributes[i]
+		if !slices.Contains(cf.ReferenceAttributes, a.Name) {
+			continue
+		}
+		a.Texts = slices.Clone(a.Texts)
+		for k, text := range a.Texts {
+			words := strings.Split(text, " ")
+			for n, word := range words {
+				name := strings.TrimSuffix(word, ":")
+				if found := resolve(paths, v.Path, name); found != "" && report.Base(now[found]) != report.Base(found) {
+					words[n] = strings.TrimSuffix(name, report.Base(found)) + report.Base(now[found]) + word[len(name):]
+				}
+			}
+			a.Texts[k] = strings.Join(words, " ")
+		}
+	}
+	return &out
+}
+
+// references returns the paths of variables that attributes of other variables name, and that CF
+// readers need to interpret the data. Ancillary variables are excluded.
+func references(h *manifest.Header) map[string]bool {
+	named, paths := map[string]bool{}, map[string]bool{}
+	for i := range h.Variables {
+		paths[h.Variables[i].Path] = true
+	}
+	for i := range h.Variables {
+		v := h.Variables[i]
+		for _, a := range v.Attributes {
+			// Ancillary variables such as quality flags are data, not coordinates.
+			if a.Name == cf.Ancillary || !slices.Contains(cf.ReferenceAttributes, a.Name) {
+				continue
+			}
+			for _, text := range a.Texts {
+				for _, word := range strings.Fields(text) {
+					if found := resolve(paths, v.Path, strings.TrimSuffix(word, ":")); found != "" {
+						named[found] = true
+					}
+				}
+			}
+		}
+	}
+	return named
+}
+
+// resolve returns the path of the variable that an attribute of the variable at `from` names: in its
+// own group, or in the nearest parent group that has one. It returns "" if there is none.
+func resolve(paths map[string]bool, from, name string) string {
+	if strings.HasPrefix(name, "/") {
+		if paths[name] {
+			return name
+		}
+		return ""
+	}
+	for dir := path.Dir(from); ; dir = path.Dir(dir) {
+		if at := path.Join(dir, name); paths[at] {
+			return at
+		}
+		if dir == "/" || dir == "." {
+			return ""
+		}
+	}
+}
