@@ -226,7 +226,7 @@ func (c *checker) says(done int64) {
 // add records a problem of a source.
 func (c *checker) add(s *moving, err error) {
 	// The name of the file and the reason are enough: "stat" would not help.
-	if path := (*fs.PathError)(nil); errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) && path.Path == s.whole && errors.Is(err, fs.ErrNotExist) {
 		err = path.Err
 	}
 	if !strings.Contains(err.Error(), s.shown) {
