@@ -63,6 +63,9 @@ const (
 	// Unpacked applies each tile's own _Unsigned, scale_factor and add_offset. Elements that its
 	// attributes mark as missing become NaN.
 	Unpacked Reading = "unpacked"
+	// Repacked applies each tile's own packing, and packs the values as the schema does. Values are
+	// rounded to the nearest number of the schema.
+	Repacked Reading = "repacked"
 	// Retimed converts times from the tile's units to the schema's, exactly.
 	Retimed Reading = "retimed"
 )

@@ -46,7 +46,7 @@ of new files. Readers of OUT see the old snapshot until the new one is complete.
 }
 
 func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []string) error {
-	if err := opts.takeConfig(cmd); err != nil {
+	if err := opts.takeFiles(cmd); err != nil {
 		return err
 	}
 	how, err := opts.options(names, cmd.InOrStdin())
@@ -109,25 +109,28 @@ func overlaid(cmd *cobra.Command, name string, given plan.Options) (merged plan.
 // overlay returns merged with the options from given that the command line names.
 func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 	for flag, take := range map[string]func(){
-		"concat":      func() { merged.Concat = given.Concat },
-		"new-dim":     func() { merged.NewDims = given.NewDims },
-		"broadcast":   func() { merged.Broadcast = given.Broadcast },
-		"vars":        func() { merged.Vars = given.Vars },
-		"drop":        func() { merged.Drop = given.Drop },
-		"group":       func() { merged.Group = given.Group },
-		"rename":      func() { merged.Rename = given.Rename },
-		"missing":     func() { merged.Missing = given.Missing },
-		"pad":         func() { merged.Pad = given.Pad },
-		"join":        func() { merged.Join = given.Join },
-		"coords":      func() { merged.Coords = given.Coords },
-		"tolerance":   func() { merged.Tolerance = given.Tolerance },
-		"overlap":     func() { merged.Overlap = given.Overlap },
-		"inline":      func() { merged.Inline = given.Inline },
-		"strict":      func() { merged.Strict = given.Strict },
-		"rectilinear": func() { merged.Rectilinear = given.Rectilinear },
-		"codec-from":  func() { merged.CodecFrom = given.CodecFrom },
-		"chunk-edges": func() { merged.Schemas = slices.Concat(ofTypes(merged.Schemas), ofChunks(given.Schemas)) },
-		"dtype":       func() { merged.Schemas = slices.Concat(ofChunks(merged.Schemas), ofTypes(given.Schemas)) },
+		"recipe":       func() { merged.Optional = given.Optional },
+		"concat":       func() { merged.Concat, merged.Apart = given.Concat, given.Apart },
+		"new-dim":      func() { merged.NewDims = given.NewDims },
+		"broadcast":    func() { merged.Broadcast = given.Broadcast },
+		"vars":         func() { merged.Vars = given.Vars },
+		"drop":         func() { merged.Drop = given.Drop },
+		"group":        func() { merged.Group = given.Group },
+		"rename":       func() { merged.Rename = given.Rename },
+		"missing":      func() { merged.Missing = given.Missing },
+		"pad":          func() { merged.Pad = given.Pad },
+		"join":         func() { merged.Join = given.Join },
+		"coords":       func() { merged.Coords = given.Coords },
+		"tolerance":    func() { merged.Tolerance = given.Tolerance },
+		"overlap":      func() { merged.Overlap = given.Overlap },
+		"inline":       func() { merged.Inline = given.Inline },
+		"strict":       func() { merged.Strict = given.Strict },
+		"rectilinear":  func() { merged.Rectilinear = given.Rectilinear },
+		"repack":       func() { merged.Repack = given.Repack },
+		"repack-lossy": func() { merged.RepackLossy = given.RepackLossy },
+		"codec-from":   func() { merged.CodecFrom = given.CodecFrom },
+		"chunk-edges":  func() { merged.Schemas = slices.Concat(ofTypes(merged.Schemas), ofChunks(given.Schemas)) },
+		"dtype":        func() { merged.Schemas = slices.Concat(ofChunks(merged.Schemas), ofTypes(given.Schemas)) },
 	} {
 		if cmd.Flags().Changed(flag) {
 			take()

@@ -55,7 +55,7 @@ input) or a part that "varve scan" wrote. An existing file with exactly
 this name is used, even if the name looks like a glob.`
 
 func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string) error {
-	if err := opts.takeConfig(cmd); err != nil {
+	if err := opts.takeFiles(cmd); err != nil {
 		return err
 	}
 	how, err := opts.options(names, cmd.InOrStdin())

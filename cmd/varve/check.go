@@ -49,7 +49,7 @@ between the files, and how many chunks are served verbatim.
 }
 
 func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
-	if err := opts.takeConfig(cmd); err != nil {
+	if err := opts.takeFiles(cmd); err != nil {
 		return err
 	}
 	if opts.html != "" {

@@ -18,6 +18,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/ingest"
 	"varve/manifest/plan"
+	"varve/manifest/report"
 	"varve/readers/grib"
 	"varve/readers/source"
 )
@@ -30,6 +31,8 @@ type combineOptions struct {
 	skipBroken    bool
 	quiet         bool
 	config        string
+	recipe        string
+	optional      []report.Setting // of the recipe
 	download      bool
 	allow         []string
 	keepScan      string
@@ -42,6 +45,7 @@ type combineOptions struct {
 	newDims, rename     []string
 	broadcast, join     []string
 	chunks, dtypes      []string
+	repack, lossy       []string
 	group, codecFrom    string
 	missing, pad        string
 	coords, overlap     string
@@ -93,7 +97,8 @@ func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
 
 // addPlanFlags declares the flags of the planner.
 func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.concat, "concat", nil, "concatenate along these `dimensions`, if coordinates do not show the order")
+	f.StringVar(&o.recipe, "recipe", "", "add the options of the recipe with this `name`; varve recipes lists them")
+	f.StringSliceVar(&o.concat, "concat", nil, "concatenate along these `dimensions`; DIM=files keeps each file in one piece")
 	f.StringArrayVar(&o.newDims, "new-dim", nil, "add a dimension: `NAME=PATTERN` on file names, =attr:NAME, =var:NAME or =list:FILE")
 	f.StringArrayVar(&o.broadcast, "broadcast", nil, "repeat a variable along a dimension that it lacks: `ARRAY=DIM`; ARRAY may be a glob")
 	f.StringSliceVar(&o.vars, "vars", nil, "keep only variables that match these `globs`")
@@ -113,6 +118,8 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.codecFrom, "codec-from", "", "declare the codecs and chunk shape of this `file`")
 	f.StringArrayVar(&o.chunks, "chunk-edges", nil, "declare chunk lengths: `ARRAY:DIM=N` or ARRAY:DIM=N,N,N; ARRAY may be a glob")
 	f.StringArrayVar(&o.dtypes, "dtype", nil, "declare this data type: `ARRAY=TYPE`; ARRAY may be a glob")
+	f.StringArrayVar(&o.repack, "repack", nil, "pack all files like those with this scale_factor: `ARRAY=SCALE`; rounds the others")
+	f.StringSliceVar(&o.lossy, "repack-lossy", nil, "let --repack change these `arrays` by more than half of the scale_factor")
 }
 
 // options returns the options of the flags. The list @- is read from stdin.
@@ -128,8 +135,8 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 		Opener:        source.NewOpener(&source.Options{Download: o.download}),
 		Writer:        "varve " + versionName(),
 		Plan: plan.Options{
-			Concat: o.concat, Vars: o.vars, Drop: o.drop, Group: o.group, Inline: o.inline,
-			Strict: o.strict, Rectilinear: o.rectilinear, Tolerance: o.tolerance,
+			Optional: o.optional, Vars: o.vars, Drop: o.drop, Group: o.group, Inline: o.inline,
+			Strict: o.strict, Rectilinear: o.rectilinear, Tolerance: o.tolerance, RepackLossy: o.lossy,
 		},
 	}
 	if o.inline == 0 {
@@ -187,6 +194,23 @@ func (o *combineOptions) addNames(opts *plan.Options) error {
 			return err
 		}
 		opts.Rename = append(opts.Rename, rename)
+	}
+	for _, text := range o.concat {
+		dim, apart, err := plan.ParseConcat(text)
+		if err != nil {
+			return err
+		}
+		opts.Concat = append(opts.Concat, dim)
+		if apart {
+			opts.Apart = append(opts.Apart, dim)
+		}
+	}
+	for _, text := range o.repack {
+		repack, err := plan.ParseRepack(text)
+		if err != nil {
+			return err
+		}
+		opts.Repack = append(opts.Repack, repack)
 	}
 	for _, text := range o.broadcast {
 		broadcast, err := plan.ParseBroadcast(text)

@@ -12,6 +12,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// takeFiles sets flags from the YAML file of --config, and then from the recipe of --recipe.
+func (o *combineOptions) takeFiles(cmd *cobra.Command) error {
+	if err := o.takeConfig(cmd); err != nil {
+		return err
+	}
+	return o.takeRecipe(cmd)
+}
+
 // takeConfig sets flags from the YAML file of --config. Flags of the command line take precedence.
 func (o *combineOptions) takeConfig(cmd *cobra.Command) error {
 	if o.config == "" {

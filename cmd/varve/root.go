@@ -158,6 +158,7 @@ func commands() []*cobra.Command {
 		newInspectCommand(),
 		newManCommand(),
 		newReadCommand(),
+		newRecipesCommand(),
 		newRelocateCommand(),
 		newRestoreCommand(),
 		newScanCommand(),

@@ -45,7 +45,7 @@ It appears when it is complete, and replaces an existing part.
 }
 
 func runScan(cmd *cobra.Command, opts *scanOptions, names []string) error {
-	if err := opts.takeConfig(cmd); err != nil {
+	if err := opts.takeFiles(cmd); err != nil {
 		return err
 	}
 	if opts.out == "" {

@@ -56,7 +56,7 @@ func addCost(total *report.Cost, a *manifest.Array, f *report.Finding, causes []
 	for _, other := range causes {
 		switch {
 		case other == f:
-		case concernsAllFiles(other.Code):
+		case concernsAllFiles(other.Code) && a.Reading != manifest.Repacked:
 			without = c.Reencoded
 		default:
 			odd = odd.Union(other.Files)
@@ -86,7 +86,7 @@ func addCost(total *report.Cost, a *manifest.Array, f *report.Finding, causes []
 }
 
 // concernsAllFiles reports whether a finding re-encodes the chunks of all files, and not only of
-// the odd ones, because no file has the declared type or codec.
+// the odd ones, because no file has the declared type or codec. If values are repacked, files have both.
 func concernsAllFiles(code report.Code) bool {
 	return slices.Contains([]report.Code{report.PackingDiffers, report.TypesDiffer, report.MissingDiffers, report.FillNeedsType, report.PrecisionLost,
 		report.TimeUnitsDiffer, report.CalendarsConverted, report.CodecsUnsupported, report.CodecsInexact}, code)

@@ -90,6 +90,13 @@ func TestFindingExamples(t *testing.T) {
 		Plan: plan.Options{Strict: true, Inline: -1, Schemas: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {4}}}}}})
 	causes(report.StrictReencodes, nil, err)
 
+	packed := []string{packedFile(t, dir, 1, 0.01, 0, 100, 200, 300), packedFile(t, dir, 2, 0.01, 0, 4, 5, 6), packedFile(t, dir, 3, 0.004, 0, 1001, 7, 8)}
+	repack := plan.Options{Inline: -1, Repack: []plan.Repack{{Array: "v", Scale: 0.01}}}
+	outcome, err = check(&Options{Plan: repack}, packed...)
+	causes(report.Repacked, outcome, err)
+	outcome, err = check(&Options{Plan: repack}, packed[0], packedFile(t, dir, 4, 1, 0, 1000, 2, 3))
+	causes(report.RepackChanges, outcome, err)
+
 	cut := filepath.Join(dir, "cut.nc")
 	if err := os.WriteFile(cut, []byte("CDF"), 0o666); err != nil {
 		t.Fatal(err)

@@ -176,6 +176,9 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	// Planning does not change headers, so their tables are written at the same time.
 	j.tables.beginEarly(ctx, c)
 	made, err := j.planned(ctx, all)
+	if err == nil {
+		err = j.measureRepacked(ctx, made, all)
+	}
 	if err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
 	}

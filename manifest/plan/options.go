@@ -4,9 +4,12 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"varve/manifest/internal/namepattern"
+	"varve/manifest/report"
 	"varve/readers/grib"
 )
 
@@ -16,6 +19,10 @@ type Options struct {
 	// Concat names the dimensions along which files are concatenated, by name or path. Dimensions
 	// whose coordinates differ between files need not be named.
 	Concat []string `json:",omitempty"`
+	// Apart names the dimensions of Concat along which files stay in one piece, one after another: in the
+	// order of their least values, or of their names if a file has no values. Equal values are then not
+	// equal positions, such as the times of two profiles.
+	Apart []string `json:",omitempty"`
 	// NewDims are dimensions to add to the files.
 	NewDims []NewDim `json:",omitempty"`
 
@@ -60,6 +67,14 @@ type Options struct {
 	// ChunkLengths has the chunk lengths that an earlier snapshot declares along the first dimension of
 	// arrays that it stores in the manifest, by path. These arrays keep them.
 	ChunkLengths map[string]int64 `json:"-"`
+	// Repack packs arrays whose packing differs between files like one of these packings.
+	Repack []Repack `json:",omitempty"`
+	// RepackLossy lists patterns of arrays for which Repack may change values by more than half of the
+	// scale factor.
+	RepackLossy []string `json:",omitempty"`
+	// Optional lists settings of Concat, Broadcast, Rename, Join and Schemas that a recipe made. They have
+	// no effect if no file has what they name; and an array is not broadcast if all files have equal values.
+	Optional []report.Setting `json:",omitempty"`
 	// Schemas override the decisions for some arrays.
 	Schemas []Override `json:"Faces,omitempty"`
 }
@@ -157,6 +172,15 @@ type Broadcast struct {
 	Dim   string // name or path
 }
 
+// Repack chooses the packing of arrays: the one that most bytes with this scale_factor have.
+type Repack struct {
+	Array string // a pattern for the array's path
+	Scale float64
+}
+
+// String returns the form that ParseRepack reads.
+func (r Repack) String() string { return r.Array + "=" + strconv.FormatFloat(r.Scale, 'g', -1, 64) }
+
 // Override changes the schema of some arrays.
 type Override struct {
 	Array  string             // a pattern for the array's path
@@ -190,6 +214,18 @@ func ParseNewDim(text string) (dim NewDim, list string, err error) {
 	return dim, "", nil
 }
 
+// ParseConcat parses DIM, or DIM=files for a dimension along which files stay in one piece.
+func ParseConcat(text string) (dim string, apart bool, err error) {
+	dim, how, found := strings.Cut(text, "=")
+	if dim == "" || found && how != "files" {
+		return "", false, fmt.Errorf("concat %q: want DIM or DIM=files", text)
+	}
+	return dim, found, nil
+}
+
+// IsOptional reports whether a recipe made a setting.
+func (o *Options) IsOptional(s report.Setting) bool { return slices.Contains(o.Optional, s) }
+
 // ParseBroadcast parses ARRAY=DIM.
 func ParseBroadcast(text string) (Broadcast, error) {
 	i := strings.LastIndex(text, "=")
@@ -197,6 +233,19 @@ func ParseBroadcast(text string) (Broadcast, error) {
 		return Broadcast{}, fmt.Errorf("broadcast %q: want ARRAY=DIM", text)
 	}
 	return Broadcast{Array: text[:i], Dim: text[i+1:]}, nil
+}
+
+// ParseRepack parses ARRAY=SCALE.
+func ParseRepack(text string) (Repack, error) {
+	i := strings.LastIndex(text, "=")
+	if i <= 0 {
+		return Repack{}, fmt.Errorf("repack %q: want ARRAY=SCALE, such as sst=0.01", text)
+	}
+	scale, err := strconv.ParseFloat(text[i+1:], 64)
+	if err != nil {
+		return Repack{}, fmt.Errorf("repack %q: %q is no scale_factor", text, text[i+1:])
+	}
+	return Repack{Array: text[:i], Scale: scale}, nil
 }
 
 // ParseRename parses OLD=NEW.

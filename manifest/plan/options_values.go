@@ -43,6 +43,13 @@ func (o *Options) Check() error {
 	for i := range o.Schemas {
 		errs = append(errs, o.Schemas[i].check())
 	}
+	for _, r := range o.Repack {
+		errs = append(errs, checkGlobs(report.Repack, []string{r.Array}))
+		if r.Scale == 0 || math.IsNaN(r.Scale) || math.IsInf(r.Scale, 0) {
+			errs = append(errs, optionError(report.Repack, r.String(), "want a scale_factor other than 0"))
+		}
+	}
+	errs = append(errs, checkGlobs(report.RepackLoss, o.RepackLossy))
 	return errors.Join(errs...)
 }
 

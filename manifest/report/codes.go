@@ -95,6 +95,8 @@ const (
 	PrecisionLost      Code = "precision-lost"        // the declared type rounds large integers
 	EnumDiffers        Code = "enum-differs"          // a number of an enumeration has different names
 	PackingDiffers     Code = "packing-differs"       // scale_factor, add_offset or _Unsigned differ
+	Repacked           Code = "repacked"              // values are packed like most files; the largest change is stated
+	RepackChanges      Code = "repack-changes"        // values would change by more than half of the scale_factor
 	PackingInvalid     Code = "packing-invalid"       // packing attributes are invalid
 	HDF4Offset         Code = "hdf4-offset"           // add_offset has HDF4's meaning, not CF's
 	HDF4OffsetConflict Code = "hdf4-offset-conflict"  // add_offset has HDF4's meaning, and varve would have to apply it

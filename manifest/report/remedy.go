@@ -26,6 +26,8 @@ const (
 	Overlap    Option = "overlap"
 	Pad        Option = "pad"
 	Rename     Option = "rename"
+	Repack     Option = "repack"
+	RepackLoss Option = "repack-lossy"
 	SkipBroken Option = "skip-broken"
 	SkipKnown  Option = "skip-known"
 	Strict     Option = "strict"
@@ -42,7 +44,7 @@ const (
 
 // Options lists every option that a remedy can name, without LeaveOut and Separate.
 var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, GRIBTimes, Group, Missing, Names, NewDim,
-	Overlap, Pad, Rename, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
+	Overlap, Pad, Rename, Repack, RepackLoss, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
 
 // Setting is an option and its value. The value is empty for an option that takes none.
 type Setting struct {
@@ -91,6 +93,9 @@ const (
 	MakesRoom     Consequence = "makes-room"        // the name becomes available
 	OthersDecide  Consequence = "others-decide"     // the chunks of another file are declared
 	ExactType     Consequence = "exact-type"        // the declared type can represent every value
+	RoundsToScale Consequence = "rounds-to-scale"   // files with another packing are rounded to this scale_factor
+	HalfTheBytes  Consequence = "half-the-bytes"    // values are unpacked to floats of half the size, and rounded
+	LosesRange    Consequence = "loses-range"       // values outside of the packing become its nearest number
 	WithoutDamage Consequence = "without-damage"    // the damaged variables are left out
 	SkipsFiles    Consequence = "skips-files"       // the files are left out
 	SkipsSame     Consequence = "skips-unchanged"   // files that have not changed are skipped

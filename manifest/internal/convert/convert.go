@@ -2,6 +2,7 @@
 //
 //	stored ─ manifest.AsStored ─ cast ─ masks become the schema's ────────────── schema
 //	       ─ manifest.Unpacked ─ sign ─ masks become NaN ─ ×scale+offset ─ cast ─ schema
+//	       ─ manifest.Repacked ─ sign ─ ×scale+offset ─ the schema's packing, nearest ─ schema
 //	       ─ manifest.Retimed ── moment ─ in the schema's units and calendar ──── schema
 //
 // A mask is an element that _FillValue or missing_value marks as missing. Casts are those that NumPy
@@ -55,6 +56,8 @@ func New(v *manifest.Variable, schema *zarrjson.Array, reading manifest.Reading)
 		c.steps, err = asStored(v, schema)
 	case manifest.Unpacked:
 		c.steps, err = unpacked(v, schema)
+	case manifest.Repacked:
+		c.steps, err = repacked(v, schema)
 	case manifest.Retimed:
 		c.steps, err = retimed(v, schema)
 	default:

@@ -21,6 +21,9 @@ func (p *survey) settle(d *dim) error {
 		return nil
 	case d.coord == "" || len(d.coords) == 0:
 		return p.settleBare(d)
+	case d.separate:
+		p.placeApart(d)
+		return nil
 	case !p.allPlaced(d, live):
 		d.role = spoiled
 		return nil
@@ -41,6 +44,32 @@ func (p *survey) settle(d *dim) error {
 		return nil
 	}
 	return p.lineUp(d, live)
+}
+
+// placeApart concatenates files in one piece each: in the order of their least values, or of their names
+// if a file has no values.
+func (p *survey) placeApart(d *dim) {
+	if slices.Contains(d.of, noCoord) {
+		p.inOrderOfNames(d)
+		return
+	}
+	// Files with equal coordinates have positions of their own.
+	var coords []*coord
+	for f, n := range d.of {
+		if n >= 0 {
+			own := *d.coords[n]
+			own.rep, own.files = int32(f), 1
+			d.of[f] = int32(len(coords))
+			coords = append(coords, &own)
+		}
+	}
+	d.coords = coords
+	d.role, d.order, d.length = flowing, d.live(), 0
+	slices.SortFunc(d.order, func(a, b *coord) int { return cmp.Or(a.low.compare(b.low), p.compareFirst(a, b)) })
+	for _, c := range d.order {
+		c.start = d.length
+		d.length += c.n
+	}
 }
 
 // flowsAlone reports whether a dimension counts as concatenated even if only one coordinate is

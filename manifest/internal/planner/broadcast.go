@@ -13,8 +13,11 @@ import (
 // checkBroadcast returns an error for a broadcast option that has no effect.
 func (p *layout) checkBroadcast() error {
 	for _, s := range p.opts.Broadcast {
+		if p.opts.IsOptional(settingOf(&s)) {
+			continue
+		}
 		wrong := func(says string, remedies ...report.Remedy) error {
-			return &plan.OptionError{Setting: report.Setting{Option: report.Broadcast, Value: s.Array + "=" + s.Dim}, Says: says, Remedies: remedies}
+			return &plan.OptionError{Setting: settingOf(&s), Says: says, Remedies: remedies}
 		}
 		called := slices.DeleteFunc(slices.Clone(p.dimOrder), func(at string) bool { return !calls(s.Dim, at) })
 		is := func(how func(*dim) bool) bool {
@@ -39,6 +42,34 @@ func (p *layout) checkBroadcast() error {
 			return p.broadcasts(&s, a) != nil || a.widened && matches([]string{s.Array}, a.path)
 		}) && len(p.report.Refused()) == 0:
 			return wrong("every array of this name has " + s.Dim + " already, or is the coordinate of a dimension")
+		}
+	}
+	return nil
+}
+
+// settingOf returns the option of a broadcast.
+func settingOf(s *plan.Broadcast) report.Setting {
+	return report.Setting{Option: report.Broadcast, Value: s.Array + "=" + s.Dim}
+}
+
+// compareOptional finds the arrays of optional broadcasts that are equal in all files, so that they are not
+// broadcast. It requests unknown values.
+func (p *layout) compareOptional() error {
+	p.equal = map[string]bool{}
+	for i := range p.opts.Broadcast {
+		s := &p.opts.Broadcast[i]
+		if !p.opts.IsOptional(settingOf(s)) {
+			continue
+		}
+		for _, a := range p.arrays {
+			if p.broadcasts(s, a) == nil || a.files < 2 || p.spoiledBy(a) {
+				continue
+			}
+			groups, err := p.comparing(a).parts(p.filesHaving(a))
+			if err != nil {
+				return err
+			}
+			p.equal[a.path] = len(p.needs) == 0 && len(groups) == 1
 		}
 	}
 	return nil
@@ -99,7 +130,7 @@ func (d *dim) near(array string) int {
 func (p *layout) addBroadcastDims(a *array) {
 	for i := range p.opts.Broadcast {
 		d := p.broadcasts(&p.opts.Broadcast[i], a)
-		if d == nil || slices.Contains(a.made, d.path) {
+		if d == nil || slices.Contains(a.made, d.path) || p.equal[a.path] && p.opts.IsOptional(settingOf(&p.opts.Broadcast[i])) {
 			continue
 		}
 		a.placed = slices.Insert(slices.Clone(a.placed), len(a.made), d)

@@ -30,7 +30,7 @@ func (p *planner) noteCalibrated(a *array, made *schema.Schema) bool {
 		return false
 	}
 	f := report.Finding{Code: report.HDF4Offset, Array: a.path, Effect: report.Noted}
-	if made.Reading == manifest.Unpacked {
+	if made.Reading == manifest.Unpacked || made.Reading == manifest.Repacked {
 		f.Code, f.Effect, f.Remedies = report.HDF4OffsetConflict, report.Refused, []report.Remedy{report.DropPath(a.path[1:])}
 	}
 	p.find(p.odd(f, files, int64(of)))

@@ -26,15 +26,16 @@ const (
 
 // dim is a dimension of the plan, with the coordinates that files have along it.
 type dim struct {
-	path    string
-	classes []int32
-	coord   string // path of the variable whose values place files; empty if there is none
-	role    role
-	named   bool // the user named it in Options.Concat
-	hinted  bool // unlimited or a time, so files are probably concatenated along it
-	made    bool // a new dimension: an option gives its values
-	owned   bool // a new dimension that files also have, with length 1
-	length  int64
+	path     string
+	classes  []int32
+	coord    string // path of the variable whose values place files; empty if there is none
+	role     role
+	named    bool // the user named it in Options.Concat
+	separate bool // the user named it in Options.Apart
+	hinted   bool // unlimited or a time, so files are probably concatenated along it
+	made     bool // a new dimension: an option gives its values
+	owned    bool // a new dimension that files also have, with length 1
+	length   int64
 
 	nature    nature
 	ranks     map[string]int64
@@ -96,7 +97,7 @@ func (p *directions) collectDims() {
 		for at := range used {
 			d := p.dims[at]
 			if d == nil {
-				d = &dim{path: at, named: p.isNamed(at)}
+				d = &dim{path: at, named: p.isNamed(at), separate: slices.ContainsFunc(p.opts.Apart, func(name string) bool { return calls(name, at) })}
 				p.dims[at] = d
 			}
 			d.classes = append(d.classes, int32(n))

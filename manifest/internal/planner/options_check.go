@@ -27,16 +27,17 @@ func (p *survey) checkOptions() error {
 		return optionError(report.CodecFrom, from, "it is not among the files")
 	}
 	for _, r := range p.opts.Rename {
-		if !p.renames(&r) {
+		if !p.renames(&r) && !p.opts.IsOptional(report.Setting{Option: report.Rename, Value: r.Old + "=" + r.New}) {
 			return optionError(report.Rename, r.Old+"="+r.New, "no variable or dimension is called "+r.Old)
 		}
 	}
 	for i := range p.opts.Schemas {
-		if err := p.checkOverride(&p.opts.Schemas[i]); err != nil {
+		err := p.checkOverride(&p.opts.Schemas[i])
+		if e, is := errors.AsType[*plan.OptionError](err); err != nil && !(is && p.opts.IsOptional(e.Setting)) {
 			return err
 		}
 	}
-	return nil
+	return p.checkRepack()
 }
 
 // renames reports whether any file has the old name of a rename. For unnamed dimensions, the
@@ -102,7 +103,8 @@ func (p *survey) overridden(o *plan.Override) (dims []string, found bool) {
 // or to join it.
 func (p *directions) checkConcat() error {
 	for _, name := range p.opts.Concat {
-		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) {
+		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) &&
+			!p.opts.IsOptional(report.Setting{Option: report.Concat, Value: name}) {
 			err := optionError(report.Concat, name, "no dimension has this name"+listed(p.dimOrder))
 			if at := "/" + strings.Trim(name, "/"); p.anyHas(at) {
 				err.Remedies = []report.Remedy{stackBy(at, report.StackByValue)}
@@ -111,8 +113,9 @@ func (p *directions) checkConcat() error {
 		}
 	}
 	for _, name := range sorted(p.opts.Join) {
-		if name != "" && !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) {
-			return optionError(report.JoinLabels, name+"="+string(p.opts.Join[name]), "no dimension has this name"+listed(p.dimOrder))
+		own := report.Setting{Option: report.JoinLabels, Value: name + "=" + string(p.opts.Join[name])}
+		if name != "" && !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) && !p.opts.IsOptional(own) {
+			return optionError(own.Option, own.Value, "no dimension has this name"+listed(p.dimOrder))
 		}
 	}
 	return nil

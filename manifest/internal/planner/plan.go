@@ -51,6 +51,8 @@ type Plan struct {
 	// Compared lists values that were read only to compare files. From now on, the caller may keep
 	// their digests instead.
 	Compared []Need
+	// Repacked lists the variables whose values are packed again, to measure how much that changes them.
+	Repacked []Repacked
 	// Inexact lists the paths of arrays whose codecs cannot encode, or do not restore all values
 	// that they encode. If a chunk of these arrays has to be re-encoded, call New again with their
 	// paths in Options.Exact.
@@ -160,6 +162,7 @@ type layout struct {
 	compared      map[Need]bool     // values that were requested only to compare files
 	comparedBytes int64             // the size of compared, in bytes
 	complements   struct{ known, is bool }
+	equal         map[string]bool // arrays of optional broadcasts that are equal in all files
 }
 
 // planner holds a plan while its schemas are decided.
@@ -295,7 +298,7 @@ func (p *directions) settleAll(which func(d *dim) bool) error {
 func (p *layout) variables() error {
 	p.rankFiles()
 	p.collectArrays()
-	if err := p.checkBroadcast(); err != nil {
+	if err := cmp.Or(p.checkBroadcast(), p.compareOptional()); err != nil || len(p.needs) > 0 {
 		return err
 	}
 	p.placeArrays()

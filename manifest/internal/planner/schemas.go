@@ -134,6 +134,7 @@ func (p *planner) declare(a *array, d *decided) error {
 	out.Schema = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
 		DimensionNames: dimensionNames(out.Dims)}
 	p.noteUnwritten(a)
+	p.addRepacked(a, f, got.Conversions)
 	if a.pieces {
 		return p.declarePieces(a, out, f)
 	}
@@ -304,6 +305,7 @@ func (p *planner) schemaOptions(a *array, f *declared) (schema.Options, error) {
 		}
 		opts.Type = t
 	}
+	opts.Repack = p.repackOf(a)
 	opts.CodecFrom = p.codecFrom(a, f)
 	opts.Exact = slices.Contains(p.opts.Exact, a.path)
 	if a.pieces {

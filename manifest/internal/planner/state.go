@@ -54,7 +54,7 @@ const (
 // keepState writes the input of Extend, or nothing if Extend could not continue this plan.
 func (p *planner) keepState() error {
 	d := p.onlyFlow()
-	if d == nil || len(p.classes) > mostHeaders || p.opts.Strict || len(p.out.Inexact)+len(p.opts.Exact) > 0 {
+	if d == nil || len(p.classes) > mostHeaders || p.opts.Strict || len(p.out.Inexact)+len(p.opts.Exact)+len(p.opts.Repack) > 0 {
 		return nil
 	}
 	last := d.order[len(d.order)-1]

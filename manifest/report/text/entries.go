@@ -337,6 +337,15 @@ var entries = map[report.Code]entry{
 	}},
 	report.EnumDiffers:    {"a number of an enumeration with other names", func(v *view) string { return v.differs("the name of " + v.text("number")) }},
 	report.PackingDiffers: {"packing that differs", func(v *view) string { return v.differs(v.text("name")) }},
+	report.Repacked: {"values that are packed like most files", func(v *view) string {
+		return fmt.Sprintf("values of %s are packed with the scale_factor %s, and change by at most %s", v.files(), v.text("scale"), v.text("largest"))
+	}},
+	report.RepackChanges: {"values that another packing would change too much", func(v *view) string {
+		if v.f.Args["largest"] == nil {
+			return fmt.Sprintf("%s %s too many values to measure how much another packing changes them", v.files(), v.have())
+		}
+		return fmt.Sprintf("values of %s would change by up to %s, more than half of the scale_factor %s: they are outside of the range of the packing, or equal its missing value", v.files(), v.text("largest"), v.text("scale"))
+	}},
 	report.PackingInvalid: {"invalid packing attributes", func(v *view) string { return v.text("reason") }},
 	report.HDF4Offset: {"an add_offset with HDF4's meaning", func(v *view) string {
 		return fmt.Sprintf("%s %s an add_offset of HDF4: values are scale_factor * (stored - add_offset), and CF clients compute something else; open with mask_and_scale=False", v.files(), v.have())
@@ -377,10 +386,14 @@ var entries = map[report.Code]entry{
 	}},
 	report.AttributeInvalid: {"an attribute that cannot be written", func(v *view) string { return v.text("reason") }},
 	report.AttributeUnusable: {"attributes that describe stored numbers", func(v *view) string {
-		if len(v.list("names")) == 1 {
-			return v.text("names") + " is left out: it describes stored numbers, and the array holds unpacked numbers"
+		holds := "unpacked numbers"
+		if v.f.Args["repacked"] != nil {
+			holds = "numbers that are packed again"
 		}
-		return v.text("names") + " are left out: they describe stored numbers, and the array holds unpacked numbers"
+		if len(v.list("names")) == 1 {
+			return v.text("names") + " is left out: it describes stored numbers, and the array holds " + holds
+		}
+		return v.text("names") + " are left out: they describe stored numbers, and the array holds " + holds
 	}},
 	report.MaskUnusable: {"a missing value that xarray cannot use", func(v *view) string {
 		if len(v.list("names")) == 1 {
@@ -434,6 +447,9 @@ var consequences = map[report.Consequence]string{
 	report.OrderByTime:   "puts the files in the order of their times",
 	report.MakesRoom:     "gives the other one another name",
 	report.OthersDecide:  "declares the chunks of another file",
+	report.RoundsToScale: "rounds the values of the other files to this scale_factor, and keeps most chunks",
+	report.HalfTheBytes:  "rounds values to half the bytes",
+	report.LosesRange:    "takes the nearest value that the packing has",
 	report.ExactType:     "declares a type that holds every value",
 	report.WithoutDamage: "leaves out the damaged variables",
 	report.SkipsFiles:    "leaves these files out",

@@ -128,6 +128,10 @@ var explanations = map[report.Code]string{
 	report.ValueImpossible:   "Converting the values to the declared type would lose some of them.",
 	report.PrecisionLost:     "A 64-bit float holds integers up to 2^53 exactly. Declare an integer type if the values are larger.",
 	report.EnumDiffers:       "An enumeration gives a number different names in different files, so the number has no single meaning.",
+	report.Repacked: "The option repack packs the values of all files like those of the named scale_factor, so that their chunks stay as they are. The values of the other files are rounded, " +
+		"by at most half of the scale_factor. The finding has the largest change, which a build measures by reading these files.",
+	report.RepackChanges: "With the packing of the option repack, some values would change by more than rounding explains: the packing has too few bits for them, or they would become its missing value. " +
+		"Choose another scale_factor, unpack the values, or accept the change.",
 	report.PackingDiffers: "Packed values need the scale_factor and add_offset of their own file. Since one array can declare one packing only, all values are unpacked to floating-point numbers, " +
 		"and all chunks are re-encoded.",
 	report.PackingInvalid:      "scale_factor, add_offset or _Unsigned is not a number, or has more than one element.",

@@ -67,7 +67,11 @@ func (d *decision) noteUsed(names, used []string) {
 	if d.numeric() {
 		masks = nil
 	}
-	d.noteLost(report.AttributeUnusable, ofStored, names, used, nil)
+	var args report.Args
+	if d.packed != nil {
+		args = report.Args{"repacked": true}
+	}
+	d.noteLost(report.AttributeUnusable, ofStored, names, used, args)
 	d.noteLost(report.MaskUnusable, masks, names, used, report.Args{"type": d.schema.DataType.Type().String()})
 }
 
@@ -192,7 +196,7 @@ func (d *decision) used() []string {
 	case d.schema.Reading == manifest.Retimed:
 		used = append(used, cf.UnitsName, cf.CalendarName)
 		fallthrough
-	case d.schema.Reading == manifest.Unpacked && touched:
+	case d.schema.Reading == manifest.Repacked, d.schema.Reading == manifest.Unpacked && touched:
 		used = append(used, ofStored...)
 		fallthrough
 	case d.schema.Reading == manifest.Unpacked:
@@ -344,6 +348,11 @@ func (d *decision) declare() error {
 		}
 	} else if d.timed() {
 		if err := d.declareUnits(); err != nil {
+			return err
+		}
+	}
+	if d.packed != nil {
+		if err := d.declarePacking(); err != nil {
 			return err
 		}
 	}

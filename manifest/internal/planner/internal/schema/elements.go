@@ -109,7 +109,6 @@ func (d *decision) promote(typeOf func(m *member) codec.Type) (codec.Type, error
 // Equal packings stay packed. If packings differ, each member is unpacked to floats. If only the
 // signedness differs, the numbers stay integers.
 func (d *decision) numbers() (codec.Type, error) {
-	d.sayPackings()
 	first := &d.members[0]
 	packed := slices.ContainsFunc(d.members, func(m member) bool { return m.packing.Scaled() })
 	otherSign := slices.ContainsFunc(d.members, func(m member) bool { return !m.packing.Type.Equal(m.Variable.Type) })
@@ -117,7 +116,13 @@ func (d *decision) numbers() (codec.Type, error) {
 	alike := !slices.ContainsFunc(d.members, func(m member) bool {
 		return !m.packing.Type.Equal(first.packing.Type) || !m.Variable.Type.Equal(first.Variable.Type)
 	})
+	if d.opts.Repack != 0 && !(same && alike) {
+		d.packed = d.withScale()
+	}
+	d.sayPackings()
 	switch {
+	case d.packed != nil:
+		return d.repacked()
 	// Nothing needs to be unpacked, so stored chunks can stay verbatim.
 	case same && (!otherSign || alike):
 		return d.masked(func(m *member) codec.Type { return m.Variable.Type })
@@ -133,9 +138,16 @@ func (d *decision) sayPackings() {
 		return
 	}
 	for _, name := range []string{cf.ScaleFactor, cf.AddOffset, cf.Unsigned} {
-		if t := d.count(d.attributeNamed(name)); t.differ() {
-			d.finding(report.PackingDiffers, report.Reencoded, t, report.Args{"name": name})
+		t := d.count(d.attributeNamed(name))
+		if !t.differ() {
+			continue
 		}
+		if d.packed == nil {
+			d.finding(report.PackingDiffers, report.Reencoded, t, report.Args{"name": name}).Remedies = d.packingRemedies(name, t)
+			continue
+		}
+		t.declare(d.packed)
+		d.finding(report.PackingDiffers, report.Reencoded, t, report.Args{"name": name}).By = d.byRepack()
 	}
 	t := d.count(having{maskText, maskText})
 	if t.differ() {

@@ -42,6 +42,9 @@ type Options struct {
 	Gaps bool
 	// Type is the element type to declare. The zero value leaves the choice to Decide.
 	Type codec.Type
+	// Repack is the scale factor to which all members are packed if their packings differ, or 0. A member
+	// must have it.
+	Repack float64
 	// CodecFrom is 1 plus the index of the member whose codecs to declare, or 0.
 	CodecFrom int
 	// Exact says that chunks have to be re-encoded, so the codecs must be able to encode and
@@ -100,6 +103,7 @@ type decision struct {
 	schema   Schema
 	masks    [][]byte         // the missing values of the schema
 	chosen   map[int64]string // the names of an enumeration's numbers
+	packed   *member          // the member whose packing is declared, if all are repacked to it; else nil
 	declared []zarrjson.Attribute
 	places   places // index of declared
 	findings []report.Finding

@@ -523,9 +523,9 @@ func TestFindings(t *testing.T) {
 		want    []string
 	}{
 		{"two scales", Options{}, []Member{scaled(.01).files(11583, "2015-01-01"), scaled(.005).files(417, "2016-03-01")},
-			[]string{"re-encoded [2016-03-01] packing-differs main=0.01 name=scale_factor odd=[0.005:417]"}},
+			[]string{"re-encoded [2016-03-01] packing-differs main=0.01 name=scale_factor odd=[0.005:417] repack=x=0.01 | dtype=x=float32"}},
 		{"three scales", Options{}, []Member{scaled(.1).files(1, "a"), scaled(.2).files(5, "b"), scaled(.3).files(2, "g")},
-			[]string{"re-encoded [a g] packing-differs main=0.2 name=scale_factor odd=[0.1:1 0.3:2]"}},
+			[]string{"re-encoded [a g] packing-differs main=0.2 name=scale_factor odd=[0.1:1 0.3:2] repack=x=0.2 | dtype=x=float32"}},
 		{"different units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4", att("units", "degC")).files(1, "e")},
 			[]string{`dropped [e] units-differ main="K" odd=["degC":1]`}},
 		{"missing units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4").files(1, "e")},
@@ -539,7 +539,7 @@ func TestFindings(t *testing.T) {
 		{"a missing value that most files lack", Options{}, []Member{with("f4", att("_FillValue", "f4", 1e20)).files(1, "a"), with("f4").files(4, "b"), with("f4", att("_FillValue", "f4", -999)).files(1, "f")},
 			[]string{"re-encoded [a f] missing-value-differs main= odd=[1e+20:1 -999:1]"}},
 		{"scales as float32", Options{}, []Member{with("i2", att("scale_factor", "f4", .01)).files(1, "a"), with("i2", att("scale_factor", "f4", .1)).files(4, "b")},
-			[]string{"re-encoded [a] packing-differs main=0.1 name=scale_factor odd=[0.01:1]"}},
+			[]string{"re-encoded [a] packing-differs main=0.1 name=scale_factor odd=[0.01:1] repack=x=0.1"}},
 		{"another fill value", Options{}, []Member{with("f4").files(4, "a"), with("f4").filled(num("f4", 7)).files(1, "e")},
 			[]string{"re-encoded [e] fill-differs main=0.0 odd=[7.0:1]"}},
 		{"different codecs", Options{}, []Member{with("f4").files(4, "a"), with("f4").stored(little, shuffle(4), deflate).files(1, "e")},

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"maps"
+	"slices"
 
 	"varve/manifest/report"
 )
@@ -73,6 +74,15 @@ func (t tally) main() *group {
 		}
 	}
 	return most
+}
+
+// declare says that the schema has the property of a member.
+func (t *tally) declare(m *member) {
+	for _, g := range t.groups {
+		if slices.Contains(g.members, m.at) {
+			t.declared = g
+		}
+	}
 }
 
 // differ reports whether members differ in the property.
