@@ -13,6 +13,7 @@ import (
 
 	"varve/manifest/repo"
 	"varve/readers/icechunk/file"
+	"varve/readers/parquet"
 	"varve/readers/source"
 )
 
@@ -73,9 +74,6 @@ func headOf(ctx context.Context, folder *source.Source, key string, n int) ([]by
 // kerchunkHead begins the references that export kerchunk writes as JSON.
 const kerchunkHead = `{"version":1,"varve":`
 
-// tableEnd ends the metadata of the Parquet files of export table: a text, and the end of a struct.
-const tableEnd = "\x05" + program + "\x00"
-
 // mayBeOutput reports whether a file with this name can be an output, so that it is worth opening.
 func mayBeOutput(name string) bool {
 	switch strings.ToLower(path.Ext(filepath.ToSlash(name))) {
@@ -93,16 +91,22 @@ func fileOutput(ctx context.Context, src *source.Source) Output {
 		}
 		return KerchunkOutput
 	}
-	// The footer ends in the name of the program, its length (4 bytes) and PAR1.
-	size := int64(len(tableEnd) + 8)
-	if src.Size() < size {
-		return ""
-	}
-	if end, err := src.View(ctx, src.Size()-size, int(size)); err == nil && bytes.HasPrefix(end, []byte(tableEnd)) && bytes.HasSuffix(end, []byte("PAR1")) {
+	// Scan parts and the tables of manifests have the same creator, and say in Meta what they are.
+	f, err := parquet.OpenForeign(atContext{ctx, src}, src.Size())
+	if err == nil && f.Creator == parquet.Creator && len(f.Meta) == 0 {
 		return TableOutput
 	}
 	return ""
 }
+
+// atContext is a source as an io.ReaderAt.
+type atContext struct {
+	ctx context.Context
+	src *source.Source
+}
+
+// ReadAt implements io.ReaderAt.
+func (a atContext) ReadAt(p []byte, off int64) (int, error) { return a.src.ReadAt(a.ctx, p, off) }
 
 // skipOutputs removes the outputs among the files of a folder or pattern, and records them. open opens
 // a file. Errors are left to the scan, which reports them all.

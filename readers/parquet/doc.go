@@ -99,6 +99,9 @@ func (v *Values) Null(row int) bool { return v.Present != nil && v.Present[row] 
 
 const magic = "PAR1"
 
+// Creator is the created_by of files that a Writer wrote.
+const Creator = "varve"
+
 // The numbers of the specification's enumerations (parquet.thrift).
 const (
 	int32Type     = 1

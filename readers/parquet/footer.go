@@ -18,6 +18,7 @@ type File struct {
 	Groups  []Group
 	Rows    int64
 	Meta    []Pair
+	Creator string // the program that wrote the file
 
 	r         io.ReaderAt
 	data      int64 // offset of the checksum or the footer; all pages and indexes are before it
@@ -175,6 +176,8 @@ func (f *File) readMetadata(t *thrift.Reader) {
 			f.readGroups(t, t.List(id, thrift.Struct, leastStruct*(1+len(f.Columns))))
 		case 5:
 			f.readPairs(t, t.List(id, thrift.Struct, leastStruct))
+		case 6:
+			f.Creator = string(t.Bytes(id))
 		default:
 			t.Skip(id)
 		}

@@ -267,7 +267,7 @@ func (w *Writer) footer() []byte {
 		t.Text(2, p.Value)
 		t.End()
 	}
-	t.Text(6, "varve")
+	t.Text(6, Creator)
 	t.List(7, thrift.Struct, len(w.columns))
 	for range w.columns {
 		t.Begin()
