@@ -37,10 +37,10 @@ type Field struct {
 	labels keys.Values // ECMWF's MARS labels in the local section
 	extra  keys.Values // all other keys of the local section
 
-	template int    // the product definition template of edition 2; -1 in edition 1
-	labelsAt int    // the offset of the MARS labels in section 2
-	pressure string // the unit of pressure levels: hPa or Pa
-	names    *Names // what Names returned
+	template int     // the product definition template of edition 2; -1 in edition 1
+	labelsAt int     // the offset of the MARS labels in section 2
+	pressure string  // the unit of pressure levels: hPa or Pa
+	naming   *naming // nil until it is needed
 	summary  *summary
 
 	// These are set if an index file located the message, and its headers were derived from another message.

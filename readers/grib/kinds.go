@@ -195,7 +195,7 @@ func (t *template) derive(said index.Description, names NameScheme) *template {
 	if !out.setLevel(t.said.Level) || !out.setStep(t.said.Step) || !out.setMember(t.said.Member) {
 		return nil
 	}
-	f.names, f.summary = nil, nil
+	f.naming, f.summary = nil, nil
 	f.pressure = "hPa"
 	f.level() // sets f.pressure
 	// Read the keys back: none may hold another number than the description.

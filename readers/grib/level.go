@@ -29,7 +29,7 @@ var fromBottom = map[int64]bool{114: true, 151: true, 152: true, 168: true}
 func (f *Field) Level() (Level, bool) {
 	l, ok := f.level()
 	if ok {
-		l.Type = f.typeOfLevel()
+		l.Type = f.findTypeOfLevel()
 	}
 	return l, ok
 }
@@ -107,7 +107,7 @@ func (f *Field) isTigge() bool {
 	return f.Edition == 2 && (status == 4 || status == 5)
 }
 
-// typeOfLevel returns the key typeOfLevel of ecCodes.
+// typeOfLevel looks the key typeOfLevel of ecCodes up in the lists.
 func (f *Field) typeOfLevel() string {
 	name, ok := "", false
 	if f.Edition == 2 {

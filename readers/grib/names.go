@@ -1,8 +1,11 @@
 package grib
 
 import (
+	"encoding/binary"
 	"fmt"
+	"sync"
 
+	"varve/codec/grib/keys"
 	"varve/readers/grib/internal/concepts"
 )
 
@@ -17,16 +20,98 @@ const unknown = "unknown"
 
 // Names returns the names of a field's parameter.
 func (f *Field) Names() *Names {
-	if f.names != nil {
-		return f.names
+	if f.naming == nil {
+		f.naming = f.findNaming()
 	}
-	n := &Names{
+	return &f.naming.Names
+}
+
+// findTypeOfLevel returns the key typeOfLevel of ecCodes, from namings if it is known.
+func (f *Field) findTypeOfLevel() string {
+	if f.naming == nil {
+		f.naming = f.findNaming()
+	}
+	return f.naming.typeOfLevel
+}
+
+// naming is what the lists of names have for a field.
+type naming struct {
+	Names
+	typeOfLevel string
+}
+
+// namings keeps what the lists of names have for fields, by their namingKey. A lookup takes 70 µs, and the messages of an archive repeat
+// the same parameters and levels.
+var namings = struct {
+	sync.Mutex
+	known map[string]*naming
+}{known: map[string]*naming{}}
+
+// maxNamings bounds the number of kept namings, each of which has a key of some hundred bytes.
+const maxNamings = 1 << 12
+
+func (f *Field) findNaming() *naming {
+	key, ok := f.namingKey()
+	if ok {
+		namings.Lock()
+		n := namings.known[string(key)]
+		namings.Unlock()
+		if n != nil {
+			return n
+		}
+	}
+	n := &naming{Names: Names{
 		ShortName: f.concept("shortName"), Name: f.concept("name"), Units: f.concept("units"), StandardName: f.concept("cfName"),
-	}
+	}, typeOfLevel: f.typeOfLevel()}
 	fmt.Sscan(f.concept("paramId"), &n.ParamID)
-	n.VarName = f.variableName(n)
-	f.names = n
+	n.VarName = f.variableName(&n.Names)
+	if ok {
+		namings.Lock()
+		if len(namings.known) >= maxNamings {
+			clear(namings.known)
+		}
+		namings.known[string(key)] = n
+		namings.Unlock()
+	}
 	return n
+}
+
+// maxNamingKey bounds the length of the sections of a naming that is kept.
+const maxNamingKey = 1 << 10
+
+// timeKeys are the keys of an identification and of a product that differ between the times of a series. No condition of a name has them.
+var timeKeys = []string{"year", "month", "day", "hour", "minute", "second", "yearOfCentury", "P1", "P2", "forecastTime", "yearOfEndOfOverallTimeInterval", "monthOfEndOfOverallTimeInterval",
+	"dayOfEndOfOverallTimeInterval", "hourOfEndOfOverallTimeInterval", "minuteOfEndOfOverallTimeInterval", "secondOfEndOfOverallTimeInterval", "perturbationNumber"}
+
+// namingKey returns everything on which the names of a field depend: its sections without times, and what conditions of names ask of its
+// grid. It returns false if that is too long.
+func (f *Field) namingKey() ([]byte, bool) {
+	if len(f.identification)+len(f.local)+len(f.product) > maxNamingKey {
+		return nil, false
+	}
+	key := make([]byte, 0, len(f.identification)+len(f.local)+len(f.product)+64)
+	key = append(key, byte(f.Edition), byte(f.Discipline))
+	add := func(section []byte, of *keys.Values) {
+		key = binary.BigEndian.AppendUint32(key, uint32(len(section)))
+		at := len(key)
+		key = append(key, section...)
+		for _, name := range timeKeys {
+			if of != nil {
+				of.Clear(key[at:], name)
+			}
+		}
+	}
+	add(f.identification, &f.ident)
+	add(f.local, nil)
+	if f.Edition == 2 { // in edition 1, param has keys of the identification
+		add(f.product, &f.param)
+	}
+	if f.Grid != nil {
+		key = binary.BigEndian.AppendUint32(append(key, f.Grid.Type...), uint32(f.Grid.Template))
+		reference, _ := f.Grid.Int("numberOfGridInReference")
+		key = binary.BigEndian.AppendUint64(key, uint64(reference))
+	}
+	return binary.BigEndian.AppendUint32(key, uint32(f.nv())), true
 }
 
 // variableName returns the key cfVarName of ecCodes: a name for netCDF, else the short name if that is a valid variable name, else p and

@@ -235,6 +235,18 @@ func (v Values) Bytes(name string) ([]byte, bool) {
 	return b, b != nil
 }
 
+// Clear sets the bytes of a key to 0 in a copy of the section that v reads, at all repetitions.
+func (v Values) Clear(section []byte, name string) {
+	for nth := 0; ; nth++ {
+		it, b := v.find(name, nth)
+		if b == nil {
+			return
+		}
+		at := v.starts[it.part] + nth*v.layout.parts[it.part].size + it.offset
+		clear(section[at : at+it.size])
+	}
+}
+
 // Unsigned reads an unsigned integer of up to eight bytes.
 func Unsigned(b []byte) (n uint64) {
 	for _, c := range b {
