@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import pickle
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def test_points(opened: xr.Dataset, truth: xr.Dataset) -> None:
         opened.t2m[::2, ::-3][{"time": where["time"] // 3, "lon": where["lon"]}].load(),
         truth.t2m[::2, ::-3][{"time": where["time"] // 3, "lon": where["lon"]}],
     )
+
+
+def test_empty_selections(opened: xr.Dataset) -> None:
+    """Empty selections have the shape that NumPy gives them; xarray's own adapter fails for a reversed empty slice."""
+    assert opened.t2m[5:50:-1, ::-1].values.shape == (0, 60, 80)
+    assert opened.t2m[:, [], 3].values.shape == (90, 0)
+
+
+def test_load_async(manifest: str, truth: xr.Dataset) -> None:
+    with xr.open_dataset(manifest, engine="varve", chunks=None) as ds:
+        xr.testing.assert_identical(asyncio.run(ds.load_async()), truth)
 
 
 def test_by_label(opened: xr.Dataset, truth: xr.Dataset) -> None:

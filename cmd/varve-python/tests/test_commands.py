@@ -62,6 +62,11 @@ def test_usage(archive: list[str], tmp_path: Path) -> None:
         varve_zarr.build(tmp_path / "a.varve", archive, no_such_flag=1)
     with pytest.raises(varve_zarr.Usage):
         varve_zarr.build(tmp_path / "a.varve", [])
+    for wrong in (5, b"a.nc", [b"a.nc"], [archive[0], None]):
+        with pytest.raises(varve_zarr.Usage):
+            xr.open_dataset(wrong, engine="varve")  # type: ignore[arg-type]
+    with open(archive[0], "rb") as file, pytest.raises(varve_zarr.Usage):
+        xr.open_dataset(file, engine="varve")
     with pytest.raises(varve_zarr.SourceChanged, match=r"none\.nc"):
         varve_zarr.build(tmp_path / "a.varve", tmp_path / "none.nc")
 

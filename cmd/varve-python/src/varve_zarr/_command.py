@@ -21,16 +21,22 @@ Progress = Callable[[str, int, int], None]
 
 Names = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
+_WANTED = "pass a file, folder, glob, URL, or a list of these"
 _MAX_COMMAND_LINE = 30_000  # characters of file names; Windows allows 32,767 for the whole command line
 
 
 def names_of(files: Names) -> list[str]:
     """Return file names as strings."""
-    if isinstance(files, str | os.PathLike):
-        files = [files]
-    names = [os.fspath(f) for f in files]
+    given = [files] if isinstance(files, str | os.PathLike) else files
+    if hasattr(given, "read") or not isinstance(given, Iterable):
+        raise Usage(f"{type(files).__name__} is not a file name: {_WANTED}")
+    names = []
+    for name in given:
+        if not isinstance(name, str | os.PathLike) or not isinstance(os.fspath(name), str):
+            raise Usage(f"{type(name).__name__} is not a file name: {_WANTED}")
+        names.append(os.fspath(name))
     if not names:
-        raise Usage("no files given: pass a file, folder, glob, URL, or a list of these")
+        raise Usage(f"no files given: {_WANTED}")
     return names
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import functools
 import itertools
@@ -40,6 +41,9 @@ class VarveArray(BackendArray):
         if isinstance(key, indexing.VectorizedIndexer):
             return self._reader.points(key.tuple)
         return self._reader.orthogonal(key.tuple)
+
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+        return await asyncio.to_thread(self.__getitem__, key)
 
 
 class VarveStore(AbstractDataStore):
