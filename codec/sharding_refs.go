@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"varve/grid"
 )
@@ -134,14 +135,13 @@ func (x *ShardIndex) At(coords []int64) (Range, bool) {
 	return at, ok && err == nil
 }
 
-// Stored yields the coordinates and position of every stored inner chunk, in C order. The
-// next step overwrites the coordinates.
+// Stored yields the coordinates and position of every stored inner chunk, in C order.
 func (x *ShardIndex) Stored() iter.Seq2[[]int64, Range] {
 	return func(yield func([]int64, Range) bool) {
 		coords := make([]int64, x.shards.innerGrid.Rank())
 		for i := range x.shards.innerGrid.Chunks() {
 			x.shards.innerGrid.Coords(i, coords)
-			if at, ok := x.At(coords); ok && !yield(coords, at) {
+			if at, ok := x.At(coords); ok && !yield(slices.Clone(coords), at) {
 				return
 			}
 		}

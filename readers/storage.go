@@ -78,8 +78,11 @@ type Storage struct {
 	InOrder bool
 }
 
-// Ref is the position of one stored chunk. A Ref that an iterator yields is valid until the next
-// one and must not be changed.
+// Reusing is an iterator whose values share memory: each is valid until the next one, and must not be
+// changed. An error ends the sequence.
+type Reusing[T any] func(yield func(*T, error) bool)
+
+// Ref is the position of one stored chunk.
 type Ref struct {
 	Index  []uint64 // grid index of the chunk
 	Offset int64    // from the start of the source
@@ -110,12 +113,12 @@ func (o *Other) String() string {
 }
 
 // Refs yields every stored chunk of Chunked storage in the order of the index, and skips chunks
-// that are not stored. An error ends the sequence.
-func (s *Storage) Refs(ctx context.Context) iter.Seq2[*Ref, error] {
+// that are not stored.
+func (s *Storage) Refs(ctx context.Context) Reusing[Ref] {
 	if s.ReadIndex == nil {
 		return func(func(*Ref, error) bool) {}
 	}
-	return s.ReadIndex(ctx)
+	return Reusing[Ref](s.ReadIndex(ctx))
 }
 
 // ExternalFile is one block of the bytes of an External variable.

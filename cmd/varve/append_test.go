@@ -38,8 +38,8 @@ func TestAppendOverlaysEveryPlanFlag(t *testing.T) {
 		if err != nil {
 			t.Fatalf("--%s: %v", f.Name, err)
 		}
-		merged := overlay(cmd, plan.Options{Inline: plan.DefaultInline}, how.Plan)
-		before := plan.Options{Inline: plan.DefaultInline}
+		merged := overlay(cmd, plan.Options{Inline: new(int64(plan.DefaultInline))}, how.Plan)
+		before := plan.Options{Inline: new(int64(plan.DefaultInline))}
 		if equalJSON(t, merged, before) {
 			t.Errorf("--%s changes nothing", f.Name)
 		}

@@ -90,7 +90,7 @@ func existsAdvice(err error) error {
 }
 
 // outcomeJSON prints the snapshot that a command wrote, and its findings.
-func outcomeJSON(out io.Writer, o *ingest.Outcome) error {
+func outcomeJSON(out io.Writer, o *ingest.Result) error {
 	return printJSON(out, struct {
 		Snapshot string       `json:"snapshot"`
 		Sources  int64        `json:"sources"`
@@ -111,7 +111,7 @@ func refusalJSON(out io.Writer, asJSON bool, err error) error {
 }
 
 // printOutcome prints the findings of a command, and the snapshot that it wrote.
-func printOutcome(out, messages io.Writer, name string, o *ingest.Outcome) error {
+func printOutcome(out, messages io.Writer, name string, o *ingest.Result) error {
 	if err := printer.Report(messages, o.Report.Findings); err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	return alreadyPrinted(failed)
 }
 
-func checkText(out io.Writer, o *ingest.Outcome) error {
+func checkText(out io.Writer, o *ingest.Result) error {
 	if o.Snapshot != nil {
 		fmt.Fprintf(out, "%s, %s\n\n", countSources(o.Snapshot), countArrays(o.Snapshot))
 		if err := printArrays(out, o.Snapshot.Arrays); err != nil {
@@ -117,7 +117,7 @@ func kerchunkNeeds(arrays []manifest.Array) string {
 	return ""
 }
 
-func checkJSON(out io.Writer, o *ingest.Outcome) error {
+func checkJSON(out io.Writer, o *ingest.Result) error {
 	doc := struct {
 		Arrays   []arrayJSON  `json:"arrays"`
 		Findings findingsJSON `json:"findings"`
@@ -143,7 +143,7 @@ func printJSON(out io.Writer, doc any) error {
 }
 
 // checkHTML writes one page that needs nothing else.
-func checkHTML(w io.Writer, o *ingest.Outcome) error {
+func checkHTML(w io.Writer, o *ingest.Result) error {
 	page := &text.Page{Title: "varve check", Summary: "The files cannot be combined as asked.", Findings: o.Report.Findings, Style: ingest.PictureStyle}
 	if o.Snapshot == nil {
 		return printer.Page(w, page)

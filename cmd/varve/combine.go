@@ -135,12 +135,9 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 		Opener:        source.NewOpener(&source.Options{Download: o.download}),
 		Writer:        "varve " + versionName(),
 		Plan: plan.Options{
-			Optional: o.optional, Vars: o.vars, Drop: o.drop, Group: o.group, Inline: o.inline,
+			Optional: o.optional, Vars: o.vars, Drop: o.drop, Group: o.group, Inline: &o.inline,
 			Strict: o.strict, Rectilinear: o.rectilinear, Tolerance: o.tolerance, RepackLossy: o.lossy,
 		},
-	}
-	if o.inline == 0 {
-		opts.Plan.Inline = -1 // nothing, and not the default
 	}
 	indexUses := map[string]grib.IndexUse{"": grib.IndexAuto, "auto": grib.IndexAuto, "ignore": grib.IndexIgnore, "require": grib.IndexRequire}
 	err := errors.Join(o.checkMatch(), choose(&opts.GRIBIndex, "grib-index", o.gribIndex, indexUses),

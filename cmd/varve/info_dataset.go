@@ -219,10 +219,10 @@ func (d *datasetPrinter) value(array *store.Array, index int64) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	decoder, err := present.NewDecoder(array, true)
+	decoder, err := present.NewDecoder(array, nil)
 	if err != nil {
 		// Attributes that mean nothing in CF, such as unknown time units, leave the stored numbers.
-		if decoder, err = present.NewDecoder(array, false); err != nil {
+		if decoder, err = present.NewDecoder(array, &present.DecoderOptions{Packed: true}); err != nil {
 			return "", nil
 		}
 	}

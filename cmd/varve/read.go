@@ -100,7 +100,7 @@ func runRead(ctx context.Context, opts *readOptions, args []string, out, message
 	if err := r.selectTerms(ctx, opts); err != nil {
 		return err
 	}
-	if r.decoder, err = present.NewDecoder(a, opts.decode); err != nil {
+	if r.decoder, err = present.NewDecoder(a, &present.DecoderOptions{Packed: !opts.decode}); err != nil {
 		return err
 	}
 	if opts.output == "" {

@@ -19,7 +19,7 @@ import (
 func emptyManifest(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "a.varve")
-	repository, err := repo.Create(t.Context(), dir, false)
+	repository, err := repo.Create(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ const attempts = 100
 // Append adds sources to the manifest dir. If the new files come after all others and agree with
 // them, the cost depends only on the new files. Otherwise it plans all files again from their
 // stored headers and coordinates. If dir is no manifest, the error wraps fs.ErrNotExist.
-func Append(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
+func Append(ctx context.Context, dir string, opts *Options) (*Result, error) {
 	opts, err := opts.checked()
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func Append(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	var outcome *Outcome
+	var outcome *Result
 	for range attempts {
 		outcome, err = appendIn(ctx, repository, names, opts)
 		if !errors.Is(err, repo.ErrConflict) {
@@ -49,7 +49,7 @@ func Append(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
 	return outcome, closing(repository, err)
 }
 
-func appendIn(ctx context.Context, repository *repo.Repository, names []string, opts *Options) (*Outcome, error) {
+func appendIn(ctx context.Context, repository *repo.Repository, names []string, opts *Options) (*Result, error) {
 	parent, err := repository.Current(ctx)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func newAppend(repository *repo.Repository, opts *Options, old *manifest.Snapsho
 	return &appending{job: j, reader: reader}
 }
 
-func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
+func (a *appending) run(ctx context.Context, names []string) (*Result, error) {
 	if a.opts.SkipKnown {
 		var err error
 		if names, err = a.unknown(ctx, names); err != nil {
@@ -111,7 +111,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Outcome, error) {
 		}
 		// Nothing is new, so no snapshot is published.
 		if len(names) == 0 {
-			out := &Outcome{Snapshot: a.old, Report: &report.Report{}}
+			out := &Result{Snapshot: a.old, Report: &report.Report{}}
 			a.notePassed(out.Report)
 			return out, nil
 		}
@@ -164,7 +164,7 @@ func (a *appending) extension(ctx context.Context) (*planner.Extension, error) {
 }
 
 // extend makes the snapshot for files that come after all others.
-func (a *appending) extend(ctx context.Context, what string, x *planner.Extension) (*Outcome, error) {
+func (a *appending) extend(ctx context.Context, what string, x *planner.Extension) (*Result, error) {
 	if err := a.foldPieces(ctx, x); err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (a *appending) extend(ctx context.Context, what string, x *planner.Extensio
 	if err := a.countNew(ctx, &snap, x); err != nil {
 		return nil, err
 	}
-	out := &Outcome{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}
+	out := &Result{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}
 	a.noteBroken(&snap, out.Report)
 	a.notePassed(out.Report)
 	a.seal(&snap, out.Report)

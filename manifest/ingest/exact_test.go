@@ -40,7 +40,7 @@ func TestInexact(t *testing.T) {
 	checkExact(t, "appended", made, false)
 }
 
-func checkExact(t *testing.T, name string, made *Outcome, kept bool) {
+func checkExact(t *testing.T, name string, made *Result, kept bool) {
 	t.Helper()
 	for _, a := range made.Snapshot.Arrays {
 		if a.Path != "/v" {
@@ -94,7 +94,7 @@ func TestStrictEdges(t *testing.T) {
 		writeStore(t, all[i], i, "")
 	}
 	for n, ok := range map[int64]bool{2: true, 4: false} {
-		o := Options{Sources: Sources{Names: all}, Plan: plan.Options{Strict: true, Inline: -1, Schemas: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {n}}}}}}
+		o := Options{Sources: Sources{Names: all}, Plan: plan.Options{Strict: true, Inline: new(int64(0)), Schemas: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {n}}}}}}
 		_, err := Build(context.Background(), filepath.Join(dir, fmt.Sprint(n)), &o)
 		var refused *plan.Error
 		if ok != (err == nil) || !ok && (!errors.As(err, &refused) || refused.Findings[0].Array != "/v" || refused.Findings[0].Files.Len() != 2) {

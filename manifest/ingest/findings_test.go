@@ -31,7 +31,7 @@ func TestFindingExamples(t *testing.T) {
 	}
 	recorder := reporttest.Recorder{Folder: dir}
 	// causes checks that a report or a refusal has a finding with a code.
-	causes := func(code report.Code, outcome *Outcome, err error) {
+	causes := func(code report.Code, outcome *Result, err error) {
 		t.Helper()
 		var findings []report.Finding
 		var refused *plan.Error
@@ -54,7 +54,7 @@ func TestFindingExamples(t *testing.T) {
 		}
 		t.Errorf("%s: got %+v", code, findings)
 	}
-	check := func(opts *Options, names ...string) (*Outcome, error) {
+	check := func(opts *Options, names ...string) (*Result, error) {
 		opts.Sources.Names = names
 		return Check(t.Context(), opts)
 	}
@@ -87,11 +87,11 @@ func TestFindingExamples(t *testing.T) {
 		writeStore(t, stores[i], i, "")
 	}
 	_, err = Build(t.Context(), filepath.Join(dir, "strict.varve"), &Options{Sources: Sources{Names: stores},
-		Plan: plan.Options{Strict: true, Inline: -1, Schemas: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {4}}}}}})
+		Plan: plan.Options{Strict: true, Inline: new(int64(0)), Schemas: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {4}}}}}})
 	causes(report.StrictReencodes, nil, err)
 
 	packed := []string{packedFile(t, dir, 1, 0.01, 0, 100, 200, 300), packedFile(t, dir, 2, 0.01, 0, 4, 5, 6), packedFile(t, dir, 3, 0.004, 0, 1001, 7, 8)}
-	repack := plan.Options{Inline: -1, Repack: []plan.Repack{{Array: "v", Scale: 0.01}}}
+	repack := plan.Options{Inline: new(int64(0)), Repack: []plan.Repack{{Array: "v", Scale: 0.01}}}
 	outcome, err = check(&Options{Plan: repack}, packed...)
 	causes(report.Repacked, outcome, err)
 	outcome, err = check(&Options{Plan: repack}, packed[0], packedFile(t, dir, 4, 1, 0, 1000, 2, 3))

@@ -256,7 +256,7 @@ func BenchmarkAppends(b *testing.B) {
 				if _, err := Build(b.Context(), out, optionsFor(a.files[0])); err != nil {
 					b.Fatal(err)
 				}
-				var outcome *Outcome
+				var outcome *Result
 				var start time.Time
 				var before int64
 				for i, name := range a.files[1:] {

@@ -31,7 +31,7 @@ func TestGeneration(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check := func(what string, made *Outcome, err error, want int) {
+	check := func(what string, made *Result, err error, want int) {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)

@@ -60,8 +60,8 @@ type Options struct {
 	indexes *grib.IndexReader // reads the index files of all scans of the build
 }
 
-// Outcome is the result of a build, with its report.
-type Outcome struct {
+// Result is the result of a build, with its report.
+type Result struct {
 	Snapshot *manifest.Snapshot // nil if the files cannot be combined
 	Report   *report.Report
 	Files    int64 // the number of sources that were scanned
@@ -72,7 +72,7 @@ type Outcome struct {
 	Pictures map[string]template.HTML
 }
 
-// PictureStyle is the CSS of an Outcome's pictures.
+// PictureStyle is the CSS of an Result's pictures.
 const PictureStyle = picture.Style
 
 // Build makes the manifest dir. The error is a *plan.Error if files cannot be combined, a
@@ -83,7 +83,7 @@ const PictureStyle = picture.Style
 //
 // Build seals the manifest with a key in the user's config folder, and makes the key if there is
 // none: see store.Options.Allow. If it cannot, the Report has a finding.
-func Build(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
+func Build(ctx context.Context, dir string, opts *Options) (*Result, error) {
 	opts, err := opts.checked()
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func Build(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	repository, err := repo.Create(ctx, dir, opts.Force)
+	repository, err := repo.Create(ctx, dir, &repo.CreateOptions{Replace: opts.Force})
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func Build(ctx context.Context, dir string, opts *Options) (*Outcome, error) {
 	return outcome, closing(repository, err)
 }
 
-func buildIn(ctx context.Context, repository *repo.Repository, names []string, opts *Options) (*Outcome, error) {
+func buildIn(ctx context.Context, repository *repo.Repository, names []string, opts *Options) (*Result, error) {
 	parent, err := repository.Current(ctx)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func buildIn(ctx context.Context, repository *repo.Repository, names []string, o
 
 // Check reports what Build would do. If files cannot be combined, it returns both an outcome and
 // the error.
-func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
+func Check(ctx context.Context, opts *Options) (outcome *Result, err error) {
 	if opts, err = opts.checked(); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func Check(ctx context.Context, opts *Options) (outcome *Outcome, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	repository, err := repo.Create(ctx, dir, false)
+	repository, err := repo.Create(ctx, dir, nil)
 	if err != nil {
 		return nil, err
 	}

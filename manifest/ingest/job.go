@@ -95,12 +95,12 @@ func (opts *Options) scan(sink scan.RefSink) *scan.Options {
 }
 
 // refused returns the outcome if sources cannot be read, or nil for other errors.
-func (j *job) refused(err error) *Outcome {
+func (j *job) refused(err error) *Result {
 	var broken *scan.BrokenError
 	if !errors.As(err, &broken) {
 		return nil
 	}
-	return &Outcome{Report: &report.Report{Findings: UnreadableFindings(broken)}}
+	return &Result{Report: &report.Report{Findings: UnreadableFindings(broken)}}
 }
 
 // UnreadableFindings returns a finding for each source that a scan could not read.
@@ -163,7 +163,7 @@ func remediesOf(err error) (remedies []report.Remedy) {
 }
 
 // plan makes the snapshot of all files, old and new, and writes its tables.
-func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
+func (j *job) plan(ctx context.Context, what string) (*Result, error) {
 	if err := refuseTwice(j.before, j.files); err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
@@ -220,7 +220,7 @@ func (j *job) plan(ctx context.Context, what string) (*Outcome, error) {
 	addCosts(made.Report.Findings, snap.Arrays)
 	j.seal(snap, made.Report)
 	addSkipped(made.Report, j.opts.Sources.Skipped())
-	out := &Outcome{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
+	out := &Result{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
 	if j.opts.Pictures {
 		out.Pictures, err = j.draw(ctx, snap, made, all)
 	}
@@ -377,12 +377,12 @@ func (j *job) known() func(manifest.TableKind, string) (bool, error) {
 	return func(_ manifest.TableKind, id string) (bool, error) { return ids[id], nil }
 }
 
-func refusedPlan(err error, files int64) *Outcome {
+func refusedPlan(err error, files int64) *Result {
 	var refused *plan.Error
 	if !errors.As(err, &refused) {
 		return nil
 	}
-	return &Outcome{Report: &report.Report{Findings: refused.Findings}, Files: files}
+	return &Result{Report: &report.Report{Findings: refused.Findings}, Files: files}
 }
 
 // shown counts files that the user named, without hidden ones.

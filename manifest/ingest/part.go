@@ -26,7 +26,7 @@ import (
 // accept as a source. Of Plan, only Drop is used, and only for damaged variables: a part holds
 // everything else. An existing part is replaced when the new one is complete; an incomplete part is
 // removed.
-func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
+func Scan(ctx context.Context, name string, opts *Options) (*Result, error) {
 	opts, err := opts.checked()
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func Scan(ctx context.Context, name string, opts *Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	var outcome *Outcome
+	var outcome *Result
 	err = writePart(ctx, name, func(file *os.File) error {
 		outcome, err = scanTo(ctx, file, names, opts)
 		return err
@@ -64,7 +64,7 @@ func removed(name string) error {
 	return nil
 }
 
-func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (*Outcome, error) {
+func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (*Result, error) {
 	buffer := bufio.NewWriterSize(file, bufferBytes)
 	part := table.NewPart(buffer)
 	j := &job{opts: opts}
@@ -74,7 +74,7 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 	if err != nil {
 		return j.refused(err), err
 	}
-	out := &Outcome{Report: &report.Report{}, Files: shown(found.Files), Broken: found.Broken}
+	out := &Result{Report: &report.Report{}, Files: shown(found.Files), Broken: found.Broken}
 	addBroken(out.Report, found.Broken, report.Dropped)
 	return out, errors.Join(part.Close(found.Files), buffer.Flush())
 }

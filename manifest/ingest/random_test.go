@@ -47,7 +47,7 @@ func decoded(t *testing.T, dir, path string, decode bool) (values []float64, a *
 	if a, err = st.Array(path); err != nil {
 		t.Fatal(err)
 	}
-	d, err := present.NewDecoder(a, decode)
+	d, err := present.NewDecoder(a, &present.DecoderOptions{Packed: !decode})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,14 +43,14 @@ func TestRepacked(t *testing.T) {
 		packedFile(t, dir, 2, 0.004, 0, 1001, -500, -32768),
 	}
 	options := func(scale float64, names ...string) *Options {
-		return &Options{Sources: Sources{Names: names}, Plan: plan.Options{Inline: -1, Repack: []plan.Repack{{Array: "v", Scale: scale}}}}
+		return &Options{Sources: Sources{Names: names}, Plan: plan.Options{Inline: new(int64(0)), Repack: []plan.Repack{{Array: "v", Scale: scale}}}}
 	}
 	out := filepath.Join(dir, "out.varve")
 	made, err := Build(t.Context(), out, options(0.01, files...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes := func(made *Outcome, largest string) {
+	changes := func(made *Result, largest string) {
 		t.Helper()
 		i := slices.IndexFunc(made.Report.Findings, func(f report.Finding) bool { return f.Code == report.Repacked })
 		if i < 0 {

@@ -139,7 +139,7 @@ func TestTilesThatGrow(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out.varve")
 	how := func(coords plan.Coords, names ...string) *Options {
-		return &Options{Sources: Sources{Names: names}, Plan: plan.Options{Pad: plan.PadFill, Coords: coords, Inline: 8}}
+		return &Options{Sources: Sources{Names: names}, Plan: plan.Options{Pad: plan.PadFill, Coords: coords, Inline: new(int64(8))}}
 	}
 	check := func(widths ...int) {
 		t.Helper()

@@ -50,8 +50,8 @@ type Options struct {
 	Broadcast []Broadcast `json:"Spread,omitempty"`
 
 	// Inline is the size in bytes up to which a whole array is stored in the manifest if its values
-	// are known. 0 means DefaultInline; a negative size means coordinates only.
-	Inline int64 `json:",omitempty"`
+	// are known. nil means DefaultInline; 0 means coordinates only.
+	Inline *int64 `json:",omitempty"`
 	// ValueBytes is the size in bytes up to which the values of a variable in one file are read.
 	// Larger variables are summarized. 0 means manifest.DefaultValueBytes. It is not stored.
 	ValueBytes int64 `json:"-"`
@@ -81,6 +81,14 @@ type Options struct {
 
 // DefaultInline is the default of Options.Inline, in bytes.
 const DefaultInline = 16 << 10
+
+// InlineBytes returns the value of Inline, or its default.
+func (o *Options) InlineBytes() int64 {
+	if o.Inline == nil {
+		return DefaultInline
+	}
+	return *o.Inline
+}
 
 // Missing says how to treat a variable that some files lack.
 type Missing string

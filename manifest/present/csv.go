@@ -66,7 +66,7 @@ func columnOf(ctx context.Context, st *store.Store, a *store.Array, x Axis) (*co
 		return c, nil
 	}
 	var err error
-	if c.decoder, err = NewDecoder(coordinate, true); err != nil {
+	if c.decoder, err = NewDecoder(coordinate, nil); err != nil {
 		return nil, err
 	}
 	c.labels, err = along(coordinate, x).read(ctx, codec.Elems{})

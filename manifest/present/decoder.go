@@ -26,10 +26,17 @@ type Decoder struct {
 	times         *cf.Times // if elements are times; NumPy's time types are always decoded
 }
 
-// NewDecoder returns the decoder of an array. If decode is true, the decoder applies scale_factor, add_offset,
-// _Unsigned and the units of times; NewDecoder returns an error if these attributes do not follow CF. Missing
-// values are recognised in either case.
-func NewDecoder(a *store.Array, decode bool) (*Decoder, error) {
+// DecoderOptions are the options of NewDecoder.
+type DecoderOptions struct {
+	// Packed leaves elements as they are: the decoder does not apply scale_factor, add_offset, _Unsigned and the
+	// units of times.
+	Packed bool
+}
+
+// NewDecoder returns the decoder of an array. It returns an error if attributes that the decoder applies do not
+// follow CF. Missing values are recognised with any options.
+func NewDecoder(a *store.Array, opts *DecoderOptions) (*Decoder, error) {
+	decode := opts == nil || !opts.Packed
 	v := variableOf(a)
 	d := &Decoder{array: a, typ: v.Type, decode: decode, scale: 1}
 	packing, err := cf.PackingOf(v)

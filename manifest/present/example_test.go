@@ -81,7 +81,7 @@ func ExampleDecoder_Float64s() {
 		if err := t2m.Read(ctx, x, elements); err != nil {
 			return err
 		}
-		decoder, err := present.NewDecoder(t2m, true)
+		decoder, err := present.NewDecoder(t2m, nil)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func ExampleMeasure() {
 		if err := february.ByCoordinate(ctx, st, []string{"time=2021-02"}); err != nil {
 			return err
 		}
-		decoder, err := present.NewDecoder(t2m, true)
+		decoder, err := present.NewDecoder(t2m, nil)
 		if err != nil {
 			return err
 		}

@@ -106,7 +106,7 @@ func labelsOf(ctx context.Context, coordinate *store.Array) (*labelSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := NewDecoder(coordinate, true)
+	d, err := NewDecoder(coordinate, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func Read[T Value](ctx context.Context, st *store.Store, array string, sel Sel) 
 	if err := s.ByCoordinate(ctx, st, termsOf(sel.Label)); err != nil {
 		return nil, err
 	}
-	d, err := NewDecoder(a, true)
+	d, err := NewDecoder(a, nil)
 	if err != nil {
 		return nil, err
 	}

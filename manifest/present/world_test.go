@@ -111,7 +111,7 @@ func selected(t testing.TB, st *store.Store, name string, isel, sel []string) *S
 
 func decoderOf(t testing.TB, s *Selection, decode bool) *Decoder {
 	t.Helper()
-	d, err := NewDecoder(s.Array, decode)
+	d, err := NewDecoder(s.Array, &DecoderOptions{Packed: !decode})
 	if err != nil {
 		t.Fatal(err)
 	}

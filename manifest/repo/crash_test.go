@@ -31,7 +31,7 @@ func TestCrashWriter(t *testing.T) {
 }
 
 func crashWriter(t *testing.T, dir string) error {
-	r, err := Create(t.Context(), dir, true)
+	r, err := Create(t.Context(), dir, &CreateOptions{Replace: true})
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func testKilled(t *testing.T, h *homes) {
 	for range kills {
 		said := killWriter(t, dir, time.Duration(random.Int64N(int64(life))))
 		h.pass(leaseLife / 2)
-		r, err := Create(t.Context(), dir, true)
+		r, err := Create(t.Context(), dir, &CreateOptions{Replace: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func (h *homes) name(tb testing.TB) string {
 // repository creates a repository.
 func (h *homes) repository(tb testing.TB) *Repository {
 	tb.Helper()
-	r, err := Create(tb.Context(), h.name(tb), false)
+	r, err := Create(tb.Context(), h.name(tb), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -289,7 +289,7 @@ func TestCreateRefusesObjects(t *testing.T) {
 		"s3://bucket/mine": manifest.ErrForeign, "s3://bucket": errors.ErrUnsupported, "s3://bucket/a/../b": errors.ErrUnsupported,
 		published.Name(): fs.ErrExist, "s3://bucket/old": nil, "s3://bucket/new/": nil, "https://host/a": errors.ErrUnsupported,
 	} {
-		r, err := Create(t.Context(), name, false)
+		r, err := Create(t.Context(), name, nil)
 		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), strings.TrimSuffix(name, "/")) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -333,7 +333,7 @@ func raceToPublish(t *testing.T, r *Repository, round int) {
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			w, err := Create(t.Context(), r.Name(), true)
+			w, err := Create(t.Context(), r.Name(), &CreateOptions{Replace: true})
 			if err != nil {
 				t.Error(err)
 				return

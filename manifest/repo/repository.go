@@ -70,18 +70,27 @@ type pointer struct {
 	Sweeping bool   `json:"sweeping,omitempty"`
 }
 
+// CreateOptions are the options of Create.
+type CreateOptions struct {
+	// Replace allows a repository in which something was published: the next snapshot follows the existing
+	// snapshots, which remain.
+	Replace bool
+}
+
 // Create makes a repository in a folder or below a prefix, such as s3://bucket/name. The folder may be
-// missing or empty, or have a repository in which nothing was published. With force it may have any
-// repository: the next snapshot follows the existing snapshots, which remain.
+// missing or empty, or have a repository in which nothing was published.
 //
 // In an object store, reads of opened files end when ctx is cancelled.
-func Create(ctx context.Context, name string, force bool) (*Repository, error) {
+func Create(ctx context.Context, name string, opts *CreateOptions) (*Repository, error) {
+	if opts == nil {
+		opts = &CreateOptions{}
+	}
 	store, err := home(ctx, name, createFolder)
 	if err != nil {
 		return nil, err
 	}
 	r := &Repository{name: source.Shown(name), files: store}
-	if err := r.checkFree(ctx, force); err != nil {
+	if err := r.checkFree(ctx, opts.Replace); err != nil {
 		return nil, errors.Join(err, store.close())
 	}
 	return r, nil

@@ -239,7 +239,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := Create(t.Context(), c.dir, c.force)
+			r, err := Create(t.Context(), c.dir, &CreateOptions{Replace: c.force})
 			if err == nil {
 				defer r.Close()
 			}
@@ -259,7 +259,7 @@ func TestForceKeepsHistory(t *testing.T) { everywhere(t, testForceKeepsHistory) 
 func testForceKeepsHistory(t *testing.T, h *homes) {
 	r := h.repository(t)
 	mustPublish(t, r, "one")
-	again, err := Create(t.Context(), r.Name(), true)
+	again, err := Create(t.Context(), r.Name(), &CreateOptions{Replace: true})
 	if err != nil {
 		t.Fatal(err)
 	}

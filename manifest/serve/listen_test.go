@@ -316,7 +316,7 @@ func warm(h http.Handler, key string) {
 // TestReload checks that a published snapshot is served while requests continue.
 func TestReload(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a.varve")
-	repository, err := repo.Create(t.Context(), dir, false)
+	repository, err := repo.Create(t.Context(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

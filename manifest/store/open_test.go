@@ -23,7 +23,7 @@ func publish(t testing.TB, m *memoryTables, snap *manifest.Snapshot) (dir string
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "a.varve")
 	ctx := context.Background()
-	repository, err := repo.Create(ctx, dir, false)
+	repository, err := repo.Create(ctx, dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

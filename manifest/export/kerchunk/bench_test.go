@@ -3,7 +3,6 @@ package kerchunk
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,12 +12,13 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/change"
 	"varve/manifest/store"
+	"varve/readers"
 )
 
 // many is an array with a thousand chunks per source.
 type many struct{ *faked }
 
-func (m many) Runs(_ context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
+func (m many) Runs(_ context.Context, chunks grid.Region) readers.Reusing[store.Run] {
 	return func(yield func(*store.Run, error) bool) {
 		r := store.Run{Kind: store.Verbatim, Coords: make([]int64, 3), Chunks: 1000}
 		offset, size := int64(0), int64(0)

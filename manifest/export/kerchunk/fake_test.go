@@ -18,6 +18,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/store"
+	"varve/readers"
 	"varve/zarrjson"
 )
 
@@ -228,7 +229,7 @@ func (f *faked) Locate(_ context.Context, coords []int64) (store.Location, error
 	return f.locations[string(wholes(coords))], nil
 }
 
-func (f *faked) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
+func (f *faked) Runs(ctx context.Context, chunks grid.Region) readers.Reusing[store.Run] {
 	return store.OneByOne(f.listed(ctx, chunks))
 }
 

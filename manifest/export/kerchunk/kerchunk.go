@@ -38,7 +38,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -55,6 +54,7 @@ import (
 	"varve/manifest/export/internal/progress"
 	"varve/manifest/repo"
 	"varve/manifest/store"
+	"varve/readers"
 	"varve/readers/source"
 	"varve/zarrjson"
 )
@@ -182,7 +182,7 @@ type array interface {
 	Schema() *zarrjson.Array
 	Grid() *grid.Grid
 	Pipeline(coords []int64) (*codec.Pipeline, error)
-	Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error]
+	Runs(ctx context.Context, chunks grid.Region) readers.Reusing[store.Run]
 	Locate(ctx context.Context, coords []int64) (store.Location, error)
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error

@@ -3,13 +3,13 @@ package kerchunk
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest/internal/regular"
 	"varve/manifest/store"
+	"varve/readers"
 	"varve/zarrjson"
 )
 
@@ -49,7 +49,7 @@ func (r *regularized) Chunk(ctx context.Context, coords []int64) ([]byte, error)
 }
 
 // Runs implements array.
-func (r *regularized) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
+func (r *regularized) Runs(ctx context.Context, chunks grid.Region) readers.Reusing[store.Run] {
 	return store.OneByOne(func(yield func(*store.Location, error) bool) {
 		at, more := slices.Clone(chunks.Origin), !chunks.IsEmpty()
 		for ; more; more = chunks.Next(at) {

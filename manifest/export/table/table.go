@@ -25,7 +25,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"strings"
 
@@ -35,6 +34,7 @@ import (
 	"varve/manifest/export/internal/progress"
 	"varve/manifest/internal/mosaic"
 	"varve/manifest/store"
+	"varve/readers"
 	"varve/zarrjson"
 )
 
@@ -69,7 +69,7 @@ type array interface {
 	Path() string
 	Schema() *zarrjson.Array
 	Grid() *grid.Grid
-	Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error]
+	Runs(ctx context.Context, chunks grid.Region) readers.Reusing[store.Run]
 	Origins(ctx context.Context, coords []int64) ([]int64, error)
 }
 

@@ -21,6 +21,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/store"
+	"varve/readers"
 	"varve/zarrjson"
 )
 
@@ -36,7 +37,7 @@ func (a *listed) Path() string            { return a.path }
 func (a *listed) Schema() *zarrjson.Array { return a.schema }
 func (a *listed) Grid() *grid.Grid        { return a.grid }
 
-func (a *listed) Runs(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
+func (a *listed) Runs(ctx context.Context, chunks grid.Region) readers.Reusing[store.Run] {
 	return store.OneByOne(a.locations(ctx, chunks))
 }
 
@@ -236,7 +237,7 @@ func TestInteropTables(t *testing.T) {
 // many is an array of ranges, a thousand of each source.
 type many struct{ *listed }
 
-func (m many) Runs(_ context.Context, chunks grid.Region) iter.Seq2[*store.Run, error] {
+func (m many) Runs(_ context.Context, chunks grid.Region) readers.Reusing[store.Run] {
 	return func(yield func(*store.Run, error) bool) {
 		r := &store.Run{Kind: store.Verbatim, Chunks: 1000, Coords: []int64{0}, Offsets: make([]int64, 1000), Sizes: make([]int64, 1000)}
 		random := rand.New(rand.NewPCG(1, 2))

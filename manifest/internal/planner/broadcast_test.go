@@ -166,7 +166,7 @@ func TestBroadcastRefuses(t *testing.T) {
 	m.day("b", 2, 2, scalar("id", 2))
 	m.file("c", days(2, 2), cube("u", "time", []int64{2}, []int64{2}), scalar("id", 2)) // at the position of b, with the same value
 	m.file("d", days(0, 0), lat(), scalar("id", 4))                                     // has no elements
-	if got := tilesOf(t, m, planned(t, m, &plan.Options{Broadcast: []plan.Broadcast{{Array: "id", Dim: "time"}}, Inline: -1}), "/t"); got != "a@0+2 b@2+2" {
+	if got := tilesOf(t, m, planned(t, m, &plan.Options{Broadcast: []plan.Broadcast{{Array: "id", Dim: "time"}}, Inline: new(int64(0))}), "/t"); got != "a@0+2 b@2+2" {
 		t.Errorf("the tiles of t are %s", got)
 	}
 }

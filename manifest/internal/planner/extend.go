@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/convert"
-	"varve/manifest/plan"
 	"varve/zarrjson"
 )
 
@@ -411,7 +409,7 @@ func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
 
 // small reports whether an array may still be stored in the manifest.
 func (x *extending) small(a *manifest.Array) bool {
-	return isWithin(a, cmp.Or(x.state.Options.Inline, plan.DefaultInline))
+	return isWithin(a, x.state.Options.InlineBytes())
 }
 
 // isWithin reports whether an array of fixed-size elements takes at most `most` bytes.

@@ -46,7 +46,7 @@ func TestNear(t *testing.T) {
 			m.file("a", days(0, 2), data, first)
 			m.file("b", days(2, 2), data, c.other)
 			m.file("c", days(4, 2), data, c.other)
-			p, needs, err := newPlan(m.files, &plan.Options{Tolerance: .5, Inline: 1})
+			p, needs, err := newPlan(m.files, &plan.Options{Tolerance: .5, Inline: new(int64(1))})
 			var refused *plan.Error
 			switch {
 			case len(needs) > 0:
@@ -92,7 +92,7 @@ func TestNearPadded(t *testing.T) {
 		at("a", 0, []int64{2, 2}, 1, 2, 4, c.last)
 		at("b", 2, []int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 		at("c", 4, []int64{3, 3}, 1, 2, 3, 4, 5, 6, 7, 8, 9.25)
-		p, needs, err := newPlan(m.files, &plan.Options{Tolerance: .5, Pad: plan.PadFill, Inline: 1})
+		p, needs, err := newPlan(m.files, &plan.Options{Tolerance: .5, Pad: plan.PadFill, Inline: new(int64(1))})
 		var refused *plan.Error
 		switch {
 		case len(needs) > 0:

@@ -75,7 +75,7 @@ func TestTakenOnce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			opts := &plan.Options{Inline: -1}
+			opts := &plan.Options{Inline: new(int64(0))}
 			p, needs, err := newPlan(m.files, opts)
 			if len(needs) > 0 {
 				t.Fatalf("the plan requests %v", needs)
@@ -109,7 +109,7 @@ func TestManyOverlaps(t *testing.T) {
 	for i := range 200 {
 		m.hourly(fmt.Sprintf("%03d", i), i, 100, 0)
 	}
-	_, _, err := newPlan(m.files, &plan.Options{Inline: -1})
+	_, _, err := newPlan(m.files, &plan.Options{Inline: new(int64(0))})
 	var refused *plan.Error
 	if !errors.As(err, &refused) || refused.Findings[0].Code != report.Overlapping {
 		t.Error(err)

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/convert"
-	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/zarrjson"
 )
@@ -71,7 +69,7 @@ func (p *inquiry) hasLarge(a *array) bool {
 }
 
 // inline returns the size in bytes up to which a whole array is stored in the manifest.
-func (p *inquiry) inline() int64 { return cmp.Or(p.opts.Inline, plan.DefaultInline) }
+func (p *inquiry) inline() int64 { return p.opts.InlineBytes() }
 
 // memberOf returns the member of a class, or nil.
 func (a *array) memberOf(class int32) *member {

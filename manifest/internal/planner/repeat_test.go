@@ -109,7 +109,7 @@ func TestRepeated(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			mosaic(m, c.more)
-			c.opts.Inline = 1
+			c.opts.Inline = new(int64(1))
 			if c.refused != "" {
 				_, _, err := newPlan(m.files, &c.opts)
 				var refused *plan.Error
@@ -195,7 +195,7 @@ func TestPaddedTwins(t *testing.T) {
 					m.file(fmt.Sprintf("%d%d", day, tile), append(c.more(day, tile), days(2*day, 2))...)
 				}
 			}
-			c.opts.Inline = 1
+			c.opts.Inline = new(int64(1))
 			if c.refused != "" {
 				_, _, err := newPlan(m.files, &c.opts)
 				var refused *plan.Error
@@ -278,7 +278,7 @@ func TestPaddedTwinsAbsent(t *testing.T) {
 			m.file(fmt.Sprintf("%d%d", day, tile), vars...)
 		}
 	}
-	made, needs, err := newPlan(m.files, &plan.Options{Pad: plan.PadFill, Concat: []string{"x", "y"}, Coords: plan.CoordsFirst, Inline: 1})
+	made, needs, err := newPlan(m.files, &plan.Options{Pad: plan.PadFill, Concat: []string{"x", "y"}, Coords: plan.CoordsFirst, Inline: new(int64(1))})
 	if err != nil || len(needs) > 0 {
 		t.Fatal(needs, err)
 	}

@@ -99,7 +99,7 @@ func TestPaddedStatics(t *testing.T) {
 			m.day("a", 0, 2, narrow)
 			m.day("b", 2, 2, narrow)
 			m.day("c", 4, 2, c.widest)
-			made, needs, err := newPlan(m.files, &plan.Options{Pad: plan.PadFill, Coords: c.coords, Inline: 1})
+			made, needs, err := newPlan(m.files, &plan.Options{Pad: plan.PadFill, Coords: c.coords, Inline: new(int64(1))})
 			var refused *plan.Error
 			switch {
 			case len(needs) > 0:
@@ -124,7 +124,7 @@ func TestPadEmpty(t *testing.T) {
 			empty.v.Storage.Chunks, empty.values = []int64{1, width}, nil
 			m.day(fmt.Sprint(i), 2*i, 2, empty)
 		}
-		made, needs, err := newPlan(m.files, &plan.Options{Pad: plan.PadFill, Inline: -1})
+		made, needs, err := newPlan(m.files, &plan.Options{Pad: plan.PadFill, Inline: new(int64(0))})
 		if err != nil || len(needs) > 0 || len(made.Compared) > 0 {
 			t.Errorf("%v: needs %v, %v, %+v", widths, needs, err, made)
 		}

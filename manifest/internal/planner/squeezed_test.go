@@ -84,7 +84,7 @@ func TestSqueezed(t *testing.T) {
 			m.file("a", days(0, 2), level(), lat(), cube("t", "time lev lat", []int64{2, 1, 3}, []int64{1, 1, 3}))
 			m.file("b", moment(5), scalar("lev", 850), lat(), cube("t", "lat", []int64{3}, []int64{3}))
 		}, "/t", "/time /lev /lat", "3 1 3", "a@0+2 b@2+1", "0 1 5"},
-		{"a scalar variable", plan.Options{Inline: 1}, func(m *maker) {
+		{"a scalar variable", plan.Options{Inline: new(int64(1))}, func(m *maker) {
 			m.file("a", days(0, 2), cube("n", "time", []int64{2}, []int64{2}))
 			one := cube("n", "", []int64{}, []int64{})
 			m.file("b", moment(5), one)

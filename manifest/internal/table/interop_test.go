@@ -175,7 +175,7 @@ func archiveHeader(days int64, turned bool) *manifest.Header {
 // of tiles in two segments.
 func newArchive(t *testing.T) *archive {
 	t.Helper()
-	r, err := repo.Create(t.Context(), filepath.Join(t.TempDir(), "archive.varve"), false)
+	r, err := repo.Create(t.Context(), filepath.Join(t.TempDir(), "archive.varve"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
