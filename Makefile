@@ -12,6 +12,7 @@
 # make wine     the demo, the tests of paths, locks and open files, and the Python wheel, on Windows under Wine
 # make module MODULE=example.org/you/varve  another path for this module: go.mod and all imports
 # make outside  a program of another module, built against a copy of this one that has another path
+# make changelog  CHANGELOG.md, from the files of docs/changelog
 # make docs     the site of docs/, with its links checked, in site/
 # make screenshots  the pictures of pages in docs/, by Chromium
 # make demo     the main job on a sample archive
@@ -29,7 +30,7 @@ PYVENV ?= $(CURDIR)/.venv-python
 TARGETS ?=
 WINE ?= $(CURDIR)/.wine
 
-.PHONY: module outside docs python wheel beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
+.PHONY: changelog module outside docs python wheel beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -133,6 +134,9 @@ screenshots:
 
 module:
 	GO="$(GO)" fixtures/module/rename.sh "$(MODULE)"
+
+changelog:
+	$(GO) run ./fixtures/changelog > CHANGELOG.md.new && mv CHANGELOG.md.new CHANGELOG.md
 
 outside:
 	GO="$(GO)" fixtures/module/run.sh

@@ -75,6 +75,36 @@ func ExampleArray_Read() {
 	// 1.375
 }
 
+// This example prints the attributes of an array, and the lengths of its chunks along time.
+func ExampleArray_Chunks() {
+	withStore(func(ctx context.Context, st *store.Store, _ string) error {
+		t2m, err := st.Array("t2m")
+		if err != nil {
+			return err
+		}
+		attributes := t2m.Attributes()
+		for name, value := range attributes.All() {
+			fmt.Printf("%s: %s\n", name, value)
+		}
+		layout, err := t2m.Chunks()
+		if err != nil {
+			return err
+		}
+		fmt.Println(layout.Declared)
+		for length := range grid.DataSizes(t2m.Grid().Dim(0)) {
+			fmt.Println(length, "days")
+		}
+		return nil
+	})
+	// Output:
+	// long_name: "2 metre temperature"
+	// units: "degC"
+	// ([31,28,31], 3, 4)
+	// 31 days
+	// 28 days
+	// 31 days
+}
+
 // This example prints the locations of chunks. It reads no source.
 func ExampleArray_Locations() {
 	withStore(func(ctx context.Context, st *store.Store, _ string) error {

@@ -138,6 +138,36 @@ func ExampleArray_CopyFrom() {
 	// Output: shape [31], chunks 28 28
 }
 
+// An existing array is opened, and two of its days are read.
+func ExampleOpen() {
+	inFolder(func(ctx context.Context, dir string) error {
+		made, err := create(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if err := made.WriteRegion(ctx, grid.Whole([]int64{2}), codec.Elems{Fixed: []byte{7, 8}}); err != nil {
+			return err
+		}
+
+		a, err := zarrstore.Open(ctx, dir, nil)
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		days, err := grid.Orthogonal(a.Grid(), grid.Indices(1, 30))
+		if err != nil {
+			return err
+		}
+		got := codec.NewElems(a.Schema().Form(days.Shape()))
+		if err := a.Read(ctx, days, got); err != nil {
+			return err
+		}
+		fmt.Println(a.Schema().DataType.Type(), a.Shape(), got.Fixed)
+		return nil
+	})
+	// Output: uint8 [31] [8 255]
+}
+
 // Elements are little-endian, in C order, whatever the codecs make of them.
 func ExampleArray_WriteRegion() {
 	inFolder(func(ctx context.Context, dir string) error {
