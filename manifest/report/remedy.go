@@ -16,7 +16,7 @@ const (
 	DataType   Option = "dtype"
 	Download   Option = "download"
 	Drop       Option = "drop"
-	Force      Option = "force"
+	Force      Option = "build/force" // of build: append has no such option
 	GRIBTimes  Option = "grib-times"
 	Group      Option = "group"
 	JoinLabels Option = "join"

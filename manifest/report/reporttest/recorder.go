@@ -42,7 +42,13 @@ const mostExamples = 1000
 
 func (r *Recorder) exampleOf(f report.Finding) string {
 	printer := text.Printer{Option: func(s report.Setting) string {
-		return strings.TrimSpace("--" + string(s.Option) + " " + s.Value)
+		command, option, isOther := strings.Cut(string(s.Option), "/")
+		if !isOther {
+			command, option = "", command
+		} else {
+			command = "varve " + command + " "
+		}
+		return strings.TrimSpace(command + "--" + option + " " + s.Value)
 	}}
 	var b strings.Builder
 	if err := printer.Report(&b, []report.Finding{f}); err != nil {
