@@ -25,7 +25,7 @@ func (l *numcodecsLZ4) Decode(dst, src []byte) (int, error) { return lz4.DecodeS
 
 func (l *numcodecsLZ4) decodedSize(src []byte) (int, error) { return lz4.SizedLen(src) }
 
-// hdf5LZ4 is a sequence of LZ4 blocks, some of which may be uncompressed.
+// hdf5LZ4 is a sequence of LZ4 blocks. A block can be stored uncompressed.
 //
 // Specification: HDF5's filter 32004, as imagecodecs' lz4h5: u64 BE decoded size, u32 BE
 // block size, then for each block u32 BE stored size and the block; a block as long as

@@ -108,7 +108,7 @@ func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []
 	return opts.print(out, doc, describeKerchunk(args[1], result)+doc.GRIB.text(opts.GRIBCodec))
 }
 
-// gribJSON lists arrays of GRIB messages that an export refers to, and those that it re-encodes.
+// gribJSON lists the arrays of GRIB messages to which an export refers, and the arrays that it re-encodes.
 type gribJSON struct {
 	Verbatim  items[string] `json:"verbatim"`
 	Reencoded items[string] `json:"reencoded"`

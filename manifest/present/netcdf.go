@@ -146,7 +146,7 @@ func (n *netcdfFile) dim(name string, length int64) int {
 	return place
 }
 
-// globals sets the global attributes: those of the array's group and of its parents.
+// globals sets the global attributes: the attributes of the array's group and of its parents.
 func (n *netcdfFile) globals() error {
 	var all zarrjson.Attributes
 	group := path.Dir(n.main.Array.Path())

@@ -18,7 +18,7 @@ var numberTypes = []codec.Type{
 	{Kind: codec.Float, Size: 2}, {Kind: codec.Float, Size: 4}, {Kind: codec.Float, Size: 8},
 }
 
-// elements returns random elements, some of which are missing or special numbers.
+// elements returns random elements, among them missing and special numbers.
 func elements(r *rand.Rand, t codec.Type, n int, masks [][]byte) []byte {
 	var out []byte
 	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 6e4}

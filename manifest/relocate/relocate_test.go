@@ -304,7 +304,7 @@ func (a *archive) replace(name, old, now string) {
 	a.must(os.WriteFile(name, []byte(strings.Replace(string(text), old, now, 1)), 0o666))
 }
 
-// TestChunksAsFiles moves a Zarr store. Its chunks are files of which the scan recorded only the size.
+// TestChunksAsFiles moves a Zarr store. Its chunks are files, and the scan recorded only their sizes.
 func TestChunksAsFiles(t *testing.T) {
 	a := newArchive(t)
 	for name, content := range map[string]string{

@@ -80,7 +80,7 @@ type DimLength struct {
 	Length int64  `json:"length"`
 }
 
-// Cost compares an array as it is declared with what it would be without the disagreement.
+// Cost compares an array as it is declared with the same array if the files agreed.
 type Cost struct {
 	Verbatim  int64 `json:"verbatim"`  // chunks that are served as they are stored
 	Reencoded int64 `json:"reencoded"` // chunks that are decoded, converted and encoded again

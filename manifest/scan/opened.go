@@ -222,7 +222,7 @@ func (o *opened) named(name string) (v *readers.Variable, in *opened, err error)
 	return v, o, o.problemOf(v)
 }
 
-// problemOf returns the error because of which a variable cannot be read, or nil.
+// problemOf returns the reason why a variable cannot be read, or nil.
 func (o *opened) problemOf(v *readers.Variable) error {
 	for _, p := range o.data.Problems {
 		if p.Path == v.Path {

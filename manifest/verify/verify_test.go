@@ -89,7 +89,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// zarrOf returns an open manifest of a Zarr group with one array, a, of which one chunk is stored.
+// zarrOf returns an open manifest of a Zarr group with one array, a, with one stored chunk.
 func zarrOf(t *testing.T, document, key, chunk string) *store.Store {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

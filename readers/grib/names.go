@@ -47,7 +47,7 @@ var namings = struct {
 	known map[string]*naming
 }{known: map[string]*naming{}}
 
-// maxNamings bounds the number of kept namings, each of which has a key of some hundred bytes.
+// maxNamings limits the namings in memory: the key of each has some hundred bytes.
 const maxNamings = 1 << 12
 
 func (f *Field) findNaming() *naming {

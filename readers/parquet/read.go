@@ -362,7 +362,7 @@ var zstdReaders = sync.Pool{New: func() any {
 	return r
 }}
 
-// decompress returns the size bytes of which a page was compressed.
+// decompress returns the uncompressed bytes of a page, which must be size bytes.
 func decompress(codec uint8, data []byte, size int64) (out []byte, err error) {
 	if codec == uncompressed {
 		if int64(len(data)) != size {

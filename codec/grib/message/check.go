@@ -58,7 +58,7 @@ const ecmwf = 98
 // lastOldTables is the last version of the tables in which ECMWF encoded some parameters in another way.
 const lastOldTables = 33
 
-// identifying lists the keys of product definitions that identify a field, apart from those of its step.
+// identifying lists the keys of product definitions that identify a field, without the keys of its step.
 var identifying = []string{
 	"parameterCategory", "parameterNumber",
 	"typeOfFirstFixedSurface", "scaleFactorOfFirstFixedSurface", "scaledValueOfFirstFixedSurface",

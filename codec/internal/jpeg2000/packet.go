@@ -274,7 +274,7 @@ func (r *packetReader) body(k *block) error {
 	return nil
 }
 
-// add appends bytes. Those of one packet stay where they are.
+// add appends bytes. The bytes of one packet are never moved.
 func (k *block) add(b []byte) {
 	if len(k.data) == 0 && !k.owned {
 		k.data = b[:len(b):len(b)]

@@ -12,7 +12,7 @@ import (
 //go:embed testdata/bitshuffle.txt
 var bitshuffleLines string
 
-// TestAgainstHDF5Filter compares the blocks with those of HDF5's filter 32008.
+// TestAgainstHDF5Filter compares the blocks with the blocks that HDF5's filter 32008 wrote.
 func TestAgainstHDF5Filter(t *testing.T) {
 	for line := range strings.Lines(bitshuffleLines) {
 		var size, block, n int

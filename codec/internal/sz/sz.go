@@ -28,7 +28,7 @@
 //	relative    the same with factors, or for logarithms, and with signs: see relative.go
 //	blocks      a plane fitted to the block, or neighbours, predict its elements: see blocks.go
 //
-// There is no specification. The results are those of libSZ 2.1.12, bit for bit:
+// There is no specification. The results equal the results of libSZ 2.1.12, bit for bit:
 // TightDataPointStorage{F,D,I}.c, szd_*.c, Huffman.c, and its filter H5Z_SZ.c.
 package sz
 

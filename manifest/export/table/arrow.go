@@ -126,7 +126,7 @@ func numbered(words arrow.Array, index []int32) arrow.Array {
 	return arrays.NewDictionaryArray(word, numbers, words)
 }
 
-// nullable is a column of numbers, some of which are null.
+// nullable is a column of numbers and nulls.
 func nullable(values []int64, present []uint8) arrow.Array {
 	b := arrays.NewInt64Builder(memory.DefaultAllocator)
 	defer b.Release()

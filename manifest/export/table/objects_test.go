@@ -49,8 +49,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestStoppedInStore checks that a table that cannot be stored leaves the former object, and that an object that another
-// process stored meanwhile stays.
+// TestStoppedInStore checks that a table that cannot be stored does not replace the old object, nor an object that
+// another process stored meanwhile.
 func TestStoppedInStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	l := newListing(t, []int64{40})

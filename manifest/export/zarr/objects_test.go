@@ -235,7 +235,7 @@ func TestTwoInStore(t *testing.T) {
 	s.same(t, m, Options{})
 }
 
-// TestRootOfOthers checks that a root that another process stored meanwhile stays.
+// TestRootOfOthers checks that an export does not replace a root that another process stored meanwhile.
 func TestRootOfOthers(t *testing.T) {
 	m := storetest.NewMemory(t)
 	s := newSample(t, january)

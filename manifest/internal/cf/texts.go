@@ -3,7 +3,7 @@ package cf
 // IsOneText reports whether CF or netCDF defines an attribute as a single text. Some HDF5 writers store
 // it as a list of one text.
 //
-// The attributes are those of type S in appendix A of CF, and two of netCDF.
+// The list has the attributes of type S in appendix A of CF, and two attributes of netCDF.
 func IsOneText(name string) bool { return oneText[name] }
 
 var oneText = map[string]bool{

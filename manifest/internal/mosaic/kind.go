@@ -27,7 +27,7 @@ func (k Kind) AddTo(c *manifest.Counts, chunks int64) {
 	}
 }
 
-// String returns the kind as it is written in JSON and in messages.
+// String returns the word for the kind in JSON and in messages.
 func (k Kind) String() string {
 	names := [...]string{"missing", "verbatim", "prefix", "re-encoded"}
 	if int(k) < len(names) {

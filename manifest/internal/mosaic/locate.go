@@ -7,7 +7,7 @@ import (
 	"varve/manifest"
 )
 
-// Place is the location of a declared chunk as far as it is known without its ref.
+// Place is what is known about the location of a declared chunk before its ref is read.
 type Place struct {
 	// Kind is the best kind that the chunk can have. Depending on the ref, a Verbatim chunk can turn
 	// out to be Re-encoded or Missing. A Missing chunk stays Missing.

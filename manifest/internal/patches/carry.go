@@ -31,7 +31,7 @@ type Chunks uint8
 const (
 	// AsPlanned leaves the schemas unchanged.
 	AsPlanned Chunks = iota
-	// AsMerged gives schemas the older edges along dimensions of which chunks had been merged.
+	// AsMerged gives schemas the older edges along dimensions along which chunks had been merged.
 	AsMerged
 )
 

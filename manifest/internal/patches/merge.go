@@ -173,7 +173,7 @@ func (m *merger) addPending(e grid.Edge, n, data int64) {
 	m.at += n * data
 }
 
-// flush merges the pending edges to one. A single edge stays as it is, also if it is padded.
+// flush merges the pending edges to one. It does not change a single edge, which may be padded.
 func (m *merger) flush() {
 	switch {
 	case m.edges == 1:

@@ -263,7 +263,7 @@ func TestTimeNeverWritten(t *testing.T) {
 	}
 }
 
-// TestTimesAlongOtherDimension: files whose times lie along another dimension are refused.
+// TestTimesAlongOtherDimension: files whose times have another dimension are refused.
 func TestTimesAlongOtherDimension(t *testing.T) {
 	for _, profiles := range [][]float64{{5, 6}, {5, 6, 7}} {
 		m := newMaker()

@@ -215,7 +215,7 @@ func track(m *maker, name string, at wanted) {
 	m.file(name, at, cube("h", strings.TrimPrefix(at.v.Dims[0], "/"), at.v.Shape, at.v.Shape))
 }
 
-// TestLargeCoordinates: coordinates of which only summaries are known place files, or are refused.
+// TestLargeCoordinates: summaries of large coordinates place the files, or the files are refused.
 func TestLargeCoordinates(t *testing.T) {
 	m64 := func(n ...int64) []int64 { return n }
 	seconds := func(units string, list ...float64) wanted {

@@ -37,7 +37,7 @@ func (r *raster) rect(b box, fill color.Color) {
 	draw.Draw(r.img, pixels(b), image.NewUniform(fill), image.Point{}, draw.Over)
 }
 
-// picture repeats or skips pixels of the image, without smoothing: each cell of a field is seen as it is.
+// picture repeats or skips pixels of the image, and does not interpolate, so that each cell of a field has one colour.
 func (r *raster) picture(b box, img image.Image) {
 	to, from := pixels(b), img.Bounds()
 	for y := to.Min.Y; y < to.Max.Y; y++ {
