@@ -335,7 +335,7 @@ func TestCounters(t *testing.T) {
 			when := coords("when", "profile", int32s, whens...).with("units", "seconds since 2024-01-01")
 			m.file(fmt.Sprint(i), coords("profile", "profile", c.element, c.counts...), when, cube("v", "profile y x", []int64{n, 2, 2}, []int64{n, 2, 2}))
 		}
-		_, _, err := newPlan(m.files, nil)
+		_, err := planAnswered(m.files, nil)
 		if f := refusals(t, err)[0]; f.Remedies[0].Setting != (report.Setting{Option: report.Drop, Value: "profile"}) || f.Remedies[0].Consequence != report.OrderByTime {
 			t.Errorf("%s: %v", name, err)
 		}

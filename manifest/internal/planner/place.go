@@ -190,7 +190,11 @@ func (p *layout) overlaps(a *array, w *placing) {
 		}
 		return
 	}
-	tiles, ok := cutTiles(w.tiles, p.opts.Overlap == plan.OverlapLast)
+	last := p.opts.Overlap == plan.OverlapLast
+	tiles, ok := cutTiles(w.tiles, last)
+	if !ok {
+		tiles, ok = cutPlaces(w.tiles, last)
+	}
 	if !ok {
 		p.refuseOverlap(a, w, pairs, "")
 		return

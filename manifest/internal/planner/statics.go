@@ -67,9 +67,17 @@ func (p *layout) settleStatic(a *array) error {
 	if p.opts.Coords == plan.CoordsFirst && (a.aux || p.flowing() || p.complementary()) && p.targets[a.path] == nil {
 		return p.comparing(a).noteFirst([][]int32{p.filesHaving(a)})
 	}
-	// Report the missing order instead of a difference of data in every file.
-	if !a.aux && p.refuseUnordered(a) {
-		return nil
+	// Report the missing order instead of a difference of data in every file. Two files show whether there
+	// is a difference.
+	if !a.aux && p.isUnordered(a) {
+		alike, err := p.firstAlike(a)
+		if err != nil || len(p.needs) > 0 {
+			return err
+		}
+		if !alike {
+			p.unordered = append(p.unordered, a)
+			return nil
+		}
 	}
 	return p.comparing(a).refuseOdd(p.filesHaving(a))
 }
@@ -125,19 +133,26 @@ func (c *comparison) canCompare(files []int32) bool {
 	return true
 }
 
-// refuseUnordered records a variable that probably differs in every file, if the order of the files is
-// unknown. refuseAllUnordered refuses it.
-func (p *layout) refuseUnordered(a *array) bool {
+// isUnordered reports whether a variable probably differs in every file, and the order of the files is
+// unknown.
+func (p *layout) isUnordered(a *array) bool {
 	if len(a.dims) == 0 || p.flowing() || !a.flows && a.files < p.total() || p.complementary() {
 		return false
 	}
-	for _, m := range a.members {
-		if !m.unknown() {
-			return false
-		}
+	return !slices.ContainsFunc(a.members, func(m member) bool { return !m.unknown() })
+}
+
+// firstAlike reports whether the first two files have equal values of an array. It requests unknown
+// values, and is false for arrays that are too large to keep.
+func (p *layout) firstAlike(a *array) (bool, error) {
+	c := p.comparing(a)
+	if slices.ContainsFunc(a.members, func(m member) bool { return p.isLarge(m.v) }) {
+		return false, nil
 	}
-	p.unordered = append(p.unordered, a)
-	return true
+	files := p.filesHaving(a)
+	slices.SortFunc(files, p.byName)
+	groups, err := c.parts(files[:2])
+	return err == nil && len(groups) == 1, err
 }
 
 // complementary reports whether each file has a data variable that no other file has. Such files

@@ -111,7 +111,7 @@ func TestTextsAreNotConcatenated(t *testing.T) {
 		label.v.Type = codec.Type{Kind: codec.FixedBytes, Size: 1}
 		m.file(name, label, cube("v", "component y", []int64{3, 5}, []int64{3, 5}))
 	}
-	_, _, err := newPlan(m.files, nil)
+	_, err := planAnswered(m.files, nil)
 	for _, f := range refusals(t, err) {
 		for _, r := range f.Remedies {
 			if r.Option == report.Concat && r.Value == "length" {
