@@ -311,9 +311,36 @@ func (p *planner) schemaOptions(a *array, f *declared) (schema.Options, error) {
 	if a.pieces {
 		var err error
 		opts.Reference, err = p.referenceOf(a)
+		if opts.Reference == nil && opts.Type.Kind == 0 {
+			opts.Type = p.wideTime(a)
+		}
 		return opts, err
 	}
 	return opts, nil
+}
+
+// wideTime returns the 64-bit type of the times of a dimension that grows, or the zero value for other
+// arrays. A file with other units may be appended, whose times need 64 bits, and then no client has to
+// learn another type.
+func (p *directions) wideTime(a *array) (wide codec.Type) {
+	if !p.isAxis(a) || a.where == nil || p.dims[a.dims[0]].nature != instant {
+		return wide
+	}
+	for _, m := range a.members {
+		packing, err := cf.PackingOf(m.v)
+		if err != nil || packing.Scaled() || !packing.Type.Equal(m.v.Type) || m.v.Type.Size == 8 || !cf.IsNumber(m.v.Type) {
+			return codec.Type{}
+		}
+		kind := m.v.Type.Kind
+		if kind == codec.Uint {
+			kind = codec.Int
+		}
+		if wide.Kind != 0 && wide.Kind != kind {
+			return codec.Type{}
+		}
+		wide = codec.Type{Kind: kind, Size: 8}
+	}
+	return wide
 }
 
 // gaps reports whether some positions of an array are in no file, so that readers get the fill value.

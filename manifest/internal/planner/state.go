@@ -48,7 +48,7 @@ type state struct {
 const (
 	mostHeaders = 64
 	mostStatic  = 8
-	mostTail    = 1 << 7
+	mostTail    = 1 << 8
 )
 
 // keepState writes the input of Extend, or nothing if Extend could not continue this plan.

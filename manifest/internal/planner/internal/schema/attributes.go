@@ -343,8 +343,13 @@ func (d *decision) declare() error {
 		if err := d.setText(cf.UnitsName, reference.Text); err != nil {
 			return err
 		}
-		if err := d.setText(cf.CalendarName, reference.Calendar); err != nil {
-			return err
+		// Without the attribute, times have the standard calendar. An array that grows keeps its attributes
+		// only if no calendar is added.
+		isStated := slices.ContainsFunc(d.members, func(m member) bool { return m.attribute(cf.CalendarName) != nil })
+		if isStated || reference.Calendar != cf.Standard.String() {
+			if err := d.setText(cf.CalendarName, reference.Calendar); err != nil {
+				return err
+			}
 		}
 	} else if d.timed() {
 		if err := d.declareUnits(); err != nil {
