@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 )
 
 // DefaultCodecs returns the codecs for chunks that varve encodes itself, where no source
@@ -14,10 +15,43 @@ func DefaultCodecs(t Type) []Spec {
 		return []Spec{{Name: "vlen-utf8"}, zstd}
 	case t.Kind == Bytes:
 		return []Spec{{Name: "vlen-bytes"}, zstd}
-	case hasByteOrder(t):
-		return []Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}, zstd}
 	}
-	return []Spec{{Name: "bytes"}, zstd}
+	return []Spec{inMemoryOrder(t), zstd}
+}
+
+// inMemoryOrder returns the codec "bytes" for elements as they are in memory.
+func inMemoryOrder(t Type) Spec {
+	if hasByteOrder(t) {
+		return InOrder(LittleEndian)
+	}
+	return InOrder("")
+}
+
+// leastPacked is the size in bytes from which small arrays are compressed. Below it the codec's own
+// header and start-up cost outweigh the gain.
+const leastPacked = 4096
+
+// CodecsOfCoordinates returns the codecs for an array that is mostly equal steps, such as a coordinate:
+// shuffle and zstd reduce these to almost nothing.
+func CodecsOfCoordinates(form Form) []Spec {
+	t := form.Type
+	switch {
+	case t.Kind == String:
+		return []Spec{{Name: "vlen-utf8"}}
+	case t.Kind == Bytes:
+		return []Spec{{Name: "vlen-bytes"}}
+	}
+	specs := []Spec{inMemoryOrder(t)}
+	bytes := int64(t.Size)
+	for _, n := range form.Shape {
+		bytes *= max(n, 1)
+	}
+	// Blosc shuffles elements of 2 to 16 bytes; others gain nothing.
+	if bytes < leastPacked || t.Size < 2 || t.Size > 16 {
+		return specs
+	}
+	return append(specs, Spec{Name: "blosc", Config: fmt.Appendf(nil,
+		`{"typesize":%d,"cname":"zstd","clevel":5,"shuffle":"shuffle","blocksize":0}`, t.Size)})
 }
 
 // hasByteOrder reports whether elements have words of more than one byte.

@@ -2,6 +2,8 @@ package codec
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 
 	"varve/codec/internal/corrupt"
 )
@@ -38,6 +40,15 @@ func (fletcher32) trim(src []byte) ([]byte, error) {
 		return nil, corrupt.Errorf("checksum over %d bytes is %#08x, stored is %#08x", len(body), got, want)
 	}
 	return body, nil
+}
+
+// checkPortable returns an error for a sum with swapped bytes.
+func (f fletcher32) checkPortable(stored []byte) error {
+	body, err := f.trim(stored)
+	if err != nil || binary.LittleEndian.Uint32(stored[len(body):]) == sumFletcher32(body) {
+		return err
+	}
+	return fmt.Errorf("%w: the fletcher32 checksum has swapped bytes, as written before HDF5 1.6.3; varve and libhdf5 accept it, but other Zarr clients reject it; rewrite the file with h5repack", errors.ErrUnsupported)
 }
 
 func (f fletcher32) Decode(dst, src []byte) (int, error) { return decodeTrimmed(f, dst, src) }

@@ -231,7 +231,7 @@ type shardingConfig struct {
 
 // config returns the configuration of shards with this index.
 func (x *IndexStorage) config(shape []int64, codecs []Spec) shardingConfig {
-	c := shardingConfig{shape, codecs, defaultIndexCodecs(), "end"}
+	c := shardingConfig{shape, codecs, IndexCodecs(), "end"}
 	if x != nil {
 		c.IndexCodecs = x.Codecs
 	}
@@ -241,7 +241,7 @@ func (x *IndexStorage) config(shape []int64, codecs []Spec) shardingConfig {
 	return c
 }
 
-// defaultIndexCodecs returns the index codecs that the specification recommends.
-func defaultIndexCodecs() []Spec {
-	return []Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}, {Name: "crc32c"}}
+// IndexCodecs returns the codecs that the specification recommends for the index of a shard.
+func IndexCodecs() []Spec {
+	return []Spec{InOrder(LittleEndian), {Name: "crc32c"}}
 }

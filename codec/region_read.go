@@ -86,26 +86,21 @@ func (p *Pipeline) methodFor(region grid.Region) decodeMethod {
 	if grid.Whole(p.Form().Shape).Equal(region) || !p.keepsRegions() {
 		return byWhole
 	}
-	switch p.toBytes.(type) {
-	case *sharding:
-		if len(p.bytesCodecs) == 0 {
-			return byShard
-		}
-	case *fitsQuantized:
-		if len(p.bytesCodecs) == 0 {
-			return byTiles
-		}
-	case *bytesCodec:
-		if len(p.bytesCodecs) == 0 {
-			return byRows
-		}
+	if p.Partial() == WholeChunks {
 		// Only the innermost codec counts: those after it are decoded completely in any
 		// case.
-		if decodesSpans(p.bytesCodecs[0]) {
+		if _, ok := p.toBytes.(*bytesCodec); ok && decodesSpans(p.bytesCodecs[0]) {
 			return bySpan
 		}
+		return byWhole
 	}
-	return byWhole
+	switch p.toBytes.(type) {
+	case *sharding:
+		return byShard
+	case *fitsQuantized:
+		return byTiles
+	}
+	return byRows
 }
 
 // keepsRegions reports whether all array codecs map regions to regions.

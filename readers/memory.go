@@ -28,9 +28,9 @@ func (t *Type) Plain() (element codec.Type, endian string, ok bool) {
 	case len(orders) == 0:
 		return element, "", true
 	case orders[0] == BigEndian:
-		return element, "big", true
+		return element, codec.BigEndian, true
 	}
-	return element, "little", true
+	return element, codec.LittleEndian, true
 }
 
 // inOrder reports whether members are listed in the order of their offsets.

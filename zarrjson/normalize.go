@@ -23,7 +23,7 @@ type normalizer struct {
 	hasChanged bool // a spelling was converted
 }
 
-const littleEndian = `{"endian":"little"}`
+var littleEndian = codec.InOrder(codec.LittleEndian)
 
 // normalizerOf returns the normalizer for the codecs of an array.
 func normalizerOf(a *Array) *normalizer {
@@ -50,11 +50,10 @@ func (s *normalizer) emptyList(v value) ([]codec.Spec, error) {
 		return nil, v.refuse("a list of at least one codec")
 	}
 	s.hasChanged = true
-	bytes := codec.Spec{Name: "bytes"}
 	if s.hasWords {
-		bytes.Config = json.RawMessage(littleEndian)
+		return []codec.Spec{littleEndian}, nil
 	}
-	return []codec.Spec{bytes}, nil
+	return []codec.Spec{codec.InOrder("")}, nil
 }
 
 func (s *normalizer) normalizeName(name string) string {
@@ -78,7 +77,7 @@ func (s *normalizer) normalizeConfig(name string, config *object, raw json.RawMe
 	case "bytes":
 		if s.hasWords && len(config.members) == 0 {
 			s.hasChanged = true
-			return json.RawMessage(littleEndian), nil
+			return littleEndian.Config, nil
 		}
 	case "transpose":
 		if order, ok := config.take("order"); ok && s.rank >= 0 && len(config.members) == 0 {

@@ -100,12 +100,12 @@ func (c *chain) toBytes() {
 		return
 	}
 	c.isBytes = true
-	spec := codec.Spec{Name: "bytes"}
+	spec := codec.InOrder("")
 	switch c.order {
 	case LittleEndian:
-		spec.Config = json.RawMessage(`{"endian":"little"}`)
+		spec = codec.InOrder(codec.LittleEndian)
 	case BigEndian:
-		spec.Config = json.RawMessage(`{"endian":"big"}`)
+		spec = codec.InOrder(codec.BigEndian)
 	}
 	c.specs = append(c.specs, spec)
 }

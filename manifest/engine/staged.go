@@ -236,6 +236,5 @@ func (s *selection) cut(axis int, from, to, end int64) int64 {
 
 // isRaw reports whether the chunks are not compressed, so that parts of them can be read at no extra cost.
 func (s *selection) isRaw() bool {
-	codecs := s.array.Schema().Codecs
-	return len(codecs) == 1 && codecs[0].Name == "bytes"
+	return codec.IsRaw(s.array.Schema().Codecs)
 }

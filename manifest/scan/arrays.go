@@ -2,7 +2,6 @@ package scan
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,10 +25,7 @@ func (e *entry) unfold() (*readers.Variable, error) {
 	flat := *v
 	flat.Type = t
 	flat.Storage.ChunkShape = slices.Clone(v.Storage.ChunkShape)
-	flat.Storage.Pipeline.Bytes = codec.Spec{Name: "bytes"}
-	if endian != "" {
-		flat.Storage.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
-	}
+	flat.Storage.Pipeline.Bytes = codec.InOrder(endian)
 	for i, n := range inner {
 		d := &readers.Dimension{Path: fmt.Sprintf("%s#%s_element_dim_%d", v.Path, v.Name, i), Length: uint64(n), Anonymous: true}
 		e.addDimension(d)

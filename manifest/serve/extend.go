@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/change"
-	"varve/zarrjson"
 )
 
 // extension compares two snapshots. A snapshot extends an older one if a client that has read the documents of the
@@ -79,7 +79,7 @@ func (x *extension) array(ctx context.Context, was, is *served) (why string, err
 	if !ok {
 		return path + ": its chunks changed, or it is shorter", nil
 	}
-	if filled && isSharded(is.Schema()) {
+	if filled && codec.HasShards(is.Schema().Codecs) {
 		return path + ": its last shard has new elements, and clients read a shard in parts", nil
 	}
 	why, known := x.known[path]
@@ -97,16 +97,6 @@ func (x *extension) array(ctx context.Context, was, is *served) (why string, err
 		why = path + ": " + why
 	}
 	return why, nil
-}
-
-// isSharded reports whether clients read chunks of the array in parts.
-func isSharded(schema *zarrjson.Array) bool {
-	for _, c := range schema.Codecs {
-		if c.Name == "sharding_indexed" {
-			return true
-		}
-	}
-	return false
 }
 
 // isGone reports whether an error says that files of the manifest are missing.

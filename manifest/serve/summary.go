@@ -220,7 +220,7 @@ func edgesOf(a array) string {
 func codecsOf(specs []codec.Spec) []fact {
 	var out []fact
 	for _, spec := range specs {
-		name := strings.TrimPrefix(spec.Name, "numcodecs.")
+		name := spec.ShortName()
 		var settings map[string]any
 		if json.Unmarshal(spec.Config, &settings) == nil {
 			for _, key := range []string{"endian", "elementsize", "cname", "level", "clevel"} {

@@ -140,7 +140,7 @@ func (a *Array) reencode(ctx context.Context, coords []int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, err)
 	}
 	// Without any encoding, read directly into the bytes of the result.
-	if len(a.spec.Schema.Codecs) == 1 && isMemoryForm(p) {
+	if p.IsMemoryForm() {
 		e := codec.NewElems(form)
 		return e.Fixed, a.readChunk(ctx, &c, e, form)
 	}
@@ -163,12 +163,6 @@ func (a *Array) readChunk(ctx context.Context, c *grid.Chunk, e codec.Elems, for
 		fillElems(e, a.fill())
 	}
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error { return add(t, c.Region) })
-}
-
-// isMemoryForm reports whether the stored bytes of a chunk equal its elements in memory.
-func isMemoryForm(p *codec.Pipeline) bool {
-	memory, err := codec.New([]codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}}, p.Form())
-	return err == nil && !p.Form().Type.Varies() && p.SameDecode(memory)
 }
 
 // encode encodes elements into a slice without spare capacity, because results stay in the cache. If the

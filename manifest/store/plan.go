@@ -280,7 +280,7 @@ func (p *planner) prepare(j *job) (err error) {
 		return err
 	}
 	strided := j.Fit.Variable.Storage.Layout == manifest.Strided && !j.isNarrowed
-	j.isAlone = strided || !j.IsWhole() && !j.isNarrowed && readsParts(j.pipe) || j.isDirect()
+	j.isAlone = strided || !j.IsWhole() && !j.isNarrowed && j.pipe.Partial() != codec.WholeChunks || j.isDirect()
 	j.isReusable = !j.HasAllData && !j.isAlone && !j.isNarrowed && p.a.store.cache.limit > 0
 	if j.isReusable {
 		if e, ok := p.a.store.cache.peek(j.key(p.a)); ok {
@@ -300,21 +300,6 @@ func (j *job) isDirect() bool {
 	}
 	_, _, ok := contiguousRange(j.into.region, j.Box)
 	return ok
-}
-
-// readsParts reports whether a pipeline can decode a part of a chunk without reading all of it.
-func readsParts(p *codec.Pipeline) bool {
-	specs := p.Specs()
-	last := specs[len(specs)-1].Name
-	if last != "bytes" && last != "sharding_indexed" && last != "fits.quantized" {
-		return false
-	}
-	for _, s := range specs[:len(specs)-1] {
-		if s.Name != "transpose" {
-			return false
-		}
-	}
-	return true
 }
 
 // batch is the work of one fetch: jobs whose bytes are near each other in one source, or one job that

@@ -78,8 +78,7 @@ func (a *Array) visitCuts(r grid.Region, sizes pieceSizes) ([][]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	specs := p.Specs()
-	anywhere := len(specs) > 0 && specs[len(specs)-1].Name == "bytes" && readsParts(p)
+	anywhere := p.Partial() == codec.PartialRows
 	if !anywhere {
 		sizes.most = math.MaxInt64
 	}

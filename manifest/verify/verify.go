@@ -3,7 +3,6 @@
 package verify
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -184,7 +183,7 @@ func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) er
 		return err
 	}
 	if err = pipeline.Decode(codec.NewElems(pipeline.Form()), stored); err == nil {
-		err = checkSwapped(pipeline.Specs(), stored)
+		err = pipeline.CheckPortable(stored)
 	}
 	if err == nil {
 		return nil
@@ -193,25 +192,6 @@ func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) er
 		return fmt.Errorf("%s: chunk at offset %d: %w", src, offset, err)
 	}
 	return err
-}
-
-// checkSwapped returns an error for a checksum in the byte order of HDF5 before 1.6.3: libhdf5 and varve accept it,
-// but other Zarr clients reject it. It is called only for chunks that varve can decode.
-func checkSwapped(specs []codec.Spec, stored []byte) error {
-	const name, size = "numcodecs.fletcher32", 4
-	if len(specs) == 0 || specs[len(specs)-1].Name != name || len(stored) < size {
-		return nil
-	}
-	body := stored[:len(stored)-size]
-	sum, err := codec.New([]codec.Spec{{Name: "bytes"}, {Name: name}}, codec.Form{Type: codec.Type{Kind: codec.Uint, Size: 1}, Shape: []int64{int64(len(body))}})
-	if err != nil {
-		return err
-	}
-	want, err := sum.Encode(nil, codec.Elems{Fixed: body})
-	if err != nil || bytes.Equal(want, stored) {
-		return err
-	}
-	return fmt.Errorf("%w: the fletcher32 checksum has swapped bytes, as written before HDF5 1.6.3; varve and libhdf5 accept it, but other Zarr clients reject it; rewrite the file with h5repack", errors.ErrUnsupported)
 }
 
 // stored returns the location of a chunk. name is empty if the chunk is not in a single source.

@@ -198,33 +198,6 @@ func TestVerifyCancelled(t *testing.T) {
 	}
 }
 
-// TestCheckSwapped checks that checkSwapped rejects a checksum with swapped bytes, which varve itself decodes.
-func TestCheckSwapped(t *testing.T) {
-	specs := []codec.Spec{{Name: "bytes"}, {Name: "numcodecs.zlib"}, {Name: "numcodecs.fletcher32"}}
-	p, err := codec.New(specs, codec.Form{Type: codec.Type{Kind: codec.Uint, Size: 1}, Shape: []int64{9}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored, err := p.Encode(nil, codec.Elems{Fixed: []byte("some text")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := checkSwapped(p.Specs(), stored); err != nil {
-		t.Error(err)
-	}
-	sum := stored[len(stored)-4:]
-	sum[0], sum[1], sum[2], sum[3] = sum[1], sum[0], sum[3], sum[2]
-	if err := p.Decode(codec.NewElems(p.Form()), stored); err != nil {
-		t.Fatal("varve cannot decode it:", err)
-	}
-	if err := checkSwapped(p.Specs(), stored); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "h5repack") {
-		t.Errorf("swapped: got %v", err)
-	}
-	if err := checkSwapped(specs[:2], stored); err != nil {
-		t.Errorf("without a checksum: %v", err)
-	}
-}
-
 // TestVerifyAgain checks that a second verification detects files that were replaced while the store had them open.
 func TestVerifyAgain(t *testing.T) {
 	s, files := archived(t)

@@ -3,7 +3,6 @@ package dmrpp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"varve/codec"
@@ -223,12 +222,8 @@ func (p *parser) store(v *variable) error {
 // setPlain sets the codec "bytes", if it decodes the elements.
 func (v *variable) setPlain() {
 	s := &v.Storage
-	s.Pipeline.Bytes = codec.Spec{Name: "bytes"}
-	_, endian, plain := v.Type.Plain()
-	s.Plain = plain
-	if plain && endian != "" {
-		s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
-	}
+	_, order, plain := v.Type.Plain()
+	s.Plain, s.Pipeline.Bytes = plain, codec.InOrder(order)
 	if v.Type.Varies() && s.Undecodable == nil && s.Layout != readers.Unallocated {
 		s.Undecodable = unsupported("strings of varying length in a heap, whose content the document does not locate")
 	}

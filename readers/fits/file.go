@@ -3,7 +3,6 @@ package fits
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -217,11 +216,6 @@ func anonymous(group, name string, length uint64) *readers.Dimension {
 }
 
 func plainStorage(t *readers.Type) readers.Storage {
-	s := readers.Storage{Pipeline: readers.Pipeline{Bytes: codec.Spec{Name: "bytes"}}}
-	_, endian, plain := t.Plain()
-	s.Plain = plain
-	if plain && endian != "" {
-		s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
-	}
-	return s
+	_, order, plain := t.Plain()
+	return readers.Storage{Plain: plain, Pipeline: readers.Pipeline{Bytes: codec.InOrder(order)}}
 }

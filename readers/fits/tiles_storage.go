@@ -39,7 +39,7 @@ func (b *builder) tileStorage(t *tiles) (s readers.Storage, err error) {
 			kind := map[int]string{1: "|u1", 2: "<i2"}[size]
 			// CFITSIO widened the integers before gzip, so they are narrowed after it.
 			s.Pipeline.Arrays = []codec.Spec{{Name: "numcodecs.astype", Config: json.RawMessage(`{"encode_dtype":"<i4","decode_dtype":"` + kind + `"}`)}}
-			s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"big"}`)
+			s.Pipeline.Bytes = codec.InOrder(codec.BigEndian)
 		}
 	}
 	masks := t.masks(s.Pipeline.Filters)

@@ -163,7 +163,7 @@ func (gb *groupBuilder) add(v *readers.Variable) {
 // inline adds a variable whose elements are in data, little-endian.
 func (gb *groupBuilder) inline(name string, dims []*readers.Dimension, t *readers.Type, data []byte, attributes ...readers.Attribute) {
 	v := &readers.Variable{Name: name, Dims: dims, Type: t, Attributes: attributes}
-	v.Storage = readers.Storage{Layout: readers.Inline, Bytes: uint64(len(data)), Data: data, Plain: true, Pipeline: readers.Pipeline{Bytes: codec.Spec{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}}}
+	v.Storage = readers.Storage{Layout: readers.Inline, Bytes: uint64(len(data)), Data: data, Plain: true, Pipeline: readers.Pipeline{Bytes: codec.InOrder(codec.LittleEndian)}}
 	gb.add(v)
 	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
 		if err := checkLimit(ctx, uint64(len(data)), limit); err != nil {

@@ -2,7 +2,6 @@ package hdf4
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"math"
 
 	"varve/codec"
@@ -69,11 +68,8 @@ func numberType(b []byte) (uint16, error) {
 
 // layout returns the codec from numbers to bytes.
 func layout(t *readers.Type) codec.Spec {
-	s := codec.Spec{Name: "bytes"}
-	if _, endian, _ := t.Plain(); endian != "" {
-		s.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
-	}
-	return s
+	_, order, _ := t.Plain()
+	return codec.InOrder(order)
 }
 
 // textAttribute returns an attribute that is a string, without NULs at its end.

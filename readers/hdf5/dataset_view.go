@@ -2,7 +2,6 @@ package hdf5
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -333,11 +332,8 @@ func (d *Dataset) storage() readers.Storage {
 	} else if d.Type.Varies() && s.Undecodable == nil {
 		s.Undecodable = unsupported("elements of type %s have varying lengths", d.Type)
 	}
-	s.Pipeline = readers.Pipeline{Bytes: codec.Spec{Name: "bytes"}, Filters: d.Filters}
-	_, endian, plain := d.Type.Plain()
+	_, order, plain := d.Type.Plain()
 	s.Plain = plain
-	if plain && endian != "" {
-		s.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"` + endian + `"}`)
-	}
+	s.Pipeline = readers.Pipeline{Bytes: codec.InOrder(order), Filters: d.Filters}
 	return s
 }

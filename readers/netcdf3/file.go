@@ -2,7 +2,6 @@ package netcdf3
 
 import (
 	"context"
-	"encoding/json"
 
 	"varve/codec"
 	"varve/readers"
@@ -160,15 +159,9 @@ func (b *builder) addDim(v *readers.Variable, d *readers.Dimension) {
 }
 
 func (b *builder) storage(v *Var, s slab) readers.Storage {
-	out := readers.Storage{
-		Layout: readers.Contiguous,
-		Plain:  true,
-		Pipeline: readers.Pipeline{
-			Bytes: codec.Spec{Name: "bytes"},
-		},
-	}
+	out := readers.Storage{Layout: readers.Contiguous, Plain: true, Pipeline: readers.Pipeline{Bytes: codec.InOrder("")}}
 	if v.Type.Size > 1 {
-		out.Pipeline.Bytes.Config = json.RawMessage(`{"endian":"big"}`)
+		out.Pipeline.Bytes = codec.InOrder(codec.BigEndian)
 	}
 	if b.header.isRecord(v) {
 		out.Layout = readers.Records

@@ -22,7 +22,7 @@ func benchArchive(b *testing.B) string {
 		b.Fatal(err)
 	}
 	schema := &zarrjson.Array{Shape: []int64{16, 1024, 1024}, DataType: typ, ChunkGrid: zarrjson.RegularGrid(1, 512, 512),
-		DimensionNames: zarrjson.Names("time", "y", "x"), Codecs: indexCodecs[:1]}
+		DimensionNames: zarrjson.Names("time", "y", "x"), Codecs: codec.IndexCodecs()[:1]}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		b.Fatal(err)
 	}

@@ -229,7 +229,7 @@ const checksumSize = 4 // CRC-32C after the index
 // finish concatenates the parts and the index.
 func (a *assembly) finish(counts []int64) ([]byte, error) {
 	shape := append(slices.Clone(counts), 2)
-	p, err := codec.New(indexCodecs, codec.Form{Type: codec.Type{Kind: codec.Uint, Size: 8}, Shape: shape})
+	p, err := codec.New(codec.IndexCodecs(), codec.Form{Type: codec.Type{Kind: codec.Uint, Size: 8}, Shape: shape})
 	if err != nil {
 		return nil, fmt.Errorf("index of a shard: %w", err)
 	}

@@ -61,7 +61,7 @@ func large(t *testing.T) string {
 	}
 	schema := &zarrjson.Array{
 		Shape: []int64{300, 100}, DataType: typ, ChunkGrid: zarrjson.RectilinearGrid(grid.List(100, 150, 50), grid.Every(100)),
-		DimensionNames: zarrjson.Names("y", "x"), Codecs: indexCodecs[:1],
+		DimensionNames: zarrjson.Names("y", "x"), Codecs: codec.IndexCodecs()[:1],
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)

@@ -296,12 +296,9 @@ func (t *target) takeApart() ([]grid.Sizes, error) {
 
 const shardingName = "sharding_indexed"
 
-// indexCodecs are the codecs of the indexes at the end of shards.
-var indexCodecs = []codec.Spec{{Name: "bytes", Config: json.RawMessage(`{"endian":"little"}`)}, {Name: "crc32c"}}
-
 // shardCodecs returns the codecs of shards with inner chunks of a shape and codecs.
 func shardCodecs(inner []int64, codecs []codec.Spec) ([]codec.Spec, error) {
-	config, err := json.Marshal(sharding{inner, codecs, indexCodecs, "end"})
+	config, err := json.Marshal(sharding{inner, codecs, codec.IndexCodecs(), "end"})
 	return []codec.Spec{{Name: shardingName, Config: config}}, err
 }
 

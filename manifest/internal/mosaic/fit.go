@@ -215,7 +215,7 @@ func (f *Fit) Order() (order []int, straight bool) { return f.order, f.isStraigh
 func (f *Fit) measure() error {
 	v := f.Variable
 	f.element = int64(v.Type.Size)
-	f.isRaw = len(v.Storage.Codecs) == 1 && v.Storage.Codecs[0].Name == "bytes" && f.element > 0
+	f.isRaw = codec.IsRaw(v.Storage.Codecs) && f.element > 0
 	if err := f.measureForm(); err != nil || v.Storage.Layout == manifest.Chunked {
 		return err
 	}
@@ -265,22 +265,14 @@ func (f *Fit) HasAxis(axis int) bool { return f.axes[axis].axis >= 0 }
 // IsRaw reports whether "bytes" is the only codec and elements have a fixed size.
 func (f *Fit) IsRaw() bool { return f.isRaw }
 
-// memoryForm is the codec pipeline of elements in memory.
-var memoryForm = []codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}}
-
 // measureForm determines whether stored bytes equal the elements in memory, so that they need no
 // decoding.
 func (f *Fit) measureForm() error {
 	if !f.isRaw {
 		return nil
 	}
-	one, known := f.form(nil), &f.m.layout.shared.pipelines
-	stored, err := known.New(f.Variable.Storage.Codecs, one)
-	if err != nil {
-		return err
-	}
-	memory, err := known.New(memoryForm, one)
-	f.isMemoryForm = err == nil && stored.SameDecode(memory)
+	stored, err := f.m.layout.shared.pipelines.New(f.Variable.Storage.Codecs, f.form(nil))
+	f.isMemoryForm = err == nil && stored.IsMemoryForm()
 	return err
 }
 

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -282,7 +281,7 @@ func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error
 	if grows {
 		size = chunk
 	}
-	out.Schema.Codecs = kept(out.Schema.DataType.Type(), size)
+	out.Schema.Codecs = codec.CodecsOfCoordinates(codec.Form{Type: out.Schema.DataType.Type(), Shape: size})
 	c := newArrayElements(out.Schema)
 	if err := p.copyAll(a, &out, c); err != nil {
 		return err
@@ -295,35 +294,6 @@ func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error
 	}
 	p.out.Arrays = append(p.out.Arrays, out)
 	return nil
-}
-
-// leastPacked is the size in bytes from which values in the manifest are compressed. Coordinates
-// are mostly equal steps, which shuffle and zstd reduce to almost nothing; below this size the
-// codec's own header and start-up cost outweigh that.
-const leastPacked = 4096
-
-// kept returns the codecs of an array whose values are stored in the manifest.
-func kept(t codec.Type, shape []int64) []codec.Spec {
-	switch {
-	case t.Kind == codec.String:
-		return []codec.Spec{{Name: "vlen-utf8"}}
-	case t.Kind == codec.Bytes:
-		return []codec.Spec{{Name: "vlen-bytes"}}
-	}
-	specs := []codec.Spec{{Name: "bytes"}}
-	if t.Size > 1 && t.Kind != codec.FixedBytes && t.Kind != codec.Raw {
-		specs[0].Config = json.RawMessage(`{"endian":"little"}`)
-	}
-	bytes := int64(t.Size)
-	for _, n := range shape {
-		bytes *= max(n, 1)
-	}
-	// Blosc shuffles elements of 2 to 16 bytes; others gain nothing.
-	if bytes < leastPacked || t.Size < 2 || t.Size > 16 {
-		return specs
-	}
-	return append(specs, codec.Spec{Name: "blosc", Config: fmt.Appendf(nil,
-		`{"typesize":%d,"cname":"zstd","clevel":5,"shuffle":"shuffle","blocksize":0}`, t.Size)})
 }
 
 // pieceChunk returns the chunk shape of an array in the manifest: one chunk for most arrays. grows

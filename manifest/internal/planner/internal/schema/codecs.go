@@ -302,8 +302,8 @@ func (d *decision) saySettings(chains []*chain, best *chain) {
 func settings(specs []codec.Spec) string {
 	var parts []string
 	for _, s := range specs {
-		if s.Name != "bytes" {
-			parts = append(parts, strings.TrimPrefix(s.Name, "numcodecs.")+string(s.Config))
+		if _, isOrder := s.ByteOrder(); !isOrder {
+			parts = append(parts, s.ShortName()+string(s.Config))
 		}
 	}
 	return strings.Join(parts, "+")
@@ -314,17 +314,13 @@ func chainText(specs []codec.Spec) string {
 	var names []string
 	big := ""
 	for _, s := range specs {
-		name := s.Name
-		for _, prefix := range []string{"numcodecs.", "hdf5.", "hdf4.", "fits."} {
-			name = strings.TrimPrefix(name, prefix)
+		order, isOrder := s.ByteOrder()
+		if order == codec.BigEndian {
+			big = ", big-endian"
 		}
-		if s.Name == "bytes" {
-			if strings.Contains(string(s.Config), `"big"`) {
-				big = ", big-endian"
-			}
-			continue
+		if !isOrder {
+			names = append(names, s.ShortName())
 		}
-		names = append(names, name)
 	}
 	if len(names) == 0 {
 		return "no compression" + big
