@@ -52,6 +52,18 @@ type RefColumns struct {
 	Others         []int32  // nil if all are 0
 }
 
+// Slice returns a range of the refs.
+func (c *RefColumns) Slice(from, to int) RefColumns {
+	out := RefColumns{Offsets: c.Offsets[from:to], Sizes: c.Sizes[from:to]}
+	if c.Masks != nil {
+		out.Masks = c.Masks[from:to]
+	}
+	if c.Others != nil {
+		out.Others = c.Others[from:to]
+	}
+	return out
+}
+
 // At returns the i-th ref.
 func (c *RefColumns) At(i int) Ref {
 	ref := Ref{Offset: c.Offsets[i], Size: c.Sizes[i]}

@@ -195,14 +195,14 @@ func (a *archive) readChunks(v *store.Array, into codec.Elems) (counts manifest.
 			a.Fatal(err, err2, err3)
 		}
 		switch l.Kind {
-		case store.Verbatim:
+		case manifest.Verbatim:
 			counts.Verbatim++
-			if l.IsPatch() {
+			if l.Compacted {
 				counts.Patched++
 			}
-		case store.Reencoded:
+		case manifest.Reencoded:
 			counts.Reencoded++
-		case store.Prefix:
+		case manifest.Prefix:
 			counts.Prefix++
 		default:
 			counts.Missing++

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/store"
 )
 
@@ -76,7 +77,7 @@ func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.W
 		if err != nil {
 			return err
 		}
-		if l.Kind != store.Reencoded {
+		if l.Kind != manifest.Reencoded {
 			continue
 		}
 		t := &task{coords: slices.Clone(l.Coords), made: make(chan made, 1)}

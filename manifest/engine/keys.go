@@ -177,10 +177,10 @@ func (s *Server) value(ctx context.Context, handle uint32, key string, part byte
 		return nil, false, nil
 	}
 	where, err := a.Locate(ctx, coords)
-	if err != nil || where.Kind == store.Missing {
+	if err != nil || where.Kind == manifest.Missing {
 		return nil, false, err
 	}
-	if where.Kind != store.Reencoded && where.Source >= 0 {
+	if where.Kind != manifest.Reencoded && where.Source >= 0 {
 		from, to := part.in(where.Size)
 		data, err = a.ReadStored(ctx, &where, from, to-from)
 		return data, err == nil, err
@@ -273,7 +273,7 @@ func chunkKeys(ctx context.Context, a *store.Array, at, prefix string, n, most i
 		if err != nil {
 			return n, err
 		}
-		if l.Kind == store.Missing {
+		if l.Kind == manifest.Missing {
 			continue
 		}
 		if key := at + "/" + string(a.Schema().Keys.Append(nil, l.Coords)); strings.HasPrefix(key, prefix) {

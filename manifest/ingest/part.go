@@ -216,7 +216,7 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.
 				return err
 			}
 			moveRefs(batch, firstFile, firstInline)
-			if err := sink.Append(batch.Offsets, batch.Sizes, batch.Masks, batch.Others); err != nil {
+			if err := sink.Append(&batch.RefColumns); err != nil {
 				return err
 			}
 		}

@@ -56,7 +56,7 @@ func reencodedFrom(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader)
 		if err != nil {
 			return nil, err
 		}
-		if l.Kind != mosaic.Reencoded {
+		if l.Kind != manifest.Reencoded {
 			continue
 		}
 		c, _ := m.Grid().Chunk(l.Coords)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"varve/fixtures/system"
+	"varve/manifest"
 	"varve/manifest/scan"
 )
 
@@ -25,8 +26,8 @@ func archives(b *testing.B, pattern string) []string {
 // discard is a sink that only counts rows.
 type discard struct{ rows, inline int64 }
 
-func (d *discard) Append(offsets, _ []int64, _ []uint32, _ []int32) error {
-	d.rows += int64(len(offsets))
+func (d *discard) Append(refs *manifest.RefColumns) error {
+	d.rows += int64(len(refs.Offsets))
 	return nil
 }
 

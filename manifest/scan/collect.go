@@ -14,7 +14,7 @@ type found struct {
 	file   *manifest.File
 	refs   *refs
 	inline [][]byte          // the bytes of inline refs
-	others []manifest.Source // the sources of refs.others, whose numbers start at 1
+	others []manifest.Source // the sources of refs.Others, whose numbers start at 1
 	hidden []*found          // the files of the file's Parts
 	spared bool              // damage was ignored because Choice excludes it
 }
@@ -104,7 +104,7 @@ func (c *collector) append(f *found) error {
 		return err
 	}
 	if n > 0 {
-		if err := c.Sink.Append(f.refs.offsets, f.refs.sizes, f.refs.masks, f.refs.others); err != nil {
+		if err := c.Sink.Append(&f.refs.RefColumns); err != nil {
 			return err
 		}
 	}
@@ -123,9 +123,9 @@ func (c *collector) number(f *found) error {
 		inline[i] = row
 	}
 	if len(inline) > 0 {
-		for i, at := range f.refs.offsets {
+		for i, at := range f.refs.Offsets {
 			if row, ok := (manifest.Ref{Offset: at}).Inline(); ok {
-				f.refs.offsets[i] = manifest.InlineRow(inline[row])
+				f.refs.Offsets[i] = manifest.InlineRow(inline[row])
 			}
 		}
 	}
@@ -136,8 +136,8 @@ func (c *collector) number(f *found) error {
 	for i, o := range f.others {
 		others[i+1] = int32(c.other(o) + 1)
 	}
-	for i, k := range f.refs.others {
-		f.refs.others[i] = others[k]
+	for i, k := range f.refs.Others {
+		f.refs.Others[i] = others[k]
 	}
 	return nil
 }

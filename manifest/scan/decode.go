@@ -62,13 +62,7 @@ func (d *decoder) read(first int, form codec.Form) error {
 // ref returns the ref in a row.
 func (d *decoder) ref(row int) manifest.Ref {
 	rows := d.f.refs
-	out := manifest.Ref{Offset: rows.offsets[row], Size: rows.sizes[row]}
-	if rows.masks != nil {
-		out.Mask = rows.masks[row]
-	}
-	if rows.others != nil {
-		out.Other = rows.others[row]
-	}
+	out := rows.At(row)
 	return out
 }
 

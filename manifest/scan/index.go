@@ -116,7 +116,7 @@ func (e *entry) readIndex(first int, counts []int64, s *readers.Storage) error {
 		if ref.Other != nil || s.Source != "" {
 			err = e.setOther(row, ref, s)
 		} else {
-			if rows.offsets[row] == manifest.NotStored {
+			if rows.Offsets[row] == manifest.NotStored {
 				rows.set(row, manifest.Ref{Offset: ref.Offset, Size: int64(ref.Size), Mask: ref.Mask})
 				continue
 			}

@@ -8,12 +8,10 @@ import (
 	"varve/readers"
 )
 
-// refs has one row per ref, in columns. masks and others are nil while all their values are 0.
+// refs are the refs of a source. The sources of Others are numbered by account.others.
 type refs struct {
-	offsets, sizes []int64
-	masks          []uint32
-	others         []int32
-	stored         int64 // total size of the chunks
+	manifest.RefColumns
+	stored int64 // total size of the chunks
 }
 
 var freeRefs = sync.Pool{New: func() any { return new(refs) }}
@@ -25,42 +23,42 @@ func newRefs() *refs { return freeRefs.Get().(*refs) }
 
 // free returns the buffer to the pool.
 func (r *refs) free() {
-	if cap(r.offsets) > maxKept {
+	if cap(r.Offsets) > maxKept {
 		return
 	}
-	*r = refs{offsets: r.offsets[:0], sizes: r.sizes[:0]}
+	*r = refs{RefColumns: manifest.RefColumns{Offsets: r.Offsets[:0], Sizes: r.Sizes[:0]}}
 	freeRefs.Put(r)
 }
 
 // clone returns a copy. The rows of a result are renumbered and freed, so two results must not share them.
 func (r *refs) clone() *refs {
 	out := newRefs()
-	out.offsets, out.sizes = append(out.offsets, r.offsets...), append(out.sizes, r.sizes...)
-	out.masks, out.others, out.stored = slices.Clone(r.masks), slices.Clone(r.others), r.stored
+	out.Offsets, out.Sizes = append(out.Offsets, r.Offsets...), append(out.Sizes, r.Sizes...)
+	out.Masks, out.Others, out.stored = slices.Clone(r.Masks), slices.Clone(r.Others), r.stored
 	return out
 }
 
-func (r *refs) len() int { return len(r.offsets) }
+func (r *refs) len() int { return len(r.Offsets) }
 
 // add appends n rows without stored bytes, and returns the number of the first.
 func (r *refs) add(n int) int {
-	first := len(r.offsets)
-	r.offsets, r.sizes = extend(r.offsets, n), extend(r.sizes, n)
+	first := len(r.Offsets)
+	r.Offsets, r.Sizes = extend(r.Offsets, n), extend(r.Sizes, n)
 	for i := first; i < first+n; i++ {
-		r.offsets[i], r.sizes[i] = manifest.NotStored, 0
+		r.Offsets[i], r.Sizes[i] = manifest.NotStored, 0
 	}
-	if r.masks != nil {
-		r.masks = append(r.masks, make([]uint32, n)...)
+	if r.Masks != nil {
+		r.Masks = append(r.Masks, make([]uint32, n)...)
 	}
-	if r.others != nil {
-		r.others = append(r.others, make([]int32, n)...)
+	if r.Others != nil {
+		r.Others = append(r.Others, make([]int32, n)...)
 	}
 	return first
 }
 
 // grow reserves memory for n more rows.
 func (r *refs) grow(n int) {
-	r.offsets, r.sizes = slices.Grow(r.offsets, n), slices.Grow(r.sizes, n)
+	r.Offsets, r.Sizes = slices.Grow(r.Offsets, n), slices.Grow(r.Sizes, n)
 }
 
 func extend(s []int64, n int) []int64 {
@@ -72,44 +70,44 @@ func extend(s []int64, n int) []int64 {
 
 // append adds the row of a chunk in the source itself.
 func (r *refs) append(ref *readers.Ref) {
-	r.offsets, r.sizes = append(r.offsets, ref.Offset), append(r.sizes, int64(ref.Size))
+	r.Offsets, r.Sizes = append(r.Offsets, ref.Offset), append(r.Sizes, int64(ref.Size))
 	r.stored += int64(ref.Size)
-	if ref.Mask != 0 && r.masks == nil {
-		r.masks = make([]uint32, len(r.offsets)-1)
+	if ref.Mask != 0 && r.Masks == nil {
+		r.Masks = make([]uint32, len(r.Offsets)-1)
 	}
-	if r.masks != nil {
-		r.masks = append(r.masks, ref.Mask)
+	if r.Masks != nil {
+		r.Masks = append(r.Masks, ref.Mask)
 	}
 }
 
 // cut removes all rows from n on.
 func (r *refs) cut(n int) {
-	for _, size := range r.sizes[n:] {
+	for _, size := range r.Sizes[n:] {
 		r.stored -= size
 	}
-	r.offsets, r.sizes = r.offsets[:n], r.sizes[:n]
-	if r.masks != nil {
-		r.masks = r.masks[:n]
+	r.Offsets, r.Sizes = r.Offsets[:n], r.Sizes[:n]
+	if r.Masks != nil {
+		r.Masks = r.Masks[:n]
 	}
-	if r.others != nil {
-		r.others = r.others[:n]
+	if r.Others != nil {
+		r.Others = r.Others[:n]
 	}
 }
 
 // set fills a row.
 func (r *refs) set(row int, x manifest.Ref) {
-	r.offsets[row], r.sizes[row] = x.Offset, x.Size
+	r.Offsets[row], r.Sizes[row] = x.Offset, x.Size
 	r.stored += x.Size
 	if x.Mask != 0 {
-		if r.masks == nil {
-			r.masks = make([]uint32, len(r.offsets))
+		if r.Masks == nil {
+			r.Masks = make([]uint32, len(r.Offsets))
 		}
-		r.masks[row] = x.Mask
+		r.Masks[row] = x.Mask
 	}
 	if x.Other != 0 {
-		if r.others == nil {
-			r.others = make([]int32, len(r.offsets))
+		if r.Others == nil {
+			r.Others = make([]int32, len(r.Offsets))
 		}
-		r.others[row] = x.Other
+		r.Others[row] = x.Other
 	}
 }

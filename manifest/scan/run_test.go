@@ -166,11 +166,11 @@ type stopping struct {
 	stop func() error
 }
 
-func (s *stopping) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
+func (s *stopping) Append(rows *manifest.RefColumns) error {
 	if s.rows > 20 {
 		return s.stop()
 	}
-	return s.discard.Append(offsets, sizes, masks, others)
+	return s.discard.Append(rows)
 }
 
 // TestStopped checks that a scan ends soon if it is cancelled, or if the sink returns an error.

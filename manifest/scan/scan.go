@@ -66,8 +66,8 @@ type Options struct {
 // RefSink receives refs in the order of files, variables and chunks. It is called by one goroutine. Slices
 // are valid during the call only.
 type RefSink interface {
-	// Append adds rows; all slices have the same length. Nil masks or others mean zeros.
-	Append(offsets, sizes []int64, masks []uint32, others []int32) error
+	// Append adds rows.
+	Append(rows *manifest.RefColumns) error
 	// Inline adds the bytes of a later ref and returns their row.
 	Inline(b []byte) (row int64, err error)
 }

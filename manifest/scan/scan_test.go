@@ -26,9 +26,8 @@ type sink struct {
 	inline [][]byte
 }
 
-func (s *sink) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
-	rows := manifest.RefColumns{Offsets: offsets, Sizes: sizes, Masks: masks, Others: others}
-	for i := range offsets {
+func (s *sink) Append(rows *manifest.RefColumns) error {
+	for i := range rows.Offsets {
 		s.refs = append(s.refs, rows.At(i))
 	}
 	return nil

@@ -25,10 +25,9 @@ type again struct {
 	restart int
 }
 
-func (s *again) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
+func (s *again) Append(rows *manifest.RefColumns) error {
 	s.calls++
-	rows := manifest.RefColumns{Offsets: offsets, Sizes: sizes, Masks: masks, Others: others}
-	for i := range offsets {
+	for i := range rows.Offsets {
 		s.refs = append(s.refs, rows.At(i))
 	}
 	return nil
@@ -165,7 +164,7 @@ func TestCutRefs(t *testing.T) {
 	r.set(r.add(2), manifest.Ref{Offset: 8, Size: 5, Mask: 1})
 	r.set(r.add(1), manifest.Ref{Offset: 90, Size: 7, Other: 2})
 	r.cut(1)
-	if r.len() != 1 || r.stored != 5 || len(r.masks) != 1 || len(r.others) != 1 {
+	if r.len() != 1 || r.stored != 5 || len(r.Masks) != 1 || len(r.Others) != 1 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -19,9 +19,9 @@ type array interface {
 	Schema() *zarrjson.Array
 	Grid() *grid.Grid
 	Pipeline(coords []int64) (*codec.Pipeline, error)
-	Locate(ctx context.Context, coords []int64) (store.Location, error)
+	Locate(ctx context.Context, coords []int64) (manifest.Location, error)
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
-	ReadStored(ctx context.Context, l *store.Location, from, length int64) ([]byte, error)
+	ReadStored(ctx context.Context, l *manifest.Location, from, length int64) ([]byte, error)
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"varve/manifest/store"
+	"varve/manifest"
 	"varve/zarrjson"
 )
 
@@ -26,10 +26,10 @@ func (s *site) serveChunk(w http.ResponseWriter, r *http.Request, a *served, coo
 	}
 	w.Header()["Content-Type"] = octetStream
 	switch {
-	case loc.Kind == store.Missing:
+	case loc.Kind == manifest.Missing:
 		note(w, kindMissing)
 		refuse(w, r, errFill)
-	case loc.Kind == store.Reencoded:
+	case loc.Kind == manifest.Reencoded:
 		note(w, kindReencoded)
 		s.serveReencoded(w, r, a, coords)
 	case loc.Source < 0:
@@ -42,7 +42,7 @@ func (s *site) serveChunk(w http.ResponseWriter, r *http.Request, a *served, coo
 }
 
 // serveStored answers with unchanged bytes of a source.
-func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location) {
+func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, loc *manifest.Location) {
 	from, err := s.origins.get(r.Context(), s.data, loc.Source)
 	if err != nil {
 		s.fail(w, r, err)
@@ -64,7 +64,7 @@ func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, lo
 
 // serveRead answers with bytes that the store reads from the source. A HEAD request reads one byte, to check
 // that the source still has the chunk.
-func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc *store.Location, etag string) {
+func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc *manifest.Location, etag string) {
 	var data []byte
 	part, _, err := selectPart(r, etag, loc.Size)
 	if err == nil {

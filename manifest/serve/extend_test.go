@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"varve/manifest"
-	"varve/manifest/store"
 )
 
 // sharded returns the document with a sharding codec.
@@ -57,7 +56,7 @@ func TestExtension(t *testing.T) {
 		site := func(arrays arrays) *site {
 			d := &fakeData{changed: map[string]bool{test.changed: true}}
 			for path, doc := range arrays {
-				d.add(t, path, doc, func(int64) store.Kind { return store.Reencoded })
+				d.add(t, path, doc, func(int64) manifest.ChunkKind { return manifest.Reencoded })
 			}
 			s, err := newSite("", d, nil, slog.New(slog.DiscardHandler))
 			if err != nil {

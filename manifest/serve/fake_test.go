@@ -33,7 +33,7 @@ type fakeArray struct {
 	pipeline *codec.Pipeline
 	source   int64
 	offsets  map[int64]int64 // of verbatim chunks, by number
-	kinds    func(number int64) store.Kind
+	kinds    func(number int64) manifest.ChunkKind
 	data     *fakeData
 }
 
@@ -49,10 +49,10 @@ func (a *fakeArray) Pipeline(coords []int64) (*codec.Pipeline, error) {
 	return a.pipeline.WithShape(c.Codec)
 }
 
-func (a *fakeArray) Locate(_ context.Context, coords []int64) (store.Location, error) {
+func (a *fakeArray) Locate(_ context.Context, coords []int64) (manifest.Location, error) {
 	number, _ := a.grid.Number(coords)
-	loc := store.Location{Coords: coords, Kind: a.kinds(number)}
-	if loc.Kind == store.Verbatim {
+	loc := manifest.Location{Coords: coords, Kind: a.kinds(number)}
+	if loc.Kind == manifest.Verbatim {
 		c, _ := a.grid.Chunk(coords)
 		n, _ := grid.Elements(c.Codec)
 		loc.Source, loc.Offset, loc.Size = a.source, a.offsets[number], 4*n
@@ -63,13 +63,13 @@ func (a *fakeArray) Locate(_ context.Context, coords []int64) (store.Location, e
 func (a *fakeArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	a.data.reads.Add(1)
 	loc, err := a.Locate(ctx, coords)
-	if err != nil || loc.Kind == store.Missing {
+	if err != nil || loc.Kind == manifest.Missing {
 		return nil, err
 	}
 	if err := a.data.failure(); err != nil {
 		return nil, err
 	}
-	if loc.Kind == store.Verbatim {
+	if loc.Kind == manifest.Verbatim {
 		f, err := a.data.OpenLocal(ctx, loc.Source)
 		if err != nil {
 			return nil, err
@@ -87,7 +87,7 @@ func (a *fakeArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	return p.Encode(nil, codec.Elems{Fixed: a.bytes(c.Origin, c.Codec)})
 }
 
-func (a *fakeArray) ReadStored(ctx context.Context, l *store.Location, from, length int64) ([]byte, error) {
+func (a *fakeArray) ReadStored(ctx context.Context, l *manifest.Location, from, length int64) ([]byte, error) {
 	data, err := a.Chunk(ctx, l.Coords)
 	if err != nil {
 		return nil, err
@@ -181,12 +181,12 @@ func (d *fakeData) fail(err error) {
 }
 
 // turnsOf makes chunks verbatim, re-encoded and missing, in rotation.
-func turnsOf(number int64) store.Kind {
-	return [3]store.Kind{store.Verbatim, store.Reencoded, store.Missing}[number%3]
+func turnsOf(number int64) manifest.ChunkKind {
+	return [3]manifest.ChunkKind{manifest.Verbatim, manifest.Reencoded, manifest.Missing}[number%3]
 }
 
 // add adds an array, and a source with its verbatim chunks.
-func (d *fakeData) add(tb testing.TB, path, doc string, kinds func(int64) store.Kind) *fakeArray {
+func (d *fakeData) add(tb testing.TB, path, doc string, kinds func(int64) manifest.ChunkKind) *fakeArray {
 	tb.Helper()
 	schema, err := zarrjson.ParseArray([]byte(doc))
 	if err != nil {
@@ -205,7 +205,7 @@ func (d *fakeData) add(tb testing.TB, path, doc string, kinds func(int64) store.
 	content := []byte("some bytes in front")
 	coords := make([]int64, g.Rank())
 	for n := range g.Chunks() {
-		if kinds(n) == store.Verbatim {
+		if kinds(n) == manifest.Verbatim {
 			g.Coords(n, coords)
 			c, _ := g.Chunk(coords)
 			a.offsets[n] = int64(len(content))

@@ -23,7 +23,6 @@ import (
 	"varve/codec"
 	"varve/fixtures/system"
 	"varve/manifest"
-	"varve/manifest/store"
 	"varve/readers/source"
 )
 
@@ -160,7 +159,7 @@ func TestFaults(t *testing.T) {
 // TestHugeFill checks that a huge chunk of fill values is rejected before it is allocated.
 func TestHugeFill(t *testing.T) {
 	d := newFake(t)
-	d.add(t, "/huge", regularDoc("[2,3]", "[288230376151711744,3]"), func(int64) store.Kind { return store.Missing })
+	d.add(t, "/huge", regularDoc("[2,3]", "[288230376151711744,3]"), func(int64) manifest.ChunkKind { return manifest.Missing })
 	s := start(t, newHandler(t, d))
 	got := ask(t, "GET", s.URL+"/v2/huge/0.0")
 	if got.status != 501 {
@@ -196,7 +195,7 @@ func TestCutOffWhileSending(t *testing.T) {
 			defer o.close()
 			s := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/octet-stream")
-				if done, err := o.serveFile(&recorder{ResponseWriter: w, limit: time.Minute}, r, &store.Location{Size: size}); !done || err != nil {
+				if done, err := o.serveFile(&recorder{ResponseWriter: w, limit: time.Minute}, r, &manifest.Location{Size: size}); !done || err != nil {
 					t.Errorf("serveFile: %v, %v", done, err)
 				}
 			}))

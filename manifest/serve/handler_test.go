@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/manifest"
 	"varve/manifest/store"
 	"varve/zarrjson"
 )
@@ -119,7 +120,7 @@ func TestChunks(t *testing.T) {
 				got := ask(t, "GET", address)
 				c, _ := a.grid.Chunk(coords)
 				want := string(a.bytes(c.Origin, c.Codec))
-				if a.kinds(n) == store.Missing {
+				if a.kinds(n) == manifest.Missing {
 					if got.status != 404 || !strings.Contains(got.body, "all fill") {
 						t.Errorf("%s: %d %s", key, got.status, got.body)
 					}
@@ -439,11 +440,11 @@ func TestRegular(t *testing.T) {
 // missing chunks is missing.
 func TestRegularBorder(t *testing.T) {
 	d := newFake(t)
-	a := d.add(t, "/r2", rectilinearDoc("[7,3]", "[[3,3,1],[2,1]]"), func(n int64) store.Kind {
+	a := d.add(t, "/r2", rectilinearDoc("[7,3]", "[[3,3,1],[2,1]]"), func(n int64) manifest.ChunkKind {
 		if n >= 4 {
-			return store.Missing
+			return manifest.Missing
 		}
-		return store.Reencoded
+		return manifest.Reencoded
 	})
 	s := start(t, newHandler(t, d))
 	got := ask(t, "GET", s.URL+"/regular/r2/c/0/1")

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"varve/fixtures/venv"
-	"varve/manifest/store"
+	"varve/manifest"
 )
 
 // readAll is a script for zarr-python: it opens each view and sums its elements.
@@ -42,7 +42,7 @@ func TestInteropMadeUp(t *testing.T) {
 	d := newFake(t)
 	d.arrays = d.arrays[:3] // without the last one, whose name zarr-python does not escape
 	// The fake has values in chunks that it reports as missing, which would show after re-chunking.
-	d.arrays[2].(*fakeArray).kinds = func(int64) store.Kind { return store.Reencoded }
+	d.arrays[2].(*fakeArray).kinds = func(int64) manifest.ChunkKind { return manifest.Reencoded }
 	s := start(t, newHandler(t, d))
 	var failure bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), python, "-c", readAll, s.URL)
@@ -85,7 +85,7 @@ func (a *fakeArray) sums() (out [2]float64) {
 		a.grid.Coords(n, coords)
 		c, _ := a.grid.Chunk(coords)
 		elements, _ := c.Region.Elements()
-		if a.kinds(n) == store.Missing {
+		if a.kinds(n) == manifest.Missing {
 			out[1] += float64(elements)
 			continue
 		}

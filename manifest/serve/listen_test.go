@@ -190,7 +190,7 @@ func TestSlowClients(t *testing.T) {
 	const limit = 100 * time.Millisecond
 	d := newFake(t)
 	opts := &Options{Body: limit, open: fakeOpen(d)}
-	d.add(t, "/large", regularDoc("[1,4194304]", "[1,4194304]"), func(int64) store.Kind { return store.Verbatim })
+	d.add(t, "/large", regularDoc("[1,4194304]", "[1,4194304]"), func(int64) manifest.ChunkKind { return manifest.Verbatim })
 	h := newHandlerOf(t, opts, "a")
 	warm(h, "/large/c/0/0")
 	before, files := runtime.NumGoroutine(), openFiles(t)

@@ -141,7 +141,7 @@ func (o *origin) open(ctx context.Context) (*descriptor, error) {
 
 // serveFile answers with a part of the local file. done is false if nothing was sent and the store has to
 // read it.
-func (o *origin) serveFile(w http.ResponseWriter, r *http.Request, loc *store.Location) (done bool, err error) {
+func (o *origin) serveFile(w http.ResponseWriter, r *http.Request, loc *manifest.Location) (done bool, err error) {
 	d, err := o.take(r.Context())
 	if d == nil || err != nil {
 		return false, err
@@ -174,7 +174,7 @@ var readBuffers = sync.Pool{New: func() any { return new([minSendfile]byte) }}
 
 // serveRead reads a small part of a file and sends it. It checks the file after reading, so all bytes are
 // from the scanned version.
-func (o *origin) serveRead(w http.ResponseWriter, r *http.Request, d *descriptor, loc *store.Location) (done bool, err error) {
+func (o *origin) serveRead(w http.ResponseWriter, r *http.Request, d *descriptor, loc *manifest.Location) (done bool, err error) {
 	buffer := readBuffers.Get().(*[minSendfile]byte)
 	defer readBuffers.Put(buffer)
 	data := buffer[:loc.Size]

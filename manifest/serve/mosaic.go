@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/internal/picture"
-	"varve/manifest/store"
 )
 
 // mosaicLimits limits the number of cells of the picture that shows the kinds of an array's chunks.
@@ -54,7 +54,7 @@ func (s *site) mosaic(ctx context.Context, a array) (svg template.HTML, note str
 }
 
 // sourceOf returns the source of a stored chunk, or -1.
-func sourceOf(loc *store.Location) int64 {
+func sourceOf(loc *manifest.Location) int64 {
 	if isStored(loc) {
 		return loc.Source
 	}
@@ -108,19 +108,19 @@ func longestAxes(g *grid.Grid) (across, down int) {
 	return across, down
 }
 
-func isStored(loc *store.Location) bool {
-	return (loc.Kind == store.Verbatim || loc.Kind == store.Prefix) && loc.Source >= 0
+func isStored(loc *manifest.Location) bool {
+	return (loc.Kind == manifest.Verbatim || loc.Kind == manifest.Prefix) && loc.Source >= 0
 }
 
-func classOf(loc *store.Location) string {
-	if loc.Kind == store.Verbatim && loc.Source < 0 {
+func classOf(loc *manifest.Location) string {
+	if loc.Kind == manifest.Verbatim && loc.Source < 0 {
 		return "inline"
 	}
 	return loc.Kind.String()
 }
 
 // describe returns a tooltip: the chunk's key, index ranges, kind and location.
-func (s *site) describe(ctx context.Context, a array, coords []int64, loc *store.Location, count int64) string {
+func (s *site) describe(ctx context.Context, a array, coords []int64, loc *manifest.Location, count int64) string {
 	c, ok := a.Grid().Chunk(coords)
 	if !ok {
 		return ""

@@ -20,7 +20,6 @@ import (
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/picture"
 	"varve/manifest/report"
-	"varve/manifest/store"
 )
 
 //go:embed page.html
@@ -328,7 +327,7 @@ func (p *arrayPage) list(ctx context.Context, s *site, a array, from string) {
 	}
 }
 
-func (s *site) chunkRow(ctx context.Context, a array, coords []int64, loc *store.Location) chunkRow {
+func (s *site) chunkRow(ctx context.Context, a array, coords []int64, loc *manifest.Location) chunkRow {
 	row := chunkRow{Key: string(a.Schema().Keys.Append(nil, coords)), Kind: classOf(loc)}
 	if c, ok := a.Grid().Chunk(coords); ok {
 		var ranges []string

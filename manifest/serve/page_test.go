@@ -18,7 +18,6 @@ import (
 	"testing"
 
 	"varve/manifest"
-	"varve/manifest/store"
 )
 
 var show = flag.String("show", "", "write the pages of the tests to this folder")
@@ -30,7 +29,7 @@ func weather(t *testing.T) *fakeData {
 	t.Helper()
 	d := newFake(t)
 	chunks := func(c string) string { return `{"name":"regular","configuration":{"chunk_shape":` + c + `}}` }
-	inline := func(int64) store.Kind { return store.Reencoded }
+	inline := func(int64) manifest.ChunkKind { return manifest.Reencoded }
 	d.add(t, "/time", arrayDoc("[8]", chunks("[8]"), "", `{"units":"days since 2010-01-01","calendar":"noleap"}`, `["time"]`), inline)
 	d.add(t, "/lat", arrayDoc("[4]", chunks("[4]"), "", `{"units":"degrees_north","long_name":"latitude"}`, `["lat"]`), inline)
 	d.add(t, "/t2m", arrayDoc("[8,4,5]", `{"name":"rectilinear","configuration":{"kind":"inline","chunk_shapes":[[3,2,3],4,[2,3]]}}`, "",
@@ -118,7 +117,7 @@ func TestEveryArrayHasAPage(t *testing.T) {
 	d := weather(t)
 	d.add(t, "/scalar", arrayDoc("[]", `{"name":"regular","configuration":{"chunk_shape":[]}}`, "", `{}`, `[]`), turnsOf)
 	d.add(t, "/empty", arrayDoc("[0,3]", `{"name":"regular","configuration":{"chunk_shape":[1,3]}}`, "", `{"a":{"b":[1,null]}}`, `[null,null]`), turnsOf)
-	d.add(t, "/many", arrayDoc("[1000000]", `{"name":"regular","configuration":{"chunk_shape":[1]}}`, "", `{}`, `["i"]`), func(int64) store.Kind { return store.Missing })
+	d.add(t, "/many", arrayDoc("[1000000]", `{"name":"regular","configuration":{"chunk_shape":[1]}}`, "", `{}`, `["i"]`), func(int64) manifest.ChunkKind { return manifest.Missing })
 	s := start(t, newHandler(t, d))
 	for _, a := range d.arrays {
 		path := (&url.URL{Path: a.Path()}).EscapedPath()
@@ -272,7 +271,7 @@ func TestPlotValues(t *testing.T) {
 func TestPlotAxes(t *testing.T) {
 	d := weather(t)
 	one, flat := `{"name":"regular","configuration":{"chunk_shape":[4]}}`, `{"name":"regular","configuration":{"chunk_shape":[4,5]}}`
-	inline := func(int64) store.Kind { return store.Reencoded }
+	inline := func(int64) manifest.ChunkKind { return manifest.Reencoded }
 	d.add(t, "/x", arrayDoc("[5]", one, "", `{"units":"km"}`, `["cells"]`), inline)
 	d.add(t, "/swath/lat", arrayDoc("[4,5]", flat, "", `{"units":"degrees_north"}`, `["lat","x"]`), inline)
 	d.add(t, "/swath/v", arrayDoc("[4,5]", flat, "", `{}`, `["lat","x"]`), inline)

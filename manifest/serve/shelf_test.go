@@ -67,7 +67,7 @@ func (l *library) options() *Options {
 		}
 		d := &fakeData{}
 		d.snapshot.ID = id
-		d.add(l, "/a"+id[:2], regularDoc("[4,2]", "[2,2]"), func(int64) store.Kind { return store.Reencoded })
+		d.add(l, "/a"+id[:2], regularDoc("[4,2]", "[2,2]"), func(int64) manifest.ChunkKind { return manifest.Reencoded })
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.opened[id] = append(l.opened[id], d)

@@ -7,8 +7,8 @@ import (
 
 	"varve/codec"
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/internal/regular"
-	"varve/manifest/store"
 	"varve/zarrjson"
 )
 
@@ -50,9 +50,9 @@ func (a *regridded) Pipeline([]int64) (*codec.Pipeline, error) { return a.cut.Pi
 
 // Locate returns the location of a chunk. A chunk with the edges of a stored chunk stays verbatim, a chunk that covers
 // only missing chunks is missing, and all others are re-encoded.
-func (a *regridded) Locate(ctx context.Context, coords []int64) (store.Location, error) {
+func (a *regridded) Locate(ctx context.Context, coords []int64) (manifest.Location, error) {
 	if _, ok := a.cut.Grid().Number(coords); !ok {
-		return store.Location{}, errNoKey
+		return manifest.Location{}, errNoKey
 	}
 	return a.cut.Locate(ctx, coords)
 }

@@ -7,7 +7,7 @@ import (
 	"path"
 
 	"varve/codec"
-	"varve/manifest/store"
+	"varve/manifest"
 	"varve/zarrjson"
 )
 
@@ -85,10 +85,10 @@ func orElse(b, instead []byte) []byte {
 // elements, clients would read another value for a missing chunk, so the server sends the chunk.
 type filled struct{ array }
 
-func (f filled) Locate(ctx context.Context, coords []int64) (store.Location, error) {
+func (f filled) Locate(ctx context.Context, coords []int64) (manifest.Location, error) {
 	loc, err := f.array.Locate(ctx, coords)
-	if err == nil && loc.Kind == store.Missing {
-		loc.Kind = store.Reencoded
+	if err == nil && loc.Kind == manifest.Missing {
+		loc.Kind = manifest.Reencoded
 	}
 	return loc, err
 }

@@ -14,33 +14,6 @@ import (
 	"varve/zarrjson"
 )
 
-// Kind is the way in which a declared chunk gets its bytes.
-type Kind = mosaic.Kind
-
-// The kinds of chunks.
-const (
-	Missing   = mosaic.Missing   // no values are stored: a Zarr store has no such key
-	Verbatim  = mosaic.Verbatim  // the stored bytes match the schema
-	Prefix    = mosaic.Prefix    // the stored bytes start with the bytes that match the schema
-	Reencoded = mosaic.Reencoded // read, converted and encoded
-)
-
-// Location is the location of a declared chunk's bytes. A Missing or Re-encoded chunk has only Coords
-// and Kind.
-type Location struct {
-	Coords []int64
-	Kind   Kind
-	// Source is the row of the source that contains the bytes at Offset. It may be a file of the manifest
-	// with compacted chunks: see Store.Source. It is -1 if the bytes are in the manifest itself, and so in
-	// Inline. For a Prefix, Size is the number of stored bytes that match the schema.
-	Source       int64
-	Offset, Size int64
-	Inline       []byte
-
-	checksum    uint32 // CRC-32C of the bytes, if hasChecksum
-	hasChecksum bool
-}
-
 // Array is one array of the dataset. It may be used by any number of goroutines.
 type Array struct {
 	store *Store
@@ -169,67 +142,62 @@ func (a *Array) fill() []byte { return a.spec.Schema.Fill }
 
 // Locate returns the location of a declared chunk's bytes. It reads only the manifest, never a source.
 // The chunks of an array that is stored in the manifest are Verbatim and Inline.
-func (a *Array) Locate(ctx context.Context, coords []int64) (Location, error) {
+func (a *Array) Locate(ctx context.Context, coords []int64) (manifest.Location, error) {
 	if a.isInManifest() {
 		return a.locateInline(ctx, coords)
 	}
 	if err := ctx.Err(); err != nil {
-		return Location{}, err
+		return manifest.Location{}, err
 	}
 	m, err := a.tiles(ctx)
 	if err != nil {
-		return Location{}, err
+		return manifest.Location{}, err
 	}
 	l, err := m.Find(ctx, a.store.tables, coords)
-	if err != nil {
-		return Location{}, err
+	if err == nil {
+		err = a.complete(ctx, &l)
 	}
-	var out Location
-	err = a.translate(ctx, &l, &out)
-	return out, err
+	return l, err
 }
 
-func (a *Array) locateInline(ctx context.Context, coords []int64) (Location, error) {
+func (a *Array) locateInline(ctx context.Context, coords []int64) (manifest.Location, error) {
 	c, err := a.chunk(coords)
 	if err != nil {
-		return Location{}, err
+		return manifest.Location{}, err
 	}
 	one := grid.Region{Origin: coords, Shape: slices.Repeat([]int64{1}, len(coords))}
 	for l, err := range a.inlineLocations(ctx, one) {
 		if err != nil {
-			return Location{}, err
+			return manifest.Location{}, err
 		}
 		found := *l
 		found.Coords = slices.Clone(l.Coords)
 		return found, nil
 	}
-	return Location{}, fmt.Errorf("%s: chunk %v: %w", a.Path(), c.Region, grid.ErrOutOfBounds)
+	return manifest.Location{}, fmt.Errorf("%s: chunk %v: %w", a.Path(), c.Region, grid.ErrOutOfBounds)
 }
 
-// translate converts a location of the mosaic to one of the store.
-func (a *Array) translate(ctx context.Context, l *mosaic.Location, out *Location) error {
-	*out = Location{Coords: l.Coords, Kind: l.Kind, Source: l.Source}
-	if l.Kind == Reencoded {
-		return a.locatePatch(ctx, out)
-	}
-	if l.Kind == Missing {
+// complete adds what is not in the table of refs: compacted chunks, and inline bytes.
+func (a *Array) complete(ctx context.Context, l *manifest.Location) error {
+	switch {
+	case l.Kind == manifest.Reencoded:
+		return a.locatePatch(ctx, l)
+	case l.Kind == manifest.Missing:
 		return nil
-	}
-	if l.Offset < 0 || l.Size < 0 {
+	case l.Offset < 0 || l.Size < 0:
 		return fmt.Errorf("%s: chunk %v: %w: size %d or offset %d is negative", a.Path(), l.Coords, codec.ErrCorrupt, l.Size, l.Offset)
-	}
-	if l.Inline >= 0 {
-		b, err := a.store.tables.Inline(ctx, l.Inline)
-		if err != nil {
-			return err
-		}
-		if l.Size > int64(len(b))-l.Offset {
-			return fmt.Errorf("%s: chunk %v: %w: there are %d inline bytes, but the chunk has %d bytes at offset %d", a.Path(), l.Coords, codec.ErrCorrupt, len(b), l.Size, l.Offset)
-		}
-		out.Inline, out.Size = b[l.Offset:l.Offset+l.Size], l.Size
+	case l.InlineRow == 0:
 		return nil
 	}
-	out.Offset, out.Size = l.Offset, l.Size
+	b, err := a.store.tables.Inline(ctx, l.InlineRow-1)
+	if err != nil {
+		return err
+	}
+	if l.Size > int64(len(b))-l.Offset {
+		return fmt.Errorf("%s: chunk %v: %w: there are %d inline bytes, but the chunk has %d bytes at offset %d", a.Path(), l.Coords, codec.ErrCorrupt, len(b), l.Size, l.Offset)
+	}
+	l.Inline = b[l.Offset : l.Offset+l.Size]
+	l.Offset, l.InlineRow = 0, 0
 	return nil
 }
 

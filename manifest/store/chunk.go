@@ -7,6 +7,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
+	"varve/manifest"
 	"varve/readers/source"
 )
 
@@ -19,9 +20,9 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 		return nil, err
 	}
 	switch {
-	case l.Kind == Missing:
+	case l.Kind == manifest.Missing:
 		return nil, nil
-	case l.Kind == Reencoded:
+	case l.Kind == manifest.Reencoded:
 		return a.reencodeOnce(ctx, coords)
 	case l.Source < 0:
 		return l.Inline, nil
@@ -31,7 +32,7 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 
 // readSource returns the bytes of a location in a source. Bytes from a server are cached, and concurrent
 // requests for them share one download, as for re-encoded chunks.
-func (a *Array) readSource(ctx context.Context, l *Location) ([]byte, error) {
+func (a *Array) readSource(ctx context.Context, l *manifest.Location) ([]byte, error) {
 	far, err := a.isFar(ctx, l)
 	if err != nil {
 		return nil, err
@@ -39,16 +40,14 @@ func (a *Array) readSource(ctx context.Context, l *Location) ([]byte, error) {
 	if !far {
 		return a.read(ctx, l, l.Offset, l.Size)
 	}
-	return a.store.Once(ctx, l.extent(), l.Offset, func() ([]byte, error) { return a.read(ctx, l, l.Offset, l.Size) })
+	return a.store.Once(ctx, extent{l.Source, l.Size}, l.Offset, func() ([]byte, error) { return a.read(ctx, l, l.Offset, l.Size) })
 }
 
 // extent is a part of the key of cached bytes of a source; the offset is the other part. It does not contain
 // the array, so that arrays can share the bytes.
 type extent struct{ source, size int64 }
 
-func (l *Location) extent() extent { return extent{l.Source, l.Size} }
-
-func (a *Array) isFar(ctx context.Context, l *Location) (bool, error) {
+func (a *Array) isFar(ctx context.Context, l *manifest.Location) (bool, error) {
 	if a.store.patches.isFile(l.Source) {
 		return false, nil
 	}
@@ -58,14 +57,14 @@ func (a *Array) isFar(ctx context.Context, l *Location) (bool, error) {
 
 // ReadStored returns a part of a Verbatim chunk: length bytes from offset from in the chunk. It reads
 // only this part, unless a checksum has to be verified.
-func (a *Array) ReadStored(ctx context.Context, l *Location, from, length int64) ([]byte, error) {
+func (a *Array) ReadStored(ctx context.Context, l *manifest.Location, from, length int64) ([]byte, error) {
 	if from < 0 || length < 0 || from > l.Size || length > l.Size-from {
 		return nil, fmt.Errorf("%s: chunk %v: range of %d bytes at %d is outside the chunk of %d bytes", a.Path(), l.Coords, length, from, l.Size)
 	}
-	if whole, ok := a.store.cache.peek(key{owner: l.extent(), number: l.Offset}); ok {
+	if whole, ok := a.store.cache.peek(key{owner: extent{l.Source, l.Size}, number: l.Offset}); ok {
 		return whole.Fixed[from : from+length], nil
 	}
-	if length < l.Size && !l.hasChecksum {
+	if length < l.Size && !l.Compacted {
 		return a.read(ctx, l, l.Offset+from, length)
 	}
 	whole, err := a.readSource(ctx, l)
@@ -76,7 +75,7 @@ func (a *Array) ReadStored(ctx context.Context, l *Location, from, length int64)
 }
 
 // read reads bytes of the source of a location, and verifies the checksum if there is one.
-func (a *Array) read(ctx context.Context, l *Location, offset, length int64) ([]byte, error) {
+func (a *Array) read(ctx context.Context, l *manifest.Location, offset, length int64) ([]byte, error) {
 	taken, err := a.store.flight.take(ctx, length)
 	if err != nil {
 		return nil, err
@@ -87,8 +86,8 @@ func (a *Array) read(ctx context.Context, l *Location, offset, length int64) ([]
 		return nil, err
 	}
 	b, err := readAt(ctx, h.Source, offset, length)
-	if err == nil && l.hasChecksum {
-		err = checkSum(b, l.checksum)
+	if err == nil && l.Compacted {
+		err = checkSum(b, l.Checksum)
 	}
 	a.store.sources.release(h, err)
 	if err != nil {

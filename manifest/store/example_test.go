@@ -12,6 +12,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/ingest"
 	"varve/manifest/store"
 	"varve/readers/source"
@@ -116,7 +117,7 @@ func ExampleArray_Locations() {
 			if err != nil {
 				return err
 			}
-			if l.Kind != store.Verbatim {
+			if l.Kind != manifest.Verbatim {
 				fmt.Println(l.Coords, l.Kind)
 				continue
 			}

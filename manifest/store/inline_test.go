@@ -46,9 +46,9 @@ func TestInline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kind := Verbatim
+		kind := manifest.Verbatim
 		if want[n] == nil {
-			kind = Missing
+			kind = manifest.Missing
 		}
 		b, err := a.Chunk(t.Context(), l.Coords)
 		if err != nil || l.Kind != kind || l.Source != -1 || !bytes.Equal(l.Inline, want[n]) || !bytes.Equal(b, want[n]) {

@@ -47,7 +47,7 @@ func publish(t testing.TB, m *memoryTables, snap *manifest.Snapshot) (dir string
 	add(manifest.Refs, len(m.refs), func(w io.Writer) error {
 		out := table.NewRefs(w)
 		for _, r := range m.refs {
-			if err := out.Append([]int64{r.Offset}, []int64{r.Size}, []uint32{r.Mask}, []int32{r.Other}); err != nil {
+			if err := out.Append(&manifest.RefColumns{Offsets: []int64{r.Offset}, Sizes: []int64{r.Size}, Masks: []uint32{r.Mask}, Others: []int32{r.Other}}); err != nil {
 				return err
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"varve/grid"
+	"varve/manifest"
 )
 
 // TestOrigins compares the origins of chunks with their locations: a verbatim chunk has one origin, a missing
@@ -32,13 +33,13 @@ func TestOrigins(t *testing.T) {
 					t.Fatal(err)
 				}
 				switch want := w.meeting(walk.Region); {
-				case l.Kind == Missing && len(got) > 0:
+				case l.Kind == manifest.Missing && len(got) > 0:
 					t.Errorf("chunk %v is missing, but has origins %v", l.Coords, got)
-				case l.Kind != Reencoded && l.Source >= 0 && !slices.Equal(got, []int64{l.Source}):
+				case l.Kind != manifest.Reencoded && l.Source >= 0 && !slices.Equal(got, []int64{l.Source}):
 					t.Errorf("chunk %v is in source %d, but has origins %v", l.Coords, l.Source, got)
 				case slices.ContainsFunc(got, func(row int64) bool { return !slices.Contains(want, row) }):
 					t.Errorf("chunk %v overlaps sources %v, but has origins %v", l.Coords, want, got)
-				case l.Kind == Reencoded && len(got) > 0:
+				case l.Kind == manifest.Reencoded && len(got) > 0:
 					reencoded++
 				}
 			}

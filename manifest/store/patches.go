@@ -101,17 +101,14 @@ func (a *Array) patch(ctx context.Context, coords []int64) (p table.Patch, row i
 }
 
 // locatePatch changes the location of a re-encoded chunk to the compacted chunk, if there is one.
-func (a *Array) locatePatch(ctx context.Context, l *Location) error {
+func (a *Array) locatePatch(ctx context.Context, l *manifest.Location) error {
 	p, row, ok, err := a.patch(ctx, l.Coords)
 	if ok {
-		l.Kind, l.Source, l.Offset, l.Size = Verbatim, row, p.Offset, p.Length
-		l.checksum, l.hasChecksum = p.Checksum, true
+		l.Kind, l.Source, l.Offset, l.Size = manifest.Verbatim, row, p.Offset, p.Length
+		l.Checksum, l.Compacted = p.Checksum, true
 	}
 	return err
 }
-
-// IsPatch reports whether the chunk is a compacted chunk.
-func (l *Location) IsPatch() bool { return l.hasChecksum }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

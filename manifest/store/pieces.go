@@ -3,11 +3,11 @@ package store
 import (
 	"context"
 	"fmt"
-	"iter"
 
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/readers"
 )
 
 // readPieces fills a region of a target from values that are stored in the manifest.
@@ -74,17 +74,17 @@ func (a *Array) piece(ctx context.Context, p *manifest.Piece) (window, error) {
 }
 
 // inlineLocations yields the chunks of an array that is stored in the manifest.
-func (a *Array) inlineLocations(ctx context.Context, chunks grid.Region) iter.Seq2[*Location, error] {
-	return func(yield func(*Location, error) bool) {
+func (a *Array) inlineLocations(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Location] {
+	return func(yield func(*manifest.Location, error) bool) {
 		w, err := a.grid.WalkChunks(chunks)
 		if err != nil {
 			yield(nil, fmt.Errorf("%s: %w", a.Path(), err))
 			return
 		}
 		for w.Next() {
-			l := &Location{Coords: w.Coords, Source: -1}
+			l := &manifest.Location{Coords: w.Coords, Source: -1}
 			if len(a.piecesIn(w.Region)) > 0 {
-				l.Kind = Verbatim
+				l.Kind = manifest.Verbatim
 				l.Inline, err = a.reencodeOnce(ctx, w.Coords)
 				l.Size = int64(len(l.Inline))
 			}

@@ -400,7 +400,7 @@ func (w *world) checkChunks(a *Array, again *Store) manifest.Counts {
 		if !walk.Next() || !slices.Equal(walk.Coords, l.Coords) {
 			w.t.Fatalf("chunk %v out of order", l.Coords)
 		}
-		*map[Kind]*int64{Missing: &seen.Missing, Verbatim: &seen.Verbatim, Prefix: &seen.Prefix, Reencoded: &seen.Reencoded}[l.Kind]++
+		seen.Add(&manifest.Run{Location: *l, Chunks: 1})
 		w.checkChunk(a, other, l, &walk.Chunk)
 	}
 	if walk.Next() || seen != counts {
@@ -409,7 +409,7 @@ func (w *world) checkChunks(a *Array, again *Store) manifest.Counts {
 	return seen
 }
 
-func (w *world) checkChunk(a, other *Array, l *Location, c *grid.Chunk) {
+func (w *world) checkChunk(a, other *Array, l *manifest.Location, c *grid.Chunk) {
 	ctx := context.Background()
 	want := cut(w.t, w.truth, w.shape, c.Region, w.typ)
 	b, err := a.Chunk(ctx, l.Coords)
@@ -420,7 +420,7 @@ func (w *world) checkChunk(a, other *Array, l *Location, c *grid.Chunk) {
 	if err != nil || one.Kind != l.Kind || one.Offset != l.Offset || one.Size != l.Size || one.Source != l.Source || !bytes.Equal(one.Inline, l.Inline) {
 		w.t.Fatalf("chunk %v: %+v and %+v (%v)", l.Coords, one, l, err)
 	}
-	if l.Kind == Missing {
+	if l.Kind == manifest.Missing {
 		if b != nil || !w.spec.Schema.Form(c.Shape).IsFill(want) {
 			w.t.Fatalf("chunk %v is missing, want %v", l.Coords, want)
 		}
@@ -443,9 +443,9 @@ func (w *world) checkChunk(a, other *Array, l *Location, c *grid.Chunk) {
 
 // checkBytes compares a chunk's bytes with the bytes at its location or, if it is re-encoded, with the
 // bytes from another store.
-func (w *world) checkBytes(other *Array, l *Location, b []byte) {
+func (w *world) checkBytes(other *Array, l *manifest.Location, b []byte) {
 	want := l.Inline
-	if l.Kind == Reencoded {
+	if l.Kind == manifest.Reencoded {
 		var err error
 		if want, err = other.Chunk(context.Background(), l.Coords); err != nil {
 			w.t.Fatal(err)

@@ -145,7 +145,7 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 			}
 			break
 		}
-		if run.Kind == store.Missing {
+		if run.Kind == manifest.Missing {
 			v.done(&v.result.Chunks, run.Chunks, total)
 			continue
 		}
@@ -197,7 +197,7 @@ func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) er
 // stored returns the location of a chunk. name is empty if the chunk is not in a single source.
 func (v *verifier) stored(ctx context.Context, a *store.Array, coords []int64) (name string, offset int64) {
 	at, err := a.Locate(ctx, coords)
-	if err != nil || at.Kind == store.Missing || at.Kind == store.Reencoded || at.Source < 0 {
+	if err != nil || at.Kind == manifest.Missing || at.Kind == manifest.Reencoded || at.Source < 0 {
 		return "", 0
 	}
 	src, err := v.store.Source(ctx, at.Source)

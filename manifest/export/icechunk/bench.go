@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 
-	"varve/manifest/store"
+	"varve/manifest"
 	"varve/readers/icechunk/file"
 )
 
@@ -105,14 +105,14 @@ func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.array.spec.Path, err)
 		}
-		if l.Kind != store.Reencoded {
+		if l.Kind != manifest.Reencoded {
 			seen++
 		}
 		if seen == countEvery {
 			b.seen.Add(seen)
 			seen = 0
 		}
-		if l.Kind == store.Missing {
+		if l.Kind == manifest.Missing {
 			continue
 		}
 		if err := b.record(ctx, group, j, p, a, l); err != nil {
@@ -137,8 +137,8 @@ func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part
 func (p *part) isNew(coords []int64) bool { return p.axis < 0 || coords[p.axis] >= p.fresh }
 
 // record adds the record of one chunk.
-func (b *bench) record(ctx context.Context, group *errgroup.Group, j *job, p *part, a *arrayRefs, l *store.Location) error {
-	if l.Kind == store.Reencoded {
+func (b *bench) record(ctx context.Context, group *errgroup.Group, j *job, p *part, a *arrayRefs, l *manifest.Location) error {
+	if l.Kind == manifest.Reencoded {
 		return b.reencode(ctx, group, p, b.reserve(a, l.Coords), slices.Clone(l.Coords))
 	}
 	if l.Source < 0 {

@@ -15,7 +15,6 @@ import (
 	"varve/fixtures/system"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/store"
 	"varve/zarrjson"
 )
 
@@ -87,15 +86,15 @@ func BenchmarkLog(b *testing.B) {
 // manyRefs is an array whose chunks are small and stored in sources with 1,000 chunks each.
 type manyRefs struct{ grid *grid.Grid }
 
-func (m manyRefs) Locations(_ context.Context, box grid.Region) iter.Seq2[*store.Location, error] {
-	return func(yield func(*store.Location, error) bool) {
+func (m manyRefs) Locations(_ context.Context, box grid.Region) iter.Seq2[*manifest.Location, error] {
+	return func(yield func(*manifest.Location, error) bool) {
 		w, err := m.grid.WalkChunks(box)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		random := rand.New(rand.NewPCG(1, uint64(box.Origin[0])))
-		l := &store.Location{Kind: store.Verbatim}
+		l := &manifest.Location{Kind: manifest.Verbatim}
 		for number, _ := m.grid.Number(box.Origin); w.Next(); number++ {
 			if l.Coords = w.Coords; l.Source != number/1000 {
 				l.Source, l.Offset = number/1000, 4096

@@ -18,7 +18,6 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/store"
 	"varve/zarrjson"
 )
 
@@ -43,15 +42,15 @@ type fakeArray struct {
 	spec  manifest.Array
 	grid  *grid.Grid
 	of    *archive
-	rows  []int64              // the sources of chunks
-	kinds map[int64]store.Kind // by chunk; Verbatim if absent
-	kept  bool                 // the values are stored in the manifest
+	rows  []int64                      // the sources of chunks
+	kinds map[int64]manifest.ChunkKind // by chunk; Verbatim if absent
+	kept  bool                         // the values are stored in the manifest
 }
 
 // add adds an array with the given edges along the first axis and width elements along the second.
 func (a *archive) add(t testing.TB, path string, width int64, edges ...int64) *fakeArray {
 	t.Helper()
-	f := &fakeArray{of: a, kinds: map[int64]store.Kind{}}
+	f := &fakeArray{of: a, kinds: map[int64]manifest.ChunkKind{}}
 	f.spec = manifest.Array{Path: path, Variables: []string{path}, Dims: []string{"/t", "/x"}, Reading: manifest.AsStored, Placement: path}
 	a.arrays = append(a.arrays, f)
 	f.grow(t, width, edges...)
@@ -115,15 +114,15 @@ func (a *archive) file(t testing.TB, name string, data []byte) {
 	a.sources = append(a.sources, manifest.Source{URL: path, Size: info.Size(), Modified: info.ModTime()})
 }
 
-func (f *fakeArray) Locations(_ context.Context, box grid.Region) iter.Seq2[*store.Location, error] {
-	return func(yield func(*store.Location, error) bool) {
+func (f *fakeArray) Locations(_ context.Context, box grid.Region) iter.Seq2[*manifest.Location, error] {
+	return func(yield func(*manifest.Location, error) bool) {
 		w, err := f.grid.WalkChunks(box)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for w.Next() {
-			l := store.Location{Coords: w.Coords, Kind: store.Verbatim}
+			l := manifest.Location{Coords: w.Coords, Kind: manifest.Verbatim}
 			if k, ok := f.kinds[w.Coords[0]]; ok {
 				l.Kind = k
 			}
@@ -238,7 +237,7 @@ var fixed = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func TestDeterministic(t *testing.T) {
 	a := newArchive(t)
 	a.add(t, "/g/v", 3, 2, 3, 2)
-	a.arrays[0].kinds[1] = store.Reencoded
+	a.arrays[0].kinds[1] = manifest.Reencoded
 	var first map[string][]byte
 	for range 2 {
 		dest := filepath.Join(t.TempDir(), "out")
@@ -261,7 +260,7 @@ func TestDeterministic(t *testing.T) {
 func TestProgress(t *testing.T) {
 	a := newArchive(t)
 	a.add(t, "/g/v", 3, 2, 3, 2)
-	a.arrays[0].kinds[1], a.arrays[0].kinds[2] = store.Reencoded, store.Missing
+	a.arrays[0].kinds[1], a.arrays[0].kinds[2] = manifest.Reencoded, manifest.Missing
 	var mu sync.Mutex
 	var most, total int64
 	a.export(t, filepath.Join(t.TempDir(), "out"), Options{Progress: func(done, of int64) {

@@ -31,7 +31,7 @@ type inputArray struct {
 
 // chunkSource reads the chunks of an array; *store.Array implements it.
 type chunkSource interface {
-	Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error]
+	Locations(ctx context.Context, chunks grid.Region) iter.Seq2[*manifest.Location, error]
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"varve/fixtures/venv"
 	"varve/grid"
-	"varve/manifest/store"
+	"varve/manifest"
 )
 
 // peer runs a test's Python script with Icechunk, or skips the test.
@@ -49,7 +49,7 @@ func (a *archive) expect(t *testing.T) expected {
 		shape := f.grid.Shape()
 		values := f.raw(0, shape[0], shape[1])
 		for w := f.grid.Walk(); w.Next(); {
-			if kind, ok := f.kinds[w.Coords[0]]; ok && kind == store.Missing {
+			if kind, ok := f.kinds[w.Coords[0]]; ok && kind == manifest.Missing {
 				copy(values[4*shape[1]*w.Region.Origin[0]:], bytes.Repeat([]byte{255}, int(4*shape[1]*w.Region.Shape[0])))
 			}
 		}
@@ -91,11 +91,11 @@ func TestInteropRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newArchive(t)
 			v := a.add(t, "/g/h/virtual", 3, 2, 3, 2, 4, 1)
-			v.kinds[1] = store.Missing
+			v.kinds[1] = manifest.Missing
 			r := a.add(t, "/re-encoded", 200, 2, 3, 2)
-			r.kinds[0], r.kinds[2] = store.Reencoded, store.Reencoded
+			r.kinds[0], r.kinds[2] = manifest.Reencoded, manifest.Reencoded
 			small := a.add(t, "/small", 2, 1, 2)
-			small.kinds[1] = store.Reencoded
+			small.kinds[1] = manifest.Reencoded
 			a.add(t, "/kept", 2, 2, 3).kept = true
 			dest := filepath.Join(t.TempDir(), "repo")
 			result := a.export(t, dest, Options{ManifestRefs: most, Message: "one"})

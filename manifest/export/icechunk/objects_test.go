@@ -16,7 +16,6 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/repo"
-	"varve/manifest/store"
 	"varve/readers/source/storetest"
 )
 
@@ -65,7 +64,7 @@ func TestObjects(t *testing.T) {
 	m := storetest.NewMemory(t)
 	a := newArchive(t)
 	v := a.add(t, "/g/v", 3, 2, 3, 2)
-	v.kinds[1] = store.Reencoded
+	v.kinds[1] = manifest.Reencoded
 	local := filepath.Join(t.TempDir(), "repo")
 	opts := Options{InlineBytes: 1, Workers: 1, clock: func() time.Time { return fixed }}
 	both := func() {

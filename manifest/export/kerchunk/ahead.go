@@ -1,36 +1,27 @@
 package kerchunk
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"slices"
 	"sync"
 
 	"varve/grid"
-	"varve/manifest/store"
+	"varve/manifest"
 )
 
-// located is a copy of a store.Run without coordinates, which follow from the order.
-type located struct {
-	kind           store.Kind
-	chunks         int64
-	source         int64
-	offsets, sizes []int64 // one per chunk, for chunks that are byte ranges
-	inline         []byte
-	patch          bool // in a file of the manifest
-}
-
-// skip removes the first n chunks.
-func (l *located) skip(n int64) {
-	l.chunks -= n
-	if l.offsets != nil {
-		l.offsets, l.sizes = l.offsets[n:], l.sizes[n:]
+// dropChunks removes the first n chunks of a run. Its coordinates stay.
+func dropChunks(r *manifest.Run, n int64) {
+	r.Chunks -= n
+	if r.Offsets != nil {
+		r.Offsets, r.Sizes = r.Offsets[n:], r.Sizes[n:]
 	}
 }
 
 // part is a batch of runs of a slab, or the error that ended it.
 type part struct {
-	runs   []located
+	runs   []manifest.Run // without coordinates, which follow from the order
 	chunks int64
 	ranges []int64 // memory for offsets and sizes
 	err    error
@@ -45,8 +36,8 @@ const (
 
 // locations yields the locations of an array's chunks in C order in batches, starting at chunk number from. A
 // batch is valid until the next one.
-func (e *export) locations(ctx context.Context, a array, from int64) iter.Seq2[[]located, error] {
-	return func(yield func([]located, error) bool) {
+func (e *export) locations(ctx context.Context, a array, from int64) iter.Seq2[[]manifest.Run, error] {
+	return func(yield func([]manifest.Run, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		l := &locator{array: a, free: make(chan *part, (e.opts.Workers+1)*slabParts)}
 		defer l.working.Wait()
@@ -71,13 +62,13 @@ func (e *export) locations(ctx context.Context, a array, from int64) iter.Seq2[[
 }
 
 // dropFirst removes the first *before chunks from runs, and subtracts them from *before.
-func dropFirst(runs []located, before *int64) []located {
-	for len(runs) > 0 && *before >= runs[0].chunks {
-		*before -= runs[0].chunks
+func dropFirst(runs []manifest.Run, before *int64) []manifest.Run {
+	for len(runs) > 0 && *before >= runs[0].Chunks {
+		*before -= runs[0].Chunks
 		runs = runs[1:]
 	}
 	if len(runs) > 0 && *before > 0 {
-		runs[0].skip(*before)
+		dropChunks(&runs[0], *before)
 		*before = 0
 	}
 	return runs
@@ -127,17 +118,15 @@ func (l *locator) start(ctx context.Context, slab grid.Region) <-chan *part {
 }
 
 // add appends a copy of a run.
-func (p *part) add(r *store.Run) {
+func (p *part) add(r *manifest.Run) {
 	p.chunks += r.Chunks
 	// The store reuses r after the iteration, so all slices are copied.
-	l := located{kind: r.Kind, chunks: r.Chunks, source: r.Source, patch: r.IsPatch()}
-	if r.Inline != nil {
-		l.inline = append([]byte{}, r.Inline...)
-	}
+	l := *r
+	l.Coords, l.Inline = nil, bytes.Clone(r.Inline)
 	if n := len(r.Offsets); n > 0 {
 		at := len(p.ranges)
 		p.ranges = append(append(p.ranges, r.Offsets...), r.Sizes...)
-		l.offsets, l.sizes = p.ranges[at:at+n:at+n], p.ranges[at+n:at+2*n:at+2*n]
+		l.Offsets, l.Sizes = p.ranges[at:at+n:at+n], p.ranges[at+n:at+2*n:at+2*n]
 	}
 	p.runs = append(p.runs, l)
 }

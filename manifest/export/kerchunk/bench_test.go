@@ -11,16 +11,15 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/change"
-	"varve/manifest/store"
 	"varve/readers"
 )
 
 // many is an array with a thousand chunks per source.
 type many struct{ *faked }
 
-func (m many) Runs(_ context.Context, chunks grid.Region) readers.Reusing[store.Run] {
-	return func(yield func(*store.Run, error) bool) {
-		r := store.Run{Kind: store.Verbatim, Coords: make([]int64, 3), Chunks: 1000}
+func (m many) Runs(_ context.Context, chunks grid.Region) readers.Reusing[manifest.Run] {
+	return func(yield func(*manifest.Run, error) bool) {
+		r := manifest.Run{Location: manifest.Location{Kind: manifest.Verbatim, Coords: make([]int64, 3)}, Chunks: 1000}
 		offset, size := int64(0), int64(0)
 		x := uint64(88172645463325252 + chunks.Origin[0])
 		for n := chunks.Origin[0] * 1000; n < chunks.End(0)*1000; n++ {

@@ -12,9 +12,9 @@ import (
 
 	"varve/codec"
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/export/internal/draft"
 	"varve/manifest/internal/change"
-	"varve/manifest/store"
 )
 
 // head is an earlier, shorter version of the array.
@@ -34,7 +34,7 @@ func head(t *testing.T, f *faked, length int64) *faked {
 // growing is an archive whose arrays were shorter in the snapshot "old".
 func growing(t *testing.T) (now *archive, old hierarchy) {
 	a := newArchive(t, nasty...)
-	all := []store.Kind{store.Verbatim, store.Reencoded, store.Missing, inline, store.Verbatim}
+	all := []manifest.ChunkKind{manifest.Verbatim, manifest.Reencoded, manifest.Missing, inline, manifest.Verbatim}
 	a.add(spec{path: "/long", shape: []int64{60, 6}, chunks: []int64{2, 2}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", kinds: all})
 	a.add(spec{path: "/g/days", shape: []int64{60}, edges: []grid.Sizes{grid.RunLength(grid.Times(5, 4), grid.Times(3, 6), grid.Times(22, 1))}, dtype: "int32", codecs: "[" + little + "]", kinds: all})
 	a.add(spec{path: "/still", shape: []int64{7}, chunks: []int64{1}, dtype: "int32", codecs: "[" + little + "]", kinds: all})

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"varve/fixtures/system"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/store"
 	"varve/readers"
 	"varve/zarrjson"
 )
@@ -58,7 +56,7 @@ type faked struct {
 	schema    *zarrjson.Array
 	grid      *grid.Grid
 	elements  codec.Elems
-	locations map[string]store.Location
+	locations map[string]manifest.Location
 }
 
 // spec describes an array of the archive.
@@ -71,16 +69,16 @@ type spec struct {
 	fill       string
 	codecs     string
 	attributes string
-	kinds      []store.Kind // kinds of chunks, in rotation; nil means verbatim
+	kinds      []manifest.ChunkKind // kinds of chunks, in rotation; nil means verbatim
 }
 
 // inline is a kind for chunks that the manifest stores.
-const inline = store.Kind(99)
+const inline = manifest.ChunkKind(99)
 
 // add creates elements and stores them in the sources.
 func (a *archive) add(s spec) *faked {
 	a.t.Helper()
-	f := &faked{path: s.path, schema: s.document(a.t), locations: map[string]store.Location{}}
+	f := &faked{path: s.path, schema: s.document(a.t), locations: map[string]manifest.Location{}}
 	var err error
 	if f.grid, err = f.schema.Grid(); err != nil {
 		a.t.Fatalf("%s: %v", s.path, err)
@@ -89,7 +87,7 @@ func (a *archive) add(s spec) *faked {
 	a.randomize(f)
 	n := 0
 	for w := f.grid.Walk(); w.Next(); n++ {
-		kind := store.Verbatim
+		kind := manifest.Verbatim
 		if len(s.kinds) > 0 {
 			kind = s.kinds[n%len(s.kinds)]
 		}
@@ -154,20 +152,20 @@ func (a *archive) randomize(f *faked) {
 }
 
 // place stores the elements of one chunk as its kind requires.
-func (a *archive) place(f *faked, w *grid.Walker, kind store.Kind) {
+func (a *archive) place(f *faked, w *grid.Walker, kind manifest.ChunkKind) {
 	a.t.Helper()
 	key := string(wholes(w.Coords))
-	l := store.Location{Coords: append([]int64{}, w.Coords...), Kind: kind, Source: -1}
+	l := manifest.Location{Coords: append([]int64{}, w.Coords...), Kind: kind, Source: -1}
 	switch kind {
-	case store.Missing:
+	case manifest.Missing:
 		fill := codec.NewElems(f.schema.Form(w.Codec))
 		fill.SetFill(f.schema.Form(w.Codec))
 		if err := f.copy(fill, w.Chunk, false); err != nil {
 			a.t.Fatal(err)
 		}
 	case inline:
-		l.Kind, l.Inline = store.Verbatim, f.encoded(a.t, w.Coords)
-	case store.Verbatim, store.Prefix:
+		l.Kind, l.Inline = manifest.Verbatim, f.encoded(a.t, w.Coords)
+	case manifest.Verbatim, manifest.Prefix:
 		l.Source = int64(a.rand.IntN(len(a.files)))
 		l.Offset, l.Size = a.append(l.Source, f.encoded(a.t, w.Coords))
 	}
@@ -225,17 +223,17 @@ func (f *faked) Pipeline(coords []int64) (*codec.Pipeline, error) {
 	return codec.New(f.schema.Codecs, f.schema.Form(c.Codec))
 }
 
-func (f *faked) Locate(_ context.Context, coords []int64) (store.Location, error) {
+func (f *faked) Locate(_ context.Context, coords []int64) (manifest.Location, error) {
 	return f.locations[string(wholes(coords))], nil
 }
 
-func (f *faked) Runs(ctx context.Context, chunks grid.Region) readers.Reusing[store.Run] {
-	return store.OneByOne(f.listed(ctx, chunks))
+func (f *faked) Runs(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Run] {
+	return manifest.RunsOf(f.listed(ctx, chunks))
 }
 
-func (f *faked) listed(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
-	return func(yield func(*store.Location, error) bool) {
-		var l store.Location
+func (f *faked) listed(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Location] {
+	return func(yield func(*manifest.Location, error) bool) {
+		var l manifest.Location
 		for w, _ := f.grid.WalkChunks(chunks); w.Next(); {
 			l = f.locations[string(wholes(w.Coords))]
 			if !yield(&l, ctx.Err()) || ctx.Err() != nil {
@@ -305,16 +303,16 @@ const (
 // regularArchive has all kinds of chunks and all data types of format 2.
 func regularArchive(t testing.TB) *archive {
 	a := newArchive(t, nasty...)
-	all := []store.Kind{store.Verbatim, store.Reencoded, store.Missing, inline, store.Verbatim}
+	all := []manifest.ChunkKind{manifest.Verbatim, manifest.Reencoded, manifest.Missing, inline, manifest.Verbatim}
 	for _, s := range []spec{
 		{path: "/sea ice %", shape: []int64{13, 5}, chunks: []int64{4, 5}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", attributes: `{"_FillValue":"AAAAAAAA+H8=","units":"K"}`, kinds: all},
 		{path: "/température", shape: []int64{60, 4, 3}, chunks: []int64{7, 2, 3}, dtype: "int16", fill: "-9", codecs: "[" + little + zstd + "]", kinds: all},
 		{path: "/c", shape: []int64{40}, chunks: []int64{10}, dtype: "float64", codecs: "[" + little + "]", kinds: all},
-		{path: "/a.b", shape: []int64{40}, chunks: []int64{10}, dtype: "int32", codecs: `[{"name":"bytes","configuration":{"endian":"big"}}]`, kinds: []store.Kind{store.Prefix, store.Missing}},
-		{path: "/never", shape: []int64{400}, chunks: []int64{10}, dtype: "float32", fill: "7.5", codecs: "[" + little + zstd + "]", kinds: []store.Kind{store.Missing}},
-		{path: "/scalar", shape: []int64{}, chunks: []int64{}, dtype: "int32", codecs: "[" + little + "]", kinds: []store.Kind{inline}},
+		{path: "/a.b", shape: []int64{40}, chunks: []int64{10}, dtype: "int32", codecs: `[{"name":"bytes","configuration":{"endian":"big"}}]`, kinds: []manifest.ChunkKind{manifest.Prefix, manifest.Missing}},
+		{path: "/never", shape: []int64{400}, chunks: []int64{10}, dtype: "float32", fill: "7.5", codecs: "[" + little + zstd + "]", kinds: []manifest.ChunkKind{manifest.Missing}},
+		{path: "/scalar", shape: []int64{}, chunks: []int64{}, dtype: "int32", codecs: "[" + little + "]", kinds: []manifest.ChunkKind{inline}},
 		{path: "/stored", shape: []int64{}, chunks: []int64{}, dtype: "float64", codecs: "[" + little + "]"},
-		{path: "/names", shape: []int64{9}, chunks: []int64{4}, dtype: "string", fill: `""`, codecs: `[{"name":"vlen-utf8","configuration":{}}` + zstd + "]", kinds: []store.Kind{store.Reencoded, store.Missing, inline}},
+		{path: "/names", shape: []int64{9}, chunks: []int64{4}, dtype: "string", fill: `""`, codecs: `[{"name":"vlen-utf8","configuration":{}}` + zstd + "]", kinds: []manifest.ChunkKind{manifest.Reencoded, manifest.Missing, inline}},
 		{path: "/none", shape: []int64{0, 5}, chunks: []int64{1, 5}, dtype: "int32", codecs: "[" + little + "]"},
 		{path: "/g/h/deep", shape: []int64{30, 30}, chunks: []int64{4, 30}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", kinds: all},
 	} {
@@ -336,7 +334,7 @@ func attributes(t testing.TB, doc string) zarrjson.Attributes {
 // rectilinearArchive adds arrays with rectilinear grids.
 func rectilinearArchive(t testing.TB) *archive {
 	a := regularArchive(t)
-	all := []store.Kind{store.Verbatim, store.Reencoded, store.Missing, inline, store.Verbatim}
+	all := []manifest.ChunkKind{manifest.Verbatim, manifest.Reencoded, manifest.Missing, inline, manifest.Verbatim}
 	a.add(spec{path: "/monthly", shape: []int64{90, 6}, edges: []grid.Sizes{grid.List(31, 28, 31), grid.List(4, 2)}, dtype: "float32", fill: `"NaN"`, codecs: "[" + little + deflat + "]", kinds: all})
 	a.add(spec{path: "/g/h/days", shape: []int64{95}, edges: []grid.Sizes{grid.RunLength(grid.Times(10, 7), grid.Times(5, 5))}, dtype: "int32", codecs: "[" + little + "]", kinds: all})
 	return a
@@ -351,7 +349,7 @@ func plainArchive(t testing.TB) *archive {
 		if f.elements.Var != nil || strings.Contains(f.path[1:], "/") || len(f.elements.Fixed) == 0 {
 			continue
 		}
-		fresh := &faked{path: f.path, schema: f.schema, grid: f.grid, elements: f.elements, locations: map[string]store.Location{}}
+		fresh := &faked{path: f.path, schema: f.schema, grid: f.grid, elements: f.elements, locations: map[string]manifest.Location{}}
 		for w := f.grid.Walk(); w.Next(); {
 			l := f.locations[string(wholes(w.Coords))]
 			kind := l.Kind

@@ -182,8 +182,8 @@ type array interface {
 	Schema() *zarrjson.Array
 	Grid() *grid.Grid
 	Pipeline(coords []int64) (*codec.Pipeline, error)
-	Runs(ctx context.Context, chunks grid.Region) readers.Reusing[store.Run]
-	Locate(ctx context.Context, coords []int64) (store.Location, error)
+	Runs(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Run]
+	Locate(ctx context.Context, coords []int64) (manifest.Location, error)
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error
 }

@@ -16,7 +16,6 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/export/internal/draft"
-	"varve/manifest/store"
 	"varve/readers"
 	reader "varve/readers/kerchunk"
 	"varve/readers/source"
@@ -359,7 +358,7 @@ func TestRefusedNames(t *testing.T) {
 // TestHugeFill checks that a huge chunk of fill values is rejected before it is allocated.
 func TestHugeFill(t *testing.T) {
 	a := newArchive(t, "a.nc")
-	a.add(spec{path: "/v", shape: []int64{4}, chunks: []int64{4}, dtype: "int32", fill: "7", codecs: "[" + little + "]", kinds: []store.Kind{store.Missing}})
+	a.add(spec{path: "/v", shape: []int64{4}, chunks: []int64{4}, dtype: "int32", fill: "7", codecs: "[" + little + "]", kinds: []manifest.ChunkKind{manifest.Missing}})
 	f := a.arrays[0].(*faked)
 	f.schema.ChunkGrid = zarrjson.RegularGrid(1 << 58)
 	var err error
@@ -378,7 +377,7 @@ func TestBase64Bytes(t *testing.T) {
 		a := newArchive(t, "a.nc")
 		f := a.add(spec{path: "/v", shape: []int64{16}, chunks: []int64{16}, dtype: "int8", codecs: `[{"name":"bytes"}]`})
 		copy(f.elements.Fixed, "base64:AAAA=====")
-		f.locations["[0]"] = store.Location{Coords: []int64{0}, Kind: store.Verbatim, Source: -1, Inline: f.encoded(t, []int64{0})}
+		f.locations["[0]"] = manifest.Location{Coords: []int64{0}, Kind: manifest.Verbatim, Source: -1, Inline: f.encoded(t, []int64{0})}
 		dest := filepath.Join(t.TempDir(), name)
 		if _, err := write(t.Context(), a.hierarchy, dest, nil); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
-	"varve/manifest/store"
 )
 
 // ref is the reference of a chunk: a range of a source or of the file of patches, or the bytes themselves.
@@ -105,19 +104,19 @@ func (s *stream) coords() []int64 {
 }
 
 // add passes on a run of chunks.
-func (s *stream) add(ctx context.Context, l *located) error {
+func (s *stream) add(ctx context.Context, l *manifest.Run) error {
 	// A remote reader cannot open local files of the manifest, so compacted chunks are re-encoded.
-	if l.patch && s.patches.remote {
-		l.kind, l.offsets, l.sizes = store.Reencoded, nil, nil
+	if l.Compacted && s.patches.remote {
+		l.Kind, l.Offsets, l.Sizes = manifest.Reencoded, nil, nil
 	}
 	// The common case: ranges pass in bulk when nothing waits before them.
-	if l.offsets != nil && len(s.waiting) == 0 && !slices.Contains(l.sizes, 0) {
-		s.number += l.chunks
-		s.result.Refs += l.chunks
-		s.seen.Add(l.chunks)
-		return s.sink.putRanges(ctx, l.source, l.offsets, l.sizes)
+	if l.Offsets != nil && len(s.waiting) == 0 && !slices.Contains(l.Sizes, 0) {
+		s.number += l.Chunks
+		s.result.Refs += l.Chunks
+		s.seen.Add(l.Chunks)
+		return s.sink.putRanges(ctx, l.Source, l.Offsets, l.Sizes)
 	}
-	for i := range l.chunks {
+	for i := range l.Chunks {
 		if err := s.addOne(ctx, l, i); err != nil {
 			return err
 		}
@@ -127,21 +126,21 @@ func (s *stream) add(ctx context.Context, l *located) error {
 }
 
 // addOne passes on the i-th chunk of a run.
-func (s *stream) addOne(ctx context.Context, l *located, i int64) (err error) {
+func (s *stream) addOne(ctx context.Context, l *manifest.Run, i int64) (err error) {
 	var r ref
 	switch {
-	case l.kind == store.Reencoded:
+	case l.Kind == manifest.Reencoded:
 		return s.reencode(ctx)
-	case l.kind == store.Missing && s.leaveOut:
+	case l.Kind == manifest.Missing && s.leaveOut:
 		r = ref{source: nowhere}
-	case l.kind == store.Missing:
+	case l.Kind == manifest.Missing:
 		r, err = s.missing(s.coords())
-	case l.source < 0 || l.inline != nil:
-		r = ref{source: inRefs, raw: l.inline}
-	case l.sizes[i] == 0: // fsspec would read the whole source
+	case l.Source < 0 || l.Inline != nil:
+		r = ref{source: inRefs, raw: l.Inline}
+	case l.Sizes[i] == 0: // fsspec would read the whole source
 		r = ref{source: inRefs, raw: []byte{}}
 	default:
-		r = ref{source: l.source, offset: l.offsets[i], size: l.sizes[i]}
+		r = ref{source: l.Source, offset: l.Offsets[i], size: l.Sizes[i]}
 	}
 	if err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 
 	"varve/codec"
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/internal/regular"
-	"varve/manifest/store"
 	"varve/readers"
 	"varve/zarrjson"
 )
@@ -40,7 +40,7 @@ func (r *regularized) Schema() *zarrjson.Array                   { return r.cut.
 func (r *regularized) Grid() *grid.Grid                          { return r.cut.Grid() }
 func (r *regularized) Pipeline([]int64) (*codec.Pipeline, error) { return r.cut.Pipeline(), nil }
 
-func (r *regularized) Locate(ctx context.Context, coords []int64) (store.Location, error) {
+func (r *regularized) Locate(ctx context.Context, coords []int64) (manifest.Location, error) {
 	return r.cut.Locate(ctx, coords)
 }
 
@@ -49,8 +49,8 @@ func (r *regularized) Chunk(ctx context.Context, coords []int64) ([]byte, error)
 }
 
 // Runs implements array.
-func (r *regularized) Runs(ctx context.Context, chunks grid.Region) readers.Reusing[store.Run] {
-	return store.OneByOne(func(yield func(*store.Location, error) bool) {
+func (r *regularized) Runs(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Run] {
+	return manifest.RunsOf(func(yield func(*manifest.Location, error) bool) {
 		at, more := slices.Clone(chunks.Origin), !chunks.IsEmpty()
 		for ; more; more = chunks.Next(at) {
 			l, err := r.cut.Locate(ctx, at)

@@ -32,7 +32,6 @@ import (
 	"varve/manifest"
 	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/progress"
-	"varve/manifest/internal/mosaic"
 	"varve/manifest/store"
 	"varve/readers"
 	"varve/zarrjson"
@@ -69,7 +68,7 @@ type array interface {
 	Path() string
 	Schema() *zarrjson.Array
 	Grid() *grid.Grid
-	Runs(ctx context.Context, chunks grid.Region) readers.Reusing[store.Run]
+	Runs(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Run]
 	Origins(ctx context.Context, coords []int64) ([]int64, error)
 }
 
@@ -123,8 +122,8 @@ func write(ctx context.Context, l *listing, dest string, opts *Options) (result 
 // draftName is the name of the table in the draft.
 const draftName = "table"
 
-// kinds are the words of the column kind; those of mosaic.Kind come first.
-var kinds = []string{mosaic.Missing.String(), mosaic.Verbatim.String(), mosaic.Prefix.String(), mosaic.Reencoded.String(), "inline"}
+// kinds are the words of the column kind; those of manifest.ChunkKind come first.
+var kinds = []string{manifest.Missing.String(), manifest.Verbatim.String(), manifest.Prefix.String(), manifest.Reencoded.String(), "inline"}
 
 const inline = 4
 
@@ -205,12 +204,12 @@ type span struct {
 	array    array
 	number   int32 // among the arrays
 	chunks   grid.Region
-	run      *store.Run
+	run      *manifest.Run
 	from, to int64
 }
 
 // isMade reports whether the chunks are made of any number of stored ones.
-func (s *span) isMade() bool { return s.run.Kind == store.Reencoded || s.run.IsPatch() }
+func (s *span) isMade() bool { return s.run.Kind == manifest.Reencoded || s.run.Compacted }
 
 // addRun adds all chunks of a run, and yields batches that are full.
 func (l *listing) addRun(ctx context.Context, b *batch, s *span, yield func(*batch) error) error {
@@ -254,7 +253,7 @@ func (l *listing) add(ctx context.Context, b *batch, s *span) (err error) {
 		}
 	}
 	switch {
-	case r.Kind != store.Verbatim && r.Kind != store.Prefix:
+	case r.Kind != manifest.Verbatim && r.Kind != manifest.Prefix:
 	case r.Source < 0 || r.Inline != nil:
 		kind, hasLength = inline, 1
 		b.length = append(b.length, int64(len(r.Inline)))

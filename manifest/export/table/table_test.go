@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,7 +19,6 @@ import (
 	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/store"
 	"varve/readers"
 	"varve/zarrjson"
 )
@@ -37,12 +35,12 @@ func (a *listed) Path() string            { return a.path }
 func (a *listed) Schema() *zarrjson.Array { return a.schema }
 func (a *listed) Grid() *grid.Grid        { return a.grid }
 
-func (a *listed) Runs(ctx context.Context, chunks grid.Region) readers.Reusing[store.Run] {
-	return store.OneByOne(a.locations(ctx, chunks))
+func (a *listed) Runs(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Run] {
+	return manifest.RunsOf(a.locations(ctx, chunks))
 }
 
-func (a *listed) locations(ctx context.Context, chunks grid.Region) iter.Seq2[*store.Location, error] {
-	return func(yield func(*store.Location, error) bool) {
+func (a *listed) locations(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Location] {
+	return func(yield func(*manifest.Location, error) bool) {
 		n := 0
 		for w, _ := a.grid.WalkChunks(chunks); w.Next(); n++ {
 			if n == 3 && a.err != nil {
@@ -58,13 +56,13 @@ func (a *listed) locations(ctx context.Context, chunks grid.Region) iter.Seq2[*s
 	}
 }
 
-func (a *listed) at(n int) store.Location {
-	kinds := []store.Kind{store.Verbatim, store.Missing, store.Reencoded, store.Prefix, store.Verbatim}
-	l := store.Location{Kind: kinds[n%5], Source: -1}
+func (a *listed) at(n int) manifest.Location {
+	kinds := []manifest.ChunkKind{manifest.Verbatim, manifest.Missing, manifest.Reencoded, manifest.Prefix, manifest.Verbatim}
+	l := manifest.Location{Kind: kinds[n%5], Source: -1}
 	switch {
 	case n%5 == 4:
 		l.Inline = make([]byte, n%100)
-	case l.Kind == store.Verbatim || l.Kind == store.Prefix:
+	case l.Kind == manifest.Verbatim || l.Kind == manifest.Prefix:
 		l.Source, l.Offset, l.Size = int64(n/7%3), int64(n)<<33, int64(n)
 	}
 	return l
@@ -123,7 +121,7 @@ func (l *listing) expected() (all []entry) {
 		for w := a.grid.Walk(); w.Next(); n++ {
 			c := a.at(n)
 			e := entry{Array: a.path, Coords: append([]int64{}, w.Coords...), Kind: c.Kind.String(), Sources: []string{}}
-			if c.Kind == store.Reencoded {
+			if c.Kind == manifest.Reencoded {
 				rows, _ := a.Origins(context.Background(), w.Coords)
 				for _, row := range rows {
 					e.Sources = append(e.Sources, fmt.Sprintf("/data/day %d é.nc", row))
@@ -237,9 +235,9 @@ func TestInteropTables(t *testing.T) {
 // many is an array of ranges, a thousand of each source.
 type many struct{ *listed }
 
-func (m many) Runs(_ context.Context, chunks grid.Region) readers.Reusing[store.Run] {
-	return func(yield func(*store.Run, error) bool) {
-		r := &store.Run{Kind: store.Verbatim, Chunks: 1000, Coords: []int64{0}, Offsets: make([]int64, 1000), Sizes: make([]int64, 1000)}
+func (m many) Runs(_ context.Context, chunks grid.Region) readers.Reusing[manifest.Run] {
+	return func(yield func(*manifest.Run, error) bool) {
+		r := &manifest.Run{Location: manifest.Location{Kind: manifest.Verbatim, Coords: []int64{0}}, Chunks: 1000, Offsets: make([]int64, 1000), Sizes: make([]int64, 1000)}
 		random := rand.New(rand.NewPCG(1, 2))
 		for at := int64(0); at < chunks.Shape[0]; at += r.Chunks {
 			r.Source, r.Coords[0] = at/1000, at

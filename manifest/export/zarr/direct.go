@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/store"
 )
 
@@ -17,8 +18,8 @@ const minDirect = 32 << 10
 
 // isDirect reports whether a chunk may be copied from file to file. Compacted chunks have checksums, which
 // only the store checks.
-func isDirect(l *store.Location) bool {
-	return (l.Kind == store.Verbatim || l.Kind == store.Prefix) && l.Source >= 0 && !l.IsPatch() && l.Size >= minDirect
+func isDirect(l *manifest.Location) bool {
+	return (l.Kind == manifest.Verbatim || l.Kind == manifest.Prefix) && l.Source >= 0 && !l.Compacted && l.Size >= minDirect
 }
 
 // opened is the open file of a source, kept for the next chunks.

@@ -1,6 +1,8 @@
 package mosaic
 
-// chunkBox is a box of chunks whose places differ only in the row of the ref, or in the offset that is
+import "varve/manifest"
+
+// chunkBox is a box of chunks whose candidates differ only in the row of the ref, or in the offset that is
 // added to the ref's offset. Both change by a constant along each axis.
 //
 //	tile       ├──┬──┬──┬──┬─┤            the last chunk extends beyond the tile,
@@ -9,8 +11,8 @@ package mosaic
 //
 // Listing boxes instead of chunks makes the time depend on the number of boxes, and not of chunks.
 type chunkBox struct {
-	Place          // of the first chunk
-	axes  []series // the chunks along each axis
+	candidate          // of the first chunk
+	axes      []series // the chunks along each axis
 }
 
 // series is a number of chunks that follow one another.
@@ -21,7 +23,7 @@ type series struct {
 }
 
 // chunkBox returns the box of chunks that starts at the cursor's chunk.
-func (l *Locator) chunkBox(c *cursor) (*chunkBox, error) {
+func (l *locator) chunkBox(c *cursor) (*chunkBox, error) {
 	s := &l.last
 	if s.axes == nil {
 		s.axes = make([]series, c.grid.Rank())
@@ -30,11 +32,11 @@ func (l *Locator) chunkBox(c *cursor) (*chunkBox, error) {
 		s.axes[k] = series{chunks: 1}
 	}
 	var err error
-	if s.Place, err = l.Place(&c.chunk); err != nil {
+	if s.candidate, err = l.candidate(&c.chunk); err != nil {
 		return nil, err
 	}
 	switch {
-	case s.Tile == none:
+	case s.tile == none:
 		l.extendNone(c)
 	case s.isCovered:
 		s.extend(c)
@@ -44,8 +46,8 @@ func (l *Locator) chunkBox(c *cursor) (*chunkBox, error) {
 
 // extendNone extends a box of missing chunks over the rest of the cell. Either the cell has no tile, or
 // the tile's source lacks the variable, or the variable ends before these chunks.
-func (l *Locator) extendNone(c *cursor) {
-	if l.last.Kind != Missing || !l.isOneCell {
+func (l *locator) extendNone(c *cursor) {
+	if l.last.kind != manifest.Missing || !l.isOneCell {
 		return
 	}
 	for k := range l.last.axes {
@@ -62,7 +64,7 @@ func (l *Locator) extendNone(c *cursor) {
 // extend extends a box of chunks inside one tile.
 func (s *chunkBox) extend(c *cursor) {
 	f := s.fit
-	if s.Row < 0 && f.HasRefs() {
+	if s.row < 0 && f.HasRefs() {
 		return // this chunk consists of several stored chunks, but the next may be in one
 	}
 	for k := range s.axes {
@@ -70,11 +72,11 @@ func (s *chunkBox) extend(c *cursor) {
 		if c.coords[k]+1 == c.box.End(k) {
 			continue
 		}
-		_, end := f.coveredRange(s.Tile, k)
+		_, end := f.coveredRange(s.tile, k)
 		r := &s.axes[k]
 		r.chunks = c.countBefore(k, end)
 		switch {
-		case r.chunks == 1 || s.Row < 0 || f.axes[k].axis < 0:
+		case r.chunks == 1 || s.row < 0 || f.axes[k].axis < 0:
 		case f.isContiguous():
 			s.extendContiguous(c, k, r)
 		default:
@@ -85,7 +87,7 @@ func (s *chunkBox) extend(c *cursor) {
 
 // extendContiguous extends a box along one axis, up to the end of the variable.
 func (s *chunkBox) extendContiguous(c *cursor, k int, r *series) {
-	if s.Kind == Reencoded {
+	if s.kind == manifest.Reencoded {
 		return
 	}
 	a, size := &s.fit.axes[k], c.spans[k].Data
@@ -93,7 +95,7 @@ func (s *chunkBox) extendContiguous(c *cursor, k int, r *series) {
 		r.chunks = 1
 		return
 	}
-	r.chunks = min(r.chunks, (a.length-s.fit.variableIndex(s.Tile, k, c.chunk.Origin[k]))/size)
+	r.chunks = min(r.chunks, (a.length-s.fit.variableIndex(s.tile, k, c.chunk.Origin[k]))/size)
 	r.bytes = size * a.bytes
 }
 
@@ -101,11 +103,11 @@ func (s *chunkBox) extendContiguous(c *cursor, k int, r *series) {
 // chunk.
 func (s *chunkBox) extendChunks(c *cursor, k int, r *series) {
 	a, schema := &s.fit.axes[k], &c.spans[k]
-	at := s.fit.variableIndex(s.Tile, k, c.chunk.Origin[k])
+	at := s.fit.variableIndex(s.tile, k, c.chunk.Origin[k])
 	n, offset, size := a.find(at)
 	if offset != at || schema.Codec != size || schema.Data != size {
 		within := (offset + size - at) / schema.Data
-		if s.Kind != Reencoded || within < 1 {
+		if s.kind != manifest.Reencoded || within < 1 {
 			within = 1
 		}
 		r.chunks = min(r.chunks, within)
@@ -116,7 +118,7 @@ func (s *chunkBox) extendChunks(c *cursor, k int, r *series) {
 		span := a.dim.Span(n)
 		left = span.First + span.Count - n
 	}
-	// The last, padded chunk is stored without filters, so its place differs.
+	// The last, padded chunk is stored without filters, so its candidate differs.
 	if s.fit.Variable.Storage.RawEdges {
 		left = max(min(left, (a.length-at)/size), 1)
 	}

@@ -7,24 +7,24 @@ import (
 	"varve/manifest"
 )
 
-// Place is what is known about the location of a declared chunk before its ref is read.
-type Place struct {
-	// Kind is the best kind that the chunk can have. Depending on the ref, a Verbatim chunk can turn
-	// out to be Re-encoded or Missing. A Missing chunk stays Missing.
-	Kind Kind
-	Tile int32 // the only tile with elements of the chunk; -1 if there is none or several
-	Row  int64 // of the only ref with stored bytes of the chunk; -1 if there is none or several
+// candidate is the only stored chunk that can have the bytes of a declared chunk, before its ref is read.
+type candidate struct {
+	// kind is the best kind that the declared chunk can have. Depending on the ref, a Verbatim chunk can
+	// turn out to be Re-encoded or Missing. A Missing chunk stays Missing.
+	kind manifest.ChunkKind
+	tile int32 // the only tile with elements of the declared chunk; -1 if there is none or several
+	row  int64 // of the only ref with stored bytes of the declared chunk; -1 if there is none or several
 
 	fit          *Fit
-	offset, size int64 // of the chunk's bytes within the ref's bytes; size is -1 for all of them
-	isCovered    bool  // the tile contains the whole chunk
+	offset, size int64 // of the declared chunk's bytes within the ref's bytes; size is -1 for all of them
+	isCovered    bool  // the tile contains the whole declared chunk
 	isPadded     bool  // the stored chunk extends beyond the variable's shape
 	isMatch      bool  // the result of Fit.matchesSchema for a ref without a mask
 }
 
-// Locator finds the places of chunks. It remembers the last one, so a chunk near it is found faster. It
+// locator finds the tiles and candidates of chunks. It remembers the last one, so a chunk near it is found faster. It
 // is not safe for concurrent use.
-type Locator struct {
+type locator struct {
 	ctx    context.Context // for Files, which may have to read headers
 	m      *Mosaic
 	lo, hi []int // the cells that the last chunk met, for each axis of the layout
@@ -39,29 +39,19 @@ type Locator struct {
 	last   chunkBox
 }
 
-// Locator returns a new locator.
-func (m *Mosaic) Locator(ctx context.Context) *Locator {
+func (m *Mosaic) locator(ctx context.Context) *locator {
 	n := len(m.axes)
-	return &Locator{ctx: ctx, m: m, lo: make([]int, n), hi: make([]int, n), origin: make([]int64, n), end: make([]int64, n)}
+	return &locator{ctx: ctx, m: m, lo: make([]int, n), hi: make([]int, n), origin: make([]int64, n), end: make([]int64, n)}
 }
 
-// Locate returns the place of a declared chunk.
-func (m *Mosaic) Locate(ctx context.Context, coords []int64) (Place, error) {
-	c, ok := m.grid.Chunk(coords)
-	if !ok {
-		return Place{}, m.wrap(noChunk(coords, m.grid))
-	}
-	return m.Locator(ctx).Place(&c)
-}
-
-// Place returns the place of a chunk of the array's grid.
-func (l *Locator) Place(c *grid.Chunk) (Place, error) {
+// candidate returns the candidate of a chunk of the array's grid.
+func (l *locator) candidate(c *grid.Chunk) (candidate, error) {
 	tiles := l.tiles(c.Region)
 	only, fit, covered := none, (*Fit)(nil), false
 	for _, t := range tiles {
 		f, err := l.fitOf(t)
 		if err != nil {
-			return Place{}, err
+			return candidate{}, err
 		}
 		if f == nil { // the source lacks the variable
 			continue
@@ -72,19 +62,19 @@ func (l *Locator) Place(c *grid.Chunk) (Place, error) {
 		}
 		// A second tile has elements of the chunk, so no stored chunk has all of them.
 		if only != none {
-			return Place{Kind: Reencoded, Tile: none, Row: -1}, nil
+			return candidate{kind: manifest.Reencoded, tile: none, row: -1}, nil
 		}
 		only, fit, covered = t, f, all
 	}
 	if only == none {
-		return Place{Kind: Missing, Tile: none, Row: -1}, nil
+		return candidate{kind: manifest.Missing, tile: none, row: -1}, nil
 	}
-	return fit.place(only, c, covered), nil
+	return fit.candidate(only, c, covered), nil
 }
 
 // tiles returns the tiles whose boxes intersect a region, in increasing order. The slice is valid until
 // the next call.
-func (l *Locator) tiles(r grid.Region) []int32 {
+func (l *locator) tiles(r grid.Region) []int32 {
 	l.found = l.found[:0]
 	lay := l.m.layout
 	one := lay.tree == nil
@@ -114,7 +104,7 @@ func (l *Locator) tiles(r grid.Region) []int32 {
 }
 
 // tilesOfCells returns the tiles of the cells from lo to hi.
-func (l *Locator) tilesOfCells() []int32 {
+func (l *locator) tilesOfCells() []int32 {
 	lay := l.m.layout
 	lo, hi := make([]int, len(l.lo)), l.hi
 	for j := range lo {
@@ -133,7 +123,7 @@ func (l *Locator) tilesOfCells() []int32 {
 	return l.found
 }
 
-func (l *Locator) fitOf(t int32) (*Fit, error) {
+func (l *locator) fitOf(t int32) (*Fit, error) {
 	h, err := l.m.header(l.ctx, t)
 	if err != nil || h == l.header {
 		return l.fit, err

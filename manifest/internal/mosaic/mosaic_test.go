@@ -244,7 +244,7 @@ func TestKinds(t *testing.T) {
 
 // TestFind checks the locations of single chunks.
 func TestFind(t *testing.T) {
-	at := func(name string, chunk ...int64) Location {
+	at := func(name string, chunk ...int64) manifest.Location {
 		for _, c := range kindCases() {
 			if c.name != name {
 				continue
@@ -261,23 +261,23 @@ func TestFind(t *testing.T) {
 			return l
 		}
 		t.Fatalf("no case %q", name)
-		return Location{}
+		return manifest.Location{}
 	}
 	for _, c := range []struct {
 		name string
 		at   []int64
-		want Location
+		want manifest.Location
 	}{
-		{"one file", []int64{1, 0}, Location{Kind: Verbatim, Inline: -1, Offset: 1200, Size: 50}},
-		{"a gap", []int64{2}, Location{Kind: Verbatim, Source: 1, Inline: -1, Offset: 1000, Size: 50}},
-		{"contiguous", []int64{2, 0}, Location{Kind: Verbatim, Inline: -1, Offset: 1064, Size: 32}},
-		{"contiguous, parts of rows", []int64{1, 1}, Location{Kind: Verbatim, Inline: -1, Offset: 1024, Size: 8}},
-		{"records", []int64{2, 0}, Location{Kind: Verbatim, Inline: -1, Offset: 1200, Size: 16}},
-		{"prefix of a stored chunk", []int64{1}, Location{Kind: Prefix, Source: 1, Inline: -1, Offset: 1, Size: 112}},
-		{"inline", []int64{0}, Location{Kind: Verbatim, Source: -1, Inline: 0, Size: 5}},
-		{"starts at a stored chunk", []int64{0}, Location{Kind: Verbatim, Inline: -1, Offset: 1100, Size: 50}},
-		{"not stored", []int64{0}, Location{Kind: Missing, Source: -1, Inline: -1}},
-		{"another codec", []int64{3}, Location{Kind: Reencoded, Source: -1, Inline: -1}},
+		{"one file", []int64{1, 0}, manifest.Location{Kind: manifest.Verbatim, Offset: 1200, Size: 50}},
+		{"a gap", []int64{2}, manifest.Location{Kind: manifest.Verbatim, Source: 1, Offset: 1000, Size: 50}},
+		{"contiguous", []int64{2, 0}, manifest.Location{Kind: manifest.Verbatim, Offset: 1064, Size: 32}},
+		{"contiguous, parts of rows", []int64{1, 1}, manifest.Location{Kind: manifest.Verbatim, Offset: 1024, Size: 8}},
+		{"records", []int64{2, 0}, manifest.Location{Kind: manifest.Verbatim, Offset: 1200, Size: 16}},
+		{"prefix of a stored chunk", []int64{1}, manifest.Location{Kind: manifest.Prefix, Source: 1, Offset: 1, Size: 112}},
+		{"inline", []int64{0}, manifest.Location{Kind: manifest.Verbatim, Source: -1, InlineRow: 1, Size: 5}},
+		{"starts at a stored chunk", []int64{0}, manifest.Location{Kind: manifest.Verbatim, Offset: 1100, Size: 50}},
+		{"not stored", []int64{0}, manifest.Location{Kind: manifest.Missing, Source: -1}},
+		{"another codec", []int64{3}, manifest.Location{Kind: manifest.Reencoded, Source: -1}},
 	} {
 		if got := at(c.name, c.at...); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
@@ -375,7 +375,7 @@ func TestLayouts(t *testing.T) {
 			}
 			for _, lay := range []*Layout{l, &tree} {
 				m := &Mosaic{layout: lay, axes: []int{0, 1, 2}[:rank]}
-				got := slices.Sorted(slices.Values(m.Locator(t.Context()).tiles(q)))
+				got := slices.Sorted(slices.Values(m.locator(t.Context()).tiles(q)))
 				if !slices.Equal(got, want) {
 					t.Fatalf("tiles %v, tree %v: region %v meets %v, want %v", p.Tiles, lay.tree != nil, q, got, want)
 				}
@@ -444,7 +444,7 @@ func BenchmarkLocations(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for l, err := range m.Locations(context.Background(), f, grid.Whole(m.Grid().Counts())) {
-			if err != nil || l.Kind != Verbatim {
+			if err != nil || l.Kind != manifest.Verbatim {
 				b.Fatal(l, err)
 			}
 			chunks++

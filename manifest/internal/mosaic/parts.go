@@ -48,7 +48,7 @@ func (m *Mosaic) Parts(ctx context.Context, r grid.Region) iter.Seq2[*Part, erro
 		if r.IsEmpty() {
 			return
 		}
-		l := m.Locator(ctx)
+		l := m.locator(ctx)
 		for _, t := range slices.Clone(l.tiles(r)) {
 			f, err := l.fitOf(t)
 			if err != nil {
@@ -135,7 +135,7 @@ func (m *Mosaic) Covers(ctx context.Context, r grid.Region) (bool, error) {
 	if err != nil || left == 0 {
 		return true, err
 	}
-	l := m.Locator(ctx)
+	l := m.locator(ctx)
 	for _, t := range slices.Clone(l.tiles(r)) {
 		f, err := l.fitOf(t)
 		if err != nil {

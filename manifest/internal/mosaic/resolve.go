@@ -3,39 +3,17 @@ package mosaic
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"varve/grid"
 	"varve/manifest"
+	"varve/readers"
 )
-
-// Location is the location of a declared chunk's bytes. For a Missing or Reencoded chunk only Coords and
-// Kind are set.
-type Location struct {
-	Coords       []int64
-	Kind         Kind
-	Source       int64 // row of the source that Offset is in; -1 if the bytes are inline
-	Inline       int64 // row in the table of inline bytes that Offset is in; -1 if the bytes are in a source
-	Offset, Size int64
-}
 
 // Locations yields every chunk in a box of chunk coordinates, in C order. Each Location is valid until
 // the next one. An error ends the sequence.
-func (m *Mosaic) Locations(ctx context.Context, refs RefReader, chunks grid.Region) iter.Seq2[*Location, error] {
-	return func(yield func(*Location, error) bool) {
-		for r, err := range m.Runs(ctx, refs, chunks) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for l := range r.Locations(chunks) {
-				if !yield(l, nil) {
-					return
-				}
-			}
-		}
-	}
+func (m *Mosaic) Locations(ctx context.Context, refs RefReader, chunks grid.Region) readers.Reusing[manifest.Location] {
+	return manifest.LocationsOf(m.Runs(ctx, refs, chunks), chunks)
 }
 
 // Count returns the numbers of the array's chunks by kind.
@@ -45,69 +23,62 @@ func (m *Mosaic) Count(ctx context.Context, refs RefReader) (manifest.Counts, er
 
 // CountIn returns the numbers of chunks in a box of chunk coordinates, by kind. If refs is a
 // PlainReader, it does not read rows that are known to be plain.
-func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region) (c manifest.Counts, err error) {
-	l := &lister{m: m, refs: refs, yield: func(r *Run) bool {
-		r.Kind.AddTo(&c, r.Chunks)
-		return true
-	}}
-	l.plain, _ = refs.(PlainReader)
-	err = l.list(ctx, chunks)
-	return c, err
+func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region) (manifest.Counts, error) {
+	plain, _ := refs.(PlainReader)
+	return manifest.CountsOf(m.runs(ctx, &lister{m: m, refs: refs, plain: plain}, chunks))
 }
 
 // Find returns the location of one chunk.
-func (m *Mosaic) Find(ctx context.Context, refs RefReader, coords []int64) (Location, error) {
-	p, err := m.Locate(ctx, coords)
+func (m *Mosaic) Find(ctx context.Context, refs RefReader, coords []int64) (manifest.Location, error) {
+	c, ok := m.grid.Chunk(coords)
+	if !ok {
+		return manifest.Location{}, m.wrap(noChunk(coords, m.grid))
+	}
+	p, err := m.locator(ctx).candidate(&c)
 	if err != nil {
-		return Location{}, err
+		return manifest.Location{}, err
 	}
-	at := Location{Coords: slices.Clone(coords), Kind: p.Kind, Source: -1, Inline: -1}
-	c, _ := m.grid.Chunk(coords)
-	if p.Row < 0 {
-		if p.Kind == Reencoded {
-			at.Kind, err = m.missingOrReencoded(ctx, refs, c.Region)
+	at := manifest.Location{Kind: p.kind, Source: -1}
+	if p.row >= 0 {
+		var read manifest.RefColumns
+		if err := refs.ReadColumns(ctx, p.row, 1, &read); err != nil {
+			return manifest.Location{}, m.wrap(err)
 		}
-		return at, err
+		at = p.resolve(read.At(0), c.Codec)
+	} else if p.kind == manifest.Reencoded {
+		at.Kind, err = m.missingOrReencoded(ctx, refs, c.Region)
 	}
-	var read manifest.RefColumns
-	if err := refs.ReadColumns(ctx, p.Row, 1, &read); err != nil {
-		return Location{}, m.wrap(err)
-	}
-	ref := read.At(0)
-	r := p.resolve(ref, c.Codec)
-	at.Kind, at.Source, at.Inline = r.Kind, r.Source, r.Inline
-	if r.Kind == Verbatim || r.Kind == Prefix {
-		at.Offset, at.Size = p.bytesOf(ref)
-	}
-	return at, nil
+	at.Coords = slices.Clone(coords)
+	return at, err
 }
 
 func noChunk(coords []int64, g *grid.Grid) error {
 	return fmt.Errorf("chunk %v: %w: there are %v", coords, grid.ErrOutOfBounds, g.Counts())
 }
 
-// resolve returns the kind and source of a chunk from its place and its ref, as a Run without Offsets
-// and Sizes. codec is the chunk's codec shape.
-func (p *Place) resolve(ref manifest.Ref, codec []int64) Run {
-	r := Run{Kind: Reencoded, Source: -1, Inline: -1}
+// resolve returns the location of a declared chunk once the candidate's ref is known, without Coords. codec
+// is the declared chunk's codec shape.
+func (p *candidate) resolve(ref manifest.Ref, codec []int64) manifest.Location {
+	l := manifest.Location{Kind: manifest.Reencoded, Source: -1}
 	switch {
 	case !ref.Stored():
 		if p.fit.hasSameFill {
-			r.Kind = Missing
+			l.Kind = manifest.Missing
 		}
-	case p.Kind != Reencoded && p.accepts(ref, codec):
-		r.Kind = p.Kind
+	case p.kind != manifest.Reencoded && p.accepts(ref, codec):
+		l.Kind = p.kind
 		if row, ok := ref.Inline(); ok {
-			r.Inline = row
+			l.InlineRow = row + 1
 		} else {
-			r.Source = p.fit.m.SourceOf(p.Tile, ref)
+			l.Source = p.fit.m.SourceOf(p.tile, ref)
 		}
+		l.Offset, l.Size = p.bytesOf(ref)
 	}
-	return r
+	return l
 }
 
-// accepts reports whether the chunk has the kind of its place, now that its ref is known.
-func (p *Place) accepts(ref manifest.Ref, codec []int64) bool {
+// accepts reports whether the declared chunk has the kind of the candidate, now that its ref is known.
+func (p *candidate) accepts(ref manifest.Ref, codec []int64) bool {
 	// A damaged file can store fewer bytes than the shape needs. The size of a strided variable's ref does
 	// not count the gaps between rows, so an offset may be larger.
 	isStrided := p.fit.Variable.Storage.Layout == manifest.Strided
@@ -122,7 +93,7 @@ func (p *Place) accepts(ref manifest.Ref, codec []int64) bool {
 }
 
 // bytesOf returns the range of the chunk's bytes in its source or in its inline bytes.
-func (p *Place) bytesOf(ref manifest.Ref) (offset, size int64) {
+func (p *candidate) bytesOf(ref manifest.Ref) (offset, size int64) {
 	if offset, size = p.offset, p.size; size < 0 {
 		size = ref.Size
 	}
@@ -142,24 +113,24 @@ func (m *Mosaic) SourceOf(tile int32, ref manifest.Ref) int64 {
 
 // missingOrReencoded returns Missing if no element of a chunk is stored and all read as the schema's fill
 // value, else Reencoded.
-func (m *Mosaic) missingOrReencoded(ctx context.Context, refs RefReader, chunk grid.Region) (Kind, error) {
+func (m *Mosaic) missingOrReencoded(ctx context.Context, refs RefReader, chunk grid.Region) (manifest.ChunkKind, error) {
 	var read manifest.RefColumns
 	for p, err := range m.Parts(ctx, chunk) {
 		if err != nil {
-			return Reencoded, err
+			return manifest.Reencoded, err
 		}
 		if !p.Fit.hasSameFill {
-			return Reencoded, nil
+			return manifest.Reencoded, nil
 		}
 		if p.Row < 0 {
 			continue
 		}
 		if err := refs.ReadColumns(ctx, p.Row, 1, &read); err != nil {
-			return Reencoded, m.wrap(err)
+			return manifest.Reencoded, m.wrap(err)
 		}
 		if ref := read.At(0); ref.Stored() {
-			return Reencoded, nil
+			return manifest.Reencoded, nil
 		}
 	}
-	return Missing, nil
+	return manifest.Missing, nil
 }

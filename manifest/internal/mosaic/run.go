@@ -2,11 +2,10 @@ package mosaic
 
 import (
 	"context"
-	"iter"
-	"slices"
 
 	"varve/grid"
 	"varve/manifest"
+	"varve/readers"
 )
 
 // RefReader reads rows of the table of refs.
@@ -22,39 +21,15 @@ type PlainReader interface {
 	IsPlain(row, rows int64) bool
 }
 
-// Run is a run of chunks of the same kind and source that follow one another in C order, in the box of
-// chunks that is listed. The next run may have the same kind and source too.
-type Run struct {
-	Coords []int64 // of the first chunk
-	Chunks int64
-	Kind   Kind
-	Source int64 // row of the source that Offsets are in; -1 if the bytes are inline
-	Inline int64 // row in the table of inline bytes that Offsets are in; -1 if the bytes are in a source
-	// Offsets and Sizes have one entry for each chunk. They are nil for Missing and Reencoded chunks.
-	Offsets, Sizes []int64
-}
-
-// Locations yields the chunks of a run one by one. chunks is the box that the run was listed for.
-func (r *Run) Locations(chunks grid.Region) iter.Seq[*Location] {
-	return func(yield func(*Location) bool) {
-		out := Location{Coords: slices.Clone(r.Coords), Kind: r.Kind, Source: r.Source, Inline: r.Inline}
-		for i := range r.Chunks {
-			if r.Offsets != nil {
-				out.Offset, out.Size = r.Offsets[i], r.Sizes[i]
-			}
-			if !yield(&out) {
-				return
-			}
-			chunks.Next(out.Coords)
-		}
-	}
-}
-
 // Runs yields all chunks in a box of chunk coordinates, in C order. Each Run is valid until the next
 // one. An error ends the sequence.
-func (m *Mosaic) Runs(ctx context.Context, refs RefReader, chunks grid.Region) iter.Seq2[*Run, error] {
-	return func(yield func(*Run, error) bool) {
-		l := &lister{m: m, refs: refs, yield: func(r *Run) bool { return yield(r, nil) }}
+func (m *Mosaic) Runs(ctx context.Context, refs RefReader, chunks grid.Region) readers.Reusing[manifest.Run] {
+	return m.runs(ctx, &lister{m: m, refs: refs}, chunks)
+}
+
+func (m *Mosaic) runs(ctx context.Context, l *lister, chunks grid.Region) readers.Reusing[manifest.Run] {
+	return func(yield func(*manifest.Run, error) bool) {
+		l.yield = func(r *manifest.Run) bool { return yield(r, nil) }
 		if err := l.list(ctx, chunks); err != nil {
 			yield(nil, err)
 		}
@@ -66,7 +41,7 @@ func (l *lister) list(ctx context.Context, chunks grid.Region) (err error) {
 	if l.at, err = newCursor(l.m.grid, chunks); err != nil {
 		return l.m.wrap(err)
 	}
-	l.locator = l.m.Locator(ctx)
+	l.locator = l.m.locator(ctx)
 	for more := l.at != nil; more && err == nil; {
 		more, err = l.next(ctx)
 	}
@@ -78,21 +53,21 @@ type lister struct {
 	m       *Mosaic
 	refs    RefReader
 	at      *cursor
-	locator *Locator
-	yield   func(*Run) bool
+	locator *locator
+	yield   func(*manifest.Run) bool
 	plain   PlainReader // nil if the caller needs Offsets and Sizes
 
 	box     *chunkBox
 	columns manifest.RefColumns
 	offsets []int64
 	sizes   []int64
-	out     Run
+	out     manifest.Run
 }
 
 // runLength is the largest number of chunks of a run with Offsets and Sizes. It limits the memory.
 const runLength = 4096
 
-// next lists the chunks from the cursor on that have the same place except for the row. It reports
+// next lists the chunks from the cursor on that have the same candidate except for the row. It reports
 // whether there are more.
 func (l *lister) next(ctx context.Context) (more bool, err error) {
 	if err := ctx.Err(); err != nil {
@@ -103,14 +78,14 @@ func (l *lister) next(ctx context.Context) (more bool, err error) {
 	}
 	r := l.box.inOrder(l.at)
 	// The kind of these chunks does not depend on one ref.
-	if l.box.Row < 0 {
+	if l.box.row < 0 {
 		kind, err := l.kindOf(ctx)
-		return err == nil && l.emit(Run{Kind: kind, Source: -1, Inline: -1}, r.chunks), err
+		return err == nil && l.emit(manifest.Location{Kind: kind, Source: -1}, r.chunks, nil, nil), err
 	}
 	if r.rows == 0 {
 		return l.listShared(ctx, r)
 	}
-	for row := l.box.Row; r.chunks > 0 && err == nil; {
+	for row := l.box.row; r.chunks > 0 && err == nil; {
 		n := min(r.chunks, runLength)
 		if more, err = l.listEach(ctx, row, n); !more {
 			break
@@ -123,7 +98,7 @@ func (l *lister) next(ctx context.Context) (more bool, err error) {
 // listEach lists n chunks that have a ref each.
 func (l *lister) listEach(ctx context.Context, row, n int64) (more bool, err error) {
 	if l.plain != nil && l.box.size < 0 && l.plain.IsPlain(row, n) {
-		return l.emit(l.box.resolve(manifest.Ref{}, l.at.chunk.Codec), n), nil
+		return l.emit(l.box.resolve(manifest.Ref{}, l.at.chunk.Codec), n, nil, nil), nil
 	}
 	if err := l.refs.ReadColumns(ctx, row, int(n), &l.columns); err != nil {
 		return false, l.m.wrap(err)
@@ -133,15 +108,14 @@ func (l *lister) listEach(ctx context.Context, row, n int64) (more bool, err err
 
 // listShared lists chunks that share one ref.
 func (l *lister) listShared(ctx context.Context, r series) (more bool, err error) {
-	if err := l.refs.ReadColumns(ctx, l.box.Row, 1, &l.columns); err != nil {
+	if err := l.refs.ReadColumns(ctx, l.box.row, 1, &l.columns); err != nil {
 		return false, l.m.wrap(err)
 	}
-	ref := l.columns.At(0)
-	out := l.box.resolve(ref, l.at.chunk.Codec)
-	if out.Kind != Verbatim && out.Kind != Prefix {
-		return l.emit(out, r.chunks), nil
+	out := l.box.resolve(l.columns.At(0), l.at.chunk.Codec)
+	if !out.Kind.HasBytes() {
+		return l.emit(out, r.chunks, nil, nil), nil
 	}
-	offset, size := l.box.bytesOf(ref)
+	offset, size := out.Offset, out.Size
 	for left := r.chunks; left > 0; {
 		n := min(left, runLength)
 		l.offsets, l.sizes = l.offsets[:0], l.sizes[:0]
@@ -149,8 +123,7 @@ func (l *lister) listShared(ctx context.Context, r series) (more bool, err error
 			l.offsets, l.sizes = append(l.offsets, offset), append(l.sizes, size)
 			offset += r.bytes
 		}
-		out.Offsets, out.Sizes = l.offsets, l.sizes
-		if !l.emit(out, n) {
+		if !l.emit(out, n, l.offsets, l.sizes) {
 			return false, nil
 		}
 		left -= n
@@ -170,15 +143,19 @@ func (l *lister) split(n int) (more bool) {
 				end++
 			}
 		} else {
-			for end < n && l.box.resolve(c.At(end), codec).isLike(&out) {
+			for end < n {
+				if next := l.box.resolve(c.At(end), codec); !isLike(&next, &out) {
+					break
+				}
 				end++
 			}
 		}
-		if out.Kind == Verbatim || out.Kind == Prefix {
-			out.Offsets, out.Sizes = c.Offsets[i:end], c.Sizes[i:end]
-			l.adjustOffsets(&out)
+		var offsets, sizes []int64
+		if out.Kind.HasBytes() {
+			offsets, sizes = c.Offsets[i:end], c.Sizes[i:end]
+			l.adjustOffsets(out.InlineRow > 0, offsets, sizes)
 		}
-		if !l.emit(out, int64(end-i)) {
+		if !l.emit(out, int64(end-i), offsets, sizes) {
 			return false
 		}
 		i = end
@@ -186,25 +163,25 @@ func (l *lister) split(n int) (more bool) {
 	return true
 }
 
-// isLike reports whether the chunks of two runs could be one run.
-func (r Run) isLike(s *Run) bool {
-	return r.Kind == s.Kind && r.Source == s.Source && r.Inline == s.Inline
+// isLike reports whether chunks at both locations could be one run.
+func isLike(a, b *manifest.Location) bool {
+	return a.Kind == b.Kind && a.Source == b.Source && a.InlineRow == b.InlineRow
 }
 
 // adjustOffsets replaces the offsets and sizes of refs by the offsets and sizes of the chunks, which can
 // be parts of the bytes that the refs locate.
-func (l *lister) adjustOffsets(out *Run) {
+func (l *lister) adjustOffsets(isInline bool, offsets, sizes []int64) {
 	if l.box.size >= 0 {
-		for i := range out.Sizes {
-			out.Sizes[i] = l.box.size
+		for i := range sizes {
+			sizes[i] = l.box.size
 		}
 	}
-	for i := range out.Offsets {
+	for i := range offsets {
 		switch {
-		case out.Inline >= 0:
-			out.Offsets[i] = l.box.offset
+		case isInline:
+			offsets[i] = l.box.offset
 		case l.box.offset != 0:
-			out.Offsets[i] += l.box.offset
+			offsets[i] += l.box.offset
 		default:
 			return
 		}
@@ -237,20 +214,20 @@ func (s *chunkBox) inOrder(c *cursor) series {
 }
 
 // kindOf returns the kind of the box's chunks, which does not depend on one ref.
-func (l *lister) kindOf(ctx context.Context) (Kind, error) {
-	if l.box.Kind == Missing {
-		return Missing, nil
+func (l *lister) kindOf(ctx context.Context) (manifest.ChunkKind, error) {
+	if l.box.kind == manifest.Missing {
+		return manifest.Missing, nil
 	}
 	if l.box.isCovered && !l.box.fit.hasSameFill {
-		return Reencoded, nil
+		return manifest.Reencoded, nil
 	}
 	return l.m.missingOrReencoded(ctx, l.refs, l.at.chunk.Region)
 }
 
 // emit yields a number of chunks and moves the cursor past them. It reports whether there are more, and
 // the caller wants them.
-func (l *lister) emit(r Run, chunks int64) bool {
-	r.Coords, r.Chunks = l.at.coords, chunks
-	l.out = r
+func (l *lister) emit(first manifest.Location, chunks int64, offsets, sizes []int64) bool {
+	first.Coords = l.at.coords
+	l.out = manifest.Run{Location: first, Chunks: chunks, Offsets: offsets, Sizes: sizes}
 	return l.yield(&l.out) && l.at.advance(chunks)
 }

@@ -213,7 +213,7 @@ func (w *randomMosaic) box(g *grid.Grid) grid.Region {
 func TestRuns(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	seen, chunks, runs := map[Kind]int{}, int64(0), 0
+	seen, chunks, runs := map[manifest.ChunkKind]int{}, int64(0), 0
 	for round := range uint64(5000) {
 		m, w := newRandomMosaic(t, rand.New(rand.NewPCG(seed, round)))
 		box := w.box(m.Grid())
@@ -244,14 +244,14 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	t.Logf("%d chunks in %d runs: %v", chunks, runs, seen)
-	if seen[Missing] < 1000 || seen[Verbatim] < 1000 || seen[Prefix] < 10 || seen[Reencoded] < 1000 || 4*chunks < 5*int64(runs) {
+	if seen[manifest.Missing] < 1000 || seen[manifest.Verbatim] < 1000 || seen[manifest.Prefix] < 10 || seen[manifest.Reencoded] < 1000 || 4*chunks < 5*int64(runs) {
 		t.Error("the test covers too maxUnindexed chunks of some kind, or too maxUnindexed in runs")
 	}
 }
 
 // checkEmpty checks the kind of a missing or re-encoded chunk against its stored chunks.
-func (w *randomMosaic) checkEmpty(m *Mosaic, l *Location) error {
-	if l.Kind != Missing && l.Kind != Reencoded {
+func (w *randomMosaic) checkEmpty(m *Mosaic, l *manifest.Location) error {
+	if l.Kind != manifest.Missing && l.Kind != manifest.Reencoded {
 		return nil
 	}
 	c, _ := m.Grid().Chunk(l.Coords)

@@ -61,9 +61,9 @@ func New(g *grid.Grid, names []string, across, down int, most Limits) *Picture {
 }
 
 // Add counts a chunk, and returns the index of its cell.
-func (pic *Picture) Add(coords []int64, kind mosaic.Kind) (cell int) {
+func (pic *Picture) Add(coords []int64, kind manifest.ChunkKind) (cell int) {
 	cell = pic.y.of(coords)*pic.x.n + pic.x.of(coords)
-	kind.AddTo(&pic.Cells[cell], 1)
+	pic.Cells[cell].Add(&manifest.Run{Location: manifest.Location{Kind: kind}, Chunks: 1})
 	return cell
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"varve/grid"
-	"varve/manifest/internal/mosaic"
+	"varve/manifest"
 )
 
 // TestBins checks that every chunk is counted in the last bin that starts at or before it, for any
@@ -19,7 +19,7 @@ func TestBins(t *testing.T) {
 			}
 			pic := New(g, []string{"time", "<lat>"}, 0, 1, Limits{most, 2})
 			for c := range chunks {
-				cell := pic.Add([]int64{c, 1}, mosaic.Reencoded)
+				cell := pic.Add([]int64{c, 1}, manifest.Reencoded)
 				x := cell % pic.Across.Len()
 				if cell/pic.Across.Len() != 1 || c < pic.Across.First(x) || c >= pic.Across.First(x+1) || pic.Across.Bins[x] > 3*c {
 					t.Fatalf("chunk %d of %d is in cell %d of %d bins", c, chunks, cell, most)

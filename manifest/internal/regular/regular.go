@@ -16,7 +16,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
-	"varve/manifest/store"
+	"varve/manifest"
 	"varve/zarrjson"
 )
 
@@ -24,7 +24,7 @@ import (
 type Source interface {
 	Schema() *zarrjson.Array
 	Grid() *grid.Grid
-	Locate(ctx context.Context, coords []int64) (store.Location, error)
+	Locate(ctx context.Context, coords []int64) (manifest.Location, error)
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error
 }
@@ -120,8 +120,8 @@ func (a *Array) chunk(coords []int64) (grid.Chunk, error) {
 // Locate returns the location of a chunk's bytes. If the chunk coincides with a chunk of the source, it is
 // that chunk's location, with its coordinates in the source. A chunk is missing if all chunks of the
 // source that overlap it are missing.
-func (a *Array) Locate(ctx context.Context, coords []int64) (store.Location, error) {
-	loc := store.Location{Coords: slices.Clone(coords), Kind: store.Missing}
+func (a *Array) Locate(ctx context.Context, coords []int64) (manifest.Location, error) {
+	loc := manifest.Location{Coords: slices.Clone(coords), Kind: manifest.Missing}
 	c, err := a.chunk(coords)
 	if err != nil {
 		return loc, err
@@ -142,8 +142,8 @@ func (a *Array) Locate(ctx context.Context, coords []int64) (store.Location, err
 		if err != nil {
 			return loc, err
 		}
-		if under.Kind != store.Missing {
-			loc.Kind = store.Reencoded
+		if under.Kind != manifest.Missing {
+			loc.Kind = manifest.Reencoded
 			break
 		}
 	}

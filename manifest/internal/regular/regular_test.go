@@ -12,7 +12,7 @@ import (
 
 	"varve/codec"
 	"varve/grid"
-	"varve/manifest/store"
+	"varve/manifest"
 	"varve/zarrjson"
 )
 
@@ -29,10 +29,10 @@ type memory struct {
 func (m *memory) Schema() *zarrjson.Array { return m.schema }
 func (m *memory) Grid() *grid.Grid        { return m.grid }
 
-func (m *memory) Locate(_ context.Context, coords []int64) (store.Location, error) {
-	l := store.Location{Coords: slices.Clone(coords), Kind: store.Verbatim, Offset: 1000}
+func (m *memory) Locate(_ context.Context, coords []int64) (manifest.Location, error) {
+	l := manifest.Location{Coords: slices.Clone(coords), Kind: manifest.Verbatim, Offset: 1000}
 	if m.missing[coords[0]] {
-		l.Kind = store.Missing
+		l.Kind = manifest.Missing
 	}
 	return l, nil
 }
@@ -101,7 +101,7 @@ func newMemory(t *testing.T, r *rand.Rand) *memory {
 // elements are fill.
 func TestRandom(t *testing.T) {
 	seed := rand.Uint64()
-	seen := map[store.Kind]int{}
+	seen := map[manifest.ChunkKind]int{}
 	for i := range 200 {
 		t.Run(fmt.Sprintf("seed %d-%d", seed, i), func(t *testing.T) {
 			m := newMemory(t, rand.New(rand.NewPCG(seed, uint64(i))))
@@ -117,13 +117,13 @@ func TestRandom(t *testing.T) {
 			}
 		})
 	}
-	if seen[store.Verbatim] < 10 || seen[store.Reencoded] < 10 || seen[store.Missing] < 10 {
+	if seen[manifest.Verbatim] < 10 || seen[manifest.Reencoded] < 10 || seen[manifest.Missing] < 10 {
 		t.Errorf("seed %d: too few chunks of some kind: %v", seed, seen)
 	}
 }
 
 // check compares a chunk with its source, and returns its kind.
-func check(t *testing.T, m *memory, a *Array, c *grid.Chunk, coords []int64) store.Kind {
+func check(t *testing.T, m *memory, a *Array, c *grid.Chunk, coords []int64) manifest.ChunkKind {
 	t.Helper()
 	l, err := a.Locate(t.Context(), coords)
 	if err != nil {
@@ -139,7 +139,7 @@ func check(t *testing.T, m *memory, a *Array, c *grid.Chunk, coords []int64) sto
 	}
 	stored, _ := m.grid.Chunk(own)
 	if stored.Region.Equal(c.Region) && slices.Equal(stored.Codec, c.Codec) {
-		if !slices.Equal(l.Coords, own) || string(b) != fmt.Sprint(own) || (l.Kind == store.Missing) != m.missing[own[0]] {
+		if !slices.Equal(l.Coords, own) || string(b) != fmt.Sprint(own) || (l.Kind == manifest.Missing) != m.missing[own[0]] {
 			t.Errorf("chunk %v should be chunk %v of the source, got %+v", coords, own, l)
 		}
 		return l.Kind
@@ -152,7 +152,7 @@ func check(t *testing.T, m *memory, a *Array, c *grid.Chunk, coords []int64) sto
 	for row := c.Origin[0]; row < c.End(0); row++ {
 		empty = empty && m.at(row, c.Origin[1]) == fill
 	}
-	if l.Kind == store.Missing && !empty || l.Kind == store.Verbatim {
+	if l.Kind == manifest.Missing && !empty || l.Kind == manifest.Verbatim {
 		t.Errorf("chunk %v is %v", coords, l.Kind)
 	}
 	return l.Kind
@@ -183,7 +183,7 @@ func TestRecoded(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := m.elements(grid.Region{Origin: w.Origin, Shape: w.Codec})
-			if !slices.Equal(got.Fixed, want) || l.Kind == store.Verbatim {
+			if !slices.Equal(got.Fixed, want) || l.Kind == manifest.Verbatim {
 				t.Errorf("seed %d-%d: chunk %v is %v with the elements %v, want %v", seed, i, w.Coords, l.Kind, got.Fixed, want)
 			}
 		}

@@ -42,7 +42,7 @@ func (r *Reader) foldRefs(ctx context.Context, first int64, w io.Writer) (int64,
 	out := NewRefs(w)
 	for b, err := range r.ScanRefs(ctx, first, r.Rows(manifest.Refs)-first) {
 		if err == nil {
-			err = out.Append(b.Offsets, b.Sizes, b.Masks, b.Others)
+			err = out.Append(&b.RefColumns)
 		}
 		if err != nil {
 			return 0, err

@@ -52,9 +52,7 @@ func (w *PartWriter) builder(kind manifest.TableKind, columns []parquet.Column) 
 }
 
 // Append adds refs, like RefWriter.Append.
-func (w *PartWriter) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
-	return w.refs.Append(offsets, sizes, masks, others)
-}
+func (w *PartWriter) Append(refs *manifest.RefColumns) error { return w.refs.Append(refs) }
 
 // Inline adds inline bytes and returns their row.
 func (w *PartWriter) Inline(b []byte) (row int64, err error) {

@@ -44,7 +44,8 @@ func writePart(t testing.TB, files []*manifest.File, refs []manifest.Ref, inline
 	w := NewPart(&out)
 	b := refColumnsOf(refs)
 	half := len(refs) / 2
-	if err := w.Append(b.Offsets[:half], b.Sizes[:half], b.Masks[:half], b.Others[:half]); err != nil {
+	first := b.Slice(0, half)
+	if err := w.Append(&first); err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range inline {
@@ -52,7 +53,8 @@ func writePart(t testing.TB, files []*manifest.File, refs []manifest.Ref, inline
 			t.Fatalf("got inline row %d, want %d: %v", row, i, err)
 		}
 	}
-	if err := w.Append(b.Offsets[half:], b.Sizes[half:], b.Masks[half:], b.Others[half:]); err != nil {
+	rest := b.Slice(half, len(refs))
+	if err := w.Append(&rest); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(files); err != nil {
@@ -190,7 +192,7 @@ func TestFullDisk(t *testing.T) {
 	size := len(writePart(t, files, refs, [][]byte{{1}}))
 	for left := 0; left < size; left += 1 + left/30 {
 		w := NewPart(&failingWriter{left})
-		err := w.Append(b.Offsets, b.Sizes, b.Masks, b.Others)
+		err := w.Append(&b.RefColumns)
 		if err == nil {
 			_, err = w.Inline([]byte{1})
 		}

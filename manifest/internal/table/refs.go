@@ -100,13 +100,10 @@ func (s *section) refPage(row int64) (*refPage, error) {
 	return p, nil
 }
 
-// RefBatch is a run of refs, in columns of equal length. It is valid until the next step of the scan.
-type RefBatch struct { // of the first ref
-	Row     int64 // of the first
-	Offsets []int64
-	Sizes   []int64
-	Masks   []uint32
-	Others  []int32
+// RefBatch is a run of refs. It is valid until the next step of the scan.
+type RefBatch struct {
+	Row int64 // of the first ref
+	manifest.RefColumns
 
 	columns [4]parquet.Values
 }
@@ -218,10 +215,7 @@ func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBa
 				return false, err
 			}
 			from, to := max(s.start-p.first, 0), min(s.end-p.first, p.rows)
-			out := RefBatch{
-				Row: s.first + p.first + from, Offsets: b.Offsets[from:to], Sizes: b.Sizes[from:to],
-				Masks: b.Masks[from:to], Others: b.Others[from:to],
-			}
+			out := RefBatch{Row: s.first + p.first + from, RefColumns: b.Slice(int(from), int(to))}
 			return yield(&out, nil), nil
 		})
 		if err != nil {

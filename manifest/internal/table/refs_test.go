@@ -32,7 +32,7 @@ func writeRefs(t testing.TB, rng *rand.Rand, refs []manifest.Ref) []byte {
 	for rest := refs; len(rest) > 0; {
 		n := min(1+rng.IntN(1+rng.IntN(100000)), len(rest))
 		b := refColumnsOf(rest[:n])
-		if err := w.Append(b.Offsets, b.Sizes, b.Masks, b.Others); err != nil {
+		if err := w.Append(&b.RefColumns); err != nil {
 			t.Fatal(err)
 		}
 		rest = rest[n:]
@@ -117,7 +117,7 @@ func TestIsPlain(t *testing.T) {
 		if rng.IntN(2) == 0 && !slices.ContainsFunc(b.Masks, func(m uint32) bool { return m != 0 }) {
 			b.Masks = nil
 		}
-		if err := w.Append(b.Offsets, b.Sizes, b.Masks, b.Others); err != nil {
+		if err := w.Append(&b.RefColumns); err != nil {
 			t.Fatal(err)
 		}
 		rest = rest[n:]
@@ -205,10 +205,10 @@ func checkScan(t *testing.T, r *Reader, refs []manifest.Ref, row, rows int64) {
 func TestRefsRefused(t *testing.T) {
 	w := NewRefs(&bytes.Buffer{})
 	for name, err := range map[string]error{
-		"a size below 0":      w.Append([]int64{0}, []int64{-1}, nil, nil),
-		"an offset too far":   w.Append([]int64{math.MaxInt64}, []int64{1}, nil, nil),
-		"columns that differ": w.Append([]int64{1, 2}, []int64{1}, nil, nil),
-		"masks that differ":   w.Append([]int64{1, 2}, []int64{1, 2}, []uint32{0}, nil),
+		"a size below 0":      w.Append(&manifest.RefColumns{Offsets: []int64{0}, Sizes: []int64{-1}}),
+		"an offset too far":   w.Append(&manifest.RefColumns{Offsets: []int64{math.MaxInt64}, Sizes: []int64{1}}),
+		"columns that differ": w.Append(&manifest.RefColumns{Offsets: []int64{1, 2}, Sizes: []int64{1}}),
+		"masks that differ":   w.Append(&manifest.RefColumns{Offsets: []int64{1, 2}, Sizes: []int64{1, 2}, Masks: []uint32{0}}),
 	} {
 		if err == nil {
 			t.Errorf("%s: writing succeeds, want an error", name)

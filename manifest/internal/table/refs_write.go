@@ -41,26 +41,27 @@ func NewRefs(w io.Writer) *RefWriter {
 	return &RefWriter{b: newTable(w, manifest.Refs, refColumns)}
 }
 
-// Append adds refs, in columns of equal length. masks and others may be nil if all are zero.
-func (w *RefWriter) Append(offsets, sizes []int64, masks []uint32, others []int32) error {
-	n := len(offsets)
-	if len(sizes) != n || masks != nil && len(masks) != n || others != nil && len(others) != n {
-		return fmt.Errorf("refs: the numbers of offsets (%d), sizes (%d), masks (%d) and others (%d) differ", n, len(sizes), len(masks), len(others))
+// Append adds refs.
+func (w *RefWriter) Append(refs *manifest.RefColumns) error {
+	n := len(refs.Offsets)
+	if len(refs.Sizes) != n || refs.Masks != nil && len(refs.Masks) != n || refs.Others != nil && len(refs.Others) != n {
+		return fmt.Errorf("refs: the numbers of offsets (%d), sizes (%d), masks (%d) and others (%d) differ", n, len(refs.Sizes), len(refs.Masks), len(refs.Others))
 	}
-	for i, size := range sizes {
-		if size < 0 || offsets[i] > 1<<62 || size > 1<<62 {
-			return fmt.Errorf("refs: row %d has size %d and offset %d", w.Rows()+int64(i), size, offsets[i])
+	for i, size := range refs.Sizes {
+		if size < 0 || refs.Offsets[i] > 1<<62 || size > 1<<62 {
+			return fmt.Errorf("refs: row %d has size %d and offset %d", w.Rows()+int64(i), size, refs.Offsets[i])
 		}
 		// Missing and inline chunks.
-		if offsets[i] < 0 {
+		if refs.Offsets[i] < 0 {
 			w.odd.mark(w.b.total + int64(i))
 		}
 	}
 	for at := 0; at < n; {
 		end := min(n, at+w.b.cut.groupRows-w.b.rows)
-		w.fill(offsets[at:end], sizes[at:end])
-		fillOther(w, maskColumn, &w.hasMasks, part(masks, at, end), end-at)
-		fillOther(w, otherColumn, &w.hasOthers, part(others, at, end), end-at)
+		part := refs.Slice(at, end)
+		w.fill(part.Offsets, part.Sizes)
+		fillOther(w, maskColumn, &w.hasMasks, part.Masks, end-at)
+		fillOther(w, otherColumn, &w.hasOthers, part.Others, end-at)
 		w.b.rows += end - at
 		w.b.total += int64(end - at)
 		at = end
@@ -71,14 +72,6 @@ func (w *RefWriter) Append(offsets, sizes []int64, masks []uint32, others []int3
 		}
 	}
 	return w.b.err
-}
-
-// part returns a part of values, or nil for zeros.
-func part[T any](values []T, from, to int) []T {
-	if values == nil {
-		return nil
-	}
-	return values[from:to]
 }
 
 // manyRows is the number of rows from which on memory for a full row group is allocated at once.

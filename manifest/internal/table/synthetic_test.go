@@ -71,7 +71,7 @@ func (s *synthetic) write(t testing.TB, w io.Writer, rows int64) {
 	for rows > 0 {
 		n := min(rows, int64(len(offsets)))
 		s.fill(offsets[:n], sizes[:n])
-		if err := refs.Append(offsets[:n], sizes[:n], nil, nil); err != nil {
+		if err := refs.Append(&manifest.RefColumns{Offsets: offsets[:n], Sizes: sizes[:n]}); err != nil {
 			t.Fatal(err)
 		}
 		rows -= n
@@ -210,7 +210,7 @@ func BenchmarkWriteRefs(b *testing.B) {
 			start := system.UserTime(b)
 			b.ResetTimer()
 			for range b.N {
-				if err := w.Append(offsets, sizes, nil, nil); err != nil {
+				if err := w.Append(&manifest.RefColumns{Offsets: offsets, Sizes: sizes}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"varve/codec/grib/geo"
 	"varve/codec/grib/message"
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/store"
 )
 
@@ -96,7 +97,7 @@ func decodesAll(ctx context.Context, a *store.Array) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if l.Kind == store.Missing {
+		if l.Kind == manifest.Missing {
 			continue
 		}
 		b, err := a.Chunk(ctx, l.Coords)

@@ -7,20 +7,20 @@ import (
 	"varve/manifest"
 )
 
-// place returns the place of a chunk with elements in one tile only. covered says that the tile contains
+// candidate returns the candidate of a chunk with elements in one tile only. covered says that the tile contains
 // the whole chunk.
-func (f *Fit) place(t int32, c *grid.Chunk, covered bool) Place {
-	p := Place{Kind: Reencoded, Tile: t, Row: -1, fit: f, size: -1, isCovered: covered}
+func (f *Fit) candidate(t int32, c *grid.Chunk, covered bool) candidate {
+	p := candidate{kind: manifest.Reencoded, tile: t, row: -1, fit: f, size: -1, isCovered: covered}
 	switch {
 	case !f.HasRefs():
 		if f.hasSameFill {
-			p.Kind = Missing
+			p.kind = manifest.Missing
 		}
 	case !covered: // fill values have to be added
 	case f.isContiguous():
-		f.placeContiguous(&p, c)
+		f.findContiguous(&p, c)
 	default:
-		f.placeChunk(&p, c)
+		f.findChunk(&p, c)
 	}
 	return p
 }
@@ -35,16 +35,16 @@ func (f *Fit) isPlain() bool { return f.isStraight && f.Conversion.Identity() }
 // firstRow returns the row of the variable's first ref in a tile's source.
 func (f *Fit) firstRow(t int32) int64 { return f.m.files.Row(f.m.layout.file(t)) + f.rowsBefore }
 
-// placeChunk compares a declared chunk with the stored chunk that contains its first element. The
+// findChunk compares a declared chunk with the stored chunk that contains its first element. The
 // declared chunk begins there if both have the same first element. It is whole if both also have the same
 // shape, and leads if its bytes are the first bytes of the stored chunk.
-func (f *Fit) placeChunk(p *Place, c *grid.Chunk) {
+func (f *Fit) findChunk(p *candidate, c *grid.Chunk) {
 	row, begins, whole, leads, long := int64(0), true, true, true, false
 	for k := range f.axes {
 		a := &f.axes[k]
 		size := int64(1)
 		if a.axis >= 0 {
-			at := f.variableIndex(p.Tile, k, c.Origin[k])
+			at := f.variableIndex(p.tile, k, c.Origin[k])
 			n, offset, stored := a.find(at)
 			if offset < 0 || c.Shape[k] > offset+stored-at {
 				// The chunk spans several stored chunks: no single ref has its bytes.
@@ -60,7 +60,7 @@ func (f *Fit) placeChunk(p *Place, c *grid.Chunk) {
 		long = long || c.Codec[k] > 1
 		whole = whole && c.Codec[k] == size
 	}
-	p.Row = f.firstRow(p.Tile) + row
+	p.row = f.firstRow(p.tile) + row
 	if !begins || !f.isPlain() || !whole && (!leads || !f.isRaw) {
 		return
 	}
@@ -69,9 +69,9 @@ func (f *Fit) placeChunk(p *Place, c *grid.Chunk) {
 	if !p.isMatch && f.Variable.Storage.Filters <= 0 {
 		return
 	}
-	p.Kind = Verbatim
+	p.kind = manifest.Verbatim
 	if !whole {
-		p.Kind, p.size = Prefix, f.bytesOf(c.Codec)
+		p.kind, p.size = manifest.Prefix, f.bytesOf(c.Codec)
 	}
 }
 
@@ -91,16 +91,16 @@ func (a *storedAxis) find(at int64) (n, offset, size int64) {
 	return n, offset, size
 }
 
-// placeContiguous finds the bytes of a declared chunk in a raw variable. The chunk must be inside the
+// findContiguous finds the bytes of a declared chunk in a raw variable. The chunk must be inside the
 // variable and contiguous there.
-func (f *Fit) placeContiguous(p *Place, c *grid.Chunk) {
-	p.Row = f.firstRow(p.Tile)
+func (f *Fit) findContiguous(p *candidate, c *grid.Chunk) {
+	p.row = f.firstRow(p.tile)
 	if !f.isPlain() {
 		return
 	}
 	offset, long, hasRows := int64(0), false, false
 	for k := range f.axes {
-		a, at := &f.axes[k], f.variableIndex(p.Tile, k, c.Origin[k])
+		a, at := &f.axes[k], f.variableIndex(p.tile, k, c.Origin[k])
 		// Its elements follow one another only if it has full rows after the first axis longer than 1.
 		if c.Codec[k] > a.length-at || long && c.Codec[k] != a.length {
 			return
@@ -113,7 +113,7 @@ func (f *Fit) placeContiguous(p *Place, c *grid.Chunk) {
 	if hasRows && f.row != f.stride || !f.matchesSchema(c.Codec, 0) {
 		return
 	}
-	p.Kind, p.isMatch = Verbatim, true
+	p.kind, p.isMatch = manifest.Verbatim, true
 	p.offset, p.size = offset, f.bytesOf(c.Codec)
 }
 
