@@ -43,6 +43,7 @@ var layers = []string{
 	"manifest/internal/convert",
 	"manifest/internal/cf",
 	"manifest/repo",
+	"manifest/internal/lease",
 	"manifest",
 	"readers/formats",
 	"readers/",

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"varve/manifest/internal/lease"
 )
 
 // crashFolder is an environment variable. If it is set, the test binary is a writer in that folder:
@@ -110,7 +112,7 @@ func testKilled(t *testing.T, h *homes) {
 	life := 12 * time.Millisecond
 	for range kills {
 		said := killWriter(t, dir, time.Duration(random.Int64N(int64(life))))
-		h.pass(leaseLife / 2)
+		h.pass(lease.Life / 2)
 		r, err := Create(t.Context(), dir, &CreateOptions{Replace: true})
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ import (
 // A writer reads current before it checks that the files it needs exist, and before it uploads its
 // own. GC replaces current before it removes anything. So a writer whose files may have been removed
 // can no longer replace current. That does not depend on any clock, or on how long the writer was
-// suspended. Leases (see lease) only prevent that such a writer has worked for nothing.
+// suspended. Leases (package lease) only prevent that such a writer has worked for nothing.
 type objects struct {
 	place  *source.Place
 	opener *source.Opener

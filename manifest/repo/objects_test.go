@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/internal/lease"
 	"varve/readers/source/storetest"
 )
 
@@ -117,7 +118,7 @@ func TestWriterThatSlept(t *testing.T) {
 		if _, err := other.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
 			t.Errorf("GC while a writer uploads its files: %v", err)
 		}
-		m.Pass(2 * leaseLife)
+		m.Pass(2 * lease.Life)
 		if _, err := other.GC(t.Context(), 1); err != nil {
 			t.Errorf("GC while a writer is suspended: %v", err)
 		}
@@ -153,7 +154,7 @@ func TestGCThatDied(t *testing.T) {
 		if _, err := r.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
 			t.Errorf("two GCs at a time: %v", err)
 		}
-		m.Pass(leaseLife / 2)
+		m.Pass(lease.Life / 2)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if _, err := publishTexts(t.Context(), r, "third"); err != nil {
@@ -195,11 +196,11 @@ func TestSweepEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark := o.sweep.mark
-	o.sweep.since = o.sweep.since.Add(-2 * sweepRenew)
+	o.sweep.since = lease.Since(time.Time(o.sweep.since).Add(-2 * sweepRenew))
 	if _, err := o.remove(t.Context(), "tables/none"); err != nil || o.sweep.mark.Write == mark.Write {
 		t.Errorf("the mark was not renewed: %v", err)
 	}
-	o.sweep.since = o.sweep.since.Add(-2 * sweepRenew)
+	o.sweep.since = lease.Since(time.Time(o.sweep.since).Add(-2 * sweepRenew))
 	h.change(t, r.Name()+"/current", func(b []byte) []byte { return []byte(strings.Replace(string(b), o.sweep.mark.Write, "another", 1)) })
 	if _, err := o.remove(t.Context(), "tables/none"); !errors.Is(err, ErrBusy) {
 		t.Errorf("with the mark of another GC: %v", err)
@@ -268,7 +269,7 @@ func TestStoreFaults(t *testing.T) {
 	if len(want) < 45 {
 		t.Errorf("only %d were published", len(want))
 	}
-	m.Pass(2 * leaseLife)
+	m.Pass(2 * lease.Life)
 	if _, err := r.GC(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"os"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -102,6 +103,9 @@ func (p *Prefix) Publish(ctx context.Context, key string, content Content, versi
 	}
 	return err
 }
+
+// patience is the time limit for cleaning up.
+const patience = 10 * time.Second
 
 // Heeds returns an error if the store ignores conditions, since then two exporters could both win. It tries a condition on
 // an object with a random name.

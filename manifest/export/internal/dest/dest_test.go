@@ -1,6 +1,7 @@
 package dest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/manifest/internal/lease"
 	"varve/manifest/repo"
 	"varve/readers/source/storetest"
 )
@@ -50,15 +52,15 @@ func TestClaim(t *testing.T) {
 	if err := second.Release(boom); err != boom || !slices.Equal(m.Names(below), []string{below + ClaimKey}) {
 		t.Errorf("%v, and there are %q", err, m.Names(below))
 	}
-	m.Pass(claimRest + 2*time.Second)
-	third, _, err := p.Claim(t.Context()) // long before claimLife, since the claim is empty
+	m.Pass(10 * time.Second)
+	third, _, err := p.Claim(t.Context()) // long before lease.Life, since the claim is empty
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := third.Release(boom); err != boom || !slices.Equal(m.Names(below), []string{below + ClaimKey}) {
 		t.Errorf("after the claim that the second left: %v, objects %q", err, m.Names(below))
 	}
-	m.Pass(claimRest + 2*time.Second)
+	m.Pass(10 * time.Second)
 	if third, _, err = p.Claim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -76,23 +78,23 @@ func TestClaimIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lost, err := first.store(ctx, 1); lost || err != nil {
-		t.Errorf("renewing it: %t, %v", lost, err)
+	if err := first.lease.Renew(ctx); err != nil {
+		t.Errorf("renewing it: %v", err)
 	}
-	m.Pass(claimLife + 2*time.Second)
+	m.Pass(lease.Life + 2*time.Second)
 	second, _, err := p.Claim(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lost, err := first.store(ctx, 2); !lost || err == nil {
-		t.Errorf("renewing one that is another's: %t, %v", lost, err)
+	want := m.Get(below + ClaimKey)
+	if err := first.lease.Renew(ctx); !errors.Is(err, repo.ErrBusy) {
+		t.Errorf("renewing one that is another's: %v", err)
 	}
-	first.cancel(errLost)
 	if err := first.Release(context.Canceled); !errors.Is(err, repo.ErrBusy) || errors.Is(err, context.Canceled) {
 		t.Errorf("one that was lost: %v", err)
 	}
-	if text := string(m.Get(below + ClaimKey)); !strings.HasPrefix(text, second.text) {
-		t.Errorf("the claim is %q", text)
+	if text := m.Get(below + ClaimKey); len(text) == 0 || !bytes.Equal(text, want) {
+		t.Errorf("the claim is %q instead of %q", text, want)
 	}
 	if err := second.Release(nil); err != nil || len(m.Names(below)) > 0 {
 		t.Errorf("%v, and there are %q", err, m.Names(below))
@@ -104,13 +106,14 @@ func TestClaimIsTaken(t *testing.T) {
 func TestStoodStill(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Put(below+"x", []byte("theirs"))
-	for name, until := range map[string]time.Time{"the process": time.Now().Add(-time.Second), "the machine": time.Now().Round(0).Add(-time.Second)} {
+	ago := -lease.Trust - time.Second
+	for name, since := range map[string]time.Time{"the process": time.Now().Add(ago), "the machine": time.Now().Round(0).Add(ago)} {
 		p := open(t)
 		c, ctx, err := p.Claim(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.until.Store(&until)
+		c.lease.Renewed(lease.Since(since))
 		all := t.Context() // which goes on
 		for what, err := range map[string]error{
 			"store": p.Store(all, "x", []byte("mine")), "remove": p.RemoveThese(all, "x"), "clear": p.Clear(all), "publish": p.Publish(all, "y", strings.NewReader("mine"), ""),
@@ -128,7 +131,7 @@ func TestStoodStill(t *testing.T) {
 		if string(m.Get(below+"x")) != "theirs" || m.Get(below+"y") != nil {
 			t.Errorf("%s: there are %q", name, m.Names(below))
 		}
-		m.Pass(claimLife + 2*time.Second)
+		m.Pass(lease.Life + 2*time.Second)
 	}
 }
 
@@ -138,7 +141,7 @@ func TestClaimAtOnce(t *testing.T) {
 		m := storetest.NewMemory(t)
 		if old {
 			m.Put(below+ClaimKey, []byte("of somebody"))
-			m.Pass(2 * claimLife)
+			m.Pass(2 * lease.Life)
 		}
 		p := open(t)
 		var wg sync.WaitGroup

@@ -2,29 +2,26 @@ package repo
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+
 	"varve/manifest"
+	"varve/manifest/internal/lease"
 )
 
-// Object stores have no locks that end with the process that holds them. Two mechanisms keep writers
-// and GC apart. The first is the file current (see objects): it alone makes GC safe. The second is
-// leases, which prevent that a GC makes the work of a writer useless: a lease is an object that a writer
-// stores again and again, and that counts only if it was stored a short time ago.
+// In object stores two mechanisms keep writers and GC apart. The first is the file current (see objects): it
+// alone makes GC safe. The second is leases (package lease), which prevent that a GC makes the work of a
+// writer useless:
 //
 //	locks/writer-…   a writer is active
 //	locks/gc-…       a GC is looking for writers
 //
-// A writer first takes a lease and then reads current. GC first marks current and then looks for
-// leases. So at least one of them sees the other. The store's own clock gives the age of a lease: the
-// difference to a lease that was stored just now.
+// A writer first takes a lease and then reads current. GC first marks current and then looks for leases. So at
+// least one of them sees the other.
 const (
-	leaseLife  = time.Minute
-	leaseRenew = leaseLife / 4
 	// sweepLife is how long the mark of a GC counts if it is not renewed. The GC itself stops removing
 	// files after sweepTrust, long before that, so that no writer continues while files are removed.
 	sweepLife  = 3 * time.Minute
@@ -38,73 +35,8 @@ const (
 	sweepLease  = "gc-"
 )
 
-// lease is an object that shows that a writer or GC is active.
-type lease struct {
-	home    *objects
-	name    string // without the folder
-	text    string
-	stop    context.CancelFunc
-	stopped chan struct{}
-}
-
-// lease takes a lease. It also checks that the store obeys conditional requests: without them, two writers
-// could both replace current.
-func (o *objects) lease(ctx context.Context, kind string) (*lease, error) {
-	l := &lease{home: o, name: kind + rand.Text(), text: rand.Text(), stopped: make(chan struct{})}
-	if err := o.place.Check(ctx, l.key(), l.text); err != nil {
-		l.remove()
-		return nil, err
-	}
-	within, stop := context.WithCancel(context.WithoutCancel(ctx))
-	l.stop = stop
-	go l.renew(within)
-	return l, nil
-}
-
-func (l *lease) key() string { return lockFolder + "/" + l.name }
-
-// renew stores the lease every leaseRenew. A single failure does no harm, since a lease lives four times as long.
-func (l *lease) renew(ctx context.Context) {
-	defer close(l.stopped)
-	tick := time.NewTicker(leaseRenew)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			_ = l.store(ctx)
-		}
-	}
-}
-
-func (l *lease) store(ctx context.Context) error {
-	return l.home.place.Put(ctx, l.key(), strings.NewReader(l.text), int64(len(l.text)))
-}
-
-// release removes the lease. It ignores a failure, because the lease soon becomes too old to count.
-func (l *lease) release() error {
-	l.stop()
-	<-l.stopped
-	l.remove()
-	return nil
-}
-
-const leasePatience = 10 * time.Second
-
-func (l *lease) remove() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.home.life), leasePatience)
-	defer cancel()
-	_ = l.home.place.Remove(ctx, l.key())
-}
-
-// clock returns the present time of the store's clock: the time at which it stored the lease.
-func (l *lease) clock(ctx context.Context) (time.Time, error) {
-	if err := l.store(ctx); err != nil {
-		return time.Time{}, err
-	}
-	id, err := l.home.place.Stat(ctx, l.key())
-	return id.Modified, err
+func (o *objects) lease(ctx context.Context, kind string) (*lease.Lease, error) {
+	return lease.Show(ctx, o.place, lockFolder+"/"+kind)
 }
 
 func (o *objects) holdOffGC(ctx context.Context) (func() error, error) {
@@ -112,10 +44,11 @@ func (o *objects) holdOffGC(ctx context.Context) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.waitForGCUsing(ctx, l.clock); err != nil {
-		return nil, errors.Join(err, l.release())
+	release := func() error { return l.Release(false) }
+	if _, err := o.waitForGCUsing(ctx, l.Clock); err != nil {
+		return nil, errors.Join(err, release())
 	}
-	return l.release, nil
+	return release, nil
 }
 
 // waitForGC waits until current has no mark. It removes a mark that is too old to count: the GC that made
@@ -126,8 +59,8 @@ func (o *objects) waitForGC(ctx context.Context) (pointerState, error) {
 		if err != nil {
 			return time.Time{}, err
 		}
-		now, err := l.clock(ctx)
-		return now, errors.Join(err, l.release())
+		now, err := l.Clock(ctx)
+		return now, errors.Join(err, l.Release(false))
 	})
 }
 
@@ -188,7 +121,7 @@ func (o *objects) isMarkYoung(ctx context.Context, clock func(context.Context) (
 // sweep is the mark with which a GC may remove files.
 type sweep struct {
 	mark  pointer
-	since time.Time // a time before the mark was made or renewed
+	since lease.Since // a moment before the mark was made or renewed
 }
 
 func (o *objects) lockForGC(ctx context.Context) (release func() error, err error) {
@@ -196,7 +129,7 @@ func (o *objects) lockForGC(ctx context.Context) (release func() error, err erro
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, l.release()) }()
+	defer func() { err = errors.Join(err, l.Release(false)) }()
 	// Look for writers before marking, so that a busy store is not disturbed, and again after it, for
 	// writers that came in between.
 	if err := o.findWriters(ctx, l); err != nil {
@@ -207,7 +140,7 @@ func (o *objects) lockForGC(ctx context.Context) (release func() error, err erro
 		return nil, err
 	}
 	if _, marked := isMarked(now.data); marked {
-		counts, err := o.isMarkYoung(ctx, l.clock)
+		counts, err := o.isMarkYoung(ctx, l.Clock)
 		if err != nil {
 			return nil, err
 		}
@@ -230,9 +163,9 @@ func (o *objects) lockForGC(ctx context.Context) (release func() error, err erro
 
 // findWriters returns ErrBusy if a writer has a lease that counts. It removes leases that have not counted
 // for some time.
-func (o *objects) findWriters(ctx context.Context, own *lease) error {
+func (o *objects) findWriters(ctx context.Context, own *lease.Lease) error {
 	// Renew our own lease: its time in the listing is the store's present time.
-	if _, err := own.clock(ctx); err != nil {
+	if _, err := own.Clock(ctx); err != nil {
 		return err
 	}
 	entries, err := o.list(ctx, lockFolder)
@@ -241,22 +174,22 @@ func (o *objects) findWriters(ctx context.Context, own *lease) error {
 	}
 	var now time.Time
 	for _, e := range entries {
-		if e.name == own.name {
+		if lockFolder+"/"+e.name == own.Key() {
 			now = e.modified
 		}
 	}
 	if now.IsZero() {
-		return fmt.Errorf("%s: the store's listing lacks this object, which was just stored, or its time, so gc cannot see whether anybody writes", o.path(own.key()))
+		return fmt.Errorf("%s: the store's listing lacks this object, which was just stored, or its time, so gc cannot see whether anybody writes", o.path(own.Key()))
 	}
 	for _, e := range entries {
 		age := now.Sub(e.modified)
 		switch {
-		case age > 2*leaseLife:
+		case age > 2*lease.Life:
 			if _, err := o.remove(ctx, lockFolder+"/"+e.name); err != nil {
 				return err
 			}
-		case strings.HasPrefix(e.name, writerLease) && age <= leaseLife:
-			return fmt.Errorf("%w, or did so less than %s ago (%s)", ErrBusy, leaseLife, o.path(lockFolder+"/"+e.name))
+		case strings.HasPrefix(e.name, writerLease) && age <= lease.Life:
+			return fmt.Errorf("%w, or did so less than %s ago (%s)", ErrBusy, lease.Life, o.path(lockFolder+"/"+e.name))
 		}
 	}
 	return nil
@@ -265,7 +198,7 @@ func (o *objects) findWriters(ctx context.Context, own *lease) error {
 // mark announces in current that files are being removed from now on.
 func (o *objects) mark(ctx context.Context, p pointer, version string) error {
 	// Take the time before the request: the mark must not seem younger than it is.
-	since := time.Now()
+	since := lease.Now()
 	p.Sweeping = true
 	if err := o.replace(ctx, &p, version); err != nil {
 		if errors.Is(err, ErrConflict) {
@@ -288,7 +221,7 @@ func (o *objects) mayRemove(ctx context.Context) (context.Context, context.Cance
 	if s == nil { // no GC: the caller removes its own files
 		return ctx, func() {}, nil
 	}
-	if s.age() > sweepRenew {
+	if s.since.Age() > sweepRenew {
 		now, err := o.readCurrent(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -301,16 +234,12 @@ func (o *objects) mayRemove(ctx context.Context) (context.Context, context.Cance
 		}
 		return o.mayRemove(ctx)
 	}
-	within, cancel := context.WithTimeoutCause(ctx, sweepTrust-s.age(), fmt.Errorf("%w: gc did not finish in time", ErrBusy))
+	within, cancel := context.WithTimeoutCause(ctx, sweepTrust-s.since.Age(), fmt.Errorf("%w: gc did not finish in time", ErrBusy))
 	return within, cancel, nil
 }
 
-// age returns the time since the mark was made. It is right even if the machine was asleep, when only
-// the wall clock advances.
-func (s *sweep) age() time.Duration {
-	now := time.Now()
-	return max(now.Sub(s.since), now.Round(0).Sub(s.since.Round(0)))
-}
+// unmarkPatience is the time limit for removing a mark.
+const unmarkPatience = 10 * time.Second
 
 // unmark removes the mark from current, unless somebody else has done so.
 func (o *objects) unmark() error {
@@ -318,7 +247,7 @@ func (o *objects) unmark() error {
 	s := o.sweep
 	o.sweep = nil
 	o.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(o.life), leasePatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(o.life), unmarkPatience)
 	defer cancel()
 	now, err := o.readCurrent(ctx)
 	if err != nil {
