@@ -1,6 +1,10 @@
 package codec
 
-import "testing"
+import (
+	"testing"
+
+	"varve/fixtures/system"
+)
 
 // elementwiseBench are codecs in typical configurations of archives.
 func elementwiseBench() []struct{ name, codec, config, typ string } {
@@ -66,7 +70,7 @@ func BenchmarkElementwise(b *testing.B) {
 }
 
 func TestElementwiseDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if system.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, tt := range elementwiseBench() {

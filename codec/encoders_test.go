@@ -3,6 +3,8 @@ package codec
 import (
 	"runtime"
 	"testing"
+
+	"varve/fixtures/system"
 )
 
 // TestEncodersAreShared checks that a thousand arrays of one codec share encoders,
@@ -25,7 +27,7 @@ func TestEncodersAreShared(t *testing.T) {
 			}
 		}
 		runtime.ReadMemStats(&after)
-		if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 && !raceEnabled {
+		if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 && !system.Race {
 			t.Errorf("%s: %d MiB were allocated", spec.Name, took>>20)
 		}
 	}

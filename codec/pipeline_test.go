@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"varve/fixtures/system"
 )
 
 // The most frequent types in the tests.
@@ -454,7 +456,7 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if allocs >= 1 && !raceEnabled {
+		if allocs >= 1 && !system.Race {
 			t.Errorf("%s: %v allocations a chunk", list, allocs)
 		}
 	}
@@ -524,7 +526,7 @@ func TestCanEncodeDoesNotAllocate(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if allocs > 0 && !raceEnabled {
+	if allocs > 0 && !system.Race {
 		t.Errorf("%v allocations, which every chunk that is encoded would make", allocs)
 	}
 }

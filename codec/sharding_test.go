@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"varve/fixtures/system"
 	"varve/grid"
 )
 
@@ -438,7 +439,7 @@ func TestShardsFromManyGoroutines(t *testing.T) {
 }
 
 func TestShardDecodeDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if system.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, tt := range []struct{ name, list string }{

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
-	"varve/readers/grib"
 	"varve/readers/source"
 )
 
@@ -139,14 +137,13 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 			Strict: o.strict, Rectilinear: o.rectilinear, Tolerance: o.tolerance, RepackLossy: o.lossy,
 		},
 	}
-	indexUses := map[string]grib.IndexUse{"": grib.IndexAuto, "auto": grib.IndexAuto, "ignore": grib.IndexIgnore, "require": grib.IndexRequire}
 	err := errors.Join(o.checkMatch(), choose(&opts.GRIBIndex, "grib-index", o.gribIndex, indexUses),
-		choose(&opts.Plan.Names, "names", o.names, map[string]grib.NameScheme{"": grib.CFNames, "cf": grib.CFNames, "eccodes": grib.EcCodesNames, "wgrib2": grib.Wgrib2Names}),
-		choose(&opts.Plan.GRIBTimes, "grib-times", o.gribTimes, map[string]grib.Times{"": grib.ReferenceTimes, "reference": grib.ReferenceTimes, "valid": grib.ValidTimes}),
-		choose(&opts.Plan.Missing, "missing", o.missing, map[string]plan.Missing{"fill": plan.MissingFill, "drop": plan.MissingDrop, "refuse": plan.MissingRefuse}),
-		choose(&opts.Plan.Pad, "pad", o.pad, map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}),
-		choose(&opts.Plan.Coords, "coords", o.coords, map[string]plan.Coords{"": plan.CoordsEqual, "first": plan.CoordsFirst}),
-		choose(&opts.Plan.Overlap, "overlap", o.overlap, map[string]plan.Overlap{"": plan.OverlapRefuse, "first": plan.OverlapFirst, "last": plan.OverlapLast}),
+		choose(&opts.Plan.Names, "names", o.names, nameWords),
+		choose(&opts.Plan.GRIBTimes, "grib-times", o.gribTimes, gribTimes),
+		choose(&opts.Plan.Missing, "missing", o.missing, missings),
+		choose(&opts.Plan.Pad, "pad", o.pad, pads),
+		choose(&opts.Plan.Coords, "coords", o.coords, coords),
+		choose(&opts.Plan.Overlap, "overlap", o.overlap, overlaps),
 		o.addNames(&opts.Plan), o.addOverrides(&opts.Plan))
 	if err = errors.Join(err, opts.Plan.Check()); err != nil {
 		return nil, usageError{err}
@@ -164,23 +161,6 @@ func (o *combineOptions) checkMatch() error {
 	if _, err := path.Match(o.match, ""); err != nil {
 		return fmt.Errorf("--match %s: no glob, such as *.nc: %w", o.match, err)
 	}
-	return nil
-}
-
-// choose sets one of several words.
-func choose[T any](to *T, flag, word string, words map[string]T) error {
-	choice, ok := words[word]
-	if !ok {
-		known := make([]string, 0, len(words))
-		for w := range words {
-			if w != "" {
-				known = append(known, w)
-			}
-		}
-		slices.Sort(known)
-		return fmt.Errorf("--%s %s: want %s", flag, word, strings.Join(known, " or "))
-	}
-	*to = choice
 	return nil
 }
 

@@ -11,19 +11,6 @@ import (
 	"varve/manifest/repo"
 )
 
-// optionValues are the values that a flag accepts, by the name of the flag.
-var optionValues = map[string][]string{
-	"grib-times": {"reference", "valid"},
-	"names":      {"cf", "eccodes", "wgrib2"},
-	"grib-index": {"auto", "ignore", "require"},
-	"missing":    {"fill", "drop", "refuse"},
-	"pad":        {"fill"},
-	"coords":     {"first"},
-	"overlap":    {"first", "last"},
-	"log-format": {"text", "json"},
-	"format":     {"3", "2"},
-}
-
 // dimensionFlags are the flags whose values begin with a dimension of OUT, such as time=0:10.
 var dimensionFlags = []string{"isel", "sel", "chunks", "shards"}
 
@@ -40,7 +27,7 @@ func completeFlags(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		completeFlags(sub)
 	}
-	for name, values := range optionValues {
+	for name, values := range wordsOfFlags() {
 		if c.Flags().Lookup(name) != nil {
 			// An error would mean that the flag does not exist.
 			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"varve/manifest/scan"
 	"varve/manifest/store"
 	"varve/readers/source"
+	"varve/readers/source/atomicfile"
 )
 
 // job is a build in progress.
@@ -399,17 +399,7 @@ func shown(files []*manifest.File) (n int64) {
 func scratch() (dir string, remove func() error, err error) {
 	// The folder may be large, so the error says how to choose another place.
 	if dir, err = os.MkdirTemp("", "varve-check-"); err != nil {
-		err = temporaryError("temporary folder for the check", err)
+		err = atomicfile.TemporaryError(err)
 	}
 	return dir, func() error { return os.RemoveAll(dir) }, err
-}
-
-// temporaryError returns an error about a temporary file or folder. It hides fs.ErrNotExist, which
-// callers would take for a missing source.
-func temporaryError(what string, err error) error {
-	what += " (TMPDIR, or TMP on Windows, names another place)"
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %v", what, err)
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }

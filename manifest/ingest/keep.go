@@ -21,6 +21,7 @@ import (
 	"varve/manifest/internal/table"
 	"varve/manifest/scan"
 	"varve/readers/source"
+	"varve/readers/source/atomicfile"
 )
 
 // keeping is a scan whose results survive a failed build. It scans sources in blocks, and stores
@@ -90,31 +91,45 @@ func (j *job) scanKept(ctx context.Context, names []string, sink *refSink) error
 // part unless the sources name other files, or unless a scan with more variables would fail.
 func (k *keeping) scanBlock(ctx context.Context, names []string) error {
 	base := k.opts.keptPrefix() + time.Now().UTC().Format("20060102T150405.000000") + "-" + rand.Text()[:8]
-	draft := filepath.Join(k.opts.KeepScan, "."+base)
-	var found *scan.Result
-	err := writePart(ctx, draft, func(file *os.File) (err error) {
-		buffer := bufio.NewWriterSize(file, bufferBytes)
-		part := table.NewPart(buffer)
-		o := k.opts.scan(part)
-		o.Opener, o.SkipBroken = k.opener, true // broken sources are reported together, after all blocks
-		o.Progress = func(p scan.Progress) { k.progress(p.Done) }
-		if found, err = scan.Scan(ctx, names, o); err != nil {
+	err := atomicfile.Write(filepath.Join(k.opts.KeepScan, base+".parquet"), atomicfile.Durable, func(file *os.File) error {
+		found, err := k.scanInto(ctx, file, names)
+		if err != nil {
 			return err
 		}
-		return errors.Join(part.Close(found.Files), buffer.Flush())
+		k.done += int64(len(names))
+		k.broken = append(k.broken, found.Broken...)
+		if len(found.Files) == 0 {
+			return errNotKept
+		}
+		if err := k.takePart(ctx, file.Name(), k.sink); err != nil {
+			return err
+		}
+		if found.LedOn || found.Spared {
+			return errNotKept
+		}
+		return nil
 	})
+	if errors.Is(err, errNotKept) {
+		return nil
+	}
+	return err
+}
+
+// errNotKept removes the draft of a part whose sources are scanned again by the next build.
+var errNotKept = errors.New("the part is not kept")
+
+// scanInto scans sources into a part.
+func (k *keeping) scanInto(ctx context.Context, file *os.File, names []string) (*scan.Result, error) {
+	buffer := bufio.NewWriterSize(file, bufferBytes)
+	part := table.NewPart(buffer)
+	o := k.opts.scan(part)
+	o.Opener, o.SkipBroken = k.opener, true // broken sources are reported together, after all blocks
+	o.Progress = func(p scan.Progress) { k.progress(p.Done) }
+	found, err := scan.Scan(ctx, names, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	k.done += int64(len(names))
-	k.broken = append(k.broken, found.Broken...)
-	if len(found.Files) > 0 {
-		err = k.takePart(ctx, draft, k.sink)
-	}
-	if err == nil && len(found.Files) > 0 && !found.LedOn && !found.Spared {
-		return os.Rename(draft, filepath.Join(k.opts.KeepScan, base+".parquet"))
-	}
-	return errors.Join(err, removed(draft))
+	return found, errors.Join(part.Close(found.Files), buffer.Flush())
 }
 
 // progress reports how many sources are done.

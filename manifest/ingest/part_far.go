@@ -12,6 +12,7 @@ import (
 
 	"varve/manifest/internal/table"
 	"varve/readers/source"
+	"varve/readers/source/atomicfile"
 )
 
 // partExtension is the required extension of parts in object stores and on servers. Without it,
@@ -41,8 +42,7 @@ func checkPartName(name string) error {
 	return nil
 }
 
-// storePart writes a part to an object. It uses a temporary file, because an upload needs the size
-// first and must not be visible until it is complete.
+// storePart writes a part to an object.
 func storePart(ctx context.Context, name string, write func(*os.File) error) (err error) {
 	opener := source.NewOpener(nil)
 	defer func() { err = closing(opener, err) }()
@@ -50,13 +50,12 @@ func storePart(ctx context.Context, name string, write func(*os.File) error) (er
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp("", "varve-part-")
+	file, err := atomicfile.NewTemporary("")
 	if err != nil {
-		return temporaryError("temporary file for the scan part", err)
+		return err
 	}
-	_ = os.Remove(file.Name()) // fails on systems that cannot remove an open file; it is removed below
-	defer func() { err = errors.Join(closing(file, err), removed(file.Name())) }()
-	if err := write(file); err != nil {
+	defer func() { err = closing(file, err) }()
+	if err := write(file.File); err != nil {
 		return err
 	}
 	info, err := file.Stat()

@@ -1,30 +1,26 @@
 package repo
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"sync"
+
+	"varve/readers/source/atomicfile"
 )
 
-// spool is a draft of an object: a temporary local file. It has no name, except on Windows, so that
-// nothing remains when the process is killed.
+// spool is a draft of an object: a temporary local file.
 type spool struct {
 	mu          sync.Mutex
-	file        *os.File
+	file        *atomicfile.Temporary
 	size        int64
 	users       int  // the draft itself and its open readers
 	isDiscarded bool // discard was called
 }
 
 func newSpool() (*spool, error) {
-	f, err := os.CreateTemp("", "varve-draft-")
+	f, err := atomicfile.NewTemporary("")
 	if err != nil {
-		return nil, spoolError(err)
+		return nil, err
 	}
-	// This fails on Windows, which cannot remove an open file. There, leave removes the file.
-	_ = os.Remove(f.Name())
 	return &spool{file: f, users: 1}, nil
 }
 
@@ -34,19 +30,9 @@ func (s *spool) Write(p []byte) (int, error) {
 	s.size += int64(n)
 	s.mu.Unlock()
 	if err != nil {
-		err = spoolError(err)
+		err = atomicfile.TemporaryError(err)
 	}
 	return n, err
-}
-
-// spoolError adds to an error which temporary file failed and how to choose its folder. It hides an
-// fs.ErrNotExist, which callers would take for a missing source.
-func spoolError(err error) error {
-	what := "temporary file for an upload (set TMPDIR, or TMP on Windows, to use another folder)"
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %v", what, err)
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }
 
 func (s *spool) open() (blob, error) {
@@ -70,18 +56,14 @@ func (s *spool) discard() error {
 	return s.leave()
 }
 
-// leave ends one use of the file. After the last one it closes and removes the file.
+// leave ends one use of the file. The last one closes the file.
 func (s *spool) leave() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.users--; s.users > 0 {
 		return nil
 	}
-	err := s.file.Close()
-	if removed := os.Remove(s.file.Name()); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
-		err = errors.Join(err, removed)
-	}
-	return err
+	return s.file.Close()
 }
 
 // spoolReader reads a draft.

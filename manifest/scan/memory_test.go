@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"varve/fixtures/classic"
+	"varve/fixtures/system"
 	"varve/manifest/internal/planner"
 	"varve/manifest/scan"
 )
@@ -49,7 +50,7 @@ func TestMemoryOfManyHeaders(t *testing.T) {
 	if _, needs, err := planner.New(found.Files, nil); err != nil || len(needs) > 0 {
 		t.Fatal(needs, err)
 	}
-	if each := (allocated() - all) / files; each > mostPlanned && !raceEnabled {
+	if each := (allocated() - all) / files; each > mostPlanned && !system.Race {
 		t.Errorf("a plan allocates %d bytes per file, want at most %d", each, mostPlanned)
 	}
 	runtime.KeepAlive(found)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"varve/fixtures/system"
 )
 
 // waves returns n bytes of float32 that resemble a measured field: a wave, with noise in the low digits.
@@ -27,7 +29,7 @@ func eachMethod(do func(name string, o Options)) {
 }
 
 func TestDecodeDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if system.Race {
 		t.Skip("pools drop objects under the race detector")
 	}
 	raw := waves(1 << 18)

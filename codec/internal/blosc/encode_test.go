@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"varve/codec/internal/vectors"
+	"varve/fixtures/system"
 )
 
 // TestLayoutAsReference encodes the decoded vectors with their options. The header must equal that of c-blosc,
@@ -61,7 +62,7 @@ func TestAppendIsDeterministic(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	kinds := []string{"smooth", "steps", "zeros", "sparse", "noise"}
 	lengths := []int{0, 1, 15, 127, 128, 129, 1000, 4097, 100003}
-	if raceEnabled {
+	if system.Race {
 		lengths = lengths[:7] // the search for matches is very slow under the race detector
 	}
 	for _, name := range []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"} {

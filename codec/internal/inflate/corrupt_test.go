@@ -14,6 +14,7 @@ import (
 
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/vectors"
+	"varve/fixtures/system"
 )
 
 // compressed returns data in one of the formats.
@@ -236,7 +237,7 @@ func TestMemberBounds(t *testing.T) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	if raceEnabled {
+	if system.Race {
 		t.Skip("the race detector makes sync.Pool drop objects")
 	}
 	data := large()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"varve/manifest/export/internal/dest"
+	"varve/readers/source/atomicfile"
 )
 
 // prefix is a home in an object store. It is claimed, because all copies use the same keys for chunks.
@@ -124,6 +125,7 @@ func (p *prefix) clear(ctx context.Context) error {
 //
 // Chunks whose records were not stored when a copy was killed are copied again.
 type segments struct {
+	temporary *atomicfile.Temporary // the journal's file
 	*prefix
 	mu    sync.Mutex
 	saved int64
@@ -148,15 +150,15 @@ func (p *prefix) begun(ctx context.Context, n int) ([]byte, error) {
 }
 
 func (p *prefix) open(ctx context.Context) (*journal, error) {
-	file, err := dest.Temporary()
+	file, err := atomicfile.NewTemporary("")
 	if err != nil {
 		return nil, err
 	}
-	s := &segments{prefix: p}
-	if err := s.load(ctx, file); err != nil {
-		return nil, errors.Join(err, dest.Discard(file))
+	s := &segments{prefix: p, temporary: file}
+	if err := s.load(ctx, file.File); err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
-	return &journal{file: file, away: s}, nil
+	return &journal{file: file.File, away: s}, nil
 }
 
 // load appends consecutive segments to a file and removes the others.

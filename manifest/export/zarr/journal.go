@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"varve/manifest"
-	"varve/manifest/export/internal/dest"
 )
 
 // journal records the copied chunks, so that a stopped copy can continue, and their checksums, so that it can
@@ -209,5 +208,5 @@ func (j *journal) close(ctx context.Context, err error) error {
 		defer cancel()
 		err = errors.Join(err, j.away.save(ctx, j.file))
 	}
-	return errors.Join(err, dest.Discard(j.file))
+	return errors.Join(err, j.away.temporary.Close())
 }

@@ -184,7 +184,7 @@ func (b *builder) inFile() []parquet.Values {
 	}
 	values := make([]parquet.Values, b.width)
 	// All rows of a row group belong to one table, so the column costs nothing.
-	values[0] = parquet.Values{Bytes: [][]byte{[]byte(b.kind)}, Same: true}
+	values[tableColumn] = parquet.Values{Bytes: [][]byte{[]byte(b.kind)}, Same: true}
 	for i, v := range b.values {
 		values[b.fileColumns[i]] = v
 	}

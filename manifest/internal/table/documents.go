@@ -247,7 +247,7 @@ func (r *Reader) Inline(ctx context.Context, row int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.column(p, 0)
+	page, err := s.column(p, inlineColumn)
 	if err != nil {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ func TestFoldRefusesDisorder(t *testing.T) {
 	for _, id := range []string{"b", "a"} {
 		w.text(idColumn, id)
 		w.null(dataColumn)
-		w.null(textColumn)
+		w.null(textsColumn)
 		if err := w.endRow(); err != nil {
 			t.Fatal(err)
 		}

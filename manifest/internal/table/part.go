@@ -147,7 +147,7 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 	}
 	// The row groups of all kinds are mixed: sort them into one section for each kind.
 	for g := range file.Groups {
-		kind, ok := file.Single(g, 0)
+		kind, ok := file.Single(g, tableColumn)
 		k := p.kinds[manifest.TableKind(kind.Bytes)]
 		if !ok || k == nil {
 			return nil, failed.damaged(fmt.Errorf("row group %d belongs to no table, or to an unknown table %.40q", g, kind.Bytes))

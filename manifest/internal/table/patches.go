@@ -24,9 +24,10 @@ func NewPatches(w io.Writer) *Writer[Patch] {
 		if p.Chunk < 0 || p.Offset < 0 || p.Length < 0 {
 			return fmt.Errorf("patch %d: chunk %d has length %d and offset %d", b.total, p.Chunk, p.Length, p.Offset)
 		}
-		for i, n := range []int64{p.Chunk, p.Offset, p.Length, int64(p.Checksum)} {
-			b.int(i, n)
-		}
+		b.int(patchChunkColumn, p.Chunk)
+		b.int(patchOffsetColumn, p.Offset)
+		b.int(patchLengthColumn, p.Length)
+		b.int(patchChecksumColumn, int64(p.Checksum))
 		return nil
 	}}
 }
@@ -82,18 +83,18 @@ func (s *section) patchPage(row int64) (*patchPage, error) {
 	key := cacheKey{s.id, int32(at.group), int32(at.page), pageContent}
 	return cached(s.cache, key, func() (*patchPage, int64, error) {
 		p := &patchPage{first: at.first, rows: make([]Patch, at.rows)}
-		var columns [4]parquet.Values
+		columns := make([]parquet.Values, len(patchColumns))
 		for i := range columns {
 			if err := s.read(at, i, &columns[i]); err != nil {
 				return nil, 0, err
 			}
 		}
 		for i := range p.rows {
-			sum := columns[3].Ints[i]
+			sum := columns[patchChecksumColumn].Ints[i]
 			if sum < 0 || sum > math.MaxUint32 {
 				return nil, 0, s.damaged(fmt.Errorf("row %d: checksum is %d", at.first+int64(i), sum))
 			}
-			p.rows[i] = Patch{columns[0].Ints[i], columns[1].Ints[i], columns[2].Ints[i], uint32(sum)}
+			p.rows[i] = Patch{columns[patchChunkColumn].Ints[i], columns[patchOffsetColumn].Ints[i], columns[patchLengthColumn].Ints[i], uint32(sum)}
 		}
 		return p, 32*at.rows + 64, nil
 	})

@@ -13,58 +13,107 @@ import (
 // The columns of each kind of table, in order. docs/reference/format.md describes them.
 var (
 	sourceColumns = []parquet.Column{
-		{Name: "url", Type: parquet.Text},
-		{Name: "raw_url", Type: parquet.Bytes, Optional: true},
-		{Name: "size", Type: parquet.Int},
-		{Name: "modified", Type: parquet.Int, Optional: true},
-		{Name: "modified_ns", Type: parquet.Int, Optional: true},
-		{Name: "etag", Type: parquet.Bytes, Optional: true},
-		{Name: "format", Type: parquet.Text},
-		{Name: "header", Type: parquet.Text, Optional: true},
-		{Name: "groups", Type: parquet.Text, Optional: true},
-		{Name: "values", Type: parquet.JSON, Optional: true},
-		{Name: "parts", Type: parquet.JSON, Optional: true},
-		{Name: "row", Type: parquet.Int},
-		{Name: "bytes", Type: parquet.Int},
-		{Name: "hidden", Type: parquet.Int},
-		{Name: "scanned", Type: parquet.Text, Optional: true},
+		urlColumn:           {Name: "url", Type: parquet.Text},
+		rawURLColumn:        {Name: "raw_url", Type: parquet.Bytes, Optional: true},
+		sizeColumn:          {Name: "size", Type: parquet.Int},
+		modifiedColumn:      {Name: "modified", Type: parquet.Int, Optional: true},
+		modifiedNanosColumn: {Name: "modified_ns", Type: parquet.Int, Optional: true},
+		etagColumn:          {Name: "etag", Type: parquet.Bytes, Optional: true},
+		formatColumn:        {Name: "format", Type: parquet.Text},
+		headerColumn:        {Name: "header", Type: parquet.Text, Optional: true},
+		groupsColumn:        {Name: "groups", Type: parquet.Text, Optional: true},
+		valuesColumn:        {Name: "values", Type: parquet.JSON, Optional: true},
+		partsColumn:         {Name: "parts", Type: parquet.JSON, Optional: true},
+		rowColumn:           {Name: "row", Type: parquet.Int},
+		bytesColumn:         {Name: "bytes", Type: parquet.Int},
+		hiddenColumn:        {Name: "hidden", Type: parquet.Int},
+		scannedColumn:       {Name: "scanned", Type: parquet.Text, Optional: true},
 	}
 	documentColumns = []parquet.Column{
-		{Name: "id", Type: parquet.Text},
-		{Name: "json", Type: parquet.JSON},
+		idColumn:   {Name: "id", Type: parquet.Text},
+		jsonColumn: {Name: "json", Type: parquet.JSON},
 	}
 	valueColumns = []parquet.Column{
-		{Name: "id", Type: parquet.Text},
-		{Name: "data", Type: parquet.Bytes, Optional: true},
-		{Name: "texts", Type: parquet.Bytes, Optional: true},
+		idColumn:    {Name: "id", Type: parquet.Text},
+		dataColumn:  {Name: "data", Type: parquet.Bytes, Optional: true},
+		textsColumn: {Name: "texts", Type: parquet.Bytes, Optional: true},
 	}
 	refColumns = []parquet.Column{
-		{Name: "offset", Type: parquet.Int},
-		{Name: "length", Type: parquet.Int, Optional: true},
-		{Name: "mask", Type: parquet.Int},
-		{Name: "other", Type: parquet.Int},
+		offsetColumn: {Name: "offset", Type: parquet.Int},
+		lengthColumn: {Name: "length", Type: parquet.Int, Optional: true},
+		maskColumn:   {Name: "mask", Type: parquet.Int},
+		otherColumn:  {Name: "other", Type: parquet.Int},
 	}
 	inlineColumns = []parquet.Column{
-		{Name: "data", Type: parquet.Bytes},
+		inlineColumn: {Name: "data", Type: parquet.Bytes},
 	}
 	patchColumns = []parquet.Column{
-		{Name: "chunk", Type: parquet.Int},
-		{Name: "offset", Type: parquet.Int},
-		{Name: "length", Type: parquet.Int},
-		{Name: "checksum", Type: parquet.Int},
+		patchChunkColumn:    {Name: "chunk", Type: parquet.Int},
+		patchOffsetColumn:   {Name: "offset", Type: parquet.Int},
+		patchLengthColumn:   {Name: "length", Type: parquet.Int},
+		patchChecksumColumn: {Name: "checksum", Type: parquet.Int},
 	}
 )
 
-// Indices of columns in their tables.
+// Columns of the table of sources.
 const (
-	offsetColumn, lengthColumn, maskColumn, otherColumn = 0, 1, 2, 3
-
-	idColumn, jsonColumn   = 0, 1
-	dataColumn, textColumn = 1, 2
-
-	headerColumn, rowColumn = 7, 11
-	scannedColumn           = 14
+	urlColumn = iota
+	rawURLColumn
+	sizeColumn
+	modifiedColumn
+	modifiedNanosColumn
+	etagColumn
+	formatColumn
+	headerColumn
+	groupsColumn
+	valuesColumn
+	partsColumn
+	rowColumn
+	bytesColumn
+	hiddenColumn
+	scannedColumn
 )
+
+// Columns of the tables of headers and groups, and of values.
+const (
+	idColumn   = 0
+	jsonColumn = 1
+
+	dataColumn  = 1
+	textsColumn = 2
+)
+
+// Columns of the table of refs.
+const (
+	offsetColumn = iota
+	lengthColumn
+	maskColumn
+	otherColumn
+)
+
+// inlineColumn is the column of the table of inline bytes.
+const inlineColumn = 0
+
+// Columns of the table of patches.
+const (
+	patchChunkColumn = iota
+	patchOffsetColumn
+	patchLengthColumn
+	patchChecksumColumn
+)
+
+// Columns of a table of tiles: the file, then these three for each dimension.
+const (
+	fileColumn = iota
+	originColumn
+	startColumn
+	shapeColumn
+
+	columnsOfDim = 3
+)
+
+// dimColumn returns the column of a dimension.
+func dimColumn(column, dim int) int { return column + columnsOfDim*dim }
 
 // unmovedColumns are the columns of a table of sources that were not moved since they were
 // scanned. Only tables that "varve relocate" writes have the last column too.
@@ -75,11 +124,13 @@ const maxDims = 64
 
 // tileColumns returns the columns of a table of tiles for a number of dimensions.
 func tileColumns(dims int) []parquet.Column {
-	columns := []parquet.Column{{Name: "file", Type: parquet.Int}}
+	columns := make([]parquet.Column, dimColumn(originColumn, dims))
+	columns[fileColumn] = parquet.Column{Name: "file", Type: parquet.Int}
 	for i := range dims {
-		for _, name := range []string{"origin", "start", "shape"} {
-			columns = append(columns, parquet.Column{Name: name + strconv.Itoa(i), Type: parquet.Int})
-		}
+		number := strconv.Itoa(i)
+		columns[dimColumn(originColumn, i)] = parquet.Column{Name: "origin" + number, Type: parquet.Int}
+		columns[dimColumn(startColumn, i)] = parquet.Column{Name: "start" + number, Type: parquet.Int}
+		columns[dimColumn(shapeColumn, i)] = parquet.Column{Name: "shape" + number, Type: parquet.Int}
 	}
 	return columns
 }
@@ -100,12 +151,14 @@ func columnsOf(kind manifest.TableKind, f *parquet.File) ([]parquet.Column, erro
 	case manifest.Patches:
 		return patchColumns, nil
 	case manifest.Tiles:
-		return tileColumns(min(len(f.Columns)/3, maxDims)), nil
+		return tileColumns(min(len(f.Columns)/columnsOfDim, maxDims)), nil
 	}
 	return nil, fmt.Errorf("tables of kind %q are %w", kind, errors.ErrUnsupported)
 }
 
-// kindColumn is the column of a part that says to which table the rows of a row group belong.
+// tableColumn is the column of a part that says to which table the rows of a row group belong.
+const tableColumn = 0
+
 var kindColumn = parquet.Column{Name: "table", Type: parquet.Text}
 
 // partKinds are the tables in a part.

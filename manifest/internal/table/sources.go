@@ -90,31 +90,31 @@ func (d *sourceDecoder) decode(row *SourceRow, i int) (err error) {
 	if row.Source, err = d.source(i); err != nil {
 		return err
 	}
-	row.Format = d.share(c[6].Bytes[i])
-	row.Row, row.Bytes = c[rowColumn].Ints[i], c[12].Ints[i]
-	row.Hidden = c[13].Ints[i] != 0
-	row.Header, row.Groups = d.share(c[headerColumn].Bytes[i]), d.share(c[8].Bytes[i])
+	row.Format = d.share(c[formatColumn].Bytes[i])
+	row.Row, row.Bytes = c[rowColumn].Ints[i], c[bytesColumn].Ints[i]
+	row.Hidden = c[hiddenColumn].Ints[i] != 0
+	row.Header, row.Groups = d.share(c[headerColumn].Bytes[i]), d.share(c[groupsColumn].Bytes[i])
 	if row.Size < 0 || row.Row < 0 || row.Bytes < 0 {
 		return fmt.Errorf("size %d, row %d or bytes %d is negative", row.Size, row.Row, row.Bytes)
 	}
-	return d.decodeJSON(row, c[9].Bytes[i], c[10].Bytes[i])
+	return d.decodeJSON(row, c[valuesColumn].Bytes[i], c[partsColumn].Bytes[i])
 }
 
 // source returns the columns about the source itself, except its format.
 func (d *sourceDecoder) source(i int) (s manifest.Source, err error) {
 	c := d.columns
-	s.URL = string(c[0].Bytes[i])
-	if !c[1].Null(i) {
-		s.URL = string(c[1].Bytes[i])
+	s.URL = string(c[urlColumn].Bytes[i])
+	if !c[rawURLColumn].Null(i) {
+		s.URL = string(c[rawURLColumn].Bytes[i])
 	}
-	if !c[3].Null(i) {
-		nanoseconds := c[4].Ints[i]
+	if !c[modifiedColumn].Null(i) {
+		nanoseconds := c[modifiedNanosColumn].Ints[i]
 		if nanoseconds < 0 || nanoseconds > 999_999_999 {
 			return s, fmt.Errorf("modified_ns is %d", nanoseconds)
 		}
-		s.Modified = time.Unix(c[3].Ints[i], nanoseconds).UTC()
+		s.Modified = time.Unix(c[modifiedColumn].Ints[i], nanoseconds).UTC()
 	}
-	s.Size, s.ETag, s.Scanned = c[2].Ints[i], string(c[5].Bytes[i]), string(c[scannedColumn].Bytes[i])
+	s.Size, s.ETag, s.Scanned = c[sizeColumn].Ints[i], string(c[etagColumn].Bytes[i]), string(c[scannedColumn].Bytes[i])
 	return s, nil
 }
 

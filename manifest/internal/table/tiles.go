@@ -68,7 +68,7 @@ func (r *Reader) byName(ctx context.Context, kind manifest.TableKind, name strin
 
 // tiles reads a page of tiles.
 func (s *section) tiles(p pagePlace, shift []int64) ([]manifest.Tile, error) {
-	dims := (len(s.columns) - 1) / 3
+	dims := (len(s.columns) - originColumn) / columnsOfDim
 	if shift != nil && len(shift) != dims {
 		return nil, s.damaged(fmt.Errorf("its tiles have %d dimensions, but a segment has %d", dims, len(shift)))
 	}
@@ -84,10 +84,10 @@ func (s *section) tiles(p pagePlace, shift []int64) ([]manifest.Tile, error) {
 	for i := range tiles {
 		t := &tiles[i]
 		// Clip to values that checkTile rejects, so that the conversion cannot wrap around.
-		t.File = int(min(max(columns[0].Ints[i], -1), math.MaxInt32))
+		t.File = int(min(max(columns[fileColumn].Ints[i], -1), math.MaxInt32))
 		t.Origin, t.Start, t.Shape, room = room[:dims:dims], room[dims:2*dims:2*dims], room[2*dims:3*dims:3*dims], room[3*dims:]
 		for d := range dims {
-			t.Origin[d], t.Start[d], t.Shape[d] = columns[1+3*d].Ints[i], columns[2+3*d].Ints[i], columns[3+3*d].Ints[i]
+			t.Origin[d], t.Start[d], t.Shape[d] = columns[dimColumn(originColumn, d)].Ints[i], columns[dimColumn(startColumn, d)].Ints[i], columns[dimColumn(shapeColumn, d)].Ints[i]
 			if shift != nil {
 				t.Origin[d] = shifted(t.Origin[d], shift[d])
 			}

@@ -151,21 +151,21 @@ func addSource(b *builder, s *SourceRow) error {
 		values = nil
 	}
 	b.addURL(s.URL)
-	b.int(2, s.Size)
+	b.int(sizeColumn, s.Size)
 	b.addModified(s)
-	b.text(5, s.ETag)
-	b.text(6, s.Format)
+	b.text(etagColumn, s.ETag)
+	b.text(formatColumn, s.Format)
 	b.text(headerColumn, s.Header)
-	b.text(8, s.Groups)
-	b.blob(9, values)
-	b.blob(10, parts)
+	b.text(groupsColumn, s.Groups)
+	b.blob(valuesColumn, values)
+	b.blob(partsColumn, parts)
 	b.int(rowColumn, s.Row)
-	b.int(12, s.Bytes)
+	b.int(bytesColumn, s.Bytes)
 	hidden := int64(0)
 	if s.Hidden {
 		hidden = 1
 	}
-	b.int(13, hidden)
+	b.int(hiddenColumn, hidden)
 	switch {
 	case len(b.columns) > scannedColumn:
 		b.text(scannedColumn, s.Scanned)
@@ -178,22 +178,22 @@ func addSource(b *builder, s *SourceRow) error {
 // addURL adds a URL. A name that is not UTF-8 is stored twice: its bytes, and a text to display.
 func (b *builder) addURL(url string) {
 	if utf8.ValidString(url) {
-		b.text(0, url)
-		b.null(1)
+		b.text(urlColumn, url)
+		b.null(rawURLColumn)
 		return
 	}
-	b.text(0, string([]rune(url)))
-	b.blob(1, []byte(url))
+	b.text(urlColumn, string([]rune(url)))
+	b.blob(rawURLColumn, []byte(url))
 }
 
 func (b *builder) addModified(s *SourceRow) {
 	if s.Modified.IsZero() {
-		b.null(3)
-		b.null(4)
+		b.null(modifiedColumn)
+		b.null(modifiedNanosColumn)
 		return
 	}
-	b.int(3, s.Modified.Unix())
-	b.int(4, int64(s.Modified.Nanosecond()))
+	b.int(modifiedColumn, s.Modified.Unix())
+	b.int(modifiedNanosColumn, int64(s.Modified.Nanosecond()))
 }
 
 // storedPart is the stored form of a manifest.Part.
@@ -293,7 +293,7 @@ func valuesIn(b *builder) *Writer[*manifest.Values] {
 	return inOrder(b, func(v *manifest.Values) string { return v.ID }, func(b *builder, v *manifest.Values) error {
 		b.text(idColumn, v.ID)
 		b.blob(dataColumn, v.Data)
-		b.blob(textColumn, packTexts(v.Texts))
+		b.blob(textsColumn, packTexts(v.Texts))
 		return nil
 	})
 }
@@ -320,7 +320,7 @@ func NewInline(w io.Writer) *Writer[[]byte] {
 
 func inlineIn(b *builder) *Writer[[]byte] {
 	return &Writer[[]byte]{b: b, add: func(b *builder, p []byte) error {
-		b.blob(0, p)
+		b.blob(inlineColumn, p)
 		return nil
 	}}
 }
@@ -335,11 +335,11 @@ func NewTiles(w io.Writer, dims int) *Writer[manifest.Tile] {
 		if len(t.Origin) != dims || len(t.Start) != dims || len(t.Shape) != dims {
 			return fmt.Errorf("tile %d: origin %v, start %v or shape %v does not have %d dimensions", b.total, t.Origin, t.Start, t.Shape, dims)
 		}
-		b.int(0, int64(t.File))
+		b.int(fileColumn, int64(t.File))
 		for i := range dims {
-			b.int(1+3*i, t.Origin[i])
-			b.int(2+3*i, t.Start[i])
-			b.int(3+3*i, t.Shape[i])
+			b.int(dimColumn(originColumn, i), t.Origin[i])
+			b.int(dimColumn(startColumn, i), t.Start[i])
+			b.int(dimColumn(shapeColumn, i), t.Shape[i])
 		}
 		return nil
 	}}

@@ -21,7 +21,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -30,6 +29,7 @@ import (
 
 	"varve/manifest/repo"
 	"varve/readers/source"
+	"varve/readers/source/atomicfile"
 )
 
 // Prefix is the destination of an export. Any number of goroutines may use it.
@@ -126,11 +126,11 @@ type Content interface {
 // Stream stores an object that write writes. It keeps the content in a temporary file, because uploads need the size first
 // and may have to send parts again.
 func (p *Prefix) Stream(ctx context.Context, key string, write func(io.Writer) error) (err error) {
-	f, err := Temporary()
+	f, err := atomicfile.NewTemporary("")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, Discard(f)) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := write(f); err != nil {
 		return err
 	}
@@ -139,24 +139,6 @@ func (p *Prefix) Stream(ctx context.Context, key string, write func(io.Writer) e
 		return err
 	}
 	return p.Put(ctx, key, f, info.Size())
-}
-
-// Temporary makes a file for Discard. On most systems it is also removed if the process is killed.
-func Temporary() (*os.File, error) {
-	f, err := os.CreateTemp("", "varve-export-")
-	if err == nil {
-		_ = os.Remove(f.Name()) // fails on Windows, where an open file cannot be removed
-	}
-	return f, err
-}
-
-// Discard closes a temporary file, and removes it if Temporary could not.
-func Discard(f *os.File) error {
-	err := f.Close()
-	if removed := os.Remove(f.Name()); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
-		err = errors.Join(err, removed)
-	}
-	return err
 }
 
 // removedAtOnce is the number of concurrent removals.
