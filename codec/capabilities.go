@@ -62,6 +62,11 @@ func HasShards(specs []Spec) bool {
 	return slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == "sharding_indexed" })
 }
 
+// HasMessages reports whether stored chunks are GRIB messages, which describe their grid and time themselves.
+func HasMessages(specs []Spec) bool {
+	return slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == "grib.message" })
+}
+
 // IsMemoryForm reports whether the stored bytes of a chunk equal its elements in memory.
 func (p *Pipeline) IsMemoryForm() bool {
 	b, ok := p.toBytes.(*bytesCodec)

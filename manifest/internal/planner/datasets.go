@@ -51,5 +51,5 @@ func (p *planner) noteDatasets() {
 
 // isOfMessages reports whether the chunks of a variable are GRIB messages.
 func isOfMessages(v *manifest.Variable) bool {
-	return slices.ContainsFunc(v.Storage.Codecs, func(s codec.Spec) bool { return s.Name == "grib.message" })
+	return codec.HasMessages(v.Storage.Codecs)
 }
