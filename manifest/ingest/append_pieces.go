@@ -17,20 +17,20 @@ func (a *appending) foldPieces(ctx context.Context, x *planner.Extension) error 
 	for _, v := range x.Values {
 		fresh[v.ID] = v
 	}
-	named := map[string]bool{}
+	used := map[string]bool{}
 	for i := range x.Arrays {
 		array := &x.Arrays[i]
 		if err := a.foldArray(ctx, array, fresh); err != nil {
 			return fmt.Errorf("%s: %w", array.Path, err)
 		}
 		for _, p := range array.Pieces {
-			named[p.Values] = true
+			used[p.Values] = true
 		}
 	}
 	// Values that were merged into others are not needed any more.
 	x.Values = x.Values[:0:0]
 	for id, v := range fresh {
-		if named[id] {
+		if used[id] {
 			x.Values = append(x.Values, v)
 		}
 	}

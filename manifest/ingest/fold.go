@@ -190,16 +190,16 @@ func (f *folding) foldAlike(ctx context.Context, dims int, which []folded) error
 // listTiles removes tables of tiles that no placement names. It renumbers the rows of the others,
 // which is safe because segments name tables and not row numbers of the kind.
 func (f *folding) listTiles() {
-	named := map[string]bool{}
+	used := map[string]bool{}
 	for _, p := range f.snap.Placements {
 		for _, s := range p.Segments {
-			named[s.Table] = true
+			used[s.Table] = true
 		}
 	}
 	list, others := listed(f.snap.Tables, manifest.Tiles)
 	first := int64(0)
 	for _, t := range list {
-		if named[t.Name] {
+		if used[t.Name] {
 			t.First, first = first, first+t.Rows
 			others = append(others, t)
 		}

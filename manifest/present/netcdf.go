@@ -134,16 +134,16 @@ func (n *netcdfFile) describe(ctx context.Context) error {
 // dim returns the index of a dimension, and adds it if necessary. If dimensions of different groups have one
 // name but different lengths, they get different names.
 func (n *netcdfFile) dim(name string, length int64) int {
-	place, ok := n.dims[name]
-	if ok && n.file.Dimensions[place].Length != length {
+	index, ok := n.dims[name]
+	if ok && n.file.Dimensions[index].Length != length {
 		return n.dim(fmt.Sprintf("%s_%d", name, length), length)
 	}
 	if !ok {
-		place = len(n.file.Dimensions)
-		n.dims[name] = place
+		index = len(n.file.Dimensions)
+		n.dims[name] = index
 		n.file.Dimensions = append(n.file.Dimensions, netcdf.Dimension{Name: name, Length: length})
 	}
-	return place
+	return index
 }
 
 // globals sets the global attributes: the attributes of the array's group and of its parents.

@@ -135,7 +135,7 @@ func (o *opened) mapped(name string) (*described, error) {
 	if *o.trail.count++; *o.trail.count > maxParts {
 		return nil, fmt.Errorf("is composed of more than %d variables, directly or indirectly: %w", maxParts, errors.ErrUnsupported)
 	}
-	v, in, err := o.named(name)
+	v, in, err := o.locateMapped(name)
 	if v == nil || err != nil {
 		return nil, err
 	}
@@ -205,8 +205,8 @@ func (o *opened) locate(at string) (v *readers.Variable, in *opened, err error) 
 	return nil, nil, nil
 }
 
-// named is like locate, for a name in a mapping.
-func (o *opened) named(name string) (v *readers.Variable, in *opened, err error) {
+// locateMapped is like locate, for a name in a mapping.
+func (o *opened) locateMapped(name string) (v *readers.Variable, in *opened, err error) {
 	if o.data.LookupVirtual == nil {
 		return o.locate("/" + strings.Trim(name, "/"))
 	}
@@ -215,7 +215,7 @@ func (o *opened) named(name string) (v *readers.Variable, in *opened, err error)
 	case err != nil:
 		return nil, nil, err
 	case l != nil:
-		return o.beyond(l, l.Target, (*opened).named)
+		return o.beyond(l, l.Target, (*opened).locateMapped)
 	case v == nil:
 		return nil, nil, nil
 	}

@@ -133,9 +133,9 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 	return h, nil
 }
 
-func (h *Handler) add(ctx context.Context, dir string, named bool) error {
+func (h *Handler) add(ctx context.Context, dir string, hasName bool) error {
 	p := &mount{dir: dir, base: escapePath(h.base)}
-	if named {
+	if hasName {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
 			return err

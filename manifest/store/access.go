@@ -290,11 +290,11 @@ func (x *access) checkAddress(_, address string, _ syscall.RawConn) error {
 	if !ip.IsLinkLocalUnicast() && !ip.IsLinkLocalMulticast() && !slices.Contains(metadata, ip) {
 		return nil
 	}
-	named := func(u *url.URL) bool {
+	isHost := func(u *url.URL) bool {
 		host, err := netip.ParseAddr(u.Hostname())
 		return err == nil && host.Unmap().WithZone("") == ip
 	}
-	if slices.ContainsFunc(x.urls, named) {
+	if slices.ContainsFunc(x.urls, isHost) {
 		return nil
 	}
 	return fmt.Errorf("%s is an address of metadata or link-local services: %w; allow a prefix with this address if you need it", ip, source.ErrForbidden)

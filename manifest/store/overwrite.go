@@ -12,15 +12,15 @@ import (
 	"varve/readers/source"
 )
 
-// ErrSource is returned by CheckReplaced if writing to a place would replace a source of the manifest,
+// ErrSource is returned by CheckReplaced if writing to a destination would replace a source of the manifest,
 // or the manifest itself.
 var ErrSource = errors.New("it is never overwritten; choose another name")
 
-// CheckReplaced returns an ErrSource if a local or remote place is, or contains, the manifest or one of its
+// CheckReplaced returns an ErrSource if a local or remote destination is, or contains, the manifest or one of its
 // sources, also under another name, such as a link. Call it before replacing anything there. It does not read
-// the list of sources if the place does not exist.
-func (s *Store) CheckReplaced(ctx context.Context, place string) error {
-	at, err := findDestination(place)
+// the list of sources if the destination does not exist.
+func (s *Store) CheckReplaced(ctx context.Context, dest string) error {
+	at, err := findDestination(dest)
 	if err != nil || at == nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (s *Store) CheckReplaced(ctx context.Context, place string) error {
 		return err
 	}
 	if at.contains(out) {
-		return fmt.Errorf("%s: it contains the manifest %s: %w", place, out.URL, ErrSource)
+		return fmt.Errorf("%s: it contains the manifest %s: %w", dest, out.URL, ErrSource)
 	}
 	for row := range s.snapshot.Rows(manifest.Sources) {
 		src, err := s.Source(ctx, row)
@@ -37,7 +37,7 @@ func (s *Store) CheckReplaced(ctx context.Context, place string) error {
 			return err
 		}
 		if at.contains(src) {
-			return fmt.Errorf("%s: %s is a source of the manifest: %w", place, src.URL, ErrSource)
+			return fmt.Errorf("%s: %s is a source of the manifest: %w", dest, src.URL, ErrSource)
 		}
 	}
 	return ctx.Err()
@@ -66,11 +66,11 @@ type destination struct {
 	inside map[string]bool // remembers, for folders, whether they are the destination or inside it
 }
 
-func findDestination(place string) (*destination, error) {
-	if source.IsObject(place) {
-		return &destination{name: strings.TrimRight(place, "/")}, nil
+func findDestination(dest string) (*destination, error) {
+	if source.IsObject(dest) {
+		return &destination{name: strings.TrimRight(dest, "/")}, nil
 	}
-	path, err := filepath.Abs(place)
+	path, err := filepath.Abs(dest)
 	if err != nil {
 		return nil, err
 	}

@@ -125,24 +125,24 @@ func (b *builder) table(t fields) int {
 	b.align(8, offsetSize) // fields of 8 bytes come first, after the 4-byte distance to the vtable
 	at := len(b.data)
 	b.u32(at - vtable)
-	places := make([]int, len(t))
+	offsets := make([]int, len(t))
 	// Descending sizes keep every field aligned without padding.
 	for _, size := range []int{8, 4, 2, 1} {
 		for i, v := range t {
-			if v != nil && places[i] == 0 && alignment(v) == size {
-				places[i] = len(b.data) - at
+			if v != nil && offsets[i] == 0 && alignment(v) == size {
+				offsets[i] = len(b.data) - at
 				b.inline(v)
 			}
 		}
 	}
 	binary.LittleEndian.PutUint16(b.data[vtable:], uint16(4+2*len(t)))
 	binary.LittleEndian.PutUint16(b.data[vtable+2:], uint16(len(b.data)-at))
-	for i, place := range places {
-		binary.LittleEndian.PutUint16(b.data[vtable+4+2*i:], uint16(place))
+	for i, offset := range offsets {
+		binary.LittleEndian.PutUint16(b.data[vtable+4+2*i:], uint16(offset))
 	}
 	for i, v := range t {
 		if v != nil && isOffset(v) {
-			b.point(at+places[i], v)
+			b.point(at+offsets[i], v)
 		}
 	}
 	return at

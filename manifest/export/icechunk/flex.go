@@ -145,9 +145,9 @@ func (w *flexWriter) elements(words []uint64, kinds []byte) uint64 {
 
 func (w *flexWriter) mapping(v map[string]any) (uint64, byte, error) {
 	names := slices.Sorted(maps.Keys(v))
-	places, values := make([]uint64, len(names)), make([]any, len(names))
+	offsets, values := make([]uint64, len(names)), make([]any, len(names))
 	for i, name := range names {
-		places[i], values[i] = uint64(len(w.data)), v[name]
+		offsets[i], values[i] = uint64(len(w.data)), v[name]
 		w.data = append(append(w.data, name...), 0)
 	}
 	words, kinds, err := w.all(values)
@@ -157,8 +157,8 @@ func (w *flexWriter) mapping(v map[string]any) (uint64, byte, error) {
 	w.align()
 	w.u64(uint64(len(names)))
 	keys := uint64(len(w.data))
-	for _, place := range places {
-		w.word(place, flexKey)
+	for _, offset := range offsets {
+		w.word(offset, flexKey)
 	}
 	w.word(keys, flexKey)
 	w.u64(flexWidth)

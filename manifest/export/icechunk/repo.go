@@ -181,13 +181,13 @@ func (s status) fields() fields {
 
 // encode returns the buffer of the table Repo.
 func (r *repoInfo) encode() ([]byte, error) {
-	place := map[objectID]u32{}
+	number := map[objectID]u32{}
 	for i, s := range r.snapshots {
-		place[s.id] = u32(i)
+		number[s.id] = u32(i)
 	}
 	var snapshots, updates tables
 	for _, s := range r.snapshots {
-		parent, ok := place[s.parent]
+		parent, ok := number[s.parent]
 		if s.root {
 			parent = ^u32(0) // -1
 		} else if !ok {
@@ -202,7 +202,7 @@ func (r *repoInfo) encode() ([]byte, error) {
 		}
 		updates = append(updates, f)
 	}
-	f := fields{u8(formatVersion), refList(r.tags, place), refList(r.branches, place), texts(r.deletedTags), snapshots,
+	f := fields{u8(formatVersion), refList(r.tags, number), refList(r.branches, number), texts(r.deletedTags), snapshots,
 		r.status.fields(), itemTables(r.metadata), updates, nil, orNone(r.config, bytesOf(r.config)),
 		orNone(r.enabled, flags(r.enabled)), orNone(r.disabled, flags(r.disabled)), orNone(r.extra, bytesOf(r.extra))}
 	if r.before != "" {
@@ -219,9 +219,9 @@ func (s *snapshotInfo) fields(parent u32) fields {
 	return f
 }
 
-func refList(refs []ref, place map[objectID]u32) (out tables) {
+func refList(refs []ref, number map[objectID]u32) (out tables) {
 	for _, r := range refs {
-		out = append(out, fields{text(r.name), place[r.snapshot]})
+		out = append(out, fields{text(r.name), number[r.snapshot]})
 	}
 	return out
 }

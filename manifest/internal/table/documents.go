@@ -116,7 +116,7 @@ func document[T any](ctx context.Context, r *Reader, kind manifest.TableKind, id
 }
 
 // keyed returns a row of a page, through the cache.
-func (s *section) keyed(p pagePlace, i int) (row keyedRow, err error) {
+func (s *section) keyed(p tablePage, i int) (row keyedRow, err error) {
 	for column := range s.columns {
 		texts, err := s.column(p, column)
 		if err != nil {
@@ -143,7 +143,7 @@ func (r *Reader) seek(ctx context.Context, kind manifest.TableKind, id string) (
 		if err != nil {
 			return nil, 0, err
 		}
-		row, found, err := s.search(func(p pagePlace, i int) (int, error) {
+		row, found, err := s.search(func(p tablePage, i int) (int, error) {
 			ids, err := s.column(p, idColumn)
 			if err != nil {
 				return 0, err
@@ -159,7 +159,7 @@ func (r *Reader) seek(ctx context.Context, kind manifest.TableKind, id string) (
 
 // search is a binary search for a row. compare returns a negative number if row i of a page is before
 // the wanted row, and a positive one if it is after it.
-func (s *section) search(compare func(p pagePlace, i int) (int, error)) (row int64, found bool, err error) {
+func (s *section) search(compare func(p tablePage, i int) (int, error)) (row int64, found bool, err error) {
 	// Each step decodes one page, or finds it in the cache.
 	for low, high := int64(0), s.rows; low < high; {
 		row = (low + high) / 2

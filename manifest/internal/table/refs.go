@@ -151,7 +151,7 @@ func compress[T comparable](values []T) ([]T, T) {
 }
 
 // readRefs reads the refs of a page.
-func (s *section) readRefs(p pagePlace, b *RefBatch) error {
+func (s *section) readRefs(p tablePage, b *RefBatch) error {
 	for i := range b.columns {
 		if err := s.read(p, i, &b.columns[i]); err != nil {
 			return err
@@ -210,7 +210,7 @@ func narrowTo[T uint32 | int32](dst []T, values []int64, low, high int64) ([]T, 
 func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBatch, error] {
 	return func(yield func(*RefBatch, error) bool) {
 		var b RefBatch
-		err := r.scanPages(ctx, manifest.Refs, row, rows, func(s span, p pagePlace) (more bool, err error) {
+		err := r.scanPages(ctx, manifest.Refs, row, rows, func(s span, p tablePage) (more bool, err error) {
 			if err := s.readRefs(p, &b); err != nil {
 				return false, err
 			}
@@ -225,10 +225,10 @@ func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBa
 }
 
 // scanPages calls do with each page that contains some of the rows, until do returns false.
-func (r *Reader) scanPages(ctx context.Context, kind manifest.TableKind, row, rows int64, do func(span, pagePlace) (bool, error)) (failed error) {
+func (r *Reader) scanPages(ctx context.Context, kind manifest.TableKind, row, rows int64, do func(span, tablePage) (bool, error)) (failed error) {
 	more := true
 	err := r.spans(ctx, kind, row, rows, func(s span) bool {
-		err := s.pages(s.start, s.end, func(p pagePlace) bool {
+		err := s.pages(s.start, s.end, func(p tablePage) bool {
 			if failed = ctx.Err(); failed == nil {
 				more, failed = do(s, p)
 			}

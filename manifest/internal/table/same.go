@@ -63,7 +63,7 @@ func (r *Reader) strips(ctx context.Context, kind manifest.TableKind, row, rows 
 		}
 		var refs RefBatch
 		var columns []parquet.Values
-		err := r.scanPages(ctx, kind, row, rows, func(s span, p pagePlace) (bool, error) {
+		err := r.scanPages(ctx, kind, row, rows, func(s span, p tablePage) (bool, error) {
 			if kind == manifest.Refs {
 				if err := s.readRefs(p, &refs); err != nil {
 					return false, err
@@ -83,7 +83,7 @@ func (r *Reader) strips(ctx context.Context, kind manifest.TableKind, row, rows 
 }
 
 // readColumns reads all columns of a page.
-func (s *section) readColumns(p pagePlace, columns *[]parquet.Values) error {
+func (s *section) readColumns(p tablePage, columns *[]parquet.Values) error {
 	if len(*columns) != len(s.columns) {
 		*columns = make([]parquet.Values, len(s.columns))
 	}

@@ -129,8 +129,8 @@ func (s *section) refuse(err error) error {
 	return s.damaged(err)
 }
 
-// pagePlace is the page that contains a row.
-type pagePlace struct {
+// tablePage is the page that contains a row.
+type tablePage struct {
 	group  int // index in section.groups
 	layout *parquet.Layout
 	page   int
@@ -152,18 +152,18 @@ func (s *section) group(row int64) int {
 }
 
 // find returns the page that contains a row of the section.
-func (s *section) find(row int64) (pagePlace, error) {
+func (s *section) find(row int64) (tablePage, error) {
 	group := s.group(row)
 	l, err := s.layout(group)
 	if err != nil {
-		return pagePlace{}, err
+		return tablePage{}, err
 	}
 	return s.pageAt(group, l, l.Find(int(row-s.firsts[group]))), nil
 }
 
-func (s *section) pageAt(group int, l *parquet.Layout, page int) pagePlace {
+func (s *section) pageAt(group int, l *parquet.Layout, page int) tablePage {
 	start, end := l.Rows(page)
-	return pagePlace{group, l, page, s.firsts[group] + int64(start), int64(end - start)}
+	return tablePage{group, l, page, s.firsts[group] + int64(start), int64(end - start)}
 }
 
 func (s *section) layout(group int) (*parquet.Layout, error) {
@@ -178,7 +178,7 @@ func (s *section) layout(group int) (*parquet.Layout, error) {
 }
 
 // read reads a column of a page.
-func (s *section) read(p pagePlace, column int, dst *parquet.Values) error {
+func (s *section) read(p tablePage, column int, dst *parquet.Values) error {
 	group, in := s.groups[p.group], s.columns[column]
 	// The file does not have the column: all values are null.
 	if in < 0 {
@@ -200,7 +200,7 @@ func (s *section) read(p pagePlace, column int, dst *parquet.Values) error {
 
 // checkNulls checks that required columns have no nulls: in a part all columns are optional in
 // Parquet's schema.
-func (s *section) checkNulls(p pagePlace, column int, v *parquet.Values) error {
+func (s *section) checkNulls(p tablePage, column int, v *parquet.Values) error {
 	if v.Present == nil {
 		return nil
 	}
@@ -237,7 +237,7 @@ func bytesOf(texts [][]byte) int64 {
 }
 
 // column returns a column of a page of texts, through the cache.
-func (s *section) column(p pagePlace, column int) ([][]byte, error) {
+func (s *section) column(p tablePage, column int) ([][]byte, error) {
 	key := cacheKey{s.id, int32(p.group), int32(p.page), columnContent + content(column)}
 	return cached(s.cache, key, func() ([][]byte, int64, error) {
 		var v parquet.Values
@@ -249,7 +249,7 @@ func (s *section) column(p pagePlace, column int) ([][]byte, error) {
 }
 
 // pages calls do with the pages that contain a range of rows, in order, until it returns false.
-func (s *section) pages(row, end int64, do func(pagePlace) bool) error {
+func (s *section) pages(row, end int64, do func(tablePage) bool) error {
 	for row < end {
 		p, err := s.find(row)
 		if err != nil {

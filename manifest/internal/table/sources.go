@@ -36,7 +36,7 @@ func (r *Reader) Source(ctx context.Context, row int64) (*SourceRow, error) {
 // ScanSources yields sources in order without using the cache. The caller may keep them.
 func (r *Reader) ScanSources(ctx context.Context, row, rows int64) iter.Seq2[*SourceRow, error] {
 	return func(yield func(*SourceRow, error) bool) {
-		err := r.scanPages(ctx, manifest.Sources, row, rows, func(s span, p pagePlace) (bool, error) {
+		err := r.scanPages(ctx, manifest.Sources, row, rows, func(s span, p tablePage) (bool, error) {
 			sources, _, err := s.readSources(p)
 			if err != nil {
 				return false, err
@@ -58,7 +58,7 @@ func (r *Reader) ScanSources(ctx context.Context, row, rows int64) iter.Seq2[*So
 const sourceBytes = 250
 
 // readSources reads a page of sources, and returns the memory that it takes.
-func (s *section) readSources(p pagePlace) ([]SourceRow, int64, error) {
+func (s *section) readSources(p tablePage) ([]SourceRow, int64, error) {
 	columns := make([]parquet.Values, len(sourceColumns))
 	size := sourceBytes * p.rows
 	for i := range columns {
@@ -167,9 +167,9 @@ type SourceIndex struct {
 // Index reads only the header IDs and first refs of all sources.
 func (r *Reader) Index(ctx context.Context) (*SourceIndex, error) {
 	index := &SourceIndex{IDs: []string{""}}
-	places := map[string]uint32{"": 0}
+	numbers := map[string]uint32{"": 0}
 	var rows, headers parquet.Values
-	err := r.scanPages(ctx, manifest.Sources, 0, r.Rows(manifest.Sources), func(s span, p pagePlace) (bool, error) {
+	err := r.scanPages(ctx, manifest.Sources, 0, r.Rows(manifest.Sources), func(s span, p tablePage) (bool, error) {
 		if err := s.read(p, rowColumn, &rows); err != nil {
 			return false, err
 		}
@@ -178,10 +178,10 @@ func (r *Reader) Index(ctx context.Context) (*SourceIndex, error) {
 		}
 		index.Row = append(index.Row, rows.Ints...)
 		for _, id := range headers.Bytes {
-			at, ok := places[string(id)]
+			at, ok := numbers[string(id)]
 			if !ok {
 				at = uint32(len(index.IDs))
-				places[string(id)] = at
+				numbers[string(id)] = at
 				index.IDs = append(index.IDs, string(id))
 			}
 			index.Header = append(index.Header, at)

@@ -24,7 +24,7 @@ func (r *Reader) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[ma
 			return
 		}
 		var failed error
-		err = t.pages(s.Row, s.Row+s.Rows, func(p pagePlace) bool {
+		err = t.pages(s.Row, s.Row+s.Rows, func(p tablePage) bool {
 			if failed = ctx.Err(); failed != nil {
 				return false
 			}
@@ -67,7 +67,7 @@ func (r *Reader) byName(ctx context.Context, kind manifest.TableKind, name strin
 }
 
 // tiles reads a page of tiles.
-func (s *section) tiles(p pagePlace, shift []int64) ([]manifest.Tile, error) {
+func (s *section) tiles(p tablePage, shift []int64) ([]manifest.Tile, error) {
 	dims := (len(s.columns) - originColumn) / columnsOfDim
 	if shift != nil && len(shift) != dims {
 		return nil, s.damaged(fmt.Errorf("its tiles have %d dimensions, but a segment has %d", dims, len(shift)))

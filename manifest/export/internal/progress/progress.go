@@ -9,11 +9,11 @@ import (
 
 // Counter counts the exported chunks. Several goroutines may use it. A nil Counter does nothing.
 type Counter struct {
-	tell  func(done, total int64)
-	total int64
-	begun time.Time
-	done  atomic.Int64
-	told  atomic.Int64 // the time of the last report, in nanoseconds since begun
+	tell     func(done, total int64)
+	total    int64
+	begun    time.Time
+	done     atomic.Int64
+	reported atomic.Int64 // the time of the last report, in nanoseconds since begun
 
 	telling sync.Mutex
 	shown   int64 // the number in the last report
@@ -37,8 +37,8 @@ func (c *Counter) Add(n int64) {
 		return
 	}
 	done := c.done.Add(n)
-	now, told := int64(time.Since(c.begun)), c.told.Load()
-	if done == c.total || now-told >= every && c.told.CompareAndSwap(told, now) {
+	now, reported := int64(time.Since(c.begun)), c.reported.Load()
+	if done == c.total || now-reported >= every && c.reported.CompareAndSwap(reported, now) {
 		c.show(done)
 	}
 }

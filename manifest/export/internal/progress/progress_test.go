@@ -10,19 +10,19 @@ import (
 
 func TestCounter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []int64
+		var reports []int64
 		c := New(func(done, total int64) {
 			if total != 10 {
 				t.Errorf("%d in all, not 10", total)
 			}
-			told = append(told, done)
+			reports = append(reports, done)
 		}, 10)
 		for range 10 {
 			time.Sleep(40 * time.Millisecond)
 			c.Add(1)
 		}
-		if want := []int64{3, 6, 9, 10}; len(told) != 4 || [4]int64(told) != [4]int64(want) {
-			t.Errorf("reported %v, want %v", told, want)
+		if want := []int64{3, 6, 9, 10}; len(reports) != 4 || [4]int64(reports) != [4]int64(want) {
+			t.Errorf("reported %v, want %v", reports, want)
 		}
 	})
 }
