@@ -12,6 +12,9 @@ import (
 // filters also its stored size and its filter mask.
 //
 //	address (size of offsets), stored size (1 to 8 bytes), filter mask (4 bytes)
+//
+// For example, with offsets of 8 bytes and stored sizes of 2, a chunk of 300 bytes at 4096 to which all
+// filters were applied is 00100000 00000000 │ 2c01 │ 00000000.
 type element struct {
 	size    int // size of an element in bytes
 	offsets int

@@ -8,11 +8,18 @@ import (
 	"varve/readers"
 )
 
+// Lengths in the keys of chunks.
+const (
+	chunkKeyHead   = 8 // stored size, filter mask
+	chunkKeyOffset = 8 // one offset
+)
+
 // readBTree1 reads a v1 B-tree of chunks (III.A.1), the index of datasets in files of HDF5 1.8 and
 // earlier. A leaf alternates keys and children:
 //
-//	key    stored size (4 bytes), filter mask (4 bytes),
-//	       offset of the chunk in elements (8 bytes a dimension), offset in the element (8)
+//	key    stored size (4 bytes), filter mask (4 bytes)         chunkKeyHead
+//	       offset of the chunk in elements, for each dimension  chunkKeyOffset
+//	       offset in the element                                chunkKeyOffset
 //	child  address of the chunk (size of offsets)
 //
 // For example, in a dataset of 4-byte elements with chunks of 10 × 20, the second chunk of the
@@ -21,7 +28,7 @@ import (
 func (x *chunkIndex) readBTree1(ctx context.Context) error {
 	rank := len(x.chunk)
 	place := newGridPosition(x.chunk)
-	t := btree1{f: x.f, kind: nodeChunk, keySize: 8 + 8*(rank+1), check: x.checkKey, guess: usualNode}
+	t := btree1{f: x.f, kind: nodeChunk, keySize: chunkKeyHead + chunkKeyOffset*(rank+1), check: x.checkKey, guess: usualNode}
 	if x.onUnfound != nil {
 		t.path = &btree1Path{rank: rank, entry: t.keySize + x.f.super.offsets}
 	}
@@ -41,7 +48,7 @@ func (x *chunkIndex) readBTree1(ctx context.Context) error {
 		// In an undamaged index one comparison per node shows that a search finds every chunk.
 		all := t.path == nil || t.path.findsAll()
 		for b := c.b; n > 0; n, b = n-1, b[entry:] {
-			if err := place.update(x.out.ref.Index, b[8:8+8*rank]); err != nil {
+			if err := place.update(x.out.ref.Index, b[chunkKeyHead:chunkKeyHead+chunkKeyOffset*rank]); err != nil {
 				return &readers.Error{Offset: c.at, Err: err}
 			}
 			if err := x.checkTail(b); err != nil {
@@ -104,7 +111,7 @@ func (p *gridPosition) update(index []uint64, b []byte) error {
 // checkKey rejects keys that are not the start of a chunk.
 func (x *chunkIndex) checkKey(key []byte) error {
 	for d, n := range x.chunk {
-		if at := binary.LittleEndian.Uint64(key[8+8*d:]); at%n != 0 {
+		if at := binary.LittleEndian.Uint64(key[chunkKeyHead+chunkKeyOffset*d:]); at%n != 0 {
 			return readers.Corruptf("v1 B-tree: a chunk starts at %d in dimension %d, not at a multiple of %d", at, d, n)
 		}
 	}
@@ -113,7 +120,7 @@ func (x *chunkIndex) checkKey(key []byte) error {
 
 // checkTail rejects keys that are not the start of an element.
 func (x *chunkIndex) checkTail(key []byte) error {
-	if at := binary.LittleEndian.Uint64(key[8+8*len(x.chunk):]); at != 0 && at%x.size != 0 {
+	if at := binary.LittleEndian.Uint64(key[chunkKeyHead+chunkKeyOffset*len(x.chunk):]); at != 0 && at%x.size != 0 {
 		return readers.Corruptf("v1 B-tree: a chunk starts at byte %d inside an element of %d bytes", at, x.size)
 	}
 	return nil

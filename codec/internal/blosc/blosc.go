@@ -21,6 +21,8 @@
 // block has fewer than 128 elements. A stream that is as long as its decoded bytes is stored
 // uncompressed.
 //
+// For example, "hi", stored, is 02 01 02 01 │ 02 00 00 00 │ 02 00 00 00 │ 12 00 00 00 │ 68 69.
+//
 // For Blosc2 see frame.go and chunk2.go.
 package blosc
 

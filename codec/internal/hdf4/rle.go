@@ -8,6 +8,8 @@
 //	0LLLLLLL  byte…   L+1 literal bytes
 //	1LLLLLLL  byte    a run: the byte, L+3 times
 //
+// For example, "abcdddd" is 02 61 62 63 │ 81 64.
+//
 // N-bit numbers follow each other without gaps. Each is the stored bits of a big-endian number,
 // from bit First downwards, the most significant first.
 package hdf4

@@ -16,6 +16,11 @@
 //	  | 1f 8b 08 | FLG 1 | MTIME 4 | XFL 1 | OS 1 | optional fields, see FLG | DEFLATE |
 //	  | CRC-32 4 | ISIZE 4 |
 //
+// For example, "hi" in a stored block of a zlib stream is
+//
+//	78 01 │ 01  02 00  fd ff  68 69 │ 01 3b 00 d2
+//	head    final LEN  NLEN   bytes   Adler-32
+//
 // Where the RFCs leave a choice, this package accepts the same streams as zlib:
 //
 //   - A code of one symbol may be incomplete.

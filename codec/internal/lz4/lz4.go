@@ -10,6 +10,10 @@
 //	offset  u16 LE    distance of the match, 1 to 65535 bytes back
 //	        u8…       if M is 15: added to M in the same way; the match has M+4 bytes
 //
+// For example, "abcabcabcavwxyz" can be 3 literals and a match of 7 bytes 3 back, then 5 literals:
+//
+//	33 61 62 63 03 00 │ 50 76 77 78 79 7a
+//
 // A numcodecs.lz4 chunk (numcodecs/lz4.pyx) is a block after its decoded size:
 //
 //	size u32 LE | block

@@ -6,6 +6,8 @@
 //	000LLLLL  literal…              L+1 literals
 //	LLLooooo  oooooooo              match of L+2 bytes, L 1 to 6, o+1 bytes back
 //	111ooooo  LLLLLLLL  oooooooo    match of L+9 bytes, o+1 bytes back
+//
+// For example, "abcabcabc" is 3 literals and a match of 6 bytes 3 back: 02 61 62 63 │ 80 02.
 package lzf
 
 import (

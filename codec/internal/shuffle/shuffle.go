@@ -8,6 +8,8 @@
 //	elements  a0 a1 a2 a3 | b0 b1 b2 b3 | c0 c1 c2 c3 | t
 //	planes    a0 b0 c0 | a1 b1 c1 | a2 b2 c2 | a3 b3 c3 | t
 //
+// For example, the elements 0102 and 0304 become 01 03 │ 02 04.
+//
 // Bit shuffle splits each plane into eight rows of n/8 bytes. Row k holds bit k of every byte of the
 // plane, with the first element in the least significant bit. It needs whole groups of eight elements;
 // formats differ in how they treat the rest, see BitShuffle.

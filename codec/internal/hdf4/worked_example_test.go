@@ -1,0 +1,13 @@
+package hdf4
+
+import "testing"
+
+// TestWorkedExample checks the bytes of the example in the comment on the package.
+func TestWorkedExample(t *testing.T) {
+	const want = "abcdddd"
+	dst := make([]byte, len(want))
+	n, err := DecodeRLE(dst, []byte("\x02\x61\x62\x63\x81\x64"))
+	if err != nil || n != len(want) || string(dst) != want {
+		t.Errorf("%q of %d bytes: %v", dst, n, err)
+	}
+}
