@@ -101,7 +101,7 @@ func TestRepacked(t *testing.T) {
 	}
 	lossy := options(0.01, append(files, far)...)
 	lossy.Force, lossy.Plan.RepackLossy = true, []string{"v"}
-	if made, err = Build(t.Context(), out, lossy); err != nil {
+	if _, err = Build(t.Context(), out, lossy); err != nil {
 		t.Fatal(err)
 	}
 	compare(append(want, 327.67, 0.1, 0.2))
