@@ -152,15 +152,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Result, error) {
 // again.
 func (a *appending) extension(ctx context.Context) (*planner.Extension, error) {
 	first := int(a.old.Rows(manifest.Sources))
-	for {
-		made, needs, err := planner.Extend(a.old.State, a.old.Arrays, a.files, first, a.opts.ValueBytes)
-		if err != nil || len(needs) == 0 {
-			return made, err
-		}
-		if err := a.load(ctx, a.files, needs); err != nil {
-			return nil, err
-		}
-	}
+	return planner.Extend(ctx, a.old.State, a.old.Arrays, a.files, first, a.opts.ValueBytes, a.load(a.files))
 }
 
 // extend makes the snapshot for files that come after all others.

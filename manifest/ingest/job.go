@@ -275,7 +275,8 @@ func countPatched(ctx context.Context, repository *repo.Repository, snap *manife
 	return closing(s, err)
 }
 
-// planned makes a plan, and reads the values that it needs.
+// planned makes a plan. If it has to re-encode chunks with codecs that do not restore all values, it
+// plans again without these codecs.
 func (j *job) planned(ctx context.Context, all []*manifest.File) (*planner.Plan, error) {
 	opts := j.opts.Plan
 	opts.ValueBytes = j.opts.ValueBytes
@@ -283,21 +284,15 @@ func (j *job) planned(ctx context.Context, all []*manifest.File) (*planner.Plan,
 		opts.ChunkLengths = pieceLengths(j.old.Arrays)
 	}
 	for {
-		made, needs, err := planner.New(all, &opts)
+		made, err := planner.New(ctx, all, &opts, j.load(all))
 		if err != nil {
 			return nil, err
 		}
-		if len(needs) == 0 {
-			reencoded, err := j.reencodedInexactly(ctx, made, all)
-			if err != nil || len(reencoded) == 0 {
-				return made, err
-			}
-			opts.Exact = append(opts.Exact, reencoded...)
-			continue
+		reencoded, err := j.reencodedInexactly(ctx, made, all)
+		if err != nil || len(reencoded) == 0 {
+			return made, err
 		}
-		if err := j.load(ctx, all, needs); err != nil {
-			return nil, err
-		}
+		opts.Exact = append(opts.Exact, reencoded...)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -17,12 +16,14 @@ import (
 	"varve/manifest/scan"
 )
 
-// loading reads the values that a plan needs. Files with equal values share them in memory.
+// loading answers a plan's requests for values by reading the files. Files with equal values share them
+// in memory. It is a planner.Values.
 type loading struct {
 	files    []*manifest.File
 	opts     *scan.Options
 	sums     *scan.Sums
 	memory   *semaphore.Weighted // limits the bytes of elements in memory
+	workers  int
 	progress func(done, total int64)
 
 	mu          sync.Mutex
@@ -30,85 +31,101 @@ type loading struct {
 	done, total int64
 }
 
-func (j *job) load(ctx context.Context, all []*manifest.File, needs []planner.Need) error {
+// load returns the source of values for a plan of files.
+func (j *job) load(all []*manifest.File) *loading {
 	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, GRIBIndexes: j.opts.indexes}
-	l := &loading{
-		files: all, opts: opts, sums: scan.NewSums(),
-		memory: semaphore.NewWeighted(manifest.MostSummed), progress: j.opts.Compared, same: map[string]*manifest.Values{},
+	return &loading{
+		files: all, opts: opts, sums: scan.NewSums(), memory: semaphore.NewWeighted(manifest.MostSummed),
+		workers: cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)), progress: j.opts.Compared, same: map[string]*manifest.Values{},
 	}
-	wholly := map[planner.Need]bool{}
-	for _, n := range needs {
-		if needsElements(n) {
-			wholly[planner.Need{File: n.File, Variable: n.Variable}] = true
+}
+
+// Get reads the requested values.
+func (l *loading) Get(ctx context.Context, requests []planner.Request) ([]*manifest.Values, error) {
+	values := make([]*manifest.Values, len(requests))
+	type variable struct{ file, variable int }
+	whole := map[variable]int{} // the request for all elements; their digest costs nothing then
+	for i, r := range requests {
+		if needsElements(r) {
+			whole[variable{r.File, r.Variable}] = i
 		}
 	}
-	needs = slices.DeleteFunc(slices.Clone(needs), func(n planner.Need) bool { // if all elements are read, their digest costs nothing
-		return !needsElements(n) && wholly[planner.Need{File: n.File, Variable: n.Variable}]
-	})
-	l.total = int64(len(needs))
-	byFile := map[int][]planner.Need{}
-	for _, n := range needs {
-		byFile[n.File] = append(byFile[n.File], n)
+	byFile := map[int][]int{} // the requests to read, by file
+	var files []int
+	l.done, l.total = 0, 0
+	for i, r := range requests {
+		if _, ok := whole[variable{r.File, r.Variable}]; ok && !needsElements(r) {
+			continue
+		}
+		if byFile[r.File] == nil {
+			files = append(files, r.File)
+		}
+		byFile[r.File] = append(byFile[r.File], i)
+		l.total++
 	}
 	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
-	for _, n := range needs {
+	group.SetLimit(l.workers)
+	for _, f := range files {
 		// One goroutine reads all values of a file, so that each file is opened once.
-		if some := byFile[n.File]; some[0] == n {
-			group.Go(func() error { return l.readFile(within, some) })
+		group.Go(func() error { return l.readFile(within, requests, byFile[f], values) })
+	}
+	err := group.Wait()
+	for i, r := range requests {
+		if values[i] == nil {
+			values[i] = values[whole[variable{r.File, r.Variable}]]
 		}
 	}
-	return group.Wait()
+	return values, err
 }
 
-// needsElements reports whether all elements are needed.
-func needsElements(n planner.Need) bool {
-	return n.Extent == planner.All || n.Extent == planner.Compared
+// needsElements reports whether all elements are requested.
+func needsElements(r planner.Request) bool {
+	return r.Extent == planner.All || r.Extent == planner.Compared
 }
 
-// readFile reads the needed values of one file, which is opened only once.
-func (l *loading) readFile(ctx context.Context, needs []planner.Need) error {
-	later, err := scan.Reopen(ctx, l.files[needs[0].File], l.opts)
+// readFile reads the requested values of one file, which is opened only once.
+func (l *loading) readFile(ctx context.Context, requests []planner.Request, some []int, values []*manifest.Values) error {
+	later, err := scan.Reopen(ctx, l.files[requests[some[0]].File], l.opts)
 	if err != nil {
 		return err
 	}
-	for _, n := range needs {
-		if err := l.read(ctx, later, n); err != nil {
+	for _, i := range some {
+		if values[i], err = l.read(ctx, later, requests[i]); err != nil {
 			return errors.Join(err, later.Close())
 		}
 	}
 	return later.Close()
 }
 
-func (l *loading) read(ctx context.Context, later *scan.Later, n planner.Need) error {
-	h := l.files[n.File].Header
-	v := h.Variables[n.Variable]
+func (l *loading) read(ctx context.Context, later *scan.Later, r planner.Request) (*manifest.Values, error) {
+	h := l.files[r.File].Header
+	v := h.Variables[r.Variable]
 	size := max(int64(codec.Form{Type: v.Type, Shape: v.Shape}.Bytes()), 0)
-	if !needsElements(n) {
+	if !needsElements(r) {
 		size = scan.BlockMemory(v)
 	}
 	// A larger request could never be granted.
 	size = min(size, manifest.MostSummed)
 	if err := l.memory.Acquire(ctx, size); err != nil {
-		return err
+		return nil, err
 	}
 	defer l.memory.Release(size)
 	var values *manifest.Values
 	var err error
-	switch n.Extent {
+	switch r.Extent {
 	case planner.All:
-		values, err = later.Values(n.Variable)
+		values, err = later.Values(r.Variable)
 	case planner.Compared:
-		values, err = later.Elements(n.Variable)
+		values, err = later.Elements(r.Variable)
 	case planner.Sum:
-		values, err = later.Sum(n.Variable, l.sums)
+		values, err = later.Sum(r.Variable, l.sums)
 	default:
-		values, err = summary(h, n.Variable, later)
+		values, err = summary(h, r.Variable, later)
 	}
-	if err == nil {
-		l.enter(n, values)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return l.share(values), nil
 }
 
 // summary computes the summary of a variable's values in blocks.
@@ -123,13 +140,13 @@ func summary(h *manifest.Header, variable int, later *scan.Later) (*manifest.Val
 	return g.Values(), nil
 }
 
-func (l *loading) enter(n planner.Need, values *manifest.Values) {
+// share returns equal values that were read before, if there are any.
+func (l *loading) share(values *manifest.Values) *manifest.Values {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if known := l.same[values.ID]; known != nil && known.Summed == values.Summed && values.Summary == nil {
 		values = known
 	}
-	l.files[n.File].Values[n.Variable] = values
 	if values.Summary == nil {
 		l.same[values.ID] = values
 	}
@@ -137,4 +154,5 @@ func (l *loading) enter(n planner.Need, values *manifest.Values) {
 	if l.progress != nil {
 		l.progress(l.done, l.total)
 	}
+	return values
 }

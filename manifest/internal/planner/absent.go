@@ -14,7 +14,7 @@ import (
 // absences finds the files at positions that no tile of an array covers. It visits only files whose
 // boxes overlap tiles. The cost grows with the tiles that exist, not with the missing ones:
 // an archive may have many variables that only one file has.
-func (p *layout) absences(a *array, w *placing) {
+func (p *arrangement) absences(a *array, w *placing) {
 	covered, all := w.cover()
 	w.holes = covered < all
 	if !w.holes {
@@ -23,7 +23,7 @@ func (p *layout) absences(a *array, w *placing) {
 	t := p.territoryOf(w.dims)
 	present := map[int32]bool{}
 	for _, m := range a.members {
-		for _, f := range p.classes[m.class].files {
+		for _, f := range p.survey.classes[m.class].files {
 			if t.boxes[f] != nil {
 				present[f] = true
 			}
@@ -41,19 +41,19 @@ type territory struct {
 	begins  map[string][]int32       // the files of boxes by origin, if there are several dimensions
 }
 
-func (p *layout) territoryOf(dims []*dim) *territory {
+func (p *arrangement) territoryOf(dims []*dim) *territory {
 	key := dimPaths(dims)
 	if t := p.territories[key]; t != nil {
 		return t
 	}
 	t := &territory{boxes: map[int32]*manifest.Tile{}, begins: map[string][]int32{}}
-	for f := range int32(len(p.files)) {
-		if box := p.boxOf(f, dims); box != nil {
+	for f := range int32(len(p.env.files)) {
+		if box := p.survey.boxOf(f, dims); box != nil {
 			t.boxes[f] = box
 			t.byName = append(t.byName, f)
 		}
 	}
-	slices.SortFunc(t.byName, p.byName)
+	slices.SortFunc(t.byName, p.env.byName)
 	if len(dims) == 1 {
 		t.byStart = slices.Clone(t.byName)
 		slices.SortStableFunc(t.byStart, func(f, g int32) int { return cmp.Compare(t.boxes[f].Origin[0], t.boxes[g].Origin[0]) })
@@ -136,10 +136,10 @@ func (t *territory) without(some map[int32]bool) []int32 {
 }
 
 // settleAbsent reports variables that some files lack, and applies the option for them.
-func (p *layout) settleAbsent() {
+func (p *arrangement) settleAbsent() {
 	groups := map[*placing][]*array{}
 	for _, a := range p.arrays {
-		if a.where != nil && len(a.where.absent) > 0 && !p.isCoordinate(a) {
+		if a.where != nil && len(a.where.absent) > 0 && !p.alignment.isCoordinate(a) {
 			groups[a.where] = append(groups[a.where], a)
 		}
 	}
@@ -151,7 +151,7 @@ func (p *layout) settleAbsent() {
 		var paths []string
 		for _, a := range group {
 			paths = append(paths, strings.TrimPrefix(a.path, "/"))
-			a.dropped = p.opts.Missing == plan.MissingDrop
+			a.dropped = p.env.opts.Missing == plan.MissingDrop
 		}
 		f := report.Finding{Code: report.VariableAbsent, Effect: report.Filled, Args: report.Args{"variables": paths}}
 		// A finding about several arrays lists them in its arguments.
@@ -159,7 +159,7 @@ func (p *layout) settleAbsent() {
 			f.Array = group[0].path
 		}
 		fill, drop := report.Do(report.Missing, "fill", report.FillAbsent), report.Do(report.Missing, string(plan.MissingDrop), report.LeavesOut)
-		switch p.opts.Missing {
+		switch p.env.opts.Missing {
 		case plan.MissingDrop:
 			f.Effect, f.By = report.Dropped, report.Setting{Option: report.Missing, Value: string(plan.MissingDrop)}
 		case plan.MissingRefuse:
@@ -168,7 +168,7 @@ func (p *layout) settleAbsent() {
 		default:
 			f.Remedies = []report.Remedy{drop}
 		}
-		p.find(p.odd(f, w.absent, int64(len(w.absent)+len(w.tiles))))
+		p.env.find(p.env.odd(f, w.absent, int64(len(w.absent)+len(w.tiles))))
 	}
 	p.arrays = slices.DeleteFunc(p.arrays, func(a *array) bool { return a.dropped })
 	p.settleHoles()
@@ -177,7 +177,7 @@ func (p *layout) settleAbsent() {
 // settleHoles reports positions of a mosaic that no file covers. If half of it or more is uncovered
 // and the user did not name the dimensions, it refuses the files, because some probably have wrong
 // coordinates.
-func (p *layout) settleHoles() {
+func (p *arrangement) settleHoles() {
 	for _, w := range p.placeOrder {
 		covered, all := w.cover()
 		if !w.holes || covered == all || len(w.absent) > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
@@ -187,9 +187,9 @@ func (p *layout) settleHoles() {
 		if d := w.doubtful(covered / all); d != nil {
 			f = report.Finding{Code: report.MosaicSparse, Effect: report.Refused, Array: d.coord, Dim: d.name(),
 				Remedies: []report.Remedy{report.Do(report.Concat, strings.ReplaceAll(dimNames(w.dims), ", ", ","), "")}}
-			f = p.odd(f, p.smallest(d), d.total())
+			f = p.env.odd(f, p.env.smallest(d), d.total())
 		}
-		p.find(f)
+		p.env.find(f)
 	}
 }
 
@@ -207,7 +207,7 @@ func (w *placing) doubtful(share float64) *dim {
 }
 
 // smallest returns the files of all coordinates except the most frequent one.
-func (p *inquiry) smallest(d *dim) []int32 {
+func (p *env) smallest(d *dim) []int32 {
 	standard := p.standard(d.order)
 	var odd []*coord
 	for _, c := range d.order {

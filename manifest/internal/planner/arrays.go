@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -56,14 +57,14 @@ type member struct {
 }
 
 // collectArrays makes an array for each distinct path among the variables of all classes.
-func (p *layout) collectArrays() {
+func (p *arrangement) collectArrays() {
 	found, members := map[string]*array{}, map[string]int{}
-	for _, c := range p.classes {
+	for _, c := range p.survey.classes {
 		for _, x := range c.vars {
 			members[x.path]++
 		}
 	}
-	for n, c := range p.classes {
+	for n, c := range p.survey.classes {
 		for i := range c.vars {
 			x := &c.vars[i]
 			a := found[x.path]
@@ -78,17 +79,17 @@ func (p *layout) collectArrays() {
 	}
 	for _, at := range sorted(found) {
 		a := found[at]
-		if p.dims[at] != nil {
+		if p.alignment.dims[at] != nil {
 			a.aux = true
 		}
-		if p.readable(a) && p.settleDims(a) {
+		if p.survey.readable(a) && p.settleDims(a) {
 			p.arrays = append(p.arrays, a)
 		}
 	}
 }
 
 // arraysByPath indexes the arrays by path.
-func (p *layout) arraysByPath() map[string]*array {
+func (p *arrangement) arraysByPath() map[string]*array {
 	at := make(map[string]*array, len(p.arrays))
 	for _, a := range p.arrays {
 		at[a.path] = a
@@ -123,10 +124,10 @@ func (p *survey) readable(a *array) bool {
 			}
 			allow = allow.And(report.Allow, folder)
 		}
-		p.reportProblem(a, &elsewhere, report.Finding{Code: report.VariableElsewhere, Effect: report.Refused, Remedies: []report.Remedy{allow, drop}})
+		p.env.reportProblem(a, &elsewhere, report.Finding{Code: report.VariableElsewhere, Effect: report.Refused, Remedies: []report.Remedy{allow, drop}})
 	}
-	p.reportProblem(a, &damaged, report.Finding{Code: report.VariableDamaged, Effect: report.Refused, Remedies: []report.Remedy{drop}})
-	p.reportProblem(a, &unreadable, report.Finding{Code: report.VariableUnreadable, Effect: report.Dropped})
+	p.env.reportProblem(a, &damaged, report.Finding{Code: report.VariableDamaged, Effect: report.Refused, Remedies: []report.Remedy{drop}})
+	p.env.reportProblem(a, &unreadable, report.Finding{Code: report.VariableUnreadable, Effect: report.Dropped})
 	return len(elsewhere.files)+len(damaged.files)+len(unreadable.files) == 0
 }
 
@@ -142,7 +143,7 @@ func (r *problem) add(reason string, files []int32) {
 }
 
 // reportProblem adds the finding for a problem if any file has it.
-func (p *inquiry) reportProblem(a *array, r *problem, f report.Finding) {
+func (p *env) reportProblem(a *array, r *problem, f report.Finding) {
 	if len(r.files) > 0 {
 		f.Array, f.Args = a.path, report.Args{"reason": r.reason}
 		p.find(p.odd(f, r.files, a.files))
@@ -168,7 +169,7 @@ func fewFolders(folders []string) []string {
 
 // settleDims decides the dimensions of an array and their order. It refuses files whose variable has
 // other dimensions, and returns false if there are any.
-func (p *layout) settleDims(a *array) bool {
+func (p *arrangement) settleDims(a *array) bool {
 	// First add dimensions that a file may lack, so that fewer files disagree below.
 	p.widen(a)
 	groups := map[string][]int{}
@@ -176,11 +177,11 @@ func (p *layout) settleDims(a *array) bool {
 	for i, m := range a.members {
 		word := strings.Join(m.dims, "\x00")
 		groups[word] = append(groups[word], i)
-		weight[word] += int64(len(p.classes[m.class].files))
+		weight[word] += int64(len(p.survey.classes[m.class].files))
 	}
 	most := ""
 	for i, word := range sorted(groups) {
-		if i == 0 || p.leads(a, groups[word], groups[most], weight[word]-weight[most]) {
+		if i == 0 || p.survey.leads(a, groups[word], groups[most], weight[word]-weight[most]) {
 			most = word
 		}
 	}
@@ -218,11 +219,11 @@ func (p *survey) leads(a *array, x, y []int, more int64) bool {
 }
 
 func (p *survey) memberLeads(a *array, x, y []int) bool {
-	return natural(p.files[p.firstFile(a, x)].URL, p.files[p.firstFile(a, y)].URL) < 0
+	return natural(p.env.files[p.firstFile(a, x)].URL, p.env.files[p.firstFile(a, y)].URL) < 0
 }
 
 func (p *survey) firstFile(a *array, members []int) int32 {
-	return slices.MinFunc(p.filesOfMembers(a, members), p.byName)
+	return slices.MinFunc(p.filesOfMembers(a, members), p.env.byName)
 }
 
 func (p *survey) filesOfMembers(a *array, members []int) (files []int32) {
@@ -234,21 +235,21 @@ func (p *survey) filesOfMembers(a *array, members []int) (files []int32) {
 
 // otherDims accepts members with the same dimensions in another order, and refuses other
 // dimensions.
-func (p *layout) otherDims(a *array, odd, most []int) bool {
+func (p *arrangement) otherDims(a *array, odd, most []int) bool {
 	dims := a.members[odd[0]].dims
 	names := baseNames
 	if slices.Equal(names(dims), names(a.dims)) { // the groups differ, so show full paths
 		names = func(dims []string) []string { return dims }
 	}
-	files := p.filesOfMembers(a, odd)
+	files := p.survey.filesOfMembers(a, odd)
 	if axes := axesOf(dims, a.dims); axes != nil && len(dims) == len(a.dims) {
-		p.find(p.odd(report.Finding{Code: report.DimsTransposed, Array: a.path, Effect: report.Reencoded,
+		p.env.find(p.env.odd(report.Finding{Code: report.DimsTransposed, Array: a.path, Effect: report.Reencoded,
 			Args: report.Args{"dims": names(dims), "declared": names(a.dims)}}, files, a.files))
 		return true
 	}
 	f := report.Finding{Code: report.DimsDiffer, Array: a.path, Effect: report.Refused,
-		Args: report.Args{"dims": names(dims), "declared": names(a.dims), "others": p.span(p.filesOfMembers(a, most))}}
-	if rename, ok := p.renameRemedy(dims, a.dims); ok {
+		Args: report.Args{"dims": names(dims), "declared": names(a.dims), "others": p.env.span(p.survey.filesOfMembers(a, most))}}
+	if rename, ok := p.survey.renameRemedy(dims, a.dims); ok {
 		f.Remedies = []report.Remedy{rename}
 	} else {
 		f.Remedies = []report.Remedy{report.Do(report.Separate, "", ""), report.DropPath(path.Base(a.path))}
@@ -259,10 +260,10 @@ func (p *layout) otherDims(a *array, odd, most []int) bool {
 		}
 	}
 	// A coordinate of length 1 in every file is more likely the position of the file.
-	if p.holdsStep(a.path) {
+	if p.survey.holdsStep(a.path) {
 		f.Remedies = []report.Remedy{stackBy(a.path, report.IfOneStep)}
 	}
-	p.find(p.odd(f, files, a.files))
+	p.env.find(p.env.odd(f, files, a.files))
 	return false
 }
 
@@ -362,44 +363,50 @@ func axesOf(have, want []string) []int {
 }
 
 // spoiledBy reports whether one of the array's dimensions was refused.
-func (p *directions) spoiledBy(a *array) bool {
+func (p *alignment) spoiledBy(a *array) bool {
 	return slices.ContainsFunc(a.dims, func(d string) bool { return p.dims[d].role == spoiled })
 }
 
 // placeArrays decides the placement of each array, and drops arrays that were refused.
-func (p *layout) placeArrays() {
+func (p *arrangement) placeArrays() error {
 	kept := p.arrays[:0]
+	var questions []question
 	for _, a := range p.arrays {
-		if p.spoiledBy(a) || p.refuseRepeatedDim(a) {
+		if p.alignment.spoiledBy(a) || p.alignment.refuseRepeatedDim(a) {
 			continue
 		}
 		for _, at := range a.dims {
-			d := p.dims[at]
+			d := p.alignment.dims[at]
 			a.flows = a.flows || d.hinted
 			if d.places() && !slices.Contains(a.placed, d) {
 				a.placed = append(a.placed, d)
 			}
 		}
 		p.addBroadcastDims(a)
-		p.dropEmptyMembers(a)
+		p.survey.dropEmptyMembers(a)
 		if p.refuseUnplaced(a) {
 			continue
 		}
-		p.addNewDims(a)
-		if p.refuseNamesake(a) {
-			continue
-		}
-		p.placeParted(a)
 		kept = append(kept, a)
+		questions = append(questions, func() ([]want, error) { return p.addNewDims(a) })
+	}
+	p.arrays = kept
+	err := p.env.settle(questions...)
+	if err != nil && !errors.Is(err, errRefused) {
+		return err
+	}
+	p.arrays = slices.DeleteFunc(p.arrays, p.refuseNamesake)
+	for _, a := range p.arrays {
+		p.alignment.placeParted(a)
 	}
 	// Placement comes after all arrays are final, because arrays with equal dimensions and files
 	// share one placing.
-	p.arrays = kept
 	for _, a := range p.arrays {
 		if len(a.placed) > 0 {
 			a.where = p.place(a)
 		}
 	}
+	return err
 }
 
 // dropEmptyMembers removes members of length 0 along a dimension, unless all members are empty. Empty
@@ -430,11 +437,11 @@ func (p *survey) dropEmptyMembers(a *array) {
 
 // refuseRepeatedDim refuses an array that has a concatenated dimension on two axes. Each file would
 // fill a square on the diagonal, and no file would fill the rest.
-func (p *directions) refuseRepeatedDim(a *array) bool {
+func (p *alignment) refuseRepeatedDim(a *array) bool {
 	for i, at := range a.dims {
 		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 && slices.Contains(a.dims[:i], at) {
-			p.find(p.odd(report.Finding{Code: report.DimTwice, Array: a.path, Effect: report.Refused, Dim: d.name(),
-				Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, p.filesHaving(a), a.files))
+			p.env.find(p.env.odd(report.Finding{Code: report.DimTwice, Array: a.path, Effect: report.Refused, Dim: d.name(),
+				Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, p.survey.filesHaving(a), a.files))
 			return true
 		}
 	}
@@ -443,21 +450,21 @@ func (p *directions) refuseRepeatedDim(a *array) bool {
 
 // isAxis reports whether the values of an array place files along its only dimension: a coordinate,
 // or times along a dimension with another name.
-func (p *directions) isAxis(a *array) bool {
+func (p *alignment) isAxis(a *array) bool {
 	return len(a.dims) == 1 && p.dims[a.dims[0]].coord == a.path
 }
 
 // isCoordinate reports whether an array is the coordinate of the dimension with its name.
-func (p *directions) isCoordinate(a *array) bool { return p.isAxis(a) && a.dims[0] == a.path }
+func (p *alignment) isCoordinate(a *array) bool { return p.isAxis(a) && a.dims[0] == a.path }
 
 // flowing reports whether files are concatenated along any dimension. Empty files count, too.
-func (p *directions) flowing() bool {
+func (p *alignment) flowing() bool {
 	for _, at := range p.dimOrder {
 		if d := p.dims[at]; d.role == flowing && len(d.coords) > 1 {
 			return true
 		}
 	}
-	return len(p.opts.NewDims) > 0
+	return len(p.env.opts.NewDims) > 0
 }
 
 // likely scores how probable it is that files are concatenated along a dimension without values.
@@ -492,16 +499,16 @@ func (d *dim) counts() bool {
 }
 
 // hasTimes reports whether a variable holds the time of each element of a dimension.
-func (p *layout) hasTimes(at string) bool {
+func (p *arrangement) hasTimes(at string) bool {
 	return slices.ContainsFunc(p.arrays, func(a *array) bool {
 		return slices.Equal(a.dims, []string{at}) && natureOf(a.members[0].v) == instant
 	})
 }
 
 // momentOf returns the path of the only scalar time that every file has, or "".
-func (p *directions) momentOf() string {
+func (p *alignment) momentOf() string {
 	found := map[string]int{}
-	for _, c := range p.classes {
+	for _, c := range p.survey.classes {
 		for _, x := range c.vars {
 			if len(x.v.Shape) == 0 && x.v.Unreadable == "" && p.dims[x.path] == nil && natureOf(x.v) == instant {
 				found[x.path]++
@@ -509,7 +516,7 @@ func (p *directions) momentOf() string {
 		}
 	}
 	for at, n := range found {
-		if n == len(p.classes) && len(found) == 1 {
+		if n == len(p.survey.classes) && len(found) == 1 {
 			return at
 		}
 	}

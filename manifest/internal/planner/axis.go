@@ -36,14 +36,14 @@ func (p *survey) settle(d *dim) error {
 		d.order = live
 		return nil
 	}
-	if how := p.join(d); len(live) > 1 && how != plan.JoinExact {
-		return p.joinCoords(d, live, how)
+	if how := p.env.join(d); len(live) > 1 && how != plan.JoinExact {
+		return p.env.joinCoords(d, live, how)
 	}
-	if len(live) > 1 && d.nature != text && !p.sameDirection(d, live) {
+	if len(live) > 1 && d.nature != text && !p.env.sameDirection(d, live) {
 		d.role = spoiled
 		return nil
 	}
-	return p.lineUp(d, live)
+	return p.env.lineUp(d, live)
 }
 
 // placeApart concatenates files in one piece each: in the order of their least values, or of their names
@@ -65,7 +65,7 @@ func (p *survey) placeApart(d *dim) {
 	}
 	d.coords = coords
 	d.role, d.order, d.length = flowing, d.live(), 0
-	slices.SortFunc(d.order, func(a, b *coord) int { return cmp.Or(a.low.compare(b.low), p.compareFirst(a, b)) })
+	slices.SortFunc(d.order, func(a, b *coord) int { return cmp.Or(a.low.compare(b.low), p.env.compareFirst(a, b)) })
 	for _, c := range d.order {
 		c.start = d.length
 		d.length += c.n
@@ -107,13 +107,13 @@ func (p *survey) allPlaced(d *dim, live []*coord) bool {
 	if p.holdsStep(d.path) {
 		remedy = stackBy(d.path, report.IfOneStep)
 	}
-	p.find(p.odd(report.Finding{Code: report.PositionUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+	p.env.find(p.env.odd(report.Finding{Code: report.PositionUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 		Remedies: []report.Remedy{remedy}}, lack, d.total()))
 	return false
 }
 
 // sameDirection refuses files whose values increase where most decrease, or the reverse.
-func (p *inquiry) sameDirection(d *dim, live []*coord) bool {
+func (p *env) sameDirection(d *dim, live []*coord) bool {
 	ways := map[string][]*coord{}
 	for _, c := range live {
 		switch c.dir {
@@ -137,7 +137,7 @@ func (p *inquiry) sameDirection(d *dim, live []*coord) bool {
 }
 
 // lineUp concatenates coordinates in the order of their values.
-func (p *inquiry) lineUp(d *dim, live []*coord) error {
+func (p *env) lineUp(d *dim, live []*coord) error {
 	falling := slices.ContainsFunc(live, func(c *coord) bool { return c.dir == -1 })
 	order := slices.Clone(live)
 	slices.SortFunc(order, func(a, b *coord) int { return p.compareCoords(a, b, falling, d.nature == text) })
@@ -189,7 +189,7 @@ func (d *dim) labels(order []*coord) bool {
 	return len(seen) == total
 }
 
-func (p *inquiry) compareCoords(a, b *coord, falling, label bool) int {
+func (p *env) compareCoords(a, b *coord, falling, label bool) int {
 	c := a.low.compare(b.low)
 	if label {
 		c = a.first.compare(b.first)
@@ -226,7 +226,7 @@ func clustersOf(order []*coord, falling bool) (clusters [][]*coord) {
 // mergeCluster places coordinates whose value ranges overlap, starting at `at`. Each must be a
 // contiguous part of the sorted union of their values; otherwise ok is false. end is where the next
 // cluster starts.
-func (p *inquiry) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, ok bool, err error) {
+func (p *env) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, ok bool, err error) {
 	if len(cluster) == 1 {
 		cluster[0].start = at
 		return at + cluster[0].n, true, nil
@@ -267,7 +267,7 @@ func (p *inquiry) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, o
 }
 
 // endToEnd concatenates coordinates that share no value although their ranges overlap.
-func (p *inquiry) endToEnd(d *dim, cluster []*coord, at int64) int64 {
+func (p *env) endToEnd(d *dim, cluster []*coord, at int64) int64 {
 	for _, c := range cluster {
 		c.start, at = at, at+c.n
 	}
@@ -279,7 +279,7 @@ func (p *inquiry) endToEnd(d *dim, cluster []*coord, at int64) int64 {
 }
 
 // valuesOf returns the values of coordinates; apart reports that no two values are equal.
-func (p *inquiry) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool, err error) {
+func (p *env) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool, err error) {
 	lists, apart = make([][]key, len(cluster)), true
 	seen := map[key]bool{}
 	for i, c := range cluster {
@@ -295,7 +295,7 @@ func (p *inquiry) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool,
 }
 
 // refuseInterleaved refuses files whose values interleave with the values of other files.
-func (p *inquiry) refuseInterleaved(d *dim, cluster []*coord) {
+func (p *env) refuseInterleaved(d *dim, cluster []*coord) {
 	d.role = spoiled
 	files := d.filesOf(cluster...)
 	if slices.ContainsFunc(cluster, (*coord).summarized) {
@@ -315,7 +315,7 @@ func (p *inquiry) refuseInterleaved(d *dim, cluster []*coord) {
 }
 
 // rangeOf returns a description such as "a.nc from 1 to 9".
-func (p *inquiry) rangeOf(c *coord) string {
+func (p *env) rangeOf(c *coord) string {
 	return p.label(p.files[c.rep].URL) + " from " + c.say(0) + " to " + c.say(c.n-1)
 }
 
@@ -329,7 +329,7 @@ func compareAll(coords []*coord) report.Remedy {
 }
 
 // settleConflict decides about coordinates that should be equal but differ.
-func (p *inquiry) settleConflict(d *dim, live []*coord) error {
+func (p *env) settleConflict(d *dim, live []*coord) error {
 	standard := p.standard(live)
 	if p.opts.Coords == plan.CoordsFirst {
 		standard = slices.MinFunc(live, p.compareFirst)
@@ -374,17 +374,17 @@ func (p *inquiry) settleConflict(d *dim, live []*coord) error {
 
 // standard returns the coordinate that most files have. If several have as many files, the first file
 // name decides.
-func (p *inquiry) standard(live []*coord) *coord {
+func (p *env) standard(live []*coord) *coord {
 	return slices.MinFunc(live, func(a, b *coord) int { return cmp.Or(cmp.Compare(b.files, a.files), p.compareFirst(a, b)) })
 }
 
 // compareFirst compares the names of the first files that have the coordinates.
-func (p *inquiry) compareFirst(a, b *coord) int {
+func (p *env) compareFirst(a, b *coord) int {
 	return natural(p.files[a.rep].URL, p.files[b.rep].URL)
 }
 
 // isNear reports whether two coordinates differ by at most the tolerance.
-func (p *inquiry) isNear(d *dim, a, b *coord) (bool, error) {
+func (p *env) isNear(d *dim, a, b *coord) (bool, error) {
 	if p.opts.Tolerance <= 0 {
 		return false, nil
 	}
@@ -458,7 +458,7 @@ func (d *dim) permuted(a, b *coord) (bool, error) {
 }
 
 // noteOther reports files whose coordinates are not used.
-func (p *inquiry) noteOther(d *dim, other []*coord, standard *coord) {
+func (p *env) noteOther(d *dim, other []*coord, standard *coord) {
 	if len(other) > 0 {
 		p.find(p.odd(report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.byFirst(),
 			Args: report.Args{"standard": p.file(standard.rep)}}, d.filesOf(other...), d.total()))
@@ -466,14 +466,14 @@ func (p *inquiry) noteOther(d *dim, other []*coord, standard *coord) {
 }
 
 // noteNear reports files whose coordinates differ from the used one by at most the tolerance.
-func (p *inquiry) noteNear(d *dim, near []*coord, standard *coord) {
+func (p *env) noteNear(d *dim, near []*coord, standard *coord) {
 	if len(near) > 0 {
 		p.find(p.odd(report.Finding{Code: report.CoordinateNear, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.byTolerance(),
 			Args: report.Args{"tolerance": p.opts.Tolerance, "standard": []report.File{p.file(standard.rep)}}}, d.filesOf(near...), d.total()))
 	}
 }
 
-func (p *inquiry) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool) error {
+func (p *env) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool) error {
 	files := d.filesOf(odd...)
 	d.role = spoiled
 	f := report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Refused, Dim: d.name()}

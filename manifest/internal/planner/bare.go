@@ -24,17 +24,17 @@ func (p *survey) settleBare(d *dim) error {
 		lengths[length] = append(lengths[length], p.classes[n].files...)
 		d.length = max(d.length, length)
 	}
-	if len(lengths) < 2 || p.opts.Pad == plan.PadFill {
-		p.notePadded(d, lengths)
+	if len(lengths) < 2 || p.env.opts.Pad == plan.PadFill {
+		p.env.notePadded(d, lengths)
 		return nil
 	}
-	p.refuseWidths(d, lengths, alike)
+	p.env.refuseWidths(d, lengths, alike)
 	return nil
 }
 
 // settleWidths decides about coordinates of different lengths. With padding, the longest is used,
 // and the others must equal its first values.
-func (p *inquiry) settleWidths(d *dim, live []*coord) error {
+func (p *env) settleWidths(d *dim, live []*coord) error {
 	longest := slices.MaxFunc(live, func(a, b *coord) int { return cmp.Compare(a.n, b.n) })
 	var odd []*coord
 	are := alike
@@ -85,7 +85,7 @@ func (p *inquiry) settleWidths(d *dim, live []*coord) error {
 
 // padHelps reports whether files whose values have this relation to the longest coordinate can be
 // padded.
-func (p *inquiry) padHelps(are relation) bool {
+func (p *env) padHelps(are relation) bool {
 	return are == alike || p.opts.Coords == plan.CoordsFirst && are < elsewhere
 }
 
@@ -137,7 +137,7 @@ func usual(lengths map[int64][]int32) (most int64) {
 	return most
 }
 
-func (p *inquiry) notePadded(d *dim, lengths map[int64][]int32) {
+func (p *env) notePadded(d *dim, lengths map[int64][]int32) {
 	var narrow []int32
 	for n, files := range lengths {
 		if n < d.length {
@@ -151,7 +151,7 @@ func (p *inquiry) notePadded(d *dim, lengths map[int64][]int32) {
 		Args: report.Args{"length": d.length}}, narrow, d.total()))
 }
 
-func (p *inquiry) refuseWidths(d *dim, lengths map[int64][]int32, are relation) {
+func (p *env) refuseWidths(d *dim, lengths map[int64][]int32, are relation) {
 	d.role = spoiled
 	most := usual(lengths)
 	var odd []int32
@@ -201,7 +201,7 @@ func (p *survey) inOrderOfNames(d *dim) {
 		for _, n := range group {
 			files = append(files, p.classes[n].files...)
 		}
-		slices.SortFunc(files, p.byName)
+		slices.SortFunc(files, p.env.byName)
 		for _, f := range files {
 			n := p.classes[p.classOf[f]].dims[d.path].Length
 			d.of[f] = int32(len(d.coords))
@@ -214,11 +214,11 @@ func (p *survey) inOrderOfNames(d *dim) {
 	slices.SortStableFunc(d.order, func(a, b *coord) int { return int(a.start - b.start) })
 	all := d.filesWhose(func(*coord) bool { return true })
 	if len(all) > 1 {
-		p.find(p.odd(report.Finding{Code: report.OrderByName, Effect: report.Noted, Dim: d.name()}, all, d.total()))
+		p.env.find(p.env.odd(report.Finding{Code: report.OrderByName, Effect: report.Noted, Dim: d.name()}, all, d.total()))
 	}
 }
 
-func (p *inquiry) byName(a, b int32) int {
+func (p *env) byName(a, b int32) int {
 	return natural(p.files[a].URL, p.files[b].URL)
 }
 
@@ -326,8 +326,8 @@ func (p *survey) refuseForeign() {
 		}
 	}
 	slices.Sort(theirs)
-	p.find(p.odd(report.Finding{Code: report.ForeignFile, Effect: report.Refused,
-		Args:     report.Args{"others": p.span(rest), "variables": slices.Compact(theirs)},
+	p.env.find(p.env.odd(report.Finding{Code: report.ForeignFile, Effect: report.Refused,
+		Args:     report.Args{"others": p.env.span(rest), "variables": slices.Compact(theirs)},
 		Remedies: []report.Remedy{report.Do(report.LeaveOut, "", "")}}, odd, int64(len(odd)+len(rest))))
 }
 
@@ -373,7 +373,7 @@ func (p *survey) joinGrids(sets sets) {
 
 // joinReferences joins classes whose attributes name variables of other classes.
 func (p *survey) joinReferences(sets sets, owner map[string]int) {
-	renamer := p.renamer()
+	renamer := p.env.renamer()
 	for n, c := range p.classes {
 		if len(c.files) == 0 {
 			continue
@@ -395,7 +395,7 @@ func (p *survey) joinReferences(sets sets, owner map[string]int) {
 				}
 			}
 		}
-		for _, g := range groupsOf(p.files[c.files[0]]) {
+		for _, g := range groupsOf(p.env.files[c.files[0]]) {
 			if a := manifest.Lookup(g.Attributes, cf.External); a != nil {
 				for _, text := range a.Texts {
 					name(path.Join(g.Path, cf.External), text)
@@ -422,7 +422,7 @@ func (p *survey) largest(groups [][]int) int {
 		for _, n := range g {
 			files += len(p.classes[n].files)
 			for _, f := range p.classes[n].files {
-				if url := p.files[f].URL; name == "" || natural(url, name) < 0 {
+				if url := p.env.files[f].URL; name == "" || natural(url, name) < 0 {
 					name = url
 				}
 			}

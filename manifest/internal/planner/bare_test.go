@@ -73,7 +73,7 @@ func TestWidthsRemedies(t *testing.T) {
 				n := int64(len(values))
 				m.file(strconv.Itoa(i), days(2*i, 2), coords("x", "x", float32s, values...), cube("t", "time x", []int64{2, n}, []int64{2, n}))
 			}
-			_, _, err := New(m.files, &c.opts)
+			_, _, err := askedNew(m.files, &c.opts)
 			var refused *plan.Error
 			if !errors.As(err, &refused) {
 				t.Fatal("not refused:", err)

@@ -11,22 +11,22 @@ import (
 )
 
 // checkBroadcast returns an error for a broadcast option that has no effect.
-func (p *layout) checkBroadcast() error {
-	for _, s := range p.opts.Broadcast {
-		if p.opts.IsOptional(settingOf(&s)) {
+func (p *arrangement) checkBroadcast() error {
+	for _, s := range p.env.opts.Broadcast {
+		if p.env.opts.IsOptional(settingOf(&s)) {
 			continue
 		}
 		wrong := func(says string, remedies ...report.Remedy) error {
 			return &plan.OptionError{Setting: settingOf(&s), Says: says, Remedies: remedies}
 		}
-		called := slices.DeleteFunc(slices.Clone(p.dimOrder), func(at string) bool { return !calls(s.Dim, at) })
+		called := slices.DeleteFunc(slices.Clone(p.alignment.dimOrder), func(at string) bool { return !calls(s.Dim, at) })
 		is := func(how func(*dim) bool) bool {
-			return slices.ContainsFunc(called, func(at string) bool { return how(p.dims[at]) })
+			return slices.ContainsFunc(called, func(at string) bool { return how(p.alignment.dims[at]) })
 		}
 		switch {
-		case p.dropsAll(s.Array): // all arrays of this name are dropped, so the option may have no effect
+		case p.survey.dropsAll(s.Array): // all arrays of this name are dropped, so the option may have no effect
 		case len(called) == 0:
-			return wrong("no dimension is called " + s.Dim + listed(p.dimOrder))
+			return wrong("no dimension is called " + s.Dim + listed(p.alignment.dimOrder))
 		case is(func(d *dim) bool { return d.role == spoiled }): // refused already
 		case !is((*dim).places):
 			says := "files are not concatenated along " + s.Dim
@@ -34,13 +34,13 @@ func (p *layout) checkBroadcast() error {
 				return wrong(says, report.Do(report.Concat, report.ListItem(s.Dim), report.ByName))
 			}
 			return wrong(says)
-		case !slices.ContainsFunc(p.classes, func(c *class) bool {
+		case !slices.ContainsFunc(p.survey.classes, func(c *class) bool {
 			return slices.ContainsFunc(c.vars, func(x planVar) bool { return matches([]string{s.Array}, x.path) })
 		}):
-			return wrong("no array has this name" + p.whichThere())
+			return wrong("no array has this name" + p.survey.whichThere())
 		case !slices.ContainsFunc(p.arrays, func(a *array) bool {
-			return p.broadcasts(&s, a) != nil || a.widened && matches([]string{s.Array}, a.path)
-		}) && len(p.report.Refused()) == 0:
+			return p.alignment.broadcasts(&s, a) != nil || a.widened && matches([]string{s.Array}, a.path)
+		}) && len(p.env.report.Refused()) == 0:
 			return wrong("every array of this name has " + s.Dim + " already, or is the coordinate of a dimension")
 		}
 	}
@@ -53,26 +53,27 @@ func settingOf(s *plan.Broadcast) report.Setting {
 }
 
 // compareOptional finds the arrays of optional broadcasts that are equal in all files, so that they are not
-// broadcast. It requests unknown values.
-func (p *layout) compareOptional() error {
+// broadcast.
+func (p *arrangement) compareOptional() error {
 	p.equal = map[string]bool{}
-	for i := range p.opts.Broadcast {
-		s := &p.opts.Broadcast[i]
-		if !p.opts.IsOptional(settingOf(s)) {
+	var questions []question
+	for i := range p.env.opts.Broadcast {
+		s := &p.env.opts.Broadcast[i]
+		if !p.env.opts.IsOptional(settingOf(s)) {
 			continue
 		}
 		for _, a := range p.arrays {
-			if p.broadcasts(s, a) == nil || a.files < 2 || p.spoiledBy(a) {
+			if p.alignment.broadcasts(s, a) == nil || a.files < 2 || p.alignment.spoiledBy(a) {
 				continue
 			}
-			groups, err := p.comparing(a).parts(p.filesHaving(a))
-			if err != nil {
-				return err
-			}
-			p.equal[a.path] = len(p.needs) == 0 && len(groups) == 1
+			questions = append(questions, func() ([]want, error) {
+				groups, missing, err := p.comparing(a).parts(p.survey.filesHaving(a))
+				p.equal[a.path] = len(missing) == 0 && len(groups) == 1
+				return missing, err
+			})
 		}
 	}
-	return nil
+	return p.env.settle(questions...)
 }
 
 // places reports whether files are placed along a dimension.
@@ -82,7 +83,7 @@ func (d *dim) places() bool {
 
 // broadcasts returns the dimension along which an option broadcasts an array, or nil. Coordinates
 // are never broadcast, because they define the positions.
-func (p *directions) broadcasts(s *plan.Broadcast, a *array) *dim {
+func (p *alignment) broadcasts(s *plan.Broadcast, a *array) *dim {
 	if !matches([]string{s.Array}, a.path) || p.isAxis(a) || p.dims[a.path] != nil {
 		return nil
 	}
@@ -95,7 +96,7 @@ func (p *directions) broadcasts(s *plan.Broadcast, a *array) *dim {
 
 // dimFor returns the dimension with a name along which files are placed, as seen from an array: the
 // one of the nearest parent group, or else the only one. It returns nil if there are several.
-func (p *directions) dimFor(name, array string) (found *dim) {
+func (p *alignment) dimFor(name, array string) (found *dim) {
 	nearest, several := -1, false
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
@@ -127,10 +128,10 @@ func (d *dim) near(array string) int {
 }
 
 // addBroadcastDims adds the dimensions along which the user broadcasts an array.
-func (p *layout) addBroadcastDims(a *array) {
-	for i := range p.opts.Broadcast {
-		d := p.broadcasts(&p.opts.Broadcast[i], a)
-		if d == nil || slices.Contains(a.made, d.path) || p.equal[a.path] && p.opts.IsOptional(settingOf(&p.opts.Broadcast[i])) {
+func (p *arrangement) addBroadcastDims(a *array) {
+	for i := range p.env.opts.Broadcast {
+		d := p.alignment.broadcasts(&p.env.opts.Broadcast[i], a)
+		if d == nil || slices.Contains(a.made, d.path) || p.equal[a.path] && p.env.opts.IsOptional(settingOf(&p.env.opts.Broadcast[i])) {
 			continue
 		}
 		a.placed = slices.Insert(slices.Clone(a.placed), len(a.made), d)
@@ -140,19 +141,19 @@ func (p *layout) addBroadcastDims(a *array) {
 }
 
 // refuseUnplaced refuses files whose position along a broadcast dimension is not known.
-func (p *layout) refuseUnplaced(a *array) bool {
+func (p *arrangement) refuseUnplaced(a *array) bool {
 	if !a.broadcast {
 		return false
 	}
 	for _, d := range a.placed[:len(a.made)] {
 		var lack []int32
-		for _, f := range p.filesHaving(a) {
+		for _, f := range p.survey.filesHaving(a) {
 			if _, _, ok := d.starts(f); !ok {
 				lack = append(lack, f)
 			}
 		}
 		if len(lack) > 0 {
-			p.find(p.odd(report.Finding{Code: report.BroadcastUnplaced, Array: a.path, Effect: report.Refused, Dim: d.name(),
+			p.env.find(p.env.odd(report.Finding{Code: report.BroadcastUnplaced, Array: a.path, Effect: report.Refused, Dim: d.name(),
 				Remedies: []report.Remedy{report.DropPath(a.path[1:])}}, lack, a.files))
 			return true
 		}
@@ -164,7 +165,7 @@ func (p *layout) refuseUnplaced(a *array) bool {
 // the array along dimensions that distinguish the groups, and false if there are none.
 func (c *comparison) broadcastRemedy(groups [][]int32) (r report.Remedy, ok bool) {
 	p, a := c.p, c.a
-	if p.isAxis(a) || p.dims[a.path] != nil {
+	if p.alignment.isAxis(a) || p.alignment.dims[a.path] != nil {
 		return r, false
 	}
 	var dims []*dim
@@ -178,7 +179,7 @@ func (c *comparison) broadcastRemedy(groups [][]int32) (r report.Remedy, ok bool
 	}
 	likely := slices.Clone(dims)
 	slices.SortStableFunc(likely, func(d, e *dim) int {
-		return cmp.Or(cmp.Compare(p.likely(d), p.likely(e)), cmp.Compare(d.near(a.path), e.near(a.path)))
+		return cmp.Or(cmp.Compare(p.survey.likely(d), p.survey.likely(e)), cmp.Compare(d.near(a.path), e.near(a.path)))
 	})
 	// Leave out dimensions that are not needed, the least likely ones first.
 	for _, d := range likely {
@@ -189,7 +190,7 @@ func (c *comparison) broadcastRemedy(groups [][]int32) (r report.Remedy, ok bool
 	}
 	r.Consequence = report.EachAlong
 	for i, d := range dims {
-		s := report.BroadcastAlong(a.path[1:], p.nameFor(d, a.path))
+		s := report.BroadcastAlong(a.path[1:], p.alignment.nameFor(d, a.path))
 		if i == 0 {
 			r.Setting = s
 			continue
@@ -200,7 +201,7 @@ func (c *comparison) broadcastRemedy(groups [][]int32) (r report.Remedy, ok bool
 }
 
 // nameFor returns the shortest name by which an array finds a dimension.
-func (p *directions) nameFor(d *dim, array string) string {
+func (p *alignment) nameFor(d *dim, array string) string {
 	if name := d.name(); p.dimFor(name, array) == d {
 		return name
 	}
@@ -226,12 +227,12 @@ func stepOf(m *member) int64 {
 const textSize = 24
 
 // refuseRepeated refuses a broadcast array that is too large to store in the manifest.
-func (p *layout) refuseRepeated(a *array) {
+func (p *arrangement) refuseRepeated(a *array) {
 	size := int64(0)
 	for i := range a.where.tiles {
 		t := &a.where.tiles[i]
-		m := a.memberOf(p.classOf[t.File])
-		values := p.valuesIn(int32(t.File), m.at)
+		m := a.memberOf(p.survey.classOf[t.File])
+		values := p.env.valuesIn(int32(t.File), m.at)
 		if values == nil {
 			continue
 		}
@@ -244,7 +245,7 @@ func (p *layout) refuseRepeated(a *array) {
 		}
 		if size += bytes; size > mostTimes || size < 0 {
 			files := p.holders(a)
-			p.find(p.odd(report.Finding{Code: report.BroadcastTooLarge, Array: a.path, Effect: report.Refused,
+			p.env.find(p.env.odd(report.Finding{Code: report.BroadcastTooLarge, Array: a.path, Effect: report.Refused,
 				Args:     report.Args{"limit": report.Bytes(mostTimes), "dims": dimList(a.placed[:len(a.made)])},
 				Remedies: []report.Remedy{report.DropPath(a.path[1:])}}, files, a.files))
 			return
@@ -262,6 +263,6 @@ func (c *cutting) isBroadcastAlong(axis int) bool {
 }
 
 // keepsBroadcast reports whether the values of a broadcast array are stored in the manifest.
-func (p *layout) keepsBroadcast(a *array) bool {
-	return a.broadcast && a.isSmall() && !p.hasLarge(a) && !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Type.Varies() }) && p.bytesOf(a) <= mostTimes
+func (p *arrangement) keepsBroadcast(a *array) bool {
+	return a.broadcast && a.isSmall() && !p.env.hasLarge(a) && !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Type.Varies() }) && p.alignment.bytesOf(a) <= mostTimes
 }

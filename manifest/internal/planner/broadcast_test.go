@@ -220,10 +220,10 @@ func TestBroadcastExtends(t *testing.T) {
 	first.Values = append([]*manifest.Values(nil), first.Values...)
 	first.Values[len(first.Values)-3] = nil // id
 	asked[0] = &first
-	if _, needs, err := Extend(base.State, base.Arrays, asked, 3, 0); err != nil || len(needs) != 1 || needs[0].Extent != All {
+	if _, needs, err := askedExtend(base.State, base.Arrays, asked, 3, 0); err != nil || len(needs) != 1 || needs[0].Extent != All {
 		t.Errorf("the plan requests %v, want the values of id: %v", needs, err)
 	}
-	x, needs, err := Extend(base.State, base.Arrays, m.files[3:], 3, 0)
+	x, needs, err := askedExtend(base.State, base.Arrays, m.files[3:], 3, 0)
 	if err != nil || x == nil {
 		t.Fatal(needs, err)
 	}

@@ -14,14 +14,14 @@ func isCalibrated(f *manifest.File) bool { return f.Format == "HDF4" }
 // In HDF4, value = scale_factor · (stored - add_offset); in CF, value = scale_factor · stored +
 // add_offset. The attributes are served unchanged. If varve would have to unpack the values, it
 // refuses them.
-func (p *planner) noteCalibrated(a *array, made *schema.Schema) bool {
+func (p *declaration) noteCalibrated(a *array, made *schema.Schema) bool {
 	var files []int32
 	of := 0
 	for _, m := range a.all() {
 		packing, err := cf.PackingOf(m.v)
 		offset := err == nil && packing.Offset != nil && packing.Offset.Value != 0
-		for _, n := range p.classes[m.class].files {
-			if of++; offset && isCalibrated(p.files[n]) {
+		for _, n := range p.survey.classes[m.class].files {
+			if of++; offset && isCalibrated(p.env.files[n]) {
 				files = append(files, n)
 			}
 		}
@@ -33,6 +33,6 @@ func (p *planner) noteCalibrated(a *array, made *schema.Schema) bool {
 	if made.Reading == manifest.Unpacked || made.Reading == manifest.Repacked {
 		f.Code, f.Effect, f.Remedies = report.HDF4OffsetConflict, report.Refused, []report.Remedy{report.DropPath(a.path[1:])}
 	}
-	p.find(p.odd(f, files, int64(of)))
+	p.env.find(p.env.odd(f, files, int64(of)))
 	return true
 }

@@ -11,9 +11,9 @@ import (
 
 // noteDatasets reports that arrays of GRIB messages are in several groups. A GRIB file has no groups: its reader makes them for
 // messages that share no dataset, so users who open the root find no arrays.
-func (p *planner) noteDatasets() {
+func (p *declaration) noteDatasets() {
 	ofMessages := map[string]bool{} // paths of arrays
-	for _, a := range p.arrays {
+	for _, a := range p.arrangement.arrays {
 		if slices.ContainsFunc(a.members, func(m member) bool { return isOfMessages(m.v) }) {
 			ofMessages[a.path] = true
 		}
@@ -45,7 +45,7 @@ func (p *planner) noteDatasets() {
 	for _, at := range sorted(groups) {
 		list = append(list, *groups[at])
 	}
-	p.find(report.Finding{Code: report.SeveralDatasets, Effect: report.Noted, Args: report.Args{"groups": list},
+	p.env.find(report.Finding{Code: report.SeveralDatasets, Effect: report.Noted, Args: report.Args{"groups": list},
 		Remedies: []report.Remedy{report.Fill(report.Group, "GROUP", report.OneGroup)}})
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/plan"
@@ -85,9 +84,9 @@ func (p *survey) parts(d *dim, file int32) ([]axisPart, bool) {
 }
 
 // collectDims collects the dimensions of all variables.
-func (p *directions) collectDims() {
+func (p *alignment) collectDims() {
 	p.dims = map[string]*dim{}
-	for n, c := range p.classes {
+	for n, c := range p.survey.classes {
 		used := map[string]bool{}
 		for _, x := range c.vars {
 			for _, d := range x.dims {
@@ -97,7 +96,7 @@ func (p *directions) collectDims() {
 		for at := range used {
 			d := p.dims[at]
 			if d == nil {
-				d = &dim{path: at, named: p.isNamed(at), separate: slices.ContainsFunc(p.opts.Apart, func(name string) bool { return calls(name, at) })}
+				d = &dim{path: at, named: p.env.isNamed(at), separate: slices.ContainsFunc(p.env.opts.Apart, func(name string) bool { return calls(name, at) })}
 				p.dims[at] = d
 			}
 			d.classes = append(d.classes, int32(n))
@@ -111,17 +110,17 @@ func (p *directions) collectDims() {
 	for at, d := range p.dims {
 		p.dimOrder = append(p.dimOrder, at)
 		switch {
-		case p.isStep(at):
+		case p.survey.isStep(at):
 			d.coord = "" // the new dimension replaces the coordinate
 		case d.coord == "":
 			// Swaths and profiles have times along a dimension that is not called time.
-			d.coord = p.timesAlong(d)
+			d.coord = p.survey.timesAlong(d)
 		}
 	}
 	slices.Sort(p.dimOrder)
 }
 
-func (p *inquiry) isNamed(at string) bool {
+func (p *env) isNamed(at string) bool {
 	return slices.ContainsFunc(p.opts.Concat, func(name string) bool { return calls(name, at) })
 }
 
@@ -147,14 +146,14 @@ func (d *dim) guessed() bool { return d.coord != "" && d.coord != d.path && !d.m
 // dropGuess discards guessed times along a dimension if new dimensions already distinguish all files
 // and all files have the same length along it. Such times are the valid times of forecasts, along
 // which files are not concatenated. It keeps the times if the user named the dimension.
-func (p *directions) dropGuess(d *dim) {
+func (p *alignment) dropGuess(d *dim) {
 	if !d.guessed() || d.named || d.settled || len(p.made) == 0 {
 		return
 	}
 	var files [][]int32
 	for _, n := range d.classes {
-		c := p.classes[n]
-		if c.dims[d.path].Length != p.classes[d.classes[0]].dims[d.path].Length {
+		c := p.survey.classes[n]
+		if c.dims[d.path].Length != p.survey.classes[d.classes[0]].dims[d.path].Length {
 			return
 		}
 		for _, f := range c.files {
@@ -172,13 +171,14 @@ func (p *directions) dropGuess(d *dim) {
 	}
 }
 
-// readCoords collects the distinct coordinates that files have along a dimension.
-func (p *survey) readCoords(d *dim) error {
-	d.of = make([]int32, len(p.files))
+// readCoords collects the distinct coordinates that files have along a dimension, once all their values
+// are known.
+func (p *survey) readCoords(d *dim) (missing []want, err error) {
+	d.coords, d.of = nil, make([]int32, len(p.env.files))
 	for i := range d.of {
 		d.of[i] = noDim
 	}
-	known := newInterned(p.files)
+	known := newInterned(p.env.files)
 	for _, n := range d.classes {
 		c := p.classes[n]
 		at := -1
@@ -194,99 +194,29 @@ func (p *survey) readCoords(d *dim) error {
 			if at < 0 || c.vars[at].v.Unreadable != "" || c.vars[at].v.Storage.Layout == manifest.Nothing && c.dims[d.path].Length > 0 {
 				continue
 			}
-			values, ok := p.course(f, c, c.vars[at].at, c.dims[d.path].Length)
+			w := p.env.course(f, c, c.vars[at].at, c.dims[d.path].Length)
+			values, ok, err := p.env.values(w)
+			if err != nil {
+				return nil, err
+			}
 			if !ok {
+				missing = append(missing, w)
 				continue
 			}
 			if err := known.add(d, f, c.vars[at].v, values); err != nil {
-				return p.inFile(f, err)
+				return nil, p.env.inFile(f, err)
 			}
 		}
 	}
-	if len(p.needs) > 0 {
-		return nil
+	if len(missing) > 0 {
+		return missing, nil
 	}
 	d.large = slices.ContainsFunc(d.coords, (*coord).summarized)
-	return p.measure(d)
-}
-
-// none holds the values of variables without elements, and of variables that were never written.
-var none = &manifest.Values{}
-
-// values returns the elements of a variable, or requests them and returns false.
-func (p *inquiry) values(file int32, at int, elements int64) (*manifest.Values, bool) {
-	if elements == 0 {
-		return none, true
-	}
-	values := p.valuesIn(file, at)
-	if values == nil || values.Summed {
-		p.need(file, at, All)
-		return nil, false
-	}
-	f := p.files[file]
-	v := f.Header.Variables[at]
-	// Values may come from a scan part that someone else wrote.
-	if have := lengthOf(v, values); have != elements && p.fault == nil {
-		p.fault = fmt.Errorf("%s: %s: %w: %d values for %d elements", f.URL, v.Path, codec.ErrCorrupt, have, elements)
-	}
-	return values, p.fault == nil
-}
-
-// course returns the values of a one-dimensional variable, or their summary if they are too many.
-// It requests unknown ones and returns false.
-func (p *inquiry) course(file int32, c *class, at int, elements int64) (*manifest.Values, bool) {
-	known, v := p.valuesIn(file, at), c.header.Variables[at]
-	// Summaries exist only for numbers and times that state their own units.
-	if known != nil && !known.Summed || !p.isLarge(v) || natureOf(v) == text || c.meaning(at) != v {
-		return p.values(file, at, elements)
-	}
-	return p.summary(file, at, v)
-}
-
-// isLarge reports whether a variable has more bytes than Options.ValueBytes, so that only a summary
-// of its values is read.
-func (p *inquiry) isLarge(v *manifest.Variable) bool {
-	return elementsOf(v) > cmp.Or(p.opts.ValueBytes, manifest.DefaultValueBytes)/int64(max(v.Type.Size, 1))
-}
-
-// summary returns the summary of a variable of numbers or times, or requests it. means is the
-// variable that states the units, for example the time of time bounds.
-func (p *inquiry) summary(file int32, at int, means *manifest.Variable) (*manifest.Values, bool) {
-	values := p.valuesIn(file, at)
-	if values == nil || !summaries(values.Summary, means) {
-		p.need(file, at, Summarized)
-		return nil, false
-	}
-	return values, true
-}
-
-// sum returns values that have at least a digest, or requests the digest.
-func (p *inquiry) sum(file int32, at int) (*manifest.Values, bool) {
-	values := p.valuesIn(file, at)
-	if values == nil {
-		p.need(file, at, Sum)
-	}
-	return values, values != nil
-}
-
-// valuesIn returns the known values of a variable, or nil.
-func (p *inquiry) valuesIn(file int32, at int) *manifest.Values {
-	if known := p.files[file].Values; at < len(known) {
-		return known[at]
-	}
-	return nil
-}
-
-// lengthOf counts the elements of values.
-func lengthOf(v *manifest.Variable, values *manifest.Values) int64 {
-	if v.Type.Varies() {
-		return int64(len(values.Texts))
-	}
-	return int64(len(values.Data)) / int64(max(v.Type.Size, 1))
+	return nil, p.env.measure(d)
 }
 
 // measure computes comparable keys for all coordinates, and merges coordinates with equal values.
-func (p *inquiry) measure(d *dim) error {
+func (p *env) measure(d *dim) error {
 	if !p.settleNature(d) {
 		return nil
 	}
@@ -329,7 +259,7 @@ func (p *inquiry) measure(d *dim) error {
 
 // absorb merges an equal coordinate into c. The file that comes first by name represents both, so
 // that the order of the input does not matter.
-func (c *coord) absorb(p *inquiry, other *coord) {
+func (c *coord) absorb(p *env, other *coord) {
 	c.files += other.files
 	if natural(p.files[other.rep].URL, p.files[c.rep].URL) < 0 {
 		c.rep, c.meaning, c.values, c.summary = other.rep, other.meaning, other.values, other.summary
@@ -353,7 +283,7 @@ func (d *dim) equal(a, b *coord) (bool, error) {
 
 // settleNature decides whether a dimension's values are numbers, times or text. It refuses files
 // whose values cannot be compared with the others, and returns false if there are any.
-func (p *inquiry) settleNature(d *dim) bool {
+func (p *env) settleNature(d *dim) bool {
 	if len(d.coords) == 0 {
 		return true
 	}
@@ -427,7 +357,7 @@ func calendarOf(c *coord) string {
 }
 
 // refuseSorts refuses files whose coordinates cannot be compared with the coordinates of most files.
-func (p *inquiry) refuseSorts(d *dim, groups map[sort][]*coord) {
+func (p *env) refuseSorts(d *dim, groups map[sort][]*coord) {
 	// The majority is probably right, so the finding names the other files.
 	most := majority(p, groups, sort.String)
 	var numbers []*coord // numbers with other units; they share a finding, because each file may have its own units
@@ -450,7 +380,7 @@ func (p *inquiry) refuseSorts(d *dim, groups map[sort][]*coord) {
 }
 
 // refuseNumbers refuses numeric coordinates whose units differ from the units of most files.
-func (p *inquiry) refuseNumbers(d *dim, odd []*coord, units int, most sort) {
+func (p *env) refuseNumbers(d *dim, odd []*coord, units int, most sort) {
 	first := slices.MinFunc(odd, p.compareFirst)
 	f := report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": sortOf(first).String(), "others": most.String()}}
 	if most.kind == "numbers" {
@@ -466,14 +396,14 @@ func (p *inquiry) refuseNumbers(d *dim, odd []*coord, units int, most sort) {
 	p.refuseSort(d, odd, f)
 }
 
-func (p *inquiry) refuseSort(d *dim, odd []*coord, f report.Finding) {
+func (p *env) refuseSort(d *dim, odd []*coord, f report.Finding) {
 	f.Array, f.Effect, f.Dim = d.coord, report.Refused, d.name()
 	p.find(p.odd(f, d.filesOf(odd...), d.total()))
 }
 
 // majority returns the key with the most files. If several have as many, the first file name
 // decides.
-func majority[K comparable](p *inquiry, groups map[K][]*coord, text func(K) string) (best K) {
+func majority[K comparable](p *env, groups map[K][]*coord, text func(K) string) (best K) {
 	bestFiles, bestName := int64(-1), ""
 	for _, key := range slices.SortedFunc(maps.Keys(groups), func(a, b K) int { return strings.Compare(text(a), text(b)) }) {
 		files, name := int64(0), ""

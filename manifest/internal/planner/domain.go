@@ -15,13 +15,13 @@ type domain struct {
 // byDomains places files by their DOMAIN_* attributes along dimensions without coordinates. It
 // ignores the attributes unless they match the dimension lengths of every file in exactly one way:
 // the attributes survive when tools cut or merge the tiles, and are wrong then.
-func (p *directions) byDomains() {
+func (p *alignment) byDomains() {
 	domains := map[int32]domain{}
-	for f, c := range p.classOf {
+	for f, c := range p.survey.classOf {
 		if c < 0 {
 			continue
 		}
-		d, ok := domainOf(p.files[f].Groups)
+		d, ok := domainOf(p.env.files[f].Groups)
 		if !ok {
 			return
 		}
@@ -35,9 +35,9 @@ func (p *directions) byDomains() {
 		return
 	}
 	for k, d := range dims {
-		p.placeDomain(d, domains, k)
+		p.survey.placeDomain(d, domains, k)
 	}
-	p.find(p.odd(report.Finding{Code: report.OrderByDomain, Effect: report.Noted, Args: report.Args{"dims": dimList(dims)}}, sorted(domains), int64(len(domains))))
+	p.env.find(p.env.odd(report.Finding{Code: report.OrderByDomain, Effect: report.Noted, Args: report.Args{"dims": dimList(dims)}}, sorted(domains), int64(len(domains))))
 }
 
 func domainOf(g *manifest.GroupAttributes) (d domain, ok bool) {
@@ -69,7 +69,7 @@ func domainOf(g *manifest.GroupAttributes) (d domain, ok bool) {
 
 // matchDomains returns the dimensions that the attributes mean, in their order, or nil. The lengths
 // decide; if they fit several dimensions, the dimension numbers decide.
-func (p *directions) matchDomains(domains map[int32]domain) []*dim {
+func (p *alignment) matchDomains(domains map[int32]domain) []*dim {
 	var free []*dim
 	for _, at := range p.dimOrder {
 		if d := p.dims[at]; d.coord == "" && !d.named {
@@ -89,9 +89,9 @@ func (p *directions) matchDomains(domains map[int32]domain) []*dim {
 		for k, i := range order {
 			dims[k] = free[i]
 		}
-		if p.fitDomains(dims, domains) {
+		if p.survey.fitDomains(dims, domains) {
 			ways = append(ways, dims)
-			if p.numberDomains(dims, domains) {
+			if p.survey.numberDomains(dims, domains) {
 				numbered = append(numbered, dims)
 			}
 		}
@@ -108,7 +108,7 @@ func (p *directions) matchDomains(domains map[int32]domain) []*dim {
 // numberDomains reports whether the dimensions have the numbers in the attributes, which count the
 // dimensions of a file from 1.
 func (p *survey) numberDomains(dims []*dim, domains map[int32]domain) bool {
-	renamer := p.renamer()
+	renamer := p.env.renamer()
 	for f, d := range domains {
 		all := p.classes[p.classOf[f]].header.Dimensions
 		for k := range dims {

@@ -50,10 +50,10 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid
 	axes := make([][]run, len(shape))
 	// Readers support regular grids everywhere and rectilinear ones seldom, so a regular grid is
 	// declared unless it would re-encode chunks and the user allows the alternative.
-	regular := !p.opts.Rectilinear || len(a.placed) == 0
+	regular := !p.env.opts.Rectilinear || len(a.placed) == 0
 	sizes := make([]int64, len(shape))
 	for k := range shape {
-		if lengths := p.override(a, k); lengths != nil {
+		if lengths := p.env.override(a, k); lengths != nil {
 			axes[k] = broadcast(lengths, shape[k])
 			if !slices.Equal(plain(axes[k]), plain(c.edges(k))) {
 				clear(c.lists) // no chunk stays verbatim
@@ -155,7 +155,7 @@ func broadcast(lengths []int64, extent int64) (runs []run) {
 }
 
 // override returns the chunk lengths that the user wants along an axis, or nil.
-func (p *inquiry) override(a *array, axis int) (lengths []int64) {
+func (p *env) override(a *array, axis int) (lengths []int64) {
 	at := a.dimAt(axis)
 	for _, o := range p.opts.Schemas {
 		if !matches([]string{o.Array}, a.path) {

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -23,48 +24,49 @@ type Extension struct {
 
 // Extend plans new files that come after all files of an earlier plan, without reading the old files.
 // first is the row of the first new file in the table of sources, to which Tile.File refers. If Extend
-// returns nil, new files have to be compared with old ones: call New with all files. If it returns
-// needs, add these values and call it again. valueBytes is Options.ValueBytes. Arrays grow only at
-// the end of a whole chunk, and keep their type, codecs and attributes.
-func Extend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int, valueBytes int64) (*Extension, []Need, error) {
+// returns nil, new files have to be compared with old ones: call New with all files. valueBytes is
+// Options.ValueBytes. Arrays grow only at the end of a whole chunk, and keep their type, codecs and
+// attributes.
+func Extend(ctx context.Context, old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int, valueBytes int64, values Values) (*Extension, error) {
 	if len(old) == 0 || string(old) == "null" || len(files) == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
 	x := &extending{first: first, arrays: slices.Clone(arrays), ext: &Extension{}}
 	if err := json.Unmarshal(old, &x.state); err != nil {
-		return nil, nil, fmt.Errorf("the state of the plan: %w", err)
+		return nil, fmt.Errorf("the state of the plan: %w", err)
 	}
-	x.p = &inquiry{files: files, opts: x.state.Options, needed: map[Need]bool{}}
-	if x.p.opts == nil {
-		return nil, nil, nil
+	if x.state.Options == nil {
+		return nil, nil
 	}
+	x.p = newEnv(ctx, files, x.state.Options, values)
 	x.p.opts.ValueBytes = valueBytes
-	if !x.sameHeaders() || !x.coordinates() {
-		return nil, nil, nil
+	if !x.sameHeaders() {
+		return nil, nil
 	}
-	if len(x.p.needs) > 0 {
-		return nil, x.p.needs, nil
-	}
-	if !x.appendInOrder() {
-		return nil, nil, nil
+	same := false
+	err := x.p.settle(func() (missing []want, err error) {
+		same, missing = x.sameValues()
+		return missing, nil
+	})
+	if err != nil || !same || !x.appendInOrder() {
+		return nil, err
 	}
 	for i := range x.arrays {
 		if !x.grow(&x.arrays[i]) {
-			return nil, nil, nil
+			return nil, nil
 		}
 	}
 	x.state.Length = x.length
-	var err error
 	if x.ext.State, err = json.Marshal(x.state); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	x.ext.Arrays = x.arrays
-	return x.ext, nil, nil
+	return x.ext, nil
 }
 
 // extending holds an extension while it is made.
 type extending struct {
-	p      *inquiry
+	p      *env
 	state  state
 	first  int
 	arrays []manifest.Array
@@ -83,11 +85,10 @@ type newCoord struct {
 	files []int32
 }
 
-// sameHeaders reports whether the new files differ from the old files only in their positions and
-// values.
+// sameHeaders reports whether the new files have headers and group attributes of old files.
 func (x *extending) sameHeaders() bool {
 	known := map[string]*class{}
-	for f, file := range x.p.files {
+	for _, file := range x.p.files {
 		at := slices.Index(x.state.Headers, file.Header.ID)
 		if at < 0 || file.Header.ID == "" || file.Hidden || len(file.Parts) > 0 {
 			return false
@@ -105,30 +106,56 @@ func (x *extending) sameHeaders() bool {
 			known[file.Header.ID] = c
 		}
 		x.classes, x.headers = append(x.classes, c), append(x.headers, at)
-		if !x.sameStatics(int32(f)) || !x.sameGroups(file) {
+		if !x.sameGroups(file) {
 			return false
 		}
-		x.askBroadcast(int32(f))
 	}
 	return true
 }
 
-// askBroadcast requests the values of a file that are broadcast along the dimension.
-func (x *extending) askBroadcast(f int32) {
+// sameValues collects the coordinates of the new files, and reports whether all values that it knows can
+// be appended.
+func (x *extending) sameValues() (same bool, missing []want) {
+	for f := range x.p.files {
+		lacks, same := x.sameStatics(int32(f))
+		if missing = append(missing, lacks...); !same {
+			return false, nil
+		}
+		missing = append(missing, x.broadcastWanted(int32(f))...)
+	}
+	lacks, same := x.coordinates()
+	if !same {
+		return false, nil
+	}
+	return true, append(missing, lacks...)
+}
+
+// lacks returns the values of a want, or adds it to missing. ok is false if the values do not fit their
+// variable; New reports that.
+func (x *extending) lacks(w want, missing *[]want) (values *manifest.Values, ok bool) {
+	values, known, err := x.p.values(w)
+	if err == nil && !known {
+		*missing, values = append(*missing, w), nil
+	}
+	return values, err == nil
+}
+
+// broadcastWanted returns the missing values of a file that are broadcast along the dimension.
+func (x *extending) broadcastWanted(f int32) (missing []want) {
 	for _, at := range x.state.Broadcast {
 		i := x.classes[f].find(at)
 		if i < 0 {
 			continue
 		}
 		if v := &x.classes[f].vars[i]; v.v.Storage.Layout != manifest.Nothing {
-			x.p.values(f, v.at, elementsOf(v.v))
+			x.lacks(x.p.all(f, v.at, elementsOf(v.v)), &missing)
 		}
 	}
+	return missing
 }
 
-// sameStatics reports whether a file has the values that all files must share. It requests unknown
-// digests; until they are known, it assumes that they match.
-func (x *extending) sameStatics(f int32) bool {
+// sameStatics reports whether a file has the values that all files must share, as far as they are known.
+func (x *extending) sameStatics(f int32) (missing []want, same bool) {
 	for _, v := range x.classes[f].vars {
 		ids, ok := x.state.Static[v.path]
 		if !ok || v.v.Storage.Layout == manifest.Nothing || elementsOf(v.v) == 0 {
@@ -136,26 +163,29 @@ func (x *extending) sameStatics(f int32) bool {
 		}
 		// The state has no digest of the old values, so new values cannot be compared with them.
 		if len(ids) == 0 {
-			return false
+			return nil, false
 		}
-		values, known := x.static(f, &v)
-		if !known {
+		values, ok := x.lacks(x.static(f, &v), &missing)
+		if !ok {
+			return nil, false
+		}
+		if values == nil {
 			continue
 		}
 		if id := idOf(values); !slices.Contains(ids, id) && !slices.Contains(ids, staticOf(x.headers[f], id)) {
-			return false
+			return nil, false
 		}
 	}
-	return true
+	return missing, true
 }
 
-// static returns the values or digest that identify a variable's values. For large coordinates it
-// requests the summary, because New needs that if Extend gives up.
-func (x *extending) static(f int32, v *planVar) (*manifest.Values, bool) {
+// static wants the values or digest that identify a variable's values. For large coordinates it wants
+// the summary, because New needs that if Extend gives up.
+func (x *extending) static(f int32, v *planVar) want {
 	if len(v.dims) == 1 && v.dims[0] == v.path && x.p.isLarge(v.v) {
 		return x.p.course(f, x.classes[f], v.at, v.v.Shape[0])
 	}
-	return x.p.sum(f, v.at)
+	return digest(f, v.at)
 }
 
 // sameGroups reports whether a file has the attributes that groups declare.
@@ -186,33 +216,35 @@ func (x *extending) sameGroups(file *manifest.File) bool {
 	return true
 }
 
-// coordinates collects the coordinates of the new files. It requests summaries of large ones.
-func (x *extending) coordinates() bool {
+// coordinates collects the coordinates of the new files, with summaries of large ones.
+func (x *extending) coordinates() (missing []want, ok bool) {
 	s := &x.state
 	in := newInterned(x.p.files)
 	x.dim = dim{path: s.Dim, coord: s.Coord, of: make([]int32, len(x.p.files)), nature: s.Nature}
 	for f, c := range x.classes {
 		at := c.find(s.Coord)
 		if at < 0 {
-			return false
+			return nil, false
 		}
 		v := c.vars[at].v
 		values := x.p.valuesIn(int32(f), c.vars[at].at)
 		if values == nil || values.Summed {
 			// A scan stores the values of all smaller coordinates, so something is wrong with this one.
 			if !x.p.isLarge(v) || len(v.Shape) != 1 || v.Storage.Layout == manifest.Nothing {
-				return false
+				return nil, false
 			}
-			var ok bool
-			if values, ok = x.p.course(int32(f), c, c.vars[at].at, v.Shape[0]); !ok {
+			if values, ok = x.lacks(x.p.course(int32(f), c, c.vars[at].at, v.Shape[0]), &missing); !ok {
+				return nil, false
+			}
+			if values == nil {
 				continue
 			}
 		}
 		if in.add(&x.dim, int32(f), v, values) != nil {
-			return false
+			return nil, false
 		}
 	}
-	return true
+	return missing, true
 }
 
 // appendInOrder sorts the new files and appends them to the old ones.

@@ -122,7 +122,7 @@ func TestExtend(t *testing.T) {
 		state, arrays := base.State, base.Arrays
 		for k < len(m.files) {
 			n := min(1+r.IntN(3), len(m.files)-k)
-			x, needs, err := Extend(state, arrays, m.files[k:k+n], k, 0)
+			x, needs, err := askedExtend(state, arrays, m.files[k:k+n], k, 0)
 			if err != nil || x == nil {
 				t.Fatalf("seed %d: file %d: %v %v", seed, k, needs, err)
 			}
@@ -190,7 +190,7 @@ func TestExtendRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, needs, err := Extend(base.State, base.Arrays, m.files[2:], 2, 0)
+			x, needs, err := askedExtend(base.State, base.Arrays, m.files[2:], 2, 0)
 			if err != nil || len(needs) > 0 || (x != nil) != c.ok {
 				t.Fatalf("extended: %v, want %v; needs %v, error %v", x != nil, c.ok, needs, err)
 			}
@@ -217,12 +217,12 @@ func TestExtendStatics(t *testing.T) {
 	}
 	added := m.files[2:]
 	at := added[0].Header.Find("/grid")
-	if x, needs, err := Extend(base.State, base.Arrays, added, 2, 0); x != nil || err != nil || !slices.Equal(needs, []Need{{0, at, Sum}}) {
+	if x, needs, err := askedExtend(base.State, base.Arrays, added, 2, 0); x != nil || err != nil || !slices.Equal(needs, []Request{{0, at, Sum}}) {
 		t.Fatalf("%v, needs %v, %v", x, needs, err)
 	}
 	for _, id := range []string{"same", "other"} {
 		added[0].Values[at] = &manifest.Values{ID: id, Summed: true}
-		x, needs, err := Extend(base.State, base.Arrays, added, 2, 0)
+		x, needs, err := askedExtend(base.State, base.Arrays, added, 2, 0)
 		if err != nil || len(needs) > 0 || (x != nil) != (id == "same") {
 			t.Errorf("%s: %v, needs %v, %v", id, x, needs, err)
 		}
@@ -240,13 +240,13 @@ func TestExtendWithoutState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x, _, _ := Extend(base.State, base.Arrays, m.files[2:], 2, 0); x != nil {
+	if x, _, _ := askedExtend(base.State, base.Arrays, m.files[2:], 2, 0); x != nil {
 		t.Error("extended by a file with an unknown header")
 	}
-	if x, needs, err := Extend(nil, base.Arrays, m.files[2:], 2, 0); x != nil || needs != nil || err != nil {
+	if x, needs, err := askedExtend(nil, base.Arrays, m.files[2:], 2, 0); x != nil || needs != nil || err != nil {
 		t.Errorf("without a state: %v, needs %v, error %v", x, needs, err)
 	}
-	if _, _, err := Extend([]byte(`{"Dim":1}`), base.Arrays, m.files[2:], 2, 0); err == nil {
+	if _, _, err := askedExtend([]byte(`{"Dim":1}`), base.Arrays, m.files[2:], 2, 0); err == nil {
 		t.Error("an invalid state was accepted")
 	}
 }
@@ -264,7 +264,7 @@ func TestExtendManyTimes(t *testing.T) {
 	}
 	state, arrays := base.State, base.Arrays
 	for k := 2; k < len(m.files); k++ {
-		x, needs, err := Extend(state, arrays, m.files[k:k+1], k, 0)
+		x, needs, err := askedExtend(state, arrays, m.files[k:k+1], k, 0)
 		if err != nil || x == nil {
 			t.Fatal(k, needs, err)
 		}
@@ -288,7 +288,7 @@ func BenchmarkExtend(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if x, needs, err := Extend(base.State, base.Arrays, files[1000:], 1000, 0); err != nil || x == nil {
+		if x, needs, err := askedExtend(base.State, base.Arrays, files[1000:], 1000, 0); err != nil || x == nil {
 			b.Fatal(needs, err)
 		}
 	}

@@ -155,7 +155,7 @@ func tryWild(t *testing.T, data []byte) (planned bool) {
 	w := &wild{bytes: data}
 	opts := w.archive()
 	for range 8 {
-		p, needs, err := New(w.m.files, opts)
+		p, needs, err := askedNew(w.m.files, opts)
 		if err != nil {
 			if err.Error() == "" || p != nil || needs != nil {
 				t.Errorf("%v with %v, %v", err, p, needs)

@@ -13,11 +13,11 @@ import (
 )
 
 // finish declares the groups and the placements, and reports the datasets that the groups are.
-func (p *planner) finish() error {
-	if len(p.report.Refused()) > 0 {
+func (p *declaration) finish() error {
+	if len(p.env.report.Refused()) > 0 {
 		return nil
 	}
-	for _, w := range p.placeOrder {
+	for _, w := range p.arrangement.placeOrder {
 		if w.used {
 			m := manifest.Placement{ID: p.placementID(w), Tiles: w.tiles}
 			for _, d := range w.dims {
@@ -35,7 +35,7 @@ func (p *planner) finish() error {
 
 // placementID returns the ID of a placing: the names of its dimensions, and a number if several
 // placings have these dimensions.
-func (p *planner) placementID(w *placing) string {
+func (p *declaration) placementID(w *placing) string {
 	if w.id != "" {
 		return w.id
 	}
@@ -77,12 +77,12 @@ func (g *merged) add(attributes []manifest.Attribute) {
 }
 
 // declareGroups declares the attributes on which all files agree.
-func (p *planner) declareGroups() error {
+func (p *declaration) declareGroups() error {
 	groups := p.mergeGroups()
-	for _, a := range p.arrays {
+	for _, a := range p.arrangement.arrays {
 		if groups[a.path] != nil {
-			files := p.filesHaving(a)
-			p.find(p.odd(report.Finding{Code: report.VariableIsGroup, Array: a.path, Effect: report.Refused,
+			files := p.survey.filesHaving(a)
+			p.env.find(p.env.odd(report.Finding{Code: report.VariableIsGroup, Array: a.path, Effect: report.Refused,
 				Remedies: []report.Remedy{report.DropPath(a.path), report.Fill(report.Rename, a.path[1:]+"=NAME", "")}}, files, int64(len(files))))
 		}
 	}
@@ -96,9 +96,9 @@ func (p *planner) declareGroups() error {
 
 // mergeGroups merges the groups of all files in rank order, by new path. It includes the root and
 // groups that only contain arrays.
-func (p *planner) mergeGroups() map[string]*merged {
+func (p *declaration) mergeGroups() map[string]*merged {
 	groups := map[string]*merged{}
-	renamer, drop := p.renamer(), attributePatterns(p.opts)
+	renamer, drop := p.env.renamer(), attributePatterns(p.env.opts)
 	for _, g := range p.differentGroups() {
 		for _, group := range g.Groups {
 			at, ok := renamer.groupPath(group.Path)
@@ -131,10 +131,10 @@ func (p *planner) mergeGroups() map[string]*merged {
 }
 
 // differentGroups returns the groups of files. Files that share their groups provide them once.
-func (p *planner) differentGroups() (list []*manifest.GroupAttributes) {
+func (p *declaration) differentGroups() (list []*manifest.GroupAttributes) {
 	known := map[*manifest.GroupAttributes]bool{}
-	for _, f := range p.inRank() {
-		if g := p.files[f].Groups; g != nil && !known[g] {
+	for _, f := range p.arrangement.inRank() {
+		if g := p.env.files[f].Groups; g != nil && !known[g] {
 			known[g] = true
 			list = append(list, g)
 		}
@@ -151,7 +151,7 @@ func (l renamer) groupPath(at string) (string, bool) {
 	return "/" + rest, ok
 }
 
-func (p *planner) declareGroup(at string, g *merged) error {
+func (p *declaration) declareGroup(at string, g *merged) error {
 	out := manifest.GroupSchema{Path: at}
 	var differ []string
 	var kept []zarrjson.Attribute
@@ -163,7 +163,7 @@ func (p *planner) declareGroup(at string, g *merged) error {
 			continue
 		}
 		if a.Unreadable != "" {
-			p.find(report.Finding{Code: report.AttributeUnreadable, Effect: report.Dropped, Count: g.files, Of: g.files,
+			p.env.find(report.Finding{Code: report.AttributeUnreadable, Effect: report.Dropped, Count: g.files, Of: g.files,
 				Args: report.Args{"name": name, "group": at, "reason": a.Unreadable}})
 			continue
 		}
@@ -178,21 +178,21 @@ func (p *planner) declareGroup(at string, g *merged) error {
 		return err
 	}
 	if len(differ) > 0 {
-		p.find(report.Finding{Code: report.GroupAttributes, Effect: report.Dropped, Count: g.files, Of: g.files, Args: report.Args{"group": at, "names": differ}})
+		p.env.find(report.Finding{Code: report.GroupAttributes, Effect: report.Dropped, Count: g.files, Of: g.files, Args: report.Args{"group": at, "names": differ}})
 	}
 	p.out.Groups = append(p.out.Groups, out)
 	return nil
 }
 
 // inRank returns the files of the plan, sorted by rank.
-func (p *layout) inRank() []int32 {
-	order := make([]int32, len(p.files))
+func (p *arrangement) inRank() []int32 {
+	order := make([]int32, len(p.env.files))
 	for f, r := range p.rank {
 		order[r] = int32(f)
 	}
 	kept := order[:0]
 	for _, f := range order {
-		if p.classOf[f] >= 0 {
+		if p.survey.classOf[f] >= 0 {
 			kept = append(kept, f)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // join returns how the coordinates of a dimension are combined.
-func (p *inquiry) join(d *dim) plan.Join {
+func (p *env) join(d *dim) plan.Join {
 	how := plan.JoinExact
 	if all := p.opts.Join[""]; all != "" {
 		how = all
@@ -34,7 +34,7 @@ func joinOuter(d *dim) report.Remedy {
 
 // joinCoords places coordinates along the union or the intersection of their values. The result is
 // sorted, and decreases if all coordinates do.
-func (p *inquiry) joinCoords(d *dim, live []*coord, how plan.Join) error {
+func (p *env) joinCoords(d *dim, live []*coord, how plan.Join) error {
 	if slices.ContainsFunc(live, (*coord).summarized) {
 		d.role = spoiled
 		p.find(p.odd(report.Finding{Code: report.OverlapUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
@@ -148,30 +148,35 @@ func (a *array) isJoinedOnly() bool {
 	return len(a.placed) > 0 && !slices.ContainsFunc(a.placed, func(d *dim) bool { return !d.joined })
 }
 
-// partsAt groups files by equal values in tiles that have the same position. It requests unknown
-// values, and leaves out the files that have them.
-func (c *comparison) partsAt(tiles []manifest.Tile) (groups [][]int32, err error) {
+// partsAt groups files by equal values in tiles that have the same position. It leaves out files with
+// missing values.
+func (c *comparison) partsAt(tiles []manifest.Tile) (groups [][]int32, missing []want, err error) {
 	found := newComparer(c.alike, c.units)
 	for i := range tiles {
 		t := &tiles[i]
-		at := placeOf(c.a.members, c.p.classOf[t.File])
+		at := placeOf(c.a.members, c.p.survey.classOf[t.File])
 		m := &c.a.members[at]
-		values, ok := none, true
+		values := none
 		if m.v.Storage.Layout != manifest.Nothing {
-			values, ok = c.elements(int32(t.File), m)
-		}
-		if !ok {
-			continue
+			w := c.elements(int32(t.File), m)
+			var ok bool
+			if values, ok, err = c.p.env.values(w); err != nil {
+				return nil, nil, err
+			}
+			if !ok {
+				missing = append(missing, w)
+				continue
+			}
 		}
 		x, err := content{m, c.means[at], values}.inTile(c.a, t)
 		if err == nil {
 			err = found.add(int32(t.File), x)
 		}
 		if err != nil {
-			return nil, c.p.inFile(int32(t.File), err)
+			return nil, nil, c.p.env.inFile(int32(t.File), err)
 		}
 	}
-	return found.groups, nil
+	return found.groups, missing, nil
 }
 
 // inTile returns the content of the part of a file that is in a tile.
@@ -194,7 +199,7 @@ func (x content) inTile(a *array, t *manifest.Tile) (content, error) {
 
 // refuseRepeatedLabel refuses a coordinate that has a value twice, or a missing value: it is not known
 // which of its elements belongs to the label.
-func (p *inquiry) refuseRepeatedLabel(d *dim, c *coord) error {
+func (p *env) refuseRepeatedLabel(d *dim, c *coord) error {
 	d.role = spoiled
 	p.find(p.odd(report.Finding{Code: report.LabelRepeated, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 		Remedies: []report.Remedy{report.Do(report.LeaveOut, "", "")}}, d.filesOf(c), d.total()))

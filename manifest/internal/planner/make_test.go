@@ -2,6 +2,7 @@ package planner
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -217,6 +218,36 @@ func mentions(err error, words ...string) bool {
 	return err != nil && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(err.Error(), word) })
 }
 
+// asked is a source of values that knows none. It keeps the first requests.
+type asked struct{ requests []Request }
+
+var errAsked = errors.New("values are requested")
+
+func (a *asked) Get(_ context.Context, requests []Request) ([]*manifest.Values, error) {
+	a.requests = requests
+	return nil, errAsked
+}
+
+// askedNew returns a plan, or the first values that New requests.
+func askedNew(files []*manifest.File, opts *plan.Options) (*Plan, []Request, error) {
+	var a asked
+	p, err := New(context.Background(), files, opts, &a)
+	if errors.Is(err, errAsked) {
+		return nil, a.requests, nil
+	}
+	return p, nil, err
+}
+
+// askedExtend returns an extension, or the first values that Extend requests.
+func askedExtend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int, valueBytes int64) (*Extension, []Request, error) {
+	var a asked
+	x, err := Extend(context.Background(), old, arrays, files, first, valueBytes, &a)
+	if errors.Is(err, errAsked) {
+		return nil, a.requests, nil
+	}
+	return x, nil, err
+}
+
 var recorder reporttest.Recorder
 
 // TestMain checks, after all tests, the examples of findings in the documentation, and that every remedy helped.
@@ -230,8 +261,8 @@ func TestMain(m *testing.M) {
 }
 
 // newPlan calls New and records the findings.
-func newPlan(files []*manifest.File, opts *plan.Options) (*Plan, []Need, error) {
-	p, needs, err := New(files, opts)
+func newPlan(files []*manifest.File, opts *plan.Options) (*Plan, []Request, error) {
+	p, needs, err := askedNew(files, opts)
 	var refused *plan.Error
 	switch {
 	case errors.As(err, &refused):

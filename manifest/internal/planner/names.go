@@ -11,13 +11,13 @@ import (
 const mostExamples = 10
 
 // odd sets the files of a finding, and the number of files that they are compared with.
-func (p *inquiry) odd(f report.Finding, files []int32, of int64) report.Finding {
+func (p *env) odd(f report.Finding, files []int32, of int64) report.Finding {
 	f.Files, f.Count, f.Of = p.fileSet(files), int64(len(files)), of
 	return f
 }
 
 // fileSet returns files in the form of findings.
-func (p *inquiry) fileSet(files []int32) report.Files {
+func (p *env) fileSet(files []int32) report.Files {
 	p.sorted.Do(p.sortNames) // schemas are decided in parallel
 	places := make([]int32, len(files))
 	for i, f := range files {
@@ -27,7 +27,7 @@ func (p *inquiry) fileSet(files []int32) report.Files {
 }
 
 // sortNames sorts the names of all files in natural order.
-func (p *inquiry) sortNames() {
+func (p *env) sortNames() {
 	order := make([]int32, len(p.files))
 	for i := range order {
 		order[i] = int32(i)
@@ -42,10 +42,10 @@ func (p *inquiry) sortNames() {
 }
 
 // file returns the name of a file as an argument of a finding.
-func (p *inquiry) file(f int32) report.File { return report.File(p.files[f].URL) }
+func (p *env) file(f int32) report.File { return report.File(p.files[f].URL) }
 
 // span returns the first and the last of files by name.
-func (p *inquiry) span(files []int32) []report.File {
+func (p *env) span(files []int32) []report.File {
 	first, last := files[0], files[0]
 	for _, f := range files[1:] {
 		if p.byName(f, first) < 0 {
@@ -62,13 +62,13 @@ func (p *inquiry) span(files []int32) []report.File {
 }
 
 // label returns the short name of a file for a text.
-func (p *inquiry) label(url string) string {
+func (p *env) label(url string) string {
 	p.sorted.Do(p.sortNames) // schemas are decided in parallel
 	return p.names.Label(url)
 }
 
 // find adds a finding to the report. With Options.Strict, re-encoding and filling are refused.
-func (p *inquiry) find(f report.Finding) {
+func (p *env) find(f report.Finding) {
 	if p.opts.Strict && (f.Effect == report.Reencoded || f.Effect == report.Filled) {
 		f.Effect, f.By, f.Remedies = report.Refused, report.Setting{Option: report.Strict}, nil
 	}

@@ -11,16 +11,16 @@ import (
 )
 
 // joinNear merges the groups of files whose coordinates differ by at most the tolerance from the
-// coordinates that the plan uses, and reports them. It requests unknown values.
-func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error) {
+// coordinates that the plan uses, and reports them, once all values that it wants are known.
+func (c *comparison) joinNear(groups [][]int32, files []int32) (joined [][]int32, missing []want, err error) {
 	p := c.p
-	if p.opts.Tolerance <= 0 || !c.tolerable() {
-		return groups, nil
+	if p.env.opts.Tolerance <= 0 || !c.tolerable() {
+		return groups, nil, nil
 	}
 	first := p.widest(c.a, files)
-	x, ok, err := c.numbers(first)
+	x, ok, missing, err := c.numbers(first)
 	if err != nil || !ok {
-		return groups, err
+		return groups, missing, err
 	}
 	var standard, near []int32
 	var others [][]int32
@@ -30,26 +30,27 @@ func (c *comparison) joinNear(groups [][]int32, files []int32) ([][]int32, error
 			continue
 		}
 		// All files of a group have equal values, so one of them is enough.
-		y, ok, err := c.numbers(p.firstOf(g))
+		y, ok, lacks, err := c.numbers(p.firstOf(g))
+		missing = append(missing, lacks...)
 		var delta float64
 		if err == nil && ok {
 			delta, err = c.apart(x, y)
 		}
 		switch {
 		case err != nil:
-			return nil, err
-		case ok && delta <= p.opts.Tolerance:
+			return nil, nil, err
+		case ok && delta <= p.env.opts.Tolerance:
 			near = append(near, g...)
 		default:
 			others = append(others, g)
 		}
 	}
-	if len(p.needs) > 0 || len(near) == 0 {
-		return groups, nil
+	if len(missing) > 0 || len(near) == 0 {
+		return groups, missing, nil
 	}
-	p.find(p.odd(report.Finding{Code: report.CoordinateNear, Array: c.a.path, Effect: report.Noted, By: p.byTolerance(),
-		Args: report.Args{"tolerance": p.opts.Tolerance, "standard": []report.File{p.file(first)}}}, near, int64(len(files))))
-	return append([][]int32{append(slices.Clip(standard), near...)}, others...), nil
+	p.env.find(p.env.odd(report.Finding{Code: report.CoordinateNear, Array: c.a.path, Effect: report.Noted, By: p.env.byTolerance(),
+		Args: report.Args{"tolerance": p.env.opts.Tolerance, "standard": []report.File{p.env.file(first)}}}, near, int64(len(files))))
+	return append([][]int32{append(slices.Clip(standard), near...)}, others...), nil, nil
 }
 
 // tolerable reports whether the tolerance applies to the array. It applies to auxiliary coordinates
@@ -67,24 +68,22 @@ type shapedNumbers struct {
 }
 
 // numbers returns the numbers that a file has for the variable, in the array's axis order. ok is
-// false if nothing was written, or if the numbers exceed the memory limit.
-func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, err error) {
-	at := placeOf(c.a.members, c.p.classOf[file])
+// false if nothing was written, if the numbers exceed the memory limit, or if they are missing.
+func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, missing []want, err error) {
+	at := placeOf(c.a.members, c.p.survey.classOf[file])
 	m := &c.a.members[at]
 	what, err := newMeaning(c.means[at])
-	if err != nil || what.nature != real || m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
-		return x, false, nil
+	if err != nil || what.nature != real || m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 || !c.fitsMemory(file, m) {
+		return x, false, nil, nil
 	}
-	if !c.fitsMemory(m.v) {
-		return x, false, nil
-	}
-	values, ok := c.elements(file, m)
-	if !ok {
-		return x, false, nil
+	w := c.elements(file, m)
+	values, ok, err := c.p.env.values(w)
+	if err != nil || !ok {
+		return x, false, []want{w}, err
 	}
 	values, x.shape, err = content{m, c.means[at], values}.inOrder()
 	if err != nil {
-		return x, false, c.p.inFile(file, err)
+		return x, false, nil, c.p.env.inFile(file, err)
 	}
 	if c.units {
 		x.unit = what.unit
@@ -93,15 +92,15 @@ func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, err error) {
 		x.numbers, err = readNumbers(c.means[at], values.Data)
 	}
 	if err != nil {
-		return x, false, c.p.inFile(file, err)
+		return x, false, nil, c.p.env.inFile(file, err)
 	}
-	return x, true, nil
+	return x, true, nil, nil
 }
 
 // apart returns the largest difference between the used numbers x and the numbers y of a file. With
 // padding, a file may be narrower; then only its part of x is compared.
 func (c *comparison) apart(x, y shapedNumbers) (float64, error) {
-	if c.p.opts.Pad == plan.PadFill && within(y.shape, x.shape) {
+	if c.p.env.opts.Pad == plan.PadFill && within(y.shape, x.shape) {
 		var err error
 		if x, err = x.begins(y.shape); err != nil {
 			return 0, err
@@ -156,31 +155,32 @@ func (x shapedNumbers) real(i int) float64 {
 	return x.numbers.real(i)
 }
 
-// elements returns all elements of a file for one comparison. Afterwards, only the digests of large
+// elements wants all elements of a file for one comparison. Afterwards, only the digests of large
 // variables are kept.
-func (c *comparison) elements(file int32, m *member) (*manifest.Values, bool) {
-	p, need := c.p, Need{File: int(file), Variable: m.at, Extent: All}
-	if p.isLarge(m.v) && m.v.Storage.Layout != manifest.Valued {
-		need.Extent = Compared
+func (c *comparison) elements(file int32, m *member) want {
+	p, w := c.p, c.p.env.all(file, m.at, elementsOf(m.v))
+	if w.Extent == All && p.env.isLarge(m.v) && m.v.Storage.Layout != manifest.Valued {
+		w.Extent = Compared
 	}
-	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > p.inline() && !p.compared[need] {
-		p.compared[need] = true
+	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > p.env.inline() && !p.compared[w.Request] {
+		p.compared[w.Request] = true
 		p.comparedBytes += size
 	}
-	if values := p.valuesIn(file, m.at); need.Extent == Compared && (values == nil || values.Summed) {
-		p.need(file, m.at, Compared)
-		return nil, false
-	}
-	return p.values(file, m.at, elementsOf(m.v))
+	return w
 }
 
-// fitsMemory reports whether the memory limit permits the elements of a variable, besides the elements
-// that are compared already.
-func (c *comparison) fitsMemory(v *manifest.Variable) bool {
-	if v.Type.Varies() {
-		return !c.p.isLarge(v)
+// fitsMemory reports whether the memory limit permits the elements of a file's variable, besides the
+// elements that are compared already.
+func (c *comparison) fitsMemory(file int32, m *member) bool {
+	if m.v.Type.Varies() {
+		return !c.p.env.isLarge(m.v)
 	}
-	return c.p.comparedBytes+sizeOf(v) <= manifest.MostSummed
+	return c.isCompared(file, m) || c.p.comparedBytes+sizeOf(m.v) <= manifest.MostSummed
+}
+
+// isCompared reports whether the elements of a file's variable are among those that are compared.
+func (c *comparison) isCompared(file int32, m *member) bool {
+	return c.p.compared[Request{int(file), m.at, All}] || c.p.compared[Request{int(file), m.at, Compared}]
 }
 
 // sizeOf returns the size of fixed-size elements in memory.

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"path"
@@ -15,24 +14,21 @@ import (
 
 // makeDims adds the new dimensions of the options. If files already have such a dimension, with
 // length 1 and without a coordinate, makeDims gives it values.
-func (p *directions) makeDims() error {
-	for _, n := range p.opts.NewDims {
+func (p *alignment) makeDims() error {
+	for _, n := range p.env.opts.NewDims {
 		at := "/" + strings.Trim(n.Name, "/")
-		if p.beside[at] {
+		if p.survey.beside[at] {
 			continue
 		}
 		if err := p.checkNew(&n, at); err != nil {
 			return err
 		}
-		steps, lack, err := p.stepsOf(&n, at, func(*class) bool { return true })
+		steps, lack, err := p.survey.stepsOf(&n, at, func(*class) bool { return true })
 		if err != nil {
 			return fmt.Errorf("new dimension %s: %w", n.Name, err)
 		}
-		if len(p.needs) > 0 {
-			return nil
-		}
 		if len(lack) > 0 {
-			p.refuseLack(&n, at, lack, len(lack)+len(steps))
+			p.survey.refuseLack(&n, at, lack, len(lack)+len(steps))
 			continue
 		}
 		if err := p.makeDim(at, steps); err != nil {
@@ -44,11 +40,11 @@ func (p *directions) makeDims() error {
 
 // refuseLack refuses files without a value for a new dimension.
 func (p *survey) refuseLack(n *plan.NewDim, at string, lack []int32, of int) {
-	p.find(p.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name}, lack, int64(of)))
+	p.env.find(p.env.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name}, lack, int64(of)))
 }
 
 // checkNew returns an error if the files already use the name of a new dimension for something else.
-func (p *directions) checkNew(n *plan.NewDim, at string) error {
+func (p *alignment) checkNew(n *plan.NewDim, at string) error {
 	variable := "/" + strings.Trim(n.Variable, "/")
 	wrong := func(says string, remedies ...report.Remedy) error {
 		value := n.Name
@@ -60,15 +56,15 @@ func (p *directions) checkNew(n *plan.NewDim, at string) error {
 	rename := report.Fill(report.Rename, n.Name+"=NAME", report.MakesRoom)
 	d := p.dims[at]
 	switch {
-	case d != nil && (d.coord != "" || p.longest(d) > 1) && n.Variable == "":
+	case d != nil && (d.coord != "" || p.survey.longest(d) > 1) && n.Variable == "":
 		return wrong("files have a dimension of this name"+p.why(d), rename)
-	case d != nil && (d.coord != "" || p.longest(d) > 1):
+	case d != nil && (d.coord != "" || p.survey.longest(d) > 1):
 		return wrong("files have a dimension of this name" + p.why(d))
 	case d != nil && d.role != fixed:
 		return wrong("the option concat already concatenates files along this dimension")
-	case n.Variable != "" && !p.anyHas(variable):
-		return wrong("no file has this variable" + p.whichThere())
-	case variable == at || !p.anyHas(at):
+	case n.Variable != "" && !p.survey.anyHas(variable):
+		return wrong("no file has this variable" + p.survey.whichThere())
+	case variable == at || !p.survey.anyHas(at):
 		return nil
 	}
 	return wrong("files have a variable of this name", report.Do(report.NewDim, n.Name+"=var:"+n.Name, report.StackByValue), rename, report.DropPath(n.Name))
@@ -76,7 +72,7 @@ func (p *directions) checkNew(n *plan.NewDim, at string) error {
 
 // isStep reports whether a new dimension takes its values from the coordinate of the same name.
 func (p *survey) isStep(at string) bool {
-	return !p.beside[at] && p.holdsStep(at) && slices.ContainsFunc(p.opts.NewDims, func(n plan.NewDim) bool {
+	return !p.beside[at] && p.holdsStep(at) && slices.ContainsFunc(p.env.opts.NewDims, func(n plan.NewDim) bool {
 		return "/"+strings.Trim(n.Name, "/") == at && "/"+strings.Trim(n.Variable, "/") == at
 	})
 }
@@ -90,11 +86,11 @@ func (p *survey) holdsStep(at string) bool {
 }
 
 // why explains, for a message, why a dimension cannot be given values.
-func (p *directions) why(d *dim) string {
+func (p *alignment) why(d *dim) string {
 	if d.coord != "" {
 		return ", and " + d.coord + " its values"
 	}
-	return fmt.Sprintf(", of up to %d elements", p.longest(d))
+	return fmt.Sprintf(", of up to %d elements", p.survey.longest(d))
 }
 
 // longest returns the greatest length of a dimension in any file.
@@ -118,17 +114,21 @@ type step struct {
 // stepsOf returns the value of each file in the chosen classes, and the files without a value.
 func (p *survey) stepsOf(n *plan.NewDim, at string, among func(*class) bool) (steps map[int32]step, lack []int32, err error) {
 	if n.Variable != "" {
-		return p.stepsIn("/"+strings.Trim(n.Variable, "/"), at, among)
+		err = p.env.settle(func() (missing []want, err error) {
+			steps, lack, missing, err = p.stepsIn("/"+strings.Trim(n.Variable, "/"), at, among)
+			return missing, err
+		})
+		return steps, lack, err
 	}
 	texts, lack, err := p.stepTexts(n, among)
 	if err != nil {
 		return nil, nil, err
 	}
-	v, values, err := p.elementsOfSteps(at, texts)
+	v, values, err := p.env.elementsOfSteps(at, texts)
 	if err != nil {
 		return nil, nil, err
 	}
-	p.noteShortYears(n, texts)
+	p.env.noteShortYears(n, texts)
 	steps = make(map[int32]step, len(texts))
 	distinct := map[string]*manifest.Values{}
 	for f, x := range values {
@@ -141,8 +141,8 @@ func (p *survey) stepsOf(n *plan.NewDim, at string, among func(*class) bool) (st
 }
 
 // stepsIn takes the values from a variable that has one element in each file. This variable becomes
-// the coordinate, under the name of the dimension.
-func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps map[int32]step, lack []int32, err error) {
+// the coordinate, under the name of the dimension, once all values are known.
+func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps map[int32]step, lack []int32, missing []want, err error) {
 	steps = map[int32]step{}
 	var turned []func() // turns variables into coordinates; called only if every file has a value
 	for _, c := range p.classes {
@@ -156,7 +156,7 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 		}
 		x := c.vars[i]
 		if elementsOf(x.v) != 1 {
-			return nil, nil, fmt.Errorf("%s: %s has the shape %v; it must have exactly one element", p.files[c.files[0]].URL, variable, x.v.Shape)
+			return nil, nil, nil, fmt.Errorf("%s: %s has the shape %v; it must have exactly one element", p.env.files[c.files[0]].URL, variable, x.v.Shape)
 		}
 		v := *x.v
 		v.Path, v.Dims, v.Shape = at, []string{at}, []int64{1}
@@ -164,8 +164,12 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 			v.Storage.Chunks, v.Storage.Edges = v.Shape, nil
 		}
 		for _, f := range c.files {
-			switch values, ok := p.values(f, x.at, 1); {
+			w := p.env.all(f, x.at, 1)
+			switch values, ok, err := p.env.values(w); {
+			case err != nil:
+				return nil, nil, nil, err
 			case !ok:
+				missing = append(missing, w)
 			case isMissing(&v, values):
 				lack = append(lack, f)
 			default:
@@ -177,12 +181,12 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 			c.setCoord(x)
 		})
 	}
-	if len(lack) == 0 {
+	if len(lack)+len(missing) == 0 {
 		for _, turn := range turned {
 			turn()
 		}
 	}
-	return steps, lack, p.fault
+	return steps, lack, missing, nil
 }
 
 // isMissing reports whether the single element of a variable is missing or NaN.
@@ -200,7 +204,7 @@ func isMissing(v *manifest.Variable, values *manifest.Values) bool {
 }
 
 // namedFiles counts the files that the user named.
-func (p *inquiry) namedFiles() (n int) {
+func (p *env) namedFiles() (n int) {
 	for _, f := range p.files {
 		if !f.Hidden {
 			n++
@@ -210,22 +214,22 @@ func (p *inquiry) namedFiles() (n int) {
 }
 
 // makeDim adds a dimension with one position for each distinct value, in increasing order.
-func (p *directions) makeDim(at string, steps map[int32]step) error {
+func (p *alignment) makeDim(at string, steps map[int32]step) error {
 	d := &dim{path: at, coord: at, made: true, named: true, role: flowing}
 	if own := p.dims[at]; own != nil {
 		d.owned, d.classes = true, own.classes
 	}
-	d.of = make([]int32, len(p.files))
+	d.of = make([]int32, len(p.env.files))
 	for i := range d.of {
 		d.of[i] = noDim
 	}
-	known := newInterned(p.files)
+	known := newInterned(p.env.files)
 	for _, f := range sorted(steps) {
 		if err := known.add(d, f, steps[f].v, steps[f].values); err != nil {
-			return p.inFile(f, err)
+			return p.env.inFile(f, err)
 		}
 	}
-	if err := p.measure(d); err != nil {
+	if err := p.env.measure(d); err != nil {
 		return err
 	}
 	d.order = slices.Clone(d.coords)
@@ -246,37 +250,47 @@ func (p *directions) makeDim(at string, steps map[int32]step) error {
 
 // addNewDims adds the new dimensions to an array, unless all files have equal values of it. A new
 // dimension that files also have themselves is added only to scalars.
-func (p *layout) addNewDims(a *array) {
-	made := slices.DeleteFunc(slices.Clone(p.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 || slices.Contains(a.made, d.path) })
+func (p *arrangement) addNewDims(a *array) (missing []want, err error) {
+	made := slices.DeleteFunc(slices.Clone(p.alignment.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 || slices.Contains(a.made, d.path) })
 	made = append(made, p.besideAll(a)...)
-	if len(made) == 0 || p.isAxis(a) || a.aux && len(a.placed) > 0 {
-		return
+	if len(made) == 0 || p.alignment.isAxis(a) || a.aux && len(a.placed) > 0 {
+		return nil, nil
 	}
-	if known, equal := p.known(a); a.aux {
-		made = p.madeFor(a, made, known)
-	} else if len(a.dims) == 0 && a.files > 1 && known && (equal || p.meanSame(a)) {
-		return
+	if known, equal := p.survey.known(a); a.aux {
+		made, missing, err = p.madeFor(a, made, known)
+	} else if len(a.dims) == 0 && a.files > 1 && known {
+		same := equal
+		if !same {
+			same, missing = p.meanSame(a)
+		}
+		if same {
+			made = nil
+		}
+	}
+	if err != nil || len(missing) > 0 {
+		return missing, err
 	}
 	for i, d := range made {
 		a.made = slices.Insert(a.made, i, d.path)
 	}
 	a.placed = append(slices.Clone(made), a.placed...)
+	return nil, nil
 }
 
 // refuseNamesake refuses an array that has a dimension with the base name of a new dimension, in
 // another group, and reports whether it did. Zarr and xarray use only the base names of dimensions.
-func (p *layout) refuseNamesake(a *array) bool {
+func (p *arrangement) refuseNamesake(a *array) bool {
 	for _, made := range a.made {
 		for _, at := range a.dims {
 			if path.Base(at) != path.Base(made) || at == made {
 				continue
 			}
 			remedies := []report.Remedy{report.Fill(report.Rename, at[1:]+"=NAME", report.MakesRoom)}
-			if d := p.dims[at]; d.coord == "" && p.longest(d) <= 1 {
+			if d := p.alignment.dims[at]; d.coord == "" && p.survey.longest(d) <= 1 {
 				remedies = slices.Insert(remedies, 0, report.Fill(report.NewDim, at[1:]+"=PATTERN", report.ByNameValues))
 			}
-			p.find(p.odd(report.Finding{Code: report.NewDimTaken, Array: a.path, Effect: report.Refused, Dim: path.Base(made), Remedies: remedies,
-				Args: report.Args{"existing": at}}, p.filesHaving(a), a.files))
+			p.env.find(p.env.odd(report.Finding{Code: report.NewDimTaken, Array: a.path, Effect: report.Refused, Dim: path.Base(made), Remedies: remedies,
+				Args: report.Args{"existing": at}}, p.survey.filesHaving(a), a.files))
 			return true
 		}
 	}
@@ -284,25 +298,23 @@ func (p *layout) refuseNamesake(a *array) bool {
 }
 
 // madeFor returns the new dimensions that distinguish the values of an auxiliary variable: none if
-// all files have the same values. It requests unknown values, unless the first file's are used
-// anyway.
-func (p *layout) madeFor(a *array, of []*dim, known bool) []*dim {
+// all files have the same values. It wants unknown values, unless the first file's are used anyway.
+func (p *arrangement) madeFor(a *array, of []*dim, known bool) (made []*dim, missing []want, err error) {
 	c := p.comparing(a)
-	if !known && (p.opts.Coords == plan.CoordsFirst || c.largest() > manifest.MostSummed) {
-		return nil // statics reports this when it compares the variable
+	if !known && (p.env.opts.Coords == plan.CoordsFirst || c.largest() > manifest.MostSummed) {
+		return nil, nil, nil // compareEqual reports this when it compares the variable
 	}
-	groups, err := c.parts(p.filesHaving(a))
-	p.fault = cmp.Or(p.fault, err)
+	groups, missing, err := c.parts(p.survey.filesHaving(a))
 	if err != nil || len(groups) < 2 {
-		return nil
+		return nil, missing, err
 	}
-	made := of
+	made = of
 	for _, d := range of {
 		if rest := slices.DeleteFunc(slices.Clone(made), func(e *dim) bool { return e == d }); distinguish(rest, groups) {
 			made = rest
 		}
 	}
-	return made
+	return made, missing, nil
 }
 
 // distinguish reports whether dimensions distinguish groups of files: no two groups share a position.

@@ -10,14 +10,14 @@ import (
 
 // stepsBeside applies new dimensions that some files have already: files without their own value
 // along the dimension get the value from the option. Files that have a value keep it.
-func (p *directions) stepsBeside() error {
-	for i := range p.opts.NewDims {
-		n := &p.opts.NewDims[i]
+func (p *alignment) stepsBeside() error {
+	for i := range p.env.opts.NewDims {
+		n := &p.env.opts.NewDims[i]
 		at := "/" + strings.Trim(n.Name, "/")
-		if p.isStep(at) || !slices.ContainsFunc(p.classes, func(c *class) bool { return c.isAlong(at, at) }) {
+		if p.survey.isStep(at) || !slices.ContainsFunc(p.survey.classes, func(c *class) bool { return c.isAlong(at, at) }) {
 			continue
 		}
-		if err := p.giveSteps(n, at); err != nil || len(p.needs) > 0 {
+		if err := p.giveSteps(n, at); err != nil {
 			return err
 		}
 	}
@@ -32,10 +32,10 @@ func (c *class) isAlong(path, at string) bool {
 
 // giveSteps gives the option's value to files without a value along a dimension. A file without a
 // value in the option stays as it was, unless its variables need the dimension.
-func (p *directions) giveSteps(n *plan.NewDim, at string) error {
-	variable, has := "/"+strings.Trim(n.Variable, "/"), p.having(at)
+func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
+	variable, has := "/"+strings.Trim(n.Variable, "/"), p.survey.having(at)
 	among := map[*class]bool{}
-	for _, c := range p.classes {
+	for _, c := range p.survey.classes {
 		isStep := c.canBeStep(at, at, has) || !slices.ContainsFunc(c.vars, func(x planVar) bool { return slices.Contains(x.dims, at) })
 		if n.Variable == "" {
 			isStep = isStep && c.find(at) < 0
@@ -44,34 +44,34 @@ func (p *directions) giveSteps(n *plan.NewDim, at string) error {
 		}
 		among[c] = isStep && len(c.files) > 0
 	}
-	steps, lack, err := p.stepsOf(n, at, func(c *class) bool { return among[c] })
-	if err != nil || len(p.needs) > 0 || len(steps)+len(lack) == 0 {
+	steps, lack, err := p.survey.stepsOf(n, at, func(c *class) bool { return among[c] })
+	if err != nil || len(steps)+len(lack) == 0 {
 		return err
 	}
 	lack = slices.DeleteFunc(lack, func(f int32) bool {
-		c := p.classes[p.classOf[f]]
+		c := p.survey.classes[p.survey.classOf[f]]
 		if c.canBeStep(at, at, has) {
 			return false
 		}
 		among[c] = false
 		return true
 	})
-	if p.beside == nil {
-		p.beside = map[string]bool{}
+	if p.survey.beside == nil {
+		p.survey.beside = map[string]bool{}
 	}
-	p.beside[at] = true
+	p.survey.beside[at] = true
 	if len(lack) > 0 {
-		p.refuseLack(n, at, lack, len(lack)+len(steps))
+		p.survey.refuseLack(n, at, lack, len(lack)+len(steps))
 		return nil
 	}
 	// The slice belongs to the caller, and addStepCoord replaces some of its files.
-	p.files = slices.Clone(p.files)
-	for _, c := range p.classes {
+	p.env.files = slices.Clone(p.env.files)
+	for _, c := range p.survey.classes {
 		if !among[c] {
 			continue
 		}
 		if n.Variable == "" {
-			p.addStepCoord(c, at, steps)
+			p.survey.addStepCoord(c, at, steps)
 		}
 		if c.given == nil {
 			c.given = map[string]bool{}
@@ -91,10 +91,10 @@ func (p *survey) addStepCoord(c *class, at string, steps map[int32]step) {
 	v.Storage.Layout = manifest.Valued
 	h.Variables[last] = &v
 	for _, f := range c.files {
-		file := *p.files[f]
+		file := *p.env.files[f]
 		file.Header, file.Values = &h, append(slices.Clone(file.Values), make([]*manifest.Values, len(h.Variables)-len(file.Values))...)
 		file.Values[last] = steps[f].values
-		p.files[f] = &file
+		p.env.files[f] = &file
 	}
 	c.header = &h
 	c.setCoord(planVar{at: last, v: &v, path: at, dims: []string{at}, aux: true})
@@ -102,10 +102,10 @@ func (p *survey) addStepCoord(c *class, at string, steps map[int32]step) {
 
 // besideAll returns the dimensions that an array lacks, and along which an option gives each of its
 // files a value.
-func (p *layout) besideAll(a *array) (dims []*dim) {
-	for _, at := range sorted(p.beside) {
-		if d := p.dims[at]; d != nil && d.places() && !slices.Contains(a.allDims(), at) &&
-			!slices.ContainsFunc(a.members, func(m member) bool { return !p.classes[m.class].given[at] }) {
+func (p *arrangement) besideAll(a *array) (dims []*dim) {
+	for _, at := range sorted(p.survey.beside) {
+		if d := p.alignment.dims[at]; d != nil && d.places() && !slices.Contains(a.allDims(), at) &&
+			!slices.ContainsFunc(a.members, func(m member) bool { return !p.survey.classes[m.class].given[at] }) {
 			dims = append(dims, d)
 		}
 	}

@@ -31,12 +31,12 @@ func (p *survey) stepTexts(n *plan.NewDim, among func(*class) bool) (steps map[i
 			return nil, nil, err
 		}
 	}
-	if n.Values != nil && len(n.Values) != p.namedFiles() {
-		return nil, nil, fmt.Errorf("the list has %d values, but there are %d files; give one value for each file", len(n.Values), p.namedFiles())
+	if n.Values != nil && len(n.Values) != p.env.namedFiles() {
+		return nil, nil, fmt.Errorf("the list has %d values, but there are %d files; give one value for each file", len(n.Values), p.env.namedFiles())
 	}
 	steps = map[int32]stepText{}
 	at := 0
-	for f, file := range p.files {
+	for f, file := range p.env.files {
 		if file.Hidden {
 			continue
 		}
@@ -128,7 +128,7 @@ func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
 
 // elementsOfSteps returns a variable and each file's value for it. The type is the first of these
 // that can represent all values: times, whole numbers, floats, texts.
-func (p *inquiry) elementsOfSteps(at string, steps map[int32]stepText) (*manifest.Variable, map[int32]*manifest.Values, error) {
+func (p *env) elementsOfSteps(at string, steps map[int32]stepText) (*manifest.Variable, map[int32]*manifest.Values, error) {
 	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
 	element := stepText.whole
 	unit, ok, err := p.unitOf(steps)
@@ -190,7 +190,7 @@ func (s stepText) text() (*manifest.Values, error) {
 
 // unitOf returns the coarsest unit in which all times are whole numbers, and whether all values are
 // times. An invalid date in named groups is an error.
-func (p *inquiry) unitOf(steps map[int32]stepText) (unit stepUnit, areTimes bool, err error) {
+func (p *env) unitOf(steps map[int32]stepText) (unit stepUnit, areTimes bool, err error) {
 	units, areTimes := stepUnits, true
 	for _, f := range sorted(steps) {
 		s := steps[f]
@@ -274,7 +274,7 @@ func yearOf(text string) (int, error) {
 }
 
 // noteShortYears reports the files whose names have years of two digits.
-func (p *inquiry) noteShortYears(n *plan.NewDim, steps map[int32]stepText) {
+func (p *env) noteShortYears(n *plan.NewDim, steps map[int32]stepText) {
 	var short []int32
 	for _, f := range sorted(steps) {
 		if s := steps[f]; s.dated && len(s.texts[0]) == shortYear {

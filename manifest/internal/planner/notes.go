@@ -13,19 +13,19 @@ import (
 )
 
 // noteAxes reports facts about dimensions: empty files, lengths and gaps.
-func (p *directions) noteAxes() {
+func (p *alignment) noteAxes() {
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
-		p.noteEmpty(d)
+		p.env.noteEmpty(d)
 		if d.role == flowing {
-			p.noteLengths(d)
-			p.noteGaps(d)
+			p.env.noteLengths(d)
+			p.env.noteGaps(d)
 		}
 	}
 }
 
 // noteEmpty reports files of length 0 along a dimension.
-func (p *inquiry) noteEmpty(d *dim) {
+func (p *env) noteEmpty(d *dim) {
 	empty := d.filesWhose(func(c *coord) bool { return c.n == 0 })
 	if len(empty) > 0 && len(d.order) > 0 {
 		p.find(p.odd(report.Finding{Code: report.EmptyFile, Effect: report.Noted, Dim: d.name()}, empty, d.total()))
@@ -33,7 +33,7 @@ func (p *inquiry) noteEmpty(d *dim) {
 }
 
 // noteLengths reports that files have different lengths. The last file may be shorter.
-func (p *inquiry) noteLengths(d *dim) {
+func (p *env) noteLengths(d *dim) {
 	if d.made || d.joined || len(d.order) < 2 {
 		return
 	}
@@ -52,9 +52,9 @@ func (p *inquiry) noteLengths(d *dim) {
 // addChunkLengths adds the chunk length along a dimension to the finding that files have different
 // lengths, if all arrays along it have one chunk length. The text of the finding then says that the
 // lengths have no consequence.
-func (p *planner) addChunkLengths() {
-	for i := range p.report.Findings {
-		f := &p.report.Findings[i]
+func (p *declaration) addChunkLengths() {
+	for i := range p.env.report.Findings {
+		f := &p.env.report.Findings[i]
 		if f.Code != report.LengthsDiffer {
 			continue
 		}
@@ -81,7 +81,7 @@ func (p *planner) addChunkLengths() {
 // noteGaps reports positions where files may be missing: there, the step from one file to the next is
 // more than 1.5 times each step within these files, and more than 1.5 times the median step between
 // files. The factor tolerates months of 28 to 31 days and small drifts of instruments.
-func (p *inquiry) noteGaps(d *dim) {
+func (p *env) noteGaps(d *dim) {
 	if d.nature != instant && d.nature != whole && d.nature != real || d.inNames || d.made || d.joined || len(d.order) < 2 {
 		return
 	}
@@ -120,7 +120,7 @@ func (d *dim) between(i int) float64 {
 	return distance(from, to, d.nature)
 }
 
-func (p *inquiry) sayGaps(d *dim, gaps []int) {
+func (p *env) sayGaps(d *dim, gaps []int) {
 	var shown []report.Gap
 	files := make([]int32, 0, len(gaps))
 	for _, i := range gaps {
@@ -142,7 +142,7 @@ func (p *survey) noteUnwritten(a *array) {
 		}
 	}
 	if len(files) > 0 {
-		p.find(p.odd(report.Finding{Code: report.NeverWritten, Array: a.path, Effect: report.Noted}, files, a.files))
+		p.env.find(p.env.odd(report.Finding{Code: report.NeverWritten, Array: a.path, Effect: report.Noted}, files, a.files))
 	}
 }
 
@@ -176,7 +176,7 @@ func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 			first, _ := g.Dim(k).CodecSize(0)
 			declared[k] = axisText(c.lists[k], first)
 		}
-		p.find(p.odd(report.Finding{Code: report.ChunksDiffer, Array: a.path, Effect: report.Reencoded,
+		p.env.find(p.env.odd(report.Finding{Code: report.ChunksDiffer, Array: a.path, Effect: report.Reencoded,
 			Args:     report.Args{"shapes": sorted(shapes), "declared": strings.Join(declared, "×")},
 			Remedies: []report.Remedy{report.Fill(report.CodecFrom, "FILE", report.OthersDecide), report.Fill(report.ChunkEdges, a.path[1:]+":DIM=N", "")}},
 			odd, a.files))
@@ -198,7 +198,7 @@ func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
 		}
 	}
 	if len(files) > 0 {
-		p.find(p.odd(report.Finding{Code: report.ShortChunkPadded, Array: a.path, Effect: report.Reencoded}, files, int64(len(a.where.tiles))))
+		p.env.find(p.env.odd(report.Finding{Code: report.ShortChunkPadded, Array: a.path, Effect: report.Reencoded}, files, int64(len(a.where.tiles))))
 	}
 }
 

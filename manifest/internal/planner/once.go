@@ -12,22 +12,13 @@ import (
 // shared holds the positions of a placing that several files have. If the files have equal values
 // there, one file provides them; otherwise the files are refused.
 type shared struct {
-	where  placing         // the placing with the tiles of all files
-	pairs  [][2]int32      // overlapping tiles
-	places []manifest.Tile // tiles, cut so that two of them have the same positions or none in common; sorted
-	cut    bool            // some places are parts of files
-	first  *array          // the array that is compared before the others
-	state  sharedState
+	where   placing         // the placing with the tiles of all files
+	pairs   [][2]int32      // overlapping tiles
+	places  []manifest.Tile // tiles, cut so that two of them have the same positions or none in common; sorted
+	cut     bool            // some places are parts of files
+	first   *array          // the array that is compared before the others
+	differs bool            // the files are refused
 }
-
-// sharedState says how much of shared is compared.
-type sharedState uint8
-
-const (
-	notCompared   sharedState = iota
-	firstCompared             // two files have equal values of one array
-	sharedDiffers
-)
 
 // morePlaces limits how many more places there are than tiles. Windows that move by one step have as many
 // as they have steps.
@@ -35,8 +26,8 @@ const morePlaces = 1 << 18
 
 // takeOnce makes one file provide each position, if the values of the others can be compared with its
 // values. settleShared compares them.
-func (p *layout) takeOnce(a *array, w *placing, pairs [][2]int32) bool {
-	if a.parted() || p.opts.Pad == plan.PadFill {
+func (p *arrangement) takeOnce(a *array, w *placing, pairs [][2]int32) bool {
+	if a.parted() || p.env.opts.Pad == plan.PadFill {
 		return false
 	}
 	s := &shared{where: placing{dims: w.dims, tiles: w.tiles}, pairs: pairs}
@@ -50,12 +41,12 @@ func (p *layout) takeOnce(a *array, w *placing, pairs [][2]int32) bool {
 	if !ok {
 		tiles = firstOfPlaces(w.tiles, places, of)
 	}
-	p.sortTiles(places)
+	p.env.sortTiles(places)
 	s.places = places
 	files := filesIn(w.tiles, pairs)
-	p.find(p.odd(report.Finding{Code: report.Overlapping, Effect: report.Noted, Args: report.Args{"dims": dimList(w.dims), "counts": "equal"}}, files, int64(len(w.tiles))))
+	p.env.find(p.env.odd(report.Finding{Code: report.Overlapping, Effect: report.Noted, Args: report.Args{"dims": dimList(w.dims), "counts": "equal"}}, files, int64(len(w.tiles))))
 	w.shared, w.tiles, w.cut = s, tiles, s.cut
-	p.sortTiles(w.tiles)
+	p.env.sortTiles(w.tiles)
 	return true
 }
 
@@ -128,40 +119,44 @@ func firstOfPlaces(tiles, places []manifest.Tile, of []int32) (out []manifest.Ti
 	return out
 }
 
-// settleShared compares the values of files at the same positions, and refuses files whose values differ.
-//
-// Members of an ensemble have the same positions and other values. Two files and one array show that, so
-// everything else is read only if these are equal.
-func (p *layout) settleShared(a *array, s *shared) error {
-	if s.first == nil {
-		s.first = a
+// compareFirst compares two files that share positions. Members of an ensemble have the same positions and
+// other values. Two files and one array show that, so everything else is read only if these are equal.
+func (p *arrangement) compareFirst(a *array, s *shared) ([]want, error) {
+	c, groups := p.comparing(a), s.groups()
+	if p.refuseLarge(c, s, groups) {
+		return nil, nil
 	}
-	c := p.comparing(a)
-	groups := s.groups()
-	switch {
-	case s.state == sharedDiffers || s.state == notCompared && s.first != a:
-		return nil
-	case c.largest() > manifest.MostSummed || s.cut && !c.fitPlaces(groups):
-		p.refuseShared(a, s, "large")
-		return nil
-	case s.state == notCompared:
-		if equal, err := c.equalIn([][]manifest.Tile{groups[0][:2]}, s.cut); err != nil || len(p.needs) > 0 {
-			return err
-		} else if !equal {
-			p.refuseShared(a, s, "differ")
-			return nil
-		}
-		s.state = firstCompared
-	}
-	equal, err := c.equalIn(groups, s.cut)
-	if err == nil && !equal && len(p.needs) == 0 {
+	equal, missing, err := c.equalIn([][]manifest.Tile{groups[0][:2]}, s.cut)
+	if err == nil && !equal && len(missing) == 0 {
 		p.refuseShared(a, s, "differ")
 	}
-	return err
+	return missing, err
 }
 
-func (p *layout) refuseShared(a *array, s *shared, why string) {
-	s.state = sharedDiffers // one array is enough to refuse the files
+// settleShared compares the values of files at the same positions, and refuses files whose values differ.
+func (p *arrangement) settleShared(a *array, s *shared) ([]want, error) {
+	c, groups := p.comparing(a), s.groups()
+	if s.differs || p.refuseLarge(c, s, groups) {
+		return nil, nil
+	}
+	equal, missing, err := c.equalIn(groups, s.cut)
+	if err == nil && !equal && len(missing) == 0 {
+		p.refuseShared(a, s, "differ")
+	}
+	return missing, err
+}
+
+// refuseLarge refuses files that share positions, if an array is too large to be compared.
+func (p *arrangement) refuseLarge(c *comparison, s *shared, groups [][]manifest.Tile) bool {
+	if c.largest() <= manifest.MostSummed && (!s.cut || c.fitPlaces(groups)) {
+		return false
+	}
+	p.refuseShared(c.a, s, "large")
+	return true
+}
+
+func (p *arrangement) refuseShared(a *array, s *shared, why string) {
+	s.differs = true // one array is enough to refuse the files
 	p.refuseOverlap(a, &s.where, s.pairs, why)
 }
 
@@ -188,38 +183,37 @@ func (c *comparison) fitPlaces(groups [][]manifest.Tile) bool {
 		for i := range g {
 			if f := g[i].File; !seen[f] {
 				seen[f] = true
-				v := c.a.memberOf(c.p.classOf[f]).v
-				if v.Type.Varies() && c.p.isLarge(v) {
+				m := c.a.memberOf(c.p.survey.classOf[f])
+				if m.v.Type.Varies() && c.p.env.isLarge(m.v) {
 					return false
 				}
-				total += sizeOf(v)
+				if !c.isCompared(int32(f), m) {
+					total += sizeOf(m.v)
+				}
 			}
 		}
 	}
 	return total <= manifest.MostSummed
 }
 
-// equalIn reports whether the files of each group have equal values. It requests unknown values. If
-// cut is false, places are whole files, and digests are enough.
-func (c *comparison) equalIn(groups [][]manifest.Tile, cut bool) (bool, error) {
+// equalIn reports whether the files of each group have equal known values. If cut is false, places are
+// whole files, and digests are enough.
+func (c *comparison) equalIn(groups [][]manifest.Tile, cut bool) (equal bool, missing []want, err error) {
 	for _, g := range groups {
 		var found [][]int32
-		var err error
+		var lacks []want
 		if cut {
-			found, err = c.partsAt(g)
+			found, lacks, err = c.partsAt(g)
 		} else {
 			files := make([]int32, len(g))
 			for i := range g {
 				files[i] = int32(g[i].File)
 			}
-			found, err = c.parts(files)
+			found, lacks, err = c.parts(files)
 		}
-		if err != nil {
-			return false, err
-		}
-		if len(found) > 1 {
-			return false, nil
+		if missing = append(missing, lacks...); err != nil || len(found) > 1 {
+			return false, missing, err
 		}
 	}
-	return true, nil
+	return true, missing, nil
 }

@@ -23,17 +23,17 @@ func advise(err error, r report.Remedy) error {
 
 // checkOptions returns an error for an option that applies to no file.
 func (p *survey) checkOptions() error {
-	if from := p.opts.CodecFrom; from != "" && !slices.ContainsFunc(p.files, func(f *manifest.File) bool { return isFile(f, from) }) {
+	if from := p.env.opts.CodecFrom; from != "" && !slices.ContainsFunc(p.env.files, func(f *manifest.File) bool { return isFile(f, from) }) {
 		return optionError(report.CodecFrom, from, "it is not among the files")
 	}
-	for _, r := range p.opts.Rename {
-		if !p.renames(&r) && !p.opts.IsOptional(report.Setting{Option: report.Rename, Value: r.Old + "=" + r.New}) {
+	for _, r := range p.env.opts.Rename {
+		if !p.renames(&r) && !p.env.opts.IsOptional(report.Setting{Option: report.Rename, Value: r.Old + "=" + r.New}) {
 			return optionError(report.Rename, r.Old+"="+r.New, "no variable or dimension is called "+r.Old)
 		}
 	}
-	for i := range p.opts.Schemas {
-		err := p.checkOverride(&p.opts.Schemas[i])
-		if e, is := errors.AsType[*plan.OptionError](err); err != nil && !(is && p.opts.IsOptional(e.Setting)) {
+	for i := range p.env.opts.Schemas {
+		err := p.checkOverride(&p.env.opts.Schemas[i])
+		if e, is := errors.AsType[*plan.OptionError](err); err != nil && !(is && p.env.opts.IsOptional(e.Setting)) {
 			return err
 		}
 	}
@@ -48,7 +48,7 @@ func (p *survey) renames(r *plan.Rename) bool {
 			return true
 		}
 	}
-	renamer := renamer{group: p.renamer().group}
+	renamer := renamer{group: p.env.renamer().group}
 	return slices.ContainsFunc(p.classes, func(c *class) bool {
 		return slices.ContainsFunc(c.vars, func(x planVar) bool {
 			return means(r, renamer.dim(x.v.Path)) || slices.ContainsFunc(x.v.Dims, func(d string) bool { return means(r, renamer.dim(d)) })
@@ -79,7 +79,7 @@ func (p *survey) checkOverride(o *plan.Override) error {
 // overridden returns the dimensions of the arrays that match an override, and whether any array
 // does.
 func (p *survey) overridden(o *plan.Override) (dims []string, found bool) {
-	for _, made := range p.opts.NewDims {
+	for _, made := range p.env.opts.NewDims {
 		dims = append(dims, "/"+made.Name)
 		found = found || matches([]string{o.Array}, "/"+made.Name)
 	}
@@ -88,7 +88,7 @@ func (p *survey) overridden(o *plan.Override) (dims []string, found bool) {
 			if matches([]string{o.Array}, x.path) {
 				found = true
 				dims = append(dims, x.dims...)
-				for _, s := range p.opts.Broadcast {
+				for _, s := range p.env.opts.Broadcast {
 					if matches([]string{s.Array}, x.path) {
 						dims = append(dims, "/"+strings.TrimLeft(s.Dim, "/"))
 					}
@@ -101,20 +101,20 @@ func (p *survey) overridden(o *plan.Override) (dims []string, found bool) {
 
 // checkConcat returns an error if no file has a dimension that the user named, to concatenate along it
 // or to join it.
-func (p *directions) checkConcat() error {
-	for _, name := range p.opts.Concat {
-		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) &&
-			!p.opts.IsOptional(report.Setting{Option: report.Concat, Value: name}) {
+func (p *alignment) checkConcat() error {
+	for _, name := range p.env.opts.Concat {
+		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.survey.dropsDim(name) &&
+			!p.env.opts.IsOptional(report.Setting{Option: report.Concat, Value: name}) {
 			err := optionError(report.Concat, name, "no dimension has this name"+listed(p.dimOrder))
-			if at := "/" + strings.Trim(name, "/"); p.anyHas(at) {
+			if at := "/" + strings.Trim(name, "/"); p.survey.anyHas(at) {
 				err.Remedies = []report.Remedy{stackBy(at, report.StackByValue)}
 			}
 			return err
 		}
 	}
-	for _, name := range sorted(p.opts.Join) {
-		own := report.Setting{Option: report.JoinLabels, Value: name + "=" + string(p.opts.Join[name])}
-		if name != "" && !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.dropsDim(name) && !p.opts.IsOptional(own) {
+	for _, name := range sorted(p.env.opts.Join) {
+		own := report.Setting{Option: report.JoinLabels, Value: name + "=" + string(p.env.opts.Join[name])}
+		if name != "" && !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.survey.dropsDim(name) && !p.env.opts.IsOptional(own) {
 			return optionError(own.Option, own.Value, "no dimension has this name"+listed(p.dimOrder))
 		}
 	}
@@ -125,25 +125,25 @@ func (p *directions) checkConcat() error {
 // these variables then have no effect. That is no error, because users add drop to options that
 // were refused.
 func (p *survey) dropsAll(glob string) bool {
-	if len(p.opts.Drop) == 0 || slices.ContainsFunc(p.classes, func(c *class) bool {
+	if len(p.env.opts.Drop) == 0 || slices.ContainsFunc(p.classes, func(c *class) bool {
 		return slices.ContainsFunc(c.vars, func(x planVar) bool { return matches([]string{glob}, x.path) })
 	}) {
 		return false
 	}
-	renamer := p.renamer()
+	renamer := p.env.renamer()
 	return slices.ContainsFunc(p.classes, func(c *class) bool {
 		return slices.ContainsFunc(c.header.Variables, func(v *manifest.Variable) bool {
-			return matches([]string{glob}, renamer.dim(v.Path)) && matches(p.opts.Drop, renamer.dim(v.Path))
+			return matches([]string{glob}, renamer.dim(v.Path)) && matches(p.env.opts.Drop, renamer.dim(v.Path))
 		})
 	})
 }
 
 // dropsDim reports whether only dropped variables have a dimension.
 func (p *survey) dropsDim(name string) bool {
-	renamer := p.renamer()
-	return len(p.opts.Drop) > 0 && slices.ContainsFunc(p.classes, func(c *class) bool {
+	renamer := p.env.renamer()
+	return len(p.env.opts.Drop) > 0 && slices.ContainsFunc(p.classes, func(c *class) bool {
 		return slices.ContainsFunc(c.header.Variables, func(v *manifest.Variable) bool {
-			return matches(p.opts.Drop, renamer.dim(v.Path)) && slices.ContainsFunc(v.Dims, func(d string) bool { return calls(name, renamer.dim(d)) })
+			return matches(p.env.opts.Drop, renamer.dim(v.Path)) && slices.ContainsFunc(v.Dims, func(d string) bool { return calls(name, renamer.dim(d)) })
 		})
 	})
 }
@@ -151,8 +151,8 @@ func (p *survey) dropsDim(name string) bool {
 // nothingLeft returns the error that the options exclude all variables.
 func (p *survey) nothingLeft() error {
 	var given []report.Setting
-	for _, s := range []report.Setting{{Option: report.Group, Value: p.opts.Group}, {Option: report.Vars, Value: strings.Join(p.opts.Vars, ",")},
-		{Option: report.Drop, Value: strings.Join(p.opts.Drop, ",")}} {
+	for _, s := range []report.Setting{{Option: report.Group, Value: p.env.opts.Group}, {Option: report.Vars, Value: strings.Join(p.env.opts.Vars, ",")},
+		{Option: report.Drop, Value: strings.Join(p.env.opts.Drop, ",")}} {
 		if s.Value != "" {
 			given = append(given, s)
 		}

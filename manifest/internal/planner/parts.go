@@ -18,13 +18,13 @@ func (a *array) parted() bool {
 
 // servesParts reports whether readers get values from other files. The values of a small coordinate
 // are in the manifest instead.
-func (p *directions) servesParts(a *array) bool {
+func (p *alignment) servesParts(a *array) bool {
 	return a.parted() && (!p.isAxis(a) || p.dims[a.dims[0]].large)
 }
 
 // placeParted places the files of an array with parts along all of its dimensions, because parts
 // may start anywhere. It makes the variables of hidden files members.
-func (p *directions) placeParted(a *array) {
+func (p *alignment) placeParted(a *array) {
 	if !p.servesParts(a) {
 		return
 	}
@@ -34,9 +34,9 @@ func (p *directions) placeParted(a *array) {
 		}
 	}
 	for _, m := range a.members {
-		for _, f := range p.classes[m.class].files {
-			for _, part := range p.files[f].Parts[m.at] {
-				p.addPart(a, &m, part.File)
+		for _, f := range p.survey.classes[m.class].files {
+			for _, part := range p.env.files[f].Parts[m.at] {
+				p.survey.addPart(a, &m, part.File)
 			}
 		}
 	}
@@ -44,13 +44,13 @@ func (p *directions) placeParted(a *array) {
 
 // addPart makes the variable of a hidden file a member.
 func (p *survey) addPart(a *array, of *member, file int) {
-	if file < 0 || file >= len(p.files) || len(p.files[file].Header.Variables) != 1 {
+	if file < 0 || file >= len(p.env.files) || len(p.env.files[file].Header.Variables) != 1 {
 		return
 	}
 	if _, ok := p.hidden[file]; ok {
 		return
 	}
-	h := p.files[file].Header
+	h := p.env.files[file].Header
 	for _, m := range a.parts {
 		if p.classes[m.class].header == h {
 			p.hidden[file] = m.class
@@ -81,17 +81,17 @@ func (p *survey) partTiles(a *array, whole []manifest.Tile) (tiles []manifest.Ti
 			tiles = append(tiles, t)
 			continue
 		}
-		for _, part := range p.files[t.File].Parts[m.at] {
-			if s, ok := p.partTile(a, m, t, part); ok {
+		for _, part := range p.env.files[t.File].Parts[m.at] {
+			if s, ok := p.env.partTile(a, m, t, part); ok {
 				tiles = append(tiles, s)
 			}
 		}
 	}
-	p.sortTiles(tiles)
+	p.env.sortTiles(tiles)
 	return tiles
 }
 
-func (p *inquiry) partTile(a *array, m *member, t manifest.Tile, part manifest.Part) (manifest.Tile, bool) {
+func (p *env) partTile(a *array, m *member, t manifest.Tile, part manifest.Part) (manifest.Tile, bool) {
 	k := len(a.placed)
 	s := manifest.Tile{File: part.File, Origin: slices.Clone(t.Origin), Start: make([]int64, k), Shape: slices.Clone(t.Shape)}
 	for i, d := range a.placed {
@@ -143,7 +143,7 @@ func (p *survey) refuseOverlappingParts(a *array, w *placing) {
 			files = append(files, p.classes[m.class].files...)
 		}
 	}
-	p.find(p.odd(report.Finding{Code: report.PartsOverlap, Array: a.path, Effect: report.Refused,
+	p.env.find(p.env.odd(report.Finding{Code: report.PartsOverlap, Array: a.path, Effect: report.Refused,
 		Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, files, a.files))
 }
 
@@ -167,7 +167,7 @@ func (p *survey) fillOfParts(a *array, f *declared, out *manifest.Array) error {
 		}
 	}
 	if len(odd) > 0 {
-		p.find(p.odd(report.Finding{Code: report.PartsFillDiffers, Array: a.path, Effect: report.Refused,
+		p.env.find(p.env.odd(report.Finding{Code: report.PartsFillDiffers, Array: a.path, Effect: report.Refused,
 			Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, odd, a.files))
 	}
 	out.Schema.Fill = fill

@@ -21,54 +21,60 @@ const (
 	leastChunk    = 512      // elements; a smaller chunk would make many requests once the dimension has grown
 )
 
-// decidePieces decides whether an array's values are stored in the manifest, and requests them.
-func (p *layout) decidePieces(a *array) error {
+// decidePieces decides whether an array's values are stored in the manifest, which wants all of them.
+func (p *arrangement) decidePieces(a *array) {
 	a.orphan = p.isOrphan(a)
 	switch {
 	// The files store no chunks of such values, so a client cannot read them from there.
 	case slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }):
 		a.pieces = true
 	// Clients read coordinates first. Storing them in the manifest saves one request for each file.
-	case p.isAxis(a):
-		a.pieces = !p.dims[a.dims[0]].large
+	case p.alignment.isAxis(a):
+		a.pieces = !p.alignment.dims[a.dims[0]].large
 	// The values are in other files. Only references to them are known.
 	case a.parted():
-		return nil
 	case p.keepsBroadcast(a):
 		a.pieces = true
 	// Times with different units share no encoding, so all are converted once, at build time.
-	case p.needsCommonUnits(a) && p.bytesOf(a) <= mostTimes && (p.inherits(a) || !p.hasLarge(a)):
+	case p.needsCommonUnits(a) && p.alignment.bytesOf(a) <= mostTimes && (p.env.inherits(a) || !p.env.hasLarge(a)):
 		a.pieces = true
-	case p.needsCommonUnits(a) && p.inherits(a):
-		p.find(p.odd(report.Finding{Code: report.BoundsTooLarge, Array: a.path, Effect: report.Refused, Args: report.Args{"limit": report.Bytes(mostTimes)},
-			Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, p.holders(a), int64(len(p.files))))
+	case p.needsCommonUnits(a) && p.env.inherits(a):
+		p.env.find(p.env.odd(report.Finding{Code: report.BoundsTooLarge, Array: a.path, Effect: report.Refused, Args: report.Args{"limit": report.Bytes(mostTimes)},
+			Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, p.holders(a), int64(len(p.env.files))))
 	// Values that the plan has read anyway cost nothing more to store.
 	default:
-		known, _ := p.known(a)
-		a.pieces = known && p.bytesOf(a) <= p.inline() && !p.hasLarge(a)
+		known, _ := p.survey.known(a)
+		a.pieces = known && p.alignment.bytesOf(a) <= p.env.inline() && !p.env.hasLarge(a)
 	}
-	if !a.pieces {
-		return nil
-	}
+}
+
+// piecesWanted returns the missing values of an array that is stored in the manifest.
+func (p *arrangement) piecesWanted(a *array) (missing []want, err error) {
 	for _, f := range p.holders(a) {
-		m := a.memberOf(p.classOf[f])
-		if m.v.Storage.Layout != manifest.Nothing {
-			p.values(f, m.at, elementsOf(m.v))
+		m := a.memberOf(p.survey.classOf[f])
+		if m.v.Storage.Layout == manifest.Nothing {
+			continue
+		}
+		w := p.env.all(f, m.at, elementsOf(m.v))
+		if _, ok, err := p.env.values(w); err != nil {
+			return nil, err
+		} else if !ok {
+			missing = append(missing, w)
 		}
 	}
-	if a.broadcast {
+	if a.broadcast && len(missing) == 0 {
 		p.refuseRepeated(a)
 	}
-	return nil
+	return missing, nil
 }
 
 // hasLarge reports whether any file's variable is larger than the size limit for values.
-func (p *inquiry) hasLarge(a *array) bool {
+func (p *env) hasLarge(a *array) bool {
 	return slices.ContainsFunc(a.members, func(m member) bool { return p.isLarge(m.v) })
 }
 
 // inline returns the size in bytes up to which a whole array is stored in the manifest.
-func (p *inquiry) inline() int64 { return p.opts.InlineBytes() }
+func (p *env) inline() int64 { return p.opts.InlineBytes() }
 
 // memberOf returns the member of a class, or nil.
 func (a *array) memberOf(class int32) *member {
@@ -87,7 +93,7 @@ func placeOf(members []member, class int32) int {
 }
 
 // holders returns the files that provide the array's values.
-func (p *layout) holders(a *array) []int32 {
+func (p *arrangement) holders(a *array) []int32 {
 	if a.where == nil {
 		return []int32{p.fileUsed(a)}
 	}
@@ -100,7 +106,7 @@ func (p *layout) holders(a *array) []int32 {
 
 // needsCommonUnits reports whether the times of an array must be converted to common units: their units
 // differ, or they are bounds whose parent's units do.
-func (p *layout) needsCommonUnits(a *array) bool {
+func (p *arrangement) needsCommonUnits(a *array) bool {
 	if p.parentUnitsDiffer(a) {
 		return true
 	}
@@ -109,7 +115,7 @@ func (p *layout) needsCommonUnits(a *array) bool {
 	}
 	var first *manifest.Variable
 	for _, m := range a.members {
-		v := p.classes[m.class].meaning(m.at)
+		v := p.survey.classes[m.class].meaning(m.at)
 		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
 			return false
 		}
@@ -125,7 +131,7 @@ func (p *layout) needsCommonUnits(a *array) bool {
 
 // parentUnitsDiffer reports whether an array holds bounds whose parent variables have different units in
 // different files, including files without the bounds.
-func (p *layout) parentUnitsDiffer(a *array) bool {
+func (p *arrangement) parentUnitsDiffer(a *array) bool {
 	bounded, _ := p.bounded(a)
 	if len(bounded) == 0 {
 		return false
@@ -136,7 +142,7 @@ func (p *layout) parentUnitsDiffer(a *array) bool {
 // isOrphan reports whether an array holds bounds in all files, but no array of the plan names it as
 // its bounds. The parents were dropped, or name other bounds in other files, so the array has to
 // state its own units.
-func (p *layout) isOrphan(a *array) bool {
+func (p *arrangement) isOrphan(a *array) bool {
 	bounded, all := p.bounded(a)
 	return all && !slices.ContainsFunc(p.arrays, func(b *array) bool {
 		return bounded[b.path] && slices.ContainsFunc(cf.BoundsRoles, func(role string) bool {
@@ -148,10 +154,10 @@ func (p *layout) isOrphan(a *array) bool {
 
 // bounded returns the paths of the parent variables of the array's members, which are their bounds.
 // all is true if every member has a parent, even a dropped one.
-func (p *layout) bounded(a *array) (paths map[string]bool, all bool) {
+func (p *arrangement) bounded(a *array) (paths map[string]bool, all bool) {
 	paths, all = map[string]bool{}, true
 	for _, m := range a.members {
-		c := p.classes[m.class]
+		c := p.survey.classes[m.class]
 		v := c.parents.Bounded(c.header.Variables[m.at])
 		if v == nil {
 			all = false
@@ -170,7 +176,7 @@ func (p *layout) bounded(a *array) (paths map[string]bool, all bool) {
 
 // bounds returns the name of an array's bounds, or "". All files that name bounds must agree, and
 // the other files must have no variable with that name.
-func (p *layout) bounds(a *array, role string) string {
+func (p *arrangement) bounds(a *array, role string) string {
 	name := ""
 	for _, m := range a.members {
 		if own := p.boundsIn(&m, role); own != "" && name != "" && own != name {
@@ -180,15 +186,15 @@ func (p *layout) bounds(a *array, role string) string {
 		}
 	}
 	at := path.Join(path.Dir(a.path), name)
-	if name == "" || slices.ContainsFunc(a.members, func(m member) bool { return p.boundsIn(&m, role) == "" && p.classes[m.class].find(at) >= 0 }) {
+	if name == "" || slices.ContainsFunc(a.members, func(m member) bool { return p.boundsIn(&m, role) == "" && p.survey.classes[m.class].find(at) >= 0 }) {
 		return ""
 	}
 	return name
 }
 
 // boundsIn returns the bounds that a member names.
-func (p *layout) boundsIn(m *member, role string) string {
-	return textOf(p.newNames(m.class, m.v), role)
+func (p *arrangement) boundsIn(m *member, role string) string {
+	return textOf(p.survey.newNames(m.class, m.v), role)
 }
 
 // sameUnits reports whether all members have equal units and calendars.
@@ -203,14 +209,14 @@ func (a *array) sameUnits() bool {
 }
 
 // inherits reports whether a member holds bounds that take their units from another variable.
-func (p *inquiry) inherits(a *array) bool {
+func (p *env) inherits(a *array) bool {
 	return slices.ContainsFunc(a.members, func(m member) bool {
 		_, own, err := cf.UnitsOf(m.v)
 		return !own && err == nil
 	})
 }
 
-func (p *directions) bytesOf(a *array) int64 {
+func (p *alignment) bytesOf(a *array) int64 {
 	n := elementSize(a.members)
 	for _, s := range p.shapeOf(a) {
 		n *= s
@@ -229,11 +235,11 @@ func elementSize(members []member) int64 {
 
 // referenceOf returns common units for the times of an array that is stored in the manifest, or nil
 // if the units agree already.
-func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
+func (p *arrangement) referenceOf(a *array) (*cf.Reference, error) {
 	var first *manifest.Variable
 	differ := p.parentUnitsDiffer(a)
 	for _, m := range a.members {
-		v := p.meaningOf(a, &m)
+		v := p.survey.meaningOf(a, &m)
 		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
 			// One member without valid times is enough: the array is not one of times.
 			return nil, nil
@@ -248,14 +254,14 @@ func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 	}
 	var all []cf.Times
 	for _, f := range p.holders(a) {
-		m := a.memberOf(p.classOf[f])
-		values := p.valuesIn(f, m.at)
+		m := a.memberOf(p.survey.classOf[f])
+		values := p.env.valuesIn(f, m.at)
 		if values == nil || values.Summed {
 			continue
 		}
-		t, err := cf.TimesOf(p.meaningOf(a, m), values)
+		t, err := cf.TimesOf(p.survey.meaningOf(a, m), values)
 		if err != nil {
-			return nil, p.inFile(f, err)
+			return nil, p.env.inFile(f, err)
 		}
 		all = append(all, t)
 	}
@@ -273,8 +279,8 @@ func (p *layout) referenceOf(a *array) (*cf.Reference, error) {
 
 // declarePieces converts the values of all files to the type of the schema and stores them in the
 // plan.
-func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error {
-	chunk, grows := p.pieceChunk(a, out.Schema.Shape)
+func (p *declaration) declarePieces(a *array, out manifest.Array, f *declared) error {
+	chunk, grows := p.env.pieceChunk(a, out.Schema.Shape)
 	out.Schema.ChunkGrid = zarrjson.RegularGrid(chunk...)
 	// The codecs must not change either when an array grows.
 	size := out.Schema.Shape
@@ -283,7 +289,7 @@ func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error
 	}
 	out.Schema.Codecs = codec.CodecsOfCoordinates(codec.Form{Type: out.Schema.DataType.Type(), Shape: size})
 	c := newArrayElements(out.Schema)
-	if err := p.copyAll(a, &out, c); err != nil {
+	if err := p.arrangement.copyAll(a, &out, c); err != nil {
 		return err
 	}
 	for _, piece := range c.pieces() {
@@ -299,7 +305,7 @@ func (p *planner) declarePieces(a *array, out manifest.Array, f *declared) error
 // pieceChunk returns the chunk shape of an array in the manifest: one chunk for most arrays. grows
 // reports that appended files make the array longer along its first dimension. Then the chunk length
 // there is a power of two, or the one of the snapshot before, so that an append changes no chunk grid.
-func (p *inquiry) pieceChunk(a *array, shape []int64) (chunk []int64, grows bool) {
+func (p *env) pieceChunk(a *array, shape []int64) (chunk []int64, grows bool) {
 	chunk = make([]int64, len(shape))
 	inner, most := int64(1), int64(1)
 	for k := len(shape) - 1; k >= 0; k-- {
@@ -335,7 +341,7 @@ func (p *survey) madeArray(d *dim) *array {
 }
 
 // copyAll converts the values of all files and writes them to c.
-func (p *layout) copyAll(a *array, out *manifest.Array, c *arrayElements) error {
+func (p *arrangement) copyAll(a *array, out *manifest.Array, c *arrayElements) error {
 	conversions := map[*manifest.Variable]*convert.Conversion{}
 	copyTo := func(v *manifest.Variable, values *manifest.Values, s target) error {
 		conversion := conversions[v]
@@ -349,17 +355,17 @@ func (p *layout) copyAll(a *array, out *manifest.Array, c *arrayElements) error 
 		return c.copyTo(conversion, v, values, s)
 	}
 	// Files share coordinates, so each distinct one is painted once and not once for each file.
-	if d := p.dims[a.path]; p.isCoordinate(a) && len(d.order) > 0 && d.order[0].v != nil {
+	if d := p.alignment.dims[a.path]; p.alignment.isCoordinate(a) && len(d.order) > 0 && d.order[0].v != nil {
 		return p.copyCoordinate(d, copyTo)
 	}
 	if a.where == nil {
 		f := p.holders(a)[0]
-		m := a.memberOf(p.classOf[f])
-		return p.copyFile(a, m, f, manifest.Tile{}, copyTo)
+		m := a.memberOf(p.survey.classOf[f])
+		return p.survey.copyFile(a, m, f, manifest.Tile{}, copyTo)
 	}
 	for i := range a.where.tiles {
 		t := &a.where.tiles[i]
-		if err := p.copyFile(a, a.memberOf(p.classOf[t.File]), int32(t.File), *t, copyTo); err != nil {
+		if err := p.survey.copyFile(a, a.memberOf(p.survey.classOf[t.File]), int32(t.File), *t, copyTo); err != nil {
 			return err
 		}
 	}
@@ -369,7 +375,7 @@ func (p *layout) copyAll(a *array, out *manifest.Array, c *arrayElements) error 
 type copier func(v *manifest.Variable, values *manifest.Values, s target) error
 
 // copyCoordinate paints each distinct coordinate once.
-func (p *layout) copyCoordinate(d *dim, copyTo copier) error {
+func (p *arrangement) copyCoordinate(d *dim, copyTo copier) error {
 	order := d.order
 	if d.role == fixed {
 		order = []*coord{p.fixedCoord(d)}
@@ -384,7 +390,7 @@ func (p *layout) copyCoordinate(d *dim, copyTo copier) error {
 		}
 		for _, s := range parts {
 			if err := copyTo(c.v, c.values, target{source: []int64{c.n}, origin: []int64{s.origin}, start: []int64{s.start}, shape: []int64{s.length}}); err != nil {
-				return p.inFile(c.rep, err)
+				return p.env.inFile(c.rep, err)
 			}
 		}
 	}
@@ -392,7 +398,7 @@ func (p *layout) copyCoordinate(d *dim, copyTo copier) error {
 }
 
 // fixedCoord returns the coordinate that all files have, or the one used for all of them.
-func (p *layout) fixedCoord(d *dim) *coord {
+func (p *arrangement) fixedCoord(d *dim) *coord {
 	if d.first {
 		return p.firstCoord(d)
 	}
@@ -400,7 +406,7 @@ func (p *layout) fixedCoord(d *dim) *coord {
 }
 
 // firstCoord returns the coordinate of the first file by rank.
-func (p *layout) firstCoord(d *dim) *coord {
+func (p *arrangement) firstCoord(d *dim) *coord {
 	first := int32(-1)
 	for f, n := range d.of {
 		if n >= 0 && d.coords[n].n > 0 && (first < 0 || p.rank[f] < p.rank[first]) {
@@ -430,12 +436,12 @@ func (p *survey) copyFile(a *array, m *member, f int32, t manifest.Tile, copyTo 
 			}
 		}
 	}
-	values := p.valuesIn(f, m.at)
+	values := p.env.valuesIn(f, m.at)
 	if values == nil || values.Summed {
-		return p.inFile(f, fmt.Errorf("the values of %s are not known", m.v.Path))
+		return p.env.inFile(f, fmt.Errorf("the values of %s are not known", m.v.Path))
 	}
 	if err := repeatAlong(s, m.v.Shape, len(a.made), func(s target) error { return copyTo(p.meaningOf(a, m), values, s) }); err != nil {
-		return p.inFile(f, err)
+		return p.env.inFile(f, err)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type placing struct {
 }
 
 // place returns the placing of an array, and makes it if necessary.
-func (p *layout) place(a *array) *placing {
+func (p *arrangement) place(a *array) *placing {
 	w := p.placingOf(a)
 	switch {
 	case w.shared != nil:
@@ -40,7 +40,7 @@ func (p *layout) place(a *array) *placing {
 	return w
 }
 
-func (p *layout) placingOf(a *array) *placing {
+func (p *arrangement) placingOf(a *array) *placing {
 	key := p.placingKey(a)
 	if w := p.placings[key]; w != nil {
 		return w
@@ -48,23 +48,23 @@ func (p *layout) placingOf(a *array) *placing {
 	w := &placing{dims: a.placed}
 	p.placings[key] = w
 	p.placeOrder = append(p.placeOrder, w)
-	w.tiles = p.wholeTiles(a)
-	if p.isAxis(a) { // its values decide the placement, so they cannot conflict with it
-		if p.dims[a.dims[0]].large {
+	w.tiles = p.survey.wholeTiles(a)
+	if p.alignment.isAxis(a) { // its values decide the placement, so they cannot conflict with it
+		if p.alignment.dims[a.dims[0]].large {
 			w.tiles, _ = p.keepOneTwin(a, w.tiles) // equal positions mean equal values
 		}
 	} else {
 		p.overlaps(a, w)
 		p.absences(a, w)
 	}
-	if p.servesParts(a) {
-		w.tiles = p.partTiles(a, w.tiles)
-		p.refuseOverlappingParts(a, w)
+	if p.alignment.servesParts(a) {
+		w.tiles = p.survey.partTiles(a, w.tiles)
+		p.survey.refuseOverlappingParts(a, w)
 	}
 	return w
 }
 
-func (p *layout) placingKey(a *array) string {
+func (p *arrangement) placingKey(a *array) string {
 	var b strings.Builder
 	b.WriteString(dimPaths(a.placed))
 	// Other members mean other files, and so other tiles.
@@ -75,18 +75,18 @@ func (p *layout) placingKey(a *array) string {
 		b.WriteString(a.path)
 	}
 	switch {
-	case p.isAxis(a):
+	case p.alignment.isAxis(a):
 		b.WriteString("axis")
 	case p.repeated(a):
 		b.WriteString("aux")
-		p.writeWidths(&b, a)
+		p.env.writeWidths(&b, a)
 	}
 	return b.String()
 }
 
 // writeWidths writes the order of the members' sizes, because the widest of the files at one position
 // is used. Most arrays have members of one size; then it writes nothing.
-func (p *inquiry) writeWidths(b *strings.Builder, a *array) {
+func (p *env) writeWidths(b *strings.Builder, a *array) {
 	widths := map[int64]int{}
 	for _, m := range a.members {
 		widths[elementsOf(m.v)] = 0
@@ -127,7 +127,7 @@ func (p *survey) wholeTiles(a *array) []manifest.Tile {
 			slab = slab[3*k:]
 		}
 	}
-	p.sortTiles(tiles)
+	p.env.sortTiles(tiles)
 	return tiles
 }
 
@@ -160,7 +160,7 @@ func (p *survey) appendParts(tiles []manifest.Tile, a *array, f int32) []manifes
 	return append(tiles, made...)
 }
 
-func (p *inquiry) sortTiles(tiles []manifest.Tile) {
+func (p *env) sortTiles(tiles []manifest.Tile) {
 	slices.SortFunc(tiles, func(a, b manifest.Tile) int {
 		return cmp.Or(slices.Compare(a.Origin, b.Origin), slices.Compare(a.Shape, b.Shape), p.byName(int32(a.File), int32(b.File)))
 	})
@@ -168,10 +168,10 @@ func (p *inquiry) sortTiles(tiles []manifest.Tile) {
 
 // overlaps finds tiles that share positions. It cuts them as the overlap option says, or refuses
 // them.
-func (p *layout) overlaps(a *array, w *placing) {
+func (p *arrangement) overlaps(a *array, w *placing) {
 	// Small and auxiliary variables are often repeated in every file. That is not a conflict as
 	// long as the values are equal, which statics checks later.
-	if p.opts.Overlap == plan.OverlapRefuse && p.repeated(a) {
+	if p.env.opts.Overlap == plan.OverlapRefuse && p.repeated(a) {
 		if tiles, twins := p.keepOneTwin(a, w.tiles); len(overlapping(tiles)) == 0 {
 			if w.twins = twins; a.isJoinedOnly() && len(twins) > 0 {
 				w.whole = w.tiles
@@ -184,13 +184,13 @@ func (p *layout) overlaps(a *array, w *placing) {
 	if len(pairs) == 0 {
 		return
 	}
-	if p.opts.Overlap == plan.OverlapRefuse {
+	if p.env.opts.Overlap == plan.OverlapRefuse {
 		if !p.takeOnce(a, w, pairs) {
 			p.refuseOverlap(a, w, pairs, "")
 		}
 		return
 	}
-	last := p.opts.Overlap == plan.OverlapLast
+	last := p.env.opts.Overlap == plan.OverlapLast
 	tiles, ok := cutTiles(w.tiles, last)
 	if !ok {
 		tiles, ok = cutPlaces(w.tiles, last)
@@ -201,9 +201,9 @@ func (p *layout) overlaps(a *array, w *placing) {
 	}
 	files := filesIn(w.tiles, pairs)
 	w.tiles, w.cut = tiles, true
-	p.sortTiles(w.tiles)
-	p.find(p.odd(report.Finding{Code: report.Overlapping, Effect: report.Noted, By: report.Setting{Option: report.Overlap, Value: string(p.opts.Overlap)},
-		Args: report.Args{"dims": dimList(w.dims), "counts": string(p.opts.Overlap)}}, files, int64(len(w.tiles))))
+	p.env.sortTiles(w.tiles)
+	p.env.find(p.env.odd(report.Finding{Code: report.Overlapping, Effect: report.Noted, By: report.Setting{Option: report.Overlap, Value: string(p.env.opts.Overlap)},
+		Args: report.Args{"dims": dimList(w.dims), "counts": string(p.env.opts.Overlap)}}, files, int64(len(w.tiles))))
 }
 
 func dimNames(dims []*dim) string { return strings.Join(dimList(dims), ", ") }
@@ -219,7 +219,7 @@ func dimList(dims []*dim) []string {
 // repeated reports whether several files may hold the same positions of an array, provided that
 // their values are equal. This holds for auxiliary and one-dimensional arrays, and for arrays
 // without one of the concatenated dimensions, such as a land mask in tiles of many days.
-func (p *layout) repeated(a *array) bool {
+func (p *arrangement) repeated(a *array) bool {
 	if a.aux || a.broadcast || len(a.dims) == 1 {
 		return true
 	}
@@ -237,10 +237,10 @@ type doubt struct {
 
 // keepOneTwin keeps one tile of each group of tiles with equal positions: the tile of the widest file.
 // It returns the groups as twins. The tiles must be sorted.
-func (p *layout) keepOneTwin(a *array, tiles []manifest.Tile) (kept []manifest.Tile, twins [][]int32) {
+func (p *arrangement) keepOneTwin(a *array, tiles []manifest.Tile) (kept []manifest.Tile, twins [][]int32) {
 	for from := 0; from < len(tiles); {
 		to := from + 1
-		for to < len(tiles) && p.samePlace(&tiles[from], &tiles[to]) {
+		for to < len(tiles) && p.env.samePlace(&tiles[from], &tiles[to]) {
 			to++
 		}
 		if to == from+1 {
@@ -262,7 +262,7 @@ func (p *layout) keepOneTwin(a *array, tiles []manifest.Tile) (kept []manifest.T
 
 // samePlace reports whether two tiles start at the same position and have the same shape. With
 // padding, shapes may differ.
-func (p *inquiry) samePlace(a, b *manifest.Tile) bool {
+func (p *env) samePlace(a, b *manifest.Tile) bool {
 	return slices.Equal(a.Origin, b.Origin) && (p.opts.Pad == plan.PadFill || slices.Equal(a.Shape, b.Shape))
 }
 
@@ -345,7 +345,7 @@ func filesIn(tiles []manifest.Tile, pairs [][2]int32) (files []int32) {
 
 // refuseOverlap refuses files that hold the same positions, and suggests how to resolve that. why is
 // "differ" if the values were compared, or "large" if they are too large for that.
-func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32, why string) {
+func (p *arrangement) refuseOverlap(a *array, w *placing, pairs [][2]int32, why string) {
 	files := filesIn(w.tiles, pairs)
 	// The message shows one pair; the finding lists all files.
 	x, y := &w.tiles[pairs[0][0]], &w.tiles[pairs[0][1]]
@@ -362,10 +362,10 @@ func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32, why strin
 	switch {
 	case sameBegin && sameLength:
 		remedies = append(remedies, report.Fill(report.NewDim, "NAME=PATTERN", report.IfEnsemble))
-	case sameBegin && p.repeated(a) && p.opts.Pad != plan.PadFill:
+	case sameBegin && p.repeated(a) && p.env.opts.Pad != plan.PadFill:
 		remedies = slices.Insert(remedies, 0, report.Do(report.Pad, string(plan.PadFill), report.LongestCounts))
-	case p.opts.Overlap == plan.OverlapRefuse && p.momentOf() != "":
-		remedies = append(remedies, stackBy(p.momentOf(), report.StackByValue))
+	case p.env.opts.Overlap == plan.OverlapRefuse && p.alignment.momentOf() != "":
+		remedies = append(remedies, stackBy(p.alignment.momentOf(), report.StackByValue))
 	}
 	if i := slices.IndexFunc(w.dims, (*dim).onlyCounts); i >= 0 {
 		remedies = slices.Insert(remedies, 0, withoutValues(w.dims[i]))
@@ -373,15 +373,15 @@ func (p *layout) refuseOverlap(a *array, w *placing, pairs [][2]int32, why strin
 	if broadcast, ok := p.comparing(a).broadcastRemedy([][]int32{{int32(x.File)}, {int32(y.File)}}); ok && a.aux {
 		remedies = slices.Insert(remedies, 0, broadcast)
 	}
-	if p.opts.Overlap != plan.OverlapRefuse {
+	if p.env.opts.Overlap != plan.OverlapRefuse {
 		remedies = nil // the user's option is already set and did not resolve the overlap
 	}
 	f := report.Finding{Code: report.Overlapping, Array: a.path, Effect: report.Refused, Remedies: remedies,
-		Args: report.Args{"first": p.file(int32(x.File)), "second": p.file(int32(y.File)), "shared": w.stretches(x, y)}}
+		Args: report.Args{"first": p.env.file(int32(x.File)), "second": p.env.file(int32(y.File)), "shared": w.stretches(x, y)}}
 	if why != "" {
 		f.Args["why"] = why
 	}
-	p.find(p.odd(f, files, int64(len(w.tiles))))
+	p.env.find(p.env.odd(f, files, int64(len(w.tiles))))
 }
 
 // stretches returns the range along each dimension that two tiles share.

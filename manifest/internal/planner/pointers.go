@@ -21,7 +21,7 @@ var pointers = []struct {
 
 // refusePointers refuses indices into an array or dimension along which files are concatenated: in
 // the combined dataset, they would refer to elements of other files.
-func (p *layout) refusePointers() {
+func (p *arrangement) refusePointers() {
 	if len(p.flows) == 0 {
 		return
 	}
@@ -33,17 +33,17 @@ func (p *layout) refusePointers() {
 			continue
 		}
 		target, reason := "", "concatenated"
-		if beside != nil && slices.ContainsFunc(beside.dims, p.follows) {
+		if beside != nil && slices.ContainsFunc(beside.dims, p.alignment.follows) {
 			target = beside.path
-		} else if i := slices.IndexFunc(along, p.follows); i >= 0 {
+		} else if i := slices.IndexFunc(along, p.alignment.follows); i >= 0 {
 			target = along[i]
-		} else if i := slices.IndexFunc(along, p.overruled); i >= 0 && a.where != nil {
+		} else if i := slices.IndexFunc(along, p.alignment.overruled); i >= 0 && a.where != nil {
 			target, reason = along[i], "differs"
 		}
 		switch {
 		case target != "":
-			p.find(p.odd(report.Finding{Code: report.IndexAcrossFiles, Array: a.path, Effect: report.Refused, Remedies: withoutPointers(a),
-				Args: report.Args{"target": target, "reason": reason}}, p.filesHaving(a), a.files))
+			p.env.find(p.env.odd(report.Finding{Code: report.IndexAcrossFiles, Array: a.path, Effect: report.Refused, Remedies: withoutPointers(a),
+				Args: report.Args{"target": target, "reason": reason}}, p.survey.filesHaving(a), a.files))
 		case a.where != nil:
 			p.addTargets(a, beside, along)
 		}
@@ -56,11 +56,11 @@ func withoutPointers(a *array) []report.Remedy {
 }
 
 // overruled reports whether a dimension uses the first file's coordinate although others differ.
-func (p *directions) overruled(at string) bool { return p.dims[at] != nil && p.dims[at].overruled }
+func (p *alignment) overruled(at string) bool { return p.dims[at] != nil && p.dims[at].overruled }
 
 // addTargets records the arrays into which an array has indices. Each file has its own indices, so
 // these arrays must be equal in all files, even with coords=first.
-func (p *layout) addTargets(a, beside *array, along []string) {
+func (p *arrangement) addTargets(a, beside *array, along []string) {
 	if beside != nil {
 		p.targets[beside.path] = a
 	}
@@ -72,7 +72,7 @@ func (p *layout) addTargets(a, beside *array, along []string) {
 }
 
 // pointsBeside returns the array of the same group into which a has indices, or nil.
-func (p *layout) pointsBeside(a *array, at map[string]*array) *array {
+func (p *arrangement) pointsBeside(a *array, at map[string]*array) *array {
 	dir, name := path.Split(a.path)
 	for _, x := range pointers {
 		if x.name != name || slices.ContainsFunc(x.beside, func(name string) bool { return at[dir+name] == nil }) {
@@ -85,10 +85,10 @@ func (p *layout) pointsBeside(a *array, at map[string]*array) *array {
 
 // pointed returns, by array path, the dimensions along which the array's values are indices,
 // according to attributes. It also reads the attributes of dropped variables.
-func (p *layout) pointed() map[string][]string {
+func (p *arrangement) pointed() map[string][]string {
 	out := map[string][]string{}
-	for n := range p.classes {
-		at := conventions{p: &p.survey, class: p.classes[n]}
+	for n := range p.survey.classes {
+		at := conventions{p: p.survey, class: p.survey.classes[n]}
 		for _, v := range at.class.header.Variables {
 			for _, to := range at.pointers(v) {
 				i := slices.IndexFunc(at.class.vars, func(x planVar) bool { return x.v == to.from })
@@ -189,7 +189,7 @@ func (c *conventions) dims(v *manifest.Variable) []string {
 			return c.class.vars[i].dims
 		}
 	}
-	return c.p.viewOf(c.p.renamer(), v).dims
+	return c.p.env.viewOf(c.p.env.renamer(), v).dims
 }
 
 // dimsNamed returns the dimensions that attributes of a variable name: those of its group, or of the
@@ -199,7 +199,7 @@ func (c *conventions) dimsNamed(from *manifest.Variable, names []string) (out []
 		for dir := path.Dir(from.Path); ; dir = path.Dir(dir) {
 			at := path.Join(dir, name)
 			if slices.ContainsFunc(c.class.header.Dimensions, func(d manifest.Dimension) bool { return d.Path == at }) {
-				out = append(out, c.p.renamer().dim(at))
+				out = append(out, c.p.env.renamer().dim(at))
 				break
 			}
 			if dir == "/" || dir == "." {
@@ -211,7 +211,7 @@ func (c *conventions) dimsNamed(from *manifest.Variable, names []string) (out []
 }
 
 // follows reports whether files are concatenated along a dimension that they have themselves.
-func (p *directions) follows(at string) bool {
+func (p *alignment) follows(at string) bool {
 	d := p.dims[at]
 	return d != nil && d.role == flowing && !d.made && len(d.order) > 1
 }

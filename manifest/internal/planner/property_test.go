@@ -254,7 +254,7 @@ func TestPermutations(t *testing.T) {
 		before := outcome(m.files, first, needs, err)
 		for range 3 {
 			r.Shuffle(len(m.files), func(i, j int) { m.files[i], m.files[j] = m.files[j], m.files[i] })
-			p, needs, err := New(m.files, opts)
+			p, needs, err := askedNew(m.files, opts)
 			if after := outcome(m.files, p, needs, err); after != before {
 				t.Fatalf("seed %d:\n%s", seed, firstDifference(after, before))
 			}
@@ -273,7 +273,7 @@ func firstDifference(a, b string) string {
 	return "one text is longer"
 }
 
-func outcome(files []*manifest.File, p *Plan, needs []Need, err error) string {
+func outcome(files []*manifest.File, p *Plan, needs []Request, err error) string {
 	if err != nil {
 		return err.Error()
 	}

@@ -32,10 +32,10 @@ func withoutValues(d *dim) report.Remedy {
 }
 
 // byFirst and byTolerance return the options that accept different coordinates.
-func (p *inquiry) byFirst() report.Setting {
+func (p *env) byFirst() report.Setting {
 	return report.Setting{Option: report.Coords, Value: string(plan.CoordsFirst)}
 }
 
-func (p *inquiry) byTolerance() report.Setting {
+func (p *env) byTolerance() report.Setting {
 	return report.Setting{Option: report.Tolerance, Value: strconv.FormatFloat(p.opts.Tolerance, 'g', -1, 64)}
 }

@@ -61,7 +61,7 @@ func tryRemedy(files []*manifest.File, opts *plan.Options, f *report.Finding, r 
 			}
 		}
 	}
-	_, _, err := New(left, &again)
+	_, _, err := askedNew(left, &again)
 	var wrong *plan.OptionError
 	var refused *plan.Error
 	switch {

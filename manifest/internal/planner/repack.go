@@ -21,7 +21,7 @@ type Repacked struct {
 }
 
 // repackOf returns the scale_factor that the options choose for an array, or 0.
-func (p *inquiry) repackOf(a *array) (scale float64) {
+func (p *env) repackOf(a *array) (scale float64) {
 	for _, r := range p.opts.Repack {
 		if matches([]string{r.Array}, a.path) {
 			scale = r.Scale
@@ -33,7 +33,7 @@ func (p *inquiry) repackOf(a *array) (scale float64) {
 // checkRepack returns an error for a scale_factor that no file has, and for an array that has a type of
 // the user's, too.
 func (p *survey) checkRepack() error {
-	for _, r := range p.opts.Repack {
+	for _, r := range p.env.opts.Repack {
 		var scales []string
 		found := false
 		for _, c := range p.classes {
@@ -42,7 +42,7 @@ func (p *survey) checkRepack() error {
 				if !matches([]string{r.Array}, x.path) {
 					continue
 				}
-				if slices.ContainsFunc(p.opts.Schemas, func(o plan.Override) bool { return o.Type != "" && matches([]string{o.Array}, x.path) }) {
+				if slices.ContainsFunc(p.env.opts.Schemas, func(o plan.Override) bool { return o.Type != "" && matches([]string{o.Array}, x.path) }) {
 					return optionError(report.Repack, r.String(), "the type of "+x.path[1:]+" is chosen, too")
 				}
 				packing, err := cf.PackingOf(x.v)
@@ -68,14 +68,14 @@ func (p *survey) checkRepack() error {
 }
 
 // addRepacked lists the variables of an array that are packed again.
-func (p *planner) addRepacked(a *array, f *declared, conversions []*convert.Conversion) {
+func (p *declaration) addRepacked(a *array, f *declared, conversions []*convert.Conversion) {
 	all := a.all()
 	for i, k := range f.of {
 		if !conversions[k].Repacks() {
 			continue
 		}
-		for _, file := range p.classes[all[i].class].files {
-			p.out.Repacked = append(p.out.Repacked, Repacked{a.path, int(file), all[i].at, conversions[k], matches(p.opts.RepackLossy, a.path)})
+		for _, file := range p.survey.classes[all[i].class].files {
+			p.out.Repacked = append(p.out.Repacked, Repacked{a.path, int(file), all[i].at, conversions[k], matches(p.env.opts.RepackLossy, a.path)})
 		}
 	}
 }

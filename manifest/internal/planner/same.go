@@ -18,17 +18,17 @@ import (
 
 // comparison compares the values that files have for one variable.
 type comparison struct {
-	p     *layout
+	p     *arrangement
 	a     *array
 	means []*manifest.Variable // the variable whose attributes give each member's values their meaning
 	alike bool                 // equal bytes mean equal values in all members
 	units bool                 // members state different units, so equal numbers may be different values
 }
 
-func (p *layout) comparing(a *array) *comparison {
+func (p *arrangement) comparing(a *array) *comparison {
 	c := &comparison{p: p, a: a, means: make([]*manifest.Variable, len(a.members)), alike: true}
 	for i, m := range a.members {
-		c.means[i] = p.classes[m.class].meaning(m.at)
+		c.means[i] = p.survey.classes[m.class].meaning(m.at)
 		c.alike = c.alike && sameMeaning(c.means[i], c.means[0]) && slices.IsSorted(m.axes)
 	}
 	c.units = !c.alike && c.unitsDiffer()
@@ -50,38 +50,45 @@ func (c *comparison) unitsDiffer() bool {
 	return false
 }
 
-// parts groups files by equal values. It requests unknown values, and leaves out the files that have
-// them.
-func (c *comparison) parts(files []int32) (groups [][]int32, err error) {
+// parts groups files by equal values. It leaves out files with missing values, and groups nothing after
+// the first of them.
+func (c *comparison) parts(files []int32) (groups [][]int32, missing []want, err error) {
 	found := newComparer(c.alike, c.units)
-	if err := c.crop(found, files); err != nil {
-		return nil, err
+	if missing, err = c.crop(found, files); err != nil {
+		return nil, nil, err
 	}
 	for _, f := range files {
-		at := placeOf(c.a.members, c.p.classOf[f])
+		at := placeOf(c.a.members, c.p.survey.classOf[f])
 		m := &c.a.members[at]
-		if c.p.opts.Pad == plan.PadFill && elementsOf(m.v) == 0 {
+		if c.p.env.opts.Pad == plan.PadFill && elementsOf(m.v) == 0 {
 			continue // an empty file agrees with any other
 		}
-		values, ok := c.values(f, m, c.means[at])
-		if !ok || len(c.p.needs) > 0 {
+		w := c.values(f, m, c.means[at])
+		values, ok, err := c.p.env.values(w)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok {
+			missing = append(missing, w)
+		}
+		if len(missing) > 0 {
 			continue
 		}
 		if err := found.add(f, content{m, c.means[at], values}); err != nil {
-			return nil, c.p.inFile(f, err)
+			return nil, nil, c.p.env.inFile(f, err)
 		}
 	}
-	return found.groups, nil
+	return found.groups, missing, nil
 }
 
 // fileUsed returns the file that provides the values of an array that is equal in all files.
-func (p *layout) fileUsed(a *array) int32 { return p.widest(a, p.filesHaving(a)) }
+func (p *arrangement) fileUsed(a *array) int32 { return p.widest(a, p.survey.filesHaving(a)) }
 
 // widest returns the file with the most elements. If several have as many, the lowest rank decides.
-func (p *layout) widest(a *array, files []int32) int32 {
+func (p *arrangement) widest(a *array, files []int32) int32 {
 	best, most := int32(-1), int64(-1)
 	for _, f := range files {
-		n := elementsOf(a.memberOf(p.classOf[f]).v)
+		n := elementsOf(a.memberOf(p.survey.classOf[f]).v)
 		if n > most || n == most && p.rank[f] < p.rank[best] {
 			best, most = f, n
 		}
@@ -90,26 +97,27 @@ func (p *layout) widest(a *array, files []int32) int32 {
 }
 
 // firstOf returns the file with the lowest rank.
-func (p *layout) firstOf(files []int32) int32 {
+func (p *arrangement) firstOf(files []int32) int32 {
 	return slices.MinFunc(files, func(x, y int32) int { return cmp.Compare(p.rank[x], p.rank[y]) })
 }
 
 // crop registers the values of the widest file, cropped to the shapes of narrower files, so that
 // narrower files with these values are in the group of the widest file. Without padding, it does
 // nothing.
-func (c *comparison) crop(found *comparer, files []int32) error {
+func (c *comparison) crop(found *comparer, files []int32) (missing []want, err error) {
 	file, shapes := c.narrower(files)
 	if len(shapes) == 0 || !c.fits(files) {
-		return nil
+		return nil, nil
 	}
-	at := placeOf(c.a.members, c.p.classOf[file])
+	at := placeOf(c.a.members, c.p.survey.classOf[file])
 	m := &c.a.members[at]
-	values, ok := none, true
+	values := none
 	if m.v.Storage.Layout != manifest.Nothing && elementsOf(m.v) > 0 {
-		values, ok = c.elements(file, m)
-	}
-	if !ok {
-		return nil
+		w := c.elements(file, m)
+		var ok bool
+		if values, ok, err = c.p.env.values(w); err != nil || !ok {
+			return []want{w}, err
+		}
 	}
 	whole := content{m, c.means[at], values}
 	group, err := found.find(whole)
@@ -119,32 +127,32 @@ func (c *comparison) crop(found *comparer, files []int32) error {
 		}
 	}
 	if err != nil {
-		return c.p.inFile(file, err)
+		return nil, c.p.env.inFile(file, err)
 	}
-	return nil
+	return nil, nil
 }
 
 // fits reports whether the memory limit permits the values of the widest file, if narrower files must
 // be compared with them.
 func (c *comparison) fits(files []int32) bool {
 	widest, shapes := c.narrower(files)
-	return len(shapes) == 0 || c.fitsMemory(c.a.memberOf(c.p.classOf[widest]).v)
+	return len(shapes) == 0 || c.fitsMemory(widest, c.a.memberOf(c.p.survey.classOf[widest]))
 }
 
 // narrower returns the widest file, and the distinct shapes of narrower files in the axis order of the
 // widest. Without padding, it returns no shapes.
 func (c *comparison) narrower(files []int32) (widest int32, shapes [][]int64) {
 	widest = c.p.widest(c.a, files)
-	if c.p.opts.Pad != plan.PadFill {
+	if c.p.env.opts.Pad != plan.PadFill {
 		return widest, nil
 	}
-	of, last := c.a.memberOf(c.p.classOf[widest]), c.p.classOf[widest]
+	of, last := c.a.memberOf(c.p.survey.classOf[widest]), c.p.survey.classOf[widest]
 	for _, f := range files {
 		// Neighbouring files often have one class, and a class has one shape.
-		if c.p.classOf[f] == last {
+		if c.p.survey.classOf[f] == last {
 			continue
 		}
-		last = c.p.classOf[f]
+		last = c.p.survey.classOf[f]
 		m := c.a.memberOf(last)
 		shape := slices.Clone(of.v.Shape)
 		for k, axis := range of.axes {
@@ -157,21 +165,21 @@ func (c *comparison) narrower(files []int32) (widest int32, shapes [][]int64) {
 	return widest, shapes
 }
 
-// values returns the values of a file, or only their digest or summary where that is enough to
-// compare them. Large values are not kept just because they were compared.
-func (c *comparison) values(file int32, m *member, means *manifest.Variable) (*manifest.Values, bool) {
-	n, known := elementsOf(m.v), c.p.valuesIn(file, m.at)
+// values wants the values of a file, or only their digest or summary where that is enough to compare
+// them. Large values are not kept just because they were compared.
+func (c *comparison) values(file int32, m *member, means *manifest.Variable) want {
+	n, known := elementsOf(m.v), c.p.env.valuesIn(file, m.at)
 	switch {
 	case m.v.Storage.Layout == manifest.Nothing || n == 0:
-		return none, true
+		return want{Request: Request{int(file), m.at, nothing}}
 	case known != nil && !known.Summed:
-		return c.p.values(file, m.at, n)
-	case c.alike && !m.v.Type.Varies() && n*int64(m.v.Type.Size) > c.p.inline():
-		return c.p.sum(file, m.at)
-	case !c.alike && c.p.isLarge(m.v) && natureOf(means) != text:
-		return c.p.summary(file, m.at, means)
+		return c.p.env.all(file, m.at, n)
+	case c.alike && !m.v.Type.Varies() && n*int64(m.v.Type.Size) > c.p.env.inline():
+		return digest(file, m.at)
+	case !c.alike && c.p.env.isLarge(m.v) && natureOf(means) != text:
+		return summary(file, m.at, means)
 	}
-	return c.p.values(file, m.at, n)
+	return c.p.env.all(file, m.at, n)
 }
 
 // largest returns the size in bytes of the largest member that is read as a whole.
@@ -395,7 +403,7 @@ func (p *survey) known(a *array) (known, equal bool) {
 	equal = true
 	for _, m := range a.members {
 		for _, f := range p.classes[m.class].files {
-			values := p.valuesIn(f, m.at)
+			values := p.env.valuesIn(f, m.at)
 			if values == nil {
 				return false, false
 			}
@@ -411,13 +419,13 @@ func (p *survey) known(a *array) (known, equal bool) {
 
 // meanSame reports whether known values that differ in bytes have the same meaning, for example
 // equal numbers of different types.
-func (p *layout) meanSame(a *array) bool {
+func (p *arrangement) meanSame(a *array) (same bool, missing []want) {
 	c := p.comparing(a)
 	if c.alike {
-		return false
+		return false, nil
 	}
-	groups, err := c.parts(p.filesHaving(a))
-	return err == nil && len(groups) == 1
+	groups, missing, err := c.parts(p.survey.filesHaving(a))
+	return err == nil && len(groups) == 1, missing
 }
 
 // idOf returns the ID of values, and computes it if it is not set.

@@ -124,7 +124,7 @@ func TestCostIsLinear(t *testing.T) {
 
 // TestPlacementIDs: the cost of a placement ID does not depend on the number of placements.
 func TestPlacementIDs(t *testing.T) {
-	p := &planner{ids: map[string]int64{}}
+	p := &declaration{ids: map[string]int64{}}
 	next := func() string { return p.placementID(&placing{dims: []*dim{{path: "/time"}}}) }
 	seen := map[string]bool{}
 	for range 2000 {
@@ -198,7 +198,7 @@ func TestManyAppended(t *testing.T) {
 		more := manyFiles(n+1, 1)[1:]
 		runtime.GC() // free the garbage of making the files
 		began := time.Now()
-		x, needs, err := Extend(p.State, p.Arrays, more, 1, 0)
+		x, needs, err := askedExtend(p.State, p.Arrays, more, 1, 0)
 		done := time.Since(began)
 		if err != nil || len(needs) > 0 || x == nil || len(x.Placements[0].Tiles) != n {
 			t.Fatal(x, needs, err)

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,29 +18,59 @@ import (
 	"varve/zarrjson"
 )
 
+// declaration holds a plan while its schemas are decided.
+type declaration struct {
+	env         *env
+	survey      *survey
+	alignment   *alignment
+	arrangement *arrangement
+	common      schema.Common    // shared by all arrays, so that equal parts are stored once
+	ids         map[string]int64 // the last number in use for each placement name
+	calibrated  bool             // some files are HDF4 files, whose add_offset differs from CF packing
+	out         *Plan
+}
+
+// declare decides the schema of each array, then its chunk grid and placement.
+func declare(env *env, survey *survey, alignment *alignment, arrangement *arrangement) (*Plan, error) {
+	p := &declaration{env: env, survey: survey, alignment: alignment, arrangement: arrangement, ids: map[string]int64{}, out: &Plan{}}
+	if err := p.schemas(); err != nil {
+		return nil, err
+	}
+	if err := p.finish(); err != nil {
+		return nil, err
+	}
+	p.addChunkLengths()
+	p.out.Compared = slices.Collect(maps.Keys(arrangement.compared))
+	return p.out, nil
+}
+
 // schemas decides the schema of each array, then its chunk grid and placement.
-func (p *planner) schemas() error {
-	for _, a := range p.arrays {
-		if err := p.decidePieces(a); err != nil {
-			return err
+func (p *declaration) schemas() error {
+	var questions []question
+	for _, a := range p.arrangement.arrays {
+		if p.arrangement.decidePieces(a); a.pieces {
+			questions = append(questions, func() ([]want, error) { return p.arrangement.piecesWanted(a) })
 		}
 	}
-	for _, d := range p.made {
-		if !p.anyHas(d.path) {
-			p.arrays = append(p.arrays, p.madeArray(d))
+	if err := p.env.settle(questions...); err != nil {
+		return err
+	}
+	for _, d := range p.alignment.made {
+		if !p.survey.anyHas(d.path) {
+			p.arrangement.arrays = append(p.arrangement.arrays, p.survey.madeArray(d))
 		}
 	}
 	// Schemas of a refused plan are never used, and deciding them takes most of the time.
-	if len(p.needs) > 0 || len(p.report.Refused()) > 0 {
+	if len(p.env.report.Refused()) > 0 {
 		return nil
 	}
-	p.calibrated = slices.ContainsFunc(p.files, isCalibrated)
-	slices.SortFunc(p.arrays, func(a, b *array) int { return strings.Compare(a.path, b.path) })
-	p.out.Arrays, p.out.Conversions = slices.Grow(p.out.Arrays, len(p.arrays)), make(convert.Known, len(p.arrays))
+	p.calibrated = slices.ContainsFunc(p.env.files, isCalibrated)
+	slices.SortFunc(p.arrangement.arrays, func(a, b *array) int { return strings.Compare(a.path, b.path) })
+	p.out.Arrays, p.out.Conversions = slices.Grow(p.out.Arrays, len(p.arrangement.arrays)), make(convert.Known, len(p.arrangement.arrays))
 	// Schemas are decided in parallel, but declared in the order of the arrays: declaring adds
 	// findings and numbers placements, and both must not depend on timing.
 	declared := func() error { return nil }
-	for arrays := range slices.Chunk(p.arrays, decidedAtOnce) {
+	for arrays := range slices.Chunk(p.arrangement.arrays, decidedAtOnce) {
 		declare := p.decideAll(arrays)
 		if err := declared(); err != nil {
 			return err
@@ -55,11 +86,11 @@ const decidedAtOnce = 64
 
 // decideAll starts workers that decide the schemas of arrays, which takes most of the time of a
 // plan. The returned function waits for them and declares the arrays in order.
-func (p *planner) decideAll(arrays []*array) (declare func() error) {
+func (p *declaration) decideAll(arrays []*array) (declare func() error) {
 	decided := make([]decided, len(arrays))
 	for i, a := range arrays {
 		d := &decided[i]
-		d.declared = p.membersFor(a)
+		d.declared = p.arrangement.membersFor(a)
 		d.opts, d.err = p.schemaOptions(a, d.declared)
 	}
 	var next atomic.Int64
@@ -112,13 +143,13 @@ type declared struct {
 
 // declare completes the schema of an array with its chunk grid, and adds the array to the plan. It
 // also stores the values of an array in the manifest if they belong there.
-func (p *planner) declare(a *array, d *decided) error {
+func (p *declaration) declare(a *array, d *decided) error {
 	if d.err != nil {
 		return d.err
 	}
 	f, got := d.declared, d.schema
 	for _, finding := range d.findings {
-		p.schemaFinding(a, finding)
+		p.alignment.schemaFinding(a, finding)
 	}
 	// A finding has refused the array.
 	if got == nil {
@@ -130,25 +161,25 @@ func (p *planner) declare(a *array, d *decided) error {
 	}
 	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: a.allDims()}
 	out.Calibrated = p.calibrated && p.noteCalibrated(a, got)
-	shape := p.shapeOf(a)
+	shape := p.alignment.shapeOf(a)
 	out.Schema = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
 		DimensionNames: dimensionNames(out.Dims)}
-	p.noteUnwritten(a)
+	p.survey.noteUnwritten(a)
 	p.addRepacked(a, f, got.Conversions)
 	if a.pieces {
 		return p.declarePieces(a, out, f)
 	}
 	if a.parted() {
-		if err := p.fillOfParts(a, f, &out); err != nil {
+		if err := p.survey.fillOfParts(a, f, &out); err != nil {
 			return err
 		}
 	}
-	out.Schema.ChunkGrid = p.gridOf(a, shape, kept)
+	out.Schema.ChunkGrid = p.survey.gridOf(a, shape, kept)
 	if _, err := out.Schema.Grid(); err != nil {
 		return fmt.Errorf("%s: %w", a.path, err)
 	}
-	p.noteChunks(a, out.Schema, kept)
-	p.sourcePaths(a, &out)
+	p.survey.noteChunks(a, out.Schema, kept)
+	p.survey.sourcePaths(a, &out)
 	out.Placement = p.placementOf(a)
 	for k, m := range f.members {
 		p.out.Conversions.Add(m.Variable, out.Schema, got.Conversions[k])
@@ -162,7 +193,7 @@ func (p *planner) declare(a *array, d *decided) error {
 
 // schemaFinding adds a finding about a schema. Values in the manifest are converted once, at build
 // time, so findings about codecs and re-encoding do not apply to them.
-func (p *directions) schemaFinding(a *array, f report.Finding) {
+func (p *alignment) schemaFinding(a *array, f report.Finding) {
 	if a.pieces && f.Effect != report.Refused {
 		switch f.Code {
 		case report.CodecsDiffer, report.CodecSettings, report.CodecsUnsupported, report.CodecsInexact, report.CodecFromUnusable, report.ChunksDiffer:
@@ -178,16 +209,16 @@ func (p *directions) schemaFinding(a *array, f report.Finding) {
 			f.Effect = report.Noted
 		}
 	}
-	p.find(f)
+	p.env.find(f)
 }
 
 // membersFor merges the array's members whose variables are equal except for their lengths.
-func (p *layout) membersFor(a *array) *declared {
+func (p *arrangement) membersFor(a *array) *declared {
 	f := &declared{}
 	byVariable, byKey := map[*manifest.Variable]int{}, map[string]int{}
 	all := a.all()
 	for _, m := range all {
-		v := p.newNames(m.class, p.meaningOf(a, &m))
+		v := p.survey.newNames(m.class, p.survey.meaningOf(a, &m))
 		k, ok := byVariable[v] // headers share equal variables
 		if !ok {
 			key := ""
@@ -204,7 +235,7 @@ func (p *layout) membersFor(a *array) *declared {
 			byVariable[v] = k
 		}
 		f.of, f.classes = append(f.of, k), append(f.classes, m.class)
-		files := p.classes[m.class].files
+		files := p.survey.classes[m.class].files
 		f.members[k].Files += int64(len(files))
 		f.members[k].Bytes += int64(len(files)) * elementsOf(m.v) * int64(max(m.v.Type.Size, 1))
 		first := p.firstOfClass(m.class)
@@ -213,14 +244,14 @@ func (p *layout) membersFor(a *array) *declared {
 		}
 	}
 	for k := range f.members {
-		f.members[k].First = p.files[f.firsts[k]].URL
+		f.members[k].First = p.env.files[f.firsts[k]].URL
 	}
 	f.sort(p.rank)
 	return f
 }
 
 // namesOf returns the files of some members of f.
-func (p *layout) namesOf(f *declared, members []int) report.Files {
+func (p *arrangement) namesOf(f *declared, members []int) report.Files {
 	wanted := make([]bool, len(f.members))
 	for _, k := range members {
 		wanted[k] = true
@@ -228,15 +259,15 @@ func (p *layout) namesOf(f *declared, members []int) report.Files {
 	var files []int32
 	for i, k := range f.of {
 		if wanted[k] {
-			files = append(files, p.classes[f.classes[i]].files...)
+			files = append(files, p.survey.classes[f.classes[i]].files...)
 		}
 	}
-	return p.fileSet(files)
+	return p.env.fileSet(files)
 }
 
 // firstOfClass returns the file of a class with the lowest rank.
-func (p *layout) firstOfClass(class int32) int32 {
-	c := p.classes[class]
+func (p *arrangement) firstOfClass(class int32) int32 {
+	c := p.survey.classes[class]
 	if !c.ranked {
 		c.first, c.ranked = c.files[0], true
 		for _, f := range c.files {
@@ -288,14 +319,14 @@ func schemaKey(v *manifest.Variable) string {
 	return string(h.AppendKey(nil))
 }
 
-func (p *planner) schemaOptions(a *array, f *declared) (schema.Options, error) {
-	opts := schema.Options{Array: a.path, Gaps: p.gaps(a), Common: &p.common, Names: func(members []int) report.Files { return p.namesOf(f, members) }}
+func (p *declaration) schemaOptions(a *array, f *declared) (schema.Options, error) {
+	opts := schema.Options{Array: a.path, Gaps: p.alignment.gaps(a), Common: &p.common, Names: func(members []int) report.Files { return p.arrangement.namesOf(f, members) }}
 	for _, role := range cf.BoundsRoles {
-		if p.bounds(a, role) != "" {
+		if p.arrangement.bounds(a, role) != "" {
 			opts.Keep = append(opts.Keep, role)
 		}
 	}
-	for _, o := range p.opts.Schemas {
+	for _, o := range p.env.opts.Schemas {
 		if o.Type == "" || !matches([]string{o.Array}, a.path) {
 			continue
 		}
@@ -305,14 +336,14 @@ func (p *planner) schemaOptions(a *array, f *declared) (schema.Options, error) {
 		}
 		opts.Type = t
 	}
-	opts.Repack = p.repackOf(a)
-	opts.CodecFrom = p.codecFrom(a, f)
-	opts.Exact = slices.Contains(p.opts.Exact, a.path)
+	opts.Repack = p.env.repackOf(a)
+	opts.CodecFrom = p.survey.codecFrom(a, f)
+	opts.Exact = slices.Contains(p.env.opts.Exact, a.path)
 	if a.pieces {
 		var err error
-		opts.Reference, err = p.referenceOf(a)
+		opts.Reference, err = p.arrangement.referenceOf(a)
 		if opts.Reference == nil && opts.Type.Kind == 0 {
-			opts.Type = p.wideTime(a)
+			opts.Type = p.alignment.wideTime(a)
 		}
 		return opts, err
 	}
@@ -322,7 +353,7 @@ func (p *planner) schemaOptions(a *array, f *declared) (schema.Options, error) {
 // wideTime returns the 64-bit type of the times of a dimension that grows, or the zero value for other
 // arrays. A file with other units may be appended, whose times need 64 bits, and then no client has to
 // learn another type.
-func (p *directions) wideTime(a *array) (wide codec.Type) {
+func (p *alignment) wideTime(a *array) (wide codec.Type) {
 	if !p.isAxis(a) || a.where == nil || p.dims[a.dims[0]].nature != instant {
 		return wide
 	}
@@ -345,7 +376,7 @@ func (p *directions) wideTime(a *array) (wide codec.Type) {
 
 // gaps reports whether some positions of an array are in no file, so that readers get the fill value.
 // If files are placed, each narrow file leaves a gap. Otherwise, one file of full width leaves none.
-func (p *directions) gaps(a *array) bool {
+func (p *alignment) gaps(a *array) bool {
 	if a.where != nil && a.where.holes {
 		return true
 	}
@@ -375,12 +406,12 @@ func (p *survey) codecFrom(a *array, f *declared) int {
 
 // chosen returns the index of the member whose codecs and chunks the user wants, or -1.
 func (p *survey) chosen(a *array) int {
-	if p.opts.CodecFrom == "" {
+	if p.env.opts.CodecFrom == "" {
 		return -1
 	}
 	for i, m := range a.members {
 		for _, n := range p.classes[m.class].files {
-			if isFile(p.files[n], p.opts.CodecFrom) {
+			if isFile(p.env.files[n], p.env.opts.CodecFrom) {
 				return i
 			}
 		}
@@ -394,7 +425,7 @@ func typeNamed(name string) (codec.Type, error) {
 }
 
 // shapeOf returns the shape of an array, new dimensions included.
-func (p *directions) shapeOf(a *array) []int64 {
+func (p *alignment) shapeOf(a *array) []int64 {
 	shape := make([]int64, 0, len(a.made)+len(a.dims))
 	for _, at := range a.allDims() {
 		shape = append(shape, p.dims[at].length)
@@ -440,21 +471,21 @@ func (p *survey) sourcePaths(a *array, out *manifest.Array) {
 
 // placementOf returns the ID of an array's placement. An array that is equal in all files is read
 // from one of them.
-func (p *planner) placementOf(a *array) string {
+func (p *declaration) placementOf(a *array) string {
 	if a.where == nil {
-		first := p.fileUsed(a)
+		first := p.arrangement.fileUsed(a)
 		// Large coordinates differ between files within the tolerance, so the file must be one that
 		// has the chosen values.
-		if p.isAxis(a) && p.dims[a.dims[0]].large {
-			d := p.dims[a.dims[0]]
-			first = p.firstOf(d.filesOf(p.fixedCoord(d)))
+		if p.alignment.isAxis(a) && p.alignment.dims[a.dims[0]].large {
+			d := p.alignment.dims[a.dims[0]]
+			first = p.arrangement.firstOf(d.filesOf(p.arrangement.fixedCoord(d)))
 		}
-		key := "first " + p.files[first].URL
-		w := p.placings[key]
+		key := "first " + p.env.files[first].URL
+		w := p.arrangement.placings[key]
 		if w == nil {
 			w = &placing{tiles: []manifest.Tile{{File: int(first)}}}
-			p.placings[key] = w
-			p.placeOrder = append(p.placeOrder, w)
+			p.arrangement.placings[key] = w
+			p.arrangement.placeOrder = append(p.arrangement.placeOrder, w)
 		}
 		a.where = w
 	}

@@ -14,7 +14,7 @@ import (
 
 // takeScalars turns scalars into coordinates. If files lack a dimension that others have, but have a
 // scalar with the name of its coordinate, that scalar is their position along it.
-func (p *directions) takeScalars() {
+func (p *alignment) takeScalars() {
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
 		// Without a coordinate, no scalar can have its name.
@@ -23,18 +23,18 @@ func (p *directions) takeScalars() {
 		}
 		own := d.classes
 		var has map[string]bool
-		for n, c := range p.classes {
+		for n, c := range p.survey.classes {
 			x, loose, ok := c.scalarAt(d.coord)
 			if !ok || len(c.files) == 0 {
 				continue
 			}
 			if has == nil {
-				has = p.having(at)
+				has = p.survey.having(at)
 			}
 			if !c.canBeStep(d.coord, at, has) {
 				continue
 			}
-			p.includedSpare = p.includedSpare || loose
+			p.survey.includedSpare = p.survey.includedSpare || loose
 			c.addScalarCoord(x, at)
 			if _, found := slices.BinarySearch(own, int32(n)); !found {
 				d.classes = append(d.classes, int32(n))
@@ -111,11 +111,11 @@ func withAxis(v *manifest.Variable, axis int, dim string) *manifest.Variable {
 
 // widen adds dimensions to members that lack dimensions of other members. The file must be a single
 // position along these dimensions, or the user must broadcast the array along them.
-func (p *layout) widen(a *array) {
+func (p *arrangement) widen(a *array) {
 	if !slices.ContainsFunc(a.members, func(m member) bool { return len(m.dims) != len(a.members[0].dims) }) {
 		return
 	}
-	kinds := p.kindsOfAxes(a)
+	kinds := p.survey.kindsOfAxes(a)
 	found, argsOf, known := map[string][]int32{}, map[string]report.Args{}, map[string]*planVar{}
 	for i := range a.members {
 		m := &a.members[i]
@@ -130,10 +130,10 @@ func (p *layout) widen(a *array) {
 				args["along"] = baseNames(laid)
 			}
 			key := fmt.Sprint(args)
-			found[key], argsOf[key] = append(found[key], p.classes[m.class].files...), args
+			found[key], argsOf[key] = append(found[key], p.survey.classes[m.class].files...), args
 			var empty []string // dimensions of length 0 in the file
 			for _, at := range laid {
-				if p.classes[m.class].dims[at].Length == 0 {
+				if p.survey.classes[m.class].dims[at].Length == 0 {
 					empty = append(empty, at)
 				}
 			}
@@ -142,7 +142,7 @@ func (p *layout) widen(a *array) {
 		}
 	}
 	for _, key := range sorted(found) {
-		p.find(p.odd(report.Finding{Code: report.StepWithoutDim, Array: a.path, Effect: report.Noted, Args: argsOf[key]}, found[key], a.files))
+		p.env.find(p.env.odd(report.Finding{Code: report.StepWithoutDim, Array: a.path, Effect: report.Noted, Args: argsOf[key]}, found[key], a.files))
 	}
 }
 
@@ -166,13 +166,13 @@ func (p *survey) kindsOfAxes(a *array) (kinds [][]string) {
 
 // canAddDims reports whether the missing dimensions of a member can be added. laid lists the missing
 // dimensions along which the user broadcasts the array.
-func (p *layout) canAddDims(a *array, m *member, dims []string) (laid []string, ok bool) {
+func (p *arrangement) canAddDims(a *array, m *member, dims []string) (laid []string, ok bool) {
 	missing := missingDims(m.dims, dims)
-	if len(missing) == 0 || p.isFirm(a, m) {
+	if len(missing) == 0 || p.survey.isFirm(a, m) {
 		return nil, false
 	}
 	for _, at := range missing {
-		switch d := p.dims[at]; {
+		switch d := p.alignment.dims[at]; {
 		case d.role == spoiled: // already refused, so add no second finding
 		case p.isStepOf(m, d):
 		case p.isBroadcastAlong(a, d) && p.placesAll(m, d):
@@ -221,8 +221,8 @@ func (p *survey) isFirm(a *array, m *member) bool {
 
 // isStepOf reports whether each file of a member is a single known position along a dimension that
 // the member lacks, and whether that position applies to the variable.
-func (p *layout) isStepOf(m *member, d *dim) bool {
-	c := p.classes[m.class]
+func (p *arrangement) isStepOf(m *member, d *dim) bool {
+	c := p.survey.classes[m.class]
 	if scalar := c.scalars[d.path]; scalar != nil && !c.isOf(m.v, scalar) {
 		return false
 	}
@@ -233,18 +233,18 @@ func (p *layout) isStepOf(m *member, d *dim) bool {
 		}
 	}
 	// Along a longer fixed dimension, a single position would leave gaps, which need the pad option.
-	return d.role == flowing || d.length == 1 || p.opts.Pad == plan.PadFill
+	return d.role == flowing || d.length == 1 || p.env.opts.Pad == plan.PadFill
 }
 
 // reach returns the length of a file along a dimension, and false if its position is not known.
-func (p *layout) reach(d *dim, file int32) (length int64, ok bool) {
-	_, length, ok = p.extent(d, file)
+func (p *arrangement) reach(d *dim, file int32) (length int64, ok bool) {
+	_, length, ok = p.survey.extent(d, file)
 	return length, ok
 }
 
 // placesAll reports whether the positions of all files of a member along a dimension are known.
-func (p *layout) placesAll(m *member, d *dim) bool {
-	return d.places() && !slices.ContainsFunc(p.classes[m.class].files, func(f int32) bool {
+func (p *arrangement) placesAll(m *member, d *dim) bool {
+	return d.places() && !slices.ContainsFunc(p.survey.classes[m.class].files, func(f int32) bool {
 		_, ok := p.reach(d, f)
 		return !ok
 	})
@@ -261,9 +261,9 @@ func (c *class) isOf(v, scalar *manifest.Variable) bool {
 }
 
 // isBroadcastAlong reports whether the user broadcasts an array along a dimension.
-func (p *layout) isBroadcastAlong(a *array, d *dim) bool {
-	return slices.ContainsFunc(p.opts.Broadcast, func(s plan.Broadcast) bool {
-		return matches([]string{s.Array}, a.path) && p.dimFor(s.Dim, a.path) == d
+func (p *arrangement) isBroadcastAlong(a *array, d *dim) bool {
+	return slices.ContainsFunc(p.env.opts.Broadcast, func(s plan.Broadcast) bool {
+		return matches([]string{s.Array}, a.path) && p.alignment.dimFor(s.Dim, a.path) == d
 	})
 }
 
@@ -318,12 +318,12 @@ func (m *member) as(means *manifest.Variable) *manifest.Variable {
 
 // lackRemedy returns the remedy for files that lack dimensions of other files, and false if there
 // is none.
-func (p *layout) lackRemedy(a *array, odd []int, missing []string) (r report.Remedy, ok bool) {
-	if slices.ContainsFunc(odd, func(i int) bool { return p.isFirm(a, &a.members[i]) }) {
+func (p *arrangement) lackRemedy(a *array, odd []int, missing []string) (r report.Remedy, ok bool) {
+	if slices.ContainsFunc(odd, func(i int) bool { return p.survey.isFirm(a, &a.members[i]) }) {
 		return r, false
 	}
 	for i, at := range missing {
-		d := p.dims[at]
+		d := p.alignment.dims[at]
 		is := func(is func(m *member) bool) bool {
 			return !slices.ContainsFunc(odd, func(i int) bool { return !is(&a.members[i]) })
 		}
@@ -332,9 +332,9 @@ func (p *layout) lackRemedy(a *array, odd []int, missing []string) (r report.Rem
 		case a.path == d.coord:
 			one = stackBy(a.path, report.IfOneStep)
 		case is(func(m *member) bool { return p.placesAll(m, d) }):
-			one = report.Remedy{Setting: report.BroadcastAlong(a.path[1:], p.nameFor(d, a.path)), Consequence: report.SameAlong}
+			one = report.Remedy{Setting: report.BroadcastAlong(a.path[1:], p.alignment.nameFor(d, a.path)), Consequence: report.SameAlong}
 		case p.mayMake(d):
-			one = p.makeRemedy(d, p.filesOfMembers(a, odd))
+			one = p.makeRemedy(d, p.survey.filesOfMembers(a, odd))
 		default:
 			return r, false
 		}
@@ -349,8 +349,8 @@ func (p *layout) lackRemedy(a *array, odd []int, missing []string) (r report.Rem
 
 // makeRemedy returns the remedy that turns files into single positions along a dimension of other
 // files.
-func (p *layout) makeRemedy(d *dim, files []int32) report.Remedy {
-	if !slices.ContainsFunc(files, func(f int32) bool { _, _, ok := p.classes[p.classOf[f]].scalarAt(d.coord); return !ok }) {
+func (p *arrangement) makeRemedy(d *dim, files []int32) report.Remedy {
+	if !slices.ContainsFunc(files, func(f int32) bool { _, _, ok := p.survey.classes[p.survey.classOf[f]].scalarAt(d.coord); return !ok }) {
 		return stackBy(d.coord, report.IfOneStep)
 	}
 	return report.Fill(report.NewDim, d.path[1:]+"=PATTERN", report.IfOneStep)
@@ -358,7 +358,7 @@ func (p *layout) makeRemedy(d *dim, files []int32) report.Remedy {
 
 // stepRemedy returns makeRemedy for groups of files that lack a dimension along which others are
 // concatenated, and false if there is no such dimension.
-func (p *layout) stepRemedy(groups [][]int32) (r report.Remedy, ok bool) {
+func (p *arrangement) stepRemedy(groups [][]int32) (r report.Remedy, ok bool) {
 	for _, d := range p.flows {
 		files := slices.Concat(groups...)
 		if p.mayMake(d) && !slices.ContainsFunc(files, func(f int32) bool { return d.of[f] != noDim }) {
@@ -370,12 +370,12 @@ func (p *layout) stepRemedy(groups [][]int32) (r report.Remedy, ok bool) {
 
 // mayMake reports whether an option can give files a position along a dimension. Files are or may
 // be concatenated along it, and it has a coordinate, or length 1 and none.
-func (p *layout) mayMake(d *dim) bool {
+func (p *arrangement) mayMake(d *dim) bool {
 	switch {
-	case d.made || d.role == fixed && !d.hinted && p.longest(d) > 1:
+	case d.made || d.role == fixed && !d.hinted && p.survey.longest(d) > 1:
 		return false
 	case d.coord == d.path:
 		return true
 	}
-	return d.coord == "" && p.longest(d) == 1 && !p.anyHas(d.path)
+	return d.coord == "" && p.survey.longest(d) == 1 && !p.survey.anyHas(d.path)
 }

@@ -305,7 +305,7 @@ func TestSqueezedExtend(t *testing.T) {
 	var exts []*Extension
 	state, arrays := base.State, base.Arrays
 	for _, k := range [][2]int{{2, 3}, {3, 5}, {5, 6}} {
-		x, needs, err := Extend(state, arrays, m.files[k[0]:k[1]], k[0], 0)
+		x, needs, err := askedExtend(state, arrays, m.files[k[0]:k[1]], k[0], 0)
 		if err != nil || x == nil {
 			t.Fatalf("files %v: error %v, needs %v", k, err, needs)
 		}

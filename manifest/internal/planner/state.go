@@ -52,14 +52,14 @@ const (
 )
 
 // keepState writes the input of Extend, or nothing if Extend could not continue this plan.
-func (p *planner) keepState() error {
-	d := p.onlyFlow()
-	if d == nil || len(p.classes) > mostHeaders || p.opts.Strict || len(p.out.Inexact)+len(p.opts.Exact)+len(p.opts.Repack) > 0 {
+func (p *declaration) keepState() error {
+	d := p.arrangement.onlyFlow()
+	if d == nil || len(p.survey.classes) > mostHeaders || p.env.opts.Strict || len(p.out.Inexact)+len(p.env.opts.Exact)+len(p.env.opts.Repack) > 0 {
 		return nil
 	}
 	last := d.order[len(d.order)-1]
 	end := last.high
-	s := state{Options: p.opts, Dim: d.path, Coord: d.coord, Nature: d.nature, Units: last.units, Length: d.length,
+	s := state{Options: p.env.opts, Dim: d.path, Coord: d.coord, Nature: d.nature, Units: last.units, Length: d.length,
 		Chunks: map[string][]int64{}, Static: map[string][]string{}, Groups: map[string]map[string]uint64{}, Tails: map[string][]byte{}}
 	if d.nature == instant {
 		s.Line = calendarOf(last)
@@ -69,10 +69,10 @@ func (p *planner) keepState() error {
 		s.Falling, end = true, last.low
 	}
 	s.Last = end.pair()
-	for _, c := range p.classes {
+	for _, c := range p.survey.classes {
 		s.Headers = append(s.Headers, c.header.ID)
 	}
-	for _, a := range p.arrays {
+	for _, a := range p.arrangement.arrays {
 		if !p.keepArray(&s, a, d) {
 			return nil
 		}
@@ -86,7 +86,7 @@ func (p *planner) keepState() error {
 
 // onlyFlow returns the dimension along which files are placed. It returns nil if there are several
 // such dimensions, or if something other than increasing or decreasing values places the files.
-func (p *layout) onlyFlow() *dim {
+func (p *arrangement) onlyFlow() *dim {
 	var only *dim
 	for _, w := range p.placeOrder {
 		if len(w.dims) == 0 {
@@ -98,7 +98,7 @@ func (p *layout) onlyFlow() *dim {
 		}
 		only = w.dims[0]
 	}
-	if only == nil || only.made || only.inNames || only.settled || only.joined || only.nature == text || only.nature == 0 || len(p.hidden) > 0 || p.includedSpare || p.beside[only.path] {
+	if only == nil || only.made || only.inNames || only.settled || only.joined || only.nature == text || only.nature == 0 || len(p.survey.hidden) > 0 || p.survey.includedSpare || p.survey.beside[only.path] {
 		return nil
 	}
 	// Unordered values have no end after which a new file could start.
@@ -108,29 +108,29 @@ func (p *layout) onlyFlow() *dim {
 	return only
 }
 
-func (p *planner) keepArray(s *state, a *array, d *dim) bool {
+func (p *declaration) keepArray(s *state, a *array, d *dim) bool {
 	if a.where == nil || len(a.where.dims) == 0 {
 		// The user does not want later files to be compared with the first.
-		if p.opts.Coords == plan.CoordsFirst {
+		if p.env.opts.Coords == plan.CoordsFirst {
 			return true
 		}
-		ids, ok := p.staticIDs(a)
+		ids, ok := p.arrangement.staticIDs(a)
 		s.Static[a.path] = ids
 		return ok
 	}
 	if a.pieces {
 		if a.broadcast {
 			s.Broadcast = append(s.Broadcast, a.path)
-		} else if !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }) && !p.isAxis(a) && !p.needsCommonUnits(a) {
+		} else if !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }) && !p.alignment.isAxis(a) && !p.arrangement.needsCommonUnits(a) {
 			s.Small = append(s.Small, a.path)
 		}
 		return true
 	}
-	c := &cutting{p: &p.survey, a: a, members: a.members, kept: make([]bool, len(a.members)), shape: p.shapeOf(a), element: elementSize(a.members)}
+	c := &cutting{p: p.survey, a: a, members: a.members, kept: make([]bool, len(a.members)), shape: p.alignment.shapeOf(a), element: elementSize(a.members)}
 	if out := p.arrayAt(a.path); out != nil {
 		c.around = around(out.Schema.ChunkGrid, slices.Index(out.Dims, d.path))
 	}
-	s.Chunks[a.path] = make([]int64, len(p.classes))
+	s.Chunks[a.path] = make([]int64, len(p.survey.classes))
 	axis := slices.Index(a.allDims(), d.path)
 	for i := range a.members {
 		m := &a.members[i]
@@ -147,7 +147,7 @@ func (p *planner) keepArray(s *state, a *array, d *dim) bool {
 	return true
 }
 
-func (p *planner) arrayAt(path string) *manifest.Array {
+func (p *declaration) arrayAt(path string) *manifest.Array {
 	i, ok := slices.BinarySearchFunc(p.out.Arrays, path, func(a manifest.Array, path string) int { return strings.Compare(a.Path, path) })
 	if !ok {
 		return nil
@@ -157,14 +157,14 @@ func (p *planner) arrayAt(path string) *manifest.Array {
 
 // staticIDs returns the distinct IDs of the values of an array that is equal in all files. ok is false
 // if values are unknown, or if there are too many IDs to keep.
-func (p *layout) staticIDs(a *array) (ids []string, ok bool) {
+func (p *arrangement) staticIDs(a *array) (ids []string, ok bool) {
 	alike := p.comparing(a).alike && a.sameShape()
 	for _, m := range a.members {
 		if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
 			continue
 		}
-		for _, f := range p.classes[m.class].files {
-			values := p.valuesIn(f, m.at)
+		for _, f := range p.survey.classes[m.class].files {
+			values := p.env.valuesIn(f, m.at)
 			if values == nil {
 				return nil, a.files == 1 // a single file was never compared, so its values are unknown, but the next file needs them
 			}
@@ -192,9 +192,9 @@ func (a *array) sameShape() bool {
 func staticOf(header int, id string) string { return strconv.Itoa(header) + " " + id }
 
 // keepGroups stores hashes of the group attributes that all files have in common.
-func (p *planner) keepGroups(s *state) {
-	first := p.files[p.inRank()[0]]
-	renamer := p.renamer()
+func (p *declaration) keepGroups(s *state) {
+	first := p.env.files[p.arrangement.inRank()[0]]
+	renamer := p.env.renamer()
 	of := map[string][]manifest.Attribute{}
 	for _, g := range groupsOf(first) {
 		if at, ok := renamer.groupPath(g.Path); ok {
@@ -232,7 +232,7 @@ func attributeSum(a *manifest.Attribute) uint64 {
 
 // keepTails stores the elements of short last pieces, so that the next append can join its own to
 // them. Otherwise a manifest that grows by one step a day would have one piece for each day.
-func (p *planner) keepTails(s *state) {
+func (p *declaration) keepTails(s *state) {
 	values := map[string]*manifest.Values{}
 	for _, v := range p.out.Values {
 		values[v.ID] = v

@@ -10,76 +10,91 @@ import (
 	"varve/manifest/report"
 )
 
-// statics compares values that must be equal in all files, or in all files with equal positions.
-func (p *layout) statics() error {
-	// Whether files that hold the same positions belong together is decided first, because other
-	// differences follow from it.
-	for _, d := range p.doubtful {
-		if d.shared != nil {
-			if err := p.settleShared(d.a, d.shared); err != nil {
-				return err
-			}
-		}
+// compareEqual compares values that must be equal in all files, or in all files with equal positions.
+func (p *arrangement) compareEqual() error {
+	if err := p.compareShared(); err != nil {
+		return err
 	}
-	if len(p.needs) > 0 {
-		return nil
-	}
+	var questions []question
+	var pairs []want // the values that are missing to find arrays without an order
 	for _, a := range p.arrays {
-		if err := p.settleStatic(a); err != nil {
-			return err
+		if a.where != nil || a.files < 2 || p.alignment.isCoordinate(a) {
+			continue
 		}
+		questions = append(questions, func() ([]want, error) {
+			if differs, missing, err := p.isUnordered(a); differs || len(missing) > 0 || err != nil {
+				pairs = append(pairs, missing...)
+				return missing, err
+			}
+			return p.settleStatic(a)
+		})
 	}
-	p.refuseAllUnordered()
+	questions = append(questions, func() (missing []want, err error) {
+		p.refuseAllUnordered()
+		missing, pairs = pairs, nil
+		return missing, nil
+	})
 	for _, d := range p.doubtful {
-		if err := p.settleDoubt(d); err != nil {
-			return err
-		}
+		questions = append(questions, p.settleDoubt(d)...)
 	}
-	return nil
+	return p.env.settle(questions...)
 }
 
-// settleDoubt compares the values of files with equal positions, unless the first file is used
-// anyway.
-func (p *layout) settleDoubt(d doubt) error {
+// compareShared compares the values of files that share positions. Whether such files belong together
+// is decided first, because other differences follow from it.
+func (p *arrangement) compareShared() error {
+	var first, all []question
+	for _, d := range p.doubtful {
+		if d.shared == nil {
+			continue
+		}
+		if d.shared.first == nil {
+			d.shared.first = d.a
+			first = append(first, func() ([]want, error) { return p.compareFirst(d.a, d.shared) })
+		}
+		all = append(all, func() ([]want, error) { return p.settleShared(d.a, d.shared) })
+	}
+	if err := p.env.settle(first...); err != nil {
+		return err
+	}
+	return p.env.settle(all...)
+}
+
+// settleDoubt returns the questions that compare the values of files with equal positions. There are none
+// if the first file is used anyway, or if compareShared has compared them.
+func (p *arrangement) settleDoubt(d doubt) (questions []question) {
 	if d.shared != nil {
-		return nil // statics has compared it
+		return nil
 	}
 	c := p.comparing(d.a)
-	if p.opts.Coords == plan.CoordsFirst && p.targets[d.a.path] == nil {
-		return c.noteFirst(d.twins)
+	if p.env.opts.Coords == plan.CoordsFirst && p.targets[d.a.path] == nil {
+		return []question{func() ([]want, error) { return nil, c.noteFirst(d.twins) }}
 	}
 	if d.tiles != nil {
-		return c.refuseOddParts(d.tiles)
+		return []question{func() ([]want, error) { return c.refuseOddParts(d.tiles) }}
 	}
-	for _, files := range d.twins {
-		if err := c.refuseOdd(files); err != nil || len(p.report.Refused()) > 0 {
-			return err
-		}
+	for i, files := range d.twins {
+		questions = append(questions, func() ([]want, error) {
+			if i > 0 && len(p.env.report.Refused()) > 0 {
+				return nil, nil // one group of files is enough to refuse the array
+			}
+			return c.refuseOdd(files)
+		})
 	}
-	return nil
+	return questions
 }
 
 // settleStatic decides about an array without placement: all files must have equal values.
-func (p *layout) settleStatic(a *array) error {
-	if a.where != nil || a.files < 2 || p.isCoordinate(a) {
-		return nil
+func (p *arrangement) settleStatic(a *array) ([]want, error) {
+	if p.takesFirst(a) {
+		return nil, p.comparing(a).noteFirst([][]int32{p.survey.filesHaving(a)})
 	}
-	if p.opts.Coords == plan.CoordsFirst && (a.aux || p.flowing() || p.complementary()) && p.targets[a.path] == nil {
-		return p.comparing(a).noteFirst([][]int32{p.filesHaving(a)})
-	}
-	// Report the missing order instead of a difference of data in every file. Two files show whether there
-	// is a difference.
-	if !a.aux && p.isUnordered(a) {
-		alike, err := p.firstAlike(a)
-		if err != nil || len(p.needs) > 0 {
-			return err
-		}
-		if !alike {
-			p.unordered = append(p.unordered, a)
-			return nil
-		}
-	}
-	return p.comparing(a).refuseOdd(p.filesHaving(a))
+	return p.comparing(a).refuseOdd(p.survey.filesHaving(a))
+}
+
+// takesFirst reports whether the option coords makes the first file provide an array without placement.
+func (p *arrangement) takesFirst(a *array) bool {
+	return p.env.opts.Coords == plan.CoordsFirst && (a.aux || p.alignment.flowing() || p.complementary()) && p.targets[a.path] == nil
 }
 
 // noteFirst reports files whose values are not used, as far as known values show that they differ.
@@ -95,7 +110,7 @@ func (c *comparison) noteFirst(places [][]int32) error {
 		if of += len(files); !c.canCompare(files) {
 			continue
 		}
-		groups, err := c.parts(files)
+		groups, _, err := c.parts(files)
 		if err != nil {
 			return err
 		}
@@ -113,8 +128,8 @@ func (c *comparison) noteFirst(places [][]int32) error {
 	if len(odd) == 0 {
 		return nil
 	}
-	p.find(p.odd(report.Finding{Code: report.StaticDiffers, Array: c.a.path, Effect: report.Noted, By: p.byFirst(),
-		Args: report.Args{"standard": p.span(counting)}}, odd, int64(of)))
+	p.env.find(p.env.odd(report.Finding{Code: report.StaticDiffers, Array: c.a.path, Effect: report.Noted, By: p.env.byFirst(),
+		Args: report.Args{"standard": p.env.span(counting)}}, odd, int64(of)))
 	return nil
 }
 
@@ -122,57 +137,70 @@ func (c *comparison) noteFirst(places [][]int32) error {
 func (c *comparison) canCompare(files []int32) bool {
 	_, shapes := c.narrower(files)
 	for _, f := range files {
-		m := c.a.memberOf(c.p.classOf[f])
+		m := c.a.memberOf(c.p.survey.classOf[f])
 		if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
 			continue
 		}
-		if known := c.p.valuesIn(f, m.at); known == nil || known.Summed && len(shapes) > 0 {
+		if known := c.p.env.valuesIn(f, m.at); known == nil || known.Summed && len(shapes) > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// isUnordered reports whether a variable probably differs in every file, and the order of the files is
+// isUnordered reports whether an array differs between files whose order is unknown. The missing order is
+// reported instead of a difference of data in every file. Two files show whether there is a difference.
+func (p *arrangement) isUnordered(a *array) (is bool, missing []want, err error) {
+	if p.takesFirst(a) || a.aux || !p.lacksOrder(a) {
+		return false, nil, nil
+	}
+	alike, missing, err := p.firstAlike(a)
+	if is = len(missing) == 0 && err == nil && !alike; is {
+		p.unordered = append(p.unordered, a)
+	}
+	return is, missing, err
+}
+
+// lacksOrder reports whether a variable probably differs in every file, and the order of the files is
 // unknown.
-func (p *layout) isUnordered(a *array) bool {
-	if len(a.dims) == 0 || p.flowing() || !a.flows && a.files < p.total() || p.complementary() {
+func (p *arrangement) lacksOrder(a *array) bool {
+	if len(a.dims) == 0 || p.alignment.flowing() || !a.flows && a.files < p.survey.total() || p.complementary() {
 		return false
 	}
 	return !slices.ContainsFunc(a.members, func(m member) bool { return !m.unknown() })
 }
 
-// firstAlike reports whether the first two files have equal values of an array. It requests unknown
-// values, and is false for arrays that are too large to keep.
-func (p *layout) firstAlike(a *array) (bool, error) {
+// firstAlike reports whether the first two files have equal values of an array. It is false for arrays
+// that are too large to keep.
+func (p *arrangement) firstAlike(a *array) (alike bool, missing []want, err error) {
 	c := p.comparing(a)
-	if slices.ContainsFunc(a.members, func(m member) bool { return p.isLarge(m.v) }) {
-		return false, nil
+	if slices.ContainsFunc(a.members, func(m member) bool { return p.env.isLarge(m.v) }) {
+		return false, nil, nil
 	}
-	files := p.filesHaving(a)
-	slices.SortFunc(files, p.byName)
-	groups, err := c.parts(files[:2])
-	return err == nil && len(groups) == 1, err
+	files := p.survey.filesHaving(a)
+	slices.SortFunc(files, p.env.byName)
+	groups, missing, err := c.parts(files[:2])
+	return err == nil && len(groups) == 1, missing, err
 }
 
 // complementary reports whether each file has a data variable that no other file has. Such files
 // probably have different variables of one grid, so variables that they share are compared, and not
 // concatenated.
-func (p *layout) complementary() bool {
+func (p *arrangement) complementary() bool {
 	if !p.complements.known {
 		p.complements.known, p.complements.is = true, p.isComplementary()
 	}
 	return p.complements.is
 }
 
-func (p *layout) isComplementary() bool {
+func (p *arrangement) isComplementary() bool {
 	own := map[int32]bool{}
 	for _, a := range p.arrays {
 		if a.files == 1 && !a.aux {
 			own[a.members[0].class] = true
 		}
 	}
-	for n, c := range p.classes {
+	for n, c := range p.survey.classes {
 		if len(c.files) > 1 || len(c.files) == 1 && !own[int32(n)] {
 			return false
 		}
@@ -184,47 +212,48 @@ func (p *layout) isComplementary() bool {
 func (m *member) unknown() bool { return m.v.Storage.Layout != manifest.Nothing }
 
 // refuseAllUnordered adds one finding for all variables with the same dimensions.
-func (p *layout) refuseAllUnordered() {
+func (p *arrangement) refuseAllUnordered() {
 	groups := map[string][]*array{}
 	// An archive may have hundreds of such variables, and one remedy solves all.
 	for _, a := range p.unordered {
 		groups[names(a.dims)] = append(groups[names(a.dims)], a)
 	}
+	p.unordered = nil
 	for _, dims := range sorted(groups) {
 		group := groups[dims]
 		var paths []string
 		for _, a := range group {
 			paths = append(paths, a.path)
 		}
-		files := p.filesHaving(group[0])
+		files := p.survey.filesHaving(group[0])
 		f := report.Finding{Code: report.OrderUnknown, Effect: report.Refused, Remedies: p.orderRemedies(group[0]),
 			Args: report.Args{"variables": paths, "dims": baseNames(group[0].dims)}}
 		if len(group) == 1 {
 			f.Array = group[0].path
 		}
-		p.find(p.odd(f, files, int64(len(files))))
+		p.env.find(p.env.odd(f, files, int64(len(files))))
 	}
 }
 
 // orderRemedies returns the ways to order files that have an array without a coordinate.
-func (p *layout) orderRemedies(a *array) []report.Remedy {
+func (p *arrangement) orderRemedies(a *array) []report.Remedy {
 	var bare *dim // the most likely one
 	for _, at := range a.dims {
-		if d := p.dims[at]; d.coord == "" && !p.shared(at) && !p.isCharacters(at) && (bare == nil || p.likely(d) > p.likely(bare)) {
+		if d := p.alignment.dims[at]; d.coord == "" && !p.shared(at) && !p.isCharacters(at) && (bare == nil || p.survey.likely(d) > p.survey.likely(bare)) {
 			bare = d
 		}
 	}
 	for _, at := range a.dims {
-		if (bare == nil || !bare.hinted) && p.dims[at].counts() && p.hasTimes(at) {
+		if (bare == nil || !bare.hinted) && p.alignment.dims[at].counts() && p.hasTimes(at) {
 			drop := report.DropPath(path.Base(at))
 			drop.Consequence = report.OrderByTime
 			return []report.Remedy{drop, stackByPattern}
 		}
 	}
 	if bare != nil {
-		return p.bareRemedies(bare)
+		return p.survey.bareRemedies(bare)
 	}
-	if at := p.momentOf(); at != "" {
+	if at := p.alignment.momentOf(); at != "" {
 		return []report.Remedy{stackBy(at, report.StackByValue), stackByPattern}
 	}
 	return []report.Remedy{stackByPattern}
@@ -232,7 +261,7 @@ func (p *layout) orderRemedies(a *array) []report.Remedy {
 
 // isCharacters reports whether a dimension counts the characters of texts. Files are never
 // concatenated along such a dimension.
-func (p *layout) isCharacters(at string) bool {
+func (p *arrangement) isCharacters(at string) bool {
 	found := false
 	for _, a := range p.arrays {
 		k := slices.Index(a.dims, at)
@@ -249,60 +278,59 @@ func (p *layout) isCharacters(at string) bool {
 
 // shared reports whether all files have the same coordinate with this and other dimensions, such as
 // lat(y, x). Concatenating files along this dimension would repeat the grid.
-func (p *layout) shared(at string) bool {
+func (p *arrangement) shared(at string) bool {
 	return slices.ContainsFunc(p.arrays, func(a *array) bool {
-		return a.aux && a.where == nil && len(a.dims) > 1 && a.files == p.total() && slices.Contains(a.dims, at) &&
-			!slices.ContainsFunc(p.report.Refused(), func(f report.Finding) bool { return f.Array == a.path })
+		return a.aux && a.where == nil && len(a.dims) > 1 && a.files == p.survey.total() && slices.Contains(a.dims, at) &&
+			!slices.ContainsFunc(p.env.report.Refused(), func(f report.Finding) bool { return f.Array == a.path })
 	})
 }
 
 // refuseOdd refuses files whose values differ from the values of most others.
-func (c *comparison) refuseOdd(files []int32) error {
+func (c *comparison) refuseOdd(files []int32) (missing []want, err error) {
 	p, a := c.p, c.a
 	if n := c.largest(); n > manifest.MostSummed {
-		p.find(p.odd(report.Finding{Code: report.TooLargeToCompare, Array: a.path, Effect: report.Refused,
+		p.env.find(p.env.odd(report.Finding{Code: report.TooLargeToCompare, Array: a.path, Effect: report.Refused,
 			Args:     report.Args{"size": report.Bytes(n), "limit": report.Bytes(manifest.MostSummed)},
 			Remedies: []report.Remedy{takeFirst, report.DropPath(a.path[1:])}}, files, int64(len(files))))
-		return nil
+		return nil, nil
 	}
 	if !c.fits(files) {
-		p.find(p.odd(report.Finding{Code: report.TooLargeToCompare, Array: a.path, Effect: report.Refused,
-			Args:     report.Args{"longest": p.file(p.widest(a, files)), "limit": report.Bytes(manifest.MostSummed)},
+		p.env.find(p.env.odd(report.Finding{Code: report.TooLargeToCompare, Array: a.path, Effect: report.Refused,
+			Args:     report.Args{"longest": p.env.file(p.widest(a, files)), "limit": report.Bytes(manifest.MostSummed)},
 			Remedies: []report.Remedy{takeFirst, report.DropPath(a.path[1:])}}, files, int64(len(files))))
-		return nil
+		return nil, nil
 	}
-	groups, err := c.parts(files)
-	if err == nil && len(groups) > 1 && len(p.needs) == 0 {
-		groups, err = c.joinNear(groups, files)
+	groups, missing, err := c.parts(files)
+	if err == nil && len(groups) > 1 && len(missing) == 0 {
+		groups, missing, err = c.joinNear(groups, files)
 	}
-	if err != nil || len(groups) < 2 || len(p.needs) > 0 {
-		return err
+	if err == nil && len(groups) > 1 && len(missing) == 0 {
+		c.refuseGroups(groups, len(files))
 	}
-	c.refuseGroups(groups, len(files))
-	return nil
+	return missing, err
 }
 
 // refuseOddParts refuses files whose values differ from the values of other files at the same
 // positions. The tiles must be sorted.
-func (c *comparison) refuseOddParts(tiles []manifest.Tile) error {
+func (c *comparison) refuseOddParts(tiles []manifest.Tile) (missing []want, err error) {
 	for from := 0; from < len(tiles); {
 		to := from + 1
-		for to < len(tiles) && c.p.samePlace(&tiles[from], &tiles[to]) {
+		for to < len(tiles) && c.p.env.samePlace(&tiles[from], &tiles[to]) {
 			to++
 		}
 		if to > from+1 {
-			groups, err := c.partsAt(tiles[from:to])
+			groups, lacks, err := c.partsAt(tiles[from:to])
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if len(groups) > 1 && len(c.p.needs) == 0 {
+			if missing = append(missing, lacks...); len(groups) > 1 && len(missing) == 0 {
 				c.refuseGroups(groups, to-from)
-				return nil
+				return nil, nil
 			}
 		}
 		from = to
 	}
-	return nil
+	return missing, nil
 }
 
 // refuseGroups refuses the files of all groups except the largest.
@@ -321,11 +349,11 @@ func (c *comparison) refuseGroups(groups [][]int32, files int) {
 		}
 	}
 	f := report.Finding{Code: report.StaticDiffers, Array: a.path, Effect: report.Refused, Remedies: c.remedies(groups),
-		Args: report.Args{"others": p.span(groups[most])}}
+		Args: report.Args{"others": p.env.span(groups[most])}}
 	if a.where != nil {
 		f.Args["same_place"] = true
 	}
-	p.find(p.odd(f, odd, int64(files)))
+	p.env.find(p.env.odd(f, odd, int64(files)))
 }
 
 // remedies returns the ways to accept different values in groups of files. A way that keeps all
@@ -333,7 +361,7 @@ func (c *comparison) refuseGroups(groups [][]int32, files int) {
 func (c *comparison) remedies(groups [][]int32) []report.Remedy {
 	p, a := c.p, c.a
 	one := []report.Remedy{takeFirst, report.DropPath(a.path[1:])}
-	if p.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() {
+	if p.env.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() {
 		one = slices.Insert(one, 0, report.Fill(report.Tolerance, "NUMBER", report.IfNear))
 	}
 	pointers := p.targets[a.path]
@@ -347,9 +375,9 @@ func (c *comparison) remedies(groups [][]int32) []report.Remedy {
 	}
 	switch {
 	case pointers != nil, a.where != nil:
-	case len(a.dims) == 0 && !p.flowing() && a.files == p.total():
+	case len(a.dims) == 0 && !p.alignment.flowing() && a.files == p.survey.total():
 		one = slices.Insert(one, 0, stackBy(a.path, report.StackByValue))
-	case len(a.dims) == 1 && p.dims[a.dims[0]].coord == "" && !p.isCharacters(a.dims[0]):
+	case len(a.dims) == 1 && p.alignment.dims[a.dims[0]].coord == "" && !p.isCharacters(a.dims[0]):
 		one = slices.Insert(one, 0, report.Do(report.Concat, report.ListItem(a.dims[0][1:]), report.ByName))
 	}
 	return one

@@ -26,7 +26,7 @@ func (p *survey) timesAlong(d *dim) string {
 
 // useTimes marks as used the times along used dimensions without a coordinate, even if the user did
 // not select them, because they place the files. Damaged variables count: they may hold times.
-func (p *inquiry) useTimes(h *manifest.Header, parents cf.Parents, used map[string]bool) {
+func (p *env) useTimes(h *manifest.Header, parents cf.Parents, used map[string]bool) {
 	if len(p.opts.Vars) == 0 {
 		return
 	}

@@ -190,7 +190,7 @@ func agree(a, b map[int]string) bool {
 func (p *survey) sortUnnamed(all []*unnamed) {
 	first := make([]string, len(p.classes))
 	for i, c := range p.classes {
-		first[i] = p.files[slices.MinFunc(c.files, p.byName)].URL
+		first[i] = p.env.files[slices.MinFunc(c.files, p.env.byName)].URL
 	}
 	for _, u := range all {
 		u.classes = slices.SortedFunc(maps.Keys(u.in), func(a, b int) int { return natural(first[a], first[b]) })
@@ -215,7 +215,7 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 		}
 	}
 	name := map[slot]string{}
-	renamer := p.renamer()
+	renamer := p.env.renamer()
 	p.conflicting = map[string]bool{}
 	guessed := p.guessAll(all)
 	for n, u := range all {
@@ -368,8 +368,8 @@ func (p *survey) refuseLengths(n int32, at string, long map[int64][]string) {
 		}
 		drop.With = append(drop.With, one.Setting)
 	}
-	p.find(p.odd(report.Finding{Code: report.DimPositionDiffers, Effect: report.Refused, Dim: path.Base(at), Remedies: []report.Remedy{drop},
-		Args: report.Args{"lengths": shown}}, files, int64(p.namedFiles())))
+	p.env.find(p.env.odd(report.Finding{Code: report.DimPositionDiffers, Effect: report.Refused, Dim: path.Base(at), Remedies: []report.Remedy{drop},
+		Args: report.Args{"lengths": shown}}, files, int64(p.env.namedFiles())))
 }
 
 // noteUnnamed reports files without names for axes that other files name.
@@ -388,7 +388,7 @@ func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 			}
 			for class, in := range c.in {
 				like := p.classes[class].like[in]
-				lack[a][class] = lack[a][class] || len(like) == 0 || p.renamer().renamed(like[0]) != name[s]
+				lack[a][class] = lack[a][class] || len(like) == 0 || p.env.renamer().renamed(like[0]) != name[s]
 			}
 			dimNames[a] = append(dimNames[a], path.Base(name[s]))
 		}
@@ -406,7 +406,7 @@ func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 			}
 		}
 		if len(files) > 0 {
-			p.find(p.odd(report.Finding{Code: report.DimByPosition, Array: a.path, Effect: report.Noted, Args: report.Args{"names": dimNames[a]}}, files, int64(of)))
+			p.env.find(p.env.odd(report.Finding{Code: report.DimByPosition, Array: a.path, Effect: report.Noted, Args: report.Args{"names": dimNames[a]}}, files, int64(of)))
 		}
 	}
 }

@@ -45,12 +45,12 @@ type planVar struct {
 	aux  bool     // another variable names it as a coordinate, bounds or grid mapping
 }
 
-// classify groups files by header and makes a class for each group.
-func (p *survey) classify() error {
+// makeClasses groups files by header and makes a class for each group.
+func (p *survey) makeClasses() error {
 	known := map[*manifest.Header]int32{}
 	byID := map[string]int32{}
-	p.classOf = make([]int32, len(p.files))
-	for i, f := range p.files {
+	p.classOf = make([]int32, len(p.env.files))
+	for i, f := range p.env.files {
 		p.classOf[i] = -1
 		if f.Hidden {
 			continue
@@ -60,7 +60,7 @@ func (p *survey) classify() error {
 			c, ok = byID[f.Header.ID]
 		}
 		if !ok {
-			made, err := p.look(f)
+			made, err := p.env.look(f)
 			if err != nil {
 				return err
 			}
@@ -99,7 +99,7 @@ func check(v *manifest.Variable) error {
 }
 
 // look applies the options to the header of a file and returns its class.
-func (p *inquiry) look(f *manifest.File) (*class, error) {
+func (p *env) look(f *manifest.File) (*class, error) {
 	h := f.Header
 	for i := range h.Variables {
 		if err := check(h.Variables[i]); err != nil {
@@ -198,7 +198,7 @@ func (c *class) all() iter.Seq[*planVar] {
 }
 
 // usedBy returns the dimensions of the variables that the options select.
-func (p *inquiry) usedBy(h *manifest.Header, renamer renamer) map[string]bool {
+func (p *env) usedBy(h *manifest.Header, renamer renamer) map[string]bool {
 	used := map[string]bool{}
 	for i := range h.Variables {
 		v := h.Variables[i]
@@ -213,7 +213,7 @@ func (p *inquiry) usedBy(h *manifest.Header, renamer renamer) map[string]bool {
 }
 
 // isSeen reports whether a variable is selected, or needed as the coordinate of a used dimension.
-func (p *inquiry) isSeen(v *manifest.Variable, renamer renamer, used bool) bool {
+func (p *env) isSeen(v *manifest.Variable, renamer renamer, used bool) bool {
 	if used {
 		return p.notDropped(v.Path)
 	}
@@ -223,7 +223,7 @@ func (p *inquiry) isSeen(v *manifest.Variable, renamer renamer, used bool) bool 
 
 // viewOf returns a variable with its new names. Headers share equal variables, so the result is
 // cached by variable.
-func (p *inquiry) viewOf(renamer renamer, v *manifest.Variable) planVar {
+func (p *env) viewOf(renamer renamer, v *manifest.Variable) planVar {
 	if x, ok := p.named[v]; ok {
 		return x
 	}
@@ -322,7 +322,7 @@ type renamer struct {
 	rename []plan.Rename
 }
 
-func (p *inquiry) renamer() renamer {
+func (p *env) renamer() renamer {
 	group := strings.Trim(p.opts.Group, "/")
 	if group != "" {
 		group += "/"
@@ -362,11 +362,11 @@ func (l renamer) renamed(at string) string {
 }
 
 // wanted reports whether the selection options select a variable.
-func (p *inquiry) wanted(at string) bool {
+func (p *env) wanted(at string) bool {
 	return (len(p.opts.Vars) == 0 || matches(p.opts.Vars, at)) && p.notDropped(at)
 }
 
-func (p *inquiry) notDropped(at string) bool { return !matches(p.opts.Drop, at) }
+func (p *env) notDropped(at string) bool { return !matches(p.opts.Drop, at) }
 
 // Choice says which variables of a source the options select. It is a scan.Choice.
 type Choice struct{ Options *plan.Options }
@@ -374,7 +374,7 @@ type Choice struct{ Options *plan.Options }
 // Wanted reports whether the options select a variable of a source by itself, and not only because
 // another variable needs it.
 func (c Choice) Wanted(at string) bool {
-	p := inquiry{opts: c.Options}
+	p := env{opts: c.Options}
 	_, within := p.renamer().path(at)
 	return within && p.wanted(at)
 }
@@ -383,7 +383,7 @@ func (c Choice) Wanted(at string) bool {
 // The path is that of a variable, of a group, or of a group attribute in the form of
 // manifest.AttributePath.
 func (c Choice) Dropped(at string) bool {
-	group, dir := (&inquiry{opts: c.Options}).renamer().group, strings.TrimSuffix(path.Dir(at), "/")+"/"
+	group, dir := (&env{opts: c.Options}).renamer().group, strings.TrimSuffix(path.Dir(at), "/")+"/"
 	if !strings.HasPrefix(dir, group) && !strings.HasPrefix(group, dir) {
 		return true // neither in the group nor in one of its parents
 	}
@@ -417,7 +417,7 @@ func matches(globs []string, at string) bool {
 // newNames returns a variable whose attributes (such as coordinates and bounds) name other
 // variables by their new names.
 func (p *survey) newNames(class int32, v *manifest.Variable) *manifest.Variable {
-	if len(p.opts.Rename) == 0 {
+	if len(p.env.opts.Rename) == 0 {
 		// The common case allocates nothing.
 		return v
 	}

@@ -1,0 +1,55 @@
+package planner
+
+// alignment holds the dimensions, and along which of them files are concatenated.
+type alignment struct {
+	env      *env
+	survey   *survey
+	dims     map[string]*dim
+	dimOrder []string
+	made     []*dim // dimensions that options add
+}
+
+// align decides along which dimensions files are concatenated.
+func align(env *env, survey *survey) (*alignment, error) {
+	p := &alignment{env: env, survey: survey}
+	if err := p.stepsBeside(); err != nil {
+		return nil, err
+	}
+	p.collectDims()
+	p.takeScalars()
+	if err := p.checkConcat(); err != nil {
+		return nil, err
+	}
+	var questions []question
+	for _, at := range p.dimOrder {
+		questions = append(questions, func() ([]want, error) { return survey.readCoords(p.dims[at]) })
+	}
+	if err := env.settle(questions...); err != nil {
+		return nil, err
+	}
+	// A dimension whose coordinate has its own name is decided first, and new dimensions next.
+	// Times with another name are only a guess: new dimensions can make that guess unnecessary, so
+	// these dimensions come last.
+	p.byDomains()
+	if err := p.settleAll(func(d *dim) bool { return !d.guessed() }); err != nil {
+		return nil, err
+	}
+	if err := p.makeDims(); err != nil {
+		return nil, err
+	}
+	return p, p.settleAll((*dim).guessed)
+}
+
+func (p *alignment) settleAll(which func(d *dim) bool) error {
+	for _, at := range p.dimOrder {
+		d := p.dims[at]
+		if !which(d) {
+			continue
+		}
+		p.dropGuess(d)
+		if err := p.survey.settle(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}

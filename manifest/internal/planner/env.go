@@ -1,0 +1,36 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// env holds what all phases share: the inputs of a plan, and the findings so far.
+type env struct {
+	ctx    context.Context
+	given  []*manifest.File // the caller's
+	files  []*manifest.File // the same, but new dimensions may add coordinates to copies
+	opts   *plan.Options
+	source Values
+	report *report.Report
+
+	sorted sync.Once       // guards names and places, which are computed when a finding first needs them
+	names  *report.Sources // the files in natural order of their names
+	places []int32         // the index of each file in names
+
+	named map[*manifest.Variable]planVar // caches variables with the names and dimensions of the plan
+}
+
+func newEnv(ctx context.Context, files []*manifest.File, opts *plan.Options, values Values) *env {
+	return &env{ctx: ctx, given: files, files: files, opts: opts, source: values, report: &report.Report{}}
+}
+
+// inFile adds the name of the file to an error.
+func (p *env) inFile(file int32, err error) error {
+	return fmt.Errorf("%s: %w", p.files[file].URL, err)
+}

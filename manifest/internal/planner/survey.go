@@ -1,0 +1,77 @@
+package planner
+
+import (
+	"errors"
+
+	"varve/manifest"
+	"varve/manifest/report"
+)
+
+// survey holds the classes of files with equal headers.
+type survey struct {
+	env     *env
+	classes []*class
+	classOf []int32       // index into classes, for each file; -1 if the file is left out
+	hidden  map[int]int32 // the class of each hidden file, which is part of another file
+
+	numbered      map[string]bool // paths of the generated names of unnamed dimensions
+	conflicting   map[string]bool // the generated names for which other files have conflicting names
+	guesses       []guess         // candidates for unnamed dimensions that no file names
+	beside        map[string]bool // dimensions along which an option gives the position of files without coordinate values
+	includedSpare bool            // a coordinate was included only because another file names its dimension
+}
+
+// classify groups the files by header and applies the options to their variables.
+func classify(env *env) (*survey, error) {
+	p := &survey{env: env, hidden: map[int]int32{}}
+	if env.namedFiles() == 0 {
+		return nil, errors.New("no files to plan")
+	}
+	if err := p.makeClasses(); err != nil {
+		return nil, err
+	}
+	p.matchUnnamed()
+	if err := p.checkOptions(); err != nil {
+		return nil, err
+	}
+	p.leaveOutEmpty()
+	if len(p.classes) == 0 || p.total() == 0 {
+		return nil, p.nothingLeft()
+	}
+	p.refuseForeign()
+	return p, nil
+}
+
+// total counts the files that contribute to the plan.
+func (p *survey) total() (n int64) {
+	for _, c := range p.classOf {
+		if c >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// isFile reports whether name, as a user writes it, means the file f.
+func isFile(f *manifest.File, name string) bool {
+	return f.URL == name || report.Base(f.URL) == report.Base(name)
+}
+
+// leaveOutEmpty excludes files in which the options select no variable.
+func (p *survey) leaveOutEmpty() {
+	var empty []int32
+	for _, c := range p.classes {
+		if len(c.vars) > 0 || len(c.header.Variables) == 0 {
+			continue
+		}
+		empty = append(empty, c.files...)
+		// The class stays in the list, because other classes are known by their index.
+		c.files = nil
+	}
+	for _, f := range empty {
+		p.classOf[f] = -1
+	}
+	if len(empty) > 0 && p.total() > 0 {
+		p.env.find(p.env.odd(report.Finding{Code: report.NoVariables, Effect: report.Dropped}, empty, int64(p.env.namedFiles())))
+	}
+}
