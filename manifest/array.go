@@ -3,7 +3,10 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"varve/codec"
+	"varve/grid"
 	"varve/zarrjson"
 )
 
@@ -33,6 +36,10 @@ type Array struct {
 	// Calibrated marks an array with an add_offset that follows HDF4's definition and not CF's, in one
 	// of its sources and so in the schema.
 	Calibrated bool `json:",omitempty"`
+	// CodecSizes has, for each axis, the codec sizes of the chunks as runs [length, count]; nil for an axis
+	// whose chunks decode to their data. It is nil unless the plan was made with plan.Options.Padded. See
+	// WithPadding.
+	CodecSizes [][][2]int64 `json:",omitempty"`
 	// Pieces are the values of an array whose values are stored in the manifest itself.
 	Pieces []Piece
 	// Patches are the compacted chunks: re-encoded chunks that are stored in the manifest, the newest
@@ -40,6 +47,57 @@ type Array struct {
 	Patches []Patched
 
 	Chunks Counts
+}
+
+// WithPadding returns the array with padded chunks inside: chunks that decode to more elements than they have
+// data. Its schema has encoded_chunk_shapes, which few Zarr clients know. The result has no patches, because
+// these were encoded without padding. It returns a itself if the array has no CodecSizes.
+func (a *Array) WithPadding() (*Array, error) {
+	if a.CodecSizes == nil {
+		return a, nil
+	}
+	g, err := a.Schema.Grid()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Path, err)
+	}
+	if len(a.CodecSizes) != g.Rank() {
+		return nil, fmt.Errorf("%s: codec sizes for %d axes, but the array has %d: %w", a.Path, len(a.CodecSizes), g.Rank(), codec.ErrCorrupt)
+	}
+	padded, schema := *a, *a.Schema
+	if schema.ChunkGrid, err = zarrjson.DescribeGrid(g, zarrjson.AsEncoded); err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Path, err)
+	}
+	for axis, list := range a.CodecSizes {
+		if list == nil {
+			continue
+		}
+		schema.ChunkGrid.Encoded[axis] = grid.RunLength(runsOf(list)...)
+	}
+	if _, err = schema.Grid(); err != nil {
+		return nil, fmt.Errorf("%s: codec sizes: %w", a.Path, err)
+	}
+	padded.Schema, padded.Patches = &schema, nil
+	return &padded, nil
+}
+
+// WithPadding returns the snapshot with padded chunks inside arrays: see Array.WithPadding.
+func (s *Snapshot) WithPadding() (*Snapshot, error) {
+	padded := *s
+	padded.Arrays = slices.Clone(s.Arrays)
+	for i := range padded.Arrays {
+		a, err := s.Arrays[i].WithPadding()
+		if err != nil {
+			return nil, err
+		}
+		padded.Arrays[i] = *a
+	}
+	return &padded, nil
+}
+
+// HasPadding reports whether an array declares padded chunks inside, so that its schema has
+// encoded_chunk_shapes. Arrays are planned without: see WithPadding.
+func (s *Snapshot) HasPadding() bool {
+	return slices.ContainsFunc(s.Arrays, func(a Array) bool { return a.Schema.ChunkGrid.Encoded != nil })
 }
 
 // CheckDecoding returns an errors.ErrUnsupported if clients that apply the schema's attributes as CF

@@ -128,15 +128,22 @@ func (v *Variable) AppendDecoding(dst []byte) []byte {
 
 func (s *Storage) appendKey(dst []byte) []byte {
 	dst = appendList(appendText(dst, string(s.Layout)), s.Chunks, appendInt)
-	dst = appendList(dst, s.Edges, func(dst []byte, runs [][2]int64) []byte {
-		return appendList(dst, runs, func(dst []byte, r [2]int64) []byte {
-			return appendInt(appendInt(dst, r[0]), r[1])
-		})
-	})
+	dst = appendList(dst, s.Edges, appendLengths)
 	dst = appendList(dst, s.Codecs, func(dst []byte, c codec.Spec) []byte {
 		return appendFlags(appendBytes(appendText(dst, c.Name), c.Config), c.Clip)
 	})
-	return appendInt(appendFlags(appendInt(dst, int64(s.Filters)), s.RawEdges), s.Stride)
+	dst = appendInt(appendFlags(appendInt(dst, int64(s.Filters)), s.RawEdges, s.DataSizes != nil), s.Stride)
+	if s.DataSizes != nil { // came later: the flag announces it
+		dst = appendList(dst, s.DataSizes, appendLengths)
+	}
+	return dst
+}
+
+// appendLengths appends the key of runs of lengths.
+func appendLengths(dst []byte, runs [][2]int64) []byte {
+	return appendList(dst, runs, func(dst []byte, r [2]int64) []byte {
+		return appendInt(appendInt(dst, r[0]), r[1])
+	})
 }
 
 // appendAttribute appends the key of an attribute. JSON and Unreadable came later: flags announce

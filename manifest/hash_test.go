@@ -21,7 +21,7 @@ func someHeader() *Header {
 			Fill:       Fill{Value: []byte{1, 2, 3, 4}, User: true},
 			Attributes: []Attribute{{Name: "n", Type: codec.Type{Kind: codec.Int, Size: 1}, Data: []byte{7}, Texts: []string{"x"}, Scalar: true}},
 			Storage: Storage{
-				Layout: Chunked, Chunks: []int64{2}, Edges: [][][2]int64{{{2, 1}}},
+				Layout: Chunked, Chunks: []int64{2}, Edges: [][][2]int64{{{2, 1}}}, DataSizes: [][][2]int64{{{2, 1}}},
 				Codecs:  []codec.Spec{{Name: "bytes", Config: json.RawMessage(`{}`)}},
 				Filters: 1, RawEdges: true, Stride: 5,
 			},

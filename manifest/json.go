@@ -141,6 +141,7 @@ type storageDocument struct {
 	Layout   Layout            `json:"layout"`
 	Chunks   []int64           `json:"chunks,omitempty"`
 	Edges    [][][2]int64      `json:"edges,omitempty"`
+	Data     [][][2]int64      `json:"data_sizes,omitempty"`
 	Codecs   []json.RawMessage `json:"codecs,omitempty"`
 	Clipped  []int             `json:"clipped,omitempty"` // indices into Codecs
 	Filters  int               `json:"filters,omitempty"`
@@ -154,7 +155,7 @@ type codecDocument struct {
 }
 
 func (s *Storage) document() (storageDocument, error) {
-	doc := storageDocument{Layout: s.Layout, Chunks: s.Chunks, Edges: s.Edges, Filters: s.Filters, RawEdges: s.RawEdges, Stride: s.Stride}
+	doc := storageDocument{Layout: s.Layout, Chunks: s.Chunks, Edges: s.Edges, Data: s.DataSizes, Filters: s.Filters, RawEdges: s.RawEdges, Stride: s.Stride}
 	for i, c := range s.Codecs {
 		text, err := json.Marshal(codecDocument{c.Name, c.Config})
 		if err != nil {
@@ -221,7 +222,7 @@ func (v *Variable) readValues(doc *variableDocument) error {
 }
 
 func (s *Storage) read(doc *storageDocument) error {
-	*s = Storage{Layout: doc.Layout, Chunks: doc.Chunks, Edges: doc.Edges, Filters: doc.Filters, RawEdges: doc.RawEdges, Stride: doc.Stride}
+	*s = Storage{Layout: doc.Layout, Chunks: doc.Chunks, Edges: doc.Edges, DataSizes: doc.Data, Filters: doc.Filters, RawEdges: doc.RawEdges, Stride: doc.Stride}
 	switch s.Layout {
 	case Chunked, Strided, Inline, Nothing, Parted, Valued:
 	case "": // the variable is Unreadable

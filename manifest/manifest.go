@@ -215,6 +215,9 @@ type Storage struct {
 	// Edges has, for each axis, the lengths of chunks as runs [length, count]. It is set only if the
 	// lengths differ; Chunks is nil then.
 	Edges [][][2]int64 `json:",omitempty"`
+	// DataSizes has, for each axis, the lengths of the data in these chunks, as runs like Edges. It is set only
+	// if chunks inside the variable decode to more elements than they have data. See CutEdges.
+	DataSizes [][][2]int64 `json:",omitempty"`
 	// Codecs is the codec pipeline in the order of encoding, from elements in memory to stored bytes.
 	// A ref's filter mask covers the last Filters of them: bit i says that the i-th of these was
 	// skipped.

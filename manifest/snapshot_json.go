@@ -61,6 +61,7 @@ type placementFields struct {
 	Unnamed    []string          `json:"unnamed,omitempty"`
 	Reading    Reading           `json:"reading,omitempty"`
 	Calibrated bool              `json:"calibrated,omitempty"`
+	CodecSizes [][][2]int64      `json:"codec_sizes,omitempty"`
 	Pieces     []pieceDocument   `json:"pieces,omitempty"`
 	Patches    []patchedDocument `json:"patches,omitempty"`
 	Chunks     Counts            `json:"chunks"`
@@ -244,7 +245,7 @@ func decodeArray(a *arrayDocument) (Array, error) {
 	schema.Attributes = schema.Attributes.WithoutLayout()
 	return Array{
 		Path: a.Path, Schema: schema, Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
-		Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Calibrated: a.Calibrated, Chunks: a.Chunks,
+		Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Calibrated: a.Calibrated, CodecSizes: a.CodecSizes, Chunks: a.Chunks,
 		Pieces:  convert(a.Pieces, func(p pieceDocument) Piece { return Piece(p) }),
 		Patches: convert(a.Patches, func(p patchedDocument) Patched { return Patched(p) }),
 	}, nil

@@ -181,6 +181,9 @@ func (w *documentWriter) writePlacement(a *Array) {
 	if field("calibrated", a.Calibrated) {
 		w.b = append(w.b, "true"...)
 	}
+	if field("codec_sizes", len(a.CodecSizes) > 0) {
+		w.writeValue(a.CodecSizes)
+	}
 	if field("pieces", len(a.Pieces) > 0) {
 		w.writeValue(convert(a.Pieces, func(p Piece) pieceDocument { return pieceDocument(p) }))
 	}

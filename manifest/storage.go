@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"varve/codec"
 	"varve/grid"
 )
 
@@ -55,14 +56,35 @@ func (v *Variable) Grid() (*grid.Grid, error) {
 		return nil, fmt.Errorf("%s: edges are given for %d axes, but the shape has %d", v.Path, len(v.Storage.Edges), len(v.Shape))
 	}
 	sizes := make([]grid.Sizes, len(v.Shape))
-	for axis, edges := range v.Storage.Edges {
-		runs := make([]grid.Run, len(edges))
-		for i, e := range edges {
-			runs[i] = grid.Run{Edge: grid.Full(e[0]), Count: e[1]}
+	for axis := range sizes {
+		runs, err := v.Storage.CutEdges(axis)
+		if err != nil {
+			return nil, fmt.Errorf("%s: axis %d: %w", v.Path, axis, err)
 		}
 		sizes[axis] = grid.RunLength(runs...)
 	}
 	return grid.FromSizes(v.Shape, sizes...)
+}
+
+// CutEdges returns the edges along an axis, with the sizes of their data. Edges must be set. The last chunks may
+// be beyond the shape.
+func (s *Storage) CutEdges(axis int) ([]grid.Run, error) {
+	stored := runsOf(s.Edges[axis])
+	if s.DataSizes == nil {
+		return stored, nil
+	}
+	if len(s.DataSizes) != len(s.Edges) {
+		return nil, fmt.Errorf("%w: data sizes are given for %d axes, edges for %d", codec.ErrCorrupt, len(s.DataSizes), len(s.Edges))
+	}
+	return grid.Zip(runsOf(s.DataSizes[axis]), stored)
+}
+
+func runsOf(lengths [][2]int64) []grid.Run {
+	runs := make([]grid.Run, len(lengths))
+	for i, e := range lengths {
+		runs[i] = grid.Times(e[0], e[1])
+	}
+	return runs
 }
 
 func (v *Variable) regular() (*grid.Grid, error) {

@@ -126,6 +126,7 @@ func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 		"inline":       func() { merged.Inline = given.Inline },
 		"strict":       func() { merged.Strict = given.Strict },
 		"rectilinear":  func() { merged.Rectilinear = given.Rectilinear },
+		"padded":       func() { merged.Padded = given.Padded },
 		"repack":       func() { merged.Repack = given.Repack },
 		"repack-lossy": func() { merged.RepackLossy = given.RepackLossy },
 		"codec-from":   func() { merged.CodecFrom = given.CodecFrom },

@@ -18,7 +18,7 @@ func TestAppendOverlaysEveryPlanFlag(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	opts.addPlanFlags(flags)
 	values := map[string]string{"new-dim": "t=attr:x", "rename": "a=b", "broadcast": "a=time", "missing": "drop", "pad": "fill", "coords": "first", "overlap": "last", "join": "outer",
-		"inline": "7", "strict": "true", "rectilinear": "true", "tolerance": "0.5", "chunk-edges": "a:time=3", "dtype": "a=float64", "repack": "a=0.5", "recipe": "era5"}
+		"inline": "7", "strict": "true", "rectilinear": "true", "padded": "true", "tolerance": "0.5", "chunk-edges": "a:time=3", "dtype": "a=float64", "repack": "a=0.5", "recipe": "era5"}
 	flags.VisitAll(func(f *pflag.Flag) {
 		var opts combineOptions
 		cmd := &cobra.Command{}

@@ -50,6 +50,7 @@ type combineOptions struct {
 	inline, valueBytes  int64
 	tolerance           float64
 	strict, rectilinear bool
+	padded              bool
 }
 
 // addSourceFlags declares the flags that choose files, and how they are read.
@@ -113,6 +114,7 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	addNumber(f, &o.inline, 0, "inline", "store variables of up to this many `bytes` in the manifest")
 	f.BoolVar(&o.strict, "strict", false, "fail if a chunk would be re-encoded")
 	f.BoolVar(&o.rectilinear, "rectilinear", false, "declare rectilinear chunk grids, even if a regular grid is possible")
+	f.BoolVar(&o.padded, "padded", false, "record padded chunks inside arrays, so that exports and servers can declare them")
 	f.StringVar(&o.codecFrom, "codec-from", "", "declare the codecs and chunk shape of this `file`")
 	f.StringArrayVar(&o.chunks, "chunk-edges", nil, "declare chunk lengths: `ARRAY:DIM=N` or ARRAY:DIM=N,N,N; ARRAY may be a glob")
 	f.StringArrayVar(&o.dtypes, "dtype", nil, "declare this data type: `ARRAY=TYPE`; ARRAY may be a glob")
@@ -134,7 +136,7 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 		Writer:        "varve " + versionName(),
 		Plan: plan.Options{
 			Optional: o.optional, Vars: o.vars, Drop: o.drop, Group: o.group, Inline: &o.inline,
-			Strict: o.strict, Rectilinear: o.rectilinear, Tolerance: o.tolerance, RepackLossy: o.lossy,
+			Strict: o.strict, Rectilinear: o.rectilinear, Padded: o.padded, Tolerance: o.tolerance, RepackLossy: o.lossy,
 		},
 	}
 	err := errors.Join(o.checkMatch(), choose(&opts.GRIBIndex, "grib-index", o.gribIndex, indexUses),

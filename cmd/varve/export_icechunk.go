@@ -20,6 +20,7 @@ type exportIcechunkOptions struct {
 	allowOptions
 	resultOptions
 	icechunk.Options
+	padded bool
 }
 
 func newExportIcechunkCommand() *cobra.Command {
@@ -45,6 +46,7 @@ other people's commits stay. An array that someone else changed is not written.`
 	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
 	opts.resultOptions.addFlags(flags)
+	addPadded(flags, &opts.padded)
 	flags.StringVar(&opts.GRIBCodec, "grib-codec", "", "refer to GRIB messages, for readers with this codec: `gribberish`")
 	flags.BoolVar(&opts.Replace, "force", false, "replace the repository DEST and its history")
 	flags.StringVar(&opts.Branch, "branch", "", "commit to this `branch` (default main)")
@@ -61,7 +63,9 @@ other people's commits stay. An array that someone else changed is not written.`
 }
 
 func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []string, out, messages io.Writer) error {
-	s, err := store.Open(ctx, args[0], opts.storeOptions())
+	how := opts.storeOptions()
+	how.Padded = opts.padded
+	s, err := store.Open(ctx, args[0], how)
 	if err != nil {
 		return err
 	}
@@ -92,7 +96,7 @@ func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []
 		GRIB       gribJSON      `json:"grib"`
 	}{args[1], result.Snapshot, result.Appended, result.Unchanged, result.Virtual, result.Native, result.Inline, result.Unguarded,
 		result.Manifests, result.Bytes, result.Containers, gribJSON{result.GRIBVerbatim, result.GRIBReencoded}}
-	return opts.print(out, doc, describeIcechunk(args[1], result)+doc.GRIB.text(opts.GRIBCodec))
+	return opts.print(out, doc, describeIcechunk(args[1], result)+doc.GRIB.text(opts.GRIBCodec)+describePadded(s, opts.padded))
 }
 
 // icechunkError marks commits by other processes as conflicts.

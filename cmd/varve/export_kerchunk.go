@@ -22,7 +22,7 @@ type exportKerchunkOptions struct {
 	allowOptions
 	resultOptions
 	kerchunk.Options
-	append bool
+	append, padded bool
 }
 
 func newExportKerchunkCommand() *cobra.Command {
@@ -53,6 +53,7 @@ Otherwise they are Zarr 3, unless --regular re-encodes arrays to a regular grid:
 	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
 	opts.resultOptions.addFlags(flags)
+	addPadded(flags, &opts.padded)
 	flags.StringVar(&opts.GRIBCodec, "grib-codec", "", "refer to GRIB messages, for readers with this codec: `grib` (kerchunk with eccodes) or gribberish")
 	flags.BoolVar(&opts.Force, "force", false, "replace DEST")
 	flags.BoolVar(&opts.append, "append", false, "update a local DEST that was exported from an earlier snapshot of OUT")
@@ -69,7 +70,9 @@ func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []
 	if err := checkFile(args[1]); err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, args[0], opts.storeOptions())
+	how := opts.storeOptions()
+	how.Padded = opts.padded
+	s, err := store.Open(ctx, args[0], how)
 	if err != nil {
 		return err
 	}
@@ -105,7 +108,7 @@ func runExportKerchunk(ctx context.Context, opts *exportKerchunkOptions, args []
 		GRIB         gribJSON      `json:"grib"`
 	}{args[1], result.Format, result.Because, result.Arrays, result.Refs, result.Inline, result.Patched, result.Patches, result.PatchBytes,
 		result.Missing, result.Kept, result.Regular, gribJSON{result.GRIBVerbatim, result.GRIBReencoded}}
-	return opts.print(out, doc, describeKerchunk(args[1], result)+doc.GRIB.text(opts.GRIBCodec))
+	return opts.print(out, doc, describeKerchunk(args[1], result)+doc.GRIB.text(opts.GRIBCodec)+describePadded(s, opts.padded))
 }
 
 // gribJSON lists the arrays of GRIB messages to which an export refers, and the arrays that it re-encodes.

@@ -24,6 +24,7 @@ type exportZarrOptions struct {
 	resultOptions
 	chunks, shards []string
 	memory         string
+	padded         bool
 }
 
 func newExportZarrCommand() *cobra.Command {
@@ -50,6 +51,7 @@ gets the chunks that are new in OUT.`,
 	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
 	opts.resultOptions.addFlags(flags)
+	addPadded(flags, &opts.padded)
 	flags.StringArrayVar(&opts.chunks, "chunks", nil, "declare chunks: `[ARRAY:]DIM=N[,DIM=N...]`, or DIM=N+N+N; ARRAY may be a glob")
 	flags.StringArrayVar(&opts.shards, "shards", nil, "declare shards of these lengths: `[ARRAY:]DIM=N[,DIM=N...]`")
 	flags.IntVar(&opts.Format, "format", 3, "write this Zarr `format`: 3 or 2")
@@ -74,6 +76,7 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 	opts.Memory = memory / 2
 	debug.SetMemoryLimit(memory) // includes garbage that is not yet collected
 	how := opts.storeOptions()
+	how.Padded = opts.padded
 	how.CacheBytes, how.FlightBytes = memory/4, memory/8
 	s, err := store.Open(ctx, args[0], how)
 	if err != nil {
@@ -111,7 +114,7 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		Appended  bool   `json:"appended"`
 	}{args[1], r.Arrays, r.Verbatim, r.Inner, r.Encoded, r.Missing, r.Resumed, r.Bytes, r.Appended}
 	return opts.print(out, doc, fmt.Sprintf("%s: %s: %s copied verbatim%s, %s re-encoded, %s missing (fill value), %s\n", args[1], plural(int64(r.Arrays), "array", "arrays"),
-		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes)))
+		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes))+describePadded(s, opts.padded))
 }
 
 // parseSize reads the number of bytes of a flag.

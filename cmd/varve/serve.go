@@ -25,6 +25,7 @@ type serveOptions struct {
 	reload, drain     time.Duration
 	connections       int
 	cacheBytes        int64
+	padded            bool
 }
 
 func newServeCommand() *cobra.Command {
@@ -56,6 +57,7 @@ The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 	}
 	opts.addFlags(cmd)
 	f := cmd.Flags()
+	addPadded(f, &opts.padded)
 	f.StringVar(&opts.listen, "listen", "127.0.0.1:8000", "listen on `HOST:PORT` or unix:PATH; port 0 chooses a free port")
 	f.StringVar(&opts.cert, "tls-cert", "", "serve HTTPS with this certificate `file`, in PEM")
 	f.StringVar(&opts.key, "tls-key", "", "use this private key `file`, in PEM")
@@ -125,6 +127,7 @@ func address(name, path string) string {
 
 func (o *serveOptions) store() store.Options {
 	opts := *o.storeOptions()
+	opts.Padded = o.padded
 	if opts.CacheBytes = o.cacheBytes; o.cacheBytes == 0 {
 		opts.CacheBytes = -1 // 0 would be the default of the library
 	}

@@ -43,6 +43,28 @@ func (o *allowOptions) storeOptions() *store.Options {
 	return &store.Options{Download: o.download, Allow: append(strings.Fields(os.Getenv("VARVE_ALLOW")), o.allow...)}
 }
 
+// addPadded declares the flag that declares padded chunks.
+func addPadded(f *pflag.FlagSet, to *bool) {
+	f.BoolVar(to, "padded", false, "declare padded chunks inside arrays (encoded_chunk_shapes); needs a build with --padded")
+}
+
+// describePadded returns the line about the arrays that an export declares with padded chunks.
+func describePadded(s *store.Store, asked bool) string {
+	var paths []string
+	for _, a := range s.Arrays() {
+		if a.Schema().ChunkGrid.Encoded != nil {
+			paths = append(paths, a.Path())
+		}
+	}
+	switch {
+	case !asked:
+		return ""
+	case len(paths) == 0:
+		return "no array has padded chunks inside: varve build --padded records them\n"
+	}
+	return fmt.Sprintf("with padded chunks (clients that do not know encoded_chunk_shapes read wrong values): %s\n", strings.Join(paths, ", "))
+}
+
 // verifyOptions are the flags of the verify command.
 type verifyOptions struct {
 	allowOptions

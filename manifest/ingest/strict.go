@@ -26,7 +26,16 @@ func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made
 	}
 	refused := &plan.Error{}
 	for i := range snap.Arrays {
-		a := &snap.Arrays[i]
+		if !some(snap.Arrays[i]) {
+			continue
+		}
+		a, err := snap.Arrays[i].WithPadding()
+		if err == nil && a != &snap.Arrays[i] {
+			err = l.count(ctx, a)
+		}
+		if err != nil {
+			return closing(l, err)
+		}
 		if !some(*a) {
 			continue
 		}
@@ -45,6 +54,9 @@ func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made
 		refused.Findings = append(refused.Findings, report.Finding{Code: report.StrictReencodes, Effect: report.Refused, Array: a.Path,
 			By: report.Setting{Option: report.Strict}, Args: report.Args{"chunks": a.Chunks.Reencoded},
 			Files: report.Named(names...), Count: int64(len(files)), Of: snap.Sources})
+	}
+	if len(refused.Findings) == 0 {
+		return l.Close()
 	}
 	return closing(l, refused)
 }

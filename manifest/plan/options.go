@@ -60,6 +60,10 @@ type Options struct {
 	// Rectilinear declares rectilinear grids even if regular grids describe the files, so that files
 	// with other lengths can be appended.
 	Rectilinear bool `json:",omitempty"`
+	// Padded also records the sizes to which padded chunks inside an array decode. A store that is opened with
+	// its own option Padded declares them, so that these chunks are verbatim for clients that know
+	// encoded_chunk_shapes.
+	Padded bool `json:",omitempty"`
 	// CodecFrom names the file whose codecs and chunks the arrays declare.
 	CodecFrom string `json:",omitempty"`
 	// Exact lists the paths of arrays whose codecs must restore all values. See Plan.Inexact.

@@ -25,6 +25,7 @@ const (
 	NewDim     Option = "new-dim"
 	Overlap    Option = "overlap"
 	Pad        Option = "pad"
+	Padded     Option = "padded"
 	Rename     Option = "rename"
 	Repack     Option = "repack"
 	RepackLoss Option = "repack-lossy"
@@ -44,7 +45,7 @@ const (
 
 // Options lists every option that a remedy can name, without LeaveOut and Separate.
 var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, GRIBTimes, Group, Missing, Names, NewDim,
-	Overlap, Pad, Rename, Repack, RepackLoss, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
+	Overlap, Pad, Padded, Rename, Repack, RepackLoss, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
 
 // Setting is an option and its value. The value is empty for an option that takes none.
 type Setting struct {
@@ -102,6 +103,7 @@ const (
 	StartsAgain   Consequence = "starts-again"      // the manifest is built again
 	OpensFolder   Consequence = "opens-folder"      // files may refer to this folder
 	Stacks        Consequence = "stacks-files"      // each file is one step of a new dimension
+	PaddedClients Consequence = "padded-clients"    // the chunks stay verbatim for clients that know encoded_chunk_shapes
 )
 
 // Do returns the remedy that sets one option.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"varve/grid"
 	"varve/manifest"
 	"varve/readers"
 )
@@ -21,13 +22,7 @@ func (e *entry) placeChunks(s *readers.Storage) error {
 	out := &e.out
 	out.Storage.Layout = manifest.Chunked
 	if s.Grid != nil {
-		for k := range s.Grid.Rank() {
-			var runs [][2]int64
-			for run := range s.Grid.Dim(k).Runs() {
-				runs = append(runs, [2]int64{run.Codec, run.Count})
-			}
-			out.Storage.Edges = append(out.Storage.Edges, runs)
-		}
+		setEdges(&out.Storage, s.Grid)
 	}
 	for _, n := range s.ChunkShape {
 		out.Storage.Chunks = append(out.Storage.Chunks, int64(min(n, math.MaxInt64)))
@@ -60,6 +55,26 @@ func (e *entry) placeChunks(s *readers.Storage) error {
 		return nil
 	}
 	return e.readIndex(first, counts, s)
+}
+
+// setEdges sets the edges of a grid, and the sizes of their data if chunks before the last one of an axis are padded.
+func setEdges(s *manifest.Storage, g *grid.Grid) {
+	hasPadding := false
+	for k := range g.Rank() {
+		var stored, data [][2]int64
+		at := int64(0)
+		for run := range g.Dim(k).Runs() {
+			stored, data = append(stored, [2]int64{run.Codec, run.Count}), append(data, [2]int64{run.Data, run.Count})
+			end := at + run.Data*run.Count
+			// Only the last chunk of the run may be the last one of the axis.
+			hasPadding = hasPadding || run.Codec > run.Data && (run.Count > 1 || end < g.Shape()[k])
+			at = end
+		}
+		s.Edges, s.DataSizes = append(s.Edges, stored), append(s.DataSizes, data)
+	}
+	if !hasPadding {
+		s.DataSizes = nil
+	}
 }
 
 // checkRows returns an error if a variable has more chunks than the file can contain: then the header is

@@ -34,6 +34,10 @@ type Options struct {
 	// completes a prefix. If the snapshot is missing, the error is a *manifest.DamageError with
 	// FileMissing.
 	Snapshot string
+	// Padded declares the padded chunks that a build recorded with plan.Options.Padded. These arrays have
+	// encoded_chunk_shapes in their schema; clients that do not know it decode wrong values. Compacted chunks of
+	// these arrays are not used.
+	Padded bool
 	// Download lets the store's own opener download whole files from servers that do not support byte
 	// ranges.
 	Download bool
@@ -149,6 +153,12 @@ func New(repository *repo.Repository, snap *manifest.Snapshot, opts *Options) (*
 
 // newStore opens a snapshot with its tables.
 func newStore(snap *manifest.Snapshot, t tables, repository *repo.Repository, opts *Options) (*Store, error) {
+	if opts.Padded {
+		var err error
+		if snap, err = snap.WithPadding(); err != nil {
+			return nil, err
+		}
+	}
 	access, err := grantAccess(snap, opts)
 	if err != nil {
 		return nil, err

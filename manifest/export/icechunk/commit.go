@@ -124,6 +124,14 @@ func (c *commit) compare(ctx context.Context, m *merger) error {
 	if err != nil {
 		return err
 	}
+	if c.from.padded != c.in.snapshot.HasPadding() {
+		return fmt.Errorf("%s: only one of this export and the last one has padded chunks; export to another folder or replace the repository: %w", c.home.name(""), fs.ErrExist)
+	}
+	if c.from.padded {
+		if old, err = old.WithPadding(); err != nil {
+			return err
+		}
+	}
 	before, err := snapshotInput(old)
 	if err != nil {
 		return err

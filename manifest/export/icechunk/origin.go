@@ -7,16 +7,17 @@ import (
 
 // origin is varve's entry in the metadata of a snapshot: the exported manifest snapshot.
 //
-//	"varve": {"snapshot": ID, "others": [PATH, …]}
+//	"varve": {"snapshot": ID, "padded": true, "others": [PATH, …]}
 type origin struct {
 	snapshot string          // of the manifest
+	padded   bool            // arrays have padded chunks inside
 	others   map[string]bool // paths where varve kept another writer's changes
 }
 
 const originName = "varve"
 
 func (in *input) origin(others []string) origin {
-	o := origin{in.snapshot.ID, map[string]bool{}}
+	o := origin{in.snapshot.ID, in.snapshot.HasPadding(), map[string]bool{}}
 	for _, path := range others {
 		o.others[path] = true
 	}
@@ -25,6 +26,9 @@ func (in *input) origin(others []string) origin {
 
 func (o origin) encode() (item, error) {
 	m := map[string]any{"snapshot": o.snapshot}
+	if o.padded {
+		m["padded"] = true
+	}
 	if len(o.others) > 0 {
 		others := []any{}
 		for _, path := range slices.Sorted(maps.Keys(o.others)) {
@@ -54,6 +58,7 @@ func readOrigin(metadata []item) (o origin, ok bool) {
 				o.others[path] = true
 			}
 		}
+		o.padded, _ = m["padded"].(bool)
 		o.snapshot, ok = m["snapshot"].(string)
 	}
 	return o, ok && o.snapshot != ""

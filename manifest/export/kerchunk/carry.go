@@ -26,10 +26,11 @@ type mark struct {
 	Inline   int64    `json:"inline"`
 	Patches  string   `json:"patches"`
 	Regular  []string `json:"regular,omitempty"`
+	Padded   bool     `json:"padded,omitempty"`
 }
 
 func (e *export) mark() mark {
-	return mark{e.snapshot, e.opts.RecordSize, e.opts.InlineBytes, string(e.patches.path), e.result.Regular}
+	return mark{e.snapshot, e.opts.RecordSize, e.opts.InlineBytes, string(e.patches.path), e.result.Regular, e.padded}
 }
 
 // past returns how an array differs from its version in an older snapshot.
@@ -44,6 +45,11 @@ func pastOf(r *repo.Repository, now *manifest.Snapshot) (past, func() error) {
 			old, err := h.Load(ctx, snapshot)
 			if err != nil {
 				return change.Change{}, err
+			}
+			if now.HasPadding() {
+				if old, err = old.WithPadding(); err != nil {
+					return change.Change{}, err
+				}
 			}
 			c = &change.Snapshots{Old: old, Now: now, Past: h}
 		}
@@ -83,7 +89,7 @@ func (e *export) carryOn() (*carried, error) {
 		return nil, nil
 	}
 	old, now := *doc.Varve, e.mark()
-	if old.Record != now.Record || old.Inline != now.Inline || old.Patches != now.Patches || !slices.Equal(old.Regular, now.Regular) {
+	if old.Record != now.Record || old.Inline != now.Inline || old.Patches != now.Patches || !slices.Equal(old.Regular, now.Regular) || old.Padded != now.Padded {
 		return nil, nil
 	}
 	return &carried{e.dest, old.Snapshot}, nil

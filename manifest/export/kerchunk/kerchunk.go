@@ -149,7 +149,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 			return nil, err
 		}
 	}
-	h := hierarchy{groups: s.Groups(), source: s.Source, sources: s.Snapshot().Sources, snapshot: s.Snapshot().ID}
+	h := hierarchy{groups: s.Groups(), source: s.Source, sources: s.Snapshot().Sources, snapshot: s.Snapshot().ID, padded: s.Snapshot().HasPadding()}
 	if opts == nil {
 		opts = &Options{}
 	}
@@ -198,6 +198,8 @@ type hierarchy struct {
 	// snapshot is the exported snapshot; past compares with older ones, or is nil.
 	snapshot string
 	past     past
+	// padded reports whether arrays have padded chunks inside.
+	padded bool
 }
 
 // export is one call of Write.

@@ -155,8 +155,9 @@ type state struct {
 	Format   int     `json:"format"`
 	Chunks   []Edges `json:"chunks,omitempty"`
 	Shards   []Edges `json:"shards,omitempty"`
+	Padded   bool    `json:"padded,omitempty"`
 }
 
 func (c *copier) state() state {
-	return state{manifest.Version, c.snapshot.ID, c.opts.Format, c.opts.Chunks, c.opts.Shards}
+	return state{manifest.Version, c.snapshot.ID, c.opts.Format, c.opts.Chunks, c.opts.Shards, c.snapshot.HasPadding()}
 }

@@ -239,25 +239,24 @@ func (b *builder) chunks(to, length, phase int64, padded bool) {
 func (b *builder) list(s band) {
 	at, origin := int64(0), s.from-s.phase
 	for _, r := range b.own(s.member) {
+		length := r.data
+		if s.padded {
+			length = r.length
+		}
 		for n := r.count; n > 0; {
-			from, to := max(origin+at, b.at), min(origin+at+r.length, s.to)
+			from, to := max(origin+at, b.at), min(origin+at+r.data, s.to)
 			switch {
 			case origin+at >= s.to:
 				return
 			case to <= from:
-				at, n = at+r.length, n-1
-			case to-from < r.length:
-				edge := run{to - from, 1, to - from}
-				// The file's last chunk may extend beyond its end, and is stored at full length.
-				if from == origin+at && s.padded && r.data < r.length {
-					edge.length = r.length
-				}
-				b.push(edge)
-				at, n = at+r.length, n-1
+				at, n = at+r.data, n-1
+			case to-from < r.data:
+				b.push(run{to - from, 1, to - from})
+				at, n = at+r.data, n-1
 			default:
-				full := min(n, (s.to-b.at)/r.length)
-				b.push(run{r.length, full, r.length})
-				at, n = at+full*r.length, n-full
+				full := min(n, (s.to-b.at)/r.data)
+				b.push(run{length, full, r.data})
+				at, n = at+full*r.data, n-full
 			}
 		}
 	}
@@ -276,7 +275,6 @@ func (b *builder) push(r run) {
 func (c *cutting) ownEdges(axis int) func(int32) []run {
 	return func(member int32) (runs []run) {
 		m := &c.members[member]
-		own := m.axes[axis-len(c.a.made)]
-		return edgesWithin(m.v.Storage.Edges[own], m.v.Shape[own])
+		return edgesWithin(m.v, m.axes[axis-len(c.a.made)])
 	}
 }

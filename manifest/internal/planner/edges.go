@@ -41,9 +41,9 @@ type cutting struct {
 	usual   []int64 // along dimensions in which files are placed: chunk length for positions that no tile covers
 }
 
-// gridOf decides the chunk grid of an array. kept says for each of a.all() whether its chunks can
-// be served verbatim.
-func (p *survey) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid {
+// gridOf decides the chunk grid of an array, and with Options.Padded its Array.CodecSizes. kept says for
+// each of a.all() whether its chunks can be served verbatim.
+func (p *survey) gridOf(a *array, shape []int64, kept []bool) (declared zarrjson.ChunkGrid, codecSizes [][][2]int64) {
 	c := &cutting{p: p, a: a, members: a.all(), kept: kept, shape: shape}
 	c.element = elementSize(c.members)
 	c.chooseAround()
@@ -66,17 +66,40 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) zarrjson.ChunkGrid
 		}
 		even := false
 		sizes[k], even = evenly(axes[k], shape[k])
-		regular = regular && even
+		regular = regular && even && !(p.env.opts.Padded && paddedSizes(axes[k]) != nil)
 	}
 	// A rectilinear grid cannot describe an empty axis.
 	if regular || slices.Contains(shape, 0) {
-		return zarrjson.RegularGrid(sizes...)
+		return zarrjson.RegularGrid(sizes...), nil
 	}
-	declared := make([]grid.Sizes, len(shape))
+	edges := make([]grid.Sizes, len(shape))
 	for k := range axes {
-		declared[k] = grid.RunLength(plain(axes[k])...)
+		edges[k] = grid.RunLength(plain(axes[k])...)
+		if list := paddedSizes(axes[k]); p.env.opts.Padded && list != nil {
+			if codecSizes == nil {
+				codecSizes = make([][][2]int64, len(shape))
+			}
+			codecSizes[k] = list
+		}
 	}
-	return zarrjson.RectilinearGrid(declared...)
+	return zarrjson.RectilinearGrid(edges...), codecSizes
+}
+
+// paddedSizes returns the codec sizes of runs, or nil if no edge before the last one is padded.
+func paddedSizes(runs []run) (list [][2]int64) {
+	padded := false
+	for i, r := range runs {
+		padded = padded || r.length > r.data && i < len(runs)-1
+		if k := len(list) - 1; k >= 0 && list[k][0] == r.length {
+			list[k][1] += r.count
+			continue
+		}
+		list = append(list, [2]int64{r.length, r.count})
+	}
+	if !padded {
+		return nil
+	}
+	return list
 }
 
 // run is a number of equal edges in a row. If the last edge is padded, length is its codec size and
@@ -206,9 +229,8 @@ func (c *cutting) storedEdges(m *member, axis int) []run {
 	if own < 0 || m.v.Storage.Edges == nil {
 		return nil
 	}
-	extent := m.v.Shape[m.axes[own]]
-	runs := edgesWithin(m.v.Storage.Edges[m.axes[own]], extent)
-	if _, even := evenly(runs, extent); even {
+	runs := edgesWithin(m.v, m.axes[own])
+	if _, even := evenly(runs, m.v.Shape[m.axes[own]]); even && paddedSizes(runs) == nil {
 		return nil
 	}
 	return runs
@@ -224,20 +246,24 @@ func (c *cutting) listed(i, axis int) []run {
 	return c.storedEdges(m, axis)
 }
 
-// edgesWithin converts a variable's edges to runs. If the last edge extends beyond the variable, it
-// keeps its stored length.
-func edgesWithin(edges [][2]int64, extent int64) (runs []run) {
-	at := int64(0)
+// edgesWithin returns a variable's edges along one of its axes as runs. If the last edge extends beyond the
+// variable, it keeps its stored length. It returns nil if the edges are invalid: then no reader can use them.
+func edgesWithin(v *manifest.Variable, axis int) (runs []run) {
+	edges, err := v.Storage.CutEdges(axis)
+	if err != nil {
+		return nil
+	}
+	at, extent := int64(0), v.Shape[axis]
 	for _, e := range edges {
-		if full := min(e[1], (extent-at)/max(e[0], 1)); full > 0 {
-			runs = append(runs, run{e[0], full, e[0]})
-			at += full * e[0]
-			if full == e[1] {
+		if full := min(e.Count, (extent-at)/max(e.Data, 1)); full > 0 {
+			runs = append(runs, run{e.Codec, full, e.Data})
+			at += full * e.Data
+			if full == e.Count {
 				continue
 			}
 		}
 		if at < extent {
-			runs = append(runs, run{e[0], 1, extent - at})
+			runs = append(runs, run{e.Codec, 1, extent - at})
 		}
 		break
 	}

@@ -161,7 +161,7 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 		v := *x.v
 		v.Path, v.Dims, v.Shape = at, []string{at}, []int64{1}
 		if v.Storage.Layout == manifest.Chunked {
-			v.Storage.Chunks, v.Storage.Edges = v.Shape, nil
+			v.Storage.Chunks, v.Storage.Edges, v.Storage.DataSizes = v.Shape, nil, nil
 		}
 		for _, f := range c.files {
 			w := p.env.all(f, x.at, 1)

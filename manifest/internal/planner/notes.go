@@ -198,7 +198,12 @@ func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
 		}
 	}
 	if len(files) > 0 {
-		p.env.find(p.env.odd(report.Finding{Code: report.ShortChunkPadded, Array: a.path, Effect: report.Reencoded}, files, int64(len(a.where.tiles))))
+		f := report.Finding{Code: report.ShortChunkPadded, Array: a.path, Effect: report.Reencoded,
+			Remedies: []report.Remedy{report.Do(report.Padded, "", report.PaddedClients)}}
+		if p.env.opts.Padded {
+			f.Effect, f.By, f.Remedies = report.Noted, report.Setting{Option: report.Padded}, nil
+		}
+		p.env.find(p.env.odd(f, files, int64(len(a.where.tiles))))
 	}
 }
 

@@ -174,7 +174,7 @@ func (p *declaration) declare(a *array, d *decided) error {
 			return err
 		}
 	}
-	out.Schema.ChunkGrid = p.survey.gridOf(a, shape, kept)
+	out.Schema.ChunkGrid, out.CodecSizes = p.survey.gridOf(a, shape, kept)
 	if _, err := out.Schema.Grid(); err != nil {
 		return fmt.Errorf("%s: %w", a.path, err)
 	}
@@ -314,7 +314,7 @@ func (p *survey) meaningOf(a *array, m *member) *manifest.Variable {
 func schemaKey(v *manifest.Variable) string {
 	bare := *v
 	bare.Path, bare.Shape = "", make([]int64, len(v.Shape))
-	bare.Storage.Chunks, bare.Storage.Edges, bare.Storage.Stride = nil, nil, 0
+	bare.Storage.Chunks, bare.Storage.Edges, bare.Storage.DataSizes, bare.Storage.Stride = nil, nil, nil, 0
 	h := manifest.Header{Variables: []*manifest.Variable{&bare}}
 	return string(h.AppendKey(nil))
 }

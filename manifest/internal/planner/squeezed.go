@@ -103,6 +103,9 @@ func withAxis(v *manifest.Variable, axis int, dim string) *manifest.Variable {
 	out.Dims, out.Shape = slices.Insert(slices.Clone(v.Dims), axis, dim), slices.Insert(slices.Clone(v.Shape), axis, 1)
 	if s := &out.Storage; s.Edges != nil {
 		s.Edges = slices.Insert(slices.Clone(s.Edges), axis, [][2]int64{{1, 1}})
+		if s.DataSizes != nil {
+			s.DataSizes = slices.Insert(slices.Clone(s.DataSizes), axis, [][2]int64{{1, 1}})
+		}
 	} else if s.Layout == manifest.Chunked || s.Chunks != nil {
 		s.Chunks = slices.Insert(slices.Clone(s.Chunks), axis, 1)
 	}
