@@ -3,7 +3,6 @@ package codec
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 )
 
 // DefaultCodecs returns the codecs for chunks that varve encodes itself, where no source
@@ -50,8 +49,7 @@ func CodecsOfCoordinates(form Form) []Spec {
 	if bytes < leastPacked || t.Size < 2 || t.Size > 16 {
 		return specs
 	}
-	return append(specs, Spec{Name: "blosc", Config: fmt.Appendf(nil,
-		`{"typesize":%d,"cname":"zstd","clevel":5,"shuffle":"shuffle","blocksize":0}`, t.Size)})
+	return append(specs, Spec{Name: "blosc", Config: bloscConfig("zstd", 5, t)})
 }
 
 // hasByteOrder reports whether elements have words of more than one byte.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"varve/codec"
 	"varve/manifest/plan"
 	"varve/readers/grib"
 )
@@ -18,7 +19,10 @@ var (
 	missings  = map[string]plan.Missing{"fill": plan.MissingFill, "drop": plan.MissingDrop, "refuse": plan.MissingRefuse}
 	pads      = map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}
 	coords    = map[string]plan.Coords{"": plan.CoordsEqual, "first": plan.CoordsFirst}
-	overlaps  = map[string]plan.Overlap{"": plan.OverlapRefuse, "first": plan.OverlapFirst, "last": plan.OverlapLast}
+	codecs    = map[string]codec.Compressor{
+		"": "", "keep": "", "zstd": codec.ZstdCompressor, "gzip": codec.GzipCompressor, "blosc": codec.BloscCompressor, "none": codec.NoCompressor,
+	}
+	overlaps = map[string]plan.Overlap{"": plan.OverlapRefuse, "first": plan.OverlapFirst, "last": plan.OverlapLast}
 )
 
 // wordsOfFlags returns the words that a flag accepts, by the name of the flag.
@@ -31,6 +35,7 @@ func wordsOfFlags() map[string][]string {
 		"pad":        words(pads),
 		"coords":     words(coords),
 		"overlap":    words(overlaps),
+		"codec":      words(codecs),
 		"log-format": {"text", "json"},
 		"format":     {"3", "2"},
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +25,7 @@ type exportZarrOptions struct {
 	zarr.Options
 	resultOptions
 	chunks, shards []string
-	memory         string
+	codec, memory  string
 	padded         bool
 }
 
@@ -36,11 +38,16 @@ func newExportZarrCommand() *cobra.Command {
 A chunk that has the same shape and codecs in the copy is copied without decoding. Other chunks
 are read and encoded, within the memory of --memory.
 
+Some clients, such as GDAL and TensorStore, have only the codecs of Zarr's specification, not the
+shuffle of netCDF-4. With --codec, all chunks have these codecs; chunks that already have them are
+copied. The output names what such clients still cannot read, such as chunks of several lengths.
+
 If the command is interrupted, run it again: it continues. At the end, every file is read back
 and compared; object stores verify the checksums of uploads. With --append, an existing copy
 gets the chunks that are new in OUT.`,
 		Example: `  varve export zarr sst.varve sst.zarr
   varve export zarr sst.varve sst.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=360,lon=720
+  varve export zarr sst.varve sst.zarr --codec blosc --chunks time=31
   varve export zarr sst.varve sst.zarr --append
   varve export zarr sst.varve s3://bucket/sst.zarr`,
 		Args: cobra.ExactArgs(2),
@@ -54,6 +61,7 @@ gets the chunks that are new in OUT.`,
 	addPadded(flags, &opts.padded)
 	flags.StringArrayVar(&opts.chunks, "chunks", nil, "declare chunks: `[ARRAY:]DIM=N[,DIM=N...]`, or DIM=N+N+N; ARRAY may be a glob")
 	flags.StringArrayVar(&opts.shards, "shards", nil, "declare shards of these lengths: `[ARRAY:]DIM=N[,DIM=N...]`")
+	flags.StringVar(&opts.codec, "codec", "keep", "use this `codec`, which every client has: zstd, gzip, blosc or none; keep: as in the files")
 	flags.IntVar(&opts.Format, "format", 3, "write this Zarr `format`: 3 or 2")
 	flags.StringVar(&opts.memory, "memory", "512MiB", "use about this `size` of memory: bytes, or with KiB, MiB, GiB")
 	addNumber(flags, &opts.Workers, 0, "workers", "copy this `number` of regions at once (default: number of cores; object stores: 16)")
@@ -69,6 +77,9 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 	}
 	if err == nil {
 		opts.Shards, err = parseEdges("--shards", opts.shards)
+	}
+	if err == nil {
+		err = choose(&opts.Compressor, "codec", opts.codec, codecs)
 	}
 	if err != nil {
 		return usageError{err}
@@ -112,9 +123,52 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		Resumed   int64  `json:"resumed"`
 		Bytes     int64  `json:"bytes"`
 		Appended  bool   `json:"appended"`
-	}{args[1], r.Arrays, r.Verbatim, r.Inner, r.Encoded, r.Missing, r.Resumed, r.Bytes, r.Appended}
-	return opts.print(out, doc, fmt.Sprintf("%s: %s: %s copied verbatim%s, %s re-encoded, %s missing (fill value), %s\n", args[1], plural(int64(r.Arrays), "array", "arrays"),
-		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes))+describePadded(s, opts.padded))
+		// Extensions is the parts that clients with core features only cannot read.
+		Extensions items[extension] `json:"extensions"`
+	}{args[1], r.Arrays, r.Verbatim, r.Inner, r.Encoded, r.Missing, r.Resumed, r.Bytes, r.Appended, extensionsOf(r)}
+	return opts.print(out, doc, fmt.Sprintf("%s: %s: %s copied verbatim%s, %s re-encoded, %s missing (fill value), %s\n%s", args[1], plural(int64(r.Arrays), "array", "arrays"),
+		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes), opts.describe(r))+describePadded(s, opts.padded))
+}
+
+// extension is a part of a copied array that is outside Zarr's core specification.
+type extension struct {
+	Array string `json:"array"`
+	Part  string `json:"part"`
+	Name  string `json:"name"`
+}
+
+func extensionsOf(r *zarr.Result) (out []extension) {
+	for _, e := range r.Extensions {
+		out = append(out, extension(e))
+	}
+	return out
+}
+
+// describe lists what clients with core features only cannot read, if the copy is made for them.
+func (o *exportZarrOptions) describe(r *zarr.Result) string {
+	if o.Compressor == "" || len(r.Extensions) == 0 {
+		return ""
+	}
+	const shown = 5
+	arrays := map[string][]string{} // by extension
+	for _, e := range r.Extensions {
+		name := strings.ReplaceAll(e.Part, "_", " ") + " " + e.Name
+		arrays[name] = append(arrays[name], e.Array)
+	}
+	var text strings.Builder
+	text.WriteString("Clients without extensions of Zarr cannot read these arrays:\n")
+	for _, name := range slices.Sorted(maps.Keys(arrays)) {
+		list := arrays[name]
+		fmt.Fprintf(&text, "  %s: %s", name, strings.Join(list[:min(shown, len(list))], ", "))
+		if more := len(list) - shown; more > 0 {
+			fmt.Fprintf(&text, " and %d more", more)
+		}
+		text.WriteString("\n")
+		if strings.HasPrefix(name, "chunk grid") {
+			text.WriteString("  Give their chunks one length: --chunks DIM=LENGTH\n")
+		}
+	}
+	return text.String()
 }
 
 // parseSize reads the number of bytes of a flag.

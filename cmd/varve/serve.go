@@ -39,6 +39,7 @@ func newServeCommand() *cobra.Command {
   /zarr.json    Zarr 3
   /v2/          Zarr 2, for arrays with regular chunk grids
   /regular/     Zarr 3, with irregular arrays re-encoded to regular chunks
+  /core/        the same with core codecs only, for GDAL, TensorStore and other clients
   /@SNAPSHOT/   one snapshot; this address never changes
   /@newest      a redirect to the newest snapshot
   /healthz      200, or 503 while the server stops

@@ -5,6 +5,7 @@
 //	/GROUP/ARRAY/c/0/1/2         a chunk; 404 if all elements are the fill value
 //	/v2/…                        the arrays with regular grids in Zarr format 2
 //	/regular/…                   all arrays; rectilinear ones are re-chunked to a regular grid
+//	/core/…                      the same without extensions of Zarr: core codecs and data types only
 //	/, /GROUP/ARRAY              pages, for clients that accept HTML
 //	/@SNAPSHOT/…                 all of these for one snapshot, permanently
 //	/@newest                     redirects to the address of the current snapshot

@@ -24,7 +24,7 @@ func bare(shape, chunks string) string {
 // TestExtension checks in which hierarchies one snapshot may replace another.
 func TestExtension(t *testing.T) {
 	type arrays map[string]string
-	const all, none = 1<<inFull | 1<<inV2 | 1<<inRegular, 0
+	const all, none = 1<<inFull | 1<<inV2 | 1<<inRegular | 1<<inCore, 0
 	gzip := strings.Replace(regularDoc("[4,2]", "[2,2]"), `}}],"attributes"`, `}},{"name":"gzip","configuration":{"level":1}}],"attributes"`, 1)
 	if gzip == regularDoc("[4,2]", "[2,2]") {
 		t.Fatal("the document with gzip does not differ")
@@ -46,7 +46,7 @@ func TestExtension(t *testing.T) {
 		{"one array more", arrays{"/a": regularDoc("[4,2]", "[2,2]")}, arrays{"/a": regularDoc("[4,2]", "[2,2]"), "/b": regularDoc("[4,2]", "[2,2]")}, "", all},
 		{"one array less", arrays{"/a": regularDoc("[4,2]", "[2,2]"), "/b": regularDoc("[4,2]", "[2,2]")}, arrays{"/a": regularDoc("[4,2]", "[2,2]")}, "", none},
 		{"a group instead of an array", arrays{"/a": regularDoc("[4,2]", "[2,2]")}, arrays{"/a/b": regularDoc("[4,2]", "[2,2]")}, "", none},
-		{"no longer regular", arrays{"/a": bare("[4,2]", "[2,2]")}, arrays{"/a": rectilinearDoc("[7,2]", "[[2,2,3],2]")}, "", 1<<inFull | 1<<inRegular},
+		{"no longer regular", arrays{"/a": bare("[4,2]", "[2,2]")}, arrays{"/a": rectilinearDoc("[7,2]", "[[2,2,3],2]")}, "", 1<<inFull | 1<<inRegular | 1<<inCore},
 		{"most chunks are longer now", arrays{"/a": rectilinearDoc("[5,2]", "[[3,2],2]")}, arrays{"/a": rectilinearDoc("[13,2]", "[[3,2,4,4],2]")}, "", 1<<inFull | 1<<inV2},
 		{"a shard that was not full", arrays{"/a": sharded(regularDoc("[3,2]", "[2,2]"))}, arrays{"/a": sharded(regularDoc("[4,2]", "[2,2]"))}, "", 1 << inV2}, // format 2 has no shards
 		{"full shards", arrays{"/a": sharded(regularDoc("[4,2]", "[2,2]"))}, arrays{"/a": sharded(regularDoc("[6,2]", "[2,2]"))}, "", all},

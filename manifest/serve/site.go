@@ -17,6 +17,7 @@ type site struct {
 	cut     map[string]bool // the result of cutKeys
 	v2      func() (*view, error)
 	regular func() (*view, error)
+	core    func() (*view, error)
 	origins origins
 	*limits
 
@@ -41,6 +42,7 @@ func newSite(name string, data dataset, l *limits, log *slog.Logger) (*site, err
 	s := &site{name: name, data: data, nodes: nodes, v3: v3, cut: cutKeys(nodes), origins: newOrigins(), limits: l}
 	s.v2 = sync.OnceValues(func() (*view, error) { return newV2(nodes, tag) })
 	s.regular = sync.OnceValues(func() (*view, error) { return newRegular(nodes, tag, data.Once) })
+	s.core = sync.OnceValues(func() (*view, error) { return newCore(nodes, tag, data.Once) })
 	s.users.Store(1)
 	return s, nil
 }
@@ -65,11 +67,12 @@ const (
 	inFull    hierarchy = iota // Zarr format 3
 	inV2                       // Zarr format 2
 	inRegular                  // Zarr format 3, regular grids only
+	inCore                     // Zarr format 3, without extensions
 	hierarchies
 )
 
 // prefix returns the first path element of the hierarchy's keys.
-func (k hierarchy) prefix() string { return [hierarchies]string{"", "v2/", "regular/"}[k] }
+func (k hierarchy) prefix() string { return [hierarchies]string{"", "v2/", "regular/", "core/"}[k] }
 
 // hierarchyOf splits a key into the hierarchy and the key within it.
 func hierarchyOf(key string) (k hierarchy, below string) {
@@ -99,6 +102,8 @@ func (s *site) view(k hierarchy) (*view, error) {
 		return s.v2()
 	case inRegular:
 		return s.regular()
+	case inCore:
+		return s.core()
 	}
 	return s.v3, nil
 }

@@ -264,7 +264,7 @@ func ways(address string, n node) []fact {
 		python += "\narray = group[" + literal(name) + "]"
 		kind, gdal = "array", " -array "+shellQuoted("/"+n.path)
 	}
-	view := "/regular"
+	view := "/core"
 	if n.array != nil && regular {
 		view = "/v2"
 	}

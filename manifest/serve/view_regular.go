@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 
@@ -15,20 +16,48 @@ import (
 // newRegular returns the hierarchy for clients that support only regular grids. Arrays with a regular grid are
 // unchanged.
 func newRegular(nodes []node, tag string, keep once) (*view, error) {
-	regularNodes := make([]node, 0, len(nodes))
+	return newAdapted(nodes, path.Join(tag, "regular"), keep, func(a array) (*regular.Array, error) {
+		if a.Schema().ChunkGrid.Name == zarrjson.Regular {
+			return nil, nil
+		}
+		return regular.New(a)
+	})
+}
+
+// newCore returns the hierarchy for clients that support only Zarr's core specification: regular grids, and the codecs
+// and data types of the specification. Arrays of other data types are omitted.
+func newCore(nodes []node, tag string, keep once) (*view, error) {
+	return newAdapted(nodes, path.Join(tag, "core"), keep, func(a array) (*regular.Array, error) {
+		if !a.Schema().DataType.Type().IsCore() {
+			return nil, fmt.Errorf("the data type %s is an extension of Zarr: %w", a.Schema().DataType.Name(), errors.ErrUnsupported)
+		}
+		cut, err := regular.NewWith(a, regular.CoreCodecs)
+		if err == nil && cut.IsSource() {
+			return nil, nil
+		}
+		return cut, err
+	})
+}
+
+// newAdapted returns a hierarchy in format 3 in which adapt replaces arrays. It keeps an array for which adapt returns
+// nil, and omits an array for which it returns an error.
+func newAdapted(nodes []node, tag string, keep once, adapt func(array) (*regular.Array, error)) (*view, error) {
+	adapted := make([]node, 0, len(nodes))
 	var omitted []string
 	for _, n := range nodes {
-		if n.array != nil && n.array.Schema().ChunkGrid.Name != zarrjson.Regular {
-			cut, err := regular.New(n.array)
+		if n.array != nil {
+			cut, err := adapt(n.array)
 			if err != nil {
 				omitted = append(omitted, fmt.Sprintf("/%s: %v", n.path, err))
 				continue
 			}
-			n.array = &regridded{n.array, cut, keep}
+			if cut != nil {
+				n.array = &regridded{n.array, cut, keep}
+			}
 		}
-		regularNodes = append(regularNodes, n)
+		adapted = append(adapted, n)
 	}
-	v, err := newV3(regularNodes, path.Join(tag, "regular"))
+	v, err := newV3(adapted, tag)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +65,7 @@ func newRegular(nodes []node, tag string, keep once) (*view, error) {
 	return v, nil
 }
 
-// regridded is an array with a regular chunk grid that replaces its rectilinear one.
+// regridded is an array with another chunk grid or other codecs.
 type regridded struct {
 	array
 	cut  *regular.Array

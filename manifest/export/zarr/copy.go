@@ -61,7 +61,7 @@ func (c *copier) write(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	return &Result{Arrays: len(c.arrays), Verbatim: c.verbatim.Load(), Inner: c.inner.Load(), Encoded: c.encoded.Load(), Missing: c.missing.Load(),
-		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append}, nil
+		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append, Extensions: c.extensions()}, nil
 }
 
 // begin starts the journal, or continues it if it belongs to the same copy.

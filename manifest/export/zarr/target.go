@@ -113,6 +113,9 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 	shards := t.pick(o.Shards, used)
 	chunks := t.pick(o.Chunks, used)
 	if t.whole = shards == nil && chunks == nil; t.whole {
+		if err := t.useCore(o.Compressor, firstSizes(t.grid)); err != nil {
+			return err
+		}
 		return t.regular(o.Format == 2)
 	}
 	declared := make([]grid.Sizes, t.grid.Rank())
@@ -130,6 +133,9 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 		return err
 	}
 	outer := sizes(chunks, within)
+	if err := t.useCore(o.Compressor, firstOf(outer)); err != nil {
+		return err
+	}
 	var inner []int64
 	if shards != nil {
 		if inner, err = t.inner(outer); err != nil {
@@ -154,19 +160,66 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 
 // recode replaces the codecs if they cannot encode re-chunked elements exactly.
 func (t *target) recode(chunks []grid.Sizes) error {
-	shape := make([]int64, len(chunks))
-	for axis, s := range chunks {
-		if size, ok := s.RegularSize(); ok {
-			shape[axis] = size
-		} else {
-			shape[axis] = s.Runs()[0].Codec
-		}
-	}
-	codecs, same, err := codec.ExactCodecs(t.schema.Codecs, t.schema.Form(shape))
+	codecs, same, err := codec.ExactCodecs(t.schema.Codecs, t.schema.Form(firstOf(chunks)))
 	if err == nil {
 		t.schema.Codecs, t.reencodesAll = codecs, !same
 	}
 	return err
+}
+
+// useCore replaces the codecs of chunks of a shape by core codecs, if a compressor is given.
+func (t *target) useCore(c codec.Compressor, shape []int64) error {
+	if c == "" {
+		return nil
+	}
+	codecs, same, err := codec.CoreCodecs(t.schema.Codecs, t.schema.Form(shape), c)
+	if err == nil {
+		t.schema.Codecs, t.reencodesAll = codecs, t.reencodesAll || !same
+	}
+	return err
+}
+
+// firstOf returns the shape of the first chunk.
+func firstOf(chunks []grid.Sizes) []int64 {
+	shape := make([]int64, len(chunks))
+	for axis, s := range chunks {
+		if size, ok := s.RegularSize(); ok {
+			shape[axis] = size
+		} else if runs := s.Runs(); len(runs) > 0 {
+			shape[axis] = runs[0].Codec
+		} else {
+			shape[axis] = 1 // an axis of length 0
+		}
+	}
+	return shape
+}
+
+// firstSizes returns the shape of the first chunk of a grid.
+func firstSizes(g *grid.Grid) []int64 {
+	all := make([]grid.Sizes, g.Rank())
+	for axis := range all {
+		all[axis] = grid.SizesOf(g.Dim(axis))
+	}
+	return firstOf(all)
+}
+
+// extensions returns the parts of all schemas that are outside Zarr's core specification.
+func (c *copier) extensions() (out []Extension) {
+	if c.opts.Format == 2 {
+		return nil
+	}
+	for _, t := range c.arrays {
+		if !t.schema.DataType.Type().IsCore() {
+			out = append(out, Extension{t.spec.Path, "data_type", t.schema.DataType.Name()})
+		}
+		if t.schema.ChunkGrid.Name != zarrjson.Regular {
+			out = append(out, Extension{t.spec.Path, "chunk_grid", string(t.schema.ChunkGrid.Name)})
+		}
+		for _, name := range codec.Extensions(t.schema.Codecs) {
+			out = append(out, Extension{t.spec.Path, "codecs", name})
+		}
+	}
+	return out
 }
 
 // sizes returns the requested sizes per axis, or the existing ones.

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/export/internal/progress"
 	"varve/manifest/repo"
@@ -38,6 +39,9 @@ type Options struct {
 	Chunks []Edges
 	// Shards are shard lengths; Chunks are then the chunks in shards.
 	Shards []Edges
+	// Compressor selects codecs of Zarr's core specification, which every client has, with this compressor. Chunks that
+	// are stored with these codecs are copied unchanged. Empty means the codecs of the source.
+	Compressor codec.Compressor
 	// Memory bounds the memory for chunks in bytes, in addition to the store's cache; 0 means 256 MiB.
 	Memory int64
 	// Workers is the number of boxes copied concurrently; 0 means GOMAXPROCS, and at least 16 for object
@@ -70,6 +74,16 @@ type Result struct {
 	Resumed  int64 // chunks that an earlier, stopped copy had written
 	Bytes    int64 // bytes of written chunks
 	Appended bool
+	// Extensions are the parts of the copy that are outside Zarr's core specification, in format 3.
+	Extensions []Extension
+}
+
+// Extension is a part of an array's schema that is outside Zarr's core specification, so that some clients cannot read
+// the array.
+type Extension struct {
+	Array string
+	Part  string // data_type, chunk_grid or codecs
+	Name  string // of the extension: string, rectilinear, numcodecs.shuffle
 }
 
 const (
@@ -156,8 +170,10 @@ type state struct {
 	Chunks   []Edges `json:"chunks,omitempty"`
 	Shards   []Edges `json:"shards,omitempty"`
 	Padded   bool    `json:"padded,omitempty"`
+
+	Compressor codec.Compressor `json:"compressor,omitempty"`
 }
 
 func (c *copier) state() state {
-	return state{manifest.Version, c.snapshot.ID, c.opts.Format, c.opts.Chunks, c.opts.Shards, c.snapshot.HasPadding()}
+	return state{manifest.Version, c.snapshot.ID, c.opts.Format, c.opts.Chunks, c.opts.Shards, c.snapshot.HasPadding(), c.opts.Compressor}
 }

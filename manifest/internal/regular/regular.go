@@ -5,8 +5,8 @@
 //	edges of the array     31   31   31   31   31    the edge whose chunks cover most of the axis
 //
 // A chunk that coincides with a chunk of the source has the same bytes. All other chunks are read from
-// the source and encoded. If the source's codecs cannot encode all values exactly, all chunks are
-// re-encoded with other codecs.
+// the source and encoded. If the source's codecs cannot encode all values exactly, or a client needs
+// others, all chunks are re-encoded with other codecs.
 package regular
 
 import (
@@ -38,8 +38,20 @@ type Array struct {
 	isRecoded bool // the codecs differ from the source's, so no chunk has the same bytes
 }
 
-// New returns the source with a regular grid.
-func New(source Source) (*Array, error) {
+// CodecChooser chooses the codecs of chunks of a form. same reports whether chunks that are stored with specs are
+// valid for the chosen codecs.
+type CodecChooser func(specs []codec.Spec, form codec.Form) (codecs []codec.Spec, same bool, err error)
+
+// CoreCodecs chooses codecs of Zarr's core specification.
+func CoreCodecs(specs []codec.Spec, form codec.Form) ([]codec.Spec, bool, error) {
+	return codec.CoreCodecs(specs, form, "")
+}
+
+// New returns the source with a regular grid. It keeps the codecs of the source if codec.ExactCodecs does.
+func New(source Source) (*Array, error) { return NewWith(source, codec.ExactCodecs) }
+
+// NewWith returns the source with a regular grid and the chosen codecs.
+func NewWith(source Source, choose CodecChooser) (*Array, error) {
 	schema, from := *source.Schema(), source.Grid()
 	shape := make([]int64, from.Rank())
 	for axis := range shape {
@@ -50,7 +62,7 @@ func New(source Source) (*Array, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}
-	codecs, same, err := codec.ExactCodecs(schema.Codecs, schema.Form(shape))
+	codecs, same, err := choose(schema.Codecs, schema.Form(shape))
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}
@@ -84,6 +96,12 @@ func commonEdge(d grid.Dimension) int64 {
 		}
 	}
 	return best
+}
+
+// IsSource reports whether the source has the same chunks and codecs, under the same names.
+func (a *Array) IsSource() bool {
+	schema := a.source.Schema()
+	return schema.ChunkGrid.Name == zarrjson.Regular && slices.EqualFunc(schema.Codecs, a.schema.Codecs, func(s, t codec.Spec) bool { return s.Name == t.Name })
 }
 
 // Schema returns the Zarr schema with the regular grid. It must not be changed.
