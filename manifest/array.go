@@ -73,11 +73,32 @@ func (a *Array) WithPadding() (*Array, error) {
 		}
 		schema.ChunkGrid.Encoded[axis] = grid.RunLength(runsOf(list)...)
 	}
-	if _, err = schema.Grid(); err != nil {
+	if g, err = schema.Grid(); err != nil {
 		return nil, fmt.Errorf("%s: codec sizes: %w", a.Path, err)
 	}
+	schema.Codecs = unclipped(&schema, g)
 	padded.Schema, padded.Patches = &schema, nil
 	return &padded, nil
+}
+
+// unclipped returns the codecs of a schema without clipped inner chunks of shards, if these divide each chunk of the
+// grid: padding can make that so.
+func unclipped(schema *zarrjson.Array, g *grid.Grid) []codec.Spec {
+	if !codec.HasClipping(schema.Codecs) {
+		return schema.Codecs
+	}
+	codecs := slices.Clone(schema.Codecs)
+	for i := range codecs {
+		codecs[i].Clip = false
+	}
+	shape := make([]int64, g.Rank())
+	for k := range shape {
+		shape[k], _ = g.Dim(k).CodecSize(0)
+	}
+	if p, err := codec.New(codecs, schema.Form(shape)); err == nil && p.CheckGrid(g) == nil {
+		return codecs
+	}
+	return schema.Codecs
 }
 
 // WithPadding returns the snapshot with padded chunks inside arrays: see Array.WithPadding.

@@ -46,6 +46,8 @@ type Storage struct {
 	Grid       *grid.Grid // Chunked, if chunks differ in shape
 	Index      string     // Chunked: the kind of index, in the format's words
 	RawEdges   bool       // Chunked: chunks that extend beyond the shape are stored without filters
+	// Shards is the same variable with whole shards as its chunks, if the chunks are parts of shards.
+	Shards *Storage
 	// Pipeline decodes chunks. If Plain is set, it returns elements in memory form; otherwise it
 	// returns stored elements of the codec type Raw, which Type.AppendMemory converts. It decodes
 	// strings of varying length itself if Texts is nil.

@@ -50,7 +50,7 @@ type combineOptions struct {
 	inline, valueBytes  int64
 	tolerance           float64
 	strict, rectilinear bool
-	padded              bool
+	padded, keepShards  bool
 }
 
 // addSourceFlags declares the flags that choose files, and how they are read.
@@ -65,6 +65,7 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	o.valueBytes = manifest.DefaultValueBytes
 	addNumber(f, &o.valueBytes, 1, "value-bytes", "store coordinates and texts of up to this many `bytes` a file in the manifest")
 	f.StringVar(&o.gribTimes, "grib-times", "", "place fields of GRIB files by `reference` time and step, or by valid time (default reference)")
+	f.BoolVar(&o.keepShards, "keep-shards", false, "keep the shards of Zarr sources whole, instead of referring to the chunks in them")
 	f.StringVar(&o.names, "names", "", "name variables of GRIB files as `cf` (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)")
 	f.BoolVar(&o.quiet, "quiet", false, "print errors only")
 	f.StringVar(&o.config, "config", "", "read flags from this YAML `file`; flags of the command line take precedence")
@@ -136,7 +137,7 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 		Writer:        "varve " + versionName(),
 		Plan: plan.Options{
 			Optional: o.optional, Vars: o.vars, Drop: o.drop, Group: o.group, Inline: &o.inline,
-			Strict: o.strict, Rectilinear: o.rectilinear, Padded: o.padded, Tolerance: o.tolerance, RepackLossy: o.lossy,
+			Strict: o.strict, Rectilinear: o.rectilinear, Padded: o.padded, KeepShards: o.keepShards, Tolerance: o.tolerance, RepackLossy: o.lossy,
 		},
 	}
 	err := errors.Join(o.checkMatch(), choose(&opts.GRIBIndex, "grib-index", o.gribIndex, indexUses),

@@ -70,7 +70,10 @@ func appendIn(ctx context.Context, repository *repo.Repository, names []string, 
 		if asked := opts.Plan.GRIBTimes; asked != "" && asked != built.GRIBTimes {
 			return nil, &plan.OptionError{Setting: report.Setting{Option: report.GRIBTimes, Value: string(asked)}, Says: fmt.Sprintf("the manifest has other times of GRIB fields (%s); build it again to change them", cmp.Or(built.GRIBTimes, "reference"))}
 		}
-		own.Plan.Names, own.Plan.GRIBTimes = built.Names, built.GRIBTimes
+		if opts.Plan.KeepShards && !built.KeepShards {
+			return nil, &plan.OptionError{Setting: report.Setting{Option: report.KeepShards}, Says: "the manifest has the chunks in the shards; build it again to change that"}
+		}
+		own.Plan.Names, own.Plan.GRIBTimes, own.Plan.KeepShards = built.Names, built.GRIBTimes, built.KeepShards
 		// A new file must be combined as the old ones were, not as today's flags say.
 		if !opts.Replan {
 			own.Plan = built

@@ -87,7 +87,7 @@ func (j *job) scanOptions(sink scan.RefSink) *scan.Options {
 
 // scan returns the options to scan all sources.
 func (opts *Options) scan(sink scan.RefSink) *scan.Options {
-	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Names: opts.Plan.Names, GRIBTimes: opts.Plan.GRIBTimes, GRIBIndexes: opts.indexes, Sink: sink, ValueBytes: opts.ValueBytes, Choice: planner.Choice{Options: &opts.Plan}}
+	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Names: opts.Plan.Names, GRIBTimes: opts.Plan.GRIBTimes, KeepShards: opts.Plan.KeepShards, GRIBIndexes: opts.indexes, Sink: sink, ValueBytes: opts.ValueBytes, Choice: planner.Choice{Options: &opts.Plan}}
 	if opts.Progress != nil {
 		o.Progress = func(p scan.Progress) { opts.Progress(int64(p.Done), int64(p.Sources)) }
 	}

@@ -33,7 +33,7 @@ type loading struct {
 
 // load returns the source of values for a plan of files.
 func (j *job) load(all []*manifest.File) *loading {
-	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, GRIBIndexes: j.opts.indexes}
+	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, KeepShards: j.opts.Plan.KeepShards, GRIBIndexes: j.opts.indexes}
 	return &loading{
 		files: all, opts: opts, sums: scan.NewSums(), memory: semaphore.NewWeighted(manifest.MostSummed),
 		workers: cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)), progress: j.opts.Compared, same: map[string]*manifest.Values{},

@@ -34,7 +34,7 @@ func (j *job) measureRepacked(ctx context.Context, made *planner.Plan, all []*ma
 		}
 	}
 	m := &measuring{memory: semaphore.NewWeighted(manifest.MostSummed), arrays: map[string]*measured{}}
-	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, GRIBIndexes: j.opts.indexes}
+	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, KeepShards: j.opts.Plan.KeepShards, GRIBIndexes: j.opts.indexes}
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
 	for file, some := range byFile {

@@ -20,6 +20,7 @@ const (
 	GRIBTimes  Option = "grib-times"
 	Group      Option = "group"
 	JoinLabels Option = "join"
+	KeepShards Option = "keep-shards"
 	Missing    Option = "missing"
 	Names      Option = "names"
 	NewDim     Option = "new-dim"
@@ -44,7 +45,7 @@ const (
 )
 
 // Options lists every option that a remedy can name, without LeaveOut and Separate.
-var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, GRIBTimes, Group, Missing, Names, NewDim,
+var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, GRIBTimes, Group, KeepShards, Missing, Names, NewDim,
 	Overlap, Pad, Padded, Rename, Repack, RepackLoss, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
 
 // Setting is an option and its value. The value is empty for an option that takes none.

@@ -69,6 +69,9 @@ func (o *opened) from(name string) (*opened, error) {
 func (o *opened) load() (err error) {
 	how := &formats.Options{Allow: o.Allow, Names: o.Names, GRIBTimes: o.GRIBTimes, GRIBIndexes: o.GRIBIndexes}
 	if o.data, err = formats.Open(o.ctx, o.src, how); err == nil {
+		if o.KeepShards {
+			keepShards(o.data)
+		}
 		o.names = spellPaths(o.data)
 	}
 	var index *grib.IndexError
@@ -76,6 +79,18 @@ func (o *opened) load() (err error) {
 		err = manifest.WithRemedy(err, "grib-index", "ignore")
 	}
 	return err
+}
+
+// keepShards makes shards the chunks of sharded variables.
+func keepShards(data *readers.Dataset) {
+	data.Root.Walk(func(g *readers.Group) bool {
+		for _, v := range g.Variables {
+			if v.Storage.Shards != nil {
+				v.Storage = *v.Storage.Shards
+			}
+		}
+		return true
+	})
 }
 
 // neighbour opens a file that the source names, or returns nil if it does not exist.

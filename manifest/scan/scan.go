@@ -49,6 +49,8 @@ type Options struct {
 	// GRIBIndexes reads the index files of GRIB files. nil means that index files next to the sources are read,
 	// if there are any.
 	GRIBIndexes *grib.IndexReader
+	// KeepShards makes shards the chunks of sharded arrays, and not the chunks in the shards.
+	KeepShards bool
 	// Choice selects the needed variables; nil selects all.
 	Choice Choice
 	// SkipBroken makes Scan succeed in spite of broken sources.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"varve/codec"
+	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/convert"
@@ -175,9 +176,11 @@ func (p *declaration) declare(a *array, d *decided) error {
 		}
 	}
 	out.Schema.ChunkGrid, out.CodecSizes = p.survey.gridOf(a, shape, kept)
-	if _, err := out.Schema.Grid(); err != nil {
+	g, err := out.Schema.Grid()
+	if err != nil {
 		return fmt.Errorf("%s: %w", a.path, err)
 	}
+	clipShards(out.Schema, g)
 	p.survey.noteChunks(a, out.Schema, kept)
 	p.survey.sourcePaths(a, &out)
 	out.Placement = p.placementOf(a)
@@ -189,6 +192,25 @@ func (p *declaration) declare(a *array, d *decided) error {
 		p.out.Inexact = append(p.out.Inexact, a.path)
 	}
 	return nil
+}
+
+// clipShards lets a schema clip the inner chunks of shards (version 1.1 of sharding) if they do not divide each chunk of
+// the grid. Otherwise such a chunk could not be encoded.
+func clipShards(schema *zarrjson.Array, g *grid.Grid) {
+	fits := func(codecs []codec.Spec) bool {
+		shape := make([]int64, g.Rank())
+		for k := range shape {
+			shape[k], _ = g.Dim(k).CodecSize(0)
+		}
+		p, err := codec.New(codecs, schema.Form(shape))
+		return err == nil && p.CheckGrid(g) == nil
+	}
+	if fits(schema.Codecs) {
+		return
+	}
+	if clipped := codec.WithClipping(schema.Codecs); fits(clipped) {
+		schema.Codecs = clipped
+	}
 }
 
 // schemaFinding adds a finding about a schema. Values in the manifest are converted once, at build

@@ -54,7 +54,7 @@ const (
 // keepState writes the input of Extend, or nothing if Extend could not continue this plan.
 func (p *declaration) keepState() error {
 	d := p.arrangement.onlyFlow()
-	if d == nil || len(p.survey.classes) > mostHeaders || p.env.opts.Strict || p.env.opts.Padded || len(p.out.Inexact)+len(p.env.opts.Exact)+len(p.env.opts.Repack) > 0 {
+	if d == nil || len(p.survey.classes) > mostHeaders || p.env.opts.Strict || p.env.opts.Padded || p.env.opts.KeepShards || len(p.out.Inexact)+len(p.env.opts.Exact)+len(p.env.opts.Repack) > 0 {
 		return nil
 	}
 	last := d.order[len(d.order)-1]

@@ -153,21 +153,28 @@ func (a *Array) mask(v *readers.Variable) error {
 	return nil
 }
 
-// storage returns the storage of the array.
+// storage returns the storage of the array. Its chunks are the innermost ones, and Shards the stored ones.
 func (a *Array) storage() readers.Storage {
-	s := readers.Storage{Layout: readers.Chunked, Index: a.tree.Index, Plain: true, ReadIndex: a.Refs}
-	specs, form := a.Doc.Codecs, a.Doc.Form(firstShape(a.Grid))
-	cut := a.Grid
-	if a.shards != nil {
-		specs, form = a.shards.pipeline.Specs(), a.shards.pipeline.Form()
-		cut, s.Index = a.shards.grid, s.Index+", shards"
+	whole := a.storageOf(a.Grid, a.Doc.Codecs, a.Doc.Form(firstShape(a.Grid)))
+	whole.ReadIndex = a.outerRefs
+	if a.shards == nil {
+		return whole
 	}
-	if shape, ok := cut.ChunkShape(); ok {
+	s := a.storageOf(a.shards.grid, a.shards.pipeline.Specs(), a.shards.pipeline.Form())
+	s.Index += ", shards"
+	s.ReadIndex, s.Shards = a.Refs, &whole
+	return s
+}
+
+// storageOf returns the storage of chunks with a grid and codecs, without an index.
+func (a *Array) storageOf(g *grid.Grid, specs []codec.Spec, form codec.Form) readers.Storage {
+	s := readers.Storage{Layout: readers.Chunked, Index: a.tree.Index, Plain: true}
+	if shape, ok := g.ChunkShape(); ok {
 		for _, n := range shape {
 			s.ChunkShape = append(s.ChunkShape, uint64(n))
 		}
 	} else {
-		s.Grid = cut
+		s.Grid = g
 	}
 	s.Pipeline = splitCodecs(specs, form)
 	if a.err != nil {
@@ -224,7 +231,15 @@ func orderOf(s codec.Spec) readers.Order {
 // Refs streams the positions of the stored chunks. For a sharded array these are the innermost
 // chunks.
 func (a *Array) Refs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
-	outer := func(yield func(*readers.Ref, error) bool) {
+	if a.shards == nil {
+		return a.outerRefs(ctx)
+	}
+	return a.innerRefs(ctx, a.outerRefs(ctx))
+}
+
+// outerRefs streams the positions of the stored chunks of the array's grid.
+func (a *Array) outerRefs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
+	return func(yield func(*readers.Ref, error) bool) {
 		for r, err := range a.tree.Chunks.Refs(ctx, a) {
 			if err == nil {
 				err = ctx.Err()
@@ -238,10 +253,6 @@ func (a *Array) Refs(ctx context.Context) iter.Seq2[*readers.Ref, error] {
 			}
 		}
 	}
-	if a.shards == nil {
-		return outer
-	}
-	return a.innerRefs(ctx, outer)
 }
 
 // locate adds the array's path to an error.
