@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/report"
 )
 
@@ -219,7 +221,7 @@ func (p *survey) leads(a *array, x, y []int, more int64) bool {
 }
 
 func (p *survey) memberLeads(a *array, x, y []int) bool {
-	return natural(p.env.files[p.firstFile(a, x)].URL, p.env.files[p.firstFile(a, y)].URL) < 0
+	return naming.Natural(p.env.files[p.firstFile(a, x)].URL, p.env.files[p.firstFile(a, y)].URL) < 0
 }
 
 func (p *survey) firstFile(a *array, members []int) int32 {
@@ -495,13 +497,13 @@ func (p *survey) bareRemedies(d *dim) []report.Remedy {
 // counts reports whether the coordinate only numbers its elements (0, 1, 2, …), also if there is
 // only one element.
 func (d *dim) counts() bool {
-	return len(d.order) == 1 && d.order[0].countsIn(d.nature)
+	return len(d.order) == 1 && d.order[0].CountsIn(d.nature)
 }
 
 // hasTimes reports whether a variable holds the time of each element of a dimension.
 func (p *arrangement) hasTimes(at string) bool {
 	return slices.ContainsFunc(p.arrays, func(a *array) bool {
-		return slices.Equal(a.dims, []string{at}) && natureOf(a.members[0].v) == instant
+		return slices.Equal(a.dims, []string{at}) && coord.NatureOf(a.members[0].v) == coord.Instant
 	})
 }
 
@@ -510,7 +512,7 @@ func (p *alignment) momentOf() string {
 	found := map[string]int{}
 	for _, c := range p.survey.classes {
 		for _, x := range c.vars {
-			if len(x.v.Shape) == 0 && x.v.Unreadable == "" && p.dims[x.path] == nil && natureOf(x.v) == instant {
+			if len(x.v.Shape) == 0 && x.v.Unreadable == "" && p.dims[x.path] == nil && coord.NatureOf(x.v) == coord.Instant {
 				found[x.path]++
 			}
 		}

@@ -9,6 +9,8 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -32,14 +34,14 @@ func (p *survey) settle(d *dim) error {
 	// All files have the same values, so they share the dimension. A single time is an exception:
 	// more files will follow, and their chunks must be able to grow along it.
 	case len(live) == 1 && !d.flowsAlone():
-		d.length = live[0].n
+		d.length = live[0].Len
 		d.order = live
 		return nil
 	}
 	if how := p.env.join(d); len(live) > 1 && how != plan.JoinExact {
 		return p.env.joinCoords(d, live, how)
 	}
-	if len(live) > 1 && d.nature != text && !p.env.sameDirection(d, live) {
+	if len(live) > 1 && d.nature != coord.Text && !p.env.sameDirection(d, live) {
 		d.role = spoiled
 		return nil
 	}
@@ -54,32 +56,32 @@ func (p *survey) placeApart(d *dim) {
 		return
 	}
 	// Files with equal coordinates have positions of their own.
-	var coords []*coord
+	var coords []*coord.Coord
 	for f, n := range d.of {
 		if n >= 0 {
 			own := *d.coords[n]
-			own.rep, own.files = int32(f), 1
+			own.File, own.Files = int32(f), 1
 			d.of[f] = int32(len(coords))
 			coords = append(coords, &own)
 		}
 	}
 	d.coords = coords
 	d.role, d.order, d.length = flowing, d.live(), 0
-	slices.SortFunc(d.order, func(a, b *coord) int { return cmp.Or(a.low.compare(b.low), p.env.compareFirst(a, b)) })
+	slices.SortFunc(d.order, func(a, b *coord.Coord) int { return cmp.Or(a.Low.Compare(b.Low), p.env.compareFirst(a, b)) })
 	for _, c := range d.order {
-		c.start = d.length
-		d.length += c.n
+		c.Start = d.length
+		d.length += c.Len
 	}
 }
 
 // flowsAlone reports whether a dimension counts as concatenated even if only one coordinate is
 // known.
-func (d *dim) flowsAlone() bool { return d.named || d.nature == instant }
+func (d *dim) flowsAlone() bool { return d.named || d.nature == coord.Instant }
 
 // live returns the coordinates that have values.
-func (d *dim) live() (live []*coord) {
+func (d *dim) live() (live []*coord.Coord) {
 	for _, c := range d.coords {
-		if c.n > 0 {
+		if c.Len > 0 {
 			live = append(live, c)
 		}
 	}
@@ -88,7 +90,7 @@ func (d *dim) live() (live []*coord) {
 
 // allPlaced reports whether every file has a position along a dimension. It refuses files without a
 // coordinate if other files show that they need one.
-func (p *survey) allPlaced(d *dim, live []*coord) bool {
+func (p *survey) allPlaced(d *dim, live []*coord.Coord) bool {
 	var lack []int32
 	for f, n := range d.of {
 		if n != noCoord {
@@ -96,7 +98,7 @@ func (p *survey) allPlaced(d *dim, live []*coord) bool {
 		}
 		length := p.classes[p.classOf[f]].dims[d.path].Length
 		// If all other files have the same values, a file without values may share them.
-		if len(live) > 1 || len(live) == 1 && (d.flowsAlone() || live[0].n != length) {
+		if len(live) > 1 || len(live) == 1 && (d.flowsAlone() || live[0].Len != length) {
 			lack = append(lack, int32(f))
 		}
 	}
@@ -113,10 +115,10 @@ func (p *survey) allPlaced(d *dim, live []*coord) bool {
 }
 
 // sameDirection refuses files whose values increase where most decrease, or the reverse.
-func (p *env) sameDirection(d *dim, live []*coord) bool {
-	ways := map[string][]*coord{}
+func (p *env) sameDirection(d *dim, live []*coord.Coord) bool {
+	ways := map[string][]*coord.Coord{}
 	for _, c := range live {
-		switch c.dir {
+		switch c.Direction {
 		case 1:
 			ways["upwards"] = append(ways["upwards"], c)
 		case -1:
@@ -137,14 +139,14 @@ func (p *env) sameDirection(d *dim, live []*coord) bool {
 }
 
 // lineUp concatenates coordinates in the order of their values.
-func (p *env) lineUp(d *dim, live []*coord) error {
-	falling := slices.ContainsFunc(live, func(c *coord) bool { return c.dir == -1 })
+func (p *env) lineUp(d *dim, live []*coord.Coord) error {
+	falling := slices.ContainsFunc(live, func(c *coord.Coord) bool { return c.Direction == -1 })
 	order := slices.Clone(live)
-	slices.SortFunc(order, func(a, b *coord) int { return p.compareCoords(a, b, falling, d.nature == text) })
+	slices.SortFunc(order, func(a, b *coord.Coord) int { return p.compareCoords(a, b, falling, d.nature == coord.Text) })
 	clusters := clustersOf(order, falling)
-	if d.nature == text {
+	if d.nature == coord.Text {
 		// Texts have no natural order, so alphabetical ranges mean nothing.
-		clusters = [][]*coord{order}
+		clusters = [][]*coord.Coord{order}
 	}
 	// Overlapping values of a dimension that nobody expects to grow, such as lat, are more likely
 	// the same grid with an error than files to concatenate.
@@ -157,7 +159,7 @@ func (p *env) lineUp(d *dim, live []*coord) error {
 		if err != nil {
 			return err
 		}
-		if !ok && !d.hinted && !d.named && d.nature != text { // the dimension is not concatenated, so the overlap option does not apply to it
+		if !ok && !d.hinted && !d.named && d.nature != coord.Text { // the dimension is not concatenated, so the overlap option does not apply to it
 			return p.settleConflict(d, live)
 		}
 		if !ok {
@@ -166,22 +168,22 @@ func (p *env) lineUp(d *dim, live []*coord) error {
 		}
 		at = end
 	}
-	slices.SortStableFunc(order, func(a, b *coord) int { return int(min(max(a.start-b.start, -1), 1)) })
+	slices.SortStableFunc(order, func(a, b *coord.Coord) int { return int(min(max(a.Start-b.Start, -1), 1)) })
 	d.role, d.order, d.length = flowing, order, at
 	return nil
 }
 
 // labels reports whether the values are distinct texts, such as station names.
-func (d *dim) labels(order []*coord) bool {
+func (d *dim) labels(order []*coord.Coord) bool {
 	seen := map[string]bool{}
 	total := 0
 	for _, c := range order {
-		switch c.v.Type.Kind {
+		switch c.Variable.Type.Kind {
 		case codec.String, codec.FixedBytes, codec.FixedUTF32:
 		default:
 			return false
 		}
-		for _, t := range c.texts() {
+		for _, t := range c.Texts() {
 			seen[t] = true
 			total++
 		}
@@ -189,34 +191,34 @@ func (d *dim) labels(order []*coord) bool {
 	return len(seen) == total
 }
 
-func (p *env) compareCoords(a, b *coord, falling, label bool) int {
-	c := a.low.compare(b.low)
+func (p *env) compareCoords(a, b *coord.Coord, falling, label bool) int {
+	c := a.Low.Compare(b.Low)
 	if label {
-		c = a.first.compare(b.first)
+		c = a.First.Compare(b.First)
 	} else if falling {
-		c = b.high.compare(a.high)
+		c = b.High.Compare(a.High)
 	}
 	if c == 0 {
-		c = natural(p.files[a.rep].URL, p.files[b.rep].URL)
+		c = naming.Natural(p.files[a.File].URL, p.files[b.File].URL)
 	}
 	return c
 }
 
 // clustersOf splits sorted coordinates into groups whose value ranges do not overlap.
-func clustersOf(order []*coord, falling bool) (clusters [][]*coord) {
+func clustersOf(order []*coord.Coord, falling bool) (clusters [][]*coord.Coord) {
 	begin, reach := 0, order[0]
 	for i := 1; i < len(order); i++ {
 		c := order[i]
-		apart := c.low.compare(reach.high) > 0
+		apart := c.Low.Compare(reach.High) > 0
 		if falling {
-			apart = c.high.compare(reach.low) < 0
+			apart = c.High.Compare(reach.Low) < 0
 		}
 		if apart {
 			clusters = append(clusters, order[begin:i])
 			begin, reach = i, c
 			continue
 		}
-		if !falling && c.high.compare(reach.high) > 0 || falling && c.low.compare(reach.low) < 0 {
+		if !falling && c.High.Compare(reach.High) > 0 || falling && c.Low.Compare(reach.Low) < 0 {
 			reach = c
 		}
 	}
@@ -226,13 +228,13 @@ func clustersOf(order []*coord, falling bool) (clusters [][]*coord) {
 // mergeCluster places coordinates whose value ranges overlap, starting at `at`. Each must be a
 // contiguous part of the sorted union of their values; otherwise ok is false. end is where the next
 // cluster starts.
-func (p *env) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, ok bool, err error) {
+func (p *env) mergeCluster(d *dim, cluster []*coord.Coord, at int64) (end int64, ok bool, err error) {
 	if len(cluster) == 1 {
-		cluster[0].start = at
-		return at + cluster[0].n, true, nil
+		cluster[0].Start = at
+		return at + cluster[0].Len, true, nil
 	}
 	// A summary does not show which values two coordinates share.
-	if slices.ContainsFunc(cluster, (*coord).summarized) {
+	if slices.ContainsFunc(cluster, (*coord.Coord).Summarized) {
 		return 0, false, nil
 	}
 	lists, apart, err := p.valuesOf(d, cluster)
@@ -241,17 +243,17 @@ func (p *env) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, ok bo
 	}
 	// Without a common value, nothing says that the files must interleave. The user named the
 	// dimension, or texts have no order worth keeping, so each file stays in one piece.
-	if apart && (d.nature == text || d.named) {
+	if apart && (d.nature == coord.Text || d.named) {
 		return p.endToEnd(d, cluster, at), true, nil
 	}
 	all := slices.Concat(lists...)
-	slices.SortFunc(all, key.compare)
+	slices.SortFunc(all, coord.Key.Compare)
 	all = slices.Compact(all)
 	// A coordinate with one value has no direction, so the second one may show it.
-	if cluster[0].dir == -1 || len(cluster) > 1 && cluster[1].dir == -1 {
+	if cluster[0].Direction == -1 || len(cluster) > 1 && cluster[1].Direction == -1 {
 		slices.Reverse(all)
 	}
-	place := make(map[key]int64, len(all))
+	place := make(map[coord.Key]int64, len(all))
 	for i, k := range all {
 		place[k] = int64(i)
 	}
@@ -261,17 +263,17 @@ func (p *env) mergeCluster(d *dim, cluster []*coord, at int64) (end int64, ok bo
 				return 0, false, nil
 			}
 		}
-		c.start = at + place[lists[i][0]]
+		c.Start = at + place[lists[i][0]]
 	}
 	return at + int64(len(all)), true, nil
 }
 
 // endToEnd concatenates coordinates that share no value although their ranges overlap.
-func (p *env) endToEnd(d *dim, cluster []*coord, at int64) int64 {
+func (p *env) endToEnd(d *dim, cluster []*coord.Coord, at int64) int64 {
 	for _, c := range cluster {
-		c.start, at = at, at+c.n
+		c.Start, at = at, at+c.Len
 	}
-	if d.nature != text {
+	if d.nature != coord.Text {
 		files := d.filesOf(cluster...)
 		p.find(p.odd(report.Finding{Code: report.OrderByLeast, Array: d.coord, Effect: report.Noted, Dim: d.name()}, files, d.total()))
 	}
@@ -279,12 +281,12 @@ func (p *env) endToEnd(d *dim, cluster []*coord, at int64) int64 {
 }
 
 // valuesOf returns the values of coordinates; apart reports that no two values are equal.
-func (p *env) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool, err error) {
-	lists, apart = make([][]key, len(cluster)), true
-	seen := map[key]bool{}
+func (p *env) valuesOf(d *dim, cluster []*coord.Coord) (lists [][]coord.Key, apart bool, err error) {
+	lists, apart = make([][]coord.Key, len(cluster)), true
+	seen := map[coord.Key]bool{}
 	for i, c := range cluster {
-		if lists[i], err = c.keys(d.nature, d.ranks); err != nil {
-			return nil, false, p.inFile(c.rep, err)
+		if lists[i], err = c.Keys(d.nature, d.ranks); err != nil {
+			return nil, false, p.inFile(c.File, err)
 		}
 		for _, k := range lists[i] {
 			apart = apart && !seen[k]
@@ -295,10 +297,10 @@ func (p *env) valuesOf(d *dim, cluster []*coord) (lists [][]key, apart bool, err
 }
 
 // refuseInterleaved refuses files whose values interleave with the values of other files.
-func (p *env) refuseInterleaved(d *dim, cluster []*coord) {
+func (p *env) refuseInterleaved(d *dim, cluster []*coord.Coord) {
 	d.role = spoiled
 	files := d.filesOf(cluster...)
-	if slices.ContainsFunc(cluster, (*coord).summarized) {
+	if slices.ContainsFunc(cluster, (*coord.Coord).Summarized) {
 		p.find(p.odd(report.Finding{Code: report.OverlapUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 			Args:     report.Args{"range": p.rangeOf(cluster[0]), "other": p.rangeOf(cluster[1])},
 			Remedies: []report.Remedy{compareAll(cluster)}}, files, d.total()))
@@ -310,31 +312,31 @@ func (p *env) refuseInterleaved(d *dim, cluster []*coord) {
 	}
 	last := cluster[len(cluster)-1]
 	p.find(p.odd(report.Finding{Code: report.ValuesInterleave, Array: d.coord, Effect: report.Refused, Dim: d.name(),
-		Args:     report.Args{"from": cluster[0].say(0), "to": last.say(last.n - 1)},
+		Args:     report.Args{"from": cluster[0].Say(0), "to": last.Say(last.Len - 1)},
 		Remedies: []report.Remedy{remedy}}, files, d.total()))
 }
 
 // rangeOf returns a description such as "a.nc from 1 to 9".
-func (p *env) rangeOf(c *coord) string {
-	return p.label(p.files[c.rep].URL) + " from " + c.say(0) + " to " + c.say(c.n-1)
+func (p *env) rangeOf(c *coord.Coord) string {
+	return p.label(p.files[c.File].URL) + " from " + c.Say(0) + " to " + c.Say(c.Len-1)
 }
 
 // compareAll returns the remedy that raises the size limit so that all values are compared.
-func compareAll(coords []*coord) report.Remedy {
+func compareAll(coords []*coord.Coord) report.Remedy {
 	most := int64(0)
 	for _, c := range coords {
-		most = max(most, c.n*int64(c.v.Type.Size))
+		most = max(most, c.Len*int64(c.Variable.Type.Size))
 	}
 	return report.Do(report.ValueBytes, strconv.FormatInt(most, 10), report.CompareValues)
 }
 
 // settleConflict decides about coordinates that should be equal but differ.
-func (p *env) settleConflict(d *dim, live []*coord) error {
+func (p *env) settleConflict(d *dim, live []*coord.Coord) error {
 	standard := p.standard(live)
 	if p.opts.Coords == plan.CoordsFirst {
 		standard = slices.MinFunc(live, p.compareFirst)
 	}
-	var near, odd []*coord
+	var near, odd []*coord.Coord
 	equal, moved := true, false
 	for _, c := range live {
 		if c == standard {
@@ -347,7 +349,7 @@ func (p *env) settleConflict(d *dim, live []*coord) error {
 			continue
 		}
 		odd = append(odd, c)
-		equal = equal && c.n == standard.n
+		equal = equal && c.Len == standard.Len
 		m, err := d.permuted(c, standard)
 		if err != nil {
 			return err
@@ -357,14 +359,14 @@ func (p *env) settleConflict(d *dim, live []*coord) error {
 	// The longest coordinate determines the length, also if a shorter one is used.
 	d.length = 0
 	for _, c := range live {
-		d.length = max(d.length, c.n)
+		d.length = max(d.length, c.Len)
 	}
 	// Different lengths cannot be a rounding difference, so padding decides and not the tolerance.
 	switch {
 	case len(odd) > 0 && !equal:
 		return p.settleWidths(d, live)
 	case len(odd) == 0 || p.opts.Coords == plan.CoordsFirst && !moved:
-		d.order, d.first, d.overruled = []*coord{standard}, true, len(odd) > 0
+		d.order, d.first, d.overruled = []*coord.Coord{standard}, true, len(odd) > 0
 		p.noteNear(d, near, standard)
 		p.noteOther(d, odd, standard)
 		return nil
@@ -374,17 +376,17 @@ func (p *env) settleConflict(d *dim, live []*coord) error {
 
 // standard returns the coordinate that most files have. If several have as many files, the first file
 // name decides.
-func (p *env) standard(live []*coord) *coord {
-	return slices.MinFunc(live, func(a, b *coord) int { return cmp.Or(cmp.Compare(b.files, a.files), p.compareFirst(a, b)) })
+func (p *env) standard(live []*coord.Coord) *coord.Coord {
+	return slices.MinFunc(live, func(a, b *coord.Coord) int { return cmp.Or(cmp.Compare(b.Files, a.Files), p.compareFirst(a, b)) })
 }
 
 // compareFirst compares the names of the first files that have the coordinates.
-func (p *env) compareFirst(a, b *coord) int {
-	return natural(p.files[a.rep].URL, p.files[b.rep].URL)
+func (p *env) compareFirst(a, b *coord.Coord) int {
+	return naming.Natural(p.files[a.File].URL, p.files[b.File].URL)
 }
 
 // isNear reports whether two coordinates differ by at most the tolerance.
-func (p *env) isNear(d *dim, a, b *coord) (bool, error) {
+func (p *env) isNear(d *dim, a, b *coord.Coord) (bool, error) {
 	if p.opts.Tolerance <= 0 {
 		return false, nil
 	}
@@ -394,23 +396,23 @@ func (p *env) isNear(d *dim, a, b *coord) (bool, error) {
 
 // apart returns the largest difference between two numeric coordinates, and the smallest step of b.
 // Both are NaN if the coordinates cannot be compared.
-func (d *dim) apart(a, b *coord) (delta, step float64, err error) {
-	if a.n != b.n || d.nature != real && d.nature != whole || a.summarized() || b.summarized() {
+func (d *dim) apart(a, b *coord.Coord) (delta, step float64, err error) {
+	if a.Len != b.Len || d.nature != coord.Real && d.nature != coord.Whole || a.Summarized() || b.Summarized() {
 		return math.NaN(), math.NaN(), nil
 	}
-	x, err := readNumbers(a.v, a.values.Data)
+	x, err := coord.ReadNumbers(a.Variable, a.Values.Data)
 	if err != nil {
 		return math.NaN(), math.NaN(), err
 	}
-	y, err := readNumbers(b.v, b.values.Data)
+	y, err := coord.ReadNumbers(b.Variable, b.Values.Data)
 	if err != nil {
 		return math.NaN(), math.NaN(), err
 	}
 	step = math.Inf(1)
-	for i := range x.n {
-		delta = max(delta, math.Abs(x.real(i)-y.real(i)))
+	for i := range x.Len {
+		delta = max(delta, math.Abs(x.Real(i)-y.Real(i)))
 		if i > 0 {
-			step = min(step, math.Abs(y.real(i)-y.real(i-1)))
+			step = min(step, math.Abs(y.Real(i)-y.Real(i-1)))
 		}
 	}
 	return delta, step, nil
@@ -418,7 +420,7 @@ func (d *dim) apart(a, b *coord) (delta, step float64, err error) {
 
 // allowDifference returns the remedies for coordinates that differ. It suggests a tolerance only if
 // that is less than a tenth of the smallest step: a larger one could equate neighbouring positions.
-func (d *dim) allowDifference(odd []*coord, standard *coord) ([]report.Remedy, error) {
+func (d *dim) allowDifference(odd []*coord.Coord, standard *coord.Coord) ([]report.Remedy, error) {
 	most, least := 0.0, math.Inf(1)
 	for _, c := range odd {
 		delta, step, err := d.apart(c, standard)
@@ -439,60 +441,60 @@ func (d *dim) allowDifference(odd []*coord, standard *coord) ([]report.Remedy, e
 
 // permuted reports whether two coordinates have the same values in another order. Then data of one
 // file would get the labels of the other, so no option may ignore the difference.
-func (d *dim) permuted(a, b *coord) (bool, error) {
-	if a.n != b.n || a.low != b.low || a.high != b.high {
+func (d *dim) permuted(a, b *coord.Coord) (bool, error) {
+	if a.Len != b.Len || a.Low != b.Low || a.High != b.High {
 		return false, nil
 	}
-	if a.summarized() || b.summarized() {
-		return sameSummaries(a, b, func(x, y *manifest.Summary) bool { return x.Bag == y.Bag && x.Meant != y.Meant })
+	if a.Summarized() || b.Summarized() {
+		return coord.SameSummaries(a, b, func(x, y *manifest.Summary) bool { return x.Bag == y.Bag && x.Meant != y.Meant })
 	}
-	x, err := a.keys(d.nature, d.ranks)
+	x, err := a.Keys(d.nature, d.ranks)
 	if err != nil {
 		return false, err
 	}
-	y, err := b.keys(d.nature, d.ranks)
+	y, err := b.Keys(d.nature, d.ranks)
 	// keys returns a new list, so sorting it does not change the coordinate.
-	slices.SortFunc(x, key.compare)
-	slices.SortFunc(y, key.compare)
+	slices.SortFunc(x, coord.Key.Compare)
+	slices.SortFunc(y, coord.Key.Compare)
 	return slices.Equal(x, y), err
 }
 
 // noteOther reports files whose coordinates are not used.
-func (p *env) noteOther(d *dim, other []*coord, standard *coord) {
+func (p *env) noteOther(d *dim, other []*coord.Coord, standard *coord.Coord) {
 	if len(other) > 0 {
 		p.find(p.odd(report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.byFirst(),
-			Args: report.Args{"standard": p.file(standard.rep)}}, d.filesOf(other...), d.total()))
+			Args: report.Args{"standard": p.file(standard.File)}}, d.filesOf(other...), d.total()))
 	}
 }
 
 // noteNear reports files whose coordinates differ from the used one by at most the tolerance.
-func (p *env) noteNear(d *dim, near []*coord, standard *coord) {
+func (p *env) noteNear(d *dim, near []*coord.Coord, standard *coord.Coord) {
 	if len(near) > 0 {
 		p.find(p.odd(report.Finding{Code: report.CoordinateNear, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.byTolerance(),
-			Args: report.Args{"tolerance": p.opts.Tolerance, "standard": []report.File{p.file(standard.rep)}}}, d.filesOf(near...), d.total()))
+			Args: report.Args{"tolerance": p.opts.Tolerance, "standard": []report.File{p.file(standard.File)}}}, d.filesOf(near...), d.total()))
 	}
 }
 
-func (p *env) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool) error {
+func (p *env) refuseCoords(d *dim, odd []*coord.Coord, standard *coord.Coord, moved bool) error {
 	files := d.filesOf(odd...)
 	d.role = spoiled
 	f := report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Refused, Dim: d.name()}
-	switch large := odd[0].summarized() || standard.summarized(); {
+	switch large := odd[0].Summarized() || standard.Summarized(); {
 	case moved:
 		f.Code = report.CoordinatePermuted
 	case large:
 		f.Args = report.Args{"range": p.rangeOf(odd[0]), "other": p.rangeOf(standard)}
-		f.Remedies = []report.Remedy{takeFirst, compareAll([]*coord{odd[0], standard})}
+		f.Remedies = []report.Remedy{takeFirst, compareAll([]*coord.Coord{odd[0], standard})}
 	default:
 		at, err := d.firstDifference(odd[0], standard)
 		if err != nil {
 			return err
 		}
-		has, others := odd[0].say(at), standard.say(at)
+		has, others := odd[0].Say(at), standard.Say(at)
 		if has == others { // 0.1 as float32 differs from 0.1 as float64
-			has, others = has+" of "+odd[0].v.Type.String(), others+" of "+standard.v.Type.String()
+			has, others = has+" of "+odd[0].Variable.Type.String(), others+" of "+standard.Variable.Type.String()
 		}
-		f.Args = report.Args{"example": p.file(odd[0].rep), "value": has, "index": at, "standard": p.file(standard.rep), "other": others}
+		f.Args = report.Args{"example": p.file(odd[0].File), "value": has, "index": at, "standard": p.file(standard.File), "other": others}
 		if f.Remedies, err = d.allowDifference(odd, standard); err != nil {
 			return err
 		}
@@ -504,12 +506,12 @@ func (p *env) refuseCoords(d *dim, odd []*coord, standard *coord, moved bool) er
 	return nil
 }
 
-func (d *dim) firstDifference(a, b *coord) (int64, error) {
-	x, err := a.keys(d.nature, d.ranks)
+func (d *dim) firstDifference(a, b *coord.Coord) (int64, error) {
+	x, err := a.Keys(d.nature, d.ranks)
 	if err != nil {
 		return 0, err
 	}
-	y, err := b.keys(d.nature, d.ranks)
+	y, err := b.Keys(d.nature, d.ranks)
 	for i := range min(len(x), len(y)) {
 		if x[i] != y[i] {
 			return int64(i), err

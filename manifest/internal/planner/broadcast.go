@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/edge"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -19,7 +22,7 @@ func (p *arrangement) checkBroadcast() error {
 		wrong := func(says string, remedies ...report.Remedy) error {
 			return &plan.OptionError{Setting: settingOf(&s), Says: says, Remedies: remedies}
 		}
-		called := slices.DeleteFunc(slices.Clone(p.alignment.dimOrder), func(at string) bool { return !calls(s.Dim, at) })
+		called := slices.DeleteFunc(slices.Clone(p.alignment.dimOrder), func(at string) bool { return !naming.Calls(s.Dim, at) })
 		is := func(how func(*dim) bool) bool {
 			return slices.ContainsFunc(called, func(at string) bool { return how(p.alignment.dims[at]) })
 		}
@@ -35,11 +38,11 @@ func (p *arrangement) checkBroadcast() error {
 			}
 			return wrong(says)
 		case !slices.ContainsFunc(p.survey.classes, func(c *class) bool {
-			return slices.ContainsFunc(c.vars, func(x planVar) bool { return matches([]string{s.Array}, x.path) })
+			return slices.ContainsFunc(c.vars, func(x planVar) bool { return naming.Matches([]string{s.Array}, x.path) })
 		}):
 			return wrong("no array has this name" + p.survey.whichThere())
 		case !slices.ContainsFunc(p.arrays, func(a *array) bool {
-			return p.alignment.broadcasts(&s, a) != nil || a.widened && matches([]string{s.Array}, a.path)
+			return p.alignment.broadcasts(&s, a) != nil || a.widened && naming.Matches([]string{s.Array}, a.path)
 		}) && len(p.env.report.Refused()) == 0:
 			return wrong("every array of this name has " + s.Dim + " already, or is the coordinate of a dimension")
 		}
@@ -78,13 +81,13 @@ func (p *arrangement) compareOptional() error {
 
 // places reports whether files are placed along a dimension.
 func (d *dim) places() bool {
-	return d.role == flowing && (len(d.order) > 1 || d.nature == instant || d.named)
+	return d.role == flowing && (len(d.order) > 1 || d.nature == coord.Instant || d.named)
 }
 
 // broadcasts returns the dimension along which an option broadcasts an array, or nil. Coordinates
 // are never broadcast, because they define the positions.
 func (p *alignment) broadcasts(s *plan.Broadcast, a *array) *dim {
-	if !matches([]string{s.Array}, a.path) || p.isAxis(a) || p.dims[a.path] != nil {
+	if !naming.Matches([]string{s.Array}, a.path) || p.isAxis(a) || p.dims[a.path] != nil {
 		return nil
 	}
 	d := p.dimFor(s.Dim, a.path)
@@ -100,7 +103,7 @@ func (p *alignment) dimFor(name, array string) (found *dim) {
 	nearest, several := -1, false
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
-		if !calls(name, at) || !d.places() {
+		if !naming.Calls(name, at) || !d.places() {
 			continue
 		}
 		if near := d.near(array); found == nil || near > nearest {
@@ -211,7 +214,7 @@ func (p *alignment) nameFor(d *dim, array string) string {
 // isSmall reports whether each file's values are so few that readers should not request them index
 // by index.
 func (a *array) isSmall() bool {
-	return !slices.ContainsFunc(a.members, func(m member) bool { return stepOf(&m) >= leastBytes })
+	return !slices.ContainsFunc(a.members, func(m member) bool { return stepOf(&m) >= edge.LeastBytes })
 }
 
 // stepOf returns the size in bytes of a member's values at one index of a broadcast dimension.
@@ -220,7 +223,7 @@ func stepOf(m *member) int64 {
 	if m.v.Type.Varies() {
 		unit = textSize
 	}
-	return max(elementsOf(m.v), 1) * unit
+	return max(coord.ElementsOf(m.v), 1) * unit
 }
 
 // textSize is the least size in bytes of a text in memory.

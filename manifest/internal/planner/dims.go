@@ -10,6 +10,8 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -36,18 +38,18 @@ type dim struct {
 	owned    bool // a new dimension that files also have, with length 1
 	length   int64
 
-	nature    nature
+	nature    coord.Nature
 	ranks     map[string]int64
-	coords    []*coord // the distinct coordinates
-	large     bool     // some coords have only a summary
-	of        []int32  // index into coords for each file, or noCoord or noDim
-	order     []*coord // the non-empty coords, sorted by start
-	first     bool     // the first file's coordinate is used for all files
-	overruled bool     // first, and some coordinates differ by more than the tolerance
-	inNames   bool     // files are placed in the order of their names
-	settled   bool     // file attributes decide the placement
-	joined    bool     // coordinates differ in part, and Options.Join says how to combine them
-	cuts      []int64  // if joined, the ends of all parts of files
+	coords    []*coord.Coord // the distinct coordinates
+	large     bool           // some coords have only a summary
+	of        []int32        // index into coords for each file, or noCoord or noDim
+	order     []*coord.Coord // the non-empty coords, sorted by start
+	first     bool           // the first file's coordinate is used for all files
+	overruled bool           // first, and some coordinates differ by more than the tolerance
+	inNames   bool           // files are placed in the order of their names
+	settled   bool           // file attributes decide the placement
+	joined    bool           // coordinates differ in part, and Options.Join says how to combine them
+	cuts      []int64        // if joined, the ends of all parts of files
 }
 
 const (
@@ -63,24 +65,24 @@ func (d *dim) starts(file int32) (start, length int64, ok bool) {
 	}
 	c := d.coords[n]
 	if !d.joined {
-		return c.start, c.n, true
+		return c.Start, c.Len, true
 	}
-	if len(c.parts) == 0 {
+	if len(c.Parts) == 0 {
 		return 0, 0, true
 	}
-	for _, s := range c.parts {
-		length = max(length, s.origin+s.length-c.start)
+	for _, s := range c.Parts {
+		length = max(length, s.Origin+s.Length-c.Start)
 	}
-	return c.start, length, true
+	return c.Start, length, true
 }
 
 // parts returns the contiguous parts of a file along a dimension.
-func (p *survey) parts(d *dim, file int32) ([]axisPart, bool) {
+func (p *survey) parts(d *dim, file int32) ([]coord.Part, bool) {
 	if d.joined && d.of[file] >= 0 {
-		return d.coords[d.of[file]].parts, true
+		return d.coords[d.of[file]].Parts, true
 	}
 	start, length, ok := p.extent(d, file)
-	return []axisPart{{origin: start, length: length}}, ok
+	return []coord.Part{{Origin: start, Length: length}}, ok
 }
 
 // collectDims collects the dimensions of all variables.
@@ -96,7 +98,7 @@ func (p *alignment) collectDims() {
 		for at := range used {
 			d := p.dims[at]
 			if d == nil {
-				d = &dim{path: at, named: p.env.isNamed(at), separate: slices.ContainsFunc(p.env.opts.Apart, func(name string) bool { return calls(name, at) })}
+				d = &dim{path: at, named: p.env.isNamed(at), separate: slices.ContainsFunc(p.env.opts.Apart, func(name string) bool { return naming.Calls(name, at) })}
 				p.dims[at] = d
 			}
 			d.classes = append(d.classes, int32(n))
@@ -121,11 +123,8 @@ func (p *alignment) collectDims() {
 }
 
 func (p *env) isNamed(at string) bool {
-	return slices.ContainsFunc(p.opts.Concat, func(name string) bool { return calls(name, at) })
+	return slices.ContainsFunc(p.opts.Concat, func(name string) bool { return naming.Calls(name, at) })
 }
-
-// calls reports whether name, as a user writes it, means the dimension at a path.
-func calls(name, at string) bool { return name == at || "/"+name == at || name == path.Base(at) }
 
 // find returns the index in c.vars of the variable at a path, or -1.
 func (c *class) find(at string) int {
@@ -211,7 +210,7 @@ func (p *survey) readCoords(d *dim) (missing []want, err error) {
 	if len(missing) > 0 {
 		return missing, nil
 	}
-	d.large = slices.ContainsFunc(d.coords, (*coord).summarized)
+	d.large = slices.ContainsFunc(d.coords, (*coord.Coord).Summarized)
 	return nil, p.env.measure(d)
 }
 
@@ -221,30 +220,30 @@ func (p *env) measure(d *dim) error {
 		return nil
 	}
 	into := make([]int32, len(d.coords))
-	var kept []*coord
+	var kept []*coord.Coord
 	bySum := map[uint64][]int32{}
 	for i, c := range d.coords {
-		if err := c.measure(d.nature, d.ranks); err != nil {
-			return p.inFile(c.rep, err)
+		if err := c.Measure(d.nature, d.ranks); err != nil {
+			return p.inFile(c.File, err)
 		}
 		// The full values of large coordinates are unknown, so the end points choose the
 		// candidates.
 		if d.large {
-			c.sum = hashKeys([]key{c.first, c.last})
+			c.Sum = coord.HashKeys([]coord.Key{c.First, c.Last})
 		}
 		into[i] = -1
-		for _, k := range bySum[c.sum] {
+		for _, k := range bySum[c.Sum] {
 			if same, err := d.equal(c, kept[k]); err != nil {
-				return p.inFile(c.rep, err)
+				return p.inFile(c.File, err)
 			} else if same {
 				into[i] = k
-				kept[k].absorb(p, c)
+				p.absorb(kept[k], c)
 				break
 			}
 		}
 		if into[i] < 0 {
 			into[i] = int32(len(kept))
-			bySum[c.sum] = append(bySum[c.sum], into[i])
+			bySum[c.Sum] = append(bySum[c.Sum], into[i])
 			kept = append(kept, c)
 		}
 	}
@@ -259,25 +258,25 @@ func (p *env) measure(d *dim) error {
 
 // absorb merges an equal coordinate into c. The file that comes first by name represents both, so
 // that the order of the input does not matter.
-func (c *coord) absorb(p *env, other *coord) {
-	c.files += other.files
-	if natural(p.files[other.rep].URL, p.files[c.rep].URL) < 0 {
-		c.rep, c.meaning, c.values, c.summary = other.rep, other.meaning, other.values, other.summary
+func (p *env) absorb(c, other *coord.Coord) {
+	c.Files += other.Files
+	if naming.Natural(p.files[other.File].URL, p.files[c.File].URL) < 0 {
+		c.File, c.Meaning, c.Values, c.Summary = other.File, other.Meaning, other.Values, other.Summary
 	}
 }
 
-func (d *dim) equal(a, b *coord) (bool, error) {
-	if a.n != b.n || a.first != b.first || a.last != b.last || a.low != b.low || a.high != b.high {
+func (d *dim) equal(a, b *coord.Coord) (bool, error) {
+	if a.Len != b.Len || a.First != b.First || a.Last != b.Last || a.Low != b.Low || a.High != b.High {
 		return false, nil
 	}
-	if a.summarized() || b.summarized() {
-		return sameSummaries(a, b, func(x, y *manifest.Summary) bool { return x.Meant == y.Meant })
+	if a.Summarized() || b.Summarized() {
+		return coord.SameSummaries(a, b, func(x, y *manifest.Summary) bool { return x.Meant == y.Meant })
 	}
-	x, err := a.keys(d.nature, d.ranks)
+	x, err := a.Keys(d.nature, d.ranks)
 	if err != nil {
 		return false, err
 	}
-	y, err := b.keys(d.nature, d.ranks)
+	y, err := b.Keys(d.nature, d.ranks)
 	return slices.Equal(x, y), err
 }
 
@@ -287,20 +286,20 @@ func (p *env) settleNature(d *dim) bool {
 	if len(d.coords) == 0 {
 		return true
 	}
-	groups := map[sort][]*coord{}
-	d.nature = whole
+	groups := map[sort][]*coord.Coord{}
+	d.nature = coord.Whole
 	for _, c := range d.coords {
 		s := sortOf(c)
 		groups[s] = append(groups[s], c)
 		// Whole numbers and floats can be compared as floats.
-		d.nature = max(d.nature, c.nature)
+		d.nature = max(d.nature, c.Nature)
 	}
-	if d.nature == text {
+	if d.nature == coord.Text {
 		d.rankTexts()
 	}
-	d.hinted = d.hinted || d.nature == instant
+	d.hinted = d.hinted || d.nature == coord.Instant
 	joinUnitless(groups)
-	if len(groups) < 2 || p.opts.Coords == plan.CoordsFirst && d.nature < instant {
+	if len(groups) < 2 || p.opts.Coords == plan.CoordsFirst && d.nature < coord.Instant {
 		return true
 	}
 	p.refuseSorts(d, groups)
@@ -309,13 +308,13 @@ func (p *env) settleNature(d *dim) bool {
 
 // joinUnitless removes coordinates that state no units if others are numbers with units. The schema
 // reports them.
-func joinUnitless(groups map[sort][]*coord) {
+func joinUnitless(groups map[sort][]*coord.Coord) {
 	none := sort{kind: "numbers"}
 	isOther := func(s sort) bool { return s.kind == none.kind && s != none }
 	if len(groups) < 2 || !slices.ContainsFunc(slices.Collect(maps.Keys(groups)), isOther) {
 		return
 	}
-	groups[none] = slices.DeleteFunc(groups[none], func(c *coord) bool { return !c.statesUnits() })
+	groups[none] = slices.DeleteFunc(groups[none], func(c *coord.Coord) bool { return !c.StatesUnits() })
 	if len(groups[none]) == 0 {
 		delete(groups, none)
 	}
@@ -328,12 +327,12 @@ type sort struct {
 	unit string // the unit of numbers, or the calendar of times
 }
 
-func sortOf(c *coord) sort {
-	switch c.nature {
-	case instant:
+func sortOf(c *coord.Coord) sort {
+	switch c.Nature {
+	case coord.Instant:
 		return sort{"times", calendarOf(c)}
-	case whole, real:
-		return sort{"numbers", c.unit}
+	case coord.Whole, coord.Real:
+		return sort{"numbers", c.Unit}
 	}
 	return sort{kind: "text"}
 }
@@ -349,18 +348,18 @@ func (s sort) String() string {
 	return s.kind
 }
 
-func calendarOf(c *coord) string {
-	if c.times.Units.Calendar <= 1 { // standard and Gregorian calendars agree since 1582
+func calendarOf(c *coord.Coord) string {
+	if c.Times.Units.Calendar <= 1 { // standard and Gregorian calendars agree since 1582
 		return "standard"
 	}
-	return c.times.Units.Calendar.String()
+	return c.Times.Units.Calendar.String()
 }
 
 // refuseSorts refuses files whose coordinates cannot be compared with the coordinates of most files.
-func (p *env) refuseSorts(d *dim, groups map[sort][]*coord) {
+func (p *env) refuseSorts(d *dim, groups map[sort][]*coord.Coord) {
 	// The majority is probably right, so the finding names the other files.
 	most := majority(p, groups, sort.String)
-	var numbers []*coord // numbers with other units; they share a finding, because each file may have its own units
+	var numbers []*coord.Coord // numbers with other units; they share a finding, because each file may have its own units
 	units := 0
 	for _, s := range slices.SortedFunc(maps.Keys(groups), func(a, b sort) int { return strings.Compare(a.String(), b.String()) }) {
 		switch {
@@ -380,40 +379,40 @@ func (p *env) refuseSorts(d *dim, groups map[sort][]*coord) {
 }
 
 // refuseNumbers refuses numeric coordinates whose units differ from the units of most files.
-func (p *env) refuseNumbers(d *dim, odd []*coord, units int, most sort) {
+func (p *env) refuseNumbers(d *dim, odd []*coord.Coord, units int, most sort) {
 	first := slices.MinFunc(odd, p.compareFirst)
 	f := report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": sortOf(first).String(), "others": most.String()}}
 	if most.kind == "numbers" {
-		f.Code, f.Args = report.CoordinateUnits, report.Args{"units": first.units, "others": most.unit, "variants": int64(units), "example": p.file(first.rep)}
+		f.Code, f.Args = report.CoordinateUnits, report.Args{"units": first.Units, "others": most.unit, "variants": int64(units), "example": p.file(first.File)}
 		f.Remedies = []report.Remedy{takeFirst}
 	}
-	if _, _, err := cf.UnitsOf(first.v); err != nil {
+	if _, _, err := cf.UnitsOf(first.Variable); err != nil {
 		// Units such as "days since launch" are times that cannot be decoded, so only file names
 		// give an order.
-		f.Args["invalid"] = strings.TrimPrefix(err.Error(), fmt.Sprintf("%s: time units %q: ", first.v.Path, first.units))
+		f.Args["invalid"] = strings.TrimPrefix(err.Error(), fmt.Sprintf("%s: time units %q: ", first.Variable.Path, first.Units))
 		f.Remedies = []report.Remedy{withoutValues(d)}
 	}
 	p.refuseSort(d, odd, f)
 }
 
-func (p *env) refuseSort(d *dim, odd []*coord, f report.Finding) {
+func (p *env) refuseSort(d *dim, odd []*coord.Coord, f report.Finding) {
 	f.Array, f.Effect, f.Dim = d.coord, report.Refused, d.name()
 	p.find(p.odd(f, d.filesOf(odd...), d.total()))
 }
 
 // majority returns the key with the most files. If several have as many, the first file name
 // decides.
-func majority[K comparable](p *env, groups map[K][]*coord, text func(K) string) (best K) {
+func majority[K comparable](p *env, groups map[K][]*coord.Coord, text func(K) string) (best K) {
 	bestFiles, bestName := int64(-1), ""
 	for _, key := range slices.SortedFunc(maps.Keys(groups), func(a, b K) int { return strings.Compare(text(a), text(b)) }) {
 		files, name := int64(0), ""
 		for _, c := range groups[key] {
-			files += c.files
-			if url := p.files[c.rep].URL; name == "" || natural(url, name) < 0 {
+			files += c.Files
+			if url := p.files[c.File].URL; name == "" || naming.Natural(url, name) < 0 {
 				name = url
 			}
 		}
-		if files > bestFiles || files == bestFiles && natural(name, bestName) < 0 {
+		if files > bestFiles || files == bestFiles && naming.Natural(name, bestName) < 0 {
 			best, bestFiles, bestName = key, files, name
 		}
 	}
@@ -424,7 +423,7 @@ func majority[K comparable](p *env, groups map[K][]*coord, text func(K) string) 
 func (d *dim) name() string { return path.Base(d.path) }
 
 // filesWhose lists the files whose coordinate satisfies a condition.
-func (d *dim) filesWhose(is func(c *coord) bool) (files []int32) {
+func (d *dim) filesWhose(is func(c *coord.Coord) bool) (files []int32) {
 	for f, n := range d.of {
 		if n >= 0 && is(d.coords[n]) {
 			files = append(files, int32(f))
@@ -434,15 +433,15 @@ func (d *dim) filesWhose(is func(c *coord) bool) (files []int32) {
 }
 
 // filesOf lists the files that have one of the given coordinates.
-func (d *dim) filesOf(coords ...*coord) []int32 {
+func (d *dim) filesOf(coords ...*coord.Coord) []int32 {
 	if len(coords) == 1 {
-		return d.filesWhose(func(c *coord) bool { return c == coords[0] })
+		return d.filesWhose(func(c *coord.Coord) bool { return c == coords[0] })
 	}
-	in := make(map[*coord]bool, len(coords))
+	in := make(map[*coord.Coord]bool, len(coords))
 	for _, c := range coords {
 		in[c] = true
 	}
-	return d.filesWhose(func(c *coord) bool { return in[c] })
+	return d.filesWhose(func(c *coord.Coord) bool { return in[c] })
 }
 
 func (d *dim) total() (n int64) {
@@ -457,7 +456,7 @@ func (d *dim) total() (n int64) {
 func (d *dim) rankTexts() {
 	all := map[string]bool{}
 	for _, c := range d.coords {
-		for _, t := range c.texts() {
+		for _, t := range c.Texts() {
 			all[t] = true
 		}
 	}
@@ -466,4 +465,59 @@ func (d *dim) rankTexts() {
 	for i, t := range sorted(all) {
 		d.ranks[t] = int64(i)
 	}
+}
+
+// onlyCounts reports whether several coordinates only number the elements of each file from 0 or 1,
+// so that they do not place files.
+func (d *dim) onlyCounts() bool {
+	return len(d.coords) > 1 && !slices.ContainsFunc(d.coords, func(c *coord.Coord) bool { return !c.CountsIn(d.nature) })
+}
+
+// interned finds equal coordinates, so that a million files with one coordinate share it.
+type interned struct {
+	files   []*manifest.File
+	meaning map[*manifest.Variable]int // index into meant, for each variable
+	byKey   map[string]int             // index into meant, by meaningKey
+	meant   []*coord.Meaning
+	coords  map[meant]int32
+}
+
+type meant struct {
+	meaning int
+	values  *manifest.Values
+}
+
+func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manifest.Values) error {
+	m, ok := in.meaning[v]
+	if !ok {
+		key := coord.MeaningKey(v)
+		if m, ok = in.byKey[key]; !ok {
+			made, err := coord.NewMeaning(v)
+			if err != nil {
+				return err
+			}
+			m = len(in.meant)
+			in.meant = append(in.meant, made)
+			in.byKey[key] = m
+		}
+		in.meaning[v] = m
+	}
+	at, ok := in.coords[meant{m, values}]
+	if !ok {
+		at = int32(len(d.coords))
+		d.coords = append(d.coords, &coord.Coord{Meaning: in.meant[m], Values: values, File: file})
+		in.coords[meant{m, values}] = at
+	}
+	d.of[file] = at
+	c := d.coords[at]
+	c.Files++
+	if c.File != file && naming.Natural(in.files[file].URL, in.files[c.File].URL) < 0 {
+		c.File = file
+	}
+	return nil
+}
+
+// newInterned returns an empty interned.
+func newInterned(files []*manifest.File) *interned {
+	return &interned{files: files, meaning: map[*manifest.Variable]int{}, byKey: map[string]int{}, coords: map[meant]int32{}}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/report"
 )
 
@@ -54,12 +55,12 @@ func domainOf(g *manifest.GroupAttributes) (d domain, ok bool) {
 			if a == nil {
 				return d, false
 			}
-			x, err := readNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
+			x, err := coord.ReadNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
 			if err != nil {
 				return d, false
 			}
-			for i := range x.n {
-				*to = append(*to, int64(x.real(i)))
+			for i := range x.Len {
+				*to = append(*to, int64(x.Real(i)))
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func (p *survey) numberDomains(dims []*dim, domains map[int32]domain) bool {
 	for f, d := range domains {
 		all := p.classes[p.classOf[f]].header.Dimensions
 		for k := range dims {
-			if id := d.ids[k]; id < 1 || id > int64(len(all)) || renamer.dim(all[id-1].Path) != dims[k].path {
+			if id := d.ids[k]; id < 1 || id > int64(len(all)) || renamer.Dim(all[id-1].Path) != dims[k].path {
 				return false
 			}
 		}
@@ -162,12 +163,12 @@ func (p *survey) placeDomain(d *dim, domains map[int32]domain, k int) {
 		if !ok {
 			n = int32(len(d.coords))
 			same[key] = n
-			d.coords = append(d.coords, &coord{meaning: unknown, course: course{n: key[1]}, start: key[0], rep: int32(f)})
+			d.coords = append(d.coords, &coord.Coord{Meaning: coord.Unknown, Course: coord.Course{Len: key[1]}, Start: key[0], File: int32(f)})
 		}
 		d.of[f] = n
-		d.coords[n].files++
+		d.coords[n].Files++
 	}
 	d.order = slices.Clone(d.coords)
-	slices.SortFunc(d.order, func(a, b *coord) int { return int(a.start - b.start) })
+	slices.SortFunc(d.order, func(a, b *coord.Coord) int { return int(a.Start - b.Start) })
 	d.settled = true
 }

@@ -5,27 +5,10 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/edge"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/zarrjson"
-)
-
-// Limits for chunks of contiguous storage, whose length varve may choose. A request for less than a
-// few KiB costs more than its bytes; in a chunk of many MiB, readers fetch much that they do not need.
-const (
-	mostBytes  = 4 << 20 // the largest chunk
-	leastBytes = 4 << 10 // the smallest chunk, unless the array is smaller
-)
-
-// Limits for the records of netCDF-3 files, in which a record of one variable is followed by the
-// records of other variables. A chunk of one record is verbatim; a chunk of several records is
-// re-encoded. Records are joined if chunks of one record would be too small or too many.
-const (
-	longRecord   = 8 << 10 // bytes; a record of this size is always a chunk
-	shortRecord  = 512     // bytes; records of this size are chunks if there are at most mostChunks
-	mostChunks   = 10_000
-	tinyRecord   = 8 // bytes; records of this size are chunks if there are at most fewChunks
-	fewChunks    = 64
-	joinedBytes  = 1 << 20 // bytes to read for a chunk of several records, with the other records between them
-	leastRecords = 64      // the least number of records to join, if they are so far apart that each is read separately
 )
 
 // cutting decides the chunk grid of an array.
@@ -36,9 +19,9 @@ type cutting struct {
 	kept    []bool // for each member, whether its chunks can be served verbatim
 	element int64  // size of an element in memory
 	shape   []int64
-	around  []int64 // chunk length (the longest) along dimensions in which files are not placed; 0 for other dimensions
-	lists   [][]run // edges along dimensions in which files are not placed, if they differ; nil for other dimensions
-	usual   []int64 // along dimensions in which files are placed: chunk length for positions that no tile covers
+	around  []int64      // chunk length (the longest) along dimensions in which files are not placed; 0 for other dimensions
+	lists   [][]edge.Run // edges along dimensions in which files are not placed, if they differ; nil for other dimensions
+	usual   []int64      // along dimensions in which files are placed: chunk length for positions that no tile covers
 }
 
 // gridOf decides the chunk grid of an array, and with Options.Padded its Array.CodecSizes. kept says for
@@ -47,15 +30,15 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) (declared zarrjson
 	c := &cutting{p: p, a: a, members: a.all(), kept: kept, shape: shape}
 	c.element = elementSize(c.members)
 	c.chooseAround()
-	axes := make([][]run, len(shape))
+	axes := make([][]edge.Run, len(shape))
 	// Readers support regular grids everywhere and rectilinear ones seldom, so a regular grid is
 	// declared unless it would re-encode chunks and the user allows the alternative.
 	regular := !p.env.opts.Rectilinear || len(a.placed) == 0
 	sizes := make([]int64, len(shape))
 	for k := range shape {
 		if lengths := p.env.override(a, k); lengths != nil {
-			axes[k] = broadcast(lengths, shape[k])
-			if !slices.Equal(plain(axes[k]), plain(c.edges(k))) {
+			axes[k] = edge.Repeat(lengths, shape[k])
+			if !slices.Equal(edge.Grid(axes[k]), edge.Grid(c.edges(k))) {
 				clear(c.lists) // no chunk stays verbatim
 			}
 		}
@@ -65,8 +48,8 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) (declared zarrjson
 			axes[k] = c.edges(k)
 		}
 		even := false
-		sizes[k], even = evenly(axes[k], shape[k])
-		regular = regular && even && !(p.env.opts.Padded && paddedSizes(axes[k]) != nil)
+		sizes[k], even = edge.Even(axes[k], shape[k])
+		regular = regular && even && !(p.env.opts.Padded && edge.PaddedSizes(axes[k]) != nil)
 	}
 	// A rectilinear grid cannot describe an empty axis.
 	if regular || slices.Contains(shape, 0) {
@@ -74,8 +57,8 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) (declared zarrjson
 	}
 	edges := make([]grid.Sizes, len(shape))
 	for k := range axes {
-		edges[k] = grid.RunLength(plain(axes[k])...)
-		if list := paddedSizes(axes[k]); p.env.opts.Padded && list != nil {
+		edges[k] = grid.RunLength(edge.Grid(axes[k])...)
+		if list := edge.PaddedSizes(axes[k]); p.env.opts.Padded && list != nil {
 			if codecSizes == nil {
 				codecSizes = make([][][2]int64, len(shape))
 			}
@@ -85,107 +68,15 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) (declared zarrjson
 	return zarrjson.RectilinearGrid(edges...), codecSizes
 }
 
-// paddedSizes returns the codec sizes of runs, or nil if no edge before the last one is padded.
-func paddedSizes(runs []run) (list [][2]int64) {
-	padded := false
-	for i, r := range runs {
-		padded = padded || r.length > r.data && i < len(runs)-1
-		if k := len(list) - 1; k >= 0 && list[k][0] == r.length {
-			list[k][1] += r.count
-			continue
-		}
-		list = append(list, [2]int64{r.length, r.count})
-	}
-	if !padded {
-		return nil
-	}
-	return list
-}
-
-// run is a number of equal edges in a row. If the last edge is padded, length is its codec size and
-// data its data size; otherwise the two are equal.
-type run struct {
-	length, count int64
-	data          int64
-}
-
-// plain converts runs to the form of a grid. The last edge may extend beyond the array.
-func plain(runs []run) []grid.Run {
-	var out []grid.Run
-	for i, r := range runs {
-		if i == len(runs)-1 {
-			out = appendRun(out, r.data, r.count-1)
-			out = appendRun(out, r.length, 1)
-			break
-		}
-		out = appendRun(out, r.data, r.count)
-	}
-	return out
-}
-
-func appendRun(out []grid.Run, length, count int64) []grid.Run {
-	if k := len(out) - 1; k >= 0 && out[k].Data == length {
-		out[k].Count += count
-		return out
-	}
-	if count > 0 {
-		out = append(out, grid.Times(length, count))
-	}
-	return out
-}
-
-// evenly returns the common length of the chunks along an axis. ok is false if lengths differ; only
-// the last chunk may be shorter, if it is padded.
-func evenly(runs []run, extent int64) (size int64, ok bool) {
-	if extent == 0 || len(runs) == 0 {
-		if len(runs) > 0 {
-			return max(runs[0].length, 1), true
-		}
-		return 1, true
-	}
-	size = runs[0].data
-	for i, r := range runs {
-		switch {
-		case r.data == size:
-		case i == len(runs)-1 && r.count == 1 && r.data < size && r.length == size:
-		default:
-			return size, false
-		}
-	}
-	// A single chunk may be declared with its stored length, which exceeds the array.
-	if len(runs) == 1 && runs[0].count == 1 {
-		size = runs[0].length
-	}
-	return size, true
-}
-
-// broadcast repeats the last of the given lengths until they cover extent.
-func broadcast(lengths []int64, extent int64) (runs []run) {
-	at := int64(0)
-	for _, n := range lengths[:len(lengths)-1] {
-		runs = append(runs, run{n, 1, n})
-		at += n
-	}
-	n := lengths[len(lengths)-1]
-	if full := (extent - at) / n; full > 0 {
-		runs = append(runs, run{n, full, n})
-		at += full * n
-	}
-	if at < extent || len(runs) == 0 {
-		runs = append(runs, run{n, 1, max(extent-at, 1)})
-	}
-	return runs
-}
-
 // override returns the chunk lengths that the user wants along an axis, or nil.
 func (p *env) override(a *array, axis int) (lengths []int64) {
 	at := a.dimAt(axis)
 	for _, o := range p.opts.Schemas {
-		if !matches([]string{o.Array}, a.path) {
+		if !naming.Matches([]string{o.Array}, a.path) {
 			continue
 		}
 		for name, list := range o.Chunks {
-			if len(list) > 0 && calls(name, at) {
+			if len(list) > 0 && naming.Calls(name, at) {
 				lengths = list
 			}
 		}
@@ -224,13 +115,13 @@ func (c *cutting) stored(m *member) []int64 {
 }
 
 // storedEdges returns the edges of a member along an axis if they differ, or nil.
-func (c *cutting) storedEdges(m *member, axis int) []run {
+func (c *cutting) storedEdges(m *member, axis int) []edge.Run {
 	own := axis - len(c.a.made)
 	if own < 0 || m.v.Storage.Edges == nil {
 		return nil
 	}
-	runs := edgesWithin(m.v, m.axes[own])
-	if _, even := evenly(runs, m.v.Shape[m.axes[own]]); even && paddedSizes(runs) == nil {
+	runs := edge.Within(m.v, m.axes[own])
+	if _, even := edge.Even(runs, m.v.Shape[m.axes[own]]); even && edge.PaddedSizes(runs) == nil {
 		return nil
 	}
 	return runs
@@ -238,36 +129,12 @@ func (c *cutting) storedEdges(m *member, axis int) []run {
 
 // listed returns the storedEdges of member i if declaring them keeps its chunks verbatim, or nil. Few
 // readers support rectilinear grids, so chunks that are re-encoded in any case get a regular one.
-func (c *cutting) listed(i, axis int) []run {
+func (c *cutting) listed(i, axis int) []edge.Run {
 	m := &c.members[i]
 	if !c.kept[i] || !slices.IsSorted(m.axes) {
 		return nil
 	}
 	return c.storedEdges(m, axis)
-}
-
-// edgesWithin returns a variable's edges along one of its axes as runs. If the last edge extends beyond the
-// variable, it keeps its stored length. It returns nil if the edges are invalid: then no reader can use them.
-func edgesWithin(v *manifest.Variable, axis int) (runs []run) {
-	edges, err := v.Storage.CutEdges(axis)
-	if err != nil {
-		return nil
-	}
-	at, extent := int64(0), v.Shape[axis]
-	for _, e := range edges {
-		if full := min(e.Count, (extent-at)/max(e.Data, 1)); full > 0 {
-			runs = append(runs, run{e.Codec, full, e.Data})
-			at += full * e.Data
-			if full == e.Count {
-				continue
-			}
-		}
-		if at < extent {
-			runs = append(runs, run{e.Codec, 1, extent - at})
-		}
-		break
-	}
-	return runs
 }
 
 // chunksLike reports whether member i has the chunk lengths that were chosen along an axis in which
@@ -287,13 +154,13 @@ func (c *cutting) weight(i int) int64 {
 	if l := m.v.Storage.Layout; !slices.IsSorted(m.axes) || l == manifest.Parted || l == manifest.Nothing {
 		return 0
 	}
-	return max(elementsOf(m.v), 1) * int64(max(m.v.Type.Size, 1)) * int64(len(c.p.classes[m.class].files))
+	return max(coord.ElementsOf(m.v), 1) * int64(max(m.v.Type.Size, 1)) * int64(len(c.p.classes[m.class].files))
 }
 
 // chooseAround chooses the chunk lengths along dimensions in which files are not placed, and the
 // lengths for uncovered positions along the others.
 func (c *cutting) chooseAround() {
-	c.around, c.usual, c.lists = make([]int64, len(c.shape)), make([]int64, len(c.shape)), make([][]run, len(c.shape))
+	c.around, c.usual, c.lists = make([]int64, len(c.shape)), make([]int64, len(c.shape)), make([][]edge.Run, len(c.shape))
 	best := c.bestMember()
 	var lengths []int64
 	if best >= 0 {
@@ -355,7 +222,7 @@ func (c *cutting) chunkKey(i int) string {
 	for k := range c.shape {
 		if c.placedAt(k) < 0 {
 			for _, r := range c.listed(i, k) {
-				b = appendShape(b, []int64{int64(k), r.length, r.count, r.data})
+				b = appendShape(b, []int64{int64(k), r.Length, r.Count, r.Data})
 			}
 		}
 	}
@@ -426,11 +293,11 @@ func (c *cutting) split(lengths []int64, stride int64) []int64 {
 	out := slices.Clone(lengths)
 	inner := c.element
 	k := len(out) - 1
-	for ; k >= first && inner*out[k] <= mostBytes; k-- {
+	for ; k >= first && inner*out[k] <= edge.MostBytes; k-- {
 		inner *= out[k]
 	}
 	if k >= first {
-		out[k] = evenCut(out[k], inner, mostBytes)
+		out[k] = edge.EvenCut(out[k], inner, edge.MostBytes)
 		for j := first; j < k; j++ {
 			out[j] = 1
 		}
@@ -440,83 +307,39 @@ func (c *cutting) split(lengths []int64, stride int64) []int64 {
 		for _, n := range out[first+1:] {
 			record *= n
 		}
-		out[first] = recordsPerChunk(record, stride, lengths[first], c.shape[first])
+		out[first] = edge.RecordsPerChunk(record, stride, lengths[first], c.shape[first])
 	}
 	return out
 }
 
-// recordsPerChunk returns how many of n records in a file should be one chunk of an array that has
-// `total` records.
-func recordsPerChunk(record, stride, n, total int64) int64 {
-	switch {
-	case record >= longRecord, record >= shortRecord && total <= mostChunks, record >= tinyRecord && total <= fewChunks:
-		return 1
-	}
-	most := max(joinedBytes/max(stride, 1), leastRecords)
-	// Chunks of equal length need no list of lengths.
-	if even := divisor(n, most); 4*even >= most || even == n {
-		return even
-	}
-	return min(n, most)
-}
-
-// evenCut returns how many of n rows a chunk should hold, at most `most` bytes. It prefers a
-// divisor of n, so that all chunks are equal, unless these chunks would be smaller than leastBytes.
-func evenCut(n, row, most int64) int64 {
-	if even := divisor(n, most/row); even*row >= leastBytes || even == n {
-		return even
-	}
-	return max(min(n, most/row), 1)
-}
-
-// divisor returns the largest divisor of n that is at most limit.
-func divisor(n, limit int64) int64 {
-	limit = max(min(n, limit), 1)
-	if limit == n {
-		return n
-	}
-	best := int64(1)
-	// Trial division up to the square root finds each pair of divisors once.
-	for i := int64(1); i <= limit && i*i <= n; i++ {
-		if n%i != 0 {
-			continue
-		}
-		best = max(best, i)
-		if n/i <= limit {
-			best = max(best, n/i)
-		}
-	}
-	return best
-}
-
 // edges returns the edges along one axis. They are cached in the placing.
-func (c *cutting) edges(axis int) []run {
+func (c *cutting) edges(axis int) []edge.Run {
 	at := c.placedAt(axis)
 	if at < 0 {
 		if c.lists[axis] == nil {
-			return broadcast([]int64{c.around[axis]}, c.shape[axis])
+			return edge.Repeat([]int64{c.around[axis]}, c.shape[axis])
 		}
-		b := builder{extent: c.shape[axis]}
+		b := edge.Builder{Extent: c.shape[axis]}
 		for _, r := range c.lists[axis] {
-			b.push(r)
+			b.Push(r)
 		}
 		// Another file may be longer, if files are padded.
-		b.chunks(b.extent, c.around[axis], 0, true)
-		return b.runs
+		b.Chunks(b.Extent, c.around[axis], 0, true)
+		return b.Runs
 	}
 	key := c.bandKey(axis)
 	if runs, ok := c.a.where.runs[key]; ok {
 		return runs
 	}
-	b := builder{extent: c.shape[axis], usual: c.usual[axis], own: c.ownEdges(axis)}
-	c.eachBand(axis, at, b.add)
+	b := edge.Builder{Extent: c.shape[axis], Usual: c.usual[axis], Own: c.ownEdges(axis)}
+	c.eachBand(axis, at, b.Add)
 	// Positions after the last tile need chunks, too.
-	b.fill(b.extent)
+	b.Fill(b.Extent)
 	if c.a.where.runs == nil {
-		c.a.where.runs = map[string][]run{}
+		c.a.where.runs = map[string][]edge.Run{}
 	}
-	c.a.where.runs[key] = b.runs
-	return b.runs
+	c.a.where.runs[key] = b.Runs
+	return b.Runs
 }
 
 // bandKey returns a key of everything on which the edges depend, except the tiles. Most arrays of a

@@ -3,6 +3,8 @@ package planner
 import (
 	"math/rand/v2"
 	"testing"
+
+	"varve/manifest/internal/planner/internal/edge"
 )
 
 // TestSettledBands: at each position the band with most votes wins and keeps its phase; the result
@@ -11,26 +13,26 @@ func TestSettledBands(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 500 {
-		votes := map[band]int64{}
+		votes := map[edge.Band]int64{}
 		for range 1 + r.IntN(12) {
 			from, length := r.Int64N(40), 1+r.Int64N(5)
-			votes[band{from: from, to: from + 1 + r.Int64N(15), length: length, phase: r.Int64N(length), member: -1, padded: r.IntN(2) == 0}] = 1 + r.Int64N(1<<30)
+			votes[edge.Band{From: from, To: from + 1 + r.Int64N(15), Length: length, Phase: r.Int64N(length), Member: -1, Padded: r.IntN(2) == 0}] = 1 + r.Int64N(1<<30)
 		}
-		settled := settleBands(votes)
+		settled := edge.Settle(votes)
 		for i := 1; i < len(settled); i++ {
-			if settled[i].from < settled[i-1].to {
+			if settled[i].From < settled[i-1].To {
 				t.Fatalf("seed %d: %+v overlaps the next band %+v", seed, settled[i-1], settled[i])
 			}
 		}
 		for at := range int64(60) {
-			var want, got *band
+			var want, got *edge.Band
 			for b := range votes {
-				if b.from <= at && at < b.to && (want == nil || votes[b] > votes[*want]) {
+				if b.From <= at && at < b.To && (want == nil || votes[b] > votes[*want]) {
 					want = &b
 				}
 			}
 			for i := range settled {
-				if b := &settled[i]; b.from <= at && at < b.to {
+				if b := &settled[i]; b.From <= at && at < b.To {
 					got = b
 				}
 			}
@@ -38,7 +40,7 @@ func TestSettledBands(t *testing.T) {
 			case (want == nil) != (got == nil):
 				t.Fatalf("seed %d: the band at %d is %+v, want %+v", seed, at, got, want)
 			case got == nil:
-			case got.length != want.length, (got.phase+at-got.from)%got.length != (want.phase+at-want.from)%want.length, got.padded && !want.padded:
+			case got.Length != want.Length, (got.Phase+at-got.From)%got.Length != (want.Phase+at-want.From)%want.Length, got.Padded && !want.Padded:
 				t.Fatalf("seed %d: the band at %d is %+v, want %+v", seed, at, got, want)
 			}
 		}

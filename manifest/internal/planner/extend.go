@@ -11,7 +11,10 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/convert"
-	"varve/zarrjson"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/edge"
+	"varve/manifest/internal/planner/internal/equal"
+	"varve/manifest/internal/planner/internal/inline"
 )
 
 // Extension is the change that new files make to a plan.
@@ -81,7 +84,7 @@ type extending struct {
 
 // newCoord is one distinct coordinate of the new files, with the files that have it.
 type newCoord struct {
-	*coord
+	*coord.Coord
 	files []int32
 }
 
@@ -148,7 +151,7 @@ func (x *extending) broadcastWanted(f int32) (missing []want) {
 			continue
 		}
 		if v := &x.classes[f].vars[i]; v.v.Storage.Layout != manifest.Nothing {
-			x.lacks(x.p.all(f, v.at, elementsOf(v.v)), &missing)
+			x.lacks(x.p.all(f, v.at, coord.ElementsOf(v.v)), &missing)
 		}
 	}
 	return missing
@@ -158,7 +161,7 @@ func (x *extending) broadcastWanted(f int32) (missing []want) {
 func (x *extending) sameStatics(f int32) (missing []want, same bool) {
 	for _, v := range x.classes[f].vars {
 		ids, ok := x.state.Static[v.path]
-		if !ok || v.v.Storage.Layout == manifest.Nothing || elementsOf(v.v) == 0 {
+		if !ok || v.v.Storage.Layout == manifest.Nothing || coord.ElementsOf(v.v) == 0 {
 			continue
 		}
 		// The state has no digest of the old values, so new values cannot be compared with them.
@@ -172,7 +175,7 @@ func (x *extending) sameStatics(f int32) (missing []want, same bool) {
 		if values == nil {
 			continue
 		}
-		if id := idOf(values); !slices.Contains(ids, id) && !slices.Contains(ids, staticOf(x.headers[f], id)) {
+		if id := equal.IDOf(values); !slices.Contains(ids, id) && !slices.Contains(ids, staticOf(x.headers[f], id)) {
 			return nil, false
 		}
 	}
@@ -193,7 +196,7 @@ func (x *extending) sameGroups(file *manifest.File) bool {
 	renamer := x.p.renamer()
 	seen := map[string]bool{}
 	for _, g := range groupsOf(file) {
-		at, ok := renamer.groupPath(g.Path)
+		at, ok := renamer.GroupPath(g.Path)
 		if !ok {
 			continue
 		}
@@ -254,7 +257,7 @@ func (x *extending) appendInOrder() bool {
 		if !x.fits(c) {
 			return false
 		}
-		x.order = append(x.order, newCoord{coord: c})
+		x.order = append(x.order, newCoord{Coord: c})
 	}
 	for f, n := range x.dim.of {
 		x.order[n].files = append(x.order[n].files, int32(f))
@@ -263,43 +266,43 @@ func (x *extending) appendInOrder() bool {
 		if s.Falling {
 			a, b = b, a
 		}
-		return a.low.compare(b.low)
+		return a.Low.Compare(b.Low)
 	})
 	return x.follow()
 }
 
 // fits reports whether a coordinate has the nature, units and direction of the old ones.
-func (x *extending) fits(c *coord) bool {
+func (x *extending) fits(c *coord.Coord) bool {
 	s := &x.state
-	if c.nature != s.Nature && !(s.Nature == real && c.nature == whole) || c.nature != instant && c.unit != cf.UnitKey(s.Units) {
+	if c.Nature != s.Nature && !(s.Nature == coord.Real && c.Nature == coord.Whole) || c.Nature != coord.Instant && c.Unit != cf.UnitKey(s.Units) {
 		return false
 	}
-	if c.nature == instant && calendarOf(c) != s.Line {
+	if c.Nature == coord.Instant && calendarOf(c) != s.Line {
 		return false
 	}
-	if err := c.measure(s.Nature, nil); err != nil || c.n == 0 {
+	if err := c.Measure(s.Nature, nil); err != nil || c.Len == 0 {
 		return false
 	}
-	return c.dir == 0 || c.dir == 1 && !s.Falling || c.dir == -1 && s.Falling
+	return c.Direction == 0 || c.Direction == 1 && !s.Falling || c.Direction == -1 && s.Falling
 }
 
 // follow places the coordinates one after another. It returns false if one does not start after the
 // end of the previous one.
 func (x *extending) follow() bool {
 	s := &x.state
-	last := keyOf(s.Last)
+	last := coord.KeyOf(s.Last)
 	x.length = s.Length
 	for _, c := range x.order {
-		if s.Falling && c.high.compare(last) >= 0 || !s.Falling && c.low.compare(last) <= 0 {
+		if s.Falling && c.High.Compare(last) >= 0 || !s.Falling && c.Low.Compare(last) <= 0 {
 			return false
 		}
-		c.start = x.length
-		x.length += c.n
-		if last = c.high; s.Falling {
-			last = c.low
+		c.Start = x.length
+		x.length += c.Len
+		if last = c.High; s.Falling {
+			last = c.Low
 		}
 	}
-	s.Last = last.pair()
+	s.Last = last.Pair()
 	return true
 }
 
@@ -323,12 +326,12 @@ func (x *extending) grow(a *manifest.Array) bool {
 	}
 	runs, ok := x.growTiles(a)
 	a.Schema = &schema
-	return ok && extendGrid(&schema, axis, x.state.Length, runs)
+	return ok && edge.Extend(&schema, axis, x.state.Length, runs)
 }
 
 // growTiles adds tiles for the new files, and returns their chunk lengths.
-func (x *extending) growTiles(a *manifest.Array) (runs []run, ok bool) {
-	chunks := builder{at: x.state.Length}
+func (x *extending) growTiles(a *manifest.Array) (runs []edge.Run, ok bool) {
+	chunks := edge.Builder{At: x.state.Length}
 	var tiles []manifest.Tile
 	for _, c := range x.order {
 		f, m := x.holder(a, &c)
@@ -336,28 +339,28 @@ func (x *extending) growTiles(a *manifest.Array) (runs []run, ok bool) {
 		if m == nil || chunk == nil || chunk[x.headers[f]] == 0 {
 			return nil, false
 		}
-		tiles = append(tiles, manifest.Tile{File: x.first + int(f), Origin: []int64{c.start}, Start: []int64{0}, Shape: []int64{c.n}})
+		tiles = append(tiles, manifest.Tile{File: x.first + int(f), Origin: []int64{c.Start}, Start: []int64{0}, Shape: []int64{c.Len}})
 		n := chunk[x.headers[f]]
-		chunks.chunks(c.start+c.n, max(n, -n), 0, n < 0)
+		chunks.Chunks(c.Start+c.Len, max(n, -n), 0, n < 0)
 	}
 	x.addTiles(a, tiles)
-	return chunks.runs, true
+	return chunks.Runs, true
 }
 
 // newPieces returns the new pieces of an array that is stored in the manifest. The dimension must
 // be its first.
-func (x *extending) newPieces(a *manifest.Array) (pieces []piece, ok bool) {
+func (x *extending) newPieces(a *manifest.Array) (pieces []inline.Piece, ok bool) {
 	for _, c := range x.order {
 		f, m := x.holder(a, &c)
 		if m == nil {
 			return nil, false
 		}
-		more, ok := x.converted(a, m, f, c.n)
+		more, ok := x.converted(a, m, f, c.Len)
 		if !ok {
 			return nil, false
 		}
 		for _, p := range more {
-			p.Origin[0] += c.start
+			p.Origin[0] += c.Start
 			pieces = append(pieces, p)
 		}
 	}
@@ -392,7 +395,7 @@ func (x *extending) addTiles(a *manifest.Array, tiles []manifest.Tile) {
 
 // converted returns the values of a file as pieces of the array's type, with the given length along
 // the first dimension.
-func (x *extending) converted(a *manifest.Array, m *planVar, f int32, length int64) ([]piece, bool) {
+func (x *extending) converted(a *manifest.Array, m *planVar, f int32, length int64) ([]inline.Piece, bool) {
 	values := x.p.valuesIn(f, m.at)
 	if values == nil || values.Summed || !slices.Contains(x.state.Broadcast, a.Path) && !slices.Equal(m.dims, a.Dims) {
 		return nil, false
@@ -409,14 +412,14 @@ func (x *extending) converted(a *manifest.Array, m *planVar, f int32, length int
 	}
 	part := *a.Schema
 	part.Shape = shape
-	elements := newArrayElements(&part)
+	elements := inline.New(&part)
 	zero := make([]int64, len(shape))
-	err = elements.copyTo(conversion, v, values, target{source: m.v.Shape, origin: zero, start: zero, shape: shape})
-	return elements.pieces(), err == nil
+	err = elements.CopyTo(conversion, v, values, inline.Target{Source: m.v.Shape, Origin: zero, Start: zero, Shape: shape})
+	return elements.Pieces(), err == nil
 }
 
 // addPieces appends pieces, and joins the first one to a short last piece of the array.
-func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
+func (x *extending) addPieces(a *manifest.Array, pieces []inline.Piece) bool {
 	// An array that has become too large for the manifest needs another schema.
 	if slices.Contains(x.state.Small, a.Path) && !x.small(a) || slices.Contains(x.state.Broadcast, a.Path) && !isWithin(a, mostTimes) {
 		return false
@@ -425,15 +428,15 @@ func (x *extending) addPieces(a *manifest.Array, pieces []piece) bool {
 	if tail, ok := x.state.Tails[a.Path]; ok && len(a.Pieces) > 0 {
 		last := a.Pieces[len(a.Pieces)-1]
 		a.Pieces = a.Pieces[:len(a.Pieces)-1]
-		pieces = append([]piece{{grid.Region{Origin: last.Origin, Shape: last.Shape}, &manifest.Values{Data: tail}}}, pieces...)
+		pieces = append([]inline.Piece{{Region: grid.Region{Origin: last.Origin, Shape: last.Shape}, Values: &manifest.Values{Data: tail}}}, pieces...)
 	}
 	pieces = joined(pieces)
 	made := map[string]*manifest.Values{}
 	for _, p := range pieces {
-		p.values.SetID()
-		made[p.values.ID] = p.values
-		x.ext.Values = append(x.ext.Values, p.values)
-		a.Pieces = append(a.Pieces, manifest.Piece{Origin: p.Origin, Shape: p.Shape, Values: p.values.ID})
+		p.Values.SetID()
+		made[p.Values.ID] = p.Values
+		x.ext.Values = append(x.ext.Values, p.Values)
+		a.Pieces = append(a.Pieces, manifest.Piece{Origin: p.Origin, Shape: p.Shape, Values: p.Values.ID})
 	}
 	keepTail(&x.state, a, func(id string) *manifest.Values { return made[id] })
 	return true
@@ -451,84 +454,17 @@ func isWithin(a *manifest.Array, most int64) bool {
 }
 
 // joined concatenates adjacent pieces of fixed-size elements that are short.
-func joined(pieces []piece) (out []piece) {
+func joined(pieces []inline.Piece) (out []inline.Piece) {
 	for _, p := range pieces {
 		k := len(out) - 1
-		if k < 0 || p.values.Texts != nil || out[k].values.Texts != nil || len(out[k].values.Data) > mostTail {
+		if k < 0 || p.Values.Texts != nil || out[k].Values.Texts != nil || len(out[k].Values.Data) > mostTail {
 			out = append(out, p)
 			continue
 		}
-		both := piece{grid.Region{Origin: out[k].Origin, Shape: slices.Clone(out[k].Shape)}, &manifest.Values{}}
+		both := inline.Piece{Region: grid.Region{Origin: out[k].Origin, Shape: slices.Clone(out[k].Shape)}, Values: &manifest.Values{}}
 		both.Shape[0] += p.Shape[0]
-		both.values.Data = slices.Concat(out[k].values.Data, p.values.Data)
+		both.Values.Data = slices.Concat(out[k].Values.Data, p.Values.Data)
 		out[k] = both
-	}
-	return out
-}
-
-// extendGrid appends chunk lengths to a grid that ends at length. It returns false if length is not
-// the end of a chunk.
-func extendGrid(schema *zarrjson.Array, axis int, length int64, runs []run) bool {
-	c := schema.ChunkGrid
-	size, regular := c.Sizes[axis].RegularSize()
-	// Regular grids stay regular if all new chunks fit. Only the last chunk may be shorter, because
-	// Zarr clips it at the shape of the array.
-	if regular {
-		if length%size != 0 {
-			return false
-		}
-		whole := true
-		for i, r := range runs {
-			whole = whole && (r.data == size || i == len(runs)-1 && r.count == 1 && r.data < size && r.length == size)
-		}
-		if whole {
-			return true
-		}
-		runs = append(broadcast([]int64{size}, length), runs...)
-	} else {
-		old, end, err := grid.Sum(c.Sizes[axis].Runs())
-		if err != nil || end != length || old == 0 {
-			return false
-		}
-		runs = append(runsOf(c.Sizes[axis].Runs()), runs...)
-	}
-	// A rectilinear grid has explicit lengths for every axis, so the other axes are spelled out,
-	// too.
-	sizes := slices.Clone(c.Sizes)
-	for k := range sizes {
-		n, regular := sizes[k].RegularSize()
-		switch {
-		case k == axis:
-			sizes[k] = grid.RunLength(plain(runs)...)
-		case regular:
-			sizes[k] = grid.RunLength(plain(broadcast([]int64{n}, schema.Shape[k]))...)
-		}
-	}
-	schema.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
-	return true
-}
-
-func runsOf(list []grid.Run) (runs []run) {
-	for _, r := range list {
-		runs = append(runs, run{r.Data, r.Count, r.Data})
-	}
-	return runs
-}
-
-// around returns the longest chunk along each axis except one.
-func around(c zarrjson.ChunkGrid, axis int) []int64 {
-	out := make([]int64, len(c.Sizes))
-	for k, s := range c.Sizes {
-		if k == axis {
-			continue
-		}
-		if n, ok := s.RegularSize(); ok {
-			out[k] = n
-		} else {
-			for _, r := range s.Runs() {
-				out[k] = max(out[k], r.Data)
-			}
-		}
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
@@ -331,14 +332,14 @@ func TestRetimed(t *testing.T) {
 	for path, want := range map[string][]int64{"/time": {0, 12, 24, 36}, "/edges": {0, 6, 12, 18, 24, 30, 36, 42}} {
 		a := arrayOf(t, p, path)
 		data, _ := elementsOfPieces(t, a, valuesByID(p.Values))
-		x, err := readNumbers(&manifest.Variable{Type: a.Schema.DataType.Type()}, data)
-		if err != nil || x.n != len(want) {
-			t.Fatal(path, x.n, err)
+		x, err := coord.ReadNumbers(&manifest.Variable{Type: a.Schema.DataType.Type()}, data)
+		if err != nil || x.Len != len(want) {
+			t.Fatal(path, x.Len, err)
 		}
 		units, _ := a.Schema.Attributes.Get("units")
 		for i, n := range want {
-			if int64(x.real(i)) != n || string(units) != `"hours since 1990-01-01"` {
-				t.Errorf("%s: value %d is %v %s, want %d hours since 1990-01-01", path, i, x.real(i), units, n)
+			if int64(x.Real(i)) != n || string(units) != `"hours since 1990-01-01"` {
+				t.Errorf("%s: value %d is %v %s, want %d hours since 1990-01-01", path, i, x.Real(i), units, n)
 			}
 		}
 	}

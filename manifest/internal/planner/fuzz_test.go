@@ -11,6 +11,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -70,7 +71,7 @@ func (w *wild) variable() wanted {
 }
 
 func (w *wild) values(v *manifest.Variable) *manifest.Values {
-	n := elementsOf(v)
+	n := coord.ElementsOf(v)
 	out := &manifest.Values{}
 	from, step := w.n(10), w.n(4)-1
 	for i := range int(n) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"varve/manifest/internal/planner/internal/equal"
 
 	"varve/codec"
 	"varve/manifest"
@@ -74,8 +75,8 @@ func gauged(t *testing.T, h *manifest.Header, variable int, values *manifest.Val
 		}
 	}
 	got := g.Values()
-	if got.ID != idOf(values) {
-		t.Errorf("%s: the ID is %s, want %s", h.Variables[variable].Path, got.ID, idOf(values))
+	if got.ID != equal.IDOf(values) {
+		t.Errorf("%s: the ID is %s, want %s", h.Variables[variable].Path, got.ID, equal.IDOf(values))
 	}
 	if again := manifest.ParseSummary(got.Summary.String()); again.String() != got.Summary.String() {
 		t.Errorf("the summary %s is parsed as %s", got.Summary, again)
@@ -114,7 +115,7 @@ func TestSummaries(t *testing.T) {
 		m, opts := newMaker(), plan.Options{Coords: []plan.Coords{plan.CoordsEqual, plan.CoordsFirst}[r.IntN(2)],
 			Overlap: []plan.Overlap{plan.OverlapRefuse, plan.OverlapFirst, plan.OverlapLast}[r.IntN(3)], Pad: []plan.Pad{plan.PadRefuse, plan.PadFill}[r.IntN(2)]}
 		if r.IntN(3) == 0 {
-			m, opts = newTiling(r).m, plan.Options{}
+			m, opts = newCuts(r).m, plan.Options{}
 		} else {
 			messy(r, m)
 		}

@@ -8,6 +8,8 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/report"
 	"varve/zarrjson"
 )
@@ -70,7 +72,7 @@ func (g *merged) add(attributes []manifest.Attribute) {
 		case !ok:
 			g.values[a.Name] = a
 			g.order = append(g.order, a.Name)
-		case !sameAttribute(&first, &a):
+		case !coord.SameAttribute(&first, &a):
 			g.differ[a.Name] = true
 		}
 	}
@@ -101,7 +103,7 @@ func (p *declaration) mergeGroups() map[string]*merged {
 	renamer, drop := p.env.renamer(), attributePatterns(p.env.opts)
 	for _, g := range p.differentGroups() {
 		for _, group := range g.Groups {
-			at, ok := renamer.groupPath(group.Path)
+			at, ok := renamer.GroupPath(group.Path)
 			if !ok {
 				continue
 			}
@@ -111,7 +113,7 @@ func (p *declaration) mergeGroups() map[string]*merged {
 			attributes := group.Attributes
 			if len(drop) > 0 {
 				attributes = slices.DeleteFunc(slices.Clone(attributes), func(a manifest.Attribute) bool {
-					return matches(drop, manifest.AttributePath(group.Path, a.Name))
+					return naming.Matches(drop, manifest.AttributePath(group.Path, a.Name))
 				})
 			}
 			groups[at].add(attributes)
@@ -140,15 +142,6 @@ func (p *declaration) differentGroups() (list []*manifest.GroupAttributes) {
 		}
 	}
 	return list
-}
-
-// groupPath returns the new path of a group, and false if it is outside of the chosen group.
-func (l renamer) groupPath(at string) (string, bool) {
-	if strings.TrimSuffix(l.group, "/") == strings.TrimSuffix(at, "/") {
-		return "/", true
-	}
-	rest, ok := strings.CutPrefix(at, l.group)
-	return "/" + rest, ok
 }
 
 func (p *declaration) declareGroup(at string, g *merged) error {

@@ -83,7 +83,7 @@ func (p *survey) takeGuesses(name map[slot]string) {
 	for i := range p.guesses {
 		g := &p.guesses[i]
 		if g.name != "" {
-			g.name = renamer.renamed(g.name)
+			g.name = renamer.Rename(g.name)
 		}
 		for _, s := range g.of.slots {
 			want[s] = cmp.Or(g.name, g.own)
@@ -138,7 +138,7 @@ func (p *survey) differs(class int, own, name string) bool {
 	if len(c.like[own]) > 0 {
 		return !slices.Contains(c.like[own], name)
 	}
-	_, has := c.dims[p.env.renamer().renamed(name)]
+	_, has := c.dims[p.env.renamer().Rename(name)]
 	return has
 }
 

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/equal"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -16,7 +19,7 @@ func (p *env) join(d *dim) plan.Join {
 		how = all
 	}
 	for name, own := range p.opts.Join {
-		if name != "" && own != "" && calls(name, d.path) {
+		if name != "" && own != "" && naming.Calls(name, d.path) {
 			return own
 		}
 	}
@@ -34,55 +37,55 @@ func joinOuter(d *dim) report.Remedy {
 
 // joinCoords places coordinates along the union or the intersection of their values. The result is
 // sorted, and decreases if all coordinates do.
-func (p *env) joinCoords(d *dim, live []*coord, how plan.Join) error {
-	if slices.ContainsFunc(live, (*coord).summarized) {
+func (p *env) joinCoords(d *dim, live []*coord.Coord, how plan.Join) error {
+	if slices.ContainsFunc(live, (*coord.Coord).Summarized) {
 		d.role = spoiled
 		p.find(p.odd(report.Finding{Code: report.OverlapUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 			Args:     report.Args{"range": p.rangeOf(live[0]), "other": p.rangeOf(live[1])},
 			Remedies: []report.Remedy{compareAll(live)}}, d.filesOf(live...), d.total()))
 		return nil
 	}
-	lists := make([][]key, len(live))
-	count := map[key]int{}
+	lists := make([][]coord.Key, len(live))
+	count := map[coord.Key]int{}
 	falling, longest := true, int64(0)
 	for i, c := range live {
 		var err error
-		if lists[i], err = c.keys(d.nature, d.ranks); err != nil {
-			return p.inFile(c.rep, err)
+		if lists[i], err = c.Keys(d.nature, d.ranks); err != nil {
+			return p.inFile(c.File, err)
 		}
-		seen := map[key]bool{}
+		seen := map[coord.Key]bool{}
 		for _, k := range lists[i] {
-			if seen[k] || missing(k, d.nature) {
+			if seen[k] || coord.Missing(k, d.nature) {
 				return p.refuseRepeatedLabel(d, c)
 			}
 			seen[k] = true
 			count[k]++
 		}
-		falling, longest = falling && c.dir <= 0, max(longest, c.n)
+		falling, longest = falling && c.Direction <= 0, max(longest, c.Len)
 	}
-	var all []key
+	var all []coord.Key
 	for k, n := range count {
 		if how == plan.JoinOuter || n == len(live) {
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, key.compare)
+	slices.SortFunc(all, coord.Key.Compare)
 	if falling {
 		slices.Reverse(all)
 	}
-	place := make(map[key]int64, len(all))
+	place := make(map[coord.Key]int64, len(all))
 	for i, k := range all {
 		place[k] = int64(i)
 	}
 	for i, c := range live {
-		c.parts = partsOf(lists[i], place)
-		for n, s := range c.parts {
-			if n == 0 || s.origin < c.start {
-				c.start = s.origin
+		c.Parts = coord.PartsOf(lists[i], place)
+		for n, s := range c.Parts {
+			if n == 0 || s.Origin < c.Start {
+				c.Start = s.Origin
 			}
 		}
 	}
-	d.cuts = cutsOf(live)
+	d.cuts = coord.CutsOf(live)
 	if len(all) == 0 {
 		d.role = spoiled
 		p.find(p.odd(report.Finding{Code: report.NoCommonLabel, Array: d.coord, Effect: report.Refused, Dim: d.name(),
@@ -90,8 +93,8 @@ func (p *env) joinCoords(d *dim, live []*coord, how plan.Join) error {
 		return nil
 	}
 	d.order = slices.Clone(live)
-	slices.SortFunc(d.order, func(a, b *coord) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), p.compareFirst(a, b))
+	slices.SortFunc(d.order, func(a, b *coord.Coord) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), p.compareFirst(a, b))
 	})
 	d.role, d.joined, d.length = flowing, true, int64(len(all))
 	effect := report.Filled
@@ -103,45 +106,6 @@ func (p *env) joinCoords(d *dim, live []*coord, how plan.Join) error {
 	return nil
 }
 
-// partsOf splits a coordinate into the longest parts whose values are adjacent in the result. place
-// has the index of each value in the result; other values are left out.
-func partsOf(keys []key, place map[key]int64) (parts []axisPart) {
-	for i, k := range keys {
-		at, ok := place[k]
-		if !ok {
-			continue
-		}
-		if n := len(parts) - 1; n >= 0 && parts[n].origin+parts[n].length == at && parts[n].start+parts[n].length == int64(i) {
-			parts[n].length++
-			continue
-		}
-		parts = append(parts, axisPart{at, int64(i), 1})
-	}
-	return parts
-}
-
-// cutsOf returns the sorted ends of all parts.
-func cutsOf(coords []*coord) (cuts []int64) {
-	for _, c := range coords {
-		for _, s := range c.parts {
-			cuts = append(cuts, s.origin, s.origin+s.length)
-		}
-	}
-	slices.Sort(cuts)
-	return slices.Compact(cuts)
-}
-
-// cutAt splits a part at positions of a sorted list.
-func (s axisPart) cutAt(cuts []int64) (parts []axisPart) {
-	i, _ := slices.BinarySearch(cuts, s.origin+1)
-	for ; i < len(cuts) && cuts[i] < s.origin+s.length; i++ {
-		n := cuts[i] - s.origin
-		parts = append(parts, axisPart{s.origin, s.start, n})
-		s = axisPart{cuts[i], s.start + n, s.length - n}
-	}
-	return append(parts, s)
-}
-
 // isJoinedOnly reports whether an array is placed along joined dimensions only. Several files may then
 // hold the same positions.
 func (a *array) isJoinedOnly() bool {
@@ -151,12 +115,12 @@ func (a *array) isJoinedOnly() bool {
 // partsAt groups files by equal values in tiles that have the same position. It leaves out files with
 // missing values.
 func (c *comparison) partsAt(tiles []manifest.Tile) (groups [][]int32, missing []want, err error) {
-	found := newComparer(c.alike, c.units)
+	found := equal.NewComparer(c.alike, c.units)
 	for i := range tiles {
 		t := &tiles[i]
 		at := placeOf(c.a.members, c.p.survey.classOf[t.File])
 		m := &c.a.members[at]
-		values := none
+		values := coord.None
 		if m.v.Storage.Layout != manifest.Nothing {
 			w := c.elements(int32(t.File), m)
 			var ok bool
@@ -168,38 +132,31 @@ func (c *comparison) partsAt(tiles []manifest.Tile) (groups [][]int32, missing [
 				continue
 			}
 		}
-		x, err := content{m, c.means[at], values}.inTile(c.a, t)
+		x, err := c.a.inTile(c.content(m, at, values), t)
 		if err == nil {
-			err = found.add(int32(t.File), x)
+			err = found.Add(int32(t.File), x)
 		}
 		if err != nil {
 			return nil, nil, c.p.env.inFile(int32(t.File), err)
 		}
 	}
-	return found.groups, missing, nil
+	return found.Groups, missing, nil
 }
 
 // inTile returns the content of the part of a file that is in a tile.
-func (x content) inTile(a *array, t *manifest.Tile) (content, error) {
-	start, shape := make([]int64, len(x.m.v.Shape)), slices.Clone(x.m.v.Shape)
+func (a *array) inTile(x equal.Content, t *manifest.Tile) (equal.Content, error) {
+	start, shape := make([]int64, len(x.Variable.Shape)), slices.Clone(x.Variable.Shape)
 	for i, d := range a.placed {
 		if k := slices.Index(a.dims, d.path); k >= 0 {
-			start[x.m.axes[k]], shape[x.m.axes[k]] = t.Start[i], t.Shape[i]
+			start[x.Axes[k]], shape[x.Axes[k]] = t.Start[i], t.Shape[i]
 		}
 	}
-	m, narrow, v := *x.m, *x.m.planVar, *x.m.v
-	v.Shape = shape
-	narrow.v, m.planVar = &v, &narrow
-	values, err := x.values, error(nil)
-	if values != none {
-		values, err = cropped(x.values, x.m.v.Shape, start, shape, v.Type)
-	}
-	return content{&m, x.means, values}, err
+	return x.Part(start, shape)
 }
 
 // refuseRepeatedLabel refuses a coordinate that has a value twice, or a missing value: it is not known
 // which of its elements belongs to the label.
-func (p *env) refuseRepeatedLabel(d *dim, c *coord) error {
+func (p *env) refuseRepeatedLabel(d *dim, c *coord.Coord) error {
 	d.role = spoiled
 	p.find(p.odd(report.Finding{Code: report.LabelRepeated, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 		Remedies: []report.Remedy{report.Do(report.LeaveOut, "", "")}}, d.filesOf(c), d.total()))
@@ -208,19 +165,19 @@ func (p *env) refuseRepeatedLabel(d *dim, c *coord) error {
 
 // shareValues reports whether a coordinate has more than half of its values in common with another, so
 // that they are labels of one kind. It is false if only summaries are known.
-func (d *dim) shareValues(c, other *coord) bool {
-	if c.summarized() || other.summarized() {
+func (d *dim) shareValues(c, other *coord.Coord) bool {
+	if c.Summarized() || other.Summarized() {
 		return false
 	}
-	keys, err := other.keys(d.nature, d.ranks)
+	keys, err := other.Keys(d.nature, d.ranks)
 	if err != nil {
 		return false
 	}
-	has := make(map[key]bool, len(keys))
+	has := make(map[coord.Key]bool, len(keys))
 	for _, k := range keys {
 		has[k] = true
 	}
-	own, err := c.keys(d.nature, d.ranks)
+	own, err := c.Keys(d.nature, d.ranks)
 	shared := 0
 	for _, k := range own {
 		if has[k] {

@@ -15,6 +15,8 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/tiling"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
@@ -285,7 +287,7 @@ func planAnswered(files []*manifest.File, opts *plan.Options) (*Plan, error) {
 		for _, n := range needs {
 			f := files[n.File]
 			v := f.Header.Variables[n.Variable]
-			values := &manifest.Values{Data: bytes.Repeat([]byte{byte(n.File + 1)}, int(elementsOf(v))*v.Type.Size)}
+			values := &manifest.Values{Data: bytes.Repeat([]byte{byte(n.File + 1)}, int(coord.ElementsOf(v))*v.Type.Size)}
 			values.SetID()
 			for len(f.Values) < len(f.Header.Variables) {
 				f.Values = append(f.Values, nil)
@@ -340,7 +342,7 @@ func checkPlan(t testing.TB, files []*manifest.File, p *Plan) {
 				t.Fatalf("%s: tile %+v", w.ID, tile)
 			}
 		}
-		if pairs := overlapping(sortedByOrigin(append([]manifest.Tile(nil), w.Tiles...))); len(pairs) > 0 {
+		if pairs := tiling.Overlapping(tiling.SortByOrigin(append([]manifest.Tile(nil), w.Tiles...))); len(pairs) > 0 {
 			t.Errorf("%s: tiles overlap: %v", w.ID, pairs)
 		}
 	}

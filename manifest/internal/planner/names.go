@@ -2,8 +2,8 @@ package planner
 
 import (
 	"slices"
-	"strings"
 
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/report"
 )
 
@@ -76,53 +76,4 @@ func (p *env) find(f report.Finding) {
 }
 
 // CompareNames compares file names in natural order, which decides when nothing else does.
-func CompareNames(a, b string) int { return natural(a, b) }
-
-// natural compares names in natural order: digits compare as numbers, so a2 sorts before a10. A
-// backslash equals a slash, so that Windows gives the same order.
-func natural(a, b string) int {
-	x, y := a, b
-	for x != "" && y != "" {
-		m, n := digits(x), digits(y)
-		if m > 0 && n > 0 {
-			if c := number(x[:m], y[:n]); c != 0 {
-				return c
-			}
-			x, y = x[m:], y[n:]
-			continue
-		}
-		if c := int(slash(x[0])) - int(slash(y[0])); c != 0 {
-			return c
-		}
-		x, y = x[1:], y[1:]
-	}
-	if len(x) != len(y) {
-		return len(x) - len(y)
-	}
-	return strings.Compare(a, b)
-}
-
-func slash(c byte) byte {
-	if c == '\\' {
-		return '/'
-	}
-	return c
-}
-
-// digits returns the number of digits at the start of a text.
-func digits(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
-}
-
-// number compares two decimal numbers of any length.
-func number(a, b string) int {
-	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
-	if len(a) != len(b) {
-		return len(a) - len(b)
-	}
-	return strings.Compare(a, b)
-}
+func CompareNames(a, b string) int { return naming.Natural(a, b) }

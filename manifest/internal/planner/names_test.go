@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"varve/manifest/internal/planner/internal/naming"
 
 	"varve/manifest"
 	"varve/manifest/report"
@@ -24,7 +25,7 @@ func TestFilesOfFinding(t *testing.T) {
 			files, want = append(files, int32(i)), append(want, p.files[i].URL)
 		}
 		r.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
-		slices.SortFunc(want, natural)
+		slices.SortFunc(want, naming.Natural)
 		f := p.odd(report.Finding{}, files, 50)
 		if got := slices.Collect(f.Files.All()); !slices.Equal(got, want) || f.Count != int64(len(files)) || f.Of != 50 {
 			t.Fatalf("%d of %d: %q, want %q", f.Count, f.Of, got, want)

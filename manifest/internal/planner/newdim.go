@@ -4,10 +4,15 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/namepattern"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/newdim"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -81,7 +86,7 @@ func (p *survey) isStep(at string) bool {
 func (p *survey) holdsStep(at string) bool {
 	return !slices.ContainsFunc(p.classes, func(c *class) bool {
 		i := c.find(at)
-		return len(c.files) > 0 && (c.dims[at].Length != 1 || i < 0 || c.vars[i].v.Unreadable != "" || elementsOf(c.vars[i].v) != 1)
+		return len(c.files) > 0 && (c.dims[at].Length != 1 || i < 0 || c.vars[i].v.Unreadable != "" || coord.ElementsOf(c.vars[i].v) != 1)
 	})
 }
 
@@ -124,9 +129,9 @@ func (p *survey) stepsOf(n *plan.NewDim, at string, among func(*class) bool) (st
 	if err != nil {
 		return nil, nil, err
 	}
-	v, values, err := p.env.elementsOfSteps(at, texts)
+	v, values, file, err := newdim.Elements(at, texts)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, p.env.inFile(file, err)
 	}
 	p.env.noteShortYears(n, texts)
 	steps = make(map[int32]step, len(texts))
@@ -138,6 +143,83 @@ func (p *survey) stepsOf(n *plan.NewDim, at string, among func(*class) bool) (st
 		steps[f] = step{v, distinct[x.ID]}
 	}
 	return steps, lack, nil
+}
+
+// stepTexts reads the values from file names, attributes or a list.
+func (p *survey) stepTexts(n *plan.NewDim, among func(*class) bool) (steps map[int32]newdim.Text, lack []int32, err error) {
+	var pattern *regexp.Regexp
+	if n.Pattern != "" {
+		if pattern, err = namepattern.Compile(n.Pattern); err != nil {
+			return nil, nil, err
+		}
+	}
+	if n.Values != nil && len(n.Values) != p.env.namedFiles() {
+		return nil, nil, fmt.Errorf("the list has %d values, but there are %d files; give one value for each file", len(n.Values), p.env.namedFiles())
+	}
+	steps = map[int32]newdim.Text{}
+	at := 0
+	for f, file := range p.env.files {
+		if file.Hidden {
+			continue
+		}
+		var s newdim.Text
+		ok := true
+		switch {
+		case pattern != nil:
+			s, ok = newdim.Match(pattern, file.URL)
+		case n.Attribute != "":
+			s, ok = newdim.OfAttribute(file.Groups, n.Attribute)
+		case n.Values != nil:
+			s = newdim.OfText(n.Values[at])
+		}
+		at++
+		if p.classOf[f] < 0 || !among(p.classes[p.classOf[f]]) {
+			continue
+		}
+		if !ok {
+			lack = append(lack, int32(f))
+			continue
+		}
+		steps[int32(f)] = s
+	}
+	return steps, lack, nil
+}
+
+// noteShortYears reports the files whose names have years of two digits.
+func (p *env) noteShortYears(n *plan.NewDim, steps map[int32]newdim.Text) {
+	var short []int32
+	for _, f := range sorted(steps) {
+		if _, _, ok := steps[f].ShortYear(); ok {
+			short = append(short, f)
+		}
+	}
+	if len(short) == 0 {
+		return
+	}
+	example := slices.MinFunc(short, p.byName)
+	digits, year, _ := steps[example].ShortYear()
+	p.find(p.odd(report.Finding{Code: report.ShortYears, Effect: report.Noted, Dim: n.Name,
+		Args: report.Args{"digits": digits, "year": strconv.Itoa(year)}}, short, int64(len(steps))))
+}
+
+// CheckRenamed returns an error if a file's new name gives it another position than its old name. A
+// later plan would move such a file without notice.
+func CheckRenamed(o *plan.Options, was, is string) error {
+	for _, n := range o.NewDims {
+		if n.Pattern == "" {
+			continue
+		}
+		pattern, err := namepattern.Compile(n.Pattern)
+		if err != nil {
+			return fmt.Errorf("dimension %s: %w", n.Name, err)
+		}
+		a, ok := newdim.Match(pattern, was)
+		b, ok2 := newdim.Match(pattern, is)
+		if ok != ok2 || a != b {
+			return fmt.Errorf("%s is read from file names, and %s gives another value than %s", n.Name, is, was)
+		}
+	}
+	return nil
 }
 
 // stepsIn takes the values from a variable that has one element in each file. This variable becomes
@@ -155,7 +237,7 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 			continue
 		}
 		x := c.vars[i]
-		if elementsOf(x.v) != 1 {
+		if coord.ElementsOf(x.v) != 1 {
 			return nil, nil, nil, fmt.Errorf("%s: %s has the shape %v; it must have exactly one element", p.env.files[c.files[0]].URL, variable, x.v.Shape)
 		}
 		v := *x.v
@@ -192,15 +274,15 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 // isMissing reports whether the single element of a variable is missing or NaN.
 func isMissing(v *manifest.Variable, values *manifest.Values) bool {
 	// Text has no missing value that xarray would honour.
-	what, err := newMeaning(v)
-	if err != nil || what.nature == text {
+	what, err := coord.NewMeaning(v)
+	if err != nil || what.Nature == coord.Text {
 		return false
 	}
-	g, err := newGauge(what, what.nature, int64(len(values.Data)))
+	g, err := coord.NewGauge(what, what.Nature, int64(len(values.Data)))
 	if err != nil || g.Add(values.Data) != nil {
 		return false // reading the variable reports this error
 	}
-	return missing(g.first, g.as) || g.as != instant && g.missing(values.Data[:g.packing.Type.Size])
+	return coord.Missing(g.First, g.As) || g.As != coord.Instant && g.Missing(values.Data[:g.Packing.Type.Size])
 }
 
 // namedFiles counts the files that the user named.
@@ -234,9 +316,9 @@ func (p *alignment) makeDim(at string, steps map[int32]step) error {
 	}
 	d.order = slices.Clone(d.coords)
 	// The file order is arbitrary; values give each file a position that does not change.
-	slices.SortFunc(d.order, func(a, b *coord) int { return a.low.compare(b.low) })
+	slices.SortFunc(d.order, func(a, b *coord.Coord) int { return a.Low.Compare(b.Low) })
 	for i, c := range d.order {
-		c.start = int64(i)
+		c.Start = int64(i)
 	}
 	d.length = int64(len(d.order))
 	if !d.owned {

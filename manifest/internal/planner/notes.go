@@ -8,6 +8,8 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/edge"
 	"varve/manifest/report"
 	"varve/zarrjson"
 )
@@ -26,7 +28,7 @@ func (p *alignment) noteAxes() {
 
 // noteEmpty reports files of length 0 along a dimension.
 func (p *env) noteEmpty(d *dim) {
-	empty := d.filesWhose(func(c *coord) bool { return c.n == 0 })
+	empty := d.filesWhose(func(c *coord.Coord) bool { return c.Len == 0 })
 	if len(empty) > 0 && len(d.order) > 0 {
 		p.find(p.odd(report.Finding{Code: report.EmptyFile, Effect: report.Noted, Dim: d.name()}, empty, d.total()))
 	}
@@ -37,15 +39,15 @@ func (p *env) noteLengths(d *dim) {
 	if d.made || d.joined || len(d.order) < 2 {
 		return
 	}
-	least, most := d.order[0].n, d.order[0].n
+	least, most := d.order[0].Len, d.order[0].Len
 	for _, c := range d.order[:len(d.order)-1] {
-		least, most = min(least, c.n), max(most, c.n)
+		least, most = min(least, c.Len), max(most, c.Len)
 	}
-	if least == most && d.order[len(d.order)-1].n <= most {
+	if least == most && d.order[len(d.order)-1].Len <= most {
 		return
 	}
-	most, least = max(most, d.order[len(d.order)-1].n), min(least, d.order[len(d.order)-1].n)
-	files := d.filesWhose(func(c *coord) bool { return c.n > 0 })
+	most, least = max(most, d.order[len(d.order)-1].Len), min(least, d.order[len(d.order)-1].Len)
+	files := d.filesWhose(func(c *coord.Coord) bool { return c.Len > 0 })
 	p.find(p.odd(report.Finding{Code: report.LengthsDiffer, Effect: report.Verbatim, Dim: d.name(), Args: report.Args{"min": least, "max": most}}, files, d.total()))
 }
 
@@ -82,7 +84,7 @@ func (p *declaration) addChunkLengths() {
 // more than 1.5 times each step within these files, and more than 1.5 times the median step between
 // files. The factor tolerates months of 28 to 31 days and small drifts of instruments.
 func (p *env) noteGaps(d *dim) {
-	if d.nature != instant && d.nature != whole && d.nature != real || d.inNames || d.made || d.joined || len(d.order) < 2 {
+	if d.nature != coord.Instant && d.nature != coord.Whole && d.nature != coord.Real || d.inNames || d.made || d.joined || len(d.order) < 2 {
 		return
 	}
 	between := make([]float64, 0, len(d.order)-1)
@@ -97,7 +99,7 @@ func (p *env) noteGaps(d *dim) {
 	}
 	var gaps []int
 	for i := 1; i < len(d.order); i++ {
-		longest := max(usual, d.order[i-1].step, d.order[i].step)
+		longest := max(usual, d.order[i-1].Step, d.order[i].Step)
 		if longest > 0 && between[i-1] > 1.5*longest {
 			gaps = append(gaps, i)
 		}
@@ -110,14 +112,14 @@ func (p *env) noteGaps(d *dim) {
 // between returns the step from coordinate i-1 to coordinate i, or 0 if they overlap.
 func (d *dim) between(i int) float64 {
 	a, b := d.order[i-1], d.order[i]
-	if b.start < a.start+a.n {
+	if b.Start < a.Start+a.Len {
 		return 0
 	}
-	from, to := a.high, b.low
-	if b.high.compare(a.low) < 0 {
-		from, to = b.high, a.low
+	from, to := a.High, b.Low
+	if b.High.Compare(a.Low) < 0 {
+		from, to = b.High, a.Low
 	}
-	return distance(from, to, d.nature)
+	return coord.Distance(from, to, d.nature)
 }
 
 func (p *env) sayGaps(d *dim, gaps []int) {
@@ -126,9 +128,9 @@ func (p *env) sayGaps(d *dim, gaps []int) {
 	for _, i := range gaps {
 		a, b := d.order[i-1], d.order[i]
 		if len(shown) < mostExamples {
-			shown = append(shown, report.Gap{From: a.say(a.n - 1), To: b.say(0), Before: p.file(a.rep), After: p.file(b.rep)})
+			shown = append(shown, report.Gap{From: a.Say(a.Len - 1), To: b.Say(0), Before: p.file(a.File), After: p.file(b.File)})
 		}
-		files = append(files, b.rep)
+		files = append(files, b.File)
 	}
 	p.find(p.odd(report.Finding{Code: report.GapBetweenFiles, Array: d.coord, Effect: report.Noted, Dim: d.name(), Args: report.Args{"gaps": shown}}, files, d.total()))
 }
@@ -137,7 +139,7 @@ func (p *env) sayGaps(d *dim, gaps []int) {
 func (p *survey) noteUnwritten(a *array) {
 	var files []int32
 	for _, m := range a.members {
-		if m.v.Storage.Layout == manifest.Nothing && elementsOf(m.v) > 0 {
+		if m.v.Storage.Layout == manifest.Nothing && coord.ElementsOf(m.v) > 0 {
 			files = append(files, p.classes[m.class].files...)
 		}
 	}
@@ -209,16 +211,16 @@ func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
 
 // takeGrid sets the chunk lengths along dimensions in which files are not placed to the lengths of a grid.
 func (c *cutting) takeGrid(g *grid.Grid) {
-	c.around, c.lists = make([]int64, len(c.shape)), make([][]run, len(c.shape))
+	c.around, c.lists = make([]int64, len(c.shape)), make([][]edge.Run, len(c.shape))
 	for k := range c.shape {
 		if c.placedAt(k) >= 0 {
 			continue
 		}
-		var runs []run
+		var runs []edge.Run
 		for r := range g.Dim(k).Runs() {
-			runs = append(runs, run{r.Codec, r.Count, r.Data})
+			runs = append(runs, edge.Run{Length: r.Codec, Count: r.Count, Data: r.Data})
 		}
-		size, even := evenly(runs, c.shape[k])
+		size, even := edge.Even(runs, c.shape[k])
 		if c.around[k] = size; !even {
 			c.lists[k] = runs
 		}
@@ -238,17 +240,17 @@ func (c *cutting) chunkText(m *member) string {
 }
 
 // axisText formats the chunk length along an axis, or the first of its edges.
-func axisText(edges []run, length int64) string {
+func axisText(edges []edge.Run, length int64) string {
 	if edges == nil {
 		return strconv.FormatInt(length, 10)
 	}
 	var words []string
 	for _, r := range edges {
-		for range r.count {
+		for range r.Count {
 			if len(words) == mostExamples {
 				return "[" + strings.Join(words, " ") + " …]"
 			}
-			words = append(words, strconv.FormatInt(r.length, 10))
+			words = append(words, strconv.FormatInt(r.Length, 10))
 		}
 	}
 	return "[" + strings.Join(words, " ") + "]"

@@ -2,11 +2,11 @@ package planner
 
 import (
 	"errors"
-	"path"
 	"slices"
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -44,14 +44,14 @@ func (p *survey) checkOptions() error {
 // generated name of any file counts, because an added file may replace it.
 func (p *survey) renames(r *plan.Rename) bool {
 	for d := range p.numbered {
-		if means(r, d) {
+		if naming.Means(r, d) {
 			return true
 		}
 	}
-	renamer := renamer{group: p.env.renamer().group}
+	renamer := naming.Renamer{Group: p.env.renamer().Group}
 	return slices.ContainsFunc(p.classes, func(c *class) bool {
 		return slices.ContainsFunc(c.vars, func(x planVar) bool {
-			return means(r, renamer.dim(x.v.Path)) || slices.ContainsFunc(x.v.Dims, func(d string) bool { return means(r, renamer.dim(d)) })
+			return naming.Means(r, renamer.Dim(x.v.Path)) || slices.ContainsFunc(x.v.Dims, func(d string) bool { return naming.Means(r, renamer.Dim(d)) })
 		})
 	})
 }
@@ -69,7 +69,7 @@ func (p *survey) checkOverride(o *plan.Override) error {
 		if !found {
 			return optionError(report.ChunkEdges, value, "no array has this name"+p.whichThere())
 		}
-		if !slices.ContainsFunc(dims, func(at string) bool { return calls(dim, at) }) {
+		if !slices.ContainsFunc(dims, func(at string) bool { return naming.Calls(dim, at) }) {
 			return optionError(report.ChunkEdges, value, "no array of this name has a dimension "+dim+listed(dims))
 		}
 	}
@@ -81,15 +81,15 @@ func (p *survey) checkOverride(o *plan.Override) error {
 func (p *survey) overridden(o *plan.Override) (dims []string, found bool) {
 	for _, made := range p.env.opts.NewDims {
 		dims = append(dims, "/"+made.Name)
-		found = found || matches([]string{o.Array}, "/"+made.Name)
+		found = found || naming.Matches([]string{o.Array}, "/"+made.Name)
 	}
 	for _, c := range p.classes {
 		for _, x := range c.vars {
-			if matches([]string{o.Array}, x.path) {
+			if naming.Matches([]string{o.Array}, x.path) {
 				found = true
 				dims = append(dims, x.dims...)
 				for _, s := range p.env.opts.Broadcast {
-					if matches([]string{s.Array}, x.path) {
+					if naming.Matches([]string{s.Array}, x.path) {
 						dims = append(dims, "/"+strings.TrimLeft(s.Dim, "/"))
 					}
 				}
@@ -103,7 +103,7 @@ func (p *survey) overridden(o *plan.Override) (dims []string, found bool) {
 // or to join it.
 func (p *alignment) checkConcat() error {
 	for _, name := range p.env.opts.Concat {
-		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.survey.dropsDim(name) &&
+		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return naming.Calls(name, at) }) && !p.survey.dropsDim(name) &&
 			!p.env.opts.IsOptional(report.Setting{Option: report.Concat, Value: name}) {
 			err := optionError(report.Concat, name, "no dimension has this name"+listed(p.dimOrder))
 			if at := "/" + strings.Trim(name, "/"); p.survey.anyHas(at) {
@@ -114,7 +114,7 @@ func (p *alignment) checkConcat() error {
 	}
 	for _, name := range sorted(p.env.opts.Join) {
 		own := report.Setting{Option: report.JoinLabels, Value: name + "=" + string(p.env.opts.Join[name])}
-		if name != "" && !slices.ContainsFunc(p.dimOrder, func(at string) bool { return calls(name, at) }) && !p.survey.dropsDim(name) && !p.env.opts.IsOptional(own) {
+		if name != "" && !slices.ContainsFunc(p.dimOrder, func(at string) bool { return naming.Calls(name, at) }) && !p.survey.dropsDim(name) && !p.env.opts.IsOptional(own) {
 			return optionError(own.Option, own.Value, "no dimension has this name"+listed(p.dimOrder))
 		}
 	}
@@ -126,14 +126,14 @@ func (p *alignment) checkConcat() error {
 // were refused.
 func (p *survey) dropsAll(glob string) bool {
 	if len(p.env.opts.Drop) == 0 || slices.ContainsFunc(p.classes, func(c *class) bool {
-		return slices.ContainsFunc(c.vars, func(x planVar) bool { return matches([]string{glob}, x.path) })
+		return slices.ContainsFunc(c.vars, func(x planVar) bool { return naming.Matches([]string{glob}, x.path) })
 	}) {
 		return false
 	}
 	renamer := p.env.renamer()
 	return slices.ContainsFunc(p.classes, func(c *class) bool {
 		return slices.ContainsFunc(c.header.Variables, func(v *manifest.Variable) bool {
-			return matches([]string{glob}, renamer.dim(v.Path)) && matches(p.env.opts.Drop, renamer.dim(v.Path))
+			return naming.Matches([]string{glob}, renamer.Dim(v.Path)) && naming.Matches(p.env.opts.Drop, renamer.Dim(v.Path))
 		})
 	})
 }
@@ -143,7 +143,7 @@ func (p *survey) dropsDim(name string) bool {
 	renamer := p.env.renamer()
 	return len(p.env.opts.Drop) > 0 && slices.ContainsFunc(p.classes, func(c *class) bool {
 		return slices.ContainsFunc(c.header.Variables, func(v *manifest.Variable) bool {
-			return matches(p.env.opts.Drop, renamer.dim(v.Path)) && slices.ContainsFunc(v.Dims, func(d string) bool { return calls(name, renamer.dim(d)) })
+			return naming.Matches(p.env.opts.Drop, renamer.Dim(v.Path)) && slices.ContainsFunc(v.Dims, func(d string) bool { return naming.Calls(name, renamer.Dim(d)) })
 		})
 	})
 }
@@ -188,9 +188,4 @@ func listed(names []string) string {
 		names, more = names[:mostListed], ", …"
 	}
 	return "; there are " + strings.Join(names, ", ") + more
-}
-
-// means reports whether a rename applies to a path.
-func means(r *plan.Rename, at string) bool {
-	return r.Old == at || r.Old == path.Base(at) || "/"+r.Old == at
 }

@@ -7,6 +7,8 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/convert"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/tiling"
 	"varve/manifest/report"
 )
 
@@ -123,7 +125,7 @@ func (p *survey) extent(d *dim, file int32) (start, length int64, ok bool) {
 	return 0, dimension.Length, ok
 }
 
-func (d *dim) coordOf(file int32) *coord {
+func (d *dim) coordOf(file int32) *coord.Coord {
 	if int(file) < len(d.of) && d.of[file] >= 0 {
 		return d.coords[d.of[file]]
 	}
@@ -133,7 +135,7 @@ func (d *dim) coordOf(file int32) *coord {
 // refuseOverlappingParts refuses files whose parts overlap, because it is not known which part
 // provides the values.
 func (p *survey) refuseOverlappingParts(a *array, w *placing) {
-	pairs := overlapping(w.tiles)
+	pairs := tiling.Overlapping(w.tiles)
 	if len(pairs) == 0 {
 		return
 	}

@@ -10,15 +10,16 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/convert"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/inline"
 	"varve/manifest/report"
 	"varve/zarrjson"
 )
 
 // Limits of values that are stored in the manifest.
 const (
-	mostTimes     = 64 << 20 // bytes of times that are converted to common units
-	pieceElements = 1 << 20  // elements of one piece; 8 MiB of float64, which a client reads at once
-	leastChunk    = 512      // elements; a smaller chunk would make many requests once the dimension has grown
+	mostTimes  = 64 << 20 // bytes of times that are converted to common units
+	leastChunk = 512      // elements; a smaller chunk would make many requests once the dimension has grown
 )
 
 // decidePieces decides whether an array's values are stored in the manifest, which wants all of them.
@@ -55,7 +56,7 @@ func (p *arrangement) piecesWanted(a *array) (missing []want, err error) {
 		if m.v.Storage.Layout == manifest.Nothing {
 			continue
 		}
-		w := p.env.all(f, m.at, elementsOf(m.v))
+		w := p.env.all(f, m.at, coord.ElementsOf(m.v))
 		if _, ok, err := p.env.values(w); err != nil {
 			return nil, err
 		} else if !ok {
@@ -122,7 +123,7 @@ func (p *arrangement) needsCommonUnits(a *array) bool {
 		if first == nil {
 			first = v
 		}
-		if !sameMeaning(first, v) {
+		if !coord.SameMeaning(first, v) {
 			return true
 		}
 	}
@@ -194,7 +195,7 @@ func (p *arrangement) bounds(a *array, role string) string {
 
 // boundsIn returns the bounds that a member names.
 func (p *arrangement) boundsIn(m *member, role string) string {
-	return textOf(p.survey.newNames(m.class, m.v), role)
+	return coord.TextOf(p.survey.newNames(m.class, m.v), role)
 }
 
 // sameUnits reports whether all members have equal units and calendars.
@@ -202,7 +203,7 @@ func (a *array) sameUnits() bool {
 	first := a.members[0].v.Attributes
 	return !slices.ContainsFunc(a.members, func(m member) bool {
 		differs := func(name string) bool {
-			return !sameAttribute(manifest.Lookup(first, name), manifest.Lookup(m.v.Attributes, name))
+			return !coord.SameAttribute(manifest.Lookup(first, name), manifest.Lookup(m.v.Attributes, name))
 		}
 		return differs(cf.UnitsName) || differs(cf.CalendarName)
 	})
@@ -247,7 +248,7 @@ func (p *arrangement) referenceOf(a *array) (*cf.Reference, error) {
 		if first == nil {
 			first = v
 		}
-		differ = differ || !sameMeaning(first, v)
+		differ = differ || !coord.SameMeaning(first, v)
 	}
 	if !differ {
 		return nil, nil
@@ -288,12 +289,12 @@ func (p *declaration) declarePieces(a *array, out manifest.Array, f *declared) e
 		size = chunk
 	}
 	out.Schema.Codecs = codec.CodecsOfCoordinates(codec.Form{Type: out.Schema.DataType.Type(), Shape: size})
-	c := newArrayElements(out.Schema)
+	c := inline.New(out.Schema)
 	if err := p.arrangement.copyAll(a, &out, c); err != nil {
 		return err
 	}
-	for _, piece := range c.pieces() {
-		values := piece.values
+	for _, piece := range c.Pieces() {
+		values := piece.Values
 		values.SetID()
 		p.out.Values = append(p.out.Values, values)
 		out.Pieces = append(out.Pieces, manifest.Piece{Origin: piece.Origin, Shape: piece.Shape, Values: values.ID})
@@ -310,7 +311,7 @@ func (p *env) pieceChunk(a *array, shape []int64) (chunk []int64, grows bool) {
 	inner, most := int64(1), int64(1)
 	for k := len(shape) - 1; k >= 0; k-- {
 		// The inner dimensions are kept whole, so that a chunk is a contiguous range of elements.
-		most = max(pieceElements/inner, 1)
+		most = max(inline.PieceElements/inner, 1)
 		chunk[k] = max(min(shape[k], most), 1)
 		inner *= max(shape[k], 1)
 	}
@@ -332,18 +333,18 @@ func (p *env) pieceChunk(a *array, shape []int64) (chunk []int64, grows bool) {
 // madeArray returns the coordinate array of a new dimension. It adds a class for its variable.
 func (p *survey) madeArray(d *dim) *array {
 	c := d.order[0]
-	h := &manifest.Header{Variables: []*manifest.Variable{c.v}}
+	h := &manifest.Header{Variables: []*manifest.Variable{c.Variable}}
 	// The schema is decided from classes, and no class of the files has this variable.
-	class := &class{header: h, files: d.filesWhose(func(*coord) bool { return true })}
+	class := &class{header: h, files: d.filesWhose(func(*coord.Coord) bool { return true })}
 	p.classes = append(p.classes, class)
 	return &array{path: d.path, dims: []string{d.path}, pieces: true, made: nil, placed: []*dim{d}, files: int64(len(class.files)),
 		members: []member{{class: int32(len(p.classes) - 1), planVar: &planVar{v: h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
 }
 
 // copyAll converts the values of all files and writes them to c.
-func (p *arrangement) copyAll(a *array, out *manifest.Array, c *arrayElements) error {
+func (p *arrangement) copyAll(a *array, out *manifest.Array, c *inline.Elements) error {
 	conversions := map[*manifest.Variable]*convert.Conversion{}
-	copyTo := func(v *manifest.Variable, values *manifest.Values, s target) error {
+	copyTo := func(v *manifest.Variable, values *manifest.Values, s inline.Target) error {
 		conversion := conversions[v]
 		if conversion == nil {
 			var err error
@@ -352,10 +353,10 @@ func (p *arrangement) copyAll(a *array, out *manifest.Array, c *arrayElements) e
 			}
 			conversions[v] = conversion
 		}
-		return c.copyTo(conversion, v, values, s)
+		return c.CopyTo(conversion, v, values, s)
 	}
 	// Files share coordinates, so each distinct one is painted once and not once for each file.
-	if d := p.alignment.dims[a.path]; p.alignment.isCoordinate(a) && len(d.order) > 0 && d.order[0].v != nil {
+	if d := p.alignment.dims[a.path]; p.alignment.isCoordinate(a) && len(d.order) > 0 && d.order[0].Variable != nil {
 		return p.copyCoordinate(d, copyTo)
 	}
 	if a.where == nil {
@@ -372,25 +373,25 @@ func (p *arrangement) copyAll(a *array, out *manifest.Array, c *arrayElements) e
 	return nil
 }
 
-type copier func(v *manifest.Variable, values *manifest.Values, s target) error
+type copier func(v *manifest.Variable, values *manifest.Values, s inline.Target) error
 
 // copyCoordinate paints each distinct coordinate once.
 func (p *arrangement) copyCoordinate(d *dim, copyTo copier) error {
 	order := d.order
 	if d.role == fixed {
-		order = []*coord{p.fixedCoord(d)}
+		order = []*coord.Coord{p.fixedCoord(d)}
 	}
 	for _, c := range order {
-		if c.values == none {
+		if c.Values == coord.None {
 			continue
 		}
-		parts := []axisPart{{origin: c.start, length: c.n}}
+		parts := []coord.Part{{Origin: c.Start, Length: c.Len}}
 		if d.joined {
-			parts = c.parts
+			parts = c.Parts
 		}
 		for _, s := range parts {
-			if err := copyTo(c.v, c.values, target{source: []int64{c.n}, origin: []int64{s.origin}, start: []int64{s.start}, shape: []int64{s.length}}); err != nil {
-				return p.env.inFile(c.rep, err)
+			if err := copyTo(c.Variable, c.Values, inline.Target{Source: []int64{c.Len}, Origin: []int64{s.Origin}, Start: []int64{s.Start}, Shape: []int64{s.Length}}); err != nil {
+				return p.env.inFile(c.File, err)
 			}
 		}
 	}
@@ -398,7 +399,7 @@ func (p *arrangement) copyCoordinate(d *dim, copyTo copier) error {
 }
 
 // fixedCoord returns the coordinate that all files have, or the one used for all of them.
-func (p *arrangement) fixedCoord(d *dim) *coord {
+func (p *arrangement) fixedCoord(d *dim) *coord.Coord {
 	if d.first {
 		return p.firstCoord(d)
 	}
@@ -406,10 +407,10 @@ func (p *arrangement) fixedCoord(d *dim) *coord {
 }
 
 // firstCoord returns the coordinate of the first file by rank.
-func (p *arrangement) firstCoord(d *dim) *coord {
+func (p *arrangement) firstCoord(d *dim) *coord.Coord {
 	first := int32(-1)
 	for f, n := range d.of {
-		if n >= 0 && d.coords[n].n > 0 && (first < 0 || p.rank[f] < p.rank[first]) {
+		if n >= 0 && d.coords[n].Len > 0 && (first < 0 || p.rank[f] < p.rank[first]) {
 			first = int32(f)
 		}
 	}
@@ -417,22 +418,22 @@ func (p *arrangement) firstCoord(d *dim) *coord {
 }
 
 func (p *survey) copyFile(a *array, m *member, f int32, t manifest.Tile, copyTo copier) error {
-	if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
+	if m.v.Storage.Layout == manifest.Nothing || coord.ElementsOf(m.v) == 0 {
 		return nil
 	}
-	s := target{source: m.v.Shape, order: m.axes}
+	s := inline.Target{Source: m.v.Shape, Order: m.axes}
 	for range a.made {
-		s.origin, s.start, s.shape = append(s.origin, 0), append(s.start, 0), append(s.shape, 1)
+		s.Origin, s.Start, s.Shape = append(s.Origin, 0), append(s.Start, 0), append(s.Shape, 1)
 	}
 	for k := range a.dims {
-		s.origin, s.start, s.shape = append(s.origin, 0), append(s.start, 0), append(s.shape, m.v.Shape[m.axes[k]])
+		s.Origin, s.Start, s.Shape = append(s.Origin, 0), append(s.Start, 0), append(s.Shape, m.v.Shape[m.axes[k]])
 	}
 	if a.where != nil {
 		for i, d := range a.where.dims {
 			k := slices.Index(a.allDims(), d.path)
-			s.origin[k], s.shape[k] = t.Origin[i], t.Shape[i]
+			s.Origin[k], s.Shape[k] = t.Origin[i], t.Shape[i]
 			if k >= len(a.made) {
-				s.start[k] = t.Start[i]
+				s.Start[k] = t.Start[i]
 			}
 		}
 	}
@@ -440,7 +441,7 @@ func (p *survey) copyFile(a *array, m *member, f int32, t manifest.Tile, copyTo 
 	if values == nil || values.Summed {
 		return p.env.inFile(f, fmt.Errorf("the values of %s are not known", m.v.Path))
 	}
-	if err := repeatAlong(s, m.v.Shape, len(a.made), func(s target) error { return copyTo(p.meaningOf(a, m), values, s) }); err != nil {
+	if err := repeatAlong(s, m.v.Shape, len(a.made), func(s inline.Target) error { return copyTo(p.meaningOf(a, m), values, s) }); err != nil {
 		return p.env.inFile(f, err)
 	}
 	return nil
@@ -448,15 +449,15 @@ func (p *survey) copyFile(a *array, m *member, f int32, t manifest.Tile, copyTo 
 
 // repeatAlong calls copyTo at every index along dimensions in which the variable has one element and
 // the array has more.
-func repeatAlong(s target, shape []int64, made int, copyTo func(target) error) error {
-	for k := made; k < len(s.shape); k++ {
-		if s.shape[k] <= 1 || shape[s.order[k-made]] != 1 {
+func repeatAlong(s inline.Target, shape []int64, made int, copyTo func(inline.Target) error) error {
+	for k := made; k < len(s.Shape); k++ {
+		if s.Shape[k] <= 1 || shape[s.Order[k-made]] != 1 {
 			continue
 		}
-		for i := range s.shape[k] {
+		for i := range s.Shape[k] {
 			one := s
-			one.origin, one.start, one.shape = slices.Clone(s.origin), slices.Clone(s.start), slices.Clone(s.shape)
-			one.origin[k], one.start[k], one.shape[k] = s.origin[k]+i, 0, 1
+			one.Origin, one.Start, one.Shape = slices.Clone(s.Origin), slices.Clone(s.Start), slices.Clone(s.Shape)
+			one.Origin[k], one.Start[k], one.Shape[k] = s.Origin[k]+i, 0, 1
 			if err := repeatAlong(one, shape, made, copyTo); err != nil {
 				return err
 			}

@@ -3,11 +3,13 @@ package planner
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/edge"
+	"varve/manifest/internal/planner/internal/tiling"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -18,14 +20,14 @@ type placing struct {
 	id     string
 	dims   []*dim
 	tiles  []manifest.Tile
-	cut    bool             // some tiles are parts of files
-	holes  bool             // the tiles do not cover the whole array
-	runs   map[string][]run // cache of computed chunk lengths
-	used   bool             // an array reads its chunks from these files
-	absent []int32          // files whose position no tile covers
-	twins  [][]int32        // groups of files with equal positions, which must hold equal values
-	whole  []manifest.Tile  // all tiles, including the tiles of twins, if files have several tiles
-	shared *shared          // positions of several files, which are refused if the values differ
+	cut    bool                  // some tiles are parts of files
+	holes  bool                  // the tiles do not cover the whole array
+	runs   map[string][]edge.Run // cache of computed chunk lengths
+	used   bool                  // an array reads its chunks from these files
+	absent []int32               // files whose position no tile covers
+	twins  [][]int32             // groups of files with equal positions, which must hold equal values
+	whole  []manifest.Tile       // all tiles, including the tiles of twins, if files have several tiles
+	shared *shared               // positions of several files, which are refused if the values differ
 }
 
 // place returns the placing of an array, and makes it if necessary.
@@ -89,7 +91,7 @@ func (p *arrangement) placingKey(a *array) string {
 func (p *env) writeWidths(b *strings.Builder, a *array) {
 	widths := map[int64]int{}
 	for _, m := range a.members {
-		widths[elementsOf(m.v)] = 0
+		widths[coord.ElementsOf(m.v)] = 0
 	}
 	if len(widths) == 1 {
 		return
@@ -98,7 +100,7 @@ func (p *env) writeWidths(b *strings.Builder, a *array) {
 		widths[n] = i
 	}
 	for _, m := range a.members {
-		fmt.Fprintf(b, "%d,", widths[elementsOf(m.v)])
+		fmt.Fprintf(b, "%d,", widths[coord.ElementsOf(m.v)])
 	}
 }
 
@@ -142,15 +144,15 @@ func (p *survey) appendParts(tiles []manifest.Tile, a *array, f int32) []manifes
 		var next []manifest.Tile
 		for _, t := range made {
 			for _, s := range parts {
-				cut := []axisPart{s}
+				cut := []coord.Part{s}
 				// Cutting makes tiles of files at one position equal or disjoint, so that they can be compared.
 				if a.isJoinedOnly() {
-					cut = s.cutAt(d.cuts)
+					cut = s.CutAt(d.cuts)
 				}
 				for _, s := range cut {
-					if s.length > 0 {
-						next = append(next, manifest.Tile{File: t.File, Origin: append(slices.Clip(t.Origin), s.origin),
-							Start: append(slices.Clip(t.Start), s.start), Shape: append(slices.Clip(t.Shape), s.length)})
+					if s.Length > 0 {
+						next = append(next, manifest.Tile{File: t.File, Origin: append(slices.Clip(t.Origin), s.Origin),
+							Start: append(slices.Clip(t.Start), s.Start), Shape: append(slices.Clip(t.Shape), s.Length)})
 					}
 				}
 			}
@@ -172,7 +174,7 @@ func (p *arrangement) overlaps(a *array, w *placing) {
 	// Small and auxiliary variables are often repeated in every file. That is not a conflict as
 	// long as the values are equal, which statics checks later.
 	if p.env.opts.Overlap == plan.OverlapRefuse && p.repeated(a) {
-		if tiles, twins := p.keepOneTwin(a, w.tiles); len(overlapping(tiles)) == 0 {
+		if tiles, twins := p.keepOneTwin(a, w.tiles); len(tiling.Overlapping(tiles)) == 0 {
 			if w.twins = twins; a.isJoinedOnly() && len(twins) > 0 {
 				w.whole = w.tiles
 			}
@@ -180,7 +182,7 @@ func (p *arrangement) overlaps(a *array, w *placing) {
 			return
 		}
 	}
-	pairs := overlapping(w.tiles)
+	pairs := tiling.Overlapping(w.tiles)
 	if len(pairs) == 0 {
 		return
 	}
@@ -191,15 +193,15 @@ func (p *arrangement) overlaps(a *array, w *placing) {
 		return
 	}
 	last := p.env.opts.Overlap == plan.OverlapLast
-	tiles, ok := cutTiles(w.tiles, last)
+	tiles, ok := tiling.Cut(w.tiles, last)
 	if !ok {
-		tiles, ok = cutPlaces(w.tiles, last)
+		tiles, ok = tiling.CutPlaces(w.tiles, last)
 	}
 	if !ok {
 		p.refuseOverlap(a, w, pairs, "")
 		return
 	}
-	files := filesIn(w.tiles, pairs)
+	files := tiling.Files(w.tiles, pairs)
 	w.tiles, w.cut = tiles, true
 	p.env.sortTiles(w.tiles)
 	p.env.find(p.env.odd(report.Finding{Code: report.Overlapping, Effect: report.Noted, By: report.Setting{Option: report.Overlap, Value: string(p.env.opts.Overlap)},
@@ -266,87 +268,10 @@ func (p *env) samePlace(a, b *manifest.Tile) bool {
 	return slices.Equal(a.Origin, b.Origin) && (p.opts.Pad == plan.PadFill || slices.Equal(a.Shape, b.Shape))
 }
 
-// overlapping returns pairs of overlapping tiles: each tile with the first one that it overlaps.
-func overlapping(tiles []manifest.Tile) (pairs [][2]int32) {
-	if len(tiles) == 0 || len(tiles[0].Origin) == 0 {
-		return nil
-	}
-	// In a lattice only neighbours can overlap, so a million tiles take one pass.
-	if isLattice(tiles) {
-		for i := 1; i < len(tiles); i++ {
-			if slices.Equal(tiles[i-1].Origin, tiles[i].Origin) {
-				pairs = append(pairs, [2]int32{int32(i - 1), int32(i)})
-			}
-		}
-		return pairs
-	}
-	var active []int32 // tiles that end after the current start along the first dimension
-	for i := range tiles {
-		kept := active[:0]
-		met := false
-		for _, k := range active {
-			if end(&tiles[k], 0) <= tiles[i].Origin[0] {
-				continue
-			}
-			kept = append(kept, k)
-			// One pair per tile is enough to refuse, and keeps the list linear.
-			if !met && meet(&tiles[k], &tiles[i]) {
-				pairs = append(pairs, [2]int32{k, int32(i)})
-				met = true
-			}
-		}
-		active = append(kept, int32(i))
-	}
-	return pairs
-}
-
-// isLattice reports whether the tiles are cells of a lattice: along each dimension, two tiles cover
-// either the same positions or disjoint ones.
-func isLattice(tiles []manifest.Tile) bool {
-	for k := range tiles[0].Origin {
-		length := make(map[int64]int64)
-		for i := range tiles {
-			t := &tiles[i]
-			if n, ok := length[t.Origin[k]]; ok && n != t.Shape[k] {
-				return false
-			}
-			length[t.Origin[k]] = t.Shape[k]
-		}
-		reach := int64(math.MinInt64)
-		for _, from := range sorted(length) {
-			if from < reach {
-				return false
-			}
-			reach = from + length[from]
-		}
-	}
-	return true
-}
-
-func end(t *manifest.Tile, k int) int64 { return t.Origin[k] + t.Shape[k] }
-
-func meet(a, b *manifest.Tile) bool {
-	for k := range a.Origin {
-		if end(a, k) <= b.Origin[k] || end(b, k) <= a.Origin[k] {
-			return false
-		}
-	}
-	return true
-}
-
-// filesIn returns the files of pairs of tiles.
-func filesIn(tiles []manifest.Tile, pairs [][2]int32) (files []int32) {
-	for _, pair := range pairs {
-		files = append(files, int32(tiles[pair[0]].File), int32(tiles[pair[1]].File))
-	}
-	slices.Sort(files)
-	return slices.Compact(files)
-}
-
 // refuseOverlap refuses files that hold the same positions, and suggests how to resolve that. why is
 // "differ" if the values were compared, or "large" if they are too large for that.
 func (p *arrangement) refuseOverlap(a *array, w *placing, pairs [][2]int32, why string) {
-	files := filesIn(w.tiles, pairs)
+	files := tiling.Files(w.tiles, pairs)
 	// The message shows one pair; the finding lists all files.
 	x, y := &w.tiles[pairs[0][0]], &w.tiles[pairs[0][1]]
 	remedies := []report.Remedy{report.Do(report.Overlap, string(plan.OverlapFirst), report.FirstCounts), report.Do(report.Overlap, string(plan.OverlapLast), report.LastCounts)}
@@ -387,129 +312,17 @@ func (p *arrangement) refuseOverlap(a *array, w *placing, pairs [][2]int32, why 
 // stretches returns the range along each dimension that two tiles share.
 func (w *placing) stretches(a, b *manifest.Tile) (stretches []report.Stretch) {
 	for k, d := range w.dims {
-		from, to := max(a.Origin[k], b.Origin[k]), min(end(a, k), end(b, k))
+		from, to := max(a.Origin[k], b.Origin[k]), min(tiling.End(a, k), tiling.End(b, k))
 		s := report.Stretch{Dim: d.name(), Count: to - from}
-		if c := d.coordOf(int32(a.File)); c != nil && c.v != nil {
-			s.From = c.say(from - c.start)
+		if c := d.coordOf(int32(a.File)); c != nil && c.Variable != nil {
+			s.From = c.Say(from - c.Start)
 			if to-from > 1 {
-				s.To = c.say(to - 1 - c.start)
+				s.To = c.Say(to - 1 - c.Start)
 			}
 		}
 		stretches = append(stretches, s)
 	}
 	return stretches
-}
-
-// cutTiles cuts overlapping tiles so that each position has one: the tile that starts first, or
-// last. It returns false if tiles overlap along more than one dimension.
-func cutTiles(tiles []manifest.Tile, last bool) ([]manifest.Tile, bool) {
-	if len(tiles) == 0 {
-		return tiles, true
-	}
-	along, ok := overlapAxis(tiles)
-	if !ok {
-		return nil, false
-	}
-	rows := rowsOf(tiles, along)
-	var out []manifest.Tile
-	for _, key := range sorted(rows) {
-		out = append(out, cutRow(rows[key], along, last)...)
-	}
-	return out, len(overlapping(sortedByOrigin(out))) == 0
-}
-
-// overlapAxis returns the dimension along which overlapping tiles differ. ok is false if there are
-// several. Tiles with equal extents can be cut along any dimension.
-func overlapAxis(tiles []manifest.Tile) (along int, ok bool) {
-	along = -1
-	for _, pair := range overlapping(tiles) {
-		for k := range tiles[0].Origin {
-			a, b := &tiles[pair[0]], &tiles[pair[1]]
-			if a.Origin[k] != b.Origin[k] || a.Shape[k] != b.Shape[k] {
-				if along >= 0 && along != k {
-					return 0, false
-				}
-				along = k
-			}
-		}
-	}
-	return max(along, 0), true
-}
-
-// rowsOf groups tiles that differ at most along one dimension.
-func rowsOf(tiles []manifest.Tile, along int) map[string][]manifest.Tile {
-	rows := map[string][]manifest.Tile{}
-	for _, t := range tiles {
-		key := rowKey(&t, along)
-		rows[key] = append(rows[key], t)
-	}
-	return rows
-}
-
-func sortedByOrigin(tiles []manifest.Tile) []manifest.Tile {
-	slices.SortStableFunc(tiles, func(a, b manifest.Tile) int { return slices.Compare(a.Origin, b.Origin) })
-	return tiles
-}
-
-// rowKey identifies the extent of a tile in all dimensions except one.
-func rowKey(t *manifest.Tile, along int) string {
-	var b strings.Builder
-	for k := range t.Origin {
-		if k != along {
-			fmt.Fprintf(&b, "%d+%d,", t.Origin[k], t.Shape[k])
-		}
-	}
-	return b.String()
-}
-
-// cutRow cuts the tiles of a row along a dimension, so that the first or the last tile wins. The row
-// must be sorted by origin.
-func cutRow(row []manifest.Tile, along int, last bool) (out []manifest.Tile) {
-	if !last {
-		reach := int64(math.MinInt64)
-		for _, t := range row {
-			if from := max(t.Origin[along], reach); from < end(&t, along) {
-				out = append(out, sliced(t, along, from, end(&t, along)))
-				reach = end(&t, along)
-			}
-		}
-		return out
-	}
-	// From the last tile on, each tile keeps only positions that no later one covers.
-	for i := len(row) - 1; i >= 0; i-- {
-		out = append(out, uncovered(row[i], row[i+1:], along)...)
-	}
-	return out
-}
-
-// uncovered returns the parts of a tile that no later tile covers.
-func uncovered(t manifest.Tile, over []manifest.Tile, along int) (out []manifest.Tile) {
-	from, to := t.Origin[along], end(&t, along)
-	for i := range over {
-		o := &over[i]
-		if o.Origin[along] >= to {
-			break
-		}
-		if o.Origin[along] > from {
-			out = append(out, sliced(t, along, from, o.Origin[along]))
-		}
-		from = max(from, end(o, along))
-	}
-	if from < to {
-		out = append(out, sliced(t, along, from, to))
-	}
-	return out
-}
-
-// sliced returns the part of a tile between two positions.
-func sliced(t manifest.Tile, along int, from, to int64) manifest.Tile {
-	if from == t.Origin[along] && to == end(&t, along) {
-		return t
-	}
-	s := manifest.Tile{File: t.File, Origin: slices.Clone(t.Origin), Start: slices.Clone(t.Start), Shape: slices.Clone(t.Shape)}
-	s.Start[along] += from - t.Origin[along]
-	s.Origin[along], s.Shape[along] = from, to-from
-	return s
 }
 
 // cover returns the number of positions that tiles cover, and the number of all positions, along the

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/report"
 )
 
@@ -140,8 +142,8 @@ func (c *conventions) pointers(v *manifest.Variable) (out []pointing) {
 				out = append(out, pointing{from, c.elements(v, kind[strings.LastIndexByte(kind, '_')+1:])})
 			}
 		case a.Name == "cf_role" && a.Texts[0] == "location_index_set":
-			for _, mesh := range c.variables(v, strings.Fields(textOf(v, "mesh"))) {
-				out = append(out, pointing{v, c.elements(mesh, textOf(v, "location"))})
+			for _, mesh := range c.variables(v, strings.Fields(coord.TextOf(v, "mesh"))) {
+				out = append(out, pointing{v, c.elements(mesh, coord.TextOf(v, "location"))})
 			}
 		}
 	}
@@ -150,14 +152,14 @@ func (c *conventions) pointers(v *manifest.Variable) (out []pointing) {
 
 // elements returns the dimensions of a mesh's nodes, edges, faces or volumes.
 func (c *conventions) elements(mesh *manifest.Variable, kind string) []string {
-	dims := c.dimsNamed(mesh, strings.Fields(textOf(mesh, kind+"_dimension")))
-	for _, v := range c.variables(mesh, strings.Fields(textOf(mesh, kind+"_coordinates"))) {
+	dims := c.dimsNamed(mesh, strings.Fields(coord.TextOf(mesh, kind+"_dimension")))
+	for _, v := range c.variables(mesh, strings.Fields(coord.TextOf(mesh, kind+"_coordinates"))) {
 		dims = append(dims, c.dims(v)...)
 	}
 	if len(dims) > 0 {
 		return dims
 	}
-	for _, v := range c.variables(mesh, strings.Fields(textOf(mesh, kind+"_node"+connects))) {
+	for _, v := range c.variables(mesh, strings.Fields(coord.TextOf(mesh, kind+"_node"+connects))) {
 		if all := c.dims(v); len(all) > 0 {
 			dims = append(dims, all[0])
 		}
@@ -175,7 +177,7 @@ func (c *conventions) variables(from *manifest.Variable, names []string) (out []
 		}
 	}
 	for _, name := range names {
-		if at := resolve(c.paths, from.Path, name); at != "" {
+		if at := naming.Resolve(c.paths, from.Path, name); at != "" {
 			out = append(out, all[slices.IndexFunc(all, func(v *manifest.Variable) bool { return v.Path == at })])
 		}
 	}
@@ -199,7 +201,7 @@ func (c *conventions) dimsNamed(from *manifest.Variable, names []string) (out []
 		for dir := path.Dir(from.Path); ; dir = path.Dir(dir) {
 			at := path.Join(dir, name)
 			if slices.ContainsFunc(c.class.header.Dimensions, func(d manifest.Dimension) bool { return d.Path == at }) {
-				out = append(out, c.p.env.renamer().dim(at))
+				out = append(out, c.p.env.renamer().Dim(at))
 				break
 			}
 			if dir == "/" || dir == "." {

@@ -12,8 +12,8 @@ import (
 	"varve/manifest/plan"
 )
 
-// tiling is a random archive with a known plan.
-type tiling struct {
+// randomTiles is a random archive with a known plan.
+type randomTiles struct {
 	m       *maker
 	cuts    map[string][]int64 // by dimension: where tiles begin, and the length
 	dims    []string
@@ -29,9 +29,9 @@ func randomCuts(r *rand.Rand, most int) []int64 {
 	return cuts
 }
 
-// newTiling splits one to three dimensions, one of them time, and makes a file for most cells.
-func newTiling(r *rand.Rand) *tiling {
-	g := &tiling{m: newMaker(), cuts: map[string][]int64{}, chunk: map[string]int64{}, missing: map[string]bool{}}
+// newCuts splits one to three dimensions, one of them time, and makes a file for most cells.
+func newCuts(r *rand.Rand) *randomTiles {
+	g := &randomTiles{m: newMaker(), cuts: map[string][]int64{}, chunk: map[string]int64{}, missing: map[string]bool{}}
 	g.dims = [][]string{{"time"}, {"time", "y"}, {"time", "y", "x"}, {"y", "time"}, {"x", "y"}}[r.IntN(5)]
 	for _, d := range g.dims {
 		g.cuts[d] = randomCuts(r, 4)
@@ -68,7 +68,7 @@ func newTiling(r *rand.Rand) *tiling {
 }
 
 // each calls do for each cell of the lattice.
-func (g *tiling) each(do func(cell []int)) {
+func (g *randomTiles) each(do func(cell []int)) {
 	cell := make([]int, len(g.dims))
 	for {
 		do(cell)
@@ -87,7 +87,7 @@ func (g *tiling) each(do func(cell []int)) {
 
 // complete reports whether some file starts at each cut, and whether the files cover at least half
 // of the lattice.
-func (g *tiling) complete() bool {
+func (g *randomTiles) complete() bool {
 	seen := map[string]bool{}
 	want, have := 0, 0
 	for _, d := range g.dims {
@@ -111,7 +111,7 @@ func (g *tiling) complete() bool {
 func TestTilings(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		g := newTiling(r)
+		g := newCuts(r)
 		if !g.complete() {
 			continue
 		}
@@ -136,11 +136,11 @@ func TestTilings(t *testing.T) {
 
 // single reports whether a dimension has only one part. Then nothing shows that files are placed
 // along it.
-func (g *tiling) single() bool {
+func (g *randomTiles) single() bool {
 	return slices.ContainsFunc(g.dims, func(d string) bool { return len(g.cuts[d]) == 2 })
 }
 
-func (g *tiling) check(t *testing.T, p *Plan) bool {
+func (g *randomTiles) check(t *testing.T, p *Plan) bool {
 	t.Helper()
 	a := arrayOf(t, p, "/t")
 	ok := true
@@ -170,7 +170,7 @@ func (g *tiling) check(t *testing.T, p *Plan) bool {
 
 // checkEdges checks that no chunk has elements of two files, and that no chunk is longer than the
 // chunks of its file.
-func (g *tiling) checkEdges(t *testing.T, a *manifest.Array, axis int) bool {
+func (g *randomTiles) checkEdges(t *testing.T, a *manifest.Array, axis int) bool {
 	t.Helper()
 	grid, err := a.Schema.Grid()
 	if err != nil {
@@ -195,7 +195,7 @@ func (g *tiling) checkEdges(t *testing.T, a *manifest.Array, axis int) bool {
 	return true
 }
 
-func (g *tiling) checkTile(t *testing.T, f *manifest.File, dims []string, tile manifest.Tile) bool {
+func (g *randomTiles) checkTile(t *testing.T, f *manifest.File, dims []string, tile manifest.Tile) bool {
 	t.Helper()
 	v := f.Header.Variables[f.Header.Find("/t")]
 	var cell []int

@@ -6,6 +6,7 @@ import (
 
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/convert"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/internal/planner/internal/schema"
 	"varve/manifest/plan"
 	"varve/manifest/report"
@@ -23,7 +24,7 @@ type Repacked struct {
 // repackOf returns the scale_factor that the options choose for an array, or 0.
 func (p *env) repackOf(a *array) (scale float64) {
 	for _, r := range p.opts.Repack {
-		if matches([]string{r.Array}, a.path) {
+		if naming.Matches([]string{r.Array}, a.path) {
 			scale = r.Scale
 		}
 	}
@@ -39,10 +40,10 @@ func (p *survey) checkRepack() error {
 		for _, c := range p.classes {
 			for i := range c.vars {
 				x := &c.vars[i]
-				if !matches([]string{r.Array}, x.path) {
+				if !naming.Matches([]string{r.Array}, x.path) {
 					continue
 				}
-				if slices.ContainsFunc(p.env.opts.Schemas, func(o plan.Override) bool { return o.Type != "" && matches([]string{o.Array}, x.path) }) {
+				if slices.ContainsFunc(p.env.opts.Schemas, func(o plan.Override) bool { return o.Type != "" && naming.Matches([]string{o.Array}, x.path) }) {
 					return optionError(report.Repack, r.String(), "the type of "+x.path[1:]+" is chosen, too")
 				}
 				packing, err := cf.PackingOf(x.v)
@@ -75,7 +76,7 @@ func (p *declaration) addRepacked(a *array, f *declared, conversions []*convert.
 			continue
 		}
 		for _, file := range p.survey.classes[all[i].class].files {
-			p.out.Repacked = append(p.out.Repacked, Repacked{a.path, int(file), all[i].at, conversions[k], matches(p.env.opts.RepackLossy, a.path)})
+			p.out.Repacked = append(p.out.Repacked, Repacked{a.path, int(file), all[i].at, conversions[k], naming.Matches(p.env.opts.RepackLossy, a.path)})
 		}
 	}
 }

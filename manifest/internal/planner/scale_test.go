@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/edge"
 	"varve/manifest/plan"
 )
 
@@ -225,7 +226,7 @@ func linear(t *testing.T, n int, took func(n int) time.Duration) {
 // TestDivisorOfLongAxes: the search for a divisor is bounded by the rows of a chunk.
 func TestDivisorOfLongAxes(t *testing.T) {
 	began := time.Now()
-	if got := divisor(math.MaxInt64-24, 1<<22); got != 1 || time.Since(began) > 5*time.Second { // a prime
+	if got := edge.Divisor(math.MaxInt64-24, 1<<22); got != 1 || time.Since(began) > 5*time.Second { // a prime
 		t.Errorf("got the divisor %d after %v, want 1", got, time.Since(began))
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/convert"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/internal/planner/internal/schema"
 	"varve/manifest/report"
 	"varve/zarrjson"
@@ -259,7 +261,7 @@ func (p *arrangement) membersFor(a *array) *declared {
 		f.of, f.classes = append(f.of, k), append(f.classes, m.class)
 		files := p.survey.classes[m.class].files
 		f.members[k].Files += int64(len(files))
-		f.members[k].Bytes += int64(len(files)) * elementsOf(m.v) * int64(max(m.v.Type.Size, 1))
+		f.members[k].Bytes += int64(len(files)) * coord.ElementsOf(m.v) * int64(max(m.v.Type.Size, 1))
 		first := p.firstOfClass(m.class)
 		if f.firsts[k] < 0 || p.rank[first] < p.rank[f.firsts[k]] {
 			f.firsts[k] = first
@@ -349,7 +351,7 @@ func (p *declaration) schemaOptions(a *array, f *declared) (schema.Options, erro
 		}
 	}
 	for _, o := range p.env.opts.Schemas {
-		if o.Type == "" || !matches([]string{o.Array}, a.path) {
+		if o.Type == "" || !naming.Matches([]string{o.Array}, a.path) {
 			continue
 		}
 		t, err := typeNamed(o.Type)
@@ -376,7 +378,7 @@ func (p *declaration) schemaOptions(a *array, f *declared) (schema.Options, erro
 // arrays. A file with other units may be appended, whose times need 64 bits, and then no client has to
 // learn another type.
 func (p *alignment) wideTime(a *array) (wide codec.Type) {
-	if !p.isAxis(a) || a.where == nil || p.dims[a.dims[0]].nature != instant {
+	if !p.isAxis(a) || a.where == nil || p.dims[a.dims[0]].nature != coord.Instant {
 		return wide
 	}
 	for _, m := range a.members {

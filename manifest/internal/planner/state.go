@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/edge"
+	"varve/manifest/internal/planner/internal/equal"
 	"varve/manifest/plan"
 )
 
@@ -19,7 +22,7 @@ type state struct {
 	Options *plan.Options
 	Dim     string // the dimension along which files are concatenated
 	Coord   string // the path of the variable whose values place the files
-	Nature  nature
+	Nature  coord.Nature
 	Units   string `json:",omitempty"` // only for coordinates that are not times
 	Line    string `json:",omitempty"` // the calendar, only for times
 	Last    [2]int64
@@ -58,17 +61,17 @@ func (p *declaration) keepState() error {
 		return nil
 	}
 	last := d.order[len(d.order)-1]
-	end := last.high
-	s := state{Options: p.env.opts, Dim: d.path, Coord: d.coord, Nature: d.nature, Units: last.units, Length: d.length,
+	end := last.High
+	s := state{Options: p.env.opts, Dim: d.path, Coord: d.coord, Nature: d.nature, Units: last.Units, Length: d.length,
 		Chunks: map[string][]int64{}, Static: map[string][]string{}, Groups: map[string]map[string]uint64{}, Tails: map[string][]byte{}}
-	if d.nature == instant {
+	if d.nature == coord.Instant {
 		s.Line = calendarOf(last)
 	}
 	// The first two coordinates decide if every file holds a single step, which has no direction.
-	if slices.ContainsFunc(d.order, func(c *coord) bool { return c.dir == -1 }) || len(d.order) > 1 && d.order[1].low.compare(d.order[0].low) < 0 {
-		s.Falling, end = true, last.low
+	if slices.ContainsFunc(d.order, func(c *coord.Coord) bool { return c.Direction == -1 }) || len(d.order) > 1 && d.order[1].Low.Compare(d.order[0].Low) < 0 {
+		s.Falling, end = true, last.Low
 	}
-	s.Last = end.pair()
+	s.Last = end.Pair()
 	for _, c := range p.survey.classes {
 		s.Headers = append(s.Headers, c.header.ID)
 	}
@@ -98,11 +101,11 @@ func (p *arrangement) onlyFlow() *dim {
 		}
 		only = w.dims[0]
 	}
-	if only == nil || only.made || only.inNames || only.settled || only.joined || only.nature == text || only.nature == 0 || len(p.survey.hidden) > 0 || p.survey.includedSpare || p.survey.beside[only.path] {
+	if only == nil || only.made || only.inNames || only.settled || only.joined || only.nature == coord.Text || only.nature == 0 || len(p.survey.hidden) > 0 || p.survey.includedSpare || p.survey.beside[only.path] {
 		return nil
 	}
 	// Unordered values have no end after which a new file could start.
-	if slices.ContainsFunc(only.order, func(c *coord) bool { return c.dir == 2 }) {
+	if slices.ContainsFunc(only.order, func(c *coord.Coord) bool { return c.Direction == 2 }) {
 		return nil
 	}
 	return only
@@ -128,7 +131,7 @@ func (p *declaration) keepArray(s *state, a *array, d *dim) bool {
 	}
 	c := &cutting{p: p.survey, a: a, members: a.members, kept: make([]bool, len(a.members)), shape: p.alignment.shapeOf(a), element: elementSize(a.members)}
 	if out := p.arrayAt(a.path); out != nil {
-		c.around = around(out.Schema.ChunkGrid, slices.Index(out.Dims, d.path))
+		c.around = edge.Around(out.Schema.ChunkGrid, slices.Index(out.Dims, d.path))
 	}
 	s.Chunks[a.path] = make([]int64, len(p.survey.classes))
 	axis := slices.Index(a.allDims(), d.path)
@@ -160,7 +163,7 @@ func (p *declaration) arrayAt(path string) *manifest.Array {
 func (p *arrangement) staticIDs(a *array) (ids []string, ok bool) {
 	alike := p.comparing(a).alike && a.sameShape()
 	for _, m := range a.members {
-		if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
+		if m.v.Storage.Layout == manifest.Nothing || coord.ElementsOf(m.v) == 0 {
 			continue
 		}
 		for _, f := range p.survey.classes[m.class].files {
@@ -168,7 +171,7 @@ func (p *arrangement) staticIDs(a *array) (ids []string, ok bool) {
 			if values == nil {
 				return nil, a.files == 1 // a single file was never compared, so its values are unknown, but the next file needs them
 			}
-			id := idOf(values)
+			id := equal.IDOf(values)
 			if !alike {
 				id = staticOf(int(m.class), id)
 			}
@@ -197,7 +200,7 @@ func (p *declaration) keepGroups(s *state) {
 	renamer := p.env.renamer()
 	of := map[string][]manifest.Attribute{}
 	for _, g := range groupsOf(first) {
-		if at, ok := renamer.groupPath(g.Path); ok {
+		if at, ok := renamer.GroupPath(g.Path); ok {
 			of[at] = append(of[at], g.Attributes...)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/planner/internal/coord"
 )
 
 // timesAlong returns the path of the time variable along a dimension without a coordinate, or "". For
@@ -58,7 +59,7 @@ type times map[string][]*manifest.Variable
 
 // add adds a variable if it holds times and is not the bounds of another.
 func (t times) add(at string, v *manifest.Variable, parents cf.Parents) {
-	if v.Unreadable == "" && parents[v.Path] == nil && natureOf(v) == instant {
+	if v.Unreadable == "" && parents[v.Path] == nil && coord.NatureOf(v) == coord.Instant {
 		t[at] = append(t[at], v)
 	}
 }
@@ -68,8 +69,8 @@ func (t times) add(at string, v *manifest.Variable, parents cf.Parents) {
 func (t times) placing() string {
 	for _, marked := range []func(at string, v *manifest.Variable) bool{
 		func(string, *manifest.Variable) bool { return true },
-		func(_ string, v *manifest.Variable) bool { return textOf(v, "axis") == "T" },
-		func(_ string, v *manifest.Variable) bool { return textOf(v, "standard_name") == "time" },
+		func(_ string, v *manifest.Variable) bool { return coord.TextOf(v, "axis") == "T" },
+		func(_ string, v *manifest.Variable) bool { return coord.TextOf(v, "standard_name") == "time" },
 		func(at string, _ *manifest.Variable) bool { return strings.EqualFold(path.Base(at), "time") },
 	} {
 		var found []string

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/report"
 )
 
@@ -193,9 +194,9 @@ func (p *survey) sortUnnamed(all []*unnamed) {
 		first[i] = p.env.files[slices.MinFunc(c.files, p.env.byName)].URL
 	}
 	for _, u := range all {
-		u.classes = slices.SortedFunc(maps.Keys(u.in), func(a, b int) int { return natural(first[a], first[b]) })
+		u.classes = slices.SortedFunc(maps.Keys(u.in), func(a, b int) int { return naming.Natural(first[a], first[b]) })
 	}
-	slices.SortStableFunc(all, func(a, b *unnamed) int { return natural(first[a.classes[0]], first[b.classes[0]]) })
+	slices.SortStableFunc(all, func(a, b *unnamed) int { return naming.Natural(first[a.classes[0]], first[b.classes[0]]) })
 }
 
 // nameUnnamed chooses a unique name for each unnamed dimension, and returns the names by slot. It
@@ -221,7 +222,7 @@ func (p *survey) nameUnnamed(axes map[slot]*called, all []*unnamed) map[slot]str
 	for n, u := range all {
 		own := u.name(taken, guessed[n].likely())
 		taken[own], p.numbered[own] = true, true
-		chosen := renamer.renamed(own)
+		chosen := renamer.Rename(own)
 		if theirs := u.like.name(); chosen == own && theirs != "" && !p.crosses(axes, u, theirs) {
 			chosen = theirs
 		}
@@ -388,7 +389,7 @@ func (p *survey) noteUnnamed(axes map[slot]*called, name map[slot]string) {
 			}
 			for class, in := range c.in {
 				like := p.classes[class].like[in]
-				lack[a][class] = lack[a][class] || len(like) == 0 || p.env.renamer().renamed(like[0]) != name[s]
+				lack[a][class] = lack[a][class] || len(like) == 0 || p.env.renamer().Rename(like[0]) != name[s]
 			}
 			dimNames[a] = append(dimNames[a], path.Base(name[s]))
 		}

@@ -9,6 +9,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
 )
 
 // Values answers requests for values that a scan did not keep.
@@ -44,9 +45,6 @@ type want struct {
 	elements int64              // for all elements: their number
 	means    *manifest.Variable // for a summary: the variable that states the units, such as the time of time bounds
 }
-
-// none holds the values of variables without elements, and of variables that were never written.
-var none = &manifest.Values{}
 
 // errRefused ends planning when values would have to be read although the files are refused already.
 var errRefused = errors.New("the files are refused")
@@ -133,7 +131,7 @@ func (p *env) keep(r Request, values *manifest.Values) {
 // not fit their variable.
 func (p *env) values(w want) (*manifest.Values, bool, error) {
 	if w.Extent == nothing {
-		return none, true, nil
+		return coord.None, true, nil
 	}
 	values := p.valuesIn(int32(w.File), w.Variable)
 	switch {
@@ -142,7 +140,7 @@ func (p *env) values(w want) (*manifest.Values, bool, error) {
 	case w.Extent == Sum:
 		return values, true, nil
 	case w.Extent == Summarized:
-		return values, summaries(values.Summary, w.means), nil
+		return values, coord.Summaries(values.Summary, w.means), nil
 	case values.Summed:
 		return nil, false, nil
 	case w.Extent == All:
@@ -168,7 +166,7 @@ func (p *env) all(file int32, at int, elements int64) want {
 func (p *env) course(file int32, c *class, at int, elements int64) want {
 	known, v := p.valuesIn(file, at), c.header.Variables[at]
 	// Summaries exist only for numbers and times that state their own units.
-	if known != nil && !known.Summed || !p.isLarge(v) || natureOf(v) == text || c.meaning(at) != v {
+	if known != nil && !known.Summed || !p.isLarge(v) || coord.NatureOf(v) == coord.Text || c.meaning(at) != v {
 		return p.all(file, at, elements)
 	}
 	return summary(file, at, v)
@@ -185,7 +183,7 @@ func digest(file int32, at int) want { return want{Request: Request{int(file), a
 // isLarge reports whether a variable has more bytes than Options.ValueBytes, so that only a summary
 // of its values is read.
 func (p *env) isLarge(v *manifest.Variable) bool {
-	return elementsOf(v) > cmp.Or(p.opts.ValueBytes, manifest.DefaultValueBytes)/int64(max(v.Type.Size, 1))
+	return coord.ElementsOf(v) > cmp.Or(p.opts.ValueBytes, manifest.DefaultValueBytes)/int64(max(v.Type.Size, 1))
 }
 
 // valuesIn returns the known values of a variable, or nil.
@@ -203,3 +201,9 @@ func lengthOf(v *manifest.Variable, values *manifest.Values) int64 {
 	}
 	return int64(len(values.Data)) / int64(max(v.Type.Size, 1))
 }
+
+// Gauge summarizes numbers or times that are too many to keep. The caller adds them in blocks.
+type Gauge = coord.Gauge
+
+// NewGauge returns a Gauge for a variable of a header.
+func NewGauge(h *manifest.Header, variable int) (*Gauge, error) { return coord.GaugeOf(h, variable) }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/tiling"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -105,16 +107,16 @@ func (t *territory) addCovered(tiles []manifest.Tile, found map[int32]bool) {
 		return
 	}
 	for i := 0; i < len(tiles); {
-		from, to := tiles[i].Origin[0], end(&tiles[i], 0)
+		from, to := tiles[i].Origin[0], tiling.End(&tiles[i], 0)
 		for i++; i < len(tiles) && tiles[i].Origin[0] <= to; i++ {
-			to = max(to, end(&tiles[i], 0))
+			to = max(to, tiling.End(&tiles[i], 0))
 		}
 		at, _ := slices.BinarySearchFunc(t.byStart, from, func(f int32, from int64) int { return cmp.Compare(t.boxes[f].Origin[0], from) })
 		for _, f := range t.byStart[at:] {
 			if t.boxes[f].Origin[0] >= to {
 				break
 			}
-			if end(t.boxes[f], 0) <= to {
+			if tiling.End(t.boxes[f], 0) <= to {
 				found[f] = true
 			}
 		}
@@ -209,7 +211,7 @@ func (w *placing) doubtful(share float64) *dim {
 // smallest returns the files of all coordinates except the most frequent one.
 func (p *env) smallest(d *dim) []int32 {
 	standard := p.standard(d.order)
-	var odd []*coord
+	var odd []*coord.Coord
 	for _, c := range d.order {
 		if c != standard {
 			odd = append(odd, c)

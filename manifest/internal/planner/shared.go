@@ -1,10 +1,10 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/tiling"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -20,10 +20,6 @@ type shared struct {
 	differs bool            // the files are refused
 }
 
-// morePlaces limits how many more places there are than tiles. Windows that move by one step have as many
-// as they have steps.
-const morePlaces = 1 << 18
-
 // takeOnce makes one file provide each position, if the values of the others can be compared with its
 // values. settleShared compares them.
 func (p *arrangement) takeOnce(a *array, w *placing, pairs [][2]int32) bool {
@@ -32,91 +28,22 @@ func (p *arrangement) takeOnce(a *array, w *placing, pairs [][2]int32) bool {
 	}
 	s := &shared{where: placing{dims: w.dims, tiles: w.tiles}, pairs: pairs}
 	s.cut = slices.ContainsFunc(w.dims, func(d *dim) bool { return d.joined })
-	places, of, ok := placesOf(w.tiles)
+	places, of, ok := tiling.Places(w.tiles)
 	if !ok {
 		return false
 	}
 	s.cut = s.cut || len(places) > len(w.tiles)
-	tiles, ok := cutTiles(w.tiles, false)
+	tiles, ok := tiling.Cut(w.tiles, false)
 	if !ok {
-		tiles = firstOfPlaces(w.tiles, places, of)
+		tiles = tiling.FirstOfPlaces(w.tiles, places, of)
 	}
 	p.env.sortTiles(places)
 	s.places = places
-	files := filesIn(w.tiles, pairs)
+	files := tiling.Files(w.tiles, pairs)
 	p.env.find(p.env.odd(report.Finding{Code: report.Overlapping, Effect: report.Noted, Args: report.Args{"dims": dimList(w.dims), "counts": "equal"}}, files, int64(len(w.tiles))))
 	w.shared, w.tiles, w.cut = s, tiles, s.cut
 	p.env.sortTiles(w.tiles)
 	return true
-}
-
-// placesOf cuts tiles at the ends of all others along each dimension, so that two of the results have the
-// same positions or none in common. of has the index of the tile of each. ok is false if they are too many.
-func placesOf(tiles []manifest.Tile) (places []manifest.Tile, of []int32, ok bool) {
-	cuts := make([][]int64, len(tiles[0].Origin))
-	for k := range cuts {
-		for i := range tiles {
-			cuts[k] = append(cuts[k], tiles[i].Origin[k], end(&tiles[i], k))
-		}
-		slices.Sort(cuts[k])
-		cuts[k] = slices.Compact(cuts[k])
-	}
-	for i, t := range tiles {
-		own := []manifest.Tile{t}
-		for k := range cuts {
-			var next []manifest.Tile
-			for _, o := range own {
-				for _, part := range (axisPart{o.Origin[k], o.Start[k], o.Shape[k]}).cutAt(cuts[k]) {
-					next = append(next, sliced(o, k, part.origin, part.origin+part.length))
-				}
-			}
-			own = next
-		}
-		places = append(places, own...)
-		for range own {
-			of = append(of, int32(i))
-		}
-		if len(places) > 4*len(tiles)+morePlaces {
-			return nil, nil, false
-		}
-	}
-	return places, of, true
-}
-
-// cutPlaces cuts overlapping tiles as cutTiles does, also if they overlap along several dimensions. It
-// returns false if there would be too many.
-func cutPlaces(tiles []manifest.Tile, last bool) ([]manifest.Tile, bool) {
-	if last {
-		tiles = slices.Clone(tiles)
-		slices.Reverse(tiles)
-	}
-	places, of, ok := placesOf(tiles)
-	if !ok {
-		return nil, false
-	}
-	return firstOfPlaces(tiles, places, of), true
-}
-
-// firstOfPlaces returns a tile for each place, of the first file that has it. A file that has all of its
-// places stays in one tile.
-func firstOfPlaces(tiles, places []manifest.Tile, of []int32) (out []manifest.Tile) {
-	taken := map[string]bool{}
-	for from := 0; from < len(places); {
-		to := from
-		var own []manifest.Tile
-		for ; to < len(places) && of[to] == of[from]; to++ {
-			if at := fmt.Sprint(places[to].Origin); !taken[at] {
-				taken[at] = true
-				own = append(own, places[to])
-			}
-		}
-		if len(own) == to-from {
-			own = tiles[of[from] : of[from]+1]
-		}
-		out = append(out, own...)
-		from = to
-	}
-	return out
 }
 
 // compareFirst compares two files that share positions. Members of an ensemble have the same positions and

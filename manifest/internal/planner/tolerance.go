@@ -6,6 +6,8 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/equal"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -56,12 +58,12 @@ func (c *comparison) joinNear(groups [][]int32, files []int32) (joined [][]int32
 // tolerable reports whether the tolerance applies to the array. It applies to auxiliary coordinates
 // that are not whole numbers, because programs that compute these again get slightly other values.
 func (c *comparison) tolerable() bool {
-	return c.a.aux && !slices.ContainsFunc(c.means, func(v *manifest.Variable) bool { return natureOf(v) != real })
+	return c.a.aux && !slices.ContainsFunc(c.means, func(v *manifest.Variable) bool { return coord.NatureOf(v) != coord.Real })
 }
 
 // shapedNumbers is an array of numbers with a shape.
 type shapedNumbers struct {
-	numbers
+	coord.Numbers
 	packing cf.Packing
 	shape   []int64
 	unit    string
@@ -72,8 +74,8 @@ type shapedNumbers struct {
 func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, missing []want, err error) {
 	at := placeOf(c.a.members, c.p.survey.classOf[file])
 	m := &c.a.members[at]
-	what, err := newMeaning(c.means[at])
-	if err != nil || what.nature != real || m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 || !c.fitsMemory(file, m) {
+	what, err := coord.NewMeaning(c.means[at])
+	if err != nil || what.Nature != coord.Real || m.v.Storage.Layout == manifest.Nothing || coord.ElementsOf(m.v) == 0 || !c.fitsMemory(file, m) {
 		return x, false, nil, nil
 	}
 	w := c.elements(file, m)
@@ -81,15 +83,15 @@ func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, missing []wa
 	if err != nil || !ok {
 		return x, false, []want{w}, err
 	}
-	values, x.shape, err = content{m, c.means[at], values}.inOrder()
+	values, x.shape, err = c.content(m, at, values).InOrder()
 	if err != nil {
 		return x, false, nil, c.p.env.inFile(file, err)
 	}
 	if c.units {
-		x.unit = what.unit
+		x.unit = what.Unit
 	}
 	if x.packing, err = cf.PackingOf(c.means[at]); err == nil {
-		x.numbers, err = readNumbers(c.means[at], values.Data)
+		x.Numbers, err = coord.ReadNumbers(c.means[at], values.Data)
 	}
 	if err != nil {
 		return x, false, nil, c.p.env.inFile(file, err)
@@ -121,9 +123,9 @@ func within(shape, of []int64) bool {
 
 // begins returns the numbers cropped to a shape.
 func (x shapedNumbers) begins(shape []int64) (shapedNumbers, error) {
-	values, err := beginning(&manifest.Values{Data: x.data}, x.shape, shape, x.t)
+	values, err := equal.Begin(&manifest.Values{Data: x.Data}, x.shape, shape, x.Type)
 	if err == nil {
-		x.data, x.n, x.shape = values.Data, int(product(shape)), shape
+		x.Data, x.Len, x.shape = values.Data, int(coord.Product(shape)), shape
 	}
 	return x, err
 }
@@ -134,7 +136,7 @@ func (x shapedNumbers) apart(y shapedNumbers) (delta float64) {
 	if !slices.Equal(x.shape, y.shape) || x.unit != y.unit {
 		return math.Inf(1)
 	}
-	for i := range x.n {
+	for i := range x.Len {
 		a, b := x.real(i), y.real(i)
 		switch {
 		case a == b || math.IsNaN(a) && math.IsNaN(b):
@@ -149,16 +151,16 @@ func (x shapedNumbers) apart(y shapedNumbers) (delta float64) {
 
 // real returns an element as an unpacked float64, or NaN if it is missing.
 func (x shapedNumbers) real(i int) float64 {
-	if x.packing.IsMask(x.t, x.element(i)[:x.t.Size]) {
+	if x.packing.IsMask(x.Type, x.Element(i)[:x.Type.Size]) {
 		return math.NaN()
 	}
-	return x.numbers.real(i)
+	return x.Numbers.Real(i)
 }
 
 // elements wants all elements of a file for one comparison. Afterwards, only the digests of large
 // variables are kept.
 func (c *comparison) elements(file int32, m *member) want {
-	p, w := c.p, c.p.env.all(file, m.at, elementsOf(m.v))
+	p, w := c.p, c.p.env.all(file, m.at, coord.ElementsOf(m.v))
 	if w.Extent == All && p.env.isLarge(m.v) && m.v.Storage.Layout != manifest.Valued {
 		w.Extent = Compared
 	}
@@ -184,4 +186,4 @@ func (c *comparison) isCompared(file int32, m *member) bool {
 }
 
 // sizeOf returns the size of fixed-size elements in memory.
-func sizeOf(v *manifest.Variable) int64 { return elementsOf(v) * int64(v.Type.Size) }
+func sizeOf(v *manifest.Variable) int64 { return coord.ElementsOf(v) * int64(v.Type.Size) }

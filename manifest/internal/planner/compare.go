@@ -6,6 +6,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -138,7 +139,7 @@ func (c *comparison) canCompare(files []int32) bool {
 	_, shapes := c.narrower(files)
 	for _, f := range files {
 		m := c.a.memberOf(c.p.survey.classOf[f])
-		if m.v.Storage.Layout == manifest.Nothing || elementsOf(m.v) == 0 {
+		if m.v.Storage.Layout == manifest.Nothing || coord.ElementsOf(m.v) == 0 {
 			continue
 		}
 		if known := c.p.env.valuesIn(f, m.at); known == nil || known.Summed && len(shapes) > 0 {

@@ -13,6 +13,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -162,14 +163,14 @@ func unnamedIn(h *manifest.Header) (unnamed map[string]bool) {
 
 // number sets unnamed dimensions to their generated paths, without renaming. Rename options apply
 // later, when all files have the same generated name.
-func (c *class) number(x *planVar, renamer renamer) {
-	if len(renamer.rename) == 0 || c.unnamed == nil {
+func (c *class) number(x *planVar, renamer naming.Renamer) {
+	if len(renamer.Renames) == 0 || c.unnamed == nil {
 		return
 	}
 	x.dims = slices.Clone(x.dims)
 	for k, d := range x.v.Dims {
 		if c.unnamed[d] {
-			x.dims[k] = renamer.number(d)
+			x.dims[k] = renamer.Number(d)
 		}
 	}
 }
@@ -198,11 +199,11 @@ func (c *class) all() iter.Seq[*planVar] {
 }
 
 // usedBy returns the dimensions of the variables that the options select.
-func (p *env) usedBy(h *manifest.Header, renamer renamer) map[string]bool {
+func (p *env) usedBy(h *manifest.Header, renamer naming.Renamer) map[string]bool {
 	used := map[string]bool{}
 	for i := range h.Variables {
 		v := h.Variables[i]
-		if _, ok := renamer.path(v.Path); !ok || !p.wanted(v.Path) {
+		if _, ok := renamer.Path(v.Path); !ok || !p.wanted(v.Path) {
 			continue
 		}
 		for _, d := range v.Dims {
@@ -213,27 +214,27 @@ func (p *env) usedBy(h *manifest.Header, renamer renamer) map[string]bool {
 }
 
 // isSeen reports whether a variable is selected, or needed as the coordinate of a used dimension.
-func (p *env) isSeen(v *manifest.Variable, renamer renamer, used bool) bool {
+func (p *env) isSeen(v *manifest.Variable, renamer naming.Renamer, used bool) bool {
 	if used {
 		return p.notDropped(v.Path)
 	}
-	_, within := renamer.path(v.Path)
+	_, within := renamer.Path(v.Path)
 	return within && p.wanted(v.Path)
 }
 
 // viewOf returns a variable with its new names. Headers share equal variables, so the result is
 // cached by variable.
-func (p *env) viewOf(renamer renamer, v *manifest.Variable) planVar {
+func (p *env) viewOf(renamer naming.Renamer, v *manifest.Variable) planVar {
 	if x, ok := p.named[v]; ok {
 		return x
 	}
 	x := planVar{v: v, dims: make([]string, len(v.Dims))}
 	var within bool
-	if x.path, within = renamer.path(v.Path); !within {
-		x.path = renamer.outer(v.Path)
+	if x.path, within = renamer.Path(v.Path); !within {
+		x.path = renamer.Outer(v.Path)
 	}
 	for k, d := range v.Dims {
-		x.dims[k] = renamer.dim(d)
+		x.dims[k] = renamer.Dim(d)
 	}
 	if p.named == nil {
 		p.named = map[*manifest.Variable]planVar{}
@@ -265,7 +266,7 @@ func (c *class) setCoord(x planVar) {
 // settleDims collects the dimensions by their new names: first the dimensions of variables, because a
 // header may omit their lengths, and then the others. Two dimensions may get one name if they have the
 // same length.
-func (c *class) settleDims(renamer renamer) error {
+func (c *class) settleDims(renamer naming.Renamer) error {
 	known, was := map[string]manifest.Dimension{}, map[string]string{}
 	for _, d := range c.header.Dimensions {
 		known[d.Path] = d
@@ -291,10 +292,10 @@ func (c *class) settleDims(renamer renamer) error {
 	}
 	for _, d := range c.header.Dimensions {
 		if d.Anonymous {
-			d.Path = renamer.number(d.Path) // renamed later, when all files agree on what it is
+			d.Path = renamer.Number(d.Path) // renamed later, when all files agree on what it is
 			c.addLike(d, renamer)
 		} else {
-			d.Path = renamer.dim(d.Path)
+			d.Path = renamer.Dim(d.Path)
 		}
 		if _, ok := c.dims[d.Path]; !ok {
 			c.dims[d.Path] = d
@@ -304,69 +305,32 @@ func (c *class) settleDims(renamer renamer) error {
 }
 
 // addLike records which named dimensions an unnamed one may be.
-func (c *class) addLike(d manifest.Dimension, renamer renamer) {
+func (c *class) addLike(d manifest.Dimension, renamer naming.Renamer) {
 	for _, other := range d.Like {
 		if c.like == nil {
 			c.like = map[string][]string{}
 		}
-		c.like[d.Path] = append(c.like[d.Path], renamer.number(other))
+		c.like[d.Path] = append(c.like[d.Path], renamer.Number(other))
 	}
 }
 
 // meaning returns a variable of the header; bounds of times get the units of their parent variable.
 func (c *class) meaning(at int) *manifest.Variable { return c.parents.Bounds(c.header.Variables[at]) }
 
-// renamer maps paths in sources to paths in the combined dataset.
-type renamer struct {
-	group  string // ends with a slash
-	rename []plan.Rename
-}
-
-func (p *env) renamer() renamer {
+func (p *env) renamer() naming.Renamer {
 	group := strings.Trim(p.opts.Group, "/")
 	if group != "" {
 		group += "/"
 	}
-	return renamer{"/" + group, p.opts.Rename}
-}
-
-// path returns the path of an array, and false if the source path is outside of the group.
-func (l renamer) path(at string) (string, bool) {
-	rest, ok := strings.CutPrefix(at, l.group)
-	return l.renamed("/" + rest), ok
-}
-
-// dim returns the path of a dimension. Dimensions of parent groups move into the chosen group.
-func (l renamer) dim(at string) string {
-	if moved, ok := l.path(at); ok {
-		return moved
-	}
-	return l.outer(at)
-}
-
-// number returns the path of an unnamed dimension, without renaming.
-func (l renamer) number(at string) string { return renamer{group: l.group}.dim(at) }
-
-func (l renamer) outer(at string) string { return l.renamed("/" + path.Base(at)) }
-
-func (l renamer) renamed(at string) string {
-	for _, r := range l.rename {
-		if dir, _ := path.Split(at); !means(&r, at) {
-			continue
-		} else if !strings.Contains(r.New, "/") {
-			return dir + r.New
-		}
-		return "/" + strings.TrimLeft(r.New, "/")
-	}
-	return at
+	return naming.Renamer{Group: "/" + group, Renames: p.opts.Rename}
 }
 
 // wanted reports whether the selection options select a variable.
 func (p *env) wanted(at string) bool {
-	return (len(p.opts.Vars) == 0 || matches(p.opts.Vars, at)) && p.notDropped(at)
+	return (len(p.opts.Vars) == 0 || naming.Matches(p.opts.Vars, at)) && p.notDropped(at)
 }
 
-func (p *env) notDropped(at string) bool { return !matches(p.opts.Drop, at) }
+func (p *env) notDropped(at string) bool { return !naming.Matches(p.opts.Drop, at) }
 
 // Choice says which variables of a source the options select. It is a scan.Choice.
 type Choice struct{ Options *plan.Options }
@@ -375,7 +339,7 @@ type Choice struct{ Options *plan.Options }
 // another variable needs it.
 func (c Choice) Wanted(at string) bool {
 	p := env{opts: c.Options}
-	_, within := p.renamer().path(at)
+	_, within := p.renamer().Path(at)
 	return within && p.wanted(at)
 }
 
@@ -383,14 +347,14 @@ func (c Choice) Wanted(at string) bool {
 // The path is that of a variable, of a group, or of a group attribute in the form of
 // manifest.AttributePath.
 func (c Choice) Dropped(at string) bool {
-	group, dir := (&env{opts: c.Options}).renamer().group, strings.TrimSuffix(path.Dir(at), "/")+"/"
+	group, dir := (&env{opts: c.Options}).renamer().Group, strings.TrimSuffix(path.Dir(at), "/")+"/"
 	if !strings.HasPrefix(dir, group) && !strings.HasPrefix(group, dir) {
 		return true // neither in the group nor in one of its parents
 	}
 	if isAttribute(at) {
-		return matches(attributePatterns(c.Options), at)
+		return naming.Matches(attributePatterns(c.Options), at)
 	}
-	return matches(c.Options.Drop, at)
+	return naming.Matches(c.Options.Drop, at)
 }
 
 // attributePatterns returns the patterns that exclude attributes.
@@ -400,19 +364,6 @@ func attributePatterns(o *plan.Options) []string {
 
 // isAttribute reports whether a path names an attribute.
 func isAttribute(at string) bool { return strings.Contains(at, "/@") }
-
-// matches reports whether a path or its last element matches any of the patterns.
-func matches(globs []string, at string) bool {
-	for _, g := range globs {
-		if ok, _ := path.Match(g, path.Base(at)); ok || g == path.Base(at) {
-			return true
-		}
-		if ok, _ := path.Match("/"+strings.TrimLeft(g, "/"), at); ok {
-			return true
-		}
-	}
-	return false
-}
 
 // newNames returns a variable whose attributes (such as coordinates and bounds) name other
 // variables by their new names.
@@ -437,7 +388,7 @@ func (p *survey) newNames(class int32, v *manifest.Variable) *manifest.Variable 
 			words := strings.Split(text, " ")
 			for n, word := range words {
 				name := strings.TrimSuffix(word, ":")
-				if found := resolve(paths, v.Path, name); found != "" && report.Base(now[found]) != report.Base(found) {
+				if found := naming.Resolve(paths, v.Path, name); found != "" && report.Base(now[found]) != report.Base(found) {
 					words[n] = strings.TrimSuffix(name, report.Base(found)) + report.Base(now[found]) + word[len(name):]
 				}
 			}
@@ -463,7 +414,7 @@ func references(h *manifest.Header) map[string]bool {
 			}
 			for _, text := range a.Texts {
 				for _, word := range strings.Fields(text) {
-					if found := resolve(paths, v.Path, strings.TrimSuffix(word, ":")); found != "" {
+					if found := naming.Resolve(paths, v.Path, strings.TrimSuffix(word, ":")); found != "" {
 						named[found] = true
 					}
 				}
@@ -471,23 +422,4 @@ func references(h *manifest.Header) map[string]bool {
 		}
 	}
 	return named
-}
-
-// resolve returns the path of the variable that an attribute of the variable at `from` names: in its
-// own group, or in the nearest parent group that has one. It returns "" if there is none.
-func resolve(paths map[string]bool, from, name string) string {
-	if strings.HasPrefix(name, "/") {
-		if paths[name] {
-			return name
-		}
-		return ""
-	}
-	for dir := path.Dir(from); ; dir = path.Dir(dir) {
-		if at := path.Join(dir, name); paths[at] {
-			return at
-		}
-		if dir == "/" || dir == "." {
-			return ""
-		}
-	}
 }

@@ -1,9 +1,11 @@
-package planner
+// Package newdim makes the values of new dimensions from texts, such as names of files.
+package newdim
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -13,58 +15,18 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/namepattern"
-	"varve/manifest/plan"
+	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/report"
 )
 
-// stepText is the value of a new dimension for one file, as text.
-type stepText struct {
+// Text is the value of a new dimension for one file, as text.
+type Text struct {
 	texts [7]string // year, month, day, hour, minute, second and day of the year; or one text in texts[0]
 	dated bool
 }
 
-// stepTexts reads the values from file names, attributes or a list.
-func (p *survey) stepTexts(n *plan.NewDim, among func(*class) bool) (steps map[int32]stepText, lack []int32, err error) {
-	var pattern *regexp.Regexp
-	if n.Pattern != "" {
-		if pattern, err = namepattern.Compile(n.Pattern); err != nil {
-			return nil, nil, err
-		}
-	}
-	if n.Values != nil && len(n.Values) != p.env.namedFiles() {
-		return nil, nil, fmt.Errorf("the list has %d values, but there are %d files; give one value for each file", len(n.Values), p.env.namedFiles())
-	}
-	steps = map[int32]stepText{}
-	at := 0
-	for f, file := range p.env.files {
-		if file.Hidden {
-			continue
-		}
-		var s stepText
-		ok := true
-		switch {
-		case pattern != nil:
-			s, ok = matchStep(pattern, file.URL)
-		case n.Attribute != "":
-			s.texts[0], ok = attributeText(file.Groups, n.Attribute)
-		case n.Values != nil:
-			s.texts[0] = n.Values[at]
-		}
-		at++
-		if p.classOf[f] < 0 || !among(p.classes[p.classOf[f]]) {
-			continue
-		}
-		if !ok {
-			lack = append(lack, int32(f))
-			continue
-		}
-		steps[int32(f)] = s
-	}
-	return steps, lack, nil
-}
-
-// matchStep matches the name of a file, and its whole path if the name does not match.
-func matchStep(pattern *regexp.Regexp, url string) (s stepText, ok bool) {
+// Match matches the name of a file, and its whole path if the name does not match.
+func Match(pattern *regexp.Regexp, url string) (s Text, ok bool) {
 	m := pattern.FindStringSubmatch(report.Base(url))
 	if m == nil {
 		if m = pattern.FindStringSubmatch(manifest.ToSlash(url)); m == nil {
@@ -82,29 +44,10 @@ func matchStep(pattern *regexp.Regexp, url string) (s stepText, ok bool) {
 	return s, true
 }
 
-// CheckRenamed returns an error if a file's new name gives it another position than its old name. A
-// later plan would move such a file without notice.
-func CheckRenamed(o *plan.Options, was, is string) error {
-	for _, n := range o.NewDims {
-		if n.Pattern == "" {
-			continue
-		}
-		pattern, err := namepattern.Compile(n.Pattern)
-		if err != nil {
-			return fmt.Errorf("dimension %s: %w", n.Name, err)
-		}
-		a, ok := matchStep(pattern, was)
-		b, ok2 := matchStep(pattern, is)
-		if ok != ok2 || a != b {
-			return fmt.Errorf("%s is read from file names, and %s gives another value than %s", n.Name, is, was)
-		}
-	}
-	return nil
-}
-
-func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
+// OfAttribute returns the value of an attribute of the root group, and false if there is none.
+func OfAttribute(g *manifest.GroupAttributes, name string) (s Text, ok bool) {
 	if g == nil {
-		return "", false
+		return s, false
 	}
 	for _, group := range g.Groups {
 		if group.Path != "/" {
@@ -112,51 +55,52 @@ func attributeText(g *manifest.GroupAttributes, name string) (string, bool) {
 		}
 		a := manifest.Lookup(group.Attributes, name)
 		if a == nil {
-			return "", false
+			return s, false
 		}
 		if len(a.Texts) > 0 {
-			return a.Texts[0], true
+			return OfText(a.Texts[0]), true
 		}
-		x, err := readNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
-		if err != nil || x.n == 0 {
-			return "", false
+		x, err := coord.ReadNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
+		if err != nil || x.Len == 0 {
+			return s, false
 		}
-		return x.say(0), true
+		return OfText(x.Say(0)), true
 	}
-	return "", false
+	return s, false
 }
 
-// elementsOfSteps returns a variable and each file's value for it. The type is the first of these
-// that can represent all values: times, whole numbers, floats, texts.
-func (p *env) elementsOfSteps(at string, steps map[int32]stepText) (*manifest.Variable, map[int32]*manifest.Values, error) {
-	v := &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
-	element := stepText.whole
-	unit, ok, err := p.unitOf(steps)
+// Elements returns a variable and each file's value for it. The type is the first of these
+// that can represent all values: times, whole numbers, floats, texts. An error is about the returned
+// file.
+func Elements(at string, steps map[int32]Text) (v *manifest.Variable, values map[int32]*manifest.Values, file int32, err error) {
+	v = &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
+	element := Text.whole
+	unit, ok, file, err := unitOf(steps)
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, nil, file, err
 	case ok:
 		v.Attributes, element = unit.attributes(), unit.element
-	case fits(steps, stepText.whole):
-	case fits(steps, stepText.number):
-		v.Type.Kind, element = codec.Float, stepText.number
+	case fits(steps, Text.whole):
+	case fits(steps, Text.number):
+		v.Type.Kind, element = codec.Float, Text.number
 	default:
-		v.Type, element = codec.Type{Kind: codec.String}, stepText.text
+		v.Type, element = codec.Type{Kind: codec.String}, Text.text
 	}
-	values := map[int32]*manifest.Values{}
+	values = map[int32]*manifest.Values{}
 	for f, s := range steps {
 		x, err := element(s)
 		if err != nil {
-			return nil, nil, p.inFile(f, err)
+			return nil, nil, f, err
 		}
 		x.SetID()
 		values[f] = x
 	}
-	return v, values, nil
+	return v, values, 0, nil
 }
 
 // fits reports whether all values can be represented as elements of a kind.
-func fits(steps map[int32]stepText, element func(stepText) (*manifest.Values, error)) bool {
+func fits(steps map[int32]Text, element func(Text) (*manifest.Values, error)) bool {
 	for _, s := range steps {
 		if _, err := element(s); err != nil {
 			return false
@@ -169,14 +113,14 @@ func wordOf(n uint64) *manifest.Values {
 	return &manifest.Values{Data: binary.LittleEndian.AppendUint64(nil, n)}
 }
 
-func (s stepText) whole() (*manifest.Values, error) {
+func (s Text) whole() (*manifest.Values, error) {
 	n, err := strconv.ParseInt(s.texts[0], 10, 64)
 	return wordOf(uint64(n)), err
 }
 
 // number returns a float64, or an error if the text is a whole number beyond int64, which a float64
 // would round.
-func (s stepText) number() (*manifest.Values, error) {
+func (s Text) number() (*manifest.Values, error) {
 	if _, err := strconv.ParseInt(s.texts[0], 10, 64); errors.Is(err, strconv.ErrRange) {
 		return nil, err
 	}
@@ -184,26 +128,26 @@ func (s stepText) number() (*manifest.Values, error) {
 	return wordOf(math.Float64bits(n)), err
 }
 
-func (s stepText) text() (*manifest.Values, error) {
+func (s Text) text() (*manifest.Values, error) {
 	return &manifest.Values{Texts: [][]byte{[]byte(s.texts[0])}}, nil
 }
 
 // unitOf returns the coarsest unit in which all times are whole numbers, and whether all values are
-// times. An invalid date in named groups is an error.
-func (p *env) unitOf(steps map[int32]stepText) (unit stepUnit, areTimes bool, err error) {
+// times. An invalid date in named groups is an error about the returned file.
+func unitOf(steps map[int32]Text) (unit stepUnit, areTimes bool, file int32, err error) {
 	units, areTimes := stepUnits, true
-	for _, f := range sorted(steps) {
+	for _, f := range slices.Sorted(maps.Keys(steps)) {
 		s := steps[f]
 		t, err := s.time()
 		if s.dated && err != nil {
-			return unit, false, p.inFile(f, err)
+			return unit, false, f, err
 		}
 		areTimes = areTimes && err == nil
 		for !units[0].divides(t) {
 			units = units[1:]
 		}
 	}
-	return units[0], areTimes, nil
+	return units[0], areTimes, 0, nil
 }
 
 // stepUnit is a unit of time.
@@ -238,7 +182,7 @@ func (u stepUnit) count(t time.Time) (int64, error) {
 }
 
 // element returns the time of a value in units.
-func (u stepUnit) element(s stepText) (*manifest.Values, error) {
+func (u stepUnit) element(s Text) (*manifest.Values, error) {
 	t, err := s.time()
 	if err != nil {
 		return nil, err
@@ -253,6 +197,22 @@ func (u stepUnit) attributes() []manifest.Attribute {
 		list = append(list, manifest.Attribute{Name: a[0], Type: codec.Type{Kind: codec.String}, Texts: []string{a[1]}, Scalar: true})
 	}
 	return list
+}
+
+// ShortYear returns the digits and the year of a value whose text has a year of two digits, and false
+// for others.
+func (s Text) ShortYear() (digits string, year int, ok bool) {
+	if !s.dated || len(s.texts[0]) != shortYear {
+		return "", 0, false
+	}
+	year, _ = yearOf(s.texts[0]) // an invalid year was refused already
+	return s.texts[0], year, true
+}
+
+// OfText returns a value that is one text.
+func OfText(text string) (s Text) {
+	s.texts[0] = text
+	return s
 }
 
 // yearDigits and shortYear are the lengths of years: 1997, or 97.
@@ -273,25 +233,8 @@ func yearOf(text string) (int, error) {
 	return year, nil
 }
 
-// noteShortYears reports the files whose names have years of two digits.
-func (p *env) noteShortYears(n *plan.NewDim, steps map[int32]stepText) {
-	var short []int32
-	for _, f := range sorted(steps) {
-		if s := steps[f]; s.dated && len(s.texts[0]) == shortYear {
-			short = append(short, f)
-		}
-	}
-	if len(short) == 0 {
-		return
-	}
-	example := slices.MinFunc(short, p.byName)
-	year, _ := yearOf(steps[example].texts[0]) // an invalid year was refused already
-	p.find(p.odd(report.Finding{Code: report.ShortYears, Effect: report.Noted, Dim: n.Name,
-		Args: report.Args{"digits": steps[example].texts[0], "year": strconv.Itoa(year)}}, short, int64(len(steps))))
-}
-
 // time parses a value: named groups, or an ISO 8601 date.
-func (s stepText) time() (time.Time, error) {
+func (s Text) time() (time.Time, error) {
 	if !s.dated {
 		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"} {
 			if t, err := time.Parse(layout, s.texts[0]); err == nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -231,7 +233,7 @@ func (p *arrangement) isStepOf(m *member, d *dim) bool {
 	}
 	for _, f := range c.files {
 		length, ok := p.reach(d, f)
-		if x := d.coordOf(f); !ok || length != 1 || x != nil && x.meaning != nil && missing(x.low, d.nature) {
+		if x := d.coordOf(f); !ok || length != 1 || x != nil && x.Meaning != nil && coord.Missing(x.Low, d.nature) {
 			return false
 		}
 	}
@@ -258,15 +260,15 @@ func (p *arrangement) placesAll(m *member, d *dim) bool {
 func (c *class) isOf(v, scalar *manifest.Variable) bool {
 	paths := map[string]bool{scalar.Path: true}
 	isNamed := func(v *manifest.Variable) bool {
-		return slices.ContainsFunc(strings.Fields(textOf(v, "coordinates")), func(name string) bool { return resolve(paths, v.Path, name) != "" })
+		return slices.ContainsFunc(strings.Fields(coord.TextOf(v, "coordinates")), func(name string) bool { return naming.Resolve(paths, v.Path, name) != "" })
 	}
-	return textOf(v, "coordinates") == "" || isNamed(v) || !slices.ContainsFunc(c.header.Variables, isNamed)
+	return coord.TextOf(v, "coordinates") == "" || isNamed(v) || !slices.ContainsFunc(c.header.Variables, isNamed)
 }
 
 // isBroadcastAlong reports whether the user broadcasts an array along a dimension.
 func (p *arrangement) isBroadcastAlong(a *array, d *dim) bool {
 	return slices.ContainsFunc(p.env.opts.Broadcast, func(s plan.Broadcast) bool {
-		return matches([]string{s.Array}, a.path) && p.alignment.dimFor(s.Dim, a.path) == d
+		return naming.Matches([]string{s.Array}, a.path) && p.alignment.dimFor(s.Dim, a.path) == d
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
@@ -159,12 +160,12 @@ func timesOf(t *testing.T, p *Plan) string {
 	for _, piece := range a.Pieces {
 		for _, v := range p.Values {
 			if v.ID == piece.Values {
-				x, err := readNumbers(&manifest.Variable{Type: a.Schema.DataType.Type()}, v.Data)
+				x, err := coord.ReadNumbers(&manifest.Variable{Type: a.Schema.DataType.Type()}, v.Data)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for i := range x.n {
-					out = append(out, fmt.Sprint(x.real(i)))
+				for i := range x.Len {
+					out = append(out, fmt.Sprint(x.Real(i)))
 				}
 			}
 		}

@@ -1,0 +1,410 @@
+// Package edge makes chunk grids along one dimension from the chunk lengths of files.
+package edge
+
+import (
+	"cmp"
+	"slices"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/zarrjson"
+)
+
+// Limits for chunks of contiguous storage, whose length varve may choose. A request for less than a
+// few KiB costs more than its bytes; in a chunk of many MiB, readers fetch much that they do not need.
+const (
+	MostBytes  = 4 << 20 // the largest chunk
+	LeastBytes = 4 << 10 // the smallest chunk, unless the array is smaller
+)
+
+// Limits for the records of netCDF-3 files, in which a record of one variable is followed by the
+// records of other variables. A chunk of one record is verbatim; a chunk of several records is
+// re-encoded. Records are joined if chunks of one record would be too small or too many.
+const (
+	longRecord   = 8 << 10 // bytes; a record of this size is always a chunk
+	shortRecord  = 512     // bytes; records of this size are chunks if there are at most mostChunks
+	mostChunks   = 10_000
+	tinyRecord   = 8 // bytes; records of this size are chunks if there are at most fewChunks
+	fewChunks    = 64
+	joinedBytes  = 1 << 20 // bytes to read for a chunk of several records, with the other records between them
+	leastRecords = 64      // the least number of records to join, if they are so far apart that each is read separately
+)
+
+// Run is a number of equal edges in a row. If the last edge is padded, length is its codec size and
+// Data its data size; otherwise the two are equal.
+type Run struct {
+	Length, Count int64
+	Data          int64
+}
+
+// Grid converts runs to the form of a grid. The last edge may extend beyond the array.
+func Grid(runs []Run) []grid.Run {
+	var out []grid.Run
+	for i, r := range runs {
+		if i == len(runs)-1 {
+			out = appendRun(out, r.Data, r.Count-1)
+			out = appendRun(out, r.Length, 1)
+			break
+		}
+		out = appendRun(out, r.Data, r.Count)
+	}
+	return out
+}
+
+func appendRun(out []grid.Run, length, count int64) []grid.Run {
+	if k := len(out) - 1; k >= 0 && out[k].Data == length {
+		out[k].Count += count
+		return out
+	}
+	if count > 0 {
+		out = append(out, grid.Times(length, count))
+	}
+	return out
+}
+
+// Even returns the common length of the chunks along an axis. ok is false if lengths differ; only
+// the last chunk may be shorter, if it is padded.
+func Even(runs []Run, extent int64) (size int64, ok bool) {
+	if extent == 0 || len(runs) == 0 {
+		if len(runs) > 0 {
+			return max(runs[0].Length, 1), true
+		}
+		return 1, true
+	}
+	size = runs[0].Data
+	for i, r := range runs {
+		switch {
+		case r.Data == size:
+		case i == len(runs)-1 && r.Count == 1 && r.Data < size && r.Length == size:
+		default:
+			return size, false
+		}
+	}
+	// A single chunk may be declared with its stored length, which exceeds the array.
+	if len(runs) == 1 && runs[0].Count == 1 {
+		size = runs[0].Length
+	}
+	return size, true
+}
+
+// Repeat repeats the last of the given lengths until they cover extent.
+func Repeat(lengths []int64, extent int64) (runs []Run) {
+	at := int64(0)
+	for _, n := range lengths[:len(lengths)-1] {
+		runs = append(runs, Run{n, 1, n})
+		at += n
+	}
+	n := lengths[len(lengths)-1]
+	if full := (extent - at) / n; full > 0 {
+		runs = append(runs, Run{n, full, n})
+		at += full * n
+	}
+	if at < extent || len(runs) == 0 {
+		runs = append(runs, Run{n, 1, max(extent-at, 1)})
+	}
+	return runs
+}
+
+// Within returns a variable's edges along one of its axes as runs. If the last edge extends beyond the
+// variable, it keeps its stored length. It returns nil if the edges are invalid: then no reader can use them.
+func Within(v *manifest.Variable, axis int) (runs []Run) {
+	edges, err := v.Storage.CutEdges(axis)
+	if err != nil {
+		return nil
+	}
+	at, extent := int64(0), v.Shape[axis]
+	for _, e := range edges {
+		if full := min(e.Count, (extent-at)/max(e.Data, 1)); full > 0 {
+			runs = append(runs, Run{e.Codec, full, e.Data})
+			at += full * e.Data
+			if full == e.Count {
+				continue
+			}
+		}
+		if at < extent {
+			runs = append(runs, Run{e.Codec, 1, extent - at})
+		}
+		break
+	}
+	return runs
+}
+
+// PaddedSizes returns the codec sizes of runs, or nil if no edge before the last one is padded.
+func PaddedSizes(runs []Run) (list [][2]int64) {
+	padded := false
+	for i, r := range runs {
+		padded = padded || r.Length > r.Data && i < len(runs)-1
+		if k := len(list) - 1; k >= 0 && list[k][0] == r.Length {
+			list[k][1] += r.Count
+			continue
+		}
+		list = append(list, [2]int64{r.Length, r.Count})
+	}
+	if !padded {
+		return nil
+	}
+	return list
+}
+
+// RecordsPerChunk returns how many of n records in a file should be one chunk of an array that has
+// `total` records.
+func RecordsPerChunk(record, stride, n, total int64) int64 {
+	switch {
+	case record >= longRecord, record >= shortRecord && total <= mostChunks, record >= tinyRecord && total <= fewChunks:
+		return 1
+	}
+	most := max(joinedBytes/max(stride, 1), leastRecords)
+	// Chunks of equal length need no list of lengths.
+	if even := Divisor(n, most); 4*even >= most || even == n {
+		return even
+	}
+	return min(n, most)
+}
+
+// EvenCut returns how many of n rows a chunk should hold, at most `most` bytes. It prefers a
+// Divisor of n, so that all chunks are equal, unless these chunks would be smaller than leastBytes.
+func EvenCut(n, row, most int64) int64 {
+	if even := Divisor(n, most/row); even*row >= LeastBytes || even == n {
+		return even
+	}
+	return max(min(n, most/row), 1)
+}
+
+// Divisor returns the largest divisor of n that is at most limit.
+func Divisor(n, limit int64) int64 {
+	limit = max(min(n, limit), 1)
+	if limit == n {
+		return n
+	}
+	best := int64(1)
+	// Trial division up to the square root finds each pair of divisors once.
+	for i := int64(1); i <= limit && i*i <= n; i++ {
+		if n%i != 0 {
+			continue
+		}
+		best = max(best, i)
+		if n/i <= limit {
+			best = max(best, n/i)
+		}
+	}
+	return best
+}
+
+// Band is a range along a dimension, with the chunk length that most bytes in it have.
+type Band struct {
+	From, To int64
+	Phase    int64 // offset of from within the tile's own chunk
+	Length   int64 // chunk length; 0 for a tile that is one chunk
+	Member   int32 // the member with a list of edges, or -1
+	Padded   bool  // a short last chunk is stored at full length
+}
+
+// Settle resolves overlapping bands: at each position, the band with most votes wins. The
+// result is sorted and disjoint.
+func Settle(votes map[Band]int64) []Band {
+	all := make([]Band, 0, len(votes))
+	for b := range votes {
+		if b.To > b.From {
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, func(a, b Band) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(votes[b], votes[a]),
+			cmp.Compare(a.Length, b.Length), cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Member, b.Member))
+	})
+	var out []Band
+	for i := 0; i < len(all); {
+		// A group of bands that overlap one another.
+		j, reach := i+1, all[i].To
+		for j < len(all) && all[j].From < reach {
+			reach = max(reach, all[j].To)
+			j++
+		}
+		out = append(out, splitBands(all[i:j], votes)...)
+		i = j
+	}
+	return out
+}
+
+// splitBands splits overlapping bands at all their ends, and keeps the band with most votes for each
+// part.
+func splitBands(group []Band, votes map[Band]int64) (out []Band) {
+	same := true
+	for _, b := range group[1:] {
+		same = same && b.From == group[0].From && b.To == group[0].To
+	}
+	if same {
+		return []Band{group[0]} // the band with most votes is first
+	}
+	var cuts []int64
+	for _, b := range group {
+		cuts = append(cuts, b.From, b.To)
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	var here []Band // the bands that cover cuts[i], in the order of the group
+	for i := range len(cuts) - 1 {
+		for len(group) > 0 && group[0].From <= cuts[i] {
+			here, group = append(here, group[0]), group[1:]
+		}
+		here = slices.DeleteFunc(here, func(b Band) bool { return b.To <= cuts[i] })
+		b := slices.MaxFunc(here, func(a, b Band) int { return cmp.Compare(votes[a], votes[b]) })
+		s := Band{From: cuts[i], To: cuts[i+1], Length: b.Length, Member: b.Member, Phase: b.Phase + cuts[i] - b.From}
+		s.Padded = b.Padded && s.To == b.To
+		if s.Length > 0 && s.Member < 0 {
+			s.Phase %= s.Length
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Builder appends the edges of bands.
+type Builder struct {
+	Extent, Usual int64
+	Own           func(member int32) []Run
+	At            int64
+	Runs          []Run
+}
+
+// Fill appends edges of the usual length up to a position that the next tile covers.
+func (b *Builder) Fill(to int64) {
+	if b.At < to {
+		b.Chunks(to, b.Usual, 0, false)
+	}
+}
+
+func (b *Builder) Add(s Band) {
+	b.Fill(s.From)
+	if s.Member >= 0 {
+		b.list(s)
+		return
+	}
+	length := s.Length
+	if length == 0 {
+		length = s.To - s.From
+	}
+	b.Chunks(s.To, length, s.Phase, s.Padded)
+}
+
+// Chunks appends edges of a length up to a position. With a phase, the first edge is the rest of a
+// chunk.
+func (b *Builder) Chunks(to, length, phase int64, padded bool) {
+	if phase > 0 {
+		n := min(length-phase, to-b.At)
+		b.Push(Run{n, 1, n})
+	}
+	if full := (to - b.At) / length; full > 0 {
+		b.Push(Run{length, full, length})
+	}
+	if rest := to - b.At; rest > 0 {
+		r := Run{rest, 1, rest}
+		if padded {
+			r.Length = length
+		}
+		b.Push(r)
+	}
+}
+
+// list appends the edges that a variable lists itself.
+func (b *Builder) list(s Band) {
+	at, origin := int64(0), s.From-s.Phase
+	for _, r := range b.Own(s.Member) {
+		length := r.Data
+		if s.Padded {
+			length = r.Length
+		}
+		for n := r.Count; n > 0; {
+			from, to := max(origin+at, b.At), min(origin+at+r.Data, s.To)
+			switch {
+			case origin+at >= s.To:
+				return
+			case to <= from:
+				at, n = at+r.Data, n-1
+			case to-from < r.Data:
+				b.Push(Run{to - from, 1, to - from})
+				at, n = at+r.Data, n-1
+			default:
+				full := min(n, (s.To-b.At)/r.Data)
+				b.Push(Run{length, full, r.Data})
+				at, n = at+full*r.Data, n-full
+			}
+		}
+	}
+}
+
+func (b *Builder) Push(r Run) {
+	b.At += r.Data * r.Count
+	if k := len(b.Runs) - 1; k >= 0 && b.Runs[k].Data == r.Data && b.Runs[k].Length == r.Length {
+		b.Runs[k].Count += r.Count
+		return
+	}
+	b.Runs = append(b.Runs, r)
+}
+
+// Extend appends chunk lengths to a grid that ends at length. It returns false if length is not
+// the end of a chunk.
+func Extend(schema *zarrjson.Array, axis int, length int64, runs []Run) bool {
+	c := schema.ChunkGrid
+	size, regular := c.Sizes[axis].RegularSize()
+	// Regular grids stay regular if all new chunks fit. Only the last chunk may be shorter, because
+	// Zarr clips it at the shape of the array.
+	if regular {
+		if length%size != 0 {
+			return false
+		}
+		whole := true
+		for i, r := range runs {
+			whole = whole && (r.Data == size || i == len(runs)-1 && r.Count == 1 && r.Data < size && r.Length == size)
+		}
+		if whole {
+			return true
+		}
+		runs = append(Repeat([]int64{size}, length), runs...)
+	} else {
+		old, end, err := grid.Sum(c.Sizes[axis].Runs())
+		if err != nil || end != length || old == 0 {
+			return false
+		}
+		runs = append(runsOf(c.Sizes[axis].Runs()), runs...)
+	}
+	// A rectilinear grid has explicit lengths for every axis, so the other axes are spelled out,
+	// too.
+	sizes := slices.Clone(c.Sizes)
+	for k := range sizes {
+		n, regular := sizes[k].RegularSize()
+		switch {
+		case k == axis:
+			sizes[k] = grid.RunLength(Grid(runs)...)
+		case regular:
+			sizes[k] = grid.RunLength(Grid(Repeat([]int64{n}, schema.Shape[k]))...)
+		}
+	}
+	schema.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
+	return true
+}
+
+func runsOf(list []grid.Run) (runs []Run) {
+	for _, r := range list {
+		runs = append(runs, Run{r.Data, r.Count, r.Data})
+	}
+	return runs
+}
+
+// Around returns the longest chunk along each axis except one.
+func Around(c zarrjson.ChunkGrid, axis int) []int64 {
+	out := make([]int64, len(c.Sizes))
+	for k, s := range c.Sizes {
+		if k == axis {
+			continue
+		}
+		if n, ok := s.RegularSize(); ok {
+			out[k] = n
+		} else {
+			for _, r := range s.Runs() {
+				out[k] = max(out[k], r.Data)
+			}
+		}
+	}
+	return out
+}
