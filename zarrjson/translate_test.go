@@ -205,6 +205,8 @@ func TestToV2(t *testing.T) {
 		options                  V2Options
 	}{
 		{"new keys", with(), withV2(), `{}`, V2Options{Separator: '.'}},
+		{"zstd without a checksum", withCodecs("[" + littleBytes + `,{"name":"zstd","configuration":{"level":3,"checksum":false}}]`),
+			withV2("compressor", `{"id":"zstd","level":3}`), `{}`, V2Options{}},
 		{"core codecs", withCodecs("[" + littleBytes + `,{"name":"zstd","configuration":{"level":3,"checksum":true}},{"name":"crc32c"}]`),
 			withV2("filters", `[{"id":"zstd","level":3,"checksum":true},{"id":"crc32c"}]`), `{}`, V2Options{}},
 		{"blosc", withCodecs("[" + littleBytes + `,{"name":"blosc","configuration":{"typesize":4,"cname":"lz4","clevel":5,"shuffle":"bitshuffle","blocksize":0}}]`),

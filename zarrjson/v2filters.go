@@ -171,6 +171,20 @@ func (f V2Codec) toV3() (json.RawMessage, error) {
 	return configOrEmpty(f.Config), nil
 }
 
+// withoutChecksum removes the checksum from a configuration of zstd if it is off, which is its default. TensorStore knows
+// only the level.
+func withoutChecksum(config json.RawMessage) (json.RawMessage, error) {
+	var c struct {
+		Level    *json.RawMessage `json:"level,omitempty"`
+		Checksum *bool            `json:"checksum,omitempty"`
+	}
+	if json.Unmarshal(configOrEmpty(config), &c) != nil || c.Checksum == nil || *c.Checksum {
+		return config, nil
+	}
+	c.Checksum = nil
+	return json.Marshal(c)
+}
+
 // filterOf returns a codec of format 3 as a filter of format 2. Size is the size of its
 // input elements; 0 means unknown.
 func filterOf(spec codec.Spec, size int) (f V2Codec, err error) {
@@ -186,6 +200,8 @@ func filterOf(spec codec.Spec, size int) (f V2Codec, err error) {
 	switch {
 	case spec.Name == "blosc":
 		f.Config, err = numcodecsBlosc(spec.Config)
+	case id == "zstd":
+		f.Config, err = withoutChecksum(spec.Config)
 	case slices.Contains(elementFilters, id):
 		f.Config, err = withLittleEndianTypes(spec.Config)
 	case id == "shuffle" && size == 0:

@@ -19,8 +19,8 @@ import (
 // checkOptions are the flags of the check command.
 type checkOptions struct {
 	combineOptions
-	json bool
-	html string
+	json, clients bool
+	html          string
 }
 
 func newCheckCommand() *cobra.Command {
@@ -34,6 +34,7 @@ between the files, and how many chunks are served verbatim.
 ` + sourcesHelp,
 		Example: `  varve check archive/ --match '*.nc'
   varve check archive/ --html report.html
+  varve check archive/ --clients
   varve check archive/ --json | jq '.findings[] | select(.effect == "refused")'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,6 +45,7 @@ between the files, and how many chunks are served verbatim.
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document")
+	cmd.Flags().BoolVar(&opts.clients, "clients", false, "say which Zarr clients read which arrays, and in which view of the server")
 	cmd.Flags().StringVar(&opts.html, "html", "", "write an HTML report to this `file`")
 	return cmd
 }
@@ -78,9 +80,9 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 		}
 	}
 	if opts.json {
-		err = checkJSON(cmd.OutOrStdout(), outcome)
+		err = checkJSON(cmd.OutOrStdout(), outcome, opts.clients)
 	} else {
-		err = checkText(cmd.OutOrStdout(), outcome)
+		err = checkText(cmd.OutOrStdout(), outcome, opts.clients)
 	}
 	if err != nil {
 		return err
@@ -88,13 +90,22 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	return alreadyPrinted(failed)
 }
 
-func checkText(out io.Writer, o *ingest.Result) error {
+func checkText(out io.Writer, o *ingest.Result, withClients bool) error {
 	if o.Snapshot != nil {
 		fmt.Fprintf(out, "%s, %s\n\n", countSources(o.Snapshot), countArrays(o.Snapshot))
 		if err := printArrays(out, o.Snapshot.Arrays); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "\nexports: %s\n\n", possibleExports(o.Snapshot))
+		if withClients {
+			views, err := clientsOf(o.Snapshot.Arrays)
+			if err == nil {
+				err = printClients(out, views)
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
 	return printer.Report(out, o.Report.Findings)
 }
@@ -117,11 +128,12 @@ func kerchunkNeeds(arrays []manifest.Array) string {
 	return ""
 }
 
-func checkJSON(out io.Writer, o *ingest.Result) error {
+func checkJSON(out io.Writer, o *ingest.Result, withClients bool) error {
 	doc := struct {
 		Arrays   []arrayJSON  `json:"arrays"`
 		Findings findingsJSON `json:"findings"`
 		Sources  []string     `json:"sources,omitempty"`
+		Views    []viewJSON   `json:"views,omitempty"`
 	}{Arrays: []arrayJSON{}, Findings: o.Report.Findings}
 	if slices.ContainsFunc(doc.Findings, func(f report.Finding) bool { return f.Files.InRanges() }) {
 		doc.Sources = o.Report.Sources.Names()
@@ -130,6 +142,11 @@ func checkJSON(out io.Writer, o *ingest.Result) error {
 		var err error
 		if doc.Arrays, err = arraysJSON(o.Snapshot.Arrays); err != nil {
 			return err
+		}
+		if withClients {
+			if doc.Views, err = clientsOf(o.Snapshot.Arrays); err != nil {
+				return err
+			}
 		}
 	}
 	return printJSON(out, doc)

@@ -66,6 +66,7 @@ var layers = []string{
 	"readers/source/atomicfile",
 	"readers/source",
 	"readers/source/internal",
+	"zarrjson/clients",
 	"zarrjson",
 	"codec",
 	"codec/grib/message",

@@ -52,7 +52,25 @@ func New(source Source) (*Array, error) { return NewWith(source, codec.ExactCode
 
 // NewWith returns the source with a regular grid and the chosen codecs.
 func NewWith(source Source, choose CodecChooser) (*Array, error) {
-	schema, from := *source.Schema(), source.Grid()
+	a, err := adapt(source.Schema(), source.Grid(), choose)
+	if err != nil {
+		return nil, err
+	}
+	a.source = source
+	return a, nil
+}
+
+// Schema returns the schema that NewWith gives an array.
+func Schema(schema *zarrjson.Array, g *grid.Grid, choose CodecChooser) (*zarrjson.Array, error) {
+	a, err := adapt(schema, g, choose)
+	if err != nil {
+		return nil, err
+	}
+	return a.schema, nil
+}
+
+func adapt(original *zarrjson.Array, from *grid.Grid, choose CodecChooser) (*Array, error) {
+	schema := *original
 	shape := make([]int64, from.Rank())
 	for axis := range shape {
 		shape[axis] = commonEdge(from.Dim(axis))
@@ -74,7 +92,7 @@ func NewWith(source Source, choose CodecChooser) (*Array, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %d: %w", shape, err)
 	}
-	return &Array{source, &schema, g, p, !same}, nil
+	return &Array{schema: &schema, grid: g, pipeline: p, isRecoded: !same}, nil
 }
 
 // commonEdge returns the edge whose chunks cover the largest part of an axis. If several do, it
