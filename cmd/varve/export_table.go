@@ -25,8 +25,9 @@ func newExportTableCommand() *cobra.Command {
 		Short: "Write a table with a row for each chunk",
 		Long: `Write a table with a row for each chunk, for DuckDB, Polars or pandas. The columns are array,
 coordinates, kind (verbatim, prefix, inline, re-encoded, missing), source, offset, length and
-codecs. Re-encoded chunks list their sources. The table is Parquet, or an Arrow stream if DEST
-ends in .arrow. DEST may be an object, such as s3://bucket/chunks.parquet.`,
+codecs. Re-encoded chunks list their sources. The table is Parquet, an Arrow file if DEST ends
+in .arrow, or an Arrow stream if it ends in .arrows. DEST may be an object, such as
+s3://bucket/chunks.parquet.`,
 		Example: `  varve export table sst.varve chunks.parquet
   duckdb -c "select source, sum(length) from 'chunks.parquet' group by all"`,
 		Args: cobra.ExactArgs(2),

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -54,8 +55,47 @@ func (l *listing) load(ctx context.Context) (arrow.Table, error) {
 	return arrays.NewTableFromRecords(schema, all), nil
 }
 
-func (l *listing) arrow(ctx context.Context, out io.Writer) (*Result, error) {
-	w := ipc.NewWriter(out, ipc.WithSchema(schema))
+// arrowStream writes records one after the other, for readers that cannot seek.
+func (l *listing) arrowStream(ctx context.Context, out io.Writer) (*Result, error) {
+	return l.arrow(ctx, ipc.NewWriter(out, ipc.WithSchema(schema)))
+}
+
+// arrowFile writes records with an index of them at the end. pandas, Polars and DuckDB take a file by that.
+func (l *listing) arrowFile(ctx context.Context, out io.Writer) (*Result, error) {
+	w, err := ipc.NewFileWriter(&counted{Writer: out}, ipc.WithSchema(schema))
+	if err != nil {
+		return nil, err
+	}
+	return l.arrow(ctx, w)
+}
+
+// counted is a writer that knows its position. The writer of Arrow files asks for it, and seeks nowhere.
+type counted struct {
+	io.Writer
+	at int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.at += int64(n)
+	return n, err
+}
+
+// Seek implements io.Seeker for the current position only.
+func (c *counted) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence != io.SeekCurrent {
+		return 0, errors.ErrUnsupported
+	}
+	return c.at, nil
+}
+
+// recordWriter writes a stream or a file.
+type recordWriter interface {
+	Write(r arrow.Record) error
+	Close() error
+}
+
+func (l *listing) arrow(ctx context.Context, w recordWriter) (*Result, error) {
 	n, err := l.records(ctx, w.Write)
 	if err != nil {
 		return nil, err

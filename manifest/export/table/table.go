@@ -52,8 +52,8 @@ type Result struct {
 }
 
 // Write writes the chunks of all arrays to a file, or an object of an object store: an Arrow
-// stream if its name ends in .arrow or .arrows, else Parquet. The file appears
-// when it is complete.
+// file if its name ends in .arrow, an Arrow stream if it ends in .arrows, else Parquet. The file appears when it is
+// complete.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
 	if opts != nil && opts.Force {
 		if err := s.CheckReplaced(ctx, dest); err != nil {
@@ -107,8 +107,11 @@ func write(ctx context.Context, l *listing, dest string, opts *Options) (result 
 	}
 	out := bufio.NewWriterSize(f, 1<<20)
 	form := l.parquet
-	if strings.HasSuffix(dest, ".arrow") || strings.HasSuffix(dest, ".arrows") {
-		form = l.arrow
+	switch {
+	case strings.HasSuffix(dest, ".arrow"):
+		form = l.arrowFile
+	case strings.HasSuffix(dest, ".arrows"):
+		form = l.arrowStream
 	}
 	if result, err = form(ctx, out); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dest, err), f.Close())

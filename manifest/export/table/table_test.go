@@ -181,7 +181,7 @@ func compare(t *testing.T, r arrow.Record, want []entry) int {
 }
 
 func TestWriteReplacesOnlyWhenAsked(t *testing.T) {
-	for _, name := range []string{"t.parquet", "t.arrow"} {
+	for _, name := range []string{"t.parquet", "t.arrow", "t.arrows"} {
 		dir := t.TempDir()
 		dest := filepath.Join(dir, name)
 		l := newListing(t, []int64{40})
@@ -213,7 +213,7 @@ func TestWriteReplacesOnlyWhenAsked(t *testing.T) {
 	}
 }
 
-// TestInteropTables has pyarrow read both forms.
+// TestInteropTables has pyarrow, pandas and DuckDB read all forms.
 func TestInteropTables(t *testing.T) {
 	venv.Python(t, "pyarrow")
 	l := newListing(t, []int64{}, []int64{7, 5}, []int64{0, 3}, []int64{109})
@@ -223,7 +223,7 @@ func TestInteropTables(t *testing.T) {
 	if err != nil || os.WriteFile(expected, raw, 0o644) != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"t.parquet", "t.arrow"} {
+	for _, name := range []string{"t.parquet", "t.arrow", "t.arrows"} {
 		dest := filepath.Join(dir, name)
 		if _, err := write(t.Context(), l, dest, nil); err != nil {
 			t.Fatal(err)
@@ -259,7 +259,7 @@ func BenchmarkWrite(b *testing.B) {
 	l.rows = 1 << 17
 	for name, form := range map[string]func(*listing, *bytes.Buffer) error{
 		"parquet": func(l *listing, out *bytes.Buffer) error { _, err := l.parquet(b.Context(), out); return err },
-		"arrow":   func(l *listing, out *bytes.Buffer) error { _, err := l.arrow(b.Context(), out); return err },
+		"arrow":   func(l *listing, out *bytes.Buffer) error { _, err := l.arrowFile(b.Context(), out); return err },
 	} {
 		b.Run(name, func(b *testing.B) {
 			var out bytes.Buffer
@@ -277,7 +277,7 @@ func BenchmarkWrite(b *testing.B) {
 
 // TestProgress checks that the last report counts all chunks.
 func TestProgress(t *testing.T) {
-	for _, name := range []string{"t.parquet", "t.arrow"} {
+	for _, name := range []string{"t.parquet", "t.arrow", "t.arrows"} {
 		var most, total int64
 		opts := &Options{Progress: func(done, of int64) { most, total = max(most, done), of }}
 		if _, err := write(t.Context(), newListing(t, []int64{40}, []int64{17, 9}), filepath.Join(t.TempDir(), name), opts); err != nil {

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 name, expected = sys.argv[1:]
-if name.endswith(".arrow"):
-    with pa.ipc.open_stream(name) as stream:
+if name.endswith((".arrow", ".arrows")):
+    with (pa.ipc.open_file if name.endswith(".arrow") else pa.ipc.open_stream)(name) as stream:
         chunks = stream.read_all()
-    frame = chunks.to_pandas()
+    frame = pandas.read_feather(name) if name.endswith(".arrow") else chunks.to_pandas()
 else:
     chunks = pq.read_table(name)
     frame = pandas.read_parquet(name)
@@ -36,6 +36,6 @@ compare("pyarrow", chunks.to_pylist())
 compare("pandas", [{k: plain(v) for k, v in row.items()} for row in frame.to_dict("records")])
 done = duckdb.sql(f"select * from '{name}'" if name.endswith(".parquet") else "select * from chunks")
 compare("DuckDB", [dict(zip(done.columns, row)) for row in done.fetchall()])
-made = duckdb.sql(f"select kind, unnest(sources) as source from {'chunks' if name.endswith('.arrow') else repr(name)}").fetchall()
+made = duckdb.sql(f"select kind, unnest(sources) as source from {'chunks' if not name.endswith('.parquet') else repr(name)}").fetchall()
 assert sorted(made) == sorted((row["kind"], s) for row in want for s in row["sources"]), made
 print(f"pyarrow, pandas and DuckDB read {len(want)} rows:", *(f"{f.name} {f.type}" for f in chunks.schema), sep="\n  ")
