@@ -252,12 +252,12 @@ func (x *access) contains(prefix string) bool {
 
 // newOpener returns an opener that follows only allowed redirects and connects only to allowed
 // addresses.
-func (x *access) newOpener(download bool) *source.Opener {
+func (x *access) newOpener(download bool, trace source.TraceFunc) *source.Opener {
 	if x.isUnlimited {
-		return source.NewOpener(&source.Options{Download: download})
+		return source.NewOpener(&source.Options{Download: download, Trace: trace})
 	}
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second, Control: x.checkAddress}
-	return source.NewOpener(&source.Options{Download: download, Allow: x.checkURL, Transport: &http.Transport{
+	return source.NewOpener(&source.Options{Download: download, Trace: trace, Allow: x.checkURL, Transport: &http.Transport{
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    15 * time.Second,

@@ -11,6 +11,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/mosaic"
+	"varve/readers/source"
 	"varve/zarrjson"
 )
 
@@ -204,6 +205,14 @@ func (a *Array) complete(ctx context.Context, l *manifest.Location) error {
 // Read fills dst with the elements that an indexer of the array's grid selects, in C order of the
 // indexer's shape.
 func (a *Array) Read(ctx context.Context, ix *grid.Indexer, dst codec.Elems) error {
+	ctx, end := a.store.trace.Begin(ctx, source.Operation{Name: "store.read", Object: a.Path()})
+	err := a.readSelection(ctx, ix, dst)
+	end(err)
+	return err
+}
+
+// readSelection is Read without a trace.
+func (a *Array) readSelection(ctx context.Context, ix *grid.Indexer, dst codec.Elems) error {
 	if g := ix.Grid(); g != a.grid && !g.Equal(a.grid) {
 		return fmt.Errorf("%s: the indexer belongs to another grid", a.Path())
 	}
@@ -223,6 +232,14 @@ func (a *Array) Read(ctx context.Context, ix *grid.Indexer, dst codec.Elems) err
 
 // ReadRegion fills dst with the elements of a region, in C order of the region.
 func (a *Array) ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error {
+	ctx, end := a.store.trace.Begin(ctx, source.Operation{Name: "store.read", Object: a.Path()})
+	err := a.readRegion(ctx, r, dst)
+	end(err)
+	return err
+}
+
+// readRegion is ReadRegion without a trace.
+func (a *Array) readRegion(ctx context.Context, r grid.Region, dst codec.Elems) error {
 	if err := a.checkRegion(r); err != nil {
 		return err
 	}

@@ -14,7 +14,12 @@ import (
 // Chunk returns the bytes of a declared chunk, as a Zarr store would have them under the chunk's key: the
 // stored bytes or, if they do not match the schema, re-encoded bytes. It returns nil for a Missing chunk. The
 // caller must not change the bytes.
-func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
+func (a *Array) Chunk(ctx context.Context, coords []int64) (b []byte, err error) {
+	if trace := a.store.trace; trace != nil {
+		var end func(error)
+		ctx, end = trace(ctx, source.Operation{Name: "store.chunk", Object: a.Path()})
+		defer func() { end(err) }()
+	}
 	l, err := a.Locate(ctx, coords)
 	if err != nil {
 		return nil, err

@@ -45,6 +45,9 @@ type Options struct {
 	// redirects that it follows and the addresses that it connects to.
 	Opener *source.Opener
 
+	// Trace, if set, is called for each Read, ReadRegion and Chunk, and for each read of the store's own opener.
+	Trace source.TraceFunc
+
 	// CacheBytes limits the memory for decoded and encoded chunks; 0 means DefaultCacheBytes, a
 	// negative number no cache.
 	CacheBytes int64
@@ -80,6 +83,7 @@ type Store struct {
 	access     *access
 	opener     *source.Opener
 	ownOpener  bool
+	trace      source.TraceFunc
 	patches    *patches
 	arrays     []*Array
 	paths      map[string]*Array
@@ -168,6 +172,7 @@ func newStore(snap *manifest.Snapshot, t tables, repository *repo.Repository, op
 		tables:   t,
 		access:   access,
 		opener:   opts.Opener,
+		trace:    opts.Trace,
 		paths:    map[string]*Array{},
 		workers:  cmp.Or(max(opts.Workers, 0), runtime.GOMAXPROCS(0)),
 		flight:   &limiter{limit: cmp.Or(max(opts.FlightBytes, 0), 256<<20)},
@@ -176,7 +181,7 @@ func newStore(snap *manifest.Snapshot, t tables, repository *repo.Repository, op
 		layouts:  map[string]*mosaic.Layout{},
 	}
 	if s.opener == nil {
-		s.opener, s.ownOpener = access.newOpener(opts.Download), true
+		s.opener, s.ownOpener = access.newOpener(opts.Download, opts.Trace), true
 	}
 	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), source.ShareOfOpen(256, 4)), s.OpenSource)
 	s.patches = newPatches(snap, repository)

@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
+
+	"varve/readers/source/atomicfile"
 )
 
 // content is a whole file that came in one answer. It is in memory if it is small, else in a temporary file.
 type content struct {
 	io.ReaderAt
-	file    *os.File
-	hasName bool // the file could not be removed while it is open, so Close removes it
+	file *atomicfile.Temporary // nil if the content is in memory
 }
 
 // learnSmall keeps the whole file of a first answer in memory, if it has at most HeadBytes bytes.
@@ -44,15 +44,15 @@ func (r *remote) download(a *answer) error {
 	if a.ContentLength < 0 && a.ProtoMajor < 2 && !slices.Contains(a.TransferEncoding, "chunked") {
 		return wrongf("the server does not send the size of the file, so a truncated download could not be detected: %w", errors.ErrUnsupported)
 	}
-	c, err := newContent(r.opts.TempDir)
+	f, err := atomicfile.NewTemporary(r.opts.TempDir)
 	if err != nil {
-		return &localError{fmt.Errorf("%v", err)} // not wrapped: fs.ErrNotExist would mean that the source is missing
+		return &localError{err}
 	}
-	n, err := save(c.file, a.body, a.ContentLength)
+	n, err := save(f, a.body, a.ContentLength)
 	if err != nil {
-		return errors.Join(err, c.Close())
+		return errors.Join(err, f.Close())
 	}
-	r.id, r.content = a.identity(n), c
+	r.id, r.content = a.identity(n), &content{f, f}
 	return nil
 }
 
@@ -91,16 +91,6 @@ type localError struct{ err error }
 
 func (e *localError) Error() string { return "saving the download: " + e.err.Error() }
 func (e *localError) Unwrap() error { return e.err }
-
-// newContent creates a temporary file in dir. If the system allows it, the file is removed at once while it stays open, so
-// that no file remains if this process is killed.
-func newContent(dir string) (*content, error) {
-	f, err := os.CreateTemp(dir, "varve-*")
-	if err != nil {
-		return nil, err
-	}
-	return &content{ReaderAt: f, file: f, hasName: os.Remove(f.Name()) != nil}, nil
-}
 
 // save copies a body to a file and returns its length. size is the announced length, or -1 if there is none.
 func save(to io.Writer, body io.Reader, size int64) (int64, error) {
@@ -141,9 +131,5 @@ func (c *content) Close() error {
 	if c.file == nil {
 		return nil
 	}
-	err := c.file.Close()
-	if c.hasName {
-		err = errors.Join(err, os.Remove(c.file.Name()))
-	}
-	return err
+	return c.file.Close()
 }

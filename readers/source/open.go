@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -55,7 +56,16 @@ type Options struct {
 	Allow func(name string) error
 	// Transport, if set, makes the requests.
 	Transport http.RoundTripper
+	// Schemes opens the names of further schemes, by the lower-case text before "://". The schemes of varve cannot be
+	// replaced.
+	Schemes map[string]OpenFunc
+	// Trace, if set, is called for each read from the storage, except reads of the cache.
+	Trace TraceFunc
 }
+
+// OpenFunc opens a name of a scheme for reading. A missing file is an fs.ErrNotExist. The Ranges must read the version that
+// Identity names until it is closed, or return ErrChanged.
+type OpenFunc func(ctx context.Context, name string) (Ranges, error)
 
 // The defaults of options.
 const (
@@ -167,7 +177,7 @@ func (o *Opener) open(ctx context.Context, name string, id *Identity) (*Source, 
 			return nil, err
 		}
 	}
-	scheme, err := schemeOf(name)
+	scheme, err := o.schemeOf(name)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +185,9 @@ func (o *Opener) open(ctx context.Context, name string, id *Identity) (*Source, 
 	if err != nil {
 		return nil, err
 	}
-	return newSource(shown, ranges, o.cache), nil
+	s := newSource(shown, ranges, o.cache)
+	s.trace = o.opts.Trace
+	return s, nil
 }
 
 // scheme is a scheme of URLs.
@@ -186,8 +198,8 @@ type scheme struct {
 }
 
 // schemes returns all supported schemes. A new kind of storage is added here.
-func schemes() []scheme {
-	return []scheme{
+func (o *Opener) schemes() []scheme {
+	list := []scheme{
 		{"", openPath},
 		{"file", openPath},
 		{"local", openPath},
@@ -197,16 +209,37 @@ func schemes() []scheme {
 		{"gs", openObject},
 		{"az", openObject},
 	}
+	for _, name := range slices.Sorted(maps.Keys(o.opts.Schemes)) {
+		list = append(list, scheme{name, openOther(o.opts.Schemes[name])})
+	}
+	return list
+}
+
+// openOther returns the function of a scheme of Options.Schemes.
+func openOther(open OpenFunc) func(context.Context, *Opener, string, *Identity) (string, Ranges, error) {
+	return func(ctx context.Context, _ *Opener, name string, id *Identity) (string, Ranges, error) {
+		shown := Shown(name)
+		r, err := open(ctx, name)
+		if err != nil {
+			return "", nil, fmt.Errorf("%s: %w", shown, err)
+		}
+		if id != nil {
+			if err := id.Check(r.Identity()); err != nil {
+				return "", nil, errors.Join(fmt.Errorf("%s: %w", shown, err), r.Close())
+			}
+		}
+		return shown, r, nil
+	}
 }
 
 // schemeOf returns the scheme of a name. A colon can occur in the name of a file, so only a valid scheme before "://" counts.
-func schemeOf(name string) (scheme, error) {
+func (o *Opener) schemeOf(name string) (scheme, error) {
 	prefix := ""
 	if IsURL(name) {
 		prefix, _, _ = strings.Cut(name, "://")
 	}
 	var known []string
-	for _, s := range schemes() {
+	for _, s := range o.schemes() {
 		if s.name == strings.ToLower(prefix) {
 			return s, nil
 		}

@@ -93,6 +93,7 @@ type Source struct {
 	tuning Tuning
 	cache  *cache
 	opener *Opener // if not nil, it is closed with the source
+	trace  TraceFunc
 
 	requests, bytes atomic.Int64
 
@@ -222,6 +223,17 @@ func (s *Source) read(ctx context.Context, p []byte, off int64) error {
 	if closed {
 		return s.closedError()
 	}
+	if s.trace == nil {
+		return s.readStorage(ctx, p, off)
+	}
+	ctx, end := s.trace.Begin(ctx, Operation{Name: "source.read", Object: s.name, Offset: off, Bytes: int64(len(p))})
+	err := s.readStorage(ctx, p, off)
+	end(err)
+	return err
+}
+
+// readStorage is read of an open source.
+func (s *Source) readStorage(ctx context.Context, p []byte, off int64) error {
 	n, err := s.ranges.ReadAt(ctx, p, off)
 	s.requests.Add(1)
 	s.bytes.Add(int64(n))
