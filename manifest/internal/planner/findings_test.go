@@ -26,100 +26,6 @@ func TestFindings(t *testing.T) {
 		files  string
 		facts  string
 	}{
-		{"different lengths", plan.Options{}, func(m *maker) { m.day("1", 0, 31); m.day("2", 31, 28); m.day("3", 59, 31) }, report.LengthsDiffer, report.Verbatim, "1 2 3", "max=31 min=28"},
-		{"a file without steps", plan.Options{}, func(m *maker) {
-			m.day("1", 0, 2)
-			m.file("2", days(0, 0), lat(), lon(), cube("t", "time lat lon", m64(0, 3, 4), m64(2, 3, 4)))
-			m.day("3", 2, 2)
-		}, report.EmptyFile, report.Noted, "2", ""},
-		{"different chunks", plan.Options{}, func(m *maker) {
-			m.day("1", 0, 2)
-			m.day("2", 2, 2)
-			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lat lon", m64(2, 3, 4), m64(2, 1, 4)))
-		}, report.ChunksDiffer, report.Reencoded, "3", "declared=2×3×4 shapes=[2×1×4]"},
-		{"different codecs", plan.Options{}, func(m *maker) {
-			m.day("1", 0, 2)
-			m.day("2", 2, 2)
-			w := cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4))
-			w.v.Storage.Codecs = w.v.Storage.Codecs[:1]
-			m.file("3", days(4, 2), lat(), lon(), w)
-		}, report.CodecsDiffer, report.Reencoded, "3", "main=zlib odd=[no compression:1]"},
-		{"different types", plan.Options{}, func(m *maker) {
-			m.day("1", 0, 2)
-			m.day("2", 2, 2)
-			w := cube("t", "time lat lon", m64(2, 3, 4), m64(2, 3, 4))
-			w.v.Type = float64s
-			m.file("3", days(4, 2), lat(), lon(), w)
-		}, report.TypesDiffer, report.Reencoded, "3", "main=float32 odd=[float64:1] type=float64"},
-		{"a variable is missing", plan.Options{}, func(m *maker) {
-			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)), cube("v", "time", m64(2), m64(2)))
-			m.day("2", 2, 2)
-			m.day("3", 4, 2, cube("u", "time", m64(2), m64(2)), cube("v", "time", m64(2), m64(2)))
-		}, report.VariableAbsent, report.Filled, "2", "variables=[u v]"},
-		{"a missing variable is dropped", plan.Options{Missing: plan.MissingDrop}, func(m *maker) {
-			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)))
-			m.day("2", 2, 2)
-		}, report.VariableAbsent, report.Dropped, "2", "variables=[u]"},
-		{"a file without selected variables", plan.Options{Vars: []string{"t"}}, func(m *maker) {
-			m.day("1", 0, 2)
-			m.file("2", cube("u", "", nil, nil))
-		}, report.NoVariables, report.Dropped, "2", ""},
-		{"padding", plan.Options{Pad: plan.PadFill}, func(m *maker) {
-			m.file("1", days(0, 2), cube("t", "time x", m64(2, 5), m64(2, 5)))
-			m.file("2", days(2, 2), cube("t", "time x", m64(2, 3), m64(2, 3)))
-		}, report.WidthsPadded, report.Filled, "2", "length=5"},
-		{"other coordinates, coords=first", plan.Options{Coords: plan.CoordsFirst}, func(m *maker) {
-			m.file("1", days(2, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
-			for i, name := range []string{"2", "3"} {
-				m.file(name, days(4*i, 2), coords("lat", "lat", float32s, -10, 0, 11).with("units", "degrees_north"), cube("t", "time lat", m64(2, 3), m64(2, 3)))
-			}
-		}, report.CoordinateDiffers, report.Noted, "2 3", "standard=1"},
-		{"coordinates within the tolerance", plan.Options{Tolerance: 0.5}, func(m *maker) {
-			m.file("1", days(2, 2), coords("lat", "lat", float32s, -10, 0, 10.25).with("units", "degrees_north"), cube("t", "time lat", m64(2, 3), m64(2, 3)))
-			for i, name := range []string{"2", "3"} {
-				m.file(name, days(4*i, 2), lat(), cube("t", "time lat", m64(2, 3), m64(2, 3)))
-			}
-		}, report.CoordinateNear, report.Noted, "1", "standard=[2] tolerance=0.5"},
-		{"attributes of groups", plan.Options{}, func(m *maker) {
-			for i := range 2 {
-				f := m.day(fmt.Sprint(i), 2*i, 2)
-				f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{textAttribute("history", fmt.Sprint(i)), textAttribute("title", "t")}}}}
-			}
-		}, report.GroupAttributes, report.Dropped, "", "group=/ names=[history]"},
-		{"attributes of variables", plan.Options{}, func(m *maker) {
-			m.day("1", 0, 2, cube("u", "time", m64(2), m64(2)).with("comment", "a"))
-			m.day("2", 2, 2, cube("u", "time", m64(2), m64(2)).with("comment", "b"))
-			m.day("3", 4, 2, cube("u", "time", m64(2), m64(2)).with("comment", "b"))
-		}, report.AttributeDiffers, report.Dropped, "1", "main=\"b\" name=comment odd=[\"a\":1]"},
-		{"another order of dimensions", plan.Options{}, func(m *maker) {
-			m.day("1", 0, 2)
-			m.day("2", 2, 2)
-			m.file("3", days(4, 2), lat(), lon(), cube("t", "time lon lat", m64(2, 4, 3), m64(2, 4, 3)))
-		}, report.DimsTransposed, report.Reencoded, "3", "declared=[time lat lon] dims=[time lon lat]"},
-		{"gaps in time", plan.Options{}, func(m *maker) { m.day("1", 0, 4); m.day("2", 4, 4); m.day("3", 12, 4) }, report.GapBetweenFiles, report.Noted, "3", "gaps=[2/1990-01-08..1990-01-13/3]"},
-		{"a time zone without a sign", plan.Options{}, func(m *maker) {
-			for i := range 2 {
-				at := coords("time", "time", int32s, float64(i)).with("units", "days since 1990-01-01 06:00:00 2:00")
-				m.file(fmt.Sprint(i), at, cube("t", "time", m64(1), m64(1)))
-			}
-		}, report.TimeZoneUnclear, report.Noted, "0 1", "reference=days since 1990-01-01 04:00:00 units=days since 1990-01-01 06:00:00 2:00"},
-		{"time zones without a sign that differ", plan.Options{}, func(m *maker) {
-			for i, clock := range []string{"06", "07"} {
-				at := coords("time", "time", int32s, float64(i)).with("units", "days since 1990-01-01 "+clock+":00:00 0:00")
-				m.file(fmt.Sprint(i), at, cube("t", "time", m64(1), m64(1)))
-			}
-		}, report.TimeUnitsDiffer, report.Noted, "1", "main=\"days since 1990-01-01 06:00:00 0:00\" odd=[\"days since 1990-01-01 07:00:00 0:00\":1] reference=hours since 1990-01-01"},
-		{"a mosaic with a hole", plan.Options{}, func(m *maker) {
-			for i := range 5 {
-				y, x := float64(i/2*2), float64(i%2*3)
-				m.file(fmt.Sprint(i), coords("y", "y", float64s, lines(y, 2, 1)...), coords("x", "x", float64s, lines(x, 3, 1)...), cube("t", "y x", m64(2, 3), m64(2, 3)))
-			}
-		}, report.MosaicIncomplete, report.Filled, "", "dims=[y x] share=0.16666666666666663"},
-		{"overlap", plan.Options{Overlap: plan.OverlapFirst}, func(m *maker) { m.day("1", 0, 4); m.day("2", 3, 4) }, report.Overlapping, report.Noted, "1 2", "counts=first dims=[time]"},
-		{"the order of file names", plan.Options{Concat: []string{"n"}}, func(m *maker) {
-			m.file("1", cube("t", "n", m64(2), m64(2)))
-			m.file("2", cube("t", "n", m64(2), m64(2)))
-		}, report.OrderByName, report.Noted, "1 2", ""},
 		{"unreadable", plan.Options{}, func(m *maker) {
 			for i := range 2 {
 				w := cube("odd", "time", m64(2), m64(2))
@@ -127,34 +33,6 @@ func TestFindings(t *testing.T) {
 				m.day(fmt.Sprint(i), 2*i, 2, w)
 			}
 		}, report.VariableUnreadable, report.Dropped, "0 1", "reason=references to other objects"},
-		{"a variable that was never written", plan.Options{}, func(m *maker) {
-			for i := range 2 {
-				w := cube("never", "time", m64(2), nil)
-				w.v.Storage = manifest.Storage{Layout: manifest.Nothing}
-				m.day(fmt.Sprint(i), 2*i, 2, w)
-			}
-		}, report.NeverWritten, report.Noted, "0 1", ""},
-		{"tiles placed by DOMAIN attributes", plan.Options{}, func(m *maker) {
-			for i, n := range []int32{3, 2} {
-				f := m.file(fmt.Sprint(i), cube("t", "y x", m64(2, int64(n)), m64(2, int64(n))))
-				f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{
-					numbers32("DOMAIN_dimensions_ids", 2, 1), numbers32("DOMAIN_size_global", 5, 2), numbers32("DOMAIN_size_local", n, 2),
-					numbers32("DOMAIN_position_first", 1+3*int32(i), 1)}}}}
-			}
-		}, report.OrderByDomain, report.Noted, "0 1", "dims=[x y]"},
-		{"other scalars, coords=first", plan.Options{Coords: plan.CoordsFirst}, func(m *maker) {
-			m.day("b", 2, 2, scalar("height", 10))
-			m.day("a", 0, 2, scalar("height", 2))
-			m.day("c", 4, 2, scalar("height", 2))
-		}, report.StaticDiffers, report.Noted, "b", "standard=[a]"},
-		{"square tiles placed by the dimension numbers in DOMAIN attributes", plan.Options{}, func(m *maker) {
-			for i := range int32(2) {
-				f := m.file(fmt.Sprint(i), cube("t", "y x", m64(2, 2), m64(2, 2)))
-				f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{
-					numbers32("DOMAIN_dimensions_ids", 2, 1), numbers32("DOMAIN_size_global", 4, 4), numbers32("DOMAIN_size_local", 2, 2),
-					numbers32("DOMAIN_position_first", 1+2*i, 1)}}}}
-			}
-		}, report.OrderByDomain, report.Noted, "0 1", "dims=[x y]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()

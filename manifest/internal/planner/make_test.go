@@ -285,16 +285,33 @@ func planAnswered(files []*manifest.File, opts *plan.Options) (*Plan, error) {
 			return p, err
 		}
 		for _, n := range needs {
-			f := files[n.File]
-			v := f.Header.Variables[n.Variable]
-			values := &manifest.Values{Data: bytes.Repeat([]byte{byte(n.File + 1)}, int(coord.ElementsOf(v))*v.Type.Size)}
-			values.SetID()
-			for len(f.Values) < len(f.Header.Variables) {
-				f.Values = append(f.Values, nil)
-			}
-			f.Values[n.Variable] = values
+			answerDifferent(files, n)
 		}
 	}
+}
+
+// answerDifferent answers a request with values that differ between files.
+func answerDifferent(files []*manifest.File, r Request) {
+	f := files[r.File]
+	v := f.Header.Variables[r.Variable]
+	values := &manifest.Values{Data: bytes.Repeat([]byte{byte(r.File + 1)}, int(coord.ElementsOf(v))*v.Type.Size)}
+	values.SetID()
+	for len(f.Values) < len(f.Header.Variables) {
+		f.Values = append(f.Values, nil)
+	}
+	f.Values[r.Variable] = values
+}
+
+// readNumbersOf returns the numbers of elements.
+func readNumbersOf(t codec.Type, data []byte) (list []float64, err error) {
+	x, err := coord.ReadNumbers(&manifest.Variable{Type: t}, data)
+	if err != nil {
+		return nil, err
+	}
+	for i := range x.Len {
+		list = append(list, x.Real(i))
+	}
+	return list, nil
 }
 
 // planned returns the plan of the maker's files. The test fails if there is none.
