@@ -110,7 +110,7 @@ func findArray(s *manifest.Snapshot, path string) (*manifest.Array, error) {
 		}
 	}
 	paths := arrayPaths(s)
-	return nil, usageError{fmt.Errorf("no array %s.%s The arrays are %s", want, didYouMean(want, paths), strings.Join(paths, ", "))}
+	return nil, usageError{fmt.Errorf("no array %s.%s The arrays are %s", printable(want), printable(didYouMean(want, paths)), printable(strings.Join(paths, ", ")))}
 }
 
 // onDisk describes the size of a manifest, and the part of it that compacted chunks take.

@@ -105,13 +105,3 @@ func TestInspectRefusesHashesWithoutJSON(t *testing.T) {
 		t.Error("--values without --json is accepted")
 	}
 }
-
-func TestPrintable(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain é": "plain é", "\x1b[2Jgone": `\x1b[2Jgone`, "a\nb": `a\x0ab`, "\xff": `\xff`,
-	} {
-		if got := printable(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
-		}
-	}
-}

@@ -7,8 +7,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"varve/manifest/report"
 	"varve/readers"
@@ -160,24 +158,6 @@ func typeName(t *readers.Type) string {
 		}
 	}
 	return printable(text)
-}
-
-// printable makes text safe to show on a terminal: bytes that are not text, or that would move the
-// cursor, are written as \x and the byte.
-func printable(s string) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		if unicode.IsPrint(r) && (r != utf8.RuneError || n > 1) {
-			b.WriteString(s[:n])
-		} else {
-			for _, c := range []byte(s[:n]) {
-				fmt.Fprintf(&b, "\\x%02x", c)
-			}
-		}
-		s = s[n:]
-	}
-	return b.String()
 }
 
 // byteSize writes a number of bytes for people.

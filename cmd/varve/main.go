@@ -18,15 +18,27 @@ import (
 func main() {
 	tuneMemory()
 	ctx, stop := interruptible()
-	root, out := newRootCommand(), &results{to: os.Stdout}
-	root.SetOut(out)
-	err := cmp.Or(root.ExecuteContext(ctx), out.err)
+	err := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	interrupted := ctx.Err() != nil
 	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "varve:", failureText(err))
-	}
 	os.Exit(exitCode(err, interrupted))
+}
+
+// execute runs the command that args name, and prints its error.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	out := &results{to: stdout}
+	shown, messages := &shownWriter{to: out}, &shownWriter{to: stderr}
+	root := newRootCommand()
+	root.SetArgs(args)
+	root.SetOut(shown)
+	root.SetErr(messages)
+	err := cmp.Or(root.ExecuteContext(ctx), shown.finish(), out.err)
+	if err != nil {
+		fmt.Fprintln(messages, "varve:", indented(failureText(err)))
+	}
+	// What standard error refuses cannot be shown anywhere.
+	_ = messages.finish()
+	return err
 }
 
 // failureText returns the text of the error of a command.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"varve/manifest/report"
 )
@@ -45,8 +44,8 @@ func newProgress(out io.Writer, quiet bool) *progress {
 func newProgressOf(out io.Writer, quiet bool, doing, unit string) *progress {
 	now := time.Now()
 	p := &progress{out: out, quiet: quiet, unit: unit, begun: now, started: now, said: now, doing: doing, events: !quiet && os.Getenv(eventsVariable) == "events"}
-	if file, ok := out.(*os.File); ok && !quiet && term.IsTerminal(int(file.Fd())) {
-		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(doing),
+	if file, ok := terminalOf(out); ok && !quiet {
+		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(file), progressbar.OptionSetDescription(doing),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
 	}

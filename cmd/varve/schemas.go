@@ -83,13 +83,13 @@ func printArrays(w io.Writer, arrays []manifest.Array) error {
 }
 
 func printArray(out *bufio.Writer, a *manifest.Array) error {
-	fmt.Fprintf(out, "%s  (%s)  %s\n", a.Path, dimsText(a), a.Schema.DataType.Name())
+	fmt.Fprintf(out, "%s  (%s)  %s\n", printable(a.Path), dimsText(a), a.Schema.DataType.Name())
 	g, err := a.Schema.Grid()
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.Path, err)
 	}
 	if g.Rank() > 0 {
-		fmt.Fprintf(out, "    chunks    %s\n", edges(g, a.Schema.Dims()))
+		fmt.Fprintf(out, "    chunks    %s\n", printable(edges(g, a.Schema.Dims())))
 	}
 	fmt.Fprintf(out, "    codecs    %s\n    served    %s\n", codecsText(a), served(a))
 	return nil
@@ -98,7 +98,7 @@ func printArray(out *bufio.Writer, a *manifest.Array) error {
 func dimsText(a *manifest.Array) string {
 	dims := make([]string, len(a.Schema.Shape))
 	for i, name := range a.Schema.Dims() {
-		dims[i] = fmt.Sprintf("%s: %d", name, a.Schema.Shape[i])
+		dims[i] = fmt.Sprintf("%s: %d", printable(name), a.Schema.Shape[i])
 	}
 	return strings.Join(dims, ", ")
 }
@@ -106,7 +106,7 @@ func dimsText(a *manifest.Array) string {
 func codecsText(a *manifest.Array) string {
 	codecs := make([]string, len(a.Schema.Codecs))
 	for i, c := range a.Schema.Codecs {
-		codecs[i] = c.Name
+		codecs[i] = printable(c.Name)
 	}
 	return strings.Join(codecs, ", ")
 }

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"varve/manifest/report"
 )
@@ -82,9 +84,30 @@ func (p *Printer) Sentence(f *report.Finding) string {
 		}
 	}
 	if about := v.about(); about != "" {
-		return about + ": " + text
+		text = about + ": " + text
 	}
-	return text
+	return oneLine(text)
+}
+
+// oneLine quotes the control characters of a text. Names of files and variables may have line breaks, which must not
+// look like the lines of a report, and codes that a terminal obeys.
+func oneLine(text string) string {
+	isControl := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+	if strings.IndexFunc(text, isControl) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case !isControl(r):
+			b.WriteRune(r)
+		case r < utf8.RuneSelf:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // about returns the arrays or the dimension of a finding.
@@ -138,7 +161,7 @@ func (p *Printer) Remedy(r *report.Remedy) string {
 	if does := consequences[r.Consequence]; does != "" {
 		text += " (" + does + ")"
 	}
-	return text
+	return oneLine(text)
 }
 
 // Cost says how many chunks a disagreement re-encodes, or returns "".
@@ -176,7 +199,7 @@ func Files(f report.Files) string {
 		for name := range f.All() {
 			names = append(names, f.Label(name))
 		}
-		return strings.Join(names, ", ")
+		return oneLine(strings.Join(names, ", "))
 	}
 	runs := f.Runs()
 	shown := runs
@@ -193,7 +216,7 @@ func Files(f report.Files) string {
 	if len(shown) < len(runs) {
 		names = append(names, fmt.Sprintf("and %s more runs", report.Thousands(int64(len(runs)-len(shown)))))
 	}
-	return strings.Join(names, ", ") + ": " + report.Thousands(n) + " files"
+	return oneLine(strings.Join(names, ", ")) + ": " + report.Thousands(n) + " files"
 }
 
 // mostUnreadable is the number of unreadable files that have their own lines.
