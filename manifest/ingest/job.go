@@ -177,6 +177,9 @@ func (j *job) plan(ctx context.Context, what string) (*Result, error) {
 	j.tables.beginEarly(ctx, c)
 	made, err := j.planned(ctx, all)
 	if err == nil {
+		err = refuseEmptied(made)
+	}
+	if err == nil {
 		err = j.measureRepacked(ctx, made, all)
 	}
 	if err != nil {

@@ -101,7 +101,7 @@ var explanations = map[report.Code]string{
 	report.BoundsTooLarge:    "Time bounds are converted together with the times that they belong to, and kept in the manifest. These are too large for that.",
 
 	report.VariableAbsent:     "Some files lack a variable that others have. Where they are, the array holds its fill value, unless you drop the variable or refuse the files.",
-	report.VariableUnreadable: "The variable has a type or structure that Zarr cannot express. It is left out; the others are not affected.",
+	report.VariableUnreadable: "The variable has a type or structure that Zarr cannot express. It is left out; the others are not affected. If only coordinates would remain, the build is refused, unless you drop the variable by name.",
 	report.VariableDamaged:    "The variable cannot be read because the file is damaged there. Without it, the rest of the file can be used.",
 	report.VariableElsewhere:  "The variable's values are in another file, outside of the folder of the file that names it. For safety, varve reads such files only from folders that you allow.",
 	report.VariableIsGroup:    "Zarr has one namespace for arrays and groups: a path is one of them in all files.",
