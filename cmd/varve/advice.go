@@ -190,11 +190,19 @@ func walkErrors(err error, yield func(error) bool) bool {
 	return true
 }
 
-// forbiddenText says which flag permits reading. It names the first places only: a manifest may read
+// forbiddenText says why a source is not read, and what permits it. It names the first places only: a manifest may read
 // thousands of folders.
 func forbiddenText(e *store.ForbiddenError) string {
 	const most = 10
-	text := e.Source + ": not allowed: this manifest was built by someone else. If you trust it:"
+	text := e.Source + ": not allowed: " + e.Reason() + ". If you trust it:"
+	if e.Manifest != "" {
+		text += " varve trust " + shellWord(e.Manifest)
+		// These places are not among the manifest's sources.
+		if (e.IsOwn || e.Target != "") && len(e.Allow) > 0 {
+			text += " " + shellWord(e.Allow[0])
+		}
+		text += ", or each time"
+	}
 	for _, place := range e.Allow[:min(len(e.Allow), most)] {
 		text += " --allow " + shellWord(place)
 	}

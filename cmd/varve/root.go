@@ -164,6 +164,7 @@ func commands() []*cobra.Command {
 		newScanCommand(),
 		newServeCommand(),
 		newSourcesCommand(),
+		newTrustCommand(),
 		newVerifyCommand(),
 		newVersionCommand(),
 	}

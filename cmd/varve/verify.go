@@ -30,7 +30,7 @@ type allowOptions struct {
 }
 
 func (o *allowOptions) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.allow, "allow", nil, "let OUT read below this `place`, a folder or URL, as VARVE_ALLOW does")
+	cmd.Flags().StringArrayVar(&o.allow, "allow", nil, "let OUT read below this `place`, a folder or URL, as VARVE_ALLOW does; or once: varve trust")
 	addDownload(cmd.Flags(), &o.download)
 }
 

@@ -153,11 +153,10 @@ func (opts *Options) checked() (*Options, error) {
 	if opts != nil {
 		out = *opts
 	}
-	open := source.Open
-	if out.Opener != nil {
-		open = out.Opener.Open
+	if out.Opener == nil {
+		out.Opener = source.NewOpener(nil) // it has no connections that live longer than a minute without use
 	}
-	out.indexes = grib.NewIndexReader(grib.IndexOptions{Use: out.GRIBIndex, Templates: out.GRIBTemplates, Open: open})
+	out.indexes = grib.NewIndexReader(grib.IndexOptions{Use: out.GRIBIndex, Templates: out.GRIBTemplates, Open: out.Opener.Open})
 	return &out, out.Plan.Check()
 }
 

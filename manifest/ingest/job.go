@@ -347,7 +347,8 @@ func (j *job) seal(snap *manifest.Snapshot, r *report.Report) {
 	if j.old != nil {
 		old = j.old.Seal
 	}
-	seal, err := store.Seal(old, func(yield func(string) bool) {
+	// The build followed redirects, so reading the manifest may too.
+	seal, err := store.Seal(old, j.opts.Opener.Redirects(), func(yield func(string) bool) {
 		for _, f := range j.files {
 			if !yield(f.URL) {
 				return

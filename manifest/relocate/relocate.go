@@ -143,7 +143,7 @@ func (r *relocation) run(ctx context.Context) (err error) {
 		what = fmt.Sprintf("%d sources", n)
 	}
 	next.Message = fmt.Sprintf("relocate %s %v", what, r.moves)
-	next.Seal, r.result.Unsealed = store.Reseal(r.old.Seal, slices.Values(r.urls), r.moves.places())
+	next.Seal, r.result.Unsealed = store.Reseal(r.old.Seal, r.Opener.Redirects(), slices.Values(r.urls), r.moves.places())
 	if err := r.repo.Publish(ctx, next, parent); err != nil {
 		return err
 	}

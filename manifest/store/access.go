@@ -25,12 +25,15 @@ import (
 // manifest, and so have chosen the names of the sources.
 type access struct {
 	isUnlimited bool
-	folders     map[string]bool // absolute, normalised by sameName
+	folders     map[string]bool // absolute, normalised by sameName; a link is listed with where it led when access was granted
 	urls        []*url.URL      // prefixes of remote sources
 	wanted      []string        // the prefixes to allow for the whole manifest, if its seal lists them
+	isOwn       bool            // this user built the manifest, or trusts it
+	manifest    string          // its name, if it has one
 }
 
-// newAccess returns access to the given prefixes, in the form in which a user writes them.
+// newAccess returns access to the given prefixes, in the form in which a user writes them. A folder that is a link is
+// resolved now: the user allows what it leads to, and not what it may lead to later.
 func newAccess(prefixes []string) (*access, error) {
 	x := &access{folders: map[string]bool{}}
 	for _, prefix := range prefixes {
@@ -50,8 +53,26 @@ func newAccess(prefixes []string) (*access, error) {
 			return nil, fmt.Errorf("allowed prefix: %w", err)
 		}
 		x.folders[sameName(folder)] = true
+		x.folders[sameName(resolveLinks(folder))] = true
 	}
 	return x, nil
+}
+
+// addSealed adds the prefixes of a seal. They are not resolved again: a seal has the folders to which links led when it
+// was made, and if a folder was replaced by a link since, that leads to another place.
+func (x *access) addSealed(prefixes []string) error {
+	for _, prefix := range prefixes {
+		if !isFar(prefix) {
+			x.folders[sameName(prefix)] = true
+			continue
+		}
+		u, err := parsePrefix(prefix)
+		if err != nil {
+			return err
+		}
+		x.urls = append(x.urls, u)
+	}
+	return nil
 }
 
 // parsePrefix parses an allowed URL. It rejects . and .. in it, because a server would resolve them to
@@ -77,7 +98,7 @@ func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) 
 			src, err = o.OpenVersion(ctx, s.URL, s.Identity())
 		}
 	default:
-		src, err = x.openLocal(ctx, s)
+		src, err = x.openLocal(s)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -89,7 +110,7 @@ func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) 
 }
 
 // openLocal opens the version of a local file that was scanned, if it may be read.
-func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Source, error) {
+func (x *access) openLocal(s manifest.Source) (*source.Source, error) {
 	name, err := source.LocalPath(s.URL)
 	if err == nil {
 		name, err = filepath.Abs(name)
@@ -97,11 +118,11 @@ func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Sour
 	if err != nil {
 		return nil, err
 	}
-	real, folder, err := x.find(s, name)
+	real, err := x.find(s, name)
 	if err != nil {
 		return nil, err
 	}
-	src, err := source.OpenWithin(ctx, real, folder)
+	src, err := source.OpenRealSource(s.URL, real)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.URL, err)
 	}
@@ -111,24 +132,24 @@ func (x *access) openLocal(ctx context.Context, s manifest.Source) (*source.Sour
 	return src, nil
 }
 
-// find resolves all symbolic links of a path. It returns the real path and the allowed folder that
-// contains it. The caller opens the file relative to that folder: then a link that changes in the meantime
-// cannot lead out of the folder.
-func (x *access) find(s manifest.Source, name string) (real, folder string, err error) {
+// find resolves all symbolic links of a path, and returns the real path if it may be read. The caller opens it with
+// source.OpenReal: then a folder that becomes a link in the meantime cannot lead to another file.
+func (x *access) find(s manifest.Source, name string) (real string, err error) {
 	// Check the path before resolving it: the error must not reveal whether a file outside the allowed
 	// folders exists.
-	if _, ok := x.within(name); !ok {
-		return "", "", x.forbid(s.URL, filepath.Dir(name))
+	if !x.within(name) {
+		return "", x.forbid(s.URL, filepath.Dir(name))
 	}
 	if real, err = filepath.EvalSymlinks(name); err != nil {
-		return "", "", err
+		return "", err
 	}
 	// A link inside an allowed folder may lead out of it, so check again.
-	folder, ok := x.within(real)
-	if !ok {
-		return "", "", x.forbid(s.URL, filepath.Dir(real))
+	if !x.within(real) {
+		refused := x.forbid(s.URL, filepath.Dir(real))
+		refused.Target = real
+		return "", refused
 	}
-	return real, folder, nil
+	return real, nil
 }
 
 // checkFolder returns an error if a folder may not be read.
@@ -136,22 +157,22 @@ func (x *access) checkFolder(s manifest.Source, path string) error {
 	if x.isUnlimited {
 		return nil
 	}
-	_, _, err := x.find(s, path)
+	_, err := x.find(s, path)
 	return err
 }
 
-// within returns the outermost allowed folder that contains a path, or the folder of a file that is
-// allowed itself. It resolves links of the allowed folders only if no allowed folder contains the path
-// by name: there may be many of them, and the store calls within each time it opens a source.
-func (x *access) within(name string) (folder string, ok bool) {
-	if folder, ok = outermost(x.folders, name); ok {
-		return folder, true
+// within reports whether an absolute path is an allowed file or folder, or is in one.
+func (x *access) within(name string) bool {
+	for at := name; ; {
+		if x.folders[sameName(at)] {
+			return true
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return false
+		}
+		at = up
 	}
-	places := make(map[string]bool, len(x.folders))
-	for folder := range x.folders {
-		places[sameName(resolveLinks(folder))] = true
-	}
-	return outermost(places, name)
 }
 
 // sameName returns a form of a path that is equal for all spellings of the path: lower case on Windows,
@@ -161,22 +182,6 @@ func sameName(path string) string {
 		return strings.ToLower(path)
 	}
 	return path
-}
-
-// outermost returns the outermost of the folders that contains a path.
-func outermost(folders map[string]bool, name string) (folder string, ok bool) {
-	if folders[sameName(name)] {
-		folder, ok = filepath.Dir(name), true
-	}
-	for at := name; ; {
-		up := filepath.Dir(at)
-		if up == at {
-			return folder, ok
-		}
-		if at = up; folders[sameName(at)] {
-			folder, ok = at, true
-		}
-	}
 }
 
 func resolveLinks(name string) string {
@@ -201,21 +206,35 @@ func (x *access) checkURL(name string) error {
 	return x.forbid(u.Redacted(), (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Dir(u.Path)}).String())
 }
 
-// ForbiddenError is returned if a source may not be read, because somebody else built the manifest and
-// Options.Allow does not contain the source. It wraps source.ErrForbidden.
+// ForbiddenError is returned if a source may not be read, because somebody else built the manifest, or a link leads to
+// another place than when it was built, and Options.Allow does not contain the source. It wraps source.ErrForbidden.
 type ForbiddenError struct {
-	Source string
-	Allow  []string // folders and URLs that the manifest reads, for Options.Allow
+	Source   string
+	Allow    []string // folders and URLs that the manifest reads, for Options.Allow
+	Target   string   // where symbolic links lead, if the source's own path is allowed
+	Manifest string   // the name of the manifest, if it has one
+	IsOwn    bool     // this user built the manifest, or trusts it
 }
 
-// Error names the source and the places to allow.
+// Error names the source, the reason and the places to allow.
 func (e *ForbiddenError) Error() string {
 	const most = 10
 	allow, more := e.Allow, ""
 	if len(allow) > most {
 		allow, more = allow[:most], fmt.Sprintf(" and %d more", len(e.Allow)-most)
 	}
-	return fmt.Sprintf("%s: %v: someone else built this manifest. If you trust it, allow %s%s", e.Source, source.ErrForbidden, strings.Join(allow, ", "), more)
+	return fmt.Sprintf("%s: %v: %s. If you trust it, allow %s%s", e.Source, source.ErrForbidden, e.Reason(), strings.Join(allow, ", "), more)
+}
+
+// Reason says why the source may not be read.
+func (e *ForbiddenError) Reason() string {
+	switch {
+	case e.Target != "":
+		return "a symbolic link leads to " + e.Target + ", which is outside of the allowed folders"
+	case e.IsOwn:
+		return "it is outside of the folders that were allowed when the manifest was built"
+	}
+	return "someone else built this manifest"
 }
 
 // Unwrap makes it a source.ErrForbidden.
@@ -232,19 +251,19 @@ func (e *missingError) Unwrap() []error { return []error{source.ErrChanged, e.er
 
 // forbid returns the error for a source that may not be read. The source's own prefix comes first if the seal does
 // not contain it: an append by another user seals only the folders of its own sources.
-func (x *access) forbid(name, prefix string) error {
+func (x *access) forbid(name, prefix string) *ForbiddenError {
 	allow := x.wanted
-	if sealed, err := newAccess(allow); err != nil || !sealed.contains(prefix) {
+	sealed := &access{folders: map[string]bool{}}
+	if err := sealed.addSealed(allow); err != nil || !sealed.contains(prefix) {
 		allow = append([]string{prefix}, allow...)
 	}
-	return &ForbiddenError{name, allow}
+	return &ForbiddenError{Source: name, Allow: allow, Manifest: x.manifest, IsOwn: x.isOwn}
 }
 
 // contains reports whether a folder or URL is within an allowed one.
 func (x *access) contains(prefix string) bool {
 	if !isFar(prefix) {
-		_, ok := x.within(prefix)
-		return ok
+		return x.within(prefix)
 	}
 	u, err := url.Parse(prefix)
 	return err == nil && slices.ContainsFunc(x.urls, func(p *url.URL) bool { return source.URLWithin(u, p) })
@@ -300,22 +319,27 @@ func (x *access) checkAddress(_, address string, _ syscall.RawConn) error {
 	return fmt.Errorf("%s is an address of metadata or link-local services: %w; allow a prefix with this address if you need it", ip, source.ErrForbidden)
 }
 
-// grantAccess returns the access of a store: the prefixes that the caller allows and, if this user built
-// the manifest on this machine, the prefixes of its sources.
-func grantAccess(snap *manifest.Snapshot, opts *Options) (*access, error) {
+// grantAccess returns the access of a store: the prefixes that the caller allows and, if this user built the manifest
+// or trusts it, the prefixes of its sources. name is the name of the manifest, or empty.
+func grantAccess(snap *manifest.Snapshot, name string, opts *Options) (*access, error) {
 	if opts.Trusted {
 		return &access{isUnlimited: true}, nil
 	}
-	prefixes := slices.Clone(opts.Allow)
-	if snap.Seal != nil && isSealed(snap.Seal) {
-		prefixes = append(prefixes, snap.Seal.Prefixes...)
-	}
-	x, err := newAccess(slices.DeleteFunc(prefixes, func(p string) bool { return p == "" }))
+	x, err := newAccess(slices.DeleteFunc(slices.Clone(opts.Allow), func(p string) bool { return p == "" }))
 	if err != nil {
 		return nil, err
 	}
+	x.manifest = name
 	if snap.Seal != nil {
 		x.wanted = snap.Seal.Prefixes
 	}
-	return x, nil
+	if snap.Seal != nil && isSealed(snap.Seal) {
+		x.isOwn = true
+		if err := x.addSealed(snap.Seal.Prefixes); err != nil {
+			return nil, err
+		}
+	}
+	trusted := trustedPrefixes(name)
+	x.isOwn = x.isOwn || len(trusted) > 0
+	return x, x.addSealed(trusted)
 }

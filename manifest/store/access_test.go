@@ -151,7 +151,7 @@ func TestSeal(t *testing.T) {
 	for _, s := range m.sources {
 		urls = append(urls, s.URL)
 	}
-	seal, err := Seal(nil, slices.Values(urls))
+	seal, err := Seal(nil, nil, slices.Values(urls))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestSeal(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the key: %v (%v)", info, err)
 	}
-	again, err := Seal(nil, slices.Values(urls))
+	again, err := Seal(nil, nil, slices.Values(urls))
 	if err != nil || again.MAC != seal.MAC {
 		t.Errorf("a second seal of the same sources differs (%v)", err)
 	}
@@ -174,12 +174,12 @@ func TestSeal(t *testing.T) {
 	if err := read(seal); err != nil {
 		t.Errorf("sealed: %v", err)
 	}
-	more, err := Seal(seal, slices.Values([]string{"/no/such/file"}))
+	more, err := Seal(seal, nil, slices.Values([]string{"/no/such/file"}))
 	if err != nil || !slices.Contains(more.Prefixes, "/no/such") || !slices.Contains(more.Prefixes, seal.Prefixes[0]) || !isSealed(more) {
 		t.Errorf("a seal with added sources: %v (%v)", more, err)
 	}
 	for i := range 200 {
-		if more, err = Seal(more, slices.Values([]string{fmt.Sprintf("/no/such/%d/file", i)})); err != nil {
+		if more, err = Seal(more, nil, slices.Values([]string{fmt.Sprintf("/no/such/%d/file", i)})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +195,7 @@ func TestSeal(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, err, source.ErrForbidden)
 		}
 	}
-	if s, err := Seal(&forged, slices.Values(urls)); err != nil || slices.Contains(s.Prefixes, "/") {
+	if s, err := Seal(&forged, nil, slices.Values(urls)); err != nil || slices.Contains(s.Prefixes, "/") {
 		t.Errorf("adding sources to a forged seal: %v (%v)", s, err)
 	}
 	if err := read(&forged); !strings.Contains(err.Error(), seal.Prefixes[0]) {
@@ -240,7 +240,7 @@ func TestPrefixes(t *testing.T) {
 			return years
 		}()},
 	} {
-		if got, err := prefixesOf(c.urls); err != nil || !slices.Equal(got, c.want) {
+		if got, err := prefixesOf(c.urls, true); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v (%v), want %v", c.name, got, err, c.want)
 		}
 	}
@@ -402,8 +402,8 @@ func TestManyFolders(t *testing.T) {
 		for range 20 {
 			begin := time.Now()
 			for range 20 {
-				if _, folder, err := x.find(manifest.Source{URL: name}, name); err != nil || folder != dir {
-					t.Fatal(folder, err)
+				if real, err := x.find(manifest.Source{URL: name}, name); err != nil || real != name {
+					t.Fatal(real, err)
 				}
 			}
 			if took := time.Since(begin); best == 0 || took < best {
@@ -438,7 +438,7 @@ func TestForbiddenAdvice(t *testing.T) {
 		if isFar(c.source) {
 			err = x.checkURL(c.source)
 		} else {
-			_, _, err = x.find(manifest.Source{URL: c.source}, c.source)
+			_, err = x.find(manifest.Source{URL: c.source}, c.source)
 		}
 		var forbidden *ForbiddenError
 		if !errors.As(err, &forbidden) || !slices.Equal(forbidden.Allow, c.advice) {

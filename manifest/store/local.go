@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"varve/manifest"
 	"varve/readers/source"
@@ -66,25 +65,16 @@ func openLocal(src manifest.Source, x *access) (*Local, error) {
 	return l, nil
 }
 
-// openFile opens a file for reading. O_NONBLOCK prevents waiting if the file is a pipe.
+// openFile opens a file for reading.
 func (x *access) openFile(src manifest.Source, path string) (*os.File, error) {
 	if x.isUnlimited {
 		return source.OpenShared(path)
 	}
-	real, folder, err := x.find(src, path)
+	real, err := x.find(src, path)
 	if err != nil {
 		return nil, err
 	}
-	inside, err := filepath.Rel(folder, real)
-	if err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	f, err := root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	return f, errors.Join(err, root.Close())
+	return source.OpenReal(real)
 }
 
 // Check returns a source.ErrChanged if the file is not the version that was scanned.

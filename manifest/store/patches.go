@@ -66,11 +66,12 @@ func (p *patches) open(ctx context.Context, row int64) (*source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.access(src).openLocal(ctx, src)
+	return p.access(src).openLocal(src)
 }
 
 func (p *patches) access(file manifest.Source) *access {
-	return &access{folders: map[string]bool{sameName(filepath.Dir(file.URL)): true}}
+	folder := filepath.Dir(file.URL)
+	return &access{folders: map[string]bool{sameName(folder): true, sameName(resolveLinks(folder)): true}}
 }
 
 // patch returns the compacted chunk at these coordinates, and the row of its file.

@@ -37,14 +37,15 @@ const sealDomain = "varve seal 1"
 // maxPrefixes limits the list. If there are more folders, their parent folders replace them.
 const maxPrefixes = 64
 
-// Seal returns the seal of a manifest with these sources. It makes a key if the user has none. old is the seal
-// of the snapshot to which the sources are added, or nil. If this user made it, the new seal also has its
-// prefixes.
-func Seal(old *manifest.Seal, urls iter.Seq[string]) (*manifest.Seal, error) {
-	prefixes, err := prefixesOf(urls)
+// Seal returns the seal of a manifest with these sources, which also has the places to which servers redirect. It makes
+// a key if the user has none. old is the seal of the snapshot to which the sources are added, or nil. If this user made
+// it, the new seal also has its prefixes.
+func Seal(old *manifest.Seal, redirects []string, urls iter.Seq[string]) (*manifest.Seal, error) {
+	prefixes, err := prefixesOf(urls, true)
 	if err != nil {
 		return nil, err
 	}
+	prefixes = limitPrefixes(slices.Concat(prefixes, redirects))
 	if old != nil && isSealed(old) {
 		prefixes = limitPrefixes(slices.Concat(prefixes, old.Prefixes))
 	}
@@ -59,28 +60,49 @@ func seal(prefixes []string) (*manifest.Seal, error) {
 	return &manifest.Seal{Prefixes: prefixes, MAC: hex.EncodeToString(sealSum(key, prefixes))}, nil
 }
 
-// Reseal returns the seal of a manifest after some of its sources were moved below places. If this
-// user made the old seal, the new one covers all sources. Otherwise somebody else chose the names of
-// the sources, so the new seal covers only the places, without following links in them.
-func Reseal(old *manifest.Seal, urls iter.Seq[string], places []string) (*manifest.Seal, error) {
+// Reseal returns the seal of a manifest after some of its sources were moved below places, some of which redirect. If
+// this user made the old seal, the new one covers all sources, and the servers of the old one, to which others may
+// redirect. Otherwise somebody else chose the names of the sources, so the new seal covers only the places, without
+// following links below them.
+func Reseal(old *manifest.Seal, redirects []string, urls iter.Seq[string], places []string) (*manifest.Seal, error) {
 	if old != nil && isSealed(old) {
-		return Seal(nil, urls)
+		servers := slices.DeleteFunc(slices.Clone(old.Prefixes), func(p string) bool { return !isFar(p) })
+		return Seal(nil, slices.Concat(redirects, servers), urls)
 	}
-	var prefixes []string
+	prefixes, err := placesOf(places, source.ParseURL)
+	if err != nil {
+		return nil, err
+	}
+	return seal(limitPrefixes(slices.Concat(prefixes, redirects)))
+}
+
+// placesOf returns the prefixes of a seal for folders and URLs that the user names. A folder that is a link is listed
+// with where it leads now.
+func placesOf(places []string, parse func(string) (*url.URL, error)) (prefixes []string, err error) {
 	for _, place := range places {
 		if isFar(place) {
-			u, err := source.ParseURL(place)
+			u, err := parse(place)
 			if err != nil {
 				return nil, err
 			}
-			place = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+			prefixes = append(prefixes, (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
+			continue
 		}
-		// Never seal a whole file system.
-		if isFar(place) || filepath.Dir(place) != place {
-			prefixes = append(prefixes, place)
+		local, err := source.LocalPath(place)
+		if err == nil {
+			local, err = filepath.Abs(local)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, folder := range []string{local, resolveLinks(local)} {
+			// Never seal a whole file system.
+			if filepath.Dir(folder) != folder {
+				prefixes = append(prefixes, folder)
+			}
 		}
 	}
-	return seal(limitPrefixes(prefixes))
+	return prefixes, nil
 }
 
 // isSealed reports whether this user made a seal.
@@ -168,8 +190,9 @@ func readKey(name string) ([]byte, error) {
 }
 
 // prefixesOf returns the folders that contain the sources, sorted, both with links and with links resolved. If
-// there are too many, their parent folders replace them, but never a root folder.
-func prefixesOf(urls iter.Seq[string]) ([]string, error) {
+// there are too many, their parent folders replace them, but never a root folder. With follow it also has the folders to
+// which links that are sources lead.
+func prefixesOf(urls iter.Seq[string], follow bool) ([]string, error) {
 	folders := map[string]bool{}
 	for name := range urls {
 		if isFar(name) {
@@ -188,7 +211,7 @@ func prefixesOf(urls iter.Seq[string]) ([]string, error) {
 			return nil, err
 		}
 		folders[folderOf(local)] = true
-		if info, err := os.Lstat(local); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if info, err := os.Lstat(local); follow && err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			folders[folderOf(resolveLinks(local))] = true
 		}
 	}

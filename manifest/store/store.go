@@ -163,7 +163,11 @@ func newStore(snap *manifest.Snapshot, t tables, repository *repo.Repository, op
 			return nil, err
 		}
 	}
-	access, err := grantAccess(snap, opts)
+	name := ""
+	if repository != nil {
+		name = repository.Name()
+	}
+	access, err := grantAccess(snap, name, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,8 @@ type remote struct {
 	head    []byte // the bytes of the first request, until Prefetched returns them
 	content *content
 	// target is the address to which redirects led, so that later requests can skip the redirects.
-	target atomic.Pointer[url.URL]
+	target   atomic.Pointer[url.URL]
+	followed *redirects
 
 	closing  context.Context
 	shut     context.CancelFunc
@@ -46,7 +47,7 @@ type remote struct {
 }
 
 func newRemote(o *Opener, u *url.URL) *remote {
-	r := &remote{opts: &o.opts, single: &o.single, header: http.Header{}, slots: make(chan struct{}, o.opts.Parallel)}
+	r := &remote{opts: &o.opts, single: &o.single, followed: &o.followed, header: http.Header{}, slots: make(chan struct{}, o.opts.Parallel)}
 	for key, values := range o.opts.Header {
 		r.header[http.CanonicalHeaderKey(key)] = values
 	}

@@ -3,8 +3,13 @@ package source
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -41,12 +46,42 @@ func (e *redirectError) Error() string {
 
 func (e *redirectError) Unwrap() error { return e.err }
 
+// redirects are the places to which servers redirected requests.
+type redirects struct {
+	mu     sync.Mutex
+	places map[string]bool
+}
+
+// maxRedirects limits the number of places that are remembered. A server may redirect every request to another one.
+const maxRedirects = 4096
+
+func (r *redirects) add(to *url.URL) {
+	place := (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: path.Dir(path.Clean("/" + to.Path))}).String()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.places == nil {
+		r.places = map[string]bool{}
+	}
+	if len(r.places) < maxRedirects {
+		r.places[place] = true
+	}
+}
+
+// Redirects returns the places to which servers have redirected the requests for sources of o: URLs up to the last slash,
+// sorted. Whoever reads the same sources later follows the same redirects.
+func (o *Opener) Redirects() []string {
+	o.followed.mu.Lock()
+	defer o.followed.mu.Unlock()
+	return slices.Sorted(maps.Keys(o.followed.places))
+}
+
 // checkRedirect returns an error if a redirect is not followed. Otherwise it removes headers that must not reach another
 // host: credentials, and the Referer, because the redirecting address may be signed.
 func (r *remote) checkRedirect(req *http.Request, via []*http.Request) error {
 	if err := r.mayRedirect(req, via); err != nil {
 		return &redirectError{req.URL.Scheme + "://" + req.URL.Host, err}
 	}
+	r.followed.add(req.URL)
 	req.Header.Del("Referer")
 	// net/http removes only its own list of sensitive headers; Options.Header may have others.
 	if !sameHost(req.URL, r.origin) {

@@ -117,6 +117,7 @@ type Opener struct {
 	single    oneByOne
 	stores    stores
 	secrets   secrets
+	followed  redirects
 	transport http.RoundTripper
 	own       *http.Transport // the same as transport, unless Options.Transport is set
 }
@@ -322,7 +323,8 @@ func openURL(ctx context.Context, o *Opener, name string, id *Identity) (string,
 	return r.name, r, nil
 }
 
-// parseURL parses a URL. It returns an error for a fragment: the server would not get it, so another file would be read.
+// parseURL parses a URL, and removes "." and ".." from its path as clients of HTTP do. It returns an error for a fragment:
+// the server would not get it, so another file would be read.
 func parseURL(name string) (*url.URL, error) {
 	u, err := url.Parse(name)
 	if err != nil {
@@ -337,7 +339,9 @@ func parseURL(name string) (*url.URL, error) {
 	if u.Host == "" {
 		return nil, fmt.Errorf("%s: the URL has no host", withoutUser(name))
 	}
-	return u, nil
+	whole := u.ResolveReference(&url.URL{RawQuery: u.RawQuery, ForceQuery: u.ForceQuery})
+	whole.User = u.User
+	return whole, nil
 }
 
 // withoutUser removes everything that may be a password or a signature from a name that is not a valid URL.
