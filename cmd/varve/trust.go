@@ -34,8 +34,7 @@ The command keeps a seal in your config folder: the folders and URLs of the sour
 your key. OUT is not changed. If OUT later names files in other places, these are not read. PLACE
 adds a folder or URL that no source names, such as one to which a server redirects.`,
 		Example: `  varve trust sst.varve --dry-run
-  varve trust sst.varve
-  varve trust sst.varve --remove`,
+  varve trust sst.varve`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runTrust(cmd.Context(), &opts, args, cmd.OutOrStdout())

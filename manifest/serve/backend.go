@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 
 	"varve/codec"
@@ -94,7 +95,11 @@ func otherValues(ctx context.Context, old, now array) (why string, err error) {
 		return "", err
 	}
 	for w.Next() {
-		a, b := codec.NewElems(old.Schema().Form(w.Region.Shape)), codec.NewElems(old.Schema().Form(w.Region.Shape))
+		form := old.Schema().Form(w.Region.Shape)
+		if err := form.CheckSize(); err != nil {
+			return "", fmt.Errorf("%s: %w", old.Path(), err)
+		}
+		a, b := codec.NewElems(form), codec.NewElems(form)
 		if err := old.ReadRegion(ctx, w.Region, a); err != nil {
 			return "", err
 		}

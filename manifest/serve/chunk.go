@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"varve/manifest"
@@ -113,7 +114,15 @@ func (s *site) serveReencoded(w http.ResponseWriter, r *http.Request, a *served,
 // client receives the data, so a slow client occupies memory but does not block others. The caller calls done
 // after sending the data.
 func (s *site) reencode(ctx context.Context, a *served, coords []int64) (data []byte, done func(), err error) {
-	made, ok := s.reencodes.take(ctx, 1)
+	p, err := a.Pipeline(coords)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.Form().CheckSize(); err != nil {
+		return nil, nil, fmt.Errorf("%s: chunk %v: %w", a.Path(), coords, err)
+	}
+	// The elements, and their encoded form.
+	made, ok := s.create(ctx, 2*p.Form().MemorySize())
 	if !ok {
 		return nil, nil, errBusy
 	}

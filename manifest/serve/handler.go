@@ -31,6 +31,9 @@ type Options struct {
 	Reload time.Duration
 	// Reencodes limits the number of chunks and plots that are created concurrently; 0 means 4 per core.
 	Reencodes int
+	// WorkBytes limits the memory in which chunks and plots are created; 0 means 256 MiB. One that needs more is
+	// created alone.
+	WorkBytes int64
 	// AnswerBytes limits the memory for answers that clients are still receiving; 0 means 256 MiB. Data that
 	// goes directly from a file to the socket does not count.
 	AnswerBytes int64
@@ -47,6 +50,12 @@ type Options struct {
 	idle time.Duration // how long a snapshot at its own address stays open without readers
 }
 
+// The defaults of limits of memory.
+const (
+	defaultWorkBytes   = 256 << 20
+	defaultAnswerBytes = 256 << 20
+)
+
 func (o Options) withDefaults() Options {
 	if o.Reload == 0 {
 		o.Reload = time.Second
@@ -54,8 +63,11 @@ func (o Options) withDefaults() Options {
 	if o.Reencodes <= 0 {
 		o.Reencodes = 4 * runtime.GOMAXPROCS(0)
 	}
+	if o.WorkBytes <= 0 {
+		o.WorkBytes = defaultWorkBytes
+	}
 	if o.AnswerBytes <= 0 {
-		o.AnswerBytes = 256 << 20
+		o.AnswerBytes = defaultAnswerBytes
 	}
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
@@ -117,7 +129,11 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 	if base := strings.Trim(h.opts.Base, "/"); base != "" {
 		h.base = "/" + base + "/"
 	}
-	h.limits = &limits{newTurns(int64(h.opts.Reencodes), h.opts.Patience), newTurns(h.opts.AnswerBytes, h.opts.Patience)}
+	h.limits = &limits{
+		reencodes: newTurns(int64(h.opts.Reencodes), h.opts.Patience),
+		work:      newTurns(h.opts.WorkBytes, h.opts.Patience),
+		answers:   newTurns(h.opts.AnswerBytes, h.opts.Patience),
+	}
 	h.watch = h.metrics.handler()
 	h.shelf = newShelf(ctx, h.opts, h.load)
 	for _, dir := range dirs {

@@ -59,7 +59,7 @@ func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form s
 
 // draw creates a plot under the same limits as reencode creates a chunk.
 func (s *site) draw(ctx context.Context, sl *slice, form string) (data []byte, done func(), err error) {
-	made, ok := s.reencodes.take(ctx, 1)
+	made, ok := s.create(ctx, sl.bytes())
 	if !ok {
 		return nil, nil, errBusy
 	}

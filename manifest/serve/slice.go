@@ -23,6 +23,19 @@ type slice struct {
 // maxSlice limits the number of elements of a slice, because all of them are in memory.
 const maxSlice = 4 << 20
 
+// pictureBytes is the approximate memory of a picture itself.
+const pictureBytes = 8 << 20
+
+// bytes returns the approximate memory that is needed to draw the slice: its elements, and as float64 twice, because
+// coordinates are as long, or the elements are transposed.
+func (s *slice) bytes() int64 {
+	n, err := s.region.Elements()
+	if err != nil {
+		return maxSlice
+	}
+	return n*int64(s.array.Schema().DataType.Type().Size+8+8) + pictureBytes
+}
+
 func badSlice(format string, args ...any) error {
 	return &fault{Status: http.StatusBadRequest, Kind: "no such slice", Reason: fmt.Sprintf(format, args...)}
 }

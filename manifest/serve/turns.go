@@ -10,6 +10,7 @@ import (
 // limits are the limits of memory and work for all snapshots together.
 type limits struct {
 	reencodes *turns // chunks and plots that are being created
+	work      *turns // bytes of memory in which they are created
 	answers   *turns // bytes of answers in memory that clients have not received
 }
 
@@ -36,4 +37,19 @@ func (t *turns) take(ctx context.Context, n int64) (give func(), ok bool) {
 		}
 	}
 	return func() { t.places.Release(n) }, true
+}
+
+// create waits for a turn to create something in n bytes of memory. The caller calls done when it is created.
+func (l *limits) create(ctx context.Context, n int64) (done func(), ok bool) {
+	// Memory comes first: whoever waits for it does not keep others from work that needs little.
+	freed, ok := l.work.take(ctx, n)
+	if !ok {
+		return nil, false
+	}
+	made, ok := l.reencodes.take(ctx, 1)
+	if !ok {
+		freed()
+		return nil, false
+	}
+	return func() { made(); freed() }, true
 }

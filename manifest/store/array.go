@@ -167,12 +167,12 @@ func (a *Array) locateInline(ctx context.Context, coords []int64) (manifest.Loca
 		return manifest.Location{}, err
 	}
 	one := grid.Region{Origin: coords, Shape: slices.Repeat([]int64{1}, len(coords))}
-	for l, err := range a.inlineLocations(ctx, one) {
+	for r, err := range a.inlineRuns(ctx, one) {
 		if err != nil {
 			return manifest.Location{}, err
 		}
-		found := *l
-		found.Coords = slices.Clone(l.Coords)
+		found := r.Location
+		found.Coords = slices.Clone(r.Coords)
 		return found, nil
 	}
 	return manifest.Location{}, fmt.Errorf("%s: chunk %v: %w", a.Path(), c.Region, grid.ErrOutOfBounds)

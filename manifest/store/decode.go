@@ -106,6 +106,9 @@ func (a *Array) workOnSource(ctx context.Context, src *source.Source, b *batch) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if err := j.pipe.Form().CheckGrowth(int64(len(stored[i]))); err != nil {
+			return j.wrap(err)
+		}
 		j.into.begin(a)
 		if err := a.decode(ctx, j, stored[i]); err != nil {
 			return j.wrap(err)
@@ -189,6 +192,13 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	if j.Fit != nil && j.Fit.IsMemoryForm() && len(stored) == form.Bytes() {
 		return a.place(j, codec.Elems{Fixed: stored})
 	}
+	// If the part is small, decode only the part, where the codec can do so.
+	if !j.isReusable && !j.IsWhole() && isSmall(j) {
+		return a.decodeRegion(ctx, j, codec.Memory(stored))
+	}
+	if err := form.CheckSize(); err != nil {
+		return err
+	}
 	if j.isReusable {
 		e, err := a.store.cache.get(ctx, j.key(a), func() (codec.Elems, error) {
 			e := codec.NewElems(form)
@@ -198,10 +208,6 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 			return err
 		}
 		return a.place(j, e)
-	}
-	// If the part is small, decode only the part, where the codec can do so.
-	if !j.IsWhole() && isSmall(j) {
-		return a.decodeRegion(ctx, j, codec.Memory(stored))
 	}
 	e, room := a.room(j, form)
 	defer room.release()

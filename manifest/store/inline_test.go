@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 
@@ -220,5 +222,80 @@ func TestReadStored(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestInlineRuns compares the runs of arrays with random pieces with the chunks one by one.
+func TestInlineRuns(t *testing.T) {
+	random := newRand()
+	for range 200 {
+		rank := random.IntN(4)
+		shape, chunk := make([]int64, rank), make([]int64, rank)
+		for k := range shape {
+			shape[k], chunk[k] = 1+random.Int64N(9), 1+random.Int64N(4)
+		}
+		m := newMemoryTables()
+		var pieces []manifest.Piece
+		for i := range random.IntN(4) {
+			p := manifest.Piece{Origin: make([]int64, rank), Shape: make([]int64, rank), Values: fmt.Sprint(i)}
+			n := int64(1)
+			for k := range shape {
+				p.Origin[k] = random.Int64N(shape[k])
+				p.Shape[k] = random.Int64N(shape[k] - p.Origin[k] + 1)
+				n *= p.Shape[k]
+			}
+			m.values[p.Values] = &manifest.Values{ID: p.Values, Data: bytes.Repeat([]byte{byte(i + 1)}, int(n))}
+			pieces = append(pieces, p)
+		}
+		schema := &zarrjson.Array{Shape: shape, DataType: dataType(t, codec.Type{Kind: codec.Uint, Size: 1}), ChunkGrid: zarrjson.RegularGrid(chunk...), Fill: []byte{0}, Codecs: []codec.Spec{spec("bytes", `{}`)}}
+		s := openMemory(t, &manifest.Snapshot{Arrays: []manifest.Array{{Path: "/v", Schema: schema, Pieces: pieces}}}, m, Options{})
+		a := s.Arrays()[0]
+		chunks := grid.Whole(a.Grid().Counts()).Clone()
+		for k := range chunks.Shape {
+			chunks.Origin[k] = random.Int64N(chunks.Shape[k])
+			chunks.Shape[k] -= chunks.Origin[k]
+		}
+		next, at := slices.Clone(chunks.Origin), int64(0)
+		for r, err := range a.Runs(t.Context(), chunks) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for l := range r.Locations(chunks) {
+				if !slices.Equal(l.Coords, next) {
+					t.Fatalf("chunk %v, want %v", l.Coords, next)
+				}
+				c, _ := a.Grid().Chunk(next)
+				kind := manifest.Missing
+				if len(a.piecesIn(c.Region)) > 0 {
+					kind = manifest.Verbatim
+				}
+				if l.Kind != kind {
+					t.Errorf("shape %v, chunks %v, pieces %v: chunk %v is %v, want %v", shape, chunk, pieces, next, l.Kind, kind)
+				}
+				chunks.Next(next)
+				at++
+			}
+		}
+		if n, _ := chunks.Elements(); at != n {
+			t.Errorf("%d chunks, want %d", at, n)
+		}
+	}
+}
+
+// TestInlineHuge checks that listing and counting the chunks of an array in the manifest takes as long as its pieces need,
+// whatever shape the snapshot declares.
+func TestInlineHuge(t *testing.T) {
+	m := newMemoryTables()
+	m.values["a"] = &manifest.Values{ID: "a", Data: []byte{1, 2, 3}}
+	const n = 1 << 40
+	schema := &zarrjson.Array{Shape: []int64{n, 3}, DataType: dataType(t, codec.Type{Kind: codec.Uint, Size: 1}), ChunkGrid: zarrjson.RegularGrid(1, 3), Fill: []byte{0}, Codecs: []codec.Spec{spec("bytes", `{}`)}}
+	s := openMemory(t, &manifest.Snapshot{Arrays: []manifest.Array{{Path: "/v", Schema: schema, Pieces: []manifest.Piece{{Origin: []int64{n / 2, 0}, Shape: []int64{1, 3}, Values: "a"}}}}}, m, Options{})
+	a := s.Arrays()[0]
+	counts, err := a.Count(t.Context())
+	if want := (manifest.Counts{Verbatim: 1, Missing: n - 1}); err != nil || counts != want {
+		t.Errorf("got %+v (%v), want %+v", counts, err, want)
+	}
+	if at, err := a.Locate(t.Context(), []int64{n / 2, 0}); err != nil || string(at.Inline) != "\x01\x02\x03" {
+		t.Errorf("got %+v (%v)", at, err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // the sequence.
 func (a *Array) Runs(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Run] {
 	if a.isInManifest() {
-		return manifest.RunsOf(a.inlineLocations(ctx, chunks))
+		return a.inlineRuns(ctx, chunks)
 	}
 	return func(yield func(*manifest.Run, error) bool) {
 		m, err := a.tiles(ctx)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"varve/codec"
 	"varve/grid"
@@ -73,28 +74,101 @@ func (a *Array) piece(ctx context.Context, p *manifest.Piece) (window, error) {
 	return newWindow(e, box(p), form.Type), nil
 }
 
-// inlineLocations yields the chunks of an array that is stored in the manifest.
-func (a *Array) inlineLocations(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Location] {
-	return func(yield func(*manifest.Location, error) bool) {
-		w, err := a.grid.WalkChunks(chunks)
-		if err != nil {
-			yield(nil, fmt.Errorf("%s: %w", a.Path(), err))
-			return
+// inlineRuns yields the chunks in a box of an array that is stored in the manifest. Chunks without a piece are yielded
+// together, so that the work follows from the pieces, and not from the shape that a snapshot declares.
+func (a *Array) inlineRuns(ctx context.Context, chunks grid.Region) readers.Reusing[manifest.Run] {
+	return func(yield func(*manifest.Run, error) bool) {
+		pieces := make([]*manifest.Piece, 0, len(a.spec.Pieces))
+		for i := range a.spec.Pieces {
+			if p := &a.spec.Pieces[i]; len(p.Origin) == a.grid.Rank() && len(p.Shape) == a.grid.Rank() && !box(p).IsEmpty() {
+				pieces = append(pieces, p)
+			}
 		}
-		for w.Next() {
-			l := &manifest.Location{Coords: w.Coords, Source: -1}
-			if len(a.piecesIn(w.Region)) > 0 {
-				l.Kind = manifest.Verbatim
-				l.Inline, err = a.reencodeOnce(ctx, w.Coords)
-				l.Size = int64(len(l.Inline))
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(l, nil) {
-				return
-			}
+		l := &inlineLister{a: a, ctx: ctx, box: chunks, yield: yield}
+		l.run.Coords = slices.Clone(chunks.Origin)
+		if !chunks.IsEmpty() {
+			l.list(0, pieces)
 		}
 	}
+}
+
+// inlineLister lists the chunks of an array that is stored in the manifest.
+type inlineLister struct {
+	a     *Array
+	ctx   context.Context
+	box   grid.Region
+	yield func(*manifest.Run, error) bool
+	run   manifest.Run
+}
+
+// list lists the chunks that have the coordinates of l.run along the axes before k. pieces are those that meet these
+// chunks along these axes. It returns false to end the list.
+func (l *inlineLister) list(k int, pieces []*manifest.Piece) bool {
+	switch {
+	case len(pieces) == 0:
+		return l.missing(k-1, 1)
+	case k == len(l.box.Shape):
+		return l.one()
+	}
+	d := l.a.grid.Dim(k)
+	for at, end := l.box.Origin[k], l.box.End(k); at < end; {
+		from, to, ok := grid.Bounds(d, at)
+		if !ok {
+			return l.fail(grid.ErrOutOfBounds)
+		}
+		var here []*manifest.Piece
+		next := end // the first chunk after this one that a piece meets, if none meets this one
+		for _, p := range pieces {
+			switch {
+			case p.Origin[k]+p.Shape[k] <= from:
+			case p.Origin[k] < to:
+				here = append(here, p)
+			default:
+				if chunk, err := d.Find(p.Origin[k]); err == nil {
+					next = min(next, chunk)
+				}
+			}
+		}
+		l.run.Coords[k] = at
+		if len(here) > 0 {
+			if !l.list(k+1, here) {
+				return false
+			}
+			at++
+			continue
+		}
+		if !l.missing(k, next-at) {
+			return false
+		}
+		at = next
+	}
+	return true
+}
+
+// missing yields n indices of axis k, with all chunks of the axes after it. Without any piece k is -1.
+func (l *inlineLister) missing(k int, n int64) bool {
+	for j := k + 1; j < len(l.box.Shape); j++ {
+		l.run.Coords[j] = l.box.Origin[j]
+		n *= l.box.Shape[j]
+	}
+	l.run.Location = manifest.Location{Coords: l.run.Coords, Source: -1, Kind: manifest.Missing}
+	l.run.Chunks = n
+	return l.yield(&l.run, l.ctx.Err()) && l.ctx.Err() == nil
+}
+
+// one yields one chunk with pieces.
+func (l *inlineLister) one() bool {
+	data, err := l.a.reencodeOnce(l.ctx, l.run.Coords)
+	if err != nil {
+		return l.fail(err)
+	}
+	l.run.Location = manifest.Location{Coords: l.run.Coords, Source: -1, Kind: manifest.Verbatim, Inline: data, Size: int64(len(data))}
+	l.run.Chunks = 1
+	return l.yield(&l.run, nil)
+}
+
+// fail ends the list with an error.
+func (l *inlineLister) fail(err error) bool {
+	l.yield(nil, fmt.Errorf("%s: %w", l.a.Path(), err))
+	return false
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -101,10 +102,11 @@ func Distrust(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(file); err != nil {
-		return fmt.Errorf("%s is not trusted: %w", source.Shown(dir), err)
+	err = os.Remove(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s was not trusted: %w", source.Shown(dir), fs.ErrNotExist)
 	}
-	return nil
+	return err
 }
 
 // trustName returns the name of a manifest for its seal. A local path has no links, so that a link cannot lead to

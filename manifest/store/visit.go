@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"varve/codec"
 	"varve/grid"
+	"varve/manifest"
 )
 
 // Piece is a part of a region that Visit passes to its caller.
@@ -42,13 +44,16 @@ func (a *Array) visit(ctx context.Context, r grid.Region, sizes pieceSizes, look
 	if r.IsEmpty() {
 		return ctx.Err()
 	}
-	cuts, err := a.visitCuts(r, sizes)
+	cut, partial, err := a.visitCuts(r, sizes)
 	if err != nil {
 		return err
 	}
 	typ, number := a.spec.Schema.DataType.Type(), int64(0)
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error {
-		return eachBox(cuts, func(box grid.Region) error {
+		visit := func(box grid.Region) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			p := &Piece{Region: box, Number: number}
 			number++
 			to := &target{window: newWindow(codec.Elems{}, box, typ), form: a.spec.Schema.Form(box.Shape)}
@@ -57,99 +62,170 @@ func (a *Array) visit(ctx context.Context, r grid.Region, sizes pieceSizes, look
 				return look(p)
 			}
 			return add(to, box)
+		}
+		return eachBox(r, cut, func(box grid.Region) error {
+			form := a.spec.Schema.Form(box.Shape)
+			if form.MemorySize() <= largePiece {
+				return visit(box)
+			}
+			stored, err := a.storedIn(ctx, box)
+			if err != nil {
+				return err
+			}
+			if stored && !partial {
+				if err := form.CheckSize(); err != nil {
+					return fmt.Errorf("%s: %w", a.Path(), err)
+				}
+				return visit(box)
+			}
+			if stored {
+				return eachBox(box, a.anywhere(box, pieceSizes{largePiece / 2, largePiece}), visit)
+			}
+			return eachBox(box, a.anywhere(box, sizes), visit)
 		})
 	})
 }
 
-// visitCuts returns the positions along each axis at which a region is cut, including its start and
-// end.
-func (a *Array) visitCuts(r grid.Region, sizes pieceSizes) ([][]int64, error) {
+// largePiece is the size in bytes from which on a piece is divided if its chunks are missing, or can be read in parts. A
+// shape costs nothing to declare, so memory for it is allocated only if something is stored.
+const largePiece = 64 << 20
+
+// storedIn reports whether any of the declared chunks in a region is stored. It checks the sizes of those of which bytes
+// are served unchanged.
+func (a *Array) storedIn(ctx context.Context, r grid.Region) (bool, error) {
+	chunks, err := a.grid.ChunksOf(r)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", a.Path(), err)
+	}
+	some := false
+	for run, err := range a.Runs(ctx, chunks) {
+		if err != nil {
+			return false, err
+		}
+		if run.Kind == manifest.Missing {
+			continue
+		}
+		some = true
+		if run.Kind != manifest.Verbatim || run.Sizes == nil {
+			continue
+		}
+		p, err := a.Pipeline(run.Coords)
+		if err == nil {
+			err = p.Form().CheckGrowth(slices.Max(run.Sizes))
+		}
+		if err != nil {
+			return false, fmt.Errorf("%s: chunk %v: %w", a.Path(), run.Coords, err)
+		}
+	}
+	return some, nil
+}
+
+// anywhere cuts a region into pieces that need not end with a chunk.
+func (a *Array) anywhere(r grid.Region, sizes pieceSizes) []axisCut {
+	lengths := slices.Clone(r.Shape)
+	sizes.fit(lengths, r.Shape, a.spec.Schema.DataType.Type())
+	cut := make([]axisCut, len(lengths))
+	for k := range cut {
+		cut[k] = a.axisCut(k, r.End(k), lengths[k], true)
+	}
+	return cut
+}
+
+// axisCut returns the end of the piece that begins at a position along an axis.
+type axisCut func(at int64) (end int64)
+
+// visitCuts returns how a region is cut along each axis, and whether a part of a chunk can be read alone.
+func (a *Array) visitCuts(r grid.Region, sizes pieceSizes) (cut []axisCut, partial bool, err error) {
 	rank := len(r.Shape)
 	first, lengths := make([]int64, rank), make([]int64, rank)
 	for k := range rank {
 		chunk, err := a.grid.Dim(k).Find(r.Origin[k])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", a.Path(), err)
+			return nil, false, fmt.Errorf("%s: %w", a.Path(), err)
 		}
 		size, _ := a.grid.Dim(k).CodecSize(chunk)
 		first[k], lengths[k] = chunk, min(size, r.Shape[k])
 	}
 	p, err := a.Pipeline(first)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	anywhere := p.Partial() == codec.PartialRows
 	if !anywhere {
 		sizes.most = math.MaxInt64
 	}
 	sizes.fit(lengths, r.Shape, a.spec.Schema.DataType.Type())
-	cuts := make([][]int64, rank)
-	for k := range cuts {
-		cuts[k] = a.axisCuts(k, r.Origin[k], r.End(k), lengths[k], anywhere)
+	cut = make([]axisCut, rank)
+	for k := range cut {
+		cut[k] = a.axisCut(k, r.End(k), lengths[k], anywhere)
 	}
-	return cuts, nil
+	return cut, p.Partial() != codec.WholeChunks, nil
 }
 
-// fit changes lengths from the shape of a chunk to the shape of a piece of the region.
+// fit changes lengths from the shape of a chunk to the shape of a piece of the region. Sizes are floats, because a declared
+// shape may have more bytes than an integer can count.
 func (s pieceSizes) fit(lengths, region []int64, t codec.Type) {
-	size := int64(t.Size)
+	size := float64(t.Size)
 	if t.Varies() {
 		size = 32 // a lower bound of the size of a text
 	}
 	for _, n := range lengths {
-		size = min(size, 1<<40) * min(n, 1<<20) // clipped, so that it cannot overflow
+		size *= float64(n)
 	}
-	for k := len(lengths) - 1; k >= 0 && size < s.least; k-- {
-		grown := min(lengths[k]*((s.least+size-1)/size), region[k])
-		size = size / lengths[k] * grown
+	if size == 0 {
+		return
+	}
+	least, most := float64(s.least), float64(s.most)
+	for k := len(lengths) - 1; k >= 0 && size < least; k-- {
+		grown := min(lengths[k]*int64(math.Ceil(least/size)), region[k])
+		size = size / float64(lengths[k]) * float64(grown)
 		lengths[k] = grown
 	}
-	for k := 0; k < len(lengths) && size > s.most; k++ {
-		cut := max(lengths[k]*s.most/size, 1)
-		size = size / lengths[k] * cut
+	for k := 0; k < len(lengths) && size > most; k++ {
+		cut := max(int64(float64(lengths[k])*(most/size)), 1)
+		size = size / float64(lengths[k]) * float64(cut)
 		lengths[k] = cut
 	}
 }
 
-// axisCuts cuts an axis into pieces of a length. Unless it can be cut anywhere, pieces are made longer
-// to end with a chunk.
-func (a *Array) axisCuts(axis int, from, to, length int64, anywhere bool) []int64 {
+// axisCut cuts an axis up to an end into pieces of a length. Unless it can be cut anywhere, pieces are made longer to
+// end with a chunk.
+func (a *Array) axisCut(axis int, to, length int64, anywhere bool) axisCut {
 	d := a.grid.Dim(axis)
-	cuts := []int64{from}
-	for at := from; at < to; {
+	return func(at int64) int64 {
 		end := to
 		if length < to-at {
 			end = at + length
 		}
-		if chunk, err := d.Find(end - 1); err == nil && !anywhere {
+		if anywhere {
+			return end
+		}
+		if chunk, err := d.Find(end - 1); err == nil {
 			_, chunkEnd, _ := grid.Bounds(d, chunk)
 			end = min(chunkEnd, to)
 		}
-		cuts = append(cuts, end)
-		at = end
+		return end
 	}
-	return cuts
 }
 
-// eachBox calls do with all boxes between the cuts, in C order.
-func eachBox(cuts [][]int64, do func(grid.Region) error) error {
-	at := make([]int, len(cuts))
-	for {
-		box := grid.MakeRegion(len(cuts))
-		for k, i := range at {
-			box.Origin[k], box.Shape[k] = cuts[k][i], cuts[k][i+1]-cuts[k][i]
+// eachBox calls do with all boxes into which a region is cut, in C order. It keeps no list of them: a declared shape may
+// have any number.
+func eachBox(r grid.Region, cut []axisCut, do func(grid.Region) error) error {
+	box := grid.MakeRegion(len(cut))
+	var along func(k int) error
+	along = func(k int) error {
+		if k == len(cut) {
+			return do(box.Clone())
 		}
-		if err := do(box); err != nil {
-			return err
+		for at := r.Origin[k]; at < r.End(k); {
+			end := cut[k](at)
+			box.Origin[k], box.Shape[k] = at, end-at
+			if err := along(k + 1); err != nil {
+				return err
+			}
+			at = end
 		}
-		k := len(cuts) - 1
-		for k >= 0 && at[k]+2 == len(cuts[k]) {
-			at[k] = 0
-			k--
-		}
-		if k < 0 {
-			return nil
-		}
-		at[k]++
+		return nil
 	}
+	return along(0)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -98,16 +99,21 @@ func TestVisitCuts(t *testing.T) {
 		{"raw chunks are read in parts", []int64{8, 1024, 1024}, []int64{8, 1024, 1024}, []codec.Spec{spec("bytes", `{"endian":"little"}`)}, 8, 32},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cuts, err := emptyArray(t, c.shape, c.chunk, c.codecs).visitCuts(grid.Whole(c.shape), visitSizes)
+			whole := grid.Whole(c.shape)
+			cut, _, err := emptyArray(t, c.shape, c.chunk, c.codecs).visitCuts(whole, visitSizes)
 			if err != nil {
 				t.Fatal(err)
 			}
-			pieces := 1
-			for _, axis := range cuts {
-				pieces *= len(axis) - 1
+			first, pieces := map[int64]bool{}, 0
+			if err := eachBox(whole, cut, func(box grid.Region) error {
+				first[box.Origin[0]] = true
+				pieces++
+				return nil
+			}); err != nil {
+				t.Fatal(err)
 			}
-			if len(cuts[0])-1 != c.cuts0 || pieces != c.pieces {
-				t.Errorf("%d pieces along the first axis, %d in total; want %d and %d", len(cuts[0])-1, pieces, c.cuts0, c.pieces)
+			if len(first) != c.cuts0 || pieces != c.pieces {
+				t.Errorf("%d pieces along the first axis, %d in total; want %d and %d", len(first), pieces, c.cuts0, c.pieces)
 			}
 		})
 	}
@@ -125,5 +131,46 @@ func TestVisitFails(t *testing.T) {
 	outside.Shape = append(outside.Shape, 1)
 	if err := a.Visit(t.Context(), outside, nil); !errors.Is(err, grid.ErrOutOfBounds) {
 		t.Errorf("a region of another rank: %v", err)
+	}
+}
+
+// TestVisitHuge checks that visiting arrays of huge declared shapes takes little memory until something is stored, and
+// that the first pieces are visited at once.
+func TestVisitHuge(t *testing.T) {
+	raw, zstd := spec("bytes", `{"endian":"little"}`), spec("zstd", `{"level":1}`)
+	for _, c := range []struct {
+		name         string
+		shape, chunk []int64
+		codecs       []codec.Spec
+	}{
+		{"one chunk", []int64{1 << 40}, []int64{1 << 40}, []codec.Spec{raw, zstd}},
+		{"one raw chunk", []int64{1 << 40}, []int64{1 << 40}, []codec.Spec{raw}},
+		{"one chunk of two axes", []int64{1 << 20, 1 << 30}, []int64{1 << 20, 1 << 30}, []codec.Spec{raw, zstd}},
+		{"many chunks", []int64{1 << 60}, []int64{1}, []codec.Spec{raw, zstd}},
+		{"many chunks along both axes", []int64{1 << 30, 1 << 30}, []int64{1, 1}, []codec.Spec{raw, zstd}},
+		{"less than 4 GiB", []int64{1 << 40}, []int64{1 << 30}, []codec.Spec{raw, zstd}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := emptyArray(t, c.shape, c.chunk, c.codecs)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			enough, pieces := errors.New("seen enough"), 0
+			err := a.Visit(t.Context(), grid.Whole(c.shape), func(p *Piece) error {
+				if len(p.Fixed) > 2<<20 {
+					t.Errorf("a piece has %d bytes", len(p.Fixed))
+				}
+				if pieces++; pieces == 50 {
+					return enough
+				}
+				return nil
+			})
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, enough) {
+				t.Errorf("got %v", err)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > 200<<20 {
+				t.Errorf("allocated %d bytes", used)
+			}
+		})
 	}
 }

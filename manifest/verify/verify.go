@@ -136,6 +136,7 @@ func (v *verifier) sources(ctx context.Context) error {
 func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 	box := grid.Whole(a.Grid().Counts())
 	total := v.result.Chunks + a.Grid().Chunks()
+	left := v.store.MaxChunks()
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(v.Workers)
 	for run, err := range a.Runs(within, box) {
@@ -148,6 +149,10 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 		if run.Kind == manifest.Missing {
 			v.done(&v.result.Chunks, run.Chunks, total)
 			continue
+		}
+		if left -= run.Chunks; left < 0 {
+			v.add(Problem{Array: a.Path(), Err: store.ErrManyChunks})
+			break
 		}
 		at := slices.Clone(run.Coords)
 		for n := run.Chunks; n > 0 && within.Err() == nil; n-- {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +14,10 @@ import (
 	"varve/codec"
 	"varve/fixtures/classic"
 	"varve/manifest/ingest"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source"
+	"varve/zarrjson"
 )
 
 // archived returns an open manifest of three files with two days each, and the paths of these files.
@@ -220,5 +223,47 @@ func TestVerifyAgain(t *testing.T) {
 		if !errors.Is(p.Err, source.ErrChanged) {
 			t.Errorf("%v; want ErrChanged", p)
 		}
+	}
+}
+
+// sourceOf returns the folder of the array in the source of zarrOf.
+func sourceOf(t *testing.T, s *store.Store) string {
+	t.Helper()
+	src, err := s.Source(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(src.URL, "zarr.json")
+}
+
+// TestVerifyManyDeclared checks that Verify ends early if an array declares far more chunks than the manifest has.
+func TestVerifyManyDeclared(t *testing.T) {
+	s := zarrOf(t, `{"shape":[4294967296],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[4294967296]}},
+		"chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}],
+		"dimension_names":["x"],"zarr_format":3,"node_type":"array"}`, "a/c/0", "too short")
+	snap := *s.Snapshot()
+	snap.Arrays = slices.Clone(snap.Arrays)
+	schema := *snap.Arrays[0].Schema
+	schema.ChunkGrid = zarrjson.RegularGrid(1)
+	snap.Arrays[0].Schema = &schema
+	repository, err := repo.Open(t.Context(), filepath.Join(filepath.Dir(filepath.Dir(sourceOf(t, s))), "a.varve"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	many, err := store.New(repository, &snap, &store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer many.Close()
+	r, err := Verify(t.Context(), many, &Options{Deep: true})
+	if err != nil || len(r.Problems) == 0 || !errors.Is(r.Err(), store.ErrManyChunks) || !errors.Is(r.Err(), codec.ErrCorrupt) {
+		t.Errorf("%v: %v", err, r.Err())
+	}
+	if err := many.CheckListed(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("the chunks can be listed: %v", err)
+	}
+	if err := s.CheckListed(); err != nil {
+		t.Errorf("one chunk: %v", err)
 	}
 }

@@ -141,6 +141,9 @@ func (e *PatchError) Error() string {
 // Write exports the arrays of a manifest as references to dest, which is local or in an object store. dest
 // appears when the export is complete.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
+	if err := s.CheckListed(); err != nil {
+		return nil, err
+	}
 	if err := s.Snapshot().CheckNames(); err != nil {
 		return nil, err
 	}

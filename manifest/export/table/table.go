@@ -60,6 +60,9 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 			return nil, err
 		}
 	}
+	if err := s.CheckListed(); err != nil {
+		return nil, err
+	}
 	return write(ctx, listingOf(s), dest, opts)
 }
 

@@ -116,6 +116,9 @@ func (o *Options) defaults(dest string) (*Options, error) {
 
 // Write copies the arrays of a store into a folder or below a prefix of an object store.
 func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Result, error) {
+	if err := s.CheckListed(); err != nil {
+		return nil, err
+	}
 	o, err := opts.defaults(dest)
 	if err == nil {
 		err = s.Snapshot().CheckNames()

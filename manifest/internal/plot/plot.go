@@ -188,17 +188,16 @@ func (p *Plot) drawLine(c canvas, frame box, s scale) {
 		c.text(point{frame.x - 8, y + 4}, number(t), end)
 	}
 	c.text(point{16, frame.y + frame.h/2}, abbreviate(p.Unit, 46), upright)
-	var run []point
+	run := thinner{}
 	for i, v := range p.Values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			drawRun(c, run)
-			run = run[:0]
+			drawRun(c, run.end())
 			continue
 		}
 		x := frame.x + frame.w*(float64(i)+0.5)/float64(p.X.Len)
-		run = append(run, point{x, frame.y + frame.h*(1-s.at(v))})
+		run.add(point{x, frame.y + frame.h*(1-s.at(v))})
 	}
-	drawRun(c, run)
+	drawRun(c, run.end())
 }
 
 // drawRun draws neighbouring points as a line. A single point would be invisible as a line, so it is a
@@ -209,30 +208,53 @@ func drawRun(c canvas, run []point) {
 	case 1:
 		c.rect(box{run[0].x - 1.5, run[0].y - 1.5, 3, 3}, stroke)
 	default:
-		c.line(thin(run), 1.5, stroke)
+		c.line(run, 1.5, stroke)
 	}
 }
 
-// thin reduces the points in each column of pixels to the first, lowest, highest and last. The line
-// through these four covers the same pixels, and an SVG of a million points would be too large.
-func thin(run []point) []point {
-	if len(run) < 4*Width {
-		return run
+// thinner reduces the points in each column of pixels to the first, lowest, highest and last. The line through these
+// four covers the same pixels, and a line of a million points would need much memory, and a large SVG.
+type thinner struct {
+	out                      []point
+	first, least, most, last point
+	n                        int // points of the present column
+}
+
+func (t *thinner) add(p point) {
+	if t.n > 0 && math.Floor(p.x) != math.Floor(t.first.x) {
+		t.endColumn()
 	}
-	out := make([]point, 0, 4*Width)
-	for i := 0; i < len(run); {
-		first, least, most, j := run[i], run[i], run[i], i
-		for ; j < len(run) && math.Floor(run[j].x) == math.Floor(first.x); j++ {
-			if run[j].y < least.y {
-				least = run[j]
-			}
-			if run[j].y > most.y {
-				most = run[j]
-			}
-		}
-		out = append(out, first, least, most, run[j-1])
-		i = j
+	if t.n == 0 {
+		t.first, t.least, t.most = p, p, p
 	}
+	if p.y < t.least.y {
+		t.least = p
+	}
+	if p.y > t.most.y {
+		t.most = p
+	}
+	t.last = p
+	t.n++
+}
+
+func (t *thinner) endColumn() {
+	switch {
+	case t.n == 0:
+	case t.n == 1:
+		t.out = append(t.out, t.first)
+	case t.n == 2:
+		t.out = append(t.out, t.first, t.last)
+	default:
+		t.out = append(t.out, t.first, t.least, t.most, t.last)
+	}
+	t.n = 0
+}
+
+// end returns the points since the last call. They are valid until the next call of add.
+func (t *thinner) end() []point {
+	t.endColumn()
+	out := t.out
+	t.out = t.out[:0]
 	return out
 }
 
