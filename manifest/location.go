@@ -66,17 +66,17 @@ type Run struct {
 // Location is valid until the next one.
 func (r *Run) Locations(chunks grid.Region) iter.Seq[*Location] {
 	return func(yield func(*Location) bool) {
-		coords := slices.Clone(r.Coords)
+		// One Location for all chunks: an allocation for each would cost more than the rest.
+		l := r.Location
+		l.Coords = slices.Clone(r.Coords)
 		for i := range r.Chunks {
-			l := r.Location
-			l.Coords = coords
 			if r.Offsets != nil {
 				l.Offset, l.Size = r.Offsets[i], r.Sizes[i]
 			}
 			if !yield(&l) {
 				return
 			}
-			chunks.Next(coords)
+			chunks.Next(l.Coords)
 		}
 	}
 }

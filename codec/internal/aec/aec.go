@@ -21,6 +21,10 @@
 //
 // Szip pads a scanline to whole blocks. It codes pixels of 32 and 64 bits as 8-bit samples:
 // the first bytes of all pixels, then the second bytes, and so on.
+//
+// For example, the samples 0 1 0 2 0 0 1 0 of 8 bits, in a block of 8 without a preprocessor, are split with k = 0:
+//
+//	001 │ 1 01 1 001 1 1 01 1     the bytes 36 76
 package aec
 
 import (

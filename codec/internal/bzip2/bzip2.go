@@ -17,6 +17,11 @@
 //  3. Expand repeats: after four equal bytes, one byte is the number of further equal bytes.
 //
 // There is no specification except the program bzip2-1.0.8.
+//
+// For example, "x" is
+//
+//	42 5a 68 31 │ 31 41 59 26 53 59 │ 77 4b b0 14 │ 00 00 00 00 80 00 40 20 00 21 18 46 82 ee 48 a7 0a 12 0e e9 76 02 80
+//	BZh   level   magic of a block    crc           randomised, origin, used bytes, …; the end begins at bit 3 of byte 26
 package bzip2
 
 import (

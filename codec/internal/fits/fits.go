@@ -10,6 +10,9 @@
 // decoded to big-endian integers, the form of uncompressed FITS images. Floats are quantized to
 // integers: float = integer × scale + zero, with the scale and the zero of the tile. They may be
 // dithered: a random number of a sequence in the standard was added before rounding.
+//
+// For example, eight bytes of 5 are, with RICE_1 in one block, 05 │ 00: the first number, and the code for a block
+// whose differences are all zero.
 package fits
 
 import (

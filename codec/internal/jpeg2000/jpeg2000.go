@@ -16,6 +16,17 @@
 //
 // The package rejects, with an error that names the feature: several components, signed and subsampled
 // components, packed packet headers (PPM, PPT), and the high-throughput coder of T.814.
+//
+// For example, a codestream with one sample of 12 bits, 2006, is
+//
+//	ff 4f                                                            SOC, start of codestream
+//	ff 51 00 29  00 00  00000001 00000001  00000000 00000000         SIZ: width and height of the image, its origin,
+//	    00000001 00000001  00000000 00000000  00 01  0b 01 01        of tiles; components; bits-1, distances of samples
+//	ff 52 00 0c  00  00 0001 00  00 04 04 00 01                      COD: 1 layer, 0 decompositions, code-blocks, 5-3
+//	ff 5c 00 04  40 60                                               QCD: no quantization, exponent
+//	ff 90 00 0a  00 00  00000014  00 01                              SOT: tile 0, bytes of the tile-part
+//	ff 93  c0 7d 40 40 05 9f                                         SOD: one packet
+//	ff d9                                                            EOC, end of codestream
 package jpeg2000
 
 import (

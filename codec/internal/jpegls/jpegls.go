@@ -32,6 +32,11 @@
 //
 //	[0] bytes of an element  [1] components  [2] lines  [3] columns
 //	[4] bits of a sample  [5] components  [6] ILV  [7] NEAR  [8] MAXVAL  [9] T1  [10] T2  [11] T3  [12] RESET
+//
+// For example, the image of 4×4 samples in annex H.3 of T.87, 0 0 90 74, 68 50 43 205, 64 145 145 145, 100 145 145 145, is
+//
+//	ff d8 │ ff f7 00 0b 08 0004 0004 01 01 11 00 │ ff da 00 08 01 01 00 00 00 00 │
+//	c0 00 00 6c 80 20 8e 01 c0 00 00 57 40 00 00 6e e6 00 00 01 bc 18 00 00 05 d8 00 00 91 60 │ ff d9
 package jpegls
 
 import (

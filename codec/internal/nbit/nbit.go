@@ -22,6 +22,8 @@
 //
 // Specification: HDF5 File Format Specification, IV.A.2.l (filter pipeline message), and H5Znbit.c of
 // libhdf5.
+//
+// For example, the 12-bit integers 0x123, 0x456 and 0x789 are 12 34 56 78 90.
 package nbit
 
 import "varve/codec/internal/corrupt"

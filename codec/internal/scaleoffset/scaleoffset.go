@@ -19,6 +19,11 @@
 //	[1] floats: the power of ten, signed; integers: the bits, or 0 to compute them
 //	[2] elements   [3] 0 integer, 1 float   [4] size   [5] signed   [6] 1: big-endian
 //	[7] 1: a fill value is set   [8], [9] its low and its high half
+//
+// For example, the integers 100, 103, 101, 102 of 16 bits are
+//
+//	02 00 00 00 │ 08 │ 64 00 00 00 00 00 00 00 │ 00 00 00 00 00 00 00 00 │ 36 00
+//	2 bits        8    the minimum 100            zero                      00 11 01 10
 package scaleoffset
 
 import (

@@ -32,6 +32,11 @@
 //
 // Specification: include/bitstream_definition.txt and SPERR3D_Stream_Tools.cpp of
 // github.com/NCAR/SPERR, and h5z-sperr.c of github.com/NCAR/H5Z-SPERR.
+//
+// For example, 9×12 elements of 3.7 (in float32) are the constant field
+//
+//	00 │ 81 │ 6c 00 00 00 00 00 00 00 │ 00 00 00 a0 99 99 0d 40
+//	none missing, flags, 108 elements, the value as a float64
 package sperr
 
 import (

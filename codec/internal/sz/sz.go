@@ -30,6 +30,13 @@
 //
 // There is no specification. The results equal the results of libSZ 2.1.12, bit for bit:
 // TightDataPointStorage{F,D,I}.c, szd_*.c, Huffman.c, and its filter H5Z_SZ.c.
+//
+// For example, 7×5 bytes of 9 are
+//
+//	02 01 0c │ 43 │ 44 00 64 26 ac 02 38 d1 b7 17 00 00 00 00 65 00 00 01 00 00 00 00 00 00 00 00 00 00 │
+//	version    constant, range, sizes of 8 bytes; parameters, [14] = 101
+//	00 00 00 00 00 00 00 23 │ 09
+//	35 elements               the value
 package sz
 
 import (

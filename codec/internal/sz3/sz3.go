@@ -36,6 +36,14 @@
 // Config.hpp, SZInterpolationCompressor.hpp, SZGeneralFrontend.hpp, SZFastFrontend.hpp,
 // IntegerQuantizer.hpp, HuffmanEncoder.hpp, and its filter H5Z_SZ3.cpp. Version 3.2 has another format
 // and other values.
+//
+// For example, 8×5 float32 of 3.25, with the bound 0, are
+//
+//	a0 00 00 00 00 00 00 00 │ 28 b5 2f fd 20 a0 5d 00 00 20 00 00 50 40 01 00 99 29 47 04 │     160 bytes, in zstd
+//	02 │ 05 00 00 00 00 00 00 00  08 00 00 00 00 00 00 00 │ 28 00 00 00 00 00 00 00 │ 01 │     axes, lengths, elements, algorithm
+//	00 │ 00 00 00 00 00 00 00 00 │ 9a 99 99 99 99 99 b9 3f │                                  mode, bound, relative bound
+//	01 00 01 00 │ 01 │ 00 │ 20 00 00 00 │ 01 │ 01 │                                          predictors, …, interpolation block, …
+//	00 00 01 00 │ 10 00 00 00 │ 10 00 00 00 │ 02 00 00 00 │ 00 │ 48 00 00 00                 intervals, block, stride, axes, …, 72 bytes
 package sz3
 
 import (

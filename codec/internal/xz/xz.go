@@ -16,6 +16,14 @@
 // Numbers after colons are bytes, little-endian. Other integers have a variable length: 7 bits per byte, the
 // lowest first, and the top bit is set if another byte follows. "packed" is compressed data, "text" decoded
 // data. Supported filters are LZMA2, alone or after Delta.
+//
+// For example, "hi" is
+//
+//	fd 37 7a 58 5a 00 │ 00 01 │ 69 22 de 36                                  stream: magic, CRC-32, crc32 of the flags
+//	02 00 │ 21 01 16 │ 00 00 00 │ 74 2f e5 a3                                block: 12 bytes, filter LZMA2, zeros, crc32
+//	01 00 01 68 69 │ 00 │ 00 00 │ ac 2a 93 d8                                2 bytes as they are, end, zeros, their CRC-32
+//	00 │ 01 │ 16 02 │ d0 61 10 d2                                            index: 1 block of 22 and 2 bytes, crc32
+//	90 42 99 0d │ 01 00 00 00 │ 00 01 │ 59 5a                                footer: crc32, 8 bytes of index, flags
 package xz
 
 import (

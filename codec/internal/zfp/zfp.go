@@ -40,6 +40,8 @@
 //
 // Specification: the documentation of ZFP 1.0 (Algorithm, Header) and of H5Z-ZFP 1.1, and their sources. The
 // results have the same bits as those of ZFP 1.0.1 without rounding options, the build that HDF5 uses.
+//
+// For example, 6×9 floats that are all zero, in 2×3 blocks, are the byte 00: a bit 0 for each block.
 package zfp
 
 import (

@@ -21,6 +21,11 @@
 // Where the RFC leaves a choice, this package rejects the same frames as libzstd. Nothing is written past len(dst).
 // Bytes of dst after the returned length are undefined, as is all of dst after an error. Dictionaries are not
 // supported.
+//
+// For example, "hi" in a raw block is
+//
+//	28 b5 2f fd │ 20 │ 02 │ 11 00 00 │ 68 69
+//	magic         one segment, its size in 1 byte; block: last, raw, 2 bytes
 package zstd
 
 import (

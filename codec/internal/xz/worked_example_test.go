@@ -1,0 +1,13 @@
+package xz
+
+import "testing"
+
+// TestWorkedExample checks the bytes of the example in the comment on the package.
+func TestWorkedExample(t *testing.T) {
+	const want = "\x68\x69"
+	dst := make([]byte, len(want))
+	n, err := Decode(dst, []byte("\xfd\x37\x7a\x58\x5a\x00\x00\x01\x69\x22\xde\x36\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\x01\x00\x01\x68\x69\x00\x00\x00\xac\x2a\x93\xd8\x00\x01\x16\x02\xd0\x61\x10\xd2\x90\x42\x99\x0d\x01\x00\x00\x00\x00\x01\x59\x5a"))
+	if err != nil || n != len(want) || string(dst) != want {
+		t.Errorf("% x of %d bytes: %v", dst, n, err)
+	}
+}
