@@ -19,16 +19,16 @@ import (
 	"varve/manifest"
 )
 
-// folder stores a repository in a local folder. os.Root ensures that no name and no symbolic link
-// leads out of it.
+// folder stores a repository in a local folder.
 type folder struct {
 	dir  string
-	root *os.Root
+	disk disk
 
 	mu   sync.Mutex
 	made map[string]bool // folders of the repository that exist
-	// unsynced are the folders in which a folder was created. They must be synced before a snapshot is
-	// published, so that it survives a power failure.
+	// unsynced are the folders with names that may not be flushed to disk: this process created a folder in
+	// them, or another process that may have been killed before it flushed them made a file that this process
+	// uses. They must be synced before a snapshot is published, so that it survives a power failure.
 	unsynced map[string]bool
 }
 
@@ -80,15 +80,19 @@ func openFolder(dir string) (*folder, error) {
 	case err != nil:
 		return nil, notFolder(dir, err)
 	}
-	return &folder{dir: dir, root: root, made: map[string]bool{}, unsynced: map[string]bool{}}, nil
+	return newFolder(dir, rootDisk{root}), nil
 }
 
-func (f *folder) close() error            { return f.root.Close() }
+func newFolder(dir string, d disk) *folder {
+	return &folder{dir: dir, disk: d, made: map[string]bool{}, unsynced: map[string]bool{}}
+}
+
+func (f *folder) close() error            { return f.disk.Close() }
 func (f *folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
 
 // localBlob is an open file. Its size is the size when it was opened.
 type localBlob struct {
-	*os.File
+	diskFile
 	size int64
 }
 
@@ -99,7 +103,7 @@ func (f *folder) open(_ context.Context, name string, _ int64) (blob, error) {
 }
 
 func (f *folder) openNow(name string) (blob, error) {
-	file, err := f.root.OpenFile(filepath.FromSlash(name), forReading, 0)
+	file, err := f.disk.open(name)
 	if err != nil {
 		return nil, f.withPath(name, err)
 	}
@@ -123,28 +127,27 @@ func (f *folder) withPath(name string, err error) error {
 }
 
 func (f *folder) stat(_ context.Context, name string) (manifest.Source, error) {
-	info, err := f.root.Stat(filepath.FromSlash(name))
+	info, err := f.disk.stat(name)
 	if err != nil {
 		return manifest.Source{}, f.withPath(name, err)
 	}
 	if !info.Mode().IsRegular() {
 		return manifest.Source{}, fmt.Errorf("%s: not a regular file", f.path(name))
 	}
+	f.mu.Lock()
+	f.unsynced[f.path(path.Dir(name))] = true
+	f.mu.Unlock()
 	where, err := filepath.Abs(f.path(name))
 	return manifest.Source{URL: where, Size: info.Size(), Modified: info.ModTime()}, err
 }
 
 func (f *folder) list(_ context.Context, name string) ([]entry, error) {
-	dir, err := f.root.Open(filepath.Join(".", filepath.FromSlash(name)))
+	found, err := f.disk.list(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, f.withPath(name, err)
-	}
-	found, err := dir.ReadDir(-1)
-	if err := errors.Join(err, dir.Close()); err != nil {
-		return nil, err
 	}
 	entries := make([]entry, 0, len(found))
 	for _, e := range found {
@@ -174,7 +177,7 @@ func (f *folder) remove(ctx context.Context, names ...string) (int, error) {
 
 // removeOne removes a file, if it still exists.
 func (f *folder) removeOne(name string) error {
-	err := f.root.Remove(filepath.FromSlash(name))
+	err := f.disk.remove(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -184,7 +187,7 @@ func (f *folder) removeOne(name string) error {
 // localDraft is a file in the folder drafts.
 type localDraft struct {
 	folder *folder
-	file   *os.File
+	file   diskFile
 	name   string // drafts/…, or the final name once the draft is finished
 	stage  draftStage
 }
@@ -203,7 +206,7 @@ func (f *folder) begin() (draft, error) {
 		return nil, err
 	}
 	name := "drafts/" + rand.Text()
-	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := f.disk.create(name)
 	if err != nil {
 		return nil, f.withPath(name, err)
 	}
@@ -243,7 +246,7 @@ func (f *folder) finish(_ context.Context, drafts ...namedDraft) error {
 	defer f.mu.Unlock()
 	maps.Copy(unsynced, f.unsynced)
 	for dir := range unsynced {
-		folders.Go(func() error { return syncFolder(dir) })
+		folders.Go(func() error { return f.disk.syncFolder(dir) })
 	}
 	if err := folders.Wait(); err != nil {
 		return err
@@ -271,7 +274,7 @@ func (f *folder) rename(d *localDraft, name string) error {
 	if err := f.makeFolder(path.Dir(name)); err != nil {
 		return err
 	}
-	if err := rename(f.root, d.name, name); err != nil {
+	if err := f.disk.rename(d.name, name); err != nil {
 		return err
 	}
 	d.name, d.stage = name, finished
@@ -297,12 +300,10 @@ func (f *folder) makeFolder(name string) error {
 	if f.made[name] {
 		return nil
 	}
-	switch err := f.root.Mkdir(name, 0o777); {
-	case err == nil:
-		f.unsynced[f.dir] = true
-	case !errors.Is(err, fs.ErrExist):
+	if err := f.disk.mkdir(name); err != nil && !errors.Is(err, fs.ErrExist) {
 		return f.withPath(name, err)
 	}
+	f.unsynced[f.dir] = true
 	f.made[name] = true
 	return nil
 }
@@ -328,7 +329,39 @@ func (f *folder) compareAndWrite(ctx context.Context, name string, old, new []by
 	if !bytes.Equal(now, old) {
 		return ErrConflict
 	}
+	if old == nil {
+		return f.writeFirst(ctx, name, new)
+	}
 	return writeAll(ctx, f, name, new)
+}
+
+// writeFirst writes a file that must not exist. A client of NFS may believe for up to a minute that a name does
+// not exist although another client has made it. So the server must check this: link fails if the name exists,
+// while rename would replace it.
+func (f *folder) writeFirst(ctx context.Context, name string, data []byte) error {
+	d, err := f.begin()
+	if err != nil {
+		return err
+	}
+	file := d.(*localDraft)
+	if _, err = d.Write(data); err == nil {
+		err = file.sync()
+	}
+	if err != nil {
+		return joinDiscard(err, d)
+	}
+	switch err := f.disk.link(file.name, name); {
+	case errors.Is(err, fs.ErrExist):
+		return joinDiscard(ErrConflict, d)
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, fs.ErrPermission), hasNoLinks(err):
+		if err := f.finish(ctx, namedDraft{d, name}); err != nil {
+			return joinDiscard(err, d)
+		}
+		return nil
+	case err != nil:
+		return joinDiscard(f.withPath(name, err), d)
+	}
+	return errors.Join(f.disk.syncFolder(f.dir), d.discard())
 }
 
 func (f *folder) holdOffGC(ctx context.Context) (func() error, error) {
@@ -366,14 +399,11 @@ func (f *folder) lock(name string, how lockMode) (func() error, error) {
 		return nil, err
 	}
 	name = "locks/" + name
-	file, err := f.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+	release, err := f.disk.lock(name, how)
 	if err != nil {
 		return nil, f.withPath(name, err)
 	}
-	if err := lockFile(file, how); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return func() error { return unlockFile(file) }, nil
+	return release, nil
 }
 
 // lockMode is the kind of a lock: several processes can hold a shared lock, one an exclusive lock.

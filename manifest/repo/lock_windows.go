@@ -82,3 +82,8 @@ func cannotSync(err error) bool {
 	}
 	return false
 }
+
+// hasNoLinks reports whether an error of link means that the file system has no hard links, as FAT.
+func hasNoLinks(err error) bool {
+	return errors.Is(err, windows.ERROR_INVALID_FUNCTION) || errors.Is(err, windows.ERROR_NOT_SUPPORTED)
+}

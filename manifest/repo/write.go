@@ -237,9 +237,10 @@ func (r *Repository) finish(ctx context.Context, file string, snap *manifest.Sna
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	drafts := []namedDraft{{own, file}}
-	for name, d := range r.ready {
-		if slices.ContainsFunc(snap.Tables, func(t manifest.Table) bool { return t.Name == name }) {
-			drafts = append(drafts, namedDraft{d, name})
+	for _, t := range snap.Tables {
+		isAdded := slices.ContainsFunc(drafts, func(n namedDraft) bool { return n.name == t.Name })
+		if d := r.ready[t.Name]; d != nil && !isAdded {
+			drafts = append(drafts, namedDraft{d, t.Name})
 		}
 	}
 	if err := r.files.finish(ctx, drafts...); err != nil {
