@@ -201,7 +201,7 @@ func (w *placing) doubtful(share float64) *dim {
 		return nil
 	}
 	for _, d := range w.dims {
-		if !d.named && !d.hinted && !d.made && !d.joined && d.coord != "" {
+		if !d.named && !d.hinted && d.by != byOption && d.by != byLabels && d.coord != "" {
 			return d
 		}
 	}

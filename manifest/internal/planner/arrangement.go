@@ -27,9 +27,10 @@ type arrangement struct {
 	equal         map[string]bool // arrays of optional broadcasts that are equal in all files
 }
 
-// arrange collects the arrays and places their files.
-func arrange(env *env, survey *survey, alignment *alignment) (*arrangement, error) {
-	p := &arrangement{env: env, survey: survey, alignment: alignment,
+// arrange collects the arrays and places their files. Parts of files may add classes, so the arrangement
+// has its own survey.
+func arrange(env *env, alignment *alignment) (*arrangement, error) {
+	p := &arrangement{env: env, survey: alignment.survey.clone(), alignment: alignment,
 		placings: map[string]*placing{}, territories: map[string]*territory{}, compared: map[Request]bool{}}
 	p.rankFiles()
 	p.collectArrays()

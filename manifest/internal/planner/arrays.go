@@ -399,7 +399,7 @@ func (p *arrangement) placeArrays() error {
 	}
 	p.arrays = slices.DeleteFunc(p.arrays, p.refuseNamesake)
 	for _, a := range p.arrays {
-		p.alignment.placeParted(a)
+		p.placeParted(a)
 	}
 	// Placement comes after all arrays are final, because arrays with equal dimensions and files
 	// share one placing.

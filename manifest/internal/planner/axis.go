@@ -19,7 +19,7 @@ import (
 func (p *survey) settle(d *dim) error {
 	live := d.live()
 	switch {
-	case d.role == spoiled || d.made || d.settled:
+	case d.role == spoiled || d.by == byOption || d.by == byAttributes:
 		return nil
 	case d.coord == "" || len(d.coords) == 0:
 		return p.settleBare(d)

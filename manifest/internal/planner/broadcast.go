@@ -262,7 +262,7 @@ func (c *cutting) isBroadcastAlong(axis int) bool {
 		return false
 	}
 	at := c.placedAt(axis)
-	return at >= 0 && !c.a.where.dims[at].made
+	return at >= 0 && c.a.where.dims[at].by != byOption
 }
 
 // keepsBroadcast reports whether the values of a broadcast array are stored in the manifest.

@@ -27,8 +27,7 @@ type class struct {
 	dims    map[string]manifest.Dimension // by new path
 	unnamed map[string]bool               // paths, in the header, of dimensions without a name in the files
 	loose   []planVar                     // scalars that are not selected, but may place the files
-	scalars map[string]*manifest.Variable // scalars that became coordinates of length 1, by dimension
-	given   map[string]bool               // dimensions along which an option, and not a coordinate, places these files
+	virtual map[string]virtualAxis        // by dimension
 	like    map[string][]string           // by new path of an unnamed dimension: named dimensions with the same length that it may be, before renaming
 	files   []int32
 	first   int32 // the first file by rank; valid if ranked
@@ -241,26 +240,6 @@ func (p *env) viewOf(renamer naming.Renamer, v *manifest.Variable) planVar {
 	}
 	p.named[v] = x
 	return x
-}
-
-// setCoord makes x the coordinate of its dimension. It replaces a variable with the same path.
-func (c *class) setCoord(x planVar) {
-	at, there := c.search(x.path)
-	if there {
-		c.vars[at] = x
-	} else {
-		c.vars = slices.Insert(c.vars, at, x)
-		// The insertion moved the variables after it.
-		for dim, i := range c.coords {
-			if i >= at {
-				c.coords[dim]++
-			}
-		}
-	}
-	c.dims[x.dims[0]] = manifest.Dimension{Path: x.dims[0], Length: 1}
-	if x.path == x.dims[0] {
-		c.coords[x.path] = at
-	}
 }
 
 // settleDims collects the dimensions by their new names: first the dimensions of variables, because a

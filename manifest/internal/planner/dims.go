@@ -25,16 +25,27 @@ const (
 	spoiled             // refused; arrays with it are not planned further
 )
 
+// placedBy says what gives files their positions along a dimension.
+type placedBy uint8
+
+const (
+	byValues     placedBy = iota // the values of a coordinate
+	byNames                      // the order of the names of files
+	byAttributes                 // attributes of files, such as DOMAIN_position_first
+	byOption                     // a new dimension: an option gives a value to each file
+	byLabels                     // coordinates differ in part, and Options.Join says how to combine them
+)
+
 // dim is a dimension of the plan, with the coordinates that files have along it.
 type dim struct {
 	path     string
 	classes  []int32
 	coord    string // path of the variable whose values place files; empty if there is none
 	role     role
+	by       placedBy
 	named    bool // the user named it in Options.Concat
 	separate bool // the user named it in Options.Apart
 	hinted   bool // unlimited or a time, so files are probably concatenated along it
-	made     bool // a new dimension: an option gives its values
 	owned    bool // a new dimension that files also have, with length 1
 	length   int64
 
@@ -46,10 +57,7 @@ type dim struct {
 	order     []*coord.Coord // the non-empty coords, sorted by start
 	first     bool           // the first file's coordinate is used for all files
 	overruled bool           // first, and some coordinates differ by more than the tolerance
-	inNames   bool           // files are placed in the order of their names
-	settled   bool           // file attributes decide the placement
-	joined    bool           // coordinates differ in part, and Options.Join says how to combine them
-	cuts      []int64        // if joined, the ends of all parts of files
+	cuts      []int64        // if placed by labels, the ends of all parts of files
 }
 
 const (
@@ -64,7 +72,7 @@ func (d *dim) starts(file int32) (start, length int64, ok bool) {
 		return 0, 0, false
 	}
 	c := d.coords[n]
-	if !d.joined {
+	if d.by != byLabels {
 		return c.Start, c.Len, true
 	}
 	if len(c.Parts) == 0 {
@@ -78,7 +86,7 @@ func (d *dim) starts(file int32) (start, length int64, ok bool) {
 
 // parts returns the contiguous parts of a file along a dimension.
 func (p *survey) parts(d *dim, file int32) ([]coord.Part, bool) {
-	if d.joined && d.of[file] >= 0 {
+	if d.by == byLabels && d.of[file] >= 0 {
 		return d.coords[d.of[file]].Parts, true
 	}
 	start, length, ok := p.extent(d, file)
@@ -140,13 +148,13 @@ func (c *class) search(at string) (int, bool) {
 
 // guessed reports whether the variable that places files has another name than the dimension. CF
 // does not call it a coordinate variable then, so this is a guess.
-func (d *dim) guessed() bool { return d.coord != "" && d.coord != d.path && !d.made }
+func (d *dim) guessed() bool { return d.coord != "" && d.coord != d.path && d.by != byOption }
 
 // dropGuess discards guessed times along a dimension if new dimensions already distinguish all files
 // and all files have the same length along it. Such times are the valid times of forecasts, along
 // which files are not concatenated. It keeps the times if the user named the dimension.
 func (p *alignment) dropGuess(d *dim) {
-	if !d.guessed() || d.named || d.settled || len(p.made) == 0 {
+	if !d.guessed() || d.named || d.by == byAttributes || len(p.made) == 0 {
 		return
 	}
 	var files [][]int32

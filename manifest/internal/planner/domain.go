@@ -170,5 +170,5 @@ func (p *survey) placeDomain(d *dim, domains map[int32]domain, k int) {
 	}
 	d.order = slices.Clone(d.coords)
 	slices.SortFunc(d.order, func(a, b *coord.Coord) int { return int(a.Start - b.Start) })
-	d.settled = true
+	d.by = byAttributes
 }

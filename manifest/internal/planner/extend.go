@@ -104,7 +104,7 @@ func (x *extending) sameHeaders() bool {
 			}
 			// New made a coordinate from this scalar of the old files, so do the same for new files.
 			if scalar, _, ok := c.scalarAt(x.state.Coord); ok {
-				c.addScalarCoord(scalar, x.state.Dim)
+				c = c.withScalar(scalar, x.state.Dim)
 			}
 			known[file.Header.ID] = c
 		}

@@ -96,7 +96,7 @@ func (p *env) joinCoords(d *dim, live []*coord.Coord, how plan.Join) error {
 	slices.SortFunc(d.order, func(a, b *coord.Coord) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), p.compareFirst(a, b))
 	})
-	d.role, d.joined, d.length = flowing, true, int64(len(all))
+	d.role, d.by, d.length = flowing, byLabels, int64(len(all))
 	effect := report.Filled
 	if how == plan.JoinInner {
 		effect = report.Dropped
@@ -109,7 +109,7 @@ func (p *env) joinCoords(d *dim, live []*coord.Coord, how plan.Join) error {
 // isJoinedOnly reports whether an array is placed along joined dimensions only. Several files may then
 // hold the same positions.
 func (a *array) isJoinedOnly() bool {
-	return len(a.placed) > 0 && !slices.ContainsFunc(a.placed, func(d *dim) bool { return !d.joined })
+	return len(a.placed) > 0 && !slices.ContainsFunc(a.placed, func(d *dim) bool { return d.by != byLabels })
 }
 
 // partsAt groups files by equal values in tiles that have the same position. It leaves out files with

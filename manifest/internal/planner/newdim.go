@@ -28,7 +28,7 @@ func (p *alignment) makeDims() error {
 		if err := p.checkNew(&n, at); err != nil {
 			return err
 		}
-		steps, lack, err := p.survey.stepsOf(&n, at, func(*class) bool { return true })
+		steps, lack, err := p.survey.stepsOf(&n, at, func(int32) bool { return true })
 		if err != nil {
 			return fmt.Errorf("new dimension %s: %w", n.Name, err)
 		}
@@ -117,7 +117,7 @@ type step struct {
 }
 
 // stepsOf returns the value of each file in the chosen classes, and the files without a value.
-func (p *survey) stepsOf(n *plan.NewDim, at string, among func(*class) bool) (steps map[int32]step, lack []int32, err error) {
+func (p *survey) stepsOf(n *plan.NewDim, at string, among func(class int32) bool) (steps map[int32]step, lack []int32, err error) {
 	if n.Variable != "" {
 		err = p.env.settle(func() (missing []want, err error) {
 			steps, lack, missing, err = p.stepsIn("/"+strings.Trim(n.Variable, "/"), at, among)
@@ -146,7 +146,7 @@ func (p *survey) stepsOf(n *plan.NewDim, at string, among func(*class) bool) (st
 }
 
 // stepTexts reads the values from file names, attributes or a list.
-func (p *survey) stepTexts(n *plan.NewDim, among func(*class) bool) (steps map[int32]newdim.Text, lack []int32, err error) {
+func (p *survey) stepTexts(n *plan.NewDim, among func(class int32) bool) (steps map[int32]newdim.Text, lack []int32, err error) {
 	var pattern *regexp.Regexp
 	if n.Pattern != "" {
 		if pattern, err = namepattern.Compile(n.Pattern); err != nil {
@@ -173,7 +173,7 @@ func (p *survey) stepTexts(n *plan.NewDim, among func(*class) bool) (steps map[i
 			s = newdim.OfText(n.Values[at])
 		}
 		at++
-		if p.classOf[f] < 0 || !among(p.classes[p.classOf[f]]) {
+		if p.classOf[f] < 0 || !among(p.classOf[f]) {
 			continue
 		}
 		if !ok {
@@ -224,11 +224,11 @@ func CheckRenamed(o *plan.Options, was, is string) error {
 
 // stepsIn takes the values from a variable that has one element in each file. This variable becomes
 // the coordinate, under the name of the dimension, once all values are known.
-func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps map[int32]step, lack []int32, missing []want, err error) {
+func (p *survey) stepsIn(variable, at string, among func(class int32) bool) (steps map[int32]step, lack []int32, missing []want, err error) {
 	steps = map[int32]step{}
 	var turned []func() // turns variables into coordinates; called only if every file has a value
-	for _, c := range p.classes {
-		if !among(c) {
+	for n, c := range p.classes {
+		if !among(int32(n)) {
 			continue
 		}
 		i := c.find(variable)
@@ -260,7 +260,7 @@ func (p *survey) stepsIn(variable, at string, among func(*class) bool) (steps ma
 		}
 		turned = append(turned, func() {
 			x.v, x.path, x.dims = &v, at, v.Dims
-			c.setCoord(x)
+			p.classes[n] = c.withVirtual(x, virtualAxis{})
 		})
 	}
 	if len(lack)+len(missing) == 0 {
@@ -297,7 +297,7 @@ func (p *env) namedFiles() (n int) {
 
 // makeDim adds a dimension with one position for each distinct value, in increasing order.
 func (p *alignment) makeDim(at string, steps map[int32]step) error {
-	d := &dim{path: at, coord: at, made: true, named: true, role: flowing}
+	d := &dim{path: at, coord: at, by: byOption, named: true, role: flowing}
 	if own := p.dims[at]; own != nil {
 		d.owned, d.classes = true, own.classes
 	}

@@ -34,26 +34,26 @@ func (c *class) isAlong(path, at string) bool {
 // value in the option stays as it was, unless its variables need the dimension.
 func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
 	variable, has := "/"+strings.Trim(n.Variable, "/"), p.survey.having(at)
-	among := map[*class]bool{}
-	for _, c := range p.survey.classes {
+	among := make([]bool, len(p.survey.classes))
+	for i, c := range p.survey.classes {
 		isStep := c.canBeStep(at, at, has) || !slices.ContainsFunc(c.vars, func(x planVar) bool { return slices.Contains(x.dims, at) })
 		if n.Variable == "" {
 			isStep = isStep && c.find(at) < 0
 		} else {
 			isStep = isStep && (c.find(variable) >= 0 || c.find(at) < 0 && c.canBeStep(at, at, has))
 		}
-		among[c] = isStep && len(c.files) > 0
+		among[i] = isStep && len(c.files) > 0
 	}
-	steps, lack, err := p.survey.stepsOf(n, at, func(c *class) bool { return among[c] })
+	steps, lack, err := p.survey.stepsOf(n, at, func(class int32) bool { return among[class] })
 	if err != nil || len(steps)+len(lack) == 0 {
 		return err
 	}
 	lack = slices.DeleteFunc(lack, func(f int32) bool {
-		c := p.survey.classes[p.survey.classOf[f]]
-		if c.canBeStep(at, at, has) {
+		class := p.survey.classOf[f]
+		if p.survey.classes[class].canBeStep(at, at, has) {
 			return false
 		}
-		among[c] = false
+		among[class] = false
 		return true
 	})
 	if p.survey.beside == nil {
@@ -66,24 +66,17 @@ func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
 	}
 	// The slice belongs to the caller, and addStepCoord replaces some of its files.
 	p.env.files = slices.Clone(p.env.files)
-	for _, c := range p.survey.classes {
-		if !among[c] {
-			continue
+	for i, c := range p.survey.classes {
+		if among[i] && n.Variable == "" {
+			p.survey.classes[i] = p.survey.withStep(c, at, steps)
 		}
-		if n.Variable == "" {
-			p.survey.addStepCoord(c, at, steps)
-		}
-		if c.given == nil {
-			c.given = map[string]bool{}
-		}
-		c.given[at] = true
 	}
 	return nil
 }
 
-// addStepCoord adds the coordinate of a new dimension to the header and values of each file in a
-// class. It changes copies, because the caller owns the files.
-func (p *survey) addStepCoord(c *class, at string, steps map[int32]step) {
+// withStep returns a class with a virtual axis, whose position an option gives. The header and values of
+// each file get the coordinate, in copies, because the caller owns the files.
+func (p *survey) withStep(c *class, at string, steps map[int32]step) *class {
 	h := *c.header
 	h.Variables = append(slices.Clone(h.Variables), nil)
 	last := len(h.Variables) - 1
@@ -96,8 +89,9 @@ func (p *survey) addStepCoord(c *class, at string, steps map[int32]step) {
 		file.Values[last] = steps[f].values
 		p.env.files[f] = &file
 	}
-	c.header = &h
-	c.setCoord(planVar{at: last, v: &v, path: at, dims: []string{at}, aux: true})
+	own := *c
+	own.header = &h
+	return own.withVirtual(planVar{at: last, v: &v, path: at, dims: []string{at}, aux: true}, virtualAxis{})
 }
 
 // besideAll returns the dimensions that an array lacks, and along which an option gives each of its
@@ -105,7 +99,10 @@ func (p *survey) addStepCoord(c *class, at string, steps map[int32]step) {
 func (p *arrangement) besideAll(a *array) (dims []*dim) {
 	for _, at := range sorted(p.survey.beside) {
 		if d := p.alignment.dims[at]; d != nil && d.places() && !slices.Contains(a.allDims(), at) &&
-			!slices.ContainsFunc(a.members, func(m member) bool { return !p.survey.classes[m.class].given[at] }) {
+			!slices.ContainsFunc(a.members, func(m member) bool {
+				axis, ok := p.survey.classes[m.class].virtual[at]
+				return !ok || axis.scalar != nil
+			}) {
 			dims = append(dims, d)
 		}
 	}

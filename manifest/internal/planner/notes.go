@@ -36,7 +36,7 @@ func (p *env) noteEmpty(d *dim) {
 
 // noteLengths reports that files have different lengths. The last file may be shorter.
 func (p *env) noteLengths(d *dim) {
-	if d.made || d.joined || len(d.order) < 2 {
+	if d.by == byOption || d.by == byLabels || len(d.order) < 2 {
 		return
 	}
 	least, most := d.order[0].Len, d.order[0].Len
@@ -84,7 +84,7 @@ func (p *declaration) addChunkLengths() {
 // more than 1.5 times each step within these files, and more than 1.5 times the median step between
 // files. The factor tolerates months of 28 to 31 days and small drifts of instruments.
 func (p *env) noteGaps(d *dim) {
-	if d.nature != coord.Instant && d.nature != coord.Whole && d.nature != coord.Real || d.inNames || d.made || d.joined || len(d.order) < 2 {
+	if d.nature != coord.Instant && d.nature != coord.Whole && d.nature != coord.Real || d.by != byValues || len(d.order) < 2 {
 		return
 	}
 	between := make([]float64, 0, len(d.order)-1)

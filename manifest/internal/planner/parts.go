@@ -26,13 +26,13 @@ func (p *alignment) servesParts(a *array) bool {
 
 // placeParted places the files of an array with parts along all of its dimensions, because parts
 // may start anywhere. It makes the variables of hidden files members.
-func (p *alignment) placeParted(a *array) {
-	if !p.servesParts(a) {
+func (p *arrangement) placeParted(a *array) {
+	if !p.alignment.servesParts(a) {
 		return
 	}
 	for _, at := range a.dims {
-		if !slices.Contains(a.placed, p.dims[at]) {
-			a.placed = append(a.placed, p.dims[at])
+		if d := p.alignment.dims[at]; !slices.Contains(a.placed, d) {
+			a.placed = append(a.placed, d)
 		}
 	}
 	for _, m := range a.members {

@@ -386,7 +386,7 @@ func (p *arrangement) copyCoordinate(d *dim, copyTo copier) error {
 			continue
 		}
 		parts := []coord.Part{{Origin: c.Start, Length: c.Len}}
-		if d.joined {
+		if d.by == byLabels {
 			parts = c.Parts
 		}
 		for _, s := range parts {

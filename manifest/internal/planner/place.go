@@ -110,7 +110,7 @@ func (p *survey) wholeTiles(a *array) []manifest.Tile {
 	tiles := make([]manifest.Tile, 0, a.files)
 	// One allocation for all tiles: archives have millions of files.
 	slab := make([]int64, 3*k*int(a.files))
-	joins := slices.ContainsFunc(a.placed, func(d *dim) bool { return d.joined })
+	joins := slices.ContainsFunc(a.placed, func(d *dim) bool { return d.by == byLabels })
 	for _, m := range a.members {
 	files:
 		for _, f := range p.classes[m.class].files {

@@ -80,12 +80,12 @@ func makePlan(env *env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	arrangement, err := arrange(env, survey, alignment)
+	arrangement, err := arrange(env, alignment)
 	if err != nil {
 		return nil, err
 	}
 	if err := arrangement.compareEqual(); err != nil {
 		return nil, err
 	}
-	return declare(env, survey, alignment, arrangement)
+	return declare(env, arrangement)
 }

@@ -215,5 +215,5 @@ func (c *conventions) dimsNamed(from *manifest.Variable, names []string) (out []
 // follows reports whether files are concatenated along a dimension that they have themselves.
 func (p *alignment) follows(at string) bool {
 	d := p.dims[at]
-	return d != nil && d.role == flowing && !d.made && len(d.order) > 1
+	return d != nil && d.role == flowing && d.by != byOption && len(d.order) > 1
 }

@@ -37,7 +37,7 @@ func (p *alignment) takeScalars() {
 				continue
 			}
 			p.survey.includedSpare = p.survey.includedSpare || loose
-			c.addScalarCoord(x, at)
+			p.survey.classes[n] = c.withScalar(x, at)
 			if _, found := slices.BinarySearch(own, int32(n)); !found {
 				d.classes = append(d.classes, int32(n))
 			}
@@ -89,14 +89,11 @@ func (c *class) scalarAt(at string) (x planVar, loose, ok bool) {
 	return x, false, false
 }
 
-// addScalarCoord makes a scalar the coordinate of a dimension of length 1.
-func (c *class) addScalarCoord(x planVar, at string) {
-	if c.scalars == nil {
-		c.scalars = map[string]*manifest.Variable{}
-	}
-	c.scalars[at] = x.v
+// withScalar returns the class with a virtual axis whose position is a scalar.
+func (c *class) withScalar(x planVar, at string) *class {
+	axis := virtualAxis{scalar: x.v}
 	x.v, x.dims, x.aux = withAxis(x.v, 0, at), []string{at}, true
-	c.setCoord(x)
+	return c.withVirtual(x, axis)
 }
 
 // withAxis returns a copy of a variable with an additional axis of length 1.
@@ -228,7 +225,7 @@ func (p *survey) isFirm(a *array, m *member) bool {
 // the member lacks, and whether that position applies to the variable.
 func (p *arrangement) isStepOf(m *member, d *dim) bool {
 	c := p.survey.classes[m.class]
-	if scalar := c.scalars[d.path]; scalar != nil && !c.isOf(m.v, scalar) {
+	if scalar := c.virtual[d.path].scalar; scalar != nil && !c.isOf(m.v, scalar) {
 		return false
 	}
 	for _, f := range c.files {
@@ -377,7 +374,7 @@ func (p *arrangement) stepRemedy(groups [][]int32) (r report.Remedy, ok bool) {
 // be concatenated along it, and it has a coordinate, or length 1 and none.
 func (p *arrangement) mayMake(d *dim) bool {
 	switch {
-	case d.made || d.role == fixed && !d.hinted && p.survey.longest(d) > 1:
+	case d.by == byOption || d.role == fixed && !d.hinted && p.survey.longest(d) > 1:
 		return false
 	case d.coord == d.path:
 		return true

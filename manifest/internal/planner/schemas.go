@@ -34,8 +34,8 @@ type declaration struct {
 }
 
 // declare decides the schema of each array, then its chunk grid and placement.
-func declare(env *env, survey *survey, alignment *alignment, arrangement *arrangement) (*Plan, error) {
-	p := &declaration{env: env, survey: survey, alignment: alignment, arrangement: arrangement, ids: map[string]int64{}, out: &Plan{}}
+func declare(env *env, arrangement *arrangement) (*Plan, error) {
+	p := &declaration{env: env, survey: arrangement.survey, alignment: arrangement.alignment, arrangement: arrangement, ids: map[string]int64{}, out: &Plan{}}
 	if err := p.schemas(); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (p *arrangement) takeOnce(a *array, w *placing, pairs [][2]int32) bool {
 		return false
 	}
 	s := &shared{where: placing{dims: w.dims, tiles: w.tiles}, pairs: pairs}
-	s.cut = slices.ContainsFunc(w.dims, func(d *dim) bool { return d.joined })
+	s.cut = slices.ContainsFunc(w.dims, func(d *dim) bool { return d.by == byLabels })
 	places, of, ok := tiling.Places(w.tiles)
 	if !ok {
 		return false

@@ -101,7 +101,7 @@ func (p *arrangement) onlyFlow() *dim {
 		}
 		only = w.dims[0]
 	}
-	if only == nil || only.made || only.inNames || only.settled || only.joined || only.nature == coord.Text || only.nature == 0 || len(p.survey.hidden) > 0 || p.survey.includedSpare || p.survey.beside[only.path] {
+	if only == nil || only.by != byValues || only.nature == coord.Text || only.nature == 0 || len(p.survey.hidden) > 0 || p.survey.includedSpare || p.survey.beside[only.path] {
 		return nil
 	}
 	// Unordered values have no end after which a new file could start.

@@ -2,6 +2,8 @@ package planner
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"varve/manifest"
 	"varve/manifest/report"
@@ -19,6 +21,13 @@ type survey struct {
 	guesses       []guess         // candidates for unnamed dimensions that no file names
 	beside        map[string]bool // dimensions along which an option gives the position of files without coordinate values
 	includedSpare bool            // a coordinate was included only because another file names its dimension
+}
+
+// clone returns a copy of the survey. A phase that adds classes or replaces them changes its own copy.
+func (p *survey) clone() *survey {
+	own := *p
+	own.classes, own.hidden, own.beside = slices.Clone(p.classes), maps.Clone(p.hidden), maps.Clone(p.beside)
+	return &own
 }
 
 // classify groups the files by header and applies the options to their variables.

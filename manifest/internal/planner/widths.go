@@ -191,7 +191,7 @@ func (p *env) refuseWidths(d *dim, lengths map[int64][]int32, are relation) {
 // inOrderOfNames concatenates files in the order of their names. Files that share no variable are
 // placed at the same positions.
 func (p *survey) inOrderOfNames(d *dim) {
-	d.role, d.inNames = flowing, true
+	d.role, d.by = flowing, byNames
 	d.coords = nil
 	for _, group := range p.sideBySide(d) {
 		at := int64(0)
