@@ -38,27 +38,19 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) (b []byte, err error)
 // readSource returns the bytes of a location in a source. Bytes from a server are cached, and concurrent
 // requests for them share one download, as for re-encoded chunks.
 func (a *Array) readSource(ctx context.Context, l *manifest.Location) ([]byte, error) {
-	far, err := a.isFar(ctx, l)
+	src, err := a.store.Source(ctx, l.Source)
 	if err != nil {
 		return nil, err
 	}
-	if !far {
-		return a.read(ctx, l, l.Offset, l.Size)
+	if a.store.patches.isFile(l.Source) || !isFar(src.URL) {
+		return a.read(ctx, l, src, l.Offset, l.Size)
 	}
-	return a.store.Once(ctx, extent{l.Source, l.Size}, l.Offset, func() ([]byte, error) { return a.read(ctx, l, l.Offset, l.Size) })
+	return a.store.Once(ctx, extent{l.Source, l.Size}, l.Offset, func() ([]byte, error) { return a.read(ctx, l, src, l.Offset, l.Size) })
 }
 
 // extent is a part of the key of cached bytes of a source; the offset is the other part. It does not contain
 // the array, so that arrays can share the bytes.
 type extent struct{ source, size int64 }
-
-func (a *Array) isFar(ctx context.Context, l *manifest.Location) (bool, error) {
-	if a.store.patches.isFile(l.Source) {
-		return false, nil
-	}
-	src, err := a.store.tables.Source(ctx, l.Source)
-	return err == nil && isFar(src.URL), err
-}
 
 // ReadStored returns a part of a Verbatim chunk: length bytes from offset from in the chunk. It reads
 // only this part, unless a checksum has to be verified.
@@ -70,7 +62,11 @@ func (a *Array) ReadStored(ctx context.Context, l *manifest.Location, from, leng
 		return whole.Fixed[from : from+length], nil
 	}
 	if length < l.Size && !l.Compacted {
-		return a.read(ctx, l, l.Offset+from, length)
+		src, err := a.store.Source(ctx, l.Source)
+		if err != nil {
+			return nil, err
+		}
+		return a.read(ctx, l, src, l.Offset+from, length)
 	}
 	whole, err := a.readSource(ctx, l)
 	if err != nil {
@@ -80,13 +76,13 @@ func (a *Array) ReadStored(ctx context.Context, l *manifest.Location, from, leng
 }
 
 // read reads bytes of the source of a location, and verifies the checksum if there is one.
-func (a *Array) read(ctx context.Context, l *manifest.Location, offset, length int64) ([]byte, error) {
+func (a *Array) read(ctx context.Context, l *manifest.Location, src manifest.Source, offset, length int64) ([]byte, error) {
 	taken, err := a.store.flight.take(ctx, length)
 	if err != nil {
 		return nil, err
 	}
 	defer a.store.flight.give(taken)
-	h, err := a.store.sources.acquire(ctx, l.Source)
+	h, err := a.store.sources.acquire(ctx, l.Source, src)
 	if err != nil {
 		return nil, err
 	}

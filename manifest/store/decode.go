@@ -22,7 +22,7 @@ func (a *Array) work(ctx context.Context, b *batch) error {
 		return err
 	}
 	defer a.store.flight.give(taken)
-	h, err := a.store.sources.acquire(ctx, first.source)
+	h, err := a.store.sources.acquire(ctx, first.source, b.src)
 	if err != nil {
 		return err
 	}

@@ -265,14 +265,14 @@ func TestTooManyOpenFiles(t *testing.T) {
 	dir, open := filepath.Dir(m.sources[0].URL), s.sources.open
 	var one sync.Mutex
 	refused := 0
-	s.sources.open = func(ctx context.Context, row int64) (*source.Source, error) {
+	s.sources.open = func(ctx context.Context, row int64, src manifest.Source) (*source.Source, error) {
 		one.Lock()
 		defer one.Unlock()
 		if openIn(t, dir) >= 2 {
 			refused++
 			return nil, &fs.PathError{Op: "open", Path: m.sources[row].URL, Err: syscall.EMFILE}
 		}
-		return open(ctx, row)
+		return open(ctx, row, src)
 	}
 	for range 3 {
 		if got, err := readAll(t.Context(), t, s); err != nil || !bytes.Equal(got, truth) {
@@ -282,7 +282,7 @@ func TestTooManyOpenFiles(t *testing.T) {
 	if refused == 0 {
 		t.Error("the limit was never reached")
 	}
-	s.sources.open = func(context.Context, int64) (*source.Source, error) { return nil, syscall.EMFILE }
+	s.sources.open = func(context.Context, int64, manifest.Source) (*source.Source, error) { return nil, syscall.EMFILE }
 	for range 30 {
 		s.sources.makeRoom()
 	}

@@ -306,7 +306,8 @@ func (j *job) isDirect() bool {
 // reads no source.
 type batch struct {
 	jobs  []*job
-	span  codec.Range // the range that is fetched
+	src   manifest.Source // of the jobs, if they read one
+	span  codec.Range     // the range that is fetched
 	isFar bool
 }
 
@@ -321,17 +322,18 @@ func (p *planner) emit(ctx context.Context, jobs []*job) error {
 	slices.SortStableFunc(jobs, func(i, j *job) int {
 		return cmp.Or(cmp.Compare(i.source, j.source), cmp.Compare(i.span.Offset, j.span.Offset))
 	})
+	var src manifest.Source
 	far, source := false, int64(-1)
 	for i := 0; i < len(jobs); {
 		first := jobs[i]
 		if first.source != source && first.source >= 0 {
-			row, err := p.a.store.Source(ctx, first.source)
-			if err != nil {
+			var err error
+			if src, err = p.a.store.Source(ctx, first.source); err != nil {
 				return err
 			}
-			source, far = first.source, isFar(row.URL)
+			source, far = first.source, isFar(src.URL)
 		}
-		b := &batch{span: first.span, isFar: far && first.source >= 0}
+		b := &batch{src: src, span: first.span, isFar: far && first.source >= 0}
 		end := i + 1
 		for end < len(jobs) && b.joins(jobs[end-1], jobs[end]) {
 			b.span.Length = max(b.span.End(), jobs[end].span.End()) - b.span.Offset

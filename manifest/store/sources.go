@@ -10,13 +10,14 @@ import (
 	"sync"
 	"time"
 
+	"varve/manifest"
 	"varve/readers/source"
 )
 
 // sources keeps the most recently used sources open, up to a number of them.
 type sources struct {
 	limit int
-	open  func(ctx context.Context, row int64) (*source.Source, error)
+	open  func(ctx context.Context, row int64, src manifest.Source) (*source.Source, error)
 
 	mu       sync.Mutex
 	all      map[int64]*handle
@@ -36,12 +37,12 @@ type handle struct {
 	isStale bool // there was an error, so it must not be used again
 }
 
-func newSources(limit int, open func(context.Context, int64) (*source.Source, error)) *sources {
+func newSources(limit int, open func(context.Context, int64, manifest.Source) (*source.Source, error)) *sources {
 	return &sources{limit: limit, open: open, all: map[int64]*handle{}, freed: make(chan struct{})}
 }
 
-// acquire returns an open source. The caller must call release.
-func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
+// acquire returns an open source by its row. src is its scanned version. The caller must call release.
+func (p *sources) acquire(ctx context.Context, row int64, src manifest.Source) (*handle, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -61,7 +62,7 @@ func (p *sources) acquire(ctx context.Context, row int64) (*handle, error) {
 			continue
 		}
 		if fresh {
-			h.Source, h.err = openRetrying(ctx, p, func() (*source.Source, error) { return p.open(ctx, row) })
+			h.Source, h.err = openRetrying(ctx, p, func() (*source.Source, error) { return p.open(ctx, row, src) })
 			close(h.ready)
 		}
 		select {

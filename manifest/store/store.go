@@ -187,7 +187,7 @@ func newStore(snap *manifest.Snapshot, t tables, repository *repo.Repository, op
 	if s.opener == nil {
 		s.opener, s.ownOpener = access.newOpener(opts.Download, opts.Trace), true
 	}
-	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), source.ShareOfOpen(256, 4)), s.OpenSource)
+	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), source.ShareOfOpen(256, 4)), s.openScanned)
 	s.patches = newPatches(snap, repository)
 	for i := range snap.Arrays {
 		a, err := s.newArray(&snap.Arrays[i])
@@ -277,12 +277,17 @@ func (s *Store) Source(ctx context.Context, row int64) (manifest.Source, error) 
 // OpenSource opens the scanned version of a source by its row, if it may be read. The caller closes
 // it.
 func (s *Store) OpenSource(ctx context.Context, row int64) (*source.Source, error) {
-	if s.patches.isFile(row) {
-		return s.patches.open(ctx, row)
-	}
 	src, err := s.Source(ctx, row)
 	if err != nil {
 		return nil, err
+	}
+	return s.openScanned(ctx, row, src)
+}
+
+// openScanned is OpenSource for a row whose source is known.
+func (s *Store) openScanned(ctx context.Context, row int64, src manifest.Source) (*source.Source, error) {
+	if s.patches.isFile(row) {
+		return s.patches.open(ctx, row)
 	}
 	return s.access.open(ctx, s.opener, src)
 }
