@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"varve/manifest/internal/planner/internal/equal"
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/equal"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"varve/manifest/internal/planner/internal/naming"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/report"
 )
 
