@@ -8,6 +8,7 @@
 # make bench    the benchmarks, with the peers' figures beside ours
 # make large    what very large archives cost: the tables of docs/explanation/planning.md; FILES, OWN and APPENDS say how large
 # make fuzz     every fuzz target for FUZZTIME
+# make attack   the command on damaged files of every format, for ATTACKTIME (ATTACKTIME=4h make attack for longer)
 # make soak     the server under all kinds of requests for a minute
 # make wine     the demo, the tests of paths, locks and open files, and the Python wheel, on Windows under Wine
 # make module MODULE=example.org/you/varve  another path for this module: go.mod and all imports
@@ -20,6 +21,7 @@ SHELL := /bin/sh
 GO ?= go
 VENV ?= $(CURDIR)/.venv
 FUZZTIME ?= 30s
+ATTACKTIME ?= 2m
 FILES ?= 350400
 OWN ?= 20000
 APPENDS ?= 10000
@@ -30,7 +32,7 @@ PYVENV ?= $(CURDIR)/.venv-python
 TARGETS ?=
 WINE ?= $(CURDIR)/.wine
 
-.PHONY: changelog module outside docs python wheel beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
+.PHONY: attack changelog module outside docs python wheel beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -115,6 +117,9 @@ large: build
 
 fuzz:
 	@FUZZTIME=$(FUZZTIME) GO="$(GO)" sh fixtures/fuzz.sh
+
+attack:
+	ATTACKTIME=$(ATTACKTIME) $(GO) test -count=1 -timeout 24h -v ./fixtures/attack
 
 soak:
 	VARVE_SOAK=60s $(GO) test -count=1 -run '^TestSoak$$' -v ./manifest/serve
