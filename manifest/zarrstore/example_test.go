@@ -88,6 +88,34 @@ func ExampleArray_Append() {
 	// Output: shape [59], chunks 31 28
 }
 
+// Days are appended one by one. A chunk is written when its last day is there, and Flush writes the rest.
+func ExampleArray_Stream() {
+	inFolder(func(ctx context.Context, dir string) error {
+		a, err := create(ctx, dir)
+		if err != nil {
+			return err
+		}
+		s, err := a.Stream(0, zarrstore.Growth{Axis: 0, Policy: grid.RepeatSize(28)})
+		if err != nil {
+			return err
+		}
+		for day := range byte(30) {
+			if err := s.Append(ctx, 1, codec.Elems{Fixed: []byte{day}}); err != nil {
+				return err
+			}
+		}
+		describe(a)
+		if err := s.Flush(ctx); err != nil {
+			return err
+		}
+		describe(a)
+		return nil
+	})
+	// Output:
+	// shape [59], chunks 31 28
+	// shape [61], chunks 31 28 28
+}
+
 // Room for two months is made, and then all after the tenth day cut off: the edge of the
 // first chunk stays.
 func ExampleArray_Resize() {
