@@ -22,11 +22,7 @@ func align(env *env, survey *survey) (*alignment, error) {
 	if err := p.checkConcat(); err != nil {
 		return nil, err
 	}
-	var questions []question
-	for _, at := range p.dimOrder {
-		questions = append(questions, func() ([]want, error) { return survey.readCoords(p.dims[at]) })
-	}
-	if err := env.settle(questions...); err != nil {
+	if err := p.readAllCoords(); err != nil {
 		return nil, err
 	}
 	// A dimension whose coordinate has its own name is decided first, and new dimensions next.
@@ -49,9 +45,18 @@ func (p *alignment) settleAll(which func(d *dim) bool) error {
 			continue
 		}
 		p.dropGuess(d)
-		if err := p.survey.settle(d); err != nil {
+		if err := p.settle(d); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readAllCoords collects the distinct coordinates of all dimensions.
+func (p *alignment) readAllCoords() error {
+	var questions []question
+	for _, at := range p.dimOrder {
+		questions = append(questions, func() ([]want, error) { return p.readCoords(p.dims[at]) })
+	}
+	return p.env.settle(questions...)
 }

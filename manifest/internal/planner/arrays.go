@@ -262,7 +262,7 @@ func (p *arrangement) otherDims(a *array, odd, most []int) bool {
 		}
 	}
 	// A coordinate of length 1 in every file is more likely the position of the file.
-	if p.survey.holdsStep(a.path) {
+	if p.alignment.holdsStep(a.path) {
 		f.Remedies = []report.Remedy{stackBy(a.path, report.IfOneStep)}
 	}
 	p.env.find(p.env.odd(f, files, a.files))

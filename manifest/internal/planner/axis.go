@@ -16,7 +16,7 @@ import (
 )
 
 // settle decides whether files are concatenated along a dimension, and in which order.
-func (p *survey) settle(d *dim) error {
+func (p *alignment) settle(d *dim) error {
 	live := d.live()
 	switch {
 	case d.role == spoiled || d.by == byOption || d.by == byAttributes:
@@ -38,19 +38,19 @@ func (p *survey) settle(d *dim) error {
 		d.order = live
 		return nil
 	}
-	if how := p.env.join(d); len(live) > 1 && how != plan.JoinExact {
-		return p.env.joinCoords(d, live, how)
+	if how := p.join(d); len(live) > 1 && how != plan.JoinExact {
+		return p.joinCoords(d, live, how)
 	}
-	if len(live) > 1 && d.nature != coord.Text && !p.env.sameDirection(d, live) {
+	if len(live) > 1 && d.nature != coord.Text && !p.sameDirection(d, live) {
 		d.role = spoiled
 		return nil
 	}
-	return p.env.lineUp(d, live)
+	return p.lineUp(d, live)
 }
 
 // placeApart concatenates files in one piece each: in the order of their least values, or of their names
 // if a file has no values.
-func (p *survey) placeApart(d *dim) {
+func (p *alignment) placeApart(d *dim) {
 	if slices.Contains(d.of, noCoord) {
 		p.inOrderOfNames(d)
 		return
@@ -90,13 +90,13 @@ func (d *dim) live() (live []*coord.Coord) {
 
 // allPlaced reports whether every file has a position along a dimension. It refuses files without a
 // coordinate if other files show that they need one.
-func (p *survey) allPlaced(d *dim, live []*coord.Coord) bool {
+func (p *alignment) allPlaced(d *dim, live []*coord.Coord) bool {
 	var lack []int32
 	for f, n := range d.of {
 		if n != noCoord {
 			continue
 		}
-		length := p.classes[p.classOf[f]].dims[d.path].Length
+		length := p.survey.classes[p.survey.classOf[f]].dims[d.path].Length
 		// If all other files have the same values, a file without values may share them.
 		if len(live) > 1 || len(live) == 1 && (d.flowsAlone() || live[0].Len != length) {
 			lack = append(lack, int32(f))
@@ -115,7 +115,7 @@ func (p *survey) allPlaced(d *dim, live []*coord.Coord) bool {
 }
 
 // sameDirection refuses files whose values increase where most decrease, or the reverse.
-func (p *env) sameDirection(d *dim, live []*coord.Coord) bool {
+func (p *alignment) sameDirection(d *dim, live []*coord.Coord) bool {
 	ways := map[string][]*coord.Coord{}
 	for _, c := range live {
 		switch c.Direction {
@@ -128,18 +128,18 @@ func (p *env) sameDirection(d *dim, live []*coord.Coord) bool {
 	if len(ways) < 2 {
 		return true
 	}
-	most, odd := majority(p, ways, strings.Clone), "upwards"
+	most, odd := majority(p.env, ways, strings.Clone), "upwards"
 	if most == odd {
 		odd = "downwards"
 	}
 	files := d.filesOf(ways[odd]...)
-	p.find(p.odd(report.Finding{Code: report.DirectionDiffers, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+	p.env.find(p.env.odd(report.Finding{Code: report.DirectionDiffers, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 		Args: report.Args{"direction": odd, "others": most}}, files, d.total()))
 	return false
 }
 
 // lineUp concatenates coordinates in the order of their values.
-func (p *env) lineUp(d *dim, live []*coord.Coord) error {
+func (p *alignment) lineUp(d *dim, live []*coord.Coord) error {
 	falling := slices.ContainsFunc(live, func(c *coord.Coord) bool { return c.Direction == -1 })
 	order := slices.Clone(live)
 	slices.SortFunc(order, func(a, b *coord.Coord) int { return p.compareCoords(a, b, falling, d.nature == coord.Text) })
@@ -150,7 +150,7 @@ func (p *env) lineUp(d *dim, live []*coord.Coord) error {
 	}
 	// Overlapping values of a dimension that nobody expects to grow, such as lat, are more likely
 	// the same grid with an error than files to concatenate.
-	if len(clusters) < len(order) && !(d.hinted || d.named || p.opts.Overlap != plan.OverlapRefuse || d.labels(order)) {
+	if len(clusters) < len(order) && !(d.hinted || d.named || p.env.opts.Overlap != plan.OverlapRefuse || d.labels(order)) {
 		return p.settleConflict(d, live)
 	}
 	at := int64(0)
@@ -191,7 +191,7 @@ func (d *dim) labels(order []*coord.Coord) bool {
 	return len(seen) == total
 }
 
-func (p *env) compareCoords(a, b *coord.Coord, falling, label bool) int {
+func (p *alignment) compareCoords(a, b *coord.Coord, falling, label bool) int {
 	c := a.Low.Compare(b.Low)
 	if label {
 		c = a.First.Compare(b.First)
@@ -199,7 +199,7 @@ func (p *env) compareCoords(a, b *coord.Coord, falling, label bool) int {
 		c = b.High.Compare(a.High)
 	}
 	if c == 0 {
-		c = naming.Natural(p.files[a.File].URL, p.files[b.File].URL)
+		c = naming.Natural(p.env.files[a.File].URL, p.env.files[b.File].URL)
 	}
 	return c
 }
@@ -228,7 +228,7 @@ func clustersOf(order []*coord.Coord, falling bool) (clusters [][]*coord.Coord) 
 // mergeCluster places coordinates whose value ranges overlap, starting at `at`. Each must be a
 // contiguous part of the sorted union of their values; otherwise ok is false. end is where the next
 // cluster starts.
-func (p *env) mergeCluster(d *dim, cluster []*coord.Coord, at int64) (end int64, ok bool, err error) {
+func (p *alignment) mergeCluster(d *dim, cluster []*coord.Coord, at int64) (end int64, ok bool, err error) {
 	if len(cluster) == 1 {
 		cluster[0].Start = at
 		return at + cluster[0].Len, true, nil
@@ -269,24 +269,24 @@ func (p *env) mergeCluster(d *dim, cluster []*coord.Coord, at int64) (end int64,
 }
 
 // endToEnd concatenates coordinates that share no value although their ranges overlap.
-func (p *env) endToEnd(d *dim, cluster []*coord.Coord, at int64) int64 {
+func (p *alignment) endToEnd(d *dim, cluster []*coord.Coord, at int64) int64 {
 	for _, c := range cluster {
 		c.Start, at = at, at+c.Len
 	}
 	if d.nature != coord.Text {
 		files := d.filesOf(cluster...)
-		p.find(p.odd(report.Finding{Code: report.OrderByLeast, Array: d.coord, Effect: report.Noted, Dim: d.name()}, files, d.total()))
+		p.env.find(p.env.odd(report.Finding{Code: report.OrderByLeast, Array: d.coord, Effect: report.Noted, Dim: d.name()}, files, d.total()))
 	}
 	return at
 }
 
 // valuesOf returns the values of coordinates; apart reports that no two values are equal.
-func (p *env) valuesOf(d *dim, cluster []*coord.Coord) (lists [][]coord.Key, apart bool, err error) {
+func (p *alignment) valuesOf(d *dim, cluster []*coord.Coord) (lists [][]coord.Key, apart bool, err error) {
 	lists, apart = make([][]coord.Key, len(cluster)), true
 	seen := map[coord.Key]bool{}
 	for i, c := range cluster {
 		if lists[i], err = c.Keys(d.nature, d.ranks); err != nil {
-			return nil, false, p.inFile(c.File, err)
+			return nil, false, p.env.inFile(c.File, err)
 		}
 		for _, k := range lists[i] {
 			apart = apart && !seen[k]
@@ -297,11 +297,11 @@ func (p *env) valuesOf(d *dim, cluster []*coord.Coord) (lists [][]coord.Key, apa
 }
 
 // refuseInterleaved refuses files whose values interleave with the values of other files.
-func (p *env) refuseInterleaved(d *dim, cluster []*coord.Coord) {
+func (p *alignment) refuseInterleaved(d *dim, cluster []*coord.Coord) {
 	d.role = spoiled
 	files := d.filesOf(cluster...)
 	if slices.ContainsFunc(cluster, (*coord.Coord).Summarized) {
-		p.find(p.odd(report.Finding{Code: report.OverlapUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+		p.env.find(p.env.odd(report.Finding{Code: report.OverlapUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 			Args:     report.Args{"range": p.rangeOf(cluster[0]), "other": p.rangeOf(cluster[1])},
 			Remedies: []report.Remedy{compareAll(cluster)}}, files, d.total()))
 		return
@@ -311,14 +311,14 @@ func (p *env) refuseInterleaved(d *dim, cluster []*coord.Coord) {
 		remedy = concatAlong(d, report.ByLeastValue)
 	}
 	last := cluster[len(cluster)-1]
-	p.find(p.odd(report.Finding{Code: report.ValuesInterleave, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+	p.env.find(p.env.odd(report.Finding{Code: report.ValuesInterleave, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 		Args:     report.Args{"from": cluster[0].Say(0), "to": last.Say(last.Len - 1)},
 		Remedies: []report.Remedy{remedy}}, files, d.total()))
 }
 
 // rangeOf returns a description such as "a.nc from 1 to 9".
-func (p *env) rangeOf(c *coord.Coord) string {
-	return p.label(p.files[c.File].URL) + " from " + c.Say(0) + " to " + c.Say(c.Len-1)
+func (p *alignment) rangeOf(c *coord.Coord) string {
+	return p.env.label(p.env.files[c.File].URL) + " from " + c.Say(0) + " to " + c.Say(c.Len-1)
 }
 
 // compareAll returns the remedy that raises the size limit so that all values are compared.
@@ -331,10 +331,10 @@ func compareAll(coords []*coord.Coord) report.Remedy {
 }
 
 // settleConflict decides about coordinates that should be equal but differ.
-func (p *env) settleConflict(d *dim, live []*coord.Coord) error {
-	standard := p.standard(live)
-	if p.opts.Coords == plan.CoordsFirst {
-		standard = slices.MinFunc(live, p.compareFirst)
+func (p *alignment) settleConflict(d *dim, live []*coord.Coord) error {
+	standard := p.env.standard(live)
+	if p.env.opts.Coords == plan.CoordsFirst {
+		standard = slices.MinFunc(live, p.env.compareFirst)
 	}
 	var near, odd []*coord.Coord
 	equal, moved := true, false
@@ -365,7 +365,7 @@ func (p *env) settleConflict(d *dim, live []*coord.Coord) error {
 	switch {
 	case len(odd) > 0 && !equal:
 		return p.settleWidths(d, live)
-	case len(odd) == 0 || p.opts.Coords == plan.CoordsFirst && !moved:
+	case len(odd) == 0 || p.env.opts.Coords == plan.CoordsFirst && !moved:
 		d.order, d.first, d.overruled = []*coord.Coord{standard}, true, len(odd) > 0
 		p.noteNear(d, near, standard)
 		p.noteOther(d, odd, standard)
@@ -386,12 +386,12 @@ func (p *env) compareFirst(a, b *coord.Coord) int {
 }
 
 // isNear reports whether two coordinates differ by at most the tolerance.
-func (p *env) isNear(d *dim, a, b *coord.Coord) (bool, error) {
-	if p.opts.Tolerance <= 0 {
+func (p *alignment) isNear(d *dim, a, b *coord.Coord) (bool, error) {
+	if p.env.opts.Tolerance <= 0 {
 		return false, nil
 	}
 	delta, _, err := d.apart(a, b)
-	return delta <= p.opts.Tolerance, err
+	return delta <= p.env.opts.Tolerance, err
 }
 
 // apart returns the largest difference between two numeric coordinates, and the smallest step of b.
@@ -460,22 +460,22 @@ func (d *dim) permuted(a, b *coord.Coord) (bool, error) {
 }
 
 // noteOther reports files whose coordinates are not used.
-func (p *env) noteOther(d *dim, other []*coord.Coord, standard *coord.Coord) {
+func (p *alignment) noteOther(d *dim, other []*coord.Coord, standard *coord.Coord) {
 	if len(other) > 0 {
-		p.find(p.odd(report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.byFirst(),
-			Args: report.Args{"standard": p.file(standard.File)}}, d.filesOf(other...), d.total()))
+		p.env.find(p.env.odd(report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.env.byFirst(),
+			Args: report.Args{"standard": p.env.file(standard.File)}}, d.filesOf(other...), d.total()))
 	}
 }
 
 // noteNear reports files whose coordinates differ from the used one by at most the tolerance.
-func (p *env) noteNear(d *dim, near []*coord.Coord, standard *coord.Coord) {
+func (p *alignment) noteNear(d *dim, near []*coord.Coord, standard *coord.Coord) {
 	if len(near) > 0 {
-		p.find(p.odd(report.Finding{Code: report.CoordinateNear, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.byTolerance(),
-			Args: report.Args{"tolerance": p.opts.Tolerance, "standard": []report.File{p.file(standard.File)}}}, d.filesOf(near...), d.total()))
+		p.env.find(p.env.odd(report.Finding{Code: report.CoordinateNear, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.env.byTolerance(),
+			Args: report.Args{"tolerance": p.env.opts.Tolerance, "standard": []report.File{p.env.file(standard.File)}}}, d.filesOf(near...), d.total()))
 	}
 }
 
-func (p *env) refuseCoords(d *dim, odd []*coord.Coord, standard *coord.Coord, moved bool) error {
+func (p *alignment) refuseCoords(d *dim, odd []*coord.Coord, standard *coord.Coord, moved bool) error {
 	files := d.filesOf(odd...)
 	d.role = spoiled
 	f := report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Refused, Dim: d.name()}
@@ -494,7 +494,7 @@ func (p *env) refuseCoords(d *dim, odd []*coord.Coord, standard *coord.Coord, mo
 		if has == others { // 0.1 as float32 differs from 0.1 as float64
 			has, others = has+" of "+odd[0].Variable.Type.String(), others+" of "+standard.Variable.Type.String()
 		}
-		f.Args = report.Args{"example": p.file(odd[0].File), "value": has, "index": at, "standard": p.file(standard.File), "other": others}
+		f.Args = report.Args{"example": p.env.file(odd[0].File), "value": has, "index": at, "standard": p.env.file(standard.File), "other": others}
 		if f.Remedies, err = d.allowDifference(odd, standard); err != nil {
 			return err
 		}
@@ -502,7 +502,7 @@ func (p *env) refuseCoords(d *dim, odd []*coord.Coord, standard *coord.Coord, mo
 			f.Remedies = slices.Insert(f.Remedies, 0, joinOuter(d))
 		}
 	}
-	p.find(p.odd(f, files, d.total()))
+	p.env.find(p.env.odd(f, files, d.total()))
 	return nil
 }
 

@@ -106,7 +106,7 @@ func (p *alignment) collectDims() {
 		for at := range used {
 			d := p.dims[at]
 			if d == nil {
-				d = &dim{path: at, named: p.env.isNamed(at), separate: slices.ContainsFunc(p.env.opts.Apart, func(name string) bool { return naming.Calls(name, at) })}
+				d = &dim{path: at, named: p.isNamed(at), separate: slices.ContainsFunc(p.env.opts.Apart, func(name string) bool { return naming.Calls(name, at) })}
 				p.dims[at] = d
 			}
 			d.classes = append(d.classes, int32(n))
@@ -120,18 +120,18 @@ func (p *alignment) collectDims() {
 	for at, d := range p.dims {
 		p.dimOrder = append(p.dimOrder, at)
 		switch {
-		case p.survey.isStep(at):
+		case p.isStep(at):
 			d.coord = "" // the new dimension replaces the coordinate
 		case d.coord == "":
 			// Swaths and profiles have times along a dimension that is not called time.
-			d.coord = p.survey.timesAlong(d)
+			d.coord = p.timesAlong(d)
 		}
 	}
 	slices.Sort(p.dimOrder)
 }
 
-func (p *env) isNamed(at string) bool {
-	return slices.ContainsFunc(p.opts.Concat, func(name string) bool { return naming.Calls(name, at) })
+func (p *alignment) isNamed(at string) bool {
+	return slices.ContainsFunc(p.env.opts.Concat, func(name string) bool { return naming.Calls(name, at) })
 }
 
 // find returns the index in c.vars of the variable at a path, or -1.
@@ -180,14 +180,14 @@ func (p *alignment) dropGuess(d *dim) {
 
 // readCoords collects the distinct coordinates that files have along a dimension, once all their values
 // are known.
-func (p *survey) readCoords(d *dim) (missing []want, err error) {
+func (p *alignment) readCoords(d *dim) (missing []want, err error) {
 	d.coords, d.of = nil, make([]int32, len(p.env.files))
 	for i := range d.of {
 		d.of[i] = noDim
 	}
 	known := newInterned(p.env.files)
 	for _, n := range d.classes {
-		c := p.classes[n]
+		c := p.survey.classes[n]
 		at := -1
 		if d.coord != "" {
 			at = c.find(d.coord)
@@ -219,11 +219,11 @@ func (p *survey) readCoords(d *dim) (missing []want, err error) {
 		return missing, nil
 	}
 	d.large = slices.ContainsFunc(d.coords, (*coord.Coord).Summarized)
-	return nil, p.env.measure(d)
+	return nil, p.measure(d)
 }
 
 // measure computes comparable keys for all coordinates, and merges coordinates with equal values.
-func (p *env) measure(d *dim) error {
+func (p *alignment) measure(d *dim) error {
 	if !p.settleNature(d) {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (p *env) measure(d *dim) error {
 	bySum := map[uint64][]int32{}
 	for i, c := range d.coords {
 		if err := c.Measure(d.nature, d.ranks); err != nil {
-			return p.inFile(c.File, err)
+			return p.env.inFile(c.File, err)
 		}
 		// The full values of large coordinates are unknown, so the end points choose the
 		// candidates.
@@ -242,7 +242,7 @@ func (p *env) measure(d *dim) error {
 		into[i] = -1
 		for _, k := range bySum[c.Sum] {
 			if same, err := d.equal(c, kept[k]); err != nil {
-				return p.inFile(c.File, err)
+				return p.env.inFile(c.File, err)
 			} else if same {
 				into[i] = k
 				p.absorb(kept[k], c)
@@ -266,9 +266,9 @@ func (p *env) measure(d *dim) error {
 
 // absorb merges an equal coordinate into c. The file that comes first by name represents both, so
 // that the order of the input does not matter.
-func (p *env) absorb(c, other *coord.Coord) {
+func (p *alignment) absorb(c, other *coord.Coord) {
 	c.Files += other.Files
-	if naming.Natural(p.files[other.File].URL, p.files[c.File].URL) < 0 {
+	if naming.Natural(p.env.files[other.File].URL, p.env.files[c.File].URL) < 0 {
 		c.File, c.Meaning, c.Values, c.Summary = other.File, other.Meaning, other.Values, other.Summary
 	}
 }
@@ -290,7 +290,7 @@ func (d *dim) equal(a, b *coord.Coord) (bool, error) {
 
 // settleNature decides whether a dimension's values are numbers, times or text. It refuses files
 // whose values cannot be compared with the others, and returns false if there are any.
-func (p *env) settleNature(d *dim) bool {
+func (p *alignment) settleNature(d *dim) bool {
 	if len(d.coords) == 0 {
 		return true
 	}
@@ -307,7 +307,7 @@ func (p *env) settleNature(d *dim) bool {
 	}
 	d.hinted = d.hinted || d.nature == coord.Instant
 	joinUnitless(groups)
-	if len(groups) < 2 || p.opts.Coords == plan.CoordsFirst && d.nature < coord.Instant {
+	if len(groups) < 2 || p.env.opts.Coords == plan.CoordsFirst && d.nature < coord.Instant {
 		return true
 	}
 	p.refuseSorts(d, groups)
@@ -364,9 +364,9 @@ func calendarOf(c *coord.Coord) string {
 }
 
 // refuseSorts refuses files whose coordinates cannot be compared with the coordinates of most files.
-func (p *env) refuseSorts(d *dim, groups map[sort][]*coord.Coord) {
+func (p *alignment) refuseSorts(d *dim, groups map[sort][]*coord.Coord) {
 	// The majority is probably right, so the finding names the other files.
-	most := majority(p, groups, sort.String)
+	most := majority(p.env, groups, sort.String)
 	var numbers []*coord.Coord // numbers with other units; they share a finding, because each file may have its own units
 	units := 0
 	for _, s := range slices.SortedFunc(maps.Keys(groups), func(a, b sort) int { return strings.Compare(a.String(), b.String()) }) {
@@ -387,11 +387,11 @@ func (p *env) refuseSorts(d *dim, groups map[sort][]*coord.Coord) {
 }
 
 // refuseNumbers refuses numeric coordinates whose units differ from the units of most files.
-func (p *env) refuseNumbers(d *dim, odd []*coord.Coord, units int, most sort) {
-	first := slices.MinFunc(odd, p.compareFirst)
+func (p *alignment) refuseNumbers(d *dim, odd []*coord.Coord, units int, most sort) {
+	first := slices.MinFunc(odd, p.env.compareFirst)
 	f := report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": sortOf(first).String(), "others": most.String()}}
 	if most.kind == "numbers" {
-		f.Code, f.Args = report.CoordinateUnits, report.Args{"units": first.Units, "others": most.unit, "variants": int64(units), "example": p.file(first.File)}
+		f.Code, f.Args = report.CoordinateUnits, report.Args{"units": first.Units, "others": most.unit, "variants": int64(units), "example": p.env.file(first.File)}
 		f.Remedies = []report.Remedy{takeFirst}
 	}
 	if _, _, err := cf.UnitsOf(first.Variable); err != nil {
@@ -403,9 +403,9 @@ func (p *env) refuseNumbers(d *dim, odd []*coord.Coord, units int, most sort) {
 	p.refuseSort(d, odd, f)
 }
 
-func (p *env) refuseSort(d *dim, odd []*coord.Coord, f report.Finding) {
+func (p *alignment) refuseSort(d *dim, odd []*coord.Coord, f report.Finding) {
 	f.Array, f.Effect, f.Dim = d.coord, report.Refused, d.name()
-	p.find(p.odd(f, d.filesOf(odd...), d.total()))
+	p.env.find(p.env.odd(f, d.filesOf(odd...), d.total()))
 }
 
 // majority returns the key with the most files. If several have as many, the first file name

@@ -36,7 +36,7 @@ func (p *alignment) byDomains() {
 		return
 	}
 	for k, d := range dims {
-		p.survey.placeDomain(d, domains, k)
+		p.placeDomain(d, domains, k)
 	}
 	p.env.find(p.env.odd(report.Finding{Code: report.OrderByDomain, Effect: report.Noted, Args: report.Args{"dims": dimList(dims)}}, sorted(domains), int64(len(domains))))
 }
@@ -90,9 +90,9 @@ func (p *alignment) matchDomains(domains map[int32]domain) []*dim {
 		for k, i := range order {
 			dims[k] = free[i]
 		}
-		if p.survey.fitDomains(dims, domains) {
+		if p.fitDomains(dims, domains) {
 			ways = append(ways, dims)
-			if p.survey.numberDomains(dims, domains) {
+			if p.numberDomains(dims, domains) {
 				numbered = append(numbered, dims)
 			}
 		}
@@ -108,10 +108,10 @@ func (p *alignment) matchDomains(domains map[int32]domain) []*dim {
 
 // numberDomains reports whether the dimensions have the numbers in the attributes, which count the
 // dimensions of a file from 1.
-func (p *survey) numberDomains(dims []*dim, domains map[int32]domain) bool {
+func (p *alignment) numberDomains(dims []*dim, domains map[int32]domain) bool {
 	renamer := p.env.renamer()
 	for f, d := range domains {
-		all := p.classes[p.classOf[f]].header.Dimensions
+		all := p.survey.classes[p.survey.classOf[f]].header.Dimensions
 		for k := range dims {
 			if id := d.ids[k]; id < 1 || id > int64(len(all)) || renamer.Dim(all[id-1].Path) != dims[k].path {
 				return false
@@ -121,10 +121,10 @@ func (p *survey) numberDomains(dims []*dim, domains map[int32]domain) bool {
 	return true
 }
 
-func (p *survey) fitDomains(dims []*dim, domains map[int32]domain) bool {
+func (p *alignment) fitDomains(dims []*dim, domains map[int32]domain) bool {
 	for f, d := range domains {
 		for k := range dims {
-			have, ok := p.classes[p.classOf[f]].dims[dims[k].path]
+			have, ok := p.survey.classes[p.survey.classOf[f]].dims[dims[k].path]
 			if !ok || have.Length != d.local[k] || d.from[k] < 1 || d.from[k]-1+d.local[k] > d.global[k] {
 				return false
 			}
@@ -148,11 +148,11 @@ func choices(n, k int) (all [][]int) {
 	return all
 }
 
-func (p *survey) placeDomain(d *dim, domains map[int32]domain, k int) {
+func (p *alignment) placeDomain(d *dim, domains map[int32]domain, k int) {
 	// named prevents later stages from doubting that files are placed along this dimension.
 	d.role, d.coords, d.named = flowing, nil, true
 	same := map[[2]int64]int32{}
-	for f := range p.classOf {
+	for f := range p.survey.classOf {
 		tile, ok := domains[int32(f)]
 		if !ok {
 			continue

@@ -13,12 +13,12 @@ import (
 )
 
 // join returns how the coordinates of a dimension are combined.
-func (p *env) join(d *dim) plan.Join {
+func (p *alignment) join(d *dim) plan.Join {
 	how := plan.JoinExact
-	if all := p.opts.Join[""]; all != "" {
+	if all := p.env.opts.Join[""]; all != "" {
 		how = all
 	}
-	for name, own := range p.opts.Join {
+	for name, own := range p.env.opts.Join {
 		if name != "" && own != "" && naming.Calls(name, d.path) {
 			return own
 		}
@@ -37,10 +37,10 @@ func joinOuter(d *dim) report.Remedy {
 
 // joinCoords places coordinates along the union or the intersection of their values. The result is
 // sorted, and decreases if all coordinates do.
-func (p *env) joinCoords(d *dim, live []*coord.Coord, how plan.Join) error {
+func (p *alignment) joinCoords(d *dim, live []*coord.Coord, how plan.Join) error {
 	if slices.ContainsFunc(live, (*coord.Coord).Summarized) {
 		d.role = spoiled
-		p.find(p.odd(report.Finding{Code: report.OverlapUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+		p.env.find(p.env.odd(report.Finding{Code: report.OverlapUnknown, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 			Args:     report.Args{"range": p.rangeOf(live[0]), "other": p.rangeOf(live[1])},
 			Remedies: []report.Remedy{compareAll(live)}}, d.filesOf(live...), d.total()))
 		return nil
@@ -51,7 +51,7 @@ func (p *env) joinCoords(d *dim, live []*coord.Coord, how plan.Join) error {
 	for i, c := range live {
 		var err error
 		if lists[i], err = c.Keys(d.nature, d.ranks); err != nil {
-			return p.inFile(c.File, err)
+			return p.env.inFile(c.File, err)
 		}
 		seen := map[coord.Key]bool{}
 		for _, k := range lists[i] {
@@ -88,20 +88,20 @@ func (p *env) joinCoords(d *dim, live []*coord.Coord, how plan.Join) error {
 	d.cuts = coord.CutsOf(live)
 	if len(all) == 0 {
 		d.role = spoiled
-		p.find(p.odd(report.Finding{Code: report.NoCommonLabel, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+		p.env.find(p.env.odd(report.Finding{Code: report.NoCommonLabel, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 			Remedies: []report.Remedy{joinOuter(d)}}, d.filesOf(live...), d.total()))
 		return nil
 	}
 	d.order = slices.Clone(live)
 	slices.SortFunc(d.order, func(a, b *coord.Coord) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), p.compareFirst(a, b))
+		return cmp.Or(cmp.Compare(a.Start, b.Start), p.env.compareFirst(a, b))
 	})
 	d.role, d.by, d.length = flowing, byLabels, int64(len(all))
 	effect := report.Filled
 	if how == plan.JoinInner {
 		effect = report.Dropped
 	}
-	p.find(p.odd(report.Finding{Code: report.Joined, Array: d.coord, Effect: effect, Dim: d.name(), By: report.Setting{Option: report.JoinLabels, Value: d.name() + "=" + string(how)},
+	p.env.find(p.env.odd(report.Finding{Code: report.Joined, Array: d.coord, Effect: effect, Dim: d.name(), By: report.Setting{Option: report.JoinLabels, Value: d.name() + "=" + string(how)},
 		Args: report.Args{"how": string(how), "length": d.length, "longest": longest}}, d.filesOf(live...), d.total()))
 	return nil
 }
@@ -156,9 +156,9 @@ func (a *array) inTile(x equal.Content, t *manifest.Tile) (equal.Content, error)
 
 // refuseRepeatedLabel refuses a coordinate that has a value twice, or a missing value: it is not known
 // which of its elements belongs to the label.
-func (p *env) refuseRepeatedLabel(d *dim, c *coord.Coord) error {
+func (p *alignment) refuseRepeatedLabel(d *dim, c *coord.Coord) error {
 	d.role = spoiled
-	p.find(p.odd(report.Finding{Code: report.LabelRepeated, Array: d.coord, Effect: report.Refused, Dim: d.name(),
+	p.env.find(p.env.odd(report.Finding{Code: report.LabelRepeated, Array: d.coord, Effect: report.Refused, Dim: d.name(),
 		Remedies: []report.Remedy{report.Do(report.LeaveOut, "", "")}}, d.filesOf(c), d.total()))
 	return nil
 }

@@ -28,12 +28,12 @@ func (p *alignment) makeDims() error {
 		if err := p.checkNew(&n, at); err != nil {
 			return err
 		}
-		steps, lack, err := p.survey.stepsOf(&n, at, func(int32) bool { return true })
+		steps, lack, err := p.stepsOf(&n, at, func(int32) bool { return true })
 		if err != nil {
 			return fmt.Errorf("new dimension %s: %w", n.Name, err)
 		}
 		if len(lack) > 0 {
-			p.survey.refuseLack(&n, at, lack, len(lack)+len(steps))
+			p.refuseLack(&n, at, lack, len(lack)+len(steps))
 			continue
 		}
 		if err := p.makeDim(at, steps); err != nil {
@@ -44,7 +44,7 @@ func (p *alignment) makeDims() error {
 }
 
 // refuseLack refuses files without a value for a new dimension.
-func (p *survey) refuseLack(n *plan.NewDim, at string, lack []int32, of int) {
+func (p *alignment) refuseLack(n *plan.NewDim, at string, lack []int32, of int) {
 	p.env.find(p.env.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name}, lack, int64(of)))
 }
 
@@ -67,24 +67,24 @@ func (p *alignment) checkNew(n *plan.NewDim, at string) error {
 		return wrong("files have a dimension of this name" + p.why(d))
 	case d != nil && d.role != fixed:
 		return wrong("the option concat already concatenates files along this dimension")
-	case n.Variable != "" && !p.survey.anyHas(variable):
+	case n.Variable != "" && !p.anyHas(variable):
 		return wrong("no file has this variable" + p.survey.whichThere())
-	case variable == at || !p.survey.anyHas(at):
+	case variable == at || !p.anyHas(at):
 		return nil
 	}
 	return wrong("files have a variable of this name", report.Do(report.NewDim, n.Name+"=var:"+n.Name, report.StackByValue), rename, report.DropPath(n.Name))
 }
 
 // isStep reports whether a new dimension takes its values from the coordinate of the same name.
-func (p *survey) isStep(at string) bool {
-	return !p.beside[at] && p.holdsStep(at) && slices.ContainsFunc(p.env.opts.NewDims, func(n plan.NewDim) bool {
+func (p *alignment) isStep(at string) bool {
+	return !p.survey.beside[at] && p.holdsStep(at) && slices.ContainsFunc(p.env.opts.NewDims, func(n plan.NewDim) bool {
 		return "/"+strings.Trim(n.Name, "/") == at && "/"+strings.Trim(n.Variable, "/") == at
 	})
 }
 
 // holdsStep reports whether every file has a dimension of length 1 and one value under its name.
-func (p *survey) holdsStep(at string) bool {
-	return !slices.ContainsFunc(p.classes, func(c *class) bool {
+func (p *alignment) holdsStep(at string) bool {
+	return !slices.ContainsFunc(p.survey.classes, func(c *class) bool {
 		i := c.find(at)
 		return len(c.files) > 0 && (c.dims[at].Length != 1 || i < 0 || c.vars[i].v.Unreadable != "" || coord.ElementsOf(c.vars[i].v) != 1)
 	})
@@ -106,8 +106,8 @@ func (p *survey) longest(d *dim) (n int64) {
 	return n
 }
 
-func (p *survey) anyHas(variable string) bool {
-	return slices.ContainsFunc(p.classes, func(c *class) bool { return c.find(variable) >= 0 })
+func (p *alignment) anyHas(variable string) bool {
+	return slices.ContainsFunc(p.survey.classes, func(c *class) bool { return c.find(variable) >= 0 })
 }
 
 // step is the value of a new dimension for one file.
@@ -117,7 +117,7 @@ type step struct {
 }
 
 // stepsOf returns the value of each file in the chosen classes, and the files without a value.
-func (p *survey) stepsOf(n *plan.NewDim, at string, among func(class int32) bool) (steps map[int32]step, lack []int32, err error) {
+func (p *alignment) stepsOf(n *plan.NewDim, at string, among func(class int32) bool) (steps map[int32]step, lack []int32, err error) {
 	if n.Variable != "" {
 		err = p.env.settle(func() (missing []want, err error) {
 			steps, lack, missing, err = p.stepsIn("/"+strings.Trim(n.Variable, "/"), at, among)
@@ -133,7 +133,7 @@ func (p *survey) stepsOf(n *plan.NewDim, at string, among func(class int32) bool
 	if err != nil {
 		return nil, nil, p.env.inFile(file, err)
 	}
-	p.env.noteShortYears(n, texts)
+	p.noteShortYears(n, texts)
 	steps = make(map[int32]step, len(texts))
 	distinct := map[string]*manifest.Values{}
 	for f, x := range values {
@@ -146,7 +146,7 @@ func (p *survey) stepsOf(n *plan.NewDim, at string, among func(class int32) bool
 }
 
 // stepTexts reads the values from file names, attributes or a list.
-func (p *survey) stepTexts(n *plan.NewDim, among func(class int32) bool) (steps map[int32]newdim.Text, lack []int32, err error) {
+func (p *alignment) stepTexts(n *plan.NewDim, among func(class int32) bool) (steps map[int32]newdim.Text, lack []int32, err error) {
 	var pattern *regexp.Regexp
 	if n.Pattern != "" {
 		if pattern, err = namepattern.Compile(n.Pattern); err != nil {
@@ -173,7 +173,7 @@ func (p *survey) stepTexts(n *plan.NewDim, among func(class int32) bool) (steps 
 			s = newdim.OfText(n.Values[at])
 		}
 		at++
-		if p.classOf[f] < 0 || !among(p.classOf[f]) {
+		if p.survey.classOf[f] < 0 || !among(p.survey.classOf[f]) {
 			continue
 		}
 		if !ok {
@@ -186,7 +186,7 @@ func (p *survey) stepTexts(n *plan.NewDim, among func(class int32) bool) (steps 
 }
 
 // noteShortYears reports the files whose names have years of two digits.
-func (p *env) noteShortYears(n *plan.NewDim, steps map[int32]newdim.Text) {
+func (p *alignment) noteShortYears(n *plan.NewDim, steps map[int32]newdim.Text) {
 	var short []int32
 	for _, f := range sorted(steps) {
 		if _, _, ok := steps[f].ShortYear(); ok {
@@ -196,9 +196,9 @@ func (p *env) noteShortYears(n *plan.NewDim, steps map[int32]newdim.Text) {
 	if len(short) == 0 {
 		return
 	}
-	example := slices.MinFunc(short, p.byName)
+	example := slices.MinFunc(short, p.env.byName)
 	digits, year, _ := steps[example].ShortYear()
-	p.find(p.odd(report.Finding{Code: report.ShortYears, Effect: report.Noted, Dim: n.Name,
+	p.env.find(p.env.odd(report.Finding{Code: report.ShortYears, Effect: report.Noted, Dim: n.Name,
 		Args: report.Args{"digits": digits, "year": strconv.Itoa(year)}}, short, int64(len(steps))))
 }
 
@@ -224,10 +224,10 @@ func CheckRenamed(o *plan.Options, was, is string) error {
 
 // stepsIn takes the values from a variable that has one element in each file. This variable becomes
 // the coordinate, under the name of the dimension, once all values are known.
-func (p *survey) stepsIn(variable, at string, among func(class int32) bool) (steps map[int32]step, lack []int32, missing []want, err error) {
+func (p *alignment) stepsIn(variable, at string, among func(class int32) bool) (steps map[int32]step, lack []int32, missing []want, err error) {
 	steps = map[int32]step{}
 	var turned []func() // turns variables into coordinates; called only if every file has a value
-	for n, c := range p.classes {
+	for n, c := range p.survey.classes {
 		if !among(int32(n)) {
 			continue
 		}
@@ -260,7 +260,7 @@ func (p *survey) stepsIn(variable, at string, among func(class int32) bool) (ste
 		}
 		turned = append(turned, func() {
 			x.v, x.path, x.dims = &v, at, v.Dims
-			p.classes[n] = c.withVirtual(x, virtualAxis{})
+			p.survey.classes[n] = c.withVirtual(x, virtualAxis{})
 		})
 	}
 	if len(lack)+len(missing) == 0 {
@@ -311,7 +311,7 @@ func (p *alignment) makeDim(at string, steps map[int32]step) error {
 			return p.env.inFile(f, err)
 		}
 	}
-	if err := p.env.measure(d); err != nil {
+	if err := p.measure(d); err != nil {
 		return err
 	}
 	d.order = slices.Clone(d.coords)

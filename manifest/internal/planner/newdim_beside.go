@@ -14,7 +14,7 @@ func (p *alignment) stepsBeside() error {
 	for i := range p.env.opts.NewDims {
 		n := &p.env.opts.NewDims[i]
 		at := "/" + strings.Trim(n.Name, "/")
-		if p.survey.isStep(at) || !slices.ContainsFunc(p.survey.classes, func(c *class) bool { return c.isAlong(at, at) }) {
+		if p.isStep(at) || !slices.ContainsFunc(p.survey.classes, func(c *class) bool { return c.isAlong(at, at) }) {
 			continue
 		}
 		if err := p.giveSteps(n, at); err != nil {
@@ -33,7 +33,7 @@ func (c *class) isAlong(path, at string) bool {
 // giveSteps gives the option's value to files without a value along a dimension. A file without a
 // value in the option stays as it was, unless its variables need the dimension.
 func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
-	variable, has := "/"+strings.Trim(n.Variable, "/"), p.survey.having(at)
+	variable, has := "/"+strings.Trim(n.Variable, "/"), p.having(at)
 	among := make([]bool, len(p.survey.classes))
 	for i, c := range p.survey.classes {
 		isStep := c.canBeStep(at, at, has) || !slices.ContainsFunc(c.vars, func(x planVar) bool { return slices.Contains(x.dims, at) })
@@ -44,7 +44,7 @@ func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
 		}
 		among[i] = isStep && len(c.files) > 0
 	}
-	steps, lack, err := p.survey.stepsOf(n, at, func(class int32) bool { return among[class] })
+	steps, lack, err := p.stepsOf(n, at, func(class int32) bool { return among[class] })
 	if err != nil || len(steps)+len(lack) == 0 {
 		return err
 	}
@@ -61,14 +61,14 @@ func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
 	}
 	p.survey.beside[at] = true
 	if len(lack) > 0 {
-		p.survey.refuseLack(n, at, lack, len(lack)+len(steps))
+		p.refuseLack(n, at, lack, len(lack)+len(steps))
 		return nil
 	}
 	// The slice belongs to the caller, and addStepCoord replaces some of its files.
 	p.env.files = slices.Clone(p.env.files)
 	for i, c := range p.survey.classes {
 		if among[i] && n.Variable == "" {
-			p.survey.classes[i] = p.survey.withStep(c, at, steps)
+			p.survey.classes[i] = p.withStep(c, at, steps)
 		}
 	}
 	return nil
@@ -76,7 +76,7 @@ func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
 
 // withStep returns a class with a virtual axis, whose position an option gives. The header and values of
 // each file get the coordinate, in copies, because the caller owns the files.
-func (p *survey) withStep(c *class, at string, steps map[int32]step) *class {
+func (p *alignment) withStep(c *class, at string, steps map[int32]step) *class {
 	h := *c.header
 	h.Variables = append(slices.Clone(h.Variables), nil)
 	last := len(h.Variables) - 1

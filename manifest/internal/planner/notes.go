@@ -18,24 +18,24 @@ import (
 func (p *alignment) noteAxes() {
 	for _, at := range p.dimOrder {
 		d := p.dims[at]
-		p.env.noteEmpty(d)
+		p.noteEmpty(d)
 		if d.role == flowing {
-			p.env.noteLengths(d)
-			p.env.noteGaps(d)
+			p.noteLengths(d)
+			p.noteGaps(d)
 		}
 	}
 }
 
 // noteEmpty reports files of length 0 along a dimension.
-func (p *env) noteEmpty(d *dim) {
+func (p *alignment) noteEmpty(d *dim) {
 	empty := d.filesWhose(func(c *coord.Coord) bool { return c.Len == 0 })
 	if len(empty) > 0 && len(d.order) > 0 {
-		p.find(p.odd(report.Finding{Code: report.EmptyFile, Effect: report.Noted, Dim: d.name()}, empty, d.total()))
+		p.env.find(p.env.odd(report.Finding{Code: report.EmptyFile, Effect: report.Noted, Dim: d.name()}, empty, d.total()))
 	}
 }
 
 // noteLengths reports that files have different lengths. The last file may be shorter.
-func (p *env) noteLengths(d *dim) {
+func (p *alignment) noteLengths(d *dim) {
 	if d.by == byOption || d.by == byLabels || len(d.order) < 2 {
 		return
 	}
@@ -48,7 +48,7 @@ func (p *env) noteLengths(d *dim) {
 	}
 	most, least = max(most, d.order[len(d.order)-1].Len), min(least, d.order[len(d.order)-1].Len)
 	files := d.filesWhose(func(c *coord.Coord) bool { return c.Len > 0 })
-	p.find(p.odd(report.Finding{Code: report.LengthsDiffer, Effect: report.Verbatim, Dim: d.name(), Args: report.Args{"min": least, "max": most}}, files, d.total()))
+	p.env.find(p.env.odd(report.Finding{Code: report.LengthsDiffer, Effect: report.Verbatim, Dim: d.name(), Args: report.Args{"min": least, "max": most}}, files, d.total()))
 }
 
 // addChunkLengths adds the chunk length along a dimension to the finding that files have different
@@ -83,7 +83,7 @@ func (p *declaration) addChunkLengths() {
 // noteGaps reports positions where files may be missing: there, the step from one file to the next is
 // more than 1.5 times each step within these files, and more than 1.5 times the median step between
 // files. The factor tolerates months of 28 to 31 days and small drifts of instruments.
-func (p *env) noteGaps(d *dim) {
+func (p *alignment) noteGaps(d *dim) {
 	if d.nature != coord.Instant && d.nature != coord.Whole && d.nature != coord.Real || d.by != byValues || len(d.order) < 2 {
 		return
 	}
@@ -122,25 +122,25 @@ func (d *dim) between(i int) float64 {
 	return coord.Distance(from, to, d.nature)
 }
 
-func (p *env) sayGaps(d *dim, gaps []int) {
+func (p *alignment) sayGaps(d *dim, gaps []int) {
 	var shown []report.Gap
 	files := make([]int32, 0, len(gaps))
 	for _, i := range gaps {
 		a, b := d.order[i-1], d.order[i]
 		if len(shown) < mostExamples {
-			shown = append(shown, report.Gap{From: a.Say(a.Len - 1), To: b.Say(0), Before: p.file(a.File), After: p.file(b.File)})
+			shown = append(shown, report.Gap{From: a.Say(a.Len - 1), To: b.Say(0), Before: p.env.file(a.File), After: p.env.file(b.File)})
 		}
 		files = append(files, b.File)
 	}
-	p.find(p.odd(report.Finding{Code: report.GapBetweenFiles, Array: d.coord, Effect: report.Noted, Dim: d.name(), Args: report.Args{"gaps": shown}}, files, d.total()))
+	p.env.find(p.env.odd(report.Finding{Code: report.GapBetweenFiles, Array: d.coord, Effect: report.Noted, Dim: d.name(), Args: report.Args{"gaps": shown}}, files, d.total()))
 }
 
 // noteUnwritten reports files in which a variable was never written.
-func (p *survey) noteUnwritten(a *array) {
+func (p *alignment) noteUnwritten(a *array) {
 	var files []int32
 	for _, m := range a.members {
 		if m.v.Storage.Layout == manifest.Nothing && coord.ElementsOf(m.v) > 0 {
-			files = append(files, p.classes[m.class].files...)
+			files = append(files, p.survey.classes[m.class].files...)
 		}
 	}
 	if len(files) > 0 {
@@ -149,13 +149,13 @@ func (p *survey) noteUnwritten(a *array) {
 }
 
 // noteChunks reports files whose chunks have another shape than the schema's.
-func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
+func (p *alignment) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 	g, err := schema.Grid()
 	if err != nil {
 		return
 	}
 	members := a.all()
-	c := &cutting{p: p, a: a, members: members, kept: kept, shape: schema.Shape}
+	c := &cutting{p: p.survey, a: a, members: members, kept: kept, shape: schema.Shape}
 	c.takeGrid(g)
 	var odd []int32
 	shapes := map[string]bool{}
@@ -166,7 +166,7 @@ func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 		}
 		for k := range c.shape {
 			if c.placedAt(k) < 0 && !c.chunksLike(i, k) && schema.Shape[k] > 0 {
-				odd = append(odd, p.classes[m.class].files...)
+				odd = append(odd, p.survey.classes[m.class].files...)
 				shapes[c.chunkText(m)] = true
 				break
 			}
@@ -188,14 +188,14 @@ func (p *survey) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 
 // notePadding reports files whose short last chunk lies inside the array: it is stored at full
 // length and has to be re-encoded.
-func (p *survey) notePadding(a *array, schema *zarrjson.Array) {
+func (p *alignment) notePadding(a *array, schema *zarrjson.Array) {
 	if a.where == nil || !a.mayPad() {
 		return
 	}
 	var files []int32
 	for i := range a.where.tiles {
 		t := &a.where.tiles[i]
-		if m := a.memberOf(p.classOfAny(t.File)); m != nil && a.pads(m, t, schema.Shape) {
+		if m := a.memberOf(p.survey.classOfAny(t.File)); m != nil && a.pads(m, t, schema.Shape) {
 			files = append(files, int32(t.File))
 		}
 	}

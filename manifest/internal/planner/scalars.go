@@ -31,7 +31,7 @@ func (p *alignment) takeScalars() {
 				continue
 			}
 			if has == nil {
-				has = p.survey.having(at)
+				has = p.having(at)
 			}
 			if !c.canBeStep(d.coord, at, has) {
 				continue
@@ -47,9 +47,9 @@ func (p *alignment) takeScalars() {
 }
 
 // having returns the paths of variables that have a dimension in any file.
-func (p *survey) having(at string) map[string]bool {
+func (p *alignment) having(at string) map[string]bool {
 	has := map[string]bool{}
-	for _, c := range p.classes {
+	for _, c := range p.survey.classes {
 		for i := range c.vars {
 			if slices.Contains(c.vars[i].dims, at) {
 				has[c.vars[i].path] = true
@@ -117,7 +117,7 @@ func (p *arrangement) widen(a *array) {
 	if !slices.ContainsFunc(a.members, func(m member) bool { return len(m.dims) != len(a.members[0].dims) }) {
 		return
 	}
-	kinds := p.survey.kindsOfAxes(a)
+	kinds := p.alignment.kindsOfAxes(a)
 	found, argsOf, known := map[string][]int32{}, map[string]report.Args{}, map[string]*planVar{}
 	for i := range a.members {
 		m := &a.members[i]
@@ -150,12 +150,12 @@ func (p *arrangement) widen(a *array) {
 
 // kindsOfAxes returns the distinct dimension lists of members: longest first, then by number of
 // files.
-func (p *survey) kindsOfAxes(a *array) (kinds [][]string) {
+func (p *alignment) kindsOfAxes(a *array) (kinds [][]string) {
 	known, files := map[string][]string{}, map[string]int64{}
 	for i := range a.members {
 		word := strings.Join(a.members[i].dims, "\x00")
 		known[word] = a.members[i].dims
-		files[word] += int64(len(p.classes[a.members[i].class].files))
+		files[word] += int64(len(p.survey.classes[a.members[i].class].files))
 	}
 	words := slices.SortedFunc(maps.Keys(known), func(x, y string) int {
 		return cmp.Or(cmp.Compare(len(known[y]), len(known[x])), cmp.Compare(files[y], files[x]), cmp.Compare(x, y))
@@ -170,7 +170,7 @@ func (p *survey) kindsOfAxes(a *array) (kinds [][]string) {
 // dimensions along which the user broadcasts the array.
 func (p *arrangement) canAddDims(a *array, m *member, dims []string) (laid []string, ok bool) {
 	missing := missingDims(m.dims, dims)
-	if len(missing) == 0 || p.survey.isFirm(a, m) {
+	if len(missing) == 0 || p.alignment.isFirm(a, m) {
 		return nil, false
 	}
 	for _, at := range missing {
@@ -209,12 +209,12 @@ func missingDims(have, of []string) (missing []string) {
 // isFirm reports whether no dimension can be added to a member, because its values are in other files,
 // or because its dimensions are unnamed. Unnamed dimensions are matched by position, which an
 // additional dimension would shift.
-func (p *survey) isFirm(a *array, m *member) bool {
+func (p *alignment) isFirm(a *array, m *member) bool {
 	if m.v.Storage.Layout == manifest.Parted || m.v.Unreadable != "" {
 		return true
 	}
 	isUnnamed := func(m *member) bool {
-		return slices.ContainsFunc(m.inFile().v.Dims, func(at string) bool { return p.classes[m.class].unnamed[at] })
+		return slices.ContainsFunc(m.inFile().v.Dims, func(at string) bool { return p.survey.classes[m.class].unnamed[at] })
 	}
 	return isUnnamed(m) && slices.ContainsFunc(a.members, func(other member) bool {
 		return len(other.inFile().dims) != len(m.dims) && isUnnamed(&other)
@@ -321,7 +321,7 @@ func (m *member) as(means *manifest.Variable) *manifest.Variable {
 // lackRemedy returns the remedy for files that lack dimensions of other files, and false if there
 // is none.
 func (p *arrangement) lackRemedy(a *array, odd []int, missing []string) (r report.Remedy, ok bool) {
-	if slices.ContainsFunc(odd, func(i int) bool { return p.survey.isFirm(a, &a.members[i]) }) {
+	if slices.ContainsFunc(odd, func(i int) bool { return p.alignment.isFirm(a, &a.members[i]) }) {
 		return r, false
 	}
 	for i, at := range missing {
@@ -379,5 +379,5 @@ func (p *arrangement) mayMake(d *dim) bool {
 	case d.coord == d.path:
 		return true
 	}
-	return d.coord == "" && p.survey.longest(d) == 1 && !p.survey.anyHas(d.path)
+	return d.coord == "" && p.survey.longest(d) == 1 && !p.alignment.anyHas(d.path)
 }

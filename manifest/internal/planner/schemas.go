@@ -59,7 +59,7 @@ func (p *declaration) schemas() error {
 		return err
 	}
 	for _, d := range p.alignment.made {
-		if !p.survey.anyHas(d.path) {
+		if !p.alignment.anyHas(d.path) {
 			p.arrangement.arrays = append(p.arrangement.arrays, p.survey.madeArray(d))
 		}
 	}
@@ -167,7 +167,7 @@ func (p *declaration) declare(a *array, d *decided) error {
 	shape := p.alignment.shapeOf(a)
 	out.Schema = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
 		DimensionNames: dimensionNames(out.Dims)}
-	p.survey.noteUnwritten(a)
+	p.alignment.noteUnwritten(a)
 	p.addRepacked(a, f, got.Conversions)
 	if a.pieces {
 		return p.declarePieces(a, out, f)
@@ -183,7 +183,7 @@ func (p *declaration) declare(a *array, d *decided) error {
 		return fmt.Errorf("%s: %w", a.path, err)
 	}
 	clipShards(out.Schema, g)
-	p.survey.noteChunks(a, out.Schema, kept)
+	p.alignment.noteChunks(a, out.Schema, kept)
 	p.survey.sourcePaths(a, &out)
 	out.Placement = p.placementOf(a)
 	for k, m := range f.members {

@@ -12,10 +12,10 @@ import (
 
 // timesAlong returns the path of the time variable along a dimension without a coordinate, or "". For
 // example, the lines of a swath have times, but the dimension is not called time. It ignores bounds.
-func (p *survey) timesAlong(d *dim) string {
+func (p *alignment) timesAlong(d *dim) string {
 	found := times{}
 	for _, n := range d.classes {
-		c := p.classes[n]
+		c := p.survey.classes[n]
 		for _, x := range c.vars {
 			if len(x.dims) == 1 && x.dims[0] == d.path {
 				found.add(x.path, x.v, c.parents)

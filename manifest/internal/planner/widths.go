@@ -11,28 +11,28 @@ import (
 )
 
 // settleBare decides about a dimension without coordinate values.
-func (p *survey) settleBare(d *dim) error {
+func (p *alignment) settleBare(d *dim) error {
 	if d.named {
 		p.inOrderOfNames(d)
 		return nil
 	}
 	lengths := map[int64][]int32{}
 	for _, n := range d.classes {
-		length := p.classes[n].dims[d.path].Length
-		lengths[length] = append(lengths[length], p.classes[n].files...)
+		length := p.survey.classes[n].dims[d.path].Length
+		lengths[length] = append(lengths[length], p.survey.classes[n].files...)
 		d.length = max(d.length, length)
 	}
 	if len(lengths) < 2 || p.env.opts.Pad == plan.PadFill {
-		p.env.notePadded(d, lengths)
+		p.notePadded(d, lengths)
 		return nil
 	}
-	p.env.refuseWidths(d, lengths, alike)
+	p.refuseWidths(d, lengths, alike)
 	return nil
 }
 
 // settleWidths decides about coordinates of different lengths. With padding, the longest is used,
 // and the others must equal its first values.
-func (p *env) settleWidths(d *dim, live []*coord.Coord) error {
+func (p *alignment) settleWidths(d *dim, live []*coord.Coord) error {
 	longest := slices.MaxFunc(live, func(a, b *coord.Coord) int { return cmp.Compare(a.Len, b.Len) })
 	var odd []*coord.Coord
 	are := alike
@@ -64,7 +64,7 @@ func (p *env) settleWidths(d *dim, live []*coord.Coord) error {
 			lengths[d.coords[n].Len] = append(lengths[d.coords[n].Len], int32(f))
 		}
 	}
-	if p.opts.Pad == plan.PadFill && p.padHelps(are) {
+	if p.env.opts.Pad == plan.PadFill && p.padHelps(are) {
 		d.order = []*coord.Coord{longest}
 		p.notePadded(d, lengths)
 		p.noteOther(d, odd, longest)
@@ -72,8 +72,8 @@ func (p *env) settleWidths(d *dim, live []*coord.Coord) error {
 	}
 	p.refuseWidths(d, lengths, are)
 	// Padding would misplace values whose labels differ, so the join comes first.
-	if f := &p.report.Findings[len(p.report.Findings)-1]; partly && f.Code == report.WidthsDiffer {
-		if p.opts.Pad != plan.PadFill {
+	if f := &p.env.report.Findings[len(p.env.report.Findings)-1]; partly && f.Code == report.WidthsDiffer {
+		if p.env.opts.Pad != plan.PadFill {
 			f.Remedies = nil
 		}
 		f.Remedies = slices.Insert(f.Remedies, 0, joinOuter(d))
@@ -83,8 +83,8 @@ func (p *env) settleWidths(d *dim, live []*coord.Coord) error {
 
 // padHelps reports whether files whose values have this relation to the longest coordinate can be
 // padded.
-func (p *env) padHelps(are relation) bool {
-	return are == alike || p.opts.Coords == plan.CoordsFirst && are < elsewhere
+func (p *alignment) padHelps(are relation) bool {
+	return are == alike || p.env.opts.Coords == plan.CoordsFirst && are < elsewhere
 }
 
 // relation says how the values of shorter coordinates relate to the longest coordinate.
@@ -135,7 +135,7 @@ func usual(lengths map[int64][]int32) (most int64) {
 	return most
 }
 
-func (p *env) notePadded(d *dim, lengths map[int64][]int32) {
+func (p *alignment) notePadded(d *dim, lengths map[int64][]int32) {
 	var narrow []int32
 	for n, files := range lengths {
 		if n < d.length {
@@ -145,11 +145,11 @@ func (p *env) notePadded(d *dim, lengths map[int64][]int32) {
 	if len(narrow) == 0 {
 		return
 	}
-	p.find(p.odd(report.Finding{Code: report.WidthsPadded, Effect: report.Filled, Dim: d.name(), By: report.Setting{Option: report.Pad, Value: string(plan.PadFill)},
+	p.env.find(p.env.odd(report.Finding{Code: report.WidthsPadded, Effect: report.Filled, Dim: d.name(), By: report.Setting{Option: report.Pad, Value: string(plan.PadFill)},
 		Args: report.Args{"length": d.length}}, narrow, d.total()))
 }
 
-func (p *env) refuseWidths(d *dim, lengths map[int64][]int32, are relation) {
+func (p *alignment) refuseWidths(d *dim, lengths map[int64][]int32, are relation) {
 	d.role = spoiled
 	most := usual(lengths)
 	var odd []int32
@@ -161,7 +161,7 @@ func (p *env) refuseWidths(d *dim, lengths map[int64][]int32, are relation) {
 		}
 	}
 	f := report.Finding{Code: report.WidthsDiffer, Effect: report.Refused, Dim: d.name(),
-		Args: report.Args{"lengths": others, "usual": most, "usual_files": p.span(lengths[most])}}
+		Args: report.Args{"lengths": others, "usual": most, "usual_files": p.env.span(lengths[most])}}
 	pad := report.Do(report.Pad, string(plan.PadFill), report.FillBeyond)
 	switch {
 	case p.padHelps(are) && d.coord == "":
@@ -180,28 +180,28 @@ func (p *env) refuseWidths(d *dim, lengths map[int64][]int32, are relation) {
 	default:
 		f.Args["values"] = "differ"
 		first := report.Do(report.Coords, string(plan.CoordsFirst), report.LongestCounts)
-		if p.opts.Pad != plan.PadFill {
+		if p.env.opts.Pad != plan.PadFill {
 			first = first.And(report.Pad, string(plan.PadFill))
 		}
 		f.Remedies = []report.Remedy{first, concatAlong(d, "")}
 	}
-	p.find(p.odd(f, odd, d.total()))
+	p.env.find(p.env.odd(f, odd, d.total()))
 }
 
 // inOrderOfNames concatenates files in the order of their names. Files that share no variable are
 // placed at the same positions.
-func (p *survey) inOrderOfNames(d *dim) {
+func (p *alignment) inOrderOfNames(d *dim) {
 	d.role, d.by = flowing, byNames
 	d.coords = nil
 	for _, group := range p.sideBySide(d) {
 		at := int64(0)
 		var files []int32
 		for _, n := range group {
-			files = append(files, p.classes[n].files...)
+			files = append(files, p.survey.classes[n].files...)
 		}
 		slices.SortFunc(files, p.env.byName)
 		for _, f := range files {
-			n := p.classes[p.classOf[f]].dims[d.path].Length
+			n := p.survey.classes[p.survey.classOf[f]].dims[d.path].Length
 			d.of[f] = int32(len(d.coords))
 			d.coords = append(d.coords, &coord.Coord{Meaning: coord.Unknown, Course: coord.Course{Len: n}, Files: 1, File: f, Start: at})
 			at += n
@@ -222,11 +222,11 @@ func (p *env) byName(a, b int32) int {
 
 // sideBySide groups the classes of a dimension: classes that share a variable along it are in one
 // group.
-func (p *survey) sideBySide(d *dim) [][]int32 {
+func (p *alignment) sideBySide(d *dim) [][]int32 {
 	sets := newSets(len(d.classes))
 	owner := map[string]int{}
 	for i, n := range d.classes {
-		for _, x := range p.classes[n].vars {
+		for _, x := range p.survey.classes[n].vars {
 			if !slices.Contains(x.dims, d.path) {
 				continue
 			}
