@@ -169,7 +169,7 @@ func (d *decoder) readChunks(first int) error {
 		if !stored {
 			return nil
 		}
-		return d.place(elems, c.Codec, grid.Region{Origin: make([]int64, len(c.Origin)), Shape: c.Shape}, c.Origin)
+		return d.copyBox(elems, c.Codec, grid.Region{Origin: make([]int64, len(c.Origin)), Shape: c.Shape}, c.Origin)
 	})
 }
 
@@ -240,8 +240,8 @@ func (d *decoder) decodeChunk(p *codec.Pipeline, c *grid.Chunk, ref manifest.Ref
 	return p.Decode(chunk, b)
 }
 
-// place copies a box of elements to its origin in the variable.
-func (d *decoder) place(src codec.Elems, shape []int64, box grid.Region, origin []int64) error {
+// copyBox copies a box of elements to its origin in the variable.
+func (d *decoder) copyBox(src codec.Elems, shape []int64, box grid.Region, origin []int64) error {
 	to := grid.Region{Origin: origin, Shape: box.Shape}
 	from := grid.Whole(shape)
 	from.Origin = make([]int64, len(shape))
@@ -267,7 +267,7 @@ func (d *decoder) readParts() error {
 			}
 			last = part.File
 		}
-		if err := d.place(values, v.Shape, grid.Region{Origin: part.Start, Shape: part.Shape}, part.Origin); err != nil {
+		if err := d.copyBox(values, v.Shape, grid.Region{Origin: part.Start, Shape: part.Shape}, part.Origin); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func (a *Array) workWithoutSource(ctx context.Context, j *job) error {
 	j.into.begin(a)
 	switch {
 	case j.decoded != nil:
-		if err := a.place(j, *j.decoded); err != nil {
+		if err := a.copyPart(j, *j.decoded); err != nil {
 			return err
 		}
 	case j.Fit == nil:
@@ -190,7 +190,7 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 		}
 	}
 	if j.Fit != nil && j.Fit.IsMemoryForm() && len(stored) == form.Bytes() {
-		return a.place(j, codec.Elems{Fixed: stored})
+		return a.copyPart(j, codec.Elems{Fixed: stored})
 	}
 	// If the part is small, decode only the part, where the codec can do so.
 	if !j.isReusable && !j.IsWhole() && isSmall(j) {
@@ -207,14 +207,14 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 		if err != nil {
 			return err
 		}
-		return a.place(j, e)
+		return a.copyPart(j, e)
 	}
 	e, room := a.room(j, form)
 	defer room.release()
 	if err := j.pipe.Decode(e, stored); err != nil {
 		return err
 	}
-	return a.place(j, e)
+	return a.copyPart(j, e)
 }
 
 // copyIfAliased returns stored, or a copy if decoded elements alias it: otherwise a chunk in the cache would keep
@@ -282,5 +282,5 @@ func (a *Array) decodeRegion(ctx context.Context, j *job, stored codec.Reader) e
 	part := *j
 	part.Within = grid.Whole(j.Within.Shape)
 	part.Codec = j.Within.Shape
-	return a.place(&part, e)
+	return a.copyPart(&part, e)
 }

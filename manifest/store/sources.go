@@ -31,7 +31,7 @@ type handle struct {
 	*source.Source
 	row     int64
 	users   int
-	place   *list.Element // in the list of idle handles, or nil
+	idle    *list.Element // in the list of idle handles, or nil
 	ready   chan struct{}
 	err     error
 	isStale bool // there was an error, so it must not be used again
@@ -174,9 +174,9 @@ func (p *sources) reserve(row int64) (h *handle, fresh bool, evicted *source.Sou
 	}
 	if h := p.all[row]; h != nil {
 		h.users++
-		if h.place != nil {
-			p.idle.Remove(h.place)
-			h.place = nil
+		if h.idle != nil {
+			p.idle.Remove(h.idle)
+			h.idle = nil
 		}
 		return h, false, nil, nil
 	}
@@ -219,7 +219,7 @@ func (p *sources) release(h *handle, err error) {
 	last := h.users == 0
 	drop := last && (h.isStale || p.isClosed)
 	if last && !drop {
-		h.place = p.idle.PushFront(h)
+		h.idle = p.idle.PushFront(h)
 	}
 	if last {
 		close(p.freed)

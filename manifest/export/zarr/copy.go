@@ -297,7 +297,7 @@ func (w *work) elements(ctx context.Context, p *codec.Pipeline, region grid.Regi
 	if !sameShape(region.Shape, p.Form().Shape) {
 		elems.SetFill(p.Form())
 	}
-	return elems, w.place(elems, grid.Region{Origin: region.Origin, Shape: p.Form().Shape}, region)
+	return elems, w.copyElements(elems, grid.Region{Origin: region.Origin, Shape: p.Form().Shape}, region)
 }
 
 func sameShape(a, b []int64) bool {
@@ -322,8 +322,8 @@ func (w *work) load(ctx context.Context) (err error) {
 	return w.target.source.ReadRegion(ctx, w.region, w.elems)
 }
 
-// place copies the elements of a chunk from the box.
-func (w *work) place(dst codec.Elems, into, region grid.Region) error {
+// copyElements copies the elements of a chunk from the box.
+func (w *work) copyElements(dst codec.Elems, into, region grid.Region) error {
 	if unit := w.target.unit(); unit > 0 {
 		return grid.Copy(grid.Window[byte]{Data: dst.Fixed, Region: into}, grid.Window[byte]{Data: w.elems.Fixed, Region: w.region}, region, unit)
 	}

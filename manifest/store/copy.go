@@ -14,9 +14,9 @@ func (j *job) isPlain() bool {
 	return straight && j.Fit.Conversion.Identity()
 }
 
-// place converts the job's part of a decoded chunk and copies it to the target. It does not change the
+// copyPart converts the job's part of a decoded chunk and copies it to the target. It does not change the
 // chunk, which may be in the cache.
-func (a *Array) place(j *job, chunk codec.Elems) error {
+func (a *Array) copyPart(j *job, chunk codec.Elems) error {
 	t := j.pipe.Form().Type
 	from := newWindow(chunk, grid.Whole(j.Codec), t)
 	if j.isPlain() {
