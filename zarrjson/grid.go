@@ -133,8 +133,9 @@ const (
 	AsEncoded                     // "rectilinear" with encoded_chunk_shapes, which few readers know
 )
 
-// maxRuns is the largest number of runs written for a repeating pattern. A pattern takes
-// little memory itself, but may repeat more often than memory can hold.
+// maxRuns is the largest number of runs of a list, and of those written for a repeating
+// pattern. A pattern takes little memory itself, but may repeat more often than memory can
+// hold.
 const maxRuns = 1 << 22
 
 // checkRuns returns an error if a dimension has more than maxRuns runs.
@@ -335,7 +336,9 @@ func readEdges(v value) ([]grid.Run, error) {
 			e.path = indexPath(v.path, i)
 			return nil, e.refuse("a size, or [size, count], of integers from 1 to " + strconv.FormatInt(math.MaxInt64, 10))
 		}
-		runs = appendRun(runs, run)
+		if runs = appendRun(runs, run); len(runs) > maxRuns {
+			return nil, unsupportedError(v.path, "has more than %d runs of edges", maxRuns)
+		}
 	}
 	if _, _, err := grid.Sum(runs); err != nil {
 		return nil, atPath(v.path, err)

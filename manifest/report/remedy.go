@@ -132,9 +132,9 @@ func DropPath(path string) Remedy { return Do(Drop, ListItem(GlobOf(path)), Leav
 func BroadcastAlong(path, dim string) Setting { return Setting{Broadcast, GlobOf(path) + "=" + dim} }
 
 // GlobOf returns the glob that matches a name literally.
-func GlobOf(name string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
-}
+func GlobOf(name string) string { return escapeGlob.Replace(name) }
+
+var escapeGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // ListItem returns a value as an item of a list with commas, as encoding/csv reads it.
 func ListItem(value string) string {

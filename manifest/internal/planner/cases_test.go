@@ -35,7 +35,7 @@ import (
 //
 // A star marks an unlimited dimension. A variable without " = " has values that the scan did not keep. If
 // the plan reads them, which "reads" shows, they differ between files. After "--" is what the test expects;
-// `go test -record-plans` writes it anew. Record only what another program, or the truth of the files, confirms.
+// `go test -record-plans` writes it again. Record only what another program, or the truth of the files, confirms.
 
 var recordPlans = flag.Bool("record-plans", false, "write the expected plans into testdata/*.plan")
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -14,13 +16,26 @@ import (
 // jsonText is the type of attributes that readers.Value cannot represent: their JSON text.
 var jsonText = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Tag: "json"}
 
+// The types of numbers in attributes. All attributes share them.
+var (
+	signedType   = readers.Int(8, readers.LittleEndian, true)
+	unsignedType = readers.Int(8, readers.LittleEndian, false)
+	floatType    = readers.IEEEFloat(8, readers.LittleEndian)
+)
+
 // attributes returns a node's attributes with types: strings, booleans and numbers (integers if all
 // are written as integers), and lists of one of these. Null, objects, empty lists and lists of
 // lists are kept as JSON.
 func attributes(list zarrjson.Attributes) []readers.Attribute {
-	var out []readers.Attribute
+	out := make([]readers.Attribute, 0, list.Len())
 	for name, raw := range list.All() {
-		out = append(out, readers.Attribute{Name: name, Value: valueOf(raw)})
+		a := readers.Attribute{Name: name}
+		if isTooLong(raw) {
+			a.Err = fmt.Errorf("has more than %d elements: %w", maxListed, errors.ErrUnsupported)
+		} else {
+			a.Value = valueOf(raw)
+		}
+		out = append(out, a)
 	}
 	return out
 }
@@ -42,6 +57,7 @@ func valueOf(raw []byte) readers.Value {
 // splitList splits a list of scalars into its items.
 func splitList(raw []byte) (items [][]byte, ok bool) {
 	raw = raw[1 : len(raw)-1]
+	items = make([][]byte, 0, bytes.Count(raw, []byte{','})+1)
 	start, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
@@ -102,7 +118,7 @@ func booleanValues(items [][]byte) (readers.Value, bool) {
 }
 
 func signedValues(items [][]byte) (readers.Value, bool) {
-	v := readers.Value{Type: readers.Int(8, readers.LittleEndian, true)}
+	v := readers.Value{Type: signedType}
 	for _, item := range items {
 		n, err := strconv.ParseInt(string(item), 10, 64)
 		if err != nil {
@@ -114,7 +130,7 @@ func signedValues(items [][]byte) (readers.Value, bool) {
 }
 
 func unsignedValues(items [][]byte) (readers.Value, bool) {
-	v := readers.Value{Type: readers.Int(8, readers.LittleEndian, false)}
+	v := readers.Value{Type: unsignedType}
 	for _, item := range items {
 		n, err := strconv.ParseUint(string(item), 10, 64)
 		if err != nil {
@@ -128,7 +144,7 @@ func unsignedValues(items [][]byte) (readers.Value, bool) {
 // floatValues returns the values of numbers. It also accepts NaN and Infinity, as Python writes them. It rejects integers that do not
 // fit in 64 bits, which keep their JSON text.
 func floatValues(items [][]byte) (readers.Value, bool) {
-	v := readers.Value{Type: readers.IEEEFloat(8, readers.LittleEndian)}
+	v := readers.Value{Type: floatType}
 	for _, item := range items {
 		f, err := strconv.ParseFloat(string(item), 64)
 		if err != nil || len(item) > 19 && !bytes.ContainsAny(item, ".eEnN") {

@@ -84,6 +84,8 @@ type builder struct {
 	groups   map[string]*readers.Group
 	arrays   map[string]bool
 	isNCZarr bool // netCDF-C wrote the hierarchy
+
+	attributes, elements int // of all nodes so far
 }
 
 func (b *builder) addProblem(at string, err error) {
@@ -105,6 +107,9 @@ func (b *builder) add(n *Node) error {
 	if err := CheckPath(n.Path); err != nil {
 		return err
 	}
+	if err := b.takeAttributes(doc); err != nil {
+		return err
+	}
 	if doc.array == nil {
 		g, err := b.group(n.Path)
 		if err != nil {
@@ -112,6 +117,9 @@ func (b *builder) add(n *Node) error {
 		}
 		g.Attributes = attributes(doc.attributes)
 		return nil
+	}
+	if err := doc.checkArray(); err != nil {
+		return err
 	}
 	return b.variable(n.Path, doc)
 }
