@@ -532,3 +532,41 @@ func (p *survey) filesHaving(a *array) (files []int32) {
 	slices.Sort(files)
 	return files
 }
+
+// memberOf returns the member of a class, or nil.
+func (a *array) memberOf(class int32) *member {
+	i := placeOf(a.members, class)
+	if i == len(a.members) || a.members[i].class != class {
+		return nil
+	}
+	return &a.members[i]
+}
+
+// placeOf returns the index at which the member of a class is or would be. Members are sorted by
+// class.
+func placeOf(members []member, class int32) int {
+	i, _ := slices.BinarySearchFunc(members, class, func(m member, c int32) int { return int(m.class - c) })
+	return i
+}
+
+// elementSize returns the size in bytes of the largest element type.
+func elementSize(members []member) int64 {
+	size := int64(1)
+	for _, m := range members {
+		size = max(size, int64(m.v.Type.Size))
+	}
+	return size
+}
+
+func (p *alignment) bytesOf(a *array) int64 {
+	n := elementSize(a.members)
+	for _, s := range p.shapeOf(a) {
+		n *= s
+	}
+	return n
+}
+
+// hasLarge reports whether any file's variable is larger than the size limit for values.
+func (p *env) hasLarge(a *array) bool {
+	return slices.ContainsFunc(a.members, func(m member) bool { return p.isLarge(m.v) })
+}

@@ -79,11 +79,6 @@ func (p *arrangement) compareOptional() error {
 	return p.env.settle(questions...)
 }
 
-// places reports whether files are placed along a dimension.
-func (d *dim) places() bool {
-	return d.role == flowing && (len(d.order) > 1 || d.nature == coord.Instant || d.named)
-}
-
 // broadcasts returns the dimension along which an option broadcasts an array, or nil. Coordinates
 // are never broadcast, because they define the positions.
 func (p *alignment) broadcasts(s *plan.Broadcast, a *array) *dim {
@@ -228,44 +223,3 @@ func stepOf(m *member) int64 {
 
 // textSize is the least size in bytes of a text in memory.
 const textSize = 24
-
-// refuseRepeated refuses a broadcast array that is too large to store in the manifest.
-func (p *arrangement) refuseRepeated(a *array) {
-	size := int64(0)
-	for i := range a.where.tiles {
-		t := &a.where.tiles[i]
-		m := a.memberOf(p.survey.classOf[t.File])
-		values := p.env.valuesIn(int32(t.File), m.at)
-		if values == nil {
-			continue
-		}
-		bytes := int64(len(values.Data)) + textSize*int64(len(values.Texts))
-		for _, text := range values.Texts {
-			bytes += int64(len(text))
-		}
-		for k := range a.made {
-			bytes *= t.Shape[k]
-		}
-		if size += bytes; size > mostTimes || size < 0 {
-			files := p.holders(a)
-			p.env.find(p.env.odd(report.Finding{Code: report.BroadcastTooLarge, Array: a.path, Effect: report.Refused,
-				Args:     report.Args{"limit": report.Bytes(mostTimes), "dims": dimList(a.placed[:len(a.made)])},
-				Remedies: []report.Remedy{report.DropPath(a.path[1:])}}, files, a.files))
-			return
-		}
-	}
-}
-
-// isBroadcastAlong reports whether the array is broadcast along an axis.
-func (c *cutting) isBroadcastAlong(axis int) bool {
-	if !c.a.broadcast || axis >= len(c.a.made) {
-		return false
-	}
-	at := c.placedAt(axis)
-	return at >= 0 && c.a.where.dims[at].by != byOption
-}
-
-// keepsBroadcast reports whether the values of a broadcast array are stored in the manifest.
-func (p *arrangement) keepsBroadcast(a *array) bool {
-	return a.broadcast && a.isSmall() && !p.env.hasLarge(a) && !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Type.Varies() }) && p.alignment.bytesOf(a) <= mostTimes
-}

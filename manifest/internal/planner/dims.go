@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -132,18 +131,6 @@ func (p *alignment) collectDims() {
 
 func (p *alignment) isNamed(at string) bool {
 	return slices.ContainsFunc(p.env.opts.Concat, func(name string) bool { return naming.Calls(name, at) })
-}
-
-// find returns the index in c.vars of the variable at a path, or -1.
-func (c *class) find(at string) int {
-	if i, ok := c.search(at); ok {
-		return i
-	}
-	return -1
-}
-
-func (c *class) search(at string) (int, bool) {
-	return slices.BinarySearchFunc(c.vars, at, func(x planVar, at string) int { return cmp.Compare(x.path, at) })
 }
 
 // guessed reports whether the variable that places files has another name than the dimension. CF
@@ -528,4 +515,36 @@ func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manife
 // newInterned returns an empty interned.
 func newInterned(files []*manifest.File) *interned {
 	return &interned{files: files, meaning: map[*manifest.Variable]int{}, byKey: map[string]int{}, coords: map[meant]int32{}}
+}
+
+// extent returns the position and length of a file along a dimension. The position is 0 if files
+// are not concatenated along it.
+func (p *survey) extent(d *dim, file int32) (start, length int64, ok bool) {
+	if d.role == flowing {
+		return d.starts(file)
+	}
+	dimension, ok := p.classes[p.classOf[file]].dims[d.path]
+	return 0, dimension.Length, ok
+}
+
+func (d *dim) coordOf(file int32) *coord.Coord {
+	if int(file) < len(d.of) && d.of[file] >= 0 {
+		return d.coords[d.of[file]]
+	}
+	return nil
+}
+
+func dimNames(dims []*dim) string { return strings.Join(dimList(dims), ", ") }
+
+func dimList(dims []*dim) []string {
+	short := make([]string, len(dims))
+	for i, d := range dims {
+		short[i] = d.name()
+	}
+	return short
+}
+
+// places reports whether files are placed along a dimension.
+func (d *dim) places() bool {
+	return d.role == flowing && (len(d.order) > 1 || d.nature == coord.Instant || d.named)
 }

@@ -357,3 +357,12 @@ func (c *cutting) bandKey(axis int) string {
 	}
 	return string(b)
 }
+
+// isBroadcastAlong reports whether the array is broadcast along an axis.
+func (c *cutting) isBroadcastAlong(axis int) bool {
+	if !c.a.broadcast || axis >= len(c.a.made) {
+		return false
+	}
+	at := c.placedAt(axis)
+	return at >= 0 && c.a.where.dims[at].by != byOption
+}

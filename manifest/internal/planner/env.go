@@ -34,3 +34,16 @@ func newEnv(ctx context.Context, files []*manifest.File, opts *plan.Options, val
 func (p *env) inFile(file int32, err error) error {
 	return fmt.Errorf("%s: %w", p.files[file].URL, err)
 }
+
+// namedFiles counts the files that the user named.
+func (p *env) namedFiles() (n int) {
+	for _, f := range p.files {
+		if !f.Hidden {
+			n++
+		}
+	}
+	return n
+}
+
+// inline returns the size in bytes up to which a whole array is stored in the manifest.
+func (p *env) inline() int64 { return p.opts.InlineBytes() }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"varve/manifest"
 	"varve/manifest/internal/planner/internal/coord"
-	"varve/manifest/internal/planner/internal/equal"
 	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
 	"varve/manifest/report"
@@ -104,54 +102,6 @@ func (p *alignment) joinCoords(d *dim, live []*coord.Coord, how plan.Join) error
 	p.env.find(p.env.odd(report.Finding{Code: report.Joined, Array: d.coord, Effect: effect, Dim: d.name(), By: report.Setting{Option: report.JoinLabels, Value: d.name() + "=" + string(how)},
 		Args: report.Args{"how": string(how), "length": d.length, "longest": longest}}, d.filesOf(live...), d.total()))
 	return nil
-}
-
-// isJoinedOnly reports whether an array is placed along joined dimensions only. Several files may then
-// hold the same positions.
-func (a *array) isJoinedOnly() bool {
-	return len(a.placed) > 0 && !slices.ContainsFunc(a.placed, func(d *dim) bool { return d.by != byLabels })
-}
-
-// partsAt groups files by equal values in tiles that have the same position. It leaves out files with
-// missing values.
-func (c *comparison) partsAt(tiles []manifest.Tile) (groups [][]int32, missing []want, err error) {
-	found := equal.NewComparer(c.alike, c.units)
-	for i := range tiles {
-		t := &tiles[i]
-		at := placeOf(c.a.members, c.p.survey.classOf[t.File])
-		m := &c.a.members[at]
-		values := coord.None
-		if m.v.Storage.Layout != manifest.Nothing {
-			w := c.elements(int32(t.File), m)
-			var ok bool
-			if values, ok, err = c.p.env.values(w); err != nil {
-				return nil, nil, err
-			}
-			if !ok {
-				missing = append(missing, w)
-				continue
-			}
-		}
-		x, err := c.a.inTile(c.content(m, at, values), t)
-		if err == nil {
-			err = found.Add(int32(t.File), x)
-		}
-		if err != nil {
-			return nil, nil, c.p.env.inFile(int32(t.File), err)
-		}
-	}
-	return found.Groups, missing, nil
-}
-
-// inTile returns the content of the part of a file that is in a tile.
-func (a *array) inTile(x equal.Content, t *manifest.Tile) (equal.Content, error) {
-	start, shape := make([]int64, len(x.Variable.Shape)), slices.Clone(x.Variable.Shape)
-	for i, d := range a.placed {
-		if k := slices.Index(a.dims, d.path); k >= 0 {
-			start[x.Axes[k]], shape[x.Axes[k]] = t.Start[i], t.Shape[i]
-		}
-	}
-	return x.Part(start, shape)
 }
 
 // refuseRepeatedLabel refuses a coordinate that has a value twice, or a missing value: it is not known

@@ -77,3 +77,7 @@ func (p *env) find(f report.Finding) {
 
 // CompareNames compares file names in natural order, which decides when nothing else does.
 func CompareNames(a, b string) int { return naming.Natural(a, b) }
+
+func (p *env) byName(a, b int32) int {
+	return naming.Natural(p.files[a].URL, p.files[b].URL)
+}

@@ -1,9 +1,7 @@
 package planner
 
 import (
-	"encoding/binary"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -96,18 +94,6 @@ func (p *alignment) why(d *dim) string {
 		return ", and " + d.coord + " its values"
 	}
 	return fmt.Sprintf(", of up to %d elements", p.survey.longest(d))
-}
-
-// longest returns the greatest length of a dimension in any file.
-func (p *survey) longest(d *dim) (n int64) {
-	for _, class := range d.classes {
-		n = max(n, p.classes[class].dims[d.path].Length)
-	}
-	return n
-}
-
-func (p *alignment) anyHas(variable string) bool {
-	return slices.ContainsFunc(p.survey.classes, func(c *class) bool { return c.find(variable) >= 0 })
 }
 
 // step is the value of a new dimension for one file.
@@ -285,16 +271,6 @@ func isMissing(v *manifest.Variable, values *manifest.Values) bool {
 	return coord.Missing(g.First, g.As) || g.As != coord.Instant && g.Missing(values.Data[:g.Packing.Type.Size])
 }
 
-// namedFiles counts the files that the user named.
-func (p *env) namedFiles() (n int) {
-	for _, f := range p.files {
-		if !f.Hidden {
-			n++
-		}
-	}
-	return n
-}
-
 // makeDim adds a dimension with one position for each distinct value, in increasing order.
 func (p *alignment) makeDim(at string, steps map[int32]step) error {
 	d := &dim{path: at, coord: at, by: byOption, named: true, role: flowing}
@@ -328,92 +304,4 @@ func (p *alignment) makeDim(at string, steps map[int32]step) error {
 	p.dims[at] = d
 	p.made = append(p.made, d)
 	return nil
-}
-
-// addNewDims adds the new dimensions to an array, unless all files have equal values of it. A new
-// dimension that files also have themselves is added only to scalars.
-func (p *arrangement) addNewDims(a *array) (missing []want, err error) {
-	made := slices.DeleteFunc(slices.Clone(p.alignment.made), func(d *dim) bool { return d.owned && len(a.dims) > 0 || slices.Contains(a.made, d.path) })
-	made = append(made, p.besideAll(a)...)
-	if len(made) == 0 || p.alignment.isAxis(a) || a.aux && len(a.placed) > 0 {
-		return nil, nil
-	}
-	if known, equal := p.survey.known(a); a.aux {
-		made, missing, err = p.madeFor(a, made, known)
-	} else if len(a.dims) == 0 && a.files > 1 && known {
-		same := equal
-		if !same {
-			same, missing = p.meanSame(a)
-		}
-		if same {
-			made = nil
-		}
-	}
-	if err != nil || len(missing) > 0 {
-		return missing, err
-	}
-	for i, d := range made {
-		a.made = slices.Insert(a.made, i, d.path)
-	}
-	a.placed = append(slices.Clone(made), a.placed...)
-	return nil, nil
-}
-
-// refuseNamesake refuses an array that has a dimension with the base name of a new dimension, in
-// another group, and reports whether it did. Zarr and xarray use only the base names of dimensions.
-func (p *arrangement) refuseNamesake(a *array) bool {
-	for _, made := range a.made {
-		for _, at := range a.dims {
-			if path.Base(at) != path.Base(made) || at == made {
-				continue
-			}
-			remedies := []report.Remedy{report.Fill(report.Rename, at[1:]+"=NAME", report.MakesRoom)}
-			if d := p.alignment.dims[at]; d.coord == "" && p.survey.longest(d) <= 1 {
-				remedies = slices.Insert(remedies, 0, report.Fill(report.NewDim, at[1:]+"=PATTERN", report.ByNameValues))
-			}
-			p.env.find(p.env.odd(report.Finding{Code: report.NewDimTaken, Array: a.path, Effect: report.Refused, Dim: path.Base(made), Remedies: remedies,
-				Args: report.Args{"existing": at}}, p.survey.filesHaving(a), a.files))
-			return true
-		}
-	}
-	return false
-}
-
-// madeFor returns the new dimensions that distinguish the values of an auxiliary variable: none if
-// all files have the same values. It wants unknown values, unless the first file's are used anyway.
-func (p *arrangement) madeFor(a *array, of []*dim, known bool) (made []*dim, missing []want, err error) {
-	c := p.comparing(a)
-	if !known && (p.env.opts.Coords == plan.CoordsFirst || c.largest() > manifest.MostSummed) {
-		return nil, nil, nil // compareEqual reports this when it compares the variable
-	}
-	groups, missing, err := c.parts(p.survey.filesHaving(a))
-	if err != nil || len(groups) < 2 {
-		return nil, missing, err
-	}
-	made = of
-	for _, d := range of {
-		if rest := slices.DeleteFunc(slices.Clone(made), func(e *dim) bool { return e == d }); distinguish(rest, groups) {
-			made = rest
-		}
-	}
-	return made, missing, nil
-}
-
-// distinguish reports whether dimensions distinguish groups of files: no two groups share a position.
-func distinguish(dims []*dim, groups [][]int32) bool {
-	groupAt := map[string]int{} // the group of files at each position
-	for i, files := range groups {
-		for _, f := range files {
-			var at []byte
-			for _, d := range dims {
-				start, _, _ := d.starts(f)
-				at = binary.AppendVarint(at, start)
-			}
-			if other, ok := groupAt[string(at)]; ok && other != i {
-				return false
-			}
-			groupAt[string(at)] = i
-		}
-	}
-	return true
 }

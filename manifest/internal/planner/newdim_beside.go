@@ -93,18 +93,3 @@ func (p *alignment) withStep(c *class, at string, steps map[int32]step) *class {
 	own.header = &h
 	return own.withVirtual(planVar{at: last, v: &v, path: at, dims: []string{at}, aux: true}, virtualAxis{})
 }
-
-// besideAll returns the dimensions that an array lacks, and along which an option gives each of its
-// files a value.
-func (p *arrangement) besideAll(a *array) (dims []*dim) {
-	for _, at := range sorted(p.survey.beside) {
-		if d := p.alignment.dims[at]; d != nil && d.places() && !slices.Contains(a.allDims(), at) &&
-			!slices.ContainsFunc(a.members, func(m member) bool {
-				axis, ok := p.survey.classes[m.class].virtual[at]
-				return !ok || axis.scalar != nil
-			}) {
-			dims = append(dims, d)
-		}
-	}
-	return dims
-}

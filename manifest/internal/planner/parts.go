@@ -7,7 +7,6 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/convert"
-	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/internal/planner/internal/tiling"
 	"varve/manifest/report"
 )
@@ -113,23 +112,6 @@ func (p *env) partTile(a *array, m *member, t manifest.Tile, part manifest.Part)
 		}
 	}
 	return s, true
-}
-
-// extent returns the position and length of a file along a dimension. The position is 0 if files
-// are not concatenated along it.
-func (p *survey) extent(d *dim, file int32) (start, length int64, ok bool) {
-	if d.role == flowing {
-		return d.starts(file)
-	}
-	dimension, ok := p.classes[p.classOf[file]].dims[d.path]
-	return 0, dimension.Length, ok
-}
-
-func (d *dim) coordOf(file int32) *coord.Coord {
-	if int(file) < len(d.of) && d.of[file] >= 0 {
-		return d.coords[d.of[file]]
-	}
-	return nil
 }
 
 // refuseOverlappingParts refuses files whose parts overlap, because it is not known which part

@@ -69,42 +69,6 @@ func (p *arrangement) piecesWanted(a *array) (missing []want, err error) {
 	return missing, nil
 }
 
-// hasLarge reports whether any file's variable is larger than the size limit for values.
-func (p *env) hasLarge(a *array) bool {
-	return slices.ContainsFunc(a.members, func(m member) bool { return p.isLarge(m.v) })
-}
-
-// inline returns the size in bytes up to which a whole array is stored in the manifest.
-func (p *env) inline() int64 { return p.opts.InlineBytes() }
-
-// memberOf returns the member of a class, or nil.
-func (a *array) memberOf(class int32) *member {
-	i := placeOf(a.members, class)
-	if i == len(a.members) || a.members[i].class != class {
-		return nil
-	}
-	return &a.members[i]
-}
-
-// placeOf returns the index at which the member of a class is or would be. Members are sorted by
-// class.
-func placeOf(members []member, class int32) int {
-	i, _ := slices.BinarySearchFunc(members, class, func(m member, c int32) int { return int(m.class - c) })
-	return i
-}
-
-// holders returns the files that provide the array's values.
-func (p *arrangement) holders(a *array) []int32 {
-	if a.where == nil {
-		return []int32{p.fileUsed(a)}
-	}
-	files := make([]int32, 0, len(a.where.tiles))
-	for i := range a.where.tiles {
-		files = append(files, int32(a.where.tiles[i].File))
-	}
-	return files
-}
-
 // needsCommonUnits reports whether the times of an array must be converted to common units: their units
 // differ, or they are bounds whose parent's units do.
 func (p *arrangement) needsCommonUnits(a *array) bool {
@@ -215,23 +179,6 @@ func (p *env) inherits(a *array) bool {
 		_, own, err := cf.UnitsOf(m.v)
 		return !own && err == nil
 	})
-}
-
-func (p *alignment) bytesOf(a *array) int64 {
-	n := elementSize(a.members)
-	for _, s := range p.shapeOf(a) {
-		n *= s
-	}
-	return n
-}
-
-// elementSize returns the size in bytes of the largest element type.
-func elementSize(members []member) int64 {
-	size := int64(1)
-	for _, m := range members {
-		size = max(size, int64(m.v.Type.Size))
-	}
-	return size
 }
 
 // referenceOf returns common units for the times of an array that is stored in the manifest, or nil
@@ -465,4 +412,36 @@ func repeatAlong(s inline.Target, shape []int64, made int, copyTo func(inline.Ta
 		return nil
 	}
 	return copyTo(s)
+}
+
+// keepsBroadcast reports whether the values of a broadcast array are stored in the manifest.
+func (p *arrangement) keepsBroadcast(a *array) bool {
+	return a.broadcast && a.isSmall() && !p.env.hasLarge(a) && !slices.ContainsFunc(a.members, func(m member) bool { return m.v.Type.Varies() }) && p.alignment.bytesOf(a) <= mostTimes
+}
+
+// refuseRepeated refuses a broadcast array that is too large to store in the manifest.
+func (p *arrangement) refuseRepeated(a *array) {
+	size := int64(0)
+	for i := range a.where.tiles {
+		t := &a.where.tiles[i]
+		m := a.memberOf(p.survey.classOf[t.File])
+		values := p.env.valuesIn(int32(t.File), m.at)
+		if values == nil {
+			continue
+		}
+		bytes := int64(len(values.Data)) + textSize*int64(len(values.Texts))
+		for _, text := range values.Texts {
+			bytes += int64(len(text))
+		}
+		for k := range a.made {
+			bytes *= t.Shape[k]
+		}
+		if size += bytes; size > mostTimes || size < 0 {
+			files := p.holders(a)
+			p.env.find(p.env.odd(report.Finding{Code: report.BroadcastTooLarge, Array: a.path, Effect: report.Refused,
+				Args:     report.Args{"limit": report.Bytes(mostTimes), "dims": dimList(a.placed[:len(a.made)])},
+				Remedies: []report.Remedy{report.DropPath(a.path[1:])}}, files, a.files))
+			return
+		}
+	}
 }

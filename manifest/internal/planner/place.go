@@ -208,16 +208,6 @@ func (p *arrangement) overlaps(a *array, w *placing) {
 		Args: report.Args{"dims": dimList(w.dims), "counts": string(p.env.opts.Overlap)}}, files, int64(len(w.tiles))))
 }
 
-func dimNames(dims []*dim) string { return strings.Join(dimList(dims), ", ") }
-
-func dimList(dims []*dim) []string {
-	short := make([]string, len(dims))
-	for i, d := range dims {
-		short[i] = d.name()
-	}
-	return short
-}
-
 // repeated reports whether several files may hold the same positions of an array, provided that
 // their values are equal. This holds for auxiliary and one-dimensional arrays, and for arrays
 // without one of the concatenated dimensions, such as a land mask in tiles of many days.
@@ -340,4 +330,16 @@ func (w *placing) cover() (covered, all float64) {
 		covered += n
 	}
 	return covered, all
+}
+
+// holders returns the files that provide the array's values.
+func (p *arrangement) holders(a *array) []int32 {
+	if a.where == nil {
+		return []int32{p.fileUsed(a)}
+	}
+	files := make([]int32, 0, len(a.where.tiles))
+	for i := range a.where.tiles {
+		files = append(files, int32(a.where.tiles[i].File))
+	}
+	return files
 }

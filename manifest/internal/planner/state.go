@@ -219,13 +219,6 @@ func (p *declaration) keepGroups(s *state) {
 	}
 }
 
-func groupsOf(f *manifest.File) []manifest.Group {
-	if f.Groups == nil {
-		return nil
-	}
-	return f.Groups.Groups
-}
-
 func attributeSum(a *manifest.Attribute) uint64 {
 	g := manifest.GroupAttributes{Groups: []manifest.Group{{Attributes: []manifest.Attribute{*a}}}}
 	h := fnv.New64a()

@@ -84,3 +84,15 @@ func (p *survey) leaveOutEmpty() {
 		p.env.find(p.env.odd(report.Finding{Code: report.NoVariables, Effect: report.Dropped}, empty, int64(p.env.namedFiles())))
 	}
 }
+
+func (p *alignment) anyHas(variable string) bool {
+	return slices.ContainsFunc(p.survey.classes, func(c *class) bool { return c.find(variable) >= 0 })
+}
+
+// longest returns the greatest length of a dimension in any file.
+func (p *survey) longest(d *dim) (n int64) {
+	for _, class := range d.classes {
+		n = max(n, p.classes[class].dims[d.path].Length)
+	}
+	return n
+}

@@ -25,35 +25,6 @@ func (p *alignment) timesAlong(d *dim) string {
 	return found.placing()
 }
 
-// useTimes marks as used the times along used dimensions without a coordinate, even if the user did
-// not select them, because they place the files. Damaged variables count: they may hold times.
-func (p *env) useTimes(h *manifest.Header, parents cf.Parents, used map[string]bool) {
-	if len(p.opts.Vars) == 0 {
-		return
-	}
-	along := map[string]times{}
-	for _, v := range h.Variables {
-		if len(v.Dims) != 1 || !used[v.Dims[0]] {
-			continue
-		}
-		if along[v.Dims[0]] == nil {
-			along[v.Dims[0]] = times{}
-		}
-		along[v.Dims[0]].add(v.Path, v, parents)
-	}
-	for _, v := range h.Variables {
-		delete(along, v.Path) // this dimension has a coordinate
-		if v.Damaged && len(v.Dims) == 1 && used[v.Dims[0]] {
-			used[v.Path] = true
-		}
-	}
-	for _, found := range along {
-		if at := found.placing(); at != "" && !p.wanted(at) {
-			used[at] = true
-		}
-	}
-}
-
 // times holds the time variables along one dimension, by path.
 type times map[string][]*manifest.Variable
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"varve/manifest/internal/planner/internal/coord"
-	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -214,10 +213,6 @@ func (p *alignment) inOrderOfNames(d *dim) {
 	if len(all) > 1 {
 		p.env.find(p.env.odd(report.Finding{Code: report.OrderByName, Effect: report.Noted, Dim: d.name()}, all, d.total()))
 	}
-}
-
-func (p *env) byName(a, b int32) int {
-	return naming.Natural(p.files[a].URL, p.files[b].URL)
 }
 
 // sideBySide groups the classes of a dimension: classes that share a variable along it are in one
