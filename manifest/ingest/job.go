@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ type job struct {
 	opts   *Options
 	tables *tables
 
-	old *manifest.Snapshot // the snapshot to append to, or nil
+	old      *manifest.Snapshot // the snapshot to append to, or nil
+	replaced *manifest.Snapshot // the snapshot from which unchanged sources are taken, or nil
 
 	generation int              // the lowest generation of varve that scanned any of the sources
 	before     []*manifest.File // files of the old snapshot, if they had to be read
@@ -283,8 +285,8 @@ func countPatched(ctx context.Context, repository *repo.Repository, snap *manife
 func (j *job) planned(ctx context.Context, all []*manifest.File) (*planner.Plan, error) {
 	opts := j.opts.Plan
 	opts.ValueBytes = j.opts.ValueBytes
-	if j.old != nil {
-		opts.ChunkLengths = pieceLengths(j.old.Arrays)
+	if from := cmp.Or(j.old, j.replaced); from != nil {
+		opts.ChunkLengths = pieceLengths(from.Arrays)
 	}
 	for {
 		made, err := planner.New(ctx, all, &opts, j.load(all))

@@ -180,7 +180,11 @@ func (t *tables) write(ctx context.Context, snap *manifest.Snapshot, c *content)
 
 // writeFiles writes the new sources, and headers, attributes and values that old tables lack.
 func (t *tables) writeFiles(ctx context.Context, c *content) error {
-	sources, err := start(ctx, t, manifest.Sources, table.NewSources)
+	newSources := table.NewSources
+	if slices.ContainsFunc(c.files, func(f *manifest.File) bool { return f.Scanned != "" }) {
+		newSources = table.NewMovedSources // taken from a snapshot whose sources were moved
+	}
+	sources, err := start(ctx, t, manifest.Sources, newSources)
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,9 @@ def test_refusal(archive: list[str], tmp_path: Path) -> None:
 def test_manifest(archive: list[str], tmp_path: Path, truth: xr.Dataset) -> None:
     made = varve_zarr.build(tmp_path / "m.varve", archive[:2])
     made = varve_zarr.append(made.path, archive[2:])
+    same = varve_zarr.sync(made.path, archive)
+    assert same.snapshots[0]["snapshot"] == made.snapshots[0]["snapshot"]
+    assert varve_zarr.refresh(made.path).snapshots[0]["snapshot"] == made.snapshots[0]["snapshot"]
     assert [Path(s["url"]).name for s in made.sources] == [Path(a).name for a in archive]
     assert len(made.to_dataframe()) == 3
     assert [s["sources"] for s in made.snapshots] == [3, 2]

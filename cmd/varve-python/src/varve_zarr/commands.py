@@ -15,7 +15,8 @@ from varve_zarr.errors import Refused
 from varve_zarr.report import Manifest, Report
 
 __all__ = [
-    "append", "build", "check", "demo", "export_icechunk", "export_kerchunk", "export_table", "export_zarr", "history", "scan", "verify",
+    "append", "build", "check", "demo", "export_icechunk", "export_kerchunk", "export_table", "export_zarr", "history", "refresh",
+    "remove", "scan", "sync", "verify",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -68,8 +69,25 @@ def append(out: Path_, files: Names, *, progress: bool | Progress | None = None,
     return _publish("append", out, files, progress, storage_options, flags)
 
 
+def sync(out: Path_, files: Names, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any) -> Manifest:
+    """Make a virtual dataset hold exactly some files: add new ones, scan changed ones again, remove the others."""
+    return _publish("sync", out, files, progress, storage_options, flags)
+
+
+def refresh(
+    out: Path_, files: Names | None = None, *, progress: bool | Progress | None = None, storage_options: Storage = None, **flags: Any
+) -> Manifest:
+    """Scan the files of a virtual dataset again that changed: all, or some."""
+    return _publish("refresh", out, files, progress, storage_options, flags)
+
+
+def remove(out: Path_, files: Names | None = None, *, before: str | None = None) -> Manifest:
+    """Remove files from a virtual dataset: by name, or all with no time at or after a date."""
+    return _publish("remove", out, files, False, None, {} if before is None else {"before": before})
+
+
 def _publish(
-    command: str, out: Path_, files: Names, progress: bool | Progress | None, storage: Storage, flags: Mapping[str, Any]
+    command: str, out: Path_, files: Names | None, progress: bool | Progress | None, storage: Storage, flags: Mapping[str, Any]
 ) -> Manifest:
     path = _dataset.absolute(out)
     said = json.loads(_command.run(command, [path], files, {"json": True, **flags}, progress, storage))

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"varve/manifest"
+	"varve/manifest/ingest"
+	"varve/readers/source"
+)
+
+// syncOptions are the flags of the sync and refresh commands.
+type syncOptions struct {
+	combineOptions
+	watch time.Duration
+	json  bool
+}
+
+func newSyncCommand() *cobra.Command {
+	var opts syncOptions
+	cmd := &cobra.Command{
+		Use:   "sync OUT SRC...",
+		Short: "Make a virtual dataset hold exactly some files",
+		Long: `Make the manifest OUT hold exactly the files SRC: new files are added, files that changed are
+scanned again, and files that are gone are removed. Unchanged files are not read. If there is
+nothing to do, no snapshot is made. The options that OUT was built with apply. History is kept, and
+readers see the old snapshot until the new one is complete.
+
+With --watch, the command looks again at this interval until it is stopped. A failure is printed,
+and tried again.
+
+` + sourcesHelp,
+		Example: `  varve sync sst.varve archive/
+  varve sync sst.varve s3://bucket/archive/ --watch 30s`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSync(cmd, &opts, args[0], args[1:], ingest.Sync)
+		},
+	}
+	opts.addFlags(cmd)
+	cmd.Flags().DurationVar(&opts.watch, "watch", 0, "look for changes again at this `interval`, such as 30s, until the command is stopped")
+	return cmd
+}
+
+func newRefreshCommand() *cobra.Command {
+	var opts syncOptions
+	cmd := &cobra.Command{
+		Use:   "refresh OUT [SRC...]",
+		Short: "Scan files again that were replaced",
+		Long: `Scan the files of the manifest OUT again that changed since they were scanned, such as the file
+of the current month. Unchanged files are not read. With SRC, only these files are looked at. The
+options that OUT was built with apply. Older snapshots stay in the history.`,
+		Example: `  varve refresh era5.varve
+  varve refresh era5.varve archive/era5_202411.nc`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSync(cmd, &opts, args[0], args[1:], ingest.Refresh)
+		},
+	}
+	opts.addFlags(cmd)
+	return cmd
+}
+
+func (o *syncOptions) addFlags(cmd *cobra.Command) {
+	o.addSourceFlags(cmd.Flags())
+	o.addPlanFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON document: the snapshot, the files that differ, and the findings")
+}
+
+// syncing is ingest.Sync or ingest.Refresh.
+type syncing func(ctx context.Context, dir string, opts *ingest.Options) (*ingest.SyncResult, error)
+
+func runSync(cmd *cobra.Command, opts *syncOptions, out string, names []string, do syncing) error {
+	if err := opts.takeFiles(cmd); err != nil {
+		return err
+	}
+	for {
+		err := syncOnce(cmd, opts, out, names, do)
+		ctx := cmd.Context()
+		if opts.watch <= 0 {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "varve:", failureText(err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil // being stopped is how a watch ends
+		case <-time.After(opts.watch):
+		}
+	}
+}
+
+func syncOnce(cmd *cobra.Command, opts *syncOptions, out string, names []string, do syncing) error {
+	how, err := opts.options(names, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	if how.Replan = planFlagsChanged(cmd); how.Replan {
+		if how.Plan, err = overlaid(cmd, out, how.Plan); err != nil {
+			return err
+		}
+	}
+	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
+	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
+	result, err := do(cmd.Context(), out, how)
+	shown.finish()
+	if err != nil {
+		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, err))
+	}
+	return printSync(cmd, out, result, opts.json, opts.quiet)
+}
+
+// printSync prints what changed.
+func printSync(cmd *cobra.Command, name string, r *ingest.SyncResult, asJSON, quiet bool) error {
+	switch {
+	case asJSON:
+		return printJSON(cmd.OutOrStdout(), struct {
+			Snapshot string        `json:"snapshot"`
+			Sources  int64         `json:"sources"`
+			Added    items[string] `json:"added"`
+			Replaced items[string] `json:"replaced"`
+			Removed  items[string] `json:"removed"`
+			Findings findingsJSON  `json:"findings"`
+		}{r.Snapshot.ID, r.Snapshot.Sources, r.Added, r.Replaced, r.Removed, r.Report.Findings})
+	case quiet:
+		return nil
+	case !r.IsNew():
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing to do, %s\n", name, countSources(r.Snapshot))
+		return err
+	}
+	if err := printer.Report(cmd.ErrOrStderr(), r.Report.Findings); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d added, %d replaced, %d removed: %s in %s, snapshot %s\n", name,
+		len(r.Added), len(r.Replaced), len(r.Removed), countArrays(r.Snapshot), countSources(r.Snapshot), r.Snapshot.ID)
+	return err
+}
+
+// removeOptions are the flags of the remove command.
+type removeOptions struct {
+	before      string
+	json, quiet bool
+}
+
+func newRemoveCommand() *cobra.Command {
+	var opts removeOptions
+	cmd := &cobra.Command{
+		Use:   "remove OUT [SRC...]",
+		Short: "Remove files from a virtual dataset",
+		Long: `Remove files from the manifest OUT; the files themselves stay where they are. SRC is a path or
+URL, a folder, or a glob, of files that OUT has. The files need not exist any more. --before
+removes the files with no time at or after a date, for a moving window. Older snapshots stay in
+the history until "varve gc" removes them.`,
+		Example: `  varve remove sst.varve archive/sst_20240103.nc
+  varve remove sst.varve --before 2020-01-01`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runRemove(cmd, &opts, args[0], args[1:])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.before, "before", "", "remove the files whose times are all before this `date`, such as 2020-01-01")
+	flags.BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, the files that differ, and the findings")
+	flags.BoolVar(&opts.quiet, "quiet", false, "print errors only")
+	return cmd
+}
+
+func runRemove(cmd *cobra.Command, opts *removeOptions, out string, names []string) error {
+	if (opts.before == "") == (len(names) == 0) {
+		return usageError{errors.New("name the files to remove, or give --before DATE")}
+	}
+	choose := namedFiles(names)
+	if opts.before != "" {
+		var err error
+		if choose, err = ingest.Before(opts.before); err != nil {
+			return usageError{err}
+		}
+	}
+	result, err := ingest.Remove(cmd.Context(), out, choose, &ingest.Options{Writer: "varve " + versionName()})
+	if err != nil {
+		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, err))
+	}
+	return printSync(cmd, out, result, opts.json, opts.quiet)
+}
+
+// namedFiles chooses the files that are named by path, by folder or by glob. Each name must be of some file.
+func namedFiles(names []string) ingest.Chooser {
+	return func(files []*manifest.File) ([]bool, error) {
+		gone := make([]bool, len(files))
+		for _, name := range names {
+			pattern := name
+			if !source.IsURL(name) {
+				absolute, err := filepath.Abs(name)
+				if err != nil {
+					return nil, err
+				}
+				pattern = filepath.ToSlash(absolute)
+			}
+			pattern = strings.TrimSuffix(pattern, "/")
+			found := false
+			for i, f := range files {
+				matches, err := path.Match(pattern, f.URL)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", source.Shown(name), err)
+				}
+				if matches || pattern == f.URL || strings.HasPrefix(f.URL, pattern+"/") {
+					gone[i], found = true, true
+				}
+			}
+			if !found {
+				return nil, fmt.Errorf("%s: %w", source.Shown(name), ingest.ErrNoSource)
+			}
+		}
+		return gone, nil
+	}
+}

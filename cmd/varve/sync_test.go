@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// runCommand calls a command and returns what it printed.
+func runCommand(t *testing.T, ctx context.Context, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRootCommand()
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	return out.String(), err
+}
+
+// synced is the result of sync, refresh and remove as JSON, without folders of files.
+type synced struct {
+	Snapshot                 string
+	Sources                  int64
+	Added, Replaced, Removed []string
+}
+
+func syncedBy(t *testing.T, args ...string) synced {
+	t.Helper()
+	text, err := runCommand(t, t.Context(), append(args, "--json")...)
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, text)
+	}
+	var s synced
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, list := range [][]string{s.Added, s.Replaced, s.Removed} {
+		for i := range list {
+			list[i] = filepath.Base(list[i])
+		}
+	}
+	return s
+}
+
+// copyMonth copies a file of the demo.
+func copyMonth(t *testing.T, folder, name string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../../fixtures/demo", name))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, name), data, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSync follows a folder through an added, a replaced and a removed file.
+func TestSync(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	folder := t.TempDir()
+	out := filepath.Join(t.TempDir(), "m.varve")
+	copyMonth(t, folder, "2021-01.nc")
+	if text, err := runCommand(t, t.Context(), "build", out, folder); err != nil {
+		t.Fatal(err, text)
+	}
+	copyMonth(t, folder, "2021-02.nc")
+	if s := syncedBy(t, "sync", out, folder); !slices.Equal(s.Added, []string{"2021-02.nc"}) || s.Sources != 2 || len(s.Replaced)+len(s.Removed) != 0 {
+		t.Errorf("a new file: %+v", s)
+	}
+	if err := os.Remove(filepath.Join(folder, "2021-01.nc")); err != nil {
+		t.Fatal(err)
+	}
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(folder, "2021-02.nc"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	copyMonth(t, folder, "2021-03.nc")
+	s := syncedBy(t, "sync", out, folder)
+	if !slices.Equal(s.Added, []string{"2021-03.nc"}) || !slices.Equal(s.Replaced, []string{"2021-02.nc"}) || !slices.Equal(s.Removed, []string{"2021-01.nc"}) || s.Sources != 2 {
+		t.Errorf("all changes: %+v", s)
+	}
+	if again := syncedBy(t, "sync", out, folder); again.Snapshot != s.Snapshot {
+		t.Errorf("no change: %+v", again)
+	}
+	if again := syncedBy(t, "refresh", out); again.Snapshot != s.Snapshot {
+		t.Errorf("nothing to refresh: %+v", again)
+	}
+	if text, err := runCommand(t, t.Context(), "verify", out, "--deep"); err != nil {
+		t.Error(err, text)
+	}
+}
+
+// TestRemove removes files by date, by glob, and after they were deleted.
+func TestRemove(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	folder := t.TempDir()
+	out := filepath.Join(t.TempDir(), "m.varve")
+	for _, name := range []string{"2021-01.nc", "2021-02.nc", "2021-03.nc"} {
+		copyMonth(t, folder, name)
+	}
+	if text, err := runCommand(t, t.Context(), "build", out, folder); err != nil {
+		t.Fatal(err, text)
+	}
+	if s := syncedBy(t, "remove", out, "--before", "2021-01-31T23:59"); !slices.Equal(s.Removed, []string{"2021-01.nc"}) {
+		t.Errorf("before a date: %+v", s)
+	}
+	if s := syncedBy(t, "remove", out, "--before", "2021-02-28"); len(s.Removed) != 0 {
+		t.Errorf("a file with the date: %+v", s)
+	}
+	for _, args := range [][]string{
+		{"remove", out}, {"remove", out, folder, "--before", "2021"}, {"remove", out, "--before", "yesterday"}, {"remove", out, folder}, {"remove", out, filepath.Join(folder, "2021-01.nc")},
+	} {
+		if text, err := runCommand(t, t.Context(), args...); err == nil {
+			t.Errorf("%v: no error: %s", args, text)
+		}
+	}
+	if err := os.Remove(filepath.Join(folder, "2021-02.nc")); err != nil {
+		t.Fatal(err)
+	}
+	if s := syncedBy(t, "remove", out, filepath.Join(folder, "*-02.nc")); !slices.Equal(s.Removed, []string{"2021-02.nc"}) || s.Sources != 1 {
+		t.Errorf("by glob: %+v", s)
+	}
+	if text, err := runCommand(t, t.Context(), "read", out, "time", "--isel", "time=0"); err != nil || !strings.Contains(text, "2021-03-01") {
+		t.Error(err, text)
+	}
+}
+
+// TestSyncWatch adds a file while sync watches the folder, after a failure. Being stopped is no error.
+func TestSyncWatch(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	folder := t.TempDir()
+	out := filepath.Join(t.TempDir(), "m.varve")
+	copyMonth(t, folder, "2021-01.nc")
+	if text, err := runCommand(t, t.Context(), "build", out, folder); err != nil {
+		t.Fatal(err, text)
+	}
+	broken := filepath.Join(folder, "2021-02.nc")
+	if err := os.WriteFile(broken, []byte("half a file"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := runCommand(t, ctx, "sync", out, folder, "--watch", "20ms", "--quiet")
+		ended <- err
+	}()
+	time.Sleep(100 * time.Millisecond)
+	copyMonth(t, folder, "2021-02.nc")
+	sources := int64(0)
+	for begun := time.Now(); sources != 2 && time.Since(begun) < 30*time.Second; time.Sleep(20 * time.Millisecond) {
+		s, err := loadSnapshot(t.Context(), out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = s.Sources
+	}
+	stop()
+	if err := <-ended; err != nil || sources != 2 {
+		t.Errorf("%d sources, %v", sources, err)
+	}
+}

@@ -1,0 +1,170 @@
+package ingest
+
+import (
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/repo"
+)
+
+// some returns a random part of a list, with at least one element, in the same order.
+func some(r *rand.Rand, list []string) (out []string) {
+	for len(out) == 0 {
+		for _, s := range list {
+			if r.IntN(3) > 0 {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// modify gives files another modification time, so that they count as changed.
+func modify(t *testing.T, names []string) {
+	t.Helper()
+	for _, name := range names {
+		now := time.Unix(1e9+rand.Int64N(1e8), 0)
+		if err := os.Chtimes(name, now, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRandomSyncs syncs a manifest with random parts of an archive, of which some files changed in between, and then with
+// the whole. The result is the manifest that a build makes.
+func TestRandomSyncs(t *testing.T) {
+	configured(t)
+	n := uint64(60)
+	if testing.Short() {
+		n = 15
+	}
+	added, replaced, removed := 0, 0, 0
+	for seed := range n {
+		r := rand.New(rand.NewPCG(seed, 7))
+		a := newArchive(t, r, filepath.Join(t.TempDir(), "files"), []int{1, 2, 1, 3}[seed%4])
+		opts := func(files []string) *Options {
+			o := optionsFor(files...)
+			if len(a.dims) > 1 {
+				o.Plan.Concat = a.dims
+			}
+			if a.broadcasts != nil {
+				o.Plan.Broadcast = a.broadcasts.broadcast
+			}
+			return o
+		}
+		out := filepath.Join(t.TempDir(), "a.varve")
+		first := a.files // the options of a part may refuse the rest
+		if _, err := Build(t.Context(), out, opts(first)); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		files := a.files
+		for step := range 4 {
+			if step == 3 {
+				files = a.files
+			} else {
+				files = some(r, a.files)
+			}
+			if r.IntN(2) == 0 {
+				modify(t, some(r, a.files)[:1])
+			}
+			result, err := Sync(t.Context(), out, opts(files))
+			var refused *plan.Error
+			if step < 3 && errors.As(err, &refused) {
+				continue // a part of an archive may have holes
+			}
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			added, replaced, removed = added+len(result.Added), replaced+len(result.Replaced), removed+len(result.Removed)
+			if again, err := Sync(t.Context(), out, opts(files)); err != nil || again.IsNew() || again.Kept != int64(len(files)) {
+				t.Fatalf("seed %d: the second sync: %+v, %v", seed, again, err)
+			}
+		}
+		if !a.check(t, out) || a.broadcasts != nil && !a.broadcasts.check(t, out) {
+			t.Fatalf("seed %d: other values", seed)
+		}
+		fresh := filepath.Join(t.TempDir(), "b.varve")
+		built, err := Build(t.Context(), fresh, opts(a.files))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := facts(t, current(t, out)), facts(t, built.Snapshot); got != want {
+			t.Fatalf("seed %d: the synced manifest is\n%s\nand a built one\n%s", seed, got, want)
+		}
+	}
+	t.Logf("%d files added, %d replaced, %d removed", added, replaced, removed)
+	if added == 0 || replaced == 0 || removed == 0 {
+		t.Error("some kind of change did not occur")
+	}
+}
+
+// current returns the current snapshot of a manifest.
+func current(t *testing.T, dir string) *manifest.Snapshot {
+	t.Helper()
+	r, err := repo.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	id, err := r.Current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Load(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestRefresh checks that only named files are scanned again, that a file that is gone is an error, and that removing all
+// files is refused.
+func TestRefresh(t *testing.T) {
+	configured(t)
+	r := rand.New(rand.NewPCG(3, 9))
+	a := newArchive(t, r, filepath.Join(t.TempDir(), "files"), 1)
+	out := filepath.Join(t.TempDir(), "a.varve")
+	if _, err := Build(t.Context(), out, optionsFor(a.files...)); err != nil {
+		t.Fatal(err)
+	}
+	modify(t, a.files)
+	last := a.files[len(a.files)-1]
+	result, err := Refresh(t.Context(), out, optionsFor(last))
+	if err != nil || !slices.Equal(result.Replaced, []string{last}) || result.Kept != int64(len(a.files)-1) {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if result, err = Refresh(t.Context(), out, optionsFor()); err != nil || len(result.Replaced) != len(a.files)-1 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if !a.check(t, out) {
+		t.Error("other values")
+	}
+	before := current(t, out).ID
+	if err := os.Remove(last); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Refresh(t.Context(), out, optionsFor()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is gone: %v", err)
+	}
+	if _, err := Sync(t.Context(), out, optionsFor()); !errors.Is(err, ErrNoFiles) {
+		t.Errorf("no files: %v", err)
+	}
+	if _, err := Refresh(t.Context(), out, optionsFor(out+"/current")); !errors.Is(err, ErrNoSource) {
+		t.Errorf("a file that is no source: %v", err)
+	}
+	all := func(files []*manifest.File) ([]bool, error) { return slices.Repeat([]bool{true}, len(files)), nil }
+	if _, err := Remove(t.Context(), out, all, nil); err == nil {
+		t.Error("all sources were removed")
+	}
+	if current(t, out).ID != before {
+		t.Error("a refused command made a snapshot")
+	}
+}
