@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -22,6 +23,7 @@ import (
 type simulatedDisk struct {
 	world   *world
 	folders map[string]*simulatedFolder // "" is the repository
+	lockMu  sync.Mutex                  // processes release locks when they end
 	locks   map[string]map[*process]lockMode
 	// Bugs: calls that have no effect.
 	ignoresSync, ignoresFolderSync, ignoresLocks bool
@@ -97,7 +99,9 @@ func (d *simulatedDisk) content(name string) []byte {
 
 // powerFailure loses what was not flushed.
 func (d *simulatedDisk) powerFailure(random *rand.Rand) {
+	d.lockMu.Lock()
 	clear(d.locks)
+	d.lockMu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(d.folders)) {
 		f := d.folders[name]
 		for _, c := range f.changes {
@@ -140,6 +144,8 @@ func (d *simulatedDisk) open(p *process) *folder {
 
 // unlock releases the lock of a file, or all locks.
 func (d *simulatedDisk) unlock(p *process, name string) {
+	d.lockMu.Lock()
+	defer d.lockMu.Unlock()
 	for of, held := range d.locks {
 		if name == "" || of == name {
 			delete(held, p)
@@ -297,6 +303,8 @@ func (d *processDisk) list(name string) (entries []fs.DirEntry, err error) {
 
 func (d *processDisk) lock(name string, how lockMode) (func() error, error) {
 	err := d.call("lock", name, func() error {
+		d.lockMu.Lock()
+		defer d.lockMu.Unlock()
 		held := d.locks[name]
 		if held == nil {
 			held = map[*process]lockMode{}
