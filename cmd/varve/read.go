@@ -186,7 +186,7 @@ func (o *readOptions) writer() (func(context.Context, io.Writer, *region) error,
 		return printStatistics, nil
 	case o.output == "", suffix == ".csv":
 		return func(ctx context.Context, w io.Writer, r *region) error {
-			return present.WriteCSV(ctx, w, r.store, r.Selection, r.decoder)
+			return present.WriteCSV(ctx, dataWriter(w), r.store, r.Selection, r.decoder)
 		}, nil
 	case suffix == ".npy":
 		return func(ctx context.Context, w io.Writer, r *region) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -179,5 +180,20 @@ func TestHostileNames(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDataWriter checks that values for another program pass unchanged, and text for people does not.
+func TestDataWriter(t *testing.T) {
+	var out bytes.Buffer
+	shown := &shownWriter{to: &out}
+	for _, test := range []struct {
+		to   io.Writer
+		want string
+	}{{dataWriter(shown), "a\x1b[2J"}, {shown, `a\x1b[2J`}, {dataWriter(&out), "a\x1b[2J"}} {
+		out.Reset()
+		if _, err := io.WriteString(test.to, "a\x1b[2J"); err != nil || out.String() != test.want {
+			t.Errorf("got %q, %v; want %q", out.String(), err, test.want)
+		}
 	}
 }

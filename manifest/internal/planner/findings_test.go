@@ -45,14 +45,6 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-func numbers32(name string, list ...int32) manifest.Attribute {
-	a := manifest.Attribute{Name: name, Type: int32s}
-	for _, n := range list {
-		a.Data = append(a.Data, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
-	}
-	return a
-}
-
 // TestReportIsShort: a thousand files with the same disagreement make one finding.
 func TestReportIsShort(t *testing.T) {
 	m := newMaker()

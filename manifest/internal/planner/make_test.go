@@ -65,19 +65,6 @@ func cube(name string, dims string, shape, chunks []int64) wanted {
 	return wanted{v: v}
 }
 
-// edged makes a chunked variable with a list of edges for each axis, as lengths and counts.
-func edged(name, dims string, shape []int64, edges ...[][2]int64) wanted {
-	w := cube(name, dims, shape, nil)
-	w.v.Storage.Edges = edges
-	return w
-}
-
-// reencoded gives a variable a codec that no client decodes, so that its chunks are re-encoded.
-func (w wanted) reencoded() wanted {
-	w.v.Storage.Codecs = []codec.Spec{little(), {Name: "hdf5.lzf"}}
-	return w
-}
-
 // bare makes a contiguous variable, or one with a stride between records.
 func bare(name, dims string, shape []int64, stride int64) wanted {
 	w := cube(name, dims, shape, nil)
@@ -195,26 +182,6 @@ func (m *maker) day(name string, from, n int, more ...wanted) *manifest.File {
 	return m.file(name, append([]wanted{days(from, n), lat(), lon(), cube("t", "time lat lon", []int64{int64(n), 3, 4}, []int64{int64(n), 3, 4})}, more...)...)
 }
 
-// lines adds two files with two lines each and two variables of times, scan and time. scan has the
-// given attribute, and sorts the files in the opposite order of time.
-func (m *maker) lines(attribute, text string) {
-	for i, name := range []string{"a", "b"} {
-		scan := coords("scan", "line", float64s, float64(8-2*i), float64(9-2*i)).with("units", "days since 1990-01-01", attribute, text)
-		at := coords("time", "line", float64s, float64(2*i), float64(2*i+1)).with("units", "days since 1990-01-01")
-		m.file(name, scan, at, cube("t", "line", []int64{2}, []int64{2}))
-	}
-}
-
-// meshes adds two files with a mesh each, whose faces hold indices of nodes.
-func (m *maker) meshes(more ...wanted) {
-	for i := range 2 {
-		mesh := scalar("mesh", 0).with("cf_role", "mesh_topology", "node_coordinates", "lon", "face_node_connectivity", "corners")
-		m.file(fmt.Sprint(i), append([]wanted{mesh, coords("lon", "node", float32s, 1, 2, 3), coords("depth", "node", float32s, 7, 8, 9),
-			cube("corners", "face corner", []int64{3, 3}, []int64{3, 3})}, more...)...)
-	}
-}
-
-// recorder keeps an example of each finding for the documentation.
 // mentions reports whether an error contains all these names, values and numbers.
 func mentions(err error, words ...string) bool {
 	return err != nil && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(err.Error(), word) })
