@@ -132,20 +132,24 @@ func limitsIn(t *testing.T, dir string) (rows []string) {
 			continue
 		}
 		if value := evaluate(expr, exprs, 0); value != nil && value.Kind() == constant.Int {
-			rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", name, withCommas(value.ExactString()), reasonOf(comments[name])))
+			rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", name, withCommas(value.ExactString()), reasonOf(name, comments[name])))
 		}
 	}
 	slices.Sort(rows)
 	return rows
 }
 
-// reasonOf returns the first sentence of a comment for a cell of a table.
-func reasonOf(comment string) string {
-	text := strings.Join(strings.Fields(comment), " ")
+// reasonOf returns the first sentence of a comment for a cell of a table, without the name of the constant. A long
+// sentence ends at its first comma or colon.
+func reasonOf(name, comment string) string {
+	text := strings.TrimPrefix(strings.Join(strings.Fields(comment), " "), name+" ")
 	if end := strings.Index(text, ". "); end >= 0 {
 		text = text[:end+1]
 	}
-	return markdown(text)
+	if end := strings.IndexAny(text, ",:;"); len(text) > 70 && end > 0 {
+		text = text[:end] + "."
+	}
+	return markdown(strings.TrimPrefix(text, "is "))
 }
 
 // withCommas groups the digits of a number by thousands.
