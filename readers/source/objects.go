@@ -54,6 +54,9 @@ func newService(ctx context.Context, scheme string) (object.Store, error) {
 	case "az":
 		return azure.New()
 	}
+	if own := registeredStore(scheme); own != nil {
+		return own, nil
+	}
 	return nil, fmt.Errorf("%s:// is not an object store, must be s3://, gs:// or az://: %w", scheme, errors.ErrUnsupported)
 }
 
@@ -78,7 +81,8 @@ func (s *stores) lookup(name string) (Identity, bool) {
 	return id, ok
 }
 
-// IsObject reports whether name is an object, a prefix or a bucket in an object store (s3://, gs://, az://). Such names are
+// IsObject reports whether name is an object, a prefix or a bucket in an object store: s3://, gs://, az://, or a scheme of
+// RegisterStore. Such names are
 // never percent-encoded.
 func IsObject(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
@@ -89,7 +93,7 @@ func IsObject(name string) bool {
 	case "s3", "gs", "az":
 		return true
 	}
-	return false
+	return registeredStore(strings.ToLower(scheme)) != nil
 }
 
 // ParseURL parses a URL. For an object store, the path is the key with its characters unchanged.

@@ -210,6 +210,9 @@ func (o *Opener) schemes() []scheme {
 		{"gs", openObject},
 		{"az", openObject},
 	}
+	for _, name := range registeredSchemes() {
+		list = append(list, scheme{name, openObject})
+	}
 	for _, name := range slices.Sorted(maps.Keys(o.opts.Schemes)) {
 		list = append(list, scheme{name, openOther(o.opts.Schemes[name])})
 	}

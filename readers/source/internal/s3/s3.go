@@ -65,6 +65,13 @@ func New(ctx context.Context) (*Service, error) {
 	return s, err
 }
 
+// At returns the Service of a server with Amazon's protocol. It reads no configuration and signs no request.
+func At(endpoint *url.URL) *Service {
+	s := newService(nil)
+	s.endpoint = endpoint
+	return s
+}
+
 func newService(provider aws.CredentialsProvider) *Service {
 	plain := func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }
 	return &Service{region: defaultRegion, now: time.Now, signer: v4.NewSigner(plain), keys: keys{provider: provider}}
