@@ -57,8 +57,8 @@ func newRefreshCommand() *cobra.Command {
 		Long: `Scan the files of the manifest OUT again that changed since they were scanned, such as the file
 of the current month. Unchanged files are not read. With SRC, only these files are looked at. The
 options that OUT was built with apply. Older snapshots stay in the history.`,
-		Example: `  varve refresh era5.varve
-  varve refresh era5.varve archive/era5_202411.nc`,
+		Example: `  varve refresh sst.varve
+  varve refresh sst.varve archive/2024/*.nc`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSync(cmd, &opts, args[0], args[1:], ingest.Refresh)
@@ -159,8 +159,8 @@ func newRemoveCommand() *cobra.Command {
 URL, a folder, or a glob, of files that OUT has. The files need not exist any more. --before
 removes the files with no time at or after a date, for a moving window. Older snapshots stay in
 the history until "varve gc" removes them.`,
-		Example: `  varve remove sst.varve archive/sst_20240103.nc
-  varve remove sst.varve --before 2020-01-01`,
+		Example: `  varve remove sst.varve archive/2024
+  varve remove sst.varve --before 2020`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRemove(cmd, &opts, args[0], args[1:])
