@@ -66,17 +66,18 @@ type Run struct {
 // Location is valid until the next one.
 func (r *Run) Locations(chunks grid.Region) iter.Seq[*Location] {
 	return func(yield func(*Location) bool) {
-		// One Location for all chunks: an allocation for each would cost more than the rest.
-		l := r.Location
-		l.Coords = slices.Clone(r.Coords)
+		coords := slices.Clone(r.Coords)
+		var l Location // one for all chunks: an allocation for each would cost more than the rest
 		for i := range r.Chunks {
+			l = r.Location // the caller may have changed it
+			l.Coords = coords
 			if r.Offsets != nil {
 				l.Offset, l.Size = r.Offsets[i], r.Sizes[i]
 			}
 			if !yield(&l) {
 				return
 			}
-			chunks.Next(l.Coords)
+			chunks.Next(coords)
 		}
 	}
 }
