@@ -284,8 +284,8 @@ func (p *Place) holds(ctx context.Context, key string, content io.ReaderAt, size
 		return false, err
 	}
 	same, err := equal(ctx, src, content, size)
-	if errors.Is(err, ErrChanged) {
-		err = nil // another writer has replaced it
+	if errors.Is(err, ErrChanged) || errors.Is(err, fs.ErrNotExist) {
+		err = nil // another writer has replaced or removed it
 	}
 	return same, errors.Join(err, src.Close())
 }
