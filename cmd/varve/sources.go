@@ -27,7 +27,7 @@ byte, because names may contain newlines.`,
 			if err != nil {
 				return interrupted(cmd.Context(), err)
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), strings.Join(names, "\x00")+"\x00")
+			_, err = io.WriteString(dataWriter(cmd.OutOrStdout()), strings.Join(names, "\x00")+"\x00")
 			return err
 		},
 	}

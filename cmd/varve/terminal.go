@@ -154,7 +154,7 @@ func baseOf(out io.Writer) io.Writer {
 	}
 }
 
-// dataWriter returns a writer for values that another program reads, such as CSV. Only on a terminal control
+// dataWriter returns a writer for text that another program reads, such as CSV. Only on a terminal control
 // characters in them are quoted.
 func dataWriter(out io.Writer) io.Writer {
 	shown, ok := out.(*shownWriter)
