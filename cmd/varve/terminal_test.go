@@ -162,7 +162,6 @@ func TestHostileNames(t *testing.T) {
 		{"read no dimension", []string{"read", out, evil, "--isel", "no=9"}, exitUsage},
 		{"verify", []string{"verify", out, "--deep"}, exitDone},
 		{"history", []string{"history", out}, exitDone},
-		{"sources", []string{"sources", at("one.zarr"), at("two.zarr")}, exitDone},
 		{"explain", []string{"explain", evil}, exitUsage},
 		{"a command", []string{evil}, exitUsage},
 		{"a flag", []string{"info", "--" + evil}, exitUsage},
@@ -195,5 +194,17 @@ func TestDataWriter(t *testing.T) {
 		if _, err := io.WriteString(test.to, "a\x1b[2J"); err != nil || out.String() != test.want {
 			t.Errorf("got %q, %v; want %q", out.String(), err, test.want)
 		}
+	}
+}
+
+// TestSources checks that the names for the Python package end in NUL bytes.
+func TestSources(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if err := execute(t.Context(), []string{"sources", "../../fixtures/demo", "--match", "2021-0[12].nc"}, &stdout, &stderr); err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Split(stdout.String(), "\x00")
+	if len(names) != 3 || filepath.Base(names[0]) != "2021-01.nc" || filepath.Base(names[1]) != "2021-02.nc" || names[2] != "" {
+		t.Errorf("%q", names)
 	}
 }
