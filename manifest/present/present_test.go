@@ -1,6 +1,7 @@
 package present
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math"
@@ -117,6 +118,34 @@ func slowly(d *Decoder, elems []byte) Statistics {
 		s.Sum.Integer = sum
 	}
 	return s
+}
+
+// TestTallyRepeat checks the tally of equal elements that are counted at once.
+func TestTallyRepeat(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 1))
+	for _, typ := range numberTypes {
+		for n := 1; n < 60; n++ {
+			masks := [][]byte{elements(r, typ, 1, nil)}
+			one := elements(r, typ, 1, masks)
+			d := &Decoder{typ: typ, packing: cf.Packing{Type: typ, Masks: masks}, scale: 1}
+			c, err := d.counter()
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := c.tally(one)
+			at.repeat(int64(n))
+			got, err := d.statistics(&at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := slowly(d, bytes.Repeat(one, n))
+			exact := typ.Kind != codec.Float || sameNumber(got.Sum, want.Sum) || math.Abs(got.Sum.Float-want.Sum.Float) <= 1e-12*math.Abs(want.Sum.Float)
+			if got.Count != want.Count || got.Valid != want.Valid || !sameNumber(got.Min, want.Min) || !sameNumber(got.Max, want.Max) || !exact || typ.Kind != codec.Float && !sameNumber(got.Sum, want.Sum) {
+				t.Fatalf("seed %d, %d of %v: got %+v, want %+v", seed, n, typ, got, want)
+			}
+		}
+	}
 }
 
 // TestMeasure: statistics of selections, stored and decoded.

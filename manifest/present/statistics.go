@@ -34,7 +34,15 @@ func Measure(ctx context.Context, s *Selection, d *Decoder) (Statistics, error) 
 	if r, ok := s.Region(); ok {
 		in := inOrder{total: newTally(), waiting: map[int64]tally{}}
 		err = s.Array.Visit(ctx, r, func(p *store.Piece) error {
-			in.add(p.Number, c.tally(p.Fixed))
+			t := c.tally(p.Fixed)
+			if p.IsUniform {
+				n, err := p.Elements()
+				if err != nil {
+					return err
+				}
+				t.repeat(n)
+			}
+			in.add(p.Number, t)
 			return nil
 		})
 		total = in.total

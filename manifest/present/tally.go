@@ -38,6 +38,22 @@ func (t *tally) add(u *tally) {
 	t.sumHigh += u.sumHigh + int64(carry)
 }
 
+// repeat changes the tally of one element to that of n equal ones.
+func (t *tally) repeat(n int64) {
+	t.count *= n
+	t.valid *= n
+	t.sum *= float64(n)
+	if t.least > t.most {
+		return // no valid integer
+	}
+	high, low := bits.Mul64(uint64(max(t.least, -t.least)), uint64(n))
+	if t.sumHigh, t.sumLow = int64(high), low; t.least < 0 {
+		var borrow uint64
+		t.sumLow, borrow = bits.Sub64(0, low, 0)
+		t.sumHigh = -int64(high) - int64(borrow)
+	}
+}
+
 // integerSum returns the sum of all integers. If moved, it adds 2⁶³ for each valid integer.
 func (t *tally) integerSum(moved bool) *big.Int {
 	sum := new(big.Int).Lsh(big.NewInt(t.sumHigh), 64)

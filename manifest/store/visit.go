@@ -15,7 +15,9 @@ import (
 type Piece struct {
 	grid.Region       // in the array's coordinates
 	codec.Elems       // in C order of the region; valid until the function that gets the piece returns
-	Number      int64 // index of the piece in C order
+	Number      int64 // pieces are numbered from 0
+	// IsUniform means that nothing is stored in the region: Elems has one element, the fill value, for all of them.
+	IsUniform bool
 }
 
 // pieceSizes are limits of the size of pieces, in bytes.
@@ -26,13 +28,17 @@ type pieceSizes struct {
 	// most is the largest size of pieces of uncompressed data, which can be cut anywhere. Such a piece is
 	// still in the processor's cache when look reads it.
 	most int64
+	// vast is the size from which a region is divided until in each part nothing is stored, or the part is smaller. A shape
+	// costs nothing to declare, so the work must follow from the stored chunks.
+	vast int64
 }
 
-var visitSizes = pieceSizes{256 << 10, 1 << 20}
+var visitSizes = pieceSizes{least: 256 << 10, most: 1 << 20, vast: 1 << 30}
 
 // Visit calls look for each piece of a region, on the goroutine that decoded the piece. The calls are
 // concurrent and in any order, but a region is always divided into the same pieces. A piece is one or more
-// whole declared chunks, or a part of uncompressed chunks. Memory does not grow with the region.
+// whole declared chunks, a part of uncompressed chunks, or a large part of the region in which nothing is stored. Memory
+// does not grow with the region.
 func (a *Array) Visit(ctx context.Context, r grid.Region, look func(*Piece) error) error {
 	return a.visit(ctx, r, visitSizes, look)
 }
@@ -43,10 +49,6 @@ func (a *Array) visit(ctx context.Context, r grid.Region, sizes pieceSizes, look
 	}
 	if r.IsEmpty() {
 		return ctx.Err()
-	}
-	cut, partial, err := a.visitCuts(r, sizes)
-	if err != nil {
-		return err
 	}
 	typ, number := a.spec.Schema.DataType.Type(), int64(0)
 	return a.readTargets(ctx, func(add func(*target, grid.Region) error) error {
@@ -63,35 +65,114 @@ func (a *Array) visit(ctx context.Context, r grid.Region, sizes pieceSizes, look
 			}
 			return add(to, box)
 		}
-		return eachBox(r, cut, func(box grid.Region) error {
-			form := a.spec.Schema.Form(box.Shape)
-			if form.MemorySize() <= largePiece {
-				return visit(box)
+		uniform := func(box grid.Region) error {
+			form := a.spec.Schema.Form(slices.Repeat([]int64{1}, len(box.Shape)))
+			p := &Piece{Region: box, Number: number, IsUniform: true, Elems: codec.NewElems(form)}
+			number++
+			p.SetFill(form)
+			return look(p)
+		}
+		return a.divide(ctx, r, sizes.vast, func(part grid.Region, isStored bool) error {
+			if !isStored {
+				return uniform(part)
 			}
-			stored, err := a.storedIn(ctx, box)
-			if err != nil {
-				return err
-			}
-			if stored && !partial {
-				if err := form.CheckSize(); err != nil {
-					return fmt.Errorf("%s: %w", a.Path(), err)
-				}
-				return visit(box)
-			}
-			if stored {
-				return eachBox(box, a.anywhere(box, pieceSizes{largePiece / 2, largePiece}), visit)
-			}
-			return eachBox(box, a.anywhere(box, sizes), visit)
+			return a.eachPiece(ctx, part, sizes, visit, uniform)
 		})
 	})
 }
 
-// largePiece is the size in bytes from which on a piece is divided if its chunks are missing, or can be read in parts. A
-// shape costs nothing to declare, so memory for it is allocated only if something is stored.
+// eachPiece calls visit with each piece of a region, or uniform with a large one in which nothing is stored.
+func (a *Array) eachPiece(ctx context.Context, r grid.Region, sizes pieceSizes, visit, uniform func(grid.Region) error) error {
+	cut, partial, err := a.visitCuts(r, sizes)
+	if err != nil {
+		return err
+	}
+	return eachBox(r, cut, func(box grid.Region) error {
+		form := a.spec.Schema.Form(box.Shape)
+		if form.MemorySize() <= largePiece {
+			return visit(box)
+		}
+		stored, err := a.storedIn(ctx, box)
+		if err != nil {
+			return err
+		}
+		if stored && !partial {
+			if err := form.CheckSize(); err != nil {
+				return fmt.Errorf("%s: %w", a.Path(), err)
+			}
+			return visit(box)
+		}
+		if stored {
+			return eachBox(box, a.anywhere(box, pieceSizes{least: largePiece / 2, most: largePiece}), visit)
+		}
+		return uniform(box)
+	})
+}
+
+// largePiece is the size in bytes from which a piece is not allocated before it is known that something in it is stored,
+// and is divided if its chunks can be read in parts.
 const largePiece = 64 << 20
 
-// storedIn reports whether any of the declared chunks in a region is stored. It checks the sizes of those of which bytes
-// are served unchanged.
+// divide calls do with parts of a region, and whether anything may be stored in them. It halves the region as long as
+// that can separate stored chunks from missing ones.
+func (a *Array) divide(ctx context.Context, r grid.Region, vast int64, do func(part grid.Region, isStored bool) error) error {
+	if a.spec.Schema.Form(r.Shape).MemorySize() <= vast {
+		return do(r, true)
+	}
+	some, err := a.hasStored(ctx, r)
+	if err != nil {
+		return err
+	}
+	axis, middle := a.middleOf(r)
+	if !some || axis < 0 {
+		return do(r, some)
+	}
+	half := r.Clone()
+	half.Shape[axis] = middle - r.Origin[axis]
+	if err := a.divide(ctx, half, vast, do); err != nil {
+		return err
+	}
+	half = r.Clone()
+	half.Origin[axis], half.Shape[axis] = middle, r.End(axis)-middle
+	return a.divide(ctx, half, vast, do)
+}
+
+// middleOf returns the axis along which a region has the most chunks, and the boundary of chunks in its middle. The axis is
+// -1 if the region is within one chunk.
+func (a *Array) middleOf(r grid.Region) (axis int, middle int64) {
+	axis = -1
+	most := int64(1)
+	for k := range r.Shape {
+		d := a.grid.Dim(k)
+		first, err := d.Find(r.Origin[k])
+		last, failed := d.Find(r.End(k) - 1)
+		if n := last - first + 1; err == nil && failed == nil && n > most {
+			axis, most = k, n
+			middle, _, _ = grid.Bounds(d, first+n/2)
+		}
+	}
+	return axis, middle
+}
+
+// hasStored reports whether any declared chunk in a region is stored.
+func (a *Array) hasStored(ctx context.Context, r grid.Region) (bool, error) {
+	chunks, err := a.grid.ChunksOf(r)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", a.Path(), err)
+	}
+	for run, err := range a.Runs(ctx, chunks) {
+		if err != nil {
+			return false, err
+		}
+		if run.Kind != manifest.Missing {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// storedIn reports whether any declared chunk in a region is stored. It checks the sizes of chunks that are served
+// unchanged.
 func (a *Array) storedIn(ctx context.Context, r grid.Region) (bool, error) {
 	chunks, err := a.grid.ChunksOf(r)
 	if err != nil {

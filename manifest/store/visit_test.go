@@ -30,7 +30,7 @@ func TestVisit(t *testing.T) {
 			}
 			got := codec.NewElems(codec.Form{Type: w.typ, Shape: region.Shape})
 			into := newWindow(got, region, w.typ)
-			numbers := visitAll(t, a, into, pieceSizes{r.Int64N(200), 1 + r.Int64N(200)})
+			numbers := visitAll(t, a, into, pieceSizes{least: r.Int64N(200), most: 1 + r.Int64N(200), vast: 1 + r.Int64N(400)})
 			for i, n := range numbers {
 				if n != int64(i) {
 					t.Fatalf("pieces %v", numbers)
@@ -76,6 +76,11 @@ func visitAll(t *testing.T, a *Array, into window, sizes pieceSizes) (numbers []
 		mu.Lock()
 		defer mu.Unlock()
 		numbers = append(numbers, p.Number)
+		if p.IsUniform {
+			whole := codec.NewElems(a.Schema().Form(p.Shape))
+			whole.SetFill(a.Schema().Form(p.Shape))
+			p.Elems = whole
+		}
 		from := newWindow(p.Elems, p.Region, a.Schema().DataType.Type())
 		return into.copyFrom(&from, p.Region)
 	})
@@ -134,8 +139,8 @@ func TestVisitFails(t *testing.T) {
 	}
 }
 
-// TestVisitHuge checks that visiting arrays of huge declared shapes takes little memory until something is stored, and
-// that the first pieces are visited at once.
+// TestVisitHuge checks that arrays of huge declared shapes are visited as one piece, and with little memory, if nothing is
+// stored.
 func TestVisitHuge(t *testing.T) {
 	raw, zstd := spec("bytes", `{"endian":"little"}`), spec("zstd", `{"level":1}`)
 	for _, c := range []struct {
@@ -154,23 +159,53 @@ func TestVisitHuge(t *testing.T) {
 			a := emptyArray(t, c.shape, c.chunk, c.codecs)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			enough, pieces := errors.New("seen enough"), 0
+			pieces := 0
 			err := a.Visit(t.Context(), grid.Whole(c.shape), func(p *Piece) error {
-				if len(p.Fixed) > 2<<20 {
-					t.Errorf("a piece has %d bytes", len(p.Fixed))
-				}
-				if pieces++; pieces == 50 {
-					return enough
+				if pieces++; !p.IsUniform || len(p.Fixed) != 4 || !p.Region.Equal(grid.Whole(c.shape)) {
+					t.Errorf("a piece of %v has %d bytes", p.Region, len(p.Fixed))
 				}
 				return nil
 			})
 			runtime.ReadMemStats(&after)
-			if !errors.Is(err, enough) {
-				t.Errorf("got %v", err)
+			if err != nil || pieces != 1 {
+				t.Errorf("%d pieces, %v", pieces, err)
 			}
-			if used := after.TotalAlloc - before.TotalAlloc; used > 200<<20 {
+			if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20 {
 				t.Errorf("allocated %d bytes", used)
 			}
 		})
+	}
+}
+
+// TestVisitSparse checks that the work follows from the stored chunks: of 3 TiB only the surroundings of the stored chunk are
+// read, and the pieces cover each element once.
+func TestVisitSparse(t *testing.T) {
+	const n = 1 << 40
+	m := newMemoryTables()
+	m.values["a"] = &manifest.Values{ID: "a", Data: []byte{1, 2, 3}}
+	schema := &zarrjson.Array{Shape: []int64{n, 3}, DataType: dataType(t, codec.Type{Kind: codec.Uint, Size: 1}), ChunkGrid: zarrjson.RegularGrid(1, 3), Fill: []byte{0}, Codecs: []codec.Spec{spec("bytes", `{}`)}}
+	array := manifest.Array{Path: "/v", Schema: schema, Pieces: []manifest.Piece{{Origin: []int64{n/2 + 12345, 0}, Shape: []int64{1, 3}, Values: "a"}}}
+	a := openMemory(t, &manifest.Snapshot{Arrays: []manifest.Array{array}}, m, Options{}).Arrays()[0]
+	sizes := pieceSizes{least: 256 << 10, most: 1 << 20, vast: 8 << 20}
+	var mu sync.Mutex
+	var read, covered, sum int64
+	uniform := 0
+	err := a.visit(t.Context(), grid.Whole(schema.Shape), sizes, func(p *Piece) error {
+		mu.Lock()
+		defer mu.Unlock()
+		elements, err := p.Elements()
+		covered += elements
+		if p.IsUniform {
+			uniform++
+			return err
+		}
+		read += elements
+		for _, v := range p.Fixed {
+			sum += int64(v)
+		}
+		return err
+	})
+	if err != nil || covered != 3*n || sum != 6 || read > 2*sizes.vast || uniform > 60 {
+		t.Errorf("%d elements, %d of them read, sum %d, %d uniform pieces, %v", covered, read, sum, uniform, err)
 	}
 }
