@@ -8,6 +8,18 @@
 //
 // A message of edition 1 has one field: a header of 8 bytes, section 1, sections 2 and 3 if flags in section 1 say so, section 4,
 // and 7777.
+//
+// Weather centres send their forecasts and analyses as such messages, many in a file. All numbers are big-endian. This message of
+// edition 2 has a bitmap section that says that there is no bitmap, and a data section without data:
+//
+//	47 52 49 42              GRIB
+//	00 00                    2 bytes, reserved
+//	0a                       discipline 10, oceanography
+//	02                       edition 2
+//	00 00 00 00 00 00 00 1f  the length of the message, 31 bytes
+//	00 00 00 06  06  ff      a section: length 6, number 6, indicator 255 (no bitmap)
+//	00 00 00 05  07          a section: length 5, number 7
+//	37 37 37 37              7777
 package section
 
 import (

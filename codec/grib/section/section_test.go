@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"varve/codec"
@@ -57,5 +58,22 @@ func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && !errors.Is(err, codec.ErrCorrupt) && !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("error %v is neither codec.ErrCorrupt nor errors.ErrUnsupported", err)
+	}
+}
+
+// TestWorkedExample checks the bytes of the example in the comment on the package.
+func TestWorkedExample(t *testing.T) {
+	message := []byte("GRIB\x00\x00\x0a\x02\x00\x00\x00\x00\x00\x00\x00\x1f" + "\x00\x00\x00\x06\x06\xff" + "\x00\x00\x00\x05\x07" + "7777")
+	view := section.ViewOf(message)
+	h, err := section.ReadHeader(view, 0, int64(len(message)))
+	if want := (section.Header{Edition: 2, Discipline: 10, Length: int64(len(message))}); err != nil || h != want {
+		t.Errorf("header %+v, %v; want %+v", h, err, want)
+	}
+	list, err := section.Walk(view, 0, h.Length, h.Edition)
+	if want := []section.Section{{Number: 6, Offset: 16, Length: 6}, {Number: 7, Offset: 22, Length: 5}}; err != nil || !slices.Equal(list, want) {
+		t.Errorf("sections %v, %v; want %v", list, err, want)
+	}
+	if ends, err := section.Ends(view, 0, h.Length); err != nil || !ends {
+		t.Errorf("the end is not found: %v", err)
 	}
 }
