@@ -60,10 +60,10 @@ type Options struct {
 	// Rectilinear declares rectilinear grids even if regular grids describe the files, so that files
 	// with other lengths can be appended.
 	Rectilinear bool `json:",omitempty"`
-	// KeepShards makes shards of Zarr sources the chunks, and not the chunks in the shards.
+	// KeepShards makes each shard of a Zarr source one chunk. Without it, each inner chunk of a shard is one.
 	KeepShards bool `json:",omitempty"`
 	// Padded also records the sizes to which padded chunks inside an array decode. A store that is opened with
-	// its own option Padded declares them, so that these chunks are verbatim for clients that know
+	// store.Options.Padded declares them, so that these chunks are verbatim for clients that know
 	// encoded_chunk_shapes.
 	Padded bool `json:",omitempty"`
 	// CodecFrom names the file whose codecs and chunks the arrays declare.

@@ -453,7 +453,7 @@ func (d *dim) permuted(a, b *coord.Coord) (bool, error) {
 		return false, err
 	}
 	y, err := b.Keys(d.nature, d.ranks)
-	// keys returns a new list, so sorting it does not change the coordinate.
+	// Keys returns a new list, so sorting it does not change the coordinate.
 	slices.SortFunc(x, coord.Key.Compare)
 	slices.SortFunc(y, coord.Key.Compare)
 	return slices.Equal(x, y), err

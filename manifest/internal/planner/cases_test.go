@@ -33,9 +33,10 @@ import (
 //	array t(time=59 lat=3) float32 chunks [31 28] [3] of jan.nc@0+31 feb.nc@31+28
 //	noted lengths-differ dim=time files=jan.nc,feb.nc/2 max=31 min=28
 //
-// A star marks an unlimited dimension. A variable without " = " has values that the scan did not keep. If
-// the plan reads them, which "reads" shows, they differ between files. After "--" is what the test expects;
-// `go test -record-plans` writes it again. Record only what another program, or the truth of the files, confirms.
+// A star marks an unlimited dimension. A variable without " = " has values that the scan did not keep. If the
+// plan requests them, the result has a line with "reads", and the test provides values that differ between files.
+// The lines after "--" are the expected result. `go test -record-plans` writes them again: compare them with the
+// result of another program, or with the contents of the files, before you commit them.
 
 var recordPlans = flag.Bool("record-plans", false, "write the expected plans into testdata/*.plan")
 
@@ -375,20 +376,6 @@ func (c *planCase) result(t *testing.T) string {
 		}
 	}
 	return b.String()
-}
-
-// planReading is planAnswered, and returns what was requested.
-func planReading(files []*manifest.File, opts *plan.Options) (p *Plan, reads []Request, err error) {
-	for {
-		p, requests, err := newPlan(files, opts)
-		if len(requests) == 0 {
-			return p, reads, err
-		}
-		reads = append(reads, requests...)
-		for _, r := range requests {
-			answerDifferent(files, r)
-		}
-	}
 }
 
 // findingText formats a finding in a line.

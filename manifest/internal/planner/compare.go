@@ -17,7 +17,7 @@ func (p *arrangement) compareEqual() error {
 		return err
 	}
 	var questions []question
-	var pairs []want // the values that are missing to find arrays without an order
+	var pairs []want // missing values of the first two files, which show whether an array differs without an order
 	for _, a := range p.arrays {
 		if a.where != nil || a.files < 2 || p.alignment.isCoordinate(a) {
 			continue
@@ -45,13 +45,14 @@ func (p *arrangement) compareEqual() error {
 // is decided first, because other differences follow from it.
 func (p *arrangement) compareShared() error {
 	var first, all []question
+	seen := map[*shared]bool{}
 	for _, d := range p.doubtful {
 		if d.shared == nil {
 			continue
 		}
-		if d.shared.first == nil {
-			d.shared.first = d.a
-			first = append(first, func() ([]want, error) { return p.compareFirst(d.a, d.shared) })
+		if !seen[d.shared] {
+			seen[d.shared] = true
+			first = append(first, func() ([]want, error) { return p.compareOnePair(d.a, d.shared) })
 		}
 		all = append(all, func() ([]want, error) { return p.settleShared(d.a, d.shared) })
 	}
@@ -209,7 +210,7 @@ func (p *arrangement) isComplementary() bool {
 	return true
 }
 
-// unknown reports whether the values must be read to know them.
+// unknown reports whether the member has stored values. A variable that was never written has only its fill value.
 func (m *member) unknown() bool { return m.v.Storage.Layout != manifest.Nothing }
 
 // refuseAllUnordered adds one finding for all variables with the same dimensions.
@@ -240,7 +241,7 @@ func (p *arrangement) refuseAllUnordered() {
 func (p *arrangement) orderRemedies(a *array) []report.Remedy {
 	var bare *dim // the most likely one
 	for _, at := range a.dims {
-		if d := p.alignment.dims[at]; d.coord == "" && !p.shared(at) && !p.isCharacters(at) && (bare == nil || p.survey.likely(d) > p.survey.likely(bare)) {
+		if d := p.alignment.dims[at]; d.coord == "" && !p.hasCommonGrid(at) && !p.isCharacters(at) && (bare == nil || p.survey.likely(d) > p.survey.likely(bare)) {
 			bare = d
 		}
 	}
@@ -277,9 +278,9 @@ func (p *arrangement) isCharacters(at string) bool {
 	return found
 }
 
-// shared reports whether all files have the same coordinate with this and other dimensions, such as
+// hasCommonGrid reports whether all files have the same coordinate with this and other dimensions, such as
 // lat(y, x). Concatenating files along this dimension would repeat the grid.
-func (p *arrangement) shared(at string) bool {
+func (p *arrangement) hasCommonGrid(at string) bool {
 	return slices.ContainsFunc(p.arrays, func(a *array) bool {
 		return a.aux && a.where == nil && len(a.dims) > 1 && a.files == p.survey.total() && slices.Contains(a.dims, at) &&
 			!slices.ContainsFunc(p.env.report.Refused(), func(f report.Finding) bool { return f.Array == a.path })

@@ -115,7 +115,6 @@ func (p *alignment) collectDims() {
 			}
 		}
 	}
-	p.dimOrder = p.dimOrder[:0]
 	for at, d := range p.dims {
 		p.dimOrder = append(p.dimOrder, at)
 		switch {
@@ -472,7 +471,7 @@ func (d *dim) onlyCounts() bool {
 type interned struct {
 	files   []*manifest.File
 	meaning map[*manifest.Variable]int // index into meant, for each variable
-	byKey   map[string]int             // index into meant, by meaningKey
+	byKey   map[string]int             // index into meant, by coord.MeaningKey
 	meant   []*coord.Meaning
 	coords  map[meant]int32
 }

@@ -264,7 +264,8 @@ func appendShape(b []byte, s []int64) []byte {
 	return b
 }
 
-// free chooses a chunk shape for contiguous storage: contiguous byte ranges of at most mostBytes.
+// free chooses a chunk shape for contiguous storage: contiguous byte ranges of at most
+// edge.MostBytes.
 // Records that are stored apart from one another become separate chunks.
 func (c *cutting) free() []int64 {
 	lengths := make([]int64, len(c.shape))
@@ -285,7 +286,7 @@ func (c *cutting) free() []int64 {
 	return c.split(lengths, of.v.Storage.Stride)
 }
 
-// split shortens the leading axes of a shape until a chunk holds at most mostBytes. Only the
+// split shortens the leading axes of a shape until a chunk holds at most edge.MostBytes. Only the
 // leading axes are cut, so that each chunk stays one contiguous byte range. stride is the distance
 // between records in bytes, or 0 if nothing is between them.
 func (c *cutting) split(lengths []int64, stride int64) []int64 {

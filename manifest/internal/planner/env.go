@@ -13,8 +13,8 @@ import (
 // env holds what all phases share: the inputs of a plan, and the findings so far.
 type env struct {
 	ctx    context.Context
-	given  []*manifest.File // the caller's
-	files  []*manifest.File // the same, but new dimensions may add coordinates to copies
+	given  []*manifest.File // the files of the caller
+	files  []*manifest.File // the same files; a file to which an option adds a coordinate is replaced by a copy
 	opts   *plan.Options
 	source Values
 	report *report.Report

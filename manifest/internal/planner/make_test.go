@@ -217,6 +217,7 @@ func askedExtend(old json.RawMessage, arrays []manifest.Array, files []*manifest
 	return x, nil, err
 }
 
+// recorder keeps an example of each finding for the documentation.
 var recorder reporttest.Recorder
 
 // TestMain checks, after all tests, the examples of findings in the documentation, and that every remedy helped.
@@ -243,16 +244,23 @@ func newPlan(files []*manifest.File, opts *plan.Options) (*Plan, []Request, erro
 	return p, needs, err
 }
 
-// planAnswered calls newPlan until it needs nothing more. It answers with values that differ between
+// planAnswered calls newPlan until it requests no more values. It answers requests with values that differ between
 // files.
 func planAnswered(files []*manifest.File, opts *plan.Options) (*Plan, error) {
+	p, _, err := planReading(files, opts)
+	return p, err
+}
+
+// planReading is like planAnswered, and also returns all values that were requested.
+func planReading(files []*manifest.File, opts *plan.Options) (p *Plan, reads []Request, err error) {
 	for {
-		p, needs, err := newPlan(files, opts)
-		if len(needs) == 0 {
-			return p, err
+		p, requests, err := newPlan(files, opts)
+		if len(requests) == 0 {
+			return p, reads, err
 		}
-		for _, n := range needs {
-			answerDifferent(files, n)
+		reads = append(reads, requests...)
+		for _, r := range requests {
+			answerDifferent(files, r)
 		}
 	}
 }

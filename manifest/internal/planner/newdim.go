@@ -268,7 +268,7 @@ func isMissing(v *manifest.Variable, values *manifest.Values) bool {
 	if err != nil || g.Add(values.Data) != nil {
 		return false // reading the variable reports this error
 	}
-	return coord.Missing(g.First, g.As) || g.As != coord.Instant && g.Missing(values.Data[:g.Packing.Type.Size])
+	return coord.Missing(g.First, g.As) || g.As != coord.Instant && g.Packing.IsMask(g.Packing.Type, values.Data[:g.Packing.Type.Size])
 }
 
 // makeDim adds a dimension with one position for each distinct value, in increasing order.

@@ -30,8 +30,8 @@ func (c *class) isAlong(path, at string) bool {
 	return i >= 0 && slices.Equal(c.vars[i].dims, []string{at})
 }
 
-// giveSteps gives the option's value to files without a value along a dimension. A file without a
-// value in the option stays as it was, unless its variables need the dimension.
+// giveSteps gives the option's value to files without a value along a dimension. A file for which the
+// option has no value is refused if its variables need the dimension; otherwise it does not change.
 func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
 	variable, has := "/"+strings.Trim(n.Variable, "/"), p.having(at)
 	among := make([]bool, len(p.survey.classes))
@@ -64,7 +64,7 @@ func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
 		p.refuseLack(n, at, lack, len(lack)+len(steps))
 		return nil
 	}
-	// The slice belongs to the caller, and addStepCoord replaces some of its files.
+	// The slice belongs to the caller, and withStep replaces some of its files.
 	p.env.files = slices.Clone(p.env.files)
 	for i, c := range p.survey.classes {
 		if among[i] && n.Variable == "" {

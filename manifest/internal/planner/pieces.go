@@ -227,7 +227,7 @@ func (p *arrangement) referenceOf(a *array) (*cf.Reference, error) {
 
 // declarePieces converts the values of all files to the type of the schema and stores them in the
 // plan.
-func (p *declaration) declarePieces(a *array, out manifest.Array, f *declared) error {
+func (p *declaration) declarePieces(a *array, out manifest.Array) error {
 	chunk, grows := p.env.pieceChunk(a, out.Schema.Shape)
 	out.Schema.ChunkGrid = zarrjson.RegularGrid(chunk...)
 	// The codecs must not change either when an array grows.
@@ -284,7 +284,7 @@ func (p *survey) madeArray(d *dim) *array {
 	// The schema is decided from classes, and no class of the files has this variable.
 	class := &class{header: h, files: d.filesWhose(func(*coord.Coord) bool { return true })}
 	p.classes = append(p.classes, class)
-	return &array{path: d.path, dims: []string{d.path}, pieces: true, made: nil, placed: []*dim{d}, files: int64(len(class.files)),
+	return &array{path: d.path, dims: []string{d.path}, pieces: true, placed: []*dim{d}, files: int64(len(class.files)),
 		members: []member{{class: int32(len(p.classes) - 1), planVar: &planVar{v: h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
 }
 
@@ -302,7 +302,7 @@ func (p *arrangement) copyAll(a *array, out *manifest.Array, c *inline.Elements)
 		}
 		return c.CopyTo(conversion, v, values, s)
 	}
-	// Files share coordinates, so each distinct one is painted once and not once for each file.
+	// Files share coordinates, so each distinct one is copied once and not once for each file.
 	if d := p.alignment.dims[a.path]; p.alignment.isCoordinate(a) && len(d.order) > 0 && d.order[0].Variable != nil {
 		return p.copyCoordinate(d, copyTo)
 	}
@@ -322,7 +322,7 @@ func (p *arrangement) copyAll(a *array, out *manifest.Array, c *inline.Elements)
 
 type copier func(v *manifest.Variable, values *manifest.Values, s inline.Target) error
 
-// copyCoordinate paints each distinct coordinate once.
+// copyCoordinate copies each distinct coordinate once.
 func (p *arrangement) copyCoordinate(d *dim, copyTo copier) error {
 	order := d.order
 	if d.role == fixed {

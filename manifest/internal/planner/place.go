@@ -172,7 +172,7 @@ func (p *env) sortTiles(tiles []manifest.Tile) {
 // them.
 func (p *arrangement) overlaps(a *array, w *placing) {
 	// Small and auxiliary variables are often repeated in every file. That is not a conflict as
-	// long as the values are equal, which statics checks later.
+	// long as the values are equal, which compareEqual checks later.
 	if p.env.opts.Overlap == plan.OverlapRefuse && p.repeated(a) {
 		if tiles, twins := p.keepOneTwin(a, w.tiles); len(tiling.Overlapping(tiles)) == 0 {
 			if w.twins = twins; a.isJoinedOnly() && len(twins) > 0 {

@@ -3,13 +3,14 @@
 // values. It does no input or output.
 //
 // A plan is made in phases. Each phase is a function from the results of the phases before it to its
-// own result. docs/explanation/planning.md explains the rules. A plan depends only on the set of files
-// and on the options: the order in which files are given does not change it.
+// own result. docs/explanation/planning.md explains the rules, and docs/explanation/planner.md names the
+// functions. A plan depends only on the set of files and on the options: the order in which files are
+// given does not change it.
 //
 //	files ── classify ── survey       the classes of files with equal headers, and their variables
 //	         align ───── alignment    which axis: dimensions, and along which of them files are concatenated
 //	         arrange ─── arrangement  which place: arrays, and the positions of their files
-//	         compare                  values that must be equal
+//	         compareEqual             values that must be equal
 //	         declare ─── Plan         which chunk length: schemas, grids, groups
 package planner
 
@@ -46,7 +47,7 @@ type Plan struct {
 	Inexact []string
 }
 
-// New makes a plan. It asks values for those that it requires and that the files do not have, and keeps
+// New makes a plan. It gets the values that it requires and the files do not have from values, and keeps
 // them in File.Values. The error is an *Error if the files cannot be combined with these options.
 // Tile.File is an index into files.
 func New(ctx context.Context, files []*manifest.File, opts *plan.Options, values Values) (*Plan, error) {

@@ -170,7 +170,7 @@ func (p *declaration) declare(a *array, d *decided) error {
 	p.alignment.noteUnwritten(a)
 	p.addRepacked(a, f, got.Conversions)
 	if a.pieces {
-		return p.declarePieces(a, out, f)
+		return p.declarePieces(a, out)
 	}
 	if a.parted() {
 		if err := p.survey.fillOfParts(a, f, &out); err != nil {

@@ -18,7 +18,6 @@ type shared struct {
 	pairs   [][2]int32      // overlapping tiles
 	places  []manifest.Tile // tiles, cut so that two of them have the same positions or none in common; sorted
 	cut     bool            // some places are parts of files
-	first   *array          // the array that is compared before the others
 	differs bool            // the files are refused
 }
 
@@ -48,9 +47,9 @@ func (p *arrangement) takeOnce(a *array, w *placing, pairs [][2]int32) bool {
 	return true
 }
 
-// compareFirst compares two files that share positions. Members of an ensemble have the same positions and
-// other values. Two files and one array show that, so everything else is read only if these are equal.
-func (p *arrangement) compareFirst(a *array, s *shared) ([]want, error) {
+// compareOnePair compares the values of one array in two files that share positions. Members of an ensemble have the
+// same positions and different values. One pair shows that, so all other values are read only if these are equal.
+func (p *arrangement) compareOnePair(a *array, s *shared) ([]want, error) {
 	c, groups := p.comparing(a), s.groups()
 	if p.refuseLarge(c, s, groups) {
 		return nil, nil

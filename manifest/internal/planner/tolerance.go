@@ -13,7 +13,7 @@ import (
 )
 
 // joinNear merges the groups of files whose coordinates differ by at most the tolerance from the
-// coordinates that the plan uses, and reports them, once all values that it wants are known.
+// coordinates that the plan uses, and reports these files. It does nothing while values are missing.
 func (c *comparison) joinNear(groups [][]int32, files []int32) (joined [][]int32, missing []want, err error) {
 	p := c.p
 	if p.env.opts.Tolerance <= 0 || !c.tolerable() {
@@ -104,7 +104,7 @@ func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, missing []wa
 func (c *comparison) apart(x, y shapedNumbers) (float64, error) {
 	if c.p.env.opts.Pad == plan.PadFill && within(y.shape, x.shape) {
 		var err error
-		if x, err = x.begins(y.shape); err != nil {
+		if x, err = x.cropped(y.shape); err != nil {
 			return 0, err
 		}
 	}
@@ -121,9 +121,9 @@ func within(shape, of []int64) bool {
 	return true
 }
 
-// begins returns the numbers cropped to a shape.
-func (x shapedNumbers) begins(shape []int64) (shapedNumbers, error) {
-	values, err := equal.Begin(&manifest.Values{Data: x.Data}, x.shape, shape, x.Type)
+// cropped returns the numbers cropped to a shape.
+func (x shapedNumbers) cropped(shape []int64) (shapedNumbers, error) {
+	values, err := equal.Crop(&manifest.Values{Data: x.Data}, x.shape, shape, x.Type)
 	if err == nil {
 		x.Data, x.Len, x.shape = values.Data, int(coord.Product(shape)), shape
 	}
@@ -180,7 +180,7 @@ func (c *comparison) fitsMemory(file int32, m *member) bool {
 	return c.isCompared(file, m) || c.p.comparedBytes+sizeOf(m.v) <= manifest.MostSummed
 }
 
-// isCompared reports whether the elements of a file's variable are among those that are compared.
+// isCompared reports whether a comparison has requested all elements of a file's variable already.
 func (c *comparison) isCompared(file int32, m *member) bool {
 	return c.p.compared[Request{int(file), m.at, All}] || c.p.compared[Request{int(file), m.at, Compared}]
 }

@@ -26,6 +26,7 @@ type Key struct {
 // Pair returns the key in its stored form.
 func (k Key) Pair() [2]int64 { return [2]int64{k.Hi, int64(k.lo)} }
 
+// KeyOf returns the key with a stored form.
 func KeyOf(pair [2]int64) Key { return Key{pair[0], uint64(pair[1])} }
 
 func (k Key) Compare(l Key) int { return cmp.Or(cmp.Compare(k.Hi, l.Hi), cmp.Compare(k.lo, l.lo)) }
@@ -131,6 +132,7 @@ func (c *Coord) Measure(as Nature, ranks map[string]int64) error {
 
 var seed = maphash.MakeSeed()
 
+// HashKeys returns a hash that is equal for equal keys within one process.
 func HashKeys(keys []Key) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -206,11 +208,10 @@ func (c *Coord) numberKeys(as Nature) ([]Key, error) {
 	return keys, nil
 }
 
-// Texts returns the values of a text coordinate, without padding.
-func (c *Coord) Texts() []string {
-	return TextsOf(c.Variable, c.Values)
-}
+// Texts returns the values of a text coordinate.
+func (c *Coord) Texts() []string { return TextsOf(c.Variable, c.Values) }
 
+// TextsOf returns the elements of a variable as texts, without the zero bytes that pad them.
 func TextsOf(v *manifest.Variable, values *manifest.Values) []string {
 	if v.Type.Varies() {
 		texts := make([]string, len(values.Texts))
@@ -287,6 +288,7 @@ func (c *Coord) Say(i int64) string {
 	return "?"
 }
 
+// TextOf returns the first text of an attribute, or "" if the variable has no such attribute.
 func TextOf(v *manifest.Variable, name string) string {
 	if a := manifest.Lookup(v.Attributes, name); a != nil && len(a.Texts) > 0 {
 		return a.Texts[0]

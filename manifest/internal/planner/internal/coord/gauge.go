@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"math"
-	"slices"
 	"strconv"
 
 	"varve/codec"
@@ -80,7 +79,7 @@ func (g *Gauge) Add(elements []byte) error {
 		} else {
 			g.add(x.realKey(i), Real)
 		}
-		if g.Missing(signed.Element(i)[:signed.Type.Size]) {
+		if g.Packing.IsMask(signed.Type, signed.Element(i)[:signed.Type.Size]) {
 			g.addMeaning(missingNumber)
 		} else {
 			g.addMeaning(signed.exact(i))
@@ -104,10 +103,6 @@ func (g *Gauge) addTimes(elements []byte) error {
 		g.addMeaning(k)
 	}
 	return nil
-}
-
-func (g *Gauge) Missing(element []byte) bool {
-	return slices.ContainsFunc(g.Packing.Masks, func(m []byte) bool { return cf.SameNumber(g.Packing.Type, m, element) })
 }
 
 // addMeaning adds the meaning of an element to the digests. The bag is a sum, so it does not depend
@@ -169,7 +164,7 @@ func SameSummaries(a, b *Coord, same func(x, y *manifest.Summary) bool) (bool, e
 	return err == nil && same(x, y), err
 }
 
-// SummaryOf returns the summary of a coordinate, and computes it from known values if necessary.
+// summaryOf returns the summary of a coordinate, and computes it from known values if necessary.
 func (c *Coord) summaryOf() (o *manifest.Summary, err error) {
 	switch {
 	case c.Summarized():

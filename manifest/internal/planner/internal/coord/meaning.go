@@ -20,6 +20,7 @@ type Meaning struct {
 // Unknown is the meaning of a coordinate with a known length and unknown values.
 var Unknown = &Meaning{}
 
+// NewMeaning returns the meaning of the elements of a variable, or an error if its time units are invalid.
 func NewMeaning(v *manifest.Variable) (*Meaning, error) {
 	m := &Meaning{Variable: v, Nature: NatureOf(v)}
 	var err error
@@ -82,6 +83,7 @@ func SameMeaning(v, w *manifest.Variable) bool {
 	return true
 }
 
+// SameAttribute reports whether two attributes have equal types and values. Either may be nil.
 func SameAttribute(a, b *manifest.Attribute) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -90,8 +92,11 @@ func SameAttribute(a, b *manifest.Attribute) bool {
 		a.JSON == b.JSON && a.Unreadable == b.Unreadable
 }
 
+// ElementsOf returns the number of elements of a variable.
 func ElementsOf(v *manifest.Variable) int64 { return Product(v.Shape) }
 
+// Product returns the number of elements of a shape. It does not overflow for variables, because check refuses larger
+// ones when the planner makes classes.
 func Product(shape []int64) int64 {
 	n := int64(1)
 	for _, s := range shape {

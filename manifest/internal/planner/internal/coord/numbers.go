@@ -19,6 +19,7 @@ type Numbers struct {
 	scale, offset float64
 }
 
+// ReadNumbers returns the numbers that elements in memory form are. It applies scale_factor and add_offset.
 func ReadNumbers(v *manifest.Variable, data []byte) (Numbers, error) {
 	x := Numbers{Data: data, Type: v.Type, scale: 1}
 	switch v.Type.Kind {
@@ -44,6 +45,7 @@ func ReadNumbers(v *manifest.Variable, data []byte) (Numbers, error) {
 	return x, nil
 }
 
+// Element returns the bytes from element i on.
 func (x Numbers) Element(i int) []byte { return x.Data[i*x.Type.Size:] }
 
 // Whole returns the key of an element that is a whole number.
@@ -137,6 +139,7 @@ func (x Numbers) realKey(i int) Key {
 	return Key{Hi: Sortable(x.Real(i))}
 }
 
+// Say formats a number for a message.
 func (x Numbers) Say(i int) string {
 	bits := 64
 	if x.Type.Kind == codec.Float && x.Type.Size == 4 {

@@ -30,8 +30,8 @@ const (
 	leastRecords = 64      // the least number of records to join, if they are so far apart that each is read separately
 )
 
-// Run is a number of equal edges in a row. If the last edge is padded, length is its codec size and
-// Data its data size; otherwise the two are equal.
+// Run is a number of equal edges in a row. Length is the codec size of each edge, and Data its data size. The two
+// differ only if the edges are padded.
 type Run struct {
 	Length, Count int64
 	Data          int64
@@ -162,7 +162,7 @@ func RecordsPerChunk(record, stride, n, total int64) int64 {
 }
 
 // EvenCut returns how many of n rows a chunk should hold, at most `most` bytes. It prefers a
-// Divisor of n, so that all chunks are equal, unless these chunks would be smaller than leastBytes.
+// divisor of n, so that all chunks are equal, unless these chunks would be smaller than LeastBytes.
 func EvenCut(n, row, most int64) int64 {
 	if even := Divisor(n, most/row); even*row >= LeastBytes || even == n {
 		return even
@@ -193,7 +193,7 @@ func Divisor(n, limit int64) int64 {
 // Band is a range along a dimension, with the chunk length that most bytes in it have.
 type Band struct {
 	From, To int64
-	Phase    int64 // offset of from within the tile's own chunk
+	Phase    int64 // offset of From within the tile's own chunk
 	Length   int64 // chunk length; 0 for a tile that is one chunk
 	Member   int32 // the member with a list of edges, or -1
 	Padded   bool  // a short last chunk is stored at full length
@@ -259,12 +259,13 @@ func splitBands(group []Band, votes map[Band]int64) (out []Band) {
 	return out
 }
 
-// Builder appends the edges of bands.
+// Builder makes the edges along a dimension from bands, which are added in order.
 type Builder struct {
-	Extent, Usual int64
-	Own           func(member int32) []Run
-	At            int64
-	Runs          []Run
+	Extent int64                    // the length of the dimension
+	Usual  int64                    // the chunk length at positions without a band
+	Own    func(member int32) []Run // returns the list of edges of a member
+	At     int64                    // where the next edge begins
+	Runs   []Run                    // the edges up to At
 }
 
 // Fill appends edges of the usual length up to a position that the next tile covers.
@@ -274,6 +275,7 @@ func (b *Builder) Fill(to int64) {
 	}
 }
 
+// Add appends the edges of a band, and edges of the usual length before it.
 func (b *Builder) Add(s Band) {
 	b.Fill(s.From)
 	if s.Member >= 0 {
@@ -333,6 +335,7 @@ func (b *Builder) list(s Band) {
 	}
 }
 
+// Push appends equal edges.
 func (b *Builder) Push(r Run) {
 	b.At += r.Data * r.Count
 	if k := len(b.Runs) - 1; k >= 0 && b.Runs[k].Data == r.Data && b.Runs[k].Length == r.Length {

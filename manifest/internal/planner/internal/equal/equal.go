@@ -1,4 +1,4 @@
-// Package equal groups files by equal values.
+// Package equal groups files by the meaning of their values: equal numbers of different types are equal.
 package equal
 
 import (
@@ -26,6 +26,8 @@ type Comparer struct {
 	w      *bufio.Writer // buffers writes to hash
 }
 
+// NewComparer returns a Comparer without groups. alike says that equal bytes mean equal values, and units that
+// members state different units.
 func NewComparer(alike, units bool) *Comparer {
 	h := sha256.New()
 	return &Comparer{alike: alike, units: units, seen: map[valued]int{}, bySum: map[[sha256.Size]byte]int{}, hash: h, w: bufio.NewWriter(h)}
@@ -37,7 +39,7 @@ type valued struct {
 	values *manifest.Values
 }
 
-// Content holds the values of one file, and what is needed to compare them.
+// Content holds the values that one file has for an array, and the parts of its header that give them their meaning.
 type Content struct {
 	Class    int32 // files of one class share values in memory
 	Variable *manifest.Variable
@@ -46,9 +48,10 @@ type Content struct {
 	Values   *manifest.Values
 }
 
+// Add adds a file to the group with equal values.
 func (c *Comparer) Add(file int32, x Content) error {
-	key := valued{x.Class, x.Values}
 	// Files of a class share values in memory, so most files are compared by pointer.
+	key := valued{x.Class, x.Values}
 	at, ok := c.seen[key]
 	if !ok {
 		var err error
@@ -61,7 +64,7 @@ func (c *Comparer) Add(file int32, x Content) error {
 	return nil
 }
 
-// Find returns the group of equal values, and makes one if there is none.
+// Find returns the index of the group with equal values, and makes a group if there is none.
 func (c *Comparer) Find(x Content) (int, error) {
 	sum, err := c.sum(x)
 	if err != nil {
@@ -101,8 +104,8 @@ func (x Content) Part(start, shape []int64) (Content, error) {
 	return x, err
 }
 
-// Begin returns values of shape `of` cropped to shape.
-func Begin(values *manifest.Values, of, shape []int64, t codec.Type) (*manifest.Values, error) {
+// Crop returns values of shape `of` cropped to shape.
+func Crop(values *manifest.Values, of, shape []int64, t codec.Type) (*manifest.Values, error) {
 	return cropped(values, of, make([]int64, len(shape)), shape, t)
 }
 

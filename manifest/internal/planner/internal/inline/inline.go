@@ -31,6 +31,7 @@ type Elements struct {
 	unit   int64
 }
 
+// New returns the elements of an array, which all have the fill value.
 func New(schema *zarrjson.Array) *Elements {
 	form := schema.Form(schema.Shape)
 	c := &Elements{schema: schema, elems: codec.NewElems(form), unit: int64(schema.DataType.Type().Size)}
@@ -38,12 +39,10 @@ func New(schema *zarrjson.Array) *Elements {
 	return c
 }
 
+// CopyTo converts the values of a variable to the type of the array, and copies a part of them to a part of the array.
 func (c *Elements) CopyTo(conversion *convert.Conversion, v *manifest.Variable, values *manifest.Values, s Target) error {
 	src := codec.Elems{Fixed: values.Data, Var: values.Texts}
-	n := 1
-	for _, l := range s.Source {
-		n *= int(l)
-	}
+	n := int(coord.Product(s.Source))
 	if v.Type.Varies() && len(src.Var) != n || !v.Type.Varies() && len(src.Fixed) != n*v.Type.Size {
 		return fmt.Errorf("%s: %d bytes and %d texts do not fit the shape %v", v.Path, len(src.Fixed), len(src.Var), s.Source)
 	}
@@ -101,16 +100,14 @@ type Piece struct {
 	Values *manifest.Values
 }
 
-// Pieces splits the elements along the first axis into parts of at most pieceElements elements.
+// Pieces splits the elements along the first axis into parts of at most PieceElements elements, or
+// of one row if rows are longer.
 func (c *Elements) Pieces() (out []Piece) {
 	shape := c.schema.Shape
 	if len(shape) == 0 {
 		return []Piece{{grid.Whole(shape), &manifest.Values{Data: c.elems.Fixed, Texts: c.elems.Var}}}
 	}
-	inner := int64(1)
-	for _, n := range shape[1:] {
-		inner *= n
-	}
+	inner := coord.Product(shape[1:])
 	rows := max(PieceElements/max(inner, 1), 1)
 	for at := int64(0); at < shape[0] && inner > 0; at += rows {
 		n := min(rows, shape[0]-at)

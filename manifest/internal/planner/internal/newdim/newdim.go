@@ -69,7 +69,7 @@ func OfAttribute(g *manifest.GroupAttributes, name string) (s Text, ok bool) {
 	return s, false
 }
 
-// Elements returns a variable and each file's value for it. The type is the first of these
+// Elements returns the variable of a new dimension, and each file's value for it. The type is the first of these
 // that can represent all values: times, whole numbers, floats, texts. An error is about the returned
 // file.
 func Elements(at string, steps map[int32]Text) (v *manifest.Variable, values map[int32]*manifest.Values, file int32, err error) {

@@ -12,8 +12,8 @@ import (
 	"varve/manifest/internal/planner/internal/coord"
 )
 
-// morePlaces limits how many more places there are than tiles. Windows that move by one step have as many
-// as they have steps.
+// morePlaces limits the number of places that Places makes beyond four for each tile. It bounds memory: a window of n
+// steps that moves by one step in each file has n places in each tile.
 const morePlaces = 1 << 18
 
 // Overlapping returns pairs of overlapping tiles: each tile with the first one that it overlaps.
@@ -73,6 +73,7 @@ func isLattice(tiles []manifest.Tile) bool {
 	return true
 }
 
+// End returns where a tile ends along dimension k.
 func End(t *manifest.Tile, k int) int64 { return t.Origin[k] + t.Shape[k] }
 
 func meet(a, b *manifest.Tile) bool {
@@ -139,6 +140,7 @@ func rowsOf(tiles []manifest.Tile, along int) map[string][]manifest.Tile {
 	return rows
 }
 
+// SortByOrigin sorts tiles in place by their origins.
 func SortByOrigin(tiles []manifest.Tile) []manifest.Tile {
 	slices.SortStableFunc(tiles, func(a, b manifest.Tile) int { return slices.Compare(a.Origin, b.Origin) })
 	return tiles
@@ -205,8 +207,8 @@ func sliced(t manifest.Tile, along int, from, to int64) manifest.Tile {
 	return s
 }
 
-// Places cuts tiles at the ends of all others along each dimension, so that two of the results have the
-// same positions or none in common. of has the index of the tile of each. ok is false if they are too many.
+// Places cuts tiles where other tiles begin or end along each dimension, so that two places have the same
+// positions or none in common. of has, for each place, the index of its tile. ok is false if there are too many places.
 func Places(tiles []manifest.Tile) (places []manifest.Tile, of []int32, ok bool) {
 	cuts := make([][]int64, len(tiles[0].Origin))
 	for k := range cuts {
@@ -238,8 +240,8 @@ func Places(tiles []manifest.Tile) (places []manifest.Tile, of []int32, ok bool)
 	return places, of, true
 }
 
-// CutPlaces cuts overlapping tiles as cutTiles does, also if they overlap along several dimensions. It
-// returns false if there would be too many.
+// CutPlaces cuts overlapping tiles as Cut does, also if they overlap along several dimensions. It
+// returns false if there are too many places.
 func CutPlaces(tiles []manifest.Tile, last bool) ([]manifest.Tile, bool) {
 	if last {
 		tiles = slices.Clone(tiles)
@@ -252,8 +254,8 @@ func CutPlaces(tiles []manifest.Tile, last bool) ([]manifest.Tile, bool) {
 	return FirstOfPlaces(tiles, places, of), true
 }
 
-// FirstOfPlaces returns a tile for each place, of the first file that has it. A file that has all of its
-// places stays in one tile.
+// FirstOfPlaces returns a tile for each place: a part of the first of the tiles that have the place. A tile that is
+// first at all of its places is not cut.
 func FirstOfPlaces(tiles, places []manifest.Tile, of []int32) (out []manifest.Tile) {
 	taken := map[string]bool{}
 	for from := 0; from < len(places); {
