@@ -45,7 +45,7 @@ const (
 )
 
 // Options lists every option that a remedy can name, without LeaveOut and Separate.
-var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Drop, Force, GRIBTimes, Group, KeepShards, Missing, Names, NewDim,
+var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Download, Drop, Force, GRIBTimes, Group, JoinLabels, KeepShards, Missing, Names, NewDim,
 	Overlap, Pad, Padded, Rename, Repack, RepackLoss, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
 
 // Setting is an option and its value. The value is empty for an option that takes none.
@@ -104,7 +104,7 @@ const (
 	StartsAgain   Consequence = "starts-again"      // the manifest is built again
 	OpensFolder   Consequence = "opens-folder"      // files may refer to this folder
 	Stacks        Consequence = "stacks-files"      // each file is one step of a new dimension
-	PaddedClients Consequence = "padded-clients"    // the chunks stay verbatim for clients that know encoded_chunk_shapes
+	PaddedClients Consequence = "padded-clients"    // the chunks are verbatim for clients that know encoded_chunk_shapes
 )
 
 // Do returns the remedy that sets one option.

@@ -457,7 +457,7 @@ var consequences = map[report.Consequence]string{
 	report.StartsAgain:   "builds the manifest again",
 	report.OpensFolder:   "allows files to refer to it",
 	report.Stacks:        "stacks the files along a new dimension",
-	report.PaddedClients: "keeps these chunks as they are stored for clients that know encoded_chunk_shapes",
+	report.PaddedClients: "makes these chunks verbatim for clients that know encoded_chunk_shapes",
 }
 
 // Title returns the line for a code in a list of codes, or false if there is no such code.

@@ -135,6 +135,20 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestOneLine checks that names cannot add lines to a report or give orders to a terminal.
+func TestOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain ä":        "plain ä",
+		"a\nrefused b":   `a\x0arefused b`,
+		"\x1b[31m\u202e": `\x1b[31m\u202e`,
+		"\xff\t":         "\xff" + `\x09`,
+	} {
+		if got := oneLine(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestManyUnreadable: the first unreadable files have their own findings, and the rest share one.
 func TestManyUnreadable(t *testing.T) {
 	for _, n := range []int{0, 1, mostUnreadable, mostUnreadable + 1, 100 * mostUnreadable} {
