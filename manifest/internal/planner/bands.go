@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/edge"
 )
@@ -120,8 +121,8 @@ func (c *cutting) chunkAlong(axis int, m *member) int64 {
 }
 
 // ownEdges returns a function that returns the edges that a member lists along an axis.
-func (c *cutting) ownEdges(axis int) func(int32) []edge.Run {
-	return func(member int32) (runs []edge.Run) {
+func (c *cutting) ownEdges(axis int) func(int32) []grid.Run {
+	return func(member int32) (runs []grid.Run) {
 		m := &c.members[member]
 		return edge.Within(m.v, m.axes[axis-len(c.a.made)])
 	}

@@ -20,7 +20,7 @@ type cutting struct {
 	element int64  // size of an element in memory
 	shape   []int64
 	around  []int64      // chunk length (the longest) along dimensions in which files are not placed; 0 for other dimensions
-	lists   [][]edge.Run // edges along dimensions in which files are not placed, if they differ; nil for other dimensions
+	lists   [][]grid.Run // edges along dimensions in which files are not placed, if they differ; nil for other dimensions
 	usual   []int64      // along dimensions in which files are placed: chunk length for positions that no tile covers
 }
 
@@ -30,7 +30,7 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) (declared zarrjson
 	c := &cutting{p: p, a: a, members: a.all(), kept: kept, shape: shape}
 	c.element = elementSize(c.members)
 	c.chooseAround()
-	axes := make([][]edge.Run, len(shape))
+	axes := make([][]grid.Run, len(shape))
 	// Readers support regular grids everywhere and rectilinear ones seldom, so a regular grid is
 	// declared unless it would re-encode chunks and the user allows the alternative.
 	regular := !p.env.opts.Rectilinear || len(a.placed) == 0
@@ -38,7 +38,7 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) (declared zarrjson
 	for k := range shape {
 		if lengths := p.env.override(a, k); lengths != nil {
 			axes[k] = edge.Repeat(lengths, shape[k])
-			if !slices.Equal(edge.Grid(axes[k]), edge.Grid(c.edges(k))) {
+			if !slices.Equal(edge.Declared(axes[k]), edge.Declared(c.edges(k))) {
 				clear(c.lists) // no chunk stays verbatim
 			}
 		}
@@ -57,7 +57,7 @@ func (p *survey) gridOf(a *array, shape []int64, kept []bool) (declared zarrjson
 	}
 	edges := make([]grid.Sizes, len(shape))
 	for k := range axes {
-		edges[k] = grid.RunLength(edge.Grid(axes[k])...)
+		edges[k] = grid.RunLength(edge.Declared(axes[k])...)
 		if list := edge.PaddedSizes(axes[k]); p.env.opts.Padded && list != nil {
 			if codecSizes == nil {
 				codecSizes = make([][][2]int64, len(shape))
@@ -115,7 +115,7 @@ func (c *cutting) stored(m *member) []int64 {
 }
 
 // storedEdges returns the edges of a member along an axis if they differ, or nil.
-func (c *cutting) storedEdges(m *member, axis int) []edge.Run {
+func (c *cutting) storedEdges(m *member, axis int) []grid.Run {
 	own := axis - len(c.a.made)
 	if own < 0 || m.v.Storage.Edges == nil {
 		return nil
@@ -129,7 +129,7 @@ func (c *cutting) storedEdges(m *member, axis int) []edge.Run {
 
 // listed returns the storedEdges of member i if declaring them keeps its chunks verbatim, or nil. Few
 // readers support rectilinear grids, so chunks that are re-encoded in any case get a regular one.
-func (c *cutting) listed(i, axis int) []edge.Run {
+func (c *cutting) listed(i, axis int) []grid.Run {
 	m := &c.members[i]
 	if !c.kept[i] || !slices.IsSorted(m.axes) {
 		return nil
@@ -160,7 +160,7 @@ func (c *cutting) weight(i int) int64 {
 // chooseAround chooses the chunk lengths along dimensions in which files are not placed, and the
 // lengths for uncovered positions along the others.
 func (c *cutting) chooseAround() {
-	c.around, c.usual, c.lists = make([]int64, len(c.shape)), make([]int64, len(c.shape)), make([][]edge.Run, len(c.shape))
+	c.around, c.usual, c.lists = make([]int64, len(c.shape)), make([]int64, len(c.shape)), make([][]grid.Run, len(c.shape))
 	best := c.bestMember()
 	var lengths []int64
 	if best >= 0 {
@@ -222,7 +222,7 @@ func (c *cutting) chunkKey(i int) string {
 	for k := range c.shape {
 		if c.placedAt(k) < 0 {
 			for _, r := range c.listed(i, k) {
-				b = appendShape(b, []int64{int64(k), r.Length, r.Count, r.Data})
+				b = appendShape(b, []int64{int64(k), r.Codec, r.Count, r.Data})
 			}
 		}
 	}
@@ -314,7 +314,7 @@ func (c *cutting) split(lengths []int64, stride int64) []int64 {
 }
 
 // edges returns the edges along one axis. They are cached in the placing.
-func (c *cutting) edges(axis int) []edge.Run {
+func (c *cutting) edges(axis int) []grid.Run {
 	at := c.placedAt(axis)
 	if at < 0 {
 		if c.lists[axis] == nil {
@@ -337,7 +337,7 @@ func (c *cutting) edges(axis int) []edge.Run {
 	// Positions after the last tile need chunks, too.
 	b.Fill(b.Extent)
 	if c.a.where.runs == nil {
-		c.a.where.runs = map[string][]edge.Run{}
+		c.a.where.runs = map[string][]grid.Run{}
 	}
 	c.a.where.runs[key] = b.Runs
 	return b.Runs

@@ -330,7 +330,7 @@ func (x *extending) grow(a *manifest.Array) bool {
 }
 
 // growTiles adds tiles for the new files, and returns their chunk lengths.
-func (x *extending) growTiles(a *manifest.Array) (runs []edge.Run, ok bool) {
+func (x *extending) growTiles(a *manifest.Array) (runs []grid.Run, ok bool) {
 	chunks := edge.Builder{At: x.state.Length}
 	var tiles []manifest.Tile
 	for _, c := range x.order {

@@ -119,15 +119,12 @@ func (p *alignment) notePadding(a *array, schema *zarrjson.Array) {
 
 // takeGrid sets the chunk lengths along dimensions in which files are not placed to the lengths of a grid.
 func (c *cutting) takeGrid(g *grid.Grid) {
-	c.around, c.lists = make([]int64, len(c.shape)), make([][]edge.Run, len(c.shape))
+	c.around, c.lists = make([]int64, len(c.shape)), make([][]grid.Run, len(c.shape))
 	for k := range c.shape {
 		if c.placedAt(k) >= 0 {
 			continue
 		}
-		var runs []edge.Run
-		for r := range g.Dim(k).Runs() {
-			runs = append(runs, edge.Run{Length: r.Codec, Count: r.Count, Data: r.Data})
-		}
+		runs := slices.Collect(g.Dim(k).Runs())
 		size, even := edge.Even(runs, c.shape[k])
 		if c.around[k] = size; !even {
 			c.lists[k] = runs
@@ -148,7 +145,7 @@ func (c *cutting) chunkText(m *member) string {
 }
 
 // axisText formats the chunk length along an axis, or the first of its edges.
-func axisText(edges []edge.Run, length int64) string {
+func axisText(edges []grid.Run, length int64) string {
 	if edges == nil {
 		return strconv.FormatInt(length, 10)
 	}
@@ -158,7 +155,7 @@ func axisText(edges []edge.Run, length int64) string {
 			if len(words) == mostExamples {
 				return "[" + strings.Join(words, " ") + " …]"
 			}
-			words = append(words, strconv.FormatInt(r.Length, 10))
+			words = append(words, strconv.FormatInt(r.Codec, 10))
 		}
 	}
 	return "[" + strings.Join(words, " ") + "]"

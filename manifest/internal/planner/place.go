@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/coord"
-	"varve/manifest/internal/planner/internal/edge"
 	"varve/manifest/internal/planner/internal/tiling"
 	"varve/manifest/plan"
 	"varve/manifest/report"
@@ -22,7 +22,7 @@ type placing struct {
 	tiles  []manifest.Tile
 	cut    bool                  // some tiles are parts of files
 	holes  bool                  // the tiles do not cover the whole array
-	runs   map[string][]edge.Run // cache of computed chunk lengths
+	runs   map[string][]grid.Run // cache of computed chunk lengths
 	used   bool                  // an array reads its chunks from these files
 	absent []int32               // files whose position no tile covers
 	twins  [][]int32             // groups of files with equal positions, which must hold equal values

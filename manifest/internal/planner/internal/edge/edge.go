@@ -30,20 +30,13 @@ const (
 	leastRecords = 64      // the least number of records to join, if they are so far apart that each is read separately
 )
 
-// Run is a number of equal edges in a row. Length is the codec size of each edge, and Data its data size. The two
-// differ only if the edges are padded.
-type Run struct {
-	Length, Count int64
-	Data          int64
-}
-
-// Grid converts runs to the form of a grid. The last edge may extend beyond the array.
-func Grid(runs []Run) []grid.Run {
-	var out []grid.Run
+// Declared returns runs as a rectilinear grid declares them: with their data sizes, except for the last edge, which
+// may extend beyond the array.
+func Declared(runs []grid.Run) (out []grid.Run) {
 	for i, r := range runs {
 		if i == len(runs)-1 {
 			out = appendRun(out, r.Data, r.Count-1)
-			out = appendRun(out, r.Length, 1)
+			out = appendRun(out, r.Codec, 1)
 			break
 		}
 		out = appendRun(out, r.Data, r.Count)
@@ -64,10 +57,10 @@ func appendRun(out []grid.Run, length, count int64) []grid.Run {
 
 // Even returns the common length of the chunks along an axis. ok is false if lengths differ; only
 // the last chunk may be shorter, if it is padded.
-func Even(runs []Run, extent int64) (size int64, ok bool) {
+func Even(runs []grid.Run, extent int64) (size int64, ok bool) {
 	if extent == 0 || len(runs) == 0 {
 		if len(runs) > 0 {
-			return max(runs[0].Length, 1), true
+			return max(runs[0].Codec, 1), true
 		}
 		return 1, true
 	}
@@ -75,39 +68,39 @@ func Even(runs []Run, extent int64) (size int64, ok bool) {
 	for i, r := range runs {
 		switch {
 		case r.Data == size:
-		case i == len(runs)-1 && r.Count == 1 && r.Data < size && r.Length == size:
+		case i == len(runs)-1 && r.Count == 1 && r.Data < size && r.Codec == size:
 		default:
 			return size, false
 		}
 	}
 	// A single chunk may be declared with its stored length, which exceeds the array.
 	if len(runs) == 1 && runs[0].Count == 1 {
-		size = runs[0].Length
+		size = runs[0].Codec
 	}
 	return size, true
 }
 
 // Repeat repeats the last of the given lengths until they cover extent.
-func Repeat(lengths []int64, extent int64) (runs []Run) {
+func Repeat(lengths []int64, extent int64) (runs []grid.Run) {
 	at := int64(0)
 	for _, n := range lengths[:len(lengths)-1] {
-		runs = append(runs, Run{n, 1, n})
+		runs = append(runs, grid.Times(n, 1))
 		at += n
 	}
 	n := lengths[len(lengths)-1]
 	if full := (extent - at) / n; full > 0 {
-		runs = append(runs, Run{n, full, n})
+		runs = append(runs, grid.Times(n, full))
 		at += full * n
 	}
 	if at < extent || len(runs) == 0 {
-		runs = append(runs, Run{n, 1, max(extent-at, 1)})
+		runs = append(runs, grid.Run{Edge: grid.Edge{Codec: n, Data: max(extent-at, 1)}, Count: 1})
 	}
 	return runs
 }
 
 // Within returns a variable's edges along one of its axes as runs. If the last edge extends beyond the
 // variable, it keeps its stored length. It returns nil if the edges are invalid: then no reader can use them.
-func Within(v *manifest.Variable, axis int) (runs []Run) {
+func Within(v *manifest.Variable, axis int) (runs []grid.Run) {
 	edges, err := v.Storage.CutEdges(axis)
 	if err != nil {
 		return nil
@@ -115,14 +108,14 @@ func Within(v *manifest.Variable, axis int) (runs []Run) {
 	at, extent := int64(0), v.Shape[axis]
 	for _, e := range edges {
 		if full := min(e.Count, (extent-at)/max(e.Data, 1)); full > 0 {
-			runs = append(runs, Run{e.Codec, full, e.Data})
+			runs = append(runs, grid.Run{Edge: e.Edge, Count: full})
 			at += full * e.Data
 			if full == e.Count {
 				continue
 			}
 		}
 		if at < extent {
-			runs = append(runs, Run{e.Codec, 1, extent - at})
+			runs = append(runs, grid.Run{Edge: grid.Edge{Codec: e.Codec, Data: extent - at}, Count: 1})
 		}
 		break
 	}
@@ -130,15 +123,15 @@ func Within(v *manifest.Variable, axis int) (runs []Run) {
 }
 
 // PaddedSizes returns the codec sizes of runs, or nil if no edge before the last one is padded.
-func PaddedSizes(runs []Run) (list [][2]int64) {
+func PaddedSizes(runs []grid.Run) (list [][2]int64) {
 	padded := false
 	for i, r := range runs {
-		padded = padded || r.Length > r.Data && i < len(runs)-1
-		if k := len(list) - 1; k >= 0 && list[k][0] == r.Length {
+		padded = padded || r.Codec > r.Data && i < len(runs)-1
+		if k := len(list) - 1; k >= 0 && list[k][0] == r.Codec {
 			list[k][1] += r.Count
 			continue
 		}
-		list = append(list, [2]int64{r.Length, r.Count})
+		list = append(list, [2]int64{r.Codec, r.Count})
 	}
 	if !padded {
 		return nil
@@ -261,11 +254,11 @@ func splitBands(group []Band, votes map[Band]int64) (out []Band) {
 
 // Builder makes the edges along a dimension from bands, which are added in order.
 type Builder struct {
-	Extent int64                    // the length of the dimension
-	Usual  int64                    // the chunk length at positions without a band
-	Own    func(member int32) []Run // returns the list of edges of a member
-	At     int64                    // where the next edge begins
-	Runs   []Run                    // the edges up to At
+	Extent int64                         // the length of the dimension
+	Usual  int64                         // the chunk length at positions without a band
+	Own    func(member int32) []grid.Run // returns the list of edges of a member
+	At     int64                         // where the next edge begins
+	Runs   []grid.Run                    // the edges up to At
 }
 
 // Fill appends edges of the usual length up to a position that the next tile covers.
@@ -294,15 +287,15 @@ func (b *Builder) Add(s Band) {
 func (b *Builder) Chunks(to, length, phase int64, padded bool) {
 	if phase > 0 {
 		n := min(length-phase, to-b.At)
-		b.Push(Run{n, 1, n})
+		b.Push(grid.Times(n, 1))
 	}
 	if full := (to - b.At) / length; full > 0 {
-		b.Push(Run{length, full, length})
+		b.Push(grid.Times(length, full))
 	}
 	if rest := to - b.At; rest > 0 {
-		r := Run{rest, 1, rest}
+		r := grid.Times(rest, 1)
 		if padded {
-			r.Length = length
+			r.Codec = length
 		}
 		b.Push(r)
 	}
@@ -314,7 +307,7 @@ func (b *Builder) list(s Band) {
 	for _, r := range b.Own(s.Member) {
 		length := r.Data
 		if s.Padded {
-			length = r.Length
+			length = r.Codec
 		}
 		for n := r.Count; n > 0; {
 			from, to := max(origin+at, b.At), min(origin+at+r.Data, s.To)
@@ -324,11 +317,11 @@ func (b *Builder) list(s Band) {
 			case to <= from:
 				at, n = at+r.Data, n-1
 			case to-from < r.Data:
-				b.Push(Run{to - from, 1, to - from})
+				b.Push(grid.Times(to-from, 1))
 				at, n = at+r.Data, n-1
 			default:
 				full := min(n, (s.To-b.At)/r.Data)
-				b.Push(Run{length, full, r.Data})
+				b.Push(grid.Run{Edge: grid.Edge{Codec: length, Data: r.Data}, Count: full})
 				at, n = at+full*r.Data, n-full
 			}
 		}
@@ -336,9 +329,9 @@ func (b *Builder) list(s Band) {
 }
 
 // Push appends equal edges.
-func (b *Builder) Push(r Run) {
+func (b *Builder) Push(r grid.Run) {
 	b.At += r.Data * r.Count
-	if k := len(b.Runs) - 1; k >= 0 && b.Runs[k].Data == r.Data && b.Runs[k].Length == r.Length {
+	if k := len(b.Runs) - 1; k >= 0 && b.Runs[k].Edge == r.Edge {
 		b.Runs[k].Count += r.Count
 		return
 	}
@@ -347,7 +340,7 @@ func (b *Builder) Push(r Run) {
 
 // Extend appends chunk lengths to a grid that ends at length. It returns false if length is not
 // the end of a chunk.
-func Extend(schema *zarrjson.Array, axis int, length int64, runs []Run) bool {
+func Extend(schema *zarrjson.Array, axis int, length int64, runs []grid.Run) bool {
 	c := schema.ChunkGrid
 	size, regular := c.Sizes[axis].RegularSize()
 	// Regular grids stay regular if all new chunks fit. Only the last chunk may be shorter, because
@@ -358,7 +351,7 @@ func Extend(schema *zarrjson.Array, axis int, length int64, runs []Run) bool {
 		}
 		whole := true
 		for i, r := range runs {
-			whole = whole && (r.Data == size || i == len(runs)-1 && r.Count == 1 && r.Data < size && r.Length == size)
+			whole = whole && (r.Data == size || i == len(runs)-1 && r.Count == 1 && r.Data < size && r.Codec == size)
 		}
 		if whole {
 			return true
@@ -369,7 +362,7 @@ func Extend(schema *zarrjson.Array, axis int, length int64, runs []Run) bool {
 		if err != nil || end != length || old == 0 {
 			return false
 		}
-		runs = append(runsOf(c.Sizes[axis].Runs()), runs...)
+		runs = slices.Concat(c.Sizes[axis].Runs(), runs)
 	}
 	// A rectilinear grid has explicit lengths for every axis, so the other axes are spelled out,
 	// too.
@@ -378,20 +371,13 @@ func Extend(schema *zarrjson.Array, axis int, length int64, runs []Run) bool {
 		n, regular := sizes[k].RegularSize()
 		switch {
 		case k == axis:
-			sizes[k] = grid.RunLength(Grid(runs)...)
+			sizes[k] = grid.RunLength(Declared(runs)...)
 		case regular:
-			sizes[k] = grid.RunLength(Grid(Repeat([]int64{n}, schema.Shape[k]))...)
+			sizes[k] = grid.RunLength(Declared(Repeat([]int64{n}, schema.Shape[k]))...)
 		}
 	}
 	schema.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
 	return true
-}
-
-func runsOf(list []grid.Run) (runs []Run) {
-	for _, r := range list {
-		runs = append(runs, Run{r.Data, r.Count, r.Data})
-	}
-	return runs
 }
 
 // Around returns the longest chunk along each axis except one.
