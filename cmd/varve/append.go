@@ -60,7 +60,7 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 	}
 	how.SkipKnown = opts.skipKnown
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
-	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
+	how.Progress, how.Comparing = shown.update, shown.then("comparing", "variables")
 	outcome, err := ingest.Append(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {

@@ -64,7 +64,7 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	}
 	how.Force = opts.force
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
-	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
+	how.Progress, how.Comparing = shown.update, shown.then("comparing", "variables")
 	outcome, err := ingest.Build(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {

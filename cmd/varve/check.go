@@ -65,7 +65,7 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 	}
 	how.Pictures = opts.html != ""
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
-	how.Progress, how.Compared = shown.update, shown.then("comparing", "variables")
+	how.Progress, how.Comparing = shown.update, shown.then("comparing", "variables")
 	outcome, failed := ingest.Check(cmd.Context(), how)
 	shown.finish()
 	if failed != nil {

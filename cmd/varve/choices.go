@@ -16,7 +16,7 @@ var (
 	indexUses = map[string]grib.IndexUse{"": grib.IndexAuto, "auto": grib.IndexAuto, "ignore": grib.IndexIgnore, "require": grib.IndexRequire}
 	nameWords = map[string]grib.NameScheme{"": grib.CFNames, "cf": grib.CFNames, "eccodes": grib.EcCodesNames, "wgrib2": grib.Wgrib2Names}
 	gribTimes = map[string]grib.Times{"": grib.ReferenceTimes, "reference": grib.ReferenceTimes, "valid": grib.ValidTimes}
-	missings  = map[string]plan.Missing{"fill": plan.MissingFill, "drop": plan.MissingDrop, "refuse": plan.MissingRefuse}
+	missings  = map[string]plan.Absent{"fill": plan.AbsentFill, "drop": plan.AbsentDrop, "refuse": plan.AbsentRefuse}
 	pads      = map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}
 	coords    = map[string]plan.Coords{"": plan.CoordsEqual, "first": plan.CoordsFirst}
 	codecs    = map[string]codec.Compressor{

@@ -53,9 +53,9 @@ type Options struct {
 	// ValueBytes limits the size in bytes of a variable's values that are read because the manifest
 	// stores them, or because they place files. 0 means 16 MiB.
 	ValueBytes int64
-	// Progress receives how many sources are scanned, and then Compared how many variables are read
+	// Progress receives how many sources are scanned, and then Comparing how many variables are read
 	// to compare files. A single goroutine calls them.
-	Progress, Compared func(done, total int64)
+	Progress, Comparing func(done, total int64)
 
 	indexes *grib.IndexReader // reads the index files of all scans of the build
 }

@@ -36,7 +36,7 @@ func (j *job) load(all []*manifest.File) *loading {
 	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, KeepShards: j.opts.Plan.KeepShards, GRIBIndexes: j.opts.indexes}
 	return &loading{
 		files: all, opts: opts, sums: scan.NewSums(), memory: semaphore.NewWeighted(manifest.MostSummed),
-		workers: cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)), progress: j.opts.Compared, same: map[string]*manifest.Values{},
+		workers: cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)), progress: j.opts.Comparing, same: map[string]*manifest.Values{},
 	}
 }
 
@@ -80,7 +80,7 @@ func (l *loading) Get(ctx context.Context, requests []planner.Request) ([]*manif
 
 // needsElements reports whether all elements are requested.
 func needsElements(r planner.Request) bool {
-	return r.Extent == planner.All || r.Extent == planner.Compared
+	return r.Extent == planner.All || r.Extent == planner.ForComparison
 }
 
 // readFile reads the requested values of one file, which is opened only once.
@@ -115,7 +115,7 @@ func (l *loading) read(ctx context.Context, later *scan.Later, r planner.Request
 	switch r.Extent {
 	case planner.All:
 		values, err = later.Values(r.Variable)
-	case planner.Compared:
+	case planner.ForComparison:
 		values, err = later.Elements(r.Variable)
 	case planner.Sum:
 		values, err = later.Sum(r.Variable, l.sums)

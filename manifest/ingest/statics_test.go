@@ -29,7 +29,7 @@ func TestLargeStatics(t *testing.T) {
 	out := filepath.Join(dir, "out.varve")
 	compared := int64(0)
 	how := func(names ...string) *Options {
-		return &Options{Sources: Sources{Names: names}, Compared: func(done, total int64) { compared = max(compared, total) }}
+		return &Options{Sources: Sources{Names: names}, Comparing: func(done, total int64) { compared = max(compared, total) }}
 	}
 	made, err := Build(ctx, out, how(all[:2]...))
 	if err != nil {

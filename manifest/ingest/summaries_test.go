@@ -84,7 +84,7 @@ func TestLargeCoordinates(t *testing.T) {
 	how := func(names ...string) *Options {
 		compared = 0
 		o := optionsFor(names...)
-		o.ValueBytes, o.Plan.Inline, o.Compared = 512, new(int64(0)), func(_, total int64) { compared = max(compared, total) }
+		o.ValueBytes, o.Plan.Inline, o.Comparing = 512, new(int64(0)), func(_, total int64) { compared = max(compared, total) }
 		return o
 	}
 	mustOf := func(made *Result, err error) *manifest.Snapshot {

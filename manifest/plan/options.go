@@ -36,7 +36,7 @@ type Options struct {
 	Group  string   `json:",omitempty"` // include only this group, which becomes the root
 	Rename []Rename `json:",omitempty"` // new names of variables and dimensions
 
-	Missing Missing `json:",omitempty"` // for variables that some files lack
+	Missing Absent  `json:",omitempty"` // for variables that some files lack
 	Pad     Pad     `json:",omitempty"` // for files that are shorter along a dimension than others
 	Coords  Coords  `json:",omitempty"` // for coordinates that should be equal and differ
 	Overlap Overlap `json:",omitempty"` // for positions that several files hold
@@ -96,14 +96,14 @@ func (o *Options) InlineBytes() int64 {
 	return *o.Inline
 }
 
-// Missing says how to treat a variable that some files lack.
-type Missing string
+// Absent says how to treat a variable that some files lack: "missing" is said of chunks and values.
+type Absent string
 
-// The values of Missing.
+// The values of Absent.
 const (
-	MissingFill   Missing = "" // read as the fill value in these files
-	MissingDrop   Missing = "drop"
-	MissingRefuse Missing = "refuse"
+	AbsentFill   Absent = "" // read as the fill value in these files
+	AbsentDrop   Absent = "drop"
+	AbsentRefuse Absent = "refuse"
 )
 
 // Pad says how to treat files that are shorter along a dimension than others.

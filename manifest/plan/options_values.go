@@ -19,7 +19,7 @@ import (
 // A plan begins with it. Call it before a long scan.
 func (o *Options) Check() error {
 	errs := []error{
-		checkChoice(report.Missing, o.Missing, MissingFill, MissingDrop, MissingRefuse),
+		checkChoice(report.Missing, o.Missing, AbsentFill, AbsentDrop, AbsentRefuse),
 		checkChoice(report.Pad, o.Pad, PadRefuse, PadFill),
 		checkChoice(report.Coords, o.Coords, CoordsEqual, CoordsFirst),
 		checkChoice(report.Names, o.Names, grib.CFNames, grib.EcCodesNames, grib.Wgrib2Names),

@@ -153,19 +153,19 @@ func (p *arrangement) settleAbsent() {
 		var paths []string
 		for _, a := range group {
 			paths = append(paths, strings.TrimPrefix(a.path, "/"))
-			a.dropped = p.env.opts.Missing == plan.MissingDrop
+			a.dropped = p.env.opts.Missing == plan.AbsentDrop
 		}
 		f := report.Finding{Code: report.VariableAbsent, Effect: report.Filled, Args: report.Args{"variables": paths}}
 		// A finding about several arrays lists them in its arguments.
 		if len(group) == 1 {
 			f.Array = group[0].path
 		}
-		fill, drop := report.Do(report.Missing, "fill", report.FillAbsent), report.Do(report.Missing, string(plan.MissingDrop), report.LeavesOut)
+		fill, drop := report.Do(report.Missing, "fill", report.FillAbsent), report.Do(report.Missing, string(plan.AbsentDrop), report.LeavesOut)
 		switch p.env.opts.Missing {
-		case plan.MissingDrop:
-			f.Effect, f.By = report.Dropped, report.Setting{Option: report.Missing, Value: string(plan.MissingDrop)}
-		case plan.MissingRefuse:
-			f.Effect, f.By = report.Refused, report.Setting{Option: report.Missing, Value: string(plan.MissingRefuse)}
+		case plan.AbsentDrop:
+			f.Effect, f.By = report.Dropped, report.Setting{Option: report.Missing, Value: string(plan.AbsentDrop)}
+		case plan.AbsentRefuse:
+			f.Effect, f.By = report.Refused, report.Setting{Option: report.Missing, Value: string(plan.AbsentRefuse)}
 			f.Remedies = []report.Remedy{fill, drop}
 		default:
 			f.Remedies = []report.Remedy{drop}

@@ -133,7 +133,7 @@ func (w *wild) archive() *plan.Options {
 		w.m.file(fmt.Sprintf("f%d", f), vars...)
 	}
 	o := &plan.Options{Coords: []plan.Coords{plan.CoordsEqual, plan.CoordsFirst}[w.n(2)], Overlap: []plan.Overlap{plan.OverlapRefuse, plan.OverlapFirst, plan.OverlapLast}[w.n(3)],
-		Pad: []plan.Pad{plan.PadRefuse, plan.PadFill}[w.n(2)], Missing: []plan.Missing{plan.MissingFill, plan.MissingDrop, plan.MissingRefuse}[w.n(3)], Rectilinear: w.n(2) == 1, Strict: w.n(9) == 1}
+		Pad: []plan.Pad{plan.PadRefuse, plan.PadFill}[w.n(2)], Missing: []plan.Absent{plan.AbsentFill, plan.AbsentDrop, plan.AbsentRefuse}[w.n(3)], Rectilinear: w.n(2) == 1, Strict: w.n(9) == 1}
 	if w.n(3) == 0 {
 		o.Concat = []string{[]string{"time", "lat", "x"}[w.n(3)]}
 	}

@@ -51,7 +51,7 @@ func summarized(t *testing.T, files []*manifest.File, opts plan.Options, valueBy
 				}
 			case Sum:
 				values = values.Sum()
-			case Compared:
+			case ForComparison:
 			default:
 				values = gauged(t, files[n.File].Header, n.Variable, values)
 			}

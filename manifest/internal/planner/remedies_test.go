@@ -104,8 +104,8 @@ func apply(s report.Setting, opts *plan.Options) error {
 	case report.Overlap:
 		opts.Overlap = plan.Overlap(s.Value)
 	case report.Missing:
-		if opts.Missing = plan.Missing(s.Value); s.Value == "fill" {
-			opts.Missing = plan.MissingFill
+		if opts.Missing = plan.Absent(s.Value); s.Value == "fill" {
+			opts.Missing = plan.AbsentFill
 		}
 	case report.Tolerance:
 		opts.Tolerance, err = strconv.ParseFloat(s.Value, 64)

@@ -162,7 +162,7 @@ func (x shapedNumbers) real(i int) float64 {
 func (c *comparison) elements(file int32, m *member) want {
 	p, w := c.p, c.p.env.all(file, m.at, coord.ElementsOf(m.v))
 	if w.Extent == All && p.env.isLarge(m.v) && m.v.Storage.Layout != manifest.Valued {
-		w.Extent = Compared
+		w.Extent = ForComparison
 	}
 	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > p.env.inline() && !p.compared[w.Request] {
 		p.compared[w.Request] = true
@@ -182,7 +182,7 @@ func (c *comparison) fitsMemory(file int32, m *member) bool {
 
 // isCompared reports whether a comparison has requested all elements of a file's variable already.
 func (c *comparison) isCompared(file int32, m *member) bool {
-	return c.p.compared[Request{int(file), m.at, All}] || c.p.compared[Request{int(file), m.at, Compared}]
+	return c.p.compared[Request{int(file), m.at, All}] || c.p.compared[Request{int(file), m.at, ForComparison}]
 }
 
 // sizeOf returns the size of fixed-size elements in memory.

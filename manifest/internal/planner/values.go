@@ -31,10 +31,10 @@ type Extent uint8
 
 // The forms in which values can be required.
 const (
-	All        Extent = iota // all elements
-	Sum                      // only an identity to compare files by: manifest.Values.Sum is enough
-	Summarized               // a summary by a Gauge, because there are too many elements to keep
-	Compared                 // all elements, of any size, for one comparison; they are not kept
+	All           Extent = iota // all elements
+	Sum                         // only an identity to compare files by: manifest.Values.Sum is enough
+	Summarized                  // a summary by a Gauge, because there are too many elements to keep
+	ForComparison               // all elements, of any size, for one comparison; they are not kept
 
 	nothing // the variable has no elements
 )
