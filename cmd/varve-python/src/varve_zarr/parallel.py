@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import Any, Literal
@@ -44,7 +46,7 @@ def scanned(
     names = _expand(files, flags.get("match"), storage)
     taken = {k: v for k, v in flags.items() if k in _SCAN_FLAGS and v is not None}
     with contextlib.ExitStack() as stack:
-        where = _dataset.absolute(parts) if parts is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="varve-parts-"))
+        where = _dataset.absolute(parts) if parts is not None else stack.enter_context(_temporary_folder())
         if "://" not in where:
             os.makedirs(where, exist_ok=True)
         submit, workers = _submitter(parallel, stack)
@@ -59,6 +61,24 @@ def scanned(
             listed = "\n".join(f"{_range_of(names)}: {message}" for (names, *_), message in failed)
             raise VarveError(f"{len(failed)} of {len(tasks)} scans failed; skip_broken=True leaves out files that cannot be read\n{listed}")
         yield [part for part, _ in results]
+
+
+@contextlib.contextmanager
+def _temporary_folder() -> Iterator[str]:
+    """Make a folder, and remove it afterwards.
+
+    The command of a worker that was killed may still write into the folder while it is removed, so the removal is
+    tried again. A command that comes later fails, because its folder is missing.
+    """
+    folder = tempfile.mkdtemp(prefix="varve-parts-")
+    try:
+        yield folder
+    finally:
+        for _ in range(20):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not os.path.exists(folder):
+                break
+            time.sleep(0.1)
 
 
 def _range_of(names: list[str]) -> str:
