@@ -6,7 +6,7 @@ import (
 	"varve/grid"
 )
 
-// TestRunLocations checks that a caller may change the location of a chunk: the next ones are those of the run.
+// TestRunLocations checks that a caller may change a location: the next locations do not depend on it.
 func TestRunLocations(t *testing.T) {
 	r := Run{Location: Location{Coords: []int64{0, 1}, Kind: Verbatim, Source: 3}, Chunks: 3, Offsets: []int64{10, 20, 30}, Sizes: []int64{1, 2, 3}}
 	chunks := grid.Region{Origin: []int64{0, 0}, Shape: []int64{2, 2}}

@@ -93,7 +93,7 @@ func exitCode(err error, interrupted bool) int {
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "varve",
-		Short: "Combine NetCDF, HDF5 and Zarr files into one virtual Zarr dataset",
+		Short: "Combine NetCDF, HDF5, GRIB and Zarr files into one virtual Zarr dataset",
 		Long: `varve combines the NetCDF, HDF5, Zarr and other files of an archive into one Zarr dataset.
 It does not copy or change the files. Try "varve demo" first.
 

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"varve/manifest/report/text"
 )
 
 // All text for people leaves through a shownWriter. Names, attributes and messages come from files and servers, so
@@ -44,7 +46,7 @@ func (w *shownWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// finish writes what is left of a character whose end was never written.
+// finish writes the first bytes of a character whose last bytes never came.
 func (w *shownWriter) finish() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,40 +71,34 @@ func wholeRunes(text []byte) int {
 	return len(text)
 }
 
-// quoteControls returns text with each control character quoted, except line breaks and tabs. It returns text itself if
+// quoteControls returns b with each control character quoted, except line breaks and tabs. It returns b itself if
 // there are none.
-func quoteControls(text []byte) []byte {
+func quoteControls(b []byte) []byte {
 	var out []byte // nil until the first character to quote
-	for at := 0; at < len(text); {
-		r, n := utf8.DecodeRune(text[at:])
+	for at := 0; at < len(b); {
+		r, n := utf8.DecodeRune(b[at:])
 		isBad := r == utf8.RuneError && n == 1
 		switch {
-		case !isBad && (r == '\n' || r == '\t' || !isControl(r)):
+		case !isBad && (r == '\n' || r == '\t' || !text.IsControl(r)):
 			if out != nil {
-				out = append(out, text[at:at+n]...)
+				out = append(out, b[at:at+n]...)
 			}
 			at += n
 			continue
 		case out == nil:
-			out = append(make([]byte, 0, len(text)+16), text[:at]...)
+			out = append(make([]byte, 0, len(b)+16), b[:at]...)
 		}
 		if isBad || r < 0x7f {
-			out = fmt.Appendf(out, `\x%02x`, text[at])
+			out = fmt.Appendf(out, `\x%02x`, b[at])
 		} else {
 			out = fmt.Appendf(out, `\u%04x`, r) // in JSON, it is the same character
 		}
 		at += n
 	}
 	if out == nil {
-		return text
+		return b
 	}
 	return out
-}
-
-// isControl reports whether a terminal may obey a character instead of showing it. Those of the second kind change the
-// direction of the text around them.
-func isControl(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
 // printable quotes all characters of a name that do not print, also line breaks: each byte as \x and two digits.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"varve/manifest/report/text"
 )
 
 func TestPrintable(t *testing.T) {
@@ -90,7 +92,7 @@ func checkShown(t *testing.T, out string) {
 		t.Errorf("output is not UTF-8: %q", out)
 	}
 	for _, r := range out {
-		if isControl(r) && r != '\n' && r != '\t' {
+		if text.IsControl(r) && r != '\n' && r != '\t' {
 			t.Errorf("%U is in the output %q", r, out)
 			return
 		}
@@ -153,7 +155,7 @@ func TestHostileNames(t *testing.T) {
 		{"build two", []string{"build", at("o5"), at("one.zarr"), at("two.zarr")}, exitDone},
 		{"inspect", []string{"inspect", at("one.zarr")}, exitDone},
 		{"inspect as JSON", []string{"inspect", "--json", at("one.zarr")}, exitDone},
-		{"inspect what has no format", []string{"inspect", at(evil + ".nc")}, -1},
+		{"inspect a file of no format", []string{"inspect", at(evil + ".nc")}, -1},
 		{"info", []string{"info", out}, exitDone},
 		{"info as JSON", []string{"info", out, "--json"}, exitDone},
 		{"info of no array", []string{"info", out, "no" + evil}, exitUsage},

@@ -164,7 +164,7 @@ func (j *journey) withStore(ctx context.Context, step, out, temp string) error {
 	return j.compare(ctx, again)
 }
 
-// compare compares the values of a manifest with those of the archive.
+// compare reports an error unless a manifest has the values of the archive.
 func (j *journey) compare(ctx context.Context, out string) error {
 	s, err := store.Open(ctx, out, &store.Options{Trusted: true})
 	if err != nil {

@@ -283,8 +283,8 @@ func (r *SyncResult) message() string {
 	return strings.Join(parts, ", ")
 }
 
-// findChanged finds the known sources that have changed, among those that only names, or all. A source that cannot be
-// read counts as changed, so that the scan reports it.
+// findChanged finds the known sources that have changed. If only is given, it looks at its sources alone. A source that
+// cannot be read counts as changed, so that the scan reports it.
 func (r *revision) findChanged(ctx context.Context, only map[string]bool) error {
 	k := &keeping{job: r.job, opener: r.opts.Opener}
 	if k.opener == nil {
@@ -332,7 +332,7 @@ func (r *revision) make(ctx context.Context, what string) (*Result, error) {
 			to++
 		}
 		if stays {
-			err = r.takeOld(ctx, r.names[from:to], sink, inline)
+			err = r.copyOld(ctx, r.names[from:to], sink, inline)
 		} else {
 			err = r.scanSome(ctx, r.names[from:to], sink)
 		}
@@ -354,7 +354,7 @@ func (r *revision) stays(name string) bool {
 	return f != nil && !r.changed[name] && len(f.Parts) == 0
 }
 
-// scanSome scans sources behind those that the job has already.
+// scanSome scans sources. Their files follow those that the job already has.
 func (r *revision) scanSome(ctx context.Context, names []string, sink *refSink) error {
 	// Restart is hidden, because the sink has rows of other sources.
 	found, err := scan.Scan(ctx, names, r.scanOptions(struct{ scan.RefSink }{sink}))
@@ -365,8 +365,8 @@ func (r *revision) scanSome(ctx context.Context, names []string, sink *refSink) 
 	return nil
 }
 
-// takeOld copies files and their refs from the old snapshot. Of the inline chunks it copies those that are used.
-func (r *revision) takeOld(ctx context.Context, names []string, sink *refSink, inline map[int64]int64) error {
+// copyOld copies files and their refs from the old snapshot, with the inline chunks that the refs use.
+func (r *revision) copyOld(ctx context.Context, names []string, sink *refSink, inline map[int64]int64) error {
 	ends := make(map[*manifest.File]int64, len(r.old.files))
 	end := r.old.reader.Rows(manifest.Refs)
 	for _, f := range slices.Backward(r.old.files) {

@@ -38,8 +38,8 @@ func modify(t *testing.T, names []string) {
 	}
 }
 
-// TestRandomSyncs syncs a manifest with random parts of an archive, of which some files changed in between, and then with
-// the whole. The result is the manifest that a build makes.
+// TestRandomSyncs syncs a manifest with random parts of an archive, some files of which change in between, and then with the
+// whole archive. The result must equal a new build.
 func TestRandomSyncs(t *testing.T) {
 	configured(t)
 	n := uint64(60)

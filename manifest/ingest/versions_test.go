@@ -44,8 +44,8 @@ func storedVersion(t *testing.T, name string) (dir string) {
 	return dir
 }
 
-// TestStoredVersions opens manifests as each stored version of the format has them, and compares their values with those of a
-// manifest that is built now. Every version that was released must stay readable.
+// TestStoredVersions opens manifests of each stored version of the format, and compares their values with those of a manifest
+// that is built now. Every version that was released must stay readable.
 func TestStoredVersions(t *testing.T) {
 	configured(t)
 	names, err := filepath.Glob("testdata/versions/*.varve")

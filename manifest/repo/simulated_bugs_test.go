@@ -63,7 +63,7 @@ var bugs = []bug{
 	{name: "current is compared before it is locked", homes: inFolders, files: func(_ *world, f files) files { return &earlyCompare{f.(*folder)} }},
 }
 
-// lateVersion reads the version of current when it replaces it, so a gc that ran meanwhile goes unnoticed.
+// lateVersion reads the version of current only when it replaces it, so it does not notice a gc that ran before.
 type lateVersion struct{ *objects }
 
 func (f *lateVersion) swapCurrent(ctx context.Context, _ pointerState, old, new []byte) error {
@@ -151,7 +151,7 @@ func (f *early) swapCurrent(ctx context.Context, since pointerState, old, new []
 	return f.files.finish(ctx, f.tables...)
 }
 
-// earlyHistory is a gc that finds out what is needed, and then keeps writers off.
+// earlyHistory is a gc that first lists the needed files and then stops writers, so it misses files that were added in between.
 func earlyHistory(o *operation, keep int) error {
 	needed, err := o.r.needed(o.ctx, keep)
 	if err != nil {

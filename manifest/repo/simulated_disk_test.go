@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// simulatedDisk is a file system in a world. After a power failure it has what was flushed, and any part of the rest:
+// simulatedDisk is a file system in a world. After a power failure it has all that was flushed, and any part of the rest:
 //
 //   - a file that was not flushed has any beginning of its content;
-//   - of the names that were made, removed or replaced in a folder since it was flushed, any were.
+//   - of the names that were made, removed or replaced in a folder since the folder was flushed, any part is lost.
 type simulatedDisk struct {
 	world   *world
 	folders map[string]*simulatedFolder // "" is the repository
@@ -97,7 +97,7 @@ func (d *simulatedDisk) content(name string) []byte {
 	return nil
 }
 
-// powerFailure loses what was not flushed.
+// powerFailure loses all data that was not flushed.
 func (d *simulatedDisk) powerFailure(random *rand.Rand) {
 	d.lockMu.Lock()
 	clear(d.locks)

@@ -152,7 +152,7 @@ func (w *world) run() {
 	}
 }
 
-// sorted returns the calls that can be executed, those whose senders gave up, and all.
+// sorted returns three lists of calls: those that can be executed, those whose senders gave up, and all.
 func (w *world) sorted() (ready, late, all []*call) {
 	slices.SortStableFunc(w.pending, func(a, b *call) int {
 		return cmp.Or(cmp.Compare(a.by.number, b.by.number), strings.Compare(a.name, b.name))
@@ -301,7 +301,7 @@ func (w *world) suspend(p *process) {
 	}
 }
 
-// suspending lets a process be suspended before and after each step, except those that it makes at the same time.
+// suspending lets a process be suspended before and after each step, but not between steps that it makes at the same time.
 type suspending struct {
 	files
 	w *world

@@ -101,8 +101,8 @@ type inlineLister struct {
 	run   manifest.Run
 }
 
-// list lists the chunks that have the coordinates of l.run along the axes before k. pieces are those that meet these
-// chunks along these axes. It returns false to end the list.
+// list lists the chunks that have the coordinates of l.run along the axes before k. pieces are the pieces that overlap
+// these chunks along these axes. It returns false to end the list.
 func (l *inlineLister) list(k int, pieces []*manifest.Piece) bool {
 	switch {
 	case len(pieces) == 0:

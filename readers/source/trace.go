@@ -4,7 +4,7 @@ import "context"
 
 // Operation is something that takes time.
 type Operation struct {
-	// Name says what is done: "source.read" reads bytes of a source from its storage, "store.read" elements of an
+	// Name is the name of the operation: "source.read" reads bytes of a source from its storage, "store.read" elements of an
 	// array, and "store.chunk" the bytes of a chunk.
 	Name string
 	// Object is the source, without secrets, or the path of the array.

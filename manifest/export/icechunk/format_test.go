@@ -159,10 +159,10 @@ func TestManifestReadsBack(t *testing.T) {
 	where := tail.put([]byte("file:///a"))
 	a, b := &arrayRefs{}, &arrayRefs{}
 	a.reset(nodeID{1}, 2, 4)
-	putVirtual(a.next(modified, []int64{0, 1}), placed{modified, where, 99}, 10, 20)
+	putVirtual(a.next(modified, []int64{0, 1}), sourceRecord{modified, where, 99}, 10, 20)
 	a.next(dropped, []int64{1, 0})
 	a.n--
-	putVirtual(a.next(tagged, []int64{1, 1}), placed{tagged, where, tail.put([]byte(`"etag"`))}, 30, 40)
+	putVirtual(a.next(tagged, []int64{1, 1}), sourceRecord{tagged, where, tail.put([]byte(`"etag"`))}, 30, 40)
 	b.reset(nodeID{2}, 0, 1)
 	b.next(dropped, nil)
 	putInline(b.set(0, inlined), tail.put([]byte("bytes")))

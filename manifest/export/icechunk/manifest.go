@@ -134,14 +134,14 @@ func (t *tail) put(b []byte) uint32 {
 	return uint32(at)
 }
 
-// placed is the location and check of a source, as stored in records.
-type placed struct {
+// sourceRecord is the location and check of a source, as stored in records.
+type sourceRecord struct {
 	kind     refKind
 	location uint32 // in the tail
 	check    uint32 // the seconds, or the ETag in the tail
 }
 
-func putVirtual(r []byte, p placed, offset, length int64) {
+func putVirtual(r []byte, p sourceRecord, offset, length int64) {
 	binary.LittleEndian.PutUint64(r[offsetAt:], uint64(offset))
 	binary.LittleEndian.PutUint64(r[lengthAt:], uint64(length))
 	binary.LittleEndian.PutUint32(r[locationAt:], p.location)

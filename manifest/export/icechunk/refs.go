@@ -133,7 +133,7 @@ func (w *writer) work(ctx context.Context, queue <-chan *job) error {
 	if err != nil {
 		return fmt.Errorf("zstd: %w", err)
 	}
-	b := &bench{writer: w, encoder: e, places: map[int64]placed{}}
+	b := &manifestWorker{writer: w, encoder: e, sources: map[int64]sourceRecord{}}
 	for j := range queue {
 		if err := b.do(ctx, j); err != nil {
 			return err

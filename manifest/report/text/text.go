@@ -89,14 +89,14 @@ func (p *Printer) Sentence(f *report.Finding) string {
 	return oneLine(text)
 }
 
-// isControl reports whether a terminal may obey a character instead of showing it. That includes the characters that
+// IsControl reports whether a terminal may obey a character instead of showing it. That includes the characters that
 // change the direction of the text around them.
-func isControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+func IsControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // oneLine quotes the control characters of a text. Names of files and variables may contain line breaks, which must not
 // look like new lines of a report, and other characters that a terminal obeys.
 func oneLine(text string) string {
-	if strings.IndexFunc(text, isControl) < 0 {
+	if strings.IndexFunc(text, IsControl) < 0 {
 		return text
 	}
 	var b strings.Builder
@@ -104,7 +104,7 @@ func oneLine(text string) string {
 		var r rune
 		r, n = utf8.DecodeRuneInString(text[at:])
 		switch {
-		case !isControl(r):
+		case !IsControl(r):
 			b.WriteString(text[at : at+n]) // bytes that are no UTF-8 stay the same
 		case r < utf8.RuneSelf:
 			fmt.Fprintf(&b, `\x%02x`, r)

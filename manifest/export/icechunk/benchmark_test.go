@@ -23,10 +23,10 @@ func sampleManifest(n int) (*arrayRefs, *tail) {
 	random := rand.New(rand.NewPCG(1, 2))
 	a, t := &arrayRefs{}, &tail{}
 	a.reset(nodeID{1, 2, 3}, 3, n)
-	offset, p := int64(0), placed{}
+	offset, p := int64(0), sourceRecord{}
 	for i := range int64(n) {
 		if i%1000 == 0 {
-			p = placed{kind: modified, location: t.put(fmt.Appendf(nil, "file:///archive/refs/part_%05d.nc", i/1000)), check: uint32(1700000000 + i/1000)}
+			p = sourceRecord{kind: modified, location: t.put(fmt.Appendf(nil, "file:///archive/refs/part_%05d.nc", i/1000)), check: uint32(1700000000 + i/1000)}
 			offset = 4096
 		}
 		size := 200 + random.Int64N(128)

@@ -14,8 +14,8 @@ import (
 	"varve/readers/icechunk/file"
 )
 
-// bench has the buffers with which one worker writes manifests, reused from one manifest to the next.
-type bench struct {
+// manifestWorker writes one manifest after another. It reuses its buffers.
+type manifestWorker struct {
 	*writer
 	encoder *zstd.Encoder
 	arrays  []*arrayRefs
@@ -25,9 +25,9 @@ type bench struct {
 	file    []byte
 	kept    []*keptChunk
 
-	places map[int64]placed // by source whose location is in the tail
-	last   int64            // the source of the previous ref
-	place  placed
+	sources map[int64]sourceRecord // by source whose location is in the tail
+	last    int64                  // the source of the previous ref
+	source  sourceRecord
 }
 
 // keptChunk is a chunk whose bytes the repository stores itself. Several are re-encoded concurrently, so its
@@ -41,13 +41,13 @@ type keptChunk struct {
 }
 
 // do writes one manifest, unless it would be empty.
-func (b *bench) do(ctx context.Context, j *job) error {
-	b.used, b.tail.data, b.last, b.kept = 0, b.tail.data[:0], -1, b.kept[:0]
-	clear(b.places)
+func (m *manifestWorker) do(ctx context.Context, j *job) error {
+	m.used, m.tail.data, m.last, m.kept = 0, m.tail.data[:0], -1, m.kept[:0]
+	clear(m.sources)
 	group, inner := errgroup.WithContext(ctx)
 	var failed error
 	for _, p := range j.parts {
-		if failed = b.part(inner, group, j, p); failed != nil {
+		if failed = m.part(inner, group, j, p); failed != nil {
 			break
 		}
 	}
@@ -58,8 +58,8 @@ func (b *bench) do(ctx context.Context, j *job) error {
 	if failed != nil {
 		return failed
 	}
-	b.settle(&j.count)
-	arrays := b.arrays[:b.used]
+	m.fillReserved(&j.count)
+	arrays := m.arrays[:m.used]
 	for i, a := range arrays {
 		j.parts[i].refs = a.n
 		j.info.refs += uint32(a.n)
@@ -67,38 +67,38 @@ func (b *bench) do(ctx context.Context, j *job) error {
 	if j.info.refs == 0 {
 		return nil
 	}
-	return b.save(ctx, j, slices.DeleteFunc(slices.Clone(arrays), func(a *arrayRefs) bool { return a.n == 0 }))
+	return m.save(ctx, j, slices.DeleteFunc(slices.Clone(arrays), func(a *arrayRefs) bool { return a.n == 0 }))
 }
 
 // maxReserved bounds the refs for which memory is reserved in advance.
 const maxReserved = 1 << 16
 
 // array returns a buffer for the refs of a part.
-func (b *bench) array(p *part) *arrayRefs {
-	if b.used == len(b.arrays) {
-		b.arrays = append(b.arrays, &arrayRefs{})
+func (m *manifestWorker) array(p *part) *arrayRefs {
+	if m.used == len(m.arrays) {
+		m.arrays = append(m.arrays, &arrayRefs{})
 	}
-	a := b.arrays[b.used]
+	a := m.arrays[m.used]
 	a.reset(p.node, p.box.Rank(), int(min(chunks(p.box), maxReserved)))
-	b.used++
+	m.used++
 	return a
 }
 
-func (b *bench) save(ctx context.Context, j *job, arrays []*arrayRefs) (err error) {
-	if b.buffer, err = encodeManifest(b.buffer, j.id, arrays, b.tail.data); err != nil {
+func (m *manifestWorker) save(ctx context.Context, j *job, arrays []*arrayRefs) (err error) {
+	if m.buffer, err = encodeManifest(m.buffer, j.id, arrays, m.tail.data); err != nil {
 		return err
 	}
-	b.file = b.encoder.EncodeAll(b.buffer, append(b.file[:0], header(file.Manifest)...))
-	j.info.id, j.info.size = j.id, uint64(len(b.file))
-	return b.add(ctx, b.file, manifestsFolder, j.id)
+	m.file = m.encoder.EncodeAll(m.buffer, append(m.file[:0], header(file.Manifest)...))
+	j.info.id, j.info.size = j.id, uint64(len(m.file))
+	return m.add(ctx, m.file, manifestsFolder, j.id)
 }
 
 // countEvery is the number of quick refs per progress update.
 const countEvery = 1 << 10
 
 // part adds the records of one array.
-func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part) error {
-	a := b.array(p)
+func (m *manifestWorker) part(ctx context.Context, group *errgroup.Group, j *job, p *part) error {
+	a := m.array(p)
 	numbers := make([]int64, 0, min(chunks(p.box), maxReserved))
 	seen := int64(0) // refs not yet reported as progress
 	for l, err := range p.array.chunks.Locations(ctx, p.box) {
@@ -109,13 +109,13 @@ func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part
 			seen++
 		}
 		if seen == countEvery {
-			b.seen.Add(seen)
+			m.seen.Add(seen)
 			seen = 0
 		}
 		if l.Kind == manifest.Missing {
 			continue
 		}
-		if err := b.record(ctx, group, j, p, a, l); err != nil {
+		if err := m.record(ctx, group, j, p, a, l); err != nil {
 			return fmt.Errorf("%s: chunk %v: %w", p.array.spec.Path, l.Coords, err)
 		}
 		if p.isNew(l.Coords) {
@@ -123,10 +123,10 @@ func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part
 			numbers = append(numbers, n)
 		}
 	}
-	b.seen.Add(seen)
+	m.seen.Add(seen)
 	// Parts of one array in several workers share the log.
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, n := range numbers {
 		p.log.add(n)
 	}
@@ -137,37 +137,37 @@ func (b *bench) part(ctx context.Context, group *errgroup.Group, j *job, p *part
 func (p *part) isNew(coords []int64) bool { return p.axis < 0 || coords[p.axis] >= p.fresh }
 
 // record adds the record of one chunk.
-func (b *bench) record(ctx context.Context, group *errgroup.Group, j *job, p *part, a *arrayRefs, l *manifest.Location) error {
+func (m *manifestWorker) record(ctx context.Context, group *errgroup.Group, j *job, p *part, a *arrayRefs, l *manifest.Location) error {
 	if l.Kind == manifest.Reencoded {
-		return b.reencode(ctx, group, p, b.reserve(a, l.Coords), slices.Clone(l.Coords))
+		return m.reencode(ctx, group, p, m.reserve(a, l.Coords), slices.Clone(l.Coords))
 	}
 	if l.Source < 0 {
-		return b.keep(ctx, b.reserve(a, l.Coords), l.Inline)
+		return m.keep(ctx, m.reserve(a, l.Coords), l.Inline)
 	}
 	if l.Size <= 0 || l.Offset < 0 {
 		return corruptf("%d bytes at %d of source %d", l.Size, l.Offset, l.Source)
 	}
 	// Consecutive chunks usually have the same source, so the last one is cached.
-	if l.Source != b.last {
-		if err := b.find(ctx, l.Source); err != nil {
+	if l.Source != m.last {
+		if err := m.find(ctx, l.Source); err != nil {
 			return err
 		}
 	}
-	putVirtual(a.next(b.place.kind, l.Coords), b.place, l.Offset, l.Size)
+	putVirtual(a.next(m.source.kind, l.Coords), m.source, l.Offset, l.Size)
 	j.count.Virtual++
-	if b.place.kind == virtual {
+	if m.source.kind == virtual {
 		j.count.Unguarded++
 	}
 	return nil
 }
 
 // find sets the location that refs of a source use, and caches it for this manifest.
-func (b *bench) find(ctx context.Context, row int64) error {
-	if p, ok := b.places[row]; ok {
-		b.last, b.place = row, p
+func (m *manifestWorker) find(ctx context.Context, row int64) error {
+	if p, ok := m.sources[row]; ok {
+		m.last, m.source = row, p
 		return nil
 	}
-	s, err := b.in.source(ctx, row)
+	s, err := m.in.source(ctx, row)
 	if err != nil {
 		return err
 	}
@@ -175,37 +175,37 @@ func (b *bench) find(ctx context.Context, row int64) error {
 	if err != nil {
 		return err
 	}
-	b.reach.add(where)
-	p := placed{location: b.tail.put([]byte(where))}
+	m.reach.add(where)
+	p := sourceRecord{location: m.tail.put([]byte(where))}
 	var etag string
 	if p.kind, p.check, etag = check(s, where); p.kind == tagged {
-		p.check = b.tail.put([]byte(etag))
+		p.check = m.tail.put([]byte(etag))
 	}
-	b.last, b.place, b.places[row] = row, p, p
+	m.last, m.source, m.sources[row] = row, p, p
 	return nil
 }
 
-// reserve adds a record that settle sets later.
-func (b *bench) reserve(a *arrayRefs, coords []int64) *keptChunk {
+// reserve adds a record that fillReserved sets later.
+func (m *manifestWorker) reserve(a *arrayRefs, coords []int64) *keptChunk {
 	a.next(dropped, coords)
 	k := &keptChunk{array: a, record: a.added() - 1}
-	b.kept = append(b.kept, k)
+	m.kept = append(m.kept, k)
 	return k
 }
 
 // reencode starts re-encoding a chunk in the background.
-func (b *bench) reencode(ctx context.Context, group *errgroup.Group, p *part, k *keptChunk, coords []int64) error {
+func (m *manifestWorker) reencode(ctx context.Context, group *errgroup.Group, p *part, k *keptChunk, coords []int64) error {
 	select {
-	case b.reencoded <- struct{}{}:
+	case m.reencoded <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	group.Go(func() error {
-		defer func() { <-b.reencoded }()
-		defer b.seen.Add(1)
+		defer func() { <-m.reencoded }()
+		defer m.seen.Add(1)
 		stored, err := p.array.chunks.Chunk(ctx, coords)
 		if err == nil {
-			err = b.keep(ctx, k, stored)
+			err = m.keep(ctx, k, stored)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: chunk %v: %w", p.array.spec.Path, coords, err)
@@ -228,15 +228,15 @@ func (w *writer) keep(ctx context.Context, k *keptChunk, stored []byte) (err err
 	return w.add(ctx, stored, chunksFolder, k.id)
 }
 
-// settle sets the records of the re-encoded chunks.
-func (b *bench) settle(count *Counts) {
-	for _, k := range b.kept {
+// fillReserved sets the records of the re-encoded chunks.
+func (m *manifestWorker) fillReserved(count *Counts) {
+	for _, k := range m.kept {
 		switch {
 		case k.length == 0:
 			// All elements turned out to be the fill value: the record stays dropped.
 			k.array.n--
 		case k.inline != nil:
-			putInline(k.array.set(k.record, inlined), b.tail.put(k.inline))
+			putInline(k.array.set(k.record, inlined), m.tail.put(k.inline))
 			count.Inline++
 		default:
 			putNative(k.array.set(k.record, native), k.id, k.length)
