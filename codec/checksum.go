@@ -94,6 +94,13 @@ func (s *checksum) trim(src []byte) ([]byte, error) {
 	return body, nil
 }
 
+func (s *checksum) surrounds() (before, after int64) {
+	if s.isFirst {
+		return 4, 0
+	}
+	return 0, 4
+}
+
 func (s *checksum) Decode(dst, src []byte) (int, error) { return decodeTrimmed(s, dst, src) }
 
 // decodeTrimmed copies the bytes that a trimmer returns to dst.

@@ -42,6 +42,8 @@ func (fletcher32) trim(src []byte) ([]byte, error) {
 	return body, nil
 }
 
+func (fletcher32) surrounds() (before, after int64) { return 0, 4 }
+
 // checkPortable returns an error for a sum with swapped bytes.
 func (f fletcher32) checkPortable(stored []byte) error {
 	body, err := f.trim(stored)

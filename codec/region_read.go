@@ -79,6 +79,7 @@ const (
 	byRows                      // the bytes of the rows
 	bySpan                      // all stored bytes, of which only the rows are decompressed
 	byTiles                     // the rows of the table, then the tiles
+	bySpans                     // decompressed spans between access points: see SpanReader
 )
 
 // methodFor returns the cheapest method for a region.
@@ -155,6 +156,11 @@ func (d *regionDecode) run(ctx context.Context) error {
 			}
 		}
 	}
+	return d.finish()
+}
+
+// finish decodes the array codecs of all regions.
+func (d *regionDecode) finish() error {
 	for i := len(d.pending) - 1; i >= 0; i-- { // inner chunks first: they were added later
 		if err := d.pending[i].run(d.a); err != nil {
 			return d.pending[i].wrap(err)
@@ -173,9 +179,12 @@ func (pt *part) wrap(err error) error {
 
 // add adds a part. Unless the whole chunk is decoded, it converts the region to that of
 // the array codecs' output, and schedules decoding the array codecs at the end.
-func (d *regionDecode) add(pt part) {
+func (d *regionDecode) add(pt part) { d.addBy(pt, pt.p.methodFor(pt.region)) }
+
+// addBy is add with a method.
+func (d *regionDecode) addBy(pt part, method decodeMethod) {
 	p := pt.p
-	pt.method = p.methodFor(pt.region)
+	pt.method = method
 	if pt.method != byWhole && len(p.arrayCodecs) > 0 {
 		u := pendingArrays{part: pt, regions: p.encodedRegions(pt.region)}
 		inner := u.regions[len(p.arrayCodecs)]

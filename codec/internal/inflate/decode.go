@@ -2,6 +2,7 @@ package inflate
 
 import (
 	"encoding/binary"
+	"errors"
 	"sync"
 
 	"varve/codec/internal/corrupt"
@@ -13,9 +14,10 @@ import (
 type decoder struct {
 	dst, src []byte
 	cursor
-	own  tables
-	code code
-	lens [litlenSyms + distSyms + 2]uint8
+	isPart bool // dst may end before the stream: errFull is returned then
+	own    tables
+	code   code
+	lens   [litlenSyms + distSyms + 2]uint8
 }
 
 // A cursor is the position of a decoder in its buffers. Assembly reads and writes it.
@@ -74,8 +76,14 @@ func (d *decoder) truncated() error {
 	return corrupt.Errorf("deflate: input ends at offset %d within a block", len(d.src))
 }
 
+// errFull says that dst of a decoder with isPart is full.
+var errFull = errors.New("deflate: the buffer is full")
+
 // overflow returns the error for a stream that holds more than len(dst) bytes.
 func (d *decoder) overflow() error {
+	if d.isPart {
+		return errFull
+	}
 	return corrupt.Errorf("deflate: more than the expected %d bytes, noticed at offset %d", len(d.dst), d.offset())
 }
 
@@ -117,6 +125,9 @@ func (d *decoder) stored() error {
 		return d.truncated()
 	}
 	if int(size) > len(d.dst)-d.op {
+		if d.isPart {
+			d.op += copy(d.dst[d.op:], body)
+		}
 		return d.overflow()
 	}
 	d.op += copy(d.dst[d.op:], body[:size])

@@ -26,9 +26,12 @@ const (
 // verifies their checksums and sizes. A file has at least one member. Zero bytes between members and
 // at the end are allowed, as in the gzip program and in Python (and so in numcodecs); other bytes are
 // an error.
-func Gzip(dst, src []byte) (n int, err error) {
+func Gzip(dst, src []byte) (n int, err error) { return gzipWith(dst, src, blocks) }
+
+// gzipWith is Gzip with a function that decodes the blocks of a member.
+func gzipWith(dst, src []byte, decode blockDecoder) (n int, err error) {
 	for at := 0; ; {
-		m, end, err := member(dst[n:], src, at)
+		m, end, err := member(dst[n:], src, at, decode)
 		n += m
 		if err != nil {
 			return n, err
@@ -40,11 +43,11 @@ func Gzip(dst, src []byte) (n int, err error) {
 }
 
 // member decodes the member at src[at:]. It returns the decoded length and the end of the member.
-func member(dst, src []byte, at int) (n, end int, err error) {
+func member(dst, src []byte, at int, decode blockDecoder) (n, end int, err error) {
 	if at, err = gzipBody(src, at); err != nil {
 		return 0, at, err
 	}
-	n, end, err = blocks(dst, src, at)
+	n, end, err = decode(dst, src, at)
 	if err != nil {
 		return n, end, err
 	}

@@ -17,11 +17,17 @@ const (
 // Zlib decodes one zlib stream to dst, verifies its checksum and returns the decoded length. Bytes
 // after the stream are ignored, as in libhdf5 and numcodecs. A stream that needs a preset dictionary is
 // errors.ErrUnsupported.
-func Zlib(dst, src []byte) (n int, err error) {
+func Zlib(dst, src []byte) (n int, err error) { return zlibWith(dst, src, blocks) }
+
+// blockDecoder decodes the DEFLATE stream at src[at:] as blocks does.
+type blockDecoder func(dst, src []byte, at int) (n, end int, err error)
+
+// zlibWith is Zlib with a function that decodes the blocks.
+func zlibWith(dst, src []byte, decode blockDecoder) (n int, err error) {
 	if err := checkZlibHeader(src); err != nil {
 		return 0, err
 	}
-	n, end, err := blocks(dst, src, zlibHeader)
+	n, end, err := decode(dst, src, zlibHeader)
 	if err != nil {
 		return n, err
 	}
