@@ -59,7 +59,7 @@ func IsRaw(specs []Spec) bool {
 
 // HasShards reports whether any of the codecs makes shards, whose inner chunks clients read one by one.
 func HasShards(specs []Spec) bool {
-	return slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == "sharding_indexed" })
+	return slices.ContainsFunc(specs, Spec.IsSharding)
 }
 
 // HasMessages reports whether stored chunks are GRIB messages, which describe their grid and time themselves.

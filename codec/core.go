@@ -19,7 +19,7 @@ const (
 )
 
 // coreCodecs are the codecs of Zarr's core specification. GDAL, TensorStore and other clients have no others.
-var coreCodecs = []string{"bytes", "transpose", "gzip", "zstd", "blosc", "crc32c", "sharding_indexed"}
+var coreCodecs = []string{"bytes", "transpose", "gzip", "zstd", "blosc", "crc32c", shardingName}
 
 // IsCore reports whether a type belongs to Zarr's core specification.
 func (t Type) IsCore() bool {
@@ -108,12 +108,12 @@ func compressorOf(specs []Spec) Compressor {
 				return ""
 			}
 			found = Compressor(s.Name)
-		case "sharding_indexed":
-			inner, _, err := shardSpecs(s)
+		case shardingName:
+			shards, err := s.ShardingConfig()
 			if err != nil {
 				return ""
 			}
-			found = compressorOf(inner)
+			found = compressorOf(shards.Codecs)
 		}
 	}
 	return found
@@ -141,9 +141,9 @@ func allCore(specs []Spec) bool { return len(Extensions(specs)) == 0 }
 // Extensions returns the names of the codecs that are not in Zarr's core specification, also within shards.
 func Extensions(specs []Spec) (names []string) {
 	for _, s := range specs {
-		if s.Name == "sharding_indexed" {
-			if inner, index, err := shardSpecs(s); err == nil {
-				names = append(names, Extensions(slices.Concat(inner, index))...)
+		if s.IsSharding() {
+			if shards, err := s.ShardingConfig(); err == nil {
+				names = append(names, Extensions(slices.Concat(shards.Codecs, shards.IndexCodecs))...)
 			}
 		} else if !slices.Contains(coreCodecs, s.Name) {
 			names = append(names, s.Name)
@@ -159,39 +159,17 @@ func orDefault(config json.RawMessage, or string) json.RawMessage {
 	return config
 }
 
-// shardSpecs returns the codecs of the chunks in shards, and of the index.
-func shardSpecs(s Spec) (inner, index []Spec, err error) {
-	var config struct {
-		Codecs []Spec `json:"codecs"`
-		Index  []Spec `json:"index_codecs"`
-	}
-	err = json.Unmarshal(s.Config, &config)
-	return config.Codecs, config.Index, err
-}
-
 // coreShards returns shards of the same shape, with core codecs for their chunks and index.
 func coreShards(s Spec, form Form, c Compressor) ([]Spec, error) {
-	var config map[string]json.RawMessage
-	if err := json.Unmarshal(s.Config, &config); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
-	}
-	inner, _, err := shardSpecs(s)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Name, err)
-	}
-	if err := json.Unmarshal(config["chunk_shape"], &form.Shape); err != nil {
-		return nil, fmt.Errorf("%s: chunk_shape: %w", s.Name, err)
-	}
-	codecs, _, err := CoreCodecs(inner, form, c)
+	shards, err := s.ShardingConfig()
 	if err != nil {
 		return nil, err
 	}
-	if config["codecs"], err = json.Marshal(codecs); err == nil {
-		config["index_codecs"], err = json.Marshal(IndexCodecs())
-	}
-	if err != nil {
+	form.Shape = shards.ChunkShape
+	if shards.Codecs, _, err = CoreCodecs(shards.Codecs, form, c); err != nil {
 		return nil, err
 	}
-	s.Config, err = json.Marshal(config)
-	return []Spec{s}, err
+	shards.IndexCodecs = IndexCodecs()
+	core, err := shards.Spec()
+	return []Spec{core}, err
 }

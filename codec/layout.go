@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -214,31 +213,23 @@ func (l *Layout) Codecs(codecs []Spec) ([]Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := json.Marshal(l.Index.config(shape, inner))
+	spec, err := l.Index.shards(shape, inner).Spec()
 	if err != nil {
 		return nil, err
 	}
-	return []Spec{{Name: "sharding_indexed", Config: config}}, nil
+	return []Spec{spec}, nil
 }
 
-// shardingConfig is the configuration of sharding_indexed.
-type shardingConfig struct {
-	ChunkShape    []int64 `json:"chunk_shape"`
-	Codecs        []Spec  `json:"codecs"`
-	IndexCodecs   []Spec  `json:"index_codecs"`
-	IndexLocation string  `json:"index_location"`
-}
-
-// config returns the configuration of shards with this index.
-func (x *IndexStorage) config(shape []int64, codecs []Spec) shardingConfig {
-	c := shardingConfig{shape, codecs, IndexCodecs(), "end"}
+// shards returns shards of chunks of a shape and codecs, with this index.
+func (x *IndexStorage) shards(shape []int64, codecs []Spec) *ShardingConfig {
+	s := &ShardingConfig{ChunkShape: shape, Codecs: codecs}
 	if x != nil {
-		c.IndexCodecs = x.Codecs
+		s.IndexCodecs = x.Codecs
 	}
 	if x != nil && x.First {
-		c.IndexLocation = "start"
+		s.IndexLocation = "start"
 	}
-	return c
+	return s
 }
 
 // IndexCodecs returns the codecs that the specification recommends for the index of a shard.

@@ -69,7 +69,7 @@ const maxShardDepth = 16
 func WithClipping(specs []Spec) []Spec {
 	specs = slices.Clone(specs)
 	for i := range specs {
-		specs[i].Clip = specs[i].Name == "sharding_indexed"
+		specs[i].Clip = specs[i].IsSharding()
 	}
 	return specs
 }

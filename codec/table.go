@@ -78,7 +78,7 @@ func newTable() []Info {
 	return []Info{
 		{Name: "bytes", Client: AnyClient, new: newBytes},
 		{Name: "transpose", Client: AnyClient, new: newTranspose},
-		{Name: "sharding_indexed", Client: AnyClient, new: newSharding},
+		{Name: shardingName, Client: AnyClient, new: newSharding},
 		{Name: "gzip", Client: AnyClient, new: newGzip},
 		{Name: "zstd", Client: AnyClient, new: newZstd},
 		{Name: "crc32c", Client: AnyClient, new: newCRC32C},

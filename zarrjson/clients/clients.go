@@ -90,12 +90,9 @@ func codecFeatures(specs []codec.Spec) (features []Feature) {
 			name += ", big-endian"
 		}
 		features = append(features, name)
-		if s.Name == "sharding_indexed" {
-			var config struct {
-				Codecs []codec.Spec `json:"codecs"`
-			}
-			if json.Unmarshal(s.Config, &config) == nil {
-				features = append(features, codecFeatures(config.Codecs)...)
+		if s.IsSharding() {
+			if shards, err := s.ShardingConfig(); err == nil {
+				features = append(features, codecFeatures(shards.Codecs)...)
 			}
 		}
 	}

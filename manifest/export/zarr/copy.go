@@ -269,9 +269,13 @@ func (w *work) chunk(ctx context.Context, at *grid.Walker) ([]byte, error) {
 		if b, ok, err := w.assemble(ctx, at); ok || err != nil {
 			return b, err
 		}
-	} else if b, ok, err := w.stored(ctx, at.Region, at.Codec); err != nil || ok && (b != nil || !w.target.fill) {
-		w.verbatim.Add(int64(min(len(b), 1)))
-		return b, err
+	} else if c, ok, err := w.stored(ctx, at.Region, at.Codec); err != nil || ok && (c.bytes != nil || !w.target.fill) {
+		if n := int64(min(len(c.bytes), 1)); c.isReencoded {
+			w.encoded.Add(n)
+		} else {
+			w.verbatim.Add(n)
+		}
+		return c.bytes, err
 	}
 	p, err := w.target.pipeline(at.Codec)
 	if err != nil {

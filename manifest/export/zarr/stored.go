@@ -8,11 +8,12 @@ import (
 
 	"varve/codec"
 	"varve/grid"
+	"varve/manifest"
 )
 
 // sharded reports whether this export creates the shards.
 func (t *target) sharded() bool {
-	return !t.whole && len(t.schema.Codecs) == 1 && t.schema.Codecs[0].Name == shardingName
+	return !t.whole && len(t.schema.Codecs) == 1 && t.schema.Codecs[0].IsSharding()
 }
 
 // coincides returns the source chunk with exactly the elements of a region. If chunks within source shards
@@ -38,25 +39,40 @@ type shard struct {
 	coords []int64
 	chunk  grid.Chunk
 	parts  *codec.Shards
-	stored []byte
+	stored storedChunk
 	index  *codec.ShardIndex // nil if the shard is missing
 }
 
-// stored returns the source's encoded bytes of a region, if the source has it as one chunk of the given
-// shape. They are nil if all elements are fill values.
-func (w *work) stored(ctx context.Context, region grid.Region, shape []int64) (b []byte, ok bool, err error) {
+// storedChunk has the encoded bytes of a chunk as a manifest serves them, nil if all elements are fill values.
+type storedChunk struct {
+	bytes       []byte
+	isReencoded bool // not those of the source
+}
+
+// stored returns a region as the manifest serves it, if it serves the region as one chunk of the given shape.
+func (w *work) stored(ctx context.Context, region grid.Region, shape []int64) (c storedChunk, ok bool, err error) {
 	coords, ok := w.target.coincides(region, shape)
 	if !ok {
-		return nil, false, nil
+		return c, false, nil
 	}
 	if !w.target.apart {
-		b, err = w.target.source.Chunk(ctx, coords)
-		return b, err == nil, err
+		c, err = w.whole(ctx, coords)
+		return c, err == nil, err
 	}
 	if err := w.openShard(ctx, coords); err != nil {
-		return nil, false, err
+		return c, false, err
 	}
 	return w.shard.part(region, shape)
+}
+
+// whole returns a chunk of the manifest.
+func (w *work) whole(ctx context.Context, coords []int64) (storedChunk, error) {
+	l, err := w.target.source.Locate(ctx, coords)
+	if err != nil {
+		return storedChunk{}, err
+	}
+	b, err := w.target.source.Chunk(ctx, coords)
+	return storedChunk{b, l.Kind == manifest.Reencoded}, err
 }
 
 func (w *work) openShard(ctx context.Context, coords []int64) error {
@@ -72,11 +88,11 @@ func (w *work) openShard(ctx context.Context, coords []int64) error {
 	if err != nil {
 		return err
 	}
-	if w.shard.stored, err = w.target.source.Chunk(ctx, coords); err != nil {
+	if w.shard.stored, err = w.whole(ctx, coords); err != nil {
 		return err
 	}
-	if w.shard.stored != nil {
-		if w.shard.index, err = readIndex(parts, w.shard.stored); err != nil {
+	if stored := w.shard.stored.bytes; stored != nil {
+		if w.shard.index, err = readIndex(parts, stored); err != nil {
 			return err
 		}
 	}
@@ -95,38 +111,38 @@ func readIndex(parts *codec.Shards, stored []byte) (*codec.ShardIndex, error) {
 }
 
 // part returns the encoded inner chunk with exactly the elements of a region.
-func (s *shard) part(region grid.Region, shape []int64) ([]byte, bool, error) {
+func (s *shard) part(region grid.Region, shape []int64) (c storedChunk, ok bool, err error) {
 	within := region.Clone()
 	within.Shift(s.chunk.Origin)
 	coords, _, err := s.parts.Grid().Locate(within.Origin)
 	if err != nil {
-		return nil, false, err
+		return c, false, err
 	}
 	inner, ok := s.parts.Grid().Chunk(coords)
 	if !ok || !sameShape(inner.Codec, shape) {
-		return nil, false, nil
+		return c, false, nil
 	}
 	counts := grid.MakeRegion(region.Rank())
 	if counts.Intersect(inner.Region, grid.Whole(s.chunk.Shape)); !counts.Equal(within) {
-		return nil, false, nil
+		return c, false, nil
 	}
 	if s.index == nil {
-		return nil, true, nil
+		return c, true, nil
 	}
 	at, ok := s.index.At(coords)
 	if !ok {
-		return nil, true, nil
+		return c, true, nil
 	}
-	return s.stored[at.Offset:at.End()], true, nil
+	return storedChunk{s.stored.bytes[at.Offset:at.End()], s.stored.isReencoded}, true, nil
 }
 
 // assembly is a shard that is composed of encoded inner chunks. The chunks come first, then the offset and
 // length of each, or all ones for a missing one.
 type assembly struct {
-	parts [][]byte
-	size  int
-	index []byte
-	new   int // number of inner chunks that were encoded
+	parts  [][]byte
+	size   int
+	index  []byte
+	hasNew bool // an inner chunk was re-encoded
 }
 
 // assemble creates a shard and copies inner chunks from the source where possible; ok is false if none can be
@@ -149,13 +165,13 @@ func (w *work) assemble(ctx context.Context, at *grid.Walker) (b []byte, ok bool
 		if err != nil {
 			return nil, false, fmt.Errorf("chunk %v of the shard: %w", inner.Coords, err)
 		}
-		a.new += part.encoded
-		a.add(part.stored)
+		a.hasNew = a.hasNew || part.isReencoded
+		a.add(part.bytes)
 	}
 	if a.size == 0 {
 		return nil, true, nil
 	}
-	if a.new > 0 {
+	if a.hasNew {
 		w.encoded.Add(1)
 	} else {
 		w.verbatim.Add(1)
@@ -186,32 +202,29 @@ func inArray(at, inner *grid.Walker) grid.Region {
 	return region
 }
 
-type innerPart struct {
-	stored  []byte
-	encoded int
-}
-
 // innerChunk returns the bytes of an inner chunk, empty if it has only fill values or is outside the array.
-func (w *work) innerChunk(ctx context.Context, at, inner *grid.Walker, parts *codec.Shards) (innerPart, error) {
+func (w *work) innerChunk(ctx context.Context, at, inner *grid.Walker, parts *codec.Shards) (storedChunk, error) {
 	region := inArray(at, inner)
 	if region.IsEmpty() {
-		return innerPart{}, nil
+		return storedChunk{}, nil
 	}
-	b, ok, err := w.stored(ctx, region, inner.Codec)
+	c, ok, err := w.stored(ctx, region, inner.Codec)
 	if ok || err != nil {
-		w.inner.Add(int64(min(len(b), 1)))
-		return innerPart{stored: b}, err
+		if !c.isReencoded {
+			w.inner.Add(int64(min(len(c.bytes), 1)))
+		}
+		return c, err
 	}
 	p, err := parts.Pipeline(inner.Coords)
 	if err != nil {
-		return innerPart{}, err
+		return storedChunk{}, err
 	}
 	elems, err := w.elements(ctx, p, region)
 	if err != nil || p.Form().IsFill(elems) {
-		return innerPart{}, err
+		return storedChunk{}, err
 	}
-	b, err = p.Encode(nil, elems)
-	return innerPart{b, 1}, err
+	b, err := p.Encode(nil, elems)
+	return storedChunk{b, true}, err
 }
 
 func (a *assembly) add(stored []byte) {

@@ -1,7 +1,6 @@
 package zarr
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -141,9 +140,11 @@ func (t *target) cut(o *Options, used map[string]bool) error {
 		if inner, err = t.inner(outer); err != nil {
 			return err
 		}
-		if t.schema.Codecs, err = shardCodecs(inner, t.schema.Codecs); err != nil {
+		sharding, err := (&codec.ShardingConfig{ChunkShape: inner, Codecs: t.schema.Codecs}).Spec()
+		if err != nil {
 			return err
 		}
+		t.schema.Codecs = []codec.Spec{sharding}
 		outer = sizes(shards, declared)
 	}
 	g, err := grid.FromSizes(t.grid.Shape(), outer...)
@@ -317,42 +318,26 @@ func (t *target) checkShards(inner []int64) error {
 	return nil
 }
 
-// sharding is the configuration of sharding_indexed.
-type sharding struct {
-	ChunkShape []int64      `json:"chunk_shape"`
-	Codecs     []codec.Spec `json:"codecs"`
-	Index      []codec.Spec `json:"index_codecs"`
-	Location   string       `json:"index_location"`
-}
-
 // takeApart replaces the codecs by those of the chunks in the array's shards, and returns the chunks' edges;
 // nil if it has no shards.
 func (t *target) takeApart() ([]grid.Sizes, error) {
-	at := slices.IndexFunc(t.schema.Codecs, func(s codec.Spec) bool { return s.Name == shardingName })
+	at := slices.IndexFunc(t.schema.Codecs, codec.Spec.IsSharding)
 	if at < 0 {
 		return nil, nil
 	}
 	if len(t.schema.Codecs) > 1 {
 		return nil, fmt.Errorf("the array has codecs around its shards, so it cannot be re-chunked; copy it without new chunks: %w", errors.ErrUnsupported)
 	}
-	var config sharding
-	if err := json.Unmarshal(t.schema.Codecs[at].Config, &config); err != nil {
-		return nil, fmt.Errorf("%s: %w", shardingName, err)
+	shards, err := t.schema.Codecs[at].ShardingConfig()
+	if err != nil {
+		return nil, err
 	}
-	t.schema.Codecs, t.apart = config.Codecs, true
-	out := make([]grid.Sizes, len(config.ChunkShape))
-	for axis, n := range config.ChunkShape {
+	t.schema.Codecs, t.apart = shards.Codecs, true
+	out := make([]grid.Sizes, len(shards.ChunkShape))
+	for axis, n := range shards.ChunkShape {
 		out[axis] = grid.Every(n)
 	}
 	return out, nil
-}
-
-const shardingName = "sharding_indexed"
-
-// shardCodecs returns the codecs of shards with inner chunks of a shape and codecs.
-func shardCodecs(inner []int64, codecs []codec.Spec) ([]codec.Spec, error) {
-	config, err := json.Marshal(sharding{inner, codecs, codec.IndexCodecs(), "end"})
-	return []codec.Spec{{Name: shardingName, Config: config}}, err
 }
 
 // uneven returns the dimensions along which chunks have different lengths.
