@@ -151,11 +151,20 @@ func (a *appending) run(ctx context.Context, names []string) (*Result, error) {
 	return out, err
 }
 
-// extension plans the new files after the old ones. It returns nil if all files must be planned
-// again.
+// extension plans the new files after the old ones, of which it loads only samples. It returns nil if all
+// files must be planned again.
 func (a *appending) extension(ctx context.Context) (*planner.Extension, error) {
-	first := int(a.old.Rows(manifest.Sources))
-	return planner.Extend(ctx, a.old.State, a.old.Arrays, a.files, first, a.opts.ValueBytes, a.load(a.files))
+	rows, err := planner.Samples(a.old, a.files)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	samples, err := a.reader.FilesAt(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	opts := a.opts.Plan
+	opts.ValueBytes = a.opts.ValueBytes
+	return planner.Extend(ctx, a.old, samples, a.files, &opts, a.load(slices.Concat(samples, a.files)))
 }
 
 // extend makes the snapshot for files that come after all others.

@@ -286,7 +286,7 @@ func (j *job) planned(ctx context.Context, all []*manifest.File) (*planner.Plan,
 	opts := j.opts.Plan
 	opts.ValueBytes = j.opts.ValueBytes
 	if from := cmp.Or(j.old, j.replaced); from != nil {
-		opts.ChunkLengths = pieceLengths(from.Arrays)
+		opts.ChunkLengths = planner.ChunkLengths(from.Arrays)
 	}
 	for {
 		made, err := planner.New(ctx, all, &opts, j.load(all))
@@ -299,22 +299,6 @@ func (j *job) planned(ctx context.Context, all []*manifest.File) (*planner.Plan,
 		}
 		opts.Exact = append(opts.Exact, reencoded...)
 	}
-}
-
-// pieceLengths returns the chunk lengths along the first dimension of arrays that are stored in the
-// manifest, by path.
-func pieceLengths(arrays []manifest.Array) map[string]int64 {
-	lengths := map[string]int64{}
-	for i := range arrays {
-		a := &arrays[i]
-		if a.Placement != "" || len(a.Dims) == 0 {
-			continue
-		}
-		if n, ok := a.Schema.ChunkGrid.Sizes[0].RegularSize(); ok {
-			lengths[a.Path] = n
-		}
-	}
-	return lengths
 }
 
 // reencodedInexactly lists arrays that have re-encoded chunks, and codecs that do not restore all

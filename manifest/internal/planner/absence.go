@@ -17,7 +17,7 @@ import (
 // boxes overlap tiles. The cost grows with the tiles that exist, not with the missing ones:
 // an archive may have many variables that only one file has.
 func (p *arrangement) absences(a *array, w *placing) {
-	covered, all := w.cover()
+	covered, all := p.cover(w)
 	w.holes = covered < all
 	if !w.holes {
 		return
@@ -181,7 +181,7 @@ func (p *arrangement) settleAbsent() {
 // coordinates.
 func (p *arrangement) settleHoles() {
 	for _, w := range p.placeOrder {
-		covered, all := w.cover()
+		covered, all := p.cover(w)
 		if !w.holes || covered == all || len(w.absent) > 0 || len(w.dims) < 2 || len(w.tiles) == 0 {
 			continue
 		}

@@ -35,7 +35,10 @@ func align(env *env, survey *survey) (*alignment, error) {
 	if err := p.makeDims(); err != nil {
 		return nil, err
 	}
-	return p, p.settleAll((*dim).guessed)
+	if err := p.settleAll((*dim).guessed); err != nil {
+		return nil, err
+	}
+	return p, p.placeBehind()
 }
 
 func (p *alignment) settleAll(which func(d *dim) bool) error {

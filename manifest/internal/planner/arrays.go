@@ -179,7 +179,7 @@ func (p *arrangement) settleDims(a *array) bool {
 	for i, m := range a.members {
 		word := strings.Join(m.dims, "\x00")
 		groups[word] = append(groups[word], i)
-		weight[word] += int64(len(p.survey.classes[m.class].files))
+		weight[word] += p.survey.classes[m.class].weight()
 	}
 	most := ""
 	for i, word := range sorted(groups) {

@@ -220,12 +220,12 @@ func TestBroadcastExtends(t *testing.T) {
 	first.Values = append([]*manifest.Values(nil), first.Values...)
 	first.Values[len(first.Values)-3] = nil // id
 	asked[0] = &first
-	if _, needs, err := askedExtend(base.State, base.Arrays, asked, 3, 0); err != nil || len(needs) != 1 || needs[0].Extent != All {
+	if _, needs, err := askedExtend(snapshotOf(base, 3), append(slices.Clip(m.files[:3]), asked...), opts); err != nil || len(needs) != 1 || needs[0].Extent != All {
 		t.Errorf("the plan requests %v, want the values of id: %v", needs, err)
 	}
-	x, needs, err := askedExtend(base.State, base.Arrays, m.files[3:], 3, 0)
+	x, needs, err := askedExtend(snapshotOf(base, 3), m.files, opts)
 	if err != nil || x == nil {
 		t.Fatal(needs, err)
 	}
-	sameExtended(t, planned(t, m, opts), base, x)
+	sameExtended(t, m, planned(t, m, opts), base, x)
 }

@@ -30,6 +30,7 @@ type class struct {
 	virtual map[string]virtualAxis        // by dimension
 	like    map[string][]string           // by new path of an unnamed dimension: named dimensions with the same length that it may be, before renaming
 	files   []int32
+	others  int64 // the number of files of earlier plans that have this header and are not in files
 	first   int32 // the first file by rank; valid if ranked
 	ranked  bool
 	coords  map[string]int // for each dimension, the index in vars of its coordinate
@@ -44,6 +45,9 @@ type planVar struct {
 	dims []string // the new paths; may include dimensions of other classes
 	aux  bool     // another variable names it as a coordinate, bounds or grid mapping
 }
+
+// weight returns the number of files with this header.
+func (c *class) weight() int64 { return int64(len(c.files)) + c.others }
 
 // makeClasses groups files by header and makes a class for each group.
 func (p *survey) makeClasses() error {
@@ -71,6 +75,7 @@ func (p *survey) makeClasses() error {
 		known[f.Header] = c
 		p.classOf[i] = c
 		p.classes[c].files = append(p.classes[c].files, int32(i))
+		p.classes[c].others += p.env.earlier.others(int32(i))
 	}
 	return nil
 }

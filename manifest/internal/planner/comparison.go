@@ -49,6 +49,7 @@ func (c *comparison) unitsDiffer() bool {
 // the first of them.
 func (c *comparison) parts(files []int32) (groups [][]int32, missing []want, err error) {
 	found := equal.NewComparer(c.alike, c.units)
+	files = c.withoutKnownEqual(files)
 	if missing, err = c.crop(found, files); err != nil {
 		return nil, nil, err
 	}
@@ -74,6 +75,25 @@ func (c *comparison) parts(files []int32) (groups [][]int32, missing []want, err
 		}
 	}
 	return found.Groups, missing, nil
+}
+
+// withoutKnownEqual leaves out all files of earlier plans except one, because they were compared already: one whose
+// values are known, if there is any. With padding, files of all shapes have to be compared.
+func (c *comparison) withoutKnownEqual(files []int32) []int32 {
+	var kept []int32
+	one := int32(-1)
+	for _, f := range files {
+		switch {
+		case !c.p.env.earlier.has(f) || c.p.env.opts.Pad == plan.PadFill:
+			kept = append(kept, f)
+		case one < 0 || c.p.env.valuesIn(f, c.a.memberOf(c.p.survey.classOf[f]).at) != nil:
+			one = f
+		}
+	}
+	if one < 0 {
+		return kept
+	}
+	return append(kept, one)
 }
 
 // content returns values of member `at` for a comparison.

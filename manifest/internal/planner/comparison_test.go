@@ -159,7 +159,7 @@ func TestExtendStaticsOfHeaders(t *testing.T) {
 		if err != nil || len(needs) > 0 {
 			t.Fatal(needs, err)
 		}
-		x, needs, err := askedExtend(base.State, base.Arrays, m.files[2:], 2, 0)
+		x, needs, err := askedExtend(snapshotOf(base, 2), m.files, nil)
 		if err != nil || len(needs) > 0 || (x != nil) != c.same {
 			t.Errorf("%d: %v, needs %v, %v", i, x, needs, err)
 		}
@@ -186,7 +186,7 @@ func TestExtendPaddedStatics(t *testing.T) {
 		if err != nil || len(needs) > 0 {
 			t.Fatal(needs, err)
 		}
-		x, needs, err := askedExtend(base.State, base.Arrays, m.files[3:], 3, 0)
+		x, needs, err := askedExtend(snapshotOf(base, 3), m.files, &plan.Options{Pad: plan.PadFill})
 		if err != nil || len(needs) > 0 || (x != nil) != same {
 			t.Errorf("%v: %v, needs %v, %v", same, x, needs, err)
 		}

@@ -154,7 +154,7 @@ func (c *cutting) weight(i int) int64 {
 	if l := m.v.Storage.Layout; !slices.IsSorted(m.axes) || l == manifest.Parted || l == manifest.Nothing {
 		return 0
 	}
-	return max(coord.ElementsOf(m.v), 1) * int64(max(m.v.Type.Size, 1)) * int64(len(c.p.classes[m.class].files))
+	return max(coord.ElementsOf(m.v), 1) * int64(max(m.v.Type.Size, 1)) * c.p.classes[m.class].weight()
 }
 
 // chooseAround chooses the chunk lengths along dimensions in which files are not placed, and the
@@ -333,7 +333,15 @@ func (c *cutting) edges(axis int) []grid.Run {
 		return runs
 	}
 	b := edge.Builder{Extent: c.shape[axis], Usual: c.usual[axis], Own: c.ownEdges(axis)}
-	c.eachBand(axis, at, b.Add)
+	if old := c.oldEdges(axis, at); old != nil {
+		b.Runs, b.At = old, c.p.env.earlier.Length
+	}
+	from := b.At
+	c.eachBand(axis, at, func(s edge.Band) {
+		if s.From >= from {
+			b.Add(s)
+		}
+	})
 	// Positions after the last tile need chunks, too.
 	b.Fill(b.Extent)
 	if c.a.where.runs == nil {
@@ -355,6 +363,10 @@ func (c *cutting) bandKey(axis int) string {
 		if m.v.Storage.Edges != nil {
 			b = append(b, c.a.path...)
 		}
+	}
+	// The option may also have decided the edges of an earlier plan.
+	if c.p.env.override(c.a, axis) != nil {
+		b = append(b, c.a.path...)
 	}
 	return string(b)
 }

@@ -18,6 +18,8 @@ type env struct {
 	opts   *plan.Options
 	source Values
 	report *report.Report
+	// earlier describes the files of earlier plans that are not in files; nil if all files are.
+	earlier *earlier
 
 	sorted sync.Once       // guards names and places, which are computed when a finding first needs them
 	names  *report.Sources // the files in natural order of their names

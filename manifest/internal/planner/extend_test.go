@@ -1,14 +1,11 @@
 package planner
 
 import (
-	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"varve/manifest"
-	"varve/manifest/plan"
 )
 
 // elementsOfPieces concatenates the pieces of an array along its first axis.
@@ -36,105 +33,6 @@ func valuesByID(lists ...[]*manifest.Values) map[string]*manifest.Values {
 		}
 	}
 	return all
-}
-
-// sameExtended reports differences between extended arrays and arrays that were planned at once.
-func sameExtended(t testing.TB, whole, base *Plan, exts ...*Extension) {
-	t.Helper()
-	tiles := map[string][]manifest.Tile{}
-	for _, p := range base.Placements {
-		tiles[p.ID] = p.Tiles
-	}
-	values := [][]*manifest.Values{base.Values}
-	for _, x := range exts {
-		values = append(values, x.Values)
-		for _, p := range x.Placements {
-			tiles[p.ID] = append(slices.Clip(tiles[p.ID]), p.Tiles...)
-		}
-	}
-	known, all := valuesByID(values...), valuesByID(whole.Values)
-	arrays := exts[len(exts)-1].Arrays
-	if len(arrays) != len(whole.Arrays) {
-		t.Fatalf("%d arrays, not %d", len(arrays), len(whole.Arrays))
-	}
-	for i := range arrays {
-		a, b := &arrays[i], &whole.Arrays[i]
-		if a.Path != b.Path || !slices.Equal(a.Schema.Shape, b.Schema.Shape) || a.Placement != b.Placement {
-			t.Fatalf("%s %v %q, not %s %v %q", a.Path, a.Schema.Shape, a.Placement, b.Path, b.Schema.Shape, b.Placement)
-		}
-		if err := a.Schema.Validate(); err != nil {
-			t.Error(err)
-		}
-		ga, err := a.Schema.Grid()
-		if err != nil {
-			t.Fatal(err)
-		}
-		gb, _ := b.Schema.Grid()
-		if a.Placement != "" && !ga.Equal(gb) && gridText(a) != gridText(b) {
-			t.Errorf("%s: chunks %s, not %s", a.Path, gridText(a), gridText(b))
-		}
-		x, xs := elementsOfPieces(t, a, known)
-		y, ys := elementsOfPieces(t, b, all)
-		if !bytes.Equal(x, y) || !slices.EqualFunc(xs, ys, bytes.Equal) {
-			t.Errorf("%s: values differ", a.Path)
-		}
-	}
-	for _, p := range whole.Placements {
-		if got := fmt.Sprint(tiles[p.ID]); got != fmt.Sprint(p.Tiles) {
-			t.Errorf("%s: tiles %s, not %v", p.ID, got, p.Tiles)
-		}
-	}
-}
-
-// TestExtend: appending files one by one or together gives the same arrays as planning all at once.
-func TestExtend(t *testing.T) {
-	for seed := range uint64(60) {
-		r := rand.New(rand.NewPCG(seed, 5))
-		m := newMaker()
-		lengths := [][]int{{4}, {4, 4, 6}, {31, 28, 30}}[r.IntN(3)]
-		texts := r.IntN(3) == 0
-		at := 0
-		for i := range 8 + len(lengths) {
-			n := lengths[r.IntN(len(lengths))]
-			if i < len(lengths) {
-				n = lengths[i] // the first plan knows every header
-			}
-			more := []wanted{coords("bounds", "time", int16s, lines(float64(i), float64(n), 1)...)}
-			if texts {
-				list := make([]string, n)
-				for k := range list {
-					list[k] = fmt.Sprint("label ", i, k)
-				}
-				more = append(more, words("label", "time", list...))
-			}
-			m.day(fmt.Sprintf("f%03d", i), at, n, more...)
-			at += n + r.IntN(2)
-		}
-		k := len(lengths) + r.IntN(4)
-		base, _, err := newPlan(m.files[:k], &plan.Options{Rectilinear: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if base.State == nil {
-			t.Fatalf("seed %d: the plan has no state", seed)
-		}
-		var exts []*Extension
-		state, arrays := base.State, base.Arrays
-		for k < len(m.files) {
-			n := min(1+r.IntN(3), len(m.files)-k)
-			x, needs, err := askedExtend(state, arrays, m.files[k:k+n], k, 0)
-			if err != nil || x == nil {
-				t.Fatalf("seed %d: file %d: %v %v", seed, k, needs, err)
-			}
-			exts = append(exts, x)
-			state, arrays, k = x.State, x.Arrays, k+n
-		}
-		whole := planned(t, m, &plan.Options{Rectilinear: true})
-		sameExtended(t, whole, base, exts...)
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-	}
 }
 
 // TestExtendRefuses: Extend returns nothing for new files that must be compared with old files.
@@ -190,13 +88,12 @@ func TestExtendRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x, needs, err := askedExtend(base.State, base.Arrays, m.files[2:], 2, 0)
+			x, needs, err := askedExtend(snapshotOf(base, 2), m.files, nil)
 			if err != nil || len(needs) > 0 || (x != nil) != c.ok {
 				t.Fatalf("extended: %v, want %v; needs %v, error %v", x != nil, c.ok, needs, err)
 			}
 			if x != nil {
-				whole := planned(t, m, nil)
-				sameExtended(t, whole, base, x)
+				sameExtended(t, m, planned(t, m, nil), base, x)
 			}
 		})
 	}
@@ -217,12 +114,12 @@ func TestExtendStatics(t *testing.T) {
 	}
 	added := m.files[2:]
 	at := added[0].Header.Find("/grid")
-	if x, needs, err := askedExtend(base.State, base.Arrays, added, 2, 0); x != nil || err != nil || !slices.Equal(needs, []Request{{0, at, Sum}}) {
+	if x, needs, err := askedExtend(snapshotOf(base, 2), m.files, nil); x != nil || err != nil || !slices.Equal(needs, []Request{{0, at, Sum}}) {
 		t.Fatalf("%v, needs %v, %v", x, needs, err)
 	}
 	for _, id := range []string{"same", "other"} {
 		added[0].Values[at] = &manifest.Values{ID: id, Summed: true}
-		x, needs, err := askedExtend(base.State, base.Arrays, added, 2, 0)
+		x, needs, err := askedExtend(snapshotOf(base, 2), m.files, nil)
 		if err != nil || len(needs) > 0 || (x != nil) != (id == "same") {
 			t.Errorf("%s: %v, needs %v, %v", id, x, needs, err)
 		}
@@ -240,13 +137,13 @@ func TestExtendWithoutState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x, _, _ := askedExtend(base.State, base.Arrays, m.files[2:], 2, 0); x != nil {
+	if x, _, _ := askedExtend(snapshotOf(base, 2), m.files, nil); x != nil {
 		t.Error("extended by a file with an unknown header")
 	}
-	if x, needs, err := askedExtend(nil, base.Arrays, m.files[2:], 2, 0); x != nil || needs != nil || err != nil {
+	if x, needs, err := askedExtend(snapshotOf(&Plan{Arrays: base.Arrays}, 2), m.files, nil); x != nil || needs != nil || err != nil {
 		t.Errorf("without a state: %v, needs %v, error %v", x, needs, err)
 	}
-	if _, _, err := askedExtend([]byte(`{"Dim":1}`), base.Arrays, m.files[2:], 2, 0); err == nil {
+	if _, _, err := askedExtend(snapshotOf(&Plan{State: []byte(`{"Dim":1}`)}, 2), m.files, nil); err == nil {
 		t.Error("an invalid state was accepted")
 	}
 }
@@ -262,21 +159,21 @@ func TestExtendManyTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, arrays := base.State, base.Arrays
+	snap := snapshotOf(base, 2)
 	for k := 2; k < len(m.files); k++ {
-		x, needs, err := askedExtend(state, arrays, m.files[k:k+1], k, 0)
+		x, needs, err := askedExtend(snap, m.files[:k+1], nil)
 		if err != nil || x == nil {
 			t.Fatal(k, needs, err)
 		}
-		state, arrays = x.State, x.Arrays
+		snap = extended(snap, x, 1)
 	}
-	for _, a := range arrays {
+	for _, a := range snap.Arrays {
 		if len(a.Pieces) > 16 {
 			t.Errorf("%s: %d pieces", a.Path, len(a.Pieces))
 		}
 	}
-	if len(state) > 2<<10 {
-		t.Errorf("the state has %d bytes", len(state))
+	if len(snap.State) > 2<<10 {
+		t.Errorf("the state has %d bytes", len(snap.State))
 	}
 }
 
@@ -288,7 +185,7 @@ func BenchmarkExtend(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if x, needs, err := askedExtend(base.State, base.Arrays, files[1000:], 1000, 0); err != nil || x == nil {
+		if x, needs, err := askedExtend(snapshotOf(base, 1000), files, nil); err != nil || x == nil {
 			b.Fatal(needs, err)
 		}
 	}

@@ -93,8 +93,8 @@ func (w *wild) values(v *manifest.Variable) *manifest.Values {
 	return out
 }
 
-// squeezed returns a variable without its axis of length 1.
-func squeezed(x wanted) wanted {
+// withoutUnitAxis returns a variable without its axis of length 1.
+func withoutUnitAxis(x wanted) wanted {
 	k := slices.Index(x.v.Shape, 1)
 	if k < 0 || x.v.Storage.Layout == manifest.Strided {
 		return x
@@ -123,7 +123,7 @@ func (w *wild) archive() *plan.Options {
 				s.values = w.values(&s.v)
 			}
 			if w.n(4) == 3 {
-				s = squeezed(s)
+				s = withoutUnitAxis(s)
 			}
 			if !taken[s.v.Path] {
 				taken[s.v.Path] = true

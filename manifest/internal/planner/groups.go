@@ -32,7 +32,8 @@ func (p *declaration) finish() error {
 		return err
 	}
 	p.noteDatasets()
-	return p.keepState()
+	p.out.state = p.keepState()
+	return nil
 }
 
 // placementID returns the ID of a placing: the names of its dimensions, and a number if several

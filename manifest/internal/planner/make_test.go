@@ -207,11 +207,35 @@ func askedNew(files []*manifest.File, opts *plan.Options) (*Plan, []Request, err
 	return p, nil, err
 }
 
-// askedExtend returns an extension, or the first values that Extend requests.
-func askedExtend(old json.RawMessage, arrays []manifest.Array, files []*manifest.File, first int, valueBytes int64) (*Extension, []Request, error) {
+// snapshotOf returns a snapshot of the first n files.
+func snapshotOf(p *Plan, n int) *manifest.Snapshot {
+	return &manifest.Snapshot{State: p.State, Arrays: p.Arrays, Groups: p.Groups, Tables: []manifest.Table{{Kind: manifest.Sources, Rows: int64(n)}}}
+}
+
+// extended returns the snapshot with an extension by more files.
+func extended(old *manifest.Snapshot, x *Extension, more int) *manifest.Snapshot {
+	return snapshotOf(&Plan{State: x.State, Arrays: x.Arrays, Groups: old.Groups}, int(old.Rows(manifest.Sources))+more)
+}
+
+// askedExtend extends a snapshot of the first files by the files that follow. It returns the extension, or the first
+// values that Extend requests. The indices of requests count from the first new file, so those of old files are
+// negative.
+func askedExtend(old *manifest.Snapshot, all []*manifest.File, opts *plan.Options) (*Extension, []Request, error) {
+	files := all[old.Rows(manifest.Sources):]
+	rows, err := Samples(old, files)
+	if err != nil {
+		return nil, nil, err
+	}
+	var samples []*manifest.File
+	for _, row := range rows {
+		samples = append(samples, all[row])
+	}
 	var a asked
-	x, err := Extend(context.Background(), old, arrays, files, first, valueBytes, &a)
+	x, err := Extend(context.Background(), old, samples, files, opts, &a)
 	if errors.Is(err, errAsked) {
+		for i := range a.requests {
+			a.requests[i].File -= len(samples)
+		}
 		return nil, a.requests, nil
 	}
 	return x, nil, err

@@ -25,7 +25,11 @@ const (
 // decidePieces decides whether an array's values are stored in the manifest, which wants all of them.
 func (p *arrangement) decidePieces(a *array) {
 	a.orphan = p.isOrphan(a)
-	switch {
+	switch was := p.env.earlier.array(a.path); {
+	// The values of such an array are those of an old file, and may not be known any more. A single old file was
+	// never compared, so its values were not known either.
+	case was != nil && a.where == nil && p.survey.oldFiles(a) > 1:
+		a.pieces = was.Placement == ""
 	// The files store no chunks of such values, so a client cannot read them from there.
 	case slices.ContainsFunc(a.members, func(m member) bool { return m.v.Storage.Layout == manifest.Valued }):
 		a.pieces = true
@@ -53,7 +57,7 @@ func (p *arrangement) decidePieces(a *array) {
 func (p *arrangement) piecesWanted(a *array) (missing []want, err error) {
 	for _, f := range p.holders(a) {
 		m := a.memberOf(p.survey.classOf[f])
-		if m.v.Storage.Layout == manifest.Nothing {
+		if m.v.Storage.Layout == manifest.Nothing || p.env.earlier.has(f) {
 			continue
 		}
 		w := p.env.all(f, m.at, coord.ElementsOf(m.v))
@@ -236,13 +240,34 @@ func (p *declaration) declarePieces(a *array, out manifest.Array) error {
 		size = chunk
 	}
 	out.Schema.Codecs = codec.CodecsOfCoordinates(codec.Form{Type: out.Schema.DataType.Type(), Shape: size})
-	c := inline.New(out.Schema)
-	if err := p.arrangement.copyAll(a, &out, c); err != nil {
+	// The values that earlier plans have stored are not stored again.
+	old, stored := p.env.earlier, int64(0)
+	switch {
+	case old.array(a.path) != nil && a.where == nil:
+		out.Pieces = old.array(a.path).Pieces
+		p.out.Arrays = append(p.out.Arrays, out)
+		return nil
+	case old.grows(out.Dims):
+		if out.Dims[0] != old.Dim {
+			return errReplan // pieces are split along the first axis only
+		}
+		stored = old.Length
+	}
+	rest := *out.Schema
+	if stored > 0 {
+		rest.Shape = slices.Clone(rest.Shape)
+		rest.Shape[0] -= stored
+	}
+	c := inline.New(&rest)
+	if err := p.arrangement.copyAll(a, &out, c, stored); err != nil {
 		return err
 	}
 	for _, piece := range c.Pieces() {
 		values := piece.Values
 		values.SetID()
+		if stored > 0 {
+			piece.Origin[0] += stored
+		}
 		p.out.Values = append(p.out.Values, values)
 		out.Pieces = append(out.Pieces, manifest.Piece{Origin: piece.Origin, Shape: piece.Shape, Values: values.ID})
 	}
@@ -288,10 +313,18 @@ func (p *survey) madeArray(d *dim) *array {
 		members: []member{{class: int32(len(p.classes) - 1), planVar: &planVar{v: h.Variables[0], path: d.path, dims: []string{d.path}}, axes: []int{0}}}}
 }
 
-// copyAll converts the values of all files and writes them to c.
-func (p *arrangement) copyAll(a *array, out *manifest.Array, c *inline.Elements) error {
+// copyAll converts the values of all files and writes them to c, which begins at a position along the first
+// dimension. Values before that position are left out.
+func (p *arrangement) copyAll(a *array, out *manifest.Array, c *inline.Elements, from int64) error {
 	conversions := map[*manifest.Variable]*convert.Conversion{}
 	copyTo := func(v *manifest.Variable, values *manifest.Values, s inline.Target) error {
+		if from > 0 {
+			if s.Origin[0] < from {
+				return nil
+			}
+			s.Origin = slices.Clone(s.Origin)
+			s.Origin[0] -= from
+		}
 		conversion := conversions[v]
 		if conversion == nil {
 			var err error
@@ -313,6 +346,9 @@ func (p *arrangement) copyAll(a *array, out *manifest.Array, c *inline.Elements)
 	}
 	for i := range a.where.tiles {
 		t := &a.where.tiles[i]
+		if p.env.earlier.has(int32(t.File)) {
+			continue
+		}
 		if err := p.survey.copyFile(a, a.memberOf(p.survey.classOf[t.File]), int32(t.File), *t, copyTo); err != nil {
 			return err
 		}

@@ -315,14 +315,21 @@ func (w *placing) stretches(a, b *manifest.Tile) (stretches []report.Stretch) {
 	return stretches
 }
 
-// cover returns the number of positions that tiles cover, and the number of all positions, along the
+// cover returns the number of positions that files cover, and the number of all positions, along the
 // dimensions of a placing. The numbers are floats because products of lengths may overflow.
-func (w *placing) cover() (covered, all float64) {
+func (p *arrangement) cover(w *placing) (covered, all float64) {
 	all = 1
+	old := p.env.earlier
+	if old != nil && len(w.dims) == 1 && w.dims[0].path == old.Dim {
+		covered = float64(old.Length) // the old files cover all positions, or there would be no state
+	}
 	for _, d := range w.dims {
 		all *= float64(d.length)
 	}
 	for i := range w.tiles {
+		if old.has(int32(w.tiles[i].File)) {
+			continue
+		}
 		n := 1.0
 		for _, s := range w.tiles[i].Shape {
 			n *= float64(s)

@@ -32,7 +32,8 @@ type Plan struct {
 	Groups     []manifest.GroupSchema
 	Values     []*manifest.Values // the values that the arrays' pieces name by ID
 	Report     *report.Report
-	State      json.RawMessage // the input of Extend
+	State      json.RawMessage // for Extend; nil if it cannot extend the plan
+	state      *state
 	// Conversions caches the conversions from source variables to array schemas that planning made,
 	// so that a build does not make them again.
 	Conversions convert.Known
@@ -67,7 +68,10 @@ func New(ctx context.Context, files []*manifest.File, opts *plan.Options, values
 		return nil, &plan.Error{Findings: refused}
 	}
 	out.Report = env.report
-	return out, nil
+	if out.state != nil {
+		out.State, err = json.Marshal(out.state)
+	}
+	return out, err
 }
 
 // makePlan calls the phases. A phase reports what it refuses and continues, so that users see all
@@ -84,6 +88,9 @@ func makePlan(env *env) (*Plan, error) {
 	arrangement, err := arrange(env, alignment)
 	if err != nil {
 		return nil, err
+	}
+	if env.earlier != nil && arrangement.onlyFlow() == nil {
+		return nil, errReplan
 	}
 	if err := arrangement.compareEqual(); err != nil {
 		return nil, err

@@ -39,9 +39,9 @@ func edges(dims string, from float64, n int) wanted {
 	return w
 }
 
-// TestSqueezed: a variable without a dimension is placed at a single position along it if its file or
+// TestSinglePositions: a variable without a dimension is placed at a single position along it if its file or
 // an option gives that position.
-func TestSqueezed(t *testing.T) {
+func TestSinglePositions(t *testing.T) {
 	names := []plan.NewDim{{Name: "time", Pattern: `(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)`}}
 	for _, c := range []struct {
 		name  string
@@ -173,9 +173,9 @@ func timesOf(t *testing.T, p *Plan) string {
 	return strings.Join(out, " ")
 }
 
-// TestSqueezedBounds: the bounds of a file's single time become one element of the combined bounds,
+// TestSinglePositionBounds: the bounds of a file's single time become one element of the combined bounds,
 // in the units of the times.
-func TestSqueezedBounds(t *testing.T) {
+func TestSinglePositionBounds(t *testing.T) {
 	m := newMaker()
 	at := days(0, 2).with("bounds", "time_bnds")
 	m.file("a", at, lat(), lon(), cube("t", "time lat lon", []int64{2, 3, 4}, []int64{1, 3, 4}), edges("time nv", 0, 2))
@@ -194,9 +194,9 @@ func TestSqueezedBounds(t *testing.T) {
 	}
 }
 
-// TestSqueezedRefused: variables whose position is unknown are refused, with the remedy that provides
+// TestSinglePositionRefused: variables whose position is unknown are refused, with the remedy that provides
 // it.
-func TestSqueezedRefused(t *testing.T) {
+func TestSinglePositionRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		opts   plan.Options
@@ -270,8 +270,8 @@ func missingOne(name string) wanted {
 	return w
 }
 
-// TestSqueezedFinding: the finding lists the files that lack the dimension.
-func TestSqueezedFinding(t *testing.T) {
+// TestSinglePositionFinding: the finding lists the files that lack the dimension.
+func TestSinglePositionFinding(t *testing.T) {
 	m := newMaker()
 	m.day("a", 0, 3, cube("u", "time lat lon", []int64{3, 3, 4}, []int64{3, 3, 4}))
 	m.file("b", moment(5), lat(), lon(), field("t"), field("u"))
@@ -282,9 +282,9 @@ func TestSqueezedFinding(t *testing.T) {
 	}
 }
 
-// TestSqueezedExtend: files with one position are appended without reading old files, as if all
+// TestSinglePositionExtend: files with one position are appended without reading old files, as if all
 // were planned at once.
-func TestSqueezedExtend(t *testing.T) {
+func TestSinglePositionExtend(t *testing.T) {
 	m := newMaker()
 	long := func(name string, from int) {
 		m.day(name, from, 3, cube("u", "lat time", []int64{3, 3}, []int64{3, 3}))
@@ -304,13 +304,13 @@ func TestSqueezedExtend(t *testing.T) {
 		t.Fatalf("plan %v, error %v; want a plan with a state", base, err)
 	}
 	var exts []*Extension
-	state, arrays := base.State, base.Arrays
+	snap := snapshotOf(base, 2)
 	for _, k := range [][2]int{{2, 3}, {3, 5}, {5, 6}} {
-		x, needs, err := askedExtend(state, arrays, m.files[k[0]:k[1]], k[0], 0)
+		x, needs, err := askedExtend(snap, m.files[:k[1]], opts)
 		if err != nil || x == nil {
 			t.Fatalf("files %v: error %v, needs %v", k, err, needs)
 		}
-		exts, state, arrays = append(exts, x), x.State, x.Arrays
+		exts, snap = append(exts, x), extended(snap, x, k[1]-k[0])
 	}
-	sameExtended(t, planned(t, m, opts), base, exts...)
+	sameExtended(t, m, planned(t, m, opts), base, exts...)
 }

@@ -196,10 +196,10 @@ func TestManyAppended(t *testing.T) {
 		t.Fatal(err)
 	}
 	linear(t, 3000, func(n int) time.Duration {
-		more := manyFiles(n+1, 1)[1:]
+		all := manyFiles(n+1, 1)
 		runtime.GC() // free the garbage of making the files
 		began := time.Now()
-		x, needs, err := askedExtend(p.State, p.Arrays, more, 1, 0)
+		x, needs, err := askedExtend(snapshotOf(p, 1), all, nil)
 		done := time.Since(began)
 		if err != nil || len(needs) > 0 || x == nil || len(x.Placements[0].Tiles) != n {
 			t.Fatal(x, needs, err)

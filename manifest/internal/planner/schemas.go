@@ -259,9 +259,9 @@ func (p *arrangement) membersFor(a *array) *declared {
 			byVariable[v] = k
 		}
 		f.of, f.classes = append(f.of, k), append(f.classes, m.class)
-		files := p.survey.classes[m.class].files
-		f.members[k].Files += int64(len(files))
-		f.members[k].Bytes += int64(len(files)) * coord.ElementsOf(m.v) * int64(max(m.v.Type.Size, 1))
+		files := p.survey.classes[m.class].weight()
+		f.members[k].Files += files
+		f.members[k].Bytes += files * coord.ElementsOf(m.v) * int64(max(m.v.Type.Size, 1))
 		first := p.firstOfClass(m.class)
 		if f.firsts[k] < 0 || p.rank[first] < p.rank[f.firsts[k]] {
 			f.firsts[k] = first

@@ -54,7 +54,7 @@ func TestSpellingsOfUnits(t *testing.T) {
 			m.file("2", make(2, c.b)...)
 			if base, _, err := newPlan(m.files[:2], &plan.Options{Rectilinear: true}); err != nil || base.State == nil {
 				t.Errorf("%s: the plan has no state: %v", name, err)
-			} else if x, needs, err := askedExtend(base.State, base.Arrays, m.files[2:], 2, 0); err != nil || x == nil {
+			} else if x, needs, err := askedExtend(snapshotOf(base, 2), m.files, &plan.Options{Rectilinear: true}); err != nil || x == nil {
 				t.Errorf("%s, %q and %q: not extended: error %v, needs %v", name, c.a, c.b, err, needs)
 			}
 		}

@@ -58,7 +58,7 @@ func (p *alignment) kindsOfAxes(a *array) (kinds [][]string) {
 	for i := range a.members {
 		word := strings.Join(a.members[i].dims, "\x00")
 		known[word] = a.members[i].dims
-		files[word] += int64(len(p.survey.classes[a.members[i].class].files))
+		files[word] += p.survey.classes[a.members[i].class].weight()
 	}
 	words := slices.SortedFunc(maps.Keys(known), func(x, y string) int {
 		return cmp.Or(cmp.Compare(len(known[y]), len(known[x])), cmp.Compare(files[y], files[x]), cmp.Compare(x, y))

@@ -198,6 +198,40 @@ func (r *Reader) Files(ctx context.Context, shared *manifest.Shared) ([]*manifes
 	return files, nil
 }
 
+// FilesAt returns the sources in some rows, with their headers, groups and values. Its cost does not depend on the
+// number of other sources.
+func (r *Reader) FilesAt(ctx context.Context, rows []int64) ([]*manifest.File, error) {
+	headers, groups, values := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
+	files := make([]*manifest.File, len(rows))
+	for i, row := range rows {
+		s, err := r.Source(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		err = errors.Join(once(ctx, headers, s.Header, r.Header), once(ctx, groups, s.Groups, r.Groups))
+		for _, id := range s.Values {
+			if _, summed := Summed(id); !summed {
+				err = errors.Join(err, once(ctx, values, id, r.Values))
+			}
+		}
+		if err == nil {
+			files[i], err = s.file(headers, groups, values)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("source %d, %s: %w", row, s.URL, err)
+		}
+	}
+	return files, nil
+}
+
+// once gets the row with an ID, unless known has it or there is no ID.
+func once[T any](ctx context.Context, known map[string]T, id string, get func(context.Context, string) (T, error)) (err error) {
+	if _, ok := known[id]; !ok && id != "" {
+		known[id], err = get(ctx, id)
+	}
+	return err
+}
+
 func byID[T any](all iter.Seq2[T, error], shared func(T) (string, T)) (map[string]T, error) {
 	out := map[string]T{}
 	for v, err := range all {

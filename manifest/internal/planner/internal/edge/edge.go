@@ -7,7 +7,6 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
-	"varve/zarrjson"
 )
 
 // Limits for chunks of contiguous storage, whose length varve may choose. A request for less than a
@@ -338,62 +337,54 @@ func (b *Builder) Push(r grid.Run) {
 	b.Runs = append(b.Runs, r)
 }
 
-// Extend appends chunk lengths to a grid that ends at length. It returns false if length is not
-// the end of a chunk.
-func Extend(schema *zarrjson.Array, axis int, length int64, runs []grid.Run) bool {
-	c := schema.ChunkGrid
-	size, regular := c.Sizes[axis].RegularSize()
-	// Regular grids stay regular if all new chunks fit. Only the last chunk may be shorter, because
-	// Zarr clips it at the shape of the array.
-	if regular {
-		if length%size != 0 {
-			return false
-		}
-		whole := true
-		for i, r := range runs {
-			whole = whole && (r.Data == size || i == len(runs)-1 && r.Count == 1 && r.Data < size && r.Codec == size)
-		}
-		if whole {
-			return true
-		}
-		runs = append(Repeat([]int64{size}, length), runs...)
-	} else {
-		old, end, err := grid.Sum(c.Sizes[axis].Runs())
-		if err != nil || end != length || old == 0 {
-			return false
-		}
-		runs = slices.Concat(c.Sizes[axis].Runs(), runs)
+// RunsOf returns the edges that a grid declares along an axis, up to the end of the array.
+func RunsOf(sizes grid.Sizes, extent int64) (runs []grid.Run) {
+	if n, regular := sizes.RegularSize(); regular {
+		return Repeat([]int64{n}, extent)
 	}
-	// A rectilinear grid has explicit lengths for every axis, so the other axes are spelled out,
-	// too.
-	sizes := slices.Clone(c.Sizes)
-	for k := range sizes {
-		n, regular := sizes[k].RegularSize()
-		switch {
-		case k == axis:
-			sizes[k] = grid.RunLength(Declared(runs)...)
-		case regular:
-			sizes[k] = grid.RunLength(Declared(Repeat([]int64{n}, schema.Shape[k]))...)
+	b := Builder{}
+	for _, r := range sizes.Runs() {
+		whole := min(r.Count, (extent-b.At)/max(r.Data, 1))
+		if whole > 0 {
+			b.Push(grid.Run{Edge: r.Edge, Count: whole})
+		}
+		if whole < r.Count && b.At < extent {
+			b.Push(grid.Run{Edge: grid.Edge{Codec: r.Codec, Data: extent - b.At}, Count: 1})
 		}
 	}
-	schema.ChunkGrid = zarrjson.RectilinearGrid(sizes...)
-	return true
+	return b.Runs
 }
 
-// Around returns the longest chunk along each axis except one.
-func Around(c zarrjson.ChunkGrid, axis int) []int64 {
-	out := make([]int64, len(c.Sizes))
-	for k, s := range c.Sizes {
-		if k == axis {
+// Holds reports whether a list of edges has some edges at a position.
+func Holds(list []grid.Run, at int64, some []grid.Run) bool {
+	passed := int64(0) // edges of list[0] before the position
+	for at > 0 && len(list) > 0 {
+		r := list[0]
+		if n := r.Data * r.Count; n <= at {
+			list, at = list[1:], at-n
 			continue
 		}
-		if n, ok := s.RegularSize(); ok {
-			out[k] = n
-		} else {
-			for _, r := range s.Runs() {
-				out[k] = max(out[k], r.Data)
+		if at%r.Data != 0 {
+			return false
+		}
+		passed, at = at/r.Data, 0
+	}
+	for _, r := range some {
+		for n := r.Count; n > 0; {
+			if len(list) == 0 || list[0].Data != r.Data {
+				return false
+			}
+			same := min(n, list[0].Count-passed)
+			n, passed = n-same, passed+same
+			if passed == list[0].Count {
+				list, passed = list[1:], 0
 			}
 		}
 	}
-	return out
+	return true
+}
+
+// Continues reports whether edges begin with older edges, and the last of the older edges is a whole chunk.
+func Continues(edges, older []grid.Run) bool {
+	return len(older) > 0 && older[len(older)-1].Data == older[len(older)-1].Codec && Holds(edges, 0, older)
 }

@@ -1,0 +1,128 @@
+package planner
+
+import (
+	"errors"
+	"slices"
+
+	"varve/grid"
+	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/edge"
+)
+
+// earlier is the part of an archive that earlier plans have planned. Its samples are the first of env.files. All
+// methods accept nil, which means that there is no such part.
+type earlier struct {
+	state
+	arrays map[string]*manifest.Array // by path
+	rows   int                        // the number of sources: the row of the first new file
+}
+
+// errReplan says that new files may change what earlier plans decided.
+var errReplan = errors.New("all files must be planned again")
+
+// has reports whether a file is a sample.
+func (e *earlier) has(file int32) bool { return e != nil && int(file) < len(e.Samples) }
+
+// row returns the row of a file in the table of sources.
+func (e *earlier) row(file int32) int {
+	switch {
+	case e == nil:
+		return int(file)
+	case e.has(file):
+		return e.Samples[file].Row
+	}
+	return e.rows + int(file) - len(e.Samples)
+}
+
+// others returns the number of files that a sample represents beside itself.
+func (e *earlier) others(file int32) int64 {
+	if e.has(file) {
+		return e.Samples[file].Files - 1
+	}
+	return 0
+}
+
+// array returns the array at a path in the earlier plan, or nil.
+func (e *earlier) array(path string) *manifest.Array {
+	if e == nil {
+		return nil
+	}
+	return e.arrays[path]
+}
+
+// grows reports whether an array has the dimension along which new files follow.
+func (e *earlier) grows(dims []string) bool { return e != nil && slices.Contains(dims, e.Dim) }
+
+// placeBehind places the new files after all old files. lineUp placed them after the samples.
+func (p *alignment) placeBehind() error {
+	e := p.env.earlier
+	if e == nil {
+		return nil
+	}
+	d := p.dims[e.Dim]
+	if d == nil || d.role != flowing || d.by != byValues {
+		return errReplan
+	}
+	starts, end := map[*coord.Coord]int64{}, int64(0)
+	for f, s := range e.Samples {
+		if c := d.coordOf(int32(f)); c != nil {
+			starts[c] = s.Start
+			end = max(end, c.Start+c.Len)
+		}
+	}
+	for f := len(e.Samples); f < len(d.of); f++ {
+		if c := d.coordOf(int32(f)); c != nil {
+			if _, old := starts[c]; old {
+				return errReplan // an old file has the same positions
+			}
+		}
+	}
+	for _, c := range d.order {
+		start, old := starts[c]
+		switch {
+		case old:
+			c.Start = start
+		case c.Start < end:
+			return errReplan
+		default:
+			c.Start += e.Length - end
+		}
+	}
+	d.length += e.Length - end
+	return nil
+}
+
+// oldFiles returns the number of old files that have an array.
+func (p *survey) oldFiles(a *array) (n int64) {
+	for _, m := range a.members {
+		for _, f := range p.classes[m.class].files {
+			if p.env.earlier.has(f) {
+				n += p.env.earlier.Samples[f].Files
+			}
+		}
+	}
+	return n
+}
+
+// oldEdges returns the edges that the earlier plan has along an axis, up to its length, or nil. It returns nil also
+// if the files would get other edges now, because the length of netCDF-3 chunks depends on the length of the array.
+func (c *cutting) oldEdges(axis, at int) []grid.Run {
+	e := c.p.env.earlier
+	was := e.array(c.a.path)
+	if was == nil || c.a.where.dims[at].path != e.Dim || axis >= len(was.Schema.ChunkGrid.Sizes) {
+		return nil
+	}
+	runs := edge.RunsOf(was.Schema.ChunkGrid.Sizes[axis], was.Schema.Shape[axis])
+	s := c.bandSource(axis, at)
+	for i := range c.a.where.tiles {
+		if t := &c.a.where.tiles[i]; e.has(int32(t.File)) {
+			b := edge.Builder{Extent: c.shape[axis], At: t.Origin[at], Own: c.ownEdges(axis)}
+			band, _ := s.band(t)
+			if b.Add(band); !edge.Holds(runs, t.Origin[at], b.Runs) {
+				return nil
+			}
+		}
+	}
+	return runs
+}

@@ -1,0 +1,341 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"varve/codec"
+	"varve/manifest"
+	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/plan"
+	"varve/zarrjson"
+)
+
+// remembered is a source of values for files in memory. The values of a variable are equal in all files, or
+// in no two files.
+type remembered struct {
+	files   []*manifest.File
+	differs func(file *manifest.File, variable string) bool
+}
+
+func (m *remembered) Get(_ context.Context, requests []Request) (all []*manifest.Values, err error) {
+	for _, r := range requests {
+		f := m.files[r.File]
+		v := f.Header.Variables[r.Variable]
+		key := v.Path
+		if m.differs(f, v.Path) {
+			key += f.URL
+		}
+		h := fnv.New64a()
+		h.Write([]byte(key))
+		b := byte(h.Sum64() % 100)
+		values := &manifest.Values{}
+		for range coord.ElementsOf(v) {
+			if v.Type.Varies() {
+				values.Texts = append(values.Texts, []byte{b})
+			} else {
+				values.Data = append(values.Data, append([]byte{b % 2}, make([]byte, v.Type.Size-1)...)...)
+			}
+		}
+		if values.SetID(); r.Extent == Summarized {
+			g, err := NewGauge(f.Header, r.Variable)
+			if err != nil {
+				return nil, err
+			}
+			if err := g.Add(values.Data); err != nil {
+				return nil, err
+			}
+			values = g.Values()
+		}
+		all = append(all, values)
+	}
+	return all, nil
+}
+
+// grown is an archive that grows by appends, as a manifest has it.
+type grown struct {
+	snapshot *manifest.Snapshot
+	tiles    map[string][]manifest.Tile
+	dims     map[string][]string
+	values   map[string]*manifest.Values
+	findings string
+}
+
+func planOf(files []*manifest.File, p *Plan) *grown {
+	g := &grown{snapshot: snapshotOf(p, len(files)), tiles: map[string][]manifest.Tile{}, dims: map[string][]string{}, values: valuesByID(p.Values)}
+	g.add(p.Placements)
+	for _, f := range p.Report.Findings {
+		g.findings += fmt.Sprintf("%+v\n", f)
+	}
+	return g
+}
+
+func (g *grown) add(placements []manifest.Placement) {
+	for _, w := range placements {
+		g.tiles[w.ID], g.dims[w.ID] = append(g.tiles[w.ID], w.Tiles...), w.Dims
+	}
+}
+
+// extend adds an extension.
+func (g *grown) extend(x *Extension, more int) {
+	g.snapshot, g.findings = extended(g.snapshot, x, more), ""
+	g.add(x.Placements)
+	for _, v := range x.Values {
+		g.values[v.ID] = v
+	}
+}
+
+// text describes the arrays and groups. It leaves out how values in the manifest are chunked, because an append keeps
+// that.
+func (g *grown) text(t testing.TB, files []*manifest.File) string {
+	var b strings.Builder
+	for _, a := range g.snapshot.Arrays {
+		schema := *a.Schema
+		if a.Placement == "" {
+			schema.Codecs, schema.ChunkGrid = []codec.Spec{little()}, zarrjson.RegularGrid(slices.Repeat([]int64{1}, len(schema.Shape))...)
+		}
+		if err := a.Schema.Validate(); err != nil {
+			t.Error(err)
+		}
+		doc, err := schema.Encode(0)
+		fmt.Fprintln(&b, a.Path, string(doc), err, a.Reading, a.Variables, a.Dims, a.Renamed, a.Unnamed, g.dims[a.Placement])
+		for _, tile := range g.tiles[a.Placement] {
+			fmt.Fprintln(&b, " ", files[tile.File].URL, tile.Origin, tile.Start, tile.Shape)
+		}
+		if a.Placement == "" {
+			data, texts := elementsOfPieces(t, &a, g.values)
+			fmt.Fprintf(&b, "  %x %q\n", data, texts)
+		}
+	}
+	for _, group := range g.snapshot.Groups {
+		fmt.Fprintln(&b, group.Path, string(group.Attributes.JSON()))
+	}
+	return b.String()
+}
+
+// sameExtended compares an extension of a plan of the first files with a plan of all files.
+func sameExtended(t testing.TB, m *maker, whole, base *Plan, exts ...*Extension) {
+	t.Helper()
+	g := planOf(m.files, base)
+	for _, x := range exts {
+		g.extend(x, 0)
+	}
+	if got, want := g.text(t, m.files), planOf(m.files, whole).text(t, m.files); got != want {
+		t.Error(firstDifference(got, want))
+	}
+}
+
+// grow plans the first files, and then appends the others in groups. A refused append changes nothing, so its files
+// are appended again with the next group.
+func grow(given []*manifest.File, ends []int, opts *plan.Options, differs func(*manifest.File, string) bool) (g *grown, extensions int, err error) {
+	files := copied(given)
+	for _, n := range ends {
+		var x *Extension
+		if g != nil {
+			old := int(g.snapshot.Rows(manifest.Sources))
+			var rows []int64
+			if rows, err = Samples(g.snapshot, files[old:n]); err != nil {
+				return nil, 0, err
+			}
+			var all []*manifest.File
+			for _, row := range rows {
+				all = append(all, files[row])
+			}
+			all = append(all, files[old:n]...)
+			if x, err = Extend(context.Background(), g.snapshot, all[:len(rows)], files[old:n], opts, &remembered{all, differs}); err != nil {
+				return nil, 0, err
+			}
+			if x != nil {
+				extensions++
+				g.extend(x, n-old)
+				continue
+			}
+		}
+		own := *opts
+		if g != nil {
+			own.ChunkLengths = ChunkLengths(g.snapshot.Arrays)
+		}
+		// A plan stores small values that it has read, so it must not know those that only plans before it have read.
+		files = copied(given)
+		var p *Plan
+		if p, err = New(context.Background(), files[:n], &own, &remembered{files[:n], differs}); err == nil {
+			g = planOf(files[:n], p)
+		}
+	}
+	return g, extensions, err
+}
+
+// copied returns copies of files, because a plan keeps the values that it reads in the files.
+func copied(files []*manifest.File) []*manifest.File {
+	out := make([]*manifest.File, len(files))
+	for i, f := range files {
+		own := *f
+		own.Values = slices.Clone(f.Values)
+		out[i] = &own
+	}
+	return out
+}
+
+// randomOptions draws options that decide how files are combined.
+func randomOptions(r *rand.Rand) *plan.Options {
+	o := &plan.Options{Rectilinear: r.IntN(2) == 0}
+	switch r.IntN(12) {
+	case 0:
+		o.Coords = plan.CoordsFirst
+	case 1:
+		o.Overlap = []plan.Overlap{plan.OverlapFirst, plan.OverlapLast}[r.IntN(2)]
+	case 2:
+		o.Pad = plan.PadFill
+	case 3:
+		o.Missing = []plan.Absent{plan.AbsentDrop, plan.AbsentRefuse}[r.IntN(2)]
+	case 4:
+		o.Concat = []string{"time"}
+	case 5:
+		o.Tolerance = 1
+	case 6:
+		o.Schemas = []plan.Override{{Array: "t", Chunks: map[string][]int64{"time": {1 + r.Int64N(4)}}}}
+	case 7:
+		o.Broadcast = []plan.Broadcast{{Array: "s", Dim: "time"}}
+	case 8:
+		o.Inline = new(r.Int64N(200))
+	case 9:
+		o.ValueBytes = 1 + r.Int64N(40)
+	case 10:
+		o.Rename = []plan.Rename{{Old: "lat", New: "y"}}
+	case 11:
+		o.Join = map[string]plan.Join{"": plan.JoinOuter}
+	}
+	return o
+}
+
+// series makes an archive that grows along time, with a few kinds of files: other lengths, codecs, packing, chunks,
+// variables, attributes, and forms of the same values.
+func series(r *rand.Rand, m *maker) {
+	lengths := [][]int{{4}, {1}, {4, 4, 6}, {31, 28, 30}, {1, 2}}[r.IntN(5)]
+	kinds, at := 1+r.IntN(3), 0
+	sometimes := func() bool { return r.IntN(4) == 0 }
+	texts, bounds, statics, scalars, records, hourly := sometimes(), sometimes(), r.IntN(2) == 0, sometimes(), sometimes(), sometimes()
+	levels := make([]int, kinds)
+	for k := range levels {
+		levels[k] = 1 + r.IntN(2)
+	}
+	for i := range 4 + r.IntN(8) {
+		n, kind := lengths[r.IntN(len(lengths))], r.IntN(kinds)
+		time := days(at, n)
+		if hourly && kind == 1 {
+			time = coords("time", "time", int32s, lines(float64(24*at), float64(n), 24)...).with("units", "hours since 1990-01-01", "standard_name", "time")
+		}
+		vars := []wanted{time, lat(), cube("t", "time lat", []int64{int64(n), 3}, []int64{int64(1 + kind%n), 3})}
+		data := &vars[2]
+		data.v.Storage.Codecs = []codec.Spec{{Name: "bytes", Config: []byte(`{"endian":"little"}`)}, {Name: "numcodecs.zlib", Config: fmt.Appendf(nil, `{"level":%d}`, levels[kind])}}
+		if kind == 2 {
+			data.v.Type = float64s
+		}
+		if records {
+			vars[2] = bare("t", "time lat", []int64{int64(n), 3}, 64)
+		}
+		if bounds {
+			vars = append(vars, coords("bounds", "time", int16s, lines(float64(i), float64(n), 1)...))
+		}
+		if texts {
+			var list []string
+			for k := range n {
+				list = append(list, fmt.Sprint("label ", i, k))
+			}
+			vars = append(vars, words("label", "time", list...))
+		}
+		if statics {
+			vars = append(vars, cube("s", "lat x", []int64{3, 5}, []int64{3, 5}), coords("h", "lat", int16s, 1, 2, 3))
+		}
+		if scalars {
+			vars = append(vars, scalar("z", 2))
+		}
+		if r.IntN(30) == 0 {
+			vars = append(vars, cube("rare", "time", []int64{int64(n)}, []int64{int64(n)}))
+		}
+		m.file(fmt.Sprintf("f%03d", i), vars...)
+		if r.IntN(30) > 0 {
+			at += n
+		}
+		at += r.IntN(2)
+	}
+	if r.IntN(3) == 0 {
+		r.Shuffle(len(m.files), func(i, j int) { m.files[i], m.files[j] = m.files[j], m.files[i] })
+	}
+}
+
+// TestGroupings: any grouping of appends gives the same arrays, chunks and values as one plan of all files, or
+// both are refused. VARVE_TRIES is the number of archives, and VARVE_SEED the first seed.
+func TestGroupings(t *testing.T) {
+	tries, first := 1500, uint64(0)
+	if n, err := strconv.Atoi(os.Getenv("VARVE_TRIES")); err == nil {
+		tries = n
+	}
+	if n, err := strconv.ParseUint(os.Getenv("VARVE_SEED"), 10, 64); err == nil {
+		first = n
+	}
+	var planned, extensions int
+	for seed := first; seed < first+uint64(tries); seed++ {
+		r := rand.New(rand.NewPCG(seed, 11))
+		m := newMaker()
+		opts := randomOptions(r)
+		switch r.IntN(8) {
+		case 0:
+			messy(r, m)
+		case 1:
+			g := newCuts(r)
+			m, opts.Concat = g.m, g.dims
+		case 2:
+			w := &wild{}
+			for range 300 {
+				w.bytes = append(w.bytes, byte(r.IntN(256)))
+			}
+			opts = w.archive()
+			m = w.m
+		default:
+			series(r, m)
+		}
+		odd := r.IntN(10) == 0
+		differs := func(f *manifest.File, variable string) bool { return odd && f == m.files[len(m.files)-1] }
+		if len(m.files) < 2 {
+			continue
+		}
+		var ends []int
+		for n := 1 + r.IntN(len(m.files)); ; n += 1 + r.IntN(3) {
+			if n >= len(m.files) {
+				ends = append(ends, len(m.files))
+				break
+			}
+			ends = append(ends, n)
+		}
+		url := m.files[len(m.files)-1].URL
+		differs = func(f *manifest.File, variable string) bool { return odd && f.URL == url }
+		whole, _, wholeErr := grow(m.files, []int{len(m.files)}, opts, differs)
+		parts, n, partsErr := grow(m.files, ends, opts, differs)
+		extensions += n
+		if (wholeErr == nil) != (partsErr == nil) {
+			t.Fatalf("seed %d, %+v, appended at %v: %v\nbut all files at once: %v", seed, *opts, ends, partsErr, wholeErr)
+		}
+		if wholeErr != nil {
+			continue
+		}
+		planned++
+		if got, want := parts.text(t, m.files), whole.text(t, m.files); got != want {
+			t.Fatalf("seed %d, %+v, appended at %v: %s", seed, *opts, ends, firstDifference(got, want))
+		}
+		if parts.findings != "" && parts.findings != whole.findings {
+			t.Fatalf("seed %d, %+v, appended at %v: %s", seed, *opts, ends, firstDifference(parts.findings, whole.findings))
+		}
+	}
+	t.Logf("%d of %d archives are planned, with %d extensions", planned, tries, extensions)
+	if first == 0 && tries >= 100 && (planned < tries/4 || extensions < tries/4) {
+		t.Errorf("only %d of %d archives are planned, with %d extensions", planned, tries, extensions)
+	}
+}
