@@ -48,7 +48,7 @@ type Location struct {
 	Inline    []byte
 
 	Compacted bool   // the bytes were written by a compaction
-	Checksum  uint32 // their CRC-32C, if Compacted
+	Checksum  uint32 // CRC-32C of the Size bytes; 0 if none is recorded
 }
 
 // Run is a run of chunks, consecutive in C order of the box of chunks that is being listed, which have the
@@ -60,6 +60,8 @@ type Run struct {
 	// Offsets and Sizes have one entry for each chunk. They are nil for chunks without stored bytes, and
 	// for Inline chunks, of which a run has only one.
 	Offsets, Sizes []int64
+	// Checksums has one entry for each chunk, or is nil. If it is not nil, it replaces the Checksum of the Location.
+	Checksums []uint32
 }
 
 // Locations yields the chunks of a run one by one. chunks is the box that the run was listed for. Each
@@ -73,6 +75,9 @@ func (r *Run) Locations(chunks grid.Region) iter.Seq[*Location] {
 			l.Coords = coords
 			if r.Offsets != nil {
 				l.Offset, l.Size = r.Offsets[i], r.Sizes[i]
+			}
+			if r.Checksums != nil {
+				l.Checksum = r.Checksums[i]
 			}
 			if !yield(&l) {
 				return

@@ -19,6 +19,7 @@ import (
 type snapshotDocument struct {
 	headDocument
 	Generation int                 `json:"generation,omitempty"`
+	Checksums  bool                `json:"checksums,omitempty"`
 	Options    json.RawMessage     `json:"options,omitempty"`
 	State      json.RawMessage     `json:"state,omitempty"`
 	Seal       *Seal               `json:"seal,omitempty"`
@@ -191,7 +192,7 @@ func DecodeSnapshot(data []byte) (*Snapshot, error) {
 	}
 	s := &Snapshot{
 		Varve: d.Varve, Parent: d.Parent, Created: d.Created, Message: d.Message, Writer: d.Writer, Generation: d.Generation,
-		Options: d.Options, State: d.State, Merged: d.Merged, Sources: d.Sources, Refs: d.Refs, Seal: d.Seal,
+		Options: d.Options, State: d.State, Merged: d.Merged, Sources: d.Sources, Refs: d.Refs, Checksums: d.Checksums, Seal: d.Seal,
 		Placements: convert(d.Placements, decodePlacement),
 		Tables:     convert(d.Tables, decodeTable),
 		Skipped:    convert(d.Skipped, func(k skippedDocument) Skipped { return Skipped(k) }),

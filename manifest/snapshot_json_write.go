@@ -25,6 +25,9 @@ func (s *Snapshot) Encode() ([]byte, error) {
 	if s.Generation > 0 {
 		w.field("generation", s.Generation)
 	}
+	if s.Checksums {
+		w.field("checksums", s.Checksums)
+	}
 	if len(s.Options) > 0 {
 		w.field("options", s.Options)
 	}

@@ -31,6 +31,8 @@ type Ref struct {
 	// Other is 0 if Offset is in the tile's own source. Otherwise it is the row of the source that has
 	// the bytes, plus 1.
 	Other int32
+	// Checksum is the CRC-32C of the stored bytes; 0 if none is recorded.
+	Checksum uint32
 }
 
 // NotStored is the offset of a chunk that was never written.
@@ -50,6 +52,7 @@ type RefColumns struct {
 	Offsets, Sizes []int64
 	Masks          []uint32 // nil if all are 0
 	Others         []int32  // nil if all are 0
+	Checksums      []uint32 // nil if all are 0
 }
 
 // Slice returns a range of the refs.
@@ -60,6 +63,9 @@ func (c *RefColumns) Slice(from, to int) RefColumns {
 	}
 	if c.Others != nil {
 		out.Others = c.Others[from:to]
+	}
+	if c.Checksums != nil {
+		out.Checksums = c.Checksums[from:to]
 	}
 	return out
 }
@@ -72,6 +78,9 @@ func (c *RefColumns) At(i int) Ref {
 	}
 	if c.Others != nil {
 		ref.Other = c.Others[i]
+	}
+	if c.Checksums != nil {
+		ref.Checksum = c.Checksums[i]
 	}
 	return ref
 }

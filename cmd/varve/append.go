@@ -17,6 +17,7 @@ import (
 type appendOptions struct {
 	combineOptions
 	skipKnown bool
+	checksums bool
 	json      bool
 }
 
@@ -40,6 +41,7 @@ of new files. Readers of OUT see the old snapshot until the new one is complete.
 	opts.addSourceFlags(cmd.Flags())
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
+	addChecksums(cmd.Flags(), &opts.checksums)
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
 	cmd.Flags().BoolVar(&opts.skipKnown, "skip-known", false, "skip unchanged files that OUT already has")
 	return cmd
@@ -60,7 +62,8 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 	}
 	how.SkipKnown = opts.skipKnown
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
-	how.Progress, how.Comparing = shown.update, shown.then("comparing", "variables")
+	how.Progress, how.Comparing, how.Checking = shown.update, shown.then("comparing", "variables"), shown.then("reading", "chunks")
+	how.Checksums = opts.checksums
 	outcome, err := ingest.Append(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {

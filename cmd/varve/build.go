@@ -18,8 +18,9 @@ import (
 // buildOptions are the flags of the build command.
 type buildOptions struct {
 	combineOptions
-	force bool
-	json  bool
+	force     bool
+	checksums bool
+	json      bool
 }
 
 func newBuildCommand() *cobra.Command {
@@ -45,6 +46,7 @@ reports the same and writes nothing.
 	opts.addSourceFlags(cmd.Flags())
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
+	addChecksums(cmd.Flags(), &opts.checksums)
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
 	cmd.Flags().BoolVar(&opts.force, "force", false, "replace what OUT holds; its history is kept")
 	return cmd
@@ -64,7 +66,8 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	}
 	how.Force = opts.force
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
-	how.Progress, how.Comparing = shown.update, shown.then("comparing", "variables")
+	how.Progress, how.Comparing, how.Checking = shown.update, shown.then("comparing", "variables"), shown.then("reading", "chunks")
+	how.Checksums = opts.checksums
 	outcome, err := ingest.Build(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {

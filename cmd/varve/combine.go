@@ -21,6 +21,11 @@ import (
 	"varve/readers/source"
 )
 
+// addChecksums declares the flag that stores checksums.
+func addChecksums(f *pflag.FlagSet, to *bool) {
+	f.BoolVar(to, "checksum", false, "store a checksum of each chunk, which reads verify; reads all data once")
+}
+
 // combineOptions are the flags that check, build, append and scan share: which files, and how
 // they make up arrays.
 type combineOptions struct {

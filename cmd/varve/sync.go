@@ -109,7 +109,7 @@ func syncOnce(cmd *cobra.Command, opts *syncOptions, out string, names []string,
 		}
 	}
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
-	how.Progress, how.Comparing = shown.update, shown.then("comparing", "variables")
+	how.Progress, how.Comparing, how.Checking = shown.update, shown.then("comparing", "variables"), shown.then("reading", "chunks")
 	result, err := do(cmd.Context(), out, how)
 	shown.finish()
 	if err != nil {

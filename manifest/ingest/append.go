@@ -87,6 +87,9 @@ func appendIn(ctx context.Context, repository *repo.Repository, names []string, 
 	if err = closing(reader, err); err != nil || outcome.Snapshot == old {
 		return outcome, err
 	}
+	if err := addChecksums(ctx, repository, outcome.Snapshot, old, &own); err != nil {
+		return nil, err
+	}
 	if err := fold(ctx, repository, outcome.Snapshot); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,9 @@ type Options struct {
 	// unchanged are taken from there. The folder is made if necessary. If it is empty, nothing is
 	// kept.
 	KeepScan string
+	// Checksums stores a checksum of each stored chunk, which every later read of a whole chunk verifies. The build
+	// reads all chunks once for it. Later appends to the manifest store them too.
+	Checksums bool
 	// Replan makes Append use Plan, and plan all files again if necessary. Without it, Append uses
 	// the options with which the manifest was built.
 	Replan bool
@@ -54,8 +57,8 @@ type Options struct {
 	// stores them, or because they place files. 0 means 16 MiB.
 	ValueBytes int64
 	// Progress receives how many sources are scanned, and then Comparing how many variables are read
-	// to compare files. A single goroutine calls them.
-	Progress, Comparing func(done, total int64)
+	// to compare files, and then Checking how many chunks have a checksum. A single goroutine calls them.
+	Progress, Comparing, Checking func(done, total int64)
 
 	indexes *grib.IndexReader // reads the index files of all scans of the build
 }
@@ -112,6 +115,9 @@ func buildIn(ctx context.Context, repository *repo.Repository, names []string, o
 	}
 	outcome, err := j.plan(ctx, "build")
 	if err != nil {
+		return outcome, err
+	}
+	if err := addChecksums(ctx, repository, outcome.Snapshot, nil, opts); err != nil {
 		return outcome, err
 	}
 	return outcome, repository.Publish(ctx, outcome.Snapshot, parent)

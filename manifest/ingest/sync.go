@@ -224,6 +224,9 @@ func updateIn(ctx context.Context, repository *repo.Repository, opts *Options, c
 		if err = closing(reader, err); err != nil {
 			return out, err
 		}
+		if err := addChecksums(ctx, repository, out.Snapshot, snapshot, &own); err != nil {
+			return out, err
+		}
 		if err := fold(ctx, repository, out.Snapshot); err != nil {
 			return nil, err
 		}
@@ -237,6 +240,9 @@ func updateIn(ctx context.Context, repository *repo.Repository, opts *Options, c
 		made.Snapshot.Skipped = slices.Concat(r.skipped, made.Snapshot.Skipped)
 	}
 	if err = closing(reader, err); err != nil {
+		return out, err
+	}
+	if err := addChecksums(ctx, repository, out.Snapshot, snapshot, &own); err != nil {
 		return out, err
 	}
 	return out, repository.Publish(ctx, out.Snapshot, parent)

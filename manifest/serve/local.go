@@ -153,6 +153,9 @@ func (o *origin) serveFile(w http.ResponseWriter, r *http.Request, loc *manifest
 	if loc.Size < minSendfile {
 		return o.serveRead(w, r, d, loc)
 	}
+	if loc.Checksum != 0 && !loc.Compacted {
+		return false, nil // the store verifies the bytes, which sendfile never shows
+	}
 	if !d.isCurrent(o.path) {
 		return false, o.renew(r.Context(), d)
 	}
@@ -181,6 +184,9 @@ func (o *origin) serveRead(w http.ResponseWriter, r *http.Request, d *descriptor
 	_, err = d.ReadAt(data, loc.Offset)
 	if err != nil || !d.isCurrent(o.path) {
 		return false, o.renew(r.Context(), d)
+	}
+	if loc.Checksum != 0 && store.CheckScanned(data, loc.Offset, loc.Checksum) != nil {
+		return false, nil // the store's error names the array, chunk and file
 	}
 	serveBytes(w, r, body{data, o.etag(loc.Offset, loc.Size)})
 	return true, nil

@@ -52,8 +52,8 @@ func (a *Array) readSource(ctx context.Context, l *manifest.Location) ([]byte, e
 // the array, so that arrays can share the bytes.
 type extent struct{ source, size int64 }
 
-// ReadStored returns a part of a Verbatim chunk: length bytes from offset from in the chunk. It reads
-// only this part, unless a checksum has to be verified.
+// ReadStored returns a part of a Verbatim chunk: length bytes from offset from in the chunk. It reads only this
+// part, without verifying the checksum of the chunk. A compacted chunk is always read as a whole and verified.
 func (a *Array) ReadStored(ctx context.Context, l *manifest.Location, from, length int64) ([]byte, error) {
 	if from < 0 || length < 0 || from > l.Size || length > l.Size-from {
 		return nil, fmt.Errorf("%s: chunk %v: range of %d bytes at %d is outside the chunk of %d bytes", a.Path(), l.Coords, length, from, l.Size)
@@ -87,8 +87,8 @@ func (a *Array) read(ctx context.Context, l *manifest.Location, src manifest.Sou
 		return nil, err
 	}
 	b, err := readAt(ctx, h.Source, offset, length)
-	if err == nil && l.Compacted {
-		err = checkSum(b, l.Checksum)
+	if err == nil && length == l.Size {
+		err = verifyLocation(b, l)
 	}
 	a.store.sources.release(h, err)
 	if err != nil {

@@ -174,10 +174,8 @@ func (a *Array) room(j *job, f codec.Form) (codec.Elems, *buffer) {
 
 // decode decodes a stored chunk and copies the job's part of it to the target.
 func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
-	if j.patch != nil {
-		if err := checkSum(stored, j.patch.checksum); err != nil {
-			return err
-		}
+	if err := a.verify(j, stored); err != nil {
+		return err
 	}
 	form := j.pipe.Form()
 	if err := form.CheckGrowth(int64(len(stored))); err != nil {
@@ -234,8 +232,15 @@ func isSmall(j *job) bool {
 
 // decodeAlone fetches only the bytes of the chunk that the part needs.
 func (a *Array) decodeAlone(ctx context.Context, src *source.Source, j *job) error {
-	if ok, err := j.readDirect(ctx, src); ok || err != nil {
+	if ok, err := a.readDirect(ctx, src, j); ok || err != nil {
 		return err
+	}
+	if j.isVerified() {
+		stored, err := a.readVerified(ctx, src, j)
+		if err != nil {
+			return err
+		}
+		return a.decodeRegion(ctx, j, codec.Memory(stored))
 	}
 	if j.Fit.Variable.Storage.Layout == manifest.Strided {
 		return a.decodeStrided(ctx, src, j)

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"varve/manifest"
-	"varve/manifest/internal/mosaic"
 	"varve/manifest/internal/table"
 )
 
@@ -57,7 +56,7 @@ func (x *fileIndex) addHeader(at uint32, h *manifest.Header) *manifest.Header {
 func (x *fileIndex) Row(row int64) int64 { return x.SourceIndex.Row[row] }
 
 // files returns the index of the sources.
-func (s *Store) files(ctx context.Context) (mosaic.Files, error) {
+func (s *Store) files(ctx context.Context) (*fileIndex, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.index == nil {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"path/filepath"
 	"slices"
@@ -109,16 +108,6 @@ func (a *Array) locatePatch(ctx context.Context, l *manifest.Location) error {
 		l.Checksum, l.Compacted = p.Checksum, true
 	}
 	return err
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// checkSum returns a codec.ErrCorrupt if a compacted chunk differs from the bytes that were written.
-func checkSum(b []byte, want uint32) error {
-	if got := crc32.Checksum(b, castagnoli); got != want {
-		return fmt.Errorf("%w: its CRC-32C is %08x instead of %08x", codec.ErrCorrupt, got, want)
-	}
-	return nil
 }
 
 // patchedChunk is the compacted chunk that a job reads instead of tiles.

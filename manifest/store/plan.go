@@ -102,7 +102,7 @@ func (p *planner) addParts(ctx context.Context, t *target, r grid.Region) error 
 func (p *planner) addPart(ctx context.Context, part *mosaic.Part, t *target) error {
 	once, again := withoutRepeats(part)
 	part = &once
-	rows := p.pieceRows(part)
+	rows := p.pieceRows(part, t)
 	if rows == 0 {
 		p.push(part, again, t)
 		return p.flush(ctx, false)
@@ -152,18 +152,31 @@ func firstLong(shape []int64) int {
 
 // pieceRows returns the length along the first long axis of the pieces in which a part is read, or 0 to read it
 // as a whole. Only uncompressed chunks can be read in pieces.
-func (p *planner) pieceRows(part *mosaic.Part) int64 {
+func (p *planner) pieceRows(part *mosaic.Part, t *target) int64 {
 	_, straight := part.Fit.Order()
 	if part.Row < 0 || !straight || !part.Fit.IsRaw() || len(part.Within.Shape) == 0 {
 		return 0
 	}
 	n, err := part.Within.Elements()
 	unit := int64(part.Fit.Variable.Type.Size)
-	if err != nil || n <= pieceBytes/unit {
+	if err != nil || n <= pieceBytes/unit || p.mayVerify(part, t, n*unit) {
 		return 0
 	}
 	long := part.Within.Shape[firstLong(part.Within.Shape)]
 	return max(pieceBytes/unit/(n/long), 1)
+}
+
+// mayVerify reports whether a part of this size is read as a whole because its chunk may have a checksum. It must not be
+// large, unless it is read directly into the target.
+func (p *planner) mayVerify(part *mosaic.Part, t *target, size int64) bool {
+	if !p.a.store.snapshot.Checksums || !part.IsWhole() {
+		return false
+	}
+	if size <= verifiedBytes {
+		return true
+	}
+	_, _, isContiguous := contiguousRange(t.region, part.Box)
+	return isContiguous && part.Fit.Conversion.Identity()
 }
 
 func (p *planner) push(part *mosaic.Part, again []int64, t *target) {

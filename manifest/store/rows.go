@@ -85,6 +85,12 @@ func (j *job) narrow() error {
 	if err != nil || n*unit > max(maxSparse*part*unit, 4096) || at*unit > math.MaxInt64/4 {
 		return err
 	}
+	if isAll := at == 0 && n*unit == j.ref.Size; !isAll {
+		if j.isVerified() {
+			return nil
+		}
+		j.ref.Checksum = 0 // of the whole chunk
+	}
 	if j.pipe, err = j.Fit.Pipeline(run.Shape, 0, false); err != nil {
 		return err
 	}
@@ -96,7 +102,7 @@ func (j *job) narrow() error {
 
 // readDirect reads uncompressed elements directly into the target, if they are contiguous there and in
 // the source. Otherwise ok is false.
-func (j *job) readDirect(ctx context.Context, src *source.Source) (ok bool, err error) {
+func (a *Array) readDirect(ctx context.Context, src *source.Source, j *job) (ok bool, err error) {
 	if !j.Fit.IsRaw() || !j.isPlain() {
 		return false, nil
 	}
@@ -110,6 +116,11 @@ func (j *job) readDirect(ctx context.Context, src *source.Source) (ok bool, err 
 	}
 	if _, err := src.ReadAt(ctx, into.Fixed, j.ref.Offset+at); err != nil {
 		return true, err
+	}
+	if at == 0 && int64(len(into.Fixed)) == j.ref.Size {
+		if err := a.verify(j, into.Fixed); err != nil {
+			return true, err
+		}
 	}
 	if j.Fit.IsMemoryForm() {
 		return true, nil

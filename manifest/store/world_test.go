@@ -56,6 +56,7 @@ func (m *memoryTables) ReadColumns(ctx context.Context, row int64, n int, dst *m
 	for _, r := range refs {
 		dst.Offsets, dst.Sizes = append(dst.Offsets, r.Offset), append(dst.Sizes, r.Size)
 		dst.Masks, dst.Others = append(dst.Masks, r.Mask), append(dst.Others, r.Other)
+		dst.Checksums = append(dst.Checksums, r.Checksum)
 	}
 	return nil
 }

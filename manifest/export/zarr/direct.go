@@ -16,10 +16,9 @@ import (
 // minDirect is the size in bytes from which opening the source's file for one chunk is worthwhile.
 const minDirect = 32 << 10
 
-// isDirect reports whether a chunk may be copied from file to file. Compacted chunks have checksums, which
-// only the store checks.
+// isDirect reports whether a chunk may be copied from file to file. Only the store verifies checksums.
 func isDirect(l *manifest.Location) bool {
-	return (l.Kind == manifest.Verbatim || l.Kind == manifest.Prefix) && l.Source >= 0 && !l.Compacted && l.Size >= minDirect
+	return (l.Kind == manifest.Verbatim || l.Kind == manifest.Prefix) && l.Source >= 0 && l.Checksum == 0 && !l.Compacted && l.Size >= minDirect
 }
 
 // opened is the open file of a source, kept for the next chunks.

@@ -72,7 +72,9 @@ func (p *candidate) resolve(ref manifest.Ref, codec []int64) manifest.Location {
 		} else {
 			l.Source = p.fit.m.SourceOf(p.tile, ref)
 		}
-		l.Offset, l.Size = p.bytesOf(ref)
+		if l.Offset, l.Size = p.bytesOf(ref); p.isWholeRef(ref) {
+			l.Checksum = ref.Checksum
+		}
 	}
 	return l
 }
@@ -90,6 +92,11 @@ func (p *candidate) accepts(ref manifest.Ref, codec []int64) bool {
 		return p.isMatch
 	}
 	return p.fit.matchesSchema(codec, mask)
+}
+
+// isWholeRef reports whether the chunk has all bytes of its ref, so that the ref's checksum applies to it.
+func (p *candidate) isWholeRef(ref manifest.Ref) bool {
+	return p.offset == 0 && (p.size < 0 || p.size == ref.Size)
 }
 
 // bytesOf returns the range of the chunk's bytes in its source or in its inline bytes.

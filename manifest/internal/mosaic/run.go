@@ -62,6 +62,8 @@ type lister struct {
 	offsets []int64
 	sizes   []int64
 	out     manifest.Run
+
+	checksums []uint32 // of the chunks of the next run, or nil
 }
 
 // runLength is the largest number of chunks of a run with Offsets and Sizes. It limits the memory.
@@ -151,8 +153,10 @@ func (l *lister) split(n int) (more bool) {
 			}
 		}
 		var offsets, sizes []int64
+		l.checksums = nil
 		if out.Kind.HasBytes() {
 			offsets, sizes = c.Offsets[i:end], c.Sizes[i:end]
+			l.findChecksums(c, i, end)
 			l.adjustOffsets(out.InlineRow > 0, offsets, sizes)
 		}
 		if !l.emit(out, int64(end-i), offsets, sizes) {
@@ -161,6 +165,19 @@ func (l *lister) split(n int) (more bool) {
 		i = end
 	}
 	return true
+}
+
+// findChecksums sets checksums to those of the chunks that have all bytes of their refs.
+func (l *lister) findChecksums(c *manifest.RefColumns, from, to int) {
+	if c.Checksums == nil || l.box.offset != 0 {
+		return
+	}
+	l.checksums = c.Checksums[from:to]
+	for i := range l.checksums {
+		if ref := c.At(from + i); !l.box.isWholeRef(ref) {
+			l.checksums[i] = 0
+		}
+	}
 }
 
 // isLike reports whether chunks at both locations could be one run.
@@ -228,6 +245,10 @@ func (l *lister) kindOf(ctx context.Context) (manifest.ChunkKind, error) {
 // the caller wants them.
 func (l *lister) emit(first manifest.Location, chunks int64, offsets, sizes []int64) bool {
 	first.Coords = l.at.coords
-	l.out = manifest.Run{Location: first, Chunks: chunks, Offsets: offsets, Sizes: sizes}
+	l.out = manifest.Run{Location: first, Chunks: chunks, Offsets: offsets, Sizes: sizes, Checksums: l.checksums}
+	l.checksums = nil
+	if chunks > 1 {
+		l.out.Checksum = 0 // of the first chunk only
+	}
 	return l.yield(&l.out) && l.at.advance(chunks)
 }

@@ -39,7 +39,15 @@ func (r *Reader) Fold(ctx context.Context, kind manifest.TableKind, first int64,
 }
 
 func (r *Reader) foldRefs(ctx context.Context, first int64, w io.Writer) (int64, error) {
-	out := NewRefs(w)
+	newRefs := NewRefs
+	isChecked, err := r.hasColumn(ctx, manifest.Refs, first, checksumColumn)
+	if err != nil {
+		return 0, err
+	}
+	if isChecked {
+		newRefs = NewCheckedRefs
+	}
+	out := newRefs(w)
 	for b, err := range r.ScanRefs(ctx, first, r.Rows(manifest.Refs)-first) {
 		if err == nil {
 			err = out.Append(&b.RefColumns)
@@ -53,19 +61,28 @@ func (r *Reader) foldRefs(ctx context.Context, first int64, w io.Writer) (int64,
 
 // sourceColumns returns the columns of the tables of sources from a row on.
 func (r *Reader) sourceColumns(ctx context.Context, first int64) ([]parquet.Column, error) {
-	for _, t := range r.kinds[manifest.Sources].tables {
+	hasScanned, err := r.hasColumn(ctx, manifest.Sources, first, scannedColumn)
+	if hasScanned {
+		return sourceColumns, err
+	}
+	return unmovedColumns, err
+}
+
+// hasColumn reports whether any table of a kind from a row on has a column that tables may lack.
+func (r *Reader) hasColumn(ctx context.Context, kind manifest.TableKind, first int64, column int) (bool, error) {
+	for _, t := range r.kinds[kind].tables {
 		if t.table.First < first {
 			continue
 		}
 		s, err := r.section(ctx, t)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		if s.columns[scannedColumn] >= 0 {
-			return sourceColumns, nil
+		if s.columns[column] >= 0 {
+			return true, nil
 		}
 	}
-	return unmovedColumns, nil
+	return false, nil
 }
 
 // foldRows writes rows in the order of their numbers.

@@ -27,7 +27,7 @@ type PartWriter struct {
 // NewPart starts a scan part.
 func NewPart(w io.Writer) *PartWriter {
 	p := &PartWriter{out: parquet.NewWriter(w, partColumns(), parquet.Options{Meta: []parquet.Pair{partMeta()}})}
-	p.refs.b = p.builder(manifest.Refs, refColumns)
+	p.refs.b = p.builder(manifest.Refs, uncheckedRefColumns)
 	p.inline = inlineIn(p.builder(manifest.Blobs, inlineColumns))
 	return p
 }

@@ -20,8 +20,10 @@ type refPage struct {
 	long     []int64 // sizes, instead of short
 	masks    []uint32
 	others   []int32
+	sums     []uint32
 	oneMask  uint32 // if masks is nil
 	oneOther int32  // if others is nil
+	oneSum   uint32 // if sums is nil
 }
 
 func (p *refPage) at(i int) (ref manifest.Ref) {
@@ -35,12 +37,15 @@ func (p *refPage) at(i int) (ref manifest.Ref) {
 	} else {
 		ref.Size = p.long[i]
 	}
-	ref.Mask, ref.Other = p.oneMask, p.oneOther
+	ref.Mask, ref.Other, ref.Checksum = p.oneMask, p.oneOther, p.oneSum
 	if p.masks != nil {
 		ref.Mask = p.masks[i]
 	}
 	if p.others != nil {
 		ref.Other = p.others[i]
+	}
+	if p.sums != nil {
+		ref.Checksum = p.sums[i]
 	}
 	return ref
 }
@@ -48,7 +53,7 @@ func (p *refPage) at(i int) (ref manifest.Ref) {
 func (p *refPage) rows() int { return len(p.near) + len(p.far) }
 
 func (p *refPage) bytes() int64 {
-	return int64(200 + 4*(len(p.near)+len(p.short)+len(p.masks)+len(p.others)) + 8*(len(p.far)+len(p.long)))
+	return int64(200 + 4*(len(p.near)+len(p.short)+len(p.masks)+len(p.others)+len(p.sums)) + 8*(len(p.far)+len(p.long)))
 }
 
 // ReadRefs reads the refs of len(dst) rows, starting at row.
@@ -105,7 +110,8 @@ type RefBatch struct {
 	Row int64 // of the first ref
 	manifest.RefColumns
 
-	columns [4]parquet.Values
+	columns [checksumColumn + 1]parquet.Values
+	sums    []uint32 // memory for Checksums
 }
 
 // pack returns the refs in a form that takes little memory.
@@ -129,6 +135,9 @@ func (b *RefBatch) pack(first int64) *refPage {
 	}
 	p.masks, p.oneMask = compress(b.Masks)
 	p.others, p.oneOther = compress(b.Others)
+	if b.Checksums != nil {
+		p.sums, p.oneSum = compress(b.Checksums)
+	}
 	return p
 }
 
@@ -152,7 +161,11 @@ func compress[T comparable](values []T) ([]T, T) {
 
 // readRefs reads the refs of a page.
 func (s *section) readRefs(p tablePage, b *RefBatch) error {
+	isChecked := s.columns[checksumColumn] >= 0
 	for i := range b.columns {
+		if i == checksumColumn && !isChecked {
+			continue
+		}
 		if err := s.read(p, i, &b.columns[i]); err != nil {
 			return err
 		}
@@ -161,6 +174,10 @@ func (s *section) readRefs(p tablePage, b *RefBatch) error {
 	var err error
 	if b.Masks, err = narrowTo(b.Masks, b.columns[maskColumn].Ints, 0, math.MaxUint32); err == nil {
 		b.Others, err = narrowTo(b.Others, b.columns[otherColumn].Ints, 0, math.MaxInt32)
+	}
+	if b.Checksums = nil; err == nil && isChecked {
+		b.sums, err = narrowTo(b.sums, b.columns[checksumColumn].Ints, 0, math.MaxUint32)
+		b.Checksums = b.sums
 	}
 	if err == nil {
 		err = b.fillSizes(b.columns[lengthColumn].Present)

@@ -13,7 +13,7 @@ func (r *Reader) ReadColumns(ctx context.Context, row int64, n int, dst *manifes
 		return err
 	}
 	dst.Offsets, dst.Sizes = slices.Grow(dst.Offsets[:0], n), slices.Grow(dst.Sizes[:0], n)
-	dst.Masks, dst.Others = nil, nil
+	dst.Masks, dst.Others, dst.Checksums = nil, nil, nil
 	for n > 0 {
 		s, at, err := r.table(ctx, manifest.Refs, row)
 		if err != nil {
@@ -46,6 +46,7 @@ func (p *refPage) appendTo(dst *manifest.RefColumns, from, to int) {
 	}
 	dst.Masks = appendRepeated(dst.Masks, had, p.masks, p.oneMask, from, to)
 	dst.Others = appendRepeated(dst.Others, had, p.others, p.oneOther, from, to)
+	dst.Checksums = appendRepeated(dst.Checksums, had, p.sums, p.oneSum, from, to)
 }
 
 func appendWidened(dst []int64, values []uint32, base int64) []int64 {

@@ -15,6 +15,8 @@ type RefWriter struct {
 	b         *builder
 	hasMasks  bool // a mask of the row group is not 0
 	hasOthers bool
+	isChecked bool // the table has the column of checksums
+	hasSums   bool
 	odd       oddPages
 }
 
@@ -38,14 +40,19 @@ func (o oddPages) has(row int64) bool {
 
 // NewRefs starts a table of refs. It writes to w one row group at a time; Close writes the last one.
 func NewRefs(w io.Writer) *RefWriter {
-	return &RefWriter{b: newTable(w, manifest.Refs, refColumns)}
+	return &RefWriter{b: newTable(w, manifest.Refs, uncheckedRefColumns)}
+}
+
+// NewCheckedRefs starts a table of refs with checksums.
+func NewCheckedRefs(w io.Writer) *RefWriter {
+	return &RefWriter{b: newTable(w, manifest.Refs, refColumns), isChecked: true}
 }
 
 // Append adds refs.
 func (w *RefWriter) Append(refs *manifest.RefColumns) error {
 	n := len(refs.Offsets)
-	if len(refs.Sizes) != n || refs.Masks != nil && len(refs.Masks) != n || refs.Others != nil && len(refs.Others) != n {
-		return fmt.Errorf("refs: the numbers of offsets (%d), sizes (%d), masks (%d) and others (%d) differ", n, len(refs.Sizes), len(refs.Masks), len(refs.Others))
+	if len(refs.Sizes) != n || refs.Masks != nil && len(refs.Masks) != n || refs.Others != nil && len(refs.Others) != n || refs.Checksums != nil && len(refs.Checksums) != n {
+		return fmt.Errorf("refs: the numbers of offsets (%d), sizes (%d), masks (%d), others (%d) and checksums (%d) differ", n, len(refs.Sizes), len(refs.Masks), len(refs.Others), len(refs.Checksums))
 	}
 	for i, size := range refs.Sizes {
 		if size < 0 || refs.Offsets[i] > 1<<62 || size > 1<<62 {
@@ -62,6 +69,9 @@ func (w *RefWriter) Append(refs *manifest.RefColumns) error {
 		w.fill(part.Offsets, part.Sizes)
 		fillOther(w, maskColumn, &w.hasMasks, part.Masks, end-at)
 		fillOther(w, otherColumn, &w.hasOthers, part.Others, end-at)
+		if w.isChecked {
+			fillOther(w, checksumColumn, &w.hasSums, part.Checksums, end-at)
+		}
 		w.b.rows += end - at
 		w.b.total += int64(end - at)
 		at = end
@@ -104,7 +114,7 @@ func fillOther[T int32 | uint32](w *RefWriter, column int, some *bool, values []
 		v.Ints = append(v.Ints, make([]int64, n)...)
 	}
 	for i, x := range values {
-		if x != 0 {
+		if x != 0 && column != checksumColumn {
 			w.odd.mark(w.b.total + int64(i))
 		}
 		v.Ints = append(v.Ints, int64(x))
@@ -140,10 +150,13 @@ func (w *RefWriter) flush() error {
 	if !w.hasOthers {
 		v[otherColumn] = allZeros()
 	}
+	if w.isChecked && !w.hasSums {
+		v[checksumColumn] = allZeros()
+	}
 	for at := 0; at < rows; at += w.b.cut.pageRows {
 		w.b.starts = append(w.b.starts, at)
 	}
-	w.hasMasks, w.hasOthers = false, false
+	w.hasMasks, w.hasOthers, w.hasSums = false, false, false
 	return w.b.flush()
 }
 

@@ -43,6 +43,8 @@ var (
 		lengthColumn: {Name: "length", Type: parquet.Int, Optional: true},
 		maskColumn:   {Name: "mask", Type: parquet.Int},
 		otherColumn:  {Name: "other", Type: parquet.Int},
+
+		checksumColumn: {Name: "checksum", Type: parquet.Int},
 	}
 	inlineColumns = []parquet.Column{
 		inlineColumn: {Name: "data", Type: parquet.Bytes},
@@ -89,7 +91,17 @@ const (
 	lengthColumn
 	maskColumn
 	otherColumn
+	checksumColumn
 )
+
+// uncheckedRefColumns are the columns of a table of refs without checksums. Scan parts and most manifests have
+// only these.
+var uncheckedRefColumns = refColumns[:checksumColumn]
+
+// mayLack reports whether a table of a kind may lack a column.
+func mayLack(kind manifest.TableKind, column int) bool {
+	return kind == manifest.Sources && column == scannedColumn || kind == manifest.Refs && column == checksumColumn
+}
 
 // inlineColumn is the column of the table of inline bytes.
 const inlineColumn = 0
@@ -174,8 +186,11 @@ func partColumns() []parquet.Column {
 		if err != nil {
 			continue
 		}
-		if kind == manifest.Sources {
+		switch kind {
+		case manifest.Sources:
 			of = unmovedColumns
+		case manifest.Refs:
+			of = uncheckedRefColumns
 		}
 		for _, c := range of {
 			if !have[c.Name] {

@@ -38,8 +38,7 @@ func newSection(name string, file *parquet.File, kind manifest.TableKind, cache 
 	}
 	for column, c := range columns {
 		i := slices.IndexFunc(file.Columns, func(have parquet.Column) bool { return have.Name == c.Name })
-		// Only tables of moved sources have this column.
-		leftOut := i < 0 && kind == manifest.Sources && column == scannedColumn
+		leftOut := i < 0 && mayLack(kind, column)
 		if !leftOut && (i < 0 || file.Columns[i].Type != c.Type) {
 			return nil, s.damaged(fmt.Errorf("it has no column %s of type %v", c.Name, c.Type))
 		}
