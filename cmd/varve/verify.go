@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,6 +72,8 @@ type verifyOptions struct {
 	allowOptions
 	resultOptions
 	deep    bool
+	sample  string
+	seed    uint64
 	workers int
 }
 
@@ -83,24 +87,39 @@ modification time or ETag. Files with compacted chunks can be large, so only the
 checked. Missing or changed sources are listed, up to a hundred.
 
 With --deep, every chunk is read and decoded, and compacted chunks are checked by SHA-256. This
-finds changes that kept size and time, and chunks that other Zarr clients cannot decode.
+finds changes that kept size and time, and chunks that other Zarr clients cannot decode. If OUT was
+built with --checksum, all stored bytes are compared with their checksums.
+
+With --sample, only this share of the chunks is read and decoded. They are chosen at random, spread
+over the archive. The command prints the seed; --seed chooses the same chunks again.
 
 If the sources were moved, "varve relocate" records their new locations.`,
 		Example: `  varve verify sst.varve
-  varve verify sst.varve --deep`,
+  varve verify sst.varve --deep
+  varve verify sst.varve --sample 1%`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("seed") {
+				opts.seed = uint64(rand.Uint32()) // short, because people copy it
+			}
 			return runVerify(cmd.Context(), &opts, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	opts.allowOptions.addFlags(cmd)
 	opts.resultOptions.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.deep, "deep", false, "read and decode every chunk")
+	cmd.Flags().StringVar(&opts.sample, "sample", "", "read and decode this `percentage` of the chunks, such as 1%, at least one")
+	cmd.Flags().Uint64Var(&opts.seed, "seed", 0, "choose the same chunks as the --sample that printed this `number` (default random)")
+	cmd.MarkFlagsMutuallyExclusive("deep", "sample")
 	addWorkers(cmd.Flags(), &opts.workers, "read this `number` of sources or chunks at once")
 	return cmd
 }
 
 func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messages io.Writer) error {
+	fraction, err := opts.fraction()
+	if err != nil {
+		return err
+	}
 	if err := verifyTables(ctx, name, opts.deep); err != nil {
 		return err
 	}
@@ -110,25 +129,45 @@ func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messa
 	}
 	defer s.Close()
 	unit := "sources"
-	if opts.deep {
+	if opts.deep || fraction > 0 {
 		unit = "sources and chunks"
 	}
 	shown := newProgressOf(messages, opts.quiet, "verifying", unit)
-	result, err := verify.Verify(ctx, s, &verify.Options{Deep: opts.deep, Workers: opts.workers, Progress: shown.update})
+	result, err := verify.Verify(ctx, s, &verify.Options{Deep: opts.deep, Sample: fraction, Seed: opts.seed, Workers: opts.workers, Progress: shown.update})
 	shown.finish()
 	if err != nil {
 		return interrupted(ctx, err)
 	}
 	failed := verifyError(name, result)
+	checked := plural(result.Sources, "source", "sources")
+	switch {
+	case opts.deep:
+		checked += ", " + plural(result.Chunks, "chunk", "chunks")
+	case fraction > 0:
+		drawn := fmt.Sprintf("%s of %s (--sample %s --seed %d)", report.Thousands(result.Chunks), plural(result.Stored, "chunk", "chunks"), opts.sample, opts.seed)
+		if failed != nil {
+			failed = fmt.Errorf("%w\nread %s", failed, drawn)
+		}
+		checked += ", " + drawn
+	}
 	if failed != nil && !opts.json {
 		return failed
 	}
-	checked := plural(result.Sources, "source", "sources")
-	if opts.deep {
-		checked += ", " + plural(result.Chunks, "chunk", "chunks")
-	}
-	return errors.Join(opts.print(out, verifyDocument(s.Snapshot(), result), fmt.Sprintf("%s: %s of tables and %s are unchanged\n%s",
+	return errors.Join(opts.print(out, verifyDocument(s.Snapshot(), result, opts), fmt.Sprintf("%s: %s of tables and %s are unchanged\n%s",
 		name, report.Size(bytesOf(s.Snapshot())), checked, faultsText(name, s.Snapshot()))), failed)
+}
+
+// fraction returns the share of the chunks that --sample asks for, or 0.
+func (o *verifyOptions) fraction() (float64, error) {
+	if o.sample == "" {
+		return 0, nil
+	}
+	number, ok := strings.CutSuffix(o.sample, "%")
+	percent, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(percent > 0 && percent <= 100) {
+		return 0, usageError{fmt.Errorf("--sample %s: give a percentage above 0%% and up to 100%%, such as 1%%", o.sample)}
+	}
+	return percent / 100, nil
 }
 
 // problemJSON is a problem in the JSON of verify.
@@ -140,7 +179,19 @@ type problemJSON struct {
 	Error  string       `json:"error"`
 }
 
-func verifyDocument(s *manifest.Snapshot, r *verify.Result) any {
+// sampleJSON is the sample in the JSON of verify.
+type sampleJSON struct {
+	Percentage string `json:"percentage"`
+	Seed       uint64 `json:"seed"`
+	Of         int64  `json:"of"` // stored chunks
+}
+
+func verifyDocument(s *manifest.Snapshot, r *verify.Result, opts *verifyOptions) any {
+	var drawn *sampleJSON
+	if opts.sample != "" {
+		drawn = &sampleJSON{opts.sample, opts.seed, r.Stored}
+	}
+
 	problems := make(items[problemJSON], len(r.Problems))
 	for i, p := range r.Problems {
 		problems[i] = problemJSON{p.Source, p.Array, p.Coords, p.More, p.Err.Error()}
@@ -150,8 +201,9 @@ func verifyDocument(s *manifest.Snapshot, r *verify.Result) any {
 		Bytes    int64              `json:"bytes"`
 		Sources  int64              `json:"sources"`
 		Chunks   int64              `json:"chunks"`
+		Sample   *sampleJSON        `json:"sample,omitempty"`
 		Problems items[problemJSON] `json:"problems"`
-	}{s.ID, bytesOf(s), r.Sources, r.Chunks, problems}
+	}{s.ID, bytesOf(s), r.Sources, r.Chunks, drawn, problems}
 }
 
 // groupedError is the error of many problems, with a text that names each cause once.

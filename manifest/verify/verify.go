@@ -21,7 +21,11 @@ import (
 
 // Options configure Verify. Zero values select the defaults; nil is the same as the zero Options.
 type Options struct {
-	Deep     bool                    // read and decode every chunk
+	Deep bool // read and decode every chunk
+	// Sample is the fraction of the stored chunks that are read and decoded if Deep is not set, such as 0.01. They are
+	// selected at random: equal seeds select equal chunks of a snapshot.
+	Sample   float64
+	Seed     uint64
 	Workers  int                     // 0 means one per processor
 	Progress func(done, total int64) // of sources, then of chunks
 }
@@ -43,6 +47,7 @@ func (p Problem) String() string {
 // Result is the result of a verification.
 type Result struct {
 	Sources, Chunks int64
+	Stored          int64 // number of chunks from which the sample was drawn
 	Problems        []Problem
 }
 
@@ -52,22 +57,43 @@ func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error)
 	if opts == nil {
 		opts = &Options{}
 	}
-	v := &verifier{Options: *opts, store: s, found: map[place][]int{}}
+	v := &verifier{Options: *opts, store: s, found: map[place][]int{}, isRefs: map[place]bool{}}
 	v.Workers = cmp.Or(max(v.Workers, 0), runtime.GOMAXPROCS(0))
 	if err := v.sources(ctx); err != nil {
 		return &v.result, err
 	}
 	// Sources are checked concurrently, so their problems are in random order.
 	slices.SortFunc(v.result.Problems, func(a, b Problem) int { return cmp.Compare(a.Source, b.Source) })
-	if !v.Deep {
+	if !v.Deep && v.Sample <= 0 {
 		return &v.result, nil
+	}
+	if !v.Deep {
+		var err error
+		if v.result.Stored, err = countStored(ctx, s); err != nil {
+			return &v.result, err
+		}
+		v.sample = newSample(v.result.Stored, v.Sample, v.Seed)
 	}
 	for _, a := range s.Arrays() {
 		if err := v.chunks(ctx, a); err != nil {
 			return &v.result, err
 		}
 	}
-	return &v.result, nil
+	if !v.Deep {
+		return &v.result, nil
+	}
+	return &v.result, v.refs(ctx)
+}
+
+// refs verifies chunks that were read in parts above.
+func (v *verifier) refs(ctx context.Context) error {
+	return v.store.VerifyRefs(ctx, v.Options.Workers, func(c *store.ChangedRef) {
+		at := place{c.Variable, c.Source}
+		if v.found[at] == nil || v.isRefs[at] {
+			v.isRefs[at] = true
+			v.add(Problem{Source: c.Source, Array: c.Variable, Coords: c.Coords, Err: c.Err})
+		}
+	})
 }
 
 type verifier struct {
@@ -76,6 +102,9 @@ type verifier struct {
 	mu     sync.Mutex
 	result Result
 	found  map[place][]int // problems with chunks, by array and source
+	isRefs map[place]bool  // where all of these are of refs
+	sample *sample         // nil if all chunks are read
+	before int64           // number of stored chunks before those that are being listed
 }
 
 // place is an array in a source.
@@ -136,6 +165,9 @@ func (v *verifier) sources(ctx context.Context) error {
 func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 	box := grid.Whole(a.Grid().Counts())
 	total := v.result.Chunks + a.Grid().Chunks()
+	if v.sample != nil {
+		total = v.sample.size
+	}
 	left := v.store.MaxChunks()
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(v.Workers)
@@ -147,17 +179,24 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 			break
 		}
 		if run.Kind == manifest.Missing {
-			v.done(&v.result.Chunks, run.Chunks, total)
+			if v.sample == nil {
+				v.done(&v.result.Chunks, run.Chunks, total)
+			}
 			continue
+		}
+		chunks := everyChunk(run, box)
+		if v.sample != nil {
+			chunks = slices.Values(selected(a, run, v.sample.take(v.before, run.Chunks)))
+			v.before += run.Chunks
 		}
 		if left -= run.Chunks; left < 0 {
 			v.add(Problem{Array: a.Path(), Err: store.ErrManyChunks})
 			break
 		}
-		at := slices.Clone(run.Coords)
-		for n := run.Chunks; n > 0 && within.Err() == nil; n-- {
-			coords := slices.Clone(at)
-			box.Next(at)
+		for coords := range chunks {
+			if within.Err() != nil {
+				break
+			}
 			group.Go(func() error {
 				if err := v.chunk(within, a, coords); err != nil {
 					if within.Err() != nil {
@@ -189,6 +228,9 @@ func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) er
 	}
 	if err = pipeline.Decode(codec.NewElems(pipeline.Form()), stored); err == nil {
 		err = pipeline.CheckPortable(stored)
+	}
+	if err == nil && v.sample != nil {
+		return a.VerifyStored(ctx, coords)
 	}
 	if err == nil {
 		return nil

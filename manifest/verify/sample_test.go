@@ -1,0 +1,105 @@
+package verify
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"varve/fixtures/classic"
+	"varve/manifest/ingest"
+	"varve/manifest/store"
+)
+
+// TestSampleIsSpread checks that samples have the asked size, select one chunk of each run, and repeat.
+func TestSampleIsSpread(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		all, fraction, seed := 1+r.Int64N(300), 0.001+r.Float64()*0.999, r.Uint64()
+		draw := func() (list []int64) {
+			s := newSample(all, fraction, seed)
+			for at := int64(0); at < all; {
+				n := min(1+r.Int64N(40), all-at)
+				for _, d := range s.take(at, n) {
+					list = append(list, at+d)
+				}
+				at += n
+			}
+			return list
+		}
+		list := draw()
+		s := newSample(all, fraction, seed)
+		if int64(len(list)) != s.size || s.size < 1 || !slices.Equal(list, draw()) {
+			t.Fatalf("%d of %d chunks: %v", s.size, all, list)
+		}
+		for i, n := range list {
+			if n < s.start(int64(i)) || n >= s.start(int64(i)+1) {
+				t.Errorf("chunk %d is not in run %d of %d", n, i, s.size)
+			}
+		}
+	}
+	if s := newSample(0, 0.5, 1); len(s.take(0, 0)) != 0 {
+		t.Error("a chunk of nothing is selected")
+	}
+}
+
+// TestVerifyOverwritten overwrites a value of a netCDF-3 file in place. Nothing but a checksum can notice that, and
+// reads of single steps do not verify it, because they read only a part of the variable.
+func TestVerifyOverwritten(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for _, isChecked := range []bool{false, true} {
+		dir := t.TempDir()
+		name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "out.varve")
+		f := &classic.File{
+			Dims: []classic.Dim{{Name: "time", Length: 5, Records: true}, {Name: "x", Length: 3}},
+			Vars: []classic.Var{
+				{Name: "v", Dims: []string{"time", "x"}, Data: make([]float32, 15)},
+				{Name: "w", Dims: []string{"time", "x"}, Data: make([]float32, 15)},
+			},
+		}
+		if err := f.Write(name); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: []string{name}}, Checksums: isChecked}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[len(data)-24] ^= 1 // the first value of v in the last record
+		if err := os.WriteFile(name, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, info.ModTime(), info.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		for _, opts := range []*Options{{}, {Deep: true}, {Sample: 1, Seed: 7}} {
+			s, err := store.Open(t.Context(), out, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := Verify(t.Context(), s, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := len(result.Problems) > 0 && result.Problems[0].Array == "/v"
+			if want := isChecked && (opts.Deep || opts.Sample > 0); found != want {
+				t.Errorf("checksums %t, %+v: problems %v", isChecked, opts, result.Problems)
+			}
+			for _, p := range result.Problems {
+				if p.Array == "/w" {
+					t.Errorf("w did not change: %v", p)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
