@@ -162,6 +162,7 @@ func commands() []*cobra.Command {
 		newRefreshCommand(),
 		newRelocateCommand(),
 		newRemoveCommand(),
+		newRepairCommand(),
 		newRestoreCommand(),
 		newScanCommand(),
 		newServeCommand(),

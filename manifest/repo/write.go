@@ -122,6 +122,28 @@ func (w *TableWriter) Abort() error {
 	return err
 }
 
+// Replace gives committed tables their names, in place of damaged files of published tables with these names. A reader that
+// has opened a damaged file keeps it; others read the new one.
+func (r *Repository) Replace(ctx context.Context, tables []manifest.Table) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var drafts []namedDraft
+	for _, t := range tables {
+		d := r.ready[t.Name]
+		if d == nil {
+			return fmt.Errorf("%s: %w: it was not committed", r.path(t.Name), fs.ErrNotExist)
+		}
+		drafts = append(drafts, namedDraft{d, t.Name})
+	}
+	if err := r.files.finish(ctx, drafts...); err != nil {
+		return err
+	}
+	for _, n := range drafts {
+		delete(r.ready, n.name)
+	}
+	return nil
+}
+
 // startWriting takes the writer's lock, unless this Repository holds it already.
 func (r *Repository) startWriting(ctx context.Context) error {
 	r.mu.Lock()
