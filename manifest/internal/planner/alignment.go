@@ -11,9 +11,9 @@ type alignment struct {
 
 // align decides along which dimensions files are concatenated. Files that are one position along a
 // dimension of others get a virtual axis, so the alignment has its own survey.
-func align(env *env, survey *survey) (*alignment, error) {
+func align(survey *survey) (*alignment, error) {
 	survey = survey.clone()
-	p := &alignment{env: env, survey: survey}
+	p := &alignment{env: survey.env, survey: survey}
 	if err := p.stepsBeside(); err != nil {
 		return nil, err
 	}

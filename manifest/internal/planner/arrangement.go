@@ -3,6 +3,7 @@ package planner
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 )
 
@@ -15,23 +16,42 @@ type arrangement struct {
 	flows     []*dim  // the dimensions along which files are concatenated
 	rank      []int32 // the position of each file when all are sorted by placement
 
-	placings      map[string]*placing
-	placeOrder    []*placing
-	territories   map[string]*territory // by the paths of their dimensions
-	unordered     []*array
-	doubtful      []doubt
-	targets       map[string]*array // arrays that others hold indices into, so they must be equal in all files
-	compared      map[Request]bool  // values that were requested only to compare files
-	comparedBytes int64             // the size of compared, in bytes
-	complements   struct{ known, is bool }
-	equal         map[string]bool // arrays of optional broadcasts that are equal in all files
+	placings    map[string]*placing
+	placeOrder  []*placing
+	territories map[string]*territory // by the paths of their dimensions
+	targets     map[string]*array     // arrays that others hold indices into, so they must be equal in all files
+	equal       map[string]bool       // arrays of optional broadcasts that are equal in all files
+	// complementary says that each file has a data variable that no other file has. Such files probably have
+	// different variables of one grid, so variables that they share are compared, and not concatenated.
+	complementary bool
+}
+
+// clone returns a copy with copies of its arrays and placings, for a phase that decides more about them.
+func (p *arrangement) clone() *arrangement {
+	own := *p
+	own.survey, own.arrays, own.placeOrder, own.placings = p.survey.clone(), slices.Clone(p.arrays), slices.Clone(p.placeOrder), maps.Clone(p.placings)
+	copies := map[*placing]*placing{}
+	for i, w := range own.placeOrder {
+		copies[w] = new(*w)
+		own.placeOrder[i] = copies[w]
+	}
+	for key, w := range own.placings {
+		own.placings[key] = copies[w]
+	}
+	for i, a := range own.arrays {
+		own.arrays[i] = new(*a)
+		if a.where != nil {
+			own.arrays[i].where = copies[a.where]
+		}
+	}
+	return &own
 }
 
 // arrange collects the arrays and places their files. Parts of files may add classes, so the arrangement
 // has its own survey.
-func arrange(env *env, alignment *alignment) (*arrangement, error) {
-	p := &arrangement{env: env, survey: alignment.survey.clone(), alignment: alignment,
-		placings: map[string]*placing{}, territories: map[string]*territory{}, compared: map[Request]bool{}}
+func arrange(alignment *alignment) (*arrangement, error) {
+	p := &arrangement{env: alignment.env, survey: alignment.survey.clone(), alignment: alignment,
+		placings: map[string]*placing{}, territories: map[string]*territory{}}
 	p.rankFiles()
 	p.collectArrays()
 	if err := cmp.Or(p.checkBroadcast(), p.compareOptional()); err != nil {
@@ -45,6 +65,7 @@ func arrange(env *env, alignment *alignment) (*arrangement, error) {
 	p.settleGuesses()
 	p.settleAbsent()
 	p.alignment.noteAxes()
+	p.complementary = p.isComplementary()
 	return p, err
 }
 

@@ -405,7 +405,7 @@ func (p *arrangement) placeArrays() error {
 	// share one placing.
 	for _, a := range p.arrays {
 		if len(a.placed) > 0 {
-			a.where = p.place(a)
+			a.where = p.placingOf(a)
 		}
 	}
 	return err

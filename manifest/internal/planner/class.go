@@ -30,9 +30,7 @@ type class struct {
 	virtual map[string]virtualAxis        // by dimension
 	like    map[string][]string           // by new path of an unnamed dimension: named dimensions with the same length that it may be, before renaming
 	files   []int32
-	others  int64 // the number of files of earlier plans that have this header and are not in files
-	first   int32 // the first file by rank; valid if ranked
-	ranked  bool
+	others  int64          // the number of files of earlier plans that have this header and are not in files
 	coords  map[string]int // for each dimension, the index in vars of its coordinate
 	parents cf.Parents     // the variables that bounds take their units from
 }

@@ -11,50 +11,60 @@ import (
 	"varve/manifest/report"
 )
 
-// compareEqual compares values that must be equal in all files, or in all files with equal positions.
+// compareEqual compares values that must be equal in all files, or in all files with equal positions. What decides whether
+// files belong together is compared first, because other differences follow from it.
 func (p *arrangement) compareEqual() error {
 	if err := p.compareShared(); err != nil {
 		return err
 	}
-	var questions []question
-	var pairs []want // missing values of the first two files, which show whether an array differs without an order
+	var first, rest []question
+	var unordered []*array
 	for _, a := range p.arrays {
-		if a.where != nil || a.files < 2 || p.alignment.isCoordinate(a) {
-			continue
-		}
-		questions = append(questions, func() ([]want, error) {
-			if differs, missing, err := p.isUnordered(a); differs || len(missing) > 0 || err != nil {
-				pairs = append(pairs, missing...)
+		switch static := func() ([]want, error) { return p.settleStatic(a) }; {
+		case a.where != nil && len(a.where.twins) > 0:
+			first = append(first, p.settleTwins(a)...)
+		case a.where != nil || a.files < 2 || p.alignment.isCoordinate(a):
+		case a.aux || p.takesFirst(a) || !p.lacksOrder(a):
+			first = append(first, static)
+		default:
+			// Two files show whether the array differs although no order of the files is known. Then the missing order is
+			// reported, and not a difference of data in every file.
+			first = append(first, func() ([]want, error) {
+				alike, missing, err := p.firstAlike(a)
+				if len(missing) == 0 && err == nil && !alike {
+					unordered = append(unordered, a)
+				}
 				return missing, err
-			}
-			return p.settleStatic(a)
-		})
+			})
+			rest = append(rest, func() ([]want, error) {
+				if slices.Contains(unordered, a) {
+					return nil, nil
+				}
+				return static()
+			})
+		}
 	}
-	questions = append(questions, func() (missing []want, err error) {
-		p.refuseAllUnordered()
-		missing, pairs = pairs, nil
-		return missing, nil
-	})
-	for _, d := range p.doubtful {
-		questions = append(questions, p.settleDoubt(d)...)
+	if err := p.env.settle(first...); err != nil {
+		return err
 	}
-	return p.env.settle(questions...)
+	p.refuseUnordered(unordered)
+	return p.env.settle(rest...)
 }
 
-// compareShared compares the values of files that share positions. Whether such files belong together
-// is decided first, because other differences follow from it.
+// compareShared compares the values of files that share positions.
 func (p *arrangement) compareShared() error {
 	var first, all []question
 	seen := map[*shared]bool{}
-	for _, d := range p.doubtful {
-		if d.shared == nil {
+	for _, a := range p.arrays {
+		if a.where == nil || a.where.shared == nil {
 			continue
 		}
-		if !seen[d.shared] {
-			seen[d.shared] = true
-			first = append(first, func() ([]want, error) { return p.compareOnePair(d.a, d.shared) })
+		s := a.where.shared
+		if !seen[s] {
+			seen[s] = true
+			first = append(first, func() ([]want, error) { return p.compareOnePair(a, s) })
 		}
-		all = append(all, func() ([]want, error) { return p.settleShared(d.a, d.shared) })
+		all = append(all, func() ([]want, error) { return p.settleShared(a, s) })
 	}
 	if err := p.env.settle(first...); err != nil {
 		return err
@@ -62,20 +72,17 @@ func (p *arrangement) compareShared() error {
 	return p.env.settle(all...)
 }
 
-// settleDoubt returns the questions that compare the values of files with equal positions. There are none
-// if the first file is used anyway, or if compareShared has compared them.
-func (p *arrangement) settleDoubt(d doubt) (questions []question) {
-	if d.shared != nil {
-		return nil
+// settleTwins returns the questions that compare the values of files with equal positions, or that note differences if
+// the first file is used anyway.
+func (p *arrangement) settleTwins(a *array) (questions []question) {
+	c, w := p.comparing(a), a.where
+	if p.env.opts.Coords == plan.CoordsFirst && p.targets[a.path] == nil {
+		return []question{func() ([]want, error) { return nil, c.noteFirst(w.twins) }}
 	}
-	c := p.comparing(d.a)
-	if p.env.opts.Coords == plan.CoordsFirst && p.targets[d.a.path] == nil {
-		return []question{func() ([]want, error) { return nil, c.noteFirst(d.twins) }}
+	if w.whole != nil {
+		return []question{func() ([]want, error) { return c.refuseOddParts(w.whole) }}
 	}
-	if d.tiles != nil {
-		return []question{func() ([]want, error) { return c.refuseOddParts(d.tiles) }}
-	}
-	for i, files := range d.twins {
+	for i, files := range w.twins {
 		questions = append(questions, func() ([]want, error) {
 			if i > 0 && len(p.env.report.Refused()) > 0 {
 				return nil, nil // one group of files is enough to refuse the array
@@ -96,7 +103,7 @@ func (p *arrangement) settleStatic(a *array) ([]want, error) {
 
 // takesFirst reports whether the option coords makes the first file provide an array without placement.
 func (p *arrangement) takesFirst(a *array) bool {
-	return p.env.opts.Coords == plan.CoordsFirst && (a.aux || p.alignment.flowing() || p.complementary()) && p.targets[a.path] == nil
+	return p.env.opts.Coords == plan.CoordsFirst && (a.aux || p.alignment.flowing() || p.complementary) && p.targets[a.path] == nil
 }
 
 // noteFirst reports files whose values are not used, as far as known values show that they differ.
@@ -150,23 +157,10 @@ func (c *comparison) canCompare(files []int32) bool {
 	return true
 }
 
-// isUnordered reports whether an array differs between files whose order is unknown. The missing order is
-// reported instead of a difference of data in every file. Two files show whether there is a difference.
-func (p *arrangement) isUnordered(a *array) (is bool, missing []want, err error) {
-	if p.takesFirst(a) || a.aux || !p.lacksOrder(a) {
-		return false, nil, nil
-	}
-	alike, missing, err := p.firstAlike(a)
-	if is = len(missing) == 0 && err == nil && !alike; is {
-		p.unordered = append(p.unordered, a)
-	}
-	return is, missing, err
-}
-
 // lacksOrder reports whether a variable probably differs in every file, and the order of the files is
 // unknown.
 func (p *arrangement) lacksOrder(a *array) bool {
-	if len(a.dims) == 0 || p.alignment.flowing() || !a.flows && a.files < p.survey.total() || p.complementary() {
+	if len(a.dims) == 0 || p.alignment.flowing() || !a.flows && a.files < p.survey.total() || p.complementary {
 		return false
 	}
 	return !slices.ContainsFunc(a.members, func(m member) bool { return !m.unknown() })
@@ -185,16 +179,7 @@ func (p *arrangement) firstAlike(a *array) (alike bool, missing []want, err erro
 	return err == nil && len(groups) == 1, missing, err
 }
 
-// complementary reports whether each file has a data variable that no other file has. Such files
-// probably have different variables of one grid, so variables that they share are compared, and not
-// concatenated.
-func (p *arrangement) complementary() bool {
-	if !p.complements.known {
-		p.complements.known, p.complements.is = true, p.isComplementary()
-	}
-	return p.complements.is
-}
-
+// isComplementary decides arrangement.complementary.
 func (p *arrangement) isComplementary() bool {
 	own := map[int32]bool{}
 	for _, a := range p.arrays {
@@ -213,14 +198,13 @@ func (p *arrangement) isComplementary() bool {
 // unknown reports whether the member has stored values. A variable that was never written has only its fill value.
 func (m *member) unknown() bool { return m.v.Storage.Layout != manifest.Nothing }
 
-// refuseAllUnordered adds one finding for all variables with the same dimensions.
-func (p *arrangement) refuseAllUnordered() {
+// refuseUnordered adds one finding for all variables with the same dimensions.
+func (p *arrangement) refuseUnordered(unordered []*array) {
 	groups := map[string][]*array{}
 	// An archive may have hundreds of such variables, and one remedy solves all.
-	for _, a := range p.unordered {
+	for _, a := range unordered {
 		groups[names(a.dims)] = append(groups[names(a.dims)], a)
 	}
-	p.unordered = nil
 	for _, dims := range sorted(groups) {
 		group := groups[dims]
 		var paths []string

@@ -21,15 +21,29 @@ type env struct {
 	// earlier describes the files of earlier plans that are not in files; nil if all files are.
 	earlier *earlier
 
-	sorted sync.Once       // guards names and places, which are computed when a finding first needs them
-	names  *report.Sources // the files in natural order of their names
-	places []int32         // the index of each file in names
-
+	order *nameOrder
 	named map[*manifest.Variable]planVar // caches variables with the names and dimensions of the plan
+
+	compared      map[Request]bool // values that were requested only to compare files
+	comparedBytes int64            // the size of compared, in bytes
+}
+
+// nameOrder holds the files in natural order of their names. It is computed when a finding first needs it.
+type nameOrder struct {
+	sort   sync.Once
+	names  *report.Sources
+	places []int32 // the index of each file in names
 }
 
 func newEnv(ctx context.Context, files []*manifest.File, opts *plan.Options, values Values) *env {
-	return &env{ctx: ctx, given: files, files: files, opts: opts, source: values, report: &report.Report{}}
+	return &env{ctx: ctx, given: files, files: files, opts: opts, source: values, report: &report.Report{}, order: &nameOrder{}, compared: map[Request]bool{}}
+}
+
+// withFiles returns an environment in which some files are replaced by copies with more values.
+func (p *env) withFiles(files []*manifest.File) *env {
+	own := *p
+	own.files = files
+	return &own
 }
 
 // inFile adds the name of the file to an error.

@@ -83,7 +83,7 @@ func (p *survey) refuseForeign() {
 				theirs = append(theirs, strings.TrimPrefix(x.path, "/"))
 			}
 			// Later stages must not report these files again.
-			p.forget(p.classes[n])
+			p.leaveOut(n)
 		}
 	}
 	slices.Sort(theirs)
@@ -164,14 +164,6 @@ func (p *survey) joinReferences(sets sets, owner map[string]int) {
 			}
 		}
 	}
-}
-
-// forget excludes a class from the plan.
-func (p *survey) forget(c *class) {
-	for _, f := range c.files {
-		p.classOf[f] = -1
-	}
-	c.files, c.vars, c.dims = nil, nil, nil
 }
 
 // largest returns the index of the group with most files. If several have as many, the first file

@@ -18,27 +18,30 @@ func (p *env) odd(f report.Finding, files []int32, of int64) report.Finding {
 
 // fileSet returns files in the form of findings.
 func (p *env) fileSet(files []int32) report.Files {
-	p.sorted.Do(p.sortNames) // schemas are decided in parallel
+	order := p.inOrder()
 	places := make([]int32, len(files))
 	for i, f := range files {
-		places[i] = p.places[f]
+		places[i] = order.places[f]
 	}
-	return p.names.Files(places)
+	return order.names.Files(places)
 }
 
-// sortNames sorts the names of all files in natural order.
-func (p *env) sortNames() {
-	order := make([]int32, len(p.files))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, p.byName)
-	names := make([]string, len(order))
-	p.places = make([]int32, len(order))
-	for place, f := range order {
-		names[place], p.places[f] = p.files[f].URL, int32(place)
-	}
-	p.names = report.NewSources(names)
+// inOrder returns the files in natural order of their names.
+func (p *env) inOrder() *nameOrder {
+	p.order.sort.Do(func() { // schemas are decided in parallel
+		files := make([]int32, len(p.files))
+		for i := range files {
+			files[i] = int32(i)
+		}
+		slices.SortFunc(files, p.byName)
+		names := make([]string, len(files))
+		p.order.places = make([]int32, len(files))
+		for place, f := range files {
+			names[place], p.order.places[f] = p.files[f].URL, int32(place)
+		}
+		p.order.names = report.NewSources(names)
+	})
+	return p.order
 }
 
 // file returns the name of a file as an argument of a finding.
@@ -63,8 +66,7 @@ func (p *env) span(files []int32) []report.File {
 
 // label returns the short name of a file for a text.
 func (p *env) label(url string) string {
-	p.sorted.Do(p.sortNames) // schemas are decided in parallel
-	return p.names.Label(url)
+	return p.inOrder().names.Label(url)
 }
 
 // find adds a finding to the report. With Options.Strict, re-encoding and filling are refused.

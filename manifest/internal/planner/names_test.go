@@ -17,7 +17,7 @@ func TestFilesOfFinding(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 500 {
-		p := &env{}
+		p := &env{order: &nameOrder{}}
 		var files []int32
 		var want []string
 		for i := range r.IntN(40) {

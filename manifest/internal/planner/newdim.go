@@ -65,9 +65,9 @@ func (p *alignment) checkNew(n *plan.NewDim, at string) error {
 		return wrong("files have a dimension of this name" + p.why(d))
 	case d != nil && d.role != fixed:
 		return wrong("the option concat already concatenates files along this dimension")
-	case n.Variable != "" && !p.anyHas(variable):
+	case n.Variable != "" && !p.survey.anyHas(variable):
 		return wrong("no file has this variable" + p.survey.whichThere())
-	case variable == at || !p.anyHas(at):
+	case variable == at || !p.survey.anyHas(at):
 		return nil
 	}
 	return wrong("files have a variable of this name", report.Do(report.NewDim, n.Name+"=var:"+n.Name, report.StackByValue), rename, report.DropPath(n.Name))

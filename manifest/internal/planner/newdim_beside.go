@@ -64,19 +64,23 @@ func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
 		p.refuseLack(n, at, lack, len(lack)+len(steps))
 		return nil
 	}
-	// The slice belongs to the caller, and withStep replaces some of its files.
-	p.env.files = slices.Clone(p.env.files)
+	if n.Variable != "" {
+		return nil // stepsIn has made the coordinate
+	}
+	files := slices.Clone(p.env.files)
 	for i, c := range p.survey.classes {
-		if among[i] && n.Variable == "" {
-			p.survey.classes[i] = p.withStep(c, at, steps)
+		if among[i] {
+			p.survey.classes[i] = c.withStep(at, steps, files)
 		}
 	}
+	p.env = p.env.withFiles(files)
+	p.survey.env = p.env
 	return nil
 }
 
-// withStep returns a class with a virtual axis, whose position an option gives. The header and values of
-// each file get the coordinate, in copies, because the caller owns the files.
-func (p *alignment) withStep(c *class, at string, steps map[int32]step) *class {
+// withStep returns a class with a virtual axis, whose position an option gives. It replaces the files of the class by
+// copies whose header and values have the coordinate.
+func (c *class) withStep(at string, steps map[int32]step, files []*manifest.File) *class {
 	h := *c.header
 	h.Variables = append(slices.Clone(h.Variables), nil)
 	last := len(h.Variables) - 1
@@ -84,10 +88,10 @@ func (p *alignment) withStep(c *class, at string, steps map[int32]step) *class {
 	v.Storage.Layout = manifest.Valued
 	h.Variables[last] = &v
 	for _, f := range c.files {
-		file := *p.env.files[f]
+		file := *files[f]
 		file.Header, file.Values = &h, append(slices.Clone(file.Values), make([]*manifest.Values, len(h.Variables)-len(file.Values))...)
 		file.Values[last] = steps[f].values
-		p.env.files[f] = &file
+		files[f] = &file
 	}
 	own := *c
 	own.header = &h

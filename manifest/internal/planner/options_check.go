@@ -106,7 +106,7 @@ func (p *alignment) checkConcat() error {
 		if !slices.ContainsFunc(p.dimOrder, func(at string) bool { return naming.Calls(name, at) }) && !p.survey.dropsDim(name) &&
 			!p.env.opts.IsOptional(report.Setting{Option: report.Concat, Value: name}) {
 			err := optionError(report.Concat, name, "no dimension has this name"+listed(p.dimOrder))
-			if at := "/" + strings.Trim(name, "/"); p.anyHas(at) {
+			if at := "/" + strings.Trim(name, "/"); p.survey.anyHas(at) {
 				err.Remedies = []report.Remedy{stackBy(at, report.StackByValue)}
 			}
 			return err

@@ -30,18 +30,7 @@ type placing struct {
 	shared *shared               // positions of several files, which are refused if the values differ
 }
 
-// place returns the placing of an array, and makes it if necessary.
-func (p *arrangement) place(a *array) *placing {
-	w := p.placingOf(a)
-	switch {
-	case w.shared != nil:
-		p.doubtful = append(p.doubtful, doubt{a: a, shared: w.shared})
-	case len(w.twins) > 0:
-		p.doubtful = append(p.doubtful, doubt{a: a, twins: w.twins, tiles: w.whole})
-	}
-	return w
-}
-
+// placingOf returns the placing of an array, and makes it if necessary.
 func (p *arrangement) placingOf(a *array) *placing {
 	key := p.placingKey(a)
 	if w := p.placings[key]; w != nil {
@@ -216,15 +205,6 @@ func (p *arrangement) repeated(a *array) bool {
 		return true
 	}
 	return slices.ContainsFunc(p.flows, func(d *dim) bool { return d.role == flowing && len(d.coords) > 1 && !slices.Contains(a.placed, d) })
-}
-
-// doubt is an array with several files at the same positions, whose values must still be compared.
-type doubt struct {
-	a     *array
-	twins [][]int32       // groups of files with equal positions
-	tiles []manifest.Tile // all tiles, sorted, if files have several; else nil
-	// shared has the positions if a difference is refused as an overlap. Then twins and tiles are nil.
-	shared *shared
 }
 
 // keepOneTwin keeps one tile of each group of tiles with equal positions: the tile of the widest file.

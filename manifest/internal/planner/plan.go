@@ -7,11 +7,13 @@
 // functions. A plan depends only on the set of files and on the options: the order in which files are
 // given does not change it.
 //
-//	files ── classify ── survey       the classes of files with equal headers, and their variables
-//	         align ───── alignment    which axis: dimensions, and along which of them files are concatenated
-//	         arrange ─── arrangement  which place: arrays, and the positions of their files
-//	         compareEqual             values that must be equal
-//	         declare ─── Plan         which chunk length: schemas, grids, groups
+//	files ── classify ─────── survey       the classes of files with equal headers, and their variables
+//	         nameDimensions ─ survey       names of dimensions that files do not name
+//	         selectFiles ──── survey       without files that are left out
+//	         align ────────── alignment    which axis: dimensions, and along which of them files are concatenated
+//	         arrange ──────── arrangement  which place: arrays, and the positions of their files
+//	         compareEqual                  values that must be equal
+//	         declare ──────── Plan         which chunk length: schemas, grids, groups
 package planner
 
 import (
@@ -63,7 +65,7 @@ func New(ctx context.Context, files []*manifest.File, opts *plan.Options, values
 	if err != nil && !errors.Is(err, errRefused) {
 		return nil, err
 	}
-	env.report.Findings, env.report.Sources = report.Join(env.report.Findings), env.names
+	env.report.Findings, env.report.Sources = report.Join(env.report.Findings), env.order.names
 	if refused := env.report.Refused(); len(refused) > 0 {
 		return nil, &plan.Error{Findings: refused}
 	}
@@ -81,11 +83,14 @@ func makePlan(env *env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	alignment, err := align(env, survey)
+	if survey, err = selectFiles(nameDimensions(survey)); err != nil {
+		return nil, err
+	}
+	alignment, err := align(survey)
 	if err != nil {
 		return nil, err
 	}
-	arrangement, err := arrange(env, alignment)
+	arrangement, err := arrange(alignment)
 	if err != nil {
 		return nil, err
 	}
@@ -95,5 +100,5 @@ func makePlan(env *env) (*Plan, error) {
 	if err := arrangement.compareEqual(); err != nil {
 		return nil, err
 	}
-	return declare(env, arrangement)
+	return declare(arrangement)
 }

@@ -29,13 +29,16 @@ type declaration struct {
 	arrangement *arrangement
 	common      schema.Common    // shared by all arrays, so that equal parts are stored once
 	ids         map[string]int64 // the last number in use for each placement name
+	firsts      map[int32]int32  // the file of each class with the lowest rank, once it was asked for
 	calibrated  bool             // some files are HDF4 files, whose add_offset differs from CF packing
 	out         *Plan
 }
 
 // declare decides the schema of each array, then its chunk grid and placement.
-func declare(env *env, arrangement *arrangement) (*Plan, error) {
-	p := &declaration{env: env, survey: arrangement.survey, alignment: arrangement.alignment, arrangement: arrangement, ids: map[string]int64{}, out: &Plan{}}
+func declare(arrangement *arrangement) (*Plan, error) {
+	arrangement = arrangement.clone()
+	p := &declaration{env: arrangement.env, survey: arrangement.survey, alignment: arrangement.alignment, arrangement: arrangement,
+		ids: map[string]int64{}, firsts: map[int32]int32{}, out: &Plan{}}
 	if err := p.schemas(); err != nil {
 		return nil, err
 	}
@@ -43,7 +46,7 @@ func declare(env *env, arrangement *arrangement) (*Plan, error) {
 		return nil, err
 	}
 	p.addChunkLengths()
-	p.out.Compared = slices.Collect(maps.Keys(arrangement.compared))
+	p.out.Compared = slices.Collect(maps.Keys(p.env.compared))
 	return p.out, nil
 }
 
@@ -59,7 +62,7 @@ func (p *declaration) schemas() error {
 		return err
 	}
 	for _, d := range p.alignment.made {
-		if !p.alignment.anyHas(d.path) {
+		if !p.survey.anyHas(d.path) {
 			p.arrangement.arrays = append(p.arrangement.arrays, p.survey.madeArray(d))
 		}
 	}
@@ -93,7 +96,7 @@ func (p *declaration) decideAll(arrays []*array) (declare func() error) {
 	decided := make([]decided, len(arrays))
 	for i, a := range arrays {
 		d := &decided[i]
-		d.declared = p.arrangement.membersFor(a)
+		d.declared = p.membersFor(a)
 		d.opts, d.err = p.schemaOptions(a, d.declared)
 	}
 	var next atomic.Int64
@@ -237,7 +240,7 @@ func (p *alignment) schemaFinding(a *array, f report.Finding) {
 }
 
 // membersFor merges the array's members whose variables are equal except for their lengths.
-func (p *arrangement) membersFor(a *array) *declared {
+func (p *declaration) membersFor(a *array) *declared {
 	f := &declared{}
 	byVariable, byKey := map[*manifest.Variable]int{}, map[string]int{}
 	all := a.all()
@@ -263,14 +266,14 @@ func (p *arrangement) membersFor(a *array) *declared {
 		f.members[k].Files += files
 		f.members[k].Bytes += files * coord.ElementsOf(m.v) * int64(max(m.v.Type.Size, 1))
 		first := p.firstOfClass(m.class)
-		if f.firsts[k] < 0 || p.rank[first] < p.rank[f.firsts[k]] {
+		if f.firsts[k] < 0 || p.arrangement.rank[first] < p.arrangement.rank[f.firsts[k]] {
 			f.firsts[k] = first
 		}
 	}
 	for k := range f.members {
 		f.members[k].First = p.env.files[f.firsts[k]].URL
 	}
-	f.sort(p.rank)
+	f.sort(p.arrangement.rank)
 	return f
 }
 
@@ -290,17 +293,13 @@ func (p *arrangement) namesOf(f *declared, members []int) report.Files {
 }
 
 // firstOfClass returns the file of a class with the lowest rank.
-func (p *arrangement) firstOfClass(class int32) int32 {
-	c := p.survey.classes[class]
-	if !c.ranked {
-		c.first, c.ranked = c.files[0], true
-		for _, f := range c.files {
-			if p.rank[f] < p.rank[c.first] {
-				c.first = f
-			}
-		}
+func (p *declaration) firstOfClass(class int32) int32 {
+	first, ok := p.firsts[class]
+	if !ok {
+		first = p.arrangement.firstOf(p.survey.classes[class].files)
+		p.firsts[class] = first
 	}
-	return c.first
+	return first
 }
 
 // sort orders members by the rank of their first files, which makes the plan independent of the

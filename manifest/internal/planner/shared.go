@@ -106,7 +106,7 @@ func (s *shared) groups() (groups [][]manifest.Tile) {
 // fitPlaces reports whether the memory limit permits all elements of the files that share places.
 func (c *comparison) fitPlaces(groups [][]manifest.Tile) bool {
 	seen := map[int]bool{}
-	total := c.p.comparedBytes
+	total := c.p.env.comparedBytes
 	for _, g := range groups {
 		for i := range g {
 			if f := g[i].File; !seen[f] {

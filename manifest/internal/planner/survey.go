@@ -26,7 +26,8 @@ type survey struct {
 // clone returns a copy of the survey. A phase that adds classes or replaces them changes its own copy.
 func (p *survey) clone() *survey {
 	own := *p
-	own.classes, own.hidden, own.beside = slices.Clone(p.classes), maps.Clone(p.hidden), maps.Clone(p.beside)
+	own.classes, own.classOf = slices.Clone(p.classes), slices.Clone(p.classOf)
+	own.hidden, own.beside = maps.Clone(p.hidden), maps.Clone(p.beside)
 	return &own
 }
 
@@ -36,10 +37,12 @@ func classify(env *env) (*survey, error) {
 	if env.namedFiles() == 0 {
 		return nil, errors.New("no files to plan")
 	}
-	if err := p.makeClasses(); err != nil {
-		return nil, err
-	}
-	p.matchUnnamed()
+	return p, p.makeClasses()
+}
+
+// selectFiles leaves out files of which nothing is selected, and files that do not belong to the others.
+func selectFiles(p *survey) (*survey, error) {
+	p = p.clone()
 	if err := p.checkOptions(); err != nil {
 		return nil, err
 	}
@@ -69,24 +72,30 @@ func isFile(f *manifest.File, name string) bool {
 // leaveOutEmpty excludes files in which the options select no variable.
 func (p *survey) leaveOutEmpty() {
 	var empty []int32
-	for _, c := range p.classes {
+	for n, c := range p.classes {
 		if len(c.vars) > 0 || len(c.header.Variables) == 0 {
 			continue
 		}
 		empty = append(empty, c.files...)
-		// The class stays in the list, because other classes are known by their index.
-		c.files = nil
-	}
-	for _, f := range empty {
-		p.classOf[f] = -1
+		p.leaveOut(n)
 	}
 	if len(empty) > 0 && p.total() > 0 {
 		p.env.find(p.env.odd(report.Finding{Code: report.NoVariables, Effect: report.Dropped}, empty, int64(p.env.namedFiles())))
 	}
 }
 
-func (p *alignment) anyHas(variable string) bool {
-	return slices.ContainsFunc(p.survey.classes, func(c *class) bool { return c.find(variable) >= 0 })
+// leaveOut excludes the files of a class from the plan. The class stays in the list, without files and
+// variables, because other classes are known by their index.
+func (p *survey) leaveOut(n int) {
+	for _, f := range p.classes[n].files {
+		p.classOf[f] = -1
+	}
+	p.classes[n] = &class{header: p.classes[n].header}
+}
+
+// anyHas reports whether any file has a variable.
+func (p *survey) anyHas(variable string) bool {
+	return slices.ContainsFunc(p.classes, func(c *class) bool { return c.find(variable) >= 0 })
 }
 
 // longest returns the greatest length of a dimension in any file.

@@ -164,9 +164,9 @@ func (c *comparison) elements(file int32, m *member) want {
 	if w.Extent == All && p.env.isLarge(m.v) && m.v.Storage.Layout != manifest.Valued {
 		w.Extent = ForComparison
 	}
-	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > p.env.inline() && !p.compared[w.Request] {
-		p.compared[w.Request] = true
-		p.comparedBytes += size
+	if size := sizeOf(m.v); m.v.Storage.Layout != manifest.Valued && size > p.env.inline() && !p.env.compared[w.Request] {
+		p.env.compared[w.Request] = true
+		p.env.comparedBytes += size
 	}
 	return w
 }
@@ -177,12 +177,12 @@ func (c *comparison) fitsMemory(file int32, m *member) bool {
 	if m.v.Type.Varies() {
 		return !c.p.env.isLarge(m.v)
 	}
-	return c.isCompared(file, m) || c.p.comparedBytes+sizeOf(m.v) <= manifest.MostSummed
+	return c.isCompared(file, m) || c.p.env.comparedBytes+sizeOf(m.v) <= manifest.MostSummed
 }
 
 // isCompared reports whether a comparison has requested all elements of a file's variable already.
 func (c *comparison) isCompared(file int32, m *member) bool {
-	return c.p.compared[Request{int(file), m.at, All}] || c.p.compared[Request{int(file), m.at, ForComparison}]
+	return c.p.env.compared[Request{int(file), m.at, All}] || c.p.env.compared[Request{int(file), m.at, ForComparison}]
 }
 
 // sizeOf returns the size of fixed-size elements in memory.

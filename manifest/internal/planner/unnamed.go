@@ -57,14 +57,15 @@ type unnamed struct {
 	classes []int          // the keys of in, sorted by the name of each class's first file
 }
 
-// matchUnnamed gives an unnamed dimension the same name in all files. If other files name the axis
+// nameDimensions gives an unnamed dimension the same name in all files. If other files name the axis
 // and agree, it takes that name.
-func (p *survey) matchUnnamed() {
+func nameDimensions(p *survey) *survey {
 	axes := p.callAxes()
 	// Most archives name all dimensions.
 	if len(axes) == 0 {
-		return
+		return p
 	}
+	p = p.clone()
 	all := unnamedOf(axes)
 	p.sortUnnamed(all)
 	name := p.nameUnnamed(axes, all)
@@ -74,6 +75,7 @@ func (p *survey) matchUnnamed() {
 		}
 	}
 	p.noteUnnamed(axes, name)
+	return p
 }
 
 // callAxes collects the names of all slots of variables that have an unnamed axis in some file.
@@ -290,10 +292,12 @@ func (p *survey) namesBoth(s slot, other int, name string) bool {
 	})
 }
 
-// renameUnnamed applies the chosen names to a class. It also includes spare coordinates whose
+// renameUnnamed replaces a class by one with the chosen names. It also includes spare coordinates whose
 // dimension is in use under its new name.
 func (p *survey) renameUnnamed(n int32, name map[slot]string) {
-	c := p.classes[n]
+	c := new(*p.classes[n])
+	c.vars, c.spare = slices.Clone(c.vars), slices.Clone(c.spare)
+	p.classes[n] = c
 	now := map[string]manifest.Dimension{}
 	for at, d := range c.dims {
 		if !d.Anonymous {

@@ -255,7 +255,7 @@ func (p *arrangement) mayMake(d *dim) bool {
 	case d.coord == d.path:
 		return true
 	}
-	return d.coord == "" && p.survey.longest(d) == 1 && !p.alignment.anyHas(d.path)
+	return d.coord == "" && p.survey.longest(d) == 1 && !p.survey.anyHas(d.path)
 }
 
 // widen adds the dimensions of dims that the member lacks, in the order of dims if its own dimensions
