@@ -19,6 +19,7 @@ type appendOptions struct {
 	skipKnown bool
 	checksums bool
 	json      bool
+	message   string
 }
 
 func newAppendCommand() *cobra.Command {
@@ -42,6 +43,7 @@ of new files. Readers of OUT see the old snapshot until the new one is complete.
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
 	addChecksums(cmd.Flags(), &opts.checksums)
+	addMessage(cmd.Flags(), &opts.message)
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
 	cmd.Flags().BoolVar(&opts.skipKnown, "skip-known", false, "skip unchanged files that OUT already has")
 	return cmd
@@ -60,7 +62,7 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 			return err
 		}
 	}
-	how.SkipKnown = opts.skipKnown
+	how.SkipKnown, how.Message = opts.skipKnown, opts.message
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress, how.Comparing, how.Checking = shown.update, shown.then("comparing", "variables"), shown.then("reading", "chunks")
 	how.Checksums = opts.checksums

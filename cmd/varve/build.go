@@ -21,6 +21,7 @@ type buildOptions struct {
 	force     bool
 	checksums bool
 	json      bool
+	message   string
 }
 
 func newBuildCommand() *cobra.Command {
@@ -47,6 +48,7 @@ reports the same and writes nothing.
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
 	addChecksums(cmd.Flags(), &opts.checksums)
+	addMessage(cmd.Flags(), &opts.message)
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
 	cmd.Flags().BoolVar(&opts.force, "force", false, "replace what OUT holds; its history is kept")
 	return cmd
@@ -64,7 +66,7 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 	if err != nil {
 		return err
 	}
-	how.Force = opts.force
+	how.Force, how.Message = opts.force, opts.message
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress, how.Comparing, how.Checking = shown.update, shown.then("comparing", "variables"), shown.then("reading", "chunks")
 	how.Checksums = opts.checksums

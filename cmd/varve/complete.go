@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func completeFlags(c *cobra.Command) {
 	}
 }
 
-// completeSnapshot returns the ids of the snapshots of a manifest, with their messages.
+// completeSnapshot returns the ids of the snapshots of a manifest, with their messages, and the tags.
 func completeSnapshot(ctx context.Context, name string) (ids []string) {
 	repository, err := repo.Open(ctx, name)
 	if err != nil {
@@ -74,6 +75,13 @@ func completeSnapshot(ctx context.Context, name string) (ids []string) {
 			break
 		}
 		ids = append(ids, s.ID[:12]+"\t"+s.Message)
+	}
+	tags, err := repository.Tags(ctx)
+	if err != nil {
+		return ids
+	}
+	for _, tag := range slices.Sorted(maps.Keys(tags)) {
+		ids = append(ids, tag+"\ttag of "+tags[tag][:12])
 	}
 	return ids
 }

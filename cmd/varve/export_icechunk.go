@@ -46,6 +46,7 @@ other people's commits stay. An array that someone else changed is not written.`
 	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
 	opts.resultOptions.addFlags(flags)
+	addSnapshot(flags, &opts.snapshot)
 	addPadded(flags, &opts.padded)
 	flags.StringVar(&opts.GRIBCodec, "grib-codec", "", "refer to GRIB messages, for readers with this codec: `gribberish`")
 	flags.BoolVar(&opts.Replace, "force", false, "replace the repository DEST and its history")

@@ -53,6 +53,7 @@ Otherwise they are Zarr 3, unless --regular re-encodes arrays to a regular grid:
 	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
 	opts.resultOptions.addFlags(flags)
+	addSnapshot(flags, &opts.snapshot)
 	addPadded(flags, &opts.padded)
 	flags.StringVar(&opts.GRIBCodec, "grib-codec", "", "refer to GRIB messages, for readers with this codec: `grib` (kerchunk with eccodes) or gribberish")
 	flags.BoolVar(&opts.Force, "force", false, "replace DEST")

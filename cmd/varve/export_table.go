@@ -37,6 +37,7 @@ s3://bucket/chunks.parquet.`,
 	}
 	opts.allowOptions.addFlags(cmd)
 	opts.resultOptions.addFlags(cmd.Flags())
+	addSnapshot(cmd.Flags(), &opts.snapshot)
 	cmd.Flags().BoolVar(&opts.Force, "force", false, "replace DEST")
 	return cmd
 }

@@ -58,6 +58,7 @@ gets the chunks that are new in OUT.`,
 	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
 	opts.resultOptions.addFlags(flags)
+	addSnapshot(flags, &opts.snapshot)
 	addPadded(flags, &opts.padded)
 	flags.StringArrayVar(&opts.chunks, "chunks", nil, "declare chunks: `[ARRAY:]DIM=N[,DIM=N...]`, or DIM=N+N+N; ARRAY may be a glob")
 	flags.StringArrayVar(&opts.shards, "shards", nil, "declare shards of these lengths: `[ARRAY:]DIM=N[,DIM=N...]`")

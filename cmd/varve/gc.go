@@ -16,7 +16,8 @@ import (
 // gcOptions are the flags of the gc command.
 type gcOptions struct {
 	resultOptions
-	keep int
+	keep, daily int
+	dryRun      bool
 }
 
 func newGCCommand() *cobra.Command {
@@ -25,11 +26,12 @@ func newGCCommand() *cobra.Command {
 		Use:   "gc OUT",
 		Short: "Remove old snapshots and unused files of a manifest",
 		Long: `Remove old snapshots of the manifest OUT, the tables that only they need, and files that
-interrupted commands left. Source files are never touched.
+interrupted commands left. Snapshots with tags are kept. Source files are never touched.
 
 The command fails while another process writes to OUT. In an object store it also fails for a
 minute after a writer was killed. The text lists the first twenty files; --json lists all.`,
-		Example: `  varve gc sst.varve --keep 3`,
+		Example: `  varve gc sst.varve --keep 3
+  varve gc sst.varve --keep 30 --keep-daily 90 --dry-run`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runGC(cmd.Context(), args[0], &opts, cmd.OutOrStdout())
@@ -37,6 +39,8 @@ minute after a writer was killed. The text lists the first twenty files; --json 
 	}
 	opts.addFlags(cmd.Flags())
 	addNumber(cmd.Flags(), &opts.keep, 1, "keep", "keep this `number` of snapshots, the newest ones")
+	addNumber(cmd.Flags(), &opts.daily, 0, "keep-daily", "also keep the newest snapshot of each of the last days that have one; the `number` of days")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "only list what would be removed")
 	return cmd
 }
 
@@ -50,7 +54,7 @@ func runGC(ctx context.Context, name string, opts *gcOptions, out io.Writer) err
 		return err
 	}
 	defer repository.Close()
-	done, err := repository.GC(ctx, opts.keep)
+	done, err := repository.GC(ctx, &repo.GCOptions{Keep: opts.keep, Daily: opts.daily, DryRun: opts.dryRun})
 	if err != nil && len(done.Files) == 0 {
 		return err
 	}
@@ -59,10 +63,10 @@ func runGC(ctx context.Context, name string, opts *gcOptions, out io.Writer) err
 		Removed int           `json:"removed"`
 		Bytes   int64         `json:"bytes"`
 		Files   items[string] `json:"files"`
-	}{len(done.Files), done.Bytes, done.Files}, describeGC(done)))
+	}{len(done.Files), done.Bytes, done.Files}, describeGC(done, opts.dryRun)))
 }
 
-func describeGC(done repo.Collected) string {
+func describeGC(done repo.Collected, dryRun bool) string {
 	var b strings.Builder
 	for _, file := range done.Files[:min(len(done.Files), shownRemoved)] {
 		fmt.Fprintln(&b, file)
@@ -70,6 +74,10 @@ func describeGC(done repo.Collected) string {
 	if more := len(done.Files) - shownRemoved; more > 0 {
 		fmt.Fprintf(&b, "… and %s more\n", report.Thousands(int64(more)))
 	}
-	fmt.Fprintf(&b, "%s removed, %s freed\n", plural(int64(len(done.Files)), "file", "files"), report.Size(done.Bytes))
+	form := "%s removed, %s freed\n"
+	if dryRun {
+		form = "%s would be removed, %s freed\n"
+	}
+	fmt.Fprintf(&b, form, plural(int64(len(done.Files)), "file", "files"), report.Size(done.Bytes))
 	return b.String()
 }

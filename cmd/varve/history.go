@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"varve/manifest/repo"
 )
@@ -16,7 +18,7 @@ func newHistoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "history OUT",
 		Short:   "List the snapshots of a manifest",
-		Long:    `List the snapshots of the manifest OUT, the newest first. "varve restore" goes back to one.`,
+		Long:    `List the snapshots of the manifest OUT, the newest first, with their tags. "varve restore" goes back to one.`,
 		Example: `  varve history sst.varve`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,24 +39,49 @@ type snapshotJSON struct {
 	Refs     int64     `json:"refs"`
 }
 
+// historyJSON is a snapshot in the JSON of history.
+type historyJSON struct {
+	snapshotJSON
+	Tags items[string] `json:"tags"`
+}
+
 func runHistory(ctx context.Context, name string, asJSON bool, out io.Writer) error {
 	repository, err := repo.Open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer repository.Close()
-	rows := []snapshotJSON{}
+	tags, err := tagsBySnapshot(ctx, repository)
+	if err != nil {
+		return err
+	}
+	rows := []historyJSON{}
 	for s, err := range repository.Log(ctx) {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, snapshotJSON{s.ID, s.Parent, s.Created, s.Message, s.Sources, s.Refs})
+		rows = append(rows, historyJSON{snapshotJSON{s.ID, s.Parent, s.Created, s.Message, s.Sources, s.Refs}, tags[s.ID]})
 	}
 	if asJSON {
 		return printJSON(out, rows)
 	}
 	for _, r := range rows {
-		fmt.Fprintf(out, "%s  %s  %18s  %s\n", r.Snapshot, r.Created.Format(time.RFC3339), plural(r.Sources, "source", "sources"), r.Message)
+		named := ""
+		if len(r.Tags) > 0 {
+			named = "  (" + strings.Join(r.Tags, ", ") + ")"
+		}
+		fmt.Fprintf(out, "%s  %s  %18s  %s%s\n", r.Snapshot, r.Created.Format(time.RFC3339), plural(r.Sources, "source", "sources"),
+			printable(r.Message), named)
 	}
 	return nil
+}
+
+// addSnapshot declares the flag of commands that can read an earlier snapshot.
+func addSnapshot(f *pflag.FlagSet, to *string) {
+	f.StringVar(to, "snapshot", "", "read this `snapshot`: a tag, an id of varve history, or its first digits; default: the current one")
+}
+
+// addMessage declares the flag of commands that make a snapshot.
+func addMessage(f *pflag.FlagSet, to *string) {
+	f.StringVarP(to, "message", "m", "", "say in the history why the snapshot was made, instead of how")
 }

@@ -19,6 +19,7 @@ import (
 
 func newInfoCommand() *cobra.Command {
 	var asJSON bool
+	var id string
 	cmd := &cobra.Command{
 		Use:   "info OUT [ARRAY]",
 		Short: "Show the dataset in a manifest, and its storage",
@@ -33,15 +34,16 @@ chunks are served. With ARRAY, show one array. No source file is read.`,
 			if len(args) > 1 {
 				array = args[1]
 			}
-			return runInfo(cmd.Context(), args[0], array, asJSON, cmd.OutOrStdout())
+			return runInfo(cmd.Context(), args[0], id, array, asJSON, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	addSnapshot(cmd.Flags(), &id)
 	return cmd
 }
 
-func runInfo(ctx context.Context, name, array string, asJSON bool, out io.Writer) error {
-	s, err := store.Open(ctx, name, nil)
+func runInfo(ctx context.Context, name, id, array string, asJSON bool, out io.Writer) error {
+	s, err := store.Open(ctx, name, &store.Options{Snapshot: id})
 	if err != nil {
 		return err
 	}

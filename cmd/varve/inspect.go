@@ -112,7 +112,7 @@ func inspectSource(ctx context.Context, opts inspectOptions, name string, out io
 // inspectManifest prints a manifest as info does; its JSON has the keys that all sources have.
 func inspectManifest(ctx context.Context, opts inspectOptions, name string, out io.Writer) error {
 	if !opts.json {
-		return runInfo(ctx, name, "", false, out)
+		return runInfo(ctx, name, "", "", false, out)
 	}
 	doc := document{"file": shortName(name), "source": source.Shown(name), "kind": "varve", "status": "ok"}
 	snapshot, err := loadSnapshot(ctx, name)

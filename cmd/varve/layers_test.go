@@ -20,6 +20,7 @@ var layers = []string{
 	"manifest/compact",
 	"manifest/relocate",
 	"manifest/verify",
+	"manifest/diff",
 	"manifest/present",
 	"manifest/export",
 	"manifest/serve",

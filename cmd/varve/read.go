@@ -60,6 +60,7 @@ A dimension with one selected index is dropped from the result.`,
 		},
 	}
 	opts.addFlags(cmd)
+	addSnapshot(cmd.Flags(), &opts.snapshot)
 	cmd.Flags().Var((*indexTerms)(&opts.isel), "isel", "select by `index`: DIM=3, DIM=0:10, DIM=::-1 or DIM=[1,5,30]; separate several by commas")
 	cmd.Flags().StringSliceVar(&opts.sel, "sel", nil, "select by `coordinate`: DIM=VALUE or DIM=FROM:TO, both included")
 	cmd.Flags().BoolVar(&opts.stat, "stat", false, "print count, valid, min, max, mean and sum as JSON")

@@ -16,7 +16,7 @@ func newRestoreCommand() *cobra.Command {
 		Use:   "restore OUT SNAPSHOT",
 		Short: "Make an earlier snapshot the current one",
 		Long: `Make an earlier snapshot of the manifest OUT the current one. Later snapshots stay in the
-history, so a restore can be undone. SNAPSHOT is an id of "varve history", or its first digits.`,
+history, so a restore can be undone. SNAPSHOT is an id of "varve history", its first digits, or a tag.`,
 		Example: `  varve restore sst.varve 5c6b1f0a`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

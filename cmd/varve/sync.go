@@ -19,8 +19,9 @@ import (
 // syncOptions are the flags of the sync and refresh commands.
 type syncOptions struct {
 	combineOptions
-	watch time.Duration
-	json  bool
+	watch   time.Duration
+	json    bool
+	message string
 }
 
 func newSyncCommand() *cobra.Command {
@@ -71,6 +72,7 @@ options that OUT was built with apply. Older snapshots stay in the history.`,
 func (o *syncOptions) addFlags(cmd *cobra.Command) {
 	o.addSourceFlags(cmd.Flags())
 	o.addPlanFlags(cmd.Flags())
+	addMessage(cmd.Flags(), &o.message)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON document: the snapshot, the files that differ, and the findings")
 }
 
@@ -108,6 +110,7 @@ func syncOnce(cmd *cobra.Command, opts *syncOptions, out string, names []string,
 			return err
 		}
 	}
+	how.Message = opts.message
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress, how.Comparing, how.Checking = shown.update, shown.then("comparing", "variables"), shown.then("reading", "chunks")
 	result, err := do(cmd.Context(), out, how)
@@ -146,8 +149,8 @@ func printSync(cmd *cobra.Command, name string, r *ingest.SyncResult, asJSON, qu
 
 // removeOptions are the flags of the remove command.
 type removeOptions struct {
-	before      string
-	json, quiet bool
+	before, message string
+	json, quiet     bool
 }
 
 func newRemoveCommand() *cobra.Command {
@@ -168,6 +171,7 @@ the history until "varve gc" removes them.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.before, "before", "", "remove the files whose times are all before this `date`, such as 2020-01-01")
+	addMessage(flags, &opts.message)
 	flags.BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, the files that differ, and the findings")
 	flags.BoolVar(&opts.quiet, "quiet", false, "print errors only")
 	return cmd
@@ -184,7 +188,7 @@ func runRemove(cmd *cobra.Command, opts *removeOptions, out string, names []stri
 			return usageError{err}
 		}
 	}
-	result, err := ingest.Remove(cmd.Context(), out, choose, &ingest.Options{Writer: "varve " + versionName()})
+	result, err := ingest.Remove(cmd.Context(), out, choose, &ingest.Options{Writer: "varve " + versionName(), Message: opts.message})
 	if err != nil {
 		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, err))
 	}

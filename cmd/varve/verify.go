@@ -29,6 +29,7 @@ import (
 type allowOptions struct {
 	allow    []string
 	download bool
+	snapshot string // of the commands that call addSnapshot
 }
 
 func (o *allowOptions) addFlags(cmd *cobra.Command) {
@@ -42,7 +43,7 @@ func addDownload(f *pflag.FlagSet, to *bool) {
 
 // storeOptions returns what the flags and the environment permit.
 func (o *allowOptions) storeOptions() *store.Options {
-	return &store.Options{Download: o.download, Allow: append(strings.Fields(os.Getenv("VARVE_ALLOW")), o.allow...)}
+	return &store.Options{Snapshot: o.snapshot, Download: o.download, Allow: append(strings.Fields(os.Getenv("VARVE_ALLOW")), o.allow...)}
 }
 
 // addPadded declares the flag that declares padded chunks.
@@ -107,6 +108,7 @@ If the sources were moved, "varve relocate" records their new locations.`,
 	}
 	opts.allowOptions.addFlags(cmd)
 	opts.resultOptions.addFlags(cmd.Flags())
+	addSnapshot(cmd.Flags(), &opts.snapshot)
 	cmd.Flags().BoolVar(&opts.deep, "deep", false, "read and decode every chunk")
 	cmd.Flags().StringVar(&opts.sample, "sample", "", "read and decode this `percentage` of the chunks, such as 1%, at least one")
 	cmd.Flags().Uint64Var(&opts.seed, "seed", 0, "choose the same chunks as the --sample that printed this `number` (default random)")

@@ -17,6 +17,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/manifest/verify"
 	"varve/readers/source"
@@ -225,7 +226,7 @@ func TestInterrupted(t *testing.T) {
 // compacted runs gc, and checks that the snapshots that it keeps are complete and that no unused file remains.
 func (a *archive) compacted(keep int) {
 	a.Helper()
-	if _, err := a.repository().GC(a.Context(), keep); err != nil {
+	if _, err := a.repository().GC(a.Context(), &repo.GCOptions{Keep: keep}); err != nil {
 		a.Fatal(err)
 	}
 	var needed []string

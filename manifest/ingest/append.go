@@ -176,7 +176,7 @@ func (a *appending) extend(ctx context.Context, what string, x *planner.Extensio
 		return nil, err
 	}
 	snap := *a.old
-	snap.Message, snap.Writer, snap.State, snap.Arrays = what, a.opts.Writer, x.State, x.Arrays
+	snap.Message, snap.Writer, snap.State, snap.Arrays = cmp.Or(a.opts.Message, what), a.opts.Writer, x.State, x.Arrays
 	snap.Created, snap.ID, snap.Generation = time.Time{}, "", a.generation
 	snap.Sources += shown(a.files)
 	snap.Placements = nil

@@ -109,7 +109,7 @@ func TestManyAppends(t *testing.T) {
 	if before := checkSound(t, repository, half); before.Sources != 32 {
 		t.Errorf("the older snapshot has %d sources", before.Sources)
 	}
-	if _, err := repository.GC(t.Context(), 1); err != nil {
+	if _, err := repository.GC(t.Context(), &repo.GCOptions{Keep: 1}); err != nil {
 		t.Fatal(err)
 	}
 	tables, err := os.ReadDir(filepath.Join(out, "tables"))

@@ -53,6 +53,8 @@ type Options struct {
 	Replan bool
 	Opener *source.Opener // nil means default options
 	Writer string         // name of the program, for the snapshot
+	// Message says in the history why the snapshot was made. If it is empty, the history says how it was made.
+	Message string
 	// ValueBytes limits the size in bytes of a variable's values that are read because the manifest
 	// stores them, or because they place files. 0 means 16 MiB.
 	ValueBytes int64

@@ -193,7 +193,7 @@ func (j *job) plan(ctx context.Context, what string) (*Result, error) {
 		values[n.Variable] = values[n.Variable].Sum()
 	}
 	snap := &manifest.Snapshot{
-		Message: what, Writer: j.opts.Writer, Generation: j.generation, State: made.State, Groups: made.Groups, Arrays: made.Arrays, Sources: shown(all),
+		Message: cmp.Or(j.opts.Message, what), Writer: j.opts.Writer, Generation: j.generation, State: made.State, Groups: made.Groups, Arrays: made.Arrays, Sources: shown(all),
 	}
 	if snap.Options, err = j.opts.encode(); err != nil {
 		return nil, err

@@ -116,7 +116,7 @@ func inRepository(ctx context.Context, out, step string) error {
 	if id, err = r.Current(ctx); err == nil && step == "restore" {
 		_, err = r.Restore(ctx, id)
 	} else if err == nil {
-		_, err = r.GC(ctx, 1)
+		_, err = r.GC(ctx, &repo.GCOptions{Keep: 1})
 	}
 	return errors.Join(err, r.Close())
 }

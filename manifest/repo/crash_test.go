@@ -49,7 +49,7 @@ func crashWriter(t *testing.T, dir string) error {
 		}
 		fmt.Println("at", n)
 		if n%3 == 0 {
-			if _, err := r.GC(t.Context(), 2); err != nil && !errors.Is(err, ErrBusy) { // a writer that was killed may still count as active
+			if _, err := r.GC(t.Context(), &GCOptions{Keep: 2}); err != nil && !errors.Is(err, ErrBusy) { // a writer that was killed may still count as active
 				return err
 			}
 		}

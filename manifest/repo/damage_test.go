@@ -90,10 +90,10 @@ func testDamagedPointer(t *testing.T, h *homes) {
 		h.change(t, name, func([]byte) []byte { return []byte(damaged) })
 		_, err := r.Current(t.Context())
 		var damage *manifest.DamageError
-		if !errors.As(err, &damage) || damage.Name != name || !strings.Contains(damage.Detail, r.path(snapshotFolder)) || !strings.Contains(damage.Detail, strings.TrimSpace(string(encodePointer("ID")))) {
+		if !errors.As(err, &damage) || damage.Name != name || !strings.Contains(damage.Detail, r.path(snapshotFolder)) || !strings.Contains(damage.Detail, strings.TrimSpace(string((&pointer{Varve: 1, Snapshot: "ID"}).encode()))) {
 			t.Fatalf("%q: got %v", damaged, err)
 		}
-		h.change(t, name, func([]byte) []byte { return encodePointer(snap.ID) })
+		h.change(t, name, func([]byte) []byte { return (&pointer{Varve: 1, Snapshot: snap.ID}).encode() })
 		if id, err := r.Current(t.Context()); err != nil || id != snap.ID {
 			t.Errorf("%q: got %q and %v after the repair", damaged, id, err)
 		}

@@ -81,7 +81,7 @@ func testDraft(t *testing.T, h *homes) {
 	if want := r.path(table.Name); err != nil || src.URL != want || src.Size != table.Bytes {
 		t.Errorf("%+v, want %s (%v)", src, want, err)
 	}
-	if _, err := r.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
+	if _, err := r.GC(t.Context(), &GCOptions{Keep: 1}); !errors.Is(err, ErrBusy) {
 		t.Errorf("GC while a writer uses the draft: %v", err)
 	}
 	if id := current(t, r).ID; id != first.ID {
@@ -93,7 +93,7 @@ func testDraft(t *testing.T, h *homes) {
 	if other, err = Open(t.Context(), r.Name()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.GC(t.Context(), 1); err != nil {
+	if _, err := other.GC(t.Context(), &GCOptions{Keep: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := other.LoadDraft(t.Context(), "work"); !errors.Is(err, fs.ErrNotExist) {

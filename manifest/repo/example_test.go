@@ -54,7 +54,7 @@ func restore(ctx context.Context) error {
 		return err
 	}
 	fmt.Println(snapshot.Rows(manifest.Sources), "sources again")
-	removed, err := repository.GC(ctx, 1)
+	removed, err := repository.GC(ctx, &repo.GCOptions{Keep: 1})
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,8 @@ type files interface {
 	// swapCurrent replaces current if its content is still old (nil if the file must not exist) and no GC
 	// has started since. Otherwise it returns ErrConflict. Of two concurrent calls one succeeds.
 	swapCurrent(ctx context.Context, since pointerState, old, new []byte) error
+	// keep replaces current while lockForGC is in effect.
+	keep(ctx context.Context, old, new []byte) error
 	// holdOffGC waits until no GC is removing files, and prevents GC until release is called.
 	holdOffGC(ctx context.Context) (release func() error, err error)
 	// lockForGC returns ErrBusy while any caller of holdOffGC has not called release. Otherwise it makes

@@ -364,6 +364,10 @@ func (f *folder) writeFirst(ctx context.Context, name string, data []byte) error
 	return errors.Join(f.disk.syncFolder(f.dir), d.discard())
 }
 
+func (f *folder) keep(ctx context.Context, old, new []byte) error {
+	return f.swapCurrent(ctx, pointerState{}, old, new)
+}
+
 func (f *folder) holdOffGC(ctx context.Context) (func() error, error) {
 	return f.wait(ctx, "writers", shared)
 }

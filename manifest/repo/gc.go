@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	"varve/manifest"
 )
 
 // Collected lists the files that GC removed.
@@ -13,15 +16,21 @@ type Collected struct {
 	Bytes int64
 }
 
-// GC keeps the newest snapshots, as many as keep says, and the files that they use. It removes older
-// snapshots, tables that only these use or that were never published, and drafts. While any process writes,
-// also through this Repository, it returns ErrBusy and removes nothing. It also removes nothing unless it
-// can read every snapshot that it keeps.
+// GCOptions say which snapshots GC keeps. It always keeps those with tags.
+type GCOptions struct {
+	Keep   int  // the number of newest snapshots to keep, at least 1
+	Daily  int  // keep the newest snapshot of each of the last days that have snapshots, as many days as this
+	DryRun bool // only list what would be removed
+}
+
+// GC removes the snapshots that the options do not keep, tables that only these use or that were never published,
+// and drafts. While any process writes, also through this Repository, it returns ErrBusy and removes nothing. It
+// also removes nothing unless it can read every snapshot that it keeps.
 //
 // If GC fails half-way, Collected lists the files that it removed.
-func (r *Repository) GC(ctx context.Context, keep int) (done Collected, err error) {
-	if keep < 1 {
-		return done, fmt.Errorf("%s: cannot keep %d snapshots; keep at least 1, the current one", r.name, keep)
+func (r *Repository) GC(ctx context.Context, opts *GCOptions) (done Collected, err error) {
+	if opts.Keep < 1 {
+		return done, fmt.Errorf("%s: cannot keep %d snapshots; keep at least 1, the current one", r.name, opts.Keep)
 	}
 	release, err := r.files.lockForGC(ctx)
 	if err != nil {
@@ -29,23 +38,69 @@ func (r *Repository) GC(ctx context.Context, keep int) (done Collected, err erro
 	}
 	defer func() { err = errors.Join(err, release()) }()
 
-	needed, err := r.needed(ctx, keep)
+	kept, err := r.choose(ctx, opts)
 	if err != nil {
 		return done, err
 	}
+	needed, err := r.needed(ctx, kept)
+	if err != nil {
+		return done, err
+	}
+	if !opts.DryRun {
+		if err := r.noteKept(ctx, kept); err != nil {
+			return done, err
+		}
+	}
 	// Remove snapshots first: a snapshot without its tables would look damaged.
 	for _, name := range []string{snapshotFolder, "tables", "patches", "drafts"} {
-		if err := r.sweep(ctx, name, needed, &done); err != nil {
+		if err := r.sweep(ctx, name, needed, opts.DryRun, &done); err != nil {
 			return done, err
 		}
 	}
 	return done, nil
 }
 
-// needed returns the names of the files that the newest snapshots use.
-func (r *Repository) needed(ctx context.Context, keep int) (map[string]bool, error) {
+// choose returns the snapshots to keep, the newest first.
+func (r *Repository) choose(ctx context.Context, opts *GCOptions) (kept []*manifest.Entry, err error) {
+	p, _, err := r.pointer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tagged := map[string]bool{}
+	for _, id := range p.Tags {
+		tagged[id] = true
+	}
+	newest, days, day := opts.Keep, opts.Daily, ""
+	for e, err := range r.Log(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		isKept := tagged[e.ID] || newest > 0
+		newest--
+		if at := e.Created.Format(time.DateOnly); days > 0 && at != day {
+			isKept, day = true, at
+			days--
+		}
+		if isKept {
+			kept = append(kept, e)
+		}
+		delete(tagged, e.ID)
+		// Stop here: older snapshots may be damaged, which does not matter.
+		if newest <= 0 && days <= 0 && len(tagged) == 0 {
+			break
+		}
+	}
+	for id := range tagged {
+		return nil, r.damaged(snapshotName(id), manifest.FileMissing, "it has a tag")
+	}
+	return kept, nil
+}
+
+// needed returns the names of the files that snapshots use.
+func (r *Repository) needed(ctx context.Context, kept []*manifest.Entry) (map[string]bool, error) {
 	needed := make(map[string]bool)
-	for snap, err := range r.History(ctx) {
+	for _, e := range kept {
+		snap, err := r.Load(ctx, e.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -53,16 +108,39 @@ func (r *Repository) needed(ctx context.Context, keep int) (map[string]bool, err
 		for _, t := range snap.Tables {
 			needed[t.Name] = true
 		}
-		// Stop here: older snapshots may be damaged, which does not matter.
-		if keep--; keep == 0 {
-			break
-		}
 	}
 	return needed, nil
 }
 
-// sweep removes the files of a folder that are not needed.
-func (r *Repository) sweep(ctx context.Context, folder string, needed map[string]bool, done *Collected) error {
+// maxKept is the number of snapshots that GC keeps behind removed ones.
+const maxKept = 10_000
+
+// noteKept lists in current the kept snapshots that are found in no other way once the others are removed. It does so
+// before anything is removed: a GC that is killed must not make the next one forget them.
+func (r *Repository) noteKept(ctx context.Context, kept []*manifest.Entry) error {
+	p, data, err := r.pointer(ctx)
+	if err != nil {
+		return err
+	}
+	var starts []string
+	for i, e := range kept[1:] {
+		if kept[i].Parent != e.ID {
+			starts = append(starts, e.ID)
+		}
+	}
+	if len(starts) > maxKept {
+		return fmt.Errorf("%s: gc can keep at most %d snapshots behind removed ones, not %d", r.name, maxKept, len(starts))
+	}
+	if slices.Equal(starts, p.Kept) {
+		return nil
+	}
+	next := p
+	next.Kept = starts
+	return r.files.keep(ctx, data, next.encode())
+}
+
+// sweep removes the files of a folder that are not needed, or only lists them.
+func (r *Repository) sweep(ctx context.Context, folder string, needed map[string]bool, dryRun bool, done *Collected) error {
 	entries, err := r.files.list(ctx, folder)
 	if err != nil {
 		return err
@@ -72,7 +150,10 @@ func (r *Repository) sweep(ctx context.Context, folder string, needed map[string
 	for i, e := range entries {
 		names[i] = folder + "/" + e.name
 	}
-	n, err := r.files.remove(ctx, names...)
+	n := len(names)
+	if !dryRun {
+		n, err = r.files.remove(ctx, names...)
+	}
 	for i, e := range entries[:n] {
 		done.Files = append(done.Files, names[i])
 		done.Bytes += e.size

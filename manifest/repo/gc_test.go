@@ -25,7 +25,7 @@ func testGC(t *testing.T, h *homes) {
 				mustPublish(t, r, "shared", fmt.Sprint("own ", i))
 			}
 			before := h.size(t, r)
-			done, err := r.GC(t.Context(), keep)
+			done, err := r.GC(t.Context(), &GCOptions{Keep: keep})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +46,7 @@ func testGC(t *testing.T, h *homes) {
 			}
 		})
 	}
-	if _, err := h.repository(t).GC(t.Context(), 0); err == nil {
+	if _, err := h.repository(t).GC(t.Context(), &GCOptions{Keep: 0}); err == nil {
 		t.Error("GC(0) succeeded, want an error")
 	}
 }
@@ -80,17 +80,17 @@ func testGCWaitsForWriters(t *testing.T, h *homes) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
+	if _, err := r.GC(t.Context(), &GCOptions{Keep: 1}); !errors.Is(err, ErrBusy) {
 		t.Fatalf("GC while a process writes: %v", err)
 	}
-	if _, err := writer.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
+	if _, err := writer.GC(t.Context(), &GCOptions{Keep: 1}); !errors.Is(err, ErrBusy) {
 		t.Fatalf("GC while it writes itself: %v", err)
 	}
 	snap := &manifest.Snapshot{Tables: []manifest.Table{table}}
 	if err := writer.Publish(t.Context(), snap, first.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.GC(t.Context(), 1); err != nil {
+	if _, err := r.GC(t.Context(), &GCOptions{Keep: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Check(t.Context(), snap); err != nil {
@@ -109,7 +109,7 @@ func testGCRemovesLeftovers(t *testing.T, h *homes) {
 	for _, name := range lost {
 		h.write(t, r.Name()+"/"+name, "lost")
 	}
-	done, err := r.GC(t.Context(), 1)
+	done, err := r.GC(t.Context(), &GCOptions{Keep: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,10 +162,10 @@ func testGCNeedsEverySnapshot(t *testing.T, h *homes) {
 	old := mustPublish(t, r, "old")
 	mustPublish(t, r, "new")
 	h.change(t, r.Name()+"/"+snapshotName(old.ID), func(b []byte) []byte { return b[:5] })
-	if done, err := r.GC(t.Context(), 2); err == nil || len(done.Files) > 0 {
+	if done, err := r.GC(t.Context(), &GCOptions{Keep: 2}); err == nil || len(done.Files) > 0 {
 		t.Errorf("removed %q, %v", done.Files, err)
 	}
-	done, err := r.GC(t.Context(), 1)
+	done, err := r.GC(t.Context(), &GCOptions{Keep: 1})
 	if err != nil || !slices.Contains(done.Files, snapshotName(old.ID)) {
 		t.Errorf("a damaged snapshot that is not kept: removed %q, %v", done.Files, err)
 	}

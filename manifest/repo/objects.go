@@ -143,8 +143,8 @@ func (o *objects) readCurrent(ctx context.Context) (pointerState, error) {
 	return pointerState{data, version}, err
 }
 
-// maxPointer limits the size of the file current.
-const maxPointer = 64 << 10
+// maxPointer limits the size of the file current. It follows from maxTags and maxKept.
+const maxPointer = 1 << 20
 
 // swapCurrent replaces the version of current that waitForGC returned.
 func (o *objects) swapCurrent(ctx context.Context, since pointerState, old, new []byte) error {
@@ -161,11 +161,7 @@ func (o *objects) swapCurrent(ctx context.Context, since pointerState, old, new 
 // replace stores a new state of current, with a Write that no earlier state had.
 func (o *objects) replace(ctx context.Context, p *pointer, version string) error {
 	p.Write = rand.Text()
-	data, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
-	err = o.place.PutIf(ctx, currentName, append(data, '\n'), version)
+	err := o.place.PutIf(ctx, currentName, p.encode(), version)
 	if errors.Is(err, source.ErrConflict) {
 		return ErrConflict
 	}

@@ -212,6 +212,30 @@ func (o *objects) mark(ctx context.Context, p pointer, version string) error {
 	return nil
 }
 
+// keep replaces current, and keeps its mark.
+func (o *objects) keep(ctx context.Context, old, new []byte) error {
+	var p pointer
+	if err := json.Unmarshal(new, &p); err != nil {
+		return err
+	}
+	return o.renew(ctx, p)
+}
+
+// renew makes the mark again, with the other fields of p.
+func (o *objects) renew(ctx context.Context, p pointer) error {
+	o.mu.Lock()
+	s := o.sweep
+	o.mu.Unlock()
+	now, err := o.readCurrent(ctx)
+	if err != nil {
+		return err
+	}
+	if marked, _ := isMarked(now.data); marked.Write != s.mark.Write {
+		return fmt.Errorf("%w: gc was suspended for so long that writers continued", ErrBusy)
+	}
+	return o.mark(ctx, p, now.version)
+}
+
 // mayRemove renews the mark if it is old. It returns a context that ends before the mark is so old that
 // writers ignore it, as they do if this process was suspended.
 func (o *objects) mayRemove(ctx context.Context) (context.Context, context.CancelFunc, error) {
@@ -222,14 +246,7 @@ func (o *objects) mayRemove(ctx context.Context) (context.Context, context.Cance
 		return ctx, func() {}, nil
 	}
 	if s.since.Age() > sweepRenew {
-		now, err := o.readCurrent(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		if p, _ := isMarked(now.data); p.Write != s.mark.Write {
-			return nil, nil, fmt.Errorf("%w: gc was suspended for so long that writers continued", ErrBusy)
-		}
-		if err := o.mark(ctx, s.mark, now.version); err != nil {
+		if err := o.renew(ctx, s.mark); err != nil {
 			return nil, nil, err
 		}
 		return o.mayRemove(ctx)

@@ -115,11 +115,11 @@ func TestWriterThatSlept(t *testing.T) {
 	mustPublish(t, r, "first")
 	other := reopen(t, r)
 	during(m, http.MethodPut, "/snapshots/", func() storetest.Fault {
-		if _, err := other.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
+		if _, err := other.GC(t.Context(), &GCOptions{Keep: 1}); !errors.Is(err, ErrBusy) {
 			t.Errorf("GC while a writer uploads its files: %v", err)
 		}
 		m.Pass(2 * lease.Life)
-		if _, err := other.GC(t.Context(), 1); err != nil {
+		if _, err := other.GC(t.Context(), &GCOptions{Keep: 1}); err != nil {
 			t.Errorf("GC while a writer is suspended: %v", err)
 		}
 		return nil
@@ -151,7 +151,7 @@ func TestGCThatDied(t *testing.T) {
 	dead := reopen(t, r)
 	var waited atomic.Bool
 	during(m, http.MethodDelete, "/snapshots/", func() storetest.Fault {
-		if _, err := r.GC(t.Context(), 1); !errors.Is(err, ErrBusy) {
+		if _, err := r.GC(t.Context(), &GCOptions{Keep: 1}); !errors.Is(err, ErrBusy) {
 			t.Errorf("two GCs at a time: %v", err)
 		}
 		m.Pass(lease.Life / 2)
@@ -170,7 +170,7 @@ func TestGCThatDied(t *testing.T) {
 		wg.Wait()
 		return storetest.Denied
 	})
-	if done, err := dead.GC(t.Context(), 1); !errors.Is(err, fs.ErrPermission) || len(done.Files) > 0 {
+	if done, err := dead.GC(t.Context(), &GCOptions{Keep: 1}); !errors.Is(err, fs.ErrPermission) || len(done.Files) > 0 {
 		t.Errorf("removed %q, %v", done.Files, err)
 	}
 	if err := r.Check(t.Context(), current(t, r)); err != nil || current(t, r).Message != "third" {
@@ -270,7 +270,7 @@ func TestStoreFaults(t *testing.T) {
 		t.Errorf("only %d were published", len(want))
 	}
 	m.Pass(2 * lease.Life)
-	if _, err := r.GC(t.Context(), 1); err != nil {
+	if _, err := r.GC(t.Context(), &GCOptions{Keep: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if left := m.Names("bucket/"); len(left) != 3 { // current, a snapshot, a table
@@ -314,7 +314,7 @@ func TestInteropRepositories(t *testing.T) {
 			if got := messages(t, r); len(got) != 5 {
 				t.Errorf("history is %q", got)
 			}
-			if _, err := r.GC(t.Context(), 1); err != nil {
+			if _, err := r.GC(t.Context(), &GCOptions{Keep: 1}); err != nil {
 				t.Error(err)
 			}
 			if err := r.Check(t.Context(), current(t, r)); err != nil {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,7 @@ import (
 // Repository is a folder, or a prefix in an object store, with a manifest: immutable files, and one small
 // file that names the current snapshot.
 //
-//	OUT/current                     {"varve":1,"snapshot":"ID"}: the only file that is ever replaced
+//	OUT/current                     {"varve":1,"snapshot":"ID"}, and tags: the only file that is ever replaced
 //	OUT/snapshots/ID.json           a Snapshot; ID is the SHA-256 of the file
 //	OUT/tables/KIND-SUM.parquet     a Table; SUM is the SHA-256 of the file
 //	OUT/patches/chunks-SUM.bin      compacted chunks, one after another; SUM is the SHA-256 of the file
@@ -62,8 +63,12 @@ const (
 
 // pointer is the content of the file current.
 type pointer struct {
-	Varve    int    `json:"varve"`
-	Snapshot string `json:"snapshot"`
+	Varve    int               `json:"varve"`
+	Snapshot string            `json:"snapshot"`
+	Tags     map[string]string `json:"tags,omitempty"` // snapshots by their tags
+	// Kept are the snapshots that GC kept although it removed snapshots between them and the newest ones. So
+	// they cannot be found through their children. The newest come first.
+	Kept []string `json:"kept,omitempty"`
 	// Write is a random text, so that no two states of the file are equal. Sweeping is the mark of a GC
 	// that is removing files. Only object stores use the two fields.
 	Write    string `json:"write,omitempty"`
@@ -166,38 +171,46 @@ func (r *Repository) Current(ctx context.Context) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	data, err := readAll(ctx, r.files, currentName)
+	p, _, err := r.pointer(ctx)
+	return p.Snapshot, err
+}
+
+// pointer reads current. Before the first snapshot is published, the pointer is empty and data is nil.
+func (r *Repository) pointer(ctx context.Context) (p pointer, data []byte, err error) {
+	data, err = readAll(ctx, r.files, currentName)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return pointer{}, nil, nil
 	}
 	if err != nil {
-		return "", err
+		return pointer{}, nil, err
 	}
-	var p pointer
 	if err := json.Unmarshal(data, &p); err != nil {
-		return "", r.damagedPointer(err.Error())
+		return pointer{}, nil, r.damagedPointer(err.Error())
 	}
 	if p.Varve != manifest.Version {
-		return "", fmt.Errorf("%s: the manifest has version %d, which is %w: this varve reads version %d", r.name, p.Varve, errors.ErrUnsupported, manifest.Version)
+		return pointer{}, nil, fmt.Errorf("%s: the manifest has version %d, which is %w: this varve reads version %d", r.name, p.Varve, errors.ErrUnsupported, manifest.Version)
 	}
-	if !manifest.IsSum(p.Snapshot) {
-		return "", r.damagedPointer(fmt.Sprintf("snapshot is %.80q, not 64 hex digits", p.Snapshot))
+	for _, id := range slices.Concat([]string{p.Snapshot}, slices.Collect(maps.Values(p.Tags)), p.Kept) {
+		if !manifest.IsSum(id) {
+			return pointer{}, nil, r.damagedPointer(fmt.Sprintf("snapshot is %.80q, not 64 hex digits", id))
+		}
 	}
-	return p.Snapshot, nil
+	return p, data, nil
 }
 
 // damagedPointer returns an error that says how to repair the file: nothing else records which
 // snapshot is current.
 func (r *Repository) damagedPointer(detail string) error {
 	return r.damaged(currentName, manifest.FileCorrupt, fmt.Sprintf("%s; choose a snapshot in %s and make the file say %s",
-		detail, r.path(snapshotFolder), bytes.TrimSpace(encodePointer("ID"))))
+		detail, r.path(snapshotFolder), bytes.TrimSpace((&pointer{Varve: manifest.Version, Snapshot: "ID"}).encode())))
 }
 
-func encodePointer(id string) []byte {
-	if id == "" {
-		return nil
+func (p *pointer) encode() []byte {
+	data, err := json.Marshal(p)
+	if err != nil { // strings, and maps of them, always have a form in JSON
+		panic(err)
 	}
-	return fmt.Appendf(nil, "{\"varve\":%d,\"snapshot\":%q}\n", manifest.Version, id)
+	return append(data, '\n')
 }
 
 // Load reads a snapshot and verifies its SHA-256.
@@ -242,8 +255,16 @@ func alteration(data []byte) manifest.Damage {
 	return manifest.FileTruncated
 }
 
-// Find returns the ID of the only snapshot of the history that starts with a prefix.
+// Find returns the ID of the snapshot with this tag, or of the only snapshot of the history whose ID starts with
+// this prefix.
 func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
+	tags, err := r.Tags(ctx)
+	if err != nil {
+		return "", err
+	}
+	if id, ok := tags[prefix]; ok {
+		return id, nil
+	}
 	found := ""
 	for snap, err := range r.Log(ctx) {
 		if err != nil {
@@ -258,12 +279,12 @@ func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
 		found = snap.ID
 	}
 	if found == "" {
-		return "", absent(fmt.Sprintf("%s has no snapshot %.80q; varve history lists the snapshots", r.name, prefix))
+		return "", absent(fmt.Sprintf("%s has no snapshot or tag %.80q; varve history lists them", r.name, prefix))
 	}
 	return found, nil
 }
 
-// History yields the current snapshot and its ancestors, the newest first, up to the oldest that GC kept.
+// History yields the current snapshot and those of its ancestors that GC kept, the newest first.
 func (r *Repository) History(ctx context.Context) iter.Seq2[*manifest.Snapshot, error] {
 	return walkParents(ctx, r, func(id string) (*manifest.Snapshot, string, error) {
 		snap, err := r.Load(ctx, id)
@@ -291,25 +312,30 @@ func (r *Repository) Log(ctx context.Context) iter.Seq2[*manifest.Entry, error] 
 	})
 }
 
-// walkParents yields the current snapshot and its ancestors, until the file of one is missing.
+// walkParents yields the current snapshot and its ancestors, until the file of one is missing, and then the same for
+// each older snapshot that GC kept.
 func walkParents[T any](ctx context.Context, r *Repository, load func(id string) (*T, string, error)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		id, err := r.Current(ctx)
+		p, _, err := r.pointer(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for first := true; id != ""; first = false {
-			one, parent, err := load(id)
-			// GC removes old snapshots, so a missing ancestor is the end of the history. A missing
-			// current snapshot is damage.
-			if isMissing(err) && !first {
-				return
+		seen := map[string]bool{"": true} // the first snapshot has no parent
+		for _, start := range append([]string{p.Snapshot}, p.Kept...) {
+			for id := start; !seen[id]; {
+				seen[id] = true
+				one, parent, err := load(id)
+				// GC removes old snapshots, so a missing ancestor is a gap in the history. A missing
+				// current snapshot is damage.
+				if isMissing(err) && id != p.Snapshot {
+					break
+				}
+				if !yield(one, err) || err != nil {
+					return
+				}
+				id = parent
 			}
-			if !yield(one, err) || err != nil {
-				return
-			}
-			id = parent
 		}
 	}
 }

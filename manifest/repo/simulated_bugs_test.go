@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"varve/manifest"
 )
 
 // bug is a mistake that is put into a repository, or into a store, to show that the simulation finds it.
@@ -51,8 +53,9 @@ var bugs = []bug{
 		return &early{files: f}
 	}},
 	{name: "gc reads the history before it keeps writers off", homes: append(inFolders, inObjects...), gc: earlyHistory},
+	{name: "gc forgets tags", homes: append(inFolders, inObjects...), gc: forgetfulGC},
 	{name: "gc keeps one snapshot too few", homes: append(inFolders, inObjects...), gc: func(o *operation, keep int) error {
-		_, err := o.r.GC(o.ctx, max(1, keep-1))
+		_, err := o.r.GC(o.ctx, &GCOptions{Keep: max(1, keep-1)})
 		return err
 	}},
 	{name: "gc does not wait for writers", homes: inFolders, files: func(_ *world, f files) files { return &noGCLock{f} }},
@@ -78,6 +81,14 @@ type noMark struct{ *objects }
 
 func (*noMark) lockForGC(context.Context) (func() error, error) {
 	return func() error { return nil }, nil
+}
+
+func (f *noMark) keep(ctx context.Context, old, new []byte) error {
+	since, err := f.readCurrent(ctx)
+	if err != nil {
+		return err
+	}
+	return f.swapCurrent(ctx, since, old, new)
 }
 
 type ignoredMark struct{ *objects }
@@ -153,7 +164,11 @@ func (f *early) swapCurrent(ctx context.Context, since pointerState, old, new []
 
 // earlyHistory is a gc that first lists the needed files and then stops writers, so it misses files that were added in between.
 func earlyHistory(o *operation, keep int) error {
-	needed, err := o.r.needed(o.ctx, keep)
+	kept, err := o.r.choose(o.ctx, &GCOptions{Keep: keep})
+	if err != nil {
+		return err
+	}
+	needed, err := o.r.needed(o.ctx, kept)
 	if err != nil {
 		return err
 	}
@@ -163,11 +178,34 @@ func earlyHistory(o *operation, keep int) error {
 	}
 	var done Collected
 	for _, name := range []string{snapshotFolder, "tables", "patches", "drafts"} {
-		if err := o.r.sweep(o.ctx, name, needed, &done); err != nil {
+		if err := o.r.sweep(o.ctx, name, needed, false, &done); err != nil {
 			return errors.Join(err, release())
 		}
 	}
 	return release()
+}
+
+// forgetfulGC is a gc that does not look at tags.
+func forgetfulGC(o *operation, keep int) error {
+	release, err := o.r.files.lockForGC(o.ctx)
+	if err != nil {
+		return err
+	}
+	var kept []*manifest.Entry
+	for e, err := range o.r.Log(o.ctx) {
+		if err != nil {
+			return errors.Join(err, release())
+		}
+		if kept = append(kept, e); len(kept) == keep {
+			break
+		}
+	}
+	needed, err := o.r.needed(o.ctx, kept)
+	if err != nil {
+		return errors.Join(err, release())
+	}
+	var done Collected
+	return errors.Join(o.r.sweep(o.ctx, snapshotFolder, needed, false, &done), release())
 }
 
 type noGCLock struct{ files }

@@ -15,7 +15,8 @@ import (
 //
 //   - current is linearisable: every snapshot that becomes current has the one before as its parent, every read returns a
 //     snapshot that was current during the read, and every publication has the result that it reports;
-//   - nothing is lost: the newest snapshots, as many as every gc had to keep, exist with all their tables;
+//   - nothing is lost: the newest snapshots, as many as every gc had to keep, exist with all their tables, and so do tagged
+//     snapshots, with their tags;
 //   - every file has the content that its name says.
 type history struct {
 	step    func() int
@@ -24,10 +25,11 @@ type history struct {
 	mu        sync.Mutex
 	snapshots map[string]*manifest.Snapshot
 	states    []state
-	ever      map[string]bool // snapshots that were current
-	denied    []string        // snapshots that were reported not to be published
-	acked     int             // the states up to this index were reported as published
-	keep      int             // the fewest snapshots that a gc had to keep; 0 if none ran
+	ever      map[string]bool   // snapshots that were current
+	denied    []string          // snapshots that were reported not to be published
+	acked     int               // the states up to this index were reported as published
+	tags      map[string]string // tags that current must have, and their snapshots
+	keep      int               // the fewest snapshots that a gc had to keep; 0 if none ran
 	anomalies []string
 }
 
@@ -38,7 +40,7 @@ type state struct {
 }
 
 func newHistory(step func() int, content func(string) []byte) *history {
-	return &history{step: step, content: content, snapshots: map[string]*manifest.Snapshot{}, ever: map[string]bool{}, states: []state{{}}}
+	return &history{step: step, content: content, snapshots: map[string]*manifest.Snapshot{}, ever: map[string]bool{}, tags: map[string]string{}, states: []state{{}}}
 }
 
 func (h *history) anomaly(format string, args ...any) {
@@ -87,7 +89,8 @@ func (h *history) changed(content []byte) {
 		h.anomaly("current is %q: %v", content, err)
 		return
 	}
-	if id == h.last() { // a mark of gc was added or removed
+	h.haveTags(content)
+	if id == h.last() { // tags or a mark of gc were changed
 		return
 	}
 	if snap := h.snapshots[id]; snap == nil {
@@ -125,6 +128,33 @@ func (h *history) mustKeep(n int) {
 	}
 }
 
+// mayLoseTag notes that a tag is about to be changed.
+func (h *history) mayLoseTag(tag string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.tags, tag)
+}
+
+// wasTagged notes that a change of a tag was reported as successful.
+func (h *history) wasTagged(tag, id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tags[tag] = id
+}
+
+// haveTags checks that the content of current has all tags that it must have.
+func (h *history) haveTags(content []byte) {
+	var p pointer
+	if json.Unmarshal(content, &p) != nil {
+		return // changed reports it
+	}
+	for tag, id := range h.tags {
+		if p.Tags[tag] != id {
+			h.anomaly("the tag %s of %.8s is lost: current has %v", tag, id, p.Tags)
+		}
+	}
+}
+
 // kept returns the snapshots that must exist, the newest last.
 func (h *history) kept() []string {
 	var ids []string
@@ -133,6 +163,11 @@ func (h *history) kept() []string {
 	}
 	if h.keep > 0 && len(ids) > h.keep {
 		ids = ids[len(ids)-h.keep:]
+	}
+	for _, id := range h.tags {
+		if !slices.Contains(ids, id) {
+			ids = append([]string{id}, ids...)
+		}
 	}
 	return ids
 }
@@ -143,7 +178,7 @@ func (h *history) removed(name string) {
 	defer h.mu.Unlock()
 	for _, id := range h.kept() {
 		if snap := h.snapshots[id]; name == snapshotName(id) || snap != nil && slices.ContainsFunc(snap.Tables, func(t manifest.Table) bool { return t.Name == name }) {
-			h.anomaly("%s was removed, but the snapshot %.8s, one of the newest, needs it", name, id)
+			h.anomaly("%s was removed, but the snapshot %.8s, one of the newest or tagged, needs it", name, id)
 		}
 	}
 	if name == currentName {
@@ -205,6 +240,7 @@ func (h *history) restarted(content []byte) {
 	case at < h.acked:
 		h.anomaly("after a power failure, current is %.8s: the snapshots after it, which were reported as published, are lost", id)
 	}
+	h.haveTags(content)
 	h.states = h.states[:at+1]
 	for _, id := range h.kept() {
 		h.complete(id)

@@ -135,12 +135,12 @@ func (s *simulation) operation(w *world, random *rand.Rand, number, i int) {
 	// One process starts after the other, so that they draw random names in this order.
 	w.turn(ctx, p, "start", func() any { return nil }, func() any { return nil })
 	o := &operation{s: s, w: w, p: p, r: r, ctx: ctx, random: random, label: fmt.Sprintf("%d.%d", number, i)}
-	kinds := []func() error{o.append, o.replace, o.resume, o.restore, o.read, o.gc}
+	kinds := []func() error{o.append, o.replace, o.resume, o.restore, o.tag, o.read, o.gc}
 	switch role := roles[(w.seed>>number+uint64(number))%uint64(len(roles))]; {
 	case i == 0 && number < 2: // so that there is something to read
 		kinds = kinds[:2]
 	case role == "writer":
-		kinds = kinds[:4]
+		kinds = kinds[:5]
 	case role == "cleaner":
 		kinds = append(kinds, o.gc, o.gc, o.gc, o.gc, o.gc, o.read, o.read)
 	}
@@ -331,6 +331,36 @@ func (o *operation) restore() error {
 	return o.publish(snap, parent)
 }
 
+// tag is `varve tag`, which gives a name to an old snapshot or takes one away. Each process has a tag of its own, so that the
+// order of its changes is known.
+func (o *operation) tag() error {
+	name, _, _ := strings.Cut("tag-"+o.label, ".")
+	if o.random.IntN(4) == 0 {
+		o.w.history.mayLoseTag(name)
+		if err := o.r.Untag(o.ctx, name); !errors.Is(err, ErrNoTag) {
+			return err
+		}
+		return nil
+	}
+	var ids []string
+	for e, err := range o.r.Log(o.ctx) {
+		if err != nil {
+			return err
+		}
+		ids = append(ids, e.ID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	id := ids[o.random.IntN(len(ids))]
+	o.w.history.mayLoseTag(name)
+	err := o.r.Tag(o.ctx, name, id, true)
+	if err == nil && !o.p.killed {
+		o.w.history.wasTagged(name, id)
+	}
+	return err
+}
+
 // read is any reader: it opens the current snapshot, and later reads its tables.
 func (o *operation) read() error {
 	snap, id, err := o.latest()
@@ -358,7 +388,7 @@ func (o *operation) gc() error {
 	if o.s.bug.gc != nil {
 		return o.s.bug.gc(o, keep)
 	}
-	_, err := o.r.GC(o.ctx, keep)
+	_, err := o.r.GC(o.ctx, &GCOptions{Keep: keep, Daily: o.random.IntN(2)})
 	if err == nil {
 		o.s.count("gc done")
 	}
@@ -376,7 +406,7 @@ func (s *simulation) afterwards(w *world) {
 	time.Sleep(time.Hour)
 	w.history.mustKeep(1)
 	err = s.alone(w, func(o *operation) error {
-		_, err := o.r.GC(o.ctx, 1)
+		_, err := o.r.GC(o.ctx, &GCOptions{Keep: 1})
 		return err
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io/fs"
+	"maps"
 	"slices"
 	"time"
 
@@ -101,8 +102,8 @@ func (r *Repository) Drop(t manifest.Table) error {
 func (r *Repository) discard() (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, d := range r.ready {
-		err = errors.Join(err, d.discard())
+	for _, name := range slices.Sorted(maps.Keys(r.ready)) { // the simulation needs the same order each time
+		err = errors.Join(err, r.ready[name].discard())
 	}
 	clear(r.ready)
 	return err
@@ -180,12 +181,6 @@ func (r *Repository) Publish(ctx context.Context, snap *manifest.Snapshot, paren
 	if err := r.startWriting(ctx); err != nil {
 		return err
 	}
-	// Read the state of current before checking that files exist: swapCurrent then detects a GC that
-	// started after the check.
-	since, err := r.files.waitForGC(ctx)
-	if err != nil {
-		return err
-	}
 	snap.Varve, snap.Parent = manifest.Version, parent
 	if snap.Created.IsZero() {
 		snap.Created = time.Now()
@@ -196,17 +191,8 @@ func (r *Repository) Publish(ctx context.Context, snap *manifest.Snapshot, paren
 	if err != nil {
 		return err
 	}
-	if err := r.checkPresent(ctx, snap); err != nil {
-		return err
-	}
 	snap.ID = sumOf(data)
-	if err := r.checkCurrent(ctx, parent); err != nil {
-		return err
-	}
-	if err := r.finish(ctx, snapshotName(snap.ID), snap, data); err != nil {
-		return err
-	}
-	if err := r.setCurrent(ctx, since, parent, snap.ID); err != nil {
+	if err := r.tryPublish(ctx, snap, data, parent); err != nil {
 		return err
 	}
 	// Keep the lock while other tables are being written: without it GC would remove them.
@@ -215,6 +201,41 @@ func (r *Repository) Publish(ctx context.Context, snap *manifest.Snapshot, paren
 	}
 	return r.stopWriting()
 }
+
+// pointerAttempts is the number of attempts to replace current while others change its tags.
+const pointerAttempts = 10
+
+// tryPublish stores a snapshot and makes it current. It tries again if only tags have changed, or the mark of a GC.
+func (r *Repository) tryPublish(ctx context.Context, snap *manifest.Snapshot, data []byte, parent string) error {
+	for attempt := range pointerAttempts {
+		// Read the state of current before checking that files exist: swapCurrent then detects a GC that
+		// started after the check.
+		since, err := r.files.waitForGC(ctx)
+		if err != nil {
+			return err
+		}
+		err = r.checkPresent(ctx, snap)
+		if isMissing(err) && attempt > 0 {
+			return r.conflict(parent) // a GC removed files that were not published yet
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.checkCurrent(ctx, parent); err != nil {
+			return err
+		}
+		if err := r.finish(ctx, snapshotName(snap.ID), snap, data); err != nil {
+			return err
+		}
+		if err := r.setCurrent(ctx, since, parent, snap.ID); !errors.Is(err, errSameSnapshot) {
+			return err
+		}
+	}
+	return r.conflict(parent)
+}
+
+// errSameSnapshot means that current was changed, but names the same snapshot.
+var errSameSnapshot = errors.New("the tags of the manifest changed")
 
 // checkCurrent returns ErrConflict if parent is not current, before the more expensive steps of publishing.
 func (r *Repository) checkCurrent(ctx context.Context, parent string) error {
@@ -277,14 +298,28 @@ func (r *Repository) finish(ctx context.Context, file string, snap *manifest.Sna
 // setCurrent replaces current. A context that is cancelled during the request has no effect, except while
 // it waits for a lock.
 func (r *Repository) setCurrent(ctx context.Context, since pointerState, from, to string) error {
-	err := r.files.swapCurrent(ctx, since, encodePointer(from), encodePointer(to))
+	p, data, err := r.pointer(ctx)
+	if err != nil {
+		return err
+	}
+	err = ErrConflict
+	if p.Snapshot == from {
+		next := pointer{Varve: manifest.Version, Snapshot: to, Tags: p.Tags, Kept: p.Kept}
+		err = r.files.swapCurrent(ctx, since, data, next.encode())
+	}
 	if !errors.Is(err, ErrConflict) {
 		return err
 	}
 	// The store may have executed the request although its answer was lost, and then another writer may
 	// have published a snapshot with ours as its parent. If ours is in the history, there was no conflict.
 	for e, err := range r.Log(ctx) {
-		if err != nil || e.ID == from {
+		if err != nil {
+			break
+		}
+		if e.ID == from {
+			if now, err := r.Current(ctx); err == nil && now == from {
+				return errSameSnapshot
+			}
 			break
 		}
 		if e.ID == to {

@@ -175,7 +175,7 @@ func (a *archive) restoreFirst() {
 
 func (a *archive) collect() {
 	a.Helper()
-	a.repository(func(r *repo.Repository) error { _, err := r.GC(a.Context(), 1); return err })
+	a.repository(func(r *repo.Repository) error { _, err := r.GC(a.Context(), &repo.GCOptions{Keep: 1}); return err })
 }
 
 // serve starts a server with the given reload interval and idle time.

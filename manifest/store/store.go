@@ -30,9 +30,8 @@ type Options struct {
 	// Trusted allows all sources, whoever built the manifest.
 	Trusted bool
 
-	// Snapshot is the full ID of the snapshot to open; empty for the current one. Repository.Find
-	// completes a prefix. If the snapshot is missing, the error is a *manifest.DamageError with
-	// FileMissing.
+	// Snapshot is the snapshot to open: its ID, the first digits of its ID, or a tag. Empty is the current one.
+	// If the snapshot of a whole ID is missing, the error is a *manifest.DamageError with FileMissing.
 	Snapshot string
 	// Padded declares the padded chunks that a build recorded with plan.Options.Padded. These arrays have
 	// encoded_chunk_shapes in their schema; clients that do not know it decode wrong values. Compacted chunks of
@@ -128,8 +127,11 @@ func Open(ctx context.Context, dir string, opts *Options) (*Store, error) {
 
 func open(ctx context.Context, repository *repo.Repository, opts *Options) (*Store, error) {
 	id, err := opts.Snapshot, error(nil)
-	if id == "" {
+	switch {
+	case id == "":
 		id, err = repository.Current(ctx)
+	case !manifest.IsSum(id):
+		id, err = repository.Find(ctx, id)
 	}
 	if err != nil {
 		return nil, err

@@ -1,0 +1,105 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+
+	"varve/manifest"
+)
+
+// maxTags is the number of tags that a repository can have. All are in the file current, which every reader reads.
+const maxTags = 1000
+
+var (
+	// ErrTagExists is returned by Tag if another snapshot has the tag.
+	ErrTagExists = errors.New("another snapshot has the tag")
+	// ErrNoTag is returned by Untag if no snapshot has the tag.
+	ErrNoTag = errors.New("no snapshot has the tag")
+)
+
+// A tag must not look like the beginning of an ID.
+var (
+	tagName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	idPrefix = regexp.MustCompile(`^[0-9a-f]+$`)
+)
+
+// Tags returns the tagged snapshots, by their tags.
+func (r *Repository) Tags(ctx context.Context) (map[string]string, error) {
+	p, _, err := r.pointer(ctx)
+	return p.Tags, err
+}
+
+// Tag gives a snapshot of the history a name. GC keeps the snapshot. replace takes the tag away from another snapshot.
+func (r *Repository) Tag(ctx context.Context, tag, id string, replace bool) error {
+	if !tagName.MatchString(tag) || idPrefix.MatchString(tag) {
+		return fmt.Errorf("%s: %.120q cannot be a tag: it needs 1 to 100 letters, digits, dots, dashes and underscores, begins with a letter or a digit, "+
+			"and must not look like the ID of a snapshot: %w", r.name, tag, errors.ErrUnsupported)
+	}
+	return r.changeTags(ctx, func(tags map[string]string) error {
+		if old, ok := tags[tag]; ok && old != id && !replace {
+			return fmt.Errorf("%s: %w: %s is %.12s", r.name, ErrTagExists, tag, old)
+		}
+		tags[tag] = id
+		if len(tags) > maxTags {
+			return fmt.Errorf("%s: a manifest has at most %d tags: remove some: %w", r.name, maxTags, errors.ErrUnsupported)
+		}
+		snap, err := r.Load(ctx, id)
+		if err != nil {
+			return err
+		}
+		return r.checkPresent(ctx, snap)
+	})
+}
+
+// Untag removes a tag. The snapshot stays until GC removes it.
+func (r *Repository) Untag(ctx context.Context, tag string) error {
+	return r.changeTags(ctx, func(tags map[string]string) error {
+		if _, ok := tags[tag]; !ok {
+			return fmt.Errorf("%s: %w: %.120q", r.name, ErrNoTag, tag)
+		}
+		delete(tags, tag)
+		return nil
+	})
+}
+
+// changeTags replaces the tags. It calls change again if another process replaced current in the meantime.
+func (r *Repository) changeTags(ctx context.Context, change func(tags map[string]string) error) error {
+	if err := r.startWriting(ctx); err != nil {
+		return err
+	}
+	err := ErrConflict
+	for attempt := 0; attempt < pointerAttempts && errors.Is(err, ErrConflict); attempt++ {
+		err = r.tryChangeTags(ctx, change)
+	}
+	if r.writers.Load() > 0 {
+		return err
+	}
+	return errors.Join(err, r.stopWriting())
+}
+
+func (r *Repository) tryChangeTags(ctx context.Context, change func(tags map[string]string) error) error {
+	// A GC that starts after this moment changes current, so swapCurrent fails.
+	since, err := r.files.waitForGC(ctx)
+	if err != nil {
+		return err
+	}
+	p, data, err := r.pointer(ctx)
+	if err != nil {
+		return err
+	}
+	tags := maps.Clone(p.Tags)
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	if err := change(tags); err != nil {
+		return err
+	}
+	if maps.Equal(tags, p.Tags) {
+		return nil
+	}
+	next := pointer{Varve: manifest.Version, Snapshot: p.Snapshot, Tags: tags, Kept: p.Kept}
+	return r.files.swapCurrent(ctx, since, data, next.encode())
+}
