@@ -32,7 +32,7 @@ The command fails while another process writes to OUT. In an object store it als
 minute after a writer was killed. The text lists the first twenty files; --json lists all.`,
 		Example: `  varve gc sst.varve --keep 3
   varve gc sst.varve --keep 30 --keep-daily 90 --dry-run`,
-		Args:    cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runGC(cmd.Context(), args[0], &opts, cmd.OutOrStdout())
 		},
