@@ -56,6 +56,52 @@ func (s *Selection) blocks(axis int, most int64, yield func(*Selection) bool) bo
 	return true
 }
 
+// divide calls do with parts of a selection, and whether anything may be stored near their elements. It halves the selection as
+// long as it has more than vast elements and something is stored.
+func (s *Selection) divide(ctx context.Context, vast int64, do func(part *Selection, isStored bool) error) error {
+	n := s.Count()
+	if n <= vast {
+		return do(s, true)
+	}
+	isStored, err := s.Array.HasStored(ctx, s.bounds())
+	if err != nil {
+		return err
+	}
+	longest := 0
+	for axis, x := range s.Axes {
+		if x.Len() > s.Axes[longest].Len() {
+			longest = axis
+		}
+	}
+	x := s.Axes[longest]
+	if !isStored || x.Len() < 2 {
+		return do(s, isStored)
+	}
+	half := x.Len() / 2
+	for _, part := range []Axis{x.part(0, half), x.part(half, x.Len()-half)} {
+		sub := &Selection{Array: s.Array, Axes: slices.Clone(s.Axes)}
+		sub.Axes[longest] = part
+		if err := sub.divide(ctx, vast, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bounds returns the smallest region that contains the selection, which is not empty.
+func (s *Selection) bounds() grid.Region {
+	r := grid.MakeRegion(len(s.Axes))
+	for k, x := range s.Axes {
+		first, last := x.At(0), x.At(x.Len()-1)
+		if x.List != nil {
+			first, last = slices.Min(x.List), slices.Max(x.List)
+		}
+		r.Origin[k] = min(first, last)
+		r.Shape[k] = max(first, last) - r.Origin[k] + 1
+	}
+	return r
+}
+
 // deep returns how many indices a block has along an axis: rows, or the length of a chunk if that is larger
 // and at most room.
 func (s *Selection) deep(axis int, rows, room int64) int64 {

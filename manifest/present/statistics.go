@@ -47,16 +47,41 @@ func Measure(ctx context.Context, s *Selection, d *Decoder) (Statistics, error) 
 		})
 		total = in.total
 	} else {
-		err = s.each(ctx, func(elems codec.Elems) error {
-			t := c.tally(elems.Fixed)
-			total.add(&t)
-			return nil
-		})
+		total, err = measureParts(ctx, s, c, vastElements)
 	}
 	if err != nil {
 		return Statistics{}, err
 	}
 	return d.statistics(&total)
+}
+
+// vastElements is the number of elements from which a selection is divided until in each part nothing is stored, or the part
+// is smaller. A shape costs nothing to declare, so the work must follow from the stored chunks.
+const vastElements = 1 << 24
+
+// measureParts tallies a selection with steps or lists.
+func measureParts(ctx context.Context, s *Selection, c *counter, vast int64) (tally, error) {
+	total, all := newTally(), s.Count()
+	one := codec.NewElems(s.Array.Schema().Form(nil))
+	one.SetFill(s.Array.Schema().Form(nil))
+	err := s.divide(ctx, vast, func(part *Selection, isStored bool) error {
+		done := total.count
+		if s.Progress != nil {
+			part.Progress = func(n, _ int64) { s.Progress(done+n, all) }
+		}
+		if !isStored {
+			t := c.tally(one.Fixed)
+			t.repeat(part.Count())
+			total.add(&t)
+			return ctx.Err()
+		}
+		return part.each(ctx, func(elems codec.Elems) error {
+			t := c.tally(elems.Fixed)
+			total.add(&t)
+			return nil
+		})
+	})
+	return total, err
 }
 
 // inOrder adds tallies in the order of their numbers, because sums of floats depend on the order.

@@ -119,7 +119,7 @@ func (a *Array) divide(ctx context.Context, r grid.Region, vast int64, do func(p
 	if a.spec.Schema.Form(r.Shape).MemorySize() <= vast {
 		return do(r, true)
 	}
-	some, err := a.hasStored(ctx, r)
+	some, err := a.HasStored(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -154,8 +154,8 @@ func (a *Array) middleOf(r grid.Region) (axis int, middle int64) {
 	return axis, middle
 }
 
-// hasStored reports whether any declared chunk in a region is stored.
-func (a *Array) hasStored(ctx context.Context, r grid.Region) (bool, error) {
+// HasStored reports whether any declared chunk in a region is stored.
+func (a *Array) HasStored(ctx context.Context, r grid.Region) (bool, error) {
 	chunks, err := a.grid.ChunksOf(r)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", a.Path(), err)
