@@ -42,26 +42,18 @@ func (p *alignment) byDomains() {
 }
 
 func domainOf(g *manifest.GroupAttributes) (d domain, ok bool) {
-	if g == nil {
-		return d, false
-	}
-	for _, group := range g.Groups {
-		if group.Path != "/" {
-			continue
+	for name, to := range map[string]*[]int64{"DOMAIN_dimensions_ids": &d.ids, "DOMAIN_size_global": &d.global,
+		"DOMAIN_size_local": &d.local, "DOMAIN_position_first": &d.from} {
+		a := coord.RootAttribute(g, name)
+		if a == nil {
+			return d, false
 		}
-		for name, to := range map[string]*[]int64{"DOMAIN_dimensions_ids": &d.ids, "DOMAIN_size_global": &d.global,
-			"DOMAIN_size_local": &d.local, "DOMAIN_position_first": &d.from} {
-			a := manifest.Lookup(group.Attributes, name)
-			if a == nil {
-				return d, false
-			}
-			x, err := coord.ReadNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
-			if err != nil {
-				return d, false
-			}
-			for i := range x.Len {
-				*to = append(*to, int64(x.Real(i)))
-			}
+		x, err := coord.ReadNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
+		if err != nil {
+			return d, false
+		}
+		for i := range x.Len {
+			*to = append(*to, int64(x.Real(i)))
 		}
 	}
 	n := len(d.ids)

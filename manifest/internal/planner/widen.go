@@ -132,7 +132,7 @@ func (p *arrangement) isStepOf(m *member, d *dim) bool {
 		return false
 	}
 	for _, f := range c.files {
-		length, ok := p.reach(d, f)
+		_, length, ok := p.survey.extent(d, f)
 		if x := d.coordOf(f); !ok || length != 1 || x != nil && x.Meaning != nil && coord.Missing(x.Low, d.nature) {
 			return false
 		}
@@ -141,16 +141,10 @@ func (p *arrangement) isStepOf(m *member, d *dim) bool {
 	return d.role == flowing || d.length == 1 || p.env.opts.Pad == plan.PadFill
 }
 
-// reach returns the length of a file along a dimension, and false if its position is not known.
-func (p *arrangement) reach(d *dim, file int32) (length int64, ok bool) {
-	_, length, ok = p.survey.extent(d, file)
-	return length, ok
-}
-
 // placesAll reports whether the positions of all files of a member along a dimension are known.
 func (p *arrangement) placesAll(m *member, d *dim) bool {
 	return d.places() && !slices.ContainsFunc(p.survey.classes[m.class].files, func(f int32) bool {
-		_, ok := p.reach(d, f)
+		_, _, ok := p.survey.extent(d, f)
 		return !ok
 	})
 }

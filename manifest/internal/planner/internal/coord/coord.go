@@ -247,8 +247,8 @@ func utf32(element []byte) string {
 	return b.String()
 }
 
-// Sortable maps floats to integers with the same order. Both zeros map to 0.
-func Sortable(f float64) int64 {
+// sortable maps floats to integers with the same order. Both zeros map to 0.
+func sortable(f float64) int64 {
 	if f == 0 {
 		f = 0
 	}

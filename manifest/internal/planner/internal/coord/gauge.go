@@ -143,7 +143,7 @@ func Summaries(o *manifest.Summary, v *manifest.Variable) bool {
 func courseOf(o *manifest.Summary, of, as Nature) Course {
 	place := func(p [2]int64) Key {
 		if of == Whole && as == Real {
-			return KeyOf(p).AsReal()
+			return KeyOf(p).asReal()
 		}
 		return KeyOf(p)
 	}
@@ -185,7 +185,7 @@ func (c *Coord) sayEnd(i int64) string {
 	case Instant:
 		return sayTime(KeyOf(at), c.Times.Units)
 	case Whole:
-		return KeyOf(at).SayWhole()
+		return KeyOf(at).sayWhole()
 	}
 	bits := 64
 	if c.Variable.Type.Kind == codec.Float && c.Variable.Type.Size == 4 {
@@ -212,7 +212,7 @@ func (x Numbers) exact(i int) Key {
 	case math.IsNaN(f):
 		return missingNumber
 	case f != math.Trunc(f) || f < -1<<63 || f >= 1<<64:
-		return Key{Hi: Sortable(f)}
+		return Key{Hi: sortable(f)}
 	case f >= 1<<63:
 		return Key{int64(uint64(f)), above}
 	default:

@@ -92,6 +92,18 @@ func SameAttribute(a, b *manifest.Attribute) bool {
 		a.JSON == b.JSON && a.Unreadable == b.Unreadable
 }
 
+// RootAttribute returns an attribute of the root group, or nil. The groups may be nil.
+func RootAttribute(g *manifest.GroupAttributes, name string) *manifest.Attribute {
+	if g == nil {
+		return nil
+	}
+	i := slices.IndexFunc(g.Groups, func(g manifest.Group) bool { return g.Path == "/" })
+	if i < 0 {
+		return nil
+	}
+	return manifest.Lookup(g.Groups[i].Attributes, name)
+}
+
 // ElementsOf returns the number of elements of a variable.
 func ElementsOf(v *manifest.Variable) int64 { return Product(v.Shape) }
 

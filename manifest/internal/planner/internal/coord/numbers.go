@@ -65,25 +65,25 @@ func (k Key) Number() float64 {
 	return float64(k.Hi)
 }
 
-// AsReal returns the key of a whole number among floats, without rounding: the next lower float64,
+// asReal returns the key of a whole number among floats, without rounding: the next lower float64,
 // and the difference to it.
-func (k Key) AsReal() Key {
+func (k Key) asReal() Key {
 	f := k.Number()
 	if k.lo > 0 {
 		n := math.MaxInt64 + k.lo
 		if f >= 1<<64 || uint64(f) > n {
 			f = math.Nextafter(f, 0)
 		}
-		return Key{Sortable(f), n - uint64(f)}
+		return Key{sortable(f), n - uint64(f)}
 	}
 	if f >= 1<<63 || int64(f) > k.Hi {
 		f = math.Nextafter(f, math.Inf(-1))
 	}
-	return Key{Sortable(f), uint64(k.Hi - int64(f))}
+	return Key{sortable(f), uint64(k.Hi - int64(f))}
 }
 
-// SayWhole formats a whole number.
-func (k Key) SayWhole() string {
+// sayWhole formats a whole number.
+func (k Key) sayWhole() string {
 	if k.lo > 0 {
 		return strconv.FormatUint(math.MaxInt64+k.lo, 10)
 	}
@@ -134,9 +134,9 @@ func (x Numbers) Real(i int) float64 {
 // realKey returns the key of an element among floats.
 func (x Numbers) realKey(i int) Key {
 	if x.Type.Kind != codec.Float && x.scale == 1 && x.offset == 0 {
-		return x.Whole(i).AsReal()
+		return x.Whole(i).asReal()
 	}
-	return Key{Hi: Sortable(x.Real(i))}
+	return Key{Hi: sortable(x.Real(i))}
 }
 
 // Say formats a number for a message.
@@ -146,7 +146,7 @@ func (x Numbers) Say(i int) string {
 		bits = 32
 	}
 	if x.Type.Kind != codec.Float && x.scale == 1 && x.offset == 0 {
-		return x.Whole(i).SayWhole()
+		return x.Whole(i).sayWhole()
 	}
 	return strconv.FormatFloat(x.Real(i), 'g', -1, bits)
 }

@@ -2,8 +2,62 @@ package edge
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"varve/grid"
 )
+
+// TestContinued: edges continue older ones if they begin with the same chunks, and the last old chunk is whole.
+func TestContinued(t *testing.T) {
+	list := func(lengths ...int64) grid.Sizes { return grid.List(lengths...) }
+	for _, c := range []struct {
+		name        string
+		now, was    grid.Sizes
+		length, old int64
+		want        bool
+	}{
+		{"equal chunks", grid.Every(4), grid.Every(4), 12, 8, true},
+		{"a short last chunk", grid.Every(4), grid.Every(4), 12, 7, false},
+		{"other chunks", grid.Every(2), grid.Every(4), 12, 8, false},
+		{"a list that begins with equal chunks", list(4, 4, 3), grid.Every(4), 11, 8, true},
+		{"a longer list", list(3, 1, 4, 4), list(3, 1, 4), 12, 8, true},
+		{"another list", list(1, 3, 4, 4), list(3, 1, 4), 12, 8, false},
+		{"a list whose last chunk is longer than the array", list(3, 5, 4), list(3, 5), 12, 7, false},
+		{"nothing old", grid.Every(4), list(), 4, 0, false},
+	} {
+		if got := Continues(RunsOf(c.now, c.length), RunsOf(c.was, c.old)); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestHolds: some edges are those of a list at a position only if chunks begin there.
+func TestHolds(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var lengths []int64
+		for range 1 + r.IntN(8) {
+			lengths = append(lengths, 1+r.Int64N(3))
+		}
+		runs, from := grid.Compress(lengths...), r.IntN(len(lengths))
+		to, at := from+1+r.IntN(len(lengths)-from), int64(0)
+		for _, n := range lengths[:from] {
+			at += n
+		}
+		some := slices.Clone(lengths[from:to])
+		if !Holds(runs, at, grid.Compress(some...)) {
+			t.Errorf("seed %d: %v does not hold %v at %d", seed, lengths, some, at)
+		}
+		some[len(some)-1]++
+		if Holds(runs, at, grid.Compress(some...)) {
+			t.Errorf("seed %d: %v holds %v at %d", seed, lengths, some, at)
+		}
+		if lengths[from] > 1 && Holds(runs, at+1, grid.Compress(lengths[from])) {
+			t.Errorf("seed %d: %v holds a chunk within its chunk at %d", seed, lengths, at)
+		}
+	}
+}
 
 // TestSettledBands: at each position the band with most votes wins and keeps its phase; the result
 // is sorted and disjoint.

@@ -46,27 +46,18 @@ func Match(pattern *regexp.Regexp, url string) (s Text, ok bool) {
 
 // OfAttribute returns the value of an attribute of the root group, and false if there is none.
 func OfAttribute(g *manifest.GroupAttributes, name string) (s Text, ok bool) {
-	if g == nil {
+	a := coord.RootAttribute(g, name)
+	if a == nil {
 		return s, false
 	}
-	for _, group := range g.Groups {
-		if group.Path != "/" {
-			continue
-		}
-		a := manifest.Lookup(group.Attributes, name)
-		if a == nil {
-			return s, false
-		}
-		if len(a.Texts) > 0 {
-			return OfText(a.Texts[0]), true
-		}
-		x, err := coord.ReadNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
-		if err != nil || x.Len == 0 {
-			return s, false
-		}
-		return OfText(x.Say(0)), true
+	if len(a.Texts) > 0 {
+		return OfText(a.Texts[0]), true
 	}
-	return s, false
+	x, err := coord.ReadNumbers(&manifest.Variable{Path: name, Type: a.Type}, a.Data)
+	if err != nil || x.Len == 0 {
+		return s, false
+	}
+	return OfText(x.Say(0)), true
 }
 
 // Elements returns the variable of a new dimension, and each file's value for it. The type is the first of these
