@@ -88,6 +88,9 @@ func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
 	if isList(name) {
 		return s.list(ctx, name[1:])
 	}
+	if err := source.CheckPipeline(name); err != nil {
+		return nil, err
+	}
 	if source.IsObject(name) {
 		return s.objects(ctx, name)
 	}

@@ -178,6 +178,9 @@ func (o *Opener) open(ctx context.Context, name string, id *Identity) (*Source, 
 			return nil, err
 		}
 	}
+	if err := CheckPipeline(name); err != nil {
+		return nil, err
+	}
 	scheme, err := o.schemeOf(name)
 	if err != nil {
 		return nil, err
