@@ -42,7 +42,7 @@ func newServeCommand() *cobra.Command {
   /core/        the same with core codecs only, for GDAL, TensorStore and other clients
   /@SNAPSHOT/   one snapshot; this address never changes
   /@newest      a redirect to the newest snapshot
-  /healthz      200, or 503 while the server stops
+  /healthz      200, or 503 while the server stops; JSON says whether it is degraded, and why
   /metrics      Prometheus metrics
 
 A new snapshot is served from / as soon as it is published, if it extends the served one. If

@@ -35,6 +35,8 @@ type dataset interface {
 	OpenLocal(ctx context.Context, row int64) (*store.Local, error)
 	// Once calls make once for all concurrent callers with the same owner and number, and caches the result.
 	Once(ctx context.Context, owner any, number int64, make func() ([]byte, error)) ([]byte, error)
+	// CheckAccess returns an error if sources may not be read.
+	CheckAccess(ctx context.Context) error
 	// IsKept reports whether the manifest still contains the snapshot.
 	IsKept(ctx context.Context) (bool, error)
 	// Since compares the snapshot with an older snapshot of the same manifest. The returned function returns

@@ -141,6 +141,8 @@ func (d *fakeData) Groups() []manifest.GroupSchema { return d.snapshot.Groups }
 func (d *fakeData) Members() []array               { return d.arrays }
 func (d *fakeData) Close() error                   { d.closed.Add(1); return nil }
 
+func (d *fakeData) CheckAccess(context.Context) error { return nil }
+
 func (d *fakeData) IsKept(context.Context) (bool, error) { return !d.removed.Load(), nil }
 
 // Since reports the arrays in changed.

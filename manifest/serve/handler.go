@@ -193,6 +193,9 @@ func (h *Handler) load(ctx context.Context, p *mount, opts store.Options) (*site
 		h.metrics.loads.WithLabelValues("failed").Inc()
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.dir, err), data.Close())
 	}
+	if s.denied = data.CheckAccess(life); s.denied != nil {
+		h.opts.Log.Warn("sources of the manifest cannot be read, so their chunks are refused", "manifest", p.dir, "error", s.denied)
+	}
 	h.metrics.loads.WithLabelValues("done").Inc()
 	return s, nil
 }
@@ -305,15 +308,6 @@ func (h *Handler) servePath(w *recorder, r *http.Request, k key) {
 		}
 	}
 	h.serveAt(w, r, at, k)
-}
-
-func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request) {
-	if h.draining.Load() {
-		refuse(w, r, &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is shutting down"})
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	serveBytes(w, r, body{[]byte("{\"status\":\"ok\"}\n"), `"ok"`})
 }
 
 // allowOrigins permits pages of any origin to read the answers. That is safe because answers do not depend on the

@@ -12,6 +12,7 @@ import (
 type site struct {
 	name    string // of the manifest; empty if there is only one
 	data    dataset
+	denied  error // why sources may not be read; nil if they may
 	nodes   []node
 	v3      *view
 	cut     map[string]bool // the result of cutKeys

@@ -109,12 +109,33 @@ func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) 
 	return src, err
 }
 
+// check returns an error if a source may not be read. It looks at its name only.
+func (x *access) check(s manifest.Source) error {
+	if x.isUnlimited {
+		return nil
+	}
+	if isFar(s.URL) {
+		return x.checkURL(s.URL)
+	}
+	name, err := absolutePath(s)
+	if err != nil || x.within(name) {
+		return err
+	}
+	return x.forbid(s.URL, filepath.Dir(name))
+}
+
+// absolutePath returns the path of a local source.
+func absolutePath(s manifest.Source) (string, error) {
+	name, err := source.LocalPath(s.URL)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(name)
+}
+
 // openLocal opens the version of a local file that was scanned, if it may be read.
 func (x *access) openLocal(s manifest.Source) (*source.Source, error) {
-	name, err := source.LocalPath(s.URL)
-	if err == nil {
-		name, err = filepath.Abs(name)
-	}
+	name, err := absolutePath(s)
 	if err != nil {
 		return nil, err
 	}

@@ -263,6 +263,27 @@ func (s *Store) Array(path string) (*Array, error) {
 	return nil, fmt.Errorf("%s: %w", path, ErrNoArray)
 }
 
+// checkedSources is the number of sources that CheckAccess looks at.
+const checkedSources = 100
+
+// CheckAccess returns a *ForbiddenError if sources may not be read. It opens none, and looks at some of many sources.
+func (s *Store) CheckAccess(ctx context.Context) error {
+	if s.access.isUnlimited {
+		return nil
+	}
+	many := s.snapshot.Rows(manifest.Sources)
+	for row := int64(0); row < many; row += max(1, many/checkedSources) {
+		src, err := s.Source(ctx, row)
+		if err != nil {
+			return err
+		}
+		if err := s.access.check(src); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Source returns the scanned version of a source by its row. Rows after the last source are files of
 // compacted chunks, with absolute paths; these rows are valid for this store only.
 func (s *Store) Source(ctx context.Context, row int64) (manifest.Source, error) {
