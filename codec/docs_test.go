@@ -98,13 +98,19 @@ func describe(t *testing.T, info Info) []string {
 // tableUnder returns the rows of the table in docs/reference/codecs.md with the given header.
 func tableUnder(t *testing.T, header string) [][]string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/reference/codecs.md")
+	return tableIn(t, "../docs/reference/codecs.md", header)
+}
+
+// tableIn returns the rows of the table of a page with the given header.
+func tableIn(t *testing.T, page, header string) [][]string {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(string(text), header+"\n")
 	if !found {
-		t.Fatalf("docs/reference/codecs.md has no table %q", header)
+		t.Fatalf("%s has no table %q", page, header)
 	}
 	var rows [][]string
 	for _, line := range strings.Split(rest, "\n")[1:] {
@@ -146,5 +152,61 @@ func TestDocumentedRefusals(t *testing.T) {
 		if refusedCodecs[row[0]] != row[1] {
 			t.Errorf("docs/reference/codecs.md says of %q: %q, the code %q", row[0], row[1], refusedCodecs[row[0]])
 		}
+	}
+}
+
+// spansOf returns what docs/explanation/random-access.md says of a codec, or "" for a codec that needs whole chunks.
+func spansOf(t *testing.T, name string) string {
+	t.Helper()
+	p, _ := sample(t, name)
+	for _, c := range p.codecs() {
+		// Chains of the other codecs have "bytes" too.
+		if _, isBytes := c.(*bytesCodec); isBytes && name != "bytes" {
+			continue
+		}
+		switch c.(type) {
+		case spanCodec:
+			return "starts"
+		case *bytesCodec, surrounder, *shuffleCodec, regionMapper:
+			return "through"
+		}
+	}
+	return ""
+}
+
+// TestDocumentedSpans checks the table of codecs that allow random access, and that chunks with these codecs have access
+// points, and no others.
+func TestDocumentedSpans(t *testing.T) {
+	documented := map[string]string{}
+	for _, row := range tableIn(t, "../docs/explanation/random-access.md", "| codec | spans |") {
+		documented[row[0]] = row[1]
+	}
+	for _, info := range Table() {
+		want := spansOf(t, info.Name)
+		if got := documented[info.Name]; got != want {
+			t.Errorf("the page says %q of %s, the code %q", got, info.Name, want)
+		}
+		delete(documented, info.Name)
+		p, stage := sample(t, info.Name)
+		if stage == "array→bytes" && info.Name != "bytes" {
+			if p.CheckPoints() == nil {
+				t.Errorf("%s: chunks have access points", info.Name)
+			}
+			continue
+		}
+		specs := p.Specs()
+		if want != "starts" {
+			specs = append(specs, Spec{Name: "numcodecs.zlib"})
+		}
+		chain, err := New(specs, p.Form())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := chain.CheckPoints(); (err == nil) != (want != "") {
+			t.Errorf("%s with a compressor: %v", info.Name, err)
+		}
+	}
+	for name := range documented {
+		t.Errorf("the page lists %q, which is no codec", name)
 	}
 }

@@ -22,8 +22,9 @@ type SpanReader struct {
 	stored, before, after int64 // bytes of the stored chunk, and those before and after the compressor's bytes
 	wants                 []spanWant
 	sums                  []int64 // index of the first checksum of each span
+	cache                 SpanCache
 	decoded               [][]byte
-	spans                 []int // the spans that are decoded, in order
+	spans                 []int // the spans that Decode has to decode, in order
 }
 
 // spanWant says which part of a span is needed.
@@ -34,9 +35,17 @@ type spanWant struct {
 // Windows returns the windows of access points, by their index. The points have windows, and are in order.
 type Windows func(ctx context.Context, points []int) ([][]byte, error)
 
+// SpanCache keeps decoded spans of one stored chunk.
+type SpanCache interface {
+	// Get returns the decoded bytes from the start of a span on, perhaps not all of the span, or nil.
+	Get(span int) []byte
+	// Put adds what Get returns.
+	Put(span int, b []byte)
+}
+
 // NewSpanReader plans to decode a region of a chunk of stored bytes. It returns an ErrCorrupt if the access points do
-// not fit the pipeline and the size.
-func (p *Pipeline) NewSpanReader(points *AccessPoints, stored int64, region grid.Region) (*SpanReader, error) {
+// not fit the pipeline and the size. cache may be nil.
+func (p *Pipeline) NewSpanReader(points *AccessPoints, stored int64, region grid.Region, cache SpanCache) (*SpanReader, error) {
 	at, err := p.compressor()
 	if err != nil {
 		return nil, err
@@ -47,7 +56,7 @@ func (p *Pipeline) NewSpanReader(points *AccessPoints, stored int64, region grid
 	if _, err := p.regionForm(region); err != nil {
 		return nil, err
 	}
-	r := &SpanReader{p: p, points: points, at: at, region: region, stored: stored}
+	r := &SpanReader{p: p, points: points, at: at, region: region, stored: stored, cache: cache}
 	for _, c := range p.bytesCodecs[at+1:] {
 		before, after := c.(surrounder).surrounds()
 		r.before, r.after = r.before+before, r.after+after
@@ -55,7 +64,8 @@ func (p *Pipeline) NewSpanReader(points *AccessPoints, stored int64, region grid
 	if err := points.Check(stored - r.before - r.after); err != nil {
 		return nil, err
 	}
-	r.wants, r.sums = make([]spanWant, len(points.Points)), make([]int64, len(points.Points))
+	n := len(points.Points)
+	r.wants, r.sums, r.decoded = make([]spanWant, n), make([]int64, n), make([][]byte, n)
 	for i := range points.Points[1:] {
 		r.sums[i+1] = r.sums[i] + blocks(points.end(i)-points.Points[i].Out)
 	}
@@ -70,11 +80,28 @@ func (p *Pipeline) NewSpanReader(points *AccessPoints, stored int64, region grid
 	size := int64(form.Type.Size)
 	eachRow(form.Shape, inner, func(at, n int64) { r.want(0, at*size, (at+n)*size) })
 	for i, w := range r.wants {
-		if w.to > 0 {
+		if w.to > 0 && !r.takeCached(i) {
 			r.spans = append(r.spans, i)
 		}
 	}
 	return r, nil
+}
+
+// takeCached takes a decoded span from the cache, if that has enough of it.
+func (r *SpanReader) takeCached(i int) bool {
+	if r.cache == nil {
+		return false
+	}
+	b := r.cache.Get(i)
+	if int64(len(b)) >= r.wants[i].to {
+		r.decoded[i] = b
+		return true
+	}
+	// This is the second read that needs the span, so decode all of it.
+	if b != nil {
+		r.wants[i].to = r.points.end(i) - r.points.Points[i].Out
+	}
+	return false
 }
 
 // want notes that a range of the bytes before codec i was applied is needed.
@@ -178,7 +205,14 @@ func (r *SpanReader) Decode(ctx context.Context, stored Reader, windows Windows,
 	return d.finish()
 }
 
-// decompress decodes the spans that are needed.
+// isWorthKeeping reports whether a span is kept in the cache. If a read needs a large part of a span, reads of
+// neighbouring regions will need the rest; a read of one element says nothing about others.
+func (r *SpanReader) isWorthKeeping(i int) bool {
+	w := r.wants[i]
+	return (w.to-w.from)*8 >= r.points.end(i)-r.points.Points[i].Out
+}
+
+// decompress decodes the spans.
 func (r *SpanReader) decompress(ctx context.Context, a *arena, stored Reader, windows Windows) error {
 	var ranges []Range
 	var withWindow []int
@@ -203,7 +237,6 @@ func (r *SpanReader) decompress(ctx context.Context, a *arena, stored Reader, wi
 		return &readError{err}
 	}
 	c := r.p.bytesCodecs[r.at].(spanCodec)
-	r.decoded = make([][]byte, len(r.points.Points))
 	for k, i := range r.spans {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -213,7 +246,14 @@ func (r *SpanReader) decompress(ctx context.Context, a *arena, stored Reader, wi
 		if point.HasWindow {
 			needed, before = before[0], before[1:]
 		}
-		b, err := c.decodeSpan(a.bytes(c.spanRoom(size)), size, needed, got[k], int(point.Bit%8))
+		var room []byte
+		isKept := r.cache != nil && r.isWorthKeeping(i)
+		if isKept {
+			room = make([]byte, c.spanRoom(size)) // not from the arena, which uses its memory again
+		} else {
+			room = a.bytes(c.spanRoom(size))
+		}
+		b, err := c.decodeSpan(room, size, needed, got[k], int(point.Bit%8))
 		if err == nil {
 			err = r.verify(i, b)
 		}
@@ -221,6 +261,9 @@ func (r *SpanReader) decompress(ctx context.Context, a *arena, stored Reader, wi
 			return r.p.stageError(len(r.p.arrayCodecs)+1+r.at, fmt.Errorf("span of %d bytes from byte %d on: %w", size, point.Out, err))
 		}
 		r.decoded[i] = b
+		if isKept {
+			r.cache.Put(i, b)
+		}
 	}
 	return nil
 }
@@ -237,9 +280,10 @@ func IsReadError(err error) bool {
 	return errors.As(err, &failed)
 }
 
-// verify checks the checksums of the blocks of a span that contain needed bytes.
+// verify checks the checksums of a decoded span. Blocks before the needed ones are verified too: they may be kept in the
+// cache for other reads.
 func (r *SpanReader) verify(i int, b []byte) error {
-	for at := r.wants[i].from / SumBlock; at*SumBlock < int64(len(b)); at++ {
+	for at := int64(0); at*SumBlock < int64(len(b)); at++ {
 		block := b[at*SumBlock : min((at+1)*SumBlock, int64(len(b)))]
 		if got, want := sumCRC32C(block), r.points.Sums[r.sums[i]+at]; got != want {
 			return corrupt.Errorf("CRC-32C of %d bytes from byte %d on is %08x instead of %08x", len(block), at*SumBlock, got, want)

@@ -40,7 +40,14 @@ type indexedChunk struct {
 	want    []byte
 	points  *AccessPoints
 	windows [][]byte
+	cache   SpanCache
 }
+
+// mapCache keeps all spans.
+type mapCache map[int][]byte
+
+func (c mapCache) Get(span int) []byte    { return c[span] }
+func (c mapCache) Put(span int, b []byte) { c[span] = b }
 
 func newIndexedChunk(t *testing.T, rng *rand.Rand) indexedChunk {
 	t.Helper()
@@ -88,7 +95,7 @@ func (c *indexedChunk) window(_ context.Context, points []int) (list [][]byte, e
 
 // read reads a region at the access points.
 func (c *indexedChunk) read(region grid.Region, points *AccessPoints, stored []byte, windows Windows) (Elems, *SpanReader, error) {
-	r, err := c.p.NewSpanReader(points, int64(len(stored)), region)
+	r, err := c.p.NewSpanReader(points, int64(len(stored)), region, c.cache)
 	if err != nil {
 		return Elems{}, nil, err
 	}
@@ -137,6 +144,9 @@ func TestSpans(t *testing.T) {
 	for i := range count {
 		if i%200 == 0 {
 			c = newIndexedChunk(t, rng)
+			if rng.IntN(2) == 0 {
+				c.cache = mapCache{}
+			}
 		}
 		region := randomSpanRegion(rng, c.p.Form().Shape)
 		got, r, err := c.read(region, c.points, c.stored, c.window)

@@ -94,6 +94,7 @@ const (
 	Blobs   TableKind = "inline" // the bytes of inline chunks
 	Tiles   TableKind = "tiles"
 	Patches TableKind = "patches" // locations of compacted chunks in a file of chunks
+	Points  TableKind = "points"  // access points of stored chunks, which a reader need not know
 	Chunks  TableKind = "chunks"  // not a table: compacted chunks, one after another
 )
 

@@ -18,7 +18,7 @@ var dimensionFlags = []string{"isel", "sel", "chunks", "shards"}
 // manifestFirst are the commands whose first argument is OUT, and that the shell completes as a folder.
 // The value is the meaning of the second argument.
 var manifestFirst = map[string]string{
-	"info": "array", "read": "array", "restore": "snapshot",
+	"index": "array", "info": "array", "read": "array", "restore": "snapshot",
 	"append": "", "compact": "", "gc": "", "history": "", "relocate": "", "verify": "",
 	"icechunk": "", "kerchunk": "", "table": "", "zarr": "",
 }

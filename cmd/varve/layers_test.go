@@ -18,6 +18,7 @@ var layers = []string{
 	"cmd/",
 	"manifest/ingest",
 	"manifest/compact",
+	"manifest/points",
 	"manifest/relocate",
 	"manifest/verify",
 	"manifest/diff",

@@ -155,6 +155,7 @@ func commands() []*cobra.Command {
 		newExportCommand(),
 		newGCCommand(),
 		newHistoryCommand(),
+		newIndexCommand(),
 		newInfoCommand(),
 		newInspectCommand(),
 		newManCommand(),

@@ -96,7 +96,7 @@ type repair struct {
 	out  *RepairResult
 
 	lost, intact []manifest.Table
-	lostPatches  map[string]bool // tables of patches and files of chunks
+	lostPatches  map[string]bool // tables of patches and of access points, and files of chunks
 
 	reader  *table.Reader // of all tables, of which only intact ones can be read
 	known   *table.Reader // of the intact tables whose rows are found by ID
@@ -118,7 +118,7 @@ func (r *repair) findLost(ctx context.Context) error {
 			r.intact = append(r.intact, t)
 		case !errors.As(err, &damage):
 			return err
-		case t.Kind == manifest.Patches || t.Kind == manifest.Chunks:
+		case t.Kind == manifest.Patches || t.Kind == manifest.Chunks || t.Kind == manifest.Points:
 			r.lostPatches[t.Name] = true
 		default:
 			r.lost = append(r.lost, t)

@@ -195,6 +195,7 @@ func (r *repair) dropPatches(ctx context.Context, parent string) error {
 		})
 	}
 	snap.DropPatches()
+	snap.Tables = r.keptPoints(snap.Tables)
 	snap.Message, snap.Writer, snap.Created, snap.ID = "repair", r.opts.Writer, time.Time{}, ""
 	if err := r.countAgain(ctx, &snap); err != nil {
 		return err
@@ -204,6 +205,21 @@ func (r *repair) dropPatches(ctx context.Context, parent string) error {
 	}
 	r.out.Snapshot = &snap
 	return nil
+}
+
+// keptPoints returns the tables without lost tables of access points.
+func (r *repair) keptPoints(all []manifest.Table) (tables []manifest.Table) {
+	first := int64(0)
+	for _, t := range all {
+		if t.Kind == manifest.Points {
+			if r.lostPatches[t.Name] {
+				continue
+			}
+			t.First, first = first, first+t.Rows
+		}
+		tables = append(tables, t)
+	}
+	return tables
 }
 
 // countAgain counts the chunks of arrays that had compacted chunks.

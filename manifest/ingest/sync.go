@@ -1,12 +1,15 @@
 package ingest
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -153,7 +156,11 @@ type revision struct {
 	names   []string        // the sources of the new snapshot, in their order
 	changed map[string]bool // known sources to scan again
 	skipped []manifest.Skipped
+	moves   []rowMove // of the refs of sources that stay, by their old rows
 }
+
+// rowMove says where the rows of some refs are in the new table.
+type rowMove struct{ from, to, by int64 }
 
 // update makes a new snapshot of the sources that choose selects. It starts over if another process publishes one.
 func update(ctx context.Context, dir string, opts *Options, choose func(*revision) error) (*SyncResult, error) {
@@ -350,7 +357,40 @@ func (r *revision) make(ctx context.Context, what string) (*Result, error) {
 	if err := r.tables.closeRefs(); err != nil {
 		return nil, err
 	}
-	return r.plan(ctx, what)
+	made, err := r.plan(ctx, what)
+	if err == nil {
+		err = r.carryPoints(ctx, made.Snapshot)
+	}
+	return made, err
+}
+
+// carryPoints copies the access points of the sources that stay.
+func (r *revision) carryPoints(ctx context.Context, snap *manifest.Snapshot) error {
+	if !r.old.reader.HasPoints() {
+		return nil
+	}
+	slices.SortFunc(r.moves, func(a, b rowMove) int { return cmp.Compare(a.from, b.from) })
+	to := func(ref int64) (int64, bool) {
+		i := sort.Search(len(r.moves), func(i int) bool { return r.moves[i].from > ref }) - 1
+		if i < 0 || ref >= r.moves[i].to {
+			return 0, false
+		}
+		return ref + r.moves[i].by, true
+	}
+	file, err := r.repo.NewTable(ctx, manifest.Points)
+	if err != nil {
+		return err
+	}
+	defer file.Abort() // does nothing after Commit
+	buffer := bufio.NewWriterSize(file, bufferBytes)
+	rows, err := r.old.reader.MovePoints(ctx, to, buffer)
+	if err = errors.Join(err, buffer.Flush()); err != nil || rows == 0 {
+		return err
+	}
+	t, err := file.Commit()
+	t.Rows = rows
+	snap.Tables = append(slices.Clip(snap.Tables), t)
+	return err
 }
 
 // stays reports whether the scan of a source is taken from the old snapshot. A source that names other files is scanned
@@ -389,6 +429,7 @@ func (r *revision) copyOld(ctx context.Context, names []string, sink *refSink, i
 			files, end = append(files, next), ends[next]
 		}
 		moved := r.tables.refRows() - first.Row
+		r.moves = append(r.moves, rowMove{first.Row, end, moved})
 		if err := r.copyRefs(ctx, first.Row, end-first.Row, sink, inline); err != nil {
 			return err
 		}

@@ -113,6 +113,17 @@ func (c *cache) make(k key, m *pendingEntry, do func() (codec.Elems, error)) (co
 	return m.elems, m.err
 }
 
+// put adds an entry, or replaces it.
+func (c *cache) put(k key, e codec.Elems) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old, ok := c.entries[k]; ok {
+		c.used -= c.order.Remove(old).(*entry).bytes
+		delete(c.entries, k)
+	}
+	c.add(k, e)
+}
+
 // add adds an entry and removes the least recently used ones beyond the limit.
 func (c *cache) add(k key, e codec.Elems) {
 	// Do not add a huge chunk: all others would be removed for it.

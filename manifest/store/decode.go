@@ -40,7 +40,10 @@ func (b *batch) bytes() int64 {
 	for _, j := range b.jobs {
 		if j.isAlone {
 			n = max(int64(j.pipe.Form().Bytes()), 0)
-			if j.pipe.Form().Type.Varies() || !j.IsWhole() {
+			switch {
+			case j.spans != nil:
+				n = j.spans.Inflates() + j.spans.Fetches()
+			case j.pipe.Form().Type.Varies() || !j.IsWhole():
 				n = pieceBytes
 			}
 			continue
@@ -184,7 +187,7 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	// The fastest way: decode directly into the target, if its memory has the same order and type.
 	if j.IsWhole() && j.isPlain() {
 		if into, ok := j.into.slice(j.Box); ok {
-			return j.pipe.Decode(into, stored)
+			return a.decodeWhole(ctx, j, into, stored)
 		}
 	}
 	if j.Fit != nil && j.Fit.IsMemoryForm() && len(stored) == form.Bytes() {
@@ -200,7 +203,7 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	if j.isReusable {
 		e, err := a.store.cache.get(ctx, j.key(a), func() (codec.Elems, error) {
 			e := codec.NewElems(form)
-			return e, j.pipe.Decode(e, copyIfAliased(form, stored))
+			return e, a.decodeWhole(ctx, j, e, copyIfAliased(form, stored))
 		})
 		if err != nil {
 			return err
@@ -209,10 +212,18 @@ func (a *Array) decode(ctx context.Context, j *job, stored []byte) error {
 	}
 	e, room := a.room(j, form)
 	defer room.release()
-	if err := j.pipe.Decode(e, stored); err != nil {
+	if err := a.decodeWhole(ctx, j, e, stored); err != nil {
 		return err
 	}
 	return a.copyPart(j, e)
+}
+
+// decodeWhole decodes all elements of a stored chunk.
+func (a *Array) decodeWhole(ctx context.Context, j *job, dst codec.Elems, stored []byte) error {
+	_, end := a.traceDecode(ctx, j, max(int64(j.pipe.Form().Bytes()), 0))
+	err := j.pipe.Decode(dst, stored)
+	end(err)
+	return err
 }
 
 // copyIfAliased returns stored, or a copy if decoded elements alias it: otherwise a chunk in the cache would keep
@@ -249,6 +260,9 @@ func (a *Array) decodeAlone(ctx context.Context, src *source.Source, j *job) err
 	if err != nil {
 		return err
 	}
+	if j.spans != nil {
+		return a.decodeSpans(ctx, j, section)
+	}
 	return a.decodeRegion(ctx, j, section)
 }
 
@@ -272,16 +286,30 @@ func (a *Array) decodeStrided(ctx context.Context, src *source.Source, j *job) e
 
 // decodeRegion decodes a part of a stored chunk into its target.
 func (a *Array) decodeRegion(ctx context.Context, j *job, stored codec.Reader) error {
+	bytes := int64(j.pipe.Form().Bytes()) // unless some codec can decode a part
+	if j.pipe.Partial() != codec.WholeChunks {
+		form := j.pipe.Form()
+		form.Shape = j.Within.Shape
+		bytes = int64(form.Bytes())
+	}
+	ctx, end := a.traceDecode(ctx, j, max(bytes, 0))
+	err := a.decodeInto(j, func(dst codec.Elems) error { return j.pipe.DecodeRegion(ctx, stored, j.Within, dst) })
+	end(err)
+	return err
+}
+
+// decodeInto calls decode with memory for the job's part of a stored chunk, and copies the part to the target.
+func (a *Array) decodeInto(j *job, decode func(dst codec.Elems) error) error {
 	if j.isPlain() {
 		if into, ok := j.into.slice(j.Box); ok {
-			return j.pipe.DecodeRegion(ctx, stored, j.Within, into)
+			return decode(into)
 		}
 	}
 	form := j.pipe.Form()
 	form.Shape = j.Within.Shape
 	e, room := a.room(j, form)
 	defer room.release()
-	if err := j.pipe.DecodeRegion(ctx, stored, j.Within, e); err != nil {
+	if err := decode(e); err != nil {
 		return err
 	}
 	part := *j

@@ -25,7 +25,9 @@ type job struct {
 
 	source     int64 // row; -1 if no source is read
 	span       codec.Range
-	isAlone    bool          // decodeAlone reads only the bytes that it needs
+	isAlone    bool              // decodeAlone reads only the bytes that it needs
+	spans      *codec.SpanReader // set if the part is decoded at access points; windows reads their windows
+	windows    codec.Windows
 	isReusable bool          // cache the decoded chunk, because other jobs will need the rest of it
 	decoded    *codec.Elems  // the decoded chunk, if the cache had it
 	patch      *patchedChunk // set if the part belongs to a compacted chunk; then Fit is nil
@@ -224,9 +226,12 @@ func (p *planner) flush(ctx context.Context, last bool) error {
 	}
 	decoded := int64(0)
 	for _, j := range jobs {
-		if err := p.prepare(j); err != nil {
+		if err := p.prepare(ctx, j); err != nil {
 			return err
 		}
+	}
+	p.limitSpans(jobs)
+	for _, j := range jobs {
 		if !j.isAlone && j.source >= 0 {
 			decoded += max(int64(j.pipe.Form().Bytes()), 0)
 		}
@@ -275,7 +280,7 @@ func (j *job) key(a *Array) key {
 }
 
 // prepare determines which bytes a job reads. Its ref must be known.
-func (p *planner) prepare(j *job) (err error) {
+func (p *planner) prepare(ctx context.Context, j *job) (err error) {
 	if !j.hasRef() || !j.ref.Stored() {
 		return nil
 	}
@@ -303,6 +308,12 @@ func (p *planner) prepare(j *job) (err error) {
 	}
 	j.source = p.m.SourceOf(j.Tile, j.ref)
 	j.span = codec.Range{Offset: j.ref.Offset, Length: j.ref.Size}
+	if j.isAlone || j.isNarrowed {
+		return nil
+	}
+	if j.spans = p.spansOf(ctx, j); j.spans != nil {
+		j.isAlone, j.isReusable = true, false
+	}
 	return nil
 }
 

@@ -70,6 +70,7 @@ type tables interface {
 	Values(ctx context.Context, id string) (*manifest.Values, error)
 	Inline(ctx context.Context, row int64) ([]byte, error)
 	Patch(ctx context.Context, run *manifest.Patched, chunk int64) (table.Patch, bool, error)
+	ReadPoints(ctx context.Context, ref int64) (*table.ChunkPoints, bool, error)
 	ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error]
 	Close() error
 }

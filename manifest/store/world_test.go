@@ -110,6 +110,10 @@ func (m *memoryTables) Patch(_ context.Context, _ *manifest.Patched, chunk int64
 	return p, ok, nil
 }
 
+func (m *memoryTables) ReadPoints(context.Context, int64) (*table.ChunkPoints, bool, error) {
+	return nil, false, nil
+}
+
 func (m *memoryTables) ScanTiles(_ context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
 	return func(yield func(manifest.Tile, error) bool) {
 		for _, t := range m.placements[s.Table][s.Row : s.Row+s.Rows] {

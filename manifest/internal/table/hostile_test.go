@@ -17,6 +17,7 @@ import (
 // everyKind returns small tables of all kinds.
 func everyKind(t testing.TB) map[manifest.TableKind][]byte {
 	rng := rand.New(rand.NewPCG(4, 4))
+	points, _ := writePoints(t, testPoints(3, 5), testPoints(4, 1), testPoints(9, 200))
 	return map[manifest.TableKind][]byte{
 		manifest.Refs:    writeRefs(t, rng, randomRefs(rng, 40)),
 		manifest.Sources: write(t, start(NewSources), randomSource(rng, 0), randomSource(rng, 1), randomSource(rng, 2), randomSource(rng, 3)),
@@ -28,6 +29,7 @@ func everyKind(t testing.TB) map[manifest.TableKind][]byte {
 			manifest.Tile{File: 1, Origin: []int64{0}, Start: []int64{0}, Shape: []int64{5}},
 			manifest.Tile{File: 2, Origin: []int64{5}, Start: []int64{0}, Shape: []int64{5}}),
 		manifest.Patches: write(t, start(NewPatches), Patch{1, 0, 5, 9}, Patch{7, 5, 3, 1 << 31}),
+		manifest.Points:  points,
 	}
 }
 
@@ -70,6 +72,15 @@ func readEverything(r *Reader, kind manifest.TableKind, name string) error {
 		}
 	case manifest.Tiles:
 		keep(ended(r.ScanTiles(ctx, manifest.Segment{Table: name, Rows: rows})))
+	case manifest.Points:
+		for _, ref := range []int64{3, 4, 9} {
+			c, ok, err := r.ReadPoints(ctx, ref)
+			keep(err)
+			if ok && len(c.Points) > 0 && c.Points[len(c.Points)-1].HasWindow {
+				keep(first(c.ReadWindows(ctx, []int{len(c.Points) - 1})))
+			}
+		}
+		keep(ended(r.ScanPoints(ctx, 0, rows)))
 	case manifest.Patches:
 		_, _, err := r.Patch(ctx, &manifest.Patched{Table: name, Rows: rows}, 7)
 		keep(err)
@@ -136,7 +147,7 @@ func rowsOf(t testing.TB, kind manifest.TableKind, data []byte) int64 {
 	t.Helper()
 	return map[manifest.TableKind]int64{
 		manifest.Refs: 40, manifest.Sources: 4, manifest.Headers: 1, manifest.Groups: 1,
-		manifest.ValueOf: 5, manifest.Blobs: 3, manifest.Tiles: 2, manifest.Patches: 2,
+		manifest.ValueOf: 5, manifest.Blobs: 3, manifest.Tiles: 2, manifest.Patches: 2, manifest.Points: 105,
 	}[kind]
 }
 

@@ -55,6 +55,18 @@ var (
 		patchLengthColumn:   {Name: "length", Type: parquet.Int},
 		patchChecksumColumn: {Name: "checksum", Type: parquet.Int},
 	}
+	pointColumns = []parquet.Column{
+		pointsRefColumn:      {Name: "ref", Type: parquet.Int},
+		pointsSourceColumn:   {Name: "source", Type: parquet.Text, Optional: true},
+		pointsOffsetColumn:   {Name: "offset", Type: parquet.Int, Optional: true},
+		pointsLengthColumn:   {Name: "length", Type: parquet.Int, Optional: true},
+		pointsCodecsColumn:   {Name: "codecs", Type: parquet.Text, Optional: true},
+		pointsSizeColumn:     {Name: "size", Type: parquet.Int, Optional: true},
+		pointsPointsColumn:   {Name: "points", Type: parquet.Bytes, Optional: true},
+		pointsSumsColumn:     {Name: "sums", Type: parquet.Bytes, Optional: true},
+		pointsWindowColumn:   {Name: "window", Type: parquet.Bytes, Optional: true},
+		pointsChecksumColumn: {Name: "checksum", Type: parquet.Int},
+	}
 )
 
 // Columns of the table of sources.
@@ -114,6 +126,20 @@ const (
 	patchChecksumColumn
 )
 
+// Columns of the table of access points.
+const (
+	pointsRefColumn = iota
+	pointsSourceColumn
+	pointsOffsetColumn
+	pointsLengthColumn
+	pointsCodecsColumn
+	pointsSizeColumn
+	pointsPointsColumn
+	pointsSumsColumn
+	pointsWindowColumn
+	pointsChecksumColumn
+)
+
 // Columns of a table of tiles: the file, then these three for each dimension.
 const (
 	fileColumn = iota
@@ -162,6 +188,8 @@ func columnsOf(kind manifest.TableKind, f *parquet.File) ([]parquet.Column, erro
 		return inlineColumns, nil
 	case manifest.Patches:
 		return patchColumns, nil
+	case manifest.Points:
+		return pointColumns, nil
 	case manifest.Tiles:
 		return tileColumns(min(len(f.Columns)/columnsOfDim, maxDims)), nil
 	}
