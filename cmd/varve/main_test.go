@@ -33,7 +33,7 @@ func TestGarbagePercent(t *testing.T) {
 	for _, c := range []struct {
 		live uint64
 		want int
-	}{{0, 1000}, {4 << 20, 1000}, {8 << 20, 500}, {10 << 20, 400}, {100 << 20, 400}, {128 << 20, 400}, {256 << 20, 200}, {512 << 20, 100}, {8 << 30, 100}} {
+	}{{0, 1000}, {4 << 20, 1000}, {8 << 20, 500}, {10 << 20, 400}, {32 << 20, 400}, {64 << 20, 200}, {100 << 20, 128}, {128 << 20, 100}, {8 << 30, 100}} {
 		if got := garbagePercent(c.live); got != c.want {
 			t.Errorf("%d %% of %d bytes, want %d", got, c.live, c.want)
 		}

@@ -14,7 +14,7 @@ const (
 	mostGarbage = 400
 	// mostRoom limits garbage in bytes, for heaps that are so large that mostGarbage would exceed it.
 	// Garbage may always be as large as the live heap.
-	mostRoom = 512 << 20
+	mostRoom = 128 << 20
 	// leastLive is the smallest live heap that the runtime assumes.
 	leastLive = 4 << 20
 )
