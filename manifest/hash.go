@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"hash"
 	"sync"
 
 	"varve/codec"
@@ -21,24 +22,67 @@ var keys = sync.Pool{New: func() any { return new([]byte) }}
 // SetID sets the ID of a header. A long key is hashed in parts, so that it is never in memory as a
 // whole.
 func (h *Header) SetID() {
-	sum, buf := sha256.New(), keys.Get().(*[]byte)
-	key := h.appendDimensions((*buf)[:0])
-	for i := range h.Variables {
-		if key = h.Variables[i].appendKey(key); len(key) >= hashBuffer {
-			sum.Write(key)
-			key = key[:0]
-		}
+	k := newKeyHash()
+	k.key = h.appendDimensions(k.key)
+	for _, v := range h.Variables {
+		k.key = v.appendElements(appendText(k.key, v.Path))
+		k.addAttributes(v.Attributes)
+		k.key = v.appendStored(k.key)
+		k.flush()
 	}
-	sum.Write(key)
-	h.ID = idOf(sum.Sum(key[:0]))
-	*buf = key
-	keys.Put(buf)
+	h.ID = k.end()
+}
+
+// keyHash hashes a key that is appended in parts.
+type keyHash struct {
+	sum    hash.Hash
+	buffer *[]byte
+	key    []byte // the part that is not hashed yet
+}
+
+func newKeyHash() *keyHash {
+	buffer := keys.Get().(*[]byte)
+	return &keyHash{sum: sha256.New(), buffer: buffer, key: (*buffer)[:0]}
+}
+
+// flush hashes the part if it is long.
+func (k *keyHash) flush() {
+	if len(k.key) >= hashBuffer {
+		k.sum.Write(k.key)
+		k.key = k.key[:0]
+	}
+}
+
+// addAttributes appends a list of attributes, of which there may be many.
+func (k *keyHash) addAttributes(list []Attribute) {
+	k.key = binary.AppendUvarint(k.key, uint64(len(list)))
+	for i := range list {
+		k.key = appendAttribute(k.key, list[i])
+		k.flush()
+	}
+}
+
+// end returns the ID.
+func (k *keyHash) end() string {
+	k.sum.Write(k.key)
+	id := idOf(k.sum.Sum(k.key[:0]))
+	if cap(k.key) <= 4*hashBuffer { // one long list need not stay in memory
+		*k.buffer = k.key
+	}
+	keys.Put(k.buffer)
+	return id
 }
 
 // SetID sets the ID of the attributes.
 func (g *GroupAttributes) SetID() {
-	sum := sha256.Sum256(g.AppendKey(nil))
-	g.ID = idOf(sum[:])
+	k := newKeyHash()
+	k.key = binary.AppendUvarint(k.key, uint64(len(g.Groups)))
+	for _, x := range g.Groups {
+		k.key = appendText(k.key, x.Path)
+		k.addAttributes(x.Attributes)
+		k.flush()
+	}
+	g.ID = k.end()
 }
 
 // SetID sets the ID of the values. It does not copy the elements, which may be many.

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,5 +143,22 @@ func TestMoved(t *testing.T) {
 	later := source.Identity{Size: 3, Modified: time.Unix(5, 8), ETag: `"x"`}
 	if copied := once.MovedTo("/a", later); copied.Scanned != s.ScanID() {
 		t.Errorf("copied back: got %+v", copied)
+	}
+}
+
+// TestLongKeys checks that the ID of a key that is hashed in parts is the hash of the whole key.
+func TestLongKeys(t *testing.T) {
+	var attributes []Attribute
+	for i := range 3000 {
+		attributes = append(attributes, Attribute{Name: fmt.Sprint("a", i), Type: codec.Type{Kind: codec.String}, Texts: []string{strings.Repeat("x", i%90)}, Scalar: true})
+	}
+	h := &Header{Variables: []*Variable{{Path: "/a", Attributes: attributes}, {Path: "/b", Attributes: attributes[:7]}, {Path: "/c"}}}
+	g := &GroupAttributes{Groups: []Group{{Path: "/", Attributes: attributes}, {Path: "/g"}}}
+	h.SetID()
+	g.SetID()
+	for id, key := range map[string][]byte{h.ID: h.AppendKey(nil), g.ID: g.AppendKey(nil)} {
+		if sum := sha256.Sum256(key); id != idOf(sum[:]) {
+			t.Errorf("the ID is %s, want %s", id, idOf(sum[:]))
+		}
 	}
 }
