@@ -91,6 +91,13 @@ func (c *copier) copyAll(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.opts.Workers)
 	for _, t := range c.arrays {
+		if isEmpty, err := t.isEmpty(ctx); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", t.spec.Path, err), g.Wait())
+		} else if isEmpty {
+			c.missing.Add(t.grid.Chunks())
+			c.seen.Add(t.grid.Chunks())
+			continue
+		}
 		plan, err := t.plan(c.opts)
 		if err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", t.spec.Path, err), g.Wait())
@@ -113,6 +120,16 @@ func (c *copier) copyAll(ctx context.Context) error {
 		}
 	}
 	return g.Wait()
+}
+
+// isEmpty reports whether no chunk of the array is stored, and the copy has no files of an earlier one. A shape costs nothing to
+// declare, so each of millions of missing chunks must not be looked at.
+func (t *target) isEmpty(ctx context.Context) (bool, error) {
+	if t.fill || t.old != nil || t.grid.Chunks() == 0 {
+		return false, nil
+	}
+	isStored, err := t.source.HasStored(ctx, grid.Whole(t.source.Grid().Shape()))
+	return !isStored, err
 }
 
 // boxing is the number of chunks per box along each axis, and the memory of a box in bytes.
