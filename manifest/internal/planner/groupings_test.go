@@ -274,7 +274,7 @@ func series(r *rand.Rand, m *maker) {
 // TestGroupings: any grouping of appends gives the same arrays, chunks and values as one plan of all files, or
 // both are refused. VARVE_TRIES is the number of archives, and VARVE_SEED the first seed.
 func TestGroupings(t *testing.T) {
-	tries, first := 1500, uint64(0)
+	tries, first := 500, uint64(0)
 	if n, err := strconv.Atoi(os.Getenv("VARVE_TRIES")); err == nil {
 		tries = n
 	}
