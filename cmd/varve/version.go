@@ -36,19 +36,23 @@ func version() string {
 	if slices.Contains(info.Settings, debug.BuildSetting{Key: "vcs.modified", Value: "true"}) {
 		dirty = ", modified"
 	}
-	return fmt.Sprintf("varve %s (%s%s), %s %s/%s", info.Main.Version, commit, dirty, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("varve %s (%s%s), %s %s/%s", versionName(), commit, dirty, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // versionName returns the version without the commit.
 func versionName() string {
+	if buildVersion != "" {
+		return buildVersion
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
 	return "unknown"
 }
 
-// buildCommit is set by the linker in wheels, which may be built where Go finds no repository.
-var buildCommit string
+// The linker sets buildVersion in releases, and buildCommit in releases and wheels, which may be built where Go finds no
+// repository.
+var buildVersion, buildCommit string
 
 // commitName returns the full id of the commit, or "unknown".
 func commitName() string {
