@@ -4,6 +4,7 @@
 # make beam     vet, staticcheck and the tests of cmd/varve-beam, which is a module of its own
 # make python   lint, types and tests of cmd/varve-python, with pinned and with the newest xarray, zarr and dask
 # make wheel    its wheels for TARGETS (GOOS/GOARCH, by default all six) in dist/: checks all, installs that of this machine
+# make release  archives, packages, checksums and recipes of the commit for all systems, or TARGETS, in dist/release: publishes nothing
 # make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
 # make large    what very large archives cost: the tables of docs/explanation/planning.md; FILES, OWN and APPENDS say how large
@@ -30,9 +31,10 @@ MODULES ?= $(CURDIR)/.zarrita
 STORES ?= $(CURDIR)/.stores
 PYVENV ?= $(CURDIR)/.venv-python
 TARGETS ?=
+URL ?=
 WINE ?= $(CURDIR)/.wine
 
-.PHONY: attack changelog module outside docs python wheel beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
+.PHONY: attack changelog module outside docs python wheel release beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -87,7 +89,10 @@ python: build
 
 wheel:
 	@set -e; python=$$(cmd/varve-python/setup.sh "$(PYVENV)"); if [ -z "$$python" ]; then exit 0; fi; \
-	rm -rf dist; cd cmd/varve-python; GO="$(GO)" "$$python" wheels.py ../../dist $(TARGETS)
+	rm -rf dist/*.whl dist/dependencies; cd cmd/varve-python; GO="$(GO)" "$$python" wheels.py ../../dist $(TARGETS)
+
+release:
+	GO="$(GO)" $(GO) run ./cmd/release -targets "$(TARGETS)" -url "$(URL)"
 
 # The race detector needs a C compiler; without one the tests run without it, and say so.
 race:
