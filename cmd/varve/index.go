@@ -92,8 +92,7 @@ func runIndex(ctx context.Context, opts *indexOptions, args []string, out, messa
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	doc := indexDocument(result)
-	return opts.print(out, doc, describeIndex(args[0], result))
+	return opts.print(out, indexDocument(result), describeIndex(args[0], result))
 }
 
 // indexResult is the result of the command as JSON.
