@@ -303,7 +303,6 @@ func TestGroupings(t *testing.T) {
 			series(r, m)
 		}
 		odd := r.IntN(10) == 0
-		differs := func(f *manifest.File, variable string) bool { return odd && f == m.files[len(m.files)-1] }
 		if len(m.files) < 2 {
 			continue
 		}
@@ -316,7 +315,7 @@ func TestGroupings(t *testing.T) {
 			ends = append(ends, n)
 		}
 		url := m.files[len(m.files)-1].URL
-		differs = func(f *manifest.File, variable string) bool { return odd && f.URL == url }
+		differs := func(f *manifest.File, variable string) bool { return odd && f.URL == url }
 		whole, _, wholeErr := grow(m.files, []int{len(m.files)}, opts, differs)
 		parts, n, partsErr := grow(m.files, ends, opts, differs)
 		extensions += n
