@@ -90,9 +90,13 @@ func (c *copier) copyAll(ctx context.Context) error {
 	memory := semaphore.NewWeighted(c.opts.Memory)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.opts.Workers)
+	// A worker that fails cancels ctx, so its error is the cause of others.
+	failure := func(t *target, err error) error {
+		return cmp.Or(g.Wait(), fmt.Errorf("%s: %w", t.spec.Path, err))
+	}
 	for _, t := range c.arrays {
 		if isEmpty, err := t.isEmpty(ctx); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", t.spec.Path, err), g.Wait())
+			return failure(t, err)
 		} else if isEmpty {
 			c.missing.Add(t.grid.Chunks())
 			c.seen.Add(t.grid.Chunks())
@@ -100,7 +104,7 @@ func (c *copier) copyAll(ctx context.Context) error {
 		}
 		plan, err := t.plan(c.opts)
 		if err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", t.spec.Path, err), g.Wait())
+			return failure(t, err)
 		}
 		for box := range plan.boxes(t.grid) {
 			if ctx.Err() != nil {
