@@ -53,7 +53,7 @@ func (k *keyHash) flush() {
 	}
 }
 
-// addAttributes appends a list of attributes, of which there may be many.
+// addAttributes appends a list of attributes. The list may be long.
 func (k *keyHash) addAttributes(list []Attribute) {
 	k.key = binary.AppendUvarint(k.key, uint64(len(list)))
 	for i := range list {

@@ -46,7 +46,7 @@ type Snapshot struct {
 
 	Sources int64 // number of files that have tiles in arrays
 	Refs    int64 // number of rows of the table of refs
-	// Checksums says that refs have checksums. Then appends compute those of new refs too.
+	// Checksums says that refs have checksums. Appends then also compute checksums of new refs.
 	Checksums bool
 
 	Seal *Seal // nil if the snapshot is not sealed

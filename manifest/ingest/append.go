@@ -154,7 +154,7 @@ func (a *appending) run(ctx context.Context, names []string) (*Result, error) {
 	return out, err
 }
 
-// extension plans the new files after the old ones, of which it loads only samples. It returns nil if all
+// extension plans the new files after the old ones. Of the old files it loads only samples. It returns nil if all
 // files must be planned again.
 func (a *appending) extension(ctx context.Context) (*planner.Extension, error) {
 	rows, err := planner.Samples(a.old, a.files)

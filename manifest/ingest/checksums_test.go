@@ -65,7 +65,7 @@ var checkedArchives = map[string]func(t *testing.T, r *rand.Rand, dir string) pl
 	},
 }
 
-// copied copies files from a file system to a folder: all, or those that are named.
+// copied copies files from a file system to a folder: all files, or only the named ones.
 func copied(t *testing.T, from fs.FS, dir string, opts plan.Options, names ...string) plan.Options {
 	t.Helper()
 	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {

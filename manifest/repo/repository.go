@@ -284,7 +284,7 @@ func (r *Repository) Find(ctx context.Context, prefix string) (string, error) {
 	return found, nil
 }
 
-// History yields the current snapshot and those of its ancestors that GC kept, the newest first.
+// History yields the current snapshot and all ancestors that GC kept, the newest first.
 func (r *Repository) History(ctx context.Context) iter.Seq2[*manifest.Snapshot, error] {
 	return walkParents(ctx, r, func(id string) (*manifest.Snapshot, string, error) {
 		snap, err := r.Load(ctx, id)

@@ -42,7 +42,7 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request) {
 	serveBytes(w, r, body{append(text, '\n'), fmt.Sprintf("%q", fmt.Sprintf("%08x", crc32.ChecksumIEEE(text)))})
 }
 
-// problems lists what is wrong with a manifest: hierarchies that keep an older snapshot, and sources that may not be read.
+// problems lists what is wrong with a manifest: hierarchies that keep an older snapshot, and sources without permission.
 func (p *mount) problems() (found []problem) {
 	o := p.outlook.Load()
 	for k, why := range o.held {

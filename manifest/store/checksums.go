@@ -384,8 +384,8 @@ func (s *Store) compareSums(ctx context.Context, files *fileIndex, r *SummedRefs
 	return nil
 }
 
-// VerifyStored reads the stored chunks that a declared chunk needs parts of, and compares their checksums. Chunks of more
-// than 64 MiB, and those that every read verifies, are left out.
+// VerifyStored verifies the checksums of stored chunks that a read of a declared chunk would read only in part. It
+// leaves out chunks of more than 64 MiB.
 func (a *Array) VerifyStored(ctx context.Context, coords []int64) error {
 	if a.isInManifest() || !a.store.snapshot.Checksums {
 		return nil

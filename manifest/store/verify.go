@@ -21,8 +21,8 @@ func checkSum(b []byte, want uint32) error {
 	return nil
 }
 
-// CheckScanned returns a source.ErrChanged if the bytes of a stored chunk are not those that were scanned. want is
-// the checksum of its ref: 0 means that none is recorded.
+// CheckScanned returns a source.ErrChanged if the bytes of a stored chunk have changed since the scan. want is
+// the checksum of its ref, or 0 if none is recorded.
 func CheckScanned(b []byte, offset int64, want uint32) error {
 	if want == 0 {
 		return nil

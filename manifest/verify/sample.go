@@ -44,7 +44,7 @@ func (s *sample) start(run int64) int64 {
 	return run*(s.all/s.size) + min(run, s.all%s.size)
 }
 
-// take returns which of n chunks are selected, of which the first has the number first.
+// take returns the selected ones of n chunks. first is the number of the first of these chunks.
 func (s *sample) take(first, n int64) (selected []int64) {
 	for s.next < first+n && s.next < s.all {
 		selected = append(selected, s.next-first)

@@ -167,7 +167,7 @@ func (l *lister) split(n int) (more bool) {
 	return true
 }
 
-// findChecksums sets checksums to those of the chunks that have all bytes of their refs.
+// findChecksums sets the checksums of chunks that consist of all bytes of a ref.
 func (l *lister) findChecksums(c *manifest.RefColumns, from, to int) {
 	if c.Checksums == nil || l.box.offset != 0 {
 		return

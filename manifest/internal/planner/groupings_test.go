@@ -162,7 +162,7 @@ func grow(given []*manifest.File, ends []int, opts *plan.Options, differs func(*
 		if g != nil {
 			own.ChunkLengths = ChunkLengths(g.snapshot.Arrays)
 		}
-		// A plan stores small values that it has read, so it must not know those that only plans before it have read.
+		// A plan stores all small values that it knows. So it must not know values that only earlier plans have read.
 		files = copied(given)
 		var p *Plan
 		if p, err = New(context.Background(), files[:n], &own, &remembered{files[:n], differs}); err == nil {

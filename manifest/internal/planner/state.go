@@ -36,7 +36,7 @@ const (
 	mostTail    = 1 << 8
 )
 
-// keepState returns the state for Extend, or nil if new files could change what was decided for old ones.
+// keepState returns the state for Extend, or nil if new files could change decisions about old files.
 func (p *declaration) keepState() *state {
 	d, o := p.arrangement.onlyFlow(), p.env.opts
 	if d == nil || len(p.survey.classes) > mostHeaders || o.Strict || o.Padded || o.KeepShards || len(o.NewDims)+len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0 {

@@ -40,7 +40,7 @@ func classify(env *env) (*survey, error) {
 	return p, p.makeClasses()
 }
 
-// selectFiles leaves out files of which nothing is selected, and files that do not belong to the others.
+// selectFiles leaves out files without any selected variable, and files that do not belong to the others.
 func selectFiles(p *survey) (*survey, error) {
 	p = p.clone()
 	if err := p.checkOptions(); err != nil {

@@ -9,7 +9,7 @@ import (
 	"varve/manifest"
 )
 
-// TestRefChecksums writes refs with checksums in several tables, of which some have none, and reads and folds them.
+// TestRefChecksums writes refs to several tables, some of them without checksums, and reads and folds the tables.
 func TestRefChecksums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, rand.Uint64()))
 	m := &memoryTables{}

@@ -32,7 +32,7 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// TestHolds: some edges are those of a list at a position only if chunks begin there.
+// TestHolds checks that a list has some edges at a position only if a chunk begins there.
 func TestHolds(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 2))
