@@ -105,24 +105,14 @@ func (p *survey) oldFiles(a *array) (n int64) {
 	return n
 }
 
-// oldEdges returns the edges that the earlier plan has along an axis, up to its length, or nil. It returns nil also
-// if the files would get other edges now, because the length of netCDF-3 chunks depends on the length of the array.
+// oldEdges returns the edges that the earlier plan has along an axis, up to its length, or nil. They stay as they are,
+// also where the length of the array is now such that netCDF-3 records would be joined: otherwise each append might
+// change chunks that clients have opened.
 func (c *cutting) oldEdges(axis, at int) []grid.Run {
 	e := c.p.env.earlier
 	was := e.array(c.a.path)
 	if was == nil || c.a.where.dims[at].path != e.Dim || axis >= len(was.Schema.ChunkGrid.Sizes) {
 		return nil
 	}
-	runs := edge.RunsOf(was.Schema.ChunkGrid.Sizes[axis], was.Schema.Shape[axis])
-	s := c.bandSource(axis, at)
-	for i := range c.a.where.tiles {
-		if t := &c.a.where.tiles[i]; e.has(int32(t.File)) {
-			b := edge.Builder{Extent: c.shape[axis], At: t.Origin[at], Own: c.ownEdges(axis)}
-			band, _ := s.band(t)
-			if b.Add(band); !edge.Holds(runs, t.Origin[at], b.Runs) {
-				return nil
-			}
-		}
-	}
-	return runs
+	return edge.RunsOf(was.Schema.ChunkGrid.Sizes[axis], was.Schema.Shape[axis])
 }

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/internal/planner/internal/edge"
+	"varve/manifest/plan"
 )
 
 // elementsOfPieces concatenates the pieces of an array along its first axis.
@@ -190,4 +193,34 @@ func BenchmarkExtend(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(len(base.State)), "B-state")
+}
+
+// TestExtendKeepsRecords: an append keeps the chunks of one record that an array has, and joins only the new records.
+func TestExtendKeepsRecords(t *testing.T) {
+	m := newMaker()
+	at := 0
+	for i, n := range []int{31, 28, 31} {
+		m.file(fmt.Sprint(i), days(at, n), lat(), bare("t", "time lat", []int64{int64(n), 3}, 64))
+		at += n
+	}
+	opts := &plan.Options{Rectilinear: true}
+	none := func(*manifest.File, string) bool { return false }
+	for _, c := range []struct {
+		ends  []int
+		edges []grid.Run
+	}{
+		{[]int{2}, []grid.Run{grid.Times(1, 59)}},
+		{[]int{2, 3}, []grid.Run{grid.Times(1, 59), grid.Times(31, 1)}},
+		{[]int{3}, []grid.Run{grid.Times(31, 1), grid.Times(28, 1), grid.Times(31, 1)}},
+	} {
+		g, extensions, err := grow(m.files, c.ends, opts, none)
+		if err != nil || extensions != len(c.ends)-1 {
+			t.Fatalf("%v: %d extensions, %v", c.ends, extensions, err)
+		}
+		i := slices.IndexFunc(g.snapshot.Arrays, func(a manifest.Array) bool { return a.Path == "/t" })
+		schema := g.snapshot.Arrays[i].Schema
+		if got := edge.RunsOf(schema.ChunkGrid.Sizes[0], schema.Shape[0]); !slices.Equal(got, c.edges) {
+			t.Errorf("appended at %v: edges %v, want %v", c.ends, got, c.edges)
+		}
+	}
 }

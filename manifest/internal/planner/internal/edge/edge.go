@@ -355,36 +355,23 @@ func RunsOf(sizes grid.Sizes, extent int64) (runs []grid.Run) {
 	return b.Runs
 }
 
-// Holds reports whether a list of edges has some edges at a position.
-func Holds(list []grid.Run, at int64, some []grid.Run) bool {
-	passed := int64(0) // edges of list[0] before the position
-	for at > 0 && len(list) > 0 {
-		r := list[0]
-		if n := r.Data * r.Count; n <= at {
-			list, at = list[1:], at-n
-			continue
-		}
-		if at%r.Data != 0 {
-			return false
-		}
-		passed, at = at/r.Data, 0
+// Continues reports whether edges begin with older edges, and the last of the older edges is a whole chunk.
+func Continues(edges, older []grid.Run) bool {
+	if len(older) == 0 || older[len(older)-1].Data != older[len(older)-1].Codec {
+		return false
 	}
-	for _, r := range some {
+	passed := int64(0) // edges of edges[0] that are in older
+	for _, r := range older {
 		for n := r.Count; n > 0; {
-			if len(list) == 0 || list[0].Data != r.Data {
+			if len(edges) == 0 || edges[0].Data != r.Data {
 				return false
 			}
-			same := min(n, list[0].Count-passed)
+			same := min(n, edges[0].Count-passed)
 			n, passed = n-same, passed+same
-			if passed == list[0].Count {
-				list, passed = list[1:], 0
+			if passed == edges[0].Count {
+				edges, passed = edges[1:], 0
 			}
 		}
 	}
 	return true
-}
-
-// Continues reports whether edges begin with older edges, and the last of the older edges is a whole chunk.
-func Continues(edges, older []grid.Run) bool {
-	return len(older) > 0 && older[len(older)-1].Data == older[len(older)-1].Codec && Holds(edges, 0, older)
 }

@@ -32,29 +32,21 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// TestHolds checks that a list has some edges at a position only if a chunk begins there.
-func TestHolds(t *testing.T) {
+// TestRandomContinues: a list continues another one if its first edges are equal.
+func TestRandomContinues(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var lengths []int64
 		for range 1 + r.IntN(8) {
 			lengths = append(lengths, 1+r.Int64N(3))
 		}
-		runs, from := grid.Compress(lengths...), r.IntN(len(lengths))
-		to, at := from+1+r.IntN(len(lengths)-from), int64(0)
-		for _, n := range lengths[:from] {
-			at += n
+		some := slices.Clone(lengths[:1+r.IntN(len(lengths))])
+		if !Continues(grid.Compress(lengths...), grid.Compress(some...)) {
+			t.Errorf("seed %d: %v does not continue %v", seed, lengths, some)
 		}
-		some := slices.Clone(lengths[from:to])
-		if !Holds(runs, at, grid.Compress(some...)) {
-			t.Errorf("seed %d: %v does not hold %v at %d", seed, lengths, some, at)
-		}
-		some[len(some)-1]++
-		if Holds(runs, at, grid.Compress(some...)) {
-			t.Errorf("seed %d: %v holds %v at %d", seed, lengths, some, at)
-		}
-		if lengths[from] > 1 && Holds(runs, at+1, grid.Compress(lengths[from])) {
-			t.Errorf("seed %d: %v holds a chunk within its chunk at %d", seed, lengths, at)
+		some[r.IntN(len(some))]++
+		if Continues(grid.Compress(lengths...), grid.Compress(some...)) {
+			t.Errorf("seed %d: %v continues %v", seed, lengths, some)
 		}
 	}
 }
