@@ -21,15 +21,20 @@ func newScanCommand() *cobra.Command {
 	var opts scanOptions
 	cmd := &cobra.Command{
 		Use:   "scan SRC... -o PART.parquet",
-		Short: "Scan files into a part that build and append accept",
+		Short: "Scan files into a part that build and append accept, or merge parts",
 		Long: `Scan files and write their headers, coordinates and chunk locations to one Parquet file, a scan
 part. "varve build", "check" and "append" accept scan parts instead of files, so many machines
 can scan an archive (docs/how-to/clusters.md). PART is a file or an object (s3://, gs://, az://).
 It appears when it is complete, and replaces an existing part.
 
+Parts among SRC are merged into PART, in the order of their names, and their files are not read again.
+The result equals one scan of all files in this order. A file that two parts hold is an error.
+With --skip-broken, PART records the files that it leaves out, and a manifest of it does too.
+
 ` + sourcesHelp,
 		Example: `  varve scan archive/1998/ -o 1998.parquet
   varve build all.varve 19*.parquet 20*.parquet
+  varve scan 19*.parquet 20*.parquet -o all.parquet
   varve scan @1998.txt -o s3://bucket/parts/1998.parquet`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

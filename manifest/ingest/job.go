@@ -73,7 +73,7 @@ func (j *job) scan(ctx context.Context, names []string) error {
 		if err != nil {
 			return err
 		}
-		j.files, j.broken = append(j.files, found.Files...), found.Broken
+		j.files, j.broken = append(j.files, found.Files...), append(j.broken, found.Broken...)
 	}
 	return j.tables.closeRefs()
 }
@@ -246,11 +246,36 @@ func addSkipped(r *report.Report, skipped map[Output][]string) {
 
 // noteBroken records the sources that were left out.
 func (j *job) noteBroken(snap *manifest.Snapshot, r *report.Report) {
-	addBroken(r, j.broken, report.Dropped)
-	snap.Skipped = slices.Clip(snap.Skipped)
-	for _, b := range j.broken {
-		snap.Skipped = append(snap.Skipped, manifest.Skipped{URL: b.URL, Why: b.Err.Error()})
+	broken := j.leftOut()
+	addBroken(r, broken, report.Dropped)
+	snap.Skipped = append(slices.Clip(snap.Skipped), skippedOf(broken)...)
+}
+
+// leftOut returns the broken sources, each once. A source that one scan part left out may be a file of another part,
+// of a later scan.
+func (j *job) leftOut() (list []scan.Broken) {
+	if len(j.broken) == 0 {
+		return nil
 	}
+	have := make(map[string]bool, len(j.files))
+	for _, f := range j.files {
+		have[f.URL] = have[f.URL] || !f.Hidden
+	}
+	for _, b := range j.broken {
+		if !have[b.URL] {
+			have[b.URL] = true
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// skippedOf returns broken sources in the form for snapshots and scan parts.
+func skippedOf(broken []scan.Broken) (list []manifest.Skipped) {
+	for _, b := range broken {
+		list = append(list, manifest.Skipped{URL: b.URL, Why: b.Err.Error()})
+	}
+	return list
 }
 
 // carryPatches copies the compacted chunks of old arrays that are valid for the new plan.

@@ -129,7 +129,7 @@ func (k *keeping) scanInto(ctx context.Context, file *os.File, names []string) (
 	if err != nil {
 		return nil, err
 	}
-	return found, errors.Join(part.Close(found.Files), buffer.Flush())
+	return found, errors.Join(part.Close(found.Files, nil), buffer.Flush())
 }
 
 // progress reports how many sources are done.

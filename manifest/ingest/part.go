@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -23,7 +25,8 @@ import (
 )
 
 // Scan writes the results of a scan to a scan part: a file or object that Build, Check and Append
-// accept as a source. Of Plan, only Drop is used, and only for damaged variables: a part holds
+// accept as a source. Parts among the sources are merged: their contents are copied, in the order of
+// their names, before the other sources. Of Plan, only Drop is used, and only for damaged variables: a part holds
 // everything else. An existing part is replaced when the new one is complete; an incomplete part is
 // removed.
 func Scan(ctx context.Context, name string, opts *Options) (*Result, error) {
@@ -38,6 +41,9 @@ func Scan(ctx context.Context, name string, opts *Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if names = opts.Sources.withoutOutput(names, name); len(names) == 0 {
+		return nil, ErrNoFiles
+	}
 	var outcome *Result
 	err = writePart(ctx, name, func(file *os.File) error {
 		outcome, err = scanTo(ctx, file, names, opts)
@@ -47,6 +53,23 @@ func Scan(ctx context.Context, name string, opts *Options) (*Result, error) {
 		return nil, err
 	}
 	return outcome, nil
+}
+
+// withoutOutput removes the output of an earlier run from the names, unless the user named it.
+func (s *Sources) withoutOutput(names []string, output string) []string {
+	same := func(name string) bool { return absoluteName(name) == absoluteName(output) }
+	if slices.ContainsFunc(s.Names, same) {
+		return names
+	}
+	return slices.DeleteFunc(slices.Clone(names), same)
+}
+
+// absoluteName returns the absolute path of a local file, or a URL as it is.
+func absoluteName(name string) string {
+	if path, err := filepath.Abs(name); err == nil && !source.IsURL(name) {
+		return path
+	}
+	return name
 }
 
 // writePart writes a part, which appears when it is complete.
@@ -64,19 +87,60 @@ func removed(name string) error {
 	return nil
 }
 
+// scanTo writes a part of the sources and of the parts among the names.
 func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (*Result, error) {
 	buffer := bufio.NewWriterSize(file, bufferBytes)
 	part := table.NewPart(buffer)
-	j := &job{opts: opts}
-	o := opts.scan(part)
-	o.Choice = planner.Choice{Options: &plan.Options{Drop: opts.Plan.Drop}}
-	found, err := scan.Scan(ctx, names, o)
+	j := newJob(nil, opts)
+	names, parts, err := j.splitParts(ctx, names)
 	if err != nil {
-		return j.refused(err), err
+		return nil, err
 	}
-	out := &Result{Report: &report.Report{}, Files: shown(found.Files), Broken: found.Broken}
-	addBroken(out.Report, found.Broken, report.Dropped)
-	return out, errors.Join(part.Close(found.Files), buffer.Flush())
+	if err := j.merge(ctx, parts, part); err != nil {
+		return nil, err
+	}
+	if len(names) > 0 {
+		o := opts.scan(part)
+		o.FirstFile, o.FirstRow = len(j.files), part.NextRef()
+		o.Choice = planner.Choice{Options: &plan.Options{Drop: opts.Plan.Drop}}
+		found, err := scan.Scan(ctx, names, o)
+		if err != nil {
+			return j.refused(err), err
+		}
+		j.files, j.broken = append(j.files, found.Files...), append(j.broken, found.Broken...)
+	}
+	if len(parts) > 0 {
+		if err := refuseTwice(nil, j.files); err != nil {
+			return refusedPlan(err, shown(j.files)), err
+		}
+	}
+	out := &Result{Report: &report.Report{}, Files: shown(j.files), Broken: j.leftOut()}
+	addBroken(out.Report, out.Broken, report.Dropped)
+	part.Generation = j.generation
+	return out, errors.Join(part.Close(j.files, skippedOf(out.Broken)), buffer.Flush())
+}
+
+// merge adds the contents of parts. A source that several parts hold is an error that names the parts.
+func (j *job) merge(ctx context.Context, parts []string, sink partSink) error {
+	holder := map[string]string{}
+	for _, name := range parts {
+		from := len(j.files)
+		if err := j.takePart(ctx, name, sink); err != nil {
+			return fmt.Errorf("%s: %w", source.Shown(name), err)
+		}
+		var repeated []string
+		for _, f := range j.files[from:] {
+			if other, ok := holder[f.URL]; ok && !f.Hidden {
+				repeated = append(repeated, f.URL+" is also in "+source.Shown(other))
+			} else if !f.Hidden {
+				holder[f.URL] = name
+			}
+		}
+		if n := len(repeated); n > 0 {
+			return fmt.Errorf("%s: parts repeat sources, %d of this one: %s: %w", source.Shown(name), n, repeated[0], fs.ErrExist)
+		}
+	}
+	return nil
 }
 
 // splitParts separates scan parts from other sources, by their content.
@@ -100,9 +164,10 @@ func (j *job) splitParts(ctx context.Context, names []string) (sources, parts []
 				if source.IsURL(names[i]) {
 					continue
 				}
-				if are[i], err = isPart(names[i]); err == nil {
-					err = within.Err()
+				if are[i], err = isPart(names[i]); err != nil {
+					return fmt.Errorf("%s: %w", names[i], err)
 				}
+				err = within.Err()
 			}
 			return err
 		})
@@ -156,10 +221,27 @@ func openPartFile(name string) (table.File, error) {
 }
 
 // takePart adds the contents of a part, as if its sources had been scanned now.
-func (j *job) takePart(ctx context.Context, name string, sink *refSink) error {
+func (j *job) takePart(ctx context.Context, name string, sink partSink) error {
 	return j.withPart(ctx, name, func(part *table.Part, files []*manifest.File) error {
+		skipped, err := part.Skipped(ctx)
+		switch {
+		case err != nil:
+			return err
+		case len(files) == 0 && len(skipped) == 0:
+			return errors.New("the part holds no sources")
+		}
+		for _, s := range skipped {
+			j.broken = append(j.broken, scan.Broken{URL: s.URL, Err: errors.New(s.Why)})
+		}
 		return j.copyPart(ctx, part, files, slices.Repeat([]bool{true}, len(files)), sink)
 	})
+}
+
+// partSink takes the refs and inline bytes of parts.
+type partSink interface {
+	scan.RefSink
+	NextRef() int64    // the row of the next ref
+	NextInline() int64 // the row of the next inline bytes
 }
 
 // withPart opens a part, and calls do with it.
@@ -177,9 +259,6 @@ func (j *job) withPart(ctx context.Context, name string, do func(*table.Part, []
 		return closing(file, err)
 	}
 	files, err := part.Files(ctx, j.shared)
-	if err == nil && len(files) == 0 {
-		err = errors.New("the part holds no sources")
-	}
 	if err == nil {
 		j.generation = min(j.generation, part.Generation)
 		err = do(part, files)
@@ -189,11 +268,11 @@ func (j *job) withPart(ctx context.Context, name string, do func(*table.Part, []
 
 // copyPart appends the rows and files of a part with new numbers. keep selects the files. It must
 // be true for all files if some refer to others.
-func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.File, keep []bool, sink *refSink) error {
+func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.File, keep []bool, sink partSink) error {
 	if !slices.Contains(keep, true) {
 		return nil
 	}
-	firstFile, firstInline := int32(len(j.files)), sink.first+sink.inline.Rows()
+	firstFile, firstInline := int32(len(j.files)), sink.NextInline()
 	if j.old != nil {
 		firstFile += int32(j.old.Rows(manifest.Sources))
 	}
@@ -236,7 +315,7 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.
 			if to < len(files) {
 				end = files[to].Row
 			}
-			moved := j.tables.refRows() - row
+			moved := sink.NextRef() - row
 			if err := copyRefs(row, end); err != nil {
 				return err
 			}

@@ -101,7 +101,7 @@ func TestLargeFarPart(t *testing.T) {
 		}
 	}
 	file := &manifest.File{Source: manifest.Source{URL: "s3://bucket/a.nc"}, Hidden: true}
-	if err := part.Close([]*manifest.File{file}); err != nil {
+	if err := part.Close([]*manifest.File{file}, nil); err != nil {
 		t.Fatal(err)
 	}
 	m := storetest.NewMemory(t)

@@ -145,9 +145,15 @@ func (s *refSink) Restart(ctx context.Context) error {
 }
 
 func (s *refSink) Inline(b []byte) (row int64, err error) {
-	row = s.first + s.inline.Rows()
+	row = s.NextInline()
 	return row, s.inline.Append(b)
 }
+
+// NextRef implements partSink.
+func (s *refSink) NextRef() int64 { return s.tables.refRows() }
+
+// NextInline implements partSink.
+func (s *refSink) NextInline() int64 { return s.first + s.inline.Rows() }
 
 func (t *tables) refRows() int64 { return t.first + t.refs.rows.Rows() }
 

@@ -81,6 +81,9 @@ func (w *Writer) Reset(to io.Writer) {
 	w.w, w.at, w.groups, w.rows, w.err = to, 0, w.groups[:0], 0, nil
 }
 
+// SetMeta replaces the file's key-value metadata, which Close writes.
+func (w *Writer) SetMeta(meta ...Pair) { w.options.Meta = meta }
+
 // Rows returns the number of rows so far.
 func (w *Writer) Rows() int64 { return w.rows }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,22 +20,25 @@ import (
 // PartWriter writes the results of a scan to one Parquet file, a scan part. It takes refs and inline
 // bytes while the scan runs, and the files at the end.
 type PartWriter struct {
+	// Generation is the lowest generation of the programs that scanned the sources. It may be changed until Close.
+	Generation int
+
 	out    *parquet.Writer
 	refs   RefWriter
 	inline *Writer[[]byte]
 }
 
-// NewPart starts a scan part.
+// NewPart starts a scan part of sources that this program scans.
 func NewPart(w io.Writer) *PartWriter {
-	p := &PartWriter{out: parquet.NewWriter(w, partColumns(), parquet.Options{Meta: []parquet.Pair{partMeta()}})}
+	p := &PartWriter{Generation: manifest.Generation, out: parquet.NewWriter(w, partColumns(), parquet.Options{})}
 	p.refs.b = p.builder(manifest.Refs, uncheckedRefColumns)
 	p.inline = inlineIn(p.builder(manifest.Blobs, inlineColumns))
 	return p
 }
 
-// partMeta returns the metadata of a part, which includes the generation of the program that scanned.
-func partMeta() parquet.Pair {
-	return parquet.Pair{Key: metaKey, Value: fmt.Sprintf(`{"version":%d,"generation":%d%s`, manifest.Version, manifest.Generation, partMark())}
+// partMeta returns the metadata of a part.
+func partMeta(generation int) parquet.Pair {
+	return parquet.Pair{Key: metaKey, Value: fmt.Sprintf(`{"version":%d,"generation":%d%s`, manifest.Version, generation, partMark())}
 }
 
 // partMark returns the text in which the metadata of every part ends.
@@ -60,8 +64,14 @@ func (w *PartWriter) Inline(b []byte) (row int64, err error) {
 	return row, w.inline.Append(b)
 }
 
-// Close writes the files and their headers, groups and values, each once.
-func (w *PartWriter) Close(files []*manifest.File) error {
+// NextRef returns the row of the next ref.
+func (w *PartWriter) NextRef() int64 { return w.refs.Rows() }
+
+// NextInline returns the row of the next inline bytes.
+func (w *PartWriter) NextInline() int64 { return w.inline.Rows() }
+
+// Close writes the files and their headers, groups and values, each once, and the sources that were left out.
+func (w *PartWriter) Close(files []*manifest.File, skipped []manifest.Skipped) error {
 	headers, groups, values := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
 	sources := sourcesIn(w.builder(manifest.Sources, unmovedColumns))
 	for _, f := range files {
@@ -84,11 +94,29 @@ func (w *PartWriter) Close(files []*manifest.File) error {
 	err := errors.Join(w.refs.flush(), w.inline.Close(), sources.Close(),
 		appendSorted(headersIn(w.builder(manifest.Headers, documentColumns)), headers),
 		appendSorted(groupsIn(w.builder(manifest.Groups, documentColumns)), groups),
-		appendSorted(valuesIn(w.builder(manifest.ValueOf, valueColumns)), values))
+		appendSorted(valuesIn(w.builder(manifest.ValueOf, valueColumns)), values),
+		w.appendSkipped(skipped))
 	if err != nil {
 		return err
 	}
+	w.out.SetMeta(partMeta(w.Generation))
 	return w.out.Close()
+}
+
+// skippedJSON is the JSON of a source that was left out. Its row has the URL as ID.
+type skippedJSON struct {
+	Why string `json:"why"`
+}
+
+// appendSkipped writes the sources that were left out, in the given order.
+func (w *PartWriter) appendSkipped(skipped []manifest.Skipped) error {
+	rows := &Writer[manifest.Skipped]{b: w.builder(skippedTable, documentColumns), add: func(b *builder, s manifest.Skipped) error {
+		text, err := json.Marshal(skippedJSON{s.Why})
+		b.text(idColumn, string([]rune(s.URL))) // snapshots replace bytes that are not UTF-8 too
+		b.own(jsonColumn, text)
+		return err
+	}}
+	return errors.Join(rows.Append(skipped...), rows.Close())
 }
 
 // appendSorted writes rows in the order of their IDs.
@@ -162,6 +190,22 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 		}
 	}
 	return p, nil
+}
+
+// Skipped returns the sources that the scan left out, with the reasons.
+func (p *Part) Skipped(ctx context.Context) (list []manifest.Skipped, err error) {
+	all := documents(ctx, p.Reader, skippedTable, func(row keyedRow) (s manifest.Skipped, err error) {
+		var read skippedJSON
+		err = json.Unmarshal(row.rest[0], &read)
+		return manifest.Skipped{URL: row.id, Why: read.Why}, err
+	})
+	for s, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
 }
 
 // Close closes the file.

@@ -57,7 +57,7 @@ func writePart(t testing.TB, files []*manifest.File, refs []manifest.Ref, inline
 	if err := w.Append(&rest); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(files); err != nil {
+	if err := w.Close(files, nil); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -197,12 +197,12 @@ func TestFullDisk(t *testing.T) {
 			_, err = w.Inline([]byte{1})
 		}
 		if err == nil {
-			err = w.Close(files)
+			err = w.Close(files, nil)
 		}
 		if !errors.Is(err, io.ErrClosedPipe) {
 			t.Fatalf("after %d bytes of %d: %v", left, size, err)
 		}
-		if err := w.Close(files); err == nil {
+		if err := w.Close(files, nil); err == nil {
 			t.Fatalf("after %d bytes of %d: a second Close succeeds", left, size)
 		}
 	}

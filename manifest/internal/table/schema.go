@@ -178,7 +178,7 @@ func columnsOf(kind manifest.TableKind, f *parquet.File) ([]parquet.Column, erro
 	switch kind {
 	case manifest.Sources:
 		return sourceColumns, nil
-	case manifest.Headers, manifest.Groups:
+	case manifest.Headers, manifest.Groups, skippedTable:
 		return documentColumns, nil
 	case manifest.ValueOf:
 		return valueColumns, nil
@@ -202,7 +202,7 @@ const tableColumn = 0
 var kindColumn = parquet.Column{Name: "table", Type: parquet.Text}
 
 // partKinds are the tables in a part.
-var partKinds = []manifest.TableKind{manifest.Refs, manifest.Blobs, manifest.Sources, manifest.Headers, manifest.Groups, manifest.ValueOf}
+var partKinds = []manifest.TableKind{manifest.Refs, manifest.Blobs, manifest.Sources, manifest.Headers, manifest.Groups, manifest.ValueOf, skippedTable}
 
 // partColumns returns the columns of all these tables, without duplicates. All except the first are
 // optional, because rows of one table have no values in the columns of the others.
@@ -235,6 +235,9 @@ const metaKey = "varve"
 
 // partTable is the table kind in the metadata of a part.
 const partTable = manifest.TableKind("part")
+
+// skippedTable is the kind of the rows of a part for sources that were left out. A manifest has them in its snapshot.
+const skippedTable = manifest.TableKind("skipped")
 
 // meta is the JSON value of metaKey.
 type meta struct {

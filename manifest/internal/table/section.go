@@ -84,7 +84,7 @@ func openTable(f File, t manifest.Table, cache *Cache) (*section, error) {
 // rowsOfByte limits the rows of kinds that are read as a whole, for each byte of the file. No table
 // that varve writes has more.
 var rowsOfByte = map[manifest.TableKind]int64{
-	manifest.Sources: 4, manifest.Headers: 4, manifest.Groups: 4, manifest.ValueOf: 4, manifest.Tiles: 64,
+	manifest.Sources: 4, manifest.Headers: 4, manifest.Groups: 4, manifest.ValueOf: 4, skippedTable: 4, manifest.Tiles: 64,
 }
 
 func (s *section) checkRows(size int64) error {
