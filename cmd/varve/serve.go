@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -20,7 +21,11 @@ import (
 // serveOptions are the flags of the serve command.
 type serveOptions struct {
 	allowOptions
-	listen, cert, key string
+	listen, base      string
+	cert, key         string
+	clientCA, tokens  string
+	proxied           bool
+	perClient         int
 	access, logFormat string
 	reload, drain     time.Duration
 	connections       int
@@ -50,7 +55,8 @@ not, clients that are open would read wrong chunks: the server keeps the old sna
 The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 		Example: `  varve serve sst.varve --listen 127.0.0.1:8000
   varve serve a.varve b.varve --listen unix:/run/varve.sock
-  varve serve sst.varve --listen :443 --tls-cert cert.pem --tls-key key.pem`,
+  varve serve sst.varve --listen :443 --tls-cert cert.pem --tls-key key.pem
+  varve serve sst.varve --base /sst --proxied --token-file tokens.txt --per-client 64`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runServe(cmd.Context(), &opts, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -60,8 +66,13 @@ The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 	f := cmd.Flags()
 	addPadded(f, &opts.padded)
 	f.StringVar(&opts.listen, "listen", "127.0.0.1:8000", "listen on `HOST:PORT` or unix:PATH; port 0 chooses a free port")
+	f.StringVar(&opts.base, "base", "", "serve below this `path`, such as /archive, which a proxy in front must not remove")
 	f.StringVar(&opts.cert, "tls-cert", "", "serve HTTPS with this certificate `file`, in PEM")
 	f.StringVar(&opts.key, "tls-key", "", "use this private key `file`, in PEM")
+	f.StringVar(&opts.clientCA, "tls-client-ca", "", "want certificates of clients, signed by an authority in this `file`, in PEM")
+	f.StringVar(&opts.tokens, "token-file", "", "want a token of this `file`, which has a name and a token on each line")
+	f.BoolVar(&opts.proxied, "proxied", false, "believe the headers X-Forwarded-For, -Proto and -Host of a proxy in front")
+	addNumber(f, &opts.perClient, 0, "per-client", "answer this `number` of requests of one client at once; 0 means no limit")
 	f.StringVar(&opts.access, "access-log", "", "append a line for each request to this `file`; - is standard error")
 	f.StringVar(&opts.logFormat, "log-format", "text", "write messages in this `format`: text or json")
 	f.DurationVar(&opts.reload, "reload", time.Second, "check for a new snapshot at this `interval`; 0 means never")
@@ -78,6 +89,8 @@ func (o *serveOptions) check() error {
 	switch {
 	case (o.cert == "") != (o.key == ""):
 		return usageError{errors.New("want both --tls-cert and --tls-key, or neither")}
+	case o.clientCA != "" && o.cert == "":
+		return usageError{errors.New("--tls-client-ca needs --tls-cert and --tls-key")}
 	case o.logFormat != "text" && o.logFormat != "json":
 		return usageError{fmt.Errorf("--log-format %s: want text or json", o.logFormat)}
 	}
@@ -98,17 +111,23 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	}
 	defer func() { err = errors.Join(err, closeAccess()) }()
 	log := opts.logger(messages)
-	handler, err := serve.New(ctx, names, &serve.Options{Store: opts.store(), Reload: opts.reloading(), Log: log, Access: access})
+	o := serve.Options{Base: opts.base, Store: opts.store(), Reload: opts.reloading(), PerClient: opts.perClient, Proxied: opts.proxied, Log: log, Access: access}
+	if opts.tokens != "" {
+		if o.Tokens, err = serve.OpenTokens(opts.tokens); err != nil {
+			return ownError{err}
+		}
+	}
+	handler, err := serve.New(ctx, names, &o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, handler.Close()) }()
-	server := serve.Server{Connections: opts.connections, Drain: opts.drain, Cert: opts.cert, Key: opts.key, Log: log}
+	server := serve.Server{Connections: opts.connections, Drain: opts.drain, Cert: opts.cert, Key: opts.key, ClientCA: opts.clientCA, Log: log}
 	listener, name, err := server.Listen(ctx, opts.listen)
 	if err != nil {
 		return ownError{err}
 	}
-	if _, err := fmt.Fprintln(out, "listening on", name); err != nil {
+	if _, err := fmt.Fprintln(out, "listening on", opts.root(name)); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	for manifest, path := range handler.Snapshots() {
@@ -124,6 +143,14 @@ func address(name, path string) string {
 		return path
 	}
 	return name + path
+}
+
+// root returns the address of the server on a listener.
+func (o *serveOptions) root(name string) string {
+	if base := strings.Trim(o.base, "/"); base != "" && !strings.HasPrefix(name, "unix:") {
+		return name + (&url.URL{Path: "/" + base}).EscapedPath()
+	}
+	return name
 }
 
 func (o *serveOptions) store() store.Options {

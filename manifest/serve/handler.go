@@ -41,6 +41,13 @@ type Options struct {
 	Patience time.Duration
 	// Body is how long a client may take to receive 4 MiB, or a smaller answer; 0 means one minute.
 	Body time.Duration
+	// Tokens are the users who may read; nil admits everyone. /healthz needs no token.
+	Tokens *Tokens
+	// PerClient limits the requests of one client that are answered at once; 0 means no limit. More requests wait. A
+	// client is a user, or the name in a certificate, or an address.
+	PerClient int
+	// Proxied is set if a proxy in front of the server sets the headers X-Forwarded-For, -Proto and -Host.
+	Proxied bool
 	// Log receives warnings and errors; nil discards them.
 	Log *slog.Logger
 	// Access receives one record per request; nil discards them.
@@ -108,6 +115,7 @@ type Handler struct {
 	byName  map[string]*mount
 	metrics *metrics
 	limits  *limits
+	guard   *guard
 	shelf   *shelf
 	watch   http.Handler // serves /metrics
 
@@ -134,6 +142,7 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 		work:      newTurns(h.opts.WorkBytes, h.opts.Patience),
 		answers:   newTurns(h.opts.AnswerBytes, h.opts.Patience),
 	}
+	h.guard = &guard{tokens: h.opts.Tokens, most: int64(h.opts.PerClient), proxied: h.opts.Proxied, opts: &h.opts, clients: map[string]*client{}}
 	h.watch = h.metrics.handler()
 	h.shelf = newShelf(ctx, h.opts, h.load)
 	for _, dir := range dirs {
@@ -269,11 +278,25 @@ func (h *Handler) serve(w *recorder, r *http.Request) {
 		return
 	}
 	k, ok := h.below(r)
+	name, forbidden := h.guard.identify(r)
+	if w.user = name; ok && k.path == "healthz" {
+		h.serveHealth(w, r, forbidden == nil) // also if the client has many requests
+		return
+	}
+	if forbidden != nil {
+		w.Header()["Www-Authenticate"] = challenges
+		refuse(w, r, forbidden)
+		return
+	}
+	leave, admitted := h.guard.enter(r.Context(), name)
+	if !admitted {
+		refuse(w, r, errManyRequests)
+		return
+	}
+	defer leave()
 	switch {
 	case !ok:
 		refuse(w, r, errNoKey)
-	case k.path == "healthz":
-		h.serveHealth(w, r)
 	case k.path == "metrics":
 		h.watch.ServeHTTP(w, r)
 	default:
@@ -330,10 +353,12 @@ func servePreflight(w http.ResponseWriter) {
 var (
 	originAny = []string{"*"}
 	methods   = []string{"GET, HEAD, OPTIONS"}
-	wanted    = []string{"Range, If-Range, If-Match, If-None-Match, If-Modified-Since, Cache-Control, Content-Type"}
+	wanted    = []string{"Range, If-Range, If-Match, If-None-Match, If-Modified-Since, Cache-Control, Content-Type, Authorization"}
 	exposed   = []string{"ETag, Content-Length, Content-Range, Content-Encoding, Accept-Ranges, Retry-After"}
 	aDay      = []string{"86400"}
 	noSniff   = []string{"nosniff"}
+	// Browsers ask for a name and a password; the name may be anything.
+	challenges = []string{`Bearer realm="varve"`, `Basic realm="varve", charset="UTF-8"`}
 )
 
 // log writes the access record of a request, and a warning if the server failed.
@@ -348,5 +373,5 @@ func (h *Handler) log(r *http.Request, rec *recorder, took time.Duration) {
 	h.opts.Access.LogAttrs(r.Context(), slog.LevelInfo, "request",
 		slog.String("method", r.Method), slog.String("path", r.URL.RequestURI()), slog.Int("status", rec.status),
 		slog.Int64("bytes", rec.sent), slog.Duration("took", took), slog.String("kind", rec.kind.String()),
-		slog.String("from", r.RemoteAddr), slog.String("agent", r.UserAgent()))
+		slog.String("from", rec.user), slog.String("agent", r.UserAgent()))
 }

@@ -16,13 +16,14 @@ type health struct {
 // problem is a reason why a server is degraded.
 type problem struct {
 	Address string `json:"address"` // below which something is wrong
-	Kind    string `json:"kind"`    // stale or forbidden
+	Kind    string `json:"kind"`    // stale, forbidden or tokens
 	Reason  string `json:"reason"`
 	Served  string `json:"served,omitempty"` // the snapshot at the address
 	Newest  string `json:"newest,omitempty"` // the current snapshot, if the address does not serve it
 }
 
-func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request) {
+// serveHealth answers whether the server is degraded, and tells those who may read the server also why.
+func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, why bool) {
 	if h.draining.Load() {
 		refuse(w, r, &fault{Status: http.StatusServiceUnavailable, Kind: "closing", Reason: "the server is shutting down"})
 		return
@@ -31,8 +32,14 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request) {
 	for _, p := range h.places {
 		now.Reasons = append(now.Reasons, p.problems()...)
 	}
+	if t := h.opts.Tokens; t != nil && t.Err() != nil {
+		now.Reasons = append(now.Reasons, problem{Address: h.base, Kind: "tokens", Reason: fmt.Sprintf("the file of tokens cannot be used, and its older version stays valid: %v", t.Err())})
+	}
 	if len(now.Reasons) > 0 {
 		now.Status = "degraded"
+	}
+	if !why {
+		now.Reasons = []problem{}
 	}
 	text, err := json.Marshal(now)
 	if err != nil {

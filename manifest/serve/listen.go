@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,6 +30,8 @@ type Server struct {
 	Drain time.Duration
 	// Cert and Key are PEM files for TLS; empty means no TLS.
 	Cert, Key string
+	// ClientCA is a PEM file of authorities. With it, clients need a certificate that one of them signed.
+	ClientCA string
 	// Log receives errors of connections; nil discards them.
 	Log *slog.Logger
 }
@@ -42,6 +45,9 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, stri
 		if _, err := tls.LoadX509KeyPair(s.Cert, s.Key); err != nil {
 			return nil, "", fmt.Errorf("certificate %s with key %s: %w", s.Cert, s.Key, err)
 		}
+	}
+	if _, err := s.clientTLS(); err != nil {
+		return nil, "", err
 	}
 	var config net.ListenConfig
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
@@ -87,6 +93,10 @@ func removeSocket(ctx context.Context, path string) error {
 // ones, and returns nil.
 func (s *Server) Serve(ctx context.Context, l net.Listener, h *Handler) error {
 	server := s.newServer(h)
+	var err error
+	if server.TLSConfig, err = s.clientTLS(); err != nil {
+		return err
+	}
 	limited := newLimited(l, server, source.ShareOfOpen(orDefault(s.Connections, 16384), 2))
 	failed := make(chan error, 1)
 	go func() {
@@ -109,6 +119,25 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, h *Handler) error {
 		return errors.Join(fmt.Errorf("running requests did not finish in time: %w", err), server.Close())
 	}
 	return nil
+}
+
+// clientTLS returns what a server demands of the certificates of clients, or nil.
+func (s *Server) clientTLS() (*tls.Config, error) {
+	if s.ClientCA == "" {
+		return nil, nil
+	}
+	if s.Cert == "" {
+		return nil, errors.New("clients can have certificates only if the server has one")
+	}
+	text, err := os.ReadFile(s.ClientCA)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s: the file has no certificate", s.ClientCA)
+	}
+	return &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
 func (s *Server) newServer(h *Handler) *http.Server {

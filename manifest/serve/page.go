@@ -53,7 +53,7 @@ func wantsPage(r *http.Request) bool {
 }
 
 // servePage answers with the page or a plot of a node; false if there is none.
-func (s *site) servePage(w http.ResponseWriter, r *http.Request, at *address, p string) bool {
+func (s *site) servePage(w http.ResponseWriter, r *http.Request, at *address, origin, p string) bool {
 	n, ok := s.node(strings.Trim(p, "/"))
 	if !ok {
 		return false
@@ -72,7 +72,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request, at *address, p 
 		return false
 	}
 	note(w, kindPage)
-	data := pageOf(s, r, at, n)
+	data := pageOf(s, at, origin, n)
 	if n.array != nil {
 		data.describe(r.Context(), s, n.array, r.URL.Query())
 	} else {
@@ -178,7 +178,7 @@ type chunkRow struct {
 	Stored                    bool
 }
 
-func pageOf(s *site, r *http.Request, at *address, n node) *page {
+func pageOf(s *site, at *address, origin string, n node) *page {
 	p := &page{Base: at.base, Snapshot: s.data.Snapshot()}
 	p.addSnapshots(s, at, n)
 	p.Doc = p.Base + escapePath(path.Join(n.path, "zarr.json"))
@@ -197,11 +197,7 @@ func pageOf(s *site, r *http.Request, at *address, n node) *page {
 	for name, raw := range attributes.All() {
 		p.Attrs = append(p.Attrs, fact{name, shorten(plainJSON(raw))})
 	}
-	scheme := "http://"
-	if r.TLS != nil {
-		scheme = "https://"
-	}
-	p.Ways = ways(scheme+r.Host+strings.TrimSuffix(p.Base, "/"), n)
+	p.Ways = ways(origin+strings.TrimSuffix(p.Base, "/"), n)
 	return p
 }
 
