@@ -21,7 +21,10 @@ import (
 //
 // The default typesize is the size of the elements; Zarr's default shuffle equals −1 of
 // numcodecs. Containers with snappy are decoded only.
-type bloscCodec struct{ options blosc.Options }
+type bloscCodec struct {
+	*starts
+	options blosc.Options
+}
 
 const snappy = "snappy"
 
@@ -52,7 +55,7 @@ func autoShuffle(in Form) int {
 func newBloscWith(c *config, in Form, compressor string, shuffle int) (Codec, error) {
 	const maxBlock = 1<<31 - 1
 	name := c.choice("cname", slices.Index(bloscCompressors, compressor), bloscCompressors...)
-	return &bloscCodec{blosc.Options{
+	return &bloscCodec{&bloscStarts, blosc.Options{
 		Compressor: bloscCompressors[max(0, name)],
 		Level:      c.integer("clevel", 5, 0, 9),
 		Shuffle:    blosc.Shuffle(max(0, shuffle)),

@@ -9,5 +9,5 @@ import "varve/codec/internal/bzip2"
 //	{"name": "numcodecs.bz2", "configuration": {"level": 1}}
 func newBzip2(c *config, _ Form) (Codec, error) {
 	c.integer("level", 1, 1, 9)
-	return &decoder{key: "bz2", decode: bzip2.Decode}, nil
+	return &startingDecoder{decoder{key: "bz2", decode: bzip2.Decode}, &bzip2Starts}, nil
 }

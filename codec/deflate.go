@@ -18,9 +18,9 @@ import (
 //	{"name": "gzip", "configuration": {"level": 5}}
 //	{"name": "numcodecs.zlib", "configuration": {"level": 1}}
 type deflate struct {
+	*starts
 	key     string
 	decode  func(dst, src []byte) (int, error)
-	points  func(dst, src []byte, every int) (int, []inflate.Point, error)
 	writers *sync.Pool
 }
 
@@ -37,7 +37,7 @@ func newGzip(c *config, _ Form) (Codec, error) {
 	}
 	c.refuseNull("level")
 	level := c.integer("level", absent, least, 9)
-	return &deflate{"gzip", inflate.Gzip, inflate.GzipPoints, encoderKind{"gzip", level, false}.pool(func() any {
+	return &deflate{&gzipStarts, "gzip", inflate.Gzip, encoderKind{"gzip", level, false}.pool(func() any {
 		w, err := gzip.NewWriterLevel(io.Discard, level)
 		if err != nil {
 			panic(err) // every level from -1 to 9 is allowed
@@ -49,7 +49,7 @@ func newGzip(c *config, _ Form) (Codec, error) {
 func newZlib(c *config, _ Form) (Codec, error) {
 	c.refuseNull("level")
 	level := c.integer("level", 1, -1, 9)
-	return &deflate{"zlib", inflate.Zlib, inflate.ZlibPoints, encoderKind{"zlib", level, false}.pool(func() any {
+	return &deflate{&zlibStarts, "zlib", inflate.Zlib, encoderKind{"zlib", level, false}.pool(func() any {
 		w, err := zlib.NewWriterLevel(io.Discard, level)
 		if err != nil {
 			panic(err) // every level from -1 to 9 is allowed
@@ -63,21 +63,6 @@ func (d *deflate) DecodeKey() string { return d.key }
 func (d *deflate) EncodedSize(int) (int, bool) { return 0, false }
 
 func (d *deflate) Decode(dst, src []byte) (int, error) { return d.decode(dst, src) }
-
-func (d *deflate) findPoints(dst, src []byte, every int) (n int, points []AccessPoint, windows [][]byte, err error) {
-	n, found, err := d.points(dst, src, every)
-	for _, p := range found {
-		points = append(points, AccessPoint{int64(p.Out), int64(p.Bit), p.Window != nil})
-		windows = append(windows, p.Window)
-	}
-	return n, points, windows, err
-}
-
-func (d *deflate) spanRoom(size int) int { return inflate.ResumeSize(size) }
-
-func (d *deflate) decodeSpan(room []byte, size int, window, src []byte, bit int) ([]byte, error) {
-	return inflate.Resume(room, size, window, src, bit, d.key == "gzip")
-}
 
 func (d *deflate) Encode(dst, src []byte) ([]byte, error) {
 	out := &appender{dst}

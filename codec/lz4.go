@@ -7,10 +7,13 @@ import "varve/codec/internal/lz4"
 // Specification: numcodecs.lz4: u32 LE size, block. HDF5's container differs.
 //
 //	{"name": "numcodecs.lz4", "configuration": {"acceleration": 1}}
-type numcodecsLZ4 struct{ acceleration int }
+type numcodecsLZ4 struct {
+	*starts
+	acceleration int
+}
 
 func newLZ4(c *config, _ Form) (Codec, error) {
-	return &numcodecsLZ4{c.integer("acceleration", 1, -1<<31, 1<<31-1)}, nil
+	return &numcodecsLZ4{&lz4Starts, c.integer("acceleration", 1, -1<<31, 1<<31-1)}, nil
 }
 
 func (l *numcodecsLZ4) DecodeKey() string { return "lz4" }
@@ -32,11 +35,14 @@ func (l *numcodecsLZ4) decodedSize(src []byte) (int, error) { return lz4.SizedLe
 // the block size is not compressed.
 //
 //	{"name": "imagecodecs_lz4h5", "configuration": {}}
-type hdf5LZ4 struct{ block int }
+type hdf5LZ4 struct {
+	*starts
+	block int
+}
 
 func newLZ4H5(c *config, _ Form) (Codec, error) {
 	c.ignore("level")
-	return &hdf5LZ4{c.integer("blocksize", 1<<30, 1, 0x7e000000)}, nil
+	return &hdf5LZ4{&hdf5LZ4Starts, c.integer("blocksize", 1<<30, 1, 0x7e000000)}, nil
 }
 
 func (l *hdf5LZ4) DecodeKey() string { return "lz4h5" }

@@ -34,7 +34,7 @@ func newLZMA(c *config, _ Form) (Codec, error) {
 		}}, nil
 	default:
 		c.ignore("filters")
-		return &decoder{key: "xz", decode: xz.Decode}, nil
+		return &startingDecoder{decoder{key: "xz", decode: xz.Decode}, &xzStarts}, nil
 	}
 }
 

@@ -18,7 +18,10 @@ import (
 //
 // Level 0 means 3, and negative levels are faster, as in libzstd. A checksum in a frame
 // is verified whatever the configuration says.
-type zstdCodec struct{ encoders *sync.Pool }
+type zstdCodec struct {
+	*starts
+	encoders *sync.Pool
+}
 
 func newZstd(c *config, _ Form) (Codec, error) {
 	c.refuseNull("level", "checksum")
@@ -28,7 +31,7 @@ func newZstd(c *config, _ Form) (Codec, error) {
 		level = 3
 	}
 	effort := zstd.EncoderLevelFromZstd(level)
-	return &zstdCodec{encoderKind{"zstd", int(effort), sum}.pool(func() any {
+	return &zstdCodec{&zstdStarts, encoderKind{"zstd", int(effort), sum}.pool(func() any {
 		e, err := zstd.NewWriter(nil,
 			zstd.WithEncoderLevel(effort),
 			zstd.WithEncoderCRC(sum),

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -67,10 +68,8 @@ func (a *archive) write(day int) {
 			elements = binary.LittleEndian.AppendUint32(elements, math.Float32bits(a.value(day, lat, lon)))
 		}
 	}
-	compressor := codec.Spec{Name: "numcodecs.zlib"}
-	if a.compressor == `{"id":"gzip","level":4}` {
-		compressor.Name = "numcodecs.gzip"
-	}
+	id, config := a.compressor[len(`{"id":"`):], "{"+a.compressor[strings.Index(a.compressor, ",")+1:]
+	compressor := codec.Spec{Name: "numcodecs." + id[:strings.Index(id, `"`)], Config: []byte(config)}
 	p, err := codec.New([]codec.Spec{codec.InOrder(codec.LittleEndian), {Name: "numcodecs.shuffle"}, compressor},
 		codec.Form{Type: codec.Type{Kind: codec.Float, Size: 4}, Shape: []int64{1, lats, lons}})
 	if err != nil {

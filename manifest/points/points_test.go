@@ -20,7 +20,8 @@ import (
 )
 
 func TestMake(t *testing.T) {
-	for _, compressor := range []string{`{"id":"zlib","level":4}`, `{"id":"gzip","level":4}`} {
+	for _, compressor := range []string{`{"id":"zlib","level":4}`, `{"id":"gzip","level":4}`, `{"id":"lz4","acceleration":1}`,
+		`{"id":"blosc","cname":"zstd","clevel":5,"shuffle":0,"blocksize":65536}`} {
 		a := newArchive(t)
 		a.compressor = compressor
 		days := []int{1, 2, 3}
@@ -34,7 +35,7 @@ func TestMake(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 		if r.Bytes > r.Decoded/50 {
-			t.Errorf("the index has %d bytes for %d bytes of elements", r.Bytes, r.Decoded)
+			t.Errorf("%s: the index has %d bytes for %d bytes of elements", compressor, r.Bytes, r.Decoded)
 		}
 		for _, at := range [][2]int{{0, 0}, {100, 200}, {lats - 1, lons - 1}} {
 			a.wantParts(a.read(days, at[0], at[1]), 3)

@@ -157,6 +157,7 @@ type scratch struct {
 	part  buffer // a block of which the caller needs only a part
 	first buffer // Blosc2: block 0 of a chunk of an array, for the delta filter
 	spare buffer // Blosc2: the offsets of the chunks in a frame
+	chunk buffer // a span as a chunk
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -166,7 +167,7 @@ const maxKept = 16 << 20
 
 // release returns the scratch to its pool.
 func (s *scratch) release() {
-	if cap(s.block)+cap(s.part)+cap(s.first)+cap(s.spare) <= maxKept {
+	if cap(s.block)+cap(s.part)+cap(s.first)+cap(s.spare)+cap(s.chunk) <= maxKept {
 		scratches.Put(s)
 	}
 }

@@ -39,7 +39,11 @@ func (d *decoder) block(dst []byte, maxSymbols int) (int, error) {
 	}
 	// A count of repeats follows four equal bytes, so at least four of five symbols are bytes of
 	// the text. A text that fits in dst has no more symbols than this, which bounds the scratch.
-	symbols, err := d.readSymbols(used, min(maxSymbols, len(dst)+len(dst)/4+1))
+	limit := min(maxSymbols, len(dst)+len(dst)/4+1)
+	if d.isPart {
+		limit = maxSymbols
+	}
+	symbols, err := d.readSymbols(used, limit)
 	if err != nil {
 		return 0, err
 	}
@@ -207,14 +211,21 @@ func (d *decoder) text(dst []byte, origin, symbols int) (int, error) {
 	n, equal, last := 0, 0, -1
 	at := column[origin] >> 8
 	for range symbols {
+		if n == len(dst) && d.isPart {
+			return n, nil
+		}
 		v := column[at]
 		at = v >> 8
 		b := byte(v)
 		if equal == 4 { // the byte after four equal bytes is a number of repeats
-			if int(b) > len(dst)-n {
-				return n, d.tooMuch(len(dst))
+			repeats := int(b)
+			if repeats > len(dst)-n {
+				if !d.isPart {
+					return n, d.tooMuch(len(dst))
+				}
+				repeats = len(dst) - n
 			}
-			run := dst[n : n+int(b)]
+			run := dst[n : n+repeats]
 			for i := range run {
 				run[i] = byte(last)
 			}

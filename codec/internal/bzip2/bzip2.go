@@ -45,6 +45,10 @@ type decoder struct {
 	codes     [6]huffman
 	front     [256]byte // the move-to-front list
 	counts    [256]uint32
+
+	isPart  bool                     // the buffer may end within a block
+	onBlock func(out, size, bit int) // called after each block, unless it is nil
+	before  int                      // decoded bytes of the streams before this one
 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
@@ -64,6 +68,7 @@ func Decode(dst, src []byte) (int, error) {
 func (d *decoder) streams(dst []byte) (int, error) {
 	n := 0
 	for more := true; more; more = d.offset() < len(d.src) {
+		d.before = n
 		size, err := d.stream(dst[n:])
 		if err != nil {
 			return n, err
@@ -75,18 +80,14 @@ func (d *decoder) streams(dst []byte) (int, error) {
 
 // stream decodes one stream, which starts at a byte boundary.
 func (d *decoder) stream(dst []byte) (int, error) {
-	start := d.offset()
-	if magic := d.take(24); magic != 'B'<<16|'Z'<<8|'h' {
-		return 0, corrupt.Errorf("bzip2: no stream at byte %d: %06x, must be 425a68 (\"BZh\")", start, magic)
-	}
-	level := int(d.take(8)) - '0'
-	if level < 1 || level > 9 {
-		return 0, corrupt.Errorf("bzip2: level %q at byte %d, must be 1 to 9", rune(level+'0'), start+3)
+	level, err := d.header()
+	if err != nil {
+		return 0, err
 	}
 	n := 0
 	var total uint32
 	for {
-		at := d.offset()
+		at, bit := d.offset(), d.bit()
 		magic, sum := d.take(24)<<24|d.take(24), uint32(d.take(32))
 		if d.overrun() {
 			return n, d.truncated()
@@ -108,9 +109,25 @@ func (d *decoder) stream(dst []byte) (int, error) {
 		if got := checksum(dst[n : n+size]); got != sum {
 			return n, corrupt.Errorf("bzip2: the block at byte %d has checksum %08x, must be %08x", at, got, sum)
 		}
+		if d.onBlock != nil {
+			d.onBlock(d.before+n, size, bit)
+		}
 		n += size
 		total = (total<<1 | total>>31) ^ sum
 	}
+}
+
+// header reads the header of a stream, and returns its level.
+func (d *decoder) header() (level int, err error) {
+	start := d.offset()
+	if magic := d.take(24); magic != 'B'<<16|'Z'<<8|'h' {
+		return 0, corrupt.Errorf("bzip2: no stream at byte %d: %06x, must be 425a68 (\"BZh\")", start, magic)
+	}
+	level = int(d.take(8)) - '0'
+	if level < 1 || level > 9 {
+		return 0, corrupt.Errorf("bzip2: level %q at byte %d, must be 1 to 9", rune(level+'0'), start+3)
+	}
+	return level, nil
 }
 
 // truncated returns the error for a stream that ends too early.
@@ -156,6 +173,9 @@ func (r *bitReader) take(n uint) uint64 {
 	return v
 }
 
+// bit returns the number of bits that were read.
+func (r *bitReader) bit() int { return 8*r.next - int(r.n) }
+
 // align skips to the next byte boundary.
 func (r *bitReader) align() {
 	drop := r.n & 7
@@ -164,7 +184,7 @@ func (r *bitReader) align() {
 }
 
 // offset returns the index of the byte that holds the next bit.
-func (r *bitReader) offset() int { return (8*r.next - int(r.n)) / 8 }
+func (r *bitReader) offset() int { return r.bit() / 8 }
 
 // overrun reports whether more bits were read than src holds.
-func (r *bitReader) overrun() bool { return 8*r.next-int(r.n) > 8*len(r.src) }
+func (r *bitReader) overrun() bool { return r.bit() > 8*len(r.src) }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"testing"
 
+	"varve/codec/internal/access"
 	"varve/codec/internal/corrupt"
 )
 
@@ -28,7 +29,7 @@ func spans(t *testing.T, n int) int {
 // stream is a compressed stream with its points.
 type stream struct {
 	data, src []byte
-	points    []Point
+	points    []access.Point
 	isGzip    bool
 }
 
@@ -171,25 +172,6 @@ func TestPointWindows(t *testing.T) {
 	}
 	if got := len(points[1].Window); points[1].Out != 70_000 || got < 20 || got > 30 {
 		t.Errorf("the window at byte %d has %d bytes, want about 20", points[1].Out, got)
-	}
-}
-
-// TestHostileWindows checks that no window makes Resume write outside of the window, or take much memory.
-func TestHostileWindows(t *testing.T) {
-	for name, window := range map[string][]byte{
-		"more runs than bytes":  {0xff, 0xff, 0xff, 0xff, 0x0f, 1, 1, 1},
-		"no lengths":            {1, 1},
-		"a run beyond the end":  {1, 0xff, 0xff, 1, 2, 1, 2},
-		"a gap beyond the end":  {1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 1, 1},
-		"bytes are missing":     {1, 5, 9, 1, 2},
-		"bytes after the end":   {1, 5, 1, 1, 2},
-		"an endless number":     bytes.Repeat([]byte{0xff}, 20),
-		"positions without end": {2, 5, 0xff},
-	} {
-		room := make([]byte, WindowSize+10)
-		if err := fillWindow(room[:WindowSize], window); !errors.Is(err, corrupt.Err) {
-			t.Errorf("%s: got %v", name, err)
-		}
 	}
 }
 

@@ -3,6 +3,7 @@ package inflate
 import (
 	"errors"
 
+	"varve/codec/internal/access"
 	"varve/codec/internal/corrupt"
 )
 
@@ -19,7 +20,7 @@ func ResumeSize(size int) int { return WindowSize + size + resumeSlack }
 //
 // Checksums of the stream are not verified: they cover bytes that are not decoded.
 func Resume(room []byte, size int, window, src []byte, bit int, isGzip bool) ([]byte, error) {
-	if err := fillWindow(room[:WindowSize], window); err != nil {
+	if err := access.FillWindow(room[:WindowSize], window); err != nil {
 		return nil, err
 	}
 	if bit < 0 || bit > 7 || len(src) == 0 {

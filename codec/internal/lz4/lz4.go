@@ -106,7 +106,7 @@ func diagnose(room int, src []byte) error {
 		if offset == 0 || offset > out {
 			return corrupt.Errorf("lz4 block: sequence at byte %d: match offset %d, must be 1 to %d", start, offset, out)
 		}
-		match := extend(int(token&15), src, &at) + 4
+		match := extend(int(token&15), src, &at) + leastMatch
 		if match > room-out {
 			return corrupt.Errorf("lz4 block: sequence at byte %d: match of %d bytes, only %d of %d bytes are expected", start, match, room-out, room)
 		}

@@ -80,6 +80,10 @@ func (d *decoder) block(dst []byte, c check) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if d.isFull() {
+		undoDeltas(dst[:n], d.chain)
+		return n, nil
+	}
 	packed := d.next - data
 	if h.packed != unknown && h.packed != uint64(packed) || h.text != unknown && h.text != uint64(n) {
 		return 0, corrupt.Errorf("xz: block at byte %d has %d compressed and %d decoded bytes, but its header has other sizes", start, packed, n)

@@ -19,7 +19,8 @@ const (
 type lzma struct {
 	rangeDecoder
 	out      []byte
-	at, base int // index in out of the next byte, and of the first byte that matches may refer to
+	at, base int  // index in out of the next byte, and of the first byte that matches may refer to
+	isPart   bool // out may end within the text
 
 	lc, lp, pb uint
 	state      uint32    // kinds of the last few symbols
@@ -90,6 +91,9 @@ func (l *lengths) reset() {
 	reset(l.high[:])
 }
 
+// isFull reports whether all wanted bytes of a part are decoded.
+func (z *lzma) isFull() bool { return z.isPart && z.at == len(z.out) }
+
 // run decodes symbols until out[:end] is full, or until the end marker.
 func (z *lzma) run(end int) (atMarker bool, err error) {
 	mask := 1<<z.pb - 1
@@ -106,6 +110,9 @@ func (z *lzma) run(end int) (atMarker bool, err error) {
 		// Data past the end reads as zeros, so a truncated stream often shows as a bad distance.
 		if int(distance) >= z.at-z.base || z.pos > len(z.data) {
 			return false, z.damaged()
+		}
+		if int(size) > end-z.at && z.isPart && end == len(z.out) {
+			size = uint32(end - z.at)
 		}
 		if int(size) > end-z.at {
 			return false, corrupt.Errorf("xz: the match before byte %d of the data has %d bytes, only %d are expected", z.pos, size, end-z.at)

@@ -18,7 +18,7 @@ import "varve/codec/internal/corrupt"
 func (d *decoder) lzma2(dst []byte) (int, error) {
 	d.out, d.at, d.base = dst, 0, 0
 	isFirst, hasProperties, hasState := true, false, false
-	for {
+	for !d.isFull() {
 		control, err := d.take(1)
 		if err != nil {
 			return 0, err
@@ -52,6 +52,7 @@ func (d *decoder) lzma2(dst []byte) (int, error) {
 			return 0, err
 		}
 	}
+	return d.at, nil
 }
 
 // badControl returns the error for the control byte before the current position.
@@ -61,6 +62,9 @@ func (d *decoder) badControl(c byte, why string) error {
 
 // room returns the end in d.out of a chunk's text of the given size.
 func (d *decoder) room(size int) (int, error) {
+	if d.isPart {
+		return min(d.at+size, len(d.out)), nil
+	}
 	if size > len(d.out)-d.at {
 		return 0, corrupt.Errorf("xz: the chunk before byte %d decodes to %d bytes, only %d of %d are expected", d.next, size, len(d.out)-d.at, len(d.out))
 	}
@@ -119,6 +123,9 @@ func (d *decoder) lzmaChunk(control byte) error {
 	atMarker, err := d.run(end)
 	if err != nil {
 		return err
+	}
+	if d.isFull() {
+		return nil
 	}
 	d.normalize()
 	if atMarker || !d.atEnd() {

@@ -46,6 +46,9 @@ type decoder struct {
 	cursor
 	blocks []record // blocks of the current stream
 	chain  []Filter // filters of the current block to undo after LZMA2
+
+	onBlock func(out, size, at int, c check) // called after each block, unless it is nil
+	before  int                              // decoded bytes of the streams before this one
 	lzma
 }
 
@@ -64,6 +67,7 @@ func borrow(src []byte) *decoder {
 // release returns the decoder to its pool, without references to buffers.
 func (d *decoder) release() {
 	d.src, d.data, d.out = nil, nil, nil
+	d.isPart, d.onBlock, d.before = false, nil, 0
 	decoders.Put(d)
 }
 
@@ -79,6 +83,7 @@ func Decode(dst, src []byte) (int, error) {
 func (d *decoder) streams(dst []byte) (int, error) {
 	n := 0
 	for {
+		d.before = n
 		size, err := d.stream(dst[n:])
 		if err != nil {
 			return n, err
@@ -119,9 +124,13 @@ func (d *decoder) stream(dst []byte) (int, error) {
 		if d.next < len(d.src) && d.src[d.next] == 0 { // a block's header never begins with 0: the index
 			return n, d.end(head[6:8])
 		}
+		at := d.next
 		size, err := d.block(dst[n:], check)
 		if err != nil {
 			return n, err
+		}
+		if d.onBlock != nil {
+			d.onBlock(d.before+n, size, at, check)
 		}
 		n += size
 	}

@@ -50,24 +50,41 @@ var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
 // Decode decodes all frames in src to the beginning of dst and returns the decoded length. More than len(dst) bytes are
 // an error.
-func Decode(dst, src []byte) (n int, err error) {
+func Decode(dst, src []byte) (n int, err error) { return decode(dst, src, nil) }
+
+// decode is Decode. It calls onFrame after each frame with the number of decoded bytes before it, its decoded size and
+// its position in src.
+func decode(dst, src []byte, onFrame func(out, size, at int)) (n int, err error) {
 	if len(src) == 0 {
 		return 0, corrupt.Errorf("zstd: the chunk is empty, must have at least one frame")
 	}
 	d := decoders.Get().(*decoder)
-	d.dst, d.src = dst, src[:len(src):len(src)] // padded looks at the capacity of literals, which are part of src
-	d.op, d.ip = 0, 0
+	d.begin(dst, src)
 	for d.ip < len(src) && err == nil {
-		err = d.frame()
+		out, at := d.op, d.ip
+		if err = d.frame(); err == nil && onFrame != nil {
+			onFrame(out, d.op-out, at)
+		}
 	}
 	n = d.op
-	d.dst, d.src, d.literals = nil, nil, nil
-	d.sequence, d.streams = sequencer{}, streams{}
-	decoders.Put(d)
+	d.release()
 	if err != nil {
 		return 0, err
 	}
 	return n, nil
+}
+
+// begin prepares for decoding src to dst.
+func (d *decoder) begin(dst, src []byte) {
+	d.dst, d.src = dst, src[:len(src):len(src)] // padded looks at the capacity of literals, which are part of src
+	d.op, d.ip = 0, 0
+}
+
+// release returns the decoder to its pool, without references to buffers.
+func (d *decoder) release() {
+	d.dst, d.src, d.literals = nil, nil, nil
+	d.sequence, d.streams = sequencer{}, streams{}
+	decoders.Put(d)
 }
 
 // A decoder is the state of one call, and reusable memory.
@@ -77,6 +94,9 @@ type decoder struct {
 	start    int // start of the frame in dst
 	blockMax int // maximum number of decoded bytes of a block
 	recent   [3]int
+
+	isPart bool // only the first need bytes are wanted
+	need   int
 
 	literals []byte // literals of the block; literalRoom more bytes may be read
 	scratch  [maxBlock + literalRoom]byte
@@ -182,7 +202,7 @@ func (d *decoder) number(size int) (v uint64, err error) {
 
 // body decodes the blocks of a frame, and checks its size and its checksum if the header has them.
 func (d *decoder) body(h header) error {
-	if h.hasSize && h.size > uint64(len(d.dst)-d.op) {
+	if h.hasSize && h.size > uint64(len(d.dst)-d.op) && !d.isPart {
 		return corrupt.Errorf("zstd: frame of %d bytes, only %d are expected", h.size, len(d.dst)-d.op)
 	}
 	d.start = d.op
@@ -193,6 +213,9 @@ func (d *decoder) body(h header) error {
 		var err error
 		if last, err = d.block(); err != nil {
 			return err
+		}
+		if d.isPart && d.op >= d.need {
+			return nil
 		}
 	}
 	got := d.dst[d.start:d.op]
