@@ -22,6 +22,8 @@ type array interface {
 	Pipeline(coords []int64) (*codec.Pipeline, error)
 	Locate(ctx context.Context, coords []int64) (manifest.Location, error)
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
+	// Origins returns the sources of a chunk.
+	Origins(ctx context.Context, coords []int64) (rows []int64, err error)
 	ReadStored(ctx context.Context, l *manifest.Location, from, length int64) ([]byte, error)
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error
 }

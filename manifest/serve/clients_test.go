@@ -32,12 +32,25 @@ const demo = "../../fixtures/demo"
 // serveFiles builds a manifest of files and serves it over TCP.
 func serveFiles(t *testing.T, files ...string) (address, dir string) {
 	t.Helper()
+	dir = buildFiles(t, "demo.varve", files...)
+	return serveManifests(t, dir), dir
+}
+
+// buildFiles builds a manifest of files.
+func buildFiles(t *testing.T, name string, files ...string) (dir string) {
+	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "config"))
-	dir = filepath.Join(t.TempDir(), "demo.varve")
+	dir = filepath.Join(t.TempDir(), name)
 	if _, err := ingest.Build(t.Context(), dir, &ingest.Options{Sources: ingest.Sources{Names: files}, Writer: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	h, err := serve.New(t.Context(), []string{dir}, &serve.Options{Reload: -1, Store: store.Options{Trusted: true}})
+	return dir
+}
+
+// serveManifests serves manifests and returns the address.
+func serveManifests(t *testing.T, dirs ...string) string {
+	t.Helper()
+	h, err := serve.New(t.Context(), dirs, &serve.Options{Reload: -1, Store: store.Options{Trusted: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +61,7 @@ func serveFiles(t *testing.T, files ...string) (address, dir string) {
 			t.Error(err)
 		}
 	})
-	return s.URL, dir
+	return s.URL
 }
 
 // months returns the files of the demo.

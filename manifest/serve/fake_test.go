@@ -87,6 +87,8 @@ func (a *fakeArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	return p.Encode(nil, codec.Elems{Fixed: a.bytes(c.Origin, c.Codec)})
 }
 
+func (a *fakeArray) Origins(context.Context, []int64) ([]int64, error) { return []int64{0}, nil }
+
 func (a *fakeArray) ReadStored(ctx context.Context, l *manifest.Location, from, length int64) ([]byte, error) {
 	data, err := a.Chunk(ctx, l.Coords)
 	if err != nil {

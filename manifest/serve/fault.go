@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"html"
 	"io/fs"
 	"net/http"
 	"os"
@@ -81,6 +83,14 @@ func refuse(w http.ResponseWriter, r *http.Request, f *fault) {
 	for _, name := range []string{"Content-Encoding", "ETag", "Accept-Ranges", "Vary"} {
 		h.Del(name)
 	}
+	if wantsPage(r) {
+		h.Set("Cache-Control", "no-store")
+		if f.Retry > 0 {
+			h.Set("Retry-After", strconv.Itoa(f.Retry))
+		}
+		writeFaultPage(w, r, f)
+		return
+	}
 	data, err := json.Marshal(f)
 	if err != nil {
 		data = []byte(`{}`) // cannot happen: the struct has only strings and numbers
@@ -96,6 +106,30 @@ func refuse(w http.ResponseWriter, r *http.Request, f *fault) {
 		return
 	}
 	if _, err := w.Write(append(data, '\n')); err != nil {
+		return // the client has disconnected
+	}
+}
+
+// writeFaultPage answers a browser with a page about a fault.
+func writeFaultPage(w http.ResponseWriter, r *http.Request, f *fault) {
+	data := &page{Title: strconv.Itoa(f.Status) + " " + f.Kind, Lead: f.Reason, Base: "/", Fault: f}
+	if rec, ok := w.(*recorder); ok {
+		data.Base = rec.base
+	}
+	var b bytes.Buffer
+	if err := pages().Execute(&b, data); err != nil {
+		b.Reset()
+		b.WriteString(html.EscapeString(f.Reason)) // cannot happen: the page has only texts
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(f.Status)
+	if r.Method == http.MethodHead {
+		return
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
 		return // the client has disconnected
 	}
 }

@@ -247,7 +247,7 @@ func (h *Handler) Close() error {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	rec := &recorder{ResponseWriter: w, limit: h.opts.Body}
+	rec := &recorder{ResponseWriter: w, limit: h.opts.Body, base: escapePath(h.base)}
 	h.metrics.busy.Inc()
 	defer func() {
 		h.metrics.busy.Dec()
@@ -320,9 +320,11 @@ func (h *Handler) servePath(w *recorder, r *http.Request, k key) {
 	if at == nil {
 		name, slash := k.cut()
 		if at = h.byName[name]; at == nil {
-			if whole != "" || !h.serveIndex(w, r) {
+			if whole != "" {
 				refuse(w, r, errNoKey)
+				return
 			}
+			h.serveCatalogue(w, r)
 			return
 		}
 		if !slash {

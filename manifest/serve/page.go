@@ -7,12 +7,15 @@ import (
 	"crypto/sha256"
 	_ "embed" // the page
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"html/template"
 	"math"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -44,7 +47,7 @@ var pages = sync.OnceValue(func() *template.Template {
 var policy = func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+		"'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 }()
 
 // wantsPage reports whether the client asks for HTML, as browsers do.
@@ -108,9 +111,10 @@ func servePageData(w http.ResponseWriter, r *http.Request, data any) {
 // page is the data of the template.
 type page struct {
 	Title, Lead string
-	Index       []string // names of manifests, on the page that lists them
-	Base        string   // the path of the manifest, with a final slash
-	Doc         string   // the path of the node's zarr.json
+	Cards       []card // the manifests, in the catalogue
+	Fault       *fault // on the page of a fault
+	Base        string // the path of the manifest, with a final slash
+	Doc         string // the path of the node's zarr.json
 	Crumbs      []link
 	Snapshot    *manifest.Snapshot
 	Own         string // the snapshot's own, permanent address
@@ -169,6 +173,7 @@ type axisChoice struct {
 	Name   string
 	Length int64
 	Value  string
+	Ends   string // its first and last time
 	X, Y   bool
 }
 
@@ -195,9 +200,13 @@ func pageOf(s *site, at *address, origin string, n node) *page {
 		p.Lead = cf.TextIn(attributes, "title")
 	}
 	for name, raw := range attributes.All() {
-		p.Attrs = append(p.Attrs, fact{name, shorten(plainJSON(raw))})
+		value := plainJSON(raw)
+		if n.array != nil && name == fillName {
+			value = fillText(value)
+		}
+		p.Attrs = append(p.Attrs, fact{name, shorten(value)})
 	}
-	p.Ways = ways(origin+strings.TrimSuffix(p.Base, "/"), n)
+	p.Ways = ways(origin+strings.TrimSuffix(p.Base, "/"), n, n.array == nil && s.hasGroups(n.path))
 	return p
 }
 
@@ -211,6 +220,26 @@ func (p *page) addSnapshots(s *site, at *address, n node) {
 			p.Held = o.held[inFull]
 		}
 	}
+}
+
+// hasGroups reports whether there are groups below a group.
+func (s *site) hasGroups(group string) bool {
+	return slices.ContainsFunc(s.nodes, func(n node) bool { return n.array == nil && n.path != group && isBelow(n.path, group) })
+}
+
+func isBelow(p, group string) bool { return group == "" || strings.HasPrefix(p, group+"/") }
+
+// fillName is the attribute in which xarray stores the fill value: floating-point numbers as the base64 of a float64,
+// because JSON has no NaN.
+const fillName = "_FillValue"
+
+// fillText returns a fill value in words.
+func fillText(text string) string {
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(b) != 8 {
+		return text
+	}
+	return strconv.FormatFloat(math.Float64frombits(binary.LittleEndian.Uint64(b)), 'g', -1, 64)
 }
 
 // plainJSON returns a JSON string without its quotes, and other JSON unchanged.
@@ -271,8 +300,8 @@ func (s *site) spec(a array) *manifest.Array {
 }
 
 // choose fills the form that selects the slice to draw, from the query.
-func (p *arrayPage) choose(a array, query url.Values) {
-	sl, err := parseSlice(a, query)
+func (p *arrayPage) choose(ctx context.Context, s *site, a array, query url.Values) {
+	sl, err := s.slice(ctx, a, query)
 	if err != nil {
 		p.Why = err.Error()
 		// The page should still show a form when the query is invalid.
@@ -285,6 +314,11 @@ func (p *arrayPage) choose(a array, query url.Values) {
 	plotQuery := url.Values{"as": {"svg"}}
 	for axis, name := range sl.names {
 		choice := axisChoice{Name: name, Length: a.Grid().Shape()[axis], X: axis == sl.x, Y: axis == sl.y, Value: query.Get(name)}
+		if c := s.coordinate(a, name); c != nil && momentNames(c) != nil {
+			if first, last := s.ends(ctx, c); first != "" {
+				choice.Ends = first + " to " + last
+			}
+		}
 		p.Axes = append(p.Axes, choice)
 		if choice.Value != "" {
 			plotQuery.Set(name, choice.Value)
@@ -300,6 +334,9 @@ func (p *arrayPage) choose(a array, query url.Values) {
 
 // chunksShown is the largest number of chunks that a page lists.
 const chunksShown = 20
+
+// originsShown is the largest number of sources that are listed for a chunk.
+const originsShown = 4
 
 // list adds the locations of chunks, starting at a chunk number.
 func (p *arrayPage) list(ctx context.Context, s *site, a array, from string) {
@@ -335,22 +372,22 @@ func (s *site) chunkRow(ctx context.Context, a array, coords []int64, loc *manif
 	if isStored(loc) {
 		row.Stored, row.Offset, row.Size = true, loc.Offset, loc.Size
 		row.Source = s.sourceName(ctx, loc.Source)
+		return row
 	}
+	rows, err := a.Origins(ctx, coords)
+	if err != nil {
+		return row // the kind is right without them
+	}
+	var names []string
+	for i, n := range rows {
+		if i == originsShown {
+			names = append(names, fmt.Sprintf("and %d more", len(rows)-i))
+			break
+		}
+		names = append(names, s.sourceName(ctx, n))
+	}
+	row.Source = strings.Join(names, ", ")
 	return row
-}
-
-// serveIndex answers with a page that lists the manifests, if the client asks for HTML.
-func (h *Handler) serveIndex(w http.ResponseWriter, r *http.Request) bool {
-	if !wantsPage(r) {
-		return false
-	}
-	note(w, kindPage)
-	p := &page{Title: "varve", Base: escapePath(h.base)}
-	for _, at := range h.places {
-		p.Index = append(p.Index, at.name)
-	}
-	servePageData(w, r, p)
-	return true
 }
 
 // escape escapes a name as one segment of a URL path.

@@ -3,6 +3,7 @@ package serve
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -46,9 +47,9 @@ func TestPages(t *testing.T) {
 	d := weather(t)
 	s := start(t, newHandler(t, d))
 	cases := map[string][]string{
-		"/":             {"a test", `href="/t2m"`, "verbatim", "xr.open_zarr(\"" + s.URL + "\")"},
-		"/g%20h":        {`href="/g%20h/%C3%BC%20%23%2541:x%3F&amp;"`, "ü #%41:x?&amp;"},
-		"/t2m":          {"&lt;script&gt;", "rectilinear", "<svg class=\"mosaic\"", `class="r`, "c/0/0/1", "source ü.bin", "as=svg", "/regular/t2m"},
+		"/":             {"a test", `href="/t2m"`, "verbatim", "xr.open_datatree(\"" + s.URL + "\", engine=\"zarr\")"},
+		"/g%20h":        {"xr.open_zarr(\"" + s.URL + "/g%20h\")", `href="/g%20h/%C3%BC%20%23%2541:x%3F&amp;"`, "ü #%41:x?&amp;"},
+		"/t2m":          {"&lt;script&gt;", "rectilinear", "<svg class=\"mosaic\"", `class="r`, "c/0/0/1", "source ü.bin", "as=svg", "/regular/t2m", `<div class="wrap attr">2</div>`},
 		"/t2m/":         {"&lt;script&gt;"},
 		"/t2m?listed=3": {"c/1/0/1"},
 		"/big?time=3:7": {`value="3:7"`},
@@ -102,13 +103,58 @@ func checkScript(t *testing.T, path string, got answer) {
 func TestWays(t *testing.T) {
 	d := newFake(t)
 	const name = `a"]; import os; os.system("x") #'; rm -rf ~; '`
-	for _, w := range ways("http://h:1/a", node{path: "g/" + name, array: d.arrays[1]}) {
+	for _, w := range ways("http://h:1/a", node{path: "g/" + name, array: d.arrays[1]}, false) {
 		if w.Name != "GDAL" && strings.Contains(w.Value, `a"]`) {
 			t.Errorf("%s: a name is not quoted: %s", w.Name, w.Value)
 		}
 	}
 	if got, want := shellQuoted("a'b $c"), `'a'\''b $c'`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestDates: a slice can be selected by dates of a time coordinate.
+func TestDates(t *testing.T) {
+	s := newHandler(t, weather(t)).byName[""].plain[inFull].Load()
+	a := s.v3.arrays["t2m"].array
+	for query, want := range map[string]string{
+		"time=2010-01-03": "2 1", "time=2010-01-03T00": "2 1", "time=2010-01-03 00:00:00": "2 1", "time=2010-01": "0 1", "time=3": "3 1",
+		"across=time&up=-&time=2010-01-03:2010-01-05": "2 3", "across=time&up=-&time=2010-01:2010-01": "0 8", "across=time&up=-&time=2:4": "2 2",
+		"time=2010-02-01": "", "time=2009-12": "", "time=2010-13": "", "lat=2010-01-03": "", "time=2010-01-03T12": "", "across=time&up=-&time=2010-01-05:2010-01-03": "",
+	} {
+		q, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sl, err := s.slice(t.Context(), a, q)
+		got := ""
+		if err == nil {
+			got = fmt.Sprint(sl.region.Origin[0], sl.region.Shape[0])
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q: %v", query, got, want, err)
+		}
+	}
+}
+
+// TestFaultPages: a browser gets faults as pages, and a program as JSON.
+func TestFaultPages(t *testing.T) {
+	s := start(t, newHandlerOf(t, &Options{Base: "/a<b", open: fakeOpen(newFake(t))}, "one.varve"))
+	got := ask(t, "GET", s.URL+"/a%3Cb/nothing", "Accept", browser)
+	if got.status != 404 || !strings.Contains(got.body, "<h1>404 no such key</h1>") || !strings.Contains(got.body, `href="/a%3Cb/"`) || got.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %v %s", got.status, got.header, got.body)
+	}
+	if got := ask(t, "GET", s.URL+"/a%3Cb/nothing"); got.status != 404 || !strings.HasPrefix(got.body, `{"status":404`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// TestTreeWays: a group with groups is opened as a tree.
+func TestTreeWays(t *testing.T) {
+	for tree, want := range map[bool]string{false: `xr.open_zarr("http://h")`, true: `xr.open_datatree("http://h", engine="zarr")`} {
+		if got := ways("http://h", node{}, tree)[0].Value; !strings.Contains(got, want) {
+			t.Errorf("%v: %s", tree, got)
+		}
 	}
 }
 
@@ -135,6 +181,18 @@ func TestIndex(t *testing.T) {
 	got := ask(t, "GET", s.URL+"/", "Accept", browser)
 	if got.status != 200 || !strings.Contains(got.body, `href="/one/"`) || !strings.Contains(got.body, `href="/two/"`) {
 		t.Errorf("%d %s", got.status, got.body)
+	}
+	var list struct{ Manifests []card }
+	got = ask(t, "GET", s.URL+"/")
+	if err := json.Unmarshal([]byte(got.body), &list); err != nil || len(list.Manifests) != 2 {
+		t.Fatalf("%v: %s", err, got.body)
+	}
+	c := list.Manifests[1]
+	if c.Name != "two" || c.Address != "/two/" || c.Arrays == 0 || c.Bytes == 0 || c.Snapshot == "" || len(c.Dimensions) == 0 {
+		t.Errorf("%+v", c)
+	}
+	if picture := ask(t, "GET", s.URL+c.Picture); picture.status != 200 || !strings.Contains(picture.body, "<svg") {
+		t.Errorf("%s: %d", c.Picture, picture.status)
 	}
 	if got := ask(t, "GET", s.URL+"/one/big", "Accept", browser); !strings.Contains(got.body, s.URL+"/one/regular/big") {
 		t.Errorf("%d, and the page does not contain the address of the array", got.status)

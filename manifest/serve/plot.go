@@ -30,7 +30,7 @@ func (s *site) serveLayout(w http.ResponseWriter, r *http.Request, a array) {
 
 // servePlot answers with a drawing of a slice.
 func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form string) {
-	sl, err := parseSlice(a, r.URL.Query())
+	sl, err := s.slice(r.Context(), a, r.URL.Query())
 	if err == nil && form != "svg" && form != "png" {
 		err = badSlice("as=%.20q is neither svg, png nor layout", form)
 	}

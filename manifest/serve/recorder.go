@@ -15,6 +15,7 @@ type recorder struct {
 	sent   int64
 	err    error // why the request failed
 	limit  time.Duration
+	base   string   // the path of the Handler
 	user   string   // who asks: a name, or an address
 	keep   []string // Cache-Control of keys that never change; nil if they may
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -61,6 +62,15 @@ func parseSlice(a array, query url.Values) (*slice, error) {
 		}
 	}
 	return s, s.clip(query)
+}
+
+// slice reads a slice from a query, which may select by dates.
+func (s *site) slice(ctx context.Context, a array, query url.Values) (*slice, error) {
+	query, err := s.positions(ctx, a, query)
+	if err != nil {
+		return nil, err
+	}
+	return parseSlice(a, query)
 }
 
 func (s *slice) pickAxes(query url.Values) error {

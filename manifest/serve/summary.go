@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 
 	"varve/codec"
@@ -114,10 +113,7 @@ func (s *site) preview(ctx context.Context, a array) string {
 	if err != nil {
 		return ""
 	}
-	write := momentNames(a)
-	if write == nil {
-		write = func(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
-	}
+	write := numberNames(a)
 	parts := []string{write(first[0])}
 	if n > 1 {
 		parts = append(parts, write(first[1]))
@@ -174,7 +170,7 @@ func (p *page) describe(ctx context.Context, s *site, a array, query url.Values)
 	if err := spec.CheckDecoding(); err != nil {
 		ap.Why = err.Error()
 	} else {
-		ap.choose(a, query)
+		ap.choose(ctx, s, a, query)
 	}
 	ap.list(ctx, s, a, query.Get("listed"))
 	p.listBeside(s, a)
@@ -234,9 +230,9 @@ func codecsOf(specs []codec.Spec) []fact {
 	return out
 }
 
-// ways returns code to paste for each client. Names come from files and the code is executed, so every name
-// is quoted for its language.
-func ways(address string, n node) []fact {
+// ways returns code to paste for each client, for a tree if there are groups below the node. Names come from files and
+// the code is executed, so every name is quoted for its language.
+func ways(address string, n node, tree bool) []fact {
 	regular := n.array == nil || n.array.Schema().ChunkGrid.Name == zarrjson.Regular
 	literal := func(s string) string {
 		b, err := json.Marshal(s) // a JSON string is a valid literal in Python and JavaScript
@@ -253,7 +249,11 @@ func ways(address string, n node) []fact {
 	if group != "" {
 		at += "/" + escapePath(group)
 	}
-	xarray := "import xarray as xr, zarr\nzarr.config.set({\"array.rectilinear_chunks\": True})\nds = xr.open_zarr(" + literal(at) + ")"
+	open := "ds = xr.open_zarr(" + literal(at) + ")"
+	if tree {
+		open = "tree = xr.open_datatree(" + literal(at) + ", engine=\"zarr\")"
+	}
+	xarray := "import xarray as xr, zarr\nzarr.config.set({\"array.rectilinear_chunks\": True})\n" + open
 	python := "import zarr\nzarr.config.set({\"array.rectilinear_chunks\": True})\ngroup = zarr.open_group(" + literal(at) + ", mode=\"r\")"
 	below, kind, gdal := "", "group", ""
 	if n.path != "" {
