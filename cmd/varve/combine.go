@@ -63,7 +63,7 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	o.addMatch(f)
 	addWorkers(f, &o.workers, "read this `number` of files at once")
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and list them")
-	addDownload(f, &o.download)
+	addFetch(f, &o.download)
 	f.StringArrayVar(&o.allow, "allow", nil, "let files refer to other files below this `folder`, besides their own folder")
 	f.StringVar(&o.gribIndex, "grib-index", "auto", "use index files beside GRIB files (.idx, .index): `auto`, ignore or require")
 	f.StringArrayVar(&o.gribTemplates, "grib-template", nil, "take message headers from this GRIB `file`: only index files are read of all others")

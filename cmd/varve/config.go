@@ -39,7 +39,7 @@ func (o *combineOptions) takeConfig(cmd *cobra.Command) error {
 			return usageError{fmt.Errorf("%s: line %d: %s: %w", o.config, value.Line, name, err)}
 		}
 	}
-	return nil
+	return useAccess(cmd)
 }
 
 // setFlag sets a flag to the text of a YAML value. It does not use the value itself: in YAML, 010 is

@@ -110,7 +110,8 @@ It does not copy or change the files. Try "varve demo" first.
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return useAccess(c) },
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetGlobalNormalizationFunc(currentFlagName)
 	root.SetVersionTemplate("{{.Version}}\n")

@@ -34,11 +34,7 @@ type allowOptions struct {
 
 func (o *allowOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&o.allow, "allow", nil, "let OUT read below this `place`, a folder or URL, as VARVE_ALLOW does; or once: varve trust")
-	addDownload(cmd.Flags(), &o.download)
-}
-
-func addDownload(f *pflag.FlagSet, to *bool) {
-	f.BoolVar(to, "download", false, "fetch whole files from servers that do not support range requests")
+	addFetch(cmd.Flags(), &o.download)
 }
 
 // storeOptions returns what the flags and the environment permit.

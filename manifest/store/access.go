@@ -224,7 +224,7 @@ func (x *access) checkURL(name string) error {
 	if slices.ContainsFunc(x.urls, func(p *url.URL) bool { return source.URLWithin(u, p) }) {
 		return nil
 	}
-	return x.forbid(u.Redacted(), (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Dir(u.Path)}).String())
+	return x.forbid(source.Shown(name), (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Dir(u.Path)}).String())
 }
 
 // ForbiddenError is returned if a source may not be read, because somebody else built the manifest, or a link leads to

@@ -13,7 +13,6 @@ import (
 	"maps"
 	"net/url"
 	"os"
-	"os/user"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -127,24 +126,10 @@ func sealSum(key []byte, prefixes []string) []byte {
 
 const keySize = 32
 
-// configDir returns the user's config folder. In services and containers the environment may not name
-// it, so it also looks at the user's home.
-func configDir() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err == nil {
-		return dir, nil
-	}
-	me, failed := user.Current()
-	if failed != nil || me.HomeDir == "" {
-		return "", err
-	}
-	return filepath.Join(me.HomeDir, ".config"), nil
-}
-
 // sealKey returns the user's key. With create it makes a key if there is none. Two processes that do so
 // at the same time get the same key.
 func sealKey(create bool) ([]byte, error) {
-	dir, err := configDir()
+	dir, err := source.ConfigDir()
 	if err != nil {
 		return nil, err
 	}

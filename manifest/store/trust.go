@@ -126,7 +126,7 @@ func trustName(name string) string {
 }
 
 func trustFile(name string) (string, error) {
-	dir, err := configDir()
+	dir, err := source.ConfigDir()
 	if err != nil {
 		return "", err
 	}

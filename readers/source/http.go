@@ -30,8 +30,10 @@ type remote struct {
 	opts   *Options
 	single *oneByOne
 	client *http.Client
-	slots  chan struct{} // holds one element per request in progress
-	hint   func() string // returns advice for a request that was denied; may be nil
+	slots  chan struct{}                 // holds one element per request in progress
+	hint   func(refused *url.URL) string // returns advice for a request that was denied; may be nil
+	// credentials are of a server that is no object store; else nil.
+	credentials *credentials
 
 	id      Identity
 	head    []byte // the bytes of the first request, until Prefetched returns them
@@ -232,12 +234,19 @@ func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error)
 	}
 	defer resp.Body.Close()
 	a := &answer{Response: resp, body: io.TeeReader(resp.Body, watch)}
-	if err := use(a); err != nil {
+	err = r.credentials.checkLogin(a)
+	if err == nil {
+		err = use(a)
+	}
+	if err != nil {
 		r.target.CompareAndSwap(target, nil)
-		if target != nil && a.StatusCode/100 == 4 {
+		switch {
+		case target != nil && a.StatusCode/100 == 4:
 			err = &expired{err} // the target of a redirect is often signed and expires; try the origin again
-		} else if r.hint != nil && errors.Is(err, fs.ErrPermission) {
-			err = fmt.Errorf("%w (%s)", err, refusalHint(err, r.hint))
+		case a.StatusCode == http.StatusUnauthorized && r.endSession():
+			err = &expired{err} // so do cookies of a login; try without
+		case r.hint != nil && errors.Is(err, fs.ErrPermission):
+			err = fmt.Errorf("%w (%s)", err, refusalHint(err, func() string { return r.hint(a.Request.URL) }))
 		}
 		return causeOf(ctx, err)
 	}
@@ -246,6 +255,9 @@ func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error)
 	}
 	return nil
 }
+
+// endSession forgets the cookies of the source's host, and reports whether there were any.
+func (r *remote) endSession() bool { return r.credentials != nil && r.credentials.cookie.end(r.origin) }
 
 // request returns a request for ranges, or for the whole file. target is the last target of redirects, or nil.
 func (r *remote) request(ctx context.Context, target *url.URL, want []Range) (*http.Request, error) {

@@ -81,7 +81,9 @@ func (r *remote) checkRedirect(req *http.Request, via []*http.Request) error {
 	if err := r.mayRedirect(req, via); err != nil {
 		return &redirectError{req.URL.Scheme + "://" + req.URL.Host, err}
 	}
-	r.followed.add(req.URL)
+	if !r.credentials.isLoginHop(via[len(via)-1].URL, req.URL) {
+		r.followed.add(req.URL)
+	}
 	req.Header.Del("Referer")
 	// net/http removes only its own list of sensitive headers; Options.Header may have others.
 	if !sameHost(req.URL, r.origin) {
@@ -103,7 +105,7 @@ func (r *remote) mayRedirect(req *http.Request, via []*http.Request) error {
 	case last.Scheme == "https" && req.URL.Scheme == "http":
 		return fmt.Errorf("a redirect from https must lead to https")
 	}
-	if r.opts.Allow != nil {
+	if r.opts.Allow != nil && !r.credentials.isLoginHop(via[len(via)-1].URL, req.URL) {
 		return r.opts.Allow(req.URL.String())
 	}
 	return nil

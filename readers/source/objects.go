@@ -22,33 +22,45 @@ import (
 // configuration of unused stores is not read.
 type stores struct {
 	mu   sync.Mutex
-	made map[string]object.Store // by scheme
+	made map[string]object.Store // by scheme, or by bucket if the access file has an entry for it
 	// noted holds the identities of objects in recent listings, so that opening them needs no request.
 	noted map[string]Identity
 }
 
-// service returns the store of a scheme.
-func (s *stores) service(ctx context.Context, scheme string) (object.Store, error) {
+// service returns the store of a bucket.
+func (o *Opener) service(ctx context.Context, scheme, bucket string) (object.Store, error) {
+	key := scheme
+	var settings *s3.Settings
+	if scheme == "s3" {
+		var err error
+		if settings, err = o.bucketSettings(bucket); err != nil {
+			return nil, err
+		}
+		if settings != nil {
+			key += "://" + bucket
+		}
+	}
+	s := &o.stores
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if service := s.made[scheme]; service != nil {
+	if service := s.made[key]; service != nil {
 		return service, nil
 	}
-	service, err := newService(ctx, scheme)
+	service, err := newService(ctx, scheme, settings)
 	if err != nil {
 		return nil, err
 	}
 	if s.made == nil {
 		s.made = map[string]object.Store{}
 	}
-	s.made[scheme] = service
+	s.made[key] = service
 	return service, nil
 }
 
-func newService(ctx context.Context, scheme string) (object.Store, error) {
+func newService(ctx context.Context, scheme string, settings *s3.Settings) (object.Store, error) {
 	switch scheme {
 	case "s3":
-		return s3.New(ctx)
+		return s3.New(ctx, settings)
 	case "gs":
 		return gcs.New()
 	case "az":
@@ -122,7 +134,7 @@ func (o *Opener) bucket(ctx context.Context, name string) (*bucket, string, erro
 	if err != nil {
 		return nil, "", err
 	}
-	service, err := o.stores.service(ctx, scheme)
+	service, err := o.service(ctx, scheme, at)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", name, err)
 	}
@@ -191,7 +203,7 @@ func (b *bucket) openLatest(ctx context.Context, key string) (*remote, error) {
 // remote returns the remote for an address on the store's server. Its errors contain name, not the address.
 func (b *bucket) remote(name string, address *url.URL) *remote {
 	r := newRemote(b.opener, address)
-	r.name, r.hint = name, b.service.Hint
+	r.name, r.hint = name, func(*url.URL) string { return b.service.Hint() }
 	r.client.Transport = b.service.Transport(b.name, r.client.Transport)
 	r.single.add(address.Host) // no object store sends several ranges
 	return r

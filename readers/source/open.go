@@ -51,6 +51,8 @@ type Options struct {
 	TempDir string
 	// Header is sent with every request, but not to other hosts to which a server redirects.
 	Header map[string][]string
+	// Access has the credentials for servers and buckets. Nil means that of SetDefaultAccess, or else UserAccess.
+	Access *Access
 	// Allow, if set, is called before a name is opened and before a redirect is followed. Its error prevents that,
 	// and should be an ErrForbidden.
 	Allow func(name string) error
@@ -117,6 +119,8 @@ type Opener struct {
 	single    oneByOne
 	stores    stores
 	secrets   secrets
+	user      accessOnce
+	sessions  sessions
 	followed  redirects
 	transport http.RoundTripper
 	own       *http.Transport // the same as transport, unless Options.Transport is set
@@ -314,6 +318,9 @@ func openURL(ctx context.Context, o *Opener, name string, id *Identity) (string,
 		return "", nil, err
 	}
 	r := newRemote(o, o.secrets.whole(u))
+	if err := o.authorized(r); err != nil {
+		return "", nil, fmt.Errorf("%s: %w", r.name, err)
+	}
 	// Each read checks the version, so opening a known one needs no request.
 	if id != nil && !o.opts.Download {
 		r.id = *id

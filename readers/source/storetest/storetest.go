@@ -129,7 +129,7 @@ func S3(t testing.TB) *Store {
 	Setenv(t, map[string]string{
 		"AWS_ENDPOINT_URL_S3": "http://" + at, "AWS_REGION": "eu-test-1", "AWS_ACCESS_KEY_ID": AccessKey, "AWS_SECRET_ACCESS_KEY": SecretKey,
 	})
-	service, err := s3.New(context.Background())
+	service, err := s3.New(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

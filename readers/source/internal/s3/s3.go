@@ -40,16 +40,38 @@ type Service struct {
 	now      func() time.Time
 	signer   *v4.Signer
 	keys     keys
+	origin   string   // where the settings are from, if they are not from the environment
 	regions  sync.Map // by bucket: its region, if it is not region
 }
 
-// New returns the Service for the configuration in the environment and in ~/.aws. It makes no requests.
-func New(ctx context.Context) (*Service, error) {
-	cfg, err := config.LoadDefaultConfig(ctx)
+// Settings are settings of a bucket. The environment and ~/.aws have the others.
+type Settings struct {
+	Origin          string // where they are from, for messages
+	Profile, Region string
+	Endpoint        *url.URL
+	RequesterPays   bool
+	Anonymous       bool
+	// Renew, if set, gets temporary credentials. It is called again before they expire.
+	Renew func(context.Context) (*Temporary, error)
+}
+
+// Temporary are temporary credentials.
+type Temporary struct {
+	AccessKeyID, SecretAccessKey, SessionToken string
+	Expires                                    time.Time // the zero time if they do not expire
+}
+
+// New returns the Service for some settings, which may be nil. It makes no requests.
+func New(ctx context.Context, set *Settings) (*Service, error) {
+	if set == nil {
+		set = &Settings{}
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, set.options()...)
 	if err != nil {
 		return nil, fmt.Errorf("configuration for Amazon S3: %w", err)
 	}
-	s := newService(cfg.Credentials)
+	s := newService(set.provider(cfg.Credentials))
+	s.origin = set.Origin
 	if cfg.Region != "" {
 		s.region = cfg.Region
 	}
@@ -57,12 +79,50 @@ func New(ctx context.Context) (*Service, error) {
 		return nil, fmt.Errorf("configuration for Amazon S3: %q is not a valid name of a region", s.region)
 	}
 	s.virtual = object.IsSet(os.Getenv("AWS_VIRTUAL_HOSTING"))
-	s.pays = strings.EqualFold(os.Getenv("AWS_REQUEST_PAYER"), "requester")
-	if object.IsSet(os.Getenv("AWS_NO_SIGN_REQUEST")) {
+	s.pays = set.RequesterPays || strings.EqualFold(os.Getenv("AWS_REQUEST_PAYER"), "requester")
+	switch {
+	case set.Anonymous:
+		s.keys.anonymous = "the request was not signed, because of anonymous in " + set.Origin
+	case set.Profile == "" && set.Renew == nil && object.IsSet(os.Getenv("AWS_NO_SIGN_REQUEST")):
 		s.keys.anonymous = "the request was not signed, because AWS_NO_SIGN_REQUEST is set"
 	}
-	s.endpoint, err = endpointOf(ctx, &cfg)
+	if s.endpoint = set.Endpoint; s.endpoint == nil {
+		s.endpoint, err = endpointOf(ctx, &cfg)
+	}
 	return s, err
+}
+
+// options returns the options of the configuration.
+func (set *Settings) options() (list []func(*config.LoadOptions) error) {
+	if set.Profile != "" {
+		list = append(list, config.WithSharedConfigProfile(set.Profile))
+	}
+	if set.Region != "" {
+		list = append(list, config.WithRegion(set.Region))
+	}
+	return list
+}
+
+// renewBefore is the time before the expiry of temporary credentials at which new ones are requested. A signed request is
+// valid as long as its credentials, and may take minutes.
+const renewBefore = 5 * time.Minute
+
+// provider returns the provider of the settings, or the given one of the environment.
+func (set *Settings) provider(of aws.CredentialsProvider) aws.CredentialsProvider {
+	if set.Renew == nil {
+		return of
+	}
+	get := aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+		t, err := set.Renew(ctx)
+		if err != nil {
+			return aws.Credentials{}, err
+		}
+		return aws.Credentials{
+			AccessKeyID: t.AccessKeyID, SecretAccessKey: t.SecretAccessKey, SessionToken: t.SessionToken,
+			CanExpire: !t.Expires.IsZero(), Expires: t.Expires,
+		}, nil
+	})
+	return aws.NewCredentialsCache(get, func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = renewBefore })
 }
 
 // At returns the Service of a server with Amazon's protocol. It reads no configuration and signs no request.
@@ -162,6 +222,9 @@ func (s *Service) ParsePage(body []byte, q *object.Query) (*object.Page, error) 
 func (s *Service) Hint() string {
 	if why := s.keys.whyAnonymous(); why != "" {
 		return why
+	}
+	if s.origin != "" {
+		return "the settings of " + s.origin + " were used"
 	}
 	return "AWS_NO_SIGN_REQUEST=YES reads a public bucket; AWS_REQUEST_PAYER=requester a bucket whose readers pay"
 }

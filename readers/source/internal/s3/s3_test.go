@@ -261,7 +261,7 @@ func TestConfiguration(t *testing.T) {
 			for name, value := range c.env {
 				t.Setenv(name, value)
 			}
-			s, err := New(t.Context())
+			s, err := New(t.Context(), nil)
 			if c.wrong {
 				if err == nil || strings.Contains(err.Error(), "hunter2") {
 					t.Errorf("got %v, want an error", err)
