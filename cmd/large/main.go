@@ -3,6 +3,7 @@
 //
 //	make large                                        takes some minutes and 3 GB of disk
 //	make large FILES=10000 OWN=5000 APPENDS=100
+//	go run ./cmd/large -varve ./varve -table differences -different 1000,10000
 //
 // With OWN below some thousands, the memory per file is not meaningful: garbage dominates it.
 //
@@ -18,6 +19,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // bench holds the options of a run.
@@ -27,6 +30,8 @@ type bench struct {
 	files int    // number of files of the archive that most commands read
 	own   int    // number of files with distinct headers
 	grows int    // number of files that are appended one by one
+
+	different []int // numbers of files of the archives whose files all differ
 }
 
 func main() {
@@ -35,16 +40,35 @@ func main() {
 	flag.IntVar(&b.files, "files", 350_400, "number of files of the archive")
 	flag.IntVar(&b.own, "own", 20_000, "number of files that each have their own header")
 	flag.IntVar(&b.grows, "appends", 10_000, "number of files to append one by one")
+	b.different = []int{1000, 3000, 10_000}
+	flag.Func("different", "numbers of files of archives whose files all differ (default 1000,3000,10000)", func(text string) (err error) {
+		b.different, err = numbersIn(text)
+		return err
+	})
+	table := flag.String("table", "", "print only this table: commands, headers, appends or differences")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := b.run(ctx); err != nil {
+	if err := b.run(ctx, *table); err != nil {
 		fmt.Fprintln(os.Stderr, "large:", err)
 		os.Exit(1)
 	}
 }
 
-func (b *bench) run(ctx context.Context) (err error) {
+// numbersIn parses numbers that commas separate.
+func numbersIn(text string) (numbers []int, err error) {
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is no number of files", word)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, nil
+}
+
+// run prints the table with this name, or all tables if the name is empty.
+func (b *bench) run(ctx context.Context, only string) (err error) {
 	if b.varve, err = filepath.Abs(b.varve); err != nil {
 		return err
 	}
@@ -57,10 +81,21 @@ func (b *bench) run(ctx context.Context) (err error) {
 			err = failed
 		}
 	}()
-	for _, table := range []func(context.Context) error{b.commands, b.headers, b.appends} {
-		if err := table(ctx); err != nil {
+	isKnown := false
+	for _, table := range []struct {
+		name  string
+		print func(context.Context) error
+	}{{"commands", b.commands}, {"headers", b.headers}, {"appends", b.appends}, {"differences", b.differences}} {
+		if only != "" && only != table.name {
+			continue
+		}
+		isKnown = true
+		if err := table.print(ctx); err != nil {
 			return err
 		}
+	}
+	if !isKnown {
+		return fmt.Errorf("there is no table %q", only)
 	}
 	return nil
 }
