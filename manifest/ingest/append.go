@@ -130,18 +130,19 @@ func (a *appending) run(ctx context.Context, names []string) (*Result, error) {
 	if n := shown(a.files); n != 1 {
 		what = fmt.Sprintf("append %d files", n)
 	}
+	var why report.Replan
+	var err error
 	if !a.opts.Replan {
 		// Try to extend the old plan first, because that reads no old file. If it does not apply,
 		// the old headers and values are loaded below and everything is planned again.
-		extension, err := a.extension(ctx)
-		if err != nil {
+		var extension *planner.Extension
+		if extension, why, err = a.extension(ctx); err != nil {
 			return refusedPlan(err, int64(len(a.files))), err
 		}
 		if extension != nil {
 			return a.extend(ctx, what, extension)
 		}
 	}
-	var err error
 	if a.before, err = a.reader.Files(ctx, manifest.NewShared()); err != nil {
 		return nil, err
 	}
@@ -150,20 +151,33 @@ func (a *appending) run(ctx context.Context, names []string) (*Result, error) {
 	out, err := a.plan(ctx, what)
 	if err == nil {
 		a.notePassed(out.Report)
+		a.noteReplanned(out.Report, why)
 	}
 	return out, err
 }
 
-// extension plans the new files after the old ones. Of the old files it loads only samples. It returns nil if all
-// files must be planned again.
-func (a *appending) extension(ctx context.Context) (*planner.Extension, error) {
-	rows, err := planner.Samples(a.old, a.files)
-	if err != nil || len(rows) == 0 {
-		return nil, err
+// noteReplanned reports why all files were planned again, unless the caller asked for that.
+func (a *appending) noteReplanned(r *report.Report, why report.Replan) {
+	// The new plan knows the reason why the old one has no state, unless an earlier version made the old one.
+	if why == report.ReplanNoState && a.stateless != "" {
+		why = a.stateless
+	}
+	if why != "" {
+		n := shown(a.before) + shown(a.files)
+		r.Add(report.Finding{Code: report.Replanned, Effect: report.Noted, Count: n, Args: report.Args{"reason": string(why)}})
+	}
+}
+
+// extension plans the new files after the old ones. Of the old files it loads only samples. It returns nil and a
+// reason if all files must be planned again.
+func (a *appending) extension(ctx context.Context) (*planner.Extension, report.Replan, error) {
+	rows, why, err := planner.Samples(a.old, a.files)
+	if err != nil || why != "" {
+		return nil, why, err
 	}
 	samples, err := a.reader.FilesAt(ctx, rows)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	opts := a.opts.Plan
 	opts.ValueBytes = a.opts.ValueBytes

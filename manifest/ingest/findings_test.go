@@ -67,6 +67,8 @@ func TestFindingExamples(t *testing.T) {
 	mustBuild(t, out, names[:2]...)
 	_, err = Append(t.Context(), out, optionsFor(names[1]))
 	causes(report.KnownSource, nil, err)
+	outcome, err = Append(t.Context(), out, optionsFor(names[2]))
+	causes(report.Replanned, outcome, err)
 	outcome, err = check(&Options{Sources: Sources{}}, dir)
 	causes(report.ManifestSkipped, outcome, err)
 

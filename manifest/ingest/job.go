@@ -36,6 +36,7 @@ type job struct {
 	files      []*manifest.File // new files
 	broken     []scan.Broken
 	shared     *manifest.Shared // headers and values that the files of scan parts share
+	stateless  report.Replan    // why the plan has no state for appends
 }
 
 func newJob(repository *repo.Repository, opts *Options) *job {
@@ -187,6 +188,7 @@ func (j *job) plan(ctx context.Context, what string) (*Result, error) {
 	if err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
+	j.stateless = made.Stateless
 	for _, n := range made.Compared {
 		// The digest is enough to compare later files, and large values would fill memory.
 		values := all[n.File].Values

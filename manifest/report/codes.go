@@ -11,6 +11,7 @@ const (
 	UnreadableFile  Code = "unreadable-file"        // a file cannot be read
 	RepeatedSource  Code = "source-repeated"        // a file is named twice
 	KnownSource     Code = "source-known"           // a file is in the manifest already
+	Replanned       Code = "replanned"              // an append had to plan all files again
 	ManifestSkipped Code = "manifest-skipped"       // a manifest in a folder of sources is skipped
 	OutputSkipped   Code = "output-skipped"         // another output of varve in a folder of sources is skipped
 	NotSealed       Code = "manifest-not-sealed"    // reading the manifest needs the allow option

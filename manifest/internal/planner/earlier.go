@@ -1,13 +1,13 @@
 package planner
 
 import (
-	"errors"
 	"slices"
 
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/internal/planner/internal/edge"
+	"varve/manifest/report"
 )
 
 // earlier is the part of an archive that earlier plans have planned. Its samples are the first of env.files. All
@@ -18,8 +18,11 @@ type earlier struct {
 	rows   int                        // the number of sources: the row of the first new file
 }
 
-// errReplan says that new files may change what earlier plans decided.
-var errReplan = errors.New("all files must be planned again")
+// replanError says that new files may change what earlier plans decided.
+type replanError struct{ why report.Replan }
+
+// Error implements error.
+func (e replanError) Error() string { return "all files must be planned again: " + string(e.why) }
 
 // has reports whether a file is a sample.
 func (e *earlier) has(file int32) bool { return e != nil && int(file) < len(e.Samples) }
@@ -62,7 +65,7 @@ func (p *alignment) placeBehind() error {
 	}
 	d := p.dims[e.Dim]
 	if d == nil || d.role != flowing || d.by != byValues {
-		return errReplan
+		return replanError{report.ReplanNewPosition}
 	}
 	starts, end := map[*coord.Coord]int64{}, int64(0)
 	for f, s := range e.Samples {
@@ -74,7 +77,7 @@ func (p *alignment) placeBehind() error {
 	for f := len(e.Samples); f < len(d.of); f++ {
 		if c := d.coordOf(int32(f)); c != nil {
 			if _, old := starts[c]; old {
-				return errReplan // an old file has the same positions
+				return replanError{report.ReplanNewPosition} // an old file has the same positions
 			}
 		}
 	}
@@ -84,7 +87,7 @@ func (p *alignment) placeBehind() error {
 		case old:
 			c.Start = start
 		case c.Start < end:
-			return errReplan
+			return replanError{report.ReplanNewPosition}
 		default:
 			c.Start += e.Length - end
 		}

@@ -11,6 +11,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/edge"
 	"varve/manifest/plan"
+	"varve/manifest/report"
 )
 
 // Extension is the change that new files make to a plan.
@@ -23,13 +24,18 @@ type Extension struct {
 
 // Extend plans new files that follow all files of a snapshot, without reading the old files. samples are the old files
 // in the rows that Samples returns. The phases plan the samples and the new files together, and know from the
-// state of the snapshot how many other files there are. Extend returns nil if the snapshot's arrays would
+// state of the snapshot how many other files there are. Extend returns nil and a reason if the snapshot's arrays would
 // change, other than by growing at the end of a whole chunk: then call New with all files. Tile.File is a row in
 // the table of sources, and Request.File an index into samples followed by files.
-func Extend(ctx context.Context, old *manifest.Snapshot, samples, files []*manifest.File, opts *plan.Options, values Values) (*Extension, error) {
+func Extend(ctx context.Context, old *manifest.Snapshot, samples, files []*manifest.File, opts *plan.Options, values Values) (*Extension, report.Replan, error) {
 	state, err := stateOf(old)
-	if err != nil || len(samples) == 0 || len(samples) != len(state.Samples) {
-		return nil, err
+	switch {
+	case err != nil:
+		return nil, "", err
+	case len(samples) == 0 || len(samples) != len(state.Samples):
+		return nil, report.ReplanNoState, nil
+	case hasNewTemplate(samples, files):
+		return nil, report.ReplanNewHeader, nil
 	}
 	own := plan.Options{}
 	if opts != nil {
@@ -42,15 +48,21 @@ func Extend(ctx context.Context, old *manifest.Snapshot, samples, files []*manif
 		env.earlier.arrays[old.Arrays[i].Path] = &old.Arrays[i]
 	}
 	made, err := makePlan(env)
+	var replan replanError
 	switch {
-	case errors.Is(err, errReplan) || errors.Is(err, errRefused):
-		return nil, nil // New reports why the files are refused
+	case errors.As(err, &replan):
+		return nil, replan.why, nil
+	case errors.Is(err, errRefused):
+		return nil, report.ReplanDeclarations, nil // New reports why the files are refused
 	case err != nil:
-		return nil, err
-	case len(env.report.Refused()) > 0 || made.state == nil || !env.earlier.continues(made, old):
-		return nil, nil
+		return nil, "", err
+	case made.state == nil:
+		return nil, made.Stateless, nil
+	case len(env.report.Refused()) > 0 || !env.earlier.continues(made, old):
+		return nil, report.ReplanDeclarations, nil
 	}
-	return env.earlier.extension(made, old)
+	x, err := env.earlier.extension(made, old)
+	return x, "", err
 }
 
 // continues reports whether a plan of samples and new files has the arrays and groups of the snapshot, except that

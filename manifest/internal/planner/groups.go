@@ -32,7 +32,7 @@ func (p *declaration) finish() error {
 		return err
 	}
 	p.noteDatasets()
-	p.out.state = p.keepState()
+	p.out.state, p.out.Stateless = p.keepState()
 	return nil
 }
 

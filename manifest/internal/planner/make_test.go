@@ -222,7 +222,7 @@ func extended(old *manifest.Snapshot, x *Extension, more int) *manifest.Snapshot
 // negative.
 func askedExtend(old *manifest.Snapshot, all []*manifest.File, opts *plan.Options) (*Extension, []Request, error) {
 	files := all[old.Rows(manifest.Sources):]
-	rows, err := Samples(old, files)
+	rows, _, err := Samples(old, files)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -231,7 +231,7 @@ func askedExtend(old *manifest.Snapshot, all []*manifest.File, opts *plan.Option
 		samples = append(samples, all[row])
 	}
 	var a asked
-	x, err := Extend(context.Background(), old, samples, files, opts, &a)
+	x, _, err := Extend(context.Background(), old, samples, files, opts, &a)
 	if errors.Is(err, errAsked) {
 		for i := range a.requests {
 			a.requests[i].File -= len(samples)

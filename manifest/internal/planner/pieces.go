@@ -249,7 +249,7 @@ func (p *declaration) declarePieces(a *array, out manifest.Array) error {
 		return nil
 	case old.grows(out.Dims):
 		if out.Dims[0] != old.Dim {
-			return errReplan // pieces are split along the first axis only
+			return replanError{report.ReplanInnerDim} // pieces are split along the first axis only
 		}
 		stored = old.Length
 	}

@@ -35,6 +35,7 @@ type Plan struct {
 	Values     []*manifest.Values // the values that the arrays' pieces name by ID
 	Report     *report.Report
 	State      json.RawMessage // for Extend; nil if it cannot extend the plan
+	Stateless  report.Replan   // why there is no State
 	state      *state
 	// Conversions caches the conversions from source variables to array schemas that planning made,
 	// so that a build does not make them again.
@@ -95,7 +96,7 @@ func makePlan(env *env) (*Plan, error) {
 		return nil, err
 	}
 	if env.earlier != nil && arrangement.onlyFlow() == nil {
-		return nil, errReplan
+		return nil, replanError{report.ReplanNewPosition}
 	}
 	if err := arrangement.compareEqual(); err != nil {
 		return nil, err

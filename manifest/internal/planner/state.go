@@ -8,10 +8,11 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/plan"
+	"varve/manifest/report"
 )
 
-// state is what an append has to know about the files of earlier plans. It holds a line for each header, and
-// nothing for each file, so that an append costs the same for ten files and for a million.
+// state is what an append has to know about the files of earlier plans. It holds a few lines for each template of
+// headers, and nothing for each file, so that an append costs the same for ten files and for a million.
 type state struct {
 	Dim     string // the dimension along which files are concatenated
 	Length  int64
@@ -20,9 +21,9 @@ type state struct {
 	Tails map[string][]byte `json:",omitempty"`
 }
 
-// sample is a file of an earlier plan that represents all files with its header: the last of them along the
-// dimension, or the first file of the archive. Everything else that a plan of all files decides follows from the
-// samples and from the schemas of the arrays.
+// sample is a file of an earlier plan that represents files with its template: the last of them along the dimension,
+// one that differs from it in an attribute, or the first file of the archive. Everything else that a plan of all files
+// decides follows from the samples and from the schemas of the arrays.
 type sample struct {
 	Row    int    // in the table of sources
 	Header string // its ID
@@ -30,22 +31,29 @@ type sample struct {
 	Start  int64  // along the dimension
 }
 
-// Limits of a state. With more headers, planning again is cheaper than a large state.
+// Limits of a state. With more samples, planning again is cheaper than a large state.
 const (
-	mostHeaders = 64
+	mostSamples = 256
 	mostTail    = 1 << 8
 )
 
-// keepState returns the state for Extend, or nil if new files could change decisions about old files.
-func (p *declaration) keepState() *state {
+// keepState returns the state for Extend, or the reason why new files could change decisions about old files.
+func (p *declaration) keepState() (*state, report.Replan) {
 	d, o := p.arrangement.onlyFlow(), p.env.opts
-	if d == nil || len(p.survey.classes) > mostHeaders || o.Strict || o.Padded || o.KeepShards || len(o.NewDims)+len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0 {
-		return nil
-	}
-	if slices.ContainsFunc(p.arrangement.arrays, isRepeatedText) || p.alignment.hasVariants() {
-		return nil
+	switch {
+	case o.Strict || o.Padded || o.KeepShards || len(o.NewDims)+len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0:
+		return nil, report.ReplanOption
+	case d == nil:
+		return nil, report.ReplanPlacement
+	case slices.ContainsFunc(p.arrangement.arrays, isRepeatedText):
+		return nil, report.ReplanTexts
+	case p.alignment.hasVariants():
+		return nil, report.ReplanVariants
 	}
 	s := &state{Dim: d.path, Length: d.length, Samples: p.samples(d), Tails: map[string][]byte{}}
+	if len(s.Samples) > mostSamples {
+		return nil, report.ReplanManyHeaders
+	}
 	values := map[string]*manifest.Values{}
 	for _, v := range p.out.Values {
 		values[v.ID] = v
@@ -53,7 +61,7 @@ func (p *declaration) keepState() *state {
 	for i := range p.out.Arrays {
 		s.keepTail(&p.out.Arrays[i], func(id string) *manifest.Values { return values[id] })
 	}
-	return s
+	return s, ""
 }
 
 // isRepeatedText reports whether an array broadcasts texts, whose size depends on all files.
@@ -93,20 +101,20 @@ func (p *arrangement) onlyFlow() *dim {
 	return only
 }
 
-// samples returns the samples of all files, in the order of their rows.
+// samples returns the samples of all files, in the order of their rows: of each template the last file and its
+// witnesses, and the first file of the archive. The last file represents all files that are no samples.
 func (p *declaration) samples(d *dim) (list []sample) {
 	first := p.arrangement.inRank()[0]
-	for n, c := range p.survey.classes {
-		if len(c.files) == 0 {
-			continue
+	for _, t := range p.templates() {
+		last := t.last[len(t.last)-1]
+		chosen := p.survey.witnesses(t)
+		if slices.Contains(t.classes, p.survey.classOf[first]) && first != last && !slices.Contains(chosen, first) {
+			chosen = append(chosen, first)
 		}
-		last := slices.MaxFunc(c.files, func(f, g int32) int { return int(p.arrangement.rank[f]) - int(p.arrangement.rank[g]) })
-		represents := c.weight()
-		if p.survey.classOf[first] == int32(n) && first != last {
-			list = append(list, p.sampleOf(first, 1, d))
-			represents--
+		for _, f := range chosen {
+			list = append(list, p.sampleOf(f, 1, d))
 		}
-		list = append(list, p.sampleOf(last, represents, d))
+		list = append(list, p.sampleOf(last, t.files-int64(len(chosen)), d))
 	}
 	slices.SortFunc(list, func(a, b sample) int { return a.Row - b.Row })
 	return list
@@ -141,22 +149,37 @@ func stateOf(old *manifest.Snapshot) (s state, err error) {
 	return s, nil
 }
 
-// Samples returns the rows of the old files that Extend requires to plan new files, or none if all files have to be
-// planned again.
-func Samples(old *manifest.Snapshot, files []*manifest.File) (rows []int64, err error) {
+// Samples returns the rows of the old files that Extend requires to plan new files, or the reason why all files have
+// to be planned again.
+func Samples(old *manifest.Snapshot, files []*manifest.File) (rows []int64, why report.Replan, err error) {
 	s, err := stateOf(old)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return nil, "", err
+	case len(s.Samples) == 0:
+		return nil, report.ReplanNoState, nil
+	case slices.ContainsFunc(files, func(f *manifest.File) bool { return f.Hidden || len(f.Parts) > 0 }):
+		return nil, report.ReplanOtherFiles, nil
 	}
-	known := map[string]bool{"": false}
 	for _, sample := range s.Samples {
-		known[sample.Header] = sample.Header != ""
 		rows = append(rows, int64(sample.Row))
 	}
-	for _, f := range files {
-		if !known[f.Header.ID] || f.Hidden || len(f.Parts) > 0 {
-			return nil, nil
+	return rows, "", nil
+}
+
+// hasNewTemplate reports whether a file has a template that no sample has.
+func hasNewTemplate(samples, files []*manifest.File) bool {
+	known, seen := map[templateKey]bool{}, map[*manifest.Header]bool{}
+	for _, f := range samples {
+		if !seen[f.Header] {
+			seen[f.Header], known[templateOf(f.Header)] = true, true
 		}
 	}
-	return rows, nil
+	return slices.ContainsFunc(files, func(f *manifest.File) bool {
+		if seen[f.Header] {
+			return false
+		}
+		seen[f.Header] = true
+		return !known[templateOf(f.Header)]
+	})
 }

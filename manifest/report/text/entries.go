@@ -37,6 +37,9 @@ var entries = map[report.Code]entry{
 		}
 		return "already in the manifest"
 	}},
+	report.Replanned: {"an append that planned all files again", func(v *view) string {
+		return "planned " + count(v.f.Count, "file") + " again, because " + replanWords[report.Replan(v.text("reason"))]
+	}},
 	report.OutputSkipped: {"another output of varve in a folder of sources", func(v *view) string {
 		return "skipped " + outputWords[v.text("kind")] + ", because varve wrote it from such files"
 	}},

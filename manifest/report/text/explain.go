@@ -37,9 +37,11 @@ var explanations = map[report.Code]string{
 	report.NoVariables: "The options vars, drop or group leave no variable of these files, so the dataset does not contain them. Change the options if you need these files.",
 	report.ForeignFile: "These files have no variable in common with the others, and no grid or attribute relates them. Often such a file, for example a log, is in the folder by mistake. " +
 		"Files that complement one another share a coordinate, or the longest dimension of one of them, or their attributes name one another's variables.",
-	report.UnreadableFile:  "The file is damaged, incomplete, or of a format that varve does not read. The reason names the object and the offset where reading failed.",
-	report.RepeatedSource:  "A file that is named twice would be in the dataset twice. Remove one of the two names.",
-	report.KnownSource:     "The manifest holds these files already. An append refuses them, unless you let it skip files that have not changed.",
+	report.UnreadableFile: "The file is damaged, incomplete, or of a format that varve does not read. The reason names the object and the offset where reading failed.",
+	report.RepeatedSource: "A file that is named twice would be in the dataset twice. Remove one of the two names.",
+	report.KnownSource:    "The manifest holds these files already. An append refuses them, unless you let it skip files that have not changed.",
+	report.Replanned: "Usually an append plans only the new files, with a few of the old ones, so that it takes as long for a million files as for ten. " +
+		"This append planned all files from what the manifest stores, which takes more time and memory for each file. The result is the same.",
 	report.OutputSkipped:   "A folder or glob of sources also holds an export or a kept scan that varve wrote. It has the data of the files beside it, so it is skipped. To read it, give its name.",
 	report.ManifestSkipped: "A folder of sources also holds a manifest that varve wrote. It is not a source, so it is skipped.",
 	report.NotSealed: "A manifest that you build is sealed: it may read its sources without further permission. " +

@@ -56,6 +56,26 @@ func TestEveryCodeHasWords(t *testing.T) {
 	}
 }
 
+// TestEveryReplanHasWords checks that each reason for a new plan has words.
+func TestEveryReplanHasWords(t *testing.T) {
+	data, err := os.ReadFile("../replan.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		if _, value, ok := strings.Cut(line, ` Replan = "`); ok {
+			n++
+			if reason, _, _ := strings.Cut(value, `"`); replanWords[report.Replan(reason)] == "" {
+				t.Errorf("%s has no words", reason)
+			}
+		}
+	}
+	if n != len(replanWords) {
+		t.Errorf("%d reasons, words for %d", n, len(replanWords))
+	}
+}
+
 // TestFindingsPage checks that docs/reference/findings.md has the current codes, explanations and examples.
 func TestFindingsPage(t *testing.T) {
 	var page bytes.Buffer

@@ -1,0 +1,127 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/manifest"
+	"varve/manifest/plan"
+	"varve/manifest/report"
+)
+
+// TestReplans lists the cases in which an append plans all files again.
+func TestReplans(t *testing.T) {
+	m64 := func(n ...int64) []int64 { return n }
+	two := func(m *maker) { m.day("a", 0, 4); m.day("b", 4, 4) }
+	cases := []struct {
+		why  report.Replan
+		old  int // the number of files of the first plan; -1 without a state
+		opts plan.Options
+		make func(m *maker)
+	}{
+		{"", 2, plan.Options{}, func(m *maker) { two(m); m.day("c", 8, 4) }},
+		{report.ReplanNoState, -1, plan.Options{}, func(m *maker) { two(m); m.day("c", 8, 4) }},
+		{report.ReplanOption, 2, plan.Options{Strict: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
+		{report.ReplanOption, 2, plan.Options{KeepShards: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
+		{report.ReplanVariants, 3, plan.Options{Tolerance: 1}, func(m *maker) {
+			for i := range 4 {
+				lat := coords("lat", "lat", float32s, -10, 0, 10+float64(i%2)/2).with("units", "degrees_north")
+				m.file(fmt.Sprint(i), days(4*i, 4), lat, cube("t", "time lat", m64(4, 3), m64(4, 3)))
+			}
+		}},
+		{report.ReplanTexts, 2, plan.Options{Broadcast: []plan.Broadcast{{Array: "name", Dim: "time"}}}, func(m *maker) {
+			for i := range 3 {
+				w := words("name", "", fmt.Sprint("station ", i))
+				w.v.Dims, w.v.Shape = nil, nil
+				m.file(fmt.Sprint(i), days(4*i, 4), lat(), w, cube("t", "time lat", m64(4, 3), m64(4, 3)))
+			}
+		}},
+		{report.ReplanPlacement, 2, plan.Options{Concat: []string{"time"}}, func(m *maker) {
+			for i := range 3 {
+				m.file(fmt.Sprint(i), lat(), cube("t", "time lat", m64(4, 3), m64(4, 3)))
+			}
+		}},
+		{report.ReplanInnerDim, 2, plan.Options{}, func(m *maker) {
+			for i := range 3 {
+				bounds := coords("near", "time", int16s, lines(float64(i), 4, 1)...)
+				bounds.v.Path, bounds.v.Dims, bounds.v.Shape, bounds.v.Storage.Chunks = "/near", []string{"/one", "/time"}, m64(1, 4), m64(1, 4)
+				m.file(fmt.Sprint(i), days(4*i, 4), lat(), bounds, cube("t", "time lat", m64(4, 3), m64(4, 3)))
+			}
+		}},
+		{report.ReplanManyHeaders, mostSamples + 1, plan.Options{}, func(m *maker) {
+			for i := range mostSamples + 2 {
+				m.file(fmt.Sprintf("%04d", i), days(i, 1), lat(), cube("t", "time lat", m64(1, 3), m64(1, 3)).with("cell_measures", fmt.Sprint("area: a", i)))
+			}
+		}},
+		{report.ReplanNewHeader, 2, plan.Options{}, func(m *maker) { two(m); m.day("c", 8, 5) }},
+		{report.ReplanOtherFiles, 2, plan.Options{}, func(m *maker) { two(m); m.day("c", 8, 4).Hidden = true }},
+		{report.ReplanNewPosition, 2, plan.Options{}, func(m *maker) { two(m); m.day("c", -8, 4) }},
+		{report.ReplanDeclarations, 2, plan.Options{}, func(m *maker) {
+			for i, title := range []string{"t", "t", "u"} {
+				m.file(fmt.Sprint(i), days(4*i, 4), lat(), cube("t", "time lat", m64(4, 3), m64(4, 3)).with("title", title))
+			}
+		}},
+	}
+	seen := map[report.Replan]bool{}
+	for _, c := range cases {
+		seen[c.why] = true
+		t.Run(nameOf(c.why), func(t *testing.T) {
+			m := newMaker()
+			c.make(m)
+			n := max(c.old, 2)
+			base, _, err := newPlan(m.files[:n], &c.opts)
+			if err != nil || base == nil {
+				t.Fatal(err)
+			}
+			if c.old < 0 {
+				base.State = nil
+			}
+			got, err := whyReplan(snapshotOf(base, n), m.files, &c.opts)
+			if got == report.ReplanNoState && base.Stateless != "" {
+				got = base.Stateless
+			}
+			if err != nil || got != c.why {
+				t.Errorf("%q, want %q: %v", got, c.why, err)
+			}
+		})
+	}
+	data, err := os.ReadFile("../../report/replan.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if _, value, ok := strings.Cut(line, ` Replan = "`); ok {
+			if why, _, _ := strings.Cut(value, `"`); !seen[report.Replan(why)] {
+				t.Errorf("no case has the reason %s", why)
+			}
+		}
+	}
+}
+
+// nameOf returns the name of a case.
+func nameOf(why report.Replan) string {
+	if why == "" {
+		return "extended"
+	}
+	return string(why)
+}
+
+// whyReplan appends the files after those of a snapshot, and returns why all have to be planned again.
+func whyReplan(old *manifest.Snapshot, all []*manifest.File, opts *plan.Options) (report.Replan, error) {
+	n := old.Rows(manifest.Sources)
+	rows, why, err := Samples(old, all[n:])
+	if err != nil || why != "" {
+		return why, err
+	}
+	var samples []*manifest.File
+	for _, row := range rows {
+		samples = append(samples, all[row])
+	}
+	files := slices.Concat(samples, all[n:])
+	_, why, err = Extend(context.Background(), old, samples, all[n:], opts, &remembered{files, func(*manifest.File, string) bool { return false }})
+	return why, err
+}
