@@ -34,7 +34,7 @@ of new files. Readers of OUT see the old snapshot until the new one is complete.
 ` + sourcesHelp,
 		Example: `  varve append sst.varve archive/2024/*.nc
   varve append sst.varve archive/ --skip-known`,
-		Args: cobra.MinimumNArgs(2),
+		Args: sourceArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAppend(cmd, &opts, args[0], args[1:])
 		},

@@ -38,8 +38,9 @@ reports the same and writes nothing.
 		Example: `  varve build sst.varve archive/
   varve build sst.varve archive/ --match '*.nc' --overlap last
   varve build s3://bucket/sst.varve s3://bucket/archive/
+  varve build sst.varve --from items.json --asset data
   varve build chl.varve @list.txt --new-dim 'time=A(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)'`,
-		Args: cobra.MinimumNArgs(2),
+		Args: sourceArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runBuild(cmd, &opts, args[0], args[1:])
 		},
@@ -56,7 +57,8 @@ reports the same and writes nothing.
 
 const sourcesHelp = `SRC is a path, a folder, a glob, a URL, @LIST (a file with one source a line, @- for standard
 input) or a part that "varve scan" wrote. An existing file with exactly
-this name is used, even if the name looks like a glob.`
+this name is used, even if the name looks like a glob. --from reads the files of a search in a
+STAC catalogue or in NASA's CMR, whose result you saved as JSON.`
 
 func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string) error {
 	if err := opts.takeFiles(cmd); err != nil {

@@ -36,7 +36,7 @@ between the files, and how many chunks are served verbatim.
   varve check archive/ --html report.html
   varve check archive/ --clients
   varve check archive/ --json | jq '.findings[] | select(.effect == "refused")'`,
-		Args: cobra.MinimumNArgs(1),
+		Args: sourceArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCheck(cmd, &opts, args)
 		},

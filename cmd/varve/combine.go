@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"varve/manifest"
@@ -30,6 +31,8 @@ func addChecksums(f *pflag.FlagSet, to *bool) {
 // they make up arrays.
 type combineOptions struct {
 	match         string
+	from          []string
+	asset         string
 	workers       int
 	skipBroken    bool
 	quiet         bool
@@ -61,6 +64,8 @@ type combineOptions struct {
 // addSourceFlags declares the flags that choose files, and how they are read.
 func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	o.addMatch(f)
+	f.StringArrayVar(&o.from, "from", nil, "read the files of a saved STAC or CMR search too: a JSON `file`; can be repeated")
+	f.StringVar(&o.asset, "asset", "", "choose the files of --from: an asset's `key`, a link's type, data or s3 (default data)")
 	addWorkers(f, &o.workers, "read this `number` of files at once")
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and list them")
 	addFetch(f, &o.download)
@@ -78,7 +83,17 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 
 // addMatch declares the flag that chooses files in folders.
 func (o *combineOptions) addMatch(f *pflag.FlagSet) {
-	f.StringVar(&o.match, "match", "", "scan only files in folders whose names match this `glob`")
+	f.StringVar(&o.match, "match", "", "scan only files in folders and of --from whose names match this `glob`")
+}
+
+// sourceArgs returns a check that a command has n arguments or more, the last of them a source. With --from it needs no source.
+func sourceArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("from") {
+			return cobra.MinimumNArgs(n-1)(cmd, args)
+		}
+		return cobra.MinimumNArgs(n)(cmd, args)
+	}
 }
 
 // addKeepScan declares the flag that keeps the results of a scan if its command fails.
@@ -131,7 +146,7 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 // options returns the options of the flags. The list @- is read from stdin.
 func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Options, error) {
 	opts := &ingest.Options{
-		Sources:       ingest.Sources{Names: names, Match: o.match, Stdin: stdin},
+		Sources:       ingest.Sources{Names: names, Match: o.match, Stdin: stdin, Searches: o.from, Asset: o.asset},
 		Workers:       o.workers,
 		SkipBroken:    o.skipBroken,
 		Allow:         o.allow,

@@ -36,7 +36,7 @@ With --skip-broken, PART records the files that it leaves out, and a manifest of
   varve build all.varve 19*.parquet 20*.parquet
   varve scan 19*.parquet 20*.parquet -o all.parquet
   varve scan @1998.txt -o s3://bucket/parts/1998.parquet`,
-		Args: cobra.MinimumNArgs(1),
+		Args: sourceArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runScan(cmd, &opts, args)
 		},

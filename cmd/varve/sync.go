@@ -40,7 +40,7 @@ and tried again.
 ` + sourcesHelp,
 		Example: `  varve sync sst.varve archive/
   varve sync sst.varve s3://bucket/archive/ --watch 30s`,
-		Args: cobra.MinimumNArgs(2),
+		Args: sourceArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runSync(cmd, &opts, args[0], args[1:], ingest.Sync)
 		},

@@ -193,7 +193,7 @@ func (r *repair) rebuild(ctx context.Context) (err error) {
 // sources returns the names of the sources, which must be unchanged.
 func (r *repair) sources(ctx context.Context) (names []string, err error) {
 	if r.isLost(manifest.Sources) {
-		if len(r.opts.Sources.Names) == 0 {
+		if r.opts.Sources.isEmpty() {
 			at := slices.IndexFunc(r.lost, func(t manifest.Table) bool { return t.Kind == manifest.Sources })
 			return nil, &RepairError{Table: r.lost[at].Name, Err: errNoSources}
 		}

@@ -27,6 +27,12 @@ type Sources struct {
 	Names []string  // paths, folders, patterns, URLs, lists
 	Match string    // pattern for the names of files in folders; empty means all
 	Stdin io.Reader // the input for the list "@-"
+	// Searches are files with saved results of searches: STAC ItemCollections, or granules.umm_json and granules.json of
+	// CMR. The files of these results come after those of Names.
+	Searches []string
+	// Asset chooses the files of their items: the key of an asset, the type of a link, or "data" or "s3". Empty means data,
+	// which must be one file of each item.
+	Asset string
 
 	// objectStores opens and lists object stores.
 	objectStores *source.Opener
@@ -61,10 +67,13 @@ func (s *Sources) skip(name string, kind Output) {
 	}
 }
 
+// isEmpty reports whether the user named no sources.
+func (s *Sources) isEmpty() bool { return len(s.Names) == 0 && len(s.Searches) == 0 }
+
 // ErrNoFiles means that Names are empty, or that they are lists and folders without any file to read.
 var ErrNoFiles = errors.New("no files given")
 
-// Expand returns the files and objects that Names mean, in the given order. The files of a
+// Expand returns the files and objects that Names and Searches mean, in the given order. The files of a
 // folder or pattern are sorted by name. If a file has the exact name, it is used, even if the name looks like
 // a pattern.
 //
@@ -77,7 +86,8 @@ func (s *Sources) Expand(ctx context.Context) ([]string, error) {
 		found, err := s.expand(ctx, name)
 		out, failed = append(out, found...), errors.Join(failed, err)
 	}
-	failed = errors.Join(failed, s.objectStores.Close())
+	more, err := s.searches()
+	out, failed = append(out, more...), errors.Join(failed, err, s.objectStores.Close())
 	if failed == nil && len(out) == 0 {
 		failed = ErrNoFiles
 	}

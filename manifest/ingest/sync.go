@@ -84,7 +84,7 @@ func Refresh(ctx context.Context, dir string, opts *Options) (*SyncResult, error
 		return nil, err
 	}
 	var only map[string]bool
-	if len(checked.Sources.Names) > 0 {
+	if !checked.Sources.isEmpty() {
 		names, err := checked.Sources.Expand(ctx)
 		if err != nil {
 			return nil, err
