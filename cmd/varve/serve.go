@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type serveOptions struct {
 	connections       int
 	cacheBytes        int64
 	padded            bool
+	subChunks         []string
 }
 
 func newServeCommand() *cobra.Command {
@@ -52,10 +54,14 @@ func newServeCommand() *cobra.Command {
 
 A new snapshot is served from / as soon as it is published, if it extends the served one. If
 not, clients that are open would read wrong chunks: the server keeps the old snapshot and logs why.
+With --sub-chunks a client that needs one point of a large chunk transfers and decodes only a small
+chunk, which the server makes. Run "varve index" first: then it decodes only a part of the stored chunk.
+
 The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 		Example: `  varve serve sst.varve --listen 127.0.0.1:8000
   varve serve a.varve b.varve --listen unix:/run/varve.sock
   varve serve sst.varve --listen :443 --tls-cert cert.pem --tls-key key.pem
+  varve serve sst.varve --sub-chunks auto
   varve serve sst.varve --base /sst --proxied --token-file tokens.txt --per-client 64`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,6 +85,7 @@ The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 	f.DurationVar(&opts.drain, "drain", 30*time.Second, "let running requests finish for this `time` after SIGTERM")
 	opts.connections = 16384
 	addNumber(f, &opts.connections, 1, "connections", "accept this `number` of connections at once")
+	f.StringArrayVar(&opts.subChunks, "sub-chunks", nil, "serve smaller chunks: `ARRAY=SHAPE`, or auto for all arrays with access points")
 	opts.cacheBytes = 128 << 20
 	addNumber(f, &opts.cacheBytes, 0, "cache", "cache this number of `bytes` of chunks in memory")
 	return cmd
@@ -100,6 +107,35 @@ func (o *serveOptions) check() error {
 	return nil
 }
 
+// parseSubChunks parses the values of --sub-chunks.
+func parseSubChunks(values []string) (sub serve.SubChunks, err error) {
+	for _, value := range values {
+		if value == "auto" {
+			sub.Auto = true
+			continue
+		}
+		// A name may contain "=", a shape does not.
+		at := strings.LastIndex(value, "=")
+		bad := fmt.Errorf("--sub-chunks %s: want auto, or ARRAY=SHAPE such as sst=1,225,225", value)
+		if at <= 0 {
+			return sub, bad
+		}
+		var shape []int64
+		for _, text := range strings.Split(value[at+1:], ",") {
+			n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+			if err != nil || n < 1 {
+				return sub, bad
+			}
+			shape = append(shape, n)
+		}
+		if sub.Shapes == nil {
+			sub.Shapes = map[string][]int64{}
+		}
+		sub.Shapes[value[:at]] = shape
+	}
+	return sub, nil
+}
+
 // runServe serves until a signal ends it, which is not an error.
 func runServe(ctx context.Context, opts *serveOptions, names []string, out, messages io.Writer) (err error) {
 	if err := opts.check(); err != nil {
@@ -112,12 +148,18 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	defer func() { err = errors.Join(err, closeAccess()) }()
 	log := opts.logger(messages)
 	o := serve.Options{Base: opts.base, Store: opts.store(), Reload: opts.reloading(), PerClient: opts.perClient, Proxied: opts.proxied, Log: log, Access: access}
+	if o.SubChunks, err = parseSubChunks(opts.subChunks); err != nil {
+		return usageError{err}
+	}
 	if opts.tokens != "" {
 		if o.Tokens, err = serve.OpenTokens(opts.tokens); err != nil {
 			return ownError{err}
 		}
 	}
 	handler, err := serve.New(ctx, names, &o)
+	if errors.Is(err, store.ErrNoArray) {
+		return usageError{err}
+	}
 	if err != nil {
 		return err
 	}

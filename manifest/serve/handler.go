@@ -41,6 +41,8 @@ type Options struct {
 	Patience time.Duration
 	// Body is how long a client may take to receive 4 MiB, or a smaller answer; 0 means one minute.
 	Body time.Duration
+	// SubChunks says which arrays are served with smaller chunks than the stored ones.
+	SubChunks SubChunks
 	// Tokens are the users who may read; nil admits everyone. /healthz needs no token.
 	Tokens *Tokens
 	// PerClient limits the requests of one client that are answered at once; 0 means no limit. More requests wait. A
@@ -150,6 +152,9 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 			return nil, errors.Join(err, h.Close())
 		}
 	}
+	if err := h.opts.SubChunks.checkNames(h.places); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
 	if h.opts.Reload > 0 && h.opts.Store.Snapshot == "" {
 		watch, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		h.stop = cancel
@@ -196,7 +201,7 @@ func (h *Handler) load(ctx context.Context, p *mount, opts store.Options) (*site
 		h.metrics.loads.WithLabelValues("failed").Inc()
 		return nil, err
 	}
-	s, err := newSite(p.name, data, h.limits, h.opts.Log)
+	s, err := newSite(life, p.name, data, h.opts.SubChunks, h.limits, h.opts.Log)
 	if err != nil {
 		// newSite failed: close the data here, because nothing else refers to it.
 		h.metrics.loads.WithLabelValues("failed").Inc()

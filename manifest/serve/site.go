@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -25,8 +26,12 @@ type site struct {
 	users users // requests, addresses, and the function that opened it
 }
 
-func newSite(name string, data dataset, l *limits, log *slog.Logger) (*site, error) {
-	nodes, omitted := withoutKeys(nodesOf(data.Groups(), data.Members()))
+func newSite(ctx context.Context, name string, data dataset, sub SubChunks, l *limits, log *slog.Logger) (*site, error) {
+	members, err := sub.apply(ctx, data, log)
+	if err != nil {
+		return nil, err
+	}
+	nodes, omitted := withoutKeys(nodesOf(data.Groups(), members))
 	for _, why := range omitted {
 		log.Warn("not served", "why", why)
 	}
@@ -35,7 +40,7 @@ func newSite(name string, data dataset, l *limits, log *slog.Logger) (*site, err
 			log.Warn("not listed in groups", "why", n.unlisted)
 		}
 	}
-	tag := data.Snapshot().ID
+	tag := data.Snapshot().ID + sub.String()
 	v3, err := newV3(nodes, tag)
 	if err != nil {
 		return nil, err

@@ -188,6 +188,21 @@ func (a *Array) LargeChunks(ctx context.Context, least int64) (chunks iter.Seq2[
 	}, noPoints
 }
 
+// HasPoints reports whether the first large chunk of the array has access points.
+func (a *Array) HasPoints(ctx context.Context) (bool, error) {
+	if a.store.snapshot.Rows(manifest.Points) == 0 {
+		return false, ctx.Err()
+	}
+	chunks, _ := a.LargeChunks(ctx, 2*codec.MinSpan)
+	for c, err := range chunks {
+		if err != nil {
+			return false, err
+		}
+		return c.HasPoints(ctx)
+	}
+	return false, nil
+}
+
 // HasPoints reports whether the manifest has access points of the chunk that are valid for it.
 func (c *StoredChunk) HasPoints(ctx context.Context) (bool, error) {
 	found, ok, err := c.array.store.tables.ReadPoints(ctx, c.Row)

@@ -60,6 +60,16 @@ func NewWith(source Source, choose CodecChooser) (*Array, error) {
 	return a, nil
 }
 
+// NewChunks returns the source with a regular grid of chunks of a shape, and the chosen codecs.
+func NewChunks(source Source, shape []int64, choose CodecChooser) (*Array, error) {
+	a, err := adaptTo(source.Schema(), shape, choose)
+	if err != nil {
+		return nil, err
+	}
+	a.source = source
+	return a, nil
+}
+
 // Schema returns the schema that NewWith gives an array.
 func Schema(schema *zarrjson.Array, g *grid.Grid, choose CodecChooser) (*zarrjson.Array, error) {
 	a, err := adapt(schema, g, choose)
@@ -70,10 +80,17 @@ func Schema(schema *zarrjson.Array, g *grid.Grid, choose CodecChooser) (*zarrjso
 }
 
 func adapt(original *zarrjson.Array, from *grid.Grid, choose CodecChooser) (*Array, error) {
-	schema := *original
 	shape := make([]int64, from.Rank())
 	for axis := range shape {
-		shape[axis] = commonEdge(from.Dim(axis))
+		shape[axis] = CommonEdge(from.Dim(axis))
+	}
+	return adaptTo(original, shape, choose)
+}
+
+func adaptTo(original *zarrjson.Array, shape []int64, choose CodecChooser) (*Array, error) {
+	schema := *original
+	if len(shape) != len(schema.Shape) {
+		return nil, fmt.Errorf("chunks of %d: the array has %d dimensions", shape, len(schema.Shape))
 	}
 	schema.ChunkGrid = zarrjson.RegularGrid(shape...)
 	g, err := schema.Grid()
@@ -95,9 +112,9 @@ func adapt(original *zarrjson.Array, from *grid.Grid, choose CodecChooser) (*Arr
 	return &Array{schema: &schema, grid: g, pipeline: p, isRecoded: !same}, nil
 }
 
-// commonEdge returns the edge whose chunks cover the largest part of an axis. If several do, it
+// CommonEdge returns the edge whose chunks cover the largest part of an axis. If several do, it
 // returns the longest.
-func commonEdge(d grid.Dimension) int64 {
+func CommonEdge(d grid.Dimension) int64 {
 	covered := map[int64]int64{}
 	best, left := int64(1), d.Extent()
 	for run := range d.Runs() {

@@ -222,7 +222,7 @@ func TestCommonEdge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := commonEdge(g.Dim(0)); got != test.want {
+		if got := CommonEdge(g.Dim(0)); got != test.want {
 			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
 		}
 	}
