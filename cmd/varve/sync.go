@@ -20,6 +20,7 @@ import (
 type syncOptions struct {
 	combineOptions
 	watch   time.Duration
+	events  string
 	json    bool
 	message string
 }
@@ -37,16 +38,30 @@ readers see the old snapshot until the new one is complete.
 With --watch, the command looks again at this interval until it is stopped. A failure is printed,
 and tried again.
 
+With --events, the command syncs once, and then the files that messages name, as soon as they
+arrive: one message a line on standard input (-) or at the end of a file, or the body of a POST
+request to http://HOST:PORT. A message is a notification of S3, also by way of SNS, SQS or
+EventBridge, one of Google Cloud Storage, or the name of a file. Messages may be late, repeated, in
+any order, or about files that are gone. If some may get lost, add --watch 1h.
+
 ` + sourcesHelp,
 		Example: `  varve sync sst.varve archive/
-  varve sync sst.varve s3://bucket/archive/ --watch 30s`,
+  varve sync sst.varve s3://bucket/archive/ --watch 30s
+  varve sync sst.varve s3://bucket/archive/ --events http://127.0.0.1:9000`,
 		Args: sourceArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if opts.events != "" {
+				if err := opts.takeFiles(cmd); err != nil {
+					return err
+				}
+				return syncEvents(cmd, &opts, args[0], args[1:])
+			}
 			return runSync(cmd, &opts, args[0], args[1:], ingest.Sync)
 		},
 	}
 	opts.addFlags(cmd)
 	cmd.Flags().DurationVar(&opts.watch, "watch", 0, "look for changes again at this `interval`, such as 30s, until the command is stopped")
+	cmd.Flags().StringVar(&opts.events, "events", "", "sync the files that messages in this `place` name: -, a file, or http://HOST:PORT")
 	return cmd
 }
 

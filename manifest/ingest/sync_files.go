@@ -1,0 +1,161 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"varve/readers/source"
+)
+
+// ErrWholeSync means that SyncFiles cannot decide which sources some files belong to: call Sync.
+var ErrWholeSync = errors.New("the names alone do not say which sources changed")
+
+// SyncFiles makes a manifest agree with the named files, and does not look at its other sources. It adds those that
+// opts.Sources covers and the manifest lacks, scans those again that changed, and removes those that are gone. Names may
+// be in any order, repeated, and of files that were never in the manifest.
+func SyncFiles(ctx context.Context, dir string, names []string, opts *Options) (*SyncResult, error) {
+	checked, err := opts.checked()
+	if err != nil {
+		return nil, err
+	}
+	return update(ctx, dir, checked, func(r *revision) error { return r.lookAt(ctx, names) })
+}
+
+// lookAt chooses the sources of the new snapshot: the old ones, except for the named files that changed.
+func (r *revision) lookAt(ctx context.Context, names []string) error {
+	only, fresh := map[string]bool{}, []string{}
+	for _, name := range names {
+		if s := r.old.sourceOf(name); s != "" {
+			only[s] = true
+			continue
+		}
+		covered, isSure := r.opts.Sources.covers(name)
+		switch {
+		case !covered:
+		case !isSure, isIndexName(name):
+			return ErrWholeSync
+		default:
+			fresh = append(fresh, name)
+		}
+	}
+	slices.Sort(fresh)
+	fresh = slices.Compact(fresh)
+	gone, err := r.missing(ctx, slices.Collect(maps.Keys(only)), fresh)
+	if err != nil {
+		return err
+	}
+	isGone := func(name string) bool { return gone[name] }
+	r.names = slices.DeleteFunc(r.old.names(), isGone)
+	if len(r.names) == 0 {
+		return ErrWholeSync // Sync refuses to remove all sources
+	}
+	fresh = slices.DeleteFunc(fresh, isGone)
+	isSorted := slices.IsSorted(r.names)
+	if r.names = append(r.names, fresh...); isSorted {
+		slices.Sort(r.names) // as in a folder
+	}
+	return r.findChanged(ctx, only)
+}
+
+// sourceOf returns the source that a file is, or is a part of, or "".
+func (o *oldFiles) sourceOf(name string) string {
+	for at := name; ; at = path.Dir(at) {
+		if o.byName[at] != nil {
+			return at
+		}
+		if len(path.Dir(at)) >= len(at) || strings.HasSuffix(path.Dir(at), ":") {
+			return ""
+		}
+	}
+}
+
+// isIndexName reports whether a file may be an index beside a GRIB file, which Sync reads with it.
+func isIndexName(name string) bool {
+	return slices.Contains([]string{".idx", ".index"}, path.Ext(name))
+}
+
+// missing returns which files do not exist.
+func (r *revision) missing(ctx context.Context, lists ...[]string) (map[string]bool, error) {
+	k := &keeping{job: r.job, opener: r.opts.Opener}
+	if k.opener == nil {
+		k.opener = source.NewOpener(nil)
+		defer k.opener.Close()
+	}
+	names := slices.Concat(lists...)
+	absent := make([]bool, len(names))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(max(identitiesAtATime, runtime.GOMAXPROCS(0)))
+	for i, name := range names {
+		group.Go(func() error {
+			_, err := k.identityOf(within, name)
+			if errors.Is(err, fs.ErrNotExist) {
+				absent[i], err = true, nil
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{}
+	for i, name := range names {
+		if absent[i] {
+			gone[name] = true
+		}
+	}
+	return gone, nil
+}
+
+// covers reports whether a file is one that Expand may find. isSure is false if only Expand can tell: a name such as
+// x.zarr/t/0 may be a part of a source, or of an output of varve.
+func (s *Sources) covers(name string) (covered, isSure bool) {
+	for _, given := range s.Names {
+		if isList(given) {
+			return true, false
+		}
+		if !source.IsURL(given) {
+			absolute, err := filepath.Abs(given)
+			if err != nil {
+				return true, false
+			}
+			given = filepath.ToSlash(absolute)
+		}
+		if name == strings.TrimSuffix(given, "/") {
+			return true, true
+		}
+		below, ok := strings.CutPrefix(name, strings.TrimSuffix(given, "/")+"/")
+		switch {
+		case strings.ContainsAny(given, "*?["):
+			if matchesDeep(strings.Split(given, "/"), strings.Split(name, "/")) {
+				return true, !strings.Contains(given, "**") && strings.Count(given, "/") == strings.Count(name, "/")
+			}
+		case ok:
+			if covered, isSure := s.coversBelow(below); covered {
+				return true, isSure
+			}
+		}
+	}
+	return false, true
+}
+
+// coversBelow is covers for a path in a folder.
+func (s *Sources) coversBelow(below string) (covered, isSure bool) {
+	folder, base := path.Split(below)
+	if strings.HasPrefix(below, ".") || strings.Contains(below, "/.") {
+		return false, true // hidden
+	}
+	if strings.Contains(folder, ".") {
+		return true, false
+	}
+	matches, err := s.matches(base)
+	return matches || err != nil, err == nil
+}
