@@ -64,7 +64,7 @@ Options go before SRC:
   --match GLOB         in folders, take only files whose names match
   --skip-broken        leave out files that cannot be read, for any reason, and list them
   --drop GLOB          leave out damaged variables whose names match, see "varve scan --help"; repeatable
-  --workers N          read N files of a slice at once (default: the processors of the worker)
+  --workers N          read N files of a slice at once (default: its processors; from servers: 64)
   --value-bytes N      see "varve scan --help" (16777216)
   --allow FOLDER       files may refer to files below FOLDER, besides their own folder; repeatable
   --download           download whole files from servers that do not send byte ranges

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -96,7 +97,12 @@ func checkText(out io.Writer, o *ingest.Result, withClients bool) error {
 		if err := printArrays(out, o.Snapshot.Arrays); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "\nexports: %s\n\n", possibleExports(o.Snapshot))
+		fmt.Fprintf(out, "\nexports: %s\n", possibleExports(o.Snapshot))
+		if r := o.Reading; r.Requests > 0 {
+			fmt.Fprintf(out, "reading: %s, %s, %s; a build reads the same\n",
+				plural(r.Requests, "request", "requests"), report.Size(r.Bytes), r.Time.Round(time.Second/10))
+		}
+		fmt.Fprintln(out)
 		if withClients {
 			views, err := clientsOf(o.Snapshot.Arrays)
 			if err == nil {
@@ -132,11 +138,15 @@ func checkJSON(out io.Writer, o *ingest.Result, withClients bool) error {
 	doc := struct {
 		Arrays   []arrayJSON  `json:"arrays"`
 		Findings findingsJSON `json:"findings"`
+		Reading  *readingJSON `json:"reading,omitempty"`
 		Sources  []string     `json:"sources,omitempty"`
 		Views    []viewJSON   `json:"views,omitempty"`
 	}{Arrays: []arrayJSON{}, Findings: o.Report.Findings}
 	if slices.ContainsFunc(doc.Findings, func(f report.Finding) bool { return f.Files.InRanges() }) {
 		doc.Sources = o.Report.Sources.Names()
+	}
+	if r := o.Reading; r.Requests > 0 {
+		doc.Reading = &readingJSON{r.Requests, r.Bytes, r.Time.Seconds()}
 	}
 	if o.Snapshot != nil {
 		var err error
@@ -150,6 +160,13 @@ func checkJSON(out io.Writer, o *ingest.Result, withClients bool) error {
 		}
 	}
 	return printJSON(out, doc)
+}
+
+// readingJSON is what was read from servers, which a build reads too.
+type readingJSON struct {
+	Requests int64   `json:"requests"`
+	Bytes    int64   `json:"bytes"`
+	Seconds  float64 `json:"seconds"`
 }
 
 func printJSON(out io.Writer, doc any) error {

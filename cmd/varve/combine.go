@@ -66,7 +66,7 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	o.addMatch(f)
 	f.StringArrayVar(&o.from, "from", nil, "read the files of a saved STAC or CMR search too: a JSON `file`; can be repeated")
 	f.StringVar(&o.asset, "asset", "", "choose the files of --from: an asset's `key`, a link's type, data or s3 (default data)")
-	addWorkers(f, &o.workers, "read this `number` of files at once")
+	addReaders(f, &o.workers, "read this `number` of files at once")
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and list them")
 	addFetch(f, &o.download)
 	f.StringArrayVar(&o.allow, "allow", nil, "let files refer to other files below this `folder`, besides their own folder")

@@ -30,7 +30,12 @@ func addNumber[T int | int64](f *pflag.FlagSet, to *T, least T, name, says strin
 	f.Var(atLeast[T]{to, least}, name, says)
 }
 
-// addWorkers declares the flag for parallel work.
+// addWorkers declares the flag for parallel work on chunks.
 func addWorkers(f *pflag.FlagSet, to *int, says string) {
 	addNumber(f, to, 0, "workers", says+" (default: number of cores)")
+}
+
+// addReaders declares the flag for files that are read at once.
+func addReaders(f *pflag.FlagSet, to *int, says string) {
+	addNumber(f, to, 0, "workers", says+" (default: number of cores; from servers: 64)")
 }

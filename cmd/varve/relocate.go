@@ -56,7 +56,7 @@ one file is missing or different, nothing changes.`,
 	flags.BoolVar(&opts.dryRun, "dry-run", false, "check all files and change nothing")
 	opts.valueBytes = manifest.DefaultValueBytes
 	addNumber(flags, &opts.valueBytes, 1, "value-bytes", "compare coordinates of up to this many `bytes`; use the value of build")
-	addWorkers(flags, &opts.workers, "read this `number` of files at once")
+	addReaders(flags, &opts.workers, "read this `number` of files at once")
 	return cmd
 }
 

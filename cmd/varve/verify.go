@@ -109,7 +109,7 @@ If the sources were moved, "varve relocate" records their new locations.`,
 	cmd.Flags().StringVar(&opts.sample, "sample", "", "read and decode this `percentage` of the chunks, such as 1%, at least one")
 	cmd.Flags().Uint64Var(&opts.seed, "seed", 0, "choose the same chunks as the --sample that printed this `number` (default random)")
 	cmd.MarkFlagsMutuallyExclusive("deep", "sample")
-	addWorkers(cmd.Flags(), &opts.workers, "read this `number` of sources or chunks at once")
+	addReaders(cmd.Flags(), &opts.workers, "read this `number` of sources or chunks at once")
 	return cmd
 }
 

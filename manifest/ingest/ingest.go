@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"time"
 
 	"varve/manifest"
 	"varve/manifest/internal/picture"
@@ -72,9 +73,17 @@ type Result struct {
 	Files    int64 // the number of sources that were scanned
 	// Broken lists all sources that Scan left out because they cannot be read.
 	Broken []scan.Broken
+	// Reading is what Check read from servers. A build reads the same.
+	Reading Reading
 	// Pictures holds, by path, SVG pictures of the arrays that read files, if the options ask for them.
 	// A page that shows them needs PictureStyle.
 	Pictures map[string]template.HTML
+}
+
+// Reading says how much was read from servers. It is zero if all sources are local.
+type Reading struct {
+	source.Stats
+	Time time.Duration
 }
 
 // PictureStyle is the CSS of an Result's pictures.
@@ -145,12 +154,16 @@ func Check(ctx context.Context, opts *Options) (outcome *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
+	began, before := time.Now(), opts.Opener.Stats()
 	j := newJob(repository, opts)
 	defer j.abort()
 	if err = j.scan(ctx, names); err != nil {
 		return j.refused(err), closing(repository, err)
 	}
 	outcome, err = j.plan(ctx, "check")
+	if read := opts.Opener.Stats(); outcome != nil && read != before {
+		outcome.Reading = Reading{source.Stats{Requests: read.Requests - before.Requests, Bytes: read.Bytes - before.Bytes}, time.Since(began)}
+	}
 	return outcome, closing(repository, err)
 }
 

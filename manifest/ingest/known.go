@@ -1,15 +1,14 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
-	"runtime"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"varve/manifest"
 	"varve/manifest/report"
 	"varve/manifest/store"
+	"varve/readers/source"
 )
 
 // unknown returns the sources that the manifest does not have. The others must be unchanged.
@@ -44,13 +43,13 @@ func (a *appending) unchanged(ctx context.Context, rows []int64) error {
 	if err != nil {
 		return err
 	}
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	group, within := source.NewGroup(ctx, 0)
 	for _, row := range rows {
-		if within.Err() != nil {
-			break
+		src, err := s.Source(ctx, row)
+		if err != nil {
+			return closing(s, cmp.Or(group.Wait(), err))
 		}
-		group.Go(func() error {
+		group.Go(src.URL, func() error {
 			if err := s.CheckSource(within, row); err != nil {
 				return manifest.WithRemedy(err, string(report.Force), "")
 			}

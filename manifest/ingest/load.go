@@ -1,19 +1,17 @@
 package ingest
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/planner"
 	"varve/manifest/scan"
+	"varve/readers/source"
 )
 
 // loading answers a plan's requests for values by reading the files. Files with equal values share them
@@ -36,7 +34,7 @@ func (j *job) load(all []*manifest.File) *loading {
 	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, KeepShards: j.opts.Plan.KeepShards, GRIBIndexes: j.opts.indexes}
 	return &loading{
 		files: all, opts: opts, sums: scan.NewSums(), memory: semaphore.NewWeighted(manifest.MostSummed),
-		workers: cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)), progress: j.opts.Comparing, same: map[string]*manifest.Values{},
+		workers: j.opts.Workers, progress: j.opts.Comparing, same: map[string]*manifest.Values{},
 	}
 }
 
@@ -63,11 +61,10 @@ func (l *loading) Get(ctx context.Context, requests []planner.Request) ([]*manif
 		byFile[r.File] = append(byFile[r.File], i)
 		l.total++
 	}
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(l.workers)
+	group, within := source.NewGroup(ctx, l.workers)
 	for _, f := range files {
 		// One goroutine reads all values of a file, so that each file is opened once.
-		group.Go(func() error { return l.readFile(within, requests, byFile[f], values) })
+		group.Go(l.files[f].URL, func() error { return l.readFile(within, requests, byFile[f], values) })
 	}
 	err := group.Wait()
 	for i, r := range requests {

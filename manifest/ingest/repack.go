@@ -1,15 +1,12 @@
 package ingest
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"varve/codec"
@@ -18,6 +15,7 @@ import (
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/scan"
+	"varve/readers/source"
 )
 
 // repackTolerance is the share of half a scale_factor that rounding of float64 may add to it.
@@ -35,10 +33,9 @@ func (j *job) measureRepacked(ctx context.Context, made *planner.Plan, all []*ma
 	}
 	m := &measuring{memory: semaphore.NewWeighted(manifest.MostSummed), arrays: map[string]*measured{}}
 	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, KeepShards: j.opts.Plan.KeepShards, GRIBIndexes: j.opts.indexes}
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
+	group, within := source.NewGroup(ctx, j.opts.Workers)
 	for file, some := range byFile {
-		group.Go(func() error { return m.file(within, all[file], opts, some) })
+		group.Go(all[file].URL, func() error { return m.file(within, all[file], opts, some) })
 	}
 	if err := group.Wait(); err != nil {
 		return err

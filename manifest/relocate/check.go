@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/planner"
@@ -333,10 +331,9 @@ func (c *checker) each(ctx context.Context, list []*moving) error {
 		}
 		todo[s.shown] = append(todo[s.shown], s)
 	}
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(c.Workers)
+	group, within := source.NewGroup(ctx, c.Workers)
 	for _, name := range names {
-		group.Go(func() error { return c.one(within, todo[name]) })
+		group.Go(name, func() error { return c.one(within, todo[name]) })
 	}
 	return group.Wait()
 }

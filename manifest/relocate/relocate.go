@@ -10,14 +10,12 @@ package relocate
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +39,7 @@ type Options struct {
 	// Allow are more places that may be read: the old places if somebody else built the manifest, and places of files
 	// to which sources refer.
 	Allow   []string
-	Workers int            // sources read at a time; 0: as many as there are processors
+	Workers int            // sources read at a time; 0: see source.Workers
 	Opener  *source.Opener // opens files in the new places; nil: one with default options
 	Writer  string         // the program, recorded in the snapshot
 	// ValueBytes limits the size of the values that are read for one variable; 0 means 16 MiB.
@@ -86,7 +84,6 @@ func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, e
 	}
 	defer func() { err = errors.Join(err, repository.Close()) }()
 	own := *opts
-	own.Workers = cmp.Or(max(opts.Workers, 0), runtime.GOMAXPROCS(0))
 	if own.Opener == nil {
 		own.Opener = source.NewOpener(nil)
 		defer func() { err = errors.Join(err, own.Opener.Close()) }()

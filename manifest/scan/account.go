@@ -13,6 +13,7 @@ import (
 type request struct {
 	indexes bool    // read the indexes of all variables, not only of wanted values
 	stream  *stream // receives rows while they are read; nil returns all rows with the result
+	held    *holding
 }
 
 // account collects the variables of a source: their headers, refs and small values.

@@ -17,6 +17,9 @@ const maxSparse = 1 << 20
 // maxRows limits the rows of any variable.
 const maxRows = 1 << 27
 
+// rowBytes is the memory of a row: its offset and size. Few rows have more.
+const rowBytes = 16
+
 // placeChunks adds the chunks of a variable.
 func (e *entry) placeChunks(s *readers.Storage) error {
 	out := &e.out
@@ -48,6 +51,9 @@ func (e *entry) placeChunks(s *readers.Storage) error {
 		if err != nil && isDamage(err) && e.by != nil && e.by.spares(e.v.Path, e.v) {
 			return errHanded
 		}
+		return err
+	}
+	if err := e.asked.held.claim(rows * rowBytes); err != nil {
 		return err
 	}
 	first := e.found.refs.add(int(rows))

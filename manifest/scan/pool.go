@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
+
+	"varve/readers/source"
 )
 
 // ahead limits the number of sources per worker that may be finished before an earlier source.
@@ -14,6 +17,7 @@ const ahead = 8
 type job struct {
 	name string
 	rows *stream // nil if rows are passed on only with the result
+	held *holding
 	done chan *found
 }
 
@@ -30,22 +34,44 @@ func (j *job) end(f *found) {
 func (s *scanner) run(ctx context.Context, names []string, c *collector) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	queue := make(chan *job)
-	line := make(chan *job, s.Workers*ahead)
 	var workers sync.WaitGroup
-	for range s.Workers {
-		workers.Go(func() {
-			for j := range queue {
-				j.end(s.guarded(ctx, j))
-			}
-		})
+	work := func(n int) chan *job {
+		queue := make(chan *job)
+		for range n {
+			workers.Go(func() {
+				for j := range queue {
+					j.end(s.guarded(ctx, j))
+				}
+			})
+		}
+		return queue
 	}
+	// Local sources have workers of their own, because more than one per processor would only need memory.
+	local, far := source.Workers(s.Workers, false), source.Workers(s.Workers, true)
+	remote := slices.ContainsFunc(names, source.IsRemote)
+	near := work(local)
+	queues := []chan *job{near}
+	if remote && s.Workers <= 0 {
+		queues = append(queues, work(far))
+	} else {
+		far = local
+	}
+	line := make(chan *job, far*ahead)
 	go func() {
 		defer close(line)
-		defer close(queue)
+		defer func() {
+			for _, queue := range queues {
+				close(queue)
+			}
+		}()
 		room := make(chan struct{}, maxBatches)
+		memory := newMemory()
 		for _, name := range names {
-			j := &job{name: name, done: make(chan *found, 1)}
+			j := &job{name: name, held: memory.hold(ctx), done: make(chan *found, 1)}
+			queue := near
+			if source.IsRemote(name) {
+				queue = queues[len(queues)-1]
+			}
 			if s.early {
 				j.rows = newStream(room)
 			}
@@ -73,6 +99,7 @@ func (s *scanner) run(ctx context.Context, names []string, c *collector) error {
 // collect takes the results in order.
 func collect(ctx context.Context, line <-chan *job, c *collector) error {
 	for j := range line {
+		j.held.setCurrent()
 		c.begin()
 		if j.rows != nil {
 			if err := j.rows.each(c.more); err != nil {
@@ -83,7 +110,9 @@ func collect(ctx context.Context, line <-chan *job, c *collector) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := c.take(f); err != nil {
+		err := c.take(f)
+		j.held.release()
+		if err != nil {
 			return err
 		}
 	}
@@ -109,5 +138,8 @@ func (s *scanner) guarded(ctx context.Context, j *job) (f *found) {
 			f = &found{url: absolute(j.name), err: &PanicError{p, debug.Stack()}}
 		}
 	}()
-	return s.scan(ctx, j.name, j.rows)
+	if err := j.held.begin(); err != nil {
+		return &found{url: absolute(j.name), err: err}
+	}
+	return s.scan(ctx, j.name, request{indexes: s.Sink != nil, stream: j.rows, held: j.held})
 }

@@ -25,13 +25,13 @@ type reading struct {
 }
 
 // scan reads a source.
-func (s *scanner) scan(ctx context.Context, name string, to *stream) *found {
+func (s *scanner) scan(ctx context.Context, name string, asked request) *found {
 	url := absolute(name)
 	src, err := s.Opener.Open(ctx, name)
 	if err != nil {
 		return &found{url: url, err: err}
 	}
-	out, err := s.scanOpen(ctx, src, url, to)
+	out, err := s.scanOpen(ctx, src, url, asked)
 	if err != nil {
 		return &found{url: url, err: err}
 	}
@@ -39,7 +39,7 @@ func (s *scanner) scan(ctx context.Context, name string, to *stream) *found {
 }
 
 // scanOpen reads a source and closes it.
-func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, to *stream) (out *found, err error) {
+func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, asked request) (out *found, err error) {
 	defer func() { err = errors.Join(err, src.Close()) }()
 	near, memory, err := readWhole(ctx, src)
 	if err != nil {
@@ -53,11 +53,12 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, 
 	if err = o.load(); err != nil {
 		return nil, err
 	}
-	r := &reading{account: newAccount(o, request{indexes: s.Sink != nil, stream: to})}
+	r := &reading{account: newAccount(o, asked)}
 	if err := r.read(); err != nil {
 		r.found.refs.free()
 		return nil, err
 	}
+	asked.held.learn(src)
 	return r.found, nil
 }
 

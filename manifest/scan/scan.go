@@ -21,7 +21,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -33,7 +32,7 @@ import (
 
 // Options configure a scan. Zero values select the defaults.
 type Options struct {
-	Workers int            // sources read concurrently; 0 means one per processor
+	Workers int            // sources read concurrently; 0: see source.Workers
 	Opener  *source.Opener // nil means an opener with default options
 
 	// ValueBytes limits the size of the values that are read for one variable: coordinates, and values that only
@@ -149,9 +148,6 @@ func (o *Options) withDefaults() *Options {
 	out := Options{}
 	if o != nil {
 		out = *o
-	}
-	if out.Workers <= 0 {
-		out.Workers = runtime.GOMAXPROCS(0)
 	}
 	if out.ValueBytes <= 0 {
 		out.ValueBytes = manifest.DefaultValueBytes

@@ -30,6 +30,11 @@ func (e *entry) values() (*manifest.Values, error) {
 		}
 		return nil, err
 	}
+	if n, err := elements(out.Shape); err == nil {
+		if err := e.asked.held.claim(n * int64(max(out.Type.Size, e.v.Type.Size, 1))); err != nil {
+			return nil, err
+		}
+	}
 	values, err := e.readValues()
 	switch {
 	case err == nil:

@@ -302,7 +302,7 @@ func (x *access) newOpener(download bool, trace source.TraceFunc) *source.Opener
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    15 * time.Second,
 		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    farWorkers,
+		MaxIdleConnsPerHost:    source.MaxPerHost,
 		IdleConnTimeout:        time.Minute,
 		DisableCompression:     true,
 		Proxy:                  http.ProxyFromEnvironment,

@@ -7,16 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/store"
+	"varve/readers/source"
 )
 
 // Options configure Verify. Zero values select the defaults; nil is the same as the zero Options.
@@ -26,7 +26,7 @@ type Options struct {
 	// selected at random: equal seeds select equal chunks of a snapshot.
 	Sample   float64
 	Seed     uint64
-	Workers  int                     // 0 means one per processor
+	Workers  int                     // sources or chunks at once; 0: see source.Workers
 	Progress func(done, total int64) // of sources, then of chunks
 }
 
@@ -57,8 +57,7 @@ func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error)
 	if opts == nil {
 		opts = &Options{}
 	}
-	v := &verifier{Options: *opts, store: s, found: map[place][]int{}, isRefs: map[place]bool{}}
-	v.Workers = cmp.Or(max(v.Workers, 0), runtime.GOMAXPROCS(0))
+	v := &verifier{Options: *opts, store: s, found: map[place][]int{}, isRefs: map[place]bool{}, memory: semaphore.NewWeighted(verifiedBytes)}
 	if err := v.sources(ctx); err != nil {
 		return &v.result, err
 	}
@@ -103,8 +102,9 @@ type verifier struct {
 	result Result
 	found  map[place][]int // problems with chunks, by array and source
 	isRefs map[place]bool  // where all of these are of refs
-	sample *sample         // nil if all chunks are read
-	before int64           // number of stored chunks before those that are being listed
+	memory *semaphore.Weighted
+	sample *sample // nil if all chunks are read
+	before int64   // number of stored chunks before those that are being listed
 }
 
 // place is an array in a source.
@@ -140,17 +140,16 @@ func (v *verifier) done(counter *int64, n, total int64) {
 
 func (v *verifier) sources(ctx context.Context) error {
 	total := v.store.Snapshot().Rows(manifest.Sources)
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(v.Workers)
+	group, within := source.NewGroup(ctx, v.Workers)
 	for row := range total {
 		if within.Err() != nil {
 			break
 		}
-		group.Go(func() error {
-			src, err := v.store.Source(within, row)
-			if err != nil {
-				return err
-			}
+		src, err := v.store.Source(within, row)
+		if err != nil {
+			return cmp.Or(group.Wait(), err)
+		}
+		group.Go(src.URL, func() error {
 			if err := v.store.CheckSource(within, row); err != nil && within.Err() == nil {
 				v.add(Problem{Source: src.URL, Err: err})
 			}
@@ -169,8 +168,7 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 		total = v.sample.size
 	}
 	left := v.store.MaxChunks()
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(v.Workers)
+	group, within := source.NewGroup(ctx, v.Workers)
 	for run, err := range a.Runs(within, box) {
 		if err != nil {
 			if within.Err() == nil {
@@ -193,11 +191,15 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 			v.add(Problem{Array: a.Path(), Err: store.ErrManyChunks})
 			break
 		}
+		from, err := v.sourceOf(within, run)
+		if err != nil {
+			return cmp.Or(group.Wait(), err)
+		}
 		for coords := range chunks {
 			if within.Err() != nil {
 				break
 			}
-			group.Go(func() error {
+			group.Go(from, func() error {
 				if err := v.chunk(within, a, coords); err != nil {
 					if within.Err() != nil {
 						return within.Err()
@@ -213,18 +215,43 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 	return cmp.Or(group.Wait(), ctx.Err())
 }
 
+// sourceOf returns the URL of a source from which chunks are read. Re-encoded chunks may need several sources, which
+// usually are in one place.
+func (v *verifier) sourceOf(ctx context.Context, run *manifest.Run) (string, error) {
+	row := max(run.Source, 0)
+	if row >= v.store.Snapshot().Rows(manifest.Sources) {
+		return "", nil // the manifest has all values
+	}
+	src, err := v.store.Source(ctx, row)
+	if err != nil {
+		return "", err
+	}
+	return src.URL, nil
+}
+
+// verifiedBytes limits the memory of chunks that are verified at once, stored and decoded. One chunk may need more.
+const verifiedBytes = 256 << 20
+
 // chunk decodes the bytes that clients get.
 func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) error {
+	pipeline, invalid := a.Pipeline(coords)
+	if invalid == nil {
+		invalid = pipeline.Form().CheckSize()
+	}
+	size := int64(0)
+	if invalid == nil {
+		size = min(2*int64(pipeline.Form().Bytes()), verifiedBytes)
+	}
+	if err := v.memory.Acquire(ctx, size); err != nil {
+		return err
+	}
+	defer v.memory.Release(size)
 	stored, err := a.Chunk(ctx, coords)
 	if err != nil || stored == nil {
 		return err
 	}
-	pipeline, err := a.Pipeline(coords)
-	if err == nil {
-		err = pipeline.Form().CheckSize()
-	}
-	if err != nil {
-		return err
+	if invalid != nil {
+		return invalid
 	}
 	if err = pipeline.Decode(codec.NewElems(pipeline.Form()), stored); err == nil {
 		err = pipeline.CheckPortable(stored)

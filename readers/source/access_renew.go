@@ -26,6 +26,7 @@ func (o *Opener) temporaryCredentials(name string) func(context.Context) (*s3.Te
 			return nil, errors.New("not a URL")
 		}
 		r := newRemote(o, u)
+		r.host = newHostLimit() // the requests that wait for these credentials may be all that the host's limit allows
 		if err := o.authorized(r); err != nil {
 			return nil, err
 		}

@@ -30,7 +30,8 @@ type remote struct {
 	opts   *Options
 	single *oneByOne
 	client *http.Client
-	slots  chan struct{}                 // holds one element per request in progress
+	slots  chan struct{} // holds one element per request in progress
+	host   *hostLimit
 	hint   func(refused *url.URL) string // returns advice for a request that was denied; may be nil
 	// credentials are of a server that is no object store; else nil.
 	credentials *credentials
@@ -46,6 +47,7 @@ type remote struct {
 	shut     context.CancelFunc
 	requests atomic.Int64
 	bytes    atomic.Int64
+	all      *totals
 }
 
 func newRemote(o *Opener, u *url.URL) *remote {
@@ -59,6 +61,7 @@ func newRemote(o *Opener, u *url.URL) *remote {
 	}
 	origin := *u
 	origin.User, origin.Fragment = nil, ""
+	r.host, r.all = o.hosts.of(origin.Host), &o.totals
 	r.origin, r.name = &origin, withoutSecrets(u).String()
 	r.client = &http.Client{Transport: &counting{o.transport, r}, CheckRedirect: r.checkRedirect}
 	r.closing, r.shut = context.WithCancel(context.Background())
@@ -214,12 +217,6 @@ func (r *remote) take(a *answer, p []byte, want Range) (int, error) {
 // ask makes one request, for ranges or for the whole file if want is empty, and calls use with the answer. The answer is
 // valid until use returns.
 func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error) error {
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 	ctx, watch := watched(ctx, r.opts.Stall)
 	defer watch.stop()
 	target := r.target.Load()
@@ -227,7 +224,11 @@ func (r *remote) ask(ctx context.Context, want []Range, use func(*answer) error)
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	resp, err := r.client.Do(req)
+	if err == nil && resp.StatusCode < http.StatusInternalServerError && resp.StatusCode != http.StatusTooManyRequests {
+		r.host.answered(time.Since(began))
+	}
 	if err != nil {
 		r.target.CompareAndSwap(target, nil)
 		return causeOf(ctx, err)
@@ -302,21 +303,23 @@ type counting struct {
 // RoundTrip makes one request.
 func (m *counting) RoundTrip(req *http.Request) (*http.Response, error) {
 	m.remote.requests.Add(1)
+	m.remote.all.requests.Add(1)
 	resp, err := m.RoundTripper.RoundTrip(req)
 	if err == nil {
-		resp.Body = &countedBody{resp.Body, &m.remote.bytes}
+		resp.Body = &countedBody{resp.Body, m.remote}
 	}
 	return resp, err
 }
 
 type countedBody struct {
 	io.ReadCloser
-	bytes *atomic.Int64
+	remote *remote
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.bytes.Add(int64(n))
+	b.remote.bytes.Add(int64(n))
+	b.remote.all.bytes.Add(int64(n))
 	return n, err
 }
 

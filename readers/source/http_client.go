@@ -18,8 +18,8 @@ var errClosed = fmt.Errorf("reading: %w", fs.ErrClosed)
 // maxHeaderBytes is the maximum size of an answer's headers.
 const maxHeaderBytes = 256 << 10
 
-// newTransport returns a transport that keeps `parallel` idle connections per server open, and never decompresses.
-func newTransport(parallel int) *http.Transport {
+// newTransport returns a transport that keeps idle connections open, and never decompresses.
+func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -27,7 +27,7 @@ func newTransport(parallel int) *http.Transport {
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    15 * time.Second,
 		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    parallel,
+		MaxIdleConnsPerHost:    MaxPerHost,
 		IdleConnTimeout:        time.Minute,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeaderBytes,

@@ -18,20 +18,26 @@ import (
 // minimumRate is the minimum rate of a read, averaged over all of it, in bytes per second.
 const minimumRate = 64 << 10
 
+// maxCrowded is the number of refusals of one read that do not count as attempts, because the host had other requests at
+// the same time: as many as it takes to halve the first limit of a host to one request.
+const maxCrowded = 5
+
 // persist calls try until it succeeds or fails permanently. Between attempts it waits as long as the server asks. If the
 // server does not ask, it waits a random time, whose maximum doubles with each attempt, so that clients that failed at
 // the same time do not repeat at the same time. bytes is the expected size of the answer, which extends the time limit.
+// The time limit does not include waiting for other requests to the same source or host.
 func (r *remote) persist(ctx context.Context, bytes int64, try func(context.Context) error) error {
 	patience := r.opts.Patience + time.Duration(bytes/minimumRate)*time.Second
-	deadline := time.Now().Add(patience)
-	limited, cancel := context.WithDeadlineCause(ctx, deadline, &limitError{patience})
+	open, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.closing, cancel)()
-	if r.closing.Err() != nil {
-		return errClosed
-	}
+	left, crowded := patience, 0
 	for attempt := 1; ; attempt++ {
-		err := try(limited)
+		if r.closing.Err() != nil {
+			return errClosed
+		}
+		spent, isCrowded, err := r.once(open, left, &limitError{patience}, bytes, try)
+		left -= spent
 		switch {
 		case err == nil:
 			return nil
@@ -41,19 +47,40 @@ func (r *remote) persist(ctx context.Context, bytes int64, try func(context.Cont
 			return errClosed
 		case !isTransient(err):
 			return err
-		case attempt == r.opts.Attempts:
+		case isCrowded && crowded < maxCrowded:
+			crowded++
+		case attempt-crowded >= r.opts.Attempts:
 			return fmt.Errorf("%w (after %d attempts)", err, attempt)
 		}
 		wait := pause(r.opts.Backoff, attempt, err)
 		// Failing now is better than waiting for an attempt that the limit would end.
-		if time.Until(deadline) < wait {
+		if left < wait {
 			return fmt.Errorf("%w (after %d attempts; the time limit of %s leaves no time for another)", err, attempt, patience)
 		}
+		left -= wait
 		select {
 		case <-time.After(wait):
-		case <-limited.Done():
+		case <-open.Done():
 		}
 	}
+}
+
+// once calls try when the source and the host may have another request, and returns the time that try took.
+func (r *remote) once(ctx context.Context, left time.Duration, late *limitError, bytes int64, try func(context.Context) error) (spent time.Duration, crowded bool, err error) {
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return 0, false, context.Cause(ctx)
+	}
+	request, err := r.host.acquire(ctx, bytes)
+	if err != nil {
+		return 0, false, err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, left, late)
+	defer cancel()
+	err = try(limited)
+	return time.Since(request.began), r.host.release(request, err), err
 }
 
 // maxPause is the maximum of pauses that the server did not ask for.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -117,6 +118,8 @@ type Opener struct {
 	opts      Options
 	cache     *cache
 	single    oneByOne
+	hosts     hostLimits
+	totals    totals
 	stores    stores
 	secrets   secrets
 	user      accessOnce
@@ -124,6 +127,14 @@ type Opener struct {
 	followed  redirects
 	transport http.RoundTripper
 	own       *http.Transport // the same as transport, unless Options.Transport is set
+}
+
+// totals count the requests and bytes of all sources of an Opener.
+type totals struct{ requests, bytes atomic.Int64 }
+
+// Stats returns the requests to servers, and the bytes of their answers, of all sources that o opened.
+func (o *Opener) Stats() Stats {
+	return Stats{Requests: o.totals.requests.Load(), Bytes: o.totals.bytes.Load()}
 }
 
 // NewOpener returns an Opener. If opts is nil, it uses the defaults.
@@ -136,7 +147,7 @@ func NewOpener(opts *Options) *Opener {
 	o.cache = newCache(o.opts.CacheBytes)
 	o.transport = o.opts.Transport
 	if o.transport == nil {
-		o.own = newTransport(o.opts.Parallel)
+		o.own = newTransport()
 		o.transport = o.own
 	}
 	return o

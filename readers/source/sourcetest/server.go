@@ -17,10 +17,13 @@ type Server struct {
 	*httptest.Server
 	// Latency is the time before each answer begins.
 	Latency time.Duration
+	// Limit is the number of requests at a time that the server accepts. It answers others with status 429. 0 means no limit.
+	Limit int64
 	// NoETag omits ETags, so that only Last-Modified identifies versions.
 	NoETag bool
 
-	requests, bytes atomic.Int64
+	requests, bytes       atomic.Int64
+	active, most, refused atomic.Int64
 
 	mu      sync.Mutex
 	files   map[string]served
@@ -68,9 +71,21 @@ func (s *Server) Remove(path string) {
 // Counts returns the number of requests, and of bytes in the bodies of answers.
 func (s *Server) Counts() (requests, bytes int64) { return s.requests.Load(), s.bytes.Load() }
 
+// Crowd returns the largest number of requests that were in progress at a time, and the number of refused requests.
+func (s *Server) Crowd() (most, refused int64) { return s.most.Load(), s.refused.Load() }
+
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
+	now := s.active.Add(1)
+	defer s.active.Add(-1)
+	for most := s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
+	}
+	if s.Limit > 0 && now > s.Limit {
+		s.refused.Add(1)
+		http.Error(w, "too many requests", http.StatusTooManyRequests)
+		return
+	}
 	time.Sleep(s.Latency)
 	s.mu.Lock()
 	f, ok := s.files[r.URL.Path]
