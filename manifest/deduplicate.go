@@ -1,6 +1,9 @@
 package manifest
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"slices"
+)
 
 // SharedVariables deduplicates equal variables of headers. Often each file has a header of its own
 // that differs in one variable of many: the time, whose units contain the first date of the file. Such a
@@ -8,9 +11,11 @@ import "crypto/sha256"
 type SharedVariables struct {
 	first []*Variable // the variables of the first header, not hashed yet; nil after the second header
 	bySum map[[sha256.Size]byte]*Variable
+	last  map[string]*Variable // the last new variable of each path
 }
 
-// Share replaces the variables of a header by equal variables of earlier headers, and remembers the others.
+// Share replaces the variables of a header by equal variables of earlier headers, and remembers the others. It changes
+// only variables that it remembers: they share equal parts with earlier ones.
 // Variables of one header never equal each other, since their paths differ, so the first header is
 // hashed only when Share is called for a second one.
 func (x *SharedVariables) Share(h *Header) {
@@ -19,18 +24,49 @@ func (x *SharedVariables) Share(h *Header) {
 			x.first = h.Variables
 			return
 		}
-		x.bySum = make(map[[sha256.Size]byte]*Variable, len(x.first))
+		x.bySum, x.last = make(map[[sha256.Size]byte]*Variable, len(x.first)), make(map[string]*Variable, len(x.first))
 		for _, v := range x.first {
-			x.bySum[v.Sum()] = v
+			x.bySum[v.Sum()], x.last[v.Path] = v, v
 		}
 		x.first = nil
 	}
 	for i, v := range h.Variables {
 		sum := v.Sum()
 		if x.bySum[sum] == nil {
-			x.bySum[sum] = v
+			v.shareParts(x.last[v.Path])
+			x.bySum[sum], x.last[v.Path] = v, v
 		}
 		h.Variables[i] = x.bySum[sum]
+	}
+}
+
+// shareParts replaces parts of a new variable by equal parts of another variable, which may be nil: usually all but some
+// values of attributes.
+func (v *Variable) shareParts(like *Variable) {
+	v.Attributes = slices.Clone(v.Attributes) // without spare capacity
+	if like == nil {
+		return
+	}
+	v.Path = like.Path
+	if slices.Equal(v.Dims, like.Dims) {
+		v.Dims = like.Dims
+	}
+	if slices.Equal(v.Shape, like.Shape) {
+		v.Shape = like.Shape
+	}
+	if string(v.appendStored(nil)) == string(like.appendStored(nil)) {
+		v.Storage, v.Enum = like.Storage, like.Enum
+	}
+	if string(v.Fill.Value) == string(like.Fill.Value) && v.Fill.Value != nil && like.Fill.Value != nil {
+		v.Fill.Value = like.Fill.Value
+	}
+	for i := range min(len(v.Attributes), len(like.Attributes)) {
+		if a, b := &v.Attributes[i], &like.Attributes[i]; a.Name == b.Name {
+			a.Name = b.Name
+			if string(appendAttribute(nil, *a)) == string(appendAttribute(nil, *b)) {
+				*a = *b
+			}
+		}
 	}
 }
 

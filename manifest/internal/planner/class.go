@@ -224,10 +224,22 @@ func (p *env) isSeen(v *manifest.Variable, renamer naming.Renamer, used bool) bo
 	return within && p.wanted(v.Path)
 }
 
-// viewOf returns a variable with its new names. Headers share equal variables, so the result is
-// cached by variable.
+// nameKey identifies the path and the dimensions of a variable. Headers share the lists of dimensions of variables that
+// differ only in attributes.
+type nameKey struct {
+	path string
+	dims *string
+	n    int
+}
+
+// viewOf returns a variable with its new names, which are cached.
 func (p *env) viewOf(renamer naming.Renamer, v *manifest.Variable) planVar {
-	if x, ok := p.named[v]; ok {
+	key := nameKey{path: v.Path, n: len(v.Dims)}
+	if key.n > 0 {
+		key.dims = &v.Dims[0]
+	}
+	if x, ok := p.named[key]; ok {
+		x.v = v
 		return x
 	}
 	x := planVar{v: v, dims: make([]string, len(v.Dims))}
@@ -239,9 +251,9 @@ func (p *env) viewOf(renamer naming.Renamer, v *manifest.Variable) planVar {
 		x.dims[k] = renamer.Dim(d)
 	}
 	if p.named == nil {
-		p.named = map[*manifest.Variable]planVar{}
+		p.named = map[nameKey]planVar{}
 	}
-	p.named[v] = x
+	p.named[key] = x
 	return x
 }
 

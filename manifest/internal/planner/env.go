@@ -22,7 +22,7 @@ type env struct {
 	earlier *earlier
 
 	order *nameOrder
-	named map[*manifest.Variable]planVar // caches variables with the names and dimensions of the plan
+	named map[nameKey]planVar // caches the names and dimensions that variables have in the plan
 
 	compared      map[Request]bool // values that were requested only to compare files
 	comparedBytes int64            // the size of compared, in bytes

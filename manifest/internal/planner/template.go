@@ -18,25 +18,34 @@ import (
 // attributes, in the same order.
 type templateKey [sha256.Size]byte
 
-// templateOf returns the template of a header.
-func templateOf(h *manifest.Header) templateKey {
-	bare := manifest.Header{Dimensions: h.Dimensions, Variables: make([]*manifest.Variable, len(h.Variables))}
-	all := make([]manifest.Variable, len(h.Variables))
-	n := 0
+// templateKeys computes the keys of many headers. It uses its memory again for each of them.
+type templateKeys struct {
+	header     manifest.Header
+	variables  []manifest.Variable
+	attributes []manifest.Attribute
+	text       []byte
+}
+
+// of returns the key of a header's template.
+func (k *templateKeys) of(h *manifest.Header) templateKey {
+	k.variables, k.attributes = k.variables[:0], k.attributes[:0]
 	for _, v := range h.Variables {
-		n += len(v.Attributes)
-	}
-	attributes := make([]manifest.Attribute, 0, n)
-	for i, v := range h.Variables {
-		at := len(attributes)
-		for k := range v.Attributes {
-			attributes = append(attributes, inTemplate(v, &v.Attributes[k]))
+		k.variables = append(k.variables, *v)
+		for i := range v.Attributes {
+			k.attributes = append(k.attributes, inTemplate(v, &v.Attributes[i]))
 		}
-		all[i] = *v
-		all[i].Attributes = attributes[at:len(attributes):len(attributes)]
-		bare.Variables[i] = &all[i]
 	}
-	return sha256.Sum256(bare.AppendKey(make([]byte, 0, 8<<10)))
+	// Now that the slices do not grow any more, they can be pointed into.
+	k.header.Dimensions, k.header.Variables = h.Dimensions, k.header.Variables[:0]
+	rest := k.attributes
+	for i := range k.variables {
+		v := &k.variables[i]
+		n := len(v.Attributes)
+		v.Attributes, rest = rest[:n], rest[n:]
+		k.header.Variables = append(k.header.Variables, v)
+	}
+	k.text = k.header.AppendKey(k.text[:0])
+	return sha256.Sum256(k.text)
 }
 
 // inTemplate returns what a template keeps of an attribute. It keeps all of an attribute whose value the planner
@@ -57,7 +66,8 @@ func inTemplate(v *manifest.Variable, a *manifest.Attribute) manifest.Attribute 
 		}
 	case cf.UnitsName:
 		// The unit and the calendar decide the type of times. Only the date after "since" is free.
-		bare.Texts = []string{strings.Fields(a.Texts[0])[0]}
+		unit, _, _ := strings.Cut(a.Texts[0], " since ")
+		bare.Texts = []string{unit}
 	}
 	return bare
 }
@@ -71,8 +81,12 @@ func isFree(v *manifest.Variable, a *manifest.Attribute) bool {
 		// Anything but a number is an error, or has its own rules. NaN does not equal itself.
 		return cf.IsNumber(a.Type) && len(a.Data) == a.Type.Size && !cf.IsNaN(a.Type, a.Data)
 	case a.Name == cf.UnitsName:
+		// Most units are not of time. To see that first avoids memory for their words.
+		if len(a.Texts) != 1 || !strings.Contains(a.Texts[0], " since ") {
+			return false
+		}
 		u, ok, err := cf.UnitsOf(v)
-		return ok && err == nil && len(a.Texts) == 1 && !u.Unclear() && !u.Coarse()
+		return ok && err == nil && !u.Unclear() && !u.Coarse()
 	}
 	return !isInterpreted(a.Name)
 }
@@ -102,13 +116,13 @@ type template struct {
 
 // templates returns the templates of all files, in the order of their first classes.
 func (p *declaration) templates() (list []*template) {
-	known := map[templateKey]*template{}
+	known, keys := map[templateKey]*template{}, &templateKeys{}
 	rank := p.arrangement.rank
 	for n, c := range p.survey.classes {
 		if len(c.files) == 0 {
 			continue
 		}
-		key := templateOf(c.header)
+		key := keys.of(c.header)
 		t := known[key]
 		if t == nil {
 			t = &template{}

@@ -17,7 +17,11 @@ import (
 // must not be changed. If no table has the ID, the error is fs.ErrNotExist, also for Groups and
 // Values.
 func (r *Reader) Header(ctx context.Context, id string) (*manifest.Header, error) {
-	return document(ctx, r, manifest.Headers, id, parseHeader)
+	return document(ctx, r, manifest.Headers, id, func(row keyedRow) (*manifest.Header, error) {
+		r.headers.Lock()
+		defer r.headers.Unlock()
+		return parseHeader(&r.headers.HeaderDecoder, row)
+	})
 }
 
 // Groups returns group attributes by their ID. They must not be changed.
@@ -37,9 +41,9 @@ type keyedRow struct {
 	rest [2][]byte
 }
 
-func parseHeader(row keyedRow) (*manifest.Header, error) {
-	h := &manifest.Header{}
-	if err := json.Unmarshal(row.rest[0], h); err != nil {
+func parseHeader(d *manifest.HeaderDecoder, row keyedRow) (*manifest.Header, error) {
+	h, err := d.Decode(row.rest[0])
+	if err != nil {
 		return nil, err
 	}
 	h.ID = row.id
@@ -220,7 +224,8 @@ func (r *Reader) keyedRows(ctx context.Context, kind manifest.TableKind, row, ro
 
 // ScanHeaders yields all headers, in the order of their tables and IDs. The caller may keep them.
 func (r *Reader) ScanHeaders(ctx context.Context) iter.Seq2[*manifest.Header, error] {
-	return documents(ctx, r, manifest.Headers, parseHeader)
+	var d manifest.HeaderDecoder
+	return documents(ctx, r, manifest.Headers, func(row keyedRow) (*manifest.Header, error) { return parseHeader(&d, row) })
 }
 
 // ScanGroups yields all group attributes, in the order of their tables and IDs. The caller may keep

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"varve/manifest"
 	"varve/manifest/repo"
@@ -33,6 +34,11 @@ type Reader struct {
 	open  Opener
 	cache *Cache
 	kinds map[manifest.TableKind]*kindTables
+	// headers decodes single headers. Reading chunks of many files needs many headers that are nearly equal.
+	headers struct {
+		sync.Mutex
+		manifest.HeaderDecoder
+	}
 }
 
 // kindTables are the tables of one kind.
