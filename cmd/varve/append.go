@@ -125,6 +125,7 @@ func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 		"missing":      func() { merged.Missing = given.Missing },
 		"pad":          func() { merged.Pad = given.Pad },
 		"join":         func() { merged.Join = given.Join },
+		"curation":     func() { merged.Curation = given.Curation },
 		"coords":       func() { merged.Coords = given.Coords },
 		"tolerance":    func() { merged.Tolerance = given.Tolerance },
 		"overlap":      func() { merged.Overlap = given.Overlap },

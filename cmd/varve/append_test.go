@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,6 +27,12 @@ func TestAppendOverlaysEveryPlanFlag(t *testing.T) {
 		cmd.SetContext(t.Context())
 		opts.addPlanFlags(cmd.Flags())
 		value := values[f.Name]
+		if f.Name == "curation" {
+			value = filepath.Join(t.TempDir(), "curation.yaml")
+			if err := os.WriteFile(value, []byte("variables: {a: {units: K}}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if value == "" {
 			value = "some"
 		}

@@ -38,6 +38,7 @@ type combineOptions struct {
 	quiet         bool
 	config        string
 	recipe        string
+	curation      string
 	optional      []report.Setting // of the recipe
 	download      bool
 	allow         []string
@@ -118,6 +119,7 @@ func (o *combineOptions) sayKept(messages io.Writer, spent time.Duration) {
 // addPlanFlags declares the flags of the planner.
 func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.recipe, "recipe", "", "add the options of the recipe with this `name`; varve recipes lists them")
+	f.StringVar(&o.curation, "curation", "", "change names and attributes as this YAML `file` says; it also applies to appended files")
 	f.StringSliceVar(&o.concat, "concat", nil, "concatenate along these `dimensions`; DIM=files keeps each file in one piece")
 	f.StringArrayVar(&o.newDims, "new-dim", nil, "add a dimension: `NAME=PATTERN` on file names, =attr:NAME, =var:NAME or =list:FILE")
 	f.StringArrayVar(&o.broadcast, "broadcast", nil, "repeat a variable along a dimension that it lacks: `ARRAY=DIM`; ARRAY may be a glob")
@@ -168,6 +170,9 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 		choose(&opts.Plan.Coords, "coords", o.coords, coords),
 		choose(&opts.Plan.Overlap, "overlap", o.overlap, overlaps),
 		o.addNames(&opts.Plan), o.addOverrides(&opts.Plan))
+	if o.curation != "" && err == nil {
+		opts.Plan.Curation, err = readCuration(o.curation)
+	}
 	if err = errors.Join(err, opts.Plan.Check()); err != nil {
 		return nil, usageError{err}
 	}

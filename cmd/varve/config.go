@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+
+	"varve/manifest/plan"
 )
 
 // takeFiles sets flags from the YAML file of --config, and then from the recipe of --recipe.
@@ -47,7 +49,7 @@ func (o *combineOptions) takeConfig(cmd *cobra.Command) error {
 func setFlag(flags *pflag.FlagSet, name string, value *yaml.Node) error {
 	flag := flags.Lookup(name)
 	if flag == nil || name == "config" || name == "help" {
-		return fmt.Errorf("unknown option.%s", didYouMean(name, flagNames(flags)))
+		return fmt.Errorf("unknown option.%s", plan.DidYouMean(name, flagNames(flags)))
 	}
 	if flag.Changed {
 		return nil

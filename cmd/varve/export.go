@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"varve/manifest/plan"
 )
 
 func newExportCommand() *cobra.Command {
@@ -18,7 +20,7 @@ complete.`,
 		Example: `  varve export kerchunk sst.varve sst.parquet`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown format %q.%s See varve export --help", args[0], didYouMean(args[0], commandNames(c)))}
+				return usageError{fmt.Errorf("unknown format %q.%s See varve export --help", args[0], plan.DidYouMean(args[0], commandNames(c)))}
 			}
 			return nil
 		},

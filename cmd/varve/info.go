@@ -11,6 +11,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/ingest"
+	"varve/manifest/plan"
 	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/report/text"
@@ -112,7 +113,7 @@ func findArray(s *manifest.Snapshot, path string) (*manifest.Array, error) {
 		}
 	}
 	paths := arrayPaths(s)
-	return nil, usageError{fmt.Errorf("no array %s.%s The arrays are %s", printable(want), printable(didYouMean(want, paths)), printable(strings.Join(paths, ", ")))}
+	return nil, usageError{fmt.Errorf("no array %s.%s The arrays are %s", printable(want), printable(plan.DidYouMean(want, paths)), printable(strings.Join(paths, ", ")))}
 }
 
 // onDisk describes the size of a manifest, and the part of it that compacted chunks take.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
+	"varve/manifest/plan"
 	"varve/manifest/report"
 )
 
@@ -69,7 +70,7 @@ func recipeNames() (names []string) {
 // recipeText returns the YAML of a recipe.
 func recipeText(name string) (string, error) {
 	if names := recipeNames(); !slices.Contains(names, name) {
-		return "", usageError{fmt.Errorf("no recipe is called %q.%s varve recipes lists them", name, didYouMean(name, names))}
+		return "", usageError{fmt.Errorf("no recipe is called %q.%s varve recipes lists them", name, plan.DidYouMean(name, names))}
 	}
 	text, err := recipeFiles.ReadFile(path.Join("recipes", name+".yaml"))
 	return string(text), err

@@ -106,7 +106,7 @@ It does not copy or change the files. Try "varve demo" first.
 		SilenceUsage:  true,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("unknown command %q.%s See varve --help", args[0], didYouMean(args[0], commandNames(c)))}
+				return usageError{fmt.Errorf("unknown command %q.%s See varve --help", args[0], plan.DidYouMean(args[0], commandNames(c)))}
 			}
 			return nil
 		},
@@ -149,6 +149,7 @@ func commands() []*cobra.Command {
 		newBuildCommand(),
 		newCheckCommand(),
 		newCompactCommand(),
+		newCurateCommand(),
 		newDemoCommand(),
 		newDiffCommand(),
 		newEngineCommand(),
@@ -186,7 +187,7 @@ func knownWords(c, of *cobra.Command) cobra.PositionalArgs {
 			return nil
 		}
 		if found, _, err := of.Find(args); err != nil || found == of {
-			return usageError{fmt.Errorf("%s: unknown command %q.%s See %s --help", c.Name(), args[0], didYouMean(args[0], commandNames(of)), of.CommandPath())}
+			return usageError{fmt.Errorf("%s: unknown command %q.%s See %s --help", c.Name(), args[0], plan.DidYouMean(args[0], commandNames(of)), of.CommandPath())}
 		}
 		return nil
 	}

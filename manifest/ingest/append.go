@@ -143,17 +143,22 @@ func (a *appending) run(ctx context.Context, names []string) (*Result, error) {
 			return a.extend(ctx, what, extension)
 		}
 	}
-	if a.before, err = a.reader.Files(ctx, manifest.NewShared()); err != nil {
-		return nil, err
-	}
-	// A new plan places all files again; all other old rows remain valid.
-	a.tables.kept = slices.DeleteFunc(slices.Clone(a.old.Tables), func(t manifest.Table) bool { return t.Kind == manifest.Tiles })
-	out, err := a.plan(ctx, what)
+	out, err := a.planAll(ctx, what)
 	if err == nil {
 		a.notePassed(out.Report)
 		a.noteReplanned(out.Report, why)
 	}
 	return out, err
+}
+
+// planAll plans the old files and the new ones.
+func (a *appending) planAll(ctx context.Context, what string) (out *Result, err error) {
+	if a.before, err = a.reader.Files(ctx, manifest.NewShared()); err != nil {
+		return nil, err
+	}
+	// A new plan places all files again; all other old rows remain valid.
+	a.tables.kept = slices.DeleteFunc(slices.Clone(a.old.Tables), func(t manifest.Table) bool { return t.Kind == manifest.Tiles })
+	return a.plan(ctx, what)
 }
 
 // noteReplanned reports why all files were planned again, unless the caller asked for that.

@@ -102,7 +102,7 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 	if len(names) > 0 {
 		o := opts.scan(part)
 		o.FirstFile, o.FirstRow = len(j.files), part.NextRef()
-		o.Choice = planner.Choice{Options: &plan.Options{Drop: opts.Plan.Drop}}
+		o.Choice = planner.Choice{Options: &plan.Options{Drop: opts.Plan.Drop, Curation: opts.Plan.Curation}}
 		found, err := scan.Scan(ctx, names, o)
 		if err != nil {
 			return j.refused(err), err

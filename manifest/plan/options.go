@@ -81,6 +81,8 @@ type Options struct {
 	// Optional lists settings of Concat, Broadcast, Rename, Join and Schemas that a recipe made. They have
 	// no effect if no file has what they name; and an array is not broadcast if all files have equal values.
 	Optional []report.Setting `json:",omitempty"`
+	// Curation changes names and attributes; nil changes nothing.
+	Curation *Curation `json:",omitempty"`
 	// Schemas override the decisions for some arrays.
 	Schemas []Override `json:"Faces,omitempty"`
 }

@@ -49,7 +49,7 @@ func (o *Options) Check() error {
 			errs = append(errs, optionError(report.Repack, r.String(), "want a scale_factor other than 0"))
 		}
 	}
-	errs = append(errs, checkGlobs(report.RepackLoss, o.RepackLossy))
+	errs = append(errs, checkGlobs(report.RepackLoss, o.RepackLossy), o.Curation.check())
 	return errors.Join(errs...)
 }
 

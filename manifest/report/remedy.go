@@ -13,6 +13,7 @@ const (
 	CodecFrom  Option = "codec-from"
 	Concat     Option = "concat"
 	Coords     Option = "coords"
+	Curation   Option = "curation"
 	DataType   Option = "dtype"
 	Download   Option = "download"
 	Drop       Option = "drop"
@@ -45,7 +46,7 @@ const (
 )
 
 // Options lists every option that a remedy can name, without LeaveOut and Separate.
-var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, DataType, Download, Drop, Force, GRIBTimes, Group, JoinLabels, KeepShards, Missing, Names, NewDim,
+var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, Curation, DataType, Download, Drop, Force, GRIBTimes, Group, JoinLabels, KeepShards, Missing, Names, NewDim,
 	Overlap, Pad, Padded, Rename, Repack, RepackLoss, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
 
 // Setting is an option and its value. The value is empty for an option that takes none.

@@ -332,7 +332,7 @@ type Choice struct{ Options *plan.Options }
 // Wanted reports whether the options select a variable of a source by itself, and not only because
 // another variable needs it.
 func (c Choice) Wanted(at string) bool {
-	p := env{opts: c.Options}
+	p := env{opts: c.Options.Curated()}
 	_, within := p.renamer().Path(at)
 	return within && p.wanted(at)
 }
@@ -341,14 +341,15 @@ func (c Choice) Wanted(at string) bool {
 // The path is that of a variable, of a group, or of a group attribute in the form of
 // manifest.AttributePath.
 func (c Choice) Dropped(at string) bool {
-	group, dir := (&env{opts: c.Options}).renamer().Group, strings.TrimSuffix(path.Dir(at), "/")+"/"
+	opts := c.Options.Curated()
+	group, dir := (&env{opts: opts}).renamer().Group, strings.TrimSuffix(path.Dir(at), "/")+"/"
 	if !strings.HasPrefix(dir, group) && !strings.HasPrefix(group, dir) {
 		return true // neither in the group nor in one of its parents
 	}
 	if isAttribute(at) {
-		return naming.Matches(attributePatterns(c.Options), at)
+		return naming.Matches(attributePatterns(opts), at)
 	}
-	return naming.Matches(c.Options.Drop, at)
+	return naming.Matches(opts.Drop, at)
 }
 
 // attributePatterns returns the patterns that exclude attributes.

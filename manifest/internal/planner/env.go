@@ -36,7 +36,7 @@ type nameOrder struct {
 }
 
 func newEnv(ctx context.Context, files []*manifest.File, opts *plan.Options, values Values) *env {
-	return &env{ctx: ctx, given: files, files: files, opts: opts, source: values, report: &report.Report{}, order: &nameOrder{}, compared: map[Request]bool{}}
+	return &env{ctx: ctx, given: files, files: files, opts: opts.Curated(), source: values, report: &report.Report{}, order: &nameOrder{}, compared: map[Request]bool{}}
 }
 
 // withFiles returns an environment in which some files are replaced by copies with more values.

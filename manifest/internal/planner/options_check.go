@@ -27,9 +27,23 @@ func (p *survey) checkOptions() error {
 		return optionError(report.CodecFrom, from, "it is not among the files")
 	}
 	for _, r := range p.env.opts.Rename {
-		if !p.renames(&r) && !p.env.opts.IsOptional(report.Setting{Option: report.Rename, Value: r.Old + "=" + r.New}) {
-			return optionError(report.Rename, r.Old+"="+r.New, "no variable or dimension is called "+r.Old)
+		if p.renames(&r) || p.env.opts.IsOptional(report.Setting{Option: report.Rename, Value: r.Old + "=" + r.New}) {
+			continue
 		}
+		own := report.Setting{Option: report.Rename, Value: r.Old + "=" + r.New}
+		if c := p.env.opts.Curation; c != nil && slices.Contains(c.Rename, r) {
+			own = report.Setting{Option: report.Curation, Value: r.Old}
+		}
+		names := p.allPaths()
+		for _, c := range p.classes {
+			for _, d := range c.header.Dimensions {
+				names[d.Path] = true
+			}
+		}
+		return optionError(own.Option, own.Value, "no variable or dimension is called "+r.Old+near(r.Old, names))
+	}
+	if err := p.checkCuration(); err != nil {
+		return err
 	}
 	for i := range p.env.opts.Schemas {
 		err := p.checkOverride(&p.env.opts.Schemas[i])

@@ -46,6 +46,9 @@ func declare(arrangement *arrangement) (*Plan, error) {
 		return nil, err
 	}
 	p.addChunkLengths()
+	if err := p.curate(); err != nil {
+		return nil, err
+	}
 	p.out.Compared = slices.Collect(maps.Keys(p.env.compared))
 	return p.out, nil
 }
