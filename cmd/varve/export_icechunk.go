@@ -20,7 +20,8 @@ type exportIcechunkOptions struct {
 	allowOptions
 	resultOptions
 	icechunk.Options
-	padded bool
+	padded     bool
+	containers []string
 }
 
 func newExportIcechunkCommand() *cobra.Command {
@@ -37,6 +38,7 @@ If DEST was exported from OUT before, new chunks are committed on top of its his
 other people's commits stay. An array that someone else changed is not written.`,
 		Example: `  varve export icechunk sst.varve sst.icechunk
   varve export icechunk s3://bucket/sst.varve s3://bucket/sst.icechunk
+  varve export icechunk sst.varve sst.icechunk --container archive=archive
   varve append sst.varve 2024/*.nc && varve export icechunk sst.varve sst.icechunk`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,6 +57,7 @@ other people's commits stay. An array that someone else changed is not written.`
 	addNumber(flags, &opts.ManifestRefs, 1, "manifest-refs", "put this `number` of references in each Icechunk manifest (default 65536)")
 	addNumber(flags, &opts.InlineBytes, 1, "inline", "store re-encoded chunks of up to this many `bytes` in manifests (default 512)")
 	addWorkers(flags, &opts.Workers, "write this `number` of manifests at once")
+	flags.StringArrayVar(&opts.containers, "container", nil, "refer to the sources below a folder or prefix by a name, so that they can be moved: `NAME=PREFIX`")
 	flags.StringVar(&opts.S3.Region, "s3-region", "", "tell readers this `region` of the buckets with the sources")
 	flags.StringVar(&opts.S3.Endpoint, "s3-endpoint", "", "tell readers the `URL` of the server of these buckets, if it is not AWS")
 	flags.BoolVar(&opts.S3.Anonymous, "s3-anonymous", false, "tell readers that the buckets need no credentials")
@@ -64,6 +67,13 @@ other people's commits stay. An array that someone else changed is not written.`
 }
 
 func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []string, out, messages io.Writer) error {
+	for _, text := range opts.containers {
+		name, prefix, ok := strings.Cut(text, "=")
+		if !ok || prefix == "" {
+			return usageError{fmt.Errorf("--container %s: want NAME=PREFIX, such as archive=s3://bucket/archive/", text)}
+		}
+		opts.Containers = append(opts.Containers, icechunk.Container{Name: name, Prefix: prefix})
+	}
 	how := opts.storeOptions()
 	how.Padded = opts.padded
 	s, err := store.Open(ctx, args[0], how)

@@ -37,6 +37,9 @@ Small re-encoded chunks are stored in the references, larger ones in a file of t
 DEST.json.patches or DEST.parquet/.patches. That file must be in the same kind of storage as
 the sources, because fsspec opens references with one file system.
 
+With --relative, the sources can be moved to another folder or store: readers open the references
+with a fsspec file system of that place.
+
 If all chunks of each array have the same shape, the references are Zarr 2:
   xr.open_dataset("DEST.json", engine="kerchunk")
 Otherwise they are Zarr 3, unless --regular re-encodes arrays to a regular grid:
@@ -44,6 +47,7 @@ Otherwise they are Zarr 3, unless --regular re-encodes arrays to a regular grid:
   xr.open_dataset("reference://", engine="zarr", consolidated=False, storage_options={"fo": "DEST.json"})`,
 		Example: `  varve export kerchunk sst.varve sst.parquet
   varve export kerchunk sst.varve sst.json --regular
+  varve export kerchunk sst.varve sst.json --relative archive
   varve append sst.varve new.nc && varve export kerchunk sst.varve sst.parquet --append`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +67,7 @@ Otherwise they are Zarr 3, unless --regular re-encodes arrays to a regular grid:
 	addNumber(flags, &opts.RecordSize, 1, "record-size", "put this `number` of chunks in each Parquet file (default 100000)")
 	addNumber(flags, &opts.InlineBytes, 1, "inline", "store re-encoded chunks of up to this many `bytes` in the references (default 4096)")
 	flags.StringVar(&opts.PatchURL, "patch-url", "", "refer to the .patches file by this `URL`, if readers find it elsewhere")
+	flags.StringVar(&opts.Relative, "relative", "", "name sources relative to this `folder` or prefix, which readers then choose")
 	addWorkers(flags, &opts.Workers, "re-encode this `number` of chunks at once")
 	return cmd
 }

@@ -30,7 +30,7 @@ type commit struct {
 
 func (e *export) commit(h home) *commit {
 	return &commit{
-		writer: writer{home: h, in: e.in, inline: e.opts.InlineBytes, ids: newNames(e.opts.random)},
+		writer: writer{home: h, in: e.in, inline: e.opts.InlineBytes, ids: newNames(e.opts.random), reach: reach{named: e.opts.named}},
 		opts:   e.opts, past: e.past, repo: &repoInfo{},
 	}
 }
@@ -203,7 +203,7 @@ func (c *commit) message() string {
 // publish adds the snapshot to the repository's metadata in memory.
 func (c *commit) publish(s *snapshot, parent objectID, result *Result) (err error) {
 	result.Containers = c.reach.list()
-	config, added, err := withContainers(c.repo.config, result.Containers, c.opts.S3)
+	config, added, err := withContainers(c.repo.config, result.Containers, c.reach.nameOf, c.opts.S3)
 	if err != nil {
 		return err
 	}

@@ -110,6 +110,43 @@ func TestInteropRead(t *testing.T) {
 	}
 }
 
+// TestInteropContainers checks that references into a named container are read where the container is now, also after the
+// sources were moved and after an append.
+func TestInteropContainers(t *testing.T) {
+	a := newArchive(t)
+	v := a.add(t, "/virtual", 3, 2, 3)
+	dest, now := filepath.Join(t.TempDir(), "repo"), filepath.Join(t.TempDir(), "moved")
+	opts := Options{Message: "one", Containers: []Container{{"all", filepath.Dir(a.dir)}, {"archive", a.dir}}}
+	result := a.export(t, dest, opts)
+	if len(result.Containers) != 1 || !strings.HasSuffix(result.Containers[0], filepath.ToSlash(a.dir)+"/") {
+		t.Errorf("containers %q", result.Containers)
+	}
+	e := a.expect(t)
+	e.Messages, e.Updated = []string{"one", rootMessage}, map[string][][]int64{"/virtual": rows(0, 2)}
+	e.read(t, dest)
+	if err := os.Rename(a.dir, now); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("moved", func(t *testing.T) {
+		t.Setenv("VARVE_MOVED", "archive="+now)
+		e.read(t, dest)
+	})
+	if err := os.Rename(now, a.dir); err != nil {
+		t.Fatal(err)
+	}
+	a.id = "second"
+	v.grow(t, 3, 2, 3, 4)
+	opts.Message = "two"
+	a.export(t, dest, opts)
+	e = a.expect(t)
+	e.Messages, e.Updated = []string{"two", "one", rootMessage}, map[string][][]int64{"/virtual": rows(2, 3)}
+	if err := os.Rename(a.dir, now); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("VARVE_MOVED", "archive="+now)
+	e.read(t, dest)
+}
+
 // TestInteropAppend appends, lets Icechunk commit and tag on top, and appends again.
 func TestInteropAppend(t *testing.T) {
 	a := newArchive(t)

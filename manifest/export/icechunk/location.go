@@ -121,7 +121,10 @@ var stores = map[string]string{
 // reach collects the prefixes that readers have to allow: per server, the longest folder that contains all
 // its sources.
 type reach struct {
+	named []named // containers, the longest prefix first
+
 	mu       sync.Mutex
+	used     []bool            // for each of named, whether a source is in it
 	prefixes map[string]string // by scheme and server; local files also by the first folder
 }
 
@@ -169,8 +172,23 @@ func (r *reach) list() []string {
 	for _, p := range r.prefixes {
 		out = append(out, p)
 	}
+	for i, c := range r.named {
+		if r.used != nil && r.used[i] {
+			out = append(out, c.prefix)
+		}
+	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
+}
+
+// nameOf returns the name of the container with a prefix, or "".
+func (r *reach) nameOf(prefix string) string {
+	for _, c := range r.named {
+		if c.prefix == prefix {
+			return c.name
+		}
+	}
+	return ""
 }
 
 // covers reports whether a container in the configuration includes everything below prefix.
@@ -190,7 +208,7 @@ func covers(containers map[string]any, prefix string) bool {
 
 // withContainers adds the containers that a configuration lacks, and returns their prefixes. A nil
 // configuration is empty.
-func withContainers(config []byte, prefixes []string, s3 S3) (out []byte, added []string, err error) {
+func withContainers(config []byte, prefixes []string, nameOf func(prefix string) string, s3 S3) (out []byte, added []string, err error) {
 	root := map[string]any{}
 	if config != nil {
 		v, err := decodeFlex(config)
@@ -207,8 +225,21 @@ func withContainers(config []byte, prefixes []string, s3 S3) (out []byte, added 
 		root["virtual_chunk_containers"] = containers
 	}
 	for _, prefix := range prefixes {
-		if !covers(containers, prefix) {
+		name := nameOf(prefix)
+		if name == "" && !covers(containers, prefix) {
 			containers[prefix] = container(prefix, s3)
+			added = append(added, prefix)
+		}
+		if name == "" {
+			continue
+		}
+		// A relative reference needs the container of its name, even if another one includes the prefix.
+		known, ok := containers[prefix].(map[string]any)
+		if !ok {
+			known = container(prefix, s3)
+		}
+		if known["name"] != name {
+			known["name"], containers[prefix] = name, known
 			added = append(added, prefix)
 		}
 	}

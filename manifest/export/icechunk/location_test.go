@@ -79,14 +79,15 @@ func TestReach(t *testing.T) {
 }
 
 func TestContainers(t *testing.T) {
-	config, added, err := withContainers(nil, []string{"file:///a/b/"}, S3{})
+	unnamed := func(string) string { return "" }
+	config, added, err := withContainers(nil, []string{"file:///a/b/"}, unnamed, S3{})
 	if err != nil || !slices.Equal(added, []string{"file:///a/b/"}) {
 		t.Fatalf("added %q, %v", added, err)
 	}
-	if same, added, err := withContainers(config, []string{"file:///a/b/c/"}, S3{}); err != nil || added != nil || string(same) != string(config) {
+	if same, added, err := withContainers(config, []string{"file:///a/b/c/"}, unnamed, S3{}); err != nil || added != nil || string(same) != string(config) {
 		t.Errorf("a folder within: added %q, %v", added, err)
 	}
-	more, added, err := withContainers(config, []string{"file:///a/b/", "https://x/"}, S3{})
+	more, added, err := withContainers(config, []string{"file:///a/b/", "https://x/"}, unnamed, S3{})
 	if err != nil || !slices.Equal(added, []string{"https://x/"}) {
 		t.Errorf("added %q, %v", added, err)
 	}
@@ -94,7 +95,43 @@ func TestContainers(t *testing.T) {
 	if err != nil || len(v.(map[string]any)["virtual_chunk_containers"].(map[string]any)) != 2 {
 		t.Errorf("got %v, %v", v, err)
 	}
-	if _, _, err := withContainers([]byte{1, 2, 3, 4}, nil, S3{}); err == nil {
+	if _, _, err := withContainers([]byte{1, 2, 3, 4}, nil, unnamed, S3{}); err == nil {
 		t.Error("a damaged configuration was read")
+	}
+}
+
+func TestNamedContainers(t *testing.T) {
+	named, err := containersOf([]Container{{"a", "/x/"}, {"b", "s3://bucket/y"}, {"c", "/x/long er/.."}, {"d", "/x/y"}})
+	if err == nil {
+		t.Errorf("two containers with one prefix: %v", named)
+	}
+	named, err = containersOf([]Container{{"a", "/x/"}, {"b", "s3://bucket/y"}, {"d", "/x/y"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reach{named: named}
+	for where, want := range map[string]string{
+		"file:///x/a%20b.nc": "vcc://a/a%20b.nc", "file:///x/y/1/z.nc": "vcc://d/1/z.nc", "s3://bucket/y/z.nc": "vcc://b/z.nc",
+		"s3://bucket/yy/z.nc": "s3://bucket/yy/z.nc", "https://h/x.nc": "https://h/x.nc",
+	} {
+		if got := r.reference(where); got != want {
+			t.Errorf("%s: %s, want %s", where, got, want)
+		}
+	}
+	list := r.list()
+	if want := []string{"file:///x/", "file:///x/y/", "https://h/", "s3://bucket/y/", "s3://bucket/yy/"}; !slices.Equal(list, want) {
+		t.Errorf("%q, want %q", list, want)
+	}
+	config, added, err := withContainers(nil, list, r.nameOf, S3{})
+	if err != nil || !slices.Equal(added, list) {
+		t.Fatalf("%q, %v", added, err)
+	}
+	if _, again, err := withContainers(config, list, r.nameOf, S3{}); err != nil || again != nil {
+		t.Errorf("again: %q, %v", again, err)
+	}
+	for _, bad := range []Container{{"", "/x"}, {"a b", "/x"}, {"a/b", "/x"}, {"a", "ftp://h/x"}, {"a", "/x y"}} {
+		if named, err := containersOf([]Container{bad}); err == nil {
+			t.Errorf("%+v: %v", bad, named)
+		}
 	}
 }

@@ -175,8 +175,7 @@ func (m *manifestWorker) find(ctx context.Context, row int64) error {
 	if err != nil {
 		return err
 	}
-	m.reach.add(where)
-	p := sourceRecord{location: m.tail.put([]byte(where))}
+	p := sourceRecord{location: m.tail.put([]byte(m.reach.reference(where)))}
 	var etag string
 	if p.kind, p.check, etag = check(s, where); p.kind == tagged {
 		p.check = m.tail.put([]byte(etag))

@@ -42,11 +42,14 @@ type Options struct {
 	// GRIBCodec is the codec by which readers decode GRIB messages: "gribberish", or empty to re-encode them for
 	// all readers. With a codec, an existing repository has to be replaced.
 	GRIBCodec string
+	// Containers are named places of sources.
+	Containers []Container
 	// S3 is stored in the repository's configuration, for sources in S3 buckets.
 	S3 S3
 	// Progress is called from time to time, by one goroutine at a time.
 	Progress func(done, total int64)
 
+	named  []named // Containers
 	random io.Reader
 	clock  func() time.Time
 }
@@ -136,9 +139,12 @@ func writeInput(ctx context.Context, in *input, dest string, o *Options) (*Resul
 	return result, errors.Join(err, h.Close())
 }
 
-func write(ctx context.Context, in *input, dest string, o *Options, p change.Past) (*Result, error) {
+func write(ctx context.Context, in *input, dest string, o *Options, p change.Past) (_ *Result, err error) {
 	e := &export{in: in, opts: o, past: p}
 	if err := source.CheckWritable(dest); err != nil {
+		return nil, err
+	}
+	if o.named, err = containersOf(o.Containers); err != nil {
 		return nil, err
 	}
 	if source.IsObject(dest) {

@@ -27,10 +27,11 @@ type mark struct {
 	Patches  string   `json:"patches"`
 	Regular  []string `json:"regular,omitempty"`
 	Padded   bool     `json:"padded,omitempty"`
+	Relative string   `json:"relative,omitempty"` // the folder or prefix of the names of sources
 }
 
 func (e *export) mark() mark {
-	return mark{e.snapshot, e.opts.RecordSize, e.opts.InlineBytes, string(e.patches.path), e.result.Regular, e.padded}
+	return mark{e.snapshot, e.opts.RecordSize, e.opts.InlineBytes, string(e.patches.path), e.result.Regular, e.padded, e.paths.base}
 }
 
 // past returns how an array differs from its version in an older snapshot.

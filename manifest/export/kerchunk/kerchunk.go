@@ -83,6 +83,9 @@ type Options struct {
 	// PatchURL is the URL at which readers will find the file of patches, if you move it there; empty means
 	// the location where it is written.
 	PatchURL string
+	// Relative is a folder or prefix of all sources. Names of sources in references are relative to it, and readers
+	// say where it is. Empty means absolute names.
+	Relative string
 	// Workers bounds the cores that re-encode and compress; 0 means GOMAXPROCS.
 	Workers int
 	// Progress is called from time to time, by one goroutine at a time.
@@ -362,12 +365,15 @@ func (e *export) prepare(ctx context.Context) error {
 	if err := e.checkNames(); err != nil {
 		return err
 	}
-	var err error
+	base, err := baseOf(e.opts.Relative)
+	if err != nil {
+		return err
+	}
 	if e.docs, err = e.translate(); err != nil {
 		return err
 	}
 	e.result.Format, e.result.Because, e.result.Irregular, e.result.Arrays = e.docs.format, e.docs.because, e.docs.irregular, len(e.arrays)
-	e.paths = &paths{source: e.source, last: -1}
+	e.paths = &paths{base: base, source: e.source, last: -1}
 	total := int64(0)
 	for _, a := range e.arrays {
 		total += a.Grid().Chunks()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"varve/manifest"
@@ -13,6 +14,7 @@ import (
 // paths caches the names of sources in references: an absolute path with slashes for local files, which
 // fsspec opens without unescaping; otherwise the URL.
 type paths struct {
+	base   string // Options.Relative with a final slash, or empty
 	source func(ctx context.Context, row int64) (manifest.Source, error)
 	last   int64
 	text   []byte
@@ -37,6 +39,11 @@ func (p *paths) of(ctx context.Context, row int64) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		below, ok := strings.CutPrefix(path, p.base)
+		if !ok {
+			return nil, fmt.Errorf("%s is not below %s, so references relative to that cannot name it", source.Shown(path), source.Shown(p.base))
+		}
+		path = below
 		if text = []byte(path); p.known == nil || len(p.known) >= maxPaths {
 			p.known = map[int64][]byte{}
 		}
@@ -44,6 +51,24 @@ func (p *paths) of(ctx context.Context, row int64) ([]byte, error) {
 	}
 	p.last, p.text = row, text
 	return text, nil
+}
+
+// absolute returns the path of a source that is not relative.
+func (p *paths) absolute(ctx context.Context, row int64) (string, error) {
+	src, err := p.source(ctx, row)
+	if err != nil {
+		return "", err
+	}
+	return clientPath(src.URL)
+}
+
+// baseOf returns the form of Options.Relative with which the paths of sources begin.
+func baseOf(relative string) (string, error) {
+	if relative == "" {
+		return "", nil
+	}
+	base, err := clientPath(relative)
+	return strings.TrimSuffix(base, "/") + "/", err
 }
 
 // clientPath returns the name by which fsspec opens a source.

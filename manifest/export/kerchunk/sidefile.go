@@ -44,12 +44,20 @@ func (e *export) newSideFile(ctx context.Context) (*sideFile, error) {
 		s.path = []byte(filepath.ToSlash(e.patchesFile()))
 	}
 	if e.sources > 0 {
-		first, err := e.paths.of(ctx, 0)
+		first, err := e.paths.absolute(ctx, 0)
 		if err != nil {
 			return nil, err
 		}
-		s.remote = !isLocal(string(first))
-		s.unreachable = schemeOf(string(first)) != schemeOf(e.dest)
+		s.remote = !isLocal(first)
+		s.unreachable = schemeOf(first) != schemeOf(e.dest)
+	}
+	if e.paths.base != "" {
+		path, err := clientPath(string(s.path))
+		if err != nil {
+			return nil, err
+		}
+		below, ok := strings.CutPrefix(path, e.paths.base)
+		s.path, s.unreachable = []byte(below), s.unreachable || !ok
 	}
 	if e.opts.PatchURL != "" {
 		s.path, s.unreachable = []byte(e.opts.PatchURL), false

@@ -26,6 +26,13 @@ zarr.config.set({"array.rectilinear_chunks": True})
 def open_repo(path):
     """The repository, with leave to read what its own configuration names."""
     storage = icechunk.local_filesystem_storage(path)
+    if moved := os.environ.get("VARVE_MOVED"):
+        # The sources of a named container are in another folder now.
+        name, _, folder = moved.partition("=")
+        config = icechunk.RepositoryConfig.default()
+        config.set_virtual_chunk_container(icechunk.VirtualChunkContainer(f"file://{folder}/", icechunk.local_filesystem_store(folder), name=name))
+        allow = icechunk.containers_credentials({f"file://{folder}/": icechunk.credentials.LocalFileSystemAccess})
+        return icechunk.Repository.open(storage, config=config, authorize_virtual_chunk_access=allow)
     containers = icechunk.Repository.open(storage).config.virtual_chunk_containers or {}
     allow = {prefix: icechunk.credentials.LocalFileSystemAccess for prefix in containers}
     return icechunk.Repository.open(storage, authorize_virtual_chunk_access=icechunk.containers_credentials(allow))
