@@ -75,15 +75,14 @@ func (m *Mosaic) newFit(h *manifest.Header) (*Fit, error) {
 	v := h.Variables[at]
 	// Another header may share the variable, and so its fit.
 	key := fitKey{v, rowsBefore, m.nameMarks(h, v)}
-	if f, ok := m.fitsByKey.Load(key); ok {
-		return f.(*Fit), nil
+	if f, ok := m.fitsByKey.load(key); ok {
+		return f, nil
 	}
 	f := &Fit{m: m, Variable: v, rowsBefore: rowsBefore}
 	if err := f.bind(key.nameMarks); err != nil {
 		return nil, fmt.Errorf("variable %s: %w", v.Path, err)
 	}
-	kept, _ := m.fitsByKey.LoadOrStore(key, f)
-	return kept.(*Fit), nil
+	return m.fitsByKey.loadOrStore(key, f), nil
 }
 
 // bind sets the conversion, axes and pipelines of a fit. It returns an error if the variable cannot provide

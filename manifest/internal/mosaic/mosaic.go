@@ -36,8 +36,8 @@ type Mosaic struct {
 	known      convert.Known
 
 	pipe      pipelines // of the schema
-	fits      sync.Map  // *manifest.Header → *Fit
-	fitsByKey sync.Map  // fitKey → *Fit
+	fits      bounded[*manifest.Header, *Fit]
+	fitsByKey bounded[fitKey, *Fit]
 }
 
 // New returns the mosaic of an array with the tiles of a layout.
@@ -106,15 +106,14 @@ func (m *Mosaic) header(ctx context.Context, tile int32) (*manifest.Header, erro
 
 // fit returns the fit of a header's variable, or nil if the header does not have the variable.
 func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
-	if f, ok := m.fits.Load(h); ok {
-		return f.(*Fit).orNone()
+	if f, ok := m.fits.load(h); ok {
+		return f.orNone()
 	}
 	f, err := m.newFit(h)
 	if err != nil {
 		return nil, m.wrap(err)
 	}
-	kept, _ := m.fits.LoadOrStore(h, f)
-	return kept.(*Fit).orNone()
+	return m.fits.loadOrStore(h, f).orNone()
 }
 
 // fitKey identifies everything that a fit depends on. Headers that differ only in other variables have

@@ -2,7 +2,6 @@ package mosaic
 
 import (
 	"slices"
-	"sync"
 
 	"varve/codec"
 	"varve/manifest"
@@ -12,7 +11,7 @@ import (
 // ways to store them, and all arrays look up their variables in the same headers.
 type sharedCache struct {
 	pipelines codec.Pipelines
-	indexes   sync.Map // *manifest.Header → *headerIndex
+	indexes   bounded[*manifest.Header, *headerIndex]
 }
 
 // headerIndex finds the variables of a header by path, and its dimensions without names.
@@ -28,11 +27,10 @@ const maxUnindexed = 64
 
 // index returns the index of a header, which it makes at the first call.
 func (c *sharedCache) index(h *manifest.Header) *headerIndex {
-	known, ok := c.indexes.Load(h)
-	if !ok {
-		known, _ = c.indexes.LoadOrStore(h, newHeaderIndex(h))
+	if known, ok := c.indexes.load(h); ok {
+		return known
 	}
-	return known.(*headerIndex)
+	return c.indexes.loadOrStore(h, newHeaderIndex(h))
 }
 
 // isUnnamed reports whether a dimension of a header has no name in its source.

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"runtime"
 	"slices"
@@ -79,7 +80,7 @@ func (p *declaration) schemas() error {
 	// Schemas are decided in parallel, but declared in the order of the arrays: declaring adds
 	// findings and numbers placements, and both must not depend on timing.
 	declared := func() error { return nil }
-	for arrays := range slices.Chunk(p.arrangement.arrays, decidedAtOnce) {
+	for arrays := range inGroups(p.arrangement.arrays) {
 		declare := p.decideAll(arrays)
 		if err := declared(); err != nil {
 			return err
@@ -89,9 +90,33 @@ func (p *declaration) schemas() error {
 	return declared()
 }
 
-// decidedAtOnce is the number of arrays whose schemas are decided while the arrays before them are
-// declared. It bounds memory, and is large enough to keep all cores busy.
-const decidedAtOnce = 64
+// Limits of a group of arrays whose schemas are decided while the group before it is declared. They bound memory, and
+// are large enough to keep all cores busy. If each file has its own header, an array has a member for each file.
+const (
+	decidedAtOnce        = 64
+	membersDecidedAtOnce = 1 << 16
+)
+
+// inGroups yields the arrays in groups.
+func inGroups(arrays []*array) iter.Seq[[]*array] {
+	return func(yield func([]*array) bool) {
+		for len(arrays) > 0 {
+			n, members := 1, len(arrays[0].members)
+			for n < min(len(arrays), decidedAtOnce) && members+len(arrays[n].members) <= membersDecidedAtOnce {
+				members += len(arrays[n].members)
+				n++
+			}
+			if !yield(arrays[:n]) {
+				return
+			}
+			arrays = arrays[n:]
+		}
+	}
+}
+
+// mostConversions limits the members of an array whose conversions are kept: to make them again takes a few
+// microseconds, but they would need as much memory as the headers.
+const mostConversions = 1 << 10
 
 // decideAll starts workers that decide the schemas of arrays, which takes most of the time of a
 // plan. The returned function waits for them and declares the arrays in order.
@@ -192,8 +217,10 @@ func (p *declaration) declare(a *array, d *decided) error {
 	p.alignment.noteChunks(a, out.Schema, kept)
 	p.survey.sourcePaths(a, &out)
 	out.Placement = p.placementOf(a)
-	for k, m := range f.members {
-		p.out.Conversions.Add(m.Variable, out.Schema, got.Conversions[k])
+	if len(f.members) <= mostConversions {
+		for k, m := range f.members {
+			p.out.Conversions.Add(m.Variable, out.Schema, got.Conversions[k])
+		}
 	}
 	p.out.Arrays = append(p.out.Arrays, out)
 	if got.Inexact {
