@@ -42,13 +42,24 @@ const (
 	SumBlock = 64 << 10
 	// MinSpan is the smallest distance of access points.
 	MinSpan = 64 << 10
+	// DefaultSpan is the default distance of access points.
+	DefaultSpan = 1 << 20
+	// leastSpans is the number of spans from which random access into a chunk is faster than decoding all of it. A
+	// shuffled chunk of 4-byte elements needs a span for each byte of an element.
+	leastSpans = 4
 )
+
+// LeastIndexed returns the smallest number of bytes of the elements of a chunk that gets access points, for a distance
+// of them.
+func LeastIndexed(every int64) int64 { return leastSpans * every }
 
 // spanCodec is a BytesToBytes whose decoding can start at access points.
 type spanCodec interface {
 	BytesToBytes
 	// findPoints decodes as Decode does. It returns points that are at least every bytes apart, and the window of each.
 	findPoints(dst, src []byte, every int) (n int, points []AccessPoint, windows [][]byte, err error)
+	// hasFewPoints reports whether most chunks have one access point only.
+	hasFewPoints() bool
 	// spanRoom returns the size of the buffer that decodeSpan needs for size bytes.
 	spanRoom(size int) int
 	// decodeSpan decodes size bytes from a point on, as a part of room. src begins with the byte that contains the point,
@@ -106,6 +117,28 @@ func (p *Pipeline) noSpans(i int) error {
 func (p *Pipeline) CheckPoints() error {
 	_, err := p.compressor()
 	return err
+}
+
+// HasFewPoints reports whether most writers make chunks with one access point, at the start. CheckPoints returned nil.
+func (p *Pipeline) HasFewPoints() bool {
+	at, err := p.compressor()
+	return err == nil && p.bytesCodecs[at].(spanCodec).hasFewPoints()
+}
+
+// EstimatePoint returns about how many bytes are decompressed for one element, if access points are every bytes apart.
+// CheckPoints returned nil.
+func (p *Pipeline) EstimatePoint(every int64) int64 {
+	at, err := p.compressor()
+	if err != nil {
+		return int64(p.Form().Bytes())
+	}
+	spans := int64(1)
+	for _, c := range p.bytesCodecs[:at] {
+		if s, ok := c.(*shuffleCodec); ok {
+			spans *= int64(s.size) // the bytes of an element are in different places
+		}
+	}
+	return min(spans*(every/2+SumBlock), int64(p.sizes[at]))
 }
 
 // pointsKey identifies the decoding of stored bytes up to the output of the compressor.

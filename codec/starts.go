@@ -16,7 +16,11 @@ type starts struct {
 	// resume decodes size bytes from a point on, as a part of room.
 	resume func(room []byte, size int, window, src []byte, bit int) ([]byte, error)
 	room   func(size int) int // see spanRoom
+	// isRare says that most writers store a chunk as one block, which has one access point.
+	isRare bool
 }
+
+func (s *starts) hasFewPoints() bool { return s.isRare }
 
 func (s *starts) findPoints(dst, src []byte, every int) (n int, points []AccessPoint, windows [][]byte, err error) {
 	n, found, err := s.find(dst, src, every)
@@ -40,31 +44,31 @@ func sameSize(size int) int { return size }
 var (
 	zlibStarts = starts{inflate.ZlibPoints, func(room []byte, size int, window, src []byte, bit int) ([]byte, error) {
 		return inflate.Resume(room, size, window, src, bit, false)
-	}, inflate.ResumeSize}
+	}, inflate.ResumeSize, false}
 
 	gzipStarts = starts{inflate.GzipPoints, func(room []byte, size int, window, src []byte, bit int) ([]byte, error) {
 		return inflate.Resume(room, size, window, src, bit, true)
-	}, inflate.ResumeSize}
+	}, inflate.ResumeSize, false}
 
 	zstdStarts = starts{zstd.Points, func(room []byte, size int, _, src []byte, _ int) ([]byte, error) {
 		return zstd.Resume(room, size, src)
-	}, zstd.ResumeSize}
+	}, zstd.ResumeSize, true}
 
-	lz4Starts = starts{lz4.SizedPoints, resumeLZ4, lz4.ResumeSize}
+	lz4Starts = starts{lz4.SizedPoints, resumeLZ4, lz4.ResumeSize, false}
 
-	hdf5LZ4Starts = starts{lz4.HDF5Points, resumeLZ4, lz4.ResumeSize}
+	hdf5LZ4Starts = starts{lz4.HDF5Points, resumeLZ4, lz4.ResumeSize, false}
 
 	bloscStarts = starts{blosc.Points, func(room []byte, size int, window, src []byte, _ int) ([]byte, error) {
 		return room[:size], blosc.Resume(room[:size], window, src)
-	}, sameSize}
+	}, sameSize, false}
 
 	bzip2Starts = starts{bzip2.Points, func(room []byte, size int, _, src []byte, bit int) ([]byte, error) {
 		return room[:size], bzip2.Resume(room[:size], src, bit)
-	}, sameSize}
+	}, sameSize, false}
 
 	xzStarts = starts{xz.Points, func(room []byte, size int, window, src []byte, _ int) ([]byte, error) {
 		return room[:size], xz.Resume(room[:size], window, src)
-	}, sameSize}
+	}, sameSize, true}
 )
 
 func resumeLZ4(room []byte, size int, window, src []byte, _ int) ([]byte, error) {

@@ -20,6 +20,7 @@ type appendOptions struct {
 	checksums bool
 	json      bool
 	message   string
+	index     autoIndex
 }
 
 func newAppendCommand() *cobra.Command {
@@ -44,6 +45,7 @@ of new files. Readers of OUT see the old snapshot until the new one is complete.
 	opts.addKeepScan(cmd.Flags())
 	addChecksums(cmd.Flags(), &opts.checksums)
 	addMessage(cmd.Flags(), &opts.message)
+	opts.index.addTo(cmd, "auto if OUT has any")
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
 	cmd.Flags().BoolVar(&opts.skipKnown, "skip-known", false, "skip unchanged files that OUT already has")
 	return cmd
@@ -51,6 +53,9 @@ of new files. Readers of OUT see the old snapshot until the new one is complete.
 
 func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []string) error {
 	if err := opts.takeFiles(cmd); err != nil {
+		return err
+	}
+	if err := opts.index.check(cmd.Context(), out, false); err != nil {
 		return err
 	}
 	how, err := opts.options(names, cmd.InOrStdin())
@@ -72,17 +77,25 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
 		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, err))
 	}
-	if opts.json {
-		return outcomeJSON(cmd.OutOrStdout(), outcome)
+	if !opts.json && !opts.quiet {
+		if err := printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(cmd.ErrOrStderr(), faultsText(out, outcome.Snapshot)); err != nil {
+			return err
+		}
 	}
-	if opts.quiet {
+	snap, indexed, err := opts.index.run(cmd, out, outcome.Snapshot, &opts.combineOptions)
+	switch {
+	case err != nil:
+		return interrupted(cmd.Context(), err)
+	case opts.json:
+		outcome.Snapshot = snap
+		return outcomeJSON(cmd.OutOrStdout(), outcome)
+	case opts.quiet:
 		return nil
 	}
-	if err := printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome); err != nil {
-		return err
-	}
-	_, err = io.WriteString(cmd.ErrOrStderr(), faultsText(out, outcome.Snapshot))
-	return err
+	return printIndexed(cmd.OutOrStdout(), indexed)
 }
 
 // planFlagsChanged reports whether the command line has a flag of the planner.

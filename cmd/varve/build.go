@@ -22,6 +22,7 @@ type buildOptions struct {
 	checksums bool
 	json      bool
 	message   string
+	index     autoIndex
 }
 
 func newBuildCommand() *cobra.Command {
@@ -38,6 +39,7 @@ reports the same and writes nothing.
 		Example: `  varve build sst.varve archive/
   varve build sst.varve archive/ --match '*.nc' --overlap last
   varve build s3://bucket/sst.varve s3://bucket/archive/
+  varve build sst.varve archive/ --index auto
   varve build sst.varve --from items.json --asset data
   varve build chl.varve @list.txt --new-dim 'time=A(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)'`,
 		Args: sourceArgs(2),
@@ -50,6 +52,7 @@ reports the same and writes nothing.
 	opts.addKeepScan(cmd.Flags())
 	addChecksums(cmd.Flags(), &opts.checksums)
 	addMessage(cmd.Flags(), &opts.message)
+	opts.index.addTo(cmd, "none")
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
 	cmd.Flags().BoolVar(&opts.force, "force", false, "replace what OUT holds; its history is kept")
 	return cmd
@@ -62,6 +65,9 @@ STAC catalogue or in NASA's CMR, whose result you saved as JSON.`
 
 func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string) error {
 	if err := opts.takeFiles(cmd); err != nil {
+		return err
+	}
+	if err := opts.index.check(cmd.Context(), out, true); err != nil {
 		return err
 	}
 	how, err := opts.options(names, cmd.InOrStdin())
@@ -78,13 +84,27 @@ func runBuild(cmd *cobra.Command, opts *buildOptions, out string, names []string
 		opts.sayKept(cmd.ErrOrStderr(), shown.spent())
 		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, existsAdvice(err)))
 	}
-	if opts.json {
-		return outcomeJSON(cmd.OutOrStdout(), outcome)
+	return opts.finish(cmd, out, outcome)
+}
+
+// finish makes the access points of a build, and prints its outcome.
+func (o *buildOptions) finish(cmd *cobra.Command, out string, outcome *ingest.Result) error {
+	if !o.json && !o.quiet {
+		if err := printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome); err != nil {
+			return err
+		}
 	}
-	if opts.quiet {
+	snap, indexed, err := o.index.run(cmd, out, outcome.Snapshot, &o.combineOptions)
+	switch {
+	case err != nil:
+		return interrupted(cmd.Context(), err)
+	case o.json:
+		outcome.Snapshot = snap
+		return outcomeJSON(cmd.OutOrStdout(), outcome)
+	case o.quiet:
 		return nil
 	}
-	return printOutcome(cmd.OutOrStdout(), cmd.ErrOrStderr(), out, outcome)
+	return printIndexed(cmd.OutOrStdout(), indexed)
 }
 
 // existsAdvice adds to the error of a build over a manifest how to keep or replace it.

@@ -36,8 +36,9 @@ decompression can start. A small part of such a chunk is then read without decom
 of the chunk. Sources, arrays and values do not change.
 
 Each chunk is read and decoded once, and all its checksums are verified. Chunks that have
-access points already are left out, so run the command again after an append. Chunks with less
-than four times --every bytes of elements get none: they are decoded as a whole.
+access points already are left out. Chunks with less than four times --every bytes of elements
+get none: they are decoded as a whole. "varve append", "sync" and "refresh" make the access points
+of new chunks, if OUT has any.
 
 Without ARRAY, all arrays with such chunks are indexed. Which codecs allow access points is in
 docs/explanation/random-access.md. If the command is interrupted, run it again: it continues.`,
@@ -104,6 +105,7 @@ type indexResult struct {
 	Stored   int64             `json:"stored"`  // their stored bytes
 	Points   int64             `json:"points"`
 	Bytes    int64             `json:"bytes"` // of all tables of access points
+	Whole    items[string]     `json:"whole"` // arrays whose chunks have one access point only
 }
 
 type indexArray struct {
@@ -112,7 +114,7 @@ type indexArray struct {
 }
 
 func indexDocument(r *points.Result) indexResult {
-	doc := indexResult{Chunks: r.Chunks, Decoded: r.Decoded, Stored: r.Stored, Points: r.Points, Bytes: r.Bytes}
+	doc := indexResult{Chunks: r.Chunks, Decoded: r.Decoded, Stored: r.Stored, Points: r.Points, Bytes: r.Bytes, Whole: r.Whole}
 	for _, a := range r.Arrays {
 		doc.Arrays = append(doc.Arrays, indexArray(a))
 	}
@@ -123,10 +125,14 @@ func indexDocument(r *points.Result) indexResult {
 }
 
 func describeIndex(name string, r *points.Result) string {
-	if r.Snapshot == nil {
-		return name + ": no large chunk is without access points\n"
-	}
 	var b strings.Builder
+	for _, path := range r.Whole {
+		fmt.Fprintf(&b, "%s: %s has no access points: its chunks are stored as one frame or block each\n", name, path)
+	}
+	if r.Snapshot == nil {
+		fmt.Fprintf(&b, "%s: no large chunk is without access points that it can have\n", name)
+		return b.String()
+	}
 	fmt.Fprintf(&b, "%s: %s of %s, %s decoded\n", name, plural(r.Chunks, "chunk", "chunks"), plural(int64(len(r.Arrays)), "array", "arrays"), report.Size(r.Decoded))
 	fmt.Fprintf(&b, "%s; all access points of the manifest take %s\n", plural(r.Points, "access point", "access points"), report.Size(r.Bytes))
 	fmt.Fprintf(&b, "snapshot %s\n", r.Snapshot.ID)

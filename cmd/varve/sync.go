@@ -23,6 +23,7 @@ type syncOptions struct {
 	events  string
 	json    bool
 	message string
+	index   autoIndex
 }
 
 func newSyncCommand() *cobra.Command {
@@ -88,6 +89,7 @@ func (o *syncOptions) addFlags(cmd *cobra.Command) {
 	o.addSourceFlags(cmd.Flags())
 	o.addPlanFlags(cmd.Flags())
 	addMessage(cmd.Flags(), &o.message)
+	o.index.addTo(cmd, "auto if OUT has any")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON document: the snapshot, the files that differ, and the findings")
 }
 
@@ -116,6 +118,9 @@ func runSync(cmd *cobra.Command, opts *syncOptions, out string, names []string, 
 }
 
 func syncOnce(cmd *cobra.Command, opts *syncOptions, out string, names []string, do syncing) error {
+	if err := opts.index.check(cmd.Context(), out, false); err != nil {
+		return err
+	}
 	how, err := opts.options(names, cmd.InOrStdin())
 	if err != nil {
 		return err
@@ -133,7 +138,24 @@ func syncOnce(cmd *cobra.Command, opts *syncOptions, out string, names []string,
 	if err != nil {
 		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, err))
 	}
-	return printSync(cmd, out, result, opts.json, opts.quiet)
+	if !opts.json {
+		if err := printSync(cmd, out, result, false, opts.quiet); err != nil {
+			return err
+		}
+	}
+	indexed := ""
+	if result.IsNew() {
+		if result.Snapshot, indexed, err = opts.index.run(cmd, out, result.Snapshot, &opts.combineOptions); err != nil {
+			return interrupted(cmd.Context(), err)
+		}
+	}
+	if opts.json {
+		return printSync(cmd, out, result, true, opts.quiet)
+	}
+	if opts.quiet {
+		return nil
+	}
+	return printIndexed(cmd.OutOrStdout(), indexed)
 }
 
 // printSync prints what changed.

@@ -106,6 +106,14 @@ func TestFindingExamples(t *testing.T) {
 	outcome, err = check(&Options{}, names[0], cut)
 	causes(report.UnreadableFile, outcome, err)
 
+	large := filepath.Join(dir, "large.zarr")
+	writeText(t, filepath.Join(large, ".zgroup"), `{"zarr_format":2}`)
+	writeText(t, filepath.Join(large, "v", ".zarray"), `{"zarr_format":2,"shape":[3600,7200],"chunks":[3600,7200],"dtype":"<f4","order":"C",`+
+		`"compressor":{"id":"zlib","level":4},"fill_value":null,"filters":[{"id":"shuffle","elementsize":4}]}`)
+	writeText(t, filepath.Join(large, "v", "0.0"), "a chunk that check does not read")
+	outcome, err = check(&Options{}, large)
+	causes(report.ChunksLarge, outcome, err)
+
 	part := filepath.Join(dir, "part")
 	undamaged := &Options{Sources: Sources{Names: []string{brokenArchive(t, "index of u")}}, Plan: plan.Options{Drop: []string{"/u", "/t"}, Vars: []string{"nothing"}}}
 	if _, err := Scan(t.Context(), part, undamaged); err != nil {

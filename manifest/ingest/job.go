@@ -225,6 +225,11 @@ func (j *job) plan(ctx context.Context, what string) (*Result, error) {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
 	addCosts(made.Report.Findings, snap.Arrays)
+	if j.old == nil {
+		if err := addLargeChunks(made.Report, snap.Arrays); err != nil {
+			return nil, err
+		}
+	}
 	j.seal(snap, made.Report)
 	addSkipped(made.Report, j.opts.Sources.Skipped())
 	out := &Result{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}

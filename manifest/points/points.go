@@ -15,10 +15,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"slices"
 	"time"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/table"
 	"varve/manifest/repo"
@@ -30,9 +32,11 @@ type Options struct {
 	// Arrays are the paths of the arrays whose chunks get access points; nil for all arrays. An array that is named
 	// here must have chunks that can have access points.
 	Arrays []string
-	Every  int64         // decoded bytes between access points; 0: DefaultEvery
-	Again  bool          // replaces the access points that chunks have already
-	Store  store.Options // how sources are read, such as allowed folders
+	Every  int64 // decoded bytes between access points; 0: as in the manifest, or codec.DefaultSpan
+	// Known selects only arrays that have access points already. So the chunks of new files get them too.
+	Known bool
+	Again bool          // replaces the access points that chunks have already
+	Store store.Options // how sources are read, such as allowed folders
 
 	Workers  int    // number of chunks that are decoded at once; 0: as many as there are processors
 	Memory   int64  // bytes for chunks that are being decoded; 0: 512 MiB. A larger chunk is decoded alone
@@ -41,24 +45,17 @@ type Options struct {
 }
 
 const (
-	// DefaultEvery is the distance of access points if Options.Every is 0.
-	DefaultEvery = 1 << 20
-	// leastSpans is the number of spans from which random access into a chunk is faster than decoding all of it. A
-	// shuffled chunk of 4-byte elements needs a span for each byte of an element.
-	leastSpans = 4
 	// defaultMemory is the limit if Options.Memory is 0.
 	defaultMemory = 512 << 20
 	// attempts is how often Make publishes again after another writer published first.
 	attempts = 100
 )
 
-// LeastSize returns the smallest number of bytes of a chunk that gets access points, for a distance of them.
-func LeastSize(every int64) int64 { return leastSpans * every }
-
 // Result says what Make did.
 type Result struct {
 	Snapshot *manifest.Snapshot // the published snapshot; nil if there was nothing to do
 	Arrays   []ArrayResult      // of the arrays with new access points
+	Whole    []string           // paths of arrays that were left out: a sample of their chunks has one access point only
 	Chunks   int64              // number of chunks with new access points
 	Decoded  int64              // bytes of their elements
 	Stored   int64              // their stored bytes
@@ -80,7 +77,7 @@ func Make(ctx context.Context, dir string, opts *Options) (result *Result, err e
 		opts = &Options{}
 	}
 	m := &maker{Options: *opts}
-	m.Every = cmp.Or(max(opts.Every, 0), DefaultEvery)
+	m.Every = max(opts.Every, 0)
 	m.Workers = cmp.Or(max(opts.Workers, 0), runtime.GOMAXPROCS(0))
 	m.Memory = cmp.Or(max(opts.Memory, 0), defaultMemory)
 	if m.repo, err = repo.Open(ctx, dir); err != nil {
@@ -117,6 +114,11 @@ func (m *maker) make(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if m.Every == 0 {
+		if m.Every, err = distance(ctx, s); err != nil {
+			return err
+		}
+	}
 	chunks, err := m.find(ctx, s)
 	if err != nil || len(chunks) == 0 {
 		return err
@@ -154,30 +156,71 @@ func (m *maker) find(ctx context.Context, s *store.Store) (chunks []found, err e
 		}
 	}
 	for i, a := range arrays {
-		all, noPoints := a.LargeChunks(ctx, LeastSize(m.Every))
-		large := 0
+		all, noPoints := a.LargeChunks(ctx, codec.LeastIndexed(m.Every))
+		large, known, first := 0, 0, len(chunks)
 		for c, err := range all {
 			if err != nil {
 				return nil, err
 			}
 			large++
 			has := false
-			if !m.Again {
+			if !m.Again || m.Known {
 				if has, err = c.HasPoints(ctx); err != nil {
 					return nil, err
 				}
 			}
-			if !has {
+			if has {
+				known++
+			}
+			if !has || m.Again {
 				chunks = append(chunks, found{c, i})
 			}
 		}
 		if large == 0 && m.Arrays != nil {
 			return nil, m.refuse(a, noPoints())
 		}
+		if added := chunks[first:]; len(added) > 0 && m.Arrays == nil && known == 0 {
+			if m.Known {
+				chunks = chunks[:first]
+			} else if isWhole, err := m.isWhole(ctx, added[0]); err != nil {
+				return nil, err
+			} else if isWhole {
+				chunks = chunks[:first]
+				m.result.Whole = append(m.result.Whole, a.Path())
+			}
+		}
 		m.result.Arrays = append(m.result.Arrays, ArrayResult{Path: a.Path()})
 	}
 	slices.SortStableFunc(chunks, func(a, b found) int { return cmp.Compare(a.Row, b.Row) })
 	return slices.CompactFunc(chunks, func(a, b found) bool { return a.Row == b.Row }), nil
+}
+
+// isWhole reports whether a chunk has one access point only, which gains nothing. It decodes the chunk, unless the codec
+// tells.
+func (m *maker) isWhole(ctx context.Context, c found) (bool, error) {
+	if !c.HasFewPoints() {
+		return false, nil
+	}
+	points, err := c.FindPoints(ctx, m.Every)
+	return err == nil && len(points.Points) == 1, err
+}
+
+// distance returns about the distance of the access points that the manifest has: a power of two.
+func distance(ctx context.Context, s *store.Store) (int64, error) {
+	tables := s.Tables()
+	for c, err := range tables.ScanPoints(ctx, 0, tables.Rows(manifest.Points)) {
+		var damage *manifest.DamageError
+		switch {
+		case errors.As(err, &damage):
+			return codec.DefaultSpan, nil
+		case err != nil:
+			return 0, err
+		case len(c.Points) > 1: // the last span is shorter
+			between := c.Points[len(c.Points)-1].Out / int64(len(c.Points)-1)
+			return max(int64(1)<<(bits.Len64(uint64(between))-1), codec.MinSpan), nil
+		}
+	}
+	return codec.DefaultSpan, nil
 }
 
 // refuse returns the error for an array that was named and has no chunk that can have access points.
@@ -186,7 +229,7 @@ func (m *maker) refuse(a *store.Array, reason error) error {
 		return fmt.Errorf("%s: %w", a.Path(), reason)
 	}
 	return fmt.Errorf("%s: no stored chunk has at least %d bytes of elements, %d times the distance of access points: %w",
-		a.Path(), LeastSize(m.Every), leastSpans, errors.ErrUnsupported)
+		a.Path(), codec.LeastIndexed(m.Every), codec.LeastIndexed(1), errors.ErrUnsupported)
 }
 
 // bufferBytes is the size of the buffer of the table that is written.

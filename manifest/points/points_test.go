@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -337,9 +336,4 @@ func TestDamaged(t *testing.T) {
 	}
 	a.index(smallest)
 	a.wantParts(a.read([]int{1, 2}, 6, 6), 2)
-}
-
-func ExampleLeastSize() {
-	fmt.Println(LeastSize(1 << 20))
-	// Output: 4194304
 }

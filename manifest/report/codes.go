@@ -84,6 +84,7 @@ const (
 const (
 	ChunksDiffer       Code = "chunks-differ"         // chunk shapes differ
 	ShortChunkPadded   Code = "short-chunk-padded"    // a file ends in a short chunk that is stored at full length
+	ChunksLarge        Code = "chunks-large"          // a small part of a chunk would be much faster to read with access points
 	CodecsDiffer       Code = "codecs-differ"         // codecs differ
 	CodecSettings      Code = "codec-settings-differ" // settings differ that do not change decoding
 	CodecsUnsupported  Code = "codecs-unsupported"    // no Zarr client decodes the stored codecs

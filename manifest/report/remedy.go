@@ -20,6 +20,7 @@ const (
 	Force      Option = "build/force" // of build: append has no such option
 	GRIBTimes  Option = "grib-times"
 	Group      Option = "group"
+	Index      Option = "build/index" // of build: append makes access points if there are any
 	JoinLabels Option = "join"
 	KeepShards Option = "keep-shards"
 	Missing    Option = "missing"
@@ -46,7 +47,7 @@ const (
 )
 
 // Options lists every option that a remedy can name, without LeaveOut and Separate.
-var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, Curation, DataType, Download, Drop, Force, GRIBTimes, Group, JoinLabels, KeepShards, Missing, Names, NewDim,
+var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, Curation, DataType, Download, Drop, Force, GRIBTimes, Group, Index, JoinLabels, KeepShards, Missing, Names, NewDim,
 	Overlap, Pad, Padded, Rename, Repack, RepackLoss, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
 
 // Setting is an option and its value. The value is empty for an option that takes none.
@@ -104,6 +105,7 @@ const (
 	SkipsSame     Consequence = "skips-unchanged"   // files that have not changed are skipped
 	StartsAgain   Consequence = "starts-again"      // the manifest is built again
 	OpensFolder   Consequence = "opens-folder"      // files may refer to this folder
+	ReadsParts    Consequence = "reads-parts"       // every chunk is read once, and later reads decode parts of chunks
 	Stacks        Consequence = "stacks-files"      // each file is one step of a new dimension
 	PaddedClients Consequence = "padded-clients"    // the chunks are verbatim for clients that know encoded_chunk_shapes
 )

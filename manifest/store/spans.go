@@ -137,6 +137,9 @@ type StoredChunk struct {
 // Bytes returns the number of stored bytes.
 func (c *StoredChunk) Bytes() int64 { return c.ref.Size }
 
+// HasFewPoints reports whether most chunks with these codecs have one access point only.
+func (c *StoredChunk) HasFewPoints() bool { return c.pipe.HasFewPoints() }
+
 // LargeChunks yields the stored chunks of the array's tiles that have at least a number of bytes of elements, and can
 // have access points. If there are such chunks without access points, noPoints says why for one of them.
 func (a *Array) LargeChunks(ctx context.Context, least int64) (chunks iter.Seq2[*StoredChunk, error], noPoints func() error) {

@@ -320,6 +320,9 @@ var entries = map[report.Code]entry{
 	report.ShortChunkPadded: {"a short chunk that is stored at full length", func(v *view) string {
 		return fmt.Sprintf("%s %s in a short chunk that is stored at full length, and is not at the end of the array", v.files(), v.verb("ends", "end"))
 	}},
+	report.ChunksLarge: {"large chunks without access points", func(v *view) string {
+		return fmt.Sprintf("one element decodes a chunk of %s; with access points it decodes about %s", report.Size(v.number("chunk")), report.Size(v.number("part")))
+	}},
 	report.CodecsDiffer:  {"codecs that differ", func(v *view) string { return v.differs("codecs") }},
 	report.CodecSettings: {"settings of codecs that do not change decoding", func(v *view) string { return v.differs("codec settings") + "; decoding does not depend on them" }},
 	report.CodecsUnsupported: {"codecs that no Zarr client decodes", func(v *view) string {
@@ -459,6 +462,7 @@ var consequences = map[report.Consequence]string{
 	report.SkipsSame:     "skips files that have not changed",
 	report.StartsAgain:   "builds the manifest again",
 	report.OpensFolder:   "allows files to refer to it",
+	report.ReadsParts:    "reads every chunk once, and later reads decode only parts",
 	report.Stacks:        "stacks the files along a new dimension",
 	report.PaddedClients: "makes these chunks verbatim for clients that know encoded_chunk_shapes",
 }

@@ -117,8 +117,10 @@ var explanations = map[report.Code]string{
 	report.DimByPosition:      "These files do not name dimensions that other files name for the same variable. The names are taken by position.",
 	report.DimPositionDiffers: "By position, two axes would share a dimension, and their lengths differ. Leave one of the variables out, or rename its dimension.",
 
-	report.ChunksDiffer:      "The array declares one chunk shape along this dimension. Chunks of another shape are cut and encoded again when they are read. Declare another file's chunks to change which ones stay.",
-	report.ShortChunkPadded:  "HDF5 stores the last chunk of a file at full length. Inside of the array it has to be shorter, so it is encoded again. If the manifest is built, and exported or served, with the option padded, the chunk is verbatim for clients that know the field encoded_chunk_shapes.",
+	report.ChunksDiffer:     "The array declares one chunk shape along this dimension. Chunks of another shape are cut and encoded again when they are read. Declare another file's chunks to change which ones stay.",
+	report.ShortChunkPadded: "HDF5 stores the last chunk of a file at full length. Inside of the array it has to be shorter, so it is encoded again. If the manifest is built, and exported or served, with the option padded, the chunk is verbatim for clients that know the field encoded_chunk_shapes.",
+	report.ChunksLarge: "Compressed chunks are decoded from their start, so a read of one element decodes all of its chunk. Access points are places at which decompression can start. " +
+		"varve stores them in the manifest; sources and values do not change. Reads of whole chunks do not gain.",
 	report.CodecsDiffer:      "A Zarr array declares one codec pipeline. varve declares the one that stores the most bytes. Chunks with other codecs are decoded and encoded again when they are read.",
 	report.CodecSettings:     "The codecs have different settings, such as compression levels, which decoding does not depend on. Every chunk stays as it is stored.",
 	report.CodecsUnsupported: "No Zarr client knows a codec of the files, so chunks are decoded by varve and encoded with one that clients know.",
