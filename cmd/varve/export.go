@@ -38,6 +38,7 @@ func exportCommands() []*cobra.Command {
 	return []*cobra.Command{
 		newExportIcechunkCommand(),
 		newExportKerchunkCommand(),
+		newExportSTACCommand(),
 		newExportTableCommand(),
 		newExportZarrCommand(),
 	}

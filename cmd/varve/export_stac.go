@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"varve/manifest/present"
+	"varve/manifest/store"
+	"varve/readers/source"
+)
+
+// exportSTACOptions are the flags of the export stac command.
+type exportSTACOptions struct {
+	allowOptions
+	resultOptions
+	present.STACOptions
+}
+
+func newExportSTACCommand() *cobra.Command {
+	var opts exportSTACOptions
+	cmd := &cobra.Command{
+		Use:   "stac OUT DEST.json --href URL",
+		Short: "Describe a dataset for STAC catalogues",
+		Long: `Write an item of STAC with the datacube extension: the extents of the coordinates in space and time,
+dimensions, variables, and the URL at which clients read the dataset as Zarr, such as that of "varve
+serve" or of "varve export zarr". A dataset without times needs --collection.`,
+		Example: `  varve export stac sst.varve sst.json --href https://data.example.org/sst
+  varve export stac sst.varve sst.json --href https://data.example.org/sst --collection`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runExportSTAC(cmd.Context(), &opts, args, cmd.OutOrStdout())
+		},
+	}
+	opts.allowOptions.addFlags(cmd)
+	f := cmd.Flags()
+	opts.resultOptions.addFlags(f)
+	addSnapshot(f, &opts.snapshot)
+	f.StringVar(&opts.Href, "href", "", "name the dataset by this `URL`")
+	f.StringVar(&opts.ID, "id", "", "give the item this `name` (default the name of OUT)")
+	f.BoolVar(&opts.Collection, "collection", false, "write a collection instead of an item")
+	return cmd
+}
+
+func runExportSTAC(ctx context.Context, opts *exportSTACOptions, args []string, out io.Writer) error {
+	if opts.Href == "" {
+		return usageError{errors.New("want --href URL, the address at which the dataset is read")}
+	}
+	if err := checkNoData(ctx, args[1]); err != nil {
+		return err
+	}
+	if opts.ID == "" {
+		name := strings.TrimRight(strings.ReplaceAll(source.Shown(args[0]), `\`, "/"), "/")
+		opts.ID = strings.TrimSuffix(path.Base(name), ".varve")
+	}
+	s, err := store.Open(ctx, args[0], opts.storeOptions())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.CheckReplaced(ctx, args[1]); err != nil {
+		return err
+	}
+	opts.Href = source.Shown(opts.Href) // a catalogue is public
+	err = writeWhole(args[1], func(w io.Writer) error { return present.WriteSTAC(ctx, w, s, &opts.STACOptions) })
+	if err != nil {
+		return exportError(ctx, err)
+	}
+	kind := "item"
+	if opts.Collection {
+		kind = "collection"
+	}
+	doc := struct {
+		Dest string `json:"dest"`
+		Kind string `json:"kind"`
+	}{args[1], kind}
+	return opts.print(out, doc, fmt.Sprintf("%s: a STAC %s of %s\n", args[1], kind, args[0]))
+}
