@@ -3,6 +3,7 @@ package zarrjson
 import (
 	"encoding/binary"
 	"encoding/json"
+	"strings"
 
 	"varve/codec"
 )
@@ -56,10 +57,10 @@ func readCodecSpec(v value, n *normalizer) (codec.Spec, error) {
 	return spec, err
 }
 
-// refuseInternal returns an error for the codecs that only varve has. Other Zarr readers
+// refuseInternal returns an error for the codecs that only varve has, which have names such as "hdf5.lzf". Other Zarr readers
 // do not know them, so no document may have them.
 func refuseInternal(name string) error {
-	if info, known := codec.Lookup(name); known && info.Client == codec.NoClient {
+	if info, known := codec.Lookup(name); known && info.Client == codec.NoClient && strings.Contains(name, ".") {
 		return unsupportedError("name", "%q is not a Zarr codec; re-encode the chunks with one", name)
 	}
 	return nil
