@@ -7,7 +7,7 @@
 # make release  archives, packages, checksums and recipes of the commit for all systems, or TARGETS, in dist/release: publishes nothing
 # make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
-# make large    what very large archives cost: the tables of docs/explanation/planning.md; FILES, OWN and APPENDS say how large
+# make large    what very large archives cost: the tables of docs/explanation/planning.md; FILES, OWN, APPENDS and DIFFERENT say how large
 # make fuzz     every fuzz target for FUZZTIME
 # make attack   the command on damaged files of every format, for ATTACKTIME (ATTACKTIME=4h make attack for longer)
 # make soak     the server under all kinds of requests for a minute
@@ -26,6 +26,7 @@ ATTACKTIME ?= 2m
 FILES ?= 350400
 OWN ?= 20000
 APPENDS ?= 10000
+DIFFERENT ?= 1000,3000,10000
 SETUP := fixtures/python/setup.sh
 MODULES ?= $(CURDIR)/.zarrita
 STORES ?= $(CURDIR)/.stores
@@ -118,7 +119,7 @@ bench: build
 	VARVE_BINARY="$(CURDIR)/varve" "$$python" cmd/varve-python/bars.py --library "$(CURDIR)/.bench/bars read" .bench
 
 large: build
-	$(GO) run ./cmd/large -varve ./varve -files $(FILES) -own $(OWN) -appends $(APPENDS)
+	$(GO) run ./cmd/large -varve ./varve -files $(FILES) -own $(OWN) -appends $(APPENDS) -different $(DIFFERENT)
 
 fuzz:
 	@FUZZTIME=$(FUZZTIME) GO="$(GO)" sh fixtures/fuzz.sh

@@ -85,8 +85,8 @@ func writeDifferent(ctx context.Context, dir string, n int) (last string, err er
 	return last, nil
 }
 
-// differences prints the cost of commands on archives whose files all differ, and how the cost grows with the number
-// of files: with the exponent 1 it is proportional.
+// differences prints the processor time and the most memory of commands on archives whose files all differ, and how
+// they grow with the number of files: with the exponent 1 they are proportional.
 func (b *bench) differences(ctx context.Context) error {
 	type point struct {
 		files int
@@ -124,7 +124,7 @@ func (b *bench) differences(ctx context.Context) error {
 				names = append(names, c.name)
 			}
 			points[c.name] = append(points[c.name], point{n, cost})
-			fmt.Fprintf(os.Stderr, "%d %s %s %s\n", n, c.name, seconds(cost.elapsed), report.Size(cost.memory))
+			fmt.Fprintf(os.Stderr, "%d %s %s %s\n", n, c.name, seconds(cost.processor), report.Size(cost.memory))
 		}
 		for _, name := range []string{dir, part, out, next, b.path("d.parquet"), b.path("d.ice")} {
 			if err := os.RemoveAll(name); err != nil {
@@ -141,11 +141,11 @@ func (b *bench) differences(ctx context.Context) error {
 		fmt.Printf("| %s |", name)
 		list := points[name]
 		for _, p := range list {
-			fmt.Printf(" %s, %s |", seconds(p.elapsed), report.Size(p.memory))
+			fmt.Printf(" %s, %s |", seconds(p.processor), report.Size(p.memory))
 		}
 		first, last := list[0], list[len(list)-1]
 		grown := math.Log(float64(last.files) / float64(first.files))
-		fmt.Printf(" %.2f, %.2f |\n", math.Log(float64(last.elapsed)/float64(first.elapsed))/grown, math.Log(float64(last.memory)/float64(first.memory))/grown)
+		fmt.Printf(" %.2f, %.2f |\n", math.Log(float64(last.processor)/float64(first.processor))/grown, math.Log(float64(last.memory)/float64(first.memory))/grown)
 	}
 	fmt.Println()
 	return nil

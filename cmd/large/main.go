@@ -40,7 +40,7 @@ func main() {
 	flag.IntVar(&b.files, "files", 350_400, "number of files of the archive")
 	flag.IntVar(&b.own, "own", 20_000, "number of files that each have their own header")
 	flag.IntVar(&b.grows, "appends", 10_000, "number of files to append one by one")
-	b.different = []int{1000, 3000, 10_000}
+	b.different = []int{1000, 3000, 10_000} // the default of -different
 	flag.Func("different", "numbers of files of archives whose files all differ (default 1000,3000,10000)", func(text string) (err error) {
 		b.different, err = numbersIn(text)
 		return err

@@ -110,7 +110,7 @@ func nameOf(why report.Replan) string {
 	return string(why)
 }
 
-// whyReplan appends the files after those of a snapshot, and returns why all have to be planned again.
+// whyReplan appends the files that a snapshot lacks, and returns why all files have to be planned again.
 func whyReplan(old *manifest.Snapshot, all []*manifest.File, opts *plan.Options) (report.Replan, error) {
 	n := old.Rows(manifest.Sources)
 	rows, why, err := Samples(old, all[n:])

@@ -97,7 +97,7 @@ func isInterpreted(name string) bool {
 		slices.ContainsFunc(meshSuffixes, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// interpreted lists the attributes that the planner interprets, besides those that packages cf lists. CLASS and NAME
+// interpreted lists attributes that the planner interprets, besides those in the lists of package cf. CLASS and NAME
 // mark HDF5's dimension scales, and dtype the booleans of xarray.
 var interpreted = []string{
 	"axis", "standard_name", "CLASS", "NAME", "dtype",
