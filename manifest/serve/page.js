@@ -40,13 +40,15 @@ if (form && plot) {
   // An image cannot show why it failed, so ask again and show the answer.
   const why = document.querySelector("#why");
   plot.addEventListener("load", () => { plot.hidden = false; why.hidden = true; });
-  plot.addEventListener("error", async () => {
+  const explain = async () => {
     const answer = await fetch(plot.src).catch(() => null);
     const fault = answer && !answer.ok ? await answer.json().catch(() => null) : null;
     why.textContent = "No picture" + (answer ? ` (${answer.status}): ` : ": ") + (fault ? fault.reason : "the server cannot be reached");
     plot.hidden = true;
     why.hidden = false;
-  });
+  };
+  plot.addEventListener("error", explain);
+  if (plot.complete && !plot.naturalWidth) explain(); // it failed before this script ran
   for (const input of all("input[data-length]", form)) {
     const last = input.dataset.length - 1;
     if (!input.dataset.fixed || last < 1) continue;
