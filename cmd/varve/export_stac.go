@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path"
 	"strings"
 
@@ -20,6 +22,7 @@ type exportSTACOptions struct {
 	allowOptions
 	resultOptions
 	present.STACOptions
+	force bool
 }
 
 func newExportSTACCommand() *cobra.Command {
@@ -29,7 +32,7 @@ func newExportSTACCommand() *cobra.Command {
 		Short: "Describe a dataset for STAC catalogues",
 		Long: `Write an item of STAC with the datacube extension: the extents of the coordinates in space and time,
 dimensions, variables, and the URL at which clients read the dataset as Zarr, such as that of "varve
-serve" or of "varve export zarr". A dataset without times needs --collection.`,
+serve" or of "varve export zarr". A dataset without times needs --collection. DEST is a local file.`,
 		Example: `  varve export stac sst.varve sst.json --href https://data.example.org/sst
   varve export stac sst.varve sst.json --href https://data.example.org/sst --collection`,
 		Args: cobra.ExactArgs(2),
@@ -43,6 +46,7 @@ serve" or of "varve export zarr". A dataset without times needs --collection.`,
 	addSnapshot(f, &opts.snapshot)
 	f.StringVar(&opts.Href, "href", "", "name the dataset by this `URL`")
 	f.StringVar(&opts.ID, "id", "", "give the item this `name` (default the name of OUT)")
+	f.BoolVar(&opts.force, "force", false, "replace DEST")
 	f.BoolVar(&opts.Collection, "collection", false, "write a collection instead of an item")
 	return cmd
 }
@@ -53,6 +57,9 @@ func runExportSTAC(ctx context.Context, opts *exportSTACOptions, args []string, 
 	}
 	if err := checkNoData(ctx, args[1]); err != nil {
 		return err
+	}
+	if _, err := os.Lstat(args[1]); err == nil && !opts.force {
+		return exportError(ctx, fmt.Errorf("%s exists: %w", args[1], fs.ErrExist))
 	}
 	if opts.ID == "" {
 		name := strings.TrimRight(strings.ReplaceAll(source.Shown(args[0]), `\`, "/"), "/")

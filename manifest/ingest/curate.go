@@ -68,5 +68,8 @@ func curateIn(ctx context.Context, repository *repo.Repository, c *plan.Curation
 	if err = closing(reader, err); err != nil {
 		return out, err
 	}
+	if err := addChecksums(ctx, repository, out.Snapshot, old, &own); err != nil {
+		return out, err
+	}
 	return out, repository.Publish(ctx, out.Snapshot, parent)
 }

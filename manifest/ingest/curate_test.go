@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,7 +113,9 @@ func TestCuration(t *testing.T) {
 	check("refresh", out, 6)
 
 	plainOut := filepath.Join(t.TempDir(), "b.varve")
-	built, err := Build(t.Context(), plainOut, optionsFor(files[1:]...))
+	o = optionsFor(files[1:]...)
+	o.Checksums = true
+	built, err := Build(t.Context(), plainOut, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +124,17 @@ func TestCuration(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("curate", plainOut, 6)
+	refs := func(s *manifest.Snapshot) (names []string) {
+		for _, table := range s.Tables {
+			if table.Kind == manifest.Refs {
+				names = append(names, table.Name)
+			}
+		}
+		return names
+	}
+	if now := current(t, plainOut); !now.Checksums || !slices.Equal(refs(now), refs(built.Snapshot)) || now.Sources != 3 {
+		t.Errorf("curate changed the refs: %+v, before %+v", now, built.Snapshot)
+	}
 	if _, err := Curate(t.Context(), plainOut, curation(t, ""), &Options{}); err != nil {
 		t.Fatal(err)
 	}
