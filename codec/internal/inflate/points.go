@@ -10,28 +10,28 @@ import (
 // WindowSize is the greatest distance of a match: the number of bytes before a point that a window describes.
 const WindowSize = 1 << 15
 
-// ZlibPoints decodes as Zlib does, and returns points between blocks that are at least every bytes apart. The first
-// point is at the start of the stream. The window of a point has the decoded bytes before it to which matches refer; see
+// ZlibPoints decodes as Zlib does, and returns points between blocks. Spans have as many blocks as fit in every bytes.
+// The first point is at the start of the stream. The window of a point has the decoded bytes before it to which matches refer; see
 // access.Used.AppendWindow. It is nil if there are none, as after a full flush.
 func ZlibPoints(dst, src []byte, every int) (n int, points []access.Point, err error) {
-	m := marker{every: every, used: access.NewUsed(WindowSize)}
+	m := marker{splitter: access.Splitter{Every: every}, used: access.NewUsed(WindowSize)}
 	n, err = zlibWith(dst, src, m.decode)
 	return n, m.points, err
 }
 
 // GzipPoints is ZlibPoints for Gzip. Spans between points may contain the end of one member and the start of the next.
 func GzipPoints(dst, src []byte, every int) (n int, points []access.Point, err error) {
-	m := marker{every: every, used: access.NewUsed(WindowSize)}
+	m := marker{splitter: access.Splitter{Every: every}, used: access.NewUsed(WindowSize)}
 	n, err = gzipWith(dst, src, m.decode)
 	return n, m.points, err
 }
 
 // marker decodes streams and collects points.
 type marker struct {
-	every  int
-	before int // number of bytes of the members before this one
-	points []access.Point
-	used   *access.Used
+	splitter access.Splitter
+	before   int // number of bytes of the members before this one
+	points   []access.Point
+	used     *access.Used
 }
 
 // decode is a blockDecoder.
@@ -40,10 +40,11 @@ func (m *marker) decode(dst, src []byte, at int) (n, end int, err error) {
 	d.dst, d.src, d.cursor = dst, src, cursor{ip: at}
 	first := len(m.points)
 	for final := false; err == nil && !final; {
-		if out := m.before + d.op; len(m.points) == 0 || out-m.points[len(m.points)-1].Out >= m.every {
-			m.points = append(m.points, access.Point{Out: out, Bit: 8*d.ip - int(d.n)})
-		}
+		begun := access.Point{Out: m.before + d.op, Bit: 8*d.ip - int(d.n)}
 		final, err = d.block()
+		if m.splitter.Splits(begun.Out, m.before+d.op-begun.Out) {
+			m.points = append(m.points, begun)
+		}
 	}
 	n, end = d.op, d.aligned()
 	for i := first; i < len(m.points) && err == nil; i++ {
