@@ -3,8 +3,6 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"hash/crc32"
 	"net/http"
 	"net/url"
 	"strings"
@@ -59,8 +57,7 @@ func (h *Handler) serveCatalogue(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(err) // it has only texts and numbers
 	}
-	w.Header().Set("Content-Type", "application/json")
-	serveBytes(w, r, body{append(text, '\n'), fmt.Sprintf("%q", fmt.Sprintf("%08x", crc32.ChecksumIEEE(text)))})
+	h.serveJSON(w, r, append(text, '\n'))
 }
 
 // card summarises a snapshot. Of dimensions that several groups have it shows the first.

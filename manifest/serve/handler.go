@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -50,6 +51,8 @@ type Options struct {
 	PerClient int
 	// Proxied is set if a proxy in front of the server sets the headers X-Forwarded-For, -Proto and -Host.
 	Proxied bool
+	// STAC writes a STAC collection of a dataset at an address, for /stac.json and /catalog.json; nil serves neither.
+	STAC func(ctx context.Context, w io.Writer, s *store.Store, id, address string) error
 	// Log receives warnings and errors; nil discards them.
 	Log *slog.Logger
 	// Access receives one record per request; nil discards them.
@@ -325,11 +328,14 @@ func (h *Handler) servePath(w *recorder, r *http.Request, k key) {
 	if at == nil {
 		name, slash := k.cut()
 		if at = h.byName[name]; at == nil {
-			if whole != "" {
+			switch {
+			case whole == "":
+				h.serveCatalogue(w, r)
+			case whole == catalogName && h.opts.STAC != nil:
+				h.serveCatalog(w, r)
+			default:
 				refuse(w, r, errNoKey)
-				return
 			}
-			h.serveCatalogue(w, r)
 			return
 		}
 		if !slash {

@@ -113,6 +113,9 @@ func (h *Handler) serveAddress(w *recorder, r *http.Request, at *address, k key)
 			return
 		}
 	}
+	if k.path == collectionName && h.serveCollection(w, r, at, s) {
+		return
+	}
 	if s.servePage(w, r, at, h.origin(r), k.path) {
 		return
 	}
