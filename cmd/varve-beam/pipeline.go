@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,22 +68,15 @@ func (j *job) report() string { return ".scan-" + j.id + ".json" }
 // newJob cuts names into slices of opts.files sources and writes the job's list file.
 func newJob(ctx context.Context, opts *options, names []string) (*job, error) {
 	j := &job{opts: opts, place: place(opts.parts), id: rand.Text()}
-	how := fmt.Appendf(nil, "%t %d %q %q\n", opts.skipBroken, opts.valueBytes, opts.allow, opts.drop)
-	digits := len(fmt.Sprint((len(names) - 1) / opts.files))
+	cut, err := ingest.Cut(names, opts.files, fmt.Sprintf("%t %d %q %q\n", opts.skipBroken, opts.valueBytes, opts.allow, opts.drop))
+	if err != nil {
+		return nil, err
+	}
 	var list bytes.Buffer
-	for some := range slices.Chunk(names, opts.files) {
+	for i, one := range cut {
 		at := list.Len()
-		for _, name := range some {
-			if strings.ContainsAny(name, "\n\r") {
-				return nil, fmt.Errorf("%q: the list for workers has one name per line, so a name cannot contain a line break; rename the file: %w", name, errors.ErrUnsupported)
-			}
-			list.WriteString(name + "\n")
-		}
-		// The digest makes a part's name depend on its sources and options only. So a slice that
-		// runs twice writes the same file.
-		sum := sha256.Sum256(append(bytes.Clone(how), list.Bytes()[at:]...))
-		index := len(j.slices)
-		j.slices = append(j.slices, slice{index, int64(at), int64(list.Len() - at), fmt.Sprintf("part-%0*d-%x.parquet", max(digits, 5), index, sum[:8])})
+		list.WriteString(strings.Join(one.Names, "\n") + "\n")
+		j.slices = append(j.slices, slice{i, int64(at), int64(list.Len() - at), one.Part})
 	}
 	return j, j.place.write(ctx, j.list(), list.Bytes())
 }

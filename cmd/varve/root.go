@@ -176,6 +176,7 @@ func commands() []*cobra.Command {
 		newTrustCommand(),
 		newVerifyCommand(),
 		newVersionCommand(),
+		newWorkCommand(),
 	}
 }
 

@@ -62,6 +62,9 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, 
 	return r.found, nil
 }
 
+// URLOf returns the name that a scanned source has in a manifest.
+func URLOf(name string) string { return absolute(name) }
+
 // absolute returns the name of a source in a manifest: absolute, because other processes run in other folders,
 // and without secrets, because the manifest may be published.
 func absolute(name string) string {
