@@ -58,6 +58,10 @@ func (m *maker) decode(ctx context.Context, chunks []found) iter.Seq2[decoded, e
 			if !more {
 				continue // only wait for those that had begun
 			}
+			// Chunks may have been decoded long before an interrupt: do not write more of them.
+			if r.err == nil {
+				r.err = ctx.Err()
+			}
 			c := chunks[done]
 			if more = yield(decoded{r.points, c.Size, c.array}, r.err) && r.err == nil; !more {
 				cancel()
