@@ -60,8 +60,12 @@ func inTemplate(v *manifest.Variable, a *manifest.Attribute) manifest.Attribute 
 	}
 	switch a.Name {
 	case cf.ScaleFactor, cf.AddOffset:
-		// The value decides whether numbers are packed at all.
-		if cf.Float(a.Type, a.Data) == map[string]float64{cf.ScaleFactor: 1}[a.Name] {
+		// Numbers are not packed at all if these change nothing.
+		changesNothing := 0.0
+		if a.Name == cf.ScaleFactor {
+			changesNothing = 1
+		}
+		if cf.Float(a.Type, a.Data) == changesNothing {
 			bare.Data = a.Data
 		}
 	case cf.UnitsName:
