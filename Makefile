@@ -7,6 +7,7 @@
 # make release  archives, packages, checksums and recipes of the commit for all systems, or TARGETS, in dist/release: publishes nothing
 # make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
+# make engines  a build on Spark, with a master and two workers: needs Java 17, and installs a pinned PySpark in .venv-engines
 # make large    what very large archives cost: the tables of docs/explanation/planning.md; FILES, OWN, APPENDS and DIFFERENT say how large
 # make fuzz     every fuzz target for FUZZTIME
 # make attack   the command on damaged files of every format, for ATTACKTIME (ATTACKTIME=4h make attack for longer)
@@ -35,7 +36,7 @@ TARGETS ?=
 URL ?=
 WINE ?= $(CURDIR)/.wine
 
-.PHONY: attack changelog module outside docs python wheel release beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
+.PHONY: engines attack changelog module outside docs python wheel release beam wine large soak screenshots test check interop bench fuzz demo format lint platforms race clean-tree build
 
 build:
 	CGO_ENABLED=0 $(GO) build -o varve ./cmd/varve
@@ -118,6 +119,12 @@ bench: build
 	@set -e; python=$$(cmd/varve-python/setup.sh "$(PYVENV)"); if [ -z "$$python" ]; then exit 0; fi; \
 	mkdir -p .bench; CGO_ENABLED=0 $(GO) build -o .bench/bars ./cmd/bars; \
 	VARVE_BINARY="$(CURDIR)/varve" "$$python" cmd/varve-python/bars.py --library "$(CURDIR)/.bench/bars read" .bench
+
+ENGINES_VENV ?= $(CURDIR)/.venv-engines
+engines:
+	@python=$$(REQUIREMENTS=$(CURDIR)/fixtures/engines/requirements.txt $(SETUP) "$(ENGINES_VENV)"); \
+	if [ -z "$$python" ]; then echo "engines needs Python 3.12 or newer" >&2; exit 1; fi; \
+	VARVE_ENGINES=$$python $(GO) test -count=1 -timeout 30m -v -run '^TestSpark$$' ./fixtures/command
 
 large: build
 	$(GO) run ./cmd/large -varve ./varve -files $(FILES) -own $(OWN) -appends $(APPENDS) -different $(DIFFERENT)
