@@ -162,7 +162,7 @@ func checkJSON(out io.Writer, o *ingest.Result, withClients bool) error {
 	return printJSON(out, doc)
 }
 
-// readingJSON is what was read from servers, which a build reads too.
+// readingJSON says how much check read from servers. A build reads the same.
 type readingJSON struct {
 	Requests int64   `json:"requests"`
 	Bytes    int64   `json:"bytes"`

@@ -22,10 +22,10 @@ const (
 	memoryAhead = 256 << 20
 	// firstExpected is the memory that is expected for a source before any was read.
 	firstExpected = 1 << 20
-	// leastClaim is the size in bytes from which the rows and values of a variable are counted. Smaller ones are part of
-	// what is expected for the source.
+	// leastClaim is the size in bytes from which the rows and values of a variable are counted. The expected memory of a
+	// source includes smaller ones.
 	leastClaim = 64 << 10
-	// parsedBytes is the memory for each byte of metadata: the byte, and what is made from it.
+	// parsedBytes is the expected memory for each byte of metadata that is read.
 	parsedBytes = 4
 )
 
@@ -73,7 +73,7 @@ func (h *holding) claim(bytes int64) error {
 	return h.ctx.Err()
 }
 
-// learn notes how much metadata a source on a server has, which is what is expected for later ones.
+// learn updates the expected memory with the metadata that was read of a source on a server.
 func (h *holding) learn(src *source.Source) {
 	if h == nil || !src.Far() {
 		return

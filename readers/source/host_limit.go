@@ -125,7 +125,7 @@ func (h *hostLimit) answered(latency time.Duration) {
 	h.admit()
 }
 
-// cautious is how many times slower the limit returns to a number of requests of which the host refused one.
+// cautious divides the growth of a limit that is just below a number of requests of which the host refused one.
 const cautious = 16
 
 // release ends a request. It reports whether the host refused the request while it had others, so that it may accept the
