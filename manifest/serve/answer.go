@@ -88,8 +88,6 @@ func matches(header, etag string, weak bool) bool {
 // Header values that never change, allocated once.
 var (
 	noCache     = []string{"no-cache"} // clients must revalidate before reuse
-	forever     = []string{"public, max-age=31536000, immutable"}
-	ownForever  = []string{"private, max-age=31536000, immutable"}
 	inBytes     = []string{"bytes"}
 	octetStream = []string{"application/octet-stream"}
 	jsonType    = []string{"application/json"}
@@ -107,7 +105,7 @@ func answerConditional(w http.ResponseWriter, r *http.Request, etag string) bool
 	}
 	h := w.Header()
 	h.Set("ETag", etag)
-	h["Cache-Control"] = lifetime(w)
+	h["Cache-Control"] = noCache
 	delete(h, "Content-Type")
 	delete(h, "Content-Encoding")
 	w.WriteHeader(http.StatusNotModified)
@@ -119,7 +117,7 @@ func answerConditional(w http.ResponseWriter, r *http.Request, etag string) bool
 func begin(w http.ResponseWriter, r *http.Request, etag string, size int64) (part span, ok bool) {
 	h := w.Header()
 	h.Set("ETag", etag)
-	h["Cache-Control"] = lifetime(w)
+	h["Cache-Control"] = noCache
 	h["Accept-Ranges"] = inBytes
 	part, partial, err := selectPart(r, etag, size)
 	if err != nil {

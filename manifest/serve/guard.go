@@ -49,9 +49,6 @@ func certificateOf(r *http.Request) *x509.Certificate {
 	return r.TLS.PeerCertificates[0]
 }
 
-// isPrivate reports whether only some clients may read answers, so that shared caches must not keep them.
-func (g *guard) isPrivate(r *http.Request) bool { return g.tokens != nil || certificateOf(r) != nil }
-
 // enter waits until a client may send a request. The caller calls leave after the answer. ok is false if the client
 // had too many requests for too long.
 func (g *guard) enter(ctx context.Context, name string) (leave func(), ok bool) {

@@ -162,32 +162,6 @@ func TestProxied(t *testing.T) {
 	}
 }
 
-// TestLifetimes: what a snapshot determines may be kept forever at its own address, by shared caches only if everyone may
-// read it.
-func TestLifetimes(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "tokens")
-	writeTokens(t, file, "alice "+aliceToken)
-	tokens, err := OpenTokens(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		o    Options
-		keep string
-	}{{Options{}, forever[0]}, {Options{Tokens: tokens}, ownForever[0]}} {
-		_, url := guarded(t, &c.o)
-		to := ask(t, "GET", url+"/@newest", "Authorization", "Bearer "+aliceToken).header.Get("Location")
-		for key, want := range map[string]string{
-			to + "zarr.json": c.keep, to + "big/zarr.json": c.keep, to + "big/c/0/0": c.keep, to: "no-cache", to + "regular/zarr.json": "no-cache",
-			to + "v2/.zgroup": "no-cache", "/zarr.json": "no-cache", "/big/c/0/0": "no-cache", to + "nothing": "no-store",
-		} {
-			if got := ask(t, "GET", url+key, "Authorization", "Bearer "+aliceToken, "Accept", browser).header.Get("Cache-Control"); got != want {
-				t.Errorf("%s: %s, want %s", key, got, want)
-			}
-		}
-	}
-}
-
 // TestClientCertificates: with an authority, only clients with a certificate that it signed can connect.
 func TestClientCertificates(t *testing.T) {
 	dir := t.TempDir()

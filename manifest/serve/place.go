@@ -82,10 +82,6 @@ func (h *Handler) serveAt(w *recorder, r *http.Request, p *mount, k key) {
 		return
 	}
 	defer s.leave(h.opts.Log)
-	w.keep = forever
-	if h.guard.isPrivate(r) {
-		w.keep = ownForever
-	}
 	same := func(hierarchy) *site {
 		s.users.Add(1)
 		return s
@@ -94,7 +90,7 @@ func (h *Handler) serveAt(w *recorder, r *http.Request, p *mount, k key) {
 }
 
 // serveAddress answers a request for a path below an address.
-func (h *Handler) serveAddress(w *recorder, r *http.Request, at *address, k key) {
+func (h *Handler) serveAddress(w http.ResponseWriter, r *http.Request, at *address, k key) {
 	s := at.enter(inFull)
 	if s == nil {
 		refuse(w, r, errClosing)
@@ -154,7 +150,7 @@ func (h *Handler) isCut(at *address, s *site, path string) bool {
 
 // serveKey answers a request for a key of one of the hierarchies and reports whether the key exists. Nodes of
 // the manifest take precedence over hierarchies of the same name.
-func (h *Handler) serveKey(w *recorder, r *http.Request, at *address, s *site, path string) bool {
+func (h *Handler) serveKey(w http.ResponseWriter, r *http.Request, at *address, s *site, path string) bool {
 	if s.serveView(w, r, s.v3, path) {
 		return true
 	}
@@ -162,7 +158,6 @@ func (h *Handler) serveKey(w *recorder, r *http.Request, at *address, s *site, p
 	if k == inFull {
 		return false
 	}
-	w.keep = nil // how other hierarchies are encoded depends on the version of varve, too
 	of := at.enter(k)
 	if of == nil {
 		refuse(w, r, errClosing)

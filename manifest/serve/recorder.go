@@ -15,9 +15,8 @@ type recorder struct {
 	sent   int64
 	err    error // why the request failed
 	limit  time.Duration
-	base   string   // the path of the Handler
-	user   string   // who asks: a name, or an address
-	keep   []string // Cache-Control of keys that never change; nil if they may
+	base   string // the path of the Handler
+	user   string // who asks: a name, or an address
 }
 
 // note records the kind of an answer.
@@ -25,20 +24,6 @@ func note(w http.ResponseWriter, k kind) {
 	if rec, ok := w.(*recorder); ok {
 		rec.kind = k
 	}
-}
-
-// lifetime returns the Cache-Control of an answer. Only what a snapshot determines never changes: pages link to newer
-// snapshots, and a newer varve may draw other pictures.
-func lifetime(w http.ResponseWriter) []string {
-	rec, ok := w.(*recorder)
-	if !ok || rec.keep == nil {
-		return noCache
-	}
-	switch rec.kind {
-	case kindDocument, kindVerbatim, kindInline, kindReencoded:
-		return rec.keep
-	}
-	return noCache
 }
 
 func (rec *recorder) WriteHeader(status int) {
