@@ -117,6 +117,7 @@ func (p *Place) read(ctx context.Context, key string, most int64) (content []byt
 	}
 	r := p.remote(p.Name(key), address)
 	defer r.shut()
+	r.host = newHostLimit() // as for send
 	err = r.persist(ctx, most, func(ctx context.Context) error {
 		return r.ask(ctx, nil, func(a *answer) (err error) {
 			content, err = a.document(most)

@@ -85,6 +85,7 @@ const patience = 3
 func (p *Place) send(ctx context.Context, s *sending) error {
 	r := p.remote(p.Name(s.key), s.URL)
 	defer r.shut()
+	r.host = newHostLimit() // a lease must not wait behind reads of sources
 	r.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	err := r.persist(ctx, max(s.length(), s.after), func(ctx context.Context) error { return r.deliver(ctx, s) })
 	if err == nil {
