@@ -7,8 +7,8 @@ import (
 
 // reshape gives a chunk another shape. The elements and their order stay the same.
 //
-// Specification: zarr-extensions, codecs/reshape. Each member of shape is a length, a list of axes of the chunk that become
-// one axis, or -1 for what is left.
+// Specification: zarr-extensions, codecs/reshape. A member of shape is a length, or a list of axes of the chunk that become
+// one axis. One member may be -1: then its length follows from the others.
 //
 //	{"name": "reshape", "configuration": {"shape": [[0, 1], 10, -1]}}
 type reshape struct {
@@ -19,7 +19,7 @@ type reshape struct {
 // reshapedAxis is an axis of the reshaped chunk.
 type reshapedAxis struct {
 	from   []int // axes of the chunk that it is made of; nil if length says how long it is
-	length int64 // -1: what is left
+	length int64 // -1: it follows from the others
 }
 
 func newReshape(c *config, in Form) (Codec, error) {

@@ -43,7 +43,7 @@ type slice struct {
 type result struct {
 	Index  int
 	Part   string
-	Files  int64    // number of sources in the part; if 0, the part is ignored
+	Files  int64    // number of sources in the part
 	Broken []string // for each source that cannot be read: its name and the error
 }
 
@@ -212,15 +212,20 @@ func (g *gather) ProcessElement(ctx context.Context, _ int, next func(*result) b
 	for r := (result{}); next(&r); r = (result{}) {
 		all[r.Index] = &r
 	}
-	out := &jobReport{}
+	out, files := &jobReport{}, int64(0)
 	for i, r := range all {
 		if r == nil {
 			return fmt.Errorf("slice %d of %d has no result: the runner lost it; run the command again", i, g.Slices)
 		}
-		if r.Files > 0 {
+		// A part without sources lists those that were left out.
+		if r.Files > 0 || len(r.Broken) > 0 {
 			out.Parts = append(out.Parts, r.Part)
 		}
+		files += r.Files
 		out.Broken = append(out.Broken, r.Broken...)
+	}
+	if files == 0 {
+		out.Parts = nil
 	}
 	data, err := json.Marshal(out)
 	if err == nil {
@@ -231,7 +236,7 @@ func (g *gather) ProcessElement(ctx context.Context, _ int, next func(*result) b
 
 // jobReport is the outcome of a job.
 type jobReport struct {
-	Parts  []string // names of the parts that hold sources, in the order of the sources
+	Parts  []string // names of the parts, in the order of the sources; nil if no source can be read
 	Broken []string // for each source that cannot be read: its name and the error
 }
 

@@ -68,6 +68,7 @@ var layers = []string{
 	"readers/source",
 	"readers/source/atomicfile",
 	"readers/source/internal",
+	"readers/source/yamlkeys",
 	"zarrjson/clients",
 	"zarrjson",
 	"codec",

@@ -50,7 +50,7 @@ func newServeCommand() *cobra.Command {
   /core/        the same with core codecs only, for GDAL, TensorStore and other clients
   /@SNAPSHOT/   one snapshot; this address never changes
   /@newest      a redirect to the newest snapshot
-  /stac.json    a STAC collection of a manifest; /catalog.json links to those of several manifests
+  /stac.json    a STAC collection of a manifest; /catalog.json links to all collections
   /healthz      200, or 503 while the server stops; JSON says whether it is degraded, and why
   /metrics      Prometheus metrics
 
@@ -153,8 +153,8 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	if o.SubChunks, err = parseSubChunks(opts.subChunks); err != nil {
 		return usageError{err}
 	}
-	o.STAC = func(ctx context.Context, w io.Writer, s *store.Store, id, address string) error {
-		return present.WriteSTAC(ctx, w, s, &present.STACOptions{ID: id, Href: address, Collection: true})
+	o.STAC = func(ctx context.Context, w io.Writer, s *store.Store, id, href string) error {
+		return present.WriteSTAC(ctx, w, s, &present.STACOptions{ID: id, Href: href, Collection: true})
 	}
 	if opts.tokens != "" {
 		if o.Tokens, err = serve.OpenTokens(opts.tokens); err != nil {

@@ -64,7 +64,7 @@ func (s *Sources) withoutOutput(names []string, output string) []string {
 	return slices.DeleteFunc(slices.Clone(names), same)
 }
 
-// absoluteName returns the absolute path of a local file, or a URL as it is.
+// absoluteName returns the absolute path of a local file, or the unchanged URL.
 func absoluteName(name string) string {
 	if path, err := filepath.Abs(name); err == nil && !source.IsURL(name) {
 		return path

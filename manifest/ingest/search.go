@@ -14,7 +14,7 @@ import (
 	"varve/readers/source"
 )
 
-// Saved results of searches, and what is the address of a file in them:
+// The kinds of saved results, and where they have the addresses of files:
 //
 //	STAC  an ItemCollection, or an Item        features[].assets.KEY.href
 //	CMR   granules.umm_json                    items[].umm.RelatedUrls[] with a Type

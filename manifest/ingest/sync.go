@@ -299,11 +299,6 @@ func (r *SyncResult) message() string {
 // findChanged finds the known sources that have changed. If only is given, it looks at its sources alone. A source that
 // cannot be read counts as changed, so that the scan reports it.
 func (r *revision) findChanged(ctx context.Context, only map[string]bool) error {
-	k := &keeping{job: r.job, opener: r.opts.Opener}
-	if k.opener == nil {
-		k.opener = source.NewOpener(nil)
-		defer k.opener.Close()
-	}
 	var known []*manifest.File
 	for _, name := range r.names {
 		if f := r.old.byName[name]; f != nil && (only == nil || only[name]) {
@@ -311,15 +306,11 @@ func (r *revision) findChanged(ctx context.Context, only map[string]bool) error 
 		}
 	}
 	changed := make([]bool, len(known))
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(max(identitiesAtATime, runtime.GOMAXPROCS(0)))
-	for i, f := range known {
-		group.Go(func() error {
-			changed[i] = !k.isUnchanged(within, f.Source)
-			return within.Err()
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := r.lookUp(ctx, len(known), func(within context.Context, k *keeping, i int) error {
+		changed[i] = !k.isUnchanged(within, known[i].Source)
+		return within.Err()
+	})
+	if err != nil {
 		return err
 	}
 	for i, f := range known {
@@ -328,6 +319,21 @@ func (r *revision) findChanged(ctx context.Context, only map[string]bool) error 
 		}
 	}
 	return nil
+}
+
+// lookUp calls a function for n sources, many at a time, which asks for their identities.
+func (r *revision) lookUp(ctx context.Context, n int, ask func(ctx context.Context, k *keeping, i int) error) error {
+	k := &keeping{job: r.job, opener: r.opts.Opener}
+	if k.opener == nil {
+		k.opener = source.NewOpener(nil)
+		defer k.opener.Close()
+	}
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(max(identitiesAtATime, runtime.GOMAXPROCS(0)))
+	for i := range n {
+		group.Go(func() error { return ask(within, k, i) })
+	}
+	return group.Wait()
 }
 
 // make plans all sources and writes their tables. The files are in the order of names, as in a build.

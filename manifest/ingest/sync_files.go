@@ -7,11 +7,8 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"varve/readers/source"
 )
@@ -19,9 +16,9 @@ import (
 // ErrWholeSync means that SyncFiles cannot decide which sources some files belong to: call Sync.
 var ErrWholeSync = errors.New("the names alone do not say which sources changed")
 
-// SyncFiles makes a manifest agree with the named files, and does not look at its other sources. It adds those that
-// opts.Sources covers and the manifest lacks, scans those again that changed, and removes those that are gone. Names may
-// be in any order, repeated, and of files that were never in the manifest.
+// SyncFiles is Sync for the named files: other sources of the manifest stay as they are. It adds files that are new and below
+// opts.Sources, scans changed files again, and removes files that are gone. Names may be in any order, repeated, and of
+// files that were never in the manifest.
 func SyncFiles(ctx context.Context, dir string, names []string, opts *Options) (*SyncResult, error) {
 	checked, err := opts.checked()
 	if err != nil {
@@ -85,25 +82,16 @@ func isIndexName(name string) bool {
 
 // missing returns which files do not exist.
 func (r *revision) missing(ctx context.Context, lists ...[]string) (map[string]bool, error) {
-	k := &keeping{job: r.job, opener: r.opts.Opener}
-	if k.opener == nil {
-		k.opener = source.NewOpener(nil)
-		defer k.opener.Close()
-	}
 	names := slices.Concat(lists...)
 	absent := make([]bool, len(names))
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(max(identitiesAtATime, runtime.GOMAXPROCS(0)))
-	for i, name := range names {
-		group.Go(func() error {
-			_, err := k.identityOf(within, name)
-			if errors.Is(err, fs.ErrNotExist) {
-				absent[i], err = true, nil
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := r.lookUp(ctx, len(names), func(within context.Context, k *keeping, i int) error {
+		_, err := k.identityOf(within, names[i])
+		if errors.Is(err, fs.ErrNotExist) {
+			absent[i], err = true, nil
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	gone := map[string]bool{}

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"varve/manifest/report"
+	"varve/readers/source/yamlkeys"
 )
 
 // Curation changes names and attributes of the combined dataset:
@@ -98,18 +99,18 @@ func ParseCuration(text []byte) (*Curation, error) {
 		return c, nil
 	}
 	root := Edit{Group: "/"}
-	err := eachKey(doc.Content[0], "attributes, coordinates, dimensions, groups, variables", func(key, value *yaml.Node) error {
+	err := yamlkeys.Each(doc.Content[0], []string{"attributes", "coordinates", "dimensions", "groups", "variables"}, func(key, value *yaml.Node) error {
 		switch key.Value {
 		case "attributes":
 			return root.addAttributes(value)
 		case "coordinates":
 			return root.addCoordinates(value)
 		case "dimensions":
-			return eachKey(value, "", func(key, value *yaml.Node) error { return c.addRename(key, value) })
+			return yamlkeys.Each(value, nil, func(key, value *yaml.Node) error { return c.addRename(key, value) })
 		case "groups":
-			return eachKey(value, "", c.addGroup)
+			return yamlkeys.Each(value, nil, c.addGroup)
 		case "variables":
-			return eachKey(value, "", c.addVariable)
+			return yamlkeys.Each(value, nil, c.addVariable)
 		}
 		return unknownKey(key, "attributes", "coordinates", "dimensions", "groups", "variables")
 	})
@@ -124,49 +125,17 @@ func (c *Curation) add(e Edit) {
 	}
 }
 
-func lineError(node *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("line %d: %w", node.Line, fmt.Errorf(format, args...))
-}
-
 // unknownKey returns the error for a key that is none of the known ones.
 func unknownKey(key *yaml.Node, known ...string) error {
-	return lineError(key, "unknown key %q, want %s.%s", key.Value, strings.Join(known, ", "), DidYouMean(key.Value, known))
-}
-
-// eachKey calls use for each key of a mapping.
-func eachKey(node *yaml.Node, keys string, use func(key, value *yaml.Node) error) error {
-	if node.Kind != yaml.MappingNode {
-		if keys != "" {
-			keys = " with some of " + keys
-		}
-		return lineError(node, "want a mapping%s", keys)
-	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], node.Content[i+1]
-		if value.Kind == yaml.AliasNode {
-			value = value.Alias
-		}
-		if key.Kind != yaml.ScalarNode || key.Value == "" {
-			return lineError(key, "a key must be a name")
-		}
-		if seen[key.Value] {
-			return lineError(key, "%q is given twice", key.Value)
-		}
-		seen[key.Value] = true
-		if err := use(key, value); err != nil {
-			return err
-		}
-	}
-	return nil
+	return yamlkeys.Errorf(key, "unknown key %q, want %s.%s", key.Value, strings.Join(known, ", "), DidYouMean(key.Value, known))
 }
 
 func (c *Curation) addRename(key, value *yaml.Node) error {
 	if value.Kind != yaml.ScalarNode || value.Tag == "!!null" || value.Value == "" {
-		return lineError(value, "want the new name of %s", key.Value)
+		return yamlkeys.Errorf(value, "want the new name of %s", key.Value)
 	}
 	if isGlob(key.Value) {
-		return lineError(key, "a pattern cannot be renamed")
+		return yamlkeys.Errorf(key, "a pattern cannot be renamed")
 	}
 	c.Rename = append(c.Rename, Rename{Old: key.Value, New: value.Value})
 	return nil
@@ -176,7 +145,7 @@ func isGlob(name string) bool { return strings.ContainsAny(name, `*?[\`) }
 
 func (c *Curation) addGroup(key, value *yaml.Node) error {
 	e := Edit{Group: "/" + strings.Trim(key.Value, "/")}
-	err := eachKey(value, "attributes, coordinates", func(key, value *yaml.Node) error {
+	err := yamlkeys.Each(value, []string{"attributes", "coordinates"}, func(key, value *yaml.Node) error {
 		switch key.Value {
 		case "attributes":
 			return e.addAttributes(value)
@@ -191,11 +160,11 @@ func (c *Curation) addGroup(key, value *yaml.Node) error {
 
 func (c *Curation) addVariable(name, value *yaml.Node) error {
 	if _, err := path.Match(name.Value, ""); err != nil {
-		return lineError(name, "%q is no glob, such as sst*: %w", name.Value, err)
+		return yamlkeys.Errorf(name, "%q is no glob, such as sst*: %w", name.Value, err)
 	}
 	e := Edit{Variable: name.Value}
 	var units *yaml.Node
-	err := eachKey(value, "attributes, coordinates, drop, rename, units", func(key, value *yaml.Node) error {
+	err := yamlkeys.Each(value, []string{"attributes", "coordinates", "drop", "rename", "units"}, func(key, value *yaml.Node) error {
 		switch key.Value {
 		case "attributes":
 			return e.addAttributes(value)
@@ -206,7 +175,7 @@ func (c *Curation) addVariable(name, value *yaml.Node) error {
 			return e.addAttribute(key, value)
 		case "drop":
 			if value.Value != "true" {
-				return lineError(value, "want true")
+				return yamlkeys.Errorf(value, "want true")
 			}
 			c.Drop = append(c.Drop, name.Value)
 			return nil
@@ -221,10 +190,10 @@ func (c *Curation) addVariable(name, value *yaml.Node) error {
 	})
 	isDropped := slices.Contains(c.Drop, name.Value)
 	if err == nil && isDropped && (len(e.Set)+len(e.Drop)+len(e.Coordinates) > 0 || e.Variable != name.Value) {
-		return lineError(name, "%s is dropped, so nothing else can be said of it", name.Value)
+		return yamlkeys.Errorf(name, "%s is dropped, so nothing else can be said of it", name.Value)
 	}
 	if err == nil && units != nil && units.Tag == "!!null" {
-		return lineError(units, "want units, or units: null among the attributes to drop them")
+		return yamlkeys.Errorf(units, "want units, or units: null among the attributes to drop them")
 	}
 	c.add(e)
 	return err
@@ -239,7 +208,7 @@ func renamed(old, to string) string {
 }
 
 func (e *Edit) addAttributes(node *yaml.Node) error {
-	return eachKey(node, "", e.addAttribute)
+	return yamlkeys.Each(node, nil, e.addAttribute)
 }
 
 // addAttribute sets an attribute, or drops it if the value is null.
@@ -248,9 +217,9 @@ func (e *Edit) addAttribute(key, value *yaml.Node) error {
 	is := func(v Value) bool { return v.Name == name }
 	switch {
 	case e.Variable != "" && slices.Contains(fixed, name):
-		return lineError(key, "%s says how stored numbers become values, so it cannot be changed", name)
+		return yamlkeys.Errorf(key, "%s says how stored numbers become values, so it cannot be changed", name)
 	case slices.ContainsFunc(e.Set, is) || slices.Contains(e.Drop, name):
-		return lineError(key, "%q is given twice", name)
+		return yamlkeys.Errorf(key, "%q is given twice", name)
 	case value.Kind == yaml.ScalarNode && value.Tag == "!!null":
 		e.Drop = append(e.Drop, name)
 		return nil
@@ -270,7 +239,7 @@ func jsonOf(node *yaml.Node) (json.RawMessage, error) {
 		var list []json.RawMessage
 		for _, item := range node.Content {
 			if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
-				return nil, lineError(item, "want a text or a number")
+				return nil, yamlkeys.Errorf(item, "want a text or a number")
 			}
 			text, err := jsonOf(item)
 			if err != nil {
@@ -279,11 +248,11 @@ func jsonOf(node *yaml.Node) (json.RawMessage, error) {
 			list = append(list, text)
 		}
 		if len(list) == 0 {
-			return nil, lineError(node, "want a list of one value or more")
+			return nil, yamlkeys.Errorf(node, "want a list of one value or more")
 		}
 		return json.Marshal(list)
 	case node.Kind != yaml.ScalarNode:
-		return nil, lineError(node, "want a text, a number or a list of these")
+		return nil, yamlkeys.Errorf(node, "want a text, a number or a list of these")
 	}
 	// Only the spelling of JSON is a number: in YAML, 010 is eight.
 	if tag := node.Tag; (tag == "!!int" || tag == "!!float" || tag == "!!bool") && json.Valid([]byte(node.Value)) {
@@ -294,11 +263,11 @@ func jsonOf(node *yaml.Node) (json.RawMessage, error) {
 
 func (e *Edit) addCoordinates(node *yaml.Node) error {
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
-		return lineError(node, "want a list of names of variables")
+		return yamlkeys.Errorf(node, "want a list of names of variables")
 	}
 	for _, item := range node.Content {
 		if item.Kind != yaml.ScalarNode || item.Value == "" || strings.ContainsAny(item.Value, " \t") || slices.Contains(e.Coordinates, item.Value) {
-			return lineError(item, "want names of variables without spaces, each once")
+			return yamlkeys.Errorf(item, "want names of variables without spaces, each once")
 		}
 		e.Coordinates = append(e.Coordinates, item.Value)
 	}

@@ -53,8 +53,7 @@ type cube struct {
 	begin, end               string  // the first and the last time, or empty
 }
 
-// WriteSTAC writes an item or a collection of STAC with the datacube extension. The extents are those of the coordinates, all of
-// which it reads.
+// WriteSTAC writes an item or a collection of STAC with the datacube extension. It reads all coordinates, for the extents.
 func WriteSTAC(ctx context.Context, w io.Writer, st *store.Store, opts *STACOptions) error {
 	nan := math.NaN()
 	c := &cube{Dimensions: map[string]stacDimension{}, Variables: map[string]stacVariable{}, west: nan, east: nan, south: nan, north: nan}
@@ -269,7 +268,7 @@ func ends(ctx context.Context, a *store.Array) (low, high Number, ok bool, err e
 	return s.Min, s.Max, err == nil && s.Valid > 0 && isFinite, err
 }
 
-// extend makes the extents of the dataset include those of a coordinate.
+// extend makes the extents of the dataset include the values of a coordinate.
 func (c *cube) extend(role cubeRole, low, high Number) error {
 	switch role {
 	case longitudeRole:

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"varve/grid"
 	"varve/manifest/internal/cf"
 	"varve/manifest/report"
 )
@@ -108,18 +107,10 @@ func (s *site) ends(ctx context.Context, a array) (first, last string) {
 	if spec == nil || len(spec.Pieces) == 0 || n == 0 {
 		return "", ""
 	}
-	write := numberNames(a)
-	for _, end := range []struct {
-		at int64
-		to *string
-	}{{0, &first}, {n - 1, &last}} {
-		value, err := s.readNumbers(ctx, a, grid.Region{Origin: []int64{end.at}, Shape: []int64{1}})
-		if err != nil {
-			return "", ""
-		}
-		*end.to = write(value[0])
+	if texts := s.written(ctx, a, 0, n-1); texts != nil {
+		return texts[0], texts[1]
 	}
-	return first, last
+	return "", ""
 }
 
 // Extent returns the dimensions of a card in words.

@@ -83,21 +83,19 @@ func refuse(w http.ResponseWriter, r *http.Request, f *fault) {
 	for _, name := range []string{"Content-Encoding", "ETag", "Accept-Ranges", "Vary"} {
 		h.Del(name)
 	}
-	if wantsPage(r) {
-		h.Set("Cache-Control", "no-store")
-		if f.Retry > 0 {
-			h.Set("Retry-After", strconv.Itoa(f.Retry))
-		}
-		writeFaultPage(w, r, f)
-		return
-	}
 	data, err := json.Marshal(f)
 	if err != nil {
 		data = []byte(`{}`) // cannot happen: the struct has only strings and numbers
 	}
+	data = append(data, '\n')
 	h.Set("Content-Type", "application/json")
+	if wantsPage(r) {
+		data = faultPage(w, f)
+		h.Set("Content-Type", pageType)
+		h.Set("Content-Security-Policy", policy)
+	}
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(data)+1))
+	h.Set("Content-Length", strconv.Itoa(len(data)))
 	if f.Retry > 0 {
 		h.Set("Retry-After", strconv.Itoa(f.Retry))
 	}
@@ -105,31 +103,20 @@ func refuse(w http.ResponseWriter, r *http.Request, f *fault) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	if _, err := w.Write(append(data, '\n')); err != nil {
+	if _, err := w.Write(data); err != nil {
 		return // the client has disconnected
 	}
 }
 
-// writeFaultPage answers a browser with a page about a fault.
-func writeFaultPage(w http.ResponseWriter, r *http.Request, f *fault) {
-	data := &page{Title: strconv.Itoa(f.Status) + " " + f.Kind, Lead: f.Reason, Base: "/", Fault: f}
+// faultPage returns a page about a fault.
+func faultPage(w http.ResponseWriter, f *fault) []byte {
+	data := &page{Title: strconv.Itoa(f.Status) + " " + f.Kind, Lead: f.Reason, Base: "/", IsFault: true}
 	if rec, ok := w.(*recorder); ok {
 		data.Base = rec.base
 	}
 	var b bytes.Buffer
 	if err := pages().Execute(&b, data); err != nil {
-		b.Reset()
-		b.WriteString(html.EscapeString(f.Reason)) // cannot happen: the page has only texts
+		return []byte(html.EscapeString(f.Reason)) // cannot happen: the page has only texts
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(f.Status)
-	if r.Method == http.MethodHead {
-		return
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return // the client has disconnected
-	}
+	return b.Bytes()
 }

@@ -51,8 +51,9 @@ type Options struct {
 	PerClient int
 	// Proxied is set if a proxy in front of the server sets the headers X-Forwarded-For, -Proto and -Host.
 	Proxied bool
-	// STAC writes a STAC collection of a dataset at an address, for /stac.json and /catalog.json; nil serves neither.
-	STAC func(ctx context.Context, w io.Writer, s *store.Store, id, address string) error
+	// STAC writes the STAC collection of a dataset that is read at href, for /stac.json and /catalog.json; nil serves
+	// neither.
+	STAC func(ctx context.Context, w io.Writer, s *store.Store, id, href string) error
 	// Log receives warnings and errors; nil discards them.
 	Log *slog.Logger
 	// Access receives one record per request; nil discards them.

@@ -3,7 +3,6 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"net/http"
 )
 
@@ -45,11 +44,10 @@ func (h *Handler) serveHealth(w http.ResponseWriter, r *http.Request, why bool) 
 	if err != nil {
 		panic(err) // it has only texts
 	}
-	w.Header().Set("Content-Type", "application/json")
-	serveBytes(w, r, body{append(text, '\n'), fmt.Sprintf("%q", fmt.Sprintf("%08x", crc32.ChecksumIEEE(text)))})
+	h.serveJSON(w, r, append(text, '\n'))
 }
 
-// problems lists what is wrong with a manifest: hierarchies that keep an older snapshot, and sources without permission.
+// problems lists the problems of a manifest: hierarchies that keep an older snapshot, and sources without permission.
 func (p *mount) problems() (found []problem) {
 	o := p.outlook.Load()
 	for k, why := range o.held {

@@ -3,16 +3,10 @@ package serve
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -53,7 +47,8 @@ func run(tb testing.TB, s *Server, h *Handler, address string) (name string, sto
 // TestListen serves over TCP, TLS and a Unix socket.
 func TestListen(t *testing.T) {
 	folder := t.TempDir()
-	cert, key := certificate(t, folder)
+	issue(t, folder, "server", nil, nil)
+	cert, key := filepath.Join(folder, "server.pem"), filepath.Join(folder, "server.key")
 	socket := filepath.Join(folder, "socket")
 	overUnix := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
@@ -98,31 +93,6 @@ func TestListen(t *testing.T) {
 			}
 		})
 	}
-}
-
-func certificate(t *testing.T, folder string) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	made, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key = filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
-	if err := errors.Join(
-		os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made}), 0o600),
-		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600),
-	); err != nil {
-		t.Fatal(err)
-	}
-	return cert, key
 }
 
 // TestListenRefuses checks that Listen rejects invalid addresses, and does not remove files or sockets in use.

@@ -50,6 +50,8 @@ var policy = func() string {
 		"'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 }()
 
+const pageType = "text/html; charset=utf-8"
+
 // wantsPage reports whether the client asks for HTML, as browsers do.
 func wantsPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
@@ -102,7 +104,7 @@ func servePageData(w http.ResponseWriter, r *http.Request, data any) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Type", pageType)
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
 	serveBytes(w, r, body{b.Bytes(), tagOf("page", b.Bytes())})
@@ -112,7 +114,7 @@ func servePageData(w http.ResponseWriter, r *http.Request, data any) {
 type page struct {
 	Title, Lead string
 	Cards       []card // the manifests, in the catalogue
-	Fault       *fault // on the page of a fault
+	IsFault     bool   // whether it is about a fault
 	Base        string // the path of the manifest, with a final slash
 	Doc         string // the path of the node's zarr.json
 	Crumbs      []link

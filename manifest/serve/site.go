@@ -23,9 +23,6 @@ type site struct {
 	origins origins
 	*limits
 
-	stac     sync.Mutex // for stacText
-	stacText []byte     // the STAC collection, after the first request for it
-
 	users users // requests, addresses, and the function that opened it
 }
 

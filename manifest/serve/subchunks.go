@@ -24,7 +24,7 @@ type SubChunks struct {
 	Auto bool
 }
 
-// String returns what tells sub-chunks from others. It is empty if no array has any.
+// String returns a text that is different for each choice of sub-chunks, and empty if there are none.
 func (s SubChunks) String() string {
 	if len(s.Shapes) == 0 && !s.Auto {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"varve/codec"
@@ -105,26 +106,24 @@ func (s *site) preview(ctx context.Context, a array) string {
 	if n == 0 || !cf.IsDrawable(a.Schema().DataType.Type()) {
 		return ""
 	}
-	first, err := s.readNumbers(ctx, a, grid.Region{Origin: []int64{0}, Shape: []int64{min(n, 2)}})
-	if err != nil {
-		return ""
-	}
-	last, err := s.readNumbers(ctx, a, grid.Region{Origin: []int64{n - 1}, Shape: []int64{1}})
-	if err != nil {
-		return ""
-	}
-	write := numberNames(a)
-	parts := []string{write(first[0])}
-	if n > 1 {
-		parts = append(parts, write(first[1]))
-	}
-	if n > 3 {
-		parts = append(parts, "…")
-	}
-	if n > 2 {
-		parts = append(parts, write(last[0]))
+	parts := s.written(ctx, a, slices.Compact([]int64{0, min(1, n-1), n - 1})...)
+	if n > 3 && parts != nil {
+		parts = slices.Insert(parts, 2, "…")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// written returns elements of a coordinate as texts, or nil if they cannot be read.
+func (s *site) written(ctx context.Context, a array, positions ...int64) (texts []string) {
+	write := numberNames(a)
+	for _, at := range positions {
+		value, err := s.readNumbers(ctx, a, grid.Region{Origin: []int64{at}, Shape: []int64{1}})
+		if err != nil {
+			return nil
+		}
+		texts = append(texts, write(value[0]))
+	}
+	return texts
 }
 
 // labelOf returns the long name of an array and its units.

@@ -25,8 +25,8 @@ const (
 //	an answer comes as fast as usual, and all slots are taken    the limit grows, by one in as many answers as it allows
 //	429, 503, no answer in time                                  the limit becomes half of the requests in progress
 //
-// Requests that began before the limit was halved do not halve it again: they were part of the same crowd. The limit
-// returns slowly to a number of requests of which the host refused one.
+// Requests that began before the limit was halved do not halve it again. The limit grows slowly again to a number of
+// requests at a time at which the host refused one.
 type hostLimit struct {
 	mu      sync.Mutex
 	limit   float64
@@ -125,7 +125,7 @@ func (h *hostLimit) answered(latency time.Duration) {
 	h.admit()
 }
 
-// cautious divides the growth of a limit that is just below a number of requests of which the host refused one.
+// cautious divides the growth of a limit that comes near the number of requests at which the host refused one.
 const cautious = 16
 
 // release ends a request. It reports whether the host refused the request while it had others, so that it may accept the

@@ -120,8 +120,8 @@ func (p *declaration) curateGroup(e *plan.Edit, paths map[string]bool) error {
 	return err
 }
 
-// edited returns attributes with the changes of an edit. Names of coordinates are those of variables that an attribute of the
-// variable `at` can name.
+// edited returns attributes with the changes of an edit. The edit can name coordinates of the variable `at` in the way of the
+// attribute coordinates, relative to its group.
 func edited(e *plan.Edit, at string, old zarrjson.Attributes, paths map[string]bool) (zarrjson.Attributes, error) {
 	out := old
 	for _, name := range e.Drop {

@@ -62,7 +62,7 @@ type Earthdata struct {
 	Netrc string
 }
 
-// S3 are settings for a bucket. Empty ones are those of the environment.
+// S3 has the settings of a bucket. The environment provides settings that are empty.
 type S3 struct {
 	Profile, Region string
 	Endpoint        *url.URL

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"varve/readers/source/internal/object"
+	"varve/readers/source/yamlkeys"
 )
 
 // maxFileBytes limits the size of an access file.
@@ -52,7 +53,7 @@ func parse(text []byte) ([]*Entry, error) {
 	}
 	list := doc.Content[0]
 	if list.Kind != yaml.SequenceNode {
-		return nil, errorAt(list, "want a list of entries, each with a prefix")
+		return nil, yamlkeys.Errorf(list, "want a list of entries, each with a prefix")
 	}
 	var entries []*Entry
 	known := map[string]bool{}
@@ -63,7 +64,7 @@ func parse(text []byte) ([]*Entry, error) {
 		}
 		key := e.url.String()
 		if known[key] {
-			return nil, errorAt(node, "the prefix %s is in the file twice", e.Prefix)
+			return nil, yamlkeys.Errorf(node, "the prefix %s is in the file twice", e.Prefix)
 		}
 		known[key] = true
 		entries = append(entries, e)
@@ -71,30 +72,14 @@ func parse(text []byte) ([]*Entry, error) {
 	return entries, nil
 }
 
-func errorAt(node *yaml.Node, format string, args ...any) error {
-	return fmt.Errorf("line %d: %w", node.Line, fmt.Errorf(format, args...))
-}
-
 // fields calls use for each key of a mapping. Keys that are not in known are errors.
 func fields(node *yaml.Node, known []string, use func(key string, value *yaml.Node) error) error {
-	if node.Kind != yaml.MappingNode {
-		return errorAt(node, "want a mapping with some of: %s", strings.Join(known, ", "))
-	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], node.Content[i+1]
-		if key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value) {
-			return errorAt(key, "unknown key; the keys here are: %s", strings.Join(known, ", "))
+	return yamlkeys.Each(node, known, func(key, value *yaml.Node) error {
+		if !slices.Contains(known, key.Value) {
+			return yamlkeys.Errorf(key, "unknown key; the keys here are: %s", strings.Join(known, ", "))
 		}
-		if seen[key.Value] {
-			return errorAt(key, "%s is given twice", key.Value)
-		}
-		seen[key.Value] = true
-		if err := use(key.Value, value); err != nil {
-			return err
-		}
-	}
-	return nil
+		return use(key.Value, value)
+	})
 }
 
 func parseEntry(node *yaml.Node) (*Entry, error) {
@@ -129,7 +114,7 @@ func parseEntry(node *yaml.Node) (*Entry, error) {
 // check returns an error if the parts of an entry contradict each other.
 func (e *Entry) check(node *yaml.Node) error {
 	if e.url == nil {
-		return errorAt(node, "the entry has no prefix")
+		return yamlkeys.Errorf(node, "the entry has no prefix")
 	}
 	ways := 0
 	for _, is := range []bool{e.Bearer != nil, e.Basic != nil, e.Netrc != "", e.Earthdata != nil} {
@@ -140,17 +125,17 @@ func (e *Entry) check(node *yaml.Node) error {
 	isHTTP := e.url.Scheme != "s3"
 	switch {
 	case ways > 1:
-		return errorAt(node, "want one of bearer, basic, netrc and earthdata")
+		return yamlkeys.Errorf(node, "want one of bearer, basic, netrc and earthdata")
 	case isHTTP && e.S3 != nil:
-		return errorAt(node, "s3 needs a prefix like s3://bucket/")
+		return yamlkeys.Errorf(node, "s3 needs a prefix like s3://bucket/")
 	case !isHTTP && (ways > 0 || e.Headers != nil):
-		return errorAt(node, "a prefix in S3 takes s3 only")
+		return yamlkeys.Errorf(node, "a prefix in S3 takes s3 only")
 	case isHTTP && ways == 0 && e.Headers == nil, !isHTTP && e.S3 == nil:
-		return errorAt(node, "the entry has no credentials")
+		return yamlkeys.Errorf(node, "the entry has no credentials")
 	}
 	for _, h := range e.Headers {
 		if strings.EqualFold(h.Name, "Authorization") && ways > 0 {
-			return errorAt(node, "the header Authorization is given, and another way to log in")
+			return yamlkeys.Errorf(node, "the header Authorization is given, and another way to log in")
 		}
 	}
 	return nil
@@ -160,25 +145,25 @@ func (e *Entry) check(node *yaml.Node) error {
 func parsePrefix(node *yaml.Node) (*url.URL, error) {
 	u, err := url.Parse(node.Value)
 	if err != nil {
-		return nil, errorAt(node, "the prefix must be a URL like https://host/path/ or s3://bucket/")
+		return nil, yamlkeys.Errorf(node, "the prefix must be a URL like https://host/path/ or s3://bucket/")
 	}
 	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	switch {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "":
-		return nil, errorAt(node, "the prefix must have no user, query and fragment")
+		return nil, yamlkeys.Errorf(node, "the prefix must have no user, query and fragment")
 	case u.Scheme == "s3" && strings.Trim(u.Path, "/") != "":
-		return nil, errorAt(node, "settings of S3 are for a whole bucket: want s3://%s/", u.Host)
+		return nil, yamlkeys.Errorf(node, "settings of S3 are for a whole bucket: want s3://%s/", u.Host)
 	case u.Scheme == "s3":
 		u.Path = ""
 		return u, nil
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, errorAt(node, "the prefix must begin with https://, http:// or s3://")
+		return nil, yamlkeys.Errorf(node, "the prefix must begin with https://, http:// or s3://")
 	case u.Host == "" || strings.Contains(strings.TrimPrefix(u.Host, "*."), "*"):
-		return nil, errorAt(node, "the prefix must have a host, such as data.example.org or *.example.org")
+		return nil, yamlkeys.Errorf(node, "the prefix must have a host, such as data.example.org or *.example.org")
 	case strings.HasPrefix(u.Host, "*.") && !strings.Contains(u.Host[2:], "."):
-		return nil, errorAt(node, "*. must be followed by at least two parts of a host name, as in *.example.org")
+		return nil, yamlkeys.Errorf(node, "*. must be followed by at least two parts of a host name, as in *.example.org")
 	case hasDots(u.Path):
-		return nil, errorAt(node, "the prefix must have no . and .. between slashes")
+		return nil, yamlkeys.Errorf(node, "the prefix must have no . and .. between slashes")
 	}
 	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), ""
 	return u, nil
@@ -187,7 +172,7 @@ func parsePrefix(node *yaml.Node) (*url.URL, error) {
 // plain returns the text of a scalar.
 func plain(node *yaml.Node) (string, error) {
 	if node.Kind != yaml.ScalarNode || node.Tag == "!!null" || node.Value == "" {
-		return "", errorAt(node, "want a text")
+		return "", yamlkeys.Errorf(node, "want a text")
 	}
 	return node.Value, nil
 }
@@ -195,7 +180,7 @@ func plain(node *yaml.Node) (string, error) {
 // flag returns the value of a true or false.
 func flag(node *yaml.Node) (is bool, err error) {
 	if node.Kind != yaml.ScalarNode || node.Tag != "!!bool" || node.Decode(&is) != nil {
-		return false, errorAt(node, "want true or false")
+		return false, yamlkeys.Errorf(node, "want true or false")
 	}
 	return is, nil
 }
@@ -206,7 +191,7 @@ func parseValue(node *yaml.Node) (*Value, error) {
 	if node.Kind == yaml.ScalarNode {
 		text, err := plain(node)
 		if err == nil && !isFieldValue(text) {
-			err = errorAt(node, "the value has a character that a header cannot have")
+			err = yamlkeys.Errorf(node, "the value has a character that a header cannot have")
 		}
 		v.text = text
 		return v, err
@@ -221,7 +206,7 @@ func parseValue(node *yaml.Node) (*Value, error) {
 		return err
 	})
 	if err == nil && (v.env == "") == (v.file == "") {
-		err = errorAt(node, "want a text, {env: NAME} or {file: PATH}")
+		err = yamlkeys.Errorf(node, "want a text, {env: NAME} or {file: PATH}")
 	}
 	return v, err
 }
@@ -237,12 +222,12 @@ func atHome(name string) string {
 
 func parseHeaders(node *yaml.Node) (list []Header, err error) {
 	if node.Kind != yaml.MappingNode || len(node.Content) == 0 {
-		return nil, errorAt(node, "want a mapping of header names to values")
+		return nil, yamlkeys.Errorf(node, "want a mapping of header names to values")
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		name := node.Content[i]
 		if name.Kind != yaml.ScalarNode || !IsHeaderName(name.Value) {
-			return nil, errorAt(name, "not the name of a header that can be set")
+			return nil, yamlkeys.Errorf(name, "not the name of a header that can be set")
 		}
 		v, err := parseValue(node.Content[i+1])
 		if err != nil {
@@ -280,7 +265,7 @@ func parseLogin(node *yaml.Node) (*Login, error) {
 		return nil
 	})
 	if err == nil && has != 2 {
-		err = errorAt(node, "want user and password")
+		err = yamlkeys.Errorf(node, "want user and password")
 	}
 	return l, err
 }
@@ -293,7 +278,7 @@ func parseNetrc(node *yaml.Node) (string, error) {
 	}
 	is, err := flag(node)
 	if err == nil && !is {
-		err = errorAt(node, "want true or the path of a netrc file")
+		err = yamlkeys.Errorf(node, "want true or the path of a netrc file")
 	}
 	if err != nil {
 		return "", err
@@ -306,7 +291,7 @@ func parseEarthdata(node *yaml.Node) (*Earthdata, error) {
 	e := &Earthdata{Login: login}
 	if node.Kind == yaml.ScalarNode {
 		if is, err := flag(node); err != nil || !is {
-			return nil, errorAt(node, "want true, or a mapping with some of: login, user, password, netrc, token")
+			return nil, yamlkeys.Errorf(node, "want true, or a mapping with some of: login, user, password, netrc, token")
 		}
 		return e, e.addDefaults()
 	}
@@ -339,9 +324,9 @@ func parseEarthdata(node *yaml.Node) (*Earthdata, error) {
 	case err != nil:
 		return nil, err
 	case has == 1:
-		return nil, errorAt(node, "want both user and password, or neither")
+		return nil, yamlkeys.Errorf(node, "want both user and password, or neither")
 	case has == 2 && e.Netrc != "":
-		return nil, errorAt(node, "want user and password, or netrc")
+		return nil, yamlkeys.Errorf(node, "want user and password, or netrc")
 	case has == 2:
 		e.User = &user
 	}
@@ -368,10 +353,10 @@ func (e *Earthdata) addDefaults() (err error) {
 func parseLoginHost(node *yaml.Node) (*url.URL, error) {
 	u, err := object.Endpoint("login", node.Value)
 	if err != nil {
-		return nil, errorAt(node, "%w", err)
+		return nil, yamlkeys.Errorf(node, "%w", err)
 	}
 	if u.Scheme != "https" && !isLoopback(u.Hostname()) {
-		return nil, errorAt(node, "the login host must be https://")
+		return nil, yamlkeys.Errorf(node, "the login host must be https://")
 	}
 	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}, nil
 }
@@ -403,14 +388,14 @@ func parseS3(node *yaml.Node) (*S3, error) {
 			s.Region = text
 		case "endpoint":
 			if s.Endpoint, err = object.Endpoint("endpoint", text); err != nil {
-				err = errorAt(value, "%w", err)
+				err = yamlkeys.Errorf(value, "%w", err)
 			}
 		case "credentials_url":
 			var u *url.URL
 			s.CredentialsURL = text
 			u, err = url.Parse(text)
 			if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())) {
-				err = errorAt(value, "credentials_url must be a URL like https://host/path without a user")
+				err = yamlkeys.Errorf(value, "credentials_url must be a URL like https://host/path without a user")
 			}
 		}
 		return err
@@ -418,7 +403,7 @@ func parseS3(node *yaml.Node) (*S3, error) {
 	if err == nil {
 		err = s.check()
 		if err != nil {
-			err = errorAt(node, "%w", err)
+			err = yamlkeys.Errorf(node, "%w", err)
 		}
 	}
 	return s, err
