@@ -122,7 +122,7 @@ func (c *commit) compare(ctx context.Context, m *merger) error {
 		return fmt.Errorf("%s is an export of snapshot %.12s, which is not in the history of this manifest; export to another folder or replace the repository: %w", c.home.name(""), c.from.snapshot, fs.ErrExist)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: the snapshot of the last export: %w", c.home.name(""), err)
 	}
 	if c.from.padded != c.in.snapshot.HasPadding() {
 		return fmt.Errorf("%s: only one of this export and the last one has padded chunks; export to another folder or replace the repository: %w", c.home.name(""), fs.ErrExist)

@@ -90,7 +90,8 @@ func (e *export) carryOn() (*carried, error) {
 		return nil, nil
 	}
 	old, now := *doc.Varve, e.mark()
-	if old.Record != now.Record || old.Inline != now.Inline || old.Patches != now.Patches || !slices.Equal(old.Regular, now.Regular) || old.Padded != now.Padded {
+	if old.Record != now.Record || old.Inline != now.Inline || old.Patches != now.Patches || !slices.Equal(old.Regular, now.Regular) || old.Padded != now.Padded ||
+		old.Relative != now.Relative {
 		return nil, nil
 	}
 	return &carried{e.dest, old.Snapshot}, nil
@@ -102,8 +103,11 @@ func (e *export) unchanged(ctx context.Context, from *carried, a array) (int64, 
 	if errors.Is(err, fs.ErrNotExist) { // the snapshot was removed
 		return 0, nil
 	}
-	if err != nil || c.Kind == change.Everything {
-		return 0, err
+	if err != nil {
+		return 0, fmt.Errorf("%s: the snapshot of the last export: %w", filepath.Join(e.dest, metadataName), err)
+	}
+	if c.Kind == change.Everything {
+		return 0, nil
 	}
 	g := a.Grid()
 	if c.Kind == change.None {

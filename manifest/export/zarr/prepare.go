@@ -74,10 +74,13 @@ func (c *copier) extend(ctx context.Context, begun []byte) error {
 	if err == nil && is.Padded {
 		old, err = old.WithPadding()
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		err = c.compare(ctx, &change.Snapshots{Old: old, Now: c.snapshot, Past: h})
-	} else if errors.Is(err, fs.ErrNotExist) {
+	case errors.Is(err, fs.ErrNotExist):
 		err = &manifest.ExistsError{Name: dest, Why: fmt.Sprintf("is a copy of snapshot %.12s, which the manifest no longer has", was.Snapshot)}
+	default:
+		err = fmt.Errorf("%s: the snapshot of the copy: %w", c.home.name(stateName), err)
 	}
 	if err = errors.Join(err, h.Close()); err != nil || begun == nil || bytes.Equal(begun, c.journalHead()) {
 		return err
