@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,10 +18,6 @@ import (
 	"varve/manifest/report"
 )
 
-// attempts limits how often an append starts over because another process published a snapshot
-// first. Each time one process finishes, so this many processes may append at once.
-const attempts = 100
-
 // Append adds sources to the manifest dir. If the new files come after all others and agree with
 // them, the cost depends only on the new files. Otherwise it plans all files again from their
 // stored headers and coordinates. If dir is no manifest, the error wraps fs.ErrNotExist.
@@ -35,35 +30,14 @@ func Append(ctx context.Context, dir string, opts *Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	repository, err := repo.Open(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	var outcome *Result
-	for range attempts {
-		outcome, err = appendIn(ctx, repository, names, opts)
-		if !errors.Is(err, repo.ErrConflict) {
-			break
-		}
-	}
-	return outcome, closing(repository, err)
+	return revise(ctx, dir, func(ctx context.Context, r *repo.Repository, old *manifest.Snapshot, built *plan.Options) (*Result, error) {
+		return appendIn(ctx, r, old, built, names, opts)
+	})
 }
 
-func appendIn(ctx context.Context, repository *repo.Repository, names []string, opts *Options) (*Result, error) {
-	parent, err := repository.Current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	old, err := repository.Load(ctx, parent)
-	if err != nil {
-		return nil, err
-	}
+func appendIn(ctx context.Context, repository *repo.Repository, old *manifest.Snapshot, built *plan.Options, names []string, opts *Options) (*Result, error) {
 	own := *opts
 	if old.Options != nil {
-		var built plan.Options
-		if err := json.Unmarshal(old.Options, &built); err != nil {
-			return nil, fmt.Errorf("%s: options of snapshot %s: %w", repository.Name(), old.ID, err)
-		}
 		if asked := opts.Plan.Names; asked != "" && asked != built.Names {
 			return nil, &plan.OptionError{Setting: report.Setting{Option: report.Names, Value: string(asked)}, Says: fmt.Sprintf("the manifest has other names for GRIB variables (%s); build it again to change them", cmp.Or(built.Names, "cf"))}
 		}
@@ -76,7 +50,7 @@ func appendIn(ctx context.Context, repository *repo.Repository, names []string, 
 		own.Plan.Names, own.Plan.GRIBTimes, own.Plan.KeepShards = built.Names, built.GRIBTimes, built.KeepShards
 		// A new file must be combined as the old ones were, not as today's flags say.
 		if !opts.Replan {
-			own.Plan = built
+			own.Plan = *built
 		}
 	}
 	reader, err := table.Open(old.Tables, table.InRepository(repository), table.NewCache(refCache))
@@ -93,7 +67,7 @@ func appendIn(ctx context.Context, repository *repo.Repository, names []string, 
 	if err := fold(ctx, repository, outcome.Snapshot); err != nil {
 		return nil, err
 	}
-	return outcome, repository.Publish(ctx, outcome.Snapshot, parent)
+	return outcome, repository.Publish(ctx, outcome.Snapshot, old.ID)
 }
 
 // appending is a job that extends a snapshot.

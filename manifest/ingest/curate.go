@@ -2,10 +2,8 @@ package ingest
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 
+	"varve/manifest"
 	"varve/manifest/internal/table"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
@@ -18,36 +16,14 @@ func Curate(ctx context.Context, dir string, c *plan.Curation, opts *Options) (*
 	if err != nil {
 		return nil, err
 	}
-	repository, err := repo.Open(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	var out *Result
-	for range attempts {
-		out, err = curateIn(ctx, repository, c, opts)
-		if !errors.Is(err, repo.ErrConflict) {
-			break
-		}
-	}
-	return out, closing(repository, err)
+	return revise(ctx, dir, func(ctx context.Context, r *repo.Repository, old *manifest.Snapshot, built *plan.Options) (*Result, error) {
+		return curateIn(ctx, r, old, built, c, opts)
+	})
 }
 
-func curateIn(ctx context.Context, repository *repo.Repository, c *plan.Curation, opts *Options) (*Result, error) {
-	parent, err := repository.Current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	old, err := repository.Load(ctx, parent)
-	if err != nil {
-		return nil, err
-	}
+func curateIn(ctx context.Context, repository *repo.Repository, old *manifest.Snapshot, built *plan.Options, c *plan.Curation, opts *Options) (*Result, error) {
 	own := *opts
-	own.Plan = plan.Options{}
-	if old.Options != nil {
-		if err := json.Unmarshal(old.Options, &own.Plan); err != nil {
-			return nil, fmt.Errorf("%s: options of snapshot %s: %w", repository.Name(), old.ID, err)
-		}
-	}
+	own.Plan = *built
 	own.Plan.Curation = c
 	if c.IsEmpty() {
 		own.Plan.Curation = nil
@@ -71,5 +47,5 @@ func curateIn(ctx context.Context, repository *repo.Repository, c *plan.Curation
 	if err := addChecksums(ctx, repository, out.Snapshot, old, &own); err != nil {
 		return out, err
 	}
-	return out, repository.Publish(ctx, out.Snapshot, parent)
+	return out, repository.Publish(ctx, out.Snapshot, old.ID)
 }

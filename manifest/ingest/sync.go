@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -164,38 +163,15 @@ type rowMove struct{ from, to, by int64 }
 
 // update makes a new snapshot of the sources that choose selects. It starts over if another process publishes one.
 func update(ctx context.Context, dir string, opts *Options, choose func(*revision) error) (*SyncResult, error) {
-	repository, err := repo.Open(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	var out *SyncResult
-	for range attempts {
-		out, err = updateIn(ctx, repository, opts, choose)
-		if !errors.Is(err, repo.ErrConflict) {
-			break
-		}
-	}
-	return out, closing(repository, err)
+	return revise(ctx, dir, func(ctx context.Context, r *repo.Repository, old *manifest.Snapshot, built *plan.Options) (*SyncResult, error) {
+		return updateIn(ctx, r, old, built, opts, choose)
+	})
 }
 
-func updateIn(ctx context.Context, repository *repo.Repository, opts *Options, choose func(*revision) error) (*SyncResult, error) {
-	parent, err := repository.Current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := repository.Load(ctx, parent)
-	if err != nil {
-		return nil, err
-	}
+func updateIn(ctx context.Context, repository *repo.Repository, snapshot *manifest.Snapshot, built *plan.Options, opts *Options, choose func(*revision) error) (*SyncResult, error) {
 	own := *opts
-	var built plan.Options
-	if snapshot.Options != nil {
-		if err := json.Unmarshal(snapshot.Options, &built); err != nil {
-			return nil, fmt.Errorf("%s: options of snapshot %s: %w", repository.Name(), snapshot.ID, err)
-		}
-	}
 	if !opts.Replan {
-		own.Plan = built
+		own.Plan = *built
 	}
 	reader, err := table.Open(snapshot.Tables, table.InRepository(repository), table.NewCache(refCache))
 	if err != nil {
@@ -237,7 +213,7 @@ func updateIn(ctx context.Context, repository *repo.Repository, opts *Options, c
 		if err := fold(ctx, repository, out.Snapshot); err != nil {
 			return nil, err
 		}
-		return out, repository.Publish(ctx, out.Snapshot, parent)
+		return out, repository.Publish(ctx, out.Snapshot, snapshot.ID)
 	}
 	made, err := r.make(ctx, out.message())
 	if made != nil {
@@ -252,7 +228,7 @@ func updateIn(ctx context.Context, repository *repo.Repository, opts *Options, c
 	if err := addChecksums(ctx, repository, out.Snapshot, snapshot, &own); err != nil {
 		return out, err
 	}
-	return out, repository.Publish(ctx, out.Snapshot, parent)
+	return out, repository.Publish(ctx, out.Snapshot, snapshot.ID)
 }
 
 // differences compares the new sources with the old ones.

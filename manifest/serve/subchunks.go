@@ -44,11 +44,9 @@ func (s SubChunks) apply(ctx context.Context, data dataset, log *slog.Logger) ([
 		if !isNamed && !s.Auto {
 			continue
 		}
-		// A fake dataset of a test has no access points.
-		stored, _ := a.(*store.Array)
 		hasPoints := false
-		var err error
-		if stored != nil {
+		if stored, ok := a.(*store.Array); ok { // only arrays of a store have access points
+			var err error
 			if hasPoints, err = stored.HasPoints(ctx); err != nil {
 				return nil, fmt.Errorf("%s: %w", a.Path(), err)
 			}
