@@ -73,26 +73,26 @@ func (v *Variable) shareParts(like *Variable) {
 // Shared deduplicates the parts of scans that have IDs and are often equal in many files: headers and their
 // variables, group attributes, and values. It is not safe for concurrent use.
 type Shared struct {
-	headers   map[string]*Header
-	groups    map[string]*GroupAttributes
-	values    map[string]*Values
-	variables SharedVariables
+	headers map[string]*FileHeader
+	groups  map[string]*GroupAttributes
+	values  map[string]*Values
+	files   fileHeaders
 }
 
 // NewShared returns an empty Shared.
 func NewShared() *Shared {
-	return &Shared{headers: map[string]*Header{}, groups: map[string]*GroupAttributes{}, values: map[string]*Values{}}
+	return &Shared{headers: map[string]*FileHeader{}, groups: map[string]*GroupAttributes{}, values: map[string]*Values{}}
 }
 
-// Header returns an earlier header with the ID of h, or h itself if there is none. It calls ready, unless
-// that is nil, before it remembers h.
-func (s *Shared) Header(h *Header, ready func()) *Header {
-	return findOrAdd(s.headers, h.ID, h, func() {
-		if ready != nil {
-			ready()
-		}
-		s.variables.Share(h)
-	})
+// Header returns the FileHeader of a header with an ID. Headers with equal IDs have the same one. If no earlier header has
+// the form of h, it keeps h, and calls ready before that, unless ready is nil. Share may change the variables of h.
+func (s *Shared) Header(h *Header, ready func()) *FileHeader {
+	known := s.headers[h.ID]
+	if known == nil {
+		known = s.files.share(h, ready)
+		s.headers[known.ID] = known
+	}
+	return known
 }
 
 // Groups returns earlier group attributes with the ID of g, or g itself if there are none. It calls ready,

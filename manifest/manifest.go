@@ -60,11 +60,11 @@ func (s Source) Identity() source.Identity {
 // them.
 type File struct {
 	Source
-	Header *Header
+	Header *FileHeader
 	Groups *GroupAttributes
-	// Values has one entry for each of Header.Variables: the values that were read, or nil.
+	// Values has one entry for each variable of Header: the values that were read, or nil.
 	Values []*Values
-	// Parts maps an index of Header.Variables to the boxes of that variable whose values are in other
+	// Parts maps the index of a variable of Header to the boxes of that variable whose values are in other
 	// files, as in HDF5's virtual datasets and external files.
 	Parts map[int][]Part
 	// Row is the row of the file's first ref in the table of refs. The refs of the first variable come

@@ -32,7 +32,7 @@ func Before(date string) (Chooser, error) {
 
 func isBefore(f *manifest.File, date string) (bool, error) {
 	found := false
-	for i, v := range f.Header.Variables {
+	for i, v := range f.Header.Expand().Variables {
 		units, ok, err := cf.UnitsOf(v)
 		if err != nil || !ok || !isTimeCoordinate(v) || i >= len(f.Values) || f.Values[i] == nil || f.Values[i].Summed {
 			continue

@@ -142,7 +142,7 @@ type files struct {
 	first int64
 }
 
-func (f files) Header(_ context.Context, row int64) (*manifest.Header, error) {
+func (f files) Header(_ context.Context, row int64) (*manifest.FileHeader, error) {
 	return f.list[row-f.first].Header, nil
 }
 

@@ -96,7 +96,7 @@ func (l *loading) readFile(ctx context.Context, requests []planner.Request, some
 
 func (l *loading) read(ctx context.Context, later *scan.Later, r planner.Request) (*manifest.Values, error) {
 	h := l.files[r.File].Header
-	v := h.Variables[r.Variable]
+	v := h.Variable(r.Variable)
 	size := max(int64(codec.Form{Type: v.Type, Shape: v.Shape}.Bytes()), 0)
 	if !needsElements(r) {
 		size = scan.BlockMemory(v)
@@ -117,7 +117,7 @@ func (l *loading) read(ctx context.Context, later *scan.Later, r planner.Request
 	case planner.Sum:
 		values, err = later.Sum(r.Variable, l.sums)
 	default:
-		values, err = summary(h, r.Variable, later)
+		values, err = summary(h.Expand(), r.Variable, later)
 	}
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func (m *measuring) file(ctx context.Context, file *manifest.File, opts *scan.Op
 	}
 	defer func() { err = errors.Join(err, later.Close()) }()
 	for _, r := range some {
-		v := file.Header.Variables[r.Variable]
+		v := file.Header.Variable(r.Variable)
 		// A variable that is too large is allowed without a measurement only if any change is.
 		need := scan.BlockMemory(v)
 		large := need > manifest.MostSummed

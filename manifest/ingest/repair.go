@@ -280,7 +280,7 @@ func (r *repair) candidates(ctx context.Context, t manifest.Table) []func(io.Wri
 	case manifest.Sources:
 		return []func(io.Writer) error{func(w io.Writer) error { return r.writeSources(t, w) }}
 	case manifest.Headers:
-		headers := map[string]*manifest.Header{}
+		headers := map[string]*manifest.FileHeader{}
 		for _, f := range r.files {
 			headers[f.Header.ID] = f.Header
 		}

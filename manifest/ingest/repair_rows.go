@@ -32,7 +32,7 @@ func (r *repair) openKnown() (*table.Reader, error) {
 }
 
 // writeLeft writes the rows that no intact table has, in the order of their IDs.
-func writeLeft[T any](ctx context.Context, out *table.Writer[*T], all map[string]*T, find func(context.Context, string) (*T, error)) error {
+func writeLeft[T, R any](ctx context.Context, out *table.Writer[*T], all map[string]*T, find func(context.Context, string) (R, error)) error {
 	delete(all, "") // sources without a header
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		_, err := find(ctx, id)

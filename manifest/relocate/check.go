@@ -255,7 +255,7 @@ func (c *checker) same(ctx context.Context, s *moving, f *manifest.File) error {
 		return fmt.Errorf("%w: its format was %s and is now %s", errOther, s.Format, f.Format)
 	}
 	if s.Header != f.Header.ID {
-		if err := c.sameHeader(ctx, s.Header, f.Header); err != nil {
+		if err := c.sameHeader(ctx, s.Header, f.Header.Expand()); err != nil {
 			return err
 		}
 	}
@@ -263,7 +263,7 @@ func (c *checker) same(ctx context.Context, s *moving, f *manifest.File) error {
 		return fmt.Errorf("%w: the attributes of its groups differ", errOther)
 	}
 	for i, v := range f.Values {
-		path := f.Header.Variables[i].Path
+		path := f.Header.Like().Variables[i].Path
 		id, known := s.Values[path]
 		if !known || v == nil {
 			continue

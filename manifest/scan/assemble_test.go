@@ -30,7 +30,7 @@ func scanAll(names []string, opts scan.Options) (*archive, error) {
 
 // read returns all elements of a variable.
 func (a *archive) read(f *manifest.File, variable int) (codec.Elems, error) {
-	v := f.Header.Variables[variable]
+	v := f.Header.Variable(variable)
 	form := codec.Form{Type: v.Type, Shape: v.Shape, Fill: v.Fill.Value}
 	if v.Storage.Layout == manifest.Valued {
 		values := f.Values[variable]
@@ -43,7 +43,7 @@ func (a *archive) read(f *manifest.File, variable int) (codec.Elems, error) {
 	}
 	row := f.Row
 	for i := range variable {
-		row += f.Header.Variables[i].Rows()
+		row += f.Header.Variable(i).Rows()
 	}
 	rows := a.refs[row:][:v.Rows()]
 	switch v.Storage.Layout {
@@ -56,12 +56,12 @@ func (a *archive) read(f *manifest.File, variable int) (codec.Elems, error) {
 }
 
 func (a *archive) readParts(out codec.Elems, f *manifest.File, variable int) error {
-	shape := f.Header.Variables[variable].Shape
+	shape := f.Header.Variable(variable).Shape
 	for _, p := range f.Parts[variable] {
 		hidden := a.Files[p.File]
-		v := hidden.Header.Variables[0]
-		if !hidden.Hidden || len(hidden.Header.Variables) != 1 || v.Path != f.Header.Variables[variable].Path {
-			return fmt.Errorf("part of %s is %s of %s", f.Header.Variables[variable].Path, v.Path, hidden.URL)
+		v := hidden.Header.Variable(0)
+		if !hidden.Hidden || len(hidden.Header.Expand().Variables) != 1 || v.Path != f.Header.Variable(variable).Path {
+			return fmt.Errorf("part of %s is %s of %s", f.Header.Variable(variable).Path, v.Path, hidden.URL)
 		}
 		src, err := a.read(hidden, 0)
 		if err != nil {

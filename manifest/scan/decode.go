@@ -259,7 +259,7 @@ func (d *decoder) readParts() error {
 	last, values := -1, codec.Elems{}
 	for _, part := range d.parts {
 		h := d.f.hidden[part.File]
-		v := h.file.Header.Variables[0]
+		v := h.file.Header.Variable(0)
 		if last != part.File {
 			var err error
 			if values, err = d.readHidden(h, v); err != nil {

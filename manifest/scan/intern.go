@@ -18,7 +18,7 @@ type interner struct {
 
 func newInterner() *interner { return &interner{shared: manifest.NewShared()} }
 
-func (x *interner) header(h *manifest.Header) *manifest.Header {
+func (x *interner) header(h *manifest.Header) *manifest.FileHeader {
 	h.SetID()
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -26,10 +26,10 @@ func TestHeadersShareVariables(t *testing.T) {
 		if a == b || a.ID == b.ID {
 			t.Fatal("different headers have the same ID")
 		}
-		if b.Variables[0].Attributes[0].Texts[0] != units {
-			t.Errorf("/time has %v, want %s", b.Variables[0].Attributes, units)
+		if b.Variable(0).Attributes[0].Texts[0] != units {
+			t.Errorf("/time has %v, want %s", b.Variable(0).Attributes, units)
 		}
-		if &a.Variables[1].Attributes[0] != &b.Variables[1].Attributes[0] || &a.Variables[1].Dims[0] != &b.Variables[1].Dims[0] {
+		if &a.Variable(1).Attributes[0] != &b.Variable(1).Attributes[0] || &a.Variable(1).Dims[0] != &b.Variable(1).Dims[0] {
 			t.Error("/sst is in memory twice")
 		}
 	}

@@ -75,7 +75,7 @@ func TestAllow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := a.Files[0].Header.Variables[0]; v.Elsewhere != there || !strings.Contains(v.Unreadable, there) {
+	if v := a.Files[0].Header.Variable(0); v.Elsewhere != there || !strings.Contains(v.Unreadable, there) {
 		t.Errorf("unreadable %q, folder to allow %q", v.Unreadable, v.Elsewhere)
 	}
 	a, err = scanAll([]string{name, name}, scan.Options{Allow: []string{there}})
@@ -114,7 +114,7 @@ func TestURL(t *testing.T) {
 			t.Errorf("source %+v", f.Source)
 		}
 		if strings.Contains(name, "virtual") { // its length depends on its sources, which the reader finds only in a folder
-			if v := got.Files[0].Header.Variables[0]; v.Path != "/v" || !strings.Contains(v.Unreadable, "virtual_source.h5") {
+			if v := got.Files[0].Header.Variable(0); v.Path != "/v" || !strings.Contains(v.Unreadable, "virtual_source.h5") {
 				t.Errorf("a virtual dataset of unknown length: %+v", v)
 			}
 			continue
@@ -160,7 +160,7 @@ func TestNoWayUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := a.Files[0].Header.Variables[0]; !strings.HasPrefix(v.Elsewhere, server.URL) {
+	if v := a.Files[0].Header.Variable(0); !strings.HasPrefix(v.Elsewhere, server.URL) {
 		t.Errorf("unreadable %q, folder to allow %q", v.Unreadable, v.Elsewhere)
 	}
 	if slices.ContainsFunc(asked, func(path string) bool { return strings.Contains(path, "secret") }) {
@@ -193,8 +193,8 @@ func TestLinks(t *testing.T) {
 		"/names": "a bb ccc", "/scan/names": "a bb ccc", "/scan/references": "/scan/image /scan ",
 	} {
 		i := f.Header.Find(path)
-		if i < 0 || f.Header.Variables[i].Unreadable != "" {
-			t.Errorf("%s is number %d: %+v", path, i, f.Header.Variables[max(i, 0)])
+		if i < 0 || f.Header.Variable(i).Unreadable != "" {
+			t.Errorf("%s is number %d: %+v", path, i, f.Header.Variable(max(i, 0)))
 			continue
 		}
 		got, err := a.read(f, i)
@@ -218,18 +218,18 @@ func TestLinks(t *testing.T) {
 		"/self":      "links_files.h5",
 		"/scan/loop": "links_files.h5",
 	} {
-		if i := f.Header.Find(path); i < 0 || !strings.Contains(f.Header.Variables[i].Unreadable, why) {
-			t.Errorf("%s is number %d: %+v", path, i, f.Header.Variables[max(i, 0)])
+		if i := f.Header.Find(path); i < 0 || !strings.Contains(f.Header.Variable(i).Unreadable, why) {
+			t.Errorf("%s is number %d: %+v", path, i, f.Header.Variable(max(i, 0)))
 		}
 	}
-	dims := func(path string) []string { return f.Header.Variables[f.Header.Find(path)].Dims }
+	dims := func(path string) []string { return f.Header.Variable(f.Header.Find(path)).Dims }
 	if d := dims("/scan/image"); d[0] != "/scan/time" || d[0] != dims("/scan/time")[0] {
 		t.Errorf("dimensions %v", d)
 	}
 	if d := dims("/image"); d[0] != "/image#time" {
 		t.Errorf("dimensions %v", d)
 	}
-	names := f.Header.Variables[f.Header.Find("/scan/names")].Attributes
+	names := f.Header.Variable(f.Header.Find("/scan/names")).Attributes
 	if a := manifest.Lookup(names, "shows"); a == nil || !slices.Equal(a.Texts, []string{"/scan/image"}) || !strings.Contains(manifest.Lookup(names, "lost").Unreadable, "refers to /outside") {
 		t.Errorf("attributes %+v", names)
 	}
@@ -237,7 +237,7 @@ func TestLinks(t *testing.T) {
 	if g < 0 || manifest.Lookup(f.Groups.Groups[g].Attributes, "made_by") == nil {
 		t.Errorf("groups %+v", f.Groups.Groups)
 	}
-	if n := len(f.Header.Variables); n != 22 {
+	if n := f.Header.Len(); n != 22 {
 		t.Errorf("%d variables", n)
 	}
 }
@@ -255,7 +255,7 @@ func TestLinksElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return *a.Files[0].Header.Variables[a.Files[0].Header.Find(path)]
+		return *a.Files[0].Header.Variable(a.Files[0].Header.Find(path))
 	}
 	for _, path := range []string{"/image", "/scan", "/through"} {
 		if v := look(path); v.Elsewhere != other {
@@ -275,7 +275,7 @@ func TestVirtualPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := a.Files[0].Header
+	h := a.Files[0].Header.Expand()
 	for path, want := range map[string][]float32{"/column": {14, 18, 22}, "/blocks": {2, 3, 21, -1}} {
 		var stored []byte
 		for _, x := range want {

@@ -109,7 +109,7 @@ func (p *parted) addNested(key string, boxes *virtual.Boxes, f *found) error {
 	for _, part := range f.file.Parts[0] {
 		inner := f.hidden[part.File]
 		k, err := p.file(fmt.Sprint(key, "\x00", part.File), boxes, func() (*found, error) {
-			v := inner.file.Header.Variables[0]
+			v := inner.file.Header.Variable(0)
 			h := p.of.hide(inner.file.Source, p.standIn(v, boxes), inner.refs.clone())
 			h.inline, h.others = inner.inline, inner.others
 			return h, nil

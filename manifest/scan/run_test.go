@@ -96,7 +96,7 @@ func TestOrder(t *testing.T) {
 // checkKept checks that values still have their IDs: then their memory was not used for other files.
 func checkKept(t *testing.T, f *manifest.File) {
 	t.Helper()
-	h, g := *f.Header, *f.Groups
+	h, g := *f.Header.Expand(), *f.Groups
 	h.SetID()
 	g.SetID()
 	if h.ID != f.Header.ID || g.ID != f.Groups.ID {
@@ -108,7 +108,7 @@ func checkKept(t *testing.T, f *manifest.File) {
 		}
 		c := *v
 		if c.SetID(); c.ID != v.ID {
-			t.Errorf("%s: the values of %s changed", f.URL, f.Header.Variables[i].Path)
+			t.Errorf("%s: the values of %s changed", f.URL, f.Header.Variable(i).Path)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestNull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := a.Files[0].Header
+	h := a.Files[0].Header.Expand()
 	for _, path := range []string{"/null", "/null text"} {
 		if v := h.Variables[h.Find(path)]; v.Unreadable != "" || !slices.Equal(v.Shape, []int64{0}) {
 			t.Errorf("%s: shape %v, %q", path, v.Shape, v.Unreadable)
@@ -289,7 +289,7 @@ func TestConventions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, values := a.Files[0].Header, a.Files[0].Values
+	h, values := a.Files[0].Header.Expand(), a.Files[0].Values
 	for path, want := range map[string]codec.Type{
 		"/truth": {Kind: codec.Bool, Size: 1}, "/complex": {Kind: codec.Complex, Size: 16}, "/big complex": {Kind: codec.Complex, Size: 8},
 		"/paths": {Kind: codec.String}, "/nothing": {Kind: codec.Float, Size: 4},

@@ -150,7 +150,7 @@ func compareValues(name string) (compared int, failed error) {
 }
 
 func compareVariable(a *archive, f *manifest.File, n int, v *readers.Variable) (bool, error) {
-	h := f.Header.Variables[n]
+	h := f.Header.Variable(n)
 	if h.Unreadable != "" {
 		return false, nil
 	}

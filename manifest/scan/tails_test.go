@@ -32,7 +32,7 @@ func TestTails(t *testing.T) {
 		}
 		f := a.Files[0]
 		n := f.Header.Find("/nullterm")
-		if got := f.Header.Variables[n].Storage.Layout; got != want {
+		if got := f.Header.Variable(n).Storage.Layout; got != want {
 			t.Errorf("%q: layout %v, want %v", stored, got, want)
 		}
 		if values := f.Values[n]; want == manifest.Valued && (values == nil || string(values.Data) != clean) {
@@ -58,7 +58,7 @@ func TestInvalidUTF8(t *testing.T) {
 		}
 		f := a.Files[0]
 		n := f.Header.Find("/vlen text")
-		if got := f.Header.Variables[n].Type.Kind; got != want || string(f.Values[n].Texts[2]) != stored {
+		if got := f.Header.Variable(n).Type.Kind; got != want || string(f.Values[n].Texts[2]) != stored {
 			t.Errorf("%q: kind %v, values %q", stored, got, f.Values[n].Texts)
 		}
 	}

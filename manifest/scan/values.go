@@ -129,7 +129,7 @@ func (l *Later) Elements(variable int) (*manifest.Values, error) {
 
 // look reads the description and the refs of a variable again, and calls do with the entry.
 func (l *Later) look(variable int, do func(*entry) error) error {
-	known := l.file.Header.Variables[variable]
+	known := l.file.Header.Variable(variable)
 	failed := func(err error) error { return fmt.Errorf("%s: %s: %w", l.file.URL, known.Path, err) }
 	if known.Unreadable != "" {
 		return failed(fmt.Errorf("%s: %w", known.Unreadable, errors.ErrUnsupported))

@@ -62,7 +62,7 @@ func TestValuesLater(t *testing.T) {
 			continue
 		}
 		f := a.Files[0]
-		for i, v := range f.Header.Variables {
+		for i, v := range f.Header.Expand().Variables {
 			if v.Unreadable != "" {
 				if _, err := valuesLater(f, i, nil); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), v.Path) {
 					t.Errorf("%s %s: %v", name, v.Path, err)
@@ -219,7 +219,7 @@ func TestValuesLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := a.Files[0]
-	if v := f.Header.Variables[f.Header.Find("/deep/er/name")]; !strings.Contains(v.Unreadable, "value-bytes") {
+	if v := f.Header.Variable(f.Header.Find("/deep/er/name")); !strings.Contains(v.Unreadable, "value-bytes") {
 		t.Errorf("strings: %q", v.Unreadable)
 	}
 	n := f.Header.Find("/v")
@@ -237,7 +237,7 @@ func TestCoordinatesShorterThanTheirDimensions(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := map[string][]string{"/station": {"north", "south", "unnamed"}, "/none": {"", "", ""}}
-	for i, v := range a.Files[0].Header.Variables {
+	for i, v := range a.Files[0].Header.Expand().Variables {
 		values := a.Files[0].Values[i]
 		if want, ok := texts[v.Path]; ok {
 			if got := string(bytes.Join(values.Texts, []byte(","))); got != strings.Join(want, ",") || v.Shape[0] != 3 {

@@ -201,9 +201,10 @@ func (c *refCursor) find(ctx context.Context, row int64) (*manifest.Variable, er
 			return nil, err
 		}
 		if h == nil {
-			h = &manifest.Header{}
+			h = manifest.NewFileHeader(&manifest.Header{})
 		}
-		*c = refCursor{files: c.files, file: file, header: h, number: -1}
+		// Rows and storage do not depend on the values of attributes.
+		*c = refCursor{files: c.files, file: file, header: h.Like(), number: -1}
 		if file >= 0 {
 			c.first = c.files.Row(file)
 		}
@@ -320,7 +321,7 @@ func (s *Store) VerifyRefs(ctx context.Context, workers int, report func(*Change
 			return err
 		}
 		row := files.Row(int64(file))
-		for _, v := range h.Variables {
+		for _, v := range h.Like().Variables {
 			rows := v.Rows()
 			if rows > 0 && canReadParts(v) {
 				if row != to {

@@ -16,14 +16,14 @@ import (
 type fileIndex struct {
 	*table.SourceIndex
 	tables  tables
-	headers []atomic.Pointer[manifest.Header] // by index in IDs; nil if not needed so far
+	headers []atomic.Pointer[manifest.FileHeader] // by index in IDs; nil if not needed so far
 
-	mu        sync.Mutex
-	variables manifest.SharedVariables
+	mu     sync.Mutex
+	shared *manifest.Shared
 }
 
 // Header implements mosaic.Files.
-func (x *fileIndex) Header(ctx context.Context, row int64) (*manifest.Header, error) {
+func (x *fileIndex) Header(ctx context.Context, row int64) (*manifest.FileHeader, error) {
 	if row < 0 || row >= int64(len(x.SourceIndex.Header)) {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func (x *fileIndex) Header(ctx context.Context, row int64) (*manifest.Header, er
 }
 
 // addHeader stores a header, or returns the one that another goroutine stored first.
-func (x *fileIndex) addHeader(at uint32, h *manifest.Header) *manifest.Header {
+func (x *fileIndex) addHeader(at uint32, h *manifest.Header) *manifest.FileHeader {
 	own := *h // a copy: others may be reading the tables' header while Share changes ours
 	own.Variables = slices.Clone(h.Variables)
 	x.mu.Lock()
@@ -47,9 +47,9 @@ func (x *fileIndex) addHeader(at uint32, h *manifest.Header) *manifest.Header {
 	if kept := x.headers[at].Load(); kept != nil {
 		return kept
 	}
-	x.variables.Share(&own)
-	x.headers[at].Store(&own)
-	return &own
+	made := x.shared.Header(&own, nil)
+	x.headers[at].Store(made)
+	return made
 }
 
 // Row implements mosaic.Files.
@@ -64,8 +64,8 @@ func (s *Store) files(ctx context.Context) (*fileIndex, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.index = &fileIndex{SourceIndex: index, tables: s.tables,
-			headers: make([]atomic.Pointer[manifest.Header], len(index.IDs))}
+		s.index = &fileIndex{SourceIndex: index, tables: s.tables, shared: manifest.NewShared(),
+			headers: make([]atomic.Pointer[manifest.FileHeader], len(index.IDs))}
 	}
 	return s.index, nil
 }

@@ -54,9 +54,9 @@ func publish(t testing.TB, m *memoryTables, snap *manifest.Snapshot) (dir string
 		return out.Close()
 	})
 	add(manifest.Sources, len(m.sources), func(w io.Writer) error { return writeRows(table.NewSources(w), m.sources) })
-	var headers []*manifest.Header
+	var headers []*manifest.FileHeader
 	for _, id := range slices.Sorted(maps.Keys(m.headers)) {
-		headers = append(headers, m.headers[id])
+		headers = append(headers, manifest.NewFileHeader(m.headers[id]))
 	}
 	add(manifest.Headers, len(headers), func(w io.Writer) error { return writeRows(table.NewHeaders(w), headers) })
 	if len(m.inline) > 0 {

@@ -67,17 +67,18 @@ func (f *Fit) orNone() (*Fit, error) {
 }
 
 // newFit returns the fit of a header's variable. It is empty if the header has no such variable.
-func (m *Mosaic) newFit(h *manifest.Header) (*Fit, error) {
+func (m *Mosaic) newFit(file *manifest.FileHeader) (*Fit, error) {
+	h := file.Like() // has the same variables and dimensions
 	at, rowsBefore := m.layout.shared.find(h, m.spec.Variables)
 	if at < 0 {
 		return &Fit{}, nil
 	}
-	v := h.Variables[at]
 	// Another header may share the variable, and so its fit.
-	key := fitKey{v, rowsBefore, m.nameMarks(h, v)}
+	key := fitKey{h.Variables[at], file.Own(at), rowsBefore, m.nameMarks(h, h.Variables[at])}
 	if f, ok := m.fitsByKey.load(key); ok {
 		return f, nil
 	}
+	v := file.Variable(at)
 	f := &Fit{m: m, Variable: v, rowsBefore: rowsBefore}
 	if err := f.bind(key.nameMarks); err != nil {
 		return nil, fmt.Errorf("variable %s: %w", v.Path, err)

@@ -34,7 +34,7 @@ type locator struct {
 
 	isOneCell bool // the last chunk met only one cell
 
-	header *manifest.Header // of the last tile
+	header *manifest.FileHeader // of the last tile
 	fit    *Fit
 	last   chunkBox
 }

@@ -18,7 +18,7 @@ type Files interface {
 	// Header returns the header of a source, or nil if there is no such row. Sources with equal
 	// headers share one pointer. It is called only for sources whose tiles meet the region of
 	// interest.
-	Header(ctx context.Context, row int64) (*manifest.Header, error)
+	Header(ctx context.Context, row int64) (*manifest.FileHeader, error)
 	// Row returns the row of the source's first ref.
 	Row(row int64) int64
 }
@@ -36,7 +36,7 @@ type Mosaic struct {
 	known      convert.Known
 
 	pipe      pipelines // of the schema
-	fits      bounded[*manifest.Header, *Fit]
+	fits      bounded[*manifest.FileHeader, *Fit]
 	fitsByKey bounded[fitKey, *Fit]
 }
 
@@ -92,7 +92,7 @@ func (m *Mosaic) Grid() *grid.Grid { return m.grid }
 func (m *Mosaic) File(tile int32) int64 { return m.layout.file(tile) }
 
 // header returns the header of a tile's source.
-func (m *Mosaic) header(ctx context.Context, tile int32) (*manifest.Header, error) {
+func (m *Mosaic) header(ctx context.Context, tile int32) (*manifest.FileHeader, error) {
 	row := m.layout.file(tile)
 	h, err := m.files.Header(ctx, row)
 	if err == nil && h == nil {
@@ -105,7 +105,7 @@ func (m *Mosaic) header(ctx context.Context, tile int32) (*manifest.Header, erro
 }
 
 // fit returns the fit of a header's variable, or nil if the header does not have the variable.
-func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
+func (m *Mosaic) fit(h *manifest.FileHeader) (*Fit, error) {
 	if f, ok := m.fits.load(h); ok {
 		return f.orNone()
 	}
@@ -117,9 +117,10 @@ func (m *Mosaic) fit(h *manifest.Header) (*Fit, error) {
 }
 
 // fitKey identifies everything that a fit depends on. Headers that differ only in other variables have
-// equal keys, because they share the pointer of this variable.
+// equal keys, because they share the pointer of this variable, or the pointer and its differences.
 type fitKey struct {
-	variable   *manifest.Variable
+	variable   *manifest.Variable // without the differences
+	own        string             // see manifest.FileHeader.Own
 	rowsBefore int64
 	nameMarks  string // see Mosaic.nameMarks
 }

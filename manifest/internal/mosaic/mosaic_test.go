@@ -17,12 +17,12 @@ import (
 
 // files are sources with one variable each, and their refs.
 type files struct {
-	headers []*manifest.Header
+	headers []*manifest.FileHeader
 	rows    []int64
 	refs    []manifest.Ref
 }
 
-func (f *files) Header(_ context.Context, row int64) (*manifest.Header, error) {
+func (f *files) Header(_ context.Context, row int64) (*manifest.FileHeader, error) {
 	if row < 0 || row >= int64(len(f.headers)) {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func (f *files) ReadColumns(_ context.Context, row int64, n int, dst *manifest.R
 // add adds a file. If refs is nil, its refs are at offsets 1000, 1100, …
 func (f *files) add(v manifest.Variable, refs []manifest.Ref) int {
 	h := &manifest.Header{Variables: []*manifest.Variable{&v}}
-	f.headers = append(f.headers, h)
+	f.headers = append(f.headers, manifest.NewFileHeader(h))
 	f.rows = append(f.rows, int64(len(f.refs)))
 	for i := range h.Rows() {
 		ref := manifest.Ref{Offset: 1000 + 100*i, Size: 50}
@@ -319,15 +319,17 @@ func TestErrors(t *testing.T) {
 		{"overflow", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Tiles[0].Origin[0] = 1<<63 - 2 }, codec.ErrCorrupt},
 		{"unknown dimension", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Dims = []string{"/z"} }, codec.ErrCorrupt},
 		{"no such source", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Tiles[0].File = 9 }, codec.ErrCorrupt},
-		{"dimension that the array does not have", func(_ *manifest.Array, _ *manifest.Placement, f *files) { f.headers[0].Variables[0].Dims[0] = "/q" }, codec.ErrCorrupt},
+		{"dimension that the array does not have", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
+			f.headers[0].Like().Variables[0].Dims[0] = "/q"
+		}, codec.ErrCorrupt},
 		{"stride too large", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
-			f.headers[0].Variables[0] = new(strided(1<<62, "bytes", 4))
+			f.headers[0].Like().Variables[0] = new(strided(1<<62, "bytes", 4))
 		}, codec.ErrCorrupt},
 		{"values that only the reader decodes", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
-			f.headers[0].Variables[0].Storage.Layout = manifest.Valued
+			f.headers[0].Like().Variables[0].Storage.Layout = manifest.Valued
 		}, errors.ErrUnsupported},
 		{"unreadable", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
-			f.headers[0].Variables[0].Unreadable = "a reference"
+			f.headers[0].Like().Variables[0].Unreadable = "a reference"
 		}, errors.ErrUnsupported},
 	} {
 		a, p, f := good()
@@ -425,8 +427,9 @@ func benchmarkMosaic(b *testing.B, days int64) (*Mosaic, *files) {
 	v := chunked([]int64{1, 100, 100}, []int64{1, 10, 10}, "bytes", "shuffle", "zlib1")
 	h := &manifest.Header{Variables: []*manifest.Variable{&v}}
 	p := &manifest.Placement{Dims: []string{"/t"}}
+	file := manifest.NewFileHeader(h)
 	for day := range days {
-		f.headers = append(f.headers, h)
+		f.headers = append(f.headers, file)
 		f.rows = append(f.rows, day*100)
 		p.Tiles = append(p.Tiles, manifest.Tile{File: int(day), Origin: []int64{day}, Start: []int64{0}, Shape: []int64{1}})
 	}
@@ -475,7 +478,7 @@ func BenchmarkTiles(b *testing.B) {
 	spec := *m.spec
 	spec.Schema = &schema
 	for _, h := range f.headers {
-		h.Variables[0].Shape = []int64{1, 10, 10}
+		h.Like().Variables[0].Shape = []int64{1, 10, 10}
 	}
 	m, err := New(&spec, m.layout, f)
 	if err != nil {
@@ -520,18 +523,18 @@ func BenchmarkLocate(b *testing.B) {
 // TestFitsAreShared checks that headers that differ only in other variables share the fit of an array.
 func TestFitsAreShared(t *testing.T) {
 	m, f := kindCases()[0].mosaic(t)
-	h := f.headers[0]
+	h := f.headers[0].Like()
 	other := &manifest.Header{Variables: append(slices.Clone(h.Variables), &manifest.Variable{Path: "/another"})}
-	a, err := m.fit(h)
+	a, err := m.fit(manifest.NewFileHeader(h))
 	if err != nil || a == nil {
 		t.Fatal(a, err)
 	}
-	if b, err := m.fit(other); err != nil || a != b {
+	if b, err := m.fit(manifest.NewFileHeader(other)); err != nil || a != b {
 		t.Errorf("the same variable has two fits (%v)", err)
 	}
 	other = &manifest.Header{Variables: append([]*manifest.Variable{new(*h.Variables[0])}, h.Variables...)}
 	other.Variables[0].Path = "/before"
-	if b, err := m.fit(other); err != nil || a == b || b.rowsBefore == a.rowsBefore {
+	if b, err := m.fit(manifest.NewFileHeader(other)); err != nil || a == b || b.rowsBefore == a.rowsBefore {
 		t.Errorf("a variable after others has the same first ref (%v)", err)
 	}
 }
@@ -542,7 +545,7 @@ func TestUnnamed(t *testing.T) {
 	m, f := kindCases()[0].mosaic(t)
 	m.spec.Unnamed = []string{"/t", "/y"}
 	for _, n := range []int{0, maxUnindexed} {
-		h := &manifest.Header{Variables: []*manifest.Variable{new(*f.headers[0].Variables[0])}}
+		h := &manifest.Header{Variables: []*manifest.Variable{new(*f.headers[0].Like().Variables[0])}}
 		h.Variables[0].Dims = []string{"/y", "/t"}
 		for i := range n {
 			h.Dimensions = append(h.Dimensions, manifest.Dimension{Path: fmt.Sprintf("/d%d", i), Length: 1})
@@ -551,7 +554,7 @@ func TestUnnamed(t *testing.T) {
 		turned.Dimensions = append(slices.Clone(h.Dimensions), manifest.Dimension{Path: "/y", Length: 4}, manifest.Dimension{Path: "/t", Length: 4})
 		h.Dimensions = append(h.Dimensions, manifest.Dimension{Path: "/y", Length: 4, Anonymous: true}, manifest.Dimension{Path: "/t", Length: 4, Anonymous: true})
 		for want, h := range map[bool]*manifest.Header{true: h, false: turned} {
-			fit, err := m.fit(h)
+			fit, err := m.fit(manifest.NewFileHeader(h))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,7 @@ func TestBroadcast(t *testing.T) {
 	m.day("b", 3, 2, scalar("orbit", 8), words("version", "", "v2"), mask(2))
 	m.day("c", 5, 1, words("version", "", "v1"), mask(3))
 	for i := range m.files {
-		for _, v := range m.files[i].Header.Variables {
+		for _, v := range m.files[i].Header.Expand().Variables {
 			if v.Path == "/version" {
 				v.Dims, v.Shape = nil, nil
 			}

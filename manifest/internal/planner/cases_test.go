@@ -339,7 +339,7 @@ func (c *planCase) result(t *testing.T) string {
 	var b strings.Builder
 	for _, r := range reads {
 		f := c.m.files[r.File]
-		fmt.Fprintf(&b, "reads %s of %s%s\n", f.Header.Variables[r.Variable].Path[1:], report.Base(f.URL), map[Extent]string{Sum: ": its digest", Summarized: ": a summary"}[r.Extent])
+		fmt.Fprintf(&b, "reads %s of %s%s\n", f.Header.Variable(r.Variable).Path[1:], report.Base(f.URL), map[Extent]string{Sum: ": its digest", Summarized: ": a summary"}[r.Extent])
 	}
 	var refused *plan.Error
 	switch {

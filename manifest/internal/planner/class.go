@@ -21,7 +21,8 @@ import (
 // class holds the files with one header. The options are applied to it: dropped variables are absent,
 // and renamed variables have their new names.
 type class struct {
-	header  *manifest.Header
+	file    *manifest.FileHeader
+	header  *manifest.Header // the same, expanded
 	vars    []planVar
 	spare   []planVar                     // coordinates with names of dimensions that no selected variable has
 	dims    map[string]manifest.Dimension // by new path
@@ -49,7 +50,7 @@ func (c *class) weight() int64 { return int64(len(c.files)) + c.others }
 
 // makeClasses groups files by header and makes a class for each group.
 func (p *survey) makeClasses() error {
-	known := map[*manifest.Header]int32{}
+	known := map[*manifest.FileHeader]int32{}
 	byID := map[string]int32{}
 	p.classOf = make([]int32, len(p.env.files))
 	for i, f := range p.env.files {
@@ -103,13 +104,13 @@ func check(v *manifest.Variable) error {
 
 // look applies the options to the header of a file and returns its class.
 func (p *env) look(f *manifest.File) (*class, error) {
-	h := f.Header
+	h := f.Header.Expand()
 	for i := range h.Variables {
 		if err := check(h.Variables[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.URL, err)
 		}
 	}
-	c := &class{header: h, vars: make([]planVar, 0, len(h.Variables)), dims: map[string]manifest.Dimension{}, unnamed: unnamedIn(h), parents: cf.ParentsOf(h)}
+	c := &class{file: f.Header, header: h, vars: make([]planVar, 0, len(h.Variables)), dims: map[string]manifest.Dimension{}, unnamed: unnamedIn(h), parents: cf.ParentsOf(h)}
 	renamer := p.renamer()
 	used := p.usedBy(h, renamer)
 	p.useTimes(h, c.parents, used)

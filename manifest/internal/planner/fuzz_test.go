@@ -172,7 +172,7 @@ func tryWild(t *testing.T, data []byte) (planned bool) {
 			if f.Values[n.Variable] != nil {
 				t.Fatalf("the plan requests a value that it has: %+v", n)
 			}
-			f.Values[n.Variable] = w.m.intern(w.values(f.Header.Variables[n.Variable]))
+			f.Values[n.Variable] = w.m.intern(w.values(f.Header.Variable(n.Variable)))
 		}
 	}
 	t.Fatal("the plan still requests values after 8 rounds")
@@ -208,16 +208,24 @@ func FuzzNew(f *testing.F) {
 
 // TestCorrupt: values that do not fit their shape are errors.
 func TestCorrupt(t *testing.T) {
-	for name, spoil := range map[string]func(f *manifest.File){
-		"values too short":  func(f *manifest.File) { f.Values[0] = &manifest.Values{Data: make([]byte, 4)} },
-		"another rank":      func(f *manifest.File) { f.Header.Variables[3].Shape = []int64{1} },
-		"negative length":   func(f *manifest.File) { f.Header.Variables[3].Shape = []int64{-1, 3, 4} },
-		"too many elements": func(f *manifest.File) { f.Header.Variables[3].Shape = slices.Repeat([]int64{1 << 40}, 3) },
-		"empty chunks":      func(f *manifest.File) { f.Header.Variables[3].Storage.Chunks = []int64{0, 3, 4} },
+	for name, spoil := range map[string]func(m *maker, f *manifest.File){
+		"values too short": func(_ *maker, f *manifest.File) { f.Values[0] = &manifest.Values{Data: make([]byte, 4)} },
+		"another rank": func(m *maker, f *manifest.File) {
+			m.change(f, func(h *manifest.Header) { h.Variables[3].Shape = []int64{1} })
+		},
+		"negative length": func(m *maker, f *manifest.File) {
+			m.change(f, func(h *manifest.Header) { h.Variables[3].Shape = []int64{-1, 3, 4} })
+		},
+		"too many elements": func(m *maker, f *manifest.File) {
+			m.change(f, func(h *manifest.Header) { h.Variables[3].Shape = slices.Repeat([]int64{1 << 40}, 3) })
+		},
+		"empty chunks": func(m *maker, f *manifest.File) {
+			m.change(f, func(h *manifest.Header) { h.Variables[3].Storage.Chunks = []int64{0, 3, 4} })
+		},
 	} {
 		m := newMaker()
 		m.day("a", 0, 2)
-		spoil(m.day("b", 2, 2))
+		spoil(m, m.day("b", 2, 2))
 		if _, _, err := newPlan(m.files, nil); !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}

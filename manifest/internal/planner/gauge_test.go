@@ -47,13 +47,13 @@ func summarized(t *testing.T, files []*manifest.File, opts plan.Options, valueBy
 			switch n.Extent {
 			case All:
 				if int64(len(values.Data)) > valueBytes {
-					t.Fatalf("%s: the plan requests %d bytes of %s", files[n.File].URL, len(values.Data), files[n.File].Header.Variables[n.Variable].Path)
+					t.Fatalf("%s: the plan requests %d bytes of %s", files[n.File].URL, len(values.Data), files[n.File].Header.Variable(n.Variable).Path)
 				}
 			case Sum:
 				values = values.Sum()
 			case ForComparison:
 			default:
-				values = gauged(t, files[n.File].Header, n.Variable, values)
+				values = gauged(t, files[n.File].Header.Expand(), n.Variable, values)
 			}
 			left[n.File].Values[n.Variable] = values
 		}

@@ -31,7 +31,7 @@ type remembered struct {
 func (m *remembered) Get(_ context.Context, requests []Request) (all []*manifest.Values, err error) {
 	for _, r := range requests {
 		f := m.files[r.File]
-		v := f.Header.Variables[r.Variable]
+		v := f.Header.Variable(r.Variable)
 		key := v.Path
 		if m.differs(f, v.Path) {
 			key += f.URL
@@ -48,7 +48,7 @@ func (m *remembered) Get(_ context.Context, requests []Request) (all []*manifest
 			}
 		}
 		if values.SetID(); r.Extent == Summarized {
-			g, err := NewGauge(f.Header, r.Variable)
+			g, err := NewGauge(f.Header.Expand(), r.Variable)
 			if err != nil {
 				return nil, err
 			}
@@ -128,7 +128,7 @@ func (g *grown) text(t testing.TB, files []*manifest.File) string {
 
 // hasRecords reports whether a file has a variable as netCDF-3 records.
 func hasRecords(f *manifest.File, path string) bool {
-	return slices.ContainsFunc(f.Header.Variables, func(v *manifest.Variable) bool { return v.Path == path && v.Storage.Stride != 0 })
+	return slices.ContainsFunc(f.Header.Expand().Variables, func(v *manifest.Variable) bool { return v.Path == path && v.Storage.Stride != 0 })
 }
 
 // sameExtended compares an extension of a plan of the first files with a plan of all files.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/manifest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
@@ -17,19 +18,17 @@ import (
 // guessed sets the candidates for the dimensions of the last file: "x y" for the dimension "#x".
 func (m *maker) guessed(like ...string) {
 	f := m.files[len(m.files)-1]
-	h := *f.Header
-	h.Dimensions = slices.Clone(h.Dimensions)
-	for _, names := range like {
-		for i := range h.Dimensions {
-			if d := &h.Dimensions[i]; d.Path == "/#"+strings.Fields(names)[0] {
-				for _, name := range strings.Fields(names) {
-					d.Anonymous, d.Like = true, append(d.Like, "/"+name)
+	m.change(f, func(h *manifest.Header) {
+		for _, names := range like {
+			for i := range h.Dimensions {
+				if d := &h.Dimensions[i]; d.Path == "/#"+strings.Fields(names)[0] {
+					for _, name := range strings.Fields(names) {
+						d.Anonymous, d.Like = true, append(d.Like, "/"+name)
+					}
 				}
 			}
 		}
-	}
-	h.SetID()
-	f.Header = &h
+	})
 }
 
 // TestGuesses: a guess is accepted if no file contradicts it. It is refused if files would be
@@ -75,9 +74,7 @@ func TestGuesses(t *testing.T) {
 			for i, n := range []int{3, 2} {
 				m.file(fmt.Sprint(i), days(3*i, n), cube("t", "time", []int64{int64(n)}, []int64{int64(n)}), coords("k", []string{"#time", "p"}[i], float64s, 7, 8, 9))
 				m.guessed("time")
-				h := m.files[i].Header
-				h.Dimensions[1].Anonymous = true
-				h.SetID()
+				m.change(m.files[i], func(h *manifest.Header) { h.Dimensions[1].Anonymous = true })
 			}
 		}, "[/k[/like_time] [3] /t[/time] [5] /time[/time] [5]]", "", "rename=like_time=NAME"},
 		{"different dimensions with the same length in different files", func(m *maker) {

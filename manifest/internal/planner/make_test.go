@@ -35,13 +35,13 @@ var (
 
 // maker makes the headers and files of one archive. Equal headers are shared, as after a scan.
 type maker struct {
-	headers map[string]*manifest.Header
-	values  map[string]*manifest.Values
-	files   []*manifest.File
+	shared *manifest.Shared
+	values map[string]*manifest.Values
+	files  []*manifest.File
 }
 
 func newMaker() *maker {
-	return &maker{headers: map[string]*manifest.Header{}, values: map[string]*manifest.Values{}}
+	return &maker{shared: manifest.NewShared(), values: map[string]*manifest.Values{}}
 }
 
 // wanted describes a variable of a file.
@@ -151,13 +151,21 @@ func (m *maker) file(name string, vars ...wanted) *manifest.File {
 		f.Values = append(f.Values, m.intern(w.values))
 	}
 	h.SetID()
-	if known := m.headers[h.ID]; known != nil {
-		h = known
-	}
-	m.headers[h.ID] = h
-	f.Header = h
+	f.Header = m.shared.Header(h, nil)
 	m.files = append(m.files, f)
 	return f
+}
+
+// change gives a file another header.
+func (m *maker) change(f *manifest.File, change func(h *manifest.Header)) {
+	h := *f.Header.Expand()
+	h.Dimensions, h.Variables = slices.Clone(h.Dimensions), slices.Clone(h.Variables)
+	for i, v := range h.Variables {
+		h.Variables[i] = new(*v)
+	}
+	change(&h)
+	h.SetID()
+	f.Header = m.shared.Header(&h, nil)
 }
 
 func (m *maker) intern(v *manifest.Values) *manifest.Values {
@@ -292,10 +300,10 @@ func planReading(files []*manifest.File, opts *plan.Options) (p *Plan, reads []R
 // answerDifferent answers a request with values that differ between files.
 func answerDifferent(files []*manifest.File, r Request) {
 	f := files[r.File]
-	v := f.Header.Variables[r.Variable]
+	v := f.Header.Variable(r.Variable)
 	values := &manifest.Values{Data: bytes.Repeat([]byte{byte(r.File + 1)}, int(coord.ElementsOf(v))*v.Type.Size)}
 	values.SetID()
-	for len(f.Values) < len(f.Header.Variables) {
+	for len(f.Values) < f.Header.Len() {
 		f.Values = append(f.Values, nil)
 	}
 	f.Values[r.Variable] = values

@@ -81,19 +81,20 @@ func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
 // withStep returns a class with a virtual axis, whose position an option gives. It replaces the files of the class by
 // copies whose header and values have the coordinate.
 func (c *class) withStep(at string, steps map[int32]step, files []*manifest.File) *class {
-	h := *c.header
-	h.Variables = append(slices.Clone(h.Variables), nil)
+	h := manifest.Header{ID: c.header.ID, Dimensions: c.header.Dimensions}
+	h.Variables = append(slices.Clone(c.header.Variables), nil)
 	last := len(h.Variables) - 1
 	v := *steps[c.files[0]].v
 	v.Storage.Layout = manifest.Valued
 	h.Variables[last] = &v
+	header := manifest.NewFileHeader(&h)
 	for _, f := range c.files {
 		file := *files[f]
-		file.Header, file.Values = &h, append(slices.Clone(file.Values), make([]*manifest.Values, len(h.Variables)-len(file.Values))...)
+		file.Header, file.Values = header, append(slices.Clone(file.Values), make([]*manifest.Values, len(h.Variables)-len(file.Values))...)
 		file.Values[last] = steps[f].values
 		files[f] = &file
 	}
 	own := *c
-	own.header = &h
+	own.file, own.header = header, &h
 	return own.withVirtual(planVar{at: last, v: &v, path: at, dims: []string{at}, aux: true}, virtualAxis{})
 }

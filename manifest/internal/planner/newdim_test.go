@@ -199,12 +199,12 @@ func TestNewDimensionsOfAuxiliaries(t *testing.T) {
 		}
 		asked := map[int]bool{}
 		for _, f := range m.files {
-			at := slices.IndexFunc(f.Header.Variables, func(v *manifest.Variable) bool { return v.Path == "/valid" })
+			at := slices.IndexFunc(f.Header.Expand().Variables, func(v *manifest.Variable) bool { return v.Path == "/valid" })
 			f.Values[at] = nil
 		}
 		_, needs, err := newPlan(m.files, opts)
 		for _, n := range needs {
-			asked[n.File] = m.files[n.File].Header.Variables[n.Variable].Path == "/valid"
+			asked[n.File] = m.files[n.File].Header.Variable(n.Variable).Path == "/valid"
 		}
 		if err != nil || len(asked) != len(m.files) {
 			t.Errorf("%s: the plan requests %v, want the values of /valid of all files: %v", name, needs, err)

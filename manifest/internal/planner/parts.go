@@ -45,7 +45,7 @@ func (p *arrangement) placeParted(a *array) {
 
 // addPart makes the variable of a hidden file a member.
 func (p *survey) addPart(a *array, of *member, file int) {
-	if file < 0 || file >= len(p.env.files) || len(p.env.files[file].Header.Variables) != 1 {
+	if file < 0 || file >= len(p.env.files) || p.env.files[file].Header.Len() != 1 {
 		return
 	}
 	if _, ok := p.hidden[file]; ok {
@@ -53,7 +53,7 @@ func (p *survey) addPart(a *array, of *member, file int) {
 	}
 	h := p.env.files[file].Header
 	for _, m := range a.parts {
-		if p.classes[m.class].header == h {
+		if p.classes[m.class].file == h {
 			p.hidden[file] = m.class
 			c := p.classes[m.class]
 			c.files = append(c.files, int32(file))
@@ -62,8 +62,8 @@ func (p *survey) addPart(a *array, of *member, file int) {
 	}
 	p.hidden[file] = int32(len(p.classes))
 	a.parts = append(a.parts, member{class: p.hidden[file], axes: of.axes,
-		planVar: &planVar{at: 0, v: h.Variables[0], path: of.path, dims: of.dims}})
-	p.classes = append(p.classes, &class{header: h, unnamed: unnamedIn(h), files: []int32{int32(file)}})
+		planVar: &planVar{at: 0, v: h.Variable(0), path: of.path, dims: of.dims}})
+	p.classes = append(p.classes, &class{file: h, header: h.Expand(), unnamed: unnamedIn(h.Like()), files: []int32{int32(file)}})
 }
 
 // classOfAny returns the class of a file, hidden or not.

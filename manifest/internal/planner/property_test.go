@@ -197,7 +197,7 @@ func (g *randomTiles) checkEdges(t *testing.T, a *manifest.Array, axis int) bool
 
 func (g *randomTiles) checkTile(t *testing.T, f *manifest.File, dims []string, tile manifest.Tile) bool {
 	t.Helper()
-	v := f.Header.Variables[f.Header.Find("/t")]
+	v := f.Header.Variable(f.Header.Find("/t"))
 	var cell []int
 	name := f.URL[strings.Index(f.URL, "["):]
 	for _, word := range strings.Fields(strings.Trim(strings.TrimSuffix(name, ".nc"), "[]")) {
@@ -328,9 +328,9 @@ func TestInputIsKept(t *testing.T) {
 	copies := make([]manifest.File, len(m.files))
 	headers := make([]manifest.Header, len(m.files))
 	for i, f := range m.files {
-		copies[i], headers[i] = *f, *f.Header
-		headers[i].Variables = slices.Clone(f.Header.Variables)
-		for k, v := range f.Header.Variables {
+		copies[i], headers[i] = *f, *f.Header.Expand()
+		headers[i].Variables = slices.Clone(f.Header.Expand().Variables)
+		for k, v := range f.Header.Expand().Variables {
 			headers[i].Variables[k] = new(*v)
 		}
 	}
@@ -338,7 +338,7 @@ func TestInputIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, f := range m.files {
-		if !reflect.DeepEqual(*f, copies[i]) || !reflect.DeepEqual(f.Header.Variables, headers[i].Variables) {
+		if !reflect.DeepEqual(*f, copies[i]) || !reflect.DeepEqual(f.Header.Expand().Variables, headers[i].Variables) {
 			t.Errorf("%s was changed", f.URL)
 		}
 	}

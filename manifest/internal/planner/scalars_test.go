@@ -240,10 +240,12 @@ func TestSinglePositionRefused(t *testing.T) {
 					at = days(0, 3)
 				}
 				f := m.file(fmt.Sprint(more), at, v)
-				for i := range f.Header.Dimensions {
-					d := &f.Header.Dimensions[i]
-					d.Anonymous = strings.HasPrefix(d.Path, "/phony")
-				}
+				m.change(f, func(h *manifest.Header) {
+					for i := range h.Dimensions {
+						d := &h.Dimensions[i]
+						d.Anonymous = strings.HasPrefix(d.Path, "/phony")
+					}
+				})
 			}
 		}, "declared=[phony", "separate-manifests | drop=t"},
 		{"a dimension along which files are not placed", plan.Options{}, func(m *maker) {

@@ -169,10 +169,10 @@ func Samples(old *manifest.Snapshot, files []*manifest.File) (rows []int64, why 
 
 // hasNewTemplate reports whether a file has a template that no sample has.
 func hasNewTemplate(samples, files []*manifest.File) bool {
-	known, seen, keys := map[templateKey]bool{}, map[*manifest.Header]bool{}, &templateKeys{}
+	known, seen, keys := map[templateKey]bool{}, map[*manifest.FileHeader]bool{}, &templateKeys{}
 	for _, f := range samples {
 		if !seen[f.Header] {
-			seen[f.Header], known[keys.of(f.Header)] = true, true
+			seen[f.Header], known[keys.of(f.Header.Expand())] = true, true
 		}
 	}
 	return slices.ContainsFunc(files, func(f *manifest.File) bool {
@@ -180,6 +180,6 @@ func hasNewTemplate(samples, files []*manifest.File) bool {
 			return false
 		}
 		seen[f.Header] = true
-		return !known[keys.of(f.Header)]
+		return !known[keys.of(f.Header.Expand())]
 	})
 }

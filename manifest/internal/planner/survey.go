@@ -90,7 +90,7 @@ func (p *survey) leaveOut(n int) {
 	for _, f := range p.classes[n].files {
 		p.classOf[f] = -1
 	}
-	p.classes[n] = &class{header: p.classes[n].header}
+	p.classes[n] = &class{file: p.classes[n].file, header: p.classes[n].header}
 }
 
 // anyHas reports whether any file has a variable.

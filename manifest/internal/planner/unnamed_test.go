@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/manifest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
@@ -15,13 +16,11 @@ import (
 // unnamedFile adds a file of one day. Only the dimension time has a name.
 func (m *maker) unnamedFile(name string, vars ...wanted) {
 	f := m.file(name, append(vars, days(len(m.files), 1))...)
-	h := *f.Header
-	h.Dimensions = slices.Clone(h.Dimensions)
-	for i := range h.Dimensions {
-		h.Dimensions[i].Anonymous = h.Dimensions[i].Path != "/time"
-	}
-	h.SetID()
-	f.Header = &h
+	m.change(f, func(h *manifest.Header) {
+		for i := range h.Dimensions {
+			h.Dimensions[i].Anonymous = h.Dimensions[i].Path != "/time"
+		}
+	})
 }
 
 // TestUnnamedDimensions: unnamed dimensions are matched by the variables that have them, and not by
@@ -79,13 +78,11 @@ func TestUnnamedDimensions(t *testing.T) {
 // scale sets the names of a file's dimensions.
 func (m *maker) scale(names ...string) {
 	f := m.files[len(m.files)-1]
-	h := *f.Header
-	h.Dimensions = slices.Clone(h.Dimensions)
-	for i := range h.Dimensions {
-		h.Dimensions[i].Anonymous = !slices.Contains(names, h.Dimensions[i].Path[1:])
-	}
-	h.SetID()
-	f.Header = &h
+	m.change(f, func(h *manifest.Header) {
+		for i := range h.Dimensions {
+			h.Dimensions[i].Anonymous = !slices.Contains(names, h.Dimensions[i].Path[1:])
+		}
+	})
 }
 
 // TestNamedBesideUnnamed: an unnamed axis gets the name that other files have for it. Remedies of

@@ -40,10 +40,10 @@ func foldedKinds(t *testing.T, rng *rand.Rand) []folded {
 	for i := range 500 {
 		inline = append(inline, bytes.Repeat(fmt.Append(nil, i), rng.IntN(200)))
 	}
-	headers := map[string]*manifest.Header{}
+	headers := map[string]*manifest.FileHeader{}
 	for i := range 100 {
 		h := testHeader(i)
-		headers[h.ID] = h
+		headers[h.ID] = manifest.NewFileHeader(h)
 	}
 	inOrder := sorted(headers)
 	return []folded{

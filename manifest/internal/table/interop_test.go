@@ -227,7 +227,7 @@ func (a *archive) publish(sources []*SourceRow, tiles []manifest.Tile, headers m
 	a.table(manifest.Refs, half, writeRefs(a.T, rng, a.refs[:half]))
 	a.table(manifest.Refs, len(a.refs)-half, writeRefs(a.T, rng, a.refs[half:]))
 	a.table(manifest.Sources, 3, write(a.T, start(NewSources), sources...))
-	a.table(manifest.Headers, len(headers), write(a.T, start(NewHeaders), sorted(headers)...))
+	a.table(manifest.Headers, len(headers), write(a.T, start(NewHeaders), fileHeaders(sorted(headers)...)...))
 	placed := a.table(manifest.Tiles, 3, write(a.T, func(b *bytes.Buffer) *Writer[manifest.Tile] { return NewTiles(b, 1) }, tiles...))
 	a.snap.Placements = []manifest.PlacementTable{{ID: "p", Dims: []string{"/time"}, Segments: []manifest.Segment{
 		{Table: placed, Rows: 2, Shift: []int64{0}}, {Table: placed, Row: 2, Rows: 1, Shift: []int64{1000}},

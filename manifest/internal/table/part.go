@@ -72,7 +72,7 @@ func (w *PartWriter) NextInline() int64 { return w.inline.Rows() }
 
 // Close writes the files and their headers, groups and values, each once, and the sources that were left out.
 func (w *PartWriter) Close(files []*manifest.File, skipped []manifest.Skipped) error {
-	headers, groups, values := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
+	headers, groups, values := map[string]*manifest.FileHeader{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
 	sources := sourcesIn(w.builder(manifest.Sources, unmovedColumns))
 	for _, f := range files {
 		if f.Header != nil {
@@ -214,7 +214,7 @@ func (p *Part) Close() error { return errors.Join(p.Reader.Close(), p.file.Close
 // Files returns all sources with their headers, groups and values, which are deduplicated by shared. A
 // source that only provides bytes for refs of others has none.
 func (r *Reader) Files(ctx context.Context, shared *manifest.Shared) ([]*manifest.File, error) {
-	headers, err := byID(r.ScanHeaders(ctx), func(h *manifest.Header) (string, *manifest.Header) { return h.ID, shared.Header(h, nil) })
+	headers, err := byID(r.ScanHeaders(ctx), func(h *manifest.Header) (string, *manifest.FileHeader) { return h.ID, shared.Header(h, nil) })
 	if err != nil {
 		return nil, err
 	}
@@ -245,14 +245,24 @@ func (r *Reader) Files(ctx context.Context, shared *manifest.Shared) ([]*manifes
 // FilesAt returns the sources in some rows, with their headers, groups and values. Its cost does not depend on the
 // number of other sources.
 func (r *Reader) FilesAt(ctx context.Context, rows []int64) ([]*manifest.File, error) {
-	headers, groups, values := map[string]*manifest.Header{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
+	headers, groups, values := map[string]*manifest.FileHeader{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
+	shared := manifest.NewShared()
+	header := func(ctx context.Context, id string) (*manifest.FileHeader, error) {
+		h, err := r.Header(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		own := *h // others may use the one in the cache
+		own.Variables = slices.Clone(h.Variables)
+		return shared.Header(&own, nil), nil
+	}
 	files := make([]*manifest.File, len(rows))
 	for i, row := range rows {
 		s, err := r.Source(ctx, row)
 		if err != nil {
 			return nil, err
 		}
-		err = errors.Join(once(ctx, headers, s.Header, r.Header), once(ctx, groups, s.Groups, r.Groups))
+		err = errors.Join(once(ctx, headers, s.Header, header), once(ctx, groups, s.Groups, r.Groups))
 		for _, id := range s.Values {
 			if _, summed := Summed(id); !summed {
 				err = errors.Join(err, once(ctx, values, id, r.Values))
@@ -276,7 +286,7 @@ func once[T any](ctx context.Context, known map[string]T, id string, get func(co
 	return err
 }
 
-func byID[T any](all iter.Seq2[T, error], shared func(T) (string, T)) (map[string]T, error) {
+func byID[R, T any](all iter.Seq2[R, error], shared func(R) (string, T)) (map[string]T, error) {
 	out := map[string]T{}
 	for v, err := range all {
 		if err != nil {
@@ -289,7 +299,7 @@ func byID[T any](all iter.Seq2[T, error], shared func(T) (string, T)) (map[strin
 }
 
 // file joins a source with its rows in other tables.
-func (s *SourceRow) file(headers map[string]*manifest.Header, groups map[string]*manifest.GroupAttributes, values map[string]*manifest.Values) (*manifest.File, error) {
+func (s *SourceRow) file(headers map[string]*manifest.FileHeader, groups map[string]*manifest.GroupAttributes, values map[string]*manifest.Values) (*manifest.File, error) {
 	f := &manifest.File{Source: s.Source, Row: s.Row, Bytes: s.Bytes, Hidden: s.Hidden, Header: headers[s.Header], Groups: groups[s.Groups]}
 	switch {
 	case f.Groups == nil && s.Groups != "":
@@ -302,10 +312,10 @@ func (s *SourceRow) file(headers map[string]*manifest.Header, groups map[string]
 	// Callers can rely on a value, also for sources without attributes.
 	f.Groups = cmp.Or(f.Groups, &manifest.GroupAttributes{})
 	if f.Header == nil {
-		f.Header = &manifest.Header{}
+		f.Header = manifest.NewFileHeader(&manifest.Header{})
 		return f, nil
 	}
-	f.Values = make([]*manifest.Values, len(f.Header.Variables))
+	f.Values = make([]*manifest.Values, f.Header.Len())
 	for path, id := range s.Values {
 		i := f.Header.Find(path)
 		v, summed := Summed(id)

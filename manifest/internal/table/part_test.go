@@ -22,7 +22,7 @@ func testFiles(rng *rand.Rand, n int) (files []*manifest.File, refs []manifest.R
 	for i := range n {
 		f := &manifest.File{
 			Source: manifest.Source{URL: "/archive/" + string(rune('a'+i%26)), Size: 1000, Modified: time.Unix(int64(i), 5).UTC(), Format: "netCDF-4"},
-			Header: testHeader(10 + i%3), Groups: testGroups(i % 4), Values: []*manifest.Values{nil, shared}, Row: int64(len(refs)), Bytes: 17,
+			Header: manifest.NewFileHeader(testHeader(10 + i%3)), Groups: testGroups(i % 4), Values: []*manifest.Values{nil, shared}, Row: int64(len(refs)), Bytes: 17,
 		}
 		switch i % 10 {
 		case 3:
@@ -94,7 +94,7 @@ func TestPart(t *testing.T) {
 	}
 	for i, f := range files {
 		if f.Hidden { // which may have none when they are written
-			f.Header, f.Groups = &manifest.Header{}, &manifest.GroupAttributes{}
+			f.Header, f.Groups = manifest.NewFileHeader(&manifest.Header{}), &manifest.GroupAttributes{}
 		}
 		if !reflect.DeepEqual(got[i], files[i]) {
 			t.Fatalf("file %d:\ngot  %+v\nwant %+v", i, got[i], files[i])
@@ -166,7 +166,7 @@ func TestFilesOfMissingRows(t *testing.T) {
 	} {
 		var m memoryTables
 		m.add(manifest.Sources, 1, write(t, start(NewSources), row))
-		m.add(manifest.Headers, 1, write(t, start(NewHeaders), testHeader(1)))
+		m.add(manifest.Headers, 1, write(t, start(NewHeaders), fileHeaders(testHeader(1))...))
 		if _, err := m.reader(t, 0).Files(context.Background(), manifest.NewShared()); !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -185,7 +185,7 @@ func TestDocuments(t *testing.T) {
 	}
 	var m memoryTables
 	for kind, data := range map[manifest.TableKind][]byte{
-		manifest.Headers: write(t, start(NewHeaders), sorted(headers)...),
+		manifest.Headers: write(t, start(NewHeaders), fileHeaders(sorted(headers)...)...),
 		manifest.Groups:  write(t, start(NewGroups), sorted(groups)...),
 	} {
 		m.add(kind, 100, data)
@@ -208,6 +208,13 @@ func TestDocuments(t *testing.T) {
 	if _, err := r.Header(ctx, "none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing ID: %v", err)
 	}
+}
+
+func fileHeaders(headers ...*manifest.Header) (list []*manifest.FileHeader) {
+	for _, h := range headers {
+		list = append(list, manifest.NewFileHeader(h))
+	}
+	return list
 }
 
 func sorted[T any](rows map[string]T) []T {

@@ -81,22 +81,22 @@ func NewSourceRow(f *manifest.File) *SourceRow {
 	}
 	row.Header = f.Header.ID
 	for i, v := range f.Values {
-		if v == nil || i >= len(f.Header.Variables) {
+		if v == nil || i >= f.Header.Len() {
 			continue
 		}
 		if row.Values == nil {
 			row.Values = map[string]string{}
 		}
-		row.Values[f.Header.Variables[i].Path] = idOf(v)
+		row.Values[f.Header.Like().Variables[i].Path] = idOf(v)
 	}
 	for i, parts := range f.Parts {
-		if i < 0 || i >= len(f.Header.Variables) {
+		if i < 0 || i >= f.Header.Len() {
 			continue
 		}
 		if row.Parts == nil {
 			row.Parts = map[string][]manifest.Part{}
 		}
-		row.Parts[f.Header.Variables[i].Path] = parts
+		row.Parts[f.Header.Like().Variables[i].Path] = parts
 	}
 	return row
 }
@@ -252,12 +252,12 @@ func withKeys(values map[string]string, key func(string) string) map[string]stri
 
 // NewHeaders starts a table of headers. They have to come in the order of their IDs, without
 // duplicates.
-func NewHeaders(w io.Writer) *Writer[*manifest.Header] {
+func NewHeaders(w io.Writer) *Writer[*manifest.FileHeader] {
 	return headersIn(newTable(w, manifest.Headers, documentColumns))
 }
 
-func headersIn(b *builder) *Writer[*manifest.Header] {
-	return inOrder(b, func(h *manifest.Header) string { return h.ID }, func(b *builder, h *manifest.Header) error {
+func headersIn(b *builder) *Writer[*manifest.FileHeader] {
+	return inOrder(b, func(h *manifest.FileHeader) string { return h.ID }, func(b *builder, h *manifest.FileHeader) error {
 		return addDocument(b, h.ID, h)
 	})
 }

@@ -1,0 +1,239 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"iter"
+)
+
+// FileHeader is the header of a file, in little memory. Files of an archive often differ in the values of attributes:
+// each has its own scale_factor, actual_range or valid_min. So a FileHeader has a pointer to a header that many files
+// share, and the values in which its own header differs from that one:
+//
+//	like ──► Header of 40 variables, 50 KB      shared by all headers that differ from it only in values of attributes
+//	own      values, about 1 KB                 see appendOwn
+//
+// It never changes, so it is safe for concurrent use. Shared.Header makes FileHeaders that share memory.
+type FileHeader struct {
+	ID   string // of the header
+	like *Header
+	own  string
+}
+
+// NewFileHeader returns a FileHeader that shares nothing with others. The header must not change any more.
+func NewFileHeader(h *Header) *FileHeader { return &FileHeader{ID: h.ID, like: h} }
+
+// Like returns a header that differs from this one only in values of attributes: it has the same variables with the same
+// names and types of attributes, in the same order. Headers that share it differ in no more than that.
+func (h *FileHeader) Like() *Header { return h.like }
+
+// Expand returns the header. It makes a copy of each variable that differs from that of Like.
+func (h *FileHeader) Expand() *Header {
+	if h.own == "" {
+		return h.like
+	}
+	out := &Header{ID: h.ID, Dimensions: h.like.Dimensions, Variables: append([]*Variable(nil), h.like.Variables...)}
+	for i, own := range h.ownValues() {
+		out.Variables[i] = h.like.Variables[i].with(own)
+	}
+	return out
+}
+
+// Variable returns variable i of the header. If its attributes are those of Like, it is the variable of Like; otherwise
+// each call makes a new one.
+func (h *FileHeader) Variable(i int) *Variable {
+	v := h.like.Variables[i]
+	if own := h.Own(i); own != "" {
+		return v.with(own)
+	}
+	return v
+}
+
+// Own identifies the attributes of variable i among all headers with the same Like. It is empty if they are those of Like.
+func (h *FileHeader) Own(i int) string {
+	for at, own := range h.ownValues() {
+		if at >= i {
+			if at == i {
+				return own
+			}
+			break
+		}
+	}
+	return ""
+}
+
+// Len returns the number of variables.
+func (h *FileHeader) Len() int { return len(h.like.Variables) }
+
+// Dimensions returns the dimensions.
+func (h *FileHeader) Dimensions() []Dimension { return h.like.Dimensions }
+
+// Rows returns the number of refs of a file with this header.
+func (h *FileHeader) Rows() int64 { return h.like.Rows() }
+
+// Find returns the index of the variable with this path, or -1.
+func (h *FileHeader) Find(path string) int { return h.like.Find(path) }
+
+// MarshalJSON returns the JSON of the header.
+func (h *FileHeader) MarshalJSON() ([]byte, error) { return h.Expand().MarshalJSON() }
+
+// ownValues yields the index of each variable that differs from that of Like, and its values.
+func (h *FileHeader) ownValues() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for at, rest := 0, h.own; rest != ""; {
+			var skipped uint64
+			skipped, rest = cutUvarint(rest)
+			at += int(skipped)
+			var own string
+			if own, rest = cutText(rest); !yield(at, own) {
+				return
+			}
+		}
+	}
+}
+
+// appendOwn appends the values of attributes of h that differ from those of like, which has the same form. Variables
+// without such values have no part in it. All numbers are varints:
+//
+//	variable, minus the one before    length of the rest
+//	attribute, minus the one before   length of its value, and the value
+//	…                                 further attributes of the variable
+func appendOwn(dst []byte, h, like *Header) []byte {
+	last := 0
+	var values, value []byte
+	for i, v := range h.Variables {
+		values = values[:0]
+		lastAttribute := 0
+		for k := range v.Attributes {
+			if a, b := &v.Attributes[k], &like.Variables[i].Attributes[k]; !a.hasValueOf(b) {
+				values = binary.AppendUvarint(values, uint64(k-lastAttribute))
+				value = a.appendValue(value[:0])
+				values = appendBytes(values, value)
+				lastAttribute = k
+			}
+		}
+		if len(values) > 0 {
+			dst = appendBytes(binary.AppendUvarint(dst, uint64(i-last)), values)
+			last = i
+		}
+	}
+	return dst
+}
+
+// with returns the variable with other values of attributes.
+func (v *Variable) with(own string) *Variable {
+	out := *v
+	out.Attributes = append([]Attribute(nil), v.Attributes...)
+	for at := 0; own != ""; {
+		var skipped uint64
+		skipped, own = cutUvarint(own)
+		at += int(skipped)
+		var value string
+		value, own = cutText(own)
+		out.Attributes[at].setValue(value)
+	}
+	return &out
+}
+
+// hasValueOf reports whether two attributes of the same form have the same value.
+func (a *Attribute) hasValueOf(b *Attribute) bool {
+	if !bytes.Equal(a.Data, b.Data) || len(a.Texts) != len(b.Texts) || a.JSON != b.JSON {
+		return false
+	}
+	for i := range a.Texts {
+		if a.Texts[i] != b.Texts[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// appendValue appends the value of an attribute.
+func (a *Attribute) appendValue(dst []byte) []byte {
+	dst = binary.AppendUvarint(appendBytes(dst, a.Data), uint64(len(a.Texts)))
+	for _, text := range a.Texts {
+		dst = appendText(dst, text)
+	}
+	return append(dst, a.JSON...)
+}
+
+// setValue replaces the value by one that appendValue has made. The texts share the memory of value.
+func (a *Attribute) setValue(value string) {
+	data, value := cutText(value)
+	n, value := cutUvarint(value)
+	a.Data, a.Texts = nil, nil
+	if data != "" {
+		a.Data = []byte(data)
+	}
+	if n > 0 {
+		a.Texts = make([]string, n)
+	}
+	for i := range a.Texts {
+		a.Texts[i], value = cutText(value)
+	}
+	a.JSON = value
+}
+
+// cutUvarint cuts a number off a text.
+func cutUvarint(text string) (n uint64, rest string) {
+	for i := 0; i < len(text); i++ {
+		if n |= uint64(text[i]&0x7f) << (7 * i); text[i] < 0x80 {
+			return n, text[i+1:]
+		}
+	}
+	return n, ""
+}
+
+// cutText cuts a text off a text that begins with its length.
+func cutText(text string) (cut, rest string) {
+	n, rest := cutUvarint(text)
+	return rest[:n], rest[n:]
+}
+
+// form is a hash of everything in a header except the values of attributes.
+type form [sha256.Size]byte
+
+// formOf returns the form of a header. It uses the memory of scratch.
+func formOf(h *Header, scratch *[]byte) form {
+	key := h.appendDimensions((*scratch)[:0])
+	for _, v := range h.Variables {
+		key = v.appendElements(appendText(key, v.Path))
+		key = binary.AppendUvarint(key, uint64(len(v.Attributes)))
+		for i := range v.Attributes {
+			a := &v.Attributes[i]
+			key = appendType(appendText(key, a.Name), a.Type)
+			key = appendText(appendFlags(key, a.Scalar, a.JSON != ""), a.Unreadable)
+		}
+		key = v.appendStored(key)
+	}
+	*scratch = key
+	return sha256.Sum256(key)
+}
+
+// fileHeaders makes FileHeaders that share memory. The zero value is ready. It is not safe for concurrent use.
+type fileHeaders struct {
+	byForm    map[form]*Header
+	variables SharedVariables // headers of different forms often have equal variables too
+	scratch   []byte
+}
+
+// share returns the FileHeader of a header. If it has a new form, ready is called, unless it is nil, and the header is kept.
+// Otherwise nothing of the header is kept.
+func (f *fileHeaders) share(h *Header, ready func()) *FileHeader {
+	key := formOf(h, &f.scratch)
+	like := f.byForm[key]
+	if like == nil {
+		if ready != nil {
+			ready()
+		}
+		f.variables.Share(h)
+		if f.byForm == nil {
+			f.byForm = map[form]*Header{}
+		}
+		f.byForm[key] = h
+		return &FileHeader{ID: h.ID, like: h}
+	}
+	f.scratch = appendOwn(f.scratch[:0], h, like)
+	return &FileHeader{ID: h.ID, like: like, own: string(f.scratch)}
+}
