@@ -28,16 +28,17 @@ var (
 // wordsOfFlags returns the words that a flag accepts, by the name of the flag.
 func wordsOfFlags() map[string][]string {
 	return map[string][]string{
-		"names":      words(nameWords),
-		"grib-index": words(indexUses),
-		"grib-times": words(gribTimes),
-		"missing":    words(missings),
-		"pad":        words(pads),
-		"coords":     words(coords),
-		"overlap":    words(overlaps),
-		"codec":      words(codecs),
-		"log-format": {"text", "json"},
-		"format":     {"3", "2"},
+		"names":       words(nameWords),
+		"grib-index":  words(indexUses),
+		"grib-times":  words(gribTimes),
+		"missing":     words(missings),
+		"pad":         words(pads),
+		"coords":      words(coords),
+		"overlap":     words(overlaps),
+		"codec":       words(codecs),
+		"log-format":  {"text", "json"},
+		"format":      {"3", "2"},
+		"conventions": {"all", "multiscales", "proj", "spatial"},
 	}
 }
 

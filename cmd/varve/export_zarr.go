@@ -26,6 +26,7 @@ type exportZarrOptions struct {
 	resultOptions
 	chunks, shards []string
 	codec, memory  string
+	conventions    []string
 	padded         bool
 }
 
@@ -42,12 +43,16 @@ Some clients, such as GDAL and TensorStore, have only the codecs of Zarr's speci
 shuffle of netCDF-4. With --codec, all chunks have these codecs; chunks that already have them are
 copied. The output names what such clients still cannot read, such as chunks of several lengths.
 
+With --conventions, attributes describe where the cells of grids are, for GDAL and other GIS
+programs: see docs/how-to/gis.md. The output says which grids cannot be described, and why.
+
 If the command is interrupted, run it again: it continues. At the end, every file is read back
 and compared; object stores verify the checksums of uploads. With --append, an existing copy
 gets the chunks that are new in OUT.`,
 		Example: `  varve export zarr sst.varve sst.zarr
   varve export zarr sst.varve sst.zarr --chunks time=1,lat=90,lon=90 --shards time=30,lat=360,lon=720
   varve export zarr sst.varve sst.zarr --codec blosc --chunks time=31
+  varve export zarr sst.varve sst.zarr --conventions spatial,proj
   varve export zarr sst.varve sst.zarr --append
   varve export zarr sst.varve s3://bucket/sst.zarr`,
 		Args: cobra.ExactArgs(2),
@@ -63,6 +68,7 @@ gets the chunks that are new in OUT.`,
 	flags.StringArrayVar(&opts.chunks, "chunks", nil, "declare chunks: `[ARRAY:]DIM=N[,DIM=N...]`, or DIM=N+N+N; ARRAY may be a glob")
 	flags.StringArrayVar(&opts.shards, "shards", nil, "declare shards of these lengths: `[ARRAY:]DIM=N[,DIM=N...]`")
 	flags.StringVar(&opts.codec, "codec", "keep", "use this `codec`, which every client has: zstd, gzip, blosc or none; keep: as in the files")
+	addConventions(flags, &opts.conventions)
 	flags.IntVar(&opts.Format, "format", 3, "write this Zarr `format`: 3 or 2")
 	flags.StringVar(&opts.memory, "memory", "512MiB", "use about this `size` of memory: bytes, or with KiB, MiB, GiB")
 	addNumber(flags, &opts.Workers, 0, "workers", "copy this `number` of regions at once (default: number of cores; object stores: 16)")
@@ -81,6 +87,12 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 	}
 	if err == nil {
 		err = choose(&opts.Compressor, "codec", opts.codec, codecs)
+	}
+	if err == nil {
+		opts.Conventions, err = parseConventions(opts.conventions)
+	}
+	if err == nil && opts.Format == 2 && len(opts.Conventions) > 0 {
+		err = errors.New("--conventions: they are of format 3; leave out --format 2")
 	}
 	if err != nil {
 		return usageError{err}
@@ -126,9 +138,11 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		Appended  bool   `json:"appended"`
 		// Extensions is the parts that clients with core features only cannot read.
 		Extensions items[extension] `json:"extensions"`
-	}{args[1], r.Arrays, r.Verbatim, r.Inner, r.Encoded, r.Missing, r.Resumed, r.Bytes, r.Appended, extensionsOf(r)}
+		// Conventions is what --conventions describes.
+		Conventions conventionsJSON `json:"conventions"`
+	}{args[1], r.Arrays, r.Verbatim, r.Inner, r.Encoded, r.Missing, r.Resumed, r.Bytes, r.Appended, extensionsOf(r), conventionsOf(r.Description)}
 	return opts.print(out, doc, fmt.Sprintf("%s: %s: %s copied verbatim%s, %s re-encoded, %s missing (fill value), %s\n%s", args[1], plural(int64(r.Arrays), "array", "arrays"),
-		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes), opts.describe(r))+describePadded(s, opts.padded))
+		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes), opts.describe(r))+describeConventions(opts.Conventions, r.Description)+describePadded(s, opts.padded))
 }
 
 // extension is a part of a copied array that is outside Zarr's core specification.

@@ -34,6 +34,7 @@ type serveOptions struct {
 	cacheBytes        int64
 	padded            bool
 	subChunks         []string
+	conventions       []string
 }
 
 func newServeCommand() *cobra.Command {
@@ -58,6 +59,8 @@ A new snapshot is served from / as soon as it is published, if it extends the se
 not, clients that are open would read wrong chunks: the server keeps the old snapshot and logs why.
 With --sub-chunks a client that needs one point of a large chunk transfers and decodes only a small
 chunk, which the server makes. Run "varve index" first: then it decodes only a part of the stored chunk.
+
+With --conventions, attributes describe where the cells of grids are, as in "varve export zarr".
 
 The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 		Example: `  varve serve sst.varve --listen 127.0.0.1:8000
@@ -88,6 +91,7 @@ The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 	opts.connections = 16384
 	addNumber(f, &opts.connections, 1, "connections", "accept this `number` of connections at once")
 	f.StringArrayVar(&opts.subChunks, "sub-chunks", nil, "serve smaller chunks: `ARRAY=SHAPE`, or auto for all arrays with access points")
+	addConventions(f, &opts.conventions)
 	opts.cacheBytes = 128 << 20
 	addNumber(f, &opts.cacheBytes, 0, "cache", "cache this number of `bytes` of chunks in memory")
 	return cmd
@@ -151,6 +155,9 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	log := opts.logger(messages)
 	o := serve.Options{Base: opts.base, Store: opts.store(), Reload: opts.reloading(), PerClient: opts.perClient, Proxied: opts.proxied, Log: log, Access: access}
 	if o.SubChunks, err = parseSubChunks(opts.subChunks); err != nil {
+		return usageError{err}
+	}
+	if o.Conventions, err = parseConventions(opts.conventions); err != nil {
 		return usageError{err}
 	}
 	o.STAC = func(ctx context.Context, w io.Writer, s *store.Store, id, href string) error {

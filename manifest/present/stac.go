@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -177,53 +176,12 @@ func geometry(box []float64) any {
 	return map[string]any{"type": "MultiPolygon", "coordinates": []any{ring(box[0], 180), ring(-180, box[2])}}
 }
 
-// cubeRole is what a coordinate is of.
-type cubeRole int
-
-const (
-	otherRole cubeRole = iota
-	longitudeRole
-	latitudeRole
-	xRole
-	yRole
-	zRole
-	timeRole
-)
-
-// roles are the standard names and the values of axis that CF gives to coordinates.
-var (
-	standardRoles = map[string]cubeRole{"longitude": longitudeRole, "latitude": latitudeRole, "projection_x_coordinate": xRole, "projection_y_coordinate": yRole}
-	axisRoles     = map[string]cubeRole{"X": xRole, "Y": yRole, "Z": zRole}
-	longitudes    = []string{"degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"}
-	latitudes     = []string{"degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"}
-)
-
-func roleOf(a *store.Array) cubeRole {
-	attributes := a.Schema().Attributes
-	units := cf.TextIn(attributes, "units")
-	_, isTime, err := cf.UnitsOf(cf.VariableOf(a.Path(), a.Schema()))
-	positive := cf.TextIn(attributes, "positive")
-	switch role := standardRoles[cf.TextIn(attributes, "standard_name")]; {
-	case isTime && err == nil:
-		return timeRole
-	case role != otherRole:
-		return role
-	case slices.Contains(longitudes, units):
-		return longitudeRole
-	case slices.Contains(latitudes, units):
-		return latitudeRole
-	case strings.EqualFold(positive, "up"), strings.EqualFold(positive, "down"):
-		return zRole
-	}
-	return axisRoles[cf.TextIn(attributes, "axis")]
-}
-
 // keyOf returns the name of an array or a dimension in a document: its path without the first slash.
 func keyOf(group, name string) string { return strings.TrimPrefix(path.Join(group, name), "/") }
 
 // add adds an array, its dimensions, and what its values say about the dataset.
 func (c *cube) add(ctx context.Context, a *store.Array) error {
-	group, name, role := path.Dir(a.Path()), path.Base(a.Path()), roleOf(a)
+	group, name, role := path.Dir(a.Path()), path.Base(a.Path()), cf.RoleOf(a.Path(), a.Schema())
 	dims := []string{}
 	for axis, n := range a.Grid().Shape() {
 		key := keyOf(group, a.Schema().Dim(axis))
@@ -236,12 +194,12 @@ func (c *cube) add(ctx context.Context, a *store.Array) error {
 	isIndex := cf.IsCoordinate(a)
 	if !isIndex {
 		kind := "data"
-		if role == longitudeRole || role == latitudeRole {
+		if role == cf.LongitudeRole || role == cf.LatitudeRole {
 			kind = "auxiliary"
 		}
 		c.Variables[keyOf(group, name)] = stacVariable{Dimensions: dims, Type: kind, Description: about, Unit: unit}
 	}
-	if !isIndex && role != longitudeRole && role != latitudeRole {
+	if !isIndex && role != cf.LongitudeRole && role != cf.LatitudeRole {
 		return nil
 	}
 	low, high, ok, err := ends(ctx, a)
@@ -269,13 +227,13 @@ func ends(ctx context.Context, a *store.Array) (low, high Number, ok bool, err e
 }
 
 // extend makes the extents of the dataset include the values of a coordinate.
-func (c *cube) extend(role cubeRole, low, high Number) error {
+func (c *cube) extend(role cf.Role, low, high Number) error {
 	switch role {
-	case longitudeRole:
+	case cf.LongitudeRole:
 		c.west, c.east = union(c.west, c.east, low.Float, high.Float)
-	case latitudeRole:
+	case cf.LatitudeRole:
 		c.south, c.north = union(c.south, c.north, low.Float, high.Float)
-	case timeRole:
+	case cf.TimeRole:
 		begin, err := stacTime(low.Time)
 		if err != nil {
 			return err
@@ -301,16 +259,16 @@ func union(low, high, a, b float64) (float64, float64) {
 }
 
 // dimensionOf describes the dimension of a coordinate.
-func dimensionOf(role cubeRole, low, high Number, unit, about string) (stacDimension, error) {
+func dimensionOf(role cf.Role, low, high Number, unit, about string) (stacDimension, error) {
 	d := stacDimension{Type: "coordinate", Extent: []any{low, high}, Unit: unit, Description: about}
 	switch role {
-	case longitudeRole, xRole:
+	case cf.LongitudeRole, cf.XRole:
 		d.Type, d.Axis = "spatial", "x"
-	case latitudeRole, yRole:
+	case cf.LatitudeRole, cf.YRole:
 		d.Type, d.Axis = "spatial", "y"
-	case zRole:
+	case cf.ZRole:
 		d.Type, d.Axis = "spatial", "z"
-	case timeRole:
+	case cf.TimeRole:
 		begin, err := stacTime(low.Time)
 		if err != nil {
 			return d, err
@@ -318,7 +276,7 @@ func dimensionOf(role cubeRole, low, high Number, unit, about string) (stacDimen
 		end, err := stacTime(high.Time)
 		return stacDimension{Type: "temporal", Extent: []any{begin, end}, Description: about}, err
 	}
-	if role == longitudeRole || role == latitudeRole {
+	if role == cf.LongitudeRole || role == cf.LatitudeRole {
 		d.Unit, d.ReferenceSystem = "", 4326
 	}
 	return d, nil

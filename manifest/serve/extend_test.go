@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"varve/manifest"
+	"varve/manifest/conventions"
 )
 
 // sharded returns the document with a sharding codec.
@@ -58,7 +59,7 @@ func TestExtension(t *testing.T) {
 			for path, doc := range arrays {
 				d.add(t, path, doc, func(int64) manifest.ChunkKind { return manifest.Reencoded })
 			}
-			s, err := newSite(t.Context(), "", d, SubChunks{}, nil, slog.New(slog.DiscardHandler))
+			s, err := newSite(t.Context(), "", d, SubChunks{}, &conventions.Description{}, nil, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,16 +80,16 @@ func TestExtension(t *testing.T) {
 func TestExtensionThatFails(t *testing.T) {
 	old, now := newFake(t), newFake(t)
 	log := slog.New(slog.DiscardHandler)
-	a, err := newSite(t.Context(), "", old, SubChunks{}, nil, log)
+	a, err := newSite(t.Context(), "", old, SubChunks{}, &conventions.Description{}, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := newSite(t.Context(), "", now, SubChunks{}, nil, log)
+	b, err := newSite(t.Context(), "", now, SubChunks{}, &conventions.Description{}, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now.arrays = now.arrays[:0]
-	if c, err := newSite(t.Context(), "", now, SubChunks{}, nil, log); err != nil {
+	if c, err := newSite(t.Context(), "", now, SubChunks{}, &conventions.Description{}, nil, log); err != nil {
 		t.Fatal(err)
 	} else if why, _ := newExtension(a, c).check(t.Context(), inFull); why != "/big is no longer in this view" {
 		t.Errorf("the first missing array: %q", why)

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"varve/manifest/conventions"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -44,6 +45,8 @@ type Options struct {
 	Body time.Duration
 	// SubChunks says which arrays are served with smaller chunks than the stored ones.
 	SubChunks SubChunks
+	// Conventions are the conventions of Zarr by which the views in format 3 describe arrays and groups.
+	Conventions conventions.Set
 	// Tokens are the users who may read; nil admits everyone. /healthz needs no token.
 	Tokens *Tokens
 	// PerClient limits the requests of one client that are answered at once; 0 means no limit. More requests wait. A
@@ -205,9 +208,13 @@ func (h *Handler) load(ctx context.Context, p *mount, opts store.Options) (*site
 		h.metrics.loads.WithLabelValues("failed").Inc()
 		return nil, err
 	}
-	s, err := newSite(life, p.name, data, h.opts.SubChunks, h.limits, h.opts.Log)
+	described, err := h.describe(life, p, data)
+	var s *site
+	if err == nil {
+		s, err = newSite(life, p.name, data, h.opts.SubChunks, described, h.limits, h.opts.Log)
+	}
 	if err != nil {
-		// newSite failed: close the data here, because nothing else refers to it.
+		// There is no site: close the data here, because nothing else refers to it.
 		h.metrics.loads.WithLabelValues("failed").Inc()
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.dir, err), data.Close())
 	}
@@ -216,6 +223,22 @@ func (h *Handler) load(ctx context.Context, p *mount, opts store.Options) (*site
 	}
 	h.metrics.loads.WithLabelValues("done").Inc()
 	return s, nil
+}
+
+// describe returns the attributes of Options.Conventions, and logs what they do not describe.
+func (h *Handler) describe(ctx context.Context, p *mount, data dataset) (*conventions.Description, error) {
+	st, ok := data.(storeDataset)
+	if !ok || len(h.opts.Conventions) == 0 {
+		return &conventions.Description{}, nil
+	}
+	d, err := conventions.Describe(ctx, st.Store, h.opts.Conventions)
+	if err != nil {
+		return nil, fmt.Errorf("conventions %s: %w", h.opts.Conventions, err)
+	}
+	for _, o := range d.Omitted {
+		h.opts.Log.Info("not described", "manifest", p.dir, "convention", o.Convention, "path", o.Path, "why", o.Why)
+	}
+	return d, nil
 }
 
 // Snapshots returns, for each manifest, its folder and the path of the current snapshot's own address.

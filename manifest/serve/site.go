@@ -4,8 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+
+	"varve/manifest/conventions"
+	"varve/zarrjson"
 )
 
 // site is an open snapshot of a manifest. Its users are the addresses that serve it, and requests. It is closed when
@@ -26,7 +30,7 @@ type site struct {
 	users users // requests, addresses, and the function that opened it
 }
 
-func newSite(ctx context.Context, name string, data dataset, sub SubChunks, l *limits, log *slog.Logger) (*site, error) {
+func newSite(ctx context.Context, name string, data dataset, sub SubChunks, described *conventions.Description, l *limits, log *slog.Logger) (*site, error) {
 	members, err := sub.apply(ctx, data, log)
 	if err != nil {
 		return nil, err
@@ -41,17 +45,47 @@ func newSite(ctx context.Context, name string, data dataset, sub SubChunks, l *l
 		}
 	}
 	tag := data.Snapshot().ID + sub.String()
+	plain := nodes
+	nodes = describedNodes(nodes, described)
 	v3, err := newV3(nodes, tag)
 	if err != nil {
 		return nil, err
 	}
 	s := &site{name: name, data: data, nodes: nodes, v3: v3, cut: cutKeys(nodes), origins: newOrigins(), limits: l}
-	s.v2 = sync.OnceValues(func() (*view, error) { return newV2(nodes, tag) })
+	s.v2 = sync.OnceValues(func() (*view, error) { return newV2(plain, tag) })
 	s.regular = sync.OnceValues(func() (*view, error) { return newRegular(nodes, tag, data.Once) })
 	s.core = sync.OnceValues(func() (*view, error) { return newCore(nodes, tag, data.Once) })
 	s.users.Store(1)
 	return s, nil
 }
+
+// describedNodes returns nodes with the attributes that describe them.
+func describedNodes(nodes []node, d *conventions.Description) []node {
+	if len(d.Arrays)+len(d.Groups) == 0 {
+		return nodes
+	}
+	nodes = slices.Clone(nodes)
+	for i := range nodes {
+		n := &nodes[i]
+		if attributes, ok := d.Groups["/"+n.path]; ok && n.array == nil {
+			n.group = attributes
+		}
+		if attributes, ok := d.Arrays["/"+n.path]; ok && n.array != nil {
+			schema := *n.array.Schema()
+			schema.Attributes = attributes
+			n.array = redeclared{n.array, &schema}
+		}
+	}
+	return nodes
+}
+
+// redeclared is an array with other attributes.
+type redeclared struct {
+	array
+	schema *zarrjson.Array
+}
+
+func (r redeclared) Schema() *zarrjson.Array { return r.schema }
 
 // enter adds a user and reports whether the site is still open. The user calls leave.
 func (s *site) enter() bool { return s.users.enter() }

@@ -64,7 +64,7 @@ func (c *copier) extend(ctx context.Context, begun []byte) error {
 	is := c.state()
 	is.Snapshot = was.Snapshot
 	if x, _ := json.Marshal(is); string(x) != string(b) {
-		return &manifest.ExistsError{Name: dest, Why: "was copied with other chunks, shards, padding or another format; append with the same"}
+		return &manifest.ExistsError{Name: dest, Why: "was copied with other chunks, shards, padding, conventions or another format; append with the same"}
 	}
 	if c.opts.Manifest == nil {
 		return fmt.Errorf("%s: nothing can be appended without the manifest's folder: %w", dest, errors.ErrUnsupported)

@@ -25,6 +25,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/conventions"
 	"varve/manifest/export/internal/progress"
 	"varve/manifest/repo"
 	"varve/manifest/store"
@@ -42,6 +43,8 @@ type Options struct {
 	// Compressor selects codecs of Zarr's core specification, which every client has, with this compressor. Chunks that
 	// are stored with these codecs are copied unchanged. Empty means the codecs of the source.
 	Compressor codec.Compressor
+	// Conventions are the conventions of Zarr by which arrays and groups are described. They need format 3.
+	Conventions conventions.Set
 	// Memory bounds the memory for chunks in bytes, in addition to the store's cache; 0 means 256 MiB.
 	Memory int64
 	// Workers is the number of boxes copied concurrently; 0 means GOMAXPROCS, and at least 16 for object
@@ -76,6 +79,8 @@ type Result struct {
 	Appended bool
 	// Extensions are the parts of the copy that are outside Zarr's core specification, in format 3.
 	Extensions []Extension
+	// Description is the attributes of Options.Conventions.
+	Description *conventions.Description
 }
 
 // Extension is a part of an array's schema that is outside Zarr's core specification, so that some clients cannot read
@@ -102,6 +107,9 @@ func (o *Options) defaults(dest string) (*Options, error) {
 	}
 	if d.Format != 2 && d.Format != 3 {
 		return nil, fmt.Errorf("format %d of Zarr; known are 2 and 3: %w", d.Format, errors.ErrUnsupported)
+	}
+	if d.Format == 2 && len(d.Conventions) > 0 {
+		return nil, fmt.Errorf("the conventions %s are of format 3 of Zarr: %w", d.Conventions, errors.ErrUnsupported)
 	}
 	if d.Memory <= 0 {
 		d.Memory = defaultMemory
@@ -135,13 +143,25 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	if c.arrays, err = targets(s, o); err != nil {
 		return nil, err
 	}
-	if c.documents, err = documents(s.Groups(), c.arrays, o); err != nil {
+	described, err := conventions.Describe(ctx, s, o.Conventions)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range c.arrays {
+		if attributes, ok := described.Arrays[t.spec.Path]; ok {
+			t.schema.Attributes = attributes
+		}
+	}
+	if c.documents, err = documents(described.In(s.Groups()), c.arrays, o); err != nil {
 		return nil, err
 	}
 	if c.home, ctx, err = openHome(ctx, dest, o); err != nil {
 		return nil, err
 	}
 	result, err := c.do(ctx)
+	if result != nil {
+		result.Description = described
+	}
 	return result, c.home.close(err)
 }
 
@@ -174,9 +194,10 @@ type state struct {
 	Shards   []Edges `json:"shards,omitempty"`
 	Padded   bool    `json:"padded,omitempty"`
 
-	Compressor codec.Compressor `json:"compressor,omitempty"`
+	Compressor  codec.Compressor `json:"compressor,omitempty"`
+	Conventions conventions.Set  `json:"conventions,omitempty"`
 }
 
 func (c *copier) state() state {
-	return state{manifest.Version, c.snapshot.ID, c.opts.Format, c.opts.Chunks, c.opts.Shards, c.snapshot.HasPadding(), c.opts.Compressor}
+	return state{manifest.Version, c.snapshot.ID, c.opts.Format, c.opts.Chunks, c.opts.Shards, c.snapshot.HasPadding(), c.opts.Compressor, c.opts.Conventions}
 }

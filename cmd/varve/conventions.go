@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"varve/manifest/conventions"
+)
+
+// addConventions adds the flag by which users ask for conventions of Zarr.
+func addConventions(f *pflag.FlagSet, to *[]string) {
+	f.StringSliceVar(to, "conventions", nil, "describe grids by these `conventions` of Zarr: spatial, proj, multiscales, or all")
+}
+
+// parseConventions returns the conventions of the flag.
+func parseConventions(names []string) (conventions.Set, error) {
+	set, err := conventions.Parse(names)
+	if err != nil {
+		return nil, fmt.Errorf("--conventions %w", err)
+	}
+	return set, nil
+}
+
+// conventionsJSON is what conventions describe, in the output of a command.
+type conventionsJSON struct {
+	Arrays  int                         `json:"arrays"`
+	Groups  int                         `json:"groups"`
+	Assumed items[string]               `json:"assumed"`
+	Omitted items[conventions.Omission] `json:"omitted"`
+}
+
+func conventionsOf(d *conventions.Description) conventionsJSON {
+	return conventionsJSON{len(d.Arrays), len(d.Groups), d.Assumed, d.Omitted}
+}
+
+// describeConventions says what is described, and what is not.
+func describeConventions(asked conventions.Set, d *conventions.Description) string {
+	if len(asked) == 0 {
+		return ""
+	}
+	const shown = 10
+	var b strings.Builder
+	fmt.Fprintf(&b, "described by %s: %s", asked, plural(int64(len(d.Arrays)), "array", "arrays"))
+	if len(d.Groups) > 0 {
+		fmt.Fprintf(&b, ", %s", plural(int64(len(d.Groups)), "group with levels", "groups with levels"))
+	}
+	b.WriteString("\n")
+	if len(d.Assumed) > 0 {
+		fmt.Fprintf(&b, "  WGS 84 is assumed, because there is no grid mapping: %s", strings.Join(d.Assumed[:min(shown, len(d.Assumed))], ", "))
+		if more := len(d.Assumed) - shown; more > 0 {
+			fmt.Fprintf(&b, " and %d more", more)
+		}
+		b.WriteString("\n")
+	}
+	for _, o := range d.Omitted[:min(shown, len(d.Omitted))] {
+		fmt.Fprintf(&b, "  not %s: %s: %s\n", o.Convention, o.Path, o.Why)
+	}
+	if more := len(d.Omitted) - shown; more > 0 {
+		fmt.Fprintf(&b, "  and %d more: see --json\n", more)
+	}
+	return b.String()
+}

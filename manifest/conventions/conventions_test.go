@@ -1,0 +1,260 @@
+package conventions
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"varve/fixtures/classic"
+	"varve/manifest"
+	"varve/manifest/ingest"
+	"varve/manifest/store"
+	"varve/zarrjson"
+)
+
+func text(pairs ...string) (list []classic.Attribute) {
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, classic.Attribute{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return list
+}
+
+// addLevel adds an array with dimensions and coordinates of its own: n × n cells of a size, from the corner (0, 0).
+func addLevel(f *classic.File, name string, n int, size float64, attributes ...string) {
+	centres := make([]float64, n)
+	for i := range centres {
+		centres[i] = (float64(i) + 0.5) * size
+	}
+	y, x := "y"+name, "x"+name
+	f.Dims = append(f.Dims, classic.Dim{Name: y, Length: n}, classic.Dim{Name: x, Length: n})
+	f.Vars = append(f.Vars,
+		classic.Var{Name: y, Dims: []string{y}, Attributes: text("units", "degrees_north"), Data: centres},
+		classic.Var{Name: x, Dims: []string{x}, Attributes: text("units", "degrees_east"), Data: slices.Clone(centres)},
+		classic.Var{Name: name, Dims: []string{y, x}, Attributes: text(attributes...), Data: make([]float32, n*n)})
+}
+
+// built returns the store of one file.
+func built(t *testing.T, f *classic.File) *store.Store {
+	t.Helper()
+	dir := t.TempDir()
+	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "a.varve")
+	if err := f.Write(name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: []string{name}}, Writer: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), out, &store.Options{Trusted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+func describe(t *testing.T, f *classic.File, set ...Name) *Description {
+	t.Helper()
+	d, err := Describe(t.Context(), built(t, f), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// valuesOf returns attributes as JSON values.
+func valuesOf(t *testing.T, a zarrjson.Attributes) (values map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(a.JSON(), &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// declared returns the names of the conventions that attributes declare.
+func declared(values map[string]any) (names []string) {
+	list, _ := values["zarr_conventions"].([]any)
+	for _, item := range list {
+		names = append(names, item.(map[string]any)["name"].(string))
+	}
+	return names
+}
+
+// TestDescribe checks the attributes of an array for each convention that is asked for.
+func TestDescribe(t *testing.T) {
+	f := &classic.File{}
+	addLevel(f, "v", 4, 10, "long_name", "a variable")
+	spatial := map[string]any{"spatial:dimensions": []any{"yv", "xv"}, "spatial:shape": []any{4., 4.}, "spatial:bbox": []any{0., 0., 40., 40.},
+		"spatial:transform_type": "affine", "spatial:registration": "pixel", "spatial:transform": []any{10., 0., 0., 0., 10., 0.}}
+	for _, c := range []struct {
+		set   []Name
+		names []string
+		want  []map[string]any
+	}{
+		{Names, []string{"spatial", "proj"}, []map[string]any{spatial, {"proj:code": "EPSG:4326"}}},
+		{[]Name{Spatial}, []string{"spatial"}, []map[string]any{spatial}},
+		{[]Name{Proj}, []string{"proj"}, []map[string]any{{"proj:code": "EPSG:4326"}}},
+	} {
+		d := describe(t, f, c.set...)
+		got := valuesOf(t, d.Arrays["/v"])
+		if names := declared(got); !slices.Equal(names, c.names) {
+			t.Errorf("%v: it declares %v", c.set, names)
+		}
+		n := 2 // with long_name and zarr_conventions
+		for _, want := range c.want {
+			for name, value := range want {
+				n++
+				if !reflect.DeepEqual(got[name], value) {
+					t.Errorf("%v: %s is %v, want %v", c.set, name, got[name], value)
+				}
+			}
+		}
+		if len(got) != n || len(d.Arrays) != 1 || len(d.Groups) != 0 || len(d.Omitted) != 0 {
+			t.Errorf("%v: %v, %+v", c.set, got, d)
+		}
+		if isAssumed := slices.Contains(c.set, Proj); isAssumed != slices.Equal(d.Assumed, []string{"/v"}) {
+			t.Errorf("%v: WGS 84 is assumed for %v", c.set, d.Assumed)
+		}
+	}
+	if d := describe(t, f); len(d.Arrays) != 0 {
+		t.Errorf("without a convention: %+v", d)
+	}
+}
+
+// TestOmitted checks that arrays without a grid are named with the reason, once.
+func TestOmitted(t *testing.T) {
+	f := &classic.File{}
+	addLevel(f, "v", 1, 10)
+	addLevel(f, "w", 3, 10, "grid_mapping", "crs")
+	f.Vars = append(f.Vars, classic.Var{Name: "t", Data: []float64{1}})
+	d := describe(t, f, Names...)
+	want := []Omission{{"/v", Spatial, "has 1 values"}, {"/w", Proj, "is not in the dataset"}}
+	if len(d.Omitted) != len(want) || len(d.Arrays) != 1 {
+		t.Fatalf("%+v", d)
+	}
+	for _, w := range want {
+		if !slices.ContainsFunc(d.Omitted, func(o Omission) bool {
+			return o.Path == w.Path && o.Convention == w.Convention && strings.Contains(o.Why, w.Why)
+		}) {
+			t.Errorf("want %+v\nin %+v", w, d.Omitted)
+		}
+	}
+}
+
+// TestLevels checks which arrays with numbers as names are levels. TestInteropConventions of package zarr has groups.
+func TestLevels(t *testing.T) {
+	type size struct {
+		n    int
+		step float64
+	}
+	for _, c := range []struct {
+		what   string
+		levels []size
+		scales []float64 // of the layout, or
+		why    string    // why there is none
+	}{
+		{"powers of two", []size{{16, 1}, {8, 2}, {4, 4}}, []float64{1, 2, 2}, ""},
+		{"the coarsest first", []size{{4, 4}, {16, 1}}, []float64{1, 4}, ""},
+		{"an odd length", []size{{15, 1}, {8, 2}, {3, 6}}, []float64{1, 2, 3}, ""},
+		{"one", []size{{4, 1}}, nil, ""},
+		{"equal grids", []size{{4, 1}, {4, 1}}, nil, ""},
+		{"another extent", []size{{16, 1}, {4, 2}}, nil, "the cells of 1 are not a whole number of times larger than those of 0"},
+		{"not a whole number", []size{{15, 1}, {10, 1.5}}, nil, "not a whole number"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			f := &classic.File{}
+			for i, s := range c.levels {
+				addLevel(f, string(rune('0'+i)), s.n, s.step)
+			}
+			d := describe(t, f, Names...)
+			if c.why != "" {
+				if len(d.Groups) != 0 || len(d.Omitted) != 1 || d.Omitted[0].Path != "/" || !strings.Contains(d.Omitted[0].Why, c.why) {
+					t.Errorf("%+v", d)
+				}
+				return
+			}
+			if c.scales == nil {
+				if len(d.Groups)+len(d.Omitted) != 0 {
+					t.Errorf("%+v", d)
+				}
+				return
+			}
+			var got struct {
+				Multiscales struct{ Layout []item }
+			}
+			if err := json.Unmarshal(d.Groups["/"].JSON(), &got); err != nil {
+				t.Fatal(err)
+			}
+			var scales []float64
+			for i, l := range got.Multiscales.Layout {
+				scales = append(scales, l.Transform.Scale[0])
+				if l.Transform.Scale[0] != l.Transform.Scale[1] || l.Affine == nil || (i > 0) != (l.DerivedFrom != "") {
+					t.Errorf("%+v", l)
+				}
+			}
+			values := valuesOf(t, d.Groups["/"])
+			if !slices.Equal(scales, c.scales) || !slices.Equal(declared(values), []string{"multiscales", "spatial", "proj"}) || values["proj:code"] != "EPSG:4326" {
+				t.Errorf("%v: %s", scales, d.Groups["/"].JSON())
+			}
+		})
+	}
+}
+
+// TestKeeps checks that a convention that a dataset declares itself is kept, and that other entries stay.
+func TestKeeps(t *testing.T) {
+	for _, c := range []struct {
+		was   string
+		isNew bool
+		list  int
+	}{
+		{`{}`, true, 1},
+		{`{"zarr_conventions":[{"uuid":"689b58e2-cf7b-45e0-9fff-9cfc0883d6b4"}]}`, false, 1},
+		{`{"zarr_conventions":[{"schema_url":"https://raw.githubusercontent.com/zarr-conventions/spatial/refs/tags/v1/schema.json"}]}`, false, 1},
+		{`{"zarr_conventions":[{"uuid":"other"},3]}`, true, 3},
+		{`{"zarr_conventions":"text"}`, true, 1},
+	} {
+		attributes, err := zarrjson.ParseAttributes([]byte(c.was))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &writer{attributes: attributes}
+		if isNew := w.declare(Spatial); isNew != c.isNew || w.err != nil {
+			t.Errorf("%s: %t, %v", c.was, isNew, w.err)
+		}
+		if list, _ := valuesOf(t, w.attributes)["zarr_conventions"].([]any); len(list) != c.list {
+			t.Errorf("%s: %s", c.was, w.attributes.JSON())
+		}
+	}
+}
+
+// TestParse checks the names of conventions.
+func TestParse(t *testing.T) {
+	for in, want := range map[string]string{"": "", "proj,spatial,proj": "spatial,proj", "all": "spatial,proj,multiscales", "all,proj": "spatial,proj,multiscales"} {
+		got, err := Parse(strings.FieldsFunc(in, func(r rune) bool { return r == ',' }))
+		if err != nil || got.String() != want {
+			t.Errorf("%q: %v, %v", in, got, err)
+		}
+	}
+	if _, err := Parse([]string{"cf"}); err == nil {
+		t.Error("an unknown convention is accepted")
+	}
+}
+
+// TestIn checks that described groups are added to the groups of a dataset, in order.
+func TestIn(t *testing.T) {
+	attributes, err := zarrjson.ParseAttributes([]byte(`{"a":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &Description{Groups: map[string]zarrjson.Attributes{"/": attributes, "/b": attributes}}
+	was := []manifest.GroupSchema{{Path: "/"}, {Path: "/c"}}
+	var paths []string
+	for _, g := range d.In(was) {
+		paths = append(paths, g.Path+" "+string(g.Attributes.JSON()))
+	}
+	if want := []string{`/ {"a":1}`, `/b {"a":1}`, `/c {}`}; !slices.Equal(paths, want) || was[0].Attributes.Len() != 0 {
+		t.Errorf("%v, %v", paths, was)
+	}
+}

@@ -1,0 +1,211 @@
+package crs
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest/internal/cf"
+	"varve/zarrjson"
+)
+
+// Kind is what a system's coordinates are.
+type Kind int
+
+// The kinds.
+const (
+	Geographic Kind = iota // longitudes and latitudes in degrees
+	Rotated                // longitudes and latitudes in degrees, relative to a rotated pole
+	Projected              // positions on a plane
+)
+
+// CRS is a coordinate reference system. Exactly one of Code and WKT2 is set.
+type CRS struct {
+	Code string // an authority and a number, such as EPSG:32633
+	WKT2 string // ISO 19162:2019
+	Kind Kind
+	// Unit is the unit of the coordinates of a Projected system in metres. It is 0 if only a code is known.
+	Unit float64
+	// Height is the height of a satellite in metres: coordinates that are angles are multiplied by it. 0 means that coordinates
+	// are no angles.
+	Height float64
+}
+
+// WGS84 is the system of longitudes and latitudes without a grid mapping.
+var WGS84 = CRS{Code: "EPSG:4326", Kind: Geographic}
+
+// Text returns the code or the WKT 2.
+func (c *CRS) Text() string { return c.Code + c.WKT2 }
+
+// codePattern is the form of a code in the convention proj.
+var codePattern = regexp.MustCompile(`^[A-Z]+:[0-9]+$`)
+
+// Parse returns the system that the attributes of a grid mapping describe, or an errors.ErrUnsupported that says why they
+// describe none. units are those of the coordinates, which are also the units of a false easting.
+func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
+	p := params{attributes, strings.TrimSpace(units), 0}
+	p.unit = lengths[strings.ToLower(p.units)]
+	name := cf.TextIn(attributes, "grid_mapping_name")
+	var refused error
+	for _, key := range []string{"crs_wkt", "spatial_ref"} {
+		text := cf.TextIn(attributes, key)
+		if text == "" {
+			continue
+		}
+		c, err := ParseWKT(text)
+		if err == nil {
+			c.Height = p.height(c)
+			return c, nil
+		}
+		refused = errors.Join(refused, fmt.Errorf("%s: %w", key, err))
+	}
+	if code := p.code(); code != "" {
+		c := &CRS{Code: code, Kind: Projected}
+		if name == "latitude_longitude" {
+			c.Kind = Geographic
+		}
+		return c, nil
+	}
+	switch {
+	case name != "":
+		return fromCF(name, p)
+	case refused != nil:
+		return nil, refused
+	}
+	return nil, unsupported("it has neither crs_wkt, spatial_ref, epsg_code nor grid_mapping_name")
+}
+
+// code returns the code in the attribute epsg_code, which is a text such as EPSG:3031, or a number.
+func (p params) code() string {
+	if code := strings.ToUpper(p.text("epsg_code")); codePattern.MatchString(code) {
+		return code
+	} else if n, err := strconv.ParseUint(code, 10, 32); err == nil {
+		return fmt.Sprintf("EPSG:%d", n)
+	}
+	if n, ok := p.number("epsg_code"); ok && n > 0 && n == math.Trunc(n) && n < 1<<31 {
+		return fmt.Sprintf("EPSG:%d", int64(n))
+	}
+	return ""
+}
+
+// height returns the height of the satellite of a geostationary grid mapping.
+func (p params) height(c *CRS) float64 {
+	if h, ok := p.number("perspective_point_height"); ok && c.Kind == Projected && h > 0 && !math.IsInf(h, 0) {
+		return h
+	}
+	return 0
+}
+
+// Scale returns the factor from coordinates with these units to the coordinates of the system.
+func (c *CRS) Scale(units string) (float64, error) {
+	units = strings.TrimSpace(units)
+	if c.Kind != Projected {
+		if units == "" || isDegree(units) {
+			return 1, nil
+		}
+		return 0, unsupported("coordinates with the units %.40q are no longitudes and latitudes in degrees", units)
+	}
+	if angle, ok := angles[strings.ToLower(units)]; ok {
+		if c.Height == 0 {
+			return 0, unsupported("coordinates with the units %.40q need a grid mapping with perspective_point_height", units)
+		}
+		if c.Unit == 0 {
+			return 0, unsupported("coordinates with the units %.40q need a grid mapping with crs_wkt, not only a code", units)
+		}
+		return angle * c.Height / c.Unit, nil
+	}
+	length, known := lengths[strings.ToLower(units)]
+	switch {
+	case units == "", c.Unit == 0 && known && length < 1000:
+		return 1, nil // the units of the system
+	case !known:
+		return 0, unsupported("coordinates with the units %.40q", units)
+	case c.Unit == 0:
+		return length, nil // the codes of systems in kilometres are rare
+	}
+	return length / c.Unit, nil
+}
+
+func isDegree(units string) bool {
+	return strings.HasPrefix(units, "degree") || strings.EqualFold(units, "deg") || units == "°"
+}
+
+// Units of coordinates, in radians and in metres.
+var (
+	angles = map[string]float64{
+		"rad": 1, "radian": 1, "radians": 1, "microradian": 1e-6, "microradians": 1e-6,
+		"degree": math.Pi / 180, "degrees": math.Pi / 180,
+	}
+	lengths = map[string]float64{
+		"m": 1, "metre": 1, "metres": 1, "meter": 1, "meters": 1,
+		"km": 1000, "kilometre": 1000, "kilometres": 1000, "kilometer": 1000, "kilometers": 1000,
+		"ft": 0.3048, "foot": 0.3048, "feet": 0.3048, "us_survey_foot": 1200.0 / 3937, "us_survey_feet": 1200.0 / 3937, "us survey foot": 1200.0 / 3937,
+	}
+)
+
+// unsupported returns an errors.ErrUnsupported with a text.
+func unsupported(format string, args ...any) error {
+	return &refusal{fmt.Sprintf(format, args...)}
+}
+
+// refusal is an errors.ErrUnsupported whose text says everything.
+type refusal struct{ why string }
+
+func (r *refusal) Error() string { return r.why }
+func (r *refusal) Unwrap() error { return errors.ErrUnsupported }
+
+// params are the attributes of a grid mapping.
+type params struct {
+	attributes zarrjson.Attributes
+	units      string  // of the coordinates
+	unit       float64 // of the coordinates in metres; 0 if they are no lengths
+}
+
+// number returns an attribute that is one number.
+func (p params) number(name string) (float64, bool) {
+	list := p.numbers(name)
+	if len(list) != 1 {
+		return 0, false
+	}
+	return list[0], true
+}
+
+// numbers returns an attribute that is numbers, all of which are finite, or nil. Some writers store a number as a text.
+func (p params) numbers(name string) (list []float64) {
+	value, ok := p.attributes.Get(name)
+	if !ok {
+		return nil
+	}
+	if text, ok := cf.TextOf(value); ok {
+		for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+			f, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				return nil
+			}
+			list = append(list, f)
+		}
+		return finite(list)
+	}
+	a, ok := cf.AttributeOf(&zarrjson.Array{}, name, value)
+	if !ok || a.Type.Kind != codec.Float {
+		return nil
+	}
+	for at := 0; at < len(a.Data); at += a.Type.Size {
+		list = append(list, cf.Float(a.Type, a.Data[at:at+a.Type.Size]))
+	}
+	return finite(list)
+}
+
+// finite returns a list, or nil if a number of it is not finite.
+func finite(list []float64) []float64 {
+	for _, f := range list {
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil
+		}
+	}
+	return list
+}

@@ -1,0 +1,153 @@
+package crs
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"varve/zarrjson"
+)
+
+const (
+	wgs  = `"semi_major_axis":6378137,"inverse_flattening":298.257223563`
+	utm2 = `PROJCRS[\"UTM\",BASEGEOGCRS[\"WGS 84\",DATUM[\"WGS\",ELLIPSOID[\"WGS 84\",6378137,298.257223563]]],CONVERSION[\"UTM\",METHOD[\"Transverse Mercator\"]],` +
+		`CS[Cartesian,2],AXIS[\"(E)\",east],AXIS[\"(N)\",north],LENGTHUNIT[\"metre\",1]`
+	utm1      = `PROJCS[\"UTM\",GEOGCS[\"WGS 84\",DATUM[\"WGS_1984\",SPHEROID[\"WGS 84\",6378137,298.257223563]],UNIT[\"degree\",0.0174532925199433],AUTHORITY[\"EPSG\",\"4326\"]],PROJECTION[\"Transverse_Mercator\"],UNIT[\"metre\",1]`
+	equalArea = `{"grid_mapping_name":"lambert_azimuthal_equal_area","latitude_of_projection_origin":5,"longitude_of_projection_origin":20,` + wgs
+)
+
+// TestParse checks which system the attributes of a grid mapping describe. Package zarr compares what CF's parameters become
+// with GDAL.
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		what, attributes, units string
+		code                    string // or
+		wkt2                    string // a part of the text
+		kind                    Kind
+		scale                   float64 // of coordinates with these units
+	}{
+		{"WKT 2 with a code", `{"crs_wkt":"` + utm2 + `,ID[\"EPSG\",32633]]"}`, "m", "EPSG:32633", "", Projected, 1},
+		{"WKT 1 with a code", `{"spatial_ref":"` + utm1 + `,AUTHORITY[\"EPSG\",\"32633\"]]"}`, "km", "EPSG:32633", "", Projected, 1000},
+		{"WKT 2 without a code", `{"crs_wkt":"` + utm2 + `]"}`, "m", "", `PROJCRS["UTM"`, Projected, 1},
+		{"WKT 2 in feet", `{"crs_wkt":"` + strings.Replace(utm2, `LENGTHUNIT[\"metre\",1]`, `LENGTHUNIT[\"foot\",0.3048]`, 1) + `]"}`, "ft", "", "PROJCRS", Projected, 1},
+		{"WKT 1 without a code, and parameters", equalArea + `,"crs_wkt":"` + utm1 + `]"}`, "m", "", `METHOD["Lambert Azimuthal Equal Area",ID["EPSG",9820]]`, Projected, 1},
+		{"a code of another authority", `{"crs_wkt":"` + utm2 + `,ID[\"IAU_2015\",30100]]"}`, "m", "", "PROJCRS", Projected, 1},
+		{"a compound system", `{"crs_wkt":"COMPOUNDCRS[\"both\",` + utm2 + `],VERTCRS[\"height\"]]"}`, "m", "", "COMPOUNDCRS", Projected, 1},
+		{"a bound system", `{"crs_wkt":"BOUNDCRS[SOURCECRS[` + utm2 + `]],TARGETCRS[GEOGCRS[\"WGS 84\"]]]"}`, "m", "", "BOUNDCRS", Projected, 1},
+		{"a text as code", `{"epsg_code":"EPSG:3031"}`, "m", "EPSG:3031", "", Projected, 1},
+		{"a number as code", `{"epsg_code":3031,"grid_mapping_name":"polar_stereographic"}`, "", "EPSG:3031", "", Projected, 1},
+		{"a code in feet", `{"epsg_code":2263}`, "US_survey_foot", "EPSG:2263", "", Projected, 1},
+		{"longitudes and latitudes", `{"grid_mapping_name":"latitude_longitude"}`, "degrees_east", "EPSG:4326", "", Geographic, 1},
+		{"with the axes of WGS 84", `{"grid_mapping_name":"latitude_longitude",` + wgs + `}`, "degrees_east", "EPSG:4326", "", Geographic, 1},
+		{"on a sphere", `{"grid_mapping_name":"latitude_longitude","earth_radius":6371229}`, "degrees_east", "", `ELLIPSOID["unknown",6371229,0,`, Geographic, 1},
+		{"by the minor axis", `{"grid_mapping_name":"latitude_longitude","semi_major_axis":200,"semi_minor_axis":199}`, "", "", `,200,200,`, Geographic, 1},
+		{"a prime meridian", `{"grid_mapping_name":"latitude_longitude","longitude_of_prime_meridian":2.5,` + wgs + `}`, "", "", `PRIMEM["unknown",2.5,`, Geographic, 1},
+		{"a named datum", equalArea[:len(equalArea)-len(wgs)] + `"horizontal_datum_name":"WGS_1984"}`, "m", "", `DATUM["World Geodetic System 1984",ELLIPSOID["WGS 84",6378137,298.257223563,`, Projected, 1},
+		{"a false easting in kilometres", equalArea + `,"false_easting":500}`, "km", "", `PARAMETER["False easting",500000,`, Projected, 1000},
+		{"a parallel at the pole", `{"grid_mapping_name":"polar_stereographic","straight_vertical_longitude_from_pole":0,"standard_parallel":90,` + wgs + `}`, "m", "",
+			`METHOD["Polar Stereographic (variant A)",ID["EPSG",9810]],PARAMETER["Latitude of natural origin",90,`, Projected, 1},
+		{"numbers as texts", `{"grid_mapping_name":"lambert_conformal_conic","standard_parallel":"30, 60","latitude_of_projection_origin":"40","longitude_of_central_meridian":0,` + wgs + `}`, "m", "",
+			`PARAMETER["Latitude of 2nd standard parallel",60,`, Projected, 1},
+		{"a satellite in radians", `{"grid_mapping_name":"geostationary","perspective_point_height":36e6,"longitude_of_projection_origin":0,"sweep_angle_axis":"y",` + wgs + `}`, "rad", "",
+			`METHOD["Geostationary Satellite (Sweep Y)"]`, Projected, 36e6},
+		{"a satellite in degrees", `{"grid_mapping_name":"geostationary","perspective_point_height":36e6,"longitude_of_projection_origin":0,"fixed_angle_axis":"y",` + wgs + `}`, "degrees", "",
+			`(Sweep X)`, Projected, 36e6 * math.Pi / 180},
+		{"a rotated pole", `{"grid_mapping_name":"rotated_latitude_longitude","grid_north_pole_latitude":39.25,"grid_north_pole_longitude":-162}`, "degrees", "", `"Pole rotation (netCDF CF convention)"`, Rotated, 1},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			a, err := zarrjson.ParseAttributes([]byte(c.attributes))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Parse(a, c.units)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Code != c.code || !strings.Contains(got.WKT2, c.wkt2) || (got.Code == "") != (got.WKT2 != "") || got.Kind != c.kind {
+				t.Errorf("%+v", got)
+			}
+			if scale, err := got.Scale(c.units); err != nil || math.Abs(scale-c.scale) > 1e-9*c.scale {
+				t.Errorf("scale %g, %v", scale, err)
+			}
+			if got.WKT2 == "" {
+				return
+			}
+			again, err := ParseWKT(got.WKT2)
+			if err != nil || again.WKT2 != got.WKT2 || again.Kind != got.Kind {
+				t.Errorf("%v: %+v", err, again)
+			}
+		})
+	}
+}
+
+// TestParseRefuses checks that grid mappings without an exact meaning are refused, with the reason.
+func TestParseRefuses(t *testing.T) {
+	for _, c := range []struct{ attributes, units, why string }{
+		{`{}`, "m", "neither crs_wkt"},
+		{`{"crs_wkt":"` + utm1 + `]"}`, "m", "WKT 1 without a code"},
+		{`{"crs_wkt":"LOCAL_CS[\"x\"]"}`, "m", "LOCAL_CS"},
+		{`{"crs_wkt":"GEOGCRS[\"x\",CS[ellipsoidal,2],ANGLEUNIT[\"grad\",0.0157]]"}`, "m", "no coordinates in degrees"},
+		{`{"crs_wkt":"PROJCRS[\"x\"]"}`, "m", "no unit of length"},
+		{`{"crs_wkt":"PROJCRS[\"x\""}`, "m", "want , or ] at byte 11"},
+		{`{"crs_wkt":"PROJCRS[\"x]"}`, "m", `want "`},
+		{`{"crs_wkt":"[]"}`, "m", "want a keyword"},
+		{`{"crs_wkt":"A[1]]"}`, "m", "want nothing more"},
+		{`{"crs_wkt":"` + strings.Repeat("A[", 100) + `"}`, "m", "levels"},
+		{`{"crs_wkt":"` + strings.Repeat("A", 100000) + `"}`, "m", "bytes"},
+		{`{"grid_mapping_name":"oblique_mercator",` + wgs + `}`, "m", "the projection oblique_mercator"},
+		{`{"grid_mapping_name":"sinusoidal","longitude_of_central_meridian":0}`, "m", "no figure of the earth"},
+		{`{"grid_mapping_name":"sinusoidal",` + wgs + `}`, "m", "longitude_of_projection_origin or longitude_of_central_meridian"},
+		{`{"grid_mapping_name":"sinusoidal","longitude_of_central_meridian":0,"semi_major_axis":-1,"inverse_flattening":300}`, "m", "semi-major axis of -1"},
+		{`{"grid_mapping_name":"sinusoidal","longitude_of_central_meridian":0,"semi_major_axis":6e6,"inverse_flattening":0.5}`, "m", "flattening of 0.5"},
+		{equalArea + `}`, "", "no units"},
+		{equalArea + `,"false_easting":1}`, "rad", "coordinates that are no lengths"},
+		{equalArea + `,"towgs84":[0,0,1]}`, "m", "towgs84"},
+		{`{"grid_mapping_name":"polar_stereographic","straight_vertical_longitude_from_pole":0,"standard_parallel":70,"latitude_of_projection_origin":-90,` + wgs + `}`, "m", "different hemispheres"},
+		{`{"grid_mapping_name":"polar_stereographic","straight_vertical_longitude_from_pole":0,"latitude_of_projection_origin":60,"standard_parallel":70,` + wgs + `}`, "m", "not a pole"},
+		{`{"grid_mapping_name":"polar_stereographic","straight_vertical_longitude_from_pole":0,` + wgs + `}`, "m", "neither standard_parallel"},
+		{`{"grid_mapping_name":"mercator","longitude_of_projection_origin":0,"standard_parallel":10,"scale_factor_at_projection_origin":0.9,` + wgs + `}`, "m", "both standard_parallel"},
+		{`{"grid_mapping_name":"albers_conical_equal_area","latitude_of_projection_origin":0,"longitude_of_central_meridian":0,"standard_parallel":[-30,30],` + wgs + `}`, "m", "opposite latitudes"},
+		{`{"grid_mapping_name":"geostationary","longitude_of_projection_origin":0,"perspective_point_height":36e6,` + wgs + `}`, "rad", "sweep_angle_axis"},
+	} {
+		a, err := zarrjson.ParseAttributes([]byte(c.attributes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Parse(a, c.units); err == nil || !strings.Contains(err.Error(), c.why) || !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%.100s: %+v, %v; want %s", c.attributes, got, err, c.why)
+		}
+	}
+}
+
+// TestScaleRefuses checks units that do not belong to a system.
+func TestScaleRefuses(t *testing.T) {
+	plane := CRS{WKT2: "x", Kind: Projected, Unit: 1}
+	for _, c := range []struct {
+		CRS
+		units string
+	}{{WGS84, "m"}, {plane, "rad"}, {plane, "furlong"}, {CRS{Code: "EPSG:1", Kind: Projected, Height: 36e6}, "rad"}} {
+		if scale, err := c.Scale(c.units); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%+v %s: %g, %v", c.CRS, c.units, scale, err)
+		}
+	}
+}
+
+// FuzzParseWKT checks that any text is read or refused, and that what is accepted has one description.
+func FuzzParseWKT(f *testing.F) {
+	for _, text := range []string{utm1 + "]", utm2 + "]", `GEOGCRS["a""b",CS[ellipsoidal,2],ANGLEUNIT["degree",0.0174532925199433],ID["EPSG",4326]]`, "A(1,B[2])", "A["} {
+		f.Add(strings.ReplaceAll(text, `\"`, `"`))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := ParseWKT(text)
+		if err != nil {
+			if !errors.Is(err, errors.ErrUnsupported) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if (c.Code == "") == (c.WKT2 == "") || c.Kind == Projected && !(c.Unit > 0) {
+			t.Fatalf("%+v", c)
+		}
+	})
+}
