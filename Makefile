@@ -7,7 +7,7 @@
 # make release  archives, packages, checksums and recipes of the commit for all systems, or TARGETS, in dist/release: publishes nothing
 # make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
-# make engines  a build on Spark, with a master and two workers: needs Java 17, and installs a pinned PySpark in .venv-engines
+# make engines  builds on Spark and on Flink, with a master and two workers: needs Java 17, and installs both, pinned, in .venv-engines
 # make large    what very large archives cost: the tables of docs/explanation/planning.md; FILES, OWN, APPENDS and DIFFERENT say how large
 # make fuzz     every fuzz target for FUZZTIME
 # make attack   the command on damaged files of every format, for ATTACKTIME (ATTACKTIME=4h make attack for longer)
@@ -122,9 +122,10 @@ bench: build
 
 ENGINES_VENV ?= $(CURDIR)/.venv-engines
 engines:
-	@python=$$(REQUIREMENTS=$(CURDIR)/fixtures/engines/requirements.txt $(SETUP) "$(ENGINES_VENV)"); \
-	if [ -z "$$python" ]; then echo "engines needs Python 3.12 or newer" >&2; exit 1; fi; \
-	VARVE_ENGINES=$$python $(GO) test -count=1 -timeout 30m -v -run '^TestSpark$$' ./fixtures/command
+	@spark=$$(REQUIREMENTS=$(CURDIR)/fixtures/engines/spark.txt $(SETUP) "$(ENGINES_VENV)/spark"); \
+	flink=$$(REQUIREMENTS=$(CURDIR)/fixtures/engines/flink.txt $(SETUP) "$(ENGINES_VENV)/flink"); \
+	if [ -z "$$spark" ]; then echo "engines needs Python 3.12 or newer" >&2; exit 1; fi; \
+	VARVE_SPARK=$$spark VARVE_FLINK=$$flink $(GO) test -count=1 -timeout 30m -v -run '^TestSpark$$|^TestFlink$$' ./fixtures/command
 
 large: build
 	$(GO) run ./cmd/large -varve ./varve -files $(FILES) -own $(OWN) -appends $(APPENDS) -different $(DIFFERENT)

@@ -53,8 +53,9 @@ def build(
 ) -> Manifest:
     """Combine files into one virtual dataset. The files are not copied or changed.
 
-    ``parallel`` is a dask client, ``"dask"``, ``"lithops"``, or an executor of ``concurrent.futures``. Its workers scan
-    the files and write scan parts to ``parts``, a folder or prefix that all workers can access.
+    ``parallel`` is a dask client, a Spark session, an environment of PyFlink, an executor of ``concurrent.futures``,
+    ``"dask"``, ``"spark"``, ``"flink"`` or ``"lithops"``. Its workers scan the files and write scan parts to ``parts``,
+    a folder or prefix that all workers can access.
     """
     if parallel is not None:
         from varve_zarr.parallel import scanned

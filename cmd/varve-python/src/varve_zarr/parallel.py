@@ -1,4 +1,4 @@
-"""Parallel scans by dask, lithops or an executor. Workers get file names, and write scan parts to a folder."""
+"""Parallel scans by dask, Spark, Flink, lithops or an executor. Workers get file names, and write scan parts to a folder."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from varve_zarr import _command, _dataset
 from varve_zarr._command import Names
 from varve_zarr.errors import Usage, VarveError
 
-Parallel = Executor | Literal["dask", "lithops"] | Any
-"""A dask client, "dask" for the current client, "lithops", or an executor of concurrent.futures."""
+Parallel = Executor | Literal["dask", "spark", "flink", "lithops"] | Any
+"""A dask client, a session or context of Spark, an environment of PyFlink, an executor of concurrent.futures, or a name.
+
+"dask" and "spark" stand for the current client and session, "flink" for the cluster that runs the program.
+"""
 
 # Flags of varve build that varve scan also has. "match" is missing, because it was applied before.
 _SCAN_FLAGS = ("allow", "download", "drop", "keep_scan", "skip_broken", "value_bytes", "workers")
@@ -105,13 +108,24 @@ def _submitter(parallel: Parallel, stack: contextlib.ExitStack) -> tuple[Submit,
         from dask.distributed import get_client
 
         others = get_client()
+    if parallel == "spark":
+        from pyspark import SparkContext
+
+        others = SparkContext.getOrCreate()
+    if parallel == "flink":
+        others = _flink_environment()
     if hasattr(others, "scheduler_info") and hasattr(others, "gather"):
         return _of_dask(others), sum(others.nthreads().values())
+    others = getattr(others, "sparkContext", others)
+    if hasattr(others, "parallelize"):
+        return _of_spark(others), others.defaultParallelism
+    if hasattr(others, "from_collection") and hasattr(others, "set_runtime_mode"):
+        return _of_flink(others), others.get_parallelism()
     if hasattr(others, "map") and hasattr(others, "get_result"):
         return _of_lithops(others), 100
     if hasattr(others, "submit"):
         return _of_executor(others), getattr(others, "_max_workers", None) or os.cpu_count() or 1
-    raise Usage(f"parallel={parallel!r}: pass a dask client, 'dask', 'lithops', or an executor of concurrent.futures")
+    raise Usage(f"parallel={parallel!r}: pass a dask client, a Spark session, a Flink environment, an executor, 'dask', 'spark', 'flink' or 'lithops'")
 
 
 def _of_dask(client: Any) -> Submit:
@@ -122,6 +136,49 @@ def _of_dask(client: Any) -> Submit:
         return done
 
     return submit
+
+
+def _of_spark(context: Any) -> Submit:
+    def submit(tasks: list[Task]) -> list[tuple[str, str]]:
+        done: list[tuple[str, str]] = context.parallelize(tasks, len(tasks)).map(_scan_task).collect()
+        return done
+
+    return submit
+
+
+def _flink_environment() -> Any:
+    from pyflink.common import Configuration
+    from pyflink.datastream import StreamExecutionEnvironment
+
+    settings = Configuration()
+    settings.set_string("restart-strategy.type", "fixed-delay")
+    settings.set_string("restart-strategy.fixed-delay.attempts", "10")
+    settings.set_string("restart-strategy.fixed-delay.delay", "10 s")  # Flink learns of a dead worker after some seconds
+    return StreamExecutionEnvironment.get_execution_environment(settings)
+
+
+def _of_flink(environment: Any) -> Submit:
+    def submit(tasks: list[Task]) -> list[tuple[str, str]]:
+        from pyflink.datastream import RuntimeExecutionMode
+
+        # In batch mode only the scans of a worker that dies are repeated, and results are collected afterwards.
+        environment.set_runtime_mode(RuntimeExecutionMode.BATCH)
+        scans = environment.from_collection(list(enumerate(tasks))).rebalance().map(_scan_numbered_task)
+        scans.set_parallelism(environment.get_parallelism())  # else Flink takes one worker, because a list of names is small
+        with scans.execute_and_collect("varve") as found:
+            done: dict[int, tuple[str, str]] = dict(found)
+        return [done[i] for i in range(len(tasks))]
+
+    return submit
+
+
+def _scan_task(task: Task) -> tuple[str, str]:
+    return scan_slice(*task)
+
+
+def _scan_numbered_task(numbered: tuple[int, Task]) -> tuple[int, tuple[str, str]]:
+    number, task = numbered
+    return number, scan_slice(*task)
 
 
 def _of_lithops(executor: Any) -> Submit:
