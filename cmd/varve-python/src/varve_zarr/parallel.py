@@ -125,7 +125,8 @@ def _submitter(parallel: Parallel, stack: contextlib.ExitStack) -> tuple[Submit,
         return _of_lithops(others), 100
     if hasattr(others, "submit"):
         return _of_executor(others), getattr(others, "_max_workers", None) or os.cpu_count() or 1
-    raise Usage(f"parallel={parallel!r}: pass a dask client, a Spark session, a Flink environment, an executor, 'dask', 'spark', 'flink' or 'lithops'")
+    known = "a dask client, a Spark session, a Flink environment, an executor of concurrent.futures, 'dask', 'spark', 'flink' or 'lithops'"
+    raise Usage(f"parallel={parallel!r}: pass {known}")
 
 
 def _of_dask(client: Any) -> Submit:
