@@ -39,6 +39,7 @@ var layers = []string{
 	"manifest/internal/table",
 	"manifest/scan",
 	"manifest/internal/planner",
+	"manifest/internal/planner/plantest",
 	"manifest/internal/planner/internal/schema",
 	"manifest/internal/planner/internal/equal",
 	"manifest/internal/planner/internal/inline",

@@ -47,7 +47,7 @@ func TestBroadcast(t *testing.T) {
 	if got := gridText(arrayOf(t, p, "/mask")); got != "1 32 64" {
 		t.Errorf("mask has the chunks %s", got)
 	}
-	if got := tilesOf(t, m, p, "/mask"); got != "a@0+3 b@3+2 c@5+1" {
+	if got := tilesOf(t, m.files, p, "/mask"); got != "a@0+3 b@3+2 c@5+1" {
 		t.Errorf("the tiles of mask are %s", got)
 	}
 }
@@ -166,7 +166,7 @@ func TestBroadcastRefuses(t *testing.T) {
 	m.day("b", 2, 2, scalar("id", 2))
 	m.file("c", days(2, 2), cube("u", "time", []int64{2}, []int64{2}), scalar("id", 2)) // at the position of b, with the same value
 	m.file("d", days(0, 0), lat(), scalar("id", 4))                                     // has no elements
-	if got := tilesOf(t, m, planned(t, m, &plan.Options{Broadcast: []plan.Broadcast{{Array: "id", Dim: "time"}}, Inline: new(int64(0))}), "/t"); got != "a@0+2 b@2+2" {
+	if got := tilesOf(t, m.files, planned(t, m, &plan.Options{Broadcast: []plan.Broadcast{{Array: "id", Dim: "time"}}, Inline: new(int64(0))}), "/t"); got != "a@0+2 b@2+2" {
 		t.Errorf("the tiles of t are %s", got)
 	}
 }

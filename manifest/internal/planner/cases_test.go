@@ -2,19 +2,18 @@ package planner
 
 import (
 	"bufio"
-	"encoding/json"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/planner/plantest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
@@ -23,6 +22,7 @@ import (
 // The files testdata/*.plan hold cases: files and options, and the plan or the refusal that they give.
 //
 //	== the lengths of months are chunk lengths
+//	# confirmed: xarray
 //	option coords first
 //	file jan.nc
 //	  time(time*=31) int32 = 0..30
@@ -33,8 +33,8 @@ import (
 //	array t(time=59 lat=3) float32 chunks [31 28] [3] of jan.nc@0+31 feb.nc@31+28
 //	noted lengths-differ dim=time files=jan.nc,feb.nc/2 max=31 min=28
 //
-// A star marks an unlimited dimension. A variable without " = " has values that the scan did not keep. If the
-// plan requests them, the result has a line with "reads", and the test provides values that differ between files.
+// Package plantest explains the form of files. If the plan requests values, the result has a line with "reads". The
+// test provides the values "on request", or else values that differ between files.
 // The lines after "--" are the expected result. `go test -record-plans` writes them again: compare them with the
 // result of another program, or with the contents of the files, before you commit them.
 
@@ -45,8 +45,8 @@ type planCase struct {
 	name  string
 	input []string // lines
 	want  string
-	opts  plan.Options
-	m     *maker
+	*plantest.Archive
+	isArchive bool // of files that exist or existed; the findings are too long to be examples in the documentation
 }
 
 // TestCases: the files and options of each case give the expected plan or refusal.
@@ -65,13 +65,18 @@ func TestCases(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		out := head
+		isArchive := strings.HasPrefix(filepath.Base(name), "made-up-") || strings.HasPrefix(filepath.Base(name), "real-")
 		for _, c := range cases {
+			c.isArchive = isArchive
 			var got string
 			t.Run(strings.TrimSuffix(filepath.Base(name), ".plan")+"/"+c.name, func(t *testing.T) {
 				if got = c.result(t); got != c.want && !*recordPlans {
 					t.Errorf("got\n%s\nwant\n%s", got, c.want)
 				}
 			})
+			if isArchive {
+				c.checkConfirmed(t, got)
+			}
 			out += "== " + c.name + "\n" + strings.Join(c.input, "\n") + "\n--\n" + got + "\n"
 		}
 		if *recordPlans {
@@ -79,6 +84,18 @@ func TestCases(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// checkConfirmed checks that a case of an archive says what confirmed it, and that the result is a refusal only if that
+// confirmed a refusal.
+func (c *planCase) checkConfirmed(t *testing.T, got string) {
+	i := slices.IndexFunc(c.input, func(line string) bool { return strings.HasPrefix(line, "# confirmed: ") })
+	if i < 0 {
+		t.Fatalf("%s: nothing confirmed the values", c.name)
+	}
+	if isRefused := strings.HasPrefix(got, "refused ") || strings.Contains(got, "\nrefused "); isRefused != strings.Contains(c.input[i], "refus") {
+		t.Errorf("%s: %s, and the result is\n%s", c.name, c.input[i], got)
 	}
 }
 
@@ -93,7 +110,7 @@ func parseCases(text string) (head string, cases []*planCase, err error) {
 		name, isCase := strings.CutPrefix(line, "== ")
 		switch {
 		case isCase:
-			c, isWanted = &planCase{name: name, m: newMaker()}, false
+			c, isWanted = &planCase{name: name}, false
 			cases = append(cases, c)
 		case c == nil:
 			head += line + "\n"
@@ -107,240 +124,18 @@ func parseCases(text string) (head string, cases []*planCase, err error) {
 	}
 	for _, c := range cases {
 		c.want = strings.TrimRight(c.want, "\n") + "\n"
-		if err := c.parse(); err != nil {
+		if c.Archive, err = plantest.Parse(c.input); err != nil {
 			return "", nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
 	return head, cases, lines.Err()
 }
 
-// parse makes the options and files from the input.
-func (c *planCase) parse() error {
-	var name string
-	var vars []wanted
-	var root []manifest.Attribute
-	unlimited := map[string]bool{}
-	finish := func() {
-		if name != "" {
-			f := c.m.file(name, vars...)
-			if len(root) > 0 {
-				f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: root}}}
-			}
-		}
-		vars, root = nil, nil
-	}
-	for _, line := range c.input {
-		text := strings.TrimSpace(line)
-		word, rest, _ := strings.Cut(text, " ")
-		var err error
-		switch {
-		case text == "" || strings.HasPrefix(text, "#"):
-		case word == "option":
-			err = c.option(rest)
-		case word == "file":
-			finish()
-			name = rest
-		case strings.HasPrefix(text, "@"):
-			var a manifest.Attribute
-			if a, err = parseAttribute(text[1:]); len(vars) == 0 {
-				root = append(root, a)
-			} else {
-				v := &vars[len(vars)-1].v
-				v.Attributes = append(v.Attributes, a)
-			}
-		default:
-			var w wanted
-			w, err = parseVariable(text, unlimited)
-			vars = append(vars, w)
-		}
-		if err != nil {
-			return fmt.Errorf("%q: %w", line, err)
-		}
-	}
-	finish()
-	return nil
-}
-
-// option sets one option: its name and its value.
-func (c *planCase) option(text string) (err error) {
-	name, value, _ := strings.Cut(text, " ")
-	switch name {
-	case "rectilinear":
-		c.opts.Rectilinear = true
-	case "strict":
-		c.opts.Strict = true
-	case "group":
-		c.opts.Group = value
-	case "codec-from":
-		c.opts.CodecFrom = value
-	case "vars":
-		c.opts.Vars = append(c.opts.Vars, value)
-	case "apart":
-		c.opts.Apart = append(c.opts.Apart, value)
-	case "inline":
-		var n int64
-		n, err = strconv.ParseInt(value, 10, 64)
-		c.opts.Inline = &n
-	case "chunk-edges": // ARRAY:DIM=N,N
-		array, rest, _ := strings.Cut(value, ":")
-		dim, list, _ := strings.Cut(rest, "=")
-		var lengths []int64
-		for _, word := range strings.Split(list, ",") {
-			n, wrong := strconv.ParseInt(word, 10, 64)
-			lengths, err = append(lengths, n), errors.Join(err, wrong)
-		}
-		c.opts.Schemas = append(c.opts.Schemas, plan.Override{Array: array, Chunks: map[string][]int64{dim: lengths}})
-	default:
-		err = apply(report.Setting{Option: report.Option(name), Value: value}, &c.opts)
-	}
-	return err
-}
-
-var caseTypes = func() map[string]codec.Type {
-	types := map[string]codec.Type{}
-	for _, t := range []codec.Type{float32s, float64s, int16s, int32s, int64s, stringsT, {Kind: codec.Int, Size: 1}, {Kind: codec.Uint, Size: 1},
-		{Kind: codec.Uint, Size: 2}, {Kind: codec.Uint, Size: 4}, {Kind: codec.Uint, Size: 8}, {Kind: codec.FixedBytes, Size: 1}, {Kind: codec.FixedBytes, Size: 4}} {
-		types[t.String()] = t
-	}
-	return types
-}()
-
-// parseVariable parses a line such as "t(time*=31 lat=3) float32 chunks 31x3 = 1 2 3".
-func parseVariable(line string, unlimited map[string]bool) (w wanted, err error) {
-	line, values, hasValues := strings.Cut(line, " = ")
-	name, rest, ok := strings.Cut(line, "(")
-	dims, rest, ok2 := strings.Cut(rest, ")")
-	words := strings.Fields(rest)
-	if !ok || !ok2 || len(words) == 0 {
-		return w, errors.New("want NAME(DIM=LENGTH …) TYPE …")
-	}
-	w.v.Path = "/" + name
-	for _, d := range strings.Fields(dims) {
-		at, length, _ := strings.Cut(d, "=")
-		n, wrong := strconv.ParseInt(length, 10, 64)
-		err = errors.Join(err, wrong)
-		w.v.Dims, w.v.Shape = append(w.v.Dims, "/"+strings.TrimSuffix(at, "*")), append(w.v.Shape, n)
-	}
-	if w.v.Type, ok = caseTypes[words[0]]; !ok {
-		return w, fmt.Errorf("the type %s is not known", words[0])
-	}
-	zlib := []codec.Spec{little(), {Name: "numcodecs.zlib", Config: json.RawMessage(`{"level":4}`)}}
-	w.v.Storage = manifest.Storage{Layout: manifest.Chunked, Filters: 1, Codecs: zlib}
-	if w.v.Storage.Chunks = slices.Clone(w.v.Shape); len(w.v.Shape) == 1 {
-		w.v.Storage.Chunks[0] = max(w.v.Shape[0], 1)
-	}
-	for i := 1; i < len(words); i++ {
-		next := func() string { i++; return words[min(i, len(words)-1)] }
-		switch words[i] {
-		case "chunks":
-			w.v.Storage.Chunks, err = parseShape(next())
-		case "edges":
-			w.v.Storage.Chunks = nil
-			for range w.v.Shape {
-				var axis [][2]int64
-				for _, run := range strings.Split(next(), ",") {
-					length, count, _ := strings.Cut(run, "x")
-					n, wrong := strconv.ParseInt(length, 10, 64)
-					k, _ := strconv.ParseInt(count, 10, 64)
-					axis, err = append(axis, [2]int64{n, max(k, 1)}), errors.Join(err, wrong)
-				}
-				w.v.Storage.Edges = append(w.v.Storage.Edges, axis)
-			}
-		case "strided":
-			w.v.Storage = manifest.Storage{Layout: manifest.Strided, Chunks: w.v.Shape, Codecs: zlib[:1]}
-			w.v.Storage.Stride, err = strconv.ParseInt(next(), 10, 64)
-		case "valued":
-			w.v.Storage = manifest.Storage{Layout: manifest.Valued}
-		case "nothing":
-			w.v.Storage = manifest.Storage{Layout: manifest.Nothing}
-		case "raw":
-			w.v.Storage.Codecs = zlib[:1]
-		case "lzf":
-			w.v.Storage.Codecs = []codec.Spec{little(), {Name: "hdf5.lzf"}}
-		default:
-			err = fmt.Errorf("%s is not known", words[i])
-		}
-		if err != nil {
-			return w, err
-		}
-	}
-	if hasValues {
-		w.values, err = parseValues(values, w.v.Type)
-	}
-	return w, err
-}
-
-func parseShape(text string) (shape []int64, err error) {
-	for _, word := range strings.Split(text, "x") {
-		n, wrong := strconv.ParseInt(word, 10, 64)
-		shape, err = append(shape, n), errors.Join(err, wrong)
-	}
-	return shape, err
-}
-
-// parseValues parses numbers, ranges of whole numbers such as 0..30, or quoted texts; "none" has no element.
-func parseValues(text string, t codec.Type) (*manifest.Values, error) {
-	var numbers []float64
-	var list []string
-	for text = strings.TrimSpace(text); text != "" && text != "none"; text = strings.TrimSpace(text) {
-		if text[0] == '"' {
-			quoted, err := strconv.QuotedPrefix(text)
-			if err != nil {
-				return nil, err
-			}
-			word, _ := strconv.Unquote(quoted)
-			list, text = append(list, word), text[len(quoted):]
-			continue
-		}
-		word, rest, _ := strings.Cut(text, " ")
-		text = rest
-		from, to, isRange := strings.Cut(word, "..")
-		x, err := strconv.ParseFloat(from, 64)
-		if err != nil {
-			return nil, err
-		}
-		numbers = append(numbers, x)
-		if isRange {
-			last, err := strconv.ParseFloat(to, 64)
-			if err != nil {
-				return nil, err
-			}
-			numbers = append(numbers, lines(x+1, last-x, 1)...)
-		}
-	}
-	if t.Kind == codec.String {
-		return words("x", "x", list...).values, nil
-	}
-	return coords("x", "x", t, numbers...).values, nil
-}
-
-// parseAttribute parses a line such as `units "m"` or `scale_factor float32 0.01`.
-func parseAttribute(line string) (manifest.Attribute, error) {
-	name, rest, _ := strings.Cut(line, " ")
-	if strings.HasPrefix(rest, `"`) {
-		text, err := strconv.Unquote(rest)
-		return textAttribute(name, text), err
-	}
-	kind, values, _ := strings.Cut(rest, " ")
-	t, ok := caseTypes[kind]
-	if !ok {
-		return manifest.Attribute{}, fmt.Errorf("the type %s is not known", kind)
-	}
-	x, err := parseValues(values, t)
-	if err != nil {
-		return manifest.Attribute{}, err
-	}
-	return manifest.Attribute{Name: name, Type: t, Data: x.Data}, nil
-}
-
 // result plans the case and describes the plan or the refusal.
 func (c *planCase) result(t *testing.T) string {
-	p, reads, err := planReading(c.m.files, &c.opts)
+	p, reads, err := c.plan()
 	var b strings.Builder
-	for _, r := range reads {
-		f := c.m.files[r.File]
-		fmt.Fprintf(&b, "reads %s of %s%s\n", f.Header.Variable(r.Variable).Path[1:], report.Base(f.URL), map[Extent]string{Sum: ": its digest", Summarized: ": a summary"}[r.Extent])
-	}
+	b.WriteString(c.readsText(reads))
 	var refused *plan.Error
 	switch {
 	case errors.As(err, &refused):
@@ -355,7 +150,7 @@ func (c *planCase) result(t *testing.T) string {
 	case err != nil:
 		fmt.Fprintf(&b, "error %T\n", err)
 	default:
-		checkPlan(t, c.m.files, p)
+		checkPlan(t, c.Files, p)
 		known := valuesByID(p.Values)
 		for i := range p.Arrays {
 			a := &p.Arrays[i]
@@ -365,17 +160,88 @@ func (c *planCase) result(t *testing.T) string {
 			}
 			fmt.Fprintf(&b, "array %s(%s) %s chunks %s", a.Path[1:], strings.Join(dims, " "), a.Schema.DataType.Type(), gridText(a))
 			if a.Placement != "" {
-				fmt.Fprintf(&b, " of %s\n", tilesOf(t, c.m, p, a.Path))
+				fmt.Fprintf(&b, " of %s\n", shortened(strings.Fields(tilesOf(t, c.Files, p, a.Path)), " "))
 				continue
 			}
 			data, texts := elementsOfPieces(t, a, known)
-			fmt.Fprintf(&b, " = %s\n", valuesText(a.Schema.DataType.Type(), &manifest.Values{Data: data, Texts: texts}))
+			text := plantest.FormatValues(a.Schema.DataType.Type(), &manifest.Values{Data: data, Texts: texts})
+			fmt.Fprintf(&b, " = %s\n", shortened(strings.Fields(text), " "))
 		}
 		for i := range p.Report.Findings {
 			b.WriteString(findingText(&p.Report.Findings[i]))
 		}
 	}
 	return b.String()
+}
+
+// plan plans the files of the case, and answers requests for values.
+func (c *planCase) plan() (made *Plan, reads []Request, err error) {
+	planned := newPlan
+	if c.isArchive {
+		planned = triedPlan
+	}
+	for {
+		p, requests, err := planned(c.Files, &c.Options)
+		if len(requests) == 0 {
+			return p, reads, err
+		}
+		reads = append(reads, requests...)
+		for _, r := range requests {
+			if values := c.OnRequest[plantest.Place{File: r.File, Variable: r.Variable}]; values != nil {
+				c.Files[r.File].Values[r.Variable] = values
+				continue
+			}
+			answerDifferent(c.Files, r)
+		}
+	}
+}
+
+// readsText has a line for the variables that were read from the same files.
+func (c *planCase) readsText(reads []Request) string {
+	type variable struct {
+		extent Extent
+		name   string
+	}
+	var variables []variable
+	files := map[variable][]string{}
+	for _, r := range reads {
+		f := c.Files[r.File]
+		v := variable{r.Extent, f.Header.Variable(r.Variable).Path[1:]}
+		if files[v] == nil {
+			variables = append(variables, v)
+		}
+		files[v] = append(files[v], report.Base(f.URL))
+	}
+	var lines []string
+	names := map[string][]string{}
+	for _, v := range variables {
+		what := map[Extent]string{All: "reads", ForComparison: "reads", Sum: "reads digests of", Summarized: "reads summaries of"}[v.extent]
+		line := what + " %s of " + shortened(files[v], " ")
+		if len(files[v]) == len(c.Files) && len(c.Files) > 2 {
+			line = fmt.Sprintf("%s %%s of all %d files", what, len(c.Files))
+		}
+		if names[line] == nil {
+			lines = append(lines, line)
+		}
+		names[line] = append(names[line], v.name)
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(strings.Replace(line, "%s", strings.Join(names[line], ","), 1) + "\n")
+	}
+	return b.String()
+}
+
+// shortened joins words. It writes only the first and last of many, their number, and a digest of all.
+func shortened(words []string, separator string) string {
+	const most, bytes, first, last = 16, 400, 4, 2
+	all := strings.Join(words, separator)
+	if len(words) <= first+last || len(words) <= most && len(all) <= bytes {
+		return all
+	}
+	sum := sha256.Sum256([]byte(all))
+	middle := fmt.Sprintf("… (%d, digest %x) …", len(words), sum[:4])
+	return strings.Join(slices.Concat(words[:first], []string{middle}, words[len(words)-last:]), separator)
 }
 
 // findingText formats a finding in a line.
@@ -390,7 +256,7 @@ func findingText(f *report.Finding) string {
 		words = append(words, "dim="+f.Dim)
 	}
 	if f.Count > 0 {
-		words = append(words, fmt.Sprintf("files=%s/%d", strings.ReplaceAll(reporttest.Files(f), " ", ","), f.Of))
+		words = append(words, fmt.Sprintf("files=%s/%d", shortened(strings.Fields(reporttest.Files(f)), ","), f.Of))
 	}
 	if facts := reporttest.Facts(f); facts != "" {
 		words = append(words, facts)
@@ -400,34 +266,4 @@ func findingText(f *report.Finding) string {
 		line += "  remedies: " + remedies + "\n"
 	}
 	return line
-}
-
-// valuesText formats values as parseValues parses them.
-func valuesText(t codec.Type, v *manifest.Values) string {
-	var list []string
-	if t.Varies() {
-		for _, text := range v.Texts {
-			list = append(list, strconv.Quote(string(text)))
-		}
-		return strings.Join(list, " ")
-	}
-	x, err := readNumbersOf(t, v.Data)
-	if err != nil {
-		return fmt.Sprintf("%x", v.Data)
-	}
-	for i := 0; i < len(x); i++ {
-		k := i
-		for k+1 < len(x) && x[k+1] == x[k]+1 && x[i] == float64(int64(x[i])) {
-			k++
-		}
-		text := strconv.FormatFloat(x[i], 'g', -1, 64)
-		if k > i+1 {
-			text, i = text+".."+strconv.FormatFloat(x[k], 'g', -1, 64), k
-		}
-		list = append(list, text)
-	}
-	if len(list) == 0 {
-		return "none"
-	}
-	return strings.Join(list, " ")
 }

@@ -201,7 +201,7 @@ func TestTextsInAnyOrder(t *testing.T) {
 		n := int64(len(labels))
 		m.file(fmt.Sprint(i), words("station", "station", labels...), cube("t", "station", []int64{n}, []int64{n}))
 	}
-	if got := tilesOf(t, m, planned(t, m, nil), "/t"); got != "1@0+2 0@2+2 2@4+3" {
+	if got := tilesOf(t, m.files, planned(t, m, nil), "/t"); got != "1@0+2 0@2+2 2@4+3" {
 		t.Error(got)
 	}
 }

@@ -284,7 +284,7 @@ func TestLargeCoordinates(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkPlan(t, files, p)
-			if got := tilesOf(t, &maker{files: files}, p, "/h"); got != c.want {
+			if got := tilesOf(t, files, p, "/h"); got != c.want {
 				t.Errorf("tiles %s\n not %s", got, c.want)
 			}
 			for _, a := range p.Arrays {

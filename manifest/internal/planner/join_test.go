@@ -49,7 +49,7 @@ func TestJoin(t *testing.T) {
 			if got := coordinateOf(t, p, "/depth"); got != c.depth {
 				t.Errorf("depth %s, want %s", got, c.depth)
 			}
-			if got := tilesOf(t, m, p, "/t"); got != c.tiles {
+			if got := tilesOf(t, m.files, p, "/t"); got != c.tiles {
 				t.Errorf("tiles %s, want %s", got, c.tiles)
 			}
 		})
@@ -105,7 +105,7 @@ func TestJoinedAuxiliaries(t *testing.T) {
 		if a := arrayOf(t, p, "/thick"); a.Schema.Shape[0] != 5 {
 			t.Errorf("%s: shape %v", name, a.Schema.Shape)
 		}
-		if got, want := tilesOf(t, m, p, "/t"), "a@0,0+2,2 a@0,3+2,1~0,2 b@2,1+2,2 b@2,4+2,1~0,2"; got != want {
+		if got, want := tilesOf(t, m.files, p, "/t"), "a@0,0+2,2 a@0,3+2,1~0,2 b@2,1+2,2 b@2,4+2,1~0,2"; got != want {
 			t.Errorf("%s: tiles %s, want %s", name, got, want)
 		}
 	}

@@ -262,16 +262,25 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// newPlan calls New and records the findings.
+// newPlan calls New, tries the remedies of a refusal, and records the findings.
 func newPlan(files []*manifest.File, opts *plan.Options) (*Plan, []Request, error) {
-	p, needs, err := askedNew(files, opts)
+	p, needs, err := triedPlan(files, opts)
 	var refused *plan.Error
 	switch {
 	case errors.As(err, &refused):
 		recorder.Add(refused.Findings)
-		tryRemedies(files, opts, refused)
 	case p != nil:
 		recorder.Add(p.Report.Findings)
+	}
+	return p, needs, err
+}
+
+// triedPlan is like newPlan, but records nothing.
+func triedPlan(files []*manifest.File, opts *plan.Options) (*Plan, []Request, error) {
+	p, needs, err := askedNew(files, opts)
+	var refused *plan.Error
+	if errors.As(err, &refused) {
+		tryRemedies(files, opts, refused)
 	}
 	return p, needs, err
 }
@@ -384,7 +393,7 @@ func arrayOf(t testing.TB, p *Plan, path string) *manifest.Array {
 }
 
 // tilesOf lists the tiles of an array as "file@origin+shape", with "~start" for a part of a file.
-func tilesOf(t testing.TB, m *maker, p *Plan, path string) string {
+func tilesOf(t testing.TB, files []*manifest.File, p *Plan, path string) string {
 	t.Helper()
 	a := arrayOf(t, p, path)
 	for _, w := range p.Placements {
@@ -393,7 +402,7 @@ func tilesOf(t testing.TB, m *maker, p *Plan, path string) string {
 		}
 		var out []string
 		for _, tile := range w.Tiles {
-			s := fmt.Sprintf("%s@%s+%s", strings.TrimPrefix(m.files[tile.File].URL, "/archive/"), ints(tile.Origin), ints(tile.Shape))
+			s := fmt.Sprintf("%s@%s+%s", strings.TrimPrefix(files[tile.File].URL, "/archive/"), ints(tile.Origin), ints(tile.Shape))
 			for _, n := range tile.Start {
 				if n > 0 {
 					s += "~" + ints(tile.Start)

@@ -364,7 +364,7 @@ func TestOwnSteps(t *testing.T) {
 			t.Errorf("%s has the dimensions %s and shape %v, want the dimensions %s", path, got, a.Schema.Shape, dims)
 		}
 	}
-	if got, want := tilesOf(t, m, p, "/a"), tilesOf(t, m, p, "/b"); got != want || !strings.HasPrefix(got, "d1") {
+	if got, want := tilesOf(t, m.files, p, "/a"), tilesOf(t, m.files, p, "/b"); got != want || !strings.HasPrefix(got, "d1") {
 		t.Errorf("the tiles of /a are %s, and of /b %s; want equal tiles, d1 first", got, want)
 	}
 }

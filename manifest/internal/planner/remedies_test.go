@@ -1,14 +1,13 @@
 package planner
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/plantest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -56,7 +55,7 @@ func tryRemedy(files []*manifest.File, opts *plan.Options, f *report.Finding, r 
 		left = slices.DeleteFunc(slices.Clone(files), func(x *manifest.File) bool { return slices.Contains(odd, x.URL) })
 	default:
 		for _, s := range append([]report.Setting{r.Setting}, r.With...) {
-			if err := apply(s, &again); err != nil {
+			if err := plantest.SetOption(&again, string(s.Option), s.Value); err != nil {
 				return err.Error()
 			}
 		}
@@ -77,57 +76,4 @@ func tryRemedy(files []*manifest.File, opts *plan.Options, f *report.Finding, r 
 		}
 	}
 	return ""
-}
-
-// apply sets an option of a remedy.
-func apply(s report.Setting, opts *plan.Options) error {
-	list := func() []string {
-		fields, err := csv.NewReader(strings.NewReader(s.Value)).Read()
-		if err != nil {
-			panic(err)
-		}
-		return fields
-	}
-	var err error
-	switch s.Option {
-	case report.Concat:
-		opts.Concat = append(slices.Clone(opts.Concat), list()...)
-	case report.Drop:
-		opts.Drop = append(slices.Clone(opts.Drop), list()...)
-	case report.Coords:
-		opts.Coords = plan.Coords(s.Value)
-	case report.JoinLabels:
-		dim, how, bad := plan.ParseJoin(s.Value)
-		opts.Join, err = map[string]plan.Join{dim: how}, bad
-	case report.Pad:
-		opts.Pad = plan.Pad(s.Value)
-	case report.Overlap:
-		opts.Overlap = plan.Overlap(s.Value)
-	case report.Missing:
-		if opts.Missing = plan.Absent(s.Value); s.Value == "fill" {
-			opts.Missing = plan.AbsentFill
-		}
-	case report.Tolerance:
-		opts.Tolerance, err = strconv.ParseFloat(s.Value, 64)
-	case report.ValueBytes:
-		opts.ValueBytes, err = strconv.ParseInt(s.Value, 10, 64)
-	case report.Rename:
-		var r plan.Rename
-		r, err = plan.ParseRename(s.Value)
-		opts.Rename = append(slices.Clone(opts.Rename), r)
-	case report.Broadcast:
-		var b plan.Broadcast
-		b, err = plan.ParseBroadcast(s.Value)
-		opts.Broadcast = append(slices.Clone(opts.Broadcast), b)
-	case report.NewDim:
-		var d plan.NewDim
-		d, _, err = plan.ParseNewDim(s.Value)
-		opts.NewDims = append(slices.Clone(opts.NewDims), d)
-	case report.DataType:
-		array, name, _ := strings.Cut(s.Value, "=")
-		opts.Schemas = append(slices.Clone(opts.Schemas), plan.Override{Array: array, Type: name})
-	default:
-		return fmt.Errorf("a test cannot apply %s", s.Option)
-	}
-	return err
 }

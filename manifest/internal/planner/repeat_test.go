@@ -56,7 +56,7 @@ func TestOverlapAndOtherCoordinates(t *testing.T) {
 			}
 			continue
 		}
-		if got := tilesOf(t, m, planned(t, m, &opts), "/t"); got != "a@0+2 b@2+3 c@5+2" {
+		if got := tilesOf(t, m.files, planned(t, m, &opts), "/t"); got != "a@0+2 b@2+3 c@5+2" {
 			t.Errorf("%s: tiles %s", name, got)
 		}
 	}
@@ -121,7 +121,7 @@ func TestRepeated(t *testing.T) {
 				}
 				return
 			}
-			if got := tilesOf(t, m, planned(t, m, &c.opts), c.array); got != c.tiles {
+			if got := tilesOf(t, m.files, planned(t, m, &c.opts), c.array); got != c.tiles {
 				t.Errorf("tiles %s, not %s", got, c.tiles)
 			}
 		})
@@ -208,7 +208,7 @@ func TestPaddedTwins(t *testing.T) {
 				}
 				return
 			}
-			if got := tilesOf(t, m, planned(t, m, &c.opts), c.array); got != c.tiles {
+			if got := tilesOf(t, m.files, planned(t, m, &c.opts), c.array); got != c.tiles {
 				t.Errorf("tiles %s, not %s", got, c.tiles)
 			}
 		})
@@ -257,7 +257,7 @@ func TestEmptyFiles(t *testing.T) {
 	if got, want := arrayOf(t, made, "/v").Schema.DataType.Type().String(), cube("v", "time", nil, nil).v.Type.String(); got != want {
 		t.Errorf("v has the type %s, not %s", got, want)
 	}
-	if got := tilesOf(t, m, made, "/v"); got != "b0@0+2 b1@2+2" {
+	if got := tilesOf(t, m.files, made, "/v"); got != "b0@0+2 b1@2+2" {
 		t.Errorf("tiles %s", got)
 	}
 }
@@ -287,7 +287,7 @@ func TestPaddedTwinsAbsent(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if got := tilesOf(t, m, made, "/s"); got != "10@0,0+3,3 11@3,0+3,3" {
+	if got := tilesOf(t, m.files, made, "/s"); got != "10@0,0+3,3 11@3,0+3,3" {
 		t.Errorf("tiles %s", got)
 	}
 }
@@ -311,7 +311,7 @@ func TestPaddedTwinsOfManyBytes(t *testing.T) {
 		reporttest.Files(&refused.Findings[0]) != "01 11" || reporttest.Facts(&refused.Findings[0]) != "limit=1073741824 longest=11" {
 		t.Error(err)
 	}
-	if made, needs, err := newPlan(m.files, &plan.Options{Pad: plan.PadFill, Coords: plan.CoordsFirst}); err != nil || len(needs) > 0 || tilesOf(t, m, made, "/s") != "10@0+2 11@2+2" {
+	if made, needs, err := newPlan(m.files, &plan.Options{Pad: plan.PadFill, Coords: plan.CoordsFirst}); err != nil || len(needs) > 0 || tilesOf(t, m.files, made, "/s") != "10@0+2 11@2+2" {
 		t.Error(needs, err)
 	}
 }

@@ -140,7 +140,7 @@ func TestSinglePositions(t *testing.T) {
 			if got := strings.Join(a.Dims, " "); got != c.dims || strings.ReplaceAll(ints(a.Schema.Shape), ",", " ") != c.shape {
 				t.Errorf("the dimensions are %s and the shape %v, want %s and %s", got, a.Schema.Shape, c.dims, c.shape)
 			}
-			if got := tilesOf(t, m, p, c.array); got != c.tiles {
+			if got := tilesOf(t, m.files, p, c.array); got != c.tiles {
 				t.Errorf("the tiles are %s, want %s", got, c.tiles)
 			}
 			if c.times != "" {

@@ -107,7 +107,7 @@ func TestTakenOnce(t *testing.T) {
 			if got := reporttest.Files(&f); got != c.files || f.Effect != report.Noted || f.Args["counts"] != "equal" {
 				t.Errorf("noted %s: %+v", got, f)
 			}
-			if got := tilesOf(t, m, p, "/t"); strings.Join(strings.Fields(got), " ") != c.tiles {
+			if got := tilesOf(t, m.files, p, "/t"); strings.Join(strings.Fields(got), " ") != c.tiles {
 				t.Errorf("tiles %s, want %s", got, c.tiles)
 			}
 		})
@@ -125,7 +125,7 @@ func TestOverlapsAlongTwoDimensions(t *testing.T) {
 		m.hourly("a", 0, 3, 0, 1, 2)
 		m.hourly("b", 2, 2, 1, 2, 3)
 		p := planned(t, m, &plan.Options{Inline: new(int64(0)), Concat: []string{"x"}, Overlap: overlap})
-		if got := tilesOf(t, m, p, "/t"); got != want {
+		if got := tilesOf(t, m.files, p, "/t"); got != want {
 			t.Errorf("%s: %s, want %s", overlap, got, want)
 		}
 	}
