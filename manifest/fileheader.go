@@ -21,6 +21,12 @@ type FileHeader struct {
 	own  string
 }
 
+// Difference is the value of an attribute that differs from that of another header.
+type Difference struct {
+	Variable, Attribute int    // indices
+	Value               string // equal for equal values
+}
+
 // NewFileHeader returns a FileHeader that shares nothing with others. The header must not change any more.
 func NewFileHeader(h *Header) *FileHeader { return &FileHeader{ID: h.ID, like: h} }
 
@@ -61,6 +67,36 @@ func (h *FileHeader) Own(i int) string {
 		}
 	}
 	return ""
+}
+
+// Differences yields the values of attributes that differ from those of Like, sorted by variable and attribute.
+func (h *FileHeader) Differences() iter.Seq[Difference] {
+	return func(yield func(Difference) bool) {
+		for i, own := range h.ownValues() {
+			d := Difference{Variable: i}
+			for own != "" {
+				var skipped uint64
+				skipped, own = cutUvarint(own)
+				d.Attribute += int(skipped)
+				if d.Value, own = cutText(own); !yield(d) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Attribute returns the attribute of a difference.
+func (h *FileHeader) Attribute(d Difference) Attribute {
+	a := h.like.Variables[d.Variable].Attributes[d.Attribute]
+	a.setValue(d.Value)
+	return a
+}
+
+// On returns a header with the same ID and another Like. The first variables of that must have the same attributes, but for
+// their values, as those of the present one.
+func (h *FileHeader) On(like *Header) *FileHeader {
+	return &FileHeader{ID: h.ID, like: like, own: h.own}
 }
 
 // Len returns the number of variables.

@@ -18,11 +18,12 @@ import (
 	"varve/manifest/report"
 )
 
-// class holds the files with one header. The options are applied to it: dropped variables are absent,
-// and renamed variables have their new names.
+// class holds the files with one header, or with headers that differ only in values of attributes that may vary: see
+// varying. The options are applied to it: dropped variables are absent, and renamed variables have their new names.
 type class struct {
-	file    *manifest.FileHeader
-	header  *manifest.Header // the same, expanded
+	file    *manifest.FileHeader // of the first file
+	header  *manifest.Header     // the same, expanded
+	differ  []bool               // for each variable of the header, whether its attributes differ between files; nil if none does
 	vars    []planVar
 	spare   []planVar                     // coordinates with names of dimensions that no selected variable has
 	dims    map[string]manifest.Dimension // by new path
@@ -45,13 +46,14 @@ type planVar struct {
 	aux  bool     // another variable names it as a coordinate, bounds or grid mapping
 }
 
-// weight returns the number of files with this header.
+// weight returns the number of files of the class.
 func (c *class) weight() int64 { return int64(len(c.files)) + c.others }
 
 // makeClasses groups files by header and makes a class for each group.
 func (p *survey) makeClasses() error {
 	known := map[*manifest.FileHeader]int32{}
 	byID := map[string]int32{}
+	varying, byKey := newVarying(p.env), map[classKey]int32{}
 	p.classOf = make([]int32, len(p.env.files))
 	for i, f := range p.env.files {
 		p.classOf[i] = -1
@@ -63,12 +65,18 @@ func (p *survey) makeClasses() error {
 			c, ok = byID[f.Header.ID]
 		}
 		if !ok {
-			made, err := p.env.look(f)
-			if err != nil {
-				return err
+			key := classKey{f.Header.Like(), varying.keyOf(f.Header)}
+			if c, ok = byKey[key]; ok {
+				p.classes[c].addDifferences(f.Header)
+			} else {
+				made, err := p.env.look(f)
+				if err != nil {
+					return err
+				}
+				c = int32(len(p.classes))
+				p.classes = append(p.classes, made)
+				byKey[key] = c
 			}
-			c = int32(len(p.classes))
-			p.classes = append(p.classes, made)
 			byID[f.Header.ID] = c
 		}
 		known[f.Header] = c
@@ -77,6 +85,12 @@ func (p *survey) makeClasses() error {
 		p.classes[c].others += p.env.earlier.others(int32(i))
 	}
 	return nil
+}
+
+// classKey identifies a class.
+type classKey struct {
+	like *manifest.Header
+	key  string // see varying.keyOf
 }
 
 // check returns an error for a variable that no correct reader returns. Scans may come from files

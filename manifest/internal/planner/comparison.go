@@ -15,7 +15,7 @@ import (
 type comparison struct {
 	p     *arrangement
 	a     *array
-	means []*manifest.Variable // the variable whose attributes give each member's values their meaning
+	means []*manifest.Variable // the variable whose attributes give each member's values their meaning; see inFile
 	alike bool                 // equal bytes mean equal values in all members
 	units bool                 // members state different units, so equal numbers may be different values
 }
@@ -24,7 +24,10 @@ func (p *arrangement) comparing(a *array) *comparison {
 	c := &comparison{p: p, a: a, means: make([]*manifest.Variable, len(a.members)), alike: true}
 	for i, m := range a.members {
 		c.means[i] = p.survey.classes[m.class].meaning(m.at)
-		c.alike = c.alike && coord.SameMeaning(c.means[i], c.means[0]) && slices.IsSorted(m.axes)
+		c.alike = c.alike && slices.IsSorted(m.axes)
+		for _, v := range p.survey.variants(m.class, m.at) {
+			c.alike = c.alike && coord.SameMeaning(p.survey.inFile(m.class, m.at, c.means[i], v.files[0]), c.means[0])
+		}
 	}
 	c.units = !c.alike && c.unitsDiffer()
 	return c
@@ -59,7 +62,7 @@ func (c *comparison) parts(files []int32) (groups [][]int32, missing []want, err
 		if c.p.env.opts.Pad == plan.PadFill && coord.ElementsOf(m.v) == 0 {
 			continue // an empty file agrees with any other
 		}
-		w := c.values(f, m, c.means[at])
+		w := c.values(f, m, c.inFile(at, f))
 		values, ok, err := c.p.env.values(w)
 		if err != nil {
 			return nil, nil, err
@@ -70,7 +73,7 @@ func (c *comparison) parts(files []int32) (groups [][]int32, missing []want, err
 		if len(missing) > 0 {
 			continue
 		}
-		if err := found.Add(f, c.content(m, at, values)); err != nil {
+		if err := found.Add(f, c.content(at, f, values)); err != nil {
 			return nil, nil, c.p.env.inFile(f, err)
 		}
 	}
@@ -96,9 +99,20 @@ func (c *comparison) withoutKnownEqual(files []int32) []int32 {
 	return append(kept, one)
 }
 
-// content returns values of member `at` for a comparison.
-func (c *comparison) content(m *member, at int, values *manifest.Values) equal.Content {
-	return equal.Content{Class: m.class, Variable: m.v, Axes: m.axes, Means: c.means[at], Values: values}
+// content returns values of a file of member `at` for a comparison.
+func (c *comparison) content(at int, file int32, values *manifest.Values) equal.Content {
+	m := &c.a.members[at]
+	x := equal.Content{Class: m.class, Variable: m.v, Axes: m.axes, Means: c.inFile(at, file), Values: values}
+	if x.Means != c.means[at] && !c.alike {
+		x.Class = -1 - file // equal values of other files of the class may mean something else
+	}
+	return x
+}
+
+// inFile returns the variable whose attributes give the values of a file of member `at` their meaning.
+func (c *comparison) inFile(at int, file int32) *manifest.Variable {
+	m := &c.a.members[at]
+	return c.p.survey.inFile(m.class, m.at, c.means[at], file)
 }
 
 // fileUsed returns the file that provides the values of an array that is equal in all files.
@@ -139,7 +153,7 @@ func (c *comparison) crop(found *equal.Comparer, files []int32) (missing []want,
 			return []want{w}, err
 		}
 	}
-	whole := c.content(m, at, values)
+	whole := c.content(at, file, values)
 	group, err := found.Find(whole)
 	for _, shape := range shapes {
 		if err == nil {

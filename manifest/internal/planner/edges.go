@@ -187,7 +187,7 @@ func (c *cutting) chooseAround() {
 // contiguous. The file that the user named comes first, then the chunks of most bytes that can be
 // verbatim, and then the chunks of most bytes.
 func (c *cutting) bestMember() int {
-	if i := c.p.chosen(c.a); i >= 0 && c.members[i].v.Storage.Layout == manifest.Chunked {
+	if i, _ := c.p.chosen(c.a); i >= 0 && c.members[i].v.Storage.Layout == manifest.Chunked {
 		return i
 	}
 	for _, wantKept := range []bool{true, false} {

@@ -102,10 +102,11 @@ type gridDim struct {
 // A file that holds only a grid or mesh shares this dimension with the data on that grid. Unlimited
 // dimensions do not count: files of the same length may hold different times.
 func (p *survey) joinGrids(sets sets) {
-	longest := make([]gridDim, len(p.classes))
-	having := map[gridDim][2]int{} // the first and the last class that has a dimension
+	having := map[gridDim][]int{} // the classes that have a dimension
+	isLongest := map[gridDim]bool{}
 	for n, c := range p.classes {
 		used := map[gridDim]bool{}
+		longest := gridDim{}
 		for _, x := range c.vars {
 			for k, at := range x.dims {
 				d := gridDim{at, x.v.Shape[k]}
@@ -113,21 +114,19 @@ func (p *survey) joinGrids(sets sets) {
 					continue
 				}
 				used[d] = true
-				if d.length > longest[n].length || d.length == longest[n].length && d.path < longest[n].path {
-					longest[n] = d
+				if d.length > longest.length || d.length == longest.length && d.path < longest.path {
+					longest = d
 				}
-				if all, ok := having[d]; ok {
-					having[d] = [2]int{all[0], n}
-				} else {
-					having[d] = [2]int{n, n}
-				}
+				having[d] = append(having[d], n)
 			}
 		}
+		isLongest[longest] = true
 	}
-	for n, d := range longest {
-		if d.length > 1 {
-			sets.join(n, having[d][0])
-			sets.join(n, having[d][1])
+	for d, classes := range having {
+		if d.length > 1 && isLongest[d] {
+			for _, n := range classes {
+				sets.join(n, classes[0])
+			}
 		}
 	}
 }
@@ -156,10 +155,18 @@ func (p *survey) joinReferences(sets sets, owner map[string]int) {
 				}
 			}
 		}
-		for _, g := range groupsOf(p.env.files[c.files[0]]) {
-			if a := manifest.Lookup(g.Attributes, cf.External); a != nil {
-				for _, text := range a.Texts {
-					name(path.Join(g.Path, cf.External), text)
+		var last *manifest.GroupAttributes
+		for _, f := range c.files {
+			// Most files of a class have equal group attributes.
+			if p.env.files[f].Groups == last {
+				continue
+			}
+			last = p.env.files[f].Groups
+			for _, g := range groupsOf(p.env.files[f]) {
+				if a := manifest.Lookup(g.Attributes, cf.External); a != nil {
+					for _, text := range a.Texts {
+						name(path.Join(g.Path, cf.External), text)
+					}
 				}
 			}
 		}

@@ -293,8 +293,7 @@ func series(r *rand.Rand, m *maker) {
 // ownAttributes gives the variable of file i attributes that other files have with other values.
 func ownAttributes(r *rand.Rand, i int, w *wanted) {
 	number := func(name string, x float64) {
-		data := binary.LittleEndian.AppendUint64(nil, math.Float64bits(x))
-		w.v.Attributes = append(w.v.Attributes, manifest.Attribute{Name: name, Type: float64s, Data: data, Scalar: true})
+		w.v.Attributes = append(w.v.Attributes, manifest.Attribute{Name: name, Type: float64s, Data: numberData(x), Scalar: true})
 	}
 	*w = w.with("history", fmt.Sprint("made by run ", i), "comment", fmt.Sprint(r.IntN(12)/11))
 	if r.IntN(8) > 0 {
@@ -377,3 +376,5 @@ func TestGroupings(t *testing.T) {
 		t.Errorf("only %d of %d archives are planned, with %d extensions", planned, tries, extensions)
 	}
 }
+
+func numberData(x float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)) }

@@ -81,20 +81,19 @@ func (p *alignment) giveSteps(n *plan.NewDim, at string) error {
 // withStep returns a class with a virtual axis, whose position an option gives. It replaces the files of the class by
 // copies whose header and values have the coordinate.
 func (c *class) withStep(at string, steps map[int32]step, files []*manifest.File) *class {
-	h := manifest.Header{ID: c.header.ID, Dimensions: c.header.Dimensions}
-	h.Variables = append(slices.Clone(c.header.Variables), nil)
-	last := len(h.Variables) - 1
 	v := *steps[c.files[0]].v
 	v.Storage.Layout = manifest.Valued
-	h.Variables[last] = &v
-	header := manifest.NewFileHeader(&h)
+	with := func(h *manifest.Header) *manifest.Header {
+		return &manifest.Header{ID: h.ID, Dimensions: h.Dimensions, Variables: append(slices.Clip(h.Variables), &v)}
+	}
+	like, last := with(c.file.Like()), c.file.Len()
 	for _, f := range c.files {
 		file := *files[f]
-		file.Header, file.Values = header, append(slices.Clone(file.Values), make([]*manifest.Values, len(h.Variables)-len(file.Values))...)
+		file.Header, file.Values = file.Header.On(like), append(slices.Clone(file.Values), make([]*manifest.Values, last+1-len(file.Values))...)
 		file.Values[last] = steps[f].values
 		files[f] = &file
 	}
 	own := *c
-	own.file, own.header = header, &h
+	own.file, own.header = c.file.On(like), with(c.header)
 	return own.withVirtual(planVar{at: last, v: &v, path: at, dims: []string{at}, aux: true}, virtualAxis{})
 }

@@ -424,7 +424,7 @@ func (p *survey) copyFile(a *array, m *member, f int32, t manifest.Tile, copyTo 
 	if values == nil || values.Summed {
 		return p.env.inFile(f, fmt.Errorf("the values of %s are not known", m.v.Path))
 	}
-	if err := repeatAlong(s, m.v.Shape, len(a.made), func(s inline.Target) error { return copyTo(p.meaningOf(a, m), values, s) }); err != nil {
+	if err := repeatAlong(s, m.v.Shape, len(a.made), func(s inline.Target) error { return copyTo(p.inFile(m.class, m.at, p.meaningOf(a, m), f), values, s) }); err != nil {
 		return p.env.inFile(f, err)
 	}
 	return nil

@@ -71,12 +71,14 @@ func (p *survey) checkRepack() error {
 // addRepacked lists the variables of an array that are packed again.
 func (p *declaration) addRepacked(a *array, f *declared, conversions []*convert.Conversion) {
 	all := a.all()
-	for i, k := range f.of {
-		if !conversions[k].Repacks() {
-			continue
-		}
-		for _, file := range p.survey.classes[all[i].class].files {
-			p.out.Repacked = append(p.out.Repacked, Repacked{a.path, int(file), all[i].at, conversions[k], naming.Matches(p.env.opts.RepackLossy, a.path)})
+	for i, shares := range f.of {
+		for _, s := range shares {
+			if !conversions[s.member].Repacks() {
+				continue
+			}
+			for _, file := range s.files {
+				p.out.Repacked = append(p.out.Repacked, Repacked{a.path, int(file), all[i].at, conversions[s.member], naming.Matches(p.env.opts.RepackLossy, a.path)})
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"iter"
 	"maps"
@@ -170,9 +171,23 @@ func (d *decided) decide() {
 // equal variables are merged, because an archive may have a million members and one variable.
 type declared struct {
 	members []schema.Member
-	of      []int   // for each member of the array, its index in members
-	classes []int32 // for each member of the array, its class
-	firsts  []int32 // for each of members, its first file
+	firsts  []int32   // for each of members, its first file
+	of      [][]share // for each member of the array, the members that its files have
+}
+
+// share is a part of the files of one member of an array.
+type share struct {
+	member int // index in declared.members
+	files  []int32
+}
+
+// all reports for each member of the array whether something is true for all of its files.
+func (f *declared) all(is []bool) []bool {
+	all := make([]bool, len(f.of))
+	for i, shares := range f.of {
+		all[i] = !slices.ContainsFunc(shares, func(s share) bool { return !is[s.member] })
+	}
+	return all
 }
 
 // declare completes the schema of an array with its chunk grid, and adds the array to the plan. It
@@ -189,10 +204,7 @@ func (p *declaration) declare(a *array, d *decided) error {
 	if got == nil {
 		return nil
 	}
-	kept := make([]bool, len(f.of))
-	for i, k := range f.of {
-		kept[i] = got.Kept[k]
-	}
+	kept := f.all(got.Kept)
 	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: a.allDims()}
 	out.Calibrated = p.calibrated && p.noteCalibrated(a, got)
 	shape := p.alignment.shapeOf(a)
@@ -272,36 +284,43 @@ func (p *alignment) schemaFinding(a *array, f report.Finding) {
 	p.env.find(f)
 }
 
-// membersFor merges the array's members whose variables are equal except for their lengths.
+// membersFor merges the files of an array whose variables are equal except for their lengths.
 func (p *declaration) membersFor(a *array) *declared {
 	f := &declared{}
-	byVariable, byKey := map[*manifest.Variable]int{}, map[string]int{}
+	byVariable, byKey := map[*manifest.Variable]int{}, map[[sha256.Size]byte]int{}
 	all := a.all()
 	for _, m := range all {
-		v := p.survey.newNames(m.class, p.survey.meaningOf(a, &m))
-		k, ok := byVariable[v] // headers share equal variables
-		if !ok {
-			key := ""
-			// A single member needs no key, and keys are expensive to compute.
-			if len(all) > 1 {
-				key = schemaKey(v)
+		asInClass := p.survey.newNames(m.class, p.survey.meaningOf(a, &m))
+		var shares []share
+		for _, part := range p.survey.variants(m.class, m.at) {
+			v := p.survey.inFile(m.class, m.at, asInClass, part.files[0])
+			k, ok := byVariable[v] // headers share equal variables
+			if !ok {
+				var key [sha256.Size]byte
+				// A single member needs no key, and keys are expensive to compute.
+				if len(all) > 1 || part.own != nil {
+					key = schemaKey(v)
+				}
+				if k, ok = byKey[key]; !ok {
+					k = len(f.members)
+					byKey[key] = k
+					f.members = append(f.members, schema.Member{Variable: v})
+					f.firsts = append(f.firsts, -1)
+				}
+				if part.own == nil {
+					byVariable[v] = k
+				}
 			}
-			if k, ok = byKey[key]; !ok {
-				k = len(f.members)
-				byKey[key] = k
-				f.members = append(f.members, schema.Member{Variable: v})
-				f.firsts = append(f.firsts, -1)
+			shares = append(shares, share{k, part.files})
+			files := p.weightOf(m.class, part.files)
+			f.members[k].Files += files
+			f.members[k].Bytes += files * coord.ElementsOf(m.v) * int64(max(m.v.Type.Size, 1))
+			first := p.firstOf(m.class, part.files)
+			if f.firsts[k] < 0 || p.arrangement.rank[first] < p.arrangement.rank[f.firsts[k]] {
+				f.firsts[k] = first
 			}
-			byVariable[v] = k
 		}
-		f.of, f.classes = append(f.of, k), append(f.classes, m.class)
-		files := p.survey.classes[m.class].weight()
-		f.members[k].Files += files
-		f.members[k].Bytes += files * coord.ElementsOf(m.v) * int64(max(m.v.Type.Size, 1))
-		first := p.firstOfClass(m.class)
-		if f.firsts[k] < 0 || p.arrangement.rank[first] < p.arrangement.rank[f.firsts[k]] {
-			f.firsts[k] = first
-		}
+		f.of = append(f.of, shares)
 	}
 	for k := range f.members {
 		f.members[k].First = p.env.files[f.firsts[k]].URL
@@ -317,19 +336,36 @@ func (p *arrangement) namesOf(f *declared, members []int) report.Files {
 		wanted[k] = true
 	}
 	var files []int32
-	for i, k := range f.of {
-		if wanted[k] {
-			files = append(files, p.survey.classes[f.classes[i]].files...)
+	for _, shares := range f.of {
+		for _, s := range shares {
+			if wanted[s.member] {
+				files = append(files, s.files...)
+			}
 		}
 	}
 	return p.env.fileSet(files)
 }
 
-// firstOfClass returns the file of a class with the lowest rank.
-func (p *declaration) firstOfClass(class int32) int32 {
+// weightOf returns the number of files of a class that some of its files are, or represent.
+func (p *declaration) weightOf(class int32, files []int32) int64 {
+	if len(files) == len(p.survey.classes[class].files) {
+		return p.survey.classes[class].weight()
+	}
+	n := int64(len(files))
+	for _, f := range files {
+		n += p.env.earlier.others(f)
+	}
+	return n
+}
+
+// firstOf returns the file with the lowest rank among some files of a class.
+func (p *declaration) firstOf(class int32, files []int32) int32 {
+	if len(files) < len(p.survey.classes[class].files) {
+		return p.arrangement.firstOf(files)
+	}
 	first, ok := p.firsts[class]
 	if !ok {
-		first = p.arrangement.firstOf(p.survey.classes[class].files)
+		first = p.arrangement.firstOf(files)
 		p.firsts[class] = first
 	}
 	return first
@@ -348,8 +384,10 @@ func (f *declared) sort(rank []int32) {
 	for i, k := range order {
 		at[k], members[i], firsts[i] = i, f.members[k], f.firsts[k]
 	}
-	for i, k := range f.of {
-		f.of[i] = at[k]
+	for _, shares := range f.of {
+		for i := range shares {
+			shares[i].member = at[shares[i].member]
+		}
 	}
 	f.members, f.firsts = members, firsts
 }
@@ -367,12 +405,11 @@ func (p *survey) meaningOf(a *array, m *member) *manifest.Variable {
 }
 
 // schemaKey returns a key that is equal for variables that differ only in path and lengths.
-func schemaKey(v *manifest.Variable) string {
+func schemaKey(v *manifest.Variable) [sha256.Size]byte {
 	bare := *v
 	bare.Path, bare.Shape = "", make([]int64, len(v.Shape))
 	bare.Storage.Chunks, bare.Storage.Edges, bare.Storage.DataSizes, bare.Storage.Stride = nil, nil, nil, 0
-	h := manifest.Header{Variables: []*manifest.Variable{&bare}}
-	return string(h.AppendKey(nil))
+	return bare.Sum()
 }
 
 func (p *declaration) schemaOptions(a *array, f *declared) (schema.Options, error) {
@@ -454,25 +491,27 @@ func (p *alignment) gaps(a *array) bool {
 
 // codecFrom returns 1 plus the index, in f.members, of the file whose codecs the user wants, or 0.
 func (p *survey) codecFrom(a *array, f *declared) int {
-	if i := p.chosen(a); i >= 0 {
-		return f.of[i] + 1
+	i, file := p.chosen(a)
+	if i < 0 {
+		return 0
 	}
-	return 0
+	at := slices.IndexFunc(f.of[i], func(s share) bool { return slices.Contains(s.files, file) })
+	return f.of[i][at].member + 1
 }
 
-// chosen returns the index of the member whose codecs and chunks the user wants, or -1.
-func (p *survey) chosen(a *array) int {
+// chosen returns the index of the member whose codecs and chunks the user wants, and the file, or -1.
+func (p *survey) chosen(a *array) (member int, file int32) {
 	if p.env.opts.CodecFrom == "" {
-		return -1
+		return -1, -1
 	}
 	for i, m := range a.members {
 		for _, n := range p.classes[m.class].files {
 			if isFile(p.env.files[n], p.env.opts.CodecFrom) {
-				return i
+				return i, n
 			}
 		}
 	}
-	return -1
+	return -1, -1
 }
 
 func typeNamed(name string) (codec.Type, error) {

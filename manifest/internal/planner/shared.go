@@ -172,7 +172,7 @@ func (c *comparison) partsAt(tiles []manifest.Tile) (groups [][]int32, missing [
 				continue
 			}
 		}
-		x, err := c.a.inTile(c.content(m, at, values), t)
+		x, err := c.a.inTile(c.content(at, int32(t.File), values), t)
 		if err == nil {
 			err = found.Add(int32(t.File), x)
 		}

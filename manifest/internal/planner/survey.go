@@ -9,7 +9,7 @@ import (
 	"varve/manifest/report"
 )
 
-// survey holds the classes of files with equal headers.
+// survey holds the classes of files.
 type survey struct {
 	env     *env
 	classes []*class

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"crypto/sha256"
+	"maps"
 	"slices"
 	"strings"
 
@@ -60,12 +61,7 @@ func inTemplate(v *manifest.Variable, a *manifest.Attribute) manifest.Attribute 
 	}
 	switch a.Name {
 	case cf.ScaleFactor, cf.AddOffset:
-		// Numbers are not packed at all if these change nothing.
-		changesNothing := 0.0
-		if a.Name == cf.ScaleFactor {
-			changesNothing = 1
-		}
-		if cf.Float(a.Type, a.Data) == changesNothing {
+		if cf.Float(a.Type, a.Data) == idle(a.Name) {
 			bare.Data = a.Data
 		}
 	case cf.UnitsName:
@@ -82,8 +78,7 @@ func isFree(v *manifest.Variable, a *manifest.Attribute) bool {
 	case a.Unreadable != "":
 		return false
 	case a.Name == cf.ScaleFactor || a.Name == cf.AddOffset:
-		// Anything but a number is an error, or has its own rules. NaN does not equal itself.
-		return cf.IsNumber(a.Type) && len(a.Data) == a.Type.Size && !cf.IsNaN(a.Type, a.Data)
+		return isFreeNumber(a)
 	case a.Name == cf.UnitsName:
 		// Most units are not of time. To see that first avoids memory for their words.
 		if len(a.Texts) != 1 || !strings.Contains(a.Texts[0], " since ") {
@@ -93,6 +88,20 @@ func isFree(v *manifest.Variable, a *manifest.Attribute) bool {
 		return ok && err == nil && !u.Unclear() && !u.Coarse()
 	}
 	return !isInterpreted(a.Name)
+}
+
+// isFreeNumber reports whether a scale_factor or add_offset is one number. Anything else is an error, or has its own rules.
+// NaN does not equal itself.
+func isFreeNumber(a *manifest.Attribute) bool {
+	return cf.IsNumber(a.Type) && len(a.Data) == a.Type.Size && !cf.IsNaN(a.Type, a.Data)
+}
+
+// idle returns the scale_factor or add_offset that changes nothing: numbers with both are not packed.
+func idle(name string) float64 {
+	if name == cf.ScaleFactor {
+		return 1
+	}
+	return 0
 }
 
 // isInterpreted reports whether the planner interprets the value of an attribute with this name.
@@ -113,8 +122,8 @@ var meshSuffixes = []string{connects, "_dimension", "_coordinates"}
 
 // template has the headers of a survey with one template.
 type template struct {
-	classes []int32 // sorted by the rank of their last files
-	last    []int32 // for each of classes, its file with the greatest rank
+	classes []int32
+	last    []int32 // for each distinct header, its file with the greatest rank; sorted by rank
 	files   int64   // the number of files, including those that samples represent
 }
 
@@ -135,16 +144,20 @@ func (p *declaration) templates() (list []*template) {
 		}
 		t.classes = append(t.classes, int32(n))
 		t.files += c.weight()
+		last := map[string]int32{} // by the ID of the header
+		for _, f := range c.files {
+			id := ""
+			if c.differ != nil {
+				id = p.env.files[f].Header.ID
+			}
+			if best, ok := last[id]; !ok || rank[f] > rank[best] {
+				last[id] = f
+			}
+		}
+		t.last = slices.AppendSeq(t.last, maps.Values(last))
 	}
 	for _, t := range list {
-		last := map[int32]int32{}
-		for _, n := range t.classes {
-			last[n] = slices.MaxFunc(p.survey.classes[n].files, func(f, g int32) int { return int(rank[f]) - int(rank[g]) })
-		}
-		slices.SortFunc(t.classes, func(a, b int32) int { return int(rank[last[a]]) - int(rank[last[b]]) })
-		for _, n := range t.classes {
-			t.last = append(t.last, last[n])
-		}
+		slices.SortFunc(t.last, func(f, g int32) int { return int(rank[f]) - int(rank[g]) })
 	}
 	return list
 }
@@ -152,27 +165,38 @@ func (p *declaration) templates() (list []*template) {
 // witnesses returns files of a template that show which attributes differ among all of its files: for each attribute
 // that differs, at least one file has another value than the last file.
 func (p *survey) witnesses(t *template) (files []int32) {
-	n := len(t.classes) - 1
-	variables := p.classes[t.classes[n]].header.Variables
+	n := len(t.last) - 1
+	last := p.headerOf(t.last[n])
+	variables := last.Expand().Variables
 	differs := make([][]bool, len(variables))
 	for i, v := range variables {
 		differs[i] = make([]bool, len(v.Attributes))
 	}
-	for k, class := range t.classes[:n] {
+	for _, f := range t.last[:n] {
 		isNew := false
-		for i, v := range p.classes[class].header.Variables {
-			if v == variables[i] {
-				continue
+		found := func(variable, attribute int) {
+			isNew = isNew || !differs[variable][attribute]
+			differs[variable][attribute] = true
+		}
+		if h := p.headerOf(f); h.Like() == last.Like() {
+			for d := range differences(h, last) {
+				found(d.Variable, d.Attribute)
 			}
-			for at := range v.Attributes {
-				if !differs[i][at] && !coord.SameAttribute(&v.Attributes[at], &variables[i].Attributes[at]) {
-					differs[i][at], isNew = true, true
+		} else {
+			for i, v := range h.Expand().Variables {
+				for at := range v.Attributes {
+					if !coord.SameAttribute(&v.Attributes[at], &variables[i].Attributes[at]) {
+						found(i, at)
+					}
 				}
 			}
 		}
 		if isNew {
-			files = append(files, t.last[k])
+			files = append(files, f)
 		}
 	}
 	return files
 }
+
+// headerOf returns the header of a file. Options may have added coordinates to it.
+func (p *survey) headerOf(file int32) *manifest.FileHeader { return p.env.files[file].Header }

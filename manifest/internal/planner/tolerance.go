@@ -74,7 +74,8 @@ type shapedNumbers struct {
 func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, missing []want, err error) {
 	at := placeOf(c.a.members, c.p.survey.classOf[file])
 	m := &c.a.members[at]
-	what, err := coord.NewMeaning(c.means[at])
+	means := c.inFile(at, file)
+	what, err := coord.NewMeaning(means)
 	if err != nil || what.Nature != coord.Real || m.v.Storage.Layout == manifest.Nothing || coord.ElementsOf(m.v) == 0 || !c.fitsMemory(file, m) {
 		return x, false, nil, nil
 	}
@@ -83,15 +84,15 @@ func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, missing []wa
 	if err != nil || !ok {
 		return x, false, []want{w}, err
 	}
-	values, x.shape, err = c.content(m, at, values).InOrder()
+	values, x.shape, err = c.content(at, file, values).InOrder()
 	if err != nil {
 		return x, false, nil, c.p.env.inFile(file, err)
 	}
 	if c.units {
 		x.unit = what.Unit
 	}
-	if x.packing, err = cf.PackingOf(c.means[at]); err == nil {
-		x.Numbers, err = coord.ReadNumbers(c.means[at], values.Data)
+	if x.packing, err = cf.PackingOf(means); err == nil {
+		x.Numbers, err = coord.ReadNumbers(means, values.Data)
 	}
 	if err != nil {
 		return x, false, nil, c.p.env.inFile(file, err)

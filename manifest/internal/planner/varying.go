@@ -1,0 +1,190 @@
+package planner
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"varve/manifest"
+	"varve/manifest/internal/cf"
+)
+
+// Files of one class may differ in values of attributes that the planner does not interpret, and in the packing of large
+// variables: only the schema of an array depends on them. So an archive in which each file has its own scale_factor and
+// actual_range has few classes. This file says which values may vary in a class, and finds the variables of its files.
+
+// varying decides which values of attributes may vary in a class.
+type varying struct {
+	env     *env
+	mayVary map[*manifest.Header][][]bool // for each Like of headers, by variable and attribute
+	isFixed bool                          // no packing may vary
+	key     []byte
+}
+
+func newVarying(p *env) *varying {
+	return &varying{env: p, mayVary: map[*manifest.Header][][]bool{},
+		// A file's packing decides whether it is repacked, and HDF4's add_offset has a finding of its own.
+		isFixed: len(p.opts.Repack) > 0 || slices.ContainsFunc(p.files, isCalibrated)}
+}
+
+// keyOf returns a key that is equal for headers that may be in one class, among those with the same Like.
+func (x *varying) keyOf(h *manifest.FileHeader) string {
+	like := h.Like()
+	may := x.mayVary[like]
+	if may == nil {
+		may = x.attributesOf(like)
+		x.mayVary[like] = may
+	}
+	x.key = x.key[:0]
+	for d := range h.Differences() {
+		if may[d.Variable][d.Attribute] {
+			if a := h.Attribute(d); !isPacking(a.Name) || isFreePacking(&a) {
+				continue
+			}
+		}
+		x.key = binary.AppendUvarint(binary.AppendUvarint(x.key, uint64(d.Variable)), uint64(d.Attribute))
+		x.key = append(binary.AppendUvarint(x.key, uint64(len(d.Value))), d.Value...)
+	}
+	return string(x.key)
+}
+
+// attributesOf returns for each attribute of a header whether its value may vary in a class.
+func (x *varying) attributesOf(h *manifest.Header) [][]bool {
+	parents := cf.ParentsOf(h)
+	may := make([][]bool, len(h.Variables))
+	for i, v := range h.Variables {
+		may[i] = make([]bool, len(v.Attributes))
+		packs := !x.isFixed && mayVaryPacking(v, parents)
+		for k := range v.Attributes {
+			a := &v.Attributes[k]
+			if isPacking(a.Name) {
+				may[i][k] = packs && isFreePacking(a)
+			} else {
+				may[i][k] = a.Unreadable == "" && !isInterpreted(a.Name)
+			}
+		}
+	}
+	return may
+}
+
+// isPacking reports whether an attribute with this name packs numbers.
+func isPacking(name string) bool { return name == cf.ScaleFactor || name == cf.AddOffset }
+
+// isFreePacking reports whether a scale_factor or add_offset is a number that changes values. Then plans depend on it only
+// by whether it is equal in all files.
+func isFreePacking(a *manifest.Attribute) bool {
+	return a.Unreadable == "" && isFreeNumber(a) && cf.Float(a.Type, a.Data) != idle(a.Name)
+}
+
+// mayVaryPacking reports whether the packing of a variable may vary in a class. Coordinates, scalars, times and virtual
+// variables have their values or their fill values converted by class.
+func mayVaryPacking(v *manifest.Variable, parents cf.Parents) bool {
+	if len(v.Shape) < 2 || isOne(v.Shape) || v.Storage.Layout == manifest.Parted || parents.Bounded(v) != nil {
+		return false
+	}
+	_, isTime, err := cf.UnitsOf(v)
+	return !isTime && err == nil
+}
+
+// isOne reports whether a shape has one element.
+func isOne(shape []int64) bool {
+	return !slices.ContainsFunc(shape, func(n int64) bool { return n != 1 })
+}
+
+// varies reports whether the attributes of a variable differ between the files of a class.
+func (c *class) varies(at int) bool { return at < len(c.differ) && c.differ[at] }
+
+// addDifferences records in which variables a header differs from that of the class.
+func (c *class) addDifferences(h *manifest.FileHeader) {
+	if c.differ == nil {
+		c.differ = make([]bool, h.Len())
+	}
+	for d := range differences(h, c.file) {
+		c.differ[d.Variable] = true
+	}
+}
+
+// differences yields the values in which two headers with the same Like differ. Value is that of h, or "" if it has
+// that of Like.
+func differences(h, from *manifest.FileHeader) func(yield func(manifest.Difference) bool) {
+	return func(yield func(manifest.Difference) bool) {
+		others := slices.Collect(from.Differences())
+		before := func(d, e manifest.Difference) bool {
+			return d.Variable < e.Variable || d.Variable == e.Variable && d.Attribute < e.Attribute
+		}
+		skip := func(d manifest.Difference) bool {
+			for len(others) > 0 && before(others[0], d) {
+				o := others[0]
+				if others = others[1:]; !yield(manifest.Difference{Variable: o.Variable, Attribute: o.Attribute}) {
+					return false
+				}
+			}
+			return true
+		}
+		for d := range h.Differences() {
+			if !skip(d) {
+				return
+			}
+			if len(others) > 0 && !before(d, others[0]) {
+				same := others[0].Value == d.Value
+				if others = others[1:]; same {
+					continue
+				}
+			}
+			if !yield(d) {
+				return
+			}
+		}
+		skip(manifest.Difference{Variable: from.Len()})
+	}
+}
+
+// variant is a variable of some files of a class: they have the same attributes.
+type variant struct {
+	own   *string // see manifest.FileHeader.Own; nil if all files of the class have the same attributes
+	files []int32
+}
+
+// variants groups the files of a class by the attributes of a variable, in the order of their first files.
+func (p *survey) variants(class int32, at int) []variant {
+	c := p.classes[class]
+	if !c.varies(at) {
+		return []variant{{files: c.files}}
+	}
+	var list []variant
+	known := map[string]int{}
+	for _, f := range c.files {
+		own := p.env.files[f].Header.Own(at)
+		i, ok := known[own]
+		if !ok {
+			i = len(list)
+			known[own] = i
+			list = append(list, variant{own: &own})
+		}
+		list[i].files = append(list[i].files, f)
+	}
+	return list
+}
+
+// inFile returns a variable, which was made from variable `at` of a class, with the attributes that it has in a file of
+// the class.
+func (p *survey) inFile(class int32, at int, v *manifest.Variable, file int32) *manifest.Variable {
+	c := p.classes[class]
+	if !c.varies(at) {
+		return v
+	}
+	own := p.env.files[file].Header.Variable(at).Attributes
+	out := *v
+	if of := c.header.Variables[at].Attributes; len(v.Attributes) == len(of) && &v.Attributes[0] == &of[0] {
+		out.Attributes = own
+		return &out
+	}
+	out.Attributes = slices.Clone(v.Attributes)
+	for i := range out.Attributes {
+		if name := out.Attributes[i].Name; isPacking(name) || !isInterpreted(name) {
+			if a := manifest.Lookup(own, name); a != nil {
+				out.Attributes[i] = *a
+			}
+		}
+	}
+	return &out
+}
