@@ -35,29 +35,37 @@ func conventionsOf(d *conventions.Description) conventionsJSON {
 	return conventionsJSON{len(d.Arrays), len(d.Groups), d.Assumed, d.Omitted}
 }
 
+// shownOmitted is the number of arrays of which a command says why something is left out.
+const shownOmitted = 10
+
+// describeAssumed names the arrays whose longitudes and latitudes are taken as WGS 84.
+func describeAssumed(b *strings.Builder, paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "  WGS 84 is assumed, because there is no grid mapping: %s", strings.Join(paths[:min(shownOmitted, len(paths))], ", "))
+	if more := len(paths) - shownOmitted; more > 0 {
+		fmt.Fprintf(b, " and %d more", more)
+	}
+	b.WriteString("\n")
+}
+
 // describeConventions says what is described, and what is not.
 func describeConventions(asked conventions.Set, d *conventions.Description) string {
 	if len(asked) == 0 {
 		return ""
 	}
-	const shown = 10
 	var b strings.Builder
 	fmt.Fprintf(&b, "described by %s: %s", asked, plural(int64(len(d.Arrays)), "array", "arrays"))
 	if len(d.Groups) > 0 {
 		fmt.Fprintf(&b, ", %s", plural(int64(len(d.Groups)), "group with levels", "groups with levels"))
 	}
 	b.WriteString("\n")
-	if len(d.Assumed) > 0 {
-		fmt.Fprintf(&b, "  WGS 84 is assumed, because there is no grid mapping: %s", strings.Join(d.Assumed[:min(shown, len(d.Assumed))], ", "))
-		if more := len(d.Assumed) - shown; more > 0 {
-			fmt.Fprintf(&b, " and %d more", more)
-		}
-		b.WriteString("\n")
-	}
-	for _, o := range d.Omitted[:min(shown, len(d.Omitted))] {
+	describeAssumed(&b, d.Assumed)
+	for _, o := range d.Omitted[:min(shownOmitted, len(d.Omitted))] {
 		fmt.Fprintf(&b, "  not %s: %s: %s\n", o.Convention, o.Path, o.Why)
 	}
-	if more := len(d.Omitted) - shown; more > 0 {
+	if more := len(d.Omitted) - shownOmitted; more > 0 {
 		fmt.Fprintf(&b, "  and %d more: see --json\n", more)
 	}
 	return b.String()

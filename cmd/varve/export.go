@@ -36,6 +36,7 @@ complete.`,
 // exportCommands returns a command for each format.
 func exportCommands() []*cobra.Command {
 	return []*cobra.Command{
+		newExportGDALVRTCommand(),
 		newExportIcechunkCommand(),
 		newExportKerchunkCommand(),
 		newExportSTACCommand(),

@@ -97,7 +97,7 @@ func textOf(g *georef.Grid) string {
 	if g.CRS == nil {
 		return ""
 	}
-	return g.CRS.Text()
+	return g.CRS.Code + g.CRS.WKT2
 }
 
 // signature describes an array without its rows and columns.

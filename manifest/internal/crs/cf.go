@@ -88,7 +88,7 @@ func fromCF(name string, p params) (*CRS, error) {
 	title := cmp.Or(p.text("projected_crs_name"), "unnamed")
 	wkt := "PROJCRS[" + quote(title) + ",BASEGEOGCRS[" + p.base(ellipsoid) + "],CONVERSION[" + quote(cmp.Or(p.text("projected_crs_name"), name)) + "," + conversion + "]," +
 		`CS[Cartesian,2],AXIS["easting (X)",east,ORDER[1],LENGTHUNIT["metre",1]],AXIS["northing (Y)",north,ORDER[2],LENGTHUNIT["metre",1]]]`
-	return &CRS{WKT2: wkt, Kind: Projected, Unit: 1, Height: height}, nil
+	return &CRS{WKT2: wkt, Text: wkt, Kind: Projected, Unit: 1, Height: height}, nil
 }
 
 func (p params) text(name string) string { return strings.TrimSpace(cf.TextIn(p.attributes, name)) }
@@ -114,7 +114,8 @@ func geographic(p params) (*CRS, error) {
 		known := WGS84
 		return &known, nil
 	}
-	return &CRS{WKT2: "GEOGCRS[" + p.base(e) + "," + axesOfDegrees + "]", Kind: Geographic}, nil
+	wkt := "GEOGCRS[" + p.base(e) + "," + axesOfDegrees + "]"
+	return &CRS{WKT2: wkt, Text: wkt, Kind: Geographic}, nil
 }
 
 // rotated returns a system of longitudes and latitudes with a rotated pole. Without a figure of the earth it is on a sphere, as
@@ -139,7 +140,7 @@ func rotated(p params) (*CRS, error) {
 	}
 	wkt := `GEOGCRS["Rotated_pole",BASEGEOGCRS[` + p.base(e) + `],DERIVINGCONVERSION["Pole rotation (netCDF CF convention)",METHOD["Pole rotation (netCDF CF convention)"]` + b.String() + "]," +
 		axesOfDegrees + "]"
-	return &CRS{WKT2: wkt, Kind: Rotated}, nil
+	return &CRS{WKT2: wkt, Text: wkt, Kind: Rotated}, nil
 }
 
 // conversion returns the method and the parameters of a projection, and the height of a satellite.

@@ -28,6 +28,11 @@ type CRS struct {
 	Code string // an authority and a number, such as EPSG:32633
 	WKT2 string // ISO 19162:2019
 	Kind Kind
+	// Text is the system as well-known text that says the order of its axes, for programs that need the order: WKT 2, or WKT 1 with
+	// axes. It is empty if only a code is known.
+	Text string
+	// IsNorthFirst says that the first axis of Text is a latitude or a northing.
+	IsNorthFirst bool
 	// Unit is the unit of the coordinates of a Projected system in metres. It is 0 if only a code is known.
 	Unit float64
 	// Height is the height of a satellite in metres: coordinates that are angles are multiplied by it. 0 means that coordinates
@@ -36,10 +41,9 @@ type CRS struct {
 }
 
 // WGS84 is the system of longitudes and latitudes without a grid mapping.
-var WGS84 = CRS{Code: "EPSG:4326", Kind: Geographic}
-
-// Text returns the code or the WKT 2.
-func (c *CRS) Text() string { return c.Code + c.WKT2 }
+var WGS84 = CRS{Code: "EPSG:4326", Kind: Geographic, IsNorthFirst: true,
+	Text: `GEOGCRS["WGS 84",DATUM["World Geodetic System 1984",ELLIPSOID["WGS 84",6378137,298.257223563,LENGTHUNIT["metre",1]]],PRIMEM["Greenwich",0,` + degree +
+		`],CS[ellipsoidal,2],AXIS["geodetic latitude (Lat)",north,ORDER[1],` + degree + `],AXIS["geodetic longitude (Lon)",east,ORDER[2],` + degree + `],ID["EPSG",4326]]`}
 
 // codePattern is the form of a code in the convention proj.
 var codePattern = regexp.MustCompile(`^[A-Z]+:[0-9]+$`)
@@ -59,6 +63,7 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 		c, err := ParseWKT(text)
 		if err == nil {
 			c.Height = p.height(c)
+			c.complete(name, p)
 			return c, nil
 		}
 		refused = errors.Join(refused, fmt.Errorf("%s: %w", key, err))
@@ -68,6 +73,7 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 		if name == "latitude_longitude" {
 			c.Kind = Geographic
 		}
+		c.complete(name, p)
 		return c, nil
 	}
 	switch {
@@ -77,6 +83,18 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 		return nil, refused
 	}
 	return nil, unsupported("it has neither crs_wkt, spatial_ref, epsg_code nor grid_mapping_name")
+}
+
+// complete adds the text of a system that is known by its code, if CF's parameters describe it too.
+func (c *CRS) complete(name string, p params) {
+	if c.Text != "" {
+		return
+	}
+	if c.Code == WGS84.Code {
+		c.Text, c.IsNorthFirst = WGS84.Text, true
+	} else if same, err := fromCF(name, p); err == nil && same.Kind == c.Kind {
+		c.Text, c.IsNorthFirst = same.Text, same.IsNorthFirst
+	}
 }
 
 // code returns the code in the attribute epsg_code, which is a text such as EPSG:3031, or a number.

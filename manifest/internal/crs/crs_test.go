@@ -74,10 +74,27 @@ func TestParse(t *testing.T) {
 				return
 			}
 			again, err := ParseWKT(got.WKT2)
-			if err != nil || again.WKT2 != got.WKT2 || again.Kind != got.Kind {
+			if err != nil || again.WKT2 != got.WKT2 || again.Kind != got.Kind || again.Text != got.Text || again.IsNorthFirst != got.IsNorthFirst {
 				t.Errorf("%v: %+v", err, again)
 			}
 		})
+	}
+}
+
+// TestNorthFirst checks the order of axes.
+func TestNorthFirst(t *testing.T) {
+	for axes, want := range map[string]bool{
+		`AXIS["northing (Y)",north],AXIS["easting (X)",east]`:                             true,
+		`AXIS["(E)",east],AXIS["(N)",north]`:                                              false,
+		`AXIS["easting (X)",north,MERIDIAN[90]],AXIS["northing (Y)",north,MERIDIAN[0]]`:   false,
+		`AXIS["northing (Y)",south,MERIDIAN[180]],AXIS["easting (X)",south,MERIDIAN[90]]`: true,
+		`AXIS["(N)",south],AXIS["(E)",south]`:                                             true,
+		`AXIS["x",north],AXIS["y",east]`:                                                  true,
+	} {
+		c, err := ParseWKT(`PROJCRS["x",CS[Cartesian,2],` + axes + `,LENGTHUNIT["metre",1]]`)
+		if err != nil || c.IsNorthFirst != want {
+			t.Errorf("%s: %+v, %v", axes, c, err)
+		}
 	}
 }
 

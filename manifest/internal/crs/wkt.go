@@ -45,13 +45,17 @@ func ParseWKT(text string) (*CRS, error) {
 	if err != nil {
 		return nil, err
 	}
+	text = strings.TrimSpace(text)
+	if at := root.horizontal(); at.child("AXIS") != nil {
+		c.Text, c.IsNorthFirst = text, at.isNorthFirst()
+	}
 	if c.Code = root.code(); c.Code != "" {
 		return c, nil
 	}
 	if !slices.Contains(wkt2, root.keyword) {
 		return nil, unsupported("WKT 1 without a code")
 	}
-	c.WKT2 = strings.TrimSpace(text)
+	c.WKT2 = text
 	return c, nil
 }
 
@@ -123,6 +127,20 @@ func (n *node) unit(keyword string) (float64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// isNorthFirst reports whether the first axis of a system is a latitude or a northing. Axes at a pole all have the
+// direction of a meridian, and are named (N) or northing.
+func (n *node) isNorthFirst() bool {
+	first := n.child("AXIS")
+	if first == nil || len(first.values) < 2 {
+		return false
+	}
+	name, direction := strings.ToLower(first.values[0]), strings.ToLower(first.values[1])
+	if strings.Contains(name, "north") || strings.Contains(name, "(n)") || strings.Contains(name, "lat") {
+		return true
+	}
+	return direction == "north" && !strings.Contains(name, "east") && !strings.Contains(name, "(e)")
 }
 
 // code returns the authority and the number of a system, or "".

@@ -92,6 +92,41 @@ var ErrNoGrid = errors.New("the array is not on a grid")
 // Of returns the grid of an array. The error is ErrNoGrid, or an errors.ErrUnsupported that says why the cells have no affine
 // transform, or one of reading a coordinate.
 func (f *Finder) Of(ctx context.Context, a *store.Array) (*Grid, error) {
+	p, err := f.Place(a)
+	if err != nil {
+		return nil, err
+	}
+	g := &p.Grid
+	if p.x == nil {
+		mapping, _ := a.Attributes().Get("grid_mapping")
+		return g, f.fromGDAL(a, g, mapping)
+	}
+	for i, c := range []*store.Array{p.x, p.y} {
+		l, err := f.line(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if l.why != nil {
+			return nil, l.why
+		}
+		axis := [2]*Axis{&g.X, &g.Y}[i]
+		axis.Edge, axis.Step = l.first*p.Scales[i], l.step*p.Scales[i]
+	}
+	return g, nil
+}
+
+// Place is the dimensions of a grid and its system, without the positions of cells.
+type Place struct {
+	Grid
+	// Scales are the factors from the coordinates x and y to those of the system.
+	Scales [2]float64
+
+	x, y *store.Array // nil if there are no coordinates
+}
+
+// Place returns the dimensions and the system of the grid of an array. It reads no coordinate. The error is ErrNoGrid, or an
+// errors.ErrUnsupported.
+func (f *Finder) Place(a *store.Array) (*Place, error) {
 	mapping, isNamed := a.Attributes().Get("grid_mapping")
 	x, y, isGeographic := f.dims(a, isNamed)
 	if x < 0 || y < 0 {
@@ -103,43 +138,34 @@ func (f *Finder) Of(ctx context.Context, a *store.Array) (*Grid, error) {
 		}
 		return nil, ErrNoGrid
 	}
-	g := &Grid{X: axisOf(a, x), Y: axisOf(a, y)}
-	cx, hasX := f.at.Coordinate(a, g.X.Dim)
-	cy, hasY := f.at.Coordinate(a, g.Y.Dim)
-	if !hasX && !hasY {
-		return g, f.fromGDAL(a, g, mapping)
+	p := &Place{Grid: Grid{X: axisOf(a, x), Y: axisOf(a, y)}, Scales: [2]float64{1, 1}}
+	cx, hasX := f.at.Coordinate(a, p.X.Dim)
+	cy, hasY := f.at.Coordinate(a, p.Y.Dim)
+	switch {
+	case !hasX && !hasY:
+		p.Unknown = refuse("its dimensions %s and %s have no coordinates", p.Y.Dim, p.X.Dim)
+		return p, nil
+	case !hasX || !hasY:
+		return nil, refuse("only one of its dimensions %s and %s has a coordinate", p.Y.Dim, p.X.Dim)
 	}
-	if !hasX || !hasY {
-		return nil, refuse("only one of its dimensions %s and %s has a coordinate", g.Y.Dim, g.X.Dim)
-	}
+	p.x, p.y = cx, cy
 	if isGeographic && !isNamed {
 		known := crs.WGS84
-		g.CRS, g.IsAssumed = &known, true
+		p.CRS, p.IsAssumed = &known, true
 	} else {
-		g.CRS, g.Unknown = f.system(a, cx, cy, isGeographic, mapping)
+		p.CRS, p.Unknown = f.system(a, cx, cy, isGeographic, mapping)
 	}
-	scales := [2]float64{1, 1}
-	if g.CRS != nil {
-		var err error
-		for i, c := range []*store.Array{cx, cy} {
-			if scales[i], err = g.CRS.Scale(cf.TextIn(c.Attributes(), cf.UnitsName)); err != nil {
-				g.CRS, g.Unknown, scales = nil, fmt.Errorf("%s: %w", c.Path(), err), [2]float64{1, 1}
-				break
-			}
-		}
+	if p.CRS == nil {
+		return p, nil
 	}
+	var err error
 	for i, c := range []*store.Array{cx, cy} {
-		l, err := f.line(ctx, c)
-		if err != nil {
-			return nil, err
+		if p.Scales[i], err = p.CRS.Scale(cf.TextIn(c.Attributes(), cf.UnitsName)); err != nil {
+			p.CRS, p.Unknown, p.Scales = nil, fmt.Errorf("%s: %w", c.Path(), err), [2]float64{1, 1}
+			break
 		}
-		if l.why != nil {
-			return nil, l.why
-		}
-		axis := [2]*Axis{&g.X, &g.Y}[i]
-		axis.Edge, axis.Step = l.first*scales[i], l.step*scales[i]
 	}
-	return g, nil
+	return p, nil
 }
 
 func axisOf(a *store.Array, axis int) Axis {
