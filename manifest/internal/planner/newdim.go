@@ -43,6 +43,9 @@ func (p *alignment) makeDims() error {
 
 // refuseLack refuses files without a value for a new dimension.
 func (p *alignment) refuseLack(n *plan.NewDim, at string, lack []int32, of int) {
+	if n.Variable != "" {
+		p.positions = append(p.positions, "/"+strings.Trim(n.Variable, "/"))
+	}
 	p.env.find(p.env.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name}, lack, int64(of)))
 }
 

@@ -62,6 +62,10 @@ func SetOption(opts *plan.Options, name, value string) (err error) {
 		var r plan.Rename
 		r, err = plan.ParseRename(value)
 		opts.Rename = append(slices.Clone(opts.Rename), r)
+	case report.Repack:
+		var r plan.Repack
+		r, err = plan.ParseRepack(value)
+		opts.Repack = append(slices.Clone(opts.Repack), r)
 	case report.Broadcast:
 		var b plan.Broadcast
 		b, err = plan.ParseBroadcast(value)
