@@ -73,7 +73,17 @@ func (d *decoder) drop(k uint) {
 
 // truncated returns the error for a stream that ends too early.
 func (d *decoder) truncated() error {
-	return corrupt.Errorf("deflate: input ends at offset %d within a block", len(d.src))
+	return &truncatedError{corrupt.Errorf("deflate: input ends at offset %d within a block", len(d.src))}
+}
+
+// truncatedError is the error for a stream that ends too early. A scan of a large stream tries again with more bytes.
+type truncatedError struct{ error }
+
+func (e *truncatedError) Unwrap() error { return e.error }
+
+func isTruncated(err error) bool {
+	var short *truncatedError
+	return errors.As(err, &short)
 }
 
 // errFull says that dst of a decoder with isPart is full.
