@@ -73,6 +73,7 @@ var layers = []string{
 	"readers/source/atomicfile",
 	"readers/source/internal",
 	"readers/source/yamlkeys",
+	"readers/internal/zipfile",
 	"zarrjson/clients",
 	"zarrjson",
 	"codec",

@@ -28,6 +28,7 @@ import (
 	"varve/readers"
 	"varve/readers/internal/zarrtree"
 	"varve/readers/internal/zipdir"
+	"varve/readers/internal/zipfile"
 	"varve/readers/source"
 )
 
@@ -58,7 +59,7 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 
 // isZip reports whether a file is a zip file with the documents of a hierarchy at its root.
 func isZip(ctx context.Context, src *source.Source) (bool, error) {
-	zip, err := zipdir.IsZip(ctx, src)
+	zip, err := zipfile.IsZip(ctx, src)
 	if !zip || err != nil {
 		return false, err
 	}
@@ -112,7 +113,7 @@ func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, e
 }
 
 func openZip(ctx context.Context, src *source.Source) (*zipdir.Directory, error) {
-	zip, err := zipdir.IsZip(ctx, src)
+	zip, err := zipfile.IsZip(ctx, src)
 	if err == nil && !zip {
 		err = errors.New("not a Zarr store: it is neither a folder nor a zip file")
 	}

@@ -1,3 +1,6 @@
+// Package zipdir makes a zip file a folder of its entries.
+//
+// Stored entries are byte ranges of the file. Deflated ones are inflated in memory, which suits documents and small chunks.
 package zipdir
 
 import (
@@ -8,12 +11,48 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"iter"
 	"strings"
 
 	"varve/readers"
+	"varve/readers/internal/zipfile"
 	"varve/readers/source"
 )
+
+// maxInflated is the largest size of a deflated entry.
+const maxInflated = 64 << 20
+
+// Directory is the directory of an archive.
+type Directory struct {
+	*zipfile.Directory
+	src *source.Source
+}
+
+// Open reads the directory of an archive.
+func Open(ctx context.Context, src *source.Source) (*Directory, error) {
+	d, err := zipfile.Open(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return &Directory{d, src}, nil
+}
+
+// Locate returns the offset of an entry's bytes in the archive, or its inflated content.
+func (d *Directory) Locate(ctx context.Context, name string) (offset int64, content []byte, err error) {
+	e := d.Find(name)
+	if e == nil {
+		return 0, nil, &fs.PathError{Op: "open", Path: d.src.Name() + "/" + name, Err: fs.ErrNotExist}
+	}
+	if offset, err = d.Directory.Locate(ctx, e); err == nil && e.IsDeflated() {
+		content, err = d.inflate(ctx, e, offset)
+		offset = 0
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("%s: %w", d.src.Name(), err)
+	}
+	return offset, content, nil
+}
 
 // Folder returns the archive as a source that is a folder of its entries.
 func (d *Directory) Folder() *source.Source { return source.New(d.src.Name(), folder{d}) }
@@ -42,7 +81,7 @@ func (f folder) OpenKey(ctx context.Context, key string) (source.Ranges, error) 
 	if content != nil {
 		return memory{content, f.d.src.Identity()}, nil
 	}
-	return section{f.d.src, offset, int64(f.d.find(key).Size)}, nil
+	return section{f.d.src, offset, int64(f.d.Find(key).Size)}, nil
 }
 
 // List yields the entries directly inside a folder of the archive.
@@ -56,7 +95,7 @@ func (f folder) List(ctx context.Context, key string) iter.Seq2[source.Entry, er
 		if key != "" {
 			skip = len(key) + 1
 		}
-		for _, e := range f.d.folder(key) {
+		for _, e := range f.d.Below(key) {
 			name, _, inner := strings.Cut(e.Name[skip:], "/")
 			// Entries are sorted, so the entries of one folder are adjacent.
 			if inner && name == last {
@@ -120,12 +159,12 @@ func (m memory) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 }
 
 // inflate reads and inflates a deflated entry, and checks its size and checksum.
-func (d *Directory) inflate(ctx context.Context, e *Entry, offset int64) ([]byte, error) {
+func (d *Directory) inflate(ctx context.Context, e *zipfile.Entry, offset int64) ([]byte, error) {
 	if e.Size > maxInflated {
 		return nil, fmt.Errorf("zip entry %q: deflated entry of %d bytes (limit %d); unpack the file, or store its entries without compression: %w", e.Name, e.Size, maxInflated, errors.ErrUnsupported)
 	}
-	if e.Size/maxExpansion > e.Stored {
-		return nil, readers.Corruptf("zip entry %q: %d bytes cannot be deflated to %d", e.Name, e.Size, e.Stored)
+	if err := e.CheckSize(); err != nil {
+		return nil, err
 	}
 	stored := make([]byte, e.Stored)
 	if _, err := d.src.ReadAt(ctx, stored, offset); err != nil {
@@ -141,7 +180,7 @@ func (d *Directory) inflate(ctx context.Context, e *Entry, offset int64) ([]byte
 			err = errors.New("content is longer than its size")
 		}
 	}
-	if err == nil && crc32.ChecksumIEEE(content) != e.crc {
+	if err == nil && crc32.ChecksumIEEE(content) != e.CRC {
 		err = errors.New("checksum does not match")
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package zipdir reads the directory of a zip file, so that its entries are files in a folder.
+// Package zipfile reads the directory of a zip file.
 //
 //	entries   header "PK\3\4" of 30 bytes, name, extra field, bytes         4.3.7
 //	          header, name, extra field, bytes
@@ -11,9 +11,8 @@
 // with one stored entry "a" of 5 bytes has the entry at 0 (36 bytes), the directory at 36 (47
 // bytes) and the end at 83.
 //
-// Stored entries are byte ranges of the file. Deflated ones are inflated in memory, which suits
-// documents and small chunks.
-package zipdir
+// Stored entries are byte ranges of the file, and deflated ones are DEFLATE streams (RFC 1951).
+package zipfile
 
 import (
 	"context"
@@ -24,8 +23,7 @@ import (
 	"slices"
 	"strings"
 
-	"varve/readers"
-	"varve/readers/source"
+	"varve/codec"
 )
 
 // Sizes, signatures and limits of the parts of a zip file.
@@ -44,31 +42,38 @@ const (
 	flagEncrypted                   = 1
 	methodStored, methodDeflated    = 0, 8
 	maxDirectory                    = 512 << 20
-	maxInflated                     = 64 << 20
 	maxExpansion                    = 1032 // largest expansion of deflate
 )
+
+// File is the zip file.
+type File interface {
+	Name() string
+	Size() int64
+	View(ctx context.Context, off int64, n int) ([]byte, error)
+	ReadAt(ctx context.Context, p []byte, off int64) (int, error)
+}
 
 // Entry is a file in the archive.
 type Entry struct {
 	Name   string
 	Size   uint64 // size of its content
 	Stored uint64 // size of its bytes in the archive
+	CRC    uint32 // CRC-32 of its content
 
 	header uint64 // offset of its header
-	crc    uint32
 	method uint16
 	flags  uint16
 }
 
 // Directory is the directory of an archive.
 type Directory struct {
-	src     *source.Source
+	src     File
 	entries []Entry // sorted by name, without folders
 	start   uint64  // offset of the directory; all entries are before it
 }
 
 // IsZip reports whether a file starts like a zip file with entries.
-func IsZip(ctx context.Context, src *source.Source) (bool, error) {
+func IsZip(ctx context.Context, src File) (bool, error) {
 	if src.Size() < endSize {
 		return false, ctx.Err()
 	}
@@ -77,7 +82,7 @@ func IsZip(ctx context.Context, src *source.Source) (bool, error) {
 }
 
 // Open reads the directory of an archive.
-func Open(ctx context.Context, src *source.Source) (*Directory, error) {
+func Open(ctx context.Context, src File) (*Directory, error) {
 	d := &Directory{src: src}
 	end, err := d.findEnd(ctx)
 	if err != nil {
@@ -111,7 +116,7 @@ func (d *Directory) findEnd(ctx context.Context) (ending, error) {
 			return d.readEnd(ctx, tail[at:], uint64(d.src.Size()-n)+uint64(at))
 		}
 	}
-	return ending{}, readers.Corruptf("zip file has no end record: it is truncated; fetch it again")
+	return ending{}, corruptf("zip file has no end record: it is truncated; fetch it again")
 }
 
 func (d *Directory) readEnd(ctx context.Context, b []byte, at uint64) (ending, error) {
@@ -147,13 +152,13 @@ func (d *Directory) readEnd64(ctx context.Context, at uint64) (e ending, there b
 	le := binary.LittleEndian
 	where := le.Uint64(b[8:])
 	if where > at-locatorSize || at-locatorSize-where < end64Size {
-		return e, false, readers.Corruptf("zip64 end record: offset %d is out of range", where)
+		return e, false, corruptf("zip64 end record: offset %d is out of range", where)
 	}
 	if b, err = d.src.View(ctx, int64(where), end64Size); err != nil {
 		return e, false, err
 	}
 	if string(b[:4]) != end64Mark {
-		return e, false, readers.Corruptf("zip64 end record: not found at offset %d", where)
+		return e, false, corruptf("zip64 end record: not found at offset %d", where)
 	}
 	return ending{start: le.Uint64(b[48:]), size: le.Uint64(b[40:]), count: le.Uint64(b[32:])}, true, nil
 }
@@ -161,7 +166,7 @@ func (d *Directory) readEnd64(ctx context.Context, at uint64) (e ending, there b
 // check checks that the directory is before its end record.
 func (d *Directory) check(e *ending, at uint64) error {
 	if e.start > at || e.size > at-e.start || e.count > e.size/entrySize {
-		return readers.Corruptf("zip directory: %d entries in %d bytes at offset %d do not fit before offset %d", e.count, e.size, e.start, at)
+		return corruptf("zip directory: %d entries in %d bytes at offset %d do not fit before offset %d", e.count, e.size, e.start, at)
 	}
 	return nil
 }
@@ -176,7 +181,7 @@ func (d *Directory) read(b []byte, end ending) error {
 		}
 		b = b[n:]
 		if e.header > end.start || e.Stored > end.start-e.header || end.start-e.header-e.Stored < headerSize {
-			return readers.Corruptf("zip entry %.80q: %d bytes at offset %d overlap the directory at %d", e.Name, e.Stored, e.header, end.start)
+			return corruptf("zip entry %.80q: %d bytes at offset %d overlap the directory at %d", e.Name, e.Stored, e.header, end.start)
 		}
 		// Other names, such as absolute paths, cannot be keys of a store.
 		if fs.ValidPath(e.Name) {
@@ -198,16 +203,16 @@ func (d *Directory) read(b []byte, end ending) error {
 // readEntry decodes one entry of the directory and returns its length.
 func readEntry(b []byte) (e Entry, length int, err error) {
 	if len(b) < entrySize || string(b[:4]) != entryMark {
-		return e, 0, readers.Corruptf("not a directory entry, %d bytes before the end", len(b))
+		return e, 0, corruptf("not a directory entry, %d bytes before the end", len(b))
 	}
 	le := binary.LittleEndian
 	names, extra, comment := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), int(le.Uint16(b[32:]))
 	if length = entrySize + names + extra + comment; length > len(b) {
-		return e, 0, readers.Corruptf("entry has %d of %d bytes", length, len(b))
+		return e, 0, corruptf("entry has %d of %d bytes", length, len(b))
 	}
 	e = Entry{
 		Name: string(b[entrySize : entrySize+names]), Size: uint64(le.Uint32(b[24:])), Stored: uint64(le.Uint32(b[20:])),
-		header: uint64(le.Uint32(b[42:])), crc: le.Uint32(b[16:]), method: le.Uint16(b[10:]), flags: le.Uint16(b[8:]),
+		header: uint64(le.Uint32(b[42:])), CRC: le.Uint32(b[16:]), method: le.Uint16(b[10:]), flags: le.Uint16(b[8:]),
 	}
 	return e, length, e.widen(b[entrySize+names : entrySize+names+extra])
 }
@@ -230,7 +235,7 @@ func (e *Entry) widen(extra []byte) error {
 				continue
 			}
 			if len(field) < 8 {
-				return readers.Corruptf("extra field of %q is too short", e.Name)
+				return corruptf("extra field of %q is too short", e.Name)
 			}
 			*number, field = le.Uint64(field), field[8:]
 		}
@@ -239,8 +244,22 @@ func (e *Entry) widen(extra []byte) error {
 	return nil
 }
 
-// find returns the entry with a name, or nil.
-func (d *Directory) find(name string) *Entry {
+// IsDeflated reports whether the bytes of an entry are compressed.
+func (e *Entry) IsDeflated() bool { return e.method == methodDeflated }
+
+// CheckSize returns an error if no compressor makes so few bytes of the content.
+func (e *Entry) CheckSize() error {
+	if e.Size/maxExpansion > e.Stored {
+		return corruptf("zip entry %q: %d bytes cannot be deflated to %d", e.Name, e.Size, e.Stored)
+	}
+	return nil
+}
+
+// Entries returns the entries, sorted by name, without folders. They must not be changed.
+func (d *Directory) Entries() []Entry { return d.entries }
+
+// Find returns the entry with a name, or nil.
+func (d *Directory) Find(name string) *Entry {
 	i, ok := slices.BinarySearchFunc(d.entries, name, func(e Entry, name string) int { return strings.Compare(e.Name, name) })
 	if !ok {
 		return nil
@@ -248,31 +267,16 @@ func (d *Directory) find(name string) *Entry {
 	return &d.entries[i]
 }
 
-// Locate returns the offset of an entry's bytes in the archive, or its inflated content.
-func (d *Directory) Locate(ctx context.Context, name string) (offset int64, content []byte, err error) {
-	e := d.find(name)
-	if e == nil {
-		return 0, nil, &fs.PathError{Op: "open", Path: d.src.Name() + "/" + name, Err: fs.ErrNotExist}
-	}
-	if offset, err = d.locate(ctx, e); err == nil && e.method == methodDeflated {
-		content, err = d.inflate(ctx, e, offset)
-		offset = 0
-	}
-	if err != nil {
-		return 0, nil, fmt.Errorf("%s: %w", d.src.Name(), err)
-	}
-	return offset, content, nil
-}
-
-// locate reads the header of an entry and returns the offset of its bytes.
-func (d *Directory) locate(ctx context.Context, e *Entry) (int64, error) {
+// Locate reads the header of an entry and returns the offset of its bytes. It refuses an entry that is encrypted, or
+// compressed by another method than deflate.
+func (d *Directory) Locate(ctx context.Context, e *Entry) (int64, error) {
 	switch {
 	case e.flags&flagEncrypted != 0:
 		return 0, fmt.Errorf("zip entry %q is encrypted: %w", e.Name, errors.ErrUnsupported)
 	case e.method != methodStored && e.method != methodDeflated:
 		return 0, fmt.Errorf("zip entry %q: compression method %d (supported: 0, stored, and 8, deflated): %w", e.Name, e.method, errors.ErrUnsupported)
 	case e.method == methodStored && e.Size != e.Stored:
-		return 0, readers.Corruptf("zip entry %q: %d bytes are stored as %d", e.Name, e.Size, e.Stored)
+		return 0, corruptf("zip entry %q: %d bytes are stored as %d", e.Name, e.Size, e.Stored)
 	}
 	b, err := d.src.View(ctx, int64(e.header), headerSize)
 	if err != nil {
@@ -281,18 +285,18 @@ func (d *Directory) locate(ctx context.Context, e *Entry) (int64, error) {
 	le := binary.LittleEndian
 	offset := e.header + headerSize + uint64(le.Uint16(b[26:])) + uint64(le.Uint16(b[28:]))
 	if string(b[:4]) != headerMark || offset > d.start || e.Stored > d.start-offset {
-		return 0, readers.Corruptf("zip entry %q: no header before %d bytes at offset %d", e.Name, e.Stored, e.header)
+		return 0, corruptf("zip entry %q: no header before %d bytes at offset %d", e.Name, e.Stored, e.header)
 	}
 	return int64(offset), nil
 }
 
 // HasDocument reports whether there is an entry with one of these names.
 func (d *Directory) HasDocument(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return d.find(name) != nil })
+	return slices.ContainsFunc(names, func(name string) bool { return d.Find(name) != nil })
 }
 
-// folder returns the entries below a folder.
-func (d *Directory) folder(key string) []Entry {
+// Below returns the entries below a folder.
+func (d *Directory) Below(key string) []Entry {
 	if key == "" {
 		return d.entries
 	}
@@ -300,3 +304,13 @@ func (d *Directory) folder(key string) []Entry {
 	to, _ := slices.BinarySearchFunc(d.entries, key+"0", func(e Entry, name string) int { return strings.Compare(e.Name, name) }) // '0' follows '/' in ASCII
 	return d.entries[from:to]
 }
+
+// corruptf returns an error that wraps codec.ErrCorrupt.
+func corruptf(format string, args ...any) error {
+	return &corruption{fmt.Errorf(format, args...)}
+}
+
+type corruption struct{ err error }
+
+func (c *corruption) Error() string   { return c.err.Error() }
+func (c *corruption) Unwrap() []error { return []error{c.err, codec.ErrCorrupt} }
