@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -50,7 +49,7 @@ const (
 	maxStream      = 1 << 42 // 4 TiB
 )
 
-// ScanStream decodes a stream from r, and returns its access points. It verifies all checksums of the stream, and passes
+// ScanStream decodes a stream from r, and returns its access points. A deflate stream must be followed by other bytes. It verifies all checksums of the stream, and passes
 // the decoded bytes to write, which may be nil. The memory does not depend on the size of the stream.
 func ScanStream(s Stream, r io.Reader, write func(b []byte) error) (*StreamPoints, error) {
 	sink := &streamSink{write: write}
@@ -79,6 +78,11 @@ func ScanStream(s Stream, r io.Reader, write func(b []byte) error) (*StreamPoint
 	for _, p := range points {
 		found.Points = append(found.Points, AccessPoint{p.Out, p.Bit, p.Window != nil})
 		found.Windows = append(found.Windows, p.Window)
+	}
+	if s == DeflateStream {
+		// An empty span says where the bytes of the last one end. Other streams end with their file.
+		found.Points = append(found.Points, AccessPoint{Out: found.Size, Bit: 8 * found.Read})
+		found.Windows = append(found.Windows, nil)
 	}
 	return found, nil
 }
@@ -165,7 +169,6 @@ func (p *StreamPoints) Cut(from, to int64) (part *StreamPoints, skip int64) {
 	end, begin := p.Size, p.Points[first].Out
 	if last < len(p.Points) {
 		end = p.Points[last].Out
-		// An empty span says where the bytes of the last one end.
 		part.Points = append(part.Points, AccessPoint{Out: end, Bit: p.Points[last].Bit})
 		part.Windows = append(part.Windows, nil)
 	}
@@ -218,11 +221,7 @@ func NewStreamReader(points *AccessPoints, stored int64) (*StreamReader, error) 
 	return &StreamReader{pipe, points, stored}, nil
 }
 
-// ReadAt sets dst to the decoded bytes from an offset on. It returns the number of bytes that it decompressed.
-func (r *StreamReader) ReadAt(ctx context.Context, file Reader, windows Windows, cache SpanCache, dst []byte, off int64) (inflated int64, err error) {
-	spans, err := r.pipe.NewSpanReader(r.points, r.stored, grid.Region{Origin: []int64{off}, Shape: []int64{int64(len(dst))}}, cache)
-	if err != nil {
-		return 0, err
-	}
-	return spans.Inflates(), spans.Decode(ctx, file, windows, Elems{Fixed: dst})
+// Plan plans to decode bytes from an offset on; see SpanReader. cache may be nil.
+func (r *StreamReader) Plan(off, n int64, cache SpanCache) (*SpanReader, error) {
+	return r.pipe.NewSpanReader(r.points, r.stored, grid.Region{Origin: []int64{off}, Shape: []int64{n}}, cache)
 }

@@ -182,8 +182,12 @@ func checkStream(t *testing.T, rng *rand.Rand, points *StreamPoints, skip int64,
 		from := rng.IntN(len(data))
 		n := 1 + rng.IntN(min(len(data)-from, 1<<rng.IntN(24)))
 		dst, file := make([]byte, n), &memoryReader{b: stored}
-		inflated, err := r.ReadAt(t.Context(), file, windows, nil, dst, skip+int64(from))
+		spans, err := r.Plan(skip+int64(from), int64(n), nil)
 		if err != nil {
+			t.Fatal(err)
+		}
+		inflated := spans.Inflates()
+		if err := spans.Decode(t.Context(), file, windows, Elems{Fixed: dst}); err != nil {
 			t.Fatalf("%d bytes from %d on: %v", n, from, err)
 		}
 		if !bytes.Equal(dst, data[from:from+n]) {

@@ -95,7 +95,9 @@ const (
 	Tiles   TableKind = "tiles"
 	Patches TableKind = "patches" // locations of compacted chunks in a file of chunks
 	Points  TableKind = "points"  // access points of stored chunks, which a reader need not know
-	Chunks  TableKind = "chunks"  // not a table: compacted chunks, one after another
+	// FilePoints has the access points of files inside compressed files, which a reader need not know.
+	FilePoints TableKind = "filepoints"
+	Chunks     TableKind = "chunks" // not a table: compacted chunks, one after another
 )
 
 // Table is one immutable file of a manifest.

@@ -78,7 +78,7 @@ func fold(ctx context.Context, repository *repo.Repository, snap *manifest.Snaps
 
 // all merges the tables of all kinds, then the tiles.
 func (f *folding) all(ctx context.Context) error {
-	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs, manifest.Headers, manifest.Groups, manifest.ValueOf} {
+	for _, kind := range []manifest.TableKind{manifest.Sources, manifest.Refs, manifest.Blobs, manifest.Headers, manifest.Groups, manifest.ValueOf, manifest.FilePoints} {
 		if err := f.kind(ctx, kind); err != nil {
 			return err
 		}

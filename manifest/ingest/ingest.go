@@ -177,6 +177,7 @@ func (opts *Options) checked() (*Options, error) {
 	if out.Opener == nil {
 		out.Opener = source.NewOpener(nil) // it has no connections that live longer than a minute without use
 	}
+	out.Sources.opener = out.Opener
 	out.indexes = grib.NewIndexReader(grib.IndexOptions{Use: out.GRIBIndex, Templates: out.GRIBTemplates, Open: out.Opener.Open})
 	return &out, out.Plan.Check()
 }

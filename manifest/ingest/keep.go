@@ -266,6 +266,7 @@ func (k *keeping) isUnchanged(ctx context.Context, s manifest.Source) bool {
 }
 
 func (k *keeping) identityOf(ctx context.Context, url string) (id source.Identity, err error) {
+	url = source.Outer(url)
 	// A stat is much cheaper than opening the file, and there may be a million files.
 	if path, err := source.LocalPath(url); err == nil {
 		info, err := os.Stat(path)

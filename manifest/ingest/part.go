@@ -319,6 +319,9 @@ func (j *job) copyPart(ctx context.Context, part *table.Part, files []*manifest.
 			if err := copyRefs(row, end); err != nil {
 				return err
 			}
+			if err := copyFilePoints(ctx, part.Reader, files[from:to], moved, sink); err != nil {
+				return err
+			}
 			j.addFiles(files[from:to], moved, firstFile)
 		}
 		from = to

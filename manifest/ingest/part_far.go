@@ -21,7 +21,7 @@ const partExtension = ".parquet"
 
 // isElsewhere reports whether a name may be a part in an object store or on a server.
 func isElsewhere(name string) bool {
-	if !source.IsURL(name) {
+	if !source.IsURL(name) || source.IsPacked(name) {
 		return false
 	}
 	u, err := source.ParseURL(name)

@@ -118,7 +118,7 @@ func (r *repair) findLost(ctx context.Context) error {
 			r.intact = append(r.intact, t)
 		case !errors.As(err, &damage):
 			return err
-		case t.Kind == manifest.Patches || t.Kind == manifest.Chunks || t.Kind == manifest.Points:
+		case t.Kind == manifest.Patches || t.Kind == manifest.Chunks || t.Kind == manifest.Points || t.Kind == manifest.FilePoints:
 			r.lostPatches[t.Name] = true
 		default:
 			r.lost = append(r.lost, t)

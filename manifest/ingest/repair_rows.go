@@ -209,13 +209,14 @@ func (r *repair) dropPatches(ctx context.Context, parent string) error {
 
 // keptPoints returns the tables without lost tables of access points.
 func (r *repair) keptPoints(all []manifest.Table) (tables []manifest.Table) {
-	first := int64(0)
+	first := map[manifest.TableKind]int64{}
 	for _, t := range all {
-		if t.Kind == manifest.Points {
+		if t.Kind == manifest.Points || t.Kind == manifest.FilePoints {
 			if r.lostPatches[t.Name] {
 				continue
 			}
-			t.First, first = first, first+t.Rows
+			t.First = first[t.Kind]
+			first[t.Kind] += t.Rows
 		}
 		tables = append(tables, t)
 	}

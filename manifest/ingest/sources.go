@@ -34,6 +34,8 @@ type Sources struct {
 	// which must be one file of each item.
 	Asset string
 
+	// opener opens archives; nil means objectStores. If the scan uses it too, it does not read them again.
+	opener *source.Opener
 	// objectStores opens and lists object stores.
 	objectStores *source.Opener
 	// lists holds the lists that are being read, each named in the one before.
@@ -87,16 +89,67 @@ func (s *Sources) Expand(ctx context.Context) ([]string, error) {
 		out, failed = append(out, found...), errors.Join(failed, err)
 	}
 	more, err := s.searches()
-	out, failed = append(out, more...), errors.Join(failed, err, s.objectStores.Close())
+	out, failed = append(out, more...), errors.Join(failed, err)
+	if failed == nil {
+		out, failed = s.inPacked(ctx, out)
+	}
+	failed = errors.Join(failed, s.objectStores.Close())
 	if failed == nil && len(out) == 0 {
 		failed = ErrNoFiles
 	}
 	return out, failed
 }
 
+// inPacked replaces the name of each compressed file or archive by the names of the files in it.
+func (s *Sources) inPacked(ctx context.Context, names []string) ([]string, error) {
+	opener := cmp.Or(s.opener, s.objectStores)
+	if _, err := s.matches("x"); err != nil {
+		return nil, err // the pattern is invalid
+	}
+	isWanted := func(base string) bool {
+		is, err := s.matches(base)
+		return is && err == nil
+	}
+	found := make([][]string, len(names))
+	group, within := source.NewGroup(ctx, 0)
+	for i, name := range names {
+		if !source.HasPackedEnding(name) {
+			found[i] = names[i : i+1]
+			continue
+		}
+		group.Go(name, func() (err error) {
+			found[i], err = opener.InPacked(within, name, isWanted)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.Concat(found...), nil
+}
+
+// expandPacked returns the absolute name of a packed file that the user named as such.
+func expandPacked(name string) ([]string, error) {
+	outer, steps := source.CutPacked(name)
+	if source.IsURL(outer) {
+		return []string{name}, nil
+	}
+	path, err := filepath.Abs(outer)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); isNotFound(err) {
+		return nil, notFound(outer + ": no such file or folder")
+	}
+	return []string{path + steps}, nil
+}
+
 func (s *Sources) expand(ctx context.Context, name string) ([]string, error) {
 	if isList(name) {
 		return s.list(ctx, name[1:])
+	}
+	if source.IsPacked(name) {
+		return expandPacked(name)
 	}
 	if err := source.CheckPipeline(name); err != nil {
 		return nil, err

@@ -415,6 +415,9 @@ func (r *revision) copyOld(ctx context.Context, names []string, sink *refSink, i
 		if err := r.copyRefs(ctx, first.Row, end-first.Row, sink, inline); err != nil {
 			return err
 		}
+		if err := copyFilePoints(ctx, r.old.reader, files, moved, sink); err != nil {
+			return err
+		}
 		for _, f := range files {
 			copied := *f // a conflict may start the update again
 			copied.Row += moved

@@ -14,6 +14,8 @@ import (
 	"varve/manifest/internal/mosaic"
 	"varve/manifest/internal/table"
 	"varve/manifest/repo"
+	"varve/manifest/scan"
+	"varve/readers/source"
 )
 
 // tables holds the tables that a job writes.
@@ -25,8 +27,9 @@ type tables struct {
 	refs   *draft[*table.RefWriter]
 	first  int64 // number of the first reference that this job writes
 	inline *draft[*table.Writer[[]byte]]
-	kept   []manifest.Table // old tables that the snapshot keeps
-	early  *earlyTables     // started before the plan exists
+	points *draft[*table.Writer[*table.ChunkPoints]] // of packed files; nil until there is one
+	kept   []manifest.Table                          // old tables that the snapshot keeps
+	early  *earlyTables                              // started before the plan exists
 }
 
 func newTables(repository *repo.Repository) *tables { return &tables{repo: repository} }
@@ -107,6 +110,7 @@ func (t *tables) refSink(ctx context.Context) (*refSink, error) {
 	if t.inline, err = start(ctx, t, manifest.Blobs, table.NewInline); err != nil {
 		return nil, err
 	}
+	t.points = nil
 	t.first = t.firstOf(manifest.Refs)
 	return &refSink{t.refs.rows, t.inline.rows, t.firstOf(manifest.Blobs), t}, nil
 }
@@ -137,6 +141,11 @@ func (s *refSink) Restart(ctx context.Context) error {
 	if err := errors.Join(s.tables.refs.file.Abort(), s.tables.inline.file.Abort()); err != nil {
 		return err
 	}
+	if points := s.tables.points; points != nil {
+		if err := points.file.Abort(); err != nil {
+			return err
+		}
+	}
 	again, err := s.tables.refSink(ctx)
 	if err == nil {
 		*s = *again
@@ -149,6 +158,16 @@ func (s *refSink) Inline(b []byte) (row int64, err error) {
 	return row, s.inline.Append(b)
 }
 
+// FilePoints implements scan.RefSink. Most manifests have no packed files, so the table is started with the first one.
+func (s *refSink) FilePoints(ctx context.Context, row int64, src *manifest.Source, points *source.Points) (err error) {
+	if s.tables.points == nil {
+		if s.tables.points, err = start(ctx, s.tables, manifest.FilePoints, table.NewFilePoints); err != nil {
+			return err
+		}
+	}
+	return table.AppendFile(ctx, s.tables.points.rows, row, src, points)
+}
+
 // NextRef implements partSink.
 func (s *refSink) NextRef() int64 { return s.tables.refRows() }
 
@@ -158,7 +177,30 @@ func (s *refSink) NextInline() int64 { return s.first + s.inline.Rows() }
 func (t *tables) refRows() int64 { return t.first + t.refs.rows.Rows() }
 
 func (t *tables) closeRefs() error {
-	return errors.Join(t.refs.finish(t), t.inline.finish(t))
+	err := errors.Join(t.refs.finish(t), t.inline.finish(t))
+	if t.points != nil {
+		err = errors.Join(err, t.points.finish(t))
+	}
+	return err
+}
+
+// copyFilePoints copies the access points of packed files, whose rows of refs move. Damaged ones are left out: they are
+// found again when the file is read.
+func copyFilePoints(ctx context.Context, from *table.Reader, files []*manifest.File, moved int64, sink scan.RefSink) error {
+	for _, f := range files {
+		if f.Hidden || !source.IsPacked(f.URL) {
+			continue
+		}
+		c, ok, err := from.ReadFilePoints(ctx, f.Row, &f.Source)
+		if err == nil && ok {
+			err = sink.FilePoints(ctx, f.Row+moved, &f.Source, c.File())
+		}
+		var damage *manifest.DamageError
+		if err != nil && !errors.As(err, &damage) {
+			return err
+		}
+	}
+	return nil
 }
 
 // content is the content of a snapshot's tables.

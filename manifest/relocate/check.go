@@ -208,7 +208,7 @@ func (c *checker) unread(ctx context.Context, s *moving, err error) error {
 	if failed != nil {
 		return err
 	}
-	if is := src.Size(); is != s.Size {
+	if is := src.Identity().Size; is != s.Size {
 		err = sizeError(s.Size, is)
 	}
 	return errors.Join(err, src.Close())

@@ -149,11 +149,13 @@ func cut(name, folder string, windows bool) (rest string, ok bool) {
 	return rest, rest == "" || rest[0] == '/'
 }
 
-// find returns the move that applies to a recorded name, and the rest of the name. m is nil if no move applies.
+// find returns the move that applies to a recorded name, and the rest of the name, with the steps of a packed file. m is nil if
+// no move applies.
 func (all moves) find(name string) (m *move, rest string) {
+	outer, steps := source.CutPacked(name)
 	for _, m := range all {
-		if rest, ok := m.from.below(name); ok {
-			return m, rest
+		if rest, ok := m.from.below(outer); ok {
+			return m, rest + steps
 		}
 	}
 	return nil, ""
@@ -161,6 +163,12 @@ func (all moves) find(name string) (m *move, rest string) {
 
 // name returns the new name of a source, with and without secrets. rest is its name below the old place.
 func (m *move) name(rest string) (whole, shown string, err error) {
+	if outer, steps := source.CutPacked("." + rest); steps != "" {
+		if whole, shown, err = m.name(outer[1:]); err != nil {
+			return "", "", err
+		}
+		return whole + steps, shown + steps, nil
+	}
 	if rest, err = m.spell(rest); err != nil {
 		return "", "", err
 	}

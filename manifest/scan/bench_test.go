@@ -9,6 +9,7 @@ import (
 	"varve/fixtures/system"
 	"varve/manifest"
 	"varve/manifest/scan"
+	"varve/readers/source"
 )
 
 // archives returns the files that match a pattern below the folder in VARVE_ARCHIVES. If there are none, it
@@ -28,6 +29,10 @@ type discard struct{ rows, inline int64 }
 
 func (d *discard) Append(refs *manifest.RefColumns) error {
 	d.rows += int64(len(refs.Offsets))
+	return nil
+}
+
+func (d *discard) FilePoints(context.Context, int64, *manifest.Source, *source.Points) error {
 	return nil
 }
 

@@ -1,9 +1,11 @@
 package scan
 
 import (
+	"context"
 	"errors"
 
 	"varve/manifest"
+	"varve/readers/source"
 )
 
 // found is the result of scanning one source. Rows and files are numbered from 0 within it; the collector
@@ -16,6 +18,7 @@ type found struct {
 	inline [][]byte          // the bytes of inline refs
 	others []manifest.Source // the sources of refs.Others, whose numbers start at 1
 	hidden []*found          // the files of the file's Parts
+	points *source.Points    // of a source that is a compressed file
 	spared bool              // damage was ignored because Choice excludes it
 }
 
@@ -77,6 +80,13 @@ func (c *collector) add(f *found, first int64) error {
 	c.progress.Bytes += f.file.Bytes
 	if err := c.append(f); err != nil {
 		return err
+	}
+	// Nothing reads bytes of a source without refs.
+	if f.points != nil && c.Sink != nil && c.result.Rows > first {
+		// The windows are in memory, so there is nothing to cancel.
+		if err := c.Sink.FilePoints(context.Background(), f.file.Row, &f.file.Source, f.points); err != nil {
+			return err
+		}
 	}
 	base := len(c.result.Files)
 	for _, h := range f.hidden {

@@ -59,6 +59,7 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, 
 		return nil, err
 	}
 	asked.held.learn(src)
+	r.found.points = src.Points()
 	return r.found, nil
 }
 

@@ -71,6 +71,8 @@ type RefSink interface {
 	Append(rows *manifest.RefColumns) error
 	// Inline adds the bytes of a later ref and returns their row.
 	Inline(b []byte) (row int64, err error)
+	// FilePoints adds the access points of a source that is a packed file, after its refs, of which row is the first.
+	FilePoints(ctx context.Context, row int64, src *manifest.Source, points *source.Points) error
 }
 
 // Progress describes the progress of a scan.

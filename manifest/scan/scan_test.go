@@ -24,12 +24,18 @@ import (
 type sink struct {
 	refs   []manifest.Ref
 	inline [][]byte
+	points []*source.Points
 }
 
 func (s *sink) Append(rows *manifest.RefColumns) error {
 	for i := range rows.Offsets {
 		s.refs = append(s.refs, rows.At(i))
 	}
+	return nil
+}
+
+func (s *sink) FilePoints(_ context.Context, _ int64, _ *manifest.Source, points *source.Points) error {
+	s.points = append(s.points, points)
 	return nil
 }
 

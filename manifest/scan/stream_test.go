@@ -23,6 +23,7 @@ type again struct {
 	inline  [][]byte
 	calls   int
 	restart int
+	points  []*source.Points
 }
 
 func (s *again) Append(rows *manifest.RefColumns) error {
@@ -30,6 +31,11 @@ func (s *again) Append(rows *manifest.RefColumns) error {
 	for i := range rows.Offsets {
 		s.refs = append(s.refs, rows.At(i))
 	}
+	return nil
+}
+
+func (s *again) FilePoints(_ context.Context, _ int64, _ *manifest.Source, points *source.Points) error {
+	s.points = append(s.points, points)
 	return nil
 }
 

@@ -52,6 +52,9 @@ func (w *whole) ReadAt(_ context.Context, p []byte, off int64) (int, error) {
 // Identity implements source.Ranges.
 func (w *whole) Identity() source.Identity { return w.id }
 
+// Size returns the number of bytes, which is not the size of the version if the file is in an archive.
+func (w *whole) Size() int64 { return int64(len(w.data)) }
+
 // Close implements source.Ranges.
 func (w *whole) Close() error { return nil }
 

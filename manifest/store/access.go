@@ -88,8 +88,9 @@ func parsePrefix(name string) (*url.URL, error) {
 	return u, nil
 }
 
-// open opens the version of a source that was scanned, if it may be read.
+// open opens the version of a source that was scanned, if it may be read. Of a packed file, it opens the outer file.
 func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) (src *source.Source, err error) {
+	s.URL = source.Outer(s.URL)
 	switch {
 	case x.isUnlimited:
 		src, err = o.OpenVersion(ctx, s.URL, s.Identity())
@@ -114,6 +115,7 @@ func (x *access) check(s manifest.Source) error {
 	if x.isUnlimited {
 		return nil
 	}
+	s.URL = source.Outer(s.URL)
 	if isFar(s.URL) {
 		return x.checkURL(s.URL)
 	}

@@ -20,10 +20,10 @@ type Local struct {
 }
 
 // LocalPath returns the path of a local source whose version is known. Only such sources can be opened
-// with OpenLocal.
+// with OpenLocal. Packed files are refused, because their bytes are not those of the outer file.
 func LocalPath(src manifest.Source) (string, bool) {
 	path, err := source.LocalPath(src.URL)
-	return path, err == nil && filepath.IsAbs(path) && src.Size >= 0 && !src.Modified.IsZero()
+	return path, err == nil && !source.IsPacked(src.URL) && filepath.IsAbs(path) && src.Size >= 0 && !src.Modified.IsZero()
 }
 
 // OpenLocal opens a local source. Like every read of the store, it checks that the source may be read, and

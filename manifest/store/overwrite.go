@@ -83,6 +83,7 @@ func findDestination(dest string) (*destination, error) {
 
 // contains reports whether a source is the destination or inside it.
 func (at *destination) contains(src manifest.Source) bool {
+	src.URL = source.Outer(src.URL)
 	if at.info == nil {
 		below, ok := strings.CutPrefix(src.URL, at.name)
 		return ok && (below == "" || below[0] == '/')

@@ -180,6 +180,7 @@ func readKey(name string) ([]byte, error) {
 func prefixesOf(urls iter.Seq[string], follow bool) ([]string, error) {
 	folders := map[string]bool{}
 	for name := range urls {
+		name = source.Outer(name)
 		if isFar(name) {
 			u, err := source.ParseURL(name)
 			if err != nil {

@@ -71,6 +71,7 @@ type tables interface {
 	Inline(ctx context.Context, row int64) ([]byte, error)
 	Patch(ctx context.Context, run *manifest.Patched, chunk int64) (table.Patch, bool, error)
 	ReadPoints(ctx context.Context, ref int64) (*table.ChunkPoints, bool, error)
+	ReadFilePoints(ctx context.Context, ref int64, src *manifest.Source) (*table.ChunkPoints, bool, error)
 	ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error]
 	Close() error
 }
@@ -313,7 +314,29 @@ func (s *Store) openScanned(ctx context.Context, row int64, src manifest.Source)
 	if s.patches.isFile(row) {
 		return s.patches.open(ctx, row)
 	}
-	return s.access.open(ctx, s.opener, src)
+	outer, err := s.access.open(ctx, s.opener, src)
+	if err != nil || !source.IsPacked(src.URL) {
+		return outer, err
+	}
+	return s.opener.Unpack(ctx, outer, src.URL, s.filePoints(ctx, row, &src))
+}
+
+// filePoints returns the access points of a source that is a packed file, or nil if the manifest has none that can be used: then
+// they are found again.
+func (s *Store) filePoints(ctx context.Context, row int64, src *manifest.Source) *source.Points {
+	r, err := s.tables.Source(ctx, row)
+	if err == nil {
+		var found *table.ChunkPoints
+		var ok bool
+		if found, ok, err = s.tables.ReadFilePoints(ctx, r.Row, src); err == nil && ok {
+			return found.File()
+		}
+	}
+	if err != nil {
+		_, end := s.trace.Begin(ctx, source.Operation{Name: "store.points", Object: src.URL})
+		end(err)
+	}
+	return nil
 }
 
 // layout returns the tiles of a placement. It reads them once for all arrays that share it.

@@ -110,6 +110,10 @@ func (m *memoryTables) Patch(_ context.Context, _ *manifest.Patched, chunk int64
 	return p, ok, nil
 }
 
+func (m *memoryTables) ReadFilePoints(context.Context, int64, *manifest.Source) (*table.ChunkPoints, bool, error) {
+	return nil, false, nil
+}
+
 func (m *memoryTables) ReadPoints(context.Context, int64) (*table.ChunkPoints, bool, error) {
 	return nil, false, nil
 }

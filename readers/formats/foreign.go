@@ -21,8 +21,11 @@ type remedy string
 
 const (
 	convert    remedy = "convert it to netCDF or Zarr"
-	decompress remedy = "decompress it, because parts of a compressed file cannot be read"
-	unpack     remedy = "unpack it"
+	decompress remedy = "decompress it, because parts of a file that it compressed cannot be read"
+	stepGzip   remedy = "add |gzip: to its name, or let the name end with .gz"
+	stepZstd   remedy = "add |zstd: to its name, or let the name end with .zst"
+	unpack     remedy = "let its name end with .zip, so that its members are read, or unpack it; a Zarr store in a folder of it must be unpacked"
+	stepTar    remedy = "let its name end with .tar, so that its members are read"
 	findIt     remedy = "use the original file"
 	nameData   remedy = "name the GRIB file that it describes; varve reads the index file beside it"
 	fetchIt    remedy = "fetch the file itself (git lfs pull)"
@@ -47,13 +50,13 @@ var foreignFormats = []foreignFormat{
 	{0, "\x93NUMPY", "a NumPy file", convert},
 	{0, "PAR1", "a Parquet file, not a folder of kerchunk references", convert},
 	{0, "MATLAB 5.0", "a MATLAB file of a version before 7.3", saveAgain},
-	{0, "\x1f\x8b", "a file compressed by gzip", decompress},
+	{0, "\x1f\x8b", "a file compressed by gzip", stepGzip},
 	{0, "\x1f\x9d", "a file compressed by compress", decompress},
 	{0, "BZh", "a file compressed by bzip2", decompress},
 	{0, "\xfd7zXZ\x00", "a file compressed by xz", decompress},
-	{0, "\x28\xb5\x2f\xfd", "a file compressed by zstd", decompress},
+	{0, "\x28\xb5\x2f\xfd", "a file compressed by zstd", stepZstd},
 	{0, "PK\x03\x04", "a zip file without a Zarr store at its root", unpack},
-	{257, "ustar", "a tar file", unpack},
+	{257, "ustar", "a tar file", stepTar},
 	{0, "version https://git-lfs", "a pointer of Git LFS instead of the file", fetchIt},
 }
 

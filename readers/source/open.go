@@ -122,6 +122,7 @@ type Opener struct {
 	totals    totals
 	stores    stores
 	secrets   secrets
+	unpacked  unpackedCache
 	user      accessOnce
 	sessions  sessions
 	followed  redirects
@@ -187,6 +188,9 @@ func (o *Opener) OpenVersion(ctx context.Context, name string, id Identity) (*So
 func (o *Opener) open(ctx context.Context, name string, id *Identity) (*Source, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if p, ok := parsePacked(name); ok {
+		return o.openPacked(ctx, p, id)
 	}
 	if o.opts.Allow != nil {
 		if err := o.opts.Allow(name); err != nil {

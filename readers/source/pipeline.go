@@ -10,9 +10,9 @@ import (
 // https://host/x.zip|zip:data.zarr|zarr2: . Other names may contain the character too, so only known steps count.
 var pipelineStep = regexp.MustCompile(`(?i)\|(zarr[23]?|n5|icechunk|zip|gzip|zstd|bz2|xz|hdf5|ocdbt|json|byte-range|neuroglancer-precomputed|nifti|kerchunk):`)
 
-// CheckPipeline returns an error if a URL is a URL pipeline. It sends no request.
+// CheckPipeline returns an error if a URL is a URL pipeline, and not the name of a packed file. It sends no request.
 func CheckPipeline(name string) error {
-	if !IsURL(name) {
+	if !IsURL(name) || IsPacked(name) {
 		return nil
 	}
 	at := pipelineStep.FindStringIndex(name)

@@ -10,6 +10,9 @@ import (
 // Shown returns a name in the form for errors and manifests: without the user, password and signature of a URL, which are only
 // sent to its host.
 func Shown(name string) string {
+	if outer, steps := CutPacked(name); steps != "" {
+		return Shown(outer) + steps
+	}
 	scheme, _, ok := strings.Cut(name, "://")
 	switch {
 	case !ok:

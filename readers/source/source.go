@@ -69,6 +69,9 @@ type Meter interface {
 	Stats() Stats
 }
 
+// sized is a Ranges with another number of bytes than its Identity has: a packed file, which has the version of its outer file.
+type sized interface{ Size() int64 }
+
 // Stats is the cost of reading a source so far.
 type Stats struct {
 	Requests int64 // system calls for a file, requests to a server
@@ -118,6 +121,9 @@ func newSource(name string, ranges Ranges, c *cache) *Source {
 		tuning: localTuning,
 		cache:  c,
 		blocks: map[int64]*block{},
+	}
+	if r, ok := ranges.(sized); ok {
+		s.size = r.Size()
 	}
 	if b, ok := ranges.(Blocker); ok {
 		s.bits = b.BlockBits()

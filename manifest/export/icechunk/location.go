@@ -19,6 +19,10 @@ import (
 // location returns the URL of a source for Icechunk. Icechunk parses URLs, so special bytes are
 // percent-encoded as in RFC 3986.
 func location(name string) (string, error) {
+	if outer, steps := source.CutPacked(name); steps != "" {
+		return "", fmt.Errorf("%s: virtual chunks cannot be in a compressed file or an archive (%s); use varve export zarr, varve serve, or unpack %s: %w",
+			source.Shown(name), steps, source.Shown(outer), errors.ErrUnsupported)
+	}
 	if path, err := source.LocalPath(name); err == nil {
 		if !utf8.ValidString(path) {
 			return "", fmt.Errorf("%q: the name is not UTF-8, which Icechunk requires; rename the file: %w", name, errors.ErrUnsupported)

@@ -2,6 +2,7 @@ package kerchunk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -73,6 +74,10 @@ func baseOf(relative string) (string, error) {
 
 // clientPath returns the name by which fsspec opens a source.
 func clientPath(url string) (string, error) {
+	if outer, steps := source.CutPacked(url); steps != "" {
+		return "", fmt.Errorf("%s: references cannot lead into a compressed file or an archive (%s); use varve export zarr, varve serve, or unpack %s: %w",
+			source.Shown(url), steps, source.Shown(outer), errors.ErrUnsupported)
+	}
 	if !utf8.ValidString(url) {
 		return "", fmt.Errorf("%q: the name is not UTF-8, which references require; rename the file or create a link", url)
 	}

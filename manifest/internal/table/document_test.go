@@ -39,7 +39,7 @@ func documentRows(t *testing.T, heading string) (rows [][]string) {
 func TestDocumentColumns(t *testing.T) {
 	var want []string
 	for _, kind := range []manifest.TableKind{
-		manifest.Sources, manifest.Headers, manifest.Groups, manifest.ValueOf, manifest.Refs, manifest.Blobs, manifest.Tiles, manifest.Patches, manifest.Points,
+		manifest.Sources, manifest.Headers, manifest.Groups, manifest.ValueOf, manifest.Refs, manifest.Blobs, manifest.Tiles, manifest.Patches, manifest.Points, manifest.FilePoints,
 	} {
 		columns, err := columnsOf(kind, &parquet.File{Columns: tileColumns(1)})
 		if err != nil {

@@ -30,6 +30,8 @@ func (r *Reader) Fold(ctx context.Context, kind manifest.TableKind, first int64,
 		return r.foldRows(ctx, newTable(w, kind, columns), first)
 	case manifest.Blobs:
 		return r.foldRows(ctx, newTable(w, kind, inlineColumns), first)
+	case manifest.FilePoints:
+		return r.foldRows(ctx, newTable(w, kind, pointColumns), first)
 	case manifest.Headers, manifest.Groups:
 		return r.foldByID(ctx, newTable(w, kind, documentColumns), first)
 	case manifest.ValueOf:

@@ -15,6 +15,7 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/readers/parquet"
+	"varve/readers/source"
 )
 
 // PartWriter writes the results of a scan to one Parquet file, a scan part. It takes refs and inline
@@ -26,6 +27,7 @@ type PartWriter struct {
 	out    *parquet.Writer
 	refs   RefWriter
 	inline *Writer[[]byte]
+	points *Writer[*ChunkPoints]
 }
 
 // NewPart starts a scan part of sources that this program scans.
@@ -33,6 +35,7 @@ func NewPart(w io.Writer) *PartWriter {
 	p := &PartWriter{Generation: manifest.Generation, out: parquet.NewWriter(w, partColumns(), parquet.Options{})}
 	p.refs.b = p.builder(manifest.Refs, uncheckedRefColumns)
 	p.inline = inlineIn(p.builder(manifest.Blobs, inlineColumns))
+	p.points = pointsIn(p.builder(manifest.FilePoints, pointColumns))
 	return p
 }
 
@@ -50,7 +53,7 @@ func (w *PartWriter) builder(kind manifest.TableKind, columns []parquet.Column) 
 	shared := partColumns()
 	b.isPart, b.width = true, len(shared)
 	for i, c := range columns {
-		b.fileColumns[i] = slices.IndexFunc(shared, func(s parquet.Column) bool { return s.Name == c.Name })
+		b.fileColumns[i] = slices.IndexFunc(shared, func(s parquet.Column) bool { return s.Name == nameInPart(kind, c.Name) })
 	}
 	return b
 }
@@ -62,6 +65,11 @@ func (w *PartWriter) Append(refs *manifest.RefColumns) error { return w.refs.App
 func (w *PartWriter) Inline(b []byte) (row int64, err error) {
 	row = w.inline.Rows()
 	return row, w.inline.Append(b)
+}
+
+// FilePoints adds the access points of a source that is a packed file.
+func (w *PartWriter) FilePoints(ctx context.Context, row int64, src *manifest.Source, points *source.Points) error {
+	return AppendFile(ctx, w.points, row, src, points)
 }
 
 // NextRef returns the row of the next ref.
@@ -91,7 +99,7 @@ func (w *PartWriter) Close(files []*manifest.File, skipped []manifest.Skipped) e
 			return err
 		}
 	}
-	err := errors.Join(w.refs.flush(), w.inline.Close(), sources.Close(),
+	err := errors.Join(w.refs.flush(), w.inline.Close(), w.points.Close(), sources.Close(),
 		appendSorted(headersIn(w.builder(manifest.Headers, documentColumns)), headers),
 		appendSorted(groupsIn(w.builder(manifest.Groups, documentColumns)), groups),
 		appendSorted(valuesIn(w.builder(manifest.ValueOf, valueColumns)), values),
@@ -165,6 +173,9 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 	}
 	p := &Part{Reader: &Reader{cache: cache, kinds: map[manifest.TableKind]*kindTables{}}, file: f, Generation: said.Generation}
 	for _, kind := range partKinds {
+		if kind == manifest.FilePoints && !slices.ContainsFunc(file.Columns, func(c parquet.Column) bool { return c.Name == nameInPart(kind, "checksum") }) {
+			continue // varve wrote the part before there were access points of files
+		}
 		s, err := newSection(name, file, kind, cache)
 		if err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 	"varve/codec"
 	"varve/manifest"
 	"varve/readers/parquet"
+	"varve/readers/source"
 )
 
 // ChunkPoints are the access points of one stored chunk. In a table it is one row, and after it one row for each
@@ -39,6 +40,23 @@ type ChunkPoints struct {
 	row     int64 // of the first window, within the section
 }
 
+// In a table of the kind FilePoints, a ChunkPoints is of a source inside a compressed file. Ref is the row of its first ref, Offset
+// and Length are its position in the decompressed bytes and its size, and the bits of points count from the start of the outer file.
+
+// AppendFile adds the access points of a source that is a packed file, with all windows. row is that of its first ref.
+func AppendFile(ctx context.Context, w *Writer[*ChunkPoints], row int64, src *manifest.Source, points *source.Points) (err error) {
+	c := &ChunkPoints{Ref: row, Source: src.ScanID(), Offset: points.Skip, Length: points.Length, AccessPoints: points.AccessPoints}
+	if c.Windows, err = points.Windows(ctx, c.withWindow()); err != nil {
+		return err
+	}
+	return w.Append(c)
+}
+
+// File returns the access points of a source that is a packed file. They read windows when these are needed.
+func (c *ChunkPoints) File() *source.Points {
+	return &source.Points{AccessPoints: c.AccessPoints, Skip: c.Offset, Length: c.Length, Windows: c.ReadWindows}
+}
+
 // IsOf reports whether the points belong to the bytes that a ref locates in a source.
 func (c *ChunkPoints) IsOf(src *manifest.Source, ref manifest.Ref) bool {
 	return c.Source == src.ScanID() && c.Offset == ref.Offset && c.Length == ref.Size
@@ -46,8 +64,17 @@ func (c *ChunkPoints) IsOf(src *manifest.Source, ref manifest.Ref) bool {
 
 // NewPoints starts a table of access points. The refs of chunks have to increase.
 func NewPoints(w io.Writer) *Writer[*ChunkPoints] {
+	return pointsIn(newTable(w, manifest.Points, pointColumns))
+}
+
+// NewFilePoints is NewPoints for sources that are packed files.
+func NewFilePoints(w io.Writer) *Writer[*ChunkPoints] {
+	return pointsIn(newTable(w, manifest.FilePoints, pointColumns))
+}
+
+func pointsIn(b *builder) *Writer[*ChunkPoints] {
 	last := int64(-1)
-	return &Writer[*ChunkPoints]{b: newTable(w, manifest.Points, pointColumns), add: func(b *builder, c *ChunkPoints) error {
+	return &Writer[*ChunkPoints]{b: b, add: func(b *builder, c *ChunkPoints) error {
 		if c.Ref <= last {
 			return fmt.Errorf("access points: ref %d follows ref %d, but refs have to increase", c.Ref, last)
 		}
@@ -222,7 +249,19 @@ func (r *Reader) HasPoints() bool { return r.Rows(manifest.Points) > 0 }
 
 // ReadPoints returns the access points of the chunk of a ref, without windows. ok is false if there are none.
 func (r *Reader) ReadPoints(ctx context.Context, ref int64) (c *ChunkPoints, ok bool, err error) {
-	k := r.kinds[manifest.Points]
+	return r.readPoints(ctx, manifest.Points, ref)
+}
+
+// ReadFilePoints returns the access points of a source that is a packed file, by the row of its first ref, without windows. ok
+// is false if there are none.
+func (r *Reader) ReadFilePoints(ctx context.Context, ref int64, src *manifest.Source) (c *ChunkPoints, ok bool, err error) {
+	c, ok, err = r.readPoints(ctx, manifest.FilePoints, ref)
+	// A source without refs has no points, and the next source has the same row.
+	return c, ok && c.Source == src.ScanID(), err
+}
+
+func (r *Reader) readPoints(ctx context.Context, kind manifest.TableKind, ref int64) (c *ChunkPoints, ok bool, err error) {
+	k := r.kinds[kind]
 	if k == nil {
 		return nil, false, ctx.Err()
 	}

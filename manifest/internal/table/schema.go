@@ -188,7 +188,7 @@ func columnsOf(kind manifest.TableKind, f *parquet.File) ([]parquet.Column, erro
 		return inlineColumns, nil
 	case manifest.Patches:
 		return patchColumns, nil
-	case manifest.Points:
+	case manifest.Points, manifest.FilePoints:
 		return pointColumns, nil
 	case manifest.Tiles:
 		return tileColumns(min(len(f.Columns)/columnsOfDim, maxDims)), nil
@@ -202,7 +202,7 @@ const tableColumn = 0
 var kindColumn = parquet.Column{Name: "table", Type: parquet.Text}
 
 // partKinds are the tables in a part.
-var partKinds = []manifest.TableKind{manifest.Refs, manifest.Blobs, manifest.Sources, manifest.Headers, manifest.Groups, manifest.ValueOf, skippedTable}
+var partKinds = []manifest.TableKind{manifest.Refs, manifest.Blobs, manifest.Sources, manifest.Headers, manifest.Groups, manifest.ValueOf, manifest.FilePoints, skippedTable}
 
 // partColumns returns the columns of all these tables, without duplicates. All except the first are
 // optional, because rows of one table have no values in the columns of the others.
@@ -221,13 +221,21 @@ func partColumns() []parquet.Column {
 			of = uncheckedRefColumns
 		}
 		for _, c := range of {
-			if !have[c.Name] {
-				have[c.Name] = true
-				columns = append(columns, parquet.Column{Name: c.Name, Type: c.Type, Optional: true})
+			if name := nameInPart(kind, c.Name); !have[name] {
+				have[name] = true
+				columns = append(columns, parquet.Column{Name: name, Type: c.Type, Optional: true})
 			}
 		}
 	}
 	return columns
+}
+
+// nameInPart returns the name of a column in a part. The column checksum would mean that the part has checksums of chunks.
+func nameInPart(kind manifest.TableKind, name string) string {
+	if kind == manifest.FilePoints && name == "checksum" {
+		return "points_checksum"
+	}
+	return name
 }
 
 // metaKey is the metadata key by which a file is recognised as varve's.

@@ -36,7 +36,11 @@ func newSection(name string, file *parquet.File, kind manifest.TableKind, cache 
 	if err != nil {
 		return nil, s.fail(err)
 	}
+	isPart := len(file.Columns) > 0 && file.Columns[tableColumn].Name == kindColumn.Name
 	for column, c := range columns {
+		if isPart {
+			c.Name = nameInPart(kind, c.Name)
+		}
 		i := slices.IndexFunc(file.Columns, func(have parquet.Column) bool { return have.Name == c.Name })
 		leftOut := i < 0 && mayLack(kind, column)
 		if !leftOut && (i < 0 || file.Columns[i].Type != c.Type) {

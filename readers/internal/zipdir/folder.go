@@ -44,7 +44,7 @@ func (d *Directory) Locate(ctx context.Context, name string) (offset int64, cont
 	if e == nil {
 		return 0, nil, &fs.PathError{Op: "open", Path: d.src.Name() + "/" + name, Err: fs.ErrNotExist}
 	}
-	if offset, err = d.Directory.Locate(ctx, e); err == nil && e.IsDeflated() {
+	if offset, err = d.Directory.Locate(ctx, d.src, e); err == nil && e.IsDeflated() {
 		content, err = d.inflate(ctx, e, offset)
 		offset = 0
 	}

@@ -67,7 +67,6 @@ type Entry struct {
 
 // Directory is the directory of an archive.
 type Directory struct {
-	src     File
 	entries []Entry // sorted by name, without folders
 	start   uint64  // offset of the directory; all entries are before it
 }
@@ -83,8 +82,8 @@ func IsZip(ctx context.Context, src File) (bool, error) {
 
 // Open reads the directory of an archive.
 func Open(ctx context.Context, src File) (*Directory, error) {
-	d := &Directory{src: src}
-	end, err := d.findEnd(ctx)
+	d := &Directory{}
+	end, err := findEnd(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +102,9 @@ func Open(ctx context.Context, src File) (*Directory, error) {
 type ending struct{ start, size, count uint64 }
 
 // findEnd finds the end record, which is followed only by its comment.
-func (d *Directory) findEnd(ctx context.Context) (ending, error) {
-	n := min(d.src.Size(), endSize+maxComment)
-	tail, err := d.src.View(ctx, d.src.Size()-n, int(n))
+func findEnd(ctx context.Context, src File) (ending, error) {
+	n := min(src.Size(), endSize+maxComment)
+	tail, err := src.View(ctx, src.Size()-n, int(n))
 	if err != nil {
 		return ending{}, err
 	}
@@ -113,39 +112,39 @@ func (d *Directory) findEnd(ctx context.Context) (ending, error) {
 	// match.
 	for at := len(tail) - endSize; at >= 0; at-- {
 		if string(tail[at:at+4]) == endMark && at+endSize+int(binary.LittleEndian.Uint16(tail[at+20:])) == len(tail) {
-			return d.readEnd(ctx, tail[at:], uint64(d.src.Size()-n)+uint64(at))
+			return readEnd(ctx, src, tail[at:], uint64(src.Size()-n)+uint64(at))
 		}
 	}
 	return ending{}, corruptf("zip file has no end record: it is truncated; fetch it again")
 }
 
-func (d *Directory) readEnd(ctx context.Context, b []byte, at uint64) (ending, error) {
+func readEnd(ctx context.Context, src File, b []byte, at uint64) (ending, error) {
 	le := binary.LittleEndian
 	disk, first := le.Uint16(b[4:]), le.Uint16(b[6:])
 	e := ending{start: uint64(le.Uint32(b[16:])), size: uint64(le.Uint32(b[12:])), count: uint64(le.Uint16(b[10:]))}
 	if e.count == escape16 || e.size == escape32 || e.start == escape32 {
-		long, there, err := d.readEnd64(ctx, at)
+		long, there, err := readEnd64(ctx, src, at)
 		if err != nil {
 			return e, err
 		}
 		if there {
-			return long, d.check(&long, at)
+			return long, check(&long, at)
 		}
 	}
 	// With zip64 these fields may be all ones, so they are checked after it.
 	if disk != 0 || first != 0 {
 		return e, fmt.Errorf("zip file in several parts: %w", errors.ErrUnsupported)
 	}
-	err := d.check(&e, at)
+	err := check(&e, at)
 	return e, err
 }
 
 // readEnd64 reads the zip64 end record, if its locator is before the short end record.
-func (d *Directory) readEnd64(ctx context.Context, at uint64) (e ending, there bool, err error) {
+func readEnd64(ctx context.Context, src File, at uint64) (e ending, there bool, err error) {
 	if at < locatorSize {
 		return e, false, nil
 	}
-	b, err := d.src.View(ctx, int64(at-locatorSize), locatorSize)
+	b, err := src.View(ctx, int64(at-locatorSize), locatorSize)
 	if err != nil || string(b[:4]) != locatorMark {
 		return e, false, err
 	}
@@ -154,7 +153,7 @@ func (d *Directory) readEnd64(ctx context.Context, at uint64) (e ending, there b
 	if where > at-locatorSize || at-locatorSize-where < end64Size {
 		return e, false, corruptf("zip64 end record: offset %d is out of range", where)
 	}
-	if b, err = d.src.View(ctx, int64(where), end64Size); err != nil {
+	if b, err = src.View(ctx, int64(where), end64Size); err != nil {
 		return e, false, err
 	}
 	if string(b[:4]) != end64Mark {
@@ -164,7 +163,7 @@ func (d *Directory) readEnd64(ctx context.Context, at uint64) (e ending, there b
 }
 
 // check checks that the directory is before its end record.
-func (d *Directory) check(e *ending, at uint64) error {
+func check(e *ending, at uint64) error {
 	if e.start > at || e.size > at-e.start || e.count > e.size/entrySize {
 		return corruptf("zip directory: %d entries in %d bytes at offset %d do not fit before offset %d", e.count, e.size, e.start, at)
 	}
@@ -267,9 +266,9 @@ func (d *Directory) Find(name string) *Entry {
 	return &d.entries[i]
 }
 
-// Locate reads the header of an entry and returns the offset of its bytes. It refuses an entry that is encrypted, or
+// Locate reads the header of an entry from the zip file and returns the offset of its bytes. It refuses an entry that is encrypted, or
 // compressed by another method than deflate.
-func (d *Directory) Locate(ctx context.Context, e *Entry) (int64, error) {
+func (d *Directory) Locate(ctx context.Context, src File, e *Entry) (int64, error) {
 	switch {
 	case e.flags&flagEncrypted != 0:
 		return 0, fmt.Errorf("zip entry %q is encrypted: %w", e.Name, errors.ErrUnsupported)
@@ -278,7 +277,7 @@ func (d *Directory) Locate(ctx context.Context, e *Entry) (int64, error) {
 	case e.method == methodStored && e.Size != e.Stored:
 		return 0, corruptf("zip entry %q: %d bytes are stored as %d", e.Name, e.Size, e.Stored)
 	}
-	b, err := d.src.View(ctx, int64(e.header), headerSize)
+	b, err := src.View(ctx, int64(e.header), headerSize)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,398 @@
+package source
+
+import (
+	"archive/tar"
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"varve/codec"
+	"varve/readers/internal/zipfile"
+)
+
+// compressed is what one pass over an outer file finds: access points, and the members of a tar file.
+type compressed struct {
+	points  *codec.StreamPoints // nil for a tar file that is not compressed
+	members []tarMember         // sorted by name
+}
+
+// tarMember is a regular file in a tar file.
+type tarMember struct {
+	name string
+	span Range // in the tar file
+	err  error // why it cannot be read
+}
+
+func compareMember(m tarMember, name string) int { return strings.Compare(m.name, name) }
+
+// part returns the access points of a part of the decompressed bytes.
+func (c *compressed) part(from, to int64) *Points {
+	cut, skip := c.points.Cut(from, to)
+	return &Points{AccessPoints: cut.AccessPoints, Skip: skip, Length: to - from, Windows: func(_ context.Context, list []int) ([][]byte, error) {
+		out := make([][]byte, len(list))
+		for i, k := range list {
+			out[i] = cut.Windows[k]
+		}
+		return out, nil
+	}}
+}
+
+// scanned returns what a pass over an outer file finds.
+func (o *Opener) scanned(ctx context.Context, outer *Source, p packed) (*compressed, error) {
+	steps := strings.TrimSuffix(p.steps, p.member)
+	return cachedIn(ctx, &o.unpacked, outer, steps, func() (*compressed, int64, error) {
+		ctx, end := o.opts.Trace.Begin(ctx, Operation{Name: "source.unpack", Object: outer.Name() + steps, Bytes: outer.Size()})
+		c, err := scanOuter(ctx, outer, p)
+		end(err)
+		if err != nil {
+			return nil, 0, err
+		}
+		size := sizeOf(c.points)
+		for _, m := range c.members {
+			size += int64(64 + len(m.name))
+		}
+		return c, size, nil
+	})
+}
+
+// scanOuter decompresses an outer file once.
+func scanOuter(ctx context.Context, outer *Source, p packed) (*compressed, error) {
+	whole := Range{Length: outer.Size()}
+	if p.stream == "" {
+		members, err := readTar(&tarReader{ctx: ctx, src: outer, size: outer.Size()})
+		return &compressed{members: members}, err
+	}
+	if whole.Length == 0 {
+		return nil, fmt.Errorf("the file is empty; fetch it again: %w", codec.ErrCorrupt)
+	}
+	if p.archive == "" {
+		points, err := codec.ScanStream(p.stream, newForward(ctx, outer, whole), nil)
+		return &compressed{points: points}, err
+	}
+	// The reader of tar files runs in a goroutine, and gets the bytes through a pipe.
+	type result struct {
+		members []tarMember
+		err     error
+	}
+	out, in := io.Pipe()
+	done := make(chan result, 1)
+	go func() {
+		members, err := readTar(&tarReader{ctx: ctx, r: out})
+		if err == nil {
+			_, err = io.Copy(io.Discard, out) // the padding at the end
+		}
+		out.CloseWithError(err)
+		done <- result{members, err}
+	}()
+	points, err := codec.ScanStream(p.stream, newForward(ctx, outer, whole), func(b []byte) error {
+		_, err := in.Write(b)
+		return err
+	})
+	in.CloseWithError(err)
+	found := <-done
+	if err == nil {
+		err = found.err
+	}
+	return &compressed{points, found.members}, err
+}
+
+// tarReader reads a tar file from a pipe, or from a source, in which it can skip members.
+type tarReader struct {
+	ctx  context.Context
+	r    io.Reader // nil for a source
+	src  *Source
+	size int64
+	at   int64
+}
+
+func (t *tarReader) Read(p []byte) (n int, err error) {
+	if t.r != nil {
+		n, err = t.r.Read(p)
+		t.at += int64(n)
+		return n, err
+	}
+	if n = int(min(int64(len(p)), t.size-t.at)); n <= 0 {
+		return 0, io.EOF
+	}
+	b, err := t.src.View(t.ctx, t.at, n)
+	t.at += int64(copy(p, b))
+	return len(b), err
+}
+
+// skip moves forward.
+func (t *tarReader) skip(n int64) error {
+	if t.r == nil {
+		if n > t.size-t.at {
+			return io.ErrUnexpectedEOF
+		}
+		t.at += n
+		return nil
+	}
+	_, err := io.CopyN(io.Discard, t, n)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// maxMembers limits the members of a tar file.
+const maxMembers = 1 << 20
+
+// readTar returns the regular files of a tar file, sorted by name. The last of several with the same name counts.
+func readTar(in *tarReader) ([]tarMember, error) {
+	var members []tarMember
+	for {
+		// A reader for each member, because the reader of the package would read all bytes of a member to skip them.
+		h, err := tar.NewReader(in).Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, tarError(in, err)
+		}
+		m := tarMember{name: path.Clean(strings.TrimPrefix(h.Name, "/")), span: Range{Offset: in.at, Length: h.Size}}
+		stored := h.Size
+		switch {
+		case h.Typeflag == tar.TypeGNUSparse || h.PAXRecords["GNU.sparse.major"] != "" || h.PAXRecords["GNU.sparse.map"] != "":
+			return nil, fmt.Errorf("tar member %q is a sparse file; unpack the archive: %w", h.Name, errors.ErrUnsupported)
+		case h.Typeflag == tar.TypeReg && fs.ValidPath(m.name) && m.name != ".":
+			members = append(members, m)
+		case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeCont:
+			stored = 0
+		}
+		if len(members) > maxMembers {
+			return nil, fmt.Errorf("the tar file has more than %d members; unpack it: %w", maxMembers, errors.ErrUnsupported)
+		}
+		if stored < 0 || stored > 1<<60 {
+			return nil, fmt.Errorf("tar member %q has %d bytes: %w", h.Name, stored, codec.ErrCorrupt)
+		}
+		if err := in.skip((stored + 511) / 512 * 512); err != nil {
+			return nil, tarError(in, err)
+		}
+	}
+	slices.SortStableFunc(members, func(a, b tarMember) int { return strings.Compare(a.name, b.name) })
+	last := members[:0]
+	for i, m := range members {
+		if i+1 == len(members) || members[i+1].name != m.name {
+			last = append(last, m)
+		}
+	}
+	return last, nil
+}
+
+// tarError returns the error for a tar file that cannot be read.
+func tarError(in *tarReader, err error) error {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the tar file ends at byte %d within a member: %w", in.at, codec.ErrCorrupt)
+	case errors.Is(err, tar.ErrHeader):
+		return fmt.Errorf("no valid header of a tar member before byte %d: %w", in.at, codec.ErrCorrupt)
+	}
+	return err
+}
+
+// zipOf returns the directory of a zip file.
+func (o *Opener) zipOf(ctx context.Context, outer *Source) (*zipfile.Directory, error) {
+	return cachedIn(ctx, &o.unpacked, outer, "|zip:", func() (*zipfile.Directory, int64, error) {
+		is, err := zipfile.IsZip(ctx, outer)
+		if err == nil && !is {
+			err = fmt.Errorf("it is not a zip file: %w", codec.ErrCorrupt)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		dir, err := zipfile.Open(ctx, outer)
+		if err != nil {
+			return nil, 0, err
+		}
+		size := int64(0)
+		for _, e := range dir.Entries() {
+			size += int64(64 + len(e.Name))
+		}
+		return dir, size, nil
+	})
+}
+
+// newCRC returns the CRC-32 of no bytes.
+func newCRC() *crc { return new(crc) }
+
+type crc uint32
+
+func (c *crc) add(b []byte) { *c = crc(crc32.Update(uint32(*c), crc32.IEEETable, b)) }
+
+// sizeOf returns the memory of access points.
+func sizeOf(p *codec.StreamPoints) (n int64) {
+	if p == nil {
+		return 0
+	}
+	n = int64(48*len(p.Points) + 4*len(p.Sums))
+	for _, w := range p.Windows {
+		n += int64(len(w))
+	}
+	return n
+}
+
+// unpackedBytes limits the memory for what passes over outer files found.
+const unpackedBytes = 64 << 20
+
+// unpackedCache keeps what passes over outer files found, for the next source of the same file.
+type unpackedCache struct {
+	mu      sync.Mutex
+	entries map[unpackedKey]*list.Element // of *unpackedEntry
+	order   list.List                     // the entry used last is in front
+	held    int64
+}
+
+// unpackedKey is a version of an outer file, and the steps.
+type unpackedKey struct {
+	name, etag, steps string
+	size              int64
+	modified          time.Time
+}
+
+type unpackedEntry struct {
+	key   unpackedKey
+	done  chan struct{} // closed when value is set
+	value any
+	size  int64
+	err   error
+}
+
+// cachedIn returns the result of make for an outer file, from the cache if it is known. If another goroutine is making it, it
+// waits for that.
+func cachedIn[T any](ctx context.Context, c *unpackedCache, outer *Source, steps string, make func() (T, int64, error)) (out T, err error) {
+	id := outer.Identity()
+	key := unpackedKey{outer.Name(), id.ETag, steps, id.Size, id.Modified}
+	for {
+		c.mu.Lock()
+		if at := c.entries[key]; at != nil {
+			c.order.MoveToFront(at)
+			e := at.Value.(*unpackedEntry)
+			c.mu.Unlock()
+			select {
+			case <-e.done:
+			case <-ctx.Done():
+				return out, ctx.Err()
+			}
+			if e.err == nil {
+				return e.value.(T), nil
+			}
+			if errors.Is(e.err, context.Canceled) || errors.Is(e.err, context.DeadlineExceeded) {
+				continue // of the other goroutine
+			}
+			return out, e.err
+		}
+		e := &unpackedEntry{key: key, done: newDone()}
+		if c.entries == nil {
+			c.entries = map[unpackedKey]*list.Element{}
+		}
+		at := c.order.PushFront(e)
+		c.entries[key] = at
+		c.mu.Unlock()
+		out, e.size, e.err = make()
+		e.value = out
+		c.mu.Lock()
+		close(e.done)
+		if e.err != nil {
+			c.drop(at)
+		} else {
+			c.held += e.size
+		}
+		for old := c.order.Back(); c.held > unpackedBytes && old != nil; {
+			before := old.Prev()
+			if old != at && isDone(old.Value.(*unpackedEntry).done) {
+				c.held -= old.Value.(*unpackedEntry).size
+				c.drop(old)
+			}
+			old = before
+		}
+		c.mu.Unlock()
+		return out, e.err
+	}
+}
+
+func (c *unpackedCache) drop(at *list.Element) {
+	delete(c.entries, c.order.Remove(at).(*unpackedEntry).key)
+}
+
+func newDone() chan struct{} { return make(chan struct{}) }
+
+func isDone(done chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// storeDocuments are names of documents at the root of a Zarr store. A zip file that has one is a source itself.
+var storeDocuments = []string{"zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"}
+
+// InPacked returns the names of the files in a file that is packed according to the ending of its name: the content of a
+// compressed file, or the members of an archive, sorted by name, without hidden ones. For other files, and for a zip file that
+// is a Zarr store, it returns the name itself. isWanted selects members by the last element of their path.
+func (o *Opener) InPacked(ctx context.Context, name string, isWanted func(base string) bool) (names []string, err error) {
+	p, ok := packedBy(name)
+	if !ok || IsPacked(name) {
+		return []string{name}, nil
+	}
+	if p.archive == "" {
+		return []string{name + p.steps}, nil
+	}
+	outer, err := o.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, outer.Close()) }()
+	if outer.IsFolder() {
+		return []string{name}, nil
+	}
+	var members []string
+	if p.archive == "zip" {
+		dir, err := o.zipOf(ctx, outer)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", outer.Name(), err)
+		}
+		for _, e := range dir.Entries() {
+			if slices.Contains(storeDocuments, path.Base(e.Name)) {
+				return []string{name}, nil
+			}
+			members = append(members, e.Name)
+		}
+	} else {
+		found, err := o.scanned(ctx, outer, p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", outer.Name(), err)
+		}
+		for _, m := range found.members {
+			members = append(members, m.name)
+		}
+	}
+	for _, m := range members {
+		if !isHidden(m) && !strings.HasSuffix(m, "/") && isWanted(path.Base(m)) {
+			names = append(names, name+p.steps+m)
+		}
+	}
+	return names, nil
+}
+
+// isHidden reports whether a member is one that no user means: its name, or that of a folder, begins with a dot, or it is
+// metadata of macOS.
+func isHidden(member string) bool {
+	for element := range strings.SplitSeq(member, "/") {
+		if strings.HasPrefix(element, ".") || element == "__MACOSX" {
+			return true
+		}
+	}
+	return false
+}
