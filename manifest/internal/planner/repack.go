@@ -71,6 +71,9 @@ func (p *survey) checkRepack() error {
 // addRepacked lists the variables of an array that are packed again.
 func (p *declaration) addRepacked(a *array, f *declared, conversions []*convert.Conversion) {
 	all := a.all()
+	if conversions == nil {
+		return // nothing is repacked
+	}
 	for i, shares := range f.of {
 		for _, s := range shares {
 			if !conversions[s.member].Repacks() {

@@ -81,7 +81,7 @@ func (p *declaration) schemas() error {
 	// Schemas are decided in parallel, but declared in the order of the arrays: declaring adds
 	// findings and numbers placements, and both must not depend on timing.
 	declared := func() error { return nil }
-	for arrays := range inGroups(p.arrangement.arrays) {
+	for arrays := range p.survey.inGroups(p.arrangement.arrays) {
 		declare := p.decideAll(arrays)
 		if err := declared(); err != nil {
 			return err
@@ -98,13 +98,24 @@ const (
 	membersDecidedAtOnce = 1 << 16
 )
 
+// mostMembers returns an upper limit for the number of members from which the schema of an array is decided.
+func (p *survey) mostMembers(a *array) int {
+	n := len(a.members)
+	for _, m := range a.members {
+		if c := p.classes[m.class]; c.varies(m.at) {
+			n += len(c.files) - 1
+		}
+	}
+	return n
+}
+
 // inGroups yields the arrays in groups.
-func inGroups(arrays []*array) iter.Seq[[]*array] {
+func (p *survey) inGroups(arrays []*array) iter.Seq[[]*array] {
 	return func(yield func([]*array) bool) {
 		for len(arrays) > 0 {
-			n, members := 1, len(arrays[0].members)
-			for n < min(len(arrays), decidedAtOnce) && members+len(arrays[n].members) <= membersDecidedAtOnce {
-				members += len(arrays[n].members)
+			n, members := 1, p.mostMembers(arrays[0])
+			for n < min(len(arrays), decidedAtOnce) && members+p.mostMembers(arrays[n]) <= membersDecidedAtOnce {
+				members += p.mostMembers(arrays[n])
 				n++
 			}
 			if !yield(arrays[:n]) {
@@ -114,10 +125,6 @@ func inGroups(arrays []*array) iter.Seq[[]*array] {
 		}
 	}
 }
-
-// mostConversions limits the members of an array whose conversions are kept: to make them again takes a few
-// microseconds, but they would need as much memory as the headers.
-const mostConversions = 1 << 10
 
 // decideAll starts workers that decide the schemas of arrays, which takes most of the time of a
 // plan. The returned function waits for them and declares the arrays in order.
@@ -229,9 +236,10 @@ func (p *declaration) declare(a *array, d *decided) error {
 	p.alignment.noteChunks(a, out.Schema, kept)
 	p.survey.sourcePaths(a, &out)
 	out.Placement = p.placementOf(a)
-	if len(f.members) <= mostConversions {
-		for k, m := range f.members {
-			p.out.Conversions.Add(m.Variable, out.Schema, got.Conversions[k])
+	for k, conversion := range got.Conversions {
+		// Only variables that many files share are known by their pointers.
+		if m := &f.members[k]; m.Own == nil {
+			p.out.Conversions.Add(m.Variable, out.Schema, conversion)
 		}
 	}
 	p.out.Arrays = append(p.out.Arrays, out)
@@ -298,16 +306,16 @@ func (p *declaration) membersFor(a *array) *declared {
 			if !ok {
 				var key [sha256.Size]byte
 				// A single member needs no key, and keys are expensive to compute.
-				if len(all) > 1 || part.own != nil {
+				if len(all) > 1 || v != asInClass {
 					key = schemaKey(v)
 				}
 				if k, ok = byKey[key]; !ok {
 					k = len(f.members)
 					byKey[key] = k
-					f.members = append(f.members, schema.Member{Variable: v})
+					f.members = append(f.members, schema.Member{Variable: asInClass, Own: attributesUnlike(v, asInClass)})
 					f.firsts = append(f.firsts, -1)
 				}
-				if part.own == nil {
+				if v == asInClass {
 					byVariable[v] = k
 				}
 			}
@@ -327,6 +335,20 @@ func (p *declaration) membersFor(a *array) *declared {
 	}
 	f.sort(p.arrangement.rank)
 	return f
+}
+
+// attributesUnlike returns the attributes of a variable with other values than those of another variable, which has
+// attributes with the same names.
+func attributesUnlike(v, other *manifest.Variable) (list []manifest.Attribute) {
+	if v == other {
+		return nil
+	}
+	for i := range v.Attributes {
+		if !coord.SameAttribute(&v.Attributes[i], &other.Attributes[i]) {
+			list = append(list, v.Attributes[i])
+		}
+	}
+	return slices.Clip(list)
 }
 
 // namesOf returns the files of some members of f.

@@ -139,10 +139,7 @@ func differences(h, from *manifest.FileHeader) func(yield func(manifest.Differen
 }
 
 // variant is a variable of some files of a class: they have the same attributes.
-type variant struct {
-	own   *string // see manifest.FileHeader.Own; nil if all files of the class have the same attributes
-	files []int32
-}
+type variant struct{ files []int32 }
 
 // variants groups the files of a class by the attributes of a variable, in the order of their first files.
 func (p *survey) variants(class int32, at int) []variant {
@@ -158,7 +155,7 @@ func (p *survey) variants(class int32, at int) []variant {
 		if !ok {
 			i = len(list)
 			known[own] = i
-			list = append(list, variant{own: &own})
+			list = append(list, variant{})
 		}
 		list[i].files = append(list[i].files, f)
 	}

@@ -130,7 +130,7 @@ func (v *view) differs(what string) string {
 		head = fmt.Sprintf("%s %s different in %s", what, verb(what), v.in())
 	}
 	if len(odd) > mostVariants {
-		return fmt.Sprintf("%s (%s variants)", head, report.Thousands(int64(len(odd))))
+		return fmt.Sprintf("%s (%s variants)", head, report.Thousands(max(v.number("variants"), int64(len(odd)))))
 	}
 	words := make([]string, len(odd))
 	for i, o := range odd {

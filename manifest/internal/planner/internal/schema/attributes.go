@@ -120,11 +120,22 @@ func (d *decision) set(name string, raw []byte) {
 
 // attribute returns the attribute with a name, or nil.
 func (m *member) attribute(name string) *manifest.Attribute {
+	if own := manifest.Lookup(m.Own, name); own != nil {
+		return own
+	}
 	all := m.Variable.Attributes
 	if i := m.places.find(len(all), name, func(i int) string { return all[i].Name }); i >= 0 {
 		return &all[i]
 	}
 	return nil
+}
+
+// text returns the value of an attribute that is a single text.
+func (m *member) text(name string) (string, bool) {
+	if a := m.attribute(name); a != nil && len(a.Texts) == 1 {
+		return a.Texts[0], true
+	}
+	return "", false
 }
 
 // places finds names in a list that may grow. It searches short lists, and builds an index for long
@@ -275,9 +286,9 @@ func (d *decision) attribute(name string) error {
 
 // ofOneUnit reports whether all members have the same physical units, in any spelling.
 func (d *decision) ofOneUnit() bool {
-	first, _ := cf.Text(d.members[0].Variable.Attributes, cf.UnitsName)
+	first, _ := d.members[0].text(cf.UnitsName)
 	return !slices.ContainsFunc(d.members, func(m member) bool {
-		text, ok := cf.Text(m.Variable.Attributes, cf.UnitsName)
+		text, ok := m.text(cf.UnitsName)
 		return !ok && m.attribute(cf.UnitsName) != nil || cf.UnitKey(text) != cf.UnitKey(first)
 	})
 }
@@ -286,7 +297,7 @@ func (d *decision) ofOneUnit() bool {
 // contradict a unit. It returns false if units differ, or if the attribute is not a text.
 func (d *decision) onlyUnit() (only string, ok bool) {
 	for i := range d.members {
-		text, isText := cf.Text(d.members[i].Variable.Attributes, cf.UnitsName)
+		text, isText := d.members[i].text(cf.UnitsName)
 		switch {
 		case !isText && d.members[i].attribute(cf.UnitsName) != nil:
 			return "", false
@@ -305,7 +316,7 @@ func (d *decision) onlyUnit() (only string, ok bool) {
 func (d *decision) flags(name string, t tally) error {
 	var all []cf.Flag
 	for i := range d.members {
-		flags, ok := cf.FlagsOf(d.members[i].Variable.Attributes)
+		flags, ok := cf.FlagsOf(d.variable(&d.members[i]).Attributes)
 		if ok {
 			all, ok = cf.JoinFlags(all, flags)
 		}
@@ -399,7 +410,7 @@ func (d *decision) declareUnits() error {
 		case !t.differ() && t.main().says() == "":
 			continue
 		case !t.differ() && name == cf.UnitsName && d.members[0].units.Unclear():
-			text, _ := cf.Text(d.members[0].Variable.Attributes, name)
+			text, _ := d.members[0].text(name)
 			d.note(report.TimeZoneUnclear, report.Noted, report.Args{"units": text, "reference": d.members[0].units.String()})
 		case !t.differ():
 			if err := d.keep(name); err != nil {

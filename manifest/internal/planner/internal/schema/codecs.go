@@ -28,7 +28,7 @@ func (d *decision) fill() {
 		if !m.mayBeUnwritten() {
 			return d.schema.Fill
 		}
-		return m.conversion.Fill()
+		return m.fill
 	}
 	t := d.count(having{
 		key:  func(m *member) string { return string(own(m)) },
@@ -52,12 +52,12 @@ func (d *decision) ownFill() (best []byte) {
 	for i := range d.members {
 		m := &d.members[i]
 		if m.mayBeUnwritten() {
-			weights[string(m.conversion.Fill())] += m.Bytes
+			weights[string(m.fill)] += m.Bytes
 		}
 	}
 	for i := range d.members {
 		// Go through members and not the map, so that equal weights give the same result.
-		if own := d.members[i].conversion.Fill(); weights[string(own)] > most {
+		if own := d.members[i].fill; weights[string(own)] > most {
 			most, best = weights[string(own)], own
 		}
 	}
@@ -153,7 +153,7 @@ func (d *decision) chains() []*chain {
 	var classes []*class
 	for i := range d.members {
 		m := &d.members[i]
-		if !m.conversion.Identity() || !stored(m.Variable) {
+		if !m.isIdentity || !stored(m.Variable) {
 			continue
 		}
 		key := ""

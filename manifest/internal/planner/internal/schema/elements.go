@@ -242,7 +242,7 @@ func (d *decision) anyMask() bool {
 // Booleans have no room for a missing value.
 func (d *decision) boolean() bool {
 	return !slices.ContainsFunc(d.members, func(m member) bool {
-		says, _ := cf.Text(m.Variable.Attributes, typeName)
+		says, _ := m.text(typeName)
 		return says != "bool" && m.Variable.Type.Kind != codec.Bool
 	})
 }

@@ -26,9 +26,12 @@ import (
 // dimensions.
 type Member struct {
 	Variable *manifest.Variable
-	Files    int64  // the number of files
-	First    string // the name of the first file
-	Bytes    int64  // the size of all elements of all files, decoded
+	// Own are attributes in place of those of Variable with the same names. Members whose variables differ only in values
+	// of attributes share a Variable, since there may be one for each file.
+	Own   []manifest.Attribute
+	Files int64  // the number of files
+	First string // the name of the first file
+	Bytes int64  // the size of all elements of all files, decoded
 }
 
 // Options are facts that the planner knows, and choices of the user.
@@ -73,7 +76,8 @@ type Schema struct {
 	// Kept says for each member whether its chunks can be verbatim, because it has the elements and
 	// the codecs of the schema.
 	Kept []bool
-	// Conversions convert the elements of each member to the schema.
+	// Conversions convert the elements of each member to the schema. They are nil if there are more than MostConversions
+	// members, unless members are repacked: to make a conversion again takes a few microseconds.
 	Conversions []*convert.Conversion
 	// Inexact says that the codecs cannot encode, or do not restore, all values.
 	Inexact bool
@@ -111,15 +115,20 @@ type decision struct {
 
 	common  *Common
 	scratch []byte
+	whole   manifest.Variable // see variable
 }
+
+// MostConversions is the number of members up to which a Schema has their conversions.
+const MostConversions = 1 << 10
 
 type member struct {
 	Member
 	at         int // index among the members
 	packing    cf.Packing
 	units      cf.Units
-	timed      bool // units are valid
-	conversion *convert.Conversion
+	timed      bool   // units are valid
+	fill       []byte // the fill value of the variable, converted
+	isIdentity bool   // the conversion changes no element
 	places     places // index of the attributes
 }
 
@@ -136,6 +145,22 @@ func newDecision(members []Member, opts Options) *decision {
 	return d
 }
 
+// variable returns the variable of a member with its own attributes. The next call may change it.
+func (d *decision) variable(m *member) *manifest.Variable {
+	if len(m.Own) == 0 {
+		return m.Variable
+	}
+	attributes := append(d.whole.Attributes[:0], m.Variable.Attributes...)
+	d.whole = *m.Variable
+	d.whole.Attributes = attributes
+	for i := range attributes {
+		if own := manifest.Lookup(m.Own, attributes[i].Name); own != nil {
+			attributes[i] = *own
+		}
+	}
+	return &d.whole
+}
+
 // alone reports whether there is only one member, so that nothing can differ.
 func (d *decision) alone() bool { return len(d.members) == 1 }
 
@@ -149,11 +174,11 @@ func (d *decision) meaning() {
 	for i := range d.members {
 		m := &d.members[i]
 		var err error
-		if m.packing, err = cf.PackingOf(m.Variable); err != nil {
+		if m.packing, err = cf.PackingOf(d.variable(m)); err != nil {
 			d.refuse(report.PackingInvalid, m, err).Remedies = d.drop()
 			return
 		}
-		if m.units, m.timed, err = cf.UnitsOf(m.Variable); err != nil {
+		if m.units, m.timed, err = cf.UnitsOf(d.variable(m)); err != nil {
 			m.timed = false // the units are declared as text if all files have the same
 		}
 	}
@@ -162,15 +187,21 @@ func (d *decision) meaning() {
 // conversions makes the conversion of each member. It refuses a conversion that loses data.
 func (d *decision) conversions() {
 	schema := d.array()
-	d.schema.Conversions = make([]*convert.Conversion, len(d.members))
+	keep := len(d.members) <= MostConversions || d.schema.Reading == manifest.Repacked
+	if keep {
+		d.schema.Conversions = make([]*convert.Conversion, len(d.members))
+	}
 	for i := range d.members {
 		m := &d.members[i]
-		var err error
-		if m.conversion, err = convert.New(m.Variable, schema, d.schema.Reading); err != nil {
+		made, err := convert.New(d.variable(m), schema, d.schema.Reading)
+		if err != nil {
 			d.refuse(report.ValueImpossible, m, err)
 			return
 		}
-		d.schema.Conversions[i] = m.conversion
+		m.fill, m.isIdentity = made.Fill(), made.Identity()
+		if keep {
+			d.schema.Conversions[i] = made
+		}
 	}
 }
 

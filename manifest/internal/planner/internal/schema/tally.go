@@ -88,23 +88,33 @@ func (t *tally) declare(m *member) {
 // differ reports whether members differ in the property.
 func (t tally) differ() bool { return len(t.groups) > 1 }
 
-// odd returns the number of files that do not have the main value, their members and their values.
+// odd returns the number of files that do not have the main value, their members and some of their values.
 func (t tally) odd() (files int64, members []int, variants []report.Variant) {
 	main := t.main()
 	for _, g := range t.groups {
-		if g != main {
-			files, members = files+g.files, append(members, g.members...)
+		if g == main {
+			continue
+		}
+		files, members = files+g.files, append(members, g.members...)
+		if len(variants) < mostVariants {
 			variants = append(variants, report.Variant{Value: g.says(), Files: g.files})
 		}
 	}
 	return files, members, variants
 }
 
+// mostVariants is the number of values that a finding lists. If there are more, it says how many. Each file may have a
+// value of its own for each variable.
+const mostVariants = 1000
+
 // finding adds a finding about a value on which files disagree. Its arguments are the main value, the
 // values of the other files, and args.
 func (d *decision) finding(code report.Code, effect report.Effect, t tally, args report.Args) *report.Finding {
 	count, members, variants := t.odd()
 	all := report.Args{"main": t.main().says(), "odd": variants}
+	if n := len(t.groups) - 1; n > mostVariants {
+		all["variants"] = int64(n)
+	}
 	maps.Copy(all, args)
 	return d.add(report.Finding{Code: code, Effect: effect, Files: d.filesOf(members), Count: count, Args: all})
 }
