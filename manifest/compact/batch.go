@@ -103,7 +103,7 @@ func (c *compaction) commit(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.repo.SaveDraft(ctx, draftName, c.planned)
+	return c.repo.SaveDraft(ctx, draftName(c.opts.Slice), c.planned)
 }
 
 // writeTable writes the table with the locations of the chunks of a batch.

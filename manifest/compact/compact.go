@@ -43,6 +43,9 @@ type Options struct {
 	Memory     int64  // bytes for chunks that are being re-encoded; 0: 512 MiB
 	BatchBytes int64  // the smallest size of a file of chunks, except the last; 0: 64 MiB
 	Writer     string // the program, recorded in the snapshot
+	// Slice restricts the run to one slice of the chunks that must be re-encoded. They are kept in the manifest for a run
+	// without a slice, which publishes them. GC removes them if no such run comes before.
+	Slice manifest.Slice
 	// Progress is called by one goroutine with the number of chunks that are done.
 	Progress func(done, total int64)
 }
@@ -52,20 +55,34 @@ type Result struct {
 	Snapshot *manifest.Snapshot // the published snapshot; nil if there was nothing to do
 	Merged   []string           // paths of the arrays whose chunks were merged
 	Chunks   int64              // number of chunks that were re-encoded
-	Adopted  int64              // number of chunks that an interrupted run had re-encoded
+	Adopted  int64              // number of chunks that an interrupted run or other slices had re-encoded
 	Bytes    int64              // total size of the chunks that were re-encoded
 }
+
+// span is the chunks from ≤ number < to of an array.
+type span struct{ from, to int64 }
 
 // attempts is the number of times that a run continues after another writer published first.
 const attempts = 5
 
-// draftName is the name of the draft that an interrupted run leaves.
-const draftName = "compact"
+// draftPrefix begins the names of the drafts that interrupted runs and slices leave.
+const draftPrefix = "compact"
+
+// draftName returns the name of the draft of a slice, or of the whole.
+func draftName(s manifest.Slice) string {
+	if s.IsWhole() {
+		return draftPrefix
+	}
+	return fmt.Sprintf("%s-%d-of-%d", draftPrefix, s.Number, s.Of)
+}
 
 // Compact re-encodes chunks of the manifest in dir, stores them in the manifest, and publishes a snapshot with them.
 func Compact(ctx context.Context, dir string, opts *Options) (result *Result, err error) {
 	if opts == nil {
 		opts = &Options{}
+	}
+	if err := opts.Slice.Check(); err != nil {
+		return nil, err
 	}
 	repository, err := repo.Open(ctx, dir)
 	if err != nil {
@@ -99,11 +116,12 @@ type compaction struct {
 	batch   *batch             // the batch that is being written; nil if there is none
 	done    int64              // number of chunks that this attempt has re-encoded
 	total   int64              // number of chunks that this attempt must re-encode
+	slices  []span             // by array: the chunks of the slice
 }
 
 // attempt compacts the current snapshot.
 func (c *compaction) attempt(ctx context.Context) error {
-	draft, err := c.loadDraft(ctx)
+	drafts, err := c.drafts(ctx)
 	if err != nil {
 		return err
 	}
@@ -118,34 +136,55 @@ func (c *compaction) attempt(ctx context.Context) error {
 		return err
 	}
 	adopted := int64(0)
-	if draft != nil {
-		adopted, err = patches.Carry(ctx, c.repo, draft, c.planned, patches.AsPlanned)
-		if err != nil && !errors.Is(err, codec.ErrCorrupt) { // without a usable draft, all chunks are re-encoded
+	for _, name := range drafts {
+		n, err := c.adopt(ctx, name)
+		if err != nil {
+			return err
+		}
+		adopted += n
+	}
+	c.result.Adopted = max(adopted-c.result.Chunks, 0) // an earlier attempt of this run re-encoded the others
+	if err := c.reencode(ctx); err != nil || !c.opts.Slice.IsWhole() {
+		return err
+	}
+	if adopted > 0 || c.done > 0 || len(c.merged) > 0 {
+		c.planned.Message = fmt.Sprintf("compact %d chunks", adopted+c.done)
+		if err := c.repo.Publish(ctx, c.planned, parent); err != nil {
+			return err
+		}
+		c.result.Snapshot = c.planned
+	}
+	for _, name := range drafts {
+		if err := c.repo.RemoveDraft(ctx, name); err != nil {
 			return err
 		}
 	}
-	c.result.Adopted = max(adopted-c.result.Chunks, 0) // an earlier attempt of this run re-encoded the others
-	if err := c.reencode(ctx); err != nil {
-		return err
-	}
-	if adopted == 0 && c.done == 0 && len(c.merged) == 0 {
-		return c.repo.RemoveDraft(ctx, draftName)
-	}
-	c.planned.Message = fmt.Sprintf("compact %d chunks", adopted+c.done)
-	if err := c.repo.Publish(ctx, c.planned, parent); err != nil {
-		return err
-	}
-	c.result.Snapshot = c.planned
-	return c.repo.RemoveDraft(ctx, draftName)
+	return c.repo.RemoveDraft(ctx, draftPrefix)
 }
 
-// loadDraft returns the draft of an interrupted run, or nil if there is none or it cannot be read.
-func (c *compaction) loadDraft(ctx context.Context) (*manifest.Snapshot, error) {
-	draft, err := c.repo.LoadDraft(ctx, draftName)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, codec.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) {
-		return nil, nil
+// drafts returns the names of the drafts whose chunks this run takes: its own, and those of all slices if it is the whole.
+func (c *compaction) drafts(ctx context.Context) ([]string, error) {
+	if c.opts.Slice.IsWhole() {
+		return c.repo.Drafts(ctx, draftPrefix)
 	}
-	return draft, err
+	return []string{draftName(c.opts.Slice)}, nil
+}
+
+// adopt adds the chunks of a draft that are still valid, and returns their number. Without a usable draft, its chunks are
+// re-encoded.
+func (c *compaction) adopt(ctx context.Context, name string) (int64, error) {
+	draft, err := c.repo.LoadDraft(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, codec.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	rows, err := patches.Carry(ctx, c.repo, draft, c.planned, patches.AsPlanned)
+	if errors.Is(err, codec.ErrCorrupt) {
+		err = nil
+	}
+	return rows, err
 }
 
 // plan prepares the next snapshot without reading chunks.
@@ -227,6 +266,7 @@ func (c *compaction) reencodeAll(ctx context.Context, s *store.Store) error {
 
 // count counts the chunks of arrays that are re-encoded or were merged.
 func (c *compaction) count(ctx context.Context, s *store.Store) error {
+	c.cut(s)
 	c.total = 0
 	for i, a := range s.Arrays() {
 		spec := &c.planned.Arrays[i]
@@ -237,9 +277,36 @@ func (c *compaction) count(ctx context.Context, s *store.Store) error {
 		if spec.Chunks, err = a.Count(ctx); err != nil {
 			return err
 		}
-		c.total += spec.Chunks.Reencoded
+		if c.opts.Slice.IsWhole() {
+			c.total += spec.Chunks.Reencoded
+			continue
+		}
+		for run, err := range a.Runs(ctx, whole(a)) {
+			if err != nil {
+				return err
+			}
+			if run.Kind == manifest.Reencoded {
+				first, _ := a.Grid().Number(run.Coords)
+				c.total += max(min(c.slices[i].to, first+run.Chunks)-max(c.slices[i].from, first), 0)
+			}
+		}
 	}
 	return ctx.Err()
+}
+
+// cut divides the chunks of all arrays, in their order, into slices.
+func (c *compaction) cut(s *store.Store) {
+	all := int64(0)
+	for _, a := range s.Arrays() {
+		all += a.Grid().Chunks()
+	}
+	from, to := c.opts.Slice.Range(all)
+	c.slices = c.slices[:0]
+	for _, a := range s.Arrays() {
+		c.slices = append(c.slices, span{from, to})
+		from -= a.Grid().Chunks()
+		to -= a.Grid().Chunks()
+	}
 }
 
 // mostChanged limits the number of sources that an error names.

@@ -223,6 +223,54 @@ func TestInterrupted(t *testing.T) {
 	a.compacted(1)
 }
 
+// TestSlices checks that slices re-encode all chunks once, in any order and again, that readers see them only after the
+// whole run, and that a slice that is missing or damaged is done then.
+func TestSlices(t *testing.T) {
+	days := []int{0}
+	for range 40 {
+		days = append(days, days[len(days)-1]+2)
+	}
+	a := drifting(t, days...)
+	before, id := a.counts(), a.snapshot().ID
+	const of, missing, damaged = 6, 2, 4
+	done, lost := int64(0), int64(0)
+	for _, number := range []int64{5, 0, 1, damaged, 3, 0} {
+		r := a.compact(Options{Slice: manifest.Slice{Number: number, Of: of}, BatchBytes: 40, Progress: func(done, total int64) {
+			if done > total {
+				t.Errorf("slice %d: %d of %d chunks", number, done, total)
+			}
+		}})
+		if r.Snapshot != nil || r.Chunks == 0 && r.Adopted == 0 {
+			t.Errorf("slice %d: %+v", number, r)
+		}
+		done += r.Chunks
+		if number == damaged {
+			lost = r.Chunks
+		}
+	}
+	if a.snapshot().ID != id {
+		t.Error("a slice was published")
+	}
+	if err := os.WriteFile(filepath.Join(a.out, "drafts", draftName(manifest.Slice{Number: damaged, Of: of})+".json"), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := a.compact(Options{})
+	if r.Adopted != done-lost || r.Adopted+r.Chunks != before.Reencoded || r.Chunks == 0 {
+		t.Errorf("slices re-encoded %d of %d chunks, %d of which were lost: %+v", done, before.Reencoded, lost, r)
+	}
+	a.check(0, days[40])
+	if got := a.counts(); got.Patched != before.Reencoded {
+		t.Errorf("%+v", got)
+	}
+	if left := a.files("drafts"); left != nil {
+		t.Errorf("drafts remain: %q", left)
+	}
+	a.compacted(1)
+	if _, err := Compact(t.Context(), a.out, &Options{Slice: manifest.Slice{Number: 3, Of: 3}}); err == nil {
+		t.Error("a slice that is not there is accepted")
+	}
+}
+
 // compacted runs gc, and checks that the snapshots that it keeps are complete and that no unused file remains.
 func (a *archive) compacted(keep int) {
 	a.Helper()
@@ -299,7 +347,7 @@ func TestStaleDraft(t *testing.T) {
 	t.Run("the draft is not valid JSON", func(t *testing.T) {
 		a := drifting(t, 10, 12, 14)
 		interrupt(a)
-		if err := os.WriteFile(filepath.Join(a.out, "drafts", draftName+".json"), []byte("{"), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(a.out, "drafts", draftPrefix+".json"), []byte("{"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		a.compact(Options{})

@@ -44,7 +44,7 @@ func (c *compaction) reencodeArray(ctx context.Context, a *store.Array, index in
 	var finding errgroup.Group
 	finding.Go(func() error {
 		defer close(tasks)
-		return c.find(within, a, room, tasks)
+		return c.find(within, a, c.slices[index], room, tasks)
 	})
 	for t := range tasks {
 		m := <-t.made
@@ -68,8 +68,8 @@ func (c *compaction) reencodeArray(ctx context.Context, a *store.Array, index in
 	return reencoded, err
 }
 
-// find starts a task for each chunk that has to be re-encoded.
-func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.Weighted, tasks chan<- *task) error {
+// find starts a task for each chunk among some that has to be re-encoded.
+func (c *compaction) find(ctx context.Context, a *store.Array, among span, room *semaphore.Weighted, tasks chan<- *task) error {
 	var workers errgroup.Group
 	workers.SetLimit(c.opts.Workers)
 	defer workers.Wait() // workers send their errors to t.made, so there is no error here
@@ -81,7 +81,9 @@ func (c *compaction) find(ctx context.Context, a *store.Array, room *semaphore.W
 			continue
 		}
 		t := &task{coords: slices.Clone(l.Coords), made: make(chan made, 1)}
-		t.number, _ = a.Grid().Number(t.coords)
+		if t.number, _ = a.Grid().Number(t.coords); t.number < among.from || t.number >= among.to {
+			continue
+		}
 		if t.weight, err = c.weight(a, t.coords); err != nil {
 			return err
 		}

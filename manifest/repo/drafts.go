@@ -3,6 +3,8 @@ package repo
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"varve/manifest"
 )
@@ -39,10 +41,28 @@ func (r *Repository) LoadDraft(ctx context.Context, name string) (*manifest.Snap
 	return snap, nil
 }
 
+// Drafts returns the names of the stored drafts that begin with a prefix, sorted.
+func (r *Repository) Drafts(ctx context.Context, prefix string) (names []string, err error) {
+	entries, err := r.files.list(ctx, draftFolder)
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.name, draftExtension)
+		if ok && strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
 // RemoveDraft removes the draft that SaveDraft stored, if there is one.
 func (r *Repository) RemoveDraft(ctx context.Context, name string) error {
 	_, err := r.files.remove(ctx, draftName(name))
 	return err
 }
 
-func draftName(name string) string { return "drafts/" + name + ".json" }
+const (
+	draftFolder    = "drafts"
+	draftExtension = ".json"
+)
+
+func draftName(name string) string { return draftFolder + "/" + name + draftExtension }

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,28 @@ import (
 	"varve/manifest"
 	"varve/manifest/store"
 )
+
+// selection selects some of the stored chunks of all arrays, which are numbered.
+type selection interface {
+	// chunks returns the number of selected chunks.
+	chunks() int64
+	// take returns the selected ones of n chunks, as distances from the first. Calls must be in the order of the chunks.
+	take(first, n int64) iter.Seq[int64]
+}
+
+// chunkRange selects the chunks from ≤ i < to.
+type chunkRange struct{ from, to int64 }
+
+func newRange(from, to int64) *chunkRange { return &chunkRange{from, to} }
+
+func (r *chunkRange) chunks() int64 { return r.to - r.from }
+
+func (r *chunkRange) take(first, n int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for i := max(r.from, first); i < min(r.to, first+n) && yield(i-first); i++ {
+		}
+	}
+}
 
 // sample selects chunks of all arrays at random: all stored chunks are divided into equally long runs, and one chunk of each
 // run is selected. So the sample is spread over the archive, and needs no memory. Equal seeds select equal chunks.
@@ -44,13 +67,18 @@ func (s *sample) start(run int64) int64 {
 	return run*(s.all/s.size) + min(run, s.all%s.size)
 }
 
-// take returns the selected ones of n chunks. first is the number of the first of these chunks.
-func (s *sample) take(first, n int64) (selected []int64) {
-	for s.next < first+n && s.next < s.all {
-		selected = append(selected, s.next-first)
-		s.advance()
+func (s *sample) chunks() int64 { return s.size }
+
+func (s *sample) take(first, n int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for s.next < first+n && s.next < s.all {
+			chosen := s.next - first
+			s.advance()
+			if !yield(chosen) {
+				return
+			}
+		}
 	}
-	return selected
 }
 
 // countStored returns the number of chunks of all arrays that are not missing.
@@ -66,18 +94,21 @@ func countStored(ctx context.Context, s *store.Store) (n int64, err error) {
 }
 
 // selected returns the coordinates of some chunks of a run, given by their distance from its first chunk.
-func selected(a *store.Array, run *manifest.Run, distances []int64) (list [][]int64) {
+func selected(a *store.Array, run *manifest.Run, distances iter.Seq[int64]) iter.Seq[[]int64] {
 	first, _ := a.Grid().Number(run.Coords)
-	for _, d := range distances {
-		coords := slices.Clone(run.Coords)
-		a.Grid().Coords(first+d, coords)
-		list = append(list, coords)
+	return func(yield func([]int64) bool) {
+		for d := range distances {
+			coords := slices.Clone(run.Coords)
+			a.Grid().Coords(first+d, coords)
+			if !yield(coords) {
+				return
+			}
+		}
 	}
-	return list
 }
 
 // everyChunk returns the coordinates of all chunks of a run, one by one. box is the box that the run was listed for.
-func everyChunk(run *manifest.Run, box grid.Region) func(yield func([]int64) bool) {
+func everyChunk(run *manifest.Run, box grid.Region) iter.Seq[[]int64] {
 	return func(yield func([]int64) bool) {
 		at := slices.Clone(run.Coords)
 		for range run.Chunks {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -8,8 +9,10 @@ import (
 	"testing"
 
 	"varve/fixtures/classic"
+	"varve/manifest"
 	"varve/manifest/ingest"
 	"varve/manifest/store"
+	"varve/readers/source"
 )
 
 // TestSampleIsSpread checks that samples have the asked size, select one chunk of each run, and repeat.
@@ -21,7 +24,7 @@ func TestSampleIsSpread(t *testing.T) {
 			s := newSample(all, fraction, seed)
 			for at := int64(0); at < all; {
 				n := min(1+r.Int64N(40), all-at)
-				for _, d := range s.take(at, n) {
+				for d := range s.take(at, n) {
 					list = append(list, at+d)
 				}
 				at += n
@@ -39,7 +42,7 @@ func TestSampleIsSpread(t *testing.T) {
 			}
 		}
 	}
-	if s := newSample(0, 0.5, 1); len(s.take(0, 0)) != 0 {
+	if s := newSample(0, 0.5, 1); len(slices.Collect(s.take(0, 0))) != 0 {
 		t.Error("a chunk of nothing is selected")
 	}
 }
@@ -101,5 +104,67 @@ func TestVerifyOverwritten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestVerifySlices checks that slices read all sources and chunks once, and that one of them finds a damaged chunk.
+func TestVerifySlices(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	var names []string
+	for i := range 5 {
+		name := filepath.Join(dir, string(rune('a'+i))+".nc")
+		f := &classic.File{
+			Dims: []classic.Dim{{Name: "time", Length: 3, Records: true}, {Name: "x", Length: 2}},
+			Vars: []classic.Var{
+				{Name: "time", Dims: []string{"time"}, Data: []float64{float64(3 * i), float64(3*i + 1), float64(3*i + 2)}},
+				{Name: "v", Dims: []string{"time", "x"}, Data: []int16{1, 2, 3, 4, 5, int16(i)}},
+			},
+		}
+		if err := f.Write(name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	out := filepath.Join(dir, "out.varve")
+	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: names}, Checksums: true}); err != nil {
+		t.Fatal(err)
+	}
+	check := func() (total Result) {
+		s, err := store.Open(t.Context(), out, &store.Options{Allow: []string{dir}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		const of = 4
+		for i := range int64(of) {
+			r, err := Verify(t.Context(), s, &Options{Deep: true, Slice: manifest.Slice{Number: i, Of: of}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			total.Sources += r.Sources
+			total.Chunks += r.Chunks
+			total.Stored = r.Stored
+			total.Problems = append(total.Problems, r.Problems...)
+		}
+		return total
+	}
+	if r := check(); r.Sources != 5 || r.Stored == 0 || r.Chunks != r.Stored || len(r.Problems) > 0 {
+		t.Errorf("%+v", r)
+	}
+	info, err := os.Stat(names[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(names[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)-1] ^= 1
+	if err := errors.Join(os.WriteFile(names[2], data, 0o666), os.Chtimes(names[2], info.ModTime(), info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	if r := check(); len(r.Problems) != 1 || !errors.Is(r.Problems[0].Err, source.ErrChanged) {
+		t.Errorf("%+v", r.Problems)
 	}
 }

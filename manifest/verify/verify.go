@@ -24,8 +24,10 @@ type Options struct {
 	Deep bool // read and decode every chunk
 	// Sample is the fraction of the stored chunks that are read and decoded if Deep is not set, such as 0.01. They are
 	// selected at random: equal seeds select equal chunks of a snapshot.
-	Sample   float64
-	Seed     uint64
+	Sample float64
+	Seed   uint64
+	// Slice restricts the check to one slice of the sources and, with Deep, of the stored chunks.
+	Slice    manifest.Slice
 	Workers  int                     // sources or chunks at once; 0: see source.Workers
 	Progress func(done, total int64) // of sources, then of chunks
 }
@@ -47,7 +49,7 @@ func (p Problem) String() string {
 // Result is the result of a verification.
 type Result struct {
 	Sources, Chunks int64
-	Stored          int64 // number of chunks from which the sample was drawn
+	Stored          int64 // number of chunks from which the sample was drawn, or that were sliced
 	Problems        []Problem
 }
 
@@ -56,6 +58,9 @@ type Result struct {
 func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error) {
 	if opts == nil {
 		opts = &Options{}
+	}
+	if err := opts.Slice.Check(); err != nil {
+		return nil, err
 	}
 	v := &verifier{Options: *opts, store: s, found: map[place][]int{}, isRefs: map[place]bool{}, memory: semaphore.NewWeighted(verifiedBytes)}
 	if err := v.sources(ctx); err != nil {
@@ -66,20 +71,24 @@ func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error)
 	if !v.Deep && v.Sample <= 0 {
 		return &v.result, nil
 	}
-	if !v.Deep {
+	if !v.Deep || !v.Slice.IsWhole() {
 		var err error
 		if v.result.Stored, err = countStored(ctx, s); err != nil {
 			return &v.result, err
 		}
-		v.sample = newSample(v.result.Stored, v.Sample, v.Seed)
+		if v.Deep {
+			v.sample = newRange(v.Slice.Range(v.result.Stored))
+		} else {
+			v.sample = newSample(v.result.Stored, v.Sample, v.Seed)
+		}
 	}
 	for _, a := range s.Arrays() {
 		if err := v.chunks(ctx, a); err != nil {
 			return &v.result, err
 		}
 	}
-	if !v.Deep {
-		return &v.result, nil
+	if v.sample != nil {
+		return &v.result, nil // the refs of each chunk were verified with it
 	}
 	return &v.result, v.refs(ctx)
 }
@@ -103,8 +112,8 @@ type verifier struct {
 	found  map[place][]int // problems with chunks, by array and source
 	isRefs map[place]bool  // where all of these are of refs
 	memory *semaphore.Weighted
-	sample *sample // nil if all chunks are read
-	before int64   // number of stored chunks before those that are being listed
+	sample selection // nil if all chunks are read
+	before int64     // number of stored chunks before those that are being listed
 }
 
 // place is an array in a source.
@@ -139,9 +148,9 @@ func (v *verifier) done(counter *int64, n, total int64) {
 }
 
 func (v *verifier) sources(ctx context.Context) error {
-	total := v.store.Snapshot().Rows(manifest.Sources)
+	from, to := v.Slice.Range(v.store.Snapshot().Rows(manifest.Sources))
 	group, within := source.NewGroup(ctx, v.Workers)
-	for row := range total {
+	for row := from; row < to; row++ {
 		if within.Err() != nil {
 			break
 		}
@@ -153,7 +162,7 @@ func (v *verifier) sources(ctx context.Context) error {
 			if err := v.store.CheckSource(within, row); err != nil && within.Err() == nil {
 				v.add(Problem{Source: src.URL, Err: err})
 			}
-			v.done(&v.result.Sources, 1, total)
+			v.done(&v.result.Sources, 1, to-from)
 			return nil
 		})
 	}
@@ -165,7 +174,7 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 	box := grid.Whole(a.Grid().Counts())
 	total := v.result.Chunks + a.Grid().Chunks()
 	if v.sample != nil {
-		total = v.sample.size
+		total = v.sample.chunks()
 	}
 	left := v.store.MaxChunks()
 	group, within := source.NewGroup(ctx, v.Workers)
@@ -184,7 +193,7 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 		}
 		chunks := everyChunk(run, box)
 		if v.sample != nil {
-			chunks = slices.Values(selected(a, run, v.sample.take(v.before, run.Chunks)))
+			chunks = selected(a, run, v.sample.take(v.before, run.Chunks))
 			v.before += run.Chunks
 		}
 		if left -= run.Chunks; left < 0 {
