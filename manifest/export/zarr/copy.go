@@ -1,6 +1,7 @@
 package zarr
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"hash/crc32"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -29,8 +31,9 @@ func (c *copier) run(ctx context.Context) (result *Result, err error) {
 		return nil, err
 	}
 	result, err = c.write(ctx)
-	if err = c.journal.close(ctx, err); err != nil {
-		return nil, err
+	isSlice := !c.opts.Slice.IsWhole() // the whole needs its journal
+	if err = c.journal.close(ctx, err, err != nil || isSlice); err != nil || isSlice {
+		return result, err
 	}
 	return result, c.home.removeJournal(ctx)
 }
@@ -44,11 +47,17 @@ func (c *copier) write(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.adopt(ctx, c.noteAdopted); err != nil {
+		return nil, err
+	}
 	if err := c.copyAll(ctx); err != nil {
 		return nil, err
 	}
 	if err := c.verify(ctx); err != nil {
 		return nil, err
+	}
+	if !c.opts.Slice.IsWhole() {
+		return c.result(), c.home.replace(ctx, sliceFolder(c.opts.Slice)+sliceDone, nil)
 	}
 	if err := c.publish(ctx, version); err != nil {
 		return nil, err
@@ -60,8 +69,12 @@ func (c *copier) write(ctx context.Context) (*Result, error) {
 	if err := c.home.replace(ctx, stateName, b); err != nil {
 		return nil, err
 	}
+	return c.result(), nil
+}
+
+func (c *copier) result() *Result {
 	return &Result{Arrays: len(c.arrays), Verbatim: c.verbatim.Load(), Inner: c.inner.Load(), Encoded: c.encoded.Load(), Missing: c.missing.Load(),
-		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append, Extensions: c.extensions()}, nil
+		Resumed: c.resumed.Load(), Bytes: c.bytes.Load(), Appended: c.opts.Append, Extensions: c.extensions()}
 }
 
 // begin starts the journal, or continues it if it belongs to the same copy.
@@ -86,7 +99,8 @@ func (c *copier) copyAll(ctx context.Context) error {
 	for _, t := range c.arrays {
 		total += t.grid.Chunks()
 	}
-	c.seen = progress.New(c.opts.Progress, total)
+	from, to := c.opts.Slice.Range(total)
+	c.seen = progress.New(c.opts.Progress, to-from)
 	memory := semaphore.NewWeighted(c.opts.Memory)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.opts.Workers)
@@ -95,11 +109,16 @@ func (c *copier) copyAll(ctx context.Context) error {
 		return cmp.Or(g.Wait(), fmt.Errorf("%s: %w", t.spec.Path, err))
 	}
 	for _, t := range c.arrays {
+		t.from, t.to = max(from, 0), min(to, t.grid.Chunks())
+		from, to = from-t.grid.Chunks(), to-t.grid.Chunks()
+		if t.from >= t.to {
+			continue
+		}
 		if isEmpty, err := t.isEmpty(ctx); err != nil {
 			return failure(t, err)
 		} else if isEmpty {
-			c.missing.Add(t.grid.Chunks())
-			c.seen.Add(t.grid.Chunks())
+			c.missing.Add(t.to - t.from)
+			c.seen.Add(t.to - t.from)
 			continue
 		}
 		plan, err := t.plan(c.opts)
@@ -109,6 +128,9 @@ func (c *copier) copyAll(ctx context.Context) error {
 		for box := range plan.boxes(t.grid) {
 			if ctx.Err() != nil {
 				return cmp.Or(g.Wait(), ctx.Err()) // the first error cancelled the others
+			}
+			if !t.meets(box) {
+				continue
 			}
 			w := &work{copier: c, target: t, box: box}
 			g.Go(func() error {
@@ -134,6 +156,17 @@ func (t *target) isEmpty(ctx context.Context) (bool, error) {
 	}
 	isStored, err := t.source.HasStored(ctx, grid.Whole(t.source.Grid().Shape()))
 	return !isStored, err
+}
+
+// meets reports whether a box may have chunks of the slice.
+func (t *target) meets(box grid.Region) bool {
+	last := slices.Clone(box.Origin)
+	for k := range last {
+		last[k] += box.Shape[k] - 1
+	}
+	first, _ := t.grid.Number(box.Origin)
+	end, _ := t.grid.Number(last)
+	return first < t.to && end >= t.from
 }
 
 // boxing is the number of chunks per box along each axis, and the memory of a box in bytes.
@@ -246,8 +279,12 @@ func (w *work) do(ctx context.Context) error {
 		return err
 	}
 	seen := int64(0)
-	for ; chunks.Next(); seen++ {
+	for chunks.Next() {
 		number, _ := w.target.grid.Number(chunks.Coords)
+		if number < w.target.from || number >= w.target.to {
+			continue
+		}
+		seen++
 		if !w.target.wanted(chunks.Coords) {
 			continue
 		}
@@ -392,7 +429,41 @@ func (t *target) key(coords []int64) string {
 	return path.Join(strings.TrimPrefix(t.spec.Path, "/"), string(t.keys.Append(nil, coords)))
 }
 
-// verify reads every written file again and compares it with its record.
+// adopt calls do with the records of slices of this copy, if it is the whole. isVerified is true if the slice read its files
+// again after it had written them.
+func (c *copier) adopt(ctx context.Context, do func(r record, isVerified bool) error) error {
+	if !c.opts.Slice.IsWhole() {
+		return nil
+	}
+	found, err := c.home.slices(ctx)
+	for _, s := range found {
+		records, err := c.home.records(ctx, s)
+		if err != nil {
+			return err
+		}
+		rest, ok := bytes.CutPrefix(records, c.journalHead())
+		if !ok {
+			continue // it was stopped before it wrote anything
+		}
+		isVerified, err := c.home.has(ctx, s+sliceDone)
+		if err != nil {
+			return err
+		}
+		if _, err := c.journal.eachOf(bytes.NewReader(rest), func(r record) error { return do(r, isVerified) }); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// noteAdopted notes that a slice has copied a chunk.
+func (c *copier) noteAdopted(r record, _ bool) error {
+	c.journal.note(r)
+	return nil
+}
+
+// verify reads every written file again and compares it with its record. Of files that a slice has verified it compares the
+// size.
 func (c *copier) verify(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(c.opts.Workers)
@@ -402,12 +473,19 @@ func (c *copier) verify(ctx context.Context) error {
 		batch = nil
 		g.Go(func() error { return c.checkAll(ctx, records) })
 	}
-	_, err := c.journal.each(func(r record) error {
+	all := func(r record) error {
 		if batch = append(batch, r); len(batch) >= recordsKept {
 			flush()
 		}
 		return ctx.Err()
-	})
+	}
+	_, err := c.journal.each(all)
+	if err == nil {
+		err = c.adopt(ctx, func(r record, isVerified bool) error {
+			r.isVerified = isVerified
+			return all(r)
+		})
+	}
 	flush()
 	return cmp.Or(g.Wait(), err)
 }

@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 
 	"varve/manifest"
 	"varve/manifest/export/internal/draft"
@@ -43,10 +45,15 @@ type home interface {
 	// clear removes everything: first the files that identify a copy, last the folder that allows varve to
 	// remove it.
 	clear(ctx context.Context) error
+	// slices returns the folders of the journals of slices.
+	slices(ctx context.Context) ([]string, error)
+	// records returns the journal of a slice, or nil if there is none.
+	records(ctx context.Context, slice string) ([]byte, error)
 	// begun returns the first n bytes of the journal, or nil if there is none.
 	begun(ctx context.Context, n int) ([]byte, error)
 	// open opens or creates the journal.
 	open(ctx context.Context) (*journal, error)
+	// removeJournal removes the journal. If it is the journal of the whole, it removes those of slices as well.
 	removeJournal(ctx context.Context) error
 	// close releases the destination; err is the error of the copy, or nil.
 	close(err error) error
@@ -58,9 +65,9 @@ func openHome(ctx context.Context, dest string, o *Options) (home, context.Conte
 		return nil, nil, err
 	}
 	if source.IsObject(dest) {
-		return openPrefix(ctx, dest, o.Append)
+		return openPrefix(ctx, dest, o)
 	}
-	f, err := openFolder(filepath.Clean(dest))
+	f, err := openFolder(ctx, filepath.Clean(dest), o.Slice)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,7 +80,24 @@ const (
 	stateFolder = ".varve"
 	journalName = stateFolder + "/journal"
 	stateName   = stateFolder + "/copy.json"
+
+	slicePrefix  = stateFolder + "/slice-" // of the folder of a slice, which has
+	sliceJournal = "/journal"
+	sliceDone    = "/done" // written after the files of the journal were verified
 )
+
+// sliceFolder returns the folder of a slice.
+func sliceFolder(s manifest.Slice) string {
+	return fmt.Sprintf("%s%d-of-%d", slicePrefix, s.Number, s.Of)
+}
+
+// journalOf returns the key of the journal of a slice, or of the whole.
+func journalOf(s manifest.Slice) string {
+	if s.IsWhole() {
+		return journalName
+	}
+	return sliceFolder(s) + sliceJournal
+}
 
 // identifying returns the keys that clear removes first: the documents by which readers and varve find a copy.
 func identifying(journal string) []string {
@@ -87,18 +111,30 @@ func foreign(name string) error {
 
 // folder is a home in the local file system.
 type folder struct {
-	dir   string
-	whole bool      // whether files are replaced atomically
-	lock  io.Closer // nil if the file system has no locks
+	dir     string
+	journal string    // key of the journal
+	whole   bool      // whether files are replaced atomically
+	lock    io.Closer // nil if the file system has no locks
 }
 
-// openFolder opens and locks a folder, so that no other process writes the same files.
-func openFolder(dir string) (*folder, error) {
-	f := &folder{dir: dir}
+// openFolder opens and locks a folder, so that no other process writes the same files. For a slice it locks only the folder
+// of the slice.
+func openFolder(ctx context.Context, dir string, slice manifest.Slice) (*folder, error) {
+	f := &folder{dir: dir, journal: journalOf(slice)}
+	locked := dir
 	if err := os.MkdirAll(dir, 0o777); err != nil { // the destination may be a file or a pipe
 		return nil, err
 	}
-	real, err := filepath.EvalSymlinks(dir)
+	if !slice.IsWhole() {
+		if _, err := f.isEmpty(ctx); err != nil {
+			return nil, err
+		}
+		locked = f.name(sliceFolder(slice))
+		if err := os.MkdirAll(locked, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	real, err := filepath.EvalSymlinks(locked)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +214,7 @@ func (f *folder) clear(ctx context.Context) error {
 }
 
 func (f *folder) begun(_ context.Context, n int) ([]byte, error) {
-	file, err := os.Open(f.name(journalName))
+	file, err := os.Open(f.name(f.journal))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -190,17 +226,50 @@ func (f *folder) begun(_ context.Context, n int) ([]byte, error) {
 }
 
 func (f *folder) open(context.Context) (*journal, error) {
-	if err := os.MkdirAll(f.name(stateFolder), 0o777); err != nil {
+	name := f.name(f.journal)
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(f.name(journalName), os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}
 	return &journal{file: file}, nil
 }
 
-func (f *folder) removeJournal(context.Context) error { return os.Remove(f.name(journalName)) }
+func (f *folder) removeJournal(ctx context.Context) error {
+	if f.journal == journalName {
+		slices, err := f.slices(ctx)
+		for _, s := range slices {
+			err = errors.Join(err, os.RemoveAll(f.name(s)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return os.Remove(f.name(f.journal))
+}
+
+func (f *folder) slices(context.Context) (list []string, err error) {
+	entries, err := os.ReadDir(f.name(stateFolder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if key := stateFolder + "/" + e.Name(); strings.HasPrefix(key, slicePrefix) {
+			list = append(list, key)
+		}
+	}
+	return list, err
+}
+
+func (f *folder) records(ctx context.Context, slice string) ([]byte, error) {
+	data, err := f.read(ctx, slice+sliceJournal)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return data, err
+}
 
 func (f *folder) replace(_ context.Context, key string, data []byte) error {
 	name := f.name(key)
@@ -212,7 +281,7 @@ func (f *folder) replace(_ context.Context, key string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	draft := f.name(stateFolder + "/draft")
+	draft := f.name(path.Dir(f.journal) + "/draft")
 	file, err := os.Create(draft)
 	if err != nil {
 		return err
@@ -273,6 +342,9 @@ func (f *folder) check(_ context.Context, key string, r record) error {
 	}
 	if info.Size() != r.size {
 		return otherSize(name, r.size, info.Size())
+	}
+	if r.isVerified {
+		return nil
 	}
 	sum, err := copyRange(io.Discard, file, 0, r.size)
 	if err == nil && sum != r.sum {

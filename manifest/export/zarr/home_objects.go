@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -19,19 +20,21 @@ import (
 // Objects are complete, and the store has checked their MD5.
 type prefix struct {
 	*dest.Prefix
+	journal string // key of the journal, which its segments extend
+	// claim is nil for a slice: another process may write the same slice, and writes the same.
 	claim *dest.Claim
 	// carried is true when appending: chunks that are now fill values may have had other values.
 	carried bool
 }
 
-func openPrefix(ctx context.Context, name string, carried bool) (home, context.Context, error) {
+func openPrefix(ctx context.Context, name string, o *Options) (home, context.Context, error) {
 	at, err := dest.Open(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &prefix{Prefix: at, carried: carried}
-	var held context.Context
-	if _, err = p.isEmpty(ctx); err == nil {
+	p := &prefix{Prefix: at, journal: journalOf(o.Slice), carried: o.Append}
+	held := ctx
+	if _, err = p.isEmpty(ctx); err == nil && o.Slice.IsWhole() {
 		p.claim, held, err = at.Claim(ctx)
 	}
 	if err != nil {
@@ -42,8 +45,17 @@ func openPrefix(ctx context.Context, name string, carried bool) (home, context.C
 
 func (p *prefix) name(key string) string { return p.Name(key) }
 
-func (p *prefix) takes([]string) error  { return nil }
-func (p *prefix) close(err error) error { return errors.Join(p.claim.Release(err), p.Close()) }
+func (p *prefix) takes([]string) error { return nil }
+
+func (p *prefix) close(err error) error {
+	if p.claim != nil {
+		err = p.claim.Release(err)
+	}
+	return errors.Join(err, p.Close())
+}
+
+// isLost reports whether another process may have the prefix by now.
+func (p *prefix) isLost() bool { return p.claim != nil && p.claim.IsLost() }
 
 func (p *prefix) isEmpty(ctx context.Context) (bool, error) {
 	names, err := p.Top(ctx)
@@ -114,7 +126,7 @@ func (p *prefix) remove(ctx context.Context, key string) error {
 
 func (p *prefix) clear(ctx context.Context) error {
 	p.claim.Dirty()
-	return p.Clear(ctx, identifying(segmentName(0))...)
+	return p.Clear(ctx, identifying(segmentName(journalName, 0))...)
 }
 
 // segments are a journal in an object store, where files cannot grow: a series of objects, each with the
@@ -122,6 +134,7 @@ func (p *prefix) clear(ctx context.Context) error {
 //
 //	.varve/journal-0000000000000000
 //	.varve/journal-00000000000015e2
+//	.varve/slice-3-of-8/journal-0000000000000000
 //
 // Chunks whose records were not stored when a copy was killed are copied again.
 type segments struct {
@@ -133,16 +146,41 @@ type segments struct {
 }
 
 const (
-	segmentStart = journalName + "-"
 	// saveEvery bounds the work that may be lost, and maxSegment the size of a segment.
 	saveEvery  = 10 * time.Second
 	maxSegment = 16 << 20
 )
 
-func segmentName(at int64) string { return fmt.Sprintf("%s%016x", segmentStart, at) }
+func segmentName(journal string, at int64) string { return fmt.Sprintf("%s-%016x", journal, at) }
+
+func (p *prefix) slices(ctx context.Context) (list []string, err error) {
+	for key, err := range p.Walk(ctx, slicePrefix) {
+		if err != nil {
+			return nil, err
+		}
+		if folder := path.Dir(key); len(list) == 0 || list[len(list)-1] != folder {
+			list = append(list, folder)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+func (p *prefix) records(ctx context.Context, slice string) (all []byte, err error) {
+	for {
+		data, err := p.Read(ctx, segmentName(slice+sliceJournal, int64(len(all))), maxSegment)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, data...)
+	}
+}
 
 func (p *prefix) begun(ctx context.Context, n int) ([]byte, error) {
-	head, err := p.Read(ctx, segmentName(0), maxSegment)
+	head, err := p.Read(ctx, segmentName(p.journal, 0), maxSegment)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -164,11 +202,11 @@ func (p *prefix) open(ctx context.Context) (*journal, error) {
 // load appends consecutive segments to a file and removes the others.
 func (s *segments) load(ctx context.Context, file *os.File) error {
 	var rest []string
-	for key, err := range s.Walk(ctx, segmentStart) {
+	for key, err := range s.Walk(ctx, s.journal+"-") {
 		if err != nil {
 			return err
 		}
-		if key != segmentName(s.saved) {
+		if key != segmentName(s.journal, s.saved) {
 			rest = append(rest, key)
 			continue
 		}
@@ -186,7 +224,9 @@ func (s *segments) load(ctx context.Context, file *os.File) error {
 
 // begin makes the segments equal to the valid part of the journal.
 func (s *segments) begin(ctx context.Context, file *os.File) error {
-	s.claim.Dirty()
+	if s.claim != nil {
+		s.claim.Dirty()
+	}
 	info, err := file.Stat()
 	if err != nil {
 		return err
@@ -217,7 +257,7 @@ func (s *segments) save(ctx context.Context, file *os.File) error {
 	for err == nil && s.saved < info.Size() {
 		data := make([]byte, min(info.Size()-s.saved, maxSegment))
 		if _, err = file.ReadAt(data, s.saved); err == nil {
-			err = s.Store(ctx, segmentName(s.saved), data)
+			err = s.Store(ctx, segmentName(s.journal, s.saved), data)
 		}
 		s.saved += int64(len(data))
 	}
@@ -227,8 +267,13 @@ func (s *segments) save(ctx context.Context, file *os.File) error {
 
 // removeJournal removes the segments. The first one goes first, because it marks the journal's existence.
 func (p *prefix) removeJournal(ctx context.Context) error {
-	if err := p.RemoveThese(ctx, segmentName(0)); err != nil {
+	if p.journal == journalName {
+		if err := p.RemoveAll(ctx, p.Walk(ctx, slicePrefix)); err != nil {
+			return err
+		}
+	}
+	if err := p.RemoveThese(ctx, segmentName(p.journal, 0)); err != nil {
 		return err
 	}
-	return p.RemoveAll(ctx, p.Walk(ctx, segmentStart))
+	return p.RemoveAll(ctx, p.Walk(ctx, p.journal+"-"))
 }

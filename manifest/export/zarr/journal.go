@@ -50,6 +50,8 @@ type record struct {
 	chunk int64
 	size  int64
 	sum   uint32
+
+	isVerified bool // not stored: only the size is left to compare
 }
 
 func (r record) append(b []byte) []byte {
@@ -138,14 +140,24 @@ func (j *journal) check(head []byte) (fresh bool, err error) {
 		return true, nil
 	}
 	if !bytes.Equal(got, head) {
-		return false, &manifest.ExistsError{Name: "the unfinished copy", Why: "is of another snapshot or has other options; finish it first"}
+		return false, errOtherCopy()
 	}
 	return false, nil
 }
 
+// errOtherCopy returns the error for a destination that has an unfinished copy of something else.
+func errOtherCopy() error {
+	return &manifest.ExistsError{Name: "the unfinished copy", Why: "is of another snapshot or has other options; finish it first"}
+}
+
 // each calls do with every valid record and returns their number.
 func (j *journal) each(do func(record) error) (n int64, err error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(j.file, j.head, math.MaxInt64-j.head), 1<<16)
+	return j.eachOf(io.NewSectionReader(j.file, j.head, math.MaxInt64-j.head), do)
+}
+
+// eachOf is each for the records of another journal of the same copy.
+func (j *journal) eachOf(records io.Reader, do func(record) error) (n int64, err error) {
+	in := bufio.NewReaderSize(records, 1<<16)
 	var b [recordSize]byte
 	for ; ; n++ {
 		if _, err := io.ReadFull(in, b[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -196,13 +208,13 @@ func (j *journal) write(records []record) error {
 	return nil
 }
 
-// close closes the journal of a copy that ended with err, after storing the last records.
-func (j *journal) close(ctx context.Context, err error) error {
+// close closes the journal of a copy that ended with err. It stores the last records if somebody needs the journal.
+func (j *journal) close(ctx context.Context, err error, isNeeded bool) error {
 	if j.away == nil {
 		return errors.Join(err, j.file.Close())
 	}
 	// ctx may be cancelled, but the records save work in the next attempt.
-	if err != nil && !j.away.claim.IsLost() {
+	if isNeeded && !j.away.isLost() {
 		const patience = 10 * time.Second
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()

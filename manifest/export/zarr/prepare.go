@@ -20,8 +20,10 @@ func (c *copier) prepare(ctx context.Context) error {
 	}
 	done, begun, err := c.existing(ctx)
 	switch {
-	case err != nil:
+	case err != nil && !(errors.Is(err, fs.ErrExist) && c.opts.Force):
 		return err
+	case !done && begun == nil && !c.opts.Slice.IsWhole():
+		return nil // another slice is about to begin
 	case !done && begun == nil:
 		return c.home.clear(ctx) // the rest of an interrupted removal
 	case !done && bytes.Equal(begun, c.journalHead()):
@@ -37,12 +39,28 @@ func (c *copier) prepare(ctx context.Context) error {
 }
 
 // existing reports whether a complete copy exists, and returns the beginning of the journal of a running copy
-// or append, or nil.
+// or append or of its slices, or nil. It fails if there are slices of another copy.
 func (c *copier) existing(ctx context.Context) (done bool, begun []byte, err error) {
 	if done, err = c.home.has(ctx, stateName); err != nil {
 		return false, nil, err
 	}
-	begun, err = c.home.begun(ctx, len(c.journalHead()))
+	head := c.journalHead()
+	if begun, err = c.home.begun(ctx, len(head)); err != nil {
+		return false, nil, err
+	}
+	slices, err := c.home.slices(ctx)
+	for _, s := range slices {
+		records, err := c.home.records(ctx, s)
+		switch {
+		case err != nil:
+			return false, nil, err
+		case bytes.HasPrefix(head, records): // it was stopped before it wrote anything
+		case !bytes.HasPrefix(records, head):
+			return done, begun, fmt.Errorf("%s: %w", c.home.name(""), errOtherCopy())
+		case begun == nil:
+			begun = head
+		}
+	}
 	return done, begun, err
 }
 

@@ -164,11 +164,11 @@ func TestStoppedAppend(t *testing.T) {
 		s.append(t, february)
 		c := prepared(t, s, dest, o)
 		c.opts.Manifest = s.repo
-		if err := errors.Join(c.journal.close(t.Context(), nil), os.Remove(filepath.Join(dest, journalName)), c.prepare(context.Background())); err != nil {
+		if err := errors.Join(c.journal.close(t.Context(), nil, false), os.Remove(filepath.Join(dest, journalName)), c.prepare(context.Background())); err != nil {
 			t.Fatal(err)
 		}
 		c = resumed(t, c)
-		if err := errors.Join(c.copyAll(context.Background()), c.journal.close(t.Context(), nil), c.home.close(nil)); err != nil {
+		if err := errors.Join(c.copyAll(context.Background()), c.journal.close(t.Context(), nil, false), c.home.close(nil)); err != nil {
 			t.Fatal(err)
 		}
 		s.append(t, march)

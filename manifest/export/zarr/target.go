@@ -18,9 +18,10 @@ import (
 
 // target is an array of the copy.
 type target struct {
-	spec   *manifest.Array
-	source *store.Array
-	number int // index among the arrays
+	spec     *manifest.Array
+	source   *store.Array
+	number   int   // index among the arrays
+	from, to int64 // the chunks to copy, by number: those of the slice
 
 	schema *zarrjson.Array // in format 3
 	grid   *grid.Grid

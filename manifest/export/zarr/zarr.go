@@ -6,6 +6,7 @@
 //	DEST/GROUP/ARRAY/c/0/0           chunks
 //	DEST/.varve/journal              the copied chunks; removed at the end
 //	DEST/.varve/copy.json            the snapshot and options of the copy
+//	DEST/.varve/slice-3-of-8/        the journal of a slice, see Options.Slice; removed at the end
 //
 // A chunk with the same elements and codecs in the source is copied unchanged, also into and out of shards.
 // All others are decoded and encoded. Chunks are read in boxes as large as memory allows, so that source
@@ -54,6 +55,9 @@ type Options struct {
 	Append bool
 	// Force replaces an existing copy.
 	Force bool
+	// Slice restricts the copy to one slice of the chunks. Machines may write slices at the same time. The copy is complete
+	// only after one without a slice, which takes the chunks of the slices and writes those that are missing.
+	Slice manifest.Slice
 	// Manifest is the repository from which the store was opened. Append needs it.
 	Manifest *repo.Repository
 	// Progress is called from time to time, by one goroutine at a time. It does not include verification.
@@ -110,6 +114,12 @@ func (o *Options) defaults(dest string) (*Options, error) {
 	}
 	if d.Format == 2 && len(d.Conventions) > 0 {
 		return nil, fmt.Errorf("the conventions %s are of format 3 of Zarr: %w", d.Conventions, errors.ErrUnsupported)
+	}
+	if err := d.Slice.Check(); err != nil {
+		return nil, err
+	}
+	if !d.Slice.IsWhole() && (d.Append || d.Force) {
+		return nil, fmt.Errorf("a slice of a copy cannot append or replace; do that without slices: %w", errors.ErrUnsupported)
 	}
 	if d.Memory <= 0 {
 		d.Memory = defaultMemory

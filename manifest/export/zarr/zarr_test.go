@@ -319,7 +319,7 @@ func begin(t *testing.T, s *sample, dest string, o Options) {
 	if err := c.copyAll(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(c.journal.close(t.Context(), nil), c.home.close(nil)); err != nil {
+	if err := errors.Join(c.journal.close(t.Context(), nil, false), c.home.close(nil)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(full+"2", dest); err != nil {
@@ -425,7 +425,7 @@ func TestOneAtATime(t *testing.T) {
 			}
 		}
 	}
-	if err := errors.Join(c.journal.close(t.Context(), nil), c.home.close(nil)); err != nil {
+	if err := errors.Join(c.journal.close(t.Context(), nil, false), c.home.close(nil)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Write(t.Context(), s.store, link, &Options{Force: true}); err != nil {
@@ -540,26 +540,26 @@ func FuzzJournal(f *testing.F) {
 	identity := [32]byte{1}
 	head := append([]byte(journalMagic), identity[:]...)
 	f.Add(head)
-	f.Add(record{0, 3, 10, 7}.append(slices.Clone(head)))
+	f.Add(record{chunk: 3, size: 10, sum: 7}.append(slices.Clone(head)))
 	f.Add([]byte("varve"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		home := &folder{dir: t.TempDir()}
+		home := &folder{dir: t.TempDir(), journal: journalName}
 		j, err := home.open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = j.close(t.Context(), nil) }()
+		defer func() { _ = j.close(t.Context(), nil, false) }()
 		if err := os.WriteFile(home.name(journalName), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if j.begin(t.Context(), identity, []int64{100, 1}) != nil {
 			return
 		}
-		if err := j.add(t.Context(), []record{{1, 0, 5, 5}}); err != nil || !j.has(1, 0) {
+		if err := j.add(t.Context(), []record{{array: 1, size: 5, sum: 5}}); err != nil || !j.has(1, 0) {
 			t.Fatalf("a record was not kept: %v", err)
 		}
 		found := false
-		if _, err := j.each(func(r record) error { found = found || r == record{1, 0, 5, 5}; return nil }); err != nil || !found {
+		if _, err := j.each(func(r record) error { found = found || r == record{array: 1, size: 5, sum: 5}; return nil }); err != nil || !found {
 			t.Fatalf("a record is not in the file: %v", err)
 		}
 	})
