@@ -21,6 +21,7 @@ type compactOptions struct {
 	chunks  []string
 	memory  string
 	workers int
+	slice   sliceFlag
 }
 
 func newCompactCommand() *cobra.Command {
@@ -35,7 +36,10 @@ refer to it. Sources and values do not change.
 With --chunks, chunks that are shorter along a dimension are merged up to that length, for
 example the single steps of daily appends. Merged chunks are stored as well.
 
-If the command is interrupted, run it again: it continues.`,
+If the command is interrupted, run it again: it continues.
+
+With --slice, several machines re-encode one manifest: each keeps the chunks of a slice. A run
+without --slice then publishes them all.`,
 		Example: `  varve compact sst.varve
   varve compact sst.varve --chunks time=120`,
 		Args: cobra.ExactArgs(1),
@@ -48,12 +52,13 @@ If the command is interrupted, run it again: it continues.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&opts.chunks, "chunks", nil, "merge chunks along a dimension up to this length: `DIM=N`")
 	flags.StringVar(&opts.memory, "memory", "512MiB", "use about this `size` of memory: bytes, or with KiB, MiB, GiB")
+	addSlice(flags, &opts.slice, "re-encode only this slice of the chunks, for a run without --slice")
 	addWorkers(flags, &opts.workers, "re-encode this `number` of chunks at once")
 	return cmd
 }
 
 func runCompact(ctx context.Context, opts *compactOptions, name string, out, messages io.Writer) error {
-	how := &compact.Options{Store: *opts.storeOptions(), Workers: opts.workers, Writer: "varve " + versionName()}
+	how := &compact.Options{Store: *opts.storeOptions(), Workers: opts.workers, Writer: "varve " + versionName(), Slice: opts.slice.Slice}
 	var err error
 	if how.Memory, err = parseSize("--memory", opts.memory); err == nil {
 		how.Chunks, err = parseLengths(opts.chunks)
@@ -82,7 +87,11 @@ func runCompact(ctx context.Context, opts *compactOptions, name string, out, mes
 	if result.Snapshot != nil {
 		doc.Snapshot = &result.Snapshot.ID
 	}
-	return opts.print(out, doc, describeCompact(name, result))
+	text := describeCompact(name, result)
+	if !opts.slice.IsWhole() {
+		text = fmt.Sprintf("%s: slice %s has %s, %s\n", name, &opts.slice, plural(result.Chunks+result.Adopted, "chunk", "chunks"), report.Size(result.Bytes))
+	}
+	return opts.print(out, doc, text)
 }
 
 func describeCompact(name string, r *compact.Result) string {

@@ -28,6 +28,7 @@ type exportZarrOptions struct {
 	codec, memory  string
 	conventions    []string
 	padded         bool
+	slice          sliceFlag
 }
 
 func newExportZarrCommand() *cobra.Command {
@@ -45,6 +46,9 @@ copied. The output names what such clients still cannot read, such as chunks of 
 
 With --conventions, attributes describe where the cells of grids are, for GDAL and other GIS
 programs: see docs/how-to/gis.md. The output says which grids cannot be described, and why.
+
+With --slice, several machines copy one manifest: each writes a slice of the chunks, with the same
+flags. A run without --slice then completes the copy.
 
 If the command is interrupted, run it again: it continues. At the end, every file is read back
 and compared; object stores verify the checksums of uploads. With --append, an existing copy
@@ -72,8 +76,11 @@ gets the chunks that are new in OUT.`,
 	flags.IntVar(&opts.Format, "format", 3, "write this Zarr `format`: 3 or 2")
 	flags.StringVar(&opts.memory, "memory", "512MiB", "use about this `size` of memory: bytes, or with KiB, MiB, GiB")
 	addNumber(flags, &opts.Workers, 0, "workers", "copy this `number` of regions at once (default: number of cores; object stores: 16)")
+	addSlice(flags, &opts.slice, "copy only this slice of the chunks, for a run without --slice")
 	flags.BoolVar(&opts.Append, "append", false, "add to the copy DEST the chunks that are new in OUT")
 	flags.BoolVar(&opts.Force, "force", false, "replace the copy DEST")
+	cmd.MarkFlagsMutuallyExclusive("slice", "append")
+	cmd.MarkFlagsMutuallyExclusive("slice", "force")
 	return cmd
 }
 
@@ -97,6 +104,7 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 	if err != nil {
 		return usageError{err}
 	}
+	opts.Slice = opts.slice.Slice
 	opts.Memory = memory / 2
 	debug.SetMemoryLimit(memory) // includes garbage that is not yet collected
 	how := opts.storeOptions()
@@ -123,8 +131,11 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		return exportError(ctx, err)
 	}
 	within := ""
+	if !opts.slice.IsWhole() {
+		within = fmt.Sprintf(" in slice %s", &opts.slice)
+	}
 	if r.Inner > 0 {
-		within = fmt.Sprintf(", %s copied within shards", report.Thousands(r.Inner))
+		within += fmt.Sprintf(", %s copied within shards", report.Thousands(r.Inner))
 	}
 	doc := struct {
 		Dest      string `json:"dest"`

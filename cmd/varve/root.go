@@ -65,9 +65,12 @@ func exitCode(err error, interrupted bool) int {
 	var conflict *plan.Error
 	var patches *kerchunk.PatchError
 	var move *relocate.MoveError
+	var sliced *slicedError
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &sliced):
+		return sliced.code
 	case interrupted || errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &option), errors.As(err, &move), errors.Is(err, store.ErrSource):

@@ -72,6 +72,7 @@ type verifyOptions struct {
 	sample  string
 	seed    uint64
 	workers int
+	slice   sliceFlag
 }
 
 func newVerifyCommand() *cobra.Command {
@@ -89,6 +90,8 @@ built with --checksum, all stored bytes are compared with their checksums.
 
 With --sample, only this share of the chunks is read and decoded. They are chosen at random, spread
 over the archive. The command prints the seed; --seed chooses the same chunks again.
+
+With --slice, several machines check one manifest: each reads a slice of the sources and chunks.
 
 If the sources were moved, "varve relocate" records their new locations.`,
 		Example: `  varve verify sst.varve
@@ -109,6 +112,8 @@ If the sources were moved, "varve relocate" records their new locations.`,
 	cmd.Flags().StringVar(&opts.sample, "sample", "", "read and decode this `percentage` of the chunks, such as 1%, at least one")
 	cmd.Flags().Uint64Var(&opts.seed, "seed", 0, "choose the same chunks as the --sample that printed this `number` (default random)")
 	cmd.MarkFlagsMutuallyExclusive("deep", "sample")
+	addSlice(cmd.Flags(), &opts.slice, "check only this slice of the sources, and of the chunks with --deep")
+	cmd.MarkFlagsMutuallyExclusive("slice", "sample")
 	addReaders(cmd.Flags(), &opts.workers, "read this `number` of sources or chunks at once")
 	return cmd
 }
@@ -118,8 +123,10 @@ func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messa
 	if err != nil {
 		return err
 	}
-	if err := verifyTables(ctx, name, opts.deep); err != nil {
-		return err
+	if opts.slice.Number == 0 { // tables are not divided
+		if err := verifyTables(ctx, name, opts.deep); err != nil {
+			return err
+		}
 	}
 	s, err := store.Open(ctx, name, opts.storeOptions())
 	if err != nil {
@@ -131,7 +138,7 @@ func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messa
 		unit = "sources and chunks"
 	}
 	shown := newProgressOf(messages, opts.quiet, "verifying", unit)
-	result, err := verify.Verify(ctx, s, &verify.Options{Deep: opts.deep, Sample: fraction, Seed: opts.seed, Workers: opts.workers, Progress: shown.update})
+	result, err := verify.Verify(ctx, s, &verify.Options{Deep: opts.deep, Sample: fraction, Seed: opts.seed, Slice: opts.slice.Slice, Workers: opts.workers, Progress: shown.update})
 	shown.finish()
 	if err != nil {
 		return interrupted(ctx, err)
@@ -139,6 +146,8 @@ func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messa
 	failed := verifyError(name, result)
 	checked := plural(result.Sources, "source", "sources")
 	switch {
+	case opts.deep && opts.slice.Of > 1:
+		checked += fmt.Sprintf(", %s of %s (slice %s)", report.Thousands(result.Chunks), plural(result.Stored, "chunk", "chunks"), &opts.slice)
 	case opts.deep:
 		checked += ", " + plural(result.Chunks, "chunk", "chunks")
 	case fraction > 0:
@@ -177,6 +186,16 @@ type problemJSON struct {
 	Error  string       `json:"error"`
 }
 
+// verifiedJSON is the JSON of verify.
+type verifiedJSON struct {
+	Snapshot string             `json:"snapshot"`
+	Bytes    int64              `json:"bytes"`
+	Sources  int64              `json:"sources"`
+	Chunks   int64              `json:"chunks"`
+	Sample   *sampleJSON        `json:"sample,omitempty"`
+	Problems items[problemJSON] `json:"problems"`
+}
+
 // sampleJSON is the sample in the JSON of verify.
 type sampleJSON struct {
 	Percentage string `json:"percentage"`
@@ -194,14 +213,7 @@ func verifyDocument(s *manifest.Snapshot, r *verify.Result, opts *verifyOptions)
 	for i, p := range r.Problems {
 		problems[i] = problemJSON{p.Source, p.Array, p.Coords, p.More, p.Err.Error()}
 	}
-	return struct {
-		Snapshot string             `json:"snapshot"`
-		Bytes    int64              `json:"bytes"`
-		Sources  int64              `json:"sources"`
-		Chunks   int64              `json:"chunks"`
-		Sample   *sampleJSON        `json:"sample,omitempty"`
-		Problems items[problemJSON] `json:"problems"`
-	}{s.ID, bytesOf(s), r.Sources, r.Chunks, drawn, problems}
+	return &verifiedJSON{s.ID, bytesOf(s), r.Sources, r.Chunks, drawn, problems}
 }
 
 // groupedError is the error of many problems, with a text that names each cause once.
