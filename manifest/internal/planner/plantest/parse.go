@@ -106,7 +106,7 @@ func (p *parser) startFile(words []string) error {
 	}
 	b := &block{name: name, last: -1}
 	for i := 1; i < len(words); i++ {
-		if words[i] != "like" || i+1 >= len(words) {
+		if words[i] != "like" || i+1 >= len(words) || len(b.items) > 0 {
 			b.words = append(b.words, words[i])
 			continue
 		}
@@ -575,5 +575,5 @@ func parseFill(t codec.Type, word string) ([]byte, error) {
 		text, err := strconv.Unquote(word)
 		return []byte(text), err
 	}
-	return parseElements(t, []string{word})
+	return parseElement(t, word)
 }

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"varve/codec"
 )
@@ -39,9 +42,15 @@ func fields(text string) (list []string) {
 	return list
 }
 
+// firstWords are the words with which lines begin that are no variables.
+var firstWords = []string{"option", "values", "file", "group", "dim", "part"}
+
 // quoted returns a name as it is, or in quotes if the name could not be read again otherwise.
 func quoted(name string) string {
-	if name == "" || strings.ContainsAny(name, "\" ()=*,;\\\t\n{}") {
+	isSpecial := func(r rune) bool {
+		return strings.ContainsRune("\"()=*,;\\{}", r) || unicode.IsSpace(r) || !unicode.IsGraphic(r)
+	}
+	if name == "" || slices.Contains(firstWords, name) || !utf8.ValidString(name) || strings.ContainsFunc(name, isSpecial) {
 		return strconv.Quote(name)
 	}
 	return name
@@ -203,14 +212,22 @@ func parseType(text string) (codec.Type, error) {
 	if text == "bytes" {
 		return codec.Type{Kind: codec.Bytes}, nil
 	}
-	for _, kind := range []struct {
+	for _, sizes := range []struct {
 		prefix string
 		kind   codec.Kind
-		unit   int // of the number after the prefix, in bits
-	}{{"uint", codec.Uint, 1}, {"int", codec.Int, 1}, {"float", codec.Float, 1}, {"complex", codec.Complex, 1}, {"V", codec.Raw, 8}, {"S", codec.FixedBytes, 8}, {"U", codec.FixedUTF32, 32}} {
-		number, ok := strings.CutPrefix(text, kind.prefix)
-		if n, err := strconv.Atoi(number); ok && err == nil && n >= 0 && n < 1<<20 {
-			return codec.Type{Kind: kind.kind, Size: n * kind.unit / 8}, nil
+		unit   int   // of the number after the prefix, in bits
+		bytes  []int // nil permits all
+	}{
+		{"uint", codec.Uint, 1, []int{1, 2, 4, 8}}, {"int", codec.Int, 1, []int{1, 2, 4, 8}}, {"float", codec.Float, 1, []int{2, 4, 8}}, {"complex", codec.Complex, 1, []int{8, 16}},
+		{"V", codec.Raw, 8, nil}, {"S", codec.FixedBytes, 8, nil}, {"U", codec.FixedUTF32, 32, nil},
+	} {
+		number, ok := strings.CutPrefix(text, sizes.prefix)
+		n, err := strconv.Atoi(number)
+		if !ok || err != nil || n < 0 || n > 1<<20 || n*sizes.unit%8 != 0 {
+			continue
+		}
+		if bytes := n * sizes.unit / 8; sizes.bytes == nil || slices.Contains(sizes.bytes, bytes) {
+			return codec.Type{Kind: sizes.kind, Size: bytes}, nil
 		}
 	}
 	for _, t := range []codec.Type{{Kind: codec.Bool, Size: 1}, {Kind: codec.String}} {

@@ -75,9 +75,9 @@ func (b *block) like(other *block) []string {
 		if x.text == old.text && slices.Equal(x.more, old.more) {
 			continue
 		}
-		head, values, _ := cutOutside(x.text, " = ")
+		head, values, hasValues := cutOutside(x.text, " = ")
 		oldHead, _, hadValues := cutOutside(old.text, " = ")
-		if head == oldHead && hadValues && slices.Equal(x.more, old.more) && strings.HasPrefix(x.key, "variable ") {
+		if head == oldHead && hasValues && hadValues && slices.Equal(x.more, old.more) && strings.HasPrefix(x.key, "variable ") {
 			x = item{text: strings.TrimPrefix(x.key, "variable ") + " = " + values}
 			if strings.HasSuffix(head, " on request") {
 				x.text = strings.Replace(x.text, " = ", " on request = ", 1)
