@@ -308,6 +308,7 @@ func TestUsage(t *testing.T) {
 		{1, "absent", []string{"--parts", parts, filepath.Join(dir, "absent")}},
 		{1, "*.h5", []string{"--parts", parts, "--match", "*.h5", dir}},
 		{1, "line break", []string{"--parts", parts, twoLines(t)}},
+		{1, "use an access file", []string{"--parts", parts, "https://user:hidden@host/a.nc"}},
 	} {
 		out, messages, code := command(t, c.args...)
 		if code != c.code || out != "" || !strings.Contains(messages, c.says) {
@@ -319,6 +320,25 @@ func TestUsage(t *testing.T) {
 	}
 	if out, _, code := command(t, "--help"); code != 0 || !strings.Contains(out, "varve-beam --parts PLACE") {
 		t.Errorf("--help: exit code %d, %q", code, out)
+	}
+}
+
+// TestOldLists checks that a job removes the lists of drivers that were killed long ago, and no others.
+func TestOldLists(t *testing.T) {
+	dir, parts := days(t, 1), t.TempDir()
+	old, young := filepath.Join(parts, ".scan-old.sources"), filepath.Join(parts, ".scan-young.sources")
+	for _, name := range []string{old, young} {
+		if err := os.WriteFile(name, []byte("x"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	then := time.Now().Add(-2 * jobLife)
+	if err := os.Chtimes(old, then, then); err != nil {
+		t.Fatal(err)
+	}
+	got := must(t, "--parts", parts, dir)
+	if left := only(t, parts); len(left) != 2 || !slices.Contains(left, young) || !slices.Contains(left, got[0]) {
+		t.Errorf("%q are left", left)
 	}
 }
 

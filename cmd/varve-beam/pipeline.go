@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
@@ -62,14 +63,23 @@ type job struct {
 	slices []slice
 }
 
-func (j *job) list() string   { return ".scan-" + j.id + ".sources" }
-func (j *job) report() string { return ".scan-" + j.id + ".json" }
+func (j *job) list() string   { return jobFiles + j.id + ".sources" }
+func (j *job) report() string { return jobFiles + j.id + ".json" }
+
+const (
+	jobFiles = ".scan-"
+	// jobLife is the longest time that a job may take. After it, its files are the rest of a killed driver.
+	jobLife = 14 * 24 * time.Hour
+)
 
 // newJob cuts names into slices of opts.files sources and writes the job's list file.
 func newJob(ctx context.Context, opts *options, names []string) (*job, error) {
 	j := &job{opts: opts, place: place(opts.parts), id: rand.Text()}
 	cut, err := ingest.Cut(names, opts.files, fmt.Sprintf("%t %d %q %q\n", opts.skipBroken, opts.valueBytes, opts.allow, opts.drop))
 	if err != nil {
+		return nil, err
+	}
+	if err := j.place.removeOld(ctx, jobFiles, jobLife); err != nil {
 		return nil, err
 	}
 	var list bytes.Buffer

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"varve/readers/source"
 	"varve/readers/source/atomicfile"
@@ -50,6 +54,36 @@ func (p place) remove(ctx context.Context, base string) error {
 		return p.with(ctx, base, func(at *source.Place, key string) error { return at.Remove(ctx, key) })
 	}
 	return os.Remove(p.name(base))
+}
+
+// removeOld removes the files whose names begin with start and that are older than life.
+func (p place) removeOld(ctx context.Context, start string, life time.Duration) error {
+	isOld := func(base string, modified time.Time) bool {
+		return strings.HasPrefix(base, start) && !modified.IsZero() && time.Since(modified) > life
+	}
+	if source.IsObject(string(p)) {
+		return p.with(ctx, start, func(at *source.Place, key string) error {
+			for e, err := range at.List(ctx, strings.TrimSuffix(path.Dir(key), ".")) {
+				if err == nil && !e.Folder && isOld(e.Name, e.Modified) {
+					err = at.Remove(ctx, path.Join(path.Dir(key), e.Name))
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	entries, err := os.ReadDir(string(p))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if info, gone := e.Info(); gone == nil && isOld(e.Name(), info.ModTime()) {
+			err = errors.Join(err, os.Remove(p.name(e.Name())))
+		}
+	}
+	return err
 }
 
 // with opens the bucket of an object and calls do with it and the object's key.

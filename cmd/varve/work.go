@@ -295,11 +295,6 @@ func plannedScan(cmd, divided *cobra.Command, args []string) (*plannedCommand, e
 	if err != nil {
 		return nil, interrupted(cmd.Context(), err)
 	}
-	for _, name := range names {
-		if scheme, _, _ := strings.Cut(strings.ToLower(name), "://"); (scheme == "http" || scheme == "https") && source.Shown(name) != name {
-			return nil, fmt.Errorf("%s: the URL has a password or signature, which slices do not keep: use an access file (docs/reference/sources.md)", source.Shown(name))
-		}
-	}
 	out.names = names
 	return out, nil
 }

@@ -23,7 +23,8 @@ type Slice struct {
 
 // Cut divides names into slices of `files` sources. The name of a part follows from its sources and from how, the options
 // of its scan. So a slice that is scanned twice writes the same file, and parts in the order of their names are in the
-// order of the sources. A name with a line break is an error, because lists of sources have one name a line.
+// order of the sources. A name with a line break is an error, because lists of sources have one name a line. So is a name
+// with a password or signature, because the lists stay if a worker or driver is killed.
 func Cut(names []string, files int, how string) ([]Slice, error) {
 	digits := max(len(fmt.Sprint((len(names)-1)/files)), 5)
 	var out []Slice
@@ -33,6 +34,9 @@ func Cut(names []string, files int, how string) ([]Slice, error) {
 		for _, name := range some {
 			if strings.ContainsAny(name, "\n\r") {
 				return nil, fmt.Errorf("%q: the list for workers has one name per line, so a name cannot contain a line break; rename the file: %w", name, errors.ErrUnsupported)
+			}
+			if scheme, _, _ := strings.Cut(strings.ToLower(name), "://"); (scheme == "http" || scheme == "https") && source.Shown(name) != name {
+				return nil, fmt.Errorf("%s: the URL has a password or signature, which slices do not keep: use an access file (docs/reference/sources.md)", source.Shown(name))
 			}
 			fmt.Fprintln(sum, name)
 		}
