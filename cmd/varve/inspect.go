@@ -69,13 +69,14 @@ func runInspect(ctx context.Context, opts inspectOptions, names []string, out io
 	return failed
 }
 
-// inspectName prints a source, a manifest, or all files of a folder.
+// inspectName prints a source, a manifest, or all files of a folder or an archive.
 func inspectName(ctx context.Context, opts inspectOptions, name string, out io.Writer) error {
 	info, err := os.Stat(name)
-	if err != nil || !info.IsDir() {
+	isFolder := err == nil && info.IsDir()
+	if !isFolder && !source.HasPackedEnding(name) {
 		return inspectSource(ctx, opts, name, out)
 	}
-	if repo.IsFolder(name) {
+	if isFolder && repo.IsFolder(name) {
 		return inspectManifest(ctx, opts, name, out)
 	}
 	files, err := (&ingest.Sources{Names: []string{name}, Match: opts.match}).Expand(ctx)

@@ -248,11 +248,12 @@ func namedFiles(names []string) ingest.Chooser {
 			pattern = strings.TrimSuffix(pattern, "/")
 			found := false
 			for i, f := range files {
-				matches, err := path.Match(pattern, f.URL)
+				outer := source.Outer(f.URL) // "|" and ":" need not be in the pattern
+				matches, err := path.Match(pattern, outer)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", source.Shown(name), err)
 				}
-				if matches || pattern == f.URL || strings.HasPrefix(f.URL, pattern+"/") {
+				if matches || pattern == outer || pattern == f.URL || strings.HasPrefix(f.URL, pattern+"/") {
 					gone[i], found = true, true
 				}
 			}

@@ -38,8 +38,8 @@ func (r *revision) lookAt(ctx context.Context, names []string) error {
 		covered, isSure := r.opts.Sources.covers(name)
 		switch {
 		case !covered:
-		case !isSure, isIndexName(name):
-			return ErrWholeSync
+		case !isSure, isIndexName(name), source.HasPackedEnding(name):
+			return ErrWholeSync // the sources in an archive are not known yet
 		default:
 			fresh = append(fresh, name)
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -267,9 +268,9 @@ type unpackedEntry struct {
 	err   error
 }
 
-// cachedIn returns the result of make for an outer file, from the cache if it is known. If another goroutine is making it, it
+// cachedIn returns the result of a pass over an outer file, from the cache if it is known. If another goroutine makes the pass, it
 // waits for that.
-func cachedIn[T any](ctx context.Context, c *unpackedCache, outer *Source, steps string, make func() (T, int64, error)) (out T, err error) {
+func cachedIn[T any](ctx context.Context, c *unpackedCache, outer *Source, steps string, pass func() (T, int64, error)) (out T, err error) {
 	id := outer.Identity()
 	key := unpackedKey{outer.Name(), id.ETag, steps, id.Size, id.Modified}
 	for {
@@ -291,14 +292,14 @@ func cachedIn[T any](ctx context.Context, c *unpackedCache, outer *Source, steps
 			}
 			return out, e.err
 		}
-		e := &unpackedEntry{key: key, done: newDone()}
+		e := &unpackedEntry{key: key, done: make(chan struct{})}
 		if c.entries == nil {
 			c.entries = map[unpackedKey]*list.Element{}
 		}
 		at := c.order.PushFront(e)
 		c.entries[key] = at
 		c.mu.Unlock()
-		out, e.size, e.err = make()
+		out, e.size, e.err = limited(ctx, pass)
 		e.value = out
 		c.mu.Lock()
 		close(e.done)
@@ -320,11 +321,23 @@ func cachedIn[T any](ctx context.Context, c *unpackedCache, outer *Source, steps
 	}
 }
 
+// passes limits the passes over outer files at a time. They need a core each, and memory for their buffers.
+var passes = make(chan struct{}, max(runtime.GOMAXPROCS(0), 2))
+
+// limited calls a function that may make a pass.
+func limited[T any](ctx context.Context, pass func() (T, int64, error)) (out T, size int64, err error) {
+	select {
+	case passes <- struct{}{}:
+		defer func() { <-passes }()
+		return pass()
+	case <-ctx.Done():
+		return out, 0, ctx.Err()
+	}
+}
+
 func (c *unpackedCache) drop(at *list.Element) {
 	delete(c.entries, c.order.Remove(at).(*unpackedEntry).key)
 }
-
-func newDone() chan struct{} { return make(chan struct{}) }
 
 func isDone(done chan struct{}) bool {
 	select {
