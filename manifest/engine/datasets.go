@@ -19,6 +19,7 @@ const maxOpen = 32
 // datasets are the datasets that clients have opened, by handle. Equal datasets share a store.
 type datasets struct {
 	allow []string
+	trace source.TraceFunc
 
 	mu      sync.Mutex
 	last    uint32
@@ -52,8 +53,8 @@ func (at *shelf) keys() (*hierarchy, error) {
 	return at.hierarchy, err
 }
 
-func newDatasets(allow []string) datasets {
-	return datasets{allow: allow, handles: map[uint32]*shelf{}, shelves: map[string]*shelf{}}
+func newDatasets(allow []string, trace source.TraceFunc) datasets {
+	return datasets{allow: allow, trace: trace, handles: map[uint32]*shelf{}, shelves: map[string]*shelf{}}
 }
 
 // openRequest is what a client asks to open.
@@ -66,7 +67,7 @@ type openRequest struct {
 
 // open opens a manifest. The caller must call release with the shelf.
 func (d *datasets) open(ctx context.Context, ask *openRequest) (handle uint32, at *shelf, err error) {
-	opts := store.Options{Snapshot: ask.Snapshot, Allow: slices.Concat(d.allow, ask.Allow), Download: ask.Download, CacheBytes: 64 << 20, OpenFiles: source.ShareOfOpen(256, 2*maxOpen)}
+	opts := store.Options{Snapshot: ask.Snapshot, Allow: slices.Concat(d.allow, ask.Allow), Download: ask.Download, Trace: d.trace, CacheBytes: 64 << 20, OpenFiles: source.ShareOfOpen(256, 2*maxOpen)}
 	if err := findSnapshot(ctx, ask.Manifest, &opts); err != nil {
 		return 0, nil, err
 	}

@@ -25,9 +25,11 @@ type client struct {
 }
 
 // newClient returns a connection to a server of its own.
-func newClient(t *testing.T) *client {
+func newClient(t *testing.T) *client { return newClientOf(t, Options{Version: "test"}) }
+
+func newClientOf(t *testing.T, opts Options) *client {
 	t.Helper()
-	server := New(Options{Version: "test"})
+	server := New(opts)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -306,7 +308,7 @@ func TestKeys(t *testing.T) {
 // TestManyDatasets opens more datasets than maxOpen. It checks that at most maxOpen stores are open, and that a
 // closed store is opened again when its dataset is used.
 func TestManyDatasets(t *testing.T) {
-	d := newDatasets(nil)
+	d := newDatasets(nil, nil)
 	name := demoManifest(t)
 	var handles []uint32
 	for i := range maxOpen + 5 { // each allows another place, so that datasets do not share a store

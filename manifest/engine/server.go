@@ -10,12 +10,16 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"varve/readers/source"
 )
 
 // Options configure a Server.
 type Options struct {
 	Version, Commit string   // of the program, for the answer to hello
 	Allow           []string // prefixes of sources that all manifests may read; see store.Options
+	// Trace, if set, is called for the reads of all manifests; see store.Options.
+	Trace source.TraceFunc
 	// ErrorText returns the text of an error for users, with the options of the client that would avoid
 	// the error. Nil means the text of the error alone.
 	ErrorText func(error) string
@@ -30,7 +34,9 @@ type Server struct {
 }
 
 // New makes a server. The caller must call Close.
-func New(opts Options) *Server { return &Server{opts: opts, datasets: newDatasets(opts.Allow)} }
+func New(opts Options) *Server {
+	return &Server{opts: opts, datasets: newDatasets(opts.Allow, opts.Trace)}
+}
 
 // Close waits for the connections to end and closes all datasets.
 func (s *Server) Close() error {

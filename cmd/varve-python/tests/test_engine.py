@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import gzip
 import json
 import multiprocessing
 import os
@@ -360,3 +361,64 @@ def test_hello_has_the_commit() -> None:
     assert set(_engine.get().hello) == {"version", "commit"}
     assert json.dumps(_engine.get().hello)
     assert subprocess.run([_engine.get().binary, "version"], capture_output=True, text=True, check=True).stdout.startswith("varve ")
+
+
+@pytest.fixture(scope="module")
+def fields(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Return files with a field of 16 MB, each stored as one chunk."""
+    folder = tmp_path_factory.mktemp("fields")
+    rng, names = np.random.default_rng(2), []
+    for day in range(4):
+        field = (280 + rng.normal(0, 1, (1, 1600, 2500)).cumsum(axis=2) / 50).round(2).astype("f4")
+        ds = xr.Dataset({"v": (("time", "y", "x"), field)}, {"time": ("time", [day], {"units": "days since 2000-01-01"})})
+        names.append(folder / f"{day}.nc")
+        encoding = {"v": {"zlib": True, "complevel": 4, "shuffle": True, "chunksizes": field.shape}}
+        ds.to_netcdf(names[-1], engine="netcdf4", encoding=encoding)
+    return names
+
+
+def pixel(manifest: str) -> tuple[list[float], int]:
+    """Read one element of each file in a new process, and return the values and the number of bytes that it read."""
+    _engine.stop()
+    with xr.open_dataset(manifest, engine="varve", chunks=None) as ds:
+        ds.time.values  # noqa: B018
+        (pid,) = helpers()
+
+        def read() -> int:
+            return int(re.search(r"rchar: (\d+)", Path(f"/proc/{pid}/io").read_text())[1])
+
+        before = read()
+        values = ds.v[:, 900, 77].values
+        return values.tolist(), read() - before
+
+
+def test_pixel_of_large_chunks(fields: list[Path], tmp_path: Path) -> None:
+    """With access points, one element needs a small part of each chunk."""
+    want = [float(xr.open_dataset(name).v[0, 900, 77]) for name in fields]
+    out = str(tmp_path / "v.varve")
+    varve_zarr.build(out, [str(name) for name in fields])
+    stored = sum(name.stat().st_size for name in fields)
+    whole, read = pixel(out)
+    assert whole == want
+    assert read > stored * 0.9
+    subprocess.run([_binary.find(), "index", "--every", "128KiB", out], check=True, capture_output=True)
+    part, read = pixel(out)
+    assert part == want
+    assert 0 < read < stored / 4
+
+
+def test_pixel_of_compressed_files(fields: list[Path], tmp_path: Path) -> None:
+    """Files that are compressed as a whole are decompressed from the nearest access point."""
+    want, stored = [], 0
+    for name in fields:
+        ds = xr.open_dataset(name).load()
+        want.append(float(ds.v[0, 900, 77]))
+        ds.to_netcdf(tmp_path / name.name, format="NETCDF3_64BIT", engine="netcdf4")
+        packed = tmp_path / f"{name.name}.gz"
+        packed.write_bytes(gzip.compress((tmp_path / name.name).read_bytes()))
+        stored += packed.stat().st_size
+    out = str(tmp_path / "v.varve")
+    varve_zarr.build(out, str(tmp_path / "*.nc.gz"))
+    values, read = pixel(out)
+    assert values == want
+    assert 0 < read < stored / 4
