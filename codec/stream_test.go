@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/iotest"
@@ -255,9 +256,15 @@ func TestStreamLimits(t *testing.T) {
 		w.Write(make([]byte, 1<<20))
 	}
 	w.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	found, err := ScanStream(GzipStream, &zeros, nil)
+	runtime.ReadMemStats(&after)
 	if err != nil || found.Size != 300<<20 {
 		t.Fatalf("300 MiB of zeros: %+v, %v", found, err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 60<<20 {
+		t.Errorf("%d bytes were allocated for 300 MiB", n)
 	}
 }
 
