@@ -23,7 +23,8 @@ type archive struct {
 	testing.TB
 	dir, out string
 	columns  int
-	second   bool // time is the second axis of v, not the first
+	second   bool   // time is the second axis of v, not the first
+	name     string // of v, if it was renamed
 	opts     ingest.Options
 }
 
@@ -110,7 +111,7 @@ func (a *archive) open() *store.Store {
 
 func (a *archive) v() *store.Array {
 	a.Helper()
-	v, err := a.open().Array("v")
+	v, err := a.open().Array(cmp.Or(a.name, "v"))
 	if err != nil {
 		a.Fatal(err)
 	}

@@ -180,7 +180,7 @@ func (c *compaction) adopt(ctx context.Context, name string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	rows, err := patches.Carry(ctx, c.repo, draft, c.planned, patches.AsPlanned)
+	rows, err := patches.Carry(ctx, c.repo, draft, c.planned, patches.Options{})
 	if errors.Is(err, codec.ErrCorrupt) {
 		err = nil
 	}

@@ -386,12 +386,21 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestBetween checks that a file inserted between others makes the compacted chunks invalid, and that gc removes them.
+// TestBetween checks that compacted chunks stay valid when a file is inserted between others, until the files change, and that gc
+// removes them then.
 func TestBetween(t *testing.T) {
 	a := drifting(t, 0, 5)
 	a.append(a.file(10, 12, 1))
 	a.compact(Options{})
+	kept := a.counts().Patched
 	a.append(a.file(5, 10, 0.5))
+	if got := a.counts(); got.Patched != kept || got.Reencoded == 0 {
+		t.Errorf("%+v, want %d compacted chunks", got, kept)
+	}
+	a.check(0, 12)
+	names := []string{a.file(0, 5, 0.5), a.file(5, 10, 1), a.file(10, 12, 0.5)}
+	a.touch(names...)
+	a.sync(names...)
 	if got := a.counts(); got.Patched != 0 || got.Reencoded == 0 {
 		t.Errorf("%+v", got)
 	}

@@ -30,6 +30,7 @@ type job struct {
 
 	old      *manifest.Snapshot // the snapshot to append to, or nil
 	replaced *manifest.Snapshot // the snapshot from which unchanged sources are taken, or nil
+	kept     patches.Kept       // the rows that these sources have now; nil if old ones keep their rows
 
 	generation int              // the lowest generation of varve that scanned any of the sources
 	before     []*manifest.File // files of the old snapshot, if they had to be read
@@ -287,11 +288,14 @@ func skippedOf(broken []scan.Broken) (list []manifest.Skipped) {
 
 // carryPatches copies the compacted chunks of old arrays that are valid for the new plan.
 func (j *job) carryPatches(ctx context.Context, snap *manifest.Snapshot) (some bool, err error) {
-	if j.old == nil {
+	old := j.old
+	if j.kept != nil {
+		old = j.replaced
+	}
+	if old == nil {
 		return false, nil
 	}
-	snap.Merged = j.old.Merged
-	rows, err := patches.Carry(ctx, j.repo, j.old, snap, patches.AsMerged)
+	rows, err := patches.Carry(ctx, j.repo, old, snap, patches.Options{Merge: true, Kept: j.kept})
 	return rows > 0, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"varve/manifest"
+	"varve/manifest/internal/patches"
 	"varve/manifest/internal/table"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
@@ -339,11 +340,31 @@ func (r *revision) make(ctx context.Context, what string) (*Result, error) {
 	if err := r.tables.closeRefs(); err != nil {
 		return nil, err
 	}
+	r.kept = r.keptRows()
 	made, err := r.plan(ctx, what)
 	if err == nil {
 		err = r.carryPoints(ctx, made.Snapshot)
 	}
 	return made, err
+}
+
+// keptRows returns a function that finds the new rows of the sources that stay.
+func (r *revision) keptRows() patches.Kept {
+	rows := make(map[string]int, len(r.files))
+	for i, f := range r.files {
+		if !f.Hidden && r.stays(f.URL) {
+			rows[f.URL] = i
+		}
+	}
+	return func(row int) int {
+		if row >= len(r.old.files) || r.old.files[row].Hidden {
+			return -1
+		}
+		if at, ok := rows[r.old.files[row].URL]; ok {
+			return at
+		}
+		return -1
+	}
 }
 
 // carryPoints copies the access points of the sources that stay.

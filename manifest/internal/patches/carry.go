@@ -3,9 +3,9 @@
 //	older snapshot    tiles     0 1 2 3      chunks 0 to 3 are compacted
 //	newer snapshot    tiles x y 0 1 2 3 z    chunks 2 to 5 are the same, so they are kept
 //
-// A chunk is unchanged if it consists of the same parts of the same variables at the same positions,
-// and is encoded in the same way. The package proves this for all chunks of an array together. If it
-// cannot, it keeps none of them.
+// Arrays and dimensions may have other names in the newer snapshot. A chunk is unchanged if it consists
+// of the same parts of the same variables at the same positions, and is encoded in the same way. The package proves this for all chunks of an array together if all
+// tiles moved alike, and else for each range of positions at which they did.
 package patches
 
 import (
@@ -16,7 +16,6 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/internal/change"
 	"varve/manifest/internal/table"
 	"varve/manifest/repo"
 	"varve/zarrjson"
@@ -25,25 +24,33 @@ import (
 // pageCache is the cache for tables that are read only once, in bytes.
 const pageCache = 8 << 20
 
-// Chunks says whether chunks that an older snapshot had merged are merged again.
-type Chunks uint8
+// Options say what a new snapshot has of an older one.
+type Options struct {
+	// Merge gives schemas the older edges along dimensions along which chunks had been merged.
+	Merge bool
+	// Kept returns the row that a source of the older snapshot has in the new one, or -1 if the source is gone or was scanned
+	// again. If it is nil, all sources must have the same rows as before, and others may follow.
+	Kept Kept
+}
 
-const (
-	// AsPlanned leaves the schemas unchanged.
-	AsPlanned Chunks = iota
-	// AsMerged gives schemas the older edges along dimensions along which chunks had been merged.
-	AsMerged
-)
+// Kept is the type of Options.Kept.
+type Kept func(row int) int
 
 // Carry adds the compacted chunks of an older snapshot to the arrays of a new one, which must not be
 // published yet. It adds only chunks that are still correct and that an array does not have already, and
 // lists their files in the new snapshot. It returns the number of rows that it added. It does not update
-// the counts of chunks.
-func Carry(ctx context.Context, repository *repo.Repository, old, now *manifest.Snapshot, chunks Chunks) (rows int64, err error) {
+// the counts of chunks. With Options.Merge it also sets the new snapshot's Merged.
+//
+// If all tiles moved alike, runs of chunks are adapted: see findDisplacement. Otherwise the chunks that are left get a new table
+// of locations: see keptRanges.
+func Carry(ctx context.Context, repository *repo.Repository, old, now *manifest.Snapshot, opts Options) (rows int64, err error) {
+	if opts.Merge {
+		now.Merged = renameMerged(old, now)
+	}
 	if !slices.ContainsFunc(old.Arrays, func(a manifest.Array) bool { return len(a.Patches) > 0 }) {
 		return 0, nil
 	}
-	c := &carrier{repo: repository, old: old, now: now, chunks: chunks, moves: map[[2]string]*move{}}
+	c := &carrier{repo: repository, old: old, now: now, opts: opts, moves: map[[2]string]*move{}}
 	if c.was, err = table.Open(old.Tables, table.InRepository(repository), table.NewCache(pageCache)); err != nil {
 		return 0, err
 	}
@@ -52,71 +59,84 @@ func Carry(ctx context.Context, repository *repo.Repository, old, now *manifest.
 		return 0, err
 	}
 	defer c.is.Close()
-	// Tiles name sources by row, so equal rows must be equal sources in both snapshots.
-	if same, err := table.Begins(ctx, c.was, c.is, false); errors.Is(err, codec.ErrCorrupt) {
-		return 0, nil // meanwhile GC removed tables of the older snapshot
-	} else if !same || err != nil {
-		return 0, err
+	if opts.Kept == nil {
+		// Tiles name sources by row, so equal rows must be equal sources in both snapshots.
+		if same, err := table.Begins(ctx, c.was, c.is, false); errors.Is(err, codec.ErrCorrupt) {
+			return 0, nil // meanwhile GC removed tables of the older snapshot
+		} else if !same || err != nil {
+			return 0, err
+		}
 	}
 	for i := range now.Arrays {
-		at := slices.IndexFunc(old.Arrays, func(a manifest.Array) bool { return a.Path == now.Arrays[i].Path })
-		if at < 0 {
+		was := former(old, &now.Arrays[i])
+		if was == nil {
 			continue
 		}
-		n, err := c.array(ctx, &old.Arrays[at], &now.Arrays[i])
+		n, err := c.array(ctx, was, &now.Arrays[i])
 		if err != nil {
 			return rows, err
 		}
 		rows += n
 	}
-	return rows, nil
+	return rows + int64(len(c.rows)), c.writeFound(ctx)
 }
 
 // carrier carries compacted chunks from one snapshot to another.
 type carrier struct {
 	repo     *repo.Repository
 	old, now *manifest.Snapshot
-	chunks   Chunks
+	opts     Options
 	was, is  *table.Reader
 	moves    map[[2]string]*move // by the IDs of the old and the new placement
+
+	// The rows and runs of a new table.
+	rows []table.Patch
+	runs []foundRun
 }
 
-// move is the displacement of the tiles of a placement.
+// move is how the tiles of a placement moved.
 type move struct {
-	by []int64 // along each of its dimensions; nil if the tiles did not all move alike
+	by     []int64     // along each of its dimensions; nil if the tiles did not all move alike
+	ranges []keptRange // where tiles moved alike, if not all did
 }
 
-// array adds the compacted chunks of one array to the new snapshot.
+// array adds the compacted chunks of one array to the new snapshot, and returns the number of rows that were adapted.
 func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int64, err error) {
-	if len(was.Patches) == 0 {
+	if len(was.Patches) == 0 || was.Placement == "" || now.Placement == "" {
 		return 0, nil
 	}
-	if was.Placement == "" || now.Placement == "" {
-		return 0, nil
-	}
-	if why, err := change.OtherReading(was, now); why != "" || err != nil {
+	if same, err := isSameReading(was, now); !same || err != nil {
 		return 0, err
+	}
+	axes := axesOf(placement(c.now, now.Placement), now)
+	if axes == nil || !slices.Equal(axes, axesOf(placement(c.old, was.Placement), was)) {
+		return 0, nil
 	}
 	m, err := c.move(ctx, was.Placement, now.Placement)
-	if err != nil || m.by == nil {
+	switch {
+	case err != nil:
 		return 0, err
+	case m.by != nil:
+		return c.adapt(ctx, was, now, axes, m.by)
+	case len(m.ranges) > 0:
+		return 0, c.find(ctx, was, now, axes[0], m.ranges)
 	}
-	dims := placement(c.now, now.Placement).Dims
+	return 0, nil
+}
+
+// adapt adds the runs of an array whose tiles all moved by the same amounts along axes.
+func (c *carrier) adapt(ctx context.Context, was, now *manifest.Array, axes []int, amounts []int64) (rows int64, err error) {
 	by := make([]int64, len(now.Dims))
-	for k, dim := range dims {
-		axis := slices.Index(now.Dims, dim)
-		if axis < 0 {
-			return 0, nil
-		}
-		by[axis] = m.by[k]
+	for k, axis := range axes {
+		by[axis] = amounts[k]
 	}
-	if c.chunks == AsMerged {
+	if c.opts.Merge {
 		if err := c.mergeAgain(was, now, by); err != nil {
 			return 0, err
 		}
 	}
 	for _, p := range was.Patches {
-		if slices.ContainsFunc(now.Patches, func(q manifest.Patched) bool { return p.Table == q.Table && p.Row == q.Row }) {
+		if hasRun(now, &p) {
 			continue
 		}
 		left, err := adaptRun(&p, was.Schema, now.Schema, by)
@@ -138,9 +158,14 @@ func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int
 	return rows, nil
 }
 
+// hasRun reports whether an array has a run already.
+func hasRun(a *manifest.Array, p *manifest.Patched) bool {
+	return slices.ContainsFunc(a.Patches, func(q manifest.Patched) bool { return p.Table == q.Table && p.Row == q.Row })
+}
+
 // mergeAgain gives a schema the edges of an older one along the axes along which chunks were merged.
 func (c *carrier) mergeAgain(was, now *manifest.Array, by []int64) error {
-	for axis, dim := range now.Dims {
+	for axis, dim := range was.Dims {
 		if lengthOf(dim, c.old.Merged) == 0 {
 			continue
 		}
@@ -208,9 +233,17 @@ func appendEdges(edges []grid.Run, d grid.Dimension, from, to int64) []grid.Run 
 // list lists the two files of a run in the new snapshot. It returns false if one of them is damaged or
 // missing.
 func (c *carrier) list(ctx context.Context, p *manifest.Patched) (bool, error) {
-	var files []manifest.Table
+	files, err := c.files(ctx, p.Table, p.File)
+	for _, t := range files {
+		List(c.now, t)
+	}
+	return len(files) > 0, err
+}
+
+// files returns files of the older snapshot, or none if one of them is damaged or missing.
+func (c *carrier) files(ctx context.Context, names ...string) (files []manifest.Table, err error) {
 	for _, t := range c.old.Tables {
-		if t.Name != p.Table && t.Name != p.File {
+		if !slices.Contains(names, t.Name) {
 			continue
 		}
 		f, err := c.repo.OpenTable(ctx, t)
@@ -218,20 +251,17 @@ func (c *carrier) list(ctx context.Context, p *manifest.Patched) (bool, error) {
 			err = f.Close()
 		}
 		if errors.Is(err, codec.ErrCorrupt) {
-			return false, nil
+			return nil, nil
 		}
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		files = append(files, t)
 	}
-	if len(files) != 2 {
-		return false, nil
+	if len(files) != len(names) {
+		return nil, nil
 	}
-	for _, t := range files {
-		List(c.now, t)
-	}
-	return true, nil
+	return files, nil
 }
 
 // List adds a table to a snapshot after the others of its kind, unless it is listed already.
@@ -256,6 +286,22 @@ func placement(s *manifest.Snapshot, id string) *manifest.PlacementTable {
 	return &s.Placements[i]
 }
 
+// axesOf returns the axes of an array along which the files of a placement are placed. It is nil if there is no such placement.
+func axesOf(p *manifest.PlacementTable, a *manifest.Array) (axes []int) {
+	if p == nil {
+		return nil
+	}
+	axes = []int{}
+	for _, dim := range p.Dims {
+		axis := slices.Index(a.Dims, dim)
+		if axis < 0 {
+			return nil
+		}
+		axes = append(axes, axis)
+	}
+	return axes
+}
+
 // move compares two placements, once for all arrays that have them.
 func (c *carrier) move(ctx context.Context, old, now string) (*move, error) {
 	key := [2]string{old, now}
@@ -263,17 +309,21 @@ func (c *carrier) move(ctx context.Context, old, now string) (*move, error) {
 		return m, nil
 	}
 	m := &move{}
-	a, b := placement(c.old, old), placement(c.now, now)
-	if a != nil && b != nil && slices.Equal(a.Dims, b.Dims) {
-		was, err := c.was.Placement(ctx, *a)
-		if err != nil {
-			return nil, err
-		}
-		is, err := c.is.Placement(ctx, *b)
-		if err != nil {
-			return nil, err
-		}
+	was, err := c.was.Placement(ctx, *placement(c.old, old))
+	if err != nil {
+		return nil, err
+	}
+	is, err := c.is.Placement(ctx, *placement(c.now, now))
+	if err != nil {
+		return nil, err
+	}
+	kept := c.opts.Kept
+	if kept == nil {
 		m.by = findDisplacement(was.Tiles, is.Tiles)
+		kept = func(row int) int { return row }
+	}
+	if m.by == nil && len(was.Dims) > 0 {
+		m.ranges = keptRanges(was.Tiles, is.Tiles, kept)
 	}
 	c.moves[key] = m
 	return m, nil

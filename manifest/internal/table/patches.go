@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 
@@ -73,6 +74,31 @@ func (r *Reader) Patch(ctx context.Context, run *manifest.Patched, chunk int64) 
 		}
 	}
 	return p, false, nil
+}
+
+// Patches yields the chunks of a run in the order of their numbers.
+func (r *Reader) Patches(ctx context.Context, run *manifest.Patched) iter.Seq2[Patch, error] {
+	return func(yield func(Patch, error) bool) {
+		s, err := r.byName(ctx, manifest.Patches, run.Table)
+		if err == nil && (run.Row < 0 || run.Rows < 0 || run.Rows > s.rows || run.Row > s.rows-run.Rows) {
+			err = s.damaged(fmt.Errorf("a run has %d rows from row %d on, but the table has %d", run.Rows, run.Row, s.rows))
+		}
+		for row := run.Row; err == nil && row < run.Row+run.Rows; {
+			var page *patchPage
+			if page, err = s.patchPage(row); err != nil {
+				break
+			}
+			for ; row < min(run.Row+run.Rows, page.first+int64(len(page.rows))); row++ {
+				if !yield(page.rows[row-page.first], nil) {
+					return
+				}
+			}
+			err = ctx.Err()
+		}
+		if err != nil {
+			yield(Patch{}, err)
+		}
+	}
 }
 
 func (s *section) patchPage(row int64) (*patchPage, error) {
