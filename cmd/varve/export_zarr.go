@@ -153,7 +153,7 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 		Conventions conventionsJSON `json:"conventions"`
 	}{args[1], r.Arrays, r.Verbatim, r.Inner, r.Encoded, r.Missing, r.Resumed, r.Bytes, r.Appended, extensionsOf(r), conventionsOf(r.Description)}
 	return opts.print(out, doc, fmt.Sprintf("%s: %s: %s copied verbatim%s, %s re-encoded, %s missing (fill value), %s\n%s", args[1], plural(int64(r.Arrays), "array", "arrays"),
-		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes), opts.describe(r))+describeConventions(opts.Conventions, r.Description)+describePadded(s, opts.padded))
+		plural(r.Verbatim, "chunk", "chunks"), within, report.Thousands(r.Encoded), report.Thousands(r.Missing), report.Size(r.Bytes), opts.describe(r))+opts.describeConventions(r)+describePadded(s, opts.padded))
 }
 
 // extension is a part of a copied array that is outside Zarr's core specification.
@@ -168,6 +168,14 @@ func extensionsOf(r *zarr.Result) (out []extension) {
 		out = append(out, extension(e))
 	}
 	return out
+}
+
+// describeConventions says what the conventions describe in a complete copy.
+func (o *exportZarrOptions) describeConventions(r *zarr.Result) string {
+	if !o.slice.IsWhole() {
+		return ""
+	}
+	return describeConventions(o.Conventions, r.Description)
 }
 
 // describe lists what clients with core features only cannot read, if the copy is made for them.

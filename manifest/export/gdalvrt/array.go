@@ -163,6 +163,9 @@ func (w *writer) filename(url string) (name string, isRelative bool, err error) 
 	if !utf8.ValidString(url) {
 		return "", false, omit("the name %q is not UTF-8", url)
 	}
+	if source.IsPacked(url) {
+		return "", false, omit("%s is in a compressed file or an archive", source.Shown(url))
+	}
 	if local, err := source.LocalPath(url); err == nil {
 		if w.opts.Folder == "" {
 			return local, false, nil

@@ -234,7 +234,7 @@ func TestXML(t *testing.T) {
 func TestFilename(t *testing.T) {
 	for url, want := range map[string]string{
 		"/archive/a.nc": "/archive/a.nc", "https://host/a.nc": "/vsicurl/https://host/a.nc", "s3://bucket/a b.nc": "/vsis3/bucket/a b.nc",
-		"gs://bucket/a.nc": "/vsigs/bucket/a.nc", "az://container/a.nc": "/vsiaz/container/a.nc", "ftp://host/a.nc": "",
+		"gs://bucket/a.nc": "/vsigs/bucket/a.nc", "az://container/a.nc": "/vsiaz/container/a.nc", "ftp://host/a.nc": "", "/archive/a.nc.gz|gzip:": "", "s3://bucket/a.zip|zip:a.nc": "",
 	} {
 		w := &writer{opts: &Options{}}
 		if name, isRelative, err := w.filename(url); name != want || isRelative || (err != nil) != (want == "") {
