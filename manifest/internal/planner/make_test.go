@@ -288,18 +288,11 @@ func triedPlan(files []*manifest.File, opts *plan.Options) (*Plan, []Request, er
 // planAnswered calls newPlan until it requests no more values. It answers requests with values that differ between
 // files.
 func planAnswered(files []*manifest.File, opts *plan.Options) (*Plan, error) {
-	p, _, err := planReading(files, opts)
-	return p, err
-}
-
-// planReading is like planAnswered, and also returns all values that were requested.
-func planReading(files []*manifest.File, opts *plan.Options) (p *Plan, reads []Request, err error) {
 	for {
 		p, requests, err := newPlan(files, opts)
 		if len(requests) == 0 {
-			return p, reads, err
+			return p, err
 		}
-		reads = append(reads, requests...)
 		for _, r := range requests {
 			answerDifferent(files, r)
 		}
