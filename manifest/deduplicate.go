@@ -73,15 +73,16 @@ func (v *Variable) shareParts(like *Variable) {
 // Shared deduplicates the parts of scans that have IDs and are often equal in many files: headers and their
 // variables, group attributes, and values. It is not safe for concurrent use.
 type Shared struct {
-	headers map[string]*FileHeader
-	groups  map[string]*GroupAttributes
-	values  map[string]*Values
-	files   fileHeaders
+	headers   map[string]*FileHeader
+	groups    map[string]*FileGroups
+	values    map[string]*Values
+	ofHeaders fileHeaders
+	ofGroups  fileGroups
 }
 
 // NewShared returns an empty Shared.
 func NewShared() *Shared {
-	return &Shared{headers: map[string]*FileHeader{}, groups: map[string]*GroupAttributes{}, values: map[string]*Values{}}
+	return &Shared{headers: map[string]*FileHeader{}, groups: map[string]*FileGroups{}, values: map[string]*Values{}}
 }
 
 // Header returns the FileHeader of a header with an ID. Headers with equal IDs have the same one. If no earlier header has
@@ -89,31 +90,29 @@ func NewShared() *Shared {
 func (s *Shared) Header(h *Header, ready func()) *FileHeader {
 	known := s.headers[h.ID]
 	if known == nil {
-		known = s.files.share(h, ready)
+		known = s.ofHeaders.share(h, ready)
 		s.headers[known.ID] = known
 	}
 	return known
 }
 
-// Groups returns earlier group attributes with the ID of g, or g itself if there are none. It calls ready,
-// unless that is nil, before it remembers g.
-func (s *Shared) Groups(g *GroupAttributes, ready func()) *GroupAttributes {
-	return findOrAdd(s.groups, g.ID, g, ready)
+// Groups returns the FileGroups of group attributes with an ID. Attributes with equal IDs have the same one. If no earlier
+// attributes have the form of g, it keeps g, and calls ready before that, unless ready is nil.
+func (s *Shared) Groups(g *GroupAttributes, ready func()) *FileGroups {
+	known := s.groups[g.ID]
+	if known == nil {
+		known = s.ofGroups.share(g, ready)
+		s.groups[known.ID] = known
+	}
+	return known
 }
 
 // Values returns earlier values with the ID of v, or v itself if there are none.
-func (s *Shared) Values(v *Values) *Values { return findOrAdd(s.values, v.ID, v, nil) }
-
-// findOrAdd returns the value in known with this ID. If there is none, it calls ready, unless that is nil,
-// then adds v and returns it.
-func findOrAdd[T any](known map[string]*T, id string, v *T, ready func()) *T {
-	if same := known[id]; same != nil {
+func (s *Shared) Values(v *Values) *Values {
+	if same := s.values[v.ID]; same != nil {
 		return same
 	}
-	if ready != nil {
-		ready()
-	}
-	known[id] = v
+	s.values[v.ID] = v
 	return v
 }
 

@@ -115,9 +115,12 @@ func (h *FileHeader) Find(path string) int { return h.like.Find(path) }
 func (h *FileHeader) MarshalJSON() ([]byte, error) { return h.Expand().MarshalJSON() }
 
 // ownValues yields the index of each variable that differs from that of Like, and its values.
-func (h *FileHeader) ownValues() iter.Seq2[int, string] {
+func (h *FileHeader) ownValues() iter.Seq2[int, string] { return ownLists(h.own) }
+
+// ownLists yields the index and the values of each list of which appendOwn has appended values.
+func ownLists(own string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
-		for at, rest := 0, h.own; rest != ""; {
+		for at, rest := 0, own; rest != ""; {
 			var skipped uint64
 			skipped, rest = cutUvarint(rest)
 			at += int(skipped)
@@ -129,20 +132,21 @@ func (h *FileHeader) ownValues() iter.Seq2[int, string] {
 	}
 }
 
-// appendOwn appends the values of attributes of h that differ from those of like, which has the same form. Variables
-// without such values have no part in it. All numbers are varints:
+// appendOwn appends the values of n lists of attributes that differ from those of lists of the same form. Lists without
+// such values have no part in it. All numbers are varints:
 //
-//	variable, minus the one before    length of the rest
+//	list, minus the one before        length of the rest
 //	attribute, minus the one before   length of its value, and the value
-//	…                                 further attributes of the variable
-func appendOwn(dst []byte, h, like *Header) []byte {
+//	…                                 further attributes of the list
+func appendOwn(dst []byte, n int, lists, like func(i int) []Attribute) []byte {
 	last := 0
 	var values, value []byte
-	for i, v := range h.Variables {
+	for i := range n {
 		values = values[:0]
 		lastAttribute := 0
-		for k := range v.Attributes {
-			if a, b := &v.Attributes[k], &like.Variables[i].Attributes[k]; !a.hasValueOf(b) {
+		all, others := lists(i), like(i)
+		for k := range all {
+			if a, b := &all[k], &others[k]; !a.hasValueOf(b) {
 				values = binary.AppendUvarint(values, uint64(k-lastAttribute))
 				value = a.appendValue(value[:0])
 				values = appendBytes(values, value)
@@ -160,16 +164,22 @@ func appendOwn(dst []byte, h, like *Header) []byte {
 // with returns the variable with other values of attributes.
 func (v *Variable) with(own string) *Variable {
 	out := *v
-	out.Attributes = append([]Attribute(nil), v.Attributes...)
+	out.Attributes = withOwn(v.Attributes, own)
+	return &out
+}
+
+// withOwn returns a copy of a list of attributes with other values.
+func withOwn(like []Attribute, own string) []Attribute {
+	list := append([]Attribute(nil), like...)
 	for at := 0; own != ""; {
 		var skipped uint64
 		skipped, own = cutUvarint(own)
 		at += int(skipped)
 		var value string
 		value, own = cutText(own)
-		out.Attributes[at].setValue(value)
+		list[at].setValue(value)
 	}
-	return &out
+	return list
 }
 
 // hasValueOf reports whether two attributes of the same form have the same value.
@@ -235,17 +245,24 @@ func formOf(h *Header, scratch *[]byte) form {
 	key := h.appendDimensions((*scratch)[:0])
 	for _, v := range h.Variables {
 		key = v.appendElements(appendText(key, v.Path))
-		key = binary.AppendUvarint(key, uint64(len(v.Attributes)))
-		for i := range v.Attributes {
-			a := &v.Attributes[i]
-			key = appendType(appendText(key, a.Name), a.Type)
-			key = appendText(appendFlags(key, a.Scalar, a.JSON != ""), a.Unreadable)
-		}
-		key = v.appendStored(key)
+		key = v.appendStored(appendForm(key, v.Attributes))
 	}
 	*scratch = key
 	return sha256.Sum256(key)
 }
+
+// appendForm appends everything in a list of attributes except the values.
+func appendForm(key []byte, list []Attribute) []byte {
+	key = binary.AppendUvarint(key, uint64(len(list)))
+	for i := range list {
+		a := &list[i]
+		key = appendType(appendText(key, a.Name), a.Type)
+		key = appendText(appendFlags(key, a.Scalar, a.JSON != ""), a.Unreadable)
+	}
+	return key
+}
+
+func (h *Header) attributesOf(i int) []Attribute { return h.Variables[i].Attributes }
 
 // fileHeaders makes FileHeaders that share memory. The zero value is ready. It is not safe for concurrent use.
 type fileHeaders struct {
@@ -270,6 +287,6 @@ func (f *fileHeaders) share(h *Header, ready func()) *FileHeader {
 		f.byForm[key] = h
 		return &FileHeader{ID: h.ID, like: h}
 	}
-	f.scratch = appendOwn(f.scratch[:0], h, like)
+	f.scratch = appendOwn(f.scratch[:0], len(h.Variables), h.attributesOf, like.attributesOf)
 	return &FileHeader{ID: h.ID, like: like, own: string(f.scratch)}
 }

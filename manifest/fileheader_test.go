@@ -69,3 +69,25 @@ func TestFileHeaders(t *testing.T) {
 		t.Errorf("500 headers of 10 forms share %d headers, want 10", len(likes))
 	}
 }
+
+// TestFileGroups: FileGroups have the content of their attributes, however many share memory.
+func TestFileGroups(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	shared := manifest.NewShared()
+	for range 200 {
+		g := &manifest.GroupAttributes{}
+		for i, v := range randomHeader(rng).Variables {
+			g.Groups = append(g.Groups, manifest.Group{Path: fmt.Sprint("/g", i%2), Attributes: v.Attributes})
+		}
+		g.SetID()
+		want := *g
+		want.Groups = slices.Clone(g.Groups)
+		for i := range want.Groups {
+			want.Groups[i].Attributes = slices.Clone(g.Groups[i].Attributes)
+		}
+		got := shared.Groups(g, nil)
+		if !reflect.DeepEqual(got.Expand(), &want) || got.ID != want.ID {
+			t.Fatalf("got  %+v\nwant %+v", got.Expand(), want)
+		}
+	}
+}

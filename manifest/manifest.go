@@ -61,7 +61,7 @@ func (s Source) Identity() source.Identity {
 type File struct {
 	Source
 	Header *FileHeader
-	Groups *GroupAttributes
+	Groups *FileGroups
 	// Values has one entry for each variable of Header: the values that were read, or nil.
 	Values []*Values
 	// Parts maps the index of a variable of Header to the boxes of that variable whose values are in other

@@ -286,7 +286,7 @@ func (r *repair) candidates(ctx context.Context, t manifest.Table) []func(io.Wri
 		}
 		return []func(io.Writer) error{func(w io.Writer) error { return writeLeft(ctx, table.NewHeaders(w), headers, r.known.Header) }}
 	case manifest.Groups:
-		groups := map[string]*manifest.GroupAttributes{}
+		groups := map[string]*manifest.FileGroups{}
 		for _, f := range r.files {
 			groups[f.Groups.ID] = f.Groups
 		}

@@ -288,7 +288,7 @@ func (t *tables) takeEarly(ctx context.Context, c *content) error {
 }
 
 func (t *tables) writeHeaders(ctx context.Context, c *content) error {
-	headers, groups := map[string]*manifest.FileHeader{}, map[string]*manifest.GroupAttributes{}
+	headers, groups := map[string]*manifest.FileHeader{}, map[string]*manifest.FileGroups{}
 	for _, f := range c.files {
 		headers[f.Header.ID], groups[f.Groups.ID] = f.Header, f.Groups
 	}

@@ -31,7 +31,7 @@ func (x *interner) header(h *manifest.Header) *manifest.FileHeader {
 }
 
 // groups stores attributes. It copies their bytes: see own.
-func (x *interner) groups(list []manifest.Group) *manifest.GroupAttributes {
+func (x *interner) groups(list []manifest.Group) *manifest.FileGroups {
 	g := &manifest.GroupAttributes{Groups: list}
 	g.SetID()
 	x.mu.Lock()

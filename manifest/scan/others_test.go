@@ -233,9 +233,9 @@ func TestLinks(t *testing.T) {
 	if a := manifest.Lookup(names, "shows"); a == nil || !slices.Equal(a.Texts, []string{"/scan/image"}) || !strings.Contains(manifest.Lookup(names, "lost").Unreadable, "refers to /outside") {
 		t.Errorf("attributes %+v", names)
 	}
-	g := slices.IndexFunc(f.Groups.Groups, func(g manifest.Group) bool { return g.Path == "/scan" })
-	if g < 0 || manifest.Lookup(f.Groups.Groups[g].Attributes, "made_by") == nil {
-		t.Errorf("groups %+v", f.Groups.Groups)
+	g := slices.IndexFunc(f.Groups.Expand().Groups, func(g manifest.Group) bool { return g.Path == "/scan" })
+	if g < 0 || manifest.Lookup(f.Groups.Expand().Groups[g].Attributes, "made_by") == nil {
+		t.Errorf("groups %+v", f.Groups.Expand().Groups)
 	}
 	if n := f.Header.Len(); n != 22 {
 		t.Errorf("%d variables", n)

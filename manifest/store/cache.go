@@ -139,9 +139,13 @@ func (c *cache) add(k key, e codec.Elems) {
 	}
 }
 
-// sizeOf returns the memory that elements take, in bytes.
+// entryBytes is about the memory of an entry beside its elements: the entry itself, its place in the list, and that in
+// the map. Chunks of a few bytes are common: an index has many, and so has an array with one value for each file.
+const entryBytes = 320
+
+// sizeOf returns the memory that the entry of elements takes, in bytes.
 func sizeOf(e codec.Elems) int64 {
-	n := int64(cap(e.Fixed)) + 128
+	n := int64(cap(e.Fixed)) + entryBytes
 	for _, v := range e.Var {
 		n += 24 + int64(len(v))
 	}

@@ -18,7 +18,7 @@ type generation struct {
 	n      atomic.Int64
 }
 
-// mostFits is the number of values of one cache. A fit keeps its header in memory, which takes up to 50 KB.
+// mostFits is the number of values of one cache. A fit takes some kilobytes.
 const mostFits = 512
 
 func (c *bounded[K, V]) load(key K) (v V, ok bool) {

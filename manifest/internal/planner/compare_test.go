@@ -86,7 +86,7 @@ func TestGridInItsOwnFile(t *testing.T) {
 		"a cell area outside": {func(m *maker) {
 			data(m)
 			for _, f := range m.files {
-				f.Groups = external
+				f.Groups = manifest.NewFileGroups(external)
 			}
 			m.file("areas", cube("area", "cell", []int64{7}, []int64{7}))
 		}, false},

@@ -25,8 +25,8 @@ func (p *arrangement) comparing(a *array) *comparison {
 	for i, m := range a.members {
 		c.means[i] = p.survey.classes[m.class].meaning(m.at)
 		c.alike = c.alike && slices.IsSorted(m.axes)
-		for _, v := range p.survey.variants(m.class, m.at) {
-			c.alike = c.alike && coord.SameMeaning(p.survey.inFile(m.class, m.at, c.means[i], v.files[0]), c.means[0])
+		for files := range p.survey.variants(m.class, m.at) {
+			c.alike = c.alike && coord.SameMeaning(p.survey.inFile(m.class, m.at, c.means[i], files[0]), c.means[0])
 		}
 	}
 	c.units = !c.alike && c.unitsDiffer()

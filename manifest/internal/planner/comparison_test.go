@@ -212,7 +212,7 @@ func TestVariableWithPathOfGroup(t *testing.T) {
 		m := newMaker()
 		m.day("a", 0, 2, coords("g", "g", float64s, 1, 2, 3))
 		if group == "group of attributes" {
-			m.day("b", 2, 2).Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/"}, {Path: "/g"}}}
+			m.day("b", 2, 2).Groups = manifest.NewFileGroups(&manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/"}, {Path: "/g"}}})
 		} else {
 			m.day("b", 2, 2, cube("g/u", "time", []int64{2}, []int64{2}))
 		}

@@ -68,11 +68,11 @@ func TestExtendRefuses(t *testing.T) {
 			m.file("c", w, lat(), lon(), cube("t", "time lat lon", m64(4, 3, 4), m64(4, 3, 4)))
 		}},
 		{"an attribute with another value", false, func(m *maker) {
-			m.day("c", 8, 4).Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{textAttribute("title", "u")}}}}
+			m.day("c", 8, 4).Groups = manifest.NewFileGroups(&manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{textAttribute("title", "u")}}}})
 		}},
 		{"other values of an attribute that differed before", true, func(m *maker) {
 			f := m.day("c", 8, 4)
-			f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: append(f.Groups.Groups[0].Attributes, textAttribute("history", "c"))}}}
+			f.Groups = manifest.NewFileGroups(&manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: append(f.Groups.Expand().Groups[0].Attributes, textAttribute("history", "c"))}}})
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,12 +80,12 @@ func TestExtendRefuses(t *testing.T) {
 			c.make(m)
 			for i, f := range m.files {
 				attributes := []manifest.Attribute{textAttribute("title", "t"), textAttribute("history", fmt.Sprint(i))}
-				if i < 2 || f.Groups.Groups[0].Attributes == nil {
-					f.Groups = &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: attributes}}}
+				if i < 2 || f.Groups.Expand().Groups[0].Attributes == nil {
+					f.Groups = manifest.NewFileGroups(&manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: attributes}}})
 				}
 			}
 			if c.name == "other values of an attribute that differed before" {
-				m.files[2].Groups.Groups[0].Attributes = []manifest.Attribute{textAttribute("title", "t"), textAttribute("history", "other")}
+				m.files[2].Groups.Expand().Groups[0].Attributes = []manifest.Attribute{textAttribute("title", "t"), textAttribute("history", "other")}
 			}
 			base, _, err := newPlan(m.files[:2], nil)
 			if err != nil {

@@ -155,7 +155,7 @@ func (p *survey) joinReferences(sets sets, owner map[string]int) {
 				}
 			}
 		}
-		var last *manifest.GroupAttributes
+		var last *manifest.FileGroups
 		for _, f := range c.files {
 			// Most files of a class have equal group attributes.
 			if p.env.files[f].Groups == last {

@@ -103,7 +103,7 @@ func (p *declaration) mergeGroups() map[string]*merged {
 	groups := map[string]*merged{}
 	renamer, drop := p.env.renamer(), attributePatterns(p.env.opts)
 	for _, g := range p.differentGroups() {
-		for _, group := range g.Groups {
+		for _, group := range g.Expand().Groups {
 			at, ok := renamer.GroupPath(group.Path)
 			if !ok {
 				continue
@@ -134,8 +134,8 @@ func (p *declaration) mergeGroups() map[string]*merged {
 }
 
 // differentGroups returns the groups of files. Files that share their groups provide them once.
-func (p *declaration) differentGroups() (list []*manifest.GroupAttributes) {
-	known := map[*manifest.GroupAttributes]bool{}
+func (p *declaration) differentGroups() (list []*manifest.FileGroups) {
+	known := map[*manifest.FileGroups]bool{}
 	for _, f := range p.arrangement.inRank() {
 		if g := p.env.files[f].Groups; g != nil && !known[g] {
 			known[g] = true

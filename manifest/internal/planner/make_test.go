@@ -139,7 +139,7 @@ func words(name, dims string, list ...string) wanted {
 func (m *maker) file(name string, vars ...wanted) *manifest.File {
 	h := &manifest.Header{}
 	seen := map[string]bool{}
-	f := &manifest.File{Source: manifest.Source{URL: "/archive/" + name}, Groups: &manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/"}}}}
+	f := &manifest.File{Source: manifest.Source{URL: "/archive/" + name}, Groups: manifest.NewFileGroups(&manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/"}}})}
 	for _, w := range vars {
 		h.Variables = append(h.Variables, &w.v)
 		for k, d := range w.v.Dims {

@@ -157,7 +157,7 @@ func (p *alignment) stepTexts(n *plan.NewDim, among func(class int32) bool) (ste
 		case pattern != nil:
 			s, ok = newdim.Match(pattern, file.URL)
 		case n.Attribute != "":
-			s, ok = newdim.OfAttribute(file.Groups, n.Attribute)
+			s, ok = newdim.OfAttribute(groupsIn(file), n.Attribute)
 		case n.Values != nil:
 			s = newdim.OfText(n.Values[at])
 		}

@@ -74,14 +74,12 @@ func (p *declaration) addRepacked(a *array, f *declared, conversions []*convert.
 	if conversions == nil {
 		return // nothing is repacked
 	}
-	for i, shares := range f.of {
-		for _, s := range shares {
-			if !conversions[s.member].Repacks() {
-				continue
-			}
-			for _, file := range s.files {
-				p.out.Repacked = append(p.out.Repacked, Repacked{a.path, int(file), all[i].at, conversions[s.member], naming.Matches(p.env.opts.RepackLossy, a.path)})
-			}
+	for _, s := range f.shares {
+		if !conversions[s.member].Repacks() {
+			continue
+		}
+		for _, file := range s.files {
+			p.out.Repacked = append(p.out.Repacked, Repacked{a.path, int(file), all[s.of].at, conversions[s.member], naming.Matches(p.env.opts.RepackLossy, a.path)})
 		}
 	}
 }

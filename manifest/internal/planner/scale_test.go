@@ -100,7 +100,7 @@ func TestCostIsLinear(t *testing.T) {
 				list = append(list, textAttribute(fmt.Sprintf("a%d", i), "text"))
 			}
 			for day := range 2 {
-				m.day(fmt.Sprint(day), day, 1).Groups.Groups[0].Attributes = list
+				m.day(fmt.Sprint(day), day, 1).Groups.Expand().Groups[0].Attributes = list
 			}
 		},
 	} {

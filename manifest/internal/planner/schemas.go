@@ -178,23 +178,30 @@ func (d *decided) decide() {
 // equal variables are merged, because an archive may have a million members and one variable.
 type declared struct {
 	members []schema.Member
-	firsts  []int32   // for each of members, its first file
-	of      [][]share // for each member of the array, the members that its files have
+	firsts  []int32 // for each of members, its first file
+	shares  []share // sorted by members of the array
 }
 
-// share is a part of the files of one member of an array.
+// share is a part of the files of one member of an array: they have equal variables.
 type share struct {
-	member int // index in declared.members
+	of     int32 // index of the member of the array
+	member int32 // index in declared.members
 	files  []int32
 }
 
-// all reports for each member of the array whether something is true for all of its files.
-func (f *declared) all(is []bool) []bool {
-	all := make([]bool, len(f.of))
-	for i, shares := range f.of {
-		all[i] = !slices.ContainsFunc(shares, func(s share) bool { return !is[s.member] })
+// all reports for each of n members of the array whether something is true for all of its files.
+func (f *declared) all(n int, is []bool) []bool {
+	all := slices.Repeat([]bool{true}, n)
+	for _, s := range f.shares {
+		all[s.of] = all[s.of] && is[s.member]
 	}
 	return all
+}
+
+// first returns the index in members of the first files of a member of the array.
+func (f *declared) first(of int) int32 {
+	i, _ := slices.BinarySearchFunc(f.shares, int32(of), func(s share, of int32) int { return int(s.of - of) })
+	return f.shares[i].member
 }
 
 // declare completes the schema of an array with its chunk grid, and adds the array to the plan. It
@@ -211,7 +218,7 @@ func (p *declaration) declare(a *array, d *decided) error {
 	if got == nil {
 		return nil
 	}
-	kept := f.all(got.Kept)
+	kept := f.all(len(a.members)+len(a.parts), got.Kept)
 	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: a.allDims()}
 	out.Calibrated = p.calibrated && p.noteCalibrated(a, got)
 	shape := p.alignment.shapeOf(a)
@@ -297,11 +304,12 @@ func (p *declaration) membersFor(a *array) *declared {
 	f := &declared{}
 	byVariable, byKey := map[*manifest.Variable]int{}, map[[sha256.Size]byte]int{}
 	all := a.all()
-	for _, m := range all {
-		asInClass := p.survey.newNames(m.class, p.survey.meaningOf(a, &m))
-		var shares []share
-		for _, part := range p.survey.variants(m.class, m.at) {
-			v := p.survey.inFile(m.class, m.at, asInClass, part.files[0])
+	f.shares = make([]share, 0, len(all))
+	for i := range all {
+		m := &all[i]
+		asInClass := p.survey.newNames(m.class, p.survey.meaningOf(a, m))
+		for files := range p.survey.variants(m.class, m.at) {
+			v := p.survey.inFile(m.class, m.at, asInClass, files[0])
 			k, ok := byVariable[v] // headers share equal variables
 			if !ok {
 				var key [sha256.Size]byte
@@ -319,16 +327,15 @@ func (p *declaration) membersFor(a *array) *declared {
 					byVariable[v] = k
 				}
 			}
-			shares = append(shares, share{k, part.files})
-			files := p.weightOf(m.class, part.files)
-			f.members[k].Files += files
-			f.members[k].Bytes += files * coord.ElementsOf(m.v) * int64(max(m.v.Type.Size, 1))
-			first := p.firstOf(m.class, part.files)
+			f.shares = append(f.shares, share{int32(i), int32(k), files})
+			weight := p.weightOf(m.class, files)
+			f.members[k].Files += weight
+			f.members[k].Bytes += weight * coord.ElementsOf(m.v) * int64(max(m.v.Type.Size, 1))
+			first := p.firstOf(m.class, files)
 			if f.firsts[k] < 0 || p.arrangement.rank[first] < p.arrangement.rank[f.firsts[k]] {
 				f.firsts[k] = first
 			}
 		}
-		f.of = append(f.of, shares)
 	}
 	for k := range f.members {
 		f.members[k].First = p.env.files[f.firsts[k]].URL
@@ -358,11 +365,9 @@ func (p *arrangement) namesOf(f *declared, members []int) report.Files {
 		wanted[k] = true
 	}
 	var files []int32
-	for _, shares := range f.of {
-		for _, s := range shares {
-			if wanted[s.member] {
-				files = append(files, s.files...)
-			}
+	for _, s := range f.shares {
+		if wanted[s.member] {
+			files = append(files, s.files...)
 		}
 	}
 	return p.env.fileSet(files)
@@ -406,10 +411,8 @@ func (f *declared) sort(rank []int32) {
 	for i, k := range order {
 		at[k], members[i], firsts[i] = i, f.members[k], f.firsts[k]
 	}
-	for _, shares := range f.of {
-		for i := range shares {
-			shares[i].member = at[shares[i].member]
-		}
+	for i := range f.shares {
+		f.shares[i].member = int32(at[f.shares[i].member])
 	}
 	f.members, f.firsts = members, firsts
 }
@@ -517,8 +520,8 @@ func (p *survey) codecFrom(a *array, f *declared) int {
 	if i < 0 {
 		return 0
 	}
-	at := slices.IndexFunc(f.of[i], func(s share) bool { return slices.Contains(s.files, file) })
-	return f.of[i][at].member + 1
+	at := slices.IndexFunc(f.shares, func(s share) bool { return int(s.of) == i && slices.Contains(s.files, file) })
+	return int(f.shares[at].member) + 1
 }
 
 // chosen returns the index of the member whose codecs and chunks the user wants, and the file, or -1.

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/binary"
+	"iter"
 	"slices"
 
 	"varve/manifest"
@@ -105,7 +106,7 @@ func (c *class) addDifferences(h *manifest.FileHeader) {
 
 // differences yields the values in which two headers with the same Like differ. Value is that of h, or "" if it has
 // that of Like.
-func differences(h, from *manifest.FileHeader) func(yield func(manifest.Difference) bool) {
+func differences(h, from *manifest.FileHeader) iter.Seq[manifest.Difference] {
 	return func(yield func(manifest.Difference) bool) {
 		others := slices.Collect(from.Differences())
 		before := func(d, e manifest.Difference) bool {
@@ -138,28 +139,32 @@ func differences(h, from *manifest.FileHeader) func(yield func(manifest.Differen
 	}
 }
 
-// variant is a variable of some files of a class: they have the same attributes.
-type variant struct{ files []int32 }
-
-// variants groups the files of a class by the attributes of a variable, in the order of their first files.
-func (p *survey) variants(class int32, at int) []variant {
-	c := p.classes[class]
-	if !c.varies(at) {
-		return []variant{{files: c.files}}
-	}
-	var list []variant
-	known := map[string]int{}
-	for _, f := range c.files {
-		own := p.env.files[f].Header.Own(at)
-		i, ok := known[own]
-		if !ok {
-			i = len(list)
-			known[own] = i
-			list = append(list, variant{})
+// variants yields the files of a class in groups that have equal attributes of a variable, in the order of their first files.
+func (p *survey) variants(class int32, at int) iter.Seq[[]int32] {
+	return func(yield func([]int32) bool) {
+		c := p.classes[class]
+		if !c.varies(at) {
+			yield(c.files)
+			return
 		}
-		list[i].files = append(list[i].files, f)
+		var list [][]int32
+		known := map[string]int{}
+		for _, f := range c.files {
+			own := p.env.files[f].Header.Own(at)
+			i, ok := known[own]
+			if !ok {
+				i = len(list)
+				known[own] = i
+				list = append(list, nil)
+			}
+			list[i] = append(list[i], f)
+		}
+		for _, files := range list {
+			if !yield(files) {
+				return
+			}
+		}
 	}
-	return list
 }
 
 // inFile returns a variable, which was made from variable `at` of a class, with the attributes that it has in a file of

@@ -64,7 +64,7 @@ func FuzzTable(f *testing.F) {
 
 // FuzzPart reads damaged parts.
 func FuzzPart(f *testing.F) {
-	f.Add(writePart(f, []*manifest.File{{Header: manifest.NewFileHeader(testHeader(3)), Groups: testGroups(1), Values: make([]*manifest.Values, 2)}},
+	f.Add(writePart(f, []*manifest.File{{Header: manifest.NewFileHeader(testHeader(3)), Groups: manifest.NewFileGroups(testGroups(1)), Values: make([]*manifest.Values, 2)}},
 		[]manifest.Ref{{Offset: 1, Size: 2}, {Offset: 3, Size: 4}}, [][]byte{[]byte("x")}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = bytes.Clone(data)

@@ -22,7 +22,7 @@ func everyKind(t testing.TB) map[manifest.TableKind][]byte {
 		manifest.Refs:    writeRefs(t, rng, randomRefs(rng, 40)),
 		manifest.Sources: write(t, start(NewSources), randomSource(rng, 0), randomSource(rng, 1), randomSource(rng, 2), randomSource(rng, 3)),
 		manifest.Headers: write(t, start(NewHeaders), fileHeaders(testHeader(3))...),
-		manifest.Groups:  write(t, start(NewGroups), testGroups(3)),
+		manifest.Groups:  write(t, start(NewGroups), manifest.NewFileGroups(testGroups(3))),
 		manifest.ValueOf: write(t, start(NewValues), testValues(rng, 5)...),
 		manifest.Blobs:   write(t, start(NewInline), []byte("a"), []byte("bb"), bytes.Repeat([]byte("c"), 300)),
 		manifest.Tiles: write(t, func(b *bytes.Buffer) *Writer[manifest.Tile] { return NewTiles(b, 1) },

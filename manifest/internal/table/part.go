@@ -80,7 +80,7 @@ func (w *PartWriter) NextInline() int64 { return w.inline.Rows() }
 
 // Close writes the files and their headers, groups and values, each once, and the sources that were left out.
 func (w *PartWriter) Close(files []*manifest.File, skipped []manifest.Skipped) error {
-	headers, groups, values := map[string]*manifest.FileHeader{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
+	headers, groups, values := map[string]*manifest.FileHeader{}, map[string]*manifest.FileGroups{}, map[string]*manifest.Values{}
 	sources := sourcesIn(w.builder(manifest.Sources, unmovedColumns))
 	for _, f := range files {
 		if f.Header != nil {
@@ -229,7 +229,7 @@ func (r *Reader) Files(ctx context.Context, shared *manifest.Shared) ([]*manifes
 	if err != nil {
 		return nil, err
 	}
-	groups, err := byID(r.ScanGroups(ctx), func(g *manifest.GroupAttributes) (string, *manifest.GroupAttributes) {
+	groups, err := byID(r.ScanGroups(ctx), func(g *manifest.GroupAttributes) (string, *manifest.FileGroups) {
 		return g.ID, shared.Groups(g, nil)
 	})
 	if err != nil {
@@ -256,7 +256,7 @@ func (r *Reader) Files(ctx context.Context, shared *manifest.Shared) ([]*manifes
 // FilesAt returns the sources in some rows, with their headers, groups and values. Its cost does not depend on the
 // number of other sources.
 func (r *Reader) FilesAt(ctx context.Context, rows []int64) ([]*manifest.File, error) {
-	headers, groups, values := map[string]*manifest.FileHeader{}, map[string]*manifest.GroupAttributes{}, map[string]*manifest.Values{}
+	headers, groups, values := map[string]*manifest.FileHeader{}, map[string]*manifest.FileGroups{}, map[string]*manifest.Values{}
 	shared := manifest.NewShared()
 	header := func(ctx context.Context, id string) (*manifest.FileHeader, error) {
 		h, err := r.Header(ctx, id)
@@ -267,13 +267,20 @@ func (r *Reader) FilesAt(ctx context.Context, rows []int64) ([]*manifest.File, e
 		own.Variables = slices.Clone(h.Variables)
 		return shared.Header(&own, nil), nil
 	}
+	groupsOf := func(ctx context.Context, id string) (*manifest.FileGroups, error) {
+		g, err := r.Groups(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return manifest.NewFileGroups(g), nil
+	}
 	files := make([]*manifest.File, len(rows))
 	for i, row := range rows {
 		s, err := r.Source(ctx, row)
 		if err != nil {
 			return nil, err
 		}
-		err = errors.Join(once(ctx, headers, s.Header, header), once(ctx, groups, s.Groups, r.Groups))
+		err = errors.Join(once(ctx, headers, s.Header, header), once(ctx, groups, s.Groups, groupsOf))
 		for _, id := range s.Values {
 			if _, summed := Summed(id); !summed {
 				err = errors.Join(err, once(ctx, values, id, r.Values))
@@ -310,7 +317,7 @@ func byID[R, T any](all iter.Seq2[R, error], shared func(R) (string, T)) (map[st
 }
 
 // file joins a source with its rows in other tables.
-func (s *SourceRow) file(headers map[string]*manifest.FileHeader, groups map[string]*manifest.GroupAttributes, values map[string]*manifest.Values) (*manifest.File, error) {
+func (s *SourceRow) file(headers map[string]*manifest.FileHeader, groups map[string]*manifest.FileGroups, values map[string]*manifest.Values) (*manifest.File, error) {
 	f := &manifest.File{Source: s.Source, Row: s.Row, Bytes: s.Bytes, Hidden: s.Hidden, Header: headers[s.Header], Groups: groups[s.Groups]}
 	switch {
 	case f.Groups == nil && s.Groups != "":
@@ -321,7 +328,7 @@ func (s *SourceRow) file(headers map[string]*manifest.FileHeader, groups map[str
 		return nil, fmt.Errorf("%w: the source has no header", codec.ErrCorrupt)
 	}
 	// Callers can rely on a value, also for sources without attributes.
-	f.Groups = cmp.Or(f.Groups, &manifest.GroupAttributes{})
+	f.Groups = cmp.Or(f.Groups, manifest.NewFileGroups(&manifest.GroupAttributes{}))
 	if f.Header == nil {
 		f.Header = manifest.NewFileHeader(&manifest.Header{})
 		return f, nil

@@ -186,7 +186,7 @@ func TestDocuments(t *testing.T) {
 	var m memoryTables
 	for kind, data := range map[manifest.TableKind][]byte{
 		manifest.Headers: write(t, start(NewHeaders), fileHeaders(sorted(headers)...)...),
-		manifest.Groups:  write(t, start(NewGroups), sorted(groups)...),
+		manifest.Groups:  write(t, start(NewGroups), fileGroups(sorted(groups)...)...),
 	} {
 		m.add(kind, 100, data)
 	}
@@ -470,4 +470,11 @@ func BenchmarkSources(b *testing.B) {
 	run("scan", n, func(r *Reader) error { return ended(r.ScanSources(ctx, 0, n)) })
 	rng := rand.New(rand.NewPCG(1, 1))
 	run("lookup", 1, func(r *Reader) error { return first(r.Source(ctx, rng.Int64N(n))) })
+}
+
+func fileGroups(groups ...*manifest.GroupAttributes) (list []*manifest.FileGroups) {
+	for _, g := range groups {
+		list = append(list, manifest.NewFileGroups(g))
+	}
+	return list
 }

@@ -264,12 +264,12 @@ func headersIn(b *builder) *Writer[*manifest.FileHeader] {
 
 // NewGroups starts a table of group attributes. They have to come in the order of their IDs, without
 // duplicates.
-func NewGroups(w io.Writer) *Writer[*manifest.GroupAttributes] {
+func NewGroups(w io.Writer) *Writer[*manifest.FileGroups] {
 	return groupsIn(newTable(w, manifest.Groups, documentColumns))
 }
 
-func groupsIn(b *builder) *Writer[*manifest.GroupAttributes] {
-	return inOrder(b, func(g *manifest.GroupAttributes) string { return g.ID }, func(b *builder, g *manifest.GroupAttributes) error {
+func groupsIn(b *builder) *Writer[*manifest.FileGroups] {
+	return inOrder(b, func(g *manifest.FileGroups) string { return g.ID }, func(b *builder, g *manifest.FileGroups) error {
 		return addDocument(b, g.ID, g)
 	})
 }

@@ -33,15 +33,14 @@ type parser struct {
 	blocks []*block
 	long   map[string]string // values that have a name
 	// Headers and values are shared, as after a scan.
-	headers *manifest.Shared
-	groups  map[string]*manifest.GroupAttributes
-	values  map[string]*manifest.Values
+	known  *manifest.Shared
+	values map[string]*manifest.Values
 }
 
 // Parse parses an archive.
 func Parse(lines []string) (*Archive, error) {
 	p := &parser{out: &Archive{OnRequest: map[Place]*manifest.Values{}}, long: map[string]string{},
-		headers: manifest.NewShared(), groups: map[string]*manifest.GroupAttributes{}, values: map[string]*manifest.Values{}}
+		known: manifest.NewShared(), values: map[string]*manifest.Values{}}
 	for _, line := range lines {
 		if err := p.line(strings.TrimSpace(line)); err != nil {
 			return nil, fmt.Errorf("%q: %w", line, err)
@@ -244,10 +243,10 @@ func (p *parser) file(b *block) error {
 	}
 	addDimensions(h, b)
 	h.SetID()
-	f.Header = p.headers.Header(h, nil)
+	f.Header = p.known.Header(h, nil)
 	g := &manifest.GroupAttributes{Groups: groups}
 	g.SetID()
-	f.Groups = shared(p.groups, g.ID, g)
+	f.Groups = p.known.Groups(g, nil)
 	p.out.Files = append(p.out.Files, f)
 	return nil
 }

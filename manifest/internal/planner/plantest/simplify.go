@@ -37,16 +37,17 @@ func Simplify(a *Archive) (out *Archive, notes []string) {
 	headers := manifest.NewShared()
 	for _, f := range a.Files {
 		x := *f
-		x.Groups = &manifest.GroupAttributes{}
-		for _, g := range f.Groups.Groups {
+		groups := &manifest.GroupAttributes{}
+		for _, g := range f.Groups.Expand().Groups {
 			attributes := slices.DeleteFunc(slices.Clone(g.Attributes), func(a manifest.Attribute) bool {
 				return equal[manifest.AttributePath(g.Path, a.Name)]
 			})
 			if len(attributes) > 0 || g.Path == "/" {
-				x.Groups.Groups = append(x.Groups.Groups, manifest.Group{Path: g.Path, Attributes: shortAttributes(attributes)})
+				groups.Groups = append(groups.Groups, manifest.Group{Path: g.Path, Attributes: shortAttributes(attributes)})
 			}
 		}
-		x.Groups.SetID()
+		groups.SetID()
+		x.Groups = headers.Groups(groups, nil)
 		old, h := f.Header.Expand(), &manifest.Header{}
 		for _, v := range old.Variables {
 			short := *v
@@ -101,7 +102,7 @@ func (c *counter) add(path string, a manifest.Attribute) {
 func equalAttributes(files []*manifest.File) map[string]bool {
 	c, equal := counter{map[string][]byte{}, map[string]int{}}, map[string]bool{}
 	for _, f := range files {
-		for _, g := range f.Groups.Groups {
+		for _, g := range f.Groups.Expand().Groups {
 			for _, a := range g.Attributes {
 				c.add(manifest.AttributePath(g.Path, a.Name), a)
 			}

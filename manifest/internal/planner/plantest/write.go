@@ -134,7 +134,7 @@ func (w *writer) block(number int, f *manifest.File) (*block, error) {
 	if f.Hidden {
 		b.words = append(b.words, "hidden")
 	}
-	for i, g := range f.Groups.Groups {
+	for i, g := range f.Groups.Expand().Groups {
 		var list []string
 		for j := range g.Attributes {
 			list = append(list, formatAttribute(&g.Attributes[j]))
@@ -352,7 +352,7 @@ func Equal(a, b *Archive) error {
 			return fmt.Errorf("%s and %s differ", f.URL, g.URL)
 		case !bytes.Equal(x.AppendKey(nil), y.AppendKey(nil)):
 			return fmt.Errorf("%s: the headers differ: %+v and %+v", f.URL, x, y)
-		case !bytes.Equal(f.Groups.AppendKey(nil), g.Groups.AppendKey(nil)):
+		case !bytes.Equal(f.Groups.Expand().AppendKey(nil), g.Groups.Expand().AppendKey(nil)):
 			return fmt.Errorf("%s: the attributes of groups differ", f.URL)
 		case fmt.Sprint(f.Parts) != fmt.Sprint(g.Parts):
 			return fmt.Errorf("%s: the parts differ", f.URL)
