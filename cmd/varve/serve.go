@@ -32,6 +32,8 @@ type serveOptions struct {
 	reload, drain     time.Duration
 	connections       int
 	cacheBytes        int64
+	diskCache         string
+	diskCacheSize     string
 	padded            bool
 	subChunks         []string
 	conventions       []string
@@ -94,6 +96,8 @@ The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 	addConventions(f, &opts.conventions)
 	opts.cacheBytes = 128 << 20
 	addNumber(f, &opts.cacheBytes, 0, "cache", "cache this number of `bytes` of chunks in memory")
+	f.StringVar(&opts.diskCache, "disk-cache", "", "keep chunks that were downloaded or re-encoded in this `folder`, which no other server uses")
+	f.StringVar(&opts.diskCacheSize, "disk-cache-size", "10GiB", "keep at most this `size` there: bytes, or with KiB, MiB, GiB, TiB")
 	return cmd
 }
 
@@ -155,6 +159,10 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	log := opts.logger(messages)
 	o := serve.Options{Base: opts.base, Store: opts.store(), Reload: opts.reloading(), PerClient: opts.perClient, Proxied: opts.proxied, Log: log, Access: access}
 	if o.SubChunks, err = parseSubChunks(opts.subChunks); err != nil {
+		return usageError{err}
+	}
+	o.DiskCache, o.Version = opts.diskCache, build()
+	if o.DiskCacheBytes, err = parseSize("--disk-cache-size", opts.diskCacheSize); err != nil {
 		return usageError{err}
 	}
 	if o.Conventions, err = parseConventions(opts.conventions); err != nil {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -37,6 +39,20 @@ func version() string {
 		dirty = ", modified"
 	}
 	return fmt.Sprintf("varve %s (%s%s), %s %s/%s", versionName(), commit, dirty, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// build identifies the program. Programs of changed sources have equal versions, so it has the time of the file then.
+func build() string {
+	name := version()
+	if !strings.Contains(name, "modified") && !strings.Contains(name, "unknown") {
+		return name
+	}
+	if path, err := os.Executable(); err == nil {
+		if info, err := os.Stat(path); err == nil {
+			name += info.ModTime().String()
+		}
+	}
+	return name
 }
 
 // versionName returns the version without the commit.

@@ -60,12 +60,35 @@ func (s *site) serveStored(w http.ResponseWriter, r *http.Request, a *served, lo
 		}
 		return
 	}
-	s.serveRead(w, r, a, loc, etag)
+	if from.path == "" && s.serveKept(w, r, etag) {
+		return
+	}
+	s.serveRead(w, r, a, loc, etag, from.path == "")
+}
+
+// serveKept answers with a chunk from the disk cache. It is false if the cache does not have the chunk.
+func (s *site) serveKept(w http.ResponseWriter, r *http.Request, etag string) bool {
+	size := s.disk.size(etag)
+	if size < 0 {
+		return false
+	}
+	done, ok := s.answers.take(r.Context(), size)
+	if !ok {
+		s.fail(w, r, errSlow)
+		return true
+	}
+	defer done()
+	data := s.disk.get(etag)
+	if data == nil {
+		return false
+	}
+	serveBytes(w, r, body{data, etag})
+	return true
 }
 
 // serveRead answers with bytes that the store reads from the source. A HEAD request reads one byte, to check
-// that the source still has the chunk.
-func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc *manifest.Location, etag string) {
+// that the source still has the chunk. A whole chunk is kept in the disk cache if isKept is set.
+func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc *manifest.Location, etag string, isKept bool) {
 	var data []byte
 	part, _, err := selectPart(r, etag, loc.Size)
 	if err == nil {
@@ -92,6 +115,9 @@ func (s *site) serveRead(w http.ResponseWriter, r *http.Request, a *served, loc 
 	if _, err := w.Write(data); err != nil {
 		return // the client has disconnected
 	}
+	if isKept && int64(len(data)) == loc.Size {
+		s.disk.put(etag, data)
+	}
 }
 
 // serveReencoded answers with a chunk that is encoded for this request. Its entity tag depends only on the
@@ -101,6 +127,9 @@ func (s *site) serveReencoded(w http.ResponseWriter, r *http.Request, a *served,
 	if answerConditional(w, r, etag) {
 		return
 	}
+	if s.serveKept(w, r, etag) {
+		return
+	}
 	data, done, err := s.reencode(r.Context(), a, coords)
 	if err != nil {
 		s.fail(w, r, err)
@@ -108,6 +137,9 @@ func (s *site) serveReencoded(w http.ResponseWriter, r *http.Request, a *served,
 	}
 	defer done()
 	s.serveData(w, r, data, etag)
+	if data != nil {
+		s.disk.put(etag, data)
+	}
 }
 
 // reencode creates a chunk within the limit of concurrent re-encoding. The limit is released before the

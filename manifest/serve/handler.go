@@ -39,6 +39,13 @@ type Options struct {
 	// AnswerBytes limits the memory for answers that clients are still receiving; 0 means 256 MiB. Data that
 	// goes directly from a file to the socket does not count.
 	AnswerBytes int64
+	// DiskCache is a folder in which chunks are kept that were downloaded or re-encoded, empty for none. Only one server
+	// may use it.
+	DiskCache string
+	// DiskCacheBytes limits the size of the files there; 0 means 10 GiB.
+	DiskCacheBytes int64
+	// Version is the version of the program: DiskCache keeps the chunks of different versions apart.
+	Version string
 	// Patience is how long a request waits when one of these limits is reached; 0 means 30 s.
 	Patience time.Duration
 	// Body is how long a client may take to receive 4 MiB, or a smaller answer; 0 means one minute.
@@ -70,6 +77,7 @@ type Options struct {
 const (
 	defaultWorkBytes   = 256 << 20
 	defaultAnswerBytes = 256 << 20
+	defaultDiskBytes   = 10 << 30
 )
 
 func (o Options) withDefaults() Options {
@@ -84,6 +92,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.AnswerBytes <= 0 {
 		o.AnswerBytes = defaultAnswerBytes
+	}
+	if o.DiskCacheBytes <= 0 {
+		o.DiskCacheBytes = defaultDiskBytes
 	}
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
@@ -146,7 +157,12 @@ func New(ctx context.Context, dirs []string, opts *Options) (*Handler, error) {
 	if base := strings.Trim(h.opts.Base, "/"); base != "" {
 		h.base = "/" + base + "/"
 	}
+	disk, err := newDiskCache(&h.opts, h.metrics)
+	if err != nil {
+		return nil, err
+	}
 	h.limits = &limits{
+		disk:      disk,
 		reencodes: newTurns(int64(h.opts.Reencodes), h.opts.Patience),
 		work:      newTurns(h.opts.WorkBytes, h.opts.Patience),
 		answers:   newTurns(h.opts.AnswerBytes, h.opts.Patience),

@@ -43,6 +43,7 @@ type metrics struct {
 	loads    *prometheus.CounterVec
 	arrays   *prometheus.GaugeVec
 	held     *prometheus.GaugeVec
+	disk     *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -53,6 +54,7 @@ func newMetrics() *metrics {
 		loads:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "varve_snapshot_loads_total", Help: "Attempts to open a snapshot, by result."}, []string{"result"}),
 		arrays:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "varve_arrays", Help: "Arrays of a manifest."}, []string{"manifest"}),
 		held:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "varve_snapshot_held", Help: "1 if the plain address still serves an older snapshot because the newest does not extend it."}, []string{"manifest", "path"}),
+		disk:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "varve_disk_cache_requests_total", Help: "Chunks that were looked for in the disk cache, by result."}, []string{"result"}),
 	}
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "varve_http_request_seconds", Help: "Time to answer.",
@@ -67,7 +69,7 @@ func newMetrics() *metrics {
 	for _, status := range []int{http.StatusOK, http.StatusPartialContent, http.StatusNotModified} {
 		m.verbatim[status] = m.requests.WithLabelValues(kindVerbatim.String(), strconv.Itoa(status))
 	}
-	m.registry.MustRegister(m.requests, m.busy, m.loads, m.arrays, m.held, seconds, bytes,
+	m.registry.MustRegister(m.requests, m.busy, m.loads, m.arrays, m.held, m.disk, seconds, bytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

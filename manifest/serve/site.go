@@ -45,6 +45,9 @@ func newSite(ctx context.Context, name string, data dataset, sub SubChunks, desc
 		}
 	}
 	tag := data.Snapshot().ID + sub.String()
+	if slices.ContainsFunc(nodes, func(n node) bool { return n.array != nil && n.array.Schema().ChunkGrid.Encoded != nil }) {
+		tag += "padded" // declares other chunks
+	}
 	plain := nodes
 	nodes = describedNodes(nodes, described)
 	v3, err := newV3(nodes, tag)

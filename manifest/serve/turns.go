@@ -12,6 +12,7 @@ type limits struct {
 	reencodes *turns // chunks and plots that are being created
 	work      *turns // bytes of memory in which they are created
 	answers   *turns // bytes of answers in memory that clients have not received
+	disk      *diskCache
 }
 
 // turns limits the use of a resource, and the time for which requests wait for it.
