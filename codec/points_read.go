@@ -25,6 +25,7 @@ type SpanReader struct {
 	cache                 SpanCache
 	decoded               [][]byte
 	spans                 []int // the spans that Decode has to decode, in order
+	keepBelow             int64 // spans of which at most so many bytes are decoded are kept, whatever part of them is needed
 }
 
 // spanWant says which part of a span is needed.
@@ -209,7 +210,7 @@ func (r *SpanReader) Decode(ctx context.Context, stored Reader, windows Windows,
 // neighbouring regions will need the rest; a read of one element says nothing about others.
 func (r *SpanReader) isWorthKeeping(i int) bool {
 	w := r.wants[i]
-	return (w.to-w.from)*8 >= r.points.end(i)-r.points.Points[i].Out
+	return w.to <= r.keepBelow || (w.to-w.from)*8 >= r.points.end(i)-r.points.Points[i].Out
 }
 
 // decompress decodes the spans.

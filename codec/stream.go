@@ -46,7 +46,7 @@ const (
 	pointsPerStep  = 1 << 10
 	windowsPerStep = 16 << 20
 	maxSteps       = 10
-	maxStream      = 1 << 42 // 4 TiB
+	maxStream      = 1 << 40 // 1 TiB
 )
 
 // ScanStream decodes a stream from r, and returns its access points. A deflate stream must be followed by other bytes. It verifies all checksums of the stream, and passes
@@ -221,7 +221,15 @@ func NewStreamReader(points *AccessPoints, stored int64) (*StreamReader, error) 
 	return &StreamReader{pipe, points, stored}, nil
 }
 
-// Plan plans to decode bytes from an offset on; see SpanReader. cache may be nil.
+// keptSpan is the largest part of a span that every read of a stream keeps.
+const keptSpan = 4 << 20
+
+// Plan plans to decode bytes from an offset on; see SpanReader. cache, which may be nil, gets all spans that are not large: small
+// reads of a file often follow one another.
 func (r *StreamReader) Plan(off, n int64, cache SpanCache) (*SpanReader, error) {
-	return r.pipe.NewSpanReader(r.points, r.stored, grid.Region{Origin: []int64{off}, Shape: []int64{n}}, cache)
+	spans, err := r.pipe.NewSpanReader(r.points, r.stored, grid.Region{Origin: []int64{off}, Shape: []int64{n}}, cache)
+	if err == nil {
+		spans.keepBelow = keptSpan
+	}
+	return spans, err
 }

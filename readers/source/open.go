@@ -123,6 +123,7 @@ type Opener struct {
 	stores    stores
 	secrets   secrets
 	unpacked  unpackedCache
+	spans     spanCache
 	user      accessOnce
 	sessions  sessions
 	followed  redirects

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bufio"
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func (o *Opener) rangesIn(ctx context.Context, outer *Source, p packed, points *
 			return &member{outer, *plain}, nil
 		}
 	}
-	r := &inflated{outer: outer, isGiven: isGiven, find: find}
+	r := &inflated{outer: outer, spans: &o.spans, isGiven: isGiven, find: find}
 	if err := r.use(points); err != nil {
 		if !isGiven {
 			return nil, err
@@ -156,7 +157,7 @@ func (o *Opener) locateInZip(ctx context.Context, outer *Source, p packed) (*Poi
 	return (&compressed{points: points}).part(0, points.Size), nil, nil
 }
 
-// inflatedRanges limits how many bytes a read decompresses before it copies them.
+// inflatedBytes limits how many bytes a read decompresses before it copies them.
 const inflatedBytes = 8 << 20
 
 // inflated reads a packed file that is compressed, from access points.
@@ -164,6 +165,7 @@ type inflated struct {
 	name    string
 	outer   *Source
 	trace   TraceFunc
+	spans   *spanCache
 	isGiven bool // the first points come from the caller, so they may be wrong
 	find    func(ctx context.Context) (*Points, *Range, error)
 
@@ -171,11 +173,10 @@ type inflated struct {
 	mu    sync.Mutex // held while points are found again
 }
 
-// inflatedState are the access points of an inflated, with decompressed spans.
+// inflatedState are the access points of an inflated.
 type inflatedState struct {
 	points *Points
 	reader *codec.StreamReader
-	cache  *spanCache
 }
 
 func (r *inflated) current() *inflatedState { return r.state.Load() }
@@ -189,7 +190,7 @@ func (r *inflated) use(points *Points) error {
 	if err != nil {
 		return err
 	}
-	r.state.Store(&inflatedState{points, reader, &spanCache{}})
+	r.state.Store(&inflatedState{points, reader})
 	return nil
 }
 
@@ -222,7 +223,11 @@ func (r *inflated) Tuning() Tuning {
 // Stats returns the cost of reading the outer file.
 func (r *inflated) Stats() Stats { return r.outer.Stats() }
 
-func (r *inflated) Close() error { return r.outer.Close() }
+// Close closes the outer file.
+func (r *inflated) Close() error {
+	fileSpans{r.spans, r.current()}.forget()
+	return r.outer.Close()
+}
 
 // ReadAt implements Ranges.
 func (r *inflated) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
@@ -241,11 +246,11 @@ func (r *inflated) ReadAt(ctx context.Context, p []byte, off int64) (n int, err 
 
 // piece returns how many bytes to read at once from an offset on: spans of about inflatedBytes.
 func (s *inflatedState) piece(off int64) int {
-	at, list := s.points.Skip+off, s.points.AccessPoints.Points
-	after := sort.Search(len(list), func(i int) bool { return list[i].Out > at })
-	last := sort.Search(len(list), func(i int) bool { return list[i].Out > at+inflatedBytes }) - 1
-	if last = max(last, after); last < len(list) {
-		return int(list[last].Out - at)
+	at, all := s.points.Skip+off, s.points.AccessPoints.Points
+	after := sort.Search(len(all), func(i int) bool { return all[i].Out > at })
+	last := sort.Search(len(all), func(i int) bool { return all[i].Out > at+inflatedBytes }) - 1
+	if last = max(last, after); last < len(all) {
+		return int(all[last].Out - at)
 	}
 	return int(s.points.AccessPoints.Size - at)
 }
@@ -273,7 +278,7 @@ func (r *inflated) readAt(ctx context.Context, s *inflatedState, p []byte, off i
 	if err != nil {
 		return err
 	}
-	n, err := s.reader.Plan(s.points.Skip+off, int64(len(p)), s.cache)
+	n, err := s.reader.Plan(s.points.Skip+off, int64(len(p)), fileSpans{r.spans, s})
 	if err != nil {
 		return err
 	}
@@ -284,48 +289,83 @@ func (r *inflated) readAt(ctx context.Context, s *inflatedState, p []byte, off i
 }
 
 // spanBytes limits the memory of a spanCache.
-const spanBytes = 4 << 20
+const spanBytes = 32 << 20
 
-// spanCache keeps the decompressed spans of an inflated that were used last.
+// spanCache keeps the decompressed spans of all packed files of an Opener that were used last.
 type spanCache struct {
 	mu    sync.Mutex
-	spans []cachedSpan // the one used last is first
+	spans map[spanKey]*list.Element // of cachedSpan
+	order list.List                 // the span used last is in front
+	held  int
+}
+
+// spanKey is a span of a file. Points that are found again make another file.
+type spanKey struct {
+	of   *inflatedState
+	span int
 }
 
 type cachedSpan struct {
-	span int
-	b    []byte
+	spanKey
+	b []byte
+}
+
+// fileSpans are the spans of one file in a spanCache.
+type fileSpans struct {
+	cache *spanCache
+	of    *inflatedState
 }
 
 // Get implements codec.SpanCache.
-func (c *spanCache) Get(span int) []byte {
+func (f fileSpans) Get(span int) []byte {
+	c := f.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, s := range c.spans {
-		if s.span == span {
-			copy(c.spans[1:], c.spans[:i])
-			c.spans[0] = s
-			return s.b
-		}
+	at := c.spans[spanKey{f.of, span}]
+	if at == nil {
+		return nil
 	}
-	return nil
+	c.order.MoveToFront(at)
+	return at.Value.(cachedSpan).b
 }
 
 // Put implements codec.SpanCache.
-func (c *spanCache) Put(span int, b []byte) {
-	if len(b) > spanBytes {
+func (f fileSpans) Put(span int, b []byte) {
+	c, key := f.cache, spanKey{f.of, span}
+	if len(b) > spanBytes/4 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.spans = slices.DeleteFunc(c.spans, func(s cachedSpan) bool { return s.span == span })
-	c.spans = slices.Insert(c.spans, 0, cachedSpan{span, b})
-	for i, held := 0, 0; i < len(c.spans); i++ {
-		if held += len(c.spans[i].b); held > spanBytes {
-			clear(c.spans[i:])
-			c.spans = c.spans[:i]
-		}
+	if c.spans == nil {
+		c.spans = map[spanKey]*list.Element{}
 	}
+	if old := c.spans[key]; old != nil {
+		c.drop(old)
+	}
+	c.spans[key] = c.order.PushFront(cachedSpan{key, b})
+	for c.held += len(b); c.held > spanBytes; {
+		c.drop(c.order.Back())
+	}
+}
+
+// forget drops all spans of the file.
+func (f fileSpans) forget() {
+	f.cache.mu.Lock()
+	defer f.cache.mu.Unlock()
+	for at := f.cache.order.Front(); at != nil; {
+		next := at.Next()
+		if at.Value.(cachedSpan).of == f.of {
+			f.cache.drop(at)
+		}
+		at = next
+	}
+}
+
+func (c *spanCache) drop(at *list.Element) {
+	s := c.order.Remove(at).(cachedSpan)
+	delete(c.spans, s.spanKey)
+	c.held -= len(s.b)
 }
 
 // member reads a packed file whose bytes are a range of the outer file.

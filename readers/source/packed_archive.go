@@ -215,9 +215,12 @@ func (o *Opener) zipOf(ctx context.Context, outer *Source) (*zipfile.Directory, 
 		if err != nil {
 			return nil, 0, err
 		}
-		size := int64(0)
+		size, stored := int64(0), uint64(0)
 		for _, e := range dir.Entries() {
 			size += int64(64 + len(e.Name))
+			if stored += e.Stored; stored > uint64(outer.Size()) {
+				return nil, 0, fmt.Errorf("members of the zip file overlap: %w", codec.ErrCorrupt)
+			}
 		}
 		return dir, size, nil
 	})

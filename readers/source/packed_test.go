@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
@@ -191,6 +192,68 @@ func TestPackedReads(t *testing.T) {
 		if _, err := o.OpenVersion(t.Context(), outer+steps, id); !errors.Is(err, source.ErrChanged) {
 			t.Errorf("%s: opening the old version: %v", outer, err)
 		}
+	}
+}
+
+// TestPackedForward reads files in small steps, as a verification does: bytes are decompressed only a few times.
+func TestPackedForward(t *testing.T) {
+	data := make([]byte, 6<<20)
+	rng := rand.New(rand.NewPCG(2, 1))
+	for i := range data {
+		data[i] = byte(rng.IntN(40))
+	}
+	for _, outer := range []string{"mem://x/a.gz", "mem://x/a.zst", "mem://x/a.zip", "mem://x/a.tgz"} {
+		var inflated atomic.Int64
+		o := packedOpener(packedFiles(t, data), func(ctx context.Context, op source.Operation) (context.Context, func(error)) {
+			if op.Name == "source.inflate" {
+				inflated.Add(op.Bytes)
+			}
+			return ctx, func(error) {}
+		})
+		s, err := o.Open(t.Context(), outer+packedSteps[outer])
+		if err != nil {
+			t.Fatal(err)
+		}
+		const step = 20_000
+		for at := 0; at < len(data); at += step {
+			got := make([]byte, min(step, len(data)-at))
+			if _, err := s.ReadAt(t.Context(), got, int64(at)); err != nil || !bytes.Equal(got, data[at:at+len(got)]) {
+				t.Fatalf("%s: %d bytes from %d on: %v", outer, len(got), at, err)
+			}
+		}
+		if n := inflated.Load(); n > int64(3*len(data)) {
+			t.Errorf("%s: %d bytes were decompressed to read %d", outer, n, len(data))
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPackedOverlap checks that a zip file is refused whose members have the same bytes: it could hold any number of them.
+func TestPackedOverlap(t *testing.T) {
+	noise := make([]byte, 5000)
+	for i := range noise {
+		noise[i] = byte(i * i >> 3)
+	}
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	e, err := w.CreateHeader(&zip.FileHeader{Name: "a.nc", Method: zip.Store})
+	if err == nil {
+		_, err = e.Write(noise)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	at, end := bytes.Index(b.Bytes(), []byte("PK\x01\x02")), bytes.Index(b.Bytes(), []byte("PK\x05\x06"))
+	entry := b.Bytes()[at:end]
+	twice := append(bytes.Clone(b.Bytes()[:end]), bytes.Replace(entry, []byte("a.nc"), []byte("b.nc"), 1)...)
+	ending := bytes.Clone(b.Bytes()[end:])
+	ending[8], ending[10] = 2, 2
+	binary.LittleEndian.PutUint32(ending[12:], uint32(2*len(entry)))
+	o := packedOpener(map[string]*sourcetest.Memory{"mem://x/a.zip": sourcetest.NewMemory(append(twice, ending...))}, nil)
+	if _, err := o.InPacked(t.Context(), "mem://x/a.zip", func(string) bool { return true }); !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("got %v", err)
 	}
 }
 
