@@ -9,9 +9,10 @@ import (
 	"unicode"
 )
 
-// Limits of well-known texts. The longest of the EPSG dataset have a few kilobytes and 8 levels.
+// Limits of well-known texts. The longest of the EPSG dataset have a few kilobytes and 8 levels. Each array gets a copy of its
+// text.
 const (
-	longestWKT = 64 << 10
+	longestWKT = 16 << 10
 	deepestWKT = 32
 )
 
