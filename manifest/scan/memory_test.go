@@ -56,6 +56,52 @@ func TestMemoryOfManyHeaders(t *testing.T) {
 	runtime.KeepAlive(found)
 }
 
+// TestMemoryOfDifferentFiles checks the memory for an archive in which each file has its own packing and range for each of
+// 40 variables, and its own group attributes: a scan keeps only the values that differ, and so does a plan.
+func TestMemoryOfDifferentFiles(t *testing.T) {
+	// The findings of a plan have most of its memory: each lists up to 1,000 values.
+	const files, variables, most, mostPlanned = 400, 40, 4 << 10, 8 << 10
+	dir := t.TempDir()
+	names := make([]string, files)
+	for i := range names {
+		f := classic.File{
+			Dims: []classic.Dim{{Name: "time", Length: 1}, {Name: "x", Length: 2}},
+			Vars: []classic.Var{{Name: "time", Dims: []string{"time"}, Data: []float64{float64(i)}, Attributes: []classic.Attribute{{Name: "units", Value: "hours since 2020-01-01"}}}},
+		}
+		for k := range 7 {
+			f.Attributes = append(f.Attributes, classic.Attribute{Name: fmt.Sprint("attribute_", k), Value: fmt.Sprintf("%032d", 7*i+k)})
+		}
+		for k := range variables {
+			f.Vars = append(f.Vars, classic.Var{Name: fmt.Sprintf("v%d", k), Dims: []string{"time", "x"}, Data: []int16{1, 2}, Attributes: []classic.Attribute{
+				{Name: "long_name", Value: fmt.Sprint("variable ", k)}, {Name: "units", Value: "K"},
+				{Name: "scale_factor", Value: []float64{0.01 + float64(i*variables+k)/1e9}},
+				{Name: "actual_range", Value: []float64{float64(i), float64(i + k)}}}})
+		}
+		names[i] = filepath.Join(dir, fmt.Sprintf("%03d.nc", i))
+		if err := f.Write(names[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := live()
+	found, err := scan.Scan(t.Context(), names, &scan.Options{Sink: &discard{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scanned := live()
+	if each := (scanned - before) / files; each > most {
+		t.Errorf("a scan keeps %d bytes per file, want at most %d", each, most)
+	}
+	plan, err := planner.New(t.Context(), found.Files, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if each := (live() - scanned) / files; each > mostPlanned {
+		t.Errorf("a plan keeps %d bytes per file, want at most %d", each, mostPlanned)
+	}
+	runtime.KeepAlive(found)
+	runtime.KeepAlive(plan)
+}
+
 // allocated returns the bytes allocated so far.
 func allocated() int64 {
 	var m runtime.MemStats
