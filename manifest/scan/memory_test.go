@@ -15,7 +15,7 @@ import (
 // TestMemoryOfManyHeaders checks the memory for an archive in which each file has its own attributes and units,
 // and so its own header: a scan keeps only the differences for each file, and a plan allocates little for each.
 func TestMemoryOfManyHeaders(t *testing.T) {
-	const files, variables, most, mostPlanned = 400, 40, 4 << 10, 64 << 10
+	const files, variables, most, mostPlanned = 400, 40, 4 << 10, 24 << 10
 	dir := t.TempDir()
 	names := make([]string, files)
 	for i := range names {

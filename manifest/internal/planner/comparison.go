@@ -22,30 +22,21 @@ type comparison struct {
 
 func (p *arrangement) comparing(a *array) *comparison {
 	c := &comparison{p: p, a: a, means: make([]*manifest.Variable, len(a.members)), alike: true}
+	units := map[string]bool{}
 	for i, m := range a.members {
 		c.means[i] = p.survey.classes[m.class].meaning(m.at)
 		c.alike = c.alike && slices.IsSorted(m.axes)
 		for files := range p.survey.variants(m.class, m.at) {
-			c.alike = c.alike && coord.SameMeaning(p.survey.inFile(m.class, m.at, c.means[i], files[0]), c.means[0])
-		}
-	}
-	c.units = !c.alike && c.unitsDiffer()
-	return c
-}
-
-// unitsDiffer reports whether members state different units. A missing unit does not contradict a unit.
-func (c *comparison) unitsDiffer() bool {
-	only, found := "", false
-	for _, v := range c.means {
-		if text := coord.TextOf(v, cf.UnitsName); text != "" {
-			if key := cf.UnitKey(text); found && key != only {
-				return true
-			} else {
-				only, found = key, true
+			means := p.survey.inFile(m.class, m.at, c.means[i], files[0])
+			c.alike = c.alike && coord.SameMeaning(means, c.means[0])
+			if text := coord.TextOf(means, cf.UnitsName); text != "" {
+				units[cf.UnitKey(text)] = true
 			}
 		}
 	}
-	return false
+	// A missing unit does not contradict a unit.
+	c.units = !c.alike && len(units) > 1
+	return c
 }
 
 // parts groups files by equal values. It leaves out files with missing values, and groups nothing after

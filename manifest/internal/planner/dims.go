@@ -187,7 +187,11 @@ func (p *alignment) readCoords(d *dim) (missing []want, err error) {
 			if at < 0 || c.vars[at].v.Unreadable != "" || c.vars[at].v.Storage.Layout == manifest.Nothing && c.dims[d.path].Length > 0 {
 				continue
 			}
+			v := p.survey.inFile(n, c.vars[at].at, c.vars[at].v, f)
 			w := p.env.course(f, c, c.vars[at].at, c.dims[d.path].Length)
+			if w.means != nil {
+				w.means = v
+			}
 			values, ok, err := p.env.values(w)
 			if err != nil {
 				return nil, err
@@ -196,7 +200,7 @@ func (p *alignment) readCoords(d *dim) (missing []want, err error) {
 				missing = append(missing, w)
 				continue
 			}
-			if err := known.add(d, f, c.vars[at].v, values); err != nil {
+			if err := known.add(d, f, v, values); err != nil {
 				return nil, p.env.inFile(f, err)
 			}
 		}
@@ -469,11 +473,12 @@ func (d *dim) onlyCounts() bool {
 
 // interned finds equal coordinates, so that a million files with one coordinate share it.
 type interned struct {
-	files   []*manifest.File
-	meaning map[*manifest.Variable]int // index into meant, for each variable
-	byKey   map[string]int             // index into meant, by coord.MeaningKey
-	meant   []*coord.Meaning
-	coords  map[meant]int32
+	files  []*manifest.File
+	meant  []*coord.Meaning
+	byKey  map[string]int     // index into meant, by coord.MeaningKey
+	lastOf *manifest.Variable // the variable of the file before: most files of a class share it
+	last   int                // its index into meant
+	coords map[meant]int32
 }
 
 type meant struct {
@@ -482,7 +487,7 @@ type meant struct {
 }
 
 func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manifest.Values) error {
-	m, ok := in.meaning[v]
+	m, ok := in.last, in.lastOf == v
 	if !ok {
 		key := coord.MeaningKey(v)
 		if m, ok = in.byKey[key]; !ok {
@@ -494,7 +499,7 @@ func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manife
 			in.meant = append(in.meant, made)
 			in.byKey[key] = m
 		}
-		in.meaning[v] = m
+		in.last, in.lastOf = m, v
 	}
 	at, ok := in.coords[meant{m, values}]
 	if !ok {
@@ -513,7 +518,7 @@ func (in *interned) add(d *dim, file int32, v *manifest.Variable, values *manife
 
 // newInterned returns an empty interned.
 func newInterned(files []*manifest.File) *interned {
-	return &interned{files: files, meaning: map[*manifest.Variable]int{}, byKey: map[string]int{}, coords: map[meant]int32{}}
+	return &interned{files: files, byKey: map[string]int{}, coords: map[meant]int32{}}
 }
 
 // extent returns the position and length of a file along a dimension. The position is 0 if files

@@ -84,15 +84,17 @@ func (p *arrangement) needsCommonUnits(a *array) bool {
 	}
 	var first *manifest.Variable
 	for _, m := range a.members {
-		v := p.survey.classes[m.class].meaning(m.at)
-		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
-			return false
-		}
-		if first == nil {
-			first = v
-		}
-		if !coord.SameMeaning(first, v) {
-			return true
+		for files := range p.survey.variants(m.class, m.at) {
+			v := p.survey.inFile(m.class, m.at, p.survey.classes[m.class].meaning(m.at), files[0])
+			if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
+				return false
+			}
+			if first == nil {
+				first = v
+			}
+			if !coord.SameMeaning(first, v) {
+				return true
+			}
 		}
 	}
 	return false
@@ -191,15 +193,17 @@ func (p *arrangement) referenceOf(a *array) (*cf.Reference, error) {
 	var first *manifest.Variable
 	differ := p.parentUnitsDiffer(a)
 	for _, m := range a.members {
-		v := p.survey.meaningOf(a, &m)
-		if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
-			// One member without valid times is enough: the array is not one of times.
-			return nil, nil
+		for files := range p.survey.variants(m.class, m.at) {
+			v := p.survey.inFile(m.class, m.at, p.survey.meaningOf(a, &m), files[0])
+			if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
+				// One member without valid times is enough: the array is not one of times.
+				return nil, nil
+			}
+			if first == nil {
+				first = v
+			}
+			differ = differ || !coord.SameMeaning(first, v)
 		}
-		if first == nil {
-			first = v
-		}
-		differ = differ || !coord.SameMeaning(first, v)
 	}
 	if !differ {
 		return nil, nil
@@ -211,7 +215,7 @@ func (p *arrangement) referenceOf(a *array) (*cf.Reference, error) {
 		if values == nil || values.Summed {
 			continue
 		}
-		t, err := cf.TimesOf(p.survey.meaningOf(a, m), values)
+		t, err := cf.TimesOf(p.survey.inFile(m.class, m.at, p.survey.meaningOf(a, m), f), values)
 		if err != nil {
 			return nil, p.env.inFile(f, err)
 		}

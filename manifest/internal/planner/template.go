@@ -66,8 +66,7 @@ func inTemplate(v *manifest.Variable, a *manifest.Attribute) manifest.Attribute 
 		}
 	case cf.UnitsName:
 		// The unit and the calendar decide the type of times. Only the date after "since" is free.
-		unit, _, _ := strings.Cut(a.Texts[0], " since ")
-		bare.Texts = []string{unit}
+		bare.Texts = []string{timeUnit(a)}
 	}
 	return bare
 }

@@ -4,14 +4,16 @@ import (
 	"encoding/binary"
 	"iter"
 	"slices"
+	"strings"
 
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 )
 
-// Files of one class may differ in values of attributes that the planner does not interpret, and in the packing of large
-// variables: only the schema of an array depends on them. So an archive in which each file has its own scale_factor and
-// actual_range has few classes. This file says which values may vary in a class, and finds the variables of its files.
+// Files of one class may differ in values of attributes that the planner does not interpret, in the packing of large
+// variables, and in the date that times count from: only schemas and values depend on them. So an archive in which each
+// file has its own scale_factor and actual_range, or counts from its own begin, has few classes. This file says which values
+// may vary in a class, and finds the variables of its files.
 
 // varying decides which values of attributes may vary in a class.
 type varying struct {
@@ -38,7 +40,11 @@ func (x *varying) keyOf(h *manifest.FileHeader) string {
 	x.key = x.key[:0]
 	for d := range h.Differences() {
 		if may[d.Variable][d.Attribute] {
-			if a := h.Attribute(d); !isPacking(a.Name) || isFreePacking(&a) {
+			a, of := h.Attribute(d), &like.Variables[d.Variable].Attributes[d.Attribute]
+			switch {
+			case isPacking(a.Name) && !isFreePacking(&a):
+			case a.Name == cf.UnitsName && !(isFree(h.Variable(d.Variable), &a) && timeUnit(&a) == timeUnit(of)):
+			default:
 				continue
 			}
 		}
@@ -55,11 +61,15 @@ func (x *varying) attributesOf(h *manifest.Header) [][]bool {
 	for i, v := range h.Variables {
 		may[i] = make([]bool, len(v.Attributes))
 		packs := !x.isFixed && mayVaryPacking(v, parents)
+		counts := len(x.env.opts.NewDims) == 0 && !hasBounds(v, parents)
 		for k := range v.Attributes {
 			a := &v.Attributes[k]
-			if isPacking(a.Name) {
+			switch {
+			case isPacking(a.Name):
 				may[i][k] = packs && isFreePacking(a)
-			} else {
+			case a.Name == cf.UnitsName:
+				may[i][k] = counts && isFree(v, a)
+			default:
 				may[i][k] = a.Unreadable == "" && !isInterpreted(a.Name)
 			}
 		}
@@ -84,6 +94,22 @@ func mayVaryPacking(v *manifest.Variable, parents cf.Parents) bool {
 	}
 	_, isTime, err := cf.UnitsOf(v)
 	return !isTime && err == nil
+}
+
+// hasBounds reports whether a variable has bounds, which take the units of the variable.
+func hasBounds(v *manifest.Variable, parents cf.Parents) bool {
+	for _, parent := range parents {
+		if parent == v {
+			return true
+		}
+	}
+	return false
+}
+
+// timeUnit returns the unit of units of time: "days" of "days since 1990-01-01".
+func timeUnit(a *manifest.Attribute) string {
+	unit, _, _ := strings.Cut(a.Texts[0], " since ")
+	return unit
 }
 
 // isOne reports whether a shape has one element.
@@ -182,7 +208,7 @@ func (p *survey) inFile(class int32, at int, v *manifest.Variable, file int32) *
 	}
 	out.Attributes = slices.Clone(v.Attributes)
 	for i := range out.Attributes {
-		if name := out.Attributes[i].Name; isPacking(name) || !isInterpreted(name) {
+		if name := out.Attributes[i].Name; isPacking(name) || name == cf.UnitsName || !isInterpreted(name) {
 			if a := manifest.Lookup(own, name); a != nil {
 				out.Attributes[i] = *a
 			}
