@@ -37,10 +37,7 @@ func TestForm(t *testing.T) {
 
 func checkForm(t *testing.T, name string, a *plantest.Archive) {
 	t.Helper()
-	lines, err := plantest.Write(a)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	lines := plantest.Write(a)
 	again, err := plantest.Parse(lines)
 	if err == nil {
 		err = plantest.Equal(a, again)

@@ -1,7 +1,6 @@
 package plantest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -548,7 +547,7 @@ func parseStorage(v *manifest.Variable, words []string) error {
 			v.Fill.User = word == "fill"
 			v.Fill.Value, err = parseFill(v.Type, next())
 		case "enum":
-			err = json.Unmarshal([]byte(next()), &v.Enum)
+			v.Enum, err = parseEnum(next())
 		case "unreadable":
 			v.Unreadable, err = strconv.Unquote(next())
 		case "elsewhere":

@@ -34,6 +34,7 @@ func TestParseRefuses(t *testing.T) {
 		"file a\nt(x=3) float64\n@units m",
 		"file a\nt(x=3) float64\npart 0 at 0 from 0",
 		"file a\ndim x=3 large",
+		"file a\nt(x=3) int8 enum clear",
 		"file a hidden\n@title \"a\"",
 	} {
 		if a, err := Parse(strings.Split(text, "\n")); err == nil {
@@ -61,16 +62,14 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	}
+	f.Add("file a\nc(x=1) uint8 enum clear=0,\"a b\"=1")
 	f.Add("file a\n\"values\"(x=1) int8 = 1\n\"dim\"(x=1) int8 = 1\nfile b like a\n\"values\" = 2\n\"dim\" = 3")
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := Parse(strings.Split(text, "\n"))
 		if err != nil {
 			return
 		}
-		lines, err := Write(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lines := Write(a)
 		again, err := Parse(lines)
 		if err == nil {
 			err = Equal(a, again)

@@ -29,7 +29,9 @@
 //
 //	chunks 31x3  edges 10x3,5 1x2  data-sizes 10x3,2 1x2  codecs LIST  filters N  raw-edges
 //	contiguous  strided BYTES  inline  nothing  parted  valued
-//	fill VALUE  unset VALUE (of elements that were never written)  enum JSON  unreadable TEXT  elsewhere FOLDER  damaged
+//	fill VALUE  unset VALUE  enum clear=0,cloudy=1  unreadable TEXT  elsewhere FOLDER  damaged
+//
+// Elements that were never written have the value of "fill", which the file declares, or of "unset".
 //
 // Values are numbers, quoted texts, or hexadecimal bytes. 0..30 counts by one, 0..90/181 are 181 numbers at equal
 // distances, and 0..1:0.1 is 0, 0.1, 0.2 and so on. 5*12 is twelve times 5. chars "2014" are single bytes. "digest ID"

@@ -1,7 +1,6 @@
 package plantest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"varve/codec"
+	"varve/manifest"
 )
 
 // cutOutside cuts text at the first separator outside of quotes.
@@ -286,12 +286,26 @@ func parseStruct(text string) (codec.Type, error) {
 	return t, nil
 }
 
-// compact returns JSON without spaces, which separate words.
-func compact(x any) (string, error) {
-	var b bytes.Buffer
-	text, err := json.Marshal(x)
-	if err == nil {
-		err = json.Compact(&b, text)
+// formatEnum formats the names of values: clear=0,cloudy=1.
+func formatEnum(choices []manifest.Choice) string {
+	var words []string
+	for _, c := range choices {
+		words = append(words, fmt.Sprintf("%s=%d", quoted(c.Name), c.Value))
 	}
-	return b.String(), err
+	return strings.Join(words, ",")
+}
+
+func parseEnum(text string) (choices []manifest.Choice, err error) {
+	for text != "" {
+		var word string
+		word, text, _ = cutOutside(text, ",")
+		name, number, _ := cutOutside(word, "=")
+		name, wrong := unquoted(name)
+		value, wrong2 := strconv.ParseInt(number, 10, 64)
+		if err = errors.Join(wrong, wrong2); err != nil {
+			return nil, err
+		}
+		choices = append(choices, manifest.Choice{Name: name, Value: value})
+	}
+	return choices, nil
 }

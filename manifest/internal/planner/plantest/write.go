@@ -24,15 +24,12 @@ type writer struct {
 
 // Write returns the lines of an archive, without its options: Parse returns the same files for them. Each file is
 // written like an earlier one if that takes fewer lines.
-func Write(a *Archive) ([]string, error) {
+func Write(a *Archive) []string {
 	w := &writer{of: a, long: map[string]string{}}
 	var out []string
 	names := map[string]bool{}
 	for i, f := range a.Files {
-		b, err := w.block(i, f)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.URL, err)
-		}
+		b := w.block(i, f)
 		best := b.lines(b.words, b.items)
 		for _, other := range w.blocks {
 			if lines := b.like(other); lines != nil && len(lines) < len(best) {
@@ -46,7 +43,7 @@ func Write(a *Archive) ([]string, error) {
 		names[b.name] = true
 		out = append(out, best...)
 	}
-	return append(out, w.tail...), nil
+	return append(out, w.tail...)
 }
 
 // lines returns the lines of a file, with only some of its items.
@@ -126,7 +123,7 @@ func (b *block) otherLengths(other *block) (list []string) {
 }
 
 // block makes the lines of a file.
-func (w *writer) block(number int, f *manifest.File) (*block, error) {
+func (w *writer) block(number int, f *manifest.File) *block {
 	b := &block{name: NameOf(f)}
 	if f.Format != "" {
 		b.words = append(b.words, "format", f.Format)
@@ -155,10 +152,7 @@ func (w *writer) block(number int, f *manifest.File) (*block, error) {
 	}
 	var variables []item
 	for i, v := range h.Variables {
-		x, err := w.variable(number, i, v, unlimited)
-		if err != nil {
-			return nil, err
-		}
+		x := w.variable(number, i, v, unlimited)
 		for _, part := range f.Parts[i] {
 			x.more = append(x.more, fmt.Sprintf("part %d at %s from %s shape %s", part.File, commas(part.Origin), commas(part.Start), commas(part.Shape)))
 		}
@@ -166,7 +160,7 @@ func (w *writer) block(number int, f *manifest.File) (*block, error) {
 	}
 	b.items = append(b.items, w.dimensions(h, variables)...)
 	b.items = append(b.items, variables...)
-	return b, nil
+	return b
 }
 
 func commas(list []int64) string { return strings.ReplaceAll(formatShape(list), "x", ",") }
@@ -206,18 +200,14 @@ func formatLength(path string, length int64, isUnlimited bool) string {
 }
 
 // variable makes the lines of a variable.
-func (w *writer) variable(file, at int, v *manifest.Variable, unlimited map[string]bool) (item, error) {
+func (w *writer) variable(file, at int, v *manifest.Variable, unlimited map[string]bool) item {
 	name := quoted(strings.TrimPrefix(v.Path, "/"))
 	var dims []string
 	for k, d := range v.Dims {
 		dims = append(dims, formatLength(d, v.Shape[k], unlimited[d]))
 	}
-	words, err := storageWords(v)
-	if err != nil {
-		return item{}, err
-	}
 	x := item{key: "variable " + name}
-	x.text = strings.Join(append([]string{name + "(" + strings.Join(dims, " ") + ")", formatType(v.Type)}, words...), " ")
+	x.text = strings.Join(append([]string{name + "(" + strings.Join(dims, " ") + ")", formatType(v.Type)}, storageWords(v)...), " ")
 	for i := range v.Attributes {
 		x.more = append(x.more, formatAttribute(&v.Attributes[i]))
 	}
@@ -228,7 +218,7 @@ func (w *writer) variable(file, at int, v *manifest.Variable, unlimited map[stri
 	case values != nil:
 		x.text += " on request = " + w.values(name, v.Type, values)
 	}
-	return x, nil
+	return x
 }
 
 // values returns values, or the name of long ones.
@@ -248,7 +238,7 @@ func (w *writer) values(variable string, t codec.Type, v *manifest.Values) strin
 }
 
 // storageWords returns the words that differ from those of the default.
-func storageWords(v *manifest.Variable) (words []string, err error) {
+func storageWords(v *manifest.Variable) (words []string) {
 	s := v.Storage
 	switch {
 	case s.Layout == manifest.Strided && s.Stride == 0:
@@ -284,12 +274,8 @@ func storageWords(v *manifest.Variable) (words []string, err error) {
 		}
 		words = append(words, map[bool]string{true: "fill", false: "unset"}[v.Fill.User], value)
 	}
-	if v.Enum != nil {
-		text, err := compact(v.Enum)
-		if err != nil {
-			return nil, err
-		}
-		words = append(words, "enum", text)
+	if len(v.Enum) > 0 {
+		words = append(words, "enum", formatEnum(v.Enum))
 	}
 	if v.Unreadable != "" {
 		words = append(words, "unreadable", strconv.Quote(v.Unreadable))
@@ -300,7 +286,7 @@ func storageWords(v *manifest.Variable) (words []string, err error) {
 	if v.Damaged {
 		words = append(words, "damaged")
 	}
-	return words, nil
+	return words
 }
 
 // formatFill formats a fill value. Types of varying length have texts.
