@@ -82,11 +82,6 @@ func parsePacked(name string) (p packed, ok bool) {
 	return p, p.member != "." && fs.ValidPath(p.member) && !pipelineStep.MatchString(p.member)
 }
 
-// nameOf returns the name of a member of the same archive.
-func (p *packed) nameOf(member string) string {
-	return p.outer + strings.TrimSuffix(p.steps, p.member) + member
-}
-
 // packedEnding is an ending of names of files that varve looks into.
 type packedEnding struct {
 	ending  string

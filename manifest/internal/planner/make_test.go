@@ -311,18 +311,6 @@ func answerDifferent(files []*manifest.File, r Request) {
 	f.Values[r.Variable] = values
 }
 
-// readNumbersOf returns the numbers of elements.
-func readNumbersOf(t codec.Type, data []byte) (list []float64, err error) {
-	x, err := coord.ReadNumbers(&manifest.Variable{Type: t}, data)
-	if err != nil {
-		return nil, err
-	}
-	for i := range x.Len {
-		list = append(list, x.Real(i))
-	}
-	return list, nil
-}
-
 // planned returns the plan of the maker's files. The test fails if there is none.
 func planned(t testing.TB, m *maker, opts *plan.Options) *Plan {
 	t.Helper()
