@@ -51,7 +51,7 @@ type Axis struct {
 }
 
 // End returns where the last cell ends.
-func (a *Axis) End() float64 { return snap(a.Edge+a.Step*float64(a.Length), a.Step) }
+func (a *Axis) End() float64 { return snap(a.Edge+float64(a.Step*float64(a.Length)), a.Step) }
 
 // Transform returns the affine transform from columns and rows to coordinates, in the order of rasterio: x = a×column + b×row + c,
 // y = d×column + e×row + f.

@@ -58,14 +58,14 @@ func (f *Finder) measure(ctx context.Context, c *store.Array) (line, error) {
 	}
 	l.step = snap(l.step, l.step/float64(n))
 	slack := r.slack(l.step, ends)
-	apart, err := r.apart(ctx, n, func(i int64) float64 { return l.first + float64(i)*l.step }, slack)
+	apart, err := r.apart(ctx, n, func(i int64) float64 { return l.first + float64(float64(i)*l.step) }, slack)
 	switch {
 	case err != nil:
 		return line{}, err
 	case apart != nil:
 		return line{why: refuse("%s is not equally spaced: value %d is %g, and %g with a step of %g", c.Path(), apart.at, apart.is, apart.want, l.step)}, nil
 	}
-	l.first = snap(l.first-l.step/2, l.step)
+	l.first = snap(l.first-float64(l.step/2), l.step)
 	return f.bounded(ctx, c, l, n, slack)
 }
 
@@ -107,7 +107,7 @@ func (f *Finder) bounded(ctx context.Context, c *store.Array, centred line, n in
 	}
 	bounds := line{first: snap(from, centred.step), step: centred.step}
 	for _, l := range []line{bounds, centred} {
-		want := func(i int64) float64 { return l.first + float64(side(i))*l.step }
+		want := func(i int64) float64 { return l.first + float64(float64(side(i))*l.step) }
 		apart, err := r.apart(ctx, 2*n, want, slack)
 		if err != nil {
 			return line{}, err
@@ -180,7 +180,7 @@ func (r *reader) slack(step float64, ends []float64) float64 {
 	} else if scale, _ := r.packing.Affine(); r.packing.Scaled() && r.typ.Kind != codec.Float {
 		unit = math.Abs(scale)
 	}
-	return min(near*step+unit, nearest*step)
+	return min(float64(near*step)+unit, nearest*step)
 }
 
 // difference is a position that is not where it should be.
