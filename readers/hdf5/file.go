@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"varve/readers"
 	"varve/readers/source"
@@ -45,10 +46,13 @@ type File struct {
 	imageErr error
 	sohm     []sharedIndex
 
-	mu        sync.Mutex
-	indexes   []source.Range // chunk indexes to prefetch when the first one is read
-	heaps     map[uint64]*globalHeap
-	heapBytes int // bytes in heaps
+	mu      sync.Mutex
+	indexes []source.Range // chunk indexes to prefetch when the first one is read
+	arrays  []*chunkIndex  // those of them that are extensible arrays
+
+	prefetched atomic.Int64 // bytes that prefetchLists have fetched
+	heaps      map[uint64]*globalHeap
+	heapBytes  int // bytes in heaps
 }
 
 // OpenFile reads the superblock of src and its extension. Other files that it refers to can be read

@@ -74,18 +74,22 @@ func (h *fractalHeap) corrupt(format string, args ...any) error {
 	return &readers.Error{Offset: int64(h.addr), Err: readers.Corruptf(format, args...)}
 }
 
+// indirectSize returns the size in bytes of an indirect block.
+func (h *fractalHeap) indirectSize(rows int) int {
+	direct, entry := min(rows, h.directRows()), h.f.super.offsets
+	if h.filters != nil {
+		entry += h.f.super.lengths + 4
+	}
+	prefix := 4 + 1 + h.f.super.offsets + h.offsetSize
+	return prefix + direct*h.width*entry + (rows-direct)*h.width*h.f.super.offsets + 4
+}
+
 func (h *fractalHeap) indirectBlock(ctx context.Context, addr uint64, rows int) (*indirectBlock, error) {
 	if b := h.indirect[addr]; b != nil && b.rows == rows {
 		return b, nil
 	}
 	direct := min(rows, h.directRows())
-	entry := h.f.super.offsets
-	if h.filters != nil {
-		entry += h.f.super.lengths + 4
-	}
-	prefix := 4 + 1 + h.f.super.offsets + h.offsetSize
-	size := prefix + direct*h.width*entry + (rows-direct)*h.width*h.f.super.offsets + 4
-	c, err := h.f.cursorAt(ctx, addr, size)
+	c, err := h.f.cursorAt(ctx, addr, h.indirectSize(rows))
 	if err != nil {
 		return nil, err
 	}

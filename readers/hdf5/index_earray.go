@@ -46,15 +46,9 @@ func (x *chunkIndex) readExtensibleArray(ctx context.Context) error {
 	if first < 0 {
 		return readers.Corruptf("extensible array: the dataset has no unlimited dimension")
 	}
-	size := 12 + 6*x.f.super.lengths + x.f.super.offsets + 4
-	c, err := x.f.cursorAt(ctx, x.addr, size)
-	if err != nil {
+	a, err := x.earrayHeader(ctx)
+	if err != nil || a.indexBlock == undefined {
 		return err
-	}
-	a := &extensibleArray{addr: x.addr}
-	a.read(x, c)
-	if c.err != nil || a.indexBlock == undefined {
-		return c.err
 	}
 	s := newSlots(x.maxShape, x.shape, x.chunk, first)
 	// libhdf5 ignores slots after this one, even if they hold an address.
@@ -64,6 +58,17 @@ func (x *chunkIndex) readExtensibleArray(ctx context.Context) error {
 		return nil
 	}
 	return x.earrayIndex(ctx, a, s)
+}
+
+// earrayHeader reads the header of the array.
+func (x *chunkIndex) earrayHeader(ctx context.Context) (*extensibleArray, error) {
+	c, err := x.f.cursorAt(ctx, x.addr, 12+6*x.f.super.lengths+x.f.super.offsets+4)
+	if err != nil {
+		return nil, err
+	}
+	a := &extensibleArray{addr: x.addr}
+	a.read(x, c)
+	return a, c.err
 }
 
 func (a *extensibleArray) read(x *chunkIndex, c *cursor) {
@@ -102,27 +107,43 @@ func (x *chunkIndex) earrayHead(c *cursor, a *extensibleArray, name string) {
 	}
 }
 
-func (x *chunkIndex) earrayIndex(ctx context.Context, a *extensibleArray, s *slots) error {
-	direct := 2 * (bits.Len(uint(a.minPtrs)) - 1) // super blocks whose data blocks are listed here
-	dataBlocks := 2 * (a.minPtrs - 1)
-	supers := max(a.superBlocks()-direct, 0)
-	head := 6 + a.offsets
-	size := head + a.inIndex*a.size + (dataBlocks+supers)*a.offsets
-	c, err := x.f.cursorAt(ctx, a.indexBlock, size+4)
+// direct returns the number of super blocks whose data blocks the index block lists.
+func (a *extensibleArray) direct() int { return 2 * (bits.Len(uint(a.minPtrs)) - 1) }
+
+// indexParts returns the numbers of data blocks and super blocks that the index block lists, and its size in bytes.
+func (a *extensibleArray) indexParts() (blocks, supers, size int) {
+	blocks, supers = 2*(a.minPtrs-1), max(a.superBlocks()-a.direct(), 0)
+	return blocks, supers, 6 + a.offsets + a.inIndex*a.size + (blocks+supers)*a.offsets + 4
+}
+
+// dataSize returns the size in bytes of a data block without pages.
+func (a *extensibleArray) dataSize(elements uint64) uint64 {
+	return uint64(6+a.offsets+a.offsetSize) + elements*uint64(a.size) + 4
+}
+
+// earrayParts reads the index block: its elements, and the addresses of its data blocks and super blocks.
+func (x *chunkIndex) earrayParts(ctx context.Context, a *extensibleArray) (elements []byte, blocks, supers cursor, err error) {
+	b, u, size := a.indexParts()
+	c, err := x.f.cursorAt(ctx, a.indexBlock, size)
 	if err != nil {
-		return err
+		return nil, blocks, supers, err
 	}
 	x.earrayHead(c, a, "EAIB")
-	elements := c.take(a.inIndex * a.size)
-	blocks := c.sub(dataBlocks * a.offsets)
-	rest := c.sub(supers * a.offsets)
+	elements = c.take(a.inIndex * a.size)
+	blocks, supers = c.sub(b*a.offsets), c.sub(u*a.offsets)
 	c.checksum("extensible array: index block")
-	if c.err != nil {
-		return c.err
+	return elements, blocks, supers, c.err
+}
+
+func (x *chunkIndex) earrayIndex(ctx context.Context, a *extensibleArray, s *slots) error {
+	elements, blocks, rest, err := x.earrayParts(ctx, a)
+	if err != nil {
+		return err
 	}
 	if err := x.emitAll(ctx, a.element, elements, s); err != nil {
 		return err
 	}
+	direct := a.direct()
 	for u := range min(direct, a.superBlocks()) {
 		for range a.blocks(u) {
 			if err := x.earrayData(ctx, a, dataBlock{blocks.address(), a.blockSize(u), nil, 0}, s); err != nil {
@@ -199,7 +220,7 @@ func (x *chunkIndex) earrayData(ctx context.Context, a *extensibleArray, b dataB
 	if b.elements > math.MaxInt32/uint64(a.size) {
 		return readers.Corruptf("extensible array: data block of %d elements is too large", b.elements)
 	}
-	c, err := x.f.cursorOnce(ctx, &x.window, b.addr, head+int(b.elements)*a.size+4)
+	c, err := x.f.cursorOnce(ctx, &x.window, b.addr, int(a.dataSize(b.elements)))
 	if err != nil {
 		return err
 	}

@@ -77,10 +77,11 @@ const (
 // walk lists the objects that hard links reach.
 type walk struct {
 	*Tree
-	f      *File
-	header header // of the current object; its memory is reused
-	ahead  readAhead
-	left   int64 // bytes that further paths may take
+	f        *File
+	header   header // of the current object; its memory is reused
+	ahead    readAhead
+	left     int64           // bytes that further paths may take
+	expanded map[uint64]bool // addresses of groups whose members were prefetched ahead
 }
 
 // openedObject is the target of a hard link, without its path.

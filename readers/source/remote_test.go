@@ -2,10 +2,12 @@ package source_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -107,12 +109,95 @@ func TestRemoteNetCDF4(t *testing.T) {
 	}
 }
 
+// TestRemoteScattered lists all chunks of files whose metadata lies in many places, with default settings. 95 % of them may
+// take at most 8 requests, and half of them at most 4.
+func TestRemoteScattered(t *testing.T) {
+	python := venv.Python(t, "netCDF4")
+	dir := os.Getenv("SCATTERED")
+	if dir == "" {
+		dir = t.TempDir()
+		if out, err := exec.Command(python, filepath.Join("testdata", "scattered.py"), dir).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(names) < 40 {
+		t.Fatalf("%d files, %v", len(names), err)
+	}
+	var all []int64
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, err := f.Seek(0, io.SeekEnd)
+		if err != nil || size < 1<<20 {
+			t.Fatalf("%s has only %d bytes, %v", name, size, err)
+		}
+		server := sourcetest.NewServer(t)
+		s := mustOpen(t, source.Options{}, server.PutFile("/"+filepath.Base(name), f, size))
+		refs, _ := walkRefs(t, s)
+		requests, bytes := server.Counts()
+		t.Logf("%-40s %5d refs, %3d requests, %5d KiB of %d", filepath.Base(name), refs, requests, bytes>>10, size>>10)
+		all = append(all, requests)
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	slices.Sort(all)
+	if half, most := all[len(all)/2], all[len(all)*95/100]; half > 4 || most > 8 {
+		t.Errorf("half of the files take at most %d requests, 95 %% at most %d", half, most)
+	}
+}
+
+// circles writes groups that all have links to each other.
+const circles = `
+import sys, h5py, numpy
+with h5py.File(sys.argv[1], "w", libver="latest") as f:
+    f.create_dataset("filler", data=numpy.random.random((1 << 17,)))
+    groups = [f.create_group(f"g{i}") for i in range(60)]
+    for g in groups:
+        for i, other in enumerate(groups):
+            g[f"to{i}"] = other
+        for i in range(20):
+            g.attrs[f"a{i}"] = "x" * 100
+`
+
+// TestRemoteCircles opens a file whose groups all have links to each other: its objects are prefetched once.
+func TestRemoteCircles(t *testing.T) {
+	python := venv.Python(t, "h5py")
+	name := filepath.Join(t.TempDir(), "circles.h5")
+	if out, err := exec.Command(python, "-c", circles, name).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := sourcetest.NewServer(t)
+	s := mustOpen(t, source.Options{}, server.Put("/circles.h5", content))
+	if _, err := formats.Open(t.Context(), s, nil); !errors.Is(err, readers.ErrCorrupt) {
+		t.Errorf("such a file is refused, but: %v", err)
+	}
+	if requests, bytes := server.Counts(); requests > 8 || bytes > 2*int64(len(content)) {
+		t.Errorf("%d requests, %d bytes of a file of %d", requests, bytes, len(content))
+	}
+}
+
 func countRefs(t *testing.T, s *source.Source) int {
+	n, variables := walkRefs(t, s)
+	if variables != 30 {
+		t.Errorf("%d variables, want 30", variables)
+	}
+	return n
+}
+
+// walkRefs returns the numbers of chunks and variables of a file.
+func walkRefs(t *testing.T, s *source.Source) (n, variables int) {
 	data, err := formats.Open(context.Background(), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, variables := 0, 0
 	data.Root.Walk(func(g *readers.Group) bool {
 		for _, v := range g.Variables {
 			variables++
@@ -125,8 +210,5 @@ func countRefs(t *testing.T, s *source.Source) int {
 		}
 		return true
 	})
-	if variables != 30 {
-		t.Errorf("%d variables, want 30", variables)
-	}
-	return n
+	return n, variables
 }
