@@ -78,7 +78,7 @@ func runHistory(ctx context.Context, name string, asJSON bool, out io.Writer) er
 
 // addSnapshot declares the flag of commands that can read an earlier snapshot.
 func addSnapshot(f *pflag.FlagSet, to *string) {
-	f.StringVar(to, "snapshot", "", "read this `snapshot`: a tag, an id of varve history, or its first digits; default: the current one")
+	f.StringVar(to, "snapshot", "", "read this `snapshot`: a tag, an id of varve history, or its first digits; default: current")
 }
 
 // addMessage declares the flag of commands that make a snapshot.

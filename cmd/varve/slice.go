@@ -37,5 +37,5 @@ func (s *sliceFlag) Type() string { return "number/of" }
 
 // addSlice declares the flag of commands whose work machines can divide. does says what a slice does.
 func addSlice(f *pflag.FlagSet, to *sliceFlag, does string) {
-	f.Var(to, "slice", does+"; the first of ten slices is 0/10")
+	f.Var(to, "slice", does+"; the first of ten is 0/10")
 }
