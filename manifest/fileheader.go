@@ -93,8 +93,8 @@ func (h *FileHeader) Attribute(d Difference) Attribute {
 	return a
 }
 
-// On returns a header with the same ID and another Like. The first variables of that must have the same attributes, but for
-// their values, as those of the present one.
+// On returns a header with the same ID and the same values, and with another Like. That must begin with the variables of the
+// present Like, with attributes of the same names and types.
 func (h *FileHeader) On(like *Header) *FileHeader {
 	return &FileHeader{ID: h.ID, like: like, own: h.own}
 }
@@ -117,7 +117,7 @@ func (h *FileHeader) MarshalJSON() ([]byte, error) { return h.Expand().MarshalJS
 // ownValues yields the index of each variable that differs from that of Like, and its values.
 func (h *FileHeader) ownValues() iter.Seq2[int, string] { return ownLists(h.own) }
 
-// ownLists yields the index and the values of each list of which appendOwn has appended values.
+// ownLists yields the lists of attributes in the result of appendOwn: the index of each, and its values.
 func ownLists(own string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for at, rest := 0, own; rest != ""; {

@@ -35,7 +35,7 @@ func conventionsOf(d *conventions.Description) conventionsJSON {
 	return conventionsJSON{len(d.Arrays), len(d.Groups), d.Assumed, d.Omitted}
 }
 
-// shownOmitted is the number of arrays of which a command says why something is left out.
+// shownOmitted limits the arrays that a command names with the reason why something of them is left out.
 const shownOmitted = 10
 
 // describeAssumed names the arrays whose longitudes and latitudes are taken as WGS 84.
@@ -50,7 +50,7 @@ func describeAssumed(b *strings.Builder, paths []string) {
 	b.WriteString("\n")
 }
 
-// describeConventions says what is described, and what is not.
+// describeConventions returns the lines about arrays and groups with descriptions, and about those that have none, with the reasons.
 func describeConventions(asked conventions.Set, d *conventions.Description) string {
 	if len(asked) == 0 {
 		return ""

@@ -170,7 +170,7 @@ func extensionsOf(r *zarr.Result) (out []extension) {
 	return out
 }
 
-// describeConventions says what the conventions describe in a complete copy.
+// describeConventions returns the lines about the conventions of a complete copy. A slice has none.
 func (o *exportZarrOptions) describeConventions(r *zarr.Result) string {
 	if !o.slice.IsWhole() {
 		return ""

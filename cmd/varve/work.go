@@ -614,7 +614,7 @@ func finishVerify(cmd *cobra.Command, opts *resultOptions, all []*workSlice) err
 	return errors.Join(opts.print(cmd.OutOrStdout(), total, text), total.err(code))
 }
 
-// slicedError is the error of slices, some of which failed with an exit code.
+// slicedError has the problems that slices of verify found, and the exit code of verify for them.
 type slicedError struct {
 	text string
 	code int

@@ -256,7 +256,7 @@ func TestSlices(t *testing.T) {
 	}
 	r := a.compact(Options{})
 	if r.Adopted != done-lost || r.Adopted+r.Chunks != before.Reencoded || r.Chunks == 0 {
-		t.Errorf("slices re-encoded %d of %d chunks, %d of which were lost: %+v", done, before.Reencoded, lost, r)
+		t.Errorf("slices re-encoded %d of %d chunks, and %d of them were lost: %+v", done, before.Reencoded, lost, r)
 	}
 	a.check(0, days[40])
 	if got := a.counts(); got.Patched != before.Reencoded {

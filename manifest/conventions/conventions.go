@@ -78,7 +78,7 @@ func (s Set) has(name Name) bool { return slices.Contains(s, name) }
 type Description struct {
 	Arrays map[string]zarrjson.Attributes // by path: all attributes of the arrays that are described
 	Groups map[string]zarrjson.Attributes
-	// Omitted says what is not described, in the order of the arrays and conventions.
+	// Omitted lists what has no description and why, in the order of the arrays and conventions.
 	Omitted []Omission
 	// Assumed are the paths of arrays of longitudes and latitudes that are described as WGS 84, because they have no grid mapping.
 	Assumed []string
@@ -183,7 +183,7 @@ type writer struct {
 	err        error
 }
 
-// spatial adds what is the same at all levels of a multiscale group.
+// spatial adds the attributes that are the same at all levels of a multiscale group.
 func (w *writer) spatial(g *georef.Grid) {
 	w.set("spatial:dimensions", []string{g.Y.Dim, g.X.Dim})
 	w.set("spatial:shape", []int64{g.Y.Length, g.X.Length})

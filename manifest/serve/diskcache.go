@@ -36,12 +36,12 @@ type diskCache struct {
 	limit   int64
 	log     *slog.Logger
 
-	mu     sync.Mutex
-	used   int64
-	files  map[string]*list.Element // of *diskFile, by name
-	order  list.List                // the most recently used file is in front
-	failed bool                     // whether the last write failed: the log has it once
-	found  *prometheus.CounterVec
+	mu      sync.Mutex
+	used    int64
+	files   map[string]*list.Element // of *diskFile, by name
+	order   list.List                // the most recently used file is in front
+	failed  bool                     // whether the last write failed: the log has it once
+	results *prometheus.CounterVec   // of looking for chunks
 }
 
 // diskFile is a file of a diskCache.
@@ -66,7 +66,7 @@ func newDiskCache(opts *Options, m *metrics) (*diskCache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	c := &diskCache{dir: dir, version: opts.Version, limit: opts.DiskCacheBytes, log: opts.Log, files: map[string]*list.Element{}, found: m.disk}
+	c := &diskCache{dir: dir, version: opts.Version, limit: opts.DiskCacheBytes, log: opts.Log, files: map[string]*list.Element{}, results: m.disk}
 	type left struct {
 		diskFile
 		used time.Time
@@ -116,7 +116,7 @@ func (c *diskCache) size(etag string) int64 {
 	defer c.mu.Unlock()
 	e, ok := c.files[c.name(etag)]
 	if !ok {
-		c.found.WithLabelValues("missed").Inc()
+		c.results.WithLabelValues("missed").Inc()
 		return -1
 	}
 	return e.Value.(*diskFile).size - diskSumLength
@@ -135,10 +135,10 @@ func (c *diskCache) get(etag string) []byte {
 			c.order.MoveToFront(e)
 		}
 		c.mu.Unlock()
-		c.found.WithLabelValues("found").Inc()
+		c.results.WithLabelValues("found").Inc()
 		return stored[:n:n]
 	}
-	c.found.WithLabelValues("damaged").Inc()
+	c.results.WithLabelValues("damaged").Inc()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.files[name]; ok {

@@ -20,7 +20,7 @@ type Local struct {
 }
 
 // LocalPath returns the path of a local source whose version is known. Only such sources can be opened
-// with OpenLocal. Packed files are refused, because their bytes are not those of the outer file.
+// with OpenLocal. It refuses files in compressed files and archives: the local file has other bytes.
 func LocalPath(src manifest.Source) (string, bool) {
 	path, err := source.LocalPath(src.URL)
 	return path, err == nil && !source.IsPacked(src.URL) && filepath.IsAbs(path) && src.Size >= 0 && !src.Modified.IsZero()

@@ -16,7 +16,7 @@ type Tile struct {
 	Axes []int
 	// Box is the tile in the array, Within the same elements in the variable, with the variable's order of axes.
 	Box, Within grid.Region
-	// IsSame says that the elements of the variable are those of the array, bit for bit.
+	// IsSame is true if the array has the elements of the variable bit for bit, without conversion.
 	IsSame bool
 }
 

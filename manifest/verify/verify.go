@@ -49,7 +49,7 @@ func (p Problem) String() string {
 // Result is the result of a verification.
 type Result struct {
 	Sources, Chunks int64
-	Stored          int64 // number of chunks from which the sample was drawn, or that were sliced
+	Stored          int64 // number of stored chunks from which a sample or a slice was taken
 	Problems        []Problem
 }
 
@@ -77,9 +77,9 @@ func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error)
 			return &v.result, err
 		}
 		if v.Deep {
-			v.sample = newRange(v.Slice.Range(v.result.Stored))
+			v.chosen = newRange(v.Slice.Range(v.result.Stored))
 		} else {
-			v.sample = newSample(v.result.Stored, v.Sample, v.Seed)
+			v.chosen = newSample(v.result.Stored, v.Sample, v.Seed)
 		}
 	}
 	for _, a := range s.Arrays() {
@@ -87,7 +87,7 @@ func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error)
 			return &v.result, err
 		}
 	}
-	if v.sample != nil {
+	if v.chosen != nil {
 		return &v.result, nil // the refs of each chunk were verified with it
 	}
 	return &v.result, v.refs(ctx)
@@ -112,7 +112,7 @@ type verifier struct {
 	found  map[place][]int // problems with chunks, by array and source
 	isRefs map[place]bool  // where all of these are of refs
 	memory *semaphore.Weighted
-	sample selection // nil if all chunks are read
+	chosen selection // nil if all chunks are read
 	before int64     // number of stored chunks before those that are being listed
 }
 
@@ -173,8 +173,8 @@ func (v *verifier) sources(ctx context.Context) error {
 func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 	box := grid.Whole(a.Grid().Counts())
 	total := v.result.Chunks + a.Grid().Chunks()
-	if v.sample != nil {
-		total = v.sample.chunks()
+	if v.chosen != nil {
+		total = v.chosen.chunks()
 	}
 	left := v.store.MaxChunks()
 	group, within := source.NewGroup(ctx, v.Workers)
@@ -186,14 +186,14 @@ func (v *verifier) chunks(ctx context.Context, a *store.Array) error {
 			break
 		}
 		if run.Kind == manifest.Missing {
-			if v.sample == nil {
+			if v.chosen == nil {
 				v.done(&v.result.Chunks, run.Chunks, total)
 			}
 			continue
 		}
 		chunks := everyChunk(run, box)
-		if v.sample != nil {
-			chunks = selected(a, run, v.sample.take(v.before, run.Chunks))
+		if v.chosen != nil {
+			chunks = selected(a, run, v.chosen.take(v.before, run.Chunks))
 			v.before += run.Chunks
 		}
 		if left -= run.Chunks; left < 0 {
@@ -265,7 +265,7 @@ func (v *verifier) chunk(ctx context.Context, a *store.Array, coords []int64) er
 	if err = pipeline.Decode(codec.NewElems(pipeline.Form()), stored); err == nil {
 		err = pipeline.CheckPortable(stored)
 	}
-	if err == nil && v.sample != nil {
+	if err == nil && v.chosen != nil {
 		return a.VerifyStored(ctx, coords)
 	}
 	if err == nil {

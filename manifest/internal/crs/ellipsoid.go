@@ -74,7 +74,7 @@ func (p params) ellipsoid() (ellipsoid, error) {
 	return e, nil
 }
 
-// isWGS84 reports whether the axes are those of WGS 84, to a tenth of a millimetre.
+// isWGS84 reports whether the ellipsoid is that of WGS 84. Its axes may differ by a tenth of a millimetre.
 func (e ellipsoid) isWGS84() bool {
 	return e.major == 6378137 && math.Abs(e.flattening-298.257223563) < 1e-6
 }

@@ -197,7 +197,7 @@ func (p *parser) word() string {
 	return p.text[from:p.at]
 }
 
-// node reads a keyword and what is in its brackets.
+// node reads a keyword and the list in its brackets.
 func (p *parser) node(depth int) (*node, error) {
 	if depth > deepestWKT {
 		return nil, unsupported("the text has more than %d levels", deepestWKT)

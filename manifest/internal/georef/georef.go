@@ -71,7 +71,7 @@ type Finder struct {
 	lines map[string]line
 }
 
-// line is what is known of a coordinate's positions.
+// line has the positions of a coordinate as cells of equal width, or the reason why they are not.
 type line struct {
 	first, step float64 // the edge of the first cell and the width of cells, in the units of the coordinate
 	why         error   // why cells are not of equal width
@@ -118,7 +118,7 @@ func (f *Finder) Of(ctx context.Context, a *store.Array) (*Grid, error) {
 // Place is the dimensions of a grid and its system, without the positions of cells.
 type Place struct {
 	Grid
-	// Scales are the factors from the coordinates x and y to those of the system.
+	// Scales are the factors by which coordinates along x and y are multiplied to be in the units of the system.
 	Scales [2]float64
 
 	x, y *store.Array // nil if there are no coordinates
@@ -240,7 +240,7 @@ func (f *Finder) system(a, x, y *store.Array, isGeographic bool, mapping []byte)
 		return nil, refuse("the grid mapping %s is not of its longitudes and latitudes", v.Path())
 	}
 	if other := cf.TextIn(y.Attributes(), cf.UnitsName); c.Kind == crs.Projected && other != units {
-		return nil, refuse("the units of %s are %.40q, and those of %s %.40q", x.Path(), units, y.Path(), other)
+		return nil, refuse("%s has the units %.40q, and %s has %.40q", x.Path(), units, y.Path(), other)
 	}
 	return c, nil
 }

@@ -12,7 +12,7 @@ import (
 	"varve/manifest"
 )
 
-// Texts of attributes that are longer are shortened. Findings quote no more than what is kept.
+// Longer texts of attributes are shortened. The rest of a text is never in a finding.
 const (
 	longText = 80 // bytes
 	keptText = 64

@@ -72,7 +72,7 @@ func ParseValues(t codec.Type, text string) (*manifest.Values, error) {
 	return v, nil
 }
 
-// mostElements limits what one word can stand for.
+// mostElements limits the number of elements that one word can stand for.
 const mostElements = 1 << 24
 
 // cutCount splits WORD*N. It returns 1 without a count.

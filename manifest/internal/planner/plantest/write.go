@@ -237,7 +237,7 @@ func (w *writer) values(variable string, t codec.Type, v *manifest.Values) strin
 	return w.long[text]
 }
 
-// storageWords returns the words that differ from those of the default.
+// storageWords returns a word for each property of the storage that is not the default.
 func storageWords(v *manifest.Variable) (words []string) {
 	s := v.Storage
 	switch {
