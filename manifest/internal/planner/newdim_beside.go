@@ -86,14 +86,21 @@ func (c *class) withStep(at string, steps map[int32]step, files []*manifest.File
 	with := func(h *manifest.Header) *manifest.Header {
 		return &manifest.Header{ID: h.ID, Dimensions: h.Dimensions, Variables: append(slices.Clip(h.Variables), &v)}
 	}
-	like, last := with(c.file.Like()), c.file.Len()
+	likes := map[*manifest.Header]*manifest.Header{} // equal headers of several scans have different ones
+	on := func(h *manifest.FileHeader) *manifest.FileHeader {
+		if likes[h.Like()] == nil {
+			likes[h.Like()] = with(h.Like())
+		}
+		return h.On(likes[h.Like()])
+	}
+	last := c.file.Len()
 	for _, f := range c.files {
 		file := *files[f]
-		file.Header, file.Values = file.Header.On(like), append(slices.Clone(file.Values), make([]*manifest.Values, last+1-len(file.Values))...)
+		file.Header, file.Values = on(file.Header), append(slices.Clone(file.Values), make([]*manifest.Values, last+1-len(file.Values))...)
 		file.Values[last] = steps[f].values
 		files[f] = &file
 	}
 	own := *c
-	own.file, own.header = c.file.On(like), with(c.header)
+	own.file, own.header = on(c.file), with(c.header)
 	return own.withVirtual(planVar{at: last, v: &v, path: at, dims: []string{at}, aux: true}, virtualAxis{})
 }

@@ -61,7 +61,7 @@ func (x *varying) attributesOf(h *manifest.Header) [][]bool {
 	for i, v := range h.Variables {
 		may[i] = make([]bool, len(v.Attributes))
 		packs := !x.isFixed && mayVaryPacking(v, parents)
-		counts := len(x.env.opts.NewDims) == 0 && !hasBounds(v, parents)
+		counts := len(x.env.opts.NewDims) == 0 && v.Storage.Layout != manifest.Parted && !hasBounds(v, parents)
 		for k := range v.Attributes {
 			a := &v.Attributes[k]
 			switch {
@@ -166,6 +166,7 @@ func differences(h, from *manifest.FileHeader) iter.Seq[manifest.Difference] {
 }
 
 // variants yields the files of a class in groups that have equal attributes of a variable, in the order of their first files.
+// Several groups may have equal attributes.
 func (p *survey) variants(class int32, at int) iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
 		c := p.classes[class]
@@ -174,13 +175,20 @@ func (p *survey) variants(class int32, at int) iter.Seq[[]int32] {
 			return
 		}
 		var list [][]int32
-		known := map[string]int{}
+		// Own identifies attributes only among headers with one Like, and equal headers of several scans have different ones.
+		// membersFor merges equal variables.
+		type attributes struct {
+			like *manifest.Header
+			own  string
+		}
+		known := map[attributes]int{}
 		for _, f := range c.files {
-			own := p.env.files[f].Header.Own(at)
-			i, ok := known[own]
+			h := p.env.files[f].Header
+			key := attributes{h.Like(), h.Own(at)}
+			i, ok := known[key]
 			if !ok {
 				i = len(list)
-				known[own] = i
+				known[key] = i
 				list = append(list, nil)
 			}
 			list[i] = append(list[i], f)

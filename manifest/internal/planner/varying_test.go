@@ -71,13 +71,30 @@ func TestVaryingAttributes(t *testing.T) {
 		if r.IntN(2) == 0 && len(m.files) > 1 {
 			ends = []int{1 + r.IntN(len(m.files)-1), len(m.files)}
 		}
+		mixed := copied(m.files) // as in an append: old and new files come from different scans
+		second := manifest.NewShared()
+		for _, f := range mixed[len(mixed)/2:] {
+			h := *f.Header.Expand()
+			h.Variables = slices.Clone(h.Variables)
+			f.Header = second.Header(&h, nil)
+		}
 		got, _, err := grow(m.files, ends, opts, never)
 		want, _, wantErr := grow(alone, ends, opts, never)
 		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
 			t.Fatalf("seed %d, %+v: %v\nbut without shared headers: %v", seed, *opts, err, wantErr)
 		}
+		two, _, twoErr := grow(mixed, ends, opts, never)
+		if (twoErr == nil) != (wantErr == nil) || twoErr != nil && twoErr.Error() != wantErr.Error() {
+			t.Fatalf("seed %d, %+v: %v\nbut without shared headers: %v", seed, *opts, twoErr, wantErr)
+		}
 		if err != nil {
 			continue
+		}
+		if two, want := two.text(t, mixed), want.text(t, alone); two != want {
+			t.Fatalf("seed %d, %+v, headers of two scans: %s", seed, *opts, firstDifference(two, want))
+		}
+		if two.findings != want.findings {
+			t.Fatalf("seed %d, %+v, headers of two scans: %s", seed, *opts, firstDifference(two.findings, want.findings))
 		}
 		planned++
 		if classes(t, m.files) < classes(t, alone) {
