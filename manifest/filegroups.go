@@ -6,22 +6,22 @@ import "crypto/sha256"
 // that many files share, and the values in which its own differ. It never changes, so it is safe for concurrent use.
 // Shared.Groups makes FileGroups that share memory.
 type FileGroups struct {
-	ID   string // of the GroupAttributes
-	like *GroupAttributes
-	own  string // see appendOwn
+	ID          string // of the GroupAttributes
+	base        *GroupAttributes
+	differences string // see appendDifferences
 }
 
 // NewFileGroups returns FileGroups that share nothing with others. The attributes must not change any more.
-func NewFileGroups(g *GroupAttributes) *FileGroups { return &FileGroups{ID: g.ID, like: g} }
+func NewFileGroups(g *GroupAttributes) *FileGroups { return &FileGroups{ID: g.ID, base: g} }
 
 // Expand returns the attributes. They must not be changed.
 func (g *FileGroups) Expand() *GroupAttributes {
-	if g.own == "" {
-		return g.like
+	if g.differences == "" {
+		return g.base
 	}
-	out := &GroupAttributes{ID: g.ID, Groups: append([]Group(nil), g.like.Groups...)}
-	for i, own := range ownLists(g.own) {
-		out.Groups[i].Attributes = withOwn(out.Groups[i].Attributes, own)
+	out := &GroupAttributes{ID: g.ID, Groups: append([]Group(nil), g.base.Groups...)}
+	for i, differences := range differenceLists(g.differences) {
+		out.Groups[i].Attributes = withDifferences(out.Groups[i].Attributes, differences)
 	}
 	return out
 }
@@ -45,8 +45,8 @@ func (f *fileGroups) share(g *GroupAttributes, ready func()) *FileGroups {
 		f.scratch = appendForm(appendText(f.scratch, g.Groups[i].Path), g.Groups[i].Attributes)
 	}
 	key := sha256.Sum256(f.scratch)
-	like := f.byForm[key]
-	if like == nil {
+	base := f.byForm[key]
+	if base == nil {
 		if ready != nil {
 			ready()
 		}
@@ -56,6 +56,6 @@ func (f *fileGroups) share(g *GroupAttributes, ready func()) *FileGroups {
 		f.byForm[key] = g
 		return NewFileGroups(g)
 	}
-	f.scratch = appendOwn(f.scratch[:0], len(g.Groups), g.attributesOf, like.attributesOf)
-	return &FileGroups{ID: g.ID, like: like, own: string(f.scratch)}
+	f.scratch = appendDifferences(f.scratch[:0], len(g.Groups), g.attributesOf, base.attributesOf)
+	return &FileGroups{ID: g.ID, base: base, differences: string(f.scratch)}
 }

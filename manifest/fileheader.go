@@ -9,16 +9,16 @@ import (
 
 // FileHeader is the header of a file, in little memory. Files of an archive often differ in the values of attributes:
 // each has its own scale_factor, actual_range or valid_min. So a FileHeader has a pointer to a header that many files
-// share, and the values in which its own header differs from that one:
+// share, its base, and the values in which its header differs from that one:
 //
-//	like ──► Header of 40 variables, 50 KB      shared by all headers that differ from it only in values of attributes
-//	own      values, about 1 KB                 see appendOwn
+//	base ──────► Header of 40 variables, 50 KB   shared by all headers that differ from it only in values of attributes
+//	differences  values, about 1 KB              see appendDifferences
 //
 // It never changes, so it is safe for concurrent use. Shared.Header makes FileHeaders that share memory.
 type FileHeader struct {
-	ID   string // of the header
-	like *Header
-	own  string
+	ID          string // of the header
+	base        *Header
+	differences string
 }
 
 // Difference is the value of an attribute that differs from that of another header.
@@ -28,40 +28,41 @@ type Difference struct {
 }
 
 // NewFileHeader returns a FileHeader that shares nothing with others. The header must not change any more.
-func NewFileHeader(h *Header) *FileHeader { return &FileHeader{ID: h.ID, like: h} }
+func NewFileHeader(h *Header) *FileHeader { return &FileHeader{ID: h.ID, base: h} }
 
-// Like returns a header that differs from this one only in values of attributes: it has the same variables with the same
+// Base returns a header that differs from this one only in values of attributes: it has the same variables with the same
 // names and types of attributes, in the same order. Headers that share it differ in no more than that.
-func (h *FileHeader) Like() *Header { return h.like }
+func (h *FileHeader) Base() *Header { return h.base }
 
-// Expand returns the header. It makes a copy of each variable that differs from that of Like.
+// Expand returns the header. It makes a copy of each variable that differs from that of Base.
 func (h *FileHeader) Expand() *Header {
-	if h.own == "" {
-		return h.like
+	if h.differences == "" {
+		return h.base
 	}
-	out := &Header{ID: h.ID, Dimensions: h.like.Dimensions, Variables: append([]*Variable(nil), h.like.Variables...)}
-	for i, own := range h.ownValues() {
-		out.Variables[i] = h.like.Variables[i].with(own)
+	out := &Header{ID: h.ID, Dimensions: h.base.Dimensions, Variables: append([]*Variable(nil), h.base.Variables...)}
+	for i, differences := range differenceLists(h.differences) {
+		out.Variables[i] = h.base.Variables[i].with(differences)
 	}
 	return out
 }
 
-// Variable returns variable i of the header. If its attributes are those of Like, it is the variable of Like; otherwise
+// Variable returns variable i of the header. If its attributes are those of Base, it is the variable of Base; otherwise
 // each call makes a new one.
 func (h *FileHeader) Variable(i int) *Variable {
-	v := h.like.Variables[i]
-	if own := h.Own(i); own != "" {
-		return v.with(own)
+	v := h.base.Variables[i]
+	if differences := h.DifferencesOf(i); differences != "" {
+		return v.with(differences)
 	}
 	return v
 }
 
-// Own identifies the attributes of variable i among all headers with the same Like. It is empty if they are those of Like.
-func (h *FileHeader) Own(i int) string {
-	for at, own := range h.ownValues() {
+// DifferencesOf identifies the attributes of variable i among all headers with the same Base. It is empty if they are those
+// of Base. Headers of different scans have different bases, also if they are equal.
+func (h *FileHeader) DifferencesOf(i int) string {
+	for at, differences := range differenceLists(h.differences) {
 		if at >= i {
 			if at == i {
-				return own
+				return differences
 			}
 			break
 		}
@@ -69,16 +70,16 @@ func (h *FileHeader) Own(i int) string {
 	return ""
 }
 
-// Differences yields the values of attributes that differ from those of Like, sorted by variable and attribute.
+// Differences yields the values of attributes that differ from those of Base, sorted by variable and attribute.
 func (h *FileHeader) Differences() iter.Seq[Difference] {
 	return func(yield func(Difference) bool) {
-		for i, own := range h.ownValues() {
+		for i, differences := range differenceLists(h.differences) {
 			d := Difference{Variable: i}
-			for own != "" {
+			for differences != "" {
 				var skipped uint64
-				skipped, own = cutUvarint(own)
+				skipped, differences = cutUvarint(differences)
 				d.Attribute += int(skipped)
-				if d.Value, own = cutText(own); !yield(d) {
+				if d.Value, differences = cutText(differences); !yield(d) {
 					return
 				}
 			}
@@ -88,63 +89,60 @@ func (h *FileHeader) Differences() iter.Seq[Difference] {
 
 // Attribute returns the attribute of a difference.
 func (h *FileHeader) Attribute(d Difference) Attribute {
-	a := h.like.Variables[d.Variable].Attributes[d.Attribute]
+	a := h.base.Variables[d.Variable].Attributes[d.Attribute]
 	a.setValue(d.Value)
 	return a
 }
 
-// On returns a header with the same ID and the same values, and with another Like. That must begin with the variables of the
-// present Like, with attributes of the same names and types.
-func (h *FileHeader) On(like *Header) *FileHeader {
-	return &FileHeader{ID: h.ID, like: like, own: h.own}
+// WithBase returns a header with the same ID and the same differences, and with another base. That must begin with the
+// variables of the present one, with attributes of the same names and types.
+func (h *FileHeader) WithBase(base *Header) *FileHeader {
+	return &FileHeader{ID: h.ID, base: base, differences: h.differences}
 }
 
 // Len returns the number of variables.
-func (h *FileHeader) Len() int { return len(h.like.Variables) }
+func (h *FileHeader) Len() int { return len(h.base.Variables) }
 
 // Dimensions returns the dimensions.
-func (h *FileHeader) Dimensions() []Dimension { return h.like.Dimensions }
+func (h *FileHeader) Dimensions() []Dimension { return h.base.Dimensions }
 
 // Rows returns the number of refs of a file with this header.
-func (h *FileHeader) Rows() int64 { return h.like.Rows() }
+func (h *FileHeader) Rows() int64 { return h.base.Rows() }
 
 // Find returns the index of the variable with this path, or -1.
-func (h *FileHeader) Find(path string) int { return h.like.Find(path) }
+func (h *FileHeader) Find(path string) int { return h.base.Find(path) }
 
 // MarshalJSON returns the JSON of the header.
 func (h *FileHeader) MarshalJSON() ([]byte, error) { return h.Expand().MarshalJSON() }
 
-// ownValues yields the index of each variable that differs from that of Like, and its values.
-func (h *FileHeader) ownValues() iter.Seq2[int, string] { return ownLists(h.own) }
-
-// ownLists yields the lists of attributes in the result of appendOwn: the index of each, and its values.
-func ownLists(own string) iter.Seq2[int, string] {
+// differenceLists yields the lists of attributes in the result of appendDifferences: the index of each, and its values.
+func differenceLists(differences string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
-		for at, rest := 0, own; rest != ""; {
+		for at, rest := 0, differences; rest != ""; {
 			var skipped uint64
 			skipped, rest = cutUvarint(rest)
 			at += int(skipped)
-			var own string
-			if own, rest = cutText(rest); !yield(at, own) {
+			var list string
+			if list, rest = cutText(rest); !yield(at, list) {
 				return
 			}
 		}
 	}
 }
 
-// appendOwn appends the values of n lists of attributes that differ from those of lists of the same form. Lists without
+// appendDifferences appends the values of n lists of attributes that differ from those of lists of the same form. Lists without
 // such values have no part in it. All numbers are varints:
 //
 //	list, minus the one before        length of the rest
 //	attribute, minus the one before   length of its value, and the value
 //	…                                 further attributes of the list
-func appendOwn(dst []byte, n int, lists, like func(i int) []Attribute) []byte {
+func appendDifferences(dst []byte, n int, lists, base func(i int) []Attribute) []byte {
 	last := 0
 	var values, value []byte
 	for i := range n {
 		values = values[:0]
 		lastAttribute := 0
-		all, others := lists(i), like(i)
+		all, others := lists(i), base(i)
 		for k := range all {
 			if a, b := &all[k], &others[k]; !a.hasValueOf(b) {
 				values = binary.AppendUvarint(values, uint64(k-lastAttribute))
@@ -162,21 +160,21 @@ func appendOwn(dst []byte, n int, lists, like func(i int) []Attribute) []byte {
 }
 
 // with returns the variable with other values of attributes.
-func (v *Variable) with(own string) *Variable {
+func (v *Variable) with(differences string) *Variable {
 	out := *v
-	out.Attributes = withOwn(v.Attributes, own)
+	out.Attributes = withDifferences(v.Attributes, differences)
 	return &out
 }
 
-// withOwn returns a copy of a list of attributes with other values.
-func withOwn(like []Attribute, own string) []Attribute {
-	list := append([]Attribute(nil), like...)
-	for at := 0; own != ""; {
+// withDifferences returns a copy of a list of attributes with other values.
+func withDifferences(base []Attribute, differences string) []Attribute {
+	list := append([]Attribute(nil), base...)
+	for at := 0; differences != ""; {
 		var skipped uint64
-		skipped, own = cutUvarint(own)
+		skipped, differences = cutUvarint(differences)
 		at += int(skipped)
 		var value string
-		value, own = cutText(own)
+		value, differences = cutText(differences)
 		list[at].setValue(value)
 	}
 	return list
@@ -275,8 +273,8 @@ type fileHeaders struct {
 // Otherwise nothing of the header is kept.
 func (f *fileHeaders) share(h *Header, ready func()) *FileHeader {
 	key := formOf(h, &f.scratch)
-	like := f.byForm[key]
-	if like == nil {
+	base := f.byForm[key]
+	if base == nil {
 		if ready != nil {
 			ready()
 		}
@@ -285,8 +283,8 @@ func (f *fileHeaders) share(h *Header, ready func()) *FileHeader {
 			f.byForm = map[form]*Header{}
 		}
 		f.byForm[key] = h
-		return &FileHeader{ID: h.ID, like: h}
+		return &FileHeader{ID: h.ID, base: h}
 	}
-	f.scratch = appendOwn(f.scratch[:0], len(h.Variables), h.attributesOf, like.attributesOf)
-	return &FileHeader{ID: h.ID, like: like, own: string(f.scratch)}
+	f.scratch = appendDifferences(f.scratch[:0], len(h.Variables), h.attributesOf, base.attributesOf)
+	return &FileHeader{ID: h.ID, base: base, differences: string(f.scratch)}
 }

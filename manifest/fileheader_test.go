@@ -38,7 +38,7 @@ func randomHeader(rng *rand.Rand) *manifest.Header {
 func TestFileHeaders(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	shared := manifest.NewShared()
-	likes := map[*manifest.Header]bool{}
+	bases := map[*manifest.Header]bool{}
 	for range 500 {
 		h := randomHeader(rng)
 		want := *h
@@ -48,7 +48,7 @@ func TestFileHeaders(t *testing.T) {
 			want.Variables[i].Attributes = slices.Clone(v.Attributes)
 		}
 		got := shared.Header(h, nil)
-		likes[got.Like()] = true
+		bases[got.Base()] = true
 		if expanded := got.Expand(); !reflect.DeepEqual(expanded, &want) {
 			t.Fatalf("got  %+v\nwant %+v", expanded, want)
 		}
@@ -56,8 +56,8 @@ func TestFileHeaders(t *testing.T) {
 			if one := got.Variable(i); !reflect.DeepEqual(one, v) {
 				t.Fatalf("got  %+v\nwant %+v", one, v)
 			}
-			if isLike := got.Variable(i) == got.Like().Variables[i]; isLike != (got.Own(i) == "") {
-				t.Fatalf("variable %d has own values %q, but %v is shared", i, got.Own(i), isLike)
+			if isShared := got.Variable(i) == got.Base().Variables[i]; isShared != (got.DifferencesOf(i) == "") {
+				t.Fatalf("variable %d has differences %q, but %v is shared", i, got.DifferencesOf(i), isShared)
 			}
 		}
 		if got.Len() != len(want.Variables) || got.Rows() != want.Rows() || got.Find("/v0") != 0 || got.ID != want.ID {
@@ -65,8 +65,8 @@ func TestFileHeaders(t *testing.T) {
 		}
 	}
 	// A header has 1 to 5 variables and one of two lengths.
-	if len(likes) != 10 {
-		t.Errorf("500 headers of 10 forms share %d headers, want 10", len(likes))
+	if len(bases) != 10 {
+		t.Errorf("500 headers of 10 forms share %d headers, want 10", len(bases))
 	}
 }
 

@@ -263,7 +263,7 @@ func (c *checker) same(ctx context.Context, s *moving, f *manifest.File) error {
 		return fmt.Errorf("%w: the attributes of its groups differ", errOther)
 	}
 	for i, v := range f.Values {
-		path := f.Header.Like().Variables[i].Path
+		path := f.Header.Base().Variables[i].Path
 		id, known := s.Values[path]
 		if !known || v == nil {
 			continue

@@ -204,7 +204,7 @@ func (c *refCursor) find(ctx context.Context, row int64) (*manifest.Variable, er
 			h = manifest.NewFileHeader(&manifest.Header{})
 		}
 		// Rows and storage do not depend on the values of attributes.
-		*c = refCursor{files: c.files, file: file, header: h.Like(), number: -1}
+		*c = refCursor{files: c.files, file: file, header: h.Base(), number: -1}
 		if file >= 0 {
 			c.first = c.files.Row(file)
 		}
@@ -321,7 +321,7 @@ func (s *Store) VerifyRefs(ctx context.Context, workers int, report func(*Change
 			return err
 		}
 		row := files.Row(int64(file))
-		for _, v := range h.Like().Variables {
+		for _, v := range h.Base().Variables {
 			rows := v.Rows()
 			if rows > 0 && canReadParts(v) {
 				if row != to {

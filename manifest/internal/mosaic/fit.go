@@ -68,13 +68,13 @@ func (f *Fit) orNone() (*Fit, error) {
 
 // newFit returns the fit of a header's variable. It is empty if the header has no such variable.
 func (m *Mosaic) newFit(file *manifest.FileHeader) (*Fit, error) {
-	h := file.Like() // has the same variables and dimensions
+	h := file.Base() // has the same variables and dimensions
 	at, rowsBefore := m.layout.shared.find(h, m.spec.Variables)
 	if at < 0 {
 		return &Fit{}, nil
 	}
 	// Another header may share the variable, and so its fit.
-	key := fitKey{h.Variables[at], file.Own(at), rowsBefore, m.nameMarks(h, h.Variables[at])}
+	key := fitKey{h.Variables[at], file.DifferencesOf(at), rowsBefore, m.nameMarks(h, h.Variables[at])}
 	if f, ok := m.fitsByKey.load(key); ok {
 		return f, nil
 	}

@@ -320,16 +320,16 @@ func TestErrors(t *testing.T) {
 		{"unknown dimension", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Dims = []string{"/z"} }, codec.ErrCorrupt},
 		{"no such source", func(_ *manifest.Array, p *manifest.Placement, _ *files) { p.Tiles[0].File = 9 }, codec.ErrCorrupt},
 		{"dimension that the array does not have", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
-			f.headers[0].Like().Variables[0].Dims[0] = "/q"
+			f.headers[0].Base().Variables[0].Dims[0] = "/q"
 		}, codec.ErrCorrupt},
 		{"stride too large", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
-			f.headers[0].Like().Variables[0] = new(strided(1<<62, "bytes", 4))
+			f.headers[0].Base().Variables[0] = new(strided(1<<62, "bytes", 4))
 		}, codec.ErrCorrupt},
 		{"values that only the reader decodes", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
-			f.headers[0].Like().Variables[0].Storage.Layout = manifest.Valued
+			f.headers[0].Base().Variables[0].Storage.Layout = manifest.Valued
 		}, errors.ErrUnsupported},
 		{"unreadable", func(_ *manifest.Array, _ *manifest.Placement, f *files) {
-			f.headers[0].Like().Variables[0].Unreadable = "a reference"
+			f.headers[0].Base().Variables[0].Unreadable = "a reference"
 		}, errors.ErrUnsupported},
 	} {
 		a, p, f := good()
@@ -478,7 +478,7 @@ func BenchmarkTiles(b *testing.B) {
 	spec := *m.spec
 	spec.Schema = &schema
 	for _, h := range f.headers {
-		h.Like().Variables[0].Shape = []int64{1, 10, 10}
+		h.Base().Variables[0].Shape = []int64{1, 10, 10}
 	}
 	m, err := New(&spec, m.layout, f)
 	if err != nil {
@@ -523,7 +523,7 @@ func BenchmarkLocate(b *testing.B) {
 // TestFitsAreShared checks that headers that differ only in other variables share the fit of an array.
 func TestFitsAreShared(t *testing.T) {
 	m, f := kindCases()[0].mosaic(t)
-	h := f.headers[0].Like()
+	h := f.headers[0].Base()
 	other := &manifest.Header{Variables: append(slices.Clone(h.Variables), &manifest.Variable{Path: "/another"})}
 	a, err := m.fit(manifest.NewFileHeader(h))
 	if err != nil || a == nil {
@@ -545,7 +545,7 @@ func TestUnnamed(t *testing.T) {
 	m, f := kindCases()[0].mosaic(t)
 	m.spec.Unnamed = []string{"/t", "/y"}
 	for _, n := range []int{0, maxUnindexed} {
-		h := &manifest.Header{Variables: []*manifest.Variable{new(*f.headers[0].Like().Variables[0])}}
+		h := &manifest.Header{Variables: []*manifest.Variable{new(*f.headers[0].Base().Variables[0])}}
 		h.Variables[0].Dims = []string{"/y", "/t"}
 		for i := range n {
 			h.Dimensions = append(h.Dimensions, manifest.Dimension{Path: fmt.Sprintf("/d%d", i), Length: 1})

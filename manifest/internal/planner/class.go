@@ -65,7 +65,7 @@ func (p *survey) makeClasses() error {
 			c, ok = byID[f.Header.ID]
 		}
 		if !ok {
-			key := classKey{f.Header.Like(), varying.keyOf(f.Header)}
+			key := classKey{f.Header.Base(), varying.keyOf(f.Header)}
 			if c, ok = byKey[key]; ok {
 				p.classes[c].addDifferences(f.Header)
 			} else {
@@ -89,7 +89,7 @@ func (p *survey) makeClasses() error {
 
 // classKey identifies a class.
 type classKey struct {
-	like *manifest.Header
+	base *manifest.Header
 	key  string // see varying.keyOf
 }
 

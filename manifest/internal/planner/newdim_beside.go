@@ -86,12 +86,12 @@ func (c *class) withStep(at string, steps map[int32]step, files []*manifest.File
 	with := func(h *manifest.Header) *manifest.Header {
 		return &manifest.Header{ID: h.ID, Dimensions: h.Dimensions, Variables: append(slices.Clip(h.Variables), &v)}
 	}
-	likes := map[*manifest.Header]*manifest.Header{} // equal headers of several scans have different ones
+	bases := map[*manifest.Header]*manifest.Header{} // equal headers of several scans have different ones
 	on := func(h *manifest.FileHeader) *manifest.FileHeader {
-		if likes[h.Like()] == nil {
-			likes[h.Like()] = with(h.Like())
+		if bases[h.Base()] == nil {
+			bases[h.Base()] = with(h.Base())
 		}
-		return h.On(likes[h.Like()])
+		return h.WithBase(bases[h.Base()])
 	}
 	last := c.file.Len()
 	for _, f := range c.files {

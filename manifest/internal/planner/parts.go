@@ -63,7 +63,7 @@ func (p *survey) addPart(a *array, of *member, file int) {
 	p.hidden[file] = int32(len(p.classes))
 	a.parts = append(a.parts, member{class: p.hidden[file], axes: of.axes,
 		planVar: &planVar{at: 0, v: h.Variable(0), path: of.path, dims: of.dims}})
-	p.classes = append(p.classes, &class{file: h, header: h.Expand(), unnamed: unnamedIn(h.Like()), files: []int32{int32(file)}})
+	p.classes = append(p.classes, &class{file: h, header: h.Expand(), unnamed: unnamedIn(h.Base()), files: []int32{int32(file)}})
 }
 
 // classOfAny returns the class of a file, hidden or not.

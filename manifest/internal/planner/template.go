@@ -177,7 +177,7 @@ func (p *survey) witnesses(t *template) (files []int32) {
 			isNew = isNew || !differs[variable][attribute]
 			differs[variable][attribute] = true
 		}
-		if h := p.headerOf(f); h.Like() == last.Like() {
+		if h := p.headerOf(f); h.Base() == last.Base() {
 			for d := range differences(h, last) {
 				found(d.Variable, d.Attribute)
 			}

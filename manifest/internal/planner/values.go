@@ -111,7 +111,7 @@ func (p *env) get(wants []want) error {
 		if _, ok, err := p.values(w); err != nil {
 			return err
 		} else if !ok {
-			return fmt.Errorf("%s: %w: no usable values of %s", p.files[w.File].URL, codec.ErrCorrupt, p.files[w.File].Header.Like().Variables[w.Variable].Path)
+			return fmt.Errorf("%s: %w: no usable values of %s", p.files[w.File].URL, codec.ErrCorrupt, p.files[w.File].Header.Base().Variables[w.Variable].Path)
 		}
 	}
 	return nil
@@ -145,7 +145,7 @@ func (p *env) values(w want) (*manifest.Values, bool, error) {
 		return nil, false, nil
 	case w.Extent == All:
 		f := p.files[w.File]
-		v := f.Header.Like().Variables[w.Variable] // its attributes do not matter here
+		v := f.Header.Base().Variables[w.Variable] // its attributes do not matter here
 		// Values may come from a scan part that someone else wrote.
 		if have := lengthOf(v, values); have != w.elements {
 			return nil, false, fmt.Errorf("%s: %s: %w: %d values for %d elements", f.URL, v.Path, codec.ErrCorrupt, have, w.elements)

@@ -10,15 +10,15 @@ import (
 	"varve/manifest/internal/cf"
 )
 
-// Files of one class may differ in values of attributes that the planner does not interpret, in the packing of large
-// variables, and in the date that times count from: only schemas and values depend on them. So an archive in which each
+// Files of one class may differ in values of attributes that the planner does not interpret, in the packing of
+// variables of two or more dimensions, and in the date that times count from: only schemas and values depend on them. So an archive in which each
 // file has its own scale_factor and actual_range, or counts from its own begin, has few classes. This file says which values
 // may vary in a class, and finds the variables of its files.
 
 // varying decides which values of attributes may vary in a class.
 type varying struct {
 	env     *env
-	mayVary map[*manifest.Header][][]bool // for each Like of headers, by variable and attribute
+	mayVary map[*manifest.Header][][]bool // for each base of headers, by variable and attribute
 	isFixed bool                          // no packing may vary
 	key     []byte
 }
@@ -29,18 +29,18 @@ func newVarying(p *env) *varying {
 		isFixed: len(p.opts.Repack) > 0 || slices.ContainsFunc(p.files, isCalibrated)}
 }
 
-// keyOf returns a key that is equal for headers that may be in one class, among those with the same Like.
+// keyOf returns a key that is equal for headers that may be in one class, among those with the same base.
 func (x *varying) keyOf(h *manifest.FileHeader) string {
-	like := h.Like()
-	may := x.mayVary[like]
+	base := h.Base()
+	may := x.mayVary[base]
 	if may == nil {
-		may = x.attributesOf(like)
-		x.mayVary[like] = may
+		may = x.attributesOf(base)
+		x.mayVary[base] = may
 	}
 	x.key = x.key[:0]
 	for d := range h.Differences() {
 		if may[d.Variable][d.Attribute] {
-			a, of := h.Attribute(d), &like.Variables[d.Variable].Attributes[d.Attribute]
+			a, of := h.Attribute(d), &base.Variables[d.Variable].Attributes[d.Attribute]
 			switch {
 			case isPacking(a.Name) && !isFreePacking(&a):
 			case a.Name == cf.UnitsName && !(isFree(h.Variable(d.Variable), &a) && timeUnit(&a) == timeUnit(of)):
@@ -130,8 +130,8 @@ func (c *class) addDifferences(h *manifest.FileHeader) {
 	}
 }
 
-// differences yields the values in which two headers with the same Like differ. Value is that of h, or "" if it has
-// that of Like.
+// differences yields the values in which two headers with the same base differ. Value is that of h, or "" if it has
+// that of the base.
 func differences(h, from *manifest.FileHeader) iter.Seq[manifest.Difference] {
 	return func(yield func(manifest.Difference) bool) {
 		others := slices.Collect(from.Differences())
@@ -175,16 +175,16 @@ func (p *survey) variants(class int32, at int) iter.Seq[[]int32] {
 			return
 		}
 		var list [][]int32
-		// Own identifies attributes only among headers with one Like, and equal headers of several scans have different ones.
-		// membersFor merges equal variables.
+		// Differences identify attributes only among headers with one base, and equal headers of several scans have different
+		// ones. membersFor merges equal variables.
 		type attributes struct {
-			like *manifest.Header
-			own  string
+			base        *manifest.Header
+			differences string
 		}
 		known := map[attributes]int{}
 		for _, f := range c.files {
 			h := p.env.files[f].Header
-			key := attributes{h.Like(), h.Own(at)}
+			key := attributes{h.Base(), h.DifferencesOf(at)}
 			i, ok := known[key]
 			if !ok {
 				i = len(list)

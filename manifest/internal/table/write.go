@@ -87,7 +87,7 @@ func NewSourceRow(f *manifest.File) *SourceRow {
 		if row.Values == nil {
 			row.Values = map[string]string{}
 		}
-		row.Values[f.Header.Like().Variables[i].Path] = idOf(v)
+		row.Values[f.Header.Base().Variables[i].Path] = idOf(v)
 	}
 	for i, parts := range f.Parts {
 		if i < 0 || i >= f.Header.Len() {
@@ -96,7 +96,7 @@ func NewSourceRow(f *manifest.File) *SourceRow {
 		if row.Parts == nil {
 			row.Parts = map[string][]manifest.Part{}
 		}
-		row.Parts[f.Header.Like().Variables[i].Path] = parts
+		row.Parts[f.Header.Base().Variables[i].Path] = parts
 	}
 	return row
 }
