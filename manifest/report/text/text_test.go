@@ -81,7 +81,8 @@ func TestFindingsPage(t *testing.T) {
 	var page bytes.Buffer
 	fmt.Fprintln(&page, "# Findings\n\n`varve check` and `varve build` report findings: facts about the files, and places where files disagree.")
 	fmt.Fprintln(&page, "Each has a code in brackets, which stays the same. `varve explain CODE` prints its section of this page,")
-	fmt.Fprintln(&page, "and `varve check --json` has findings with all their arguments, files and remedies.")
+	fmt.Fprintln(&page, "and `varve check --json` has findings with all their arguments, files and remedies. An argument lists at most 1,000")
+	fmt.Fprintln(&page, "values; if there are more, `variants` has their number.")
 	fmt.Fprintln(&page, "\nThe first word of a finding is its effect: `verbatim` and `noted` change nothing, `re-encoded` chunks are converted,")
 	fmt.Fprintln(&page, "`filled` places hold fill values, `dropped` things are left out, and `refused` means that there is no dataset.")
 	for _, code := range codes(t) {
