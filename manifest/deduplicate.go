@@ -85,8 +85,9 @@ func NewShared() *Shared {
 	return &Shared{headers: map[string]*FileHeader{}, groups: map[string]*FileGroups{}, values: map[string]*Values{}}
 }
 
-// Header returns the FileHeader of a header with an ID. Headers with equal IDs have the same one. If no earlier header has
-// the form of h, it keeps h, and calls ready before that, unless ready is nil. Share may change the variables of h.
+// Header returns the FileHeader of a header with an ID. Headers with equal IDs have the same one. If h is the first header of
+// its form (see formOf), it becomes the base of later ones: Header calls ready before that, unless ready is nil, and may
+// replace variables of h by equal ones of earlier headers. Otherwise nothing of h is kept.
 func (s *Shared) Header(h *Header, ready func()) *FileHeader {
 	known := s.headers[h.ID]
 	if known == nil {
@@ -96,8 +97,9 @@ func (s *Shared) Header(h *Header, ready func()) *FileHeader {
 	return known
 }
 
-// Groups returns the FileGroups of group attributes with an ID. Attributes with equal IDs have the same one. If no earlier
-// attributes have the form of g, it keeps g, and calls ready before that, unless ready is nil.
+// Groups returns the FileGroups of group attributes with an ID. Attributes with equal IDs have the same one. If g has the
+// first attributes of their form, it becomes the base of later ones: Groups calls ready before that, unless ready is nil.
+// Otherwise nothing of g is kept.
 func (s *Shared) Groups(g *GroupAttributes, ready func()) *FileGroups {
 	known := s.groups[g.ID]
 	if known == nil {

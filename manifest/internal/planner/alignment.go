@@ -7,8 +7,6 @@ type alignment struct {
 	dims     map[string]*dim
 	dimOrder []string
 	made     []*dim // dimensions that options add
-	// positions has the variables that options chose as positions of files. They differ between files.
-	positions []string
 }
 
 // align decides along which dimensions files are concatenated. Files that are one position along a

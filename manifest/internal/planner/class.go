@@ -446,19 +446,20 @@ func (c *class) search(at string) (int, bool) {
 	return slices.BinarySearchFunc(c.vars, at, func(x planVar, at string) int { return cmp.Compare(x.path, at) })
 }
 
-// groupsIn returns the attributes of the groups of a file, or nil.
-func groupsIn(f *manifest.File) *manifest.GroupAttributes {
+// groupAttributes returns the attributes of the groups of a file, or nil.
+func groupAttributes(f *manifest.File) *manifest.GroupAttributes {
 	if f.Groups == nil {
 		return nil
 	}
 	return f.Groups.Expand()
 }
 
+// groupsOf returns the groups of a file.
 func groupsOf(f *manifest.File) []manifest.Group {
-	if f.Groups == nil {
-		return nil
+	if all := groupAttributes(f); all != nil {
+		return all.Groups
 	}
-	return f.Groups.Expand().Groups
+	return nil
 }
 
 // useTimes marks as used the times along used dimensions without a coordinate, even if the user did

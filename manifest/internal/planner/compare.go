@@ -23,7 +23,7 @@ func (p *arrangement) compareEqual() error {
 		switch static := func() ([]want, error) { return p.settleStatic(a) }; {
 		case a.where != nil && len(a.where.twins) > 0:
 			first = append(first, p.settleTwins(a)...)
-		case a.where != nil || a.files < 2 || p.alignment.isCoordinate(a) || slices.Contains(p.alignment.positions, a.path):
+		case a.where != nil || a.files < 2 || p.alignment.isCoordinate(a) || p.env.isPosition(a.path):
 		case a.aux || p.takesFirst(a) || !p.lacksOrder(a):
 			first = append(first, static)
 		default:

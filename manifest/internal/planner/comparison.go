@@ -15,7 +15,7 @@ import (
 type comparison struct {
 	p     *arrangement
 	a     *array
-	means []*manifest.Variable // the variable whose attributes give each member's values their meaning; see inFile
+	means []*manifest.Variable // the variable whose attributes give each member's values their meaning; see meaningIn
 	alike bool                 // equal bytes mean equal values in all members
 	units bool                 // members state different units, so equal numbers may be different values
 }
@@ -27,7 +27,7 @@ func (p *arrangement) comparing(a *array) *comparison {
 		c.means[i] = p.survey.classes[m.class].meaning(m.at)
 		c.alike = c.alike && slices.IsSorted(m.axes)
 		for files := range p.survey.variants(m.class, m.at) {
-			means := p.survey.inFile(m.class, m.at, c.means[i], files[0])
+			means := p.survey.withAttributesOf(m.class, m.at, c.means[i], files[0])
 			c.alike = c.alike && coord.SameMeaning(means, c.means[0])
 			if text := coord.TextOf(means, cf.UnitsName); text != "" {
 				units[cf.UnitKey(text)] = true
@@ -53,7 +53,7 @@ func (c *comparison) parts(files []int32) (groups [][]int32, missing []want, err
 		if c.p.env.opts.Pad == plan.PadFill && coord.ElementsOf(m.v) == 0 {
 			continue // an empty file agrees with any other
 		}
-		w := c.values(f, m, c.inFile(at, f))
+		w := c.values(f, m, c.meaningIn(at, f))
 		values, ok, err := c.p.env.values(w)
 		if err != nil {
 			return nil, nil, err
@@ -93,17 +93,17 @@ func (c *comparison) withoutKnownEqual(files []int32) []int32 {
 // content returns values of a file of member `at` for a comparison.
 func (c *comparison) content(at int, file int32, values *manifest.Values) equal.Content {
 	m := &c.a.members[at]
-	x := equal.Content{Class: m.class, Variable: m.v, Axes: m.axes, Means: c.inFile(at, file), Values: values}
+	x := equal.Content{Class: m.class, Variable: m.v, Axes: m.axes, Means: c.meaningIn(at, file), Values: values}
 	if x.Means != c.means[at] && !c.alike {
-		x.Class = -1 - file // equal values of other files of the class may mean something else
+		x.Class = -1 - file // its own class: equal values of other files may mean something else
 	}
 	return x
 }
 
-// inFile returns the variable whose attributes give the values of a file of member `at` their meaning.
-func (c *comparison) inFile(at int, file int32) *manifest.Variable {
+// meaningIn returns the variable whose attributes give the values of a file of member `at` their meaning.
+func (c *comparison) meaningIn(at int, file int32) *manifest.Variable {
 	m := &c.a.members[at]
-	return c.p.survey.inFile(m.class, m.at, c.means[at], file)
+	return c.p.survey.withAttributesOf(m.class, m.at, c.means[at], file)
 }
 
 // fileUsed returns the file that provides the values of an array that is equal in all files.

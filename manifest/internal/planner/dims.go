@@ -187,7 +187,7 @@ func (p *alignment) readCoords(d *dim) (missing []want, err error) {
 			if at < 0 || c.vars[at].v.Unreadable != "" || c.vars[at].v.Storage.Layout == manifest.Nothing && c.dims[d.path].Length > 0 {
 				continue
 			}
-			v := p.survey.inFile(n, c.vars[at].at, c.vars[at].v, f)
+			v := p.survey.withAttributesOf(n, c.vars[at].at, c.vars[at].v, f)
 			w := p.env.course(f, c, c.vars[at].at, c.dims[d.path].Length)
 			if w.means != nil {
 				w.means = v

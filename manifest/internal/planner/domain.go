@@ -22,7 +22,7 @@ func (p *alignment) byDomains() {
 		if c < 0 {
 			continue
 		}
-		d, ok := domainOf(groupsIn(p.env.files[f]))
+		d, ok := domainOf(groupAttributes(p.env.files[f]))
 		if !ok {
 			return
 		}

@@ -43,10 +43,12 @@ func (p *alignment) makeDims() error {
 
 // refuseLack refuses files without a value for a new dimension.
 func (p *alignment) refuseLack(n *plan.NewDim, at string, lack []int32, of int) {
-	if n.Variable != "" {
-		p.positions = append(p.positions, "/"+strings.Trim(n.Variable, "/"))
-	}
 	p.env.find(p.env.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name}, lack, int64(of)))
+}
+
+// isPosition reports whether --new-dim takes positions of files from a variable, whose values then differ between files.
+func (p *env) isPosition(at string) bool {
+	return slices.ContainsFunc(p.opts.NewDims, func(n plan.NewDim) bool { return n.Variable != "" && "/"+strings.Trim(n.Variable, "/") == at })
 }
 
 // checkNew returns an error if the files already use the name of a new dimension for something else.
@@ -157,7 +159,7 @@ func (p *alignment) stepTexts(n *plan.NewDim, among func(class int32) bool) (ste
 		case pattern != nil:
 			s, ok = newdim.Match(pattern, file.URL)
 		case n.Attribute != "":
-			s, ok = newdim.OfAttribute(groupsIn(file), n.Attribute)
+			s, ok = newdim.OfAttribute(groupAttributes(file), n.Attribute)
 		case n.Values != nil:
 			s = newdim.OfText(n.Values[at])
 		}

@@ -139,7 +139,7 @@ func (p *survey) fillOfParts(a *array, f *declared, out *manifest.Array) error {
 		if m.v.Storage.Layout != manifest.Parted {
 			continue
 		}
-		c, err := convert.New(f.members[f.first(i)].Variable, out.Schema, out.Reading)
+		c, err := convert.New(f.members[f.firstMemberOf(i)].Variable, out.Schema, out.Reading)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.path, err)
 		}

@@ -85,7 +85,7 @@ func (p *arrangement) needsCommonUnits(a *array) bool {
 	var first *manifest.Variable
 	for _, m := range a.members {
 		for files := range p.survey.variants(m.class, m.at) {
-			v := p.survey.inFile(m.class, m.at, p.survey.classes[m.class].meaning(m.at), files[0])
+			v := p.survey.withAttributesOf(m.class, m.at, p.survey.classes[m.class].meaning(m.at), files[0])
 			if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
 				return false
 			}
@@ -194,7 +194,7 @@ func (p *arrangement) referenceOf(a *array) (*cf.Reference, error) {
 	differ := p.parentUnitsDiffer(a)
 	for _, m := range a.members {
 		for files := range p.survey.variants(m.class, m.at) {
-			v := p.survey.inFile(m.class, m.at, p.survey.meaningOf(a, &m), files[0])
+			v := p.survey.withAttributesOf(m.class, m.at, p.survey.meaningOf(a, &m), files[0])
 			if _, ok, err := cf.UnitsOf(v); !ok || err != nil {
 				// One member without valid times is enough: the array is not one of times.
 				return nil, nil
@@ -215,7 +215,7 @@ func (p *arrangement) referenceOf(a *array) (*cf.Reference, error) {
 		if values == nil || values.Summed {
 			continue
 		}
-		t, err := cf.TimesOf(p.survey.inFile(m.class, m.at, p.survey.meaningOf(a, m), f), values)
+		t, err := cf.TimesOf(p.survey.withAttributesOf(m.class, m.at, p.survey.meaningOf(a, m), f), values)
 		if err != nil {
 			return nil, p.env.inFile(f, err)
 		}
@@ -428,7 +428,9 @@ func (p *survey) copyFile(a *array, m *member, f int32, t manifest.Tile, copyTo 
 	if values == nil || values.Summed {
 		return p.env.inFile(f, fmt.Errorf("the values of %s are not known", m.v.Path))
 	}
-	if err := repeatAlong(s, m.v.Shape, len(a.made), func(s inline.Target) error { return copyTo(p.inFile(m.class, m.at, p.meaningOf(a, m), f), values, s) }); err != nil {
+	if err := repeatAlong(s, m.v.Shape, len(a.made), func(s inline.Target) error {
+		return copyTo(p.withAttributesOf(m.class, m.at, p.meaningOf(a, m), f), values, s)
+	}); err != nil {
 		return p.env.inFile(f, err)
 	}
 	return nil

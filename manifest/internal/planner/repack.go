@@ -74,7 +74,7 @@ func (p *declaration) addRepacked(a *array, f *declared, conversions []*convert.
 	if conversions == nil {
 		return // nothing is repacked
 	}
-	for _, s := range f.shares {
+	for _, s := range f.files {
 		if !conversions[s.member].Repacks() {
 			continue
 		}

@@ -178,30 +178,30 @@ func (d *decided) decide() {
 // equal variables are merged, because an archive may have a million members and one variable.
 type declared struct {
 	members []schema.Member
-	firsts  []int32 // for each of members, its first file
-	shares  []share // sorted by members of the array
+	firsts  []int32       // for each of members, its first file
+	files   []memberFiles // sorted by members of the array
 }
 
-// share is a part of the files of one member of an array: they have equal variables.
-type share struct {
+// memberFiles are files of one member of an array whose variables are equal.
+type memberFiles struct {
 	of     int32 // index of the member of the array
 	member int32 // index in declared.members
 	files  []int32
 }
 
-// all reports for each of n members of the array whether something is true for all of its files.
-func (f *declared) all(n int, is []bool) []bool {
+// trueForAllFiles reports for each of n members of the array whether something is true for all of its files.
+func (f *declared) trueForAllFiles(n int, is []bool) []bool {
 	all := slices.Repeat([]bool{true}, n)
-	for _, s := range f.shares {
+	for _, s := range f.files {
 		all[s.of] = all[s.of] && is[s.member]
 	}
 	return all
 }
 
-// first returns the index in members of the first files of a member of the array.
-func (f *declared) first(of int) int32 {
-	i, _ := slices.BinarySearchFunc(f.shares, int32(of), func(s share, of int32) int { return int(s.of - of) })
-	return f.shares[i].member
+// firstMemberOf returns the index in members of the first files of a member of the array.
+func (f *declared) firstMemberOf(of int) int32 {
+	i, _ := slices.BinarySearchFunc(f.files, int32(of), func(s memberFiles, of int32) int { return int(s.of - of) })
+	return f.files[i].member
 }
 
 // declare completes the schema of an array with its chunk grid, and adds the array to the plan. It
@@ -218,7 +218,7 @@ func (p *declaration) declare(a *array, d *decided) error {
 	if got == nil {
 		return nil
 	}
-	kept := f.all(len(a.members)+len(a.parts), got.Kept)
+	kept := f.trueForAllFiles(len(a.members)+len(a.parts), got.Kept)
 	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: a.allDims()}
 	out.Calibrated = p.calibrated && p.noteCalibrated(a, got)
 	shape := p.alignment.shapeOf(a)
@@ -304,12 +304,12 @@ func (p *declaration) membersFor(a *array) *declared {
 	f := &declared{}
 	byVariable, byKey := map[*manifest.Variable]int{}, map[[sha256.Size]byte]int{}
 	all := a.all()
-	f.shares = make([]share, 0, len(all))
+	f.files = make([]memberFiles, 0, len(all))
 	for i := range all {
 		m := &all[i]
 		asInClass := p.survey.newNames(m.class, p.survey.meaningOf(a, m))
 		for files := range p.survey.variants(m.class, m.at) {
-			v := p.survey.inFile(m.class, m.at, asInClass, files[0])
+			v := p.survey.withAttributesOf(m.class, m.at, asInClass, files[0])
 			k, ok := byVariable[v] // headers share equal variables
 			if !ok {
 				var key [sha256.Size]byte
@@ -327,7 +327,7 @@ func (p *declaration) membersFor(a *array) *declared {
 					byVariable[v] = k
 				}
 			}
-			f.shares = append(f.shares, share{int32(i), int32(k), files})
+			f.files = append(f.files, memberFiles{int32(i), int32(k), files})
 			weight := p.weightOf(m.class, files)
 			f.members[k].Files += weight
 			f.members[k].Bytes += weight * coord.ElementsOf(m.v) * int64(max(m.v.Type.Size, 1))
@@ -365,7 +365,7 @@ func (p *arrangement) namesOf(f *declared, members []int) report.Files {
 		wanted[k] = true
 	}
 	var files []int32
-	for _, s := range f.shares {
+	for _, s := range f.files {
 		if wanted[s.member] {
 			files = append(files, s.files...)
 		}
@@ -411,8 +411,8 @@ func (f *declared) sort(rank []int32) {
 	for i, k := range order {
 		at[k], members[i], firsts[i] = i, f.members[k], f.firsts[k]
 	}
-	for i := range f.shares {
-		f.shares[i].member = int32(at[f.shares[i].member])
+	for i := range f.files {
+		f.files[i].member = int32(at[f.files[i].member])
 	}
 	f.members, f.firsts = members, firsts
 }
@@ -520,8 +520,8 @@ func (p *survey) codecFrom(a *array, f *declared) int {
 	if i < 0 {
 		return 0
 	}
-	at := slices.IndexFunc(f.shares, func(s share) bool { return int(s.of) == i && slices.Contains(s.files, file) })
-	return int(f.shares[at].member) + 1
+	at := slices.IndexFunc(f.files, func(s memberFiles) bool { return int(s.of) == i && slices.Contains(s.files, file) })
+	return int(f.files[at].member) + 1
 }
 
 // chosen returns the index of the member whose codecs and chunks the user wants, and the file, or -1.

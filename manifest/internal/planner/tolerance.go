@@ -74,7 +74,7 @@ type shapedNumbers struct {
 func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, missing []want, err error) {
 	at := placeOf(c.a.members, c.p.survey.classOf[file])
 	m := &c.a.members[at]
-	means := c.inFile(at, file)
+	means := c.meaningIn(at, file)
 	what, err := coord.NewMeaning(means)
 	if err != nil || what.Nature != coord.Real || m.v.Storage.Layout == manifest.Nothing || coord.ElementsOf(m.v) == 0 || !c.fitsMemory(file, m) {
 		return x, false, nil, nil

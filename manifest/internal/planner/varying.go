@@ -201,9 +201,9 @@ func (p *survey) variants(class int32, at int) iter.Seq[[]int32] {
 	}
 }
 
-// inFile returns a variable, which was made from variable `at` of a class, with the attributes that it has in a file of
+// withAttributesOf returns a variable, which was made from variable `at` of a class, with the attributes that it has in a file of
 // the class.
-func (p *survey) inFile(class int32, at int, v *manifest.Variable, file int32) *manifest.Variable {
+func (p *survey) withAttributesOf(class int32, at int, v *manifest.Variable, file int32) *manifest.Variable {
 	c := p.classes[class]
 	if !c.varies(at) {
 		return v

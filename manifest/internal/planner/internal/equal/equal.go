@@ -41,7 +41,7 @@ type valued struct {
 
 // Content holds the values that one file has for an array, and the parts of its header that give them their meaning.
 type Content struct {
-	Class    int32 // files of one class share values in memory
+	Class    int32 // files of one class share values in memory, which mean the same; negative numbers are classes of one file
 	Variable *manifest.Variable
 	Axes     []int              // the axis of the variable for each dimension of the array
 	Means    *manifest.Variable // states the units of the values

@@ -76,8 +76,8 @@ type Schema struct {
 	// Kept says for each member whether its chunks can be verbatim, because it has the elements and
 	// the codecs of the schema.
 	Kept []bool
-	// Conversions convert the elements of each member to the schema. They are nil if there are more than MostConversions
-	// members, unless members are repacked: to make a conversion again takes a few microseconds.
+	// Conversions convert the elements of each member to the schema. They are nil if there are more than mostConversions
+	// members and none is repacked: all would need as much memory as the headers, and making one takes microseconds.
 	Conversions []*convert.Conversion
 	// Inexact says that the codecs cannot encode, or do not restore, all values.
 	Inexact bool
@@ -118,8 +118,8 @@ type decision struct {
 	whole   manifest.Variable // see variable
 }
 
-// MostConversions is the number of members up to which a Schema has their conversions.
-const MostConversions = 1 << 10
+// mostConversions is the number of members up to which a Schema has their conversions.
+const mostConversions = 1 << 10
 
 type member struct {
 	Member
@@ -187,7 +187,7 @@ func (d *decision) meaning() {
 // conversions makes the conversion of each member. It refuses a conversion that loses data.
 func (d *decision) conversions() {
 	schema := d.array()
-	keep := len(d.members) <= MostConversions || d.schema.Reading == manifest.Repacked
+	keep := len(d.members) <= mostConversions || d.schema.Reading == manifest.Repacked
 	if keep {
 		d.schema.Conversions = make([]*convert.Conversion, len(d.members))
 	}
