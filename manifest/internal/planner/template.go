@@ -59,12 +59,7 @@ func inTemplate(v *manifest.Variable, a *manifest.Attribute) manifest.Attribute 
 	if a.JSON != "" {
 		bare.JSON = "null"
 	}
-	switch a.Name {
-	case cf.ScaleFactor, cf.AddOffset:
-		if cf.Float(a.Type, a.Data) == idle(a.Name) {
-			bare.Data = a.Data
-		}
-	case cf.UnitsName:
+	if a.Name == cf.UnitsName {
 		// The unit and the calendar decide the type of times. Only the date after "since" is free.
 		bare.Texts = []string{timeUnit(a)}
 	}
@@ -76,8 +71,9 @@ func isFree(v *manifest.Variable, a *manifest.Attribute) bool {
 	switch {
 	case a.Unreadable != "":
 		return false
-	case a.Name == cf.ScaleFactor || a.Name == cf.AddOffset:
-		return isFreeNumber(a)
+	case isPacking(a.Name):
+		// One that changes nothing is not a packing, so plans depend on it.
+		return isFreeNumber(a) && cf.Float(a.Type, a.Data) != idle(a.Name)
 	case a.Name == cf.UnitsName:
 		// Most units are not of time. To see that first avoids memory for their words.
 		if len(a.Texts) != 1 || !strings.Contains(a.Texts[0], " since ") {
@@ -94,6 +90,9 @@ func isFree(v *manifest.Variable, a *manifest.Attribute) bool {
 func isFreeNumber(a *manifest.Attribute) bool {
 	return cf.IsNumber(a.Type) && len(a.Data) == a.Type.Size && !cf.IsNaN(a.Type, a.Data)
 }
+
+// isPacking reports whether an attribute with this name packs numbers.
+func isPacking(name string) bool { return name == cf.ScaleFactor || name == cf.AddOffset }
 
 // idle returns the scale_factor or add_offset that changes nothing: numbers with both are not packed.
 func idle(name string) float64 {

@@ -11,9 +11,9 @@ import (
 )
 
 // Files of one class may differ in values of attributes that the planner does not interpret, in the packing of
-// variables of two or more dimensions, and in the date that times count from: only schemas and values depend on them. So an archive in which each
-// file has its own scale_factor and actual_range, or counts from its own begin, has few classes. This file says which values
-// may vary in a class, and finds the variables of its files.
+// variables of two or more dimensions, and in the date that times count from: only schemas and values depend on them.
+// So an archive in which each file has its own scale_factor and actual_range, or counts from its own begin, has few
+// classes. This file says which values may vary in a class, and finds the variables of its files.
 
 // varying decides which values of attributes may vary in a class.
 type varying struct {
@@ -40,11 +40,12 @@ func (x *varying) keyOf(h *manifest.FileHeader) string {
 	x.key = x.key[:0]
 	for d := range h.Differences() {
 		if may[d.Variable][d.Attribute] {
-			a, of := h.Attribute(d), &base.Variables[d.Variable].Attributes[d.Attribute]
-			switch {
-			case isPacking(a.Name) && !isFreePacking(&a):
-			case a.Name == cf.UnitsName && !(isFree(h.Variable(d.Variable), &a) && timeUnit(&a) == timeUnit(of)):
-			default:
+			a, v := h.Attribute(d), base.Variables[d.Variable]
+			of, units := &v.Attributes[d.Attribute], a.Name == cf.UnitsName
+			if units {
+				v = h.Variable(d.Variable) // with its own units
+			}
+			if isFree(v, &a) && (!units || timeUnit(&a) == timeUnit(of)) {
 				continue
 			}
 		}
@@ -64,26 +65,10 @@ func (x *varying) attributesOf(h *manifest.Header) [][]bool {
 		counts := len(x.env.opts.NewDims) == 0 && v.Storage.Layout != manifest.Parted && !hasBounds(v, parents)
 		for k := range v.Attributes {
 			a := &v.Attributes[k]
-			switch {
-			case isPacking(a.Name):
-				may[i][k] = packs && isFreePacking(a)
-			case a.Name == cf.UnitsName:
-				may[i][k] = counts && isFree(v, a)
-			default:
-				may[i][k] = a.Unreadable == "" && !isInterpreted(a.Name)
-			}
+			may[i][k] = isFree(v, a) && (packs || !isPacking(a.Name)) && (counts || a.Name != cf.UnitsName)
 		}
 	}
 	return may
-}
-
-// isPacking reports whether an attribute with this name packs numbers.
-func isPacking(name string) bool { return name == cf.ScaleFactor || name == cf.AddOffset }
-
-// isFreePacking reports whether a scale_factor or add_offset is a number that changes values. Then plans depend on it only
-// by whether it is equal in all files.
-func isFreePacking(a *manifest.Attribute) bool {
-	return a.Unreadable == "" && isFreeNumber(a) && cf.Float(a.Type, a.Data) != idle(a.Name)
 }
 
 // mayVaryPacking reports whether the packing of a variable may vary in a class. Coordinates, scalars, times and virtual
