@@ -37,6 +37,7 @@ var layers = []string{
 	"manifest/internal/mosaic",
 	"manifest/internal/change",
 	"manifest/internal/table",
+	"manifest/internal/packed",
 	"manifest/scan",
 	"manifest/internal/planner",
 	"manifest/internal/planner/plantest",

@@ -8,7 +8,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sort"
 
 	"golang.org/x/sync/errgroup"
 
@@ -194,7 +193,7 @@ type refCursor struct {
 
 // find moves to the variable of a row.
 func (c *refCursor) find(ctx context.Context, row int64) (*manifest.Variable, error) {
-	file := int64(sort.Search(len(c.files.SourceIndex.Row), func(i int) bool { return c.files.SourceIndex.Row[i] > row }) - 1)
+	file := int64(c.files.SourceIndex.Row.Search(row) - 1)
 	if c.header == nil || file != c.file {
 		h, err := c.files.Header(ctx, file)
 		if err != nil {
@@ -315,7 +314,7 @@ func (s *Store) VerifyRefs(ctx context.Context, workers int, report func(*Change
 			return s.compareSums(ctx, files, r, report)
 		})
 	}
-	for file := range files.SourceIndex.Row {
+	for file := range files.SourceIndex.Row.Len() {
 		h, err := files.Header(ctx, int64(file))
 		if err != nil {
 			return err

@@ -24,10 +24,10 @@ type fileIndex struct {
 
 // Header implements mosaic.Files.
 func (x *fileIndex) Header(ctx context.Context, row int64) (*manifest.FileHeader, error) {
-	if row < 0 || row >= int64(len(x.SourceIndex.Header)) {
+	if row < 0 || row >= int64(x.SourceIndex.Header.Len()) {
 		return nil, nil
 	}
-	at := x.SourceIndex.Header[row]
+	at := x.SourceIndex.Header.At(int(row))
 	if h := x.headers[at].Load(); h != nil {
 		return h, nil
 	}
@@ -39,7 +39,7 @@ func (x *fileIndex) Header(ctx context.Context, row int64) (*manifest.FileHeader
 }
 
 // addHeader stores a header, or returns the one that another goroutine stored first.
-func (x *fileIndex) addHeader(at uint32, h *manifest.Header) *manifest.FileHeader {
+func (x *fileIndex) addHeader(at int64, h *manifest.Header) *manifest.FileHeader {
 	own := *h // a copy: others may be reading the tables' header while Share changes ours
 	own.Variables = slices.Clone(h.Variables)
 	x.mu.Lock()
@@ -53,7 +53,7 @@ func (x *fileIndex) addHeader(at uint32, h *manifest.Header) *manifest.FileHeade
 }
 
 // Row implements mosaic.Files.
-func (x *fileIndex) Row(row int64) int64 { return x.SourceIndex.Row[row] }
+func (x *fileIndex) Row(row int64) int64 { return x.SourceIndex.Row.At(int(row)) }
 
 // files returns the index of the sources.
 func (s *Store) files(ctx context.Context) (*fileIndex, error) {

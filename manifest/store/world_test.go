@@ -70,14 +70,14 @@ func (m *memoryTables) Source(_ context.Context, row int64) (*table.SourceRow, e
 
 func (m *memoryTables) Index(context.Context) (*table.SourceIndex, error) {
 	x := &table.SourceIndex{}
-	places := map[string]uint32{}
+	places := map[string]int64{}
 	for _, s := range m.sources {
 		if _, ok := places[s.Header]; !ok {
-			places[s.Header] = uint32(len(x.IDs))
+			places[s.Header] = int64(len(x.IDs))
 			x.IDs = append(x.IDs, s.Header)
 		}
-		x.Header = append(x.Header, places[s.Header])
-		x.Row = append(x.Row, s.Row)
+		x.Header.Append(places[s.Header])
+		x.Row.Append(s.Row)
 	}
 	return x, nil
 }

@@ -94,7 +94,11 @@ func (p *pageValues) read(dst *Values, rows int) error {
 func (v *Values) reset(kind Type, rows int) {
 	v.Present = nil
 	if !kind.isInt() {
-		v.Ints, v.Bytes = nil, make([][]byte, rows)
+		if cap(v.Bytes) < rows {
+			v.Bytes = make([][]byte, rows)
+		}
+		v.Ints, v.Bytes = nil, v.Bytes[:rows]
+		clear(v.Bytes)
 		return
 	}
 	v.Bytes = nil

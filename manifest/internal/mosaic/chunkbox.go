@@ -53,8 +53,8 @@ func (l *locator) extendNone(c *cursor) {
 	for k := range l.last.axes {
 		end := c.grid.Shape()[k]
 		if j := l.m.layoutAxes[k]; j >= 0 {
-			if cuts := l.m.layout.cuts[j]; l.lo[j]+1 < len(cuts) {
-				end = min(end, cuts[l.lo[j]+1])
+			if cuts := l.m.layout.cuts[j]; l.lo[j]+1 < cuts.Len() {
+				end = min(end, cuts.At(l.lo[j]+1))
 			}
 		}
 		l.last.axes[k].chunks = c.countBefore(k, end)

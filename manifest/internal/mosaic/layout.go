@@ -3,11 +3,13 @@ package mosaic
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/packed"
 )
 
 // Layout finds the tiles of a placement. All arrays of a placement share it. It does not change.
@@ -22,13 +24,16 @@ import (
 // several axes, so there are not many more cells than tiles. If there would be too many cells, a tree
 // of bounding boxes finds the tiles instead.
 type Layout struct {
-	dims  []string
-	tiles []int64 // for each tile: file, origin, start and shape
-	n     int     // number of tiles
+	dims []string
+	n    int // number of tiles
 
-	cuts  [][]int64 // for each axis: see cutsAlong
-	table []int32   // tile of each cell in C order, or none
-	tree  *boxTree  // instead of cuts and table, if there would be too many cells
+	// The file of each tile, and its origin, start and length along each axis. A million tiles are usual.
+	files                    packed.Ints
+	origins, starts, lengths []packed.Ints
+
+	cuts  []*packed.Ints // for each axis: see cutsAlong
+	table *packed.Ints   // tile of each cell in C order, or none
+	tree  *boxTree       // instead of cuts and table, if there would be too many cells
 
 	shared *sharedCache
 }
@@ -60,7 +65,9 @@ type Arranger struct{ l *Layout }
 
 // NewArranger returns an arranger of tiles along these dimensions.
 func NewArranger(dims []string) *Arranger {
-	return &Arranger{&Layout{dims: slices.Clone(dims), shared: &sharedCache{}}}
+	n := len(dims)
+	return &Arranger{&Layout{dims: slices.Clone(dims), shared: &sharedCache{},
+		origins: make([]packed.Ints, n), starts: make([]packed.Ints, n), lengths: make([]packed.Ints, n)}}
 }
 
 // Add adds the next tile.
@@ -78,12 +85,12 @@ func (a *Arranger) Add(t *manifest.Tile) error {
 	if l.n == maxTiles {
 		return fmt.Errorf("more than %d tiles are %w", maxTiles, errors.ErrUnsupported)
 	}
-	// Grow by a half. append could double a slice that is already most of the memory.
-	if l.n == cap(l.tiles)/max(l.stride(), 1) {
-		l.tiles = slices.Grow(l.tiles, max(l.stride(), len(l.tiles)/2))
+	l.files.Append(int64(t.File))
+	for k := range n {
+		l.origins[k].Append(t.Origin[k])
+		l.starts[k].Append(t.Start[k])
+		l.lengths[k].Append(t.Shape[k])
 	}
-	l.tiles = append(l.tiles, int64(t.File))
-	l.tiles = append(append(append(l.tiles, t.Origin...), t.Start...), t.Shape...)
 	l.n++
 	return nil
 }
@@ -117,52 +124,66 @@ func corruptf(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", codec.ErrCorrupt, fmt.Errorf(format, args...))
 }
 
-// stride is the number of integers that store a tile.
-func (l *Layout) stride() int { return 1 + 3*len(l.dims) }
-
-func (l *Layout) file(t int32) int64 { return l.tiles[int(t)*l.stride()] }
-
-func (l *Layout) origin(t int32) []int64 { return l.numbers(t, 0) }
-func (l *Layout) shape(t int32) []int64  { return l.numbers(t, 2) }
-
-// numbers returns the origin (0), start (1) or shape (2) of a tile.
-func (l *Layout) numbers(t int32, which int) []int64 {
-	n := len(l.dims)
-	at := int(t)*l.stride() + 1 + which*n
-	return l.tiles[at : at+n : at+n]
-}
+func (l *Layout) file(t int32) int64 { return l.files.At(int(t)) }
 
 // along returns the position of a tile along one axis.
 func (l *Layout) along(t int32, axis int) (origin, start, length int64) {
-	n := len(l.dims)
-	of := l.tiles[int(t)*l.stride()+1:]
-	return of[axis], of[n+axis], of[2*n+axis]
+	return l.origins[axis].At(int(t)), l.starts[axis].At(int(t)), l.lengths[axis].At(int(t))
+}
+
+// ends returns the first index of a tile along one axis and the index after its last.
+func (l *Layout) ends(t int32, axis int) (from, to int64) {
+	from = l.origins[axis].At(int(t))
+	return from, from + l.lengths[axis].At(int(t))
 }
 
 // isEmpty reports whether a tile has no elements.
-func (l *Layout) isEmpty(t int32) bool { return slices.Contains(l.shape(t), 0) }
+func (l *Layout) isEmpty(t int32) bool {
+	for k := range l.lengths {
+		if l.lengths[k].At(int(t)) == 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // cutsAlong returns the start of each cell along an axis, in increasing order. The last cell is beyond
 // all tiles and has no end.
-func (l *Layout) cutsAlong(axis int) []int64 {
-	cuts := make([]int64, 0, l.n+1)
-	add := func(at int64) {
+func (l *Layout) cutsAlong(axis int) *packed.Ints {
+	// Tiles usually come in order. Then the cuts need no sorting, and no memory for that.
+	cuts := &packed.Ints{}
+	for at := range l.eachCut(axis) {
+		n := cuts.Len()
+		if n > 0 && cuts.At(n-1) > at {
+			return l.sortedCuts(axis)
+		}
+		if n == 0 || cuts.At(n-1) != at {
+			cuts.Append(at)
+		}
+	}
+	return cuts
+}
+
+func (l *Layout) sortedCuts(axis int) *packed.Ints {
+	var cuts []int64
+	for at := range l.eachCut(axis) {
 		if n := len(cuts); n == 0 || cuts[n-1] != at {
 			cuts = append(cuts, at)
 		}
 	}
-	for t := range int32(l.n) {
-		// An empty tile needs no cell.
-		if !l.isEmpty(t) {
-			at := l.origin(t)[axis]
-			add(at)
-			add(at + l.shape(t)[axis])
+	slices.Sort(cuts)
+	return packed.Of(slices.Compact(cuts))
+}
+
+// eachCut yields the bounds along an axis of all tiles that have elements. An empty tile needs no cell.
+func (l *Layout) eachCut(axis int) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for t := range int32(l.n) {
+			if from, to := l.ends(t, axis); !l.isEmpty(t) && !(yield(from) && yield(to)) {
+				return
+			}
 		}
 	}
-	if !slices.IsSorted(cuts) {
-		slices.Sort(cuts)
-	}
-	return slices.Compact(cuts)
 }
 
 // fillTable sets the tile of each cell. ok is false if there would be too many cells. overlapping is a
@@ -171,49 +192,54 @@ func (l *Layout) fillTable() (overlapping int32, ok bool, err error) {
 	// Tiles with gaps between them need up to 2 cells a tile along an axis, so 8 in three dimensions.
 	limit, cells := 1<<16+8*l.n, 1
 	for _, cuts := range l.cuts {
-		if cells *= max(len(cuts), 1); cells > limit {
+		if cells *= max(cuts.Len(), 1); cells > limit {
 			return none, false, nil
 		}
 	}
-	l.table = make([]int32, cells)
-	for i := range l.table {
-		l.table[i] = none
+	table := make([]int32, cells)
+	for i := range table {
+		table[i] = none
 	}
 	lo, hi := make([]int, len(l.dims)), make([]int, len(l.dims))
 	for t := range int32(l.n) {
 		if l.isEmpty(t) {
 			continue
 		}
-		for k, at := range l.origin(t) {
+		for k := range l.dims {
 			// Tiles usually come in order, so the cell of the tile before is a good hint.
-			lo[k] = search(l.cuts[k], at, lo[k])
-			hi[k] = search(l.cuts[k], at+l.shape(t)[k]-1, lo[k])
+			from, to := l.ends(t, k)
+			lo[k] = search(l.cuts[k], from, lo[k])
+			hi[k] = search(l.cuts[k], to-1, lo[k])
 		}
 		free := true
 		l.eachCell(lo, hi, func(cell int) bool {
-			free = l.table[cell] == none
-			l.table[cell] = t
+			free = table[cell] == none
+			table[cell] = t
 			return free
 		})
 		if !free {
 			return t, true, nil
 		}
 	}
+	l.table = &packed.Ints{}
+	for _, t := range table {
+		l.table.Append(int64(t))
+	}
 	return none, true, nil
 }
 
 // overlap returns a tile that overlaps another, or none.
 func (l *Layout) overlap() (int32, error) {
-	end := make([]int64, len(l.dims))
+	origin, end := make([]int64, len(l.dims)), make([]int64, len(l.dims))
 	var found []int32
 	for t := range int32(l.n) {
 		if l.isEmpty(t) {
 			continue
 		}
-		for k, at := range l.origin(t) {
-			end[k] = at + l.shape(t)[k]
+		for k := range l.dims {
+			origin[k], end[k] = l.ends(t, k)
 		}
-		found = l.tree.appendMeeting(found[:0], l.origin(t), end)
+		found = l.tree.appendMeeting(found[:0], origin, end)
 		if len(found) > 1 { // besides the tile itself
 			return t, nil
 		}
@@ -249,33 +275,28 @@ func (l *Layout) eachCell(lo, hi []int, do func(cell int) bool) {
 	}
 }
 
+// tileOf returns the tile of a cell, or none.
+func (l *Layout) tileOf(cell int) int32 { return int32(l.table.At(cell)) }
+
 func (l *Layout) cellNumber(cell []int) (number int) {
 	for k, c := range cell {
-		number = number*len(l.cuts[k]) + c
+		number = number*l.cuts[k].Len() + c
 	}
 	return number
 }
 
 // search returns the cell that contains an index, or -1 before the first cut. It tries the cell hint and
 // the cell after it first, because neighbouring chunks are in the same cell or in the next.
-func search(cuts []int64, index int64, hint int) int {
-	if hint >= 0 && hint < len(cuts) && cuts[hint] <= index {
-		if hint+1 == len(cuts) || index < cuts[hint+1] {
+func search(cuts *packed.Ints, index int64, hint int) int {
+	if n := cuts.Len(); hint >= 0 && hint < n && cuts.At(hint) <= index {
+		if hint+1 == n || index < cuts.At(hint+1) {
 			return hint
 		}
-		if hint+2 == len(cuts) || index < cuts[hint+2] {
+		if hint+2 == n || index < cuts.At(hint+2) {
 			return hint + 1
 		}
 	}
-	lo, hi := 0, len(cuts)
-	for lo < hi {
-		if mid := int(uint(lo+hi) >> 1); cuts[mid] <= index {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo - 1
+	return cuts.Search(index) - 1
 }
 
 func sortedUnique(tiles []int32) []int32 {

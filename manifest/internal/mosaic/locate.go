@@ -95,7 +95,7 @@ func (l *locator) tiles(r grid.Region) []int32 {
 		return l.found
 	}
 	if l.isOneCell = one; one {
-		if t := lay.table[lay.cellNumber(l.lo)]; t != none {
+		if t := lay.tileOf(lay.cellNumber(l.lo)); t != none {
 			l.found = append(l.found, t)
 		}
 		return l.found
@@ -113,7 +113,7 @@ func (l *locator) tilesOfCells() []int32 {
 		}
 	}
 	lay.eachCell(lo, hi, func(cell int) bool {
-		if t := lay.table[cell]; t != none {
+		if t := lay.tileOf(cell); t != none {
 			l.found = append(l.found, t)
 		}
 		return true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -412,7 +413,7 @@ func TestTree(t *testing.T) {
 	}
 	l, err := Arrange(p)
 	if err != nil || l.tree == nil {
-		t.Fatalf("the table has %d cells (%v)", len(l.table), err)
+		t.Fatalf("the table has %d cells (%v)", l.table.Len(), err)
 	}
 	p.Tiles = append(p.Tiles, manifest.Tile{Origin: []int64{1000, 1500}, Start: []int64{0, 0}, Shape: []int64{1, 1}})
 	if _, err := Arrange(p); err == nil {
@@ -494,6 +495,47 @@ func BenchmarkTiles(b *testing.B) {
 		chunks += counts.Verbatim
 	}
 	b.ReportMetric(float64(chunks)/b.Elapsed().Seconds()/1e6, "Mchunks/s")
+}
+
+// TestMemoryOfLayouts: a layout of files that follow one another, or that are a product of cuts, takes few bytes for each
+// tile (80 as integers of three axes). A million files are usual, and one chunk of them needs the layout.
+func TestMemoryOfLayouts(t *testing.T) {
+	const n = 200_000
+	for name, of := range map[string]func(i int64) (origin, shape []int64){
+		"days":   func(i int64) ([]int64, []int64) { return []int64{i * 24}, []int64{24} },
+		"months": func(i int64) ([]int64, []int64) { return []int64{i/2*59 + i%2*31}, []int64{31 - i%2*3} },
+		"2 × 10 tiles a day": func(i int64) ([]int64, []int64) {
+			return []int64{i / 20, i / 10 % 2 * 900, i % 10 * 360}, []int64{1, 900, 360}
+		},
+	} {
+		dims := []string{"/t", "/y", "/x"}
+		origin, _ := of(0)
+		a := NewArranger(dims[:len(origin)])
+		before := live()
+		for i := range int64(n) {
+			tile := manifest.Tile{File: int(i), Start: make([]int64, len(origin))}
+			tile.Origin, tile.Shape = of(i)
+			if err := a.Add(&tile); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+		l, err := a.Layout()
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if each := float64(live()-before) / n; each > 12 {
+			t.Errorf("%s: the layout takes %.1f bytes for each tile", name, each)
+		}
+		runtime.KeepAlive(l)
+	}
+}
+
+// live returns the bytes of reachable memory.
+func live() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func BenchmarkArrange(b *testing.B) {

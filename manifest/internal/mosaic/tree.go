@@ -15,9 +15,13 @@ func newBoxTree(l *Layout) *boxTree {
 	b := &boxTree{rank: len(l.dims), count: l.n}
 	own := make([]int64, 0, 2*b.rank*l.n)
 	for t := range int32(l.n) {
-		own = append(own, l.origin(t)...)
-		for k, at := range l.origin(t) {
-			own = append(own, at+l.shape(t)[k])
+		for k := range l.dims {
+			from, _ := l.ends(t, k)
+			own = append(own, from)
+		}
+		for k := range l.dims {
+			_, to := l.ends(t, k)
+			own = append(own, to)
 		}
 	}
 	b.levels = append(b.levels, own)

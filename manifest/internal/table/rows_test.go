@@ -87,8 +87,8 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, w := range want {
-		if index.IDs[index.Header[i]] != w.Header || index.Row[i] != w.Row {
-			t.Fatalf("index of row %d: %s, %d; want %s, %d", i, index.IDs[index.Header[i]], index.Row[i], w.Header, w.Row)
+		if id, row := index.IDs[index.Header.At(i)], index.Row.At(i); id != w.Header || row != w.Row {
+			t.Fatalf("index of row %d: %s, %d; want %s, %d", i, id, row, w.Header, w.Row)
 		}
 	}
 	if _, err := r.Source(ctx, int64(len(want))); !errors.Is(err, fs.ErrNotExist) {

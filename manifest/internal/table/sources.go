@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/internal/packed"
 	"varve/readers/parquet"
 )
 
@@ -157,17 +158,17 @@ func (d *sourceDecoder) decodeJSON(row *SourceRow, values, parts []byte) error {
 	return nil
 }
 
-// SourceIndex has the data of each source that a lookup of chunks needs, in 12 bytes.
+// SourceIndex has the data of each source that a lookup of chunks needs.
 type SourceIndex struct {
-	IDs    []string // IDs of headers without duplicates; the first is empty, for sources without a header
-	Header []uint32 // index in IDs, by the row of the source
-	Row    []int64  // row of the first ref, by the row of the source
+	IDs    []string    // IDs of headers without duplicates; the first is empty, for sources without a header
+	Header packed.Ints // index in IDs, by the row of the source
+	Row    packed.Ints // row of the first ref, by the row of the source
 }
 
 // Index reads only the header IDs and first refs of all sources.
 func (r *Reader) Index(ctx context.Context) (*SourceIndex, error) {
 	index := &SourceIndex{IDs: []string{""}}
-	numbers := map[string]uint32{"": 0}
+	numbers := map[string]int64{"": 0}
 	var rows, headers parquet.Values
 	err := r.scanPages(ctx, manifest.Sources, 0, r.Rows(manifest.Sources), func(s span, p tablePage) (bool, error) {
 		if err := s.read(p, rowColumn, &rows); err != nil {
@@ -176,15 +177,17 @@ func (r *Reader) Index(ctx context.Context) (*SourceIndex, error) {
 		if err := s.read(p, headerColumn, &headers); err != nil {
 			return false, err
 		}
-		index.Row = append(index.Row, rows.Ints...)
+		for _, row := range rows.Ints {
+			index.Row.Append(row)
+		}
 		for _, id := range headers.Bytes {
 			at, ok := numbers[string(id)]
 			if !ok {
-				at = uint32(len(index.IDs))
+				at = int64(len(index.IDs))
 				numbers[string(id)] = at
 				index.IDs = append(index.IDs, string(id))
 			}
-			index.Header = append(index.Header, at)
+			index.Header.Append(at)
 		}
 		return true, nil
 	})

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"varve/manifest"
 	"varve/readers/parquet"
 )
 
-// ScanTiles yields the tiles of a segment in order, with its shift applied. The caller may keep them.
-// If Shift is nil, the number of dimensions is the table's.
+// ScanTiles yields the tiles of a segment in order, with its shift applied. A tile is valid until the next one: a
+// placement can have a million, so they share their memory. If Shift is nil, the number of dimensions is the table's.
 func (r *Reader) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[manifest.Tile, error] {
 	return func(yield func(manifest.Tile, error) bool) {
 		fail := func(err error) { yield(manifest.Tile{}, err) }
@@ -24,19 +25,19 @@ func (r *Reader) ScanTiles(ctx context.Context, s manifest.Segment) iter.Seq2[ma
 			return
 		}
 		var failed error
+		scan := tileScan{section: t, shift: s.Shift}
 		err = t.pages(s.Row, s.Row+s.Rows, func(p tablePage) bool {
 			if failed = ctx.Err(); failed != nil {
 				return false
 			}
-			tiles, err := t.tiles(p, s.Shift)
-			if err != nil {
-				failed = err
+			if failed = scan.read(p); failed != nil {
 				return false
 			}
 			from, to := max(s.Row-p.first, 0), min(s.Row+s.Rows-p.first, p.rows)
-			for i, tile := range tiles[from:to] {
+			for i := from; i < to; i++ {
+				tile := scan.tile(int(i))
 				if err := checkTile(&tile); err != nil {
-					failed = t.damaged(fmt.Errorf("tile %d: %w", p.first+from+int64(i), err))
+					failed = t.damaged(fmt.Errorf("tile %d: %w", p.first+i, err))
 					return false
 				}
 				if !yield(tile, nil) {
@@ -66,34 +67,49 @@ func (r *Reader) byName(ctx context.Context, kind manifest.TableKind, name strin
 	return nil, &manifest.DamageError{Name: name, Damage: manifest.FileMissing, Detail: "the snapshot uses this table of kind " + string(kind) + ", but does not list it"}
 }
 
-// tiles reads a page of tiles.
-func (s *section) tiles(p tablePage, shift []int64) ([]manifest.Tile, error) {
-	dims := (len(s.columns) - originColumn) / columnsOfDim
-	if shift != nil && len(shift) != dims {
-		return nil, s.damaged(fmt.Errorf("its tiles have %d dimensions, but a segment has %d", dims, len(shift)))
+// tileScan reads pages of tiles. It uses its memory again for each page and tile.
+type tileScan struct {
+	*section
+	shift []int64
+
+	columns []parquet.Values
+	numbers []int64 // of the last tile
+}
+
+// read reads a page.
+func (s *tileScan) read(p tablePage) error {
+	dims := s.dims()
+	if s.shift != nil && len(s.shift) != dims {
+		return s.damaged(fmt.Errorf("its tiles have %d dimensions, but a segment has %d", dims, len(s.shift)))
 	}
-	columns := make([]parquet.Values, len(s.columns))
-	for i := range columns {
-		if err := s.read(p, i, &columns[i]); err != nil {
-			return nil, err
+	if s.columns == nil {
+		s.columns, s.numbers = make([]parquet.Values, len(s.section.columns)), make([]int64, 3*dims)
+	}
+	for i := range s.columns {
+		if err := s.section.read(p, i, &s.columns[i]); err != nil {
+			return err
 		}
 	}
-	tiles := make([]manifest.Tile, p.rows)
-	// One allocation for all tiles of the page.
-	room := make([]int64, 3*dims*len(tiles))
-	for i := range tiles {
-		t := &tiles[i]
+	return nil
+}
+
+func (s *tileScan) dims() int { return (len(s.section.columns) - originColumn) / columnsOfDim }
+
+// tile returns tile i of the page. It is valid until the next call.
+func (s *tileScan) tile(i int) manifest.Tile {
+	dims := s.dims()
+	t := manifest.Tile{
 		// Clip to values that checkTile rejects, so that the conversion cannot wrap around.
-		t.File = int(min(max(columns[fileColumn].Ints[i], -1), math.MaxInt32))
-		t.Origin, t.Start, t.Shape, room = room[:dims:dims], room[dims:2*dims:2*dims], room[2*dims:3*dims:3*dims], room[3*dims:]
-		for d := range dims {
-			t.Origin[d], t.Start[d], t.Shape[d] = columns[dimColumn(originColumn, d)].Ints[i], columns[dimColumn(startColumn, d)].Ints[i], columns[dimColumn(shapeColumn, d)].Ints[i]
-			if shift != nil {
-				t.Origin[d] = shifted(t.Origin[d], shift[d])
-			}
+		File:   int(min(max(s.columns[fileColumn].Ints[i], -1), math.MaxInt32)),
+		Origin: s.numbers[:dims:dims], Start: s.numbers[dims : 2*dims : 2*dims], Shape: s.numbers[2*dims:],
+	}
+	for d := range dims {
+		t.Origin[d], t.Start[d], t.Shape[d] = s.columns[dimColumn(originColumn, d)].Ints[i], s.columns[dimColumn(startColumn, d)].Ints[i], s.columns[dimColumn(shapeColumn, d)].Ints[i]
+		if s.shift != nil {
+			t.Origin[d] = shifted(t.Origin[d], s.shift[d])
 		}
 	}
-	return tiles, nil
+	return t
 }
 
 // shifted returns an origin after a shift, or -1 if that is out of range.
@@ -129,6 +145,7 @@ func (r *Reader) Placement(ctx context.Context, p manifest.PlacementTable) (*man
 				return nil, &manifest.DamageError{Name: s.Table, Damage: manifest.FileCorrupt,
 					Detail: fmt.Sprintf("its tiles have %d dimensions, but placement %s has %d", len(tile.Origin), p.ID, len(p.Dims))}
 			}
+			tile.Origin, tile.Start, tile.Shape = slices.Clone(tile.Origin), slices.Clone(tile.Start), slices.Clone(tile.Shape)
 			out.Tiles = append(out.Tiles, tile)
 		}
 	}
