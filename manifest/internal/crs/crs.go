@@ -63,7 +63,7 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 		c, err := ParseWKT(text)
 		if err == nil {
 			c.Height = p.height(c)
-			c.complete(name, p)
+			c.complete()
 			return c, nil
 		}
 		refused = errors.Join(refused, fmt.Errorf("%s: %w", key, err))
@@ -73,7 +73,7 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 		if name == "latitude_longitude" {
 			c.Kind = Geographic
 		}
-		c.complete(name, p)
+		c.complete()
 		return c, nil
 	}
 	switch {
@@ -85,15 +85,11 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 	return nil, unsupported("it has neither crs_wkt, spatial_ref, epsg_code nor grid_mapping_name")
 }
 
-// complete adds the text of a system that is known by its code, if CF's parameters describe it too.
-func (c *CRS) complete(name string, p params) {
-	if c.Text != "" {
-		return
-	}
-	if c.Code == WGS84.Code {
+// complete adds the text of a system that is known only by its code, if the code is that of WGS 84. The text that CF's parameters
+// become is no substitute: its unit is the metre, its datum seldom has a name, and nothing says that the code means the same.
+func (c *CRS) complete() {
+	if c.Text == "" && c.Code == WGS84.Code {
 		c.Text, c.IsNorthFirst = WGS84.Text, true
-	} else if same, err := fromCF(name, p); err == nil && same.Kind == c.Kind {
-		c.Text, c.IsNorthFirst = same.Text, same.IsNorthFirst
 	}
 }
 

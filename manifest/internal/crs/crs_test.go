@@ -81,6 +81,27 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestText checks that a system that is known by its code has no text of another system. EPSG:2263 is in US survey feet on NAD83,
+// EPSG:26715 is in metres on NAD27, and EPSG:4267 is NAD27.
+func TestText(t *testing.T) {
+	tmerc := `"grid_mapping_name":"transverse_mercator","latitude_of_projection_origin":0,"longitude_of_central_meridian":-93,"scale_factor_at_central_meridian":0.9996,` + wgs
+	for _, c := range []struct{ attributes, units, text string }{
+		{`{"epsg_code":2263,` + tmerc + `}`, "US_survey_foot", ""},
+		{`{"epsg_code":26715,` + tmerc + `}`, "m", ""},
+		{`{"epsg_code":4267,"grid_mapping_name":"latitude_longitude","semi_major_axis":6378206.4,"semi_minor_axis":6356583.8}`, "degrees_east", ""},
+		{`{"spatial_ref":"` + utm1 + `,AUTHORITY[\"EPSG\",\"32633\"]]",` + tmerc + `}`, "m", ""},
+		{`{"epsg_code":4326,"grid_mapping_name":"latitude_longitude"}`, "degrees_east", WGS84.Text},
+	} {
+		a, err := zarrjson.ParseAttributes([]byte(c.attributes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Parse(a, c.units); err != nil || got.Text != c.text || got.IsNorthFirst != (c.text != "") {
+			t.Errorf("%.100s: %+v, %v", c.attributes, got, err)
+		}
+	}
+}
+
 // TestNorthFirst checks the order of axes.
 func TestNorthFirst(t *testing.T) {
 	for axes, want := range map[string]bool{
