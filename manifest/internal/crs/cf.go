@@ -77,7 +77,11 @@ func fromCF(name string, p params) (*CRS, error) {
 	if p.units == "" {
 		return nil, unsupported("the coordinates have no units")
 	}
-	ellipsoid, err := p.ellipsoid()
+	f, err := p.figure()
+	if err != nil {
+		return nil, err
+	}
+	base, err := p.base(f)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func fromCF(name string, p params) (*CRS, error) {
 		return nil, err
 	}
 	title := cmp.Or(p.text("projected_crs_name"), "unnamed")
-	wkt := "PROJCRS[" + quote(title) + ",BASEGEOGCRS[" + p.base(ellipsoid) + "],CONVERSION[" + quote(cmp.Or(p.text("projected_crs_name"), name)) + "," + conversion + "]," +
+	wkt := "PROJCRS[" + quote(title) + ",BASEGEOGCRS[" + base + "],CONVERSION[" + quote(cmp.Or(p.text("projected_crs_name"), name)) + "," + conversion + "]," +
 		`CS[Cartesian,2],AXIS["easting (X)",east,ORDER[1],LENGTHUNIT["metre",1]],AXIS["northing (Y)",north,ORDER[2],LENGTHUNIT["metre",1]]]`
 	return &CRS{WKT2: wkt, Text: wkt, Kind: Projected, Unit: 1, Height: height}, nil
 }
@@ -100,31 +104,45 @@ const degree = `ANGLEUNIT["degree",0.0174532925199433]`
 // grids.
 const axesOfDegrees = `CS[ellipsoidal,2],AXIS["longitude",east,ORDER[1],` + degree + `],AXIS["latitude",north,ORDER[2],` + degree + `]`
 
-// geographic returns a system of longitudes and latitudes.
+// geographic returns a system of longitudes and latitudes. It is WGS 84 if nothing is said about the datum and the ellipsoid.
 func geographic(p params) (*CRS, error) {
-	e, err := p.ellipsoid()
-	meridian, _ := p.number("longitude_of_prime_meridian")
+	meridian, err := p.meridian()
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.figure()
 	switch {
-	case err == errNoEllipsoid && meridian == 0:
-		known := WGS84
-		return &known, nil
+	case err == errNoFigure && meridian == 0:
+		f, err = figure{ellipsoid: wgs84}, nil
 	case err != nil:
 		return nil, err
-	case meridian == 0 && e.isWGS84() && (p.datum() == "" || p.datum() == wgs84):
-		known := WGS84
-		return &known, nil
 	}
-	wkt := "GEOGCRS[" + p.base(e) + "," + axesOfDegrees + "]"
+	switch {
+	case meridian != 0:
+	case f.datum != nil:
+		return f.datum.crs(), nil
+	case f.named == "" && f.ellipsoid == wgs84:
+		return WGS84(), nil
+	}
+	base, err := p.base(f)
+	if err != nil {
+		return nil, err
+	}
+	wkt := "GEOGCRS[" + base + "," + axesOfDegrees + "]"
 	return &CRS{WKT2: wkt, Text: wkt, Kind: Geographic}, nil
 }
 
-// rotated returns a system of longitudes and latitudes with a rotated pole. Without a figure of the earth it is on a sphere, as
-// all programs compute the rotation.
+// rotated returns a system of longitudes and latitudes with a rotated pole. Programs compute the rotation as on a sphere, whatever
+// the ellipsoid is. So that of WGS 84 changes no position if the grid mapping says nothing.
 func rotated(p params) (*CRS, error) {
-	e, err := p.ellipsoid()
-	if err == errNoEllipsoid {
-		e, err = ellipsoid{"WGS 84", 6378137, 298.257223563}, nil
+	f, err := p.figure()
+	if err == errNoFigure {
+		f, err = figure{ellipsoid: wgs84}, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	base, err := p.base(f)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +156,7 @@ func rotated(p params) (*CRS, error) {
 			return nil, err
 		}
 	}
-	wkt := `GEOGCRS["Rotated_pole",BASEGEOGCRS[` + p.base(e) + `],DERIVINGCONVERSION["Pole rotation (netCDF CF convention)",METHOD["Pole rotation (netCDF CF convention)"]` + b.String() + "]," +
+	wkt := `GEOGCRS["Rotated_pole",BASEGEOGCRS[` + base + `],DERIVINGCONVERSION["Pole rotation (netCDF CF convention)",METHOD["Pole rotation (netCDF CF convention)"]` + b.String() + "]," +
 		axesOfDegrees + "]"
 	return &CRS{WKT2: wkt, Text: wkt, Kind: Rotated}, nil
 }

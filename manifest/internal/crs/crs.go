@@ -40,10 +40,8 @@ type CRS struct {
 	Height float64
 }
 
-// WGS84 is the system of longitudes and latitudes without a grid mapping.
-var WGS84 = CRS{Code: "EPSG:4326", Kind: Geographic, IsNorthFirst: true,
-	Text: `GEOGCRS["WGS 84",DATUM["World Geodetic System 1984",ELLIPSOID["WGS 84",6378137,298.257223563,LENGTHUNIT["metre",1]]],PRIMEM["Greenwich",0,` + degree +
-		`],CS[ellipsoidal,2],AXIS["geodetic latitude (Lat)",north,ORDER[1],` + degree + `],AXIS["geodetic longitude (Lon)",east,ORDER[2],` + degree + `],ID["EPSG",4326]]`}
+// WGS84 returns the system of longitudes and latitudes without a grid mapping.
+func WGS84() *CRS { return wgs84Datum.crs() }
 
 // codePattern is the form of a code in the convention proj.
 var codePattern = regexp.MustCompile(`^[A-Z]+:[0-9]+$`)
@@ -88,8 +86,8 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 // complete adds the text of a system that is known only by its code, if the code is that of WGS 84. The text that CF's parameters
 // become is no substitute: its unit is the metre, its datum seldom has a name, and nothing says that the code means the same.
 func (c *CRS) complete() {
-	if c.Text == "" && c.Code == WGS84.Code {
-		c.Text, c.IsNorthFirst = WGS84.Text, true
+	if known := WGS84(); c.Text == "" && c.Code == known.Code {
+		c.Text, c.IsNorthFirst = known.Text, true
 	}
 }
 

@@ -3,9 +3,12 @@ package crs
 import (
 	"errors"
 	"math"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 
+	"varve/fixtures/venv"
 	"varve/zarrjson"
 )
 
@@ -14,6 +17,7 @@ const (
 	utm2 = `PROJCRS[\"UTM\",BASEGEOGCRS[\"WGS 84\",DATUM[\"WGS\",ELLIPSOID[\"WGS 84\",6378137,298.257223563]]],CONVERSION[\"UTM\",METHOD[\"Transverse Mercator\"]],` +
 		`CS[Cartesian,2],AXIS[\"(E)\",east],AXIS[\"(N)\",north],LENGTHUNIT[\"metre\",1]`
 	utm1      = `PROJCS[\"UTM\",GEOGCS[\"WGS 84\",DATUM[\"WGS_1984\",SPHEROID[\"WGS 84\",6378137,298.257223563]],UNIT[\"degree\",0.0174532925199433],AUTHORITY[\"EPSG\",\"4326\"]],PROJECTION[\"Transverse_Mercator\"],UNIT[\"metre\",1]`
+	latLon    = `{"grid_mapping_name":"latitude_longitude",`
 	equalArea = `{"grid_mapping_name":"lambert_azimuthal_equal_area","latitude_of_projection_origin":5,"longitude_of_projection_origin":20,` + wgs
 )
 
@@ -44,6 +48,18 @@ func TestParse(t *testing.T) {
 		{"by the minor axis", `{"grid_mapping_name":"latitude_longitude","semi_major_axis":200,"semi_minor_axis":199}`, "", "", `,200,200,`, Geographic, 1},
 		{"a prime meridian", `{"grid_mapping_name":"latitude_longitude","longitude_of_prime_meridian":2.5,` + wgs + `}`, "", "", `PRIMEM["unknown",2.5,`, Geographic, 1},
 		{"a named datum", equalArea[:len(equalArea)-len(wgs)] + `"horizontal_datum_name":"WGS_1984"}`, "m", "", `DATUM["World Geodetic System 1984",ELLIPSOID["WGS 84",6378137,298.257223563,`, Projected, 1},
+		{"a datum that is named for ESRI", `{"grid_mapping_name":"latitude_longitude","horizontal_datum_name":"D_North_American_1927"}`, "degrees_east", "EPSG:4267", "", Geographic, 1},
+		{"a system that is named", `{"grid_mapping_name":"latitude_longitude","geographic_crs_name":"ETRS89"}`, "degrees_east", "EPSG:4258", "", Geographic, 1},
+		{"an ensemble of datums", `{"grid_mapping_name":"latitude_longitude","horizontal_datum_name":"World Geodetic System 1984 ensemble","geographic_crs_name":"WGS 84",` + wgs + `}`, "degrees_east", "EPSG:4326", "", Geographic, 1},
+		{"a datum with rounded axes", `{"grid_mapping_name":"latitude_longitude","horizontal_datum_name":"NAD83","semi_major_axis":6378137,"inverse_flattening":298.257}`, "degrees_east", "EPSG:4269", "", Geographic, 1},
+		{"a datum from another meridian", `{"grid_mapping_name":"latitude_longitude","horizontal_datum_name":"NAD27","longitude_of_prime_meridian":2.5}`, "degrees_east", "",
+			`DATUM["North American Datum 1927",ELLIPSOID["Clarke 1866",6378206.4,294.9786982138982,LENGTHUNIT["metre",1]]],PRIMEM["unknown",2.5,`, Geographic, 1},
+		{"an ellipsoid that is named", `{"grid_mapping_name":"latitude_longitude","reference_ellipsoid_name":"Bessel 1841"}`, "degrees_east", "",
+			`DATUM["Unknown based on Bessel 1841 ellipsoid",ELLIPSOID["Bessel 1841",6377397.155,299.1528128,`, Geographic, 1},
+		{"the ellipsoid of WGS 84", `{"grid_mapping_name":"latitude_longitude","reference_ellipsoid_name":"WGS_1984"}`, "degrees_east", "EPSG:4326", "", Geographic, 1},
+		{"another datum with axes", `{"grid_mapping_name":"latitude_longitude","horizontal_datum_name":"Mars 2000","semi_major_axis":3396190,"inverse_flattening":169.8944472236118}`, "degrees_east", "",
+			`DATUM["Mars 2000",ELLIPSOID["unknown",3396190,169.8944472236118,`, Geographic, 1},
+		{"names that say nothing", `{"grid_mapping_name":"latitude_longitude","horizontal_datum_name":"unknown","geographic_crs_name":"unknown","reference_ellipsoid_name":"unknown"}`, "degrees_east", "EPSG:4326", "", Geographic, 1},
 		{"a false easting in kilometres", equalArea + `,"false_easting":500}`, "km", "", `PARAMETER["False easting",500000,`, Projected, 1000},
 		{"a parallel at the pole", `{"grid_mapping_name":"polar_stereographic","straight_vertical_longitude_from_pole":0,"standard_parallel":90,` + wgs + `}`, "m", "",
 			`METHOD["Polar Stereographic (variant A)",ID["EPSG",9810]],PARAMETER["Latitude of natural origin",90,`, Projected, 1},
@@ -90,7 +106,7 @@ func TestText(t *testing.T) {
 		{`{"epsg_code":26715,` + tmerc + `}`, "m", ""},
 		{`{"epsg_code":4267,"grid_mapping_name":"latitude_longitude","semi_major_axis":6378206.4,"semi_minor_axis":6356583.8}`, "degrees_east", ""},
 		{`{"spatial_ref":"` + utm1 + `,AUTHORITY[\"EPSG\",\"32633\"]]",` + tmerc + `}`, "m", ""},
-		{`{"epsg_code":4326,"grid_mapping_name":"latitude_longitude"}`, "degrees_east", WGS84.Text},
+		{`{"epsg_code":4326,"grid_mapping_name":"latitude_longitude"}`, "degrees_east", WGS84().Text},
 	} {
 		a, err := zarrjson.ParseAttributes([]byte(c.attributes))
 		if err != nil {
@@ -98,6 +114,43 @@ func TestText(t *testing.T) {
 		}
 		if got, err := Parse(a, c.units); err != nil || got.Text != c.text || got.IsNorthFirst != (c.text != "") {
 			t.Errorf("%.100s: %+v, %v", c.attributes, got, err)
+		}
+	}
+}
+
+// TestInteropDatums compares the systems of datums with those of GDAL's copy of the EPSG dataset.
+func TestInteropDatums(t *testing.T) {
+	const script = `import sys; from rasterio.crs import CRS
+for code in sys.argv[1:]: print(CRS.from_epsg(int(code)).to_wkt(version="WKT2_2019"))`
+	args := []string{"-c", script}
+	for _, d := range datums {
+		args = append(args, strconv.Itoa(d.code))
+	}
+	out, err := exec.Command(venv.Python(t, "rasterio"), args...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		root, err := (&parser{text: text}).node(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs := root.child("DATUM")
+		if theirs == nil {
+			theirs = root.child("ENSEMBLE")
+		}
+		shape := theirs.child("ELLIPSOID")
+		d, c := datums[i], datums[i].crs()
+		if datumOf(theirs.values[0]) != d || datumOf(root.values[0]) != d || c.Code != root.code() || c.IsNorthFirst != root.isNorthFirst() || c.Kind != Geographic {
+			t.Errorf("%+v is %s", d, text)
+		}
+		major, err1 := strconv.ParseFloat(shape.values[1], 64)
+		flattening, err2 := strconv.ParseFloat(shape.values[2], 64)
+		if known, ok := ellipsoidOf(shape.values[0]); err1 != nil || err2 != nil || !ok || known != d.ellipsoid || major != known.major || math.Abs(flattening-known.flattening) > 1e-9 {
+			t.Errorf("%+v is on %v", d, shape.values)
+		}
+		if again, err := ParseWKT(c.Text); err != nil || again.Code != c.Code || again.Text != c.Text || !again.IsNorthFirst {
+			t.Errorf("%s: %+v, %v", c.Text, again, err)
 		}
 	}
 }
@@ -138,6 +191,21 @@ func TestParseRefuses(t *testing.T) {
 		{`{"grid_mapping_name":"sinusoidal",` + wgs + `}`, "m", "longitude_of_projection_origin or longitude_of_central_meridian"},
 		{`{"grid_mapping_name":"sinusoidal","longitude_of_central_meridian":0,"semi_major_axis":-1,"inverse_flattening":300}`, "m", "semi-major axis of -1"},
 		{`{"grid_mapping_name":"sinusoidal","longitude_of_central_meridian":0,"semi_major_axis":6e6,"inverse_flattening":0.5}`, "m", "flattening of 0.5"},
+		{latLon + `"horizontal_datum_name":"Mars 2000"}`, "", `horizontal_datum_name "Mars 2000" is not known`},
+		{latLon + `"geographic_crs_name":"Mars 2000"}`, "", `geographic_crs_name "Mars 2000" is not known`},
+		{latLon + `"reference_ellipsoid_name":"Mars 2000"}`, "", `reference_ellipsoid_name "Mars 2000" is not known`},
+		{latLon + `"horizontal_datum_name":"NAD27","geographic_crs_name":"WGS 84"}`, "", "different datums, NAD27 and WGS 84"},
+		{latLon + `"horizontal_datum_name":"Mars 2000","geographic_crs_name":"WGS 84"}`, "", `"Mars 2000" is not known`},
+		{latLon + `"horizontal_datum_name":"NAD27","reference_ellipsoid_name":"WGS 84"}`, "", "its datum is NAD27"},
+		{latLon + `"horizontal_datum_name":"NAD27",` + wgs + `}`, "", "its datum is NAD27, but its axes are others"},
+		{latLon + `"reference_ellipsoid_name":"GRS 1980","earth_radius":6371229}`, "", "but its axes are others"},
+		{latLon + `"semi_major_axis":6371229}`, "", "not complete"},
+		{latLon + `"inverse_flattening":298.3}`, "", "not complete"},
+		{latLon + `"semi_major_axis":6378137,"earth_radius":6371229}`, "", "contradict each other"},
+		{latLon + `"semi_major_axis":6378137,"semi_minor_axis":6356752,"inverse_flattening":0}`, "", "contradict each other"},
+		{latLon + `"earth_radius":6371229,"inverse_flattening":298.3}`, "", "contradict each other"},
+		{latLon + `"prime_meridian_name":"Paris"}`, "", `prime_meridian_name is "Paris"`},
+		{`{"grid_mapping_name":"rotated_latitude_longitude","grid_north_pole_latitude":39.25,"grid_north_pole_longitude":-162,"horizontal_datum_name":"Mars 2000"}`, "degrees", `"Mars 2000" is not known`},
 		{equalArea + `}`, "", "no units"},
 		{equalArea + `,"false_easting":1}`, "rad", "coordinates that are no lengths"},
 		{equalArea + `,"towgs84":[0,0,1]}`, "m", "towgs84"},
@@ -164,7 +232,7 @@ func TestScaleRefuses(t *testing.T) {
 	for _, c := range []struct {
 		CRS
 		units string
-	}{{WGS84, "m"}, {plane, "rad"}, {plane, "furlong"}, {CRS{Code: "EPSG:1", Kind: Projected, Height: 36e6}, "rad"}} {
+	}{{*WGS84(), "m"}, {plane, "rad"}, {plane, "furlong"}, {CRS{Code: "EPSG:1", Kind: Projected, Height: 36e6}, "rad"}} {
 		if scale, err := c.Scale(c.units); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%+v %s: %g, %v", c.CRS, c.units, scale, err)
 		}

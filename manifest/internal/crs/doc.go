@@ -12,5 +12,6 @@
 //
 // A description is exact or it is refused: the figure of the earth and the parameters that CF demands have no defaults. The only
 // exceptions are longitudes and latitudes. Files seldom say on which datum they are, and the difference is small at the
-// resolution of grids, so they are WGS 84 unless the grid mapping says something else.
+// resolution of grids, so they are WGS 84 unless the grid mapping says something else. A name of a datum or of an ellipsoid that is
+// not known says something else, and is refused if there are no axes.
 package crs

@@ -37,7 +37,7 @@ type Grid struct {
 	CRS  *crs.CRS // nil if it is not known
 	// Unknown says why CRS is nil.
 	Unknown error
-	// IsAssumed says that CRS is crs.WGS84 because there are longitudes and latitudes without a grid mapping.
+	// IsAssumed says that CRS is crs.WGS84() because there are longitudes and latitudes without a grid mapping.
 	IsAssumed bool
 }
 
@@ -150,8 +150,7 @@ func (f *Finder) Place(a *store.Array) (*Place, error) {
 	}
 	p.x, p.y = cx, cy
 	if isGeographic && !isNamed {
-		known := crs.WGS84
-		p.CRS, p.IsAssumed = &known, true
+		p.CRS, p.IsAssumed = crs.WGS84(), true
 	} else {
 		p.CRS, p.Unknown = f.system(a, cx, cy, isGeographic, mapping)
 	}

@@ -1,0 +1,154 @@
+package crs
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// figure is the figure of the earth of a grid mapping.
+type figure struct {
+	ellipsoid
+	datum *datum // nil if it has no name that is known
+	named string // the name of another datum, or ""
+}
+
+// errNoFigure is returned if a grid mapping does not say anything about the figure of the earth.
+var errNoFigure = unsupported("it has no figure of the earth: semi_major_axis with inverse_flattening or semi_minor_axis, or earth_radius")
+
+// figure returns the figure of the earth: by the axes of the ellipsoid, by the names of the datum and the ellipsoid, or by both if
+// they agree. A name that is not known needs axes.
+func (p params) figure() (f figure, err error) {
+	axes, hasAxes, err := p.axes()
+	if err != nil {
+		return f, err
+	}
+	if f.datum, f.named, err = p.datum(hasAxes); err != nil {
+		return f, err
+	}
+	name := p.name("reference_ellipsoid_name")
+	known, isKnown := ellipsoidOf(name)
+	switch {
+	case name != "" && !isKnown && !hasAxes:
+		return f, unsupported("its reference_ellipsoid_name %.60q is not known, and it has no axes of an ellipsoid", name)
+	case isKnown && hasAxes && !known.isNear(axes):
+		return f, unsupported("its reference_ellipsoid_name is %.60q, but its axes are others", name)
+	case f.datum != nil && hasAxes && !f.datum.ellipsoid.isNear(axes):
+		return f, unsupported("its datum is %s, but its axes are others", f.datum.system)
+	case f.datum != nil && isKnown && !f.datum.ellipsoid.isNear(known):
+		return f, unsupported("its datum is %s, but its reference_ellipsoid_name is %.60q", f.datum.system, name)
+	case f.datum != nil:
+		f.ellipsoid = f.datum.ellipsoid
+	case hasAxes:
+		f.ellipsoid = axes
+		f.name = cmp.Or(name, "unknown")
+		if axes.isWGS84() {
+			f.ellipsoid = wgs84
+		}
+	case isKnown:
+		f.ellipsoid = known
+	default:
+		return f, errNoFigure
+	}
+	return f, nil
+}
+
+// datum returns the datum that a grid mapping names, or the name of one that is not known. horizontal_datum_name is preferred to
+// geographic_crs_name, which is often a free text.
+func (p params) datum(hasAxes bool) (d *datum, other string, err error) {
+	for _, attribute := range []string{"horizontal_datum_name", "geographic_crs_name"} {
+		name := p.name(attribute)
+		known := datumOf(name)
+		switch {
+		case name == "":
+		case known != nil && d != nil && known != d:
+			return nil, "", unsupported("its horizontal_datum_name and its geographic_crs_name are of different datums, %s and %s", d.system, known.system)
+		case known != nil && other != "":
+			return nil, "", unsupported("its horizontal_datum_name %.60q is not known, but its geographic_crs_name is %s", other, known.system)
+		case known != nil:
+			d = known
+		case d == nil && other == "" && !hasAxes:
+			return nil, "", unsupported("its %s %.60q is not known, and it has no axes of an ellipsoid", attribute, name)
+		case d == nil && other == "":
+			other = name
+		}
+	}
+	return d, other, nil
+}
+
+// name returns an attribute that is a name, or "" if it says that there is none.
+func (p params) name(attribute string) string {
+	name := p.text(attribute)
+	for _, none := range []string{"UNKNOWN", "UNDEFINED", "NOTSPECIFIED"} { // as in "Unknown based on GRS 1980 ellipsoid"
+		if strings.HasPrefix(plain(name), none) {
+			return ""
+		}
+	}
+	return name
+}
+
+// axes returns the ellipsoid that numbers describe. ok is false if there are none.
+func (p params) axes() (e ellipsoid, ok bool, err error) {
+	major, hasMajor := p.number("semi_major_axis")
+	minor, hasMinor := p.number("semi_minor_axis")
+	inverse, hasInverse := p.number("inverse_flattening")
+	radius, hasRadius := p.number("earth_radius")
+	switch {
+	case !hasMajor && !hasMinor && !hasInverse && !hasRadius:
+		return e, false, nil
+	case hasMajor && hasInverse:
+		e = ellipsoid{major: major, flattening: inverse}
+	case hasMajor && hasMinor && minor != major:
+		e = ellipsoid{major: major, flattening: major / (major - minor)}
+	case hasMajor && (hasMinor || hasRadius):
+		e = ellipsoid{major: major}
+	case hasRadius:
+		e = ellipsoid{major: radius}
+	default:
+		return e, false, unsupported("its figure of the earth is not complete: it needs semi_major_axis with inverse_flattening or semi_minor_axis, or earth_radius")
+	}
+	isFlat := e.flattening == 0 || e.flattening > 1
+	if !(e.major > 0) || !isFlat {
+		return e, false, unsupported("its figure of the earth has a semi-major axis of %g and an inverse flattening of %g", e.major, e.flattening)
+	}
+	// A radius beside the axes of an ellipsoid is their mean, and no contradiction.
+	if hasMinor && math.Abs(minor-e.minor()) >= 1 || hasRadius && e.flattening == 0 && math.Abs(radius-e.major) >= 1 || !hasMajor && inverse != 0 {
+		return e, false, unsupported("the attributes of its figure of the earth contradict each other")
+	}
+	return e, true, nil
+}
+
+// meridian returns the longitude of the prime meridian, from Greenwich.
+func (p params) meridian() (float64, error) {
+	longitude, ok := p.number("longitude_of_prime_meridian")
+	if name := p.name("prime_meridian_name"); !ok && name != "" && !strings.EqualFold(name, "Greenwich") {
+		return 0, unsupported("its prime_meridian_name is %.60q, and it has no longitude_of_prime_meridian", name)
+	}
+	return longitude, nil
+}
+
+// base returns the name, the datum and the prime meridian of the system of longitudes and latitudes.
+func (p params) base(f figure) (string, error) {
+	meridian, err := p.meridian()
+	if err != nil {
+		return "", err
+	}
+	name, primem := p.name("geographic_crs_name"), greenwich
+	if name == "" && f.datum != nil && meridian == 0 {
+		name = f.datum.system
+	}
+	if meridian != 0 {
+		primem = fmt.Sprintf(`PRIMEM[%s,%s,%s]`, quote(cmp.Or(p.text("prime_meridian_name"), "unknown")), decimal(meridian), degree)
+	}
+	datum := f.named
+	switch {
+	case f.datum != nil:
+		datum = f.datum.name
+	case datum == "" && f.ellipsoid.name == "unknown":
+		datum = "unknown"
+	case datum == "":
+		datum = "Unknown based on " + f.ellipsoid.name + " ellipsoid"
+	}
+	return fmt.Sprintf(`%s,DATUM[%s,%s],%s`, quote(cmp.Or(name, "unknown")), quote(datum), f.ellipsoid.text(), primem), nil
+}
