@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"varve/manifest/internal/cf"
@@ -63,9 +64,32 @@ var (
 	}
 )
 
+// Attributes of grid mappings that are one number, and those that may be several.
+var (
+	oneNumber = []string{"semi_major_axis", "semi_minor_axis", "inverse_flattening", "earth_radius", "longitude_of_prime_meridian",
+		"latitude_of_projection_origin", "longitude_of_projection_origin", "longitude_of_central_meridian", "straight_vertical_longitude_from_pole",
+		"scale_factor_at_central_meridian", "scale_factor_at_projection_origin", "false_easting", "false_northing", "perspective_point_height",
+		"grid_north_pole_latitude", "grid_north_pole_longitude", "north_pole_grid_longitude"}
+	manyNumbers = []string{"standard_parallel", "towgs84"}
+)
+
+// checkNumbers refuses parameters that are not numbers. Otherwise their defaults would be used.
+func (p params) checkNumbers() error {
+	for _, name := range slices.Concat(oneNumber, manyNumbers) {
+		value, ok := p.attributes.Get(name)
+		if list := p.numbers(name); ok && (list == nil || len(list) > 1 && slices.Contains(oneNumber, name)) {
+			return unsupported("its %s is %.40s, not a number", name, value)
+		}
+	}
+	return nil
+}
+
 // fromCF returns the system of a grid mapping with this name.
 func fromCF(name string, p params) (*CRS, error) {
-	if shift := p.numbers("towgs84"); strings.Trim(fmt.Sprint(shift), "[0 ]") != "" {
+	if err := p.checkNumbers(); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(p.numbers("towgs84"), func(f float64) bool { return f != 0 }) {
 		return nil, unsupported("it has towgs84, a shift of the datum")
 	}
 	switch name {
@@ -104,7 +128,8 @@ const degree = `ANGLEUNIT["degree",0.0174532925199433]`
 // grids.
 const axesOfDegrees = `CS[ellipsoidal,2],AXIS["longitude",east,ORDER[1],` + degree + `],AXIS["latitude",north,ORDER[2],` + degree + `]`
 
-// geographic returns a system of longitudes and latitudes. It is WGS 84 if nothing is said about the datum and the ellipsoid.
+// geographic returns a system of longitudes and latitudes. It is WGS 84 if nothing is said about the datum and the ellipsoid, also
+// not by a description that is not used.
 func geographic(p params) (*CRS, error) {
 	meridian, err := p.meridian()
 	if err != nil {
@@ -112,7 +137,7 @@ func geographic(p params) (*CRS, error) {
 	}
 	f, err := p.figure()
 	switch {
-	case err == errNoFigure && meridian == 0:
+	case err == errNoFigure && meridian == 0 && p.refused == nil:
 		f, err = figure{ellipsoid: wgs84}, nil
 	case err != nil:
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,10 +50,9 @@ var codePattern = regexp.MustCompile(`^[A-Z]+:[0-9]+$`)
 // Parse returns the system that the attributes of a grid mapping describe, or an errors.ErrUnsupported that says why they
 // describe none. units are those of the coordinates, which are also the units of a false easting.
 func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
-	p := params{attributes, strings.TrimSpace(units), 0}
+	p := params{attributes: attributes, units: strings.TrimSpace(units)}
 	p.unit = lengths[strings.ToLower(p.units)]
 	name := cf.TextIn(attributes, "grid_mapping_name")
-	var refused error
 	for _, key := range []string{"crs_wkt", "spatial_ref"} {
 		text := cf.TextIn(attributes, key)
 		if text == "" {
@@ -60,48 +60,103 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 		}
 		c, err := ParseWKT(text)
 		if err == nil {
+			err = c.checkKind(name)
+		}
+		if err == nil {
 			c.Height = p.height(c)
 			c.complete()
 			return c, nil
 		}
-		refused = errors.Join(refused, fmt.Errorf("%s: %w", key, err))
+		p.refused = errors.Join(p.refused, fmt.Errorf("%s: %w", key, err))
 	}
-	if code := p.code(); code != "" {
-		c := &CRS{Code: code, Kind: Projected}
-		if name == "latitude_longitude" {
-			c.Kind = Geographic
-		}
-		c.complete()
-		return c, nil
+	switch code, err := p.code(); {
+	case err != nil:
+		p.refused = errors.Join(p.refused, err)
+	case code != "":
+		return p.fromCode(code, name)
 	}
 	switch {
 	case name != "":
-		return fromCF(name, p)
-	case refused != nil:
-		return nil, refused
+		c, err := fromCF(name, p)
+		if err != nil && p.refused != nil {
+			err = fmt.Errorf("%w; %w", p.refused, err)
+		}
+		return c, err
+	case p.refused != nil:
+		return nil, p.refused
 	}
 	return nil, unsupported("it has neither crs_wkt, spatial_ref, epsg_code nor grid_mapping_name")
 }
 
-// complete adds the text of a system that is known only by its code, if the code is that of WGS 84. The text that CF's parameters
+// kindOf returns the kind of the systems with a grid_mapping_name of CF.
+func kindOf(name string) (k Kind, ok bool) {
+	switch name {
+	case "latitude_longitude":
+		return Geographic, true
+	case "rotated_latitude_longitude":
+		return Rotated, true
+	case "albers_conical_equal_area", "geostationary", "lambert_conformal_conic", "mercator", "oblique_mercator", "polar_stereographic", "vertical_perspective":
+		return Projected, true
+	}
+	_, ok = methods[name]
+	return Projected, ok
+}
+
+// checkKind refuses a system that cannot be the one with a grid_mapping_name. Some files have the text of the longitudes and
+// latitudes below a projection.
+func (c *CRS) checkKind(name string) error {
+	if kind, ok := kindOf(name); ok && kind != c.Kind {
+		return unsupported("it is not a system of the kind %s, the grid_mapping_name", name)
+	}
+	return nil
+}
+
+// fromCode returns the system with a code. If this is the code of the longitudes and latitudes below a projection or a rotated
+// pole, the system is that of CF's parameters. No code is that of a rotated pole.
+func (p params) fromCode(code, name string) (*CRS, error) {
+	kind, isKnown := kindOf(name)
+	i := slices.IndexFunc(datums, func(d *datum) bool { return d.crs().Code == code })
+	switch {
+	case isKnown && kind == Rotated, isKnown && kind == Projected && i >= 0:
+		return fromCF(name, p)
+	case i >= 0:
+		if err := p.checkDatum(datums[i]); err != nil {
+			return nil, err
+		}
+		return datums[i].crs(), nil
+	case isKnown:
+		return &CRS{Code: code, Kind: kind}, nil
+	}
+	return &CRS{Code: code, Kind: Projected}, nil
+}
+
+// complete adds the text of a system that is known only by its code, if the code is that of a datum. The text that CF's parameters
 // become is no substitute: its unit is the metre, its datum seldom has a name, and nothing says that the code means the same.
 func (c *CRS) complete() {
-	if known := WGS84(); c.Text == "" && c.Code == known.Code {
-		c.Text, c.IsNorthFirst = known.Text, true
+	if c.Text != "" {
+		return
+	}
+	for _, d := range datums {
+		if known := d.crs(); known.Code == c.Code {
+			c.Text, c.IsNorthFirst = known.Text, known.IsNorthFirst
+		}
 	}
 }
 
-// code returns the code in the attribute epsg_code, which is a text such as EPSG:3031, or a number.
-func (p params) code() string {
-	if code := strings.ToUpper(p.text("epsg_code")); codePattern.MatchString(code) {
-		return code
-	} else if n, err := strconv.ParseUint(code, 10, 32); err == nil {
-		return fmt.Sprintf("EPSG:%d", n)
+// code returns the code in the attribute epsg_code, which is a text such as EPSG:3031, or a number. It is empty if there is none.
+func (p params) code() (string, error) {
+	value, ok := p.attributes.Get("epsg_code")
+	text := strings.ToUpper(p.text("epsg_code"))
+	if isText := len(value) > 0 && value[0] == '"'; !ok || isText && text == "" {
+		return "", nil
+	}
+	if codePattern.MatchString(text) {
+		return text, nil
 	}
 	if n, ok := p.number("epsg_code"); ok && n > 0 && n == math.Trunc(n) && n < 1<<31 {
-		return fmt.Sprintf("EPSG:%d", int64(n))
+		return fmt.Sprintf("EPSG:%d", int64(n)), nil
 	}
-	return ""
+	return "", unsupported("epsg_code: %.40s is not a code", value)
 }
 
 // height returns the height of the satellite of a geostationary grid mapping.
@@ -175,6 +230,7 @@ type params struct {
 	attributes zarrjson.Attributes
 	units      string  // of the coordinates
 	unit       float64 // of the coordinates in metres; 0 if they are no lengths
+	refused    error   // why other descriptions in the grid mapping are not used
 }
 
 // number returns an attribute that is one number.

@@ -16,9 +16,12 @@ const (
 	wgs  = `"semi_major_axis":6378137,"inverse_flattening":298.257223563`
 	utm2 = `PROJCRS[\"UTM\",BASEGEOGCRS[\"WGS 84\",DATUM[\"WGS\",ELLIPSOID[\"WGS 84\",6378137,298.257223563]]],CONVERSION[\"UTM\",METHOD[\"Transverse Mercator\"]],` +
 		`CS[Cartesian,2],AXIS[\"(E)\",east],AXIS[\"(N)\",north],LENGTHUNIT[\"metre\",1]`
-	utm1      = `PROJCS[\"UTM\",GEOGCS[\"WGS 84\",DATUM[\"WGS_1984\",SPHEROID[\"WGS 84\",6378137,298.257223563]],UNIT[\"degree\",0.0174532925199433],AUTHORITY[\"EPSG\",\"4326\"]],PROJECTION[\"Transverse_Mercator\"],UNIT[\"metre\",1]`
-	latLon    = `{"grid_mapping_name":"latitude_longitude",`
-	equalArea = `{"grid_mapping_name":"lambert_azimuthal_equal_area","latitude_of_projection_origin":5,"longitude_of_projection_origin":20,` + wgs
+	utm1        = `PROJCS[\"UTM\",GEOGCS[\"WGS 84\",DATUM[\"WGS_1984\",SPHEROID[\"WGS 84\",6378137,298.257223563]],UNIT[\"degree\",0.0174532925199433],AUTHORITY[\"EPSG\",\"4326\"]],PROJECTION[\"Transverse_Mercator\"],UNIT[\"metre\",1]`
+	latLon      = `{"grid_mapping_name":"latitude_longitude",`
+	rotatedPole = `{"grid_mapping_name":"rotated_latitude_longitude","grid_north_pole_latitude":39.25,"grid_north_pole_longitude":-162`
+	wgs1        = `GEOGCS[\"WGS 84\",DATUM[\"WGS_1984\",SPHEROID[\"WGS 84\",6378137,298.257223563]],UNIT[\"degree\",0.0174532925199433],AUTHORITY[\"EPSG\",\"4326\"]]`
+	esri        = `GEOGCS[\"GCS_North_American_1927\",DATUM[\"D_North_American_1927\",SPHEROID[\"Clarke_1866\",6378206.4,294.9786982]],PRIMEM[\"Greenwich\",0.0],UNIT[\"Degree\",0.0174532925199433]]`
+	equalArea   = `{"grid_mapping_name":"lambert_azimuthal_equal_area","latitude_of_projection_origin":5,"longitude_of_projection_origin":20,` + wgs
 )
 
 // TestParse checks which system the attributes of a grid mapping describe. Package zarr compares what CF's parameters become
@@ -60,6 +63,17 @@ func TestParse(t *testing.T) {
 		{"another datum with axes", `{"grid_mapping_name":"latitude_longitude","horizontal_datum_name":"Mars 2000","semi_major_axis":3396190,"inverse_flattening":169.8944472236118}`, "degrees_east", "",
 			`DATUM["Mars 2000",ELLIPSOID["unknown",3396190,169.8944472236118,`, Geographic, 1},
 		{"names that say nothing", `{"grid_mapping_name":"latitude_longitude","horizontal_datum_name":"unknown","geographic_crs_name":"unknown","reference_ellipsoid_name":"unknown"}`, "degrees_east", "EPSG:4326", "", Geographic, 1},
+		{"a geographic code without a name", `{"epsg_code":4326}`, "degrees_east", "EPSG:4326", "", Geographic, 1},
+		{"a code and the same parameters", `{"epsg_code":"EPSG:4267","grid_mapping_name":"latitude_longitude","semi_major_axis":6378206.4,"semi_minor_axis":6356583.8}`, "degrees_east", "EPSG:4267", "", Geographic, 1},
+		{"a code and a free text", `{"epsg_code":4326,"grid_mapping_name":"latitude_longitude","geographic_crs_name":"ours"}`, "degrees_east", "EPSG:4326", "", Geographic, 1},
+		{"another geographic code", `{"epsg_code":4171,"grid_mapping_name":"latitude_longitude"}`, "degrees_east", "EPSG:4171", "", Geographic, 1},
+		{"a rotated pole with a code", rotatedPole + `,"epsg_code":4326}`, "degrees", "", `"Pole rotation (netCDF CF convention)"`, Rotated, 1},
+		{"a rotated pole with the text of its longitudes", rotatedPole + `,"crs_wkt":"` + wgs1 + `"}`, "degrees", "", `"Pole rotation (netCDF CF convention)"`, Rotated, 1},
+		{"a projection with the code of its longitudes", equalArea + `,"epsg_code":4326}`, "m", "", `METHOD["Lambert Azimuthal Equal Area",ID["EPSG",9820]]`, Projected, 1},
+		{"a projection with the text of its longitudes", equalArea + `,"spatial_ref":"` + wgs1 + `"}`, "m", "", `METHOD["Lambert Azimuthal Equal Area",ID["EPSG",9820]]`, Projected, 1},
+		{"ESRI's text without a code", `{"crs_wkt":"` + esri + `"}`, "degrees_east", "EPSG:4267", "", Geographic, 1},
+		{"no code, but parameters", `{"epsg_code":"none","grid_mapping_name":"latitude_longitude",` + wgs + `}`, "degrees_east", "EPSG:4326", "", Geographic, 1},
+		{"a shift by nothing", equalArea + `,"towgs84":"0, 0, 0"}`, "m", "", "PROJCRS", Projected, 1},
 		{"a false easting in kilometres", equalArea + `,"false_easting":500}`, "km", "", `PARAMETER["False easting",500000,`, Projected, 1000},
 		{"a parallel at the pole", `{"grid_mapping_name":"polar_stereographic","straight_vertical_longitude_from_pole":0,"standard_parallel":90,` + wgs + `}`, "m", "",
 			`METHOD["Polar Stereographic (variant A)",ID["EPSG",9810]],PARAMETER["Latitude of natural origin",90,`, Projected, 1},
@@ -98,13 +112,13 @@ func TestParse(t *testing.T) {
 }
 
 // TestText checks that a system that is known by its code has no text of another system. EPSG:2263 is in US survey feet on NAD83,
-// EPSG:26715 is in metres on NAD27, and EPSG:4267 is NAD27.
+// EPSG:26715 is in metres on NAD27, and EPSG:4267 has latitudes and longitudes on NAD27.
 func TestText(t *testing.T) {
 	tmerc := `"grid_mapping_name":"transverse_mercator","latitude_of_projection_origin":0,"longitude_of_central_meridian":-93,"scale_factor_at_central_meridian":0.9996,` + wgs
 	for _, c := range []struct{ attributes, units, text string }{
 		{`{"epsg_code":2263,` + tmerc + `}`, "US_survey_foot", ""},
 		{`{"epsg_code":26715,` + tmerc + `}`, "m", ""},
-		{`{"epsg_code":4267,"grid_mapping_name":"latitude_longitude","semi_major_axis":6378206.4,"semi_minor_axis":6356583.8}`, "degrees_east", ""},
+		{`{"epsg_code":4267,"grid_mapping_name":"latitude_longitude","semi_major_axis":6378206.4,"semi_minor_axis":6356583.8}`, "degrees_east", nad27.crs().Text},
 		{`{"spatial_ref":"` + utm1 + `,AUTHORITY[\"EPSG\",\"32633\"]]",` + tmerc + `}`, "m", ""},
 		{`{"epsg_code":4326,"grid_mapping_name":"latitude_longitude"}`, "degrees_east", WGS84().Text},
 	} {
@@ -206,6 +220,19 @@ func TestParseRefuses(t *testing.T) {
 		{latLon + `"earth_radius":6371229,"inverse_flattening":298.3}`, "", "contradict each other"},
 		{latLon + `"prime_meridian_name":"Paris"}`, "", `prime_meridian_name is "Paris"`},
 		{`{"grid_mapping_name":"rotated_latitude_longitude","grid_north_pole_latitude":39.25,"grid_north_pole_longitude":-162,"horizontal_datum_name":"Mars 2000"}`, "degrees", `"Mars 2000" is not known`},
+		{latLon + `"epsg_code":4267,` + wgs + `}`, "", "its epsg_code is that of NAD27"},
+		{latLon + `"epsg_code":4267,"horizontal_datum_name":"WGS84"}`, "", "its epsg_code is that of NAD27"},
+		{latLon + `"epsg_code":4267,"longitude_of_prime_meridian":2.5}`, "", "its epsg_code is that of NAD27"},
+		{latLon + `"epsg_code":"EPSG:"}`, "", `epsg_code: "EPSG:" is not a code`},
+		{`{"epsg_code":0}`, "m", "epsg_code: 0 is not a code"},
+		{latLon + `"crs_wkt":"` + strings.Replace(esri, "6378206.4", "6378137", 1) + `"}`, "", "WKT 1 without a code"},
+		{latLon + `"crs_wkt":"` + strings.Replace(esri, "0.0]", "2.5]", 1) + `"}`, "", "WKT 1 without a code"},
+		{latLon + `"crs_wkt":"` + strings.Replace(esri, "294.9786982]", "294.9786982],TOWGS84[1,0,0]", 1) + `"}`, "", "WKT 1 without a code"},
+		{latLon + `"crs_wkt":"` + utm1 + `,AUTHORITY[\"EPSG\",\"32633\"]]"}`, "", "not a system of the kind latitude_longitude"},
+		{equalArea + `,"false_easting":"500000 m"}`, "m", `false_easting is "500000 m", not a number`},
+		{equalArea + `,"false_easting":[1,2]}`, "m", `false_easting is [1,2], not a number`},
+		{latLon + `"semi_major_axis":"6371 km"}`, "", `semi_major_axis is "6371 km", not a number`},
+		{equalArea + `,"towgs84":"some"}`, "m", `towgs84 is "some", not a number`},
 		{equalArea + `}`, "", "no units"},
 		{equalArea + `,"false_easting":1}`, "rad", "coordinates that are no lengths"},
 		{equalArea + `,"towgs84":[0,0,1]}`, "m", "towgs84"},

@@ -2,6 +2,7 @@ package crs
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -117,6 +118,21 @@ func (p params) axes() (e ellipsoid, ok bool, err error) {
 		return e, false, unsupported("the attributes of its figure of the earth contradict each other")
 	}
 	return e, true, nil
+}
+
+// checkDatum refuses a grid mapping whose epsg_code is that of a datum, but whose parameters are those of another.
+func (p params) checkDatum(d *datum) error {
+	axes, hasAxes, err1 := p.axes()
+	named, _, err2 := p.datum(true)
+	meridian, err3 := p.meridian()
+	if err := errors.Join(p.checkNumbers(), err1, err2, err3); err != nil {
+		return err
+	}
+	known, isKnown := ellipsoidOf(p.name("reference_ellipsoid_name"))
+	if hasAxes && !axes.isNear(d.ellipsoid) || named != nil && named != d || isKnown && !known.isNear(d.ellipsoid) || meridian != 0 {
+		return unsupported("its epsg_code is that of %s, but its parameters are those of another datum or prime meridian", d.system)
+	}
+	return nil
 }
 
 // meridian returns the longitude of the prime meridian, from Greenwich.

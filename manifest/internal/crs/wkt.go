@@ -54,10 +54,50 @@ func ParseWKT(text string) (*CRS, error) {
 		return c, nil
 	}
 	if !slices.Contains(wkt2, root.keyword) {
+		if d := root.datum(); d != nil {
+			return d.crs(), nil
+		}
 		return nil, unsupported("WKT 1 without a code")
 	}
 	c.WKT2 = text
 	return c, nil
+}
+
+// datum returns the datum that a system of WKT 1 has by its name, or nil. It is nil if the ellipsoid is another, if longitudes are
+// not from Greenwich, or if there is a shift of the datum.
+func (n *node) datum() *datum {
+	of, meridian := n.child("DATUM"), n.child("PRIMEM")
+	if n.keyword != "GEOGCS" || of == nil || of.child("SPHEROID") == nil {
+		return nil
+	}
+	d, axes := datumOf(of.name()), of.child("SPHEROID").numbers()
+	if d == nil || len(axes) < 2 || !d.isNear(ellipsoid{major: axes[0], flattening: axes[1]}) {
+		return nil
+	}
+	for _, zero := range []*node{meridian, of.child("TOWGS84")} {
+		if zero != nil && slices.ContainsFunc(zero.numbers(), func(f float64) bool { return f != 0 }) {
+			return nil
+		}
+	}
+	return d
+}
+
+// name returns the first value, which is the name of most elements.
+func (n *node) name() string {
+	if len(n.values) == 0 {
+		return ""
+	}
+	return n.values[0]
+}
+
+// numbers returns the values that are numbers.
+func (n *node) numbers() (list []float64) {
+	for _, value := range n.values {
+		if f, err := strconv.ParseFloat(value, 64); err == nil {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // Keywords of the systems that WKT 1 and WKT 2 describe.

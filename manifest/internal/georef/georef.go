@@ -235,8 +235,12 @@ func (f *Finder) system(a, x, y *store.Array, isGeographic bool, mapping []byte)
 	if err != nil {
 		return nil, fmt.Errorf("the grid mapping %s: %w", v.Path(), err)
 	}
-	if isGeographic && c.Kind != crs.Geographic {
+	isRotated := cf.TextIn(x.Attributes(), "standard_name") == "grid_longitude"
+	switch {
+	case isGeographic && c.Kind != crs.Geographic:
 		return nil, refuse("the grid mapping %s is not of its longitudes and latitudes", v.Path())
+	case isRotated && c.Kind != crs.Rotated:
+		return nil, refuse("%s is relative to a rotated pole, and the grid mapping %s has none", x.Path(), v.Path())
 	}
 	if other := cf.TextIn(y.Attributes(), cf.UnitsName); c.Kind == crs.Projected && other != units {
 		return nil, refuse("%s has the units %.40q, and %s has %.40q", x.Path(), units, y.Path(), other)

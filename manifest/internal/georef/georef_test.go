@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,6 +148,53 @@ func TestLine(t *testing.T) {
 			}
 			if g.X.Edge != c.edge || g.X.Step != c.step || g.Y.Edge != 15 || g.Y.Step != -10 || g.CRS.Code != "EPSG:4326" || !g.IsAssumed {
 				t.Errorf("%+v", g)
+			}
+		})
+	}
+}
+
+// TestSystem checks which systems belong to coordinates in degrees.
+func TestSystem(t *testing.T) {
+	pole := []any{"grid_mapping_name", "rotated_latitude_longitude", "grid_north_pole_latitude", 39.25, "grid_north_pole_longitude", -162.0}
+	for _, c := range []struct {
+		what       string
+		isRotated  bool
+		mapping    []any
+		code, wkt2 string // of the system; both are empty if it is not known
+	}{
+		{"a geographic code", false, []any{"epsg_code", 4326.0}, "EPSG:4326", ""},
+		{"a datum", false, []any{"grid_mapping_name", "latitude_longitude", "horizontal_datum_name", "NAD27"}, "EPSG:4267", ""},
+		{"an unknown datum", false, []any{"grid_mapping_name", "latitude_longitude", "horizontal_datum_name", "Mars 2000"}, "", ""},
+		{"a projected code", false, []any{"epsg_code", 32633.0}, "", ""},
+		{"a rotated pole", true, pole, "", "Pole rotation"},
+		{"a rotated pole with a code", true, append(slices.Clone(pole), "epsg_code", 4326.0), "", "Pole rotation"},
+		{"a rotated pole of other coordinates", false, pole, "", ""},
+		{"only the code below a rotated pole", true, []any{"epsg_code", 4326.0}, "", ""},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			lat, lon := attributes("units", "degrees_north"), attributes("units", "degrees_east")
+			if c.isRotated {
+				lat, lon = attributes("units", "degrees", "standard_name", "grid_latitude"), attributes("units", "degrees", "standard_name", "grid_longitude")
+			}
+			st := built(t, &classic.File{Dims: []classic.Dim{{Name: "lat", Length: 3}, {Name: "lon", Length: 2}}, Vars: []classic.Var{
+				{Name: "lat", Dims: []string{"lat"}, Attributes: lat, Data: []float64{10, 0, -10}},
+				{Name: "lon", Dims: []string{"lon"}, Attributes: lon, Data: []float64{10, 20}},
+				{Name: "crs", Attributes: attributes(c.mapping...), Data: []int32{0}},
+				{Name: "v", Dims: []string{"lat", "lon"}, Attributes: attributes("grid_mapping", "crs"), Data: make([]float32, 6)},
+			}})
+			a, err := st.Array("v")
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := NewFinder(st).Of(t.Context(), a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g.Transform() != [6]float64{10, 0, 5, 0, -10, 15} || g.IsAssumed || (g.CRS == nil) != (c.code+c.wkt2 == "") || (g.CRS == nil) != (g.Unknown != nil) {
+				t.Fatalf("%+v", g)
+			}
+			if g.CRS != nil && (g.CRS.Code != c.code || !strings.Contains(g.CRS.WKT2, c.wkt2)) {
+				t.Errorf("the system is %+v", g.CRS)
 			}
 		})
 	}
