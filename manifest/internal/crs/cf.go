@@ -59,7 +59,7 @@ var (
 		"orthographic":                 {"Orthographic", 9840, []parameter{naturalLat, naturalLon, falseEasting, falseNorthing}},
 		"sinusoidal":                   {"Sinusoidal", 0, []parameter{naturalLon, falseEasting, falseNorthing}},
 		"stereographic": {"Stereographic", 0, []parameter{naturalLat, naturalLon,
-			{"Scale factor at natural origin", 8805, factor, []string{"scale_factor_at_projection_origin"}, &one}, falseEasting, falseNorthing}},
+			{"Scale factor at natural origin", 8805, factor, []string{"scale_factor_at_projection_origin"}, nil}, falseEasting, falseNorthing}},
 		"lambert_cylindrical_equal_area": {"Lambert Cylindrical Equal Area", 9835, []parameter{parallel, naturalLon, falseEasting, falseNorthing}},
 	}
 )
@@ -189,6 +189,14 @@ func rotated(p params) (*CRS, error) {
 // conversion returns the method and the parameters of a projection, and the height of a satellite.
 func (p params) conversion(name string) (text string, height float64, err error) {
 	m, known := methods[name]
+	_, hasParallel := p.number("standard_parallel")
+	k, hasScale := p.number("scale_factor_at_projection_origin")
+	switch {
+	case name == "stereographic" && hasParallel:
+		return "", 0, unsupported("it has standard_parallel, which the projection %s does not have", name)
+	case name == "lambert_cylindrical_equal_area" && hasScale && k != 1:
+		return "", 0, unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
+	}
 	switch name {
 	case "polar_stereographic":
 		m, err = p.polar()
@@ -227,14 +235,18 @@ func (p params) apply(m method) (string, error) {
 
 // write writes a parameter with its value.
 func (p params) write(b *strings.Builder, q parameter) error {
-	value, found := 0.0, false
+	value, found := 0.0, ""
 	for _, name := range q.from {
-		if value, found = p.number(name); found {
-			break
+		other, ok := p.number(name)
+		if ok && found != "" && other != value {
+			return unsupported("its %s and its %s are different", found, name)
+		}
+		if ok && found == "" {
+			value, found = other, name
 		}
 	}
 	switch {
-	case found:
+	case found != "":
 	case q.or == nil:
 		return unsupported("it has no %s", strings.Join(q.from, " or "))
 	default:
@@ -298,8 +310,8 @@ func (p params) polar() (method, error) {
 	switch {
 	case hasParallel && hasScale && k != 1:
 		return method{}, unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
-	case hasParallel && at == 0:
-		return method{}, unsupported("its standard_parallel is 0")
+	case hasParallel && (at == 0 || math.Abs(at) > 90):
+		return method{}, unsupported("its standard_parallel is %g", at)
 	case hasParallel && hasPole && (at > 0) != (pole > 0):
 		return method{}, unsupported("its standard_parallel and latitude_of_projection_origin are on different hemispheres")
 	case hasParallel && math.Abs(at) < 90:
@@ -322,7 +334,10 @@ func (p params) polar() (method, error) {
 func (p params) mercator() (method, error) {
 	_, hasParallel := p.number("standard_parallel")
 	k, hasScale := p.number("scale_factor_at_projection_origin")
+	at, _ := p.number("latitude_of_projection_origin")
 	switch {
+	case at != 0:
+		return method{}, unsupported("its latitude_of_projection_origin is %g, not 0", at)
 	case hasParallel && hasScale && k != 1:
 		return method{}, unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
 	case hasParallel:

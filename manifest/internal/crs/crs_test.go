@@ -240,6 +240,12 @@ func TestParseRefuses(t *testing.T) {
 		{`{"grid_mapping_name":"polar_stereographic","straight_vertical_longitude_from_pole":0,"latitude_of_projection_origin":60,"standard_parallel":70,` + wgs + `}`, "m", "not a pole"},
 		{`{"grid_mapping_name":"polar_stereographic","straight_vertical_longitude_from_pole":0,` + wgs + `}`, "m", "neither standard_parallel"},
 		{`{"grid_mapping_name":"mercator","longitude_of_projection_origin":0,"standard_parallel":10,"scale_factor_at_projection_origin":0.9,` + wgs + `}`, "m", "both standard_parallel"},
+		{`{"grid_mapping_name":"mercator","longitude_of_projection_origin":0,"latitude_of_projection_origin":10,"scale_factor_at_projection_origin":1,` + wgs + `}`, "m", "latitude_of_projection_origin is 10"},
+		{`{"grid_mapping_name":"polar_stereographic","straight_vertical_longitude_from_pole":0,"standard_parallel":100,` + wgs + `}`, "m", "standard_parallel is 100"},
+		{`{"grid_mapping_name":"stereographic","latitude_of_projection_origin":52,"longitude_of_projection_origin":5,` + wgs + `}`, "m", "no scale_factor_at_projection_origin"},
+		{`{"grid_mapping_name":"stereographic","latitude_of_projection_origin":90,"longitude_of_projection_origin":10,"scale_factor_at_projection_origin":1,"standard_parallel":60,` + wgs + `}`, "m", "standard_parallel"},
+		{`{"grid_mapping_name":"lambert_cylindrical_equal_area","longitude_of_central_meridian":0,"standard_parallel":30,"scale_factor_at_projection_origin":0.9,` + wgs + `}`, "m", "both standard_parallel"},
+		{`{"grid_mapping_name":"sinusoidal","longitude_of_central_meridian":0,"longitude_of_projection_origin":10,` + wgs + `}`, "m", "are different"},
 		{`{"grid_mapping_name":"albers_conical_equal_area","latitude_of_projection_origin":0,"longitude_of_central_meridian":0,"standard_parallel":[-30,30],` + wgs + `}`, "m", "opposite latitudes"},
 		{`{"grid_mapping_name":"geostationary","longitude_of_projection_origin":0,"perspective_point_height":36e6,` + wgs + `}`, "rad", "sweep_angle_axis"},
 	} {
