@@ -1,15 +1,18 @@
 package georef
 
 import (
+	"context"
 	"errors"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"varve/fixtures/classic"
 	"varve/manifest/ingest"
+	"varve/manifest/plan"
 	"varve/manifest/store"
 )
 
@@ -24,15 +27,17 @@ func attributes(pairs ...any) (list []classic.Attribute) {
 	return list
 }
 
-// built returns the store of one file.
-func built(t *testing.T, f *classic.File) *store.Store {
+// built returns the store of one file, with edited attributes.
+func built(t *testing.T, f *classic.File, edits ...plan.Edit) *store.Store {
 	t.Helper()
 	dir := t.TempDir()
 	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "a.varve")
 	if err := f.Write(name); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: []string{name}}, Writer: "test"}); err != nil {
+	if _, err := ingest.Build(t.Context(), out, &ingest.Options{
+		Sources: ingest.Sources{Names: []string{name}}, Plan: plan.Options{Curation: &plan.Curation{Edits: edits}}, Writer: "test",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	st, err := store.Open(t.Context(), out, &store.Options{Trusted: true})
@@ -150,6 +155,59 @@ func TestLine(t *testing.T) {
 				t.Errorf("%+v", g)
 			}
 		})
+	}
+}
+
+// countdown is a context that is cancelled when it was asked often enough.
+type countdown struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestReadErrors checks that errors of reading are returned, whenever they occur, and not taken for bounds of unequal cells.
+func TestReadErrors(t *testing.T) {
+	st := built(t, globe(classic.Var{Data: []float64{0, 1, 2, 3}}, []float64{0, .5, .5, 1.5, 1.5, 2.5, 2.5, 3}))
+	a, err := st.Array("v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := int64(0); ; n++ {
+		ctx := &countdown{Context: t.Context()}
+		ctx.left.Store(n)
+		g, err := NewFinder(st).Of(ctx, a)
+		if err == nil {
+			if g.X.Edge != -0.5 || g.X.Step != 1 || n < 4 {
+				t.Errorf("after %d questions: %+v", n, g)
+			}
+			return
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("after %d questions: %v", n, err)
+		}
+	}
+}
+
+// TestPacking checks that coordinates and bounds with a packing that is not known have no grid, which is no failure. A curation
+// can give them any attribute.
+func TestPacking(t *testing.T) {
+	f := globe(classic.Var{Data: []float64{0, 1, 2}}, []float64{0, 1, 1, 2, 2, 3})
+	for _, name := range []string{"lon", "lon_bnds"} {
+		broken := plan.Value{Name: "scale_factor", JSON: []byte(`"a tenth"`)}
+		st := built(t, f, plan.Edit{Variable: name, Set: []plan.Value{broken}})
+		a, err := st.Array("v")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, err := NewFinder(st).Of(t.Context(), a); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "a tenth") {
+			t.Errorf("%s: %+v, %v", name, g, err)
+		}
 	}
 }
 

@@ -13,12 +13,13 @@ import (
 )
 
 const (
-	// near is the part of a step by which a position may differ from an equally spaced one.
-	near = 0.005
-	// nearest is the part of a step that rounding of stored coordinates may add up to.
-	nearest = 0.1
-	// exact is the part of a step by which a number may change to have fewer digits.
-	exact = 1e-11
+	// spacingTolerance is the part of a step by which a position may differ from an equally spaced one, in addition to the rounding of
+	// stored coordinates.
+	spacingTolerance = 0.005
+	// maxTolerance is the part of a step by which a position may differ with the rounding.
+	maxTolerance = 0.1
+	// digitTolerance is the part of a step by which a number may change to have fewer digits.
+	digitTolerance = 1e-11
 	// fewDigits is the number of digits of numbers that people choose. Other numbers keep all digits.
 	fewDigits = 10
 	// pieceElements is the number of positions in memory.
@@ -58,7 +59,7 @@ func (f *Finder) measure(ctx context.Context, c *store.Array) (line, error) {
 	}
 	l.step = snap(l.step, l.step/float64(n))
 	slack := r.slack(l.step, ends)
-	apart, err := r.apart(ctx, n, func(i int64) float64 { return l.first + float64(float64(i)*l.step) }, slack)
+	apart, err := r.apart(ctx, 0, n, func(i int64) float64 { return l.first + float64(float64(i)*l.step) }, slack)
 	switch {
 	case err != nil:
 		return line{}, err
@@ -108,12 +109,18 @@ func (f *Finder) bounded(ctx context.Context, c *store.Array, centred line, n in
 	bounds := line{first: snap(from, centred.step), step: centred.step}
 	for _, l := range []line{bounds, centred} {
 		want := func(i int64) float64 { return l.first + float64(float64(side(i))*l.step) }
-		apart, err := r.apart(ctx, 2*n, want, slack)
+		apart, err := r.apart(ctx, 0, 2*n, want, slack)
 		if err != nil {
 			return line{}, err
 		}
-		// The first and the last cell of a global grid are often cut at the poles.
-		if apart == nil || l == centred && r.isCut(ctx, n, want, slack) {
+		isLine := apart == nil
+		if !isLine && l == centred {
+			// The first and the last cell of a global grid are often cut at the poles.
+			if isLine, err = r.isCut(ctx, n, want, slack); err != nil {
+				return line{}, err
+			}
+		}
+		if isLine {
 			return l, nil
 		}
 	}
@@ -127,16 +134,20 @@ type reader struct {
 	typ     codec.Type
 }
 
+// newReader returns a reader, or an errors.ErrUnsupported.
 func newReader(a *store.Array) (*reader, error) {
 	v := cf.VariableOf(a.Path(), a.Schema())
 	if !cf.IsNumber(v.Type) {
 		return nil, refuse("%s holds %s, not numbers", a.Path(), a.Schema().DataType.Name())
 	}
-	p, err := cf.PackingOf(v)
-	if err == nil {
-		err = a.Spec().CheckDecoding()
+	if err := a.Spec().CheckDecoding(); err != nil {
+		return nil, err
 	}
-	return &reader{a, p, v.Type}, err
+	p, err := cf.PackingOf(v)
+	if err != nil {
+		return nil, refuse("%v", err) // such as a scale_factor that is no number
+	}
+	return &reader{a, p, v.Type}, nil
 }
 
 // read reads consecutive numbers in C order. Missing values become NaN.
@@ -180,7 +191,7 @@ func (r *reader) slack(step float64, ends []float64) float64 {
 	} else if scale, _ := r.packing.Affine(); r.packing.Scaled() && r.typ.Kind != codec.Float {
 		unit = math.Abs(scale)
 	}
-	return min(float64(near*step)+unit, nearest*step)
+	return min(float64(spacingTolerance*step)+unit, maxTolerance*step)
 }
 
 // difference is a position that is not where it should be.
@@ -189,10 +200,10 @@ type difference struct {
 	is, want float64
 }
 
-// apart returns the first of n numbers that differs by more than slack from what want returns, or nil.
-func (r *reader) apart(ctx context.Context, n int64, want func(int64) float64, slack float64) (*difference, error) {
-	for at := int64(0); at < n; at += pieceElements {
-		list := make([]float64, min(pieceElements, n-at))
+// apart returns the first of the numbers from ≤ i < to that differs by more than slack from what want returns, or nil.
+func (r *reader) apart(ctx context.Context, from, to int64, want func(int64) float64, slack float64) (*difference, error) {
+	for at := from; at < to; at += pieceElements {
+		list := make([]float64, min(pieceElements, to-at))
 		if err := r.read(ctx, at, list); err != nil {
 			return nil, err
 		}
@@ -206,41 +217,31 @@ func (r *reader) apart(ctx context.Context, n int64, want func(int64) float64, s
 }
 
 // isCut reports whether bounds differ only in the first and the last cell, which are smaller.
-func (r *reader) isCut(ctx context.Context, n int64, want func(int64) float64, slack float64) bool {
+func (r *reader) isCut(ctx context.Context, n int64, want func(int64) float64, slack float64) (bool, error) {
 	if n < 3 {
-		return false
+		return false, nil
 	}
 	for _, at := range []int64{0, n - 1} {
 		cell := make([]float64, 2)
-		if r.read(ctx, 2*at, cell) != nil {
-			return false
+		if err := r.read(ctx, 2*at, cell); err != nil {
+			return false, err
 		}
 		low, high := min(want(2*at), want(2*at+1)), max(want(2*at), want(2*at+1))
 		for _, edge := range cell {
 			if !(edge >= low-slack && edge <= high+slack) {
-				return false
+				return false, nil
 			}
 		}
 	}
-	for at := int64(1); at < n-1; at += pieceElements / 2 {
-		list := make([]float64, 2*min(pieceElements/2, n-1-at))
-		if r.read(ctx, 2*at, list) != nil {
-			return false
-		}
-		for i, is := range list {
-			if !(math.Abs(is-want(2*at+int64(i))) <= slack) {
-				return false
-			}
-		}
-	}
-	return true
+	apart, err := r.apart(ctx, 2, 2*(n-1), want, slack)
+	return apart == nil, err
 }
 
 // snap returns a number with few digits that differs from f by a negligible part of a step, or f. So rounding in binary does not
 // show: a step of 0.1 is not 0.09999999999999998.
 func snap(f, step float64) float64 {
 	for digits := 1; digits <= fewDigits; digits++ {
-		if short, err := strconv.ParseFloat(fmt.Sprintf("%.*g", digits, f), 64); err == nil && math.Abs(short-f) <= math.Abs(step)*exact {
+		if short, err := strconv.ParseFloat(fmt.Sprintf("%.*g", digits, f), 64); err == nil && math.Abs(short-f) <= math.Abs(step)*digitTolerance {
 			return short
 		}
 	}
