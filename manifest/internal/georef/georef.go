@@ -287,10 +287,11 @@ func (f *Finder) mapping(a, x, y *store.Array, text string) (*store.Array, error
 func (f *Finder) fromGDAL(a *store.Array, g *Grid, mapping []byte) error {
 	noCoordinates := refuse("its dimensions %s and %s have no coordinates, and its grid mapping no GeoTransform", g.Y.Dim, g.X.Dim)
 	text, _ := cf.TextOf(mapping)
-	if words := strings.Fields(text); len(words) != 1 {
+	words := strings.Fields(text)
+	if len(words) != 1 {
 		return noCoordinates
 	}
-	v, ok := f.at.Nearest(a, text)
+	v, ok := f.at.Nearest(a, words[0])
 	if !ok {
 		return noCoordinates
 	}

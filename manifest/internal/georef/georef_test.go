@@ -289,6 +289,7 @@ func TestOf(t *testing.T) {
 		{"of another projection", "", "the projection oblique_mercator", "", [6]float64{1, 0, 0.5, 0, -1, 3.5}, []classic.Var{y, x, bad, v("grid_mapping", "bad")}},
 		{"of longitudes", "", "no longitudes and latitudes", "", [6]float64{1, 0, 0.5, 0, -1, 3.5}, []classic.Var{y, x, wgs, v("grid_mapping", "wgs")}},
 		{"a GeoTransform", "", "", "EPSG:32633", [6]float64{10, 0, 500, 0, -10, 900}, []classic.Var{transform, v("grid_mapping", "gdal")}},
+		{"a GeoTransform of a name with a space", "", "", "EPSG:32633", [6]float64{10, 0, 500, 0, -10, 900}, []classic.Var{transform, v("grid_mapping", "gdal ")}},
 		{"a rotated GeoTransform", "is rotated", "", "", [6]float64{}, []classic.Var{rotated, v("grid_mapping", "gdal")}},
 		{"a short GeoTransform", "not six numbers", "", "", [6]float64{}, []classic.Var{short, v("grid_mapping", "gdal")}},
 		{"no coordinates", "no coordinates", "", "", [6]float64{}, []classic.Var{crs, v("grid_mapping", "crs")}},
