@@ -112,7 +112,7 @@ func Describe(ctx context.Context, st *store.Store, set Set) (*Description, erro
 			continue
 		case errors.Is(err, errors.ErrUnsupported):
 			for _, name := range []Name{Spatial, Proj} {
-				if set.has(name) {
+				if set.has(name) && !isDeclared(a.Attributes(), name) {
 					d.omit(a.Path(), name, err)
 					break // the reason is the same
 				}
@@ -155,15 +155,16 @@ func (d *Description) omit(path string, name Name, why error) {
 
 // array describes an array.
 func (d *Description) array(a *store.Array, g *georef.Grid, set Set) error {
-	w := &writer{attributes: a.Attributes()}
+	w := &writer{d: d, path: a.Path(), attributes: a.Attributes()}
 	if set.has(Spatial) && w.declare(Spatial) {
 		w.spatial(g)
-		w.set("spatial:transform", g.Transform())
 	}
 	switch {
 	case !set.has(Proj):
 	case g.CRS == nil:
-		d.omit(a.Path(), Proj, g.Unknown)
+		if !isDeclared(w.attributes, Proj) {
+			d.omit(a.Path(), Proj, g.Unknown)
+		}
 	case w.declare(Proj):
 		w.proj(g.CRS)
 		if g.IsAssumed {
@@ -176,20 +177,23 @@ func (d *Description) array(a *store.Array, g *georef.Grid, set Set) error {
 	return w.err
 }
 
-// writer adds attributes.
+// writer adds attributes to those of an array or a group.
 type writer struct {
+	d          *Description
+	path       string
 	attributes zarrjson.Attributes
 	isChanged  bool
 	err        error
 }
 
-// spatial adds the attributes that are the same at all levels of a multiscale group.
+// spatial adds the positions of a grid.
 func (w *writer) spatial(g *georef.Grid) {
 	w.set("spatial:dimensions", []string{g.Y.Dim, g.X.Dim})
 	w.set("spatial:shape", []int64{g.Y.Length, g.X.Length})
 	w.set("spatial:bbox", g.Bounds())
 	w.set("spatial:transform_type", "affine")
 	w.set("spatial:registration", "pixel")
+	w.set("spatial:transform", g.Transform())
 }
 
 func (w *writer) proj(c *crs.CRS) {
@@ -232,26 +236,44 @@ func registrationOf(name Name) registration {
 	return known
 }
 
-// declare adds a convention to zarr_conventions. It returns false if the dataset already declares the convention, so that its
-// own attributes are kept.
+// declare adds a convention to zarr_conventions. It returns false if the dataset has attributes of the convention, which are kept.
+// If the dataset does not declare the convention, they may mean something else, and are an Omission.
 func (w *writer) declare(name Name) bool {
-	r := registrationOf(name)
-	var list []json.RawMessage
-	if was, ok := w.attributes.Get("zarr_conventions"); ok {
-		if err := json.Unmarshal(was, &list); err != nil {
-			list = nil // something else has the name, and clients would not find any convention in it
-		}
+	if isDeclared(w.attributes, name) {
+		return false
 	}
-	for _, item := range list {
-		var other registration
-		if json.Unmarshal(item, &other) == nil && (other.UUID == r.UUID || other.UUID == "" && strings.Contains(other.Schema, "/"+r.Name+"/")) {
+	var list []json.RawMessage
+	if was, ok := w.attributes.Get("zarr_conventions"); ok && json.Unmarshal(was, &list) != nil {
+		w.d.omit(w.path, name, errors.New("its attribute zarr_conventions is not a list of conventions"))
+		return false
+	}
+	for attribute := range w.attributes.All() {
+		if attribute == string(Multiscales) && name == Multiscales || strings.HasPrefix(attribute, string(name)+":") {
+			w.d.omit(w.path, name, fmt.Errorf("it already has the attribute %s", attribute))
 			return false
 		}
 	}
-	entry, err := json.Marshal(r)
+	entry, err := json.Marshal(registrationOf(name))
 	w.err = errors.Join(w.err, err)
 	w.set("zarr_conventions", append(list, entry))
 	return w.err == nil
+}
+
+// isDeclared reports whether attributes declare a convention, by its UUID or one of its addresses.
+func isDeclared(attributes zarrjson.Attributes, name Name) bool {
+	r := registrationOf(name)
+	var list []json.RawMessage
+	if was, ok := attributes.Get("zarr_conventions"); !ok || json.Unmarshal(was, &list) != nil {
+		return false
+	}
+	return slices.ContainsFunc(list, func(item json.RawMessage) bool {
+		var other registration
+		if json.Unmarshal(item, &other) != nil {
+			return false
+		}
+		isAt := func(address string) bool { return strings.Contains(address, "/zarr-conventions/"+r.Name+"/") }
+		return other.UUID == r.UUID || other.UUID == "" && (isAt(other.Schema) || isAt(other.Spec))
+	})
 }
 
 // groupOf returns the attributes of a group, which may occur only in paths.

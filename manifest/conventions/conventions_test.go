@@ -202,30 +202,63 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestKeeps checks that a convention that a dataset declares itself is kept, and that other entries stay.
+// TestKeeps checks that attributes that a dataset has itself are kept, and that other entries of zarr_conventions stay.
 func TestKeeps(t *testing.T) {
 	for _, c := range []struct {
-		was   string
-		isNew bool
-		list  int
+		was       string
+		isNew     bool
+		isOmitted bool
+		list      int
 	}{
-		{`{}`, true, 1},
-		{`{"zarr_conventions":[{"uuid":"689b58e2-cf7b-45e0-9fff-9cfc0883d6b4"}]}`, false, 1},
-		{`{"zarr_conventions":[{"schema_url":"https://raw.githubusercontent.com/zarr-conventions/spatial/refs/tags/v1/schema.json"}]}`, false, 1},
-		{`{"zarr_conventions":[{"uuid":"other"},3]}`, true, 3},
-		{`{"zarr_conventions":"text"}`, true, 1},
+		{`{}`, true, false, 1},
+		{`{"zarr_conventions":[{"uuid":"689b58e2-cf7b-45e0-9fff-9cfc0883d6b4"}],"spatial:bbox":[1]}`, false, false, 1},
+		{`{"zarr_conventions":[{"schema_url":"https://raw.githubusercontent.com/zarr-conventions/spatial/refs/tags/v1/schema.json"}]}`, false, false, 1},
+		{`{"zarr_conventions":[{"spec_url":"https://github.com/zarr-conventions/spatial/blob/v1/README.md"}]}`, false, false, 1},
+		{`{"zarr_conventions":[{"uuid":"other"},3]}`, true, false, 3},
+		{`{"zarr_conventions":"text"}`, false, true, 0},
+		{`{"spatial:bbox":[1]}`, false, true, 0},
+		{`{"zarr_conventions":[{"uuid":"other"}],"spatial:bbox":[1]}`, false, true, 1},
+		{`{"proj:code":"EPSG:1"}`, true, false, 1},
 	} {
 		attributes, err := zarrjson.ParseAttributes([]byte(c.was))
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &writer{attributes: attributes}
-		if isNew := w.declare(Spatial); isNew != c.isNew || w.err != nil {
+		d := &Description{}
+		w := &writer{d: d, path: "/v", attributes: attributes}
+		if isNew := w.declare(Spatial); isNew != c.isNew || w.err != nil || w.isChanged != isNew {
 			t.Errorf("%s: %t, %v", c.was, isNew, w.err)
+		}
+		if isOmitted := len(d.Omitted) == 1 && d.Omitted[0].Path == "/v" && d.Omitted[0].Convention == Spatial; isOmitted != c.isOmitted || len(d.Omitted) > 1 {
+			t.Errorf("%s: %+v", c.was, d.Omitted)
 		}
 		if list, _ := valuesOf(t, w.attributes)["zarr_conventions"].([]any); len(list) != c.list {
 			t.Errorf("%s: %s", c.was, w.attributes.JSON())
 		}
+	}
+}
+
+// TestKept checks that attributes of conventions in a source are kept in arrays and groups, and named.
+func TestKept(t *testing.T) {
+	f := &classic.File{}
+	addLevel(f, "0", 4, 1, "proj:code", "EPSG:1")
+	addLevel(f, "1", 2, 2, "spatial:bbox", "all")
+	addLevel(f, "v", 4, 10, "grid_mapping", "crs", "zarr_conventions", "none")
+	f.Attributes = text("multiscales", "many")
+	d := describe(t, f, Names...)
+	want := []Omission{{"/0", Proj, ""}, {"/1", Spatial, ""}, {"/v", Spatial, ""}, {"/v", Proj, ""}, {"/", Multiscales, ""}}
+	for i := range d.Omitted {
+		d.Omitted[i].Why = ""
+	}
+	if !slices.Equal(d.Omitted, want) || len(d.Groups) != 0 || len(d.Arrays) != 2 || !slices.Equal(d.Assumed, []string{"/1"}) {
+		t.Fatalf("%+v", d)
+	}
+	first, second := valuesOf(t, d.Arrays["/0"]), valuesOf(t, d.Arrays["/1"])
+	if first["proj:code"] != "EPSG:1" || first["spatial:bbox"] == nil || !slices.Equal(declared(first), []string{"spatial"}) {
+		t.Error(first)
+	}
+	if second["spatial:bbox"] != "all" || second["spatial:transform"] != nil || second["proj:code"] != "EPSG:4326" || !slices.Equal(declared(second), []string{"proj"}) {
+		t.Error(second)
 	}
 }
 

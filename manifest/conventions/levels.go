@@ -145,11 +145,7 @@ func nested(fine, coarse georef.Axis) bool {
 
 // group describes a group with levels, the finest first.
 func (d *Description) group(st *store.Store, group string, levels []level, set Set) error {
-	w := &writer{attributes: groupOf(st, group)}
-	if _, exists := w.attributes.Get("multiscales"); exists {
-		d.omit(group, Multiscales, fmt.Errorf("the group already has the attribute multiscales"))
-		return nil
-	}
+	w := &writer{d: d, path: group, attributes: groupOf(st, group)}
 	if !w.declare(Multiscales) {
 		return w.err
 	}
@@ -171,7 +167,6 @@ func (d *Description) group(st *store.Store, group string, levels []level, set S
 	finest := levels[0].grid
 	if set.has(Spatial) && w.declare(Spatial) {
 		w.spatial(finest)
-		w.set("spatial:transform", finest.Transform())
 	}
 	if set.has(Proj) && finest.CRS != nil && w.declare(Proj) {
 		w.proj(finest.CRS)
