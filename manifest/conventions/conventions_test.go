@@ -202,6 +202,17 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+// TestOtherArrays checks that members with different arrays are no levels, which is no failure.
+func TestOtherArrays(t *testing.T) {
+	f := &classic.File{}
+	addLevel(f, "0", 16, 1)
+	addLevel(f, "1", 8, 2)
+	f.Vars[len(f.Vars)-1].Data = make([]float64, 64)
+	if d := describe(t, f, Names...); len(d.Arrays) != 2 || len(d.Groups)+len(d.Omitted) != 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
 // TestKeeps checks that attributes that a dataset has itself are kept, and that other entries of zarr_conventions stay.
 func TestKeeps(t *testing.T) {
 	for _, c := range []struct {

@@ -62,8 +62,11 @@ func (d *Description) levels(st *store.Store, list []described, set Set) error {
 	for _, group := range slices.Sorted(maps.Keys(members)) {
 		levels := members[group]
 		slices.SortStableFunc(levels, func(a, b level) int { return cmp.Compare(math.Abs(a.grid.X.Step), math.Abs(b.grid.X.Step)) })
-		if len(levels) < 2 || !slices.ContainsFunc(levels, func(l level) bool { return l.grid.Transform() != levels[0].grid.Transform() }) {
-			continue
+		first := &levels[0]
+		hasOtherCells := func(l level) bool { return l.grid.Transform() != first.grid.Transform() }
+		hasOtherArrays := func(l level) bool { return l.arrays != first.arrays }
+		if len(levels) < 2 || !slices.ContainsFunc(levels, hasOtherCells) || slices.ContainsFunc(levels, hasOtherArrays) {
+			continue // not the same data at several resolutions
 		}
 		if why := related(levels); why != nil {
 			d.omit(group, Multiscales, why)
@@ -116,14 +119,11 @@ func signature(a described, name string) string {
 	return text + "\n"
 }
 
-// related returns why members, sorted by the size of their cells, are no levels, or nil if they are.
+// related returns why members with the same arrays, sorted by the size of their cells, are no levels, or nil if they are.
 func related(levels []level) error {
 	for i := 1; i < len(levels); i++ {
 		fine, coarse := &levels[i-1], &levels[i]
-		switch {
-		case fine.arrays != coarse.arrays:
-			return fmt.Errorf("%s and %s have different arrays", fine.name, coarse.name)
-		case textOf(fine.grid) != textOf(coarse.grid):
+		if textOf(fine.grid) != textOf(coarse.grid) {
 			return fmt.Errorf("%s and %s have different coordinate reference systems", fine.name, coarse.name)
 		}
 		for _, axes := range [][2]georef.Axis{{fine.grid.X, coarse.grid.X}, {fine.grid.Y, coarse.grid.Y}} {
