@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -50,11 +48,8 @@ says why. DEST is a local file. With --relative, the VRT and the files can be mo
 }
 
 func runExportGDALVRT(ctx context.Context, opts *exportGDALVRTOptions, args []string, out io.Writer) error {
-	if err := checkNoData(ctx, args[1]); err != nil {
+	if err := checkNew(ctx, args[1], opts.force); err != nil {
 		return err
-	}
-	if _, err := os.Lstat(args[1]); err == nil && !opts.force {
-		return exportError(ctx, fmt.Errorf("%s exists: %w", args[1], fs.ErrExist))
 	}
 	s, err := store.Open(ctx, args[0], opts.storeOptions())
 	if err != nil {

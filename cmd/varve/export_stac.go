@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path"
 	"strings"
 
@@ -55,11 +53,8 @@ func runExportSTAC(ctx context.Context, opts *exportSTACOptions, args []string, 
 	if opts.Href == "" {
 		return usageError{errors.New("want --href URL, the address at which the dataset is read")}
 	}
-	if err := checkNoData(ctx, args[1]); err != nil {
+	if err := checkNew(ctx, args[1], opts.force); err != nil {
 		return err
-	}
-	if _, err := os.Lstat(args[1]); err == nil && !opts.force {
-		return exportError(ctx, fmt.Errorf("%s exists: %w", args[1], fs.ErrExist))
 	}
 	if opts.ID == "" {
 		name := strings.TrimRight(strings.ReplaceAll(source.Shown(args[0]), `\`, "/"), "/")

@@ -68,6 +68,17 @@ func checkNoData(ctx context.Context, dest string) error {
 	return checkNoFormat(ctx, dest, src)
 }
 
+// checkNew is checkNoData, and also refuses an output file of an export that exists, unless force says to replace it.
+func checkNew(ctx context.Context, dest string, force bool) error {
+	if err := checkNoData(ctx, dest); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(dest); err == nil && !force {
+		return exportError(ctx, fmt.Errorf("%s exists: %w", dest, fs.ErrExist))
+	}
+	return nil
+}
+
 // checkNoObject is checkNoData for objects. It fails if the store cannot be reached, before any work.
 func checkNoObject(ctx context.Context, dest string) error {
 	src, err := source.Open(ctx, dest)

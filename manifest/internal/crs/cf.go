@@ -78,7 +78,7 @@ func (p params) checkNumbers() error {
 	for _, name := range slices.Concat(oneNumber, manyNumbers) {
 		value, ok := p.attributes.Get(name)
 		if list := p.numbers(name); ok && (list == nil || len(list) > 1 && slices.Contains(oneNumber, name)) {
-			return unsupported("its %s is %.40s, not a number", name, value)
+			return Unsupported("its %s is %.40s, not a number", name, value)
 		}
 	}
 	return nil
@@ -90,7 +90,7 @@ func fromCF(name string, p params) (*CRS, error) {
 		return nil, err
 	}
 	if slices.ContainsFunc(p.numbers("towgs84"), func(f float64) bool { return f != 0 }) {
-		return nil, unsupported("it has towgs84, a shift of the datum")
+		return nil, Unsupported("it has towgs84, a shift of the datum")
 	}
 	switch name {
 	case "latitude_longitude":
@@ -99,7 +99,7 @@ func fromCF(name string, p params) (*CRS, error) {
 		return rotated(p)
 	}
 	if p.units == "" {
-		return nil, unsupported("the coordinates have no units")
+		return nil, Unsupported("the coordinates have no units")
 	}
 	f, err := p.figure()
 	if err != nil {
@@ -193,9 +193,9 @@ func (p params) conversion(name string) (text string, height float64, err error)
 	k, hasScale := p.number("scale_factor_at_projection_origin")
 	switch {
 	case name == "stereographic" && hasParallel:
-		return "", 0, unsupported("it has standard_parallel, which the projection %s does not have", name)
+		return "", 0, Unsupported("it has standard_parallel, which the projection %s does not have", name)
 	case name == "lambert_cylindrical_equal_area" && hasScale && k != 1:
-		return "", 0, unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
+		return "", 0, Unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
 	}
 	switch name {
 	case "polar_stereographic":
@@ -211,7 +211,7 @@ func (p params) conversion(name string) (text string, height float64, err error)
 		height, _ = p.number("perspective_point_height")
 	default:
 		if !known {
-			return "", 0, unsupported("the projection %.60s", name)
+			return "", 0, Unsupported("the projection %.60s", name)
 		}
 	}
 	if err != nil {
@@ -239,7 +239,7 @@ func (p params) write(b *strings.Builder, q parameter) error {
 	for _, name := range q.from {
 		other, ok := p.number(name)
 		if ok && found != "" && other != value {
-			return unsupported("its %s and its %s are different", found, name)
+			return Unsupported("its %s and its %s are different", found, name)
 		}
 		if ok && found == "" {
 			value, found = other, name
@@ -248,13 +248,13 @@ func (p params) write(b *strings.Builder, q parameter) error {
 	switch {
 	case found != "":
 	case q.or == nil:
-		return unsupported("it has no %s", strings.Join(q.from, " or "))
+		return Unsupported("it has no %s", strings.Join(q.from, " or "))
 	default:
 		value = *q.or
 	}
 	if q.kind == length && value != 0 {
 		if p.unit == 0 {
-			return unsupported("its %s is in the units of coordinates that are no lengths", q.from[0])
+			return Unsupported("its %s is in the units of coordinates that are no lengths", q.from[0])
 		}
 		value *= p.unit
 	}
@@ -272,14 +272,14 @@ func (q parameter) text(value float64) string {
 func (p params) cone(name string, code int) (text string, height float64, err error) {
 	parallels := p.numbers("standard_parallel")
 	if len(parallels) != 1 && len(parallels) != 2 {
-		return "", 0, unsupported("it has no standard_parallel")
+		return "", 0, Unsupported("it has no standard_parallel")
 	}
 	if k, ok := p.number("scale_factor_at_projection_origin"); ok && k != 1 {
-		return "", 0, unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
+		return "", 0, Unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
 	}
 	first, second := parallels[0], parallels[len(parallels)-1]
 	if math.Abs(first+second) < 1e-9 {
-		return "", 0, unsupported("its standard_parallel are on opposite latitudes")
+		return "", 0, Unsupported("its standard_parallel are on opposite latitudes")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "METHOD[%s%s]", quote(name), identifier(code))
@@ -303,23 +303,23 @@ func (p params) polar() (method, error) {
 	meridian := []string{"straight_vertical_longitude_from_pole", "longitude_of_projection_origin"}
 	pole, hasPole := p.number("latitude_of_projection_origin")
 	if hasPole && math.Abs(pole) != 90 {
-		return method{}, unsupported("its latitude_of_projection_origin is %g, not a pole", pole)
+		return method{}, Unsupported("its latitude_of_projection_origin is %g, not a pole", pole)
 	}
 	at, hasParallel := p.number("standard_parallel")
 	k, hasScale := p.number("scale_factor_at_projection_origin")
 	switch {
 	case hasParallel && hasScale && k != 1:
-		return method{}, unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
+		return method{}, Unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
 	case hasParallel && (at == 0 || math.Abs(at) > 90):
-		return method{}, unsupported("its standard_parallel is %g", at)
+		return method{}, Unsupported("its standard_parallel is %g", at)
 	case hasParallel && hasPole && (at > 0) != (pole > 0):
-		return method{}, unsupported("its standard_parallel and latitude_of_projection_origin are on different hemispheres")
+		return method{}, Unsupported("its standard_parallel and latitude_of_projection_origin are on different hemispheres")
 	case hasParallel && math.Abs(at) < 90:
 		return method{"Polar Stereographic (variant B)", 9829, []parameter{
 			{"Latitude of standard parallel", 8832, angle, []string{"standard_parallel"}, nil}, {"Longitude of origin", 8833, angle, meridian, nil}, falseEasting, falseNorthing,
 		}}, nil
 	case !hasParallel && (!hasPole || !hasScale):
-		return method{}, unsupported("it has neither standard_parallel nor latitude_of_projection_origin and scale_factor_at_projection_origin")
+		return method{}, Unsupported("it has neither standard_parallel nor latitude_of_projection_origin and scale_factor_at_projection_origin")
 	}
 	if !hasPole {
 		pole = at
@@ -337,13 +337,13 @@ func (p params) mercator() (method, error) {
 	at, _ := p.number("latitude_of_projection_origin")
 	switch {
 	case at != 0:
-		return method{}, unsupported("its latitude_of_projection_origin is %g, not 0", at)
+		return method{}, Unsupported("its latitude_of_projection_origin is %g, not 0", at)
 	case hasParallel && hasScale && k != 1:
-		return method{}, unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
+		return method{}, Unsupported("it has both standard_parallel and scale_factor_at_projection_origin")
 	case hasParallel:
 		return method{"Mercator (variant B)", 9805, []parameter{parallel, naturalLon, falseEasting, falseNorthing}}, nil
 	case !hasScale:
-		return method{}, unsupported("it has neither standard_parallel nor scale_factor_at_projection_origin")
+		return method{}, Unsupported("it has neither standard_parallel nor scale_factor_at_projection_origin")
 	}
 	equator := naturalLat
 	equator.from, equator.or = nil, &zero
@@ -355,18 +355,18 @@ func (p params) mercator() (method, error) {
 // it.
 func (p params) satellite() (method, error) {
 	if at, ok := p.number("latitude_of_projection_origin"); ok && at != 0 {
-		return method{}, unsupported("its latitude_of_projection_origin is %g, not 0", at)
+		return method{}, Unsupported("its latitude_of_projection_origin is %g, not 0", at)
 	}
 	sweep := strings.ToUpper(p.text("sweep_angle_axis"))
 	if sweep == "" { // the axis that is fixed is the other one
 		sweep = map[string]string{"X": "Y", "Y": "X"}[strings.ToUpper(p.text("fixed_angle_axis"))]
 	}
 	if sweep != "X" && sweep != "Y" {
-		return method{}, unsupported("it has neither sweep_angle_axis nor fixed_angle_axis")
+		return method{}, Unsupported("it has neither sweep_angle_axis nor fixed_angle_axis")
 	}
 	h, ok := p.number("perspective_point_height")
 	if !ok || h <= 0 {
-		return method{}, unsupported("it has no perspective_point_height")
+		return method{}, Unsupported("it has no perspective_point_height")
 	}
 	height := parameter{name: "Satellite Height", kind: metres, from: []string{"perspective_point_height"}}
 	return method{"Geostationary Satellite (Sweep " + sweep + ")", 0, []parameter{naturalLon, height, falseEasting, falseNorthing}}, nil

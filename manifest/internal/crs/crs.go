@@ -85,7 +85,7 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 	case p.refused != nil:
 		return nil, p.refused
 	}
-	return nil, unsupported("it has neither crs_wkt, spatial_ref, epsg_code nor grid_mapping_name")
+	return nil, Unsupported("it has neither crs_wkt, spatial_ref, epsg_code nor grid_mapping_name")
 }
 
 // kindOf returns the kind of the systems with a grid_mapping_name of CF.
@@ -106,7 +106,7 @@ func kindOf(name string) (k Kind, ok bool) {
 // latitudes below a projection.
 func (c *CRS) checkKind(name string) error {
 	if kind, ok := kindOf(name); ok && kind != c.Kind {
-		return unsupported("it is not a system of the kind %s, the grid_mapping_name", name)
+		return Unsupported("it is not a system of the kind %s, the grid_mapping_name", name)
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (p params) code() (string, error) {
 	if n, ok := p.number("epsg_code"); ok && n > 0 && n == math.Trunc(n) && n < 1<<31 {
 		return fmt.Sprintf("EPSG:%d", int64(n)), nil
 	}
-	return "", unsupported("epsg_code: %.40s is not a code", value)
+	return "", Unsupported("epsg_code: %.40s is not a code", value)
 }
 
 // height returns the height of the satellite of a geostationary grid mapping.
@@ -174,14 +174,14 @@ func (c *CRS) Scale(units string) (float64, error) {
 		if units == "" || isDegree(units) {
 			return 1, nil
 		}
-		return 0, unsupported("coordinates with the units %.40q are no longitudes and latitudes in degrees", units)
+		return 0, Unsupported("coordinates with the units %.40q are no longitudes and latitudes in degrees", units)
 	}
 	if angle, ok := angles[strings.ToLower(units)]; ok {
 		if c.Height == 0 {
-			return 0, unsupported("coordinates with the units %.40q need a grid mapping with perspective_point_height", units)
+			return 0, Unsupported("coordinates with the units %.40q need a grid mapping with perspective_point_height", units)
 		}
 		if c.Unit == 0 {
-			return 0, unsupported("coordinates with the units %.40q need a grid mapping with crs_wkt, not only a code", units)
+			return 0, Unsupported("coordinates with the units %.40q need a grid mapping with crs_wkt, not only a code", units)
 		}
 		return angle * c.Height / c.Unit, nil
 	}
@@ -190,7 +190,7 @@ func (c *CRS) Scale(units string) (float64, error) {
 	case units == "", c.Unit == 0 && known && length < 1000:
 		return 1, nil // the units of the system
 	case !known:
-		return 0, unsupported("coordinates with the units %.40q", units)
+		return 0, Unsupported("coordinates with the units %.40q", units)
 	case c.Unit == 0:
 		return length, nil // the codes of systems in kilometres are rare
 	}
@@ -214,12 +214,12 @@ var (
 	}
 )
 
-// unsupported returns an errors.ErrUnsupported with a text.
-func unsupported(format string, args ...any) error {
+// Unsupported returns an errors.ErrUnsupported with a text that is complete.
+func Unsupported(format string, args ...any) error {
 	return &refusal{fmt.Sprintf(format, args...)}
 }
 
-// refusal is an errors.ErrUnsupported whose text says everything.
+// refusal is the error of Unsupported. Its text does not end in that of errors.ErrUnsupported.
 type refusal struct{ why string }
 
 func (r *refusal) Error() string { return r.why }

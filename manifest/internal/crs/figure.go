@@ -16,7 +16,7 @@ type figure struct {
 }
 
 // errNoFigure is returned if a grid mapping does not say anything about the figure of the earth.
-var errNoFigure = unsupported("it has no figure of the earth: semi_major_axis with inverse_flattening or semi_minor_axis, or earth_radius")
+var errNoFigure = Unsupported("it has no figure of the earth: semi_major_axis with inverse_flattening or semi_minor_axis, or earth_radius")
 
 // figure returns the figure of the earth: by the axes of the ellipsoid, by the names of the datum and the ellipsoid, or by both if
 // they agree. A name that is not known needs axes.
@@ -32,13 +32,13 @@ func (p params) figure() (f figure, err error) {
 	known, isKnown := ellipsoidOf(name)
 	switch {
 	case name != "" && !isKnown && !hasAxes:
-		return f, unsupported("its reference_ellipsoid_name %.60q is not known, and it has no axes of an ellipsoid", name)
+		return f, Unsupported("its reference_ellipsoid_name %.60q is not known, and it has no axes of an ellipsoid", name)
 	case isKnown && hasAxes && !known.isNear(axes):
-		return f, unsupported("its reference_ellipsoid_name is %.60q, but its axes are others", name)
+		return f, Unsupported("its reference_ellipsoid_name is %.60q, but its axes are others", name)
 	case f.datum != nil && hasAxes && !f.datum.ellipsoid.isNear(axes):
-		return f, unsupported("its datum is %s, but its axes are others", f.datum.system)
+		return f, Unsupported("its datum is %s, but its axes are others", f.datum.system)
 	case f.datum != nil && isKnown && !f.datum.ellipsoid.isNear(known):
-		return f, unsupported("its datum is %s, but its reference_ellipsoid_name is %.60q", f.datum.system, name)
+		return f, Unsupported("its datum is %s, but its reference_ellipsoid_name is %.60q", f.datum.system, name)
 	case f.datum != nil:
 		f.ellipsoid = f.datum.ellipsoid
 	case hasAxes:
@@ -64,13 +64,13 @@ func (p params) datum(hasAxes bool) (d *datum, other string, err error) {
 		switch {
 		case name == "":
 		case known != nil && d != nil && known != d:
-			return nil, "", unsupported("its horizontal_datum_name and its geographic_crs_name are of different datums, %s and %s", d.system, known.system)
+			return nil, "", Unsupported("its horizontal_datum_name and its geographic_crs_name are of different datums, %s and %s", d.system, known.system)
 		case known != nil && other != "":
-			return nil, "", unsupported("its horizontal_datum_name %.60q is not known, but its geographic_crs_name is %s", other, known.system)
+			return nil, "", Unsupported("its horizontal_datum_name %.60q is not known, but its geographic_crs_name is %s", other, known.system)
 		case known != nil:
 			d = known
 		case d == nil && other == "" && !hasAxes:
-			return nil, "", unsupported("its %s %.60q is not known, and it has no axes of an ellipsoid", attribute, name)
+			return nil, "", Unsupported("its %s %.60q is not known, and it has no axes of an ellipsoid", attribute, name)
 		case d == nil && other == "":
 			other = name
 		}
@@ -107,15 +107,15 @@ func (p params) axes() (e ellipsoid, ok bool, err error) {
 	case hasRadius:
 		e = ellipsoid{major: radius}
 	default:
-		return e, false, unsupported("its figure of the earth is not complete: it needs semi_major_axis with inverse_flattening or semi_minor_axis, or earth_radius")
+		return e, false, Unsupported("its figure of the earth is not complete: it needs semi_major_axis with inverse_flattening or semi_minor_axis, or earth_radius")
 	}
 	isFlat := e.flattening == 0 || e.flattening > 1
 	if !(e.major > 0) || !isFlat {
-		return e, false, unsupported("its figure of the earth has a semi-major axis of %g and an inverse flattening of %g", e.major, e.flattening)
+		return e, false, Unsupported("its figure of the earth has a semi-major axis of %g and an inverse flattening of %g", e.major, e.flattening)
 	}
 	// A radius beside the axes of an ellipsoid is their mean, and no contradiction.
 	if hasMinor && math.Abs(minor-e.minor()) >= 1 || hasRadius && e.flattening == 0 && math.Abs(radius-e.major) >= 1 || !hasMajor && inverse != 0 {
-		return e, false, unsupported("the attributes of its figure of the earth contradict each other")
+		return e, false, Unsupported("the attributes of its figure of the earth contradict each other")
 	}
 	return e, true, nil
 }
@@ -130,7 +130,7 @@ func (p params) checkDatum(d *datum) error {
 	}
 	known, isKnown := ellipsoidOf(p.name("reference_ellipsoid_name"))
 	if hasAxes && !axes.isNear(d.ellipsoid) || named != nil && named != d || isKnown && !known.isNear(d.ellipsoid) || meridian != 0 {
-		return unsupported("its epsg_code is that of %s, but its parameters are those of another datum or prime meridian", d.system)
+		return Unsupported("its epsg_code is that of %s, but its parameters are those of another datum or prime meridian", d.system)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (p params) checkDatum(d *datum) error {
 func (p params) meridian() (float64, error) {
 	longitude, ok := p.number("longitude_of_prime_meridian")
 	if name := p.name("prime_meridian_name"); !ok && name != "" && !strings.EqualFold(name, "Greenwich") {
-		return 0, unsupported("its prime_meridian_name is %.60q, and it has no longitude_of_prime_meridian", name)
+		return 0, Unsupported("its prime_meridian_name is %.60q, and it has no longitude_of_prime_meridian", name)
 	}
 	return longitude, nil
 }

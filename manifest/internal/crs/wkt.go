@@ -32,7 +32,7 @@ type parser struct {
 // ParseWKT returns the system that a well-known text describes: by its code, or by the text if it is WKT 2.
 func ParseWKT(text string) (*CRS, error) {
 	if len(text) > longestWKT {
-		return nil, unsupported("the text has more than %d bytes", longestWKT)
+		return nil, Unsupported("the text has more than %d bytes", longestWKT)
 	}
 	p := &parser{text: text}
 	root, err := p.node(0)
@@ -57,7 +57,7 @@ func ParseWKT(text string) (*CRS, error) {
 		if d := root.datum(); d != nil {
 			return d.crs(), nil
 		}
-		return nil, unsupported("WKT 1 without a code")
+		return nil, Unsupported("WKT 1 without a code")
 	}
 	c.WKT2 = text
 	return c, nil
@@ -135,20 +135,20 @@ func (n *node) system() (*CRS, error) {
 	case n.keyword == "PROJCS", slices.Contains(projected2, n.keyword):
 		unit, ok := n.unit("LENGTHUNIT")
 		if !ok {
-			return nil, unsupported("the system has no unit of length")
+			return nil, Unsupported("the system has no unit of length")
 		}
 		return &CRS{Kind: Projected, Unit: unit}, nil
 	case n.keyword == "GEOGCS", slices.Contains(geographic2, n.keyword):
 		unit, ok := n.unit("ANGLEUNIT")
 		if !ok || math.Abs(unit-math.Pi/180) > 1e-9 {
-			return nil, unsupported("the system has no coordinates in degrees")
+			return nil, Unsupported("the system has no coordinates in degrees")
 		}
 		if n.child("DERIVINGCONVERSION") != nil {
 			return &CRS{Kind: Rotated}, nil
 		}
 		return &CRS{Kind: Geographic}, nil
 	}
-	return nil, unsupported("a system of the kind %.40s", n.keyword)
+	return nil, Unsupported("a system of the kind %.40s", n.keyword)
 }
 
 // unit returns the unit of the coordinates. It is a child of the system or of its axes.
@@ -224,7 +224,7 @@ func (p *parser) next(these string) bool {
 }
 
 func (p *parser) fail(want string) error {
-	return unsupported("not well-known text: want %s at byte %d", want, p.at)
+	return Unsupported("not well-known text: want %s at byte %d", want, p.at)
 }
 
 // word reads letters, digits and the characters of numbers.
@@ -240,7 +240,7 @@ func (p *parser) word() string {
 // node reads a keyword and the list in its brackets.
 func (p *parser) node(depth int) (*node, error) {
 	if depth > deepestWKT {
-		return nil, unsupported("the text has more than %d levels", deepestWKT)
+		return nil, Unsupported("the text has more than %d levels", deepestWKT)
 	}
 	n := &node{keyword: strings.ToUpper(p.word())}
 	if n.keyword == "" {

@@ -131,10 +131,10 @@ func (f *Finder) Place(a *store.Array) (*Place, error) {
 	x, y, isGeographic := f.dims(a, isNamed)
 	if x < 0 || y < 0 {
 		if f.isCurvilinear(a) {
-			return nil, refuse("its latitudes and longitudes have two dimensions, so its cells have no affine transform")
+			return nil, crs.Unsupported("its latitudes and longitudes have two dimensions, so its cells have no affine transform")
 		}
 		if isNamed {
-			return nil, refuse("it has a grid_mapping, but no dimensions that CF identifies as x and y")
+			return nil, crs.Unsupported("it has a grid_mapping, but no dimensions that CF identifies as x and y")
 		}
 		return nil, ErrNoGrid
 	}
@@ -143,10 +143,10 @@ func (f *Finder) Place(a *store.Array) (*Place, error) {
 	cy, hasY := f.at.Coordinate(a, p.Y.Dim)
 	switch {
 	case !hasX && !hasY:
-		p.Unknown = refuse("its dimensions %s and %s have no coordinates", p.Y.Dim, p.X.Dim)
+		p.Unknown = crs.Unsupported("its dimensions %s and %s have no coordinates", p.Y.Dim, p.X.Dim)
 		return p, nil
 	case !hasX || !hasY:
-		return nil, refuse("only one of its dimensions %s and %s has a coordinate", p.Y.Dim, p.X.Dim)
+		return nil, crs.Unsupported("only one of its dimensions %s and %s has a coordinate", p.Y.Dim, p.X.Dim)
 	}
 	p.x, p.y = cx, cy
 	if isGeographic && !isNamed {
@@ -224,7 +224,7 @@ func (f *Finder) isCurvilinear(a *store.Array) bool {
 func (f *Finder) system(a, x, y *store.Array, isGeographic bool, mapping []byte) (*crs.CRS, error) {
 	text, _ := cf.TextOf(mapping)
 	if strings.TrimSpace(text) == "" {
-		return nil, refuse("it has no grid_mapping")
+		return nil, crs.Unsupported("it has no grid_mapping")
 	}
 	v, err := f.mapping(a, x, y, text)
 	if err != nil {
@@ -238,12 +238,12 @@ func (f *Finder) system(a, x, y *store.Array, isGeographic bool, mapping []byte)
 	isRotated := cf.TextIn(x.Attributes(), "standard_name") == "grid_longitude"
 	switch {
 	case isGeographic && c.Kind != crs.Geographic:
-		return nil, refuse("the grid mapping %s is not of its longitudes and latitudes", v.Path())
+		return nil, crs.Unsupported("the grid mapping %s is not of its longitudes and latitudes", v.Path())
 	case isRotated && c.Kind != crs.Rotated:
-		return nil, refuse("%s is relative to a rotated pole, and the grid mapping %s has none", x.Path(), v.Path())
+		return nil, crs.Unsupported("%s is relative to a rotated pole, and the grid mapping %s has none", x.Path(), v.Path())
 	}
 	if other := cf.TextIn(y.Attributes(), cf.UnitsName); c.Kind == crs.Projected && other != units {
-		return nil, refuse("%s has the units %.40q, and %s has %.40q", x.Path(), units, y.Path(), other)
+		return nil, crs.Unsupported("%s has the units %.40q, and %s has %.40q", x.Path(), units, y.Path(), other)
 	}
 	return c, nil
 }
@@ -267,25 +267,25 @@ func (f *Finder) mapping(a, x, y *store.Array, text string) (*store.Array, error
 				continue
 			}
 			if name != "" {
-				return nil, refuse("its grid_mapping names two systems of %s and %s", path.Base(x.Path()), path.Base(y.Path()))
+				return nil, crs.Unsupported("its grid_mapping names two systems of %s and %s", path.Base(x.Path()), path.Base(y.Path()))
 			}
 			name = strings.TrimSuffix(word, ":")
 		}
 		if name == "" {
-			return nil, refuse("its grid_mapping names no system of %s and %s", path.Base(x.Path()), path.Base(y.Path()))
+			return nil, crs.Unsupported("its grid_mapping names no system of %s and %s", path.Base(x.Path()), path.Base(y.Path()))
 		}
 	} else if len(words) > 1 {
-		return nil, refuse("its grid_mapping %.60q names several variables", text)
+		return nil, crs.Unsupported("its grid_mapping %.60q names several variables", text)
 	}
 	if v, ok := f.at.Nearest(a, strings.TrimPrefix(name, "/")); ok {
 		return v, nil
 	}
-	return nil, refuse("its grid mapping %.60q is not in the dataset", name)
+	return nil, crs.Unsupported("its grid mapping %.60q is not in the dataset", name)
 }
 
 // fromGDAL sets a grid without coordinates from the GeoTransform of GDAL and rioxarray.
 func (f *Finder) fromGDAL(a *store.Array, g *Grid, mapping []byte) error {
-	noCoordinates := refuse("its dimensions %s and %s have no coordinates, and its grid mapping no GeoTransform", g.Y.Dim, g.X.Dim)
+	noCoordinates := crs.Unsupported("its dimensions %s and %s have no coordinates, and its grid mapping no GeoTransform", g.Y.Dim, g.X.Dim)
 	text, _ := cf.TextOf(mapping)
 	words := strings.Fields(text)
 	if len(words) != 1 {
@@ -303,9 +303,9 @@ func (f *Finder) fromGDAL(a *store.Array, g *Grid, mapping []byte) error {
 		return noCoordinates
 	case numbers[2] != 0 || numbers[4] != 0:
 		// GDAL stores the rows of such files in another order than its GeoTransform says.
-		return refuse("the GeoTransform of %s is rotated", v.Path())
+		return crs.Unsupported("the GeoTransform of %s is rotated", v.Path())
 	case numbers[1] == 0 || numbers[5] == 0:
-		return refuse("the GeoTransform of %s has cells without width", v.Path())
+		return crs.Unsupported("the GeoTransform of %s has cells without width", v.Path())
 	}
 	g.X.Edge, g.X.Step, g.Y.Edge, g.Y.Step = numbers[0], numbers[1], numbers[3], numbers[5]
 	if g.CRS, g.Unknown = crs.Parse(v.Attributes(), "m"); g.Unknown != nil {
@@ -324,21 +324,12 @@ func geoTransform(attributes zarrjson.Attributes) ([]float64, error) {
 	for _, word := range strings.Fields(text) {
 		f, err := strconv.ParseFloat(word, 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, refuse("GeoTransform is %.80q, not six numbers", text)
+			return nil, crs.Unsupported("GeoTransform is %.80q, not six numbers", text)
 		}
 		numbers = append(numbers, f)
 	}
 	if len(numbers) != 6 {
-		return nil, refuse("GeoTransform is %.80q, not six numbers", text)
+		return nil, crs.Unsupported("GeoTransform is %.80q, not six numbers", text)
 	}
 	return numbers, nil
 }
-
-// refuse returns an errors.ErrUnsupported with a text.
-func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
-
-// refusal is an errors.ErrUnsupported whose text says everything.
-type refusal struct{ why string }
-
-func (r *refusal) Error() string { return r.why }
-func (r *refusal) Unwrap() error { return errors.ErrUnsupported }

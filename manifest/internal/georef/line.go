@@ -9,6 +9,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest/internal/cf"
+	"varve/manifest/internal/crs"
 	"varve/manifest/store"
 )
 
@@ -41,7 +42,7 @@ func (f *Finder) line(ctx context.Context, c *store.Array) (line, error) {
 func (f *Finder) measure(ctx context.Context, c *store.Array) (line, error) {
 	n := c.Schema().Shape[0]
 	if n < 2 {
-		return line{why: refuse("%s has %d values, so the width of its cells is not known", c.Path(), n)}, nil
+		return line{why: crs.Unsupported("%s has %d values, so the width of its cells is not known", c.Path(), n)}, nil
 	}
 	r, err := newReader(c)
 	if err != nil {
@@ -55,7 +56,7 @@ func (f *Finder) measure(ctx context.Context, c *store.Array) (line, error) {
 	}
 	l := line{first: ends[0], step: (ends[1] - ends[0]) / float64(n-1)}
 	if !(math.Abs(l.step) > 0) || math.IsInf(l.step, 0) {
-		return line{why: refuse("%s is not equally spaced: its first value is %g and its last %g", c.Path(), ends[0], ends[1])}, nil
+		return line{why: crs.Unsupported("%s is not equally spaced: its first value is %g and its last %g", c.Path(), ends[0], ends[1])}, nil
 	}
 	l.step = snap(l.step, l.step/float64(n))
 	slack := r.slack(l.step, ends)
@@ -64,7 +65,7 @@ func (f *Finder) measure(ctx context.Context, c *store.Array) (line, error) {
 	case err != nil:
 		return line{}, err
 	case apart != nil:
-		return line{why: refuse("%s is not equally spaced: value %d is %g, and %g with a step of %g", c.Path(), apart.at, apart.is, apart.want, l.step)}, nil
+		return line{why: crs.Unsupported("%s is not equally spaced: value %d is %g, and %g with a step of %g", c.Path(), apart.at, apart.is, apart.want, l.step)}, nil
 	}
 	l.first = snap(l.first-float64(l.step/2), l.step)
 	return f.bounded(ctx, c, l, n, slack)
@@ -81,7 +82,7 @@ func (f *Finder) bounded(ctx context.Context, c *store.Array, centred line, n in
 		return centred, nil
 	}
 	if shape := b.Schema().Shape; len(shape) != 2 || shape[0] != n || shape[1] != 2 {
-		return line{why: refuse("the bounds %s of %s have the shape %v, not [%d 2]", b.Path(), c.Path(), shape, n)}, nil
+		return line{why: crs.Unsupported("the bounds %s of %s have the shape %v, not [%d 2]", b.Path(), c.Path(), shape, n)}, nil
 	}
 	r, err := newReader(b)
 	if err != nil {
@@ -124,7 +125,7 @@ func (f *Finder) bounded(ctx context.Context, c *store.Array, centred line, n in
 			return l, nil
 		}
 	}
-	return line{why: refuse("the bounds %s of %s are not those of equal cells without gaps", b.Path(), c.Path())}, nil
+	return line{why: crs.Unsupported("the bounds %s of %s are not those of equal cells without gaps", b.Path(), c.Path())}, nil
 }
 
 // reader reads numbers of a coordinate or of bounds.
@@ -138,14 +139,14 @@ type reader struct {
 func newReader(a *store.Array) (*reader, error) {
 	v := cf.VariableOf(a.Path(), a.Schema())
 	if !cf.IsNumber(v.Type) {
-		return nil, refuse("%s holds %s, not numbers", a.Path(), a.Schema().DataType.Name())
+		return nil, crs.Unsupported("%s holds %s, not numbers", a.Path(), a.Schema().DataType.Name())
 	}
 	if err := a.Spec().CheckDecoding(); err != nil {
 		return nil, err
 	}
 	p, err := cf.PackingOf(v)
 	if err != nil {
-		return nil, refuse("%v", err) // such as a scale_factor that is no number
+		return nil, crs.Unsupported("%v", err) // such as a scale_factor that is no number
 	}
 	return &reader{a, p, v.Type}, nil
 }
