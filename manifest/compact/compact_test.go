@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -323,6 +324,19 @@ func TestStaleDraft(t *testing.T) {
 		}
 		a.check(10, 16)
 	})
+	t.Run("a file is inserted between the others", func(t *testing.T) {
+		a := drifting(t, 0, 5)
+		a.append(a.file(10, 12, 1))
+		a.compact(Options{})
+		a.append(a.file(12, 14, 0.5))
+		interrupt(a) // the draft has the compacted chunks, which the next snapshot has at other places
+		a.append(a.file(5, 10, 0.5))
+		left := a.counts().Reencoded
+		if r := a.compact(Options{}); r.Adopted == 0 || r.Adopted+r.Chunks != left {
+			t.Errorf("adopted %d and encoded %d of %d chunks", r.Adopted, r.Chunks, left)
+		}
+		a.check(0, 14)
+	})
 	t.Run("chunks are merged", func(t *testing.T) {
 		a := drifting(t, 10, 12, 14)
 		interrupt(a)
@@ -338,6 +352,26 @@ func TestStaleDraft(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+		}
+		if r := a.compact(Options{}); r.Adopted != 0 {
+			t.Errorf("adopted %d chunks", r.Adopted)
+		}
+		a.check(10, 14)
+	})
+	t.Run("the draft has runs without counts", func(t *testing.T) {
+		a := drifting(t, 10, 12, 14)
+		interrupt(a)
+		name := filepath.Join(a.out, "drafts", draftPrefix+".json")
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := regexp.MustCompile(`"counts":\[[^]]*\]`).ReplaceAll(data, []byte(`"counts":[]`))
+		if bytes.Equal(broken, data) {
+			t.Fatalf("no counts in %s", data)
+		}
+		if err := os.WriteFile(name, broken, 0o666); err != nil {
+			t.Fatal(err)
 		}
 		if r := a.compact(Options{}); r.Adopted != 0 {
 			t.Errorf("adopted %d chunks", r.Adopted)

@@ -11,6 +11,7 @@ package patches
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"varve/codec"
@@ -104,6 +105,13 @@ type move struct {
 func (c *carrier) array(ctx context.Context, was, now *manifest.Array) (rows int64, err error) {
 	if len(was.Patches) == 0 || was.Placement == "" || now.Placement == "" {
 		return 0, nil
+	}
+	for _, a := range []*manifest.Array{was, now} {
+		for i := range a.Patches {
+			if err := a.Patches[i].Check(len(a.Dims)); err != nil {
+				return 0, fmt.Errorf("%s: %w", a.Path, err)
+			}
+		}
 	}
 	if same, err := isSameReading(was, now); !same || err != nil {
 		return 0, err

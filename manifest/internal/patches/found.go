@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/table"
 )
@@ -42,16 +43,44 @@ func (c *carrier) find(ctx context.Context, was, now *manifest.Array, axis int, 
 			return nil
 		}
 	}
-	for i := range was.Patches {
-		if err := c.findRun(ctx, &was.Patches[i], now, m); err != nil {
+	present, err := c.chunksOf(ctx, now, b)
+	if err != nil {
+		return err
+	}
+	// The last run is the newest: the others add only chunks that it does not have.
+	for i := len(was.Patches) - 1; i >= 0; i-- {
+		if err := c.findRun(ctx, &was.Patches[i], now, m, present); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// findRun adds the chunks of a run that are left.
-func (c *carrier) findRun(ctx context.Context, p *manifest.Patched, now *manifest.Array, m *chunkMap) error {
+// chunksOf returns the numbers of the compacted chunks that an array of the new snapshot has. Those of damaged runs are missing.
+func (c *carrier) chunksOf(ctx context.Context, now *manifest.Array, g *grid.Grid) (map[int64]bool, error) {
+	present := map[int64]bool{}
+	for i := range now.Patches {
+		p := &now.Patches[i]
+		for row, err := range c.is.Patches(ctx, p) {
+			var damage *manifest.DamageError
+			if errors.As(err, &damage) {
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			if coords, ok := coordsOf(p, row.Chunk, g); ok {
+				if number, ok := g.Number(coords); ok {
+					present[number] = true
+				}
+			}
+		}
+	}
+	return present, nil
+}
+
+// findRun adds the chunks of a run that are left and not present yet, and notes them as present.
+func (c *carrier) findRun(ctx context.Context, p *manifest.Patched, now *manifest.Array, m *chunkMap, present map[int64]bool) error {
 	if hasRun(now, p) {
 		return nil
 	}
@@ -68,13 +97,16 @@ func (c *carrier) findRun(ctx context.Context, p *manifest.Patched, now *manifes
 		if err != nil {
 			return err
 		}
-		if number, ok := m.number(p, row.Chunk); ok {
+		if number, ok := m.number(p, row.Chunk); ok && !present[number] {
 			row.Chunk = number
 			found = append(found, row)
 		}
 	}
 	if len(found) == 0 {
 		return nil
+	}
+	for _, row := range found {
+		present[row.Chunk] = true
 	}
 	slices.SortFunc(found, func(a, b table.Patch) int { return int(min(max(a.Chunk-b.Chunk, -1), 1)) })
 	counts := m.b.Counts()

@@ -119,24 +119,33 @@ type chunkMap struct {
 
 // number returns the new number of a chunk of a run. ok is false if it is not kept.
 func (m *chunkMap) number(p *manifest.Patched, chunk int64) (number int64, ok bool) {
-	coords := make([]int64, m.a.Rank())
-	for k := len(coords) - 1; k >= 0; k-- {
-		coords[k] = chunk % p.Counts[k]
-		chunk /= p.Counts[k]
-		if coords[k] >= p.Limit[k] {
-			return 0, false
-		}
-		if coords[k] += p.Shift[k]; coords[k] >= m.a.Counts()[k] {
-			return 0, false
-		}
-	}
-	if chunk != 0 {
+	coords, ok := coordsOf(p, chunk, m.a)
+	if !ok {
 		return 0, false
 	}
 	if coords[m.axis], ok = m.along(coords[m.axis]); !ok {
 		return 0, false
 	}
 	return m.b.Number(coords)
+}
+
+// coordsOf returns the coordinates that a chunk of a run has in the array's grid. ok is false if the chunk is not valid any more.
+func coordsOf(p *manifest.Patched, chunk int64, g *grid.Grid) (coords []int64, ok bool) {
+	coords = make([]int64, g.Rank())
+	for k := len(coords) - 1; k >= 0; k-- {
+		if p.Counts[k] == 0 {
+			return nil, false
+		}
+		coords[k] = chunk % p.Counts[k]
+		chunk /= p.Counts[k]
+		if coords[k] >= p.Limit[k] {
+			return nil, false
+		}
+		if coords[k] += p.Shift[k]; coords[k] >= g.Counts()[k] {
+			return nil, false
+		}
+	}
+	return coords, chunk == 0
 }
 
 // along returns the new coordinate along the axis.
