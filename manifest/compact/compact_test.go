@@ -337,6 +337,16 @@ func TestStaleDraft(t *testing.T) {
 		}
 		a.check(0, 14)
 	})
+	t.Run("slices of different numbers", func(t *testing.T) {
+		a := drifting(t, 0, 3, 6, 9, 12)
+		left := a.counts().Reencoded
+		a.compact(Options{Slice: manifest.Slice{Number: 1, Of: 2}})
+		a.compact(Options{Slice: manifest.Slice{Number: 1, Of: 3}})
+		if r := a.compact(Options{}); r.Adopted == 0 || r.Chunks == 0 || r.Adopted+r.Chunks != left {
+			t.Errorf("adopted %d and encoded %d of %d chunks", r.Adopted, r.Chunks, left)
+		}
+		a.check(0, 12)
+	})
 	t.Run("chunks are merged", func(t *testing.T) {
 		a := drifting(t, 10, 12, 14)
 		interrupt(a)

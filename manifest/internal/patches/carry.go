@@ -143,6 +143,12 @@ func (c *carrier) adapt(ctx context.Context, was, now *manifest.Array, axes []in
 			return 0, err
 		}
 	}
+	b, err := now.Schema.Grid()
+	if err != nil {
+		return 0, err
+	}
+	hadRuns := len(now.Patches) > 0
+	var present map[int64]bool // the chunks of now, if they have been read
 	for _, p := range was.Patches {
 		if hasRun(now, &p) {
 			continue
@@ -151,17 +157,36 @@ func (c *carrier) adapt(ctx context.Context, was, now *manifest.Array, axes []in
 		if err != nil {
 			return rows, err
 		}
-		// A damaged file is not carried over: its chunks are encoded again when they are read.
-		if left {
-			left, err = c.list(ctx, &p)
+		if !left {
+			continue
 		}
+		// A damaged file is not carried over: its chunks are encoded again when they are read.
+		files, err := c.files(ctx, p.Table, p.File)
 		if err != nil {
 			return rows, err
 		}
-		if left {
-			now.Patches = append(slices.Clip(now.Patches), p)
-			rows += p.Rows
+		if len(files) == 0 {
+			continue
 		}
+		fresh := p.Rows
+		if hadRuns {
+			if present == nil {
+				if present, err = c.chunksOf(ctx, now, b); err != nil {
+					return rows, err
+				}
+			}
+			if fresh, err = c.addChunks(ctx, c.was, &p, b, present); err != nil {
+				return rows, err
+			}
+			if fresh == 0 {
+				continue
+			}
+		}
+		for _, t := range files {
+			List(c.now, t)
+		}
+		now.Patches = append(slices.Clip(now.Patches), p)
+		rows += fresh
 	}
 	return rows, nil
 }
@@ -236,16 +261,6 @@ func appendEdges(edges []grid.Run, d grid.Dimension, from, to int64) []grid.Run 
 		from += count
 	}
 	return edges
-}
-
-// list lists the two files of a run in the new snapshot. It returns false if one of them is damaged or
-// missing.
-func (c *carrier) list(ctx context.Context, p *manifest.Patched) (bool, error) {
-	files, err := c.files(ctx, p.Table, p.File)
-	for _, t := range files {
-		List(c.now, t)
-	}
-	return len(files) > 0, err
 }
 
 // files returns files of the older snapshot, or none if one of them is damaged or missing.

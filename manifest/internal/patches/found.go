@@ -56,27 +56,41 @@ func (c *carrier) find(ctx context.Context, was, now *manifest.Array, axis int, 
 	return nil
 }
 
-// chunksOf returns the numbers of the compacted chunks that an array of the new snapshot has. Those of damaged runs are missing.
+// chunksOf returns the numbers of the compacted chunks that an array of the new snapshot has.
 func (c *carrier) chunksOf(ctx context.Context, now *manifest.Array, g *grid.Grid) (map[int64]bool, error) {
 	present := map[int64]bool{}
 	for i := range now.Patches {
-		p := &now.Patches[i]
-		for row, err := range c.is.Patches(ctx, p) {
-			var damage *manifest.DamageError
-			if errors.As(err, &damage) {
-				break
-			}
-			if err != nil {
-				return nil, err
-			}
-			if coords, ok := coordsOf(p, row.Chunk, g); ok {
-				if number, ok := g.Number(coords); ok {
-					present[number] = true
-				}
-			}
+		if _, err := c.addChunks(ctx, c.is, &now.Patches[i], g, present); err != nil {
+			return nil, err
 		}
 	}
 	return present, nil
+}
+
+// addChunks adds the numbers of the chunks of a run, and returns how many are new. It adds none of a damaged run.
+func (c *carrier) addChunks(ctx context.Context, from *table.Reader, p *manifest.Patched, g *grid.Grid, present map[int64]bool) (added int64, err error) {
+	var numbers []int64
+	for row, err := range from.Patches(ctx, p) {
+		var damage *manifest.DamageError
+		if errors.As(err, &damage) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if coords, ok := coordsOf(p, row.Chunk, g); ok {
+			if number, ok := g.Number(coords); ok {
+				numbers = append(numbers, number)
+			}
+		}
+	}
+	for _, number := range numbers {
+		if !present[number] {
+			present[number] = true
+			added++
+		}
+	}
+	return added, nil
 }
 
 // findRun adds the chunks of a run that are left and not present yet, and notes them as present.
