@@ -55,7 +55,7 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 	name := cf.TextIn(attributes, "grid_mapping_name")
 	for _, key := range []string{"crs_wkt", "spatial_ref"} {
 		text := cf.TextIn(attributes, key)
-		if text == "" {
+		if text == "" || key == "spatial_ref" && text == cf.TextIn(attributes, "crs_wkt") {
 			continue
 		}
 		c, err := ParseWKT(text)
@@ -67,25 +67,30 @@ func Parse(attributes zarrjson.Attributes, units string) (*CRS, error) {
 			c.complete()
 			return c, nil
 		}
-		p.refused = errors.Join(p.refused, fmt.Errorf("%s: %w", key, err))
+		p.refused = joined(p.refused, fmt.Errorf("%s: %w", key, err))
 	}
 	switch code, err := p.code(); {
 	case err != nil:
-		p.refused = errors.Join(p.refused, err)
+		p.refused = joined(p.refused, err)
 	case code != "":
 		return p.fromCode(code, name)
 	}
 	switch {
 	case name != "":
 		c, err := fromCF(name, p)
-		if err != nil && p.refused != nil {
-			err = fmt.Errorf("%w; %w", p.refused, err)
-		}
-		return c, err
+		return c, joined(p.refused, err)
 	case p.refused != nil:
 		return nil, p.refused
 	}
 	return nil, Unsupported("it has neither crs_wkt, spatial_ref, epsg_code nor grid_mapping_name")
+}
+
+// joined returns the reasons why descriptions are not used, on one line. It is nil if the last is used.
+func joined(others, last error) error {
+	if others == nil || last == nil {
+		return last
+	}
+	return fmt.Errorf("%w; %w", others, last)
 }
 
 // kindOf returns the kind of the systems with a grid_mapping_name of CF.

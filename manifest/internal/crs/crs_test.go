@@ -191,6 +191,7 @@ func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ attributes, units, why string }{
 		{`{}`, "m", "neither crs_wkt"},
 		{`{"crs_wkt":"` + utm1 + `]"}`, "m", "WKT 1 without a code"},
+		{`{"crs_wkt":"` + utm1 + `]","spatial_ref":"` + utm1 + `]","grid_mapping_name":"oblique_mercator",` + wgs + `}`, "m", "WKT 1 without a code"},
 		{`{"crs_wkt":"LOCAL_CS[\"x\"]"}`, "m", "LOCAL_CS"},
 		{`{"crs_wkt":"GEOGCRS[\"x\",CS[ellipsoidal,2],ANGLEUNIT[\"grad\",0.0157]]"}`, "m", "no coordinates in degrees"},
 		{`{"crs_wkt":"PROJCRS[\"x\"]"}`, "m", "no unit of length"},
@@ -255,6 +256,8 @@ func TestParseRefuses(t *testing.T) {
 		}
 		if got, err := Parse(a, c.units); err == nil || !strings.Contains(err.Error(), c.why) || !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%.100s: %+v, %v; want %s", c.attributes, got, err, c.why)
+		} else if strings.Contains(err.Error(), "\n") || strings.Count(err.Error(), c.why) != 1 {
+			t.Errorf("%.100s: not one line that says it once: %v", c.attributes, err)
 		}
 	}
 }
