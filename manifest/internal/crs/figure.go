@@ -2,7 +2,6 @@ package crs
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -125,7 +124,7 @@ func (p params) checkDatum(d *datum) error {
 	axes, hasAxes, err1 := p.axes()
 	named, _, err2 := p.datum(true)
 	meridian, err3 := p.meridian()
-	if err := errors.Join(p.checkNumbers(), err1, err2, err3); err != nil {
+	if err := cmp.Or(p.checkNumbers(), err1, err2, err3); err != nil {
 		return err
 	}
 	known, isKnown := ellipsoidOf(p.name("reference_ellipsoid_name"))
