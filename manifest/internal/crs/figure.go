@@ -17,14 +17,11 @@ type figure struct {
 // errNoFigure is returned if a grid mapping does not say anything about the figure of the earth.
 var errNoFigure = Unsupported("it has no figure of the earth: semi_major_axis with inverse_flattening or semi_minor_axis, or earth_radius")
 
-// figure returns the figure of the earth: by the axes of the ellipsoid, by the names of the datum and the ellipsoid, or by both if
-// they agree. A name that is not known needs axes.
+// figure returns the figure of the earth: by the axes of the ellipsoid, by the names of the ellipsoid and the datum, or by several of
+// these if they agree. The name of a datum that is not known needs an ellipsoid, and that of an ellipsoid needs axes.
 func (p params) figure() (f figure, err error) {
 	axes, hasAxes, err := p.axes()
 	if err != nil {
-		return f, err
-	}
-	if f.datum, f.named, err = p.datum(hasAxes); err != nil {
 		return f, err
 	}
 	name := p.name("reference_ellipsoid_name")
@@ -34,29 +31,32 @@ func (p params) figure() (f figure, err error) {
 		return f, Unsupported("its reference_ellipsoid_name %.60q is not known, and it has no axes of an ellipsoid", name)
 	case isKnown && hasAxes && !known.isNear(axes):
 		return f, Unsupported("its reference_ellipsoid_name is %.60q, but its axes are others", name)
-	case f.datum != nil && hasAxes && !f.datum.ellipsoid.isNear(axes):
-		return f, Unsupported("its datum is %s, but its axes are others", f.datum.system)
-	case f.datum != nil && isKnown && !f.datum.ellipsoid.isNear(known):
-		return f, Unsupported("its datum is %s, but its reference_ellipsoid_name is %.60q", f.datum.system, name)
-	case f.datum != nil:
-		f.ellipsoid = f.datum.ellipsoid
+	case isKnown:
+		f.ellipsoid = known
+	case hasAxes && axes.isWGS84():
+		f.ellipsoid = wgs84
 	case hasAxes:
 		f.ellipsoid = axes
 		f.name = cmp.Or(name, "unknown")
-		if axes.isWGS84() {
-			f.ellipsoid = wgs84
-		}
-	case isKnown:
-		f.ellipsoid = known
-	default:
+	}
+	hasShape := isKnown || hasAxes
+	if f.datum, f.named, err = p.datum(hasShape); err != nil {
+		return f, err
+	}
+	switch {
+	case f.datum == nil && !hasShape:
 		return f, errNoFigure
+	case f.datum != nil && hasShape && !f.datum.ellipsoid.isNear(f.ellipsoid):
+		return f, Unsupported("its datum is %s, but its ellipsoid is another", f.datum.system)
+	case f.datum != nil:
+		f.ellipsoid = f.datum.ellipsoid
 	}
 	return f, nil
 }
 
 // datum returns the datum that a grid mapping names, or the name of one that is not known. horizontal_datum_name is preferred to
-// geographic_crs_name, which is often a free text.
-func (p params) datum(hasAxes bool) (d *datum, other string, err error) {
+// geographic_crs_name, which is often a free text. hasShape says that the ellipsoid is known without the datum.
+func (p params) datum(hasShape bool) (d *datum, other string, err error) {
 	for _, attribute := range []string{"horizontal_datum_name", "geographic_crs_name"} {
 		name := p.name(attribute)
 		known := datumOf(name)
@@ -68,8 +68,8 @@ func (p params) datum(hasAxes bool) (d *datum, other string, err error) {
 			return nil, "", Unsupported("its horizontal_datum_name %.60q is not known, but its geographic_crs_name is %s", other, known.system)
 		case known != nil:
 			d = known
-		case d == nil && other == "" && !hasAxes:
-			return nil, "", Unsupported("its %s %.60q is not known, and it has no axes of an ellipsoid", attribute, name)
+		case d == nil && other == "" && !hasShape:
+			return nil, "", Unsupported("its %s %.60q is not known, and it has no ellipsoid", attribute, name)
 		case d == nil && other == "":
 			other = name
 		}
