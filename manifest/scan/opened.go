@@ -67,7 +67,7 @@ func (o *opened) from(name string) (*opened, error) {
 
 // load reads the dataset of the source.
 func (o *opened) load() (err error) {
-	how := &formats.Options{Allow: o.Allow, Names: o.Names, GRIBTimes: o.GRIBTimes, GRIBIndexes: o.GRIBIndexes}
+	how := &formats.Options{Allow: o.Allow, Opener: o.Opener, Names: o.Names, GRIBTimes: o.GRIBTimes, GRIBIndexes: o.GRIBIndexes}
 	if o.data, err = formats.Open(o.ctx, o.src, how); err == nil {
 		if o.KeepShards {
 			keepShards(o.data)

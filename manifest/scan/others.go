@@ -35,8 +35,28 @@ func (o *opened) identify(x *readers.Other) (manifest.Source, error) {
 	return out, nil
 }
 
-// openNamed opens a source that the current one names, if reading it is allowed.
+// openNamed opens a source that the current one names, if reading it is allowed. All members of the archive that contains the
+// current source may be read.
 func (o *opened) openNamed(ctx context.Context, name string) (*source.Source, error) {
+	outer, steps := source.CutPacked(name)
+	if steps == "" {
+		return o.openAllowed(ctx, name)
+	}
+	var src *source.Source
+	var err error
+	if here := source.Outer(o.src.Name()); here != o.src.Name() && absolute(here) == absolute(outer) {
+		src, err = o.Opener.OpenVersion(ctx, here, o.src.Identity())
+	} else {
+		src, err = o.openAllowed(ctx, outer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o.Opener.Unpack(ctx, src, name, nil)
+}
+
+// openAllowed is openNamed for a source that is not packed.
+func (o *opened) openAllowed(ctx context.Context, name string) (*source.Source, error) {
 	if path, err := source.LocalPath(name); err == nil {
 		src, err := source.OpenWithin(ctx, name, o.folders()...)
 		if errors.Is(err, source.ErrForbidden) {
@@ -77,8 +97,9 @@ func forbid(name string) error {
 // folder returns the folder that the user must allow.
 func (name forbidden) folder() string { return besides(string(name)) }
 
-// besides returns the folder of a file, as a path or URL.
+// besides returns the folder of a file, or of the archive that contains it, as a path or URL.
 func besides(name string) string {
+	name = source.Outer(name)
 	if path, err := source.LocalPath(name); err == nil {
 		return filepath.Dir(path)
 	}
@@ -87,7 +108,7 @@ func besides(name string) string {
 
 // folders returns the folders whose files the source may name.
 func (o *opened) folders() []string {
-	folder := o.src.Name()
+	folder := source.Outer(o.src.Name())
 	if path, err := source.LocalPath(folder); err == nil {
 		folder = path
 	}

@@ -222,6 +222,10 @@ func TestSources(t *testing.T) {
 		{"/d/a.h5.dmrpp", "data/dmrpp/a.h5", "/d/a.h5"},
 		{"/d/x.xml", "data/dmrpp/b.h5", "/d/b.h5"},
 		{"x.xml", "", "a.h5"},
+		{"/d/x.zip|zip:x.xml", "data/dmrpp/b.h5", "/d/x.zip|zip:b.h5"},
+		{"/d/x.zip|zip:m/x.xml", "data/dmrpp/b.h5", "/d/x.zip|zip:m/b.h5"},
+		{"/d/x.zip|zip:m/a.h5.dmrpp", "data/dmrpp/b.h5", "/d/x.zip|zip:m/a.h5"},
+		{"/d/x.xml.gz|gzip:", "data/dmrpp/b.h5", "/d/b.h5"},
 		{"x.xml", "OPeNDAP_DMRpp_DATA_ACCESS_URL", "a.h5"},
 	} {
 		text := doc(` dmrpp:href="`+c.href+`"`, `<Byte name="v"><dmrpp:chunk offset="1" nBytes="1"/></Byte>`)

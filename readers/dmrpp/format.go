@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"varve/readers"
@@ -114,8 +113,7 @@ func (d *dataset) resolve(href, sidecar string) string {
 	if href == "" || !strings.Contains(path.Base(href), ".") {
 		href = d.name
 	}
-	folder := sidecar[:strings.LastIndexByte(filepath.ToSlash(sidecar), '/')+1]
-	return folder + path.Base(href)
+	return source.Beside(sidecar, path.Base(href))
 }
 
 func (p *parser) addProblem(at string, err error) {

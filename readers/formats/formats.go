@@ -37,6 +37,9 @@ type Format struct {
 type Options struct {
 	// Allow lists the folders in which a source may refer to other files, besides its own folder.
 	Allow []string
+	// Opener opens the local files to which HDF5 and HDF4 files refer. It does not read an archive again that it has read.
+	// nil means that an Opener is made for each file.
+	Opener *source.Opener
 	// Names says how variables of GRIB files are named.
 	Names grib.NameScheme
 	// GRIBTimes says by which times fields of GRIB files are placed.
@@ -52,9 +55,9 @@ func Table(opts *Options) []Format {
 	}
 	allow := opts.Allow
 	return []Format{
-		{"HDF5", hdf5.Format{Allow: allow}},
+		{"HDF5", hdf5.Format{Allow: allow, Opener: opts.Opener}},
 		{"netCDF-3", netcdf3.Format{}},
-		{"HDF4", hdf4.Format{Allow: allow}},
+		{"HDF4", hdf4.Format{Allow: allow, Opener: opts.Opener}},
 		{"FITS", fits.Format{}},
 		{"GRIB", grib.Format{Names: opts.Names, Times: opts.GRIBTimes, Indexes: opts.GRIBIndexes}},
 		{"DMR++", dmrpp.Format{}},

@@ -68,7 +68,8 @@ type descriptor struct {
 type file struct {
 	src    *source.Source
 	allow  []string
-	budget int64 // bytes of metadata that may still be read
+	opener *source.Opener // opens external files; nil means the default
+	budget int64          // bytes of metadata that may still be read
 
 	list     []descriptor // in the order of the file
 	elements map[key]int  // index in list

@@ -12,7 +12,8 @@ import (
 
 // Format is the readers.Reader of HDF4 files.
 type Format struct {
-	Allow []string // folders besides the source's own in which external files may be read
+	Allow  []string       // folders besides the source's own in which external files may be read
+	Opener *source.Opener // opens external files; nil means the default
 }
 
 const magic = "\x0e\x03\x13\x01"
@@ -35,7 +36,7 @@ func (t Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	if err != nil {
 		return nil, err
 	}
-	f := &file{src: src, allow: t.Allow, budget: maxMetadata}
+	f := &file{src: src, allow: t.Allow, opener: t.Opener, budget: maxMetadata}
 	if err := f.readDescriptors(ctx); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"path/filepath"
 
 	"varve/codec"
 	"varve/readers"
@@ -227,14 +226,8 @@ func (b *builder) setRunStorage(v *readers.Variable, runs []run) error {
 	return nil
 }
 
-// openSibling opens an external file. It must be in the folder of this file or below, or in an
-// allowed folder.
+// openSibling opens an external file. It must be in the folder of this file or below, in its archive,
+// or in an allowed folder.
 func (f *file) openSibling(ctx context.Context, name string) (*source.Source, error) {
-	here, err := source.LocalPath(f.src.Name())
-	if err != nil {
-		return nil, unsupported("external file %q: only local files can refer to other files; copy both into one folder", name)
-	}
-	return source.OpenBeside(here, name, func(place string) (*source.Source, error) {
-		return source.OpenWithin(ctx, place, append([]string{filepath.Dir(here)}, f.allow...)...)
-	})
+	return f.opener.OpenLocalBeside(ctx, f.src, name, f.allow...)
 }

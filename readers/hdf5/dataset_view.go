@@ -12,7 +12,8 @@ import (
 
 // Format is the readers.Reader of HDF5 and netCDF-4 files.
 type Format struct {
-	Allow []string // folders of other files that may be read, besides the file's own
+	Allow  []string       // folders of other files that may be read, besides the file's own
+	Opener *source.Opener // opens these files; nil means the default
 }
 
 // Detect reports whether a source has an HDF5 signature.
@@ -24,6 +25,7 @@ func (m Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	if err != nil {
 		return nil, err
 	}
+	f.opener = m.Opener
 	return f.Dataset(ctx)
 }
 

@@ -6,23 +6,16 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"path/filepath"
 
 	"varve/readers"
 	"varve/readers/source"
 )
 
 // openSibling opens a file that this file refers to. The file must be in the folder of this file or
-// below, or in an allowed folder. openSibling returns nil if the file does not exist. It rejects
+// below, in its archive, or in an allowed folder. openSibling returns nil if the file does not exist. It rejects
 // sources that are not local.
 func (f *File) openSibling(ctx context.Context, name string) (*source.Source, error) {
-	here, err := source.LocalPath(f.src.Name())
-	if err != nil {
-		return nil, unsupported("external file %q: only local files can refer to other files; copy both into one folder", name)
-	}
-	beside, err := source.OpenBeside(here, name, func(place string) (*source.Source, error) {
-		return source.OpenWithin(ctx, place, append([]string{filepath.Dir(here)}, f.allow...)...)
-	})
+	beside, err := f.opener.OpenLocalBeside(ctx, f.src, name, f.allow...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -38,9 +38,11 @@ import (
 type File struct {
 	src   *source.Source
 	allow []string // folders of other files that may be read if this file refers to them
-	super superblock
-	end   int64 // end of the file's data; bytes from here on are not read
-	image []imageEntry
+	// opener opens these files. nil means the default.
+	opener *source.Opener
+	super  superblock
+	end    int64 // end of the file's data; bytes from here on are not read
+	image  []imageEntry
 	// imageErr is the reason why the metadata cache image cannot be read. Then no object can be
 	// read.
 	imageErr error

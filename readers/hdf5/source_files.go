@@ -125,6 +125,7 @@ func (n *sourceFiles) openTree(ctx context.Context, of *File, src *source.Source
 	if err != nil {
 		return nil, err
 	}
+	f.opener = of.opener
 	n.addName(src.Name())
 	t, err := f.list(ctx)
 	if err != nil {

@@ -70,8 +70,9 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	return t.Dataset(nodes), ctx.Err()
 }
 
-// folderOf returns the folder that contains a file or a folder.
+// folderOf returns the folder that contains a file, its archive, or a folder.
 func folderOf(name string) string {
+	name = source.Outer(name)
 	path, err := source.LocalPath(name)
 	if err != nil {
 		return name

@@ -87,3 +87,68 @@ func TestOpenBeside(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenBesidePacked checks where files are looked for that packed files name.
+func TestOpenBesidePacked(t *testing.T) {
+	folder := t.TempDir()
+	path := func(name string) string { return filepath.Join(folder, filepath.FromSlash(name)) }
+	for _, name := range []string{"x.zip", "x.tgz", "a.h5.gz", "b.h5.gz", "c.h5", "m/d.h5", "e.h5", "e.h5.gz"} {
+		if err := os.MkdirAll(filepath.Dir(path(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path(name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	zip, tgz := path("x.zip")+"|zip:", path("x.tgz")+"|gzip:|tar:"
+	for _, c := range []struct {
+		of, name string
+		want     []string
+		err      error
+	}{
+		{of: zip + "a.h5", name: "c.h5", want: []string{zip + "c.h5", path("c.h5")}},
+		{of: zip + "m/a.h5", name: "c.h5", want: []string{zip + "m/c.h5"}},
+		{of: zip + "m/a.h5", name: "d.h5", want: []string{zip + "m/d.h5", path("m/d.h5")}},
+		{of: zip + "m/a.h5", name: "../n/./c.h5", want: []string{zip + "n/c.h5"}},
+		{of: tgz + "m/a.h5", name: "../c.h5", want: []string{tgz + "c.h5", path("c.h5")}},
+		{of: zip + "m/a.h5", name: path("c.h5"), want: []string{zip + "m/c.h5", path("c.h5")}},
+		{of: zip + "a.h5", name: "../c.h5", err: errors.ErrUnsupported},
+		{of: tgz + "m/a.h5", name: "../../c.h5", err: errors.ErrUnsupported},
+		{of: path("a.h5.gz") + "|gzip:", name: "b.h5", want: []string{path("b.h5.gz") + "|gzip:"}},
+		{of: path("a.h5.gz") + "|gzip:", name: "c.h5", want: []string{path("c.h5")}},
+		{of: path("a.h5.gz") + "|gzip:", name: "e.h5", want: []string{path("e.h5"), path("e.h5.gz") + "|gzip:"}},
+		{of: "file://" + filepath.ToSlash(folder) + "/x.zip|zip:m/50%.h5", name: "c.h5", want: []string{"file://" + filepath.ToSlash(folder) + "/x.zip|zip:m/c.h5"}},
+		{of: "s3://b/f/x.zip|zip:a.h5", name: "c.h5", want: []string{"s3://b/f/x.zip|zip:c.h5", "s3://b/f/c.h5"}},
+		{of: "s3://b/f/x.zip|zip:m/a.h5", name: "c.h5", want: []string{"s3://b/f/x.zip|zip:m/c.h5", "s3://b/f/m/c.h5"}},
+		{of: "s3://b/f/a.h5.zst|zstd:", name: "c.h5", want: []string{"s3://b/f/c.h5", "s3://b/f/c.h5.zst|zstd:"}},
+	} {
+		var asked []string
+		_, err := source.OpenBeside(c.of, c.name, func(place string) (*source.Source, error) {
+			asked = append(asked, place)
+			return nil, fs.ErrNotExist
+		})
+		if c.err == nil {
+			c.err = fs.ErrNotExist
+		}
+		if !errors.Is(err, c.err) || !slices.Equal(asked, c.want) {
+			t.Errorf("%s names %s: asked for %q, want %q; %v", c.of, c.name, asked, c.want, err)
+		}
+	}
+}
+
+// TestBeside checks the names of files in the folder of another file.
+func TestBeside(t *testing.T) {
+	for of, want := range map[string]string{
+		"a.h5":                     "b.h5",
+		"/x/a.h5":                  "/x/b.h5",
+		"https://h/x/a.h5":         "https://h/x/b.h5",
+		"/x/a.h5.gz|gzip:":         "/x/b.h5",
+		"/x/y.zip|zip:a.h5":        "/x/y.zip|zip:b.h5",
+		"y.tar|tar:m/a.h5":         "y.tar|tar:m/b.h5",
+		"s3://b/y.tgz|gzip:|tar:a": "s3://b/y.tgz|gzip:|tar:b.h5",
+	} {
+		if got := source.Beside(of, "b.h5"); got != want {
+			t.Errorf("beside %s: %s, want %s", of, got, want)
+		}
+	}
+}

@@ -82,6 +82,11 @@ func parsePacked(name string) (p packed, ok bool) {
 	return p, p.member != "." && fs.ValidPath(p.member) && !pipelineStep.MatchString(p.member)
 }
 
+// withMember returns the name of another member of the same archive.
+func (p *packed) withMember(member string) string {
+	return p.outer + strings.TrimSuffix(p.steps, p.member) + member
+}
+
 // packedEnding is an ending of names of files that varve looks into.
 type packedEnding struct {
 	ending  string

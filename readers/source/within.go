@@ -87,9 +87,14 @@ func resolved(path string) string {
 }
 
 // LocalPath returns the path of a local file, given by a path or a file URL. For other URLs the error is errors.ErrUnsupported.
+// The path of a packed file is that of its outer file, and the steps.
 func LocalPath(name string) (string, error) {
 	if !IsURL(name) {
 		return name, nil
+	}
+	if outer, steps := CutPacked(name); steps != "" {
+		path, err := LocalPath(outer)
+		return path + steps, err
 	}
 	scheme, _, _ := strings.Cut(strings.ToLower(name), "://")
 	if scheme == "local" {
