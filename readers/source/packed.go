@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"slices"
@@ -432,21 +433,21 @@ func scanEntry(ctx context.Context, outer *Source, e *zipfile.Entry, offset int6
 	if err := e.CheckSize(); err != nil {
 		return nil, err
 	}
-	size, sum := uint64(0), newCRC()
+	size, sum := uint64(0), crc32.NewIEEE()
 	points, err := codec.ScanStream(codec.DeflateStream, newForward(ctx, outer, Range{Offset: offset, Length: int64(e.Stored)}), func(b []byte) error {
 		if size += uint64(len(b)); size > e.Size {
 			return fmt.Errorf("zip entry %q has more than its %d bytes: %w", e.Name, e.Size, codec.ErrCorrupt)
 		}
-		sum.add(b)
-		return nil
+		_, err := sum.Write(b)
+		return err
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case size != e.Size:
 		return nil, fmt.Errorf("zip entry %q has %d of its %d bytes: %w", e.Name, size, e.Size, codec.ErrCorrupt)
-	case uint32(*sum) != e.CRC:
-		return nil, fmt.Errorf("zip entry %q: CRC-32 is %08x, but the decompressed bytes have %08x: %w", e.Name, e.CRC, uint32(*sum), codec.ErrCorrupt)
+	case sum.Sum32() != e.CRC:
+		return nil, fmt.Errorf("zip entry %q: CRC-32 is %08x, but the decompressed bytes have %08x: %w", e.Name, e.CRC, sum.Sum32(), codec.ErrCorrupt)
 	}
 	return points.Moved(offset), nil
 }

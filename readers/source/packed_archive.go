@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"path"
@@ -225,13 +224,6 @@ func (o *Opener) zipOf(ctx context.Context, outer *Source) (*zipfile.Directory, 
 		return dir, size, nil
 	})
 }
-
-// newCRC returns the CRC-32 of no bytes.
-func newCRC() *crc { return new(crc) }
-
-type crc uint32
-
-func (c *crc) add(b []byte) { *c = crc(crc32.Update(uint32(*c), crc32.IEEETable, b)) }
 
 // sizeOf returns the memory of access points.
 func sizeOf(p *codec.StreamPoints) (n int64) {
