@@ -9,7 +9,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -115,18 +114,14 @@ func (o *Opener) locate(ctx context.Context, outer *Source, p packed) (*Points, 
 	if p.archive == "" {
 		return whole.part(0, whole.points.Size), nil, nil
 	}
-	i, ok := slices.BinarySearchFunc(whole.members, p.member, compareMember)
-	if !ok {
-		return nil, nil, &fs.PathError{Op: "open", Path: p.member, Err: fs.ErrNotExist}
-	}
-	m := whole.members[i]
-	if m.err != nil {
-		return nil, nil, m.err
+	span, err := whole.find(p.member)
+	if err != nil {
+		return nil, nil, err
 	}
 	if whole.points == nil {
-		return nil, &m.span, nil
+		return nil, &span, nil
 	}
-	return whole.part(m.span.Offset, m.span.End()), nil, nil
+	return whole.part(span.Offset, span.End()), nil, nil
 }
 
 // locateInZip finds a member of a zip file. A deflated one is decompressed once, and its checksum is verified.

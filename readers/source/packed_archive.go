@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"runtime"
 	"slices"
@@ -21,18 +22,86 @@ import (
 
 // compressed is what one pass over an outer file finds: access points, and the members of a tar file.
 type compressed struct {
-	points  *codec.StreamPoints // nil for a tar file that is not compressed
-	members []tarMember         // sorted by name
+	points *codec.StreamPoints // nil for a tar file that is not compressed
+	tarFiles
 }
 
-// tarMember is a regular file in a tar file.
-type tarMember struct {
-	name string
-	span Range // in the tar file
-	err  error // why it cannot be read
+// tarFiles are the files in a tar file.
+type tarFiles struct {
+	spans map[string]Range  // the bytes of regular files and hard links in the tar file, by name
+	links map[string]string // symbolic links: the names to which they lead, which may be outside
 }
 
-func compareMember(m tarMember, name string) int { return strings.Compare(m.name, name) }
+// maxTarLinks is the number of symbolic links that a name may lead through.
+const maxTarLinks = 40
+
+// find returns the bytes of a file in the tar file. It follows symbolic links to files and folders in the tar file.
+func (f *tarFiles) find(name string) (Range, error) {
+	at, err := name, error(ErrLink)
+	for range maxTarLinks {
+		if span, ok := f.spans[at]; ok {
+			return span, nil
+		}
+		next, isLink := f.follow(at)
+		if !isLink {
+			if fs.ValidPath(at) {
+				err = fs.ErrNotExist
+			}
+			break
+		}
+		at = next
+	}
+	return Range{}, &fs.PathError{Op: "open", Path: name, Err: err}
+}
+
+// follow replaces the first symbolic link in a path.
+func (f *tarFiles) follow(name string) (to string, isLink bool) {
+	for i := range len(name) + 1 {
+		if i < len(name) && name[i] != '/' {
+			continue
+		}
+		if to, isLink = f.links[name[:i]]; isLink {
+			return path.Join(to, name[i:]), true
+		}
+	}
+	return "", false
+}
+
+// names returns the names of all files, without symbolic links to folders in the tar file.
+func (f *tarFiles) names() []string {
+	list := slices.Collect(maps.Keys(f.spans))
+	folders := map[string]bool{".": true}
+	for name := range f.spans {
+		for folder := path.Dir(name); !folders[folder]; folder = path.Dir(folder) {
+			folders[folder] = true
+		}
+	}
+	for name, to := range f.links {
+		for range maxTarLinks {
+			next, isLink := f.follow(to)
+			if !isLink {
+				break
+			}
+			to = next
+		}
+		if !folders[to] {
+			list = append(list, name) // opening it fails if it leads nowhere
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// size returns about the memory of f.
+func (f *tarFiles) size() (n int64) {
+	for name := range f.spans {
+		n += int64(64 + len(name))
+	}
+	for name, to := range f.links {
+		n += int64(64 + len(name) + len(to))
+	}
+	return n
+}
 
 // part returns the access points of a part of the decompressed bytes.
 func (c *compressed) part(from, to int64) *Points {
@@ -56,11 +125,7 @@ func (o *Opener) scanned(ctx context.Context, outer *Source, p packed) (*compres
 		if err != nil {
 			return nil, 0, err
 		}
-		size := sizeOf(c.points)
-		for _, m := range c.members {
-			size += int64(64 + len(m.name))
-		}
-		return c, size, nil
+		return c, sizeOf(c.points) + c.size(), nil
 	})
 }
 
@@ -68,8 +133,8 @@ func (o *Opener) scanned(ctx context.Context, outer *Source, p packed) (*compres
 func scanOuter(ctx context.Context, outer *Source, p packed) (*compressed, error) {
 	whole := Range{Length: outer.Size()}
 	if p.stream == "" {
-		members, err := readTar(&tarReader{ctx: ctx, src: outer, size: outer.Size()})
-		return &compressed{members: members}, err
+		files, err := readTar(&tarReader{ctx: ctx, src: outer, size: outer.Size()})
+		return &compressed{tarFiles: files}, err
 	}
 	if whole.Length == 0 {
 		return nil, fmt.Errorf("the file is empty; fetch it again: %w", codec.ErrCorrupt)
@@ -80,18 +145,18 @@ func scanOuter(ctx context.Context, outer *Source, p packed) (*compressed, error
 	}
 	// The reader of tar files runs in a goroutine, and gets the bytes through a pipe.
 	type result struct {
-		members []tarMember
-		err     error
+		files tarFiles
+		err   error
 	}
 	out, in := io.Pipe()
 	done := make(chan result, 1)
 	go func() {
-		members, err := readTar(&tarReader{ctx: ctx, r: out})
+		files, err := readTar(&tarReader{ctx: ctx, r: out})
 		if err == nil {
 			_, err = io.Copy(io.Discard, out) // the padding at the end
 		}
 		out.CloseWithError(err)
-		done <- result{members, err}
+		done <- result{files, err}
 	}()
 	points, err := codec.ScanStream(p.stream, newForward(ctx, outer, whole), func(b []byte) error {
 		_, err := in.Write(b)
@@ -102,7 +167,7 @@ func scanOuter(ctx context.Context, outer *Source, p packed) (*compressed, error
 	if err == nil {
 		err = found.err
 	}
-	return &compressed{points, found.members}, err
+	return &compressed{points, found.files}, err
 }
 
 // tarReader reads a tar file from a pipe, or from a source, in which it can skip members.
@@ -147,47 +212,93 @@ func (t *tarReader) skip(n int64) error {
 // maxMembers limits the members of a tar file.
 const maxMembers = 1 << 20
 
-// readTar returns the regular files of a tar file, sorted by name. The last of several with the same name counts.
-func readTar(in *tarReader) ([]tarMember, error) {
-	var members []tarMember
+// readTar returns the files of a tar file. The last of several with the same name counts.
+func readTar(in *tarReader) (tarFiles, error) {
+	found := tarFiles{spans: map[string]Range{}, links: map[string]string{}}
 	for {
+		// Members and global headers are padded to whole blocks.
+		if err := in.skip(-in.at & (tarBlock - 1)); err != nil {
+			return found, tarError(in, err)
+		}
 		// A reader for each member, because the reader of the package would read all bytes of a member to skip them.
 		h, err := tar.NewReader(in).Next()
 		if err == io.EOF {
-			break
+			return found, nil
 		}
 		if err != nil {
-			return nil, tarError(in, err)
+			return found, tarError(in, err)
 		}
-		m := tarMember{name: path.Clean(strings.TrimPrefix(h.Name, "/")), span: Range{Offset: in.at, Length: h.Size}}
-		stored := h.Size
-		switch {
-		case h.Typeflag == tar.TypeGNUSparse || h.PAXRecords["GNU.sparse.major"] != "" || h.PAXRecords["GNU.sparse.map"] != "":
-			return nil, fmt.Errorf("tar member %q is a sparse file; unpack the archive: %w", h.Name, errors.ErrUnsupported)
-		case h.Typeflag == tar.TypeReg && fs.ValidPath(m.name) && m.name != ".":
-			members = append(members, m)
-		case h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeCont:
-			stored = 0
+		stored, err := found.add(h, in.at)
+		if err != nil {
+			return found, err
 		}
-		if len(members) > maxMembers {
-			return nil, fmt.Errorf("the tar file has more than %d members; unpack it: %w", maxMembers, errors.ErrUnsupported)
-		}
-		if stored < 0 || stored > 1<<60 {
-			return nil, fmt.Errorf("tar member %q has %d bytes: %w", h.Name, stored, codec.ErrCorrupt)
-		}
-		if err := in.skip((stored + 511) / 512 * 512); err != nil {
-			return nil, tarError(in, err)
+		if err := in.skip(stored); err != nil {
+			return found, tarError(in, err)
 		}
 	}
-	slices.SortStableFunc(members, func(a, b tarMember) int { return strings.Compare(a.name, b.name) })
-	last := members[:0]
-	for i, m := range members {
-		if i+1 == len(members) || members[i+1].name != m.name {
-			last = append(last, m)
-		}
-	}
-	return last, nil
 }
+
+// tarBlock is the size of a block in a tar file.
+const tarBlock = 512
+
+// add adds the member of a header, and returns the number of bytes that it has from an offset on.
+func (f *tarFiles) add(h *tar.Header, offset int64) (stored int64, err error) {
+	stored = h.Size
+	name := tarName(h.Name)
+	isName := fs.ValidPath(name) && name != "."
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse:
+		if h.Typeflag == tar.TypeGNUSparse || h.PAXRecords["GNU.sparse.major"] != "" || h.PAXRecords["GNU.sparse.map"] != "" {
+			return 0, fmt.Errorf("tar member %q is a sparse file; unpack the archive: %w", h.Name, errors.ErrUnsupported)
+		}
+		if isName {
+			delete(f.links, name)
+			f.spans[name] = Range{Offset: offset, Length: h.Size}
+		}
+	case tar.TypeLink:
+		stored = 0
+		if isName {
+			f.link(name, tarName(h.Linkname))
+		}
+	case tar.TypeSymlink:
+		stored = 0
+		if isName {
+			delete(f.spans, name)
+			f.links[name] = h.Linkname
+			if !path.IsAbs(h.Linkname) {
+				f.links[name] = path.Join(path.Dir(name), h.Linkname)
+			}
+		}
+	case 'M': // of GNU tar
+		return 0, fmt.Errorf("tar member %q begins in another volume; unpack the archive: %w", h.Name, errors.ErrUnsupported)
+	case tar.TypeDir, tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
+		stored = 0
+	}
+	if len(f.spans)+len(f.links) > maxMembers {
+		return 0, fmt.Errorf("the tar file has more than %d members; unpack it: %w", maxMembers, errors.ErrUnsupported)
+	}
+	if stored < 0 || stored > 1<<60 {
+		return 0, fmt.Errorf("tar member %q has %d bytes: %w", h.Name, stored, codec.ErrCorrupt)
+	}
+	return stored, nil
+}
+
+// link adds a hard link to an earlier member.
+func (f *tarFiles) link(name, to string) {
+	if span, ok := f.spans[to]; ok {
+		delete(f.links, name)
+		f.spans[name] = span
+		return
+	}
+	delete(f.spans, name)
+	if onward, ok := f.links[to]; ok {
+		to = onward
+	}
+	f.links[name] = to
+}
+
+// tarName returns the name of a member without "./" or "/" at its start.
+func tarName(name string) string { return path.Clean(strings.TrimLeft(name, "/")) }
 
 // tarError returns the error for a tar file that cannot be read.
 func tarError(in *tarReader, err error) error {
@@ -371,10 +482,10 @@ func (o *Opener) InPacked(ctx context.Context, name string, isWanted func(base s
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", outer.Name(), err)
 		}
+		if dir.HasDocument(storeDocuments...) {
+			return []string{name}, nil
+		}
 		for _, e := range dir.Entries() {
-			if slices.Contains(storeDocuments, path.Base(e.Name)) {
-				return []string{name}, nil
-			}
 			members = append(members, e.Name)
 		}
 	} else {
@@ -382,12 +493,10 @@ func (o *Opener) InPacked(ctx context.Context, name string, isWanted func(base s
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", outer.Name(), err)
 		}
-		for _, m := range found.members {
-			members = append(members, m.name)
-		}
+		members = found.names()
 	}
 	for _, m := range members {
-		if !isHidden(m) && !strings.HasSuffix(m, "/") && isWanted(path.Base(m)) {
+		if !isHidden(m) && isWanted(path.Base(m)) {
 			names = append(names, name+p.steps+m)
 		}
 	}

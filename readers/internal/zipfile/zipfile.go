@@ -182,7 +182,9 @@ func (d *Directory) read(b []byte, end ending) error {
 		if e.header > end.start || e.Stored > end.start-e.header || end.start-e.header-e.Stored < headerSize {
 			return corruptf("zip entry %.80q: %d bytes at offset %d overlap the directory at %d", e.Name, e.Stored, e.header, end.start)
 		}
-		// Other names, such as absolute paths, cannot be keys of a store.
+		// unzip also writes such files in the folder where it runs.
+		e.Name = strings.TrimPrefix(strings.TrimLeft(e.Name, "/"), "./")
+		// Other names, such as those of folders, are not paths in the archive.
 		if fs.ValidPath(e.Name) {
 			d.entries = append(d.entries, e)
 		}
