@@ -109,7 +109,7 @@ func (t *texts) Set(s string) error {
 func (o *options) addFlags(f *flag.FlagSet) {
 	f.StringVar(&o.parts, "parts", "", "write the parts to this folder or prefix")
 	f.IntVar(&o.files, "files", 1000, "number of sources in each part")
-	f.StringVar(&o.match, "match", "", "in folders, take only files whose names match")
+	f.StringVar(&o.match, "match", "", "in folders and archives, take only files whose names match")
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read")
 	f.IntVar(&o.workers, "workers", 0, "number of files of a slice to read at once")
 	f.Int64Var(&o.valueBytes, "value-bytes", manifest.DefaultValueBytes, "see varve scan")

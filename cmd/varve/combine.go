@@ -84,7 +84,7 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 
 // addMatch declares the flag that chooses files in folders.
 func (o *combineOptions) addMatch(f *pflag.FlagSet) {
-	f.StringVar(&o.match, "match", "", "scan only files in folders and of --from whose names match this `glob`")
+	f.StringVar(&o.match, "match", "", "in folders, archives and --from, scan only files whose names match this `glob`")
 }
 
 // sourceArgs returns a check that a command has n arguments or more, the last of them a source. With --from it needs no source.

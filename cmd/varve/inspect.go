@@ -47,7 +47,7 @@ the terms of libhdf5 and netcdf-c.`,
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document a line")
 	cmd.Flags().BoolVar(&opts.checksum, "checksum", false, "list every chunk and hash the list (with --json)")
 	cmd.Flags().BoolVar(&opts.values, "values", false, "read every value and hash it (with --json)")
-	cmd.Flags().StringVar(&opts.match, "match", "", "show only files in folders whose names match this `glob`")
+	cmd.Flags().StringVar(&opts.match, "match", "", "show only files in folders and archives whose names match this `glob`")
 	addFetch(cmd.Flags(), &opts.download)
 	cmd.Flags().StringArrayVar(&opts.allow, "allow", nil, "let files refer to other files below this `folder`")
 	return cmd

@@ -69,6 +69,7 @@ func TestCovers(t *testing.T) {
 	}{
 		{"s3://b/a/", "", "s3://b/a/x.nc", true, true}, {"s3://b/a", "", "s3://b/a/1/x.nc", true, true}, {"s3://b/a/", "", "s3://b/ab/x.nc", false, true},
 		{"s3://b/a/", "*.nc", "s3://b/a/x.txt", false, true}, {"s3://b/a/", "*.nc", "s3://b/a/x.nc", true, true}, {"s3://b/a/", "[", "s3://b/a/x.nc", true, false},
+		{"s3://b/a/", "*.nc", "s3://b/a/x.zip", true, true}, {"s3://b/a/", "*.nc", "s3://b/a/x.txt.gz", false, true},
 		{"s3://b/a/", "", "s3://b/a/.x.nc", false, true}, {"s3://b/a/", "", "s3://b/a/1/.tmp/x.nc", false, true},
 		{"s3://b/a/", "", "s3://b/a/z.zarr/t/c/0", true, false}, {"s3://b/a/", "", "s3://b/a/m.varve/current", true, false},
 		{"s3://b/20??/*.nc", "", "s3://b/2024/x.nc", true, true}, {"s3://b/20??/*.nc", "", "s3://b/1999/x.nc", false, true},

@@ -224,11 +224,11 @@ func (w *objectWalk) files(folder string, names []string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, name := range names {
-		matches, err := w.matches(name)
+		is, err := w.finds(folder+name, name)
 		if err != nil {
 			return err
 		}
-		if matches {
+		if is {
 			w.out = append(w.out, folder+name)
 		}
 	}

@@ -93,18 +93,35 @@ func (s *Sources) filesOf(item *searchItem) ([]string, error) {
 	if !slices.ContainsFunc(item.files, exact) {
 		chosen = func(f found) bool { return strings.EqualFold(f.role, want) }
 	}
-	var out, kinds []string
+	out, kinds, err := item.choose(chosen, s.matches)
+	if len(out) == 0 && err == nil {
+		out, kinds, err = item.choose(chosen, func(base string) (bool, error) { return source.IsArchive(base), nil })
+		s.addArchives(out)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(out) == 0:
+		return nil, fmt.Errorf("no file of the kind %q%s; it has %s: %w", want, s.matching(), item.kinds(), fs.ErrNotExist)
+	case len(kinds) > 1 && s.Asset == "":
+		return nil, fmt.Errorf("several files could be meant: %s; name the asset to read: %w", strings.Join(kinds, ", "), fs.ErrInvalid)
+	}
+	return out, nil
+}
+
+// choose returns the addresses and the kinds of the chosen files whose names are wanted.
+func (item *searchItem) choose(chosen func(found) bool, isWanted func(base string) (bool, error)) (out, kinds []string, err error) {
 	for _, f := range item.files {
 		if !chosen(f) {
 			continue
 		}
 		name, err := item.resolve(f.href)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		is, err := s.matches(baseOf(name))
+		is, err := isWanted(baseOf(name))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if is && !slices.Contains(out, name) {
 			out = append(out, name)
@@ -113,13 +130,7 @@ func (s *Sources) filesOf(item *searchItem) ([]string, error) {
 			}
 		}
 	}
-	switch {
-	case len(out) == 0:
-		return nil, fmt.Errorf("no file of the kind %q%s; it has %s: %w", want, s.matching(), item.kinds(), fs.ErrNotExist)
-	case len(kinds) > 1 && s.Asset == "":
-		return nil, fmt.Errorf("several files could be meant: %s; name the asset to read: %w", strings.Join(kinds, ", "), fs.ErrInvalid)
-	}
-	return out, nil
+	return out, kinds, nil
 }
 
 func (s *Sources) matching() string {

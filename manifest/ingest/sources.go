@@ -25,7 +25,7 @@ import (
 // Sources are the sources of a command, as a user writes them.
 type Sources struct {
 	Names []string  // paths, folders, patterns, URLs, lists
-	Match string    // pattern for the names of files in folders; empty means all
+	Match string    // pattern for the names of files in folders and archives; empty means all
 	Stdin io.Reader // the input for the list "@-"
 	// Searches are files with saved results of searches: STAC ItemCollections, or granules.umm_json and granules.json of
 	// CMR. The files of these results come after those of Names.
@@ -47,6 +47,8 @@ type Sources struct {
 type skippedNames struct {
 	mu    sync.Mutex
 	names map[Output][]string
+	// archives are found archives whose own names do not match: only their members may be sources.
+	archives map[string]bool
 }
 
 // Skipped returns the names of the outputs that Expand found in folders and left out.
@@ -81,7 +83,7 @@ var ErrNoFiles = errors.New("no files given")
 //
 //	ocean.nc  archive/  "model/*.nc"  https://host/x.nc  s3://bucket/model/  @list.txt  @-
 func (s *Sources) Expand(ctx context.Context) ([]string, error) {
-	s.objectStores, s.skipped = source.NewOpener(nil), &skippedNames{names: map[Output][]string{}}
+	s.objectStores, s.skipped = source.NewOpener(nil), &skippedNames{names: map[Output][]string{}, archives: map[string]bool{}}
 	var out []string
 	var failed error
 	for _, name := range s.Names {
@@ -119,13 +121,42 @@ func (s *Sources) inPacked(ctx context.Context, names []string) ([]string, error
 		}
 		group.Go(name, func() (err error) {
 			found[i], err = opener.InPacked(within, name, isWanted)
+			if slices.Equal(found[i], names[i:i+1]) && s.skipped.archives[name] {
+				found[i] = nil // a Zarr store
+			}
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return slices.Concat(found...), nil
+	out := slices.Concat(found...)
+	if len(names) > 0 && len(out) == 0 {
+		return nil, s.nothingIn(names[0])
+	}
+	return out, nil
+}
+
+// finds reports whether a file is one to look at: its name matches, or it is an archive, whose members may match.
+func (s *Sources) finds(name, base string) (bool, error) {
+	is, err := s.matches(base)
+	if err != nil || is || !source.IsArchive(base) {
+		return is, err
+	}
+	s.addArchives([]string{name})
+	return true, nil
+}
+
+// addArchives records archives of which only members may be sources.
+func (s *Sources) addArchives(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	s.skipped.mu.Lock()
+	defer s.skipped.mu.Unlock()
+	for _, name := range names {
+		s.skipped.archives[name] = true
+	}
 }
 
 // expandPacked returns the absolute name of a packed file that the user named as such.
@@ -420,11 +451,11 @@ func (s *Sources) below(ctx context.Context, folder string, above []fs.FileInfo)
 		path := filepath.Join(folder, entry.Name())
 		switch {
 		case !isFolder(path, entry):
-			matches, err := s.matches(entry.Name())
+			is, err := s.finds(path, entry.Name())
 			if err != nil {
 				return nil, err
 			}
-			if matches {
+			if is {
 				out = append(out, path)
 			}
 		case s.skipFolder(ctx, path):

@@ -30,7 +30,11 @@ func SyncFiles(ctx context.Context, dir string, names []string, opts *Options) (
 // lookAt chooses the sources of the new snapshot: the old ones, except for the named files that changed.
 func (r *revision) lookAt(ctx context.Context, names []string) error {
 	only, fresh := map[string]bool{}, []string{}
+	outers := r.old.outers()
 	for _, name := range names {
+		if outers[name] {
+			return ErrWholeSync // its members may be others now
+		}
 		if s := r.old.sourceOf(name); s != "" {
 			only[s] = true
 			continue
@@ -61,6 +65,17 @@ func (r *revision) lookAt(ctx context.Context, names []string) error {
 		slices.Sort(r.names) // as in a folder
 	}
 	return r.findChanged(ctx, only)
+}
+
+// outers returns the names of the compressed files and archives that contain sources.
+func (o *oldFiles) outers() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range o.files {
+		if outer := source.Outer(f.URL); outer != f.URL {
+			out[outer] = true
+		}
+	}
+	return out
 }
 
 // sourceOf returns the source that a file is, or is a part of, or "".
@@ -145,5 +160,5 @@ func (s *Sources) coversBelow(below string) (covered, isSure bool) {
 		return true, false
 	}
 	matches, err := s.matches(base)
-	return matches || err != nil, err == nil
+	return matches || err != nil || source.IsArchive(base), err == nil
 }

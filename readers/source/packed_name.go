@@ -111,6 +111,12 @@ func HasPackedEnding(name string) bool {
 	return ok && !IsPacked(name)
 }
 
+// IsArchive reports whether a name ends like that of an archive with any number of files, such as .zip and .tar.gz.
+func IsArchive(name string) bool {
+	p, ok := packedBy(name)
+	return ok && p.archive != "" && !IsPacked(name)
+}
+
 // packedBy returns how a file is packed according to the ending of its name.
 func packedBy(name string) (p packed, ok bool) {
 	path := name

@@ -56,6 +56,11 @@ func TestPackedNames(t *testing.T) {
 			t.Errorf("%s: %v", name, !is)
 		}
 	}
+	for name, is := range map[string]bool{"a.gz": false, "A.ZIP": true, "s3://b/a.tar.zst": true, "https://h/a.tgz?x=1": true, "a.zip|zip:b.zip": false, "a.nc": false} {
+		if source.IsArchive(name) != is {
+			t.Errorf("%s: %v", name, !is)
+		}
+	}
 }
 
 // packedOpener opens mem://x/NAME from memory.
