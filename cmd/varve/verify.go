@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -292,16 +292,16 @@ func missingText(name string, missing []string, all int64) string {
 	return text + fmt.Sprintf("\nMoved? varve relocate %s OLD NEW", shellWord(name))
 }
 
-// commonFolder returns the deepest folder or URL that all names are in.
+// commonFolder returns the deepest folder that all files, or their archives, are in. It is empty for URLs.
 func commonFolder(names []string) string {
-	dir := path.Dir
-	if !source.IsURL(names[0]) {
-		dir = filepath.Dir
+	if slices.ContainsFunc(names, source.IsURL) {
+		return ""
 	}
-	common := dir(names[0])
+	common := filepath.Dir(source.Outer(names[0]))
 	for _, name := range names[1:] {
+		name = source.Outer(name)
 		for !strings.HasPrefix(name, common+"/") && !strings.HasPrefix(name, common+string(filepath.Separator)) {
-			up := dir(common)
+			up := filepath.Dir(common)
 			if up == common {
 				return common
 			}
