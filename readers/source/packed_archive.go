@@ -149,6 +149,7 @@ func scanOuter(ctx context.Context, outer *Source, p packed) (*compressed, error
 		err   error
 	}
 	out, in := io.Pipe()
+	defer in.Close() // the goroutine must also end after a panic
 	done := make(chan result, 1)
 	go func() {
 		files, err := readTar(&tarReader{ctx: ctx, r: out})
@@ -398,32 +399,41 @@ func cachedIn[T any](ctx context.Context, c *unpackedCache, outer *Source, steps
 			}
 			return out, e.err
 		}
-		e := &unpackedEntry{key: key, done: make(chan struct{})}
+		e := &unpackedEntry{key: key, done: make(chan struct{}), err: errUnfinished}
 		if c.entries == nil {
 			c.entries = map[unpackedKey]*list.Element{}
 		}
 		at := c.order.PushFront(e)
 		c.entries[key] = at
 		c.mu.Unlock()
+		defer c.finish(at) // also after a panic, or others would wait for ever
 		out, e.size, e.err = limited(ctx, pass)
 		e.value = out
-		c.mu.Lock()
-		close(e.done)
-		if e.err != nil {
-			c.drop(at)
-		} else {
-			c.held += e.size
-		}
-		for old := c.order.Back(); c.held > unpackedBytes && old != nil; {
-			before := old.Prev()
-			if old != at && isDone(old.Value.(*unpackedEntry).done) {
-				c.held -= old.Value.(*unpackedEntry).size
-				c.drop(old)
-			}
-			old = before
-		}
-		c.mu.Unlock()
 		return out, e.err
+	}
+}
+
+// errUnfinished is the error for goroutines that wait for a pass that panics.
+var errUnfinished = errors.New("a pass over the file did not finish")
+
+// finish ends the pass of an entry. It keeps the result, and drops old ones to stay within the limit.
+func (c *unpackedCache) finish(at *list.Element) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := at.Value.(*unpackedEntry)
+	close(e.done)
+	if e.err != nil {
+		c.drop(at)
+	} else {
+		c.held += e.size
+	}
+	for old := c.order.Back(); c.held > unpackedBytes && old != nil; {
+		before := old.Prev()
+		if old != at && isDone(old.Value.(*unpackedEntry).done) {
+			c.held -= old.Value.(*unpackedEntry).size
+			c.drop(old)
+		}
+		old = before
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,7 +13,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"varve/readers/source"
 	"varve/readers/source/sourcetest"
@@ -196,6 +200,48 @@ func TestZipEntries(t *testing.T) {
 	for name, want := range map[string]string{"a.nc": "./a.nc", "b.nc": "/b.nc"} {
 		if got, err := readPacked(t, o, "mem://x/names.zip|zip:"+name); got != want || err != nil {
 			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+}
+
+// TestPackedPanic checks that a pass that panics leaves nothing behind for which others wait.
+func TestPackedPanic(t *testing.T) {
+	for outer, steps := range packedSteps {
+		started, resume := make(chan struct{}), make(chan struct{})
+		var calls atomic.Int64
+		o := packedOpener(packedFiles(t, []byte("content")), func(ctx context.Context, op source.Operation) (context.Context, func(error)) {
+			if op.Name == "source.unpack" && calls.Add(1) == 1 {
+				close(started)
+				<-resume
+				panic("a defect")
+			}
+			return ctx, func(error) {}
+		})
+		var group sync.WaitGroup
+		group.Go(func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", outer)
+				}
+			}()
+			_, _ = o.Open(t.Context(), outer+steps)
+		})
+		<-started
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		group.Go(func() {
+			// It waits for the pass that panics, or makes its own.
+			if s, err := o.Open(ctx, outer+steps); err == nil {
+				s.Close()
+			} else if ctx.Err() != nil {
+				t.Errorf("%s: %v", outer, err)
+			}
+		})
+		time.Sleep(time.Millisecond)
+		close(resume)
+		group.Wait()
+		cancel()
+		if got, err := readPacked(t, o, outer+steps); got != "content" || err != nil {
+			t.Errorf("%s: got %q, %v", outer, got, err)
 		}
 	}
 }
