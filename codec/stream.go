@@ -36,8 +36,6 @@ type StreamPoints struct {
 	AccessPoints
 	// Windows has the window of each point, or nil.
 	Windows [][]byte
-	// Read is the number of bytes of a deflate stream. It is 0 for other streams, which end with their file.
-	Read int64
 }
 
 // Limits of the access points of a stream. After each pointsPerStep points, or windowsPerStep bytes of windows, the distance
@@ -49,18 +47,24 @@ const (
 	maxStream      = 1 << 40 // 1 TiB
 )
 
-// ScanStream decodes a stream from r, and returns its access points. A deflate stream must be followed by other bytes. It verifies all checksums of the stream, and passes
-// the decoded bytes to write, which may be nil. The memory does not depend on the size of the stream.
+// ScanStream decodes a stream from r, and returns its access points. It verifies all checksums of the stream, and passes the decoded
+// bytes to write, which may be nil.
+//
+// The memory does not depend on the size of the stream, but on its largest block of deflate (at most 64 MiB) or frame of zstd (at most
+// 128 MiB), stored and decoded.
+//
+// The last access point of a deflate stream is its end, so other bytes must follow it in its file, as in a zip file.
 func ScanStream(s Stream, r io.Reader, write func(b []byte) error) (*StreamPoints, error) {
 	sink := &streamSink{write: write}
 	found := &StreamPoints{AccessPoints: AccessPoints{Codecs: s.codec()}}
 	var points []inflate.StreamPoint
+	var stored int64 // bytes of a deflate stream
 	var err error
 	switch s {
 	case GzipStream:
 		points, err = inflate.ScanGzip(r, sink)
 	case DeflateStream:
-		points, found.Read, err = inflate.ScanDeflate(r, sink)
+		points, stored, err = inflate.ScanDeflate(r, sink)
 	case ZstdStream:
 		err = zstd.ScanFrames(r, sink)
 		points = sink.frames
@@ -81,7 +85,7 @@ func ScanStream(s Stream, r io.Reader, write func(b []byte) error) (*StreamPoint
 	}
 	if s == DeflateStream {
 		// An empty span says where the bytes of the last one end. Other streams end with their file.
-		found.Points = append(found.Points, AccessPoint{Out: found.Size, Bit: 8 * found.Read})
+		found.Points = append(found.Points, AccessPoint{Out: found.Size, Bit: 8 * stored})
 		found.Windows = append(found.Windows, nil)
 	}
 	return found, nil
@@ -161,7 +165,7 @@ func (p *StreamPoints) Cut(from, to int64) (part *StreamPoints, skip int64) {
 			last = i
 		}
 	}
-	part = &StreamPoints{AccessPoints: AccessPoints{Codecs: p.Codecs, Points: slices.Clone(p.Points[first:last])}, Windows: p.Windows[first:last:last], Read: p.Read}
+	part = &StreamPoints{AccessPoints: AccessPoints{Codecs: p.Codecs, Points: slices.Clone(p.Points[first:last])}, Windows: p.Windows[first:last:last]}
 	sums := int64(0)
 	for i := range first {
 		sums += blocks(p.end(i) - p.Points[i].Out)

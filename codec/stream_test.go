@@ -146,8 +146,8 @@ func TestStreams(t *testing.T) {
 				if !bytes.Equal(decoded.Bytes(), data) || found.Size != int64(len(data)) {
 					t.Fatalf("%d bytes differ from the %d compressed ones", decoded.Len(), len(data))
 				}
-				if c.kind == DeflateStream && found.Read != int64(len(c.stored)-c.tail) {
-					t.Errorf("the stream has %d bytes, want %d", found.Read, len(c.stored)-c.tail)
+				if end := found.Points[len(found.Points)-1].Bit; c.kind == DeflateStream && end != 8*int64(len(c.stored)-c.tail) {
+					t.Errorf("the stream has %d bits, want %d", end, 8*(len(c.stored)-c.tail))
 				}
 				if len(found.Points) < c.least || len(found.Points) > 40 {
 					t.Errorf("%d points", len(found.Points))

@@ -29,10 +29,10 @@ type StreamSink interface {
 
 // Limits of the memory of a stream.
 const (
-	streamIn    = 1 << 20   // bytes of the stream that are read at once
-	streamOut   = 2 << 20   // decoded bytes, with the window
-	streamLow   = 128 << 10 // less input than this is filled up before a block or a header
-	streamBlock = 64 << 20  // largest block, in the stream and decoded
+	streamIn       = 1 << 20   // bytes of the stream that are read at once
+	streamOut      = 2 << 20   // decoded bytes, with the window
+	streamLow      = 128 << 10 // less input than this is filled up before a block or a header
+	maxStreamBlock = 64 << 20  // largest block, in the stream and decoded
 )
 
 // ScanGzip decodes all members of a gzip file from r, and returns its access points. It verifies all checksums, as Gzip
@@ -255,7 +255,7 @@ func (s *streamScan) slide(op int) bool {
 
 // grow doubles dst.
 func (s *streamScan) grow() error {
-	if len(s.d.dst) >= streamBlock {
+	if len(s.d.dst) >= maxStreamBlock {
 		return s.tooLarge()
 	}
 	s.d.dst = append(s.d.dst, make([]byte, len(s.d.dst))...)
@@ -264,7 +264,7 @@ func (s *streamScan) grow() error {
 
 func (s *streamScan) tooLarge() error {
 	return fmt.Errorf("deflate: the block at offset %d has more than %d MiB; compress the file again, or unpack it: %w",
-		s.bit(s.d.cursor)/8, streamBlock>>20, errors.ErrUnsupported)
+		s.bit(s.d.cursor)/8, maxStreamBlock>>20, errors.ErrUnsupported)
 }
 
 // need makes sure that src has n bytes from the cursor on, unless the stream ends before.
@@ -287,7 +287,7 @@ func (s *streamScan) more() error {
 	n := copy(d.src[:cap(d.src)], d.src[from:])
 	d.src, d.ip, s.base = d.src[:n], d.ip-int(from), s.base+from
 	if n > cap(d.src)*3/4 {
-		if cap(d.src) >= 2*streamBlock {
+		if cap(d.src) >= 2*maxStreamBlock {
 			return s.tooLarge()
 		}
 		d.src = append(make([]byte, 0, 2*cap(d.src)), d.src...)

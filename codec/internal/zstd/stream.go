@@ -16,8 +16,8 @@ type StreamSink interface {
 	Frame(b []byte, at int64) error
 }
 
-// StreamFrame is the largest frame of a stream, stored and decoded.
-const StreamFrame = 128 << 20
+// maxStreamFrame is the largest frame of a stream, stored and decoded.
+const maxStreamFrame = 128 << 20
 
 // ScanFrames decodes the frames of a stream. It verifies their checksums, as Decode does. The memory is that of the
 // largest frame.
@@ -113,9 +113,9 @@ func (s *scanner) frame() (size int, err error) {
 			decoded = maxBlock
 		}
 		// Decode returns a better error for blocks of more than maxBlock bytes.
-		if size += min(decoded, maxBlock); size > StreamFrame || len(s.buf)+n > StreamFrame {
+		if size += min(decoded, maxBlock); size > maxStreamFrame || len(s.buf)+n > maxStreamFrame {
 			return 0, fmt.Errorf("zstd: the frame at offset %d may have more than %d MiB, and decompression can start at frames only; "+
-				"write smaller frames (pzstd, or zstd for parts of the file that are then concatenated), or unpack the file: %w", begin, StreamFrame>>20, errors.ErrUnsupported)
+				"write smaller frames (pzstd, or zstd for parts of the file that are then concatenated), or unpack the file: %w", begin, maxStreamFrame>>20, errors.ErrUnsupported)
 		}
 		if _, err := s.take(n); err != nil {
 			return 0, s.failed(begin, err)
