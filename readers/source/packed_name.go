@@ -17,8 +17,9 @@ import (
 //	2003.tar|tar:model/ocean.nc
 //	2003.tar.gz|gzip:|tar:model/ocean.nc
 //
-// The form is that of URL pipelines of Zarr. No file has such a name. So code that does not know about packed files fails to open
-// one, and never takes bytes of the outer file for its bytes.
+// The form is that of URL pipelines of Zarr. A file on a disk may have such a name, but varve takes it for that of a packed file, and
+// does not find it. Code that does not know about packed files finds no file of that name. So it fails, and never takes bytes of
+// the outer file for those of the packed one.
 type packed struct {
 	outer   string
 	steps   string
