@@ -179,7 +179,7 @@ func (a *appending) extend(ctx context.Context, what string, x *planner.Extensio
 	}
 	snap.Placements = joined(a.old.Placements, snap.Placements)
 	if err := a.countNew(ctx, &snap, x); err != nil {
-		return nil, err
+		return refusedPlan(err, int64(len(a.files))), err
 	}
 	out := &Result{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}
 	a.noteBroken(&snap, out.Report)
@@ -220,19 +220,30 @@ func (a *appending) stored(ctx context.Context) func(manifest.TableKind, string)
 	}
 }
 
-// countNew adds the chunks of new tiles to the old counts.
+// countNew adds the chunks of new tiles to the old counts. With Strict it refuses new chunks that have to be re-encoded, as
+// refuseReencoded does for a plan of all files: the old files have none.
 func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *planner.Extension) error {
 	l, err := a.chunksOfFiles(snap.Tables, x.Placements, files{a.files, a.old.Rows(manifest.Sources)}, nil)
 	if err != nil {
 		return err
 	}
+	refused := &plan.Error{}
 	for i := range snap.Arrays { // the old arrays, in the same order
-		if err = l.countBehind(ctx, &snap.Arrays[i], &a.old.Arrays[i]); err != nil {
-			err = fmt.Errorf("%s: %w", snap.Arrays[i].Path, err)
-			break
+		array, old := &snap.Arrays[i], &a.old.Arrays[i]
+		if err = l.countBehind(ctx, array, old); err == nil && a.opts.Plan.Strict && array.Chunks.Reencoded > old.Chunks.Reencoded {
+			var f report.Finding
+			f, err = l.strictFinding(ctx, array, old.Schema.Shape)
+			f.Args, f.Of = report.Args{"chunks": array.Chunks.Reencoded - old.Chunks.Reencoded}, snap.Sources
+			refused.Findings = append(refused.Findings, f)
+		}
+		if err != nil {
+			return closing(l, fmt.Errorf("%s: %w", array.Path, err))
 		}
 	}
-	return closing(l, err)
+	if len(refused.Findings) > 0 {
+		return closing(l, refused)
+	}
+	return l.Close()
 }
 
 // countBehind counts only chunks beyond the old end of an array. planner.Extend grows arrays only at

@@ -8,8 +8,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 
+	"varve/fixtures/classic"
 	"varve/manifest/plan"
 )
 
@@ -101,4 +104,50 @@ func TestStrictEdges(t *testing.T) {
 			t.Errorf("chunks of %d: %v", n, err)
 		}
 	}
+}
+
+// TestStrictAppends: an append to a strict manifest plans only the new files, and refuses new chunks that have to be
+// re-encoded as a build of all files does.
+func TestStrictAppends(t *testing.T) {
+	configured(t)
+	dir := t.TempDir()
+	var all []string
+	for i := range 4 {
+		all = append(all, filepath.Join(dir, fmt.Sprintf("%d.nc", i)))
+		f := classic.File{Dims: []classic.Dim{{Name: "time", Length: 2}}, Vars: []classic.Var{
+			{Name: "time", Dims: []string{"time"}, Data: []int32{int32(2 * i), int32(2*i + 1)}, Attributes: []classic.Attribute{{Name: "units", Value: "days since 2000-01-01"}}},
+			{Name: "v", Dims: []string{"time"}, Data: []float32{float32(i), 1}}}}
+		if err := f.Write(all[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A chunk of four steps has the steps of two files.
+	for name, edges := range map[string][]int64{"verbatim": {2}, "re-encoded": {2, 2, 4}} {
+		plans := plan.Options{Strict: true, Inline: new(int64(0)), Schemas: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": edges}}}}
+		options := func(names ...string) *Options { return &Options{Sources: Sources{Names: names}, Plan: plans} }
+		whole, wholeErr := Build(t.Context(), filepath.Join(dir, name+" at once"), options(all...))
+		out := filepath.Join(dir, name)
+		if _, err := Build(t.Context(), out, options(all[:2]...)); err != nil {
+			t.Fatal(err)
+		}
+		made, err := Append(t.Context(), out, optionsFor(all[2:]...))
+		if wholeErr == nil {
+			if err != nil || len(made.Report.Findings) > 0 || facts(t, made.Snapshot) != facts(t, whole.Snapshot) {
+				t.Errorf("%s: %v, %+v", name, err, made)
+			}
+			continue
+		}
+		var atOnce, appended *plan.Error
+		if !errors.As(wholeErr, &atOnce) || !errors.As(err, &appended) || !reflect.DeepEqual(contentsOf(atOnce), contentsOf(appended)) {
+			t.Errorf("%s: %v, but a build of all files: %v", name, err, wholeErr)
+		}
+	}
+}
+
+// contentsOf returns findings, in a form that can be compared.
+func contentsOf(e *plan.Error) (list []string) {
+	for _, f := range e.Findings {
+		list = append(list, fmt.Sprint(f.Code, f.Array, f.Effect, f.Args, f.Count, f.Of, slices.Collect(f.Files.All())))
+	}
+	return list
 }

@@ -147,3 +147,6 @@ func (f files) Header(_ context.Context, row int64) (*manifest.FileHeader, error
 }
 
 func (f files) Row(row int64) int64 { return f.list[row-f.first].Row }
+
+// url returns the name of a file.
+func (f files) url(row int64) string { return f.list[row-f.first].URL }

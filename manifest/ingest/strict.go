@@ -39,21 +39,12 @@ func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made
 		if !some(*a) {
 			continue
 		}
-		m, err := l.mosaic(a)
+		f, err := l.strictFinding(ctx, a, nil)
 		if err != nil {
 			return closing(l, err)
 		}
-		files, err := reencodedFrom(ctx, m, l.refs)
-		if err != nil {
-			return closing(l, err)
-		}
-		names := make([]string, len(files))
-		for i, row := range files {
-			names[i] = all[row].URL
-		}
-		refused.Findings = append(refused.Findings, report.Finding{Code: report.StrictReencodes, Effect: report.Refused, Array: a.Path,
-			By: report.Setting{Option: report.Strict}, Args: report.Args{"chunks": a.Chunks.Reencoded},
-			Files: report.Named(names...), Count: int64(len(files)), Of: snap.Sources})
+		f.Args, f.Of = report.Args{"chunks": a.Chunks.Reencoded}, snap.Sources
+		refused.Findings = append(refused.Findings, f)
 	}
 	if len(refused.Findings) == 0 {
 		return l.Close()
@@ -61,10 +52,34 @@ func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made
 	return closing(l, refused)
 }
 
-// reencodedFrom returns the files that provide re-encoded chunks.
-func reencodedFrom(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader) ([]int64, error) {
+// strictFinding refuses an array because of re-encoded chunks. Only new chunks count if the array has an older shape.
+func (l *planChunks) strictFinding(ctx context.Context, a *manifest.Array, older []int64) (f report.Finding, err error) {
+	m, err := l.mosaic(a)
+	if err != nil {
+		return f, err
+	}
+	chunks := grid.Whole(m.Grid().Counts())
+	if older != nil {
+		if chunks, err = behind(m.Grid(), older); err != nil {
+			return f, err
+		}
+	}
+	files, err := reencodedFrom(ctx, m, l.refs, chunks)
+	if err != nil {
+		return f, err
+	}
+	names := make([]string, len(files))
+	for i, row := range files {
+		names[i] = l.files.url(row)
+	}
+	return report.Finding{Code: report.StrictReencodes, Effect: report.Refused, Array: a.Path,
+		By: report.Setting{Option: report.Strict}, Files: report.Named(names...), Count: int64(len(files))}, nil
+}
+
+// reencodedFrom returns the files that provide re-encoded chunks of a region.
+func reencodedFrom(ctx context.Context, m *mosaic.Mosaic, refs mosaic.RefReader, chunks grid.Region) ([]int64, error) {
 	files := map[int64]bool{}
-	for l, err := range m.Locations(ctx, refs, grid.Whole(m.Grid().Counts())) {
+	for l, err := range m.Locations(ctx, refs, chunks) {
 		if err != nil {
 			return nil, err
 		}

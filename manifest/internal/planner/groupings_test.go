@@ -320,6 +320,7 @@ func TestGroupings(t *testing.T) {
 		first = n
 	}
 	var planned, extensions int
+	widened := map[string]int{} // the number of extensions in cases that have rules of their own
 	for seed := first; seed < first+uint64(tries); seed++ {
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := newMaker()
@@ -340,6 +341,7 @@ func TestGroupings(t *testing.T) {
 		default:
 			series(r, m)
 		}
+		opts.Strict = opts.Strict || r.IntN(6) == 0
 		odd := r.IntN(10) == 0
 		if len(m.files) < 2 {
 			continue
@@ -357,6 +359,9 @@ func TestGroupings(t *testing.T) {
 		whole, _, wholeErr := grow(m.files, []int{len(m.files)}, opts, differs)
 		parts, n, partsErr := grow(m.files, ends, opts, differs)
 		extensions += n
+		if opts.Strict {
+			widened["strict"] += n
+		}
 		if (wholeErr == nil) != (partsErr == nil) {
 			t.Fatalf("seed %d, %+v, appended at %v: %v\nbut all files at once: %v", seed, *opts, ends, partsErr, wholeErr)
 		}
@@ -371,9 +376,14 @@ func TestGroupings(t *testing.T) {
 			t.Fatalf("seed %d, %+v, appended at %v: %s", seed, *opts, ends, firstDifference(parts.findings, whole.findings))
 		}
 	}
-	t.Logf("%d of %d archives are planned, with %d extensions", planned, tries, extensions)
+	t.Logf("%d of %d archives are planned, with %d extensions, of which %v", planned, tries, extensions, widened)
 	if first == 0 && tries >= 100 && (planned < tries/4 || extensions < tries/5) {
 		t.Errorf("only %d of %d archives are planned, with %d extensions", planned, tries, extensions)
+	}
+	for _, name := range []string{"strict"} {
+		if first == 0 && tries >= 500 && widened[name] < 10 {
+			t.Errorf("%s: only %d extensions", name, widened[name])
+		}
 	}
 }
 

@@ -25,7 +25,8 @@ func TestReplans(t *testing.T) {
 	}{
 		{"", 2, plan.Options{}, func(m *maker) { two(m); m.day("c", 8, 4) }},
 		{report.ReplanNoState, -1, plan.Options{}, func(m *maker) { two(m); m.day("c", 8, 4) }},
-		{report.ReplanOption, 2, plan.Options{Strict: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
+		{"", 2, plan.Options{Strict: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
+		{report.ReplanOption, 2, plan.Options{Padded: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
 		{report.ReplanOption, 2, plan.Options{KeepShards: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
 		{report.ReplanVariants, 3, plan.Options{Tolerance: 1}, func(m *maker) {
 			for i := range 4 {

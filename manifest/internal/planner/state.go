@@ -41,7 +41,7 @@ const (
 func (p *declaration) keepState() (*state, report.Replan) {
 	d, o := p.arrangement.onlyFlow(), p.env.opts
 	switch {
-	case o.Strict || o.Padded || o.KeepShards || len(o.NewDims)+len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0:
+	case o.Padded || o.KeepShards || len(o.NewDims)+len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0:
 		return nil, report.ReplanOption
 	case d == nil:
 		return nil, report.ReplanPlacement
