@@ -54,8 +54,8 @@ type Result struct {
 	Sources  int64              // number of sources that were moved
 	// Described, Sized and Compared are the numbers of sources whose metadata, only size, or bytes were compared.
 	Described, Sized, Compared int64
-	// Reordered says that the new file names sort differently, and that an append may use the new order, because names
-	// and not coordinates determine the order of files.
+	// Reordered says that the new file names sort differently, and that the next append may use the new order, because
+	// names and not coordinates determine the order of files.
 	Reordered bool
 	// Unsealed is the reason why reading the manifest needs permission, or nil.
 	Unsealed error
@@ -135,6 +135,9 @@ func (r *relocation) run(ctx context.Context) (err error) {
 		return err
 	}
 	next.Tables = append(next.Tables, sources)
+	if r.result.Reordered {
+		next.State = nil // it describes the old order, so that the next append has to plan all files again
+	}
 	what := "1 source"
 	if n := r.result.Sources; n != 1 {
 		what = fmt.Sprintf("%d sources", n)
@@ -199,7 +202,12 @@ func (r *relocation) checkNames(ctx context.Context) error {
 		m.sources = 0
 	}
 	olds := map[string]string{} // by the new name
-	var shown []Move            // old and new names of the sources that have tiles
+	// Without a state, and with a state that says so, names and not coordinates may determine the order of files.
+	byName, err := planner.IsOrderedByName(r.old)
+	if err != nil {
+		return err
+	}
+	var shown []Move // old and new names of the sources that have tiles
 	for row, err := range r.rows(ctx) {
 		if err != nil {
 			return err
@@ -213,7 +221,7 @@ func (r *relocation) checkNames(ctx context.Context) error {
 		}
 		olds[name] = row.URL
 		r.urls = append(r.urls, name)
-		if !row.Hidden && r.old.State == nil { // otherwise coordinates, and not names, determine the order of files
+		if !row.Hidden && (r.old.State == nil || byName) {
 			shown = append(shown, Move{row.URL, name})
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"varve/manifest/internal/table"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
+	"varve/manifest/report"
 	"varve/manifest/store"
 	"varve/readers/source"
 	"varve/readers/source/storetest"
@@ -535,21 +536,47 @@ func TestTargets(t *testing.T) {
 // TestReordered checks that Relocate reports another order of names only if names determine the order of files.
 func TestReordered(t *testing.T) {
 	a := newArchive(t)
+	byName := plan.Options{Concat: []string{"time"}, Drop: []string{"time"}}
 	for _, tt := range []struct {
 		opts plan.Options
 		to   string
 		want bool
-	}{{plan.Options{}, "c", false}, {plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d)\.nc`}}}, "c", true}, {plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d)\.nc`}}}, "a0", false}} {
-		first, second := a.file("a/1.nc", 0), a.file("b/2.nc", 0)
-		if len(tt.opts.NewDims) == 0 {
-			second = a.file("b/2.nc", 1)
-		}
+	}{{plan.Options{}, "c", false}, {byName, "c", true}, {byName, "a0", false}} {
+		first, second := a.file("a/1.nc", 0), a.file("b/2.nc", 1)
 		a.build(ingest.Options{Plan: tt.opts, Force: true}, first, second)
 		a.must(os.CopyFS(filepath.Join(a.dir, tt.to), os.DirFS(filepath.Dir(first))))
 		if r := a.mustRelocate(Options{DryRun: true}, a.dir+"/a", filepath.Join(a.dir, tt.to)); r.Reordered != tt.want {
 			t.Errorf("to %s: %+v", tt.to, r)
 		}
 		a.must(os.RemoveAll(filepath.Join(a.dir, tt.to)))
+	}
+}
+
+// TestAppendInNewOrder: an append after a relocation uses the order of the new names, and plans only the new files if that
+// is the old order.
+func TestAppendInNewOrder(t *testing.T) {
+	a := newArchive(t)
+	a.build(ingest.Options{Plan: plan.Options{Concat: []string{"time"}, Drop: []string{"time"}}}, a.file("a/1.nc", 0), a.file("b/2.nc", 1))
+	for n, move := range [][2]string{{"a", "a0"}, {"b", "d"}} {
+		a.move(move[0], move[1])
+		a.mustRelocate(Options{}, a.dir+"/"+move[0], a.dir+"/"+move[1])
+		name := a.file([]string{"c/3.nc", "e/4.nc"}[n], n+2)
+		made, err := ingest.Append(a.Context(), a.out, &ingest.Options{Sources: ingest.Sources{Names: []string{name}}})
+		a.must(err)
+		replanned := slices.ContainsFunc(made.Report.Findings, func(f report.Finding) bool { return f.Code == report.Replanned })
+		if replanned != (n == 1) {
+			t.Errorf("moved to %s: %+v", move[1], made.Report.Findings)
+		}
+		if n == 0 {
+			a.holds(3)
+		}
+	}
+	got, err := a.read("v")
+	a.must(err)
+	for i, file := range []byte{0, 2, 1, 3} {
+		if len(got) != 32 || got[8*i] != 4*file {
+			t.Fatalf("got %v", got)
+		}
 	}
 }
 

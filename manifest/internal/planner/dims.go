@@ -46,6 +46,7 @@ type dim struct {
 	separate bool // the user named it in Options.Apart
 	hinted   bool // unlimited or a time, so files are probably concatenated along it
 	owned    bool // a new dimension that files also have, with length 1
+	abreast  bool // placed by names, and files with different variables start at the same position
 	length   int64
 
 	nature    coord.Nature

@@ -64,7 +64,7 @@ func (p *alignment) placeBehind() error {
 		return nil
 	}
 	d := p.dims[e.Dim]
-	if d == nil || d.role != flowing || d.by != byValues {
+	if d == nil || d.role != flowing || !d.hasEnd() || e.ByName != (d.by == byNames) {
 		return replanError{report.ReplanNewPosition}
 	}
 	starts, end := map[*coord.Coord]int64{}, int64(0)
@@ -81,11 +81,14 @@ func (p *alignment) placeBehind() error {
 			}
 		}
 	}
+	last := int64(0)
 	for _, c := range d.order {
 		start, old := starts[c]
 		switch {
+		case old && start < last:
+			return replanError{report.ReplanNewPosition} // an earlier version moved files, and their names sort differently now
 		case old:
-			c.Start = start
+			c.Start, last = start, start
 		case c.Start < end:
 			return replanError{report.ReplanNewPosition}
 		default:

@@ -41,9 +41,12 @@ func TestReplans(t *testing.T) {
 				m.file(fmt.Sprint(i), days(4*i, 4), lat(), w, cube("t", "time lat", m64(4, 3), m64(4, 3)))
 			}
 		}},
-		{report.ReplanPlacement, 2, plan.Options{Concat: []string{"time"}}, func(m *maker) {
-			for i := range 3 {
-				m.file(fmt.Sprint(i), lat(), cube("t", "time lat", m64(4, 3), m64(4, 3)))
+		{"", 2, plan.Options{Concat: []string{"time"}}, func(m *maker) { unplaced(m, "run9", "run10", "run11") }},
+		{report.ReplanNewPosition, 2, plan.Options{Concat: []string{"time"}}, func(m *maker) { unplaced(m, "run9", "run11", "run10") }},
+		// Each of two variables has its own files, which start at the same position.
+		{report.ReplanPlacement, 4, plan.Options{Concat: []string{"time"}}, func(m *maker) {
+			for i := range 5 {
+				m.file(fmt.Sprint(i), lat(), cube([]string{"t", "u"}[i%2], "time lat", m64(4, 3), m64(4, 3)))
 			}
 		}},
 		{report.ReplanInnerDim, 2, plan.Options{}, func(m *maker) {
@@ -100,6 +103,13 @@ func TestReplans(t *testing.T) {
 				t.Errorf("no case has the reason %s", why)
 			}
 		}
+	}
+}
+
+// unplaced makes files without a coordinate along time.
+func unplaced(m *maker, names ...string) {
+	for _, name := range names {
+		m.file(name, lat(), cube("t", "time lat", []int64{4, 3}, []int64{4, 3}))
 	}
 }
 

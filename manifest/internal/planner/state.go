@@ -16,6 +16,7 @@ import (
 type state struct {
 	Dim     string // the dimension along which files are concatenated
 	Length  int64
+	ByName  bool `json:",omitempty"` // the names of files decide their order
 	Samples []sample
 	// Tails holds the elements of short last pieces, which the next append joins to its own.
 	Tails map[string][]byte `json:",omitempty"`
@@ -50,7 +51,7 @@ func (p *declaration) keepState() (*state, report.Replan) {
 	case p.alignment.hasVariants():
 		return nil, report.ReplanVariants
 	}
-	s := &state{Dim: d.path, Length: d.length, Samples: p.samples(d), Tails: map[string][]byte{}}
+	s := &state{Dim: d.path, Length: d.length, ByName: d.by == byNames, Samples: p.samples(d), Tails: map[string][]byte{}}
 	if len(s.Samples) > mostSamples {
 		return nil, report.ReplanManyHeaders
 	}
@@ -78,7 +79,7 @@ func (p *alignment) hasVariants() bool {
 }
 
 // onlyFlow returns the dimension along which files are placed. It returns nil if there are several
-// such dimensions, or if something other than increasing or decreasing values places the files.
+// such dimensions, or if new files cannot be told to follow all others along it.
 func (p *arrangement) onlyFlow() *dim {
 	var only *dim
 	for _, w := range p.placeOrder {
@@ -91,14 +92,22 @@ func (p *arrangement) onlyFlow() *dim {
 		}
 		only = w.dims[0]
 	}
-	if only == nil || only.by != byValues || only.nature == coord.Text || only.nature == 0 || len(p.survey.hidden) > 0 || p.survey.includedSpare || p.survey.beside[only.path] {
-		return nil
-	}
-	// Unordered values have no end after which a new file could start.
-	if slices.ContainsFunc(only.order, func(c *coord.Coord) bool { return c.Direction == 2 }) {
+	if only == nil || !only.hasEnd() || len(p.survey.hidden) > 0 || p.survey.includedSpare || p.survey.beside[only.path] {
 		return nil
 	}
 	return only
+}
+
+// hasEnd reports whether files are placed along a dimension in an order that shows which new files follow all others.
+func (d *dim) hasEnd() bool {
+	switch d.by {
+	case byValues:
+		// Unordered values have no end after which a new file could start.
+		return d.nature != coord.Text && d.nature != 0 && !slices.ContainsFunc(d.order, func(c *coord.Coord) bool { return c.Direction == 2 })
+	case byNames:
+		return d.coord == "" && !d.abreast
+	}
+	return false
 }
 
 // samples returns the samples of all files, in the order of their rows: of each template the last file and its
@@ -147,6 +156,12 @@ func stateOf(old *manifest.Snapshot) (s state, err error) {
 		return s, fmt.Errorf("the state of the plan: %w", err)
 	}
 	return s, nil
+}
+
+// IsOrderedByName reports whether the names of a snapshot's files decide their order, as far as its state says.
+func IsOrderedByName(old *manifest.Snapshot) (bool, error) {
+	s, err := stateOf(old)
+	return s.ByName, err
 }
 
 // Samples returns the rows of the old files that Extend requires to plan new files, or the reason why all files have

@@ -33,7 +33,7 @@ func TestVaryingAttributes(t *testing.T) {
 			}
 			opts, m = w.archive(), w.m
 		default:
-			series(r, m)
+			series(r, m, opts)
 		}
 		if len(m.files) == 0 {
 			continue

@@ -192,7 +192,9 @@ func (p *alignment) refuseWidths(d *dim, lengths map[int64][]int32, are relation
 func (p *alignment) inOrderOfNames(d *dim) {
 	d.role, d.by = flowing, byNames
 	d.coords = nil
-	for _, group := range p.sideBySide(d) {
+	groups := p.sideBySide(d)
+	d.abreast = len(groups) > 1
+	for _, group := range groups {
 		at := int64(0)
 		var files []int32
 		for _, n := range group {

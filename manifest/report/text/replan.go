@@ -4,11 +4,11 @@ import "varve/manifest/report"
 
 // replanWords says why an append planned all files again.
 var replanWords = map[report.Replan]string{
-	report.ReplanNoState:      "an earlier version of varve wrote the manifest",
+	report.ReplanNoState:      "an earlier version of varve wrote the manifest, or a relocation changed the order of its files' names",
 	report.ReplanOption:       "an option of the build decides about all files at once (padded, new-dim, repack, keep-shards), or chunks are re-encoded with codecs that lose digits",
 	report.ReplanVariants:     "files have different values of a coordinate that should be equal",
 	report.ReplanTexts:        "texts are broadcast, and their size depends on all files",
-	report.ReplanPlacement:    "files are not placed along one dimension by increasing or decreasing numbers or times",
+	report.ReplanPlacement:    "files are not placed along one dimension by increasing or decreasing numbers or times, or by their names",
 	report.ReplanInnerDim:     "an array whose values the manifest holds grows along a dimension that is not its first",
 	report.ReplanManyHeaders:  "files differ in too many ways besides values of attributes",
 	report.ReplanNewHeader:    "a new file differs from all old files in more than values of attributes",
