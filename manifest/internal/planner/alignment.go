@@ -1,12 +1,15 @@
 package planner
 
+import "varve/manifest/internal/planner/internal/newdim"
+
 // alignment holds the dimensions, and along which of them files are concatenated.
 type alignment struct {
 	env      *env
 	survey   *survey
 	dims     map[string]*dim
 	dimOrder []string
-	made     []*dim // dimensions that options add
+	made     []*dim      // dimensions that options add
+	stepKind newdim.Kind // the kind of the values that texts give to the last of made
 }
 
 // align decides along which dimensions files are concatenated. Files that are one position along a

@@ -7,6 +7,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/internal/planner/internal/edge"
+	"varve/manifest/internal/planner/internal/newdim"
 	"varve/manifest/report"
 )
 
@@ -44,6 +45,14 @@ func (e *earlier) others(file int32) int64 {
 		return e.Samples[file].Files - 1
 	}
 	return 0
+}
+
+// stepKind returns the kind of values that a new dimension has in the earlier plan.
+func (e *earlier) stepKind() newdim.Kind {
+	if e == nil {
+		return ""
+	}
+	return e.Step
 }
 
 // array returns the array at a path in the earlier plan, or nil.

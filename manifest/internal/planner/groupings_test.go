@@ -298,6 +298,85 @@ func series(r *rand.Rand, m *maker, opts *plan.Options) (placed string) {
 	return placed
 }
 
+// steps makes an archive of files that are one position each along a dimension that an option adds.
+func steps(r *rand.Rand, m *maker, opts *plan.Options) (placed string) {
+	sometimes := func() bool { return r.IntN(4) == 0 }
+	placed = []string{"dates", "numbers", "texts", "attribute", "variable", "time"}[r.IntN(6)]
+	dim := plan.NewDim{Name: "run", Pattern: `_(\S+)$`}
+	switch placed {
+	case "attribute":
+		dim.Pattern, dim.Attribute = "", "run"
+	case "variable", "time":
+		dim.Pattern, dim.Variable = "", "at"
+	}
+	opts.NewDims = []plan.NewDim{dim}
+	owned, statics, own, scalars, auxiliary, same := sometimes(), sometimes(), sometimes(), sometimes(), sometimes(), r.IntN(2) == 0
+	inner := sometimes()
+	kinds, at := 1+r.IntN(2), 1
+	for i := range 4 + r.IntN(8) {
+		t := cube("t", "lat x", []int64{3, 5}, []int64{3, 5 - 2*int64(r.IntN(kinds))})
+		if owned {
+			t = cube("t", "run lat x", []int64{1, 3, 5}, []int64{1, 3, 5})
+		}
+		if own {
+			ownAttributes(r, i, &t)
+		}
+		if auxiliary {
+			t = t.with("coordinates", "h")
+		}
+		vars := []wanted{lat(), t}
+		value := float64(at)
+		if same {
+			value = 7
+		}
+		if statics {
+			vars = append(vars, cube("s", "lat x", []int64{3, 5}, []int64{3, 5}).with("units", "m"))
+		}
+		if scalars {
+			label := words("label", "", fmt.Sprint("run ", value))
+			label.v.Dims, label.v.Shape = nil, nil
+			vars = append(vars, scalar("z", value), label)
+		}
+		if auxiliary {
+			vars = append(vars, coords("h", "lat", int16s, value, 2, 3))
+		}
+		if inner {
+			vars = append(vars, days(0, 2), coords("v", "time", float64s, value, 2))
+		}
+		name := fmt.Sprintf("f%d", i)
+		switch hours := r.IntN(30) == 0; {
+		case placed == "dates" && hours:
+			name += fmt.Sprintf("_2001-01-%02dT06:00", at)
+		case placed == "dates":
+			name += fmt.Sprintf("_2001-01-%02d", at)
+		case placed == "numbers" && hours:
+			name += fmt.Sprintf("_%d.5", at)
+		case placed == "numbers":
+			name += fmt.Sprintf("_%d", at)
+		case placed == "texts":
+			name += fmt.Sprintf("_member%02d", at)
+		case placed == "variable":
+			vars = append(vars, scalar("at", float64(at)))
+		case placed == "time":
+			vars = append(vars, scalar("at", float64(at)).with("units", fmt.Sprintf("days since 2000-01-%02d", 1+r.IntN(20)/19)))
+		}
+		f := m.file(name, vars...)
+		attributes := []manifest.Attribute{textAttribute("title", "runs")}
+		if placed == "attribute" {
+			attributes = append(attributes, textAttribute("run", fmt.Sprint(at)))
+		}
+		f.Groups = manifest.NewFileGroups(&manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: attributes}}})
+		if r.IntN(20) > 0 {
+			at++
+		}
+		at += r.IntN(2)
+	}
+	if r.IntN(4) == 0 {
+		r.Shuffle(len(m.files), func(i, j int) { m.files[i], m.files[j] = m.files[j], m.files[i] })
+	}
+	return placed
+}
+
 // ownAttributes gives the variable of file i attributes that other files have with other values.
 func ownAttributes(r *rand.Rand, i int, w *wanted) {
 	number := func(name string, x float64) {
@@ -333,7 +412,7 @@ func TestGroupings(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := newMaker()
 		opts, placed := randomOptions(r), ""
-		switch r.IntN(8) {
+		switch r.IntN(10) {
 		case 0:
 			messy(r, m)
 		case 1:
@@ -346,6 +425,8 @@ func TestGroupings(t *testing.T) {
 			}
 			opts = w.archive()
 			m = w.m
+		case 3, 4:
+			placed = steps(r, m, opts)
 		default:
 			placed = series(r, m, opts)
 		}
@@ -389,9 +470,9 @@ func TestGroupings(t *testing.T) {
 	if first == 0 && tries >= 100 && (planned < tries/4 || extensions < tries/5) {
 		t.Errorf("only %d of %d archives are planned, with %d extensions", planned, tries, extensions)
 	}
-	for _, name := range []string{"strict", "names"} {
-		if first == 0 && tries >= 500 && widened[name] < 10 {
-			t.Errorf("%s: only %d extensions", name, widened[name])
+	for _, name := range []string{"strict", "names", "dates", "numbers", "texts", "attribute", "variable", "time"} {
+		if first == 0 && tries >= 500 && widened[name] == 0 {
+			t.Errorf("no extension of archives with %s", name)
 		}
 	}
 }

@@ -120,18 +120,22 @@ func (p *alignment) stepsOf(n *plan.NewDim, at string, among func(class int32) b
 	if err != nil {
 		return nil, nil, err
 	}
-	v, values, file, err := newdim.Elements(at, texts)
+	e, file, err := newdim.ElementsOf(at, texts, p.env.earlier.stepKind())
 	if err != nil {
 		return nil, nil, p.env.inFile(file, err)
 	}
+	if p.env.earlier != nil && e.Kind != p.env.earlier.Step {
+		return nil, nil, replanError{report.ReplanDeclarations} // the old values need another type, too
+	}
+	p.stepKind = e.Kind
 	p.noteShortYears(n, texts)
 	steps = make(map[int32]step, len(texts))
 	distinct := map[string]*manifest.Values{}
-	for f, x := range values {
+	for f, x := range e.Values {
 		if distinct[x.ID] == nil {
 			distinct[x.ID] = x
 		}
-		steps[f] = step{v, distinct[x.ID]}
+		steps[f] = step{e.Variable, distinct[x.ID]}
 	}
 	return steps, lack, nil
 }

@@ -247,7 +247,7 @@ func (p *declaration) declarePieces(a *array, out manifest.Array) error {
 	// The values that earlier plans have stored are not stored again.
 	old, stored := p.env.earlier, int64(0)
 	switch {
-	case old.array(a.path) != nil && a.where == nil:
+	case old.array(a.path) != nil && len(a.placed) == 0:
 		out.Pieces = old.array(a.path).Pieces
 		p.out.Arrays = append(p.out.Arrays, out)
 		return nil
@@ -291,10 +291,11 @@ func (p *env) pieceChunk(a *array, shape []int64) (chunk []int64, grows bool) {
 		chunk[k] = max(min(shape[k], most), 1)
 		inner *= max(shape[k], 1)
 	}
-	if len(shape) == 0 || a.where == nil || len(a.where.dims) == 0 || a.dimAt(0) != a.where.dims[0].path {
+	if len(shape) == 0 || len(a.placed) == 0 || a.dimAt(0) != a.placed[0].path {
 		return chunk, false
 	}
-	if was := p.opts.ChunkLengths[a.path]; was > 0 && was <= most {
+	// Earlier versions gave new dimensions chunks that are as short as the array was.
+	if was := p.opts.ChunkLengths[a.path]; was >= min(leastChunk, most) && was <= most {
 		chunk[0] = was
 		return chunk, true
 	}

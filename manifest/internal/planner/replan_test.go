@@ -28,6 +28,23 @@ func TestReplans(t *testing.T) {
 		{"", 2, plan.Options{Strict: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
 		{report.ReplanOption, 2, plan.Options{Padded: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
 		{report.ReplanOption, 2, plan.Options{KeepShards: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
+		{"", 2, plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(m *maker) { runs(m, "r9", "r10", "r11") }},
+		{report.ReplanNewPosition, 2, plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(m *maker) { runs(m, "r9", "r11", "r10") }},
+		{report.ReplanNewPosition, 2, plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(m *maker) { runs(m, "r9", "r11", "s11") }},
+		// The values become floats.
+		{report.ReplanDeclarations, 2, plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `r(.*)$`}}}, func(m *maker) { runs(m, "r9", "r10", "r10.5") }},
+		{report.ReplanOption, 2, plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d+)$`}, {Name: "size", Attribute: "size"}}}, func(m *maker) {
+			runs(m, "r9", "r10", "r11")
+			for _, f := range m.files {
+				f.Groups = manifest.NewFileGroups(&manifest.GroupAttributes{Groups: []manifest.Group{{Path: "/", Attributes: []manifest.Attribute{textAttribute("size", "1")}}}})
+			}
+		}},
+		// No array has the new dimension.
+		{report.ReplanPlacement, 2, plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(m *maker) {
+			for _, name := range []string{"r9", "r10", "r11"} {
+				m.file(name, scalar("z", 1))
+			}
+		}},
 		{report.ReplanVariants, 3, plan.Options{Tolerance: 1}, func(m *maker) {
 			for i := range 4 {
 				lat := coords("lat", "lat", float32s, -10, 0, 10+float64(i%2)/2).with("units", "degrees_north")
@@ -103,6 +120,13 @@ func TestReplans(t *testing.T) {
 				t.Errorf("no case has the reason %s", why)
 			}
 		}
+	}
+}
+
+// runs makes files without a dimension of runs.
+func runs(m *maker, names ...string) {
+	for _, name := range names {
+		m.file(name, lat(), cube("t", "lat x", []int64{3, 2}, []int64{3, 2}))
 	}
 }
 

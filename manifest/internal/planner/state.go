@@ -7,6 +7,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/coord"
+	"varve/manifest/internal/planner/internal/newdim"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
@@ -16,7 +17,8 @@ import (
 type state struct {
 	Dim     string // the dimension along which files are concatenated
 	Length  int64
-	ByName  bool `json:",omitempty"` // the names of files decide their order
+	ByName  bool        `json:",omitempty"` // the names of files decide their order
+	Step    newdim.Kind `json:",omitempty"` // the kind of the values that texts give to files along a new dimension
 	Samples []sample
 	// Tails holds the elements of short last pieces, which the next append joins to its own.
 	Tails map[string][]byte `json:",omitempty"`
@@ -42,7 +44,7 @@ const (
 func (p *declaration) keepState() (*state, report.Replan) {
 	d, o := p.arrangement.onlyFlow(), p.env.opts
 	switch {
-	case o.Padded || o.KeepShards || len(o.NewDims)+len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0:
+	case o.Padded || o.KeepShards || len(o.NewDims) > 1 || slices.ContainsFunc(o.NewDims, isList) || len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0:
 		return nil, report.ReplanOption
 	case d == nil:
 		return nil, report.ReplanPlacement
@@ -51,7 +53,7 @@ func (p *declaration) keepState() (*state, report.Replan) {
 	case p.alignment.hasVariants():
 		return nil, report.ReplanVariants
 	}
-	s := &state{Dim: d.path, Length: d.length, ByName: d.by == byNames, Samples: p.samples(d), Tails: map[string][]byte{}}
+	s := &state{Dim: d.path, Length: d.length, ByName: d.by == byNames, Step: p.alignment.stepKind, Samples: p.samples(d), Tails: map[string][]byte{}}
 	if len(s.Samples) > mostSamples {
 		return nil, report.ReplanManyHeaders
 	}
@@ -64,6 +66,9 @@ func (p *declaration) keepState() (*state, report.Replan) {
 	}
 	return s, ""
 }
+
+// isList reports whether an option has a value for each file, which is then no option for other files.
+func isList(n plan.NewDim) bool { return n.Values != nil }
 
 // isRepeatedText reports whether an array broadcasts texts, whose size depends on all files.
 func isRepeatedText(a *array) bool {
@@ -92,7 +97,11 @@ func (p *arrangement) onlyFlow() *dim {
 		}
 		only = w.dims[0]
 	}
-	if only == nil || !only.hasEnd() || len(p.survey.hidden) > 0 || p.survey.includedSpare || p.survey.beside[only.path] {
+	if only == nil || !only.hasEnd() || len(p.survey.hidden) > 0 || p.survey.includedSpare || len(p.survey.beside) > 0 {
+		return nil
+	}
+	// No array may have a new dimension, if all of them are equal in all files.
+	if slices.ContainsFunc(p.alignment.made, func(d *dim) bool { return d != only }) {
 		return nil
 	}
 	return only
@@ -106,6 +115,8 @@ func (d *dim) hasEnd() bool {
 		return d.nature != coord.Text && d.nature != 0 && !slices.ContainsFunc(d.order, func(c *coord.Coord) bool { return c.Direction == 2 })
 	case byNames:
 		return d.coord == "" && !d.abreast
+	case byOption:
+		return true // each value is one position, in increasing order
 	}
 	return false
 }

@@ -130,8 +130,8 @@ func (p *declaration) templates() (list []*template) {
 	known, keys := map[templateKey]*template{}, &templateKeys{}
 	rank := p.arrangement.rank
 	for n, c := range p.survey.classes {
-		if len(c.files) == 0 {
-			continue
+		if len(c.files) == 0 || p.survey.classOf[c.files[0]] != int32(n) {
+			continue // the class of a coordinate that an option makes
 		}
 		key := keys.of(c.header)
 		t := known[key]

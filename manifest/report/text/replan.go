@@ -5,7 +5,7 @@ import "varve/manifest/report"
 // replanWords says why an append planned all files again.
 var replanWords = map[report.Replan]string{
 	report.ReplanNoState:      "an earlier version of varve wrote the manifest, or a relocation changed the order of its files' names",
-	report.ReplanOption:       "an option of the build decides about all files at once (padded, new-dim, repack, keep-shards), or chunks are re-encoded with codecs that lose digits",
+	report.ReplanOption:       "an option of the build decides about all files at once (padded, repack, keep-shards, or new-dim with a list of values or for several dimensions), or chunks are re-encoded with codecs that lose digits",
 	report.ReplanVariants:     "files have different values of a coordinate that should be equal",
 	report.ReplanTexts:        "texts are broadcast, and their size depends on all files",
 	report.ReplanPlacement:    "files are not placed along one dimension by increasing or decreasing numbers or times, or by their names",

@@ -60,34 +60,71 @@ func OfAttribute(g *manifest.GroupAttributes, name string) (s Text, ok bool) {
 	return OfText(x.Say(0)), true
 }
 
-// Elements returns the variable of a new dimension, and each file's value for it. The type is the first of these
-// that can represent all values: times, whole numbers, floats, texts. An error is about the returned
-// file.
-func Elements(at string, steps map[int32]Text) (v *manifest.Variable, values map[int32]*manifest.Values, file int32, err error) {
-	v = &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
-	element := Text.whole
-	unit, ok, file, err := unitOf(steps)
-	switch {
-	case err != nil:
-		return nil, nil, file, err
-	case ok:
-		v.Attributes, element = unit.attributes(), unit.element
-	case fits(steps, Text.whole):
-	case fits(steps, Text.number):
-		v.Type.Kind, element = codec.Float, Text.number
-	default:
-		v.Type, element = codec.Type{Kind: codec.String}, Text.text
+// Kind is the type of the values of a new dimension: a unit of times, or one of the others.
+type Kind string
+
+// The kinds besides the units of times.
+const (
+	Wholes  Kind = "integers"
+	Numbers Kind = "floats"
+	Texts   Kind = "texts"
+)
+
+// kinds lists all kinds in the order in which Elements tries them.
+func kinds() (list []Kind) {
+	for _, u := range stepUnits {
+		list = append(list, Kind(u.name))
 	}
-	values = map[int32]*manifest.Values{}
+	return append(list, Wholes, Numbers, Texts)
+}
+
+// Elements is the coordinate of a new dimension.
+type Elements struct {
+	Kind     Kind
+	Variable *manifest.Variable
+	Values   map[int32]*manifest.Values // by file
+}
+
+// ElementsOf returns the values that texts give to files. Their kind is the first that can represent all of them, but
+// none before least: the kind that an earlier plan needed for other files, or "". An error is about the returned file.
+func ElementsOf(at string, steps map[int32]Text, least Kind) (e *Elements, file int32, err error) {
+	unit, areTimes, file, err := unitOf(steps)
+	if err != nil {
+		return nil, file, err
+	}
+	e = &Elements{Kind: Texts, Values: map[int32]*manifest.Values{}}
+	switch {
+	case areTimes:
+		e.Kind = Kind(unit.name)
+	case fits(steps, Text.whole):
+		e.Kind = Wholes
+	case fits(steps, Text.number):
+		e.Kind = Numbers
+	}
+	list := kinds()
+	k := max(slices.Index(list, e.Kind), slices.Index(list, least))
+	e.Kind = list[k]
+	e.Variable = &manifest.Variable{Path: at, Dims: []string{at}, Shape: []int64{1}, Type: codec.Type{Kind: codec.Int, Size: 8}}
+	var element func(Text) (*manifest.Values, error)
+	switch e.Kind {
+	case Wholes:
+		element = Text.whole
+	case Numbers:
+		e.Variable.Type.Kind, element = codec.Float, Text.number
+	case Texts:
+		e.Variable.Type, element = codec.Type{Kind: codec.String}, Text.text
+	default:
+		e.Variable.Attributes, element = stepUnits[k].attributes(), stepUnits[k].element
+	}
 	for f, s := range steps {
 		x, err := element(s)
 		if err != nil {
-			return nil, nil, f, err
+			return nil, f, err
 		}
 		x.SetID()
-		values[f] = x
+		e.Values[f] = x
 	}
-	return v, values, 0, nil
+	return e, 0, nil
 }
 
 // fits reports whether all values can be represented as elements of a kind.

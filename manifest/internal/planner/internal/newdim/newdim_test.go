@@ -14,26 +14,33 @@ import (
 func TestElements(t *testing.T) {
 	for _, c := range []struct {
 		texts []string
+		least Kind
 		kind  codec.Kind
 		units string
 		want  []uint64 // nil for texts
 	}{
-		{[]string{"3", "-1"}, codec.Int, "", []uint64{3, math.MaxUint64}},
-		{[]string{"3", "0.5"}, codec.Float, "", []uint64{math.Float64bits(3), math.Float64bits(0.5)}},
-		{[]string{"3", "18446744073709551616"}, codec.String, "", nil}, // a float64 would round it
-		{[]string{"a", "3"}, codec.String, "", nil},
-		{[]string{"1970-01-02", "1970-01-03"}, codec.Int, "days since 1970-01-01", []uint64{1, 2}},
-		{[]string{"1970-01-02", "1970-01-01T00:01"}, codec.Int, "seconds since 1970-01-01", []uint64{86400, 60}},
+		{[]string{"3", "-1"}, "", codec.Int, "", []uint64{3, math.MaxUint64}},
+		{[]string{"3", "0.5"}, "", codec.Float, "", []uint64{math.Float64bits(3), math.Float64bits(0.5)}},
+		{[]string{"3", "18446744073709551616"}, "", codec.String, "", nil}, // a float64 would round it
+		{[]string{"a", "3"}, "", codec.String, "", nil},
+		{[]string{"1970-01-02", "1970-01-03"}, "", codec.Int, "days since 1970-01-01", []uint64{1, 2}},
+		{[]string{"1970-01-02", "1970-01-01T00:01"}, "", codec.Int, "seconds since 1970-01-01", []uint64{86400, 60}},
+		// The kind of earlier files counts if it represents these values, too.
+		{[]string{"1970-01-02"}, "seconds", codec.Int, "seconds since 1970-01-01", []uint64{86400}},
+		{[]string{"1970-01-01T00:01"}, "days", codec.Int, "seconds since 1970-01-01", []uint64{60}},
+		{[]string{"3"}, Numbers, codec.Float, "", []uint64{math.Float64bits(3)}},
+		{[]string{"3"}, Texts, codec.String, "", nil},
 	} {
 		steps := map[int32]Text{}
 		for i, text := range c.texts {
 			steps[int32(i)] = OfText(text)
 		}
-		v, values, _, err := Elements("/n", steps)
-		if err != nil || v.Type.Kind != c.kind {
-			t.Errorf("%q: %v, %v", c.texts, v, err)
+		e, _, err := ElementsOf("/n", steps, c.least)
+		if err != nil || e.Variable.Type.Kind != c.kind {
+			t.Errorf("%q: %+v, %v", c.texts, e, err)
 			continue
 		}
+		v, values := e.Variable, e.Values
 		if a := manifest.Lookup(v.Attributes, "units"); (a == nil) != (c.units == "") || a != nil && a.Texts[0] != c.units {
 			t.Errorf("%q: the units are %v, want %q", c.texts, a, c.units)
 		}
@@ -67,9 +74,9 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s does not match %s", c.name, c.pattern)
 			continue
 		}
-		_, values, _, err := Elements("/time", map[int32]Text{0: s})
-		if (err != nil) != (c.want == -1) || err == nil && int64(binary.LittleEndian.Uint64(values[0].Data)) != c.want {
-			t.Errorf("%s: %v, %v, want %d", c.name, values, err, c.want)
+		e, _, err := ElementsOf("/time", map[int32]Text{0: s}, "")
+		if (err != nil) != (c.want == -1) || err == nil && int64(binary.LittleEndian.Uint64(e.Values[0].Data)) != c.want {
+			t.Errorf("%s: %+v, %v, want %d", c.name, e, err, c.want)
 		}
 		if _, _, short := s.ShortYear(); short != c.short {
 			t.Errorf("%s: a short year: %v, want %v", c.name, short, c.short)
