@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/edge"
 	"varve/manifest/plan"
@@ -109,7 +110,19 @@ func (e *earlier) isContinued(now, was manifest.Array) bool {
 			return false
 		}
 	}
-	a.Shape, a.ChunkGrid, a.Keys = b.Shape, b.ChunkGrid, b.Keys // the default key encoding has two forms
+	if !slices.EqualFunc(a.Codecs, b.Codecs, isSameCodec) {
+		return false
+	}
+	// The default key encoding and codecs have several forms.
+	a.Shape, a.ChunkGrid, a.Keys, a.Codecs = b.Shape, b.ChunkGrid, b.Keys, b.Codecs
+	return reflect.DeepEqual(a, b)
+}
+
+// isSameCodec reports whether codecs are equal. A codec without a configuration has an empty one when it was stored.
+func isSameCodec(a, b codec.Spec) bool {
+	if a.Config == nil && b.Config != nil {
+		a.Config = []byte("{}")
+	}
 	return reflect.DeepEqual(a, b)
 }
 

@@ -217,7 +217,18 @@ func askedNew(files []*manifest.File, opts *plan.Options) (*Plan, []Request, err
 
 // snapshotOf returns a snapshot of the first n files.
 func snapshotOf(p *Plan, n int) *manifest.Snapshot {
-	return &manifest.Snapshot{State: p.State, Arrays: p.Arrays, Groups: p.Groups, Tables: []manifest.Table{{Kind: manifest.Sources, Rows: int64(n)}}}
+	made := &manifest.Snapshot{Varve: manifest.Version, State: p.State, Arrays: p.Arrays, Groups: p.Groups}
+	// An append has the snapshot as it was stored.
+	data, err := made.Encode()
+	if err != nil {
+		panic(err)
+	}
+	stored, err := manifest.DecodeSnapshot(data)
+	if err != nil {
+		panic(err)
+	}
+	stored.Tables = []manifest.Table{{Kind: manifest.Sources, Rows: int64(n)}}
+	return stored
 }
 
 // extended returns the snapshot with an extension by more files.
