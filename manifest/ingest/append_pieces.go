@@ -48,16 +48,22 @@ func (a *appending) foldArray(ctx context.Context, array *manifest.Array, fresh 
 	pieces := array.Pieces[first : first+len(sizes)]
 	one := manifest.Piece{Origin: pieces[0].Origin, Shape: slices.Clone(pieces[0].Shape)}
 	one.Shape[0] = 0
-	values := &manifest.Values{}
+	values, varies, bytes := &manifest.Values{}, array.Schema.DataType.Type().Varies(), 0
 	for i := range pieces {
 		v, err := a.valuesOf(ctx, &pieces[i], fresh)
 		if err != nil {
 			return err
 		}
-		if v.Texts != nil || int64(len(v.Data)) != sizes[i] {
+		if varies && int64(len(v.Texts))*textBytes != sizes[i] || !varies && (v.Texts != nil || int64(len(v.Data)) != sizes[i]) {
 			return fmt.Errorf("values %s: %d bytes and %d texts, not %d bytes: %w", v.ID, len(v.Data), len(v.Texts), sizes[i], codec.ErrCorrupt)
 		}
-		values.Data = append(values.Data, v.Data...)
+		for _, text := range v.Texts {
+			bytes += len(text)
+		}
+		if bytes > foldBytes {
+			return nil // the texts are longer than was expected
+		}
+		values.Data, values.Texts = append(values.Data, v.Data...), append(values.Texts, v.Texts...)
 		one.Shape[0] += pieces[i].Shape[0]
 	}
 	values.SetID()
@@ -66,16 +72,22 @@ func (a *appending) foldArray(ctx context.Context, array *manifest.Array, fresh 
 	return nil
 }
 
+// textBytes is the expected size of a text, whose size is only known when it is read.
+const textBytes = 16
+
 // foldable returns the sizes in bytes of adjacent pieces along the first axis, and the index of the
 // first one. It excludes the last piece, because the next append may extend it.
 func foldable(a *manifest.Array) (first int, sizes []int64) {
 	t := a.Schema.DataType.Type()
-	if t.Varies() {
-		return 0, nil
-	}
 	for i := range max(len(a.Pieces)-1, 0) {
 		p := &a.Pieces[i]
 		n := int64(codec.Form{Type: t, Shape: p.Shape}.Bytes())
+		if t.Varies() {
+			n = textBytes
+			for _, length := range p.Shape {
+				n *= length
+			}
+		}
 		if i == 0 || n < 0 || !follows(&a.Pieces[i-1], p) {
 			first, sizes = i, nil
 		}

@@ -55,6 +55,14 @@ func (e *earlier) stepKind() newdim.Kind {
 	return e.Step
 }
 
+// lastText returns the greatest text that places a file in the earlier plan.
+func (e *earlier) lastText() string {
+	if e == nil {
+		return ""
+	}
+	return string(e.LastText)
+}
+
 // array returns the array at a path in the earlier plan, or nil.
 func (e *earlier) array(path string) *manifest.Array {
 	if e == nil {
@@ -98,7 +106,7 @@ func (p *alignment) placeBehind() error {
 			return replanError{report.ReplanNewPosition} // an earlier version moved files, and their names sort differently now
 		case old:
 			c.Start, last = start, start
-		case c.Start < end:
+		case c.Start < end, d.nature == coord.Text && d.by == byValues && slices.Min(c.Texts()) <= e.lastText():
 			return replanError{report.ReplanNewPosition}
 		default:
 			c.Start += e.Length - end

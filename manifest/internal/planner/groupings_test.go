@@ -229,7 +229,7 @@ func randomOptions(r *rand.Rand) *plan.Options {
 // series makes an archive that grows along time, with a few kinds of files: other lengths, codecs, packing, chunks,
 // variables, attributes, and forms of the same values. It returns what places the files: most often times.
 func series(r *rand.Rand, m *maker, opts *plan.Options) (placed string) {
-	placed = []string{"times", "times", "times", "names"}[r.IntN(4)]
+	placed = []string{"times", "times", "times", "names", "stations"}[r.IntN(5)]
 	if placed != "times" {
 		opts.Concat = []string{"time"}
 	}
@@ -283,8 +283,11 @@ func series(r *rand.Rand, m *maker, opts *plan.Options) (placed string) {
 		if r.IntN(30) == 0 {
 			vars = append(vars, cube("rare", "time", []int64{int64(n)}, []int64{int64(n)}))
 		}
-		if placed == "names" {
+		switch placed {
+		case "names":
 			vars = vars[1:]
+		case "stations":
+			vars[0] = stations(r, at, n)
 		}
 		m.file(fmt.Sprintf("f%d", i), vars...)
 		if r.IntN(30) > 0 {
@@ -296,6 +299,26 @@ func series(r *rand.Rand, m *maker, opts *plan.Options) (placed string) {
 		r.Shuffle(len(m.files), func(i, j int) { m.files[i], m.files[j] = m.files[j], m.files[i] })
 	}
 	return placed
+}
+
+// stations makes a coordinate time of names of stations, in any order. Sometimes a name is repeated.
+func stations(r *rand.Rand, at, n int) wanted {
+	var list []string
+	for k := range n {
+		list = append(list, fmt.Sprintf("station %03d", at+k))
+	}
+	r.Shuffle(n, func(i, j int) { list[i], list[j] = list[j], list[i] })
+	if r.IntN(30) == 0 {
+		list[0] = fmt.Sprintf("station %03d", r.IntN(at+1))
+	}
+	w := words("time", "time", list...)
+	if r.IntN(2) == 0 {
+		return w
+	}
+	w = coords("time", "time", int16s, make([]float64, n)...)
+	w.v.Type = codec.Type{Kind: codec.FixedBytes, Size: 12}
+	w.values.Data = []byte(strings.Join(list, "\x00") + "\x00")
+	return w
 }
 
 // steps makes an archive of files that are one position each along a dimension that an option adds.
@@ -470,7 +493,7 @@ func TestGroupings(t *testing.T) {
 	if first == 0 && tries >= 100 && (planned < tries/4 || extensions < tries/5) {
 		t.Errorf("only %d of %d archives are planned, with %d extensions", planned, tries, extensions)
 	}
-	for _, name := range []string{"strict", "names", "dates", "numbers", "texts", "attribute", "variable", "time"} {
+	for _, name := range []string{"strict", "names", "stations", "dates", "numbers", "texts", "attribute", "variable", "time"} {
 		if first == 0 && tries >= 500 && widened[name] == 0 {
 			t.Errorf("no extension of archives with %s", name)
 		}

@@ -45,6 +45,11 @@ func TestReplans(t *testing.T) {
 				m.file(name, scalar("z", 1))
 			}
 		}},
+		{"", 2, plan.Options{}, func(m *maker) { stationFiles(m, "b a", "d c", "f e") }},
+		{report.ReplanNewPosition, 2, plan.Options{}, func(m *maker) { stationFiles(m, "b a", "f e", "d c") }},
+		// Only the old file before the last one has a greater text.
+		{report.ReplanNewPosition, 3, plan.Options{}, func(m *maker) { stationFiles(m, "a g", "b i", "c d", "f h") }},
+		{report.ReplanPlacement, 2, plan.Options{Concat: []string{"station"}, Overlap: plan.OverlapFirst}, func(m *maker) { stationFiles(m, "a b", "b c", "d e") }},
 		{report.ReplanVariants, 3, plan.Options{Tolerance: 1}, func(m *maker) {
 			for i := range 4 {
 				lat := coords("lat", "lat", float32s, -10, 0, 10+float64(i%2)/2).with("units", "degrees_north")
@@ -127,6 +132,13 @@ func TestReplans(t *testing.T) {
 func runs(m *maker, names ...string) {
 	for _, name := range names {
 		m.file(name, lat(), cube("t", "lat x", []int64{3, 2}, []int64{3, 2}))
+	}
+}
+
+// stationFiles makes files of two stations each.
+func stationFiles(m *maker, stations ...string) {
+	for i, names := range stations {
+		m.file(fmt.Sprint(i), words("station", "station", strings.Fields(names)...), lat(), cube("t", "station lat", []int64{2, 3}, []int64{2, 3}))
 	}
 }
 

@@ -15,11 +15,14 @@ import (
 // state is what an append has to know about the files of earlier plans. It holds a few lines for each template of
 // headers, and nothing for each file, so that an append costs the same for ten files and for a million.
 type state struct {
-	Dim     string // the dimension along which files are concatenated
-	Length  int64
-	ByName  bool        `json:",omitempty"` // the names of files decide their order
-	Step    newdim.Kind `json:",omitempty"` // the kind of the values that texts give to files along a new dimension
-	Samples []sample
+	Dim    string // the dimension along which files are concatenated
+	Length int64
+	ByName bool        `json:",omitempty"` // the names of files decide their order
+	Step   newdim.Kind `json:",omitempty"` // the kind of the values that texts give to files along a new dimension
+	// LastText is the greatest text of all files if texts place them. A file of greater texts follows all files, and has
+	// no text that another file has.
+	LastText []byte `json:",omitempty"`
+	Samples  []sample
 	// Tails holds the elements of short last pieces, which the next append joins to its own.
 	Tails map[string][]byte `json:",omitempty"`
 }
@@ -54,6 +57,13 @@ func (p *declaration) keepState() (*state, report.Replan) {
 		return nil, report.ReplanVariants
 	}
 	s := &state{Dim: d.path, Length: d.length, ByName: d.by == byNames, Step: p.alignment.stepKind, Samples: p.samples(d), Tails: map[string][]byte{}}
+	if d.nature == coord.Text && d.by == byValues {
+		last := p.env.earlier.lastText()
+		for _, c := range d.order {
+			last = max(last, slices.Max(c.Texts()))
+		}
+		s.LastText = []byte(last)
+	}
 	if len(s.Samples) > mostSamples {
 		return nil, report.ReplanManyHeaders
 	}
@@ -111,8 +121,12 @@ func (p *arrangement) onlyFlow() *dim {
 func (d *dim) hasEnd() bool {
 	switch d.by {
 	case byValues:
+		// Files of texts stay in one piece each if no text is repeated.
+		if d.nature == coord.Text {
+			return !d.large && d.labels(d.order)
+		}
 		// Unordered values have no end after which a new file could start.
-		return d.nature != coord.Text && d.nature != 0 && !slices.ContainsFunc(d.order, func(c *coord.Coord) bool { return c.Direction == 2 })
+		return d.nature != 0 && !slices.ContainsFunc(d.order, func(c *coord.Coord) bool { return c.Direction == 2 })
 	case byNames:
 		return d.coord == "" && !d.abreast
 	case byOption:
