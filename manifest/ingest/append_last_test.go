@@ -34,8 +34,8 @@ func writeLast(t *testing.T, dir string, n int, position func(i int, f *classic.
 	return names
 }
 
-// TestAppendLast: appending the last file of an archive gives the manifest of one build. Such an append loads as many old
-// files for 80 files as for 8, and reads only the new one.
+// TestAppendLast: appending the last file of an archive, or the last layer of a mosaic, gives the manifest of one build. Such an append loads as many old
+// files for 80 files as for 8, and reads only the new ones.
 func TestAppendLast(t *testing.T) {
 	configured(t)
 	none := func(int, *classic.File) {}
@@ -46,6 +46,11 @@ func TestAppendLast(t *testing.T) {
 		plan     plan.Options
 		position func(i int, f *classic.File)
 	}{
+		"tiles": {plan.Options{}, func(i int, f *classic.File) {
+			x := int16(3 * (i % 2))
+			f.Vars = append(f.Vars, classic.Var{Name: "at", Dims: []string{"at"}, Data: []int32{int32(i / 2 * 2), int32(i/2*2 + 1)}},
+				classic.Var{Name: "x", Dims: []string{"x"}, Data: []int16{x, x + 1, x + 2}})
+		}},
 		"values":  {plan.Options{}, coordinate},
 		"names":   {plan.Options{Concat: []string{"at"}}, none},
 		"pattern": {plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `run(\d+)`}}}, none},
@@ -58,6 +63,10 @@ func TestAppendLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var samples, requests []int64
+			last := 1
+			if name == "tiles" {
+				last = 2 // a layer
+			}
 			for _, n := range []int{8, 80} {
 				dir := t.TempDir()
 				files := writeLast(t, dir, n, c.position)
@@ -67,7 +76,7 @@ func TestAppendLast(t *testing.T) {
 					t.Fatal(err)
 				}
 				out := filepath.Join(dir, "out")
-				built, err := Build(t.Context(), out, options(files[:n-1]...))
+				built, err := Build(t.Context(), out, options(files[:n-last]...))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -75,7 +84,7 @@ func TestAppendLast(t *testing.T) {
 				if err != nil || why != "" {
 					t.Fatal(why, err)
 				}
-				made, err := Append(t.Context(), out, optionsFor(files[n-1]))
+				made, err := Append(t.Context(), out, optionsFor(files[n-last:]...))
 				if err != nil {
 					t.Fatal(err)
 				}

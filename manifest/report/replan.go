@@ -9,7 +9,7 @@ const (
 	ReplanOption       Replan = "option"       // an option of the build decides about all files at once
 	ReplanVariants     Replan = "variants"     // files have several coordinates along a dimension that should be equal
 	ReplanTexts        Replan = "texts"        // the size of broadcast texts depends on all files
-	ReplanPlacement    Replan = "placement"    // files are not placed along one dimension in an order that has an end
+	ReplanPlacement    Replan = "placement"    // files are not placed in an order that has an end
 	ReplanInnerDim     Replan = "inner-dim"    // an array in the manifest grows along a dimension that is not its first
 	ReplanManyHeaders  Replan = "many-headers" // too many files differ in more than values of attributes
 	ReplanNewHeader    Replan = "new-header"   // a new file differs from all old files in more than values of attributes

@@ -83,6 +83,9 @@ func (p *arrangement) settleTwins(a *array) (questions []question) {
 		return []question{func() ([]want, error) { return c.refuseOddParts(w.whole) }}
 	}
 	for i, files := range w.twins {
+		if !slices.ContainsFunc(files, func(f int32) bool { return !p.env.earlier.has(f) }) {
+			continue // an earlier plan compared them
+		}
 		questions = append(questions, func() ([]want, error) {
 			if i > 0 && len(p.env.report.Refused()) > 0 {
 				return nil, nil // one group of files is enough to refuse the array

@@ -116,6 +116,26 @@ func (p *alignment) placeBehind() error {
 	return nil
 }
 
+// continuesEarlier reports whether files are placed along the same dimensions as in the earlier plan. In a mosaic, the
+// samples have all cells, so they have to be where they were.
+func (p *arrangement) continuesEarlier() bool {
+	e, f := p.env.earlier, p.growth()
+	if f == nil || f.along.path != e.Dim || len(f.across) != len(e.Across) {
+		return false
+	}
+	for i, d := range f.across {
+		if d.path != e.Across[i] {
+			return false
+		}
+	}
+	for file, s := range e.Samples {
+		if !slices.Equal(f.startsAcross(int32(file)), s.Across) {
+			return false
+		}
+	}
+	return true
+}
+
 // oldFiles returns the number of old files that have an array.
 func (p *survey) oldFiles(a *array) (n int64) {
 	for _, m := range a.members {

@@ -145,8 +145,8 @@ func (e *earlier) extension(made *Plan, old *manifest.Snapshot) (*Extension, err
 		}
 	}
 	for _, w := range made.Placements {
-		if len(w.Dims) == 0 {
-			continue
+		if !e.grows(w.Dims) {
+			continue // the old files cover it
 		}
 		w.Tiles = slices.DeleteFunc(w.Tiles, func(t manifest.Tile) bool { return e.has(int32(t.File)) })
 		for i := range w.Tiles {

@@ -301,6 +301,60 @@ func series(r *rand.Rand, m *maker, opts *plan.Options) (placed string) {
 	return placed
 }
 
+// tiles makes a mosaic that grows along time by layers of all tiles. Sometimes the last tiles are smaller, a tile is missing,
+// or a variable does not have all dimensions.
+func tiles(r *rand.Rand, m *maker) (placed string) {
+	sometimes := func() bool { return r.IntN(4) == 0 }
+	steps, rows, columns := 1+r.IntN(3), 1+r.IntN(3), 2+r.IntN(2)
+	ragged, own, statics, early, edges, named := sometimes(), sometimes(), sometimes(), sometimes(), sometimes(), []string{"y", "lat"}[r.IntN(2)]
+	falling, missing, chunks := sometimes(), r.IntN(8) == 0, 1+r.Int64N(3)
+	for layer := range 3 + r.IntN(4) {
+		from := len(m.files)
+		for row := range rows {
+			for column := range columns {
+				if missing && r.IntN(20) == 0 {
+					continue
+				}
+				n, width := 3, 2
+				if ragged && row == rows-1 {
+					n = 2
+				}
+				y := lines(float64(3*row), float64(n), 1)
+				if falling {
+					y = lines(float64(-3*row), float64(n), -1)
+				}
+				x := coords("x", "x", int16s, lines(float64(2*column), float64(width), 1)...)
+				shape := []int64{int64(steps), int64(n), int64(width)}
+				chunk := []int64{int64(steps), min(chunks, int64(n)), int64(width)}
+				if edges && r.IntN(6) == 0 {
+					chunk[1] = 1
+				}
+				t := cube("t", "time "+named+" x", shape, chunk)
+				if own {
+					ownAttributes(r, len(m.files), &t)
+				}
+				vars := []wanted{days(layer*steps, steps), coords(named, named, float32s, y...), x, t}
+				if statics {
+					vars = append(vars, cube("s", named+" x", shape[1:], shape[1:]), cube("h", named, shape[1:2], shape[1:2]), cube("mask", "z", []int64{9}, []int64{9}))
+				}
+				if early {
+					vars = append(vars, cube("u", "time", shape[:1], shape[:1]), coords("b", "time", int16s, lines(float64(layer), float64(steps), 1)...))
+				}
+				m.file(fmt.Sprintf("f%d_%d_%d", layer, row, column), vars...)
+			}
+		}
+		tile := m.files[from:]
+		r.Shuffle(len(tile), func(i, j int) { tile[i], tile[j] = tile[j], tile[i] })
+	}
+	return "tiles"
+}
+
+// layerOf returns the layer of a file of tiles.
+func layerOf(f *manifest.File) string {
+	layer, _, _ := strings.Cut(f.URL, "_")
+	return layer
+}
+
 // stations makes a coordinate time of names of stations, in any order. Sometimes a name is repeated.
 func stations(r *rand.Rand, at, n int) wanted {
 	var list []string
@@ -435,7 +489,7 @@ func TestGroupings(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := newMaker()
 		opts, placed := randomOptions(r), ""
-		switch r.IntN(10) {
+		switch r.IntN(12) {
 		case 0:
 			messy(r, m)
 		case 1:
@@ -450,6 +504,8 @@ func TestGroupings(t *testing.T) {
 			m = w.m
 		case 3, 4:
 			placed = steps(r, m, opts)
+		case 5:
+			placed = tiles(r, m)
 		default:
 			placed = series(r, m, opts)
 		}
@@ -459,7 +515,11 @@ func TestGroupings(t *testing.T) {
 			continue
 		}
 		var ends []int
+		whole := placed == "tiles" && r.IntN(2) == 0 // append whole layers
 		for n := 1 + r.IntN(len(m.files)); ; n += 1 + r.IntN(3) {
+			for whole && n < len(m.files) && layerOf(m.files[n]) == layerOf(m.files[n-1]) {
+				n++
+			}
 			if n >= len(m.files) {
 				ends = append(ends, len(m.files))
 				break
@@ -468,7 +528,7 @@ func TestGroupings(t *testing.T) {
 		}
 		url := m.files[len(m.files)-1].URL
 		differs := func(f *manifest.File, variable string) bool { return odd && f.URL == url }
-		whole, _, wholeErr := grow(m.files, []int{len(m.files)}, opts, differs)
+		atOnce, _, wholeErr := grow(m.files, []int{len(m.files)}, opts, differs)
 		parts, n, partsErr := grow(m.files, ends, opts, differs)
 		extensions += n
 		widened[placed] += n
@@ -482,18 +542,18 @@ func TestGroupings(t *testing.T) {
 			continue
 		}
 		planned++
-		if got, want := parts.text(t, m.files), whole.text(t, m.files); got != want {
+		if got, want := parts.text(t, m.files), atOnce.text(t, m.files); got != want {
 			t.Fatalf("seed %d, %+v, appended at %v: %s", seed, *opts, ends, firstDifference(got, want))
 		}
-		if parts.findings != "" && parts.findings != whole.findings {
-			t.Fatalf("seed %d, %+v, appended at %v: %s", seed, *opts, ends, firstDifference(parts.findings, whole.findings))
+		if parts.findings != "" && parts.findings != atOnce.findings {
+			t.Fatalf("seed %d, %+v, appended at %v: %s", seed, *opts, ends, firstDifference(parts.findings, atOnce.findings))
 		}
 	}
 	t.Logf("%d of %d archives are planned, with %d extensions, of which %v", planned, tries, extensions, widened)
 	if first == 0 && tries >= 100 && (planned < tries/4 || extensions < tries/5) {
 		t.Errorf("only %d of %d archives are planned, with %d extensions", planned, tries, extensions)
 	}
-	for _, name := range []string{"strict", "names", "stations", "dates", "numbers", "texts", "attribute", "variable", "time"} {
+	for _, name := range []string{"strict", "names", "stations", "dates", "numbers", "texts", "attribute", "variable", "time", "tiles"} {
 		if first == 0 && tries >= 500 && widened[name] == 0 {
 			t.Errorf("no extension of archives with %s", name)
 		}

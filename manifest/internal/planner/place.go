@@ -299,15 +299,21 @@ func (w *placing) stretches(a, b *manifest.Tile) (stretches []report.Stretch) {
 // dimensions of a placing. The numbers are floats because products of lengths may overflow.
 func (p *arrangement) cover(w *placing) (covered, all float64) {
 	all = 1
-	old := p.env.earlier
-	if old != nil && len(w.dims) == 1 && w.dims[0].path == old.Dim {
-		covered = float64(old.Length) // the old files cover all positions, or there would be no state
-	}
+	old, grows := p.env.earlier, false
 	for _, d := range w.dims {
 		all *= float64(d.length)
+		grows = grows || old != nil && d.path == old.Dim
+	}
+	if grows {
+		covered = float64(old.Length) // the old files cover all positions, or there would be no state
+		for _, d := range w.dims {
+			if d.path != old.Dim {
+				covered *= float64(d.length)
+			}
+		}
 	}
 	for i := range w.tiles {
-		if old.has(int32(w.tiles[i].File)) {
+		if grows && old.has(int32(w.tiles[i].File)) {
 			continue
 		}
 		n := 1.0

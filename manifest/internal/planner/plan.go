@@ -95,7 +95,7 @@ func makePlan(env *env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if env.earlier != nil && arrangement.onlyFlow() == nil {
+	if env.earlier != nil && !arrangement.continuesEarlier() {
 		return nil, replanError{report.ReplanNewPosition}
 	}
 	if err := arrangement.compareEqual(); err != nil {

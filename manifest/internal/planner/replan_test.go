@@ -50,6 +50,12 @@ func TestReplans(t *testing.T) {
 		// Only the old file before the last one has a greater text.
 		{report.ReplanNewPosition, 3, plan.Options{}, func(m *maker) { stationFiles(m, "a g", "b i", "c d", "f h") }},
 		{report.ReplanPlacement, 2, plan.Options{Concat: []string{"station"}, Overlap: plan.OverlapFirst}, func(m *maker) { stationFiles(m, "a b", "b c", "d e") }},
+		{"", 4, plan.Options{}, func(m *maker) { tileFiles(m, "0,0 0,1 1,1 1,0 2,0 2,1") }},
+		{report.ReplanPlacement, 3, plan.Options{}, func(m *maker) { tileFiles(m, "0,0 0,1 1,0 1,1") }},                    // a gap
+		{report.ReplanNewPosition, 4, plan.Options{}, func(m *maker) { tileFiles(m, "0,0 0,1 1,0 1,1 2,0") }},              // half a layer
+		{report.ReplanDeclarations, 4, plan.Options{}, func(m *maker) { tileFiles(m, "0,0 0,1 1,0 1,1 2,0 2,1 2,2") }},     // a new tile
+		{report.ReplanNewPosition, 4, plan.Options{}, func(m *maker) { tileFiles(m, "0,0 0,1 1,0 1,1 0,2 1,2") }},          // along the other dimension
+		{report.ReplanPlacement, 2 * mostSamples, plan.Options{}, func(m *maker) { tileFiles(m, layers(2, mostSamples)) }}, // too many tiles
 		{report.ReplanVariants, 3, plan.Options{Tolerance: 1}, func(m *maker) {
 			for i := range 4 {
 				lat := coords("lat", "lat", float32s, -10, 0, 10+float64(i%2)/2).with("units", "degrees_north")
@@ -139,6 +145,27 @@ func runs(m *maker, names ...string) {
 func stationFiles(m *maker, stations ...string) {
 	for i, names := range stations {
 		m.file(fmt.Sprint(i), words("station", "station", strings.Fields(names)...), lat(), cube("t", "station lat", []int64{2, 3}, []int64{2, 3}))
+	}
+}
+
+// layers lists the cells of a mosaic, and one of the next layer.
+func layers(n, tiles int) string {
+	var cells []string
+	for layer := range n {
+		for tile := range tiles {
+			cells = append(cells, fmt.Sprintf("%d,%d", layer, tile))
+		}
+	}
+	return strings.Join(append(cells, fmt.Sprintf("%d,0", n)), " ")
+}
+
+// tileFiles makes tiles of a day and two columns each. A cell is DAY,TILE.
+func tileFiles(m *maker, cells string) {
+	for _, cell := range strings.Fields(cells) {
+		var day, tile int
+		fmt.Sscanf(cell, "%d,%d", &day, &tile)
+		x := coords("x", "x", int16s, float64(2*tile), float64(2*tile+1))
+		m.file(cell, days(day, 1), x, lat(), cube("t", "time lat x", []int64{1, 3, 2}, []int64{1, 3, 2}))
 	}
 }
 

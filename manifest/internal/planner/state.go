@@ -22,7 +22,9 @@ type state struct {
 	// LastText is the greatest text of all files if texts place them. A file of greater texts follows all files, and has
 	// no text that another file has.
 	LastText []byte `json:",omitempty"`
-	Samples  []sample
+	// Across lists the other dimensions of a mosaic. Of each cell that its files make along them, the last file is a sample.
+	Across  []string `json:",omitempty"`
+	Samples []sample
 	// Tails holds the elements of short last pieces, which the next append joins to its own.
 	Tails map[string][]byte `json:",omitempty"`
 }
@@ -35,6 +37,8 @@ type sample struct {
 	Header string // its ID
 	Files  int64  // the number of files that it represents
 	Start  int64  // along the dimension
+	// Across holds where it starts along the other dimensions of a mosaic.
+	Across []int64 `json:",omitempty"`
 }
 
 // Limits of a state. With more samples, planning again is cheaper than a large state.
@@ -45,24 +49,31 @@ const (
 
 // keepState returns the state for Extend, or the reason why new files could change decisions about old files.
 func (p *declaration) keepState() (*state, report.Replan) {
-	d, o := p.arrangement.onlyFlow(), p.env.opts
+	f, o := p.arrangement.growth(), p.env.opts
 	switch {
 	case o.Padded || o.KeepShards || len(o.NewDims) > 1 || slices.ContainsFunc(o.NewDims, isList) || len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0:
 		return nil, report.ReplanOption
-	case d == nil:
+	case f == nil || !p.isUniform(f):
 		return nil, report.ReplanPlacement
 	case slices.ContainsFunc(p.arrangement.arrays, isRepeatedText):
 		return nil, report.ReplanTexts
 	case p.alignment.hasVariants():
 		return nil, report.ReplanVariants
 	}
-	s := &state{Dim: d.path, Length: d.length, ByName: d.by == byNames, Step: p.alignment.stepKind, Samples: p.samples(d), Tails: map[string][]byte{}}
+	d := f.along
+	s := &state{Dim: d.path, Length: d.length, ByName: d.by == byNames, Step: p.alignment.stepKind, Samples: p.samples(f), Tails: map[string][]byte{}}
+	for _, other := range f.across {
+		s.Across = append(s.Across, other.path)
+	}
 	if d.nature == coord.Text && d.by == byValues {
 		last := p.env.earlier.lastText()
 		for _, c := range d.order {
 			last = max(last, slices.Max(c.Texts()))
 		}
 		s.LastText = []byte(last)
+	}
+	if len(s.Samples) > mostSamples && len(f.across) > 0 {
+		return nil, report.ReplanPlacement
 	}
 	if len(s.Samples) > mostSamples {
 		return nil, report.ReplanManyHeaders
@@ -93,28 +104,101 @@ func (p *alignment) hasVariants() bool {
 	})
 }
 
-// onlyFlow returns the dimension along which files are placed. It returns nil if there are several
-// such dimensions, or if new files cannot be told to follow all others along it.
-func (p *arrangement) onlyFlow() *dim {
-	var only *dim
+// growth says along which dimensions the files of an archive are placed.
+type growth struct {
+	along  *dim   // the first dimension of all arrays that have it: new files follow all others along it
+	across []*dim // the other dimensions of a mosaic: in each layer along the first one, files cover all of them
+}
+
+// growth returns the dimensions along which files are placed. It returns nil if new files cannot be told to follow all
+// others along one of them.
+func (p *arrangement) growth() *growth {
+	f := &growth{}
 	for _, w := range p.placeOrder {
-		if len(w.dims) == 0 {
-			continue
+		if len(w.dims) > 0 && (f.along == nil || len(w.dims) > 1) {
+			f.along = w.dims[0]
 		}
-		// With two dimensions, or with gaps, a new file may belong between old ones.
-		if len(w.dims) > 1 || w.cut || w.holes || w.shared != nil || only != nil && w.dims[0] != only {
+	}
+	if f.along == nil || !f.along.hasEnd() || len(p.survey.hidden) > 0 || p.survey.includedSpare || len(p.survey.beside) > 0 {
+		return nil
+	}
+	for _, w := range p.placeOrder {
+		// With gaps, a new file may belong between old ones.
+		if w.cut || w.holes || w.shared != nil || slices.Index(w.dims, f.along) > 0 {
 			return nil
 		}
-		only = w.dims[0]
-	}
-	if only == nil || !only.hasEnd() || len(p.survey.hidden) > 0 || p.survey.includedSpare || len(p.survey.beside) > 0 {
-		return nil
+		for _, d := range w.dims {
+			if d != f.along && !slices.Contains(f.across, d) {
+				f.across = append(f.across, d)
+			}
+		}
 	}
 	// No array may have a new dimension, if all of them are equal in all files.
-	if slices.ContainsFunc(p.alignment.made, func(d *dim) bool { return d != only }) {
+	if slices.ContainsFunc(p.alignment.made, func(d *dim) bool { return d != f.along }) {
 		return nil
 	}
-	return only
+	if len(f.across) > 0 && !p.isLattice(f) {
+		return nil
+	}
+	return f
+}
+
+// isLattice reports whether the files of a mosaic have equal or disjoint coordinates along each of its dimensions, so that
+// they make cells.
+func (p *arrangement) isLattice(f *growth) bool {
+	// An array of all dimensions without gaps shows that there is a file in each cell.
+	if !slices.ContainsFunc(p.placeOrder, func(w *placing) bool { return len(w.dims) == 1+len(f.across) }) {
+		return false
+	}
+	for _, d := range append([]*dim{f.along}, f.across...) {
+		if d.by != byValues || d.large || d.nature == coord.Text || slices.ContainsFunc(d.of, func(n int32) bool { return n < 0 }) {
+			return false
+		}
+		end := int64(0)
+		for _, c := range d.order {
+			// Earlier files that are no samples leave gaps along the first dimension.
+			if c.Start < end || c.Start > end && (p.env.earlier == nil || d != f.along) {
+				return false
+			}
+			end = c.Start + c.Len
+		}
+	}
+	return true
+}
+
+// isUniform reports whether the members of each array of a mosaic have chunks of equal lengths along the dimensions across,
+// so that the edges of chunks there do not depend on the number of files.
+func (p *declaration) isUniform(f *growth) bool {
+	if len(f.across) == 0 {
+		return true
+	}
+	for _, a := range p.arrangement.arrays {
+		if a.where == nil || a.pieces || len(a.where.dims) < 2 {
+			continue
+		}
+		i := slices.IndexFunc(p.out.Arrays, func(out manifest.Array) bool { return out.Path == a.path })
+		if i < 0 {
+			return false
+		}
+		g, err := p.out.Arrays[i].Schema.Grid()
+		if err != nil {
+			return false
+		}
+		members := a.all()
+		c := &cutting{p: p.survey, a: a, members: members, element: elementSize(members), shape: p.out.Arrays[i].Schema.Shape}
+		c.takeGrid(g)
+		for k := range c.shape {
+			if c.placedAt(k) < 0 || a.dimAt(k) == f.along.path {
+				continue
+			}
+			for m := range members {
+				if members[m].v.Storage.Edges != nil || c.chunkAlong(k, &members[m]) != c.chunkAlong(k, &members[0]) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // hasEnd reports whether files are placed along a dimension in an order that shows which new files follow all others.
@@ -136,27 +220,63 @@ func (d *dim) hasEnd() bool {
 }
 
 // samples returns the samples of all files, in the order of their rows: of each template the last file and its
-// witnesses, and the first file of the archive. The last file represents all files that are no samples.
-func (p *declaration) samples(d *dim) (list []sample) {
+// witnesses, the last file of each cell of a mosaic, and the first file of the archive. The last file represents all files
+// that are no samples.
+func (p *declaration) samples(f *growth) (list []sample) {
 	first := p.arrangement.inRank()[0]
+	cells := p.lastOfCells(f)
 	for _, t := range p.templates() {
 		last := t.last[len(t.last)-1]
 		chosen := p.survey.witnesses(t)
-		if slices.Contains(t.classes, p.survey.classOf[first]) && first != last && !slices.Contains(chosen, first) {
-			chosen = append(chosen, first)
+		for _, file := range append(cells, first) {
+			if slices.Contains(t.classes, p.survey.classOf[file]) && file != last && !slices.Contains(chosen, file) {
+				chosen = append(chosen, file)
+			}
 		}
-		for _, f := range chosen {
-			list = append(list, p.sampleOf(f, 1, d))
+		for _, file := range chosen {
+			list = append(list, p.sampleOf(file, 1, f))
 		}
-		list = append(list, p.sampleOf(last, t.files-int64(len(chosen)), d))
+		list = append(list, p.sampleOf(last, t.files-int64(len(chosen)), f))
 	}
 	slices.SortFunc(list, func(a, b sample) int { return a.Row - b.Row })
 	return list
 }
 
-func (p *declaration) sampleOf(file int32, files int64, d *dim) sample {
-	start, _, _ := d.starts(file)
-	return sample{Row: p.env.earlier.row(file), Header: p.env.files[file].Header.ID, Files: files, Start: start}
+// lastOfCells returns the last file of each cell of a mosaic, or nothing for other archives. With too many cells, it
+// returns some of them.
+func (p *declaration) lastOfCells(f *growth) (files []int32) {
+	if len(f.across) == 0 {
+		return nil
+	}
+	cells := map[string]int{} // index into files
+	for file := range int32(len(p.env.files)) {
+		key := fmt.Sprint(f.startsAcross(file))
+		start, _, _ := f.along.starts(file)
+		if i, ok := cells[key]; !ok {
+			cells[key] = len(files)
+			files = append(files, file)
+		} else if last, _, _ := f.along.starts(files[i]); start > last {
+			files[i] = file
+		}
+		if len(files) > mostSamples {
+			break // keepState refuses so many samples
+		}
+	}
+	return files
+}
+
+// startsAcross returns where a file starts along the other dimensions of a mosaic.
+func (f *growth) startsAcross(file int32) (starts []int64) {
+	for _, d := range f.across {
+		start, _, _ := d.starts(file)
+		starts = append(starts, start)
+	}
+	return starts
+}
+
+func (p *declaration) sampleOf(file int32, files int64, f *growth) sample {
+	start, _, _ := f.along.starts(file)
+	return sample{Row: p.env.earlier.row(file), Header: p.env.files[file].Header.ID, Files: files, Start: start, Across: f.startsAcross(file)}
 }
 
 // keepTail stores the elements of an array's last piece if it is short, so that the next append can join its own to
