@@ -335,7 +335,7 @@ func tiles(r *rand.Rand, m *maker) (placed string) {
 				}
 				vars := []wanted{days(layer*steps, steps), coords(named, named, float32s, y...), x, t}
 				if statics {
-					vars = append(vars, cube("s", named+" x", shape[1:], shape[1:]), cube("h", named, shape[1:2], shape[1:2]), cube("mask", "z", []int64{9}, []int64{9}))
+					vars = append(vars, cube([]string{"s", "w"}[rows%2], named+" x", shape[1:], shape[1:]), cube("h", named, shape[1:2], shape[1:2]), cube("mask", "z", []int64{9}, []int64{9}))
 				}
 				if early {
 					vars = append(vars, cube("u", "time", shape[:1], shape[:1]), coords("b", "time", int16s, lines(float64(layer), float64(steps), 1)...))

@@ -51,6 +51,16 @@ func TestReplans(t *testing.T) {
 		{report.ReplanNewPosition, 3, plan.Options{}, func(m *maker) { stationFiles(m, "a g", "b i", "c d", "f h") }},
 		{report.ReplanPlacement, 2, plan.Options{Concat: []string{"station"}, Overlap: plan.OverlapFirst}, func(m *maker) { stationFiles(m, "a b", "b c", "d e") }},
 		{"", 4, plan.Options{}, func(m *maker) { tileFiles(m, "0,0 0,1 1,1 1,0 2,0 2,1") }},
+		// Tiles in rows and columns, with a variable that each cell has once.
+		{"", 8, plan.Options{}, func(m *maker) {
+			for i := range 12 {
+				row, column := float64(i/2%2), float64(i%2)
+				height := coords("z", "lat x", int16s, row, column)
+				height.v.Shape, height.v.Storage.Chunks = m64(1, 2), m64(1, 2)
+				m.file(fmt.Sprint(i), days(i/4, 1), coords("lat", "lat", int16s, row), coords("x", "x", int16s, 2*column, 2*column+1), height,
+					cube("t", "time lat x", m64(1, 1, 2), m64(1, 1, 2)))
+			}
+		}},
 		{report.ReplanPlacement, 3, plan.Options{}, func(m *maker) { tileFiles(m, "0,0 0,1 1,0 1,1") }},                    // a gap
 		{report.ReplanNewPosition, 4, plan.Options{}, func(m *maker) { tileFiles(m, "0,0 0,1 1,0 1,1 2,0") }},              // half a layer
 		{report.ReplanDeclarations, 4, plan.Options{}, func(m *maker) { tileFiles(m, "0,0 0,1 1,0 1,1 2,0 2,1 2,2") }},     // a new tile

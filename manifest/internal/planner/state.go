@@ -113,10 +113,10 @@ type growth struct {
 // growth returns the dimensions along which files are placed. It returns nil if new files cannot be told to follow all
 // others along one of them.
 func (p *arrangement) growth() *growth {
-	f := &growth{}
+	f, most := &growth{}, 0
 	for _, w := range p.placeOrder {
-		if len(w.dims) > 0 && (f.along == nil || len(w.dims) > 1) {
-			f.along = w.dims[0]
+		if len(w.dims) > most {
+			f.along, most = w.dims[0], len(w.dims)
 		}
 	}
 	if f.along == nil || !f.along.hasEnd() || len(p.survey.hidden) > 0 || p.survey.includedSpare || len(p.survey.beside) > 0 {
