@@ -8,12 +8,19 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"varve/manifest/report"
 )
 
 // cost is the time and memory that a command took.
 type cost struct {
 	elapsed, processor time.Duration
 	memory             int64 // peak resident bytes, or 0 if the system does not report them
+}
+
+// String returns the elapsed time, the processor time and the memory.
+func (c cost) String() string {
+	return fmt.Sprintf("%s, %s, %s", seconds(c.elapsed), seconds(c.processor), report.Size(c.memory))
 }
 
 // measure runs varve with args and returns its cost.
