@@ -3,16 +3,19 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"varve/manifest"
+	"varve/manifest/internal/convert"
 	"varve/manifest/internal/table"
 )
 
 // fileIndex implements mosaic.Files. It reads a header only when it is first needed: each file may have its
 // own header, and a read of one day should not load the headers of all files.
+//
+// It keeps headers, because an export needs all of them again for each array. They have only the attributes that values
+// depend on: files often differ in others, such as actual_range, and then they share one header here.
 type fileIndex struct {
 	*table.SourceIndex
 	tables  tables
@@ -40,8 +43,12 @@ func (x *fileIndex) Header(ctx context.Context, row int64) (*manifest.FileHeader
 
 // addHeader stores a header, or returns the one that another goroutine stored first.
 func (x *fileIndex) addHeader(at int64, h *manifest.Header) *manifest.FileHeader {
-	own := *h // a copy: others may be reading the tables' header while Share changes ours
-	own.Variables = slices.Clone(h.Variables)
+	// Shared changes the variables, and other goroutines may be reading those of h, so they are copied.
+	own := manifest.Header{Dimensions: h.Dimensions}
+	for _, v := range h.Variables {
+		own.Variables = append(own.Variables, convert.Needed(v))
+	}
+	own.SetID()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if kept := x.headers[at].Load(); kept != nil {

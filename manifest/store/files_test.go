@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -59,5 +62,52 @@ func TestHeadersAreReadWhenNeeded(t *testing.T) {
 	}
 	if n := c.headers.Load(); n != files {
 		t.Errorf("read %d headers of %d files", n, files)
+	}
+}
+
+// TestHeadersKeepNeededAttributes checks that files whose headers differ only in attributes on which no value depends share
+// one header in memory, and that the others have their own values.
+func TestHeadersKeepNeededAttributes(t *testing.T) {
+	const files = 20
+	m, snap, _ := archive(t, files, true)
+	number := func(name string, value float64) manifest.Attribute {
+		return manifest.Attribute{Name: name, Type: codec.Type{Kind: codec.Float, Size: 8}, Scalar: true,
+			Data: binary.LittleEndian.AppendUint64(nil, math.Float64bits(value))}
+	}
+	scale := func(i int) float64 { return float64(1 + i%2) }
+	for i, s := range m.sources {
+		h := &manifest.Header{Dimensions: m.headers[s.Header].Dimensions}
+		for _, v := range m.headers[s.Header].Variables {
+			own := *v
+			own.Attributes = append(slices.Clone(v.Attributes), number("actual_range", float64(i)), number("scale_factor", scale(i)))
+			h.Variables = append(h.Variables, &own)
+		}
+		h.SetID()
+		m.headers[h.ID] = h
+		s.Header = h.ID
+	}
+	s, err := newStore(snap, m, nil, &Options{Trusted: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	index, err := s.files(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[*manifest.FileHeader]bool{}
+	for i := range files {
+		h, err := index.Header(t.Context(), int64(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[h] = true
+		attributes := h.Variable(0).Attributes
+		if want := number("scale_factor", scale(i)); !reflect.DeepEqual(attributes[len(attributes)-1], want) {
+			t.Errorf("file %d: %+v, want %+v", i, attributes, want)
+		}
+	}
+	if len(found) != 2 {
+		t.Errorf("%d files have %d headers in memory, want 2", files, len(found))
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Tile is the part of an array that one variable of one source provides.
 type Tile struct {
 	Source   manifest.Source
-	Variable *manifest.Variable // must not be changed
+	Variable *manifest.Variable // with only the attributes on which its values depend; must not be changed
 	// Axes has the variable's axis for each axis of the array, or -1 if the variable lacks it, so that its elements repeat.
 	Axes []int
 	// Box is the tile in the array, Within the same elements in the variable, with the variable's order of axes.

@@ -15,6 +15,7 @@ package convert
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"varve/codec"
 	"varve/manifest"
@@ -67,6 +68,15 @@ func New(v *manifest.Variable, schema *zarrjson.Array, reading manifest.Reading)
 		return nil, fmt.Errorf("%s: %w", v.Path, err)
 	}
 	return c, c.convertFill(v)
+}
+
+// Needed returns a copy of the variable without the attributes on which no conversion depends.
+func Needed(v *manifest.Variable) *manifest.Variable {
+	needed := *v
+	needed.Attributes = slices.DeleteFunc(slices.Clone(v.Attributes), func(a manifest.Attribute) bool {
+		return !slices.Contains(cf.MeaningAttributes, a.Name)
+	})
+	return &needed
 }
 
 // Known caches conversions by variable and schema.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -527,5 +528,38 @@ func TestFields(t *testing.T) {
 	other.Fields[1].Name = "else"
 	if _, err := Promote(short, other); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("other names: %v", err)
+	}
+}
+
+// TestNeeded: conversions with all attributes equal those with the needed ones.
+func TestNeeded(t *testing.T) {
+	int16Type := codec.Type{Kind: codec.Int, Size: 2}
+	meanings := []any{cf.UnitsName, "days since 2000-01-01", cf.CalendarName, "noleap", cf.ScaleFactor, 0.5, cf.AddOffset, 3.,
+		cf.Unsigned, "true", cf.FillValue, shorts(-1), cf.MissingValue, shorts(-2)}
+	needed := variable(t, int16Type, meanings...)
+	all := variable(t, int16Type, slices.Concat([]any{"long_name", "x", "actual_range", doubles(1, 2)}, meanings, []any{"valid_min", shorts(3), "bounds", "b"})...)
+	if got := Needed(all); !reflect.DeepEqual(got, needed) {
+		t.Errorf("%+v, want %+v", got, needed)
+	}
+	packed := schema(t, int16Type, `{"scale_factor":0.5,"add_offset":2,"_FillValue":-3}`)
+	times := schema(t, float64Type, `{"units":"hours since 1990-01-01","calendar":"noleap","_FillValue":"AAAAAAAA+H8="}`)
+	for reading, s := range map[manifest.Reading]*zarrjson.Array{
+		manifest.Unpacked: schema(t, float64Type, nanMask), manifest.Repacked: packed, manifest.Retimed: times,
+	} {
+		var converted [2]codec.Elems
+		for i, v := range []*manifest.Variable{all, needed} {
+			c, err := New(v, s, reading)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored := shorts(-4, -3, -2, -1, 0, 1, 2, 100)
+			converted[i].Fixed = make([]byte, len(stored)/2*s.DataType.Type().Size)
+			if err := c.Apply(converted[i], codec.Elems{Fixed: stored}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(converted[0].Fixed, converted[1].Fixed) {
+			t.Errorf("%s: % x, want % x", reading, converted[1].Fixed, converted[0].Fixed)
+		}
 	}
 }
