@@ -10,7 +10,10 @@ import (
 
 	"varve/fixtures/classic"
 	"varve/fixtures/system"
+	"varve/manifest/export/icechunk"
+	"varve/manifest/export/kerchunk"
 	"varve/manifest/report"
+	"varve/manifest/store"
 )
 
 // writeDifferent writes files first..first+n-1 of an archive in which each file has its own packing, range and history.
@@ -39,16 +42,17 @@ func writeDifferent(t *testing.T, dir string, first, n int) {
 	}
 }
 
-// TestGrowthOfDifferentFiles: the memory that scans and builds allocate is proportional to the number of files, and
-// that of an append does not depend on it, although all files have their own headers.
+// TestGrowthOfDifferentFiles: the memory that scans, builds and exports allocate is proportional to the number of files,
+// and that of an append does not depend on it, although all files have their own headers. So is the memory that an
+// export keeps.
 func TestGrowthOfDifferentFiles(t *testing.T) {
 	if testing.Short() || system.Race {
 		t.Skip("writes 11,000 files, and the race detector allocates memory too")
 	}
 	configured(t)
 	const few, many = 1_000, 10_000
-	names := []string{"scan", "build", "append"}
-	costs := map[string][]int64{}
+	names := []string{"scan", "build", "export kerchunk", "export icechunk", "append"}
+	costs, kept := map[string][]int64{}, map[string][]int64{}
 	for _, n := range []int{few, many} {
 		dir := t.TempDir()
 		archive, next := filepath.Join(dir, "archive"), filepath.Join(dir, "next")
@@ -65,6 +69,16 @@ func TestGrowthOfDifferentFiles(t *testing.T) {
 				outcome, err = Scan(t.Context(), part, optionsFor(archive))
 			case "build":
 				outcome, err = Build(t.Context(), out, optionsFor(part))
+			case "export kerchunk":
+				kept[name] = append(kept[name], keptBy(t, out, func(s *store.Store) error {
+					_, err := kerchunk.Write(t.Context(), s, filepath.Join(dir, "refs.parquet"), nil)
+					return err
+				}))
+			case "export icechunk":
+				kept[name] = append(kept[name], keptBy(t, out, func(s *store.Store) error {
+					_, err := icechunk.Write(t.Context(), s, filepath.Join(dir, "icechunk"), nil)
+					return err
+				}))
 			default:
 				outcome, err = Append(t.Context(), out, optionsFor(next))
 			}
@@ -73,6 +87,9 @@ func TestGrowthOfDifferentFiles(t *testing.T) {
 			}
 			runtime.ReadMemStats(&after)
 			costs[name] = append(costs[name], int64(after.TotalAlloc-before.TotalAlloc))
+			if outcome == nil { // an export
+				continue
+			}
 			for _, f := range outcome.Report.Findings {
 				if f.Code == report.Replanned {
 					t.Errorf("%d files: %+v", n, f)
@@ -85,10 +102,41 @@ func TestGrowthOfDifferentFiles(t *testing.T) {
 		if name == "append" {
 			most = 0.1
 		}
-		exponent := math.Log(float64(costs[name][1])/float64(costs[name][0])) / math.Log(many/few)
-		t.Logf("%s allocates %s for %d files, %s for %d: exponent %.2f", name, report.Size(costs[name][0]), few, report.Size(costs[name][1]), many, exponent)
-		if exponent > most {
-			t.Errorf("%s: memory grows with the exponent %.2f, want at most %.2f", name, exponent, most)
+		if exponent := exponentOf(costs[name], many/few); exponent > most {
+			t.Errorf("%s: allocated memory grows with the exponent %.2f, want at most %.2f", name, exponent, most)
 		}
+		t.Logf("%s allocates %s for %d files, %s for %d", name, report.Size(costs[name][0]), few, report.Size(costs[name][1]), many)
 	}
+	for name, bytes := range kept {
+		if exponent := exponentOf(bytes, many/few); exponent > 1.1 {
+			t.Errorf("%s: live memory grows with the exponent %.2f, want at most 1.1", name, exponent)
+		}
+		t.Logf("%s keeps %s for %d files, %s for %d", name, report.Size(bytes[0]), few, report.Size(bytes[1]), many)
+	}
+}
+
+// exponentOf returns the exponent with which a cost grows, from its values for some files and for times as many.
+func exponentOf(costs []int64, times float64) float64 {
+	return math.Log(float64(costs[1])/float64(costs[0])) / math.Log(times)
+}
+
+// keptBy returns the memory that an open manifest keeps after an export, without cached chunks.
+func keptBy(t *testing.T, out string, export func(*store.Store) error) int64 {
+	t.Helper()
+	live := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := live()
+	s, err := store.Open(t.Context(), out, &store.Options{Trusted: true, CacheBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := export(s); err != nil {
+		t.Fatal(err)
+	}
+	return live() - before
 }
