@@ -8,7 +8,7 @@
 # make interop  only the tests against Python and real object stores, and those that kill writers, 200 times each
 # make bench    the benchmarks, with the peers' figures beside ours
 # make engines  builds on Spark and on Flink, with a master and two workers: needs Java 17, and installs both, pinned, in .venv-engines
-# make large    what very large archives cost: the tables of docs/explanation/planning.md; FILES, OWN, APPENDS and DIFFERENT say how large
+# make large    what very large archives cost: the tables of docs/explanation/scale.md; FILES, OWN, APPENDS, DIFFERENT and REFS say how large
 # make fuzz     every fuzz target for FUZZTIME
 # make attack   the command on damaged files of every format, for ATTACKTIME (ATTACKTIME=4h make attack for longer)
 # make soak     the server under all kinds of requests for a minute
@@ -28,6 +28,7 @@ FILES ?= 350400
 OWN ?= 20000
 APPENDS ?= 10000
 DIFFERENT ?= 1000,3000,10000
+REFS ?= 10000000
 SETUP := fixtures/python/setup.sh
 MODULES ?= $(CURDIR)/.zarrita
 STORES ?= $(CURDIR)/.stores
@@ -128,7 +129,7 @@ engines:
 	VARVE_SPARK=$$spark VARVE_FLINK=$$flink $(GO) test -count=1 -timeout 30m -v -run '^TestSpark$$|^TestFlink$$' ./fixtures/command
 
 large: build
-	$(GO) run ./cmd/large -varve ./varve -files $(FILES) -own $(OWN) -appends $(APPENDS) -different $(DIFFERENT)
+	$(GO) run ./cmd/large -varve ./varve -files $(FILES) -own $(OWN) -appends $(APPENDS) -different $(DIFFERENT) -refs $(REFS)
 
 fuzz:
 	@FUZZTIME=$(FUZZTIME) GO="$(GO)" sh fixtures/fuzz.sh

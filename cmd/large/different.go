@@ -88,12 +88,7 @@ func writeDifferent(ctx context.Context, dir string, n int) (last string, err er
 // differences prints the time and the most memory of commands on archives whose files all differ, and how processor
 // time and memory grow with the number of files: with the exponent 1 they are proportional.
 func (b *bench) differences(ctx context.Context) error {
-	type point struct {
-		files int
-		cost
-	}
-	var names []string
-	points := map[string][]point{}
+	var lines []line
 	for _, n := range b.different {
 		dir, out := b.path(fmt.Sprint("different", n)), b.path(fmt.Sprint("d", n, ".varve"))
 		last, err := writeDifferent(ctx, dir, n+1)
@@ -105,7 +100,7 @@ func (b *bench) differences(ctx context.Context) error {
 			return err
 		}
 		part := b.path("d.part.parquet")
-		for _, c := range []struct {
+		for k, c := range []struct {
 			name string
 			args []string
 		}{
@@ -125,10 +120,10 @@ func (b *bench) differences(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if len(points[c.name]) == 0 {
-				names = append(names, c.name)
+			if k == len(lines) {
+				lines = append(lines, line{name: c.name})
 			}
-			points[c.name] = append(points[c.name], point{n, cost})
+			lines[k].points = append(lines[k].points, point{n, cost})
 			fmt.Fprintf(os.Stderr, "%d %s %s\n", n, c.name, cost)
 		}
 		for _, name := range []string{dir, part, out, next, b.path("d.json"), b.path("d.json.patches"), b.path("d.parquet"), b.path("d.ice"), b.path("d.table.parquet")} {
@@ -142,16 +137,18 @@ func (b *bench) differences(ctx context.Context) error {
 		fmt.Printf(" %s |", report.Thousands(int64(n)))
 	}
 	fmt.Printf(" exponents of processor time and memory |\n|---|%s---|\n", strings.Repeat("---|", len(b.different)))
-	for _, name := range names {
-		fmt.Printf("| %s |", name)
-		list := points[name]
-		for _, p := range list {
+	for _, l := range lines {
+		fmt.Printf("| %s |", l.name)
+		for _, p := range l.points {
 			fmt.Printf(" %s |", p.cost)
 		}
-		first, last := list[0], list[len(list)-1]
+		first, last := l.points[0], l.points[len(l.points)-1]
 		grown := math.Log(float64(last.files) / float64(first.files))
 		fmt.Printf(" %.2f, %.2f |\n", math.Log(float64(last.processor)/float64(first.processor))/grown, math.Log(float64(last.memory)/float64(first.memory))/grown)
 	}
 	fmt.Println()
-	return nil
+	if b.plot == "" {
+		return nil
+	}
+	return writePlot(b.plot, lines)
 }

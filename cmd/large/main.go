@@ -1,9 +1,10 @@
 // Command large measures the time and memory of varve's commands on archives of very many files. It prints
-// the tables of docs/explanation/planning.md, "Large archives".
+// the tables of docs/explanation/scale.md.
 //
 //	make large                                        takes some minutes and 3 GB of disk
 //	make large FILES=10000 OWN=5000 APPENDS=100
-//	go run ./cmd/large -varve ./varve -table differences -different 1000,10000
+//	go run ./cmd/large -varve ./varve -table differences -different 1000,10000 -plot plot.svg
+//	go run ./cmd/large -varve ./varve -table refs -refs 1000000000     an hour, and 10 GB of disk
 //
 // With OWN below some thousands, the memory per file is not meaningful: garbage dominates it.
 //
@@ -31,6 +32,10 @@ type bench struct {
 	own   int    // number of files with distinct headers
 	grows int    // number of files that are appended one by one
 
+	refs int // number of refs of the archive with very many
+
+	plot string // name of a plot of the archives whose files all differ, or ""
+
 	different []int // numbers of files of the archives whose files all differ
 }
 
@@ -45,7 +50,9 @@ func main() {
 		b.different, err = numbersIn(text)
 		return err
 	})
-	table := flag.String("table", "", "print only this table: commands, headers, appends or differences")
+	flag.IntVar(&b.refs, "refs", 10_000_000, "number of refs of the archive of granules")
+	flag.StringVar(&b.plot, "plot", "", "write the table differences also to this file, as a plot in SVG")
+	table := flag.String("table", "", "print only this table: commands, headers, appends, differences or refs")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -85,7 +92,7 @@ func (b *bench) run(ctx context.Context, only string) (err error) {
 	for _, table := range []struct {
 		name  string
 		print func(context.Context) error
-	}{{"commands", b.commands}, {"headers", b.headers}, {"appends", b.appends}, {"differences", b.differences}} {
+	}{{"commands", b.commands}, {"headers", b.headers}, {"appends", b.appends}, {"differences", b.differences}, {"refs", b.refTable}} {
 		if only != "" && only != table.name {
 			continue
 		}
