@@ -30,7 +30,7 @@ type CRS struct {
 	WKT2 string // ISO 19162:2019
 	Kind Kind
 	// Text is the system as well-known text that says the order of its axes, for programs that need the order: WKT 2, or WKT 1 with
-	// axes. It is empty if only a code is known.
+	// axes, or a code whose axes are known. It is empty if only another code is known.
 	Text string
 	// IsNorthFirst says that the first axis of Text is a latitude or a northing.
 	IsNorthFirst bool
@@ -130,12 +130,38 @@ func (p params) fromCode(code, name string) (*CRS, error) {
 		}
 		return datums[i].crs(), nil
 	case isKnown:
-		return &CRS{Code: code, Kind: kind}, nil
+		return inMetres(&CRS{Code: code, Kind: kind}), nil
 	}
-	return &CRS{Code: code, Kind: Projected}, nil
+	return inMetres(&CRS{Code: code, Kind: Projected}), nil
 }
 
-// complete adds the text of a system that is known only by its code, if the code is that of a datum. The text that CF's parameters
+// inMetres completes a projected system if its code is one of eastFirst.
+func inMetres(c *CRS) *CRS {
+	if name, ok := strings.CutPrefix(c.Code, "EPSG:"); ok && c.Kind == Projected {
+		n, err := strconv.Atoi(name)
+		if err == nil && slices.ContainsFunc(eastFirst, func(r [2]int) bool { return r[0] <= n && n <= r[1] }) {
+			c.Text, c.Unit = c.Code, 1
+		}
+	}
+	return c
+}
+
+// eastFirst has ranges of EPSG codes of common systems in metres whose first axis is the easting. Files of satellites often
+// have only the code.
+var eastFirst = [][2]int{
+	{3857, 3857}, // Web Mercator
+	{3031, 3031}, // stereographic at the south pole, and at the north pole
+	{3408, 3410}, {3413, 3413},
+	{3571, 3576}, // Lambert's equal areas at the north pole
+	{3976, 3976}, {3995, 3995},
+	{5041, 5042},   // UPS, with the easting first
+	{6931, 6933},   // EASE-Grid 2.0
+	{25828, 25837}, // UTM on ETRS89, NAD27, NAD83, WGS 72 and WGS 84
+	{26701, 26722}, {26901, 26923},
+	{32201, 32260}, {32301, 32360}, {32601, 32660}, {32701, 32760},
+}
+
+// complete adds the text of a system that is known only by its code, if the code is that of a datum or of eastFirst. The text that CF's parameters
 // become is no substitute: its unit is the metre, its datum seldom has a name, and nothing says that the code means the same.
 func (c *CRS) complete() {
 	if c.Text != "" {
@@ -144,8 +170,10 @@ func (c *CRS) complete() {
 	for _, d := range datums {
 		if known := d.crs(); known.Code == c.Code {
 			c.Text, c.IsNorthFirst = known.Text, known.IsNorthFirst
+			return
 		}
 	}
+	inMetres(c)
 }
 
 // code returns the code in the attribute epsg_code, which is a text such as EPSG:3031, or a number. It is empty if there is none.

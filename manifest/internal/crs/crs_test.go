@@ -121,16 +121,17 @@ func TestText(t *testing.T) {
 	tmerc := `"grid_mapping_name":"transverse_mercator","latitude_of_projection_origin":0,"longitude_of_central_meridian":-93,"scale_factor_at_central_meridian":0.9996,` + wgs
 	for _, c := range []struct{ attributes, units, text string }{
 		{`{"epsg_code":2263,` + tmerc + `}`, "US_survey_foot", ""},
-		{`{"epsg_code":26715,` + tmerc + `}`, "m", ""},
+		{`{"epsg_code":26715,` + tmerc + `}`, "m", "EPSG:26715"},
+		{`{"epsg_code":2393}`, "m", ""},
 		{`{"epsg_code":4267,"grid_mapping_name":"latitude_longitude","semi_major_axis":6378206.4,"semi_minor_axis":6356583.8}`, "degrees_east", nad27.crs().Text},
-		{`{"spatial_ref":"` + utm1 + `,AUTHORITY[\"EPSG\",\"32633\"]]",` + tmerc + `}`, "m", ""},
+		{`{"spatial_ref":"` + utm1 + `,AUTHORITY[\"EPSG\",\"32633\"]]",` + tmerc + `}`, "m", "EPSG:32633"},
 		{`{"epsg_code":4326,"grid_mapping_name":"latitude_longitude"}`, "degrees_east", WGS84().Text},
 	} {
 		a, err := zarrjson.ParseAttributes([]byte(c.attributes))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Parse(a, c.units); err != nil || got.Text != c.text || got.IsNorthFirst != (c.text != "") {
+		if got, err := Parse(a, c.units); err != nil || got.Text != c.text || got.IsNorthFirst != (got.Kind == Geographic) {
 			t.Errorf("%.100s: %+v, %v", c.attributes, got, err)
 		}
 	}
@@ -169,6 +170,35 @@ for code in sys.argv[1:]: print(CRS.from_epsg(int(code)).to_wkt(version="WKT2_20
 		}
 		if again, err := ParseWKT(c.Text); err != nil || again.Code != c.Code || again.Text != c.Text || !again.IsNorthFirst {
 			t.Errorf("%s: %+v, %v", c.Text, again, err)
+		}
+	}
+}
+
+// TestInteropEastFirst compares the codes whose axes are known with GDAL's EPSG data.
+func TestInteropEastFirst(t *testing.T) {
+	const script = `import sys; from rasterio.crs import CRS
+for code in sys.argv[1:]: print(CRS.from_epsg(int(code)).to_wkt(version="WKT2_2019"))`
+	args := []string{"-c", script}
+	for _, r := range eastFirst {
+		for code := r[0]; code <= r[1]; code++ {
+			args = append(args, strconv.Itoa(code))
+		}
+	}
+	out, err := exec.Command(venv.Python(t, "rasterio"), args...).Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for i, text := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		theirs, err := ParseWKT(text)
+		if err != nil || theirs.Kind != Projected || theirs.IsNorthFirst || theirs.Unit != 1 {
+			t.Errorf("%s: %+v, %v: %s", args[i+2], theirs, err, text)
+		}
+		a, err := zarrjson.ParseAttributes([]byte(`{"epsg_code":"EPSG:` + args[i+2] + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ours, err := Parse(a, "m"); err != nil || ours.Text != "EPSG:"+args[i+2] || ours.Unit != 1 || ours.IsNorthFirst {
+			t.Errorf("%s: %+v, %v", args[i+2], ours, err)
 		}
 	}
 }
