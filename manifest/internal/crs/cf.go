@@ -64,7 +64,7 @@ var (
 	}
 )
 
-// Attributes of grid mappings that are one number, and those that may be several.
+// Attributes of grid mappings that hold one number, and attributes that may hold several.
 var (
 	oneNumber = []string{"semi_major_axis", "semi_minor_axis", "inverse_flattening", "earth_radius", "longitude_of_prime_meridian",
 		"latitude_of_projection_origin", "longitude_of_projection_origin", "longitude_of_central_meridian", "straight_vertical_longitude_from_pole",

@@ -120,60 +120,52 @@ func (c *CRS) checkKind(name string) error {
 // pole, the system is that of CF's parameters. No code is that of a rotated pole.
 func (p params) fromCode(code, name string) (*CRS, error) {
 	kind, isKnown := kindOf(name)
-	i := slices.IndexFunc(datums, func(d *datum) bool { return d.crs().Code == code })
+	d := datumWith(code)
 	switch {
-	case isKnown && kind == Rotated, isKnown && kind == Projected && i >= 0:
+	case isKnown && kind == Rotated, isKnown && kind == Projected && d != nil:
 		return fromCF(name, p)
-	case i >= 0:
-		if err := p.checkDatum(datums[i]); err != nil {
+	case d != nil:
+		if err := p.checkDatum(d); err != nil {
 			return nil, err
 		}
-		return datums[i].crs(), nil
-	case isKnown:
-		return inMetres(&CRS{Code: code, Kind: kind}), nil
+		return d.crs(), nil
+	case !isKnown:
+		kind = Projected
 	}
-	return inMetres(&CRS{Code: code, Kind: Projected}), nil
+	c := &CRS{Code: code, Kind: kind}
+	c.complete()
+	return c, nil
 }
 
-// inMetres completes a projected system if its code is one of eastFirst.
-func inMetres(c *CRS) *CRS {
-	if name, ok := strings.CutPrefix(c.Code, "EPSG:"); ok && c.Kind == Projected {
-		n, err := strconv.Atoi(name)
-		if err == nil && slices.ContainsFunc(eastFirst, func(r [2]int) bool { return r[0] <= n && n <= r[1] }) {
-			c.Text, c.Unit = c.Code, 1
-		}
-	}
-	return c
-}
-
-// eastFirst has ranges of EPSG codes of common systems in metres whose first axis is the easting. Files of satellites often
-// have only the code.
-var eastFirst = [][2]int{
-	{3857, 3857}, // Web Mercator
-	{3031, 3031}, // stereographic at the south pole, and at the north pole
-	{3408, 3410}, {3413, 3413},
-	{3571, 3576}, // Lambert's equal areas at the north pole
-	{3976, 3976}, {3995, 3995},
-	{5041, 5042},   // UPS, with the easting first
-	{6931, 6933},   // EASE-Grid 2.0
-	{25828, 25837}, // UTM on ETRS89, NAD27, NAD83, WGS 72 and WGS 84
-	{26701, 26722}, {26901, 26923},
-	{32201, 32260}, {32301, 32360}, {32601, 32660}, {32701, 32760},
-}
-
-// complete adds the text of a system that is known only by its code, if the code is that of a datum or of eastFirst. The text that CF's parameters
-// become is no substitute: its unit is the metre, its datum seldom has a name, and nothing says that the code means the same.
+// complete adds the text of a system that is known only by its code, if the code is that of a datum or of eastFirst. The text that
+// CF's parameters become is no substitute: its unit is the metre, its datum seldom has a name, and nothing says that the code means
+// the same.
 func (c *CRS) complete() {
 	if c.Text != "" {
 		return
 	}
-	for _, d := range datums {
-		if known := d.crs(); known.Code == c.Code {
-			c.Text, c.IsNorthFirst = known.Text, known.IsNorthFirst
-			return
-		}
+	if d := datumWith(c.Code); d != nil {
+		known := d.crs()
+		c.Text, c.IsNorthFirst = known.Text, known.IsNorthFirst
+	} else if c.Kind == Projected && (c.Unit == 0 || c.Unit == 1) && isEastFirst(c.Code) {
+		c.Text, c.Unit = c.Code, 1
 	}
-	inMetres(c)
+}
+
+// isEastFirst reports whether a code is in eastFirst.
+func isEastFirst(code string) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(code, "EPSG:"))
+	return err == nil && slices.ContainsFunc(eastFirst, func(r [2]int) bool { return r[0] <= n && n <= r[1] })
+}
+
+// eastFirst lists EPSG codes of common systems in metres whose first axis is the easting, as first and last code. Files of
+// satellites often have only the code.
+var eastFirst = [][2]int{
+	{3857, 3857}, // Web Mercator
+	// Maps of the poles: stereographic, of equal area, and EASE-Grid 2.0.
+	{3031, 3031}, {3408, 3410}, {3413, 3413}, {3571, 3576}, {3976, 3976}, {3995, 3995}, {5041, 5042}, {6931, 6933},
+	// UTM on ETRS89, NAD27, NAD83, WGS 72 and WGS 84.
+	{25828, 25837}, {26701, 26722}, {26901, 26923}, {32201, 32260}, {32301, 32360}, {32601, 32660}, {32701, 32760},
 }
 
 // code returns the code in the attribute epsg_code, which is a text such as EPSG:3031, or a number. It is empty if there is none.

@@ -125,6 +125,7 @@ func TestText(t *testing.T) {
 		{`{"epsg_code":2393}`, "m", ""},
 		{`{"epsg_code":4267,"grid_mapping_name":"latitude_longitude","semi_major_axis":6378206.4,"semi_minor_axis":6356583.8}`, "degrees_east", nad27.crs().Text},
 		{`{"spatial_ref":"` + utm1 + `,AUTHORITY[\"EPSG\",\"32633\"]]",` + tmerc + `}`, "m", "EPSG:32633"},
+		{`{"spatial_ref":"` + strings.Replace(utm1, `UNIT[\"metre\",1`, `UNIT[\"foot\",0.3048`, 1) + `,AUTHORITY[\"EPSG\",\"32633\"]]",` + tmerc + `}`, "foot", ""},
 		{`{"epsg_code":4326,"grid_mapping_name":"latitude_longitude"}`, "degrees_east", WGS84().Text},
 	} {
 		a, err := zarrjson.ParseAttributes([]byte(c.attributes))
@@ -137,7 +138,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestInteropDatums compares the systems of datums with those of GDAL's copy of the EPSG dataset.
+// TestInteropDatums compares datums and their systems with GDAL's EPSG data.
 func TestInteropDatums(t *testing.T) {
 	const script = `import sys; from rasterio.crs import CRS
 for code in sys.argv[1:]: print(CRS.from_epsg(int(code)).to_wkt(version="WKT2_2019"))`

@@ -93,6 +93,16 @@ func plain(name string) string {
 	return strings.TrimSuffix(name, "ENSEMBLE")
 }
 
+// datumWith returns the datum whose system of latitudes and longitudes has a code, or nil.
+func datumWith(code string) *datum {
+	for _, d := range datums {
+		if code == fmt.Sprintf("EPSG:%d", d.code) {
+			return d
+		}
+	}
+	return nil
+}
+
 // datumOf returns the datum with a name, or nil. ESRI's names begin with D_ and GCS_.
 func datumOf(name string) *datum {
 	name = plain(name)

@@ -119,7 +119,7 @@ func (p params) axes() (e ellipsoid, ok bool, err error) {
 	return e, true, nil
 }
 
-// checkDatum refuses a grid mapping whose epsg_code is that of a datum, but whose parameters are those of another.
+// checkDatum refuses a grid mapping with the epsg_code of one datum and the parameters of another.
 func (p params) checkDatum(d *datum) error {
 	axes, hasAxes, err1 := p.axes()
 	named, _, err2 := p.datum(true)
