@@ -35,24 +35,9 @@ func (o *opened) identify(x *readers.Other) (manifest.Source, error) {
 	return out, nil
 }
 
-// openNamed opens a source that the current one names, if reading it is allowed. All members of the archive that contains the
-// current source may be read.
+// openNamed opens a source that the current one names, if reading it is allowed.
 func (o *opened) openNamed(ctx context.Context, name string) (*source.Source, error) {
-	outer, steps := source.CutPacked(name)
-	if steps == "" {
-		return o.openAllowed(ctx, name)
-	}
-	var src *source.Source
-	var err error
-	if here := source.Outer(o.src.Name()); here != o.src.Name() && absolute(here) == absolute(outer) {
-		src, err = o.Opener.OpenVersion(ctx, here, o.src.Identity())
-	} else {
-		src, err = o.openAllowed(ctx, outer)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return o.Opener.Unpack(ctx, src, name, nil)
+	return o.Opener.OpenReferred(ctx, o.src, name, func(outer string) (*source.Source, error) { return o.openAllowed(ctx, outer) })
 }
 
 // openAllowed is openNamed for a source that is not packed.

@@ -68,21 +68,43 @@ func (o *Opener) OpenLocalBeside(ctx context.Context, of *Source, name string, a
 	}
 	folders := append([]string{filepath.Dir(Outer(here))}, allow...)
 	return OpenBeside(here, name, func(place string) (*Source, error) {
-		outer := Outer(place)
-		if outer == place {
-			return OpenWithin(ctx, place, folders...)
-		}
-		var src *Source
-		if outer == Outer(here) {
-			src, err = o.OpenVersion(ctx, outer, of.Identity()) // the user named this archive, so it may be behind a link
-		} else {
-			src, err = OpenWithin(ctx, outer, folders...)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return o.Unpack(ctx, src, place, nil)
+		return o.OpenReferred(ctx, of, place, func(outer string) (*Source, error) { return OpenWithin(ctx, outer, folders...) })
 	})
+}
+
+// OpenReferred opens a source to which the source `of` refers. open opens sources that are not packed, if they may be read. All
+// members of the archive that contains `of` may be read, also if the archive is behind a link, because the user named it.
+func (o *Opener) OpenReferred(ctx context.Context, of *Source, name string, open func(name string) (*Source, error)) (*Source, error) {
+	outer, steps := CutPacked(name)
+	if steps == "" {
+		return open(name)
+	}
+	var src *Source
+	var err error
+	if here := Outer(of.Name()); here != of.Name() && isSamePlace(here, outer) {
+		src, err = o.OpenVersion(ctx, here, of.Identity())
+	} else {
+		src, err = open(outer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o.Unpack(ctx, src, name, nil)
+}
+
+// isSamePlace reports whether two names of sources are equal, or of the same local path.
+func isSamePlace(a, b string) bool {
+	if a == b {
+		return true
+	}
+	first, err1 := LocalPath(a)
+	second, err2 := LocalPath(b)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	first, err1 = filepath.Abs(first)
+	second, err2 = filepath.Abs(second)
+	return err1 == nil && err2 == nil && first == second
 }
 
 // places returns the possible places of the file that `of` refers to by name, see OpenBeside.
