@@ -230,15 +230,17 @@ func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *pl
 	refused := &plan.Error{}
 	for i := range snap.Arrays { // the old arrays, in the same order
 		array, old := &snap.Arrays[i], &a.old.Arrays[i]
-		if err = l.countBehind(ctx, array, old); err == nil && a.opts.Plan.Strict && array.Chunks.Reencoded > old.Chunks.Reencoded {
-			var f report.Finding
-			f, err = l.strictFinding(ctx, array, old.Schema.Shape)
-			f.Args, f.Of = report.Args{"chunks": array.Chunks.Reencoded - old.Chunks.Reencoded}, snap.Sources
-			refused.Findings = append(refused.Findings, f)
+		if err := l.countBehind(ctx, array, old); err != nil {
+			return closing(l, fmt.Errorf("%s: %w", array.Path, err))
 		}
+		if !a.opts.Plan.Strict || array.Chunks.Reencoded == old.Chunks.Reencoded {
+			continue
+		}
+		f, err := l.strictFinding(ctx, array, old, snap.Sources)
 		if err != nil {
 			return closing(l, fmt.Errorf("%s: %w", array.Path, err))
 		}
+		refused.Findings = append(refused.Findings, f)
 	}
 	if len(refused.Findings) > 0 {
 		return closing(l, refused)

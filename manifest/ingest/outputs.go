@@ -175,8 +175,8 @@ func (s *Sources) skipFolder(ctx context.Context, name string) bool {
 
 // takeExports returns the exports that were skipped in some folders, and no longer skips them.
 func (s *Sources) takeExports(folders []string) (names []string) {
-	s.skipped.mu.Lock()
-	defer s.skipped.mu.Unlock()
+	s.found.mu.Lock()
+	defer s.found.mu.Unlock()
 	within := func(name string) bool {
 		return slices.ContainsFunc(folders, func(folder string) bool {
 			rest, found := strings.CutPrefix(filepath.ToSlash(name), strings.TrimSuffix(filepath.ToSlash(folder), "/"))
@@ -184,16 +184,16 @@ func (s *Sources) takeExports(folders []string) (names []string) {
 		})
 	}
 	for _, kind := range []Output{IcechunkOutput, KerchunkOutput, ZarrOutput} {
-		left := s.skipped.names[kind][:0]
-		for _, name := range s.skipped.names[kind] {
+		left := s.found.outputs[kind][:0]
+		for _, name := range s.found.outputs[kind] {
 			if within(name) {
 				names = append(names, name)
 			} else {
 				left = append(left, name)
 			}
 		}
-		if s.skipped.names[kind] = left; len(left) == 0 {
-			delete(s.skipped.names, kind)
+		if s.found.outputs[kind] = left; len(left) == 0 {
+			delete(s.found.outputs, kind)
 		}
 	}
 	slices.Sort(names)

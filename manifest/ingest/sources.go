@@ -40,34 +40,34 @@ type Sources struct {
 	objectStores *source.Opener
 	// lists holds the lists that are being read, each named in the one before.
 	lists []string
-	// skipped collects outputs in folders. Objects are listed in parallel, so it has a lock.
-	skipped *skippedNames
+	found *notSources
 }
 
-type skippedNames struct {
-	mu    sync.Mutex
-	names map[Output][]string
-	// archives are found archives whose own names do not match: only their members may be sources.
+// notSources collects names in folders that are no sources. Objects are listed in parallel, so it has a lock.
+type notSources struct {
+	mu      sync.Mutex
+	outputs map[Output][]string
+	// archives has the names of archives that do not match Match. Their members may match.
 	archives map[string]bool
 }
 
 // Skipped returns the names of the outputs that Expand found in folders and left out.
 func (s *Sources) Skipped() map[Output][]string {
-	if s.skipped == nil {
+	if s.found == nil {
 		return nil
 	}
-	for _, names := range s.skipped.names {
+	for _, names := range s.found.outputs {
 		slices.Sort(names)
 	}
-	return s.skipped.names
+	return s.found.outputs
 }
 
 // skip records an output in a folder.
 func (s *Sources) skip(name string, kind Output) {
-	s.skipped.mu.Lock()
-	defer s.skipped.mu.Unlock()
-	if !slices.Contains(s.skipped.names[kind], name) { // two patterns may match it
-		s.skipped.names[kind] = append(s.skipped.names[kind], name)
+	s.found.mu.Lock()
+	defer s.found.mu.Unlock()
+	if !slices.Contains(s.found.outputs[kind], name) { // two patterns may match it
+		s.found.outputs[kind] = append(s.found.outputs[kind], name)
 	}
 }
 
@@ -83,7 +83,7 @@ var ErrNoFiles = errors.New("no files given")
 //
 //	ocean.nc  archive/  "model/*.nc"  https://host/x.nc  s3://bucket/model/  @list.txt  @-
 func (s *Sources) Expand(ctx context.Context) ([]string, error) {
-	s.objectStores, s.skipped = source.NewOpener(nil), &skippedNames{names: map[Output][]string{}, archives: map[string]bool{}}
+	s.objectStores, s.found = source.NewOpener(nil), &notSources{outputs: map[Output][]string{}, archives: map[string]bool{}}
 	var out []string
 	var failed error
 	for _, name := range s.Names {
@@ -121,7 +121,7 @@ func (s *Sources) inPacked(ctx context.Context, names []string) ([]string, error
 		}
 		group.Go(name, func() (err error) {
 			found[i], err = opener.InPacked(within, name, isWanted)
-			if slices.Equal(found[i], names[i:i+1]) && s.skipped.archives[name] {
+			if slices.Equal(found[i], names[i:i+1]) && s.found.archives[name] {
 				found[i] = nil // a Zarr store
 			}
 			return err
@@ -147,15 +147,15 @@ func (s *Sources) finds(name, base string) (bool, error) {
 	return true, nil
 }
 
-// addArchives records archives of which only members may be sources.
+// addArchives notes that archives are no sources themselves. Their members may be.
 func (s *Sources) addArchives(names []string) {
 	if len(names) == 0 {
 		return
 	}
-	s.skipped.mu.Lock()
-	defer s.skipped.mu.Unlock()
+	s.found.mu.Lock()
+	defer s.found.mu.Unlock()
 	for _, name := range names {
-		s.skipped.archives[name] = true
+		s.found.archives[name] = true
 	}
 }
 

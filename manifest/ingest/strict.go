@@ -39,11 +39,10 @@ func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made
 		if !some(*a) {
 			continue
 		}
-		f, err := l.strictFinding(ctx, a, nil)
+		f, err := l.strictFinding(ctx, a, nil, snap.Sources)
 		if err != nil {
 			return closing(l, err)
 		}
-		f.Args, f.Of = report.Args{"chunks": a.Chunks.Reencoded}, snap.Sources
 		refused.Findings = append(refused.Findings, f)
 	}
 	if len(refused.Findings) == 0 {
@@ -52,15 +51,17 @@ func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made
 	return closing(l, refused)
 }
 
-// strictFinding refuses an array because of re-encoded chunks. Only new chunks count if the array has an older shape.
-func (l *planChunks) strictFinding(ctx context.Context, a *manifest.Array, older []int64) (f report.Finding, err error) {
+// strictFinding refuses an array because of re-encoded chunks. If there is an old array, only the chunks behind it count. of is the
+// number of all files.
+func (l *planChunks) strictFinding(ctx context.Context, a, old *manifest.Array, of int64) (f report.Finding, err error) {
 	m, err := l.mosaic(a)
 	if err != nil {
 		return f, err
 	}
-	chunks := grid.Whole(m.Grid().Counts())
-	if older != nil {
-		if chunks, err = behind(m.Grid(), older); err != nil {
+	chunks, reencoded := grid.Whole(m.Grid().Counts()), a.Chunks.Reencoded
+	if old != nil {
+		reencoded -= old.Chunks.Reencoded
+		if chunks, err = behind(m.Grid(), old.Schema.Shape); err != nil {
 			return f, err
 		}
 	}
@@ -73,7 +74,7 @@ func (l *planChunks) strictFinding(ctx context.Context, a *manifest.Array, older
 		names[i] = l.files.url(row)
 	}
 	return report.Finding{Code: report.StrictReencodes, Effect: report.Refused, Array: a.Path,
-		By: report.Setting{Option: report.Strict}, Files: report.Named(names...), Count: int64(len(files))}, nil
+		By: report.Setting{Option: report.Strict}, Args: report.Args{"chunks": reencoded}, Files: report.Named(names...), Count: int64(len(files)), Of: of}, nil
 }
 
 // reencodedFrom returns the files that provide re-encoded chunks of a region.
