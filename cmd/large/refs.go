@@ -17,9 +17,9 @@ import (
 	"varve/readers/parquet"
 )
 
-// An archive with very many refs has granules of 40 variables with 25,000 compressed chunks each. A granule is a folder of
-// kerchunk's references in Parquet, as the data would not fit on a disk. The sizes of its chunks are random, between 2 and 10
-// kB, so that refs do not compress better than those of real files: a size has 13 bits.
+// The archive with very many refs consists of granules. A granule has 40 variables of 25,000 compressed chunks each. It is a
+// folder of kerchunk's references in Parquet, because the data would not fit on a disk. Chunks have random sizes from 2 to 10
+// kB: 13 bits each, so that refs compress no better than those of real files.
 const (
 	granuleVariables = 40
 	granuleChunks    = 25_000

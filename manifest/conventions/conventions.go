@@ -177,7 +177,7 @@ func (d *Description) array(a *store.Array, g *georef.Grid, set Set) error {
 	return w.err
 }
 
-// writer adds attributes to those of an array or a group.
+// writer adds attributes of conventions to an array or a group.
 type writer struct {
 	d          *Description
 	path       string

@@ -46,8 +46,7 @@ func repeated(t *testing.T, dir string, days int) (files []string) {
 }
 
 // mostMemory returns the greatest increase of memory in use during do, and the total allocated.
-// Garbage is collected early, so that memory in use is about what do holds, however busy the
-// machine is.
+// It collects garbage early. Otherwise a busy machine has much garbage, which counts as in use.
 func mostMemory(do func()) (most, all uint64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()

@@ -43,7 +43,7 @@ func (x *fileIndex) Header(ctx context.Context, row int64) (*manifest.FileHeader
 
 // addHeader stores a header, or returns the one that another goroutine stored first.
 func (x *fileIndex) addHeader(at int64, h *manifest.Header) *manifest.FileHeader {
-	// Shared changes the variables, and other goroutines may be reading those of h, so they are copied.
+	// manifest.Shared changes variables. Other goroutines may read those of h, so it gets copies.
 	own := manifest.Header{Dimensions: h.Dimensions}
 	for _, v := range h.Variables {
 		own.Variables = append(own.Variables, convert.Needed(v))

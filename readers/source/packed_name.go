@@ -17,9 +17,9 @@ import (
 //	2003.tar|tar:model/ocean.nc
 //	2003.tar.gz|gzip:|tar:model/ocean.nc
 //
-// The form is that of URL pipelines of Zarr. A file on a disk may have such a name, but varve takes it for that of a packed file, and
-// does not find it. Code that does not know about packed files finds no file of that name. So it fails, and never takes bytes of
-// the outer file for those of the packed one.
+// The form is that of URL pipelines of Zarr. varve takes every name of this form for a packed file, even if a file on the disk has the
+// name. Code that does not know the form finds no such file and fails, so it never takes bytes of the outer file for those of the
+// packed one.
 type packed struct {
 	outer   string
 	steps   string

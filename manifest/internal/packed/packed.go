@@ -115,13 +115,3 @@ func (p *Ints) Search(v int64) int {
 	}
 	return lo
 }
-
-// Size returns the bytes of memory that the list takes.
-func (p *Ints) Size() (n int) {
-	const blockSize = 56
-	n = cap(p.blocks)*blockSize + cap(p.rest)*8
-	for i := range p.blocks {
-		n += cap(p.blocks[i].bits) * 8
-	}
-	return n
-}

@@ -119,7 +119,7 @@ func (p *alignment) placeBehind() error {
 // continuesEarlier reports whether files are placed along the same dimensions as in the earlier plan. In a mosaic, the
 // samples have all cells, so they have to be where they were.
 func (p *arrangement) continuesEarlier() bool {
-	e, f := p.env.earlier, p.growth()
+	e, f := p.env.earlier, p.flow()
 	if f == nil || f.along.path != e.Dim || len(f.across) != len(e.Across) {
 		return false
 	}

@@ -549,7 +549,7 @@ func TestGroupings(t *testing.T) {
 			t.Fatalf("seed %d, %+v, appended at %v: %s", seed, *opts, ends, firstDifference(parts.findings, atOnce.findings))
 		}
 	}
-	t.Logf("%d of %d archives are planned, with %d extensions, of which %v", planned, tries, extensions, widened)
+	t.Logf("%d of %d archives are planned, with %d extensions; by kind of archive: %v", planned, tries, extensions, widened)
 	if first == 0 && tries >= 100 && (planned < tries/4 || extensions < tries/5) {
 		t.Errorf("only %d of %d archives are planned, with %d extensions", planned, tries, extensions)
 	}

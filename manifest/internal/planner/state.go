@@ -49,7 +49,7 @@ const (
 
 // keepState returns the state for Extend, or the reason why new files could change decisions about old files.
 func (p *declaration) keepState() (*state, report.Replan) {
-	f, o := p.arrangement.growth(), p.env.opts
+	f, o := p.arrangement.flow(), p.env.opts
 	switch {
 	case o.Padded || o.KeepShards || len(o.NewDims) > 1 || slices.ContainsFunc(o.NewDims, isList) || len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0:
 		return nil, report.ReplanOption
@@ -104,16 +104,16 @@ func (p *alignment) hasVariants() bool {
 	})
 }
 
-// growth says along which dimensions the files of an archive are placed.
-type growth struct {
+// flow says along which dimensions the files of an archive are placed.
+type flow struct {
 	along  *dim   // the first dimension of all arrays that have it: new files follow all others along it
 	across []*dim // the other dimensions of a mosaic: in each layer along the first one, files cover all of them
 }
 
-// growth returns the dimensions along which files are placed. It returns nil if new files cannot be told to follow all
+// flow returns the dimensions along which files are placed. It returns nil if new files cannot be told to follow all
 // others along one of them.
-func (p *arrangement) growth() *growth {
-	f, most := &growth{}, 0
+func (p *arrangement) flow() *flow {
+	f, most := &flow{}, 0
 	for _, w := range p.placeOrder {
 		if len(w.dims) > most {
 			f.along, most = w.dims[0], len(w.dims)
@@ -145,7 +145,7 @@ func (p *arrangement) growth() *growth {
 
 // isLattice reports whether the files of a mosaic have equal or disjoint coordinates along each of its dimensions, so that
 // they make cells.
-func (p *arrangement) isLattice(f *growth) bool {
+func (p *arrangement) isLattice(f *flow) bool {
 	// An array of all dimensions without gaps shows that there is a file in each cell.
 	if !slices.ContainsFunc(p.placeOrder, func(w *placing) bool { return len(w.dims) == 1+len(f.across) }) {
 		return false
@@ -168,7 +168,7 @@ func (p *arrangement) isLattice(f *growth) bool {
 
 // isUniform reports whether the members of each array of a mosaic have chunks of equal lengths along the dimensions across,
 // so that the edges of chunks there do not depend on the number of files.
-func (p *declaration) isUniform(f *growth) bool {
+func (p *declaration) isUniform(f *flow) bool {
 	if len(f.across) == 0 {
 		return true
 	}
@@ -222,7 +222,7 @@ func (d *dim) hasEnd() bool {
 // samples returns the samples of all files, in the order of their rows: of each template the last file and its
 // witnesses, the last file of each cell of a mosaic, and the first file of the archive. The last file represents all files
 // that are no samples.
-func (p *declaration) samples(f *growth) (list []sample) {
+func (p *declaration) samples(f *flow) (list []sample) {
 	first := p.arrangement.inRank()[0]
 	cells := p.lastOfCells(f)
 	for _, t := range p.templates() {
@@ -244,7 +244,7 @@ func (p *declaration) samples(f *growth) (list []sample) {
 
 // lastOfCells returns the last file of each cell of a mosaic, or nothing for other archives. With too many cells, it
 // returns some of them.
-func (p *declaration) lastOfCells(f *growth) (files []int32) {
+func (p *declaration) lastOfCells(f *flow) (files []int32) {
 	if len(f.across) == 0 {
 		return nil
 	}
@@ -266,7 +266,7 @@ func (p *declaration) lastOfCells(f *growth) (files []int32) {
 }
 
 // startsAcross returns where a file starts along the other dimensions of a mosaic.
-func (f *growth) startsAcross(file int32) (starts []int64) {
+func (f *flow) startsAcross(file int32) (starts []int64) {
 	for _, d := range f.across {
 		start, _, _ := d.starts(file)
 		starts = append(starts, start)
@@ -274,7 +274,7 @@ func (f *growth) startsAcross(file int32) (starts []int64) {
 	return starts
 }
 
-func (p *declaration) sampleOf(file int32, files int64, f *growth) sample {
+func (p *declaration) sampleOf(file int32, files int64, f *flow) sample {
 	start, _, _ := f.along.starts(file)
 	return sample{Row: p.env.earlier.row(file), Header: p.env.files[file].Header.ID, Files: files, Start: start, Across: f.startsAcross(file)}
 }

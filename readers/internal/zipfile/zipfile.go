@@ -184,7 +184,7 @@ func (d *Directory) read(b []byte, end ending) error {
 		}
 		// unzip also writes such files in the folder where it runs.
 		e.Name = strings.TrimPrefix(strings.TrimLeft(e.Name, "/"), "./")
-		// Other names, such as those of folders, are not paths in the archive.
+		// Folders and names such as ../x are left out.
 		if fs.ValidPath(e.Name) {
 			d.entries = append(d.entries, e)
 		}
