@@ -62,6 +62,14 @@ func HasShards(specs []Spec) bool {
 	return slices.ContainsFunc(specs, Spec.IsSharding)
 }
 
+// HasChecksum reports whether stored chunks have a checksum, or may have one, that Decode verifies.
+func HasChecksum(specs []Spec) bool {
+	return slices.ContainsFunc(specs, func(s Spec) bool {
+		info, _ := Lookup(s.Name)
+		return info.Sums
+	})
+}
+
 // HasMessages reports whether stored chunks are GRIB messages, which describe their grid and time themselves.
 func HasMessages(specs []Spec) bool {
 	return slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == "grib.message" })

@@ -26,6 +26,12 @@ var samples = map[string]struct {
 	"conditional":                {float32Type, `{"codecs":[{"name":"zstd"}]}`},
 	"optional":                   {float32Type, `{"codecs":[{"name":"zstd"}]}`},
 	"imagecodecs_szip":           {float32Type, `{"options_mask":141,"pixels_per_block":32,"bits_per_pixel":32,"pixels_per_scanline":256,"header":true}`},
+	"imagecodecs_packints":       {Type{Kind: Uint, Size: 2}, `{"bitspersample":12,"runlen":4}`},
+	"imagecodecs_webp":           {Type{Kind: Uint, Size: 1}, `{}`},
+	"imagecodecs_ccittrle":       {Type{Kind: Uint, Size: 1}, `{}`},
+	"imagecodecs_ccittfax3":      {Type{Kind: Uint, Size: 1}, `{"t4options":1}`},
+	"imagecodecs_ccittfax4":      {Type{Kind: Uint, Size: 1}, `{}`},
+	"imagecodecs_jpeg":           {Type{Kind: Uint, Size: 1}, `{}`},
 	"hdf5.nbit":                  {int16Type, `{"cd_values":[8,0,4,1,2,0,12,0]}`},
 	"hdf5.scaleoffset":           {int16Type, `{"cd_values":[2,0,4,0,2,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}`},
 	"hdf5.lzf":                   {float32Type, `{"cd_values":[]}`},
@@ -59,6 +65,9 @@ func sample(t testing.TB, name string) (p *Pipeline, stage string) {
 		s.typ, s.config = float32Type, "{}"
 	}
 	spec, form := Spec{Name: name, Config: []byte(s.config)}, Form{Type: s.typ, Shape: []int64{4, 4}}
+	if name == "imagecodecs_webp" { // images of 4 samples a pixel
+		form.Shape = []int64{1, 4, 4}
+	}
 	layout := Spec{Name: "bytes", Config: []byte(`{"endian":"little"}`)}
 	c, err := newCodec(spec, form)
 	if err != nil {
@@ -83,7 +92,7 @@ func describe(t *testing.T, info Info) []string {
 	t.Helper()
 	p, stage := sample(t, info.Name)
 	encodes, part, filter := "yes", "no", ""
-	switch p.methodFor(grid.Region{Origin: []int64{0, 0}, Shape: []int64{1, 1}}) {
+	switch p.methodFor(grid.Region{Origin: make([]int64, len(p.Form().Shape)), Shape: slices.Repeat([]int64{1}, len(p.Form().Shape))}) {
 	case byRows, byShard, byTiles:
 		part = "yes"
 	case bySpan:

@@ -192,7 +192,7 @@ func (g *gribCoordinate) DecodeKey() string {
 // Accepts takes chunks of float64.
 func (g *gribCoordinate) Accepts(in Form) error {
 	if in.Type.Kind != Float || in.Type.Size != 8 {
-		return fmt.Errorf("elements of %v, not float64", in.Type)
+		return fmt.Errorf("GRIB values are float64, but the array declares %v", in.Type)
 	}
 	return nil
 }

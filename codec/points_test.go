@@ -9,12 +9,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/grid"
 )
 
@@ -152,27 +151,27 @@ func randomSpanRegion(rng *rand.Rand, shape []int64) grid.Region {
 	return r
 }
 
-// TestSpans compares regions that are read at access points with whole decoding, for all chains of codecs. It reads a
-// small number of regions; VARVE_SPANS=1000000 reads as many.
+// TestSpans compares regions that are read at access points with whole decoding, for all chains of codecs. A
+// seed is a chunk of which it reads 100 regions.
 func TestSpans(t *testing.T) {
-	count, seed := 2000, rand.Uint64()
-	if text := os.Getenv("VARVE_SPANS"); text != "" {
-		var err error
-		if count, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
+	partly, count := 0, 0
+	for seed := range soak.Seeds(t, 10) {
+		partly += testSpans(t, rand.New(rand.NewPCG(seed, 1)), 100)
+		count += 100
 	}
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
-	var c indexedChunk
-	partly := 0
-	for i := range count {
-		if i%100 == 0 {
-			c = newIndexedChunk(t, rng)
-			if rng.IntN(2) == 0 {
-				c.cache = mapCache{}
-			}
-		}
+	if partly < count/4 && !soak.Selected() {
+		t.Errorf("only %d of %d regions were read without decompressing all bytes", partly, count)
+	}
+}
+
+// testSpans returns how many regions of a chunk were read without decompressing all bytes.
+func testSpans(t *testing.T, rng *rand.Rand, count int) (partly int) {
+	t.Helper()
+	c := newIndexedChunk(t, rng)
+	if rng.IntN(2) == 0 {
+		c.cache = mapCache{}
+	}
+	for range count {
 		region := randomSpanRegion(rng, c.p.Form().Shape)
 		got, r, err := c.read(region, c.points, c.stored, c.window)
 		if err != nil || !bytes.Equal(got.Fixed, c.part(t, region)) {
@@ -182,9 +181,7 @@ func TestSpans(t *testing.T) {
 			partly++
 		}
 	}
-	if partly < count/4 {
-		t.Errorf("only %d of %d regions were read without decompressing all bytes", partly, count)
-	}
+	return partly
 }
 
 // TestSpanBytes checks how many bytes one element of a shuffled chunk needs: one block of each plane.

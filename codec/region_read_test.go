@@ -10,15 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"varve/fixtures/soak"
 	"varve/grid"
 )
 
 // newRand returns a random generator whose seed is printed if the test fails.
 func newRand(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -121,18 +121,54 @@ type ShardIndex struct {
 // At returns the position of the inner chunk at the given coordinates, or false if it is
 // not stored or there is no such inner chunk.
 func (x *ShardIndex) At(coords []int64) (Range, bool) {
-	if len(coords) != len(x.shards.axes) {
+	number, ok := x.shards.number(coords)
+	if !ok {
 		return Range{}, false
-	}
-	number := int64(0)
-	for k, axis := range x.shards.axes { // in the order of the shard's axes
-		if coords[axis] < 0 || coords[axis] >= x.shards.s.innerGrid.Counts()[k] {
-			return Range{}, false
-		}
-		number = number*x.shards.s.innerGrid.Counts()[k] + coords[axis]
 	}
 	at, ok, err := x.entries.entry(number, x.size)
 	return at, ok && err == nil
+}
+
+// number returns the number of an inner chunk in the index, in the order of the shard's axes.
+func (sh *Shards) number(coords []int64) (number int64, ok bool) {
+	if len(coords) != len(sh.axes) {
+		return 0, false
+	}
+	for k, axis := range sh.axes {
+		if coords[axis] < 0 || coords[axis] >= sh.s.innerGrid.Counts()[k] {
+			return 0, false
+		}
+		number = number*sh.s.innerGrid.Counts()[k] + coords[axis]
+	}
+	return number, true
+}
+
+// Assemble makes a stored chunk of encoded inner chunks. stored returns the bytes of each, in C order; none if it is not
+// stored. If none is stored, Assemble returns nil.
+func (sh *Shards) Assemble(stored func(inner *grid.Walker) ([]byte, error)) ([]byte, error) {
+	parts, size := map[int64][]byte{}, sh.s.indexSize
+	var numbers []int64
+	for inner := sh.innerGrid.Walk(); inner.Next(); {
+		part, err := stored(inner)
+		if err != nil {
+			return nil, fmt.Errorf("inner chunk %v: %w", inner.Coords, err)
+		}
+		if number, ok := sh.number(inner.Coords); ok && len(part) > 0 {
+			parts[number], numbers, size = part, append(numbers, number), size+len(part)
+		}
+	}
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	a := getArena()
+	defer a.release()
+	w := sh.s.newWriter(a, make([]byte, 0, size))
+	for _, number := range numbers {
+		if err := w.add(number, func(out []byte) ([]byte, error) { return append(out, parts[number]...), nil }); err != nil {
+			return nil, err
+		}
+	}
+	return w.finish()
 }
 
 // Stored yields the coordinates and position of every stored inner chunk, in C order.

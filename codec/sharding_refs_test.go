@@ -88,6 +88,20 @@ func TestInnerChunksDecodeOnTheirOwn(t *testing.T) {
 		if _, err := sh.Pipeline([]int64{0, 99}); !errors.Is(err, grid.ErrOutOfBounds) {
 			t.Errorf("%s: inner chunk 99: %v", tt.name, err)
 		}
+		again, err := sh.Assemble(func(inner *grid.Walker) ([]byte, error) {
+			at, _ := index.At(inner.Coords)
+			return stored[at.Offset:at.End()], nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := NewElems(p.Form())
+		if err := p.Decode(got, again); err != nil || len(again) != len(stored) || !sameElems(got, c.elems) {
+			t.Errorf("%s: assembled again, it decodes to other elements: %v", tt.name, err)
+		}
+		if none, err := sh.Assemble(func(*grid.Walker) ([]byte, error) { return nil, nil }); none != nil || err != nil {
+			t.Errorf("%s: a shard of nothing has %d bytes, %v", tt.name, len(none), err)
+		}
 	}
 }
 

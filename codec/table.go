@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"varve/codec/internal/ccitt"
 )
 
 // Client is a Zarr reader other than varve.
@@ -31,6 +33,7 @@ type Info struct {
 	V2     string // id in a v2 document, or ""
 	Filter int    // id of the HDF5 filter that stores these bytes, or 0
 	Client Client
+	Sums   bool // stored bytes have a checksum, or may have one, that Decode verifies
 	new    func(*config, Form) (Codec, error)
 }
 
@@ -78,18 +81,18 @@ func newTable() []Info {
 	return []Info{
 		{Name: "bytes", Client: AnyClient, new: newBytes},
 		{Name: "transpose", Client: AnyClient, new: newTranspose},
-		{Name: shardingName, Client: AnyClient, new: newSharding},
-		{Name: "gzip", Client: AnyClient, new: newGzip},
-		{Name: "zstd", Client: AnyClient, new: newZstd},
-		{Name: "crc32c", Client: AnyClient, new: newCRC32C},
-		{Name: "numcodecs.gzip", V2: "gzip", Client: AnyClient, new: newGzip},
-		{Name: "numcodecs.zlib", V2: "zlib", Filter: 1, Client: AnyClient, new: newZlib},
-		{Name: "numcodecs.zstd", V2: "zstd", Filter: 32015, Client: AnyClient, new: newZstd},
+		{Name: shardingName, Client: AnyClient, Sums: true, new: newSharding},
+		{Name: "gzip", Client: AnyClient, Sums: true, new: newGzip},
+		{Name: "zstd", Client: AnyClient, Sums: true, new: newZstd},
+		{Name: "crc32c", Client: AnyClient, Sums: true, new: newCRC32C},
+		{Name: "numcodecs.gzip", V2: "gzip", Client: AnyClient, Sums: true, new: newGzip},
+		{Name: "numcodecs.zlib", V2: "zlib", Filter: 1, Client: AnyClient, Sums: true, new: newZlib},
+		{Name: "numcodecs.zstd", V2: "zstd", Filter: 32015, Client: AnyClient, Sums: true, new: newZstd},
 		{Name: "numcodecs.shuffle", V2: "shuffle", Filter: 2, Client: AnyClient, new: newShuffle},
-		{Name: "numcodecs.fletcher32", V2: "fletcher32", Filter: 3, Client: AnyClient, new: newFletcher32},
-		{Name: "numcodecs.crc32", V2: "crc32", Client: AnyClient, new: newCRC32},
-		{Name: "numcodecs.adler32", V2: "adler32", Client: AnyClient, new: newAdler32},
-		{Name: "numcodecs.crc32c", V2: "crc32c", Client: AnyClient, new: newNumcodecsCRC32C},
+		{Name: "numcodecs.fletcher32", V2: "fletcher32", Filter: 3, Client: AnyClient, Sums: true, new: newFletcher32},
+		{Name: "numcodecs.crc32", V2: "crc32", Client: AnyClient, Sums: true, new: newCRC32},
+		{Name: "numcodecs.adler32", V2: "adler32", Client: AnyClient, Sums: true, new: newAdler32},
+		{Name: "numcodecs.crc32c", V2: "crc32c", Client: AnyClient, Sums: true, new: newNumcodecsCRC32C},
 		{Name: "vlen-utf8", V2: "vlen-utf8", Client: AnyClient, new: newVLenUTF8},
 		{Name: "vlen-bytes", V2: "vlen-bytes", Client: AnyClient, new: newVLenBytes},
 		{Name: "scale_offset", Client: AnyClient, new: newZarrScaleOffset},
@@ -102,14 +105,27 @@ func newTable() []Info {
 		{Name: "numcodecs.packbits", V2: "packbits", Client: AnyClient, new: newPackBits},
 		{Name: "blosc", Client: AnyClient, new: newBlosc},
 		{Name: "numcodecs.blosc", V2: "blosc", Filter: 32001, Client: AnyClient, new: newNumcodecsBlosc},
-		{Name: "numcodecs.bz2", V2: "bz2", Filter: 307, Client: AnyClient, new: newBzip2},
-		{Name: "numcodecs.lzma", V2: "lzma", Client: AnyClient, new: newLZMA},
+		{Name: "numcodecs.bz2", V2: "bz2", Filter: 307, Client: AnyClient, Sums: true, new: newBzip2},
+		{Name: "numcodecs.lzma", V2: "lzma", Client: AnyClient, Sums: true, new: newLZMA},
 		{Name: "numcodecs.lz4", V2: "lz4", Client: AnyClient, new: newLZ4},
 		{Name: "imagecodecs_lz4h5", V2: "imagecodecs_lz4h5", Filter: 32004, Client: WithImagecodecs, new: newLZ4H5},
 		{Name: "imagecodecs_szip", V2: "imagecodecs_szip", Filter: 4, Client: WithImagecodecs, new: newSzip},
+		{Name: "imagecodecs_lzw", V2: "imagecodecs_lzw", Client: WithImagecodecs, new: newLZW},
+		{Name: "imagecodecs_packbits", V2: "imagecodecs_packbits", Client: WithImagecodecs, new: newTIFFPackBits},
+		{Name: "imagecodecs_delta", Client: WithImagecodecs, new: newTIFFDelta},
+		{Name: "imagecodecs_floatpred", Client: WithImagecodecs, new: newTIFFFloats},
+		{Name: "imagecodecs_packints", Client: WithImagecodecs, new: newPackedInts},
+		{Name: "imagecodecs_ccittrle", Client: WithImagecodecs, new: newCCITT(ccitt.Huffman)},
+		{Name: "imagecodecs_ccittfax3", Client: WithImagecodecs, new: newCCITT(ccitt.Group3)},
+		{Name: "imagecodecs_ccittfax4", Client: WithImagecodecs, new: newCCITT(ccitt.Group4)},
+		{Name: "imagecodecs_webp", V2: "imagecodecs_webp", Client: WithImagecodecs, new: newWebP},
+		{Name: "imagecodecs_jpeg", V2: "imagecodecs_jpeg", Client: WithImagecodecs, new: newJPEG},
+		{Name: "imagecodecs_lerc", V2: "imagecodecs_lerc", Client: WithImagecodecs, Sums: true, new: newLERC},
+		{Name: "tiff.lerc", Client: NoClient, Sums: true, new: newLERC},
+		{Name: "tiff.bitorder", Client: NoClient, new: newBitOrder},
 		{Name: "reshape", Client: NoClient, new: newReshape},
-		{Name: "conditional", Client: NoClient, new: newConditional},
-		{Name: "optional", Client: NoClient, new: newConditional},
+		{Name: "conditional", Client: NoClient, Sums: true, new: newConditional},
+		{Name: "optional", Client: NoClient, Sums: true, new: newConditional},
 		{Name: "hdf5.nbit", Filter: 5, Client: NoClient, new: newNbit},
 		{Name: "hdf5.scaleoffset", Filter: 6, Client: NoClient, new: newScaleOffset},
 		{Name: "hdf5.lzf", Filter: 32000, Client: NoClient, new: newLZF},
@@ -126,7 +142,7 @@ func newTable() []Info {
 		{Name: "fits.rice", Client: NoClient, new: newFITSRice},
 		{Name: "fits.plio", Client: NoClient, new: newFITSPLIO},
 		{Name: "fits.hcompress", Client: NoClient, new: newFITSHCompress},
-		{Name: "fits.quantized", Client: NoClient, new: newFITSQuantized},
+		{Name: "fits.quantized", Client: NoClient, Sums: true, new: newFITSQuantized},
 		{Name: "grib.message", Client: NoClient, new: newGRIBMessage},
 		{Name: "grib", V2: "grib", Client: WithKerchunk, new: newKerchunkGRIB},
 		{Name: "gribberish", Client: WithGribberish, new: newGribberish},
@@ -144,7 +160,6 @@ var refusedCodecs = map[string]string{
 	"numcodecs.msgpack2":        "objects stored as MessagePack are not decoded",
 	"numcodecs.pickle":          "pickled objects can run code and are never decoded",
 	"imagecodecs_bitshuffle":    "its configuration does not say the element size, so that clients decode wrong values",
-	"imagecodecs_jpeg":          "varve has no decoder for JPEG",
 	"imagecodecs_jpeg2k":        "JPEG 2000 is decoded where GRIB stored it, and not in Zarr",
 	"imagecodecs_jpegls":        "JPEG-LS is decoded where HDF5 stored it, and not in Zarr",
 	"imagecodecs_jpegxl":        "varve has no decoder for JPEG XL",
@@ -153,7 +168,7 @@ var refusedCodecs = map[string]string{
 	"imagecodecs_zfp":           "ZFP is decoded where HDF5 stored it, and not in Zarr",
 	"zfp":                       "ZFP is decoded where HDF5 stored it, and not in Zarr",
 	"pcodec":                    "varve has no decoder for pcodec",
-	"jpeg":                      "varve has no decoder for JPEG",
+	"jpeg":                      "varve decodes JPEG as \"imagecodecs_jpeg\"",
 	"packbits":                  "it packs elements of any width; varve decodes \"numcodecs.packbits\", for booleans",
 }
 

@@ -257,7 +257,7 @@ func pickChunk(d Dimension, s Selector) (axisIndex, error) {
 
 func pickChunks(d Dimension, s Selector) (axisIndex, error) {
 	if s.step != 1 {
-		return axisIndex{}, fmt.Errorf("step %d: must be 1 for a slice of chunks", s.step)
+		return axisIndex{}, fmt.Errorf("step %d: a selection of whole chunks needs step 1", s.step)
 	}
 	n := d.Chunks()
 	// Unlike an end past the last chunk, a start there is an error.

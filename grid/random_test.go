@@ -1,35 +1,19 @@
 package grid_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
+	"varve/fixtures/soak"
 	"varve/grid"
 )
 
-var seedFlag = flag.Uint64("seed", 0, "seed of the property tests; 0 takes a new one")
-
-// rounds runs a property test n times, each with its own random generator, and logs how
-// to repeat a failing round.
+// rounds runs a property test with n seeds, or with the seeds that the package soak selects.
 func rounds(t *testing.T, n int, test func(t *testing.T, r *rand.Rand)) {
 	t.Helper()
-	first := *seedFlag
-	if first == 0 {
-		first = uint64(time.Now().UnixNano())
-	} else {
-		n = 1
-	}
-	for i := range uint64(n) {
-		seed := first + i
-		ok := t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			test(t, rand.New(rand.NewPCG(seed, 1)))
-		})
-		if !ok {
-			t.Fatalf("again with: go test ./grid -run '%s' -seed %d", t.Name(), seed)
-		}
+	for seed := range soak.Seeds(t, n) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { test(t, rand.New(rand.NewPCG(seed, 1))) })
 	}
 }
 

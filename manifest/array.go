@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"varve/codec"
@@ -36,6 +37,8 @@ type Array struct {
 	// Calibrated marks an array with an add_offset that follows HDF4's definition and not CF's, in one
 	// of its sources and so in the schema.
 	Calibrated bool `json:",omitempty"`
+	// AttributeTypes has the types of attributes that the JSON of the schema does not show, by name: see Attribute.JSONType.
+	AttributeTypes map[string]string `json:",omitempty"`
 	// CodecSizes has, for each axis, the codec sizes of the chunks as runs [length, count]; nil for an axis
 	// whose chunks decode to their data. It is nil unless the plan was made with plan.Options.Padded. See
 	// WithPadding.
@@ -145,6 +148,8 @@ const (
 	// Repacked applies each tile's own packing, and packs the values as the schema does. Values are
 	// rounded to the nearest number of the schema.
 	Repacked Reading = "repacked"
+	// InUnits converts numbers from the tile's units to the schema's. Like Unpacked, it applies each tile's own packing.
+	InUnits Reading = "in-units"
 	// Retimed converts times from the tile's units to the schema's, exactly.
 	Retimed Reading = "retimed"
 )
@@ -179,6 +184,17 @@ type Placement struct {
 type Tile struct {
 	File   int     // row in the table of sources
 	Origin []int64 // where the tile starts in the array
-	Start  []int64 // where the part that is used starts in the variable
-	Shape  []int64 // the length of that part
+	// Start is where the part that is used starts in the variable. If it is negative, the part is read backwards, from
+	// index -1-Start down: so in both directions, a tile without its first n elements has n more.
+	Start []int64
+	Shape []int64 // the length of that part
+}
+
+// IsValid reports whether the origin, start and length along dimension k are in range.
+func (t *Tile) IsValid(k int) bool {
+	most := math.MaxInt64 - t.Shape[k] // of an origin or a start
+	if t.Start[k] < 0 {
+		return t.Origin[k] >= 0 && t.Shape[k] >= 0 && t.Origin[k] <= most && t.Shape[k] <= -t.Start[k] && t.Start[k] > math.MinInt64
+	}
+	return t.Origin[k] >= 0 && t.Shape[k] >= 0 && t.Origin[k] <= most && t.Start[k] <= most
 }

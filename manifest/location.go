@@ -31,6 +31,21 @@ func (k ChunkKind) String() string {
 // HasBytes reports whether the bytes of the chunk are stored somewhere.
 func (k ChunkKind) HasBytes() bool { return k == Verbatim || k == Prefix }
 
+// Reason says why a declared chunk is re-encoded.
+type Reason string
+
+// The reasons. A chunk may have several.
+const (
+	SeveralFiles Reason = "several-files" // several files have elements of the chunk
+	PartlyFill   Reason = "partly-fill"   // no file has some of the elements
+	OtherChunks  Reason = "other-chunks"  // the stored chunks begin or end elsewhere
+	Padded       Reason = "padded"        // the stored chunk is longer than the declared one, because it is padded
+	Converted    Reason = "converted"     // the elements have another type, packing, missing value or units
+	OtherOrder   Reason = "other-order"   // the dimensions are stored in another order
+	OtherCodecs  Reason = "other-codecs"  // the stored bytes have other codecs
+	OtherFill    Reason = "other-fill"    // elements were never written, and read as another fill value
+)
+
 // Location is where the bytes of a declared chunk are. Chunks without stored bytes have only Coords, Kind
 // and a Source of -1.
 type Location struct {

@@ -16,7 +16,9 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -149,6 +151,15 @@ type Attribute struct {
 	JSON   string     `json:",omitempty"` // objects and lists of lists; Type is empty then
 	// Unreadable is the reason why JSON cannot represent the value. It is almost always empty.
 	Unreadable string `json:",omitempty"`
+}
+
+// JSONType returns the name of the attribute's floating-point type, such as float32, if its JSON does not show it: JSON has
+// only numbers of double precision, and texts for NaN and infinities. Otherwise it returns "".
+func (a *Attribute) JSONType(raw []byte) string {
+	if a.JSON != "" || a.Type.Kind != codec.Float || a.Type.Size >= 8 && !bytes.ContainsRune(raw, '"') {
+		return ""
+	}
+	return fmt.Sprintf("float%d", 8*a.Type.Size)
 }
 
 // Lookup returns the attribute with this name, or nil.

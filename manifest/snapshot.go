@@ -9,8 +9,26 @@ import (
 	"varve/zarrjson"
 )
 
-// Version is the version of the stored form that this package writes and reads.
+// Version is the version of the stored form that this package writes and reads, and of each of its files.
 const Version = 1
+
+// VersionOfViews is the version of a snapshot whose plan may read files in another order than they are stored: with
+// plan.Options.Longitudes or Flip. Programs that do not know these options must not read or extend it.
+const VersionOfViews = 2
+
+// SetVersion sets Varve to the lowest version whose programs know all options of the plan.
+func (s *Snapshot) SetVersion() error {
+	var options struct{ Longitudes, Flip json.RawMessage }
+	if s.Options != nil {
+		if err := json.Unmarshal(s.Options, &options); err != nil {
+			return fmt.Errorf("options: %w", err)
+		}
+	}
+	if s.Varve = Version; options.Longitudes != nil || options.Flip != nil {
+		s.Varve = VersionOfViews
+	}
+	return nil
+}
 
 // Generation is increased when a bug is fixed that made wrong manifests. A manifest of a lower generation
 // may be wrong and should be built again; ingest.Faults says which manifests the bug may affect.
@@ -61,8 +79,9 @@ type Seal struct {
 
 // GroupSchema is a group as clients see it.
 type GroupSchema struct {
-	Path       string // "/" for the root
-	Attributes zarrjson.Attributes
+	Path           string // "/" for the root
+	Attributes     zarrjson.Attributes
+	AttributeTypes map[string]string // as in Array
 }
 
 // PlacementTable is a Placement in stored form: its tiles are in tables.

@@ -43,8 +43,9 @@ type headDocument struct {
 }
 
 type groupDocument struct {
-	Path       string          `json:"path"`
-	Attributes json.RawMessage `json:"attributes"`
+	Path       string            `json:"path"`
+	Attributes json.RawMessage   `json:"attributes"`
+	Types      map[string]string `json:"attribute_types,omitempty"`
 }
 
 type arrayDocument struct {
@@ -62,6 +63,7 @@ type placementFields struct {
 	Unnamed    []string          `json:"unnamed,omitempty"`
 	Reading    Reading           `json:"reading,omitempty"`
 	Calibrated bool              `json:"calibrated,omitempty"`
+	Types      map[string]string `json:"attribute_types,omitempty"`
 	CodecSizes [][][2]int64      `json:"codec_sizes,omitempty"`
 	Pieces     []pieceDocument   `json:"pieces,omitempty"`
 	Patches    []patchedDocument `json:"patches,omitempty"`
@@ -137,8 +139,8 @@ func convert[A, B any](from []A, f func(A) B) []B {
 
 func (d *headDocument) checkVersion() error {
 	switch {
-	case d.Varve != Version:
-		return fmt.Errorf("the snapshot has version %d, which is %w: this varve reads version %d", d.Varve, errors.ErrUnsupported, Version)
+	case d.Varve != Version && d.Varve != VersionOfViews:
+		return fmt.Errorf("the snapshot has version %d, which is %w: this varve reads versions %d and %d", d.Varve, errors.ErrUnsupported, Version, VersionOfViews)
 	case d.Parent != "" && !IsSum(d.Parent):
 		return fmt.Errorf("%w: parent is %.80q, not 64 hex digits", codec.ErrCorrupt, d.Parent)
 	}
@@ -229,7 +231,7 @@ func decodeGroup(g groupDocument) (GroupSchema, error) {
 		return GroupSchema{}, err
 	}
 	attributes, err := zarrjson.ParseAttributes(doc)
-	return GroupSchema{g.Path, attributes.WithoutLayout()}, err
+	return GroupSchema{g.Path, attributes.WithoutLayout(), g.Types}, err
 }
 
 func decodeArray(a *arrayDocument) (Array, error) {
@@ -246,7 +248,7 @@ func decodeArray(a *arrayDocument) (Array, error) {
 	schema.Attributes = schema.Attributes.WithoutLayout()
 	return Array{
 		Path: a.Path, Schema: schema, Placement: a.Placement, Variables: a.Variables, Dims: a.Dims,
-		Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Calibrated: a.Calibrated, CodecSizes: a.CodecSizes, Chunks: a.Chunks,
+		Renamed: a.Renamed, Unnamed: a.Unnamed, Reading: a.Reading, Calibrated: a.Calibrated, AttributeTypes: a.Types, CodecSizes: a.CodecSizes, Chunks: a.Chunks,
 		Pieces:  convert(a.Pieces, func(p pieceDocument) Piece { return Piece(p) }),
 		Patches: convert(a.Patches, func(p patchedDocument) Patched { return Patched(p) }),
 	}, nil

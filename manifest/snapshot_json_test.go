@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"testing"
+
+	"varve/fixtures/soak"
 )
 
 // TestWritePlacement checks that writePlacement writes the same bytes as encoding/json.
 func TestWritePlacement(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	text := func() string {
 		all := []string{"", "/t", "/ü", "/a b", `/"q"\`, "/<&>", "/\x01", "/g/lat", "\u2028"}

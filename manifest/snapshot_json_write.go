@@ -131,7 +131,7 @@ func lines[T any](w *documentWriter, items []T, first int, encode func(*document
 }
 
 func encodeGroup(w *documentWriter, g *GroupSchema) error {
-	return w.value(groupDocument{g.Path, embed(g.Attributes.JSON())})
+	return w.value(groupDocument{g.Path, embed(g.Attributes.JSON()), g.AttributeTypes})
 }
 
 // encodeArray writes the line of an array. It appends the Zarr document without copying it, because a
@@ -183,6 +183,9 @@ func (w *documentWriter) writePlacement(a *Array) {
 	}
 	if field("calibrated", a.Calibrated) {
 		w.b = append(w.b, "true"...)
+	}
+	if field("attribute_types", len(a.AttributeTypes) > 0) {
+		w.writeValue(a.AttributeTypes)
 	}
 	if field("codec_sizes", len(a.CodecSizes) > 0) {
 		w.writeValue(a.CodecSizes)

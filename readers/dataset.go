@@ -26,15 +26,6 @@ import (
 	"varve/readers/source"
 )
 
-// Reader opens sources of one format.
-type Reader interface {
-	// Detect reports whether the source's content is of the format.
-	Detect(ctx context.Context, src *source.Source) (bool, error)
-	// Open reads the source's metadata. The dataset reads from src as long as it is in use; the
-	// caller closes src afterwards.
-	Open(ctx context.Context, src *source.Source) (*Dataset, error)
-}
-
 // Unlimited is the maximum length of a dimension that can grow without limit.
 const Unlimited = math.MaxUint64
 
@@ -46,6 +37,13 @@ type Dataset struct {
 	Root     *Group
 	Problems []Problem
 	Links    []Link
+	// HoldsChunks reports that Source has all stored chunks, except those of External and Virtual variables. Then more chunks
+	// than Source has bytes are damage.
+	HoldsChunks bool
+
+	// Verify reads all bytes that checksums of the format cover, and compares them. Checksums of metadata and indexes
+	// are left out, because Open and Refs compare them. Verify is nil for formats without other checksums.
+	Verify func(ctx context.Context) error
 
 	// LookupVirtual returns the variable with the given name as the mappings of virtual datasets
 	// write it, the link if that variable is in another file, or neither if there is none. It is

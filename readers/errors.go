@@ -37,6 +37,12 @@ func (e *Error) Error() string {
 // Unwrap returns the error without the position.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Remedied is an error that another value of an option avoids. A reader returns it, or an error that wraps it.
+type Remedied interface {
+	error
+	Remedy() (option, value string)
+}
+
 // Corruptf returns an error that wraps ErrCorrupt.
 func Corruptf(format string, args ...any) error {
 	return &corruption{fmt.Errorf(format, args...)}

@@ -1,12 +1,35 @@
 package readers
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"varve/codec"
 	"varve/readers/internal/byteswap"
+	"varve/readers/source"
 )
+
+// ReadStored returns a ReadAll for a variable with Inline or Contiguous storage in src, whose elements have a fixed size and no codec
+// but "bytes".
+func ReadStored(src *source.Source, v *Variable) func(ctx context.Context, limit uint64) (Value, error) {
+	return func(ctx context.Context, limit uint64) (Value, error) {
+		out := Value{Type: v.Type, Shape: v.Shape}
+		s := &v.Storage
+		if s.Bytes > limit {
+			return out, &Error{Source: src.Name(), Path: v.Path, Offset: s.Offset, Err: fmt.Errorf("values take %d bytes, more than the limit of %d", s.Bytes, limit)}
+		}
+		stored, err := s.Data, error(nil)
+		if s.Layout == Contiguous {
+			stored = make([]byte, s.Bytes)
+			_, err = src.ReadAt(ctx, stored, s.Offset)
+		}
+		if err == nil {
+			out.Data, err = v.Type.AppendMemory(nil, stored)
+		}
+		return out, err
+	}
+}
 
 // Plain reports whether the codec "bytes" alone decodes stored elements to elements in memory. It
 // also returns the stored byte order, or "" for types without one.

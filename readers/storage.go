@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"math/bits"
 	"slices"
+	"strings"
 	"time"
 
 	"varve/codec"
@@ -46,8 +48,6 @@ type Storage struct {
 	Grid       *grid.Grid // Chunked, if chunks differ in shape
 	Index      string     // Chunked: the kind of index, in the format's words
 	RawEdges   bool       // Chunked: chunks that extend beyond the shape are stored without filters
-	// Shards is the same variable with whole shards as its chunks, if the chunks are parts of shards.
-	Shards *Storage
 	// Pipeline decodes chunks. If Plain is set, it returns elements in memory form; otherwise it
 	// returns stored elements of the codec type Raw, which Type.AppendMemory converts. It decodes
 	// strings of varying length itself if Texts is nil.
@@ -194,4 +194,26 @@ func (p *Pipeline) Specs(mask uint32) ([]codec.Spec, error) {
 		specs = append(specs, f.Codec)
 	}
 	return specs, nil
+}
+
+// Edges lists the lengths of chunks of different shapes along each axis: runs of equal ones as length×count.
+func (s *Storage) Edges() string {
+	var layout codec.Layout
+	for axis := range s.Grid.Rank() {
+		layout.Chunks = append(layout.Chunks, grid.SizesOf(s.Grid.Dim(axis)))
+	}
+	return strings.Trim(layout.String(), "()")
+}
+
+// Elements returns the number of elements of a shape, or false if it needs more than 64 bits.
+func Elements(shape []uint64) (uint64, bool) {
+	n := uint64(1)
+	for _, s := range shape {
+		hi, lo := bits.Mul64(n, s)
+		if hi != 0 {
+			return 0, false
+		}
+		n = lo
+	}
+	return n, true
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 )
 
 func mustAttributes(t testing.TB, doc string) Attributes {
@@ -112,7 +113,7 @@ func TestAttributesRefused(t *testing.T) {
 
 // TestAttributesAgainstAMap sets and deletes at random and compares with a list.
 func TestAttributesAgainstAMap(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, start := range []string{`{}`, `{"k1": 1}`, "{\n \"k0\" :0 ,\n \"k2\":2\n}"} {
 		a := mustAttributes(t, start)

@@ -51,7 +51,7 @@ func TestHostileDocuments(t *testing.T) {
 			n, err := ParseNode([]byte(doc))
 			took := system.ProcessorTime(t) - start
 			runtime.ReadMemStats(&after)
-			if took > 3*time.Second {
+			if took > time.Minute {
 				t.Errorf("took %v for %d bytes", took, len(doc))
 			}
 			// TotalAlloc counts all allocations, also freed ones.

@@ -325,7 +325,7 @@ func TestGridTakesNoTimeByTheCount(t *testing.T) {
 			}
 		}
 	}
-	if took := system.ProcessorTime(t) - start; took > 2*time.Second {
+	if took := system.ProcessorTime(t) - start; took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/fixtures/venv"
 	"varve/grid"
 )
@@ -104,8 +105,7 @@ func (f *interopFolder) read() {
 // describe and save them, and reads the saved documents.
 func TestInteropDocumentsWritten(t *testing.T) {
 	venv.Python(t, "zarr-python")
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	f := &interopFolder{TB: t, dir: t.TempDir()}
 	f.fills()
 	f.payloads()
@@ -371,7 +371,7 @@ func (f *interopFolder) masks() {
 // written as the same bytes.
 func TestInteropDocumentsRead(t *testing.T) {
 	f := &interopFolder{TB: t, dir: t.TempDir()}
-	seed := rand.Uint64() >> 12
+	seed := soak.Seed(t)
 	t.Logf("seed %d", seed)
 	python(t, "make", f.dir, strconv.FormatUint(seed, 10), "300")
 	f.read()

@@ -12,7 +12,7 @@ import (
 
 // nfpm writes Debian and RPM packages. It runs at this version and with the versions of its own go.mod, so that the
 // module of varve does not depend on it.
-const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.48.0"
+const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0"
 
 const (
 	summary     = "Combines NetCDF, HDF5, GRIB and Zarr files into one virtual Zarr dataset"

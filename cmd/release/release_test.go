@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,6 +20,9 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"varve/fixtures/machine"
+	"varve/fixtures/soak"
 )
 
 const root = "../.."
@@ -33,7 +35,8 @@ var (
 		_, err := (&builder{root: root, info: sample}).goCommand(context.Background(), here, "run", nfpm, "--version")
 		return err
 	})
-	makeOnce = sync.OnceValue(func() error { return makeRelease(root, outFor, testTargets()) })
+	makeOnce sync.Once
+	failed   error // of makeOnce
 )
 
 func TestMain(m *testing.M) {
@@ -47,9 +50,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// testTargets are the present system, and with -short nothing else.
-func testTargets() []target {
-	if testing.Short() || here.os == "windows" {
+// testTargets are the present system, and with VARVE_SOAK another: compiling everything for it takes minutes.
+func testTargets(t *testing.T) []target {
+	if soak.Duration(t, 0) == 0 || here.os == "windows" {
 		return []target{here}
 	}
 	return []target{here, {"windows", "arm64"}}
@@ -70,24 +73,17 @@ func released(t *testing.T) string {
 	if err := nfpmRuns(); here.os == "linux" && err != nil {
 		t.Skipf("skipped: %s cannot be built here, perhaps without a network: %v", nfpm, err)
 	}
-	if err := makeOnce(); err != nil {
-		t.Fatal(err)
+	makeOnce.Do(func() { failed = makeRelease(root, outFor, testTargets(t)) })
+	if failed != nil {
+		t.Fatal(failed)
 	}
 	return outFor
-}
-
-// tool skips the test if a program is not installed.
-func tool(t *testing.T, name string) {
-	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		t.Skipf("skipped: %s is not installed", name)
-	}
 }
 
 // output returns what a program prints.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), name, args...).Output()
+	out, err := machine.Command(t, name, args...).Output()
 	if err != nil {
 		t.Fatalf("%s %s: %v", name, strings.Join(args, " "), withStderr(err))
 	}
@@ -106,7 +102,7 @@ func one(t *testing.T, pattern string) string {
 
 func TestArchives(t *testing.T) {
 	out := released(t)
-	for _, target := range testTargets() {
+	for _, target := range testTargets(t) {
 		t.Run(target.String(), func(t *testing.T) {
 			files := unpack(t, filepath.Join(out, fmt.Sprintf("varve_1.2.3-rc.1_%s_%s", target.os, target.arch)))
 			binary, isThere := files["varve"+extension(target)]
@@ -192,13 +188,13 @@ func unpack(t *testing.T, name string) map[string]file {
 	}
 }
 
-// TestRunsAreEqual makes the release again, without -short from a copy of the module in another folder.
+// TestRunsAreEqual makes the release again, with VARVE_SOAK from a copy of the module in another folder.
 func TestRunsAreEqual(t *testing.T) {
 	first, second, source := released(t), filepath.Join(t.TempDir(), "again"), root
-	if !testing.Short() {
+	if soak.Duration(t, 0) > 0 {
 		source = copyModule(t)
 	}
-	if err := makeRelease(source, second, testTargets()); err != nil {
+	if err := makeRelease(source, second, testTargets(t)); err != nil {
 		t.Fatal(err)
 	}
 	if x, y := contents(t, first), contents(t, second); len(x) < 5 || len(x) != len(y) {
@@ -215,7 +211,7 @@ func TestRunsAreEqual(t *testing.T) {
 // copyModule returns a copy of the files of the module that git knows or would add.
 func copyModule(t *testing.T) string {
 	t.Helper()
-	tool(t, "git")
+	machine.Find(t, "git")
 	folder := t.TempDir()
 	for name := range strings.SplitSeq(strings.Trim(output(t, "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"), "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join(root, name))
@@ -251,8 +247,8 @@ func contents(t *testing.T, folder string) map[string][]byte {
 
 func TestChecksums(t *testing.T) {
 	out := released(t)
-	tool(t, "sha256sum")
-	c := exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", "SHA256SUMS")
+	machine.Find(t, "sha256sum")
+	c := machine.Command(t, "sha256sum", "--check", "--strict", "SHA256SUMS")
 	c.Dir = out
 	checked, err := c.Output()
 	if err != nil {
@@ -265,7 +261,7 @@ func TestChecksums(t *testing.T) {
 
 func TestDebianPackage(t *testing.T) {
 	out := released(t)
-	tool(t, "dpkg")
+	machine.Find(t, "dpkg")
 	system := t.TempDir()
 	for _, name := range []string{"status", "available", "info/format"} {
 		text := ""
@@ -288,20 +284,20 @@ func TestDebianPackage(t *testing.T) {
 
 func TestRPMPackage(t *testing.T) {
 	out := released(t)
-	tool(t, "rpm2cpio")
-	tool(t, "cpio")
+	machine.Find(t, "rpm2cpio")
+	machine.Find(t, "cpio")
 	name, system := one(t, filepath.Join(out, "*.rpm")), t.TempDir()
-	packed, err := exec.CommandContext(t.Context(), "rpm2cpio", name).Output()
+	packed, err := machine.Command(t, "rpm2cpio", name).Output()
 	if err != nil {
 		t.Fatal(withStderr(err))
 	}
-	c := exec.CommandContext(t.Context(), "cpio", "--extract", "--make-directories", "--quiet")
+	c := machine.Command(t, "cpio", "--extract", "--make-directories", "--quiet")
 	c.Dir, c.Stdin = system, bytes.NewReader(packed)
 	if text, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("cpio: %v: %s", err, text)
 	}
 	checkInstalled(t, system, []string{"usr/share/zsh/site-functions/_varve", "usr/share/licenses/varve/LICENSE"})
-	tool(t, "rpm")
+	machine.Find(t, "rpm")
 	if got := output(t, "rpm", "-qp", "--qf", "%{VERSION} %{LICENSE} %{BUILDHOST} %{BUILDTIME}", name); got != "1.2.3~rc.1 Apache-2.0 localhost 1700000000" {
 		t.Errorf("rpm prints %s", got)
 	}
@@ -328,7 +324,7 @@ func checkInstalled(t *testing.T, system string, more []string) {
 
 func TestModules(t *testing.T) {
 	out := released(t)
-	for _, target := range testTargets() {
+	for _, target := range testTargets(t) {
 		text, err := os.ReadFile(filepath.Join(out, fmt.Sprintf("varve_1.2.3-rc.1_%s_%s.spdx.json", target.os, target.arch)))
 		if err != nil {
 			t.Fatal(err)
@@ -363,7 +359,7 @@ func TestRecipe(t *testing.T) {
 	if err := yaml.Unmarshal(text, &recipe); err != nil {
 		t.Fatal(err)
 	}
-	if recipe.Package.Version != "1.2.3rc.1" || len(recipe.Source) != len(testTargets()) {
+	if recipe.Package.Version != "1.2.3rc.1" || len(recipe.Source) != len(testTargets(t)) {
 		t.Errorf("the recipe has version %s and %d sources", recipe.Package.Version, len(recipe.Source))
 	}
 	sums, err := os.ReadFile(filepath.Join(out, "SHA256SUMS"))
@@ -389,7 +385,7 @@ func TestContainer(t *testing.T) {
 			t.Errorf("the container file has no line %s:\n%s", line, text)
 		}
 	}
-	tool(t, "buildah")
+	machine.Find(t, "buildah")
 	if here.os != "linux" || os.Getuid() != 0 {
 		t.Skip("skipped: building the image needs Linux and root")
 	}

@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"varve/fixtures/machine"
 )
 
 func TestDescribe(t *testing.T) {
-	tool(t, "git")
+	machine.Find(t, "git")
 	folder := t.TempDir()
 	t.Setenv("GIT_COMMITTER_DATE", "1700000000 +0100")
 	run := func(args ...string) {

@@ -137,7 +137,6 @@ def files(folder: Path, scratch: Path, only: str) -> int:
 
 
 KNOWN = {
-    "wider": "a scale_factor of 32 bits is a Python float in JSON, so that xarray decodes to float64 where it is float32",
     "refused": "a structure that no Zarr has",
     "zones": "units with the zone 0:00, which xarray takes for the time of day, have no zone in a manifest: the reference is the same",
     "blanks": "a character that is the fill value is NaN in xarray's netCDF engines, and the character itself in a Zarr",
@@ -153,29 +152,21 @@ def difference(want: xr.Dataset, got: xr.Dataset) -> str:
         ds.attrs = {k: plain(a) for k, a in ds.attrs.items()}
     texts = [n for n, v in want.variables.items() if v.dtype == object and n in got.variables and got[n].dtype.kind == "S"]
     blanks = [n for n in texts if only_blanks(want.variables[n], got[n])]
-    floats = [n for n, v in want.variables.items() if v.dtype == "f4" and n in got.variables and got[n].dtype == "f8"]
-    wider = [n for n in floats if only_rounded(want[n].values, got[n].values)]
     zones = [n for n, v in want.variables.items() if n in got.variables and only_zone(v.attrs, got[n].attrs)]
     for n in zones:
         got[n].attrs["units"] = want[n].attrs["units"]
-    want, got = want.drop_vars(blanks + wider), got.drop_vars(blanks + wider)
+    want, got = want.drop_vars(blanks), got.drop_vars(blanks)
     try:
         xr.testing.assert_identical(want, got)
     except AssertionError as problem:
         return "different: " + " ".join(str(problem).split())[:300]
-    return "blanks" if blanks else "wider" if wider else "zones" if zones else "identical"
+    return "blanks" if blanks else "zones" if zones else "identical"
 
 
 def only_zone(want: dict[Any, Any], got: dict[Any, Any]) -> bool:
     """Whether units of times differ only by a zone that UDUNITS reads as UTC."""
     a, b = want.get("units"), got.get("units")
     return isinstance(a, str) and isinstance(b, str) and a != b and re.fullmatch(re.escape(b) + r" 0?0:?00", a) is not None
-
-
-def only_rounded(want: Any, got: Any) -> bool:
-    """Whether numbers differ only by the rounding of 32 bits."""
-    largest = float(np.nanmax(np.abs(want), initial=0))
-    return want.shape == got.shape and np.allclose(want, got, rtol=3e-6, atol=3e-7 * largest, equal_nan=True)
 
 
 def only_blanks(want: xr.Variable, got: xr.DataArray) -> bool:

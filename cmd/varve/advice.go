@@ -22,6 +22,9 @@ var printer = &text.Printer{Option: flagText}
 // flagText writes an option and its value as a shell takes them: --allow '/data/my files'. An option of
 // another command, such as build/rename, is written with that command.
 func flagText(s report.Setting) string {
+	if s.Option == report.Refresh {
+		return "varve refresh OUT"
+	}
 	command, option, isOther := strings.Cut(string(s.Option), "/")
 	if !isOther {
 		command, option = "", command
@@ -129,6 +132,8 @@ func withFlags(err error) string {
 			remedies[i] = report.Do(report.Option(r.Option), r.Value, "")
 		}
 		return errorText(e.Err) + remediesText(remedies)
+	case *source.AddressError:
+		return e.Error() + remediesText([]report.Remedy{report.Do(report.Allow, e.Place(), "")})
 	case *source.NoRangesError:
 		return e.Error() + remediesText([]report.Remedy{report.Do(report.Download, "", "")})
 	}
@@ -174,7 +179,7 @@ func walkErrors(err error, yield func(error) bool) bool {
 	switch err.(type) {
 	case nil:
 		return true
-	case *scan.BrokenError, *plan.Error, *plan.OptionError, *manifest.RemedyError, *store.ForbiddenError, *source.NoRangesError:
+	case *scan.BrokenError, *plan.Error, *plan.OptionError, *manifest.RemedyError, *store.ForbiddenError, *source.NoRangesError, *source.AddressError:
 		return yield(err) // its text covers what it wraps
 	}
 	switch e := err.(type) {

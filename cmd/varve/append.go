@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"path"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 type appendOptions struct {
 	combineOptions
 	skipKnown bool
+	allowNew  bool
 	checksums bool
 	json      bool
 	message   string
@@ -32,6 +35,9 @@ func newAppendCommand() *cobra.Command {
 whether they come after the other files, before them, or in a gap. The cost depends on the number
 of new files. Readers of OUT see the old snapshot until the new one is complete.
 
+A variable that no file of OUT has would be fill at all old positions. Such files are often of
+another product, so they need --allow-new.
+
 ` + sourcesHelp,
 		Example: `  varve append sst.varve archive/2024/*.nc
   varve append sst.varve archive/ --skip-known`,
@@ -40,13 +46,14 @@ of new files. Readers of OUT see the old snapshot until the new one is complete.
 			return runAppend(cmd, &opts, args[0], args[1:])
 		},
 	}
-	opts.addSourceFlags(cmd.Flags())
+	opts.addRevisionFlags(cmd.Flags())
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
 	addChecksums(cmd.Flags(), &opts.checksums)
 	addMessage(cmd.Flags(), &opts.message)
 	opts.index.addTo(cmd, "auto if OUT has any")
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
+	cmd.Flags().BoolVar(&opts.allowNew, "allow-new", false, "add variables that no file of OUT has, although they are fill at all old positions")
 	cmd.Flags().BoolVar(&opts.skipKnown, "skip-known", false, "skip unchanged files that OUT already has")
 	return cmd
 }
@@ -67,7 +74,7 @@ func runAppend(cmd *cobra.Command, opts *appendOptions, out string, names []stri
 			return err
 		}
 	}
-	how.SkipKnown, how.Message = opts.skipKnown, opts.message
+	how.SkipKnown, how.RefuseNew, how.Message = opts.skipKnown, !opts.allowNew, opts.message
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress, how.Comparing, how.Checking = shown.update, shown.then("comparing", "variables"), shown.then("reading", "chunks")
 	how.Checksums = opts.checksums
@@ -121,13 +128,13 @@ func overlaid(cmd *cobra.Command, name string, given plan.Options) (merged plan.
 			return merged, fmt.Errorf("%s: options of snapshot %s: %w", name, snapshot.ID, err)
 		}
 	}
+	merged.Formats = given.Formats // RevisedFormats adds those of the build
 	return overlay(cmd, merged, given), nil
 }
 
 // overlay returns merged with the options from given that the command line names.
 func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 	for flag, take := range map[string]func(){
-		"recipe":       func() { merged.Optional = given.Optional },
 		"concat":       func() { merged.Concat, merged.Apart = given.Concat, given.Apart },
 		"new-dim":      func() { merged.NewDims = given.NewDims },
 		"broadcast":    func() { merged.Broadcast = given.Broadcast },
@@ -140,9 +147,13 @@ func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 		"join":         func() { merged.Join = given.Join },
 		"curation":     func() { merged.Curation = given.Curation },
 		"coords":       func() { merged.Coords = given.Coords },
+		"longitudes":   func() { merged.Longitudes = given.Longitudes },
+		"flip":         func() { merged.Flip = flips(merged.Flip, given.Flip) },
+		"units":        func() { merged.Units = given.Units },
 		"tolerance":    func() { merged.Tolerance = given.Tolerance },
 		"overlap":      func() { merged.Overlap = given.Overlap },
 		"inline":       func() { merged.Inline = given.Inline },
+		"keep-foreign": func() { merged.KeepForeign = given.KeepForeign },
 		"strict":       func() { merged.Strict = given.Strict },
 		"rectilinear":  func() { merged.Rectilinear = given.Rectilinear },
 		"padded":       func() { merged.Padded = given.Padded },
@@ -150,13 +161,31 @@ func overlay(cmd *cobra.Command, merged, given plan.Options) plan.Options {
 		"repack-lossy": func() { merged.RepackLossy = given.RepackLossy },
 		"codec-from":   func() { merged.CodecFrom = given.CodecFrom },
 		"chunk-edges":  func() { merged.Schemas = slices.Concat(ofTypes(merged.Schemas), ofChunks(given.Schemas)) },
+		"keep-query":   func() { merged.KeepQuery = given.KeepQuery },
 		"dtype":        func() { merged.Schemas = slices.Concat(ofChunks(merged.Schemas), ofTypes(given.Schemas)) },
 	} {
 		if cmd.Flags().Changed(flag) {
 			take()
 		}
 	}
+	for _, s := range given.Optional {
+		if !merged.IsOptional(s) {
+			merged.Optional = append(slices.Clip(merged.Optional), s)
+		}
+	}
 	return merged
+}
+
+// flips returns the given directions, and the built ones of all other dimensions.
+func flips(built, given map[string]plan.Direction) map[string]plan.Direction {
+	out := map[string]plan.Direction{}
+	maps.Copy(out, given)
+	for at, to := range built {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(given)), func(dim string) bool { return dim == at || "/"+dim == at || dim == path.Base(at) }) {
+			out[at] = to
+		}
+	}
+	return out
 }
 
 // ofTypes returns the overrides that --dtype makes.

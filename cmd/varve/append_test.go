@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +20,8 @@ func TestAppendOverlaysEveryPlanFlag(t *testing.T) {
 	var opts combineOptions
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	opts.addPlanFlags(flags)
-	values := map[string]string{"new-dim": "t=attr:x", "rename": "a=b", "broadcast": "a=time", "missing": "drop", "pad": "fill", "coords": "first", "overlap": "last", "join": "outer",
-		"inline": "7", "strict": "true", "rectilinear": "true", "padded": "true", "tolerance": "0.5", "chunk-edges": "a:time=3", "dtype": "a=float64", "repack": "a=0.5", "recipe": "era5"}
+	values := map[string]string{"new-dim": "t=attr:x", "rename": "a=b", "broadcast": "a=time", "missing": "drop", "pad": "fill", "coords": "first", "units": "convert", "overlap": "last", "longitudes": "0..360", "join": "outer",
+		"inline": "7", "strict": "true", "keep-foreign": "true", "rectilinear": "true", "padded": "true", "tolerance": "0.5", "chunk-edges": "a:time=3", "dtype": "a=float64", "repack": "a=0.5", "recipe": "era5"}
 	flags.VisitAll(func(f *pflag.Flag) {
 		var opts combineOptions
 		cmd := &cobra.Command{}
@@ -75,6 +76,18 @@ func TestAppendOverlaysOverrides(t *testing.T) {
 		if merged := overlay(cmd, built, how.Plan); !equalJSON(t, merged, want) {
 			t.Errorf("--%s: %+v", flag, merged.Schemas)
 		}
+	}
+}
+
+// TestAppendOverlaysFlip: only directions of dimensions that are named again are replaced.
+func TestAppendOverlaysFlip(t *testing.T) {
+	if got := flips(map[string]plan.Direction{"lat": plan.Increasing}, nil); len(got) != 1 {
+		t.Error(got)
+	}
+	got := flips(map[string]plan.Direction{"lat": "", "/lat": plan.Increasing, "/a/lon": plan.Increasing, "z": plan.Decreasing},
+		map[string]plan.Direction{"lat": plan.Decreasing, "depth": ""})
+	if want := map[string]plan.Direction{"lat": plan.Decreasing, "/a/lon": plan.Increasing, "z": plan.Decreasing, "depth": ""}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -30,8 +30,8 @@ func newBuildCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build OUT SRC...",
 		Short: "Make one virtual dataset of files",
-		Long: `Make the manifest OUT: one virtual dataset of all files, which stay where they are and as
-they are. OUT is a folder, or a prefix in an object store: s3://BUCKET/NAME, gs:// or az://.
+		Long: `Make the manifest OUT: one virtual dataset of all files; they are not moved or changed. OUT is a
+folder, or a prefix in an object store: s3://BUCKET/NAME, gs:// or az://.
 The command refuses to lose or invent data, and names the option that would allow it. "varve check"
 reports the same and writes nothing.
 

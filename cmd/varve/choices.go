@@ -8,38 +8,42 @@ import (
 
 	"varve/codec"
 	"varve/manifest/plan"
-	"varve/readers/grib"
+	"varve/readers"
+	"varve/readers/formats"
 )
 
 // The words that flags accept, and what they mean. An empty word is the default of a flag that has none.
 var (
-	indexUses = map[string]grib.IndexUse{"": grib.IndexAuto, "auto": grib.IndexAuto, "ignore": grib.IndexIgnore, "require": grib.IndexRequire}
-	nameWords = map[string]grib.NameScheme{"": grib.CFNames, "cf": grib.CFNames, "eccodes": grib.EcCodesNames, "wgrib2": grib.Wgrib2Names}
-	gribTimes = map[string]grib.Times{"": grib.ReferenceTimes, "reference": grib.ReferenceTimes, "valid": grib.ValidTimes}
-	missings  = map[string]plan.Absent{"fill": plan.AbsentFill, "drop": plan.AbsentDrop, "refuse": plan.AbsentRefuse}
-	pads      = map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}
-	coords    = map[string]plan.Coords{"": plan.CoordsEqual, "first": plan.CoordsFirst}
-	codecs    = map[string]codec.Compressor{
+	missings = map[string]plan.Absent{"fill": plan.AbsentFill, "drop": plan.AbsentDrop, "refuse": plan.AbsentRefuse}
+	pads     = map[string]plan.Pad{"": plan.PadRefuse, "fill": plan.PadFill}
+	coords   = map[string]plan.Coords{"": plan.CoordsEqual, "first": plan.CoordsFirst}
+	units    = map[string]plan.Units{"": plan.UnitsRefuse, "convert": plan.UnitsConvert, "first": plan.UnitsFirst, "drop": plan.UnitsDrop}
+	codecs   = map[string]codec.Compressor{
 		"": "", "keep": "", "zstd": codec.ZstdCompressor, "gzip": codec.GzipCompressor, "blosc": codec.BloscCompressor, "none": codec.NoCompressor,
 	}
-	overlaps = map[string]plan.Overlap{"": plan.OverlapRefuse, "first": plan.OverlapFirst, "last": plan.OverlapLast}
+	overlaps   = map[string]plan.Overlap{"": plan.OverlapRefuse, "first": plan.OverlapFirst, "last": plan.OverlapLast}
+	longitudes = map[string]plan.Longitudes{"": plan.AnyLongitudes, "0..360": plan.From0To360, "-180..180": plan.Around0}
 )
 
 // wordsOfFlags returns the words that a flag accepts, by the name of the flag.
 func wordsOfFlags() map[string][]string {
-	return map[string][]string{
-		"names":       words(nameWords),
-		"grib-index":  words(indexUses),
-		"grib-times":  words(gribTimes),
+	all := map[string][]string{
 		"missing":     words(missings),
 		"pad":         words(pads),
 		"coords":      words(coords),
 		"overlap":     words(overlaps),
+		"units":       words(units),
 		"codec":       words(codecs),
 		"log-format":  {"text", "json"},
 		"format":      {"3", "2"},
 		"conventions": {"all", "multiscales", "proj", "spatial"},
 	}
+	for _, o := range formats.Options() {
+		if o.Kind == readers.OptionWord {
+			all[o.Name] = o.Words
+		}
+	}
+	return all
 }
 
 // words returns the words of a flag in alphabetic order.

@@ -30,23 +30,20 @@ func addChecksums(f *pflag.FlagSet, to *bool) {
 // combineOptions are the flags that check, build, append and scan share: which files, and how
 // they make up arrays.
 type combineOptions struct {
-	match         string
-	from          []string
-	asset         string
-	workers       int
-	skipBroken    bool
-	quiet         bool
-	config        string
-	recipe        string
-	curation      string
-	optional      []report.Setting // of the recipe
-	download      bool
-	allow         []string
-	keepScan      string
-	names         string
-	gribTimes     string
-	gribIndex     string
-	gribTemplates []string
+	match      string
+	from       []string
+	asset      string
+	workers    int
+	skipBroken bool
+	quiet      bool
+	config     string
+	recipe     string
+	curation   string
+	optional   []report.Setting // of the recipe
+	download   bool
+	allow      []string
+	keepScan   string
+	formats    formatFlags
 
 	concat, vars, drop  []string
 	newDims, rename     []string
@@ -56,10 +53,15 @@ type combineOptions struct {
 	group, codecFrom    string
 	missing, pad        string
 	coords, overlap     string
+	longitudes          string
+	flip                []string
+	units               string
 	inline, valueBytes  int64
 	tolerance           float64
 	strict, rectilinear bool
-	padded, keepShards  bool
+	padded, keepForeign bool
+	keepQuery           []string
+	revises             bool // the command reads the sources of a manifest
 }
 
 // addSourceFlags declares the flags that choose files, and how they are read.
@@ -71,15 +73,20 @@ func (o *combineOptions) addSourceFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.skipBroken, "skip-broken", false, "leave out files that cannot be read, and list them")
 	addFetch(f, &o.download)
 	f.StringArrayVar(&o.allow, "allow", nil, "let files refer to other files below this `folder`, besides their own folder")
-	f.StringVar(&o.gribIndex, "grib-index", "auto", "use index files beside GRIB files (.idx, .index): `auto`, ignore or require")
-	f.StringArrayVar(&o.gribTemplates, "grib-template", nil, "take message headers from this GRIB `file`: only index files are read of all others")
 	o.valueBytes = manifest.DefaultValueBytes
 	addNumber(f, &o.valueBytes, 1, "value-bytes", "store coordinates and texts of up to this many `bytes` a file in the manifest")
-	f.StringVar(&o.gribTimes, "grib-times", "", "place fields of GRIB files by `reference` time and step, or by valid time (default reference)")
-	f.BoolVar(&o.keepShards, "keep-shards", false, "keep the shards of Zarr sources whole, instead of referring to the chunks in them")
-	f.StringVar(&o.names, "names", "", "name variables of GRIB files as `cf` (t2m), eccodes (2t) or wgrib2 (TMP) do (default cf)")
+	f.StringArrayVar(&o.keepQuery, "keep-query", nil, "store this `parameter` of URLs, which selects data and is no secret; can be repeated")
+	o.formats.addTo(f)
 	f.BoolVar(&o.quiet, "quiet", false, "print errors only")
 	f.StringVar(&o.config, "config", "", "read flags from this YAML `file`; flags of the command line take precedence")
+}
+
+// addRevisionFlags is addSourceFlags for the commands that read the sources of a manifest, which somebody else may have
+// built.
+func (o *combineOptions) addRevisionFlags(f *pflag.FlagSet) {
+	o.addSourceFlags(f)
+	o.revises = true
+	f.Lookup("allow").Usage = "let OUT, and files that refer to others, read below this `place`, as VARVE_ALLOW does"
 }
 
 // addMatch declares the flag that chooses files in folders.
@@ -131,10 +138,14 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.pad, "pad", "", "pad files that are shorter along a dimension, with the fill value: `fill`")
 	f.StringArrayVar(&o.join, "join", nil, "join coordinates that differ in part: `HOW` or DIM=HOW; exact (default), inner or outer")
 	f.StringVar(&o.coords, "coords", "", "take the coordinates of the first file, if files differ: `first`")
+	f.StringVar(&o.longitudes, "longitudes", "", "bring longitudes to this `range`: 0..360 or -180..180")
+	f.StringSliceVar(&o.flip, "flip", nil, "read files backwards that run the other way along these `dimensions`; or DIM=increasing, =decreasing")
+	f.StringVar(&o.units, "units", "", "combine numbers whose units differ: `convert` them, declare the first units, or drop the units")
 	f.Float64Var(&o.tolerance, "tolerance", 0, "treat numeric coordinates as equal within this absolute tolerance (default 0)")
 	f.StringVar(&o.overlap, "overlap", "", "choose the file that provides positions of several files: `first` or last")
 	o.inline = plan.DefaultInline
 	addNumber(f, &o.inline, 0, "inline", "store variables of up to this many `bytes` in the manifest")
+	f.BoolVar(&o.keepForeign, "keep-foreign", false, "keep files that share no variable and no grid with the others, as arrays of their own")
 	f.BoolVar(&o.strict, "strict", false, "fail if a chunk would be re-encoded")
 	f.BoolVar(&o.rectilinear, "rectilinear", false, "declare rectilinear chunk grids, even if a regular grid is possible")
 	f.BoolVar(&o.padded, "padded", false, "record padded chunks inside arrays, so that exports and servers can declare them")
@@ -148,26 +159,25 @@ func (o *combineOptions) addPlanFlags(f *pflag.FlagSet) {
 // options returns the options of the flags. The list @- is read from stdin.
 func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Options, error) {
 	opts := &ingest.Options{
-		Sources:       ingest.Sources{Names: names, Match: o.match, Stdin: stdin, Searches: o.from, Asset: o.asset},
-		Workers:       o.workers,
-		SkipBroken:    o.skipBroken,
-		Allow:         o.allow,
-		GRIBTemplates: o.gribTemplates,
-		KeepScan:      o.keepScan,
-		ValueBytes:    o.valueBytes,
-		Opener:        source.NewOpener(&source.Options{Download: o.download}),
-		Writer:        "varve " + versionName(),
+		Sources:    ingest.Sources{Names: names, Match: o.match, Stdin: stdin, Searches: o.from, Asset: o.asset},
+		Workers:    o.workers,
+		SkipBroken: o.skipBroken,
+		Allow:      o.allowed(),
+		KeepScan:   o.keepScan,
+		ValueBytes: o.valueBytes,
+		Opener:     source.NewOpener(&source.Options{Download: o.download}),
+		Writer:     "varve " + versionName(),
 		Plan: plan.Options{
 			Optional: o.optional, Vars: o.vars, Drop: o.drop, Group: o.group, Inline: &o.inline,
-			Strict: o.strict, Rectilinear: o.rectilinear, Padded: o.padded, KeepShards: o.keepShards, Tolerance: o.tolerance, RepackLossy: o.lossy,
+			Strict: o.strict, Rectilinear: o.rectilinear, Padded: o.padded, KeepForeign: o.keepForeign, KeepQuery: o.keepQuery, Tolerance: o.tolerance, RepackLossy: o.lossy,
 		},
 	}
-	err := errors.Join(o.checkMatch(), choose(&opts.GRIBIndex, "grib-index", o.gribIndex, indexUses),
-		choose(&opts.Plan.Names, "names", o.names, nameWords),
-		choose(&opts.Plan.GRIBTimes, "grib-times", o.gribTimes, gribTimes),
+	err := errors.Join(o.checkMatch(), o.formats.set(&opts.Plan),
 		choose(&opts.Plan.Missing, "missing", o.missing, missings),
 		choose(&opts.Plan.Pad, "pad", o.pad, pads),
 		choose(&opts.Plan.Coords, "coords", o.coords, coords),
+		choose(&opts.Plan.Longitudes, "longitudes", o.longitudes, longitudes),
+		choose(&opts.Plan.Units, "units", o.units, units),
 		choose(&opts.Plan.Overlap, "overlap", o.overlap, overlaps),
 		o.addNames(&opts.Plan), o.addOverrides(&opts.Plan))
 	if o.curation != "" && err == nil {
@@ -182,6 +192,14 @@ func (o *combineOptions) options(names []string, stdin io.Reader) (*ingest.Optio
 		}
 	}
 	return opts, nil
+}
+
+// allowed returns the places that the user allows.
+func (o *combineOptions) allowed() []string {
+	if !o.revises {
+		return o.allow
+	}
+	return (&allowOptions{allow: o.allow}).storeOptions().Allow
 }
 
 // checkMatch returns an error if --match is no valid glob.
@@ -223,6 +241,16 @@ func (o *combineOptions) addNames(opts *plan.Options) error {
 			return err
 		}
 		opts.Broadcast = append(opts.Broadcast, broadcast)
+	}
+	for _, text := range o.flip {
+		dim, to, err := plan.ParseFlip(text)
+		if err != nil {
+			return err
+		}
+		if opts.Flip == nil {
+			opts.Flip = map[string]plan.Direction{}
+		}
+		opts.Flip[dim] = to
 	}
 	for _, text := range o.join {
 		dim, how, err := plan.ParseJoin(text)

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"varve/manifest/plan"
+	"varve/manifest/report"
 )
 
 // takeFiles sets flags from the YAML file of --config, and then from the recipe of --recipe.
@@ -36,12 +37,22 @@ func (o *combineOptions) takeConfig(cmd *cobra.Command) error {
 		return usageError{fmt.Errorf("%s: %w", o.config, err)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		value := values[name]
+		value, before := values[name], cmd.Flags().Changed(name)
 		if err := setFlag(cmd.Flags(), name, &value); err != nil {
 			return usageError{fmt.Errorf("%s: line %d: %s: %w", o.config, value.Line, name, err)}
 		}
+		if option := report.Option(name); !before && (option == report.Vars || option == report.Drop) {
+			o.mayMatchNothing(option, map[report.Option][]string{report.Vars: o.vars, report.Drop: o.drop}[option])
+		}
 	}
 	return useAccess(cmd)
+}
+
+// mayMatchNothing notes patterns of a file of options, which may be for several archives: they need not match anything.
+func (o *combineOptions) mayMatchNothing(option report.Option, patterns []string) {
+	for _, pattern := range patterns {
+		o.optional = append(o.optional, report.Setting{Option: option, Value: pattern})
+	}
 }
 
 // setFlag sets a flag to the text of a YAML value. It does not use the value itself: in YAML, 010 is

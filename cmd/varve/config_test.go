@@ -59,6 +59,36 @@ rename: []
 	}
 }
 
+// TestNamesOfConfig: a variable that a file of options names need not exist, but one that the command line names must.
+// The names that a manifest was built with need not exist in files that are added.
+func TestNamesOfConfig(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	const january, february = "../../fixtures/demo/2021-01.nc", "../../fixtures/demo/2021-02.nc"
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "varve.yaml"), filepath.Join(dir, "m.varve")
+	if err := os.WriteFile(file, []byte("vars: 't2m,tmp'\ndrop: [quality]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"check", january, "--vars", "t2m", "--vars", "t2n"}, exitUsage},
+		{[]string{"check", january, "--drop", "quality"}, exitUsage},
+		{[]string{"check", january, "--config", file, "--drop", "other"}, exitUsage},
+		{[]string{"check", january, "--drop", "q*"}, exitDone},
+		{[]string{"build", out, january, "--config", file}, exitDone},
+		{[]string{"append", out, february, "--drop", "other"}, exitUsage},
+		{[]string{"append", out, february, "--coords", "first"}, exitDone},
+		{[]string{"refresh", out, "--config", file}, exitDone},
+	} {
+		text, err := runCommand(t, t.Context(), c.args...)
+		if code := exitCode(err, false); code != c.code {
+			t.Errorf("%v: exit code %d, want %d: %v\n%s", c.args, code, c.code, err, text)
+		}
+	}
+}
+
 func TestConfigRefuses(t *testing.T) {
 	for file, says := range map[string]string{
 		"drop:\n":               "line 1: drop: want a value",

@@ -8,10 +8,12 @@ import (
 
 	"varve/manifest/ingest"
 	"varve/manifest/plan"
+	"varve/readers/source"
 )
 
 // curateOptions are the flags of the curate command.
 type curateOptions struct {
+	allowOptions
 	json, quiet bool
 	message     string
 }
@@ -35,6 +37,7 @@ drop, their units, and which variables are coordinates. A name that no variable 
 			return runCurate(cmd, &opts, args[0], args[1])
 		},
 	}
+	opts.allowOptions.addFlags(cmd)
 	f := cmd.Flags()
 	addMessage(f, &opts.message)
 	f.BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, and the findings")
@@ -47,7 +50,9 @@ func runCurate(cmd *cobra.Command, opts *curateOptions, out, file string) error 
 	if err != nil {
 		return usageError{err}
 	}
-	how := &ingest.Options{Message: opts.message, Writer: "varve " + versionName()}
+	opener := source.NewOpener(&source.Options{Download: opts.download})
+	defer opener.Close()
+	how := &ingest.Options{Message: opts.message, Writer: "varve " + versionName(), Allow: opts.storeOptions().Allow, Opener: opener}
 	outcome, err := ingest.Curate(cmd.Context(), out, curation, how)
 	switch {
 	case err != nil:

@@ -11,22 +11,20 @@ import (
 	"varve/fixtures/system"
 )
 
-// TestEveryDependencyHasAReason holds docs/dependencies.md against the go.mod of both modules.
+// TestEveryDependencyHasAReason holds docs/dependencies.md against go.mod.
 func TestEveryDependencyHasAReason(t *testing.T) {
 	reasons, err := os.ReadFile("../../docs/dependencies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, least := range map[string]int{"../../go.mod": 5, "../varve-beam/go.mod": 1} {
-		direct := dependencies(t, name)
-		for _, path := range direct {
-			if !strings.Contains(string(reasons), "| "+path+" |") {
-				t.Errorf("docs/dependencies.md has no line for %s", path)
-			}
+	direct := dependencies(t, "../../go.mod")
+	for _, path := range direct {
+		if !strings.Contains(string(reasons), "| "+path+" |") {
+			t.Errorf("docs/dependencies.md has no line for %s", path)
 		}
-		if len(direct) < least {
-			t.Errorf("%s has %d direct dependencies; this test reads it wrong", name, len(direct))
-		}
+	}
+	if len(direct) < 5 {
+		t.Errorf("go.mod has %d direct dependencies; this test reads it wrong", len(direct))
 	}
 }
 
@@ -44,20 +42,6 @@ func dependencies(t *testing.T, name string) (paths []string) {
 		}
 	}
 	return paths
-}
-
-// TestBeamIsApart: the main module does without Beam, and does not hold the module that has it.
-func TestBeamIsApart(t *testing.T) {
-	for _, name := range []string{"../../go.mod", "../../go.sum"} {
-		if text, err := os.ReadFile(name); err != nil || strings.Contains(string(text), "apache/beam") {
-			t.Errorf("%s names Beam: %v", name, err)
-		}
-	}
-	for _, p := range list(t) {
-		if strings.HasPrefix(p.ImportPath, "varve/cmd/varve-beam") {
-			t.Errorf("%s is in the main module", p.ImportPath)
-		}
-	}
 }
 
 // TestDependenciesSetUpLittle bounds the memory that packages allocate before main. From about 3 MB on the

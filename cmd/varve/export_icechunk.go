@@ -52,6 +52,7 @@ other people's commits stay. An array that someone else changed is not written.`
 	addPadded(flags, &opts.padded)
 	flags.StringVar(&opts.GRIBCodec, "grib-codec", "", "refer to GRIB messages, for readers with this codec: `gribberish`")
 	flags.BoolVar(&opts.Replace, "force", false, "replace the repository DEST and its history")
+	flags.BoolVar(&opts.Rectilinear, "rectilinear", false, "let an update change regular chunk grids to rectilinear ones")
 	flags.StringVar(&opts.Branch, "branch", "", "commit to this `branch` (default main)")
 	flags.StringVarP(&opts.Message, "message", "m", "", "use this `text` as the commit message")
 	addNumber(flags, &opts.ManifestRefs, 1, "manifest-refs", "put this `number` of references in each Icechunk manifest (default 65536)")

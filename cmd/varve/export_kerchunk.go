@@ -61,7 +61,7 @@ Otherwise they are Zarr 3, unless --regular re-encodes arrays to a regular grid:
 	addPadded(flags, &opts.padded)
 	flags.StringVar(&opts.GRIBCodec, "grib-codec", "", "refer to GRIB messages, for readers with this codec: `grib` (kerchunk with eccodes) or gribberish")
 	flags.BoolVar(&opts.Force, "force", false, "replace DEST")
-	flags.BoolVar(&opts.append, "append", false, "update a local DEST that was exported from an earlier snapshot of OUT")
+	flags.BoolVar(&opts.append, "append", false, "update a local DEST that was exported from an earlier snapshot of OUT, in its Zarr format")
 	flags.BoolVar(&opts.Regular, "regular", false, "re-encode arrays with chunks of different lengths to a regular grid")
 	flags.BoolVar(&opts.NoPatch, "no-patch", false, "fail if chunks would be re-encoded, and name the arrays")
 	addNumber(flags, &opts.RecordSize, 1, "record-size", "put this `number` of chunks in each Parquet file (default 100000)")

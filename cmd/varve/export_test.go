@@ -1,11 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"varve/fixtures/classic"
 )
 
 // TestExportReplaces checks that exports to a local file replace it only with --force.
@@ -31,5 +36,38 @@ func TestExportReplaces(t *testing.T) {
 		if left, _ := os.ReadFile(dest); err != nil || string(left) == "other" {
 			t.Errorf("%s --force: %v: %q", line, err, left)
 		}
+	}
+}
+
+// TestVRTNamesFlipped: export gdal-vrt names arrays that it leaves out because a file is read backwards, as text and as JSON.
+func TestVRTNamesFlipped(t *testing.T) {
+	dir := t.TempDir()
+	const n = 300 // more elements than a VRT has values of
+	for i, name := range []string{"a.nc", "b.nc"} {
+		lats := make([]float32, n)
+		for k := range lats {
+			lats[k] = float32(k) / 4
+		}
+		if i == 1 {
+			slices.Reverse(lats)
+		}
+		f := &classic.File{Dims: []classic.Dim{{Name: "time", Length: 1}, {Name: "lat", Length: n}, {Name: "lon", Length: n}}, Vars: []classic.Var{
+			{Name: "time", Dims: []string{"time"}, Data: []int32{int32(i)}, Attributes: []classic.Attribute{{Name: "units", Value: "days since 2000-01-01"}}},
+			{Name: "lat", Dims: []string{"lat"}, Data: lats, Attributes: []classic.Attribute{{Name: "units", Value: "degrees_north"}}},
+			{Name: "v", Dims: []string{"time", "lat", "lon"}, Data: make([]float32, n*n)}}}
+		if err := f.Write(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(dir, "o.varve")
+	mustRun(t, "build", out, filepath.Join(dir, "a.nc"), filepath.Join(dir, "b.nc"), "--flip", "lat")
+	if text := mustRun(t, "export", "gdal-vrt", out, filepath.Join(dir, "o.vrt")); !strings.Contains(text, "left out: /v") || !strings.Contains(text, "backwards") {
+		t.Errorf("got %s", text)
+	}
+	var doc struct {
+		Omitted []struct{ Path, Why string }
+	}
+	if err := json.Unmarshal([]byte(mustRun(t, "export", "gdal-vrt", out, filepath.Join(dir, "o.vrt"), "--force", "--json")), &doc); err != nil || len(doc.Omitted) != 1 || doc.Omitted[0].Path != "/v" {
+		t.Errorf("%v: %+v", err, doc)
 	}
 }

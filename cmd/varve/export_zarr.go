@@ -78,6 +78,7 @@ gets the chunks that are new in OUT.`,
 	addNumber(flags, &opts.Workers, 0, "workers", "copy this `number` of regions at once (default: number of cores; object stores: 16)")
 	addSlice(flags, &opts.slice, "copy only this slice of the chunks, for a run without --slice")
 	flags.BoolVar(&opts.Append, "append", false, "add to the copy DEST the chunks that are new in OUT")
+	flags.BoolVar(&opts.Rectilinear, "rectilinear", false, "let --append change regular chunk grids to rectilinear ones")
 	flags.BoolVar(&opts.Force, "force", false, "replace the copy DEST")
 	cmd.MarkFlagsMutuallyExclusive("slice", "append")
 	cmd.MarkFlagsMutuallyExclusive("slice", "force")

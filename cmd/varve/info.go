@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,26 +20,47 @@ import (
 )
 
 func newInfoCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, why bool
 	var id string
 	cmd := &cobra.Command{
-		Use:   "info OUT [ARRAY]",
+		Use:   "info OUT [ARRAY [CHUNK]]",
 		Short: "Show the dataset in a manifest, and its storage",
 		Long: `Show the dataset in the manifest OUT as ncdump -h or xarray would: dimensions, coordinates with
 their range and units, variables and attributes. Then show its storage: chunks, codecs and how
-chunks are served. With ARRAY, show one array. No source file is read.`,
+chunks are served. With ARRAY, show one array. With --why, list its chunks that are re-encoded, and the
+reasons, or say it of one CHUNK. No source file is read.`,
 		Example: `  varve info sst.varve
-  varve info sst.varve /sst --json`,
-		Args: cobra.RangeArgs(1, 2),
+  varve info sst.varve /sst --json
+  varve info sst.varve sst --why
+  varve info sst.varve sst c/0/0/0 --why`,
+		Args: cobra.RangeArgs(1, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			array := ""
 			if len(args) > 1 {
 				array = args[1]
 			}
+			chunk := ""
+			switch {
+			case len(args) > 2 && !why:
+				return usageError{errors.New("CHUNK needs --why")}
+			case len(args) > 2:
+				chunk = args[2]
+			case why && array == "":
+				return usageError{errors.New("--why needs the name of an array")}
+			}
+			if why {
+				s, err := store.Open(cmd.Context(), args[0], &store.Options{Snapshot: id})
+				if err != nil {
+					return err
+				}
+				defer s.Close()
+				return infoWhy(cmd.Context(), cmd.OutOrStdout(), s, array, chunk, asJSON)
+			}
 			return runInfo(cmd.Context(), args[0], id, array, asJSON, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	cmd.Flags().BoolVar(&why, "why", false, "say why chunks of ARRAY are re-encoded, or why CHUNK is")
 	addSnapshot(cmd.Flags(), &id)
 	return cmd
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -95,7 +96,7 @@ func (d *datasetPrinter) group(at string, arrays []*manifest.Array, attributes z
 	}
 	if attributes.Len() > 0 {
 		fmt.Fprintln(d.out, "Attributes:")
-		d.attributes("    ", attributes)
+		d.attributes("    ", attributes, nil)
 	}
 	fmt.Fprintln(d.out)
 	return nil
@@ -162,16 +163,20 @@ func (d *datasetPrinter) array(a *manifest.Array, width int, coordinate bool) er
 		}
 	}
 	fmt.Fprintln(d.out)
-	d.attributes(strings.Repeat(" ", width+6), a.Schema.Attributes)
+	d.attributes(strings.Repeat(" ", width+6), a.Schema.Attributes, &a.Schema.DataType)
 	return nil
 }
 
 // longestAttribute limits the text of one attribute. Histories may have many pages.
 const longestAttribute = 100
 
-func (d *datasetPrinter) attributes(indent string, attributes zarrjson.Attributes) {
+// attributes prints the attributes of an array of a type, or of a group.
+func (d *datasetPrinter) attributes(indent string, attributes zarrjson.Attributes, of *zarrjson.DataType) {
 	for name, value := range attributes.All() {
 		var text string
+		if of != nil && name == "_FillValue" {
+			value = plainMask(*of, value)
+		}
 		if json.Unmarshal(value, &text) != nil {
 			text = string(value)
 		}
@@ -181,6 +186,22 @@ func (d *datasetPrinter) attributes(indent string, attributes zarrjson.Attribute
 		}
 		fmt.Fprintf(d.out, "%s%s: %s\n", indent, printable(name), printable(text))
 	}
+}
+
+// plainMask returns the attribute _FillValue of an array as a number. Format 3 has floats as base64.
+func plainMask(t zarrjson.DataType, value []byte) []byte {
+	element, err := t.DecodeMask(value)
+	if err != nil {
+		return value
+	}
+	plain, err := t.FillJSON(element)
+	switch {
+	case err != nil:
+		return value
+	case t.Type().Kind == codec.Float && bytes.HasPrefix(plain, []byte(`"0x`)):
+		return []byte("NaN") // with other bits than the usual one
+	}
+	return plain
 }
 
 // valueRange returns the first and last value of a coordinate, decoded, or "" if its values are not

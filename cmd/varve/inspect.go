@@ -132,25 +132,20 @@ func inspectManifest(ctx context.Context, opts inspectOptions, name string, out 
 	return errors.Join(err, writeErr)
 }
 
-// partialError is the error of a source that was shown except for its damaged parts.
-type partialError struct{ err error }
-
-func (p partialError) Error() string { return p.err.Error() }
-func (p partialError) Unwrap() error { return p.err }
-
 // damage keeps the first error about corrupt bytes. The damaged part is marked in the output, and the
 // command ends with the error.
 type damage struct{ first error }
 
 func (d *damage) note(err error) {
 	if d.first == nil && errors.Is(err, readers.ErrCorrupt) {
-		d.first = partialError{err}
+		d.first = &readers.PartialError{Err: err}
 	}
 }
 
 // openSource opens a source, and returns a function that closes it.
 func openSource(ctx context.Context, opts inspectOptions, name string) (*source.Source, func() error, error) {
 	opener := source.NewOpener(&source.Options{Download: opts.download})
+	opener.AllowPrivate(opts.allow...)
 	src, err := opener.Open(ctx, name)
 	if err != nil {
 		return nil, nil, errors.Join(err, opener.Close())

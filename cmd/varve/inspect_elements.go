@@ -19,7 +19,7 @@ const (
 
 // elementsText writes the first elements of a value as CDL does, and counts all of them.
 func elementsText(v *readers.Value) ([]string, int) {
-	n, ok := count(v.Shape)
+	n, ok := readers.Elements(v.Shape)
 	switch {
 	case !ok:
 		return nil, 0

@@ -241,7 +241,7 @@ func TestInspectAllow(t *testing.T) {
 
 func externalOf(t *testing.T, src *source.Source, allow ...string) (readers.Value, error) {
 	t.Helper()
-	data, err := formats.Open(t.Context(), src, &formats.Options{Allow: allow})
+	data, err := formats.Open(t.Context(), src, &readers.Config{Allow: allow})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"varve/codec"
-	"varve/grid"
 	"varve/readers"
 )
 
@@ -51,7 +50,7 @@ func whereText(v *readers.Variable) string {
 		text = "chunks of " + shapeText(s.ChunkShape)
 	}
 	if s.Grid != nil && s.Grid.Rank() > 0 {
-		text = "chunks of " + gridText(s.Grid)
+		text = "chunks of " + s.Edges()
 	}
 	if len(s.Pipeline.Filters) > 0 {
 		text += " through " + filtersText(s.Pipeline.Filters)
@@ -60,15 +59,6 @@ func whereText(v *readers.Variable) string {
 		text += " (partial chunks without filters)"
 	}
 	return text
-}
-
-// gridText lists the edges of chunks of different shapes: runs of equal ones as length×count.
-func gridText(g *grid.Grid) string {
-	var layout codec.Layout
-	for axis := range g.Rank() {
-		layout.Chunks = append(layout.Chunks, grid.SizesOf(g.Dim(axis)))
-	}
-	return strings.Trim(layout.String(), "()")
 }
 
 func shapeText(shape []uint64) string {
@@ -117,7 +107,7 @@ func chunkText(ctx context.Context, v *readers.Variable) (text string, masked in
 		all = uint64(v.Storage.Grid.Chunks())
 	}
 	text = fmt.Sprintf("%d of %d stored in %s", n, all, byteSize(bytes))
-	if raw, ok := count(v.Shape); ok && n > 0 && uint64(n) == all && bytes > 0 {
+	if raw, ok := readers.Elements(v.Shape); ok && n > 0 && uint64(n) == all && bytes > 0 {
 		text += fmt.Sprintf(" (%.1f : 1)", float64(raw)*float64(v.Type.Size)/float64(bytes))
 	}
 	if masked > 0 {

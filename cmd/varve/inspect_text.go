@@ -21,7 +21,7 @@ func inspectText(ctx context.Context, opts inspectOptions, name string, out io.W
 		return err
 	}
 	p := &textPrinter{ctx: ctx, out: out}
-	dataset, err := formats.Open(ctx, src, &formats.Options{Allow: opts.allow})
+	dataset, err := formats.Open(ctx, src, &readers.Config{Allow: opts.allow})
 	if err == nil {
 		p.dataset(name, dataset)
 		err = errors.Join(p.err, p.damage.first)

@@ -13,11 +13,14 @@ import (
 // interruptible returns a context that a signal cancels, and a function that ends the handling of signals.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
-	context.AfterFunc(ctx, func() {
+	ignore := context.AfterFunc(ctx, func() {
 		stop() // a second signal then ends the command at once
 		time.AfterFunc(patience, endLate)
 	})
-	return ctx, stop
+	return ctx, func() {
+		ignore() // stop cancels the context too, and a command that has ended is not late
+		stop()
+	}
 }
 
 // endSignals returns the signals that end a command. A hangup does not, if it is ignored: nohup does that.

@@ -43,3 +43,20 @@ func TestStuck(t *testing.T) {
 		t.Errorf("got %v, want exit code %d", err, exitInterrupted)
 	}
 }
+
+// TestEndWithoutSignal ends the handling of signals without a signal. The command must then have all time that it needs, such as
+// for the exit code of very many errors.
+func TestEndWithoutSignal(t *testing.T) {
+	if os.Getenv("VARVE_TEST_STUCK") != "" {
+		_, stop := interruptible()
+		stop()
+		time.Sleep(patience + time.Second)
+		os.Exit(exitCorrupt)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestEndWithoutSignal$")
+	cmd.Env = append(os.Environ(), "VARVE_TEST_STUCK=1")
+	var exit *exec.ExitError
+	if err := cmd.Run(); !errors.As(err, &exit) || exit.ExitCode() != exitCorrupt {
+		t.Errorf("got %v, want exit code %d", err, exitCorrupt)
+	}
+}

@@ -48,6 +48,23 @@ func TestDocumentedCode(t *testing.T) {
 	}
 }
 
+// TestDocumentedReader: the page about readers has the code of the reader that make outside compiles and tests.
+func TestDocumentedReader(t *testing.T) {
+	page, err := os.ReadFile("../../docs/how-to/add-a-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile("../../fixtures/module/testdata/outside/surfer/surfer.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(page), "<!-- surfer.go -->\n```go\n")
+	shown, _, _ = strings.Cut(shown, "```")
+	if shown == "" || !strings.HasSuffix(string(code), ")\n\n"+shown) {
+		t.Error("docs/how-to/add-a-format.md has other code than surfer.go after its imports")
+	}
+}
+
 // TestWrongCode checks that errors of the compiler are found.
 func TestWrongCode(t *testing.T) {
 	exports := exportData(t)
@@ -74,7 +91,9 @@ func isDeclarations(code string) bool {
 // exportData finds what the compiler says of each package that code may use.
 func exportData(t *testing.T) map[string]string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "varve/manifest/...", "varve/readers/...", "log/slog").Output()
+	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "varve/manifest/...", "varve/readers/...", "log/slog")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // under the race detector too, to compile packages only once
+	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

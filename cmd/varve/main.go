@@ -24,17 +24,20 @@ func main() {
 	os.Exit(exitCode(err, interrupted))
 }
 
+// errorPrefix begins the first line of an error.
+const errorPrefix = "varve:"
+
 // execute runs the command that args name, and prints its error.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	out := &results{to: stdout}
-	shown, messages := &shownWriter{to: out}, &shownWriter{to: stderr}
+	shown, messages := &shownWriter{to: out}, &shownWriter{to: stderr, hasColour: obeysColour(stderr)}
 	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetOut(shown)
 	root.SetErr(messages)
 	err := cmp.Or(root.ExecuteContext(ctx), shown.finish(), out.err)
 	if err != nil {
-		fmt.Fprintln(messages, "varve:", indented(failureText(err)))
+		fmt.Fprintln(messages, errorPrefix, indented(failureText(err)))
 	}
 	// What standard error refuses cannot be shown anywhere.
 	_ = messages.finish()

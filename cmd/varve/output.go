@@ -94,7 +94,7 @@ func checkNoObject(ctx context.Context, dest string) error {
 // checkNoFormat returns an error if varve can read a source, and closes it.
 func checkNoFormat(ctx context.Context, dest string, src *source.Source) error {
 	defer src.Close()
-	if format, err := formats.Detect(ctx, src, nil); err == nil {
+	if format, err := formats.New(nil).Detect(ctx, src); err == nil {
 		return usageError{fmt.Errorf("%s is a %s file, and is not overwritten; choose another name", dest, format.Name)}
 	}
 	return nil

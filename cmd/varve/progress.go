@@ -94,11 +94,14 @@ func (p *progress) update(done, total int64) {
 func (p *progress) line(done, total int64) string {
 	spent := time.Since(p.started)
 	rate := float64(done) / spent.Seconds()
-	left := "?"
-	if done > 0 {
-		left = time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second).String()
+	text := fmt.Sprintf("%s of %s %s", report.Thousands(done), report.Thousands(total), p.unit)
+	if rate >= 1 {
+		text += fmt.Sprintf(", %.0f %s/s", rate, p.unit)
 	}
-	return fmt.Sprintf("%s of %s %s, %.0f %s/s, %s left", report.Thousands(done), report.Thousands(total), p.unit, rate, p.unit, left)
+	if done > 0 {
+		text += ", " + time.Duration(float64(total-done)/rate*float64(time.Second)).Round(time.Second).String() + " left"
+	}
+	return text
 }
 
 // spent returns the time since the start, or 0 if nothing was done.

@@ -45,6 +45,7 @@ of the file selects the format:
   lat=-5:5               a range, both ends included, in either order
   time=2010-02           all of February, in the calendar of the coordinate
   time=2010-01:2010-03   January to March
+  station=Bergen:Oslo    a range of texts in alphabetical order; both must exist
   station=Oslo           a text; quote a text with a comma: '"station=Oslo, Blindern"'
 
 A dimension with one selected index is dropped from the result.`,

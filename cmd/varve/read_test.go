@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,7 +120,7 @@ func TestReadUsage(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"--isel", "depth=3"}, "it has time, lat"},
+		{[]string{"--isel", "depth=3"}, "its dimensions are time, lat"},
 		{[]string{"--isel", "time=[0,3]"}, "-3 to 2"},
 		{[]string{"--isel", "time=[0,1"}, "bracket"},
 		{[]string{"--isel", "time=::0"}, "other than 0"},
@@ -138,5 +140,51 @@ func TestReadUsage(t *testing.T) {
 	}
 	if files, err := os.ReadDir(filepath.Dir(name)); err != nil || len(files) > 0 {
 		t.Errorf("what failed left %v (%v)", files, err)
+	}
+}
+
+// TestFillValues reads an array of floats with fill values and -0: info shows fill values as numbers, and a file of NumPy has the
+// sign of -0.
+func TestFillValues(t *testing.T) {
+	dir := t.TempDir()
+	zero := math.Copysign(0, -1)
+	file := classic.File{
+		Dims: []classic.Dim{{Name: "x", Length: 3}},
+		Vars: []classic.Var{
+			{Name: "wide", Dims: []string{"x"}, Data: []float64{zero, 1, 2}, Attributes: []classic.Attribute{{Name: "_FillValue", Value: []float64{math.NaN()}}}},
+			{Name: "narrow", Dims: []string{"x"}, Data: []float32{float32(zero), 1, 2}, Attributes: []classic.Attribute{{Name: "_FillValue", Value: []float32{-9.5}}}},
+			{Name: "whole", Dims: []string{"x"}, Data: []int16{1, 2, 3}, Attributes: []classic.Attribute{{Name: "_FillValue", Value: []int16{-999}}}},
+			{Name: "packed", Dims: []string{"x"}, Data: []float32{float32(zero), 1, 2}, Attributes: []classic.Attribute{{Name: "scale_factor", Value: []float64{0.5}}}},
+		},
+	}
+	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "a.varve")
+	if err := file.Write(name); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "build", out, name)
+	for array, want := range map[string]string{"wide": "NaN", "narrow": "-9.5", "whole": "-999"} {
+		var got []string
+		for line := range strings.Lines(mustRun(t, "info", out)) {
+			if value, ok := strings.CutPrefix(strings.TrimSpace(line), "_FillValue: "); ok {
+				got = append(got, value)
+			}
+		}
+		if !slices.Contains(got, want) || len(got) != 3 {
+			t.Errorf("%s: got %q, want %s", array, got, want)
+		}
+	}
+	for _, c := range []struct {
+		size int
+		args []string
+	}{{8, []string{"wide"}}, {8, []string{"wide", "--decode"}}, {4, []string{"narrow", "--decode"}}, {4, []string{"packed"}}, {8, []string{"packed", "--decode"}}} {
+		npy := filepath.Join(dir, "a.npy")
+		mustRun(t, append([]string{"read", out, "-o", npy}, c.args...)...)
+		content, err := os.ReadFile(npy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if elements := content[len(content)-3*c.size:]; elements[c.size-1] != 0x80 {
+			t.Errorf("%q: the first element is % x, want -0", c.args, elements[:c.size])
+		}
 	}
 }

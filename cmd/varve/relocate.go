@@ -64,6 +64,7 @@ func runRelocate(ctx context.Context, opts *relocateOptions, args []string, out,
 	name, pairs := args[0], args[1:]
 	opener := source.NewOpener(&source.Options{Download: opts.download})
 	defer opener.Close()
+	opener.AllowPrivate(opts.storeOptions().Allow...)
 	how := &relocate.Options{
 		Deep: opts.deep, DryRun: opts.dryRun, Allow: opts.storeOptions().Allow, Workers: opts.workers, ValueBytes: opts.valueBytes,
 		Opener: opener, Writer: "varve " + versionName(),

@@ -34,7 +34,7 @@ again, nothing is written: "varve build --force" replaces the manifest and keeps
 		},
 	}
 	opts.missing = "fill"
-	opts.addSourceFlags(cmd.Flags())
+	opts.addRevisionFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print the result as one JSON document")
 	return cmd
 }

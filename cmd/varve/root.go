@@ -13,6 +13,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest/export/kerchunk"
+	"varve/manifest/ingest"
 	"varve/manifest/plan"
 	"varve/manifest/relocate"
 	"varve/manifest/store"
@@ -66,6 +67,7 @@ func exitCode(err error, interrupted bool) int {
 	var patches *kerchunk.PatchError
 	var move *relocate.MoveError
 	var sliced *slicedError
+	var removed *ingest.MaxDeleteError
 	switch {
 	case err == nil:
 		return exitDone
@@ -75,7 +77,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &option), errors.As(err, &move), errors.Is(err, store.ErrSource):
 		return exitUsage
-	case errors.As(err, &conflict), errors.As(err, &patches):
+	case errors.As(err, &conflict), errors.As(err, &patches), errors.As(err, &removed):
 		return exitConflict
 	case errors.Is(err, source.ErrForbidden):
 		return exitForbidden
@@ -98,7 +100,8 @@ func newRootCommand() *cobra.Command {
 		Use:   "varve",
 		Short: "Combine NetCDF, HDF5, GRIB and Zarr files into one virtual Zarr dataset",
 		Long: `varve combines the NetCDF, HDF5, Zarr and other files of an archive into one Zarr dataset.
-It does not copy or change the files. Try "varve demo" first.
+It does not copy or change the files. Try "varve demo" first. Errors have colours on a terminal,
+unless NO_COLOR is set.
 
 ` + exitHelp(),
 		Example: `  varve check archive/

@@ -91,7 +91,7 @@ func TestUsageErrors(t *testing.T) {
 		{"check FILE --tolerance nan", "--tolerance NaN"},
 		{"check FILE --match [a", "--match [a"},
 		{"check FILE --vars [a", "--vars '[a'"},
-		{"check FILE --vars ssh", "there are /lat, /sst, /time"},
+		{"check FILE --vars ssh", "fix: --vars sst"},
 		{"check FILE --dtype ssh=int32", "--dtype ssh=int32"},
 		{"check FILE --config nosuch.yaml", "--config"},
 		{"check FILE --new-dim run=list:nosuch", "--new-dim run=list:nosuch"},

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -248,9 +249,45 @@ func (o *serveOptions) accessLog(messages io.Writer) (*slog.Logger, func() error
 	case "-":
 		return o.logger(messages), nothing, nil
 	}
+	if err := o.checkAccessLog(); err != nil {
+		return nil, nothing, err
+	}
 	f, err := os.OpenFile(o.access, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, nothing, ownError{err}
 	}
 	return o.logger(f), f.Close, nil
 }
+
+// checkAccessLog returns an error if the file for the access log exists, is not empty, and does not begin with a line of an access
+// log in the same format.
+func (o *serveOptions) checkAccessLog() error {
+	info, err := os.Stat(o.access)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil // opening it returns the error, if any
+	}
+	f, err := os.Open(o.access)
+	if err != nil {
+		return ownError{err}
+	}
+	defer f.Close()
+	begin := make([]byte, 128)
+	n, err := io.ReadFull(f, begin)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return ownError{err}
+	}
+	format := accessText
+	if o.logFormat == "json" {
+		format = accessJSON
+	}
+	if !format.Match(begin[:n]) {
+		return usageError{fmt.Errorf("--access-log %s: the file exists and is not an access log with --log-format %s, so nothing is appended; choose another name", o.access, o.logFormat)}
+	}
+	return nil
+}
+
+// The beginnings of lines of access logs, as log/slog writes them.
+var (
+	accessText = regexp.MustCompile(`^time=\S+ level=INFO msg=request method=`)
+	accessJSON = regexp.MustCompile(`^\{"time":"[^"]+","level":"INFO","msg":"request","method":`)
+)

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -101,6 +103,42 @@ func TestServeRefuses(t *testing.T) {
 		cmd.SilenceUsage, cmd.SilenceErrors = true, true
 		if err := cmd.ExecuteContext(t.Context()); exitCode(err, false) != c.want || out.Len() > 0 {
 			t.Errorf("%s: exit code %d, want %d: %v; printed %q", c.name, exitCode(err, false), c.want, err, out.String())
+		}
+	}
+}
+
+// TestAccessLogFile opens files for access logs. One that has other data is refused and stays as it is.
+func TestAccessLogFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log")
+	for _, format := range []string{"text", "json"} {
+		for i, begin := range []string{"none", "", "text", "json", "CDF\x01", "time=now\n", "{}\n"} {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			o := serveOptions{access: name, logFormat: format}
+			isLog := i < 2 || begin == format
+			if begin == "text" || begin == "json" {
+				of := serveOptions{access: name, logFormat: begin}
+				log, end, err := of.accessLog(io.Discard)
+				if err != nil {
+					t.Fatal(err)
+				}
+				log.Info("request", "method", "GET", "path", "/")
+				if err := end(); err != nil {
+					t.Fatal(err)
+				}
+			} else if begin != "none" {
+				if err := os.WriteFile(name, []byte(begin), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, end, err := o.accessLog(io.Discard)
+			if failed := end(); failed != nil {
+				t.Error(failed)
+			}
+			if isLog && err != nil || !isLog && exitCode(err, false) != exitUsage {
+				t.Errorf("%s log to a file that begins with %q: got %v", format, begin, err)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,12 +20,16 @@ import (
 // syncOptions are the flags of the sync and refresh commands.
 type syncOptions struct {
 	combineOptions
-	watch   time.Duration
-	events  string
-	json    bool
-	message string
-	index   autoIndex
+	maxDelete int
+	watch     time.Duration
+	events    string
+	json      bool
+	message   string
+	index     autoIndex
 }
+
+// defaultMaxDelete is the percentage of its files that a sync removes at most.
+const defaultMaxDelete = 20
 
 func newSyncCommand() *cobra.Command {
 	var opts syncOptions
@@ -35,6 +40,10 @@ func newSyncCommand() *cobra.Command {
 scanned again, and files that are gone are removed. Unchanged files are not read. If there is
 nothing to do, no snapshot is made. The options that OUT was built with apply. History is kept, and
 readers see the old snapshot until the new one is complete.
+
+If more than 20 % of the files of OUT are gone, nothing is written, and the exit code is 3: the disk
+may not be mounted. --max-delete 100 removes them all the same. Files that messages of --events name
+do not count.
 
 With --watch, the command looks again at this interval until it is stopped. A failure is printed,
 and tried again.
@@ -61,6 +70,8 @@ any order, or about files that are gone. If some may get lost, add --watch 1h.
 		},
 	}
 	opts.addFlags(cmd)
+	opts.maxDelete = defaultMaxDelete
+	addNumber(cmd.Flags(), &opts.maxDelete, 0, "max-delete", "stop if more than this `percentage` of the files would be removed")
 	cmd.Flags().DurationVar(&opts.watch, "watch", 0, "look for changes again at this `interval`, such as 30s, until the command is stopped")
 	cmd.Flags().StringVar(&opts.events, "events", "", "sync the files that messages in this `place` name: -, a file, or http://HOST:PORT")
 	return cmd
@@ -86,7 +97,7 @@ options that OUT was built with apply. Older snapshots stay in the history.`,
 }
 
 func (o *syncOptions) addFlags(cmd *cobra.Command) {
-	o.addSourceFlags(cmd.Flags())
+	o.addRevisionFlags(cmd.Flags())
 	o.addPlanFlags(cmd.Flags())
 	addMessage(cmd.Flags(), &o.message)
 	o.index.addTo(cmd, "auto if OUT has any")
@@ -107,7 +118,7 @@ func runSync(cmd *cobra.Command, opts *syncOptions, out string, names []string, 
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
-			fmt.Fprintln(cmd.ErrOrStderr(), "varve:", failureText(err))
+			fmt.Fprintln(cmd.ErrOrStderr(), errorPrefix, failureText(err))
 		}
 		select {
 		case <-ctx.Done():
@@ -130,7 +141,7 @@ func syncOnce(cmd *cobra.Command, opts *syncOptions, out string, names []string,
 			return err
 		}
 	}
-	how.Message = opts.message
+	how.Message, how.MaxDelete = opts.message, &opts.maxDelete
 	shown := newProgress(cmd.ErrOrStderr(), opts.quiet)
 	how.Progress, how.Comparing, how.Checking = shown.update, shown.then("comparing", "variables"), shown.then("reading", "chunks")
 	result, err := do(cmd.Context(), out, how)
@@ -186,7 +197,9 @@ func printSync(cmd *cobra.Command, name string, r *ingest.SyncResult, asJSON, qu
 
 // removeOptions are the flags of the remove command.
 type removeOptions struct {
+	allowOptions
 	before, message string
+	between         []string
 	json, quiet     bool
 }
 
@@ -197,17 +210,21 @@ func newRemoveCommand() *cobra.Command {
 		Short: "Remove files from a virtual dataset",
 		Long: `Remove files from the manifest OUT; the files themselves stay where they are. SRC is a path or
 URL, a folder, or a glob, of files that OUT has. The files need not exist any more. --before
-removes the files with no time at or after a date, for a moving window. Older snapshots stay in
+removes the files with no time at or after a date, for a moving window. --between removes the
+files with all times at or after the first date and before the second. Older snapshots stay in
 the history until "varve gc" removes them.`,
 		Example: `  varve remove sst.varve archive/2024
-  varve remove sst.varve --before 2020`,
+  varve remove sst.varve --before 2020
+  varve remove sst.varve --between 2021-03,2021-05`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRemove(cmd, &opts, args[0], args[1:])
 		},
 	}
+	opts.allowOptions.addFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&opts.before, "before", "", "remove the files whose times are all before this `date`, such as 2020-01-01")
+	flags.StringSliceVar(&opts.between, "between", nil, "remove the files whose times are all in this `range`, FROM,TO: at or after FROM, and before TO")
 	addMessage(flags, &opts.message)
 	flags.BoolVar(&opts.json, "json", false, "print one JSON document: the snapshot, the files that differ, and the findings")
 	flags.BoolVar(&opts.quiet, "quiet", false, "print errors only")
@@ -215,8 +232,8 @@ the history until "varve gc" removes them.`,
 }
 
 func runRemove(cmd *cobra.Command, opts *removeOptions, out string, names []string) error {
-	if (opts.before == "") == (len(names) == 0) {
-		return usageError{errors.New("name the files to remove, or give --before DATE")}
+	if ways := []bool{opts.before != "", len(opts.between) > 0, len(names) > 0}; len(slices.DeleteFunc(ways, func(is bool) bool { return !is })) != 1 {
+		return usageError{errors.New("name the files to remove, or give --before DATE or --between FROM,TO")}
 	}
 	choose := namedFiles(names)
 	if opts.before != "" {
@@ -225,11 +242,31 @@ func runRemove(cmd *cobra.Command, opts *removeOptions, out string, names []stri
 			return usageError{err}
 		}
 	}
-	result, err := ingest.Remove(cmd.Context(), out, choose, &ingest.Options{Writer: "varve " + versionName(), Message: opts.message})
+	if len(opts.between) > 0 {
+		if len(opts.between) != 2 {
+			return usageError{fmt.Errorf("--between %s: want FROM,TO, such as 2021-03,2021-05", strings.Join(opts.between, ","))}
+		}
+		var err error
+		if choose, err = ingest.Between(opts.between[0], opts.between[1]); err != nil {
+			return usageError{fmt.Errorf("--between %s: %w", strings.Join(opts.between, ","), err)}
+		}
+	}
+	opener := source.NewOpener(&source.Options{Download: opts.download})
+	defer opener.Close()
+	how := &ingest.Options{Writer: "varve " + versionName(), Message: opts.message, Allow: opts.storeOptions().Allow, Opener: opener}
+	result, err := ingest.Remove(cmd.Context(), out, choose, how)
 	if err != nil {
 		return interrupted(cmd.Context(), refusalJSON(cmd.OutOrStdout(), opts.json, err))
 	}
 	return printSync(cmd, out, result, opts.json, opts.quiet)
+}
+
+// storedLike returns the name under which a manifest stores a URL, if it stores the parameters of another one.
+func storedLike(name, other string) string {
+	if !source.IsURL(name) || !strings.Contains(name, "=") {
+		return name // a question mark is one of a pattern
+	}
+	return source.Stored(name, source.Secrets(other, nil))
 }
 
 // namedFiles chooses the files that are named by path, by folder or by glob. Each name must be of some file.
@@ -253,7 +290,7 @@ func namedFiles(names []string) ingest.Chooser {
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", source.Shown(name), err)
 				}
-				if matches || pattern == outer || pattern == f.URL || strings.HasPrefix(f.URL, pattern+"/") {
+				if matches || pattern == outer || storedLike(name, outer) == outer || pattern == f.URL || strings.HasPrefix(f.URL, pattern+"/") {
 					gone[i], found = true, true
 				}
 			}

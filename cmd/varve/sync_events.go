@@ -116,7 +116,7 @@ func syncEvents(cmd *cobra.Command, opts *syncOptions, out string, names []strin
 				return errors.Join(last, err)
 			}
 			if ctx.Err() == nil {
-				fmt.Fprintln(cmd.ErrOrStderr(), "varve:", failureText(err))
+				fmt.Fprintln(cmd.ErrOrStderr(), errorPrefix, failureText(err))
 			}
 			waiting.put(files, all)
 			<-waiting.wake
@@ -164,7 +164,7 @@ func syncSome(cmd *cobra.Command, opts *syncOptions, out string, names, files []
 
 // listen opens the place of the messages. The returned function reads them until they end.
 func (o *syncOptions) listen(ctx context.Context, cmd *cobra.Command, to *pending) (read func() error, err error) {
-	complain := func(err error) { fmt.Fprintln(cmd.ErrOrStderr(), "varve:", failureText(err)) }
+	complain := func(err error) { fmt.Fprintln(cmd.ErrOrStderr(), errorPrefix, failureText(err)) }
 	address, isHTTP := strings.CutPrefix(o.events, "http://")
 	switch {
 	case o.events == "-":

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"varve/manifest"
+	"varve/manifest/ingest"
 )
 
 // runCommand calls a command and returns what it printed.
@@ -82,7 +86,7 @@ func TestSync(t *testing.T) {
 		t.Fatal(err)
 	}
 	copyMonth(t, folder, "2021-03.nc")
-	s := syncedBy(t, "sync", out, folder)
+	s := syncedBy(t, "sync", out, folder, "--max-delete", "50")
 	if !slices.Equal(s.Added, []string{"2021-03.nc"}) || !slices.Equal(s.Replaced, []string{"2021-02.nc"}) || !slices.Equal(s.Removed, []string{"2021-01.nc"}) || s.Sources != 2 {
 		t.Errorf("all changes: %+v", s)
 	}
@@ -97,6 +101,44 @@ func TestSync(t *testing.T) {
 	}
 }
 
+// TestSyncMaxDelete: sync stops before it removes more files than --max-delete allows, and writes nothing.
+func TestSyncMaxDelete(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	folder := t.TempDir()
+	out := filepath.Join(t.TempDir(), "m.varve")
+	months := []string{"2021-01.nc", "2021-02.nc", "2021-03.nc"}
+	for _, name := range months {
+		copyMonth(t, folder, name)
+	}
+	if text, err := runCommand(t, t.Context(), "build", out, folder); err != nil {
+		t.Fatal(err, text)
+	}
+	before := syncedBy(t, "sync", out, folder)
+	if err := os.Remove(filepath.Join(folder, months[0])); err != nil {
+		t.Fatal(err)
+	}
+	// 1 of 3 is 33.3 %.
+	for _, args := range [][]string{nil, {"--max-delete", "33"}, {"--max-delete", "0"}} {
+		text, err := runCommand(t, t.Context(), append([]string{"sync", out, folder}, args...)...)
+		var many *ingest.MaxDeleteError
+		if !errors.As(err, &many) || many.Removed != 1 || many.Of != 3 || exitCode(err, false) != exitConflict || !strings.Contains(errorText(err), "--max-delete 34") {
+			t.Errorf("%v: %v\n%s", args, err, text)
+		}
+	}
+	if s := syncedBy(t, "refresh", out, filepath.Join(folder, months[2])); s.Snapshot != before.Snapshot {
+		t.Errorf("the refused sync made the snapshot %s", s.Snapshot)
+	}
+	if s := syncedBy(t, "sync", out, folder, "--max-delete", "34"); !slices.Equal(s.Removed, months[:1]) || s.Sources != 2 {
+		t.Errorf("with 34 %%: %+v", s)
+	}
+	if err := os.Remove(filepath.Join(folder, months[1])); err != nil {
+		t.Fatal(err)
+	}
+	if s := syncedBy(t, "sync", out, folder, "--max-delete", "50"); s.Sources != 1 {
+		t.Errorf("1 of 2 with 50 %%: %+v", s)
+	}
+}
+
 // TestRemove removes files by date, by glob, and after they were deleted.
 func TestRemove(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -108,6 +150,18 @@ func TestRemove(t *testing.T) {
 	if text, err := runCommand(t, t.Context(), "build", out, folder); err != nil {
 		t.Fatal(err, text)
 	}
+	for between, want := range map[string]int{"2021-01-02,2021-02": 0, "2021-02,2021-02-28": 0, "2020,2021-01-31": 0, "2021-03-01T00:00:01,2022": 0} {
+		if s := syncedBy(t, "remove", out, "--between", between); len(s.Removed) != want {
+			t.Errorf("between %s: %+v", between, s)
+		}
+	}
+	other := filepath.Join(t.TempDir(), "m.varve")
+	if text, err := runCommand(t, t.Context(), "build", other, folder); err != nil {
+		t.Fatal(err, text)
+	}
+	if s := syncedBy(t, "remove", other, "--between", "2021-02,2021-03"); !slices.Equal(s.Removed, []string{"2021-02.nc"}) || s.Sources != 2 {
+		t.Errorf("between two dates: %+v", s)
+	}
 	if s := syncedBy(t, "remove", out, "--before", "2021-01-31T23:59"); !slices.Equal(s.Removed, []string{"2021-01.nc"}) {
 		t.Errorf("before a date: %+v", s)
 	}
@@ -115,7 +169,7 @@ func TestRemove(t *testing.T) {
 		t.Errorf("a file with the date: %+v", s)
 	}
 	for _, args := range [][]string{
-		{"remove", out}, {"remove", out, folder, "--before", "2021"}, {"remove", out, "--before", "yesterday"}, {"remove", out, folder}, {"remove", out, filepath.Join(folder, "2021-01.nc")},
+		{"remove", out}, {"remove", out, "--between", "2021"}, {"remove", out, "--between", "2021-03,2021-02"}, {"remove", out, "--between", "2021-02,2021-03", "--before", "2021"}, {"remove", out, folder, "--before", "2021"}, {"remove", out, "--before", "yesterday"}, {"remove", out, folder}, {"remove", out, filepath.Join(folder, "2021-01.nc")},
 	} {
 		if text, err := runCommand(t, t.Context(), args...); err == nil {
 			t.Errorf("%v: no error: %s", args, text)
@@ -157,5 +211,27 @@ func TestSyncWatch(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRemoveSigned checks that remove finds a source by a URL with secrets, which the manifest does not have.
+func TestRemoveSigned(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		urls []string
+		gone []bool
+	}{
+		{"https://h/a.nc?token=S", []string{"https://h/a.nc", "https://h/b.nc", "https://h/a.nc/c"}, []bool{true, false, false}},
+		{"https://h/get?id=1&token=S", []string{"https://h/get?id=1", "https://h/get?id=2", "https://h/get?id=11"}, []bool{true, false, false}},
+		{"https://h/get?id=1&token=S", []string{"https://h/get?token=S&id=1", "https://h/get?id=1&token=S"}, []bool{false, true}},
+		{"https://h/a.zip?token=S", []string{"https://h/a.zip|zip:x.nc", "https://h/b.nc"}, []bool{true, false}},
+	} {
+		var files []*manifest.File
+		for _, u := range c.urls {
+			files = append(files, &manifest.File{Source: manifest.Source{URL: u}})
+		}
+		if gone, err := namedFiles([]string{c.name})(files); err != nil || !slices.Equal(gone, c.gone) {
+			t.Errorf("%s of %q: got %v, %v; want %v", c.name, c.urls, gone, err, c.gone)
+		}
 	}
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"unicode"
@@ -11,19 +13,22 @@ import (
 
 	"golang.org/x/term"
 
+	"varve/manifest/report"
 	"varve/manifest/report/text"
 )
 
 // All text for people leaves through a shownWriter. Names, attributes and messages come from files and servers, so
 // they may contain characters that a terminal obeys: colours, the title of the window, the direction of text. A
 // shownWriter writes these as \x1b or \u202e. It cannot know whether a line break is part of a name, so code that
-// writes a name within a line calls printable, and errors are indented (indented).
+// writes a name within a line calls printable, and errors are indented (indented). Colours are added afterwards.
 
 // shownWriter quotes control characters, and passes everything else on. Any number of goroutines may use it.
 type shownWriter struct {
-	to   io.Writer
-	mu   sync.Mutex
-	held []byte // the beginning of a character, until its end is written
+	to        io.Writer
+	hasColour bool // whether the first word of an error and of a finding is coloured
+	mu        sync.Mutex
+	held      []byte // the beginning of a character, until its end is written
+	isInLine  bool   // whether the next character continues a line
 }
 
 func (w *shownWriter) Write(p []byte) (int, error) {
@@ -39,11 +44,52 @@ func (w *shownWriter) Write(p []byte) (int, error) {
 		text = text[:end]
 	}
 	if len(text) > 0 {
-		if _, err := w.to.Write(quoteControls(text)); err != nil {
+		if _, err := w.to.Write(w.coloured(quoteControls(text))); err != nil {
 			return 0, err
 		}
 	}
 	return len(p), nil
+}
+
+// wordColours has the first words of lines that are coloured, and the parameters of their colours.
+var wordColours = []struct{ word, colour string }{
+	{errorPrefix + " ", "1;31"},
+	{string(report.Refused) + "  ", "1;31"},
+	{string(report.Dropped) + "  ", "33"},
+	{string(report.Filled) + "  ", "33"},
+	{string(report.Reencoded) + "  ", "33"},
+}
+
+// coloured adds colours to text for a terminal. Only varve's own words begin a line: names from files are printable or
+// indented.
+func (w *shownWriter) coloured(text []byte) []byte {
+	if !w.hasColour {
+		return text
+	}
+	var out []byte
+	for line := range bytes.Lines(text) {
+		if !w.isInLine {
+			for _, c := range wordColours {
+				if rest, ok := bytes.CutPrefix(line, []byte(c.word)); ok {
+					word := strings.TrimRight(c.word, " ")
+					out = fmt.Appendf(out, "\x1b[%sm%s\x1b[0m%s", c.colour, word, c.word[len(word):])
+					line = rest
+					break
+				}
+			}
+		}
+		out = append(out, line...)
+		w.isInLine = !bytes.HasSuffix(line, []byte("\n"))
+	}
+	return out
+}
+
+// obeysColour reports whether a writer is a terminal that shows colours, and the user has not switched them off.
+func obeysColour(out io.Writer) bool {
+	if _, ok := terminalOf(out); !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	return runtime.GOOS != "windows" || os.Getenv("WT_SESSION") != "" // older consoles of Windows print the codes
 }
 
 // finish writes the first bytes of a character whose last bytes never came.

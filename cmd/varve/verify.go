@@ -82,11 +82,13 @@ func newVerifyCommand() *cobra.Command {
 		Short: "Check that a manifest and its sources are unchanged",
 		Long: `Check the manifest OUT: its own files by SHA-256, and its sources by size and by
 modification time or ETag. Files with compacted chunks can be large, so only their size is
-checked. Missing or changed sources are listed, up to a hundred.
+checked. References to bytes that do not exist are found without reading sources. Missing or changed
+sources are listed, up to a hundred.
 
-With --deep, every chunk is read and decoded, and compacted chunks are checked by SHA-256. This
-finds changes that kept size and time, and chunks that other Zarr clients cannot decode. If OUT was
-built with --checksum, all stored bytes are compared with their checksums.
+With --deep, every chunk is read and decoded, and compacted chunks are checked by SHA-256. All
+checksums that the sources have are compared, such as fletcher32, the CRC-32 of a zip file's members
+and DATASUM of FITS. This finds changes that kept size and time, and chunks that other Zarr clients
+cannot decode. If OUT was built with --checksum, all stored bytes are compared with their checksums.
 
 With --sample, only this share of the chunks is read and decoded. They are chosen at random, spread
 over the archive. The command prints the seed; --seed chooses the same chunks again.
@@ -161,7 +163,16 @@ func runVerify(ctx context.Context, opts *verifyOptions, name string, out, messa
 		return failed
 	}
 	return errors.Join(opts.print(out, verifyDocument(s.Snapshot(), result, opts), fmt.Sprintf("%s: %s of tables and %s are unchanged\n%s",
-		name, report.Size(bytesOf(s.Snapshot())), checked, faultsText(name, s.Snapshot()))), failed)
+		name, report.Size(bytesOf(s.Snapshot())), checked, faultsText(name, s.Snapshot())+secretsText(name, result.Secrets))), failed)
+}
+
+// secretsText says which stored parameters of URLs may be secrets, and what to do.
+func secretsText(name string, parameters []string) string {
+	if len(parameters) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: an older varve stored parameters of URLs that may be secrets (%s); build it again with --force, or write the names without them: varve relocate %s https://HOST/ https://HOST/\n",
+		name, strings.Join(parameters, ", "), shellWord(name))
 }
 
 // fraction returns the share of the chunks that --sample asks for, or 0.
@@ -194,6 +205,7 @@ type verifiedJSON struct {
 	Chunks   int64              `json:"chunks"`
 	Sample   *sampleJSON        `json:"sample,omitempty"`
 	Problems items[problemJSON] `json:"problems"`
+	Secrets  []string           `json:"secrets,omitempty"` // parameters of stored URLs
 }
 
 // sampleJSON is the sample in the JSON of verify.
@@ -213,7 +225,7 @@ func verifyDocument(s *manifest.Snapshot, r *verify.Result, opts *verifyOptions)
 	for i, p := range r.Problems {
 		problems[i] = problemJSON{p.Source, p.Array, p.Coords, p.More, p.Err.Error()}
 	}
-	return &verifiedJSON{s.ID, bytesOf(s), r.Sources, r.Chunks, drawn, problems}
+	return &verifiedJSON{s.ID, bytesOf(s), r.Sources, r.Chunks, drawn, problems, r.Secrets}
 }
 
 // groupedError is the error of many problems, with a text that names each cause once.

@@ -25,6 +25,9 @@ import (
 	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/scan"
+	"varve/manifest/store"
+	"varve/readers"
+	"varve/readers/formats"
 	"varve/readers/source"
 	"varve/readers/source/atomicfile"
 )
@@ -185,7 +188,7 @@ func (o *workPlanOptions) divideScan(cmd, divided *cobra.Command, name string, a
 	if err != nil {
 		return nil, err
 	}
-	cut, err := ingest.Cut(of.names, o.files, fmt.Sprintf("%q\n", of.scan))
+	cut, err := ingest.Cut(of.names, o.files, fmt.Sprintf("%q\n", of.scan), of.keepQuery...)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +249,7 @@ func workArguments(cmd *cobra.Command, without []string) (args []string) {
 }
 
 // plannedCommand is a build or append that is divided: its sources, its flags, and those of the scans.
-type plannedCommand struct{ names, flags, scan []string }
+type plannedCommand struct{ names, flags, scan, keepQuery []string }
 
 // ofPlan are the flags of a build that the plan applies, so that neither workers nor the build may apply them again.
 var ofPlan = []string{"match", "from", "asset", "config", "quiet", "json"}
@@ -254,8 +257,11 @@ var ofPlan = []string{"match", "from", "asset", "config", "quiet", "json"}
 // secretFlags are the flags whose values may be secret.
 var secretFlags = []string{"header"}
 
-// pathFlags are the flags whose values are paths or URLs.
-var pathFlags = []string{"allow", "grib-template", "codec-from", "access", "bearer-file", "keep-scan"}
+// isPathFlag reports whether the values of a flag are paths or URLs.
+func isPathFlag(name string) bool {
+	return slices.Contains([]string{"allow", "codec-from", "access", "bearer-file", "keep-scan"}, name) ||
+		slices.ContainsFunc(formats.Options(), func(o readers.Option) bool { return o.Name == name && o.Kind == readers.OptionFiles })
+}
 
 // plannedScan parses the arguments of build or append, and lists the sources.
 func plannedScan(cmd, divided *cobra.Command, args []string) (*plannedCommand, error) {
@@ -295,7 +301,7 @@ func plannedScan(cmd, divided *cobra.Command, args []string) (*plannedCommand, e
 	if err != nil {
 		return nil, interrupted(cmd.Context(), err)
 	}
-	out.names = names
+	out.names, out.keepQuery = names, f.Lookup("keep-query").Value.(pflag.SliceValue).GetSlice()
 	return out, nil
 }
 
@@ -306,7 +312,7 @@ func flagArguments(flag *pflag.Flag) (args []string) {
 		values = list.GetSlice()
 	}
 	for _, value := range values {
-		if slices.Contains(pathFlags, flag.Name) {
+		if isPathFlag(flag.Name) {
 			value = scan.URLOf(value)
 		}
 		if flag.Value.Type() == "stringSlice" && strings.ContainsAny(value, ",\"\n") {
@@ -543,7 +549,7 @@ func runWorkFinish(cmd *cobra.Command, opts *resultOptions, name string) error {
 	}
 	switch first := all[0]; {
 	case first.isScan():
-		return finishScan(cmd, opts, first, parts)
+		return finishScan(cmd, opts, all, parts)
 	case first.Command[0] == "verify":
 		return finishVerify(cmd, opts, all)
 	default:
@@ -562,8 +568,25 @@ func (o *resultOptions) arguments() (args []string) {
 	return args
 }
 
-// finishScan builds or appends from scan parts.
-func finishScan(cmd *cobra.Command, opts *resultOptions, first *workSlice, parts []string) error {
+// finishScan builds or appends from scan parts. It allows their sources, which the user named for the plan, whoever ran the
+// slices.
+func finishScan(cmd *cobra.Command, opts *resultOptions, all []*workSlice, parts []string) error {
+	first := all[0]
+	allow, err := store.FoldersOf(func(yield func(string) bool) {
+		for _, s := range all {
+			for _, name := range s.Sources {
+				if !yield(name) {
+					return
+				}
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i := range allow {
+		allow[i] = "--allow=" + allow[i]
+	}
 	out := first.Command[len(first.Command)-1]
 	mark := "work " + first.Work
 	switch made, err := isFinished(cmd.Context(), out, mark); {
@@ -583,7 +606,7 @@ func finishScan(cmd *cobra.Command, opts *resultOptions, first *workSlice, parts
 			given[i] = "--message=" + message
 		}
 	}
-	args := slices.Concat(given[:1], opts.arguments(), []string{"--message=" + message}, given[1:], parts)
+	args := slices.Concat(given[:1], opts.arguments(), []string{"--message=" + message}, allow, given[1:], parts)
 	return within(cmd, cmd.OutOrStdout(), args)
 }
 
@@ -604,6 +627,7 @@ func finishVerify(cmd *cobra.Command, opts *resultOptions, all []*workSlice) err
 		total.Sources += one.Sources
 		total.Chunks += one.Chunks
 		total.Problems = append(total.Problems, one.Problems...)
+		total.Secrets = slices.Compact(slices.Sorted(slices.Values(append(total.Secrets, one.Secrets...))))
 		code = max(code, found.Code)
 	}
 	name := all[0].Command[len(all[0].Command)-1]

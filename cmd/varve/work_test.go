@@ -64,9 +64,12 @@ func TestWork(t *testing.T) {
 	if code == 0 || !strings.Contains(err.Error(), "work run "+file("s.jsonl")+" 0 1 2 3 4") {
 		t.Errorf("without parts: %d, %v\n%s", code, err, out)
 	}
+	user := os.Getenv("XDG_CONFIG_HOME")
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // a worker has another key
 	for _, number := range []string{"3", "0", "3"} {
 		mustRun(t, "work", "run", file("s.jsonl"), number)
 	}
+	t.Setenv("XDG_CONFIG_HOME", user)
 	mustRun(t, "work", "run", file("s.jsonl"))
 	parts, err := filepath.Glob(file("s.parts/*.parquet"))
 	if err != nil || len(parts) != 5 {
@@ -86,6 +89,7 @@ func TestWork(t *testing.T) {
 	for range 2 {
 		mustRun(t, "work", "finish", file("s.jsonl"))
 	}
+	mustRun(t, "read", file("out.varve"), "v", "--stat") // without more permission
 	mustRun(t, "build", file("local.varve"), archive, "--skip-broken")
 	if got, want := tablesOf(t, file("out.varve")), tablesOf(t, file("local.varve")); !slices.Equal(got, want) {
 		t.Errorf("got tables %q, want %q", got, want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/glibc"
 )
@@ -149,7 +150,7 @@ func (p *biFourier) decode(dst []float64) error {
 			} else {
 				by := glibc.Pow(float64(i*i+j*j), p.laplace)
 				for k := range perCoefficient {
-					dst[k] = p.of(float64(bitField(packed, bit, p.width))) / by
+					dst[k] = p.of(float64(bitstream.Field(packed, bit, p.width))) / by
 					bit += int(p.width)
 				}
 			}

@@ -3,40 +3,12 @@ package grib
 import (
 	"encoding/binary"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
 // maxWidth is the greatest width of a packed integer, in bits.
 const maxWidth = 64
-
-// bitField returns width bits (0 to 64) from bit at on. Bytes past the end are zeros.
-func bitField(src []byte, at int, width uint) uint64 {
-	i, skip := at>>3, uint(at&7)
-	var hi uint64
-	if i+8 <= len(src) {
-		hi = binary.BigEndian.Uint64(src[i:])
-	} else {
-		hi = lastBytes(src, i)
-	}
-	hi <<= skip
-	if skip+width > 64 {
-		if i+8 < len(src) {
-			hi |= uint64(src[i+8]) >> (8 - skip)
-		}
-	}
-	return hi >> ((64 - width) & 127)
-}
-
-// lastBytes returns the 8 bytes from i on as a big-endian integer. Bytes past the end are zeros.
-func lastBytes(src []byte, i int) (v uint64) {
-	for k := range 8 {
-		v <<= 8
-		if i+k < len(src) {
-			v |= uint64(src[i+k])
-		}
-	}
-	return v
-}
 
 // checkBits returns an error if src is too short for n integers of a width.
 func checkBits(src []byte, n int, width uint, what string) error {
@@ -103,7 +75,7 @@ func unpackOdd(dst []float64, src []byte, width uint, c scaling) {
 		}
 	}
 	for ; i < len(dst); i++ {
-		dst[i] = c.of(float64(bitField(src, at, width)))
+		dst[i] = c.of(float64(bitstream.Field(src, at, width)))
 		at += int(width)
 	}
 }

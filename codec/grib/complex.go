@@ -7,6 +7,7 @@ import (
 	"math"
 	"unsafe"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
@@ -131,9 +132,9 @@ func (p *groups) split(data []byte, descriptor int) error {
 		}
 		width := uint(8 * descriptor)
 		for i := range p.order {
-			p.first[i] = int64(bitField(data, i*int(width), width))
+			p.first[i] = int64(bitstream.Field(data, i*int(width), width))
 		}
-		p.bias = signMagnitude(bitField(data, p.order*int(width), width), width)
+		p.bias = signMagnitude(bitstream.Field(data, p.order*int(width), width), width)
 		data = data[need:]
 	}
 	for _, part := range []struct {
@@ -189,9 +190,9 @@ func (p *groups) unpack(x []int64) error {
 	at := 0
 	left := p.coded
 	for g := range p.count {
-		reference := int64(bitField(p.references, g*int(p.width), p.width))
-		width := p.widthReference + uint(bitField(p.widths, g*int(p.widthBits), p.widthBits))
-		scaled := bitField(p.lengths, g*int(p.lengthBits), p.lengthBits)
+		reference := int64(bitstream.Field(p.references, g*int(p.width), p.width))
+		width := p.widthReference + uint(bitstream.Field(p.widths, g*int(p.widthBits), p.widthBits))
+		scaled := bitstream.Field(p.lengths, g*int(p.lengthBits), p.lengthBits)
 		length := p.lastLength
 		if g < p.count-1 {
 			if scaled > uint64(left) && p.lengthIncrement > 0 {
@@ -267,7 +268,7 @@ func addBits(x []int64, src []byte, at int, width uint, base int64) {
 		}
 	}
 	for ; i < len(x); i++ {
-		x[i] = base + int64(bitField(src, at, width))
+		x[i] = base + int64(bitstream.Field(src, at, width))
 		at += int(width)
 	}
 }

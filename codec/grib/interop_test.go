@@ -2,17 +2,17 @@ package grib_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/fixtures/venv"
 )
 
 // TestInteropEcCodes decodes random messages of all packings and compares the values with ecCodes'.
 func TestInteropEcCodes(t *testing.T) {
-	seed, count := rand.Uint32()>>1, 400
+	seed, count := soak.Range(t, 400)
 	out := filepath.Join(t.TempDir(), "messages.json")
 	venv.Run(t, "ecCodes", "testdata/generate.py", out, "--random", fmt.Sprint(seed), fmt.Sprint(count))
 	lines, err := os.ReadFile(out)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/glibc"
 )
@@ -209,4 +210,4 @@ func (p *runs) decode(dst []float64) error {
 	return nil
 }
 
-func (p *runs) number(i int) int { return int(bitField(p.data, i*int(p.width), p.width)) }
+func (p *runs) number(i int) int { return int(bitstream.Field(p.data, i*int(p.width), p.width)) }

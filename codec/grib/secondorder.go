@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
@@ -212,9 +213,9 @@ func (p *extended) readDescriptors(s []byte, order int) ([]byte, error) {
 	}
 	p.descriptors = make([]int64, order+1)
 	for i := range order {
-		p.descriptors[i] = int64(bitField(s, i*int(width), width))
+		p.descriptors[i] = int64(bitstream.Field(s, i*int(width), width))
 	}
-	p.descriptors[order] = signMagnitude(bitField(s, order*int(width), width), width)
+	p.descriptors[order] = signMagnitude(bitstream.Field(s, order*int(width), width), width)
 	return s[bytesOf((order+1)*int(width)):], nil
 }
 
@@ -239,7 +240,7 @@ func (p *extended) split(info *Info, data []byte) (packing, error) {
 	coded := uint64(max(0, len(p.descriptors)-1))
 	if p.lengthBits > 0 {
 		for g := range p.count {
-			length := bitField(p.lengths, g*int(p.lengthBits), p.lengthBits)
+			length := bitstream.Field(p.lengths, g*int(p.lengthBits), p.lengthBits)
 			if coded += length; length > maxCodedOfGroups || coded > maxCodedOfGroups {
 				return nil, corrupt.Errorf("%s: group %d has %d values, at most %d are expected in all", info.Packing, g, length, int64(maxCodedOfGroups))
 			}
@@ -274,9 +275,9 @@ func (p *extended) unpack(x []int64) error {
 	}
 	at := 0
 	for g := 0; g < p.count && len(x) > 0; g++ {
-		width := uint(bitField(p.widths, g*int(p.widthBits), p.widthBits))
-		length := int(bitField(p.lengths, g*int(p.lengthBits), p.lengthBits))
-		first := int64(bitField(p.first, g*int(p.width), p.width))
+		width := uint(bitstream.Field(p.widths, g*int(p.widthBits), p.widthBits))
+		length := int(bitstream.Field(p.lengths, g*int(p.lengthBits), p.lengthBits))
+		first := int64(bitstream.Field(p.first, g*int(p.width), p.width))
 		n := min(length, len(x))
 		if err := secondOrder(x[:n], p.values, at, width, first); err != nil {
 			return fmt.Errorf("group %d: %w", g, err)
@@ -398,7 +399,7 @@ func (p *rows) decode(dst []float64) error {
 			return corrupt.Errorf("row %d has %d values, and %d are left", g, length, len(x))
 		}
 		width := uint(p.widths[g])
-		if err := secondOrder(x[:length], p.values, at, width, int64(bitField(p.first, g*int(p.width), p.width))); err != nil {
+		if err := secondOrder(x[:length], p.values, at, width, int64(bitstream.Field(p.first, g*int(p.width), p.width))); err != nil {
 			return fmt.Errorf("row %d: %w", g, err)
 		}
 		x = x[length:]
@@ -462,7 +463,7 @@ func (p *bitmapped) decode(dst []float64) error {
 			end++
 		}
 		width := uint(p.widths[min(g, len(p.widths)-1)])
-		if err := secondOrder(x[i:end], p.values, at, width, int64(bitField(p.first, g*int(p.width), p.width))); err != nil {
+		if err := secondOrder(x[i:end], p.values, at, width, int64(bitstream.Field(p.first, g*int(p.width), p.width))); err != nil {
 			return fmt.Errorf("group %d: %w", g, err)
 		}
 		at += (end - i) * int(width)

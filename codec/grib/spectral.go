@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"varve/codec/grib/keys"
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/glibc"
 )
@@ -246,7 +247,7 @@ func (p *harmonics) decode(dst []float64) error {
 
 // packed returns a packed value. It multiplies in the same order as ecCodes.
 func (p *harmonics) packed(src []byte, bit int, scale float64) float64 {
-	x := float64(bitField(src, bit, p.width))
+	x := float64(bitstream.Field(src, bit, p.width))
 	return p.d * (float64(x*p.s) + p.r) * scale
 }
 

@@ -11,8 +11,10 @@ import warnings
 
 import numpy as np
 import zarr
+from imagecodecs.zarr import register_codecs
 
 warnings.simplefilter("ignore")
+register_codecs()
 
 
 def memory(a):
@@ -53,6 +55,9 @@ def values(a, seed):
     else:
         info = np.iinfo(a.dtype)
         flat = rng.integers(info.min, info.max, n, dtype=a.dtype)
+        for codec in a.metadata.codecs:
+            if hasattr(codec, "bitspersample"):
+                flat &= info.max >> (info.bits - codec.bitspersample)
     flat = flat.copy()
     flat[: n // 3] = np.zeros(1, a.dtype)[0]
     return flat.reshape(a.shape)

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/repo"
@@ -457,8 +458,7 @@ func TestBetween(t *testing.T) {
 
 // TestRandom appends, inserts, merges, compacts and runs gc in random order, and reads all values after each step.
 func TestRandom(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 8 {
 		a := newArchive(t)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/soak"
 	"varve/manifest/ingest"
 	"varve/manifest/plan"
 )
@@ -112,8 +113,7 @@ func TestRevised(t *testing.T) {
 // TestRevisedRandomly replaces, removes, inserts, merges, compacts, renames and runs gc in random order, and reads all values after
 // each step.
 func TestRevisedRandomly(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	scale := func() float64 { return []float64{1, 0.5}[r.IntN(2)] }
 	kept := int64(0)

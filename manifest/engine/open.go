@@ -11,6 +11,7 @@ import (
 	"varve/grid"
 	"varve/manifest/repo"
 	"varve/manifest/store"
+	"varve/zarrjson"
 )
 
 // findSnapshot sets the full snapshot ID in the options: the current snapshot if it is empty, otherwise the
@@ -69,7 +70,9 @@ func describe(handle uint32, st *store.Store) ([]byte, error) {
 		if err := object(&out, "path", g.Path); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(&out, `,"attributes":%s}`, orEmpty(g.Attributes.JSON()))
+		if err := attributes(&out, g.Attributes, g.AttributeTypes); err != nil {
+			return nil, err
+		}
 	}
 	out.WriteString(`],"arrays":[`)
 	for i, a := range st.Arrays() {
@@ -91,7 +94,20 @@ func describeArray(out *bytes.Buffer, a *store.Array) error {
 	if err := object(out, "path", a.Path(), "dims", schema.Dims(), "shape", append([]int64{}, schema.Shape...), "dtype", dtype, "chunks", chunksOf(a.Grid())); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, `,"attributes":%s}`, orEmpty(schema.Attributes.JSON()))
+	return attributes(out, schema.Attributes, a.Spec().AttributeTypes)
+}
+
+// attributes writes the last members of an object: attributes, and the types that their JSON does not show.
+func attributes(out *bytes.Buffer, list zarrjson.Attributes, types map[string]string) error {
+	fmt.Fprintf(out, `,"attributes":%s`, orEmpty(list.JSON()))
+	if len(types) > 0 {
+		text, err := json.Marshal(types)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, `,"types":%s`, text)
+	}
+	out.WriteByte('}')
 	return nil
 }
 

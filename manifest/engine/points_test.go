@@ -103,7 +103,7 @@ func writeGzip(t *testing.T, dir string, day int) {
 
 // TestPixel reads one element of each file through the server of the Python package, and counts the bytes that are decompressed.
 func TestPixel(t *testing.T) {
-	const days = 3
+	const days = 2
 	for name, write := range map[string]func(*testing.T, string, int){"chunks": writeStore, "compressed files": writeGzip} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_CONFIG_HOME", t.TempDir())

@@ -36,32 +36,30 @@ func Append(ctx context.Context, dir string, opts *Options) (*Result, error) {
 }
 
 func appendIn(ctx context.Context, repository *repo.Repository, old *manifest.Snapshot, built *plan.Options, names []string, opts *Options) (*Result, error) {
-	own := *opts
+	own := opts
 	if old.Options != nil {
-		if asked := opts.Plan.Names; asked != "" && asked != built.Names {
-			return nil, &plan.OptionError{Setting: report.Setting{Option: report.Names, Value: string(asked)}, Says: fmt.Sprintf("the manifest has other names for GRIB variables (%s); build it again to change them", cmp.Or(built.Names, "cf"))}
+		var err error
+		if own, err = opts.revised(built); err != nil {
+			return nil, err
 		}
-		if asked := opts.Plan.GRIBTimes; asked != "" && asked != built.GRIBTimes {
-			return nil, &plan.OptionError{Setting: report.Setting{Option: report.GRIBTimes, Value: string(asked)}, Says: fmt.Sprintf("the manifest has other times of GRIB fields (%s); build it again to change them", cmp.Or(built.GRIBTimes, "reference"))}
-		}
-		if opts.Plan.KeepShards && !built.KeepShards {
-			return nil, &plan.OptionError{Setting: report.Setting{Option: report.KeepShards}, Says: "the manifest has the chunks in the shards; build it again to change that"}
-		}
-		own.Plan.Names, own.Plan.GRIBTimes, own.Plan.KeepShards = built.Names, built.GRIBTimes, built.KeepShards
-		// A new file must be combined as the old ones were, not as today's flags say.
-		if !opts.Replan {
-			own.Plan = *built
-		}
+	}
+	names, err := own.stored(names)
+	if err != nil {
+		return nil, err
 	}
 	reader, err := table.Open(old.Tables, table.InRepository(repository), table.NewCache(refCache))
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := newAppend(repository, &own, old, reader).run(ctx, names)
+	a, err := newAppend(repository, own, old, reader)
+	var outcome *Result
+	if err == nil {
+		outcome, err = a.run(ctx, names)
+	}
 	if err = closing(reader, err); err != nil || outcome.Snapshot == old {
 		return outcome, err
 	}
-	if err := addChecksums(ctx, repository, outcome.Snapshot, old, &own); err != nil {
+	if err := a.addChecksums(ctx, outcome.Snapshot, old); err != nil {
 		return nil, err
 	}
 	if err := fold(ctx, repository, outcome.Snapshot); err != nil {
@@ -73,14 +71,15 @@ func appendIn(ctx context.Context, repository *repo.Repository, old *manifest.Sn
 // appending is a job that extends a snapshot.
 type appending struct {
 	*job
-	reader *table.Reader // of the old snapshot's tables
-	passed int64         // the number of sources that the manifest has already
+	reader *table.Reader    // of the old snapshot's tables
+	asked  []*manifest.File // old files that the plan compares with new ones
+	passed int64            // the number of sources that the manifest has already
 }
 
-func newAppend(repository *repo.Repository, opts *Options, old *manifest.Snapshot, reader *table.Reader) *appending {
+func newAppend(repository *repo.Repository, opts *Options, old *manifest.Snapshot, reader *table.Reader) (*appending, error) {
 	j := newJob(repository, opts)
 	j.old, j.tables.kept, j.generation = old, old.Tables, min(j.generation, old.Generation)
-	return &appending{job: j, reader: reader}
+	return &appending{job: j, reader: reader}, j.guard(repository, old)
 }
 
 func (a *appending) run(ctx context.Context, names []string) (*Result, error) {
@@ -114,13 +113,18 @@ func (a *appending) run(ctx context.Context, names []string) (*Result, error) {
 			return refusedPlan(err, int64(len(a.files))), err
 		}
 		if extension != nil {
-			return a.extend(ctx, what, extension)
+			out, err := a.extend(ctx, what, extension)
+			if err == nil {
+				a.noteStored(a.asked, out.Report)
+			}
+			return out, err
 		}
 	}
 	out, err := a.planAll(ctx, what)
 	if err == nil {
 		a.notePassed(out.Report)
 		a.noteReplanned(out.Report, why)
+		a.noteStored(a.before, out.Report)
 	}
 	return out, err
 }
@@ -158,6 +162,7 @@ func (a *appending) extension(ctx context.Context) (*planner.Extension, report.R
 	if err != nil {
 		return nil, "", err
 	}
+	a.asked = samples
 	opts := a.opts.Plan
 	opts.ValueBytes = a.opts.ValueBytes
 	return planner.Extend(ctx, a.old, samples, a.files, &opts, a.load(slices.Concat(samples, a.files)))
@@ -165,6 +170,10 @@ func (a *appending) extension(ctx context.Context) (*planner.Extension, report.R
 
 // extend makes the snapshot for files that come after all others.
 func (a *appending) extend(ctx context.Context, what string, x *planner.Extension) (*Result, error) {
+	out := &Result{Report: &report.Report{}, Files: int64(len(a.files))}
+	if err := a.noteQueries(ctx, out.Report); err != nil {
+		return refusedPlan(err, out.Files), err
+	}
 	if err := a.foldPieces(ctx, x); err != nil {
 		return nil, err
 	}
@@ -173,15 +182,21 @@ func (a *appending) extend(ctx context.Context, what string, x *planner.Extensio
 	snap.Created, snap.ID, snap.Generation = time.Time{}, "", a.generation
 	snap.Sources += shown(a.files)
 	snap.Placements = nil
+	if len(a.opts.Plan.KeepQuery) > 0 {
+		var err error
+		if snap.Options, err = a.opts.encode(); err != nil {
+			return nil, err
+		}
+	}
 	c := &content{known: a.stored(ctx), files: a.files, placements: x.Placements, values: x.Values}
 	if err := a.tables.write(ctx, &snap, c); err != nil {
 		return nil, err
 	}
 	snap.Placements = joined(a.old.Placements, snap.Placements)
-	if err := a.countNew(ctx, &snap, x); err != nil {
+	if err := a.countNew(ctx, &snap, x, out.Report); err != nil {
 		return refusedPlan(err, int64(len(a.files))), err
 	}
-	out := &Result{Snapshot: &snap, Report: &report.Report{}, Files: int64(len(a.files))}
+	out.Snapshot = &snap
 	a.noteBroken(&snap, out.Report)
 	a.notePassed(out.Report)
 	a.seal(&snap, out.Report)
@@ -222,7 +237,7 @@ func (a *appending) stored(ctx context.Context) func(manifest.TableKind, string)
 
 // countNew adds the chunks of new tiles to the old counts. With Strict it refuses new chunks that have to be re-encoded, as
 // refuseReencoded does for a plan of all files: the old files have none.
-func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *planner.Extension) error {
+func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *planner.Extension, r *report.Report) error {
 	l, err := a.chunksOfFiles(snap.Tables, x.Placements, files{a.files, a.old.Rows(manifest.Sources)}, nil)
 	if err != nil {
 		return err
@@ -230,9 +245,11 @@ func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *pl
 	refused := &plan.Error{}
 	for i := range snap.Arrays { // the old arrays, in the same order
 		array, old := &snap.Arrays[i], &a.old.Arrays[i]
-		if err := l.countBehind(ctx, array, old); err != nil {
+		masked, err := l.countBehind(ctx, array, old)
+		if err != nil {
 			return closing(l, fmt.Errorf("%s: %w", array.Path, err))
 		}
+		l.addMasked(r, array, masked, snap.Sources)
 		if !a.opts.Plan.Strict || array.Chunks.Reencoded == old.Chunks.Reencoded {
 			continue
 		}
@@ -250,24 +267,24 @@ func (a *appending) countNew(ctx context.Context, snap *manifest.Snapshot, x *pl
 
 // countBehind counts only chunks beyond the old end of an array. planner.Extend grows arrays only at
 // the end of whole chunks, so the old counts remain valid.
-func (l *planChunks) countBehind(ctx context.Context, array, old *manifest.Array) error {
+func (l *planChunks) countBehind(ctx context.Context, array, old *manifest.Array) (masked []int64, err error) {
 	m, err := l.mosaic(array)
 	if m == nil || err != nil {
-		return err
+		return nil, err
 	}
 	chunks, err := behind(m.Grid(), old.Schema.Shape)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	added, err := m.CountIn(ctx, l.refs, chunks)
+	added, masked, err := l.countIn(ctx, m, chunks)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	array.Chunks = manifest.Counts{
 		Verbatim: old.Chunks.Verbatim + added.Verbatim, Prefix: old.Chunks.Prefix + added.Prefix,
 		Reencoded: old.Chunks.Reencoded + added.Reencoded, Missing: old.Chunks.Missing + added.Missing, Patched: old.Chunks.Patched,
 	}
-	return nil
+	return masked, nil
 }
 
 // behind returns the chunks that an array has gained since it had an older shape.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/manifest"
 	"varve/zarrjson"
 )
@@ -54,12 +55,8 @@ func split(r *rand.Rand, files []string) [][]string {
 // all at once.
 func TestRandomAppends(t *testing.T) {
 	configured(t)
-	n := uint64(60)
-	if testing.Short() {
-		n = 15
-	}
 	var seen appended
-	for seed := range n {
+	for seed := range soak.Seeds(t, 15) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		a := newArchive(t, r, filepath.Join(t.TempDir(), "files"), []int{1, 2, 1, 3}[seed%4])
 		if !seen.try(t, r, a) {
@@ -67,7 +64,7 @@ func TestRandomAppends(t *testing.T) {
 		}
 	}
 	t.Logf("%d appends extended the plan, %d made a new one", seen.behind, seen.anew)
-	if seen.behind == 0 || seen.anew == 0 {
+	if (seen.behind == 0 || seen.anew == 0) && !soak.Selected() {
 		t.Error("no append extended the plan, or none made a new one")
 	}
 }

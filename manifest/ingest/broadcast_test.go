@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"varve/fixtures/classic"
+	"varve/fixtures/soak"
 	"varve/manifest/plan"
 )
 
@@ -127,12 +128,8 @@ func (l *broadcasts) check(t *testing.T, dir string) bool {
 // whether files are built at once in any order or appended in parts.
 func TestRandomBroadcasts(t *testing.T) {
 	configured(t)
-	n := uint64(24)
-	if testing.Short() {
-		n = 6
-	}
 	var seen appended
-	for seed := range n {
+	for seed := range soak.Seeds(t, 8) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		dir := t.TempDir()
 		a := (&archive{broadcasts: &broadcasts{}}).write(t, r, filepath.Join(dir, "files"), []int{1, 2, 1, 3}[seed%4])
@@ -149,7 +146,7 @@ func TestRandomBroadcasts(t *testing.T) {
 			t.Fatalf("seed %d: appending failed", seed)
 		}
 	}
-	if !testing.Short() && (seen.behind == 0 || seen.anew == 0) {
+	if (seen.behind == 0 || seen.anew == 0) && !soak.Selected() {
 		t.Errorf("%d appends extended the plan, %d made a new one", seen.behind, seen.anew)
 	}
 }

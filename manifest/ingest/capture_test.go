@@ -123,10 +123,11 @@ func scanArchive(t *testing.T, names []string, opts *plan.Options) (*plantest.Ar
 		return nil, err
 	}
 	defer repository.Close()
-	j := newJob(repository, &Options{Sources: Sources{Names: names}, Plan: *opts})
-	if j.opts, err = j.opts.checked(); err != nil {
+	checked, err := (&Options{Sources: Sources{Names: names}, Plan: *opts}).checked()
+	if err != nil {
 		return nil, err
 	}
+	j := newJob(repository, checked)
 	defer j.abort()
 	if names, err = j.opts.Sources.Expand(t.Context()); err != nil {
 		return nil, err

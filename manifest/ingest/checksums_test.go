@@ -17,6 +17,7 @@ import (
 
 	"varve/codec"
 	"varve/fixtures"
+	"varve/fixtures/soak"
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/compact"
@@ -26,6 +27,7 @@ import (
 	"varve/manifest/repo"
 	"varve/manifest/serve"
 	"varve/manifest/store"
+	"varve/readers"
 	"varve/readers/source"
 )
 
@@ -55,7 +57,7 @@ var checkedArchives = map[string]func(t *testing.T, r *rand.Rand, dir string) pl
 		return copied(t, os.DirFS("../../fixtures/zarr/v3"), filepath.Join(dir, "v3"), plan.Options{})
 	},
 	"Zarr shards": func(t *testing.T, _ *rand.Rand, dir string) plan.Options {
-		return copied(t, os.DirFS("../../fixtures/zarr/sharded"), filepath.Join(dir, "sharded"), plan.Options{KeepShards: true})
+		return copied(t, os.DirFS("../../fixtures/zarr/sharded"), filepath.Join(dir, "sharded"), plan.Options{Formats: readers.Settings{"keep-shards": true}})
 	},
 	"chunks in shards": func(t *testing.T, _ *rand.Rand, dir string) plan.Options {
 		return copied(t, os.DirFS("../../fixtures/zarr/sharded"), filepath.Join(dir, "sharded"), plan.Options{})
@@ -103,8 +105,7 @@ func TestChecksums(t *testing.T) {
 	for name, write := range checkedArchives {
 		t.Run(name, func(t *testing.T) {
 			configured(t)
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
+			seed := soak.Seed(t)
 			r := rand.New(rand.NewPCG(seed, 1))
 			dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out.varve")
 			opts := &Options{Sources: Sources{Names: []string{dir}}, Plan: write(t, r, dir), Checksums: true, Writer: "test"}
@@ -336,8 +337,7 @@ func overwrite(t *testing.T, r *rand.Rand, ref locatedRef) (restore func()) {
 // TestChecksumsOfAppends checks that appends, updates and compaction keep checksums, or add them.
 func TestChecksumsOfAppends(t *testing.T) {
 	configured(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out.varve")
 	copied(t, fixtures.Demo, dir, plan.Options{})

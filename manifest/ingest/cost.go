@@ -17,7 +17,7 @@ func addCosts(findings []report.Finding, arrays []manifest.Array) {
 	for i := range findings {
 		f := &findings[i]
 		if f.Effect == report.Reencoded {
-			for _, path := range arraysOf(f) {
+			for _, path := range arraysOf(f, arrays) {
 				causes[path] = append(causes[path], f)
 			}
 		}
@@ -28,7 +28,7 @@ func addCosts(findings []report.Finding, arrays []manifest.Array) {
 			continue
 		}
 		total := &report.Cost{}
-		for _, path := range arraysOf(f) {
+		for _, path := range arraysOf(f, arrays) {
 			if a := byPath[path]; a != nil && a.Chunks.Reencoded > 0 {
 				addCost(total, a, f, causes[path])
 			}
@@ -39,7 +39,16 @@ func addCosts(findings []report.Finding, arrays []manifest.Array) {
 	}
 }
 
-func arraysOf(f *report.Finding) []string {
+// arraysOf returns the paths of the arrays that a finding is about.
+func arraysOf(f *report.Finding, arrays []manifest.Array) (paths []string) {
+	if f.Code == report.Flipped || f.Code == report.LongitudesMoved { // of a coordinate, and about all arrays with its dimension
+		for i := range arrays {
+			if a := &arrays[i]; a.Placement != "" && slices.Contains(a.Dims, f.Array) {
+				paths = append(paths, a.Path)
+			}
+		}
+		return paths
+	}
 	if f.Array != "" {
 		return []string{f.Array}
 	}

@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"varve/manifest"
 	"varve/manifest/internal/table"
@@ -21,9 +23,22 @@ func Curate(ctx context.Context, dir string, c *plan.Curation, opts *Options) (*
 	})
 }
 
+// curationOf returns the curation of a snapshot, or nil.
+func curationOf(s *manifest.Snapshot) (*plan.Curation, error) {
+	if s.Options == nil {
+		return nil, nil
+	}
+	built := &plan.Options{}
+	if err := json.Unmarshal(s.Options, built); err != nil {
+		return nil, fmt.Errorf("options of snapshot %s: %w", s.ID, err)
+	}
+	return built.Curation, nil
+}
+
 func curateIn(ctx context.Context, repository *repo.Repository, old *manifest.Snapshot, built *plan.Options, c *plan.Curation, opts *Options) (*Result, error) {
 	own := *opts
 	own.Plan = *built
+	own.Plan.DirectionsOf = built.Flip
 	own.Plan.Curation = c
 	if c.IsEmpty() {
 		own.Plan.Curation = nil
@@ -35,16 +50,19 @@ func curateIn(ctx context.Context, repository *repo.Repository, old *manifest.Sn
 	if err != nil {
 		return nil, err
 	}
-	a := newAppend(repository, &own, old, reader)
+	a, err := newAppend(repository, &own, old, reader)
 	defer a.abort()
 	var out *Result
-	if err = a.scan(ctx, nil); err == nil {
+	if err == nil {
+		err = a.scan(ctx, nil)
+	}
+	if err == nil {
 		out, err = a.planAll(ctx, "curate")
 	}
 	if err = closing(reader, err); err != nil {
 		return out, err
 	}
-	if err := addChecksums(ctx, repository, out.Snapshot, old, &own); err != nil {
+	if err := a.addChecksums(ctx, out.Snapshot, old); err != nil {
 		return out, err
 	}
 	return out, repository.Publish(ctx, out.Snapshot, old.ID)

@@ -2,7 +2,8 @@ package ingest
 
 import (
 	"errors"
-	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,7 +13,20 @@ import (
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
 	"varve/manifest/scan"
+	"varve/readers/source"
 )
+
+// folderTransport answers requests with the files of a folder.
+type folderTransport string
+
+// RoundTrip answers a request.
+func (f folderTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	http.FileServer(http.Dir(string(f))).ServeHTTP(w, req)
+	resp := w.Result()
+	resp.Request = req
+	return resp, nil
+}
 
 // TestFindingExamples causes each finding that this package adds to the findings of the planner.
 func TestFindingExamples(t *testing.T) {
@@ -83,13 +97,14 @@ func TestFindingExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	var stores []string
-	for i := range 2 {
-		stores = append(stores, filepath.Join(dir, fmt.Sprintf("%d.zarr", i)))
-		writeStore(t, stores[i], i, "")
+	masked := filepath.Join(dir, "filter_masks.h5")
+	data, err := os.ReadFile("../../fixtures/hdf5/filter_masks.h5")
+	if err := errors.Join(err, os.WriteFile(masked, data, 0o666)); err != nil {
+		t.Fatal(err)
 	}
-	_, err = Build(t.Context(), filepath.Join(dir, "strict.varve"), &Options{Sources: Sources{Names: stores},
-		Plan: plan.Options{Strict: true, Inline: new(int64(0)), Schemas: []plan.Override{{Array: "v", Chunks: map[string][]int64{"time": {4}}}}}})
+	outcome, err = check(&Options{}, masked)
+	causes(report.FiltersSkipped, outcome, err)
+	_, err = check(&Options{Plan: plan.Options{Strict: true, Vars: []string{"/masked"}}}, masked)
 	causes(report.StrictReencodes, nil, err)
 
 	packed := []string{packedFile(t, dir, 1, 0.01, 0, 100, 200, 300), packedFile(t, dir, 2, 0.01, 0, 4, 5, 6), packedFile(t, dir, 3, 0.004, 0, 1001, 7, 8)}
@@ -121,6 +136,28 @@ func TestFindingExamples(t *testing.T) {
 	}
 	outcome, err = check(&Options{}, part)
 	causes(report.VariableDamaged, outcome, err)
+
+	// A URL has the same name in each run, which a server of a test has not.
+	far := func(queries ...string) (*Result, error) {
+		var urls []string
+		for _, q := range queries {
+			urls = append(urls, "https://data.example.org/2021-01.nc?"+q)
+		}
+		return check(&Options{Opener: source.NewOpener(&source.Options{Transport: folderTransport(dir)})}, urls...)
+	}
+	outcome, err = far("key=SECRET&var=t2m")
+	causes(report.QueryNotStored, outcome, err)
+	_, err = far("id=1", "id=2")
+	causes(report.QueryNeeded, nil, err)
+	opener := source.NewOpener(&source.Options{Transport: folderTransport(dir)})
+	old := Options{Sources: Sources{Names: []string{"https://data.example.org/2021-01.nc?key=SECRET&var=t2m"}}, Opener: opener, Plan: plan.Options{KeepQuery: []string{"key"}}}
+	secret := filepath.Join(dir, "secret.varve")
+	if _, err := Build(t.Context(), secret, &old); err != nil {
+		t.Fatal(err)
+	}
+	forgetKept(t, secret)
+	outcome, err = Append(t.Context(), secret, optionsFor(names[1]))
+	causes(report.QueryStored, outcome, err)
 
 	// A device in place of the folder for keys prevents the seal.
 	t.Setenv("XDG_CONFIG_HOME", "/dev/null")

@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"varve/fixtures/classic"
+	"varve/fixtures/soak"
 	"varve/manifest"
 	"varve/manifest/repo"
 )
 
 // TestTail: tables of any sizes stay few, and each row is rewritten a few times.
 func TestTail(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for name, next := range map[string]func(i int) int64{
 		"equal":      func(int) int64 { return 700 },
@@ -77,8 +77,7 @@ func TestTailOfLarge(t *testing.T) {
 // once, and old snapshots still exist.
 func TestManyAppends(t *testing.T) {
 	configured(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	a := newSeries(t, rand.New(rand.NewPCG(seed, 3)), 60)
 	out := filepath.Join(t.TempDir(), "a.varve")
 	mustBuild(t, out, a.files[0])

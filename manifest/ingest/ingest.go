@@ -23,7 +23,6 @@ import (
 	"varve/manifest/repo"
 	"varve/manifest/report"
 	"varve/manifest/scan"
-	"varve/readers/grib"
 	"varve/readers/source"
 )
 
@@ -35,13 +34,11 @@ type Options struct {
 	Workers    int          // number of sources to read at once; 0 means one per processor
 	SkipBroken bool         // leave out sources that cannot be read
 	SkipKnown  bool         // for Append: leave out sources that the manifest has, if they are unchanged
-	Allow      []string     // folders and URLs where sources may refer to other files, besides their own
-	// GRIBIndex says whether index files of GRIB files are read, and GRIBTemplates lists GRIB files with index
-	// files whose headers describe all sources: see grib.IndexOptions.
-	GRIBIndex     grib.IndexUse
-	GRIBTemplates []string
-	Pictures      bool // draw the arrays
-	Force         bool // replace an existing manifest, but keep its history
+	// Allow lists folders and URLs where sources may refer to other files, besides their own. If somebody else built the
+	// manifest, it also permits to read sources there: see store.Options.Allow.
+	Allow    []string
+	Pictures bool // draw the arrays
+	Force    bool // replace an existing manifest, but keep its history
 	// KeepScan is a folder for the results of scans. Sources that were scanned before and are
 	// unchanged are taken from there. The folder is made if necessary. If it is empty, nothing is
 	// kept.
@@ -49,6 +46,12 @@ type Options struct {
 	// Checksums stores a checksum of each stored chunk, which every later read of a whole chunk verifies. The build
 	// reads all chunks once for it. Later appends to the manifest store them too.
 	Checksums bool
+	// MaxDelete is the percentage of the sources up to which Sync removes sources; nil means no limit. If more would be
+	// removed, the error wraps a *MaxDeleteError, and no snapshot is made.
+	MaxDelete *int
+	// RefuseNew makes Append refuse a variable that no known source has, if its array would be the fill value at all of
+	// their positions. Such files are often of another product.
+	RefuseNew bool
 	// Replan makes Append use Plan, and plan all files again if necessary. Without it, Append uses
 	// the options with which the manifest was built.
 	Replan bool
@@ -62,8 +65,6 @@ type Options struct {
 	// Progress receives how many sources are scanned, and then Comparing how many variables are read
 	// to compare files, and then Checking how many chunks have a checksum. A single goroutine calls them.
 	Progress, Comparing, Checking func(done, total int64)
-
-	indexes *grib.IndexReader // reads the index files of all scans of the build
 }
 
 // Result is the result of a build, with its report.
@@ -102,7 +103,7 @@ func Build(ctx context.Context, dir string, opts *Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := opts.Sources.Expand(ctx)
+	names, err := opts.expand(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func buildIn(ctx context.Context, repository *repo.Repository, names []string, o
 	if err != nil {
 		return outcome, err
 	}
-	if err := addChecksums(ctx, repository, outcome.Snapshot, nil, opts); err != nil {
+	if err := j.addChecksums(ctx, outcome.Snapshot, nil); err != nil {
 		return outcome, err
 	}
 	return outcome, repository.Publish(ctx, outcome.Snapshot, parent)
@@ -140,7 +141,7 @@ func Check(ctx context.Context, opts *Options) (outcome *Result, err error) {
 	if opts, err = opts.checked(); err != nil {
 		return nil, err
 	}
-	names, err := opts.Sources.Expand(ctx)
+	names, err := opts.expand(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -178,8 +179,23 @@ func (opts *Options) checked() (*Options, error) {
 		out.Opener = source.NewOpener(nil) // it has no connections that live longer than a minute without use
 	}
 	out.Sources.opener = out.Opener
-	out.indexes = grib.NewIndexReader(grib.IndexOptions{Use: out.GRIBIndex, Templates: out.GRIBTemplates, Open: out.Opener.Open})
+	out.Opener.AllowPrivate(out.Allow...)
 	return &out, out.Plan.Check()
+}
+
+// revised returns the options for sources that are added to a manifest with the options built, or are read again.
+func (opts *Options) revised(built *plan.Options) (*Options, error) {
+	own := *opts
+	settings, err := opts.Plan.RevisedFormats(built)
+	if err != nil {
+		return nil, err
+	}
+	// A new file must be combined as the old ones were, not as today's flags say.
+	if !opts.Replan {
+		own.Plan = *built
+	}
+	own.Plan.Formats, own.Plan.KeepQuery, own.Plan.DirectionsOf = settings, opts.keepQuery(built), built.Flip
+	return &own, nil
 }
 
 func closing(c io.Closer, err error) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -18,6 +19,8 @@ import (
 	"varve/manifest/report"
 	"varve/manifest/scan"
 	"varve/manifest/store"
+	"varve/readers"
+	"varve/readers/formats"
 	"varve/readers/source"
 	"varve/readers/source/atomicfile"
 )
@@ -25,12 +28,17 @@ import (
 // job is a build in progress.
 type job struct {
 	repo   *repo.Repository
-	opts   *Options
+	opts   *readOptions
 	tables *tables
 
 	old      *manifest.Snapshot // the snapshot to append to, or nil
 	replaced *manifest.Snapshot // the snapshot from which unchanged sources are taken, or nil
 	kept     patches.Kept       // the rows that these sources have now; nil if old ones keep their rows
+
+	access  *store.Access // to the sources that the old snapshot or parts name; nil if there are neither
+	guarded *readOptions  // to read these sources
+	foreign []bool        // by file: the old snapshot or a part names it, and not the user; false for files behind the last one
+	sealed  []string      // the places of the user's own parts
 
 	generation int              // the lowest generation of varve that scanned any of the sources
 	before     []*manifest.File // files of the old snapshot, if they had to be read
@@ -40,8 +48,51 @@ type job struct {
 	stateless  report.Replan    // why the plan has no state for appends
 }
 
+// readOptions are options to read sources with one set of readers, which follow from them.
+type readOptions struct {
+	*Options
+	readers *formats.Readers
+}
+
+// newReadOptions copies the options, so that a later change does not make them differ from the readers.
+func newReadOptions(opts *Options) *readOptions {
+	own := *opts
+	return &readOptions{&own, formats.New(&readers.Config{Allow: own.Allow, Opener: own.Opener, Settings: own.Plan.Formats})}
+}
+
 func newJob(repository *repo.Repository, opts *Options) *job {
-	return &job{repo: repository, opts: opts, tables: newTables(repository), shared: manifest.NewShared(), generation: manifest.Generation}
+	return &job{repo: repository, opts: newReadOptions(opts), tables: newTables(repository), shared: manifest.NewShared(), generation: manifest.Generation}
+}
+
+// guard makes the job ask before it reads sources that a snapshot of a manifest names, since somebody else may have built
+// it.
+func (j *job) guard(repository *repo.Repository, snap *manifest.Snapshot) (err error) {
+	if j.access, err = store.NewAccess(snap, repository.Name(), j.opts.Allow); err != nil {
+		return err
+	}
+	j.guarded = newReadOptions(j.opts.within(j.access))
+	return nil
+}
+
+// within returns the options to read only sources that may be read.
+func (opts *Options) within(access *store.Access) *Options {
+	own := *opts
+	own.Opener = access.Opener(opts.Opener)
+	return &own
+}
+
+// reading returns the options to read all[i]. The files of the job are the last ones of all.
+func (j *job) reading(all []*manifest.File, i int) *readOptions {
+	at := i - (len(all) - len(j.files))
+	if j.guarded != nil && (at < 0 || at < len(j.foreign) && j.foreign[at]) {
+		return j.guarded
+	}
+	return j.opts
+}
+
+// later returns the options to read values of a scanned file.
+func (opts *readOptions) later() *scan.Options {
+	return &scan.Options{Opener: opts.Opener, ValueBytes: opts.ValueBytes, Allow: opts.Allow, KeepQuery: opts.Plan.KeepQuery, Readers: opts.readers}
 }
 
 // abort removes unfinished tables.
@@ -58,13 +109,13 @@ func (j *job) scan(ctx context.Context, names []string) error {
 		return err
 	}
 	for _, name := range j.others(parts) {
-		if err := j.takePart(ctx, name, sink); err != nil {
+		if err := j.takeNamed(ctx, name, sink); err != nil {
 			return fmt.Errorf("%s: %w", source.Shown(name), err)
 		}
 	}
 	if len(names) > 0 && j.opts.KeepScan != "" {
 		if err := j.scanKept(ctx, names, sink); err != nil {
-			return err
+			return j.opts.Sources.matchOthers(err, names)
 		}
 	} else if len(names) > 0 {
 		to := scan.RefSink(sink)
@@ -73,7 +124,7 @@ func (j *job) scan(ctx context.Context, names []string) error {
 		}
 		found, err := scan.Scan(ctx, names, j.scanOptions(to))
 		if err != nil {
-			return err
+			return j.opts.Sources.matchOthers(err, names)
 		}
 		j.files, j.broken = append(j.files, found.Files...), append(j.broken, found.Broken...)
 	}
@@ -90,8 +141,8 @@ func (j *job) scanOptions(sink scan.RefSink) *scan.Options {
 }
 
 // scan returns the options to scan all sources.
-func (opts *Options) scan(sink scan.RefSink) *scan.Options {
-	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, Names: opts.Plan.Names, GRIBTimes: opts.Plan.GRIBTimes, KeepShards: opts.Plan.KeepShards, GRIBIndexes: opts.indexes, Sink: sink, ValueBytes: opts.ValueBytes, Choice: planner.Choice{Options: &opts.Plan}}
+func (opts *readOptions) scan(sink scan.RefSink) *scan.Options {
+	o := &scan.Options{Workers: opts.Workers, Opener: opts.Opener, SkipBroken: opts.SkipBroken, Allow: opts.Allow, KeepQuery: opts.Plan.KeepQuery, Readers: opts.readers, Sink: sink, ValueBytes: opts.ValueBytes, Choice: planner.Choice{Options: &opts.Plan}}
 	if opts.Progress != nil {
 		o.Progress = func(p scan.Progress) { opts.Progress(int64(p.Done), int64(p.Sources)) }
 	}
@@ -110,7 +161,13 @@ func (j *job) refused(err error) *Result {
 // UnreadableFindings returns a finding for each source that a scan could not read.
 func UnreadableFindings(err *scan.BrokenError) []report.Finding {
 	var r report.Report
-	addBroken(&r, err.Broken, report.Refused)
+	for _, b := range err.Broken {
+		f := brokenFinding(b, report.Refused)
+		if base := baseOf(b.URL); err.Match != "" && !matches(err.Match, base) {
+			f.Remedies = slices.Insert(f.Remedies, len(f.Remedies)-1, report.Do(report.Match, err.Match, report.SkipsOthers))
+		}
+		r.Add(f)
+	}
 	return r.Findings
 }
 
@@ -156,6 +213,10 @@ func remediesOf(err error) (remedies []report.Remedy) {
 	if errors.As(err, &noRanges) {
 		remedies = append(remedies, report.Do(report.Download, "", ""))
 	}
+	var address *source.AddressError
+	if errors.As(err, &address) {
+		remedies = append(remedies, report.Do(report.Allow, address.Place(), ""))
+	}
 	var advice *manifest.RemedyError
 	if !errors.As(err, &advice) {
 		return remedies
@@ -171,6 +232,10 @@ func (j *job) plan(ctx context.Context, what string) (*Result, error) {
 	if err := refuseTwice(j.before, j.files); err != nil {
 		return refusedPlan(err, int64(len(j.files))), err
 	}
+	var queries report.Report
+	if err := j.noteQueries(ctx, &queries); err != nil {
+		return refusedPlan(err, int64(len(j.files))), err
+	}
 	all := append(slices.Clip(j.before), j.files...)
 	if len(all) == 0 && len(j.broken) > 0 {
 		broken := &scan.BrokenError{Broken: j.broken}
@@ -182,6 +247,12 @@ func (j *job) plan(ctx context.Context, what string) (*Result, error) {
 	made, err := j.planned(ctx, all)
 	if err == nil {
 		err = refuseEmptied(made)
+	}
+	if published := cmp.Or(j.old, j.replaced); err == nil && published != nil {
+		err = refuseOtherUnits(made, published, j.opts.Plan.Curation, j.old == nil)
+	}
+	if err == nil && j.opts.RefuseNew && j.old != nil {
+		err = refuseNew(made, j.old, j.before)
 	}
 	if err == nil {
 		err = j.measureRepacked(ctx, made, all)
@@ -198,7 +269,13 @@ func (j *job) plan(ctx context.Context, what string) (*Result, error) {
 	snap := &manifest.Snapshot{
 		Message: cmp.Or(j.opts.Message, what), Writer: j.opts.Writer, Generation: j.generation, State: made.State, Groups: made.Groups, Arrays: made.Arrays, Sources: shown(all),
 	}
-	if snap.Options, err = j.opts.encode(); err != nil {
+	own := *j.opts.Options
+	if own.Plan.Flip = maps.Clone(own.Plan.Flip); own.Plan.Flip == nil {
+		own.Plan.Flip = made.Flip
+	} else {
+		maps.Copy(own.Plan.Flip, made.Flip)
+	}
+	if snap.Options, err = own.encode(); err != nil {
 		return nil, err
 	}
 	if j.old != nil {
@@ -232,6 +309,10 @@ func (j *job) plan(ctx context.Context, what string) (*Result, error) {
 		}
 	}
 	j.seal(snap, made.Report)
+	made.Report.Findings = append(made.Report.Findings, queries.Findings...)
+	if j.replaced == nil {
+		j.noteStored(j.files[:min(len(j.foreign), len(j.files))], made.Report) // of scan parts
+	}
 	addSkipped(made.Report, j.opts.Sources.Skipped())
 	out := &Result{Snapshot: snap, Report: made.Report, Files: int64(len(j.files))}
 	if j.opts.Pictures {
@@ -320,9 +401,15 @@ func countPatched(ctx context.Context, repository *repo.Repository, snap *manife
 // plans again without these codecs.
 func (j *job) planned(ctx context.Context, all []*manifest.File) (*planner.Plan, error) {
 	opts := j.opts.Plan
-	opts.ValueBytes = j.opts.ValueBytes
+	opts.ValueBytes, opts.Older = j.opts.ValueBytes, len(j.before)
 	if from := cmp.Or(j.old, j.replaced); from != nil {
 		opts.ChunkLengths = planner.ChunkLengths(from.Arrays)
+		curation, err := curationOf(from)
+		if err != nil {
+			return nil, err
+		}
+		opts.UnitsOf = planner.UnitsOf(from.Arrays, opts.Curation, curation)
+		opts.TextLengthsOf = planner.TextLengthsOf(from.Arrays)
 	}
 	for {
 		made, err := planner.New(ctx, all, &opts, j.load(all))
@@ -353,7 +440,7 @@ func (j *job) reencodedInexactly(ctx context.Context, made *planner.Plan, all []
 		if !slices.Contains(made.Inexact, a.Path) {
 			continue
 		}
-		if err := l.count(ctx, &a); err != nil {
+		if _, err := l.count(ctx, &a); err != nil {
 			return nil, closing(l, fmt.Errorf("%s: %w", a.Path, err))
 		}
 		if a.Chunks.Reencoded > 0 {
@@ -366,22 +453,72 @@ func (j *job) reencodedInexactly(ctx context.Context, made *planner.Plan, all []
 // seal signs the manifest, so that its user may read the sources without an allow option.
 func (j *job) seal(snap *manifest.Snapshot, r *report.Report) {
 	var old *manifest.Seal
-	if j.old != nil {
-		old = j.old.Seal
+	if from := cmp.Or(j.old, j.replaced); from != nil {
+		old = from.Seal
 	}
+	var err error
+	snap.Seal, err = j.newSeal(old)
+	remedy := report.Fill(report.Allow, "FOLDER", report.OpensFolder)
+	if err == nil && j.replaced == nil {
+		var refused *store.ForbiddenError
+		if err = j.checkParts(snap); errors.As(err, &refused) {
+			err = errors.New("someone else made the scan part that names " + source.Shown(refused.Source))
+			remedy = report.Do(report.Allow, refused.Allow[0], report.OpensFolder)
+		}
+	}
+	if err != nil {
+		r.Add(report.Finding{Code: report.NotSealed, Effect: report.Noted, Args: report.Args{"reason": err.Error()}, Remedies: []report.Remedy{remedy}})
+	}
+}
+
+// checkParts returns an error if a snapshot has no seal for a source of a part.
+func (j *job) checkParts(snap *manifest.Snapshot) error {
+	access, err := store.NewAccess(&manifest.Snapshot{Seal: snap.Seal}, "", nil)
+	for name := range j.urls(true) {
+		if err == nil {
+			err = access.Check(source.Outer(name))
+		}
+	}
+	return err
+}
+
+// newSeal returns a seal for the sources that the user named or allowed, and for the places of the old seal.
+func (j *job) newSeal(old *manifest.Seal) (*manifest.Seal, error) {
+	places, err := j.places()
+	if err != nil {
+		return nil, err
+	}
+	return store.Seal(old, places, j.urls(false))
+}
+
+// places returns the places that the job read besides the folders of the sources that the user named.
+func (j *job) places() ([]string, error) {
 	// The build followed redirects, so reading the manifest may too.
-	seal, err := store.Seal(old, j.opts.Opener.Redirects(), func(yield func(string) bool) {
-		for _, f := range j.files {
-			if !yield(f.URL) {
+	places := j.opts.Opener.Redirects()
+	if j.foreign == nil {
+		return places, nil
+	}
+	allowed, err := store.PlacesWith(j.opts.Allow, func(yield func(string) bool) {
+		for name := range j.urls(true) {
+			if !yield(name) {
 				return
 			}
 		}
+		slices.Values(j.guarded.Opener.Redirects())(yield)
 	})
-	if err != nil {
-		r.Add(report.Finding{Code: report.NotSealed, Effect: report.Noted, Args: report.Args{"reason": err.Error()},
-			Remedies: []report.Remedy{report.Fill(report.Allow, "FOLDER", report.OpensFolder)}})
+	return slices.Concat(places, allowed, j.sealed), err
+}
+
+// urls yields the names of the job's files. If foreign is set, these are the files that the user did not name; else the files
+// that the user named.
+func (j *job) urls(foreign bool) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, f := range j.files {
+			if (i < len(j.foreign) && j.foreign[i]) == foreign && !yield(f.URL) {
+				return
+			}
+		}
 	}
-	snap.Seal = seal
 }
 
 // known returns a function that reports whether an old file has a row. All old files are in memory.

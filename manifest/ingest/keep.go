@@ -147,7 +147,7 @@ const keyBytes = 6
 
 // keptPrefix returns the prefix of parts that were scanned with the same options and program.
 func (opts *Options) keptPrefix() string {
-	how := fmt.Sprintf("%q %d %d %q %q %q %d %q %t", opts.Writer, manifest.Generation, opts.ValueBytes, opts.Allow, opts.Plan.Names, opts.Plan.GRIBTimes, opts.GRIBIndex, opts.GRIBTemplates, opts.Plan.KeepShards)
+	how := fmt.Sprintf("%q %d %d %q %q %q", opts.Writer, manifest.Generation, opts.ValueBytes, opts.Allow, opts.Plan.Formats, opts.Plan.KeepQuery)
 	sum := sha256.Sum256([]byte(how))
 	return fmt.Sprintf("%s%x-", keptBegin, sum[:keyBytes])
 }

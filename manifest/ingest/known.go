@@ -51,7 +51,7 @@ func (a *appending) unchanged(ctx context.Context, rows []int64) error {
 		}
 		group.Go(src.URL, func() error {
 			if err := s.CheckSource(within, row); err != nil {
-				return manifest.WithRemedy(err, string(report.Force), "")
+				return manifest.WithRemedy(err, string(report.Refresh), "")
 			}
 			return nil
 		})

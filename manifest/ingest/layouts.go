@@ -10,12 +10,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/convert"
 	"varve/manifest/internal/mosaic"
 	"varve/manifest/internal/picture"
 	"varve/manifest/internal/planner"
 	"varve/manifest/internal/table"
+	"varve/manifest/report"
 )
 
 // planChunks gives access to the chunks of a plan, by means of the tables that were written for it.
@@ -66,28 +68,46 @@ func (l *planChunks) mosaic(a *manifest.Array) (*mosaic.Mosaic, error) {
 	return m, nil
 }
 
-// count counts the verbatim, re-encoded and missing chunks of an array.
-func (l *planChunks) count(ctx context.Context, a *manifest.Array) error {
+// count counts the verbatim, re-encoded and missing chunks of an array. It returns the files with chunks that are re-encoded only
+// because a filter was not applied to them.
+func (l *planChunks) count(ctx context.Context, a *manifest.Array) (masked []int64, err error) {
 	m, err := l.mosaic(a)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if m == nil {
 		g, err := a.Schema.Grid()
 		if err == nil {
 			a.Chunks = manifest.Counts{Verbatim: g.Chunks()}
 		}
-		return err
+		return nil, err
 	}
-	a.Chunks, err = m.Count(ctx, l.refs)
-	return err
+	a.Chunks, masked, err = l.countIn(ctx, m, grid.Whole(m.Grid().Counts()))
+	return masked, err
+}
+
+func (l *planChunks) countIn(ctx context.Context, m *mosaic.Mosaic, chunks grid.Region) (counts manifest.Counts, masked []int64, err error) {
+	counts, err = m.CountIn(ctx, l.refs, chunks, func(file int64) {
+		if !slices.Contains(masked[max(0, len(masked)-1):], file) {
+			masked = append(masked, file)
+		}
+	})
+	slices.Sort(masked)
+	return counts, slices.Compact(masked), err
+}
+
+// addMasked adds a finding about the files with chunks of an array to which a filter was not applied.
+func (l *planChunks) addMasked(r *report.Report, a *manifest.Array, masked []int64, of int64) {
+	if len(masked) > 0 {
+		r.Add(report.Finding{Code: report.FiltersSkipped, Effect: report.Reencoded, Array: a.Path, Files: report.Named(l.urls(masked)...), Count: int64(len(masked)), Of: of})
+	}
 }
 
 // countedAtOnce is the number of arrays that a goroutine counts. Most take a few microseconds, less
 // than it takes to start a goroutine.
 const countedAtOnce = 64
 
-// countChunks counts the chunks of all arrays.
+// countChunks counts the chunks of all arrays, and reports chunks to which a filter was not applied.
 func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *planner.Plan, all []*manifest.File) error {
 	l, err := j.chunksOf(snap.Tables, made, all)
 	if err != nil {
@@ -95,17 +115,24 @@ func (j *job) countChunks(ctx context.Context, snap *manifest.Snapshot, made *pl
 	}
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(cmp.Or(j.opts.Workers, runtime.GOMAXPROCS(0)))
-	for stretch := range slices.Chunk(snap.Arrays, countedAtOnce) {
-		group.Go(func() error {
-			for i := range stretch {
-				if err := l.count(within, &stretch[i]); err != nil {
-					return fmt.Errorf("%s: %w", stretch[i].Path, err)
+	masked := make([][]int64, len(snap.Arrays))
+	for from := 0; from < len(snap.Arrays); from += countedAtOnce {
+		group.Go(func() (err error) {
+			for i := from; i < min(from+countedAtOnce, len(snap.Arrays)); i++ {
+				if masked[i], err = l.count(within, &snap.Arrays[i]); err != nil {
+					return fmt.Errorf("%s: %w", snap.Arrays[i].Path, err)
 				}
 			}
 			return nil
 		})
 	}
-	return closing(l, group.Wait())
+	if err := group.Wait(); err != nil {
+		return closing(l, err)
+	}
+	for i := range snap.Arrays {
+		l.addMasked(made.Report, &snap.Arrays[i], masked[i], int64(len(all)))
+	}
+	return l.Close()
 }
 
 // draw draws the arrays that read files, by path.

@@ -18,7 +18,7 @@ import (
 // in memory. It is a planner.Values.
 type loading struct {
 	files    []*manifest.File
-	opts     *scan.Options
+	opts     func(file int) *scan.Options
 	sums     *scan.Sums
 	memory   *semaphore.Weighted // limits the bytes of elements in memory
 	workers  int
@@ -31,7 +31,7 @@ type loading struct {
 
 // load returns the source of values for a plan of files.
 func (j *job) load(all []*manifest.File) *loading {
-	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, KeepShards: j.opts.Plan.KeepShards, GRIBIndexes: j.opts.indexes}
+	opts := func(file int) *scan.Options { return j.reading(all, file).later() }
 	return &loading{
 		files: all, opts: opts, sums: scan.NewSums(), memory: semaphore.NewWeighted(manifest.MostSummed),
 		workers: j.opts.Workers, progress: j.opts.Comparing, same: map[string]*manifest.Values{},
@@ -82,7 +82,8 @@ func needsElements(r planner.Request) bool {
 
 // readFile reads the requested values of one file, which is opened only once.
 func (l *loading) readFile(ctx context.Context, requests []planner.Request, some []int, values []*manifest.Values) error {
-	later, err := scan.Reopen(ctx, l.files[requests[some[0]].File], l.opts)
+	file := requests[some[0]].File
+	later, err := scan.Reopen(ctx, l.files[file], l.opts(file))
 	if err != nil {
 		return err
 	}

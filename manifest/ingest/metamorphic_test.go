@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/grid"
 	"varve/manifest/compact"
 	"varve/manifest/export/icechunk"
@@ -241,17 +241,10 @@ func (j *journey) reduced(t *testing.T) (*journey, error) {
 }
 
 // TestJourneys: any grouping of appends, and then compact, relocate and back, restore, gc, verify, and exports from which
-// manifests are built, leave the same values. VARVE_JOURNEYS is a time, such as 4h, and VARVE_SEED the first seed.
+// manifests are built, leave the same values.
 func TestJourneys(t *testing.T) {
 	configured(t)
-	limit, err := time.ParseDuration(os.Getenv("VARVE_JOURNEYS"))
-	fewest := uint64(25)
-	if testing.Short() || err == nil {
-		fewest = 5
-	}
-	seed, _ := strconv.ParseUint(os.Getenv("VARVE_SEED"), 10, 64)
-	first, begin := seed, time.Now()
-	for ; seed < first+fewest || time.Since(begin) < limit; seed++ {
+	for seed := range soak.Seeds(t, 5) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			j := newJourney(t, seed)
 			if err := j.run(t.Context(), t.TempDir()); err == nil {
@@ -260,9 +253,5 @@ func TestJourneys(t *testing.T) {
 			less, err := j.reduced(t)
 			t.Errorf("seed %d: parts %q, then %s: %v", seed, less.parts, strings.Join(less.steps, ", "), err)
 		})
-		if t.Failed() {
-			break
-		}
 	}
-	t.Logf("%d journeys in %s", seed-first, time.Since(begin).Round(time.Second))
 }

@@ -20,6 +20,7 @@ import (
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/scan"
+	"varve/manifest/store"
 	"varve/readers/source"
 	"varve/readers/source/atomicfile"
 )
@@ -37,7 +38,7 @@ func Scan(ctx context.Context, name string, opts *Options) (*Result, error) {
 	if err := checkPartName(name); err != nil {
 		return nil, err
 	}
-	names, err := opts.Sources.Expand(ctx)
+	names, err := opts.expand(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +101,12 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 		return nil, err
 	}
 	if len(names) > 0 {
-		o := opts.scan(part)
+		o := j.opts.scan(part)
 		o.FirstFile, o.FirstRow = len(j.files), part.NextRef()
 		o.Choice = planner.Choice{Options: &plan.Options{Drop: opts.Plan.Drop, Curation: opts.Plan.Curation}}
 		found, err := scan.Scan(ctx, names, o)
 		if err != nil {
+			err = opts.Sources.matchOthers(err, names)
 			return j.refused(err), err
 		}
 		j.files, j.broken = append(j.files, found.Files...), append(j.broken, found.Broken...)
@@ -115,8 +117,13 @@ func scanTo(ctx context.Context, file *os.File, names []string, opts *Options) (
 		}
 	}
 	out := &Result{Report: &report.Report{}, Files: shown(j.files), Broken: j.leftOut()}
+	if err := j.noteQueries(ctx, out.Report); err != nil {
+		return refusedPlan(err, shown(j.files)), err
+	}
 	addBroken(out.Report, out.Broken, report.Dropped)
 	part.Generation = j.generation
+	// Without a key there is no seal, which the build from the part reports.
+	part.Seal, _ = j.newSeal(nil)
 	return out, errors.Join(part.Close(j.files, skippedOf(out.Broken)), buffer.Flush())
 }
 
@@ -125,7 +132,7 @@ func (j *job) merge(ctx context.Context, parts []string, sink partSink) error {
 	holder := map[string]string{}
 	for _, name := range parts {
 		from := len(j.files)
-		if err := j.takePart(ctx, name, sink); err != nil {
+		if err := j.takeNamed(ctx, name, sink); err != nil {
 			return fmt.Errorf("%s: %w", source.Shown(name), err)
 		}
 		var repeated []string
@@ -223,18 +230,50 @@ func openPartFile(name string) (table.File, error) {
 // takePart adds the contents of a part, as if its sources had been scanned now.
 func (j *job) takePart(ctx context.Context, name string, sink partSink) error {
 	return j.withPart(ctx, name, func(part *table.Part, files []*manifest.File) error {
-		skipped, err := part.Skipped(ctx)
-		switch {
-		case err != nil:
-			return err
-		case len(files) == 0 && len(skipped) == 0:
-			return errors.New("the part holds no sources")
-		}
-		for _, s := range skipped {
-			j.broken = append(j.broken, scan.Broken{URL: s.URL, Err: errors.New(s.Why)})
-		}
-		return j.copyPart(ctx, part, files, slices.Repeat([]bool{true}, len(files)), sink)
+		return j.takeAll(ctx, part, files, sink)
 	})
+}
+
+func (j *job) takeAll(ctx context.Context, part *table.Part, files []*manifest.File, sink partSink) error {
+	skipped, err := part.Skipped(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(files) == 0 && len(skipped) == 0:
+		return errors.New("the part holds no sources")
+	}
+	for _, s := range skipped {
+		j.broken = append(j.broken, scan.Broken{URL: s.URL, Err: errors.New(s.Why)})
+	}
+	return j.copyPart(ctx, part, files, slices.Repeat([]bool{true}, len(files)), sink)
+}
+
+// takeNamed is takePart for a part that the user named. Whoever wrote it chose its sources. So they are read only with
+// permission, or with the seal of the user's own scan.
+func (j *job) takeNamed(ctx context.Context, name string, sink partSink) error {
+	j.foreign = append(j.foreign, make([]bool, len(j.files)-len(j.foreign))...)
+	return j.withPart(ctx, name, func(part *table.Part, files []*manifest.File) error {
+		err := j.permit(part.Seal)
+		if err == nil {
+			err = j.takeAll(ctx, part, files, sink)
+		}
+		j.foreign = append(j.foreign, slices.Repeat([]bool{true}, len(j.files)-len(j.foreign))...)
+		return err
+	})
+}
+
+// permit adds the seal of a part to what the job may read.
+func (j *job) permit(seal *manifest.Seal) error {
+	if j.access == nil {
+		var err error
+		if j.access, err = store.NewAccess(nil, "", j.opts.Allow); err != nil {
+			return err
+		}
+	}
+	places, err := j.access.AddSeal(seal)
+	j.sealed = append(j.sealed, places...)
+	j.guarded = newReadOptions(j.opts.within(j.access))
+	return err
 }
 
 // partSink takes the refs and inline bytes of parts.

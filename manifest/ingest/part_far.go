@@ -87,7 +87,8 @@ func (j *job) isFarPart(ctx context.Context, name string) (bool, error) {
 
 func (j *job) openElsewhere(ctx context.Context, name string) (*source.Source, error) {
 	if j.opts.Opener != nil {
-		return j.opts.Opener.Open(ctx, name)
+		// The seal permits redirects of sources, but not of parts: the server could lead to any place.
+		return j.opts.Opener.Restrict(func(string) error { return nil }, nil).Open(ctx, name)
 	}
 	return source.Open(ctx, name)
 }

@@ -18,6 +18,7 @@ import (
 
 	"varve/codec"
 	"varve/fixtures/classic"
+	"varve/fixtures/soak"
 	"varve/manifest"
 	"varve/manifest/internal/table"
 	"varve/manifest/scan"
@@ -87,8 +88,7 @@ func TestFarParts(t *testing.T) {
 
 // TestLargeFarPart: a part that is too large to be read at once is read in ranges.
 func TestLargeFarPart(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	noise := rand.NewChaCha8([32]byte(binary.LittleEndian.AppendUint64(make([]byte, 24), seed)))
 	var content bytes.Buffer
 	part := table.NewPart(&content)

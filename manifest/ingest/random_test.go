@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/plan"
@@ -33,6 +34,7 @@ func mustBuild(t *testing.T, dir string, files ...string) *manifest.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
+	mustExplain(t, dir, outcome)
 	return outcome.Snapshot
 }
 
@@ -116,11 +118,7 @@ func shuffled(r *rand.Rand, files []string) []string {
 // arguments.
 func TestRandomArchives(t *testing.T) {
 	configured(t)
-	n := uint64(45)
-	if testing.Short() {
-		n = 12
-	}
-	for seed := range n {
+	for seed := range soak.Seeds(t, 12) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
 		a := newArchive(t, r, filepath.Join(dir, "files"), 1+int(seed%3))
@@ -128,9 +126,11 @@ func TestRandomArchives(t *testing.T) {
 			out := filepath.Join(dir, fmt.Sprint(valueBytes, ".varve"))
 			opts := optionsFor(shuffled(r, a.files)...)
 			opts.ValueBytes = valueBytes
-			if _, err := Build(t.Context(), out, opts); err != nil || !a.check(t, out) {
+			made, err := Build(t.Context(), out, opts)
+			if err != nil || !a.check(t, out) {
 				t.Fatalf("seed %d, %d bytes of values: %v", seed, valueBytes, err)
 			}
+			mustExplain(t, out, made)
 		}
 	}
 }

@@ -58,6 +58,12 @@ func TestRedirected(t *testing.T) {
 		if !errors.As(err, &refused) || !refused.IsOwn || refused.Allow[0] != third.URL+"/" || !errors.Is(err, source.ErrForbidden) {
 			t.Fatalf("a redirect to a third server: got %v", err)
 		}
+		if _, err := Refresh(t.Context(), out, nil); !errors.Is(err, source.ErrForbidden) {
+			t.Errorf("refresh: got %v", err)
+		}
+		if _, err := Refresh(t.Context(), out, &Options{Allow: refused.Allow[:1]}); err != nil {
+			t.Errorf("refresh with permission: %v", err)
+		}
 		if _, err := store.Trust(t.Context(), out, &store.TrustOptions{Places: refused.Allow[:1]}); err != nil {
 			t.Fatal(err)
 		}

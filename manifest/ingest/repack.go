@@ -32,10 +32,9 @@ func (j *job) measureRepacked(ctx context.Context, made *planner.Plan, all []*ma
 		}
 	}
 	m := &measuring{memory: semaphore.NewWeighted(manifest.MostSummed), arrays: map[string]*measured{}}
-	opts := &scan.Options{Opener: j.opts.Opener, ValueBytes: j.opts.ValueBytes, Allow: j.opts.Allow, Names: j.opts.Plan.Names, GRIBTimes: j.opts.Plan.GRIBTimes, KeepShards: j.opts.Plan.KeepShards, GRIBIndexes: j.opts.indexes}
 	group, within := source.NewGroup(ctx, j.opts.Workers)
 	for file, some := range byFile {
-		group.Go(all[file].URL, func() error { return m.file(within, all[file], opts, some) })
+		group.Go(all[file].URL, func() error { return m.file(within, all[file], j.reading(all, file).later(), some) })
 	}
 	if err := group.Wait(); err != nil {
 		return err

@@ -170,7 +170,7 @@ func (r *repair) rebuild(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := addChecksums(ctx, repository, outcome.Snapshot, nil, &r.opts); err != nil {
+	if err := j.addChecksums(ctx, outcome.Snapshot, nil); err != nil {
 		return err
 	}
 	r.again, r.files, r.home = outcome.Snapshot, j.files, repository
@@ -199,11 +199,19 @@ func (r *repair) sources(ctx context.Context) (names []string, err error) {
 		}
 		return r.opts.Sources.Expand(ctx)
 	}
-	k := &keeping{job: &job{opts: &r.opts}, opener: r.opts.Opener}
+	access, err := store.NewAccess(r.snap, r.repo.Name(), r.opts.Allow)
+	if err != nil {
+		return nil, err
+	}
+	r.opts = *r.opts.within(access)
+	k := &keeping{job: &job{opts: newReadOptions(&r.opts)}, opener: r.opts.Opener}
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(max(identitiesAtATime, runtime.GOMAXPROCS(0)))
 	for row, err := range r.reader.ScanSources(ctx, 0, r.reader.Rows(manifest.Sources)) {
 		if err != nil {
+			return nil, errors.Join(err, group.Wait())
+		}
+		if err := access.Check(source.Outer(row.URL)); err != nil {
 			return nil, errors.Join(err, group.Wait())
 		}
 		if !row.Hidden {

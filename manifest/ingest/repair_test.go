@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"varve/fixtures"
+	"varve/fixtures/soak"
 	"varve/manifest"
 	"varve/manifest/compact"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
 	"varve/manifest/store"
+	"varve/readers"
 	"varve/readers/source"
 )
 
@@ -55,6 +57,25 @@ var repairable = map[string]func(t *testing.T, r *rand.Rand, dir, out string){
 		newArchive(t, r, dir, 2)
 		mustBuild(t, out, dir)
 	},
+	"names of ecCodes": func(t *testing.T, _ *rand.Rand, dir, out string) {
+		copied(t, os.DirFS("../../fixtures/gribindex"), dir, plan.Options{}, "gfs.20240101.f006.grib2")
+		opts := optionsFor(dir)
+		opts.Plan.Vars, opts.Plan.Formats = []string{"2t", "prmsl"}, readers.Settings{"names": "eccodes"}
+		if _, err := Build(t.Context(), out, opts); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"shards": func(t *testing.T, _ *rand.Rand, dir, out string) {
+		store := filepath.Join(dir, "a.zarr")
+		if err := os.CopyFS(store, os.DirFS("../../fixtures/zarr/sharded")); err != nil {
+			t.Fatal(err)
+		}
+		opts := optionsFor(store)
+		opts.Plan.Vars, opts.Plan.Formats = []string{"start"}, readers.Settings{"keep-shards": true}
+		if _, err := Build(t.Context(), out, opts); err != nil {
+			t.Fatal(err)
+		}
+	},
 	"HDF5 layouts": func(t *testing.T, _ *rand.Rand, dir, out string) {
 		copied(t, os.DirFS("../../fixtures/hdf5"), dir, plan.Options{}, "layouts.h5")
 		opts := optionsFor(dir)
@@ -70,8 +91,7 @@ func TestRepair(t *testing.T) {
 	for name, build := range repairable {
 		t.Run(name, func(t *testing.T) {
 			configured(t)
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
+			seed := soak.Seed(t)
 			r := rand.New(rand.NewPCG(seed, 1))
 			dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out.varve")
 			build(t, r, dir, out)
@@ -90,7 +110,7 @@ func TestRepair(t *testing.T) {
 						if _, err := Repair(t.Context(), out, optionsFor()); !errors.Is(err, errNoSources) && len(snap.Tables) > 0 && !hasOther(snap, table) {
 							t.Errorf("%s, %s: %v, want errNoSources", what, table.Kind, err)
 						}
-						opts.Sources.Names = sourcesOf(t, dir)
+						opts.Sources.Names = []string{dir}
 					}
 					result, err := Repair(t.Context(), out, opts)
 					if err != nil {

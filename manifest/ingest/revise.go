@@ -21,28 +21,23 @@ type reviser[T any] func(ctx context.Context, r *repo.Repository, old *manifest.
 // revise opens a manifest and calls a reviser for its current snapshot. If another process publishes a snapshot first, it
 // starts over.
 func revise[T any](ctx context.Context, dir string, do reviser[T]) (out T, err error) {
-	repository, err := repo.Open(ctx, dir)
+	repository, old, err := repo.OpenCurrent(ctx, dir)
 	if err != nil {
 		return out, err
 	}
-	for range attempts {
-		out, err = reviseIn(ctx, repository, do)
-		if !errors.Is(err, repo.ErrConflict) {
+	for n := 1; ; n++ {
+		out, err = reviseIn(ctx, repository, old, do)
+		if !errors.Is(err, repo.ErrConflict) || n == attempts {
+			break
+		}
+		if old, err = repository.LoadCurrent(ctx); err != nil {
 			break
 		}
 	}
 	return out, closing(repository, err)
 }
 
-func reviseIn[T any](ctx context.Context, repository *repo.Repository, do reviser[T]) (out T, err error) {
-	id, err := repository.Current(ctx)
-	if err != nil {
-		return out, err
-	}
-	old, err := repository.Load(ctx, id)
-	if err != nil {
-		return out, err
-	}
+func reviseIn[T any](ctx context.Context, repository *repo.Repository, old *manifest.Snapshot, do reviser[T]) (out T, err error) {
 	built := &plan.Options{}
 	if old.Options != nil {
 		if err := json.Unmarshal(old.Options, built); err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -160,7 +161,7 @@ func baseOf(name string) string {
 	if u, err := source.ParseURL(name); err == nil && source.IsURL(name) {
 		return path.Base(u.Path)
 	}
-	return path.Base(name)
+	return path.Base(filepath.ToSlash(name))
 }
 
 // resolve returns the absolute address of a file. Local paths are refused: whoever made the result must not choose files of

@@ -24,8 +24,9 @@ type Slice struct {
 // Cut divides names into slices of `files` sources. The name of a part follows from its sources and from how, the options
 // of its scan. So a slice that is scanned twice writes the same file, and parts in the order of their names are in the
 // order of the sources. A name with a line break is an error, because lists of sources have one name a line. So is a name
-// with a password or signature, because the lists stay if a worker or driver is killed.
-func Cut(names []string, files int, how string) ([]Slice, error) {
+// with a password, or with parameters that are not stored (see plan.Options.KeepQuery), because the lists stay if a worker or
+// driver is killed.
+func Cut(names []string, files int, how string, keepQuery ...string) ([]Slice, error) {
 	digits := max(len(fmt.Sprint((len(names)-1)/files)), 5)
 	var out []Slice
 	for some := range slices.Chunk(names, files) {
@@ -35,8 +36,8 @@ func Cut(names []string, files int, how string) ([]Slice, error) {
 			if strings.ContainsAny(name, "\n\r") {
 				return nil, fmt.Errorf("%q: the list for workers has one name per line, so a name cannot contain a line break; rename the file: %w", name, errors.ErrUnsupported)
 			}
-			if scheme, _, _ := strings.Cut(strings.ToLower(name), "://"); (scheme == "http" || scheme == "https") && source.Shown(name) != name {
-				return nil, fmt.Errorf("%s: the URL has a password or signature, which slices do not keep: use an access file (docs/reference/sources.md)", source.Shown(name))
+			if shown := source.Stored(name, keepQuery); source.IsURL(name) && !source.IsObject(name) && shown != name {
+				return nil, fmt.Errorf("%s: the URL has a password, or parameters that may be secrets, which slices do not keep: use an access file (docs/reference/sources.md)", shown)
 			}
 			fmt.Fprintln(sum, name)
 		}
@@ -62,7 +63,7 @@ func CheckPart(ctx context.Context, part string, names []string, opts *Options) 
 		}
 		files = slices.DeleteFunc(slices.Clone(files), func(f *manifest.File) bool { return f.Hidden })
 		for _, name := range names {
-			url := scan.URLOf(name)
+			url := scan.URLOf(name, opts.Plan.KeepQuery...)
 			switch {
 			case len(files) > 0 && files[0].URL == url:
 				files = files[1:]

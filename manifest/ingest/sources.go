@@ -91,6 +91,10 @@ func (s *Sources) Expand(ctx context.Context) ([]string, error) {
 		out, failed = append(out, found...), errors.Join(failed, err)
 	}
 	more, err := s.searches()
+	if opener := cmp.Or(s.opener, s.objectStores); len(more) > 0 {
+		opener.AllowPrivate(out...)
+		opener.ForbidPrivate(more...)
+	}
 	out, failed = append(out, more...), errors.Join(failed, err)
 	if failed == nil {
 		out, failed = s.inPacked(ctx, out)
@@ -305,7 +309,7 @@ func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {
 		return nil, notFound("no file matches " + pattern)
 	}
 	var out []string
-	for _, path := range s.skipOutputs(ctx, withoutIndexes(found), openLocal) {
+	for _, path := range s.skipOutputs(ctx, withoutSidecars(found), openLocal) {
 		if s.skipFolder(ctx, path) {
 			continue
 		}
@@ -420,7 +424,7 @@ func (s *Sources) inFolder(ctx context.Context, root string) ([]string, error) {
 		return nil, manifestError(root)
 	}
 	out, err := s.below(ctx, root, nil)
-	out = s.skipOutputs(ctx, withoutIndexes(out), openLocal)
+	out = s.skipOutputs(ctx, withoutSidecars(out), openLocal)
 	slices.Sort(out)
 	return out, err
 }

@@ -31,7 +31,7 @@ func (j *job) refuseReencoded(ctx context.Context, snap *manifest.Snapshot, made
 		}
 		a, err := snap.Arrays[i].WithPadding()
 		if err == nil && a != &snap.Arrays[i] {
-			err = l.count(ctx, a)
+			_, err = l.count(ctx, a)
 		}
 		if err != nil {
 			return closing(l, err)
@@ -69,12 +69,17 @@ func (l *planChunks) strictFinding(ctx context.Context, a, old *manifest.Array, 
 	if err != nil {
 		return f, err
 	}
+	return report.Finding{Code: report.StrictReencodes, Effect: report.Refused, Array: a.Path,
+		By: report.Setting{Option: report.Strict}, Args: report.Args{"chunks": reencoded}, Files: report.Named(l.urls(files)...), Count: int64(len(files)), Of: of}, nil
+}
+
+// urls returns the URLs of files.
+func (l *planChunks) urls(files []int64) []string {
 	names := make([]string, len(files))
 	for i, row := range files {
 		names[i] = l.files.url(row)
 	}
-	return report.Finding{Code: report.StrictReencodes, Effect: report.Refused, Array: a.Path,
-		By: report.Setting{Option: report.Strict}, Args: report.Args{"chunks": reencoded}, Files: report.Named(names...), Count: int64(len(files)), Of: of}, nil
+	return names
 }
 
 // reencodedFrom returns the files that provide re-encoded chunks of a region.

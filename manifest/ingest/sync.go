@@ -9,12 +9,12 @@ import (
 	"runtime"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"varve/manifest"
-	"varve/manifest/internal/patches"
 	"varve/manifest/internal/table"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
@@ -52,13 +52,44 @@ func Sync(ctx context.Context, dir string, opts *Options) (*SyncResult, error) {
 		// An empty folder is more likely to be an unmounted disk than the wish to remove everything.
 		return nil, ErrNoFiles
 	}
-	return update(ctx, dir, checked, func(r *revision) error {
-		r.names = names
+	return update(ctx, dir, checked, func(r *revision) (err error) {
+		if r.names, err = r.opts.stored(names); err != nil {
+			return err
+		}
+		r.named = setOf(r.names)
 		if checked.SkipBroken {
 			r.leaveSkipped()
 		}
+		if err := r.checkRemoved(); err != nil {
+			return err
+		}
 		return r.findChanged(ctx, nil)
 	})
+}
+
+// MaxDeleteError says that Sync would remove more sources than Options.MaxDelete allows.
+type MaxDeleteError struct {
+	Removed, Of int64  // the number of sources to remove, and of all
+	First       string // one of the sources to remove
+	Percent     int    // Options.MaxDelete
+}
+
+// Error returns the numbers and the limit.
+func (e *MaxDeleteError) Error() string {
+	return fmt.Sprintf("%d of %d sources would be removed, such as %s (more than %d %%): nothing was written", e.Removed, e.Of, source.Shown(e.First), e.Percent)
+}
+
+// checkRemoved returns an error if more sources would be removed than the options allow. Then a disk is probably not
+// mounted, or a listing is incomplete.
+func (r *revision) checkRemoved() error {
+	most := r.opts.MaxDelete
+	removed, all := r.differences().Removed, int64(len(r.old.byName))
+	n := int64(len(removed))
+	if most == nil || n*100 <= int64(*most)*all {
+		return nil
+	}
+	err := &MaxDeleteError{Removed: n, Of: all, First: removed[0], Percent: *most}
+	return manifest.WithRemedy(err, "max-delete", strconv.FormatInt((n*100+all-1)/all, 10))
 }
 
 // leaveSkipped leaves out the sources that an earlier build could not read, since each sync would make a snapshot
@@ -83,19 +114,23 @@ func Refresh(ctx context.Context, dir string, opts *Options) (*SyncResult, error
 	if err != nil {
 		return nil, err
 	}
-	var only map[string]bool
+	var named []string
 	if !checked.Sources.isEmpty() {
-		names, err := checked.Sources.Expand(ctx)
-		if err != nil {
+		if named, err = checked.Sources.Expand(ctx); err != nil {
 			return nil, err
-		}
-		only = make(map[string]bool, len(names))
-		for _, name := range names {
-			only[name] = true
 		}
 	}
 	return update(ctx, dir, checked, func(r *revision) error {
 		r.names = r.old.names()
+		names, err := r.opts.stored(named)
+		if err != nil {
+			return err
+		}
+		var only map[string]bool // nil means all
+		if !r.opts.Sources.isEmpty() {
+			only = setOf(names)
+		}
+		r.named = only
 		for name := range only {
 			if r.old.byName[name] == nil {
 				return fmt.Errorf("%s: %w", source.Shown(name), ErrNoSource)
@@ -103,6 +138,14 @@ func Refresh(ctx context.Context, dir string, opts *Options) (*SyncResult, error
 		}
 		return r.findChanged(ctx, only)
 	})
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // Chooser says which sources of a manifest to remove: one answer for each.
@@ -138,6 +181,9 @@ type oldFiles struct {
 	reader   *table.Reader
 	files    []*manifest.File
 	byName   map[string]*manifest.File // without hidden files
+	named    map[int][]int             // see namers; nil until it is needed
+	unused   map[int][]int             // rows of hidden files that neither Parts nor refs name, by the row of their namer; set with named
+	hiddenAt map[string][]int          // rows of hidden files, by the names of files; nil until it is needed
 }
 
 func (o *oldFiles) names() (names []string) {
@@ -154,6 +200,7 @@ type revision struct {
 	*job
 	old     *oldFiles
 	names   []string        // the sources of the new snapshot, in their order
+	named   map[string]bool // the sources that the user named
 	changed map[string]bool // known sources to scan again
 	skipped []manifest.Skipped
 	moves   []rowMove // of the refs of sources that stay, by their old rows
@@ -170,16 +217,16 @@ func update(ctx context.Context, dir string, opts *Options, choose func(*revisio
 }
 
 func updateIn(ctx context.Context, repository *repo.Repository, snapshot *manifest.Snapshot, built *plan.Options, opts *Options, choose func(*revision) error) (*SyncResult, error) {
-	own := *opts
-	if !opts.Replan {
-		own.Plan = *built
+	own, err := opts.revised(built)
+	if err != nil {
+		return nil, err
 	}
 	reader, err := table.Open(snapshot.Tables, table.InRepository(repository), table.NewCache(refCache))
 	if err != nil {
 		return nil, err
 	}
 	old := &oldFiles{snapshot: snapshot, reader: reader, byName: map[string]*manifest.File{}}
-	j := newJob(repository, &own)
+	j := newJob(repository, own)
 	defer j.abort()
 	if old.files, err = reader.Files(ctx, j.shared); err != nil {
 		return nil, closing(reader, err)
@@ -190,6 +237,9 @@ func updateIn(ctx context.Context, repository *repo.Repository, snapshot *manife
 		}
 	}
 	j.replaced = snapshot
+	if err := j.guard(repository, snapshot); err != nil {
+		return nil, closing(reader, err)
+	}
 	r := &revision{job: j, old: old, changed: map[string]bool{}}
 	if err := choose(r); err != nil {
 		return nil, closing(reader, err)
@@ -197,18 +247,23 @@ func updateIn(ctx context.Context, repository *repo.Repository, snapshot *manife
 	out := r.differences()
 	if !out.IsNew() {
 		out.Snapshot, out.Report = snapshot, &report.Report{}
+		r.noteStored(old.files, out.Report)
 		return out, reader.Close()
 	}
 	if names := out.Added; len(out.Replaced)+len(out.Removed) == 0 {
 		// Files are appended faster, because an append may leave the old ones out of the plan.
-		a, err := newAppend(repository, &own, snapshot, reader).run(ctx, names)
-		if a != nil {
-			out.Result = *a
+		a, err := newAppend(repository, own, snapshot, reader)
+		var made *Result
+		if err == nil {
+			made, err = a.run(ctx, names)
+		}
+		if made != nil {
+			out.Result = *made
 		}
 		if err = closing(reader, err); err != nil {
 			return out, err
 		}
-		if err := addChecksums(ctx, repository, out.Snapshot, snapshot, &own); err != nil {
+		if err := a.addChecksums(ctx, out.Snapshot, snapshot); err != nil {
 			return out, err
 		}
 		if err := fold(ctx, repository, out.Snapshot); err != nil {
@@ -222,11 +277,12 @@ func updateIn(ctx context.Context, repository *repo.Repository, snapshot *manife
 	}
 	if made != nil && made.Snapshot != nil {
 		made.Snapshot.Skipped = slices.Concat(r.skipped, made.Snapshot.Skipped)
+		r.noteStored(r.files, made.Report)
 	}
 	if err = closing(reader, err); err != nil {
 		return out, err
 	}
-	if err := addChecksums(ctx, repository, out.Snapshot, snapshot, &own); err != nil {
+	if err := j.addChecksums(ctx, out.Snapshot, snapshot); err != nil {
 		return out, err
 	}
 	return out, repository.Publish(ctx, out.Snapshot, snapshot.ID)
@@ -273,8 +329,8 @@ func (r *SyncResult) message() string {
 	return strings.Join(parts, ", ")
 }
 
-// findChanged finds the known sources that have changed. If only is given, it looks at its sources alone. A source that
-// cannot be read counts as changed, so that the scan reports it.
+// findChanged finds the known sources that have changed, or that name a file which has. If only is given, it looks at its
+// sources alone. A source that cannot be read counts as changed, so that the scan reports it.
 func (r *revision) findChanged(ctx context.Context, only map[string]bool) error {
 	var known []*manifest.File
 	for _, name := range r.names {
@@ -284,6 +340,10 @@ func (r *revision) findChanged(ctx context.Context, only map[string]bool) error 
 	}
 	changed := make([]bool, len(known))
 	err := r.lookUp(ctx, len(known), func(within context.Context, k *keeping, i int) error {
+		k, err := r.mayRead(k, known[i].URL)
+		if err != nil {
+			return err
+		}
 		changed[i] = !k.isUnchanged(within, known[i].Source)
 		return within.Err()
 	})
@@ -295,7 +355,16 @@ func (r *revision) findChanged(ctx context.Context, only map[string]bool) error 
 			r.changed[f.URL] = true
 		}
 	}
-	return nil
+	return r.findChangedHidden(ctx, known)
+}
+
+// mayRead returns k, restricted to the sources that the user may read unless the user named this one. Whoever built the
+// manifest chose the others.
+func (r *revision) mayRead(k *keeping, name string) (*keeping, error) {
+	if r.named[name] {
+		return k, nil
+	}
+	return &keeping{job: r.job, opener: r.guarded.Opener}, r.access.Check(source.Outer(name))
 }
 
 // lookUp calls a function for n sources, many at a time, which asks for their identities.
@@ -320,51 +389,36 @@ func (r *revision) make(ctx context.Context, what string) (*Result, error) {
 		return nil, err
 	}
 	r.generation = min(r.generation, r.old.snapshot.Generation)
-	inline := map[int64]int64{} // the new rows of inline chunks, by the old ones
+	copied := newCopying(r, sink)
 	for from := 0; from < len(r.names); {
-		stays := r.stays(r.names[from])
+		stays, isNamed := r.stays(r.names[from]), r.isNamed(r.names[from])
 		to := from + 1
-		for to < len(r.names) && r.stays(r.names[to]) == stays {
+		for to < len(r.names) && r.stays(r.names[to]) == stays && r.isNamed(r.names[to]) == isNamed {
 			to++
 		}
 		if stays {
-			err = r.copyOld(ctx, r.names[from:to], sink, inline)
+			err = copied.sources(ctx, r.names[from:to])
 		} else {
 			err = r.scanSome(ctx, r.names[from:to], sink)
 		}
 		if err != nil {
 			return r.refused(err), err
 		}
+		for _, f := range r.files[len(r.foreign):] {
+			// The old snapshot says which files belong to a file that stays.
+			r.foreign = append(r.foreign, !isNamed || stays && f.Hidden)
+		}
 		from = to
 	}
 	if err := r.tables.closeRefs(); err != nil {
 		return nil, err
 	}
-	r.kept = r.keptRows()
+	r.kept = copied.newRow
 	made, err := r.plan(ctx, what)
 	if err == nil {
 		err = r.carryPoints(ctx, made.Snapshot)
 	}
 	return made, err
-}
-
-// keptRows returns a function that finds the new rows of the sources that stay.
-func (r *revision) keptRows() patches.Kept {
-	rows := make(map[string]int, len(r.files))
-	for i, f := range r.files {
-		if !f.Hidden && r.stays(f.URL) {
-			rows[f.URL] = i
-		}
-	}
-	return func(row int) int {
-		if row >= len(r.old.files) || r.old.files[row].Hidden {
-			return -1
-		}
-		if at, ok := rows[r.old.files[row].URL]; ok {
-			return at
-		}
-		return -1
-	}
 }
 
 // carryPoints copies the access points of the sources that stay.
@@ -396,87 +450,28 @@ func (r *revision) carryPoints(ctx context.Context, snap *manifest.Snapshot) err
 	return err
 }
 
-// stays reports whether the scan of a source is taken from the old snapshot. A source that names other files is scanned
-// again, because the snapshot does not show whether these have changed.
-func (r *revision) stays(name string) bool {
-	f := r.old.byName[name]
-	return f != nil && !r.changed[name] && len(f.Parts) == 0
-}
+// stays reports whether the scan of a source is taken from the old snapshot.
+func (r *revision) stays(name string) bool { return r.old.byName[name] != nil && !r.changed[name] }
 
-// scanSome scans sources. Their files follow those that the job already has.
+// isNamed reports whether the user named a source.
+func (r *revision) isNamed(name string) bool { return r.named[name] }
+
+// scanSome scans sources. The user named all of them, or none. Their files follow those that the job already has.
 func (r *revision) scanSome(ctx context.Context, names []string, sink *refSink) error {
 	// Restart is hidden, because the sink has rows of other sources.
-	found, err := scan.Scan(ctx, names, r.scanOptions(struct{ scan.RefSink }{sink}))
+	how := r.scanOptions(struct{ scan.RefSink }{sink})
+	if !r.isNamed(names[0]) {
+		how.Opener, how.Readers = r.guarded.Opener, r.guarded.readers
+		for _, name := range names {
+			if err := r.access.Check(source.Outer(name)); err != nil {
+				return err
+			}
+		}
+	}
+	found, err := scan.Scan(ctx, names, how)
 	if err != nil {
-		return err
+		return r.opts.Sources.matchOthers(err, r.names)
 	}
 	r.files, r.broken = append(r.files, found.Files...), append(r.broken, found.Broken...)
-	return nil
-}
-
-// copyOld copies files and their refs from the old snapshot, with the inline chunks that the refs use.
-func (r *revision) copyOld(ctx context.Context, names []string, sink *refSink, inline map[int64]int64) error {
-	ends := make(map[*manifest.File]int64, len(r.old.files))
-	end := r.old.reader.Rows(manifest.Refs)
-	for _, f := range slices.Backward(r.old.files) {
-		ends[f], end = end, f.Row
-	}
-	for from := 0; from < len(names); {
-		first := r.old.byName[names[from]]
-		files, end := []*manifest.File{first}, ends[first]
-		for from++; from < len(names); from++ {
-			next := r.old.byName[names[from]]
-			if next.Row != end {
-				break
-			}
-			files, end = append(files, next), ends[next]
-		}
-		moved := r.tables.refRows() - first.Row
-		r.moves = append(r.moves, rowMove{first.Row, end, moved})
-		if err := r.copyRefs(ctx, first.Row, end-first.Row, sink, inline); err != nil {
-			return err
-		}
-		if err := copyFilePoints(ctx, r.old.reader, files, moved, sink); err != nil {
-			return err
-		}
-		for _, f := range files {
-			copied := *f // a conflict may start the update again
-			copied.Row += moved
-			r.files = append(r.files, &copied)
-		}
-	}
-	return nil
-}
-
-func (r *revision) copyRefs(ctx context.Context, row, rows int64, sink *refSink, inline map[int64]int64) error {
-	if rows == 0 {
-		return nil
-	}
-	for batch, err := range r.old.reader.ScanRefs(ctx, row, rows) {
-		if err != nil {
-			return err
-		}
-		for i, at := range batch.Offsets {
-			was, ok := (manifest.Ref{Offset: at}).Inline()
-			if !ok {
-				continue
-			}
-			is, ok := inline[was]
-			if !ok {
-				data, err := r.old.reader.Inline(ctx, was)
-				if err != nil {
-					return err
-				}
-				if is, err = sink.Inline(data); err != nil {
-					return err
-				}
-				inline[was] = is
-			}
-			batch.Offsets[i] = manifest.InlineRow(is)
-		}
-		if err := sink.Append(&batch.RefColumns); err != nil {
-			return err
-		}
-	}
 	return nil
 }

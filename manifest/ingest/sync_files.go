@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"varve/readers/formats"
 	"varve/readers/source"
 )
 
@@ -35,14 +36,18 @@ func (r *revision) lookAt(ctx context.Context, names []string) error {
 		if outers[name] {
 			return ErrWholeSync // its members may be others now
 		}
-		if s := r.old.sourceOf(name); s != "" {
-			only[s] = true
+		if sources, err := r.old.sourcesOf(ctx, name); err != nil {
+			return err
+		} else if len(sources) > 0 {
+			for _, s := range sources {
+				only[s] = true
+			}
 			continue
 		}
 		covered, isSure := r.opts.Sources.covers(name)
 		switch {
 		case !covered:
-		case !isSure, isIndexName(name), source.HasPackedEnding(name):
+		case !isSure, isSidecar(name), source.HasPackedEnding(name):
 			return ErrWholeSync // the sources in an archive are not known yet
 		default:
 			fresh = append(fresh, name)
@@ -50,6 +55,13 @@ func (r *revision) lookAt(ctx context.Context, names []string) error {
 	}
 	slices.Sort(fresh)
 	fresh = slices.Compact(fresh)
+	r.named = setOf(fresh)
+	for name := range only {
+		// A message that names a file is no permission to read it.
+		if covered, isSure := r.opts.Sources.covers(name); covered && isSure {
+			r.named[name] = true
+		}
+	}
 	gone, err := r.missing(ctx, slices.Collect(maps.Keys(only)), fresh)
 	if err != nil {
 		return err
@@ -90,17 +102,20 @@ func (o *oldFiles) sourceOf(name string) string {
 	}
 }
 
-// isIndexName reports whether a file may be an index beside a GRIB file, which Sync reads with it.
-func isIndexName(name string) bool {
-	return slices.Contains([]string{".idx", ".index"}, path.Ext(name))
-}
+// isSidecar reports whether a file may be read with another one. Only Expand knows whether it is a source itself. No sync reads a source
+// again because its sidecar changed.
+func isSidecar(name string) bool { return len(formats.SourcesOf(name)) > 0 }
 
 // missing returns which files do not exist.
 func (r *revision) missing(ctx context.Context, lists ...[]string) (map[string]bool, error) {
 	names := slices.Concat(lists...)
 	absent := make([]bool, len(names))
 	err := r.lookUp(ctx, len(names), func(within context.Context, k *keeping, i int) error {
-		_, err := k.identityOf(within, names[i])
+		k, err := r.mayRead(k, names[i])
+		if err != nil {
+			return err
+		}
+		_, err = k.identityOf(within, names[i])
 		if errors.Is(err, fs.ErrNotExist) {
 			absent[i], err = true, nil
 		}

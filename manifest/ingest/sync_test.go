@@ -166,3 +166,56 @@ func TestRefresh(t *testing.T) {
 		t.Error("a refused command made a snapshot")
 	}
 }
+
+// TestSyncOfReferences checks that sources keep what they name in other files when other sources are removed or scanned again,
+// and that a source is scanned again if a file that it names has changed.
+func TestSyncOfReferences(t *testing.T) {
+	configured(t)
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "a.varve")
+	var files []string
+	for i := range 4 {
+		files = append(files, filepath.Join(dir, writeKerchunk(t, dir, i)))
+	}
+	mustBuild(t, out, files...)
+	check := func(step string, r *SyncResult, err error, replaced, left []string) {
+		t.Helper()
+		if err != nil || !slices.Equal(r.Replaced, replaced) {
+			t.Fatalf("%s: %+v, %v; want %q", step, r, err, replaced)
+		}
+		got, names, err := describe(t.Context(), out)
+		if err != nil || !slices.Equal(names, left) {
+			t.Fatalf("%s: %q, %v; want %q", step, names, err, left)
+		}
+		fresh := filepath.Join(t.TempDir(), "b.varve")
+		mustBuild(t, fresh, left...)
+		if want, _, err := describe(t.Context(), fresh); err != nil || got != want {
+			t.Fatalf("%s: %v: the manifest has\n%s", step, err, difference(got, want))
+		}
+	}
+	r, err := Refresh(t.Context(), out, optionsFor())
+	check("refresh without changes", r, err, nil, files)
+	modify(t, []string{filepath.Join(dir, "part1.bin")})
+	r, err = Refresh(t.Context(), out, optionsFor())
+	check("refresh", r, err, files[1:2], files)
+	modify(t, files[2:3])
+	r, err = Refresh(t.Context(), out, optionsFor())
+	check("refresh of the references", r, err, files[2:3], files)
+	r, err = Remove(t.Context(), out, func(all []*manifest.File) (gone []bool, err error) {
+		for _, f := range all {
+			gone = append(gone, f.URL == files[0])
+		}
+		return gone, nil
+	}, optionsFor())
+	check("remove", r, err, nil, files[1:])
+	modify(t, []string{filepath.Join(dir, "shared.bin")})
+	// The other sources still name the former version.
+	if r, err = Refresh(t.Context(), out, optionsFor(files[3])); err != nil || !slices.Equal(r.Replaced, files[3:]) {
+		t.Fatalf("refresh of one: %+v, %v", r, err)
+	}
+	r, err = Sync(t.Context(), out, optionsFor(files[1], files[3]))
+	check("sync", r, err, files[1:2], []string{files[1], files[3]})
+	modify(t, []string{filepath.Join(dir, "part3.bin")})
+	o := optionsFor(dir)
+	r, err = SyncFiles(t.Context(), out, []string{filepath.Join(dir, "part3.bin"), filepath.Join(dir, "other.bin")}, o)
+	check("sync of a file", r, err, files[3:], []string{files[1], files[3]})
+}

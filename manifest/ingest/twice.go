@@ -36,7 +36,7 @@ func refuseTwice(before, files []*manifest.File) error {
 		}
 	}
 	add(report.RepeatedSource, twice)
-	add(report.KnownSource, again, report.Do(report.SkipKnown, "", report.SkipsSame), report.Do(report.Force, "", report.StartsAgain))
+	add(report.KnownSource, again, report.Do(report.SkipKnown, "", report.SkipsSame), report.Do(report.Refresh, "", report.ReadsChanged))
 	if len(refused.Findings) > 0 {
 		return &refused
 	}

@@ -13,6 +13,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/export/kerchunk"
+	"varve/manifest/plan"
 	"varve/manifest/relocate"
 	"varve/manifest/repo"
 	"varve/manifest/store"
@@ -25,6 +26,8 @@ import (
 //	varve build N.varve /tmp/varve-archive/2021-01.nc /tmp/varve-archive/2021-02.nc
 //	varve append N.varve /tmp/varve-archive/2021-03.nc
 //	varve compact N.varve
+//
+// Version 2 was built with --flip lat=decreasing --longitudes -180..180.
 const versionsFolder = "/tmp/varve-archive"
 
 // storedVersion copies the manifest of a stored version, and says where its sources are now.
@@ -49,13 +52,18 @@ func storedVersion(t *testing.T, name string) (dir string) {
 func TestStoredVersions(t *testing.T) {
 	configured(t)
 	names, err := filepath.Glob("testdata/versions/*.varve")
-	if err != nil || len(names) != manifest.Version {
+	if err != nil || len(names) != manifest.VersionOfViews {
 		t.Fatalf("%d manifests, %v; every version needs one", len(names), err)
 	}
-	fresh := filepath.Join(t.TempDir(), "fresh.varve")
-	mustBuild(t, fresh, "../../fixtures/demo/2021-01.nc", "../../fixtures/demo/2021-02.nc", "../../fixtures/demo/2021-03.nc")
-	for _, name := range names {
+	for i, name := range names {
 		dir := storedVersion(t, name)
+		fresh, opts := filepath.Join(t.TempDir(), "fresh.varve"), optionsFor("../../fixtures/demo/2021-01.nc", "../../fixtures/demo/2021-02.nc", "../../fixtures/demo/2021-03.nc")
+		if i == 1 {
+			opts.Plan.Longitudes, opts.Plan.Flip = plan.Around0, map[string]plan.Direction{"lat": plan.Decreasing}
+		}
+		if outcome, err := Build(t.Context(), fresh, opts); err != nil || outcome.Snapshot.Varve != i+1 {
+			t.Fatal(outcome, err)
+		}
 		for _, path := range []string{"/t2m", "/time", "/lat", "/lon"} {
 			got, _ := decoded(t, dir, path, false)
 			want, _ := decoded(t, fresh, path, false)

@@ -10,7 +10,7 @@ import (
 
 	"varve/manifest/internal/namepattern"
 	"varve/manifest/report"
-	"varve/readers/grib"
+	"varve/readers"
 )
 
 // Options are the user's choices for a plan. The zero value refuses everything that would lose or
@@ -26,10 +26,8 @@ type Options struct {
 	// NewDims are dimensions to add to the files.
 	NewDims []NewDim `json:",omitempty"`
 
-	// Names says how a scan names variables of GRIB files.
-	Names grib.NameScheme `json:",omitempty"`
-	// GRIBTimes says by which times a scan places fields of GRIB files.
-	GRIBTimes grib.Times `json:",omitempty"`
+	// Formats has options of formats, which a scan uses: see formats.Options. A snapshot stores those whose scope says so.
+	Formats readers.Settings `json:",omitempty"`
 
 	Vars   []string `json:",omitempty"` // patterns of the variables to include; all if empty
 	Drop   []string `json:",omitempty"` // patterns of the variables to exclude, and of group attributes: @NAME
@@ -38,11 +36,16 @@ type Options struct {
 
 	Missing Absent  `json:",omitempty"` // for variables that some files lack
 	Pad     Pad     `json:",omitempty"` // for files that are shorter along a dimension than others
+	Units   Units   `json:",omitempty"` // for numbers whose units differ
 	Coords  Coords  `json:",omitempty"` // for coordinates that should be equal and differ
 	Overlap Overlap `json:",omitempty"` // for positions that several files hold
 	// Join says, by name or path of a dimension, how to combine coordinates that differ in part. The
 	// name "" means all dimensions. Without an entry, such coordinates are refused.
 	Join map[string]Join `json:",omitempty"`
+	// Longitudes is the range to which coordinates of longitudes are brought. Files that wrap there are read in two parts.
+	Longitudes Longitudes `json:",omitempty"`
+	// Flip names dimensions, by name or path, along which files are read backwards if their coordinate runs the other way.
+	Flip map[string]Direction `json:",omitempty"`
 	// Tolerance is the absolute difference up to which numeric coordinates count as equal.
 	Tolerance float64 `json:",omitempty"`
 
@@ -60,8 +63,11 @@ type Options struct {
 	// Rectilinear declares rectilinear grids even if regular grids describe the files, so that files
 	// with other lengths can be appended.
 	Rectilinear bool `json:",omitempty"`
-	// KeepShards makes each shard of a Zarr source one chunk. Without it, each inner chunk of a shard is one.
-	KeepShards bool `json:",omitempty"`
+	// KeepForeign keeps files that share no variable, no grid and no reference with the others, as arrays of their own.
+	KeepForeign bool `json:",omitempty"`
+	// KeepQuery lists parameters of URLs that select data and are no secrets. The manifest stores them, besides those
+	// that source.Shown keeps.
+	KeepQuery []string `json:",omitempty"`
 	// Padded also records the sizes to which padded chunks inside an array decode. A store that is opened with
 	// store.Options.Padded declares them, so that these chunks are verbatim for clients that know
 	// encoded_chunk_shapes.
@@ -73,18 +79,30 @@ type Options struct {
 	// ChunkLengths has the chunk lengths that an earlier snapshot declares along the first dimension of
 	// arrays that it stores in the manifest, by path. These arrays keep them.
 	ChunkLengths map[string]int64 `json:"-"`
+	// Older is how many of the first files an earlier snapshot has. Their direction is the usual one of Flip.
+	Older int `json:"-"`
+	// DirectionsOf has the Flip of an earlier snapshot. Dimensions keep these directions.
+	DirectionsOf map[string]Direction `json:"-"`
+	// TextLengthsOf has the names that an earlier snapshot gives to the lengths of texts, by path. Arrays keep them.
+	TextLengthsOf map[string]string `json:"-"`
+	// UnitsOf has the units that an earlier snapshot declares, by path. Arrays keep them if Units has a value. An array
+	// that declares none has "", and gets none if units differ.
+	UnitsOf map[string]string `json:"-"`
 	// Repack packs arrays whose packing differs between files like one of these packings.
 	Repack []Repack `json:",omitempty"`
 	// RepackLossy lists patterns of arrays for which Repack may change values by more than half of the
 	// scale factor.
 	RepackLossy []string `json:",omitempty"`
-	// Optional lists settings of Concat, Broadcast, Rename, Join and Schemas that a recipe made. They have
-	// no effect if no file has what they name; and an array is not broadcast if all files have equal values.
+	// Optional lists settings that need not apply to any file, such as those of a recipe. They are of Concat, Broadcast, Rename,
+	// Join, Schemas, Vars and Drop. They have no effect if no file has what they name; and an array is not broadcast if
+	// all files have equal values.
 	Optional []report.Setting `json:",omitempty"`
 	// Curation changes names and attributes; nil changes nothing.
 	Curation *Curation `json:",omitempty"`
 	// Schemas override the decisions for some arrays.
 	Schemas []Override `json:"Faces,omitempty"`
+
+	stored []report.Setting // of Vars, Drop and Flip, if JSON had them
 }
 
 // DefaultInline is the default of Options.Inline, in bytes.
@@ -126,6 +144,18 @@ const (
 	CoordsFirst Coords = "first" // use the first file's values and ignore the others
 )
 
+// Units says how to treat numbers of one variable whose units differ. Spellings of one unit do not differ, and a file
+// without units does not contradict the others. Coordinates of dimensions are refused in any case.
+type Units string
+
+// The values of Units.
+const (
+	UnitsRefuse  Units = ""
+	UnitsConvert Units = "convert" // convert numbers to the units of the first file; refuse what cannot be converted
+	UnitsFirst   Units = "first"   // declare the units of the first file for all numbers as they are
+	UnitsDrop    Units = "drop"    // declare no units
+)
+
 // Overlap says which file is used for positions that several files hold.
 type Overlap string
 
@@ -156,6 +186,35 @@ func ParseJoin(text string) (dim string, how Join, err error) {
 		return "", "", fmt.Errorf("join %q: want exact, inner or outer, or DIM=HOW for one dimension", text)
 	}
 	return dim, how, nil
+}
+
+// Longitudes is a range of longitudes, in degrees.
+type Longitudes string
+
+// The values of Longitudes.
+const (
+	AnyLongitudes Longitudes = ""
+	From0To360    Longitudes = "0..360"
+	Around0       Longitudes = "-180..180"
+)
+
+// Direction says which way a coordinate runs.
+type Direction string
+
+// The values of Direction.
+const (
+	UsualDirection Direction = "" // as most files have it
+	Increasing     Direction = "increasing"
+	Decreasing     Direction = "decreasing"
+)
+
+// ParseFlip parses DIM, or DIM=increasing or DIM=decreasing for one direction.
+func ParseFlip(text string) (dim string, to Direction, err error) {
+	dim, word, found := strings.Cut(text, "=")
+	if to = Direction(word); dim == "" || found && to != Increasing && to != Decreasing {
+		return "", "", fmt.Errorf("flip %q: want DIM, DIM=increasing or DIM=decreasing", text)
+	}
+	return dim, to, nil
 }
 
 // Rename gives a variable or dimension a new name.
@@ -239,8 +298,11 @@ func ParseConcat(text string) (dim string, apart bool, err error) {
 	return dim, found, nil
 }
 
-// IsOptional reports whether a recipe made a setting.
-func (o *Options) IsOptional(s report.Setting) bool { return slices.Contains(o.Optional, s) }
+// IsOptional reports whether a setting may match nothing: a recipe made it, or a name or pattern of Vars or Drop was
+// stored with a snapshot.
+func (o *Options) IsOptional(s report.Setting) bool {
+	return slices.Contains(o.Optional, s) || slices.Contains(o.stored, s)
+}
 
 // ParseBroadcast parses ARRAY=DIM.
 func ParseBroadcast(text string) (Broadcast, error) {

@@ -11,7 +11,6 @@ import (
 
 	"varve/manifest/internal/namepattern"
 	"varve/manifest/report"
-	"varve/readers/grib"
 	"varve/zarrjson"
 )
 
@@ -22,8 +21,9 @@ func (o *Options) Check() error {
 		checkChoice(report.Missing, o.Missing, AbsentFill, AbsentDrop, AbsentRefuse),
 		checkChoice(report.Pad, o.Pad, PadRefuse, PadFill),
 		checkChoice(report.Coords, o.Coords, CoordsEqual, CoordsFirst),
-		checkChoice(report.Names, o.Names, grib.CFNames, grib.EcCodesNames, grib.Wgrib2Names),
-		checkChoice(report.GRIBTimes, o.GRIBTimes, grib.ReferenceTimes, grib.ValidTimes),
+		checkChoice(report.Units, o.Units, UnitsRefuse, UnitsConvert, UnitsFirst, UnitsDrop),
+		o.checkFormats(),
+		checkChoice(report.Longitudes, o.Longitudes, AnyLongitudes, From0To360, Around0),
 		checkChoice(report.Overlap, o.Overlap, OverlapRefuse, OverlapFirst, OverlapLast),
 		checkGlobs(report.Vars, o.Vars),
 		checkGlobs(report.Drop, o.Drop),
@@ -33,6 +33,9 @@ func (o *Options) Check() error {
 	}
 	for _, dim := range slices.Sorted(maps.Keys(o.Join)) {
 		errs = append(errs, checkChoice(report.JoinLabels, o.Join[dim], "", JoinExact, JoinInner, JoinOuter))
+	}
+	for _, dim := range slices.Sorted(maps.Keys(o.Flip)) {
+		errs = append(errs, checkChoice(report.Flip, o.Flip[dim], UsualDirection, Increasing, Decreasing))
 	}
 	for i := range o.NewDims {
 		errs = append(errs, o.NewDims[i].check())

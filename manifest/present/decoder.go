@@ -23,6 +23,7 @@ type Decoder struct {
 
 	// With CF decoding:
 	scale, offset float64
+	isSingle      bool      // xarray unpacks in float32
 	times         *cf.Times // if elements are times; NumPy's time types are always decoded
 }
 
@@ -38,7 +39,7 @@ type DecoderOptions struct {
 func NewDecoder(a *store.Array, opts *DecoderOptions) (*Decoder, error) {
 	decode := opts == nil || !opts.Packed
 	v := variableOf(a)
-	d := &Decoder{array: a, typ: v.Type, decode: decode, scale: 1}
+	d := &Decoder{array: a, typ: v.Type, decode: decode}
 	packing, err := cf.PackingOf(v)
 	if err != nil {
 		return nil, err
@@ -48,10 +49,11 @@ func NewDecoder(a *store.Array, opts *DecoderOptions) (*Decoder, error) {
 		if err := a.Spec().CheckDecoding(); err != nil {
 			return nil, err
 		}
-		d.scale, d.offset = packing.Affine()
 	} else {
 		d.packing.Type, d.packing.Scale, d.packing.Offset = v.Type, nil, nil
 	}
+	d.scale, d.offset = d.packing.Affine()
+	d.isSingle = d.packing.Scaled() && d.packing.FloatType().Size == 4
 	if !decode && v.Type.Kind != codec.DateTime {
 		return d, nil
 	}
@@ -65,7 +67,7 @@ func NewDecoder(a *store.Array, opts *DecoderOptions) (*Decoder, error) {
 
 // variableOf returns an array as a variable. Bounds of times without units have the units of the times.
 func variableOf(a *store.Array) *manifest.Variable {
-	v := cf.VariableOf(a.Path(), a.Schema())
+	v := cf.VariableOfArray(a.Spec())
 	if b := boundedBy(a); b != nil {
 		h := &manifest.Header{Variables: []*manifest.Variable{cf.VariableOf(b.Path(), b.Schema())}}
 		v = cf.ParentsOf(h).Bounds(v)
@@ -119,16 +121,29 @@ func (d *Decoder) Float64s(dst []float64, elems []byte) {
 	size := d.typ.Size
 	if len(d.packing.Masks) > 0 || !cf.IsNumber(d.typ) {
 		for i := range dst {
-			dst[i] = d.packing.Unpack(d.typ, elems[i*size:(i+1)*size])
+			e := elems[i*size : (i+1)*size]
+			if d.isSingle && !d.isMissing(e) {
+				dst[i] = d.unpack(cf.Float(d.packing.Type, e))
+				continue
+			}
+			dst[i] = d.packing.Unpack(d.typ, e)
 		}
 		return
 	}
 	loadFloats(dst, elems, d.packing.Type)
 	if d.isScaled() {
 		for i := range dst {
-			dst[i] = cf.Unpacked(dst[i], d.scale, d.offset)
+			dst[i] = d.unpack(dst[i])
 		}
 	}
+}
+
+// unpack applies scale and offset. It rounds to float32 after each step where xarray computes in float32.
+func (d *Decoder) unpack(stored float64) float64 {
+	if d.isSingle {
+		return float64(float32(float64(float32(float64(float32(stored))*d.scale))) + float32(d.offset))
+	}
+	return cf.Unpacked(stored, d.scale, d.offset)
 }
 
 // isMissing reports whether an element is a missing value. A NaN that is not declared as missing is an

@@ -16,7 +16,7 @@ import (
 // ByCoordinate narrows a selection by values of coordinates: "lat=45.5", "lat=-5:5", "time=2010-02",
 // "time=2010-01:2010-03", "station=Oslo". As in xarray's sel, a single value must exist, a range includes both
 // ends, and a shortened date selects its whole year, month, day or hour. The ends of a range may be in either
-// order. A range without labels gives an empty selection.
+// order. The ends of a range of texts must be labels; a range of numbers or times may select none.
 func (s *Selection) ByCoordinate(ctx context.Context, st *store.Store, terms []string) error {
 	for _, term := range terms {
 		axis, text, err := s.find(term)
@@ -68,7 +68,7 @@ func arraysOf(st *store.Store) cf.Hierarchy[*store.Array] {
 // labels are the values of a coordinate.
 type labels interface {
 	// matcher returns a function that reports whether a label matches a query, which is one text or a range
-	// with optional ends.
+	// with optional ends. It returns a *LabelError, without the coordinate, for an end that must be a label.
 	matcher(want query) (func(i int64) bool, error)
 	// query parses the text of a term, after the equals sign.
 	query(text string) query
@@ -129,6 +129,10 @@ func labelsOf(ctx context.Context, coordinate *store.Array) (*labelSet, error) {
 func (l *labelSet) narrow(x *Axis, text string) error {
 	q := l.query(text)
 	matches, err := l.matcher(q)
+	var unknown *LabelError
+	if errors.As(err, &unknown) {
+		unknown.Coordinate = l.name
+	}
 	if err != nil {
 		return err
 	}

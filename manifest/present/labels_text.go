@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"varve/codec"
+	"varve/manifest/plan"
 )
 
 // textLabels are strings. Ranges compare their bytes.
@@ -38,10 +39,23 @@ func (l *textLabels) matcher(q query) (func(i int64) bool, error) {
 	if !l.sorted {
 		return nil, fmt.Errorf("the labels are not sorted alphabetically, so a range is not possible; select one label")
 	}
+	for _, end := range []string{q.from, q.to} {
+		if end != "" && !slices.Contains(l.texts, end) {
+			return nil, l.unknown(end)
+		}
+	}
 	return func(i int64) bool { return l.texts[i] >= q.from && (q.to == "" || l.texts[i] <= q.to) }, nil
 }
 
-// nearest returns the labels that differ from a text only in case, or else the first labels.
+// unknown returns the error that a text is no label.
+func (l *textLabels) unknown(text string) error {
+	e := &LabelError{Label: text}
+	e.Labels, e.AreNear = l.nearest(text)
+	return e
+}
+
+// nearest returns the labels that differ from a text only in case, or else those with few other letters, or else the
+// first labels.
 func (l *textLabels) nearest(text string) (near []string, areNear bool) {
 	const most = 5
 	for _, t := range l.texts {
@@ -49,8 +63,11 @@ func (l *textLabels) nearest(text string) (near []string, areNear bool) {
 			near = append(near, t)
 		}
 	}
+	if len(near) == 0 {
+		near = plan.Nearest(text, l.texts)
+	}
 	if len(near) > 0 {
-		return near, true
+		return near[:min(len(near), most)], true
 	}
 	return l.texts[:min(len(l.texts), most)], false
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"varve/fixtures/classic"
+	"varve/fixtures/soak"
 	"varve/manifest/export/netcdf"
 	"varve/manifest/ingest"
 )
@@ -36,8 +37,8 @@ func (m *memoryWatch) look() {
 
 // TestMemory: the memory for writing a region does not depend on the size of the region.
 func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads 768 MiB")
+	if soak.Duration(t, 0) == 0 {
+		t.Skip("reads 768 MiB: make soak runs it")
 	}
 	dir := t.TempDir()
 	name := filepath.Join(dir, "large.nc")
@@ -65,8 +66,8 @@ func TestMemory(t *testing.T) {
 
 // TestMemoryOfStatistics: the memory for statistics does not depend on the size of the region.
 func TestMemoryOfStatistics(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads 768 MiB")
+	if soak.Duration(t, 0) == 0 {
+		t.Skip("reads 768 MiB: make soak runs it")
 	}
 	dir := t.TempDir()
 	name := filepath.Join(dir, "large.nc")

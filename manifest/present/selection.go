@@ -146,7 +146,11 @@ func (e *DimensionError) Error() string {
 	if len(e.Has) == 0 {
 		return e.Array + " is a scalar and has no dimensions"
 	}
-	return fmt.Sprintf("%s has no dimension %s; it has %s", e.Array, e.Dim, strings.Join(e.Has, ", "))
+	noun := "dimensions are "
+	if len(e.Has) == 1 {
+		noun = "dimension is "
+	}
+	return fmt.Sprintf("%s has no dimension %q; its %s%s", e.Array, e.Dim, noun, strings.Join(e.Has, ", "))
 }
 
 // find returns the axis of a term, and the rest of the term.

@@ -290,13 +290,15 @@ func TestWordLabels(t *testing.T) {
 // TestTextLabels: texts are selected exactly, or by range if they are sorted.
 func TestTextLabels(t *testing.T) {
 	sorted := &labelSet{&textLabels{[]string{"Bergen", "Oslo", "a:b"}, true}, "/station"}
-	for text, want := range map[string]string{"Oslo": "1", "a:b": "2", "C:": "1:3", "A:O": "0:1", "x:z": "0:0"} {
+	for text, want := range map[string]string{"Oslo": "1", "a:b": "2", "Oslo:": "1:3", ":Oslo": "0:2", "Bergen:Oslo": "0:2", "Oslo:Bergen": "0:0"} {
 		s := &Selection{Axes: []Axis{{To: 3, Step: 1}}}
 		if err := sorted.narrow(&s.Axes[0], text); err != nil || axesOf(s) != want {
 			t.Errorf("%s: %s (%v), not %s", text, axesOf(s), err, want)
 		}
 	}
-	for text, want := range map[string]string{"oslo": "label oslo of /station, near true: [Oslo]", "Rome": "label Rome of /station, near false: [Bergen Oslo a:b]"} {
+	for text, want := range map[string]string{"oslo": "label oslo of /station, near true: [Oslo]", "Rome": "label Rome of /station, near false: [Bergen Oslo a:b]",
+		"Osl": "label Osl of /station, near true: [Oslo]", "Bregen:Oslo": "label Bregen of /station, near true: [Bergen]",
+		"Bergen:Rome": "label Rome of /station, near false: [Bergen Oslo a:b]", "x:z": "label x of /station, near false: [Bergen Oslo a:b]"} {
 		if err := sorted.narrow(&Axis{To: 3, Step: 1}, text); factsOf(err) != want {
 			t.Errorf("%s: %v, not %s", text, err, want)
 		}

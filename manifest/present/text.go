@@ -27,7 +27,7 @@ func (d *Decoder) appendText(dst, e []byte) ([]byte, error) {
 		}
 		return append(dst, at.Format(d.times.Units.Calendar)...), nil
 	case d.isScaled():
-		f := cf.Unpacked(cf.Float(d.packing.Type, e), d.scale, d.offset)
+		f := d.unpack(cf.Float(d.packing.Type, e))
 		return appendFloat(dst, f, 8*d.packing.FloatType().Size), nil
 	}
 	return appendPlain(dst, d.packing.Type, e), nil

@@ -15,6 +15,8 @@ import (
 	"varve/manifest/internal/table"
 	"varve/manifest/scan"
 	"varve/manifest/store"
+	"varve/readers"
+	"varve/readers/formats"
 	"varve/readers/source"
 )
 
@@ -166,7 +168,8 @@ func (c *checker) describe(ctx context.Context, list []*moving) error {
 	if err != nil {
 		return err
 	}
-	found, err := scan.Scan(ctx, names, &scan.Options{Workers: c.Workers, Opener: c.Opener, ValueBytes: c.ValueBytes, Allow: allow, Names: opts.Names, GRIBTimes: opts.GRIBTimes, Choice: planner.Choice{Options: opts}, SkipBroken: true,
+	found, err := scan.Scan(ctx, names, &scan.Options{Workers: c.Workers, Opener: c.Opener, ValueBytes: c.ValueBytes, Allow: allow, KeepQuery: opts.KeepQuery,
+		Readers: formats.New(&readers.Config{Allow: allow, Opener: c.Opener, Settings: opts.Formats}), Choice: planner.Choice{Options: opts}, SkipBroken: true,
 		Progress: func(p scan.Progress) { c.says(before + int64(p.Done)) }})
 	if err != nil {
 		return err

@@ -32,8 +32,10 @@ func refuse(format string, args ...any) error { return &MoveError{fmt.Sprintf(fo
 type moves []*move
 
 type move struct {
-	from, to place
-	sources  int64 // number of sources that it moves
+	from, to  place
+	sources   int64 // number of sources that it moves
+	renames   bool  // some of them get another name
+	keepQuery []string
 }
 
 // place is a Move's From or To without its final slash; the root is empty.
@@ -47,27 +49,38 @@ type place struct {
 	isForeign bool
 }
 
-func newMoves(list []Move) (moves, error) {
+// newMoves returns the moves of a manifest that stores the parameters of URLs in keepQuery.
+func newMoves(list []Move, keepQuery []string) (moves, error) {
 	var all moves
 	for _, given := range list {
-		from, err := newPlace(given.From)
+		from, err := newPlace(given.From, keepQuery)
 		if err != nil {
 			return nil, err
 		}
-		to, err := newPlace(given.To)
+		to, err := newPlace(given.To, keepQuery)
 		if err != nil {
 			return nil, err
 		}
-		if from.text == to.text {
-			return nil, manifest.WithRemedy(refuse("%s is the current location of the sources; to use files that have changed there, build again", shownPlace(from)), "build/force", "")
+		m := &move{from: from, to: to, keepQuery: keepQuery}
+		if err := m.refuseSame(); err != nil && !from.isURL {
+			return nil, err
 		}
 		if slices.ContainsFunc(all, func(m *move) bool { return m.from.text == from.text }) {
 			return nil, refuse("%s is moved twice", shownPlace(from))
 		}
-		all = append(all, &move{from: from, to: to})
+		all = append(all, m)
 	}
 	slices.SortStableFunc(all, func(a, b *move) int { return cmp.Compare(len(b.from.text), len(a.from.text)) })
 	return all, nil
+}
+
+// refuseSame returns an error if the sources of a move keep their names. In its own place, a source only loses parameters of its
+// URL that may be secrets, which an older varve stored.
+func (m *move) refuseSame() error {
+	if m.renames || m.from.text != m.to.text {
+		return nil
+	}
+	return manifest.WithRemedy(refuse("%s is the current location of the sources; to use files that have changed there, build again", shownPlace(m.from)), "build/force", "")
 }
 
 // shownPlace returns a place as users write it.
@@ -81,7 +94,7 @@ func shownPlace(p place) string {
 	return filepath.FromSlash(p.text)
 }
 
-func newPlace(name string) (place, error) {
+func newPlace(name string, keepQuery []string) (place, error) {
 	if name == "" {
 		return place{}, refuse("a place is empty; name a folder, a prefix or a file")
 	}
@@ -106,7 +119,7 @@ func newPlace(name string) (place, error) {
 		if u.Host == "" || u.Fragment != "" {
 			return place{}, refuse("%s: want scheme://host/path, without a fragment", source.Shown(name))
 		}
-		return place{text: strings.TrimSuffix(source.Shown(name), "/"), whole: name, isURL: true}, nil
+		return place{text: strings.TrimSuffix(source.Stored(name, keepQuery), "/"), whole: name, isURL: true}, nil
 	}
 	return place{}, refuse("%s: varve cannot read sources at %s://", source.Shown(name), u.Scheme)
 }
@@ -169,6 +182,12 @@ func (m *move) name(rest string) (whole, shown string, err error) {
 		}
 		return whole + steps, shown + steps, nil
 	}
+	if m.from.isURL && strings.Contains(rest, "?") {
+		// An older varve stored secrets too, which must not reach the new place.
+		if clean, ok := strings.CutPrefix(source.Stored(m.from.text+rest, m.keepQuery), m.from.text); ok {
+			rest = clean
+		}
+	}
 	if rest, err = m.spell(rest); err != nil {
 		return "", "", err
 	}
@@ -189,7 +208,7 @@ func (m *move) name(rest string) (whole, shown string, err error) {
 		}
 		return whole, whole, nil
 	}
-	return whole, source.Shown(whole), nil
+	return whole, source.Stored(whole, m.keepQuery), nil
 }
 
 // spell converts a relative name to the spelling of the new place: percent-encoded in URLs.

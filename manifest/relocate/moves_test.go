@@ -59,7 +59,7 @@ func TestNames(t *testing.T) {
 		{[]Move{{`C:\`, "/b"}}, `C:\x.nc`, "/b/x.nc"},
 		{[]Move{{`C:\data`, "/b"}}, `C:\database\x.nc`, `C:\database\x.nc`},
 	} {
-		all, err := newMoves(tt.moves)
+		all, err := newMoves(tt.moves, []string{"v"})
 		if err != nil {
 			t.Errorf("%q: %v", tt.moves, err)
 			continue
@@ -77,7 +77,7 @@ func TestNames(t *testing.T) {
 
 // TestSecrets checks that requests carry the signature of a URL, and the manifest does not store it.
 func TestSecrets(t *testing.T) {
-	all, err := newMoves([]Move{{"/a", "https://user:word@host/b/?sig=x&sv=1&v=2"}})
+	all, err := newMoves([]Move{{"/a", "https://user:word@host/b/?sig=x&sv=1&v=2"}}, []string{"v"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestNoMoves(t *testing.T) {
 		{{"/a", "s3:///b"}}, {{"/a", "http://"}}, {{"/a", "https://host/a#b"}}, {{"/a", "s3://"}},
 	} {
 		var refused *MoveError
-		if _, err := newMoves(moves); !errors.As(err, &refused) {
+		if _, err := newMoves(moves, nil); !errors.As(err, &refused) {
 			t.Errorf("%q: %v", moves, err)
 		}
 	}

@@ -26,7 +26,7 @@ func TestWindowsNames(t *testing.T) {
 		{`/`, `D:\b`, `/data/x.nc`, `D:\b\data\x.nc`},
 		{`/data`, `D:\b`, `/Data/x.nc`, `/Data/x.nc`},
 	} {
-		all, err := newMoves([]Move{{tt.from, tt.to}})
+		all, err := newMoves([]Move{{tt.from, tt.to}}, nil)
 		if err != nil {
 			t.Errorf("%s to %s: %v", tt.from, tt.to, err)
 			continue

@@ -71,11 +71,7 @@ func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, e
 	if opts == nil {
 		opts = &Options{}
 	}
-	all, err := newMoves(opts.Moves)
-	if err != nil {
-		return nil, err
-	}
-	if len(all) == 0 {
+	if len(opts.Moves) == 0 {
 		return nil, refuse("there are no moves")
 	}
 	repository, err := repo.Open(ctx, dir)
@@ -89,7 +85,7 @@ func Relocate(ctx context.Context, dir string, opts *Options) (result *Result, e
 		defer func() { err = errors.Join(err, own.Opener.Close()) }()
 	}
 	for range attempts {
-		r := &relocation{Options: &own, repo: repository, moves: all}
+		r := &relocation{Options: &own, repo: repository}
 		if err = r.run(ctx); err == nil {
 			return &r.result, nil
 		}
@@ -117,6 +113,13 @@ func (r *relocation) run(ctx context.Context) (err error) {
 		return err
 	}
 	if r.old, err = r.repo.Load(ctx, parent); err != nil {
+		return err
+	}
+	built, err := r.planned()
+	if err != nil {
+		return err
+	}
+	if r.moves, err = newMoves(r.Moves, built.KeepQuery); err != nil {
 		return err
 	}
 	if r.reader, err = table.Open(r.old.Tables, table.InRepository(r.repo), table.NewCache(tableCache)); err != nil {
@@ -199,7 +202,7 @@ func (r *relocation) checkNames(ctx context.Context) error {
 		return err
 	}
 	for _, m := range r.moves {
-		m.sources = 0
+		m.sources, m.renames = 0, false
 	}
 	olds := map[string]string{} // by the new name
 	// Without a state, and with a state that says so, names and not coordinates may determine the order of files.
@@ -230,6 +233,9 @@ func (r *relocation) checkNames(ctx context.Context) error {
 		if m.sources == 0 {
 			return refuse("no source is in %s%s", shownPlace(m.from), r.example(ctx))
 		}
+		if err := m.refuseSame(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -248,6 +254,7 @@ func (r *relocation) newName(row *table.SourceRow, opts *plan.Options) (string, 
 	}
 	m.sources++
 	_, shown, err := m.name(rest)
+	m.renames = m.renames || shown != row.URL
 	if err != nil || row.Hidden {
 		return shown, err
 	}

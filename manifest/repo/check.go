@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"varve/manifest"
+	"varve/manifest/internal/home"
 	"varve/readers/source"
 )
+
+type blob = home.File
 
 // TableFile is the open file of a table.
 type TableFile struct {
@@ -59,29 +63,41 @@ func checkSize(name string, size, want int64) error {
 }
 
 // readyDraft returns the draft of a table that was committed but not published, or nil.
-func (r *Repository) readyDraft(name string) draft {
+func (r *Repository) readyDraft(name string) home.Draft {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ready[name]
 }
 
 // open opens a table, also if it is still a draft.
-func (r *Repository) open(ctx context.Context, t manifest.Table) (blob, error) {
+func (r *Repository) open(ctx context.Context, t manifest.Table) (home.File, error) {
 	if d := r.readyDraft(t.Name); d != nil {
-		return d.open()
+		return d.Open()
 	}
-	return r.files.open(ctx, t.Name, t.Bytes)
+	f, err := r.files.Open(ctx, t.Name, t.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	return damagedFile{f, r.path(t.Name)}, nil
 }
 
 // maxConcurrentStats is the number of files that are looked up at a time.
 const maxConcurrentStats = 8
 
-// checkPresent returns an error if a file of the snapshot is missing or has another size.
-func (r *Repository) checkPresent(ctx context.Context, snap *manifest.Snapshot) error {
+// checkPresent returns an error if a file of the snapshot is missing or has another size. current is the ID of the current
+// snapshot: its files exist, because GC keeps them.
+func (r *Repository) checkPresent(ctx context.Context, snap *manifest.Snapshot, current string) error {
+	r.mu.Lock()
+	kept := r.loaded
+	r.mu.Unlock()
+	if kept.id != current || r.files.needsLook() {
+		kept = loaded{}
+	}
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(maxConcurrentStats)
 	for _, t := range snap.Tables {
-		if r.readyDraft(t.Name) != nil {
+		isKept := slices.ContainsFunc(kept.tables, func(k manifest.Table) bool { return k.Name == t.Name && k.Bytes == t.Bytes })
+		if isKept || r.readyDraft(t.Name) != nil {
 			continue
 		}
 		group.Go(func() error {
@@ -129,7 +145,7 @@ func (r *Repository) FileOf(ctx context.Context, t manifest.Table) (manifest.Sou
 	if err := t.Check(); err != nil {
 		return manifest.Source{}, fmt.Errorf("%s: %w", r.name, err)
 	}
-	file, err := r.files.stat(ctx, t.Name)
+	file, err := sourceOf(ctx, r.files, t.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return manifest.Source{}, r.damaged(t.Name, manifest.FileMissing, "")
 	}
@@ -152,5 +168,5 @@ func (r *Repository) OpenFile(ctx context.Context, t manifest.Table) (*source.So
 	if _, err := r.FileOf(ctx, t); err != nil {
 		return nil, err
 	}
-	return o.place.Open(t.Name, t.Bytes)
+	return o.OpenSource(t.Name, t.Bytes)
 }

@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"varve/manifest/internal/lease"
+	"varve/fixtures/soak"
+	"varve/manifest/internal/home"
 )
 
 // crashFolder is an environment variable. If it is set, the test binary is a writer in that folder:
@@ -95,15 +96,11 @@ func published(t *testing.T, r *Repository) (int, error) {
 func TestKilled(t *testing.T) { everywhere(t, testKilled) }
 
 func testKilled(t *testing.T, h *homes) {
-	kills := 200
-	switch {
-	case testing.Short():
-		kills = 20
-	case h.store != nil:
-		kills = 50
+	kills := 20
+	if soak.Duration(t, 0) > 0 {
+		kills = 200
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	dir := h.name(t)
 	last, idle := 0, 0
@@ -112,7 +109,7 @@ func testKilled(t *testing.T, h *homes) {
 	life := 12 * time.Millisecond
 	for range kills {
 		said := killWriter(t, dir, time.Duration(random.Int64N(int64(life))))
-		h.pass(lease.Life / 2)
+		h.pass(home.Life / 2)
 		r, err := Create(t.Context(), dir, &CreateOptions{Replace: true})
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +131,7 @@ func testKilled(t *testing.T, h *homes) {
 		last = now
 	}
 	t.Logf("%d kills, %d snapshots, %d writers that published none; they live up to %v", kills, last, idle, life)
-	if idle == kills || idle == 0 && !testing.Short() {
+	if idle == kills || idle == 0 && kills > 20 {
 		t.Error("the kills did not reach all stages of a writer's work")
 	}
 }

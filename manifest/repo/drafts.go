@@ -16,7 +16,9 @@ func (r *Repository) SaveDraft(ctx context.Context, name string, snap *manifest.
 	if err := r.startWriting(ctx); err != nil {
 		return err
 	}
-	snap.Varve = manifest.Version
+	if err := snap.SetVersion(); err != nil {
+		return err
+	}
 	data, err := snap.Encode()
 	if err != nil {
 		return err
@@ -30,7 +32,7 @@ func (r *Repository) LoadDraft(ctx context.Context, name string) (*manifest.Snap
 	if err := r.startWriting(ctx); err != nil {
 		return nil, err
 	}
-	data, err := readAll(ctx, r.files, draftName(name))
+	data, err := r.files.Read(ctx, draftName(name), maxDocument)
 	if err != nil {
 		return nil, err
 	}
@@ -43,20 +45,22 @@ func (r *Repository) LoadDraft(ctx context.Context, name string) (*manifest.Snap
 
 // Drafts returns the names of the stored drafts that begin with a prefix, sorted.
 func (r *Repository) Drafts(ctx context.Context, prefix string) (names []string, err error) {
-	entries, err := r.files.list(ctx, draftFolder)
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.name, draftExtension)
+	for e, err := range r.files.List(ctx, draftFolder) {
+		if err != nil {
+			return nil, err
+		}
+		name, ok := strings.CutSuffix(e.Name, draftExtension)
 		if ok && strings.HasPrefix(name, prefix) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names, err
+	return names, nil
 }
 
 // RemoveDraft removes the draft that SaveDraft stored, if there is one.
 func (r *Repository) RemoveDraft(ctx context.Context, name string) error {
-	_, err := r.files.remove(ctx, draftName(name))
+	_, err := r.files.Remove(ctx, draftName(name))
 	return err
 }
 

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"syscall"
 	"testing"
+
+	"varve/fixtures/soak"
+	"varve/manifest/internal/home"
 )
 
 // faulty wraps the files of a repository: the disk has room for a limited number of bytes, and a
@@ -22,69 +25,76 @@ func (f *faulty) call() error {
 	return nil
 }
 
-func (f *faulty) begin() (draft, error) {
+func (f *faulty) Begin() (home.Draft, error) {
 	if err := f.call(); err != nil {
 		return nil, err
 	}
-	d, err := f.files.begin()
+	d, err := f.files.Begin()
 	if err != nil {
 		return nil, err
 	}
 	return &faultyDraft{d, f}, nil
 }
 
-func (f *faulty) open(ctx context.Context, name string, size int64) (blob, error) {
+func (f *faulty) Open(ctx context.Context, name string, size int64) (home.File, error) {
 	if err := f.call(); err != nil {
 		return nil, err
 	}
-	return f.files.open(ctx, name, size)
+	return f.files.Open(ctx, name, size)
 }
 
-func (f *faulty) remove(ctx context.Context, names ...string) (int, error) {
-	n, err := f.files.remove(ctx, names...)
+func (f *faulty) Remove(ctx context.Context, names ...string) (int, error) {
+	n, err := f.files.Remove(ctx, names...)
 	return n, errors.Join(f.call(), err)
 }
 
+func (f *faulty) ReadVersion(ctx context.Context, key string, most int64) ([]byte, string, error) {
+	if err := f.call(); err != nil {
+		return nil, "", err
+	}
+	return f.files.ReadVersion(ctx, key, most)
+}
+
 // swapCurrent fails if the disk has no room for the new content of current.
-func (f *faulty) swapCurrent(ctx context.Context, since pointerState, old, new []byte) error {
+func (f *faulty) swapCurrent(ctx context.Context, since pointerState, p *pointer) error {
 	if err := f.call(); err != nil {
 		return err
 	}
-	if len(new) > f.bytes {
+	if len(p.encode()) > f.bytes {
 		f.bytes = 0
 		return syscall.ENOSPC
 	}
-	f.bytes -= len(new)
-	return errors.Join(f.files.swapCurrent(ctx, since, old, new), f.call())
+	f.bytes -= len(p.encode())
+	return errors.Join(f.files.swapCurrent(ctx, since, p), f.call())
 }
 
 type faultyDraft struct {
-	draft
+	home.Draft
 	disk *faulty
 }
 
 func (d *faultyDraft) Write(p []byte) (int, error) {
 	room := min(d.disk.bytes, len(p))
 	d.disk.bytes -= room
-	n, err := d.draft.Write(p[:room])
+	n, err := d.Draft.Write(p[:room])
 	if err == nil && room < len(p) {
 		err = syscall.ENOSPC
 	}
 	return n, err
 }
 
-func (f *faulty) finish(ctx context.Context, drafts ...namedDraft) error {
+func (f *faulty) Finish(ctx context.Context, drafts ...home.Named) error {
 	for i, n := range drafts {
 		if err := f.call(); err != nil {
 			return err
 		}
-		drafts[i].draft = n.draft.(*faultyDraft).draft
+		drafts[i].Draft = n.Draft.(*faultyDraft).Draft
 	}
-	return errors.Join(f.files.finish(ctx, drafts...), f.call())
+	return errors.Join(f.files.Finish(ctx, drafts...), f.call())
 }
 
-func (d *faultyDraft) discard() error {
-	return errors.Join(d.disk.call(), d.draft.discard())
+func (d *faultyDraft) Discard() error {
+	return errors.Join(d.disk.call(), d.Draft.Discard())
 }
 
 // tryPublish publishes on a faulty disk, and checks that the current snapshot is then either the one
@@ -119,9 +129,9 @@ func tryPublish(t *testing.T, r *Repository, bytes, calls int) (finished bool) {
 func TestFullDisk(t *testing.T) { everywhere(t, testFullDisk) }
 
 func testFullDisk(t *testing.T, h *homes) {
-	step := 1
-	if testing.Short() {
-		step = 17
+	step := 17
+	if soak.Duration(t, 0) > 0 {
+		step = 1
 	}
 	r := h.repository(t)
 	mustPublish(t, r, "old")

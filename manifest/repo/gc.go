@@ -52,7 +52,7 @@ func (r *Repository) GC(ctx context.Context, opts *GCOptions) (done Collected, e
 		}
 	}
 	// Remove snapshots first: a snapshot without its tables would look damaged.
-	for _, name := range []string{snapshotFolder, "tables", "patches", "drafts"} {
+	for _, name := range []string{snapshotFolder, "tables", "patches", draftFolder} {
 		if err := r.sweep(ctx, name, needed, opts.DryRun, &done); err != nil {
 			return done, err
 		}
@@ -62,7 +62,7 @@ func (r *Repository) GC(ctx context.Context, opts *GCOptions) (done Collected, e
 
 // choose returns the snapshots to keep, the newest first.
 func (r *Repository) choose(ctx context.Context, opts *GCOptions) (kept []*manifest.Entry, err error) {
-	p, _, err := r.pointer(ctx)
+	p, err := r.pointer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ const maxKept = 10_000
 // noteKept lists in current the kept snapshots that are found in no other way once the others are removed. It does so
 // before anything is removed: a GC that is killed must not make the next one forget them.
 func (r *Repository) noteKept(ctx context.Context, kept []*manifest.Entry) error {
-	p, data, err := r.pointer(ctx)
+	p, err := r.pointer(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,29 +134,30 @@ func (r *Repository) noteKept(ctx context.Context, kept []*manifest.Entry) error
 	if slices.Equal(starts, p.Kept) {
 		return nil
 	}
-	next := p
-	next.Kept = starts
-	return r.files.keep(ctx, data, next.encode())
+	p.Kept = starts
+	return r.files.keep(ctx, &p)
 }
 
 // sweep removes the files of a folder that are not needed, or only lists them.
 func (r *Repository) sweep(ctx context.Context, folder string, needed map[string]bool, dryRun bool, done *Collected) error {
-	entries, err := r.files.list(ctx, folder)
-	if err != nil {
-		return err
-	}
-	entries = slices.DeleteFunc(entries, func(e entry) bool { return needed[folder+"/"+e.name] })
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = folder + "/" + e.name
+	var names []string
+	var sizes []int64
+	for e, err := range r.files.List(ctx, folder) {
+		if err != nil {
+			return err
+		}
+		if name := folder + "/" + e.Name; !needed[name] {
+			names, sizes = append(names, name), append(sizes, e.Size)
+		}
 	}
 	n := len(names)
+	var err error
 	if !dryRun {
-		n, err = r.files.remove(ctx, names...)
+		n, err = r.files.Remove(ctx, names...)
 	}
-	for i, e := range entries[:n] {
-		done.Files = append(done.Files, names[i])
-		done.Bytes += e.size
+	done.Files = append(done.Files, names[:n]...)
+	for _, size := range sizes[:n] {
+		done.Bytes += size
 	}
 	return err
 }

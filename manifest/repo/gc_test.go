@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"varve/manifest"
+	"varve/manifest/internal/home"
 )
 
 // TestGC checks which files GC removes for each number of snapshots to keep.
@@ -105,7 +106,7 @@ func TestGCRemovesLeftovers(t *testing.T) { everywhere(t, testGCRemovesLeftovers
 func testGCRemovesLeftovers(t *testing.T, h *homes) {
 	r := h.repository(t)
 	snap := mustPublish(t, r, "first")
-	lost := []string{snapshotName(sumOf([]byte("lost"))), manifest.TableName(manifest.Refs, sumOf([]byte("lost"))), "drafts/crashed"}
+	lost := []string{snapshotName(home.VersionOf([]byte("lost"))), manifest.TableName(manifest.Refs, home.VersionOf([]byte("lost"))), "drafts/crashed"}
 	for _, name := range lost {
 		h.write(t, r.Name()+"/"+name, "lost")
 	}
@@ -136,10 +137,10 @@ func testLosersLeaveNothing(t *testing.T, h *homes) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := loser.checkPresent(t.Context(), &manifest.Snapshot{Tables: []manifest.Table{table}}); err != nil {
+	if err := loser.checkPresent(t.Context(), &manifest.Snapshot{Tables: []manifest.Table{table}}, ""); err != nil {
 		t.Errorf("its own table: %v", err)
 	}
-	if err := r.checkPresent(t.Context(), &manifest.Snapshot{Tables: []manifest.Table{table}}); !isMissing(err) {
+	if err := r.checkPresent(t.Context(), &manifest.Snapshot{Tables: []manifest.Table{table}}, ""); !isMissing(err) {
 		t.Errorf("another's table: %v", err)
 	}
 	if err := loser.Publish(t.Context(), &manifest.Snapshot{Tables: []manifest.Table{table}}, ""); !errors.Is(err, ErrConflict) {
@@ -243,7 +244,7 @@ func testLog(t *testing.T, h *homes) {
 	if err != nil || d.Message != "m" || d.Refs != 5 {
 		t.Errorf("got %+v (%v)", d, err)
 	}
-	for _, bad := range []string{"", "[", `{"varve":2}`, `{"varve":1,"parent":"x"}`, `{"varve":1,"refs":"x"}`, `{"varve":1,`} {
+	for _, bad := range []string{"", "[", `{"varve":3}`, `{"varve":1,"parent":"x"}`, `{"varve":1,"refs":"x"}`, `{"varve":1,`} {
 		if _, err := manifest.DecodeEntry([]byte(bad)); err == nil {
 			t.Errorf("%q was decoded, want an error", bad)
 		}

@@ -1,25 +1,22 @@
 package repo
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"slices"
+	"strings"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
+	"time"
 
 	"varve/manifest"
+	"varve/manifest/internal/home"
 	"varve/readers/source"
 )
 
 // objects stores a repository below a prefix of an object store. Drafts are temporary local files,
-// which finish uploads. current is replaced by a conditional request that names its version, and no
+// which Finish uploads. current is replaced by a conditional request that names its version, and no
 // two states of it are equal:
 //
 //	{"varve":1,"snapshot":"ID","write":"…"}
@@ -28,274 +25,309 @@ import (
 // A writer reads current before it checks that the files it needs exist, and before it uploads its
 // own. GC replaces current before it removes anything. So a writer whose files may have been removed
 // can no longer replace current. That does not depend on any clock, or on how long the writer was
-// suspended. Leases (package lease) only prevent that such a writer has worked for nothing.
+// suspended. Leases (home.Lease) only prevent that such a writer has worked for nothing.
 type objects struct {
-	place  *source.Place
-	opener *source.Opener
-	life   context.Context // ends reads of opened files
+	*home.Prefix
 
 	mu    sync.Mutex
 	sweep *sweep // the mark of the GC that is running; nil if there is none
-	// small are small files that were read as a whole, so that they are not read again.
-	small      map[string]*wholeBlob
-	smallBytes int64 // total size of small
 }
 
-func openObjects(ctx context.Context, name string) (*objects, error) {
-	opener := source.NewOpener(nil)
-	place, err := opener.Place(ctx, name)
+// In object stores two mechanisms keep writers and GC apart. The first is the file current (see objects): it
+// alone makes GC safe. The second is leases (home.Lease), which prevent that a GC makes the work of a
+// writer useless:
+//
+//	locks/writer-…   a writer is active
+//	locks/gc-…       a GC is looking for writers
+//
+// A writer first takes a lease and then reads current. GC first marks current and then looks for leases. So at
+// least one of them sees the other.
+const (
+	// sweepLife is how long the mark of a GC counts if it is not renewed. The GC itself stops removing
+	// files after sweepTrust, long before that, so that no writer continues while files are removed.
+	sweepLife  = 3 * time.Minute
+	sweepTrust = sweepLife / 3
+	sweepRenew = sweepTrust / 3
+)
+
+const (
+	writerLease = "writer-"
+	sweepLease  = "gc-"
+)
+
+func (*objects) needsLook() bool { return false }
+
+func (o *objects) lease(ctx context.Context, kind string) (*home.Lease, error) {
+	return home.Show(ctx, o.Place, lockFolder+"/"+kind)
+}
+
+func (o *objects) holdOffGC(ctx context.Context) (since pointerState, release func() error, err error) {
+	l, err := o.lease(ctx, writerLease)
 	if err != nil {
-		return nil, errors.Join(err, opener.Close())
+		return since, nil, err
 	}
-	return &objects{place: place, opener: opener, life: ctx, small: map[string]*wholeBlob{}}, nil
+	release = func() error { return l.Release(false) }
+	if since, err = o.waitForGCUsing(ctx, l.Clock); err != nil {
+		return since, nil, errors.Join(err, release())
+	}
+	return since, release, nil
 }
 
-func (o *objects) path(name string) string { return o.place.Name(name) }
-func (o *objects) close() error            { return o.opener.Close() }
-func (o *objects) begin() (draft, error)   { return newSpool() }
+// waitForGC waits until current has no mark. It removes a mark that is too old to count: the GC that made
+// it notices, and stops.
+func (o *objects) waitForGC(ctx context.Context) (pointerState, error) {
+	return o.waitForGCUsing(ctx, func(ctx context.Context) (time.Time, error) {
+		l, err := o.lease(ctx, sweepLease)
+		if err != nil {
+			return time.Time{}, err
+		}
+		now, err := l.Clock(ctx)
+		return now, errors.Join(err, l.Release(false))
+	})
+}
 
-// maxConcurrentPuts is the number of files that are uploaded at a time. Large files are uploaded in
-// several concurrent parts.
-const maxConcurrentPuts = 4
+// sweepPause is the time between two looks at a mark.
+const sweepPause = time.Second
 
-// finish uploads drafts. It discards the local drafts only when all of them are uploaded, so that finish
-// can be called again after an error.
-func (o *objects) finish(ctx context.Context, drafts ...namedDraft) error {
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentPuts)
-	for _, n := range drafts {
-		group.Go(func() error {
-			content, err := n.draft.open()
-			if err != nil {
-				return err
+// waitForGCUsing is waitForGC with a function that returns the time of the store's clock. It calls clock,
+// which needs requests, only if there is a mark.
+func (o *objects) waitForGCUsing(ctx context.Context, clock func(context.Context) (time.Time, error)) (pointerState, error) {
+	for {
+		now, err := readCurrent(ctx, o)
+		if err != nil {
+			return now, err
+		}
+		p, marked := isMarked(now.data)
+		if !marked {
+			return now, nil
+		}
+		counts, err := o.isMarkYoung(ctx, clock)
+		if err != nil {
+			return now, err
+		}
+		if !counts {
+			p.Sweeping = false
+			if err := o.replace(ctx, &p, now.version); err != nil && !errors.Is(err, ErrConflict) {
+				return now, err
 			}
-			err = o.place.Put(within, n.name, content, content.Size())
-			return errors.Join(err, content.Close())
-		})
+			continue
+		}
+		// The mark counts: wait for GC to remove it.
+		select {
+		case <-ctx.Done():
+			return now, fmt.Errorf("%s: waiting for gc to end: %w", o.Name(""), ctx.Err())
+		case <-time.After(sweepPause):
+		}
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	var all error
-	for _, n := range drafts {
-		all = errors.Join(all, n.draft.discard())
-	}
-	return all
 }
 
-func (o *objects) list(ctx context.Context, folder string) (entries []entry, err error) {
-	for e, err := range o.place.List(ctx, folder) {
+// isMarked decodes the content of current, and reports whether it has the mark of a GC.
+func isMarked(data []byte) (p pointer, marked bool) {
+	if len(data) == 0 {
+		return p, false
+	}
+	err := json.Unmarshal(data, &p) // Current reports a damaged pointer
+	return p, err == nil && p.Sweeping
+}
+
+// isMarkYoung reports whether the mark on current is young enough to count.
+func (o *objects) isMarkYoung(ctx context.Context, clock func(context.Context) (time.Time, error)) (bool, error) {
+	marked, err := o.Stat(ctx, currentName)
+	if err != nil {
+		return false, err
+	}
+	now, err := clock(ctx)
+	return now.Sub(marked.Modified) < sweepLife, err
+}
+
+// sweep is the mark with which a GC may remove files.
+type sweep struct {
+	mark  pointer
+	since home.Since // a moment before the mark was made or renewed
+}
+
+func (o *objects) lockForGC(ctx context.Context) (release func() error, err error) {
+	l, err := o.lease(ctx, sweepLease)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Release(false)) }()
+	// Look for writers before marking, so that a busy store is not disturbed, and again after it, for
+	// writers that came in between.
+	if err := o.findWriters(ctx, l); err != nil {
+		return nil, err
+	}
+	now, err := readCurrent(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if _, marked := isMarked(now.data); marked {
+		counts, err := o.isMarkYoung(ctx, l.Clock)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, entry{e.Name, e.Size, e.Modified})
-	}
-	return entries, nil
-}
-
-func (o *objects) stat(ctx context.Context, name string) (manifest.Source, error) {
-	id, err := o.place.Stat(ctx, name)
-	if err != nil {
-		return manifest.Source{}, err
-	}
-	return manifest.Source{URL: o.path(name), Size: id.Size, Modified: id.Modified, ETag: id.ETag}, nil
-}
-
-// removeBatch is the number of files that are removed at a time.
-const removeBatch = 16
-
-// remove removes files in batches. If one of a batch fails, none of the batch counts as removed.
-func (o *objects) remove(ctx context.Context, names ...string) (n int, err error) {
-	for some := range slices.Chunk(names, removeBatch) {
-		if err := o.removeSome(ctx, some); err != nil {
-			return n, err
+		if counts {
+			return nil, fmt.Errorf("%w: another gc started less than %s ago", ErrBusy, sweepLife)
 		}
-		n += len(some)
-	}
-	return n, nil
-}
-
-func (o *objects) removeSome(ctx context.Context, names []string) error {
-	ctx, cancel, err := o.mayRemove(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
-	group, within := errgroup.WithContext(ctx)
-	for _, name := range names {
-		group.Go(func() error {
-			err := o.place.Remove(within, name)
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			return err
-		})
-	}
-	return group.Wait()
-}
-
-// readCurrent returns the content and version of current.
-func (o *objects) readCurrent(ctx context.Context) (pointerState, error) {
-	data, version, err := o.place.ReadVersion(ctx, currentName, maxPointer)
-	if errors.Is(err, fs.ErrNotExist) {
-		return pointerState{}, nil
-	}
-	return pointerState{data, version}, err
-}
-
-// maxPointer limits the size of the file current. It follows from maxTags and maxKept.
-const maxPointer = 1 << 20
-
-// swapCurrent replaces the version of current that waitForGC returned.
-func (o *objects) swapCurrent(ctx context.Context, since pointerState, old, new []byte) error {
-	if !sameSnapshot(since.data, old) {
-		return ErrConflict
 	}
 	var p pointer
-	if err := json.Unmarshal(new, &p); err != nil {
+	if err := json.Unmarshal(now.data, &p); err != nil {
+		return nil, &manifest.DamageError{Name: o.Name(currentName), Damage: manifest.FileCorrupt, Detail: err.Error()}
+	}
+	if err := o.mark(ctx, p, now.version); err != nil {
+		return nil, err
+	}
+	if err := o.findWriters(ctx, l); err != nil {
+		return nil, errors.Join(err, o.unmark(ctx))
+	}
+	return func() error { return o.unmark(ctx) }, nil
+}
+
+// findWriters returns ErrBusy if a writer has a lease that counts. It removes leases that have not counted
+// for some time.
+func (o *objects) findWriters(ctx context.Context, own *home.Lease) error {
+	// Renew our own lease: its time in the listing is the store's present time.
+	if _, err := own.Clock(ctx); err != nil {
 		return err
 	}
-	return o.replace(ctx, &p, since.version)
+	var entries []source.Entry
+	var now time.Time
+	for e, err := range o.List(ctx, lockFolder) {
+		if err != nil {
+			return err
+		}
+		if lockFolder+"/"+e.Name == own.Key() {
+			now = e.Modified
+		}
+		entries = append(entries, e)
+	}
+	if now.IsZero() {
+		return fmt.Errorf("%s: the store's listing lacks this object, which was just stored, or its time, so gc cannot see whether anybody writes", o.Name(own.Key()))
+	}
+	for _, e := range entries {
+		age := now.Sub(e.Modified)
+		switch {
+		case age > 2*home.Life:
+			if _, err := o.Remove(ctx, lockFolder+"/"+e.Name); err != nil {
+				return err
+			}
+		case strings.HasPrefix(e.Name, writerLease) && age <= home.Life:
+			return fmt.Errorf("%w, or did so less than %s ago (%s)", ErrBusy, home.Life, o.Name(lockFolder+"/"+e.Name))
+		}
+	}
+	return nil
+}
+
+// mark announces in current that files are being removed from now on.
+func (o *objects) mark(ctx context.Context, p pointer, version string) error {
+	// Take the time before the request: the mark must not seem younger than it is.
+	since := home.Now()
+	p.Sweeping = true
+	if err := o.replace(ctx, &p, version); err != nil {
+		if errors.Is(err, ErrConflict) {
+			err = ErrBusy // somebody published, or another GC removes files
+		}
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sweep = &sweep{p, since}
+	return nil
+}
+
+// keep replaces current, and keeps its mark.
+func (o *objects) keep(ctx context.Context, p *pointer) error { return o.renew(ctx, *p) }
+
+// renew makes the mark again, with the other fields of p.
+func (o *objects) renew(ctx context.Context, p pointer) error {
+	o.mu.Lock()
+	s := o.sweep
+	o.mu.Unlock()
+	now, err := readCurrent(ctx, o)
+	if err != nil {
+		return err
+	}
+	if marked, _ := isMarked(now.data); marked.Write != s.mark.Write {
+		return fmt.Errorf("%w: gc was suspended for so long that writers continued", ErrBusy)
+	}
+	return o.mark(ctx, p, now.version)
+}
+
+// swapCurrent replaces the state of current that waitForGC or holdOffGC returned.
+func (o *objects) swapCurrent(ctx context.Context, since pointerState, p *pointer) error {
+	return o.replace(ctx, p, since.version)
 }
 
 // replace stores a new state of current, with a Write that no earlier state had.
 func (o *objects) replace(ctx context.Context, p *pointer, version string) error {
 	p.Write = rand.Text()
-	err := o.place.PutIf(ctx, currentName, p.encode(), version)
-	if errors.Is(err, source.ErrConflict) {
-		return ErrConflict
-	}
-	return err
+	return replaceCurrent(ctx, o, p, version)
 }
 
-// sameSnapshot reports whether two states of current name the same snapshot.
-func sameSnapshot(a, b []byte) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	var p, q pointer
-	return json.Unmarshal(a, &p) == nil && json.Unmarshal(b, &q) == nil && p.Snapshot == q.Snapshot
-}
-
-// wholeBytes is the size up to which a file is read with one request.
-const wholeBytes = 1 << 20
-
-// open returns a reader of a file. It reads small files as a whole, and ranges of large ones through a
-// cache.
-func (o *objects) open(ctx context.Context, name string, size int64) (blob, error) {
-	// A file of unknown size is a document of the manifest, which the caller needs as a whole.
-	if size < 0 {
-		data, err := o.place.Read(ctx, name, maxDocument)
-		if err != nil {
-			return nil, err
+// Remove removes files. A GC removes as many at a time as it can within the time of its mark.
+func (o *objects) Remove(ctx context.Context, names ...string) (n int, err error) {
+	for n < len(names) {
+		removed, err := o.removeSome(ctx, names[n:min(len(names), n+removedAtOnce)])
+		if n += removed; err != nil && removed == 0 { // otherwise the mark may have become too old, and is renewed
+			return n, err
 		}
-		return memory{bytes.NewReader(data)}, nil
 	}
-	if size > wholeBytes {
-		src, err := o.place.Open(name, size)
-		if err != nil {
-			return nil, err
-		}
-		return &farBlob{o, src}, nil
-	}
-	return o.whole(name, size), nil
+	return n, nil
 }
 
-// maxSmallBytes limits the total size of small files that are remembered.
-const maxSmallBytes = 64 << 20
+// removedAtOnce is the number of files that a GC removes before it looks at the time again.
+const removedAtOnce = 1000
 
-// whole returns a small file, which is downloaded on the first read and then remembered.
-func (o *objects) whole(name string, size int64) *wholeBlob {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if b := o.small[name]; b != nil && b.size == size {
-		return b
-	}
-	// Forget all files when the limit is reached: that is simpler than evicting the least recently used.
-	if o.smallBytes += size; o.smallBytes > maxSmallBytes {
-		clear(o.small)
-		o.smallBytes = size
-	}
-	b := &wholeBlob{size: size}
-	b.load = sync.OnceValues(func() (memory, error) {
-		m, err := o.loadWhole(name, size)
-		if err != nil { // the next attempt may succeed, so do not remember the error
-			o.forget(name, b)
-		}
-		return m, err
-	})
-	o.small[name] = b
-	return b
-}
-
-func (o *objects) forget(name string, b *wholeBlob) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.small[name] == b {
-		delete(o.small, name)
-		o.smallBytes -= b.size
-	}
-}
-
-func (o *objects) loadWhole(name string, size int64) (memory, error) {
-	// Accept more bytes than expected, so that the error can say how long the file is.
-	data, err := o.place.Read(o.life, name, max(2*size, wholeBytes))
-	if err == nil {
-		err = checkSize(o.path(name), int64(len(data)), size)
-	}
-	return memory{bytes.NewReader(data)}, damageOf(o.path(name), err)
-}
-
-// damageOf returns a manifest.DamageError if the error shows that a published file is missing or was changed.
-func damageOf(name string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &manifest.DamageError{Name: name, Damage: manifest.FileMissing, Detail: ""}
-	case errors.Is(err, source.ErrChanged):
-		return &manifest.DamageError{Name: name, Damage: manifest.FileCorrupt, Detail: err.Error()}
-	}
-	return err
-}
-
-// memory is a file whose content is in memory.
-type memory struct{ *bytes.Reader }
-
-func (memory) Close() error { return nil }
-
-// wholeBlob is a file that is downloaded as a whole on the first read.
-type wholeBlob struct {
-	size int64
-	load func() (memory, error)
-}
-
-func (b *wholeBlob) Size() int64  { return b.size }
-func (b *wholeBlob) Close() error { return nil }
-
-func (b *wholeBlob) ReadAt(p []byte, off int64) (int, error) {
-	data, err := b.load()
+func (o *objects) removeSome(ctx context.Context, names []string) (int, error) {
+	ctx, cancel, err := o.mayRemove(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return data.ReadAt(p, off)
+	defer cancel()
+	return o.Prefix.Remove(ctx, names...)
 }
 
-// farBlob is a file whose ranges are read on demand.
-type farBlob struct {
-	home *objects
-	*source.Source
-}
-
-func (b *farBlob) ReadAt(p []byte, off int64) (int, error) {
-	n := min(int64(len(p)), b.Size()-off)
-	if off < 0 || n < 0 {
-		return 0, fmt.Errorf("%s: offset %d of %d bytes: %w", b.Name(), off, b.Size(), io.EOF)
+// mayRemove renews the mark if it is old. It returns a context that ends before the mark is so old that
+// writers ignore it, as they do if this process was suspended.
+func (o *objects) mayRemove(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	o.mu.Lock()
+	s := o.sweep
+	o.mu.Unlock()
+	if s == nil { // no GC: the caller removes its own files
+		return ctx, func() {}, nil
 	}
-	data, err := b.View(b.home.life, off, int(n))
+	if s.since.Age() > sweepRenew {
+		if err := o.renew(ctx, s.mark); err != nil {
+			return nil, nil, err
+		}
+		return o.mayRemove(ctx)
+	}
+	within, cancel := context.WithTimeoutCause(ctx, sweepTrust-s.since.Age(), fmt.Errorf("%w: gc did not finish in time", ErrBusy))
+	return within, cancel, nil
+}
+
+// unmarkPatience is the time limit for removing a mark.
+const unmarkPatience = 10 * time.Second
+
+// unmark removes the mark from current, unless somebody else has done so.
+func (o *objects) unmark(ctx context.Context) error {
+	o.mu.Lock()
+	s := o.sweep
+	o.sweep = nil
+	o.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unmarkPatience)
+	defer cancel()
+	now, err := readCurrent(ctx, o)
 	if err != nil {
-		return 0, damageOf(b.Name(), err)
+		return err
 	}
-	if copy(p, data) < len(p) {
-		return len(data), io.EOF
+	p, marked := isMarked(now.data)
+	if !marked || p.Write != s.mark.Write {
+		return nil
 	}
-	return len(data), nil
+	p.Sweeping = false
+	if err := o.replace(ctx, &p, now.version); !errors.Is(err, ErrConflict) {
+		return err
+	}
+	return nil
 }

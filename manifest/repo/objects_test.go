@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"varve/manifest"
-	"varve/manifest/internal/lease"
+	"varve/manifest/internal/home"
 	"varve/readers/source/storetest"
 )
 
@@ -63,8 +63,50 @@ func TestRequests(t *testing.T) {
 	if err := r.Publish(t.Context(), &next, snap.ID); err != nil {
 		t.Fatal(err)
 	}
-	if log := m.Log(); len(log) > 20 {
+	// 4 for the lease, current, 3 tables, the snapshot, current, and the end of the lease: this Repository has not read the
+	// snapshot whose tables it keeps.
+	if log := m.Log(); len(log) != 11 {
 		t.Errorf("publishing: %d requests, %q", len(log), log)
+	}
+	loaded, snap, err := OpenCurrent(t.Context(), r.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log := m.Log(); len(log) != 2 {
+		t.Errorf("opening the current snapshot: %q", log)
+	}
+	next = *snap
+	next.Created = next.Created.AddDate(0, 0, 1)
+	if err := errors.Join(loaded.Publish(t.Context(), &next, snap.ID), loaded.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if log := m.Log(); len(log) != 8 {
+		t.Errorf("publishing after it was read: %d requests, %q", len(log), log)
+	}
+}
+
+// TestRequestsOfGC counts the requests by which a GC removes many files.
+func TestRequestsOfGC(t *testing.T) {
+	m := storetest.NewMemory(t)
+	r := (&homes{store: m}).repository(t)
+	mustPublish(t, r, "one")
+	const left = 1500
+	for n := range left {
+		m.Put(strings.TrimPrefix(r.Name(), "s3://")+fmt.Sprintf("/tables/refs-%064x.parquet", n), nil)
+	}
+	m.Log()
+	done, err := r.GC(t.Context(), &GCOptions{Keep: 1})
+	if err != nil || len(done.Files) != left {
+		t.Errorf("removed %d files, %v", len(done.Files), err)
+	}
+	removing := 0
+	for _, request := range m.Log() {
+		if strings.HasPrefix(request, "POST ") || strings.HasPrefix(request, "DELETE ") && !strings.Contains(request, "/locks/") {
+			removing++
+		}
+	}
+	if removing != 2 {
+		t.Errorf("%d requests removed %d files", removing, left)
 	}
 }
 
@@ -114,11 +156,22 @@ func TestWriterThatSlept(t *testing.T) {
 	r := h.repository(t)
 	mustPublish(t, r, "first")
 	other := reopen(t, r)
+	tables := func() (n int) {
+		for _, name := range m.Names("bucket/") {
+			n += strings.Count(name, "/tables/")
+		}
+		return n
+	}
+	before := tables()
 	during(m, http.MethodPut, "/snapshots/", func() storetest.Fault {
+		// The table is uploaded at the same time. If it came after GC, nothing would be lost, and publishing would go on.
+		for start := time.Now(); tables() == before && time.Since(start) < time.Minute; {
+			time.Sleep(time.Millisecond)
+		}
 		if _, err := other.GC(t.Context(), &GCOptions{Keep: 1}); !errors.Is(err, ErrBusy) {
 			t.Errorf("GC while a writer uploads its files: %v", err)
 		}
-		m.Pass(2 * lease.Life)
+		m.Pass(2 * home.Life)
 		if _, err := other.GC(t.Context(), &GCOptions{Keep: 1}); err != nil {
 			t.Errorf("GC while a writer is suspended: %v", err)
 		}
@@ -154,7 +207,7 @@ func TestGCThatDied(t *testing.T) {
 		if _, err := r.GC(t.Context(), &GCOptions{Keep: 1}); !errors.Is(err, ErrBusy) {
 			t.Errorf("two GCs at a time: %v", err)
 		}
-		m.Pass(lease.Life / 2)
+		m.Pass(home.Life / 2)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if _, err := publishTexts(t.Context(), r, "third"); err != nil {
@@ -196,13 +249,13 @@ func TestSweepEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark := o.sweep.mark
-	o.sweep.since = lease.Since(time.Time(o.sweep.since).Add(-2 * sweepRenew))
-	if _, err := o.remove(t.Context(), "tables/none"); err != nil || o.sweep.mark.Write == mark.Write {
+	o.sweep.since = home.Since(time.Time(o.sweep.since).Add(-2 * sweepRenew))
+	if _, err := o.Remove(t.Context(), "tables/none"); err != nil || o.sweep.mark.Write == mark.Write {
 		t.Errorf("the mark was not renewed: %v", err)
 	}
-	o.sweep.since = lease.Since(time.Time(o.sweep.since).Add(-2 * sweepRenew))
+	o.sweep.since = home.Since(time.Time(o.sweep.since).Add(-2 * sweepRenew))
 	h.change(t, r.Name()+"/current", func(b []byte) []byte { return []byte(strings.Replace(string(b), o.sweep.mark.Write, "another", 1)) })
-	if _, err := o.remove(t.Context(), "tables/none"); !errors.Is(err, ErrBusy) {
+	if _, err := o.Remove(t.Context(), "tables/none"); !errors.Is(err, ErrBusy) {
 		t.Errorf("with the mark of another GC: %v", err)
 	}
 	if err := release(); err != nil {
@@ -269,7 +322,7 @@ func TestStoreFaults(t *testing.T) {
 	if len(want) < 45 {
 		t.Errorf("only %d were published", len(want))
 	}
-	m.Pass(2 * lease.Life)
+	m.Pass(2 * home.Life)
 	if _, err := r.GC(t.Context(), &GCOptions{Keep: 1}); err != nil {
 		t.Fatal(err)
 	}

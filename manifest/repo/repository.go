@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 
 	"varve/manifest"
+	"varve/manifest/internal/home"
 	"varve/readers/source"
 )
 
@@ -44,16 +45,30 @@ type Repository struct {
 	files files
 
 	mu      sync.Mutex
-	release func() error     // releases the writer's lock; nil if it is not held
-	ready   map[string]draft // tables that were committed but not published, by name
-	writers atomic.Int64     // number of tables that are being written
+	release func() error          // releases the writer's lock; nil if it is not held
+	since   *writersState         // the state of current when the lock was taken; nil once it was used
+	ready   map[string]home.Draft // tables that were committed but not published, by name
+	loaded  loaded                // the snapshot that was loaded last
+	writers atomic.Int64          // number of tables that are being written
+}
+
+// writersState is the state of current at a moment when this process had the writer's lock.
+type writersState struct {
+	pointerState
+	at home.Since
+}
+
+// loaded is a snapshot that was read, and its tables.
+type loaded struct {
+	id     string
+	tables []manifest.Table
 }
 
 var (
 	// ErrConflict is returned by Publish if the parent of the new snapshot is no longer current.
-	ErrConflict = errors.New("another process published a snapshot in the meantime")
+	ErrConflict = home.ErrConflict
 	// ErrBusy is returned by GC while a writer is active.
-	ErrBusy = errors.New("another process is writing to the manifest")
+	ErrBusy = home.ErrBusy
 )
 
 const (
@@ -90,28 +105,27 @@ func Create(ctx context.Context, name string, opts *CreateOptions) (*Repository,
 	if opts == nil {
 		opts = &CreateOptions{}
 	}
-	store, err := home(ctx, name, createFolder)
+	store, err := openFiles(ctx, name, home.CreateFolder)
 	if err != nil {
 		return nil, err
 	}
 	r := &Repository{name: source.Shown(name), files: store}
 	if err := r.checkFree(ctx, opts.Replace); err != nil {
-		return nil, errors.Join(err, store.close())
+		return nil, store.Close(err)
 	}
 	return r, nil
 }
 
 // checkFree returns nil if a new manifest may be built here.
 func (r *Repository) checkFree(ctx context.Context, force bool) error {
-	names, err := r.files.list(ctx, "")
-	if err != nil {
-		return err
-	}
-	for _, f := range names {
-		switch f.name {
-		case currentName, snapshotFolder, "tables", "patches", "drafts", "locks":
+	for f, err := range r.files.List(ctx, "") {
+		if err != nil {
+			return err
+		}
+		switch f.Name {
+		case currentName, snapshotFolder, "tables", "patches", draftFolder, lockFolder:
 		default:
-			return fmt.Errorf("%s: %w: it holds %s, which varve did not write; choose another folder", r.name, manifest.ErrForeign, f.name)
+			return fmt.Errorf("%s: %w: it holds %s, which varve did not write; choose another folder", r.name, manifest.ErrForeign, f.Name)
 		}
 	}
 	if force {
@@ -127,9 +141,28 @@ func (r *Repository) checkFree(ctx context.Context, force bool) error {
 // Open opens a repository in which a snapshot was published. In an object store, reads of opened files
 // end when ctx is cancelled.
 func Open(ctx context.Context, name string) (*Repository, error) {
-	store, err := home(ctx, name, openFolder)
+	r, _, err := open(ctx, name)
+	return r, err
+}
+
+// OpenCurrent opens a repository and loads its current snapshot. It reads the file current only once.
+func OpenCurrent(ctx context.Context, name string) (*Repository, *manifest.Snapshot, error) {
+	r, id, err := open(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	snap, err := r.Load(ctx, id)
+	if err != nil {
+		return nil, nil, errors.Join(err, r.Close())
+	}
+	return r, snap, nil
+}
+
+// open opens a repository, and returns the ID of its current snapshot.
+func open(ctx context.Context, name string) (*Repository, string, error) {
+	store, err := openFiles(ctx, name, home.OpenFolder)
+	if err != nil {
+		return nil, "", err
 	}
 	r := &Repository{name: source.Shown(name), files: store}
 	id, err := r.Current(ctx)
@@ -137,9 +170,9 @@ func Open(ctx context.Context, name string) (*Repository, error) {
 		err = absent(fmt.Sprintf("%s is not a manifest, or its build was interrupted: it has no file %q; varve build OUT SRC makes a manifest", r.name, currentName))
 	}
 	if err != nil {
-		return nil, errors.Join(err, store.close())
+		return nil, "", store.Close(err)
 	}
-	return r, nil
+	return r, id, nil
 }
 
 // IsFolder reports whether a local folder is a repository. The repository may be damaged.
@@ -163,39 +196,53 @@ func (r *Repository) Name() string { return r.name }
 
 // Close releases locks and connections, and removes tables that were committed but not published.
 func (r *Repository) Close() error {
-	return errors.Join(r.discard(), r.stopWriting(), r.files.close())
+	return r.files.Close(errors.Join(r.discard(), r.stopWriting()))
 }
 
 // Current returns the ID of the current snapshot. It is empty before the first one is published.
 func (r *Repository) Current(ctx context.Context) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	p, _, err := r.pointer(ctx)
+	p, err := r.pointer(ctx)
 	return p.Snapshot, err
 }
 
-// pointer reads current. Before the first snapshot is published, the pointer is empty and data is nil.
-func (r *Repository) pointer(ctx context.Context) (p pointer, data []byte, err error) {
-	data, err = readAll(ctx, r.files, currentName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return pointer{}, nil, nil
-	}
+// LoadCurrent reads the current snapshot.
+func (r *Repository) LoadCurrent(ctx context.Context) (*manifest.Snapshot, error) {
+	id, err := r.Current(ctx)
 	if err != nil {
-		return pointer{}, nil, err
+		return nil, err
 	}
-	if err := json.Unmarshal(data, &p); err != nil {
-		return pointer{}, nil, r.damagedPointer(err.Error())
+	return r.Load(ctx, id)
+}
+
+// pointer reads current. Before the first snapshot is published, the pointer is empty.
+func (r *Repository) pointer(ctx context.Context) (p pointer, err error) {
+	if err := ctx.Err(); err != nil {
+		return p, err
+	}
+	now, err := readCurrent(ctx, r.files)
+	if err != nil {
+		return p, err
+	}
+	return r.decode(now)
+}
+
+// decode decodes a state of current.
+func (r *Repository) decode(now pointerState) (p pointer, err error) {
+	if now.data == nil {
+		return p, nil
+	}
+	if err := json.Unmarshal(now.data, &p); err != nil {
+		return pointer{}, r.damagedPointer(err.Error())
 	}
 	if p.Varve != manifest.Version {
-		return pointer{}, nil, fmt.Errorf("%s: the manifest has version %d, which is %w: this varve reads version %d", r.name, p.Varve, errors.ErrUnsupported, manifest.Version)
+		return pointer{}, fmt.Errorf("%s: the manifest has version %d, which is %w: this varve reads version %d", r.name, p.Varve, errors.ErrUnsupported, manifest.Version)
 	}
 	for _, id := range slices.Concat([]string{p.Snapshot}, slices.Collect(maps.Values(p.Tags)), p.Kept) {
 		if !manifest.IsSum(id) {
-			return pointer{}, nil, r.damagedPointer(fmt.Sprintf("snapshot is %.80q, not 64 hex digits", id))
+			return pointer{}, r.damagedPointer(fmt.Sprintf("snapshot is %.80q, not 64 hex digits", id))
 		}
 	}
-	return p, data, nil
+	return p, nil
 }
 
 // damagedPointer returns an error that says how to repair the file: nothing else records which
@@ -203,14 +250,6 @@ func (r *Repository) pointer(ctx context.Context) (p pointer, data []byte, err e
 func (r *Repository) damagedPointer(detail string) error {
 	return r.damaged(currentName, manifest.FileCorrupt, fmt.Sprintf("%s; choose a snapshot in %s and make the file say %s",
 		detail, r.path(snapshotFolder), bytes.TrimSpace((&pointer{Varve: manifest.Version, Snapshot: "ID"}).encode())))
-}
-
-func (p *pointer) encode() []byte {
-	data, err := json.Marshal(p)
-	if err != nil { // strings, and maps of them, always have a form in JSON
-		panic(err)
-	}
-	return append(data, '\n')
 }
 
 // Load reads a snapshot and verifies its SHA-256.
@@ -224,6 +263,9 @@ func (r *Repository) Load(ctx context.Context, id string) (*manifest.Snapshot, e
 		return nil, fmt.Errorf("%s: %w", r.path(snapshotName(id)), err)
 	}
 	snap.ID = id
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loaded = loaded{id, slices.Clone(snap.Tables)}
 	return snap, nil
 }
 
@@ -236,11 +278,11 @@ func (r *Repository) read(ctx context.Context, id string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %.80q is not the ID of a snapshot, which has 64 hex digits", r.name, id)
 	}
 	name := snapshotName(id)
-	data, err := readAll(ctx, r.files, name)
+	data, err := r.files.Read(ctx, name, maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, r.damaged(name, manifest.FileMissing, "")
 	}
-	if err == nil && sumOf(data) != id {
+	if err == nil && home.VersionOf(data) != id {
 		err = r.damaged(name, alteration(data), "its SHA-256 differs from its name")
 	}
 	return data, err
@@ -316,7 +358,7 @@ func (r *Repository) Log(ctx context.Context) iter.Seq2[*manifest.Entry, error] 
 // each older snapshot that GC kept.
 func walkParents[T any](ctx context.Context, r *Repository, load func(id string) (*T, string, error)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		p, _, err := r.pointer(ctx)
+		p, err := r.pointer(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -350,6 +392,6 @@ func isMissing(err error) bool {
 }
 
 // path returns the name of a repository's file for messages.
-func (r *Repository) path(name string) string { return r.files.path(name) }
+func (r *Repository) path(name string) string { return r.files.Name(name) }
 
 func snapshotName(id string) string { return snapshotFolder + "/" + id + ".json" }

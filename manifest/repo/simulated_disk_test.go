@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"varve/manifest/internal/home"
 )
 
 // simulatedDisk is a file system in a world. After a power failure it has all that was flushed, and any part of the rest:
@@ -24,7 +26,7 @@ type simulatedDisk struct {
 	world   *world
 	folders map[string]*simulatedFolder // "" is the repository
 	lockMu  sync.Mutex                  // processes release locks when they end
-	locks   map[string]map[*process]lockMode
+	locks   map[string]map[*process]home.LockMode
 	// Bugs: calls that have no effect.
 	ignoresSync, ignoresFolderSync, ignoresLocks bool
 	// nfs: a client may believe for some time that a name does not exist although another has made it.
@@ -58,7 +60,7 @@ type inode struct {
 }
 
 func newSimulatedDisk(w *world, nfs bool) *simulatedDisk {
-	d := &simulatedDisk{world: w, folders: map[string]*simulatedFolder{}, locks: map[string]map[*process]lockMode{}, nfs: nfs, absent: map[absence]time.Time{}}
+	d := &simulatedDisk{world: w, folders: map[string]*simulatedFolder{}, locks: map[string]map[*process]home.LockMode{}, nfs: nfs, absent: map[absence]time.Time{}}
 	d.addFolder("")
 	return d
 }
@@ -137,9 +139,9 @@ func (d *simulatedDisk) powerFailure(random *rand.Rand) {
 const simulatedPath = "/simulated"
 
 // open returns the folder of a process.
-func (d *simulatedDisk) open(p *process) *folder {
+func (d *simulatedDisk) open(p *process) files {
 	p.leave = func() { d.unlock(p, "") }
-	return newFolder(simulatedPath, &processDisk{d, p})
+	return newFolder(home.NewFolder(simulatedPath, &processDisk{d, p}))
 }
 
 // unlock releases the lock of a file, or all locks.
@@ -192,7 +194,7 @@ func (d *processDisk) throughCache(op, name string, exec func() error) func() er
 	}
 }
 
-func (d *processDisk) open(name string) (file diskFile, err error) {
+func (d *processDisk) Open(name string) (file home.DiskFile, err error) {
 	err = d.call("open", name, func() error {
 		i := d.find(name)
 		if i == nil {
@@ -204,7 +206,7 @@ func (d *processDisk) open(name string) (file diskFile, err error) {
 	return file, err
 }
 
-func (d *processDisk) create(name string) (file diskFile, err error) {
+func (d *processDisk) Create(name string, _ bool) (file home.DiskFile, err error) {
 	err = d.call("create", name, func() error {
 		f, base := d.at(name)
 		switch {
@@ -221,7 +223,7 @@ func (d *processDisk) create(name string) (file diskFile, err error) {
 	return file, err
 }
 
-func (d *processDisk) mkdir(name string) error {
+func (d *processDisk) Mkdir(name string) error {
 	return d.call("mkdir", name, func() error {
 		if d.folders[name] != nil || name == "." {
 			return syscall.EEXIST
@@ -232,7 +234,7 @@ func (d *processDisk) mkdir(name string) error {
 	})
 }
 
-func (d *processDisk) rename(from, to string) error {
+func (d *processDisk) Rename(from, to string) error {
 	return d.call("rename", to, func() error {
 		f, base := d.at(from)
 		g, name := d.at(to)
@@ -247,7 +249,7 @@ func (d *processDisk) rename(from, to string) error {
 	})
 }
 
-func (d *processDisk) link(from, to string) error {
+func (d *processDisk) Link(from, to string) error {
 	return d.call("link", to, func() error {
 		f, base := d.at(from)
 		g, name := d.at(to)
@@ -263,7 +265,7 @@ func (d *processDisk) link(from, to string) error {
 	})
 }
 
-func (d *processDisk) remove(name string) error {
+func (d *processDisk) Remove(name string) error {
 	return d.call("remove", name, func() error {
 		f, base := d.at(name)
 		if f == nil || f.names[base] == nil {
@@ -275,7 +277,7 @@ func (d *processDisk) remove(name string) error {
 	})
 }
 
-func (d *processDisk) stat(name string) (info fs.FileInfo, err error) {
+func (d *processDisk) Stat(name string) (info fs.FileInfo, err error) {
 	err = d.call("stat", name, func() error {
 		i := d.find(name)
 		if i == nil {
@@ -287,7 +289,7 @@ func (d *processDisk) stat(name string) (info fs.FileInfo, err error) {
 	return info, err
 }
 
-func (d *processDisk) list(name string) (entries []fs.DirEntry, err error) {
+func (d *processDisk) List(name string) (entries []fs.DirEntry, err error) {
 	err = d.call("list", name, func() error {
 		f := d.folders[name]
 		if f == nil {
@@ -301,17 +303,17 @@ func (d *processDisk) list(name string) (entries []fs.DirEntry, err error) {
 	return entries, err
 }
 
-func (d *processDisk) lock(name string, how lockMode) (func() error, error) {
+func (d *processDisk) Lock(name string, how home.LockMode) (func() error, error) {
 	err := d.call("lock", name, func() error {
 		d.lockMu.Lock()
 		defer d.lockMu.Unlock()
 		held := d.locks[name]
 		if held == nil {
-			held = map[*process]lockMode{}
+			held = map[*process]home.LockMode{}
 			d.locks[name] = held
 		}
 		for other, mode := range held {
-			if other != d.by && (how == exclusive || mode == exclusive) && !d.ignoresLocks {
+			if other != d.by && (how == home.Exclusive || mode == home.Exclusive) && !d.ignoresLocks {
 				return ErrBusy
 			}
 		}
@@ -329,7 +331,7 @@ func (d *processDisk) lock(name string, how lockMode) (func() error, error) {
 	}, nil
 }
 
-func (d *processDisk) syncFolder(dir string) error {
+func (d *processDisk) SyncFolder(dir string) error {
 	name, err := filepath.Rel(simulatedPath, dir)
 	if err != nil || name == ".." {
 		return err

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"varve/manifest"
+	"varve/manifest/internal/home"
 )
 
 // history is what happened to the files of a simulated repository, in the order in which the store or the disk applied it.
@@ -60,13 +61,13 @@ func (h *history) stored(name string, content []byte) {
 	case snapshotFolder:
 		id := strings.TrimSuffix(base, ".json")
 		snap, err := manifest.DecodeSnapshot(content)
-		if err != nil || sumOf(content) != id {
+		if err != nil || home.VersionOf(content) != id {
 			h.anomaly("%s has other content: %v", name, err)
 			return
 		}
 		h.snapshots[id] = snap
 	case "tables", "patches":
-		if !strings.Contains(base, sumOf(content)) {
+		if !strings.Contains(base, home.VersionOf(content)) {
 			h.anomaly("%s has other content", name)
 		}
 	}
@@ -113,7 +114,7 @@ func (h *history) complete(id string) {
 		h.anomaly("%s is lost", snapshotName(id))
 	}
 	for _, t := range snap.Tables {
-		if sumOf(h.content(t.Name)) != t.Sum {
+		if home.VersionOf(h.content(t.Name)) != t.Sum {
 			h.anomaly("%s of the snapshot %.8s is lost or changed", t.Name, id)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"varve/manifest/internal/home"
 )
 
 // simulatedStore is an object store in a world. It speaks the protocol of Amazon S3, Google Cloud Storage or Azure Blob
@@ -96,6 +98,8 @@ func (s *simulatedStore) answer(req *http.Request, body []byte) *http.Response {
 		return s.list(req, query)
 	case query.Get("uploadType") == "multipart":
 		return s.put(req, query.Get("name"), content(body, req.Header.Get("Content-Type")))
+	case query.Has("delete"):
+		return s.deleteAll(req, body)
 	case req.Method == http.MethodPut:
 		return s.put(req, key, body)
 	case req.Method == http.MethodDelete:
@@ -176,6 +180,21 @@ func (s *simulatedStore) delete(req *http.Request, key string) *http.Response {
 	return reply(req, http.StatusNoContent, nil, nil)
 }
 
+// deleteAll removes several objects in any order.
+func (s *simulatedStore) deleteAll(req *http.Request, body []byte) *http.Response {
+	var list struct {
+		Object []struct{ Key string }
+	}
+	if err := xml.Unmarshal(body, &list); err != nil {
+		panic(err)
+	}
+	s.random.Shuffle(len(list.Object), func(i, k int) { list.Object[i], list.Object[k] = list.Object[k], list.Object[i] })
+	for _, o := range list.Object {
+		s.delete(req, o.Key)
+	}
+	return reply(req, http.StatusOK, nil, []byte("<DeleteResult></DeleteResult>"))
+}
+
 // list answers with all entries of a folder, on pages of five.
 func (s *simulatedStore) list(req *http.Request, query url.Values) *http.Response {
 	const most = 5
@@ -229,10 +248,9 @@ func (s *simulatedStore) list(req *http.Request, query url.Values) *http.Respons
 
 // open returns the files of a process.
 func (s *simulatedStore) open(ctx context.Context) (*objects, error) {
-	opener := s.world.opener()
-	place, err := opener.Place(ctx, s.dialect+"://bucket/"+strings.TrimSuffix(simulatedRoot, "/"))
+	p, err := home.OpenPrefix(ctx, s.dialect+"://bucket/"+strings.TrimSuffix(simulatedRoot, "/"), s.world.opener())
 	if err != nil {
 		return nil, err
 	}
-	return &objects{place: place, opener: opener, life: ctx, small: map[string]*wholeBlob{}}, nil
+	return &objects{Prefix: p}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"varve/fixtures/soak"
 	"varve/fixtures/system"
 	"varve/manifest"
 	"varve/readers/source"
@@ -452,32 +452,20 @@ func simulatedEnvironment(t *testing.T) {
 	}
 }
 
-// setting returns the number in an environment variable.
-func setting(name string, otherwise uint64) uint64 {
-	if n, err := strconv.ParseUint(os.Getenv(name), 10, 64); err == nil {
-		return n
-	}
-	return otherwise
-}
-
-// TestSimulatedWriters runs schedules of several writers, readers and gc, with at least three faults each. VARVE_SCHEDULES
-// is the number of schedules for each store, VARVE_SEED the first seed.
+// TestSimulatedWriters runs schedules of several writers, readers and gc, with at least three faults each.
 func TestSimulatedWriters(t *testing.T) {
 	simulatedEnvironment(t)
-	first := setting("VARVE_SEED", 1)
 	for _, home := range simulatedHomes {
 		t.Run(home, func(t *testing.T) {
-			many := uint64(100)
+			sample := 10
 			if home == "posix" || home == "nfs" { // they are faster
-				many = 700
+				sample = 70
 			}
-			if testing.Short() {
-				many /= 5
-			}
-			many = setting("VARVE_SCHEDULES", many)
+			many := 0
 			s := &simulation{home: home}
 			begin, steps, few := time.Now(), 0, 0
-			for seed := first; seed < first+many; seed++ {
+			for seed := range soak.Seeds(t, sample) {
+				many++
 				s.calm = seed%16 == 0
 				w := s.run(t, seed)
 				steps += w.step
@@ -485,7 +473,7 @@ func TestSimulatedWriters(t *testing.T) {
 					few++
 				}
 				if len(w.history.anomalies) > 0 {
-					t.Fatalf("VARVE_SCHEDULES=1 VARVE_SEED=%d repeats this: %s\nfaults:\n%s", seed, strings.Join(w.history.anomalies, "\n"), strings.Join(w.applied, "\n"))
+					t.Fatalf("%s\nfaults:\n%s", strings.Join(w.history.anomalies, "\n"), strings.Join(w.applied, "\n"))
 				}
 			}
 			t.Logf("%d schedules, %d calls, %.0f schedules/s; operations: %v; schedules with fewer than %d faults: %d", many, steps,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"varve/manifest/internal/home"
 	"varve/readers/source"
 )
 
@@ -313,24 +315,19 @@ func (f *suspending) step() func() {
 	return func() { f.w.suspend(f.p) }
 }
 
-func (f *suspending) open(ctx context.Context, name string, size int64) (blob, error) {
+func (f *suspending) Open(ctx context.Context, name string, size int64) (home.File, error) {
 	defer f.step()()
-	return f.files.open(ctx, name, size)
+	return f.files.Open(ctx, name, size)
 }
 
-func (f *suspending) finish(ctx context.Context, drafts ...namedDraft) error {
+func (f *suspending) Finish(ctx context.Context, drafts ...home.Named) error {
 	defer f.step()()
-	return f.files.finish(ctx, drafts...)
+	return f.files.Finish(ctx, drafts...)
 }
 
-func (f *suspending) list(ctx context.Context, folder string) ([]entry, error) {
+func (f *suspending) Remove(ctx context.Context, names ...string) (int, error) {
 	defer f.step()()
-	return f.files.list(ctx, folder)
-}
-
-func (f *suspending) remove(ctx context.Context, names ...string) (int, error) {
-	defer f.step()()
-	return f.files.remove(ctx, names...)
+	return f.files.Remove(ctx, names...)
 }
 
 func (f *suspending) waitForGC(ctx context.Context) (pointerState, error) {
@@ -338,12 +335,48 @@ func (f *suspending) waitForGC(ctx context.Context) (pointerState, error) {
 	return f.files.waitForGC(ctx)
 }
 
-func (f *suspending) swapCurrent(ctx context.Context, since pointerState, old, new []byte) error {
+func (f *suspending) ReadVersion(ctx context.Context, key string, most int64) ([]byte, string, error) {
 	defer f.step()()
-	return f.files.swapCurrent(ctx, since, old, new)
+	return f.files.ReadVersion(ctx, key, most)
 }
 
-func (f *suspending) holdOffGC(ctx context.Context) (func() error, error) {
+func (f *suspending) Read(ctx context.Context, key string, most int64) ([]byte, error) {
+	defer f.step()()
+	return f.files.Read(ctx, key, most)
+}
+
+func (f *suspending) List(ctx context.Context, folder string) iter.Seq2[source.Entry, error] {
+	return func(yield func(source.Entry, error) bool) {
+		end := f.step()
+		entries, err := allOf(f.files.List(ctx, folder))
+		end()
+		for _, e := range entries {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(source.Entry{}, err)
+		}
+	}
+}
+
+func allOf(list iter.Seq2[source.Entry, error]) (entries []source.Entry, err error) {
+	for e, err := range list {
+		if err != nil {
+			return entries, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func (f *suspending) swapCurrent(ctx context.Context, since pointerState, p *pointer) error {
+	defer f.step()()
+	return f.files.swapCurrent(ctx, since, p)
+}
+
+func (f *suspending) holdOffGC(ctx context.Context) (pointerState, func() error, error) {
 	defer f.step()()
 	return f.files.holdOffGC(ctx)
 }

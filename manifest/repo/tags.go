@@ -28,7 +28,7 @@ var (
 
 // Tags returns the tagged snapshots, by their tags.
 func (r *Repository) Tags(ctx context.Context) (map[string]string, error) {
-	p, _, err := r.pointer(ctx)
+	p, err := r.pointer(ctx)
 	return p.Tags, err
 }
 
@@ -38,7 +38,7 @@ func (r *Repository) Tag(ctx context.Context, tag, id string, replace bool) erro
 		return fmt.Errorf("%s: %.120q cannot be a tag: it needs 1 to 100 letters, digits, dots, dashes and underscores, begins with a letter or a digit, "+
 			"and must not look like the ID of a snapshot: %w", r.name, tag, errors.ErrUnsupported)
 	}
-	return r.changeTags(ctx, func(tags map[string]string) error {
+	return r.changeTags(ctx, func(tags map[string]string, current string) error {
 		if old, ok := tags[tag]; ok && old != id && !replace {
 			return fmt.Errorf("%s: %w: %s is %.12s", r.name, ErrTagExists, tag, old)
 		}
@@ -50,13 +50,13 @@ func (r *Repository) Tag(ctx context.Context, tag, id string, replace bool) erro
 		if err != nil {
 			return err
 		}
-		return r.checkPresent(ctx, snap)
+		return r.checkPresent(ctx, snap, current)
 	})
 }
 
 // Untag removes a tag. The snapshot stays until GC removes it.
 func (r *Repository) Untag(ctx context.Context, tag string) error {
-	return r.changeTags(ctx, func(tags map[string]string) error {
+	return r.changeTags(ctx, func(tags map[string]string, _ string) error {
 		if _, ok := tags[tag]; !ok {
 			return fmt.Errorf("%s: %w: %.120q", r.name, ErrNoTag, tag)
 		}
@@ -66,7 +66,7 @@ func (r *Repository) Untag(ctx context.Context, tag string) error {
 }
 
 // changeTags replaces the tags. It calls change again if another process replaced current in the meantime.
-func (r *Repository) changeTags(ctx context.Context, change func(tags map[string]string) error) error {
+func (r *Repository) changeTags(ctx context.Context, change func(tags map[string]string, current string) error) error {
 	if err := r.startWriting(ctx); err != nil {
 		return err
 	}
@@ -80,13 +80,13 @@ func (r *Repository) changeTags(ctx context.Context, change func(tags map[string
 	return errors.Join(err, r.stopWriting())
 }
 
-func (r *Repository) tryChangeTags(ctx context.Context, change func(tags map[string]string) error) error {
+func (r *Repository) tryChangeTags(ctx context.Context, change func(tags map[string]string, current string) error) error {
 	// A GC that starts after this moment changes current, so swapCurrent fails.
-	since, err := r.files.waitForGC(ctx)
+	since, err := r.state(ctx)
 	if err != nil {
 		return err
 	}
-	p, data, err := r.pointer(ctx)
+	p, err := r.decode(since)
 	if err != nil {
 		return err
 	}
@@ -94,12 +94,11 @@ func (r *Repository) tryChangeTags(ctx context.Context, change func(tags map[str
 	if tags == nil {
 		tags = map[string]string{}
 	}
-	if err := change(tags); err != nil {
+	if err := change(tags, p.Snapshot); err != nil {
 		return err
 	}
 	if maps.Equal(tags, p.Tags) {
 		return nil
 	}
-	next := pointer{Varve: manifest.Version, Snapshot: p.Snapshot, Tags: tags, Kept: p.Kept}
-	return r.files.swapCurrent(ctx, since, data, next.encode())
+	return r.files.swapCurrent(ctx, since, &pointer{Varve: manifest.Version, Snapshot: p.Snapshot, Tags: tags, Kept: p.Kept})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/internal/home"
 )
 
 // publishOn publishes a snapshot that was created at a time.
@@ -51,7 +52,7 @@ func testTags(t *testing.T, h *homes) {
 			t.Errorf("the tag %q: %v", bad, err)
 		}
 	}
-	if err := tag("v3", &manifest.Snapshot{ID: sumOf([]byte("no"))}, false); !isMissing(err) {
+	if err := tag("v3", &manifest.Snapshot{ID: home.VersionOf([]byte("no"))}, false); !isMissing(err) {
 		t.Errorf("a tag of a missing snapshot: %v", err)
 	}
 	if err := errors.Join(tag("v2", all[2], true), r.Untag(t.Context(), "v2"), tag("v2", all[1], false)); err != nil {

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"varve/manifest"
+	"varve/manifest/internal/home"
 )
 
 // TableWriter writes the file of a table.
 type TableWriter struct {
 	r     *Repository
 	kind  manifest.TableKind
-	draft draft // nil after Commit and Abort
+	draft home.Draft // nil after Commit and Abort
 	sum   hash.Hash
 	bytes int64
 	err   error // the first error; Commit returns it
@@ -32,7 +33,7 @@ func (r *Repository) NewTable(ctx context.Context, kind manifest.TableKind) (*Ta
 	if err := r.startWriting(ctx); err != nil {
 		return nil, err
 	}
-	d, err := r.files.begin()
+	d, err := r.files.Begin()
 	if err != nil {
 		return nil, err
 	}
@@ -72,14 +73,14 @@ func (w *TableWriter) Commit() (manifest.Table, error) {
 
 // addCommitted remembers a committed draft until it is published. Of two drafts with the same content it
 // discards the second.
-func (r *Repository) addCommitted(name string, d draft) error {
+func (r *Repository) addCommitted(name string, d home.Draft) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ready[name] != nil {
-		return d.discard()
+		return d.Discard()
 	}
 	if r.ready == nil {
-		r.ready = map[string]draft{}
+		r.ready = map[string]home.Draft{}
 	}
 	r.ready[name] = d
 	return nil
@@ -95,7 +96,7 @@ func (r *Repository) Drop(t manifest.Table) error {
 		return nil
 	}
 	delete(r.ready, t.Name)
-	return d.discard()
+	return d.Discard()
 }
 
 // discard removes the drafts that were committed but not published.
@@ -103,7 +104,7 @@ func (r *Repository) discard() (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(r.ready)) { // the simulation needs the same order each time
-		err = errors.Join(err, r.ready[name].discard())
+		err = errors.Join(err, r.ready[name].Discard())
 	}
 	clear(r.ready)
 	return err
@@ -117,7 +118,7 @@ func (w *TableWriter) Abort() error {
 	if w.draft == nil {
 		return nil
 	}
-	err := w.draft.discard()
+	err := w.draft.Discard()
 	w.draft = nil
 	w.r.writers.Add(-1)
 	return err
@@ -128,19 +129,19 @@ func (w *TableWriter) Abort() error {
 func (r *Repository) Replace(ctx context.Context, tables []manifest.Table) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var drafts []namedDraft
+	var drafts []home.Named
 	for _, t := range tables {
 		d := r.ready[t.Name]
 		if d == nil {
 			return fmt.Errorf("%s: %w: it was not committed", r.path(t.Name), fs.ErrNotExist)
 		}
-		drafts = append(drafts, namedDraft{d, t.Name})
+		drafts = append(drafts, home.Named{Draft: d, Key: t.Name})
 	}
-	if err := r.files.finish(ctx, drafts...); err != nil {
+	if err := r.files.Finish(ctx, drafts...); err != nil {
 		return err
 	}
 	for _, n := range drafts {
-		delete(r.ready, n.name)
+		delete(r.ready, n.Key)
 	}
 	return nil
 }
@@ -152,11 +153,12 @@ func (r *Repository) startWriting(ctx context.Context) error {
 	if r.release != nil {
 		return nil
 	}
-	release, err := r.files.holdOffGC(ctx)
+	at := home.Now()
+	since, release, err := r.files.holdOffGC(ctx)
 	if err != nil {
 		return err
 	}
-	r.release = release
+	r.release, r.since = release, &writersState{since, at}
 	return nil
 }
 
@@ -168,7 +170,7 @@ func (r *Repository) stopWriting() error {
 		return nil
 	}
 	release := r.release
-	r.release = nil
+	r.release, r.since = nil, nil
 	return release()
 }
 
@@ -181,7 +183,10 @@ func (r *Repository) Publish(ctx context.Context, snap *manifest.Snapshot, paren
 	if err := r.startWriting(ctx); err != nil {
 		return err
 	}
-	snap.Varve, snap.Parent = manifest.Version, parent
+	if err := snap.SetVersion(); err != nil {
+		return err
+	}
+	snap.Parent = parent
 	if snap.Created.IsZero() {
 		snap.Created = time.Now()
 	}
@@ -191,7 +196,7 @@ func (r *Repository) Publish(ctx context.Context, snap *manifest.Snapshot, paren
 	if err != nil {
 		return err
 	}
-	snap.ID = sumOf(data)
+	snap.ID = home.VersionOf(data)
 	if err := r.tryPublish(ctx, snap, data, parent); err != nil {
 		return err
 	}
@@ -210,40 +215,72 @@ func (r *Repository) tryPublish(ctx context.Context, snap *manifest.Snapshot, da
 	for attempt := range pointerAttempts {
 		// Read the state of current before checking that files exist: swapCurrent then detects a GC that
 		// started after the check.
-		since, err := r.files.waitForGC(ctx)
+		since, err := r.state(ctx)
 		if err != nil {
 			return err
 		}
-		err = r.checkPresent(ctx, snap)
+		p, err := r.decode(since)
+		if err != nil {
+			return err
+		}
+		err = r.checkPresent(ctx, snap, p.Snapshot)
 		if isMissing(err) && attempt > 0 {
 			return r.conflict(parent) // a GC removed files that were not published yet
 		}
-		if err != nil {
-			return err
+		if err == nil && p.Snapshot != parent {
+			err = r.conflict(parent)
 		}
-		if err := r.checkCurrent(ctx, parent); err != nil {
+		if err != nil {
 			return err
 		}
 		if err := r.finish(ctx, snapshotName(snap.ID), snap, data); err != nil {
 			return err
 		}
-		if err := r.setCurrent(ctx, since, parent, snap.ID); !errors.Is(err, errSameSnapshot) {
+		next := &pointer{Varve: manifest.Version, Snapshot: snap.ID, Tags: p.Tags, Kept: p.Kept}
+		if err := r.files.swapCurrent(ctx, since, next); !errors.Is(err, ErrConflict) {
+			return err
+		}
+		if done, err := r.isPublished(ctx, parent, snap.ID); done || err != nil {
 			return err
 		}
 	}
 	return r.conflict(parent)
 }
 
-// errSameSnapshot means that current was changed, but names the same snapshot.
-var errSameSnapshot = errors.New("the tags of the manifest changed")
+// stateLife is how long a state of current is used for publishing without another look. Publishing an older one is safe too,
+// but may fail after the tables were stored.
+const stateLife = home.Life
 
-// checkCurrent returns ErrConflict if parent is not current, before the more expensive steps of publishing.
-func (r *Repository) checkCurrent(ctx context.Context, parent string) error {
-	now, err := r.Current(ctx)
-	if err == nil && now != parent {
-		err = r.conflict(parent)
+// state returns a state of current for swapCurrent: the one that was read when this process became a writer, or the present one.
+func (r *Repository) state(ctx context.Context) (pointerState, error) {
+	r.mu.Lock()
+	since := r.since
+	r.since = nil
+	r.mu.Unlock()
+	if since != nil && since.at.Age() < stateLife {
+		return since.pointerState, nil
 	}
-	return err
+	return r.files.waitForGC(ctx)
+}
+
+// isPublished reports whether a snapshot was published although replacing current was a conflict. The store may have executed
+// the request although its answer was lost, and then another writer may have published a snapshot with ours as its parent. If
+// ours is in the history, there was no conflict. If current still names the parent, only tags have changed, and isPublished
+// returns false. Otherwise it returns ErrConflict.
+func (r *Repository) isPublished(ctx context.Context, parent, id string) (bool, error) {
+	now, err := r.pointer(ctx)
+	if err == nil && now.Snapshot == parent {
+		return false, nil
+	}
+	for e, err := range r.Log(ctx) {
+		if err != nil || e.ID == parent {
+			break
+		}
+		if e.ID == id {
+			return true, nil
+		}
+	}
+	return false, r.conflict(parent)
 }
 
 func (r *Repository) conflict(parent string) error {
@@ -270,63 +307,29 @@ func (e *ConflictError) Unwrap() error { return ErrConflict }
 
 // finish gives the file of a snapshot and its committed tables their names.
 func (r *Repository) finish(ctx context.Context, file string, snap *manifest.Snapshot, data []byte) error {
-	own, err := r.files.begin()
+	own, err := r.files.Begin()
 	if err != nil {
 		return err
 	}
 	if _, err := own.Write(data); err != nil {
-		return joinDiscard(err, own)
+		return home.Discard(err, own)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	drafts := []namedDraft{{own, file}}
+	drafts := []home.Named{{Draft: own, Key: file}}
 	for _, t := range snap.Tables {
-		isAdded := slices.ContainsFunc(drafts, func(n namedDraft) bool { return n.name == t.Name })
+		isAdded := slices.ContainsFunc(drafts, func(n home.Named) bool { return n.Key == t.Name })
 		if d := r.ready[t.Name]; d != nil && !isAdded {
-			drafts = append(drafts, namedDraft{d, t.Name})
+			drafts = append(drafts, home.Named{Draft: d, Key: t.Name})
 		}
 	}
-	if err := r.files.finish(ctx, drafts...); err != nil {
-		return joinDiscard(err, own)
+	if err := r.files.Finish(ctx, drafts...); err != nil {
+		return home.Discard(err, own)
 	}
 	for _, n := range drafts {
-		delete(r.ready, n.name)
+		delete(r.ready, n.Key)
 	}
 	return nil
-}
-
-// setCurrent replaces current. A context that is cancelled during the request has no effect, except while
-// it waits for a lock.
-func (r *Repository) setCurrent(ctx context.Context, since pointerState, from, to string) error {
-	p, data, err := r.pointer(ctx)
-	if err != nil {
-		return err
-	}
-	err = ErrConflict
-	if p.Snapshot == from {
-		next := pointer{Varve: manifest.Version, Snapshot: to, Tags: p.Tags, Kept: p.Kept}
-		err = r.files.swapCurrent(ctx, since, data, next.encode())
-	}
-	if !errors.Is(err, ErrConflict) {
-		return err
-	}
-	// The store may have executed the request although its answer was lost, and then another writer may
-	// have published a snapshot with ours as its parent. If ours is in the history, there was no conflict.
-	for e, err := range r.Log(ctx) {
-		if err != nil {
-			break
-		}
-		if e.ID == from {
-			if now, err := r.Current(ctx); err == nil && now == from {
-				return errSameSnapshot
-			}
-			break
-		}
-		if e.ID == to {
-			return nil
-		}
-	}
-	return r.conflict(from)
 }
 
 // Restore publishes an earlier snapshot of the history again, as the newest one.

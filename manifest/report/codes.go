@@ -7,6 +7,7 @@ type Code string
 // Findings about which files belong together.
 const (
 	NoVariables     Code = "no-requested-variables" // the options select no variable of some files
+	UnmatchedGlob   Code = "pattern-unmatched"      // no variable matches a glob of an option
 	ForeignFile     Code = "foreign-file"           // files share no variable with the others
 	UnreadableFile  Code = "unreadable-file"        // a file cannot be read
 	RepeatedSource  Code = "source-repeated"        // a file is named twice
@@ -14,6 +15,9 @@ const (
 	Replanned       Code = "replanned"              // an append had to plan all files again
 	ManifestSkipped Code = "manifest-skipped"       // a manifest in a folder of sources is skipped
 	OutputSkipped   Code = "output-skipped"         // another output of varve in a folder of sources is skipped
+	QueryStored     Code = "query-stored"           // stored parameters of URLs may be secrets
+	QueryNotStored  Code = "query-not-stored"       // parameters of URLs may be secrets, and are not stored
+	QueryNeeded     Code = "query-needed"           // a parameter of URLs that is not stored selects data
 	NotSealed       Code = "manifest-not-sealed"    // reading the manifest needs the allow option
 	StrictReencodes Code = "strict-reencodes"       // chunks would be re-encoded, which strict forbids
 	SeveralDatasets Code = "several-datasets"       // the messages of GRIB files make several datasets, each in a group
@@ -33,6 +37,8 @@ const (
 	OrderUnknown      Code = "order-unknown"          // the order of the files is unknown
 	PositionUnknown   Code = "position-unknown"       // files lack the coordinate along which others are concatenated
 	DirectionDiffers  Code = "direction-differs"      // coordinates run in opposite directions
+	Flipped           Code = "flipped"                // coordinates run in opposite directions, and files are read backwards
+	PartsMoved        Code = "parts-reordered"        // an array whose parts are in other files would be read in another order
 	ValuesInterleave  Code = "values-interleave"      // coordinate values of files interleave
 	OverlapUnknown    Code = "overlap-unknown"        // coordinates are too large to search for common values
 	Overlapping       Code = "overlap"                // files hold the same positions
@@ -56,8 +62,11 @@ const (
 	CoordinateKind     Code = "coordinate-kind-differs" // times in some files and numbers or text in others
 	CoordinateUnits    Code = "coordinate-units-differ" // units of a coordinate differ
 	CoordinateCalendar Code = "coordinate-calendar-differs"
+	LongitudesMoved    Code = "longitudes-moved"     // longitudes are brought to another range
+	LongitudesFixed    Code = "longitudes-fixed"     // longitudes cannot be brought to another range
 	WidthsDiffer       Code = "widths-differ"        // lengths differ along a dimension that is not concatenated
 	WidthsPadded       Code = "widths-padded"        // shorter files are padded with fill
+	TextsPadded        Code = "texts-padded"         // shorter texts, of characters, are padded with NUL
 	StaticDiffers      Code = "static-differs"       // a variable without a concatenated dimension differs
 	TooLargeToCompare  Code = "too-large-to-compare" // a variable that should be equal is too large to compare
 	BoundsTooLarge     Code = "bounds-too-large"     // time bounds are too large to convert
@@ -82,38 +91,42 @@ const (
 
 // Findings about how values are stored.
 const (
-	ChunksDiffer       Code = "chunks-differ"         // chunk shapes differ
-	ShortChunkPadded   Code = "short-chunk-padded"    // a file ends in a short chunk that is stored at full length
-	ChunksLarge        Code = "chunks-large"          // a small part of a chunk would be much faster to read with access points
-	CodecsDiffer       Code = "codecs-differ"         // codecs differ
-	CodecSettings      Code = "codec-settings-differ" // settings differ that do not change decoding
-	CodecsUnsupported  Code = "codecs-unsupported"    // no Zarr client decodes the stored codecs
-	CodecsInexact      Code = "codecs-inexact"        // the stored codecs cannot encode every value of re-encoded chunks
-	CodecFromUnusable  Code = "codec-from-unusable"   // the codecs of the chosen file cannot be declared
-	TypesDiffer        Code = "types-differ"          // data types differ; a type that can represent all values is declared
-	TypesConflict      Code = "types-conflict"        // data types differ, and no type can represent all values
-	TypeImpossible     Code = "type-impossible"       // the chosen type cannot represent the values
-	ValueImpossible    Code = "conversion-impossible" // values cannot be converted to the declared type
-	PrecisionLost      Code = "precision-lost"        // the declared type rounds large integers
-	EnumDiffers        Code = "enum-differs"          // a number of an enumeration has different names
-	PackingDiffers     Code = "packing-differs"       // scale_factor, add_offset or _Unsigned differ
-	Repacked           Code = "repacked"              // values are packed like most files; the largest change is stated
-	RepackChanges      Code = "repack-changes"        // values would change by more than half of the scale_factor
-	PackingInvalid     Code = "packing-invalid"       // packing attributes are invalid
-	HDF4Offset         Code = "hdf4-offset"           // add_offset has HDF4's meaning, not CF's
-	HDF4OffsetConflict Code = "hdf4-offset-conflict"  // add_offset has HDF4's meaning, and varve would have to apply it
-	FillDiffers        Code = "fill-differs"          // fill values differ
-	MissingDiffers     Code = "missing-value-differs" // missing values differ
-	FillChosen         Code = "fill-chosen"           // a missing value is declared that no file has
-	FillNeedsType      Code = "fill-needs-type"       // the type has no unused value for missing elements
-	FillAmbiguous      Code = "fill-ambiguous"        // elements that are in no file read as an ordinary value
-	FillTime           Code = "fill-time"             // elements that are in no file have no time
-	PartsFillDiffers   Code = "parts-fill-differs"    // fill values between parts of virtual variables differ
+	ChunksDiffer      Code = "chunks-differ"         // chunk shapes differ
+	NotOneRange       Code = "not-one-range"         // values without chunks are not stored as ranges of declared chunks
+	FiltersSkipped    Code = "filters-skipped"       // a filter was not applied to chunks
+	EdgesUnfiltered   Code = "edges-unfiltered"      // chunks at the end of a dimension have no filters
+	ShortChunkPadded  Code = "short-chunk-padded"    // a file ends in a short chunk that is stored at full length
+	ChunksLarge       Code = "chunks-large"          // a small part of a chunk would be much faster to read with access points
+	CodecsDiffer      Code = "codecs-differ"         // codecs differ
+	CodecSettings     Code = "codec-settings-differ" // settings differ that do not change decoding
+	CodecsUnsupported Code = "codecs-unsupported"    // no Zarr client decodes the stored codecs
+	CodecsInexact     Code = "codecs-inexact"        // the stored codecs cannot encode every value of re-encoded chunks
+	CodecFromUnusable Code = "codec-from-unusable"   // the codecs of the chosen file cannot be declared
+	TypesDiffer       Code = "types-differ"          // data types differ; a type that can represent all values is declared
+	TypesConflict     Code = "types-conflict"        // data types differ, and no type can represent all values
+	TypeImpossible    Code = "type-impossible"       // the chosen type cannot represent the values
+	ValueImpossible   Code = "conversion-impossible" // values cannot be converted to the declared type
+	PrecisionLost     Code = "precision-lost"        // the declared type rounds large integers
+	EnumDiffers       Code = "enum-differs"          // a number of an enumeration has different names
+	PackingDiffers    Code = "packing-differs"       // scale_factor, add_offset or _Unsigned differ
+	Repacked          Code = "repacked"              // values are packed like most files; the largest change is stated
+	RepackChanges     Code = "repack-changes"        // values would change by more than half of the scale_factor
+	PackingInvalid    Code = "packing-invalid"       // packing attributes are invalid
+	OffsetSubtracted  Code = "hdf4-offset"           // add_offset is subtracted, as in HDF4 and unlike in CF
+	OffsetConflict    Code = "hdf4-offset-conflict"  // add_offset is subtracted, and varve would have to apply it
+	FillDiffers       Code = "fill-differs"          // fill values differ
+	MissingDiffers    Code = "missing-value-differs" // missing values differ
+	FillChosen        Code = "fill-chosen"           // a missing value is declared that no file has
+	FillNeedsType     Code = "fill-needs-type"       // the type has no unused value for missing elements
+	FillAmbiguous     Code = "fill-ambiguous"        // elements that are in no file read as an ordinary value
+	FillTime          Code = "fill-time"             // elements that are in no file have no time
+	PartsFillDiffers  Code = "parts-fill-differs"    // fill values between parts of virtual variables differ
 )
 
 // Findings about attributes and times.
 const (
 	AttributeDiffers    Code = "attribute-differs"       // an attribute is left out because files have different values
+	GridMappingDiffers  Code = "grid-mapping-differs"    // files have different map projections
 	AttributeKept       Code = "attribute-kept"          // an attribute differs; the first file's value is kept
 	AttributeUnreadable Code = "attribute-unreadable"    // an attribute is left out because JSON cannot represent it
 	AttributeInvalid    Code = "attribute-invalid"       // an attribute cannot be written
@@ -121,7 +134,7 @@ const (
 	MaskUnusable        Code = "mask-unusable"           // an attribute is left out because xarray cannot use it for the type
 	GroupAttributes     Code = "group-attributes-differ" // group attributes are left out because files have different values
 	FlagsJoined         Code = "flags-joined"            // flags of files are joined
-	UnitsDiffer         Code = "units-differ"            // units are left out because files have different units
+	UnitsDiffer         Code = "units-differ"            // files have different units
 	UnitsMissing        Code = "units-missing"           // some files have no units, and all others have one unit
 	UnitsSpelling       Code = "units-spelling"          // files spell one unit differently
 	TimeUnitsDiffer     Code = "time-units-differ"       // times are converted to one reference

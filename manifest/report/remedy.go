@@ -7,48 +7,53 @@ type Option string
 
 // The options. The fields of plan.Options and ingest.Options say what each does.
 const (
-	Allow      Option = "allow"
-	Broadcast  Option = "broadcast"
-	ChunkEdges Option = "chunk-edges"
-	CodecFrom  Option = "codec-from"
-	Concat     Option = "concat"
-	Coords     Option = "coords"
-	Curation   Option = "curation"
-	DataType   Option = "dtype"
-	Download   Option = "download"
-	Drop       Option = "drop"
-	Force      Option = "build/force" // of build: append has no such option
-	GRIBTimes  Option = "grib-times"
-	Group      Option = "group"
-	Index      Option = "build/index" // of build: append makes access points if there are any
-	JoinLabels Option = "join"
-	KeepShards Option = "keep-shards"
-	Missing    Option = "missing"
-	Names      Option = "names"
-	NewDim     Option = "new-dim"
-	Overlap    Option = "overlap"
-	Pad        Option = "pad"
-	Padded     Option = "padded"
-	Rename     Option = "rename"
-	Repack     Option = "repack"
-	RepackLoss Option = "repack-lossy"
-	SkipBroken Option = "skip-broken"
-	SkipKnown  Option = "skip-known"
-	Strict     Option = "strict"
-	Tolerance  Option = "tolerance"
-	ValueBytes Option = "value-bytes"
-	Vars       Option = "vars"
+	Allow       Option = "allow"
+	AllowNew    Option = "allow-new"
+	Broadcast   Option = "broadcast"
+	ChunkEdges  Option = "chunk-edges"
+	CodecFrom   Option = "codec-from"
+	Concat      Option = "concat"
+	Coords      Option = "coords"
+	Curation    Option = "curation"
+	DataType    Option = "dtype"
+	Download    Option = "download"
+	Drop        Option = "drop"
+	Flip        Option = "flip"
+	Force       Option = "build/force" // of build: it replaces the manifest
+	Group       Option = "group"
+	Index       Option = "build/index" // of build: append makes access points if there are any
+	JoinLabels  Option = "join"
+	KeepQuery   Option = "keep-query"
+	Longitudes  Option = "longitudes"
+	Match       Option = "match"
+	Missing     Option = "missing"
+	NewDim      Option = "new-dim"
+	Overlap     Option = "overlap"
+	Pad         Option = "pad"
+	Padded      Option = "padded"
+	Rename      Option = "rename"
+	Repack      Option = "repack"
+	RepackLoss  Option = "repack-lossy"
+	SkipBroken  Option = "skip-broken"
+	SkipKnown   Option = "skip-known"
+	Strict      Option = "strict"
+	Tolerance   Option = "tolerance"
+	Units       Option = "units"
+	ValueBytes  Option = "value-bytes"
+	Vars        Option = "vars"
+	KeepForeign Option = "keep-foreign"
 )
 
 // Remedies that are actions of the user, and not options of a command.
 const (
 	LeaveOut Option = "leave-files-out"    // remove the files of the finding from the list of sources
+	Refresh  Option = "refresh"            // read the sources of the manifest again that have changed
 	Separate Option = "separate-manifests" // build one manifest for each kind of files
 )
 
-// Options lists every option that a remedy can name, without LeaveOut and Separate.
-var Options = []Option{Allow, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, Curation, DataType, Download, Drop, Force, GRIBTimes, Group, Index, JoinLabels, KeepShards, Missing, Names, NewDim,
-	Overlap, Pad, Padded, Rename, Repack, RepackLoss, SkipBroken, SkipKnown, Strict, Tolerance, ValueBytes, Vars}
+// Options lists every option that a remedy can name, without LeaveOut, Refresh and Separate.
+var Options = []Option{Allow, AllowNew, Broadcast, ChunkEdges, CodecFrom, Concat, Coords, Curation, DataType, Download, Drop, Flip, Force, Group, Index, JoinLabels, KeepForeign, KeepQuery, Longitudes, Match, Missing, NewDim,
+	Overlap, Pad, Padded, Rename, Repack, RepackLoss, SkipBroken, SkipKnown, Strict, Tolerance, Units, ValueBytes, Vars}
 
 // Setting is an option and its value. The value is empty for an option that takes none.
 type Setting struct {
@@ -94,6 +99,10 @@ const (
 	OneGroup      Consequence = "one-group"         // only one group is included, as the root
 	NamesDim      Consequence = "names-dimension"   // the dimension gets another name
 	OrderByTime   Consequence = "order-by-time"     // files are concatenated in the order of their times
+	ConvertsUnits Consequence = "converts-units"    // numbers are converted to the units of the first file, and re-encoded
+	KeepsNumbers  Consequence = "keeps-numbers"     // the units of the first file are declared for numbers as they are
+	NoUnits       Consequence = "no-units"          // the array declares no units
+	KeepsApart    Consequence = "keeps-apart"       // the variables of these files become arrays of their own
 	MakesRoom     Consequence = "makes-room"        // the name becomes available
 	OthersDecide  Consequence = "others-decide"     // the chunks of another file are declared
 	ExactType     Consequence = "exact-type"        // the declared type can represent every value
@@ -102,11 +111,15 @@ const (
 	LosesRange    Consequence = "loses-range"       // values outside of the packing become its nearest number
 	WithoutDamage Consequence = "without-damage"    // the damaged variables are left out
 	SkipsFiles    Consequence = "skips-files"       // the files are left out
+	StoresQuery   Consequence = "stores-parameter"  // the parameter is stored, and shown to all readers
+	ReadsChanged  Consequence = "reads-changed"     // files that have changed are read again
+	SkipsOthers   Consequence = "skips-others"      // files in folders with other names are left out
 	SkipsSame     Consequence = "skips-unchanged"   // files that have not changed are skipped
-	StartsAgain   Consequence = "starts-again"      // the manifest is built again
 	OpensFolder   Consequence = "opens-folder"      // files may refer to this folder
 	ReadsParts    Consequence = "reads-parts"       // every chunk is read once, and later reads decode parts of chunks
 	Stacks        Consequence = "stacks-files"      // each file is one step of a new dimension
+	SameMeridians Consequence = "same-meridians"    // longitudes of one meridian get one value
+	ReadsReversed Consequence = "reads-reversed"    // files that run the other way are read backwards, and re-encoded
 	PaddedClients Consequence = "padded-clients"    // the chunks are verbatim for clients that know encoded_chunk_shapes
 )
 

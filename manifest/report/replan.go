@@ -7,6 +7,7 @@ type Replan string
 const (
 	ReplanNoState      Replan = "no-state"     // an earlier version or a relocation wrote the manifest, without what an append needs to know
 	ReplanOption       Replan = "option"       // an option of the build decides about all files at once
+	ReplanReordered    Replan = "reordered"    // files are read in another order along a dimension than they are stored
 	ReplanVariants     Replan = "variants"     // files have several coordinates along a dimension that should be equal
 	ReplanTexts        Replan = "texts"        // the size of broadcast texts depends on all files
 	ReplanPlacement    Replan = "placement"    // files are not placed in an order that has an end

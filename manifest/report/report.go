@@ -30,7 +30,7 @@ type Finding struct {
 }
 
 // Args has the facts of a finding by name. The values are strings, numbers, bools, Bytes and File, lists of
-// these, and lists of Variant, Gap, Stretch, AxisLength and GroupDataset.
+// these, and lists of Variant, Gap, Stretch, lists of Place, AxisLength and GroupDataset.
 type Args map[string]any
 
 // File is the name of one file among the arguments of a finding.
@@ -59,6 +59,12 @@ type Stretch struct {
 	Count int64  `json:"count"`
 	From  string `json:"from,omitempty"` // the first coordinate value, and in To the last; empty without a coordinate
 	To    string `json:"to,omitempty"`
+}
+
+// Place is a part of a dimension at which something was found.
+type Place struct {
+	Stretch
+	Start int64 `json:"start"` // the position of the first element
 }
 
 // AxisLength is the length of a dimension in some arrays.

@@ -142,8 +142,17 @@ func (c *collector) number(f *found) error {
 	if len(f.others) == 0 {
 		return nil
 	}
+	isUsed := make([]bool, len(f.others)+1)
+	for _, k := range f.refs.Others {
+		isUsed[k] = true
+	}
 	others := make([]int32, len(f.others)+1)
 	for i, o := range f.others {
+		if !isUsed[i+1] {
+			// No ref says who named it, so each source that did has its own behind it.
+			c.addOther(o)
+			continue
+		}
 		others[i+1] = int32(c.other(o) + 1)
 	}
 	for i, k := range f.refs.Others {
@@ -156,15 +165,20 @@ func (c *collector) number(f *found) error {
 func (c *collector) other(o manifest.Source) int {
 	row, ok := c.others[o.URL]
 	if !ok {
-		row = c.FirstFile + len(c.result.Files)
+		row = c.addOther(o)
 		c.others[o.URL] = row
-		c.result.Files = append(c.result.Files, &manifest.File{
-			Source: o,
-			Header: c.shared.header(&manifest.Header{}),
-			Groups: c.shared.groups(nil),
-			Row:    c.FirstRow + c.result.Rows,
-			Hidden: true,
-		})
 	}
 	return row
+}
+
+// addOther adds a hidden file without a header, and returns its number.
+func (c *collector) addOther(o manifest.Source) int {
+	c.result.Files = append(c.result.Files, &manifest.File{
+		Source: o,
+		Header: c.shared.header(&manifest.Header{}),
+		Groups: c.shared.groups(nil),
+		Row:    c.FirstRow + c.result.Rows,
+		Hidden: true,
+	})
+	return c.FirstFile + len(c.result.Files) - 1
 }

@@ -72,12 +72,26 @@ func (r *reading) damageErr() error {
 	if len(d.errs) == 0 {
 		return nil
 	}
-	err := errors.Join(d.errs...)
+	err := damages(d.errs)
 	if d.whole || r.Choice == nil {
 		return err
 	}
 	return &partial{err, d.paths}
 }
+
+// damages are the errors of several objects of a source, in one line.
+type damages []error
+
+// Error joins the texts of all errors.
+func (d damages) Error() string {
+	texts := make([]string, len(d))
+	for i, err := range d {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (d damages) Unwrap() []error { return d }
 
 // partial is the error of a source that is usable without its damaged objects.
 type partial struct {

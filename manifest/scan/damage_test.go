@@ -35,6 +35,7 @@ func TestSparedWhileHandedOn(t *testing.T) {
 			o := (&Options{Sink: sink, Choice: without(dropped), SkipBroken: true}).withDefaults()
 			o.Opener = source.NewOpener(nil)
 			defer o.Opener.Close()
+			o.setReaders()
 			found, err := (&scanner{Options: o, shared: newInterner(), early: batch > 0, batch: batch}).all(t.Context(), []string{name})
 			if err != nil {
 				t.Fatal(err)

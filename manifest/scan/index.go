@@ -87,7 +87,7 @@ func setEdges(s *manifest.Storage, g *grid.Grid) {
 // damaged.
 func (e *entry) checkRows(rows int64) error {
 	limit := int64(maxRows)
-	if f := e.in; f.src.Size() > 0 && !f.src.IsFolder() && f.holdsChunks() {
+	if f := e.in; f.src.Size() > 0 && !f.src.IsFolder() && f.data.HoldsChunks {
 		limit = min(limit, maxSparse+f.src.Size())
 	}
 	if rows > limit {

@@ -147,7 +147,7 @@ func (r *reading) mounted(m *mount) ([]*readers.Variable, error) {
 		return r.addGroups(m.group(g))
 	}
 	for _, p := range m.from.data.Problems {
-		if p.Path == m.target {
+		if isWithin(m.target, p.Path) {
 			return nil, p.Err
 		}
 	}

@@ -9,8 +9,6 @@ import (
 
 	"varve/manifest"
 	"varve/readers"
-	"varve/readers/formats"
-	"varve/readers/grib"
 	"varve/readers/source"
 )
 
@@ -37,6 +35,8 @@ type trail struct {
 	depth   int      // number of these files
 	folders []string // the folders of these files; files in them may be opened
 	count   *int     // number of variables that mappings named, in all files of the trail
+
+	named *[]manifest.Source // all files that were opened because others named them; nil if nobody asks
 }
 
 // on returns the trail of a file that the last file of the trail names.
@@ -44,7 +44,7 @@ func (t *trail) on(folders ...string) trail {
 	if t.count == nil {
 		t.count = new(int)
 	}
-	return trail{depth: t.depth + 1, folders: append(slices.Clip(t.folders), folders...), count: t.count}
+	return trail{depth: t.depth + 1, folders: append(slices.Clip(t.folders), folders...), count: t.count, named: t.named}
 }
 
 // described is a variable that one or more mappings name.
@@ -67,30 +67,15 @@ func (o *opened) from(name string) (*opened, error) {
 
 // load reads the dataset of the source.
 func (o *opened) load() (err error) {
-	how := &formats.Options{Allow: o.Allow, Opener: o.Opener, Names: o.Names, GRIBTimes: o.GRIBTimes, GRIBIndexes: o.GRIBIndexes}
-	if o.data, err = formats.Open(o.ctx, o.src, how); err == nil {
-		if o.KeepShards {
-			keepShards(o.data)
-		}
+	if o.data, err = o.Readers.Open(o.ctx, o.src); err == nil {
 		o.names = spellPaths(o.data)
 	}
-	var index *grib.IndexError
-	if errors.As(err, &index) {
-		err = manifest.WithRemedy(err, "grib-index", "ignore")
+	var remedied readers.Remedied
+	if errors.As(err, &remedied) {
+		option, value := remedied.Remedy()
+		err = manifest.WithRemedy(err, option, value)
 	}
 	return err
-}
-
-// keepShards makes shards the chunks of sharded variables.
-func keepShards(data *readers.Dataset) {
-	data.Root.Walk(func(g *readers.Group) bool {
-		for _, v := range g.Variables {
-			if v.Storage.Shards != nil {
-				v.Storage = *v.Storage.Shards
-			}
-		}
-		return true
-	})
 }
 
 // neighbour opens a file that the source names, or returns nil if it does not exist.
@@ -111,9 +96,12 @@ func (o *opened) neighbour(name string) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &opened{scanner: o.scanner, ctx: o.ctx, url: absolute(src.Name()), src: src, trail: o.trail.on(besides(o.src.Name()))}
+	n := &opened{scanner: o.scanner, ctx: o.ctx, url: URLOf(src.Name(), o.KeepQuery...), src: src, trail: o.trail.on(besides(o.src.Name()))}
 	if err = n.load(); err != nil {
 		return nil, errors.Join(err, src.Close())
+	}
+	if o.trail.named != nil {
+		*o.trail.named = append(*o.trail.named, identity(n.url, src, ""))
 	}
 	if o.near == nil {
 		o.near = map[string]*opened{}
@@ -268,10 +256,4 @@ func (o *opened) onward(at string) (l *readers.Link, target string) {
 		}
 	}
 	return nil, ""
-}
-
-// holdsChunks reports whether the format stores chunks in the source itself.
-func (o *opened) holdsChunks() bool {
-	f := o.data.Format
-	return strings.HasPrefix(f, "HDF5") || strings.HasPrefix(f, "netCDF") || f == "FITS" || f == "HDF4"
 }

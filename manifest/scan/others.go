@@ -22,15 +22,15 @@ func (o *opened) identify(x *readers.Other) (manifest.Source, error) {
 	if err != nil {
 		return manifest.Source{}, err
 	}
-	out := identity(absolute(x.Source), src, "")
+	out := identity(URLOf(x.Source, o.KeepQuery...), src, "")
 	if err := src.Close(); err != nil {
 		return out, err
 	}
 	if x.ETag != "" && out.ETag != "" && strings.Trim(x.ETag, `"`) != strings.Trim(out.ETag, `"`) {
-		return out, fmt.Errorf("%s: %w: its ETag is %s, but %s expects %s", x.Source, source.ErrChanged, out.ETag, o.src.Name(), x.ETag)
+		return out, fmt.Errorf("%s: %w: its ETag is %s, but %s expects %s", out.URL, source.ErrChanged, out.ETag, o.src.Name(), x.ETag)
 	}
 	if !x.Modified.IsZero() && out.Modified.Truncate(time.Second).After(x.Modified) {
-		return out, fmt.Errorf("%s: %w: it was modified on %s, but %s expects the version of %s", x.Source, source.ErrChanged, out.Modified, o.src.Name(), x.Modified)
+		return out, fmt.Errorf("%s: %w: it was modified on %s, but %s expects the version of %s", out.URL, source.ErrChanged, out.Modified, o.src.Name(), x.Modified)
 	}
 	return out, nil
 }
@@ -58,6 +58,10 @@ func (o *opened) openAllowed(ctx context.Context, name string) (*source.Source, 
 	}
 	for _, prefix := range slices.Concat([]string{besides(o.src.Name())}, o.trail.folders, o.Allow) {
 		if p, err := source.ParseURL(prefix); err == nil && p.Host != "" && source.URLWithin(u, p) {
+			_, name, err := o.named(name)
+			if err != nil {
+				return nil, err
+			}
 			return o.Opener.Open(ctx, name)
 		}
 	}
@@ -76,6 +80,7 @@ func (name forbidden) Unwrap() error { return source.ErrForbidden }
 
 // forbid returns the error for a source that may not be read, with the option that allows it.
 func forbid(name string) error {
+	name = source.Shown(name)
 	return manifest.WithRemedy(forbidden(name), "allow", forbidden(name).folder())
 }
 

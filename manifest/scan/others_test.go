@@ -322,7 +322,7 @@ func TestVirtualNested(t *testing.T) {
 	if want := "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"; err != nil || string(got.Fixed) != want {
 		t.Errorf("values %q, %v", got.Fixed, err)
 	}
-	if took := time.Since(began); took > 30*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }

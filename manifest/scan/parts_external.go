@@ -87,7 +87,7 @@ func (p *parted) addStretch(s stretch, width int64) error {
 	if err != nil {
 		return err
 	}
-	id := identity(absolute(src.Name()), src, "")
+	id := identity(URLOf(src.Name(), p.of.KeepQuery...), src, "")
 	if err := src.Close(); err != nil {
 		return err
 	}

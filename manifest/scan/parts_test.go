@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/readers"
 	"varve/readers/readertest"
 )
@@ -24,8 +25,7 @@ func TestPanic(t *testing.T) {
 
 // TestRunBoxes checks that boxes have exactly the elements of a run, in order.
 func TestRunBoxes(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 2000 {
 		shape := make([]int64, r.IntN(4))

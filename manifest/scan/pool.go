@@ -133,13 +133,17 @@ func (e *PanicError) Error() string {
 // guarded scans a source. A panic in a reader becomes the error of this source, so that the others are still
 // scanned.
 func (s *scanner) guarded(ctx context.Context, j *job) (f *found) {
+	url, name, err := s.named(j.name)
 	defer func() {
 		if p := recover(); p != nil {
-			f = &found{url: absolute(j.name), err: &PanicError{p, debug.Stack()}}
+			f = &found{url: url, err: &PanicError{p, debug.Stack()}}
 		}
 	}()
-	if err := j.held.begin(); err != nil {
-		return &found{url: absolute(j.name), err: err}
+	if err == nil {
+		err = j.held.begin()
 	}
-	return s.scan(ctx, j.name, request{indexes: s.Sink != nil, stream: j.rows, held: j.held})
+	if err != nil {
+		return &found{url: url, err: err}
+	}
+	return s.scan(ctx, url, name, request{indexes: s.Sink != nil, stream: j.rows, held: j.held})
 }

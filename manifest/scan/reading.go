@@ -24,9 +24,37 @@ type reading struct {
 	used     map[*readers.Dimension]bool // dimensions of wanted variables; nil until needed
 }
 
+// named returns the name of a source in a manifest, and the name to open it by.
+func (s *scanner) named(name string) (url, open string, err error) {
+	if url = URLOf(name, s.KeepQuery...); !source.IsURL(name) {
+		return url, name, nil
+	}
+	if !s.Opener.Remembers(name) {
+		if _, err = s.Opener.Remember(name, s.KeepQuery); err != nil {
+			return url, name, sameName(err)
+		}
+	}
+	if s.Opener.Remembers(url) {
+		name = url
+	}
+	return url, name, nil
+}
+
+// sameName adds to a source.SameNameError the options that avoid it.
+func sameName(err error) error {
+	var same *source.SameNameError
+	if !errors.As(err, &same) {
+		return err
+	}
+	advice := manifest.WithRemedy(err, "keep-query", same.Parameters[0])
+	for _, p := range same.Parameters[1:] {
+		advice.Or("keep-query", p)
+	}
+	return advice
+}
+
 // scan reads a source.
-func (s *scanner) scan(ctx context.Context, name string, asked request) *found {
-	url := absolute(name)
+func (s *scanner) scan(ctx context.Context, url, name string, asked request) *found {
 	src, err := s.Opener.Open(ctx, name)
 	if err != nil {
 		return &found{url: url, err: err}
@@ -48,7 +76,7 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, 
 	if memory != nil {
 		defer wholes.Put(memory)
 	}
-	o := &opened{scanner: s, ctx: ctx, url: url, src: near}
+	o := &opened{scanner: s, ctx: ctx, url: url, src: near, trail: trail{named: new([]manifest.Source)}}
 	defer func() { err = errors.Join(err, o.closeNeighbours()) }()
 	if err = o.load(); err != nil {
 		return nil, err
@@ -63,15 +91,12 @@ func (s *scanner) scanOpen(ctx context.Context, src *source.Source, url string, 
 	return r.found, nil
 }
 
-// URLOf returns the name that a scanned source has in a manifest.
-func URLOf(name string) string { return absolute(name) }
-
-// absolute returns the name of a source in a manifest: absolute, because other processes run in other folders,
-// and without secrets, because the manifest may be published.
-func absolute(name string) string {
+// URLOf returns the name that a scanned source has in a manifest: absolute, because other processes run in other folders,
+// and without secrets, because the manifest may be published. keep lists parameters of queries that are no secrets.
+func URLOf(name string, keep ...string) string {
 	path, err := source.LocalPath(name)
 	if err != nil {
-		return source.Shown(name)
+		return source.Stored(name, keep)
 	}
 	if whole, err := filepath.Abs(path); err == nil {
 		return whole
@@ -103,11 +128,36 @@ func (r *reading) read() error {
 	if err := r.damageErr(); err != nil {
 		return err
 	}
+	r.addNamed()
 	r.listProblems()
 	file.Groups = r.shared.groups(r.groups)
 	file.Header = r.shared.header(r.header)
 	file.Bytes = r.handed + r.found.refs.stored
 	return r.ctx.Err()
+}
+
+// addNamed adds the files that were read although no ref is in them: for values that the manifest stores, or because they name
+// further files. If one changes, the source has to be scanned again.
+func (r *reading) addNamed() {
+	if len(*r.trail.named) == 0 {
+		return
+	}
+	known := map[string]bool{r.url: true}
+	for _, o := range r.found.others {
+		known[o.URL] = true
+	}
+	for _, h := range r.found.hidden {
+		known[h.url] = true
+		for _, o := range h.others {
+			known[o.URL] = true
+		}
+	}
+	for _, s := range *r.trail.named {
+		if !known[s.URL] {
+			known[s.URL] = true
+			r.found.others = append(r.found.others, s)
+		}
+	}
 }
 
 func identity(url string, src *source.Source, format string) manifest.Source {
@@ -219,8 +269,12 @@ func reasonOf(err error) string {
 	return text
 }
 
-// elsewhereOf returns the folder that the user must allow, or "" if an error has another cause.
+// elsewhereOf returns the folder or the server that the user must allow, or "" if an error has another cause.
 func elsewhereOf(err error) string {
+	var address *source.AddressError
+	if errors.As(err, &address) {
+		return address.Place()
+	}
 	if name := forbidden(""); errors.As(err, &name) {
 		return name.folder()
 	}

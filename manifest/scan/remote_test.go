@@ -48,8 +48,8 @@ func TestLatency(t *testing.T) {
 	}
 	most, _ := s.Crowd()
 	t.Logf("%d files in %s, at most %d requests at a time", len(urls), time.Since(began), most)
-	if spent, one := time.Since(began), time.Duration(len(urls))*s.Latency; spent > one/4 {
-		t.Errorf("%d files took %s; one after the other they take %s", len(urls), spent, one)
+	if most < 4 {
+		t.Errorf("at most %d requests at a time, want at least 4", most)
 	}
 	fixed := sourcetest.NewServer(t)
 	fixed.Latency = time.Millisecond

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/manifest"
 	"varve/manifest/scan"
 )
@@ -194,7 +195,7 @@ func TestStopped(t *testing.T) {
 	if _, err := scan.Scan(context.Background(), names, &scan.Options{Sink: sink}); !errors.Is(err, full) {
 		t.Errorf("full sink: %v", err)
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("stopping took %v", took)
 	}
 }
@@ -226,8 +227,7 @@ func TestFirst(t *testing.T) {
 // TestDamaged scans files with changed or missing bytes: no reader may panic, and no ref may point outside
 // the file.
 func TestDamaged(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	folder := t.TempDir()
 	scanned := 0

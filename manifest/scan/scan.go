@@ -26,7 +26,8 @@ import (
 	"sync/atomic"
 
 	"varve/manifest"
-	"varve/readers/grib"
+	"varve/readers"
+	"varve/readers/formats"
 	"varve/readers/source"
 )
 
@@ -41,15 +42,10 @@ type Options struct {
 	// Allow lists folders and URLs of other files that sources may name, in addition to the folder of the
 	// source.
 	Allow []string
-	// Names says how variables of GRIB files are named.
-	Names grib.NameScheme
-	// GRIBTimes says by which times fields of GRIB files are placed.
-	GRIBTimes grib.Times
-	// GRIBIndexes reads the index files of GRIB files. nil means that index files next to the sources are read,
-	// if there are any.
-	GRIBIndexes *grib.IndexReader
-	// KeepShards makes shards the chunks of sharded arrays, and not the chunks in the shards.
-	KeepShards bool
+	// Readers open the sources. nil means readers with Allow and Opener.
+	Readers *formats.Readers
+	// KeepQuery lists parameters of URLs that are stored: see plan.Options.
+	KeepQuery []string
 	// Choice selects the needed variables; nil selects all.
 	Choice Choice
 	// SkipBroken makes Scan succeed in spite of broken sources.
@@ -106,7 +102,11 @@ type Broken struct {
 }
 
 // BrokenError reports broken sources.
-type BrokenError struct{ Broken []Broken }
+type BrokenError struct {
+	Broken []Broken
+	// Match is a pattern that the names of all sources match that can be read, or empty. It is set if sources were found in folders.
+	Match string
+}
 
 const maxListed = 20
 
@@ -165,16 +165,16 @@ func Scan(ctx context.Context, names []string, opts *Options) (*Result, error) {
 		o.Opener = source.NewOpener(nil)
 		defer o.Opener.Close()
 	}
-	o.readIndexes()
+	o.setReaders()
 	s := &scanner{Options: o, shared: newInterner(), batch: batchRows}
 	_, s.early = o.Sink.(Restarter)
 	return s.all(ctx, names)
 }
 
-// readIndexes sets the reader of index files if there is none. The opener must be set.
-func (o *Options) readIndexes() {
-	if o.GRIBIndexes == nil {
-		o.GRIBIndexes = grib.NewIndexReader(grib.IndexOptions{Open: o.Opener.Open})
+// setReaders sets the readers if there are none. The opener must be set.
+func (o *Options) setReaders() {
+	if o.Readers == nil {
+		o.Readers = formats.New(&readers.Config{Allow: o.Allow, Opener: o.Opener})
 	}
 }
 

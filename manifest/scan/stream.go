@@ -98,7 +98,7 @@ func (a *account) hand() error {
 // streams reports whether the rows of a variable are passed on while they are read. That is so if there are
 // many, their index is sorted, and the scan itself does not need them to read values.
 func (e *entry) streams(s *readers.Storage, rows int64) bool {
-	return e.asked.stream != nil && s.InOrder && rows > int64(e.batch) && e.holdsChunks() && !wanted(&e.out)
+	return e.asked.stream != nil && s.InOrder && rows > int64(e.batch) && e.data.HoldsChunks && !wanted(&e.out)
 }
 
 // streamIndex passes on the rows of a storage with a sorted index.

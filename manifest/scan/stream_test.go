@@ -56,6 +56,7 @@ func scanIn(t *testing.T, batch int, names []string, skip bool) (*Result, *again
 	o := (&Options{Sink: sink, SkipBroken: skip}).withDefaults()
 	o.Opener = source.NewOpener(nil)
 	defer o.Opener.Close()
+	o.setReaders()
 	s := &scanner{Options: o, shared: newInterner(), early: batch > 0, batch: batch}
 	found, err := s.all(t.Context(), names)
 	if err != nil {

@@ -82,7 +82,7 @@ func Reopen(ctx context.Context, f *manifest.File, opts *Options) (*Later, error
 		l.own = source.NewOpener(nil)
 		l.at.Opener = l.own
 	}
-	l.at.readIndexes()
+	l.at.setReaders()
 	var err error
 	if l.at.src, err = l.at.open(ctx, f); err != nil {
 		return nil, errors.Join(err, l.closeOwn())

@@ -24,6 +24,8 @@ type array interface {
 	Chunk(ctx context.Context, coords []int64) ([]byte, error)
 	// Origins returns the sources of a chunk.
 	Origins(ctx context.Context, coords []int64) (rows []int64, err error)
+	// Why returns the reasons for which a chunk is re-encoded.
+	Why(ctx context.Context, coords []int64) ([]manifest.Reason, error)
 	ReadStored(ctx context.Context, l *manifest.Location, from, length int64) ([]byte, error)
 	ReadRegion(ctx context.Context, r grid.Region, dst codec.Elems) error
 }

@@ -19,6 +19,7 @@ import (
 
 	"varve/codec"
 	"varve/fixtures/browser"
+	"varve/fixtures/machine"
 	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/manifest/ingest"
@@ -137,13 +138,10 @@ func TestInteropPython(t *testing.T) {
 
 // TestInteropGDAL checks that GDAL's driver reads the format 2 view over /vsicurl.
 func TestInteropGDAL(t *testing.T) {
-	program, err := exec.LookPath("gdalmdiminfo")
-	if err != nil {
-		t.Skip("gdalmdiminfo is not installed; Debian has it in gdal-bin")
-	}
+	program := machine.Find(t, "gdalmdiminfo")
 	// GDAL in Debian 12 does not support the shuffle filter, which the last month does not use.
 	address, dir := serveFiles(t, months(t)[2])
-	cmd := exec.CommandContext(t.Context(), program, `ZARR:"/vsicurl/`+address+`/v2"`, "-array", "t2m", "-detailed")
+	cmd := machine.Command(t, program, `ZARR:"/vsicurl/`+address+`/v2"`, "-array", "t2m", "-detailed")
 	cmd.Env = append(os.Environ(), "no_proxy=127.0.0.1")
 	out, err := cmd.Output()
 	if err != nil {

@@ -87,6 +87,12 @@ func (a *fakeArray) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	return p.Encode(nil, codec.Elems{Fixed: a.bytes(c.Origin, c.Codec)})
 }
 
+func (a *fakeArray) Why(ctx context.Context, coords []int64) ([]manifest.Reason, error) {
+	if at, err := a.Locate(ctx, coords); err != nil || at.Kind != manifest.Reencoded {
+		return nil, err
+	}
+	return []manifest.Reason{manifest.OtherCodecs}, nil
+}
 func (a *fakeArray) Origins(context.Context, []int64) ([]int64, error) { return []int64{0}, nil }
 
 func (a *fakeArray) ReadStored(ctx context.Context, l *manifest.Location, from, length int64) ([]byte, error) {

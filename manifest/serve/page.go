@@ -23,6 +23,7 @@ import (
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/picture"
 	"varve/manifest/report"
+	"varve/manifest/report/text"
 )
 
 //go:embed page.html
@@ -181,6 +182,7 @@ type axisChoice struct {
 
 type chunkRow struct {
 	Key, Ranges, Kind, Source string
+	Why                       string // the reasons for which it is re-encoded
 	Offset, Size              int64
 	Stored                    bool
 }
@@ -340,8 +342,30 @@ const chunksShown = 20
 // originsShown is the largest number of sources that are listed for a chunk.
 const originsShown = 4
 
+// firstReencoded is the value of the parameter "listed" that begins the list at the first re-encoded chunk.
+const firstReencoded = "re-encoded"
+
+// findReencoded returns the number of the first re-encoded chunk. It stops after mosaicTime, and then returns 0.
+func findReencoded(ctx context.Context, a array) int64 {
+	ctx, cancel := context.WithTimeout(ctx, mosaicTime)
+	defer cancel()
+	coords := make([]int64, a.Grid().Rank())
+	for n := range a.Grid().Chunks() {
+		if ctx.Err() != nil || !a.Grid().Coords(n, coords) {
+			break
+		}
+		if loc, err := a.Locate(ctx, coords); err != nil || loc.Kind == manifest.Reencoded {
+			return n
+		}
+	}
+	return 0
+}
+
 // list adds the locations of chunks, starting at a chunk number.
 func (p *arrayPage) list(ctx context.Context, s *site, a array, from string) {
+	if from == firstReencoded {
+		from = strconv.FormatInt(findReencoded(ctx, a), 10)
+	}
 	first, ok := position(from, 0, a.Grid().Chunks())
 	if !ok {
 		return
@@ -375,6 +399,13 @@ func (s *site) chunkRow(ctx context.Context, a array, coords []int64, loc *manif
 		row.Stored, row.Offset, row.Size = true, loc.Offset, loc.Size
 		row.Source = s.sourceName(ctx, loc.Source)
 		return row
+	}
+	if reasons, err := a.Why(ctx, coords); err == nil {
+		words := make([]string, len(reasons))
+		for i, r := range reasons {
+			words[i] = text.Reason(r)
+		}
+		row.Why = strings.Join(words, ", ")
 	}
 	rows, err := a.Origins(ctx, coords)
 	if err != nil {

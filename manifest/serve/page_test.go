@@ -86,6 +86,30 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestOddChunk: one chunk among 400 that is re-encoded is in the bar of its array, which links to the row of the chunk.
+func TestOddChunk(t *testing.T) {
+	d := newFake(t)
+	d.add(t, "/odd", arrayDoc("[400]", `{"name":"regular","configuration":{"chunk_shape":[1]}}`, "", `{}`, `["time"]`), func(n int64) manifest.ChunkKind {
+		if n == 287 {
+			return manifest.Reencoded
+		}
+		return manifest.Verbatim
+	})
+	for i := range d.arrays {
+		d.snapshot.Arrays = append(d.snapshot.Arrays, manifest.Array{Path: d.arrays[i].(*fakeArray).path, Chunks: manifest.Counts{Verbatim: 399, Reencoded: 1}})
+	}
+	s := start(t, newHandler(t, d))
+	link := `href="/odd?listed=re-encoded#chunks"`
+	if page := ask(t, "GET", s.URL+"/", "Accept", browser).body; !strings.Contains(page, link) || !strings.Contains(page, `<i class="reencoded"`) || !strings.Contains(page, ".bar .reencoded { flex-shrink: 0; min-width: 3px; }") {
+		t.Errorf("the bar has no link %s, or no width", link)
+	}
+	page := ask(t, "GET", s.URL+"/odd?listed=re-encoded", "Accept", browser).body
+	_, rows, _ := strings.Cut(page, `<h2 id="chunks">`)
+	if at := strings.Index(rows, "c/287<"); at < 0 || strings.Contains(rows, "c/286<") || !strings.Contains(rows[at:], "other codecs") {
+		t.Errorf("the list does not begin at the chunk, with its reason: %.600s", rows)
+	}
+}
+
 // checkScript checks that a page has only its own script and allows no other.
 func checkScript(t *testing.T, path string, got answer) {
 	t.Helper()

@@ -4,29 +4,14 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"time"
-)
 
-// soak returns the duration of the test, from VARVE_SOAK if set.
-func soak(t *testing.T) time.Duration {
-	t.Helper()
-	if text := os.Getenv("VARVE_SOAK"); text != "" {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
-	if testing.Short() {
-		return time.Second
-	}
-	return 5 * time.Second
-}
+	"varve/fixtures/soak"
+)
 
 // TestSoak checks that memory, goroutines and open files do not increase after the first third of the test, while
 // clients request all kinds of keys and sometimes disconnect.
@@ -39,7 +24,7 @@ func TestSoak(t *testing.T) {
 		"/v2/small/0.0", "/v2/.zmetadata", "/t2m?as=svg", "/t2m?as=png&time=2", "/nothing", "/healthz"}
 	// The server rejects more than scrapesAtOnce concurrent requests for the metrics.
 	scrapers := append(slices.Clip(keys), "/metrics")
-	total := soak(t)
+	total := soak.Duration(t, 2*time.Second)
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
 	round := func(length time.Duration) {
 		var wg sync.WaitGroup

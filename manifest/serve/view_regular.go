@@ -72,6 +72,9 @@ type regridded struct {
 	once once
 }
 
+// Why returns nothing: the view has other chunks than the array.
+func (a *regridded) Why(context.Context, []int64) ([]manifest.Reason, error) { return nil, nil }
+
 func (a *regridded) Schema() *zarrjson.Array { return a.cut.Schema() }
 func (a *regridded) Grid() *grid.Grid        { return a.cut.Grid() }
 

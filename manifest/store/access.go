@@ -5,37 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"net/http"
-	"net/netip"
+	"iter"
 	"net/url"
 	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"varve/manifest"
 	"varve/readers/source"
 )
 
-// access decides which sources may be read. That is necessary because somebody else may have written the
-// manifest, and so have chosen the names of the sources.
-type access struct {
+// Access decides which sources of a manifest may be read. That is necessary because somebody else may have written the
+// manifest, and so have chosen the names of the sources. It has no exported fields; NewAccess makes it.
+type Access struct {
 	isUnlimited bool
 	folders     map[string]bool // absolute, normalised by sameName; a link is listed with where it led when access was granted
 	urls        []*url.URL      // prefixes of remote sources
 	wanted      []string        // the prefixes to allow for the whole manifest, if its seal lists them
 	isOwn       bool            // this user built the manifest, or trusts it
+	isPart      bool            // scan parts name the sources, and no manifest
 	manifest    string          // its name, if it has one
 }
 
 // newAccess returns access to the given prefixes, in the form in which a user writes them. A folder that is a link is
 // resolved now: the user allows what it leads to, and not what it may lead to later.
-func newAccess(prefixes []string) (*access, error) {
-	x := &access{folders: map[string]bool{}}
+func newAccess(prefixes []string) (*Access, error) {
+	x := &Access{folders: map[string]bool{}}
 	for _, prefix := range prefixes {
 		if isFar(prefix) {
 			u, err := parsePrefix(prefix)
@@ -60,7 +57,7 @@ func newAccess(prefixes []string) (*access, error) {
 
 // addSealed adds the prefixes of a seal. They are not resolved again: a seal has the folders to which links led when it
 // was made, and if a folder was replaced by a link since, that leads to another place.
-func (x *access) addSealed(prefixes []string) error {
+func (x *Access) addSealed(prefixes []string) error {
 	for _, prefix := range prefixes {
 		if !isFar(prefix) {
 			x.folders[sameName(prefix)] = true
@@ -88,19 +85,11 @@ func parsePrefix(name string) (*url.URL, error) {
 	return u, nil
 }
 
-// open opens the version of a source that was scanned, if it may be read. Of a packed file, it opens the outer file.
-func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) (src *source.Source, err error) {
+// openVersion opens the version of a source that was scanned with an opener of Access.Opener. Of a packed file, it opens
+// the outer file.
+func openVersion(ctx context.Context, o *source.Opener, s manifest.Source) (*source.Source, error) {
 	s.URL = source.Outer(s.URL)
-	switch {
-	case x.isUnlimited:
-		src, err = o.OpenVersion(ctx, s.URL, s.Identity())
-	case isFar(s.URL):
-		if err = x.checkURL(s.URL); err == nil {
-			src, err = o.OpenVersion(ctx, s.URL, s.Identity())
-		}
-	default:
-		src, err = x.openLocal(s)
-	}
+	src, err := o.OpenVersion(ctx, s.URL, s.Identity())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &missingError{s.URL, err}
@@ -110,65 +99,86 @@ func (x *access) open(ctx context.Context, o *source.Opener, s manifest.Source) 
 	return src, err
 }
 
-// check returns an error if a source may not be read. It looks at its name only.
-func (x *access) check(s manifest.Source) error {
+// Opener returns an opener with the connections of o that opens only sources that may be read. It follows redirects and
+// symbolic links only to such sources.
+func (x *Access) Opener(o *source.Opener) *source.Opener {
+	for _, u := range x.urls {
+		o.AllowPrivate(u.String())
+	}
+	if x.isUnlimited {
+		return o
+	}
+	return o.Restrict(x.Check, x.real)
+}
+
+// Include allows the sources that the user named, and more places, as the seal of a manifest with them does.
+func (x *Access) Include(places []string, urls iter.Seq[string]) error {
+	prefixes, err := prefixesOf(urls, true)
+	if err != nil {
+		return err
+	}
+	return x.addSealed(slices.Concat(prefixes, places))
+}
+
+// AddSeal allows the prefixes of the seal of a scan part, and returns them, if this user made it. Otherwise errors name them.
+func (x *Access) AddSeal(seal *manifest.Seal) ([]string, error) {
+	switch {
+	case seal == nil:
+		return nil, nil
+	case !isSealed(seal):
+		x.wanted = append(slices.Clip(x.wanted), seal.Prefixes...)
+		return nil, nil
+	}
+	return seal.Prefixes, x.addSealed(seal.Prefixes)
+}
+
+// Check returns an error if a source, which is not packed, may not be read. It looks at its name only.
+func (x *Access) Check(name string) error {
 	if x.isUnlimited {
 		return nil
 	}
-	s.URL = source.Outer(s.URL)
-	if isFar(s.URL) {
-		return x.checkURL(s.URL)
+	if isFar(name) {
+		return x.checkURL(name)
 	}
-	name, err := absolutePath(s)
-	if err != nil || x.within(name) {
+	path, err := absolutePath(name)
+	if err != nil || x.within(path) {
 		return err
 	}
-	return x.forbid(s.URL, filepath.Dir(name))
+	return x.forbid(name, filepath.Dir(path))
 }
 
 // absolutePath returns the path of a local source.
-func absolutePath(s manifest.Source) (string, error) {
-	name, err := source.LocalPath(s.URL)
+func absolutePath(name string) (string, error) {
+	path, err := source.LocalPath(name)
 	if err != nil {
 		return "", err
 	}
-	return filepath.Abs(name)
+	return filepath.Abs(path)
 }
 
-// openLocal opens the version of a local file that was scanned, if it may be read.
-func (x *access) openLocal(s manifest.Source) (*source.Source, error) {
-	name, err := absolutePath(s)
+// real returns the real path of a local source, if it may be read.
+func (x *Access) real(name string) (string, error) {
+	path, err := absolutePath(name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	real, err := x.find(s, name)
-	if err != nil {
-		return nil, err
-	}
-	src, err := source.OpenRealSource(s.URL, real)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.URL, err)
-	}
-	if err := s.Identity().Check(src.Identity()); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", s.URL, err), src.Close())
-	}
-	return src, nil
+	return x.find(name, path)
 }
 
 // find resolves all symbolic links of a path, and returns the real path if it may be read. The caller opens it with
 // source.OpenReal: then a folder that becomes a link in the meantime cannot lead to another file.
-func (x *access) find(s manifest.Source, name string) (real string, err error) {
+func (x *Access) find(shown, name string) (real string, err error) {
 	// Check the path before resolving it: the error must not reveal whether a file outside the allowed
 	// folders exists.
 	if !x.within(name) {
-		return "", x.forbid(s.URL, filepath.Dir(name))
+		return "", x.forbid(shown, filepath.Dir(name))
 	}
 	if real, err = filepath.EvalSymlinks(name); err != nil {
 		return "", err
 	}
 	// A link inside an allowed folder may lead out of it, so check again.
 	if !x.within(real) {
-		refused := x.forbid(s.URL, filepath.Dir(real))
+		refused := x.forbid(shown, filepath.Dir(real))
 		refused.Target = real
 		return "", refused
 	}
@@ -176,16 +186,16 @@ func (x *access) find(s manifest.Source, name string) (real string, err error) {
 }
 
 // checkFolder returns an error if a folder may not be read.
-func (x *access) checkFolder(s manifest.Source, path string) error {
+func (x *Access) checkFolder(s manifest.Source, path string) error {
 	if x.isUnlimited {
 		return nil
 	}
-	_, err := x.find(s, path)
+	_, err := x.find(s.URL, path)
 	return err
 }
 
 // within reports whether an absolute path is an allowed file or folder, or is in one.
-func (x *access) within(name string) bool {
+func (x *Access) within(name string) bool {
 	for at := name; ; {
 		if x.folders[sameName(at)] {
 			return true
@@ -215,7 +225,7 @@ func resolveLinks(name string) string {
 }
 
 // checkURL returns an error if no prefix allows a URL of the manifest or of a redirect.
-func (x *access) checkURL(name string) error {
+func (x *Access) checkURL(name string) error {
 	if x.isUnlimited {
 		return nil
 	}
@@ -237,6 +247,7 @@ type ForbiddenError struct {
 	Target   string   // where symbolic links lead, if the source's own path is allowed
 	Manifest string   // the name of the manifest, if it has one
 	IsOwn    bool     // this user built the manifest, or trusts it
+	IsPart   bool     // a scan part names the source, and no manifest
 }
 
 // Error names the source, the reason and the places to allow.
@@ -256,6 +267,8 @@ func (e *ForbiddenError) Reason() string {
 		return "a symbolic link leads to " + e.Target + ", which is outside of the allowed folders"
 	case e.IsOwn:
 		return "it is outside of the folders that were allowed when the manifest was built"
+	case e.IsPart:
+		return "someone else made the scan part that names it"
 	}
 	return "someone else built this manifest"
 }
@@ -274,17 +287,17 @@ func (e *missingError) Unwrap() []error { return []error{source.ErrChanged, e.er
 
 // forbid returns the error for a source that may not be read. The source's own prefix comes first if the seal does
 // not contain it: an append by another user seals only the folders of its own sources.
-func (x *access) forbid(name, prefix string) *ForbiddenError {
+func (x *Access) forbid(name, prefix string) *ForbiddenError {
 	allow := x.wanted
-	sealed := &access{folders: map[string]bool{}}
+	sealed := &Access{folders: map[string]bool{}}
 	if err := sealed.addSealed(allow); err != nil || !sealed.contains(prefix) {
 		allow = append([]string{prefix}, allow...)
 	}
-	return &ForbiddenError{Source: name, Allow: allow, Manifest: x.manifest, IsOwn: x.isOwn}
+	return &ForbiddenError{Source: name, Allow: allow, Manifest: x.manifest, IsOwn: x.isOwn, IsPart: x.isPart}
 }
 
 // contains reports whether a folder or URL is within an allowed one.
-func (x *access) contains(prefix string) bool {
+func (x *Access) contains(prefix string) bool {
 	if !isFar(prefix) {
 		return x.within(prefix)
 	}
@@ -292,67 +305,18 @@ func (x *access) contains(prefix string) bool {
 	return err == nil && slices.ContainsFunc(x.urls, func(p *url.URL) bool { return source.URLWithin(u, p) })
 }
 
-// newOpener returns an opener that follows only allowed redirects and connects only to allowed
-// addresses.
-func (x *access) newOpener(download bool, trace source.TraceFunc) *source.Opener {
-	if x.isUnlimited {
-		return source.NewOpener(&source.Options{Download: download, Trace: trace})
-	}
-	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second, Control: x.checkAddress}
-	return source.NewOpener(&source.Options{Download: download, Trace: trace, Allow: x.checkURL, Transport: &http.Transport{
-		DialContext:            dialer.DialContext,
-		ForceAttemptHTTP2:      true,
-		TLSHandshakeTimeout:    15 * time.Second,
-		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    source.MaxPerHost,
-		IdleConnTimeout:        time.Minute,
-		DisableCompression:     true,
-		Proxy:                  http.ProxyFromEnvironment,
-		MaxResponseHeaderBytes: 1 << 20,
-	}})
-}
-
-// metadata are the addresses of cloud services that give a machine its credentials. Link-local addresses
-// are checked separately.
-var metadata = []netip.Addr{
-	netip.MustParseAddr("100.100.100.200"), // Alibaba
-	netip.MustParseAddr("168.63.129.16"),   // Azure
-	netip.MustParseAddr("192.0.0.192"),     // Oracle
-	netip.MustParseAddr("fd00:ec2::254"),   // Amazon
-}
-
-// checkAddress rejects link-local addresses and addresses of metadata services, even if an allowed host name
-// resolved to them. It accepts such an address if it is itself the host of an allowed prefix.
-func (x *access) checkAddress(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("%s: %w: %w", address, source.ErrForbidden, err)
-	}
-	ip := at.Addr().Unmap().WithZone("")
-	if !ip.IsLinkLocalUnicast() && !ip.IsLinkLocalMulticast() && !slices.Contains(metadata, ip) {
-		return nil
-	}
-	isHost := func(u *url.URL) bool {
-		host, err := netip.ParseAddr(u.Hostname())
-		return err == nil && host.Unmap().WithZone("") == ip
-	}
-	if slices.ContainsFunc(x.urls, isHost) {
-		return nil
-	}
-	return fmt.Errorf("%s is an address of metadata or link-local services: %w; allow a prefix with this address if you need it", ip, source.ErrForbidden)
-}
-
-// grantAccess returns the access of a store: the prefixes that the caller allows and, if this user built the manifest
-// or trusts it, the prefixes of its sources. name is the name of the manifest, or empty.
-func grantAccess(snap *manifest.Snapshot, name string, opts *Options) (*access, error) {
-	if opts.Trusted {
-		return &access{isUnlimited: true}, nil
-	}
-	x, err := newAccess(slices.DeleteFunc(slices.Clone(opts.Allow), func(p string) bool { return p == "" }))
+// NewAccess returns the access to the sources of a snapshot: the prefixes that the caller allows, see Options.Allow, and,
+// if this user built the manifest or trusts it, the prefixes of its sources. name is the name of the manifest, or empty.
+// snap is nil if only scan parts name sources: see AddSeal.
+func NewAccess(snap *manifest.Snapshot, name string, allow []string) (*Access, error) {
+	x, err := newAccess(slices.DeleteFunc(slices.Clone(allow), func(p string) bool { return p == "" }))
 	if err != nil {
 		return nil, err
 	}
-	x.manifest = name
+	if x.manifest = name; snap == nil {
+		x.isPart = true
+		return x, nil
+	}
 	if snap.Seal != nil {
 		x.wanted = snap.Seal.Prefixes
 	}
@@ -365,4 +329,15 @@ func grantAccess(snap *manifest.Snapshot, name string, opts *Options) (*access, 
 	trusted := trustedPrefixes(name)
 	x.isOwn = x.isOwn || len(trusted) > 0
 	return x, x.addSealed(trusted)
+}
+
+// accessOf returns the access of a store.
+func accessOf(snap *manifest.Snapshot, name string, opts *Options) (*Access, error) {
+	switch {
+	case opts.Trusted:
+		return &Access{isUnlimited: true}, nil
+	case opts.Access != nil:
+		return opts.Access, nil
+	}
+	return NewAccess(snap, name, opts.Allow)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"varve/manifest"
 	"varve/readers/source"
 )
 
@@ -27,7 +26,7 @@ func TestWindowsAccess(t *testing.T) {
 		if got := x.within(name); got != want {
 			t.Errorf("%s: allowed %v", name, got)
 		}
-		if _, err := x.find(manifest.Source{URL: name}, name); !want && !errors.Is(err, source.ErrForbidden) {
+		if _, err := x.find(name, name); !want && !errors.Is(err, source.ErrForbidden) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

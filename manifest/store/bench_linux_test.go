@@ -132,7 +132,7 @@ func sumsOf(b *testing.B, a *Array) []uint32 {
 	var r SummedRefs
 	err := a.store.tables.ReadColumns(b.Context(), 0, len(a.store.tables.(*memoryTables).refs), &r.RefColumns)
 	if err == nil {
-		err = a.store.sum(b.Context(), &r, func(manifest.Ref) bool { return false })
+		err = a.store.sum(b.Context(), &r, func(*manifest.Variable, manifest.Ref) bool { return false })
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -21,7 +22,10 @@ type SummedRefs struct {
 	manifest.RefColumns
 	Row  int64    // of the first ref
 	Sums []uint32 // 0 for chunks without bytes in a source, and for those that were left out
-	Err  error    // the chunks could not be read
+	// Damaged has the chunks whose own codecs store a checksum that differs, by index.
+	Damaged map[int]error
+	Sources []int64 // rows of the sources that were read, in order
+	Err     error   // the chunks could not be read
 
 	done chan struct{}
 }
@@ -32,13 +36,13 @@ const (
 	summedBytes = 32 << 20
 )
 
-// SumRefs reads the chunks of rows of refs, and calls do with the refs and checksums, in order. It leaves out refs for which
-// skip returns true. workers is the number of concurrent reads; 0 means one per processor, but at least 16 because
-// servers answer slowly.
+// SumRefs reads the chunks of rows of refs, and calls do with the refs and checksums, in order. It decodes chunks whose codecs
+// store checksums. It leaves out refs for which skip returns true. workers is the number of concurrent reads; 0 means one
+// per processor, but at least 16 because servers answer slowly.
 //
 //	refs ─┬─ worker: read the chunks ─┬─ in order ── do
 //	      └─ worker                   ┘
-func (s *Store) SumRefs(ctx context.Context, row, rows int64, workers int, skip func(manifest.Ref) bool, do func(*SummedRefs) error) error {
+func (s *Store) SumRefs(ctx context.Context, row, rows int64, workers int, skip func(*manifest.Variable, manifest.Ref) bool, do func(*SummedRefs) error) error {
 	if workers <= 0 {
 		workers = max(runtime.GOMAXPROCS(0), farWorkers)
 	}
@@ -110,7 +114,7 @@ func cloneRefs(r manifest.RefColumns) manifest.RefColumns {
 }
 
 // sum sets the sums of refs. In a chunk with gaps between rows, only the rows count.
-func (s *Store) sum(ctx context.Context, r *SummedRefs, skip func(manifest.Ref) bool) error {
+func (s *Store) sum(ctx context.Context, r *SummedRefs, skip func(*manifest.Variable, manifest.Ref) bool) error {
 	files, err := s.files(ctx)
 	if err != nil {
 		return err
@@ -119,14 +123,24 @@ func (s *Store) sum(ctx context.Context, r *SummedRefs, skip func(manifest.Ref) 
 	all, cursor := make([]storedBytes, 0, len(r.Sums)), refCursor{files: files}
 	for i := range r.Sums {
 		ref := r.At(i)
-		if _, isInline := ref.Inline(); isInline || !ref.Stored() || skip(ref) {
+		if _, isInline := ref.Inline(); isInline || !ref.Stored() {
 			continue
 		}
-		one, err := cursor.storedBytes(ctx, r.Row+int64(i), ref)
+		v, err := cursor.find(ctx, r.Row+int64(i))
 		if err != nil {
 			return err
 		}
-		one.sum = &r.Sums[i]
+		if skip(v, ref) {
+			continue
+		}
+		one, err := cursor.storedBytes(ctx, r.Row+int64(i), ref)
+		if err == nil {
+			one.pipeline, err = cursor.verifying(v, r.Row+int64(i), ref)
+		}
+		if err != nil {
+			return err
+		}
+		one.index, one.sum = i, &r.Sums[i]
 		all = append(all, one)
 	}
 	slices.SortFunc(all, func(a, b storedBytes) int {
@@ -137,7 +151,8 @@ func (s *Store) sum(ctx context.Context, r *SummedRefs, skip func(manifest.Ref) 
 		for n < len(all) && all[n].source == all[0].source {
 			n++
 		}
-		if err := s.sumSource(ctx, all[:n]); err != nil {
+		r.Sources = append(r.Sources, all[0].source)
+		if err := s.sumSource(ctx, r, all[:n]); err != nil {
 			return err
 		}
 		all = all[n:]
@@ -150,7 +165,28 @@ type storedBytes struct {
 	source      int64
 	codec.Range // from the first byte to the last
 	row, stride int64
+	index       int             // in the SummedRefs
+	pipeline    *codec.Pipeline // to compare a checksum that codecs store; nil if there is none
 	sum         *uint32
+}
+
+// verifying returns the pipeline that compares the checksum in the chunk of a row, or nil if it has none. v is the variable of
+// the row, to which find has moved.
+func (c *refCursor) verifying(v *manifest.Variable, row int64, ref manifest.Ref) (*codec.Pipeline, error) {
+	if c.sums == nil || c.sums.v != v {
+		c.sums = newChunkSums(v)
+	}
+	if c.sums == nil {
+		return nil, nil
+	}
+	p, err := c.sums.of(row-c.first, ref)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil // nobody can decode it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ref %d: %w", row, err)
+	}
+	return p, nil
 }
 
 // storedBytes returns the bytes of a ref.
@@ -189,6 +225,7 @@ type refCursor struct {
 	number int   // of the variable in the header
 	first  int64 // row of the variable
 	rows   int64
+	sums   *chunkSums // of the variable of the last call of verifying; nil if its chunks store no checksums
 }
 
 // find moves to the variable of a row.
@@ -223,7 +260,7 @@ func (c *refCursor) find(ctx context.Context, row int64) (*manifest.Variable, er
 const sumBlock = 1 << 20
 
 // sumSource sets the checksums of chunks of one source, sorted by offset.
-func (s *Store) sumSource(ctx context.Context, all []storedBytes) error {
+func (s *Store) sumSource(ctx context.Context, out *SummedRefs, all []storedBytes) error {
 	row := all[0].source
 	src, err := s.Source(ctx, row)
 	if err != nil {
@@ -244,7 +281,7 @@ func (s *Store) sumSource(ctx context.Context, all []storedBytes) error {
 			span.Length = max(all[end].End(), span.End()) - span.Offset
 			end++
 		}
-		if err = r.sum(ctx, s, span, all[i:end]); err != nil {
+		if err = r.sum(ctx, s, span, all[i:end], out); err != nil {
 			err = fmt.Errorf("%s: chunk at offset %d: %w", h.Source.Name(), all[i].Offset, err)
 		}
 		i = end
@@ -259,13 +296,24 @@ type sumReader struct {
 	gap, block int64
 }
 
-// sum sets the checksums of chunks in a span. A span is longer than a block only if it is one chunk, which is read in
-// blocks: a chunk may be larger than memory.
-func (r *sumReader) sum(ctx context.Context, s *Store, span codec.Range, chunks []storedBytes) error {
+// sum sets the checksums of chunks in a span. A span is longer than a block only if it is one chunk. It is read in blocks,
+// because a chunk may be larger than memory, unless it is decoded.
+func (r *sumReader) sum(ctx context.Context, s *Store, span codec.Range, chunks []storedBytes, out *SummedRefs) error {
 	if span.Offset < 0 || span.Length > r.src.Size()-span.Offset {
 		return &source.RangeError{Source: r.src.Name(), Offset: span.Offset, Length: span.Length, Size: r.src.Size()}
 	}
-	room := s.buffers.get(int(min(span.Length, r.block)))
+	size, decoded := min(span.Length, r.block), int64(0)
+	for i := range chunks {
+		if p := chunks[i].pipeline; p != nil {
+			size, decoded = span.Length, max(decoded, int64(p.Form().Bytes()))
+		}
+	}
+	taken, err := s.flight.take(ctx, size+decoded)
+	if err != nil {
+		return err
+	}
+	defer s.flight.give(taken)
+	room := s.buffers.get(int(size))
 	defer room.release()
 	for at := span.Offset; at < span.End(); at += int64(len(room.bytes)) {
 		b := room.bytes[:min(int64(len(room.bytes)), span.End()-at)]
@@ -274,6 +322,18 @@ func (r *sumReader) sum(ctx context.Context, s *Store, span codec.Range, chunks 
 		}
 		for i := range chunks {
 			chunks[i].add(b, at)
+		}
+	}
+	for i := range chunks {
+		c := &chunks[i]
+		if c.pipeline == nil {
+			continue
+		}
+		if err := s.verifyDecoding(c.pipeline, room.bytes[c.Offset-span.Offset:][:c.Length]); err != nil {
+			if out.Damaged == nil {
+				out.Damaged = map[int]error{}
+			}
+			out.Damaged[c.index] = fmt.Errorf("%s: chunk at offset %d: %w", r.src.Name(), c.Offset, err)
 		}
 	}
 	return nil
@@ -298,31 +358,41 @@ func (c *storedBytes) add(b []byte, at int64) {
 	}
 }
 
-// VerifyRefs reads the stored chunks that no read verifies with certainty, because parts of them can be read alone, and
-// compares their checksums. It calls report for each that differs or cannot be read. Refs without checksums are left out.
-func (s *Store) VerifyRefs(ctx context.Context, workers int, report func(*ChangedRef)) error {
-	if !s.snapshot.Checksums {
-		return nil
-	}
+// VerifyRefs compares the checksums of stored chunks that decoding the chunks of all arrays may not compare:
+//
+//   - recorded checksums of chunks of which parts can be read alone; not if isSlice is set, because VerifyStored compares them,
+//   - checksums in chunks of variables that no array reads, for example because the manifest has their values.
+//
+// It reads chunks of the files in some rows of the sources. It calls report for each chunk that differs or cannot be read.
+func (s *Store) VerifyRefs(ctx context.Context, fromFile, toFile int64, isSlice bool, workers int, report func(*RefProblem)) error {
 	files, err := s.files(ctx)
 	if err != nil {
 		return err
 	}
+	read := map[string]bool{} // paths of variables whose chunks reading all arrays decodes
+	for _, a := range s.arrays {
+		for _, path := range a.spec.Variables {
+			read[path] = read[path] || !a.isInManifest()
+		}
+	}
+	hasSums := func(v *manifest.Variable) bool { return s.snapshot.Checksums && !isSlice && canReadParts(v) }
+	isHidden := func(v *manifest.Variable) bool { return !read[v.Path] && hasChecksum(v) }
 	from, to := int64(0), int64(0) // rows that are not verified yet
 	verify := func() error {
-		return s.SumRefs(ctx, from, to-from, workers, func(ref manifest.Ref) bool { return ref.Checksum == 0 }, func(r *SummedRefs) error {
+		skip := func(v *manifest.Variable, ref manifest.Ref) bool { return ref.Checksum == 0 && !hasChecksum(v) }
+		return s.SumRefs(ctx, from, to-from, workers, skip, func(r *SummedRefs) error {
 			return s.compareSums(ctx, files, r, report)
 		})
 	}
-	for file := range files.SourceIndex.Row.Len() {
-		h, err := files.Header(ctx, int64(file))
+	for file := fromFile; file < min(toFile, int64(files.SourceIndex.Row.Len())); file++ {
+		h, err := files.Header(ctx, file)
 		if err != nil {
 			return err
 		}
-		row := files.Row(int64(file))
+		row := files.Row(file)
 		for _, v := range h.Base().Variables {
 			rows := v.Rows()
-			if rows > 0 && canReadParts(v) {
+			if rows > 0 && (hasSums(v) || isHidden(v)) {
 				if row != to {
 					if err := verify(); err != nil {
 						return err
@@ -342,19 +412,20 @@ func canReadParts(v *manifest.Variable) bool {
 	return v.Storage.Layout != manifest.Inline && v.Storage.Filters == 0
 }
 
-// ChangedRef is a stored chunk that differs from its checksum.
-type ChangedRef struct {
+// RefProblem is a ref whose chunk differs from its checksum, or which names bytes that do not exist.
+type RefProblem struct {
 	Source, Variable string
 	Coords           []int64 // of the chunk, in the variable's own grid
 	Err              error
 }
 
 // compareSums reports refs whose checksums differ.
-func (s *Store) compareSums(ctx context.Context, files *fileIndex, r *SummedRefs, report func(*ChangedRef)) error {
+func (s *Store) compareSums(ctx context.Context, files *fileIndex, r *SummedRefs, report func(*RefProblem)) error {
 	cursor := refCursor{files: files}
 	for i := range r.Sums {
 		ref := r.At(i)
-		if ref.Checksum == 0 || r.Err == nil && ref.Checksum == r.Sums[i] {
+		differs := ref.Checksum != 0 && ref.Checksum != r.Sums[i]
+		if r.Err == nil && !differs && r.Damaged[i] == nil || r.Err != nil && !ref.Stored() {
 			continue
 		}
 		v, err := cursor.find(ctx, r.Row+int64(i))
@@ -369,12 +440,16 @@ func (s *Store) compareSums(ctx context.Context, files *fileIndex, r *SummedRefs
 		if err != nil {
 			return err
 		}
-		c := &ChangedRef{Source: src.URL, Variable: v.Path, Coords: make([]int64, len(v.Shape)), Err: r.Err}
+		c := &RefProblem{Source: src.URL, Variable: v.Path, Coords: make([]int64, len(v.Shape)), Err: r.Err}
 		if g, err := v.Grid(); err == nil {
 			g.Coords(r.Row+int64(i)-cursor.first, c.Coords)
 		}
-		if c.Err == nil {
+		switch {
+		case c.Err != nil:
+		case differs:
 			c.Err = fmt.Errorf("%s: %w", src.URL, changedBytes(ref.Offset, ref.Size, r.Sums[i], ref.Checksum))
+		default:
+			c.Err = r.Damaged[i]
 		}
 		report(c)
 		if r.Err != nil {
@@ -413,14 +488,17 @@ func (a *Array) VerifyStored(ctx context.Context, coords []int64) error {
 		if err := a.store.tables.ReadColumns(ctx, p.Row, 1, &r.RefColumns); err != nil {
 			return err
 		}
-		if err := a.store.sum(ctx, r, func(ref manifest.Ref) bool { return ref.Checksum == 0 || ref.Size > verifiedBytes }); err != nil {
+		skip := func(_ *manifest.Variable, ref manifest.Ref) bool {
+			return ref.Checksum == 0 || ref.Size > verifiedBytes
+		}
+		if err := a.store.sum(ctx, r, skip); err != nil {
 			return err
 		}
 		if r.At(0).Size > verifiedBytes {
 			continue
 		}
 		var changed error
-		if err := a.store.compareSums(ctx, files, r, func(c *ChangedRef) { changed = c.Err }); err != nil || changed != nil {
+		if err := a.store.compareSums(ctx, files, r, func(c *RefProblem) { changed = c.Err }); err != nil || changed != nil {
 			return cmp.Or(err, changed)
 		}
 	}

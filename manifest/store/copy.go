@@ -5,13 +5,13 @@ import (
 	"varve/grid"
 )
 
-// isPlain reports whether decoded elements need no conversion and have the axes of the array in the same order.
+// isPlain reports whether decoded elements need no conversion and have the order of the array.
 func (j *job) isPlain() bool {
 	if j.patch != nil {
 		return true
 	}
 	_, straight := j.Fit.Order()
-	return straight && j.Fit.Conversion.Identity()
+	return straight && j.Reversed == nil && j.Fit.Conversion.Identity()
 }
 
 // copyPart converts the job's part of a decoded chunk and copies it to the target. It does not change the
@@ -53,15 +53,18 @@ func (j *job) inArray(shape []int64) grid.Region {
 	return r
 }
 
-// convert converts the elements of a part, which have the variable's order of axes, and copies them to
-// the target.
+// convert converts the elements of a part, which have the variable's order, and copies them to the target.
 func (a *Array) convert(j *job, e codec.Elems) error {
 	order, straight := j.Fit.Order()
-	if !straight {
+	if !straight || j.Reversed != nil {
 		turned, room := a.room(j, codec.Form{Type: j.Fit.Variable.Type, Shape: j.Within.Shape})
 		defer room.release()
 		if err := transpose(turned, e, j, order); err != nil {
 			return err
+		}
+		for _, axis := range j.Reversed {
+			grid.Reverse(turned.Fixed, j.Box.Shape, axis, int64(j.Fit.Variable.Type.Size))
+			grid.Reverse(turned.Var, j.Box.Shape, axis, 1)
 		}
 		e = turned
 	}

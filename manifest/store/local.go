@@ -43,10 +43,10 @@ func (s *Store) OpenLocal(ctx context.Context, row int64) (*Local, error) {
 
 // OpenLocal opens the file of a source without checking access, if it is the version that was scanned.
 func OpenLocal(src manifest.Source) (*Local, error) {
-	return openLocal(src, &access{isUnlimited: true})
+	return openLocal(src, &Access{isUnlimited: true})
 }
 
-func openLocal(src manifest.Source, x *access) (*Local, error) {
+func openLocal(src manifest.Source, x *Access) (*Local, error) {
 	path, ok := LocalPath(src)
 	if !ok {
 		return nil, fmt.Errorf("%s: not a local file with a known version: %w", src.URL, errors.ErrUnsupported)
@@ -66,11 +66,11 @@ func openLocal(src manifest.Source, x *access) (*Local, error) {
 }
 
 // openFile opens a file for reading.
-func (x *access) openFile(src manifest.Source, path string) (*os.File, error) {
+func (x *Access) openFile(src manifest.Source, path string) (*os.File, error) {
 	if x.isUnlimited {
 		return source.OpenShared(path)
 	}
-	real, err := x.find(src, path)
+	real, err := x.find(src.URL, path)
 	if err != nil {
 		return nil, err
 	}

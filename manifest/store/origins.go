@@ -40,3 +40,15 @@ func (a *Array) Origins(ctx context.Context, coords []int64) (rows []int64, err 
 	}
 	return rows, nil
 }
+
+// Why returns the reasons for which a declared chunk is re-encoded, or nil if it is not. It reads only the manifest.
+func (a *Array) Why(ctx context.Context, coords []int64) ([]manifest.Reason, error) {
+	if _, err := a.chunk(coords); err != nil || a.isInManifest() {
+		return nil, err
+	}
+	m, err := a.tiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.Why(ctx, a.store.tables, coords)
+}

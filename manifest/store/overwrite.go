@@ -14,7 +14,7 @@ import (
 
 // ErrSource is returned by CheckReplaced if writing to a destination would replace a source of the manifest,
 // or the manifest itself.
-var ErrSource = errors.New("it is never overwritten; choose another name")
+var ErrSource = errors.New("sources are never overwritten; choose another output name")
 
 // CheckReplaced returns an ErrSource if a local or remote destination is, or contains, the manifest or one of its
 // sources, also under another name, such as a link. Call it before replacing anything there. It does not read

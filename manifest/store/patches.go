@@ -65,12 +65,16 @@ func (p *patches) open(ctx context.Context, row int64) (*source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.access(src).openLocal(src)
+	real, err := p.access(src).real(src.URL)
+	if err != nil {
+		return nil, err
+	}
+	return source.OpenRealSource(src.URL, real, src.Identity())
 }
 
-func (p *patches) access(file manifest.Source) *access {
+func (p *patches) access(file manifest.Source) *Access {
 	folder := filepath.Dir(file.URL)
-	return &access{folders: map[string]bool{sameName(folder): true, sameName(resolveLinks(folder)): true}}
+	return &Access{folders: map[string]bool{sameName(folder): true, sameName(resolveLinks(folder)): true}}
 }
 
 // patch returns the compacted chunk at these coordinates, and the row of its file.

@@ -156,7 +156,7 @@ func firstLong(shape []int64) int {
 // as a whole. Only uncompressed chunks can be read in pieces.
 func (p *planner) pieceRows(part *mosaic.Part, t *target) int64 {
 	_, straight := part.Fit.Order()
-	if part.Row < 0 || !straight || !part.Fit.IsRaw() || len(part.Within.Shape) == 0 {
+	if part.Row < 0 || !straight || part.Reversed != nil || !part.Fit.IsRaw() || len(part.Within.Shape) == 0 {
 		return 0
 	}
 	n, err := part.Within.Elements()

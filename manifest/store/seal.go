@@ -36,16 +36,20 @@ const sealDomain = "varve seal 1"
 // maxPrefixes limits the list. If there are more folders, their parent folders replace them.
 const maxPrefixes = 64
 
-// Seal returns the seal of a manifest with these sources, which also has the places to which servers redirect. It makes
-// a key if the user has none. old is the seal of the snapshot to which the sources are added, or nil. If this user made
-// it, the new seal also has its prefixes.
-func Seal(old *manifest.Seal, redirects []string, urls iter.Seq[string]) (*manifest.Seal, error) {
+// Seal returns the seal of a manifest with sources that the user named, and with more places, such as those to which
+// servers redirect. It makes a key if the user has none. old is the seal of the snapshot to which the sources are added, or
+// nil. If this user made it, the new seal also has its prefixes. If not, and there are no sources and places, it stays.
+func Seal(old *manifest.Seal, places []string, urls iter.Seq[string]) (*manifest.Seal, error) {
 	prefixes, err := prefixesOf(urls, true)
 	if err != nil {
 		return nil, err
 	}
-	prefixes = limitPrefixes(slices.Concat(prefixes, redirects))
-	if old != nil && isSealed(old) {
+	prefixes = limitPrefixes(slices.Concat(prefixes, places))
+	isOwn := old != nil && isSealed(old)
+	if len(prefixes) == 0 && !isOwn {
+		return old, nil
+	}
+	if isOwn {
 		prefixes = limitPrefixes(slices.Concat(prefixes, old.Prefixes))
 	}
 	return seal(prefixes)
@@ -60,13 +64,31 @@ func seal(prefixes []string) (*manifest.Seal, error) {
 }
 
 // Reseal returns the seal of a manifest after some of its sources were moved below places, some of which redirect. If
-// this user made the old seal, the new one covers all sources, and the servers of the old one, to which others may
-// redirect. Otherwise somebody else chose the names of the sources, so the new seal covers only the places, without
+// this user made the old seal, the new one covers the sources that it permits and those below places, and the servers of the
+// old one, to which others may redirect. Otherwise somebody else chose the names of the sources, so the new seal covers only the places, without
 // following links below them.
 func Reseal(old *manifest.Seal, redirects []string, urls iter.Seq[string], places []string) (*manifest.Seal, error) {
 	if old != nil && isSealed(old) {
+		moved, err := placesOf(places, source.ParseURL)
+		if err != nil {
+			return nil, err
+		}
+		x, err := newAccess(nil)
+		if err == nil {
+			err = x.addSealed(slices.Concat(moved, old.Prefixes))
+		}
+		if err != nil {
+			return nil, err
+		}
+		permitted := func(yield func(string) bool) {
+			for name := range urls {
+				if x.Check(source.Outer(name)) == nil && !yield(name) {
+					return
+				}
+			}
+		}
 		servers := slices.DeleteFunc(slices.Clone(old.Prefixes), func(p string) bool { return !isFar(p) })
-		return Seal(nil, slices.Concat(redirects, servers), urls)
+		return Seal(nil, slices.Concat(redirects, servers), permitted)
 	}
 	prefixes, err := placesOf(places, source.ParseURL)
 	if err != nil {
@@ -98,6 +120,27 @@ func placesOf(places []string, parse func(string) (*url.URL, error)) (prefixes [
 			// Never seal a whole file system.
 			if filepath.Dir(folder) != folder {
 				prefixes = append(prefixes, folder)
+			}
+		}
+	}
+	return prefixes, nil
+}
+
+// PlacesWith returns the allowed places that contain at least one of the sources, as prefixes of a seal.
+func PlacesWith(places []string, urls iter.Seq[string]) (prefixes []string, err error) {
+	for _, place := range places {
+		x, err := newAccess([]string{place})
+		if err != nil {
+			return nil, err
+		}
+		for name := range urls {
+			if x.Check(source.Outer(name)) == nil {
+				found, err := placesOf([]string{place}, parsePrefix)
+				if err != nil {
+					return nil, err
+				}
+				prefixes = append(prefixes, found...)
+				break
 			}
 		}
 	}
@@ -173,6 +216,9 @@ func readKey(name string) ([]byte, error) {
 	}
 	return key, err
 }
+
+// FoldersOf returns the folders and prefixes of URLs that contain the sources, as a seal has them.
+func FoldersOf(urls iter.Seq[string]) ([]string, error) { return prefixesOf(urls, false) }
 
 // prefixesOf returns the folders that contain the sources, sorted, both with links and with links resolved. If
 // there are too many, their parent folders replace them, but never a root folder. With follow it also has the folders to

@@ -227,7 +227,12 @@ func (c *StoredChunk) FindPoints(ctx context.Context, every int64) (*table.Chunk
 	if err != nil {
 		return nil, err
 	}
-	found, windows, err := c.pipe.FindPoints(stored, every)
+	err = CheckScanned(stored, c.ref.Offset, c.ref.Checksum)
+	var found *codec.AccessPoints
+	var windows [][]byte
+	if err == nil {
+		found, windows, err = c.pipe.FindPoints(stored, every)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %s: chunk at offset %d: %w", a.Path(), src.URL, c.path, c.ref.Offset, err)
 	}

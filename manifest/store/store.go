@@ -29,6 +29,8 @@ type Options struct {
 	Allow []string
 	// Trusted allows all sources, whoever built the manifest.
 	Trusted bool
+	// Access, if set, decides which sources may be read, instead of Allow.
+	Access *Access
 
 	// Snapshot is the snapshot to open: its ID, the first digits of its ID, or a tag. Empty is the current one.
 	// If the snapshot of a whole ID is missing, the error is a *manifest.DamageError with FileMissing.
@@ -40,8 +42,7 @@ type Options struct {
 	// Download lets the store's own opener download whole files from servers that do not support byte
 	// ranges.
 	Download bool
-	// Opener opens sources; nil for the store's own. A caller's opener is responsible for the
-	// redirects that it follows and the addresses that it connects to.
+	// Opener opens sources; nil for the store's own.
 	Opener *source.Opener
 
 	// Trace, if set, is called for each Read, ReadRegion and Chunk, and for each read of the store's own opener.
@@ -81,7 +82,7 @@ type Store struct {
 	snapshot   *manifest.Snapshot
 	tables     tables
 	repository *repo.Repository // nil for a store that New made
-	access     *access
+	access     *Access
 	opener     *source.Opener
 	ownOpener  bool
 	trace      source.TraceFunc
@@ -115,11 +116,11 @@ func Open(ctx context.Context, dir string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	repository, err := repo.Open(ctx, dir)
+	repository, snap, err := openSnapshot(ctx, dir, opts.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	s, err := open(ctx, repository, opts)
+	s, err := New(repository, snap, opts)
 	if err != nil {
 		return nil, errors.Join(err, repository.Close())
 	}
@@ -127,22 +128,26 @@ func Open(ctx context.Context, dir string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-func open(ctx context.Context, repository *repo.Repository, opts *Options) (*Store, error) {
-	id, err := opts.Snapshot, error(nil)
-	switch {
-	case id == "":
-		id, err = repository.Current(ctx)
-	case !manifest.IsSum(id):
+// openSnapshot opens a repository, and loads the current snapshot or the one with an ID or a tag.
+func openSnapshot(ctx context.Context, dir, id string) (*repo.Repository, *manifest.Snapshot, error) {
+	if id == "" {
+		return repo.OpenCurrent(ctx, dir)
+	}
+	repository, err := repo.Open(ctx, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !manifest.IsSum(id) {
 		id, err = repository.Find(ctx, id)
 	}
-	if err != nil {
-		return nil, err
+	var snap *manifest.Snapshot
+	if err == nil {
+		snap, err = repository.Load(ctx, id)
 	}
-	snap, err := repository.Load(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, errors.Join(err, repository.Close())
 	}
-	return New(repository, snap, opts)
+	return repository, snap, nil
 }
 
 // New opens a snapshot of a repository, published or not. It ignores opts.Snapshot. The caller closes
@@ -171,7 +176,7 @@ func newStore(snap *manifest.Snapshot, t tables, repository *repo.Repository, op
 	if repository != nil {
 		name = repository.Name()
 	}
-	access, err := grantAccess(snap, name, opts)
+	access, err := accessOf(snap, name, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +194,9 @@ func newStore(snap *manifest.Snapshot, t tables, repository *repo.Repository, op
 		layouts:  map[string]*mosaic.Layout{},
 	}
 	if s.opener == nil {
-		s.opener, s.ownOpener = access.newOpener(opts.Download, opts.Trace), true
+		s.opener, s.ownOpener = source.NewOpener(&source.Options{Download: opts.Download, Trace: opts.Trace}), true
 	}
+	s.opener = access.Opener(s.opener)
 	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), source.ShareOfOpen(256, 4)), s.openScanned)
 	s.patches = newPatches(snap, repository)
 	for i := range snap.Arrays {
@@ -279,7 +285,7 @@ func (s *Store) CheckAccess(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.access.check(src); err != nil {
+		if err := s.access.Check(source.Outer(src.URL)); err != nil {
 			return err
 		}
 	}
@@ -314,7 +320,7 @@ func (s *Store) openScanned(ctx context.Context, row int64, src manifest.Source)
 	if s.patches.isFile(row) {
 		return s.patches.open(ctx, row)
 	}
-	outer, err := s.access.open(ctx, s.opener, src)
+	outer, err := openVersion(ctx, s.opener, src)
 	if err != nil || !source.IsPacked(src.URL) {
 		return outer, err
 	}

@@ -16,6 +16,7 @@ type Tile struct {
 	Axes []int
 	// Box is the tile in the array, Within the same elements in the variable, with the variable's order of axes.
 	Box, Within grid.Region
+	Reversed    []int // the axes of the array along which Within is read backwards
 	// IsSame is true if the array has the elements of the variable bit for bit, without conversion.
 	IsSame bool
 }
@@ -42,7 +43,7 @@ func (a *Array) Tiles(ctx context.Context) iter.Seq2[*Tile, error] {
 				yield(nil, err)
 				return
 			}
-			out := &Tile{Source: src, Variable: t.Fit.Variable, Box: t.Box, Within: t.Within, IsSame: t.Fit.Conversion.Identity()}
+			out := &Tile{Source: src, Variable: t.Fit.Variable, Box: t.Box, Within: t.Within, Reversed: t.Reversed, IsSame: t.Fit.Conversion.Identity()}
 			for axis := range t.Box.Shape {
 				out.Axes = append(out.Axes, t.Fit.Axis(axis))
 			}

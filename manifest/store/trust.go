@@ -50,19 +50,11 @@ func Trust(ctx context.Context, dir string, opts *TrustOptions) (trusted *Truste
 	if opts == nil {
 		opts = &TrustOptions{}
 	}
-	repository, err := repo.Open(ctx, dir)
+	repository, snap, err := repo.OpenCurrent(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, repository.Close()) }()
-	id, err := repository.Current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	snap, err := repository.Load(ctx, id)
-	if err != nil {
-		return nil, err
-	}
 	t, err := table.Open(snap.Tables, table.InRepository(repository), table.NewCache(tableCache))
 	if err != nil {
 		return nil, err

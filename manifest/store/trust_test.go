@@ -91,11 +91,11 @@ func TestTrust(t *testing.T) {
 		return (&Trusted{Manifest: trustName(name), Prefixes: places}).save()
 	}
 	read := func(name string) error {
-		x, err := grantAccess(snap, name, &Options{})
+		x, err := NewAccess(snap, name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		src, err := x.open(t.Context(), source.NewOpener(nil), m.sources[0].Source)
+		src, err := openVersion(t.Context(), x.Opener(source.NewOpener(nil)), m.sources[0].Source)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/grid"
 	"varve/manifest"
 	"varve/zarrjson"
@@ -17,7 +18,7 @@ import (
 
 // TestVisit checks that the pieces of a region cover each element once.
 func TestVisit(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	for i := range 60 {
 		t.Run(fmt.Sprintf("seed %d-%d", seed, i), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))

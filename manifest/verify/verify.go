@@ -5,6 +5,7 @@ package verify
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/plan"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -51,9 +53,12 @@ type Result struct {
 	Sources, Chunks int64
 	Stored          int64 // number of stored chunks from which a sample or a slice was taken
 	Problems        []Problem
+	// Secrets has the names of parameters in stored URLs that may be secrets, sorted. Only an older varve stored them.
+	Secrets []string
 }
 
-// Verify checks every source of a manifest or, with Deep, every chunk. The error reports a verification that
+// Verify checks every source of a manifest, and that every ref names bytes of a source that exist. With Deep, it reads every
+// chunk. The error reports a verification that
 // could not be completed; problems are in the result.
 func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error) {
 	if opts == nil {
@@ -69,7 +74,7 @@ func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error)
 	// Sources are checked concurrently, so their problems are in random order.
 	slices.SortFunc(v.result.Problems, func(a, b Problem) int { return cmp.Compare(a.Source, b.Source) })
 	if !v.Deep && v.Sample <= 0 {
-		return &v.result, nil
+		return &v.result, v.structure(ctx)
 	}
 	if !v.Deep || !v.Slice.IsWhole() {
 		var err error
@@ -87,21 +92,39 @@ func Verify(ctx context.Context, s *store.Store, opts *Options) (*Result, error)
 			return &v.result, err
 		}
 	}
-	if v.chosen != nil {
-		return &v.result, nil // the refs of each chunk were verified with it
+	// Of a sample, the refs of each chunk were verified with it.
+	if v.Deep {
+		if err := v.refs(ctx); err != nil {
+			return &v.result, err
+		}
 	}
-	return &v.result, v.refs(ctx)
+	return &v.result, v.structure(ctx)
 }
 
-// refs verifies chunks that were read in parts above.
+// refs verifies chunks that were read in parts above, or not at all.
 func (v *verifier) refs(ctx context.Context) error {
-	return v.store.VerifyRefs(ctx, v.Options.Workers, func(c *store.ChangedRef) {
-		at := place{c.Variable, c.Source}
-		if v.found[at] == nil || v.isRefs[at] {
-			v.isRefs[at] = true
-			v.add(Problem{Source: c.Source, Array: c.Variable, Coords: c.Coords, Err: c.Err})
-		}
-	})
+	from, to := v.Slice.Range(v.store.Snapshot().Rows(manifest.Sources))
+	return v.store.VerifyRefs(ctx, from, to, v.chosen != nil, v.Options.Workers, v.addRef)
+}
+
+// structure checks that all refs name bytes that exist. It reads only the tables of the manifest.
+func (v *verifier) structure(ctx context.Context) error {
+	from, to := v.Slice.Range(v.store.Snapshot().Rows(manifest.Refs))
+	return v.store.CheckRefs(ctx, from, to-from, v.Workers, v.addRef)
+}
+
+// addRef adds a problem with a ref, unless chunks of its array and source have problems already.
+func (v *verifier) addRef(p *store.RefProblem) {
+	at := place{p.Variable, p.Source}
+	v.mu.Lock()
+	isNew := v.found[at] == nil || v.isRefs[at]
+	if isNew {
+		v.isRefs[at] = true
+	}
+	v.mu.Unlock()
+	if isNew {
+		v.add(Problem{Source: p.Source, Array: p.Variable, Coords: p.Coords, Err: p.Err})
+	}
 }
 
 type verifier struct {
@@ -149,6 +172,14 @@ func (v *verifier) done(counter *int64, n, total int64) {
 
 func (v *verifier) sources(ctx context.Context) error {
 	from, to := v.Slice.Range(v.store.Snapshot().Rows(manifest.Sources))
+	var built plan.Options
+	if options := v.store.Snapshot().Options; options != nil {
+		if err := json.Unmarshal(options, &built); err != nil {
+			return err
+		}
+	}
+	var secrets []string
+	defer func() { v.result.Secrets = slices.Compact(slices.Sorted(slices.Values(secrets))) }()
 	group, within := source.NewGroup(ctx, v.Workers)
 	for row := from; row < to; row++ {
 		if within.Err() != nil {
@@ -158,8 +189,13 @@ func (v *verifier) sources(ctx context.Context) error {
 		if err != nil {
 			return cmp.Or(group.Wait(), err)
 		}
+		secrets = append(secrets, source.Secrets(src.URL, built.KeepQuery)...)
 		group.Go(src.URL, func() error {
-			if err := v.store.CheckSource(within, row); err != nil && within.Err() == nil {
+			err := v.store.CheckSource(within, row)
+			if err == nil && v.Deep {
+				err = v.store.VerifySource(within, row)
+			}
+			if err != nil && within.Err() == nil {
 				v.add(Problem{Source: src.URL, Err: err})
 			}
 			v.done(&v.result.Sources, 1, to-from)

@@ -27,7 +27,7 @@ func (a *Array) CopyFrom(ctx context.Context, from Source) error {
 	defer a.mu.RUnlock()
 	f := &a.form
 	if theirs := from.Schema().DataType.Type(); !theirs.Equal(f.schema.DataType.Type()) || !slices.Equal(from.Grid().Shape(), f.grid.Shape()) {
-		return fmt.Errorf("%s: it is %v of shape %v, and the other %v of shape %v", a.files.name(""), f.schema.DataType.Type(), f.grid.Shape(), theirs, from.Grid().Shape())
+		return fmt.Errorf("%s: it is %v of shape %v, and the other %v of shape %v", a.files.Name(""), f.schema.DataType.Type(), f.grid.Shape(), theirs, from.Grid().Shape())
 	}
 	return a.inParallel(ctx, func(yield func(*part, task) bool) {
 		for w := f.grid.Walk(); w.Next(); {

@@ -112,7 +112,7 @@ func (f *form) canWrite() error {
 
 // readForm reads the documents of an array.
 func (a *Array) readForm(ctx context.Context) (*form, error) {
-	doc, version, err := a.files.document(ctx, v3Name)
+	doc, version, err := a.files.ReadVersion(ctx, v3Name, maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a.readV2(ctx)
 	}
@@ -129,7 +129,7 @@ func (a *Array) readForm(ctx context.Context) (*form, error) {
 }
 
 func (a *Array) readV2(ctx context.Context) (*form, error) {
-	doc, version, err := a.files.document(ctx, v2Name)
+	doc, version, err := a.files.ReadVersion(ctx, v2Name, maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no array: %w", fs.ErrNotExist)
 	}
@@ -141,7 +141,7 @@ func (a *Array) readV2(ctx context.Context) (*form, error) {
 		return nil, fmt.Errorf("%s: %w", v2Name, err)
 	}
 	var attributes zarrjson.Attributes
-	doc, _, err = a.files.document(ctx, v2Attributes)
+	doc, err = a.files.Read(ctx, v2Attributes, maxDocument)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -165,7 +165,7 @@ func (a *Array) publish(ctx context.Context, f *form) error {
 	if err != nil {
 		return err
 	}
-	version, err := a.files.replaceDocument(ctx, key, doc, a.version)
+	version, err := a.files.Replace(ctx, key, doc, a.version)
 	if errors.Is(err, source.ErrConflict) {
 		return fmt.Errorf("another process changed the array: open it again: %w", err)
 	}
@@ -185,7 +185,7 @@ func (a *Array) createAttributes(ctx context.Context, f *form) error {
 	if err != nil || attributes.Len() == 0 {
 		return err
 	}
-	_, err = a.files.replaceDocument(ctx, v2Attributes, attributes.JSON(), "")
+	_, err = a.files.Replace(ctx, v2Attributes, attributes.JSON(), "")
 	return err
 }
 

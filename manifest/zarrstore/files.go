@@ -1,44 +1,105 @@
 package zarrstore
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"iter"
-	"path"
 
 	"varve/codec"
+	"varve/manifest/internal/home"
 	"varve/readers/source"
 )
 
-// files stores the files of an array: its documents and its chunks. Keys are relative and separated by
-// slashes. Readers see every file complete, before or after a write.
-type files interface {
-	// name returns the name of a file, or of the array if key is empty, for messages.
-	name(key string) string
-	// claim creates the file claimKey, which must not exist. Of two concurrent calls one succeeds; the
-	// error of the other is fs.ErrExist.
-	claim(ctx context.Context) error
-	// top yields the names directly below the array, in any order.
-	top(ctx context.Context) iter.Seq2[string, error]
-	// document returns a document and its version. A missing one is an fs.ErrNotExist.
-	document(ctx context.Context, key string) (data []byte, version string, err error)
-	// replaceDocument replaces a version of a document, or creates it if the version is empty. It
-	// returns the new version. The document survives a power failure. If it has another version, the
-	// error is source.ErrConflict. Folders have no versions: they replace any document.
-	replaceDocument(ctx context.Context, key string, data []byte, version string) (string, error)
-	// open opens a chunk. A missing one is nil.
-	open(ctx context.Context, key string) (chunkFile, error)
-	// put writes a chunk, or replaces it.
-	put(ctx context.Context, key string, data []byte) error
-	// remove removes a file, if it exists.
-	remove(ctx context.Context, key string) error
-	// walk yields the keys of all files, in any order.
-	walk(ctx context.Context) iter.Seq2[string, error]
-	// removeFolders removes folders that have no files.
-	removeFolders()
-	close() error
+// files stores the files of an array: its documents and its chunks. Readers see every file complete, before or after a write.
+type files struct {
+	home.Home
+	how home.How // how chunks are written
+}
+
+// openFiles returns the storage of the array with this name.
+func openFiles(ctx context.Context, name string, o *Options) (*files, error) {
+	how := home.Whole
+	if o.Sync {
+		how = home.Durable
+	}
+	if source.IsObject(name) {
+		p, err := home.OpenPrefix(ctx, name, o.Opener)
+		if err != nil {
+			return nil, err
+		}
+		return &files{p, how}, nil
+	}
+	h, err := home.Open(ctx, name)
+	return &files{h, how}, err
+}
+
+// claimKey is a file that exists while a process creates an array.
+const claimKey = ".varve-create"
+
+// create claims a place that has no files. Of two concurrent calls one succeeds. The caller removes the claim when the documents
+// are written.
+func (f *files) create(ctx context.Context) error {
+	if err := f.claim(ctx); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%w: another process creates an array there; if none does, one was stopped: remove the file", err)
+		}
+		return err
+	}
+	for e, err := range f.List(ctx, "") {
+		if err == nil && e.Name != claimKey {
+			err = fmt.Errorf("%s is not empty (it has %s): %w", f.Name(""), e.Name, fs.ErrExist)
+		}
+		if err != nil {
+			return errors.Join(err, f.removeClaim(ctx))
+		}
+	}
+	return nil
+}
+
+// claim creates the file claimKey, which must not exist. In an object store it also checks that the store evaluates conditions.
+// The content of a claim is unique, so that a repeated request can tell its own claim from that of another process.
+func (f *files) claim(ctx context.Context) error {
+	p, ok := f.Home.(*home.Prefix)
+	if !ok {
+		return errors.Join(f.Put(ctx, claimKey, nil, home.Flushed), f.Settle())
+	}
+	text := rand.Text()
+	err := p.Check(ctx, claimKey, text)
+	if errors.Is(err, source.ErrConflict) {
+		return fmt.Errorf("%s: %w", f.Name(claimKey), fs.ErrExist)
+	}
+	if err != nil {
+		// The claim is removed if it was stored before something else failed, but not if it is another's.
+		now, failed := f.Read(context.WithoutCancel(ctx), claimKey, maxDocument)
+		if failed == nil && bytes.HasPrefix(now, []byte(text)) {
+			err = errors.Join(err, f.removeClaim(ctx))
+		}
+	}
+	return err
+}
+
+// removeClaim removes the claim even if ctx has ended.
+func (f *files) removeClaim(ctx context.Context) error {
+	return f.remove(context.WithoutCancel(ctx), claimKey)
+}
+
+// maxDocument limits the size of documents.
+const maxDocument = 64 << 20
+
+func (f *files) remove(ctx context.Context, keys ...string) error {
+	_, err := f.Remove(ctx, keys...)
+	return err
+}
+
+// removeFolders removes folders that have no files.
+func (f *files) removeFolders() {
+	if local, ok := f.Home.(*home.Folder); ok {
+		local.RemoveFolders()
+	}
 }
 
 // chunkFile is a stored chunk that is open for reading.
@@ -47,47 +108,47 @@ type chunkFile interface {
 	Close() error
 }
 
-// claimKey is a file that exists while a process creates an array.
-const claimKey = ".varve-create"
-
-// openFiles returns the storage of the array with this name.
-func openFiles(ctx context.Context, name string, o *Options) (files, error) {
-	if source.IsObject(name) {
-		return openObjects(ctx, name, o.Opener)
+// open opens a chunk. A missing one is nil.
+func (f *files) open(ctx context.Context, key string) (chunk chunkFile, err error) {
+	if p, ok := f.Home.(*home.Prefix); ok {
+		chunk, err = p.OpenLatest(ctx, key)
+	} else if file, failed := f.Open(ctx, key, -1); failed != nil {
+		err = failed
+	} else {
+		chunk = localChunk{file}
 	}
-	if err := source.CheckWritable(name); err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
-	return newFolder(name, o.Sync), nil
+	return chunk, nil
 }
 
-// createFiles claims a place that has no files. The caller removes the claim when the documents are written.
-func createFiles(ctx context.Context, f files) error {
-	if err := f.claim(ctx); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%w: another process creates an array there; if none does, one was stopped: remove the file", err)
+// localChunk is a chunk's file. Only the requested ranges of it are read.
+type localChunk struct{ home.File }
+
+// ReadRanges implements codec.Reader.
+func (c localChunk) ReadRanges(ctx context.Context, ranges []codec.Range, out [][]byte) error {
+	for i, r := range ranges {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		return err
-	}
-	for name, err := range f.top(ctx) {
-		if err == nil && name != claimKey {
-			err = fmt.Errorf("%s is not empty (it has %s): %w", f.name(""), path.Base(name), fs.ErrExist)
-		}
-		if err != nil {
-			return errors.Join(err, removeClaim(ctx, f))
+		out[i] = make([]byte, r.Length) // no longer than the file
+		if _, err := c.ReadAt(out[i], r.Offset); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
 		}
 	}
 	return nil
 }
 
-// removeClaim removes the claim even if ctx has ended.
-func removeClaim(ctx context.Context, f files) error {
-	return f.remove(context.WithoutCancel(ctx), claimKey)
-}
-
 // readChunk returns the stored bytes of a chunk, or nil if it is not stored.
-func readChunk(ctx context.Context, f files, key string) (data []byte, err error) {
-	err = useChunk(ctx, f, key, func(c chunkFile) error {
+func (f *files) readChunk(ctx context.Context, key string) (data []byte, err error) {
+	err = f.useChunk(ctx, key, func(c chunkFile) error {
 		out := make([][]byte, 1)
 		if err := c.ReadRanges(ctx, []codec.Range{{Length: c.Size()}}, out); err != nil {
 			return err
@@ -105,7 +166,7 @@ const maxRereads = 10
 
 // useChunk calls use with an open chunk, unless it is not stored. If the chunk is replaced meanwhile, it
 // calls use again with the new one.
-func useChunk(ctx context.Context, f files, key string, use func(chunkFile) error) error {
+func (f *files) useChunk(ctx context.Context, key string, use func(chunkFile) error) error {
 	for n := 0; ; n++ {
 		c, err := f.open(ctx, key)
 		if c == nil || err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/zarrjson"
@@ -36,8 +37,7 @@ func (x *trial) expect(t testing.TB) {
 // TestInteropWritten has zarr-python, zarrs and xarray read arrays that went through random
 // changes.
 func TestInteropWritten(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	dir := t.TempDir()
 	group := filepath.Join(dir, "g")
 	if err := os.Mkdir(group, 0o755); err != nil {

@@ -56,7 +56,7 @@ func TestTwoCreators(t *testing.T) {
 				t.Fatal(err)
 			}
 			var keys []string
-			for key, err := range a.files.walk(t.Context()) {
+			for key, err := range a.files.Walk(t.Context(), "") {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -85,10 +85,10 @@ func TestClaimOfStoppedProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Create(t.Context(), name, schema16(t, 10, 5, 5), nil); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), f.name(claimKey)) {
+			if _, err := Create(t.Context(), name, schema16(t, 10, 5, 5), nil); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), f.Name(claimKey)) {
 				t.Error(err)
 			}
-			if err := removeClaim(t.Context(), f); err != nil {
+			if err := f.removeClaim(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := Create(t.Context(), name, schema16(t, 10, 5, 5), nil); err != nil {

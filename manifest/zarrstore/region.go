@@ -44,11 +44,11 @@ type part struct {
 // each calls do for the chunks that a region intersects, several at a time.
 func (a *Array) each(ctx context.Context, f *form, r grid.Region, elems codec.Elems, do func(context.Context, *part, codec.Elems) error) error {
 	if err := f.check(r, elems); err != nil {
-		return fmt.Errorf("%s: %w", a.files.name(""), err)
+		return fmt.Errorf("%s: %w", a.files.Name(""), err)
 	}
 	w, err := f.grid.WalkRegion(r)
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.files.name(""), err)
+		return fmt.Errorf("%s: %w", a.files.Name(""), err)
 	}
 	return a.inParallel(ctx, func(yield func(*part, task) bool) {
 		for w.Next() {
@@ -73,7 +73,7 @@ func (a *Array) inParallel(ctx context.Context, tasks iter.Seq2[*part, task]) er
 		}
 		g.Go(func() error {
 			if err := run(ctx); err != nil {
-				return fmt.Errorf("%s: %w", a.files.name(a.key(p.coords)), err)
+				return fmt.Errorf("%s: %w", a.files.Name(a.key(p.coords)), err)
 			}
 			return nil
 		})
@@ -164,7 +164,7 @@ func (a *Array) readPart(ctx context.Context, p *part, dst codec.Elems) (err err
 		elems = codec.NewElems(form)
 	}
 	stored := false
-	err = useChunk(ctx, a.files, a.key(p.coords), func(c chunkFile) error {
+	err = a.files.useChunk(ctx, a.key(p.coords), func(c chunkFile) error {
 		stored = true
 		return pipeline.DecodeRegion(ctx, c, p.within, elems)
 	})
@@ -215,7 +215,7 @@ func (a *Array) replacePart(ctx context.Context, p *part, src codec.Elems) error
 	}
 	var old []byte
 	if !p.region.Equal(p.chunk.Region) {
-		if old, err = readChunk(ctx, a.files, a.key(p.coords)); err != nil {
+		if old, err = a.files.readChunk(ctx, a.key(p.coords)); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func (a *Array) put(ctx context.Context, p *part, b []byte) (err error) {
 	if len(b) == 0 {
 		return a.files.remove(ctx, a.key(p.coords))
 	}
-	return a.files.put(ctx, a.key(p.coords), b)
+	return a.files.Put(ctx, a.key(p.coords), b, a.files.how)
 }
 
 // encodeFill encodes a chunk that has only the fill value.

@@ -7,10 +7,9 @@ import (
 	"path"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"varve/codec"
 	"varve/grid"
+	"varve/manifest/internal/home"
 	"varve/readers/source/atomicfile"
 )
 
@@ -38,7 +37,7 @@ func (a *Array) Resize(ctx context.Context, shape []int64, growth ...Growth) err
 	defer a.mu.Unlock()
 	old := a.form.grid.Shape()
 	if len(shape) != len(old) {
-		return fmt.Errorf("%s: shape %v for an array of %d axes", a.files.name(""), shape, len(old))
+		return fmt.Errorf("%s: shape %v for an array of %d axes", a.files.Name(""), shape, len(old))
 	}
 	least := slices.Clone(shape)
 	for axis := range least {
@@ -46,7 +45,7 @@ func (a *Array) Resize(ctx context.Context, shape []int64, growth ...Growth) err
 	}
 	grown, err := a.form.grow(shape, growth)
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.files.name(""), err)
+		return fmt.Errorf("%s: %w", a.files.Name(""), err)
 	}
 	if !slices.Equal(least, old) {
 		if err := a.shrink(ctx, least); err != nil {
@@ -107,7 +106,7 @@ func (a *Array) Growth() ([]grid.Growth, error) {
 	f := a.now()
 	growth, err := f.growth()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.files.name(""), err)
+		return nil, fmt.Errorf("%s: %w", a.files.Name(""), err)
 	}
 	return growth, nil
 }
@@ -123,7 +122,7 @@ func (a *Array) SetGrowth(ctx context.Context, growth ...Growth) error {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.files.name(""), err)
+		return fmt.Errorf("%s: %w", a.files.Name(""), err)
 	}
 	return a.become(ctx, f)
 }
@@ -180,7 +179,7 @@ func (a *Array) shrink(ctx context.Context, shape []int64) error {
 		err = a.become(ctx, f)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.files.name(""), err)
+		return fmt.Errorf("%s: %w", a.files.Name(""), err)
 	}
 	return a.removeOutside(ctx)
 }
@@ -189,21 +188,18 @@ func (a *Array) removeOutside(ctx context.Context) error {
 	return a.sweep(ctx, func(coords []int64) bool { _, ok := a.form.grid.Number(coords); return ok })
 }
 
-// sweep removes drafts and the chunks that keep does not report, several at a time.
+// sweep removes drafts and the chunks that keep does not report.
 func (a *Array) sweep(ctx context.Context, keep func(coords []int64) bool) error {
-	g, within := errgroup.WithContext(ctx)
-	g.SetLimit(a.opts.Workers)
 	coords := make([]int64, a.form.grid.Rank())
-	for key, err := range a.files.walk(within) {
-		if err = errors.Join(err, within.Err()); err != nil {
-			return errors.Join(g.Wait(), err)
+	return home.RemoveAll(ctx, a.files, func(yield func(string, error) bool) {
+		for key, err := range a.files.Walk(ctx, "") {
+			chunk := err == nil && a.form.schema.Keys.Parse(key, coords)
+			isLeft := chunk && !keep(coords) || !chunk && atomicfile.IsDraft(path.Base(key))
+			if (err != nil || isLeft) && !yield(key, err) {
+				return
+			}
 		}
-		chunk := a.form.schema.Keys.Parse(key, coords)
-		if chunk && !keep(coords) || !chunk && atomicfile.IsDraft(path.Base(key)) {
-			g.Go(func() error { return a.files.remove(within, key) })
-		}
-	}
-	return g.Wait()
+	})
 }
 
 // uncover prepares the region that the array is about to grow over: it deletes chunk files outside of
@@ -246,14 +242,14 @@ func (a *Array) clear(ctx context.Context, f *form, r grid.Region) error {
 			return err
 		}
 		if err := a.clearPart(ctx, f.part(w, r)); err != nil {
-			return fmt.Errorf("%s: %w", a.files.name(a.key(w.Coords)), err)
+			return fmt.Errorf("%s: %w", a.files.Name(a.key(w.Coords)), err)
 		}
 	}
 	return nil
 }
 
 func (a *Array) clearPart(ctx context.Context, p *part) error {
-	old, err := readChunk(ctx, a.files, a.key(p.coords))
+	old, err := a.files.readChunk(ctx, a.key(p.coords))
 	if err != nil || old == nil {
 		return err
 	}
@@ -287,13 +283,13 @@ func (a *Array) Append(ctx context.Context, axis int, n int64, src codec.Elems, 
 	defer a.mu.Unlock()
 	old := a.form.grid.Shape()
 	if axis < 0 || axis >= len(old) || n < 0 {
-		return fmt.Errorf("%s: %d appended along axis %d of %d", a.files.name(""), n, axis, len(old))
+		return fmt.Errorf("%s: %d appended along axis %d of %d", a.files.Name(""), n, axis, len(old))
 	}
 	shape := slices.Clone(old)
 	shape[axis] += n
 	grown, err := a.form.grow(shape, growth)
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.files.name(""), err)
+		return fmt.Errorf("%s: %w", a.files.Name(""), err)
 	}
 	r := grid.Region{Origin: make([]int64, len(shape)), Shape: slices.Clone(shape)}
 	r.Origin[axis], r.Shape[axis] = old[axis], n

@@ -29,14 +29,14 @@ func (a *Array) Write(ctx context.Context, ix *grid.Indexer, src codec.Elems) er
 func (a *Array) eachProjection(ctx context.Context, ix *grid.Indexer, elems codec.Elems, do func(context.Context, *part, *grid.Projection, codec.Elems) error) error {
 	f := &a.form
 	if g := ix.Grid(); g != f.grid && !g.Equal(f.grid) {
-		return fmt.Errorf("%s: the indexer is of another grid; the array may have been resized since", a.files.name(""))
+		return fmt.Errorf("%s: the indexer is of another grid; the array may have been resized since", a.files.Name(""))
 	}
 	n, err := grid.Elements(ix.Shape())
 	if err == nil {
 		err = f.checkElements(n, elems)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", a.files.name(""), err)
+		return fmt.Errorf("%s: %w", a.files.Name(""), err)
 	}
 	return a.inParallel(ctx, func(yield func(*part, task) bool) {
 		for c := ix.Project(); c.Next(); {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/grid"
 )
 
@@ -109,7 +110,7 @@ func (p *plain) selected(t testing.TB, ix *grid.Indexer, out codec.Elems, write 
 
 // TestSelections reads and writes random selections of random arrays, and of arrays in memory.
 func TestSelections(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	for round := range 60 {
 		c := chance{rand.New(rand.NewPCG(seed, uint64(round)))}
 		name := fmt.Sprintf("seed %d, round %d", seed, round)

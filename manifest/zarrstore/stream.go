@@ -37,7 +37,7 @@ type slice struct {
 func (a *Array) Stream(axis int, growth ...Growth) (*Stream, error) {
 	shape := a.Shape()
 	if axis < 0 || axis >= len(shape) {
-		return nil, fmt.Errorf("%s: a stream along axis %d of %d", a.files.name(""), axis, len(shape))
+		return nil, fmt.Errorf("%s: a stream along axis %d of %d", a.files.Name(""), axis, len(shape))
 	}
 	return &Stream{array: a, axis: axis, growth: growth, end: shape[axis]}, nil
 }
@@ -55,7 +55,7 @@ func (s *Stream) Append(ctx context.Context, length int64, src codec.Elems) erro
 		err = f.checkElements(n, src)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.array.files.name(""), err)
+		return fmt.Errorf("%s: %w", s.array.files.Name(""), err)
 	}
 	s.slices = append(s.slices, slice{r.Origin[s.axis], length, src})
 	full, err := s.full(&f)
@@ -95,7 +95,7 @@ func (s *Stream) full(f *form) (int64, error) {
 	shape[s.axis] = s.end + s.pending()
 	grown, err := f.grow(shape, s.growth)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", s.array.files.name(""), err)
+		return 0, fmt.Errorf("%s: %w", s.array.files.Name(""), err)
 	}
 	d := grown.grid.Dim(s.axis)
 	last := d.Chunks() - 1
@@ -114,7 +114,7 @@ func (s *Stream) full(f *form) (int64, error) {
 func (s *Stream) write(ctx context.Context, to int64) error {
 	f := s.array.now()
 	if now := f.grid.Shape()[s.axis]; now != s.end {
-		return fmt.Errorf("%s: %w: axis %d has the length %d, and had %d", s.array.files.name(""), source.ErrConflict, s.axis, now, s.end)
+		return fmt.Errorf("%s: %w: axis %d has the length %d, and had %d", s.array.files.Name(""), source.ErrConflict, s.axis, now, s.end)
 	}
 	r := s.region(&f, s.end, to-s.end)
 	elems := codec.NewElems(f.schema.Form(r.Shape))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/grid"
 	"varve/readers/source"
 	"varve/zarrjson"
@@ -17,8 +18,7 @@ import (
 
 // TestStream appends slices of random lengths along either axis, with flushes between, and compares with all at once.
 func TestStream(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, codecs := range []string{
 		`{"name":"bytes"},{"name":"gzip","configuration":{"level":1}}`,

@@ -52,7 +52,7 @@ type Options struct {
 
 // Array is an array in a folder or an object store. It may be used by any number of goroutines.
 type Array struct {
-	files files
+	files *files
 	opts  Options
 
 	mu      sync.RWMutex // held for writing while the array is resized or deleted
@@ -91,7 +91,7 @@ func Create(ctx context.Context, name string, schema *zarrjson.Array, opts *Opti
 }
 
 func (a *Array) create(ctx context.Context, f *form) error {
-	if err := createFiles(ctx, a.files); err != nil {
+	if err := a.files.create(ctx); err != nil {
 		return err
 	}
 	err := a.createAttributes(ctx, f)
@@ -99,7 +99,7 @@ func (a *Array) create(ctx context.Context, f *form) error {
 		err = a.publish(ctx, f)
 	}
 	a.form = *f
-	return errors.Join(err, removeClaim(ctx, a.files))
+	return errors.Join(err, a.files.removeClaim(ctx))
 }
 
 // CreateLike makes an array with the schema of another, but without its values: see
@@ -124,14 +124,14 @@ func Open(ctx context.Context, name string, opts *Options) (_ *Array, err error)
 	}
 	f, err := a.readForm(ctx)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", a.files.name(""), err), a.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", a.files.Name(""), err), a.Close())
 	}
 	a.form = *f
 	return a, nil
 }
 
 // Close closes the connections to an object store. Without it, they end when they are idle.
-func (a *Array) Close() error { return a.files.close() }
+func (a *Array) Close() error { return a.files.Close(nil) }
 
 // clipped returns the schema with the codecs that the options ask for.
 func (o *Options) clipped(schema *zarrjson.Array) *zarrjson.Array {
@@ -185,7 +185,7 @@ func (a *Array) Pipeline(coords []int64) (*codec.Pipeline, error) {
 	f := a.now()
 	c, ok := f.grid.Chunk(coords)
 	if !ok {
-		return nil, fmt.Errorf("%s: chunk %v of %v: %w", a.files.name(""), coords, f.grid.Counts(), grid.ErrOutOfBounds)
+		return nil, fmt.Errorf("%s: chunk %v of %v: %w", a.files.Name(""), coords, f.grid.Counts(), grid.ErrOutOfBounds)
 	}
 	return f.pipeline(c.Codec)
 }
@@ -195,9 +195,9 @@ func (a *Array) Chunk(ctx context.Context, coords []int64) ([]byte, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	if _, ok := a.form.grid.Number(coords); !ok {
-		return nil, fmt.Errorf("%s: chunk %v of %v: %w", a.files.name(""), coords, a.form.grid.Counts(), grid.ErrOutOfBounds)
+		return nil, fmt.Errorf("%s: chunk %v of %v: %w", a.files.Name(""), coords, a.form.grid.Counts(), grid.ErrOutOfBounds)
 	}
-	return readChunk(ctx, a.files, a.key(coords))
+	return a.files.readChunk(ctx, a.key(coords))
 }
 
 // key returns the key of a chunk's file.

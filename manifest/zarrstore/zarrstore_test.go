@@ -15,7 +15,9 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/grid"
+	"varve/manifest/internal/home"
 	"varve/readers/source/storetest"
 	"varve/zarrjson"
 )
@@ -326,7 +328,7 @@ var roots = map[string]func(t *testing.T) string{
 
 // TestLikePlain does random things to random arrays, and to arrays that are only memory.
 func TestLikePlain(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	rounds := 50
 	if testing.Short() {
 		rounds = 15
@@ -371,10 +373,10 @@ func (x *trial) run(t *testing.T, root, name string) {
 	if err := x.array.Delete(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	for key, err := range x.array.files.walk(context.Background()) {
+	for key, err := range x.array.files.Walk(context.Background(), "") {
 		t.Fatalf("%s is left of a deleted array, %v", key, err)
 	}
-	if _, ok := x.array.files.(*folder); ok {
+	if _, ok := x.array.files.Home.(*home.Folder); ok {
 		if _, err := os.Stat(x.name); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("the folder of a deleted array: %v", err)
 		}
@@ -384,7 +386,7 @@ func (x *trial) run(t *testing.T, root, name string) {
 // checkFiles wants no file but documents and chunks of the array, none of them all fill.
 func (x *trial) checkFiles(t testing.TB) {
 	t.Helper()
-	for key, err := range x.array.files.walk(context.Background()) {
+	for key, err := range x.array.files.Walk(context.Background(), "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -428,7 +430,7 @@ func (x *trial) copied(t testing.TB, root string) {
 }
 
 // dirOf returns the name of an array.
-func dirOf(a *Array) string { return a.files.name("") }
+func dirOf(a *Array) string { return a.files.Name("") }
 
 // schema16 is a line of 16-bit integers in chunks.
 func schema16(t testing.TB, extent int64, sizes ...int64) *zarrjson.Array {
@@ -503,7 +505,7 @@ func TestLeftovers(t *testing.T) {
 	if err := a.WriteRegion(ctx, grid.Whole([]int64{10}), line(10, 1)); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(a.files.name(a.key([]int64{0})))
+	whole, err := os.ReadFile(a.files.Name(a.key([]int64{0})))
 	if err != nil {
 		t.Fatal(err)
 	}

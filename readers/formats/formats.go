@@ -1,7 +1,6 @@
-// Package formats detects the format of a source by its content and opens it. File names are
-// ignored.
+// Package formats has the formats of sources. It finds the format of a source by its content and opens it; names are ignored.
 //
-// Table lists all readers; a new reader is added there.
+// builtIn lists the formats of varve, each a package that no other one knows. Register adds a format of another module.
 package formats
 
 import (
@@ -9,96 +8,296 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"varve/readers"
-	"varve/readers/dmrpp"
-	"varve/readers/fits"
-	"varve/readers/grib"
-	"varve/readers/hdf4"
-	"varve/readers/hdf5"
-	"varve/readers/icechunk"
-	"varve/readers/kerchunk"
+	"varve/readers/internal/describe"
+	"varve/readers/internal/dmrpp"
+	"varve/readers/internal/fits"
+	"varve/readers/internal/grib"
+	"varve/readers/internal/hdf4"
+	"varve/readers/internal/hdf5"
+	"varve/readers/internal/icechunk"
+	"varve/readers/internal/kerchunk"
+	"varve/readers/internal/tiff"
+	"varve/readers/internal/zarr"
 	"varve/readers/netcdf3"
 	"varve/readers/source"
-	"varve/readers/zarr"
 )
 
-// Format is a reader with the name of its format.
+// builtIn are the formats of varve, in the order of detection.
+var builtIn = []readers.Format{
+	described(hdf5.Info(), describe.HDF5), described(netcdf3.Info(), describe.NetCDF3), hdf4.Info(), fits.Info(), tiff.Info(),
+	described(grib.Info(), describe.GRIB), dmrpp.Info(), icechunk.Info(),
+	kerchunk.Info(), // before Zarr, because its folders also have a .zmetadata
+	zarr.Info(),
+}
+
+// described adds how the library of a format describes its files.
+func described(f readers.Format, by func(context.Context, *source.Source, *readers.DescribeOptions, map[string]any) error) readers.Format {
+	f.Describe = by
+	return f
+}
+
+var known = struct {
+	sync.RWMutex
+	formats []readers.Format // never changed, but replaced
+}{formats: builtIn}
+
+// Register adds a format, for the whole process. Call it before a source is opened. Sources are tried after the formats of varve, so
+// no format changes how files of others are read. Names of its options begin with its name in lower case and a dash.
+func Register(f readers.Format) error {
+	switch {
+	case !isName(strings.ToLower(f.Name)):
+		return fmt.Errorf("%q cannot be the name of a format: it must have letters and digits", f.Name)
+	case f.New == nil || f.Detect == nil && len(f.Magic) == 0:
+		return fmt.Errorf("the format %s needs New, and Magic or Detect", f.Name)
+	}
+	for _, m := range f.Magic {
+		if m.At < 0 || m.Bytes == "" {
+			return fmt.Errorf("the format %s has magic of %d bytes at offset %d", f.Name, len(m.Bytes), m.At)
+		}
+	}
+	for _, alias := range f.Aliases {
+		if alias == "" || strings.TrimSpace(alias) != alias {
+			return fmt.Errorf("%q cannot be an alias of the format %s: it must not be empty, nor begin or end with a blank", alias, f.Name)
+		}
+	}
+	if err := checkOptions(&f); err != nil {
+		return err
+	}
+	known.Lock()
+	defer known.Unlock()
+	for i := range known.formats {
+		if other := &known.formats[i]; other.Overlaps(&f) {
+			return fmt.Errorf("the format %s cannot be told from %s, which is there already: their names or aliases begin with the same word", f.Name, other.Name)
+		}
+	}
+	for _, o := range optionsOf(known.formats) {
+		if slices.ContainsFunc(f.Options, func(x readers.Option) bool { return x.Name == o.Name }) {
+			return fmt.Errorf("the option %s of the format %s is one of another format already", o.Name, f.Name)
+		}
+	}
+	known.formats = append(slices.Clip(known.formats), f)
+	return nil
+}
+
+// checkOptions returns an error for an option that a registered format cannot have.
+func checkOptions(f *readers.Format) error {
+	prefix := strings.ToLower(f.Name) + "-"
+	for i, o := range f.Options {
+		if name, found := strings.CutPrefix(o.Name, prefix); !found || !isName(strings.ReplaceAll(name, "-", "")) {
+			return fmt.Errorf("the option %q of the format %s must be %sNAME, in lower-case letters and digits", o.Name, f.Name, prefix)
+		}
+		if slices.ContainsFunc(f.Options[:i], func(x readers.Option) bool { return x.Name == o.Name }) {
+			return fmt.Errorf("the format %s has two options %s", f.Name, o.Name)
+		}
+		if o.Key != "" {
+			return fmt.Errorf("the option %s has the key %q: only options of earlier versions of varve have keys", o.Name, o.Key)
+		}
+		if _, err := o.Value(readers.Settings{o.Name: o.DefaultValue()}); err != nil {
+			return fmt.Errorf("the default of the option %s: %w", o.Name, err)
+		}
+	}
+	return nil
+}
+
+func isName(word string) bool {
+	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// All returns all formats, in the order of detection. They must not be changed.
+func All() []readers.Format {
+	known.RLock()
+	defer known.RUnlock()
+	return known.formats
+}
+
+// Options returns the options of all formats, each once.
+func Options() []readers.Option { return optionsOf(All()) }
+
+func optionsOf(all []readers.Format) (list []readers.Option) {
+	for _, f := range all {
+		for _, o := range f.Options {
+			if !slices.ContainsFunc(list, func(other readers.Option) bool { return other.Name == o.Name }) {
+				list = append(list, o)
+			}
+		}
+	}
+	return list
+}
+
+// Named returns the format of a Dataset.Format. It is empty if there is none.
+func Named(format string) readers.Format {
+	all := All()
+	for i := range all {
+		if all[i].Describes(format) {
+			return all[i]
+		}
+	}
+	return readers.Format{}
+}
+
+// SourcesOf returns the names that the source of a sidecar may have. It returns none for files that are no sidecars.
+func SourcesOf(name string) (sources []string) {
+	for _, f := range All() {
+		if f.Sidecar == nil {
+			continue
+		}
+		for _, stem := range f.Sidecar(name) {
+			sources = append(sources, stem)
+			for _, suffix := range f.Suffixes {
+				sources = append(sources, stem+suffix, stem+strings.ToUpper(suffix))
+			}
+		}
+	}
+	return sources
+}
+
+// IsOwnAttribute reports whether libraries of a format of varve write an attribute for their own use. Sources of all formats may have
+// these attributes, since Zarr, kerchunk and DMR++ are made from HDF5. Readers.Open removes those of registered formats.
+func IsOwnAttribute(name string) bool {
+	return slices.ContainsFunc(builtIn, func(f readers.Format) bool { return slices.Contains(f.OwnAttributes, name) })
+}
+
+// Readers opens sources of all formats. Any number of goroutines may use it.
+type Readers struct {
+	list []Format
+	err  error // a setting has no valid value
+}
+
+// Format is a format with a reader.
 type Format struct {
-	Name string
+	readers.Format
 	readers.Reader
+	isRegistered bool
 }
 
-// Options say how readers read sources. Nil options equal the zero value.
-type Options struct {
-	// Allow lists the folders in which a source may refer to other files, besides its own folder.
-	Allow []string
-	// Opener opens the local files to which HDF5 and HDF4 files refer. It does not read an archive again that it has read.
-	// nil means that an Opener is made for each file.
-	Opener *source.Opener
-	// Names says how variables of GRIB files are named.
-	Names grib.NameScheme
-	// GRIBTimes says by which times fields of GRIB files are placed.
-	GRIBTimes grib.Times
-	// GRIBIndexes reads the index files of GRIB files. nil means that they are not used.
-	GRIBIndexes *grib.IndexReader
+// New returns readers of all formats. If a setting is invalid, the readers open no source: see CheckSettings.
+func New(c *readers.Config) *Readers {
+	if c == nil {
+		c = &readers.Config{}
+	}
+	r := &Readers{}
+	if errs := CheckSettings(c.Settings); len(errs) > 0 {
+		r.err = errs[0]
+		return r
+	}
+	for i, f := range All() {
+		reader, err := f.Reader(c)
+		r.err = errors.Join(r.err, err)
+		r.list = append(r.list, Format{f, reader, i >= len(builtIn)})
+	}
+	return r
 }
 
-// Table returns the formats in the order of detection.
-func Table(opts *Options) []Format {
-	if opts == nil {
-		opts = &Options{}
+// SettingError is the error of a setting that no option allows.
+type SettingError struct {
+	Option string
+	Value  any
+	Says   string
+}
+
+// Error names the option.
+func (e *SettingError) Error() string { return fmt.Sprintf("%s %v: %s", e.Option, e.Value, e.Says) }
+
+// CheckSettings returns an error for each setting that no option allows, in the order of their names.
+func CheckSettings(s readers.Settings) (errs []*SettingError) {
+	options := Options()
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		says := "no format of this program has the option"
+		if i := slices.IndexFunc(options, func(o readers.Option) bool { return o.Name == name }); i >= 0 {
+			_, err := options[i].Value(s)
+			if err == nil {
+				continue
+			}
+			says = err.Error()
+		}
+		errs = append(errs, &SettingError{name, s[name], says})
 	}
-	allow := opts.Allow
-	return []Format{
-		{"HDF5", hdf5.Format{Allow: allow, Opener: opts.Opener}},
-		{"netCDF-3", netcdf3.Format{}},
-		{"HDF4", hdf4.Format{Allow: allow, Opener: opts.Opener}},
-		{"FITS", fits.Format{}},
-		{"GRIB", grib.Format{Names: opts.Names, Times: opts.GRIBTimes, Indexes: opts.GRIBIndexes}},
-		{"DMR++", dmrpp.Format{}},
-		{"Icechunk", icechunk.Format{Allow: allow}},
-		{"kerchunk", kerchunk.Format{Allow: allow}}, // before Zarr, because its folders also have a .zmetadata
-		{"Zarr", zarr.Format{}},
-	}
+	return errs
 }
 
 // Detect returns the format of a source.
-func Detect(ctx context.Context, src *source.Source, opts *Options) (Format, error) {
-	f, is, err := find(ctx, src, opts)
+func (r *Readers) Detect(ctx context.Context, src *source.Source) (Format, error) {
+	if r.err != nil {
+		return Format{}, r.err
+	}
+	f, is, err := r.find(ctx, src)
 	if err == nil && !is {
 		err = &readers.Error{Source: src.Name(), Offset: -1, Err: describeUnknown(ctx, src)}
 	}
 	return f, err
 }
 
-func find(ctx context.Context, src *source.Source, opts *Options) (Format, bool, error) {
-	for _, f := range Table(opts) {
-		if is, err := f.Detect(ctx, src); is || err != nil {
-			return f, is, err
+func (r *Readers) find(ctx context.Context, src *source.Source) (Format, bool, error) {
+	for i := range r.list {
+		if is, err := r.list[i].Detects(ctx, src); is || err != nil {
+			return r.list[i], is, err
 		}
 	}
 	return Format{}, false, nil
 }
 
-// IsStore reports whether a folder is a single source, so that its files are not sources: a store
-// of a format in the table, or of one that varve does not read.
-func IsStore(ctx context.Context, folder *source.Source) bool {
-	_, is, err := find(ctx, folder, nil)
-	return err == nil && (is || recognizeFolder(ctx, folder) != nil)
-}
-
 // Open reads the metadata of a source of any format.
-func Open(ctx context.Context, src *source.Source, opts *Options) (*readers.Dataset, error) {
-	f, err := Detect(ctx, src, opts)
+func (r *Readers) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+	f, err := r.Detect(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	return f.Open(ctx, src)
+	data, err := f.Open(ctx, src)
+	if err == nil && f.isRegistered && len(f.OwnAttributes) > 0 {
+		f.removeOwnAttributes(data)
+	}
+	return data, err
+}
+
+func (f *Format) removeOwnAttributes(data *readers.Dataset) {
+	others := func(list []readers.Attribute) []readers.Attribute {
+		return slices.DeleteFunc(slices.Clone(list), func(a readers.Attribute) bool { return slices.Contains(f.OwnAttributes, a.Name) })
+	}
+	data.Root.Walk(func(g *readers.Group) bool {
+		g.Attributes = others(g.Attributes)
+		for _, v := range g.Variables {
+			v.Attributes = others(v.Attributes)
+		}
+		return true
+	})
+}
+
+// Open reads the metadata of a source of any format. To open many sources, make readers with New.
+func Open(ctx context.Context, src *source.Source, c *readers.Config) (*readers.Dataset, error) {
+	return New(c).Open(ctx, src)
+}
+
+// Describe adds what "varve inspect --json" prints of a source to a document. After a *readers.PartialError the document has all but
+// the damaged parts.
+func Describe(ctx context.Context, src *source.Source, o *readers.DescribeOptions, doc map[string]any) error {
+	f, err := New(&readers.Config{Allow: o.Allow}).Detect(ctx, src)
+	if err != nil {
+		return err
+	}
+	doc["kind"] = strings.ToLower(f.Name)
+	if f.Describe != nil {
+		return f.Describe(ctx, src, o, doc)
+	}
+	data, err := f.Open(ctx, src)
+	if err != nil {
+		return err
+	}
+	return describe.Dataset(ctx, o, data, doc)
+}
+
+// IsStore reports whether a folder is a single source, so that its files are not sources: a store
+// of a known format, or of one that varve does not read.
+func IsStore(ctx context.Context, folder *source.Source) bool {
+	_, is, err := New(nil).find(ctx, folder)
+	return is && err == nil || recognizeFolder(ctx, folder) != nil // a registered format may fail to read a folder
 }
 
 // describeUnknown returns the error for a source of no known format. It names the format and a remedy if
@@ -145,7 +344,7 @@ func (u unknownError) Unwrap() error { return errors.ErrUnsupported }
 
 func names() string {
 	var list []string
-	for _, f := range Table(nil) {
+	for _, f := range All() {
 		list = append(list, f.Name)
 	}
 	return strings.Join(list, ", ")

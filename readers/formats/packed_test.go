@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"varve/readers"
 	"varve/readers/formats"
 	"varve/readers/source"
 )
@@ -88,7 +89,7 @@ func allValues(t *testing.T, name string) map[string]string {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	dataset, err := formats.Open(t.Context(), src, &formats.Options{Opener: o})
+	dataset, err := formats.Open(t.Context(), src, &readers.Config{Opener: o})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

@@ -11,8 +11,13 @@ import (
 // Format is the readers.Reader of classic netCDF files.
 type Format struct{}
 
-// Detect reports whether a source starts with the magic number of a classic file.
-func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) { return Detect(ctx, src) }
+// Info describes the format.
+func Info() readers.Format {
+	return readers.Format{
+		Name: "netCDF-3", Suffixes: []string{".nc", ".cdf"}, Detect: Detect,
+		New: func(*readers.Config) readers.Reader { return Format{} },
+	}
+}
 
 // Open reads the header of a source.
 func (Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
@@ -73,7 +78,7 @@ func (f *File) Dataset() *readers.Dataset {
 	for _, d := range f.header.Dims {
 		root.Dimensions = append(root.Dimensions, f.dimension(d))
 	}
-	b.out = &readers.Dataset{Source: f.src, Format: f.header.FormatName(), Root: root}
+	b.out = &readers.Dataset{Source: f.src, Format: f.header.FormatName(), HoldsChunks: true, Root: root}
 	if f.header.Err != nil {
 		b.addProblem("/", f.header.Err)
 	}

@@ -165,7 +165,7 @@ func TestConformance(t *testing.T) {
 		}
 		samples = append(samples, readertest.Sample{Name: name, Data: data})
 	}
-	readertest.Run(t, Format{}, samples...)
+	readertest.Run(t, Info(), samples...)
 }
 
 func TestCutStream(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/readers"
 	"varve/readers/readertest"
 	"varve/readers/source"
@@ -171,8 +172,7 @@ func TestPlaces(t *testing.T) {
 
 // TestRecords writes records of random variables and reads them.
 func TestRecords(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 200 {
 		testRandomRecords(t, r)

@@ -44,6 +44,9 @@ type chunk struct {
 	length   int32
 	value    int64  // if single
 	text     []byte // if single
+
+	hasRange  bool // low and high are known
+	low, high int64
 }
 
 // tailBytes is the size of everything after the footer, and checkBytes the size of the checksum
@@ -351,6 +354,10 @@ func (f *File) readChunk(t *thrift.Reader, column int, c *chunk) {
 	// The least and greatest value may be shortened in files of other programs.
 	if t.Err() == nil && !f.isForeign {
 		c.findSingle(f.Columns[column].Type, &counts)
+		if kind := f.Columns[column].Type; kind == Int && len(counts.low) == 8 && len(counts.high) == 8 {
+			c.hasRange = true
+			c.low, c.high = int64(binary.LittleEndian.Uint64(counts.low)), int64(binary.LittleEndian.Uint64(counts.high))
+		}
 		t.Check(f.checkChunk(column, c))
 	}
 }

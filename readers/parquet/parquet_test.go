@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"varve/fixtures/soak"
 )
 
 // testTable is the rows of a file.
@@ -166,7 +168,7 @@ func randomValues(rng *rand.Rand, c Column, rows int) (v Values) {
 }
 
 func TestRandomTables(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for i := range 300 {
 		table := randomTable(rng)

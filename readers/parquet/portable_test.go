@@ -12,14 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/fixtures/venv"
 	"varve/readers"
 )
 
 // TestHybrid decodes runs of random lengths, in parts of random lengths.
 func TestHybrid(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 500 {
 		width := 1 + r.IntN(20)

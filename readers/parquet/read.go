@@ -168,6 +168,13 @@ func (f *File) Single(group, column int) (Single, bool) {
 	return Single{c.isNull, c.value, c.text}, c.isSingle
 }
 
+// Range returns the least and the greatest value of a column of integers in a row group, without nulls. ok is false if the
+// statistics do not have them.
+func (f *File) Range(group, column int) (low, high int64, ok bool) {
+	c := &f.Groups[group].chunks[column]
+	return c.low, c.high, c.hasRange
+}
+
 // HasDictionary reports whether the pages of a column refer to a dictionary.
 func (f *File) HasDictionary(group, column int) bool {
 	c := &f.Groups[group].chunks[column]

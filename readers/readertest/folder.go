@@ -47,25 +47,23 @@ func ReadFolder(t testing.TB, name, dir string) FolderSample {
 	return s
 }
 
-// RunFolder runs the suite with a reader of folders, as Run does with one of files.
-func RunFolder(t *testing.T, reader readers.Reader, samples ...FolderSample) {
+// RunFolder runs the suite with a format of folders, as Run does with one of files.
+func RunFolder(t *testing.T, format readers.Format, samples ...FolderSample) {
 	if len(samples) == 0 {
 		t.Fatal("no samples")
 	}
+	reader := newTested(t, format)
 	t.Run("other content", func(t *testing.T) {
 		testOther(t, reader)
-		for _, files := range []map[string][]byte{{}, {"a.txt": []byte("text")}, {"sub/zarr.json": []byte("{}")}} {
-			testNot(t, reader, FolderSample{Name: "folder", Files: files}.source())
-		}
 	})
 	for _, s := range samples {
 		t.Run(s.Name, func(t *testing.T) { runFolder(t, reader, s) })
 	}
 }
 
-func testNot(t *testing.T, reader readers.Reader, src *source.Source) {
+func testNot(t *testing.T, reader tested, src *source.Source) {
 	t.Helper()
-	if is, err := reader.Detect(context.Background(), src); is || err != nil {
+	if is, err := reader.Detects(context.Background(), src); is || err != nil {
 		t.Errorf("Detect gave %v, %v", is, err)
 	}
 	if _, err := reader.Open(context.Background(), src); err == nil {
@@ -73,7 +71,7 @@ func testNot(t *testing.T, reader readers.Reader, src *source.Source) {
 	}
 }
 
-func runFolder(t *testing.T, reader readers.Reader, s FolderSample) {
+func runFolder(t *testing.T, reader tested, s FolderSample) {
 	whole := Describe(context.Background(), reader, s.source())
 	if whole.Err != nil {
 		t.Fatalf("the whole sample: %v", whole.Err)
@@ -81,7 +79,7 @@ func runFolder(t *testing.T, reader readers.Reader, s FolderSample) {
 	if whole.Marked {
 		t.Fatalf("the undamaged sample has problems, which would hide damage:\n%s", whole.Text)
 	}
-	for name, run := range map[string]func(*testing.T, readers.Reader, FolderSample, Description){
+	for name, run := range map[string]func(*testing.T, tested, FolderSample, Description){
 		"cut off":    testFolderCuts,
 		"changed":    testFolderChanges,
 		"failing":    testFolderFailing,
@@ -123,7 +121,7 @@ func (s FolderSample) places(key string) iter.Seq[int] {
 	}
 }
 
-func testFolderCuts(t *testing.T, reader readers.Reader, s FolderSample, whole Description) {
+func testFolderCuts(t *testing.T, reader tested, s FolderSample, whole Description) {
 	for key, data := range s.Files {
 		for n := range s.places(key) {
 			got := Describe(context.Background(), reader, s.with(key, data[:n]).source())
@@ -134,7 +132,7 @@ func testFolderCuts(t *testing.T, reader readers.Reader, s FolderSample, whole D
 	}
 }
 
-func testFolderChanges(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {
+func testFolderChanges(t *testing.T, reader tested, s FolderSample, _ Description) {
 	for key := range s.Files {
 		for n := range s.places(key) {
 			for _, mask := range []byte{0xff, 0x01} {
@@ -146,7 +144,7 @@ func testFolderChanges(t *testing.T, reader readers.Reader, s FolderSample, _ De
 	}
 }
 
-func testFolderFailing(t *testing.T, reader readers.Reader, s FolderSample, whole Description) {
+func testFolderFailing(t *testing.T, reader tested, s FolderSample, whole Description) {
 	testStorageFailures(t, reader, whole, func(failAfter int) (*source.Source, func() bool) {
 		f := s.folder()
 		f.failAfter = failAfter
@@ -154,15 +152,15 @@ func testFolderFailing(t *testing.T, reader readers.Reader, s FolderSample, whol
 	})
 }
 
-func testFolderCancelled(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {
+func testFolderCancelled(t *testing.T, reader tested, s FolderSample, _ Description) {
 	testCancelledContext(t, reader, s.source)
 }
 
-func testFolderConcurrent(t *testing.T, reader readers.Reader, s FolderSample, whole Description) {
+func testFolderConcurrent(t *testing.T, reader tested, s FolderSample, whole Description) {
 	testGoroutines(t, reader, s.source(), whole)
 }
 
-func testFolderUntouched(t *testing.T, reader readers.Reader, s FolderSample, _ Description) {
+func testFolderUntouched(t *testing.T, reader tested, s FolderSample, _ Description) {
 	dir := filepath.Join(t.TempDir(), s.Name)
 	for key, data := range s.Files {
 		name := filepath.Join(dir, filepath.FromSlash(key))

@@ -8,7 +8,7 @@ import (
 	"varve/readers/source"
 )
 
-// Open opens a file or a folder with a reader, which must detect it and report no problem.
+// Open opens a file or a folder with a reader, which must report no problem.
 func Open(t testing.TB, reader readers.Reader, name string) *readers.Dataset {
 	t.Helper()
 	ctx := context.Background()
@@ -21,9 +21,6 @@ func Open(t testing.TB, reader readers.Reader, name string) *readers.Dataset {
 			t.Error(err)
 		}
 	})
-	if is, err := reader.Detect(ctx, src); !is || err != nil {
-		t.Fatalf("Detect: got %v, %v", is, err)
-	}
 	data, err := reader.Open(ctx, src)
 	if err != nil {
 		t.Fatal(err)

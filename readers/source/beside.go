@@ -76,6 +76,9 @@ func (o *Opener) OpenLocalBeside(ctx context.Context, of *Source, name string, a
 // members of the archive that contains `of` may be read, also if the archive is behind a link, because the user named it.
 func (o *Opener) OpenReferred(ctx context.Context, of *Source, name string, open func(name string) (*Source, error)) (*Source, error) {
 	outer, steps := CutPacked(name)
+	if err := o.Check(outer); err != nil {
+		return nil, err
+	}
 	if steps == "" {
 		return open(name)
 	}

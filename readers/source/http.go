@@ -42,6 +42,8 @@ type remote struct {
 	// target is the address to which redirects led, so that later requests can skip the redirects.
 	target   atomic.Pointer[url.URL]
 	followed *redirects
+	// addresses decides to which addresses the requests may go.
+	addresses *addresses
 
 	closing  context.Context
 	shut     context.CancelFunc
@@ -51,7 +53,7 @@ type remote struct {
 }
 
 func newRemote(o *Opener, u *url.URL) *remote {
-	r := &remote{opts: &o.opts, single: &o.single, followed: &o.followed, header: http.Header{}, slots: make(chan struct{}, o.opts.Parallel)}
+	r := &remote{opts: &o.opts, single: &o.single, followed: &o.followed, addresses: &o.addresses, header: http.Header{}, slots: make(chan struct{}, o.opts.Parallel)}
 	for key, values := range o.opts.Header {
 		r.header[http.CanonicalHeaderKey(key)] = values
 	}
@@ -62,7 +64,8 @@ func newRemote(o *Opener, u *url.URL) *remote {
 	origin := *u
 	origin.User, origin.Fragment = nil, ""
 	r.host, r.all = o.hosts.of(origin.Host), &o.totals
-	r.origin, r.name = &origin, withoutSecrets(u).String()
+	r.addresses.opened(origin.Hostname())
+	r.origin, r.name = &origin, withoutSecrets(u, nil).String()
 	r.client = &http.Client{Transport: &counting{o.transport, r}, CheckRedirect: r.checkRedirect}
 	r.closing, r.shut = context.WithCancel(context.Background())
 	return r
@@ -302,6 +305,9 @@ type counting struct {
 
 // RoundTrip makes one request.
 func (m *counting) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := m.remote.addresses.checkNumber(req.URL); err != nil {
+		return nil, err
+	}
 	m.remote.requests.Add(1)
 	m.remote.all.requests.Add(1)
 	resp, err := m.RoundTripper.RoundTrip(req)

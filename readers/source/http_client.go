@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"path"
@@ -18,12 +17,12 @@ var errClosed = fmt.Errorf("reading: %w", fs.ErrClosed)
 // maxHeaderBytes is the maximum size of an answer's headers.
 const maxHeaderBytes = 256 << 10
 
-// newTransport returns a transport that keeps idle connections open, and never decompresses.
-func newTransport() *http.Transport {
-	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
+// newTransport returns a transport that keeps idle connections open, and never decompresses. It connects only to allowed
+// addresses.
+func newTransport(a *addresses) *http.Transport {
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
+		Proxy:                  a.proxy,
+		DialContext:            a.dial,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    15 * time.Second,
 		MaxIdleConns:           256,
@@ -81,7 +80,9 @@ func (r *remote) checkRedirect(req *http.Request, via []*http.Request) error {
 	if err := r.mayRedirect(req, via); err != nil {
 		return &redirectError{req.URL.Scheme + "://" + req.URL.Host, err}
 	}
-	if !r.credentials.isLoginHop(via[len(via)-1].URL, req.URL) {
+	if r.credentials.isLoginHop(via[len(via)-1].URL, req.URL) {
+		r.addresses.allow(req.URL.Hostname()) // the user named it in the access file
+	} else {
 		r.followed.add(req.URL)
 	}
 	req.Header.Del("Referer")
@@ -105,8 +106,8 @@ func (r *remote) mayRedirect(req *http.Request, via []*http.Request) error {
 	case last.Scheme == "https" && req.URL.Scheme == "http":
 		return fmt.Errorf("a redirect from https must lead to https")
 	}
-	if r.opts.Allow != nil && !r.credentials.isLoginHop(via[len(via)-1].URL, req.URL) {
-		return r.opts.Allow(req.URL.String())
+	if r.credentials.isLoginHop(via[len(via)-1].URL, req.URL) {
+		return nil
 	}
-	return nil
+	return r.opts.check(req.URL.String())
 }

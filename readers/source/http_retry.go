@@ -127,7 +127,7 @@ func isTransient(err error) bool {
 }
 
 // permanent reports whether a request failed for a reason that repeating does not change: the host does not exist, its
-// certificate is not valid, a redirect is not followed, or the cause is local.
+// certificate is not valid, a redirect is not followed, its address is not allowed, or the cause is local.
 func permanent(err error) bool {
 	var (
 		dns         *net.DNSError
@@ -137,12 +137,13 @@ func permanent(err error) bool {
 		certificate x509.CertificateInvalidError
 		record      tls.RecordHeaderError
 		refused     *redirectError
+		address     *AddressError
 		local       *localError
 		keys        *object.CredentialsError
 	)
 	return errors.As(err, &dns) && dns.IsNotFound ||
 		errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &certificate) ||
-		errors.As(err, &record) || errors.As(err, &refused) || errors.As(err, &local) || errors.As(err, &keys)
+		errors.As(err, &record) || errors.As(err, &refused) || errors.As(err, &address) || errors.As(err, &local) || errors.As(err, &keys)
 }
 
 // causeOf returns the cause of ctx if it has ended, instead of the error that this caused. Otherwise it returns err without

@@ -143,7 +143,7 @@ func TestTLS(t *testing.T) {
 	if _, err := source.Open(context.Background(), secure.URL+"/file"); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an unknown certificate: got %v", err)
 	}
-	if secure.count() > 2 || time.Since(before) > 10*time.Second {
+	if secure.count() > 2 || time.Since(before) > time.Minute {
 		t.Error("an unknown certificate was tried again")
 	}
 }
@@ -239,7 +239,7 @@ func TestCancelAtOnce(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
 				time.AfterFunc(50*time.Millisecond, cancel)
 				began := time.Now()
-				if err := read(ctx); !errors.Is(err, context.Canceled) || time.Since(began) > 5*time.Second {
+				if err := read(ctx); !errors.Is(err, context.Canceled) || time.Since(began) > time.Minute {
 					t.Errorf("%s: got %v after %s", how, err, time.Since(began))
 				}
 			}
@@ -263,7 +263,7 @@ func TestPatience(t *testing.T) {
 	server.armed.Store(true)
 	began := time.Now()
 	_, err := s.ReadAt(context.Background(), make([]byte, 100), 600<<10)
-	if err == nil || errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
+	if err == nil || errors.Is(err, context.DeadlineExceeded) || time.Since(began) > time.Minute {
 		t.Errorf("got %v after %s", err, time.Since(began))
 	}
 }

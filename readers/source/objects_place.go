@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"varve/readers/source/internal/object"
 )
 
@@ -31,6 +33,8 @@ type Place struct {
 	*bucket
 	prefix      string      // ends with a slash, or is empty for the whole bucket
 	hasSumETags atomic.Bool // ETags are MD5 digests of contents
+
+	hasNoBatches atomic.Bool // many objects cannot be removed with one request
 
 	parts          sync.Mutex
 	isPartsChecked bool // the store evaluates conditions of objects that are stored in parts
@@ -233,6 +237,87 @@ func (p *Place) Remove(ctx context.Context, key string) error {
 	return p.send(ctx, &sending{Request: p.service.Remove(p.bucket.name, p.prefix+key), key: key})
 }
 
+// How objects are removed: up to maxRemoved with one request, if the store can; otherwise removedAtOnce requests at a time.
+const (
+	maxRemoved    = 1000
+	removedAtOnce = 16
+)
+
+// RemoveAll removes objects in this order. Missing ones count as removed. It returns their number, also with an error: if one
+// of several objects that are removed together fails, none of these counts.
+func (p *Place) RemoveAll(ctx context.Context, keys []string) (n int, err error) {
+	for len(keys) > 0 {
+		some := keys[:min(len(keys), maxRemoved)]
+		rest := some
+		if len(some) > 1 && !p.hasNoBatches.Load() {
+			if rest, err = p.removeBatch(ctx, some); err != nil {
+				return n, err
+			}
+		}
+		if len(rest) == len(some) { // the store has no request for many
+			some = some[:min(len(some), removedAtOnce)]
+			rest = some
+		}
+		if err := p.removeEach(ctx, rest); err != nil {
+			return n, err
+		}
+		n += len(some)
+		keys = keys[len(some):]
+	}
+	return n, nil
+}
+
+// removeBatch removes objects with one request. It returns those that the store did not remove: all if it has no such request.
+func (p *Place) removeBatch(ctx context.Context, keys []string) (rest []string, err error) {
+	full := make([]string, len(keys))
+	for i, key := range keys {
+		full[i] = p.prefix + key
+	}
+	q := p.service.RemoveAll(p.bucket.name, full)
+	if q == nil {
+		p.hasNoBatches.Store(true)
+		return keys, nil
+	}
+	var failed []string
+	const longest = time.Minute // a store may take so long for 1,000 objects before it answers
+	err = p.send(ctx, &sending{Request: q, pause: longest, use: func(a *answer) error {
+		body, err := a.document(maxPageBytes)
+		if err == nil {
+			failed, err = p.service.Unremoved(body)
+		}
+		return err
+	}})
+	var status *statusError
+	switch {
+	case errors.As(err, &status) && status.code/100 != 5 || errors.As(err, &status) && status.code == http.StatusNotImplemented:
+		// Servers with a part of Amazon's protocol may not know the request. If it was refused for another reason, so
+		// are requests for one object, with an error that names it.
+		p.hasNoBatches.Store(true)
+		return keys, nil
+	case err != nil:
+		return nil, err
+	}
+	for _, key := range failed {
+		rest = append(rest, strings.TrimPrefix(key, p.prefix))
+	}
+	return rest, nil
+}
+
+// removeEach removes each object with a request.
+func (p *Place) removeEach(ctx context.Context, keys []string) error {
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(removedAtOnce)
+	for _, key := range keys {
+		group.Go(func() error {
+			if err := p.Remove(within, key); !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
 // maxReplaced is the maximum size of objects that are read back with their versions.
 const maxReplaced = 1 << 20
 
@@ -241,34 +326,36 @@ func (p *Place) PutIf(ctx context.Context, key string, content []byte, version s
 	if len(content) > maxReplaced {
 		return fmt.Errorf("%s: an object with a version may have at most %d bytes (this one has %d)", p.Name(key), maxReplaced, len(content))
 	}
-	return p.Replace(ctx, key, bytes.NewReader(content), int64(len(content)), version)
+	_, err := p.Replace(ctx, key, bytes.NewReader(content), int64(len(content)), version)
+	return err
 }
 
 // Replace stores an object if its current version, from ReadVersion or Version, is the given one; "" means that the object
 // must not exist. Otherwise the error is ErrConflict. An object larger than Options.PartBytes is stored in parts.
 //
+// It returns the new version, or "" if the store did not send it.
+//
 // If an answer is lost, the repeated request reports a conflict with the first one. Replace then compares the content, so
 // contents should be unique to their writer.
-func (p *Place) Replace(ctx context.Context, key string, content io.ReaderAt, size int64, version string) error {
+func (p *Place) Replace(ctx context.Context, key string, content io.ReaderAt, size int64, version string) (now string, err error) {
 	c := &object.Condition{Version: version}
-	var err error
 	if size <= p.opener.opts.PartBytes {
-		err = p.putOnce(ctx, key, io.NewSectionReader(content, 0, size), c)
+		now, err = p.putOnce(ctx, key, io.NewSectionReader(content, 0, size), c)
 	} else if err = p.checkParts(ctx, key); err == nil {
 		err = p.upload(key, content, size, c).run(ctx)
 	}
 	if !isConflict(err, version) {
-		return err
+		return now, err
 	}
 	// The conflict may be with an earlier attempt of this call, whose answer was lost.
 	same, failed := p.holds(ctx, key, content, size)
 	switch {
 	case failed != nil:
-		return fmt.Errorf("%w; it is not known whether the object was stored: %w", err, failed)
+		return "", fmt.Errorf("%w; it is not known whether the object was stored: %w", err, failed)
 	case same:
-		return nil
+		return "", nil
 	}
-	return fmt.Errorf("%s: %w", p.Name(key), ErrConflict)
+	return "", fmt.Errorf("%s: %w", p.Name(key), ErrConflict)
 }
 
 // holds reports whether an object has the given content.
@@ -329,29 +416,50 @@ func isConflict(err error, version string) bool {
 // Check tests whether the store evaluates the conditions of PutIf. It stores an object that already exists, and replaces a
 // version that is not current; both must fail. If one succeeds, the error is errors.ErrUnsupported, because two writers could
 // both succeed. The object must not exist before, remains afterwards, and content must be unique to the caller.
+//
+// Each of the four requests has a content of its own, so that a lost answer cannot hide which of them the store executed.
 func (p *Place) Check(ctx context.Context, key, content string) error {
-	if err := p.PutIf(ctx, key, []byte(content), ""); err != nil {
+	first := strings.NewReader(content)
+	version, err := p.Replace(ctx, key, first, first.Size(), "")
+	if err != nil {
 		return p.refused(err)
 	}
-	if err := p.PutIf(ctx, key, []byte(content+" again"), ""); !errors.Is(err, ErrConflict) {
+	if err := p.contradict(ctx, key, content+" again", ""); !errors.Is(err, ErrConflict) {
 		return p.ignores(err, "a second object although none may exist (If-None-Match: *)")
 	}
-	stored, version, err := p.ReadVersion(ctx, key, maxReplaced)
-	if err != nil {
-		return err
+	if version == "" {
+		if _, version, err = p.ReadVersion(ctx, key, maxReplaced); err != nil {
+			return err
+		}
 	}
 	// Some stores and encryption modes use other ETags, which cannot be compared with contents.
-	p.hasSumETags.Store(version == sumTag(stored))
+	p.hasSumETags.Store(version == sumTag([]byte(content)))
 	if version == "" {
 		return p.ignores(nil, "objects, but does not send their versions (ETag)")
 	}
-	if err := p.PutIf(ctx, key, []byte(content+" replaced"), version); err != nil {
+	now := []byte(content + " replaced")
+	err = p.PutIf(ctx, key, now, version)
+	if errors.Is(err, ErrConflict) { // perhaps an answer to PUT has a version in another form than an answer to GET
+		if _, version, err = p.ReadVersion(ctx, key, maxReplaced); err == nil {
+			err = p.PutIf(ctx, key, now, version)
+		}
+	}
+	if err != nil {
 		return p.refused(err)
 	}
-	if err := p.PutIf(ctx, key, []byte(content+" late"), version); !errors.Is(err, ErrConflict) {
+	if err := p.contradict(ctx, key, content+" late", version); !errors.Is(err, ErrConflict) {
 		return p.ignores(err, "an object in place of a version that is no longer current (If-Match)")
 	}
 	return nil
+}
+
+// contradict stores an object on a condition that does not hold, so that the result should be ErrConflict.
+func (p *Place) contradict(ctx context.Context, key, content, version string) error {
+	_, err := p.putOnce(ctx, key, strings.NewReader(content), &object.Condition{Version: version})
+	if isConflict(err, version) {
+		return ErrConflict
+	}
+	return err
 }
 
 // checkParts tests, once, whether the store evaluates conditions of objects that are stored in parts. It must evaluate them

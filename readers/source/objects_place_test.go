@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/soak"
 	"varve/readers/source"
 	"varve/readers/source/sourcetest"
 	"varve/readers/source/storetest"
@@ -107,9 +108,61 @@ func suite(t *testing.T, root string, part int64) {
 			t.Errorf("missing object: %v", err)
 		}
 	})
+	t.Run("remove", func(t *testing.T) { removed(t, p) })
 	t.Run("conditions", func(t *testing.T) { race(t, p) })
 	t.Run("replace", func(t *testing.T) { replaced(t, p, int(part)) })
 	t.Run("walk", func(t *testing.T) { walked(t, root) })
+}
+
+// removed removes many objects, some of which are missing.
+func removed(t *testing.T, p *source.Place) {
+	ctx := t.Context()
+	var keys []string
+	for n := range 40 {
+		key := fmt.Sprintf("removed/%d &<+'%% é.bin", n)
+		if keys = append(keys, key); n%4 > 0 {
+			if err := p.PutIf(ctx, key, []byte("x"), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := p.PutIf(ctx, "kept", []byte("x"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := p.RemoveAll(ctx, keys); n != len(keys) || err != nil {
+		t.Errorf("removed %d of %d: %v", n, len(keys), err)
+	}
+	for key, err := range p.Walk(ctx, "removed/") {
+		t.Errorf("%s is left, %v", key, err)
+	}
+	if _, err := p.Stat(ctx, "kept"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRemoveAll counts the requests by which many objects are removed.
+func TestRemoveAll(t *testing.T) {
+	m := storetest.NewMemory(t)
+	var keys []string
+	for n := range 2500 {
+		keys = append(keys, fmt.Sprint("tables/", n))
+	}
+	for _, oneByOne := range []bool{false, true} {
+		m.OneByOne = oneByOne
+		for _, key := range keys {
+			m.Put("bucket/a/"+key, nil)
+		}
+		p := placeIn(t, "s3://bucket/a", 1<<20)
+		m.Log()
+		n, err := p.RemoveAll(t.Context(), keys)
+		want := 3
+		if oneByOne {
+			want = len(keys) + 1
+		}
+		if log := m.Log(); n != len(keys) || err != nil || len(log) != want || len(m.Names("bucket/")) > 0 {
+			t.Errorf("removed %d with %d requests, not %d: %v", n, len(log), want, err)
+		}
+	}
 }
 
 // replaced checks conditional writes of objects, in one request and in parts.
@@ -119,7 +172,7 @@ func replaced(t *testing.T, p *source.Place, part int) {
 		key := fmt.Sprintf("whole/of %d.bin", size)
 		replace := func(with byte, version string) error {
 			content := sourcetest.Content(size, with)
-			err := p.Replace(ctx, key, bytes.NewReader(content), int64(size), version)
+			_, err := p.Replace(ctx, key, bytes.NewReader(content), int64(size), version)
 			if got, failed := p.Read(ctx, key, 1<<30); failed != nil || (err == nil) != bytes.Equal(got, content) {
 				t.Errorf("%s: read %d bytes, %v, after writing: %v", key, len(got), failed, err)
 			}
@@ -139,7 +192,7 @@ func replaced(t *testing.T, p *source.Place, part int) {
 		if err := replace(2, ""); !errors.Is(err, source.ErrConflict) {
 			t.Errorf("%s: create an existing object: %v", key, err)
 		}
-		if err := p.Replace(ctx, key, bytes.NewReader(sourcetest.Content(size, 1)), int64(size), ""); err != nil {
+		if _, err := p.Replace(ctx, key, bytes.NewReader(sourcetest.Content(size, 1)), int64(size), ""); err != nil {
 			t.Errorf("%s: create it again: %v, want a conflict", key, err)
 		}
 		first := version()
@@ -249,8 +302,7 @@ func TestInteropPlaces(t *testing.T) {
 // TestPlaceFaults stores objects while requests fail at random. If a write reports success, the object must
 // exist. If it reports a conflict, there must be one.
 func TestPlaceFaults(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	m := storetest.NewMemory(t)
 	var mu sync.Mutex
@@ -264,7 +316,7 @@ func TestPlaceFaults(t *testing.T) {
 	stored, replaced := 0, 0
 	for n := range 40 {
 		whole := fmt.Sprint("whole/", n)
-		switch err := p.Replace(t.Context(), whole, bytes.NewReader(content[n:]), int64(len(content)-n), ""); {
+		switch _, err := p.Replace(t.Context(), whole, bytes.NewReader(content[n:]), int64(len(content)-n), ""); {
 		case err == nil && !bytes.Equal(m.Get("bucket/a/"+whole), content[n:]):
 			t.Errorf("%s differs from the stored bytes", whole)
 		case errors.Is(err, source.ErrConflict), errors.Is(err, errors.ErrUnsupported):
@@ -369,7 +421,7 @@ func TestConditionsOfParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	content := sourcetest.Content(100<<10, 3)
-	err := p.Replace(t.Context(), "x", bytes.NewReader(content), int64(len(content)), "")
+	_, err := p.Replace(t.Context(), "x", bytes.NewReader(content), int64(len(content)), "")
 	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "s3://bucket/a") {
 		t.Errorf("got %v", err)
 	}

@@ -20,7 +20,8 @@ import (
 // removed if Put fails.
 func (p *Place) Put(ctx context.Context, key string, content io.ReaderAt, size int64) error {
 	if size <= p.opener.opts.PartBytes {
-		return p.putOnce(ctx, key, io.NewSectionReader(content, 0, size), nil)
+		_, err := p.putOnce(ctx, key, io.NewSectionReader(content, 0, size), nil)
+		return err
 	}
 	return p.upload(key, content, size, nil).run(ctx)
 }
@@ -31,14 +32,18 @@ type sizedContent interface {
 	Size() int64
 }
 
-// putOnce stores an object with one request.
-func (p *Place) putOnce(ctx context.Context, key string, content sizedContent, c *object.Condition) error {
+// putOnce stores an object with one request. It returns the object's version, or "" if the store does not send it.
+func (p *Place) putOnce(ctx context.Context, key string, content sizedContent, c *object.Condition) (version string, err error) {
 	sum, err := sumOf(content)
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.Name(key), err)
+		return "", fmt.Errorf("%s: %w", p.Name(key), err)
 	}
 	q := p.service.Put(&object.Put{Bucket: p.bucket.name, Key: p.prefix + key, MD5: sum, If: c})
-	return p.send(ctx, &sending{Request: q, key: key, content: content})
+	err = p.send(ctx, &sending{Request: q, key: key, content: content, use: func(a *answer) error {
+		version = p.service.Version(a.Header)
+		return nil
+	}})
+	return version, err
 }
 
 // sumOf returns the MD5 digest of the content.

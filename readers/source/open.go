@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -57,7 +58,7 @@ type Options struct {
 	// Allow, if set, is called before a name is opened and before a redirect is followed. Its error prevents that,
 	// and should be an ErrForbidden.
 	Allow func(name string) error
-	// Transport, if set, makes the requests.
+	// Transport, if set, makes the requests. It is responsible for the addresses that names of hosts resolve to.
 	Transport http.RoundTripper
 	// Schemes opens the names of further schemes, by the lower-case text before "://". The schemes of varve cannot be
 	// replaced.
@@ -115,10 +116,18 @@ func set[T int | int64 | time.Duration](field *T, value T) {
 
 // Opener opens sources. Its sources share a cache and the connections to servers. Any number of goroutines may use it.
 type Opener struct {
-	opts      Options
+	opts     Options
+	real     func(name string) (path string, err error) // of Restrict; may be nil
+	followed redirects
+	*shared
+}
+
+// shared is the state of an Opener. The openers that Restrict makes from it use the same state.
+type shared struct {
 	cache     *cache
 	single    oneByOne
 	hosts     hostLimits
+	addresses addresses
 	totals    totals
 	stores    stores
 	secrets   secrets
@@ -126,7 +135,6 @@ type Opener struct {
 	spans     spanCache
 	user      accessOnce
 	sessions  sessions
-	followed  redirects
 	transport http.RoundTripper
 	own       *http.Transport // the same as transport, unless Options.Transport is set
 }
@@ -141,7 +149,7 @@ func (o *Opener) Stats() Stats {
 
 // NewOpener returns an Opener. If opts is nil, it uses the defaults.
 func NewOpener(opts *Options) *Opener {
-	o := &Opener{}
+	o := &Opener{shared: &shared{}}
 	if opts != nil {
 		o.opts = *opts
 	}
@@ -149,10 +157,42 @@ func NewOpener(opts *Options) *Opener {
 	o.cache = newCache(o.opts.CacheBytes)
 	o.transport = o.opts.Transport
 	if o.transport == nil {
-		o.own = newTransport()
+		o.own = newTransport(&o.addresses)
 		o.transport = o.own
 	}
 	return o
+}
+
+// Restrict returns an Opener that shares the connections, caches and secrets of o, and opens less: see Options.Allow. A local
+// file is opened at the path without links that real returns. Redirects returns only the redirects of its own requests.
+func (o *Opener) Restrict(allow func(name string) error, real func(name string) (path string, err error)) *Opener {
+	r := &Opener{opts: o.opts, real: real, shared: o.shared}
+	r.opts.Allow = allow
+	if before := o.opts.Allow; before != nil {
+		r.opts.Allow = func(name string) error {
+			if err := before(name); err != nil {
+				return err
+			}
+			return allow(name)
+		}
+	}
+	return r
+}
+
+// Check returns the error of Options.Allow for a name, without opening it.
+func (o *Opener) Check(name string) error {
+	if o == nil {
+		return nil
+	}
+	return o.opts.check(Outer(name))
+}
+
+// check returns the error of Allow for a name.
+func (o *Options) check(name string) error {
+	if o.Allow == nil {
+		return nil
+	}
+	return o.Allow(name)
 }
 
 // Close closes idle connections. Open sources stay open.
@@ -193,10 +233,8 @@ func (o *Opener) open(ctx context.Context, name string, id *Identity) (*Source, 
 	if p, ok := parsePacked(name); ok {
 		return o.openPacked(ctx, p, id)
 	}
-	if o.opts.Allow != nil {
-		if err := o.opts.Allow(name); err != nil {
-			return nil, err
-		}
+	if err := o.opts.check(name); err != nil {
+		return nil, err
 	}
 	if err := CheckPipeline(name); err != nil {
 		return nil, err
@@ -303,18 +341,14 @@ func looksLikeScheme(s string) bool {
 }
 
 // openPath opens a local file or folder.
-func openPath(ctx context.Context, _ *Opener, name string, id *Identity) (string, Ranges, error) {
+func openPath(ctx context.Context, o *Opener, name string, id *Identity) (string, Ranges, error) {
 	path, err := LocalPath(name)
 	if err != nil {
 		return "", nil, err
 	}
-	f, err := openFile(ctx, path)
+	f, err := o.openFile(ctx, name, path)
 	if errors.Is(err, errFolder) && id == nil {
-		folder, err := newLocalFolder(ctx, path)
-		if err != nil {
-			return "", nil, err
-		}
-		return folder.root.Name(), folder, nil
+		return o.openFolder(ctx, name, path)
 	}
 	if err != nil {
 		return "", nil, err
@@ -327,13 +361,50 @@ func openPath(ctx context.Context, _ *Opener, name string, id *Identity) (string
 	return name, f, nil
 }
 
+// openFile opens a local file.
+func (o *Opener) openFile(ctx context.Context, name, path string) (*file, error) {
+	if o.real == nil {
+		return openFile(ctx, path)
+	}
+	real, err := o.real(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := OpenReal(real)
+	if err != nil {
+		return nil, err
+	}
+	return fromFile(f)
+}
+
+// openFolder opens a local folder.
+func (o *Opener) openFolder(ctx context.Context, name, path string) (string, Ranges, error) {
+	real := path
+	if o.real != nil {
+		var err error
+		if real, err = o.real(name); err != nil {
+			return "", nil, err
+		}
+	}
+	folder, err := newLocalFolder(ctx, real)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case o.real != nil:
+		return filepath.Clean(path), folder, nil
+	}
+	return folder.root.Name(), folder, nil
+}
+
 // openURL opens a file on an HTTP server.
 func openURL(ctx context.Context, o *Opener, name string, id *Identity) (string, Ranges, error) {
 	u, err := parseURL(name)
 	if err != nil {
 		return "", nil, err
 	}
-	r := newRemote(o, o.secrets.whole(u))
+	whole, shown := o.secrets.find(u)
+	r := newRemote(o, whole)
+	r.name = shown
 	if err := o.authorized(r); err != nil {
 		return "", nil, fmt.Errorf("%s: %w", r.name, err)
 	}
@@ -350,6 +421,29 @@ func openURL(ctx context.Context, o *Opener, name string, id *Identity) (string,
 		return "", nil, errors.Join(fmt.Errorf("%s: %w", r.name, err), r.Close())
 	}
 	return r.name, r, nil
+}
+
+// CheckStored returns an error unless a request for the stored name of a remembered source finds the given version. The request
+// has the credentials of the access file and headers, but no parameters that are not stored.
+func (o *Opener) CheckStored(ctx context.Context, stored string, id Identity) error {
+	u, err := parseURL(Outer(stored))
+	if err != nil {
+		return err
+	}
+	r := newRemote(o, u)
+	opts := o.opts
+	opts.Download = false // the size is enough
+	r.name, r.opts = u.String(), &opts
+	if err = o.authorized(r); err == nil {
+		err = r.discover(ctx)
+	}
+	var whole *NoRangesError
+	if errors.As(err, &whole) && o.opts.Download && (whole.Size < 0 || whole.Size == id.Size) {
+		err = nil
+	} else if err == nil {
+		err = id.Check(r.id)
+	}
+	return errors.Join(err, r.Close())
 }
 
 // parseURL parses a URL, and removes "." and ".." from its path as clients of HTTP do. It returns an error for a fragment:

@@ -86,7 +86,7 @@ func (o *Opener) rangesIn(ctx context.Context, outer *Source, p packed, points *
 			return nil, err
 		}
 		if plain != nil {
-			return &member{outer, *plain}, nil
+			return &member{outer, *plain, func(ctx context.Context) error { return o.verifyMember(ctx, outer, p) }}, nil
 		}
 	}
 	r := &inflated{outer: outer, spans: &o.spans, isGiven: isGiven, find: find}
@@ -188,6 +188,13 @@ func (r *inflated) use(points *Points) error {
 	}
 	r.state.Store(&inflatedState{points, reader})
 	return nil
+}
+
+// Verify implements verifier. Finding the access points compares the checksums of the compressed data. It is done once for each
+// version of an outer file that the Opener has read.
+func (r *inflated) Verify(ctx context.Context) error {
+	_, _, err := r.find(ctx)
+	return err
 }
 
 // again finds the access points again.
@@ -366,8 +373,28 @@ func (c *spanCache) drop(at *list.Element) {
 
 // member reads a packed file whose bytes are a range of the outer file.
 type member struct {
-	outer *Source
-	span  Range
+	outer  *Source
+	span   Range
+	verify func(ctx context.Context) error
+}
+
+// Verify implements verifier.
+func (m *member) Verify(ctx context.Context) error { return m.verify(ctx) }
+
+// verifyMember compares the CRC-32 of a stored member of a zip file. A tar file has no checksums of its members.
+func (o *Opener) verifyMember(ctx context.Context, outer *Source, p packed) error {
+	if p.archive != "zip" {
+		return nil
+	}
+	dir, err := o.zipOf(ctx, outer)
+	if err != nil {
+		return err
+	}
+	e := dir.Find(p.member)
+	if e == nil {
+		return &fs.PathError{Op: "open", Path: p.member, Err: fs.ErrNotExist}
+	}
+	return dir.Verify(ctx, outer, e)
 }
 
 // Identity returns the version of the outer file.

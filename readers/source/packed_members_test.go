@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/machine"
 	"varve/readers/source"
 	"varve/readers/source/sourcetest"
 )
@@ -138,15 +138,13 @@ func TestTarEntries(t *testing.T) {
 
 // TestGitArchive reads a tar file of git, which begins with a global header.
 func TestGitArchive(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
+	git := machine.Find(t, "git")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.nc"), []byte("content"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range []string{"init -q", "add a.nc", "-c user.name=x -c user.email=x commit -q -m x", "archive -o a.tar HEAD"} {
-		if out, err := exec.Command("git", append([]string{"-C", dir}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
+		if out, err := machine.Command(t, git, append([]string{"-C", dir}, strings.Fields(args)...)...).CombinedOutput(); err != nil {
 			t.Fatalf("git %s: %v: %s", args, err, out)
 		}
 	}

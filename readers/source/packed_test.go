@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/readers/source"
 	"varve/readers/source/sourcetest"
 )
@@ -130,7 +131,7 @@ var packedSteps = map[string]string{"mem://x/a.gz": "|gzip:", "mem://x/a.zst": "
 
 // TestPackedReads reads random ranges of packed files with many goroutines, and opens each file many times: there is one pass.
 func TestPackedReads(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	data := make([]byte, 5<<20)
 	for i := range data {

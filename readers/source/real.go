@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,8 +22,8 @@ func errReplaced(path string) error {
 	return fmt.Errorf("%s: %w: a part of this path was replaced by a symbolic link while it was opened", path, ErrForbidden)
 }
 
-// OpenRealSource is OpenReal for a source. name is the name of the source for messages.
-func OpenRealSource(name, path string) (*Source, error) {
+// OpenRealSource is OpenReal for a version of a source. name is the name of the source for messages.
+func OpenRealSource(name, path string, id Identity) (*Source, error) {
 	f, err := OpenReal(path)
 	if err != nil {
 		return nil, err
@@ -30,6 +31,9 @@ func OpenRealSource(name, path string) (*Source, error) {
 	ranges, err := fromFile(f)
 	if err != nil {
 		return nil, err
+	}
+	if err := id.Check(ranges.Identity()); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), ranges.Close())
 	}
 	return New(name, ranges), nil
 }

@@ -72,6 +72,24 @@ type Meter interface {
 // sized is a Ranges with another number of bytes than its Identity has: a packed file, which has the version of its outer file.
 type sized interface{ Size() int64 }
 
+// verifier is a Ranges whose bytes have checksums that reading a part of them does not compare: a packed file.
+type verifier interface {
+	Verify(ctx context.Context) error
+}
+
+// Verify reads all bytes of a packed file, and compares its checksums: those of the compressed file, or of the member of the
+// archive. It does nothing for other sources.
+func (s *Source) Verify(ctx context.Context) error {
+	v, ok := s.ranges.(verifier)
+	if !ok {
+		return nil
+	}
+	if err := v.Verify(ctx); err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return nil
+}
+
 // Stats is the cost of reading a source so far.
 type Stats struct {
 	Requests int64 // system calls for a file, requests to a server

@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/readers/source"
 )
 
 // TestWindow reads nodes of many sizes and distances, forward and backward.
 func TestWindow(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	whole := make([]byte, 3<<20)
 	for i := range whole {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/readers"
 	"varve/readers/readertest"
 )
@@ -164,8 +165,7 @@ func signed(list []uint64) (out []int64) {
 
 // TestMatch compares runs and boxes with the elements of two selections one by one.
 func TestMatch(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 2000 {
 		var n, wide []uint64

@@ -369,24 +369,45 @@ func (g *Grid) Coordinates(lat, lon []float64) error {
 	if len(lat) != g.Points || len(lon) != g.Points {
 		return fmt.Errorf("lat and lon have %d and %d elements, and the grid has %d points", len(lat), len(lon), g.Points)
 	}
-	compute := g.coordinates()
-	if compute == nil {
-		return fmt.Errorf("coordinates of the grid %s (template 3.%d): %w", g.Type, g.Template, errors.ErrUnsupported)
-	}
-	if err := compute(lat, lon); err != nil {
+	fill, err := g.filler()
+	if err != nil {
 		return err
 	}
+	fill(lat, lon)
 	for n, x := range lon {
 		lon[n] = Normal(x)
 	}
 	return nil
 }
 
-// HasCoordinates reports whether Coordinates supports the type of the grid.
-func (g *Grid) HasCoordinates() bool { return g.coordinates() != nil }
+// CheckCoordinates returns the error that Coordinates would return. It computes the coordinates of rows and columns, but of no points.
+func (g *Grid) CheckCoordinates() error {
+	_, err := g.filler()
+	return err
+}
 
-// coordinates returns the method that computes the coordinates, or nil if the type is not supported.
-func (g *Grid) coordinates() func(lat, lon []float64) error {
+func (g *Grid) filler() (filler, error) {
+	prepare := g.prepare()
+	if prepare == nil {
+		return nil, fmt.Errorf("coordinates of the grid %s (template 3.%d): %w", g.Type, g.Template, errors.ErrUnsupported)
+	}
+	return prepare()
+}
+
+// HasCoordinates reports whether Coordinates supports the type of the grid.
+func (g *Grid) HasCoordinates() bool { return g.prepare() != nil }
+
+// DefinesCoordinates reports whether the definition says where the points are. That of an unstructured grid names a file, and coefficients
+// have no places.
+func (g *Grid) DefinesCoordinates() bool {
+	return g.Type != "unstructured_grid" && g.Truncation() == [3]int{}
+}
+
+// filler fills lat and lon with the coordinates of all points.
+type filler func(lat, lon []float64)
+
+// prepare returns the method that checks the definition and returns the filler of a type of grid, or nil if the type is not supported.
+func (g *Grid) prepare() func() (filler, error) {
 	switch g.Type {
 	case "regular_ll", "rotated_ll", "regular_gg", "rotated_gg":
 		return g.regular

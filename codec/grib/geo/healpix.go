@@ -13,36 +13,37 @@ import (
 func (g *Grid) Nested() bool { return g.number("ordering") == 1 }
 
 // healpix computes the coordinates of a HEALPix grid.
-func (g *Grid) healpix(lat, lon []float64) error {
+func (g *Grid) healpix() (filler, error) {
 	side := g.number("Nside")
 	first, _ := g.Int("longitudeOfFirstGridPoint")
 	switch {
 	case side < 1 || side > 1<<14 || 12*side*side != g.Points:
-		return corrupt.Errorf("grid %s: Nside is %d, but there are %d points", g.Type, side, g.Points)
+		return nil, corrupt.Errorf("grid %s: Nside is %d, but there are %d points", g.Type, side, g.Points)
 	case first != 45_000_000:
-		return fmt.Errorf("grid %s: the first point is at longitude %g, not 45: %w", g.Type, float64(first)/1e6, errors.ErrUnsupported)
+		return nil, fmt.Errorf("grid %s: the first point is at longitude %g, not 45: %w", g.Type, float64(first)/1e6, errors.ErrUnsupported)
 	case g.Nested() && bits.OnesCount(uint(side)) != 1:
-		return corrupt.Errorf("grid %s: Nside %d of nested order is not a power of two", g.Type, side)
+		return nil, corrupt.Errorf("grid %s: Nside %d of nested order is not a power of two", g.Type, side)
 	}
-	n := 0
-	for ring := 1; ring < 4*side; ring++ {
-		y := ringLatitude(side, ring)
-		points := 4 * min(ring, side, 4*side-ring)
-		step := 360 / float64(points)
-		start := 0.0
-		if ring < side || ring > 3*side || (ring-1+side)%2 == 1 {
-			start = step / 2
-		}
-		for i := range points {
-			at := n
-			if g.Nested() {
-				at = nested(side, ring, i)
+	return func(lat, lon []float64) {
+		n := 0
+		for ring := 1; ring < 4*side; ring++ {
+			y := ringLatitude(side, ring)
+			points := 4 * min(ring, side, 4*side-ring)
+			step := 360 / float64(points)
+			start := 0.0
+			if ring < side || ring > 3*side || (ring-1+side)%2 == 1 {
+				start = step / 2
 			}
-			lat[at], lon[at] = y, start+float64(float64(i)*step)
-			n++
+			for i := range points {
+				at := n
+				if g.Nested() {
+					at = nested(side, ring, i)
+				}
+				lat[at], lon[at] = y, start+float64(float64(i)*step)
+				n++
+			}
 		}
-	}
-	return nil
+	}, nil
 }
 
 // ringLatitude returns the latitude of a ring. Ring 1 is next to the north pole.

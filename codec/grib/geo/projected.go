@@ -140,16 +140,14 @@ func (g *Grid) projection(earth Earth) (p *Plane, dx, dy float64, err error) {
 }
 
 // projected computes the coordinates of a grid on a plane.
-func (g *Grid) projected(lat, lon []float64) error {
+func (g *Grid) projected() (filler, error) {
 	p, err := g.Plane()
-	if err != nil {
-		return err
-	}
-	g.each(func(n, i, j int) {
-		a, b := p.project.inverse(p.X[i], p.Y[j])
-		lat[n], lon[n] = a*radian, b*radian
-	})
-	return nil
+	return func(lat, lon []float64) {
+		g.each(func(n, i, j int) {
+			a, b := p.project.inverse(p.X[i], p.Y[j])
+			lat[n], lon[n] = a*radian, b*radian
+		})
+	}, err
 }
 
 // turn adds or subtracts one turn, to move an angle of up to 3π into [-π, π].

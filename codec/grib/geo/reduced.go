@@ -16,12 +16,9 @@ func (g *Grid) total() (n int) {
 }
 
 // reducedLatLon computes the coordinates of a reduced grid with equidistant parallels.
-func (g *Grid) reducedLatLon(lat, lon []float64) error {
+func (g *Grid) reducedLatLon() (filler, error) {
 	if g.total() != g.Points {
-		return corrupt.Errorf("grid %s: rows of %d points in all, and %d points", g.Type, g.total(), g.Points)
-	}
-	if len(g.Rows) == 0 || slices.Max(g.Rows) == 0 {
-		return nil
+		return nil, corrupt.Errorf("grid %s: its rows sum to %d points, but the message declares %d", g.Type, g.total(), g.Points)
 	}
 	first, last := g.angle("longitudeOfFirstGridPoint"), g.angle("longitudeOfLastGridPoint")
 	north, south := g.angle("latitudeOfFirstGridPoint"), g.angle("latitudeOfLastGridPoint")
@@ -33,45 +30,72 @@ func (g *Grid) reducedLatLon(lat, lon []float64) error {
 		step = -step
 	}
 	span, gap := 360.0, 0
-	if widest := 360 / float64(slices.Max(g.Rows)); 360-math.Abs(last-first) >= 2*widest {
+	if widest := 360 / float64(max(g.widest(), 1)); 360-math.Abs(last-first) >= 2*widest {
 		if span, gap = last-first, 1; span < 0 {
 			span += 360
 		}
 	}
-	n := 0
-	for j, row := range g.Rows {
-		for i := range row {
-			lat[n], lon[n] = north+float64(float64(j)*step), first+float64(float64(i)*(span/float64(max(row-gap, 1))))
-			n++
-		}
-	}
-	return nil
-}
-
-// reducedGaussian computes the coordinates of a reduced Gaussian grid of the globe or a part of it.
-func (g *Grid) reducedGaussian(lat, lon []float64) error {
-	all, err := GaussianLatitudes(g.number("N"))
-	if err != nil {
-		return err
-	}
-	if len(g.Rows) == 0 || slices.Min(g.Rows) < 0 || slices.Max(g.Rows) == 0 {
-		return corrupt.Errorf("grid %s: rows without points", g.Type)
-	}
-	if g.global(all) && g.total() <= g.Points && len(g.Rows) <= len(all) {
+	return func(lat, lon []float64) {
 		n := 0
 		for j, row := range g.Rows {
 			for i := range row {
-				lat[n], lon[n] = all[j], float64(i)*360/float64(row)
+				lat[n], lon[n] = north+float64(float64(j)*step), first+float64(float64(i)*(span/float64(max(row-gap, 1))))
 				n++
 			}
 		}
-		if n != g.Points {
-			return corrupt.Errorf("grid %s: rows of %d points in all, and %d points", g.Type, n, g.Points)
-		}
-	} else if err := g.part(all, lat, lon); err != nil {
-		return err
+	}, nil
+}
+
+// widest returns the number of points of the longest row.
+func (g *Grid) widest() (n int) {
+	for _, row := range g.Rows {
+		n = max(n, row)
 	}
-	return g.unrotate(lat, lon)
+	return n
+}
+
+// part is the points of a row of a reduced grid: n points from a multiple of the step of the row on, shifted by some degrees.
+type part struct {
+	from, n int
+	shift   float64
+}
+
+// reducedGaussian computes the coordinates of a reduced Gaussian grid of the globe or a part of it.
+func (g *Grid) reducedGaussian() (filler, error) {
+	all, err := GaussianLatitudes(g.number("N"))
+	if err != nil {
+		return nil, err
+	}
+	if len(g.Rows) == 0 || slices.Min(g.Rows) < 0 || g.widest() == 0 {
+		return nil, corrupt.Errorf("grid %s: rows without points", g.Type)
+	}
+	if len(g.Rows) > len(all) {
+		return nil, corrupt.Errorf("grid %s: %d rows, but a Gaussian grid of N = %d has %d", g.Type, len(g.Rows), len(all)/2, len(all))
+	}
+	parts, begin := g.wholeRows(0), 0
+	if !g.global(all) || g.total() > g.Points {
+		parts, begin = g.parts(), g.firstRow(all)
+	}
+	n := 0
+	for _, p := range parts {
+		n += p.n
+	}
+	if n != g.Points {
+		return nil, corrupt.Errorf("grid %s: its rows sum to %d points, but the message declares %d", g.Type, n, g.Points)
+	}
+	if begin+len(g.Rows) > len(all) {
+		return nil, corrupt.Errorf("grid %s: %d rows from row %d on, but a Gaussian grid of N = %d has %d", g.Type, len(g.Rows), begin+1, len(all)/2, len(all))
+	}
+	return func(lat, lon []float64) {
+		n := 0
+		for j, p := range parts {
+			for i := range p.n {
+				lat[n], lon[n] = all[begin+j], float64(p.from+i)*360/float64(g.Rows[j])+p.shift
+				n++
+			}
+		}
+		g.unrotate(lat, lon)
+	}, nil
 }
 
 // global reports whether a reduced Gaussian grid covers the whole globe.
@@ -94,36 +118,42 @@ func wrap(x float64) float64 {
 	return x
 }
 
-// part computes the coordinates of a reduced Gaussian grid between two longitudes. A row has the multiples of its step between them.
-// Old software counted these in another way; part uses the count that gives the number of points of the grid.
-func (g *Grid) part(all, lat, lon []float64) error {
-	first, last := g.span()
-	begin, top := 0, g.angle("latitudeOfFirstGridPoint")
+// wholeRows returns all points of all rows. Each row begins at the longitude first.
+func (g *Grid) wholeRows(first float64) []part {
+	parts := make([]part, len(g.Rows))
+	for j, row := range g.Rows {
+		parts[j] = part{n: row, shift: first}
+	}
+	return parts
+}
+
+// firstRow returns the parallel that is nearest to the first grid point.
+func (g *Grid) firstRow(all []float64) (begin int) {
+	top := g.angle("latitudeOfFirstGridPoint")
 	for j, x := range all {
 		if math.Abs(x-top) < math.Abs(all[begin]-top) {
 			begin = j
 		}
 	}
+	return begin
+}
+
+// parts returns the points of a reduced Gaussian grid between two longitudes. A row has the multiples of its step between them. Old
+// software counted these in another way; parts uses the count that gives the number of points of the grid. ARPEGE declares a last longitude
+// that its rows exceed: then all rows are whole.
+func (g *Grid) parts() []part {
+	first, last := g.span()
 	for _, count := range []func(row int, first, last float64) (from, n int){exactRow, legacyRow} {
-		n := 0
-		for _, row := range g.Rows {
-			_, points := count(row, first, last)
-			n += points
-		}
-		if n != g.Points || begin+len(g.Rows) > len(all) {
-			continue
-		}
-		n = 0
+		parts, n := make([]part, len(g.Rows)), 0
 		for j, row := range g.Rows {
-			from, points := count(row, first, last)
-			for i := range points {
-				lat[n], lon[n] = all[begin+j], float64(from+i)*360/float64(row)
-				n++
-			}
+			parts[j].from, parts[j].n = count(row, first, last)
+			n += parts[j].n
 		}
-		return nil
+		if n == g.Points {
+			return parts
+		}
 	}
-	return corrupt.Errorf("grid %s: the rows between longitudes %g and %g do not have %d points", g.Type, first, last, g.Points)
+	return g.wholeRows(first)
 }
 
 // PartPoints returns the number of points of a reduced Gaussian grid between its first and last longitude. A grid that begins at 0 and

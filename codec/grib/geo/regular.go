@@ -105,13 +105,12 @@ func (g *Grid) gaussianRows() ([]float64, error) {
 }
 
 // regular computes the coordinates of a regular latitude-longitude or Gaussian grid.
-func (g *Grid) regular(lat, lon []float64) error {
+func (g *Grid) regular() (filler, error) {
 	rows, columns, err := g.Axes()
-	if err != nil {
-		return err
-	}
-	g.each(func(n, i, j int) { lat[n], lon[n] = rows[j], columns[i] })
-	return g.unrotate(lat, lon)
+	return func(lat, lon []float64) {
+		g.each(func(n, i, j int) { lat[n], lon[n] = rows[j], columns[i] })
+		g.unrotate(lat, lon)
+	}, err
 }
 
 // maxGaussian bounds the number of parallels between a pole and the equator.

@@ -23,10 +23,10 @@ func (g *Grid) Pole() (Pole, bool) {
 
 // unrotate converts coordinates in the frame of a rotated grid to geographical coordinates. Like ecCodes, it rounds them to float32
 // numbers of millionths of a degree.
-func (g *Grid) unrotate(lat, lon []float64) error {
+func (g *Grid) unrotate(lat, lon []float64) {
 	p, ok := g.Pole()
 	if !ok {
-		return nil
+		return
 	}
 	sinT, cosT := math.Sincos(-(90 + p.Lat) * degree)
 	sinO, cosO := math.Sincos(-p.Lon * degree)
@@ -40,7 +40,6 @@ func (g *Grid) unrotate(lat, lon []float64) error {
 		lat[n] = micro(math.Asin(z) * radian)
 		lon[n] = micro(math.Atan2(y, x)*radian) - p.Angle
 	}
-	return nil
 }
 
 // micro rounds degrees to millionths, and the number of millionths to a float32.

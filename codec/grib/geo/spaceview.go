@@ -60,28 +60,29 @@ func (g *Grid) View() (*View, error) {
 }
 
 // spaceView computes the coordinates of the points of a space view. Points beside the earth get 0° N 0° E, as in ecCodes.
-func (g *Grid) spaceView(lat, lon []float64) error {
+func (g *Grid) spaceView() (filler, error) {
 	v, err := g.View()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	h := v.Height + v.earth.Major
 	square := (v.earth.Major / v.earth.Minor) * (v.earth.Major / v.earth.Minor)
 	limit := float64(h*h) - float64(v.earth.Major*v.earth.Major)
-	g.each(func(n, i, j int) {
-		sinX, sinY := math.Sin(v.X[i]), math.Sin(v.Y[j])
-		cosX, cosY := math.Sqrt(1-float64(sinX*sinX)), math.Sqrt(1-float64(sinY*sinY))
-		flat := 1 + float64((square-1)*sinY*sinY)
-		d := float64(h * cosX * cosY)
-		root := float64(d*d) - float64(flat*limit)
-		if root <= 0 {
-			lat[n], lon[n] = 0, 0
-			return
-		}
-		s := (d - math.Sqrt(root)) / flat
-		s1, s2, s3 := h-float64(s*cosX*cosY), s*sinX*cosY, s*sinY
-		lon[n] = float64(math.Atan(s2/s1)*radian) + v.Lon
-		lat[n] = math.Atan(square*s3/math.Hypot(s1, s2)) * radian
-	})
-	return nil
+	return func(lat, lon []float64) {
+		g.each(func(n, i, j int) {
+			sinX, sinY := math.Sin(v.X[i]), math.Sin(v.Y[j])
+			cosX, cosY := math.Sqrt(1-float64(sinX*sinX)), math.Sqrt(1-float64(sinY*sinY))
+			flat := 1 + float64((square-1)*sinY*sinY)
+			d := float64(h * cosX * cosY)
+			root := float64(d*d) - float64(flat*limit)
+			if root <= 0 {
+				lat[n], lon[n] = 0, 0
+				return
+			}
+			s := (d - math.Sqrt(root)) / flat
+			s1, s2, s3 := h-float64(s*cosX*cosY), s*sinX*cosY, s*sinY
+			lon[n] = float64(math.Atan(s2/s1)*radian) + v.Lon
+			lat[n] = math.Atan(square*s3/math.Hypot(s1, s2)) * radian
+		})
+	}, nil
 }

@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"sync"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
@@ -104,7 +105,7 @@ var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
 // decoder decodes scanlines. It is reused, for its line buffer.
 type decoder struct {
-	bitReader
+	bitstream.Reader
 	block        int      // samples per block
 	bits         uint     // bits per sample
 	id           uint     // bits per option
@@ -116,7 +117,7 @@ type decoder struct {
 
 // start prepares the decoder for a stream of samples of the given number of bits.
 func (d *decoder) start(src []byte, p Params, bits uint) {
-	d.bitReader = bitReader{src: src}
+	d.Reader = bitstream.Reader{Src: src}
 	d.block, d.bits = p.PixelsPerBlock, bits
 	d.hasNeighbour, d.isSigned = p.Options&OptionNeighbour != 0, false
 	switch {
@@ -151,7 +152,7 @@ func (d *decoder) fill(out output, src []byte, p Params) error {
 }
 
 // release drops the reference to the input, so that a pooled decoder does not keep it in memory.
-func (d *decoder) release() { d.src = nil }
+func (d *decoder) release() { d.Src = nil }
 
 // scanline decodes the blocks that hold the first n samples of the next scanline, and returns
 // these samples. They are valid until the next call.

@@ -17,7 +17,7 @@ const (
 // returns the number of blocks decoded.
 func (d *decoder) nextBlock(b int) (int, error) {
 	samples := d.line[b*d.block : (b+1)*d.block]
-	option := d.take(d.id)
+	option := d.Take(d.id)
 	rest := samples
 	if b == 0 && d.hasNeighbour {
 		rest = samples[1:] // the first sample is the reference
@@ -29,16 +29,16 @@ func (d *decoder) nextBlock(b int) (int, error) {
 		d.verbatim(samples)
 	case option > 0:
 		d.reference(samples, rest)
-		err = d.split(rest, uint(option-1))
-	case d.take(1) == 1:
+		d.split(rest, uint(option-1))
+	case d.Take(1) == 1:
 		d.reference(samples, rest)
 		err = d.secondExtension(rest)
 	default:
 		d.reference(samples, rest)
 		done, err = d.zeroBlocks(b, rest)
 	}
-	if err == nil && d.overrun() {
-		err = d.truncated()
+	if d.Overrun() {
+		err = corrupt.Errorf("szip: truncated at byte %d", len(d.Src))
 	}
 	return done, err
 }
@@ -47,7 +47,7 @@ func (d *decoder) nextBlock(b int) (int, error) {
 // the first.
 func (d *decoder) reference(samples, rest []uint32) {
 	if len(rest) < len(samples) {
-		samples[0] = uint32(d.take(d.bits))
+		samples[0] = uint32(d.Take(d.bits))
 	}
 }
 
@@ -58,57 +58,50 @@ func (d *decoder) verbatim(samples []uint32) {
 }
 
 // split decodes the high bits of all samples, then the k low bits of each.
-func (d *decoder) split(samples []uint32, k uint) error {
-	acc, n := d.acc, d.n // local copies stay in registers: this loop takes most of the time
+func (d *decoder) split(samples []uint32, k uint) {
+	acc, n := d.Acc, d.N // local copies stay in registers: this loop takes most of the time
 	for i := range samples {
 		zeros := uint(bits.LeadingZeros64(acc))
 		if zeros < n {
 			acc = acc << (zeros & 63) << 1
 			n -= zeros + 1
 		} else {
-			var ok bool
-			d.acc, d.n = acc, n
-			if zeros, ok = d.longSequence(); !ok {
-				return d.truncated()
-			}
-			acc, n = d.acc, d.n
+			d.Acc, d.N = acc, n
+			zeros = d.Zeros()
+			acc, n = d.Acc, d.N
 		}
 		samples[i] = uint32(zeros) << (k & 31)
 	}
-	d.acc, d.n = acc, n
+	d.Acc, d.N = acc, n
 	if k > 0 {
 		d.addLow(samples, k)
 	}
-	return nil
 }
 
 // addLow reads k bits for each sample and adds them to it, 1 <= k < 32.
 func (d *decoder) addLow(samples []uint32, k uint) {
-	acc, n := d.acc, d.n
+	acc, n := d.Acc, d.N
 	for i := range samples {
 		if n < k {
-			d.acc, d.n = acc, n
-			d.refill()
-			acc, n = d.acc, d.n
+			d.Acc, d.N = acc, n
+			d.Refill()
+			acc, n = d.Acc, d.N
 		}
 		samples[i] += uint32(acc >> (-k & 63)) // -k is 64-k modulo 64; the mask saves the compiler a check
 		acc <<= k & 63
 		n -= k
 	}
-	d.acc, d.n = acc, n
+	d.Acc, d.N = acc, n
 }
 
 // secondExtension decodes codes for pairs of samples. In a block with a reference, the
 // reference takes the place of the first sample of the first pair.
 func (d *decoder) secondExtension(samples []uint32) error {
 	for i := -(len(samples) & 1); i < len(samples); i += 2 { // an odd number: a block with a reference
-		code, ok := d.sequence()
-		if !ok {
-			return d.truncated()
-		}
+		code := d.Zeros()
 		if code >= uint(len(pairSums)) {
 			return corrupt.Errorf("szip: code %d for a pair of samples before byte %d, must be at most %d",
-				code, d.offset(), len(pairSums)-1)
+				code, d.Offset(), len(pairSums)-1)
 		}
 		sum := pairSums[code]
 		second := uint32(code) - sum*(sum+1)/2
@@ -136,10 +129,7 @@ var pairSums = func() (sums [91]uint32) {
 // zeroBlocks reads a number of zero blocks and clears them, beginning with block b. It returns
 // their number.
 func (d *decoder) zeroBlocks(b int, rest []uint32) (int, error) {
-	n, ok := d.sequence()
-	if !ok {
-		return 0, d.truncated()
-	}
+	n := d.Zeros()
 	left := d.blocks - b
 	count := left + 1
 	switch {
@@ -151,14 +141,9 @@ func (d *decoder) zeroBlocks(b int, rest []uint32) (int, error) {
 		count = int(n) // code 4 means restOfSegment, so code n > 4 means n blocks, not n+1
 	}
 	if count > left {
-		return 0, corrupt.Errorf("szip: code %d for zero blocks before byte %d, but the scanline has %d blocks left", n, d.offset(), left)
+		return 0, corrupt.Errorf("szip: code %d for zero blocks before byte %d, but the scanline has %d blocks left", n, d.Offset(), left)
 	}
 	clear(rest)
 	clear(d.line[(b+1)*d.block : (b+count)*d.block])
 	return count, nil
-}
-
-// truncated returns the error for a stream that ends too early.
-func (d *decoder) truncated() error {
-	return corrupt.Errorf("szip: truncated at byte %d", len(d.src))
 }

@@ -64,7 +64,7 @@ func DecodeSamples(src []byte, n int, s Samples, put func([]uint32)) error {
 		put(line)
 		n -= len(line)
 		if s.Flags&FlagPadded != 0 {
-			d.align()
+			d.Align()
 		}
 	}
 	return nil
@@ -88,11 +88,4 @@ func restoreSigned(line []uint32, bits uint) {
 		}
 		line[i+1] = last
 	}
-}
-
-// align skips to the next byte boundary.
-func (r *bitReader) align() {
-	skip := r.n & 7
-	r.acc <<= skip
-	r.n -= skip
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/fixtures/soak"
 )
 
 // bitWriter writes bits, most significant first.
@@ -72,7 +73,7 @@ func fold(last, v uint32, s Samples) uint32 {
 }
 
 func TestDecodeSamples(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 5))
 	for bits := 1; bits <= 32; bits++ {
 		for _, flags := range []int{0, FlagPreprocess, FlagPreprocess | FlagSigned, FlagPadded, FlagPreprocess | FlagRestricted | FlagPadded} {

@@ -16,24 +16,24 @@ const (
 
 // block decodes a block, after its magic and checksum, to dst. It returns the number of bytes.
 func (d *decoder) block(dst []byte, maxSymbols int) (int, error) {
-	at := d.offset()
-	if d.take(1) == 1 {
+	at := d.Offset()
+	if d.Take(1) == 1 {
 		return 0, fmt.Errorf("bzip2: block at byte %d is randomised, a feature of bzip2 before 0.9.5; recompress it: %w", at, errors.ErrUnsupported)
 	}
-	origin := int(d.take(24))
+	origin := int(d.Take(24))
 	used, err := d.usedBytes()
 	if err != nil {
 		return 0, err
 	}
-	codes := int(d.take(3))
+	codes := int(d.Take(3))
 	if codes < 2 || codes > len(d.codes) {
-		return 0, corrupt.Errorf("bzip2: %d Huffman codes at byte %d, must be 2 to 6", codes, d.offset())
+		return 0, corrupt.Errorf("bzip2: %d Huffman codes at byte %d, must be 2 to 6", codes, d.Offset())
 	}
 	if err := d.readSelectors(codes); err != nil {
 		return 0, err
 	}
 	for i := range d.codes[:codes] {
-		if err := d.codes[i].read(&d.bitReader, used+2); err != nil {
+		if err := d.codes[i].read(&d.Reader, used+2); err != nil {
 			return 0, err
 		}
 	}
@@ -56,13 +56,13 @@ func (d *decoder) block(dst []byte, maxSymbols int) (int, error) {
 // usedBytes reads the set of bytes that occur in the block, and makes the move-to-front list of
 // them. It returns their number.
 func (d *decoder) usedBytes() (int, error) {
-	rows := d.take(16)
+	rows := d.Take(16)
 	n := 0
 	for i := range 16 {
 		if rows>>(15-i)&1 == 0 {
 			continue
 		}
-		row := d.take(16)
+		row := d.Take(16)
 		for j := range 16 {
 			if row>>(15-j)&1 == 1 {
 				d.front[n] = byte(16*i + j)
@@ -71,16 +71,16 @@ func (d *decoder) usedBytes() (int, error) {
 		}
 	}
 	if n == 0 {
-		return 0, corrupt.Errorf("bzip2: no byte occurs in the block before byte %d", d.offset())
+		return 0, corrupt.Errorf("bzip2: no byte occurs in the block before byte %d", d.Offset())
 	}
 	return n, nil
 }
 
 // readSelectors reads the number of the Huffman code of each group of symbols.
 func (d *decoder) readSelectors(codes int) error {
-	n := int(d.take(15))
+	n := int(d.Take(15))
 	if n == 0 {
-		return corrupt.Errorf("bzip2: no selectors at byte %d", d.offset())
+		return corrupt.Errorf("bzip2: no selectors at byte %d", d.Offset())
 	}
 	if d.selectors == nil {
 		d.selectors = make([]uint8, 0, maxSelectors)
@@ -89,9 +89,9 @@ func (d *decoder) readSelectors(codes int) error {
 	list := [6]uint8{0, 1, 2, 3, 4, 5} // selectors are coded as positions in a move-to-front list
 	for range n {
 		j := 0
-		for d.take(1) == 1 {
+		for d.Take(1) == 1 {
 			if j++; j >= codes {
-				return corrupt.Errorf("bzip2: selector %d at byte %d, but there are only %d Huffman codes", j, d.offset(), codes)
+				return corrupt.Errorf("bzip2: selector %d at byte %d, but there are only %d Huffman codes", j, d.Offset(), codes)
 			}
 		}
 		code := list[j]
@@ -101,7 +101,7 @@ func (d *decoder) readSelectors(codes int) error {
 			d.selectors = append(d.selectors, code)
 		}
 	}
-	if d.overrun() {
+	if d.Overrun() {
 		return d.truncated()
 	}
 	return nil
@@ -120,7 +120,7 @@ func (d *decoder) readSymbols(used, limit int) (int, error) {
 	for _, selector := range d.selectors {
 		code := &d.codes[selector]
 		for range groupSize {
-			symbol := code.symbol(&d.bitReader)
+			symbol := code.symbol(&d.Reader)
 			if symbol <= runB {
 				// The length of a run is written in bijective base 2, the lowest digit first:
 				// runA is the digit 1, runB the digit 2.
@@ -145,11 +145,11 @@ func (d *decoder) readSymbols(used, limit int) (int, error) {
 			d.counts[b]++
 			n++
 		}
-		if d.overrun() {
+		if d.Overrun() {
 			return 0, d.truncated()
 		}
 	}
-	return 0, corrupt.Errorf("bzip2: %d selectors are too few for the block's symbols, at byte %d", len(d.selectors), d.offset())
+	return 0, corrupt.Errorf("bzip2: %d selectors are too few for the block's symbols, at byte %d", len(d.selectors), d.Offset())
 }
 
 // fill appends a run of the front byte to the column[:n] and returns the new length.
@@ -179,17 +179,17 @@ func (d *decoder) toFront(i int) byte {
 // endSymbols checks the end of a block: isEnd is true if the end symbol was read, and false
 // if bits that are no code were read.
 func (d *decoder) endSymbols(n int, isEnd bool) (int, error) {
-	if d.overrun() {
+	if d.Overrun() {
 		return 0, d.truncated()
 	}
 	if !isEnd {
-		return 0, corrupt.Errorf("bzip2: the bits before byte %d are not a Huffman code", d.offset())
+		return 0, corrupt.Errorf("bzip2: the bits before byte %d are not a Huffman code", d.Offset())
 	}
 	return n, nil
 }
 
 func (d *decoder) tooLong(limit int) error {
-	return corrupt.Errorf("bzip2: more than %d symbols in the block before byte %d", limit, d.offset())
+	return corrupt.Errorf("bzip2: more than %d symbols in the block before byte %d", limit, d.Offset())
 }
 
 // text inverts the Burrows-Wheeler transform, expands repeats and writes the text to dst. It
@@ -247,5 +247,5 @@ func (d *decoder) text(dst []byte, origin, symbols int) (int, error) {
 }
 
 func (d *decoder) tooMuch(room int) error {
-	return corrupt.Errorf("bzip2: the block before byte %d has more than the %d bytes that are expected", d.offset(), room)
+	return corrupt.Errorf("bzip2: the block before byte %d has more than the %d bytes that are expected", d.Offset(), room)
 }

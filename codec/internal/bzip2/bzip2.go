@@ -25,9 +25,9 @@
 package bzip2
 
 import (
-	"encoding/binary"
 	"sync"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
@@ -39,7 +39,7 @@ const (
 
 // decoder is the state of a stream and reusable memory for its blocks.
 type decoder struct {
-	bitReader
+	bitstream.Reader
 	column    []uint32 // per row: the byte of the last column (low 8 bits), a link to another row
 	selectors []uint8
 	codes     [6]huffman
@@ -58,16 +58,16 @@ var decoders = sync.Pool{New: func() any { return new(decoder) }}
 func Decode(dst, src []byte) (int, error) {
 	d := decoders.Get().(*decoder)
 	defer decoders.Put(d)
-	d.bitReader = bitReader{src: src}
+	d.Reader = bitstream.Reader{Src: src}
 	n, err := d.streams(dst)
-	d.src = nil
+	d.Src = nil
 	return n, err
 }
 
 // streams decodes streams until the end of src.
 func (d *decoder) streams(dst []byte) (int, error) {
 	n := 0
-	for more := true; more; more = d.offset() < len(d.src) {
+	for more := true; more; more = d.Offset() < len(d.Src) {
 		d.before = n
 		size, err := d.stream(dst[n:])
 		if err != nil {
@@ -87,16 +87,16 @@ func (d *decoder) stream(dst []byte) (int, error) {
 	n := 0
 	var total uint32
 	for {
-		at, bit := d.offset(), d.bit()
-		magic, sum := d.take(24)<<24|d.take(24), uint32(d.take(32))
-		if d.overrun() {
+		at, bit := d.Offset(), d.Bit()
+		magic, sum := d.Take(24)<<24|d.Take(24), uint32(d.Take(32))
+		if d.Overrun() {
 			return n, d.truncated()
 		}
 		if magic == endMagic {
 			if sum != total {
-				return n, corrupt.Errorf("bzip2: the stream that ends at byte %d has checksum %08x, must be %08x", d.offset(), total, sum)
+				return n, corrupt.Errorf("bzip2: the stream that ends at byte %d has checksum %08x, must be %08x", d.Offset(), total, sum)
 			}
-			d.align()
+			d.Align()
 			return n, nil
 		}
 		if magic != blockMagic {
@@ -119,11 +119,11 @@ func (d *decoder) stream(dst []byte) (int, error) {
 
 // header reads the header of a stream, and returns its level.
 func (d *decoder) header() (level int, err error) {
-	start := d.offset()
-	if magic := d.take(24); magic != 'B'<<16|'Z'<<8|'h' {
+	start := d.Offset()
+	if magic := d.Take(24); magic != 'B'<<16|'Z'<<8|'h' {
 		return 0, corrupt.Errorf("bzip2: no stream at byte %d: %06x, must be 425a68 (\"BZh\")", start, magic)
 	}
-	level = int(d.take(8)) - '0'
+	level = int(d.Take(8)) - '0'
 	if level < 1 || level > 9 {
 		return 0, corrupt.Errorf("bzip2: level %q at byte %d, must be 1 to 9", rune(level+'0'), start+3)
 	}
@@ -132,59 +132,5 @@ func (d *decoder) header() (level int, err error) {
 
 // truncated returns the error for a stream that ends too early.
 func (d *decoder) truncated() error {
-	return corrupt.Errorf("bzip2: truncated at byte %d", len(d.src))
+	return corrupt.Errorf("bzip2: truncated at byte %d", len(d.Src))
 }
-
-// bitReader reads bits from the most significant bit of each byte down. Past the end of src it
-// returns zeros, and overrun reports true.
-type bitReader struct {
-	src  []byte
-	next int    // index of the next byte to load
-	acc  uint64 // loaded bits, from the top down; the bits below the top n may already be set
-	n    uint   // number of loaded bits
-}
-
-// refill loads bits until there are at least 56.
-func (r *bitReader) refill() {
-	if r.next+8 <= len(r.src) {
-		// One load of 8 bytes is faster than a loop. Only whole bytes count as loaded; the bits
-		// of the next byte that fit too are set again, to the same values, by the next refill.
-		r.acc |= binary.BigEndian.Uint64(r.src[r.next:]) >> r.n
-		r.next += int(63-r.n) >> 3
-		r.n |= 56
-		return
-	}
-	for ; r.n <= 56; r.n += 8 {
-		if r.next < len(r.src) {
-			r.acc |= uint64(r.src[r.next]) << (56 - r.n)
-		}
-		r.next++
-	}
-}
-
-// take returns the next n bits, 1 <= n <= 32.
-func (r *bitReader) take(n uint) uint64 {
-	if r.n < n {
-		r.refill()
-	}
-	v := r.acc >> (64 - n)
-	r.acc <<= n
-	r.n -= n
-	return v
-}
-
-// bit returns the number of bits that were read.
-func (r *bitReader) bit() int { return 8*r.next - int(r.n) }
-
-// align skips to the next byte boundary.
-func (r *bitReader) align() {
-	drop := r.n & 7
-	r.acc <<= drop
-	r.n -= drop
-}
-
-// offset returns the index of the byte that holds the next bit.
-func (r *bitReader) offset() int { return r.bit() / 8 }
-
-// overrun reports whether more bits were read than src holds.
-func (r *bitReader) overrun() bool { return r.bit() > 8*len(r.src) }

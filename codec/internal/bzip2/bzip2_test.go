@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"testing"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/vectors"
 )
@@ -91,7 +92,7 @@ func TestDecodeDoesNotAllocateWhenWarm(t *testing.T) {
 	for _, v := range vectors.Parse[vector](t, recorded) {
 		dst := make([]byte, v.Size)
 		if n := testing.AllocsPerRun(2, func() {
-			d.bitReader = bitReader{src: v.Stored}
+			d.Reader = bitstream.Reader{Src: v.Stored}
 			d.streams(dst)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", v.Name, n)

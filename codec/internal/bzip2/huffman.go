@@ -1,6 +1,9 @@
 package bzip2
 
-import "varve/codec/internal/corrupt"
+import (
+	"varve/codec/internal/bitstream"
+	"varve/codec/internal/corrupt"
+)
 
 const (
 	maxBits    = 20
@@ -19,27 +22,27 @@ type huffman struct {
 }
 
 // read reads the code lengths of n symbols and builds the code.
-func (h *huffman) read(r *bitReader, n int) error {
+func (h *huffman) read(r *bitstream.Reader, n int) error {
 	var lengths [maxSymbols]uint8
-	length := int(r.take(5))
+	length := int(r.Take(5))
 	// Each length is coded as steps of 1 from the previous one.
 	for i := range lengths[:n] {
 		for {
 			if length < 1 || length > maxBits {
-				return corrupt.Errorf("bzip2: Huffman code of %d bits at byte %d, must be 1 to %d", length, r.offset(), maxBits)
+				return corrupt.Errorf("bzip2: Huffman code of %d bits at byte %d, must be 1 to %d", length, r.Offset(), maxBits)
 			}
-			if r.take(1) == 0 {
+			if r.Take(1) == 0 {
 				break
 			}
-			length += 1 - 2*int(r.take(1))
+			length += 1 - 2*int(r.Take(1))
 		}
 		lengths[i] = uint8(length)
 	}
-	if r.overrun() {
-		return corrupt.Errorf("bzip2: truncated at byte %d", len(r.src))
+	if r.Overrun() {
+		return corrupt.Errorf("bzip2: truncated at byte %d", len(r.Src))
 	}
 	if !h.build(lengths[:n]) {
-		return corrupt.Errorf("bzip2: the Huffman code before byte %d is over-subscribed", r.offset())
+		return corrupt.Errorf("bzip2: the Huffman code before byte %d is over-subscribed", r.Offset())
 	}
 	return nil
 }
@@ -78,26 +81,26 @@ func (h *huffman) build(lengths []uint8) bool {
 }
 
 // symbol decodes the next symbol. It returns noSymbol if the bits are no code.
-func (h *huffman) symbol(r *bitReader) uint16 {
-	if r.n < maxBits {
-		r.refill()
+func (h *huffman) symbol(r *bitstream.Reader) uint16 {
+	if r.N < maxBits {
+		r.Refill()
 	}
-	e := h.table[r.acc>>(64-tableBits)]
+	e := h.table[r.Acc>>(64-tableBits)]
 	if e>>5 == noSymbol {
 		return h.long(r)
 	}
-	r.acc <<= e & 31
-	r.n -= uint(e & 31)
+	r.Acc <<= e & 31
+	r.N -= uint(e & 31)
 	return e >> 5
 }
 
 // long decodes a code of more than tableBits bits.
-func (h *huffman) long(r *bitReader) uint16 {
-	bits := uint32(r.acc >> (64 - maxBits))
+func (h *huffman) long(r *bitstream.Reader) uint16 {
+	bits := uint32(r.Acc >> (64 - maxBits))
 	for length := tableBits + 1; length <= maxBits; length++ {
 		if bits < h.limit[length] {
-			r.acc <<= length
-			r.n -= uint(length)
+			r.Acc <<= length
+			r.N -= uint(length)
 			return h.symbols[h.first[length]+int32(bits>>(maxBits-length))]
 		}
 	}

@@ -2,6 +2,7 @@ package bzip2
 
 import (
 	"varve/codec/internal/access"
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
@@ -10,7 +11,7 @@ import (
 func Points(dst, src []byte, every int) (n int, points []access.Point, err error) {
 	d := decoders.Get().(*decoder)
 	defer decoders.Put(d)
-	d.bitReader = bitReader{src: src}
+	d.Reader = bitstream.Reader{Src: src}
 	splitter := access.Splitter{Every: every}
 	d.onBlock = func(out, size, bit int) {
 		if splitter.Splits(out, size) {
@@ -18,7 +19,7 @@ func Points(dst, src []byte, every int) (n int, points []access.Point, err error
 		}
 	}
 	n, err = d.streams(dst)
-	d.src, d.onBlock = nil, nil
+	d.Src, d.onBlock = nil, nil
 	if err == nil && points == nil {
 		points = []access.Point{{}} // streams without blocks
 	}
@@ -30,22 +31,22 @@ func Points(dst, src []byte, every int) (n int, points []access.Point, err error
 func Resume(dst, src []byte, bit int) error {
 	d := decoders.Get().(*decoder)
 	defer decoders.Put(d)
-	d.bitReader, d.isPart = bitReader{src: src}, true
+	d.Reader, d.isPart = bitstream.Reader{Src: src}, true
 	if bit > 0 {
-		d.take(uint(bit))
+		d.Take(uint(bit))
 	}
 	err := d.resume(dst)
-	d.src, d.isPart = nil, false
+	d.Src, d.isPart = nil, false
 	return err
 }
 
 // resume decodes blocks until dst is full.
 func (d *decoder) resume(dst []byte) error {
 	for len(dst) > 0 {
-		at := d.offset()
-		magic := d.take(24)<<24 | d.take(24)
-		d.take(32) // the checksum
-		if d.overrun() {
+		at := d.Offset()
+		magic := d.Take(24)<<24 | d.Take(24)
+		d.Take(32) // the checksum
+		if d.Overrun() {
 			return d.truncated()
 		}
 		switch magic {
@@ -56,7 +57,7 @@ func (d *decoder) resume(dst []byte) error {
 			}
 			dst = dst[n:]
 		case endMagic:
-			d.align()
+			d.Align()
 			if _, err := d.header(); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
@@ -54,7 +55,7 @@ func (p HCompress) Decode(dst, src []byte) (int, error) {
 	if n > hcompressPlane {
 		return 0, fmt.Errorf("fits.hcompress: a tile of %d × %d pixels, at most %d pixels are supported: %w", rows, columns, hcompressPlane, errors.ErrUnsupported)
 	}
-	q := quarters{in: bitReader{src: src[hcompressHead:]}, a: make([]int64, n), rows: int(rows), columns: int(columns)}
+	q := quarters{in: bitstream.Reader{Src: src[hcompressHead:]}, a: make([]int64, n), rows: int(rows), columns: int(columns)}
 	if err := q.decode([3]byte(src[22:])); err != nil {
 		return 0, err
 	}
@@ -75,7 +76,7 @@ func (p HCompress) Decode(dst, src []byte) (int, error) {
 
 // quarters decodes the coefficients of a tile: sums, differences of columns, of rows, of both.
 type quarters struct {
-	in            bitReader
+	in            bitstream.Reader
 	a             []int64 // rows × columns coefficients
 	rows, columns int
 	codes         []byte // four bits for each 2 × 2 coefficients of the current bit plane
@@ -101,16 +102,16 @@ func (q *quarters) decode(planes [3]byte) error {
 			}
 		}
 	}
-	if q.in.take(4) != 0 || q.in.isOverrun {
+	if q.in.Take(4) != 0 || q.in.Overrun() {
 		return corrupt.Errorf("fits.hcompress: four zero bits must follow the coefficients")
 	}
-	q.in = bitReader{src: q.in.rest()} // the signs begin at the next byte boundary
+	q.in.Align() // the signs begin at the next byte boundary
 	for i, v := range q.a {
-		if v != 0 && q.in.take(1) != 0 {
+		if v != 0 && q.in.Take(1) != 0 {
 			q.a[i] = -v
 		}
 	}
-	if q.in.isOverrun {
+	if q.in.Overrun() {
 		return corrupt.Errorf("fits.hcompress: truncated in the signs")
 	}
 	return nil
@@ -119,19 +120,19 @@ func (q *quarters) decode(planes [3]byte) error {
 // plane reads bit plane `bit` of the quarter of rows × columns coefficients that begins at a[at].
 func (q *quarters) plane(at, rows, columns, bit int) error {
 	high, wide := (rows+1)/2, (columns+1)/2
-	switch kind := q.in.take(4); {
-	case q.in.isOverrun:
+	switch kind := q.in.Take(4); {
+	case q.in.Overrun():
 		return corrupt.Errorf("fits.hcompress: truncated in the bit planes")
 	case kind == 0:
 		for i := range high * wide {
-			q.codes[i] = byte(q.in.take(4))
+			q.codes[i] = byte(q.in.Take(4))
 		}
 	case kind == 15:
 		q.quadtree(rows, columns)
 	default:
 		return corrupt.Errorf("fits.hcompress: bit plane of kind %d, must be 0 or 15", kind)
 	}
-	if q.in.isOverrun {
+	if q.in.Overrun() {
 		return corrupt.Errorf("fits.hcompress: truncated in the bit planes")
 	}
 	for i := range rows {
@@ -149,7 +150,7 @@ func (q *quarters) quadtree(rows, columns int) {
 	levels := logarithm(max(rows, columns))
 	q.codes[0] = q.huffman()
 	wide := 1
-	for level := levels - 1; level > 0 && !q.in.isOverrun; level-- {
+	for level := levels - 1; level > 0 && !q.in.Overrun(); level-- {
 		step := 1 << level
 		moreHigh, moreWide := max((rows+step-1)/step, 1), max((columns+step-1)/step, 1)
 		q.expand(wide, moreHigh, moreWide)
@@ -177,17 +178,17 @@ func bitOf(code byte, i, j int) byte { return code >> (3 - 2*(i&1) - j&1) & 1 }
 
 // huffman reads the Huffman code of a node and returns its four bits.
 func (q *quarters) huffman() byte {
-	code := q.in.take(3)
+	code := q.in.Take(3)
 	if code < 4 {
 		return 1 << code
 	}
-	if code = code<<1 | q.in.take(1); code < 13 {
+	if code = code<<1 | q.in.Take(1); code < 13 {
 		return [...]byte{3, 5, 10, 12, 15}[code-8]
 	}
-	if code = code<<1 | q.in.take(1); code < 31 {
+	if code = code<<1 | q.in.Take(1); code < 31 {
 		return [...]byte{6, 7, 9, 11, 13}[code-26]
 	}
-	if q.in.take(1) == 0 {
+	if q.in.Take(1) == 0 {
 		return 0
 	}
 	return 14

@@ -3,6 +3,7 @@ package fits
 import (
 	"fmt"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
@@ -39,7 +40,7 @@ func (p Rice) Check() error {
 func isSize(n int) bool { return n == 1 || n == 2 || n == 4 }
 
 // layout returns the number of bits of a split, and the largest split.
-func (p Rice) layout() (width, largest int) {
+func (p Rice) layout() (width, largest uint) {
 	switch p.Bytes {
 	case 1:
 		return 3, 7
@@ -56,16 +57,16 @@ func (p Rice) Decode(dst, src []byte) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	in := bitReader{src: src}
-	last := uint32(in.take(8 * p.Bytes))
+	in := bitstream.Reader{Src: src}
+	last := uint32(in.Take(uint(8 * p.Bytes)))
 	for i := 0; i < n; {
 		end := min(n, i+p.Block)
 		next, err := p.block(&in, &out, i, end, last)
+		if in.Overrun() {
+			return 0, corrupt.Errorf("fits.rice: truncated at byte %d, before pixel %d of %d", len(src), end, n)
+		}
 		if err != nil {
 			return 0, err
-		}
-		if in.isOverrun {
-			return 0, corrupt.Errorf("fits.rice: truncated at byte %d, before pixel %d of %d", len(src), end, n)
 		}
 		i, last = end, next
 	}
@@ -73,21 +74,21 @@ func (p Rice) Decode(dst, src []byte) (int, error) {
 }
 
 // block decodes the pixels from i to end and returns the last one. last is the pixel before i.
-func (p Rice) block(in *bitReader, out *words, i, end int, last uint32) (uint32, error) {
+func (p Rice) block(in *bitstream.Reader, out *words, i, end int, last uint32) (uint32, error) {
 	width, largest := p.layout()
-	split := int(in.take(width))
+	split := uint(in.Take(width))
 	if split > largest {
 		return 0, corrupt.Errorf("fits.rice: split %d before pixel %d, must be 0 to %d", split, i, largest)
 	}
-	for ; i < end && !in.isOverrun; i++ {
+	for ; i < end; i++ {
 		var mapped uint32
 		switch split {
 		case 0:
 		case largest:
-			mapped = uint32(in.take(8 * p.Bytes))
+			mapped = uint32(in.Take(uint(8 * p.Bytes)))
 		default:
-			high := in.zeros()
-			mapped = uint32(high)<<(split-1) | uint32(in.take(split-1))
+			high := in.Zeros()
+			mapped = uint32(high)<<(split-1) | uint32(in.Take(split-1))
 		}
 		last += mapped>>1 ^ -(mapped & 1) // 0, -1, 1, -2, …; may wrap around, as in the encoder
 		if err := out.put(i, p.value(last)); err != nil {

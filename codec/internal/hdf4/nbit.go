@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
@@ -45,7 +46,7 @@ func (p Nbit) Decode(dst, src []byte) (int, error) {
 	}
 	at := 0 // in bits
 	for i := range n {
-		v := fill | bitsAt(src, at, p.Bits)<<low
+		v := fill | bitstream.Field(src, at, uint(p.Bits))<<low
 		at += p.Bits
 		if p.ExtendSign { // overrides FillOnes above the stored bits
 			v &^= above
@@ -56,13 +57,6 @@ func (p Nbit) Decode(dst, src []byte) (int, error) {
 		put(dst[i*p.Size:], v, p.Size)
 	}
 	return n * p.Size, nil
-}
-
-// bitsAt returns count bits of b from bit `at` on, the most significant first, count <= 32.
-func bitsAt(b []byte, at, count int) uint64 {
-	var buf [8]byte
-	copy(buf[:], b[at/8:])
-	return binary.BigEndian.Uint64(buf[:]) << (at % 8) >> (64 - count)
 }
 
 // put writes the low size bytes of v, big-endian.

@@ -113,10 +113,20 @@ func makePrecodeSymbols() *[precodeSyms]uint64 {
 	return &s
 }
 
+var fixed struct {
+	once sync.Once // no generic: see COMPUTING in the Makefile
+	tables
+}
+
 // fixedTables returns the tables of the fixed codes (RFC 1951, section 3.2.6).
-var fixedTables = sync.OnceValue(func() *tables {
+func fixedTables() *tables {
+	fixed.once.Do(fixed.fill)
+	return &fixed.tables
+}
+
+// fill makes the tables of the fixed codes.
+func (t *tables) fill() {
 	var (
-		t    tables
 		c    code
 		lens [288 + 32]uint8
 	)
@@ -136,8 +146,7 @@ var fixedTables = sync.OnceValue(func() *tables {
 	c.fill(t.litlen[:], litlenSymbols[:], litlenBits)
 	c.sort(lens[288:])
 	c.fill(t.dist[:], distSymbols[:], distBits)
-	return &t
-})
+}
 
 // A code is a set of code lengths sorted for building a table.
 type code struct {

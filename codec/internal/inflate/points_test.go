@@ -5,26 +5,15 @@ import (
 	"compress/flate"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"varve/codec/internal/access"
 	"varve/codec/internal/corrupt"
+	"varve/fixtures/soak"
 )
-
-// spans returns the number of random spans that a property test reads: n, or the value of VARVE_SPANS.
-func spans(t *testing.T, n int) int {
-	if text := os.Getenv("VARVE_SPANS"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return n
-}
 
 // stream is a compressed stream with its points.
 type stream struct {
@@ -87,18 +76,14 @@ func adlerOf(data []byte) uint32 {
 	return b<<16 | a
 }
 
-// TestSpans compares random spans with the bytes of the whole stream. VARVE_SPANS=1000000 reads as many spans.
+// TestSpans compares random spans with the bytes of the whole stream.
 func TestSpans(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	all := streams(t, rng)
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
-	}
+	names := slices.Sorted(maps.Keys(all))
 	room := make([]byte, 0)
-	for range spans(t, 3000) {
+	for range 1000 {
 		name := names[rng.IntN(len(names))]
 		s := all[name]
 		i := rng.IntN(len(s.points))

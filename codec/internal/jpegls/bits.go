@@ -6,7 +6,9 @@ import (
 )
 
 // bitReader reads bits from the most significant bit of each byte down, without the bit that is
-// stuffed after each byte FF. Past the end of src it returns zeros, and overrun reports true.
+// stuffed after each byte FF. Past the end of src it returns zeros, and overrun reports true. It is no
+// bitstream.Reader because a test for FF there would keep the compiler from inlining Refill in other
+// decoders.
 type bitReader struct {
 	src    []byte // the coded samples, up to the next marker
 	next   int    // index of the next byte to load

@@ -3,11 +3,9 @@ package nbit
 import (
 	"encoding/binary"
 	"math/bits"
-)
 
-// maxLoad is the number of bits that one load of 8 bytes holds, whatever the bit of the first byte at
-// which they start.
-const maxLoad = 57
+	"varve/codec/internal/bitstream"
+)
 
 // reader reads bits from a stream, the most significant bit of each byte first. The caller must check
 // that the stream is long enough.
@@ -16,23 +14,9 @@ type reader struct {
 	bit int // index of the next bit
 }
 
-// load returns the 8 bytes from byte i on, big-endian, with zeros past the end.
-func load(src []byte, i int) uint64 {
-	if len(src)-i >= 8 {
-		return binary.BigEndian.Uint64(src[i:])
-	}
-	var tail [8]byte
-	copy(tail[:], src[min(i, len(src)):])
-	return binary.BigEndian.Uint64(tail[:])
-}
-
 // take returns the next n bits, 1 <= n <= 64.
 func (r *reader) take(n int) uint64 {
-	if n > maxLoad {
-		high := r.take(32)
-		return high<<(n-32) | r.take(n-32)
-	}
-	v := load(r.src, r.bit>>3) << (r.bit & 7) >> (64 - n)
+	v := bitstream.Field(r.src, r.bit, uint(n))
 	r.bit += n
 	return v
 }
@@ -119,9 +103,9 @@ func (r *reader) wide(dst []byte, f *field) {
 	}
 }
 
-// unpackNumbers decodes a chunk whose elements are one number each, of up to maxLoad bits in up to 8
-// bytes. Nearly all chunks are of this kind. Each number takes one load and one store of 8 bytes; the
-// next number overwrites the excess.
+// unpackNumbers decodes a chunk whose elements are one number each, of up to bitstream.WindowBits bits in
+// up to 8 bytes. Nearly all chunks are of this kind. Each number takes one load and one store of 8 bytes;
+// the next number overwrites the excess.
 func unpackNumbers(dst, src []byte, f *field) {
 	// The shifts move the stored bits to the bottom (drop), then to their place in the number. The
 	// masks spare the compiler a check for shifts of 64 or more.

@@ -26,7 +26,10 @@
 // For example, the 12-bit integers 0x123, 0x456 and 0x789 are 12 34 56 78 90.
 package nbit
 
-import "varve/codec/internal/corrupt"
+import (
+	"varve/codec/internal/bitstream"
+	"varve/codec/internal/corrupt"
+)
 
 // Packing describes how a chunk's elements are packed. Any number of goroutines may use it.
 type Packing struct {
@@ -59,7 +62,9 @@ const (
 )
 
 // isPlain reports whether unpackNumbers can read the field.
-func (f *field) isPlain() bool { return f.kind <= bigEndian && f.bits <= maxLoad && f.size <= 8 }
+func (f *field) isPlain() bool {
+	return f.kind <= bigEndian && f.bits <= bitstream.WindowBits && f.size <= 8
+}
 
 // Decode decodes a chunk to the beginning of dst and returns the decoded length. Elements keep the type
 // and byte order of the dataset; padding becomes zeros. It allocates no memory.

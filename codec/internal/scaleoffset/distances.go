@@ -4,14 +4,12 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+
+	"varve/codec/internal/bitstream"
 )
 
 // noMark is a fillMark that no distance equals, because distances have at most 63 bits.
 const noMark = math.MaxUint64
-
-// maxLoad is the number of bits that one load of 8 bytes holds, whatever the bit of the first byte at
-// which they start.
-const maxLoad = 57
 
 // distances decodes a stream of distances. The caller must check that src is long enough.
 type distances struct {
@@ -39,7 +37,7 @@ func (d *distances) unpack(dst []byte) {
 		return
 	}
 	at, bit := 0, 0
-	if d.bits <= maxLoad {
+	if d.bits <= bitstream.WindowBits {
 		src, width, drop := d.src, int(d.bits), (64-d.bits)&63
 		minimum, fillMark, fill := d.minimum, d.fillMark, d.fill // stores to dst could alias the fields of d
 		for ; at+8 <= len(dst) && bit>>3+8 <= len(src); at += d.size {
@@ -54,7 +52,7 @@ func (d *distances) unpack(dst []byte) {
 		}
 	}
 	for ; at < len(dst); at += d.size {
-		put(dst[at:at+d.size], d.value(take(d.src, bit, d.bits)))
+		put(dst[at:at+d.size], d.value(bitstream.Field(d.src, bit, d.bits)))
 		bit += int(d.bits)
 	}
 }
@@ -68,16 +66,6 @@ func (d *distances) repeat(dst []byte) {
 	for done := d.size; done < len(dst); done *= 2 {
 		copy(dst[done:], dst[:done])
 	}
-}
-
-// take returns n bits of src from bit `bit` on, 1 <= n <= 63.
-func take(src []byte, bit int, n uint) uint64 {
-	if n > maxLoad {
-		return take(src, bit, 32)<<(n-32) | take(src, bit+32, n-32)
-	}
-	var window [8]byte
-	copy(window[:], src[bit>>3:])
-	return binary.BigEndian.Uint64(window[:]) << (bit & 7) >> (64 - n)
 }
 
 // put writes v little-endian in len(dst) bytes.

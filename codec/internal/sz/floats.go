@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
@@ -163,7 +164,7 @@ func (e *exacts[T]) next() T {
 			e.isShort = true
 			return 0
 		}
-		top := window(e.residuals, e.residual) >> (64 - e.bits)
+		top := bitstream.At(e.residuals, e.residual) >> (64 - e.bits)
 		e.before[e.bytes] = byte(top << (8 - e.bits))
 		e.residual += e.bits
 	}

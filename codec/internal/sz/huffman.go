@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"varve/codec/internal/bitstream"
 	"varve/codec/internal/corrupt"
 )
 
@@ -134,7 +135,7 @@ func (t *tree) decode(dst []int32, src []byte) error {
 	}
 	bit, shift := 0, 64-t.width
 	for i := range dst {
-		p := t.table[window(src, bit)>>shift]
+		p := t.table[bitstream.At(src, bit)>>shift]
 		bit += int(p.bits)
 		n := &t.nodes[p.node]
 		for n.left != 0 {
@@ -154,18 +155,4 @@ func (t *tree) decode(dst []int32, src []byte) error {
 		dst[i] = n.symbol
 	}
 	return nil
-}
-
-// window returns the bits of src from bit `bit` on, at the top of the result: at least 57 bits, with zeros
-// past the end.
-func window(src []byte, bit int) uint64 {
-	at := bit >> 3
-	if at+8 <= len(src) {
-		return binary.BigEndian.Uint64(src[at:]) << (bit & 7)
-	}
-	var tail [8]byte
-	if at < len(src) {
-		copy(tail[:], src[at:])
-	}
-	return binary.BigEndian.Uint64(tail[:]) << (bit & 7)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"varve/codec/internal/corrupt"
+	"varve/fixtures/soak"
 )
 
 // shape returns a tree of n leaves, with parents before children. split chooses the number of leaves on the left.
@@ -66,8 +67,7 @@ func wander(nodes []node, rng *rand.Rand, bits []bool) ([]bool, int32) {
 }
 
 func TestTree(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for _, c := range []struct {
 		name   string

@@ -9,6 +9,7 @@ import (
 
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/vectors"
+	"varve/fixtures/soak"
 )
 
 //go:embed testdata/vectors.json
@@ -70,8 +71,7 @@ func TestDecodeRefusesTruncation(t *testing.T) {
 // TestDecodeSurvivesDamage changes random bytes. Decode must not panic, and an error must be marked as corrupt or
 // unsupported.
 func TestDecodeSurvivesDamage(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for _, v := range plain(t) {
 		c := mustParse(t, v.Values)

@@ -14,6 +14,7 @@ import (
 
 	"varve/codec/internal/corrupt"
 	"varve/codec/internal/vectors"
+	"varve/fixtures/soak"
 )
 
 //go:embed testdata/vectors.json
@@ -135,8 +136,7 @@ func TestDecodeRefusesTruncation(t *testing.T) {
 // TestDecodeSurvivesDamage changes random bytes. Decode must not panic, and an error must be marked as corrupt or
 // unsupported.
 func TestDecodeSurvivesDamage(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for _, o := range open(t) {
 		dst := make([]byte, len(o.Want))

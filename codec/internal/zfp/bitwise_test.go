@@ -4,13 +4,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"varve/fixtures/soak"
 )
 
 // TestPlanesBitByBit compares the decoded planes of random bits with those of a decoder that reads one bit at a
 // time, as ZFP's own does.
 func TestPlanesBitByBit(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for range 1000 {
 		src := make([]byte, rng.IntN(2000))

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"varve/fixtures/soak"
 )
 
 // checkTwins compares the results of the assembly loops and of the portable loops.
@@ -33,8 +35,7 @@ func checkTwins(t *testing.T, src []byte, size int) {
 
 // TestTwins compares the loops on frames that are valid, truncated, damaged, or too large for the buffer.
 func TestTwins(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for _, data := range samples(rng) {
 		data = data[:min(len(data), 60_000)]

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"varve/codec/internal/corrupt"
+	"varve/fixtures/soak"
 )
 
 // shuffledField returns a smooth float32 field with noise, rounded to 1/64 and byte-shuffled, like most
@@ -87,8 +88,7 @@ func levels() map[string][]zstd.EOption {
 
 // TestDecode decodes frames of klauspost's encoder into buffers that fit and into larger ones.
 func TestDecode(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	for name, data := range samples(rand.New(rand.NewPCG(seed, 0))) {
 		for level, opts := range levels() {
 			src := compressed(t, data, opts...)
@@ -146,8 +146,7 @@ func check(t *testing.T, src []byte, limit int) {
 
 // TestDamaged truncates frames and flips bits.
 func TestDamaged(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for name, data := range samples(rng) {
 		data = data[:min(len(data), 40_000)]

@@ -130,6 +130,8 @@ func checkTile(t *store.Tile) error {
 		return omit("%s is %s, and only netCDF and HDF5 files are sources", name, t.Source.Format)
 	case !t.IsSame:
 		return omit("its values in %s have another type, packing or units", name)
+	case t.Reversed != nil:
+		return omit("its values in %s are read backwards", name)
 	case v.Storage.Layout == manifest.Parted:
 		return omit("its values in %s are in other files", name)
 	case len(v.Enum) > 0:

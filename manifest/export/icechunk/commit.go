@@ -9,8 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"varve/manifest"
 	"varve/manifest/export/internal/progress"
 	"varve/manifest/internal/change"
+	"varve/manifest/internal/home"
 	"varve/readers/icechunk/file"
 )
 
@@ -28,7 +30,7 @@ type commit struct {
 	initial string // the backup of the file repo before the first commit
 }
 
-func (e *export) commit(h home) *commit {
+func (e *export) commit(h home.Home) *commit {
 	return &commit{
 		writer: writer{home: h, in: e.in, inline: e.opts.InlineBytes, ids: newNames(e.opts.random), reach: reach{named: e.opts.named}},
 		opts:   e.opts, past: e.past, repo: &repoInfo{},
@@ -37,9 +39,6 @@ func (e *export) commit(h home) *commit {
 
 // first writes the empty snapshot with which every repository begins.
 func (c *commit) first(ctx context.Context) error {
-	if err := c.home.prepare(); err != nil {
-		return err
-	}
 	root, err := encodeFlex(map[string]any{"is_root": true})
 	if err != nil {
 		return err
@@ -76,13 +75,13 @@ func (c *commit) saveBackup(ctx context.Context, file []byte) (string, error) {
 	name := fmt.Sprintf("repo.%014d.%v", left, id)
 	key := overwrittenFolder + "/" + name
 	c.begin(key)
-	return name, c.home.create(ctx, file, key)
+	return name, c.home.Put(ctx, key, file, home.Flushed)
 }
 
 // run writes everything except the file repo, and returns when it is on disk.
 func (c *commit) run(ctx context.Context) (*Result, error) {
 	result, err := c.merge(ctx)
-	return result, errors.Join(err, c.home.settle())
+	return result, errors.Join(err, c.home.Settle())
 }
 
 func (c *commit) merge(ctx context.Context) (*Result, error) {
@@ -100,7 +99,7 @@ func (c *commit) merge(ctx context.Context) (*Result, error) {
 	}
 	m := &merger{tip: byPath(c.base), ours: byPath(c.ours), others: c.from.others, most: c.opts.ManifestRefs, ids: c.ids,
 		log: &transaction{id: id}, commit: fmt.Sprintf("%v, %q", parent, c.repo.message(parent))}
-	if err := c.compare(ctx, m); err != nil {
+	if err := c.compare(ctx, m, targets); err != nil {
 		return nil, err
 	}
 	if err := m.merge(ctx, targets); err != nil {
@@ -112,20 +111,20 @@ func (c *commit) merge(ctx context.Context) (*Result, error) {
 	return c.save(ctx, m, parent)
 }
 
-// compare loads the manifest snapshot of the last export and prepares the comparison with it.
-func (c *commit) compare(ctx context.Context, m *merger) error {
+// compare loads the manifest snapshot of the last export and prepares the comparison with it. now are the targets of this export.
+func (c *commit) compare(ctx context.Context, m *merger, now []target) error {
 	if c.ours == nil {
 		return nil
 	}
 	old, err := c.past.Load(ctx, c.from.snapshot)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is an export of snapshot %.12s, which is not in the history of this manifest; export to another folder or replace the repository: %w", c.home.name(""), c.from.snapshot, fs.ErrExist)
+		return fmt.Errorf("%s is an export of snapshot %.12s, which is not in the history of this manifest; export to another folder or replace the repository: %w", c.home.Name(""), c.from.snapshot, fs.ErrExist)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: the snapshot of the last export: %w", c.home.name(""), err)
+		return fmt.Errorf("%s: the snapshot of the last export: %w", c.home.Name(""), err)
 	}
 	if c.from.padded != c.in.snapshot.HasPadding() {
-		return fmt.Errorf("%s: only one of this export and the last one has padded chunks; export to another folder or replace the repository: %w", c.home.name(""), fs.ErrExist)
+		return fmt.Errorf("%s: only one of this export and the last one has padded chunks; export to another folder or replace the repository: %w", c.home.Name(""), fs.ErrExist)
 	}
 	if c.from.padded {
 		if old, err = old.WithPadding(); err != nil {
@@ -144,7 +143,24 @@ func (c *commit) compare(ctx context.Context, m *merger) error {
 	for _, t := range targets {
 		m.before[t.path] = t
 	}
+	if err := c.checkGrids(now, m.before); err != nil {
+		return err
+	}
 	m.changes = &change.Snapshots{Old: old, Now: c.in.snapshot, Past: c.past}
+	return nil
+}
+
+// checkGrids returns an error if the commit would change a chunk grid in a way that Options do not allow.
+func (c *commit) checkGrids(now []target, before map[string]target) error {
+	for _, t := range now {
+		was := before[t.path]
+		if t.array == nil || was.array == nil || c.opts.Rectilinear {
+			continue
+		}
+		if err := change.CheckGrid(c.home.Name(""), t.path, was.array.spec.Schema.ChunkGrid.Name, t.array.spec.Schema.ChunkGrid.Name); err != nil {
+			return manifest.WithRemedy(err, "rectilinear", "")
+		}
+	}
 	return nil
 }
 
@@ -259,7 +275,7 @@ func (c *commit) saveLog(ctx context.Context, t *transaction) error {
 	if t.id != firstSnapshot { // the first snapshot is the same in every repository
 		c.begin(key)
 	}
-	return c.home.stream(ctx, func(w io.Writer) error {
+	return c.home.Write(ctx, key, home.Flushed, func(w io.Writer) error {
 		if _, err := w.Write(header(file.Transaction)); err != nil {
 			return err
 		}
@@ -268,7 +284,7 @@ func (c *commit) saveLog(ctx context.Context, t *transaction) error {
 			return err
 		}
 		return errors.Join(t.write(e), e.Close())
-	}, key)
+	})
 }
 
 // encodeRepo returns the file repo, which makes the commit visible.
@@ -285,18 +301,18 @@ func (c *commit) encodeRepo() ([]byte, error) {
 }
 
 // appendTo commits to an existing repository.
-func (e *export) appendTo(ctx context.Context, h home) (result *Result, err error) {
+func (e *export) appendTo(ctx context.Context, h home.Home) (result *Result, err error) {
 	c := e.commit(h)
 	var was fetched
-	was.data, was.version, err = h.fetch(ctx, repoKey)
+	was.data, was.version, err = h.ReadVersion(ctx, repoKey, file.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is an Icechunk 1 repository; upgrade it or export to another folder: %w", h.name(""), errors.ErrUnsupported)
+		return nil, fmt.Errorf("%s is an Icechunk 1 repository; upgrade it or export to another folder: %w", h.Name(""), errors.ErrUnsupported)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if err := c.open(ctx, was.data); err != nil {
-		return nil, fmt.Errorf("%s: %w", h.name(""), err)
+		return nil, fmt.Errorf("%s: %w", h.Name(""), err)
 	}
 	defer func() { err = c.takeBack(ctx, err) }()
 	if result, err = c.run(ctx); err != nil || result.Unchanged {
@@ -304,14 +320,6 @@ func (e *export) appendTo(ctx context.Context, h home) (result *Result, err erro
 	}
 	result.Appended = true
 	return result, c.replaceRepo(ctx, was)
-}
-
-// takeBack removes the created files if err is not nil.
-func (c *commit) takeBack(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.Join(err, c.home.remove(ctx, c.made...))
 }
 
 // open reads the state of the repository.
@@ -387,33 +395,10 @@ func (r *repoInfo) message(id objectID) string {
 
 // replaceRepo backs up the file repo and replaces it, if it has not changed since it was read.
 func (c *commit) replaceRepo(ctx context.Context, was fetched) error {
-	if err := c.home.prepare(); err != nil {
-		return err
-	}
 	backup, err := c.saveBackup(ctx, was.data)
 	if err != nil {
 		return err
 	}
 	c.repo.backup(backup)
 	return c.swap(ctx, was)
-}
-
-// swap replaces the file repo. If the outcome is unknown, the created files stay, because the new repo may
-// refer to them.
-func (c *commit) swap(ctx context.Context, was fetched) error {
-	file, err := c.encodeRepo()
-	if err != nil {
-		return err
-	}
-	id, err := c.ids.object()
-	if err != nil {
-		return err
-	}
-	draft := repoKey + "." + id.String()
-	c.begin(draft)
-	unsure, err := c.home.swap(ctx, file, was, draft)
-	if unsure {
-		c.made = nil
-	}
-	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/grid"
 	"varve/readers/icechunk/file"
 )
@@ -197,7 +198,7 @@ func TestManifestReadsBack(t *testing.T) {
 
 // TestSplit checks, for random boxes, that the parts are disjoint, complete, sorted and not too large.
 func TestSplit(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 300 {
 		box := grid.MakeRegion(random.IntN(4))

@@ -69,13 +69,13 @@ var folders = []string{snapshotsFolder, manifestsFolder, transactionsFolder, chu
 // read returns the buffer of a file in the repository.
 func (w *writer) read(ctx context.Context, k file.Kind, folder string, id objectID) (*file.Buffer, error) {
 	key := folder + "/" + id.String()
-	data, _, err := w.home.fetch(ctx, key)
+	data, err := w.home.Read(ctx, key, file.MaxSize)
 	if err != nil {
 		return nil, err
 	}
 	buffer, err := unpack(k, data)
 	if err != nil {
-		return nil, &readers.Error{Source: w.home.name(key), Offset: -1, Err: err}
+		return nil, &readers.Error{Source: w.home.Name(key), Offset: -1, Err: err}
 	}
 	return buffer, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"varve/grid"
 	"varve/manifest/export/internal/progress"
+	"varve/manifest/internal/home"
 )
 
 // part is a box of an array's chunks whose refs are written to one manifest.
@@ -75,7 +76,7 @@ func pile(parts []*part, most int64, ids *names) (jobs []*job, err error) {
 
 // writer writes manifests and re-encoded chunks.
 type writer struct {
-	home      home
+	home      home.Home
 	in        *input
 	inline    int // maximum bytes of a chunk that is stored in a manifest instead of an object
 	ids       *names
@@ -94,13 +95,13 @@ func (w *writer) begin(key string) {
 	w.made = append(w.made, key)
 }
 
-// add creates a file. Files that refer to it must be written after home.settle.
+// add creates a file. Files that refer to it must be written after home.Settle.
 func (w *writer) add(ctx context.Context, data []byte, folder string, id objectID) error {
 	key := folder + "/" + id.String()
 	if id != firstSnapshot { // the first snapshot is the same in every repository
 		w.begin(key)
 	}
-	return w.home.add(ctx, data, key)
+	return w.home.Put(ctx, key, data, home.Flushed)
 }
 
 // write writes the manifests of all jobs; workers bounds the concurrency.
@@ -108,7 +109,11 @@ func (w *writer) write(ctx context.Context, jobs []*job, workers int) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	w.reencoded = make(chan struct{}, w.home.concurrency(workers))
+	atOnce := workers
+	if _, isAway := w.home.(*home.Prefix); isAway {
+		atOnce = max(atOnce, awayChunks)
+	}
+	w.reencoded = make(chan struct{}, atOnce)
 	queue := make(chan *job)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {

@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"varve/manifest"
-	"varve/manifest/export/internal/dest"
-	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/gribcodec"
 	"varve/manifest/internal/change"
+	"varve/manifest/internal/home"
 	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers/source"
@@ -37,6 +36,8 @@ type Options struct {
 	// InlineBytes is the maximum size of a chunk that is stored in a manifest instead of an object; 0 means
 	// 512, as in Icechunk.
 	InlineBytes int
+	// Rectilinear lets an update change regular chunk grids to rectilinear ones.
+	Rectilinear bool
 	// Workers is the number of concurrent manifest writers; 0 means GOMAXPROCS.
 	Workers int
 	// GRIBCodec is the codec by which readers decode GRIB messages: "gribberish", or empty to re-encode them for
@@ -161,7 +162,7 @@ func write(ctx context.Context, in *input, dest string, o *Options, p change.Pas
 	case is == repository && !o.Replace && o.GRIBCodec != "":
 		return nil, &manifest.ExistsError{Name: dest}
 	case is == repository && !o.Replace:
-		return e.appendTo(ctx, openFolder(dest))
+		return e.appendTo(ctx, home.At(dest))
 	default:
 		return e.create(ctx, dest, is == repository)
 	}
@@ -215,12 +216,12 @@ func (e *export) create(ctx context.Context, dest string, replace bool) (result 
 	if err := os.MkdirAll(filepath.Dir(dest), 0o777); err != nil {
 		return nil, err
 	}
-	d, err := draft.New(dest)
+	d, err := home.NewStage(dest)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = d.Discard(err) }()
-	c := e.commit(openFolder(d.Path()))
+	c := e.commit(home.At(d.Path()))
 	if result, err = c.whole(ctx); err != nil {
 		return nil, err
 	}
@@ -228,7 +229,7 @@ func (e *export) create(ctx context.Context, dest string, replace bool) (result 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.home.create(ctx, file, repoKey); err != nil {
+	if err := errors.Join(c.home.Put(ctx, repoKey, file, home.Flushed), c.home.Settle()); err != nil {
 		return nil, err
 	}
 	return result, d.Publish(ctx, repoKey, replace)
@@ -253,13 +254,12 @@ func (c *commit) whole(ctx context.Context) (*Result, error) {
 
 // exportToStore exports to an object store.
 func (e *export) exportToStore(ctx context.Context, name string) (result *Result, err error) {
-	at, err := dest.Open(ctx, name)
+	p, err := home.OpenPrefix(ctx, name, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, at.Close()) }()
-	p := prefix{at}
-	is, err := p.destination(ctx)
+	defer func() { err = p.Close(err) }()
+	is, err := destinationIn(ctx, p)
 	switch {
 	case err != nil:
 		return nil, err
@@ -280,7 +280,7 @@ func (e *export) exportToStore(ctx context.Context, name string) (result *Result
 // createInStore writes a repository in place, repo last. The files of a replaced repository stay until then,
 // and are removed when no reader can find them any more. Files that other writers add in the meantime are not
 // removed; if one of them is repo, the export fails.
-func (e *export) createInStore(ctx context.Context, p prefix) (result *Result, err error) {
+func (e *export) createInStore(ctx context.Context, p *home.Prefix) (result *Result, err error) {
 	if err := e.checkBranch(); err != nil {
 		return nil, err
 	}
@@ -305,7 +305,8 @@ func (e *export) createInStore(ctx context.Context, p prefix) (result *Result, e
 	if err != nil {
 		return nil, c.takeBack(ctx, err)
 	}
-	return result, p.RemoveThese(ctx, old...)
+	_, err = p.Remove(ctx, old...)
+	return result, err
 }
 
 func lastSlash(path string) int { return strings.LastIndexByte(path, '/') }

@@ -13,8 +13,8 @@ import (
 	"strconv"
 
 	"varve/manifest"
-	"varve/manifest/export/internal/draft"
 	"varve/manifest/internal/change"
+	"varve/manifest/internal/home"
 	"varve/manifest/repo"
 )
 
@@ -188,7 +188,7 @@ func (s *sideFile) carry(old string) error {
 	if err != nil {
 		return err
 	}
-	if s.lock, err = draft.Lock(filepath.Dir(old)); err != nil {
+	if s.lock, err = home.LockFolder(filepath.Dir(old)); err != nil {
 		return fmt.Errorf("%s: another export is appending; try again later: %w", old, err)
 	}
 	info, err := os.Stat(s.temp)

@@ -8,13 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/export/internal/draft"
 	"varve/manifest/internal/change"
+	"varve/manifest/internal/home"
 )
 
 // head is an earlier, shorter version of the array.
@@ -100,11 +101,11 @@ func TestAppendFails(t *testing.T) {
 		t.Errorf("the patches take %d bytes, %d before", now, size)
 	}
 
-	lock, err := draft.Lock(dest)
+	lock, err := home.LockFolder(dest)
 	if err != nil || lock == nil {
 		t.Skipf("no locks here: %v", err)
 	}
-	if _, err := write(t.Context(), a.hierarchy, dest, opts); !errors.Is(err, draft.ErrTaken) {
+	if _, err := write(t.Context(), a.hierarchy, dest, opts); !errors.Is(err, home.ErrTaken) {
 		t.Errorf("while another export is appending: %v", err)
 	}
 	if now := infoOf(t, dest, patchesName).Size(); now != size {
@@ -252,4 +253,80 @@ func TestInteropAppend(t *testing.T) {
 		}
 	}
 	python(t, dest, a.expectations(), "fsspec")
+}
+
+// TestAppendKeepsFormat: an update that would change Zarr 2 to Zarr 3, because a month has another length, fails and
+// changes nothing, unless the user chooses a regular grid or replaces the references.
+func TestAppendKeepsFormat(t *testing.T) {
+	for _, name := range []string{"r.parquet", "r.json"} {
+		a := newArchive(t, nasty...)
+		kinds := []manifest.ChunkKind{manifest.Verbatim}
+		a.add(spec{path: "/days", shape: []int64{59}, edges: []grid.Sizes{grid.RunLength(grid.Times(1, 31), grid.Times(1, 28))}, dtype: "int32", codecs: "[" + little + "]", kinds: kinds})
+		january := newArchive(t, nasty...)
+		january.add(spec{path: "/days", shape: []int64{31}, chunks: []int64{31}, dtype: "int32", codecs: "[" + little + "]", kinds: kinds})
+		a.snapshot, january.snapshot = "now", "old"
+		a.past = func(context.Context, string, array) (change.Change, error) {
+			return change.Change{Kind: change.Everything}, nil
+		}
+
+		dest := filepath.Join(t.TempDir(), name)
+		if made, err := write(t.Context(), january.hierarchy, dest, nil); err != nil || made.Format != 2 {
+			t.Fatal(made, err)
+		}
+		documents := dest
+		if name == "r.parquet" {
+			documents = filepath.Join(dest, metadataName)
+		}
+		before, err := os.ReadFile(documents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = write(t.Context(), a.hierarchy, dest, &Options{})
+		var advice *manifest.RemedyError
+		if !errors.As(err, &advice) || !errors.Is(err, errors.ErrUnsupported) || fmt.Sprint(advice.Remedies) != "[{regular } {force }]" {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		if after, err := os.ReadFile(documents); err != nil || !slices.Equal(after, before) {
+			t.Errorf("%s: the references changed: %v", name, err)
+		}
+		if made, err := write(t.Context(), a.hierarchy, dest, &Options{Regular: true}); err != nil || made.Format != 2 {
+			t.Errorf("%s: with a regular grid: %+v, %v", name, made, err)
+		}
+		if made, err := write(t.Context(), a.hierarchy, dest, &Options{Force: true}); err != nil || made.Format != 3 {
+			t.Errorf("%s: replaced: %+v, %v", name, made, err)
+		}
+	}
+}
+
+// TestAppendKeepsGrids: an update that would make the regular grid of one array rectilinear fails, also if another array has a
+// rectilinear grid already.
+func TestAppendKeepsGrids(t *testing.T) {
+	archiveOf := func(snapshot string, later spec) *archive {
+		a := newArchive(t, nasty...)
+		a.snapshot = snapshot
+		a.past = func(context.Context, string, array) (change.Change, error) {
+			return change.Change{Kind: change.Everything}, nil
+		}
+		for _, s := range []spec{{path: "/always", shape: []int64{59}, edges: []grid.Sizes{grid.RunLength(grid.Times(1, 31), grid.Times(1, 28))}}, later} {
+			s.dtype, s.codecs, s.kinds = "int32", "["+little+"]", []manifest.ChunkKind{manifest.Verbatim}
+			a.add(s)
+		}
+		return a
+	}
+	january := spec{path: "/g/later", shape: []int64{31}, chunks: []int64{31}}
+	february := spec{path: "/g/later", shape: []int64{59}, edges: []grid.Sizes{grid.RunLength(grid.Times(1, 31), grid.Times(1, 28))}}
+	for _, name := range []string{"r.parquet", "r.json"} {
+		dest := filepath.Join(t.TempDir(), name)
+		if made, err := write(t.Context(), archiveOf("old", january).hierarchy, dest, nil); err != nil || made.Format != 3 {
+			t.Fatal(made, err)
+		}
+		var advice *manifest.RemedyError
+		_, err := write(t.Context(), archiveOf("now", february).hierarchy, dest, &Options{})
+		if !errors.As(err, &advice) || !strings.Contains(err.Error(), "/g/later") || fmt.Sprint(advice.Remedies) != "[{regular } {force }]" {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if _, err := write(t.Context(), archiveOf("now", january).hierarchy, dest, &Options{}); err != nil {
+			t.Errorf("%s: equal grids: %v", name, err)
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/fixtures/system"
 	"varve/grid"
 	"varve/manifest"
@@ -34,8 +35,7 @@ var nasty = []string{"day 1.nc", "100%.nc", "%41.nc", "über-ß-日本.nc", "a#b
 
 func newArchive(t testing.TB, names ...string) *archive {
 	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	a := &archive{t: t, dir: t.TempDir(), rand: rand.New(rand.NewPCG(seed, 7))}
 	for _, name := range names {
 		a.files = append(a.files, filepath.Join(a.dir, system.FileName(name)))

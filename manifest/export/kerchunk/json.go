@@ -12,8 +12,7 @@ import (
 	"strconv"
 
 	"varve/grid"
-	"varve/manifest/export/internal/dest"
-	"varve/manifest/export/internal/draft"
+	"varve/manifest/internal/home"
 	"varve/manifest/repo"
 	"varve/readers/source"
 	"varve/zarrjson"
@@ -24,7 +23,7 @@ const documentName = "refs.json"
 
 // writeJSON writes the files next to the destination and renames them when they are complete.
 func (e *export) writeJSON(ctx context.Context) (err error) {
-	d, err := draft.NewFile(ctx, e.dest)
+	d, err := home.StageFile(ctx, e.dest)
 	if err != nil {
 		return err
 	}
@@ -49,12 +48,12 @@ func (e *export) writeJSON(ctx context.Context) (err error) {
 
 // publishJSON stores the files. Each export's file of patches has a unique name, so concurrent readers find
 // the old references with the old patches or the new with the new. Old patches are removed at the end.
-func (e *export) publishJSON(ctx context.Context, d *draft.Draft) (err error) {
-	p, key, err := dest.OpenOf(ctx, e.dest)
+func (e *export) publishJSON(ctx context.Context, d *home.Stage) (err error) {
+	p, key, err := home.PrefixOf(ctx, e.dest)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.Close()) }()
+	defer func() { err = p.Close(err) }()
 	var old []string
 	for name, err := range p.Walk(ctx, key+patchesName+"-") {
 		if err != nil {
@@ -71,19 +70,24 @@ func (e *export) publishJSON(ctx context.Context, d *draft.Draft) (err error) {
 	err = d.PublishFile(ctx, documentName, e.dest, e.opts.Force)
 	// Another process has replaced the references; the patches of this export would never be used.
 	if errors.Is(err, repo.ErrConflict) {
-		return errors.Join(err, p.RemoveThese(ctx, own))
+		return errors.Join(err, remove(ctx, p, own))
 	}
 	if err != nil {
 		return err
 	}
-	return p.RemoveThese(ctx, old...)
+	return remove(ctx, p, old...)
+}
+
+func remove(ctx context.Context, h home.Home, keys ...string) error {
+	_, err := h.Remove(ctx, keys...)
+	return err
 }
 
 // replaceJSON renames the files to their final names. Concurrent readers find the old references with the old
 // patches, no references, or the new ones with the new patches. After an error, the old files are restored.
 // Only one export at a time may rename, because references of one must not meet patches of another.
-func (e *export) replaceJSON(ctx context.Context, d *draft.Draft) (err error) {
-	done, err := draft.Turn(ctx, filepath.Dir(e.dest))
+func (e *export) replaceJSON(ctx context.Context, d *home.Stage) (err error) {
+	done, err := home.Turn(ctx, filepath.Dir(e.dest))
 	if err != nil {
 		return err
 	}

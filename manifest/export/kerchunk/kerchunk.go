@@ -48,10 +48,9 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/export/internal/dest"
-	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/gribcodec"
 	"varve/manifest/export/internal/progress"
+	"varve/manifest/internal/home"
 	"varve/manifest/repo"
 	"varve/manifest/store"
 	"varve/readers"
@@ -64,7 +63,8 @@ type Options struct {
 	// Force replaces existing references at the destination.
 	Force bool
 	// Append is the repository of the manifest. If it is set, an export to Parquet references from an earlier
-	// snapshot keeps the records whose chunks are unchanged, and writes the others. It implies Force.
+	// snapshot keeps the records whose chunks are unchanged, and writes the others. References at the destination are
+	// updated without Force, if they have the same Zarr format.
 	Append *repo.Repository
 	// Regular re-chunks arrays with rectilinear grids to regular ones, for clients that support no others.
 	// Chunks with other edges are re-encoded.
@@ -230,6 +230,11 @@ func write(ctx context.Context, h hierarchy, dest string, opts *Options) (*Resul
 	if err := e.prepare(ctx); err != nil {
 		return nil, err
 	}
+	if h.past != nil && (opts == nil || !opts.Force) {
+		if err := e.checkFormat(); err != nil {
+			return nil, err
+		}
+	}
 	if e.isJSON() {
 		err = e.writeJSON(ctx)
 	} else {
@@ -282,7 +287,7 @@ func (e *export) isJSON() bool { return strings.HasSuffix(e.dest, ".json") }
 func (e *export) checkDest(ctx context.Context) error {
 	switch {
 	case e.isJSON() && source.IsObject(e.dest):
-		return chooseAnother(draft.CheckFree(ctx, e.dest, e.opts.Force))
+		return chooseAnother(home.CheckFree(ctx, e.dest, e.opts.Force))
 	case e.isJSON():
 		return errors.Join(e.checkFree(e.dest), e.checkFree(e.patchesFile()))
 	case strings.ContainsAny(e.dest, "{}"):
@@ -306,12 +311,12 @@ func chooseAnother(err error) error {
 
 // checkPrefix is checkFree for a prefix in an object store. Objects of a stopped export may be replaced.
 func (e *export) checkPrefix(ctx context.Context) (err error) {
-	p, err := dest.Open(ctx, e.dest)
+	p, err := home.OpenPrefix(ctx, e.dest, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.Close()) }()
-	names, err := p.Top(ctx)
+	defer func() { err = p.Close(err) }()
+	names, err := home.Top(ctx, p)
 	switch {
 	case err != nil || len(names) == 0:
 		return err

@@ -15,9 +15,9 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/export/internal/draft"
+	"varve/manifest/internal/home"
 	"varve/readers"
-	reader "varve/readers/kerchunk"
+	"varve/readers/formats"
 	"varve/readers/source"
 	"varve/zarrjson"
 )
@@ -30,7 +30,7 @@ func (a *archive) check(dest string) {
 		a.t.Fatal(err)
 	}
 	defer src.Close()
-	set, err := reader.Format{Allow: []string{a.dir}}.Open(a.t.Context(), src)
+	set, err := formats.Open(a.t.Context(), src, &readers.Config{Allow: []string{a.dir}})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestNothingPublished(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		dir := t.TempDir()
 		dest := filepath.Join(dir, "r.json")
-		d, err := draft.New(dest)
+		d, err := home.NewStage(dest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,13 +243,13 @@ func TestOneAtATime(t *testing.T) {
 		a, dir := regularArchive(t), t.TempDir()
 		dest := filepath.Join(dir, "r.json")
 		var exports []*export
-		var drafts []*draft.Draft
+		var drafts []*home.Stage
 		for _, content := range []string{"first", "second"} {
 			e, err := newExport(t.Context(), a.hierarchy, dest, &Options{Force: force})
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := draft.New(dest)
+			d, err := home.NewStage(dest)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -267,7 +267,7 @@ func TestOneAtATime(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		done, err := draft.Turn(ctx, dir)
+		done, err := home.Turn(ctx, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/names"
+	"varve/manifest/internal/home"
 	"varve/readers/parquet"
 )
 
@@ -32,7 +32,7 @@ var refColumns = []parquet.Column{
 
 // writeParquet writes a folder next to the destination and renames it when it is complete.
 func (e *export) writeParquet(ctx context.Context) (err error) {
-	d, ctx, err := draft.NewFolder(ctx, e.dest)
+	d, ctx, err := home.StageFolder(ctx, e.dest)
 	if err != nil {
 		return err
 	}

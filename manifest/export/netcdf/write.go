@@ -53,7 +53,7 @@ type valueWriter struct {
 
 func (v *valueWriter) Write(b []byte) (n int, err error) {
 	if int64(len(b)) > v.left || len(b)%v.size != 0 {
-		return 0, fmt.Errorf("%d bytes of elements of %d each, where %d are left", len(b), v.size, v.left)
+		return 0, fmt.Errorf("cannot write %d bytes of elements of %d bytes: the variable has room for %d", len(b), v.size, v.left)
 	}
 	for n < len(b) {
 		part := v.turned[:copy(v.turned[:], b[n:])]

@@ -30,8 +30,8 @@ import (
 
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/progress"
+	"varve/manifest/internal/home"
 	"varve/manifest/store"
 	"varve/readers"
 	"varve/zarrjson"
@@ -96,10 +96,10 @@ func write(ctx context.Context, l *listing, dest string, opts *Options) (result 
 		opts = &Options{}
 	}
 	l.progress = opts.Progress
-	if err := draft.CheckFree(ctx, dest, opts.Force); err != nil {
+	if err := home.CheckFree(ctx, dest, opts.Force); err != nil {
 		return nil, fmt.Errorf("%w; choose another name, or have it replaced if it is a file", err)
 	}
-	d, err := draft.NewFile(ctx, dest)
+	d, err := home.StageFile(ctx, dest)
 	if err != nil {
 		return nil, err
 	}

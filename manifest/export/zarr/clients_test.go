@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/machine"
 	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/manifest/ingest"
@@ -242,10 +243,11 @@ func runClient(t *testing.T, python, name, list string, stores int) (version str
 		cmd := exec.CommandContext(t.Context(), python, "testdata/clients.py", name, list, strconv.Itoa(len(outcomes)))
 		if name == "zarrita" {
 			modules := os.Getenv("VARVE_ZARRITA")
-			if _, err := exec.LookPath("node"); modules == "" || err != nil {
+			node, err := machine.Lookup("node")
+			if modules == "" || err != nil {
 				return "", nil, nil
 			}
-			cmd = exec.CommandContext(t.Context(), "node", "testdata/clients.mjs", list, strconv.Itoa(len(outcomes)))
+			cmd = exec.CommandContext(t.Context(), node, "testdata/clients.mjs", list, strconv.Itoa(len(outcomes)))
 		}
 		var failure bytes.Buffer
 		cmd.Stderr = &failure

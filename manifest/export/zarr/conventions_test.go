@@ -44,7 +44,7 @@ func TestConventions(t *testing.T) {
 	if _, err := Write(t.Context(), s.store, dest, &Options{Append: true, Manifest: s.repo}); !errors.As(err, &exists) {
 		t.Errorf("appended without conventions: %v", err)
 	}
-	o.Append = true
+	o.Append, o.Rectilinear = true, true
 	s.copy(t, dest, o)
 	s.compare(t, dest, 3)
 	for _, name := range []string{"zarr.json", "t2m/zarr.json"} {

@@ -20,6 +20,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest/export/internal/progress"
+	"varve/manifest/internal/home"
 )
 
 // counts are the counters of a Result, for concurrent use.
@@ -41,7 +42,7 @@ func (c *copier) run(ctx context.Context) (result *Result, err error) {
 // write is run with the journal open.
 func (c *copier) write(ctx context.Context) (*Result, error) {
 	if err := c.begin(ctx); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.home.name(""), err)
+		return nil, fmt.Errorf("%s: %w", c.home.Name(""), err)
 	}
 	version, err := c.home.version(ctx, c.documents[len(c.documents)-1].key)
 	if err != nil {
@@ -402,7 +403,7 @@ func (w *work) store(ctx context.Context, coords []int64, number int64, stored [
 		w.missing.Add(1)
 		err = w.home.remove(ctx, key)
 	} else {
-		err = w.home.write(ctx, key, stored)
+		err = w.home.Put(ctx, key, stored, w.home.how)
 	}
 	if err != nil {
 		return err
@@ -445,7 +446,7 @@ func (c *copier) adopt(ctx context.Context, do func(r record, isVerified bool) e
 		if !ok {
 			continue // it was stopped before it wrote anything
 		}
-		isVerified, err := c.home.has(ctx, s+sliceDone)
+		isVerified, err := home.Has(ctx, c.home, s+sliceDone)
 		if err != nil {
 			return err
 		}

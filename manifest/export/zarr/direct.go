@@ -5,7 +5,6 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
-	"os"
 	"sync"
 
 	"varve/grid"
@@ -31,8 +30,7 @@ type opened struct {
 // cache between reading, checksum and writing, which is faster than letting the system copy and reading again
 // for the checksum.
 func (w *work) copyDirect(ctx context.Context, coords []int64, at *grid.Walker) (r record, done bool, err error) {
-	near, ok := w.home.(*folder)
-	if !ok {
+	if w.home.prefix != nil {
 		return r, false, nil
 	}
 	loc, err := w.target.source.Locate(ctx, coords)
@@ -48,7 +46,7 @@ func (w *work) copyDirect(ctx context.Context, coords []int64, at *grid.Walker) 
 		return r, false, nil // the store's error names array, chunk and file
 	}
 	r.size = loc.Size
-	err = near.fill(w.target.key(at.Coords), func(to *os.File) error {
+	err = w.home.Write(ctx, w.target.key(at.Coords), w.home.how, func(to io.Writer) error {
 		r.sum, err = copyRange(to, w.file, loc.Offset, loc.Size)
 		return err
 	})

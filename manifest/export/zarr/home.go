@@ -10,74 +10,95 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"varve/manifest"
-	"varve/manifest/export/internal/draft"
 	"varve/manifest/export/internal/names"
-	"varve/readers/source"
+	"varve/manifest/internal/home"
 )
 
-// home is the folder or object-store prefix of a copy. Keys use slashes.
-type home interface {
-	// name returns the name of a file for error messages.
-	name(key string) string
-	// isEmpty reports whether nothing exists at the destination. It fails for anything except a copy by
-	// varve.
-	isEmpty(ctx context.Context) (bool, error)
-	has(ctx context.Context, key string) (bool, error)
-	// takes fails if the destination cannot have files with these keys.
-	takes(keys []string) error
-	// read reads a document, or fails with fs.ErrNotExist.
-	read(ctx context.Context, key string) ([]byte, error)
-	// write writes the file of a chunk. An existing file is replaced atomically.
-	write(ctx context.Context, key string, stored []byte) error
-	// check compares a file with its record; size 0 means that there must be no file.
-	check(ctx context.Context, key string, r record) error
-	// replace writes a document atomically.
-	replace(ctx context.Context, key string, data []byte) error
-	// version returns the version that publish replaces; empty if none exists or the home does not need it.
-	version(ctx context.Context, key string) (string, error)
-	// publish replaces the document through which readers find the others.
-	publish(ctx context.Context, key string, data []byte, version string) error
-	// remove removes the file of a chunk, if it exists.
-	remove(ctx context.Context, key string) error
-	// clear removes everything: first the files that identify a copy, last the folder that allows varve to
-	// remove it.
-	clear(ctx context.Context) error
-	// slices returns the folders of the journals of slices.
-	slices(ctx context.Context) ([]string, error)
-	// records returns the journal of a slice, or nil if there is none.
-	records(ctx context.Context, slice string) ([]byte, error)
-	// begun returns the first n bytes of the journal, or nil if there is none.
-	begun(ctx context.Context, n int) ([]byte, error)
-	// open opens or creates the journal.
-	open(ctx context.Context) (*journal, error)
-	// removeJournal removes the journal. If it is the journal of the whole, it removes those of slices as well.
-	removeJournal(ctx context.Context) error
-	// close releases the destination; err is the error of the copy, or nil.
-	close(err error) error
+// destination is the folder or object-store prefix of a copy. A folder is locked, and a prefix claimed, because all copies use
+// the same keys for chunks. A slice locks only its own folder, and claims nothing: another process may write the same slice, and
+// writes the same.
+type destination struct {
+	home.Home
+	prefix  *home.Prefix // nil in a folder
+	lock    io.Closer    // nil in a prefix, and if the file system has no locks
+	journal string       // key of the journal, which segments extend in a prefix
+	how     home.How     // how files of chunks are written
+	// hasOld is true if a chunk of fill values may have a file of an earlier copy.
+	hasOld bool
 }
 
-// openHome opens the destination, and returns the context for writing to it.
-func openHome(ctx context.Context, dest string, o *Options) (home, context.Context, error) {
-	if err := source.CheckWritable(dest); err != nil {
-		return nil, nil, err
-	}
-	if source.IsObject(dest) {
-		return openPrefix(ctx, dest, o)
-	}
-	f, err := openFolder(ctx, filepath.Clean(dest), o.Slice)
+// openDestination opens the destination, and returns the context for writing to it.
+func openDestination(ctx context.Context, dest string, o *Options) (*destination, context.Context, error) {
+	h, err := home.Open(ctx, dest)
 	if err != nil {
 		return nil, nil, err
 	}
-	f.whole = o.Append
-	return f, ctx, nil
+	d := &destination{Home: h, journal: journalOf(o.Slice), hasOld: true}
+	if p, ok := h.(*home.Prefix); ok {
+		d.prefix, d.hasOld = p, o.Append
+		if _, err = d.isEmpty(ctx); err == nil && o.Slice.IsWhole() {
+			ctx, err = p.Claim(ctx)
+		}
+	} else {
+		err = d.openFolder(ctx, h.(*home.Folder), o)
+	}
+	if err != nil {
+		return nil, nil, h.Close(err)
+	}
+	return d, ctx, nil
+}
+
+// openFolder makes and locks a folder, so that no other process writes the same files.
+func (d *destination) openFolder(ctx context.Context, f *home.Folder, o *Options) error {
+	f.Drafts = path.Dir(d.journal) + "/drafts"
+	if o.Append {
+		d.how = home.Whole
+	}
+	locked := f.Name("")
+	if err := os.MkdirAll(locked, 0o777); err != nil { // the destination may be a file or a pipe
+		return err
+	}
+	if !o.Slice.IsWhole() {
+		if _, err := d.isEmpty(ctx); err != nil {
+			return err
+		}
+		locked = f.Name(sliceFolder(o.Slice))
+		if err := os.MkdirAll(locked, 0o777); err != nil {
+			return err
+		}
+	}
+	real, err := filepath.EvalSymlinks(locked)
+	if err == nil {
+		d.lock, err = home.LockFolder(real)
+	}
+	if err != nil {
+		return fmt.Errorf("another export is writing to it; try again later: %w", err)
+	}
+	return nil
+}
+
+// close releases the destination. err is the error of the copy.
+func (d *destination) close(err error) error {
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+	}
+	return d.Close(err)
+}
+
+// dirty notes that the copy is about to change a prefix.
+func (d *destination) dirty() {
+	if d.prefix != nil {
+		d.prefix.Dirty()
+	}
 }
 
 // Files of the copy itself.
 const (
-	stateFolder = ".varve"
+	stateFolder = home.StateFolder
 	journalName = stateFolder + "/journal"
 	stateName   = stateFolder + "/copy.json"
 
@@ -99,134 +120,172 @@ func journalOf(s manifest.Slice) string {
 	return sliceFolder(s) + sliceJournal
 }
 
-// identifying returns the keys that clear removes first: the documents by which readers and varve find a copy.
-func identifying(journal string) []string {
-	return []string{stateName, journal, "zarr.json", ".zmetadata"}
-}
-
 // foreign returns the error for a destination that is not a copy by varve.
 func foreign(name string) error {
 	return fmt.Errorf("%s exists and is not a copy by varve; export to another folder: %w", name, manifest.ErrForeign)
 }
 
-// folder is a home in the local file system.
-type folder struct {
-	dir     string
-	journal string    // key of the journal
-	whole   bool      // whether files are replaced atomically
-	lock    io.Closer // nil if the file system has no locks
+// isEmpty reports whether nothing exists at the destination. It fails for anything except a copy by varve.
+func (d *destination) isEmpty(ctx context.Context) (bool, error) {
+	names, err := home.Top(ctx, d)
+	if err != nil || len(names) == 0 || slices.Contains(names, stateFolder+"/") {
+		return len(names) == 0, err
+	}
+	for _, err := range d.Walk(ctx, stateFolder+"/") { // Top does not return all names
+		return false, err
+	}
+	return false, foreign(d.Name(""))
 }
 
-// openFolder opens and locks a folder, so that no other process writes the same files. For a slice it locks only the folder
-// of the slice.
-func openFolder(ctx context.Context, dir string, slice manifest.Slice) (*folder, error) {
-	f := &folder{dir: dir, journal: journalOf(slice)}
-	locked := dir
-	if err := os.MkdirAll(dir, 0o777); err != nil { // the destination may be a file or a pipe
-		return nil, err
+// takes fails if the destination cannot have files with these keys.
+func (d *destination) takes(keys []string) error {
+	if d.prefix != nil {
+		return nil
 	}
-	if !slice.IsWhole() {
-		if _, err := f.isEmpty(ctx); err != nil {
-			return nil, err
-		}
-		locked = f.name(sliceFolder(slice))
-		if err := os.MkdirAll(locked, 0o777); err != nil {
-			return nil, err
-		}
-	}
-	real, err := filepath.EvalSymlinks(locked)
-	if err != nil {
-		return nil, err
-	}
-	if f.lock, err = draft.Lock(real); err != nil {
-		return nil, fmt.Errorf("another export is writing to it; try again later: %w", err)
-	}
-	return f, nil
+	return names.Check(d.Name(stateFolder), keys)
 }
 
-func (f *folder) name(key string) string { return filepath.Join(f.dir, filepath.FromSlash(key)) }
+// maxDocument bounds the size of documents.
+const maxDocument = 1 << 30
 
-func (f *folder) close(err error) error {
-	if f.lock != nil {
-		err = errors.Join(err, f.lock.Close())
+// check compares a file with its record; size 0 means that there must be no file. Objects are complete, and the store has
+// checked their MD5.
+func (d *destination) check(ctx context.Context, key string, r record) error {
+	if r.size == 0 && !d.hasOld {
+		return nil
+	}
+	if d.prefix == nil {
+		return d.checkFile(ctx, key, r)
+	}
+	id, err := d.Stat(ctx, key)
+	if errors.Is(err, fs.ErrNotExist) && r.size == 0 {
+		return nil
+	}
+	if err == nil && id.Size != r.size {
+		err = otherSize(d.Name(key), r.size, id.Size)
 	}
 	return err
 }
 
-func (f *folder) isEmpty(context.Context) (bool, error) {
-	entries, err := os.ReadDir(f.dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return true, nil
+// checkFile is check in a folder. It reads the file, unless a slice has done so.
+func (d *destination) checkFile(ctx context.Context, key string, r record) (err error) {
+	file, err := d.Open(ctx, key, -1)
+	if errors.Is(err, fs.ErrNotExist) && r.size == 0 {
+		return nil
 	}
 	if err != nil {
-		return false, err
-	}
-	if _, err := os.Stat(f.name(stateFolder)); err != nil {
-		return false, foreign(f.dir)
-	}
-	return false, nil
-}
-
-func (f *folder) has(_ context.Context, key string) (bool, error) {
-	_, err := os.Stat(f.name(key))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func (f *folder) takes(keys []string) error { return names.Check(f.name(stateFolder), keys) }
-
-func (f *folder) read(_ context.Context, key string) ([]byte, error) { return os.ReadFile(f.name(key)) }
-
-func (f *folder) version(context.Context, string) (string, error) { return "", nil }
-
-func (f *folder) publish(ctx context.Context, key string, data []byte, _ string) error {
-	return f.replace(ctx, key, data)
-}
-
-func (f *folder) remove(_ context.Context, key string) error {
-	if err := os.Remove(f.name(key)); !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if file.Size() != r.size {
+		return otherSize(d.Name(key), r.size, file.Size())
+	}
+	if r.isVerified {
+		return nil
+	}
+	sum, err := copyRange(io.Discard, file, 0, r.size)
+	if err == nil && sum != r.sum {
+		err = errors.New("the checksum differs from the written data; copy again")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Name(key), err)
 	}
 	return nil
 }
 
-func (f *folder) clear(ctx context.Context) error {
-	for _, key := range identifying(journalName) {
-		if err := f.remove(ctx, key); err != nil {
-			return err
-		}
-	}
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.Name() == stateFolder {
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(f.dir, e.Name())); err != nil {
-			return err
-		}
-	}
-	return os.RemoveAll(f.name(stateFolder)) // the folder itself stays, because it is locked and may be a mount point
+func otherSize(name string, want, is int64) error {
+	return fmt.Errorf("%s: %d bytes were written, but the file has %d; copy again", name, want, is)
 }
 
-func (f *folder) begun(_ context.Context, n int) ([]byte, error) {
-	file, err := os.Open(f.name(f.journal))
+// replace writes a document, unless it has not changed.
+func (d *destination) replace(ctx context.Context, key string, data []byte) error {
+	return home.PutChanged(ctx, d, key, data, home.Whole)
+}
+
+// version returns the version that publish replaces; empty if none exists, or in a folder, which is locked.
+func (d *destination) version(ctx context.Context, key string) (string, error) {
+	if d.prefix == nil {
+		return "", nil
+	}
+	return d.prefix.Version(ctx, key)
+}
+
+// publish replaces the document through which readers find the others.
+func (d *destination) publish(ctx context.Context, key string, data []byte, version string) error {
+	if d.prefix == nil {
+		return d.replace(ctx, key, data)
+	}
+	if same, err := home.Holds(ctx, d, key, data); same || err != nil {
+		return err
+	}
+	return d.prefix.Publish(ctx, key, bytes.NewReader(data), version)
+}
+
+// remove removes the file that an earlier copy has of a chunk.
+func (d *destination) remove(ctx context.Context, key string) error {
+	if !d.hasOld {
+		return nil
+	}
+	_, err := d.Remove(ctx, key)
+	return err
+}
+
+// clear removes everything: first the documents by which readers and varve find a copy, last the folder that allows varve to
+// remove it.
+func (d *destination) clear(ctx context.Context) error {
+	d.dirty()
+	return d.Clear(ctx, stateName, d.first(journalName), "zarr.json", ".zmetadata")
+}
+
+// slices returns the folders of the journals of slices.
+func (d *destination) slices(ctx context.Context) (list []string, err error) {
+	for e, err := range d.List(ctx, stateFolder) {
+		if err != nil {
+			return nil, err
+		}
+		if key := stateFolder + "/" + e.Name; e.Folder && strings.HasPrefix(key, slicePrefix) {
+			list = append(list, key)
+		}
+	}
+	return list, nil
+}
+
+// records returns the journal of a slice, or nil if there is none.
+func (d *destination) records(ctx context.Context, slice string) (all []byte, err error) {
+	key := slice + sliceJournal
+	for {
+		data, err := d.Read(ctx, d.segment(key, int64(len(all))), maxDocument)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, data...); d.prefix == nil {
+			return all, nil
+		}
+	}
+}
+
+// begun returns the first n bytes of the journal, or nil if there is none.
+func (d *destination) begun(ctx context.Context, n int) (head []byte, err error) {
+	file, err := d.Open(ctx, d.first(d.journal), -1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	head, err := io.ReadAll(io.LimitReader(file, int64(n)))
-	return head, errors.Join(err, file.Close())
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return io.ReadAll(io.NewSectionReader(file, 0, int64(n)))
 }
 
-func (f *folder) open(context.Context) (*journal, error) {
-	name := f.name(f.journal)
+// open opens or creates the journal.
+func (d *destination) open(ctx context.Context) (*journal, error) {
+	if d.prefix != nil {
+		return d.openSegments(ctx)
+	}
+	name := d.Name(d.journal)
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err
 	}
@@ -237,125 +296,33 @@ func (f *folder) open(context.Context) (*journal, error) {
 	return &journal{file: file}, nil
 }
 
-func (f *folder) removeJournal(ctx context.Context) error {
-	if f.journal == journalName {
-		slices, err := f.slices(ctx)
-		for _, s := range slices {
-			err = errors.Join(err, os.RemoveAll(f.name(s)))
+// removeJournal removes the journal. If it is the journal of the whole, it removes those of slices as well. In a prefix, the
+// first segment goes first, because it marks the journal's existence.
+func (d *destination) removeJournal(ctx context.Context) error {
+	if d.journal == journalName {
+		found, err := d.slices(ctx)
+		if err == nil {
+			err = home.RemoveAll(ctx, d, d.Walk(ctx, slicePrefix))
 		}
 		if err != nil {
 			return err
 		}
-	}
-	return os.Remove(f.name(f.journal))
-}
-
-func (f *folder) slices(context.Context) (list []string, err error) {
-	entries, err := os.ReadDir(f.name(stateFolder))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, e := range entries {
-		if key := stateFolder + "/" + e.Name(); strings.HasPrefix(key, slicePrefix) {
-			list = append(list, key)
+		for _, s := range append(found, path.Dir(d.journal)+"/drafts") {
+			if err := d.removeFolder(s); err != nil {
+				return err
+			}
 		}
 	}
-	return list, err
+	if _, err := d.Remove(ctx, d.first(d.journal)); err != nil || d.prefix == nil {
+		return err
+	}
+	return home.RemoveAll(ctx, d, d.Walk(ctx, d.journal+"-"))
 }
 
-func (f *folder) records(ctx context.Context, slice string) ([]byte, error) {
-	data, err := f.read(ctx, slice+sliceJournal)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return data, err
-}
-
-func (f *folder) replace(_ context.Context, key string, data []byte) error {
-	name := f.name(key)
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, data) {
-		return nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	draft := f.name(path.Dir(f.journal) + "/draft")
-	file, err := os.Create(draft)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(draft, name)
-}
-
-func (f *folder) write(_ context.Context, key string, stored []byte) error {
-	return f.fill(key, func(file *os.File) error {
-		_, err := file.Write(stored)
-		return err
-	})
-}
-
-// fill writes the file of a chunk with a function.
-func (f *folder) fill(key string, fill func(*os.File) error) error {
-	name := f.name(key)
-	if !f.whole {
-		return writeFile(name, fill)
-	}
-	draft := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".draft")
-	if err := writeFile(draft, fill); err != nil {
-		return err
-	}
-	return os.Rename(draft, name)
-}
-
-func writeFile(name string, fill func(*os.File) error) error {
-	f, err := os.Create(name)
-	if errors.Is(err, fs.ErrNotExist) { // the first file of its folder
-		if err = os.MkdirAll(filepath.Dir(name), 0o777); err == nil {
-			f, err = os.Create(name)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(fill(f), f.Close())
-}
-
-func (f *folder) check(_ context.Context, key string, r record) error {
-	name := f.name(key)
-	file, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) && r.size == 0 {
+// removeFolder removes a folder. Object stores have none.
+func (d *destination) removeFolder(key string) error {
+	if d.prefix != nil {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() != r.size {
-		return otherSize(name, r.size, info.Size())
-	}
-	if r.isVerified {
-		return nil
-	}
-	sum, err := copyRange(io.Discard, file, 0, r.size)
-	if err == nil && sum != r.sum {
-		err = errors.New("the checksum differs from the written data; copy again")
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-func otherSize(name string, want, is int64) error {
-	return fmt.Errorf("%s: %d bytes were written, but the file has %d; copy again", name, want, is)
+	return os.RemoveAll(d.Name(key))
 }

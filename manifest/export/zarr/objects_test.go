@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/soak"
 	"varve/manifest/repo"
 	"varve/readers/source/storetest"
 )
@@ -255,8 +256,7 @@ func TestRootOfOthers(t *testing.T) {
 
 // TestFaultsOfStore copies while requests fail with every temporary error.
 func TestFaultsOfStore(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	m := storetest.NewMemory(t)
 	var mu sync.Mutex

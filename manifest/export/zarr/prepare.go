@@ -11,6 +11,7 @@ import (
 
 	"varve/manifest"
 	"varve/manifest/internal/change"
+	"varve/manifest/internal/home"
 )
 
 // prepare decides about existing content at the destination: continue, append, replace or fail.
@@ -35,13 +36,13 @@ func (c *copier) prepare(ctx context.Context) error {
 	case begun != nil:
 		return nil // the journal's check returns the error
 	}
-	return &manifest.ExistsError{Name: c.home.name(""), CanAppend: true}
+	return &manifest.ExistsError{Name: c.home.Name(""), CanAppend: true}
 }
 
 // existing reports whether a complete copy exists, and returns the beginning of the journal of a running copy
 // or append or of its slices, or nil. It fails if there are slices of another copy.
 func (c *copier) existing(ctx context.Context) (done bool, begun []byte, err error) {
-	if done, err = c.home.has(ctx, stateName); err != nil {
+	if done, err = home.Has(ctx, c.home, stateName); err != nil {
 		return false, nil, err
 	}
 	head := c.journalHead()
@@ -56,7 +57,7 @@ func (c *copier) existing(ctx context.Context) (done bool, begun []byte, err err
 			return false, nil, err
 		case bytes.HasPrefix(head, records): // it was stopped before it wrote anything
 		case !bytes.HasPrefix(records, head):
-			return done, begun, fmt.Errorf("%s: %w", c.home.name(""), errOtherCopy())
+			return done, begun, fmt.Errorf("%s: %w", c.home.Name(""), errOtherCopy())
 		case begun == nil:
 			begun = head
 		}
@@ -67,8 +68,8 @@ func (c *copier) existing(ctx context.Context) (done bool, begun []byte, err err
 // extend finds the chunks that are new since the copy. The journal of another unfinished append is discarded,
 // because its chunks are among the new ones.
 func (c *copier) extend(ctx context.Context, begun []byte) error {
-	dest := c.home.name("")
-	b, err := c.home.read(ctx, stateName)
+	dest := c.home.Name("")
+	b, err := c.home.Read(ctx, stateName, maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: the copy is incomplete; finish it first by an export that does not append", dest)
 	}
@@ -77,7 +78,7 @@ func (c *copier) extend(ctx context.Context, begun []byte) error {
 	}
 	var was state
 	if err := json.Unmarshal(b, &was); err != nil {
-		return fmt.Errorf("%s: %w", c.home.name(stateName), err)
+		return fmt.Errorf("%s: %w", c.home.Name(stateName), err)
 	}
 	is := c.state()
 	is.Snapshot = was.Snapshot
@@ -98,7 +99,7 @@ func (c *copier) extend(ctx context.Context, begun []byte) error {
 	case errors.Is(err, fs.ErrNotExist):
 		err = &manifest.ExistsError{Name: dest, Why: fmt.Sprintf("is a copy of snapshot %.12s, which the manifest no longer has", was.Snapshot)}
 	default:
-		err = fmt.Errorf("%s: the snapshot of the copy: %w", c.home.name(stateName), err)
+		err = fmt.Errorf("%s: the snapshot of the copy: %w", c.home.Name(stateName), err)
 	}
 	if err = errors.Join(err, h.Close()); err != nil || begun == nil || bytes.Equal(begun, c.journalHead()) {
 		return err
@@ -117,6 +118,9 @@ func (c *copier) compare(ctx context.Context, s *change.Snapshots) error {
 			continue // a new array
 		}
 		t.old = old
+		if err := change.CheckGrid(c.home.Name(""), t.spec.Path, old.schema.ChunkGrid.Name, t.schema.ChunkGrid.Name); err != nil && !c.opts.Rectilinear {
+			return manifest.WithRemedy(err, "rectilinear", "")
+		}
 		ch, err := s.Elements(ctx, t.spec)
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"varve/manifest"
-	"varve/manifest/export/internal/draft"
+	"varve/manifest/internal/home"
 	"varve/readers/source/storetest"
 )
 
@@ -26,7 +26,7 @@ func (s *sample) sliced(t *testing.T, dest string, o Options, of int64, numbers 
 		o.Slice = manifest.Slice{Number: number, Of: of}
 		group.Go(func() {
 			r, err := Write(t.Context(), s.store, dest, &o)
-			if errors.Is(err, draft.ErrTaken) {
+			if errors.Is(err, home.ErrTaken) {
 				return // the other writer of the slice holds its folder
 			}
 			if err != nil {

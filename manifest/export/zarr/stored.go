@@ -2,8 +2,6 @@ package zarr
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
 	"slices"
 
 	"varve/codec"
@@ -136,15 +134,6 @@ func (s *shard) part(region grid.Region, shape []int64) (c storedChunk, ok bool,
 	return storedChunk{s.stored.bytes[at.Offset:at.End()], s.stored.isReencoded}, true, nil
 }
 
-// assembly is a shard that is composed of encoded inner chunks. The chunks come first, then the offset and
-// length of each, or all ones for a missing one.
-type assembly struct {
-	parts  [][]byte
-	size   int
-	index  []byte
-	hasNew bool // an inner chunk was re-encoded
-}
-
 // assemble creates a shard and copies inner chunks from the source where possible; ok is false if none can be
 // copied.
 func (w *work) assemble(ctx context.Context, at *grid.Walker) (b []byte, ok bool, err error) {
@@ -159,25 +148,20 @@ func (w *work) assemble(ctx context.Context, at *grid.Walker) (b []byte, ok bool
 	if !w.target.worthwhile(at, parts.Grid()) {
 		return nil, false, nil
 	}
-	var a assembly
-	for inner := parts.Grid().Walk(); inner.Next(); {
+	hasNew := false
+	b, err = parts.Assemble(func(inner *grid.Walker) ([]byte, error) {
 		part, err := w.innerChunk(ctx, at, inner, parts)
-		if err != nil {
-			return nil, false, fmt.Errorf("chunk %v of the shard: %w", inner.Coords, err)
-		}
-		a.hasNew = a.hasNew || part.isReencoded
-		a.add(part.bytes)
-	}
-	if a.size == 0 {
-		return nil, true, nil
-	}
-	if a.hasNew {
+		hasNew = hasNew || part.isReencoded
+		return part.bytes, err
+	})
+	switch {
+	case b == nil || err != nil:
+	case hasNew:
 		w.encoded.Add(1)
-	} else {
+	default:
 		w.verbatim.Add(1)
 	}
-	b, err = a.finish(parts.Grid().Counts())
-	return b, true, err
+	return b, err == nil, err
 }
 
 // worthwhile reports whether any inner chunk of a shard may be copied from the source.
@@ -225,30 +209,4 @@ func (w *work) innerChunk(ctx context.Context, at, inner *grid.Walker, parts *co
 	}
 	b, err := p.Encode(nil, elems)
 	return storedChunk{b, true}, err
-}
-
-func (a *assembly) add(stored []byte) {
-	offset, size := ^uint64(0), ^uint64(0)
-	if len(stored) > 0 {
-		offset, size = uint64(a.size), uint64(len(stored))
-		a.parts, a.size = append(a.parts, stored), a.size+len(stored)
-	}
-	a.index = binary.LittleEndian.AppendUint64(a.index, offset)
-	a.index = binary.LittleEndian.AppendUint64(a.index, size)
-}
-
-const checksumSize = 4 // CRC-32C after the index
-
-// finish concatenates the parts and the index.
-func (a *assembly) finish(counts []int64) ([]byte, error) {
-	shape := append(slices.Clone(counts), 2)
-	p, err := codec.New(codec.IndexCodecs(), codec.Form{Type: codec.Type{Kind: codec.Uint, Size: 8}, Shape: shape})
-	if err != nil {
-		return nil, fmt.Errorf("index of a shard: %w", err)
-	}
-	b := make([]byte, 0, a.size+len(a.index)+checksumSize)
-	for _, part := range a.parts {
-		b = append(b, part...)
-	}
-	return p.Encode(b, codec.Elems{Fixed: a.index})
 }

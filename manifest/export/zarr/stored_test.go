@@ -160,7 +160,7 @@ func TestStoppedAppend(t *testing.T) {
 		s := newSample(t, january)
 		dest := filepath.Join(t.TempDir(), "copy")
 		s.copy(t, dest, o)
-		o.Append = true
+		o.Append, o.Rectilinear = true, true
 		s.append(t, february)
 		c := prepared(t, s, dest, o)
 		c.opts.Manifest = s.repo

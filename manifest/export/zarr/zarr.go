@@ -53,6 +53,8 @@ type Options struct {
 	Workers int
 	// Append adds the data that is new since the copy.
 	Append bool
+	// Rectilinear lets Append change regular chunk grids to rectilinear ones.
+	Rectilinear bool
 	// Force replaces an existing copy.
 	Force bool
 	// Slice restricts the copy to one slice of the chunks. Machines may write slices at the same time. The copy is complete
@@ -165,7 +167,7 @@ func Write(ctx context.Context, s *store.Store, dest string, opts *Options) (*Re
 	if c.documents, err = documents(described.In(s.Groups()), c.arrays, o); err != nil {
 		return nil, err
 	}
-	if c.home, ctx, err = openHome(ctx, dest, o); err != nil {
+	if c.home, ctx, err = openDestination(ctx, dest, o); err != nil {
 		return nil, err
 	}
 	result, err := c.do(ctx)
@@ -184,7 +186,7 @@ func (c *copier) do(ctx context.Context) (*Result, error) {
 
 // copier is one call of Write.
 type copier struct {
-	home      home
+	home      *destination
 	opts      *Options
 	from      *store.Store
 	snapshot  *manifest.Snapshot

@@ -17,8 +17,8 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
-	"varve/manifest/export/internal/draft"
 	"varve/manifest/ingest"
+	"varve/manifest/internal/home"
 	"varve/manifest/plan"
 	"varve/manifest/repo"
 	"varve/manifest/store"
@@ -341,7 +341,7 @@ func prepared(t *testing.T, s *sample, dest string, o Options) *copier {
 	if c.documents, err = documents(s.store.Groups(), c.arrays, opts); err != nil {
 		t.Fatal(err)
 	}
-	if c.home, _, err = openHome(t.Context(), dest, opts); err != nil {
+	if c.home, _, err = openDestination(t.Context(), dest, opts); err != nil {
 		t.Fatal(err)
 	}
 	if c.journal, err = c.home.open(t.Context()); err != nil {
@@ -411,7 +411,7 @@ func TestOneAtATime(t *testing.T) {
 	s := newSample(t, january, february)
 	dest := filepath.Join(t.TempDir(), "copy")
 	c := prepared(t, s, dest, Options{})
-	if c.home.(*folder).lock == nil {
+	if c.home.lock == nil {
 		t.Skip("no locks here")
 	}
 	link := filepath.Join(t.TempDir(), "link")
@@ -420,7 +420,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 	for _, name := range []string{dest, link} {
 		for _, o := range []*Options{nil, {Force: true}, {Append: true}} {
-			if _, err := Write(t.Context(), s.store, name, o); !errors.Is(err, draft.ErrTaken) {
+			if _, err := Write(t.Context(), s.store, name, o); !errors.Is(err, home.ErrTaken) {
 				t.Errorf("%s, %+v, while another export is writing: %v", name, o, err)
 			}
 		}
@@ -543,13 +543,13 @@ func FuzzJournal(f *testing.F) {
 	f.Add(record{chunk: 3, size: 10, sum: 7}.append(slices.Clone(head)))
 	f.Add([]byte("varve"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		home := &folder{dir: t.TempDir(), journal: journalName}
-		j, err := home.open(t.Context())
+		d := &destination{Home: home.At(t.TempDir()), journal: journalName}
+		j, err := d.open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = j.close(t.Context(), nil, false) }()
-		if err := os.WriteFile(home.name(journalName), b, 0o644); err != nil {
+		if err := os.WriteFile(d.Name(journalName), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if j.begin(t.Context(), identity, []int64{100, 1}) != nil {

@@ -29,6 +29,15 @@ const (
 // MeaningAttributes are the names of attributes that determine the meaning of elements.
 var MeaningAttributes = []string{UnitsName, CalendarName, ScaleFactor, AddOffset, Unsigned, FillValue, MissingValue}
 
+// GridMappingName is the attribute that makes a variable a grid mapping.
+const GridMappingName = "grid_mapping_name"
+
+// ProjectionAttributes are the attributes of a grid mapping that say where a coordinate is on the earth.
+var ProjectionAttributes = []string{GridMappingName, "standard_parallel", "longitude_of_central_meridian", "latitude_of_projection_origin",
+	"longitude_of_projection_origin", "straight_vertical_longitude_from_pole", "scale_factor_at_central_meridian", "scale_factor_at_projection_origin",
+	"false_easting", "false_northing", "perspective_point_height", "sweep_angle_axis", "fixed_angle_axis", "azimuth_of_central_line",
+	"grid_north_pole_latitude", "grid_north_pole_longitude", "north_pole_grid_longitude"}
+
 // ReferenceAttributes are the names of attributes whose words name other variables: sections 3.4, 4.3.3, 5, 5.6, 7.1, 7.2
 // and 7.4 of CF 1.11.
 var ReferenceAttributes = []string{"coordinates", "bounds", "climatology", "grid_mapping", "formula_terms", Ancillary, "cell_measures"}
@@ -160,7 +169,7 @@ func (p Packing) Scaled() bool { return p.factor() != 1 || p.term() != 0 }
 // SameScale reports whether two packings have the same scale and offset.
 func (p Packing) SameScale(q Packing) bool { return p.factor() == q.factor() && p.term() == q.term() }
 
-// Affine returns the scale and offset, with their defaults 1 and 0.
+// Affine returns the scale and offset, with their defaults 1 and -0: unlike 0, it also keeps the sign of -0.
 func (p Packing) Affine() (scale, offset float64) { return p.factor(), p.term() }
 
 // Unpacked returns stored × scale + offset. It rounds after each operation, like all other programs.
@@ -169,7 +178,7 @@ func (p Packing) Affine() (scale, offset float64) { return p.factor(), p.term() 
 func Unpacked(stored, scale, offset float64) float64 { return float64(stored*scale) + offset }
 
 func (p Packing) factor() float64 { return p.Scale.Or(1) }
-func (p Packing) term() float64   { return p.Offset.Or(0) }
+func (p Packing) term() float64   { return p.Offset.Or(math.Copysign(0, -1)) }
 
 // Or returns the number's value, or f if n is nil.
 func (n *Number) Or(f float64) float64 {

@@ -1,6 +1,7 @@
 package cf
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"testing"
@@ -72,7 +73,7 @@ func TestPackingOf(t *testing.T) {
 			masks = append(masks, Float(c.typ, m))
 		}
 		scale, offset := p.Affine()
-		if got := fmt.Sprintf("%s × %v + %v %v %s", p.Type, scale, offset, masks, p.FloatType()); got != c.want {
+		if got := fmt.Sprintf("%s × %v + %v %v %s", p.Type, scale, offset+0, masks, p.FloatType()); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -102,6 +103,21 @@ func TestHalf(t *testing.T) {
 		0x3555: 1. / 3, 0x3c01: 1.0005 + 0.0005, 0x0400: 0x1p-14 - 0x1p-26} {
 		if got := FloatToHalf(f); got != want {
 			t.Errorf("%v: %04x, want %04x", f, got, want)
+		}
+	}
+}
+
+// TestNegativeZero checks that -0 keeps its sign, except where an add_offset of 0 changes it, as in xarray.
+func TestNegativeZero(t *testing.T) {
+	typ := codec.Type{Kind: codec.Float, Size: 8}
+	element := binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.Copysign(0, -1)))
+	for _, c := range []struct {
+		scale, offset *Number
+		isNegative    bool
+	}{{nil, nil, true}, {&Number{typ, 2}, nil, true}, {&Number{typ, 2}, &Number{typ, 0}, false}} {
+		p := Packing{Type: typ, Scale: c.scale, Offset: c.offset}
+		if got := p.Unpack(typ, element); got != 0 || math.Signbit(got) != c.isNegative {
+			t.Errorf("%+v: got %g", c, got)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"varve/manifest"
 	"varve/zarrjson"
 )
 
@@ -34,10 +35,18 @@ var (
 
 // RoleOf returns the role that the attributes of an array declare.
 func RoleOf(path string, schema *zarrjson.Array) Role {
-	attributes := schema.Attributes
-	units, positive := TextIn(attributes, UnitsName), TextIn(attributes, "positive")
-	_, isTime, err := UnitsOf(VariableOf(path, schema))
-	switch role := standardRoles[TextIn(attributes, "standard_name")]; {
+	return RoleOfVariable(VariableOf(path, schema))
+}
+
+// RoleOfVariable returns the role that the attributes of a variable declare.
+func RoleOfVariable(v *manifest.Variable) Role {
+	text := func(name string) string {
+		value, _ := Text(v.Attributes, name)
+		return value
+	}
+	units, positive := text(UnitsName), text("positive")
+	_, isTime, err := UnitsOf(v)
+	switch role := standardRoles[text("standard_name")]; {
 	case isTime && err == nil:
 		return TimeRole
 	case role != OtherRole:
@@ -49,5 +58,5 @@ func RoleOf(path string, schema *zarrjson.Array) Role {
 	case strings.EqualFold(positive, "up"), strings.EqualFold(positive, "down"):
 		return ZRole
 	}
-	return axisRoles[TextIn(attributes, "axis")]
+	return axisRoles[text("axis")]
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 
 	"varve/codec"
@@ -18,6 +19,23 @@ func VariableOf(path string, schema *zarrjson.Array) *manifest.Variable {
 	for name, value := range schema.Attributes.All() {
 		if attribute, ok := AttributeOf(schema, name, value); ok {
 			v.Attributes = append(v.Attributes, attribute)
+		}
+	}
+	return v
+}
+
+// VariableOfArray is VariableOf for an array of a manifest, which knows the types of attributes that JSON does not show.
+func VariableOfArray(a *manifest.Array) *manifest.Variable {
+	v := VariableOf(a.Path, a.Schema)
+	for i := range v.Attributes {
+		if at := &v.Attributes[i]; a.AttributeTypes[at.Name] == "float32" && at.Type.Kind == codec.Float {
+			single := codec.Type{Kind: codec.Float, Size: 4}
+			var data []byte
+			for element := range slices.Chunk(at.Data, at.Type.Size) {
+				cast, _ := Cast(single, at.Type, element)
+				data = append(data, cast...)
+			}
+			at.Type, at.Data = single, data
 		}
 	}
 	return v

@@ -3,6 +3,7 @@
 //	stored ─ manifest.AsStored ─ cast ─ masks become the schema's ────────────── schema
 //	       ─ manifest.Unpacked ─ sign ─ masks become NaN ─ ×scale+offset ─ cast ─ schema
 //	       ─ manifest.Repacked ─ sign ─ ×scale+offset ─ the schema's packing, nearest ─ schema
+//	       ─ manifest.InUnits ── sign ─ ×scale+offset ─ in the schema's units ─ cast ─ masks become the schema's ── schema
 //	       ─ manifest.Retimed ── moment ─ in the schema's units and calendar ──── schema
 //
 // A mask is an element that _FillValue or missing_value marks as missing. Casts are those that NumPy
@@ -59,6 +60,8 @@ func New(v *manifest.Variable, schema *zarrjson.Array, reading manifest.Reading)
 		c.steps, err = unpacked(v, schema)
 	case manifest.Repacked:
 		c.steps, err = repacked(v, schema)
+	case manifest.InUnits:
+		c.steps, err = inUnits(v, schema)
 	case manifest.Retimed:
 		c.steps, err = retimed(v, schema)
 	default:

@@ -131,6 +131,9 @@ type floats struct {
 	target        float64
 	isScaled      bool
 	scale, offset float64
+	units         *cf.Linear // nil if the units stay
+	missing       float64    // with units: what NaN becomes in the end
+	avoided       []float64  // with units: the numbers that the schema reads as missing
 }
 
 func newFloats(p cf.Packing, to codec.Type, masks [][]byte, target []byte) *floats {
@@ -160,10 +163,40 @@ func (f *floats) convert(dst, src codec.Elems) error {
 				b[i] = cf.Unpacked(v, f.scale, f.offset)
 			}
 		}
+		if f.units != nil {
+			f.convertUnits(b)
+		}
 		storeFloats(out, b, f.to.Size)
 		in, out = in[len(b)*f.from.Size:], out[len(b)*f.to.Size:]
 	}
 	return nil
+}
+
+func (f *floats) convertUnits(b []float64) {
+	for i, v := range b {
+		if b[i] = f.missing; v == v {
+			b[i] = f.unmasked(f.units.Apply(v))
+		}
+	}
+}
+
+// unmasked returns a number, or the next one of the type if the number would mark a missing value. It does the same as
+// repack.pack.
+func (f *floats) unmasked(v float64) float64 {
+	for k := 0; k <= len(f.avoided); k++ {
+		if f.to.Size == 4 {
+			v = float64(float32(v))
+		}
+		if !slices.Contains(f.avoided, v) {
+			break
+		}
+		if f.to.Size == 4 {
+			v = float64(math.Nextafter32(float32(v), float32(math.Inf(1))))
+		} else {
+			v = math.Nextafter(v, math.Inf(1))
+		}
+	}
+	return v
 }
 
 // load loads numbers and replaces masks by the target.

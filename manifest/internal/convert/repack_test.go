@@ -74,3 +74,27 @@ func TestRepack(t *testing.T) {
 		})
 	}
 }
+
+// TestUnitsBesideMissing: a converted number that equals the missing value becomes the next number.
+func TestUnitsBesideMissing(t *testing.T) {
+	typ, err := zarrjson.ParseDataType([]byte(`"float32"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	attributes, err := zarrjson.AttributesOf([]zarrjson.Attribute{{Name: "units", JSON: []byte(`"degC"`)}, {Name: "_FillValue", JSON: []byte("0.0")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &manifest.Variable{Path: "/v", Type: typ.Type(), Attributes: []manifest.Attribute{{Name: "units", Type: codec.Type{Kind: codec.String}, Texts: []string{"mK"}, Scalar: true}}}
+	conversion, err := New(v, &zarrjson.Array{DataType: typ, Attributes: attributes}, manifest.InUnits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, dst := binary.LittleEndian.AppendUint32(nil, math.Float32bits(273150)), make([]byte, 4)
+	if err := conversion.Apply(codec.Elems{Fixed: dst}, codec.Elems{Fixed: src}); err != nil {
+		t.Fatal(err)
+	}
+	if got := math.Float32frombits(binary.LittleEndian.Uint32(dst)); got != math.SmallestNonzeroFloat32 {
+		t.Errorf("got %v", got)
+	}
+}

@@ -90,7 +90,7 @@ func fromCF(name string, p params) (*CRS, error) {
 		return nil, err
 	}
 	if slices.ContainsFunc(p.numbers("towgs84"), func(f float64) bool { return f != 0 }) {
-		return nil, Unsupported("it has towgs84, a shift of the datum")
+		return nil, Unsupported("datum shifts (towgs84) are not supported")
 	}
 	switch name {
 	case "latitude_longitude":

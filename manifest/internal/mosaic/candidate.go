@@ -17,6 +17,7 @@ func (f *Fit) candidate(t int32, c *grid.Chunk, covered bool) candidate {
 			p.kind = manifest.Missing
 		}
 	case !covered: // fill values have to be added
+	case f.reversed(t) != nil: // elements have another order
 	case f.isContiguous():
 		f.findContiguous(&p, c)
 	default:

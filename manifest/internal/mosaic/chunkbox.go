@@ -47,7 +47,8 @@ func (l *locator) chunkBox(c *cursor) (*chunkBox, error) {
 // extendNone extends a box of missing chunks over the rest of the cell. Either the cell has no tile, or
 // the tile's source lacks the variable, or the variable ends before these chunks.
 func (l *locator) extendNone(c *cursor) {
-	if l.last.kind != manifest.Missing || !l.isOneCell {
+	// A variable that is shorter than its tile and read backwards lacks the first elements of the cell.
+	if l.last.kind != manifest.Missing || !l.isOneCell || l.m.layout.hasReversed && len(l.found) > 0 {
 		return
 	}
 	for k := range l.last.axes {

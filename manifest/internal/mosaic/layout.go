@@ -30,6 +30,7 @@ type Layout struct {
 	// The file of each tile, and its origin, start and length along each axis. A million tiles are usual.
 	files                    packed.Ints
 	origins, starts, lengths []packed.Ints
+	hasReversed              bool // some tiles are read backwards
 
 	cuts  []*packed.Ints // for each axis: see cutsAlong
 	table *packed.Ints   // tile of each cell in C order, or none
@@ -78,7 +79,7 @@ func (a *Arranger) Add(t *manifest.Tile) error {
 		return corruptf("tile %d: origin, start and shape have %d, %d and %d numbers for %d dimensions", l.n, len(t.Origin), len(t.Start), len(t.Shape), n)
 	}
 	for k := range n {
-		if t.Origin[k] < 0 || t.Start[k] < 0 || t.Shape[k] < 0 || t.Origin[k] > math.MaxInt64-t.Shape[k] || t.Start[k] > math.MaxInt64-t.Shape[k] {
+		if !t.IsValid(k) {
 			return corruptf("tile %d: length %d, start %d or origin %d along %s is out of range", l.n, t.Shape[k], t.Start[k], t.Origin[k], l.dims[k])
 		}
 	}
@@ -89,6 +90,7 @@ func (a *Arranger) Add(t *manifest.Tile) error {
 	for k := range n {
 		l.origins[k].Append(t.Origin[k])
 		l.starts[k].Append(t.Start[k])
+		l.hasReversed = l.hasReversed || t.Start[k] < 0
 		l.lengths[k].Append(t.Shape[k])
 	}
 	l.n++

@@ -149,6 +149,10 @@ func (f *Fit) coveredRange(t int32, axis int) (from, to int64) {
 	if f.axes[axis].axis < 0 {
 		return from, from + max(length, 0)
 	}
+	if start < 0 {
+		short := max(-start-have, 0) // positions at the beginning of the tile that the variable lacks
+		return from + min(short, length), from + length
+	}
 	return from, from + max(min(length, have-start), 0)
 }
 
@@ -163,7 +167,26 @@ func (f *Fit) variableIndex(t int32, axis int, at int64) int64 {
 		return at
 	}
 	origin, start, _ := f.m.layout.along(t, j)
+	if start < 0 {
+		return -1 - start - (at - origin)
+	}
 	return at - origin + start
+}
+
+// isReversed reports whether a tile reads its variable backwards along an axis of the array.
+func (f *Fit) isReversed(t int32, axis int) bool {
+	j := f.m.layoutAxes[axis]
+	return f.m.layout.hasReversed && j >= 0 && f.axes[axis].axis >= 0 && f.m.layout.starts[j].At(int(t)) < 0
+}
+
+// reversed returns the axes of the array along which a tile reads its variable backwards.
+func (f *Fit) reversed(t int32) (axes []int) {
+	for k := range f.axes {
+		if f.isReversed(t, k) {
+			axes = append(axes, k)
+		}
+	}
+	return axes
 }
 
 // meets reports whether a tile's variable has some elements of a region, and whether it has all.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/grid"
 	"varve/manifest"
 	"varve/zarrjson"
@@ -347,8 +348,7 @@ func TestErrors(t *testing.T) {
 
 // TestLayouts compares the tiles that the table and the tree find with a search through all tiles.
 func TestLayouts(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 200 {
 		rank := 1 + r.IntN(3)

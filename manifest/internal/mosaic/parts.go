@@ -21,6 +21,8 @@ type Part struct {
 	// the stored chunk, with the variable's order of axes: see Fit.Order. Along an axis that the
 	// variable lacks, each element of Within repeats over the length of Box.
 	Box, Within grid.Region
+	// Reversed has the axes of the array along which the last element of Within is the first of Box.
+	Reversed []int
 	// Codec is the codec shape of the stored chunk. IsPadded says that the chunk extends beyond the
 	// variable's shape.
 	Codec    []int64
@@ -75,7 +77,7 @@ func (f *Fit) parts(t int32, r grid.Region, yield func(*Part, error) bool) bool 
 		}
 	}
 	wanted := f.inVariable(t, box)
-	p := &Part{Tile: t, Fit: f, Row: -1, Box: box, Within: grid.MakeRegion(len(f.order))}
+	p := &Part{Tile: t, Fit: f, Row: -1, Box: box, Within: grid.MakeRegion(len(f.order)), Reversed: f.reversed(t)}
 	if !f.HasRefs() {
 		p.Within.Set(wanted)
 		p.Codec = f.Variable.Shape
@@ -112,6 +114,9 @@ func (f *Fit) inVariable(t int32, box grid.Region) grid.Region {
 	for k := range f.axes {
 		if axis := f.axes[k].axis; axis >= 0 {
 			v.Origin[axis] = f.variableIndex(t, k, box.Origin[k])
+			if f.isReversed(t, k) {
+				v.Origin[axis] -= box.Shape[k] - 1
+			}
 			v.Shape[axis] = box.Shape[k]
 		}
 	}
@@ -126,6 +131,10 @@ func (f *Fit) setBox(p *Part, box, wanted grid.Region) {
 			p.Box.Origin[k] = box.Origin[k] + p.Within.Origin[axis] - wanted.Origin[axis]
 			p.Box.Shape[k] = p.Within.Shape[axis]
 		}
+	}
+	for _, k := range p.Reversed {
+		axis := f.axes[k].axis
+		p.Box.Origin[k] = box.End(k) - (p.Within.End(axis) - wanted.Origin[axis])
 	}
 }
 

@@ -18,14 +18,15 @@ func (m *Mosaic) Locations(ctx context.Context, refs RefReader, chunks grid.Regi
 
 // Count returns the numbers of the array's chunks by kind.
 func (m *Mosaic) Count(ctx context.Context, refs RefReader) (manifest.Counts, error) {
-	return m.CountIn(ctx, refs, grid.Whole(m.grid.Counts()))
+	return m.CountIn(ctx, refs, grid.Whole(m.grid.Counts()), nil)
 }
 
 // CountIn returns the numbers of chunks in a box of chunk coordinates, by kind. If refs is a
-// PlainReader, it does not read rows that are known to be plain.
-func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region) (manifest.Counts, error) {
+// PlainReader, it does not read rows that are known to be plain. If masked is not nil, it is called with the file of
+// chunks that are re-encoded only because a filter was not applied to them.
+func (m *Mosaic) CountIn(ctx context.Context, refs RefReader, chunks grid.Region, masked func(file int64)) (manifest.Counts, error) {
 	plain, _ := refs.(PlainReader)
-	return manifest.CountsOf(m.runs(ctx, &lister{m: m, refs: refs, plain: plain}, chunks))
+	return manifest.CountsOf(m.runs(ctx, &lister{m: m, refs: refs, plain: plain, masked: masked}, chunks))
 }
 
 // Find returns the location of one chunk.

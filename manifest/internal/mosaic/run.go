@@ -56,6 +56,7 @@ type lister struct {
 	locator *locator
 	yield   func(*manifest.Run) bool
 	plain   PlainReader // nil if the caller needs Offsets and Sizes
+	masked  func(file int64)
 
 	box     *chunkBox
 	columns manifest.RefColumns
@@ -114,6 +115,7 @@ func (l *lister) listShared(ctx context.Context, r series) (more bool, err error
 		return false, l.m.wrap(err)
 	}
 	out := l.box.resolve(l.columns.At(0), l.at.chunk.Codec)
+	l.noteMasked(&out, 0, 1)
 	if !out.Kind.HasBytes() {
 		return l.emit(out, r.chunks, nil, nil), nil
 	}
@@ -152,6 +154,7 @@ func (l *lister) split(n int) (more bool) {
 				end++
 			}
 		}
+		l.noteMasked(&out, i, end)
 		var offsets, sizes []int64
 		l.checksums = nil
 		if out.Kind.HasBytes() {
@@ -165,6 +168,20 @@ func (l *lister) split(n int) (more bool) {
 		i = end
 	}
 	return true
+}
+
+// noteMasked calls masked if a range of the refs that were read last has stored chunks that the box would have verbatim, but for
+// their masks.
+func (l *lister) noteMasked(out *manifest.Location, from, to int) {
+	if l.masked == nil || l.columns.Masks == nil || out.Kind != manifest.Reencoded || l.box.kind == manifest.Reencoded || !l.box.isMatch {
+		return
+	}
+	for i := from; i < to; i++ {
+		if ref := l.columns.At(i); ref.Stored() {
+			l.masked(l.m.File(l.box.tile))
+			return
+		}
+	}
 }
 
 // findChecksums sets the checksums of chunks that consist of all bytes of a ref.

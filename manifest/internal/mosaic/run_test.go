@@ -3,11 +3,13 @@ package mosaic
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/grid"
 	"varve/manifest"
 	"varve/zarrjson"
@@ -211,8 +213,7 @@ func (w *randomMosaic) box(g *grid.Grid) grid.Region {
 // TestRuns compares the chunks in runs with the location that Find returns for each chunk, and checks the
 // kind of missing and re-encoded chunks against their stored chunks.
 func TestRuns(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	seen, chunks, runs := map[manifest.ChunkKind]int{}, int64(0), 0
 	for round := range uint64(5000) {
 		m, w := newRandomMosaic(t, rand.New(rand.NewPCG(seed, round)))
@@ -280,23 +281,46 @@ func (f *plainFiles) ReadColumns(ctx context.Context, row int64, n int, dst *man
 	return f.files.ReadColumns(ctx, row, n, dst)
 }
 
+// maskedIn returns the files with chunks in a box that would be verbatim without the masks of their refs.
+func maskedIn(t *testing.T, m *Mosaic, w *randomMosaic, box grid.Region) map[int64]bool {
+	t.Helper()
+	files := map[int64]bool{}
+	for l, err := range m.Locations(context.Background(), w, box) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, _ := m.Grid().Chunk(l.Coords)
+		p, err := m.locator(context.Background()).candidate(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Kind == manifest.Reencoded && p.row >= 0 && p.kind != manifest.Reencoded && p.isMatch && w.refs[p.row].Mask != 0 && w.refs[p.row].Stored() {
+			files[m.File(p.tile)] = true
+		}
+	}
+	return files
+}
+
 // TestCountPlain checks that counting without reading plain refs gives the same numbers as with
 // reading them.
 func TestCountPlain(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	asked, read := int64(0), int64(0)
 	for round := range uint64(3000) {
 		m, w := newRandomMosaic(t, rand.New(rand.NewPCG(seed, round)))
 		box := w.box(m.Grid())
-		want, err := m.CountIn(context.Background(), w, box)
+		want, err := m.CountIn(context.Background(), w, box, nil)
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
 		plain := &plainFiles{files: &w.files}
-		got, err := m.CountIn(context.Background(), plain, box)
+		masked := map[int64]bool{}
+		got, err := m.CountIn(context.Background(), plain, box, func(file int64) { masked[file] = true })
 		if err != nil || got != want {
 			t.Fatalf("round %d: counted %+v without reading, %+v with (%v)", round, got, want, err)
+		}
+		if want := maskedIn(t, m, w, box); !maps.Equal(masked, want) {
+			t.Fatalf("round %d: chunks of the files %v have masks, not of %v", round, want, masked)
 		}
 		asked, read = asked+plain.asked, read+plain.read
 	}

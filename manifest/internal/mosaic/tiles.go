@@ -14,6 +14,7 @@ type Tile struct {
 	// Box is the tile in the array, Within the same elements in the variable, with the variable's order of axes: see Fit.Order.
 	// Along an axis that the variable lacks, its elements repeat.
 	Box, Within grid.Region
+	Reversed    []int // the axes of the array along which Within is read backwards
 }
 
 // Tiles yields the tiles that have elements, in the order of the placement. A source without the variable has no tile.
@@ -50,7 +51,7 @@ func (m *Mosaic) tile(ctx context.Context, t int32) (*Tile, error) {
 			return nil, nil
 		}
 	}
-	return &Tile{m.layout.file(t), f, box, f.inVariable(t, box)}, nil
+	return &Tile{m.layout.file(t), f, box, f.inVariable(t, box), f.reversed(t)}, nil
 }
 
 // Axis returns the variable's axis for an axis of the array, or -1 if the variable lacks it.

@@ -78,6 +78,9 @@ func Compile(text string) (*regexp.Regexp, error) {
 			return nil, fmt.Errorf("the pattern %q has a group %s, which is not a part of a time; the parts are %s", text, name, strings.Join(TimeGroups, ", "))
 		}
 	}
+	if !slices.Contains(names, "y") {
+		return nil, fmt.Errorf("the pattern %q has %s, which is part of a time, and no year y; for a number, use a group without a name, such as (\\d+)", text, names[0])
+	}
 	if slices.Contains(names, "j") && (slices.Contains(names, "m") || slices.Contains(names, "d")) {
 		return nil, fmt.Errorf("the pattern %q has j, the day of the year, together with m or d; use either j, or m and d", text)
 	}

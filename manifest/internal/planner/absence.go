@@ -186,9 +186,15 @@ func (p *arrangement) settleHoles() {
 			continue
 		}
 		f := report.Finding{Code: report.MosaicIncomplete, Effect: report.Filled, Args: report.Args{"share": 1 - covered/all, "dims": dimList(w.dims)}}
+		if places, n := p.uncovered(w); n > 0 {
+			f.Args["places"], f.Args["places_count"] = places, n
+		}
 		if d := w.doubtful(covered / all); d != nil {
 			f = report.Finding{Code: report.MosaicSparse, Effect: report.Refused, Array: d.coord, Dim: d.name(),
 				Remedies: []report.Remedy{report.Do(report.Concat, strings.ReplaceAll(dimNames(w.dims), ", ", ","), "")}}
+			if live := d.live(); !isHorizontal(live[0].Variable) && p.alignment.canJoin(d, live) {
+				f.Remedies = slices.Insert(f.Remedies, 0, joinOuter(d))
+			}
 			f = p.env.odd(f, p.env.smallest(d), d.total())
 		}
 		p.env.find(f)

@@ -1,6 +1,9 @@
 package planner
 
-import "varve/manifest/internal/planner/internal/newdim"
+import (
+	"varve/manifest/internal/planner/internal/newdim"
+	"varve/manifest/plan"
+)
 
 // alignment holds the dimensions, and along which of them files are concatenated.
 type alignment struct {
@@ -8,8 +11,9 @@ type alignment struct {
 	survey   *survey
 	dims     map[string]*dim
 	dimOrder []string
-	made     []*dim      // dimensions that options add
-	stepKind newdim.Kind // the kind of the values that texts give to the last of made
+	made     []*dim                    // dimensions that options add
+	flipped  map[string]plan.Direction // of dimensions that the user flips, by path
+	stepKind newdim.Kind               // the kind of the values that texts give to the last of made
 }
 
 // align decides along which dimensions files are concatenated. Files that are one position along a
@@ -28,6 +32,9 @@ func align(survey *survey) (*alignment, error) {
 	if err := p.readAllCoords(); err != nil {
 		return nil, err
 	}
+	if err := p.reorder(); err != nil {
+		return nil, err
+	}
 	// A dimension whose coordinate has its own name is decided first, and new dimensions next.
 	// Times with another name are only a guess: new dimensions can make that guess unnecessary, so
 	// these dimensions come last.
@@ -41,6 +48,7 @@ func align(survey *survey) (*alignment, error) {
 	if err := p.settleAll((*dim).guessed); err != nil {
 		return nil, err
 	}
+	p.cutReordered()
 	return p, p.placeBehind()
 }
 

@@ -254,7 +254,7 @@ func (p *arrangement) otherDims(a *array, odd, most []int) bool {
 	if rename, ok := p.survey.renameRemedy(dims, a.dims); ok {
 		f.Remedies = []report.Remedy{rename}
 	} else {
-		f.Remedies = []report.Remedy{report.Do(report.Separate, "", ""), report.DropPath(path.Base(a.path))}
+		f.Remedies = []report.Remedy{separate, report.DropPath(path.Base(a.path))}
 	}
 	if missing := missingDims(dims, a.dims); len(missing) > 0 {
 		if remedy, ok := p.lackRemedy(a, odd, missing); ok {
@@ -380,7 +380,7 @@ func (p *arrangement) placeArrays() error {
 		for _, at := range a.dims {
 			d := p.alignment.dims[at]
 			a.flows = a.flows || d.hinted
-			if d.places() && !slices.Contains(a.placed, d) {
+			if (d.places() || d.isReordered()) && !slices.Contains(a.placed, d) {
 				a.placed = append(a.placed, d)
 			}
 		}
@@ -441,7 +441,7 @@ func (p *survey) dropEmptyMembers(a *array) {
 // fill a square on the diagonal, and no file would fill the rest.
 func (p *alignment) refuseRepeatedDim(a *array) bool {
 	for i, at := range a.dims {
-		if d := p.dims[at]; d.role == flowing && len(d.order) > 1 && slices.Contains(a.dims[:i], at) {
+		if d := p.dims[at]; (d.role == flowing && len(d.order) > 1 || d.isReordered()) && slices.Contains(a.dims[:i], at) {
 			p.env.find(p.env.odd(report.Finding{Code: report.DimTwice, Array: a.path, Effect: report.Refused, Dim: d.name(),
 				Remedies: []report.Remedy{report.DropPath(path.Base(a.path))}}, p.survey.filesHaving(a), a.files))
 			return true

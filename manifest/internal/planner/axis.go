@@ -9,6 +9,7 @@ import (
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
@@ -134,13 +135,13 @@ func (p *alignment) sameDirection(d *dim, live []*coord.Coord) bool {
 	}
 	files := d.filesOf(ways[odd]...)
 	p.env.find(p.env.odd(report.Finding{Code: report.DirectionDiffers, Array: d.coord, Effect: report.Refused, Dim: d.name(),
-		Args: report.Args{"direction": odd, "others": most}}, files, d.total()))
+		Args: report.Args{"direction": odd, "others": most}, Remedies: append([]report.Remedy{report.Do(report.Flip, d.name(), report.ReadsReversed)}, byKind...)}, files, d.total()))
 	return false
 }
 
 // lineUp concatenates coordinates in the order of their values.
 func (p *alignment) lineUp(d *dim, live []*coord.Coord) error {
-	falling := slices.ContainsFunc(live, func(c *coord.Coord) bool { return c.Direction == -1 })
+	falling := p.flipped[d.path] == plan.Decreasing || slices.ContainsFunc(live, func(c *coord.Coord) bool { return c.Direction == -1 })
 	order := slices.Clone(live)
 	slices.SortFunc(order, func(a, b *coord.Coord) int { return p.compareCoords(a, b, falling, d.nature == coord.Text) })
 	clusters := clustersOf(order, falling)
@@ -368,8 +369,7 @@ func (p *alignment) settleConflict(d *dim, live []*coord.Coord) error {
 	case len(odd) == 0 || p.env.opts.Coords == plan.CoordsFirst && !moved:
 		d.order, d.first, d.overruled = []*coord.Coord{standard}, true, len(odd) > 0
 		p.noteNear(d, near, standard)
-		p.noteOther(d, odd, standard)
-		return nil
+		return p.noteOther(d, odd, standard)
 	}
 	return p.refuseCoords(d, odd, standard, moved)
 }
@@ -387,56 +387,100 @@ func (p *env) compareFirst(a, b *coord.Coord) int {
 
 // isNear reports whether two coordinates differ by at most the tolerance.
 func (p *alignment) isNear(d *dim, a, b *coord.Coord) (bool, error) {
-	if p.env.opts.Tolerance <= 0 {
+	if p.env.opts.Tolerance <= 0 || a.Len != b.Len {
 		return false, nil
 	}
-	delta, _, err := d.apart(a, b)
-	return delta <= p.env.opts.Tolerance, err
+	x, err := d.apart(a, b)
+	return x.most <= p.env.opts.Tolerance, err
 }
 
-// apart returns the largest difference between two numeric coordinates, and the smallest step of b.
-// Both are NaN if the coordinates cannot be compared.
-func (d *dim) apart(a, b *coord.Coord) (delta, step float64, err error) {
-	if a.Len != b.Len || d.nature != coord.Real && d.nature != coord.Whole || a.Summarized() || b.Summarized() {
-		return math.NaN(), math.NaN(), nil
+// difference compares the values of two numeric coordinates at equal positions.
+type difference struct {
+	most float64 // the largest distance; NaN if the coordinates cannot be compared
+	step float64 // the smallest step of the other coordinate; infinite if it has one value
+}
+
+// isSmall reports whether the difference is far smaller than a cell. A larger one could equate
+// neighbouring positions.
+func (x difference) isSmall() bool { return x.most < x.step/10 && !math.IsInf(x.step, 1) }
+
+// apart returns how far a is from b, as far as both have values.
+func (d *dim) apart(a, b *coord.Coord) (difference, error) {
+	unknown := difference{math.NaN(), math.NaN()}
+	if d.nature != coord.Real && d.nature != coord.Whole || a.Summarized() || b.Summarized() {
+		return unknown, nil
 	}
 	x, err := coord.ReadNumbers(a.Variable, a.Values.Data)
 	if err != nil {
-		return math.NaN(), math.NaN(), err
+		return unknown, err
 	}
 	y, err := coord.ReadNumbers(b.Variable, b.Values.Data)
 	if err != nil {
-		return math.NaN(), math.NaN(), err
+		return unknown, err
 	}
-	step = math.Inf(1)
-	for i := range x.Len {
-		delta = max(delta, math.Abs(x.Real(i)-y.Real(i)))
-		if i > 0 {
-			step = min(step, math.Abs(y.Real(i)-y.Real(i-1)))
-		}
+	out := difference{step: math.Inf(1)}
+	for i := range min(x.Len, y.Len) {
+		out.most = max(out.most, math.Abs(x.Real(i)-y.Real(i)))
 	}
-	return delta, step, nil
+	for i := 1; i < y.Len; i++ {
+		out.step = min(out.step, math.Abs(y.Real(i)-y.Real(i-1)))
+	}
+	return out, nil
 }
 
-// allowDifference returns the remedies for coordinates that differ. It suggests a tolerance only if
-// that is less than a tenth of the smallest step: a larger one could equate neighbouring positions.
-func (d *dim) allowDifference(odd []*coord.Coord, standard *coord.Coord) ([]report.Remedy, error) {
-	most, least := 0.0, math.Inf(1)
+// farthest returns the largest difference between the coordinates and the standard.
+func (d *dim) farthest(odd []*coord.Coord, standard *coord.Coord) (out difference, err error) {
+	out.step = math.Inf(1)
 	for _, c := range odd {
-		delta, step, err := d.apart(c, standard)
+		x, err := d.apart(c, standard)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		most, least = max(most, delta), min(least, step)
+		out.most, out.step = max(out.most, x.most), min(out.step, x.step)
+	}
+	return out, nil
+}
+
+// allowDifference returns the remedies for coordinates that differ. The first file's values are suggested
+// only for a small difference: otherwise, data would get positions to which they do not belong.
+func (p *alignment) allowDifference(d *dim, odd []*coord.Coord, standard *coord.Coord) ([]report.Remedy, error) {
+	x, err := d.farthest(odd, standard)
+	if err != nil {
+		return nil, err
+	}
+	if !x.isSmall() {
+		p.env.far[d.coord] = true
+		if to, ok := p.sameMeridians(d, odd, standard); ok {
+			return append([]report.Remedy{report.Do(report.Longitudes, string(to), report.SameMeridians)}, p.keepDifference(d, odd, standard)...), nil
+		}
+		return p.keepDifference(d, odd, standard), nil
 	}
 	// Round up to one digit, so that the tolerance is easy to read and still covers all of these
 	// files. The digit is 0 if long integers differ by less than float64 can represent.
-	digit := math.Pow(10, math.Floor(math.Log10(most)))
-	if !(most < least/10) || math.IsInf(least, 1) || digit == 0 {
+	digit := math.Pow(10, math.Floor(math.Log10(x.most)))
+	if digit == 0 {
 		return []report.Remedy{takeFirst}, nil
 	}
-	tolerance := strconv.FormatFloat(math.Ceil(most/digit*(1+1e-9))*digit, 'g', 2, 64)
+	tolerance := strconv.FormatFloat(math.Ceil(x.most/digit*(1+1e-9))*digit, 'g', 2, 64)
 	return []report.Remedy{report.Do(report.Tolerance, tolerance, report.IfNear), takeFirst}, nil
+}
+
+// keepDifference returns the remedies that keep all values of coordinates that differ by much. Horizontal
+// coordinates without many common values are other grids, for which a union is mostly fill.
+func (p *alignment) keepDifference(d *dim, odd []*coord.Coord, standard *coord.Coord) []report.Remedy {
+	switch shared := d.shareValues(odd[0], standard); {
+	case !p.canJoin(d, append(odd[:len(odd):len(odd)], standard)):
+		return []report.Remedy{separate}
+	case shared || !isHorizontal(standard.Variable):
+		return []report.Remedy{joinOuter(d), separate}
+	}
+	return []report.Remedy{separate, joinOuter(d)}
+}
+
+// isHorizontal reports whether a coordinate declares that its values are horizontal positions.
+func isHorizontal(v *manifest.Variable) bool {
+	role := cf.RoleOfVariable(v)
+	return role >= cf.LongitudeRole && role <= cf.YRole
 }
 
 // permuted reports whether two coordinates have the same values in another order. Then data of one
@@ -459,12 +503,25 @@ func (d *dim) permuted(a, b *coord.Coord) (bool, error) {
 	return slices.Equal(x, y), err
 }
 
-// noteOther reports files whose coordinates are not used.
-func (p *alignment) noteOther(d *dim, other []*coord.Coord, standard *coord.Coord) {
-	if len(other) > 0 {
-		p.env.find(p.env.odd(report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.env.byFirst(),
-			Args: report.Args{"standard": p.env.file(standard.File)}}, d.filesOf(other...), d.total()))
+// noteOther reports files whose coordinates are not used, and how far these are from the used one.
+func (p *alignment) noteOther(d *dim, other []*coord.Coord, standard *coord.Coord) error {
+	if len(other) == 0 {
+		return nil
 	}
+	args := report.Args{"standard": p.env.file(standard.File)}
+	x, err := d.farthest(other, standard)
+	if err != nil {
+		return err
+	}
+	if !math.IsNaN(x.most) && !math.IsInf(x.most, 0) {
+		args["difference"] = x.most
+		if !math.IsInf(x.step, 0) && !math.IsNaN(x.step) {
+			args["step"] = x.step
+		}
+	}
+	p.env.find(p.env.odd(report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Noted, Dim: d.name(), By: p.env.byFirst(),
+		Args: args}, d.filesOf(other...), d.total()))
+	return nil
 }
 
 // noteNear reports files whose coordinates differ from the used one by at most the tolerance.
@@ -481,10 +538,10 @@ func (p *alignment) refuseCoords(d *dim, odd []*coord.Coord, standard *coord.Coo
 	f := report.Finding{Code: report.CoordinateDiffers, Array: d.coord, Effect: report.Refused, Dim: d.name()}
 	switch large := odd[0].Summarized() || standard.Summarized(); {
 	case moved:
-		f.Code = report.CoordinatePermuted
+		f.Code, f.Remedies = report.CoordinatePermuted, byKind
 	case large:
 		f.Args = report.Args{"range": p.rangeOf(odd[0]), "other": p.rangeOf(standard)}
-		f.Remedies = []report.Remedy{takeFirst, compareAll([]*coord.Coord{odd[0], standard})}
+		f.Remedies = []report.Remedy{compareAll([]*coord.Coord{odd[0], standard})}
 	default:
 		at, err := d.firstDifference(odd[0], standard)
 		if err != nil {
@@ -495,11 +552,8 @@ func (p *alignment) refuseCoords(d *dim, odd []*coord.Coord, standard *coord.Coo
 			has, others = has+" of "+odd[0].Variable.Type.String(), others+" of "+standard.Variable.Type.String()
 		}
 		f.Args = report.Args{"example": p.env.file(odd[0].File), "value": has, "index": at, "standard": p.env.file(standard.File), "other": others}
-		if f.Remedies, err = d.allowDifference(odd, standard); err != nil {
+		if f.Remedies, err = p.allowDifference(d, odd, standard); err != nil {
 			return err
-		}
-		if f.Remedies[0].Option != report.Tolerance && d.shareValues(odd[0], standard) {
-			f.Remedies = slices.Insert(f.Remedies, 0, joinOuter(d))
 		}
 	}
 	p.env.find(p.env.odd(f, files, d.total()))

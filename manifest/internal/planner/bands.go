@@ -40,6 +40,13 @@ func (s *bandSource) band(t *manifest.Tile) (b edge.Band, votes int64) {
 		b.Padded = m.v.Storage.Layout == manifest.Chunked
 	}
 	votes = s.weights[k]
+	if start := t.Start[s.at]; start < 0 {
+		// Its chunks are re-encoded in any case. The first one is read from its end.
+		b.Member, b.Padded, votes = -1, false, min(votes, 1)
+		if b.Phase = 0; b.Length > 0 {
+			b.Phase = b.Length - 1 - (-1-start)%b.Length
+		}
+	}
 	for _, n := range t.Shape {
 		votes *= max(n, 1)
 	}
@@ -57,14 +64,38 @@ func (c *cutting) eachBand(axis, at int, yield func(edge.Band)) {
 		}
 		return
 	}
-	votes := make(map[edge.Band]int64)
+	votes, whole := make(map[edge.Band]int64), make(map[edge.Band]int64)
+	d := c.a.where.dims[at]
 	for i := range tiles {
-		b, n := s.band(&tiles[i])
+		t := &tiles[i]
+		b, n := s.band(t)
 		votes[b] += n
+		if d.views[int32(t.File)] == nil || t.Start[at] >= 0 && b.Length > 0 && (b.Length-b.Phase)%b.Length+b.Length <= t.Shape[at] {
+			whole[b] += n
+		}
 	}
-	for _, b := range edge.Settle(votes) {
+	bands := edge.Settle(votes)
+	// A file that is reordered may have no whole chunk in a tile. The ends of this tile must not cut the chunks of other files.
+	if d.isReordered() {
+		if better := edge.Settle(whole); covers(better, c.shape[axis]) {
+			bands = better
+		}
+	}
+	for _, b := range bands {
 		yield(b)
 	}
+}
+
+// covers reports whether sorted bands cover a whole dimension.
+func covers(bands []edge.Band, length int64) bool {
+	reach := int64(0)
+	for _, b := range bands {
+		if b.From != reach {
+			return false
+		}
+		reach = b.To
+	}
+	return reach == length
 }
 
 // bandWeight returns the weight of a member's vote per element. Chunks that can be served verbatim

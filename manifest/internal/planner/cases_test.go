@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,6 +48,32 @@ type planCase struct {
 	want  string
 	*plantest.Archive
 	isArchive bool // of files that exist or existed; the findings are too long to be examples in the documentation
+}
+
+// allCases yields the cases of all files in testdata, with names of both.
+func allCases(t *testing.T) iter.Seq2[string, *planCase] {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.plan")
+	if err != nil || len(names) == 0 {
+		t.Fatal("no cases", err)
+	}
+	return func(yield func(string, *planCase) bool) {
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, cases, err := parseCases(string(text))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, c := range cases {
+				if !yield(name+": "+c.name, c) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // TestCases: the files and options of each case give the expected plan or refusal.

@@ -77,6 +77,9 @@ func (p *arrangement) compareShared() error {
 func (p *arrangement) settleTwins(a *array) (questions []question) {
 	c, w := p.comparing(a), a.where
 	if p.env.opts.Coords == plan.CoordsFirst && p.targets[a.path] == nil {
+		if slices.ContainsFunc(w.dims, (*dim).isReordered) {
+			return nil // values of whole files are in other orders
+		}
 		return []question{func() ([]want, error) { return nil, c.noteFirst(w.twins) }}
 	}
 	if w.whole != nil {
@@ -291,7 +294,7 @@ func (c *comparison) refuseOdd(files []int32) (missing []want, err error) {
 	}
 	groups, missing, err := c.parts(files)
 	if err == nil && len(groups) > 1 && len(missing) == 0 {
-		groups, missing, err = c.joinNear(groups, files)
+		groups, missing, err = c.joinNear(groups, files, nil)
 	}
 	if err == nil && len(groups) > 1 && len(missing) == 0 {
 		c.refuseGroups(groups, len(files))
@@ -313,6 +316,11 @@ func (c *comparison) refuseOddParts(tiles []manifest.Tile) (missing []want, err 
 				return nil, err
 			}
 			if missing = append(missing, lacks...); len(groups) > 1 && len(missing) == 0 {
+				if groups, missing, err = c.joinNear(groups, slices.Concat(groups...), tiles[from:to]); err != nil {
+					return nil, err
+				}
+			}
+			if len(groups) > 1 && len(missing) == 0 {
 				c.refuseGroups(groups, to-from)
 				return nil, nil
 			}
@@ -350,7 +358,11 @@ func (c *comparison) refuseGroups(groups [][]int32, files int) {
 func (c *comparison) remedies(groups [][]int32) []report.Remedy {
 	p, a := c.p, c.a
 	one := []report.Remedy{takeFirst, report.DropPath(a.path[1:])}
-	if p.env.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() {
+	if len(a.dims) > 0 && slices.ContainsFunc(c.means, isHorizontal) {
+		p.env.far[a.path] = true
+		one[0] = separate // the first file's values would move the data of the others
+	}
+	if p.env.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() && !c.isFar(groups) {
 		one = slices.Insert(one, 0, report.Fill(report.Tolerance, "NUMBER", report.IfNear))
 	}
 	pointers := p.targets[a.path]

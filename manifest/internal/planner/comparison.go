@@ -78,7 +78,7 @@ func (c *comparison) withoutKnownEqual(files []int32) []int32 {
 	one := int32(-1)
 	for _, f := range files {
 		switch {
-		case !c.p.env.earlier.has(f) || c.p.env.opts.Pad == plan.PadFill:
+		case !c.p.env.earlier.has(f) || c.p.env.opts.Pad == plan.PadFill || c.ofTexts():
 			kept = append(kept, f)
 		case one < 0 || c.p.env.valuesIn(f, c.a.memberOf(c.p.survey.classOf[f]).at) != nil:
 			one = f
@@ -147,7 +147,7 @@ func (c *comparison) crop(found *equal.Comparer, files []int32) (missing []want,
 	whole := c.content(at, file, values)
 	group, err := found.Find(whole)
 	for _, shape := range shapes {
-		if err == nil {
+		if err == nil && !(c.ofTexts() && isCut(values.Data, m.v.Shape, shape)) {
 			err = found.AddCropped(whole, shape, group)
 		}
 	}
@@ -168,7 +168,7 @@ func (c *comparison) fits(files []int32) bool {
 // widest. Without padding, it returns no shapes.
 func (c *comparison) narrower(files []int32) (widest int32, shapes [][]int64) {
 	widest = c.p.widest(c.a, files)
-	if c.p.env.opts.Pad != plan.PadFill {
+	if c.p.env.opts.Pad != plan.PadFill && !c.ofTexts() {
 		return widest, nil
 	}
 	of, last := c.a.memberOf(c.p.survey.classOf[widest]), c.p.survey.classOf[widest]

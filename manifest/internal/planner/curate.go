@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/plan"
 	"varve/manifest/report"
@@ -147,7 +148,8 @@ func edited(e *plan.Edit, at string, old zarrjson.Attributes, paths map[string]b
 	return out, err
 }
 
-// checkUnits refuses to change the units of times, since they decide which times the stored numbers are.
+// checkUnits refuses to change the units of times, since they decide which times the stored numbers are, and units to
+// which numbers are converted.
 func checkUnits(e *plan.Edit, a *manifest.Array) error {
 	const name = "units"
 	isTime := func(text []byte) bool { return strings.Contains(string(text), " since ") }
@@ -160,8 +162,18 @@ func checkUnits(e *plan.Edit, a *manifest.Array) error {
 		return nil
 	case isTime(was) || i >= 0 && isTime(e.Set[i].JSON):
 		return optionError(report.Curation, e.Variable, "the units of "+a.Path+" are of times: they say how stored numbers become times, so they cannot be changed")
+	case a.Reading == manifest.InUnits:
+		return optionError(report.Curation, e.Variable, "the numbers of "+a.Path+" are converted to its units, so these cannot be changed")
 	}
 	return nil
+}
+
+// changesUnits reports whether a curation sets or drops the units of an array.
+func changesUnits(c *plan.Curation, at string) bool {
+	return c != nil && slices.ContainsFunc(c.Edits, func(e plan.Edit) bool {
+		return e.Variable != "" && naming.Matches([]string{e.Variable}, at) &&
+			(slices.Contains(e.Drop, cf.UnitsName) || slices.ContainsFunc(e.Set, func(v plan.Value) bool { return v.Name == cf.UnitsName }))
+	})
 }
 
 // near returns the end of a message with similar names, or with all.
@@ -175,25 +187,6 @@ func near(wrong string, paths map[string]bool) string {
 		return "." + text
 	}
 	return listed(names)
-}
-
-// checkCuration returns an error if no file has a variable that a new curation drops.
-func (p *survey) checkCuration() error {
-	c := p.env.opts.Curation
-	if c == nil || !c.IsNew {
-		return nil
-	}
-	paths := p.allPaths()
-	for _, glob := range c.Drop {
-		found := false
-		for at := range paths {
-			found = found || naming.Matches([]string{glob}, at)
-		}
-		if !found {
-			return optionError(report.Curation, glob, "no variable has this name"+near(glob, paths))
-		}
-	}
-	return nil
 }
 
 // allPaths returns the paths of all variables of the files, within the chosen group.

@@ -57,7 +57,12 @@ type dim struct {
 	order     []*coord.Coord // the non-empty coords, sorted by start
 	first     bool           // the first file's coordinate is used for all files
 	overruled bool           // first, and some coordinates differ by more than the tolerance
-	cuts      []int64        // if placed by labels, the ends of all parts of files
+	cuts      []int64        // if hasParts, the ends of all parts of files
+
+	views  map[int32][]coord.Part // of files that are read in another order, see coord.Backwards
+	moved  []int32                // files whose longitudes were changed by turns
+	ranges []string               // attributes of the coordinate that are left out, because longitudes were moved
+	split  bool                   // the parts of moved files split some chunks
 }
 
 const (
@@ -86,12 +91,32 @@ func (d *dim) starts(file int32) (start, length int64, ok bool) {
 
 // parts returns the contiguous parts of a file along a dimension.
 func (p *survey) parts(d *dim, file int32) ([]coord.Part, bool) {
+	var own []coord.Part
 	if d.by == byLabels && d.of[file] >= 0 {
-		return d.coords[d.of[file]].Parts, true
+		own = d.coords[d.of[file]].Parts
+	} else {
+		start, length, ok := p.extent(d, file)
+		if !ok {
+			return nil, false
+		}
+		own = []coord.Part{{Origin: start, Length: length}}
 	}
-	start, length, ok := p.extent(d, file)
-	return []coord.Part{{Origin: start, Length: length}}, ok
+	view := d.views[file]
+	if view == nil {
+		return own, true
+	}
+	var parts []coord.Part
+	for _, s := range own {
+		parts = append(parts, s.Through(view)...)
+	}
+	return parts, true
 }
+
+// isReordered reports whether some files are read in another order along the dimension than they are stored.
+func (d *dim) isReordered() bool { return d.views != nil }
+
+// hasParts reports whether a file may have several places along the dimension.
+func (d *dim) hasParts() bool { return d.by == byLabels || d.isReordered() }
 
 // collectDims collects the dimensions of all variables.
 func (p *alignment) collectDims() {
@@ -141,7 +166,7 @@ func (d *dim) guessed() bool { return d.coord != "" && d.coord != d.path && d.by
 // and all files have the same length along it. Such times are the valid times of forecasts, along
 // which files are not concatenated. It keeps the times if the user named the dimension.
 func (p *alignment) dropGuess(d *dim) {
-	if !d.guessed() || d.named || d.by == byAttributes || len(p.made) == 0 {
+	if !d.guessed() || d.named || d.isReordered() || d.by == byAttributes || len(p.made) == 0 {
 		return
 	}
 	var files [][]int32
@@ -358,6 +383,7 @@ func calendarOf(c *coord.Coord) string {
 func (p *alignment) refuseSorts(d *dim, groups map[sort][]*coord.Coord) {
 	// The majority is probably right, so the finding names the other files.
 	most := majority(p.env, groups, sort.String)
+	usual := int64(len(d.filesOf(groups[most]...)))
 	var numbers []*coord.Coord // numbers with other units; they share a finding, because each file may have its own units
 	units := 0
 	for _, s := range slices.SortedFunc(maps.Keys(groups), func(a, b sort) int { return strings.Compare(a.String(), b.String()) }) {
@@ -366,24 +392,30 @@ func (p *alignment) refuseSorts(d *dim, groups map[sort][]*coord.Coord) {
 		case s.kind == "numbers":
 			numbers, units = append(numbers, groups[s]...), units+1
 		case s.kind == "times" && most.kind == "times":
-			p.refuseSort(d, groups[s], report.Finding{Code: report.CoordinateCalendar, Args: report.Args{"calendar": s.unit, "others": most.unit}})
+			p.refuseSort(d, groups[s], report.Finding{Code: report.CoordinateCalendar, Args: report.Args{"calendar": s.unit, "others": most.unit, "others_count": usual}, Remedies: byKind})
 		default:
-			p.refuseSort(d, groups[s], report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": s.String(), "others": most.String()}})
+			p.refuseSort(d, groups[s], report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": s.String(), "others": most.String()}, Remedies: byKind})
 		}
 	}
 	if len(numbers) > 0 {
-		p.refuseNumbers(d, numbers, units, most)
+		p.refuseNumbers(d, numbers, units, most, groups[most], usual)
 	}
 	d.role = spoiled
 }
 
 // refuseNumbers refuses numeric coordinates whose units differ from the units of most files.
-func (p *alignment) refuseNumbers(d *dim, odd []*coord.Coord, units int, most sort) {
+// The first file's values are suggested only if the numbers are about equal: then the units are an error.
+func (p *alignment) refuseNumbers(d *dim, odd []*coord.Coord, units int, most sort, others []*coord.Coord, usual int64) {
 	first := slices.MinFunc(odd, p.env.compareFirst)
-	f := report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": sortOf(first).String(), "others": most.String()}}
+	f := report.Finding{Code: report.CoordinateKind, Args: report.Args{"kind": sortOf(first).String(), "others": most.String()}, Remedies: byKind}
 	if most.kind == "numbers" {
-		f.Code, f.Args = report.CoordinateUnits, report.Args{"units": first.Units, "others": most.unit, "variants": int64(units), "example": p.env.file(first.File)}
-		f.Remedies = []report.Remedy{takeFirst}
+		f.Code, f.Args = report.CoordinateUnits, report.Args{"units": first.Units, "others": most.unit, "others_count": usual, "variants": int64(units), "example": p.env.file(first.File)}
+		f.Remedies = []report.Remedy{separate}
+		standard := p.env.standard(others)
+		hasOtherLength := func(c *coord.Coord) bool { return c.Len != standard.Len }
+		if x, err := d.farthest(odd, standard); err == nil && x.isSmall() && !slices.ContainsFunc(odd, hasOtherLength) {
+			f.Remedies = []report.Remedy{takeFirst}
+		}
 	}
 	if _, _, err := cf.UnitsOf(first.Variable); err != nil {
 		// Units such as "days since launch" are times that cannot be decoded, so only file names

@@ -24,6 +24,7 @@ type env struct {
 	order *nameOrder
 	named map[nameKey]planVar // caches the names and dimensions that variables have in the plan
 
+	far           map[string]bool  // paths of coordinates whose values differ by more than a small part of a cell
 	compared      map[Request]bool // values that were requested only to compare files
 	comparedBytes int64            // the size of compared, in bytes
 }
@@ -36,7 +37,7 @@ type nameOrder struct {
 }
 
 func newEnv(ctx context.Context, files []*manifest.File, opts *plan.Options, values Values) *env {
-	return &env{ctx: ctx, given: files, files: files, opts: opts.Curated(), source: values, report: &report.Report{}, order: &nameOrder{}, compared: map[Request]bool{}}
+	return &env{ctx: ctx, given: files, files: files, opts: opts.Curated(), source: values, report: &report.Report{}, order: &nameOrder{}, far: map[string]bool{}, compared: map[Request]bool{}}
 }
 
 // withFiles returns an environment in which some files are replaced by copies with more values.

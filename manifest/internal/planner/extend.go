@@ -7,9 +7,11 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"varve/codec"
 	"varve/manifest"
+	"varve/manifest/internal/cf"
 	"varve/manifest/internal/planner/internal/edge"
 	"varve/manifest/plan"
 	"varve/manifest/report"
@@ -42,7 +44,7 @@ func Extend(ctx context.Context, old *manifest.Snapshot, samples, files []*manif
 	if opts != nil {
 		own = *opts
 	}
-	own.ChunkLengths = ChunkLengths(old.Arrays)
+	own.ChunkLengths, own.UnitsOf, own.TextLengthsOf = ChunkLengths(old.Arrays), UnitsOf(old.Arrays, own.Curation), TextLengthsOf(old.Arrays)
 	env := newEnv(ctx, slices.Concat(samples, files), &own, values)
 	env.earlier = &earlier{state: state, arrays: map[string]*manifest.Array{}, rows: int(old.Rows(manifest.Sources))}
 	for i := range old.Arrays {
@@ -173,6 +175,35 @@ func ChunkLengths(arrays []manifest.Array) map[string]int64 {
 		}
 	}
 	return lengths
+}
+
+// UnitsOf returns the units that arrays declare, or "", by path: see plan.Options.UnitsOf. Units of times are not among
+// them. Units that a curation changed count as none: files do not state them, so no numbers are in them.
+func UnitsOf(arrays []manifest.Array, curations ...*plan.Curation) map[string]string {
+	units := map[string]string{}
+	for i := range arrays {
+		raw, has := arrays[i].Schema.Attributes.Get(cf.UnitsName)
+		if slices.ContainsFunc(curations, func(c *plan.Curation) bool { return changesUnits(c, arrays[i].Path) }) {
+			units[arrays[i].Path] = ""
+			continue
+		}
+		if text, ok := cf.TextOf(raw); (ok || !has) && arrays[i].Reading != manifest.Retimed && !strings.Contains(text, " since ") {
+			units[arrays[i].Path] = text
+		}
+	}
+	return units
+}
+
+// TextLengthsOf returns the names of the last dimensions of arrays of characters, by path: see plan.Options.TextLengthsOf.
+func TextLengthsOf(arrays []manifest.Array) map[string]string {
+	names := map[string]string{}
+	for i := range arrays {
+		dims := arrays[i].Schema.Dims()
+		if t := arrays[i].Schema.DataType.Type(); len(dims) > 0 && t.Kind == codec.FixedBytes && t.Size == 1 {
+			names[arrays[i].Path] = dims[len(dims)-1]
+		}
+	}
+	return names
 }
 
 // addPieces appends pieces to an array, and returns their values. It joins the first piece to a short last piece of

@@ -50,7 +50,7 @@ func (s sets) all() (all [][]int) {
 }
 
 // refuseForeign refuses files that share no variable, no grid and no reference with the largest group
-// of files.
+// of files, unless the user keeps them.
 func (p *survey) refuseForeign() {
 	sets := newSets(len(p.classes))
 	owner := map[string]int{}
@@ -82,14 +82,19 @@ func (p *survey) refuseForeign() {
 			for _, x := range p.classes[n].vars {
 				theirs = append(theirs, strings.TrimPrefix(x.path, "/"))
 			}
-			// Later stages must not report these files again.
-			p.leaveOut(n)
+			// Later stages must not report refused files again.
+			if !p.env.opts.KeepForeign {
+				p.leaveOut(n)
+			}
 		}
 	}
 	slices.Sort(theirs)
-	p.env.find(p.env.odd(report.Finding{Code: report.ForeignFile, Effect: report.Refused,
-		Args:     report.Args{"others": p.env.span(rest), "variables": slices.Compact(theirs)},
-		Remedies: []report.Remedy{report.Do(report.LeaveOut, "", "")}}, odd, int64(len(odd)+len(rest))))
+	f := report.Finding{Code: report.ForeignFile, Effect: report.Refused, Args: report.Args{"others": p.env.span(rest), "variables": slices.Compact(theirs)},
+		Remedies: []report.Remedy{report.Do(report.LeaveOut, "", ""), report.Do(report.KeepForeign, "", report.KeepsApart)}}
+	if p.env.opts.KeepForeign {
+		f.Effect, f.By, f.Remedies = report.Noted, report.Setting{Option: report.KeepForeign}, nil
+	}
+	p.env.find(p.env.odd(f, odd, int64(len(odd)+len(rest))))
 }
 
 // gridDim is a dimension that files of one grid have: its path and its length.

@@ -3,33 +3,18 @@ package planner
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/manifest/internal/planner/plantest"
 )
 
 // TestForm: an archive that is written as text is read as the same archive, for all cases and for random archives.
 func TestForm(t *testing.T) {
-	names, err := filepath.Glob("testdata/*.plan")
-	if err != nil || len(names) == 0 {
-		t.Fatal("no cases", err)
+	for name, c := range allCases(t) {
+		checkForm(t, name, c.Archive)
 	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, cases, err := parseCases(string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range cases {
-			checkForm(t, name+": "+c.name, c.Archive)
-		}
-	}
-	for seed := range uint64(200) {
+	for seed := range soak.Seeds(t, 40) {
 		g := newCuts(rand.New(rand.NewPCG(seed, 3)))
 		checkForm(t, fmt.Sprint("seed ", seed), &plantest.Archive{Files: g.m.files})
 	}

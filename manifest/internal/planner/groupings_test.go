@@ -7,14 +7,13 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	stdtime "time"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/plan"
@@ -474,18 +473,12 @@ func ownAttributes(r *rand.Rand, i int, w *wanted) {
 }
 
 // TestGroupings: any grouping of appends gives the same arrays, chunks and values as one plan of all files, or
-// both are refused. Only the chunks of netCDF-3 records may differ. VARVE_TRIES is the number of archives, and VARVE_SEED the first seed.
+// both are refused. Only the chunks of netCDF-3 records may differ.
 func TestGroupings(t *testing.T) {
-	tries, first := 500, uint64(0)
-	if n, err := strconv.Atoi(os.Getenv("VARVE_TRIES")); err == nil {
-		tries = n
-	}
-	if n, err := strconv.ParseUint(os.Getenv("VARVE_SEED"), 10, 64); err == nil {
-		first = n
-	}
-	var planned, extensions int
+	var planned, extensions, tries int
 	widened := map[string]int{} // the number of extensions in cases that have rules of their own
-	for seed := first; seed < first+uint64(tries); seed++ {
+	for seed := range soak.Seeds(t, 200) {
+		tries++
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := newMaker()
 		opts, placed := randomOptions(r), ""
@@ -550,11 +543,14 @@ func TestGroupings(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d archives are planned, with %d extensions; by kind of archive: %v", planned, tries, extensions, widened)
-	if first == 0 && tries >= 100 && (planned < tries/4 || extensions < tries/5) {
+	if soak.Selected() {
+		return
+	}
+	if planned < tries/4 || extensions < tries/5 {
 		t.Errorf("only %d of %d archives are planned, with %d extensions", planned, tries, extensions)
 	}
 	for _, name := range []string{"strict", "names", "stations", "dates", "numbers", "texts", "attribute", "variable", "time", "tiles"} {
-		if first == 0 && tries >= 500 && widened[name] == 0 {
+		if widened[name] == 0 {
 			t.Errorf("no extension of archives with %s", name)
 		}
 	}

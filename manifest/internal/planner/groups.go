@@ -166,6 +166,12 @@ func (p *declaration) declareGroup(at string, g *merged) error {
 			return fmt.Errorf("attribute %s of the group %s: %w", name, at, err)
 		}
 		kept = append(kept, zarrjson.Attribute{Name: name, JSON: raw})
+		if kind := a.JSONType(raw); kind != "" {
+			if out.AttributeTypes == nil {
+				out.AttributeTypes = map[string]string{}
+			}
+			out.AttributeTypes[name] = kind
+		}
 	}
 	var err error
 	if out.Attributes, err = zarrjson.AttributesOf(kept); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/manifest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
@@ -106,8 +107,7 @@ func TestGuesses(t *testing.T) {
 // TestGuessesOfTiles: tiles of a variable with unnamed axes are combined along the right
 // dimensions, or refused if nothing identifies them.
 func TestGuessesOfTiles(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	right := 0
 	for range 500 {

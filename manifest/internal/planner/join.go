@@ -33,6 +33,32 @@ func joinOuter(d *dim) report.Remedy {
 	return report.Do(report.JoinLabels, d.name()+"="+string(plan.JoinOuter), report.FillLacking)
 }
 
+// canJoin reports whether the values of coordinates are labels, so that an outer join is possible.
+func (p *alignment) canJoin(d *dim, coords []*coord.Coord) bool {
+	if d.hinted || d.named || d.guessed() {
+		return false
+	}
+	return !slices.ContainsFunc(coords, func(c *coord.Coord) bool {
+		if c.Summarized() {
+			return true
+		}
+		keys, err := c.Keys(d.nature, d.ranks)
+		return err != nil || !areLabels(keys, d.nature)
+	})
+}
+
+// areLabels reports whether each key is there once and not missing.
+func areLabels(keys []coord.Key, nature coord.Nature) bool {
+	seen := make(map[coord.Key]bool, len(keys))
+	for _, k := range keys {
+		if seen[k] || coord.Missing(k, nature) {
+			return false
+		}
+		seen[k] = true
+	}
+	return true
+}
+
 // joinCoords places coordinates along the union or the intersection of their values. The result is
 // sorted, and decreases if all coordinates do.
 func (p *alignment) joinCoords(d *dim, live []*coord.Coord, how plan.Join) error {
@@ -51,12 +77,10 @@ func (p *alignment) joinCoords(d *dim, live []*coord.Coord, how plan.Join) error
 		if lists[i], err = c.Keys(d.nature, d.ranks); err != nil {
 			return p.env.inFile(c.File, err)
 		}
-		seen := map[coord.Key]bool{}
+		if !areLabels(lists[i], d.nature) {
+			return p.refuseRepeatedLabel(d, c)
+		}
 		for _, k := range lists[i] {
-			if seen[k] || coord.Missing(k, d.nature) {
-				return p.refuseRepeatedLabel(d, c)
-			}
-			seen[k] = true
 			count[k]++
 		}
 		falling, longest = falling && c.Direction <= 0, max(longest, c.Len)

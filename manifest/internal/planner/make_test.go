@@ -366,6 +366,11 @@ func checkPlan(t testing.TB, files []*manifest.File, p *Plan) {
 			if len(tile.Origin) != len(w.Dims) || len(tile.Start) != len(w.Dims) || len(tile.Shape) != len(w.Dims) || tile.File >= len(files) {
 				t.Fatalf("%s: tile %+v", w.ID, tile)
 			}
+			for k := range tile.Shape {
+				if !tile.IsValid(k) {
+					t.Errorf("%s: tile %+v", w.ID, tile)
+				}
+			}
 		}
 		if pairs := tiling.Overlapping(tiling.SortByOrigin(append([]manifest.Tile(nil), w.Tiles...))); len(pairs) > 0 {
 			t.Errorf("%s: tiles overlap: %v", w.ID, pairs)
@@ -396,7 +401,7 @@ func tilesOf(t testing.TB, files []*manifest.File, p *Plan, path string) string 
 		for _, tile := range w.Tiles {
 			s := fmt.Sprintf("%s@%s+%s", strings.TrimPrefix(files[tile.File].URL, "/archive/"), ints(tile.Origin), ints(tile.Shape))
 			for _, n := range tile.Start {
-				if n > 0 {
+				if n != 0 {
 					s += "~" + ints(tile.Start)
 					break
 				}

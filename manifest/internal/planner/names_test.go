@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/report"
@@ -13,8 +14,7 @@ import (
 
 // TestFilesOfFinding: a finding lists all its files in natural order.
 func TestFilesOfFinding(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 500 {
 		p := &env{order: &nameOrder{}}

@@ -31,7 +31,7 @@ func (p *alignment) makeDims() error {
 			return fmt.Errorf("new dimension %s: %w", n.Name, err)
 		}
 		if len(lack) > 0 {
-			p.refuseLack(&n, at, lack, len(lack)+len(steps))
+			p.refuseLack(&n, at, lack, len(lack)+len(steps), byKind...)
 			continue
 		}
 		if err := p.makeDim(at, steps); err != nil {
@@ -42,8 +42,8 @@ func (p *alignment) makeDims() error {
 }
 
 // refuseLack refuses files without a value for a new dimension.
-func (p *alignment) refuseLack(n *plan.NewDim, at string, lack []int32, of int) {
-	p.env.find(p.env.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name}, lack, int64(of)))
+func (p *alignment) refuseLack(n *plan.NewDim, at string, lack []int32, of int, remedies ...report.Remedy) {
+	p.env.find(p.env.odd(report.Finding{Code: report.NewDimMissing, Array: at, Effect: report.Refused, Dim: n.Name, Remedies: remedies}, lack, int64(of)))
 }
 
 // isPosition reports whether --new-dim takes positions of files from a variable, whose values then differ between files.
@@ -71,7 +71,7 @@ func (p *alignment) checkNew(n *plan.NewDim, at string) error {
 	case d != nil && d.role != fixed:
 		return wrong("the option concat already concatenates files along this dimension")
 	case n.Variable != "" && !p.survey.anyHas(variable):
-		return wrong("no file has this variable" + p.survey.whichThere())
+		return noVariable(report.Setting{Option: report.NewDim, Value: n.Name + "=var:" + n.Variable}, n.Name+"=var:", n.Variable, p.survey.allPaths())
 	case variable == at || !p.survey.anyHas(at):
 		return nil
 	}

@@ -166,6 +166,11 @@ func TestPatterns(t *testing.T) {
 		`%Y%%*`:                            "",
 		`(?P<member>\d+)`:                  "",
 		`(?P<y>\d{4})(_v2)?`:               "",
+		`r(?P<m>\d+)`:                      " m,", // not dates in 1970
+		`(?P<H>\d\d)(?P<M>\d\d)`:           " H,",
+		`%m%d`:                             " m,",
+		`%j`:                               " j,",
+		`%d%Y`:                             "",
 	} {
 		_, _, err := plan.ParseNewDim("time=" + pattern)
 		if want == "" && err != nil || want != "" && !mentions(err, want) {

@@ -57,7 +57,7 @@ func (p *alignment) noteUnwritten(a *array) {
 }
 
 // noteChunks reports files whose chunks have another shape than the schema's.
-func (p *alignment) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
+func (p *declaration) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 	g, err := schema.Grid()
 	if err != nil {
 		return
@@ -65,8 +65,11 @@ func (p *alignment) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 	members := a.all()
 	c := &cutting{p: p.survey, a: a, members: members, kept: kept, shape: schema.Shape}
 	c.takeGrid(g)
-	var odd []int32
+	odd := c.misplaced(g)
 	shapes := map[string]bool{}
+	for _, f := range odd {
+		shapes[c.chunkText(a.memberOrPart(p.survey.classOfAny(int(f))))] = true
+	}
 	for i := range members {
 		m := &members[i]
 		if m.v.Storage.Layout != manifest.Chunked {
@@ -80,30 +83,113 @@ func (p *alignment) noteChunks(a *array, schema *zarrjson.Array, kept []bool) {
 			}
 		}
 	}
-	if len(odd) > 0 && int64(len(odd)) <= a.files {
-		declared := make([]string, g.Rank())
-		for k := range declared {
-			first, _ := g.Dim(k).CodecSize(0)
-			declared[k] = axisText(c.lists[k], first)
-		}
-		p.env.find(p.env.odd(report.Finding{Code: report.ChunksDiffer, Array: a.path, Effect: report.Reencoded,
-			Args:     report.Args{"shapes": sorted(shapes), "declared": strings.Join(declared, "×")},
-			Remedies: []report.Remedy{report.Fill(report.CodecFrom, "FILE", report.OthersDecide), report.Fill(report.ChunkEdges, a.path[1:]+":DIM=N", "")}},
-			odd, a.files))
+	words := make([]string, g.Rank())
+	for k := range words {
+		first, _ := g.Dim(k).CodecSize(0)
+		words[k] = axisText(c.lists[k], first)
 	}
-	p.notePadding(a, schema)
+	declared := strings.Join(words, "×")
+	slices.Sort(odd)
+	if odd = slices.Compact(odd); len(odd) > 0 {
+		p.env.find(p.env.odd(report.Finding{Code: report.ChunksDiffer, Array: a.path, Effect: report.Reencoded,
+			Args:     report.Args{"shapes": sorted(shapes), "declared": declared},
+			Remedies: []report.Remedy{report.Fill(report.CodecFrom, "FILE", report.OthersDecide), report.Fill(report.ChunkEdges, a.path[1:]+":DIM=N", "")}},
+			odd, p.survey.filesAndParts(a)))
+	}
+	p.noteContiguous(c, g, declared)
+	p.alignment.noteSplit(a, g)
+	p.notePadding(a, g)
+	p.noteRawEdges(a)
+}
+
+// misplaced returns the files whose chunks do not begin or end where declared chunks do, along dimensions in which files
+// are placed: in a mosaic, files beside one another may have other chunk lengths. Arrays of a placing share the result
+// if their files have equal chunks.
+func (c *cutting) misplaced(g *grid.Grid) (files []int32) {
+	w := c.a.where
+	if w == nil || len(w.dims) == 0 {
+		return nil
+	}
+	c.usual = make([]int64, len(c.shape))
+	key, axes := "", make([]int, len(w.dims))
+	for k, d := range w.dims {
+		axes[k] = slices.Index(c.a.allDims(), d.path)
+		key += c.bandKey(axes[k])
+	}
+	if known, ok := w.misplaced[key]; ok {
+		return slices.Clone(known)
+	}
+	for i := range w.tiles {
+		t := &w.tiles[i]
+		m := c.a.memberOrPart(c.p.classOfAny(t.File))
+		if m == nil || m.v.Storage.Layout != manifest.Chunked {
+			continue
+		}
+		stored := c.stored(m)
+		for k, axis := range axes {
+			if w.dims[k].views[int32(t.File)] != nil {
+				continue // noteSplit reports files of another order
+			}
+			isCut := m.class != c.p.classOf[t.File] && stored[axis] > 0 && t.Start[k]%stored[axis] != 0 // no other finding says so of parts
+			if isCut || !isAlong(g.Dim(axis), t.Origin[k], t.Start[k], t.Shape[k], stored[axis], c.storedEdges(m, axis)) {
+				files = append(files, int32(t.File))
+				break
+			}
+		}
+	}
+	if w.misplaced == nil {
+		w.misplaced = map[string][]int32{}
+	}
+	w.misplaced[key] = files
+	return slices.Clone(files)
+}
+
+// isAlong reports whether chunks of a file begin and end where declared chunks do. The file's indices from start on are
+// the array's indices from origin on. Its chunks have one length, or the lengths of edges. The last chunk may be padded.
+func isAlong(d grid.Dimension, origin, start, length, size int64, edges []grid.Run) bool {
+	if n, ok := d.IsRegular(); ok && edges == nil && n == size && start%size == 0 && origin%size == 0 {
+		return true
+	}
+	isEnd := func(from, stored int64) bool { // a declared chunk is there, and has the stored length or ends with the tile
+		n, err := d.Find(origin + from - start)
+		if err != nil {
+			return false
+		}
+		offset, _ := d.Offset(n)
+		codec, _ := d.CodecSize(n)
+		data, _ := d.DataSize(n)
+		return offset == origin+from-start && (codec == stored || from+stored > start+length && data == start+length-from)
+	}
+	at := int64(0)
+	for _, r := range edges {
+		for range r.Count {
+			if at >= start && at < start+length && !isEnd(at, r.Codec) {
+				return false
+			}
+			at += r.Data
+		}
+	}
+	if edges != nil {
+		return true
+	}
+	for at = (start + size - 1) / size * size; at < start+length; at += size {
+		if !isEnd(at, size) {
+			return false
+		}
+	}
+	return true
 }
 
 // notePadding reports files whose short last chunk lies inside the array: it is stored at full
 // length and has to be re-encoded.
-func (p *alignment) notePadding(a *array, schema *zarrjson.Array) {
+func (p *declaration) notePadding(a *array, g *grid.Grid) {
 	if a.where == nil || !a.mayPad() {
 		return
 	}
 	var files []int32
 	for i := range a.where.tiles {
 		t := &a.where.tiles[i]
-		if m := a.memberOf(p.survey.classOfAny(t.File)); m != nil && a.pads(m, t, schema.Shape) {
+		if m := a.memberOrPart(p.survey.classOfAny(t.File)); m != nil && a.pads(m, t, g) {
 			files = append(files, int32(t.File))
 		}
 	}
@@ -161,13 +247,29 @@ func axisText(edges []grid.Run, length int64) string {
 	return "[" + strings.Join(words, " ") + "]"
 }
 
+// noteRawEdges reports files whose chunks at the end of a dimension are padded and have no filters, while all others have.
+func (p *declaration) noteRawEdges(a *array) {
+	var files []int32
+	for _, m := range a.members {
+		s := &m.v.Storage
+		isCut := func(n, chunk int64) bool { return n%chunk != 0 }
+		if s.RawEdges && len(s.Chunks) == len(m.v.Shape) && slices.ContainsFunc(m.axes, func(k int) bool { return isCut(m.v.Shape[k], s.Chunks[k]) }) {
+			files = append(files, p.survey.classes[m.class].files...)
+		}
+	}
+	if len(files) > 0 {
+		p.env.find(p.env.odd(report.Finding{Code: report.EdgesUnfiltered, Array: a.path, Effect: report.Reencoded}, files, a.files))
+	}
+}
+
 // mayPad reports whether any file may end in a short chunk. It is a cheap test before pads.
 func (a *array) mayPad() bool {
 	if a.where.cut {
 		return true
 	}
-	for i := range a.members {
-		m := &a.members[i]
+	all := a.all()
+	for i := range all {
+		m := &all[i]
 		if m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Chunks == nil {
 			continue
 		}
@@ -180,18 +282,22 @@ func (a *array) mayPad() bool {
 	return false
 }
 
-// pads reports whether a tile ends in a short chunk before the end of the array.
-func (a *array) pads(m *member, t *manifest.Tile, shape []int64) bool {
+// pads reports whether a tile ends in a short chunk that is not declared with its stored length, as the last chunk of the
+// array may be.
+func (a *array) pads(m *member, t *manifest.Tile, g *grid.Grid) bool {
 	if m.v.Storage.Layout != manifest.Chunked || m.v.Storage.Chunks == nil {
 		return false
 	}
 	for k, d := range a.where.dims {
 		own := slices.Index(a.dims, d.path)
-		if own < 0 {
+		if own < 0 || d.views[int32(t.File)] != nil {
 			continue
 		}
-		if chunk := m.v.Storage.Chunks[m.axes[own]]; (t.Start[k]+t.Shape[k])%chunk != 0 && t.Origin[k]+t.Shape[k] < shape[own+len(a.made)] {
-			return true
+		chunk, axis := m.v.Storage.Chunks[m.axes[own]], g.Dim(own+len(a.made))
+		if end := t.Origin[k] + t.Shape[k]; (t.Start[k]+t.Shape[k])%chunk != 0 {
+			if declared, _ := axis.CodecSize(axis.Chunks() - 1); end < axis.Extent() || declared != chunk {
+				return true
+			}
 		}
 	}
 	return false

@@ -42,7 +42,7 @@ func (p *survey) checkOptions() error {
 		}
 		return optionError(own.Option, own.Value, "no variable or dimension is called "+r.Old+near(r.Old, names))
 	}
-	if err := p.checkCuration(); err != nil {
+	if err := p.checkPatterns(); err != nil {
 		return err
 	}
 	for i := range p.env.opts.Schemas {
@@ -52,6 +52,68 @@ func (p *survey) checkOptions() error {
 		}
 	}
 	return p.checkRepack()
+}
+
+// checkPatterns returns an error if a name of the options vars or drop, or a pattern of a new curation, matches no
+// variable. A glob of vars or drop that matches none is a finding. Patterns of attributes are not checked: a damaged
+// attribute has no name in a header.
+func (p *survey) checkPatterns() error {
+	paths, group := map[string]bool{}, p.env.renamer()
+	for _, c := range p.classes {
+		for _, v := range c.header.Variables {
+			if _, within := group.Path(v.Path); within {
+				paths[v.Path] = true
+			}
+		}
+	}
+	if len(paths) == 0 {
+		return nil // nothingLeft reports it
+	}
+	var settings []report.Setting
+	for _, glob := range p.env.opts.Vars {
+		settings = append(settings, report.Setting{Option: report.Vars, Value: glob})
+	}
+	curation := p.env.opts.Curation
+	for _, glob := range p.env.opts.Drop {
+		switch {
+		case isAttribute("/" + glob):
+		case curation == nil || !slices.Contains(curation.Drop, glob):
+			settings = append(settings, report.Setting{Option: report.Drop, Value: glob})
+		case curation.IsNew:
+			settings = append(settings, report.Setting{Option: report.Curation, Value: glob})
+		}
+	}
+	for _, s := range settings {
+		matches := func(at string) bool { return naming.Matches([]string{s.Value}, at) }
+		if p.env.opts.IsOptional(s) || slices.ContainsFunc(sorted(paths), matches) {
+			continue
+		}
+		if s.Option == report.Curation || !strings.ContainsAny(s.Value, "*?[") {
+			return noVariable(s, "", s.Value, paths)
+		}
+		p.env.find(report.Finding{Code: report.UnmatchedGlob, Effect: report.Noted, By: s})
+	}
+	return nil
+}
+
+// noVariable returns the error that no variable has the name in a setting. The value of the setting is the name after a
+// prefix. The remedies have the nearest names; if there are none, the text lists all.
+func noVariable(s report.Setting, prefix, name string, paths map[string]bool) error {
+	err := optionError(s.Option, s.Value, "no variable has this name")
+	names := sorted(paths)
+	for i := range names {
+		names[i] = strings.TrimPrefix(names[i], "/")
+	}
+	for _, other := range plan.Nearest(strings.TrimPrefix(name, "/"), names) {
+		if s.Option != report.NewDim {
+			other = report.ListItem(report.GlobOf(other))
+		}
+		err.Remedies = append(err.Remedies, report.Do(s.Option, prefix+other, ""))
+	}
+	if len(err.Remedies) == 0 || s.Option == report.Curation {
+		err.Says, err.Remedies = err.Says+near(name, paths), nil
+	}
+	return err
 }
 
 // renames reports whether any file has the old name of a rename. For unnamed dimensions, the

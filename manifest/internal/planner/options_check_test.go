@@ -1,8 +1,10 @@
 package planner
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +24,13 @@ func TestOptionsWithoutEffect(t *testing.T) {
 		{plan.Options{Rename: []plan.Rename{{Old: "T", New: "t"}}}, "rename=T=t", ""},
 		{plan.Options{CodecFrom: "x.nc"}, "codec-from=x.nc", ""},
 		{plan.Options{Concat: []string{"tme"}}, "concat=tme", ""},
-		{plan.Options{Vars: []string{"T", "u*"}}, "vars=T,u*", ""},
+		{plan.Options{Vars: []string{"T*", "u*"}}, "vars=T*,u*", ""},
+		{plan.Options{Vars: []string{"T", "u*"}}, "vars=T", "vars=t"},
+		{plan.Options{Vars: []string{"t", "tme"}}, "vars=tme", "vars=time"},
+		{plan.Options{Drop: []string{"tme"}}, "drop=tme", "drop=time"},
+		{plan.Options{Drop: []string{"/u/t"}}, "drop=/u/t", ""},
+		{plan.Options{Drop: []string{"tme"}, Curation: &plan.Curation{IsNew: true, Drop: []string{"time"}}}, "drop=tme", "drop=time"},
+		{plan.Options{Curation: &plan.Curation{IsNew: true, Drop: []string{"u*"}}}, "curation=u*", ""},
 		{plan.Options{Group: "/sea"}, "group=/sea", ""},
 		{plan.Options{Schemas: []plan.Override{{Array: "T", Type: "float32"}}}, "dtype=T=float32", ""},
 		{plan.Options{Schemas: []plan.Override{{Array: "t", Type: "float17"}}}, "dtype=t=float17", ""},
@@ -32,6 +40,7 @@ func TestOptionsWithoutEffect(t *testing.T) {
 		{plan.Options{NewDims: []plan.NewDim{{Name: "time", Pattern: `(\d)`}}}, "new-dim=time", "rename=time=NAME"},
 		{plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d)`}}}, "new-dim=run", "new-dim=run=var:run | rename=run=NAME | drop=run"},
 		{plan.Options{NewDims: []plan.NewDim{{Name: "n", Variable: "nn"}}}, "new-dim=n=var:nn", ""},
+		{plan.Options{NewDims: []plan.NewDim{{Name: "n", Variable: "runn"}}}, "new-dim=n=var:runn", "new-dim=n=var:run"},
 	} {
 		m := newMaker()
 		m.day("1", 0, 2, scalar("run", 1))
@@ -47,6 +56,50 @@ func TestOptionsWithoutEffect(t *testing.T) {
 	m.day("1", 0, 2)
 	if _, _, err := newPlan(m.files, &plan.Options{NewDims: []plan.NewDim{{Name: "run", Values: []string{"1"}}}, Schemas: []plan.Override{{Array: "run", Type: "int64"}, {Array: "*", Chunks: map[string][]int64{"run": {1}}}}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPatternsWithoutEffect: a glob that matches nothing is a finding. Names of recipes, of files of options and of
+// stored options may match nothing.
+func TestPatternsWithoutEffect(t *testing.T) {
+	stored := plan.Options{Vars: []string{"t", "tmp"}, Drop: []string{"u*", "x"}}
+	text, err := json.Marshal(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored = (plan.Options{}); json.Unmarshal(text, &stored) != nil {
+		t.Fatal("stored options cannot be read")
+	}
+	added := stored
+	added.Drop = append(slices.Clone(stored.Drop), "y*")
+	for name, c := range map[string]struct {
+		options plan.Options
+		want    string // the options of the findings
+	}{
+		"globs":            {plan.Options{Vars: []string{"[t]", "u*"}, Drop: []string{"?x", "@title"}}, "vars=u* drop=?x"},
+		"a glob with a \\": {plan.Options{Drop: []string{`u\*`}}, `drop=u\*`},
+		"a recipe": {plan.Options{Vars: []string{"t", "tmp"}, Drop: []string{"u*"},
+			Optional: []report.Setting{{Option: report.Vars, Value: "tmp"}, {Option: report.Drop, Value: "u*"}}}, ""},
+		"stored":            {stored, ""},
+		"stored, and a new": {added, "drop=y*"},
+	} {
+		m := newMaker()
+		m.day("1", 0, 2)
+		m.day("2", 2, 2)
+		p, _, err := newPlan(m.files, &c.options)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var got []string
+		for _, f := range p.Report.Findings {
+			if f.Code == report.UnmatchedGlob {
+				got = append(got, string(f.By.Option)+"="+f.By.Value)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %s", name, got, c.want)
+		}
 	}
 }
 

@@ -74,6 +74,26 @@ func (p *survey) classOfAny(file int) int32 {
 	return p.classOf[file]
 }
 
+// memberOrPart returns the member of a class, hidden or not, or nil.
+func (a *array) memberOrPart(class int32) *member {
+	if m := a.memberOf(class); m != nil {
+		return m
+	}
+	if i := slices.IndexFunc(a.parts, func(m member) bool { return m.class == class }); i >= 0 {
+		return &a.parts[i]
+	}
+	return nil
+}
+
+// filesAndParts returns the number of files that have an array, hidden ones included.
+func (p *survey) filesAndParts(a *array) int64 {
+	n := a.files
+	for _, m := range a.parts {
+		n += int64(len(p.classes[m.class].files))
+	}
+	return n
+}
+
 // partTiles replaces the tiles of files by tiles of their parts.
 func (p *survey) partTiles(a *array, whole []manifest.Tile) (tiles []manifest.Tile) {
 	for _, t := range whole {

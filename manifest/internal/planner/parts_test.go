@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"varve/manifest"
+	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
 )
@@ -33,17 +34,20 @@ func TestPartsRefused(t *testing.T) {
 		make  func(m *maker)
 		code  report.Code
 		files string
+		flip  map[string]plan.Direction
 	}{
-		{"overlapping parts", func(m *maker) { m.partedFile("a", 0, zero, box(0, 3), box(2, 2)) }, report.PartsOverlap, "a"},
+		{"overlapping parts", func(m *maker) { m.partedFile("a", 0, zero, box(0, 3), box(2, 2)) }, report.PartsOverlap, "a", nil},
 		{"two fill values", func(m *maker) {
 			m.partedFile("a", 0, zero, box(0, 2))
 			m.partedFile("b", 4, one, box(0, 2))
-		}, report.PartsFillDiffers, "b"},
+		}, report.PartsFillDiffers, "b", nil},
+		{"parts that would be read backwards", func(m *maker) { m.partedFile("a", 0, zero, box(0, 2)) }, report.PartsMoved, "a",
+			map[string]plan.Direction{"time": plan.Decreasing}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMaker()
 			c.make(m)
-			_, _, err := newPlan(m.files, nil)
+			_, _, err := newPlan(m.files, &plan.Options{Flip: c.flip})
 			f := findingOf(t, &report.Report{Findings: refusals(t, err)}, c.code)
 			if got := reporttest.Files(&f); f.Array != "/v" || got != c.files || reporttest.Remedies(&f) != "drop=v" {
 				t.Errorf("%+v", f)

@@ -36,6 +36,8 @@ func (p *arrangement) decidePieces(a *array) {
 	// Clients read coordinates first. Storing them in the manifest saves one request for each file.
 	case p.alignment.isAxis(a):
 		a.pieces = !p.alignment.dims[a.dims[0]].large
+	case p.hasMovedBounds(a):
+		a.pieces = true
 	// The values are in other files. Only references to them are known.
 	case a.parted():
 	case p.keepsBroadcast(a):
@@ -291,7 +293,7 @@ func (p *env) pieceChunk(a *array, shape []int64) (chunk []int64, grows bool) {
 		chunk[k] = max(min(shape[k], most), 1)
 		inner *= max(shape[k], 1)
 	}
-	if len(shape) == 0 || len(a.placed) == 0 || a.dimAt(0) != a.placed[0].path {
+	if len(shape) == 0 || len(a.placed) == 0 || a.dimAt(0) != a.placed[0].path || a.placed[0].role == fixed {
 		return chunk, false
 	}
 	// Earlier versions gave new dimensions chunks that are as short as the array was.

@@ -17,17 +17,18 @@ import (
 // placing is the placement of files along some dimensions. Arrays with equal dimensions and equal
 // files share one, which keeps the manifest small.
 type placing struct {
-	id     string
-	dims   []*dim
-	tiles  []manifest.Tile
-	cut    bool                  // some tiles are parts of files
-	holes  bool                  // the tiles do not cover the whole array
-	runs   map[string][]grid.Run // cache of computed chunk lengths
-	used   bool                  // an array reads its chunks from these files
-	absent []int32               // files whose position no tile covers
-	twins  [][]int32             // groups of files with equal positions, which must hold equal values
-	whole  []manifest.Tile       // all tiles, including the tiles of twins, if files have several tiles
-	shared *shared               // positions of several files, which are refused if the values differ
+	id        string
+	dims      []*dim
+	tiles     []manifest.Tile
+	cut       bool                  // some tiles are parts of files
+	holes     bool                  // the tiles do not cover the whole array
+	runs      map[string][]grid.Run // cache of computed chunk lengths
+	misplaced map[string][]int32    // cache of the files whose chunks are elsewhere than the declared ones
+	used      bool                  // an array reads its chunks from these files
+	absent    []int32               // files whose position no tile covers
+	twins     [][]int32             // groups of files with equal positions, which must hold equal values
+	whole     []manifest.Tile       // all tiles, including the tiles of twins, if files have several tiles
+	shared    *shared               // positions of several files, which are refused if the values differ
 }
 
 // placingOf returns the placing of an array, and makes it if necessary.
@@ -36,7 +37,7 @@ func (p *arrangement) placingOf(a *array) *placing {
 	if w := p.placings[key]; w != nil {
 		return w
 	}
-	w := &placing{dims: a.placed}
+	w := &placing{dims: a.placed, cut: slices.ContainsFunc(a.placed, (*dim).isReordered)}
 	p.placings[key] = w
 	p.placeOrder = append(p.placeOrder, w)
 	w.tiles = p.survey.wholeTiles(a)
@@ -48,7 +49,10 @@ func (p *arrangement) placingOf(a *array) *placing {
 		p.overlaps(a, w)
 		p.absences(a, w)
 	}
-	if p.alignment.servesParts(a) {
+	switch {
+	case p.alignment.servesParts(a) && w.cut:
+		p.refuseReordered(a)
+	case p.alignment.servesParts(a):
 		w.tiles = p.survey.partTiles(a, w.tiles)
 		p.survey.refuseOverlappingParts(a, w)
 	}
@@ -99,7 +103,7 @@ func (p *survey) wholeTiles(a *array) []manifest.Tile {
 	tiles := make([]manifest.Tile, 0, a.files)
 	// One allocation for all tiles: archives have millions of files.
 	slab := make([]int64, 3*k*int(a.files))
-	joins := slices.ContainsFunc(a.placed, func(d *dim) bool { return d.by == byLabels })
+	joins := slices.ContainsFunc(a.placed, (*dim).hasParts)
 	for _, m := range a.members {
 	files:
 		for _, f := range p.classes[m.class].files {
@@ -251,10 +255,13 @@ func (p *arrangement) refuseOverlap(a *array, w *placing, pairs [][2]int32, why 
 		sameBegin = sameBegin && slices.Equal(x.Origin, y.Origin)
 		sameLength = sameLength && slices.Equal(x.Shape, y.Shape)
 	}
+	member, isEnsemble := p.memberRemedy(w.tiles, pairs)
 	// The way in which the files overlap hints at its cause: equal extents suggest an ensemble,
 	// equal starts suggest files that were cut short, and the rest suggests forecasts of several
 	// runs.
 	switch {
+	case isEnsemble:
+		remedies = slices.Insert(remedies, 0, member)
 	case sameBegin && sameLength:
 		remedies = append(remedies, report.Fill(report.NewDim, "NAME=PATTERN", report.IfEnsemble))
 	case sameBegin && p.repeated(a) && p.env.opts.Pad != plan.PadFill:

@@ -9,6 +9,7 @@
 //
 //	files ── classify ─────── survey       the classes of files with equal headers, and their variables
 //	         nameDimensions ─ survey       names of dimensions that files do not name
+//	         nameTextLengths  survey       one name for the length of a variable's texts
 //	         selectFiles ──── survey       without files that are left out
 //	         align ────────── alignment    which axis: dimensions, and along which of them files are concatenated
 //	         arrange ──────── arrangement  which place: arrays, and the positions of their files
@@ -35,8 +36,10 @@ type Plan struct {
 	Values     []*manifest.Values // the values that the arrays' pieces name by ID
 	Report     *report.Report
 	State      json.RawMessage // for Extend; nil if it cannot extend the plan
-	Stateless  report.Replan   // why there is no State
-	state      *state
+	// Flip has the directions of the dimensions of Options.Flip, by path, so that later files are brought to the same.
+	Flip      map[string]plan.Direction
+	Stateless report.Replan // why there is no State
+	state     *state
 	// Conversions caches the conversions from source variables to array schemas that planning made,
 	// so that a build does not make them again.
 	Conversions convert.Known
@@ -68,6 +71,9 @@ func New(ctx context.Context, files []*manifest.File, opts *plan.Options, values
 	}
 	env.report.Findings, env.report.Sources = report.Join(env.report.Findings), env.order.names
 	if refused := env.report.Refused(); len(refused) > 0 {
+		if len(env.far) > 0 {
+			withoutFirst(refused)
+		}
 		return nil, &plan.Error{Findings: refused}
 	}
 	out.Report = env.report
@@ -84,7 +90,7 @@ func makePlan(env *env) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if survey, err = selectFiles(nameDimensions(survey)); err != nil {
+	if survey, err = selectFiles(nameTextLengths(nameDimensions(survey))); err != nil {
 		return nil, err
 	}
 	alignment, err := align(survey)

@@ -54,7 +54,7 @@ func (p *arrangement) refusePointers() {
 
 // withoutPointers returns the remedies if files differ in an array into which a has indices.
 func withoutPointers(a *array) []report.Remedy {
-	return []report.Remedy{report.Do(report.Separate, "", ""), report.DropPath(a.path[1:])}
+	return []report.Remedy{separate, report.DropPath(a.path[1:])}
 }
 
 // overruled reports whether a dimension uses the first file's coordinate although others differ.

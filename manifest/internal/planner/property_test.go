@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/manifest"
 	"varve/manifest/plan"
 )
@@ -109,7 +110,7 @@ func (g *randomTiles) complete() bool {
 
 // TestTilings: random tilings are recovered in any order of files, and edges end where files end.
 func TestTilings(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range soak.Seeds(t, 100) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		g := newCuts(r)
 		if !g.complete() {
@@ -244,7 +245,7 @@ func describe(files []*manifest.File, p *Plan, findings bool) string {
 
 // TestPermutations: the order of files changes neither plans nor refusals.
 func TestPermutations(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range soak.Seeds(t, 80) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		m := newMaker()
 		messy(r, m)

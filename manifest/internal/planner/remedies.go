@@ -2,6 +2,7 @@ package planner
 
 import (
 	"path"
+	"slices"
 	"strconv"
 
 	"varve/manifest/plan"
@@ -11,8 +12,24 @@ import (
 // Remedies that several findings share.
 var (
 	takeFirst      = report.Do(report.Coords, string(plan.CoordsFirst), report.FirstCounts)
+	separate       = report.Do(report.Separate, "", "")
+	byKind         = []report.Remedy{separate, report.Do(report.LeaveOut, "", "")} // for files that no option combines
 	stackByPattern = report.Fill(report.NewDim, "NAME=PATTERN", report.Stacks)
 )
+
+// withoutFirst removes the remedies that use the coordinates of the first file. The option is for all coordinates, so it would also move
+// the data of files whose other coordinates differ by much.
+func withoutFirst(refused []report.Finding) {
+	for i := range refused {
+		f := &refused[i]
+		f.Remedies = slices.DeleteFunc(slices.Clone(f.Remedies), func(r report.Remedy) bool {
+			return slices.ContainsFunc(append([]report.Setting{r.Setting}, r.With...), func(s report.Setting) bool { return s.Option == report.Coords })
+		})
+		if len(f.Remedies) == 0 {
+			f.Remedies = []report.Remedy{separate}
+		}
+	}
+}
 
 // stackBy returns the remedy that makes a new dimension from the variable at a path.
 func stackBy(at string, consequence report.Consequence) report.Remedy {

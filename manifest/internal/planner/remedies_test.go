@@ -16,7 +16,7 @@ import (
 var failed []string
 
 // tryRemedies applies each remedy of a refusal to the same files. It records remedies that are invalid
-// options or do not resolve the refusal. It skips remedies with words that the user must replace.
+// options, do not resolve the refusal, or move data to other coordinates. It skips remedies with words that the user must replace.
 func tryRemedies(files []*manifest.File, opts *plan.Options, refused *plan.Error) {
 	for i := range refused.Findings {
 		f := &refused.Findings[i]
@@ -60,14 +60,19 @@ func tryRemedy(files []*manifest.File, opts *plan.Options, f *report.Finding, r 
 			}
 		}
 	}
-	_, _, err := askedNew(left, &again)
+	p, _, err := askedNew(left, &again)
 	var wrong *plan.OptionError
 	var refused *plan.Error
 	switch {
 	case errors.As(err, &wrong) && r.Option != report.Separate: // some options may not apply to the remaining files
 		return err.Error()
+	case p != nil:
+		if _, moved := movedCells(left, p); len(moved) > 0 && (opts == nil || opts.Coords != plan.CoordsFirst) { // with that option, the user moved them
+			return "moves cells: " + strings.Join(moved, "; ")
+		}
+		return ""
 	case !errors.As(err, &refused):
-		return "" // planned, or values are needed first
+		return "" // values are needed first
 	}
 	for i := range refused.Findings {
 		g := &refused.Findings[i]

@@ -2,16 +2,34 @@ package planner
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 )
+
+// shard makes the chunks of a variable of all files shards.
+func (m *maker) shard(path string) {
+	config := json.RawMessage(`{"chunk_shape":[2,3,4],"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"index_codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"index_location":"end"}`)
+	for _, f := range m.files {
+		m.change(f, func(h *manifest.Header) {
+			for _, v := range h.Variables {
+				if v.Path == path {
+					v.Storage.Codecs, v.Storage.Filters = []codec.Spec{{Name: "sharding_indexed", Config: config}}, 0
+				}
+			}
+		})
+	}
+}
 
 // TestReplans lists the cases in which an append plans all files again.
 func TestReplans(t *testing.T) {
@@ -27,7 +45,7 @@ func TestReplans(t *testing.T) {
 		{report.ReplanNoState, -1, plan.Options{}, func(m *maker) { two(m); m.day("c", 8, 4) }},
 		{"", 2, plan.Options{Strict: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
 		{report.ReplanOption, 2, plan.Options{Padded: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
-		{report.ReplanOption, 2, plan.Options{KeepShards: true}, func(m *maker) { two(m); m.day("c", 8, 4) }},
+		{report.ReplanOption, 2, plan.Options{}, func(m *maker) { two(m); m.day("c", 8, 4); m.shard("/t") }},
 		{"", 2, plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(m *maker) { runs(m, "r9", "r10", "r11") }},
 		{report.ReplanNewPosition, 2, plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(m *maker) { runs(m, "r9", "r11", "r10") }},
 		{report.ReplanNewPosition, 2, plan.Options{NewDims: []plan.NewDim{{Name: "run", Pattern: `(\d+)$`}}}, func(m *maker) { runs(m, "r9", "r11", "s11") }},
@@ -70,6 +88,19 @@ func TestReplans(t *testing.T) {
 			for i := range 4 {
 				lat := coords("lat", "lat", float32s, -10, 0, 10+float64(i%2)/2).with("units", "degrees_north")
 				m.file(fmt.Sprint(i), days(4*i, 4), lat, cube("t", "time lat", m64(4, 3), m64(4, 3)))
+			}
+		}},
+		{report.ReplanReordered, 3, plan.Options{Flip: map[string]plan.Direction{"lat": plan.Increasing}}, func(m *maker) {
+			for i := range 4 {
+				sign := float64(1 - i%2*2)
+				m.file(fmt.Sprint(i), days(4*i, 4), coords("lat", "lat", float32s, -10*sign, 0, 10*sign), cube("t", "time lat", m64(4, 3), m64(4, 3)))
+			}
+		}},
+		// The first file that runs the other way is a new one.
+		{report.ReplanReordered, 3, plan.Options{Flip: map[string]plan.Direction{"lat": plan.Increasing}}, func(m *maker) {
+			for i := range 4 {
+				sign := float64(1 - i/3*2)
+				m.file(fmt.Sprint(i), days(4*i, 4), coords("lat", "lat", float32s, -10*sign, 0, 10*sign), cube("t", "time lat", m64(4, 3), m64(4, 3)))
 			}
 		}},
 		{report.ReplanTexts, 2, plan.Options{Broadcast: []plan.Broadcast{{Array: "name", Dim: "time"}}}, func(m *maker) {
@@ -140,6 +171,47 @@ func TestReplans(t *testing.T) {
 			if why, _, _ := strings.Cut(value, `"`); !seen[report.Replan(why)] {
 				t.Errorf("no case has the reason %s", why)
 			}
+		}
+	}
+}
+
+// TestDirectionsOfGroups: dimensions of one name have directions of their own, and keep them.
+func TestDirectionsOfGroups(t *testing.T) {
+	m := newMaker()
+	for i := range 3 {
+		sign := float64(1 - i/2*2)
+		up, down := coords("a/lat", "a/lat", float32s, -sign, 0, sign), coords("b/lat", "b/lat", float32s, sign, 0, -sign)
+		m.file(fmt.Sprint(i), days(4*i, 4), up, down, cube("a/t", "time a/lat", []int64{4, 3}, []int64{4, 3}), cube("b/t", "time b/lat", []int64{4, 3}, []int64{4, 3}))
+	}
+	opts := &plan.Options{Flip: map[string]plan.Direction{"lat": plan.UsualDirection}}
+	made, _, err := newPlan(m.files, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]plan.Direction{"/a/lat": plan.Increasing, "/b/lat": plan.Decreasing}; !maps.Equal(made.Flip, want) {
+		t.Errorf("%v, want %v", made.Flip, want)
+	}
+	opts.Older, opts.DirectionsOf = 1, map[string]plan.Direction{"/a/lat": plan.Decreasing, "/b/lat": plan.Decreasing}
+	if made, _, err = newPlan(m.files, opts); err != nil || !maps.Equal(made.Flip, opts.DirectionsOf) {
+		t.Errorf("%v, want %v: %v", made.Flip, opts.DirectionsOf, err)
+	}
+}
+
+// TestReversalRefused: no option reverses a dimension that an earlier snapshot has.
+func TestReversalRefused(t *testing.T) {
+	m := newMaker()
+	for i := range 3 {
+		m.day(fmt.Sprint(i), i, 1)
+	}
+	for _, dim := range []string{"lat", "/lat", "time"} { // each file has one time
+		opts := &plan.Options{Flip: map[string]plan.Direction{dim: plan.Decreasing}}
+		if _, _, err := newPlan(m.files, opts); err != nil {
+			t.Fatal(err)
+		}
+		opts.Older = 2
+		var refused *plan.OptionError
+		if _, _, err := newPlan(m.files, opts); !errors.As(err, &refused) {
+			t.Errorf("%s: %v, want a refusal", dim, err)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"varve/fixtures/soak"
+	"varve/fixtures/system"
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/edge"
 	"varve/manifest/plan"
@@ -61,14 +63,12 @@ func BenchmarkPlan1M(b *testing.B)  { benchmarkPlan(b, 1_000_000, 40) }
 // share a header.
 func TestCostIsByHeader(t *testing.T) {
 	cost := func(variables int) uint64 {
-		files := manyFiles(5000, variables)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		if _, _, err := newPlan(files, nil); err != nil {
-			t.Fatal(err)
-		}
-		runtime.ReadMemStats(&after)
-		return after.TotalAlloc - before.TotalAlloc
+		files := manyFiles(2000, variables)
+		return allocated(func() {
+			if _, _, err := newPlan(files, nil); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	if one, forty := cost(1), cost(40); forty > one+one/4 {
 		t.Errorf("40 variables take %d bytes, one %d", forty, one)
@@ -105,20 +105,15 @@ func TestCostIsLinear(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cost := func(n int) uint64 {
+			linear(t, 500, 4, func(n int) func() {
 				m := newMaker()
 				make(m, n)
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				if _, _, err := newPlan(m.files, nil); err != nil {
-					t.Fatal(err)
+				return func() {
+					if _, _, err := newPlan(m.files, nil); err != nil {
+						t.Fatal(err)
+					}
 				}
-				runtime.ReadMemStats(&after)
-				return after.TotalAlloc - before.TotalAlloc
-			}
-			if some, many := cost(500), cost(2000); many > 6*some {
-				t.Errorf("2000 take %d bytes, 500 %d", many, some)
-			}
+			})
 		})
 	}
 }
@@ -169,21 +164,17 @@ func TestManyCoordinates(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			took := func(n int) time.Duration {
+			linear(t, c.some, 20, func(n int) func() {
 				m := newMaker()
 				for i := range n {
 					c.make(m, n, i)
 				}
-				runtime.GC() // free the garbage of making the files
-				began := time.Now()
-				_, needs, err := newPlan(m.files, c.opts)
-				done := time.Since(began)
-				if (err != nil) != c.refused || len(needs) > 0 {
-					t.Fatal(needs, err)
+				return func() {
+					if _, needs, err := newPlan(m.files, c.opts); (err != nil) != c.refused || len(needs) > 0 {
+						t.Fatal(needs, err)
+					}
 				}
-				return done
-			}
-			linear(t, c.some, took)
+			})
 		})
 	}
 }
@@ -195,38 +186,59 @@ func TestManyAppended(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	linear(t, 3000, func(n int) time.Duration {
+	linear(t, 3000, 20, func(n int) func() {
 		all := manyFiles(n+1, 1)
-		runtime.GC() // free the garbage of making the files
-		began := time.Now()
-		x, needs, err := askedExtend(snapshotOf(p, 1), all, nil)
-		done := time.Since(began)
-		if err != nil || len(needs) > 0 || x == nil || len(x.Placements[0].Tiles) != n {
-			t.Fatal(x, needs, err)
+		return func() {
+			x, needs, err := askedExtend(snapshotOf(p, 1), all, nil)
+			if err != nil || len(needs) > 0 || x == nil || len(x.Placements[0].Tiles) != n {
+				t.Fatal(x, needs, err)
+			}
 		}
-		return done
 	})
 }
 
-// linear fails if twenty times as many things take much more than twenty times as long; a quadratic
-// algorithm takes 400 times. It compares the fastest of several runs, because the machine may be
-// busy.
-func linear(t *testing.T, n int, took func(n int) time.Duration) {
+// linear checks that the cost of a plan of n things is not quadratic; prepare returns the function that plans them. It
+// compares the bytes that plans of n/6 and of 4*n/6 things allocate. With VARVE_SOAK, it also compares the processor time
+// of plans of n and of times*n things: the least of several runs, because caches are shared with other processes.
+func linear(t *testing.T, n, times int, prepare func(n int) (plan func())) {
 	t.Helper()
-	some, many := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	if some, many := allocated(prepare(n/6)), allocated(prepare(4*n/6)); many > 6*some {
+		t.Errorf("%d take %d bytes, but %d take %d bytes", n/6, some, 4*n/6, many)
+	}
+	if soak.Duration(t, 0) == 0 {
+		return
+	}
+	took := func(n int) time.Duration {
+		plan := prepare(n)
+		runtime.GC() // free the garbage of making the files
+		began := system.UserTime(t)
+		plan()
+		return system.UserTime(t) - began
+	}
+	some, many, most := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64), time.Duration(8*times) // a quadratic algorithm takes times*times
 	for range 8 {
-		some, many = min(some, took(n)), min(many, took(20*n))
-		if many <= 150*some {
+		some, many = min(some, took(n)), min(many, took(times*n))
+		if many <= most*some {
 			return
 		}
 	}
-	t.Errorf("%d files take %v, but %d files take %v", 20*n, many, n, some)
+	t.Errorf("%d take %v, but %d take %v", n, some, times*n, many)
+}
+
+// allocated returns the number of bytes that a function allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 // TestDivisorOfLongAxes: the search for a divisor is bounded by the rows of a chunk.
 func TestDivisorOfLongAxes(t *testing.T) {
-	began := time.Now()
-	if got := edge.Divisor(math.MaxInt64-24, 1<<22); got != 1 || time.Since(began) > 5*time.Second { // a prime
-		t.Errorf("got the divisor %d after %v, want 1", got, time.Since(began))
-	}
+	soak.Within(t, time.Second, func() {
+		if got := edge.Divisor(math.MaxInt64-24, 1<<22); got != 1 { // a prime
+			t.Errorf("got the divisor %d, want 1", got)
+		}
+	})
 }

@@ -19,6 +19,7 @@ import (
 	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/internal/planner/internal/naming"
 	"varve/manifest/internal/planner/internal/schema"
+	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/zarrjson"
 )
@@ -32,7 +33,7 @@ type declaration struct {
 	common      schema.Common    // shared by all arrays, so that equal parts are stored once
 	ids         map[string]int64 // the last number in use for each placement name
 	firsts      map[int32]int32  // the file of each class with the lowest rank, once it was asked for
-	calibrated  bool             // some files are HDF4 files, whose add_offset differs from CF packing
+	calibrated  bool             // some files are of a format whose add_offset differs from CF packing
 	out         *Plan
 }
 
@@ -40,13 +41,14 @@ type declaration struct {
 func declare(arrangement *arrangement) (*Plan, error) {
 	arrangement = arrangement.clone()
 	p := &declaration{env: arrangement.env, survey: arrangement.survey, alignment: arrangement.alignment, arrangement: arrangement,
-		ids: map[string]int64{}, firsts: map[int32]int32{}, out: &Plan{}}
+		ids: map[string]int64{}, firsts: map[int32]int32{}, out: &Plan{Flip: arrangement.alignment.flipped}}
 	if err := p.schemas(); err != nil {
 		return nil, err
 	}
 	if err := p.finish(); err != nil {
 		return nil, err
 	}
+	p.alignment.noteLongitudes()
 	p.addChunkLengths()
 	if err := p.curate(); err != nil {
 		return nil, err
@@ -219,11 +221,12 @@ func (p *declaration) declare(a *array, d *decided) error {
 		return nil
 	}
 	kept := f.trueForAllFiles(len(a.members)+len(a.parts), got.Kept)
-	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: a.allDims()}
+	out := manifest.Array{Path: a.path, Reading: got.Reading, Dims: a.allDims(), AttributeTypes: got.AttributeTypes}
 	out.Calibrated = p.calibrated && p.noteCalibrated(a, got)
 	shape := p.alignment.shapeOf(a)
 	out.Schema = &zarrjson.Array{Shape: shape, DataType: got.DataType, Fill: got.Fill, Codecs: got.Codecs, Attributes: got.Attributes,
 		DimensionNames: dimensionNames(out.Dims)}
+	p.alignment.dropRanges(a, &out.Schema.Attributes)
 	p.alignment.noteUnwritten(a)
 	p.addRepacked(a, f, got.Conversions)
 	if a.pieces {
@@ -240,7 +243,7 @@ func (p *declaration) declare(a *array, d *decided) error {
 		return fmt.Errorf("%s: %w", a.path, err)
 	}
 	clipShards(out.Schema, g)
-	p.alignment.noteChunks(a, out.Schema, kept)
+	p.noteChunks(a, out.Schema, kept)
 	p.survey.sourcePaths(a, &out)
 	out.Placement = p.placementOf(a)
 	for k, conversion := range got.Conversions {
@@ -444,6 +447,9 @@ func (p *declaration) schemaOptions(a *array, f *declared) (schema.Options, erro
 			opts.Keep = append(opts.Keep, role)
 		}
 	}
+	if p.env.opts.Coords == plan.CoordsFirst && a.where == nil {
+		opts.Keep = append(opts.Keep, cf.UnitsName) // the values are those of the first file
+	}
 	for _, o := range p.env.opts.Schemas {
 		if o.Type == "" || !naming.Matches([]string{o.Array}, a.path) {
 			continue
@@ -454,7 +460,11 @@ func (p *declaration) schemaOptions(a *array, f *declared) (schema.Options, erro
 		}
 		opts.Type = t
 	}
-	opts.Repack = p.env.repackOf(a)
+	opts.Texts = opts.Gaps && len(a.dims) > 0 && p.survey.isTextLength(p.alignment.dims[a.dims[len(a.dims)-1]])
+	opts.Repack, opts.Units = p.env.repackOf(a), p.env.opts.Units
+	if units, ok := p.env.opts.UnitsOf[a.path]; ok && !p.alignment.isCoordinate(a) { // coordinates of dimensions are never converted
+		opts.PublishedUnits = &units
+	}
 	opts.CodecFrom = p.survey.codecFrom(a, f)
 	opts.Exact = slices.Contains(p.env.opts.Exact, a.path)
 	if a.pieces {

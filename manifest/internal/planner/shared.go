@@ -28,7 +28,7 @@ func (p *arrangement) takeOnce(a *array, w *placing, pairs [][2]int32) bool {
 		return false
 	}
 	s := &shared{where: placing{dims: w.dims, tiles: w.tiles}, pairs: pairs}
-	s.cut = slices.ContainsFunc(w.dims, func(d *dim) bool { return d.by == byLabels })
+	s.cut = slices.ContainsFunc(w.dims, (*dim).hasParts)
 	places, of, ok := tiling.Places(w.tiles)
 	if !ok {
 		return false
@@ -146,10 +146,10 @@ func (c *comparison) equalIn(groups [][]manifest.Tile, cut bool) (equal bool, mi
 	return true, missing, nil
 }
 
-// isJoinedOnly reports whether an array is placed along joined dimensions only. Several files may then
-// hold the same positions.
+// isJoinedOnly reports whether an array is placed only along dimensions of whose files parts are placed. Several files may
+// then hold the same positions.
 func (a *array) isJoinedOnly() bool {
-	return len(a.placed) > 0 && !slices.ContainsFunc(a.placed, func(d *dim) bool { return d.by != byLabels })
+	return len(a.placed) > 0 && !slices.ContainsFunc(a.placed, func(d *dim) bool { return !d.hasParts() })
 }
 
 // partsAt groups files by equal values in tiles that have the same position. It leaves out files with

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/internal/planner/internal/coord"
 	"varve/manifest/internal/planner/internal/newdim"
@@ -47,12 +48,19 @@ const (
 	mostTail    = 1 << 8
 )
 
+// keepsShards reports whether chunks of an array are shards.
+func (p *declaration) keepsShards() bool {
+	return slices.ContainsFunc(p.out.Arrays, func(a manifest.Array) bool { return a.Schema != nil && codec.HasShards(a.Schema.Codecs) })
+}
+
 // keepState returns the state for Extend, or the reason why new files could change decisions about old files.
 func (p *declaration) keepState() (*state, report.Replan) {
 	f, o := p.arrangement.flow(), p.env.opts
 	switch {
-	case o.Padded || o.KeepShards || len(o.NewDims) > 1 || slices.ContainsFunc(o.NewDims, isList) || len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0:
+	case o.Padded || p.keepsShards() || len(o.NewDims) > 1 || slices.ContainsFunc(o.NewDims, isList) || len(p.out.Inexact)+len(o.Exact)+len(o.Repack) > 0:
 		return nil, report.ReplanOption
+	case slices.ContainsFunc(p.alignment.dimOrder, func(at string) bool { return p.alignment.dims[at].isReordered() }):
+		return nil, report.ReplanReordered
 	case f == nil || !p.isUniform(f):
 		return nil, report.ReplanPlacement
 	case slices.ContainsFunc(p.arrangement.arrays, isRepeatedText):
@@ -110,8 +118,8 @@ type flow struct {
 	across []*dim // the other dimensions of a mosaic: in each layer along the first one, files cover all of them
 }
 
-// flow returns the dimensions along which files are placed. It returns nil if new files cannot be told to follow all
-// others along one of them.
+// flow returns the dimensions along which files are placed. It returns nil if nothing shows that new files come after
+// all old ones along one of them.
 func (p *arrangement) flow() *flow {
 	f, most := &flow{}, 0
 	for _, w := range p.placeOrder {

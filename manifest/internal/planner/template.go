@@ -12,7 +12,7 @@ import (
 )
 
 // Files of real archives differ in values of attributes: each has its own scale_factor, actual_range or uuid. A plan
-// depends on most of these values only by whether they are equal in all files. So headers are compared by templates:
+// needs to know only of most of these values whether all files have the same. So headers are compared by templates:
 // a template is all of a header except these values.
 
 // templateKey identifies a template. Headers with the same key have the same variables with the same names of
@@ -66,7 +66,7 @@ func inTemplate(v *manifest.Variable, a *manifest.Attribute) manifest.Attribute 
 	return bare
 }
 
-// isFree reports whether a plan depends on the value of an attribute only by whether it is equal in all files.
+// isFree reports whether a plan needs to know of an attribute only whether all files have the same value.
 func isFree(v *manifest.Variable, a *manifest.Attribute) bool {
 	switch {
 	case a.Unreadable != "":

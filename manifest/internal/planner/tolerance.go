@@ -13,14 +13,15 @@ import (
 )
 
 // joinNear merges the groups of files whose coordinates differ by at most the tolerance from the
-// coordinates that the plan uses, and reports these files. It does nothing while values are missing.
-func (c *comparison) joinNear(groups [][]int32, files []int32) (joined [][]int32, missing []want, err error) {
+// coordinates that the plan uses, and reports these files. It does nothing while values are missing. If tiles are given,
+// only the values in these are compared.
+func (c *comparison) joinNear(groups [][]int32, files []int32, tiles []manifest.Tile) (joined [][]int32, missing []want, err error) {
 	p := c.p
 	if p.env.opts.Tolerance <= 0 || !c.tolerable() {
 		return groups, nil, nil
 	}
 	first := p.widest(c.a, files)
-	x, ok, missing, err := c.numbers(first)
+	x, ok, missing, err := c.numbers(first, tiles)
 	if err != nil || !ok {
 		return groups, missing, err
 	}
@@ -32,7 +33,7 @@ func (c *comparison) joinNear(groups [][]int32, files []int32) (joined [][]int32
 			continue
 		}
 		// All files of a group have equal values, so one of them is enough.
-		y, ok, lacks, err := c.numbers(p.firstOf(g))
+		y, ok, lacks, err := c.numbers(p.firstOf(g), tiles)
 		missing = append(missing, lacks...)
 		var delta float64
 		if err == nil && ok {
@@ -61,6 +62,31 @@ func (c *comparison) tolerable() bool {
 	return c.a.aux && !slices.ContainsFunc(c.means, func(v *manifest.Variable) bool { return coord.NatureOf(v) != coord.Real })
 }
 
+// isFar reports whether the values of two groups are known, and differ by more than rounding does: a tolerance would give data to
+// the positions of other cells.
+func (c *comparison) isFar(groups [][]int32) bool {
+	x, ok, _, err := c.numbers(c.p.firstOf(groups[0]), nil)
+	if err != nil || !ok {
+		return false
+	}
+	step := math.Inf(1)
+	for i := 1; i < x.Len; i++ {
+		if d := math.Abs(x.real(i) - x.real(i-1)); d > 0 {
+			step = min(step, d)
+		}
+	}
+	for _, g := range groups[1:] {
+		y, ok, _, err := c.numbers(c.p.firstOf(g), nil)
+		if err != nil || !ok {
+			continue
+		}
+		if delta, err := c.apart(x, y); err == nil && !(difference{delta, step}).isSmall() {
+			return true
+		}
+	}
+	return false
+}
+
 // shapedNumbers is an array of numbers with a shape.
 type shapedNumbers struct {
 	coord.Numbers
@@ -70,8 +96,9 @@ type shapedNumbers struct {
 }
 
 // numbers returns the numbers that a file has for the variable, in the array's axis order. ok is
-// false if nothing was written, if the numbers exceed the memory limit, or if they are missing.
-func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, missing []want, err error) {
+// false if nothing was written, if the numbers exceed the memory limit, or if they are missing. If tiles are given, the
+// numbers are those in the tile of the file.
+func (c *comparison) numbers(file int32, tiles []manifest.Tile) (x shapedNumbers, ok bool, missing []want, err error) {
 	at := placeOf(c.a.members, c.p.survey.classOf[file])
 	m := &c.a.members[at]
 	means := c.meaningIn(at, file)
@@ -84,7 +111,13 @@ func (c *comparison) numbers(file int32) (x shapedNumbers, ok bool, missing []wa
 	if err != nil || !ok {
 		return x, false, []want{w}, err
 	}
-	values, x.shape, err = c.content(at, file, values).InOrder()
+	content := c.content(at, file, values)
+	if i := slices.IndexFunc(tiles, func(t manifest.Tile) bool { return t.File == int(file) }); i >= 0 {
+		content, err = c.a.inTile(content, &tiles[i])
+	}
+	if err == nil {
+		values, x.shape, err = content.InOrder()
+	}
 	if err != nil {
 		return x, false, nil, c.p.env.inFile(file, err)
 	}

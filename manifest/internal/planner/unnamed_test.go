@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"varve/manifest"
+	"varve/manifest/internal/planner/plantest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
@@ -115,7 +116,7 @@ func TestNamedBesideUnnamed(t *testing.T) {
 			m.scale("time", "lat")
 			m.file("b", days(1, 1), numbers("lat", "p", 1, 7), h("time p", 1, 2))
 			m.scale("time")
-		}, "[/h[/time /lat] [2 2] /lat[/lat] [2] /time[/time] [2]]", "coords=first"},
+		}, "[/h[/time /lat] [2 3] /lat[/lat] [3] /time[/time] [2]]", "join=lat=outer"},
 		{"different ranks", func(m *maker) {
 			m.file("a", days(0, 1), numbers("lat", "lat", 1, 2), h("time lat", 1, 2))
 			m.scale("time", "lat")
@@ -223,21 +224,8 @@ func follow(t *testing.T, refused *plan.Error, opts *plan.Options) string {
 				continue
 			}
 			followed = append(followed, option)
-			switch s.Option {
-			case report.Rename:
-				r, err := plan.ParseRename(s.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				opts.Rename = append(opts.Rename, r)
-			case report.Drop:
-				opts.Drop = append(opts.Drop, s.Value)
-			case report.Concat:
-				opts.Concat = append(opts.Concat, s.Value)
-			case report.Coords:
-				opts.Coords = plan.Coords(s.Value)
-			default:
-				t.Fatalf("this test cannot apply the option %s", option)
+			if err := plantest.SetOption(opts, string(s.Option), s.Value); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}

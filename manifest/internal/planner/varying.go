@@ -25,7 +25,7 @@ type varying struct {
 
 func newVarying(p *env) *varying {
 	return &varying{env: p, mayVary: map[*manifest.Header][][]bool{},
-		// A file's packing decides whether it is repacked, and HDF4's add_offset has a finding of its own.
+		// A file's packing decides whether it is repacked, and add_offset may have a finding of its own.
 		isFixed: len(p.opts.Repack) > 0 || slices.ContainsFunc(p.files, isCalibrated)}
 }
 

@@ -21,6 +21,10 @@ func (p *alignment) settleBare(d *dim) error {
 		lengths[length] = append(lengths[length], p.survey.classes[n].files...)
 		d.length = max(d.length, length)
 	}
+	if p.survey.isTextLength(d) {
+		p.notePaddedTexts(d, lengths)
+		return nil
+	}
 	if len(lengths) < 2 || p.env.opts.Pad == plan.PadFill {
 		p.notePadded(d, lengths)
 		return nil
@@ -66,15 +70,31 @@ func (p *alignment) settleWidths(d *dim, live []*coord.Coord) error {
 	if p.env.opts.Pad == plan.PadFill && p.padHelps(are) {
 		d.order = []*coord.Coord{longest}
 		p.notePadded(d, lengths)
-		p.noteOther(d, odd, longest)
-		return nil
+		return p.noteOther(d, odd, longest)
 	}
 	p.refuseWidths(d, lengths, are)
-	// Padding would misplace values whose labels differ, so the join comes first.
-	if f := &p.env.report.Findings[len(p.env.report.Findings)-1]; partly && f.Code == report.WidthsDiffer {
+	return p.adviseWidths(d, &p.env.report.Findings[len(p.env.report.Findings)-1], odd, longest, partly)
+}
+
+// adviseWidths adds the remedies that depend on the values of coordinates of different lengths.
+func (p *alignment) adviseWidths(d *dim, f *report.Finding, odd []*coord.Coord, longest *coord.Coord, partly bool) error {
+	x, err := d.farthest(odd, longest)
+	if err != nil {
+		return err
+	}
+	if f.Args["values"] == "differ" && x.isSmall() {
+		first := report.Do(report.Coords, string(plan.CoordsFirst), report.LongestCounts)
 		if p.env.opts.Pad != plan.PadFill {
-			f.Remedies = nil
+			first = first.And(report.Pad, string(plan.PadFill))
 		}
+		f.Remedies = slices.Insert(f.Remedies, 0, first)
+		return nil
+	}
+	// Padding would misplace values whose labels differ, so the join comes first.
+	if partly && p.env.opts.Pad != plan.PadFill {
+		f.Remedies = nil
+	}
+	if partly || f.Args["values"] == "differ" && !isHorizontal(longest.Variable) && p.canJoin(d, append(odd[:len(odd):len(odd)], longest)) {
 		f.Remedies = slices.Insert(f.Remedies, 0, joinOuter(d))
 	}
 	return nil
@@ -178,11 +198,7 @@ func (p *alignment) refuseWidths(d *dim, lengths map[int64][]int32, are relation
 		f.Remedies = []report.Remedy{concatAlong(d, "")}
 	default:
 		f.Args["values"] = "differ"
-		first := report.Do(report.Coords, string(plan.CoordsFirst), report.LongestCounts)
-		if p.env.opts.Pad != plan.PadFill {
-			first = first.And(report.Pad, string(plan.PadFill))
-		}
-		f.Remedies = []report.Remedy{first, concatAlong(d, "")}
+		f.Remedies = []report.Remedy{concatAlong(d, "")}
 	}
 	p.env.find(p.env.odd(f, odd, d.total()))
 }

@@ -24,7 +24,7 @@ func TestPaddedLabels(t *testing.T) {
 		{"other positions", "b a", "", "overlap=last", false},
 		{"other positions, coords=first", "b a", plan.CoordsFirst, "overlap=last", false},
 		{"a later part, coords=first", "b c", plan.CoordsFirst, "overlap=last", false},
-		{"another label", "a x", "", "coords=first", false},
+		{"another label", "a x", "", "join=station=outer", false},
 		{"another label, coords=first", "a x", plan.CoordsFirst, "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/manifest"
 )
 
@@ -57,8 +58,7 @@ func foldedKinds(t *testing.T, rng *rand.Rand) []folded {
 
 // TestFold checks that folded tables equal the table that writing all rows at once gives.
 func TestFold(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for _, f := range foldedKinds(t, rng) {
 		t.Run(string(f.kind), func(t *testing.T) {

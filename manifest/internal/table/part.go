@@ -23,6 +23,8 @@ import (
 type PartWriter struct {
 	// Generation is the lowest generation of the programs that scanned the sources. It may be changed until Close.
 	Generation int
+	// Seal permits the sources to the user who scanned them. It may be set until Close.
+	Seal *manifest.Seal
 
 	out    *parquet.Writer
 	refs   RefWriter
@@ -40,8 +42,16 @@ func NewPart(w io.Writer) *PartWriter {
 }
 
 // partMeta returns the metadata of a part.
-func partMeta(generation int) parquet.Pair {
-	return parquet.Pair{Key: metaKey, Value: fmt.Sprintf(`{"version":%d,"generation":%d%s`, manifest.Version, generation, partMark())}
+func partMeta(generation int, seal *manifest.Seal) (parquet.Pair, error) {
+	text := ""
+	if seal != nil {
+		encoded, err := json.Marshal(seal)
+		if err != nil {
+			return parquet.Pair{}, err
+		}
+		text = `,"seal":` + string(encoded)
+	}
+	return parquet.Pair{Key: metaKey, Value: fmt.Sprintf(`{"version":%d,"generation":%d%s%s`, manifest.Version, generation, text, partMark())}, nil
 }
 
 // partMark returns the text in which the metadata of every part ends.
@@ -107,7 +117,11 @@ func (w *PartWriter) Close(files []*manifest.File, skipped []manifest.Skipped) e
 	if err != nil {
 		return err
 	}
-	w.out.SetMeta(partMeta(w.Generation))
+	about, err := partMeta(w.Generation, w.Seal)
+	if err != nil {
+		return err
+	}
+	w.out.SetMeta(about)
 	return w.out.Close()
 }
 
@@ -158,6 +172,7 @@ type Part struct {
 	file File
 	// Generation is the generation of the program that scanned the sources.
 	Generation int
+	Seal       *manifest.Seal // of the user who scanned the sources, or nil
 }
 
 // OpenPart opens a part. name is its name in errors. Closing the part closes the file.
@@ -171,7 +186,7 @@ func OpenPart(name string, f File, cache *Cache) (*Part, error) {
 	if err != nil {
 		return nil, failed.refuse(err)
 	}
-	p := &Part{Reader: &Reader{cache: cache, kinds: map[manifest.TableKind]*kindTables{}}, file: f, Generation: said.Generation}
+	p := &Part{Reader: &Reader{cache: cache, kinds: map[manifest.TableKind]*kindTables{}}, file: f, Generation: said.Generation, Seal: said.Seal}
 	for _, kind := range partKinds {
 		if kind == manifest.FilePoints && !slices.ContainsFunc(file.Columns, func(c parquet.Column) bool { return c.Name == nameInPart(kind, "checksum") }) {
 			continue // varve wrote the part before there were access points of files

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/manifest"
 )
 
@@ -64,8 +65,7 @@ func writePart(t testing.TB, files []*manifest.File, refs []manifest.Ref, inline
 }
 
 func TestPart(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	ctx := context.Background()
 	files, refs := testFiles(rng, 200)

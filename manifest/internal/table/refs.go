@@ -188,6 +188,28 @@ func (s *section) readRefs(p tablePage, b *RefBatch) error {
 	return nil
 }
 
+// readExtents reads the refs of a page without masks and checksums.
+func (s *section) readExtents(p tablePage, b *RefBatch) error {
+	for _, i := range []int{offsetColumn, lengthColumn} {
+		if err := s.read(p, i, &b.columns[i]); err != nil {
+			return err
+		}
+	}
+	b.Offsets, b.Sizes = b.columns[offsetColumn].Ints, b.columns[lengthColumn].Ints
+	b.Masks, b.Checksums = nil, nil
+	if one, ok := s.file.Single(s.groups[p.group], s.columns[otherColumn]); ok && one.Int == 0 {
+		b.Others = nil
+	} else if err := s.read(p, otherColumn, &b.columns[otherColumn]); err != nil {
+		return err
+	} else if b.Others, err = narrowTo(b.Others, b.columns[otherColumn].Ints, 0, math.MaxInt32); err != nil {
+		return s.damaged(fmt.Errorf("refs from row %d on: %w", p.first, err))
+	}
+	if err := b.fillSizes(b.columns[lengthColumn].Present); err != nil {
+		return s.damaged(fmt.Errorf("refs from row %d on: %w", p.first, err))
+	}
+	return nil
+}
+
 // fillSizes computes the sizes that the table leaves out: up to the next ref's offset.
 func (b *RefBatch) fillSizes(present []uint8) error {
 	for i, one := range present {
@@ -225,10 +247,19 @@ func narrowTo[T uint32 | int32](dst []T, values []int64, low, high int64) ([]T, 
 
 // ScanRefs yields refs in order without using the cache.
 func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBatch, error] {
+	return r.scanRefs(ctx, row, rows, (*section).readRefs)
+}
+
+// ScanExtents is ScanRefs without masks and checksums.
+func (r *Reader) ScanExtents(ctx context.Context, row, rows int64) iter.Seq2[*RefBatch, error] {
+	return r.scanRefs(ctx, row, rows, (*section).readExtents)
+}
+
+func (r *Reader) scanRefs(ctx context.Context, row, rows int64, read func(*section, tablePage, *RefBatch) error) iter.Seq2[*RefBatch, error] {
 	return func(yield func(*RefBatch, error) bool) {
 		var b RefBatch
 		err := r.scanPages(ctx, manifest.Refs, row, rows, func(s span, p tablePage) (more bool, err error) {
-			if err := s.readRefs(p, &b); err != nil {
+			if err := read(s.section, p, &b); err != nil {
 				return false, err
 			}
 			from, to := max(s.start-p.first, 0), min(s.end-p.first, p.rows)
@@ -238,6 +269,51 @@ func (r *Reader) ScanRefs(ctx context.Context, row, rows int64) iter.Seq2[*RefBa
 		if err != nil {
 			yield(nil, err)
 		}
+	}
+}
+
+// RefBounds are bounds of consecutive refs. They are those of the row group that contains the refs, so they may be wider.
+type RefBounds struct {
+	Row, Rows               int64
+	LeastOffset, MostOffset int64 // of Ref.Offset
+	LeastSize, MostSize     int64
+	LeastOther, MostOther   int64
+	AreKnown                bool // false if the table has no statistics
+}
+
+// ScanRefBounds yields bounds of refs in order, without reading the refs.
+func (r *Reader) ScanRefBounds(ctx context.Context, row, rows int64) iter.Seq2[RefBounds, error] {
+	return func(yield func(RefBounds, error) bool) {
+		err := r.spans(ctx, manifest.Refs, row, rows, func(s span) bool {
+			for at := s.start; at < s.end; {
+				group := s.group(at)
+				end := s.end
+				if group+1 < len(s.firsts) {
+					end = min(end, s.firsts[group+1])
+				}
+				b := RefBounds{Row: s.first + at, Rows: end - at}
+				b.addStatistics(s.section, group)
+				if !yield(b, nil) {
+					return false
+				}
+				at = end
+			}
+			return true
+		})
+		if err != nil {
+			yield(RefBounds{}, err)
+		}
+	}
+}
+
+// addStatistics sets the bounds of a row group. Sizes that the table leaves out end at the next offset, which is within bounds.
+func (b *RefBounds) addStatistics(s *section, group int) {
+	b.AreKnown = true
+	for column, to := range map[int][2]*int64{
+		offsetColumn: {&b.LeastOffset, &b.MostOffset}, lengthColumn: {&b.LeastSize, &b.MostSize}, otherColumn: {&b.LeastOther, &b.MostOther},
+	} {
+		least, most, ok := s.file.Range(s.groups[group], s.columns[column])
+		*to[0], *to[1], b.AreKnown = least, most, b.AreKnown && ok
 	}
 }
 

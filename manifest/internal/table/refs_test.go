@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/manifest"
 )
 
@@ -80,8 +81,7 @@ func randomRefs(rng *rand.Rand, n int) []manifest.Ref {
 }
 
 func TestRefs(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var m memoryTables
 	var refs []manifest.Ref
@@ -101,8 +101,7 @@ func TestRefs(t *testing.T) {
 
 // TestIsPlain checks that all rows of plain pages are plain.
 func TestIsPlain(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	refs := make([]manifest.Ref, 100_000)
 	for i := range refs {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"varve/codec"
+	"varve/fixtures/soak"
 	"varve/fixtures/system"
 	"varve/manifest"
 )
@@ -50,8 +51,7 @@ func randomSource(rng *rand.Rand, i int) *SourceRow {
 }
 
 func TestSources(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	ctx := context.Background()
 	var m memoryTables
@@ -116,8 +116,7 @@ func testValues(rng *rand.Rand, n int) []*manifest.Values {
 }
 
 func TestValues(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	ctx := context.Background()
 	want := testValues(rng, 2000)

@@ -253,6 +253,8 @@ type meta struct {
 	Table   manifest.TableKind `json:"table"`
 	// Generation is the generation of the program that scanned a part.
 	Generation int `json:"generation"`
+	// Seal says who scanned a part. It is nil if that user has no key.
+	Seal *manifest.Seal `json:"seal,omitempty"`
 }
 
 func metaOf(kind manifest.TableKind) parquet.Pair {

@@ -126,7 +126,7 @@ func checkTile(t *manifest.Tile) error {
 		return fmt.Errorf("source %d is out of range", t.File)
 	}
 	for d := range t.Origin {
-		if t.Origin[d] < 0 || t.Start[d] < 0 || t.Shape[d] < 0 || t.Origin[d] > math.MaxInt64-t.Shape[d] || t.Start[d] > math.MaxInt64-t.Shape[d] {
+		if !t.IsValid(d) {
 			return fmt.Errorf("length %d, start %d or origin %d is out of range", t.Shape[d], t.Start[d], t.Origin[d])
 		}
 	}

@@ -42,6 +42,9 @@ const mostExamples = 1000
 
 func (r *Recorder) exampleOf(f report.Finding) string {
 	printer := text.Printer{Option: func(s report.Setting) string {
+		if s.Option == report.Refresh {
+			return "varve refresh OUT"
+		}
 		command, option, isOther := strings.Cut(string(s.Option), "/")
 		if !isOther {
 			command, option = "", command

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"varve/manifest"
 	"varve/manifest/report"
 )
 
@@ -18,6 +19,7 @@ var entries = map[report.Code]entry{
 	report.NoVariables: {"files without a selected variable", func(v *view) string {
 		return v.files() + " " + v.have() + " no selected variable"
 	}},
+	report.UnmatchedGlob: {"a glob that matches no variable", func(*view) string { return "no variable matches this glob" }},
 	report.ForeignFile: {"files that share no variable with the others", func(v *view) string {
 		return fmt.Sprintf("%s %s no variable with the others (%s) and %s %s", v.files(), v.verb("shares", "share"), v.span("others"),
 			v.verb("holds", "hold"), v.text("variables"))
@@ -44,6 +46,23 @@ var entries = map[report.Code]entry{
 		return "skipped " + outputWords[v.text("kind")] + ", because varve wrote it from such files"
 	}},
 	report.ManifestSkipped: {"a manifest in a folder of sources", func(*view) string { return "skipped a varve manifest, which is not a source" }},
+	report.QueryStored: {"stored parameters of URLs", func(v *view) string {
+		return "the manifest has parameters of URLs, which may be secrets: " + strings.Join(v.list("parameters"), ", ")
+	}},
+	report.QueryNotStored: {"parameters of URLs that are not stored", func(v *view) string {
+		text := "did not store parameters of URLs, which may be secrets: " + strings.Join(v.list("parameters"), ", ")
+		if isProtected, _ := v.f.Args["protected"].(bool); isProtected {
+			text += "; later commands need other credentials, such as an access file"
+		}
+		return text
+	}},
+	report.QueryNeeded: {"parameters of URLs that select data", func(v *view) string {
+		text := "parameters of URLs that are not stored select data: " + strings.Join(v.list("parameters"), ", ")
+		if v.has("reason") {
+			return text + "; without them the source cannot be read: " + v.text("reason")
+		}
+		return text + "; without them, different sources have the same name"
+	}},
 	report.NotSealed: {"a manifest that is not trusted to read its sources", func(v *view) string {
 		return "the manifest is not sealed, so reading it needs permission for its sources: " + v.text("reason")
 	}},
@@ -118,6 +137,12 @@ var entries = map[report.Code]entry{
 	report.DirectionDiffers: {"coordinates with opposite directions", func(v *view) string {
 		return fmt.Sprintf("runs %s in %s and %s in the others", v.text("direction"), v.files(), v.text("others"))
 	}},
+	report.Flipped: {"files that run the other way and are read backwards", func(v *view) string {
+		return fmt.Sprintf("is %s in %s and %s in the result: %s read backwards", v.text("direction"), v.files(), v.text("others"), v.verb("it is", "they are"))
+	}},
+	report.PartsMoved: {"arrays with parts in other files that would be read in another order", func(v *view) string {
+		return fmt.Sprintf("its values are in other files, and cannot be read in another order along %s", v.text("dims"))
+	}},
 	report.ValuesInterleave: {"files whose coordinate values interleave", func(v *view) string {
 		return fmt.Sprintf("values of %s interleave (%s … %s), so no order of these files gives a sorted coordinate", v.files(), v.text("from"), v.text("to"))
 	}},
@@ -161,7 +186,11 @@ var entries = map[report.Code]entry{
 		return fmt.Sprintf("has the dimension %s already, so the new dimension %s would be a second one with this name", v.text("existing"), v.f.Dim)
 	}},
 	report.MosaicIncomplete: {"part of an array that no file covers", func(v *view) string {
-		return fmt.Sprintf("no file covers %.0f%% of the array along %s: fill there", 100*v.f.Args["share"].(float64), v.text("dims"))
+		text := fmt.Sprintf("no file covers %.0f%% of the array along %s: fill ", 100*v.f.Args["share"].(float64), v.text("dims"))
+		if places := v.places(); places != "" {
+			return text + "at " + places
+		}
+		return text + "there"
 	}},
 	report.MosaicSparse: {"an array that would be mostly fill", func(v *view) string {
 		return v.files() + " " + v.have() + " values that no other file has, and more than half of the array would be fill"
@@ -193,6 +222,12 @@ var entries = map[report.Code]entry{
 		head := v.files() + " " + v.have() + " other values"
 		switch {
 		case v.f.Effect == report.Noted:
+			if v.has("difference") {
+				head += ", up to " + v.text("difference") + " away"
+			}
+			if v.has("step") {
+				head += " (the smallest step is " + v.text("step") + ")"
+			}
 			return head + "; the values of " + v.text("standard") + " are used"
 		case v.has("range"):
 			return fmt.Sprintf("%s: %s; the others: %s", head, v.text("range"), v.text("other"))
@@ -201,6 +236,19 @@ var entries = map[report.Code]entry{
 	}},
 	report.CoordinatePermuted: {"coordinates with the same values in another order", func(v *view) string {
 		return v.files() + " " + v.have() + " the same values in another order"
+	}},
+	report.LongitudesMoved: {"longitudes that are brought to another range", func(v *view) string {
+		text := fmt.Sprintf("longitudes of %s are brought to %s", v.files(), v.f.By.Value)
+		if v.f.Args["in_two"] == true {
+			text += "; files that wrap there are read in two parts"
+		}
+		if names := v.text("left_out"); names != "" {
+			text += "; left out: " + names
+		}
+		return text
+	}},
+	report.LongitudesFixed: {"longitudes that cannot be brought to another range", func(v *view) string {
+		return fmt.Sprintf("longitudes of %s cannot be brought to %s: %s", v.files(), v.text("range"), v.text("reason"))
 	}},
 	report.CoordinateNear: {"coordinates that differ within the tolerance", func(v *view) string {
 		return fmt.Sprintf("%s %s values that differ by at most %s; the values of %s are used", v.files(), v.have(), v.text("tolerance"), v.span("standard"))
@@ -238,6 +286,9 @@ var entries = map[report.Code]entry{
 			text += "; the shorter files begin with other values"
 		}
 		return text
+	}},
+	report.TextsPadded: {"shorter texts that are padded with NUL", func(v *view) string {
+		return fmt.Sprintf("%s %s texts of fewer than %s characters: NUL after them", v.files(), v.have(), v.text("length"))
 	}},
 	report.WidthsPadded: {"shorter files that are followed by fill", func(v *view) string {
 		return fmt.Sprintf("%s %s fewer than %s elements: fill after them", v.files(), v.have(), v.text("length"))
@@ -317,8 +368,20 @@ var entries = map[report.Code]entry{
 	report.ChunksDiffer: {"chunk shapes that differ", func(v *view) string {
 		return fmt.Sprintf("%s %s chunked %s; the array declares %s, so these chunks are re-encoded when they are read", v.in(), v.verb("is", "are"), v.text("shapes"), v.text("declared"))
 	}},
+	report.NotOneRange: {"chunks that are not one range of bytes", func(v *view) string {
+		if v.f.Dim != "" {
+			return fmt.Sprintf("%s %s other variables between the records of %s; the array declares chunks of %s, which are joined from records when they are read", v.files(), v.verb("stores", "store"), v.f.Dim, v.text("declared"))
+		}
+		return fmt.Sprintf("%s %s values without chunks; the array declares chunks of %s, of which some are not one range of bytes, and are re-encoded when they are read", v.files(), v.verb("stores", "store"), v.text("declared"))
+	}},
+	report.FiltersSkipped: {"chunks to which a filter was not applied", func(v *view) string {
+		return fmt.Sprintf("%s %s chunks to which a filter was not applied", v.files(), v.have())
+	}},
+	report.EdgesUnfiltered: {"chunks without filters at the end of a dimension", func(v *view) string {
+		return fmt.Sprintf("%s %s chunks without filters at the end of a dimension", v.files(), v.have())
+	}},
 	report.ShortChunkPadded: {"a short chunk that is stored at full length", func(v *view) string {
-		return fmt.Sprintf("%s %s in a short chunk that is stored at full length, and is not at the end of the array", v.files(), v.verb("ends", "end"))
+		return fmt.Sprintf("%s %s in a short chunk that is stored at full length, but declared shorter", v.files(), v.verb("ends", "end"))
 	}},
 	report.ChunksLarge: {"large chunks without access points", func(v *view) string {
 		return fmt.Sprintf("one element decodes a chunk of %s; with access points it decodes about %s", report.Size(v.number("chunk")), report.Size(v.number("part")))
@@ -353,11 +416,11 @@ var entries = map[report.Code]entry{
 		return fmt.Sprintf("values of %s would change by up to %s, more than half of the scale_factor %s: they are outside of the range of the packing, or equal its missing value", v.files(), v.text("largest"), v.text("scale"))
 	}},
 	report.PackingInvalid: {"invalid packing attributes", func(v *view) string { return v.text("reason") }},
-	report.HDF4Offset: {"an add_offset with HDF4's meaning", func(v *view) string {
-		return fmt.Sprintf("%s %s an add_offset of HDF4: values are scale_factor * (stored - add_offset), and CF clients compute something else; open with mask_and_scale=False", v.files(), v.have())
+	report.OffsetSubtracted: {"an add_offset that is subtracted", func(v *view) string {
+		return fmt.Sprintf("%s %s an add_offset that is subtracted: values are scale_factor * (stored - add_offset), and CF clients compute something else; open with mask_and_scale=False", v.files(), v.have())
 	}},
-	report.HDF4OffsetConflict: {"an add_offset of HDF4 that varve would have to apply", func(v *view) string {
-		return fmt.Sprintf("%s %s an add_offset of HDF4, scale_factor * (stored - add_offset), which varve does not apply and would have to: packings differ, or no file covers some cells", v.files(), v.have())
+	report.OffsetConflict: {"a subtracted add_offset that varve would have to apply", func(v *view) string {
+		return fmt.Sprintf("%s %s an add_offset that is subtracted, scale_factor * (stored - add_offset), which varve does not apply and would have to: packings differ, or no file covers some cells", v.files(), v.have())
 	}},
 	report.FillDiffers:    {"fill values that differ", func(v *view) string { return v.differs("fill value") + ", where nothing was written" }},
 	report.MissingDiffers: {"missing values that differ", func(v *view) string { return v.differs("missing value") }},
@@ -381,6 +444,9 @@ var entries = map[report.Code]entry{
 	}},
 
 	report.AttributeDiffers: {"an attribute that differs and is left out", func(v *view) string { return v.differs("attribute "+v.text("name")) + "; it is left out" }},
+	report.GridMappingDiffers: {"map projections that differ", func(v *view) string {
+		return v.differs(v.text("name")+" of the map projection") + "; their coordinates are of different places"
+	}},
 	report.AttributeKept: {"an attribute that differs and is kept", func(v *view) string {
 		return v.differs("attribute "+v.text("name")) + ": the first file's value is kept"
 	}},
@@ -411,7 +477,16 @@ var entries = map[report.Code]entry{
 		return fmt.Sprintf("attributes of the group %s differ between files and are left out: %s", v.text("group"), v.text("names"))
 	}},
 	report.FlagsJoined: {"flags of files that are joined", func(v *view) string { return v.differs(v.text("name")) + ": joined" }},
-	report.UnitsDiffer: {"units of a variable that differ", func(v *view) string { return v.differs("units") + "; the array declares no units" }},
+	report.UnitsDiffer: {"units of a variable that differ", func(v *view) string {
+		if v.text("choice") == "published" {
+			return fmt.Sprintf("the units %q are published, and would become %q", v.text("main"), v.text("units"))
+		}
+		if v.text("choice") == "kept" {
+			return fmt.Sprintf("units are %q in all files: converted to %q, which are published", v.text("units"), v.text("main"))
+		}
+		return v.differs("units") + map[string]string{"": "", "convert": ": converted", "first": "; all numbers are kept as they are", "drop": "; the array declares no units"}[v.text("choice")] +
+			map[string]string{"": "", "bounds": "; bounds would not be converted, so neither are these numbers", "difference": "; not converted, because they may be differences of temperatures"}[v.text("obstacle")]
+	}},
 	report.UnitsMissing: {"units that some files do not state", func(v *view) string {
 		return v.differs("units") + ": kept"
 	}},
@@ -442,6 +517,10 @@ var consequences = map[report.Consequence]string{
 	report.EachAlong:     "keeps the values of each file",
 	report.CompareValues: "compares the values one by one",
 	report.LongestCounts: "takes the values of the longest file",
+	report.ConvertsUnits: "converts to the units of the first file, and re-encodes",
+	report.KeepsNumbers:  "keeps all numbers, and declares the units of the first file",
+	report.NoUnits:       "keeps all numbers, and declares no units",
+	report.KeepsApart:    "keeps their variables as arrays of their own",
 	report.FirstCounts:   "takes the values of the first file",
 	report.LastCounts:    "takes the values of the last file",
 	report.FillLacking:   "takes all values, and adds fill where a file lacks one",
@@ -459,11 +538,15 @@ var consequences = map[report.Consequence]string{
 	report.ExactType:     "declares a type that holds every value",
 	report.WithoutDamage: "leaves out the damaged variables",
 	report.SkipsFiles:    "leaves these files out",
+	report.StoresQuery:   "stores this parameter, so readers of the manifest see its values",
+	report.ReadsChanged:  "reads the files again that have changed",
+	report.SkipsOthers:   "leaves out files with other names",
 	report.SkipsSame:     "skips files that have not changed",
-	report.StartsAgain:   "builds the manifest again",
 	report.OpensFolder:   "allows files to refer to it",
 	report.ReadsParts:    "reads every chunk once, and later reads decode only parts",
 	report.Stacks:        "stacks the files along a new dimension",
+	report.SameMeridians: "gives the same meridians the same values",
+	report.ReadsReversed: "reads files that run the other way backwards, and re-encodes their chunks",
 	report.PaddedClients: "makes these chunks verbatim for clients that know encoded_chunk_shapes",
 }
 
@@ -479,4 +562,27 @@ func Codes() []report.Code { return sortedKeys(entries) }
 // outputWords names the kinds of outputs.
 var outputWords = map[string]string{
 	"zarr": "a Zarr copy", "kerchunk": "kerchunk references", "icechunk": "an Icechunk repository", "table": "a table", "scans": "kept scans",
+}
+
+// Reason returns the English of a reason for which a chunk is re-encoded.
+func Reason(r manifest.Reason) string {
+	switch r {
+	case manifest.SeveralFiles:
+		return "several files have elements of the chunk"
+	case manifest.PartlyFill:
+		return "no file has some of the elements"
+	case manifest.OtherChunks:
+		return "the stored chunks begin or end elsewhere"
+	case manifest.Padded:
+		return "the stored chunk is longer, because it is padded"
+	case manifest.Converted:
+		return "the elements have another type, packing, missing value or units"
+	case manifest.OtherOrder:
+		return "the dimensions are stored in another order"
+	case manifest.OtherCodecs:
+		return "the stored bytes have other codecs"
+	case manifest.OtherFill:
+		return "elements were never written, and read as another fill value"
+	}
+	return string(r)
 }

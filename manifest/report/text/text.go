@@ -24,7 +24,8 @@ type Printer struct {
 	Option func(report.Setting) string
 }
 
-// Report writes the findings of a report, the refusals first.
+// Report writes the findings of a report, the refusals first. It writes each finding at once, so that a writer sees whole
+// words.
 func (p *Printer) Report(w io.Writer, findings []report.Finding) error {
 	out := bufio.NewWriter(w)
 	few := fewUnreadable(findings)
@@ -32,10 +33,13 @@ func (p *Printer) Report(w io.Writer, findings []report.Finding) error {
 		for i := range few {
 			if f := &few[i]; (f.Effect == report.Refused) == refused {
 				p.write(out, f)
+				if err := out.Flush(); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	return out.Flush()
+	return nil
 }
 
 // indent is the width of the column of effects.

@@ -186,3 +186,19 @@ func TestManyUnreadable(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualFiles: of three calendars, the number of files is of those with the usual one, and not of all others.
+func TestUsualFiles(t *testing.T) {
+	f := report.Finding{Code: report.CoordinateCalendar, Files: report.Named("c"), Count: 1, Of: 4, Args: report.Args{"calendar": "noleap", "others": "360_day"}}
+	for _, c := range []struct {
+		count any
+		want  string
+	}{{nil, "3 other files"}, {int64(2), "2 other files"}, {int64(1), "the other file"}} {
+		if c.count != nil {
+			f.Args["others_count"] = c.count
+		}
+		if got := (&view{&f, nil}).others(); got != c.want {
+			t.Errorf("%v: got %q", c.count, got)
+		}
+	}
+}

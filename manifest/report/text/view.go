@@ -35,9 +35,12 @@ func (v *view) in() string {
 	return count(v.f.Count, "file")
 }
 
-// others says how many files do not have the finding.
+// others says how many files have the usual value: others_count, or else all files that do not have the finding.
 func (v *view) others() string {
 	n := v.f.Of - v.f.Count
+	if v.has("others_count") {
+		n = v.number("others_count")
+	}
 	if n == 1 {
 		return "the other file"
 	}
@@ -113,6 +116,36 @@ func (v *view) span(name string) string {
 		return v.f.Files.Label(string(files[0]))
 	}
 	return v.f.Files.Label(string(files[0])) + " … " + v.f.Files.Label(string(files[len(files)-1]))
+}
+
+// mostPlaces is the number of places that a sentence lists.
+const mostPlaces = 3
+
+// places lists the first places of a finding: "member 3, time 2001-05 … 2001-07; and 4 more".
+func (v *view) places() string {
+	places, _ := v.f.Args["places"].([][]report.Place)
+	var words []string
+	for _, place := range places[:min(len(places), mostPlaces)] {
+		var along []string
+		for _, p := range place {
+			from, to := p.From, p.To
+			if from == "" {
+				from, to = fmt.Sprintf("position %d", p.Start), ""
+				if p.Count > 1 {
+					to = fmt.Sprint(p.Start + p.Count - 1)
+				}
+			}
+			if to != "" {
+				from += " … " + to
+			}
+			along = append(along, p.Dim+" "+from)
+		}
+		words = append(words, strings.Join(along, ", "))
+	}
+	if more := v.number("places_count") - int64(len(words)); len(words) > 0 && more > 0 {
+		words = append(words, fmt.Sprintf("and %s more", report.Thousands(more)))
+	}
+	return strings.Join(words, "; ")
 }
 
 // mostVariants is the number of values that a sentence lists.

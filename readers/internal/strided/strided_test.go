@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/readers/source"
 )
 
@@ -32,8 +33,7 @@ func (m *memory) Identity() source.Identity { return source.Identity{Size: int64
 func (m *memory) Close() error              { return nil }
 
 func TestRead(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 2))
 	data := make([]byte, 3<<20)
 	for i := range data {

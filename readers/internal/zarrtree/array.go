@@ -153,16 +153,16 @@ func (a *Array) mask(v *readers.Variable) error {
 	return nil
 }
 
-// storage returns the storage of the array. Its chunks are the innermost ones, and Shards the stored ones.
+// storage returns the storage of the array. Its chunks are the innermost ones, unless shards are kept.
 func (a *Array) storage() readers.Storage {
-	whole := a.storageOf(a.Grid, a.Doc.Codecs, a.Doc.Form(firstShape(a.Grid)))
-	whole.ReadIndex = a.outerRefs
-	if a.shards == nil {
+	if a.shards == nil || a.tree.KeepShards {
+		whole := a.storageOf(a.Grid, a.Doc.Codecs, a.Doc.Form(firstShape(a.Grid)))
+		whole.ReadIndex = a.outerRefs
 		return whole
 	}
 	s := a.storageOf(a.shards.grid, a.shards.pipeline.Specs(), a.shards.pipeline.Form())
 	s.Index += ", shards"
-	s.ReadIndex, s.Shards = a.Refs, &whole
+	s.ReadIndex = a.Refs
 	return s
 }
 

@@ -54,6 +54,14 @@ type Tree struct {
 	Format string
 	Index  string // how refs are found, in the format's words
 	Chunks Chunks
+	// KeepShards makes shards the chunks of sharded arrays, and not the chunks in the shards.
+	KeepShards bool
+}
+
+// KeepShards is the option of all formats of Zarr arrays.
+var KeepShards = readers.Option{
+	Name: "keep-shards", Kind: readers.OptionSwitch, Scope: readers.ForManifest, Key: "KeepShards",
+	Help: "keep the shards of Zarr sources whole, instead of referring to the chunks in them",
 }
 
 // maxNesting limits the nesting of groups.

@@ -15,11 +15,16 @@
 package zipfile
 
 import (
+	"bufio"
+	"compress/flate"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 
@@ -289,6 +294,59 @@ func (d *Directory) Locate(ctx context.Context, src File, e *Entry) (int64, erro
 		return 0, corruptf("zip entry %q: no header before %d bytes at offset %d", e.Name, e.Stored, e.header)
 	}
 	return int64(offset), nil
+}
+
+// Verify reads an entry, and compares its size and CRC-32 with those in the directory.
+func (d *Directory) Verify(ctx context.Context, src File, e *Entry) error {
+	offset, err := d.Locate(ctx, src, e)
+	if err != nil {
+		return err
+	}
+	in := &stored{ctx: ctx, src: src, at: offset, to: offset + int64(e.Stored)}
+	r := io.Reader(bufio.NewReaderSize(in, verifyBytes))
+	if e.IsDeflated() {
+		r = flate.NewReader(r)
+	}
+	sum := crc32.NewIEEE()
+	size, err := io.Copy(sum, io.LimitReader(r, int64(min(e.Size, math.MaxInt64-1))+1))
+	switch {
+	case in.failed != nil:
+		return in.failed
+	case err != nil:
+		return corruptf("zip entry %q at offset %d: %w", e.Name, offset, err)
+	case uint64(size) != e.Size:
+		return corruptf("zip entry %q at offset %d has not the %d bytes that the directory says; fetch the file again", e.Name, offset, e.Size)
+	}
+	return e.CheckSum(sum.Sum32(), offset)
+}
+
+// CheckSum compares the CRC-32 of the content of an entry with that in the directory.
+func (e *Entry) CheckSum(sum uint32, offset int64) error {
+	if sum == e.CRC {
+		return nil
+	}
+	return corruptf("zip entry %q at offset %d: CRC-32 is %08x, but the directory has %08x; fetch the file again", e.Name, offset, sum, e.CRC)
+}
+
+// verifyBytes is the size of the reads of Verify.
+const verifyBytes = 1 << 20
+
+// stored reads the bytes of an entry.
+type stored struct {
+	ctx    context.Context
+	src    File
+	at, to int64
+	failed error
+}
+
+func (s *stored) Read(p []byte) (int, error) {
+	p = p[:min(int64(len(p)), s.to-s.at)]
+	if len(p) == 0 {
+		return 0, io.EOF
+	}
+	n, err := s.src.ReadAt(s.ctx, p, s.at)
+	s.at, s.failed = s.at+int64(n), err
+	return n, err
 }
 
 // HasDocument reports whether there is an entry with one of these names.

@@ -28,6 +28,8 @@ type Memory struct {
 	Careless bool
 	// CarelessInParts is Careless only for objects that are stored in parts.
 	CarelessInParts bool
+	// OneByOne makes the store refuse to remove many objects with one request.
+	OneByOne bool
 	// Opaque makes ETags that are not digests of contents.
 	Opaque bool
 
@@ -197,6 +199,8 @@ func (m *Memory) answer(w http.ResponseWriter, r *http.Request, name string, bod
 		fmt.Fprintf(w, "<InitiateMultipartUploadResult><UploadId>%s</UploadId></InitiateMultipartUploadResult>", id)
 	case query.Has("uploadId"):
 		m.upload(w, r, name, body)
+	case query.Has("delete"):
+		m.removeAll(w, r, strings.TrimSuffix(name, "/"), body)
 	case r.Method == http.MethodPut:
 		m.store(w, r, name, body)
 	case r.Method == http.MethodDelete:
@@ -265,6 +269,25 @@ func (m *Memory) upload(w http.ResponseWriter, r *http.Request, name string, bod
 	case m.Careless || m.CarelessInParts || m.mayStore(w, r, name):
 		m.complete(w, name, id, body)
 	}
+}
+
+// removeAll removes up to 1,000 objects. The request must have a digest.
+func (m *Memory) removeAll(w http.ResponseWriter, r *http.Request, bucket string, body []byte) {
+	var list struct {
+		Object []struct{ Key string }
+	}
+	switch err := xml.Unmarshal(body, &list); {
+	case m.OneByOne:
+		complain(w, http.StatusNotImplemented, "NotImplemented")
+		return
+	case err != nil || len(list.Object) == 0 || len(list.Object) > 1000 || r.Header.Get("Content-Md5") == "":
+		complain(w, http.StatusBadRequest, "MalformedXML")
+		return
+	}
+	for _, o := range list.Object {
+		delete(m.objects, bucket+"/"+o.Key)
+	}
+	fmt.Fprint(w, "<DeleteResult></DeleteResult>")
 }
 
 func partTag(part []byte) string { return fmt.Sprintf(`"part-%x"`, md5.Sum(part)) }

@@ -84,6 +84,15 @@ def _dtype(text: str | list[Any]) -> np.dtype[Any]:
     return np.dtype(object) if text in ("T", "O") else np.dtype(text)
 
 
+def _typed(described: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a group or an array. Numbers whose type JSON does not show get it back."""
+    attributes: dict[str, Any] = described["attributes"]
+    for name, kind in described.get("types", {}).items():
+        value = np.array(attributes[name], dtype=np.float64).astype(kind)  # NumPy reads the texts of NaN and infinities
+        attributes[name] = value if value.ndim else value[()]
+    return attributes
+
+
 def _chunks(runs: int | list[list[int]]) -> int | tuple[int, ...]:
     if isinstance(runs, int):
         return runs
@@ -212,7 +221,7 @@ def open_dataset(name: str | os.PathLike[str], snapshot: str | None, options: Op
         dataset._at = (engine, number)
     else:
         engine.drop(number)
-    groups = {g["path"]: g["attributes"] for g in answer["groups"]}
+    groups = {g["path"]: _typed(g) for g in answer["groups"]}
     arrays = tuple(
         ArrayInfo(
             i,
@@ -221,7 +230,7 @@ def open_dataset(name: str | os.PathLike[str], snapshot: str | None, options: Op
             tuple(a["shape"]),
             _dtype(a["dtype"]),
             tuple(_chunks(c) for c in a["chunks"]),
-            a["attributes"],
+            _typed(a),
             a["dtype"] == "T",
         )
         for i, a in enumerate(answer["arrays"])

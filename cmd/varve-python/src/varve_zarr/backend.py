@@ -71,6 +71,8 @@ class VarveStore(AbstractDataStore):
         if "_FillValue" in attributes:  # encoded as xarray's engine="zarr" writes it
             attributes["_FillValue"] = FillValueCoder.decode(attributes["_FillValue"], "string" if info.is_text else info.dtype)
         encoding: dict[str, Any] = {"preferred_chunks": dict(zip(info.dims, info.chunks, strict=True)), "source": self._dataset.name}
+        # With it, to_netcdf names another dimension for characters if the texts of an array have become shorter.
+        encoding["original_shape"] = info.shape
         if all(isinstance(c, int) for c in info.chunks):
             encoding["chunks"] = info.chunks
         return Variable(info.dims, indexing.LazilyIndexedArray(VarveArray(self._dataset, info)), attributes, encoding)

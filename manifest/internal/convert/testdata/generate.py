@@ -42,7 +42,9 @@ def unpacked(raw, case, to):
     view = raw.view({"true": f"u{raw.itemsize}", "false": f"i{raw.itemsize}"}[case["unsigned"]]) if case["unsigned"] else raw
     out = view
     if case["scale"] is not None or case["offset"] is not None:
-        out = view.astype("f8") * np.float64(1 if case["scale"] is None else case["scale"]) + np.float64(case["offset"] or 0)
+        out = view.astype("f8") * np.float64(1 if case["scale"] is None else case["scale"])
+        if case["offset"] is not None:  # adding 0 would turn -0 into 0
+            out = out + np.float64(case["offset"])
     with np.errstate(over="ignore"):
         out = out.astype(to)
     for mask in case["masks"]:

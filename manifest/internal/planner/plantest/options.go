@@ -43,6 +43,10 @@ func SetOption(opts *plan.Options, name, value string) (err error) {
 		opts.Drop, err = appendList(opts.Drop, value)
 	case report.Coords:
 		opts.Coords = plan.Coords(value)
+	case report.KeepForeign:
+		opts.KeepForeign = true
+	case report.Units:
+		opts.Units = plan.Units(value)
 	case report.JoinLabels:
 		dim, how, bad := plan.ParseJoin(value)
 		opts.Join, err = map[string]plan.Join{dim: how}, bad
@@ -56,6 +60,11 @@ func SetOption(opts *plan.Options, name, value string) (err error) {
 		}
 	case report.Tolerance:
 		opts.Tolerance, err = strconv.ParseFloat(value, 64)
+	case report.Longitudes:
+		opts.Longitudes = plan.Longitudes(value)
+	case report.Flip:
+		dim, to, bad := plan.ParseFlip(value)
+		opts.Flip, err = map[string]plan.Direction{dim: to}, bad
 	case report.ValueBytes:
 		opts.ValueBytes, err = strconv.ParseInt(value, 10, 64)
 	case report.Rename:

@@ -320,13 +320,13 @@ func parseRun(t codec.Type, from, rest string) (data []byte, err error) {
 		if hasCount && i == int(n)-1 {
 			x = last
 		}
-		data = append(data, elementOf(t, x)...)
+		data = append(data, ElementOf(t, x)...)
 	}
 	return data, nil
 }
 
-// elementOf returns the element of a number.
-func elementOf(t codec.Type, x float64) []byte {
+// ElementOf returns the element of a number.
+func ElementOf(t codec.Type, x float64) []byte {
 	switch {
 	case t.Kind == codec.Float && t.Size == 4:
 		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(x)))
@@ -374,7 +374,7 @@ func parseElement(t codec.Type, word string) ([]byte, error) {
 	case codec.Float:
 		if t.Size == 4 || t.Size == 8 {
 			x, err := strconv.ParseFloat(word, 8*t.Size)
-			return elementOf(t, x), err
+			return ElementOf(t, x), err
 		}
 	}
 	return nil, fmt.Errorf("no value of type %s", t)

@@ -36,6 +36,8 @@ const (
 
 // Service is the storage of one account.
 type Service struct {
+	object.OneByOne
+
 	account  string
 	endpoint *url.URL
 	key      []byte     // the account's key, or nil

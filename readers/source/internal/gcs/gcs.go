@@ -32,6 +32,8 @@ const (
 
 // Service is Google Cloud Storage.
 type Service struct {
+	object.OneByOne
+
 	endpoint *url.URL
 	project  string // the project that pays for requests, or ""
 	find     func(scope string) (oauth2.TokenSource, error)

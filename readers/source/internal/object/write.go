@@ -12,6 +12,10 @@ type Writer interface {
 	Put(p *Put) *Request
 	// Remove returns the request that removes an object.
 	Remove(bucket, key string) *Request
+	// RemoveAll returns the request that removes up to 1,000 objects, or nil if there is none.
+	RemoveAll(bucket string, keys []string) *Request
+	// Unremoved parses the answer to RemoveAll. It returns the keys of objects that could not be removed.
+	Unremoved(body []byte) (keys []string, err error)
 	// Version returns the version of the object in an answer's headers, for a Condition.
 	Version(h http.Header) string
 	// Begin returns the request that begins to store an object in parts, or nil if none is needed.
@@ -134,3 +138,12 @@ func Again(req *http.Request) (*http.Request, error) {
 	again.Body = body
 	return again, nil
 }
+
+// OneByOne is a part of a Writer that has no request that removes many objects.
+type OneByOne struct{}
+
+// RemoveAll returns nil.
+func (OneByOne) RemoveAll(string, []string) *Request { return nil }
+
+// Unremoved returns nil.
+func (OneByOne) Unremoved([]byte) ([]string, error) { return nil, nil }

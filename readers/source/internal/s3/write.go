@@ -1,11 +1,15 @@
 package s3
 
 import (
+	"crypto/md5"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"varve/readers/source/internal/object"
 )
@@ -20,6 +24,54 @@ func (s *Service) Put(p *object.Put) *object.Request {
 // Remove returns the request that removes an object: "DeleteObject". Its answer does not contain whether the object existed.
 func (s *Service) Remove(bucket, key string) *object.Request {
 	return object.NewRequest(http.MethodDelete, object.Under(s.base(bucket, s.region), key))
+}
+
+// RemoveAll returns the request that removes objects: "DeleteObjects". Amazon requires a digest of its body. It returns nil if
+// a key cannot be in the body.
+//
+//	POST /bucket?delete      <Delete><Quiet>true</Quiet><Object><Key>a/b</Key></Object>…
+func (s *Service) RemoveAll(bucket string, keys []string) *object.Request {
+	type one struct{ Key string }
+	list := struct {
+		XMLName xml.Name `xml:"Delete"`
+		Quiet   bool
+		Object  []one
+	}{Quiet: true}
+	for _, key := range keys {
+		if !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
+			return nil // XML cannot have it
+		}
+		list.Object = append(list.Object, one{key})
+	}
+	body, err := xml.Marshal(&list)
+	if err != nil {
+		panic(err) // strings can always be encoded
+	}
+	sum := md5.Sum(body)
+	at := s.base(bucket, s.region)
+	if at.Path == "" {
+		at = object.Under(at, "")
+	}
+	r := object.NewRequest(http.MethodPost, object.WithQuery(at, "delete", ""), "Content-Type", "application/xml", "Content-Md5", object.Sum(sum[:]))
+	r.Before = body
+	return r
+}
+
+// Unremoved returns the keys in the errors of an answer to RemoveAll.
+func (s *Service) Unremoved(body []byte) (keys []string, err error) {
+	var result struct {
+		XMLName xml.Name `xml:"DeleteResult"`
+		Error   []struct{ Key, Code string }
+	}
+	if err := xml.Unmarshal(body, &result); err != nil {
+		return nil, fmt.Errorf("the server's answer to removing objects: %w", err)
+	}
+	for _, e := range result.Error {
+		if e.Code != "NoSuchKey" {
+			keys = append(keys, e.Key)
+		}
+	}
+	return keys, nil
 }
 
 // Version returns the ETag.

@@ -3,6 +3,7 @@ package s3
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,5 +68,20 @@ func TestSession(t *testing.T) {
 		if _, err := s.Session(p, nil, []byte(body)); err == nil {
 			t.Errorf("%q begins an upload", body)
 		}
+	}
+}
+
+// TestUnremoved reads answers to DeleteObjects.
+func TestUnremoved(t *testing.T) {
+	s := newService(nil)
+	got, err := s.Unremoved([]byte(`<DeleteResult><Deleted><Key>a</Key></Deleted><Error><Key>b/c</Key><Code>SlowDown</Code></Error><Error><Key>d</Key><Code>NoSuchKey</Code></Error></DeleteResult>`))
+	if err != nil || !slices.Equal(got, []string{"b/c"}) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, err := s.Unremoved([]byte("<html>")); err == nil {
+		t.Error("a page was taken for an answer")
+	}
+	if q := s.RemoveAll("bucket", []string{"a", "b\x01"}); q != nil {
+		t.Errorf("a key that XML cannot have: %q", q.Before)
 	}
 }

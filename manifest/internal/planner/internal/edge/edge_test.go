@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/grid"
 )
 
@@ -34,7 +35,7 @@ func TestContinued(t *testing.T) {
 
 // TestRandomContinues: a list continues another one if its first edges are equal.
 func TestRandomContinues(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range soak.Seeds(t, 500) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var lengths []int64
 		for range 1 + r.IntN(8) {
@@ -54,7 +55,7 @@ func TestRandomContinues(t *testing.T) {
 // TestSettledBands: at each position the band with most votes wins and keeps its phase; the result
 // is sorted and disjoint.
 func TestSettledBands(t *testing.T) {
-	seed := rand.Uint64()
+	seed := soak.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 500 {
 		votes := map[Band]int64{}

@@ -109,8 +109,14 @@ func Crop(values *manifest.Values, of, shape []int64, t codec.Type) (*manifest.V
 	return cropped(values, of, make([]int64, len(shape)), shape, t)
 }
 
-// cropped returns the part of values of shape `of` that begins at start.
+// cropped returns the part of values of shape `of` that begins at start. It is read backwards where start is negative.
 func cropped(values *manifest.Values, of, start, shape []int64, t codec.Type) (*manifest.Values, error) {
+	for axis, at := range start {
+		if at < 0 { // read backwards: see manifest.Tile
+			values, start = coord.Reversed(values, of, axis, t), slices.Clone(start)
+			start[axis] += of[axis]
+		}
+	}
 	from, to, unit := grid.Whole(of), grid.Region{Origin: start, Shape: shape}, int64(t.Size)
 	n := coord.Product(shape)
 	if t.Varies() {

@@ -19,7 +19,7 @@ type Target struct {
 	Source []int64 // the shape of the variable
 	Order  []int   // the variable's axes in the array's order; nil if these are equal
 	Origin []int64 // first position in the array
-	Start  []int64 // first position in the variable, in the array's axis order
+	Start  []int64 // first position in the variable, in the array's axis order; negative as in manifest.Tile
 	Shape  []int64
 }
 
@@ -77,11 +77,17 @@ func Transposed(src codec.Elems, s Target, unit int64) (codec.Elems, []int64, er
 	return dst, shape, grid.Transpose(dst.Fixed, src.Fixed, s.Source, s.Order, unit)
 }
 
-// put copies a region of src, which has a shape, to its position.
+// put copies a region of src, which has a shape, to its position. It may change src.
 func (c *Elements) put(src codec.Elems, shape []int64, s Target) error {
 	moved := make([]int64, len(shape)) // the position of the variable's first element in the array
 	for k := range moved {
-		moved[k] = s.Origin[k] - s.Start[k]
+		start := s.Start[k]
+		if start < 0 { // read backwards: see manifest.Tile
+			grid.Reverse(src.Fixed, shape, k, c.unit)
+			grid.Reverse(src.Var, shape, k, 1)
+			start += shape[k]
+		}
+		moved[k] = s.Origin[k] - start
 	}
 	to := grid.Whole(c.schema.Shape)
 	from, part := grid.Region{Origin: moved, Shape: shape}, grid.Region{Origin: s.Origin, Shape: s.Shape}

@@ -12,20 +12,15 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/report"
+	"varve/readers/formats"
 	"varve/zarrjson"
 )
 
-// formatAttributes lists attributes that HDF5, netCDF-4 and xarray write for their own use.
-var formatAttributes = []string{
-	"DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates",
-	"_nc3_strict", "_NCProperties", "_NCCOPY", "_ARRAY_DIMENSIONS",
-}
-
 // isFormatAttribute reports whether an attribute belongs to the file format and does not describe
-// the data. CLASS and NAME belong to HDF5 only on dimension scales.
+// the data. CLASS and NAME do so on dimension scales only.
 func (d *decision) isFormatAttribute(name string) bool {
 	if name != "CLASS" && name != "NAME" {
-		return slices.Contains(formatAttributes, name)
+		return formats.IsOwnAttribute(name)
 	}
 	return slices.ContainsFunc(d.members, func(m member) bool {
 		class := m.attribute("CLASS")
@@ -111,6 +106,7 @@ func (d *decision) leaveOut(name string) bool {
 
 // set declares an attribute. It replaces one with the same name.
 func (d *decision) set(name string, raw []byte) {
+	delete(d.schema.AttributeTypes, name)
 	if i := d.places.find(len(d.declared), name, func(i int) string { return d.declared[i].Name }); i >= 0 {
 		d.declared[i].JSON = raw
 		return
@@ -207,7 +203,7 @@ func (d *decision) used() []string {
 	case d.schema.Reading == manifest.Retimed:
 		used = append(used, cf.UnitsName, cf.CalendarName)
 		fallthrough
-	case d.schema.Reading == manifest.Repacked, d.schema.Reading == manifest.Unpacked && touched:
+	case d.schema.Reading == manifest.Repacked, d.schema.Reading == manifest.InUnits, d.schema.Reading == manifest.Unpacked && touched:
 		used = append(used, ofStored...)
 		fallthrough
 	case d.schema.Reading == manifest.Unpacked:
@@ -248,6 +244,9 @@ func (d *decision) timed() bool {
 
 // attribute declares an attribute if all members agree on it, or reports the members that do not.
 func (d *decision) attribute(name string) error {
+	if name == cf.UnitsName && d.inUnits != nil {
+		return d.differentUnits()
+	}
 	if d.alone() {
 		return d.keep(name)
 	}
@@ -255,7 +254,7 @@ func (d *decision) attribute(name string) error {
 	if !t.differ() {
 		return d.keep(name)
 	}
-	if slices.Contains(d.opts.Keep, name) {
+	if slices.Contains(d.opts.Keep, name) && name != cf.UnitsName {
 		d.finding(report.AttributeKept, report.Verbatim, t, report.Args{"name": name})
 		return d.keep(name)
 	}
@@ -276,39 +275,17 @@ func (d *decision) attribute(name string) error {
 			d.finding(report.UnitsMissing, report.Noted, t, nil)
 			return d.setText(name, text)
 		}
-		d.finding(report.UnitsDiffer, report.Dropped, t, nil)
+		return d.differentUnits()
 	case cf.ScaleFactor, cf.AddOffset, cf.Unsigned: // reported already, and equal as numbers
 	default:
+		if slices.Contains(cf.ProjectionAttributes, name) && d.members[0].attribute(cf.GridMappingName) != nil {
+			d.finding(report.GridMappingDiffers, report.Refused, t, report.Args{"name": name}).Remedies = d.drop()
+			d.refused = true
+			return nil
+		}
 		d.finding(report.AttributeDiffers, report.Dropped, t, report.Args{"name": name})
 	}
 	return nil
-}
-
-// ofOneUnit reports whether all members have the same physical units, in any spelling.
-func (d *decision) ofOneUnit() bool {
-	first, _ := d.members[0].text(cf.UnitsName)
-	return !slices.ContainsFunc(d.members, func(m member) bool {
-		text, ok := m.text(cf.UnitsName)
-		return !ok && m.attribute(cf.UnitsName) != nil || cf.UnitKey(text) != cf.UnitKey(first)
-	})
-}
-
-// onlyUnit returns the units if all members that state units have the same. A missing unit does not
-// contradict a unit. It returns false if units differ, or if the attribute is not a text.
-func (d *decision) onlyUnit() (only string, ok bool) {
-	for i := range d.members {
-		text, isText := d.members[i].text(cf.UnitsName)
-		switch {
-		case !isText && d.members[i].attribute(cf.UnitsName) != nil:
-			return "", false
-		case text == "":
-		case only == "":
-			only = text
-		case cf.UnitKey(text) != cf.UnitKey(only):
-			return "", false
-		}
-	}
-	return only, only != ""
 }
 
 // flags declares the union of all members' flags, because archives get new flags over the years. If
@@ -341,11 +318,19 @@ func (d *decision) flags(name string, t tally) error {
 // keep declares an attribute with the value of the first member that has it.
 func (d *decision) keep(name string) error {
 	having := slices.IndexFunc(d.members, func(m member) bool { return m.attribute(name) != nil })
-	raw, err := d.spell(d.members[having].attribute(name))
-	if err == nil {
-		d.set(name, raw)
+	a := d.members[having].attribute(name)
+	raw, err := d.spell(a)
+	if err != nil {
+		return err
 	}
-	return err
+	d.set(name, raw)
+	if kind := a.JSONType(raw); kind != "" {
+		if d.schema.AttributeTypes == nil {
+			d.schema.AttributeTypes = map[string]string{}
+		}
+		d.schema.AttributeTypes[name] = kind
+	}
+	return nil
 }
 
 // declare sets the attributes that describe the schema itself: units of times, and missing values.

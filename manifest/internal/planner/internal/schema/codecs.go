@@ -34,7 +34,7 @@ func (d *decision) fill() {
 		key:  func(m *member) string { return string(own(m)) },
 		says: func(m *member) string { return number(typ, own(m)) },
 	})
-	if t.differ() && d.schema.Reading != manifest.Unpacked { // unpacked values have a finding already
+	if t.differ() && d.schema.Reading != manifest.Unpacked && d.schema.Reading != manifest.InUnits { // unpacked values have a finding already
 		d.finding(report.FillDiffers, report.Reencoded, t, nil)
 	}
 }
@@ -67,6 +67,8 @@ func (d *decision) ownFill() (best []byte) {
 // gap returns the element for positions that are in no file.
 func (d *decision) gap(typ codec.Type) []byte {
 	switch {
+	case d.opts.Texts:
+		return make([]byte, typ.Size)
 	case len(d.masks) > 0:
 		return d.masks[0]
 	case typ.Kind == codec.Float:
@@ -106,7 +108,7 @@ func (d *decision) sayGap(typ codec.Type) {
 	case codec.Float, codec.Complex, codec.DateTime, codec.TimeDelta:
 		return
 	}
-	if len(d.masks) > 0 || d.blank() != nil {
+	if len(d.masks) > 0 || d.blank() != nil || d.opts.Texts {
 		return
 	}
 	if spelt, err := d.schema.DataType.FillJSON(d.schema.Fill); err == nil {

@@ -31,7 +31,7 @@ func (d *decision) elements() {
 		return
 	}
 	if err == nil && d.opts.Type.Kind != 0 && d.schema.Reading != manifest.Retimed {
-		if d.schema.Reading == manifest.Unpacked && d.opts.Type.Kind != codec.Float && typ.Kind == codec.Float {
+		if d.schema.Reading != manifest.AsStored && d.opts.Type.Kind != codec.Float && typ.Kind == codec.Float {
 			d.refuse(report.TypeImpossible, &d.members[0], fmt.Errorf("%s is not possible: unpacked values need a floating-point type", d.opts.Type))
 			return
 		}
@@ -121,6 +121,8 @@ func (d *decision) numbers() (codec.Type, error) {
 	}
 	d.sayPackings()
 	switch {
+	case d.inUnits != nil:
+		return d.converted(!packed && !otherSign)
 	case d.packed != nil:
 		return d.repacked()
 	// Nothing needs to be unpacked, so stored chunks can stay verbatim.

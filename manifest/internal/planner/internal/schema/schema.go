@@ -18,6 +18,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/convert"
+	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/zarrjson"
 )
@@ -43,6 +44,8 @@ type Options struct {
 	// Gaps says that some positions of the array are in no member: files lack the variable, or the
 	// mosaic has holes.
 	Gaps bool
+	// Texts says that elements are characters of texts, and that shorter texts are padded. The fill value is then NUL.
+	Texts bool
 	// Type is the element type to declare. The zero value leaves the choice to Decide.
 	Type codec.Type
 	// Repack is the scale factor to which all members are packed if their packings differ, or 0. A member
@@ -56,6 +59,11 @@ type Options struct {
 	// Reference has the common units of times whose units differ. Without it, Decide chooses units
 	// that fit all times without looking at values.
 	Reference *cf.Reference
+	// Units says how to treat members whose units differ.
+	Units plan.Units
+	// PublishedUnits are the units that an earlier snapshot declares, or empty if it declares none. nil if there is no
+	// earlier snapshot.
+	PublishedUnits *string
 	// Keep lists attributes to declare with the value of the first member that has them, even if
 	// members disagree.
 	Keep []string
@@ -70,6 +78,8 @@ type Schema struct {
 	Fill       []byte
 	Codecs     []codec.Spec
 	Attributes zarrjson.Attributes
+	// AttributeTypes has the types of attributes that their JSON does not show: see manifest.Array.
+	AttributeTypes map[string]string
 	// From is the index of the member whose codecs are declared, or -1 if no member's codecs are
 	// suitable.
 	From int
@@ -107,6 +117,7 @@ type decision struct {
 	schema   Schema
 	masks    [][]byte         // the missing values of the schema
 	chosen   map[int64]string // the names of an enumeration's numbers
+	inUnits  *member          // the member to whose units all others are converted, or nil
 	packed   *member          // the member whose packing is declared, if all are repacked to it; else nil
 	declared []zarrjson.Attribute
 	places   places // index of declared
@@ -182,6 +193,7 @@ func (d *decision) meaning() {
 			m.timed = false // the units are declared as text if all files have the same
 		}
 	}
+	d.chooseUnits()
 }
 
 // conversions makes the conversion of each member. It refuses a conversion that loses data.

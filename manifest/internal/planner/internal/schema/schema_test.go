@@ -14,6 +14,7 @@ import (
 	"varve/manifest"
 	"varve/manifest/internal/cf"
 	"varve/manifest/internal/convert"
+	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
 )
@@ -527,11 +528,39 @@ func TestFindings(t *testing.T) {
 		{"three scales", Options{}, []Member{scaled(.1).files(1, "a"), scaled(.2).files(5, "b"), scaled(.3).files(2, "g")},
 			[]string{"re-encoded [a g] packing-differs main=0.2 name=scale_factor odd=[0.1:1 0.3:2] repack=x=0.2 | dtype=x=float32"}},
 		{"different units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4", att("units", "degC")).files(1, "e")},
-			[]string{`dropped [e] units-differ main="K" odd=["degC":1]`}},
+			[]string{`refused [e] units-differ main="K" odd=["degC":1] units=convert | units=first | units=drop | drop=/x`}},
+		{"units that cannot be converted", Options{Units: plan.UnitsConvert}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4", att("units", "1")).files(1, "e")},
+			[]string{`refused [e] units-differ main="K" odd=["1":1] units=first | units=drop | drop=/x`}},
+		{"units of differences of temperatures", Options{}, []Member{with("f4", att("units", "K"), att("units_metadata", "temperature: difference")).files(1, "a"), with("f4", att("units", "degC"), att("units_metadata", "temperature: difference")).files(2, "e")},
+			[]string{`refused [e] units-differ main="K" obstacle=difference odd=["degC":2] units=first | units=drop | drop=/x`}},
+		{"units of deviations", Options{Units: plan.UnitsConvert}, []Member{with("f4", att("units", "K"), att("cell_methods", "time: standard_deviation")).files(1, "a"), with("f4", att("units", "degC"), att("cell_methods", "time: standard_deviation")).files(2, "e")},
+			[]string{`refused [e] units-differ main="K" obstacle=difference odd=["degC":2] units=first | units=drop | drop=/x`}},
+		{"units of anomalies", Options{Units: plan.UnitsConvert}, []Member{with("f4", att("units", "K"), att("standard_name", "air_temperature_anomaly")).files(1, "a"), with("f4", att("units", "degC"), att("standard_name", "air_temperature_anomaly")).files(2, "e")},
+			[]string{`refused [e] units-differ main="K" obstacle=difference odd=["degC":2] units=first | units=drop | drop=/x`}},
+		{"units of bounded coordinates", Options{Units: plan.UnitsConvert, Keep: []string{"bounds"}}, []Member{with("f4", att("units", "Pa")).files(1, "a"), with("f4", att("units", "hPa")).files(2, "e")},
+			[]string{`refused [e] units-differ main="Pa" obstacle=bounds odd=["hPa":2] units=first | units=drop | drop=/x`}},
+		{"unknown units", Options{}, []Member{with("f4", att("units", "kg")).files(4, "a"), with("f4", att("units", "Kg")).files(1, "e")},
+			[]string{`dropped [e] units-differ choice=drop main="kg" odd=["Kg":1]`}},
+		{"unknown units among others", Options{}, []Member{with("f4", att("units", "kg")).files(4, "a"), with("f4", att("units", "Kg")).files(1, "e"), with("f4", att("units", "g")).files(1, "f")},
+			[]string{`refused [e f] units-differ main="kg" odd=["Kg":1 "g":1] units=first | units=drop | drop=/x`}},
+		{"units that were dropped before", Options{PublishedUnits: new("")}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4", att("units", "degC")).files(1, "e")},
+			[]string{`dropped [e] units-differ choice=drop main="K" odd=["degC":1]`}},
+		{"units that no file has any more", Options{Units: plan.UnitsConvert, PublishedUnits: new("K")}, []Member{with("f4", att("units", "degC")).files(4, "a")},
+			[]string{`re-encoded [a] units-differ choice=kept main=K units=degC`}},
+		{"units that are converted", Options{Units: plan.UnitsConvert}, []Member{with("f4", att("units", "hPa")).files(1, "a"), with("f4", att("units", "Pa")).files(2, "e"), with("f4", att("units", "mbar")).files(2, "f")},
+			[]string{`re-encoded [e] units-differ choice=convert main="hPa" odd=["Pa":2]`}},
+		{"units of the first file", Options{Units: plan.UnitsFirst}, []Member{with("f4", att("units", "hPa")).files(1, "a"), with("f4", att("units", "Pa")).files(2, "e")},
+			[]string{`noted [e] units-differ choice=first main="hPa" odd=["Pa":2]`}},
+		{"units of an earlier snapshot", Options{Units: plan.UnitsFirst, PublishedUnits: new("Pa")}, []Member{with("f4", att("units", "hPa")).files(3, "a"), with("f4", att("units", "Pa")).files(2, "e")},
+			[]string{`noted [a] units-differ choice=first main="Pa" odd=["hPa":3]`}},
+		{"units that are dropped", Options{Units: plan.UnitsDrop}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4", att("units", "degC")).files(1, "e")},
+			[]string{`dropped [e] units-differ choice=drop main="K" odd=["degC":1]`}},
+		{"units of texts", Options{}, []Member{with("S3", att("units", "K")).files(4, "a"), with("S3", att("units", "degC")).files(1, "e")},
+			[]string{`dropped [e] units-differ choice=drop main="K" odd=["degC":1]`}},
 		{"missing units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4").files(1, "e")},
 			[]string{`noted [e] units-missing main="K" odd=[:1]`}},
 		{"other units", Options{}, []Member{with("f4", att("units", "K")).files(4, "a"), with("f4", att("units", "degC")).files(1, "e")},
-			[]string{`dropped [e] units-differ main="K" odd=["degC":1]`}},
+			[]string{`refused [e] units-differ main="K" odd=["degC":1] units=convert | units=first | units=drop | drop=/x`}},
 		{"different types", Options{}, []Member{with("i2").files(4, "a"), with("f4").files(1, "e"), with("f8").files(1, "f")},
 			[]string{"re-encoded [e f] types-differ main=int16 odd=[float32:1 float64:1] type=float64"}},
 		{"a missing value that one file lacks", Options{}, []Member{with("f4", att("_FillValue", "f4", -999)).files(4, "a"), with("f4").files(1, "e")},
@@ -575,7 +604,11 @@ func TestFindings(t *testing.T) {
 		{"codecs of most bytes", Options{}, []Member{with("f4").files(4, "a"), large},
 			[]string{"re-encoded [a] codecs-differ main=no compression odd=[zlib:4]"}},
 	} {
-		_, findings := decide(t, c.opts, c.members...)
+		c.opts.Array = "/x"
+		_, findings, err := recorded(c.members, c.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got []string
 		for _, f := range findings {
 			got = append(got, fmt.Sprint(f.Effect, " [", reporttest.Files(&f), "] ", line(&f)))
@@ -742,5 +775,22 @@ func TestInexactCodecs(t *testing.T) {
 	f, findings, err := recorded([]Member{with("f4").stored(lossy, little, deflate)}, Options{Exact: true})
 	if err != nil || f == nil || len(findings) != 1 || findings[0].Code != report.CodecsInexact || len(f.Codecs) != 2 {
 		t.Errorf("%+v, %+v, %v", f, findings, err)
+	}
+}
+
+// TestNumericUnits: the number 1 as units is equal to the text 1.
+func TestNumericUnits(t *testing.T) {
+	one := with("f4", att("units", "i2", 1))
+	for _, c := range []struct{ other, want string }{{"1", `"1"`}, {"unitless", `"unitless"`}, {"m", ""}} {
+		made, _, err := Decide([]Member{with("f4", att("units", c.other)), one}, Options{Array: "/x"})
+		if err != nil || (made == nil) != (c.want == "") {
+			t.Fatal(c.other, made, err)
+		}
+		if made == nil {
+			continue
+		}
+		if raw, _ := made.Attributes.Get("units"); string(raw) != c.want {
+			t.Errorf("%s: %s", c.other, raw)
+		}
 	}
 }

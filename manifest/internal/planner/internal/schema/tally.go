@@ -76,10 +76,10 @@ func (t tally) main() *group {
 	return most
 }
 
-// declare says that the schema has the property of a member.
+// declare says that the schema has the property of a member, which may be nil.
 func (t *tally) declare(m *member) {
 	for _, g := range t.groups {
-		if slices.Contains(g.members, m.at) {
+		if m != nil && slices.Contains(g.members, m.at) {
 			t.declared = g
 		}
 	}

@@ -87,7 +87,7 @@ func (d *decision) refuseCalendars() {
 		}
 		return m.units.Calendar.String()
 	}
-	d.finding(report.CalendarsDiffer, report.Refused, d.count(having{name, name}), nil)
+	d.finding(report.CalendarsDiffer, report.Refused, d.count(having{name, name}), nil).Remedies = d.drop()
 	d.refused = true
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"varve/fixtures/soak"
 	"varve/manifest"
 )
 
@@ -54,7 +55,7 @@ func owners(t *testing.T, tiles, whole []manifest.Tile) map[string][]int {
 
 // TestCut: after a cut, the same positions are covered, each by the first or the last of the tiles that had it.
 func TestCut(t *testing.T) {
-	for seed := range uint64(2000) {
+	for seed := range soak.Seeds(t, 500) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		tiles, last := random(r, 1+r.IntN(2)), r.IntN(2) == 0
 		before := owners(t, tiles, tiles)

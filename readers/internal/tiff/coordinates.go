@@ -1,0 +1,143 @@
+package tiff
+
+import (
+	"context"
+
+	"varve/readers"
+	"varve/readers/internal/crs"
+)
+
+// mappingName is the variable of the coordinate reference system, as rioxarray calls it.
+const mappingName = "spatial_ref"
+
+// addCoordinates adds the coordinates of an image: x of its columns, y of its rows, the numbers of its bands, and the variable
+// of its reference system. A transform that is rotated is an attribute, as GDAL writes it. whole is the image that an
+// overview belongs to, or nil.
+func (b *builder) addCoordinates(ctx context.Context, g *readers.Group, v *readers.Variable, m, whole *image) error {
+	at, err := m.placeIn(ctx, whole)
+	if err != nil {
+		if err := b.report(ctx, v.Path, err); err != nil {
+			return err
+		}
+	}
+	b.addBands(g, v, m)
+	if at == nil {
+		return nil
+	}
+	isDegrees := at.system != nil && at.system.Horizontal() != nil && at.system.Horizontal().Kind == crs.Geographic
+	if x, y, ok := at.centres(); ok {
+		b.addAxisValues(g, "x", m.width, x, axisAttributes("x", at, isDegrees)...)
+		b.addAxisValues(g, "y", m.height, y, axisAttributes("y", at, isDegrees)...)
+	}
+	var attributes []readers.Attribute
+	if at.system != nil {
+		for _, a := range at.system.GridMapping() {
+			attributes = append(attributes, attributeOf(a))
+		}
+		if text := at.system.WKT(); text != "" {
+			attributes = append(attributes, textAttribute("crs_wkt", text), textAttribute("spatial_ref", text))
+		}
+	}
+	if at.isRotated() { // otherwise the coordinates say it
+		attributes = append(attributes, textAttribute("GeoTransform", joinNumbers(at.transform[:])))
+	}
+	if at.areaOrPoint != "" {
+		attributes = append(attributes, textAttribute("AREA_OR_POINT", map[string]string{"area": "Area", "point": "Point"}[at.areaOrPoint]))
+	}
+	if len(attributes) == 0 {
+		return nil
+	}
+	b.addInline(g, mappingName, intType, nil, make([]byte, 4), attributes...)
+	v.Attributes = append(v.Attributes, textAttribute("grid_mapping", mappingName))
+	return nil
+}
+
+// placeIn returns where an image is. An overview that does not say it has the place of its image, whole; others have none.
+func (m *image) placeIn(ctx context.Context, whole *image) (*place, error) {
+	at, err := m.place(ctx)
+	if err != nil || whole == nil || at != nil && at.transform != nil {
+		return at, err
+	}
+	of, err := whole.place(ctx)
+	if err != nil || of == nil {
+		return at, err
+	}
+	if of = of.scaled(float64(whole.width)/float64(m.width), float64(whole.height)/float64(m.height)); of == nil {
+		return at, nil
+	}
+	if of.keys = nil; at != nil { // what the overview says itself
+		of.keys, of.rpc = at.keys, at.rpc
+	}
+	return of, nil
+}
+
+// addBands adds the numbers of bands, as GDAL counts them.
+func (b *builder) addBands(g *readers.Group, v *readers.Variable, m *image) {
+	for _, dim := range v.Dims {
+		if dim.Name == "band" {
+			data := make([]byte, 0, 4*m.samples)
+			for i := range m.samples {
+				data = append(data, byte(i+1), byte((i+1)>>8), 0, 0)
+			}
+			b.addInline(g, "band", intType, []*readers.Dimension{dim}, data)
+		}
+	}
+}
+
+// addAxisValues adds the coordinates of an axis.
+func (b *builder) addAxisValues(g *readers.Group, name string, n uint64, c centres, attributes ...readers.Attribute) {
+	for _, dim := range g.Dimensions {
+		if dim.Name == name && dim.Length == n && n <= maxCoordinates {
+			list := make([]float64, n)
+			for i := range list {
+				list[i] = c.at(uint64(i))
+			}
+			b.addInline(g, name, doubleType, []*readers.Dimension{dim}, doubles(list), attributes...)
+			return
+		}
+	}
+}
+
+// maxCoordinates is the length of an axis up to which its coordinates are made.
+const maxCoordinates = 1 << 24
+
+func axisAttributes(name string, at *place, isDegrees bool) []readers.Attribute {
+	standard, unit := "projection_"+name+"_coordinate", ""
+	if isDegrees {
+		standard, unit = map[string]string{"x": "longitude", "y": "latitude"}[name], map[string]string{"x": "degrees_east", "y": "degrees_north"}[name]
+	} else if at.system != nil && at.system.Kind != crs.Engineering {
+		if axes := at.system.Horizontal().Axes; len(axes) > 0 {
+			unit = unitOf(axes[0].Unit)
+		}
+	}
+	list := []readers.Attribute{textAttribute("axis", map[string]string{"x": "X", "y": "Y"}[name])}
+	if at.system != nil {
+		list = append(list, textAttribute("standard_name", standard))
+	}
+	if unit != "" {
+		list = append(list, textAttribute("units", unit))
+	}
+	return list
+}
+
+// unitOf returns a unit of length as UDUNITS names it.
+func unitOf(u crs.Unit) string {
+	switch u.Name {
+	case "metre":
+		return "m"
+	case "US survey foot":
+		return "US_survey_foot"
+	}
+	return u.Name
+}
+
+func attributeOf(a crs.Attribute) readers.Attribute {
+	switch v := a.Value.(type) {
+	case float64:
+		return numbersAttribute(a.Name, v)
+	case []float64:
+		return numbersAttribute(a.Name, v...)
+	}
+	text, _ := a.Value.(string)
+	return textAttribute(a.Name, text)
+}

@@ -1,0 +1,260 @@
+package tiff
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/readers"
+	"varve/readers/internal/chunks"
+)
+
+// The names of variables and of the dimension of pages. xarray's rasterio engine calls the pixels so too.
+const (
+	pixels   = "band_data"
+	maskName = "mask"
+	pageAxis = "page"
+)
+
+// addStack adds the variables of pages that are alike, and those of their overviews and masks. whole is the image that
+// overviews belong to, or nil.
+func (b *builder) addStack(ctx context.Context, g *readers.Group, pages []*page, whole *image) error {
+	first := pages[0]
+	axes := []axis(nil)
+	if len(pages) > 1 {
+		var err error
+		if axes, err = first.stackAxes(ctx, len(pages)); err != nil {
+			return err
+		}
+	}
+	v, err := b.addPixels(ctx, g, b.name, pages, axes)
+	if err != nil || v == nil {
+		return err
+	}
+	if err := b.addCoordinates(ctx, g, v, first.image, whole); err != nil {
+		return err
+	}
+	if err := b.describe(ctx, g, v, first); err != nil {
+		return err
+	}
+	if first.mask != nil {
+		masks := make([]*page, 0, len(pages))
+		for _, p := range pages {
+			masks = append(masks, p.mask)
+		}
+		if _, err := b.addPixels(ctx, g, maskName, masks, axes); err != nil {
+			return err
+		}
+	}
+	for k := range first.overviews {
+		level := make([]*page, 0, len(pages))
+		for _, p := range pages {
+			level = append(level, p.overviews[k])
+		}
+		if err := b.addStack(ctx, b.group(g, fmt.Sprint("overview_", k+1)), level, first.image); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// axis is a dimension that pages are along.
+type axis struct {
+	name   string
+	length int
+}
+
+// addPixels adds the variable of pages that are alike. It returns nil if it can only be reported.
+func (b *builder) addPixels(ctx context.Context, g *readers.Group, name string, pages []*page, axes []axis) (*readers.Variable, error) {
+	first := pages[0]
+	v := &readers.Variable{Name: name, Path: join(g.Path, name), Type: first.typ, Storage: first.storage}
+	for _, a := range axes {
+		b.addAxis(g, v, a.name, uint64(a.length))
+	}
+	shape, names := first.shape()
+	for k, n := range shape {
+		b.addAxis(g, v, names[k], n)
+	}
+	if len(axes) > 0 && v.Storage.Undecodable == nil {
+		var err error
+		if v.Storage, err = stackStorage(v, pages, axes); err != nil {
+			b.addProblem(v.Path, b.locate(v.Path, err))
+			return nil, nil
+		}
+	}
+	if err := first.setMissing(ctx, v); err != nil {
+		if err := b.report(ctx, v.Path, err); err != nil {
+			return nil, err
+		}
+	}
+	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
+		value, err := chunks.ReadAll(ctx, b.src, v, limit)
+		if err != nil {
+			err = b.locate(v.Path, err)
+		}
+		return value, err
+	}
+	g.Variables = append(g.Variables, v)
+	return v, nil
+}
+
+// addAxis adds an axis to a variable, and its dimension to the group unless it has it.
+func (b *builder) addAxis(g *readers.Group, v *readers.Variable, name string, n uint64) {
+	var dim *readers.Dimension
+	for _, d := range g.Dimensions {
+		if d.Name == name && d.Length == n {
+			dim = d
+		}
+	}
+	if dim == nil {
+		dim = &readers.Dimension{Name: name, Path: join(g.Path, name), Length: n}
+		g.Dimensions = append(g.Dimensions, dim)
+	}
+	v.Dims, v.Shape, v.MaxShape = append(v.Dims, dim), append(v.Shape, n), append(v.MaxShape, n)
+}
+
+// stackStorage returns the storage of pages along the first axes of a variable.
+func stackStorage(v *readers.Variable, pages []*page, axes []axis) (readers.Storage, error) {
+	s := pages[0].storage
+	ones := make([]uint64, len(axes))
+	for k := range ones {
+		ones[k] = 1
+	}
+	if s.Layout == readers.Unallocated {
+		return s, nil
+	}
+	inner := s
+	switch {
+	case s.Layout == readers.Contiguous:
+		s.Layout, s.Index, s.InOrder, s.Offset, s.Bytes = readers.Chunked, "strips", true, 0, 0
+		s.ChunkShape = append(ones, v.Shape[len(axes):]...)
+	case s.Grid != nil:
+		dims := make([]grid.Dimension, 0, len(v.Shape))
+		for _, a := range axes {
+			d, err := grid.NewFixed(1, int64(a.length))
+			if err != nil {
+				return s, readers.Corruptf("%w", err)
+			}
+			dims = append(dims, d)
+		}
+		for k := range s.Grid.Rank() {
+			dims = append(dims, s.Grid.Dim(k))
+		}
+		g, err := grid.New(dims...)
+		if err != nil {
+			return s, readers.Corruptf("%w", err)
+		}
+		s.Grid = g
+	default:
+		s.ChunkShape = append(ones, s.ChunkShape...)
+	}
+	s.ReadIndex = func(ctx context.Context) iter.Seq2[*readers.Ref, error] {
+		return func(yield func(*readers.Ref, error) bool) {
+			for i, p := range pages {
+				if !p.yieldRefs(ctx, i, axes, inner.Layout == readers.Contiguous, yield) {
+					return
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+// yieldRefs yields the refs of page i of a stack.
+func (p *page) yieldRefs(ctx context.Context, i int, axes []axis, isWhole bool, yield func(*readers.Ref, error) bool) bool {
+	index := make([]uint64, len(axes))
+	for k := len(axes) - 1; k >= 0; k-- {
+		index[k], i = uint64(i%axes[k].length), i/axes[k].length
+	}
+	ref := readers.Ref{}
+	if isWhole {
+		shape, _ := p.shape()
+		ref = readers.Ref{Index: append(index, make([]uint64, len(shape))...), Offset: p.storage.Offset, Size: p.storage.Bytes}
+		return yield(&ref, nil)
+	}
+	for r, err := range p.storage.Refs(ctx) {
+		if err != nil {
+			return yield(nil, err)
+		}
+		own := r.Index
+		ref = *r
+		ref.Index = append(append(make([]uint64, 0, len(index)+len(own)), index...), own...)
+		if !yield(&ref, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// setMissing sets the value of pixels that are not stored, and of those without data: the one that GDAL's tag says.
+func (m *image) setMissing(ctx context.Context, v *readers.Variable) error {
+	text, ok, err := m.nodata(ctx)
+	if err != nil || !ok {
+		return err
+	}
+	element := encodeNumber(text, v.Type)
+	if element == nil {
+		// No pixel has this value: it does not fit the type.
+		v.Attributes = append(v.Attributes, textAttribute("nodata", text))
+		return nil
+	}
+	v.Fill = readers.Fill{State: readers.FillUser, Value: element}
+	t := *v.Type
+	t.Order = readers.LittleEndian
+	v.Attributes = append(v.Attributes, readers.Attribute{Name: "_FillValue", Value: readers.Value{Type: &t, Data: element}})
+	return nil
+}
+
+// addInline adds a variable whose elements are in data, little-endian.
+func (b *builder) addInline(g *readers.Group, name string, t *readers.Type, dims []*readers.Dimension, data []byte, attributes ...readers.Attribute) *readers.Variable {
+	v := &readers.Variable{Name: name, Path: join(g.Path, name), Type: t, Dims: dims, Attributes: attributes}
+	for _, d := range dims {
+		v.Shape, v.MaxShape = append(v.Shape, d.Length), append(v.MaxShape, d.Length)
+	}
+	v.Storage = readers.Storage{Layout: readers.Inline, Bytes: uint64(len(data)), Data: data, Plain: true, Pipeline: readers.Pipeline{Bytes: codec.InOrder(codec.LittleEndian)}}
+	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
+		if uint64(len(data)) > limit {
+			return readers.Value{}, b.locate(v.Path, fmt.Errorf("values take %d bytes, which is more than the limit of %d", len(data), limit))
+		}
+		return readers.Value{Type: t, Shape: v.Shape, Data: data}, ctx.Err()
+	}
+	g.Variables = append(g.Variables, v)
+	return v
+}
+
+var (
+	doubleType = readers.IEEEFloat(8, readers.LittleEndian)
+	intType    = readers.Int(4, readers.LittleEndian, true)
+)
+
+func textAttribute(name, s string) readers.Attribute {
+	t := &readers.Type{Class: readers.String, Size: max(len(s), 1), Padding: readers.NullPadded, UTF8: true}
+	return readers.Attribute{Name: name, Value: readers.Value{Type: t, Texts: [][]byte{[]byte(s)}}}
+}
+
+func textsAttribute(name string, list []string) readers.Attribute {
+	a := readers.Attribute{Name: name, Value: readers.Value{Type: &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Size: 16}, Shape: []uint64{uint64(len(list))}}}
+	for _, s := range list {
+		a.Texts = append(a.Texts, []byte(s))
+	}
+	return a
+}
+
+func numbersAttribute(name string, list ...float64) readers.Attribute {
+	a := readers.Attribute{Name: name, Value: readers.Value{Type: doubleType, Data: doubles(list)}}
+	if len(list) != 1 {
+		a.Shape = []uint64{uint64(len(list))}
+	}
+	return a
+}
+
+func doubles(list []float64) (data []byte) {
+	for _, v := range list {
+		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
+	}
+	return data
+}
