@@ -22,6 +22,9 @@ type Format struct {
 	// Detect reports whether a source has the format, for formats that Magic cannot describe. The source may be a folder: see
 	// Source.IsFolder. It returns an error only if it cannot read the source.
 	Detect func(ctx context.Context, src *source.Source) (bool, error)
+	// Search reports whether a file has the format although it begins with something else. Only files in whose first bytes no format
+	// is recognized are searched.
+	Search func(ctx context.Context, src *source.Source) (bool, error)
 
 	// Suffixes are the usual ends of names in lower case, such as ".grib2". A source may have any name; the suffixes tell
 	// sidecars, and may have upper case there.

@@ -241,7 +241,25 @@ func (r *Readers) find(ctx context.Context, src *source.Source) (Format, bool, e
 			return r.list[i], is, err
 		}
 	}
+	if src.IsFolder() || src.Size() == 0 {
+		return Format{}, false, nil
+	}
+	head, err := headOf(ctx, src)
+	if err != nil || recognize(head) != nil {
+		return Format{}, false, err
+	}
+	for i := range r.list {
+		if search := r.list[i].Search; search != nil {
+			if is, err := search(ctx, src); is || err != nil {
+				return r.list[i], is, err
+			}
+		}
+	}
 	return Format{}, false, nil
+}
+
+func headOf(ctx context.Context, src *source.Source) ([]byte, error) {
+	return src.View(ctx, 0, int(min(src.Size(), headBytes)))
 }
 
 // Open reads the metadata of a source of any format.
@@ -312,7 +330,7 @@ func describeUnknown(ctx context.Context, src *source.Source) error {
 	if src.Size() == 0 {
 		return readers.Corruptf("the file is empty; fetch it again")
 	}
-	head, err := src.View(ctx, 0, int(min(src.Size(), headBytes)))
+	head, err := headOf(ctx, src)
 	if err != nil {
 		return err
 	}

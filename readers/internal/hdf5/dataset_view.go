@@ -19,7 +19,8 @@ type Format struct {
 // Info describes the format.
 func Info() readers.Format {
 	return readers.Format{
-		Name: "HDF5", Aliases: []string{"netCDF-4"}, Suffixes: []string{".nc", ".nc4", ".h5", ".hdf5", ".he5"}, Detect: Detect, MetadataSums: true,
+		Name: "HDF5", Aliases: []string{"netCDF-4"}, Suffixes: []string{".nc", ".nc4", ".h5", ".hdf5", ".he5"}, Magic: []readers.Magic{{Bytes: signature}}, Search: Search,
+		MetadataSums: true,
 		OwnAttributes: []string{
 			"DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties", "_NCCOPY",
 		},

@@ -88,8 +88,8 @@ func (f *File) open(ctx context.Context) error {
 	return f.readExtension(ctx)
 }
 
-// Detect reports whether the source has an HDF5 signature at one of the permitted offsets.
-func Detect(ctx context.Context, src *source.Source) (bool, error) {
+// Search reports whether the source has an HDF5 signature at one of the permitted offsets: other content may be before it.
+func Search(ctx context.Context, src *source.Source) (bool, error) {
 	_, err := findSignature(ctx, src)
 	if errors.Is(err, errNoSignature) {
 		return false, nil

@@ -36,14 +36,22 @@ type superblock struct {
 
 var errNoSignature = readers.Corruptf("no HDF5 signature at offset 0, 512, 1024, …: this is not an HDF5 file, or its start is missing")
 
+// maxFarBase is the last offset at which the signature is looked for in files on servers, where each look is a request.
+const maxFarBase = 16 << 20
+
 // findSignature returns the offset of the signature: 0, or a power of two from 512 on.
 func findSignature(ctx context.Context, src *source.Source) (uint64, error) {
-	for at := int64(0); at <= src.Size()-8; at = max(512, 2*at) {
-		b, err := src.View(ctx, at, 8)
-		if err != nil {
+	last := src.Size() - 8
+	if src.Far() {
+		last = min(last, maxFarBase)
+	}
+	for at := int64(0); at <= last; at = max(512, 2*at) {
+		// Not View, which would take this for reading forward, and read ahead.
+		var b [len(signature)]byte
+		if _, err := src.ReadAt(ctx, b[:], at); err != nil {
 			return 0, err
 		}
-		if string(b) == signature {
+		if string(b[:]) == signature {
 			return uint64(at), nil
 		}
 		if at > 1<<61 {
