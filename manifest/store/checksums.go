@@ -34,17 +34,18 @@ type SummedRefs struct {
 const (
 	summedRefs  = 512
 	summedBytes = 32 << 20
+	sumWorkers  = 32
 )
 
 // SumRefs reads the chunks of rows of refs, and calls do with the refs and checksums, in order. It decodes chunks whose codecs
 // store checksums. It leaves out refs for which skip returns true. workers is the number of concurrent reads; 0 means one
-// per processor, but at least 16 because servers answer slowly.
+// per processor, but at least 32 because servers answer slowly.
 //
 //	refs ─┬─ worker: read the chunks ─┬─ in order ── do
 //	      └─ worker                   ┘
 func (s *Store) SumRefs(ctx context.Context, row, rows int64, workers int, skip func(*manifest.Variable, manifest.Ref) bool, do func(*SummedRefs) error) error {
 	if workers <= 0 {
-		workers = max(runtime.GOMAXPROCS(0), farWorkers)
+		workers = max(runtime.GOMAXPROCS(0), sumWorkers)
 	}
 	group, within := errgroup.WithContext(ctx)
 	todo, inOrder := make(chan *SummedRefs), make(chan *SummedRefs, 2*workers)

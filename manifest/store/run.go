@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"sync"
+
+	"varve/readers/source"
 )
 
 // run distributes batches to goroutines, which it starts when there is work for them. If there is only one
@@ -21,8 +23,8 @@ type run struct {
 	err   error
 }
 
-// farWorkers is the number of concurrent fetches of one read from servers.
-const farWorkers = 16
+// farWorkers is the number of concurrent fetches of one read from servers. The host and the bytes in memory limit them too.
+const farWorkers = source.MaxPerHost
 
 func newRun(ctx context.Context, a *Array) *run {
 	r := &run{a: a, maxWorkers: a.store.workers, queue: make(chan *batch)}

@@ -246,11 +246,14 @@ func (u *upload) part(n int, off int64) (*sending, error) {
 	return &sending{Request: u.session.Part(part), key: u.key, content: content}, nil
 }
 
+// maxConcurrentParts is the number of parts that are sent at a time. Each may be in memory.
+const maxConcurrentParts = 8
+
 // together sends the parts in parallel, then completes the object.
 func (u *upload) together(ctx context.Context) error {
 	tags := make([]string, (u.size+u.each-1)/u.each)
 	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(u.opener.opts.Parallel)
+	group.SetLimit(min(u.opener.opts.Parallel, maxConcurrentParts))
 	for n := range tags {
 		group.Go(func() error {
 			s, err := u.part(n, int64(n)*u.each)

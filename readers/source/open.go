@@ -79,7 +79,7 @@ const (
 	defaultGap       = 256 << 10
 	defaultJoined    = 8 << 20
 	defaultPart      = 16 << 20
-	defaultParallel  = 8
+	defaultParallel  = MaxPerHost // so that the limit of the host decides
 	defaultAttempts  = 5
 	defaultBackoff   = 200 * time.Millisecond
 	defaultStall     = 20 * time.Second
