@@ -194,7 +194,10 @@ func newStore(snap *manifest.Snapshot, t tables, repository *repo.Repository, op
 		layouts:  map[string]*mosaic.Layout{},
 	}
 	if s.opener == nil {
-		s.opener, s.ownOpener = source.NewOpener(&source.Options{Download: opts.Download, Trace: opts.Trace}), true
+		s.opener, s.ownOpener = source.NewOpener(&source.Options{
+			Download: opts.Download, Trace: opts.Trace,
+			CacheBytes: source.DefaultOptions().CacheBytes, // does not grow: sources stay open, and chunks do not go through it
+		}), true
 	}
 	s.opener = access.Opener(s.opener)
 	s.sources = newSources(cmp.Or(max(opts.OpenFiles, 0), source.ShareOfOpen(256, 4)), s.openScanned)

@@ -30,13 +30,24 @@ type load struct {
 // "clock" approximation: a block at the front of the list that was used since it was appended is appended again.
 //
 // Lock order: the lock of the cache before the lock of a source.
+//
+// The limit grows with the number of open sources on servers, so that sources that are scanned at the same time do not drop the
+// blocks of each other.
 type cache struct {
 	limit int64 // bytes
+	grows bool
 
 	mu   sync.Mutex
 	held int64 // bytes in memory
+	open int64 // sources on servers
 	line block // anchor of the circular list
 }
+
+// A cache that grows may have cachePerSource bytes for each open source on a server, and maxGrownCache for all.
+const (
+	cachePerSource = 4 << 20
+	maxGrownCache  = 256 << 20
+)
 
 func newCache(limit int64) *cache {
 	c := &cache{limit: limit}
@@ -60,7 +71,11 @@ func (c *cache) add(blocks []*block) {
 		c.held += int64(len(b.data))
 	}
 	// The last block of the list stays even above the limit, because a caller is about to use it.
-	for c.held > c.limit && c.line.after != c.line.prev {
+	limit := c.limit
+	if c.grows {
+		limit = max(limit, min(c.open*cachePerSource, maxGrownCache))
+	}
+	for c.held > limit && c.line.after != c.line.prev {
 		c.dropOldest()
 	}
 }
@@ -76,12 +91,24 @@ func (c *cache) dropOldest() {
 	}
 }
 
+// addSource counts an open source.
+func (c *cache) addSource(s *Source) {
+	if s.far {
+		c.mu.Lock()
+		c.open++
+		c.mu.Unlock()
+	}
+}
+
 // remove drops all blocks of a source and marks the source as closed, so that add ignores it.
 func (c *cache) remove(s *Source) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.mu.Lock()
 	blocks := s.blocks
+	if s.far && !s.closed {
+		c.open--
+	}
 	s.blocks, s.closed = nil, true
 	s.mu.Unlock()
 	for _, b := range blocks {

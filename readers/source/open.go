@@ -16,7 +16,8 @@ import (
 
 // Options are the options of an Opener. The defaults of zero values are in docs/reference/sources.md.
 type Options struct {
-	// CacheBytes is the maximum memory of the cached blocks of all sources.
+	// CacheBytes is the maximum memory of the cached blocks of all sources. 0 means 16 MiB, and 4 MiB for each open source on a
+	// server if that is more, up to 256 MiB.
 	CacheBytes int64
 
 	// HeadBytes is the number of bytes that opening a file on a server reads. Files up to this size can be read
@@ -153,8 +154,10 @@ func NewOpener(opts *Options) *Opener {
 	if opts != nil {
 		o.opts = *opts
 	}
+	grows := o.opts.CacheBytes <= 0
 	o.opts = o.opts.withDefaults()
 	o.cache = newCache(o.opts.CacheBytes)
+	o.cache.grows = grows
 	o.transport = o.opts.Transport
 	if o.transport == nil {
 		o.own = newTransport(&o.addresses)

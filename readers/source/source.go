@@ -151,6 +151,7 @@ func newSource(name string, ranges Ranges, c *cache) *Source {
 	}
 	// A storage that asks for large blocks or reading ahead has expensive reads.
 	s.far = s.bits >= defaultBlockBits || s.tuning.Ahead > 0
+	c.addSource(s)
 	s.tuning.Ahead = min(s.tuning.Ahead, c.limit/4) // a larger read could push its own first blocks out of the cache
 	if p, ok := ranges.(Prefetcher); ok {
 		s.prefetched(p.Prefetched())
