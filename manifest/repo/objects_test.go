@@ -126,7 +126,7 @@ func TestNoPlaceForDrafts(t *testing.T) {
 // is written.
 func TestCarelessStore(t *testing.T) {
 	m := storetest.NewMemory(t)
-	m.Careless = true
+	m.SetCareless(true)
 	r := (&homes{store: m}).repository(t)
 	_, err := r.NewTable(t.Context(), manifest.Refs)
 	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), r.Name()) {
@@ -140,12 +140,12 @@ func TestCarelessStore(t *testing.T) {
 // during calls f once, at the first request with this method whose path contains part.
 func during(m *storetest.Memory, method, part string, f func() storetest.Fault) {
 	var once atomic.Bool
-	m.Fault = func(r *http.Request) storetest.Fault {
+	m.SetFault(func(r *http.Request) storetest.Fault {
 		if r.Method == method && strings.Contains(r.URL.Path, part) && once.CompareAndSwap(false, true) {
 			return f()
 		}
 		return nil
-	}
+	})
 }
 
 // TestWriterThatSlept checks that a writer that was suspended returns ErrConflict and does not publish,
@@ -298,15 +298,15 @@ func TestStoreFaults(t *testing.T) {
 	faults := []storetest.Fault{storetest.Busy, storetest.Cut, storetest.Lost, storetest.Denied}
 	for n := range 60 {
 		var calls atomic.Int64
-		m.Fault = func(*http.Request) storetest.Fault {
+		m.SetFault(func(*http.Request) storetest.Fault {
 			if calls.Add(1) == int64(n) {
 				return faults[n%len(faults)]
 			}
 			return nil
-		}
+		})
 		text := fmt.Sprint("snapshot ", n)
 		_, err := publishTexts(t.Context(), r, text)
-		m.Fault = nil
+		m.SetFault(nil)
 		if err == nil {
 			want = slices.Insert(want, 0, text)
 		} else if !errors.Is(err, fs.ErrPermission) {

@@ -159,11 +159,11 @@ func TestChangedElsewhere(t *testing.T) {
 // TestStoreWithoutConditions wants no array in a store that ignores or rejects conditions.
 func TestStoreWithoutConditions(t *testing.T) {
 	m := storetest.NewMemory(t)
-	m.Careless = true
+	m.SetCareless(true)
 	if _, err := Create(t.Context(), "s3://bucket/a", schema16(t, 10, 6, 4), nil); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a store that ignores conditions: %v", err)
 	}
-	m.Careless = false
+	m.SetCareless(false)
 	m.SetFault(func(r *http.Request) storetest.Fault {
 		if r.Header.Get("If-None-Match") != "" {
 			return storetest.Denied

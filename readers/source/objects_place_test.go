@@ -306,11 +306,11 @@ func TestPlaceFaults(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	m := storetest.NewMemory(t)
 	var mu sync.Mutex
-	m.Fault = func(*http.Request) storetest.Fault {
+	m.SetFault(func(*http.Request) storetest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		return []storetest.Fault{storetest.Busy, storetest.Cut, storetest.Lost, nil, nil, nil, nil, nil, nil}[random.IntN(9)]
-	}
+	})
 	p := placeIn(t, "s3://bucket/a", 64<<10)
 	content := sourcetest.Content(300<<10, 3)
 	stored, replaced := 0, 0
@@ -361,7 +361,7 @@ func TestFailedUploadIsAborted(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			m.Fault = func(r *http.Request) storetest.Fault {
+			m.SetFault(func(r *http.Request) storetest.Fault {
 				if r.URL.Query().Get("partNumber") != "3" {
 					return nil
 				}
@@ -369,7 +369,7 @@ func TestFailedUploadIsAborted(t *testing.T) {
 					cancel()
 				}
 				return storetest.Denied
-			}
+			})
 			err := p.Put(ctx, "x", bytes.NewReader(content), int64(len(content)))
 			if want := map[string]error{"denied": fs.ErrPermission, "cancelled": context.Canceled}[what]; !errors.Is(err, want) {
 				t.Errorf("got %v, want %v", err, want)
@@ -393,22 +393,22 @@ func TestConditionsAreRequired(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	m.Careless = true
+	m.SetCareless(true)
 	refused("careless", "If-None-Match")
-	m.Careless = false
-	m.Fault = func(r *http.Request) storetest.Fault {
+	m.SetCareless(false)
+	m.SetFault(func(r *http.Request) storetest.Fault {
 		if r.Header.Get("If-Match") != "" {
 			r.Header.Del("If-Match")
 		}
 		return nil
-	}
+	})
 	refused("half", "If-Match")
-	m.Fault = func(r *http.Request) storetest.Fault {
+	m.SetFault(func(r *http.Request) storetest.Fault {
 		if r.Method != http.MethodPut {
 			return nil
 		}
 		return func(w http.ResponseWriter, _ func()) { w.WriteHeader(http.StatusNotImplemented) }
-	}
+	})
 	refused("unknown", "501")
 }
 
@@ -456,7 +456,7 @@ func TestNewerVersionThanContent(t *testing.T) {
 	}
 	fresh := fmt.Sprintf("\"%x\"", md5.Sum([]byte("new")))
 	torn := 0
-	m.Fault = func(*http.Request) storetest.Fault {
+	m.SetFault(func(*http.Request) storetest.Fault {
 		if torn++; torn > 3 {
 			return nil
 		}
@@ -464,7 +464,7 @@ func TestNewerVersionThanContent(t *testing.T) {
 			w.Header().Set("ETag", fresh)
 			fmt.Fprint(w, "old")
 		}
-	}
+	})
 	if got, version, err := p.ReadVersion(t.Context(), "current", 100); err != nil || string(got) != "new" || version != fresh || torn != 4 {
 		t.Errorf("read %q of version %s, %v", got, version, err)
 	}

@@ -104,7 +104,7 @@ func TestOthersInStore(t *testing.T) {
 	if _, err := a.try(away, Options{}); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "Icechunk 1") {
 		t.Errorf("got %v", err)
 	}
-	m.Careless = true
+	m.SetCareless(true)
 	if _, err := a.try("s3://bucket/other", Options{}); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "s3://bucket/other") {
 		t.Errorf("got %v", err)
 	}
@@ -121,7 +121,7 @@ func TestStoppedInStore(t *testing.T) {
 	v := a.add(t, "/v", 3, 2, 3)
 	deny := func(all bool) {
 		var dead atomic.Bool
-		m.Fault = func(r *http.Request) storetest.Fault {
+		m.SetFault(func(r *http.Request) storetest.Fault {
 			if r.Method == http.MethodPut && strings.HasPrefix(r.URL.Path, "/"+below+"snapshots/") && !strings.HasSuffix(r.URL.Path, firstSnapshot.String()) {
 				dead.Store(all)
 				return storetest.Denied
@@ -130,7 +130,7 @@ func TestStoppedInStore(t *testing.T) {
 				return storetest.Denied
 			}
 			return nil
-		}
+		})
 	}
 	deny(false)
 	if _, err := a.try(away, Options{}); !errors.Is(err, fs.ErrPermission) {
@@ -212,12 +212,12 @@ func TestLostAnswers(t *testing.T) {
 	for _, id := range []string{"first", "second"} {
 		a.id = id
 		var lost atomic.Bool
-		m.Fault = func(r *http.Request) storetest.Fault {
+		m.SetFault(func(r *http.Request) storetest.Fault {
 			if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/"+repoKey) && !lost.Swap(true) {
 				return storetest.Lost
 			}
 			return nil
-		}
+		})
 		if a.export(t, away, Options{}); !lost.Load() {
 			t.Error("nothing was lost")
 		}

@@ -181,12 +181,12 @@ func TestStoppedInStore(t *testing.T) {
 			}
 		}
 		var seen atomic.Int64
-		m.Fault = func(r *http.Request) storetest.Fault {
+		m.SetFault(func(r *http.Request) storetest.Fault {
 			if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, ".parq") && seen.Add(1) > 3 {
 				return storetest.Denied
 			}
 			return nil
-		}
+		})
 		if _, err := write(t.Context(), a.hierarchy, at, opts); !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("got %v", err)
 		}
@@ -208,7 +208,7 @@ func TestMeanwhileInStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	a := stored(t, m)
 	var claimed, listings atomic.Int64
-	m.Fault = func(r *http.Request) storetest.Fault {
+	m.SetFault(func(r *http.Request) storetest.Fault {
 		switch {
 		case r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/.varve/claim"):
 			claimed.Add(1)
@@ -216,7 +216,7 @@ func TestMeanwhileInStore(t *testing.T) {
 			m.Put("bucket/a b/r.parquet/repo", []byte("theirs"))
 		}
 		return nil
-	}
+	})
 	if _, err := write(t.Context(), a.hierarchy, prefix+"r.parquet", nil); !errors.Is(err, repo.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
@@ -234,12 +234,12 @@ func TestFasterInStore(t *testing.T) {
 	if _, err := write(t.Context(), a.hierarchy, at, &Options{InlineBytes: 1}); err != nil {
 		t.Fatal(err)
 	}
-	m.Fault = func(r *http.Request) storetest.Fault {
+	m.SetFault(func(r *http.Request) storetest.Fault {
 		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, ".patches-") {
 			m.Put("bucket/a b/r.json", []byte("theirs"))
 		}
 		return nil
-	}
+	})
 	if _, err := write(t.Context(), a.hierarchy, at, &Options{InlineBytes: 1, Force: true}); !errors.Is(err, repo.ErrConflict) {
 		t.Errorf("got %v", err)
 	}

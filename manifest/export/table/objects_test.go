@@ -54,12 +54,12 @@ func TestObjects(t *testing.T) {
 func TestStoppedInStore(t *testing.T) {
 	m := storetest.NewMemory(t)
 	l := newListing(t, []int64{40})
-	m.Fault = func(r *http.Request) storetest.Fault {
+	m.SetFault(func(r *http.Request) storetest.Fault {
 		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, ".parquet") {
 			return storetest.Denied
 		}
 		return nil
-	}
+	})
 	if _, err := write(t.Context(), l, "s3://bucket/t.parquet", nil); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v", err)
 	}
@@ -67,12 +67,12 @@ func TestStoppedInStore(t *testing.T) {
 		t.Errorf("there are %q", got)
 	}
 	for _, force := range []bool{false, true} {
-		m.Fault = func(r *http.Request) storetest.Fault {
+		m.SetFault(func(r *http.Request) storetest.Fault {
 			if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, ".parquet") {
 				m.Put("bucket/t.parquet", []byte("theirs"))
 			}
 			return nil
-		}
+		})
 		if _, err := write(t.Context(), l, "s3://bucket/t.parquet", &Options{Force: force}); !errors.Is(err, repo.ErrConflict) {
 			t.Errorf("another process was faster: %v", err)
 		}

@@ -142,12 +142,12 @@ func TestObjectsOfOthers(t *testing.T) {
 // stopAt stops a copy when it stores its nth chunk.
 func stopAt(m *storetest.Memory, n int64, what func() storetest.Fault) {
 	var seen atomic.Int64
-	m.Fault = func(r *http.Request) storetest.Fault {
+	m.SetFault(func(r *http.Request) storetest.Fault {
 		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/c/") && seen.Add(1) > n {
 			return what()
 		}
 		return nil
-	}
+	})
 }
 
 // TestStoppedInStore stops copies before the end. No reader finds a copy, and the next attempt continues.
@@ -240,12 +240,12 @@ func TestTwoInStore(t *testing.T) {
 func TestRootOfOthers(t *testing.T) {
 	m := storetest.NewMemory(t)
 	s := newSample(t, january)
-	m.Fault = func(r *http.Request) storetest.Fault {
+	m.SetFault(func(r *http.Request) storetest.Fault {
 		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "t2m/zarr.json") {
 			m.Put(below+"zarr.json", []byte("theirs"))
 		}
 		return nil
-	}
+	})
 	if _, err := Write(t.Context(), s.store, away, nil); !errors.Is(err, repo.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
@@ -260,14 +260,14 @@ func TestFaultsOfStore(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	m := storetest.NewMemory(t)
 	var mu sync.Mutex
-	m.Fault = func(r *http.Request) storetest.Fault {
+	m.SetFault(func(r *http.Request) storetest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		if faults := []storetest.Fault{storetest.Busy, storetest.Cut, storetest.Lost}; random.IntN(12) == 0 {
 			return faults[random.IntN(len(faults))]
 		}
 		return nil
-	}
+	})
 	s := newSample(t, january, february)
 	s.copy(t, away, Options{})
 	m.SetFault(nil)
@@ -277,7 +277,7 @@ func TestFaultsOfStore(t *testing.T) {
 // TestCarelessStore checks that a store that ignores conditions is refused before anything is written.
 func TestCarelessStore(t *testing.T) {
 	m := storetest.NewMemory(t)
-	m.Careless = true
+	m.SetCareless(true)
 	s := newSample(t, january)
 	if _, err := Write(t.Context(), s.store, away, nil); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), away) {
 		t.Errorf("got %v", err)

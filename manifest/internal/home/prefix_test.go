@@ -178,16 +178,17 @@ func onlyError(_ int, err error) error { return err }
 func TestClaimOfNobody(t *testing.T) {
 	m := storetest.NewMemory(t)
 	m.Put(under+ClaimKey, []byte("of somebody"))
-	m.Fault = func(r *http.Request) storetest.Fault {
+	m.SetFault(func(r *http.Request) storetest.Fault {
 		if r.Method == http.MethodPut {
 			return storetest.Denied
 		}
 		return nil
-	}
+	})
 	if _, _, err := claim(t); err == nil || string(m.Get(under+ClaimKey)) != "of somebody" {
 		t.Errorf("got %v", err)
 	}
-	m.Fault, m.Careless = nil, true
+	m.SetFault(nil)
+	m.SetCareless(true)
 	m.Remove(under + ClaimKey)
 	if _, _, err := claim(t); !errors.Is(err, errors.ErrUnsupported) || len(m.Names("bucket/")) > 0 {
 		t.Errorf("%v, and there are %q", err, m.Names("bucket/"))

@@ -22,11 +22,7 @@ import (
 // Memory is an object store in this process. It implements the part of Amazon's S3 that varve uses: reading, conditional
 // storing, storing in parts, removing, and listing with small pages. All buckets exist.
 type Memory struct {
-	// Fault, if set, is called before each request. It returns the fault to apply, or nil.
-	Fault func(r *http.Request) Fault
-	// Careless makes the store ignore conditions when it stores objects.
-	Careless bool
-	// CarelessInParts is Careless only for objects that are stored in parts.
+	// CarelessInParts makes it ignore them only for objects that are stored in parts.
 	CarelessInParts bool
 	// OneByOne makes the store refuse to remove many objects with one request.
 	OneByOne bool
@@ -35,12 +31,14 @@ type Memory struct {
 
 	url string
 
-	mu      sync.Mutex
-	objects map[string]*memoryObject // by bucket/key
-	uploads map[string]map[int][]byte
-	begun   int
-	log     []string
-	late    time.Duration // added to the clock
+	mu       sync.Mutex
+	fault    func(r *http.Request) Fault
+	careless bool
+	objects  map[string]*memoryObject // by bucket/key
+	uploads  map[string]map[int][]byte
+	begun    int
+	log      []string
+	late     time.Duration // added to the clock
 }
 
 type memoryObject struct {
@@ -78,11 +76,18 @@ func NewMemory(t testing.TB) *Memory {
 	return m
 }
 
-// SetFault sets Fault. It may be called while requests are in progress.
+// SetFault sets the function that is called before each request, unless it is nil. It returns the fault to apply, or nil.
 func (m *Memory) SetFault(fault func(r *http.Request) Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.Fault = fault
+	m.fault = fault
+}
+
+// SetCareless makes the store ignore conditions when it stores objects, or not.
+func (m *Memory) SetCareless(is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.careless = is
 }
 
 // Log returns the requests since the last call, such as "GET bucket/key".
@@ -167,7 +172,7 @@ func (m *Memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	m.mu.Lock()
 	m.log = append(m.log, r.Method+" "+name)
-	fault := m.Fault
+	fault := m.fault
 	m.mu.Unlock()
 	if fault != nil {
 		if f := fault(r); f != nil {
@@ -228,7 +233,7 @@ func (m *Memory) read(w http.ResponseWriter, r *http.Request, name string) {
 }
 
 func (m *Memory) store(w http.ResponseWriter, r *http.Request, name string, body []byte) {
-	if !m.Careless && !m.mayStore(w, r, name) {
+	if !m.careless && !m.mayStore(w, r, name) {
 		return
 	}
 	w.Header().Set("ETag", m.put(name, body))
@@ -266,7 +271,7 @@ func (m *Memory) upload(w http.ResponseWriter, r *http.Request, name string, bod
 		}
 		parts[n] = slices.Clone(body)
 		w.Header().Set("ETag", partTag(body))
-	case m.Careless || m.CarelessInParts || m.mayStore(w, r, name):
+	case m.careless || m.CarelessInParts || m.mayStore(w, r, name):
 		m.complete(w, name, id, body)
 	}
 }
