@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"varve/codec"
 	"varve/grid"
@@ -36,7 +37,7 @@ func TestWorkBytes(t *testing.T) {
 	huge := &countingArray{array: d.add(t, "/huge", regularDoc("[1099511627776, 1]", "[1048576, 1]"), func(int64) manifest.ChunkKind { return manifest.Missing })}
 	d.arrays[len(d.arrays)-1] = huge
 	slice := &slice{array: huge, region: grid.Region{Origin: []int64{0, 0}, Shape: []int64{maxSlice, 1}}}
-	opts := &Options{WorkBytes: 2 * slice.bytes(), open: fakeOpen(d)}
+	opts := &Options{WorkBytes: 2 * slice.bytes(), Patience: time.Hour, open: fakeOpen(d)}
 	s := start(t, newHandlerOf(t, opts, "a"))
 	var all sync.WaitGroup
 	for range 8 {
