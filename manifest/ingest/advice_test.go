@@ -2,13 +2,16 @@ package ingest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
+	"varve/fixtures/classic"
 	"varve/manifest"
+	"varve/manifest/internal/planner/plantest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
 	"varve/manifest/report/reporttest"
@@ -109,5 +112,58 @@ func TestIndexFiles(t *testing.T) {
 		if got := withoutSidecars(c.names); !slices.Equal(got, c.want) {
 			t.Errorf("%v: got %v", c.names, got)
 		}
+	}
+}
+
+// TestGridTolerance: for two-dimensional coordinates of which a scan keeps digests only, their values are read to say the tolerance. For other
+// grids, none is advised.
+func TestGridTolerance(t *testing.T) {
+	const n = 40
+	for _, c := range []struct {
+		name  string
+		moved float64
+		want  string
+	}{
+		{"rounding", 3e-6, "tolerance=4e-06 | broadcast=lat=time | coords=first | drop=lat"},
+		{"half a cell", .5, "broadcast=lat=time | separate-manifests | drop=lat"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			opts := &Options{Plan: plan.Options{Inline: new(int64(64))}}
+			for i := range 3 {
+				lat := make([]float64, n*n)
+				for k := range lat {
+					if lat[k] = float64(k / n); i > 0 {
+						lat[k] += c.moved
+					}
+				}
+				name := filepath.Join(dir, fmt.Sprint(i, ".nc"))
+				f := classic.File{Dims: []classic.Dim{{Name: "time", Length: 1}, {Name: "y", Length: n}, {Name: "x", Length: n}}, Vars: []classic.Var{
+					{Name: "time", Dims: []string{"time"}, Data: []int32{int32(i)}, Attributes: []classic.Attribute{{Name: "units", Value: "days since 1990-01-01"}}},
+					{Name: "lat", Dims: []string{"y", "x"}, Data: lat, Attributes: []classic.Attribute{{Name: "units", Value: "degrees_north"}}},
+					{Name: "v", Dims: []string{"time", "y", "x"}, Data: lat, Attributes: []classic.Attribute{{Name: "coordinates", Value: "lat"}}},
+				}}
+				if err := f.Write(name); err != nil {
+					t.Fatal(err)
+				}
+				opts.Sources.Names = append(opts.Sources.Names, name)
+			}
+			_, err := Check(t.Context(), opts)
+			var refused *plan.Error
+			if !errors.As(err, &refused) || len(refused.Findings) != 1 || refused.Findings[0].Code != report.StaticDiffers {
+				t.Fatalf("got %v", err)
+			}
+			r := refused.Findings[0].Remedies
+			if got := reporttest.Remedies(&refused.Findings[0]); got != c.want {
+				t.Fatalf("%s, want %s", got, c.want)
+			}
+			if err := plantest.SetOption(&opts.Plan, string(r[0].Option), r[0].Value); err != nil {
+				t.Fatal(err)
+			}
+			made, err := Check(t.Context(), opts)
+			if err != nil || len(made.Snapshot.Arrays) != 3 {
+				t.Errorf("with %s: %v", r[0].Value, err)
+			}
+		})
 	}
 }

@@ -404,6 +404,18 @@ type difference struct {
 // neighbouring positions.
 func (x difference) isSmall() bool { return x.most < x.step/10 && !math.IsInf(x.step, 1) }
 
+// tolerance returns the tolerance that accepts a small difference, or "". It is rounded up to one digit, so that it is easy to read.
+func (x difference) tolerance() string {
+	if !x.isSmall() {
+		return ""
+	}
+	digit := math.Pow(10, math.Floor(math.Log10(x.most)))
+	if digit == 0 { // long integers differ by less than float64 can represent
+		return ""
+	}
+	return strconv.FormatFloat(math.Ceil(x.most/digit*(1+1e-9))*digit, 'g', 2, 64)
+}
+
 // apart returns how far a is from b, as far as both have values.
 func (d *dim) apart(a, b *coord.Coord) (difference, error) {
 	unknown := difference{math.NaN(), math.NaN()}
@@ -455,14 +467,10 @@ func (p *alignment) allowDifference(d *dim, odd []*coord.Coord, standard *coord.
 		}
 		return p.keepDifference(d, odd, standard), nil
 	}
-	// Round up to one digit, so that the tolerance is easy to read and still covers all of these
-	// files. The digit is 0 if long integers differ by less than float64 can represent.
-	digit := math.Pow(10, math.Floor(math.Log10(x.most)))
-	if digit == 0 {
-		return []report.Remedy{takeFirst}, nil
+	if tolerance := x.tolerance(); tolerance != "" {
+		return []report.Remedy{report.Do(report.Tolerance, tolerance, report.IfNear), takeFirst}, nil
 	}
-	tolerance := strconv.FormatFloat(math.Ceil(x.most/digit*(1+1e-9))*digit, 'g', 2, 64)
-	return []report.Remedy{report.Do(report.Tolerance, tolerance, report.IfNear), takeFirst}, nil
+	return []report.Remedy{takeFirst}, nil
 }
 
 // keepDifference returns the remedies that keep all values of coordinates that differ by much. Horizontal

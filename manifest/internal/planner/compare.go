@@ -297,7 +297,7 @@ func (c *comparison) refuseOdd(files []int32) (missing []want, err error) {
 		groups, missing, err = c.joinNear(groups, files, nil)
 	}
 	if err == nil && len(groups) > 1 && len(missing) == 0 {
-		c.refuseGroups(groups, len(files))
+		return c.refuseGroups(groups, files, nil)
 	}
 	return missing, err
 }
@@ -321,8 +321,7 @@ func (c *comparison) refuseOddParts(tiles []manifest.Tile) (missing []want, err 
 				}
 			}
 			if len(groups) > 1 && len(missing) == 0 {
-				c.refuseGroups(groups, to-from)
-				return nil, nil
+				return c.refuseGroups(groups, slices.Concat(groups...), tiles[from:to])
 			}
 		}
 		from = to
@@ -330,9 +329,13 @@ func (c *comparison) refuseOddParts(tiles []manifest.Tile) (missing []want, err 
 	return missing, nil
 }
 
-// refuseGroups refuses the files of all groups except the largest.
-func (c *comparison) refuseGroups(groups [][]int32, files int) {
+// refuseGroups refuses the files of all groups except the largest. missing are values that say how much the groups differ.
+func (c *comparison) refuseGroups(groups [][]int32, files []int32, tiles []manifest.Tile) (missing []want, err error) {
 	p, a := c.p, c.a
+	x, missing, err := c.farthest(groups, files, tiles)
+	if err != nil || len(missing) > 0 {
+		return missing, err
+	}
 	most := 0
 	for i, g := range groups {
 		if len(g) > len(groups[most]) {
@@ -345,25 +348,23 @@ func (c *comparison) refuseGroups(groups [][]int32, files int) {
 			odd = append(odd, g...)
 		}
 	}
-	f := report.Finding{Code: report.StaticDiffers, Array: a.path, Effect: report.Refused, Remedies: c.remedies(groups),
+	f := report.Finding{Code: report.StaticDiffers, Array: a.path, Effect: report.Refused, Remedies: c.remedies(groups, x),
 		Args: report.Args{"others": p.env.span(groups[most])}}
 	if a.where != nil {
 		f.Args["same_place"] = true
 	}
-	p.env.find(p.env.odd(f, odd, int64(files)))
+	p.env.find(p.env.odd(f, odd, int64(len(files))))
+	return nil, nil
 }
 
-// remedies returns the ways to accept different values in groups of files. A way that keeps all
+// remedies returns the ways to accept different values in groups of files, which differ by x. A way that keeps all
 // values comes first.
-func (c *comparison) remedies(groups [][]int32) []report.Remedy {
+func (c *comparison) remedies(groups [][]int32, x difference) []report.Remedy {
 	p, a := c.p, c.a
 	one := []report.Remedy{takeFirst, report.DropPath(a.path[1:])}
-	if len(a.dims) > 0 && slices.ContainsFunc(c.means, isHorizontal) {
+	if len(a.dims) > 0 && slices.ContainsFunc(c.means, isHorizontal) && !x.isSmall() {
 		p.env.far[a.path] = true
 		one[0] = separate // the first file's values would move the data of the others
-	}
-	if p.env.opts.Tolerance == 0 && len(a.dims) > 0 && c.tolerable() && !c.isFar(groups) {
-		one = slices.Insert(one, 0, report.Fill(report.Tolerance, "NUMBER", report.IfNear))
 	}
 	pointers := p.targets[a.path]
 	if pointers != nil {
@@ -380,6 +381,9 @@ func (c *comparison) remedies(groups [][]int32) []report.Remedy {
 		one = slices.Insert(one, 0, stackBy(a.path, report.StackByValue))
 	case len(a.dims) == 1 && p.alignment.dims[a.dims[0]].coord == "" && !p.isCharacters(a.dims[0]):
 		one = slices.Insert(one, 0, report.Do(report.Concat, report.ListItem(a.dims[0][1:]), report.ByName))
+	}
+	if tolerance := x.tolerance(); tolerance != "" && pointers == nil {
+		one = slices.Insert(one, 0, report.Do(report.Tolerance, tolerance, report.IfNear))
 	}
 	return one
 }

@@ -142,11 +142,11 @@ func (c *planCase) follow(f *report.Finding, r *report.Remedy) (p *Plan, files [
 }
 
 // completed returns a remedy with words in place of those in capitals, as the user of a case would choose them: the names of files are
-// the values of a new dimension, and a tolerance accepts the difference.
+// the values of a new dimension.
 func completed(r *report.Remedy) *report.Remedy {
 	out := *r
 	if r.Incomplete {
-		out.Value = strings.NewReplacer("NAME=PATTERN", `file=([^/]+)$`, "=PATTERN", `=([^/]+)$`, "NUMBER", "1e6", "=NAME", "=other name").Replace(r.Value)
+		out.Value = strings.NewReplacer("NAME=PATTERN", `file=([^/]+)$`, "=PATTERN", `=([^/]+)$`, "=NAME", "=other name").Replace(r.Value)
 	}
 	return &out
 }
@@ -412,7 +412,7 @@ func movedCells(files []*manifest.File, p *Plan) (n int, moved []string) {
 type labels struct {
 	nature coord.Nature
 	keys   []coord.Key
-	cell   float64 // the least distance of neighbours
+	cell   float64 // the least size of a cell: the largest distance from a neighbour along any dimension
 }
 
 // box is the part of a coordinate's only dimension that a tile has, or all of it.
@@ -472,9 +472,20 @@ func labelsOf(files []*manifest.File, p *Plan, a *manifest.Array, placements map
 	if out.keys, err = of.Keys(of.Nature, nil); err != nil {
 		return nil
 	}
-	for i := 1; i < len(out.keys); i++ {
-		if d := math.Abs(coord.Distance(out.keys[i-1], out.keys[i], out.nature)); d > 0 {
-			out.cell = min(out.cell, d)
+	for i := range out.keys {
+		size, stride := 0.0, len(out.keys)
+		for _, n := range of.Variable.Shape {
+			block := stride
+			stride /= int(n)
+			if i%block >= stride {
+				size = max(size, math.Abs(coord.Distance(out.keys[i-stride], out.keys[i], out.nature)))
+			}
+			if i%block < block-stride {
+				size = max(size, math.Abs(coord.Distance(out.keys[i+stride], out.keys[i], out.nature)))
+			}
+		}
+		if size > 0 {
+			out.cell = min(out.cell, size)
 		}
 	}
 	return out

@@ -62,29 +62,71 @@ func (c *comparison) tolerable() bool {
 	return c.a.aux && !slices.ContainsFunc(c.means, func(v *manifest.Variable) bool { return coord.NatureOf(v) != coord.Real })
 }
 
-// isFar reports whether the values of two groups are known, and differ by more than rounding does: a tolerance would give data to
-// the positions of other cells.
-func (c *comparison) isFar(groups [][]int32) bool {
-	x, ok, _, err := c.numbers(c.p.firstOf(groups[0]), nil)
-	if err != nil || !ok {
-		return false
+// farthest returns the largest difference between the values that the plan would use and those of other groups of files, or NaN if
+// no tolerance can accept it. The values of one file of each group are read for that, unless the first of them is far already.
+func (c *comparison) farthest(groups [][]int32, files []int32, tiles []manifest.Tile) (out difference, missing []want, err error) {
+	unknown := difference{math.NaN(), math.NaN()}
+	if len(c.a.dims) == 0 || !c.tolerable() {
+		return unknown, nil, nil
 	}
-	step := math.Inf(1)
-	for i := 1; i < x.Len; i++ {
-		if d := math.Abs(x.real(i) - x.real(i-1)); d > 0 {
-			step = min(step, d)
-		}
+	first := c.p.widest(c.a, files)
+	x, ok, missing, err := c.numbers(first, tiles)
+	if err != nil || !ok && len(missing) == 0 {
+		return unknown, nil, err
 	}
-	for _, g := range groups[1:] {
-		y, ok, _, err := c.numbers(c.p.firstOf(g), nil)
-		if err != nil || !ok {
+	out.step = x.cell()
+	isFirst := true
+	for _, g := range groups {
+		if slices.Contains(g, first) {
 			continue
 		}
-		if delta, err := c.apart(x, y); err == nil && !(difference{delta, step}).isSmall() {
-			return true
+		y, ok, lacks, err := c.numbers(c.p.firstOf(g), tiles)
+		if missing = append(missing, lacks...); err != nil || !ok && len(lacks) == 0 {
+			return unknown, nil, err
+		}
+		if len(missing) == 0 {
+			delta, err := c.apart(x, y)
+			if out.most = max(out.most, delta); err != nil || !out.isSmall() {
+				return unknown, nil, err
+			}
+		}
+		if isFirst && len(missing) > 0 {
+			break
+		}
+		isFirst = false
+	}
+	return out, missing, nil
+}
+
+// cell returns the least size of a cell. That of one cell is the largest difference from a neighbour, because a coordinate of a curvilinear
+// grid may hardly change along one dimension.
+func (x shapedNumbers) cell() float64 {
+	least := math.Inf(1)
+	for i := range x.Len {
+		size, stride := 0.0, x.Len
+		for _, n := range x.shape {
+			block := stride
+			stride /= int(n)
+			if i%block >= stride { // not the first along this dimension
+				size = larger(size, math.Abs(x.real(i)-x.real(i-stride)))
+			}
+			if i%block < block-stride {
+				size = larger(size, math.Abs(x.real(i)-x.real(i+stride)))
+			}
+		}
+		if size > 0 {
+			least = min(least, size)
 		}
 	}
-	return false
+	return least
+}
+
+// larger returns the larger of two numbers, of which the second may be NaN.
+func larger(a, b float64) float64 {
+	if b > a {
+		return b
+	}
+	return a
 }
 
 // shapedNumbers is an array of numbers with a shape.
