@@ -15,12 +15,17 @@ import (
 // xarray name it by this length, for example string_9. So another name or length is no difference between files: the
 // dimension gets one name, and shorter texts are padded with NUL.
 
-// isTexts reports whether the last dimension of a variable may be the length of texts. Characters may also be flags, so
-// a word in the name of the dimension decides: string_9, DateStrLen, nchar, or with other dimensions before it, len and x9. A
-// part of a word does not, as in stratum and wavelength.
+// isTexts reports whether the last dimension of a variable is the length of texts. Its other uses do not decide: flags of one
+// character, such as flag(time, station), have the same structure if no other variable has station. Padding would give a file flags of
+// stations that it does not have. So the file has to say it, by the attribute _Encoding, which netCDF has for characters that are texts, or by a
+// word in the name of the dimension: string_9, DateStrLen, nchar, or with other dimensions before it, len and x9. A part of a word does
+// not, as in stratum and wavelength.
 func (x *planVar) isTexts() bool {
 	if len(x.dims) == 0 || x.v.Type.Kind != codec.FixedBytes || x.v.Type.Size != 1 {
 		return false
+	}
+	if slices.ContainsFunc(x.v.Attributes, func(a manifest.Attribute) bool { return a.Name == "_Encoding" }) {
+		return true
 	}
 	name := strings.ToLower(report.Base(x.dims[len(x.dims)-1]))
 	isLength := aLength.MatchString(name) || strings.TrimRight(name, "0123456789") != name
@@ -28,8 +33,8 @@ func (x *planVar) isTexts() bool {
 }
 
 var (
-	charactersLength = regexp.MustCompile(`(^|[^a-z])[a-z]*(str|string|char|character)s?(len|length|size|num|max)?([^a-z]|$)`)
-	aLength          = regexp.MustCompile(`(^|[^a-z])(n|max)?(name|text|id|label|code)?(len|length)([^a-z]|$)`)
+	charactersLength = regexp.MustCompile(`(^|[^a-z])[a-z]*(strn?|string|char|character)s?(len|length|size|num|max)?([^a-z]|$)`)
+	aLength          = regexp.MustCompile(`(^|[^a-z])(n|max|id|[a-z]*(name|text|label|code))?(len|length)([^a-z]|$)`)
 )
 
 // nameTextLengths gives the text lengths of a variable one name in all files: the published one, the first file's, or else
