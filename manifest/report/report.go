@@ -30,7 +30,7 @@ type Finding struct {
 }
 
 // Args has the facts of a finding by name. The values are strings, numbers, bools, Bytes and File, lists of
-// these, and lists of Variant, Gap, Stretch, lists of Place, AxisLength and GroupDataset.
+// these, and lists of Variant, Gap, Odd, Stretch, lists of Place, AxisLength and GroupDataset.
 type Args map[string]any
 
 // File is the name of one file among the arguments of a finding.
@@ -51,6 +51,12 @@ type Gap struct {
 	To     string `json:"to"`   // the first value after it
 	Before File   `json:"before"`
 	After  File   `json:"after"`
+}
+
+// Odd lists the odd files of some of the arrays of a finding.
+type Odd struct {
+	Arrays []string `json:"arrays"`
+	Files  Files    `json:"files"`
 }
 
 // Stretch is a part of a dimension that two files share.

@@ -268,6 +268,12 @@ func (p *arrangement) isCharacters(at string) bool {
 	return found
 }
 
+// isPlaced reports whether an array with a dimension is placed along other ones. Concatenating files along this dimension, too, would leave
+// most of the array without data.
+func (p *arrangement) isPlaced(at string) bool {
+	return slices.ContainsFunc(p.arrays, func(a *array) bool { return a.where != nil && slices.Contains(a.dims, at) })
+}
+
 // hasCommonGrid reports whether all files have the same coordinate with this and other dimensions, such as
 // lat(y, x). Concatenating files along this dimension would repeat the grid.
 func (p *arrangement) hasCommonGrid(at string) bool {
@@ -379,7 +385,7 @@ func (c *comparison) remedies(groups [][]int32, x difference) []report.Remedy {
 	case pointers != nil, a.where != nil:
 	case len(a.dims) == 0 && !p.alignment.flowing() && a.files == p.survey.total():
 		one = slices.Insert(one, 0, stackBy(a.path, report.StackByValue))
-	case len(a.dims) == 1 && p.alignment.dims[a.dims[0]].coord == "" && !p.isCharacters(a.dims[0]):
+	case len(a.dims) == 1 && p.alignment.dims[a.dims[0]].coord == "" && !p.isCharacters(a.dims[0]) && !p.isPlaced(a.dims[0]):
 		one = slices.Insert(one, 0, report.Do(report.Concat, report.ListItem(a.dims[0][1:]), report.ByName))
 	}
 	if tolerance := x.tolerance(); tolerance != "" && pointers == nil {

@@ -35,6 +35,12 @@ func fact(x any) string {
 			words = append(words, fmt.Sprintf("%s:%d", v.Value, v.Files))
 		}
 		return fmt.Sprint(words)
+	case []report.Odd:
+		var words []string
+		for _, o := range x {
+			words = append(words, fmt.Sprintf("%s:%s", strings.Join(o.Arrays, ","), Files(&report.Finding{Files: o.Files})))
+		}
+		return fmt.Sprint(words)
 	case []report.Gap:
 		var words []string
 		for _, g := range x {

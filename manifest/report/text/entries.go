@@ -297,6 +297,12 @@ var entries = map[report.Code]entry{
 		switch {
 		case v.f.Effect == report.Noted:
 			return fmt.Sprintf("%s %s other values; the values of %s are used", v.files(), v.have(), v.span("standard"))
+		case v.has("odd"):
+			where := "they have no dimension along which files are concatenated"
+			if v.has("same_place") {
+				where = "these files are at the same position as others"
+			}
+			return fmt.Sprintf("values differ in %s: %s; %s", v.files(), v.oddFiles(), where)
 		case v.has("same_place"):
 			return fmt.Sprintf("%s at the same position %s other values than the others (%s)", v.files(), v.have(), v.span("others"))
 		}

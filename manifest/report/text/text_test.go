@@ -202,3 +202,14 @@ func TestUsualFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestOddFiles: a finding about arrays that differ in other files says which differ where.
+func TestOddFiles(t *testing.T) {
+	s := report.NewSources([]string{"/d/a.nc", "/d/b.nc", "/d/c.nc", "/d/e.nc"})
+	f := report.Finding{Code: report.StaticDiffers, Effect: report.Refused, Arrays: []string{"/depth", "/land", "/mask"}, Files: s.Files([]int32{1, 2}), Count: 2, Of: 4,
+		Args: report.Args{"odd": []report.Odd{{Arrays: []string{"/depth", "/mask"}, Files: s.Files([]int32{1})}, {Arrays: []string{"/land"}, Files: s.Files([]int32{1, 2})}}}}
+	const want = "/depth, /land, /mask: values differ in 2 of 4 files: /depth, /mask in b.nc, /land in 2 files; they have no dimension along which files are concatenated"
+	if got := (*Printer)(nil).Sentence(&f); got != want {
+		t.Errorf("got %q", got)
+	}
+}

@@ -211,3 +211,23 @@ func quoted(units string) string {
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// oddFiles says which arrays differ in which files.
+func (v *view) oddFiles() string {
+	odd, _ := v.f.Args["odd"].([]report.Odd)
+	var words []string
+	for _, o := range odd[:min(len(odd), mostPlaces)] {
+		in := count(o.Files.Len(), "file")
+		for name := range o.Files.All() {
+			if o.Files.Len() == 1 {
+				in = v.f.Files.Label(name)
+			}
+			break
+		}
+		words = append(words, some(o.Arrays)+" in "+in)
+	}
+	if n := len(odd) - len(words); n > 0 {
+		words = append(words, fmt.Sprintf("and %s more", report.Thousands(int64(n))))
+	}
+	return strings.Join(words, ", ")
+}
