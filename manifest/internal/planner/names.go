@@ -12,7 +12,8 @@ const mostExamples = 10
 
 // odd sets the files of a finding, and the number of files that they are compared with.
 func (p *env) odd(f report.Finding, files []int32, of int64) report.Finding {
-	f.Files, f.Count, f.Of = p.fileSet(files), int64(len(files)), of
+	f.Files, f.Of = p.fileSet(files), of
+	f.Count = f.Files.Len() // a file may be in the list once for each of its tiles
 	return f
 }
 

@@ -94,10 +94,25 @@ func (p *alignment) adviseWidths(d *dim, f *report.Finding, odd []*coord.Coord, 
 	if partly && p.env.opts.Pad != plan.PadFill {
 		f.Remedies = nil
 	}
-	if partly || f.Args["values"] == "differ" && !isHorizontal(longest.Variable) && p.canJoin(d, append(odd[:len(odd):len(odd)], longest)) {
+	all := append(odd[:len(odd):len(odd)], longest)
+	if f.Args["values"] == "differ" && interleave(all) {
+		f.Remedies = []report.Remedy{separate} // no order of the files gives a sorted coordinate
+	}
+	if partly || f.Args["values"] == "differ" && !isHorizontal(longest.Variable) && p.canJoin(d, all) {
 		f.Remedies = slices.Insert(f.Remedies, 0, joinOuter(d))
 	}
 	return nil
+}
+
+// interleave reports whether the ranges of coordinates have more than their ends in common.
+func interleave(all []*coord.Coord) bool {
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b *coord.Coord) int { return a.Low.Compare(b.Low) })
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i].Low.Compare(sorted[i-1].High) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // padHelps reports whether files whose values have this relation to the longest coordinate can be
