@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"varve/manifest/internal/planner/plantest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 	"varve/manifest/scan"
 	"varve/manifest/store"
 )
@@ -47,9 +49,12 @@ type remedied struct {
 	sources func(t *testing.T, dir string) Sources
 	opts    Options
 	code    report.Code // of the refusal, or empty for an error
-	truth   map[string][]float64
-	changes []report.Consequence // of remedies that give other values, and whose text says so
+	truth   values
+	changes map[report.Consequence]values // what remedies give whose text says that values change
 }
+
+// values are the values of arrays, as many for each day from the first on.
+type values map[string][]float64
 
 // set applies a setting of a remedy. It returns false for an action.
 func set(opts *Options, s report.Setting) (ok bool, err error) {
@@ -66,6 +71,9 @@ func set(opts *Options, s report.Setting) (ok bool, err error) {
 		opts.Plan.KeepQuery = append(opts.Plan.KeepQuery, s.Value)
 	case report.RepackLoss:
 		opts.Plan.RepackLossy = append(opts.Plan.RepackLossy, s.Value)
+	case report.ValueBytes:
+		opts.ValueBytes, err = strconv.ParseInt(s.Value, 10, 64)
+		return err == nil, err
 	case report.Separate, report.Refresh:
 		return false, nil
 	default:
@@ -76,9 +84,10 @@ func set(opts *Options, s report.Setting) (ok bool, err error) {
 }
 
 // TestRemediesKeepValues applies each remedy of each refusal that this package makes, as TestRemediesKeepCoordinates does for those of
-// the planner: every day then has the values of its file, unless the remedy says what it changes.
+// the planner: every day then has the values of its file, or those that the remedy says. Separate manifests have them together.
 func TestRemediesKeepValues(t *testing.T) {
 	configured(t)
+	used := reporttest.Followed{}
 	old := func(t *testing.T, dir string) []string {
 		return []string{dailyFile(t, filepath.Join(dir, "1.nc"), "K", []int32{1}, "v"), dailyFile(t, filepath.Join(dir, "2.nc"), "K", []int32{2}, "v")}
 	}
@@ -98,12 +107,12 @@ func TestRemediesKeepValues(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []remedied{
 		{name: "a new variable", first: old, sources: named(file("3.nc", "K", []int32{3}, "v", "w")), opts: Options{RefuseNew: true}, code: report.VariableAbsent,
-			truth: map[string][]float64{"/v": {10, 20, 30}, "/w": {nan, nan, 31}}},
+			truth: values{"/v": {10, 20, 30}, "/w": {nan, nan, 31}}},
 		{name: "another product", first: old, sources: named(file("3.nc", "K", []int32{3}, "w")), opts: Options{RefuseNew: true}, code: report.VariableAbsent,
-			truth: map[string][]float64{"/v": {10, 20, nan}, "/w": {nan, nan, 30}}},
+			truth: values{"/v": {10, 20, nan}, "/w": {nan, nan, 30}}},
 		{name: "a known file", first: old, sources: func(t *testing.T, dir string) Sources {
 			return Sources{Names: []string{filepath.Join(dir, "2.nc"), dailyFile(t, filepath.Join(dir, "3.nc"), "K", []int32{3}, "v")}}
-		}, code: report.KnownSource, truth: map[string][]float64{"/v": {10, 20, 30}}},
+		}, code: report.KnownSource, truth: values{"/v": {10, 20, 30}}},
 		{name: "a replaced file", first: old, sources: func(t *testing.T, dir string) Sources {
 			name := dailyFile(t, filepath.Join(dir, "2.nc"), "K", []int32{2}, "v")
 			later := time.Now().Add(time.Hour)
@@ -111,22 +120,24 @@ func TestRemediesKeepValues(t *testing.T) {
 				t.Fatal(err)
 			}
 			return Sources{Names: []string{name, dailyFile(t, filepath.Join(dir, "3.nc"), "K", []int32{3}, "v")}}
-		}, opts: Options{SkipKnown: true}, truth: map[string][]float64{"/v": {10, 20, 30}}},
-		{name: "other units", first: old, sources: named(file("3.nc", "degC", []int32{3}, "v")), code: report.UnitsDiffer, truth: map[string][]float64{"/v": {10, 20, 303.15}},
-			changes: []report.Consequence{report.KeepsNumbers}},
+		}, opts: Options{SkipKnown: true}, truth: values{"/v": {10, 20, 30}}},
+		{name: "other units", first: old, sources: named(file("3.nc", "degC", []int32{3}, "v")), code: report.UnitsDiffer, truth: values{"/v": {10, 20, 303.15}},
+			changes: map[report.Consequence]values{report.KeepsNumbers: {"/v": {10, 20, 30}}}},
 		{name: "a README", sources: func(t *testing.T, dir string) Sources {
 			old(t, dir)
 			writeText(t, filepath.Join(dir, "README.md"), "# Data\n")
 			return Sources{Names: []string{dir}}
-		}, code: report.UnreadableFile, truth: map[string][]float64{"/v": {10, 20}}},
+		}, code: report.UnreadableFile, truth: values{"/v": {10, 20}}},
 		{name: "a damaged file", sources: func(t *testing.T, dir string) Sources {
 			writeText(t, filepath.Join(dir, "3.nc"), "CDF")
 			return Sources{Names: append(old(t, dir), filepath.Join(dir, "3.nc"))}
-		}, code: report.UnreadableFile, truth: map[string][]float64{"/v": {10, 20}}},
+		}, code: report.UnreadableFile, truth: values{"/v": {10, 20}}},
 		{name: "a packing with too few numbers", sources: func(t *testing.T, dir string) Sources {
 			return Sources{Names: []string{packedFile(t, dir, 1, 0.01, 0, 100, 200), packedFile(t, dir, 2, 1, 0, 1000, 2)}}
 		}, opts: Options{Plan: plan.Options{Repack: []plan.Repack{{Array: "v", Scale: 0.01}}}}, code: report.RepackChanges,
-			truth: map[string][]float64{"/v": {1, 2, 1000, 2}}, changes: []report.Consequence{report.LosesRange}},
+			truth: values{"/v": {1, 2, 1000, 2}}, changes: map[report.Consequence]values{report.LosesRange: {"/v": {1, 2, 327.67, 2}}}},
+		{name: "times that are too many to keep", sources: named(file("1.nc", "K", []int32{1, 3, 4}, "v"), file("2.nc", "K", []int32{2, 3, 5}, "v")),
+			opts: Options{ValueBytes: 8, Plan: plan.Options{Join: map[string]plan.Join{"time": plan.JoinOuter}}}, code: report.OverlapUnknown, truth: values{"/v": {10, 20, 30, 40, 50}}},
 	} {
 		tried := 0
 		for i := 0; ; i++ {
@@ -150,13 +161,59 @@ func TestRemediesKeepValues(t *testing.T) {
 				break
 			}
 			r := remedies[i]
-			says := followed(t.Context(), out, do, &opts, &r, c.truth)
-			if tried++; (says != "") != slices.Contains(c.changes, r.Consequence) {
+			truth := c.truth
+			if changed := c.changes[r.Consequence]; changed != nil {
+				truth = changed
+			}
+			tried++
+			if says := followed(t.Context(), out, do, &opts, &r, truth); says != "" {
 				t.Errorf("%s: %s %s: %q", c.name, r.Option, r.Value, says)
 			}
+			used.Add(&r)
 		}
 		if tried == 0 {
 			t.Errorf("%s has no remedy", c.name)
+		}
+	}
+	followDamage(t, used)
+	used.Check(t, "../report/reporttest/testdata/followed", "ingest")
+}
+
+// followDamage applies the remedies of a damaged variable: the other variables keep all their values, or those of the file that is left.
+func followDamage(t *testing.T, used reporttest.Followed) {
+	whole := filepath.Join(t.TempDir(), "whole.varve")
+	mustBuild(t, whole, brokenArchive(t))
+	for i := 0; ; i++ {
+		dir, out := brokenArchive(t, "index of u"), filepath.Join(t.TempDir(), "o.varve")
+		opts := &Options{Sources: Sources{Names: []string{dir}}}
+		_, err := Build(t.Context(), out, opts)
+		remedies, ok := remediesIn(err, report.UnreadableFile)
+		if !ok || len(remedies) != 2 {
+			t.Fatalf("%v of %v", remedies, err)
+		}
+		if i == len(remedies) {
+			return
+		}
+		arrays := []string{"/t", "/x", "/time", "/seen", "/u"}
+		if r := remedies[i]; r.Option == report.Drop {
+			arrays = arrays[:4]
+		}
+		if _, err := set(opts, remedies[i].Setting); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Build(t.Context(), out, opts); err != nil {
+			t.Fatal(err)
+		}
+		used.Add(&remedies[i])
+		for _, path := range arrays {
+			want, a := decoded(t, whole, path, true)
+			got, b := decoded(t, out, path, true)
+			if remedies[i].Option == report.SkipBroken && a.Schema().Shape[0] != b.Schema().Shape[0] { // the first file is left
+				want = want[:len(got)]
+			}
+			if len(got) == 0 || !slices.EqualFunc(got, want, same) {
+				t.Errorf("%s: %s is %v, want %v", remedies[i].Option, path, got, want)
+			}
 		}
 	}
 }
@@ -186,11 +243,10 @@ func remediesIn(err error, code report.Code) (remedies []report.Remedy, ok bool)
 	return nil, false
 }
 
-// followed follows a remedy, and compares the arrays with the truth: all their values, except variables and files that the remedy
-// leaves out.
-func followed(ctx context.Context, out string, do func(context.Context, string, *Options) (*Result, error), opts *Options, r *report.Remedy, truth map[string][]float64) string {
-	again := *opts
-	var dropped []string
+// followed follows a remedy, and compares the arrays with the truth: all their values, except variables that the remedy leaves out.
+func followed(ctx context.Context, out string, do func(context.Context, string, *Options) (*Result, error), opts *Options, r *report.Remedy, truth values) string {
+	again, made := *opts, []string{out}
+	truth = maps.Clone(truth)
 	for _, s := range append([]report.Setting{r.Setting}, r.With...) {
 		ok, err := set(&again, s)
 		if err != nil {
@@ -198,14 +254,15 @@ func followed(ctx context.Context, out string, do func(context.Context, string, 
 		}
 		switch {
 		case s.Option == report.Drop:
-			dropped = append(dropped, "/"+strings.TrimPrefix(s.Value, "/"))
+			delete(truth, "/"+strings.TrimPrefix(s.Value, "/"))
 		case s.Option == report.Refresh:
 			if _, err := Refresh(ctx, out, &Options{}); err != nil {
 				return err.Error()
 			}
 			again.SkipKnown = true
-		case s.Option == report.Separate: // the first of the other manifests
+		case s.Option == report.Separate: // the manifest stays, and the new files get another one
 			out, do = out+" apart", Build
+			made = append(made, out)
 			again.RefuseNew = false
 		case !ok:
 			return fmt.Sprintf("no action for %s", s.Option)
@@ -214,26 +271,53 @@ func followed(ctx context.Context, out string, do func(context.Context, string, 
 	if _, err := do(ctx, out, &again); err != nil {
 		return err.Error()
 	}
-	return differences(ctx, out, dropped, r.Option == report.Separate, truth)
+	return differences(ctx, made, truth)
 }
 
-// differences describes the first array that lacks values of the truth, or has others. A manifest of one kind of files has only theirs.
-func differences(ctx context.Context, out string, dropped []string, isApart bool, truth map[string][]float64) string {
-	s, err := store.Open(ctx, out, &store.Options{Trusted: true})
-	if err != nil {
-		return err.Error()
-	}
-	defer s.Close()
+// differences describes the first array of manifests that has other values than the truth on a day. Together, the manifests have to have all values
+// of all days, and no array more.
+func differences(ctx context.Context, manifests []string, truth values) string {
+	seen := map[string][]bool{}
 	for path, want := range truth {
-		if isApart || slices.Contains(dropped, path) {
-			continue
-		}
-		got, _, err := numbersOf(ctx, s, path, true)
+		seen[path] = make([]bool, len(want))
+	}
+	for _, dir := range manifests {
+		s, err := store.Open(ctx, dir, &store.Options{Trusted: true})
 		if err != nil {
 			return err.Error()
 		}
-		if !slices.EqualFunc(got, want, same) && !slices.EqualFunc(got, want[:len(got)], same) {
-			return fmt.Sprintf("%s is %v, not %v", path, got, want)
+		defer s.Close()
+		days, _, err := numbersOf(ctx, s, "/time", true)
+		if err != nil {
+			return err.Error()
+		}
+		for _, a := range s.Arrays() {
+			if a.Path() == "/time" {
+				continue
+			}
+			want, ok := truth[a.Path()]
+			if !ok {
+				return "there is an array " + a.Path()
+			}
+			got, _, err := numbersOf(ctx, s, a.Path(), true)
+			if err != nil {
+				return err.Error()
+			}
+			each := len(got) / len(days)
+			for i, x := range got {
+				at := (int(days[i/each])-1)*each + i%each
+				if at >= len(want) || !same(x, want[at]) {
+					return fmt.Sprintf("%s of %v is %v, not %v", a.Path(), days, got, want)
+				}
+				seen[a.Path()][at] = true
+			}
+		}
+	}
+	for path, list := range seen {
+		for i, ok := range list {
+			if !ok && !math.IsNaN(truth[path][i]) {
+				return fmt.Sprintf("%s lacks value %d", path, i)
+			}
 		}
 	}
 	return ""

@@ -18,29 +18,28 @@ import (
 	"varve/manifest/internal/planner/plantest"
 	"varve/manifest/plan"
 	"varve/manifest/report"
+	"varve/manifest/report/reporttest"
 )
 
 // mostSteps bounds the remedies that are applied one after the other until files can be combined.
 const mostSteps = 8
 
-// TestRemediesKeepCoordinates applies each remedy of each refusal in the cases of testdata, and then the first remedy of each further
-// refusal, until the files are combined. Then the cells of each file have the coordinates that the file gives them, and all of its
-// values in the file's units, unless the remedies say what they change.
+// TestRemediesKeepCoordinates applies each remedy of each finding and of each wrong option in the cases of testdata, and then the first remedy
+// of each further refusal, until the files are combined. Then the cells of each file have the coordinates that the file gives them, and
+// all of its values in the file's units, apart from what the remedies say they change.
 func TestRemediesKeepCoordinates(t *testing.T) {
-	tried, combined, compared, values, cells := 0, 0, 0, 0, int64(0)
+	tried, combined, apart, compared, values, cells := 0, 0, 0, 0, 0, int64(0)
+	followed := reporttest.Followed{}
 	for name, c := range allCases(t) {
-		_, err := c.planWith(c.Options, c.Files)
-		var refused *plan.Error
-		if !errors.As(err, &refused) {
-			continue
-		}
-		for i := range refused.Findings {
-			f := &refused.Findings[i]
-			if len(f.Remedies) == 0 && f.By.Option != report.Strict && !c.Options.Strict {
+		p, err := c.planWith(c.Options, c.Files)
+		findings, wrong := findingsIn(p, err)
+		for i := range findings {
+			f := &findings[i]
+			if len(f.Remedies) == 0 && f.Effect == report.Refused && f.By.Option != report.Strict && !c.Options.Strict {
 				t.Errorf("%s: %s %s has no remedy", name, f.Code, f.Array+f.Dim)
 			}
 			for _, r := range f.Remedies {
-				p, files, opts, path, says := c.follow(f, &r)
+				p, files, opts, path, says := c.follow(f, &r, wrong)
 				if tried++; says != "" {
 					t.Errorf("%s: %s of %s %s%v: %s", name, reasonText(&r), f.Code, f.Dim, f.Arrays, says)
 				}
@@ -48,25 +47,55 @@ func TestRemediesKeepCoordinates(t *testing.T) {
 					continue
 				}
 				combined++
-				n, moved := movedCells(files, p)
-				compared += n
-				if len(moved) > 0 {
-					t.Errorf("%s: %v of %s %s moves cells (%+v): %s", name, path, f.Code, f.Array+f.Dim, opts.Coords, strings.Join(moved, "; "))
+				for i := range path {
+					followed.Add(&path[i])
 				}
-				n, wrong := changedValues(files, p, path)
-				values += n
-				all, lost := changedCells(t, files, p, path)
-				cells += all
-				if wrong = append(wrong, lost...); len(wrong) > 0 {
-					t.Errorf("%s: %s of %s %s changes values: %s", name, reasonText(&r), f.Code, f.Array+f.Dim, strings.Join(wrong, "; "))
+				check := func(p *Plan, files []*manifest.File) {
+					n, moved := movedCells(files, p)
+					compared += n
+					if len(moved) > 0 {
+						t.Errorf("%s: %v of %s %s moves cells (%+v): %s", name, path, f.Code, f.Array+f.Dim, opts.Coords, strings.Join(moved, "; "))
+					}
+					permitted := changesOf(path, &opts, p)
+					n, wrong := changedValues(files, p, &permitted)
+					values += n
+					all, lost := changedCells(t, files, p, &permitted)
+					cells += all
+					if wrong = append(wrong, lost...); len(wrong) > 0 {
+						t.Errorf("%s: %s of %s %s changes values: %s", name, reasonText(&r), f.Code, f.Array+f.Dim, strings.Join(wrong, "; "))
+					}
+				}
+				check(p, files)
+				if r.Option == report.Separate {
+					odd := slices.DeleteFunc(slices.Clone(c.Files), func(x *manifest.File) bool { return slices.Contains(files, x) })
+					if q, err := c.planWith(c.Options, odd); err == nil { // the other files may be of several kinds
+						apart++
+						check(q, odd)
+					}
 				}
 			}
 		}
 	}
-	t.Logf("tried %d remedies: %d lead to a plan, with %d coordinates of files, %d variables in the manifest and %d cells", tried, combined, compared, values, cells)
-	if combined < 100 || compared < 100 || values < 100 || cells < 1000 {
+	t.Logf("tried %d remedies: %d lead to a plan, %d to two, with %d coordinates of files, %d variables in the manifest and %d cells", tried, combined, apart, compared, values, cells)
+	if combined < 200 || apart < 20 || compared < 100 || values < 100 || cells < 1000 {
 		t.Error("too few remedies were compared")
 	}
+	followed.Check(t, "../../report/reporttest/testdata/followed", "planner")
+}
+
+// findingsIn returns the findings of a plan or a refusal, or the remedies of an option that is wrong.
+func findingsIn(p *Plan, err error) (findings []report.Finding, wrong report.Setting) {
+	var refused *plan.Error
+	var option *plan.OptionError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Findings, wrong
+	case errors.As(err, &option):
+		return []report.Finding{{Effect: report.Noted, Remedies: option.Remedies}}, option.Setting
+	case err == nil:
+		return p.Report.Findings, wrong
+	}
+	return nil, wrong
 }
 
 // planWith plans files, and answers requests for values.
@@ -90,10 +119,13 @@ func (c *planCase) planWith(opts plan.Options, files []*manifest.File) (*Plan, e
 
 // follow applies a remedy, and then the first remedy of each further refusal. It returns the plan and the remedies, or nil if a remedy needs
 // another scan, or leaves only one file. says is not empty if a refusal has no remedy that helps.
-func (c *planCase) follow(f *report.Finding, r *report.Remedy) (p *Plan, files []*manifest.File, opts plan.Options, path []report.Remedy, says string) {
+func (c *planCase) follow(f *report.Finding, r *report.Remedy, wrong report.Setting) (p *Plan, files []*manifest.File, opts plan.Options, path []report.Remedy, says string) {
 	files, opts = c.Files, c.Options
+	if r.Option != report.Rename && r.Option != report.Drop { // these make room for the option, and the others replace it
+		without(&opts, wrong)
+	}
 	for range mostSteps {
-		r = completed(r)
+		r = completed(f, r, files)
 		path = append(path, *r)
 		switch r.Option {
 		case report.LeaveOut, report.Separate:
@@ -128,7 +160,7 @@ func (c *planCase) follow(f *report.Finding, r *report.Remedy) (p *Plan, files [
 		}
 		f, r = &refused.Findings[0], nil
 		for i := range f.Remedies {
-			isNext := func(r report.Remedy) bool { return reasonText(&r) == reasonText(completed(&f.Remedies[i])) }
+			isNext := func(r report.Remedy) bool { return reasonText(&r) == reasonText(completed(f, &f.Remedies[i], files)) }
 			if next := &f.Remedies[i]; !slices.ContainsFunc(path, isNext) || next.Option == report.LeaveOut || next.Option == report.Separate {
 				r = next
 				break
@@ -141,33 +173,94 @@ func (c *planCase) follow(f *report.Finding, r *report.Remedy) (p *Plan, files [
 	return nil, nil, opts, path, fmt.Sprintf("refused after %v", path)
 }
 
+// without takes back a setting for which another value is advised.
+func without(opts *plan.Options, s report.Setting) {
+	name, _, _ := strings.Cut(s.Value, "=")
+	switch s.Option {
+	case report.Concat:
+		opts.Concat = slices.DeleteFunc(slices.Clone(opts.Concat), func(x string) bool { return x == s.Value })
+	case report.Vars:
+		opts.Vars = slices.DeleteFunc(slices.Clone(opts.Vars), func(x string) bool { return x == s.Value })
+	case report.Drop:
+		opts.Drop = slices.DeleteFunc(slices.Clone(opts.Drop), func(x string) bool { return x == s.Value })
+	case report.NewDim:
+		opts.NewDims = slices.DeleteFunc(slices.Clone(opts.NewDims), func(d plan.NewDim) bool { return d.Name == name })
+	}
+}
+
 // completed returns a remedy with words in place of those in capitals, as the user of a case would choose them: the names of files are
-// the values of a new dimension.
-func completed(r *report.Remedy) *report.Remedy {
+// the values of a new dimension, and the last file decides about chunks.
+func completed(f *report.Finding, r *report.Remedy, files []*manifest.File) *report.Remedy {
 	out := *r
-	if r.Incomplete {
+	if !r.Incomplete {
+		return &out
+	}
+	switch r.Option {
+	case report.CodecFrom:
+		out.Value = files[len(files)-1].URL
+	case report.ChunkEdges:
+		array, _, _ := strings.Cut(r.Value, ":")
+		out.Value = r.Value
+		for _, x := range files {
+			if v := variableOf(x, "/"+array); v != nil {
+				out.Value = array + ":" + strings.TrimPrefix(v.Dims[0], "/") + "=1"
+			}
+		}
+	case report.Group:
+		groups, _ := f.Args["groups"].([]report.GroupDataset)
+		out.Value = groups[0].Group
+	default:
 		out.Value = strings.NewReplacer("NAME=PATTERN", `file=([^/]+)$`, "=PATTERN", `=([^/]+)$`, "=NAME", "=other name").Replace(r.Value)
 	}
 	return &out
 }
 
-// changes reports whether remedies say that values are left out, rounded, or taken from another file.
-func changes(path []report.Remedy) bool {
-	return slices.ContainsFunc(path, func(r report.Remedy) bool {
-		return slices.Contains([]report.Consequence{report.FirstCounts, report.LastCounts, report.LongestCounts, report.IfNear, report.LeavesOut, report.KeepsNumbers, report.NoUnits, report.RoundsToScale, report.HalfTheBytes}, r.Consequence)
-	})
+// permission is what remedies say that they change.
+type permission struct {
+	ofOthers  map[string]bool // arrays with values of another file
+	tolerance float64         // coordinates differ by at most this
+	rounding  float64         // data differ by at most this
+	numbers   bool            // numbers stay the same, whatever their units are
+}
+
+// changesOf returns what remedies say that they change in a plan.
+func changesOf(path []report.Remedy, opts *plan.Options, p *Plan) (out permission) {
+	out = permission{ofOthers: map[string]bool{}, tolerance: opts.Tolerance}
+	for _, r := range path {
+		switch r.Consequence {
+		case report.KeepsNumbers, report.NoUnits:
+			out.numbers = true
+		case report.RoundsToScale:
+			for _, x := range opts.Repack {
+				out.rounding = max(out.rounding, x.Scale/2)
+			}
+		}
+	}
+	for _, f := range p.Report.Findings {
+		switch {
+		case f.By.Option == report.Coords:
+			for _, at := range append(f.Arrays, f.Array) {
+				out.ofOthers[at] = true
+			}
+		case f.Code == report.Overlapping && opts.Overlap != "":
+			dims, _ := f.Args["dims"].([]string)
+			for _, a := range p.Arrays {
+				if !slices.Contains(a.Dims, a.Path) && slices.ContainsFunc(a.Dims, func(d string) bool { return slices.Contains(dims, report.Base(d)) }) {
+					out.ofOthers[a.Path] = true
+				}
+			}
+		}
+	}
+	return out
 }
 
 // changedValues compares the arrays that are stored in a manifest with the values of the files at the same positions. n is the number of
 // comparisons.
-func changedValues(files []*manifest.File, p *Plan, path []report.Remedy) (n int, changed []string) {
-	if changes(path) {
-		return 0, nil
-	}
+func changedValues(files []*manifest.File, p *Plan, permitted *permission) (n int, changed []string) {
 	known := valuesByID(p.Values)
 	for i := range p.Arrays {
 		a := &p.Arrays[i]
-		if a.Placement != "" {
+		if a.Placement != "" || permitted.ofOthers[a.Path] {
 			continue
 		}
 		have := labelsOfPieces(a, known)
@@ -186,7 +279,7 @@ func changedValues(files []*manifest.File, p *Plan, path []report.Remedy) (n int
 			}
 			n++
 			for j, to := range at {
-				if d := math.Abs(coord.Distance(keys[min(j, len(keys)-1)], have.keys[to], have.nature)); d > 1e-5 {
+				if d := math.Abs(coord.Distance(keys[min(j, len(keys)-1)], have.keys[to], have.nature)); d > max(1e-5, permitted.tolerance) {
 					changed = append(changed, fmt.Sprintf("%s of %s: value %d differs by %g", a.Path, report.Base(f.URL), j, d))
 					break
 				}
@@ -267,10 +360,7 @@ func schemaVariable(a *manifest.Array) *manifest.Variable {
 
 // changedCells reads all cells that files provide: each element of a file is in one cell, and has the same value in the same units. It
 // returns the number of elements.
-func changedCells(t *testing.T, files []*manifest.File, p *Plan, path []report.Remedy) (n int64, changed []string) {
-	if changes(path) {
-		return 0, nil
-	}
+func changedCells(t *testing.T, files []*manifest.File, p *Plan, permitted *permission) (n int64, changed []string) {
 	isOverlap := slices.ContainsFunc(p.Report.Findings, func(f report.Finding) bool { return f.Code == report.Overlapping || f.Code == report.Joined })
 	for i := range p.Arrays {
 		a := &p.Arrays[i]
@@ -299,7 +389,7 @@ func changedCells(t *testing.T, files []*manifest.File, p *Plan, path []report.R
 			of[file] = coord.ElementsOf(part.Fit.Variable)
 			if !seen[part.Fit] {
 				seen[part.Fit] = true
-				if says := changedNumber(part.Fit, a); says != "" {
+				if says := changedNumber(part.Fit, a, permitted); says != "" {
 					changed = append(changed, fmt.Sprintf("%s of %s: %s", a.Path, report.Base(files[file].URL), says))
 				}
 			}
@@ -328,7 +418,7 @@ func variableOf(f *manifest.File, path string) *manifest.Variable {
 }
 
 // changedNumber converts a few numbers as a file stores them, and describes the first that means another number then.
-func changedNumber(fit *located.Fit, a *manifest.Array) string {
+func changedNumber(fit *located.Fit, a *manifest.Array, permitted *permission) string {
 	from, to := fit.Variable.Type, a.Schema.DataType.Type()
 	if !cf.IsNumber(from) || !cf.IsNumber(to) {
 		return ""
@@ -348,7 +438,7 @@ func changedNumber(fit *located.Fit, a *manifest.Array) string {
 	units := cf.Linear{Times: 1, Over: 1}
 	was, hasOwn := cf.Text(fit.Variable.Attributes, "units")
 	is, hasUnits := cf.Text(declared.Attributes, "units")
-	if hasOwn && hasUnits && was != is {
+	if hasOwn && hasUnits && was != is && !permitted.numbers {
 		if l, ok := cf.LinearUnits(was, is); ok {
 			units = l
 		}
@@ -363,7 +453,7 @@ func changedNumber(fit *located.Fit, a *manifest.Array) string {
 			return err.Error()
 		}
 		want, got := units.Apply(own.Unpack(from, src.Fixed)), packing.Unpack(to, dst.Fixed)
-		if d := math.Abs(want - got); d > 1e-5*max(1, math.Abs(want)) {
+		if d := math.Abs(want - got); d > permitted.rounding+1e-5*max(1, math.Abs(want)) {
 			return fmt.Sprintf("%g %s becomes %g %s (want %g)", own.Unpack(from, src.Fixed), was, got, is, want)
 		}
 	}

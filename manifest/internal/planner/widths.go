@@ -82,6 +82,10 @@ func (p *alignment) adviseWidths(d *dim, f *report.Finding, odd []*coord.Coord, 
 	if err != nil {
 		return err
 	}
+	all := append(odd[:len(odd):len(odd)], longest)
+	if f.Args["values"] == "differ" && interleave(all) {
+		f.Remedies = []report.Remedy{separate} // no order of the files gives a sorted coordinate
+	}
 	if f.Args["values"] == "differ" && x.isSmall() {
 		first := report.Do(report.Coords, string(plan.CoordsFirst), report.LongestCounts)
 		if p.env.opts.Pad != plan.PadFill {
@@ -93,10 +97,6 @@ func (p *alignment) adviseWidths(d *dim, f *report.Finding, odd []*coord.Coord, 
 	// Padding would misplace values whose labels differ, so the join comes first.
 	if partly && p.env.opts.Pad != plan.PadFill {
 		f.Remedies = nil
-	}
-	all := append(odd[:len(odd):len(odd)], longest)
-	if f.Args["values"] == "differ" && interleave(all) {
-		f.Remedies = []report.Remedy{separate} // no order of the files gives a sorted coordinate
 	}
 	if partly || f.Args["values"] == "differ" && !isHorizontal(longest.Variable) && p.canJoin(d, all) {
 		f.Remedies = slices.Insert(f.Remedies, 0, joinOuter(d))

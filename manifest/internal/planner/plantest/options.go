@@ -45,6 +45,8 @@ func SetOption(opts *plan.Options, name, value string) (err error) {
 		opts.Coords = plan.Coords(value)
 	case report.KeepForeign:
 		opts.KeepForeign = true
+	case report.Padded:
+		opts.Padded = true
 	case report.Units:
 		opts.Units = plan.Units(value)
 	case report.JoinLabels:
