@@ -164,5 +164,5 @@ func (s *Snapshot) CheckNames() error {
 	if len(bad) == 0 {
 		return nil
 	}
-	return WithRemedy(errors.Join(bad...), "rename", "OLD=NEW").Or("drop", "PATH")
+	return WithRemedy(errors.Join(bad...), "build/rename", "OLD=NEW").Or("build/drop", "PATH")
 }

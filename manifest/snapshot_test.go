@@ -24,7 +24,7 @@ func TestCheckNames(t *testing.T) {
 		}
 	}
 	var advice *RemedyError
-	if !errors.As(err, &advice) || len(advice.Remedies) != 2 || advice.Remedies[0].Option != "rename" || advice.Remedies[1].Option != "drop" {
+	if !errors.As(err, &advice) || len(advice.Remedies) != 2 || advice.Remedies[0].Option != "build/rename" || advice.Remedies[1].Option != "build/drop" {
 		t.Errorf("remedies are %+v", advice)
 	}
 	if n := strings.Count(err.Error(), "\n"); n != 2 {

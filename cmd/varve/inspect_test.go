@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"varve/manifest/report/reporttest"
 )
 
-var record = flag.Bool("record", false, "record what inspect prints in testdata/inspect")
+// record is for what inspect prints in testdata/inspect, and for messages.
+var record = reporttest.Record
 
 const sampleDir = "../../fixtures/hdf5"
 

@@ -276,7 +276,7 @@ func (s *stream) missing(coords []int64) (ref, error) {
 	fill.SetFill(p.Form())
 	raw, err := p.Encode(nil, fill)
 	if err != nil {
-		return ref{}, manifest.WithRemedy(fmt.Errorf("chunk %v is not stored, clients would fill it differently, and a chunk of fill values cannot be encoded: %w; export it as Zarr instead", coords, err), "drop", s.Path())
+		return ref{}, manifest.WithRemedy(fmt.Errorf("chunk %v is not stored, clients would fill it differently, and a chunk of fill values cannot be encoded: %w; export it as Zarr instead", coords, err), "build/drop", s.Path())
 	}
 	r, err := s.keep(raw, s.fillLimit())
 	if err != nil {

@@ -1,7 +1,6 @@
 package reporttest
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,8 +9,6 @@ import (
 
 	"varve/manifest/report"
 )
-
-var recordFollowed = flag.Bool("record-followed", false, "write the remedies that a test follows")
 
 // Followed has the remedies that a test followed to a result that it compared with the truth: a line for each option and each consequence.
 // testdata/followed has the lines of each such test, and TestEachRemedyIsFollowed looks for all remedies of varve there.
@@ -27,7 +24,7 @@ func (f Followed) Add(r *report.Remedy) {
 	}
 }
 
-// Check fails if the lines of a test are not those in its file in a folder. With -record-followed it writes them.
+// Check fails if the lines of a test are not those in its file in a folder. With -record it writes them.
 func (f Followed) Check(t *testing.T, folder, test string) {
 	t.Helper()
 	var lines []string
@@ -36,7 +33,7 @@ func (f Followed) Check(t *testing.T, folder, test string) {
 	}
 	slices.Sort(lines)
 	name, got := filepath.Join(folder, test+".txt"), strings.Join(lines, "")
-	if *recordFollowed {
+	if *Record {
 		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,8 @@ func (r *Recorder) exampleOf(f report.Finding) string {
 }
 
 // record is the flag of every test that uses a recorder.
-var record = flag.Bool("record", false, "write the examples of findings")
+// Record is the flag -record of tests, also of those that record other things.
+var Record = flag.Bool("record", false, "write what a test records, such as the examples of findings")
 
 // Main runs the tests of a package. If all tests ran and passed, it checks the file of examples, or writes it with
 // -record. It returns the exit code for TestMain.
@@ -90,7 +91,7 @@ func (r *Recorder) Main(m *testing.M, examples string) int {
 func (r *Recorder) Check(name string) error {
 	had := map[report.Code]string{}
 	data, err := os.ReadFile(name)
-	if err != nil && !*record {
+	if err != nil && !*Record {
 		return err
 	}
 	for section := range strings.SplitSeq(string(data), "\n\n") {
@@ -102,7 +103,7 @@ func (r *Recorder) Check(name string) error {
 		example := had[code]
 		if !slices.Contains(r.examples[code], example) {
 			switch {
-			case *record:
+			case *Record:
 			case example == "":
 				return fmt.Errorf("%s: %s has no example: run the tests with -record", name, code)
 			default:
@@ -112,7 +113,7 @@ func (r *Recorder) Check(name string) error {
 		}
 		fmt.Fprintf(&out, "## %s\n%s\n\n", code, example)
 	}
-	if *record {
+	if *Record {
 		return os.WriteFile(name, []byte(out.String()), 0o666)
 	}
 	return nil
