@@ -30,6 +30,9 @@ func (p *alignment) makeDims() error {
 		if err != nil {
 			return fmt.Errorf("new dimension %s: %w", n.Name, err)
 		}
+		if len(lack) > 0 && len(steps) == 0 {
+			return p.noValue(&n)
+		}
 		if len(lack) > 0 {
 			p.refuseLack(&n, at, lack, len(lack)+len(steps), byKind...)
 			continue
@@ -39,6 +42,30 @@ func (p *alignment) makeDims() error {
 		}
 	}
 	return nil
+}
+
+// noValue returns the error of a new dimension for which no file has a value. The remedies have the attributes with the nearest names.
+func (p *alignment) noValue(n *plan.NewDim) error {
+	switch {
+	case n.Attribute != "":
+		names := map[string]bool{}
+		for _, f := range p.env.files {
+			for _, a := range coord.RootAttributes(groupAttributes(f)) {
+				names[a.Name] = true
+			}
+		}
+		err := optionError(report.NewDim, n.Name+"=attr:"+n.Attribute, "no file has this attribute")
+		for _, name := range plan.Nearest(n.Attribute, sorted(names)) {
+			err.Remedies = append(err.Remedies, report.Do(report.NewDim, n.Name+"=attr:"+name, ""))
+		}
+		if len(err.Remedies) == 0 {
+			err.Says += listed(sorted(names))
+		}
+		return err
+	case n.Variable != "":
+		return optionError(report.NewDim, n.Name+"=var:"+n.Variable, "no file has a value of this variable")
+	}
+	return optionError(report.NewDim, n.Name+"="+n.Pattern, "the pattern matches no name of a file, such as "+p.env.label(p.env.files[0].URL))
 }
 
 // refuseLack refuses files without a value for a new dimension.

@@ -94,6 +94,11 @@ func SameAttribute(a, b *manifest.Attribute) bool {
 
 // RootAttribute returns an attribute of the root group, or nil. The groups may be nil.
 func RootAttribute(g *manifest.GroupAttributes, name string) *manifest.Attribute {
+	return manifest.Lookup(RootAttributes(g), name)
+}
+
+// RootAttributes returns the attributes of the root group.
+func RootAttributes(g *manifest.GroupAttributes) []manifest.Attribute {
 	if g == nil {
 		return nil
 	}
@@ -101,7 +106,7 @@ func RootAttribute(g *manifest.GroupAttributes, name string) *manifest.Attribute
 	if i < 0 {
 		return nil
 	}
-	return manifest.Lookup(g.Groups[i].Attributes, name)
+	return g.Groups[i].Attributes
 }
 
 // ElementsOf returns the number of elements of a variable.
