@@ -67,10 +67,10 @@ func infoWhy(ctx context.Context, out io.Writer, s *store.Store, path, key strin
 	}
 	if asJSON {
 		return printJSON(out, struct {
-			Array  string          `json:"array"`
-			Counts manifest.Counts `json:"counts"`
-			Chunks []chunkWhy      `json:"chunks"`
-		}{found.Path, found.Chunks, list})
+			Array  string     `json:"array"`
+			Counts countsJSON `json:"counts"`
+			Chunks []chunkWhy `json:"chunks"`
+		}{found.Path, countsJSON(found.Chunks), list})
 	}
 	for _, c := range list {
 		words := make([]string, len(c.Reasons))

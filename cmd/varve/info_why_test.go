@@ -14,8 +14,8 @@ func TestInfoWhy(t *testing.T) {
 	mustRun(t, "demo", dir)
 	out := filepath.Join(dir, "t2m.varve")
 	var said struct {
-		Counts manifest.Counts `json:"counts"`
-		Chunks []chunkWhy      `json:"chunks"`
+		Counts countsJSON `json:"counts"`
+		Chunks []chunkWhy `json:"chunks"`
 	}
 	if err := json.Unmarshal([]byte(mustRun(t, "info", out, "t2m", "--why", "--json")), &said); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"varve/grid"
 	"varve/manifest"
 	"varve/manifest/internal/picture"
+	"varve/manifest/report"
 )
 
 // mosaicLimits limits the number of cells of the picture that shows the kinds of an array's chunks.
@@ -18,15 +19,24 @@ var mosaicLimits = picture.Limits{Across: 120, Down: 16}
 
 const mosaicTime = 3 * time.Second
 
-// mosaic draws the kinds of an array's chunks along the two axes with the most chunks. If there are too many
-// chunks, each cell shows the first of several.
+// mostMosaic is the largest number of chunks that are all in a picture. Of more, each cell shows the first of several.
+const mostMosaic = 20_000
+
+// mosaic draws the kinds of an array's chunks along the two axes with the most chunks. A cell with re-encoded chunks leads to
+// the row of the first of them.
 func (s *site) mosaic(ctx context.Context, a array) (svg template.HTML, note string) {
 	ctx, cancel := context.WithTimeout(ctx, mosaicTime)
 	defer cancel()
 	across, down := longestAxes(a.Grid())
 	pic := picture.New(a.Grid(), a.Schema().Dims(), across, down, mosaicLimits)
-	pic.Titles = make([]string, len(pic.Cells))
+	pic.Titles, pic.Links = make([]string, len(pic.Cells)), make([]string, len(pic.Cells))
 	sources := make([]int64, len(pic.Cells))
+	isWhole := a.Grid().Chunks() <= mostMosaic
+	if isWhole {
+		if err := s.addAll(ctx, a, pic); err != nil {
+			return template.HTML(pic.SVG()), "The rest cannot be shown: " + err.Error()
+		}
+	}
 	coords := make([]int64, a.Grid().Rank())
 	for y := range pic.Down.Len() {
 		for x := range pic.Across.Len() {
@@ -44,13 +54,40 @@ func (s *site) mosaic(ctx context.Context, a array) (svg template.HTML, note str
 			if err != nil {
 				return template.HTML(pic.SVG()), "The rest cannot be shown: " + err.Error()
 			}
-			cell := pic.Add(coords, loc.Kind)
-			pic.Titles[cell] = s.describe(ctx, a, coords, &loc, count)
+			cell := y*pic.Across.Len() + x
+			if !isWhole {
+				pic.Add(coords, loc.Kind)
+			}
+			if pic.Titles[cell] == "" {
+				pic.Titles[cell] = s.describe(ctx, a, coords, &loc, count)
+			}
 			sources[cell] = sourceOf(&loc)
 		}
 	}
 	pic.Files = filesOf(pic, sources)
-	return template.HTML(pic.SVG()), ""
+	if !isWhole {
+		note = fmt.Sprintf("%s of %s chunks are shown.", report.Thousands(int64(len(pic.Cells))), report.Thousands(a.Grid().Chunks()))
+	}
+	return template.HTML(pic.SVG()), note
+}
+
+// addAll adds all chunks of an array to a picture. A cell with re-encoded chunks gets the title of the first of them, and a link to its row.
+func (s *site) addAll(ctx context.Context, a array, pic *picture.Picture) error {
+	coords := make([]int64, a.Grid().Rank())
+	for n := range a.Grid().Chunks() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		a.Grid().Coords(n, coords)
+		loc, err := a.Locate(ctx, coords)
+		if err != nil {
+			return err
+		}
+		if cell := pic.Add(coords, loc.Kind); loc.Kind == manifest.Reencoded && pic.Links[cell] == "" {
+			pic.Titles[cell], pic.Links[cell] = s.describe(ctx, a, coords, &loc, 1), fmt.Sprintf("?listed=%d#chunks", n)
+		}
+	}
+	return nil
 }
 
 // sourceOf returns the source of a stored chunk, or -1.

@@ -103,6 +103,11 @@ func TestOddChunk(t *testing.T) {
 	if page := ask(t, "GET", s.URL+"/", "Accept", browser).body; !strings.Contains(page, link) || !strings.Contains(page, `<i class="reencoded"`) || !strings.Contains(page, ".bar .reencoded { flex-shrink: 0; min-width: 3px; }") {
 		t.Errorf("the bar has no link %s, or no width", link)
 	}
+	// 400 chunks are in 120 cells, of which one is not the first of its cell.
+	if page := ask(t, "GET", s.URL+"/odd", "Accept", browser).body; strings.Count(page, `<rect class="r`) != 1 || !strings.Contains(page, `<a href="?listed=287#chunks"><rect`) ||
+		!strings.Contains(page, "399 chunks verbatim, 0 prefix, 1 re-encoded") {
+		t.Error("the picture does not show the chunk, or does not lead to it")
+	}
 	page := ask(t, "GET", s.URL+"/odd?listed=re-encoded", "Accept", browser).body
 	_, rows, _ := strings.Cut(page, `<h2 id="chunks">`)
 	if at := strings.Index(rows, "c/287<"); at < 0 || strings.Contains(rows, "c/286<") || !strings.Contains(rows[at:], "other codecs") {

@@ -23,7 +23,9 @@ type Picture struct {
 	Cells []manifest.Counts
 	// Titles are texts to show for each cell when the pointer is on it; nil for none.
 	Titles []string
-	Files  []File
+	// Links are the addresses to which cells lead; nil for none, and empty for a cell without one.
+	Links []string
+	Files []File
 
 	x, y *binning
 }

@@ -67,15 +67,27 @@ func (pic *Picture) label() string {
 	return fmt.Sprintf("%d chunks verbatim, %d prefix, %d re-encoded, %d missing", c.Verbatim, c.Prefix, c.Reencoded, c.Missing)
 }
 
+// leastOdd is the least height of a part of re-encoded chunks, so that one among thousands is visible.
+const leastOdd = 4.0
+
 // cell draws one bin as a stack of rectangles, one for each kind of its chunks. Heights are proportional
 // to the numbers of chunks.
 func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
 	left, right := pic.Across.at(x, width), pic.Across.at(x+1, width)
 	top, bottom := topSpace+pic.Down.at(y, height), topSpace+pic.Down.at(y+1, height)
-	c := pic.Cells[y*pic.Across.Len()+x]
+	cell := y*pic.Across.Len() + x
+	c := pic.Cells[cell]
 	total := float64(c.Verbatim + c.Prefix + c.Reencoded + c.Missing)
 	if total == 0 {
 		return
+	}
+	all, odd := bottom-top, 0.0
+	if c.Reencoded > 0 {
+		odd = min(max(float64(c.Reencoded)/total*all, leastOdd), all)
+	}
+	isLinked := pic.Links != nil && pic.Links[cell] != ""
+	if isLinked {
+		fmt.Fprintf(b, `<a href="%s">`, html.EscapeString(pic.Links[cell]))
 	}
 	for _, part := range []struct {
 		n     int64
@@ -85,11 +97,17 @@ func (pic *Picture) cell(b *strings.Builder, x, y int, height float64) {
 			continue
 		}
 		// From the bottom up, so that verbatim chunks are always at the bottom.
-		size := float64(part.n) / total * (bottom - top)
+		size := odd
+		if part.class != "r" {
+			size = float64(part.n) / (total - float64(c.Reencoded)) * (all - odd)
+		}
 		bottom -= size
 		top, bottom := bottom, bottom+size
 		fmt.Fprintf(b, `<rect class="%s%s" x="%.2f" y="%.2f" width="%.2f" height="%.2f"`, part.class, edge(right-left), left, top, right-left, bottom-top)
-		b.WriteString(pic.endRect(y*pic.Across.Len() + x))
+		b.WriteString(pic.endRect(cell))
+	}
+	if isLinked {
+		b.WriteString("</a>")
 	}
 }
 
