@@ -36,7 +36,7 @@ func wordsOfFlags() map[string][]string {
 		"codec":       words(codecs),
 		"log-format":  {"text", "json"},
 		"format":      {"3", "2"},
-		"conventions": {"all", "multiscales", "proj", "spatial"},
+		"conventions": {"all", "gdal", "multiscales", "proj", "spatial"},
 	}
 	for _, o := range formats.Options() {
 		if o.Kind == readers.OptionWord {

@@ -11,7 +11,7 @@ import (
 
 // addConventions adds the flag by which users ask for conventions of Zarr.
 func addConventions(f *pflag.FlagSet, to *[]string) {
-	f.StringSliceVar(to, "conventions", nil, "describe grids by these `conventions` of Zarr: spatial, proj, multiscales, or all")
+	f.StringSliceVar(to, "conventions", nil, "describe grids by these `conventions`: spatial, proj, multiscales, or all of these; gdal")
 }
 
 // parseConventions returns the conventions of the flag.

@@ -99,8 +99,8 @@ func runExportZarr(ctx context.Context, opts *exportZarrOptions, args []string, 
 	if err == nil {
 		opts.Conventions, err = parseConventions(opts.conventions)
 	}
-	if err == nil && opts.Format == 2 && len(opts.Conventions) > 0 {
-		err = errors.New("--conventions: they are of format 3; leave out --format 2")
+	if err == nil && opts.Format == 2 && opts.Conventions.NeedsFormat3() {
+		err = errors.New("--conventions: spatial, proj and multiscales are of format 3; leave out --format 2, or choose --conventions gdal")
 	}
 	if err != nil {
 		return usageError{err}

@@ -1,6 +1,7 @@
 // Package conventions describes datasets by three conventions of Zarr: spatial, proj and multiscales
 // (https://github.com/zarr-conventions). Programs that know them find the cells of arrays and their coordinate reference
-// system without CF's coordinates and grid mappings.
+// system without CF's coordinates and grid mappings. A fourth one, gdal, is the attribute _CRS that GDAL writes and reads itself:
+// its versions before 3.9 find no system otherwise.
 //
 // An array on a grid (see package georef) gets these attributes:
 //
@@ -8,6 +9,7 @@
 //	spatial:dimensions, shape       its rows and columns
 //	spatial:transform, bbox         their positions, of the edges of cells
 //	proj:code or proj:wkt2          the coordinate reference system
+//	_CRS                            the same for GDAL
 //
 // A group whose members are one dataset at several resolutions gets the attribute multiscales: see levels.
 //
@@ -39,27 +41,31 @@ const (
 	Spatial     Name = "spatial"
 	Proj        Name = "proj"
 	Multiscales Name = "multiscales"
+	GDAL        Name = "gdal"
 )
 
-// Names are all conventions, in the order in which they are written.
+// Names are all conventions of Zarr, in the order in which they are written. They are for format 3 only; GDAL is for both formats.
 var Names = []Name{Spatial, Proj, Multiscales}
+
+// known are all names that a Set can have.
+var known = append(slices.Clone(Names), GDAL)
 
 // Set is the conventions that were asked for.
 type Set []Name
 
-// Parse returns the conventions of a list of names. The name all is all of them.
+// Parse returns the conventions of a list of names. The name all stands for Names.
 func Parse(names []string) (set Set, err error) {
 	for _, name := range names {
 		switch {
 		case name == "all":
 			set = append(set, Names...)
-		case slices.Contains(Names, Name(name)):
+		case slices.Contains(known, Name(name)):
 			set = append(set, Name(name))
 		default:
-			return nil, fmt.Errorf("%q: want spatial, proj, multiscales or all", name)
+			return nil, fmt.Errorf("%q: want spatial, proj, multiscales, all of these, or gdal", name)
 		}
 	}
-	slices.SortFunc(set, func(a, b Name) int { return slices.Index(Names, a) - slices.Index(Names, b) })
+	slices.SortFunc(set, func(a, b Name) int { return slices.Index(known, a) - slices.Index(known, b) })
 	return slices.Compact(set), nil
 }
 
@@ -73,6 +79,11 @@ func (s Set) String() string {
 }
 
 func (s Set) has(name Name) bool { return slices.Contains(s, name) }
+
+// NeedsFormat3 reports whether a convention is only for format 3 of Zarr.
+func (s Set) NeedsFormat3() bool {
+	return slices.ContainsFunc(s, func(name Name) bool { return name != GDAL })
+}
 
 // Description is the attributes that describe a dataset.
 type Description struct {
@@ -111,7 +122,7 @@ func Describe(ctx context.Context, st *store.Store, set Set) (*Description, erro
 		case errors.Is(err, georef.ErrNoGrid):
 			continue
 		case errors.Is(err, errors.ErrUnsupported):
-			for _, name := range []Name{Spatial, Proj} {
+			for _, name := range []Name{Spatial, Proj, GDAL} {
 				if set.has(name) && !isDeclared(a.Attributes(), name) {
 					d.omit(a.Path(), name, err)
 					break // the reason is the same
@@ -171,6 +182,16 @@ func (d *Description) array(a *store.Array, g *georef.Grid, set Set) error {
 			d.Assumed = append(d.Assumed, a.Path())
 		}
 	}
+	switch {
+	case !set.has(GDAL) || isDeclared(w.attributes, GDAL):
+	case g.CRS == nil:
+		d.omit(a.Path(), GDAL, g.Unknown)
+	default:
+		w.gdal(g.CRS)
+		if g.IsAssumed && !slices.Contains(d.Assumed, a.Path()) {
+			d.Assumed = append(d.Assumed, a.Path())
+		}
+	}
 	if w.err == nil && w.isChanged {
 		d.Arrays[a.Path()] = w.attributes
 	}
@@ -203,6 +224,18 @@ func (w *writer) proj(c *crs.CRS) {
 		w.set("proj:wkt2", c.WKT2)
 	}
 }
+
+// gdal adds the system for GDAL's driver of Zarr.
+func (w *writer) gdal(c *crs.CRS) {
+	member, text := "wkt", c.WKT2
+	if authority, code, ok := strings.Cut(c.Code, ":"); ok {
+		member, text = "url", "http://www.opengis.net/def/crs/"+authority+"/0/"+code
+	}
+	w.set(gdalAttribute, map[string]string{member: text})
+}
+
+// gdalAttribute is the attribute of GDAL's driver of Zarr: https://gdal.org/drivers/raster/zarr.html, "SRS encoding".
+const gdalAttribute = "_CRS"
 
 func (w *writer) set(name string, value any) {
 	text, err := json.Marshal(value)
@@ -261,6 +294,10 @@ func (w *writer) declare(name Name) bool {
 
 // isDeclared reports whether attributes declare a convention, by its UUID or one of its addresses.
 func isDeclared(attributes zarrjson.Attributes, name Name) bool {
+	if name == GDAL { // it is not registered
+		_, ok := attributes.Get(gdalAttribute)
+		return ok
+	}
 	r := registrationOf(name)
 	var list []json.RawMessage
 	if was, ok := attributes.Get("zarr_conventions"); !ok || json.Unmarshal(was, &list) != nil {

@@ -2,6 +2,7 @@ package conventions
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -39,11 +40,16 @@ func addLevel(f *classic.File, name string, n int, size float64, attributes ...s
 // built returns the store of one file.
 func built(t *testing.T, f *classic.File) *store.Store {
 	t.Helper()
-	dir := t.TempDir()
-	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "a.varve")
+	name := filepath.Join(t.TempDir(), "a.nc")
 	if err := f.Write(name); err != nil {
 		t.Fatal(err)
 	}
+	return builtOf(t, name)
+}
+
+func builtOf(t *testing.T, name string) *store.Store {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "a.varve")
 	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: []string{name}}, Writer: "test"}); err != nil {
 		t.Fatal(err)
 	}
@@ -96,13 +102,17 @@ func TestDescribe(t *testing.T) {
 		{Names, []string{"spatial", "proj"}, []map[string]any{spatial, {"proj:code": "EPSG:4326"}}},
 		{[]Name{Spatial}, []string{"spatial"}, []map[string]any{spatial}},
 		{[]Name{Proj}, []string{"proj"}, []map[string]any{{"proj:code": "EPSG:4326"}}},
+		{[]Name{GDAL}, nil, []map[string]any{{"_CRS": map[string]any{"url": "http://www.opengis.net/def/crs/EPSG/0/4326"}}}},
 	} {
 		d := describe(t, f, c.set...)
 		got := valuesOf(t, d.Arrays["/v"])
 		if names := declared(got); !slices.Equal(names, c.names) {
 			t.Errorf("%v: it declares %v", c.set, names)
 		}
-		n := 2 // with long_name and zarr_conventions
+		n := 1 // long_name
+		if len(c.names) > 0 {
+			n++ // zarr_conventions
+		}
 		for _, want := range c.want {
 			for name, value := range want {
 				n++
@@ -114,7 +124,7 @@ func TestDescribe(t *testing.T) {
 		if len(got) != n || len(d.Arrays) != 1 || len(d.Groups) != 0 || len(d.Omitted) != 0 {
 			t.Errorf("%v: %v, %+v", c.set, got, d)
 		}
-		if isAssumed := slices.Contains(c.set, Proj); isAssumed != slices.Equal(d.Assumed, []string{"/v"}) {
+		if isAssumed := slices.Contains(c.set, Proj) || slices.Contains(c.set, GDAL); isAssumed != slices.Equal(d.Assumed, []string{"/v"}) {
 			t.Errorf("%v: WGS 84 is assumed for %v", c.set, d.Assumed)
 		}
 	}
@@ -158,6 +168,7 @@ func TestLevels(t *testing.T) {
 		{"powers of two", []size{{16, 1}, {8, 2}, {4, 4}}, []float64{1, 2, 2}, ""},
 		{"the coarsest first", []size{{4, 4}, {16, 1}}, []float64{1, 4}, ""},
 		{"an odd length", []size{{15, 1}, {8, 2}, {3, 6}}, []float64{1, 2, 3}, ""},
+		{"an odd length over the same extent", []size{{15, 1}, {8, 1.875}}, []float64{1, 1.875}, ""},
 		{"one", []size{{4, 1}}, nil, ""},
 		{"equal grids", []size{{4, 1}, {4, 1}}, nil, ""},
 		{"another extent", []size{{16, 1}, {4, 2}}, nil, "the cells of 1 are not a whole number of times larger than those of 0"},
@@ -199,6 +210,20 @@ func TestLevels(t *testing.T) {
 				t.Errorf("%v: %s", scales, d.Groups["/"].JSON())
 			}
 		})
+	}
+}
+
+// TestPyramids checks that an array and those of its name in the groups below are levels, as an image and its overviews.
+func TestPyramids(t *testing.T) {
+	d, err := Describe(t.Context(), builtOf(t, "../../fixtures/tiff/overviews.tif"), Set{Multiscales})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(valuesOf(t, d.Groups["/"])["multiscales"])
+	want := "map[layout:[map[asset:band_data transform:map[scale:[1 1] translation:[0 0]]] " +
+		"map[asset:overview_1/band_data derived_from:band_data transform:map[scale:[2 2] translation:[0 0]]]]]"
+	if got != want || len(d.Groups) != 1 || len(d.Omitted) != 0 {
+		t.Errorf("%s, want %s; %+v", got, want, d)
 	}
 }
 
@@ -275,7 +300,7 @@ func TestKept(t *testing.T) {
 
 // TestParse checks the names of conventions.
 func TestParse(t *testing.T) {
-	for in, want := range map[string]string{"": "", "proj,spatial,proj": "spatial,proj", "all": "spatial,proj,multiscales", "all,proj": "spatial,proj,multiscales"} {
+	for in, want := range map[string]string{"": "", "proj,spatial,proj": "spatial,proj", "all": "spatial,proj,multiscales", "gdal,all": "spatial,proj,multiscales,gdal", "all,proj": "spatial,proj,multiscales"} {
 		got, err := Parse(strings.FieldsFunc(in, func(r rune) bool { return r == ',' }))
 		if err != nil || got.String() != want {
 			t.Errorf("%q: %v, %v", in, got, err)

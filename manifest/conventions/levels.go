@@ -15,7 +15,7 @@ import (
 
 // level is a group or an array at one resolution.
 type level struct {
-	name   string // below the group with the levels
+	name   string // below the group with the levels: a path
 	grid   *georef.Grid
 	arrays string // the names, types and other dimensions of its arrays
 }
@@ -40,9 +40,11 @@ const cornerSlack = 0.01
 
 // levels describes groups whose members are levels: the same arrays at several resolutions, which cover the same extent.
 //
-// The members are either groups, or arrays with the numbers 0, 1, 2 … as names. They have arrays of the same names, types and
-// lengths along other dimensions, the same coordinate reference system, and the same first corner. Each level has cells a whole
-// number of times (at least 2) larger than the level before it, and ends less than one of its cells before or after it.
+// The members are groups, or arrays with the numbers 0, 1, 2 … as names, or an array of the group and those with its name in the
+// groups below. They have arrays of the same names, types and lengths along other dimensions, the same coordinate reference
+// system, and the same first corner. Each level has cells a whole number of times (at least 2) larger than the level before it,
+// and ends less than one of its cells before or after it; or it has that number of times fewer cells, rounded up, over exactly the
+// same extent.
 func (d *Description) levels(st *store.Store, list []described, set Set) error {
 	groups := map[string][]described{}
 	for _, a := range list {
@@ -59,24 +61,75 @@ func (d *Description) levels(st *store.Store, list []described, set Set) error {
 			members[path.Dir(group)] = append(members[path.Dir(group)], l)
 		}
 	}
-	for _, group := range slices.Sorted(maps.Keys(members)) {
-		levels := members[group]
-		slices.SortStableFunc(levels, func(a, b level) int { return cmp.Compare(math.Abs(a.grid.X.Step), math.Abs(b.grid.X.Step)) })
-		first := &levels[0]
-		hasOtherCells := func(l level) bool { return l.grid.Transform() != first.grid.Transform() }
-		hasOtherArrays := func(l level) bool { return l.arrays != first.arrays }
-		if len(levels) < 2 || !slices.ContainsFunc(levels, hasOtherCells) || slices.ContainsFunc(levels, hasOtherArrays) {
-			continue // not the same data at several resolutions
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		if _, ok := members[group]; !ok {
+			members[group] = nil // it may have pyramids
 		}
-		if why := related(levels); why != nil {
-			d.omit(group, Multiscales, why)
+	}
+	for _, group := range slices.Sorted(maps.Keys(members)) {
+		series := d.pyramids(group, groups)
+		if series == nil {
+			series = d.series(group, members[group])
+		}
+		if len(series) == 0 {
 			continue
 		}
-		if err := d.group(st, group, levels, set); err != nil {
+		if err := d.group(st, group, series, set); err != nil {
 			return fmt.Errorf("%s: %w", group, err)
 		}
 	}
 	return nil
+}
+
+// series returns the members of a group as one series of levels, or none if they are not the same data at several resolutions.
+func (d *Description) series(group string, levels []level) [][]level {
+	if len(levels) < 2 {
+		return nil
+	}
+	sortLevels(levels)
+	first := &levels[0]
+	hasOtherCells := func(l level) bool { return l.grid.Transform() != first.grid.Transform() }
+	hasOtherArrays := func(l level) bool { return l.arrays != first.arrays }
+	if !slices.ContainsFunc(levels, hasOtherCells) || slices.ContainsFunc(levels, hasOtherArrays) {
+		return nil
+	}
+	if why := related(levels); why != nil {
+		d.omit(group, Multiscales, why)
+		return nil
+	}
+	return [][]level{levels}
+}
+
+// pyramids returns a series of levels for each array of a group that has coarser levels in the groups below: arrays with its name.
+// An image and its overviews in a TIFF file are stored so. nil means that there are none.
+func (d *Description) pyramids(group string, groups map[string][]described) (all [][]level) {
+	children := slices.DeleteFunc(slices.Sorted(maps.Keys(groups)), func(child string) bool { return child == group || path.Dir(child) != group })
+	for _, a := range groups[group] {
+		name := path.Base(a.Path())
+		levels := []level{{name, a.grid, signature(a, name)}}
+		for _, child := range children {
+			for _, b := range groups[child] {
+				if path.Base(b.Path()) == name && signature(b, name) == levels[0].arrays && math.Abs(b.grid.X.Step) > math.Abs(a.grid.X.Step) {
+					levels = append(levels, level{path.Join(path.Base(child), name), b.grid, levels[0].arrays})
+				}
+			}
+		}
+		if len(levels) == 1 {
+			continue
+		}
+		sortLevels(levels)
+		if why := related(levels); why != nil {
+			d.omit(group, Multiscales, why)
+			continue
+		}
+		all = append(all, levels)
+	}
+	return all
+}
+
+// sortLevels sorts levels by the size of their cells.
+func sortLevels(levels []level) {
+	slices.SortStableFunc(levels, func(a, b level) int { return cmp.Compare(math.Abs(a.grid.X.Step), math.Abs(b.grid.X.Step)) })
 }
 
 // levelOf returns a group as a level. Its arrays must have one grid.
@@ -135,36 +188,55 @@ func related(levels []level) error {
 	return nil
 }
 
-// nested reports whether the cells of coarse are whole numbers of cells of fine, of the same extent.
+// nested reports whether the cells of coarse are whole numbers of cells of fine, of the same extent, or as many times fewer.
 func nested(fine, coarse georef.Axis) bool {
 	ratio := coarse.Step / fine.Step
 	cell := math.Abs(coarse.Step)
-	return math.Round(ratio) >= 2 && math.Abs(ratio-math.Round(ratio)) <= cornerSlack*ratio/float64(max(coarse.Length, 1)) &&
-		math.Abs(coarse.Edge-fine.Edge) <= cornerSlack*cell && math.Abs(coarse.End()-fine.End()) < cell
+	if math.Abs(coarse.Edge-fine.Edge) > cornerSlack*cell {
+		return false
+	}
+	whole := math.Round(ratio)
+	if whole >= 2 && math.Abs(ratio-whole) <= cornerSlack*ratio/float64(max(coarse.Length, 1)) {
+		return math.Abs(coarse.End()-fine.End()) < cell
+	}
+	// GDAL stretches the cells of an overview over the extent of its image if the lengths are no multiples.
+	fewer := int64(math.Round(float64(fine.Length) / float64(max(coarse.Length, 1))))
+	return ratio > 0 && fewer >= 2 && coarse.Length == (fine.Length+fewer-1)/fewer && math.Abs(coarse.End()-fine.End()) <= cornerSlack*cell
 }
 
-// group describes a group with levels, the finest first.
-func (d *Description) group(st *store.Store, group string, levels []level, set Set) error {
+// scaleOf returns how many times larger the cells of coarse are.
+func scaleOf(fine, coarse georef.Axis) float64 {
+	ratio := coarse.Step / fine.Step
+	if whole := math.Round(ratio); math.Abs(ratio-whole) <= cornerSlack*ratio/float64(max(coarse.Length, 1)) {
+		return whole
+	}
+	return float64(fine.Length) / float64(coarse.Length)
+}
+
+// group describes a group with series of levels, the finest first.
+func (d *Description) group(st *store.Store, group string, all [][]level, set Set) error {
 	w := &writer{d: d, path: group, attributes: groupOf(st, group)}
 	if !w.declare(Multiscales) {
 		return w.err
 	}
 	var layout []item
-	for i, l := range levels {
-		one := item{Asset: l.name, Transform: scaling{Scale: [2]float64{1, 1}}}
-		if i > 0 {
-			finer := levels[i-1].grid
-			one.DerivedFrom = levels[i-1].name
-			one.Transform.Scale = [2]float64{math.Round(l.grid.Y.Step / finer.Y.Step), math.Round(l.grid.X.Step / finer.X.Step)}
+	for _, levels := range all {
+		for i, l := range levels {
+			one := item{Asset: l.name, Transform: scaling{Scale: [2]float64{1, 1}}}
+			if i > 0 {
+				finer := levels[i-1].grid
+				one.DerivedFrom = levels[i-1].name
+				one.Transform.Scale = [2]float64{scaleOf(finer.Y, l.grid.Y), scaleOf(finer.X, l.grid.X)}
+			}
+			if set.has(Spatial) {
+				affine := l.grid.Transform()
+				one.Shape, one.Affine = []int64{l.grid.Y.Length, l.grid.X.Length}, &affine
+			}
+			layout = append(layout, one)
 		}
-		if set.has(Spatial) {
-			affine := l.grid.Transform()
-			one.Shape, one.Affine = []int64{l.grid.Y.Length, l.grid.X.Length}, &affine
-		}
-		layout = append(layout, one)
 	}
 	w.set("multiscales", map[string]any{"layout": layout})
-	finest := levels[0].grid
+	finest := all[0][0].grid
 	if set.has(Spatial) && w.declare(Spatial) {
 		w.spatial(finest)
 	}

@@ -2,11 +2,14 @@ package zarr
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"varve/fixtures/machine"
 	"varve/fixtures/venv"
 	"varve/manifest"
 	"varve/manifest/conventions"
@@ -28,6 +31,37 @@ func TestInteropConventions(t *testing.T) {
 		}
 	}
 	venv.Run(t, "rasterio and netCDF4", "testdata/grids.py", "check", dir)
+}
+
+// TestInteropGeoTIFF checks that copies of GeoTIFF files have the values, the system and the transform of the files: of format 3 for
+// xarray, of format 2 for GDAL's driver of Zarr, as old as Debian's.
+func TestInteropGeoTIFF(t *testing.T) {
+	const folder = "../../../fixtures/tiff"
+	files, err := filepath.Glob(folder + "/*.tif")
+	if err != nil || len(files) < 16 {
+		t.Fatal(files, err)
+	}
+	dir, count := t.TempDir(), 0
+	for _, file := range files {
+		stem := strings.TrimSuffix(filepath.Base(file), ".tif")
+		if slices.Contains([]string{"pages", "imagej", "ome.ome"}, stem) {
+			continue // GDAL reads the first page only
+		}
+		count++
+		s := newSample(t, file)
+		s.copy(t, filepath.Join(dir, stem+".3.zarr"), Options{Conventions: conventions.Names})
+		s.copy(t, filepath.Join(dir, stem+".2.zarr"), Options{Format: 2, Compressor: "gzip", Chunks: []Edges{{Dim: "y", Sizes: []int64{16}}}, Conventions: conventions.Set{conventions.GDAL}})
+	}
+	want := fmt.Sprintf("%d copies are equal to their files\n", count)
+	t.Run("xarray", func(t *testing.T) {
+		venv.Run(t, "xarray, imagecodecs and rasterio", "testdata/geotiff.py", "xarray", folder, dir)
+	})
+	t.Run("GDAL", func(t *testing.T) {
+		out, err := machine.Command(t, machine.Find(t, "osgeo"), "testdata/geotiff.py", "gdal", folder, dir).CombinedOutput()
+		if err != nil || string(out) != want {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 }
 
 // TestConventions checks that a copy with conventions is appended to with the same, and that it is complete.
@@ -58,5 +92,12 @@ func TestConventions(t *testing.T) {
 	}
 	if _, err := Write(t.Context(), s.store, dest+"2", &Options{Format: 2, Conventions: o.Conventions}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("format 2: %v", err)
+	}
+	if r := s.copy(t, dest+"2", Options{Format: 2, Chunks: []Edges{{Dim: "time", Sizes: []int64{31}}}, Conventions: conventions.Set{conventions.GDAL}}); len(r.Description.Arrays) == 0 {
+		t.Errorf("format 2 for GDAL: %+v", r.Description)
+	}
+	data, err := os.ReadFile(filepath.Join(dest+"2", "t2m", ".zattrs"))
+	if err != nil || !strings.Contains(string(data), `"_CRS":{"url":"http://www.opengis.net/def/crs/EPSG/0/4326"}`) {
+		t.Errorf("%v, %s", err, data)
 	}
 }

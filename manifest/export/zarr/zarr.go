@@ -44,7 +44,7 @@ type Options struct {
 	// Compressor selects codecs of Zarr's core specification, which every client has, with this compressor. Chunks that
 	// are stored with these codecs are copied unchanged. Empty means the codecs of the source.
 	Compressor codec.Compressor
-	// Conventions are the conventions of Zarr by which arrays and groups are described. They need format 3.
+	// Conventions are the conventions by which arrays and groups are described. All but conventions.GDAL need format 3.
 	Conventions conventions.Set
 	// Memory bounds the memory for chunks in bytes, in addition to the store's cache; 0 means 256 MiB.
 	Memory int64
@@ -114,7 +114,7 @@ func (o *Options) defaults(dest string) (*Options, error) {
 	if d.Format != 2 && d.Format != 3 {
 		return nil, fmt.Errorf("format %d of Zarr; known are 2 and 3: %w", d.Format, errors.ErrUnsupported)
 	}
-	if d.Format == 2 && len(d.Conventions) > 0 {
+	if d.Format == 2 && d.Conventions.NeedsFormat3() {
 		return nil, fmt.Errorf("the conventions %s are of format 3 of Zarr: %w", d.Conventions, errors.ErrUnsupported)
 	}
 	if err := d.Slice.Check(); err != nil {
