@@ -122,6 +122,7 @@ func newTable() []Info {
 		{Name: "imagecodecs_jpeg", V2: "imagecodecs_jpeg", Client: WithImagecodecs, new: newJPEG},
 		{Name: "imagecodecs_lerc", V2: "imagecodecs_lerc", Client: WithImagecodecs, Sums: true, new: newLERC},
 		{Name: "tiff.lerc", Client: NoClient, Sums: true, new: newLERC},
+		{Name: "tiff.band", Client: NoClient, new: newTIFFBand},
 		{Name: "tiff.bitorder", Client: NoClient, new: newBitOrder},
 		{Name: "reshape", Client: NoClient, new: newReshape},
 		{Name: "conditional", Client: NoClient, Sums: true, new: newConditional},

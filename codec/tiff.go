@@ -1,8 +1,10 @@
 package codec
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"varve/codec/internal/ccitt"
 	"varve/codec/internal/corrupt"
@@ -76,6 +78,44 @@ func (bitOrder) Decode(dst, src []byte) (int, error) {
 		return n, corrupt.Errorf("%d bytes, want at most %d", len(src), n)
 	}
 	return n, nil
+}
+
+// tiffBand is one sample of each pixel: the last axis of the stored chunk, which a chunk lacks, has the samples. It does not encode,
+// because the other samples are not known.
+//
+//	{"name": "tiff.band", "configuration": {"band": 0, "samples": 3}}
+type tiffBand struct{ band, samples int }
+
+func newTIFFBand(c *config, in Form) (Codec, error) {
+	b := tiffBand{c.integer("band", 0, 0, 1<<16-1), c.integer("samples", 1, 1, 1<<16-1)}
+	if b.band >= b.samples {
+		c.fail("band", "%d of %d samples; the first one is 0", b.band, b.samples)
+	}
+	if in.Type.Varies() {
+		c.unsupported("elements of %v; it takes elements of one size", in.Type)
+	}
+	return b, c.err
+}
+
+func (b tiffBand) DecodeKey() string { return fmt.Sprint("tiff band ", b.band, " of ", b.samples) }
+
+func (tiffBand) cannotEncode() error {
+	return fmt.Errorf("the other samples of each pixel are not known: %w", errors.ErrUnsupported)
+}
+
+func (b tiffBand) Encoded(in Form) (Form, error) {
+	in.Shape = append(slices.Clone(in.Shape), int64(b.samples))
+	return in, nil
+}
+
+func (b tiffBand) Encode(Elems, Elems, Form) error { return b.cannotEncode() }
+
+func (b tiffBand) Decode(dst, src Elems, in Form) error {
+	size := in.Type.Size
+	for to, from := 0, b.band*size; to < len(dst.Fixed); to, from = to+size, from+b.samples*size {
+		copy(dst.Fixed[to:to+size], src.Fixed[from:])
+	}
+	return nil
 }
 
 // predictor holds what the two predictors of TIFF share: elements along one axis of a chunk follow each other at a

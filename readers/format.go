@@ -87,7 +87,7 @@ type Config struct {
 	// Opener opens files that sources name, and sidecars. It does not read an archive again that it has read. nil means that a
 	// reader makes an Opener for each file, and reads no sidecars.
 	Opener *source.Opener
-	// NoSidecars reads everything from the sources themselves.
+	// NoSidecars reads everything from the sources themselves that is in them, as indexes beside them are not needed.
 	NoSidecars bool
 	// Settings are values of options. Others have their defaults.
 	Settings Settings

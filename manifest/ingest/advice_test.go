@@ -95,7 +95,7 @@ func TestReplacedAdvice(t *testing.T) {
 	}
 }
 
-// TestIndexFiles: index files of wgrib2, ecCodes and cfgrib are no sources, if their GRIB file is there.
+// TestIndexFiles: index files of wgrib2, ecCodes and cfgrib are no sources, if their GRIB file is there, nor files beside images.
 func TestIndexFiles(t *testing.T) {
 	for _, c := range []struct {
 		names []string
@@ -107,6 +107,8 @@ func TestIndexFiles(t *testing.T) {
 		{[]string{"x", "x.5b7b6.idx"}, []string{"x"}},
 		{[]string{"y.grib", "x.grib.5b7b6.idx"}, []string{"y.grib", "x.grib.5b7b6.idx"}},
 		{[]string{"x.grib", "x.grib.notes.idx"}, []string{"x.grib", "x.grib.notes.idx"}},
+		{[]string{"x.tif", "x.tif.aux.xml", "x.tif.ovr", "x.tfw", "X.prj"}, []string{"x.tif", "X.prj"}},
+		{[]string{"x.ovr", "y.TIF", "y.tfw", "y.TIF.msk"}, []string{"x.ovr", "y.TIF"}},
 		{[]string{"x.grib", "x.grib.5b7b6.index"}, []string{"x.grib", "x.grib.5b7b6.index"}},
 	} {
 		if got := withoutSidecars(c.names); !slices.Equal(got, c.want) {

@@ -102,8 +102,8 @@ func (o *oldFiles) sourceOf(name string) string {
 	}
 }
 
-// isSidecar reports whether a file may be read with another one. Only Expand knows whether it is a source itself. No sync reads a source
-// again because its sidecar changed.
+// isSidecar reports whether a file may be read with another one. Only Expand knows whether it is a source itself. A sidecar
+// that a dataset listed in Beside is known as a file that the source names; a change of others is not noticed.
 func isSidecar(name string) bool { return len(formats.SourcesOf(name)) > 0 }
 
 // missing returns which files do not exist.

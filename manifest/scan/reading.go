@@ -128,12 +128,27 @@ func (r *reading) read() error {
 	if err := r.damageErr(); err != nil {
 		return err
 	}
+	if err := r.addBeside(); err != nil {
+		return err
+	}
 	r.addNamed()
 	r.listProblems()
 	file.Groups = r.shared.groups(r.groups)
 	file.Header = r.shared.header(r.header)
 	file.Bytes = r.handed + r.found.refs.stored
 	return r.ctx.Err()
+}
+
+// addBeside adds the files beside the source of which metadata was read to the named ones.
+func (r *reading) addBeside() error {
+	for _, x := range r.data.Beside {
+		id, err := r.identify(x)
+		if err != nil {
+			return err
+		}
+		*r.trail.named = append(*r.trail.named, id)
+	}
+	return nil
 }
 
 // addNamed adds the files that were read although no ref is in them: for values that the manifest stores, or because they name

@@ -135,6 +135,9 @@ func (n *node) number(i int) (float64, bool) {
 // code returns the code of the EPSG dataset that an element has, or 0.
 func (n *node) code() int {
 	a := n.child("AUTHORITY")
+	if a == nil {
+		a = n.child("ID") // in WKT 2
+	}
 	code, err := strconv.Atoi(a.text(1))
 	if err != nil || !strings.EqualFold(a.text(0), "EPSG") {
 		return 0
@@ -142,7 +145,8 @@ func (n *node) code() int {
 	return code
 }
 
-// ParseWKT1 returns the system that a well-known text of ESRI or of GDAL describes.
+// ParseWKT1 returns the system that a well-known text of ESRI or of GDAL describes. Of WKT 2 it reads only texts with a code of the
+// EPSG dataset.
 func ParseWKT1(text string) (*System, error) {
 	if len(text) > longestWKT {
 		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrWKT, longestWKT)

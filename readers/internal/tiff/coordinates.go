@@ -20,7 +20,7 @@ func (b *builder) addCoordinates(ctx context.Context, g *readers.Group, v *reade
 			return err
 		}
 	}
-	b.addBands(g, v, m)
+	b.addBandNumbers(g, v, m)
 	if at == nil {
 		return nil
 	}
@@ -38,6 +38,9 @@ func (b *builder) addCoordinates(ctx context.Context, g *readers.Group, v *reade
 			attributes = append(attributes, textAttribute("crs_wkt", text), textAttribute("spatial_ref", text))
 		}
 	}
+	if at.systemText != "" {
+		attributes = append(attributes, textAttribute("crs_wkt", at.systemText), textAttribute("spatial_ref", at.systemText))
+	}
 	if at.isRotated() { // otherwise the coordinates say it
 		attributes = append(attributes, textAttribute("GeoTransform", joinNumbers(at.transform[:])))
 	}
@@ -47,7 +50,9 @@ func (b *builder) addCoordinates(ctx context.Context, g *readers.Group, v *reade
 	if len(attributes) == 0 {
 		return nil
 	}
-	b.addInline(g, mappingName, intType, nil, make([]byte, 4), attributes...)
+	if lookup(g, mappingName) == nil {
+		b.addInline(g, mappingName, intType, nil, make([]byte, 4), attributes...)
+	}
 	v.Attributes = append(v.Attributes, textAttribute("grid_mapping", mappingName))
 	return nil
 }
@@ -71,8 +76,8 @@ func (m *image) placeIn(ctx context.Context, whole *image) (*place, error) {
 	return of, nil
 }
 
-// addBands adds the numbers of bands, as GDAL counts them.
-func (b *builder) addBands(g *readers.Group, v *readers.Variable, m *image) {
+// addBandNumbers adds the numbers of bands, as GDAL counts them.
+func (b *builder) addBandNumbers(g *readers.Group, v *readers.Variable, m *image) {
 	for _, dim := range v.Dims {
 		if dim.Name == "band" {
 			data := make([]byte, 0, 4*m.samples)
@@ -87,7 +92,7 @@ func (b *builder) addBands(g *readers.Group, v *readers.Variable, m *image) {
 // addAxisValues adds the coordinates of an axis.
 func (b *builder) addAxisValues(g *readers.Group, name string, n uint64, c centres, attributes ...readers.Attribute) {
 	for _, dim := range g.Dimensions {
-		if dim.Name == name && dim.Length == n && n <= maxCoordinates {
+		if dim.Name == name && dim.Length == n && n <= maxCoordinates && lookup(g, name) == nil {
 			list := make([]float64, n)
 			for i := range list {
 				list[i] = c.at(uint64(i))
@@ -96,6 +101,16 @@ func (b *builder) addAxisValues(g *readers.Group, name string, n uint64, c centr
 			return
 		}
 	}
+}
+
+// lookup returns the variable of a group with a name, or nil: variables of bands share coordinates.
+func lookup(g *readers.Group, name string) *readers.Variable {
+	for _, v := range g.Variables {
+		if v.Name == name {
+			return v
+		}
+	}
+	return nil
 }
 
 // maxCoordinates is the length of an axis up to which its coordinates are made.
@@ -122,10 +137,10 @@ func axisAttributes(name string, at *place, isDegrees bool) []readers.Attribute 
 
 // unitOf returns a unit of length as UDUNITS names it.
 func unitOf(u crs.Unit) string {
-	switch u.Name {
-	case "metre":
+	switch {
+	case u.Factor == 1: // ESRI's programs write Meter
 		return "m"
-	case "US survey foot":
+	case u.Name == "US survey foot":
 		return "US_survey_foot"
 	}
 	return u.Name

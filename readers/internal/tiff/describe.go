@@ -293,7 +293,9 @@ func (d *describer) hash(m *image) (facts, error) {
 		err = m.setStorage(d.ctx, v)
 	}
 	if err == nil {
-		err = m.setMissing(d.ctx, v)
+		var nodata string
+		nodata, _, err = m.nodata(d.ctx)
+		setMissing(v, []string{nodata})
 	}
 	if err != nil {
 		return nil, err

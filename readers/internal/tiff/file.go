@@ -13,17 +13,34 @@ import (
 func Info() readers.Format {
 	return readers.Format{
 		Name: "TIFF", Aliases: []string{"BigTIFF"}, Suffixes: []string{".tif", ".tiff", ".btf", ".tf8"},
-		Magic:    []readers.Magic{{Bytes: "II*\x00"}, {Bytes: "MM\x00*"}, {Bytes: "II+\x00"}, {Bytes: "MM\x00+"}},
-		New:      func(*readers.Config) readers.Reader { return reader{} },
+		Magic:   []readers.Magic{{Bytes: "II*\x00"}, {Bytes: "MM\x00*"}, {Bytes: "II+\x00"}, {Bytes: "MM\x00+"}},
+		Sidecar: imageOf,
+		Options: []readers.Option{
+			{Name: bandsOption, Words: []string{bandsStored, bandsFirst, bandsLast}, Scope: readers.ForManifest,
+				Help: "place the bands of TIFF files as `stored`, or first (band, y, x), or last (y, x, band)"},
+			{Name: sidecarsOption, Words: []string{sidecarsAuto, sidecarsIgnore}, Scope: readers.ForManifest,
+				Help: "use files beside local TIFF files (.aux.xml, .tfw, .prj, .ovr, .msk): `auto` or ignore"},
+		},
+		New: func(c *readers.Config) readers.Reader {
+			r := reader{bands: c.Settings.Word(bandsOption), allow: c.Allow}
+			if c.Settings.Word(sidecarsOption) == sidecarsAuto {
+				r.opener = c.Opener
+			}
+			return r
+		},
 		Describe: Describe,
 	}
 }
 
 // reader is the readers.Reader of TIFF files.
-type reader struct{}
+type reader struct {
+	opener *source.Opener // of sidecars; nil if they are not read
+	allow  []string
+	bands  string // where the axis of bands is
+}
 
 // Open reads the directories of a source.
-func (reader) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
+func (r reader) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
 	f, first, err := openFile(ctx, src)
 	if err != nil {
 		return nil, err
@@ -32,7 +49,7 @@ func (reader) Open(ctx context.Context, src *source.Source) (*readers.Dataset, e
 	if err != nil && (ctx.Err() != nil || len(list) == 0 || !isDamage(err)) {
 		return nil, err
 	}
-	b := &builder{file: f, name: variableName(src.Name()), out: &readers.Dataset{Source: src, Format: "TIFF", HoldsChunks: true, Root: &readers.Group{Path: "/"}}}
+	b := &builder{file: f, reader: r, name: variableName(src.Name()), out: &readers.Dataset{Source: src, Format: "TIFF", HoldsChunks: true, Root: &readers.Group{Path: "/"}}}
 	if f.isBig {
 		b.out.Format = "BigTIFF"
 	}
@@ -42,7 +59,14 @@ func (reader) Open(ctx context.Context, src *source.Source) (*readers.Dataset, e
 	if len(list) == 0 {
 		return nil, f.fail(4, readers.Corruptf("the file has no images"))
 	}
-	return b.out, b.add(ctx, list)
+	err = b.readSidecars(ctx, list)
+	if err == nil {
+		err = b.add(ctx, list)
+	}
+	for _, src := range b.closers {
+		err = errors.Join(err, src.Close())
+	}
+	return b.out, err
 }
 
 // isDamage reports whether an error is about the bytes of a source. Other errors are about reading them.
@@ -56,8 +80,10 @@ func isCorrupt(err error) bool { return errors.Is(err, readers.ErrCorrupt) }
 // builder builds a readers.Dataset from directories.
 type builder struct {
 	*file
-	out  *readers.Dataset
-	name string // of the variable of pixels
+	reader
+	out     *readers.Dataset
+	name    string           // of the variable of pixels
+	closers []*source.Source // sidecars
 }
 
 func (b *builder) addProblem(path string, err error) {

@@ -19,6 +19,7 @@ type place struct {
 	rpc         *rpc
 	keys        *geoKeys    // nil if there are none
 	system      *crs.System // nil if it is not known
+	systemText  string      // the system as a sidecar writes it, if system is nil
 }
 
 // rpc are rational polynomial coefficients, which relate longitudes, latitudes and heights to columns and rows.
@@ -56,7 +57,8 @@ func (d *directory) place(ctx context.Context) (*place, error) {
 	if p.rpc, err = d.rpc(ctx); err != nil {
 		return nil, err
 	}
-	if p.keys == nil && p.transform == nil && p.gcps == nil && p.rpc == nil {
+	d.extras.apply(p)
+	if p.keys == nil && p.transform == nil && p.gcps == nil && p.rpc == nil && p.system == nil && p.systemText == "" {
 		return nil, nil
 	}
 	return p, nil
@@ -138,7 +140,7 @@ func (p *place) scaled(columns, rows float64) *place {
 	}
 	t := *p.transform
 	t[1], t[2], t[4], t[5] = t[1]*columns, t[2]*rows, t[4]*columns, t[5]*rows
-	return &place{transform: &t, areaOrPoint: p.areaOrPoint, keys: p.keys, system: p.system}
+	return &place{transform: &t, areaOrPoint: p.areaOrPoint, keys: p.keys, system: p.system, systemText: p.systemText}
 }
 
 // rpc reads the rational polynomial coefficients, or returns nil if there are none.

@@ -81,6 +81,7 @@ type directory struct {
 	path    string // "0", "1", "0/1": as the oracle of GDAL names them
 	entries []entry
 	subs    []*directory
+	extras  *extras // of the first directory: what sidecars say; or nil
 }
 
 // openFile reads the header. It returns the offset of the first directory.

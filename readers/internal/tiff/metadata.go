@@ -126,6 +126,9 @@ func (m *image) bands(ctx context.Context) (list []band, file map[string]string,
 			list[n].metadata[x.Name] = x.Text
 		}
 	}
+	if m.extras != nil {
+		list = m.extras.pam.merge(list, file, m.samples)
+	}
 	return m.withHeightUnit(ctx, list), file, nil
 }
 
@@ -159,20 +162,12 @@ var textTags = []struct {
 	{pageName, "TIFFTAG_PAGENAME"},
 }
 
-// describe adds the attributes of an image: units, scale and offset, names of bands, texts and GDAL's metadata.
-func (b *builder) describe(ctx context.Context, g *readers.Group, v *readers.Variable, p *page) error {
-	list, file, err := p.bands(ctx)
-	if err != nil {
-		return b.report(ctx, v.Path, err)
-	}
-	for len(list) < p.samples && len(list) > 0 {
-		list = append(list, band{scale: 1})
-	}
-	v.Attributes = append(v.Attributes, bandAttributes(list)...)
+// addTexts adds the attributes of a file: texts and GDAL's metadata. It adds the colours of a palette.
+func (b *builder) addTexts(ctx context.Context, g *readers.Group, p *page) error {
 	for _, t := range textTags {
 		text, ok, err := p.text(ctx, t.tag)
 		if err != nil {
-			if err := b.report(ctx, v.Path, err); err != nil {
+			if err := b.report(ctx, g.Path, err); err != nil {
 				return err
 			}
 		}
@@ -180,16 +175,16 @@ func (b *builder) describe(ctx context.Context, g *readers.Group, v *readers.Var
 			g.Attributes = append(g.Attributes, textAttribute(t.name, text))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(file)) {
-		if utf8.ValidString(file[name]) && readers.Lookup(g.Attributes, name) == nil {
-			g.Attributes = append(g.Attributes, textAttribute(name, file[name]))
+	for _, name := range slices.Sorted(maps.Keys(p.meaning.file)) {
+		if utf8.ValidString(p.meaning.file[name]) && readers.Lookup(g.Attributes, name) == nil {
+			g.Attributes = append(g.Attributes, textAttribute(name, p.meaning.file[name]))
 		}
 	}
 	return b.addColours(ctx, g, p)
 }
 
-// bandAttributes returns the attributes that say how values and bands are to be understood. Where bands differ, CF has no
-// attribute: the lists keep what GDAL says.
+// bandAttributes returns the attributes that say how values and bands are to be understood. All bands have the same scale and offset.
+// Where units differ, CF has no attribute: the list keeps what GDAL says.
 func bandAttributes(list []band) (all []readers.Attribute) {
 	if len(list) == 0 {
 		return nil
@@ -201,11 +196,8 @@ func bandAttributes(list []band) (all []readers.Attribute) {
 		units, names = append(units, x.unit), append(names, x.description)
 	}
 	isScaled := slices.ContainsFunc(scales, func(f float64) bool { return f != 1 }) || slices.ContainsFunc(offsets, func(f float64) bool { return f != 0 })
-	switch {
-	case isScaled && allSame(scales) && allSame(offsets):
+	if isScaled {
 		all = append(all, numbersAttribute("scale_factor", scales[0]), numbersAttribute("add_offset", offsets[0]))
-	case isScaled:
-		all = append(all, numbersAttribute("scales", scales...), numbersAttribute("offsets", offsets...))
 	}
 	switch {
 	case slices.ContainsFunc(units, func(s string) bool { return s != "" }) && allSame(units):
@@ -250,7 +242,7 @@ func (b *builder) addColours(ctx context.Context, g *readers.Group, p *page) err
 
 // report reports damage. It returns other errors.
 func (b *builder) report(ctx context.Context, path string, err error) error {
-	if ctx.Err() != nil || !isDamage(err) {
+	if err == nil || ctx.Err() != nil || !isDamage(err) {
 		return err
 	}
 	b.addProblem(path, b.locate(path, err))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"varve/readers"
+	"varve/readers/source"
 )
 
 // The bits of NewSubfileType.
@@ -19,14 +20,26 @@ type page struct {
 	*image
 	typ       *readers.Type
 	storage   readers.Storage
+	stored    readers.Storage // with the axes in the order of the file
+	axes      []int           // for each axis the one of the file, if the order differs
+	lengths   []uint64        // of a single band: the axes
+	names     []string
+	meaning   meaning
 	overviews []*page
 	mask      *page
+	reopen    func(context.Context) (*source.Source, error) // the file with the chunks, if it is not the source
 }
 
 // add adds the images of directories. It returns only errors of reading.
 func (b *builder) add(ctx context.Context, list []*directory) error {
 	pages, err := b.pages(ctx, list)
 	if err != nil {
+		return err
+	}
+	if err := b.addExternal(ctx, pages); err != nil {
+		return err
+	}
+	if pages, err = b.hiddenPlanes(ctx, pages); err != nil {
 		return err
 	}
 	stacks := stack(pages)
@@ -112,7 +125,12 @@ func (b *builder) page(ctx context.Context, d *directory) (*page, error) {
 		p.storage = v.Storage
 	}
 	if err == nil {
-		return p, nil
+		p.stored = p.storage
+		err = p.moveBands(b.bands)
+	}
+	if err == nil {
+		p.meaning, err = m.meaning(ctx)
+		return p, b.report(ctx, "/"+d.path, err)
 	}
 	if ctx.Err() != nil || !isDamage(err) {
 		return nil, err
@@ -142,6 +160,9 @@ func (p *page) isLike(o *page) bool {
 		return false
 	}
 	if (p.storage.Undecodable == nil) != (o.storage.Undecodable == nil) || p.storage.Layout != o.storage.Layout || len(p.overviews) != len(o.overviews) || (p.mask == nil) != (o.mask == nil) {
+		return false
+	}
+	if p.meaning.String() != o.meaning.String() {
 		return false
 	}
 	if fmt.Sprint(p.storage.Pipeline) != fmt.Sprint(o.storage.Pipeline) {

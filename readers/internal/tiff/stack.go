@@ -3,8 +3,11 @@ package tiff
 import (
 	"context"
 	"encoding/xml"
+	"math"
 	"strconv"
 	"strings"
+
+	"varve/readers"
 )
 
 // stackAxes returns the axes that pages are along: those that OME or ImageJ name, or one of pages.
@@ -27,24 +30,68 @@ func (m *image) stackAxes(ctx context.Context, pages int) ([]axis, error) {
 	return axes, nil
 }
 
-// imageJAxes returns the axes of a stack of ImageJ: frames, slices and channels, the last one varying fastest.
-func imageJAxes(text string) (axes []axis) {
+// imageJNumbers returns the integers of a description of ImageJ, such as images, or none for other texts.
+func imageJNumbers(text string) map[string]int {
 	if !strings.HasPrefix(text, "ImageJ=") {
 		return nil
 	}
-	lengths := map[string]int{}
+	numbers := map[string]int{}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if n, err := strconv.Atoi(value); err == nil && n > 1 && n < maxDirectories {
-			lengths[name] = n
+		if n, err := strconv.Atoi(value); err == nil && n > 1 && n <= math.MaxInt32 {
+			numbers[name] = n
 		}
 	}
+	return numbers
+}
+
+// imageJAxes returns the axes of a stack of ImageJ: frames, slices and channels, the last one varying fastest.
+func imageJAxes(text string) (axes []axis) {
+	lengths := imageJNumbers(text)
 	for _, a := range []struct{ key, name string }{{"frames", "time"}, {"slices", "z"}, {"channels", "channel"}} {
-		if n := lengths[a.key]; n > 1 {
+		if n := lengths[a.key]; n > 1 && n <= maxDirectories {
 			axes = append(axes, axis{a.name, n})
 		}
 	}
 	return axes
+}
+
+// hiddenPlanes returns the pages of a file of ImageJ that has one directory for all planes: they follow the first one without gaps. ImageJ
+// writes files of more than 4 GB so. Other pages are returned as they are.
+func (b *builder) hiddenPlanes(ctx context.Context, pages []*page) ([]*page, error) {
+	if len(pages) != 1 {
+		return pages, nil
+	}
+	first := pages[0]
+	text, _, err := first.text(ctx, imageDescription)
+	if err != nil && !isDamage(err) {
+		return nil, err
+	}
+	n := imageJNumbers(text)["images"]
+	if n < 2 {
+		return pages, nil
+	}
+	size, end := first.storage.Bytes, uint64(b.src.Size())
+	isRaw := first.storage.Layout == readers.Contiguous && first.reopen == nil
+	switch {
+	case !isRaw:
+		err = unsupported("ImageJ describes %d planes, but the only one with a directory is compressed or in several strips, so the others cannot be found; save the file again, with a directory for each plane", n)
+	case n > maxDirectories:
+		err = unsupported("ImageJ describes %d planes, more than the limit of %d", n, maxDirectories)
+	case (end-uint64(first.storage.Offset))/size < uint64(n):
+		err = readers.Corruptf("ImageJ describes %d planes of %d bytes, which the file of %d bytes does not have; fetch it again", n, size, end)
+	}
+	if err != nil {
+		b.addProblem("/", b.locate("/", err))
+		return pages, nil
+	}
+	for i := 1; i < n; i++ {
+		next := *first
+		next.storage.Offset += int64(i) * int64(size)
+		next.stored.Offset = next.storage.Offset
+		pages = append(pages, &next)
+	}
+	return pages, nil
 }
 
 // omeAxes returns the axes of the first image of an OME document, if its pages are in the order that it says.

@@ -3,6 +3,7 @@ package tiff
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"varve/grid"
 	"varve/readers"
 	"varve/readers/internal/chunks"
+	"varve/readers/source"
 )
 
 // The names of variables and of the dimension of pages. xarray's rasterio engine calls the pixels so too.
@@ -31,14 +33,10 @@ func (b *builder) addStack(ctx context.Context, g *readers.Group, pages []*page,
 			return err
 		}
 	}
-	v, err := b.addPixels(ctx, g, b.name, pages, axes)
-	if err != nil || v == nil {
+	if err := b.addBands(ctx, g, pages, axes, whole); err != nil {
 		return err
 	}
-	if err := b.addCoordinates(ctx, g, v, first.image, whole); err != nil {
-		return err
-	}
-	if err := b.describe(ctx, g, v, first); err != nil {
+	if err := b.addTexts(ctx, g, first); err != nil {
 		return err
 	}
 	if first.mask != nil {
@@ -53,6 +51,7 @@ func (b *builder) addStack(ctx context.Context, g *readers.Group, pages []*page,
 	for k := range first.overviews {
 		level := make([]*page, 0, len(pages))
 		for _, p := range pages {
+			p.overviews[k].meaning.inherit(p.meaning)
 			level = append(level, p.overviews[k])
 		}
 		if err := b.addStack(ctx, b.group(g, fmt.Sprint("overview_", k+1)), level, first.image); err != nil {
@@ -60,6 +59,44 @@ func (b *builder) addStack(ctx context.Context, g *readers.Group, pages []*page,
 		}
 	}
 	return nil
+}
+
+// addBands adds the variable of pages that are alike, or one of each band if one scale, offset or value for no data cannot be those of
+// all bands.
+func (b *builder) addBands(ctx context.Context, g *readers.Group, pages []*page, axes []axis, whole *image) error {
+	first := pages[0]
+	if first.bandAxis() < 0 || first.meaning.isUniform() {
+		return b.addBand(ctx, g, b.name, pages, axes, whole)
+	}
+	name := b.name
+	if name == pixels {
+		name = "band" // as rioxarray names them
+	}
+	for k := range first.samples {
+		ofBand := make([]*page, len(pages))
+		for i, p := range pages {
+			one, err := p.ofBand(k)
+			if err != nil {
+				return err
+			}
+			one.meaning = p.meaning.of(k)
+			ofBand[i] = one
+		}
+		if err := b.addBand(ctx, g, fmt.Sprint(name, "_", k+1), ofBand, axes, whole); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addBand adds a variable of pages with its attributes and coordinates.
+func (b *builder) addBand(ctx context.Context, g *readers.Group, name string, pages []*page, axes []axis, whole *image) error {
+	v, err := b.addPixels(ctx, g, name, pages, axes)
+	if err != nil || v == nil {
+		return err
+	}
+	v.Attributes = append(v.Attributes, bandAttributes(pages[0].meaning.bands)...)
+	return b.addCoordinates(ctx, g, v, pages[0].image, whole)
 }
 
 // axis is a dimension that pages are along.
@@ -79,6 +116,9 @@ func (b *builder) addPixels(ctx context.Context, g *readers.Group, name string, 
 	for k, n := range shape {
 		b.addAxis(g, v, names[k], n)
 	}
+	if v.Storage.Undecodable == nil {
+		v.Storage.Pipeline = first.transposed(v.Storage.Pipeline, len(axes))
+	}
 	if len(axes) > 0 && v.Storage.Undecodable == nil {
 		var err error
 		if v.Storage, err = stackStorage(v, pages, axes); err != nil {
@@ -86,13 +126,9 @@ func (b *builder) addPixels(ctx context.Context, g *readers.Group, name string, 
 			return nil, nil
 		}
 	}
-	if err := first.setMissing(ctx, v); err != nil {
-		if err := b.report(ctx, v.Path, err); err != nil {
-			return nil, err
-		}
-	}
+	setMissing(v, first.meaning.nodata)
 	v.ReadAll = func(ctx context.Context, limit uint64) (readers.Value, error) {
-		value, err := chunks.ReadAll(ctx, b.src, v, limit)
+		value, err := readAll(ctx, b.src, first, v, limit)
 		if err != nil {
 			err = b.locate(v.Path, err)
 		}
@@ -100,6 +136,20 @@ func (b *builder) addPixels(ctx context.Context, g *readers.Group, name string, 
 	}
 	g.Variables = append(g.Variables, v)
 	return v, nil
+}
+
+// readAll reads the pixels of an image, which may be in another file.
+func readAll(ctx context.Context, src *source.Source, p *page, v *readers.Variable, limit uint64) (value readers.Value, err error) {
+	if p.reopen == nil {
+		return chunks.ReadAll(ctx, src, v, limit)
+	}
+	if src, err = p.reopen(ctx); err != nil {
+		return value, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	value, err = chunks.ReadAll(ctx, src, v, limit)
+	value.Sources = []string{src.Name()}
+	return value, err
 }
 
 // addAxis adds an axis to a variable, and its dimension to the group unless it has it.
@@ -119,19 +169,14 @@ func (b *builder) addAxis(g *readers.Group, v *readers.Variable, name string, n 
 
 // stackStorage returns the storage of pages along the first axes of a variable.
 func stackStorage(v *readers.Variable, pages []*page, axes []axis) (readers.Storage, error) {
-	s := pages[0].storage
+	s := asChunked(v.Storage, v.Shape[len(axes):])
 	ones := make([]uint64, len(axes))
 	for k := range ones {
 		ones[k] = 1
 	}
-	if s.Layout == readers.Unallocated {
-		return s, nil
-	}
-	inner := s
 	switch {
-	case s.Layout == readers.Contiguous:
-		s.Layout, s.Index, s.InOrder, s.Offset, s.Bytes = readers.Chunked, "strips", true, 0, 0
-		s.ChunkShape = append(ones, v.Shape[len(axes):]...)
+	case s.Layout == readers.Unallocated:
+		return s, nil
 	case s.Grid != nil:
 		dims := make([]grid.Dimension, 0, len(v.Shape))
 		for _, a := range axes {
@@ -155,7 +200,7 @@ func stackStorage(v *readers.Variable, pages []*page, axes []axis) (readers.Stor
 	s.ReadIndex = func(ctx context.Context) iter.Seq2[*readers.Ref, error] {
 		return func(yield func(*readers.Ref, error) bool) {
 			for i, p := range pages {
-				if !p.yieldRefs(ctx, i, axes, inner.Layout == readers.Contiguous, yield) {
+				if !p.yieldRefs(ctx, i, axes, yield) {
 					return
 				}
 			}
@@ -165,18 +210,15 @@ func stackStorage(v *readers.Variable, pages []*page, axes []axis) (readers.Stor
 }
 
 // yieldRefs yields the refs of page i of a stack.
-func (p *page) yieldRefs(ctx context.Context, i int, axes []axis, isWhole bool, yield func(*readers.Ref, error) bool) bool {
+func (p *page) yieldRefs(ctx context.Context, i int, axes []axis, yield func(*readers.Ref, error) bool) bool {
 	index := make([]uint64, len(axes))
 	for k := len(axes) - 1; k >= 0; k-- {
 		index[k], i = uint64(i%axes[k].length), i/axes[k].length
 	}
 	ref := readers.Ref{}
-	if isWhole {
-		shape, _ := p.shape()
-		ref = readers.Ref{Index: append(index, make([]uint64, len(shape))...), Offset: p.storage.Offset, Size: p.storage.Bytes}
-		return yield(&ref, nil)
-	}
-	for r, err := range p.storage.Refs(ctx) {
+	shape, _ := p.shape()
+	storage := asChunked(p.storage, shape)
+	for r, err := range storage.Refs(ctx) {
 		if err != nil {
 			return yield(nil, err)
 		}
@@ -190,23 +232,21 @@ func (p *page) yieldRefs(ctx context.Context, i int, axes []axis, isWhole bool, 
 	return true
 }
 
-// setMissing sets the value of pixels that are not stored, and of those without data: the one that GDAL's tag says.
-func (m *image) setMissing(ctx context.Context, v *readers.Variable) error {
-	text, ok, err := m.nodata(ctx)
-	if err != nil || !ok {
-		return err
+// setMissing sets the value of pixels that are not stored, and of those without data: that of the first band, as all have the same.
+func setMissing(v *readers.Variable, nodata []string) {
+	if len(nodata) == 0 || nodata[0] == "" {
+		return
 	}
-	element := encodeNumber(text, v.Type)
+	element := encodeNumber(nodata[0], v.Type)
 	if element == nil {
 		// No pixel has this value: it does not fit the type.
-		v.Attributes = append(v.Attributes, textAttribute("nodata", text))
-		return nil
+		v.Attributes = append(v.Attributes, textAttribute("nodata", nodata[0]))
+		return
 	}
 	v.Fill = readers.Fill{State: readers.FillUser, Value: element}
 	t := *v.Type
 	t.Order = readers.LittleEndian
 	v.Attributes = append(v.Attributes, readers.Attribute{Name: "_FillValue", Value: readers.Value{Type: &t, Data: element}})
-	return nil
 }
 
 // addInline adds a variable whose elements are in data, little-endian.
