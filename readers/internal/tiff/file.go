@@ -17,7 +17,7 @@ func Info() readers.Format {
 		Sidecar: imageOf,
 		Options: []readers.Option{
 			{Name: bandsOption, Words: []string{bandsStored, bandsFirst, bandsLast}, Scope: readers.ForManifest,
-				Help: "place the bands of TIFF files as `stored`, or first (band, y, x), or last (y, x, band)"},
+				Help: "place bands of TIFF files as `stored`, or first (band, y, x), or last (y, x, band)"},
 			{Name: sidecarsOption, Words: []string{sidecarsAuto, sidecarsIgnore}, Scope: readers.ForManifest,
 				Help: "use files beside local TIFF files (.aux.xml, .tfw, .prj, .ovr, .msk): `auto` or ignore"},
 		},
