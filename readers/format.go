@@ -80,6 +80,11 @@ type Reader interface {
 	Open(ctx context.Context, src *source.Source) (*Dataset, error)
 }
 
+// Finder is a Reader whose settings decide which sources have the format. It is asked instead of Format.Detect.
+type Finder interface {
+	Finds(ctx context.Context, src *source.Source) (bool, error)
+}
+
 // Config says how sources are read. Nil equals the zero value.
 type Config struct {
 	// Allow lists the folders in which a source may refer to other files, besides its own folder.

@@ -53,6 +53,16 @@ func (d V2DataType) Order() ByteOrder {
 	return NoOrder
 }
 
+// ParseV2DataType parses a type of elements of a fixed size in the spelling of format 2.
+func ParseV2DataType(json []byte) (V2DataType, error) {
+	v, err := parseValue(json)
+	if err != nil {
+		return V2DataType{}, err
+	}
+	v.path = "dtype"
+	return readV2DataType(v, "")
+}
+
 // readV2DataType reads the field dtype. objectCodec is the id of the filter that defines
 // the elements of the type "|O".
 func readV2DataType(v value, objectCodec string) (V2DataType, error) {

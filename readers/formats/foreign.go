@@ -43,7 +43,6 @@ var foreignFormats = []foreignFormat{
 	{0, "AR2V", "a NEXRAD level II file", convert},
 	{0, "SIMPLE  =                    F", "a FITS file that does not follow the standard (SIMPLE = F)", convert},
 	{0, "SIMPLE  =", "a FITS header with line breaks, which was saved as text", findIt},
-	{0, "\x93NUMPY", "a NumPy file", convert},
 	{0, "PAR1", "a Parquet file, not a folder of kerchunk references", convert},
 	{0, "MATLAB 5.0", "a MATLAB file of a version before 7.3", saveAgain},
 	{0, "\x1f\x8b", "a file compressed by gzip", stepGzip},

@@ -24,6 +24,7 @@ import (
 	"varve/readers/internal/hdf5"
 	"varve/readers/internal/icechunk"
 	"varve/readers/internal/kerchunk"
+	"varve/readers/internal/raw"
 	"varve/readers/internal/tiff"
 	"varve/readers/internal/zarr"
 	"varve/readers/netcdf3"
@@ -36,6 +37,8 @@ var builtIn = []readers.Format{
 	described(grib.Info(), describe.GRIB), dmrpp.Info(), icechunk.Info(),
 	kerchunk.Info(), // before Zarr, because its folders also have a .zmetadata
 	zarr.Info(),
+	raw.NumPy(), raw.ENVI(),
+	raw.Headerless(), // last, because it takes every file if its option is set
 }
 
 // described adds how the library of a format describes its files.
@@ -237,7 +240,7 @@ func (r *Readers) Detect(ctx context.Context, src *source.Source) (Format, error
 
 func (r *Readers) find(ctx context.Context, src *source.Source) (Format, bool, error) {
 	for i := range r.list {
-		if is, err := r.list[i].Detects(ctx, src); is || err != nil {
+		if is, err := r.list[i].detects(ctx, src); is || err != nil {
 			return r.list[i], is, err
 		}
 	}
@@ -260,6 +263,14 @@ func (r *Readers) find(ctx context.Context, src *source.Source) (Format, bool, e
 
 func headOf(ctx context.Context, src *source.Source) ([]byte, error) {
 	return src.View(ctx, 0, int(min(src.Size(), headBytes)))
+}
+
+// detects reports whether a source has the format. A reader whose settings decide this is asked.
+func (f *Format) detects(ctx context.Context, src *source.Source) (bool, error) {
+	if finder, ok := f.Reader.(readers.Finder); ok {
+		return finder.Finds(ctx, src)
+	}
+	return f.Detects(ctx, src)
 }
 
 // Open reads the metadata of a source of any format.

@@ -85,7 +85,7 @@ func (a *Array) variable(name string) (*readers.Variable, error) {
 	v := &readers.Variable{
 		Name: name, Path: a.shown,
 		Dims:       dimensions(a.shown, name, a.Doc),
-		Type:       typeOf(a.Doc.DataType.Type(), orderOf(storage.Pipeline.Bytes)),
+		Type:       TypeOf(a.Doc.DataType.Type(), orderOf(storage.Pipeline.Bytes)),
 		Attributes: attributes(a.doc.attributes),
 		Storage:    storage,
 		ReadAll:    a.readAll,
@@ -149,7 +149,7 @@ func (a *Array) mask(v *readers.Variable) error {
 		known.Texts = [][]byte{element}
 		return nil
 	}
-	known.Data, known.Texts = element, texts(a.Doc.DataType.Type(), element)
+	known.Data, known.Texts = element, Texts(a.Doc.DataType.Type(), element)
 	return nil
 }
 

@@ -16,8 +16,8 @@ var boolean = &readers.Type{
 // text is the type of strings of varying length.
 var text = &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true}
 
-// typeOf returns the type of elements that are t in memory and stored in the given byte order.
-func typeOf(t codec.Type, order readers.Order) *readers.Type {
+// TypeOf returns the type of elements that are t in memory and stored in the given byte order.
+func TypeOf(t codec.Type, order readers.Order) *readers.Type {
 	switch t.Kind {
 	case codec.Bool:
 		return boolean
@@ -49,14 +49,14 @@ func structOf(t codec.Type, order readers.Order) *readers.Type {
 	out := &readers.Type{Class: readers.Compound, Size: t.Size}
 	at := 0
 	for _, f := range t.Fields {
-		out.Members = append(out.Members, readers.Member{Name: f.Name, Offset: at, Type: typeOf(f.Type, order)})
+		out.Members = append(out.Members, readers.Member{Name: f.Name, Offset: at, Type: TypeOf(f.Type, order)})
 		at += f.Type.Size
 	}
 	return out
 }
 
-// texts returns string elements of a fixed size without their padding.
-func texts(t codec.Type, elements []byte) [][]byte {
+// Texts returns string elements of a fixed size without their padding.
+func Texts(t codec.Type, elements []byte) [][]byte {
 	if t.Kind != codec.FixedBytes && t.Kind != codec.FixedUTF32 {
 		return nil
 	}

@@ -143,7 +143,7 @@ func (r *reading) account(p *codec.Pipeline, coords []int64) error {
 
 func (r *reading) value() readers.Value {
 	t := r.a.Doc.DataType.Type()
-	v := readers.Value{Type: typeOf(t, readers.LittleEndian)}
+	v := readers.Value{Type: TypeOf(t, readers.LittleEndian)}
 	for _, n := range r.a.Grid.Shape() {
 		v.Shape = append(v.Shape, uint64(n))
 	}
@@ -151,6 +151,6 @@ func (r *reading) value() readers.Value {
 		v.Texts = r.out.Var
 		return v
 	}
-	v.Data, v.Texts = r.out.Fixed, texts(t, r.out.Fixed)
+	v.Data, v.Texts = r.out.Fixed, Texts(t, r.out.Fixed)
 	return v
 }
