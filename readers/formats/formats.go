@@ -37,7 +37,7 @@ var builtIn = []readers.Format{
 	described(grib.Info(), describe.GRIB), dmrpp.Info(), icechunk.Info(),
 	kerchunk.Info(), // before Zarr, because its folders also have a .zmetadata
 	zarr.Info(),
-	raw.NumPy(), raw.ENVI(),
+	raw.NumPy(), raw.ENVI(), raw.NIfTI(), raw.NRRD(), raw.MRC(), raw.MDS(),
 	raw.Headerless(), // last, because it takes every file if its option is set
 }
 

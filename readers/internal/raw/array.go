@@ -85,8 +85,13 @@ func isDamage(err error) bool {
 	return errors.Is(err, readers.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
 }
 
+// failure returns an error of a source, of all of it if at is negative.
 func failure(src *source.Source, at int64, err error) error {
-	return &readers.Error{Source: src.Name(), Offset: at, Err: err}
+	e := &readers.Error{Source: src.Name(), Offset: at, Err: err}
+	if at < 0 {
+		e.Path = "/"
+	}
+	return e
 }
 
 // add adds the variable of an array.
