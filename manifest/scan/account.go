@@ -80,6 +80,7 @@ type others struct {
 	last   *readers.Other // the last result: consecutive refs usually point to the same source
 	number int32
 	known  map[string]int32
+	sizes  []int64 // of each, as it is read: a packed file has another size than its outer file
 }
 
 // other returns the number of a source among the others, starting at 1.
@@ -90,11 +91,11 @@ func (a *account) other(x *readers.Other) (int32, error) {
 	}
 	k, ok := o.known[x.Source]
 	if !ok {
-		src, err := a.identify(x)
+		src, size, err := a.identify(x)
 		if err != nil {
 			return 0, err
 		}
-		a.found.others = append(a.found.others, src)
+		a.found.others, o.sizes = append(a.found.others, src), append(o.sizes, size)
 		k = int32(len(a.found.others))
 		if o.known == nil {
 			o.known = map[string]int32{}

@@ -185,7 +185,7 @@ func (e *entry) setOther(row int, ref *readers.Ref, s *readers.Storage) error {
 	if err != nil {
 		return err
 	}
-	size, all := ref.Size, e.found.others[k-1].Size
+	size, all := ref.Size, e.others.sizes[k-1]
 	if size == readers.WholeSource && ref.Offset >= 0 && ref.Offset <= all {
 		size = uint64(all - ref.Offset)
 	}

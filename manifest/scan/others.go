@@ -15,24 +15,24 @@ import (
 	"varve/readers/source"
 )
 
-// identify opens a source that another source names, and returns its version. It returns an error if the other
+// identify opens a source that another source names, and returns its version and its size. It returns an error if the other
 // source records another version.
-func (o *opened) identify(x *readers.Other) (manifest.Source, error) {
+func (o *opened) identify(x *readers.Other) (out manifest.Source, size int64, err error) {
 	src, err := o.openNamed(o.ctx, x.Source)
 	if err != nil {
-		return manifest.Source{}, err
+		return out, 0, err
 	}
-	out := identity(URLOf(x.Source, o.KeepQuery...), src, "")
+	out, size = identity(URLOf(x.Source, o.KeepQuery...), src, ""), src.Size()
 	if err := src.Close(); err != nil {
-		return out, err
+		return out, size, err
 	}
 	if x.ETag != "" && out.ETag != "" && strings.Trim(x.ETag, `"`) != strings.Trim(out.ETag, `"`) {
-		return out, fmt.Errorf("%s: %w: its ETag is %s, but %s expects %s", out.URL, source.ErrChanged, out.ETag, o.src.Name(), x.ETag)
+		return out, size, fmt.Errorf("%s: %w: its ETag is %s, but %s expects %s", out.URL, source.ErrChanged, out.ETag, o.src.Name(), x.ETag)
 	}
 	if !x.Modified.IsZero() && out.Modified.Truncate(time.Second).After(x.Modified) {
-		return out, fmt.Errorf("%s: %w: it was modified on %s, but %s expects the version of %s", out.URL, source.ErrChanged, out.Modified, o.src.Name(), x.Modified)
+		return out, size, fmt.Errorf("%s: %w: it was modified on %s, but %s expects the version of %s", out.URL, source.ErrChanged, out.Modified, o.src.Name(), x.Modified)
 	}
-	return out, nil
+	return out, size, nil
 }
 
 // openNamed opens a source that the current one names, if reading it is allowed.

@@ -28,8 +28,16 @@ const (
 	maxBytes       = 1 << 62
 	maxHeader      = 16 << 20 // of a text
 	maxCoordinates = 1 << 24  // length of an axis up to which its coordinates are computed
-	maxExpansion   = 1032     // largest expansion of deflate
 )
+
+// compressors are the codecs of compressed elements, and how much they expand at most.
+var compressors = map[string]struct {
+	spec      codec.Spec
+	expansion uint64
+}{
+	"gzip":  {codec.Spec{Name: "gzip", Config: json.RawMessage(`{"level":5}`)}, 1032},
+	"bzip2": {codec.Spec{Name: "numcodecs.bz2", Config: json.RawMessage(`{"level":9}`)}, 1 << 21},
+}
 
 // dataName is the variable of formats that have no name for it.
 const dataName = "data"
@@ -45,11 +53,12 @@ type array struct {
 	order      []int    // the axes, from the one that varies slowest to the one that varies fastest; nil: as they are
 	in         *file    // nil: in the source
 	offset     uint64   // of the first element
-	stored     uint64   // size of the compressed elements, if isGzip
-	isGzip     bool
-	hasMore    bool   // other arrays follow in the same file
-	at         int64  // offset of the part of the header that says the shape, for errors
-	missing    []byte // the element that stands for a missing value, or nil
+	stored     uint64   // size of the compressed elements
+	compressor string   // gzip or bzip2, or "" if they are not compressed
+	hasMore    bool     // other arrays follow in the same file
+	spare      uint64   // number of bytes that may follow
+	at         int64    // offset of the part of the header that says the shape, for errors
+	missing    []byte   // the element that stands for a missing value, or nil
 	attributes []readers.Attribute
 }
 
@@ -149,13 +158,13 @@ func (b *builder) checkSize(a *array, size uint64) error {
 	switch {
 	case a.offset > end:
 		return b.fail(a.at, "the array begins at offset %d%s, which has %d bytes; fetch it again", a.offset, of, end)
-	case a.isGzip && size/maxExpansion > a.stored:
-		return b.fail(a.at, "an array of the shape %v and the type %s has %d bytes, which gzip cannot compress to the %d bytes%s", a.shape, a.typ, size, a.stored, of)
-	case a.isGzip:
+	case a.compressor != "" && size/compressors[a.compressor].expansion > a.stored:
+		return b.fail(a.at, "an array of the shape %v and the type %s has %d bytes, which %s cannot compress to the %d bytes%s", a.shape, a.typ, size, a.compressor, a.stored, of)
+	case a.compressor != "":
 		return nil
 	case size > have:
 		return b.fail(a.at, "an array of the shape %v and the type %s has %d bytes, but only %d follow offset %d%s; fetch it again", a.shape, a.typ, size, have, a.offset, of)
-	case size < have && !a.hasMore:
+	case size < have-min(have, a.spare) && !a.hasMore:
 		return b.fail(a.at, "an array of the shape %v and the type %s has %d bytes, but %d follow offset %d%s", a.shape, a.typ, size, have, a.offset, of)
 	}
 	return nil
@@ -194,7 +203,7 @@ func (a *array) setStorage(s *readers.Storage, size uint64) error {
 		for k := range order {
 			order[k] = k
 		}
-		if !a.isGzip {
+		if a.compressor == "" {
 			s.Layout = readers.Contiguous
 			return nil
 		}
@@ -211,9 +220,9 @@ func (a *array) setStorage(s *readers.Storage, size uint64) error {
 		stored[k] = a.shape[axis]
 	}
 	cut := slices.Clone(stored)
-	if a.isGzip {
+	if a.compressor != "" {
 		s.Bytes = a.stored
-		s.Pipeline.Filters = []readers.Filter{{Name: "gzip", Codec: codec.Spec{Name: "gzip", Config: json.RawMessage(`{"level":5}`)}}}
+		s.Pipeline.Filters = []readers.Filter{{Name: a.compressor, Codec: compressors[a.compressor].spec}}
 	} else {
 		cut = slabs(stored, uint64(a.typ.Size))
 	}
@@ -311,7 +320,7 @@ func (a *array) refs(ctx context.Context, order []int, stored, cut []uint64, yie
 			ref.Index[axis] = at[k]
 			ref.Size *= min(cut[k], stored[k]-at[k]*cut[k])
 		}
-		if a.isGzip {
+		if a.compressor != "" {
 			ref.Size = a.stored
 		}
 		if err := ctx.Err(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -34,7 +35,8 @@ type nifti struct{ finder }
 const (
 	nifti1Size, nifti1Magic = 348, 344
 	nifti2Size, nifti2Magic = 540, 4
-	extensionFlag           = 4 // bytes after the header
+	extensionFlag           = 4          // bytes after the header
+	firstCifti, lastCifti   = 3000, 3099 // intent codes
 )
 
 // niftiTypes are the types of elements by their numbers.
@@ -193,6 +195,10 @@ func (h *niftiHeader) array(b *builder, hasData bool) (*array, error) {
 			return nil, b.fail(h.dimAt, "dim[%d] is %d, want a length from 1", k+1, n)
 		}
 		a.shape = append(a.shape, uint64(n))
+	}
+	// A matrix of CIFTI-2 has its axes after four of length 1, which nibabel does not show.
+	if h.isSecond && h.intent >= firstCifti && h.intent <= lastCifti && len(a.shape) > 4 && !slices.ContainsFunc(a.shape[:4], func(n uint64) bool { return n != 1 }) {
+		a.shape, a.dims, a.order = a.shape[4:], a.dims[4:], reversed(len(a.shape)-4)
 	}
 	t, ok := niftiTypes[h.datatype]
 	switch {

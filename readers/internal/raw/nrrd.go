@@ -312,13 +312,22 @@ func (n nrrd) locate(ctx context.Context, h *nrrdHeader, b *builder, a *array, s
 	if err != nil {
 		return err
 	}
+	encoding := strings.ToLower(h.text("encoding", ""))
+	if isGzip := encoding == "gzip" || encoding == "gz"; isGzip && a.in != nil && byteSkip != 0 && lineSkip == 0 {
+		// The bytes to skip are compressed too: the elements are a range of the decompressed file.
+		if a.in, err = n.find(ctx, b.src, h.text("data file", "")+"|gzip:"); err != nil {
+			return err
+		}
+		encoding, end = "raw", int64(a.in.size)
+	}
 	if lineSkip > 0 {
 		if skipped, err = n.skipLines(ctx, h, b, a, skipped, lineSkip); err != nil {
 			return err
 		}
 	}
-	switch encoding := strings.ToLower(h.text("encoding", "")); encoding {
+	switch encoding {
 	case "raw":
+		a.spare = uint64(a.typ.Size - 1) // such as a line break, which pynrrd ignores too
 		if byteSkip >= 0 {
 			a.offset = uint64(skipped) + uint64(byteSkip)
 			break
@@ -327,18 +336,18 @@ func (n nrrd) locate(ctx context.Context, h *nrrdHeader, b *builder, a *array, s
 			return h.fail("sizes", readers.Corruptf("an array of the shape %v and the type %s has %d bytes, but only %d follow the header; fetch the file again", a.shape, a.typ, size, end-skipped))
 		}
 		a.offset = uint64(end) - size
-	case "gzip", "gz":
+	case "gzip", "gz", "bzip2", "bz2":
 		if byteSkip > 0 {
 			return h.fail("byte skip", unsupported("bytes before the elements in compressed data (byte skip: %d)", byteSkip))
 		}
 		if end <= skipped {
 			return b.fail(skipped, "file is truncated: no compressed elements follow; fetch it again")
 		}
-		a.isGzip, a.offset, a.stored = true, uint64(skipped), uint64(end-skipped)
+		a.compressor, a.offset, a.stored = map[byte]string{'g': "gzip", 'b': "bzip2"}[encoding[0]], uint64(skipped), uint64(end-skipped)
 	case "":
 		return b.fail(0, "the header has no %q", "encoding")
 	default:
-		return h.fail("encoding", unsupported("the encoding %.20q; raw and gzip are read", encoding))
+		return h.fail("encoding", unsupported("the encoding %.20q; raw, gzip and bzip2 are read", encoding))
 	}
 	return nil
 }
