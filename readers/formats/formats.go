@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -355,7 +356,22 @@ func describeUnknown(ctx context.Context, src *source.Source) error {
 	if slices.Contains(zarrDocuments, path.Base(filepath.ToSlash(src.Name()))) {
 		return unknownError("it is a metadata document of a Zarr store; name the folder that contains it (on an HTTP server this does not work, because folders cannot be listed)")
 	}
+	if header := besideOf(src.Name()); header != "" {
+		return unknownError(fmt.Sprintf("the file may have the data of %s: name that file instead", header))
+	}
 	return unknownError(fmt.Sprintf("it starts with %q", head[:min(len(head), 8)]))
+}
+
+// besideOf returns the name of a local file that is read with the file of a name, or "".
+func besideOf(name string) string {
+	for _, of := range SourcesOf(name) {
+		if path, err := source.LocalPath(of); err == nil && of != name {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				return of
+			}
+		}
+	}
+	return ""
 }
 
 // zarrDocuments lists the metadata documents of a Zarr store.

@@ -24,9 +24,9 @@ import (
 
 // Limits of what a header can claim.
 const (
-	maxRank        = 32
-	maxBytes       = 1 << 62
-	maxHeader      = 16 << 20 // of a text
+	maxRank        = 32       // axes
+	maxBytes       = 1 << 62  // of an array, so that offsets fit into 64 bits
+	maxHeader      = 16 << 20 // bytes of a header that is a text
 	maxCoordinates = 1 << 24  // length of an axis up to which its coordinates are computed
 )
 

@@ -19,7 +19,7 @@ import (
 const (
 	zipMark    = "PK\x03\x04"
 	npyEnding  = ".npy"
-	maxMembers = 1 << 16
+	maxMembers = 1 << 16 // arrays of a zip file
 	zipHeader  = 30
 )
 
@@ -43,7 +43,7 @@ func isNpz(ctx context.Context, src *source.Source) (bool, error) {
 // openNpz reads the headers of the members of a zip file. The elements of a member that is only stored are a range of the zip file; those
 // of a deflated one are a range of the member.
 func openNpz(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
-	b := newBuilder(src, "NumPy zip")
+	b := newBuilder(src, "NPZ")
 	dir, err := zipfile.Open(ctx, src)
 	if err != nil {
 		if isDamage(err) {

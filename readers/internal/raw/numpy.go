@@ -26,7 +26,7 @@ const (
 //	elements
 func NumPy() readers.Format {
 	return readers.Format{
-		Name: "NumPy", Suffixes: []string{".npy", ".npz"}, Detect: detectNumPy,
+		Name: "NPY", Aliases: []string{"NPZ"}, Suffixes: []string{".npy", ".npz"}, Detect: detectNumPy,
 		New: func(*readers.Config) readers.Reader { return numPy{} },
 	}
 }
@@ -52,7 +52,7 @@ func (numPy) Open(ctx context.Context, src *source.Source) (*readers.Dataset, er
 		}
 		return openNpz(ctx, src)
 	}
-	b := newBuilder(src, "NumPy")
+	b := newBuilder(src, "NPY")
 	a, err := readNpy(ctx, src, &npyReader{src: src, size: src.Size()})
 	if err != nil {
 		return nil, err
