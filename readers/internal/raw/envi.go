@@ -108,30 +108,27 @@ type enviHeader struct {
 // parseENVI reads the fields of a header. A value in braces may have several lines.
 func parseENVI(src *source.Source, text []byte) (*enviHeader, error) {
 	f := &enviHeader{fields{src: src}, map[string]bool{}}
-	var open *field
+	var open *field // in braces that are not closed yet
+	var parts []string
 	var err error
 	lines(text[len(enviMagic):], func(at int64, line string) bool {
-		if open != nil {
-			open.value += " " + strings.TrimSpace(line)
-		} else {
+		if line = strings.TrimSpace(line); open == nil {
 			key, value, ok := strings.Cut(line, "=")
 			if key = strings.Join(strings.Fields(strings.ToLower(key)), " "); !ok || strings.HasPrefix(key, ";") || key == "" {
 				return true // a comment, or what GDAL ignores too
 			}
-			if f.lookup(key) != nil {
-				err = failure(src, at+int64(len(enviMagic)), readers.Corruptf("%q occurs twice", key))
+			if err = f.add(field{key, strings.TrimSpace(value), at + int64(len(enviMagic))}); err != nil {
 				return false
 			}
-			f.list = append(f.list, field{key, strings.TrimSpace(value), at + int64(len(enviMagic))})
-			if open = &f.list[len(f.list)-1]; !strings.HasPrefix(open.value, "{") {
-				open = nil
+			last := &f.list[len(f.list)-1]
+			if line, ok = strings.CutPrefix(last.value, "{"); !ok {
 				return true
 			}
+			open, parts = last, nil
 		}
-		if strings.HasSuffix(strings.TrimSpace(open.value), "}") {
-			open.value = strings.TrimSpace(open.value)
-			open.value = strings.TrimSpace(open.value[1 : len(open.value)-1])
-			open = nil
+		inside, isClosed := strings.CutSuffix(line, "}")
+		if parts = append(parts, inside); isClosed {
+			open.value, open = strings.TrimSpace(strings.Join(parts, " ")), nil
 		}
 		return true
 	})

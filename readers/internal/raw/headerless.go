@@ -2,7 +2,6 @@ package raw
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -88,8 +87,7 @@ func parseSpec(spec string) (*array, error) {
 		var err error
 		switch key {
 		case "dtype":
-			spelled, _ := json.Marshal(value)
-			a.typ, a.big, err = typeNamed(spelled)
+			a.typ, a.big, err = typeNamed(quoted(value))
 		case "shape":
 			err = a.setShape(value)
 		case "offset":

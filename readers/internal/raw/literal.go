@@ -1,6 +1,7 @@
 package raw
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -179,12 +180,20 @@ func (p *literal) quoted() (string, error) {
 	return "", readers.Corruptf("the header ends within a text")
 }
 
+// quoted returns a text in JSON, in which < and > are themselves.
+func quoted(text string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // of a text, which has no error
+	return bytes.TrimSpace(b.Bytes())
+}
+
 // appendJSON appends the value in JSON. Tuples become lists.
 func (v *item) appendJSON(dst []byte) ([]byte, error) {
 	switch v.kind {
 	case 's':
-		b, err := json.Marshal(v.text)
-		return append(dst, b...), err
+		return append(dst, quoted(v.text)...), nil
 	case 'i':
 		return strconv.AppendInt(dst, v.number, 10), nil
 	case 't', 'l':

@@ -34,10 +34,7 @@ func MDS() readers.Format {
 
 type mds struct{ finder }
 
-const (
-	mostFields = 1 << 12
-	mdsHead    = 64
-)
+const mdsHead = 64 // bytes in which the first field begins
 
 var mdsStart = regexp.MustCompile(`^\s*nDims\s*=\s*\[`)
 
@@ -123,10 +120,9 @@ func parseMDS(src *source.Source, text []byte) (*mdsHeader, error) {
 		if !ok || !strings.HasPrefix(strings.TrimLeft(after, " \t\r\n"), ";") {
 			return nil, fail("%s does not end with %s;", key, closing)
 		}
-		if h.lookup(key) != nil || len(h.list) > mostItems {
-			return nil, fail("%s occurs twice", key)
+		if err := h.add(field{key, strings.TrimSpace(inside), int64(at)}); err != nil {
+			return nil, err
 		}
-		h.list = append(h.list, field{key, strings.TrimSpace(inside), int64(at)})
 		at = len(all) - len(after) + strings.IndexByte(after, ';') + 1
 	}
 }

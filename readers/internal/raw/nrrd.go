@@ -152,16 +152,13 @@ func parseNRRD(src *source.Source, text []byte) (*nrrdHeader, error) {
 			return false
 		}
 		if pair, isPair := strings.CutPrefix(value, "="); isPair {
-			h.pairs = append(h.pairs, field{key, pair, at})
-			return true
+			if h.pairs = append(h.pairs, field{key, pair, at}); len(h.pairs) > mostFields {
+				err = failure(src, at, unsupported("more than %d pairs of key and value", mostFields))
+			}
+			return err == nil
 		}
-		key = nrrdKey(key)
-		if h.lookup(key) != nil {
-			err = failure(src, at, readers.Corruptf("the field %q occurs twice", key))
-			return false
-		}
-		h.list = append(h.list, field{key, strings.TrimSpace(value), at})
-		return len(h.list) < mostItems
+		err = h.add(field{nrrdKey(key), strings.TrimSpace(value), at})
+		return err == nil
 	})
 	return h, err
 }

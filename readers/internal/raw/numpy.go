@@ -192,7 +192,7 @@ func typeNamed(spelled []byte) (t *readers.Type, big bool, err error) {
 	}
 	d, err := zarrjson.ParseV2DataType(spelled)
 	if err != nil {
-		return nil, false, fmt.Errorf("the type %.80s: %w", spelled, err)
+		return nil, false, err
 	}
 	if d.Order() == zarrjson.MixedOrder {
 		return nil, false, unsupported("the type %.80s has fields of both byte orders", spelled)

@@ -18,17 +18,35 @@ type field struct {
 	at    int64 // offset of its line
 }
 
+// mostFields is the number of fields that a header of text may have.
+const mostFields = 1 << 13
+
 // fields are the values of a header by key, in order.
 type fields struct {
-	src  *source.Source
-	list []field
+	src   *source.Source
+	list  []field
+	index map[string]int // in list
+}
+
+// add adds a field, whose key must be new.
+func (f *fields) add(x field) error {
+	if _, known := f.index[x.key]; known {
+		return failure(f.src, x.at, readers.Corruptf("the field %q occurs twice", x.key))
+	}
+	if len(f.list) == mostFields {
+		return failure(f.src, x.at, unsupported("more than %d fields", mostFields))
+	}
+	if f.index == nil {
+		f.index = map[string]int{}
+	}
+	f.index[x.key] = len(f.list)
+	f.list = append(f.list, x)
+	return nil
 }
 
 func (f *fields) lookup(key string) *field {
-	for i := range f.list {
-		if f.list[i].key == key {
-			return &f.list[i]
-		}
+	if i, ok := f.index[key]; ok {
+		return &f.list[i]
 	}
 	return nil
 }
