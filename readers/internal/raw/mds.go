@@ -196,6 +196,7 @@ func (h *mdsHeader) records(b *builder) ([]*array, error) {
 		h.first, h.names = append(h.first, t[1]-1), append(h.names, name)
 		a.shape, a.dims = append(a.shape, uint64(t[2]-t[1]+1)), append(a.dims, name)
 	}
+	h.dropColumns(a, list)
 	for _, x := range h.texts("map2glob") { // tiles of cubed spheres in one line
 		if x != "" {
 			return nil, h.fail("map2glob", unsupported("map2glob"))
@@ -227,6 +228,22 @@ func (h *mdsHeader) records(b *builder) ([]*array, error) {
 		return nil, err
 	}
 	return h.split(b, a, count)
+}
+
+// interfaces are the files of vertical axes that have a value more than there are levels: one for each interface between them.
+var interfaces = []string{"RF", "DRC", "PHrefF"}
+
+// dropColumns leaves out the axes of rows and columns of a domain that has one of each, such as in the files of vertical axes: they are
+// no part of the axes of other files.
+func (h *mdsHeader) dropColumns(a *array, list []int64) {
+	if len(a.shape) != 3 || list[0] != 1 || list[3] != 1 {
+		return
+	}
+	name := "k"
+	if slices.Contains(interfaces, prefixOf(h.src.Name())) {
+		name = "k_p1"
+	}
+	h.first, h.names, a.shape, a.dims = h.first[:1], []string{name}, a.shape[:1], []string{name}
 }
 
 // readTimes decodes the time of a file, and its missing value.

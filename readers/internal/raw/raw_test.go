@@ -211,6 +211,7 @@ func TestVariables(t *testing.T) {
 		"volumes.mrc":               "data <f4 [volume=2 z=5 y=6 x=4] contiguous 1024",
 		"T.0000000072.002.001.meta": "T >f4 [iter=1 k=3 j=4 i=3] contiguous 0 in T.0000000072.002.001.data; i; iter; j; k; time",
 		"surface.0000000072.meta":   "ETAN >f4 [iter=1 j=4 i=6] contiguous 0 in surface.0000000072.data; oceTAUX >f4 [iter=1 j=4 i=6] contiguous 96 in surface.0000000072.data; i; iter; j; time",
+		"RF.meta":                   "RF >f4 [k_p1=4] contiguous 0 in RF.data; k_p1",
 		"records.meta":              "records >f4 [record=3 j=4 i=6] contiguous 0 in records.data; i; j",
 	} {
 		var list []string
