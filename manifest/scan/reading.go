@@ -142,7 +142,7 @@ func (r *reading) read() error {
 // addBeside adds the files beside the source of which metadata was read to the named ones.
 func (r *reading) addBeside() error {
 	for _, x := range r.data.Beside {
-		id, err := r.identify(x)
+		id, _, err := r.identify(x)
 		if err != nil {
 			return err
 		}
