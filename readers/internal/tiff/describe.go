@@ -425,7 +425,7 @@ func (d *describer) place(out facts, m, parent *image) {
 		return
 	}
 	geo := facts{}
-	if p.keys != nil && len(p.keys.values) > 0 {
+	if p.keys != nil {
 		keys := facts{}
 		for id, value := range p.keys.values {
 			keys[fmt.Sprint(id)] = value

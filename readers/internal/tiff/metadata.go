@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"varve/readers"
+	"varve/readers/internal/crs"
 )
 
 // nodata returns the value that stands for no data by GDAL's tag, as its text says it.
@@ -132,7 +133,7 @@ func (m *image) bands(ctx context.Context) (list []band, file map[string]string,
 	return m.withHeightUnit(ctx, list), file, nil
 }
 
-// withHeightUnit gives the only band the unit of heights that a GeoKey says, unless it has another.
+// withHeightUnit gives the only band the unit of heights that a GeoKey or the vertical system says, unless it has another.
 func (m *image) withHeightUnit(ctx context.Context, list []band) []band {
 	const verticalUnits = 4099
 	keys, err := m.geoKeys(ctx)
@@ -140,6 +141,9 @@ func (m *image) withHeightUnit(ctx context.Context, list []band) []band {
 		return list
 	}
 	unit := map[int]string{9001: "metre", 9002: "foot", 9003: "US survey foot"}[keys.code(verticalUnits)]
+	if s := keys.system(); unit == "" && s.Kind == crs.Compound && len(s.Parts) == 2 && len(s.Parts[1].Axes) == 1 {
+		unit = s.Parts[1].Axes[0].Unit.Name
+	}
 	if unit == "" {
 		return list
 	}
