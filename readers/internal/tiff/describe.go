@@ -207,7 +207,9 @@ func (d *describer) texts(out facts, m *image) {
 		}
 	}
 	if text, ok, err := m.nodata(d.ctx); err == nil && ok {
-		if v, ok := numberOf(text); ok {
+		t, err := m.element()
+		isOutside := err == nil && t.Class == readers.Integer && encodeNumber(text, t) == nil // GDAL ignores it
+		if v, ok := numberOf(text); ok && !isOutside {
 			if f, isFloat := v.(float64); isFloat && m.format == floatSamples && m.bits == 32 {
 				v = float64(float32(f)) // what pixels can hold
 			}
