@@ -164,7 +164,7 @@ func (h *mdsHeader) texts(key string) (list []string) {
 	return list
 }
 
-// axesOf are the names of the last axes: levels, rows and columns.
+// mdsAxes are the names of the last axes: levels, rows and columns.
 var mdsAxes = []string{"k", "j", "i"}
 
 // records returns the arrays of a data file: one for each field that the text names, or else one of all records.
