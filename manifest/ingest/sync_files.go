@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -102,9 +103,18 @@ func (o *oldFiles) sourceOf(name string) string {
 	}
 }
 
-// isSidecar reports whether a file may be read with another one. Only Expand knows whether it is a source itself. A sidecar
-// that a dataset listed in Beside is known as a file that the source names; a change of others is not noticed.
-func isSidecar(name string) bool { return len(formats.SourcesOf(name)) > 0 }
+// isSidecar reports whether a file may be read with another one, which exists, or is on a server. Only Expand knows whether it is a
+// source itself. A sidecar that a dataset listed in Beside is known as a file that the source names; a change of others is not
+// noticed.
+func isSidecar(name string) bool {
+	return slices.ContainsFunc(formats.SourcesOf(name), func(of string) bool {
+		path, err := source.LocalPath(of)
+		if err == nil {
+			_, err = os.Lstat(path)
+		}
+		return of != name && !errors.Is(err, fs.ErrNotExist)
+	})
+}
 
 // missing returns which files do not exist.
 func (r *revision) missing(ctx context.Context, lists ...[]string) (map[string]bool, error) {
