@@ -80,7 +80,7 @@ type Reader interface {
 	Open(ctx context.Context, src *source.Source) (*Dataset, error)
 }
 
-// Finder is a Reader whose settings decide which sources have the format. It is asked instead of Format.Detect.
+// Finder is a Reader whose settings decide which sources have the format. It is asked about sources that no other format has.
 type Finder interface {
 	Finds(ctx context.Context, src *source.Source) (bool, error)
 }

@@ -240,11 +240,34 @@ func (r *Readers) Detect(ctx context.Context, src *source.Source) (Format, error
 }
 
 func (r *Readers) find(ctx context.Context, src *source.Source) (Format, bool, error) {
+	f, is, err := r.first(func(f *Format) (bool, error) { return f.Detects(ctx, src) })
+	if !is && err == nil {
+		f, is, err = r.search(ctx, src)
+	}
+	if !is && err == nil {
+		f, is, err = r.first(func(f *Format) (bool, error) {
+			finder, ok := f.Reader.(readers.Finder)
+			if !ok {
+				return false, nil
+			}
+			return finder.Finds(ctx, src)
+		})
+	}
+	return f, is, err
+}
+
+// first returns the first format that a source has.
+func (r *Readers) first(has func(*Format) (bool, error)) (Format, bool, error) {
 	for i := range r.list {
-		if is, err := r.list[i].detects(ctx, src); is || err != nil {
+		if is, err := has(&r.list[i]); is || err != nil {
 			return r.list[i], is, err
 		}
 	}
+	return Format{}, false, nil
+}
+
+// search looks for formats beyond the start of a file, unless the start is one of a format that varve does not read.
+func (r *Readers) search(ctx context.Context, src *source.Source) (Format, bool, error) {
 	if src.IsFolder() || src.Size() == 0 {
 		return Format{}, false, nil
 	}
@@ -252,26 +275,16 @@ func (r *Readers) find(ctx context.Context, src *source.Source) (Format, bool, e
 	if err != nil || recognize(head) != nil {
 		return Format{}, false, err
 	}
-	for i := range r.list {
-		if search := r.list[i].Search; search != nil {
-			if is, err := search(ctx, src); is || err != nil {
-				return r.list[i], is, err
-			}
+	return r.first(func(f *Format) (bool, error) {
+		if f.Search == nil {
+			return false, nil
 		}
-	}
-	return Format{}, false, nil
+		return f.Search(ctx, src)
+	})
 }
 
 func headOf(ctx context.Context, src *source.Source) ([]byte, error) {
 	return src.View(ctx, 0, int(min(src.Size(), headBytes)))
-}
-
-// detects reports whether a source has the format. A reader whose settings decide this is asked.
-func (f *Format) detects(ctx context.Context, src *source.Source) (bool, error) {
-	if finder, ok := f.Reader.(readers.Finder); ok {
-		return finder.Finds(ctx, src)
-	}
-	return f.Detects(ctx, src)
 }
 
 // Open reads the metadata of a source of any format.

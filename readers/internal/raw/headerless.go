@@ -20,7 +20,6 @@ const rawOption = "raw"
 func Headerless() readers.Format {
 	return readers.Format{
 		Name:    "headerless",
-		Detect:  func(ctx context.Context, _ *source.Source) (bool, error) { return false, ctx.Err() },
 		Options: []readers.Option{{Name: rawOption, Kind: readers.OptionText, Scope: readers.ForManifest, Help: "read files of no known format as arrays: `dtype=>f4,shape=720x1440` (offset, order, dims, name)"}},
 		New: func(c *readers.Config) readers.Reader {
 			spec := c.Settings.Word(rawOption)
