@@ -140,10 +140,10 @@ func OfAxis(name string, s *crs.System) []readers.Attribute {
 
 // unitOf returns a unit of length as UDUNITS names it.
 func unitOf(u crs.Unit) string {
-	switch u.Name {
-	case "metre":
+	switch {
+	case u.Factor == 1: // ESRI's programs write Meter
 		return "m"
-	case "US survey foot":
+	case u.Name == "US survey foot":
 		return "US_survey_foot"
 	}
 	return u.Name

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"varve/readers"
-	"varve/readers/internal/crs"
+	"varve/readers/internal/attribute"
 )
 
 // mappingName is the variable of the coordinate reference system, as rioxarray calls it.
@@ -24,28 +24,22 @@ func (b *builder) addCoordinates(ctx context.Context, g *readers.Group, v *reade
 	if at == nil {
 		return nil
 	}
-	isDegrees := at.system != nil && at.system.Horizontal() != nil && at.system.Horizontal().Kind == crs.Geographic
 	if x, y, ok := at.centres(); ok {
-		b.addAxisValues(g, "x", m.width, x, axisAttributes("x", at, isDegrees)...)
-		b.addAxisValues(g, "y", m.height, y, axisAttributes("y", at, isDegrees)...)
+		b.addAxisValues(g, "x", m.width, x, attribute.OfAxis("x", at.system)...)
+		b.addAxisValues(g, "y", m.height, y, attribute.OfAxis("y", at.system)...)
 	}
 	var attributes []readers.Attribute
 	if at.system != nil {
-		for _, a := range at.system.GridMapping() {
-			attributes = append(attributes, attributeOf(a))
-		}
-		if text := at.system.WKT(); text != "" {
-			attributes = append(attributes, textAttribute("crs_wkt", text), textAttribute("spatial_ref", text))
-		}
+		attributes = attribute.OfSystem(at.system)
 	}
 	if at.systemText != "" {
-		attributes = append(attributes, textAttribute("crs_wkt", at.systemText), textAttribute("spatial_ref", at.systemText))
+		attributes = append(attributes, attribute.Text("crs_wkt", at.systemText), attribute.Text("spatial_ref", at.systemText))
 	}
 	if at.isRotated() { // otherwise the coordinates say it
-		attributes = append(attributes, textAttribute("GeoTransform", joinNumbers(at.transform[:])))
+		attributes = append(attributes, attribute.Text("GeoTransform", joinNumbers(at.transform[:])))
 	}
 	if at.areaOrPoint != "" {
-		attributes = append(attributes, textAttribute("AREA_OR_POINT", map[string]string{"area": "Area", "point": "Point"}[at.areaOrPoint]))
+		attributes = append(attributes, attribute.Text("AREA_OR_POINT", map[string]string{"area": "Area", "point": "Point"}[at.areaOrPoint]))
 	}
 	if len(attributes) == 0 {
 		return nil
@@ -53,7 +47,7 @@ func (b *builder) addCoordinates(ctx context.Context, g *readers.Group, v *reade
 	if lookup(g, mappingName) == nil {
 		b.addInline(g, mappingName, intType, nil, make([]byte, 4), attributes...)
 	}
-	v.Attributes = append(v.Attributes, textAttribute("grid_mapping", mappingName))
+	v.Attributes = append(v.Attributes, attribute.Text("grid_mapping", mappingName))
 	return nil
 }
 
@@ -97,7 +91,7 @@ func (b *builder) addAxisValues(g *readers.Group, name string, n uint64, c centr
 			for i := range list {
 				list[i] = c.at(uint64(i))
 			}
-			b.addInline(g, name, doubleType, []*readers.Dimension{dim}, doubles(list), attributes...)
+			b.addInline(g, name, attribute.Double, []*readers.Dimension{dim}, attribute.Doubles(list), attributes...)
 			return
 		}
 	}
@@ -115,44 +109,3 @@ func lookup(g *readers.Group, name string) *readers.Variable {
 
 // maxCoordinates is the length of an axis up to which its coordinates are made.
 const maxCoordinates = 1 << 24
-
-func axisAttributes(name string, at *place, isDegrees bool) []readers.Attribute {
-	standard, unit := "projection_"+name+"_coordinate", ""
-	if isDegrees {
-		standard, unit = map[string]string{"x": "longitude", "y": "latitude"}[name], map[string]string{"x": "degrees_east", "y": "degrees_north"}[name]
-	} else if at.system != nil && at.system.Kind != crs.Engineering {
-		if axes := at.system.Horizontal().Axes; len(axes) > 0 {
-			unit = unitOf(axes[0].Unit)
-		}
-	}
-	list := []readers.Attribute{textAttribute("axis", map[string]string{"x": "X", "y": "Y"}[name])}
-	if at.system != nil {
-		list = append(list, textAttribute("standard_name", standard))
-	}
-	if unit != "" {
-		list = append(list, textAttribute("units", unit))
-	}
-	return list
-}
-
-// unitOf returns a unit of length as UDUNITS names it.
-func unitOf(u crs.Unit) string {
-	switch {
-	case u.Factor == 1: // ESRI's programs write Meter
-		return "m"
-	case u.Name == "US survey foot":
-		return "US_survey_foot"
-	}
-	return u.Name
-}
-
-func attributeOf(a crs.Attribute) readers.Attribute {
-	switch v := a.Value.(type) {
-	case float64:
-		return numbersAttribute(a.Name, v)
-	case []float64:
-		return numbersAttribute(a.Name, v...)
-	}
-	text, _ := a.Value.(string)
-	return textAttribute(a.Name, text)
-}

@@ -13,6 +13,7 @@ import (
 
 	"varve/codec"
 	"varve/readers"
+	"varve/readers/internal/attribute"
 	"varve/readers/internal/chunks"
 	"varve/readers/internal/crs"
 	"varve/readers/source"
@@ -208,7 +209,7 @@ func (d *describer) texts(out facts, m *image) {
 	}
 	if text, ok, err := m.nodata(d.ctx); err == nil && ok {
 		t, err := m.element()
-		isOutside := err == nil && t.Class == readers.Integer && encodeNumber(text, t) == nil // GDAL ignores it
+		isOutside := err == nil && t.Class == readers.Integer && attribute.Element(text, t) == nil // GDAL ignores it
 		if v, ok := numberOf(text); ok && !isOutside {
 			if f, isFloat := v.(float64); isFloat && m.format == floatSamples && m.bits == 32 {
 				v = float64(float32(f)) // what pixels can hold

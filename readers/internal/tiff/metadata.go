@@ -6,14 +6,13 @@ import (
 	"encoding/xml"
 	"html"
 	"maps"
-	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"varve/readers"
+	"varve/readers/internal/attribute"
 	"varve/readers/internal/crs"
 )
 
@@ -22,41 +21,6 @@ func (d *directory) nodata(ctx context.Context) (string, bool, error) {
 	text, ok, err := d.text(ctx, gdalNodata)
 	text = strings.TrimSpace(text)
 	return text, ok && text != "", err
-}
-
-// encodeNumber returns a number in the memory form of a type, or nil if the type does not have it.
-func encodeNumber(text string, t *readers.Type) []byte {
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil && f == 0 {
-		return nil
-	}
-	switch {
-	case t.Class == readers.Float && t.Size == 4:
-		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(f)))
-	case t.Class == readers.Float && t.Size == 8:
-		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(f))
-	case t.Class != readers.Integer || math.IsNaN(f) || math.IsInf(f, 0):
-		return nil
-	}
-	// A float64 does not have all integers of 64 bits.
-	number, ok := new(big.Float).SetPrec(200).SetString(text)
-	if !ok || !number.IsInt() {
-		return nil
-	}
-	whole, _ := number.Int(nil)
-	low, high := big.NewInt(0), new(big.Int).Lsh(big.NewInt(1), uint(8*t.Size))
-	if t.Signed {
-		high.Rsh(high, 1)
-		low.Neg(high)
-	}
-	if whole.Cmp(low) < 0 || whole.Cmp(high) >= 0 {
-		return nil
-	}
-	bits := uint64(whole.Int64())
-	if whole.Sign() > 0 {
-		bits = whole.Uint64()
-	}
-	return binary.LittleEndian.AppendUint64(nil, bits)[:t.Size]
 }
 
 // item is an entry of GDAL's metadata.
@@ -176,12 +140,12 @@ func (b *builder) addTexts(ctx context.Context, g *readers.Group, p *page) error
 			}
 		}
 		if ok && text != "" && utf8.ValidString(text) {
-			g.Attributes = append(g.Attributes, textAttribute(t.name, text))
+			g.Attributes = append(g.Attributes, attribute.Text(t.name, text))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.meaning.file)) {
 		if utf8.ValidString(p.meaning.file[name]) && readers.Lookup(g.Attributes, name) == nil {
-			g.Attributes = append(g.Attributes, textAttribute(name, p.meaning.file[name]))
+			g.Attributes = append(g.Attributes, attribute.Text(name, p.meaning.file[name]))
 		}
 	}
 	return b.addColours(ctx, g, p)
@@ -201,19 +165,19 @@ func bandAttributes(list []band) (all []readers.Attribute) {
 	}
 	isScaled := slices.ContainsFunc(scales, func(f float64) bool { return f != 1 }) || slices.ContainsFunc(offsets, func(f float64) bool { return f != 0 })
 	if isScaled {
-		all = append(all, numbersAttribute("scale_factor", scales[0]), numbersAttribute("add_offset", offsets[0]))
+		all = append(all, attribute.Numbers("scale_factor", scales[0]), attribute.Numbers("add_offset", offsets[0]))
 	}
 	switch {
 	case slices.ContainsFunc(units, func(s string) bool { return s != "" }) && allSame(units):
-		all = append(all, textAttribute("units", units[0]))
+		all = append(all, attribute.Text("units", units[0]))
 	case !allSame(units):
-		all = append(all, textsAttribute("band_units", units))
+		all = append(all, attribute.Texts("band_units", units))
 	}
 	switch {
 	case len(names) == 1 && names[0] != "":
-		all = append(all, textAttribute("long_name", names[0]))
+		all = append(all, attribute.Text("long_name", names[0]))
 	case slices.ContainsFunc(names, func(s string) bool { return s != "" }):
-		all = append(all, textsAttribute("band_names", names))
+		all = append(all, attribute.Texts("band_names", names))
 	}
 	return all
 }
@@ -240,7 +204,7 @@ func (b *builder) addColours(ctx context.Context, g *readers.Group, p *page) err
 	}
 	dims := []*readers.Dimension{{Name: "colour", Path: join(g.Path, "colour"), Length: uint64(n)}, {Name: "rgb", Path: join(g.Path, "rgb"), Length: 3}}
 	g.Dimensions = append(g.Dimensions, dims...)
-	b.addInline(g, "colour_map", readers.Int(2, readers.LittleEndian, false), dims, data, textAttribute("long_name", "red, green and blue of each value, 0 to 65535"))
+	b.addInline(g, "colour_map", readers.Int(2, readers.LittleEndian, false), dims, data, attribute.Text("long_name", "red, green and blue of each value, 0 to 65535"))
 	return nil
 }
 

@@ -2,15 +2,14 @@ package tiff
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 
 	"varve/codec"
 	"varve/grid"
 	"varve/readers"
+	"varve/readers/internal/attribute"
 	"varve/readers/internal/chunks"
 	"varve/readers/source"
 )
@@ -237,16 +236,14 @@ func setMissing(v *readers.Variable, nodata []string) {
 	if len(nodata) == 0 || nodata[0] == "" {
 		return
 	}
-	element := encodeNumber(nodata[0], v.Type)
+	element := attribute.Element(nodata[0], v.Type)
 	if element == nil {
 		// No pixel has this value: it does not fit the type.
-		v.Attributes = append(v.Attributes, textAttribute("nodata", nodata[0]))
+		v.Attributes = append(v.Attributes, attribute.Text("nodata", nodata[0]))
 		return
 	}
 	v.Fill = readers.Fill{State: readers.FillUser, Value: element}
-	t := *v.Type
-	t.Order = readers.LittleEndian
-	v.Attributes = append(v.Attributes, readers.Attribute{Name: "_FillValue", Value: readers.Value{Type: &t, Data: element}})
+	v.Attributes = append(v.Attributes, attribute.Missing(element, v.Type))
 }
 
 // addInline adds a variable whose elements are in data, little-endian.
@@ -266,35 +263,4 @@ func (b *builder) addInline(g *readers.Group, name string, t *readers.Type, dims
 	return v
 }
 
-var (
-	doubleType = readers.IEEEFloat(8, readers.LittleEndian)
-	intType    = readers.Int(4, readers.LittleEndian, true)
-)
-
-func textAttribute(name, s string) readers.Attribute {
-	t := &readers.Type{Class: readers.String, Size: max(len(s), 1), Padding: readers.NullPadded, UTF8: true}
-	return readers.Attribute{Name: name, Value: readers.Value{Type: t, Texts: [][]byte{[]byte(s)}}}
-}
-
-func textsAttribute(name string, list []string) readers.Attribute {
-	a := readers.Attribute{Name: name, Value: readers.Value{Type: &readers.Type{Class: readers.VarLen, IsText: true, UTF8: true, Size: 16}, Shape: []uint64{uint64(len(list))}}}
-	for _, s := range list {
-		a.Texts = append(a.Texts, []byte(s))
-	}
-	return a
-}
-
-func numbersAttribute(name string, list ...float64) readers.Attribute {
-	a := readers.Attribute{Name: name, Value: readers.Value{Type: doubleType, Data: doubles(list)}}
-	if len(list) != 1 {
-		a.Shape = []uint64{uint64(len(list))}
-	}
-	return a
-}
-
-func doubles(list []float64) (data []byte) {
-	for _, v := range list {
-		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
-	}
-	return data
-}
+var intType = readers.Int(4, readers.LittleEndian, true)
