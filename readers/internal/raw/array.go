@@ -27,7 +27,8 @@ const (
 	maxRank        = 32       // axes
 	maxBytes       = 1 << 62  // of an array, so that offsets fit into 64 bits
 	maxHeader      = 16 << 20 // bytes of a header that is a text
-	maxCoordinates = 1 << 24  // length of an axis up to which its coordinates are computed
+	maxCoordinates = 1 << 20  // coordinates that are computed for all axes of a file
+	leastPositions = 1 << 16  // coordinates that are computed even if the elements have fewer bytes
 )
 
 // compressors are the codecs of compressed elements, and how much they expand at most.
@@ -73,10 +74,12 @@ type file struct {
 type builder struct {
 	src *source.Source
 	out *readers.Dataset
+
+	positions uint64 // coordinates that are computed so far
 }
 
 func newBuilder(src *source.Source, format string) *builder {
-	return &builder{src, &readers.Dataset{Source: src, Format: format, Root: &readers.Group{Path: "/"}, HoldsChunks: true}}
+	return &builder{src: src, out: &readers.Dataset{Source: src, Format: format, Root: &readers.Group{Path: "/"}, HoldsChunks: true}}
 }
 
 // fail returns the error of the bytes at an offset of the source.
@@ -396,10 +399,27 @@ func (b *builder) addInline(name string, t *readers.Type, dims []*readers.Dimens
 	b.out.Root.Variables = append(b.out.Root.Variables, v)
 }
 
-// addLinear adds the coordinate of an axis whose positions are at equal distances, unless the numbers are not finite or there are too many.
+// hasRoom reports whether the coordinates of an axis, which are at equal distances, can be computed. A header of a few bytes can say that
+// an axis is very long, so that all coordinates together are about as many as the stored elements have bytes. Without room, the variables
+// of the axis get attributes that say the first coordinate and the distance.
+func (b *builder) hasRoom(d *readers.Dimension, first, step float64) bool {
+	limit := min(max(b.out.Root.Variables[0].Storage.Bytes, leastPositions), maxCoordinates)
+	if d.Length <= limit-min(limit, b.positions) {
+		b.positions += d.Length
+		return true
+	}
+	for _, v := range b.out.Root.Variables {
+		if slices.Contains(v.Dims, d) {
+			v.Attributes = append(v.Attributes, attribute.Numbers(d.Name+"_start", first), attribute.Numbers(d.Name+"_step", step))
+		}
+	}
+	return false
+}
+
+// addLinear adds the coordinate of an axis whose positions are at equal distances, if the numbers are finite and there is room.
 func (b *builder) addLinear(v *readers.Variable, name string, first, step float64, attributes ...readers.Attribute) {
 	i := slices.IndexFunc(v.Dims, func(d *readers.Dimension) bool { return d.Name == name })
-	if i < 0 || v.Dims[i].Length > maxCoordinates || !isFinite(first, step) || step == 0 {
+	if i < 0 || !isFinite(first, step) || step == 0 || !b.hasRoom(v.Dims[i], first, step) {
 		return
 	}
 	list := make([]float64, v.Dims[i].Length)

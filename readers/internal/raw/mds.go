@@ -311,7 +311,7 @@ func (h *mdsHeader) addAxes(b *builder) {
 	long := readers.Int(8, readers.LittleEndian, true)
 	for k, name := range h.names {
 		for i, d := range v.Dims {
-			if d.Name != name || d.Length > maxCoordinates {
+			if d.Name != name || !b.hasRoom(d, float64(h.first[k]), 1) {
 				continue
 			}
 			list := make([]int64, d.Length)

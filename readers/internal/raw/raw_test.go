@@ -574,3 +574,50 @@ func FuzzOpen(f *testing.F) {
 		_, _ = parseSpec(string(data))
 	})
 }
+
+// openNRRD opens a NRRD with the lines of a header and elements.
+func openNRRD(t *testing.T, header, elements string) (map[string]*readers.Variable, error) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "a.nrrd")
+	if err := os.WriteFile(name, []byte("NRRD0004\n"+header+"\n\n"+elements), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data, err := openFile(t, name)
+	if err != nil {
+		return nil, err
+	}
+	return readertest.Variables(data), nil
+}
+
+// numbersOf returns the numbers of a variable or, with a key, of one of its attributes.
+func numbersOf(t *testing.T, v *readers.Variable, key string) []float64 {
+	t.Helper()
+	if v == nil {
+		return nil
+	}
+	if key != "" {
+		if a := readers.Lookup(v.Attributes, key); a != nil {
+			return floats(a.Value)
+		}
+		return nil
+	}
+	value, err := v.ReadAll(t.Context(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return floats(value)
+}
+
+// TestLongAxes checks that a short file with long axes gets few coordinates, and says where the other axes begin.
+func TestLongAxes(t *testing.T) {
+	found, err := openNRRD(t, "type: uchar\ndimension: 2\nsizes: 60000 60000\nencoding: bzip2\naxis mins: 1 2\nspacings: 3 4", strings.Repeat("x", 3000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := numbersOf(t, found["/x"], ""); len(x) != 60000 || x[1] != 4 || found["/y"] != nil {
+		t.Errorf("%d coordinates of x, y: %v", len(x), found["/y"])
+	}
+	if v := found["/data"]; !slices.Equal(numbersOf(t, v, "y_start"), []float64{2}) || !slices.Equal(numbersOf(t, v, "y_step"), []float64{4}) || numbersOf(t, v, "x_start") != nil {
+		t.Errorf("attributes %v", v.Attributes)
+	}
+}
