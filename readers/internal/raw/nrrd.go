@@ -475,8 +475,13 @@ func (h *nrrdHeader) addAxes(b *builder, v *readers.Variable) {
 		b.addLinear(v, v.Dims[k].Name, first, step, list...)
 	}
 	if mins, spacings := h.perAxis("axis mins", rank), h.perAxis("spacings", rank); mins != nil && spacings != nil {
+		centers := strings.Fields(strings.ToLower(h.text("centerings", "")))
 		for k := range rank {
-			add(k, mins[k], spacings[k])
+			first := mins[k]
+			if len(centers) == rank && centers[k] == "cell" {
+				first += float64(spacings[k] / 2) // the minimum is the border of the first cell
+			}
+			add(k, first, spacings[k])
 		}
 		return
 	}

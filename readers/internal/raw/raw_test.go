@@ -621,3 +621,20 @@ func TestLongAxes(t *testing.T) {
 		t.Errorf("attributes %v", v.Attributes)
 	}
 }
+
+// TestCenters checks that coordinates are the centres of elements, whether the header says where their borders or centres are.
+func TestCenters(t *testing.T) {
+	for centers, want := range map[string][2][]float64{
+		"":                       {{0, 2, 4, 6}, {10, 9}},
+		"\ncenters: cell node":   {{1, 3, 5, 7}, {10, 9}},
+		"\ncenterings: ??? cell": {{0, 2, 4, 6}, {9.5, 8.5}},
+	} {
+		found, err := openNRRD(t, "type: uchar\ndimension: 2\nsizes: 4 2\nencoding: raw\naxis mins: 0 10\nspacings: 2 -1"+centers, "12345678")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, y := numbersOf(t, found["/x"], ""), numbersOf(t, found["/y"], ""); !slices.Equal(x, want[0]) || !slices.Equal(y, want[1]) {
+			t.Errorf("%q: %v %v, want %v", centers, x, y, want)
+		}
+	}
+}
