@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,6 +30,7 @@ const (
 	mrcMagic   = "MAP"
 	mrcMagicAt = 208
 	mrcModeAt  = 12
+	mrcAxesAt  = 64
 	mrcStampAt = 212
 	mrcLabels  = 224
 )
@@ -105,25 +107,47 @@ func (h *mrcHeader) array(b *builder) (*array, error) {
 	}
 	a := &array{name: dataName, big: h.order == binary.ByteOrder(binary.BigEndian), offset: mrcSize + uint64(extended)}
 	a.typ = numberType(t.kind, t.size, a.big)
+	axes, err := h.axes(b)
+	if err != nil {
+		return nil, err
+	}
+	column, row, section := mrcAxes[axes[0]-1], mrcAxes[axes[1]-1], mrcAxes[axes[2]-1]
 	switch {
 	case group >= firstVolumeStack && group <= lastVolumeStack:
 		if mz < 1 || z%mz != 0 {
 			return nil, b.fail(36, "a stack of volumes has %d sections, of %d in a volume", z, mz)
 		}
-		a.shape, a.dims = []uint64{uint64(z / mz), uint64(mz), uint64(y), uint64(x)}, []string{"volume", "z", "y", "x"}
+		a.shape, a.dims = []uint64{uint64(z / mz), uint64(mz), uint64(y), uint64(x)}, []string{"volume", section, row, column}
 	case group == 0 && z == 1:
-		a.shape, a.dims = []uint64{uint64(y), uint64(x)}, []string{"y", "x"}
-	case group == 0:
-		a.shape, a.dims = []uint64{uint64(z), uint64(y), uint64(x)}, []string{"image", "y", "x"}
+		a.shape, a.dims = []uint64{uint64(y), uint64(x)}, []string{row, column}
+	case group == 0 && section == "z":
+		a.shape, a.dims = []uint64{uint64(z), uint64(y), uint64(x)}, []string{"image", row, column}
 	default:
-		a.shape, a.dims = []uint64{uint64(z), uint64(y), uint64(x)}, []string{"z", "y", "x"}
+		a.shape, a.dims = []uint64{uint64(z), uint64(y), uint64(x)}, []string{section, row, column}
 	}
-	h.describe(a)
+	h.describe(a, axes)
 	return a, nil
 }
 
+// mrcAxes are the names of the axes 1, 2 and 3.
+var mrcAxes = [...]string{"x", "y", "z"}
+
+// axes returns the axes along columns, rows and sections: 1, 2, 3 in most files. Some programs write zeros instead, which mean the same.
+func (h *mrcHeader) axes(b *builder) ([3]int64, error) {
+	axes := [3]int64{h.integer(mrcAxesAt), h.integer(mrcAxesAt + 4), h.integer(mrcAxesAt + 8)}
+	if axes == [3]int64{} {
+		return [3]int64{1, 2, 3}, nil
+	}
+	for axis := range int64(3) {
+		if !slices.Contains(axes[:], axis+1) {
+			return axes, b.fail(mrcAxesAt, "mapc, mapr and maps are %d, %d and %d, want 1, 2 and 3 in any order", axes[0], axes[1], axes[2])
+		}
+	}
+	return axes, nil
+}
+
 // describe adds the sizes of elements in Å and their origin, each in the order x, y, z.
-func (h *mrcHeader) describe(a *array) {
+func (h *mrcHeader) describe(a *array, axes [3]int64) {
 	voxel := make([]float64, 3)
 	for k := range voxel {
 		if n := h.integer(28 + 4*k); n > 0 {
@@ -137,15 +161,18 @@ func (h *mrcHeader) describe(a *array) {
 	if isFinite(origin...) {
 		a.attributes = append(a.attributes, attribute.Numbers("origin", origin...))
 	}
-	a.attributes = append(a.attributes, attribute.Integers("start", h.integer(16), h.integer(20), h.integer(24)))
+	start := make([]int64, 3) // the header has it for columns, rows and sections
+	for k, axis := range axes {
+		start[axis-1] = h.integer(16 + 4*k)
+	}
+	a.attributes = append(a.attributes, attribute.Integers("start", start...))
 	for k, name := range []string{"dmin", "dmax", "dmean"} {
 		if f := h.float(76 + 4*k); isFinite(f) {
 			a.attributes = append(a.attributes, attribute.Numbers(name, f))
 		}
 	}
-	// The axes of most files are x, y, z; others say so.
-	if c, r, s := h.integer(64), h.integer(68), h.integer(72); c != 1 || r != 2 || s != 3 {
-		a.attributes = append(a.attributes, attribute.Integers("mapcrs", c, r, s))
+	if axes != [3]int64{1, 2, 3} {
+		a.attributes = append(a.attributes, attribute.Integers("mapcrs", axes[:]...))
 	}
 }
 

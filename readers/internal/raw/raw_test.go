@@ -638,3 +638,46 @@ func TestCenters(t *testing.T) {
 		}
 	}
 }
+
+// TestOrderOfMRC checks that axes are named by mapc, mapr and maps, and that start has the order x, y, z.
+func TestOrderOfMRC(t *testing.T) {
+	for _, c := range []struct {
+		file         string
+		axes         [3]byte
+		start, names string
+	}{
+		{"volume.mrc", [3]byte{1, 2, 3}, "[7 8 9]", "z y x"},
+		{"volume.mrc", [3]byte{}, "[7 8 9]", "z y x"},
+		{"volume.mrc", [3]byte{3, 1, 2}, "[8 9 7]", "y x z"},
+		{"volumes.mrc", [3]byte{2, 1, 3}, "[8 7 9]", "volume z x y"},
+		{"image.mrc", [3]byte{3, 2, 1}, "[9 8 7]", "y z"},
+		{"volume.mrc", [3]byte{1, 1, 3}, "", "mapc, mapr and maps are 1, 1 and 3"},
+		{"volume.mrc", [3]byte{1, 2, 4}, "", "mapc, mapr and maps are 1, 2 and 4"},
+	} {
+		data, err := openFile(t, copyOf(t, func(b []byte) []byte {
+			for k := range 3 {
+				copy(b[64+4*k:], []byte{c.axes[k], 0, 0, 0})
+				copy(b[16+4*k:], []byte{byte(7 + k), 0, 0, 0})
+			}
+			return b
+		}, c.file))
+		if c.start == "" {
+			if !errors.Is(err, readers.ErrCorrupt) || !strings.Contains(err.Error(), c.names) {
+				t.Errorf("%v: %v", c.axes, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := data.Root.Variables[0]
+		var names []string
+		for _, d := range v.Dims {
+			names = append(names, d.Name)
+		}
+		start := readers.Lookup(v.Attributes, "start").Data
+		if got := fmt.Sprint([]byte{start[0], start[8], start[16]}); strings.Join(names, " ") != c.names || got != c.start {
+			t.Errorf("%s %v: axes %v, start %s", c.file, c.axes, names, got)
+		}
+	}
+}
