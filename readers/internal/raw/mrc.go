@@ -35,6 +35,12 @@ const (
 	mrcLabels  = 224
 )
 
+// IMOD marks its files with a stamp. Bit 0 of the flags after it says that bytes have a sign; without the stamp, they have one.
+const (
+	imodStampAt = 152
+	imodStamp   = 1146047817 // IMOD
+)
+
 // Space groups: 0 is a stack of images, and these are stacks of volumes.
 const (
 	firstVolumeStack = 401
@@ -100,6 +106,9 @@ func (h *mrcHeader) array(b *builder) (*array, error) {
 	t, ok := mrcModes[mode]
 	if !ok {
 		return nil, b.refuse(mrcModeAt, "mode %d; 0, 1, 2, 4, 6 and 12 are read", mode)
+	}
+	if mode == 0 && h.integer(imodStampAt) == imodStamp && h.integer(imodStampAt+4)&1 == 0 {
+		t.kind = 'u'
 	}
 	extended := h.integer(92)
 	if extended < 0 {

@@ -681,3 +681,25 @@ func TestOrderOfMRC(t *testing.T) {
 		}
 	}
 }
+
+// TestBytesOfMRC checks that the flags of IMOD decide whether bytes have a sign.
+func TestBytesOfMRC(t *testing.T) {
+	for want, set := range map[string]func([]byte){
+		"|i1":               func(b []byte) {},
+		"|u1":               func(b []byte) { copy(b[152:], "IMOD\x04\x00\x00\x00") },
+		"|i1 with the flag": func(b []byte) { copy(b[152:], "IMOD\x05\x00\x00\x00") },
+	} {
+		data, err := openFile(t, copyOf(t, func(b []byte) []byte {
+			b[12] = 0
+			copy(b[152:160], make([]byte, 8))
+			set(b)
+			return b[:1024+24]
+		}, "image.mrc"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dtypeOf(data.Root.Variables[0].Type); got != want[:3] {
+			t.Errorf("%s: %s", want, got)
+		}
+	}
+}
