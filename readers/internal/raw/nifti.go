@@ -130,6 +130,12 @@ func readNifti(ctx context.Context, src *source.Source) (h *niftiHeader, hasData
 		return nil, false, fail(0, "sizeof_hdr is %d, want %d in either byte order", int32(binary.LittleEndian.Uint32(head)), size)
 	}
 	h.decode()
+	for k, size := range h.pixdim[1:4] {
+		// Sizes in space must be more than 0. nibabel repairs others so.
+		if h.pixdim[k+1] = math.Abs(size); size == 0 {
+			h.pixdim[k+1] = 1
+		}
+	}
 	return h, hasData, nil
 }
 

@@ -2,6 +2,7 @@ package raw
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -700,6 +701,38 @@ func TestBytesOfMRC(t *testing.T) {
 		}
 		if got := dtypeOf(data.Root.Variables[0].Type); got != want[:3] {
 			t.Errorf("%s: %s", want, got)
+		}
+	}
+}
+
+// TestSizesOfNIfTI checks that sizes of elements have no sign: what is wanted is what nibabel reads.
+func TestSizesOfNIfTI(t *testing.T) {
+	for _, c := range []struct {
+		qform   byte
+		sizes   [4]float32
+		affine  []float64 // of the first three rows, without the last column
+		spacing []float64
+	}{
+		{0, [4]float32{1, -2, 3, -4}, []float64{-2, 0, 0, 0, 3, 0, 0, 0, 4}, []float64{2, 3, 4}},
+		{1, [4]float32{1, -2, 3, -4}, []float64{2, 0, 0, 0, 3, 0, 0, 0, 4}, []float64{2, 3, 4}},
+		{1, [4]float32{-1, 2, -3, 4}, []float64{2, 0, 0, 0, 3, 0, 0, 0, -4}, []float64{2, 3, 4}},
+		{1, [4]float32{0, 2, 0, 4}, []float64{2, 0, 0, 0, 1, 0, 0, 0, 4}, []float64{2, 1, 4}},
+	} {
+		data, err := openFile(t, copyOf(t, func(b []byte) []byte {
+			copy(b[252:], []byte{c.qform, 0, 0, 0})
+			copy(b[256:268], make([]byte, 12)) // no rotation
+			for k, f := range c.sizes {
+				binary.LittleEndian.PutUint32(b[76+4*k:], math.Float32bits(f))
+			}
+			return b
+		}, "scaled.nii"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := data.Root.Variables[0]
+		m := numbersOf(t, v, "affine")
+		if got := slices.Concat(m[:3], m[4:7], m[8:11]); !slices.Equal(got, c.affine) || !slices.Equal(numbersOf(t, v, "spacing"), c.spacing) {
+			t.Errorf("%d %v: %v %v", c.qform, c.sizes, got, numbersOf(t, v, "spacing"))
 		}
 	}
 }
