@@ -334,8 +334,8 @@ func (n nrrd) locate(ctx context.Context, h *nrrdHeader, b *builder, a *array, s
 		}
 		a.offset = uint64(end) - size
 	case "gzip", "gz", "bzip2", "bz2":
-		if byteSkip > 0 {
-			return h.fail("byte skip", unsupported("bytes before the elements in compressed data (byte skip: %d)", byteSkip))
+		if byteSkip != 0 {
+			return h.fail("byte skip", unsupported("bytes before the elements in compressed data (byte skip: %d); decompress the data, and write encoding: raw", byteSkip))
 		}
 		if end <= skipped {
 			return b.fail(skipped, "file is truncated: no compressed elements follow; fetch it again")

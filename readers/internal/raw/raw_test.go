@@ -425,6 +425,7 @@ func TestRefused(t *testing.T) {
 		{replace("sizes: 5 6 4", "sizes: 5 6-4"), []string{"attached.nrrd"}, readers.ErrCorrupt, "2 sizes of 3 dimensions"},
 		{replace("dimension: 3", "dimension: 1000000000"), []string{"attached.nrrd"}, readers.ErrCorrupt, "want an integer from 1 to 16"},
 		{replace("encoding: raw", "encoding: hex"), []string{"attached.nrrd"}, errors.ErrUnsupported, `the encoding "hex"`},
+		{replace("encoding: gzip", "encoding: gzip\nbyte skip: -1"), []string{"gzip.nrrd"}, errors.ErrUnsupported, "compressed data (byte skip: -1); decompress"},
 		{replace("endian: little", "endian: middle"), []string{"attached.nrrd"}, readers.ErrCorrupt, "want little or big"},
 		{replace("type: int16", "type: block"), []string{"attached.nrrd"}, errors.ErrUnsupported, "blocks"},
 		{replace("sizes: 2 5 6 4", "sizes: 2 5 600000 4"), []string{"gzip.nrrd"}, readers.ErrCorrupt, "which gzip cannot compress to"},
