@@ -3,6 +3,7 @@ package raw
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -185,9 +186,22 @@ func typeOfDescr(descr *item) (t *readers.Type, big bool, err error) {
 	return typeNamed(spelled)
 }
 
+// hasObjects reports whether a type is a name that ends in O, or has a field of such a type: [["field", "|O"]].
+func hasObjects(t any) bool {
+	if name, ok := t.(string); ok {
+		return strings.HasSuffix(name, "O")
+	}
+	fields, _ := t.([]any)
+	return slices.ContainsFunc(fields, func(f any) bool {
+		field, _ := f.([]any)
+		return len(field) > 1 && hasObjects(field[1])
+	})
+}
+
 // typeNamed returns the type that NumPy spells so, in JSON.
 func typeNamed(spelled []byte) (t *readers.Type, big bool, err error) {
-	if strings.Contains(string(spelled), `O"`) {
+	var names any
+	if json.Unmarshal(spelled, &names) == nil && hasObjects(names) {
 		return nil, false, unsupported("elements that are Python objects (%.40s): they are pickled, which cannot be read safely", spelled)
 	}
 	d, err := zarrjson.ParseV2DataType(spelled)

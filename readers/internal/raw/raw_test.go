@@ -737,3 +737,19 @@ func TestSizesOfNIfTI(t *testing.T) {
 		}
 	}
 }
+
+// TestObjects checks that only types of elements say that they are pickled, not names of fields.
+func TestObjects(t *testing.T) {
+	for descr, isPickled := range map[string]bool{
+		`[('CO', '<i4'), ('O', '<f4')]`:         false,
+		`[('CO', '|O')]`:                        true,
+		`[('a', '<i4'), ('b', [('O', '<i4')])]`: false,
+		`[('a', '<i4'), ('b', [('c', '|O')])]`:  true,
+		`'O'`:                                   true,
+	} {
+		a, _, err := parseNpy([]byte("{'descr': " + descr + ", 'fortran_order': False, 'shape': (3,), }"))
+		if got := err != nil && strings.Contains(err.Error(), "pickled"); got != isPickled || !isPickled && (err != nil || a.typ == nil) {
+			t.Errorf("%s: %v", descr, err)
+		}
+	}
+}
