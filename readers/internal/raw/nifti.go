@@ -238,7 +238,8 @@ func (h *niftiHeader) array(b *builder, hasData bool) (*array, error) {
 // describe adds the scale, and where the elements are.
 func (h *niftiHeader) describe(b *builder, a *array) error {
 	// A scale that is 0 or not finite means that there is none, as nibabel has it.
-	if h.slope != 0 && isFinite(h.slope) {
+	// Nor do colours have one.
+	if h.slope != 0 && isFinite(h.slope) && a.typ.Class != readers.Compound {
 		if !isFinite(h.inter) {
 			return b.fail(h.slopeAt, "scl_inter is %v beside scl_slope %v, so that no value is a number", h.inter, h.slope)
 		}

@@ -753,3 +753,16 @@ func TestObjects(t *testing.T) {
 		}
 	}
 }
+
+// TestScaleOfColours checks that colours of NIfTI have no scale, which cannot apply to a struct.
+func TestScaleOfColours(t *testing.T) {
+	data, err := openFile(t, copyOf(t, setBytes(112, 0, 0, 0, 64, 0, 0, 128, 63), "rgb.nii"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"scale_factor", "add_offset"} {
+		if a := readers.Lookup(data.Root.Variables[0].Attributes, name); a != nil {
+			t.Errorf("%s is %v", name, floats(a.Value))
+		}
+	}
+}
