@@ -230,18 +230,16 @@ func (h *mdsHeader) records(b *builder) ([]*array, error) {
 	return h.split(b, a, count)
 }
 
-// interfaces are the files of vertical axes that have a value more than there are levels: one for each interface between them.
-var interfaces = []string{"RF", "DRC", "PHrefF"}
+// verticals are the names of the axis in the files of vertical axes. Some have a value more than there are levels: one for each interface
+// between them.
+var verticals = map[string]string{"RC": "k", "DRF": "k", "PHrefC": "k", "RhoRef": "k", "RF": "k_p1", "DRC": "k_p1", "PHrefF": "k_p1"}
 
-// dropColumns leaves out the axes of rows and columns of a domain that has one of each, such as in the files of vertical axes: they are
-// no part of the axes of other files.
+// dropColumns leaves out the axes of rows and columns in the files of vertical axes, which have one of each: they are no part of the axes
+// of other files. The model can have one column too, so that the lengths do not say it.
 func (h *mdsHeader) dropColumns(a *array, list []int64) {
-	if len(a.shape) != 3 || list[0] != 1 || list[3] != 1 {
+	name, isVertical := verticals[prefixOf(h.src.Name())]
+	if len(a.shape) != 3 || list[0] != 1 || list[3] != 1 || !isVertical {
 		return
-	}
-	name := "k"
-	if slices.Contains(interfaces, prefixOf(h.src.Name())) {
-		name = "k_p1"
 	}
 	h.first, h.names, a.shape, a.dims = h.first[:1], []string{name}, a.shape[:1], []string{name}
 }

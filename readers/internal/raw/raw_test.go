@@ -766,3 +766,21 @@ func TestScaleOfColours(t *testing.T) {
 		}
 	}
 }
+
+// TestColumn checks that a model of one column has all axes.
+func TestColumn(t *testing.T) {
+	folder := filepath.Dir(copyOf(t, func(b []byte) []byte { return b }, "RF.meta", "RF.data"))
+	for _, ending := range []string{".meta", ".data"} {
+		if err := os.Rename(filepath.Join(folder, "RF"+ending), filepath.Join(folder, "T.0000000072"+ending)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := openFile(t, filepath.Join(folder, "T.0000000072.meta"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := readertest.Variables(data)
+	if v := found["/T"]; v == nil || !slices.Equal(v.Shape, []uint64{4, 1, 1}) || v.Dims[0].Name != "k" || found["/i"] == nil || found["/j"] == nil {
+		t.Errorf("variables %v", found)
+	}
+}
