@@ -42,7 +42,7 @@ func (e *entry) placeChunks(s *readers.Storage) error {
 	if err != nil {
 		return err
 	}
-	if err := e.checkRows(rows); err != nil {
+	if err := e.checkRows(rows, s); err != nil {
 		return err
 	}
 	if e.streams(s, rows) {
@@ -83,12 +83,19 @@ func setEdges(s *manifest.Storage, g *grid.Grid) {
 	}
 }
 
-// checkRows returns an error if a variable has more chunks than the file can contain: then the header is
-// damaged.
-func (e *entry) checkRows(rows int64) error {
+// checkRows returns an error if a variable has more chunks than the file that holds them can contain: then the
+// header is damaged.
+func (e *entry) checkRows(rows int64, s *readers.Storage) error {
 	limit := int64(maxRows)
 	if f := e.in; f.src.Size() > 0 && !f.src.IsFolder() && f.data.HoldsChunks {
-		limit = min(limit, maxSparse+f.src.Size())
+		size := f.src.Size()
+		if s.Source != "" && rows > maxSparse {
+			var err error
+			if _, size, err = e.identify(&readers.Other{Source: s.Source}); err != nil {
+				return err
+			}
+		}
+		limit = min(limit, maxSparse+size)
 	}
 	if rows > limit {
 		return fmt.Errorf("has %d chunks, more than a file of this size can contain (%d): %w", rows, limit, errors.ErrUnsupported)

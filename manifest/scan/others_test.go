@@ -2,8 +2,10 @@ package scan_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -14,8 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"varve/codec"
 	"varve/manifest"
 	"varve/manifest/scan"
+	"varve/readers"
+	"varve/readers/formats"
 	"varve/readers/source"
 )
 
@@ -324,5 +329,53 @@ func TestVirtualNested(t *testing.T) {
 	}
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("took %v", took)
+	}
+}
+
+// manyChunks is a format whose sources name a file beside them, of which each byte is a chunk.
+type manyChunks struct{ chunks uint64 }
+
+func (m manyChunks) Open(_ context.Context, src *source.Source) (*readers.Dataset, error) {
+	name := filepath.Join(filepath.Dir(src.Name()), "data.bin")
+	d := &readers.Dimension{Name: "x", Path: "/x", Length: m.chunks}
+	v := &readers.Variable{Name: "v", Path: "/v", Type: readers.Int(1, readers.LittleEndian, false), Dims: []*readers.Dimension{d}, Shape: []uint64{m.chunks}, MaxShape: []uint64{m.chunks}}
+	v.Storage = readers.Storage{Layout: readers.Chunked, ChunkShape: []uint64{1}, Index: "computed", Source: name, Plain: true, Bytes: m.chunks, Pipeline: readers.Pipeline{Bytes: codec.InOrder("")}}
+	v.Storage.ReadIndex = func(context.Context) iter.Seq2[*readers.Ref, error] {
+		return func(yield func(*readers.Ref, error) bool) {
+			for k := range m.chunks {
+				if !yield(&readers.Ref{Index: []uint64{k}, Offset: int64(k), Size: 1}, nil) {
+					return
+				}
+			}
+		}
+	}
+	root := &readers.Group{Path: "/", Variables: []*readers.Variable{v}, Dimensions: []*readers.Dimension{d}}
+	return &readers.Dataset{Source: src, Format: "ManyChunks", Root: root, HoldsChunks: true}, nil
+}
+
+// TestChunksOfOther checks that the file that holds the chunks limits their number, not the header beside it.
+func TestChunksOfOther(t *testing.T) {
+	const chunks = 1<<20 + 1000
+	if err := formats.Register(readers.Format{
+		Name: "ManyChunks", Magic: []readers.Magic{{Bytes: "many chunks\n"}}, New: func(*readers.Config) readers.Reader { return manyChunks{chunks} },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	name := filepath.Join(folder, "header")
+	if err := os.WriteFile(name, []byte("many chunks\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for size, refused := range map[int]string{chunks: "", 10: "has 1049576 chunks, more than a file of this size can contain (1048586)"} {
+		if err := os.WriteFile(filepath.Join(folder, "data.bin"), make([]byte, size), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, err := scanAll([]string{name}, scan.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := a.Files[0].Header.Variable(0); !strings.Contains(v.Unreadable, refused) || (refused == "") != (v.Unreadable == "") {
+			t.Errorf("%d bytes: %q, want %q", size, v.Unreadable, refused)
+		}
 	}
 }
