@@ -126,7 +126,7 @@ func parseENVI(src *source.Source, text []byte) (*enviHeader, error) {
 			}
 			open, parts = last, nil
 		}
-		inside, isClosed := strings.CutSuffix(line, "}")
+		inside, _, isClosed := strings.Cut(line, "}") // GDAL ignores what follows, too
 		if parts = append(parts, inside); isClosed {
 			open.value, open = strings.TrimSpace(strings.Join(parts, " ")), nil
 		}
@@ -324,19 +324,23 @@ func transformOf(info []string) (t [6]float64, ok bool) {
 	if n == nil || !isFinite(n...) || n[4] == 0 || n[5] == 0 {
 		return t, false
 	}
-	sin, cos := 0.0, 1.0
+	sin, cos, south := 0.0, 1.0, 1.0
 	for _, w := range info[7:] {
 		if text, found := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(w, " ", "")), "rotation="); found {
 			turn := numbers([]string{text})
 			if turn == nil || !isFinite(turn...) {
 				return t, false
 			}
-			if turn[0] != 0 {
+			switch turn[0] {
+			case 0:
+			case 180, -180: // GDAL writes and reads it for images whose first line is in the south; x is not mirrored
+				south = -1
+			default:
 				sin, cos = math.Sincos(-turn[0] * math.Pi / 180)
 			}
 		}
 	}
-	t = [6]float64{n[2] - float64((n[0]-1)*n[4]), cos * n[4], -sin * n[4], n[3] + float64((n[1]-1)*n[5]), -sin * n[5], -cos * n[5]}
+	t = [6]float64{n[2] - float64((n[0]-1)*n[4]), cos * n[4], -sin * n[4], n[3] + float64((n[1]-1)*n[5]), -sin * n[5], -cos * n[5] * south}
 	if sin == 0 {
 		t[2], t[4] = 0, 0 // not −0
 	}
