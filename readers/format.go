@@ -32,6 +32,9 @@ type Format struct {
 	// Sidecar returns the names, with or without one of Suffixes, of the sources that are read with the file of a name. It
 	// returns none for other files. A sidecar of a source is not a source itself. nil means that there are no sidecars.
 	Sidecar func(name string) []string
+	// SidecarHasData says that the data of a source are in its sidecar. Then a file with the name of a sidecar is one only if the
+	// source has the format, since files of other formats would be left out otherwise.
+	SidecarHasData bool
 
 	Options []Option
 	// New returns a reader, with a value of each option in Config.Settings. One reader opens many sources at once, so what it

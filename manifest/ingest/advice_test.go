@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,8 +112,36 @@ func TestIndexFiles(t *testing.T) {
 		{[]string{"x.ovr", "y.TIF", "y.tfw", "y.TIF.msk"}, []string{"x.ovr", "y.TIF"}},
 		{[]string{"x.grib", "x.grib.5b7b6.index"}, []string{"x.grib", "x.grib.5b7b6.index"}},
 	} {
-		if got := withoutSidecars(c.names); !slices.Equal(got, c.want) {
+		if got := withoutSidecars(t.Context(), c.names); !slices.Equal(got, c.want) {
 			t.Errorf("%v: got %v", c.names, got)
+		}
+	}
+}
+
+// TestForeignHeaders: a file is left out for a header beside it only if the header has the format whose data file it may be.
+func TestForeignHeaders(t *testing.T) {
+	for _, c := range []struct {
+		data, header, text string
+		isSource           bool
+	}{
+		{"b.dat", "b.hdr", "text", true},
+		{"b", "b.hdr", "text", true},
+		{"b.bil", "b.hdr", "BYTEORDER I\nNROWS 4\n", true},
+		{"b.img", "b.HDR", "ENVIRONMENT\n", true},
+		{"b.data", "b.meta", "title: x\n", true},
+		{"b.raw", "b.nhdr", "NRRD", true},
+		{"b.dat", "b.hdr", "ENVI\nsamples = 4\n", false},
+		{"b.bin", "b.nhdr", "NRRD0004\n", false},
+		{"b.data", "b.meta", " nDims = [   2 ];\n", false},
+		{"b.img", "b.hdr", strings.Repeat("\x00", 344) + "ni1\x00", false},
+	} {
+		folder := t.TempDir()
+		data, header := filepath.Join(folder, c.data), filepath.Join(folder, c.header)
+		if err := errors.Join(os.WriteFile(data, []byte("CDF"), 0o600), os.WriteFile(header, []byte(c.text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if got := withoutSidecars(t.Context(), []string{data, header}); slices.Contains(got, data) != c.isSource || !slices.Contains(got, header) {
+			t.Errorf("%s beside %q in %s: the sources are %v", c.data, c.text, c.header, got)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (s *Sources) objectGlob(ctx context.Context, pattern string) ([]string, err
 		}
 		out = append(out, more...)
 	}
-	out = append(out, s.skipOutputs(ctx, withoutSidecars(files), s.objectStores.Open)...)
+	out = append(out, s.skipOutputs(ctx, withoutSidecars(ctx, files), s.objectStores.Open)...)
 	if len(out) == 0 {
 		names := make([]string, len(found))
 		for i, e := range found {
@@ -123,7 +123,7 @@ func (s *Sources) walkObjects(ctx context.Context, name string, depth int) ([]st
 	todo.Go(func() error { return w.walk(inner, strings.TrimSuffix(name, "/")+"/", depth) })
 	err := todo.Wait()
 	if err == nil {
-		w.out = s.skipOutputs(ctx, withoutSidecars(w.out), s.objectStores.Open)
+		w.out = s.skipOutputs(ctx, withoutSidecars(ctx, w.out), s.objectStores.Open)
 	}
 	slices.Sort(w.out)
 	return w.out, err

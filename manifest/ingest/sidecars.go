@@ -1,13 +1,13 @@
 package ingest
 
 import (
-	"slices"
+	"context"
 
 	"varve/readers/formats"
 )
 
 // withoutSidecars removes files from the names in a folder or pattern that are read with others of them, such as index files.
-func withoutSidecars(names []string) []string {
+func withoutSidecars(ctx context.Context, names []string) []string {
 	var known map[string]bool // made for the first sidecar, because most archives have none
 	has := func(name string) bool {
 		if known == nil {
@@ -20,7 +20,7 @@ func withoutSidecars(names []string) []string {
 	}
 	out := names[:0:0]
 	for _, name := range names {
-		if !slices.ContainsFunc(formats.SourcesOf(name), has) {
+		if !formats.IsSidecar(ctx, name, has) {
 			out = append(out, name)
 		}
 	}

@@ -309,7 +309,7 @@ func (s *Sources) glob(ctx context.Context, pattern string) ([]string, error) {
 		return nil, notFound("no file matches " + pattern)
 	}
 	var out []string
-	for _, path := range s.skipOutputs(ctx, withoutSidecars(found), openLocal) {
+	for _, path := range s.skipOutputs(ctx, withoutSidecars(ctx, found), openLocal) {
 		if s.skipFolder(ctx, path) {
 			continue
 		}
@@ -424,7 +424,7 @@ func (s *Sources) inFolder(ctx context.Context, root string) ([]string, error) {
 		return nil, manifestError(root)
 	}
 	out, err := s.below(ctx, root, nil)
-	out = s.skipOutputs(ctx, withoutSidecars(out), openLocal)
+	out = s.skipOutputs(ctx, withoutSidecars(ctx, out), openLocal)
 	slices.Sort(out)
 	return out, err
 }

@@ -149,18 +149,55 @@ func Named(format string) readers.Format {
 
 // SourcesOf returns the names that the source of a sidecar may have. It returns none for files that are no sidecars.
 func SourcesOf(name string) (sources []string) {
-	for _, f := range All() {
-		if f.Sidecar == nil {
-			continue
-		}
-		for _, stem := range f.Sidecar(name) {
-			sources = append(sources, stem)
-			for _, suffix := range f.Suffixes {
-				sources = append(sources, stem+suffix, stem+strings.ToUpper(suffix))
-			}
+	all := All()
+	for i := range all {
+		sources = append(sources, sourcesOf(&all[i], name)...)
+	}
+	return sources
+}
+
+func sourcesOf(f *readers.Format, name string) (sources []string) {
+	if f.Sidecar == nil {
+		return nil
+	}
+	for _, stem := range f.Sidecar(name) {
+		sources = append(sources, stem)
+		for _, suffix := range f.Suffixes {
+			sources = append(sources, stem+suffix, stem+strings.ToUpper(suffix))
 		}
 	}
 	return sources
+}
+
+// IsSidecar reports whether a file is a sidecar of one of the files that has knows. Names decide, but a local source with data in
+// sidecars must also have the format, as far as it can be read.
+func IsSidecar(ctx context.Context, name string, has func(name string) bool) bool {
+	all := All()
+	for i := range all {
+		f := &all[i]
+		if slices.ContainsFunc(sourcesOf(f, name), func(of string) bool { return has(of) && (!f.SidecarHasData || mayHave(ctx, f, of)) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayHave reports whether a file has a format, or is not a local one that can be read.
+func mayHave(ctx context.Context, f *readers.Format, name string) bool {
+	local, err := source.LocalPath(name)
+	if err != nil || source.HasPackedEnding(name) {
+		return true
+	}
+	if info, err := os.Stat(local); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
+		return true
+	}
+	src, err := source.Open(ctx, name)
+	if err != nil {
+		return true
+	}
+	defer src.Close()
+	is, err := f.Detects(ctx, src)
+	return is || err != nil
 }
 
 // IsOwnAttribute reports whether libraries of a format of varve write an attribute for their own use. Sources of all formats may have

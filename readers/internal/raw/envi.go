@@ -39,8 +39,9 @@ const (
 func ENVI() readers.Format {
 	return readers.Format{
 		Name: "ENVI", Suffixes: []string{".hdr"}, Detect: detectENVI,
-		Sidecar: func(name string) []string { return headersOf(name, ".hdr", enviEndings...) },
-		New:     func(c *readers.Config) readers.Reader { return envi{finderOf(c)} },
+		Sidecar:        func(name string) []string { return headersOf(name, ".hdr", enviEndings...) },
+		SidecarHasData: true,
+		New:            func(c *readers.Config) readers.Reader { return envi{finderOf(c)} },
 	}
 }
 

@@ -27,8 +27,9 @@ import (
 func MDS() readers.Format {
 	return readers.Format{
 		Name: "MDS", Suffixes: []string{".meta"}, Detect: detectMDS,
-		Sidecar: func(name string) []string { return headersOf(name, ".meta", ".data") },
-		New:     func(c *readers.Config) readers.Reader { return mds{finderOf(c)} },
+		Sidecar:        func(name string) []string { return headersOf(name, ".meta", ".data") },
+		SidecarHasData: true,
+		New:            func(c *readers.Config) readers.Reader { return mds{finderOf(c)} },
 	}
 }
 

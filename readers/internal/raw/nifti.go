@@ -24,8 +24,9 @@ func NIfTI() readers.Format {
 			{At: nifti1Magic, Bytes: "n+1\x00"}, {At: nifti1Magic, Bytes: "ni1\x00"},
 			{At: nifti2Magic, Bytes: "n+2\x00\r\n\x1a\n"}, {At: nifti2Magic, Bytes: "ni2\x00\r\n\x1a\n"},
 		},
-		Sidecar: func(name string) []string { return headersOf(name, ".hdr", ".img") },
-		New:     func(c *readers.Config) readers.Reader { return nifti{finderOf(c)} },
+		Sidecar:        func(name string) []string { return headersOf(name, ".hdr", ".img") },
+		SidecarHasData: true,
+		New:            func(c *readers.Config) readers.Reader { return nifti{finderOf(c)} },
 	}
 }
 

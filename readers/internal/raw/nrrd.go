@@ -28,8 +28,9 @@ import (
 func NRRD() readers.Format {
 	return readers.Format{
 		Name: "NRRD", Suffixes: []string{".nrrd", ".nhdr"}, Magic: []readers.Magic{{Bytes: nrrdMagic}},
-		Sidecar: func(name string) []string { return headersOf(name, ".nhdr", ".raw", ".img", ".dat", ".bin") },
-		New:     func(c *readers.Config) readers.Reader { return nrrd{finderOf(c)} },
+		Sidecar:        func(name string) []string { return headersOf(name, ".nhdr", ".raw", ".img", ".dat", ".bin") },
+		SidecarHasData: true,
+		New:            func(c *readers.Config) readers.Reader { return nrrd{finderOf(c)} },
 	}
 }
 
