@@ -17,6 +17,8 @@ type Option struct {
 	Words []string // of OptionWord: the values; the first one is the default
 	// Default is the value if none is set. nil means the first of Words, or the zero value of the kind.
 	Default any
+	// Check returns an error for a text that the option does not allow. It may be nil, and is not asked about an empty text.
+	Check func(text string) error
 	// Help is a text for the flag. A word in backquotes is the placeholder of its value.
 	Help  string
 	Scope OptionScope
@@ -78,6 +80,11 @@ func (o *Option) Value(s Settings) (any, error) {
 	case string:
 		if o.Kind == OptionWord && v == "" {
 			v, _ = o.DefaultValue().(string)
+		}
+		if o.Kind == OptionText && v != "" && o.Check != nil {
+			if err := o.Check(v); err != nil {
+				return nil, err
+			}
 		}
 		if o.Kind == OptionText || o.Kind == OptionWord && slices.Contains(o.Words, v) {
 			return v, nil

@@ -3,6 +3,7 @@ package raw
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,12 +21,12 @@ const rawOption = "raw"
 func Headerless() readers.Format {
 	return readers.Format{
 		Name:    "headerless",
-		Options: []readers.Option{{Name: rawOption, Kind: readers.OptionText, Scope: readers.ForManifest, Help: "read files of no known format as arrays: `dtype=>f4,shape=720x1440` (offset, order, dims, name)"}},
+		Options: []readers.Option{{Name: rawOption, Kind: readers.OptionText, Scope: readers.ForManifest, Check: checkSpec, Help: "read files of no known format as arrays: `dtype=>f4,shape=720x1440` (offset, order, dims, name)"}},
 		New: func(c *readers.Config) readers.Reader {
 			spec := c.Settings.Word(rawOption)
 			h := headerless{isSet: spec != ""}
 			if h.isSet {
-				h.array, h.err = parseSpec(spec)
+				h.array, _ = parseSpec(spec) // checkSpec has refused others
 			}
 			return h
 		},
@@ -35,7 +36,6 @@ func Headerless() readers.Format {
 type headerless struct {
 	isSet bool
 	array *array
-	err   error
 }
 
 // Finds reports whether a source has the format: every file has it if the option is set.
@@ -46,10 +46,7 @@ func (h headerless) Finds(ctx context.Context, src *source.Source) (bool, error)
 // Open compares the size of a source with the option.
 func (h headerless) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
 	b := newBuilder(src, "headerless")
-	switch {
-	case h.err != nil:
-		return nil, failure(src, -1, h.err)
-	case !h.isSet || src.IsFolder():
+	if h.array == nil || src.IsFolder() {
 		return nil, b.fail(0, "not an array: the option --%s does not describe it", rawOption)
 	}
 	a := *h.array
@@ -72,6 +69,11 @@ func (h headerless) Open(ctx context.Context, src *source.Source) (*readers.Data
 // anyLength is a length that follows from the size of the file.
 const anyLength = 1<<64 - 1
 
+func checkSpec(spec string) error {
+	_, err := parseSpec(spec)
+	return err
+}
+
 // parseSpec decodes the value of the option: words KEY=VALUE between commas.
 func parseSpec(spec string) (*array, error) {
 	a := &array{name: dataName}
@@ -80,7 +82,7 @@ func parseSpec(spec string) (*array, error) {
 	for word := range strings.SplitSeq(spec, ",") {
 		key, value, ok := strings.Cut(strings.TrimSpace(word), "=")
 		if !ok || value == "" || seen[key] {
-			return nil, specError("%q: want KEY=VALUE, each key once, such as dtype=>f4,shape=720x1440", word)
+			return nil, fmt.Errorf("%q: want KEY=VALUE, each key once, such as dtype=>f4,shape=720x1440", word)
 		}
 		seen[key] = true
 		var err error
@@ -97,7 +99,7 @@ func parseSpec(spec string) (*array, error) {
 			}
 		case "dims":
 			for name := range strings.SplitSeq(value, "/") {
-				if name == "" || strings.Contains(strings.Join(a.dims, "/")+"/", name+"/") {
+				if name == "" || slices.Contains(a.dims, name) {
 					err = fmt.Errorf("want different names with slashes between them")
 				}
 				a.dims = append(a.dims, name)
@@ -108,28 +110,24 @@ func parseSpec(spec string) (*array, error) {
 			err = fmt.Errorf("known are dtype, shape, offset, order, dims and name")
 		}
 		if err != nil {
-			return nil, specError("%s=%s: %w", key, value, err)
+			return nil, fmt.Errorf("%s=%s: %w", key, value, err)
 		}
 	}
 	switch {
 	case a.typ == nil || !seen["shape"]:
-		return nil, specError("%q: dtype and shape are needed, such as dtype=>f4,shape=720x1440", spec)
+		return nil, fmt.Errorf("%q: dtype and shape are needed, such as dtype=>f4,shape=720x1440", spec)
 	case !seen["dims"]:
 		a.anonymous = true
 		for k := range a.shape {
 			a.dims = append(a.dims, fmt.Sprint("dim_", k))
 		}
 	case len(a.dims) != len(a.shape):
-		return nil, specError("dims=%s: %d names for %d lengths", strings.Join(a.dims, "/"), len(a.dims), len(a.shape))
+		return nil, fmt.Errorf("dims=%s: %d names for %d lengths", strings.Join(a.dims, "/"), len(a.dims), len(a.shape))
 	}
 	if fortran {
 		a.order = reversed(len(a.shape))
 	}
 	return a, nil
-}
-
-func specError(format string, args ...any) error {
-	return fmt.Errorf("--%s %w", rawOption, fmt.Errorf(format, args...))
 }
 
 // setShape decodes lengths with x between them. One may be *, which stands for what the size of the file leaves.

@@ -462,7 +462,7 @@ func TestHeaderless(t *testing.T) {
 		f := Headerless()
 		r, err := f.Reader(&readers.Config{Settings: readers.Settings{"raw": spec}})
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		return r.Open(t.Context(), source.New("plain", &readertest.Memory{Data: data}))
 	}
@@ -474,6 +474,13 @@ func TestHeaderless(t *testing.T) {
 	value, err := v.ReadAll(t.Context(), 100)
 	if want := []byte{1, 0, 3, 0, 5, 0, 2, 0, 4, 0, 6, 0}; v.Path != "/sst" || v.Dims[0].Name != "lat" || !slices.Equal(v.Shape, []uint64{2, 3}) || !slices.Equal(value.Data, want) || err != nil {
 		t.Errorf("%s %v %v %v", v.Path, v.Shape, value.Data, err)
+	}
+	if _, err := open("dtype=<i2,shape=1x1x1x5,dims=xlat/lat/nx/x", make([]byte, 10)); err != nil {
+		t.Errorf("names that contain others: %v", err)
+	}
+	o := Headerless().Options[0]
+	if _, err := o.Value(readers.Settings{"raw": "dtype=i2,shape=4"}); err == nil {
+		t.Error("the option has a value that describes no array")
 	}
 	for spec, want := range map[string]string{
 		"dtype=<f4,shape=3":                      "has 12 bytes, but only 10 follow",
