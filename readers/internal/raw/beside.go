@@ -25,11 +25,12 @@ func finderOf(c *readers.Config) finder { return finder{c.Opener, c.Allow} }
 func (f finder) find(ctx context.Context, of *source.Source, names ...string) (*file, error) {
 	for _, name := range names {
 		src, err := f.open(ctx, of, name)
-		if errors.Is(err, fs.ErrNotExist) || len(names) > 1 && errors.Is(err, fs.ErrPermission) && !errors.Is(err, source.ErrForbidden) {
-			continue
-		}
 		if err == nil && src.IsFolder() {
-			err = errors.Join(fmt.Errorf("%s is a folder", src.Name()), src.Close())
+			err = errors.Join(source.ErrFolder, src.Close())
+		}
+		if errors.Is(err, fs.ErrNotExist) ||
+			len(names) > 1 && (errors.Is(err, source.ErrFolder) || errors.Is(err, fs.ErrPermission) && !errors.Is(err, source.ErrForbidden)) {
+			continue
 		}
 		if err != nil {
 			return nil, failure(of, -1, fmt.Errorf("the elements are in the file %q: %w", name, err))

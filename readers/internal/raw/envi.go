@@ -209,10 +209,15 @@ func (f *enviHeader) array() (*array, error) {
 func (f *enviHeader) describe(a *array) error {
 	const ignore = "data ignore value"
 	if text := f.text(ignore, ""); text != "" {
-		if f.used[ignore] = true; numbers([]string{text}) == nil {
+		n := numbers([]string{text})
+		if f.used[ignore] = true; n == nil {
 			return f.fail(ignore, readers.Corruptf("%s is %.40q, which is no number", ignore, text))
 		}
-		if a.missing = attribute.Element(text, a.typ); a.missing == nil {
+		a.missing = attribute.Element(text, a.typ)
+		if a.typ.Size == 4 && isFinite(n...) && !isFinite(float64(float32(n[0]))) {
+			a.missing = nil // float32 would have an infinity
+		}
+		if a.missing == nil {
 			a.attributes = append(a.attributes, attribute.Text("nodata", text)) // no pixel has this value: it does not fit the type
 		}
 	}
@@ -293,6 +298,10 @@ func (b *builder) addPlace(f *enviHeader, v *readers.Variable) {
 	system := f.system(info)
 	var attributes []readers.Attribute
 	t, ok := transformOf(info)
+	unit := unitOf(info)
+	if strings.HasPrefix(unit, "sec") || strings.HasPrefix(unit, "min") || system == nil && unit != "" && !strings.HasPrefix(unit, "met") && !strings.HasPrefix(unit, "deg") {
+		ok = false // nothing would tell the unit of the coordinates, or the system would tell another one
+	}
 	switch {
 	case ok && t[2] == 0 && t[4] == 0:
 		b.addLinear(v, "y", t[3]+float64(t[5]/2), t[5], attribute.OfAxis("y", system)...)
@@ -348,6 +357,16 @@ func transformOf(info []string) (t [6]float64, ok bool) {
 	return t, isFinite(t[:]...)
 }
 
+// unitOf returns the unit of a map info in lower case, or "".
+func unitOf(info []string) string {
+	for _, w := range info {
+		if u, found := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(w, " ", "")), "units="); found {
+			return u
+		}
+	}
+	return ""
+}
+
 // enviDatums are the first codes of the EPSG dataset for UTM zones of a datum, north and south of the equator, and its geographic system.
 var enviDatums = map[string][3]int{"wgs84": {32600, 32700, 4326}, "wgs72": {32200, 32300, 4322}, "nad27": {26700, 0, 4267}, "nad83": {26900, 0, 4269}, "northamerica1927": {26700, 0, 4267}, "northamerica1983": {26900, 0, 4269}}
 
@@ -369,10 +388,8 @@ func (f *enviHeader) system(info []string) *crs.System {
 		return strings.ToLower(strings.NewReplacer("-", "", " ", "", "_", "").Replace(info[i]))
 	}
 	isIn := func(unit string) bool { // no other unit is named
-		return !slices.ContainsFunc(info, func(w string) bool {
-			u, found := strings.CutPrefix(strings.ToLower(strings.ReplaceAll(w, " ", "")), "units=")
-			return found && !strings.HasPrefix(u, unit)
-		})
+		u := unitOf(info)
+		return u == "" || strings.HasPrefix(u, unit)
 	}
 	switch {
 	case word(0) == "utm" && isIn("met"):

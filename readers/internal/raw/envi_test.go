@@ -2,9 +2,11 @@ package raw
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"varve/readers"
@@ -72,5 +74,44 @@ func TestAfterBrace(t *testing.T) {
 	}
 	if got := binary.LittleEndian.Uint16(value.Data); got != 7 {
 		t.Errorf("the first pixel is %d, want 7 of a big-endian file", got)
+	}
+}
+
+// TestOtherUnits checks that there are no coordinates in a unit that no attribute says. The map info stays.
+func TestOtherUnits(t *testing.T) {
+	for info, want := range map[string]bool{
+		"Geographic Lat/Lon, 1, 1, 10, 50, 0.1, 0.1, WGS-84, units=Seconds":                 true,
+		"UTM, 1, 1, 500000, 5200000, 10, 20, 32, North, WGS-84, units=Feet":                 true,
+		"Geographic Lat/Lon, 1, 1, 10, 50, 0.1, 0.1, WGS-84, units=Degrees":                 false,
+		"Arbitrary, 1, 1, 10, 50, 0.1, 0.1":                                                 false,
+		"UTM, 1, 1, 500000, 5200000, 10, 20, 32, North, WGS-84, units=Meters, rotation=180": false,
+	} {
+		d := openENVI(t, "data type = 2\nmap info = {"+info+"}")
+		hasNone := variable(d, "x") == nil && variable(d, "y") == nil
+		isKept := slices.ContainsFunc(d.Root.Attributes, func(a readers.Attribute) bool { return a.Name == "map_info" })
+		if hasNone != want || want && !isKept {
+			t.Errorf("%s: no coordinates %v, map_info %v", info, hasNone, isKept)
+		}
+	}
+}
+
+// TestHugeIgnored checks that a value that float32 does not have is no infinity.
+func TestHugeIgnored(t *testing.T) {
+	folder := t.TempDir()
+	header := "ENVI\nsamples = 5\nlines = 2\nbands = 1\ndata type = 4\ndata ignore value = 1e50\n"
+	// A folder with the name of the header is no data file.
+	if err := errors.Join(os.WriteFile(filepath.Join(folder, "a.hdr"), []byte(header), 0o600), os.WriteFile(filepath.Join(folder, "a.dat"), make([]byte, 40), 0o600), os.Mkdir(filepath.Join(folder, "a"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openFile(t, filepath.Join(folder, "a.hdr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, a := range variable(d, "band_data").Attributes {
+		names = append(names, a.Name)
+	}
+	if slices.Contains(names, "_FillValue") || !slices.Contains(names, "nodata") {
+		t.Errorf("attributes %v", names)
 	}
 }
