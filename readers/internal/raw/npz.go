@@ -2,16 +2,15 @@ package raw
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"varve/readers"
 	"varve/readers/internal/naming"
+	"varve/readers/internal/zipdir"
 	"varve/readers/internal/zipfile"
 	"varve/readers/source"
 )
@@ -96,6 +95,7 @@ func (b *builder) addMember(ctx context.Context, dir *zipfile.Directory, e *zipf
 	if err != nil {
 		return err
 	}
+	inside := b.src.Name() + "|zip:" + e.Name
 	r := &npyReader{src: b.src, base: at, size: int64(e.Size)}
 	if e.IsDeflated() {
 		switch {
@@ -104,11 +104,11 @@ func (b *builder) addMember(ctx context.Context, dir *zipfile.Directory, e *zipf
 		case e.CheckSize() != nil:
 			return e.CheckSize()
 		}
-		head, err := b.inflate(ctx, at, e, min(e.Size, maxNpy+16))
+		head, err := e.Read(ctx, b.src, at, maxNpy+16)
 		if err != nil {
 			return err
 		}
-		r.src, r.base, r.size = memory(head), 0, int64(len(head))
+		r.src, r.base, r.size = zipdir.InMemory(inside, head, b.src), 0, int64(len(head))
 	}
 	a, err := readNpy(ctx, b.src, r)
 	if err != nil {
@@ -124,28 +124,14 @@ func (b *builder) addMember(ctx context.Context, dir *zipfile.Directory, e *zipf
 	if a.hasMore = true; !e.IsDeflated() {
 		a.offset += uint64(at)
 	} else {
-		a.in = &file{b.src.Name() + "|zip:" + e.Name, e.Size, func(ctx context.Context) (*source.Source, error) {
-			all, err := b.inflate(ctx, at, e, e.Size)
+		a.in = &file{inside, e.Size, func(ctx context.Context) (*source.Source, error) {
+			all, err := e.Read(ctx, b.src, at, e.Size)
 			if err != nil {
 				return nil, err
 			}
-			return source.New(b.src.Name()+"|zip:"+e.Name, memory(all)), nil
+			return zipdir.InMemory(inside, all, b.src), nil
 		}}
 	}
 	_, err = b.add(a)
 	return err
-}
-
-// inflate returns the first bytes of a deflated member.
-func (b *builder) inflate(ctx context.Context, at int64, e *zipfile.Entry, n uint64) ([]byte, error) {
-	var out bytes.Buffer
-	stored := io.NewSectionReader(readerAt{ctx, b.src}, at, int64(e.Stored))
-	if _, err := io.CopyN(&out, flate.NewReader(bufferOf(stored)), int64(n)); err != nil {
-		var corrupt flate.CorruptInputError
-		if errors.As(err, &corrupt) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = readers.Corruptf("deflated bytes: %w", err)
-		}
-		return nil, err
-	}
-	return out.Bytes(), nil
 }

@@ -65,13 +65,9 @@ func (numPy) Open(ctx context.Context, src *source.Source) (*readers.Dataset, er
 
 // npyReader reads the bytes of an array file, which may be a part of a source.
 type npyReader struct {
-	src  viewer
+	src  *source.Source
 	base int64 // offset in the source
 	size int64
-}
-
-type viewer interface {
-	View(ctx context.Context, off int64, n int) ([]byte, error)
 }
 
 func (r *npyReader) view(ctx context.Context, at int64, n int) ([]byte, error) {

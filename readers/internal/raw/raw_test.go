@@ -1,6 +1,7 @@
 package raw
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -789,5 +790,34 @@ func TestColumn(t *testing.T) {
 	found := readertest.Variables(data)
 	if v := found["/T"]; v == nil || !slices.Equal(v.Shape, []uint64{4, 1, 1}) || v.Dims[0].Name != "k" || found["/i"] == nil || found["/j"] == nil {
 		t.Errorf("variables %v", found)
+	}
+}
+
+// TestDamagedMember changes a checksum in the directory of a zip file. The values of the member are refused.
+func TestDamagedMember(t *testing.T) {
+	whole, err := os.ReadFile(filepath.Join(fixtures, "deflated.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole[bytes.Index(whole, []byte("PK\x01\x02"))+16] ^= 1 // the CRC-32 of the first member
+	name := filepath.Join(t.TempDir(), "damaged.npz")
+	if err := os.WriteFile(name, whole, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	data, err := openFile(t, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs []error
+	for _, p := range data.Problems {
+		errs = append(errs, p.Err)
+	}
+	for _, v := range data.Root.Variables {
+		if _, err := v.ReadAll(t.Context(), 1<<20); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) != 1 || !errors.Is(errs[0], codec.ErrCorrupt) || !strings.Contains(errs[0].Error(), "CRC-32") {
+		t.Errorf("got %v, want one CRC-32 that differs", errs)
 	}
 }

@@ -4,8 +4,6 @@
 package zipdir
 
 import (
-	"bytes"
-	"compress/flate"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +13,6 @@ import (
 	"iter"
 	"strings"
 
-	"varve/readers"
 	"varve/readers/internal/zipfile"
 	"varve/readers/source"
 )
@@ -158,6 +155,11 @@ type memory struct {
 	id      source.Identity
 }
 
+// InMemory returns a source of the content of an inflated entry. outer is the zip file.
+func InMemory(name string, content []byte, outer *source.Source) *source.Source {
+	return source.New(name, memory{content, outer.Identity()})
+}
+
 func (m memory) Identity() source.Identity {
 	m.id.Size = int64(len(m.content))
 	return m.id
@@ -183,22 +185,5 @@ func (d *Directory) inflate(ctx context.Context, e *zipfile.Entry, offset int64)
 	if err := e.CheckSize(); err != nil {
 		return nil, err
 	}
-	stored := make([]byte, e.Stored)
-	if _, err := d.src.ReadAt(ctx, stored, offset); err != nil {
-		return nil, err
-	}
-	content := make([]byte, e.Size)
-	r := flate.NewReader(bytes.NewReader(stored))
-	_, err := io.ReadFull(r, content)
-	if err == nil {
-		if _, err = io.ReadFull(r, make([]byte, 1)); errors.Is(err, io.EOF) {
-			err = nil
-		} else if err == nil {
-			err = errors.New("content is longer than its size")
-		}
-	}
-	if err != nil {
-		return nil, readers.Corruptf("zip entry %q: %w", e.Name, err)
-	}
-	return content, e.CheckSum(crc32.ChecksumIEEE(content), offset)
+	return e.Read(ctx, d.src, offset, e.Size)
 }

@@ -302,11 +302,7 @@ func (d *Directory) Verify(ctx context.Context, src File, e *Entry) error {
 	if err != nil {
 		return err
 	}
-	in := &stored{ctx: ctx, src: src, at: offset, to: offset + int64(e.Stored)}
-	r := io.Reader(bufio.NewReaderSize(in, verifyBytes))
-	if e.IsDeflated() {
-		r = flate.NewReader(r)
-	}
+	r, in := e.content(ctx, src, offset, verifyBytes)
 	sum := crc32.NewIEEE()
 	size, err := io.Copy(sum, io.LimitReader(r, int64(min(e.Size, math.MaxInt64-1))+1))
 	switch {
@@ -318,6 +314,45 @@ func (d *Directory) Verify(ctx context.Context, src File, e *Entry) error {
 		return corruptf("zip entry %q at offset %d has not the %d bytes that the directory says; fetch the file again", e.Name, offset, e.Size)
 	}
 	return e.CheckSum(sum.Sum32(), offset)
+}
+
+// Read returns the first n bytes of an entry. offset is what Locate returned. If these are all, it compares their number and CRC-32
+// with the directory.
+func (e *Entry) Read(ctx context.Context, src File, offset int64, n uint64) ([]byte, error) {
+	room, n := uint64(partBytes), min(n, e.Size)
+	if n == e.Size {
+		room = max(e.Stored, 1)
+	}
+	r, in := e.content(ctx, src, offset, int(room))
+	b := make([]byte, n)
+	_, err := io.ReadFull(r, b)
+	if err == nil && n == e.Size {
+		if _, err = io.ReadFull(r, make([]byte, 1)); errors.Is(err, io.EOF) {
+			return b, e.CheckSum(crc32.ChecksumIEEE(b), offset)
+		} else if err == nil {
+			err = errors.New("content is longer than its size")
+		}
+	}
+	switch {
+	case in.failed != nil:
+		return nil, in.failed
+	case err != nil:
+		return nil, corruptf("zip entry %q at offset %d: %w", e.Name, offset, err)
+	}
+	return b, nil
+}
+
+// partBytes is the size of the reads for a part of an entry.
+const partBytes = 4 << 10
+
+// content returns the content of an entry, and the reader of its stored bytes, of which it reads room bytes at once.
+func (e *Entry) content(ctx context.Context, src File, offset int64, room int) (io.Reader, *stored) {
+	in := &stored{ctx: ctx, src: src, at: offset, to: offset + int64(e.Stored)}
+	r := io.Reader(bufio.NewReaderSize(in, room))
+	if e.IsDeflated() {
+		r = flate.NewReader(r)
+	}
+	return r, in
 }
 
 // CheckSum compares the CRC-32 of the content of an entry with that in the directory.
