@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"iter"
 	"math"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -158,15 +157,7 @@ func (p *pam) merge(list []band, file map[string]string, samples int) []band {
 // beside opens a file beside the source that has another end of its name. It returns nil if there is none, and records the file
 // as one that the dataset depends on.
 func (b *builder) beside(ctx context.Context, name string) (*source.Source, error) {
-	folder, place := filepath.Dir(source.Outer(b.src.Name())), source.Beside(b.src.Name(), name)
-	if path, err := source.LocalPath(place); err == nil && !source.IsPacked(place) {
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil // most images have no sidecars, and this is cheaper than to open one
-		}
-	}
-	src, err := b.opener.OpenReferred(ctx, b.src, place, func(outer string) (*source.Source, error) {
-		return source.OpenWithin(ctx, outer, append([]string{folder}, b.allow...)...)
-	})
+	src, err := b.opener.OpenLocalBeside(ctx, b.src, name, b.allow...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
