@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"varve/readers"
 	"varve/readers/internal/crs"
@@ -116,6 +117,15 @@ func OfSystem(s *crs.System) (list []readers.Attribute) {
 		list = append(list, Text("crs_wkt", text), Text("spatial_ref", text))
 	}
 	return list
+}
+
+// GeoTransform returns the attribute of a transform, as GDAL writes it.
+func GeoTransform(list []float64) readers.Attribute {
+	words := make([]string, len(list))
+	for i, f := range list {
+		words[i] = strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return Text("GeoTransform", strings.Join(words, " "))
 }
 
 // OfAxis returns the attributes of the coordinate x or y. The system may be nil.

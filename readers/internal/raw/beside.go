@@ -13,16 +13,16 @@ import (
 	"varve/readers/source"
 )
 
-// finder opens the files of data that headers name.
-type finder struct {
+// beside opens the files of data that headers name.
+type beside struct {
 	opener *source.Opener
 	allow  []string
 }
 
-func finderOf(c *readers.Config) finder { return finder{c.Opener, c.Allow} }
+func besideOf(c *readers.Config) beside { return beside{c.Opener, c.Allow} }
 
 // find returns the first of several files beside a header that exists.
-func (f finder) find(ctx context.Context, of *source.Source, names ...string) (*file, error) {
+func (f beside) find(ctx context.Context, of *source.Source, names ...string) (*file, error) {
 	for _, name := range names {
 		src, err := f.open(ctx, of, name)
 		if err == nil && src.IsFolder() {
@@ -46,7 +46,7 @@ func (f finder) find(ctx context.Context, of *source.Source, names ...string) (*
 }
 
 // open opens a file by its path from the folder of a header. A header can name a file of its own folder, or of one that the user allows.
-func (f finder) open(ctx context.Context, of *source.Source, name string) (*source.Source, error) {
+func (f beside) open(ctx context.Context, of *source.Source, name string) (*source.Source, error) {
 	if !source.IsRemote(source.Outer(of.Name())) {
 		return f.opener.OpenLocalBeside(ctx, of, name, f.allow...)
 	}

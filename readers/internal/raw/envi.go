@@ -41,11 +41,11 @@ func ENVI() readers.Format {
 		Name: "ENVI", Suffixes: []string{".hdr"}, Detect: detectENVI,
 		Sidecar:        func(name string) []string { return headersOf(name, ".hdr", enviEndings...) },
 		SidecarHasData: true,
-		New:            func(c *readers.Config) readers.Reader { return envi{finderOf(c)} },
+		New:            func(c *readers.Config) readers.Reader { return envi{besideOf(c)} },
 	}
 }
 
-type envi struct{ finder }
+type envi struct{ beside }
 
 const enviMagic = "ENVI"
 
@@ -307,11 +307,7 @@ func (b *builder) addPlace(f *enviHeader, v *readers.Variable) {
 		b.addLinear(v, "y", t[3]+float64(t[5]/2), t[5], attribute.OfAxis("y", system)...)
 		b.addLinear(v, "x", t[0]+float64(t[1]/2), t[1], attribute.OfAxis("x", system)...)
 	case ok:
-		words := make([]string, 0, len(t))
-		for _, n := range t {
-			words = append(words, strconv.FormatFloat(n, 'g', -1, 64))
-		}
-		attributes = append(attributes, attribute.Text("GeoTransform", strings.Join(words, " ")))
+		attributes = append(attributes, attribute.GeoTransform(t[:]))
 	}
 	if system != nil {
 		attributes = append(attribute.OfSystem(system), attributes...)

@@ -29,11 +29,11 @@ func MDS() readers.Format {
 		Name: "MDS", Suffixes: []string{".meta"}, Detect: detectMDS,
 		Sidecar:        func(name string) []string { return headersOf(name, ".meta", ".data") },
 		SidecarHasData: true,
-		New:            func(c *readers.Config) readers.Reader { return mds{finderOf(c)} },
+		New:            func(c *readers.Config) readers.Reader { return mds{besideOf(c)} },
 	}
 }
 
-type mds struct{ finder }
+type mds struct{ beside }
 
 const mdsHead = 64 // bytes in which the first field begins
 

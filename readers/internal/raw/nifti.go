@@ -26,11 +26,11 @@ func NIfTI() readers.Format {
 		},
 		Sidecar:        func(name string) []string { return headersOf(name, ".hdr", ".img") },
 		SidecarHasData: true,
-		New:            func(c *readers.Config) readers.Reader { return nifti{finderOf(c)} },
+		New:            func(c *readers.Config) readers.Reader { return nifti{besideOf(c)} },
 	}
 }
 
-type nifti struct{ finder }
+type nifti struct{ beside }
 
 // Sizes of headers, and offsets of the magic.
 const (

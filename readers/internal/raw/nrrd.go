@@ -30,11 +30,11 @@ func NRRD() readers.Format {
 		Name: "NRRD", Suffixes: []string{".nrrd", ".nhdr"}, Magic: []readers.Magic{{Bytes: nrrdMagic}},
 		Sidecar:        func(name string) []string { return headersOf(name, ".nhdr", ".raw", ".img", ".dat", ".bin") },
 		SidecarHasData: true,
-		New:            func(c *readers.Config) readers.Reader { return nrrd{finderOf(c)} },
+		New:            func(c *readers.Config) readers.Reader { return nrrd{besideOf(c)} },
 	}
 }
 
-type nrrd struct{ finder }
+type nrrd struct{ beside }
 
 const (
 	nrrdMagic = "NRRD000"

@@ -36,7 +36,7 @@ func (b *builder) addCoordinates(ctx context.Context, g *readers.Group, v *reade
 		attributes = append(attributes, attribute.Text("crs_wkt", at.systemText), attribute.Text("spatial_ref", at.systemText))
 	}
 	if at.isRotated() { // otherwise the coordinates say it
-		attributes = append(attributes, attribute.Text("GeoTransform", joinNumbers(at.transform[:])))
+		attributes = append(attributes, attribute.GeoTransform(at.transform[:]))
 	}
 	if at.areaOrPoint != "" {
 		attributes = append(attributes, attribute.Text("AREA_OR_POINT", map[string]string{"area": "Area", "point": "Point"}[at.areaOrPoint]))

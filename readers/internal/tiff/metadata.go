@@ -216,12 +216,3 @@ func (b *builder) report(ctx context.Context, path string, err error) error {
 	b.addProblem(path, b.locate(path, err))
 	return nil
 }
-
-// joinNumbers returns numbers with spaces between them, as GDAL writes a transform.
-func joinNumbers(list []float64) string {
-	words := make([]string, len(list))
-	for i, f := range list {
-		words[i] = strconv.FormatFloat(f, 'g', -1, 64)
-	}
-	return strings.Join(words, " ")
-}
