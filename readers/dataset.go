@@ -37,8 +37,8 @@ type Dataset struct {
 	Root     *Group
 	Problems []Problem
 	Links    []Link
-	// Beside lists the files beside the source of which metadata was read, with the versions that were read. If one changes, the
-	// source has to be read again. Files with values of variables are not needed here: see Storage.Source and Value.Sources.
+	// Beside lists the files beside the source whose metadata was used, with their versions. If one changes, the source has to
+	// be read again. Files with values of variables are not needed here: see Storage.Source and Value.Sources.
 	Beside []*Other
 	// HoldsChunks reports that Source has all stored chunks, except those of External and Virtual variables. Then more chunks
 	// than Source has bytes are damage.

@@ -17,7 +17,7 @@ type Format struct {
 	Name    string
 	Aliases []string
 
-	// Magic lists the bytes of which one is in each source, which is a file. It is not needed if Detect is set.
+	// Magic lists marks. Each source is a file that has one of them. It is not needed if Detect is set.
 	Magic []Magic
 	// Detect reports whether a source has the format, for formats that Magic cannot describe. The source may be a folder: see
 	// Source.IsFolder. It returns an error only if it cannot read the source.

@@ -146,7 +146,7 @@ func TestForeignHeaders(t *testing.T) {
 	}
 }
 
-// TestGridTolerance: for two-dimensional coordinates of which a scan keeps digests only, their values are read to say the tolerance. For other
+// TestGridTolerance: a scan keeps only digests of two-dimensional coordinates. Their values are read to say the tolerance. For other
 // grids, none is advised.
 func TestGridTolerance(t *testing.T) {
 	const n = 40

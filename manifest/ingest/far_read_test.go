@@ -13,7 +13,7 @@ import (
 	"varve/readers/source/sourcetest"
 )
 
-// recordFile is a netCDF-3 file of records of width bytes of zeros and four bytes, of which the last one is the record's number.
+// recordFile is a netCDF-3 file. A record has width bytes of zeros and four bytes; the last one is the number of the record.
 type recordFile struct {
 	header []byte
 	width  int64

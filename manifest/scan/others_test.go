@@ -332,7 +332,7 @@ func TestVirtualNested(t *testing.T) {
 	}
 }
 
-// manyChunks is a format whose sources name a file beside them, of which each byte is a chunk.
+// manyChunks is a format. Its sources name a file beside them, and each byte of that is a chunk.
 type manyChunks struct{ chunks uint64 }
 
 func (m manyChunks) Open(_ context.Context, src *source.Source) (*readers.Dataset, error) {

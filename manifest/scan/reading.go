@@ -139,7 +139,7 @@ func (r *reading) read() error {
 	return r.ctx.Err()
 }
 
-// addBeside adds the files beside the source of which metadata was read to the named ones.
+// addBeside adds the files of Dataset.Beside to the files that the source names.
 func (r *reading) addBeside() error {
 	for _, x := range r.data.Beside {
 		id, _, err := r.identify(x)

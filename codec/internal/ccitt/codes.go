@@ -36,7 +36,7 @@ const (
 // codeBits is the length of the longest code, except the end of a line.
 const codeBits = 13
 
-// runCode is the run that the next bits stand for.
+// runCode is a run of pixels, as decoded from the next bits.
 type runCode struct {
 	run  int16 // −1 if no code starts with these bits
 	size uint8 // bits of the code

@@ -218,7 +218,7 @@ func (d *decoder) plainHuffman() error {
 	return nil
 }
 
-// signBit returns what is added to bytes that have a sign, before coding.
+// signBit returns what the encoder added to signed bytes.
 func (d *decoder) signBit() byte {
 	if d.typ == Int8 {
 		return 128

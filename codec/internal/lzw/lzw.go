@@ -98,7 +98,7 @@ func Decode(dst, src []byte) (int, error) {
 	return out, nil
 }
 
-// entry is a string of the table, as a part of what was decoded.
+// entry is a string of the table: its place in the decoded bytes.
 type entry struct{ at, size int32 }
 
 // copyString appends a string to the first out bytes of dst, as far as dst reaches. The string may reach one byte into

@@ -6,8 +6,8 @@ import (
 	"varve/codec/internal/bitstream"
 )
 
-// PackedSize returns the bytes that n elements of the given bits take. Each row of rowLen elements starts at a byte; 0
-// stands for one row of all.
+// PackedSize returns the number of bytes of n elements of the given bits. Each row of rowLen elements starts at a byte; 0 means
+// one row.
 func PackedSize(n, bits, rowLen int) int {
 	if rowLen <= 0 || n == 0 {
 		return (n*bits + 7) / 8
@@ -15,8 +15,7 @@ func PackedSize(n, bits, rowLen int) int {
 	return n / rowLen * ((rowLen*bits + 7) / 8)
 }
 
-// Unpack writes unsigned elements of size bytes, little-endian, of which src holds the given bits each, from the most
-// significant one on.
+// Unpack decodes unsigned numbers of the given bits, the most significant bit first, to little-endian elements of size bytes.
 func Unpack(dst, src []byte, size, bits, rowLen int) {
 	n := len(dst) / size
 	if rowLen <= 0 {

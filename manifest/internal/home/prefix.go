@@ -199,7 +199,7 @@ func exportConflict(name string, err error) error {
 	return fmt.Errorf("%s: %w: another process wrote it during this export; check its content and export again: %w", name, ErrConflict, err)
 }
 
-// Publish is Replace of the file through which readers find the others of an export.
+// Publish replaces the file through which readers find the other files of an export.
 func Publish(ctx context.Context, h Home, key string, data []byte, version string) error {
 	_, err := h.Replace(ctx, key, data, version)
 	return exportConflict(h.Name(key), err)

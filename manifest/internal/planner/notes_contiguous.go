@@ -58,7 +58,7 @@ func (c *cutting) apart() (list []byte) {
 	return list
 }
 
-// notOneRange returns the files without chunks of which a declared chunk is not one range of bytes. Arrays of a placing
+// notOneRange returns the files without chunks in which a declared chunk is not one range of bytes. Arrays of a placing
 // share the result if their files have equal chunks.
 func (c *cutting) notOneRange(g *grid.Grid, apart []byte) (files []int32) {
 	w := c.a.where

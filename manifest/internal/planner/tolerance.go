@@ -121,7 +121,7 @@ func (x shapedNumbers) cell() float64 {
 	return least
 }
 
-// larger returns the larger of two numbers, of which the second may be NaN.
+// larger returns the larger of two numbers. The second may be NaN: then it is the first.
 func larger(a, b float64) float64 {
 	if b > a {
 		return b

@@ -291,7 +291,7 @@ func slabs(shape []uint64, element uint64) []uint64 {
 	return cut
 }
 
-// withShorterEnd returns a grid of chunks, the last of which is shorter along an axis that the length of chunks does not divide.
+// withShorterEnd returns a grid of chunks. The last one of an axis is shorter, if the axis is not a multiple of the chunk.
 func withShorterEnd(shape, chunk []uint64) (*grid.Grid, error) {
 	dims := make([]grid.Dimension, len(shape))
 	for k := range shape {
@@ -448,7 +448,7 @@ func numberType(kind byte, size int, big bool) *readers.Type {
 	return readers.Int(size, order, kind == 'i')
 }
 
-// reversed returns the order of axes of which the first varies fastest.
+// reversed returns the order of axes for elements whose first axis varies fastest.
 func reversed(rank int) []int {
 	order := make([]int, rank)
 	for k := range order {

@@ -130,7 +130,7 @@ func parseSpec(spec string) (*array, error) {
 	return a, nil
 }
 
-// setShape decodes lengths with x between them. One may be *, which stands for what the size of the file leaves.
+// setShape decodes lengths with x between them. One may be *: it follows from the size of the file.
 func (a *array) setShape(text string) error {
 	hasAny := false
 	for word := range strings.SplitSeq(text, "x") {
@@ -139,7 +139,7 @@ func (a *array) setShape(text string) error {
 			hasAny, n, err = true, anyLength, nil
 		}
 		if err != nil || n == 0 || len(a.shape) == maxRank {
-			return fmt.Errorf("want up to %d lengths from 1 with x between them, one of which may be *", maxRank)
+			return fmt.Errorf("want up to %d lengths from 1 with x between them; one may be *", maxRank)
 		}
 		a.shape = append(a.shape, n)
 	}

@@ -124,7 +124,7 @@ func readNpy(ctx context.Context, src *source.Source, r *npyReader) (*array, err
 	return a, nil
 }
 
-// parseNpy decodes the text of a header. In an error, at is the offset of what is wrong.
+// parseNpy decodes the text of a header. After an error, at is the offset of the wrong word.
 func parseNpy(text []byte) (a *array, at int, err error) {
 	p := &literal{text: text}
 	doc, err := p.value(0)

@@ -169,7 +169,7 @@ func (p *page) ofBand(k int) (*page, error) {
 	return one, err
 }
 
-// meaning is what says how the values of bands are to be understood.
+// meaning says what the values of bands mean: scales, units, values for no data.
 type meaning struct {
 	bands  []band
 	file   map[string]string
@@ -213,7 +213,7 @@ func (x *meaning) inherit(whole meaning) {
 	}
 }
 
-// isUniform reports whether one scale, one offset and one value for no data are those of all bands. CF has one of each for a variable.
+// isUniform reports whether all bands have the same scale, offset and value for no data. CF has one of each for a variable.
 func (x *meaning) isUniform() bool {
 	return allSame(x.nodata) && !slices.ContainsFunc(x.bands, func(b band) bool { return b.scale != x.bands[0].scale || b.offset != x.bands[0].offset })
 }

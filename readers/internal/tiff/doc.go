@@ -1,7 +1,7 @@
 // Package tiff reads TIFF and BigTIFF files, and with them GeoTIFF, COG, OME-TIFF and the stacks of ImageJ.
 //
-// A file is a list of directories (IFDs). Each describes an image by numbered tags, two of which list the position and
-// the size of every tile or strip:
+// A file is a list of directories (IFDs). Each describes an image by numbered tags. Two of them list the position and the size
+// of every tile or strip:
 //
 //	header → IFD 0 → IFD 1 → …
 //	         ├ width, height, bits, compression, …

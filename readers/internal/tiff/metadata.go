@@ -16,7 +16,7 @@ import (
 	"varve/readers/internal/crs"
 )
 
-// nodata returns the value that stands for no data by GDAL's tag, as its text says it.
+// nodata returns the text of GDAL's tag for the value that stands for no data.
 func (d *directory) nodata(ctx context.Context) (string, bool, error) {
 	text, ok, err := d.text(ctx, gdalNodata)
 	text = strings.TrimSpace(text)

@@ -285,7 +285,7 @@ func (x *extras) readPAM(text, name string) error {
 	return nil
 }
 
-// readWorld decodes a world file: six numbers, of which the last two are the centre of the upper left pixel.
+// readWorld decodes a world file: six numbers. The last two are the centre of the upper left pixel.
 func (x *extras) readWorld(text, name string) error {
 	words := strings.Fields(text)
 	if len(words) < 6 {

@@ -219,7 +219,7 @@ func (p *places) read(ctx context.Context, e *entry, count uint64) ([]uint64, er
 	return list, ctx.Err()
 }
 
-// guessSizes returns the sizes of tiles or strips of a file that does not say them, as libtiff does: those of the pixels,
+// guessSizes returns the sizes of tiles or strips for a file without their sizes, as libtiff does: those of the pixels,
 // or what is left up to the next tile or strip, or the end of the file.
 func (m *image) guessSizes(at []uint64) []uint64 {
 	sizes := make([]uint64, len(at))

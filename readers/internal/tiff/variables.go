@@ -60,8 +60,8 @@ func (b *builder) addStack(ctx context.Context, g *readers.Group, pages []*page,
 	return nil
 }
 
-// addBands adds the variable of pages that are alike, or one of each band if one scale, offset or value for no data cannot be those of
-// all bands.
+// addBands adds the variable of pages that are alike, or a variable for each band if bands differ in scale, offset or value for
+// no data.
 func (b *builder) addBands(ctx context.Context, g *readers.Group, pages []*page, axes []axis, whole *image) error {
 	first := pages[0]
 	if first.bandAxis() < 0 || first.meaning.isUniform() {
