@@ -17,8 +17,12 @@ type Option struct {
 	Words []string // of OptionWord: the values; the first one is the default
 	// Default is the value if none is set. nil means the first of Words, or the zero value of the kind.
 	Default any
-	// Check returns an error for a text that the option does not allow. It may be nil, and is not asked about an empty text.
+	// Check returns an error for a text, or for a name of OptionFiles, that the option does not allow. It may be nil, and is not
+	// asked about an empty text.
 	Check func(text string) error
+	// Place returns the folder or prefix in a text, or in a name of OptionFiles, to which sources may refer, because the user named
+	// it: see Config.Allow. nil means that there is none.
+	Place func(text string) string
 	// Help is a text for the flag. A word in backquotes is the placeholder of its value.
 	Help  string
 	Scope OptionScope
@@ -104,7 +108,7 @@ func (o *Option) Value(s Settings) (any, error) {
 		}
 	case []string:
 		if o.Kind == OptionFiles {
-			return v, nil
+			return v, o.checkAll(v)
 		}
 	case []any: // from JSON
 		if o.Kind == OptionFiles {
@@ -112,6 +116,33 @@ func (o *Option) Value(s Settings) (any, error) {
 		}
 	}
 	return nil, o.wantError()
+}
+
+// checkAll returns the first error of Check.
+func (o *Option) checkAll(names []string) error {
+	for _, name := range names {
+		if o.Check != nil {
+			if err := o.Check(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Places returns the folders and prefixes in the value of the option in settings: see Option.Place.
+func (o *Option) Places(s Settings) (places []string) {
+	if o.Place == nil {
+		return nil
+	}
+	texts := s.Files(o.Name)
+	if word := s.Word(o.Name); word != "" {
+		texts = []string{word}
+	}
+	for _, text := range texts {
+		places = append(places, o.Place(text))
+	}
+	return places
 }
 
 func (o *Option) files(list []any) (any, error) {

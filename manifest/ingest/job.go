@@ -57,6 +57,7 @@ type readOptions struct {
 // newReadOptions copies the options, so that a later change does not make them differ from the readers.
 func newReadOptions(opts *Options) *readOptions {
 	own := *opts
+	own.Allow = slices.Concat(own.Allow, formats.Places(own.Plan.Formats))
 	return &readOptions{&own, formats.New(&readers.Config{Allow: own.Allow, Opener: own.Opener, Settings: own.Plan.Formats})}
 }
 

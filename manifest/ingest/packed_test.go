@@ -8,12 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -215,17 +217,10 @@ func valuesOf(t testing.TB, st *store.Store) map[string][]float64 {
 	return all
 }
 
+// sameValues reports whether the bits of all values are equal.
 func sameValues(a, b map[string][]float64) bool {
-	text := func(m map[string][]float64) map[string][]uint64 {
-		out := map[string][]uint64{}
-		for path, list := range m {
-			for _, v := range list {
-				out[path] = append(out[path], math.Float64bits(v))
-			}
-		}
-		return out
-	}
-	return reflect.DeepEqual(text(a), text(b))
+	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+	return maps.EqualFunc(a, b, func(a, b []float64) bool { return slices.EqualFunc(a, b, same) })
 }
 
 func buildPacked(t testing.TB, out string, names ...string) *ingest.Result {

@@ -12,6 +12,7 @@ import (
 
 	"varve/manifest"
 	"varve/readers"
+	"varve/readers/formats"
 	"varve/readers/source"
 )
 
@@ -37,7 +38,15 @@ func (o *opened) identify(x *readers.Other) (out manifest.Source, size int64, er
 
 // openNamed opens a source that the current one names, if reading it is allowed.
 func (o *opened) openNamed(ctx context.Context, name string) (*source.Source, error) {
-	return o.Opener.OpenReferred(ctx, o.src, name, func(outer string) (*source.Source, error) { return o.openAllowed(ctx, outer) })
+	src, err := o.Opener.OpenReferred(ctx, o.src, name, func(outer string) (*source.Source, error) { return o.openAllowed(ctx, outer) })
+	if isAbsent(err) && o.data != nil && !source.IsURL(name) && !filepath.IsAbs(name) {
+		for _, option := range formats.Named(o.data.Format).Options {
+			if option.Place != nil {
+				err = manifest.WithRemedy(fmt.Errorf("%s is relative to a folder or prefix that is not known: %w", name, err), option.Name, "PLACE")
+			}
+		}
+	}
+	return src, err
 }
 
 // openAllowed is openNamed for a source that is not packed.

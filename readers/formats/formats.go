@@ -264,6 +264,15 @@ func CheckSettings(s readers.Settings) (errs []*SettingError) {
 	return errs
 }
 
+// Places returns the folders and prefixes that settings name, to which sources may therefore refer: see readers.Option.Place.
+func Places(s readers.Settings) (places []string) {
+	options := Options()
+	for i := range options {
+		places = append(places, options[i].Places(s)...)
+	}
+	return places
+}
+
 // Detect returns the format of a source.
 func (r *Readers) Detect(ctx context.Context, src *source.Source) (Format, error) {
 	if r.err != nil {

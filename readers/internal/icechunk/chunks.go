@@ -23,6 +23,7 @@ import (
 type chunks struct {
 	src     *source.Source
 	folders []string // folders whose files may be read
+	places  containers
 	arrays  map[string]*array
 
 	mu   sync.Mutex
@@ -211,14 +212,23 @@ func (r *refReader) place(t file.Table) error {
 	if seconds := t.U32(7); seconds > 0 {
 		modified = time.Unix(int64(seconds), 0).UTC()
 	}
-	r.source(sourceName(string(location)), t.Text(6), modified)
-	return nil
+	name, err := r.c.places.source(string(location))
+	r.source(name, t.Text(6), modified)
+	return err
 }
 
 // sourceName returns the name of the source at a location. Locations are URLs, while names in object
 // stores are not: escapes are decoded. As in Icechunk, a % without two hexadecimal digits is kept.
 func sourceName(location string) string {
-	if !source.IsObject(location) || !strings.Contains(location, "%") {
+	if !source.IsObject(location) {
+		return location
+	}
+	return unescaped(location)
+}
+
+// unescaped decodes the escapes of a URL.
+func unescaped(location string) string {
+	if !strings.Contains(location, "%") {
 		return location
 	}
 	var b strings.Builder

@@ -37,6 +37,8 @@ type Format struct {
 	Version string
 	// Allow lists folders whose files may be read, besides the folder that contains the repository.
 	Allow []string
+	// Containers are the places of named containers, each as NAME=PLACE. Locations such as vcc://NAME/x.nc are relative to them.
+	Containers []string
 	// KeepShards makes shards the chunks of sharded arrays.
 	KeepShards bool
 }
@@ -44,9 +46,9 @@ type Format struct {
 // Info describes the format.
 func Info() readers.Format {
 	return readers.Format{
-		Name: "Icechunk", Detect: Format{}.Detect, Options: []readers.Option{zarrtree.KeepShards},
+		Name: "Icechunk", Detect: Format{}.Detect, Options: []readers.Option{zarrtree.KeepShards, container},
 		New: func(c *readers.Config) readers.Reader {
-			return Format{Allow: c.Allow, KeepShards: c.Settings.Switch(zarrtree.KeepShards.Name)}
+			return Format{Allow: c.Allow, Containers: c.Settings.Files(container.Name), KeepShards: c.Settings.Switch(zarrtree.KeepShards.Name)}
 		},
 	}
 }
@@ -101,7 +103,11 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	if path, err := source.LocalPath(folder); err == nil {
 		folder = filepath.Dir(filepath.Clean(path))
 	}
-	return r.dataset(ctx, id, append([]string{folder}, f.Allow...), f.KeepShards)
+	places, err := containersOf(f.Containers)
+	if err != nil {
+		return nil, err
+	}
+	return r.dataset(ctx, id, &chunks{src: src, folders: append([]string{folder}, f.Allow...), places: places}, f.KeepShards)
 }
 
 // repo is an open repository.

@@ -32,13 +32,13 @@ func (m *manifestRef) covers(index []uint64) bool {
 }
 
 // dataset reads a snapshot.
-func (r *repo) dataset(ctx context.Context, id string, reach []string, keepShards bool) (*readers.Dataset, error) {
+func (r *repo) dataset(ctx context.Context, id string, c *chunks, keepShards bool) (*readers.Dataset, error) {
 	key := "snapshots/" + id
 	f, err := readFile(ctx, r.src, key, file.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	c := &chunks{src: r.src, folders: reach, arrays: map[string]*array{}}
+	c.arrays = map[string]*array{}
 	nodes := c.nodes(f)
 	if f.Err() != nil {
 		return nil, &readers.Error{Source: r.src.MemberName(key), Offset: -1, Err: f.Err()}

@@ -74,6 +74,7 @@ func (t templates) expand(url string) (string, error) {
 
 // placer sets refs to the positions in values. Refs to the same URL share one readers.Other.
 type placer struct {
+	reach     reach
 	templates templates
 	last      string // URL of other, before expansion
 	raw       []byte // the same as JSON
@@ -140,7 +141,7 @@ func (p *placer) source(r *readers.Ref, url string) error {
 		if expanded == "" {
 			return readers.Corruptf("URL is empty")
 		}
-		p.last, p.other = url, &readers.Other{Source: expanded}
+		p.last, p.other = url, &readers.Other{Source: p.reach.place(expanded)}
 	}
 	r.Other = p.other
 	return nil

@@ -231,7 +231,7 @@ func (l *lookup) generateOne(g *generator, s scope) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if l.places.other == nil || l.places.other.Source != url {
+	if url = l.places.reach.place(url); l.places.other == nil || l.places.other.Source != url {
 		l.places.last, l.places.other = "", &readers.Other{Source: url}
 		l.places.raw = l.places.raw[:0]
 	}

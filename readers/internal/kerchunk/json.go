@@ -198,13 +198,13 @@ func (t *table) of(path string) []extent {
 type jsonSet struct {
 	src   *source.Source
 	index *index
-	folders
+	reach
 }
 
 // Refs reads the entries of an array again.
 func (s *jsonSet) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*readers.Ref, error] {
 	return func(yield func(*readers.Ref, error) bool) {
-		l := lookup{ctx: ctx, a: a, places: placer{templates: s.index.templates}, yield: yield}
+		l := lookup{ctx: ctx, a: a, places: placer{reach: s.reach, templates: s.index.templates}, yield: yield}
 		l.coords = make([]int64, a.Grid.Rank())
 		l.ref.Index = make([]uint64, a.Grid.Rank())
 		if a.Path != "" {

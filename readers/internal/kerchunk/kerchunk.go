@@ -41,15 +41,16 @@ import (
 // Format is the readers.Reader of sets of references.
 type Format struct {
 	Allow      []string // folders whose files may be read, besides the folder of the set
+	Relative   string   // the folder or prefix to which the names of sources are relative; "" is the working directory
 	KeepShards bool     // shards are the chunks of sharded arrays
 }
 
 // Info describes the format.
 func Info() readers.Format {
 	return readers.Format{
-		Name: "kerchunk", Suffixes: []string{".json", ".parq", ".parquet"}, Detect: Format{}.Detect, Options: []readers.Option{zarrtree.KeepShards},
+		Name: "kerchunk", Suffixes: []string{".json", ".parq", ".parquet"}, Detect: Format{}.Detect, Options: []readers.Option{zarrtree.KeepShards, relative},
 		New: func(c *readers.Config) readers.Reader {
-			return Format{Allow: c.Allow, KeepShards: c.Settings.Switch(zarrtree.KeepShards.Name)}
+			return Format{Allow: c.Allow, Relative: c.Settings.Word(relative.Name), KeepShards: c.Settings.Switch(zarrtree.KeepShards.Name)}
 		},
 	}
 }
@@ -64,7 +65,7 @@ func (Format) Detect(ctx context.Context, src *source.Source) (bool, error) {
 
 // Open reads the documents of a set.
 func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset, error) {
-	where := folders(append([]string{folderOf(src.Name())}, f.Allow...))
+	where := reach{append([]string{folderOf(src.Name())}, f.Allow...), f.Relative}
 	if src.IsFolder() {
 		return openParquet(ctx, src, where, f.KeepShards)
 	}
@@ -76,7 +77,7 @@ func (f Format) Open(ctx context.Context, src *source.Source) (*readers.Dataset,
 	if len(nodes) == 0 {
 		return nil, &readers.Error{Source: src.Name(), Offset: -1, Err: readers.Corruptf("not a set of kerchunk references: no entry is a Zarr document")}
 	}
-	set := &jsonSet{src: src, index: x, folders: where}
+	set := &jsonSet{src: src, index: x, reach: where}
 	t := &zarrtree.Tree{Source: src, Format: "kerchunk JSON", Index: "references", Chunks: set, KeepShards: f.KeepShards}
 	return t.Dataset(nodes), ctx.Err()
 }
@@ -89,14 +90,6 @@ func folderOf(name string) string {
 		return name
 	}
 	return filepath.Dir(filepath.Clean(path))
-}
-
-// folders lists the folders in which sources of refs may be.
-type folders []string
-
-// Open opens the source of a ref.
-func (r folders) Open(ctx context.Context, o *readers.Other) (*source.Source, error) {
-	return source.OpenWithin(ctx, o.Source, r...)
 }
 
 // maxHead limits the part of a JSON file that detection reads.

@@ -39,7 +39,7 @@ func detectParquet(ctx context.Context, src *source.Source) (bool, error) {
 	return ok, nil
 }
 
-func openParquet(ctx context.Context, src *source.Source, where folders, keepShards bool) (*readers.Dataset, error) {
+func openParquet(ctx context.Context, src *source.Source, where reach, keepShards bool) (*readers.Dataset, error) {
 	doc, err := src.ReadMember(ctx, metadataKey, maxDocuments)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func openParquet(ctx context.Context, src *source.Source, where folders, keepSha
 	if err != nil || rows < 1 {
 		return nil, openError(src, "%s: %w", metadataKey, readers.Corruptf("record_size is %.40q (want at least 1 row)", raw))
 	}
-	set := &parquetSet{src: src, rows: rows, folders: where}
+	set := &parquetSet{src: src, rows: rows, reach: where}
 	t := &zarrtree.Tree{Source: src, Format: "kerchunk Parquet", Index: "references", Chunks: set, KeepShards: keepShards}
 	return t.Dataset(withoutStubs(nodes)), ctx.Err()
 }
@@ -81,7 +81,7 @@ func isStub(doc []byte) bool {
 type parquetSet struct {
 	src  *source.Source
 	rows int64 // rows of a file
-	folders
+	reach
 }
 
 // Refs reads the Parquet files of an array in order.
@@ -92,7 +92,7 @@ func (s *parquetSet) Refs(ctx context.Context, a *zarrtree.Array) iter.Seq2[*rea
 			yield(nil, err)
 			return
 		}
-		l := rowReader{parquetSet: s, a: a, yield: yield, coords: make([]int64, a.Grid.Rank())}
+		l := rowReader{parquetSet: s, a: a, places: placer{reach: s.reach}, yield: yield, coords: make([]int64, a.Grid.Rank())}
 		l.ref.Index = make([]uint64, a.Grid.Rank())
 		for _, n := range records {
 			key := join(a.Path, recordName(n))
