@@ -15,7 +15,7 @@ import (
 func main() {
 	out := flag.String("out", "dist/release", "write to this `folder`, and replace it")
 	only := flag.String("targets", "", "make archives for these `GOOS/GOARCH` only, separated by spaces (default all)")
-	url := flag.String("url", "", "the archives will be published below this `URL`; the conda recipe downloads them from there (default the folder)")
+	url := flag.String("url", "", "the archives will be published below this `URL`; the conda recipe and install.sh download them from there (default the folder)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

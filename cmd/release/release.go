@@ -111,7 +111,7 @@ func (b *builder) target(ctx context.Context, t target, documents []file, out st
 //go:embed templates
 var templates embed.FS
 
-// recipes writes the conda recipe and the container file.
+// recipes writes the conda recipe, the container file and the script that installs the binary.
 func (b *builder) recipes(archives []archive, url, out string) error {
 	base := "../" // conda-build reads it as a path from the folder of the recipe
 	if url != "" {
@@ -122,9 +122,9 @@ func (b *builder) recipes(archives []archive, url, out string) error {
 		return err
 	}
 	values := map[string]any{
-		"Version": b.info.version, "CondaVersion": condaVersion(b.info.version), "Base": base, "Archives": archives, "Summary": summary,
+		"Version": b.info.version, "CondaVersion": condaVersion(b.info.version), "Base": base, "URL": url, "Archives": archives, "Summary": summary,
 	}
-	for source, name := range map[string]string{"meta.yaml": "recipe/meta.yaml", "Containerfile": "Containerfile"} {
+	for source, name := range map[string]string{"meta.yaml": "recipe/meta.yaml", "Containerfile": "Containerfile", "install.sh": "install.sh"} {
 		var text bytes.Buffer
 		if err := parsed.ExecuteTemplate(&text, source, values); err != nil {
 			return err

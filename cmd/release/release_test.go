@@ -10,7 +10,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -370,6 +373,50 @@ func TestRecipe(t *testing.T) {
 		if !strings.Contains(string(sums), s.SHA256+"  "+strings.TrimPrefix(s.URL, "../")+"\n") {
 			t.Errorf("%s %s is not in SHA256SUMS", s.SHA256, s.URL)
 		}
+	}
+}
+
+// TestInstallScript installs varve from a folder and from a server, and installs nothing if the archive differs.
+func TestInstallScript(t *testing.T) {
+	out := released(t)
+	machine.Find(t, "sh")
+	machine.Find(t, "curl")
+	server := httptest.NewServer(http.FileServer(http.Dir(out)))
+	defer server.Close()
+	install := func(from, prefix string) (string, error) {
+		c := machine.Command(t, "sh", filepath.Join(out, "install.sh"), prefix)
+		c.Env = append(c.Environ(), "VARVE_FROM="+from)
+		text, err := c.CombinedOutput()
+		return string(text), err
+	}
+	for _, from := range []string{out, server.URL} {
+		prefix := filepath.Join(t.TempDir(), "a folder")
+		for range 2 { // the second time it replaces the first
+			if text, err := install(from, prefix); err != nil || !strings.Contains(text, "1.2.3-rc.1") || !strings.Contains(text, prefix+"/bin") {
+				t.Fatalf("%s: %v\n%s", from, err, text)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(prefix, "share", "man", "man1", "varve-build.1")); err != nil {
+			t.Error(err)
+		}
+		if text, err := exec.Command(filepath.Join(prefix, "bin", "varve"), "version").Output(); err != nil || !strings.Contains(string(text), "1.2.3-rc.1") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	damaged := t.TempDir()
+	name := "varve_1.2.3-rc.1_linux_" + runtime.GOARCH + ".tar.gz"
+	archive, err := os.ReadFile(filepath.Join(out, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive[len(archive)/2] ^= 1
+	if err := os.WriteFile(filepath.Join(damaged, name), archive, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	prefix := filepath.Join(t.TempDir(), "none")
+	text, err := install(damaged, prefix)
+	if _, exists := os.Stat(prefix); err == nil || !strings.Contains(text, "nothing is installed") || !os.IsNotExist(exists) {
+		t.Errorf("a damaged archive: %v, %s, %v", err, text, exists)
 	}
 }
 
