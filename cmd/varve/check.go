@@ -22,6 +22,7 @@ type checkOptions struct {
 	combineOptions
 	json, clients bool
 	html          string
+	format        string
 }
 
 func newCheckCommand() *cobra.Command {
@@ -36,6 +37,7 @@ between the files, and how many chunks are served verbatim.
 		Example: `  varve check archive/ --match '*.nc'
   varve check archive/ --html report.html
   varve check archive/ --clients
+  varve check archive/ --format github
   varve check archive/ --json | jq '.findings[] | select(.effect == "refused")'`,
 		Args: sourceArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,12 +48,23 @@ between the files, and how many chunks are served verbatim.
 	opts.addPlanFlags(cmd.Flags())
 	opts.addKeepScan(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print one JSON document")
+	cmd.Flags().StringVar(&opts.format, "format", "text", "print `text`, json, or github: annotations of GitHub Actions")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(words(checkFormats), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&opts.clients, "clients", false, "say which Zarr clients read which arrays, and in which view of the server")
 	cmd.Flags().StringVar(&opts.html, "html", "", "write an HTML report to this `file`")
 	return cmd
 }
 
+// checkFormats are the values of --format, and write what check found.
+var checkFormats = map[string]func(w io.Writer, o *ingest.Result, withClients bool) error{"text": checkText, "json": checkJSON, "github": checkGitHub}
+
 func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
+	write := checkJSON
+	if !opts.json {
+		if err := choose(&write, "format", opts.format, checkFormats); err != nil {
+			return usageError{err}
+		}
+	}
 	if err := opts.takeFiles(cmd); err != nil {
 		return err
 	}
@@ -80,12 +93,7 @@ func runCheck(cmd *cobra.Command, opts *checkOptions, names []string) error {
 			return err
 		}
 	}
-	if opts.json {
-		err = checkJSON(cmd.OutOrStdout(), outcome, opts.clients)
-	} else {
-		err = checkText(cmd.OutOrStdout(), outcome, opts.clients)
-	}
-	if err != nil {
+	if err := write(cmd.OutOrStdout(), outcome, opts.clients); err != nil {
 		return err
 	}
 	return alreadyPrinted(failed)

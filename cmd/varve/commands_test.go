@@ -48,6 +48,10 @@ func commandsReference() string {
 	b.WriteString("# Commands\n\nLook up a command, its flags and its exit codes. This page is generated from the commands; `varve man DIR`\n" +
 		"writes the same as manual pages, and `varve completion SHELL` prints completions.\n")
 	root := newRootCommand()
+	b.WriteString("\n## All commands\n\n| command | what it does |\n|---|---|\n")
+	eachCommand(root, func(c *cobra.Command) {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)
+	})
 	fmt.Fprintf(&b, "\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
 	for _, e := range exits {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.code, e.says)
