@@ -61,7 +61,7 @@ func runCompact(ctx context.Context, opts *compactOptions, name string, out, mes
 	how := &compact.Options{Store: *opts.storeOptions(), Workers: opts.workers, Writer: "varve " + versionName(), Slice: opts.slice.Slice}
 	var err error
 	if how.Memory, err = parseSize("--memory", opts.memory); err == nil {
-		how.Chunks, err = parseLengths(opts.chunks)
+		how.Chunks, err = parseLengths("chunks", opts.chunks)
 	}
 	if err != nil {
 		return usageError{err}
@@ -110,14 +110,14 @@ func describeCompact(name string, r *compact.Result) string {
 	return b.String()
 }
 
-// parseLengths reads DIM=N.
-func parseLengths(list []string) (map[string]int64, error) {
+// parseLengths reads the values of a flag, each DIM=N.
+func parseLengths(flag string, list []string) (map[string]int64, error) {
 	lengths := map[string]int64{}
 	for _, text := range list {
 		dim, number, ok := strings.Cut(text, "=")
 		n, err := strconv.ParseInt(number, 10, 64)
 		if !ok || dim == "" || err != nil || n < 1 {
-			return nil, fmt.Errorf("--chunks %s: want DIM=N, such as time=120", text)
+			return nil, fmt.Errorf("--%s %s: want DIM=N, such as time=120", flag, text)
 		}
 		lengths[dim] = n
 	}

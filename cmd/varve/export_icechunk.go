@@ -22,6 +22,7 @@ type exportIcechunkOptions struct {
 	icechunk.Options
 	padded     bool
 	containers []string
+	cuts       []string
 }
 
 func newExportIcechunkCommand() *cobra.Command {
@@ -39,6 +40,7 @@ other people's commits stay. An array that someone else changed is not written.`
 		Example: `  varve export icechunk sst.varve sst.icechunk
   varve export icechunk s3://bucket/sst.varve s3://bucket/sst.icechunk
   varve export icechunk sst.varve sst.icechunk --container archive=archive
+  varve export icechunk sst.varve sst.icechunk --manifest-chunks time=12
   varve append sst.varve 2024/*.nc && varve export icechunk sst.varve sst.icechunk`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +58,7 @@ other people's commits stay. An array that someone else changed is not written.`
 	flags.StringVar(&opts.Branch, "branch", "", "commit to this `branch` (default main)")
 	flags.StringVarP(&opts.Message, "message", "m", "", "use this `text` as the commit message")
 	addNumber(flags, &opts.ManifestRefs, 1, "manifest-refs", "put this `number` of references in each Icechunk manifest (default 65536)")
+	flags.StringSliceVar(&opts.cuts, "manifest-chunks", nil, "begin another Icechunk manifest after this number of chunks along a dimension: `DIM=N`")
 	addNumber(flags, &opts.InlineBytes, 1, "inline", "store re-encoded chunks of up to this many `bytes` in manifests (default 512)")
 	addWorkers(flags, &opts.Workers, "write this `number` of manifests at once")
 	flags.StringArrayVar(&opts.containers, "container", nil, "refer to the sources below a folder or prefix by a name, so that they can be moved: `NAME=PREFIX`")
@@ -74,6 +77,10 @@ func runExportIcechunk(ctx context.Context, opts *exportIcechunkOptions, args []
 			return usageError{fmt.Errorf("--container %s: want NAME=PREFIX, such as archive=s3://bucket/archive/", text)}
 		}
 		opts.Containers = append(opts.Containers, icechunk.Container{Name: name, Prefix: prefix})
+	}
+	var err error
+	if opts.ManifestChunks, err = parseLengths("manifest-chunks", opts.cuts); err != nil {
+		return usageError{err}
 	}
 	how := opts.storeOptions()
 	how.Padded = opts.padded

@@ -97,7 +97,7 @@ func (c *commit) merge(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merger{tip: byPath(c.base), ours: byPath(c.ours), others: c.from.others, most: c.opts.ManifestRefs, ids: c.ids,
+	m := &merger{tip: byPath(c.base), ours: byPath(c.ours), others: c.from.others, most: c.opts.ManifestRefs, cuts: c.opts.ManifestChunks, ids: c.ids,
 		log: &transaction{id: id}, commit: fmt.Sprintf("%v, %q", parent, c.repo.message(parent))}
 	if err := c.compare(ctx, m, targets); err != nil {
 		return nil, err

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +18,8 @@ import (
 	"varve/fixtures/venv"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/internal/home"
+	"varve/readers/icechunk/file"
 )
 
 // peer runs a test's Python script with Icechunk, or skips the test.
@@ -194,6 +198,71 @@ func TestInteropAppend(t *testing.T) {
 	more.Updated["/g/v"] = rows(4, 5)
 	more.Tags = []string{"before extra", "before other"}
 	more.read(t, dest)
+}
+
+// TestInteropManifestChunks cuts manifests after each third chunk, also while the array grows. A window that is complete has one.
+func TestInteropManifestChunks(t *testing.T) {
+	a := newArchive(t)
+	v := a.add(t, "/g/v", 3, 2, 3, 1, 2, 2)
+	a.add(t, "/other", 2, 1, 1)
+	dest := filepath.Join(t.TempDir(), "repo")
+	edges := []int64{2, 3, 1, 2, 2}
+	var messages []string
+	for i, want := range [][][2]uint32{
+		{{0, 3}, {3, 5}}, {{0, 3}, {3, 6}}, {{0, 3}, {3, 6}, {6, 7}}, {{0, 3}, {3, 6}, {6, 8}}, {{0, 3}, {3, 6}, {6, 9}},
+	} {
+		a.id = fmt.Sprint("export ", i)
+		if i > 0 {
+			edges = append(edges, int64(i))
+			v.grow(t, 3, edges...)
+		}
+		a.export(t, dest, Options{Message: a.id, ManifestChunks: map[string]int64{"t": 3}})
+		if got := manifestRows(t, dest, "/g/v"); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: manifests have the rows %v, want %v", a.id, got, want)
+		}
+		messages = slices.Insert(messages, 0, a.id)
+	}
+	if _, err := a.try(dest, Options{ManifestChunks: map[string]int64{"year": 3}}); err == nil || !strings.Contains(err.Error(), "year") {
+		t.Errorf("a dimension that no array has: %v", err)
+	}
+	e := a.expect(t)
+	e.Messages = append(messages, rootMessage)
+	e.Updated["/g/v"] = rows(8, 9)
+	e.read(t, dest)
+}
+
+// manifestRows returns the first row, and the one after the last, of each manifest of an array in the only branch.
+func manifestRows(t *testing.T, dest, array string) (out [][2]uint32) {
+	t.Helper()
+	c := &commit{writer: writer{home: home.At(dest)}, repo: &repoInfo{}}
+	data, err := os.ReadFile(filepath.Join(dest, "repo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := unpack(file.Repo, data)
+	if err == nil {
+		err = c.repo.read(f)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	tip, err := c.repo.branch(defaultBranch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.load(t.Context(), tip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range s.nodes {
+		if n.path == array {
+			for _, m := range n.array.manifests {
+				out = append(out, [2]uint32{m.extents[0].from, m.extents[0].to})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b [2]uint32) int { return int(a[0]) - int(b[0]) })
+	return out
 }
 
 // TestInteropChange lets Icechunk write to an array: Icechunk must still read all its manifests, and varve

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 
 	"varve/grid"
@@ -29,6 +30,7 @@ type merger struct {
 	others    map[string]bool   // paths where that export kept another writer's changes
 	changes   *change.Snapshots // nil if there is no earlier export
 	most      int64             // maximum number of refs in a manifest
+	cuts      map[string]int64  // see Options.ManifestChunks
 	ids       *names
 	commit    string
 
@@ -50,6 +52,12 @@ func byPath(s *snapshot) map[string]*node {
 
 // merge computes the nodes of the next snapshot, the parts to write and the log.
 func (m *merger) merge(ctx context.Context, targets []target) error {
+	for dim := range m.cuts {
+		has := func(t target) bool { return t.array != nil && slices.Contains(dimNames(t.array), dim) }
+		if !slices.ContainsFunc(targets, has) {
+			return fmt.Errorf("manifests cannot be cut along %s: no array has that dimension", dim)
+		}
+	}
 	wanted := map[string]bool{}
 	for _, t := range targets {
 		wanted[t.path] = true
@@ -168,7 +176,7 @@ func (m *merger) rewrite(a *inputArray, id nodeID, old []manifestRef, ch change.
 		m.write(a, id, box, change.Change{Axis: -1})
 		return nil
 	}
-	from := m.start(box, old, ch)
+	from := m.start(box, old, ch, m.windows(a)[ch.Axis])
 	box.Shape[ch.Axis] -= from
 	box.Origin[ch.Axis] = from
 	m.write(a, id, box, ch)
@@ -178,9 +186,15 @@ func (m *merger) rewrite(a *inputArray, id nodeID, old []manifestRef, ch change.
 // start returns the first chunk, along the axis of a change, that new manifests contain. It is the beginning
 // of the first manifest with changed chunks, or of earlier small manifests, so that many appends do not leave
 // many manifests. A manifest is replaced only by one that is at least half as large, so each ref is rewritten
-// a logarithmic number of times.
-func (m *merger) start(box grid.Region, old []manifestRef, ch change.Change) int64 {
-	from := ch.From
+// a logarithmic number of times. Manifests of different windows stay apart, and a window that is now complete gets one.
+func (m *merger) start(box grid.Region, old []manifestRef, ch change.Change, window int64) int64 {
+	from, first := ch.From, int64(0)
+	if window > 0 {
+		first = from / window * window
+		if box.Shape[ch.Axis] >= first+window {
+			from = first
+		}
+	}
 	for again := true; again; {
 		again = false
 		// Moving the start may reach into another manifest, so repeat until none overlaps.
@@ -194,7 +208,7 @@ func (m *merger) start(box grid.Region, old []manifestRef, ch change.Change) int
 	slab := chunks(box) / max(box.Shape[ch.Axis], 1)
 	for {
 		last := lastSlab(old, box, ch.Axis, from)
-		if last < 0 || (from-last)*slab > 2*(box.Shape[ch.Axis]-from)*slab || (box.Shape[ch.Axis]-last)*slab > m.most {
+		if last < first || (from-last)*slab > 2*(box.Shape[ch.Axis]-from)*slab || (box.Shape[ch.Axis]-last)*slab > m.most {
 			return from
 		}
 		from = last
@@ -223,9 +237,30 @@ func (m *merger) write(a *inputArray, id nodeID, box grid.Region, ch change.Chan
 	}
 	log := newWritten(id, a.grid)
 	m.log.chunks = append(m.log.chunks, log)
-	for _, b := range split(box, m.most) {
-		m.parts = append(m.parts, &part{array: a, node: id, box: b, log: log, axis: ch.Axis, fresh: ch.From})
+	windows := m.windows(a)
+	isCut := slices.ContainsFunc(windows, func(n int64) bool { return n > 0 })
+	for _, w := range cut(box, windows) {
+		for _, b := range split(w, m.most) {
+			m.parts = append(m.parts, &part{array: a, node: id, box: b, log: log, axis: ch.Axis, fresh: ch.From, alone: isCut})
+		}
 	}
+}
+
+// windows returns the number of chunks after which another manifest begins, for each axis of an array; 0 means never.
+func (m *merger) windows(a *inputArray) []int64 {
+	sizes := make([]int64, a.grid.Rank())
+	for k, dim := range dimNames(a) {
+		sizes[k] = m.cuts[dim]
+	}
+	return sizes
+}
+
+// dimNames returns the names of an array's dimensions, without groups.
+func dimNames(a *inputArray) (names []string) {
+	for _, dim := range a.spec.Dims {
+		names = append(names, path.Base(dim))
+	}
+	return names
 }
 
 // other merges a node of the tip that the new export does not have: one of varve is deleted, one of another

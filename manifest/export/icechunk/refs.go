@@ -24,6 +24,7 @@ type part struct {
 	// axis is -1 if all chunks are new.
 	axis  int
 	fresh int64
+	alone bool // no other part is in its manifest: see Options.ManifestChunks
 
 	refs int // number of refs in the manifest, after writing
 }
@@ -56,7 +57,7 @@ func pile(parts []*part, most int64, ids *names) (jobs []*job, err error) {
 	n := most + 1
 	for _, p := range parts {
 		size := chunks(p.box)
-		if n+size > most {
+		if n+size > most || p.alone {
 			id, err := ids.object()
 			if err != nil {
 				return nil, err
@@ -65,7 +66,9 @@ func pile(parts []*part, most int64, ids *names) (jobs []*job, err error) {
 		}
 		last := jobs[len(jobs)-1]
 		last.parts = append(last.parts, p)
-		n += size
+		if n += size; p.alone {
+			n = most + 1
+		}
 	}
 	// Icechunk searches the arrays of a manifest by node id.
 	for _, j := range jobs {

@@ -36,6 +36,27 @@ func split(box grid.Region, most int64) []grid.Region {
 	}
 }
 
+// cut divides a box where the index along an axis is a multiple of the axis' window. A window of 0 is the whole axis.
+func cut(box grid.Region, windows []int64) []grid.Region {
+	out := []grid.Region{box.Clone()}
+	for k, window := range windows {
+		if window == 0 {
+			continue
+		}
+		var parts []grid.Region
+		for _, b := range out {
+			for from := b.Origin[k]; from < b.End(k); {
+				to := min(from/window*window+window, b.End(k))
+				part := b.Clone()
+				part.Origin[k], part.Shape[k] = from, to-from
+				parts, from = append(parts, part), to
+			}
+		}
+		out = parts
+	}
+	return out
+}
+
 func fits(a, b, most int64) bool { return a <= most/b }
 
 // advance steps to the next index of the axes before one.

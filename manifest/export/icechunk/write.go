@@ -33,6 +33,9 @@ type Options struct {
 	Manifest *repo.Repository
 	// ManifestRefs is the maximum number of refs in a manifest; 0 means 65,536.
 	ManifestRefs int64
+	// ManifestChunks cuts manifests along dimensions, by their names: after each of these numbers of chunks begins another. A reader
+	// of a part of an array then gets the manifests of that part only.
+	ManifestChunks map[string]int64
 	// InlineBytes is the maximum size of a chunk that is stored in a manifest instead of an object; 0 means
 	// 512, as in Icechunk.
 	InlineBytes int
