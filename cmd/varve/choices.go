@@ -36,6 +36,7 @@ func wordsOfFlags() map[string][]string {
 		"codec":       words(codecs),
 		"log-format":  {"text", "json"},
 		"format":      {"3", "2"},
+		"follow":      {"append", "always"},
 		"conventions": {"all", "gdal", "multiscales", "proj", "spatial"},
 	}
 	for _, o := range formats.Options() {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ type serveOptions struct {
 	perClient         int
 	access, logFormat string
 	reload, drain     time.Duration
+	follow            string
 	connections       int
 	cacheBytes        int64
 	diskCache         string
@@ -60,6 +62,9 @@ func newServeCommand() *cobra.Command {
 
 A new snapshot is served from / as soon as it is published, if it extends the served one. If
 not, clients that are open would read wrong chunks: the server keeps the old snapshot and logs why.
+With --follow always it serves each new snapshot: clients that stay open then read other steps
+than they asked for. Pages, /@newest and /@SNAPSHOT/ are safe, for they name one snapshot.
+
 With --sub-chunks a client that needs one point of a large chunk transfers and decodes only a small
 chunk, which the server makes. Run "varve index" first: then it decodes only a part of the stored chunk.
 
@@ -79,7 +84,7 @@ The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 	opts.addFlags(cmd)
 	f := cmd.Flags()
 	addPadded(f, &opts.padded)
-	f.StringVar(&opts.listen, "listen", "127.0.0.1:8000", "listen on `HOST:PORT` or unix:PATH; port 0 chooses a free port")
+	f.StringVar(&opts.listen, "listen", "127.0.0.1:8000", "listen on `HOST:PORT`, unix:PATH, or systemd: for a socket of systemd; port 0 chooses a free port")
 	f.StringVar(&opts.base, "base", "", "serve below this `path`, such as /archive, which a proxy in front must not remove")
 	f.StringVar(&opts.cert, "tls-cert", "", "serve HTTPS with this certificate `file`, in PEM")
 	f.StringVar(&opts.key, "tls-key", "", "use this private key `file`, in PEM")
@@ -90,6 +95,7 @@ The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 	f.StringVar(&opts.access, "access-log", "", "append a line for each request to this `file`; - is standard error")
 	f.StringVar(&opts.logFormat, "log-format", "text", "write messages in this `format`: text or json")
 	f.DurationVar(&opts.reload, "reload", time.Second, "check for a new snapshot at this `interval`; 0 means never")
+	f.StringVar(&opts.follow, "follow", "append", "serve a new snapshot if it extends the served one (`append`), or always")
 	f.DurationVar(&opts.drain, "drain", 30*time.Second, "let running requests finish for this `time` after SIGTERM")
 	opts.connections = 16384
 	addNumber(f, &opts.connections, 1, "connections", "accept this `number` of connections at once")
@@ -109,11 +115,13 @@ func (o *serveOptions) check() error {
 		return usageError{errors.New("want both --tls-cert and --tls-key, or neither")}
 	case o.clientCA != "" && o.cert == "":
 		return usageError{errors.New("--tls-client-ca needs --tls-cert and --tls-key")}
+	case !slices.Contains(wordsOfFlags()["follow"], o.follow):
+		return usageError{fmt.Errorf("--follow %s: want append or always", o.follow)}
 	case o.logFormat != "text" && o.logFormat != "json":
 		return usageError{fmt.Errorf("--log-format %s: want text or json", o.logFormat)}
 	}
-	if _, _, err := net.SplitHostPort(o.listen); err != nil && !strings.HasPrefix(o.listen, "unix:") {
-		return usageError{fmt.Errorf("--listen %s: want HOST:PORT, such as 127.0.0.1:8000, or unix:PATH", o.listen)}
+	if _, _, err := net.SplitHostPort(o.listen); err != nil && !strings.HasPrefix(o.listen, "unix:") && o.listen != serve.Systemd {
+		return usageError{fmt.Errorf("--listen %s: want HOST:PORT, such as 127.0.0.1:8000, unix:PATH or systemd:", o.listen)}
 	}
 	return nil
 }
@@ -158,7 +166,7 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	}
 	defer func() { err = errors.Join(err, closeAccess()) }()
 	log := opts.logger(messages)
-	o := serve.Options{Base: opts.base, Store: opts.store(), Reload: opts.reloading(), PerClient: opts.perClient, Proxied: opts.proxied, Log: log, Access: access}
+	o := serve.Options{Base: opts.base, Store: opts.store(), Reload: opts.reloading(), FollowAlways: opts.follow == "always", PerClient: opts.perClient, Proxied: opts.proxied, Log: log, Access: access}
 	if o.SubChunks, err = parseSubChunks(opts.subChunks); err != nil {
 		return usageError{err}
 	}
@@ -196,8 +204,22 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	for manifest, path := range handler.Snapshots() {
 		log.Info("permanent address of this snapshot", "manifest", manifest, "address", address(name, path))
 	}
+	if err := notifySystemd(ctx, "READY=1"); err != nil {
+		log.Warn("telling systemd that the server is ready", "error", err)
+	}
+	told := make(chan struct{})
+	serves := context.AfterFunc(ctx, func() {
+		defer close(told)
+		if err := notifySystemd(context.WithoutCancel(ctx), "STOPPING=1"); err != nil {
+			log.Warn("telling systemd that the server stops", "error", err)
+		}
+	})
 	finishesRequests.Store(true)
-	return server.Serve(ctx, listener, handler)
+	err = server.Serve(ctx, listener, handler)
+	if !serves() {
+		<-told
+	}
+	return err
 }
 
 // address returns the address of a path on a listener. Clients of a Unix socket need the path alone.

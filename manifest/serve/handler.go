@@ -31,6 +31,9 @@ type Options struct {
 	// Reload is the interval at which the server looks for new snapshots: 0 means one second, negative means
 	// never.
 	Reload time.Duration
+	// FollowAlways serves each new snapshot at the plain address. By default it must extend the one before it, because clients that
+	// are open would read wrong chunks of any other.
+	FollowAlways bool
 	// Reencodes limits the number of chunks and plots that are created concurrently; 0 means 4 per core.
 	Reencodes int
 	// WorkBytes limits the memory in which chunks and plots are created; 0 means 256 MiB. One that needs more is

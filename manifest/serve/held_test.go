@@ -21,6 +21,7 @@ import (
 	"varve/codec"
 	"varve/fixtures/classic"
 	"varve/grid"
+	"varve/manifest"
 	"varve/manifest/compact"
 	"varve/manifest/ingest"
 	"varve/manifest/plan"
@@ -181,7 +182,12 @@ func (a *archive) collect() {
 // serve starts a server with the given reload interval and idle time.
 func (a *archive) serve(reload, idle time.Duration) {
 	a.Helper()
-	opts := &serve.Options{Reload: reload, Store: store.Options{Trusted: true}, Log: slog.New(slog.NewTextHandler(io.MultiWriter(a.Output(), &a.log), nil))}
+	a.serveWith(&serve.Options{Reload: reload}, idle)
+}
+
+func (a *archive) serveWith(opts *serve.Options, idle time.Duration) {
+	a.Helper()
+	opts.Store, opts.Log = store.Options{Trusted: true}, slog.New(slog.NewTextHandler(io.MultiWriter(a.Output(), &a.log), nil))
 	serve.SetIdle(opts, idle)
 	h, err := serve.New(a.Context(), []string{a.out}, opts)
 	a.must(err)
@@ -361,6 +367,7 @@ func TestOneWarning(t *testing.T) {
 	old := a.current()
 	a.append(a.days(0, 4, 1))
 	a.settle()
+	next := a.current()
 	for end := time.Now().Add(10 * time.Second); len(a.log.warnings()) == 0 && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -369,10 +376,44 @@ func TestOneWarning(t *testing.T) {
 	if len(warnings) != 1 {
 		t.Fatalf("%d warnings: %q", len(warnings), warnings)
 	}
-	for _, part := range []string{"STALE: /", old[:7], a.current()[:7], "/@" + a.current()} {
+	a.append(a.days(8, 2, 1)) // extends the newest snapshot, but not the one that is served
+	a.settle()
+	if again := a.log.warnings(); len(again) != 1 {
+		t.Errorf("a second append: %q", again)
+	}
+	for _, part := range []string{"STALE: /", old[:12], next[:12], "/@" + next} {
 		if !strings.Contains(warnings[0], part) {
 			t.Errorf("the warning does not name %s: %s", part, warnings[0])
 		}
+	}
+}
+
+// TestFollowAlways removes the first file of an archive twice, as a moving window does. The plain address serves each snapshot, and
+// the first change is logged.
+func TestFollowAlways(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	a := newArchive(t, "")
+	files := []string{a.days(0, 2, 1), a.days(2, 3, 1), a.days(5, 1, 1), a.days(6, 2, 1)}
+	a.build(false, plan.Options{}, files...)
+	a.serveWith(&serve.Options{Reload: 20 * time.Millisecond, FollowAlways: true}, 0)
+	first := func(files []*manifest.File) (gone []bool, err error) {
+		gone = make([]bool, len(files))
+		gone[0] = true
+		return gone, nil
+	}
+	for range 2 {
+		_, err := ingest.Remove(t.Context(), a.out, first, &ingest.Options{Writer: "test"})
+		a.must(err)
+		newest := a.settle()
+		for _, view := range []string{"", "/regular"} {
+			_, got := a.mustRead(a.address + view)
+			if _, want := a.mustRead(newest + view); !maps.Equal(got, want) {
+				t.Errorf("%s/ has the values %v, and the newest snapshot %v", view, lengths(got), lengths(want))
+			}
+		}
+	}
+	if warnings := a.log.warnings(); len(warnings) != 1 || !strings.Contains(warnings[0], "STALE: clients that opened /") {
+		t.Errorf("the warnings are %q", warnings)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -38,8 +39,8 @@ type Server struct {
 
 const maxHeaderBytes = 64 << 10
 
-// Listen returns a listener for HOST:PORT (port 0 picks a free one) or unix:PATH, and its URL. It fails early
-// if the TLS files are unusable.
+// Listen returns a listener for HOST:PORT (port 0 picks a free one), unix:PATH, or the socket that systemd passes (systemd:),
+// and its URL. It fails early if the TLS files are unusable.
 func (s *Server) Listen(ctx context.Context, address string) (net.Listener, string, error) {
 	if s.Cert != "" {
 		if _, err := tls.LoadX509KeyPair(s.Cert, s.Key); err != nil {
@@ -57,15 +58,40 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, stri
 		l, err := config.Listen(ctx, "unix", path)
 		return l, address, err
 	}
-	l, err := config.Listen(ctx, "tcp", address)
+	l, err := listenTCP(ctx, address)
 	if err != nil {
 		return nil, "", err
+	}
+	if l.Addr().Network() == "unix" {
+		return l, "unix:" + l.Addr().String(), nil
 	}
 	scheme := "http://"
 	if s.Cert != "" {
 		scheme = "https://"
 	}
 	return l, scheme + l.Addr().String(), nil
+}
+
+func listenTCP(ctx context.Context, address string) (net.Listener, error) {
+	if address == Systemd {
+		return passedSocket()
+	}
+	var config net.ListenConfig
+	return config.Listen(ctx, "tcp", address)
+}
+
+// Systemd is the address of the socket that systemd opened for this process: socket activation.
+const Systemd = "systemd:"
+
+// passedSocket returns the first socket that systemd passed to this process, as sd_listen_fds(3) says.
+func passedSocket() (net.Listener, error) {
+	const first = 3
+	if os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) || os.Getenv("LISTEN_FDS") != "1" {
+		return nil, fmt.Errorf("systemd passed %q sockets to process %q, and this is process %d: want one, from a .socket unit", os.Getenv("LISTEN_FDS"), os.Getenv("LISTEN_PID"), os.Getpid())
+	}
+	f := os.NewFile(first, "socket of systemd")
+	l, err := net.FileListener(f)
+	return l, errors.Join(err, f.Close())
 }
 
 // removeSocket removes the socket of a server that was killed. It fails if the path is not a socket or a

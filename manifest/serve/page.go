@@ -446,6 +446,7 @@ func byteSize(n int64) string {
 	return fmt.Sprintf("%.3g %s", f, units[i])
 }
 
+// short returns the digits of a snapshot's id that pages and log lines show.
 func short(id string) string { return id[:min(len(id), 12)] }
 
 func percent(part, total int64) string {

@@ -16,6 +16,7 @@ type mount struct {
 	// that address serve. They differ if a newer snapshot extends the old one only in some hierarchies.
 	plain   [hierarchies]atomic.Pointer[site]
 	outlook atomic.Pointer[outlook]
+	warned  string // the addresses of the last STALE warning; only refresh uses it
 }
 
 // outlook describes the newest snapshot, compared with the snapshots at the plain address.

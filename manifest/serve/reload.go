@@ -29,7 +29,7 @@ func (h *Handler) reload(ctx context.Context) {
 }
 
 // refresh looks for a new snapshot and serves it at the plain address, in the hierarchies in which it extends
-// the old one. Running requests finish with the snapshot that they started with. If opening or comparing
+// the old one, or in all with Options.FollowAlways. Running requests finish with the snapshot that they started with. If opening or comparing
 // fails, the old snapshot stays and the next call tries again.
 func (h *Handler) refresh(ctx context.Context, p *mount) {
 	log := h.opts.Log.With("manifest", p.dir)
@@ -45,38 +45,41 @@ func (h *Handler) refresh(ctx context.Context, p *mount) {
 	}
 	next, err := h.load(ctx, p, h.opts.Store)
 	if err != nil {
-		log.Warn("opening a new snapshot", "snapshot", id, "error", err)
+		log.Warn("opening a new snapshot", "snapshot", short(id), "error", err)
 		return
 	}
 	defer next.leave(log)
 	found, err := p.compare(ctx, next)
 	if err != nil {
 		if ctx.Err() == nil {
-			log.Warn("comparing a new snapshot with the one that is served", "snapshot", id, "error", err)
+			log.Warn("comparing a new snapshot with the one that is served", "snapshot", short(id), "error", err)
 		}
 		return
 	}
-	// Do not change a hierarchy that is not extended: clients that have read documents of the old snapshot
+	// Do not change a hierarchy that is not extended, unless asked: clients that have read documents of the old snapshot
 	// would read wrong chunks.
-	var stale staleWarning
+	stale := staleWarning{follows: h.opts.FollowAlways}
 	for k, why := range found.held {
-		if why == "" {
-			p.setPlain(hierarchy(k), next, log)
-			continue
+		if why != "" {
+			stale.add(p.base+hierarchy(k).prefix(), why, p.plain[k].Load().data.Snapshot().ID)
 		}
-		stale.add(p.base+hierarchy(k).prefix(), why, p.plain[k].Load().data.Snapshot().ID)
+		if why == "" || h.opts.FollowAlways {
+			p.setPlain(hierarchy(k), next, log)
+			found.held[k] = ""
+		}
 	}
-	stale.log(log, found.newest, p.own(found.newest))
+	p.warned = stale.log(log, p.warned, found.newest, p.own(found.newest))
 	// next has users besides this function only if a hierarchy now serves it.
 	if next.users.Load() > 1 {
-		log.Info("new snapshot", "snapshot", found.newest)
+		log.Info("new snapshot", "snapshot", short(found.newest))
 	}
 	h.setOutlook(p, found)
 }
 
-// staleWarning collects the addresses that keep an older snapshot, so that an append logs one warning,
+// staleWarning collects the addresses whose snapshot the new one does not extend, so that an append logs one warning,
 // and not one for each view of the manifest.
 type staleWarning struct {
+	follows     bool // they serve the new snapshot anyway
 	paths       []string
 	why, served string
 }
@@ -85,15 +88,27 @@ func (w *staleWarning) add(path, why, served string) {
 	w.paths, w.why, w.served = append(w.paths, path), why, served
 }
 
-func (w *staleWarning) log(log *slog.Logger, newest, address string) {
-	if len(w.paths) == 0 {
-		return
+// log warns about the addresses, unless the warning before was about the same ones. It returns them.
+func (w *staleWarning) log(log *slog.Logger, warned, newest, address string) string {
+	paths := strings.Join(w.paths, ", ")
+	switch {
+	case paths == "" && w.follows:
+		return warned
+	case paths == "" || paths == warned:
+		return paths
 	}
 	verb := "serves"
 	if len(w.paths) > 1 {
 		verb = "serve"
 	}
-	log.Warn(fmt.Sprintf("STALE: %s still %s %.7s because %s; restart to serve %.7s", strings.Join(w.paths, ", "), verb, w.served, w.why, newest), "new", address)
+	if w.follows {
+		log.Warn(fmt.Sprintf("STALE: clients that opened %s read wrong chunks, because it %s %s now, which is no extension of %s: %s; later changes are not logged",
+			paths, verb, short(newest), short(w.served), w.why), "new", address)
+	} else {
+		log.Warn(fmt.Sprintf("STALE: %s still %s %s because %s; restart to serve %s; later snapshots are not logged",
+			paths, verb, short(w.served), w.why, short(newest)), "new", address)
+	}
+	return paths
 }
 
 // compare returns, for each hierarchy, why it cannot serve the new snapshot.
