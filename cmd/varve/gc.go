@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 type gcOptions struct {
 	resultOptions
 	keep, daily int
+	policy      string
 	dryRun      bool
 }
 
@@ -29,9 +32,14 @@ func newGCCommand() *cobra.Command {
 interrupted commands left. Snapshots with tags are kept. Source files are never touched.
 
 The command fails while another process writes to OUT. In an object store it also fails for a
-minute after a writer was killed. The text lists the first twenty files; --json lists all.`,
+minute after a writer was killed. The text lists the first twenty files; --json lists all.
+
+With --policy the manifest remembers what to keep. Commands that add a snapshot then remove the
+others themselves, at most once a day and for at most 20 seconds. Compacted chunks stay until you
+run "varve gc", because exports may refer to them. "--policy none" ends that.`,
 		Example: `  varve gc sst.varve --keep 3
-  varve gc sst.varve --keep 30 --keep-daily 90 --dry-run`,
+  varve gc sst.varve --keep 30 --keep-daily 90 --dry-run
+  varve gc sst.varve --policy keep=30,daily=90`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runGC(cmd.Context(), args[0], &opts, cmd.OutOrStdout())
@@ -40,7 +48,11 @@ minute after a writer was killed. The text lists the first twenty files; --json 
 	opts.addFlags(cmd.Flags())
 	addNumber(cmd.Flags(), &opts.keep, 1, "keep", "keep this `number` of snapshots, the newest ones")
 	addNumber(cmd.Flags(), &opts.daily, 0, "keep-daily", "also keep the newest snapshot of each of the last days that have one; the `number` of days")
+	cmd.Flags().StringVar(&opts.policy, "policy", "", "keep this many snapshots and days from now on: `keep=N,daily=N`, keep=all, or none")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "only list what would be removed")
+	for _, other := range []string{"keep", "keep-daily", "dry-run"} {
+		cmd.MarkFlagsMutuallyExclusive("policy", other)
+	}
 	return cmd
 }
 
@@ -54,16 +66,55 @@ func runGC(ctx context.Context, name string, opts *gcOptions, out io.Writer) err
 		return err
 	}
 	defer repository.Close()
+	if opts.policy != "" {
+		if err := opts.setPolicy(ctx, repository); err != nil {
+			return err
+		}
+	}
 	done, err := repository.GC(ctx, &repo.GCOptions{Keep: opts.keep, Daily: opts.daily, DryRun: opts.dryRun})
 	if err != nil && len(done.Files) == 0 {
 		return err
 	}
+	policy, policyErr := repository.Policy(ctx)
+	text, kept := describeGC(done, opts.dryRun), ""
+	if policy != nil {
+		kept = policy.String()
+		text += "policy: " + kept + "\n"
+	}
 	// A collection that failed half-way also reports the files that are gone.
-	return errors.Join(err, opts.print(out, struct {
+	return errors.Join(err, policyErr, opts.print(out, struct {
 		Removed int           `json:"removed"`
 		Bytes   int64         `json:"bytes"`
 		Files   items[string] `json:"files"`
-	}{len(done.Files), done.Bytes, done.Files}, describeGC(done, opts.dryRun)))
+		Policy  string        `json:"policy,omitempty"`
+	}{len(done.Files), done.Bytes, done.Files, kept}, text))
+}
+
+// setPolicy stores --policy, and makes this command keep the same.
+func (o *gcOptions) setPolicy(ctx context.Context, repository *repo.Repository) error {
+	if o.policy == "none" {
+		return repository.SetPolicy(ctx, nil)
+	}
+	policy := &repo.Policy{Keep: o.keep}
+	for _, part := range strings.Split(o.policy, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		n, err := strconv.Atoi(value)
+		switch {
+		case name == "keep" && value == "all":
+			policy.Keep = 0
+		case name == "keep" && err == nil && n > 0:
+			policy.Keep = n
+		case name == "daily" && err == nil && n > 0:
+			policy.Daily = n
+		default:
+			return usageError{fmt.Errorf("--policy %s: want keep=N or keep=all, and daily=N, or none", o.policy)}
+		}
+	}
+	o.keep, o.daily = policy.Keep, policy.Daily
+	if policy.Keep == 0 {
+		o.keep = math.MaxInt
+	}
+	return repository.SetPolicy(ctx, policy)
 }
 
 func describeGC(done repo.Collected, dryRun bool) string {

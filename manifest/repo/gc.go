@@ -21,6 +21,8 @@ type GCOptions struct {
 	Keep   int  // the number of newest snapshots to keep, at least 1
 	Daily  int  // keep the newest snapshot of each of the last days that have snapshots, as many days as this
 	DryRun bool // only list what would be removed
+
+	tidied string // the day, if a writer tidies: then current gets it, and compacted chunks stay
 }
 
 // GC removes the snapshots that the options do not keep, tables that only these use or that were never published,
@@ -38,6 +40,12 @@ func (r *Repository) GC(ctx context.Context, opts *GCOptions) (done Collected, e
 	}
 	defer func() { err = errors.Join(err, release()) }()
 
+	if opts.tidied != "" {
+		// Before anything that may take long: the next writer must not try again today.
+		if err := r.noteTidied(ctx, opts.tidied); err != nil {
+			return done, err
+		}
+	}
 	kept, err := r.choose(ctx, opts)
 	if err != nil {
 		return done, err
@@ -53,6 +61,9 @@ func (r *Repository) GC(ctx context.Context, opts *GCOptions) (done Collected, e
 	}
 	// Remove snapshots first: a snapshot without its tables would look damaged.
 	for _, name := range []string{snapshotFolder, "tables", "patches", draftFolder} {
+		if name == "patches" && opts.tidied != "" {
+			continue
+		}
 		if err := r.sweep(ctx, name, needed, opts.DryRun, &done); err != nil {
 			return done, err
 		}
@@ -135,6 +146,16 @@ func (r *Repository) noteKept(ctx context.Context, kept []*manifest.Entry) error
 		return nil
 	}
 	p.Kept = starts
+	return r.files.keep(ctx, &p)
+}
+
+// noteTidied records the day in current.
+func (r *Repository) noteTidied(ctx context.Context, day string) error {
+	p, err := r.pointer(ctx)
+	if err != nil {
+		return err
+	}
+	p.Tidied = day
 	return r.files.keep(ctx, &p)
 }
 

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"varve/manifest"
 	"varve/manifest/internal/home"
@@ -43,6 +44,7 @@ import (
 type Repository struct {
 	name  string
 	files files
+	now   func() time.Time // nil means time.Now
 
 	mu      sync.Mutex
 	release func() error          // releases the writer's lock; nil if it is not held
@@ -84,6 +86,9 @@ type pointer struct {
 	// Kept are the snapshots that GC kept although it removed snapshots between them and the newest ones. So
 	// they cannot be found through their children. The newest come first.
 	Kept []string `json:"kept,omitempty"`
+	// Policy is what the user set for writers that tidy, and Tidied the day of the last tidying.
+	Policy *Policy `json:"policy,omitempty"`
+	Tidied string  `json:"tidied,omitempty"`
 	// Write is a random text, so that no two states of the file are equal. Sweeping is the mark of a GC
 	// that is removing files. Only object stores use the two fields.
 	Write    string `json:"write,omitempty"`

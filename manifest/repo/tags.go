@@ -65,14 +65,26 @@ func (r *Repository) Untag(ctx context.Context, tag string) error {
 	})
 }
 
-// changeTags replaces the tags. It calls change again if another process replaced current in the meantime.
+// changeTags replaces the tags.
 func (r *Repository) changeTags(ctx context.Context, change func(tags map[string]string, current string) error) error {
+	return r.change(ctx, func(p *pointer) error {
+		p.Tags = maps.Clone(p.Tags)
+		if p.Tags == nil {
+			p.Tags = map[string]string{}
+		}
+		return change(p.Tags, p.Snapshot)
+	})
+}
+
+// change replaces current by a copy that change has changed, and that names the same snapshot. It calls change again if another
+// process replaced current in the meantime.
+func (r *Repository) change(ctx context.Context, change func(*pointer) error) error {
 	if err := r.startWriting(ctx); err != nil {
 		return err
 	}
 	err := ErrConflict
 	for attempt := 0; attempt < pointerAttempts && errors.Is(err, ErrConflict); attempt++ {
-		err = r.tryChangeTags(ctx, change)
+		err = r.tryChange(ctx, change)
 	}
 	if r.writers.Load() > 0 {
 		return err
@@ -80,7 +92,7 @@ func (r *Repository) changeTags(ctx context.Context, change func(tags map[string
 	return errors.Join(err, r.stopWriting())
 }
 
-func (r *Repository) tryChangeTags(ctx context.Context, change func(tags map[string]string, current string) error) error {
+func (r *Repository) tryChange(ctx context.Context, change func(*pointer) error) error {
 	// A GC that starts after this moment changes current, so swapCurrent fails.
 	since, err := r.state(ctx)
 	if err != nil {
@@ -90,15 +102,13 @@ func (r *Repository) tryChangeTags(ctx context.Context, change func(tags map[str
 	if err != nil {
 		return err
 	}
-	tags := maps.Clone(p.Tags)
-	if tags == nil {
-		tags = map[string]string{}
-	}
-	if err := change(tags, p.Snapshot); err != nil {
+	next := p
+	next.Varve, next.Sweeping = manifest.Version, false
+	if err := change(&next); err != nil {
 		return err
 	}
-	if maps.Equal(tags, p.Tags) {
+	if maps.Equal(next.Tags, p.Tags) && next.Policy == p.Policy {
 		return nil
 	}
-	return r.files.swapCurrent(ctx, since, &pointer{Varve: manifest.Version, Snapshot: p.Snapshot, Tags: tags, Kept: p.Kept})
+	return r.files.swapCurrent(ctx, since, &next)
 }

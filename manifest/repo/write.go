@@ -197,54 +197,61 @@ func (r *Repository) Publish(ctx context.Context, snap *manifest.Snapshot, paren
 		return err
 	}
 	snap.ID = home.VersionOf(data)
-	if err := r.tryPublish(ctx, snap, data, parent); err != nil {
+	published, err := r.tryPublish(ctx, snap, data, parent)
+	if err != nil {
 		return err
 	}
 	// Keep the lock while other tables are being written: without it GC would remove them.
 	if r.writers.Load() > 0 {
 		return nil
 	}
-	return r.stopWriting()
+	if err := r.stopWriting(); err != nil {
+		return err
+	}
+	r.tidy(ctx, published)
+	return nil
 }
 
 // pointerAttempts is the number of attempts to replace current while others change its tags.
 const pointerAttempts = 10
 
-// tryPublish stores a snapshot and makes it current. It tries again if only tags have changed, or the mark of a GC.
-func (r *Repository) tryPublish(ctx context.Context, snap *manifest.Snapshot, data []byte, parent string) error {
+// tryPublish stores a snapshot and makes it current. It tries again if only tags have changed, or the mark of a GC. It returns the
+// new content of current.
+func (r *Repository) tryPublish(ctx context.Context, snap *manifest.Snapshot, data []byte, parent string) (*pointer, error) {
 	for attempt := range pointerAttempts {
 		// Read the state of current before checking that files exist: swapCurrent then detects a GC that
 		// started after the check.
 		since, err := r.state(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p, err := r.decode(since)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		err = r.checkPresent(ctx, snap, p.Snapshot)
 		if isMissing(err) && attempt > 0 {
-			return r.conflict(parent) // a GC removed files that were not published yet
+			return nil, r.conflict(parent) // a GC removed files that were not published yet
 		}
 		if err == nil && p.Snapshot != parent {
 			err = r.conflict(parent)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := r.finish(ctx, snapshotName(snap.ID), snap, data); err != nil {
-			return err
+			return nil, err
 		}
-		next := &pointer{Varve: manifest.Version, Snapshot: snap.ID, Tags: p.Tags, Kept: p.Kept}
+		next := &p
+		next.Varve, next.Snapshot, next.Sweeping = manifest.Version, snap.ID, false
 		if err := r.files.swapCurrent(ctx, since, next); !errors.Is(err, ErrConflict) {
-			return err
+			return next, err
 		}
 		if done, err := r.isPublished(ctx, parent, snap.ID); done || err != nil {
-			return err
+			return next, err
 		}
 	}
-	return r.conflict(parent)
+	return nil, r.conflict(parent)
 }
 
 // stateLife is how long a state of current is used for publishing without another look. Publishing an older one is safe too,
