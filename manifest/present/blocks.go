@@ -1,6 +1,7 @@
 package present
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -12,8 +13,8 @@ import (
 )
 
 const (
-	// blockBytes is the approximate size of one block of a selection in memory. Two blocks are in memory,
-	// because the next block is read while one is used.
+	// blockBytes is the default of Selection.BlockBytes. Two blocks are in memory, because the next block is read while
+	// one is used.
 	blockBytes = 32 << 20
 	// deepest is how many times larger a block may be to contain whole chunks, so that chunks are not decoded
 	// again for each row.
@@ -146,8 +147,22 @@ func (s *Selection) cut(axis int, at, rows int64) int64 {
 	return rows
 }
 
-// each passes a selection to look in blocks, in C order. Elements are valid until look returns.
-func (s *Selection) each(ctx context.Context, look func(codec.Elems) error) error {
+// Each passes a selection to look in blocks, in C order. Elements are valid until look returns. A selection of one block
+// is read at once; of a larger one, the next block is read while look has one.
+func (s *Selection) Each(ctx context.Context, look func(codec.Elems) error) error {
+	if s.Count() <= s.blockElements() {
+		elems, err := s.read(ctx, codec.Elems{})
+		if err != nil {
+			return err
+		}
+		if err := look(elems); err != nil {
+			return err
+		}
+		if s.Progress != nil {
+			s.Progress(s.Count(), s.Count())
+		}
+		return nil
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	full, free := make(chan codec.Elems), make(chan codec.Elems, 2)
 	free <- codec.Elems{}
@@ -197,10 +212,11 @@ const listElements = 1 << 20
 
 // blockElements returns how many elements a block has. A string counts as its header and a few bytes.
 func (s *Selection) blockElements() int64 {
+	size := cmp.Or(s.BlockBytes, blockBytes)
 	if slices.ContainsFunc(s.Axes, Axis.isList) {
-		return min(s.elementsIn(blockBytes), listElements)
+		return min(s.elementsIn(size), listElements)
 	}
-	return s.elementsIn(blockBytes)
+	return s.elementsIn(size)
 }
 
 func (s *Selection) elementsIn(bytes int64) int64 {

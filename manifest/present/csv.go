@@ -30,7 +30,7 @@ func WriteCSV(ctx context.Context, w io.Writer, st *store.Store, s *Selection, d
 		return err
 	}
 	t.at = make([]int64, len(s.Axes))
-	if err := s.each(ctx, t.write); err != nil {
+	if err := s.Each(ctx, t.write); err != nil {
 		return err
 	}
 	return t.out.Flush()

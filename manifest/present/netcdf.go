@@ -164,7 +164,7 @@ func (n *netcdfFile) globals() error {
 		n.file.Attributes = append(n.file.Attributes, netcdf.Text("Conventions", "CF-1.11"))
 	}
 	for name, value := range all.All() {
-		n.file.Attributes = append(n.file.Attributes, netcdfAttribute(name, value))
+		n.file.Attributes = append(n.file.Attributes, NetCDFAttribute(name, value))
 	}
 	return nil
 }
@@ -172,33 +172,23 @@ func (n *netcdfFile) globals() error {
 // settle chooses the netCDF type for the member's elements.
 func (m *member) settle(ctx context.Context) error {
 	t := m.Array.Schema().DataType.Type()
-	numbers := map[codec.Kind]map[int]netcdf.Type{
-		codec.Bool:      {1: netcdf.Byte},
-		codec.Int:       {1: netcdf.Byte, 2: netcdf.Short, 4: netcdf.Int, 8: netcdf.Int64},
-		codec.Uint:      {1: netcdf.UByte, 2: netcdf.UShort, 4: netcdf.UInt, 8: netcdf.UInt64},
-		codec.Float:     {4: netcdf.Float, 8: netcdf.Double},
-		codec.DateTime:  {8: netcdf.Int64},
-		codec.TimeDelta: {8: netcdf.Int64},
-	}
-	isTime := t.Kind == codec.DateTime || t.Kind == codec.TimeDelta
-	if external, ok := numbers[t.Kind][t.Size]; ok && (!isTime || tickName(t) != "") {
-		m.typ = external
-		return nil
+	var ok bool
+	if m.typ, ok = NetCDFType(t); !ok {
+		return fmt.Errorf("%s: %w by netCDF's classic model; write .npy or .csv", m.Array.Schema().DataType.Name(), errors.ErrUnsupported)
 	}
 	switch t.Kind {
 	case codec.String, codec.FixedUTF32:
-		m.typ, m.text = netcdf.Char, 1
-		return m.each(ctx, func(e codec.Elems) error {
+		m.text = 1
+		return m.Each(ctx, func(e codec.Elems) error {
 			for text := range m.texts(e) {
 				m.text = max(m.text, len(text))
 			}
 			return nil
 		})
 	case codec.FixedBytes:
-		m.typ, m.text = netcdf.Char, t.Size
-		return nil
+		m.text = t.Size
 	}
-	return fmt.Errorf("%s: %w by netCDF's classic model; write .npy or .csv", m.Array.Schema().DataType.Name(), errors.ErrUnsupported)
+	return nil
 }
 
 // isChars reports whether each element is one byte, for which the type char needs no additional axis.
@@ -226,7 +216,7 @@ func (m *member) texts(e codec.Elems) func(yield func([]byte) bool) {
 
 // write writes the member's elements.
 func (m *member) write(ctx context.Context, w io.Writer) error {
-	return m.each(ctx, func(e codec.Elems) error {
+	return m.Each(ctx, func(e codec.Elems) error {
 		if m.text == 0 {
 			_, err := w.Write(e.Fixed)
 			return err

@@ -12,39 +12,86 @@ import (
 	"varve/codec"
 	"varve/manifest/export/netcdf"
 	"varve/manifest/internal/cf"
+	"varve/manifest/store"
+	"varve/zarrjson"
 )
 
 // attributes returns the attributes of a variable. Values without a netCDF type are written as CF recommends.
 func (n *netcdfFile) attributes(m *member) (out []netcdf.Attribute) {
-	schema := m.Array.Schema()
-	for name, value := range schema.Attributes.All() {
-		if a, ok := m.attribute(name, value); ok && name != "coordinates" {
+	for _, a := range NetCDFAttributes(m.Array) {
+		if a.Name != "coordinates" {
 			out = append(out, a)
 		}
 	}
 	if names := n.coordinates(m); names != "" {
 		out = append(out, netcdf.Text("coordinates", names))
 	}
-	return append(out, m.added()...)
+	return out
 }
 
-// attribute returns a netCDF attribute, and false if it must be left out. Attributes with stored numbers of the
-// variable get the variable's type (CF 2.5.1, 3.5, 8.1).
-func (m *member) attribute(name string, value []byte) (netcdf.Attribute, bool) {
-	t := m.Array.Schema().DataType.Type()
+// NetCDFType returns netCDF's type for elements, Char for texts. It is false if netCDF's classic model has none.
+func NetCDFType(t codec.Type) (netcdf.Type, bool) {
+	numbers := map[codec.Kind]map[int]netcdf.Type{
+		codec.Bool:      {1: netcdf.Byte},
+		codec.Int:       {1: netcdf.Byte, 2: netcdf.Short, 4: netcdf.Int, 8: netcdf.Int64},
+		codec.Uint:      {1: netcdf.UByte, 2: netcdf.UShort, 4: netcdf.UInt, 8: netcdf.UInt64},
+		codec.Float:     {4: netcdf.Float, 8: netcdf.Double},
+		codec.DateTime:  {8: netcdf.Int64},
+		codec.TimeDelta: {8: netcdf.Int64},
+	}
+	isTime := t.Kind == codec.DateTime || t.Kind == codec.TimeDelta
+	if typ, ok := numbers[t.Kind][t.Size]; ok && (!isTime || tickName(t) != "") {
+		return typ, true
+	}
+	switch t.Kind {
+	case codec.String, codec.FixedUTF32, codec.FixedBytes:
+		return netcdf.Char, true
+	}
+	return 0, false
+}
+
+// IsStoredNumber reports whether CF gives an attribute the type of its variable, because the attribute has numbers as they
+// are stored (CF 2.5.1, 3.5, 8.1).
+func IsStoredNumber(name string) bool {
 	switch name {
-	case cf.FillValue:
-		mask, err := m.Array.Schema().DataType.DecodeMask(value)
-		if m.typ == netcdf.Char || err != nil {
-			return netcdf.Attribute{}, false // netCDF's char type has no fill value for strings
-		}
-		return netcdf.Attribute{Name: name, Type: m.typ, Data: mask}, true
-	case cf.MissingValue, "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks":
-		if data, ok := cast(t, value); ok {
-			return netcdf.Attribute{Name: name, Type: m.typ, Data: data}, true
+	case cf.FillValue, cf.MissingValue, "valid_min", "valid_max", "valid_range", "flag_values", "flag_masks":
+		return true
+	}
+	return false
+}
+
+// NetCDFAttributes returns the attributes of an array with the types that netCDF has for them. It adds those that describe
+// the type of the array where netCDF's type does not.
+func NetCDFAttributes(a *store.Array) (out []netcdf.Attribute) {
+	for name, value := range a.Schema().Attributes.All() {
+		if attribute, ok := attributeOf(a, name, value); ok {
+			out = append(out, attribute)
 		}
 	}
-	return netcdfAttribute(name, value), true
+	return append(out, added(a.Schema())...)
+}
+
+// attributeOf returns a netCDF attribute, and false if it must be left out.
+func attributeOf(a *store.Array, name string, value []byte) (netcdf.Attribute, bool) {
+	t := a.Schema().DataType.Type()
+	typ, isKnown := NetCDFType(t)
+	switch {
+	case name == cf.FillValue:
+		mask, err := a.Schema().DataType.DecodeMask(value)
+		if typ == netcdf.Char || err != nil || !isKnown {
+			return netcdf.Attribute{}, false // netCDF's char type has no fill value for strings
+		}
+		return netcdf.Attribute{Name: name, Type: typ, Data: mask}, true
+	case IsStoredNumber(name) && isKnown:
+		if data, ok := cast(t, value); ok {
+			return netcdf.Attribute{Name: name, Type: typ, Data: data}, true
+		}
+	case a.Spec().AttributeTypes[name] == "float32":
+		if data, ok := cast(codec.Type{Kind: codec.Float, Size: 4}, value); ok {
+			return netcdf.Attribute{Name: name, Type: netcdf.Float, Data: data}, true
+		}
+	}
+	return NetCDFAttribute(name, value), true
 }
 
 // cast parses JSON numbers as elements of a type.
@@ -91,9 +138,9 @@ func literals(value []byte) (numbers []string, ok bool) {
 	return numbers, true
 }
 
-// netcdfAttribute chooses the type by the value: text, integers or other numbers. It writes other values as JSON
+// NetCDFAttribute returns an attribute from its JSON. It chooses the type by the value: text, integers or other numbers. It writes other values as JSON
 // text, because netCDF has no type for them.
-func netcdfAttribute(name string, value []byte) netcdf.Attribute {
+func NetCDFAttribute(name string, value []byte) netcdf.Attribute {
 	if text, ok := cf.TextOf(value); ok {
 		return netcdf.Text(name, text)
 	}
@@ -139,13 +186,13 @@ func (n *netcdfFile) coordinates(m *member) string {
 }
 
 // added returns attributes that describe the schema's type.
-func (m *member) added() (out []netcdf.Attribute) {
+func added(schema *zarrjson.Array) (out []netcdf.Attribute) {
 	add := func(a netcdf.Attribute) {
-		if _, ok := m.Array.Schema().Attributes.Get(a.Name); !ok {
+		if _, ok := schema.Attributes.Get(a.Name); !ok {
 			out = append(out, a)
 		}
 	}
-	t := m.Array.Schema().DataType.Type()
+	t := schema.DataType.Type()
 	switch t.Kind {
 	case codec.String, codec.FixedUTF32:
 		add(netcdf.Text("_Encoding", "utf-8"))

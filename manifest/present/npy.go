@@ -34,7 +34,7 @@ func WriteNPY(ctx context.Context, w io.Writer, s *Selection, d *Decoder) error 
 	if _, err := out.Write(npyHeader(e.descr, s.Shape())); err != nil {
 		return err
 	}
-	err = s.each(ctx, func(elems codec.Elems) error { return e.write(out, elems) })
+	err = s.Each(ctx, func(elems codec.Elems) error { return e.write(out, elems) })
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (d *Decoder) nanoseconds(e []byte) (int64, error) {
 func (d *Decoder) npyTexts(ctx context.Context, s *Selection) (npyElements, error) {
 	longest := 1
 	text := d.typ.Kind == codec.String
-	err := s.each(ctx, func(elems codec.Elems) error {
+	err := s.Each(ctx, func(elems codec.Elems) error {
 		for _, e := range elems.Var {
 			n := len(e)
 			if text {

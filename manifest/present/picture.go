@@ -43,7 +43,7 @@ func Plot(ctx context.Context, st *store.Store, s *Selection, d *Decoder) (*plot
 	}
 	thin := s.thinned(axes)
 	p := &plot.Plot{Unit: d.label(baseName(s.Array)), Values: make([]float64, 0, thin.Count())}
-	err = thin.each(ctx, func(elems codec.Elems) error {
+	err = thin.Each(ctx, func(elems codec.Elems) error {
 		n := len(elems.Fixed) / d.typ.Size
 		p.Values = p.Values[:len(p.Values)+n]
 		d.Float64s(p.Values[len(p.Values)-n:], elems.Fixed)

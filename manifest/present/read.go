@@ -69,7 +69,7 @@ func Read[T Value](ctx context.Context, st *store.Store, array string, sel Sel) 
 	if err != nil {
 		return nil, err
 	}
-	return values, s.each(ctx, decode)
+	return values, s.Each(ctx, decode)
 }
 
 // termsOf returns the terms of a map, in order.

@@ -19,6 +19,9 @@ type Selection struct {
 	Axes  []Axis
 	// Progress, if set, is called with the number of written elements.
 	Progress func(done, total int64)
+	// BlockBytes is the approximate size of a block, in which the selection is read; 0 means 32 MiB. Up to 8 times more are
+	// read at once if that is needed to decode chunks only once.
+	BlockBytes int64
 }
 
 // Axis is the selection along one dimension: From, From+Step, … before To. A negative Step

@@ -75,7 +75,7 @@ func measureParts(ctx context.Context, s *Selection, c *counter, vast int64) (ta
 			total.add(&t)
 			return ctx.Err()
 		}
-		return part.each(ctx, func(elems codec.Elems) error {
+		return part.Each(ctx, func(elems codec.Elems) error {
 			t := c.tally(elems.Fixed)
 			total.add(&t)
 			return nil
