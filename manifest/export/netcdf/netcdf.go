@@ -155,14 +155,22 @@ func checkAttributes(attributes []Attribute) error {
 	return nil
 }
 
-// checkName holds a name against the grammar of the specification.
-func checkName(what, name string, seen map[string]bool) error {
+// CheckName returns an error if the grammar of the specification has no such name.
+func CheckName(what, name string) error {
 	first, _ := utf8.DecodeRuneInString(name)
 	bad := name == "" || !utf8.ValidString(name) || strings.HasSuffix(name, " ") ||
 		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' }) ||
 		first < utf8.RuneSelf && first != '_' && !unicode.IsLetter(first) && !unicode.IsDigit(first)
 	if bad {
 		return fmt.Errorf("%s %q: %w: no name of netCDF", what, name, errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// checkName is CheckName for one of several names, which must differ.
+func checkName(what, name string, seen map[string]bool) error {
+	if err := CheckName(what, name); err != nil {
+		return err
 	}
 	if seen[name] {
 		return fmt.Errorf("two %ss are called %s", what, name)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"varve/readers"
+	"varve/readers/lookup3"
 )
 
 // undefined is the address of structures that do not exist. The file stores it as all ones,
@@ -135,9 +136,9 @@ func (c *cursor) version(what string, lo, hi int) int {
 func (c *cursor) checksum(what string) {
 	end := c.pos
 	stored := c.uint(4)
-	if c.err == nil && uint32(stored) != lookup3(c.b[:end]) {
+	if c.err == nil && uint32(stored) != lookup3.Sum(c.b[:end]) {
 		c.pos = end
-		c.fail("%s: checksum is %08x (computed %08x)", what, stored, lookup3(c.b[:end]))
+		c.fail("%s: checksum is %08x (computed %08x)", what, stored, lookup3.Sum(c.b[:end]))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"varve/readers/lookup3"
 	"varve/readers/source"
 )
 
@@ -36,11 +37,11 @@ type checksumRange struct{ from, to, at int }
 
 func (s checksumRange) of(content []byte) uint32 {
 	if s.at >= s.to {
-		return lookup3(content[s.from:s.to])
+		return lookup3.Sum(content[s.from:s.to])
 	}
 	covered := bytes.Clone(content[s.from:s.to])
 	clear(covered[s.at-s.from:][:4])
-	return lookup3(covered)
+	return lookup3.Sum(covered)
 }
 
 func (s checksumRange) holds(content []byte) bool {
@@ -254,7 +255,7 @@ func damagers(t *testing.T) map[string]*damager {
 				t.Fatal(err)
 			}
 			d := newDamager(b)
-			d.random = rand.New(rand.NewPCG(seed, uint64(lookup3([]byte(filepath.Base(name))))))
+			d.random = rand.New(rand.NewPCG(seed, uint64(lookup3.Sum([]byte(filepath.Base(name))))))
 			list[filepath.Base(name)] = d
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"varve/codec"
 	"varve/fixtures/venv"
 	"varve/readers"
+	"varve/readers/lookup3"
 	"varve/readers/source"
 )
 
@@ -67,7 +68,7 @@ func TestOpenForWriting(t *testing.T) {
 	var said uint64
 	f, err := changed(t, "superblock3.h5", func(b []byte) []byte {
 		b[flags] = 5
-		binary.LittleEndian.PutUint32(b[check:], lookup3(b[:check]))
+		binary.LittleEndian.PutUint32(b[check:], lookup3.Sum(b[:check]))
 		said = binary.LittleEndian.Uint64(b[end:])
 		return append(b, make([]byte, 100)...)
 	})
@@ -137,7 +138,7 @@ func TestImageBeyondTheEnd(t *testing.T) {
 		binary.LittleEndian.PutUint64(ext[at:], uint64(len(b)-4))
 		const prefix = 4 + 1 + 1 + 16 + 1 // of a header with times and a size of one byte
 		end := prefix + int(ext[prefix-1])
-		binary.LittleEndian.PutUint32(ext[end:], lookup3(ext[:end]))
+		binary.LittleEndian.PutUint32(ext[end:], lookup3.Sum(ext[:end]))
 		return b
 	})
 	if !errors.Is(err, readers.ErrCorrupt) {
@@ -298,7 +299,7 @@ func TestUnusedSlots(t *testing.T) {
 		f, err := changed(t, "index_extensible_paged.h5", func(b []byte) []byte {
 			head := b[bytes.Index(b, []byte("EAHD")):]
 			binary.LittleEndian.PutUint64(head[set:], uint64(slots))
-			binary.LittleEndian.PutUint32(head[check:], lookup3(head[:check]))
+			binary.LittleEndian.PutUint32(head[check:], lookup3.Sum(head[:check]))
 			return b
 		})
 		got, err := valuesOf(t, f, err, "/x")
@@ -323,8 +324,8 @@ func TestRecordsOutOfOrder(t *testing.T) {
 		copy(leaf[6:], swapped)
 		for n := 6 + 2*record; ; n += record {
 			old := append(append(bytes.Clone(leaf[:6]), append(bytes.Clone(swapped[record:]), swapped[:record]...)...), leaf[6+2*record:n]...)
-			if lookup3(old) == binary.LittleEndian.Uint32(leaf[n:]) {
-				binary.LittleEndian.PutUint32(leaf[n:], lookup3(leaf[:n]))
+			if lookup3.Sum(old) == binary.LittleEndian.Uint32(leaf[n:]) {
+				binary.LittleEndian.PutUint32(leaf[n:], lookup3.Sum(leaf[:n]))
 				return b
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"varve/readers"
+	"varve/readers/lookup3"
 )
 
 const maxLinks = 1 << 24
@@ -119,7 +120,7 @@ func (f *File) denseLinks(ctx context.Context, info denseInfo, l *linkList) erro
 		c := f.newCursor(b, at)
 		one := readLink(c)
 		// libhdf5 looks a link up by this hash. With a wrong hash it never finds the link.
-		if hash := binary.LittleEndian.Uint32(r); hash != lookup3([]byte(one.name)) {
+		if hash := binary.LittleEndian.Uint32(r); hash != lookup3.Sum([]byte(one.name)) {
 			c.fail("link %q: hash %08x in the index belongs to another name", one.name, hash)
 		}
 		return l.add(one, c.err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"varve/readers"
+	"varve/readers/lookup3"
 )
 
 // heapChild is an entry of an indirect block.
@@ -183,8 +184,8 @@ func (h *fractalHeap) checkDirect(b *heapBlock) error {
 	var room [4 << 10]byte // on the stack: most blocks fit
 	whole := append(room[:0], b.data...)
 	clear(whole[min(end, len(whole)):min(end+4, len(whole))])
-	if c.err == nil && lookup3(whole) != stored {
-		c.fail("fractal heap: checksum of a direct block is %08x (computed %08x)", stored, lookup3(whole))
+	if c.err == nil && lookup3.Sum(whole) != stored {
+		c.fail("fractal heap: checksum of a direct block is %08x (computed %08x)", stored, lookup3.Sum(whole))
 	}
 	return c.err
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"varve/readers"
+	"varve/readers/lookup3"
 	"varve/readers/source"
 )
 
@@ -32,7 +33,7 @@ func groupFile(groups []map[string]int) []byte {
 	for _, v := range []uint64{0, undefined, at, super} {
 		out = binary.LittleEndian.AppendUint64(out, v)
 	}
-	out = binary.LittleEndian.AppendUint32(out, lookup3(out))
+	out = binary.LittleEndian.AppendUint32(out, lookup3.Sum(out))
 	for _, h := range headers {
 		out = append(out, h...)
 	}
@@ -57,7 +58,7 @@ func groupHeader(links map[string]int, addresses []uint64) []byte {
 	out := append([]byte("OHDR"), 2, 2) // the size of the messages has four bytes
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(messages)))
 	out = append(out, messages...)
-	return binary.LittleEndian.AppendUint32(out, lookup3(out))
+	return binary.LittleEndian.AppendUint32(out, lookup3.Sum(out))
 }
 
 // TestManyPaths opens files whose groups have more paths than can be listed. Errors say so, with little memory.

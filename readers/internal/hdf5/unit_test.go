@@ -11,6 +11,7 @@ import (
 
 	"varve/fixtures/soak"
 	"varve/readers"
+	"varve/readers/lookup3"
 )
 
 // TestLookup3 compares hashes with the output of Bob Jenkins's program.
@@ -22,7 +23,7 @@ func TestLookup3(t *testing.T) {
 		{"", 0xdeadbeef},
 		{"Four score and seven years ago", 0x17770551},
 	} {
-		if got := lookup3([]byte(c.text)); got != c.want {
+		if got := lookup3.Sum([]byte(c.text)); got != c.want {
 			t.Errorf("%q: %08x, want %08x", c.text, got, c.want)
 		}
 	}

@@ -1,13 +1,14 @@
-package hdf5
+// Package lookup3 computes the checksum that HDF5 stores with its metadata.
+package lookup3
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// lookup3 returns Bob Jenkins's hash of 2006 with the initial value 0. HDF5 uses it as checksum of
+// Sum returns Bob Jenkins's hash of 2006 with the initial value 0. HDF5 uses it as checksum of
 // metadata, and to sort the names of links and attributes.
-func lookup3(k []byte) uint32 {
+func Sum(k []byte) uint32 {
 	a := 0xdeadbeef + uint32(len(k))
 	b, c := a, a
 	for len(k) > 12 {

@@ -1,0 +1,102 @@
+package netcdffile
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"varve/codec"
+	"varve/grid"
+	"varve/manifest/store"
+)
+
+// texts are the elements of an array of texts, and the heap that has their characters.
+type texts struct {
+	elements []byte
+	heap     heap
+}
+
+// maxTexts limits the bytes of the texts of an array, which are in memory.
+const maxTexts = 256 << 20
+
+// readTexts reads an array of texts.
+func readTexts(ctx context.Context, a *store.Array) (*texts, error) {
+	schema := a.Schema()
+	t := schema.DataType.Type()
+	out := &texts{}
+	tooLarge := fmt.Errorf("an array of texts with more than %d bytes: %w; leave it out or read it as Zarr", int64(maxTexts), errors.ErrUnsupported)
+	if elements(schema.Shape)*float64(varyingSize+t.Size) > maxTexts {
+		return nil, tooLarge
+	}
+	if elements(schema.Shape) == 0 {
+		return out, nil
+	}
+	r := grid.Whole(schema.Shape)
+	rows := int64(1)
+	if len(r.Shape) > 0 {
+		if rows = r.Shape[0]; rows > 0 && elements(r.Shape) > textRows {
+			rows = max(rows*textRows/int64(elements(r.Shape)), 1)
+		}
+	}
+	for at := int64(0); len(r.Shape) == 0 || at < schema.Shape[0]; at += rows {
+		part := r.Clone()
+		if len(r.Shape) > 0 {
+			part.Origin[0], part.Shape[0] = at, min(rows, schema.Shape[0]-at)
+		}
+		form := schema.Form(part.Shape)
+		if err := form.CheckSize(); err != nil {
+			return nil, err
+		}
+		e := codec.NewElems(form)
+		if err := a.ReadRegion(ctx, part, e); err != nil {
+			return nil, err
+		}
+		for _, text := range e.Var {
+			out.elements = append(out.elements, out.heap.addText(text)...)
+		}
+		for i := 0; i < len(e.Fixed); i += t.Size {
+			out.elements = append(out.elements, out.heap.addText(fromUTF32(e.Fixed[i:i+t.Size]))...)
+		}
+		if len(out.elements)+len(out.heap.b) > maxTexts {
+			return nil, tooLarge
+		}
+		if len(r.Shape) == 0 {
+			break
+		}
+	}
+	out.heap.close()
+	return out, nil
+}
+
+// textRows is about the number of texts that are read at once.
+const textRows = 1 << 16
+
+// fromUTF32 returns a text, in UTF-8, that is stored as code points and padded with NULs.
+func fromUTF32(b []byte) (out []byte) {
+	end := 0
+	for i := 0; i+4 <= len(b); i += 4 {
+		out = utf8.AppendRune(out, rune(binary.LittleEndian.Uint32(b[i:])))
+		if b[i]|b[i+1]|b[i+2]|b[i+3] != 0 {
+			end = len(out)
+		}
+	}
+	return out[:end]
+}
+
+// move sets the address of the heap.
+func (t *texts) move(begin int64) {
+	for i := 0; i < len(t.elements); i += varyingSize {
+		at := t.elements[i+4:]
+		if binary.LittleEndian.Uint32(t.elements[i+12:]) != 0 {
+			binary.LittleEndian.PutUint64(at, binary.LittleEndian.Uint64(at)-uint64(t.heap.base)+uint64(begin))
+		}
+	}
+	t.heap.base = begin
+}
+
+func (t *texts) readHeap(_ context.Context, b []byte, off int64) error {
+	copy(b, t.heap.b[off:])
+	return nil
+}
