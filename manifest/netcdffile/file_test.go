@@ -2,70 +2,204 @@ package netcdffile
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"varve/codec"
+	"varve/fixtures/soak"
+	"varve/fixtures/venv"
+	"varve/grid"
 	"varve/manifest/ingest"
 	"varve/manifest/store"
 )
 
 // built builds a manifest of sources and opens it.
-func built(t testing.TB, opts *ingest.Options) *store.Store {
+func built(t testing.TB, names ...string) (*store.Store, error) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "a.varve")
-	if _, err := ingest.Build(t.Context(), out, opts); err != nil {
-		t.Fatal(err)
+	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: names}}); err != nil {
+		return nil, err
 	}
 	st, err := store.Open(t.Context(), out, &store.Options{Trusted: true})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return st
+	return st, nil
 }
 
-// written writes the file of a store to the disk.
-func written(t testing.TB, st *store.Store, opts *Options) string {
+// write writes the file of a store to a folder, with what varve reads from the store.
+func write(t testing.TB, st *store.Store, opts *Options, source string) (dir string, omitted []Omission) {
 	t.Helper()
+	dir = t.TempDir()
 	f, err := Open(t.Context(), st, opts)
 	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range f.Omitted() {
-		t.Logf("omitted: %s: %v", o.Path, o.Why)
+		t.Fatalf("%s: %v", source, err)
 	}
 	b := make([]byte, f.Size()+1)
 	n, err := f.ReadAt(t.Context(), b, 0)
 	if !errors.Is(err, io.EOF) || int64(n) != f.Size() {
-		t.Fatalf("%d of %d bytes: %v", n, f.Size(), err)
+		t.Fatalf("%s: %d of %d bytes: %v", source, n, f.Size(), err)
 	}
-	name := filepath.Join(t.TempDir(), "virtual.nc")
-	if err := os.WriteFile(name, b[:n], 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "virtual.nc"), b[:n], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// Reads of any size give the same bytes.
-	for _, size := range []int{1, 7, 4096, 100000} {
+	for _, size := range []int{1, 100, 4096, 100000} {
 		part := make([]byte, size)
-		for off := int64(0); off < f.Size(); off += 1 + int64(size)*7 {
+		for off := int64(0); off < f.Size(); off += 1 + max(int64(size)*3/2, f.Size()/50) {
 			n, err := f.ReadAt(t.Context(), part, off)
 			if err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(part[:n], b[off:][:n]) {
-				t.Fatalf("%d bytes at %d differ: %v", size, off, err)
+				t.Fatalf("%s: %d bytes at %d differ: %v", source, size, off, err)
 			}
 		}
 	}
-	return name
+	writeTruth(t, st, dir, f.Omitted(), source)
+	return dir, f.Omitted()
 }
 
-func TestTry(t *testing.T) {
-	st := built(t, &ingest.Options{Sources: ingest.Sources{Names: []string{"../../fixtures/demo"}, Match: "*.nc"}})
-	name := written(t, st, nil)
-	b, _ := os.ReadFile(name)
-	os.WriteFile("/tmp/nc-try.nc", b, 0o644)
+// truth is an array as varve reads it.
+type truth struct {
+	Path       string          `json:"path"`
+	Dims       []string        `json:"dims"`
+	Shape      []int64         `json:"shape"`
+	DType      string          `json:"dtype"`
+	File       string          `json:"file"`
+	Texts      []string        `json:"texts,omitempty"`
+	Attributes json.RawMessage `json:"attributes"`
+}
+
+func writeTruth(t testing.TB, st *store.Store, dir string, omitted []Omission, source string) {
+	t.Helper()
+	left := map[string]bool{}
+	for _, o := range omitted {
+		left[o.Path] = true
+	}
+	var arrays []truth
+	for i, a := range st.Arrays() {
+		if left[a.Path()] {
+			continue
+		}
+		schema := a.Schema()
+		typ := schema.DataType.Type()
+		e := codec.NewElems(schema.Form(schema.Shape))
+		if err := a.ReadRegion(t.Context(), grid.Whole(schema.Shape), e); err != nil {
+			t.Fatal(err)
+		}
+		one := truth{Path: a.Path(), Dims: schema.Dims(), Shape: schema.Shape, File: fmt.Sprint(i, ".bin"), Attributes: schema.Attributes.JSON()}
+		switch typ.Kind {
+		case codec.Bool:
+			one.DType = "<i1"
+		case codec.FixedBytes:
+			one.DType = fmt.Sprint("S", typ.Size)
+		case codec.DateTime, codec.TimeDelta:
+			one.DType = "<i8"
+		default:
+			one.DType = "<" + map[codec.Kind]string{codec.Int: "i", codec.Uint: "u", codec.Float: "f"}[typ.Kind] + fmt.Sprint(typ.Size)
+		}
+		for _, text := range e.Var {
+			one.Texts = append(one.Texts, string(text))
+		}
+		if typ.Kind == codec.FixedUTF32 {
+			for at := 0; at < len(e.Fixed); at += typ.Size {
+				one.Texts = append(one.Texts, string(fromUTF32(e.Fixed[at:][:typ.Size])))
+			}
+		}
+		arrays = append(arrays, one)
+		if err := os.WriteFile(filepath.Join(dir, one.File), e.Fixed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := json.Marshal(map[string]any{"arrays": arrays, "source": source})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "truth.json"), b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare compares files in folders by h5py and netCDF4-python with what varve read, and by h5dump with their own structure.
+func compare(t *testing.T, dirs []string) {
+	t.Helper()
+	list := filepath.Join(t.TempDir(), "list")
+	if err := os.WriteFile(list, []byte(strings.Join(dirs, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	venv.Run(t, "h5py and netCDF4", "testdata/check.py", "check", list)
+}
+
+// TestFixtures makes a file of each sample file, and compares all values.
+func TestFixtures(t *testing.T) {
+	venv.Python(t, "h5py and netCDF4")
+	var dirs []string
+	var omitted int
+	for _, pattern := range []string{"hdf5/*.h5", "hdf5/*.nc", "netcdf3/*.nc", "zarr/*", "grib/*.grib*", "tiff/*.tif"} {
+		names, err := filepath.Glob("../../fixtures/" + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			st, err := built(t, name)
+			if err != nil {
+				continue // refused by varve build
+			}
+			dir, left := write(t, st, nil, name)
+			dirs = append(dirs, dir)
+			omitted += len(left)
+			for _, o := range left {
+				t.Logf("%s: %s: %v", name, o.Path, o.Why)
+				if !errors.Is(o.Why, errors.ErrUnsupported) {
+					t.Errorf("%s: %s is left out because of %v", name, o.Path, o.Why)
+				}
+			}
+		}
+	}
+	if len(dirs) < 30 {
+		t.Errorf("only %d sample files can be built", len(dirs))
+	}
+	compare(t, dirs)
+}
+
+// TestRandomArchives compares all values of random archives.
+func TestRandomArchives(t *testing.T) {
+	python := venv.Python(t, "h5py and netCDF4")
+	seed := soak.Seed(t)
+	var dirs []string
+	verbatim := 0
+	for i := range 12 {
+		folder := t.TempDir()
+		source := fmt.Sprintf("seed %d", seed+uint64(i))
+		if out, err := exec.Command(python, "testdata/check.py", "make", folder, fmt.Sprint((seed+uint64(i))%(1<<31))).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", source, err, out)
+		}
+		st, err := built(t, folder)
+		if err != nil {
+			t.Logf("%s: %v", source, err)
+			continue
+		}
+		dir, omitted := write(t, st, &Options{Plugins: i%2 == 0}, source)
+		if len(omitted) > 0 {
+			t.Errorf("%s: left out: %v", source, omitted)
+		}
+		for _, a := range st.Arrays() {
+			verbatim += int(a.Spec().Chunks.Verbatim)
+		}
+		dirs = append(dirs, dir)
+	}
+	if len(dirs) < 6 || verbatim < 50 {
+		t.Errorf("%d archives with %d verbatim chunks", len(dirs), verbatim)
+	}
+	compare(t, dirs)
 }
