@@ -265,17 +265,19 @@ func (d *dataset) setDims(v *added) {
 }
 
 func (d *dataset) dimension(g *group, name string, length int64, isGrowing bool) *dimension {
+	// Programs find a dimension by its name in the nearest group that has one.
 	for at := g; ; at = d.groups[path.Dir(at.path)] {
-		if dim := at.dims[name]; dim != nil && dim.length == length {
+		dim := at.dims[name]
+		if dim != nil && dim.length == length {
 			dim.isGrowing = dim.isGrowing || isGrowing
 			return dim
 		}
-		if at.path == "/" {
+		if dim != nil && at == g {
+			return d.dimension(g, fmt.Sprintf("%s_%d", name, length), length, isGrowing)
+		}
+		if dim != nil || at.path == "/" {
 			break
 		}
-	}
-	if g.dims[name] != nil {
-		return d.dimension(g, fmt.Sprintf("%s_%d", name, length), length, isGrowing)
 	}
 	dim := &dimension{name: name, length: length, isGrowing: isGrowing, id: len(d.dims)}
 	g.dims[name] = dim
@@ -325,7 +327,7 @@ func (d *dataset) addScales() {
 // label returns the value of the attribute NAME of a dimension scale.
 func (d *dimension) label(v *variable) string {
 	if v.area == nil && len(v.dims) == 0 {
-		return fmt.Sprintf("This is a netCDF dimension but not a netCDF variable%10d", d.length)
+		return fmt.Sprintf("This is a netCDF dimension but not a netCDF variable.%10d", d.length)
 	}
 	return d.name
 }

@@ -190,7 +190,7 @@ func scaleUseType() []byte {
 			p.u8(typ...)
 		}
 		member("dataset", 0, referenceType())
-		member("dimension", referenceSize, numberType(netcdf.Int, false))
+		member("dimension", referenceSize, numberType(netcdf.UInt, false))
 	})
 }
 

@@ -108,6 +108,12 @@ def is_bare(data):
     return bytes(data.attrs.get("NAME", b"")).startswith(b"This is a netCDF dimension")
 
 
+def groups(nc):
+    yield nc
+    for below in nc.groups.values():
+        yield from groups(below)
+
+
 def check(listing):
     arrays = files = 0
     for one in open(listing).read().split("\n"):
@@ -115,6 +121,8 @@ def check(listing):
             continue
         want = json.load(open(os.path.join(one, "truth.json")))
         with h5py.File(os.path.join(one, "virtual.nc")) as h5, netCDF4.Dataset(os.path.join(one, "virtual.nc")) as nc:
+            names = {f"{g.path.rstrip('/')}/{n}" for g in groups(nc) for n in g.variables}
+            assert names == {a["path"] for a in want["arrays"] or []}, (want["source"], names)
             for array in want["arrays"] or []:
                 try:
                     check_array(array, one, h5, nc)
