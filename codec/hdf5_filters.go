@@ -8,6 +8,7 @@ import (
 // Filter is a filter of HDF5, as files describe it.
 type Filter struct {
 	ID     int
+	Name   string
 	Values []uint32 // client data
 }
 
@@ -35,7 +36,7 @@ func HDF5Filters(specs []Spec, size int) (order string, filters []Filter, ok boo
 		if !known || info.Filter == 0 {
 			return "", nil, false
 		}
-		f := Filter{ID: info.Filter}
+		f := Filter{ID: info.Filter, Name: s.ShortName()}
 		var c filterConfig
 		if len(s.Config) > 0 && json.Unmarshal(s.Config, &c) != nil {
 			return "", nil, false

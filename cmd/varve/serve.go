@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"varve/manifest/present"
 	"varve/manifest/serve"
@@ -40,6 +41,7 @@ type serveOptions struct {
 	padded            bool
 	subChunks         []string
 	conventions       []string
+	filters           string
 }
 
 func newServeCommand() *cobra.Command {
@@ -56,6 +58,7 @@ func newServeCommand() *cobra.Command {
   /core/        the same with core codecs only, for GDAL, TensorStore and other clients
   /@SNAPSHOT/   one snapshot; this address never changes
   /@newest      a redirect to the newest snapshot
+  /NAME.nc      the dataset as one netCDF-4 file; NAME is the name of the folder
   /stac.json    a STAC collection of a manifest; /catalog.json links to all collections
   /healthz      200, or 503 while the server stops; JSON says whether it is degraded, and why
   /metrics      Prometheus metrics
@@ -101,6 +104,7 @@ The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 	addNumber(f, &opts.connections, 1, "connections", "accept this `number` of connections at once")
 	f.StringArrayVar(&opts.subChunks, "sub-chunks", nil, "serve smaller chunks: `ARRAY=SHAPE`, or auto for all arrays with access points")
 	addConventions(f, &opts.conventions)
+	addFilters(f, &opts.filters)
 	opts.cacheBytes = 128 << 20
 	addNumber(f, &opts.cacheBytes, 0, "cache", "cache this number of `bytes` of chunks in memory")
 	f.StringVar(&opts.diskCache, "disk-cache", "", "keep chunks that were downloaded or re-encoded in this `folder`, which no other server uses")
@@ -177,6 +181,9 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	if o.Conventions, err = parseConventions(opts.conventions); err != nil {
 		return usageError{err}
 	}
+	if o.Plugins, err = parseFilters(opts.filters); err != nil {
+		return err
+	}
 	o.STAC = func(ctx context.Context, w io.Writer, s *store.Store, id, href string) error {
 		return present.WriteSTAC(ctx, w, s, &present.STACOptions{ID: id, Href: href, Collection: true})
 	}
@@ -220,6 +227,19 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 		<-told
 	}
 	return err
+}
+
+// addFilters adds the flag that says which filters of HDF5 netCDF files may have.
+func addFilters(f *pflag.FlagSet, value *string) {
+	f.StringVar(value, "filters", "builtin", "in netCDF files, keep chunks with these `filters`: builtin, or any, which may need plugins")
+}
+
+// parseFilters reports whether netCDF files may have filters that need plugins.
+func parseFilters(value string) (plugins bool, err error) {
+	if value != "builtin" && value != "any" {
+		return false, usageError{fmt.Errorf("--filters %s: want builtin or any", value)}
+	}
+	return value == "any", nil
 }
 
 // address returns the address of a path on a listener. Clients of a Unix socket need the path alone.

@@ -14,6 +14,7 @@ import (
 	"varve/codec"
 	"varve/manifest/export/netcdf"
 	"varve/manifest/internal/regular"
+	"varve/manifest/present"
 	"varve/manifest/store"
 	"varve/zarrjson"
 )
@@ -65,7 +66,7 @@ func (d *dataset) build(ctx context.Context) error {
 			continue
 		}
 		to.attributes = d.attributes(g.Path, g.Attributes, func(name string, json []byte) netcdf.Attribute {
-			return netcdf.AttributeOf(name, json, g.AttributeTypes[name])
+			return present.NetCDFAttribute(name, json)
 		})
 	}
 	var added []*added
@@ -205,45 +206,44 @@ func (d *dataset) describe(ctx context.Context, a *store.Array) (*added, error) 
 	if err := checkName("variable", v.name); err != nil {
 		return nil, err
 	}
-	kind, ok := netcdf.TypeOf(t)
+	kind, ok := present.NetCDFType(t)
+	v.kind = kind
 	switch {
-	case ok:
-		if order, ok := schema.Codecs[0].ByteOrder(); ok && order == codec.BigEndian {
-			v.order = order
-		}
-		v.kind = kind
-		v.variable.unit, v.variable.typ = kind.Size(), numberType(kind, v.order == codec.BigEndian)
-		if v.variable.fill = slices.Clone(schema.Fill); v.order == codec.BigEndian {
-			slices.Reverse(v.variable.fill)
-		}
+	case !ok:
+		return nil, fmt.Errorf("%s: %w by netCDF-4", schema.DataType.Name(), errors.ErrUnsupported)
 	case t.Kind == codec.FixedBytes:
-		v.kind, v.chars = netcdf.Char, int64(t.Size)
+		v.chars = int64(t.Size)
 		v.variable.unit, v.variable.typ = 1, fixedText(1, charsASCII)
 		if t.Size > 1 {
 			v.shape = append(v.shape, v.chars)
 			v.names = append(v.names, fmt.Sprintf("string%d", t.Size))
 		}
-	case t.Kind == codec.String, t.Kind == codec.FixedUTF32:
-		v.kind = netcdf.Char
+	case kind == netcdf.Char:
 		v.variable.unit, v.variable.typ = varyingSize, varyingText()
 		if v.variable.texts, err = readTexts(ctx, a); err != nil {
 			return nil, err
 		}
 	default:
-		return nil, fmt.Errorf("%s: %w by netCDF-4", schema.DataType.Name(), errors.ErrUnsupported)
+		if order, ok := schema.Codecs[0].ByteOrder(); ok && order == codec.BigEndian {
+			v.order = order
+		}
+		v.variable.unit, v.variable.typ = kind.Size(), numberType(kind, v.order == codec.BigEndian)
+		if v.variable.fill = slices.Clone(schema.Fill); v.order == codec.BigEndian {
+			slices.Reverse(v.variable.fill)
+		}
 	}
 	if len(v.shape) > maxRank {
 		return nil, fmt.Errorf("%d dimensions: %w, HDF5 has up to %d", len(v.shape), errors.ErrUnsupported, maxRank)
 	}
+	typed := present.NetCDFAttributes(a)
 	v.attributes = d.attributes(a.Path(), schema.Attributes, func(name string, _ []byte) netcdf.Attribute {
-		for _, at := range netcdf.AttributesOf(schema, v.kind, a.Spec().AttributeTypes) {
-			if at.Name == name {
-				return at
-			}
+		i := slices.IndexFunc(typed, func(at netcdf.Attribute) bool { return at.Name == name })
+		if i < 0 {
+			return netcdf.Attribute{} // netCDF has no such attribute for the type
 		}
-		return netcdf.Attribute{} // netCDF has no such attribute for the type
+		return typed[i]
 	})
-	for _, at := range netcdf.AttributesOf(schema, v.kind, a.Spec().AttributeTypes) {
+	for _, at := range typed {
 		if _, ok := schema.Attributes.Get(at.Name); !ok && at.Name != "_Encoding" {
 			v.attributes = append(v.attributes, value{Attribute: at})
 		}

@@ -31,6 +31,7 @@ type File struct {
 	tag      string
 	sections []section
 	omitted  []Omission
+	work     int64
 }
 
 // section is a part of the file. Bytes between sections are zeros.
@@ -61,6 +62,9 @@ func Open(ctx context.Context, st *store.Store, opts *Options) (*File, error) {
 
 // Size returns the number of bytes of the file.
 func (f *File) Size() int64 { return f.size }
+
+// Work returns about the largest number of bytes of memory that reading a part of the file takes, beside the part itself.
+func (f *File) Work() int64 { return f.work }
 
 // Tag identifies the bytes: files with the same tag are equal.
 func (f *File) Tag() string { return f.tag }
@@ -114,6 +118,9 @@ func (f *File) place(d *dataset) {
 	for _, v := range d.variables() {
 		if v.area == nil {
 			continue
+		}
+		if c, ok := v.area.chunks.(*arrayChunks); ok {
+			f.work = max(f.work, 2*c.size)
 		}
 		v.area.begin = add(v.area.size(), v.area.read)
 		if v.texts != nil {

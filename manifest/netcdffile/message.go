@@ -218,25 +218,18 @@ func (a *attribute) encode() []byte {
 	})
 }
 
-// filterNames are the names that libhdf5 stores with its own filters.
-var filterNames = map[int]string{1: "deflate", 2: "shuffle", 3: "fletcher32", 4: "szip"}
-
 func encodeFilters(filters []codec.Filter) []byte {
 	return packed(func(p *packer) {
 		p.u8(1, byte(len(filters)), 0, 0, 0, 0, 0, 0)
 		for _, f := range filters {
-			name := filterNames[f.ID]
-			length := 0
-			if name != "" {
-				length = (len(name) + 8) &^ 7
-			}
+			length := (len(f.Name) + 8) &^ 7 // with a NUL, and padded
 			const isOptional = 1
 			p.u16(uint16(f.ID))
 			p.u16(uint16(length))
 			p.u16(isOptional)
 			p.u16(uint16(len(f.Values)))
-			p.text(name)
-			p.u8(make([]byte, length-len(name))...)
+			p.text(f.Name)
+			p.u8(make([]byte, length-len(f.Name))...)
 			for _, v := range f.Values {
 				p.u32(v)
 			}

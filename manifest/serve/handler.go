@@ -57,6 +57,8 @@ type Options struct {
 	SubChunks SubChunks
 	// Conventions are the conventions of Zarr by which the views in format 3 describe arrays and groups.
 	Conventions conventions.Set
+	// Plugins gives chunks in netCDF files unchanged whose filters need a plugin of libhdf5. Otherwise they are decoded.
+	Plugins bool
 	// Tokens are the users who may read; nil admits everyone. /healthz needs no token.
 	Tokens *Tokens
 	// PerClient limits the requests of one client that are answered at once; 0 means no limit. More requests wait. A
@@ -376,9 +378,13 @@ func (h *Handler) servePath(w *recorder, r *http.Request, k key) {
 				h.serveCatalogue(w, r)
 			case whole == catalogName && h.opts.STAC != nil:
 				h.serveCatalog(w, r)
+			case h.serveNamedNetCDF(w, r, whole):
 			default:
 				refuse(w, r, errNoKey)
 			}
+			return
+		}
+		if !slash && r.URL.RawQuery == "as=nc" && h.serveNamedNetCDF(w, r, name+netcdfExtension) {
 			return
 		}
 		if !slash {

@@ -22,11 +22,12 @@ const (
 	kindMissing
 	kindPage
 	kindPlot
+	kindFile
 	kinds
 )
 
 func (k kind) String() string {
-	return [kinds]string{"other", "document", "verbatim", "inline", "re-encoded", "missing", "page", "plot"}[k]
+	return [kinds]string{"other", "document", "verbatim", "inline", "re-encoded", "missing", "page", "plot", "file"}[k]
 }
 
 // scrapesAtOnce limits the number of concurrent requests for the metrics.

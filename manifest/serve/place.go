@@ -110,6 +110,9 @@ func (h *Handler) serveAddress(w http.ResponseWriter, r *http.Request, at *addre
 			return
 		}
 	}
+	if h.serveNetCDF(w, r, at, s, k.path) {
+		return
+	}
 	if k.path == collectionName && h.serveCollection(w, r, at, s) {
 		return
 	}

@@ -50,7 +50,7 @@ func (rec *recorder) setDeadline() {
 	if err != nil {
 		size = 0
 	}
-	late := time.Now().Add(rec.limit * time.Duration(1+size/bodyUnit))
+	late := time.Now().Add(rec.limit * time.Duration(1+min(size/bodyUnit, maxUnits)))
 	if err := http.NewResponseController(rec.ResponseWriter).SetWriteDeadline(late); err != nil {
 		return // the writer has no connection, as in tests
 	}
@@ -58,6 +58,9 @@ func (rec *recorder) setDeadline() {
 
 // bodyUnit is the number of bytes that Options.Body allows a client to receive.
 const bodyUnit = 4 << 20
+
+// maxUnits limits what a client may take for a file of any size: minutes of more than a century.
+const maxUnits = 1 << 26
 
 // ReadFrom implements io.ReaderFrom, so that the server can send a file without copying it.
 func (rec *recorder) ReadFrom(src io.Reader) (int64, error) {

@@ -24,6 +24,7 @@ type site struct {
 	v2      func() (*view, error)
 	regular func() (*view, error)
 	core    func() (*view, error)
+	netcdf  netcdf
 	origins origins
 	*limits
 
