@@ -167,6 +167,7 @@ func commands() []*cobra.Command {
 		newInfoCommand(),
 		newInspectCommand(),
 		newManCommand(),
+		newMountCommand(),
 		newReadCommand(),
 		newRecipesCommand(),
 		newRefreshCommand(),
