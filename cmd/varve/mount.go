@@ -67,7 +67,7 @@ const mountPatience = 10 * time.Minute
 func runMount(ctx context.Context, opts *mountOptions, names []string, dir string, out, messages io.Writer) (err error) {
 	log := slog.New(slog.NewTextHandler(messages, nil))
 	so := serveOptions{allowOptions: opts.allowOptions, cacheBytes: opts.cacheBytes, reload: opts.reload}
-	o := serve.Options{Store: so.store(), Reload: so.reloading(), Patience: mountPatience, Version: build(), Log: log}
+	o := serve.Options{Store: so.store(), Reload: so.reloading(), Patience: mountPatience, Log: log}
 	if o.Plugins, err = parseFilters(opts.filters); err != nil {
 		return err
 	}

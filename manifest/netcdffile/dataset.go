@@ -2,7 +2,6 @@ package netcdffile
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,8 +44,6 @@ const propertiesName = "_NCProperties"
 
 // hidden are attributes that describe the file, so a dataset cannot have others of these names.
 var hidden = []string{"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", propertiesName}
-
-func (d *dataset) properties() string { return "version=2," + cmp.Or(d.opts.Program, "varve") }
 
 func (d *dataset) omit(path string, err error) {
 	d.omitted = append(d.omitted, Omission{path, err})

@@ -15,8 +15,6 @@ import (
 type Options struct {
 	// Plugins also gives chunks unchanged whose filters libhdf5 reads only with plugins, such as zstd. Otherwise they are decoded.
 	Plugins bool
-	// Program names the program that makes the file, in the attribute _NCProperties; empty for varve.
-	Program string
 }
 
 // Omission is something of the dataset that the file does not have.

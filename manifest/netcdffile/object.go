@@ -189,7 +189,7 @@ func (e *encoder) attributes(o *object) (out []attribute) {
 		out = append(out, attribute{name: name, typ: fixedText(len(value)+1, charsASCII), data: append([]byte(value), 0)})
 	}
 	if o == e.d.root {
-		text(propertiesName, e.d.properties())
+		text(propertiesName, "version=2,varve="+layoutVersion)
 	}
 	if v := o.variable; v != nil {
 		if v.scale != nil {
