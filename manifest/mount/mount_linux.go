@@ -53,7 +53,9 @@ func Mount(dir string, opts *Options) (*Mounted, error) {
 			FsName:               "varve",
 			Name:                 "varve",
 			MaxReadAhead:         readAhead,
-			MaxWrite:             1 << 20,
+			MaxWrite:             512 << 10,
+			DisableSplice:        true, // a reply does not fit in a pipe
+			Logger:               slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 			DisableXAttrs:        true,
 			IgnoreSecurityLabels: true,
 		},
