@@ -2,17 +2,22 @@ package netcdffile
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"varve/codec"
+	"varve/fixtures/machine"
 	"varve/fixtures/soak"
 	"varve/fixtures/venv"
 	"varve/grid"
@@ -203,3 +208,76 @@ func TestRandomArchives(t *testing.T) {
 	}
 	compare(t, dirs)
 }
+
+// TestStructure checks that HDF5's own tools accept the structures of each sample file, and of a file with gaps.
+func TestStructure(t *testing.T) {
+	names, err := filepath.Glob("../../fixtures/hdf5/*.nc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := [][]string{{"h5dump", "-H"}, {"h5dump", "-r"}, {"h5stat"}, {"h5debug"}, {"ncdump"}}
+	for _, p := range programs {
+		machine.Find(t, p[0])
+	}
+	for _, name := range append(names, "../../fixtures/zarr/v2", "../../fixtures/zarr/v3", "../../fixtures/netcdf3/data64.nc") {
+		st, err := built(t, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir, _ := write(t, st, nil, name)
+		for _, p := range programs {
+			out, err := machine.Command(t, p[0], append(p[1:], filepath.Join(dir, "virtual.nc"))...).CombinedOutput()
+			if err != nil || len(out) < 50 || bytes.Contains(out, []byte("unable to")) {
+				t.Errorf("%v of %s: %v: %s", p, name, err, out)
+			}
+		}
+	}
+}
+
+// TestManyChunks checks that a file of very many chunks is described without reading them, and that the index finds chunks.
+func TestManyChunks(t *testing.T) {
+	python := venv.Python(t, "zarr and h5py")
+	const script = `
+import sys, zarr, numcodecs, numpy
+a = zarr.open_group(sys.argv[1], mode="w", zarr_format=2).create_array("v", shape=(100_000_000, 4), chunks=(1, 4), dtype="f4",
+    compressors=[numcodecs.Zlib(1)], fill_value=-1)
+a.attrs["_ARRAY_DIMENSIONS"] = ["time", "x"]
+for row in (5, 49_999_999, 50_000_005, 99_999_999):
+    a[row] = row % 100`
+	folder := t.TempDir()
+	if out, err := exec.Command(python, "-c", script, folder).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	st, err := built(t, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(t.Context(), st, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if least := int64(100_000_000 * 16); f.Size() < least {
+		t.Errorf("%d bytes, want at least %d", f.Size(), least)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "v.nc", time.Time{}, io.NewSectionReader(readerAt{t.Context(), f}, 0, f.Size()))
+	}))
+	defer server.Close()
+	const check = `
+import sys, h5py, fsspec
+with h5py.File(fsspec.open(sys.argv[1], block_size=1 << 16).open()) as f:
+    v = f["v"]
+    assert v.shape == (100_000_000, 4), v.shape
+    for row, want in ((4, -1), (5, 5), (6, -1), (49_999_999, 99), (50_000_000, -1), (50_000_005, 5), (77_777_777, -1), (99_999_999, 99)):
+        assert list(v[row]) == [want] * 4, (row, list(v[row]), want)
+print("8 rows of 100,000,000 are right")`
+	venv.Run(t, "h5py and fsspec", "-c", check, server.URL)
+}
+
+// readerAt is a file as an io.ReaderAt.
+type readerAt struct {
+	ctx context.Context
+	f   *File
+}
+
+func (r readerAt) ReadAt(b []byte, off int64) (int, error) { return r.f.ReadAt(r.ctx, b, off) }
