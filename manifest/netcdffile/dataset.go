@@ -27,7 +27,8 @@ type dataset struct {
 	dims    []*dimension
 	growing map[string]bool // paths of dimensions along which files are concatenated
 	omitted []Omission
-	dense   int64 // chunks whose refs have been read
+	dense   int64   // chunks whose refs have been read
+	bytes   float64 // of all chunks without filters, and of their index
 
 	heap      heap
 	heapBegin int64
@@ -189,6 +190,8 @@ type added struct {
 	chars int64    // the length of fixed texts, which becomes a dimension; 0 for other types
 	order string   // of the bytes of an element
 	kind  netcdf.Type
+
+	content *arrayChunks // nil for texts
 }
 
 // describe returns the variable of an array, without its dimensions and values.
@@ -229,6 +232,11 @@ func (d *dataset) describe(ctx context.Context, a *store.Array) (*added, error) 
 			slices.Reverse(v.variable.fill)
 		}
 	}
+	if v.variable.texts == nil {
+		if v.content, err = d.content(v); err != nil {
+			return nil, err
+		}
+	}
 	if len(v.shape) > maxRank {
 		return nil, fmt.Errorf("%d dimensions: %w, HDF5 has up to %d", len(v.shape), errors.ErrUnsupported, maxRank)
 	}
@@ -262,6 +270,9 @@ func (d *dataset) setDims(v *added) {
 }
 
 func (d *dataset) dimension(g *group, name string, length int64, isGrowing bool) *dimension {
+	if d.groups[path.Join(g.path, name)] != nil {
+		name += "_dim" // HDF5 has one name for the group and for the scale of the dimension
+	}
 	// Programs find a dimension by its name in the nearest group that has one.
 	for at := g; ; at = d.groups[path.Dir(at.path)] {
 		dim := at.dims[name]
@@ -387,10 +398,7 @@ func (d *dataset) setContent(ctx context.Context, v *added, isGrowing bool) erro
 		}
 		return nil
 	}
-	c, err := d.content(v, isGrowing)
-	if err != nil {
-		return err
-	}
+	c := v.content
 	g := c.plain.Grid()
 	w.area = &area{chunks: c, count: g.Chunks(), slot: c.size}
 	shape, _ := g.ChunkShape()
@@ -411,7 +419,7 @@ func (d *dataset) setContent(ctx context.Context, v *added, isGrowing bool) erro
 }
 
 // content chooses the chunks and filters of a variable.
-func (d *dataset) content(v *added, isGrowing bool) (*arrayChunks, error) {
+func (d *dataset) content(v *added) (*arrayChunks, error) {
 	schema, w := v.array.Schema(), v.variable
 	unit := int64(schema.DataType.Type().Size)
 	order, filters, ok := codec.HDF5Filters(schema.Codecs, int(unit))
@@ -449,6 +457,12 @@ func (d *dataset) content(v *added, isGrowing bool) (*arrayChunks, error) {
 		return nil, err
 	}
 	c.size = unit * int64(elements(shape))
+	const keyBytes = 1024 // more than a chunk takes in an index
+	own := float64(c.plain.Grid().Chunks()) * float64(c.size+keyBytes)
+	if d.bytes+own > maxFile {
+		return nil, fmt.Errorf("the file would have more than 2^62 bytes: %w", errors.ErrUnsupported)
+	}
+	d.bytes += own
 	c.most = c.size
 	w.filters, c.skipAll = filters, uint32(1)<<len(filters)-1
 	// The fill value of a text is one character in HDF5.
@@ -458,6 +472,9 @@ func (d *dataset) content(v *added, isGrowing bool) (*arrayChunks, error) {
 	}
 	return c, nil
 }
+
+// maxFile limits the size of a file, which must be an int64.
+const maxFile = 1 << 62
 
 // elements returns the number of elements of a shape.
 func elements(shape []int64) float64 {
