@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"errors"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -112,6 +114,41 @@ func TestNetCDFBrokenSource(t *testing.T) {
 	if got := ask(t, "GET", s.URL+"/one.nc"); got.status < 500 || strings.Contains(got.body, "HDF") {
 		t.Errorf("%d: %.40q", got.status, got.body)
 	}
+}
+
+// TestNetCDFLarge reads a file of 80 TB.
+func TestNetCDFLarge(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"zarr.json": `{"zarr_format":3,"node_type":"group","attributes":{}}`,
+		"v/zarr.json": `{"shape":[10000000,1000,1000],"data_type":"float64","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[1,1000,1000]}},
+			"chunk_key_encoding":{"name":"default"},"fill_value":7,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"attributes":{},
+			"dimension_names":["time","y","x"],"zarr_format":3,"node_type":"array"}`,
+	} {
+		name = filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "large.varve")
+	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: []string{folder}}}); err != nil {
+		t.Fatal(err)
+	}
+	url := start(t, newHandlerOf(t, &Options{Store: store.Options{Trusted: true}}, out)).URL + "/large.nc"
+	size, err := strconv.ParseInt(ask(t, "HEAD", url).header.Get("Content-Length"), 10, 64)
+	if err != nil || size < 8e13 {
+		t.Fatalf("%d bytes, want more than 80 TB: %v", size, err)
+	}
+	if got := ask(t, "GET", url, "Range", "bytes=-8"); got.status != 206 || len(got.body) != 8 {
+		t.Errorf("the last bytes: %d with %d bytes", got.status, len(got.body))
+	}
+	if os.Getenv("VARVE_PYTHON") == "" {
+		return
+	}
+	venv.Run(t, "h5py and fsspec", "-c", `
+import sys, h5py, fsspec
+with fsspec.open(sys.argv[1], block_size=1 << 14) as f, h5py.File(f) as h5:
+    assert h5["v"].shape == (10_000_000, 1000, 1000) and h5["v"][9_999_999, 999, 998:].tolist() == [7, 7]`, url)
 }
 
 const netcdfClients = `
