@@ -185,7 +185,9 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 		return err
 	}
 	o.STAC = func(ctx context.Context, w io.Writer, s *store.Store, id, href string) error {
-		return present.WriteSTAC(ctx, w, s, &present.STACOptions{ID: id, Href: href, Collection: true})
+		return present.WriteSTAC(ctx, w, s, &present.STACOptions{ID: id, Href: href, Collection: true, Others: []present.STACAsset{
+			{Form: present.STACRegular, Href: href + "regular/"}, {Form: present.STACNetCDF, Href: href + url.PathEscape(id) + ".nc"},
+		}})
 	}
 	if opts.tokens != "" {
 		if o.Tokens, err = serve.OpenTokens(opts.tokens); err != nil {

@@ -275,10 +275,10 @@ func parseSearch(text []byte) (*searchResult, error) {
 		for i := range doc.Features {
 			out.items = append(out.items, doc.Features[i].item())
 		}
-	case doc.Type == "Feature":
+	case doc.Type == "Feature" || doc.Type == "Collection":
 		var one stacItem
 		if err := json.Unmarshal(text, &one); err != nil {
-			return nil, fmt.Errorf("not a STAC item: %w", err)
+			return nil, fmt.Errorf("not a STAC item or collection: %w", err)
 		}
 		out.items = append(out.items, one.item())
 	case doc.Feed != nil:
@@ -291,7 +291,7 @@ func parseSearch(text []byte) (*searchResult, error) {
 			out.items = append(out.items, doc.Items[i].item())
 		}
 	default:
-		return nil, fmt.Errorf("not a search result: want a STAC ItemCollection or Item, or granules.umm_json or granules.json of CMR: %w", fs.ErrInvalid)
+		return nil, fmt.Errorf("not a search result: want a STAC ItemCollection, Item or Collection, or granules.umm_json or granules.json of CMR: %w", fs.ErrInvalid)
 	}
 	return out, nil
 }

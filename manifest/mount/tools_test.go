@@ -66,7 +66,7 @@ var tools = []tool{
 		mount: []string{`printf 'sdfopen FILE\nset gxout stat\nset t 5\nd t2m\nd sst\nset t 1 40\nset lat 5\nset lon 30\nd t2m\nquit\n' | grads -lb | grep '^Stats\|^Min'`}},
 	{name: "GDAL", programs: "gdalmdiminfo",
 		mount: []string{`gdalinfo -stats -norat NETCDF:FILE:t2m 2>/dev/null | grep STATISTICS; rm -f FILE.aux.xml`},
-		http: `case FILE in http*) F=/vsicurl/FILE;; *) F=FILE;; esac; gdalinfo -stats -norat "HDF5:\"$F\"://t2m" 2>/dev/null | grep STATISTICS; rm -f FILE.aux.xml`},
+		http:  `case FILE in http*) F=/vsicurl/FILE;; *) F=FILE;; esac; gdalinfo -stats -norat "HDF5:\"$F\"://t2m" 2>/dev/null | grep STATISTICS; rm -f FILE.aux.xml`},
 	{name: "netCDF4-python", mount: []string{pythonReads(`
 import netCDF4
 f = netCDF4.Dataset("FILE")

@@ -19,9 +19,73 @@ import (
 type STACOptions struct {
 	ID   string // of the item or collection
 	Href string // the address at which the dataset is read as Zarr
+	// Others are addresses of other forms of the dataset.
+	Others []STACAsset
 	// Collection writes a collection instead of an item. A dataset without times needs it.
 	Collection bool
 }
+
+// STACAsset is one form of a dataset.
+type STACAsset struct {
+	Form STACForm
+	Href string
+}
+
+// STACForm is a form in which a dataset is read.
+type STACForm string
+
+// The forms.
+const (
+	STACZarr     STACForm = "zarr"     // Zarr 3, with chunks of any lengths
+	STACRegular  STACForm = "regular"  // Zarr 3, with equal chunks
+	STACZarr2    STACForm = "zarr2"    // Zarr 2
+	STACKerchunk STACForm = "kerchunk" // references of kerchunk in JSON
+	STACIcechunk STACForm = "icechunk" // an Icechunk repository
+	STACNetCDF   STACForm = "netcdf"   // one netCDF-4 file
+)
+
+// asset returns the asset of a form: its media type and role, and how xarray opens it, as clients such as xpystac expect.
+func (a STACAsset) asset() map[string]any {
+	kind := struct {
+		title, media, engine string
+		roles                []string
+		zarr                 int
+	}{roles: []string{"data"}}
+	switch a.Form {
+	case STACZarr, STACRegular:
+		kind.title, kind.media, kind.engine, kind.zarr = "Zarr", "application/vnd.zarr", "zarr", 3
+		if a.Form == STACRegular {
+			kind.title = "Zarr with equal chunks"
+		}
+	case STACZarr2:
+		kind.title, kind.media, kind.engine, kind.zarr = "Zarr 2", "application/vnd.zarr", "zarr", 2
+	case STACKerchunk:
+		kind.title, kind.media, kind.engine, kind.roles = "References of kerchunk", "application/json", "kerchunk", []string{"references"}
+	case STACIcechunk:
+		kind.title, kind.media, kind.roles = "Icechunk repository", "application/vnd.zarr+icechunk", []string{"data", "references"}
+	case STACNetCDF:
+		kind.title, kind.media, kind.engine = "netCDF-4 file", "application/x-netcdf", "h5netcdf"
+	}
+	out := map[string]any{"href": a.Href, "type": kind.media, "roles": kind.roles, "title": kind.title}
+	if kind.engine != "" {
+		out["xarray:open_kwargs"] = map[string]any{"engine": kind.engine}
+	}
+	if kind.zarr != 0 {
+		out["zarr:zarr_format"], out["zarr:node_type"] = kind.zarr, "group"
+	}
+	return out
+}
+
+// STACForms are all forms.
+func STACForms() []STACForm {
+	return []STACForm{STACZarr, STACRegular, STACZarr2, STACKerchunk, STACIcechunk, STACNetCDF}
+}
+
+// The extensions that describe how assets are opened.
+const (
+	xarrayAssets = "https://stac-extensions.github.io/xarray-assets/v1.0.0/schema.json"
+	zarrAssets   = "https://stac-extensions.github.io/zarr/v1.1.0/schema.json"
+)
 
 // datacube is the extension that describes dimensions and variables.
 const datacube = "https://stac-extensions.github.io/datacube/v2.2.0/schema.json"
@@ -71,10 +135,12 @@ func WriteSTAC(ctx context.Context, w io.Writer, st *store.Store, opts *STACOpti
 	if err != nil {
 		return err
 	}
-	doc["stac_version"], doc["stac_extensions"], doc["id"], doc["links"] = "1.1.0", []string{datacube}, opts.ID, []any{}
-	doc["assets"] = map[string]any{"data": map[string]any{
-		"href": opts.Href, "type": "application/vnd.zarr; version=3", "roles": []string{"data"}, "title": "Zarr",
-	}}
+	doc["stac_version"], doc["stac_extensions"], doc["id"], doc["links"] = "1.1.0", []string{datacube, xarrayAssets, zarrAssets}, opts.ID, []any{}
+	assets := map[string]any{"data": STACAsset{STACZarr, opts.Href}.asset()}
+	for _, a := range opts.Others {
+		assets[string(a.Form)] = a.asset()
+	}
+	doc["assets"] = assets
 	title, about := "", ""
 	for _, g := range st.Groups() {
 		if g.Path == "/" {
