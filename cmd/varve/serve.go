@@ -38,6 +38,7 @@ type serveOptions struct {
 	cacheBytes        int64
 	diskCache         string
 	diskCacheSize     string
+	maxAnswer         string
 	padded            bool
 	subChunks         []string
 	conventions       []string
@@ -109,6 +110,7 @@ The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 	addNumber(f, &opts.cacheBytes, 0, "cache", "cache this number of `bytes` of chunks in memory")
 	f.StringVar(&opts.diskCache, "disk-cache", "", "keep chunks that were downloaded or re-encoded in this `folder`, which no other server uses")
 	f.StringVar(&opts.diskCacheSize, "disk-cache-size", "10GiB", "keep at most this `size` there: bytes, or with KiB, MiB, GiB, TiB")
+	f.StringVar(&opts.maxAnswer, "max-answer", "2GiB", "refuse larger answers of OPeNDAP and subsets: bytes, or with KiB, MiB, GiB, TiB")
 	return cmd
 }
 
@@ -176,6 +178,9 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	}
 	o.DiskCache, o.Version = opts.diskCache, build()
 	if o.DiskCacheBytes, err = parseSize("--disk-cache-size", opts.diskCacheSize); err != nil {
+		return usageError{err}
+	}
+	if o.MaxAnswer, err = parseSize("--max-answer", opts.maxAnswer); err != nil {
 		return usageError{err}
 	}
 	if o.Conventions, err = parseConventions(opts.conventions); err != nil {

@@ -18,7 +18,7 @@ type textLabels struct {
 func newTextLabels(d *Decoder, elems codec.Elems, n int64) *textLabels {
 	l := &textLabels{texts: make([]string, n), sorted: true}
 	for i := range l.texts {
-		l.texts[i] = string(appendPlain(nil, d.typ, d.element(elems, int64(i))))
+		l.texts[i] = string(AppendPlain(nil, d.typ, d.element(elems, int64(i))))
 		l.sorted = l.sorted && (i == 0 || l.texts[i-1] <= l.texts[i])
 	}
 	return l

@@ -207,7 +207,7 @@ func (m *member) texts(e codec.Elems) func(yield func([]byte) bool) {
 			}
 		}
 		for at := 0; at < len(e.Fixed); at += t.Size {
-			if !yield(appendPlain(nil, t, e.Fixed[at:at+t.Size])) {
+			if !yield(AppendPlain(nil, t, e.Fixed[at:at+t.Size])) {
 				return
 			}
 		}

@@ -30,11 +30,11 @@ func (d *Decoder) appendText(dst, e []byte) ([]byte, error) {
 		f := d.unpack(cf.Float(d.packing.Type, e))
 		return appendFloat(dst, f, 8*d.packing.FloatType().Size), nil
 	}
-	return appendPlain(dst, d.packing.Type, e), nil
+	return AppendPlain(dst, d.packing.Type, e), nil
 }
 
-// appendPlain formats an element by its type, without regard to attributes.
-func appendPlain(dst []byte, t codec.Type, e []byte) []byte {
+// AppendPlain formats an element by its type, without regard to attributes. Texts lose the zeros at their end.
+func AppendPlain(dst []byte, t codec.Type, e []byte) []byte {
 	switch t.Kind {
 	case codec.String:
 		return append(dst, e...)
@@ -75,7 +75,7 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 // appendComplex writes 1+2i.
 func appendComplex(dst []byte, t codec.Type, e []byte) []byte {
 	half := codec.Type{Kind: codec.Float, Size: t.Size / 2}
-	dst = appendPlain(dst, half, e[:half.Size])
+	dst = AppendPlain(dst, half, e[:half.Size])
 	imaginary := cf.Float(half, e[half.Size:])
 	if !math.Signbit(imaginary) && !math.IsInf(imaginary, 1) { // an infinity has its own plus
 		dst = append(dst, '+')
@@ -91,7 +91,7 @@ func appendStruct(dst []byte, t codec.Type, e []byte) []byte {
 			dst = append(dst, ", "...)
 		}
 		dst = append(append(dst, f.Name...), ": "...)
-		dst = appendPlain(dst, f.Type, e[:f.Type.Size])
+		dst = AppendPlain(dst, f.Type, e[:f.Type.Size])
 		e = e[f.Type.Size:]
 	}
 	return append(dst, '}')

@@ -59,6 +59,8 @@ type Options struct {
 	Conventions conventions.Set
 	// Plugins gives chunks in netCDF files unchanged whose filters need a plugin of libhdf5. Otherwise they are decoded.
 	Plugins bool
+	// MaxAnswer limits the bytes of an answer of OPeNDAP, and of a subset; 0 means 2 GiB.
+	MaxAnswer int64
 	// Tokens are the users who may read; nil admits everyone. /healthz needs no token.
 	Tokens *Tokens
 	// PerClient limits the requests of one client that are answered at once; 0 means no limit. More requests wait. A
@@ -100,6 +102,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.DiskCacheBytes <= 0 {
 		o.DiskCacheBytes = defaultDiskBytes
+	}
+	if o.MaxAnswer <= 0 {
+		o.MaxAnswer = defaultMaxAnswer
 	}
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
@@ -239,6 +244,7 @@ func (h *Handler) load(ctx context.Context, p *mount, opts store.Options) (*site
 		h.metrics.loads.WithLabelValues("failed").Inc()
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.dir, err), data.Close())
 	}
+	s.dap = h.dapOf(p, data)
 	if s.denied = data.CheckAccess(life); s.denied != nil {
 		h.opts.Log.Warn("sources of the manifest cannot be read, so their chunks are refused", "manifest", p.dir, "error", s.denied)
 	}
@@ -379,6 +385,9 @@ func (h *Handler) servePath(w *recorder, r *http.Request, k key) {
 			case whole == catalogName && h.opts.STAC != nil:
 				h.serveCatalog(w, r)
 			case h.serveNamedNetCDF(w, r, whole):
+			case whole == threddsName:
+				h.serveThredds(w, r)
+			case h.serveNamedDAP(w, r, whole):
 			default:
 				refuse(w, r, errNoKey)
 			}

@@ -23,11 +23,12 @@ const (
 	kindPage
 	kindPlot
 	kindFile
+	kindData
 	kinds
 )
 
 func (k kind) String() string {
-	return [kinds]string{"other", "document", "verbatim", "inline", "re-encoded", "missing", "page", "plot", "file"}[k]
+	return [kinds]string{"other", "document", "verbatim", "inline", "re-encoded", "missing", "page", "plot", "file", "data"}[k]
 }
 
 // scrapesAtOnce limits the number of concurrent requests for the metrics.

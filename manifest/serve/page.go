@@ -133,6 +133,7 @@ type page struct {
 	Attrs       []fact
 	Array       *arrayPage
 	Ways        []fact // code to open it, by client
+	DAP         *dapPage
 }
 
 type link struct{ Name, Href string }

@@ -110,7 +110,11 @@ func (h *Handler) serveAddress(w http.ResponseWriter, r *http.Request, at *addre
 			return
 		}
 	}
-	if h.serveNetCDF(w, r, at, s, k.path) {
+	if h.serveNetCDF(w, r, at, s, k.path) || h.serveDAP(w, r, at, s, k.path) {
+		return
+	}
+	if k.path == threddsName && at.name == "" {
+		h.serveThredds(w, r)
 		return
 	}
 	if k.path == collectionName && h.serveCollection(w, r, at, s) {

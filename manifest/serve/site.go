@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"varve/manifest/conventions"
+	"varve/manifest/dap"
 	"varve/zarrjson"
 )
 
@@ -25,6 +26,7 @@ type site struct {
 	regular func() (*view, error)
 	core    func() (*view, error)
 	netcdf  netcdf
+	dap     func() *dap.Dataset // the dataset of OPeNDAP; nil if it is not supported
 	origins origins
 	*limits
 

@@ -1,0 +1,230 @@
+package dap
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"varve/codec"
+	"varve/manifest/export/netcdf"
+	"varve/manifest/internal/cf"
+	"varve/manifest/present"
+)
+
+// escape2 escapes a name for a DDS or DAS: what is no letter, digit, underscore or hyphen becomes %XX.
+func escape2(name string) string {
+	var out strings.Builder
+	for i := range len(name) {
+		c := name[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
+			out.WriteByte(c)
+			continue
+		}
+		fmt.Fprintf(&out, "%%%02X", c)
+	}
+	return out.String()
+}
+
+// DDS returns the declarations of the variables that a constraint expression selects, or of all for an empty one.
+func (d *Dataset) DDS(ctx context.Context, query string) (string, error) {
+	if err := d.decide(ctx); err != nil {
+		return "", err
+	}
+	choices, err := d.parse2(query)
+	if err != nil {
+		return "", err
+	}
+	return d.dds(choices), nil
+}
+
+func (d *Dataset) dds(choices []*choice) string {
+	var out strings.Builder
+	out.WriteString("Dataset {\n")
+	for _, c := range choices {
+		switch {
+		case c.isParts:
+			out.WriteString("    Structure {\n")
+			for _, l := range c.leaves() {
+				l.declare(&out, "        ")
+			}
+			fmt.Fprintf(&out, "    } %s;\n", escape2(c.name2))
+		case c.maps != nil:
+			out.WriteString("    Grid {\n      Array:\n")
+			for i, l := range c.leaves() {
+				if i == 1 {
+					out.WriteString("      Maps:\n")
+				}
+				l.declare(&out, "        ")
+			}
+			fmt.Fprintf(&out, "    } %s;\n", escape2(c.name2))
+		default:
+			for _, l := range c.leaves() {
+				l.declare(&out, "    ")
+			}
+		}
+	}
+	fmt.Fprintf(&out, "} %s;\n", escape2(d.name))
+	return out.String()
+}
+
+// declare writes the declaration of an array.
+func (l leaf) declare(out *strings.Builder, indent string) {
+	fmt.Fprintf(out, "%s%s %s", indent, l.type2, escape2(l.name2))
+	for axis, s := range l.slabs {
+		fmt.Fprintf(out, "[%s = %d]", escape2(flat(l.dims[axis].path())), s.length())
+	}
+	out.WriteString(";\n")
+}
+
+// DAS returns the attributes of all variables and, as those of NC_GLOBAL, of groups.
+func (d *Dataset) DAS(ctx context.Context) (string, error) {
+	if err := d.decide(ctx); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	out.WriteString("Attributes {\n    NC_GLOBAL {\n")
+	for _, a := range d.globals() {
+		writeAttribute2(&out, a)
+	}
+	out.WriteString("    }\n")
+	for _, v := range d.variables {
+		fmt.Fprintf(&out, "    %s {\n", escape2(v.name2))
+		for _, a := range v.attributes {
+			if a.Name == cf.Unsigned && v.hasOtherSign() {
+				continue
+			}
+			writeAttribute2(&out, v.attribute2(d.flatNames(v, a)))
+		}
+		out.WriteString("    }\n")
+	}
+	out.WriteString("}\n")
+	return out.String(), nil
+}
+
+// globals returns the attributes of the root group, those of other groups with the path in the name, and what is omitted.
+func (d *Dataset) globals() (out []netcdf.Attribute) {
+	seen := map[string]bool{}
+	for _, g := range d.groups {
+		prefix := strings.ReplaceAll(strings.TrimPrefix(g.path+"/", "/"), "/", ".")
+		for _, a := range g.attributes {
+			if a.Name = strings.TrimPrefix(prefix, ".") + a.Name; !seen[a.Name] {
+				seen[a.Name] = true
+				out = append(out, a)
+			}
+		}
+	}
+	return append(out, d.omissions()...)
+}
+
+// omittedName is the attribute of the dataset that says what is omitted.
+const omittedName = "varve_omitted"
+
+func (d *Dataset) omissions() []netcdf.Attribute {
+	if len(d.omitted) == 0 {
+		return nil
+	}
+	return []netcdf.Attribute{netcdf.Text(omittedName, strings.Join(d.omitted, "; "))}
+}
+
+// attribute2 returns an attribute whose stored numbers have the type that the variable has in DAP2.
+func (v *variable) attribute2(a netcdf.Attribute) netcdf.Attribute {
+	stored, ok := codecTypes[a.Type]
+	to := map[type2]netcdf.Type{typeByte: netcdf.UByte, typeInt16: netcdf.Short, typeInt32: netcdf.Int, typeFloat32: netcdf.Float, typeFloat64: netcdf.Double}[v.type2]
+	typ, _ := present.NetCDFType(v.array.Schema().DataType.Type())
+	if !ok || to == 0 || !present.IsStoredNumber(a.Name) || a.Type != typ {
+		return a
+	}
+	if cf.IsInteger(v.elements) {
+		stored = v.elements // the same bits, as _Unsigned declares
+	}
+	out := netcdf.Attribute{Name: a.Name, Type: to}
+	for at := 0; at < len(a.Data); at += stored.Size {
+		e, ok := cf.Cast(codecTypes[to], stored, a.Data[at:at+stored.Size])
+		if !ok {
+			return a
+		}
+		out.Data = append(out.Data, e...)
+	}
+	return out
+}
+
+// flatNames returns an attribute of a variable in a group with the names that the variables have in DAP2.
+func (d *Dataset) flatNames(v *variable, a netcdf.Attribute) netcdf.Attribute {
+	if a.Type != netcdf.Char || path.Dir(v.path) == "/" || !slices.Contains(cf.ReferenceAttributes, a.Name) {
+		return a
+	}
+	words := strings.Fields(string(a.Data))
+	for i, word := range words {
+		if named, ok := d.arrays().Nearest(v.array, word); ok {
+			words[i] = d.byPath[path.Join("/", named.Path())].name2
+		}
+	}
+	return netcdf.Text(a.Name, strings.Join(words, " "))
+}
+
+// codecTypes are the types of elements of netCDF's types.
+var codecTypes = map[netcdf.Type]codec.Type{
+	netcdf.Byte: {Kind: codec.Int, Size: 1}, netcdf.Short: {Kind: codec.Int, Size: 2}, netcdf.Int: {Kind: codec.Int, Size: 4}, netcdf.Int64: {Kind: codec.Int, Size: 8},
+	netcdf.UByte: {Kind: codec.Uint, Size: 1}, netcdf.UShort: {Kind: codec.Uint, Size: 2}, netcdf.UInt: {Kind: codec.Uint, Size: 4}, netcdf.UInt64: {Kind: codec.Uint, Size: 8},
+	netcdf.Float: {Kind: codec.Float, Size: 4}, netcdf.Double: {Kind: codec.Float, Size: 8},
+}
+
+// writeAttribute2 writes an attribute of a DAS.
+func writeAttribute2(out *strings.Builder, a netcdf.Attribute) {
+	indent, name := "        ", strings.ReplaceAll(escape2(a.Name), "%2E", ".")
+	if a.Type == netcdf.Char {
+		fmt.Fprintf(out, "%sString %s \"%s\";\n", indent, name, quotes2.Replace(string(a.Data)))
+		return
+	}
+	values := numbersOf(a)
+	if len(values) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "%s%s %s %s;\n", indent, attributeType2(a), name, strings.Join(values, ", "))
+}
+
+var quotes2 = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// attributeType2 returns the DAP2 type of an attribute: the smallest that holds its values.
+func attributeType2(a netcdf.Attribute) type2 {
+	t := smallest2(codecTypes[a.Type])
+	if t != typeInt64 {
+		return t
+	}
+	for at := 0; at < len(a.Data); at += 8 {
+		if !fitsInt32(codecTypes[a.Type], cf.Word(a.Data[at:at+8])) {
+			return typeFloat64
+		}
+	}
+	return typeInt32
+}
+
+// numbersOf returns the numbers of an attribute as text.
+func numbersOf(a netcdf.Attribute) (out []string) {
+	t := codecTypes[a.Type]
+	for at := 0; at < len(a.Data); at += t.Size {
+		out = append(out, numberText(t, a.Data[at:at+t.Size]))
+	}
+	return out
+}
+
+// numberText returns a number as text, with all its digits.
+func numberText(t codec.Type, e []byte) string {
+	if t.Kind != codec.Float {
+		return string(present.AppendPlain(nil, t, e))
+	}
+	f := cf.Float(t, e)
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	}
+	return strconv.FormatFloat(f, 'g', -1, max(8*t.Size, 32))
+}
