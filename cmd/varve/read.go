@@ -35,6 +35,7 @@ of the file selects the format:
 
   .npy   NumPy; with --decode floats, and datetime64[ns] for times in a standard calendar
   .csv   one row for each element, with its coordinates
+  .json  as xarray's Dataset.from_dict reads it, with coordinates and attributes
   .png   a plot of one or two dimensions, decoded
   .nc    netCDF classic, with coordinates, bounds and attributes; numbers stay packed
 
@@ -66,13 +67,13 @@ A dimension with one selected index is dropped from the result.`,
 	cmd.Flags().StringSliceVar(&opts.sel, "sel", nil, "select by `coordinate`: DIM=VALUE or DIM=FROM:TO, both included")
 	cmd.Flags().BoolVar(&opts.stat, "stat", false, "print count, valid, min, max, mean and sum as JSON")
 	cmd.Flags().BoolVar(&opts.decode, "decode", false, "apply scale_factor, add_offset, fill values and time units")
-	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "write to this `file`: .npy, .csv, .png or .nc")
+	cmd.Flags().StringVarP(&opts.output, "output", "o", "", "write to this `file`: .npy, .csv, .json, .png or .nc")
 	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "print no progress")
 	return cmd
 }
 
 func runRead(ctx context.Context, opts *readOptions, args []string, out, messages io.Writer) error {
-	write, err := opts.writer()
+	format, err := opts.format()
 	if err != nil {
 		return usageError{err}
 	}
@@ -98,20 +99,28 @@ func runRead(ctx context.Context, opts *readOptions, args []string, out, message
 		}
 		return err
 	}
-	r := &region{Selection: present.Whole(a), store: st}
-	if err := r.selectTerms(ctx, opts); err != nil {
+	s, err := present.Select(ctx, st, a, opts.isel, opts.sel)
+	var wrong *present.SelectionError
+	if errors.As(err, &wrong) {
+		return usageError{err}
+	}
+	if err != nil {
 		return err
 	}
-	if r.decoder, err = present.NewDecoder(a, &present.DecoderOptions{Packed: !opts.decode}); err != nil {
+	if opts.stat {
+		return printStatistics(ctx, out, s, opts.decode)
+	}
+	o, err := format.Output(ctx, st, opts.decode, s)
+	if err != nil {
 		return err
 	}
 	if opts.output == "" {
-		return write(ctx, out, r)
+		return o.Write(ctx, dataWriter(out))
 	}
 	shown := newProgressOf(messages, opts.quiet, "reading", "elements")
 	defer shown.finish()
-	r.Progress = shown.update
-	return writeWhole(opts.output, func(w io.Writer) error { return write(ctx, w, r) })
+	s.Progress = shown.update
+	return writeWhole(opts.output, func(w io.Writer) error { return o.Write(ctx, w) })
 }
 
 // indexTerms is the value of --isel: terms that are separated by commas, except in brackets and in quotes. Quotes
@@ -160,58 +169,31 @@ func (l *indexTerms) Replace(texts []string) error {
 // GetSlice implements pflag.SliceValue.
 func (l *indexTerms) GetSlice() []string { return *l }
 
-// region is a selection and the means to decode it.
-type region struct {
-	*present.Selection
-	store   *store.Store
-	decoder *present.Decoder
+// format returns the format of the output, by the options and the suffix of the file.
+func (o *readOptions) format() (present.Format, error) {
+	suffix, names := strings.ToLower(filepath.Ext(o.output)), present.FormatNames()
+	if o.stat && o.output != "" {
+		return present.Format{}, errors.New("--stat prints to standard output; remove -o")
+	}
+	if o.output == "" {
+		suffix = ".csv"
+	}
+	f, ok := present.FormatOf(strings.TrimPrefix(suffix, "."))
+	switch {
+	case !ok:
+		return f, fmt.Errorf("%s: unknown suffix %q; want .%s or .%s", o.output, suffix, strings.Join(names[:len(names)-1], ", ."), names[len(names)-1])
+	case f.IsPacked && o.decode:
+		return f, fmt.Errorf("a .%s file keeps numbers packed, with scale_factor and add_offset; remove --decode", f.Name)
+	}
+	return f, nil
 }
 
-func (r *region) selectTerms(ctx context.Context, opts *readOptions) error {
-	err := r.ByIndex(opts.isel)
-	if err == nil {
-		err = r.ByCoordinate(ctx, r.store, opts.sel)
+func printStatistics(ctx context.Context, out io.Writer, s *present.Selection, decode bool) error {
+	d, err := present.NewDecoder(s.Array, &present.DecoderOptions{Packed: !decode})
+	if err != nil {
+		return err
 	}
-	var wrong *present.SelectionError
-	if errors.As(err, &wrong) {
-		return usageError{err}
-	}
-	return err
-}
-
-// writer returns the function that writes a region, by the options and the suffix of the file.
-func (o *readOptions) writer() (func(context.Context, io.Writer, *region) error, error) {
-	switch suffix := strings.ToLower(filepath.Ext(o.output)); {
-	case o.stat && o.output != "":
-		return nil, errors.New("--stat prints to standard output; remove -o")
-	case o.stat:
-		return printStatistics, nil
-	case o.output == "", suffix == ".csv":
-		return func(ctx context.Context, w io.Writer, r *region) error {
-			return present.WriteCSV(ctx, dataWriter(w), r.store, r.Selection, r.decoder)
-		}, nil
-	case suffix == ".npy":
-		return func(ctx context.Context, w io.Writer, r *region) error {
-			return present.WriteNPY(ctx, w, r.Selection, r.decoder)
-		}, nil
-	case suffix == ".png":
-		o.decode = true
-		return func(ctx context.Context, w io.Writer, r *region) error {
-			return present.WritePNG(ctx, w, r.store, r.Selection, r.decoder)
-		}, nil
-	case suffix == ".nc" && o.decode:
-		return nil, errors.New("a .nc file keeps numbers packed, with scale_factor and add_offset; remove --decode")
-	case suffix == ".nc":
-		return func(ctx context.Context, w io.Writer, r *region) error {
-			return present.WriteNetCDF(ctx, w, r.store, r.Selection)
-		}, nil
-	default:
-		return nil, fmt.Errorf("%s: unknown suffix %q; want .npy, .csv, .png or .nc", o.output, suffix)
-	}
-}
-
-func printStatistics(ctx context.Context, out io.Writer, r *region) error {
-	t, err := present.Measure(ctx, r.Selection, r.decoder)
+	t, err := present.Measure(ctx, s, d)
 	if err != nil {
 		return err
 	}

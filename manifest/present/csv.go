@@ -16,36 +16,73 @@ import (
 // WriteCSV writes a selection as a table with one row per element. Each dimension has a column with the label
 // of its coordinate, or the index if it has none.
 func WriteCSV(ctx context.Context, w io.Writer, st *store.Store, s *Selection, d *Decoder) error {
-	t := &csvTable{out: bufio.NewWriterSize(w, 1<<18), decoder: d, axes: s.Axes}
-	for _, x := range s.Axes {
-		column, err := columnOf(ctx, st, s.Array, x)
+	return writeTable(ctx, w, st, []*Selection{s}, []*Decoder{d})
+}
+
+// writeTable writes selections with equal axes as a table, with a column for each.
+func writeTable(ctx context.Context, w io.Writer, st *store.Store, selections []*Selection, decoders []*Decoder) error {
+	first := selections[0]
+	t := &csvTable{out: bufio.NewWriterSize(w, 1<<18), decoders: decoders, axes: first.Axes}
+	for _, x := range first.Axes {
+		column, err := columnOf(ctx, st, first.Array, x)
 		if err != nil {
 			return err
 		}
 		t.columns = append(t.columns, column)
 		t.row = append(append(t.row, quoted([]byte(x.Dim))...), ',')
 	}
-	t.row = append(append(t.row, quoted([]byte(baseName(s.Array)))...), '\n')
+	for i, s := range selections {
+		if i > 0 {
+			t.row = append(t.row, ',')
+		}
+		t.row = append(t.row, quoted([]byte(columnName(selections, s)))...)
+	}
+	t.row = append(t.row, '\n')
 	if _, err := t.out.Write(t.row); err != nil {
 		return err
 	}
-	t.at = make([]int64, len(s.Axes))
-	if err := s.Each(ctx, t.write); err != nil {
+	t.at = make([]int64, len(first.Axes))
+	if err := eachTogether(ctx, selections, t.write); err != nil {
 		return err
 	}
 	return t.out.Flush()
 }
 
+// eachTogether passes selections with equal axes to look in blocks, in C order: the same block of all at once.
+func eachTogether(ctx context.Context, selections []*Selection, look func([]codec.Elems) error) error {
+	first := selections[0]
+	if len(selections) == 1 {
+		return first.Each(ctx, func(e codec.Elems) error { return look([]codec.Elems{e}) })
+	}
+	most := first.blockElements()
+	for _, s := range selections {
+		most = min(most, s.blockElements())
+	}
+	blocks := make([]codec.Elems, len(selections))
+	for block := range first.Blocks(max(most/int64(len(selections)), 1)) {
+		for i, s := range selections {
+			var err error
+			if blocks[i], err = (&Selection{Array: s.Array, Axes: block.Axes}).read(ctx, blocks[i]); err != nil {
+				return err
+			}
+		}
+		if err := look(blocks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func baseName(a *store.Array) string { return a.Path()[strings.LastIndexByte(a.Path(), '/')+1:] }
 
 type csvTable struct {
-	out     *bufio.Writer
-	decoder *Decoder
-	axes    []Axis
-	columns []*column
-	at      []int64 // the position of the next row along each axis
-	row     []byte
-	cell    []byte
+	out      *bufio.Writer
+	decoders []*Decoder // of the columns with values
+	axes     []Axis
+	columns  []*column // of the labels
+	at       []int64   // the position of the next row along each axis
+	row      []byte
+	cell     []byte
 }
 
 // column provides the labels of one dimension, or its indices if there is no coordinate.
@@ -98,10 +135,10 @@ func (c *column) label(position int64) ([]byte, error) {
 	return c.text, nil
 }
 
-func (t *csvTable) write(elems codec.Elems) error {
-	n := len(elems.Var)
-	if !t.decoder.typ.Varies() {
-		n = len(elems.Fixed) / t.decoder.typ.Size
+func (t *csvTable) write(blocks []codec.Elems) error {
+	n := len(blocks[0].Var)
+	if typ := t.decoders[0].typ; !typ.Varies() {
+		n = len(blocks[0].Fixed) / typ.Size
 	}
 	for i := range n {
 		t.row = t.row[:0]
@@ -112,11 +149,14 @@ func (t *csvTable) write(elems codec.Elems) error {
 			}
 			t.row = append(append(t.row, label...), ',')
 		}
-		var err error
-		if t.cell, err = t.decoder.appendText(t.cell[:0], t.decoder.element(elems, int64(i))); err != nil {
-			return fmt.Errorf("%s, index %v: %w", t.decoder.array.Path(), t.index(), err)
+		for k, d := range t.decoders {
+			var err error
+			if t.cell, err = d.appendText(t.cell[:0], d.element(blocks[k], int64(i))); err != nil {
+				return fmt.Errorf("%s, index %v: %w", d.array.Path(), t.index(), err)
+			}
+			t.row = append(append(t.row, quoted(t.cell)...), ',')
 		}
-		t.row = append(append(t.row, quoted(t.cell)...), '\n')
+		t.row[len(t.row)-1] = '\n'
 		if _, err := t.out.Write(t.row); err != nil {
 			return err
 		}

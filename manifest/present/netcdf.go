@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
+
 	"slices"
 	"strings"
 
@@ -17,22 +17,44 @@ import (
 	"varve/zarrjson"
 )
 
-// WriteNetCDF writes a selection as a netCDF file in the classic model that follows CF. It includes
+// WriteNetCDF writes selections of arrays as a netCDF file in the classic model that follows CF. It includes
 // coordinates, their bounds, and all variables along the same dimensions that the attributes name. Packed
 // numbers stay packed.
-func WriteNetCDF(ctx context.Context, w io.Writer, st *store.Store, s *Selection) error {
-	n := &netcdfFile{store: st, main: s, dims: map[string]int{}}
-	n.collect(s.Array)
-	if err := n.describe(ctx); err != nil {
+func WriteNetCDF(ctx context.Context, w io.Writer, st *store.Store, selections ...*Selection) error {
+	n, err := newNetCDF(ctx, st, selections)
+	if err != nil {
 		return err
 	}
+	return n.write(ctx, w)
+}
+
+// newNetCDF describes a file with selections.
+func newNetCDF(ctx context.Context, st *store.Store, selections []*Selection) (*netcdfFile, error) {
+	n := &netcdfFile{store: st, mains: selections, dims: map[string]int{}}
+	for i, s := range selections {
+		for _, other := range selections[:i] {
+			if baseName(other.Array) == baseName(s.Array) {
+				return nil, fmt.Errorf("%s and %s have the same name, and a netCDF file of the classic model has no groups: %w; request them apart",
+					other.Array.Path(), s.Array.Path(), errors.ErrUnsupported)
+			}
+		}
+		n.members = append(n.members, &member{Selection: s})
+	}
+	for _, s := range selections {
+		n.addRelated(s.Array)
+	}
+	return n, n.describe(ctx)
+}
+
+// write writes the file.
+func (n *netcdfFile) write(ctx context.Context, w io.Writer) error {
 	return n.file.Write(w, func(i int, w io.Writer) error { return n.members[i].write(ctx, w) })
 }
 
 // netcdfFile holds the variables and the header of a file until it is written.
 type netcdfFile struct {
 	store   *store.Store
-	main    *Selection
+	mains   []*Selection // what was asked for
 	members []*member
 	file    netcdf.File
 	dims    map[string]int // indices in file.Dimensions
@@ -45,12 +67,15 @@ type member struct {
 	text int // the length of strings in bytes, or 0 for other types; strings need an additional axis unless isChars
 }
 
-// collect adds an array with its coordinates, the variables that it names, and the variable whose
-// bounds it is.
+// collect adds an array, and what belongs to it, unless it is there already.
 func (n *netcdfFile) collect(a *store.Array) {
-	if !n.take(a) {
-		return
+	if n.take(a) {
+		n.addRelated(a)
 	}
+}
+
+// addRelated adds the coordinates of an array, the variables that it names, and the variable whose bounds it is.
+func (n *netcdfFile) addRelated(a *store.Array) {
 	if b := boundedBy(a); b != nil {
 		n.collect(b)
 	}
@@ -71,9 +96,7 @@ func (n *netcdfFile) collect(a *store.Array) {
 // take adds an array with the same selection, unless it is already there or has other axes.
 func (n *netcdfFile) take(a *store.Array) bool {
 	s := Whole(a)
-	if a == n.main.Array {
-		s = n.main
-	} else if !n.narrow(s) {
+	if !n.narrow(s) {
 		return false
 	}
 	for _, m := range n.members {
@@ -86,21 +109,37 @@ func (n *netcdfFile) take(a *store.Array) bool {
 }
 
 // narrow applies the selection to the axes with the same names. It returns false if such an axis has another
-// length in the main array.
+// length in the arrays that were asked for.
 func (n *netcdfFile) narrow(s *Selection) bool {
+	s.BlockBytes = n.mains[0].BlockBytes
 	for i := range s.Axes {
-		for k, x := range n.main.Axes {
-			if x.Dim != s.Axes[i].Dim {
-				continue
-			}
-			if n.main.Array.Grid().Shape()[k] != s.Axes[i].To {
-				return false
-			}
+		x, length, ok := n.axis(s.Axes[i].Dim)
+		switch {
+		case !ok:
+		case length != s.Axes[i].To:
+			return false
+		default:
 			s.Axes[i] = x
-			break
 		}
 	}
 	return true
+}
+
+// axis returns the selection along a dimension of the arrays that were asked for, and the length of the dimension.
+func (n *netcdfFile) axis(dim string) (x Axis, length int64, ok bool) {
+	for _, s := range n.mains {
+		for k, x := range s.Axes {
+			if x.Dim == dim {
+				return x, s.Array.Grid().Shape()[k], true
+			}
+		}
+	}
+	return Axis{}, 0, false
+}
+
+// isMain reports whether an array was asked for.
+func (n *netcdfFile) isMain(a *store.Array) bool {
+	return slices.ContainsFunc(n.mains, func(s *Selection) bool { return s.Array == a })
 }
 
 // has reports whether the file contains a variable.
@@ -146,12 +185,15 @@ func (n *netcdfFile) dim(name string, length int64) int {
 	return index
 }
 
-// globals sets the global attributes: the attributes of the array's group and of its parents.
+// globals sets the global attributes: the attributes of the arrays' group and of its parents, or of the groups above all
+// arrays.
 func (n *netcdfFile) globals() error {
 	var all zarrjson.Attributes
-	group := path.Dir(n.main.Array.Path())
 	for _, g := range n.store.Groups() { // parents come first
-		if g.Path != group && g.Path != "/" && !strings.HasPrefix(group, g.Path+"/") {
+		isOutside := func(s *Selection) bool {
+			return !strings.HasPrefix(s.Array.Path(), strings.TrimSuffix(g.Path, "/")+"/")
+		}
+		if slices.ContainsFunc(n.mains, isOutside) {
 			continue
 		}
 		for name, value := range g.Attributes.All() {

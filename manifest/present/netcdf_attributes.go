@@ -178,7 +178,7 @@ func (n *netcdfFile) coordinates(m *member) string {
 		add(name)
 	}
 	for _, x := range m.Axes {
-		if x.Single && m.Array == n.main.Array {
+		if x.Single && n.isMain(m.Array) {
 			add(x.Dim)
 		}
 	}

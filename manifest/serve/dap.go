@@ -91,7 +91,7 @@ func (h *Handler) serveDAP(w http.ResponseWriter, r *http.Request, at *address, 
 	case "":
 		http.Redirect(w, r, r.URL.EscapedPath()+".html", http.StatusSeeOther)
 	case ".ver":
-		a.text("text/plain", "dods-version", "Core version: DAP/2.0\nServer version: varve/"+h.opts.Version+"\n")
+		a.text("text/plain", "dods-version", "Core version: DAP/2.0\nServer version: "+h.opts.Version+"\n")
 	case ".html":
 		a.form(at)
 	case ".dds":

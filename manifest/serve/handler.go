@@ -397,7 +397,11 @@ func (h *Handler) servePath(w *recorder, r *http.Request, k key) {
 			return
 		}
 		if !slash {
-			http.Redirect(w, r, at.base, http.StatusMovedPermanently)
+			to := at.base
+			if r.URL.RawQuery != "" {
+				to += "?" + r.URL.RawQuery
+			}
+			http.Redirect(w, r, to, http.StatusMovedPermanently)
 			return
 		}
 	}

@@ -32,7 +32,7 @@ func (s *site) serveLayout(w http.ResponseWriter, r *http.Request, a array) {
 func (s *site) servePlot(w http.ResponseWriter, r *http.Request, a array, form string) {
 	sl, err := s.slice(r.Context(), a, r.URL.Query())
 	if err == nil && form != "svg" && form != "png" {
-		err = badSlice("as=%.20q is neither svg, png nor layout", form)
+		err = badSlice("as=%.20q is none of svg, png, layout, csv, json, npy and nc", form)
 	}
 	if err != nil {
 		s.fail(w, r, err)

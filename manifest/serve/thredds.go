@@ -11,11 +11,11 @@ const threddsName = "catalog.xml"
 
 // A THREDDS catalogue: https://docs.unidata.ucar.edu/tds/current/userguide/basic_client_catalog.html.
 type threddsCatalog struct {
-	XMLName  xml.Name         `xml:"http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0 catalog"`
-	Name     string           `xml:"name,attr"`
-	Version  string           `xml:"version,attr"`
-	Service  threddsService   `xml:"service"`
-	All      threddsDataset   `xml:"dataset"`
+	XMLName xml.Name       `xml:"http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0 catalog"`
+	Name    string         `xml:"name,attr"`
+	Version string         `xml:"version,attr"`
+	Service threddsService `xml:"service"`
+	All     threddsDataset `xml:"dataset"`
 }
 
 type threddsService struct {

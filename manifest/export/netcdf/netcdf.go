@@ -205,6 +205,25 @@ func (f *File) Version() int {
 	return 2
 }
 
+// Size returns the number of bytes of the file.
+func (f *File) Size() (int64, error) {
+	header, err := f.Header()
+	if err != nil {
+		return 0, err
+	}
+	total := int64(len(header))
+	for i := range f.Variables {
+		if v := &f.Variables[i]; !f.isRecord(v) {
+			n := padded(f.size(v))
+			if total > math.MaxInt64-n {
+				return 0, fmt.Errorf("more bytes than an int64 counts: %w", errors.ErrUnsupported)
+			}
+			total += n
+		}
+	}
+	return total, nil
+}
+
 // isRecord reports whether a variable has the record dimension.
 func (f *File) isRecord(v *Variable) bool {
 	return len(v.Dimensions) > 0 && f.Dimensions[v.Dimensions[0]].Length == 0
