@@ -108,7 +108,11 @@ var unescapings = []func(string) string{
 	func(s string) string { return strings.ReplaceAll(unescape(s), "\\\\", ".") },
 }
 
-var backslashes = regexp.MustCompile(`\\(.)`)
+var (
+	backslashes    = regexp.MustCompile(`\\(.)`)
+	escapedBracket = regexp.MustCompile(`%5[Bb]`)
+)
+
 
 func unescape(s string) string {
 	if out, err := url.PathUnescape(s); err == nil {
@@ -176,18 +180,18 @@ func (d *Dataset) parse2(query string) ([]*choice, error) {
 func (d *Dataset) parse4(expression string) ([]*choice, error) {
 	chosen := map[*variable]*choice{}
 	shared := map[string]string{} // slabs of shared dimensions, by path
-	empty := true
+	var clauses []string
 	for clause := range strings.SplitSeq(expression, ";") {
-		if clause = strings.TrimSpace(clause); clause == "" {
-			continue
-		}
+		clause = strings.TrimSpace(clause)
 		if name, slabs, ok := strings.Cut(clause, "="); ok && strings.HasPrefix(slabs, "[") {
 			if err := d.share(shared, name, slabs, clause); err != nil {
 				return nil, err
 			}
-			continue
+		} else if clause != "" {
+			clauses = append(clauses, clause)
 		}
-		empty = false
+	}
+	for _, clause := range clauses {
 		err := d.choose(chosen, clause, func(chosen map[*variable]*choice, v *variable, member *int, slabs []slab, clause string) error {
 			if member != nil {
 				return &ConstraintError{clause, "DAP4 has no members of Grids; request " + v.path + " or its map"}
@@ -198,7 +202,7 @@ func (d *Dataset) parse4(expression string) ([]*choice, error) {
 			return nil, err
 		}
 	}
-	if empty {
+	if len(clauses) == 0 {
 		for _, v := range d.variables {
 			if err := choose4(chosen, v, nil, shared, expression); err != nil {
 				return nil, err
@@ -246,8 +250,8 @@ func (d *Dataset) choose(chosen map[*variable]*choice, clause string, add func(c
 	if v == nil {
 		if i := strings.Index(clause, "["); i >= 0 {
 			name, text = clause[:i], unescape(clause[i:])
-		} else if i := strings.Index(strings.ToUpper(clause), "%5B"); i >= 0 {
-			name, text = clause[:i], unescape(clause[i:])
+		} else if at := escapedBracket.FindStringIndex(clause); at != nil {
+			name, text = clause[:at[0]], unescape(clause[at[0]:])
 		}
 		v = d.find(name)
 	}
