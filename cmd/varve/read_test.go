@@ -125,7 +125,7 @@ func TestReadUsage(t *testing.T) {
 		{[]string{"--isel", "time=[0,1"}, "bracket"},
 		{[]string{"--isel", "time=::0"}, "other than 0"},
 		{[]string{"--sel", "lat=3"}, "the nearest are -10 and 10"},
-		{[]string{"-o", "x.tiff"}, "want .npy, .csv, .json, .png or .nc"},
+		{[]string{"-o", "x.tiff"}, "want .csv, .json, .nc, .npy or .png"},
 		{[]string{"-o", "x.nc", "--decode"}, "remove --decode"},
 		{[]string{"-o", "x.npy", "--stat"}, "remove -o"},
 	} {

@@ -69,6 +69,9 @@ const maxChars = 64 << 10
 // something else.
 const groupSeparator = "__"
 
+// Name2 returns the name of the array at a path, as netCDF-C shows it in DAP2.
+func Name2(p string) string { return escape2(flat(p)) }
+
 // flat returns a path as a name of DAP2.
 func flat(p string) string { return strings.ReplaceAll(strings.Trim(p, "/"), "/", groupSeparator) }
 

@@ -25,11 +25,11 @@ type Format struct {
 }
 
 var formats = []Format{
-	{Name: "npy", Media: "application/octet-stream", single: true, output: outputNPY},
 	{Name: "csv", Media: "text/csv; charset=utf-8", output: outputCSV},
 	{Name: "json", Media: "application/json", output: outputJSON},
-	{Name: "png", Media: "image/png", single: true, IsDecoded: true, output: outputPNG},
 	{Name: "nc", Media: "application/x-netcdf", IsPacked: true, output: outputNetCDF},
+	{Name: "npy", Media: "application/octet-stream", single: true, output: outputNPY},
+	{Name: "png", Media: "image/png", single: true, IsDecoded: true, output: outputPNG},
 }
 
 // FormatOf returns a format by its name; ok is false if there is none.

@@ -24,7 +24,7 @@ func TestPagesInChromium(t *testing.T) {
 	}
 	address, _ := serveFiles(t, months(t)...)
 	wants := map[string][]string{
-		"group": {`href="/t2m"`, "xr.open_zarr(", "snapshot <a href=", "Daily mean temperature", "2021-01-01"},
+		"group": {`href="/t2m"`, "xr.open_zarr(", "snapshot <a href=", "Daily mean temperature", "2021-01-01", `id="download"`, "nc_open("},
 		"array": {`class="mosaic"`, "2021-01.nc", "numcodecs.zlib", "rectilinear", `<img class="plot"`, `type="range"`},
 	}
 	for _, page := range pagesShown {

@@ -84,6 +84,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request, at *address, or
 	} else {
 		data.summarize(r.Context(), s, n)
 	}
+	data.Subset = s.subsetForm(r.Context(), n)
 	servePageData(w, r, data)
 	return true
 }
@@ -134,6 +135,7 @@ type page struct {
 	Array       *arrayPage
 	Ways        []fact // code to open it, by client
 	DAP         *dapPage
+	Subset      *subsetForm
 }
 
 type link struct{ Name, Href string }

@@ -27,7 +27,7 @@ import (
 // A parameter with the name of a dimension selects by coordinate, as "varve read --sel" does, and one with isel. before it by
 // index, as --isel. sel. before a name is for dimensions with the name of another parameter.
 const (
-	subsetForm   = "as"
+	subsetAs     = "as"
 	subsetVars   = "vars"
 	subsetDecode = "decode"
 	indexPrefix  = "isel."
@@ -48,7 +48,7 @@ func badSubset(format string, args ...any) error {
 
 // isSubset reports whether a request for a node asks for a subset. All of a group as netCDF is none.
 func isSubset(n node, query url.Values) bool {
-	f, ok := present.FormatOf(query.Get(subsetForm))
+	f, ok := present.FormatOf(query.Get(subsetAs))
 	if !ok || f.IsDecoded {
 		return false // pictures are drawn by servePlot
 	}
@@ -58,8 +58,8 @@ func isSubset(n node, query url.Values) bool {
 // subsetOf reads a subset from a query.
 func (s *site) subsetOf(st *store.Store, n node, query url.Values) (*subset, error) {
 	sub := &subset{}
-	sub.format, _ = present.FormatOf(query.Get(subsetForm))
-	names, err := s.subsetNames(n, query.Get(subsetVars))
+	sub.format, _ = present.FormatOf(query.Get(subsetAs))
+	names, err := s.subsetNames(n, strings.Join(query[subsetVars], ","))
 	if err != nil {
 		return nil, err
 	}
@@ -70,16 +70,20 @@ func (s *site) subsetOf(st *store.Store, n node, query url.Values) (*subset, err
 		}
 		sub.arrays = append(sub.arrays, a)
 	}
-	if text := query.Get(subsetDecode); text != "" {
+	switch text := query.Get(subsetDecode); text {
+	case "":
+	case "auto":
+		sub.decode = !sub.format.IsPacked
+	default:
 		if sub.decode, err = strconv.ParseBool(text); err != nil {
-			return nil, badSubset("%s=%.40q: want true or false", subsetDecode, text)
+			return nil, badSubset("%s=%.40q: want true, false or auto", subsetDecode, text)
 		}
 	}
 	if sub.decode && sub.format.IsPacked {
 		return nil, badSubset("a .%s file keeps numbers packed, with scale_factor and add_offset; remove %s", sub.format.Name, subsetDecode)
 	}
 	for key, values := range query {
-		if key == subsetForm || key == subsetVars || key == subsetDecode {
+		if key == subsetAs || key == subsetVars || key == subsetDecode {
 			continue
 		}
 		for _, value := range values {
@@ -148,6 +152,67 @@ func (s *site) interval(arrays []*store.Array, dim, value string) string {
 	}
 	open := func(end string) string { return strings.TrimPrefix(end, "..") }
 	return open(first) + ":" + open(last)
+}
+
+// subsetForm is the form of a page that asks for a subset.
+type subsetForm struct {
+	Vars    []string // names of arrays in a group
+	Dims    []subsetDim
+	Formats []string
+}
+
+// subsetDim is a dimension of a form.
+type subsetDim struct {
+	Name, Parameter string
+	Ends            string // the first and last label
+}
+
+// mostVars is the largest number of arrays of a group for which a page has a form.
+const mostVars = 200
+
+// subsetForm returns the form for an array, or for the arrays of a group; nil if there are none, or too many.
+func (s *site) subsetForm(ctx context.Context, n node) *subsetForm {
+	if _, ok := s.data.(storeDataset); !ok {
+		return nil
+	}
+	form := &subsetForm{}
+	for _, f := range present.FormatNames() {
+		if of, _ := present.FormatOf(f); !of.IsDecoded {
+			form.Formats = append(form.Formats, f)
+		}
+	}
+	names, err := s.subsetNames(n, "")
+	if err != nil || len(names) > mostVars {
+		return nil
+	}
+	for _, m := range s.nodes {
+		if m.array == nil || !slices.Contains(names, m.array.Path()) {
+			continue
+		}
+		if n.array == nil {
+			form.Vars = append(form.Vars, path.Base(m.path))
+		}
+		for _, dim := range m.array.Schema().Dims() {
+			if slices.ContainsFunc(form.Dims, func(d subsetDim) bool { return d.Name == dim }) || len(form.Dims) >= maxDims {
+				continue
+			}
+			d := subsetDim{Name: dim, Parameter: dim}
+			c := s.coordinate(m.array, dim)
+			if c != nil && len(form.Dims) < maxPreviews {
+				if first, last := s.ends(ctx, c); first != "" {
+					d.Ends = first + " to " + last
+				}
+			}
+			switch {
+			case c == nil:
+				d.Parameter = indexPrefix + dim
+			case dim == subsetAs || dim == subsetVars || dim == subsetDecode || strings.HasPrefix(dim, indexPrefix) || strings.HasPrefix(dim, labelPrefix):
+				d.Parameter = labelPrefix + dim
+			}
+			form.Dims = append(form.Dims, d)
+		}
+	}
+	return form
 }
 
 // serveSubset answers with a subset.

@@ -12,6 +12,7 @@ import (
 	"varve/codec"
 	"varve/grid"
 	"varve/manifest"
+	"varve/manifest/dap"
 	"varve/manifest/internal/cf"
 	"varve/manifest/report"
 	"varve/zarrjson"
@@ -267,12 +268,41 @@ func ways(address string, n node, tree bool) []fact {
 	if n.array != nil && regular {
 		view = "/v2"
 	}
-	return []fact{
+	out := []fact{
 		{"xarray", xarray},
 		{"zarr-python", python},
 		{"zarrita", "import * as zarr from \"zarrita\";\nconst store = new zarr.FetchStore(" + literal(address+"/regular"+below) + ");\n" +
 			"const " + kind + " = await zarr.open(store, { kind: \"" + kind + "\" });"},
 		{"GDAL", "gdalmdiminfo " + shellQuoted(`ZARR:"/vsicurl/`+address+view+`"`) + gdal},
+	}
+	return append(out, waysOfDAP(address+"/"+dapName, n)...)
+}
+
+// waysOfDAP returns code to paste for clients of OPeNDAP. The names of variables have only letters, digits, underscores, hyphens
+// and percent signs, and the address has no quotes, so all languages write them alike.
+func waysOfDAP(address string, n node) []fact {
+	name := ""
+	if n.array != nil {
+		name = dap.Name2(n.path)
+	}
+	if strings.ContainsAny(address, "\"'\\$`\n\r") {
+		return nil // from a header of the request
+	}
+	of := func(with, without string) string {
+		text := without
+		if name != "" {
+			text = with
+		}
+		return strings.NewReplacer("URL", address, "NAME", name).Replace(text)
+	}
+	return []fact{
+		{"netCDF", of("ncdump -v 'NAME' 'URL'", "ncdump -h 'URL'")},
+		{"R", of("library(ncdf4)\nnc <- nc_open(\"URL\")\nx <- ncvar_get(nc, \"NAME\")", "library(ncdf4)\nnc <- nc_open(\"URL\")")},
+		{"MATLAB", of("x = ncread(\"URL\", \"NAME\");", "ncdisp(\"URL\")")},
+		{"Julia", of("using NCDatasets\nds = NCDataset(\"URL\")\nds[\"NAME\"]", "using NCDatasets\nds = NCDataset(\"URL\")")},
+		{"NCO", of("ncks -v 'NAME' 'URL' out.nc", "ncks -M 'URL'")},
+		{"CDO", of("cdo -f nc4 -selname,'NAME' 'URL' out.nc", "cdo sinfon 'URL'")},
+		{"QGIS", of("Layer > Add Layer > Add Raster Layer, with this source:\nNETCDF:\"URL\":NAME", "Layer > Add Layer > Add Raster Layer, with this source:\nNETCDF:\"URL\"")},
 	}
 }
 
