@@ -49,14 +49,16 @@ func newServeCommand() *cobra.Command {
 	var opts serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve OUT...",
-		Short: "Serve virtual datasets as Zarr over HTTP",
-		Long: `Serve manifests as Zarr over HTTP, with pages for browsers. One manifest is at /, several are at
+		Short: "Serve virtual datasets over HTTP, as Zarr and OPeNDAP",
+		Long: `Serve manifests over HTTP as Zarr and OPeNDAP, with pages for browsers. One manifest is at /, several are at
 /NAME/, by the names of their folders.
 
   /zarr.json    Zarr 3
   /v2/          Zarr 2, for arrays with regular chunk grids
   /regular/     Zarr 3, with irregular arrays re-encoded to regular chunks
   /core/        the same with core codecs only, for GDAL, TensorStore and other clients
+  /dap/NAME     OPeNDAP, DAP2 and DAP4: ncdump http://HOST/dap/NAME; /catalog.xml lists all for THREDDS clients
+  /ARRAY?as=csv a part as csv, json, npy or nc: &time=2010-01/2010-03&lat=45:55&isel.lon=3
   /@SNAPSHOT/   one snapshot; this address never changes
   /@newest      a redirect to the newest snapshot
   /NAME.nc      the dataset as one netCDF-4 file; NAME is the name of the folder

@@ -1,4 +1,4 @@
-// Package serve serves manifests over HTTP: as Zarr to clients and as pages to browsers.
+// Package serve serves manifests over HTTP: as Zarr and OPeNDAP to clients, and as pages to browsers.
 //
 //	/zarr.json                   the root group, with consolidated metadata
 //	/GROUP/ARRAY/zarr.json       an array
@@ -7,6 +7,9 @@
 //	/regular/…                   all arrays; rectilinear ones are re-chunked to a regular grid
 //	/core/…                      the same without extensions of Zarr: core codecs and data types only
 //	/, /GROUP/ARRAY              pages, for clients that accept HTML
+//	/dap/NAME.dds, /dap.dds      OPeNDAP: DAP2 and DAP4, see package manifest/dap
+//	/GROUP/ARRAY?as=csv          a subset of an array; /GROUP?as=nc&vars=A,B of several
+//	/catalog.xml                 a THREDDS catalogue of all manifests
 //	/@SNAPSHOT/…                 all of these for one snapshot, permanently
 //	/@newest                     redirects to the address of the current snapshot
 //	/healthz, /metrics           for monitoring
@@ -25,6 +28,7 @@
 //	403  reading the source is not allowed
 //	409  the source has changed or is gone
 //	410  the manifest no longer contains the snapshot
+//	413  an answer of OPeNDAP or a subset would be larger than Options.MaxAnswer
 //	502  the source cannot be reached
 //	500  the data is corrupt
 //
