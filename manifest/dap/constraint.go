@@ -113,7 +113,6 @@ var (
 	escapedBracket = regexp.MustCompile(`%5[Bb]`)
 )
 
-
 func unescape(s string) string {
 	if out, err := url.PathUnescape(s); err == nil {
 		return out

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
@@ -45,6 +46,15 @@ func (h *Handler) dapOf(p *mount, data dataset) func() *dap.Dataset {
 		}
 		return d
 	})
+}
+
+// logTaken logs the nodes of a dataset whose addresses are those of OPeNDAP, too: the nodes win.
+func (s *site) logTaken(log *slog.Logger, dir string) {
+	for _, n := range s.nodes {
+		if first, _, _ := strings.Cut(n.path, "/"); first == n.path && (first == dapName || strings.HasPrefix(first, dapName+".") || first == threddsName) {
+			log.Info("an array or group has this address, so OPeNDAP or the THREDDS catalogue is not there", "manifest", dir, "address", "/"+first)
+		}
+	}
 }
 
 // serveNamedDAP answers a request for a path such as /dap/NAME.dds on a server of several manifests. It returns false if no

@@ -1,11 +1,13 @@
 package serve_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"varve/fixtures/classic"
 	"varve/manifest/serve"
 	"varve/manifest/store"
 )
@@ -103,6 +106,27 @@ func TestDAPAddresses(t *testing.T) {
 	again, _ := answerTo(t, alone+"/dap.dods?lat", "If-None-Match", resp.Header.Get("ETag"))
 	if again.StatusCode != http.StatusNotModified || resp.ContentLength != int64(len(values)) {
 		t.Errorf("%s, %d of %d bytes", again.Status, resp.ContentLength, len(values))
+	}
+}
+
+// TestDAPNodesWin checks that an array with the name of an address of OPeNDAP keeps its address, and that the log says so.
+func TestDAPNodesWin(t *testing.T) {
+	f := classic.File{Dims: []classic.Dim{{Name: "x", Length: 2}}, Vars: []classic.Var{{Name: "dap.dds", Dims: []string{"x"}, Data: []float32{1, 2}}, {Name: "catalog.xml", Dims: []string{"x"}, Data: []float32{3, 4}}}}
+	name := filepath.Join(t.TempDir(), "a.nc")
+	if err := f.Write(name); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	address := startWith(t, &serve.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, buildFiles(t, "a.varve", name))
+	for path, want := range map[string]string{"/dap.dds": "dap.dds</h1>", "/catalog.xml": "catalog.xml</h1>", "/dap.das": "NC_GLOBAL", "/dap/a.dds": "Dataset {"} {
+		if _, body := answerTo(t, address+path, "Accept", "text/html"); !strings.Contains(body, want) {
+			t.Errorf("%s: %.300s", path, body)
+		}
+	}
+	for _, want := range []string{"address=/dap.dds", "address=/catalog.xml"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not have %s: %s", want, log.String())
+		}
 	}
 }
 
@@ -234,6 +258,38 @@ func TestManyDAPReaders(t *testing.T) {
 	for range cap(answers) {
 		if got := <-answers; got != want {
 			t.Fatalf("%.200q", got)
+		}
+	}
+}
+
+// TestDAPBreaksOff checks that an answer whose source is gone when a part has been sent ends with a broken connection, so that
+// no client takes it for complete.
+func TestDAPBreaksOff(t *testing.T) {
+	folder := t.TempDir()
+	var files []string
+	for i := range 2 {
+		f := classic.File{Dims: []classic.Dim{{Name: "time", Length: 1}, {Name: "x", Length: 3 << 20}}, Vars: []classic.Var{
+			{Name: "time", Dims: []string{"time"}, Data: []float64{float64(i)}}, {Name: "v", Dims: []string{"time", "x"}, Data: make([]float32, 3<<20)}}}
+		files = append(files, filepath.Join(folder, fmt.Sprintf("%d.nc", i)))
+		if err := f.Write(files[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address := startWith(t, &serve.Options{}, buildFiles(t, "a.varve", files...))
+	if err := os.Remove(files[1]); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/dap.dods?v", "/dap.dap?dap4.ce=/v", "/?as=nc&vars=v", "/v?as=csv"} {
+		resp, err := http.Get(address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, resp.Body)
+		if closed := resp.Body.Close(); closed != nil {
+			t.Error(closed)
+		}
+		if resp.StatusCode != http.StatusOK || n == 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %s, %d bytes, %v", path, resp.Status, n, err)
 		}
 	}
 }

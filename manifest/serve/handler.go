@@ -245,6 +245,7 @@ func (h *Handler) load(ctx context.Context, p *mount, opts store.Options) (*site
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.dir, err), data.Close())
 	}
 	s.dap = h.dapOf(p, data)
+	s.logTaken(h.opts.Log, p.dir)
 	if s.denied = data.CheckAccess(life); s.denied != nil {
 		h.opts.Log.Warn("sources of the manifest cannot be read, so their chunks are refused", "manifest", p.dir, "error", s.denied)
 	}

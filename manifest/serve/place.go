@@ -113,7 +113,7 @@ func (h *Handler) serveAddress(w http.ResponseWriter, r *http.Request, at *addre
 	if h.serveNetCDF(w, r, at, s, k.path) || h.serveDAP(w, r, at, s, k.path) {
 		return
 	}
-	if k.path == threddsName && at.name == "" {
+	if _, isNode := s.node(k.path); k.path == threddsName && at.name == "" && !isNode {
 		h.serveThredds(w, r)
 		return
 	}
