@@ -33,7 +33,7 @@ BASE ?= HEAD
 # The packages whose own code starts goroutines. TestRacePackages keeps the list true.
 CONCURRENT := cmd/varve manifest/compact manifest/engine manifest/export/icechunk \
 	manifest/export/kerchunk manifest/export/zarr manifest/ingest manifest/internal/home \
-	manifest/points manifest/present manifest/repo manifest/scan manifest/serve manifest/store manifest/zarrstore \
+	manifest/mount manifest/points manifest/present manifest/repo manifest/scan manifest/serve manifest/store manifest/zarrstore \
 	readers/internal/grib readers/source readers/source/sourcetest readers/source/storetest
 # Packages of loops are compiled without the race detector, which slows them down tenfold. None of them may use a generic
 # type or function of sync or sync/atomic, nor sync.Map, which has one: the linker would take their copy of it, without the

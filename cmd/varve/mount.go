@@ -43,7 +43,6 @@ source cannot be read, the program gets an input/output error, and a message her
 The command prints "mounted DIR" when it is ready. It unmounts DIR on SIGTERM. If it was killed,
 the next one cleans up. Other systems than Linux: use varve serve, which has /NAME.nc.`,
 		Example: `  varve mount sst.varve /mnt/data
-  ncdump -h /mnt/data/sst.nc
   varve mount a.varve b.varve /mnt/data --allow-other`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

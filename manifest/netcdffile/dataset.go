@@ -129,6 +129,7 @@ func (d *dataset) group(at string) (*group, error) {
 	return g, nil
 }
 
+// maxName is the longest name of netCDF, in bytes.
 const maxName = 255
 
 func checkName(what, name string) error {
@@ -256,6 +257,7 @@ func (d *dataset) describe(ctx context.Context, a *store.Array) (*added, error) 
 	return v, nil
 }
 
+// maxRank is the largest number of dimensions of HDF5.
 const maxRank = 32
 
 // setDims finds the dimensions of a variable, in its group or in one above, and makes those that do not exist.

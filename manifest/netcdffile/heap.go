@@ -16,7 +16,7 @@ const (
 	heapObject   = 16    // the header of an object
 	leastHeap    = 4096  // libhdf5 expects no smaller collection
 	fullHeap     = 65536 // a collection of this size gets no more objects
-	maxObjects   = 32768
+	maxObjects   = 32768 // of a collection, whose numbers have 16 bits
 	heapSizeFrom = 8
 )
 
