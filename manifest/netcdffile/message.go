@@ -3,7 +3,6 @@ package netcdffile
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 
 	"varve/codec"
 	"varve/manifest/export/netcdf"
@@ -261,9 +260,4 @@ func encodeLink(name string, order int, address uint64) []byte {
 		p.text(name)
 		p.u64(address)
 	})
-}
-
-// log64 returns how often n is divided by 64, rounding up, until it is 1.
-func log64(n int64) int {
-	return (bits.Len64(uint64(max(n, 1)-1)) + 5) / 6
 }

@@ -67,6 +67,7 @@ func (h *Handler) serveNetCDF(w http.ResponseWriter, r *http.Request, at *addres
 		return false
 	}
 	if _, ok := s.node(path); ok && path != "" {
+		h.opts.Log.Info("an array or group has the name of the netCDF file, which is at ?as=nc", "manifest", at.dir, "path", path)
 		return false
 	}
 	f, err := h.netcdfOf(r.Context(), s)
