@@ -27,6 +27,7 @@ type dataset struct {
 	dims    []*dimension
 	growing map[string]bool // paths of dimensions along which files are concatenated
 	omitted []Omission
+	recent  *recent
 	dense   int64   // chunks whose refs have been read
 	bytes   float64 // of all chunks without filters, and of their index
 
@@ -445,7 +446,7 @@ func (d *dataset) content(v *added) (*arrayChunks, error) {
 	if len(filters) > 0 {
 		limit = maxChunk
 	}
-	c := &arrayChunks{array: v.array}
+	c := &arrayChunks{array: v.array, recent: d.recent}
 	if !ok || !isRegular || isInManifest || schema.ChunkGrid.Encoded != nil || float64(unit)*elements(shape) > float64(limit) {
 		order, filters = v.order, nil
 		if float64(unit)*elements(shape) > maxPlain {

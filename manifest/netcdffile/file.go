@@ -47,7 +47,7 @@ func Open(ctx context.Context, st *store.Store, opts *Options) (*File, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	d := &dataset{store: st, opts: opts}
+	d := &dataset{store: st, opts: opts, recent: &recent{}}
 	if err := d.build(ctx); err != nil {
 		return nil, err
 	}

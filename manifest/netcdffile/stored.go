@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"varve/codec"
 	"varve/grid"
@@ -27,12 +26,8 @@ type arrayChunks struct {
 	isComplete bool
 	most       int64 // the largest size of a verbatim chunk; larger ones are decoded
 
-	mu      sync.Mutex
-	windows map[int64][]chunk // the last ones, by the number of their first chunk
+	recent *recent
 }
-
-// keptWindows limits the windows that are kept of an array.
-const keptWindows = 64
 
 // noFilters chooses the codec of elements one after another, in a byte order.
 func noFilters(order string) regular.CodecChooser {
@@ -42,23 +37,15 @@ func noFilters(order string) regular.CodecChooser {
 }
 
 func (a *arrayChunks) window(ctx context.Context, first int64) ([]chunk, error) {
-	a.mu.Lock()
-	list, ok := a.windows[first]
-	a.mu.Unlock()
-	if ok {
+	if list, ok := a.recent.window(a, first); ok {
 		return list, nil
 	}
-	list = make([]chunk, 0, min(window, a.plain.Grid().Chunks()-first))
+	list := make([]chunk, 0, min(window, a.plain.Grid().Chunks()-first))
 	err := a.each(ctx, first, int64(cap(list)), func(c chunk) { list = append(list, c) })
 	if err != nil {
 		return nil, err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.windows) >= keptWindows || a.windows == nil {
-		a.windows = map[int64][]chunk{}
-	}
-	a.windows[first] = list
+	a.recent.keepWindow(a, first, list)
 	return list, nil
 }
 
@@ -123,6 +110,10 @@ func (a *arrayChunks) read(ctx context.Context, number int64, c *chunk, b []byte
 		copy(b, data)
 		return err
 	}
+	if data := a.recent.chunk(a, number); data != nil {
+		copy(b, data[off:])
+		return nil
+	}
 	coords := make([]int64, a.plain.Grid().Rank())
 	a.plain.Grid().Coords(number, coords)
 	data, err := a.array.Store().Once(ctx, a, number, func() ([]byte, error) { return a.plain.Chunk(ctx, coords) })
@@ -132,6 +123,7 @@ func (a *arrayChunks) read(ctx context.Context, number int64, c *chunk, b []byte
 	if int64(len(data)) != a.size {
 		return fmt.Errorf("%s: chunk %v: %d bytes, want %d: %w", a.array.Path(), coords, len(data), a.size, codec.ErrCorrupt)
 	}
+	a.recent.keepChunk(a, number, data)
 	copy(b, data[off:])
 	return nil
 }
