@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"varve/manifest/mount"
+	"varve/manifest/netcdffile"
 	"varve/manifest/serve"
 )
 
@@ -20,8 +22,26 @@ type mountOptions struct {
 	allowOptions
 	cacheBytes int64
 	reload     time.Duration
-	filters    string
+	netcdf     netcdfOptions
 	allowOther bool
+}
+
+// netcdfOptions are the flags of commands that present datasets as netCDF files.
+type netcdfOptions struct {
+	filters string
+	classic bool
+}
+
+func (o *netcdfOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.filters, "filters", "builtin", "in netCDF files, keep chunks with these `filters`: builtin, or any, which may need plugins")
+	f.BoolVar(&o.classic, "classic", false, "make netCDF files of the classic model, for programs without HDF5")
+}
+
+func (o *netcdfOptions) parse() (netcdffile.Options, error) {
+	if o.filters != "builtin" && o.filters != "any" {
+		return netcdffile.Options{}, usageError{fmt.Errorf("--filters %s: want builtin or any", o.filters)}
+	}
+	return netcdffile.Options{Classic: o.classic, Plugins: o.filters == "any"}, nil
 }
 
 func newMountCommand() *cobra.Command {
@@ -51,7 +71,7 @@ the next one cleans up. Other systems than Linux: use varve serve, which has /NA
 	}
 	opts.addFlags(cmd)
 	f := cmd.Flags()
-	addFilters(f, &opts.filters)
+	opts.netcdf.addFlags(f)
 	opts.cacheBytes = 256 << 20
 	addNumber(f, &opts.cacheBytes, 0, "cache", "cache this number of `bytes` of decoded chunks in memory")
 	f.DurationVar(&opts.reload, "reload", time.Second, "check for a new snapshot at this `interval`; 0 means never")
@@ -67,7 +87,7 @@ func runMount(ctx context.Context, opts *mountOptions, names []string, dir strin
 	log := slog.New(slog.NewTextHandler(messages, nil))
 	so := serveOptions{allowOptions: opts.allowOptions, cacheBytes: opts.cacheBytes, reload: opts.reload}
 	o := serve.Options{Store: so.store(), Reload: so.reloading(), Patience: mountPatience, Log: log}
-	if o.Plugins, err = parseFilters(opts.filters); err != nil {
+	if o.NetCDF, err = opts.netcdf.parse(); err != nil {
 		return err
 	}
 	handler, err := serve.New(ctx, names, &o)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"varve/manifest/present"
 	"varve/manifest/serve"
@@ -42,7 +41,7 @@ type serveOptions struct {
 	padded            bool
 	subChunks         []string
 	conventions       []string
-	filters           string
+	netcdf            netcdfOptions
 }
 
 func newServeCommand() *cobra.Command {
@@ -107,7 +106,7 @@ The command prints "listening on URL" when it is ready, and stops on SIGTERM.`,
 	addNumber(f, &opts.connections, 1, "connections", "accept this `number` of connections at once")
 	f.StringArrayVar(&opts.subChunks, "sub-chunks", nil, "serve smaller chunks: `ARRAY=SHAPE`, or auto for all arrays with access points")
 	addConventions(f, &opts.conventions)
-	addFilters(f, &opts.filters)
+	opts.netcdf.addFlags(f)
 	opts.cacheBytes = 128 << 20
 	addNumber(f, &opts.cacheBytes, 0, "cache", "cache this number of `bytes` of chunks in memory")
 	f.StringVar(&opts.diskCache, "disk-cache", "", "keep chunks that were downloaded or re-encoded in this `folder`, which no other server uses")
@@ -188,7 +187,7 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 	if o.Conventions, err = parseConventions(opts.conventions); err != nil {
 		return usageError{err}
 	}
-	if o.Plugins, err = parseFilters(opts.filters); err != nil {
+	if o.NetCDF, err = opts.netcdf.parse(); err != nil {
 		return err
 	}
 	o.STAC = func(ctx context.Context, w io.Writer, s *store.Store, id, href string) error {
@@ -236,19 +235,6 @@ func runServe(ctx context.Context, opts *serveOptions, names []string, out, mess
 		<-told
 	}
 	return err
-}
-
-// addFilters adds the flag that says which filters of HDF5 netCDF files may have.
-func addFilters(f *pflag.FlagSet, value *string) {
-	f.StringVar(value, "filters", "builtin", "in netCDF files, keep chunks with these `filters`: builtin, or any, which may need plugins")
-}
-
-// parseFilters reports whether netCDF files may have filters that need plugins.
-func parseFilters(value string) (plugins bool, err error) {
-	if value != "builtin" && value != "any" {
-		return false, usageError{fmt.Errorf("--filters %s: want builtin or any", value)}
-	}
-	return value == "any", nil
 }
 
 // address returns the address of a path on a listener. Clients of a Unix socket need the path alone.

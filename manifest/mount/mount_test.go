@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"varve/manifest/ingest"
+	"varve/manifest/netcdffile"
 	"varve/manifest/serve"
 	"varve/manifest/store"
 )
@@ -46,13 +47,17 @@ func demo(t testing.TB, out string, months ...string) (sources string) {
 
 // mounted mounts manifests and returns the folder, and the messages so far.
 func mounted(t testing.TB, manifests ...string) (dir string, h *serve.Handler, messages func() string) {
+	return mountedWith(t, netcdffile.Options{}, manifests...)
+}
+
+func mountedWith(t testing.TB, file netcdffile.Options, manifests ...string) (dir string, h *serve.Handler, messages func() string) {
 	t.Helper()
 	if _, err := os.Stat("/dev/fuse"); err != nil {
 		t.Skip("this test mounts a file system: ", err)
 	}
 	var out lockedBuffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
-	h, err := serve.New(t.Context(), manifests, &serve.Options{Store: store.Options{Trusted: true}, Reload: 20 * time.Millisecond, Log: log})
+	h, err := serve.New(t.Context(), manifests, &serve.Options{Store: store.Options{Trusted: true}, Reload: 20 * time.Millisecond, NetCDF: file, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

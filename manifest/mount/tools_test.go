@@ -14,6 +14,7 @@ import (
 	"varve/fixtures/machine"
 	"varve/fixtures/venv"
 	"varve/manifest/ingest"
+	"varve/manifest/netcdffile"
 )
 
 // tool is a program, and what it prints of a file for each feature: FILE stands for the name of the file, or its address, and OUT
@@ -156,6 +157,38 @@ func TestTools(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestClassic compares what programs read from a mounted file of the classic model with what they read from a real netCDF-4 file.
+func TestClassic(t *testing.T) {
+	for _, program := range []string{"ncdump", "ncks", "cdo"} {
+		machine.Find(t, program)
+	}
+	sources, truth := t.TempDir(), filepath.Join(t.TempDir(), "virtual.nc")
+	venv.Run(t, "netCDF4", "testdata/archive.py", sources, truth)
+	out := filepath.Join(t.TempDir(), "virtual.varve")
+	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: []string{sources}}}); err != nil {
+		t.Fatal(err)
+	}
+	dir, _, messages := mountedWith(t, netcdffile.Options{Classic: true}, out)
+	virtual := filepath.Join(dir, "virtual.nc")
+	if got := runTool(t, "ncdump -k FILE", virtual); got != "64-bit offset" {
+		t.Errorf("the file is of the kind %s", got)
+	}
+	for _, command := range []string{
+		`ncks -O -C -v t2m,sst,time FILE OUT && ` + dump("t2m,sst,time", "OUT"),
+		`ncra -O -v t2m,sst FILE OUT && ` + dump("t2m,sst", "OUT"),
+		`ncrcat -O -v sst,time -d time,3,30,7 FILE FILE OUT && ` + dump("sst,time", "OUT"),
+		`cdo -s timmean -selname,t2m FILE OUT 2>/dev/null && ` + dump("t2m", "OUT"),
+	} {
+		want, got := runTool(t, command, truth), runTool(t, command, virtual)
+		if got != want || len(want) < 10 {
+			t.Errorf("%s\nof the virtual file: %.400s\nof the real file:    %.400s", command, got, want)
+		}
+	}
+	if got := messages(); !strings.Contains(got, "/below/rain") {
+		t.Errorf("the messages do not name the array that the file does not have: %s", got)
 	}
 }
 

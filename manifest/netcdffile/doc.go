@@ -21,4 +21,7 @@
 //	slots    each chunk has room for its decoded size, so the address follows from its number, and the file has gaps.
 //
 // Arrays without filters, and those with very many chunks, have slots. A verbatim chunk that is larger than its slot is decoded.
+//
+// With Options.Classic the file is of netCDF's classic model instead: a header, and then the values in order. See package
+// varve/manifest/export/netcdf.
 package netcdffile

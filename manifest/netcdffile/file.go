@@ -13,6 +13,9 @@ import (
 
 // Options say what the file may contain.
 type Options struct {
+	// Classic describes the arrays of the root group as a file of netCDF's classic model, for programs without HDF5. It has no
+	// chunks, and is as large as the decoded values.
+	Classic bool
 	// Plugins also gives chunks unchanged whose filters libhdf5 reads only with plugins, such as zstd. Otherwise they are decoded.
 	Plugins bool
 }
@@ -23,7 +26,7 @@ type Omission struct {
 	Why  error
 }
 
-// File is a dataset as one netCDF-4 file. It may be used by any number of goroutines.
+// File is a dataset as one netCDF file. It may be used by any number of goroutines.
 type File struct {
 	size     int64
 	tag      string
@@ -47,12 +50,19 @@ func Open(ctx context.Context, st *store.Store, opts *Options) (*File, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	d := &dataset{store: st, opts: opts, recent: &recent{}}
-	if err := d.build(ctx); err != nil {
-		return nil, err
+	f := &File{}
+	if opts.Classic {
+		if err := f.openClassic(ctx, st); err != nil {
+			return nil, err
+		}
+	} else {
+		d := &dataset{store: st, opts: opts, recent: &recent{}}
+		if err := d.build(ctx); err != nil {
+			return nil, err
+		}
+		f.omitted = d.omitted
+		f.place(d)
 	}
-	f := &File{omitted: d.omitted}
-	f.place(d)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%+v\x00", st.Snapshot().ID, layoutVersion, *opts))
 	f.tag = hex.EncodeToString(sum[:16])
 	return f, nil

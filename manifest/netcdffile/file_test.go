@@ -149,7 +149,7 @@ func compare(t *testing.T, dirs []string) {
 func TestFixtures(t *testing.T) {
 	venv.Python(t, "h5py and netCDF4")
 	var dirs []string
-	var omitted int
+	var omitted, classic int
 	for _, pattern := range []string{"hdf5/*.h5", "hdf5/*.nc", "netcdf3/*.nc", "zarr/*", "grib/*.grib*", "tiff/*.tif"} {
 		names, err := filepath.Glob("../../fixtures/" + pattern)
 		if err != nil {
@@ -162,6 +162,13 @@ func TestFixtures(t *testing.T) {
 			}
 			dir, left := write(t, st, nil, name)
 			dirs = append(dirs, dir)
+			dir, less := write(t, st, &Options{Classic: true}, name)
+			dirs = append(dirs, dir)
+			for _, o := range less {
+				if classic++; !errors.Is(o.Why, errors.ErrUnsupported) {
+					t.Errorf("%s: %s is left out of the classic file because of %v", name, o.Path, o.Why)
+				}
+			}
 			omitted += len(left)
 			for _, o := range left {
 				t.Logf("%s: %s: %v", name, o.Path, o.Why)
@@ -174,6 +181,7 @@ func TestFixtures(t *testing.T) {
 	if len(dirs) < 30 {
 		t.Errorf("only %d sample files can be built", len(dirs))
 	}
+	t.Logf("%d arrays and attributes are left out, %d of classic files", omitted, classic)
 	compare(t, dirs)
 }
 
@@ -202,8 +210,12 @@ func TestRandomArchives(t *testing.T) {
 			verbatim += int(a.Spec().Chunks.Verbatim)
 		}
 		dirs = append(dirs, dir)
+		if dir, omitted = write(t, st, &Options{Classic: true}, source); len(omitted) != 1 || omitted[0].Path != "/below/v3" {
+			t.Errorf("%s: left out of the classic file: %v", source, omitted)
+		}
+		dirs = append(dirs, dir)
 	}
-	if len(dirs) < 6 || verbatim < 50 {
+	if len(dirs) < 12 || verbatim < 50 {
 		t.Errorf("%d archives with %d verbatim chunks", len(dirs), verbatim)
 	}
 	compare(t, dirs)

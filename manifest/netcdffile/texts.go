@@ -21,53 +21,65 @@ type texts struct {
 // maxTexts limits the bytes of the texts of an array, which are in memory.
 const maxTexts = 256 << 20
 
+var errTexts = fmt.Errorf("an array of texts with more than %d bytes: %w; leave it out or read it as Zarr", int64(maxTexts), errors.ErrUnsupported)
+
 // readTexts reads an array of texts.
 func readTexts(ctx context.Context, a *store.Array) (*texts, error) {
+	out := &texts{}
+	if err := eachText(ctx, a, func(text []byte) { out.elements = append(out.elements, out.heap.addText(text)...) }); err != nil {
+		return nil, err
+	}
+	out.heap.close()
+	return out, nil
+}
+
+// eachText calls do with each text of an array, in C order.
+func eachText(ctx context.Context, a *store.Array, do func(text []byte)) error {
 	schema := a.Schema()
 	t := schema.DataType.Type()
-	out := &texts{}
-	tooLarge := fmt.Errorf("an array of texts with more than %d bytes: %w; leave it out or read it as Zarr", int64(maxTexts), errors.ErrUnsupported)
 	if elements(schema.Shape)*float64(varyingSize+t.Size) > maxTexts {
-		return nil, tooLarge
+		return errTexts
 	}
 	if elements(schema.Shape) == 0 {
-		return out, nil
+		return nil
 	}
 	r := grid.Whole(schema.Shape)
 	rows := int64(1)
 	if len(r.Shape) > 0 {
-		if rows = r.Shape[0]; rows > 0 && elements(r.Shape) > textRows {
-			rows = max(rows*textRows/int64(elements(r.Shape)), 1)
+		if rows = r.Shape[0]; elements(r.Shape) > textRows {
+			rows = max(int64(float64(rows)*textRows/elements(r.Shape)), 1)
 		}
 	}
-	for at := int64(0); len(r.Shape) == 0 || at < schema.Shape[0]; at += rows {
+	size := 0
+	for at := int64(0); len(r.Shape) == 0 && at == 0 || len(r.Shape) > 0 && at < schema.Shape[0]; at += rows {
 		part := r.Clone()
 		if len(r.Shape) > 0 {
 			part.Origin[0], part.Shape[0] = at, min(rows, schema.Shape[0]-at)
 		}
 		form := schema.Form(part.Shape)
 		if err := form.CheckSize(); err != nil {
-			return nil, err
+			return err
 		}
 		e := codec.NewElems(form)
 		if err := a.ReadRegion(ctx, part, e); err != nil {
-			return nil, err
+			return err
 		}
 		for _, text := range e.Var {
-			out.elements = append(out.elements, out.heap.addText(text)...)
+			size += varyingSize + len(text)
+			do(text)
 		}
 		for i := 0; i < len(e.Fixed); i += t.Size {
-			out.elements = append(out.elements, out.heap.addText(fromUTF32(e.Fixed[i:i+t.Size]))...)
+			text := e.Fixed[i : i+t.Size]
+			if t.Kind == codec.FixedUTF32 {
+				text = fromUTF32(text)
+			}
+			do(text)
 		}
-		if len(out.elements)+len(out.heap.b) > maxTexts {
-			return nil, tooLarge
-		}
-		if len(r.Shape) == 0 {
-			break
+		if size > maxTexts {
+			return errTexts
 		}
 	}
-	out.heap.close()
-	return out, nil
+	return nil
 }
 
 // textRows is about the number of texts that are read at once.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"varve/manifest/conventions"
+	"varve/manifest/netcdffile"
 	"varve/manifest/store"
 	"varve/readers/source"
 )
@@ -57,8 +58,8 @@ type Options struct {
 	SubChunks SubChunks
 	// Conventions are the conventions of Zarr by which the views in format 3 describe arrays and groups.
 	Conventions conventions.Set
-	// Plugins gives chunks in netCDF files unchanged whose filters need a plugin of libhdf5. Otherwise they are decoded.
-	Plugins bool
+	// NetCDF says what the netCDF files of datasets may contain.
+	NetCDF netcdffile.Options
 	// MaxAnswer limits the bytes of an answer of OPeNDAP, and of a subset; 0 means 2 GiB.
 	MaxAnswer int64
 	// Tokens are the users who may read; nil admits everyone. /healthz needs no token.

@@ -50,7 +50,7 @@ func (h *Handler) netcdfOf(ctx context.Context, s *site) (*netcdffile.File, erro
 	if s.netcdf.file != nil {
 		return s.netcdf.file, nil
 	}
-	f, err := netcdffile.Open(ctx, data.Store, &netcdffile.Options{Plugins: h.opts.Plugins})
+	f, err := netcdffile.Open(ctx, data.Store, &h.opts.NetCDF)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,9 @@
 //	attribute name  type(4)  n  values… padded to 4
 //	variable  name  rank n  dimension ids n…  att_list  type(4)  vsize n  begin(8)
 //
-// Only the header must be known before writing, so values of any size can be streamed. Files have no records. But a
-// dimension of length 0 must be the record dimension, since the format has no other dimension of length 0.
+// Only the header must be known before writing, so values of any size can be streamed. A dimension of length 0 is the record
+// dimension, since the format has no other dimension of length 0. Records are behind the values of all other variables; each has a
+// part of each variable with the record dimension.
 package netcdf
 
 import (
@@ -59,6 +60,8 @@ type File struct {
 	Dimensions []Dimension
 	Attributes []Attribute
 	Variables  []Variable
+	// Records is the length of the record dimension, which has the Length 0. Write cannot write records.
+	Records int64
 }
 
 // Dimension is a named length.
@@ -184,6 +187,9 @@ const large = math.MaxInt32 - 3
 
 // Version is 2 or, if the file needs it, 5.
 func (f *File) Version() int {
+	if f.Records > large {
+		return 5
+	}
 	for _, d := range f.Dimensions {
 		if d.Length > large {
 			return 5

@@ -3,6 +3,7 @@ package netcdf
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -11,6 +12,9 @@ import (
 // written to w, little-endian, whole elements at a time, as many as the variable has.
 func (f *File) Write(w io.Writer, values func(variable int, w io.Writer) error) error {
 	header, err := f.Header()
+	if err == nil && f.Records > 0 {
+		err = fmt.Errorf("writing records: %w", errors.ErrUnsupported)
+	}
 	if err != nil {
 		return err
 	}
@@ -148,7 +152,7 @@ func (h *headerWriter) file(f *File, begin int64) {
 		version = 5
 	}
 	h.out = append(h.out, 'C', 'D', 'F', version)
-	h.number(0) // records
+	h.number(f.Records)
 	h.list(tagDimensions, len(f.Dimensions))
 	for _, d := range f.Dimensions {
 		h.name(d.Name)
@@ -156,22 +160,73 @@ func (h *headerWriter) file(f *File, begin int64) {
 	}
 	h.attributes(f.Attributes)
 	h.list(tagVariables, len(f.Variables))
-	records := begin // behind the values of all others
+	begins := f.begins(begin)
+	for i := range f.Variables {
+		v := &f.Variables[i]
+		h.variable(v, padded(f.size(v)), begins[i])
+	}
+}
+
+// begins returns where the values of each variable begin, those with records behind all others.
+func (f *File) begins(begin int64) []int64 {
+	records := begin
 	for i := range f.Variables {
 		if v := &f.Variables[i]; !f.isRecord(v) {
 			records += padded(f.size(v))
 		}
 	}
+	begins := make([]int64, len(f.Variables))
 	for i := range f.Variables {
 		v := &f.Variables[i]
 		at := &begin
 		if f.isRecord(v) {
 			at = &records
 		}
-		h.variable(v, padded(f.size(v)), *at)
+		begins[i] = *at
 		*at += padded(f.size(v))
 	}
+	return begins
 }
+
+// Layout is where the values of a file are.
+type Layout struct {
+	Header []byte
+	Begins []int64 // where the values of each variable begin, or its part of the first record
+	Sizes  []int64 // the bytes of each variable, or of its part of a record, without padding
+	Record int64   // the bytes of a record
+}
+
+// IsRecord reports whether a variable has the record dimension.
+func (f *File) IsRecord(variable int) bool { return f.isRecord(&f.Variables[variable]) }
+
+// Layout returns where the values are.
+func (f *File) Layout() (*Layout, error) {
+	header, err := f.Header()
+	if err != nil {
+		return nil, err
+	}
+	l := &Layout{Header: header, Begins: f.begins(int64(len(header)))}
+	records := 0
+	for i := range f.Variables {
+		l.Sizes = append(l.Sizes, f.size(&f.Variables[i]))
+		if f.IsRecord(i) {
+			l.Record += padded(l.Sizes[i])
+			records++
+		}
+	}
+	if records == 1 {
+		// The parts of the only variable with records follow one another without padding.
+		for i := range f.Variables {
+			if f.IsRecord(i) {
+				l.Record = l.Sizes[i]
+			}
+		}
+	}
+	return l, nil
+}
+
+// Turn changes the byte order of elements in memory to that of the format, or back.
+func Turn(t Type, b []byte) { turn(b, t.Size()) }
 
 func padded(n int64) int64 { return (n + 3) &^ 3 }
 
