@@ -30,7 +30,7 @@ func writeZarr(t testing.TB, arrays map[string][]byte) (dir string) {
 			fill = "false"
 		}
 		write("v_"+typ+"/zarr.json", fmt.Appendf(nil, `{"zarr_format":3,"node_type":"array","shape":[3],"data_type":%q,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3]}},
-			"chunk_key_encoding":{"name":"default"},"fill_value":%s,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"attributes":{},"dimension_names":["x"]}`, typ, fill))
+			"chunk_key_encoding":{"name":"default"},"fill_value":%s,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"attributes":{"_FillValue":%s},"dimension_names":["x"]}`, typ, fill, fill))
 		write("v_"+typ+"/c/0", data)
 	}
 	return dir
@@ -52,6 +52,9 @@ func TestOmitted(t *testing.T) {
 	das, err := d.DAS(t.Context())
 	if err != nil || !strings.Contains(das, `String varve_omitted "`+why+`";`) {
 		t.Errorf("%v %s", err, das)
+	}
+	if !strings.Contains(das, "v_float16 {\n        Float32 _FillValue 0;\n") || !strings.Contains(das, "v_uint64 {\n        Float64 _FillValue 0;\n") {
+		t.Errorf("the types of fill values are not those of the arrays: %s", das)
 	}
 	dmr, err := d.DMR("", false)
 	if err != nil || strings.Count(dmr, "complex64") != 2 || !strings.Contains(dmr, "<Value>"+why) || !strings.Contains(dmr, `<Float32 name="v_float16">`) {

@@ -74,16 +74,23 @@ func NetCDFAttributes(a *store.Array) (out []netcdf.Attribute) {
 // attributeOf returns a netCDF attribute, and false if it must be left out.
 func attributeOf(a *store.Array, name string, value []byte) (netcdf.Attribute, bool) {
 	t := a.Schema().DataType.Type()
-	typ, isKnown := NetCDFType(t)
+	stored := t
+	if t.Kind == codec.Float && t.Size == 2 {
+		stored.Size = 4 // the smallest type of netCDF that has all values
+	}
+	typ, isKnown := NetCDFType(stored)
 	switch {
 	case name == cf.FillValue:
 		mask, err := a.Schema().DataType.DecodeMask(value)
 		if typ == netcdf.Char || err != nil || !isKnown {
 			return netcdf.Attribute{}, false // netCDF's char type has no fill value for strings
 		}
+		if stored.Size != t.Size {
+			mask, _ = cf.Cast(stored, t, mask) // a larger float has every value
+		}
 		return netcdf.Attribute{Name: name, Type: typ, Data: mask}, true
 	case IsStoredNumber(name) && isKnown:
-		if data, ok := cast(t, value); ok {
+		if data, ok := cast(stored, value); ok {
 			return netcdf.Attribute{Name: name, Type: typ, Data: data}, true
 		}
 	case a.Spec().AttributeTypes[name] == "float32":
