@@ -76,10 +76,10 @@ func (v *variable) hasOtherSign() bool {
 }
 
 const (
-	// decideElements is the largest number of elements of an array that are read to choose its DAP2 type, and
-	// decideTotal that of all arrays of a dataset.
-	decideElements = 1 << 20
-	decideTotal    = 16 << 20
+	// maxDecideElements is the largest number of elements of an array that are read to choose its DAP2 type.
+	maxDecideElements = 1 << 20
+	// maxDecideTotal is the largest number of elements of all arrays of a dataset that are read for that.
+	maxDecideTotal = 16 << 20
 )
 
 // decide chooses the DAP2 types of arrays of 64-bit integers. It reads the values of small arrays; of larger ones, or if a
@@ -90,13 +90,13 @@ func (d *Dataset) decide(ctx context.Context) error {
 	if d.typed {
 		return nil
 	}
-	left := int64(decideTotal)
+	left := int64(maxDecideTotal)
 	for _, v := range d.variables {
 		if v.type2 != typeInt64 {
 			continue
 		}
 		n := present.Whole(v.array).Count()
-		if n > decideElements || n > left {
+		if n > maxDecideElements || n > left {
 			v.type2 = typeFloat64
 			continue
 		}

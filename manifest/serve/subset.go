@@ -167,8 +167,8 @@ type subsetDim struct {
 	Ends            string // the first and last label
 }
 
-// mostVars is the largest number of arrays of a group for which a page has a form.
-const mostVars = 200
+// maxVars is the largest number of arrays of a group for which a page has a form.
+const maxVars = 200
 
 // subsetForm returns the form for an array, or for the arrays of a group; nil if there are none, or too many.
 func (s *site) subsetForm(ctx context.Context, n node) *subsetForm {
@@ -182,7 +182,7 @@ func (s *site) subsetForm(ctx context.Context, n node) *subsetForm {
 		}
 	}
 	names, err := s.subsetNames(n, "")
-	if err != nil || len(names) > mostVars {
+	if err != nil || len(names) > maxVars {
 		return nil
 	}
 	for _, m := range s.nodes {
