@@ -54,6 +54,40 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestNames checks that names with any characters are found in the forms in which clients send them, and that a DDS has only
+// characters of which all clients make names.
+func TestNames(t *testing.T) {
+	names := []string{"a b", "a.b", "a,b", "a&b", "a[0]", "a]", "a%41", "ü", "a=b", "a+b", "a#b", "a?b", `a"b`, `a\b`, "a'b", "(a)", "a;b", "a:b", "a|b", "<a>", "A", "*", "~a!"}
+	arrays := map[string][]byte{}
+	for i, name := range names {
+		arrays["int16 "+name] = bytesOf(t, []int16{int16(i), 0, 0})
+	}
+	d := open(t, "names", writeZarr(t, arrays))
+	dds, err := d.DDS(t.Context(), "")
+	if err != nil || strings.Count(dds, ";\n") != len(names)+1 {
+		t.Fatalf("%v %s", err, dds)
+	}
+	for i, name := range names {
+		once := escape2(name)
+		if !strings.Contains(dds, "Int16 "+once+"[x = 3];") {
+			t.Errorf("%s is not declared: %s", name, dds)
+		}
+		for _, sent := range []string{once, strings.ReplaceAll(once, "%", "%25")} {
+			a, err := d.DODS(t.Context(), sent+"[0]", noLimit)
+			if got := answerOf(t, a, err); got[len(got)-1] != byte(i) {
+				t.Errorf("%s, sent as %s, is %d, not %d", name, sent, got[len(got)-1], i)
+			}
+		}
+		if strings.ContainsAny(name, ";") {
+			continue // separates clauses in DAP4
+		}
+		a, err := d.Data(t.Context(), "/"+name, true, noLimit)
+		if got := variablesOf(t, answerOf(t, a, err), 6)[0]; got[0] != byte(i) {
+			t.Errorf("%s in DAP4 is %d, not %d", name, got[0], i)
+		}
+	}
+}
+
 // TestMillionClauses checks that a variable that is requested again and again is sent once.
 func TestMillionClauses(t *testing.T) {
 	d := openTwoFiles(t)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// writeZarr writes a Zarr store with arrays of one chunk of three elements, by the names of their types.
+// writeZarr writes a Zarr store with arrays of one chunk of three elements, by the names of their types, after which a name of
+// the array may follow.
 func writeZarr(t testing.TB, arrays map[string][]byte) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "a.zarr")
@@ -22,6 +23,10 @@ func writeZarr(t testing.TB, arrays map[string][]byte) (dir string) {
 	}
 	write("zarr.json", []byte(`{"zarr_format":3,"node_type":"group","attributes":{"title":"types"}}`))
 	for typ, data := range arrays {
+		typ, name, isNamed := strings.Cut(typ, " ")
+		if !isNamed {
+			name = "v_" + typ
+		}
 		fill := "0"
 		switch {
 		case strings.HasPrefix(typ, "complex"):
@@ -29,9 +34,9 @@ func writeZarr(t testing.TB, arrays map[string][]byte) (dir string) {
 		case typ == "bool":
 			fill = "false"
 		}
-		write("v_"+typ+"/zarr.json", fmt.Appendf(nil, `{"zarr_format":3,"node_type":"array","shape":[3],"data_type":%q,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3]}},
+		write(name+"/zarr.json", fmt.Appendf(nil, `{"zarr_format":3,"node_type":"array","shape":[3],"data_type":%q,"chunk_grid":{"name":"regular","configuration":{"chunk_shape":[3]}},
 			"chunk_key_encoding":{"name":"default"},"fill_value":%s,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}],"attributes":{"_FillValue":%s},"dimension_names":["x"]}`, typ, fill, fill))
-		write("v_"+typ+"/c/0", data)
+		write(name+"/c/0", data)
 	}
 	return dir
 }
