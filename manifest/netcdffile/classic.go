@@ -191,32 +191,54 @@ func (f *File) placeClassic(c *classic, l *netcdf.Layout) {
 	}
 	f.size += l.Record * c.file.Records
 	f.sections = append(f.sections, section{records, f.size, func(ctx context.Context, b []byte, off int64) error {
-		for len(b) > 0 {
-			record, within := off/l.Record, off%l.Record
-			part := b[:min(int64(len(b)), l.Record-within)]
-			for i, v := range c.variables {
-				if !c.file.IsRecord(i) {
-					continue
-				}
-				at := l.Begins[i] - records
-				from, to := max(within, at), min(within+int64(len(part)), at+l.Sizes[i])
-				if from >= to {
-					continue
-				}
-				if err := v.read(ctx, part[from-within:to-within], record*l.Sizes[i]+from-at); err != nil {
-					return err
-				}
+		for i, v := range c.variables {
+			if !c.file.IsRecord(i) {
+				continue
 			}
-			b, off = b[len(part):], off+int64(len(part))
+			p := recordPart{size: l.Sizes[i], at: l.Begins[i] - records, record: l.Record}
+			if err := p.read(ctx, v, b, off); err != nil {
+				return err
+			}
 		}
 		return nil
 	}})
+}
+
+// recordPart is the part of each record that belongs to a variable.
+type recordPart struct {
+	size   int64 // of the part
+	at     int64 // where it begins in the record
+	record int64 // the size of a record
+}
+
+// before returns the number of bytes of the variable before an offset in the records.
+func (p *recordPart) before(off int64) int64 {
+	return off/p.record*p.size + min(max(off%p.record-p.at, 0), p.size)
+}
+
+// read sets the bytes of b that belong to the variable. It reads the values of all records at once, because records may be small.
+func (p *recordPart) read(ctx context.Context, v *classicVariable, b []byte, off int64) error {
+	first, end := p.before(off), p.before(off+int64(len(b)))
+	values := make([]byte, end-first)
+	if err := v.read(ctx, values, first); err != nil {
+		return err
+	}
+	for at := first; at < end; {
+		n := min(p.size-at%p.size, end-at)
+		to := at/p.size*p.record + p.at + at%p.size - off
+		copy(b[to:to+n], values[at-first:])
+		at += n
+	}
+	return nil
 }
 
 // read fills b with the bytes at an offset in the values.
 func (v *classicVariable) read(ctx context.Context, b []byte, off int64) error {
 	if v.chars != nil {
 		copy(b, v.chars[off:])
+		return nil
+	}
+	if len(b) == 0 {
 		return nil
 	}
 	schema := v.array.Schema()
