@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Filter is a filter of HDF5, as files describe it.
@@ -36,10 +37,13 @@ func HDF5Filters(specs []Spec, size int) (order string, filters []Filter, ok boo
 		if !known || info.Filter == 0 {
 			return "", nil, false
 		}
-		f := Filter{ID: info.Filter, Name: s.ShortName()}
+		f := Filter{ID: info.Filter, Name: strings.TrimPrefix(s.ShortName(), "imagecodecs_")}
 		var c filterConfig
 		if len(s.Config) > 0 && json.Unmarshal(s.Config, &c) != nil {
 			return "", nil, false
+		}
+		if f.ID == filterSzip && !c.Header {
+			return "", nil, false // HDF5 stores the decoded size before the stream
 		}
 		f.Values = c.values(f.ID, uint32(size))
 		filters = append(filters, f)
@@ -57,6 +61,7 @@ type filterConfig struct {
 	PixelsPerBlock    uint32  `json:"pixels_per_block"`
 	BitsPerPixel      uint32  `json:"bits_per_pixel"`
 	PixelsPerScanline uint32  `json:"pixels_per_scanline"`
+	Header            bool    `json:"header"`
 
 	Compressor string `json:"cname"`
 	BloscLevel uint32 `json:"clevel"`
