@@ -2,6 +2,7 @@ package dap
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -57,6 +58,9 @@ func TestRefused(t *testing.T) {
 // TestNames checks that names with any characters are found in the forms in which clients send them, and that a DDS has only
 // characters of which all clients make names.
 func TestNames(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a Zarr store is a folder, and Windows has no files with some of these names")
+	}
 	names := []string{"a b", "a.b", "a,b", "a&b", "a[0]", "a]", "a%41", "ü", "a=b", "a+b", "a#b", "a?b", `a"b`, `a\b`, "a'b", "(a)", "a;b", "a:b", "a|b", "<a>", "A", "*", "~a!"}
 	arrays := map[string][]byte{}
 	for i, name := range names {
