@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"varve/fixtures/classic"
 	"varve/manifest/serve"
@@ -262,11 +263,10 @@ func TestManyDAPReaders(t *testing.T) {
 	}
 }
 
-// TestDAPBreaksOff checks that an answer whose source is gone when a part has been sent ends with a broken connection, so that
-// no client takes it for complete.
-func TestDAPBreaksOff(t *testing.T) {
+// largeFiles makes two files of 12 MB.
+func largeFiles(t *testing.T) (files []string) {
+	t.Helper()
 	folder := t.TempDir()
-	var files []string
 	for i := range 2 {
 		f := classic.File{Dims: []classic.Dim{{Name: "time", Length: 1}, {Name: "x", Length: 3 << 20}}, Vars: []classic.Var{
 			{Name: "time", Dims: []string{"time"}, Data: []float64{float64(i)}}, {Name: "v", Dims: []string{"time", "x"}, Data: make([]float32, 3<<20)}}}
@@ -275,6 +275,30 @@ func TestDAPBreaksOff(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return files
+}
+
+// TestDAPSlowClient checks that a client that stops reading an answer loses its connection.
+func TestDAPSlowClient(t *testing.T) {
+	address := startWith(t, &serve.Options{Body: 50 * time.Millisecond}, buildFiles(t, "a.varve", largeFiles(t)...))
+	resp, err := http.Get(address + "/dap.dods?v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second)
+	n, err := io.Copy(io.Discard, resp.Body)
+	if closed := resp.Body.Close(); closed != nil {
+		t.Error(closed)
+	}
+	if err == nil || n >= resp.ContentLength {
+		t.Errorf("%d of %d bytes, %v", n, resp.ContentLength, err)
+	}
+}
+
+// TestDAPBreaksOff checks that an answer whose source is gone when a part has been sent ends with a broken connection, so that
+// no client takes it for complete.
+func TestDAPBreaksOff(t *testing.T) {
+	files := largeFiles(t)
 	address := startWith(t, &serve.Options{}, buildFiles(t, "a.varve", files...))
 	if err := os.Remove(files[1]); err != nil {
 		t.Fatal(err)
