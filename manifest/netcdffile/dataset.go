@@ -64,9 +64,7 @@ func (d *dataset) build(ctx context.Context) error {
 			d.omit(g.Path, err)
 			continue
 		}
-		to.attributes = d.attributes(g.Path, g.Attributes, func(name string, json []byte) netcdf.Attribute {
-			return present.NetCDFAttribute(name, json)
-		})
+		to.attributes = d.attributes(g.Path, g.Attributes, present.NetCDFAttribute)
 	}
 	var added []*added
 	for _, a := range arrays {
@@ -207,6 +205,11 @@ func (d *dataset) describe(ctx context.Context, a *store.Array) (*added, error) 
 	v := &added{object: &object{name: path.Base(a.Path()), variable: &variable{}}, array: a, group: g, shape: slices.Clone(schema.Shape), names: schema.Dims(), order: codec.LittleEndian}
 	if err := checkName("variable", v.name); err != nil {
 		return nil, err
+	}
+	for _, dim := range v.names {
+		if err := checkName("dimension", dim); err != nil {
+			return nil, err
+		}
 	}
 	kind, ok := present.NetCDFType(t)
 	v.kind = kind

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -293,3 +294,37 @@ type readerAt struct {
 }
 
 func (r readerAt) ReadAt(b []byte, off int64) (int, error) { return r.f.ReadAt(r.ctx, b, off) }
+
+// TestNames checks that arrays with names that netCDF does not have are left out, and that names of a group and a dimension may be
+// equal.
+func TestNames(t *testing.T) {
+	folder := t.TempDir()
+	const array = `{"shape":[2],"data_type":"int8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},"chunk_key_encoding":{"name":"default"},
+		"fill_value":7,"codecs":[{"name":"bytes"}],"attributes":{"NAME":"x","a/b":1,"ok":[1,2]},"dimension_names":["%s"],"zarr_format":3,"node_type":"array"}`
+	for name, text := range map[string]string{
+		"zarr.json": `{"zarr_format":3,"node_type":"group","attributes":{}}`, "g/zarr.json": `{"zarr_format":3,"node_type":"group","attributes":{}}`,
+		"v/zarr.json": fmt.Sprintf(array, "g"), "w/zarr.json": fmt.Sprintf(array, "end "), "x /zarr.json": fmt.Sprintf(array, "x"), "g/y/zarr.json": fmt.Sprintf(array, "y"),
+	} {
+		name = filepath.Join(folder, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, err := built(t, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, omitted := write(t, st, nil, folder)
+	var paths []string
+	for _, o := range omitted {
+		paths = append(paths, o.Path)
+	}
+	slices.Sort(paths)
+	if want := []string{"/g/y/@NAME", "/g/y/@a/b", "/v/@NAME", "/v/@a/b", "/w", "/x "}; !slices.Equal(paths, want) {
+		t.Errorf("left out are %q, want %q", paths, want)
+	}
+	out, err := machine.Command(t, "ncdump", filepath.Join(dir, "virtual.nc")).Output()
+	if text := string(out); err != nil || !strings.Contains(text, "byte v(g_dim) ;") || !strings.Contains(text, "byte y(y) ;") || !strings.Contains(text, "v:ok = 1, 2 ;") {
+		t.Errorf("%v: %s", err, out)
+	}
+}

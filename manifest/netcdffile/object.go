@@ -186,7 +186,7 @@ func (e *encoder) attributes(o *object) (out []attribute) {
 		out = append(out, attribute{name: name, typ: numberType(netcdf.Int, false), space: space{dims: []int64{int64(len(values))}}, data: p.b})
 	}
 	text := func(name, value string) {
-		out = append(out, attribute{name: name, typ: fixedText(len(value)+1, charsASCII), data: append([]byte(value), 0)})
+		out = append(out, attribute{name: name, typ: fixedText(len(value)+1, charset([]byte(value))), data: append([]byte(value), 0)})
 	}
 	if o == e.d.root {
 		text(propertiesName, "version=2,varve="+layoutVersion)
