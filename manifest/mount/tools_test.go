@@ -160,6 +160,26 @@ func TestTools(t *testing.T) {
 	}
 }
 
+// TestZarr compares what xarray reads from the mounted Zarr files with what it reads from a real netCDF-4 file.
+func TestZarr(t *testing.T) {
+	venv.Python(t, "netCDF4, xarray and zarr")
+	sources, truth := t.TempDir(), filepath.Join(t.TempDir(), "truth.nc")
+	venv.Run(t, "netCDF4", "testdata/archive.py", sources, truth)
+	out := filepath.Join(t.TempDir(), "virtual.varve")
+	if _, err := ingest.Build(t.Context(), out, &ingest.Options{Sources: ingest.Sources{Names: []string{sources}}}); err != nil {
+		t.Fatal(err)
+	}
+	dir, _, _ := mounted(t, out)
+	venv.Run(t, "netCDF4, xarray and zarr", "-c", `
+import sys, xarray
+got, want = xarray.open_zarr(sys.argv[1]), xarray.open_dataset(sys.argv[2], engine="netcdf4")
+for name in ("t2m", "sst", "word", "time", "lat", "lon"):
+    xarray.testing.assert_equal(got[name].reset_coords(drop=True), want[name].reset_coords(drop=True))
+xarray.testing.assert_equal(xarray.open_zarr(sys.argv[1], group="below").rain.reset_coords(drop=True).drop_vars(("time", "lat"), errors="ignore"),
+    xarray.open_dataset(sys.argv[2], engine="netcdf4", group="below").rain.reset_coords(drop=True))
+print("7 arrays are equal")`, filepath.Join(dir, "virtual.zarr"), truth)
+}
+
 // TestClassic compares what programs read from a mounted file of the classic model with what they read from a real netCDF-4 file.
 func TestClassic(t *testing.T) {
 	for _, program := range []string{"ncdump", "ncks", "cdo"} {
