@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 
+	"varve/manifest/engine"
 	"varve/manifest/repo"
 )
 
@@ -38,6 +39,9 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	err := cmp.Or(root.ExecuteContext(ctx), shown.finish(), out.err)
 	if err != nil {
 		fmt.Fprintln(messages, errorPrefix, indented(failureText(err)))
+		if os.Getenv(eventsVariable) == "events" {
+			fmt.Fprintln(messages, "failed", engine.ErrorCode(err))
+		}
 	}
 	// What standard error refuses cannot be shown anywhere.
 	_ = messages.finish()

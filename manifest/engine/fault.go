@@ -21,34 +21,38 @@ type fault struct {
 // errNoDataset is returned for a handle that does not exist or was closed.
 var errNoDataset = errors.New("the dataset is closed")
 
-// faultOf returns an error with its code. The Python package raises a different exception for each code.
+// faultOf returns an error with its code.
 func (s *Server) faultOf(err error) fault {
+	if s.opts.ErrorText != nil {
+		return fault{ErrorCode(err), s.opts.ErrorText(err)}
+	}
+	return fault{ErrorCode(err), err.Error()}
+}
+
+// ErrorCode returns the code of an error. The Python package raises a different exception for each code.
+func ErrorCode(err error) string {
 	var damage *manifest.DamageError
-	code := "failed"
 	switch {
 	case errors.Is(err, errRequest), errors.Is(err, grid.ErrOutOfBounds):
-		code = "usage"
+		return "usage"
 	case errors.Is(err, errNoDataset):
-		code = "closed"
+		return "closed"
 	case errors.Is(err, context.Canceled):
-		code = "cancelled"
+		return "cancelled"
 	case errors.As(err, &damage):
-		code = "manifest_damaged"
+		return "manifest_damaged"
 	case errors.Is(err, source.ErrForbidden):
-		code = "not_allowed"
+		return "not_allowed"
 	case errors.Is(err, source.ErrChanged):
-		code = "source_changed"
+		return "source_changed"
 	case errors.Is(err, codec.ErrCorrupt):
-		code = "corrupt"
+		return "corrupt"
 	case errors.Is(err, errors.ErrUnsupported):
-		code = "unsupported"
+		return "unsupported"
 	case errors.Is(err, fs.ErrPermission):
-		code = "not_allowed"
+		return "not_allowed"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrNoArray):
-		code = "not_found"
+		return "not_found"
 	}
-	if s.opts.ErrorText != nil {
-		return fault{code, s.opts.ErrorText(err)}
-	}
-	return fault{code, err.Error()}
+	return "failed"
 }

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xarray as xr
@@ -70,7 +71,7 @@ def test_usage(archive: list[str], tmp_path: Path) -> None:
             xr.open_dataset(wrong, engine="varve")  # type: ignore[arg-type]
     with open(archive[0], "rb") as file, pytest.raises(varve_zarr.Usage):
         xr.open_dataset(file, engine="varve")
-    with pytest.raises(varve_zarr.SourceChanged, match=r"none\.nc"):
+    with pytest.raises(varve_zarr.NotFound, match=r"none\.nc"):
         varve_zarr.build(tmp_path / "a.varve", tmp_path / "none.nc")
 
 
@@ -108,7 +109,24 @@ def tables(path: str) -> dict[str, bytes]:
 @pytest.mark.parametrize("kind", [concurrent.futures.ThreadPoolExecutor, concurrent.futures.ProcessPoolExecutor])
 def test_scans_by_executors(archive: list[str], manifest: str, tmp_path: Path, kind: type[concurrent.futures.Executor]) -> None:
     with kind(2) as pool:  # type: ignore[call-arg]
+        made = varve_zarr.build(tmp_path / "a.varve", archive, parallel=pool, parts=tmp_path / "parts")
+    assert tables(made.path) == tables(manifest)
+
+
+def test_small_archives_are_scanned_here(archive: list[str], manifest: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Pool(concurrent.futures.ThreadPoolExecutor):
+        submitted = 0
+
+        def submit(self, *args: Any, **kwargs: Any) -> Any:
+            Pool.submitted += 1
+            return super().submit(*args, **kwargs)
+
+    with Pool(2) as pool, caplog.at_level("INFO", "varve_zarr"):
         made = varve_zarr.build(tmp_path / "a.varve", archive, parallel=pool)
+        assert Pool.submitted == 0
+        assert "3 files" in caplog.text
+        varve_zarr.build(tmp_path / "b.varve", archive, parallel=pool, parts=tmp_path / "parts")
+        assert Pool.submitted == 3
     assert tables(made.path) == tables(manifest)
 
 
@@ -121,14 +139,14 @@ def test_scans_of_a_folder(archive: list[str], tmp_path: Path) -> None:
     for name in (".hidden.nc", "notes.txt"):
         (folder / name).write_text("no data")
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        made = varve_zarr.build(tmp_path / "a.varve", folder, match="*.nc", parallel=pool)
+        made = varve_zarr.build(tmp_path / "a.varve", folder, match="*.nc", parallel=pool, parts=tmp_path / "parts")
     assert [Path(s["url"]).name for s in made.sources] == [Path(name).name for name in archive]
 
 
 def test_failed_scans_are_named(archive: list[str], tmp_path: Path) -> None:
     (tmp_path / "bad.nc").write_bytes(b"\x89HDF\r\n\x1a\nnothing")
     with concurrent.futures.ThreadPoolExecutor(2) as pool, pytest.raises(varve_zarr.VarveError, match=r"1 of 4 scans failed(.|\n)*bad\.nc"):
-        varve_zarr.build(tmp_path / "a.varve", [*archive, tmp_path / "bad.nc"], parallel=pool)
+        varve_zarr.build(tmp_path / "a.varve", [*archive, tmp_path / "bad.nc"], parallel=pool, parts=tmp_path / "parts")
     with pytest.raises(varve_zarr.Usage, match="parallel=3"):
         varve_zarr.build(tmp_path / "a.varve", archive, parallel=3)
 
@@ -138,7 +156,7 @@ def test_scans_by_lithops(archive: list[str], manifest: str, tmp_path: Path) -> 
     (tmp_path / "lithops.yaml").write_text("lithops:\n  backend: localhost\n  storage: localhost\n")
     out = str(tmp_path / "a.varve")
     done = run_python(
-        f"import varve_zarr; varve_zarr.build({out!r}, {archive!r}, parallel='lithops')",
+        f"import varve_zarr; varve_zarr.build({out!r}, {archive!r}, parallel='lithops', parts={str(tmp_path / 'parts')!r})",
         LITHOPS_CONFIG_FILE=str(tmp_path / "lithops.yaml"),
         PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         TMPDIR=str(tmp_path),
@@ -171,7 +189,7 @@ def test_dask_distributed(archive: list[str], tmp_path: Path) -> None:
 
         with concurrent.futures.ThreadPoolExecutor(1) as killer:
             killer.submit(kill_one)
-            made = varve_zarr.build(tmp_path / "spread.varve", names, parallel=client)
+            made = varve_zarr.build(tmp_path / "spread.varve", names, parallel=client, parts=tmp_path / "parts")
         assert tables(made.path) == tables(local.path)
         with made.open(chunks={}) as lazy, local.open(chunks=None) as whole:
             assert float(lazy.t2m.mean().compute()) == pytest.approx(float(whole.t2m.mean()))

@@ -17,6 +17,10 @@ __all__ += commands.__all__
 __all__ += errors.__all__
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__"])
+
+
 def __getattr__(name: str) -> Any:
     """Import the store on first use, because it needs zarr-python, which is optional and slow to import."""
     if name != "Store":

@@ -91,7 +91,8 @@ def run(
         raise EngineError(f"cannot start {argv[0]}: {problem}") from problem
     with process, _bar(progress) as show:
         messages: list[str] = []
-        watcher = threading.Thread(target=_watch, args=(process, show, messages))
+        codes: list[str] = []
+        watcher = threading.Thread(target=_watch, args=(process, show, messages, codes))
         watcher.start()
         try:
             assert process.stdin is not None
@@ -109,7 +110,7 @@ def run(
             raise
     if status != 0:
         message = "".join(messages).strip().removeprefix("varve: ") or f"varve {command} failed with exit code {status}"
-        raise from_exit(status, message, _findings(out))
+        raise from_exit(status, message, _findings(out), codes[0] if codes else "")
     return out
 
 
@@ -121,12 +122,14 @@ def _findings(out: str) -> list[dict[str, Any]]:
     return found
 
 
-def _watch(process: subprocess.Popen[str], show: Progress | None, messages: list[str]) -> None:
-    """Read standard error: collect messages, and show the progress lines."""
+def _watch(process: subprocess.Popen[str], show: Progress | None, messages: list[str], codes: list[str]) -> None:
+    """Read standard error: collect messages and the code of an error, and show the progress lines."""
     assert process.stderr is not None
     for line in process.stderr:
         words = line.split()
-        if len(words) != 5 or words[0] != "progress":
+        if len(words) == 2 and words[0] == "failed":
+            codes.append(words[1])
+        elif len(words) != 5 or words[0] != "progress":
             messages.append(line)
         elif show is not None:
             show(f"{words[1]} {words[2]}", int(words[3]), int(words[4]))

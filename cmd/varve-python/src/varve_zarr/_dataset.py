@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.request import url2pathname
 
 import numpy as np
 import numpy.typing as npt
@@ -48,11 +49,13 @@ class Options:
 
 
 def absolute(name: str | os.PathLike[str]) -> str:
-    """Return the absolute path of a file name. URLs are returned unchanged.
+    """Return the absolute path of a file name or a ``file://`` URL. Other URLs are returned unchanged.
 
     The varve process has another working directory, so relative paths mean nothing to it.
     """
     text = os.fspath(name)
+    if text.startswith("file:///"):
+        return url2pathname(text.removeprefix("file://"))
     return text if "://" in text else os.path.abspath(os.path.expanduser(text))
 
 
@@ -205,6 +208,7 @@ def _shared(name: str, snapshot: str, options: Options) -> Dataset:
 def open_in(engine: Engine, name: str, snapshot: str, options: Options) -> tuple[int, dict[str, Any]]:
     ask = {"manifest": name, "snapshot": snapshot, "allow": options.allow, "download": options.download}
     answer: dict[str, Any] = json.loads(engine.ask(OPEN, json.dumps(ask).encode())[1])
+    engine.add(answer["dataset"])
     return answer["dataset"], answer
 
 

@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import IO
@@ -32,6 +33,7 @@ DONE, STAGED, NO_KEY, FAILED = range(4)
 _HEAD = struct.Struct("<IIQ")
 _FRAME = struct.Struct("<IB")
 _BLOCK = struct.Struct("<QQ")
+_MAX_IDLE = 30.0  # seconds for which a connection is kept that no request needs
 STAGE_AT = 10  # offset in a read request of the byte that asks for shared memory
 _LOOPBACK = sys.platform == "win32"
 # Variables that the varve process reads when it starts. If one of them changes, another process is needed.
@@ -52,6 +54,7 @@ class Connection:
         self._socket = sock
         self._head = bytearray(_HEAD.size)
         self._stage: _memory.Stage | None = None
+        self.used = 0.0  # when the last request ended
         self._tried_stage = False  # made on the first large read
 
     def close(self) -> None:
@@ -140,6 +143,7 @@ class Engine:
     def __init__(self, environment: dict[str, str]) -> None:
         self._idle: deque[Connection] = deque()
         self._dropped: deque[int] = deque()
+        self._datasets: set[int] = set()
         self.is_usable = True  # False after it ended, and in forked children
         self.binary = _binary.find()
         self._control: socket.socket | IO[bytes]
@@ -224,13 +228,12 @@ class Engine:
         except BaseException:
             connection.close()  # this cancels the request
             raise
-        if status != FAILED:
-            self._idle.append(connection)
-            return status, payload
-        if staged:
+        if status == FAILED and staged:
             connection.close()  # blocks may still arrive
         else:
-            self._idle.append(connection)
+            self._keep(connection)
+        if status != FAILED:
+            return status, payload
         fault = json.loads(payload)
         raise from_code(fault["code"], fault["message"])
 
@@ -244,9 +247,32 @@ class Engine:
         except OSError as problem:
             raise _Lost from problem
 
+    def _keep(self, connection: Connection) -> None:
+        """Keep a connection for the next request, and close those that no request needed for some time."""
+        connection.used = time.monotonic()
+        self._idle.append(connection)
+        with contextlib.suppress(IndexError):
+            while self._idle[0].used < connection.used - _MAX_IDLE:
+                self._idle.popleft().close()
+
+    def add(self, dataset: int) -> None:
+        """Count a dataset that was opened."""
+        self._datasets.add(dataset)
+
     def drop(self, dataset: int) -> None:
-        """Close a dataset with the next request. This sends nothing, because finalizers call it."""
+        """Close a dataset with the next request. This sends nothing, because finalizers call it.
+
+        With the last dataset, the idle connections and their shared memory go too.
+        """
         self._dropped.append(dataset)
+        self._datasets.discard(dataset)
+        if not self._datasets:
+            self._close_idle()
+
+    def _close_idle(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def _close_dropped(self, connection: Connection) -> None:
         handles = []
@@ -276,8 +302,7 @@ class Engine:
     def abandon(self) -> None:
         """Close the connections of this Python process. The varve process ends when its parent has closed them too."""
         self.is_usable = False
-        while self._idle:
-            self._idle.pop().close()
+        self._close_idle()
         with contextlib.suppress(OSError):
             self._control.close()
 

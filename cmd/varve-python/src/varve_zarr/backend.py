@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import functools
+import glob
 import itertools
 import os
 import shutil
@@ -21,7 +23,12 @@ from xarray.core import indexing
 
 from varve_zarr import _dataset
 from varve_zarr._dataset import ArrayInfo, Contents, Dataset, Options, Reader
-from varve_zarr.errors import NotFound
+from varve_zarr.errors import NotFound, Usage
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -69,12 +76,15 @@ class VarveStore(AbstractDataStore):
     def _variable(self, info: ArrayInfo) -> Variable:
         attributes = dict(info.attributes)
         if "_FillValue" in attributes:  # encoded as xarray's engine="zarr" writes it
-            attributes["_FillValue"] = FillValueCoder.decode(attributes["_FillValue"], "string" if info.is_text else info.dtype)
+            fill = FillValueCoder.decode(attributes["_FillValue"], "string" if info.is_text else info.dtype)
+            attributes["_FillValue"] = info.dtype.type(fill) if info.dtype.kind in "iufc" else fill
         encoding: dict[str, Any] = {"preferred_chunks": dict(zip(info.dims, info.chunks, strict=True)), "source": self._dataset.name}
         # With it, to_netcdf names another dimension for characters if the texts of an array have become shorter.
         encoding["original_shape"] = info.shape
         if all(isinstance(c, int) for c in info.chunks):
             encoding["chunks"] = info.chunks
+        if info.is_text:
+            encoding["dtype"] = str  # as xarray's netCDF engines, so that decoding gives arrays of texts, not of objects
         return Variable(info.dims, indexing.LazilyIndexedArray(VarveArray(self._dataset, info)), attributes, encoding)
 
     def get_attrs(self) -> dict[str, Any]:
@@ -109,7 +119,7 @@ def is_manifest(name: Any) -> bool:
     """Whether a name is a manifest: a folder with the files of a manifest, or a URL that ends in .varve."""
     if not isinstance(name, str | os.PathLike):
         return False
-    text = os.fspath(name)
+    text = _dataset.absolute(name)
     if "://" in text:
         return text.rstrip("/").endswith(".varve")
     return os.path.isfile(os.path.join(text, "current")) and os.path.isdir(os.path.join(text, "snapshots"))
@@ -119,11 +129,10 @@ def _opened(
     name: Any, snapshot: str | None, options: Options, manifest: str | os.PathLike[str] | None, flags: Mapping[str, Any]
 ) -> tuple[Dataset, Contents]:
     """Open a manifest, or build one from an archive and open that. Without ``manifest`` it is built in a temporary folder."""
-    if (
-        manifest is None
-        and not flags
-        and (is_manifest(name) or (isinstance(name, str | os.PathLike) and os.fspath(name).rstrip("/\\").endswith(".varve")))
-    ):
+    if is_manifest(name) or (isinstance(name, str | os.PathLike) and os.fspath(name).rstrip("/\\").endswith(".varve")):
+        if manifest is not None or flags:
+            named = ", ".join(f"{k}=" for k in ([] if manifest is None else ["manifest"]) + list(flags))
+            raise Usage(f"{os.fspath(name)} is a manifest, so there is nothing to build: leave out {named}, or name the files")
         return _dataset.open_dataset(name, snapshot, options)
     from varve_zarr import commands
 
@@ -137,11 +146,31 @@ _numbers = itertools.count(1)
 
 @functools.cache
 def _temporary_folder() -> str:
-    """Return the folder for manifests of archives that have none. It is removed when the process ends."""
-    folder = tempfile.mkdtemp(prefix="varve-manifests-")
+    """Return the folder for manifests of archives that have none.
+
+    It is removed when the process ends, or if that is killed, by the next process that makes such a folder.
+    """
+    _sweep()
+    folder = tempfile.mkdtemp(prefix=_FOLDER)
     made_by = os.getpid()
+    if fcntl is not None:  # the lock ends with the process, in whatever way that ends
+        descriptor = os.open(os.path.join(folder, _LOCK), os.O_CREAT | os.O_RDWR)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
     atexit.register(lambda: os.getpid() == made_by and shutil.rmtree(folder, ignore_errors=True))
     return folder
+
+
+_FOLDER, _LOCK = "varve-manifests-", "lock"
+
+
+def _sweep() -> None:
+    """Remove the folders of processes that were killed: nobody holds their lock."""
+    if fcntl is None:
+        return
+    for lock in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), f"{_FOLDER}*", _LOCK)):
+        with contextlib.suppress(OSError), open(lock, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(os.path.dirname(lock), ignore_errors=True)
 
 
 class VarveBackendEntrypoint(BackendEntrypoint):

@@ -55,7 +55,8 @@ def build(
 
     ``parallel`` is a dask client, a Spark session, an environment of PyFlink, an executor of ``concurrent.futures``,
     ``"dask"``, ``"spark"``, ``"flink"`` or ``"lithops"``. Its workers scan the files and write scan parts to ``parts``,
-    a folder or prefix that all workers can access.
+    a folder or prefix that all workers can access. Without ``parts``, up to 200 files (4 GiB of local files) are scanned
+    by this process instead, because that is faster. The log ``varve_zarr`` says so.
     """
     if parallel is not None:
         from varve_zarr.parallel import scanned
@@ -82,9 +83,9 @@ def refresh(
     return _publish("refresh", out, files, progress, storage_options, flags)
 
 
-def remove(out: Path_, files: Names | None = None, *, before: str | None = None) -> Manifest:
+def remove(out: Path_, files: Names | None = None, *, before: str | None = None, storage_options: Storage = None, **flags: Any) -> Manifest:
     """Remove files from a virtual dataset: by name, or all with no time at or after a date."""
-    return _publish("remove", out, files, False, None, {} if before is None else {"before": before})
+    return _publish("remove", out, files, False, storage_options, {"before": before, **flags})
 
 
 def _publish(

@@ -86,6 +86,12 @@ def from_code(code: str, message: str) -> VarveError:
     return VarveError._by_code.get(code, VarveError)(message)
 
 
-def from_exit(status: int, message: str, findings: Sequence[Mapping[str, Any]] = ()) -> VarveError:
-    """Return the exception for an exit code of a command."""
-    return VarveError._by_exit.get(status, VarveError)(message, findings=findings)
+def from_exit(status: int, message: str, findings: Sequence[Mapping[str, Any]] = (), code: str = "") -> VarveError:
+    """Return the exception for an exit code of a command, and for the code that the command gave its error."""
+    kind = VarveError._by_exit.get(status, VarveError)
+    if status in _SHARED_EXITS:
+        kind = VarveError._by_code.get(code, kind)
+    return kind(message, findings=findings)
+
+
+_SHARED_EXITS = (1, 4, 5)  # exit codes that stand for several exceptions

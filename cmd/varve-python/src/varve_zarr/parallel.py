@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import tempfile
@@ -24,6 +25,11 @@ Parallel = Executor | Literal["dask", "spark", "flink", "lithops"] | Any
 # Flags of varve build that varve scan also has. "match" is missing, because it was applied before.
 _SCAN_FLAGS = ("allow", "download", "drop", "keep_scan", "skip_broken", "value_bytes", "workers")
 _MAX_SLICE = 100  # files per task
+# An archive is small if it has at most so many files, of at most so many bytes if they are local. The command scans
+# them in about a second; a client of dask with idle workers needs as long for its first tasks.
+_FEW, _FEW_BYTES = 200, 4 << 30
+
+_log = logging.getLogger("varve_zarr")
 
 
 def scan_slice(names: list[str], part: str, environment: dict[str, Any], flags: dict[str, Any]) -> tuple[str, str]:
@@ -44,15 +50,20 @@ def scanned(
 ) -> Iterator[list[str]]:
     """Scan files with workers, and yield the names of the parts, in the order of the files.
 
+    Without ``parts``, a small archive is not scanned, and the names of its files are yielded.
     All slices are tried, and the error names those that failed.
     """
     names = _expand(files, flags.get("match"), storage)
     taken = {k: v for k, v in flags.items() if k in _SCAN_FLAGS and v is not None}
     with contextlib.ExitStack() as stack:
+        submit, workers = _submitter(parallel, stack)
+        if parts is None and _is_small(names):
+            _log.info("parallel= is not used: this process scans %d files faster than workers start", len(names))
+            yield names
+            return
         where = _dataset.absolute(parts) if parts is not None else stack.enter_context(_temporary_folder())
         if "://" not in where:
             os.makedirs(where, exist_ok=True)
-        submit, workers = _submitter(parallel, stack)
         size = max(1, min(_MAX_SLICE, -(-len(names) // (4 * max(workers, 1)))))
         tasks = [
             (names[i : i + size], f"{where.rstrip('/')}/{i // size:06}.parquet", dict(storage or {}), taken)
@@ -64,6 +75,10 @@ def scanned(
             listed = "\n".join(f"{_range_of(names)}: {message}" for (names, *_), message in failed)
             raise VarveError(f"{len(failed)} of {len(tasks)} scans failed; skip_broken=True leaves out files that cannot be read\n{listed}")
         yield [part for part, _ in results]
+
+
+def _is_small(names: list[str]) -> bool:
+    return len(names) <= _FEW and sum(os.path.getsize(n) for n in names if os.path.isfile(n)) <= _FEW_BYTES
 
 
 @contextlib.contextmanager

@@ -84,13 +84,13 @@ class Manifest:
         """Open the dataset in xarray. Options are those of ``xarray.open_dataset``."""
         import xarray as xr
 
-        return xr.open_dataset(self.path, engine="varve", **self._access(), **options)
+        return xr.open_dataset(self.path, engine="varve", **{**self._access(), **options})
 
     def open_datatree(self, **options: Any) -> xr.DataTree:
         """Open all groups in xarray."""
         import xarray as xr
 
-        return xr.open_datatree(self.path, engine="varve", **self._access(), **options)
+        return xr.open_datatree(self.path, engine="varve", **{**self._access(), **options})
 
     def _access(self) -> dict[str, Any]:
         return {"allow": self._allow, "storage_options": self._storage}
@@ -126,6 +126,13 @@ class Manifest:
                 return dataset.draw(info.number)
         raise NotFound(f"{self.path} has no array {wanted}; it has {', '.join(a.path for a in contents.arrays)}")
 
+    def _decoded(self) -> xr.Dataset:
+        """Return the dataset with decoded times, if xarray can decode them."""
+        try:
+            return self.open(chunks=None)
+        except ValueError:
+            return self.open(decode_times=False, chunks=None)
+
     def __repr__(self) -> str:
         return f"varve_zarr.Manifest({self.path!r})"
 
@@ -137,6 +144,6 @@ class Manifest:
             parts.append(f"<p>{html.escape(largest.path)}</p>{dataset.draw(largest.number)}")
         if self.report:
             parts.append(self.report._repr_html_())
-        with self.open(decode_times=False, chunks=None) as ds:
+        with self._decoded() as ds:
             parts.append(ds._repr_html_())
         return "".join(parts)
